@@ -1,0 +1,205 @@
+"""`pytest` runs the notebooks too.
+
+Every nbs/**/*.ipynb is a test, run cell by cell as nbdev would: ``::notebook`` is the notebook as it stands; ``::module``
+has its exported cells replaced by the exported module, so that the demos and checks (and coverage) also see the package.
+"""
+import os
+
+# Small matrices run faster, and times are steadier, on one thread. BLAS reads this once, when numpy is first imported.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+import re
+import subprocess
+import sys
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent
+NOTEBOOKS = ROOT / "nbs"
+BENCH = ROOT / "tests" / "bench"
+EXPORTED = {"export", "exporti", "exports"}
+MAY_SKIP = {}  # where CI is set, only these may skip: {start of a test's id: why}
+
+
+def pytest_addoption(parser):
+    parser.addoption("--bench", action="store_true", help="collect the benchmarks in tests/bench as well")
+
+
+def pytest_ignore_collect(collection_path, config):
+    if BENCH in (collection_path, *collection_path.parents) and not config.getoption("--bench"):
+        return True
+
+
+def pytest_collect_file(file_path, parent):
+    hidden = any(part.startswith((".", "_")) for part in file_path.parts[len(ROOT.parts):])
+    if file_path.suffix == ".ipynb" and NOTEBOOKS in file_path.parents and not hidden:
+        return NotebookFile.from_parent(parent, path=file_path)
+
+
+class NotebookFile(pytest.File):
+    def collect(self):
+        yield NotebookItem.from_parent(self, name="notebook", module=None)
+        module = exported_module(read_cells(self.path))
+        if module:
+            yield NotebookItem.from_parent(self, name="module", module=module)
+
+
+class NotebookItem(pytest.Item):
+    def __init__(self, *, module, **kwargs):
+        super().__init__(**kwargs)
+        self.module = module
+
+    def runtest(self):
+        with clean_slate(self.path.parent):
+            run_notebook(self.path, self.module)
+
+    def repr_failure(self, excinfo):
+        return str(excinfo.value) if excinfo.errisinstance(NotebookError) else super().repr_failure(excinfo)
+
+    def reportinfo(self):
+        return self.path, 0, f"{self.path.name}::{self.name}"
+
+
+class NotebookError(Exception):
+    """A cell failed, or a widget's callback did; the message is the notebook's own traceback."""
+
+
+def read_cells(path):
+    """The cells of a notebook with their ``#|`` lines parsed by nbdev into ``cell.directives_``."""
+    from nbdev.process import NBProcessor
+
+    return NBProcessor(path).nb.cells
+
+
+def exported_module(cells):
+    """The dotted name of the module that these cells export to, or None."""
+    from nbdev.config import get_config
+
+    names = [cell.directives_["default_exp"][0] for cell in cells if "default_exp" in cell.directives_]
+    exports = any(EXPORTED & cell.directives_.keys() for cell in cells)
+    return f"{get_config(path=ROOT).lib_path.name}.{names[0]}" if names and exports else None
+
+
+def is_run(cell):
+    """Whether nbdev_test would run this cell: code, not ``#| eval: false``, not under a flag such as ``#| slow``."""
+    from nbdev.config import get_config
+
+    flags = set(get_config(path=ROOT).tst_flags.split())
+    return cell.cell_type == "code" and cell.directives_.get("eval:") != ["false"] and not flags & cell.directives_.keys()
+
+
+def run_notebook(path, module=None):
+    """Run the notebook at ``path`` in this process; with ``module``, use that in place of its exported cells."""
+    shell, cells = watching_shell()(path), read_cells(path)
+    for cell in filter(is_run, cells):
+        cell.outputs = []
+        if module and EXPORTED & cell.directives_.keys():
+            shell.user_ns.update({k: v for k, v in vars(import_module(module)).items() if not k.startswith("__")})
+            continue
+        shell.cell(cell)
+        if shell.exc:
+            raise NotebookError(shell.prettytb(path))
+        if shell.shown:
+            raise NotebookError(f"{path}: a widget's callback failed under this cell, unseen:\n{cell.source}\n\n{shell.shown[0]}")
+    errors = errors_on_show(cells)
+    if errors:
+        raise NotebookError(f"{path}: a widget shows an error at the end:\n{''.join(errors[0]['traceback'])}")
+
+
+def errors_on_show(cells):
+    """The error outputs in those widgets that the cells display, and in all widgets inside them."""
+    from ipywidgets import Widget
+
+    view = "application/vnd.jupyter.widget-view+json"
+    outputs = [output for cell in cells for output in cell.get("outputs", ())]
+    todo = [output["data"][view]["model_id"] for output in outputs if view in output.get("data", {})]
+    models, seen, errors = Widget.get_manager_state()["state"], set(), []
+    while todo:
+        model = todo.pop()
+        if model in models and model not in seen:
+            seen.add(model)
+            state = models[model]["state"]
+            errors += [output for output in state.get("outputs", ()) if output["output_type"] == "error"]
+            todo += re.findall(r"IPY_MODEL_(\w+)", repr(state))
+    return errors
+
+
+def watching_shell():
+    """execnb's shell, which also keeps every traceback that is shown and not raised.
+
+    ipywidgets catches what a callback raises and only shows it (in the widget), so a broken slider fails no cell.
+    """
+    from execnb.shell import CaptureShell
+    from fastcore.ansi import strip_ansi
+
+    class WatchingShell(CaptureShell):
+        shown = ()
+
+        def _showtraceback(self, etype, evalue, stb):
+            self.shown += (strip_ansi(self.InteractiveTB.stb2text(stb)),)
+
+    return WatchingShell
+
+
+@contextmanager
+def clean_slate(folder):
+    """Run in ``folder`` with a drawing backend that needs no screen; leave no trace for the next test."""
+    import matplotlib.pyplot as plt
+    from IPython.core.interactiveshell import InteractiveShell
+    from ipywidgets import Widget
+
+    folder_before, path_before, main_before = os.getcwd(), sys.path[:], sys.modules["__main__"]
+    plt.switch_backend("agg")
+    os.chdir(folder)
+    try:
+        with plt.rc_context(), pytest.MonkeyPatch.context() as patch:
+            patch.setenv("IN_TEST", "1")  # nbdev's word for it: a notebook can ask
+            yield
+    finally:
+        plt.close("all")
+        Widget.close_all()
+        os.chdir(folder_before)
+        sys.path[:] = path_before
+        sys.modules["__main__"] = main_before  # an IPython shell puts its own there ...
+        InteractiveShell.clear_instance()  # ... and stays behind as get_ipython()
+
+
+@pytest.fixture(scope="session")
+def repository_files():
+    """The files that a commit of everything here would hold, relative to the top."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
+    return [Path(name) for name in names if name and (ROOT / name).exists()]
+
+
+# A test that is skipped tests nothing. Where CI is set, skipping is a failure.
+
+def no_silent_skip(report):
+    allowed = any(report.nodeid.startswith(start) for start in MAY_SKIP)
+    if os.environ.get("CI") and report.skipped and not hasattr(report, "wasxfail") and not allowed:
+        report.outcome = "failed"
+        report.longrepr = f"skipped, which CI does not allow (MAY_SKIP in conftest.py): {report.longrepr}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    return no_silent_skip((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    return no_silent_skip((yield))
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Name the five slowest notebooks, so that none grows slow unseen."""
+    calls = [r for r in terminalreporter.stats.get("passed", []) if r.when == "call" and ".ipynb::" in r.nodeid]
+    if calls:
+        terminalreporter.section("slowest notebooks")
+        for report in sorted(calls, key=lambda r: -r.duration)[:5]:
+            terminalreporter.write_line(f"{report.duration:6.1f} s  {report.nodeid}")

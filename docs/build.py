@@ -1,0 +1,132 @@
+"""Build the documentation site into _docs/.
+
+    python docs/build.py            every chapter
+    python docs/build.py 01 06 12   the index and these
+
+The notebooks are run afresh, translated (translate.py) and handed to Sphinx, for which every warning is an error. Browser
+scripts are npm packages pinned in package.json; the site serves them itself and asks nothing of the network when opened.
+"""
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+import time
+from configparser import ConfigParser
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+from translate import Translator, chapter_number, directives, labels
+
+DOCS = Path(__file__).resolve().parent
+ROOT = DOCS.parent
+NOTEBOOKS = ROOT / "nbs"
+BUILD = DOCS / "_build"  # pages/ and scripts/ go in, html/ comes out; ignored by git, made anew each time
+SITE = ROOT / "_docs"
+PARTS = {  # caption: its chapters
+    "I. The problem": range(0, 4),
+    "II. The theory": range(4, 8),
+    "III. The algorithm": range(8, 13),
+    "IV. Using it": range(13, 80),
+    "Appendices": [None],
+}
+SCRIPTS = {  # what a page loads: from where in node_modules
+    "tex-svg-full.js": "mathjax/es5/tex-svg-full.js",
+    "require.js": "requirejs/require.js",
+    "embed-amd.js": "@jupyter-widgets/html-manager/dist/embed-amd.js",
+    "anywidget.js": "anywidget/dist/index.js",
+}
+
+
+def main(wanted):
+    settings = ConfigParser(delimiters=["="])
+    settings.read(ROOT / "settings.ini", encoding="utf-8")
+    settings = settings["DEFAULT"]
+
+    notebooks = {path.stem: nbformat.read(path, 4) for path in sorted(NOTEBOOKS.glob("[!_.]*.ipynb"))}
+    pages = {stem: nb for stem, nb in notebooks.items() if stem == "index" or not wanted or stem.startswith(tuple(wanted))}
+    for prefix in wanted:
+        if not any(stem.startswith(prefix) for stem in pages):
+            sys.exit(f"no notebook in nbs/ starts with {prefix!r}")
+
+    shutil.rmtree(BUILD, ignore_errors=True)
+    fetch_scripts(BUILD / "scripts" / "npm")
+    asyncio.run(execute_all(pages, settings["tst_flags"].split()))
+
+    known = [label for nb in notebooks.values() for label in labels(nb)]
+    translator = Translator(pages, known, f"{settings['git_url']}/blob/{settings['branch']}")
+    for stem, nb in pages.items():
+        translator.notebook(nb, stem)
+    index = pages.setdefault("index", nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# rvamp_nb")]))
+    index.cells.append(nbformat.v4.new_markdown_cell(contents(pages)))
+    (BUILD / "pages").mkdir()
+    for stem, nb in pages.items():
+        nbformat.write(nb, BUILD / "pages" / f"{stem}.ipynb")
+
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-c", DOCS, BUILD / "pages", BUILD / "html"]
+    if subprocess.call(command):
+        sys.exit("the site was not built: see the warnings above")
+    shutil.rmtree(SITE, ignore_errors=True)
+    shutil.move(BUILD / "html", SITE)
+    print(f"{len(pages)} pages in {SITE.relative_to(ROOT)}/")
+
+
+def fetch_scripts(folder):
+    """Install the pinned npm packages once and copy the few files that pages load."""
+    modules = DOCS / "node_modules"
+    if not modules.exists() or modules.stat().st_mtime < (DOCS / "package.json").stat().st_mtime:
+        options = ["--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
+        subprocess.run(["npm", "install", *options], cwd=DOCS, check=True)
+        modules.touch()
+    folder.mkdir(parents=True)
+    for name, path in SCRIPTS.items():
+        shutil.copy(modules / path, folder / name)
+    for font in (modules / SCRIPTS["embed-amd.js"]).parent.glob("*.wof*"):
+        shutil.copy(font, folder)
+
+
+async def execute_all(pages, flags):
+    """Run the notebooks afresh, as many at once as there are cores, each on one thread."""
+    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    free = asyncio.Semaphore(os.cpu_count() or 1)
+
+    async def one(stem, nb):
+        async with free:
+            start = time.time()
+            try:
+                await execute(nb, flags)
+            except Exception as error:  # whatever a cell raised; the message is its traceback
+                sys.exit(f"{stem}.ipynb fails: {error}")
+            print(f"{time.time() - start:6.1f} s  {stem}", flush=True)
+
+    await asyncio.gather(*(one(stem, nb) for stem, nb in pages.items()))
+
+
+async def execute(nb, flags):
+    """Run ``nb`` in place; cells that nbdev would not run keep the outputs they were committed with."""
+    idle = [cell for cell in nb.cells if cell.cell_type == "code" and not is_run(directives(cell.source)[0], flags)]
+    for cell in idle:
+        cell.metadata.setdefault("tags", []).append("skip-execution")
+    client = NotebookClient(nb, timeout=300, kernel_name="python3", extra_arguments=["--log-level=40"],
+                            resources={"metadata": {"path": str(NOTEBOOKS)}})
+    await client.async_execute()
+
+
+def is_run(found, flags):
+    return found.get("eval", "true").lower() != "false" and not found.keys() & set(flags)
+
+
+def contents(pages):
+    """The tables of contents, part by part."""
+    blocks = []
+    for caption, numbers in PARTS.items():
+        stems = [stem for stem in sorted(pages) if stem != "index" and chapter_number(stem) in numbers]
+        if stems:
+            blocks.append(f"```{{toctree}}\n:caption: {caption}\n:hidden:\n\n" + "\n".join(stems) + "\n```")
+    return "\n\n".join(blocks)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,87 @@
+"""Sphinx's configuration. build.py makes the pages and runs Sphinx on them."""
+import re
+import sys
+from pathlib import Path
+
+from sphinx.domains.math import MathDomain
+
+DOCS = Path(__file__).resolve().parent
+sys.path[:0] = [str(DOCS), str(DOCS.parent)]
+
+from translate import LABEL
+
+project = html_title = "rvamp_nb"
+author = "The rvamp_nb authors"
+copyright = f"2026 onwards, {author}"
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "sphinx.ext.mathjax",
+    "sphinx_design",
+    "sphinx_copybutton",
+]
+html_theme = "furo"
+html_static_path = ["static", "_build/scripts"]
+html_css_files = ["style.css"]
+html_favicon = "static/icon.svg"
+
+# Notebooks come executed. What they say on stderr is a progress bar's and not for the page.
+nb_execution_mode = "off"
+nb_output_stderr = "remove"
+nb_merge_streams = True
+nb_code_prompt_show = nb_code_prompt_hide = "Code"
+myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
+
+# Docstrings are numpydoc; in them `x` is code and `eq:x` an equation (see read_docstring).
+default_role = "literal"
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+
+# Every script is served by the site itself.
+mathjax_path = "npm/tex-svg-full.js"
+nb_ipywidgets_js = {
+    "npm/require.js": {},
+    "widgets.js": {},
+    "npm/embed-amd.js": {"data-jupyter-widgets-cdn": "_static/npm/"},  # where it would look for any other widget
+}
+
+
+class ChapterMath(MathDomain):
+    """Numbers equations by chapter: (6.2) is the second numbered equation of chapter 6."""
+
+    def note_equation(self, docname, labelid, location=None):
+        super().note_equation(docname, labelid, location)
+        docname, number = self.equations[labelid]
+        chapter = re.match(r"0?(\d+)_", docname)
+        if chapter:
+            self.equations[labelid] = docname, f"{chapter[1]}.{number}"
+
+
+def equation_not_on_this_site(app, env, node, contnode):
+    """A reference to an equation of a chapter that is not built stays what it is in the notebook: code."""
+    if node["refdomain"] == "math" and node["reftype"] == "eq":
+        return contnode
+
+
+def read_docstring(app, what, name, obj, options, lines):
+    """In docstrings, too, `eq:x` refers to the equation; bars and stars outside backticks are mathematics, not markup."""
+    for i, line in enumerate(lines):
+        line = re.sub(r"(`[^`]*`)|([|*])", lambda m: m[1] or "\\" + m[2], line)
+        lines[i] = LABEL.sub(lambda m: f":eq:`{m[2]}`" if m[2].startswith("eq:") else m[0], line)
+
+
+def skip_field(app, what, name, obj, skip, options):
+    """The fields of a named tuple are told in its own docstring, not one by one as 'Alias for field number 0'."""
+    return True if type(obj).__name__ == "_tuplegetter" else None
+
+
+def setup(app):
+    app.add_domain(ChapterMath, override=True)
+    app.connect("missing-reference", equation_not_on_this_site)
+    app.connect("autodoc-process-docstring", read_docstring, priority=400)  # before napoleon adds markup of its own
+    app.connect("autodoc-skip-member", skip_field)

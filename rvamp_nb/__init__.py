@@ -1,0 +1,33 @@
+"""Replicated vector approximate message passing: what resampling would give, without resampling.
+
+Every module of this package is exported from the notebook that derives it; only this file is written by hand. It lists
+the public names and loads the module behind each on first use, so that ``import rvamp_nb`` costs next to nothing.
+"""
+__version__ = "0.1.0"
+
+_HOMES = {  # module: the public names that live in it
+    "bootstrap": ("naive_bootstrap",),
+    "densities": ("p1", "p2"),
+    "likelihood": ("Squared",),
+    "prior": ("Laplace",),
+    "resampling": ("Fixed", "NoResampling", "Poisson", "Subsample", "TwoPoint"),
+    "solver": ("rvamp",),
+}
+_MODULES = ("datasets",)  # public as modules
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = sorted([*_HOME, *_MODULES])
+
+
+def __getattr__(name):
+    from importlib import import_module
+
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f"{__name__}.{_HOME.get(name, name)}")
+    value = globals()[name] = getattr(module, name) if name in _HOME else module
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,41 @@
+"""Hands the metadata of settings.ini to setuptools. Edit settings.ini, not this file."""
+from configparser import ConfigParser
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+HERE = Path(__file__).parent
+SPDX = {"apache2": "Apache-2.0"}  # settings.ini uses nbdev's word for a licence
+STATUS = {"1": "Planning", "2": "Pre-Alpha", "3": "Alpha", "4": "Beta", "5": "Production/Stable"}
+PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+
+config = ConfigParser(delimiters=["="])
+config.read(HERE / "settings.ini", encoding="utf-8")
+project = config["DEFAULT"]
+
+setup(
+    packages=find_packages(include=[project["lib_path"], project["lib_path"] + ".*"]),
+    version=project["version"],
+    description=project["description"],
+    long_description=(HERE / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    author=project["author"],
+    author_email=project["author_email"],
+    license=SPDX[project["license"]],
+    keywords=project["keywords"].split(),
+    url=project["git_url"],
+    project_urls={"Documentation": project["doc_host"] + project["doc_baseurl"]},
+    classifiers=[
+        f"Development Status :: {project['status']} - {STATUS[project['status']]}",
+        f"Intended Audience :: {project['audience']}",
+        f"Natural Language :: {project['language']}",
+        "Topic :: Scientific/Engineering",
+        *(f"Programming Language :: Python :: {version}" for version in PYTHONS),
+    ],
+    install_requires=project["requirements"].split(),
+    extras_require={"dev": project["dev_requirements"].split()},
+    entry_points={
+        "console_scripts": project["console_scripts"].split(),
+        "nbdev": [f"{project['lib_path']}={project['lib_path']}._modidx:d"],  # lets other nbdev sites link here
+    },
+)

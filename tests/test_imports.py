@@ -1,0 +1,96 @@
+"""What is imported when: the package lightly, its names lazily, and chapters only from chapters before them."""
+import ast
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+import rvamp_nb
+
+ROOT = Path(__file__).resolve().parent.parent
+NOTEBOOKS = sorted((ROOT / "nbs").rglob("[!_.]*.ipynb"))
+MODULES = sorted(module.name for module in pkgutil.iter_modules(rvamp_nb.__path__) if not module.name.startswith("_"))
+HEAVY = ("anywidget", "IPython", "ipywidgets", "joblib", "matplotlib", "pandas", "pooch", "rdata", "sklearn", "tqdm")
+MAY_IMPORT_ANY = ("index", "00_tour")  # they show what the course will arrive at
+
+
+def loaded_by(statement):
+    """The top-level modules that are loaded in a fresh interpreter after ``statement``."""
+    code = f"{statement}\nimport sys; print(*{{name.partition('.')[0] for name in sys.modules}})"
+    return set(subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_the_package_imports_nothing_heavy():
+    assert loaded_by("import rvamp_nb").isdisjoint((*HEAVY, "numpy", "scipy"))
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_imports_numpy_and_scipy_at_most(module):
+    assert loaded_by(f"import rvamp_nb.{module}").isdisjoint(HEAVY)
+
+
+@pytest.mark.parametrize("name", rvamp_nb.__all__)
+def test_a_public_name_resolves(name):
+    assert getattr(rvamp_nb, name) is vars(rvamp_nb)[name]
+    assert name in dir(rvamp_nb)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        rvamp_nb.nonsense
+
+
+def test_version_is_that_of_the_settings():
+    assert f"version = {rvamp_nb.__version__}\n" in (ROOT / "settings.ini").read_text(encoding="utf-8")
+
+
+def code_of(path):
+    """The syntax trees of a notebook's code cells (lines of magic left out)."""
+    for cell in nbformat.read(path, 4).cells:
+        if cell.cell_type == "code":
+            yield ast.parse("\n".join(line for line in cell.source.splitlines() if not line.lstrip().startswith(("%", "!"))))
+
+
+def modules_imported(tree):
+    """The modules of this package that a piece of code imports from, as (module, names or None)."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, None) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or "", [alias.name for alias in node.names]
+
+
+def chapters_imported(tree):
+    """The names of the modules of rvamp_nb that a piece of code needs."""
+    for module, names in modules_imported(tree):
+        package, _, inner = module.partition(".")
+        if package == "rvamp_nb":
+            yield from [inner] if inner else [rvamp_nb._HOME.get(name, name) for name in names or ()]
+
+
+def home_of_modules():
+    """{module: the number of the chapter that exports it}."""
+    homes = {}
+    for path in NOTEBOOKS:
+        for cell in nbformat.read(path, 4).cells:
+            if cell.cell_type == "code" and cell.source.startswith("#| default_exp"):
+                homes[cell.source.split()[2]] = path.stem[:2]
+    return homes
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_chapter_imports_only_what_comes_before_it(path):
+    if path.stem in MAY_IMPORT_ANY:
+        return
+    homes = home_of_modules()
+    needed = {module for tree in code_of(path) for module in chapters_imported(tree)} - {"explore"}
+    later = {module for module in needed if not homes.get(module, "no chapter") < path.stem[:2]}
+    assert later == set()
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_no_star_imports(path):
+    assert not any(names == ["*"] for tree in code_of(path) for _, names in modules_imported(tree))

@@ -1,0 +1,166 @@
+"""Brute-force truths: thousands of refits, kept as small summaries.
+
+    python tests/truth/make_truth.py                # make every summary that is missing
+    python tests/truth/make_truth.py NAME ...       # make these again
+    python tests/truth/make_truth.py --list
+
+Each `NAME.npz` beside this script holds the mean, the variance and Π over all refits with their standard errors, the mean
+of the weighted residuals with its own, the number of refits, the seed, and the recipe of the problem as a JSON string.
+It also holds what the first few refits alone gave (`slice_*`): refit number b depends on (seed, b) only, so a test can
+make those again in no time (`slice_matches`). Riboflavin needs the file that RVAMP_NB_RIBOFLAVIN names, or the network.
+"""
+import argparse
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from rvamp_nb import datasets, resampling
+from rvamp_nb.bootstrap import naive_bootstrap
+
+HERE = Path(__file__).resolve().parent
+HALF, PENALTIES = ["Poisson", {"tau": 0.5}], ["TwoPoint", {"factor": 2.0, "prob": 0.5}]
+TABLES = ("mean", "var", "Pi", "mean_se", "var_se", "Pi_se", "u_mean", "u_se")
+
+
+def strong_signals(M=100, N=300, n_signals=5, signal_to_noise=1e4, seed=0):
+    """Independent Gaussian columns, n_signals coefficients of size 1 with alternating signs, noise of variance var(A x0) / signal_to_noise."""
+    A = datasets.gaussian_design(M, N, density=0.0, noise=0.0, seed=seed).A
+    rng = np.random.default_rng([seed, 1])
+    x0 = np.zeros(N)
+    x0[rng.choice(N, n_signals, replace=False)] = (-1.0) ** np.arange(n_signals)
+    clean = A @ x0
+    y = clean + np.sqrt(clean.var() / signal_to_noise) * rng.normal(size=M)
+    return datasets.Dataset(A, y - y.mean(), x0, tuple(f"x[{i}]" for i in range(N)))
+
+
+def lam_cross_validated(A, y): return datasets.choose_lambda(A, y)
+def lam_three_percent(A, y): return 0.03 * np.abs(A.T @ y).max() / 2       # of the value that empties a half-sample
+def lam_of_the_paper(A, y): return 0.0239563 * np.sqrt(len(y))            # its α, for columns of unit variance, on ours
+
+
+def _recipe(data, arguments, lam, counts=HALF, n=4000, n_slice=100):
+    return dict(data=data, arguments=arguments, lam_rule=lam, counts=counts, randomise=PENALTIES, n_resamples=n, seed=0, n_slice=n_slice)
+
+
+RECIPES = {
+    "dct_077x512": _recipe("random_dct", dict(N=512, ratio=0.15, density=0.05, noise=0.1, seed=0), "lam_cross_validated"),
+    "dct_154x512": _recipe("random_dct", dict(N=512, ratio=0.3, density=0.05, noise=0.1, seed=0), "lam_cross_validated"),
+    # 38 of 77 rows, a whole number, so that Poisson(38/77) is its exact counterpart
+    "dct_077x512_multinomial": _recipe("random_dct", dict(N=512, ratio=0.15, density=0.05, noise=0.1, seed=0), "lam_cross_validated",
+                                       counts=["Multinomial", {"tau": 38 / 77}]),
+    "toeplitz_150x400": _recipe("gaussian_design", dict(M=150, N=400, rho=0.7, density=0.05, noise=0.1, seed=0), "lam_cross_validated"),
+    "toeplitz_400x150": _recipe("gaussian_design", dict(M=400, N=150, rho=0.7, density=0.05, noise=0.1, seed=0), "lam_cross_validated"),
+    "diabetes_442x64": _recipe("load_diabetes", {}, "lam_cross_validated"),
+    # with 100 rows a half-sample holds too little to find all five signals always (their Π is 0.8 to 0.9); with 200 rows Π = 1
+    "strong_100x300": _recipe("strong_signals", dict(M=100, N=300, n_signals=5, signal_to_noise=1e4, seed=0), "lam_three_percent", n=2000),
+    "strong_200x300": _recipe("strong_signals", dict(M=200, N=300, n_signals=5, signal_to_noise=1e4, seed=0), "lam_three_percent", n=2000),
+    "riboflavin_71x4088": _recipe("load_riboflavin", {}, "lam_of_the_paper", n_slice=25),
+}
+
+
+class Truth(NamedTuple):
+    """A problem, regenerated, and what refitting it many times gave."""
+    A: np.ndarray
+    y: np.ndarray
+    x0: "np.ndarray | None"
+    names: tuple
+    lam: float
+    counts: object
+    randomise: object
+    mean: np.ndarray
+    var: np.ndarray
+    Pi: np.ndarray
+    mean_se: np.ndarray
+    var_se: np.ndarray
+    Pi_se: np.ndarray
+    u_mean: np.ndarray
+    u_se: np.ndarray
+    n_resamples: int
+    seed: int
+    recipe: dict
+
+
+def _data(recipe):
+    make = strong_signals if recipe["data"] == "strong_signals" else getattr(datasets, recipe["data"])
+    return make(**recipe["arguments"])
+
+
+def _law(name_and_arguments):
+    name, arguments = name_and_arguments
+    return getattr(resampling, name)(**arguments)
+
+
+def _fingerprint(A, y):
+    """Two numbers that any change of the data would move."""
+    M, N = A.shape
+    return [float(np.cos(np.arange(M)) @ A @ np.sin(np.arange(N))), float(np.cos(np.arange(M)) @ y)]
+
+
+def load_truth(name):
+    """The problem and its summary; refused when the regenerated data are not those that were refitted."""
+    with np.load(HERE / f"{name}.npz") as file:
+        recipe = json.loads(str(file["recipe"]))
+        tables = {k: file[k].astype(float) for k in TABLES}
+        n, seed = int(file["n_resamples"]), int(file["seed"])
+    data = _data(recipe)
+    np.testing.assert_allclose(_fingerprint(data.A, data.y), recipe["fingerprint"], rtol=1e-8, atol=1e-8,
+                               err_msg=f"{name}: the data made today differ from those that were refitted")
+    return Truth(*data[:3], data.names, recipe["lam"], _law(recipe["counts"]), _law(recipe["randomise"]), *tables.values(), n, seed, recipe)
+
+
+def slice_matches(name, n=None):
+    """Make the first n refits of a summary again (default: as many as its slice has) and compare them with what is kept of them.
+
+    True when they agree to rounding. With n smaller than the slice only the kept draws are compared.
+    """
+    truth = load_truth(name)
+    with np.load(HERE / f"{name}.npz") as file:
+        kept = {k[len("slice_"):]: file[k] for k in file.files if k.startswith("slice_")}
+    n = truth.recipe["n_slice"] if n is None else n
+    again = naive_bootstrap(truth.A, truth.y, truth.lam, counts=truth.counts, randomise=truth.randomise, n_resamples=n,
+                            seed=truth.seed, keep=kept["columns"], progress=False)
+    scale = np.abs(kept["mean"]).max()
+    same = np.allclose(again.draws, kept["draws"][:n], rtol=1e-6, atol=1e-6 * scale)
+    if n < truth.recipe["n_slice"]: return bool(same)
+    u_scale = np.abs(kept["u_mean"]).max()
+    return bool(same and np.array_equal(np.rint(again.Pi * n), kept["selected"])
+                and np.allclose(again.mean, kept["mean"], rtol=1e-6, atol=1e-6 * scale)
+                and np.allclose(again.var, kept["var"], rtol=1e-6, atol=1e-6 * scale**2)
+                and np.allclose(again.u_mean, kept["u_mean"], rtol=1e-6, atol=1e-6 * u_scale))
+
+
+def make_truth(name, n_jobs=2):
+    """Refit, then write the summary; a file appears only when it is complete."""
+    recipe = dict(RECIPES[name])
+    data = _data(recipe)
+    recipe["lam"] = float(globals()[recipe["lam_rule"]](data.A, data.y))
+    recipe["fingerprint"] = _fingerprint(data.A, data.y)
+    run = lambda n, keep=None: naive_bootstrap(data.A, data.y, recipe["lam"], counts=_law(recipe["counts"]), randomise=_law(recipe["randomise"]),
+                                               n_resamples=n, seed=recipe["seed"], n_jobs=n_jobs, keep=keep)
+    print(f"{name}: {data.A.shape[0]} x {data.A.shape[1]}, lam = {recipe['lam']:.6g}, {recipe['n_resamples']} refits", flush=True)
+    full = run(recipe["n_resamples"])
+    columns = np.sort(np.argsort(-full.Pi, kind="stable")[:20])     # the draws of the twenty most selected, for close comparison
+    first = run(recipe["n_slice"], columns)
+    slices = dict(columns=columns, draws=first.draws, selected=np.rint(first.Pi * first.n_resamples).astype(np.int32), mean=first.mean, var=first.var,
+                  u_mean=first.u_mean)
+    partial = HERE / f"{name}.part.npz"
+    np.savez_compressed(partial, recipe=json.dumps(recipe), n_resamples=full.n_resamples, seed=full.seed,
+                        **{k: getattr(full, k) for k in TABLES}, **{f"slice_{k}": v for k, v in slices.items()})
+    partial.rename(HERE / f"{name}.npz")
+    print(f"  {(HERE / f'{name}.npz').stat().st_size / 1000:.0f} kB, mean support {full.Pi.sum():.1f}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="summaries to make again (default: those that are missing)")
+    parser.add_argument("--n-jobs", type=int, default=2)
+    parser.add_argument("--list", action="store_true")
+    args = parser.parse_args()
+    if unknown := set(args.names) - set(RECIPES): parser.error(f"no such truth: {', '.join(sorted(unknown))}; there are {', '.join(RECIPES)}")
+    if args.list: return print(*RECIPES, sep="\n")
+    for name in args.names or [n for n in RECIPES if not (HERE / f"{n}.npz").exists()]: make_truth(name, args.n_jobs)
+
+
+if __name__ == "__main__": main()
