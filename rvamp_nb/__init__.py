@@ -10,8 +10,8 @@ _HOMES = {  # module: the public names that live in it
     "densities": ("p1", "p2"),
     "likelihood": ("Squared",),
     "prior": ("Laplace",),
-    "resampling": ("Fixed", "NoResampling", "Poisson", "Subsample", "TwoPoint"),
-    "solver": ("rvamp",),
+    "resampling": ("Fixed", "Multinomial", "NoResampling", "Poisson", "Subsample", "TwoPoint"),
+    "solver": ("ConvergenceWarning", "rvamp", "rvamp_path"),
 }
 _MODULES = ("datasets",)  # public as modules
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

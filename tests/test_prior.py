@@ -1,0 +1,106 @@
+"""The prior's scalar channel: derivatives of its log-partition, extreme arguments, brute force, bad input."""
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from rvamp_nb.messages import Natural
+from rvamp_nb.prior import Laplace
+from rvamp_nb.resampling import Fixed, TwoPoint
+
+RANDOM = st.sampled_from([Fixed(), TwoPoint(2, 0.5), TwoPoint(3, 0.2)])
+
+
+def message(Q_hat, h, chi_hat):
+    return Natural(*(np.atleast_1d(np.asarray(v, float)) for v in (Q_hat, h, chi_hat)))
+
+
+@settings(deadline=None)
+@given(st.floats(0.1, 10), st.floats(-5, 5), st.floats(0.05, 5), st.floats(0.1, 3), RANDOM)
+def test_moments_are_derivatives_of_the_log_partition(Q_hat, h, chi_hat, lam, randomise):
+    prior, at = Laplace(lam, randomise), message(Q_hat, h, chi_hat)
+    m = prior.moments(at)
+    for name, expected in [("h", m.mean), ("chi_hat", m.chi / 2), ("Q_hat", -(m.var + m.mean**2) / 2)]:
+        eps = 1e-4 * getattr(at, name).clip(0.1)
+        up, down = (prior.log_partition(at._replace(**{name: getattr(at, name) + e})) for e in (eps, -eps))
+        np.testing.assert_allclose((up - down) / (2 * eps), expected, rtol=1e-4, atol=1e-6 / Q_hat)
+
+
+@pytest.mark.parametrize("randomise", [Fixed(), TwoPoint(2, 0.5)])
+def test_against_a_million_draws(randomise):
+    rng, n = np.random.default_rng(0), 1_000_000
+    at = message([0.5, 1, 2, 4], [-2.0, 0.0, 0.4, 3.0], [0.3, 1.0, 0.1, 4.0])
+    m = Laplace(0.5, randomise).moments(at)
+    for i in range(4):
+        field, lam = at.h[i] + np.sqrt(at.chi_hat[i]) * rng.normal(size=n), 0.5 * randomise.draw(n, rng)
+        x = np.sign(field) * np.maximum(abs(field) - lam, 0) / at.Q_hat[i]
+        found = [x.mean(), x.var(), np.mean(x != 0)]
+        error = np.array([x.std(), ((x - x.mean()) ** 2).std(), np.std(x != 0)]) / n**0.5
+        assert (np.abs(np.array(found) - [m.mean[i], m.var[i], m.rho[i]]) < 4.5 * error + 1e-12).all()
+
+
+@given(st.floats(-1e6, 1e6), st.floats(0, 1e12), st.floats(1e-6, 1e6), st.floats(1e-12, 1e12), RANDOM)
+def test_extreme_arguments_are_finite_and_silent(h, chi_hat, lam, Q_hat, randomise):
+    at = message(Q_hat, h, chi_hat)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        m = Laplace(lam, randomise).moments(at)
+    assert all(np.isfinite(part).all() for part in m) and (m.var >= 0).all()
+    assert (0 <= Laplace(lam, randomise).Pi(at)).all() and (Laplace(lam, randomise).Pi(at) <= 1).all()
+    assert (m.var * (1 + 1e-9) >= at.chi_hat * m.chi**2).all(), "Cauchy-Schwarz: the message back has no negative variance"
+
+
+def test_the_complement_of_pi_keeps_its_digits():
+    at = message(np.ones(4), [9.0, 20.0, 35.0, 0.2], np.ones(4))
+    m = Laplace(0.5, Fixed()).moments(at)
+    exact = [norm.cdf(0.5 - h) - norm.cdf(-0.5 - h) for h in at.h]
+    np.testing.assert_allclose(m.rho_bar, exact, rtol=1e-10)
+    assert m.rho_bar[2] > 0 and m.rho[2] == 1.0
+
+
+def test_strong_signal_variance_keeps_its_digits():
+    m = Laplace(0.3, Fixed()).moments(message(2.0, 1e9, 1.0))
+    np.testing.assert_allclose(m.var, 0.25, rtol=1e-12)
+    np.testing.assert_allclose(Laplace(0.3, TwoPoint(2, 0.5)).moments(message(2.0, 1e6, 1.0)).var, 0.25 + (0.15 / 2) ** 2, rtol=1e-6)
+
+
+def test_without_noise_it_is_the_soft_threshold_and_its_limit():
+    h = np.array([-2.0, -0.3, 0.0, 0.31, 5.0])
+    still, faint = (Laplace(0.3, Fixed()).moments(message(2 * np.ones(5), h, np.full(5, c))) for c in (0.0, 1e-14))
+    np.testing.assert_array_equal(still.mean, np.sign(h) * np.maximum(abs(h) - 0.3, 0) / 2)
+    assert (still.var == 0).all() and list(still.rho) == [1, 0, 0, 1, 1]
+    keep = abs(h) != 0.3
+    np.testing.assert_allclose(faint.mean[keep], still.mean[keep], atol=1e-7)
+    np.testing.assert_allclose(faint.rho[keep], still.rho[keep], atol=1e-7)
+
+
+def test_a_drawn_penalty_is_not_the_mean_penalty():
+    at = message(1.0, 0.75, 0.01)
+    assert abs(Laplace(0.6).moments(at).rho - Laplace(0.9, Fixed()).moments(at).rho) > 0.2
+
+
+def test_one_penalty_for_each_coefficient():
+    at = message(np.ones(2), [1.0, 1.0], [0.5, 0.5])
+    both = Laplace(np.array([0.3, 0.9]), Fixed()).moments(at).rho
+    each = [Laplace(lam, Fixed()).moments(message(1.0, 1.0, 0.5)).rho[0] for lam in (0.3, 0.9)]
+    np.testing.assert_allclose(both, each)
+
+
+def test_the_message_is_not_modified():
+    at = message([1.0, 2.0], [0.3, -1.0], [0.5, 0.0])
+    before = [part.copy() for part in at]
+    Laplace(0.5).moments(at)
+    for a, b in zip(at, before): np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("lam, error", [(0, ValueError), (-1, ValueError), (np.nan, ValueError), (np.inf, ValueError), ([], ValueError),
+                                        ([0.1, 0], ValueError), ([[0.1]], ValueError), ("a", TypeError), (None, ValueError)])
+def test_bad_penalties_are_refused_by_name(lam, error):
+    with pytest.raises(error, match="lam"): Laplace(lam)
+
+
+def test_bad_randomisation_is_refused_by_name():
+    with pytest.raises(TypeError, match="randomise"): Laplace(0.1, 2)
