@@ -22,7 +22,12 @@ ROOT = Path(__file__).resolve().parent
 NOTEBOOKS = ROOT / "nbs"
 BENCH = ROOT / "tests" / "bench"
 EXPORTED = {"export", "exporti", "exports"}
-MAY_SKIP = {}  # where CI is set, only these may skip: {start of a test's id: why}
+MAY_SKIP = {  # where CI is set, only these may skip: {start of a test's id: why}
+    "tests/test_datasets.py::test_riboflavin_from_the_server_and_from_the_file": "needs the data file, which is not ours to commit",
+    "tests/test_truth.py::test_summaries_are_consistent[riboflavin": "the same",
+    "tests/test_truth.py::test_a_slice_made_again_agrees[riboflavin": "the same",
+    "tests/test_accuracy.py::test_riboflavin": "the same",
+}
 
 
 def pytest_addoption(parser):

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['BadInput', 'read_table', 'main']
 
-# %% ../nbs/16_cli.ipynb #4c5db2e8
+# %% ../nbs/16_cli.ipynb #1bfea832
 import argparse
 import csv
 import os
@@ -23,7 +23,7 @@ from .bootstrap import Refits, naive_bootstrap
 from .datasets import choose_lambda, load_diabetes, standardize
 from .explore import COLOURS, scatter_with_bars, style
 from .resampling import Poisson
-from .solver import Fit, rvamp
+from .solver import ConvergenceWarning, Fit, rvamp
 
 # %% ../nbs/16_cli.ipynb #b8f50bfb
 class BadInput(ValueError):
@@ -114,7 +114,7 @@ def _check_fit_for_use(path, A, y, target):
     if not 1e-200 < size < 1e200: raise BadInput(f"{path}: the values of the target {target!r} are too large or too small to square: change its unit")
     if not np.ptp(A, axis=0).any(): raise BadInput(f"{path}: all features are constant: add a column that varies")
 
-# %% ../nbs/16_cli.ipynb #32b555f7
+# %% ../nbs/16_cli.ipynb #abbf6a08
 class _Answer(NamedTuple):
     "All that is reported."
     title: str
@@ -126,12 +126,18 @@ class _Answer(NamedTuple):
     refits: "Refits | None"
     seconds: tuple              # of rVAMP, of the refits
 
+def _by_cross_validation(A, y, folds, seed):
+    "The penalty that predicts best; refused where any penalty would predict nothing."
+    if np.abs(A.T @ y).max() < 1e-10 * np.linalg.norm(y):
+        raise BadInput("no feature is correlated with the target, so cross-validation cannot choose a penalty: give one with --lam")
+    return choose_lambda(A, y, cv=folds, seed=seed)
+
 def _analyse(title, A, y, names, lam=None, naive=200, seed=0):
     "Standardise, choose lam if there is none, solve, refit."
     A, y = standardize(A, y, names)
     folds = min(10, len(y))
     how = "given" if lam else f"by {folds}-fold cross-validation"
-    lam = lam or choose_lambda(A, y, cv=folds, seed=seed)
+    lam = lam or _by_cross_validation(A, y, folds, seed)
     start = time.perf_counter()
     fit = rvamp(A, y, lam)
     middle = time.perf_counter()
@@ -169,13 +175,13 @@ def _write_csv(answer, path):
         writer.writerow(columns)
         writer.writerows(zip(*(c if k == "feature" else [f"{v:.6g}" for v in c] for k, c in columns.items())))
 
-# %% ../nbs/16_cli.ipynb #9bbb38a4
+# %% ../nbs/16_cli.ipynb #b8b213d0
 _LEADING = 12       # features in the printed table
 
 def _print_table(answer):
     "Headline, leading features, times, and whether rVAMP converged."
     columns, fit, (M, N) = _columns(answer), answer.fit, answer.shape
-    print(f"{answer.title}: {M} rows, {N} features; λ = {answer.lam:.5g}, {answer.how}\n")
+    print(f"{answer.title}: {M} rows, {N} feature{'s' * (N != 1)}; λ = {answer.lam:.5g}, {answer.how}\n")
     wide, refitted = max(7, *(len(n[:32]) for n in columns["feature"][:_LEADING])), "Pi_refits" in columns
     print(f"{'feature':{wide}}  Π rVAMP" + "   Π refits ± s.e." * refitted + f"{'mean':>11}{'sd':>11}")
     for name, Pi, *by_refits, mean, sd in list(zip(*columns.values()))[:_LEADING]:
@@ -185,12 +191,12 @@ def _print_table(answer):
     print(f"\nrVAMP: {fit.status}; {answer.seconds[0]:.2f} s")
     if refitted: print(f"refits: {answer.refits.n_resamples} in {answer.seconds[1]:.2f} s")
 
-# %% ../nbs/16_cli.ipynb #0fcf92e9
+# %% ../nbs/16_cli.ipynb #ed80359d
 def _draw_bars(ax, answer, most=15):
     "Selection probabilities of the leading features, the refits as dots with error bars."
     columns = {k: v[:most] for k, v in _columns(answer).items()}
     rows = range(len(columns["feature"]))
-    ax.barh(rows, columns["Pi_rvamp"], color=COLOURS["rvamp"], label="rVAMP")
+    ax.barh(rows, columns["Pi_rvamp"], color=COLOURS["rvamp"], alpha=0.45, label="rVAMP")
     if answer.refits is not None:
         ax.errorbar(columns["Pi_refits"], rows, xerr=columns["Pi_refits_se"], fmt="o", color=COLOURS["truth"], markersize=4, elinewidth=1.5,
                     label=f"{answer.refits.n_resamples} refits ± 1 s.e.")
@@ -285,14 +291,14 @@ def _save(answer, out, with_csv):
         print(f"picture: {out / f'{answer.title}-selection.png'}")
     except OSError as e: raise BadInput(f"argument --out: cannot write to {out} ({e.strerror}): choose another folder") from None
 
-# %% ../nbs/16_cli.ipynb #4a8e2272
+# %% ../nbs/16_cli.ipynb #469201fe
 @contextmanager
 def _clean_warnings():
-    "Each warning once, as one line on stderr."
+    "Each warning once, as one line on stderr; not converging is said in the report."
     seen = set()
-    def show(message, *_, **__):
+    def show(message, category, *_, **__):
         text = " ".join(str(message).split())
-        if text not in seen: print(f"rvamp-nb: warning: {text}", file=sys.stderr)
+        if text not in seen and category is not ConvergenceWarning: print(f"rvamp-nb: warning: {text}", file=sys.stderr)
         seen.add(text)
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
