@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['BadInput', 'read_table', 'main']
 
-# %% ../nbs/16_cli.ipynb #1bfea832
+# %% ../nbs/16_cli.ipynb #cf0da1c7
 import argparse
 import csv
 import os
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import __version__
+import rvamp_nb
 from .bootstrap import Refits, naive_bootstrap
 from .datasets import choose_lambda, load_diabetes, standardize
 from .explore import COLOURS, scatter_with_bars, style
@@ -256,12 +256,12 @@ refits stand beside it as a check, with their standard errors."""
 _FILES = """writes DIR/NAME-selection.csv (all features, the most selected first) and DIR/NAME-selection.png, NAME being that of FILE.csv.
 A constant column has Π = 0 and a warning. Text, missing values and the like: one line on stderr, exit code 2, and nothing is written."""
 
-# %% ../nbs/16_cli.ipynb #55cc8704
+# %% ../nbs/16_cli.ipynb #c272a41e
 def _parser():
     "All that can be typed."
     shape = dict(formatter_class=argparse.RawDescriptionHelpFormatter)
     parser = _Parser(prog="rvamp-nb", description=_ABOUT, epilog=_EXAMPLES, **shape)
-    parser.add_argument("--version", action="version", version=f"rvamp-nb {__version__}")
+    parser.add_argument("--version", action="version", version=f"rvamp-nb {rvamp_nb.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     select = commands.add_parser("select", description=_SELECT, epilog=_FILES, help="the same for a CSV table of yours", **shape)
     select.add_argument("file", metavar="FILE.csv", help="the table: names in the first line, numbers in all others, commas between them")

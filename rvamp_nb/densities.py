@@ -41,7 +41,7 @@ def _soft(field, lam):
     "The soft threshold."
     return np.sign(field) * np.maximum(np.abs(field) - lam, 0)
 
-# %% ../nbs/12_densities.ipynb #6e0f86d8
+# %% ../nbs/12_densities.ipynb #1ee5ee75
 def _quantile(density, q):
     "Smallest x with cdf >= q: bisection between the components' quantiles, and exactly 0 on the atom."
     if not ((q > 0) & (q < 1)).all(): raise ValueError(f"q must lie strictly between 0 and 1, got {q}")
@@ -57,12 +57,27 @@ def _quantile(density, q):
 
 def _moment(density, k):
     "E x^k."
+    if not (isinstance(k, (int, np.integer)) and k >= 1): raise ValueError(f"k must be an integer >= 1, got {k!r}")
     Q_hat, h, chi_hat = density.incoming
     s = np.sqrt(chi_hat)
     up, down = (_ramp_moment((sign * h - density.lams) / np.where(s > 0, s, 1), k) for sign in (1, -1))
     return np.tensordot(density.weights, np.where(s > 0, s**k * (up + (-1)**k * down), _soft(h, density.lams)**k), 1) / Q_hat**k
 
-# %% ../nbs/12_densities.ipynb #33a5a42c
+# %% ../nbs/12_densities.ipynb #054d20f0
+def _pdf(density, x):
+    "Density of the continuous part."
+    s, z = np.sqrt(density.incoming.chi_hat), _standardised(density, x, x.ndim)
+    scale = _widen(np.where(s > 0, density.incoming.Q_hat / np.where(s > 0, s, 1), 0), x.ndim)
+    return np.tensordot(density.weights, scale * np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi), 1)
+
+def _sample(density, size, rng):
+    "Draws of field and penalty through the threshold."
+    Q_hat, h, chi_hat, lam = (_widen(v, 1) for v in (*density.incoming, density.prior.lam))
+    shape = np.shape(density.incoming.h) + (size,)
+    lam = lam * density.prior.randomise.draw(int(np.prod(shape)), rng).reshape(shape)
+    return _soft(h + np.sqrt(chi_hat) * rng.normal(size=shape), lam) / Q_hat
+
+# %% ../nbs/12_densities.ipynb #e5051766
 @dataclass(frozen=True, eq=False)
 class P1:
     """p̄₁ of some coefficients at beta = inf (`eq:approximate_one`): an atom at zero and a density. Made by `p1`.
@@ -92,8 +107,7 @@ class P1:
 
     def cdf(self, x):
         "P[coefficient <= x], the atom included from x = 0 on."
-        x = np.asarray(x, dtype=float)
-        return _cdf(self, x, x.ndim)
+        return _cdf(self, np.asarray(x, dtype=float), np.ndim(x))
 
     def quantile(self, q):
         "Smallest x with cdf(x) >= q, for q in (0, 1)."
@@ -101,22 +115,15 @@ class P1:
 
     def pdf(self, x):
         "Density of the continuous part at x (at 0 its limit from the right); with the atom it integrates to 1. Zero without field noise."
-        x = np.asarray(x, dtype=float)
-        s, z = np.sqrt(self.incoming.chi_hat), _standardised(self, x, x.ndim)
-        scale = _widen(np.where(s > 0, self.incoming.Q_hat / np.where(s > 0, s, 1), 0), x.ndim)
-        return np.tensordot(self.weights, scale * np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi), 1)
+        return _pdf(self, np.asarray(x, dtype=float))
 
     def moment(self, k):
         "E x^k for an integer k >= 1."
-        if not (isinstance(k, (int, np.integer)) and k >= 1): raise ValueError(f"k must be an integer >= 1, got {k!r}")
         return _moment(self, k)
 
     def sample(self, size, rng):
         "`size` exact draws of field and penalty through the threshold; the coordinates' shape, then (size,)."
-        Q_hat, h, chi_hat = (_widen(v, 1) for v in self.incoming)
-        shape = np.shape(self.incoming.h) + (size,)
-        lam = _widen(self.prior.lam, 1) * self.prior.randomise.draw(int(np.prod(shape)), rng).reshape(shape)
-        return _soft(h + np.sqrt(chi_hat) * rng.normal(size=shape), lam) / Q_hat
+        return _sample(self, size, rng)
 
 # %% ../nbs/12_densities.ipynb #75f20770
 def p1(fit, i=None):

@@ -128,7 +128,7 @@ EASY = [(shape, rho) for shape in ((60, 90), (90, 60), (60, 60)) for rho in (0.0
 def easy(shape, rho):
     "No Π near 0 or 1, so that nothing cancels, with messages after a few steps."
     data = gaussian_design(*shape, rho=rho, density=0.2, noise=0.1, seed=1)
-    lam = 0.1 * np.abs(data.A.T @ data.y).max() / 2
+    lam = 0.15 * np.abs(data.A.T @ data.y).max() / 2
     problem = rvamp(data.A, data.y, lam).problem
     for (current, *_), _ in zip(iterate(problem, accelerate=False), range(8)): pass
     Pi = current.x.rho

@@ -1,0 +1,260 @@
+"""What the solver is given: every kind of table that means the same gives the same, and what cannot work is refused by name."""
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from rvamp_nb.datasets import gaussian_design, standardize
+from rvamp_nb.likelihood import Squared
+from rvamp_nb.prior import Laplace
+from rvamp_nb.resampling import Multinomial, NoResampling, Poisson, Subsample, TwoPoint
+from rvamp_nb.solver import ConvergenceWarning, rvamp, rvamp_path
+
+DATA = gaussian_design(20, 30, density=0.2, noise=0.3, seed=0)
+A, Y = DATA.A, DATA.y
+LAM = 0.3 * np.abs(A.T @ Y).max() / 2
+WHOLE = np.round(10 * A), np.round(10 * Y)                       # the same numbers as integers and as floats
+
+
+@pytest.fixture(autouse=True)
+def no_warning_leaks():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def changed(array, where, value):
+    array = array.copy()
+    array[where] = value
+    return array
+
+
+# What means the same gives the same ------------------------------------------------------------------------------------------------------
+
+def read_only(array):
+    array = array.copy()
+    array.setflags(write=False)
+    return array
+
+
+SAME = {
+    "lists": lambda A, y: (A.tolist(), y.tolist()),
+    "tuples": lambda A, y: (tuple(map(tuple, A.tolist())), tuple(y.tolist())),
+    "integers": lambda A, y: (A.astype(int), y.astype(int)),
+    "small integers": lambda A, y: (A.astype("int8"), y.astype("int16")),
+    "objects": lambda A, y: (A.astype(object), y.astype(object)),
+    "float32": lambda A, y: (A.astype("float32"), y.astype("float32")),
+    "big-endian": lambda A, y: (A.astype(">f8"), y.astype(">f8")),
+    "DataFrame and Series": lambda A, y: (pd.DataFrame(A, columns=[f"gene {i}" for i in range(A.shape[1])]), pd.Series(y, index=range(7, 27))),
+    "DataFrame of integers": lambda A, y: (pd.DataFrame(A).astype("Int64"), pd.Series(y).astype("Int64")),
+    "Fortran order": lambda A, y: (np.asfortranarray(A), y),
+    "every second of more": lambda A, y: (np.repeat(np.repeat(A, 2, 0), 2, 1)[::2, ::2], np.repeat(y, 2)[::2]),
+    "backwards": lambda A, y: (A[::-1, ::-1].copy()[::-1, ::-1], y[::-1].copy()[::-1]),
+    "read-only": lambda A, y: (read_only(A), read_only(y)),
+}
+
+
+@pytest.mark.parametrize("how", SAME)
+def test_the_same_numbers_in_another_dress(how):
+    plain = rvamp(*WHOLE, 30.0)
+    np.testing.assert_allclose(rvamp(*SAME[how](*WHOLE), 30.0).Pi, plain.Pi, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("lam", [np.float64(LAM), np.array(LAM), np.full(30, LAM), [LAM] * 30, tuple([LAM] * 30), pd.Series([LAM] * 30), read_only(np.full(30, LAM))],
+                         ids=["number", "0-d", "vector", "list", "tuple", "Series", "read-only"])
+def test_the_same_penalty_in_another_dress(lam):
+    np.testing.assert_allclose(rvamp(A, Y, lam).Pi, rvamp(A, Y, LAM).Pi, rtol=1e-9, atol=1e-12)
+
+
+def test_float32_is_computed_in_double():
+    fit = rvamp(A.astype("float32"), Y.astype("float32"), LAM)
+    assert fit.mean.dtype == fit.Pi.dtype == np.float64
+    np.testing.assert_allclose(fit.Pi, rvamp(A, Y, LAM).Pi, atol=1e-5)
+
+
+@pytest.mark.parametrize("call", [rvamp, lambda *a: rvamp_path(a[0], a[1], [2 * LAM, LAM], progress=False)], ids=["rvamp", "rvamp_path"])
+def test_nothing_that_is_given_is_changed(call):
+    lam = np.full(30, LAM)
+    given = [A.copy(), Y.copy(), lam.copy()]
+    call(A, Y, lam)
+    for now, was in zip((A, Y, lam), given): np.testing.assert_array_equal(now, was)
+
+
+def test_an_answer_does_not_alias_what_was_given():
+    mine, y = A.copy(), Y.copy()
+    fit = rvamp(mine, y, LAM)
+    before = fit.Pi.copy(), fit.mean.copy()
+    mine[:], y[:] = 0, 0
+    np.testing.assert_array_equal(fit.Pi, before[0])
+    np.testing.assert_array_equal(fit.mean, before[1])
+
+
+def test_warm_start_is_not_changed_and_leads_to_the_same():
+    near = rvamp(A, Y, 1.1 * LAM)
+    before = [part.copy() for message in near.messages for part in message]
+    warm = rvamp(A, Y, LAM, warm_start=near)
+    np.testing.assert_allclose(warm.Pi, rvamp(A, Y, LAM).Pi, atol=1e-4)
+    for part, was in zip((p for message in near.messages for p in message), before): np.testing.assert_array_equal(part, was)
+
+
+# The edges of what works -----------------------------------------------------------------------------------------------------------------
+
+EDGES = {
+    "one row": (A[:1], Y[:1], 0.01),
+    "two rows": (A[:2], Y[:2], 0.05),
+    "one column": (A[:, :1], Y, LAM),
+    "one number": ([[1.0]], [2.0], 0.5),
+    "a column of zeros": (changed(A, (slice(None), 3), 0), Y, LAM),
+    "a column of ones": (changed(A, (slice(None), 3), 1), Y, LAM),
+    "only zeros": (0 * A, Y, LAM),
+    "a response of zeros": (A, 0 * Y, LAM),
+    "a constant response": (A, 0 * Y + 3, LAM),
+    "a column twice": (np.column_stack([A, A[:, 5]]), Y, LAM),
+    "a row twice": (np.vstack([A, A[:1]]), np.append(Y, Y[0]), LAM),
+    "a column and its mirror image": (np.column_stack([A, -A[:, 5]]), Y, LAM),
+    "all columns the same": (np.repeat(A[:, :1], 10, 1), Y, LAM),
+    "a row of zeros": (changed(A, 4, 0), Y, LAM),
+    "columns on wild scales": (A * 10.0 ** np.linspace(-6, 6, 30), Y, LAM),
+    "truth values": (A > 0, Y, LAM),
+    "a penalty that empties all": (A, Y, 1e6),
+    "tiny numbers": (1e-60 * A, 1e-60 * Y, 1e-120 * LAM),
+    "huge numbers": (1e60 * A, 1e60 * Y, 1e120 * LAM),
+}
+
+
+@pytest.mark.parametrize("what", EDGES)
+def test_edges(what):
+    A, y, lam = EDGES[what]
+    fit = rvamp(A, y, lam)
+    N = np.shape(A)[1]
+    assert fit.converged and fit.Pi.shape == fit.mean.shape == fit.var.shape == (N,)
+    assert np.isfinite(fit.mean).all() and (fit.var >= 0).all() and ((0 <= fit.Pi) & (fit.Pi <= 1)).all()
+
+
+def test_a_constant_column_has_no_say_once_standardised():
+    B = changed(A, (slice(None), 3), 7.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)             # standardize names it
+        B, y = standardize(B, Y)
+    fit = rvamp(B, y, LAM)
+    assert fit.Pi[3] == fit.mean[3] == 0
+
+
+def test_twins_are_treated_alike():
+    A, y, lam = EDGES["a column twice"]
+    fit = rvamp(A, y, lam)
+    np.testing.assert_allclose(fit.Pi[5], fit.Pi[-1], atol=1e-6)
+    A, y, lam = EDGES["a column and its mirror image"]
+    fit = rvamp(A, y, lam)
+    np.testing.assert_allclose(fit.mean[5], -fit.mean[-1], atol=1e-6)
+
+
+@pytest.mark.parametrize("counts", [Poisson(1e-3), Poisson(50.0), Subsample(1.0), Subsample(1e-3), NoResampling()])
+def test_extreme_laws_of_counts(counts):
+    lam = 0.3 * counts.mean * np.abs(A.T @ Y).max()
+    fit = rvamp(A, Y, lam, counts=counts)
+    assert fit.converged and ((0 <= fit.Pi) & (fit.Pi <= 1)).all()
+
+
+# What cannot work is refused by name -----------------------------------------------------------------------------------------------------
+
+BAD = {
+    "NaN in A": (dict(A=changed(A, (3, 4), np.nan)), ValueError, r"\bA\b.*\b4\b"),
+    "infinity in A": (dict(A=changed(A, (3, 4), -np.inf)), ValueError, r"\bA\b.*\b4\b"),
+    "NaN in y": (dict(y=changed(Y, 2, np.nan)), ValueError, r"\by\b"),
+    "infinity in y": (dict(y=changed(Y, 2, np.inf)), ValueError, r"\by\b"),
+    "y too short": (dict(y=Y[:-1]), ValueError, r"\by\b.*\(20,\).*\(19,\)"),
+    "y as a column": (dict(y=Y[:, None]), ValueError, r"\by\b.*\(20, 1\)"),
+    "y for columns": (dict(y=np.zeros(30)), ValueError, r"\by\b"),
+    "A with one axis": (dict(A=A[0]), ValueError, r"\bA\b.*\(30,\)"),
+    "A with three axes": (dict(A=A[None]), ValueError, r"\bA\b.*\(1, 20, 30\)"),
+    "A a number": (dict(A=3.0), ValueError, r"\bA\b"),
+    "no columns": (dict(A=A[:, :0]), ValueError, r"\bA\b.*\(20, 0\)"),
+    "no rows": (dict(A=A[:0], y=Y[:0]), ValueError, r"\bA\b.*\(0, 30\)"),
+    "ragged": (dict(A=[[1.0, 2.0], [3.0]], y=[1.0, 2.0]), (TypeError, ValueError), r"\bA\b"),
+    "no A": (dict(A=None), (TypeError, ValueError), r"\bA\b"),
+    "no y": (dict(y=None), (TypeError, ValueError), r"\by\b"),
+    "text": (dict(A=np.full(A.shape, "a")), TypeError, r"\bA\b"),
+    "text in y": (dict(y=["a"] * 20), TypeError, r"\by\b"),
+    "text in a DataFrame": (dict(A=pd.DataFrame(A).assign(sex="f")), TypeError, r"\bA\b"),
+    "missing values in a DataFrame": (dict(A=pd.DataFrame(A).assign(dose=pd.NA)), (TypeError, ValueError), r"\bA\b"),
+    "dates": (dict(A=np.zeros((20, 3), "datetime64[s]")), TypeError, r"\bA\b"),
+    "complex A": (dict(A=A + 1j), TypeError, r"\bA\b"),
+    "complex y": (dict(y=Y + 1j), TypeError, r"\by\b"),
+    "sparse matrix": (dict(A=sparse.csr_matrix(A)), TypeError, r"\bA\b.*toarray"),
+    "sparse array": (dict(A=sparse.csc_array(A)), TypeError, r"\bA\b.*toarray"),
+    "lam 0": (dict(lam=0), ValueError, "lam"),
+    "lam < 0": (dict(lam=-1.0), ValueError, "lam"),
+    "lam NaN": (dict(lam=np.nan), ValueError, "lam"),
+    "lam infinite": (dict(lam=np.inf), ValueError, "lam"),
+    "a lam of 0": (dict(lam=changed(np.full(30, LAM), 7, 0)), ValueError, "lam"),
+    "lam too short": (dict(lam=np.full(29, LAM)), ValueError, "lam.*30.*29"),
+    "lam a column": (dict(lam=np.full((30, 1), LAM)), ValueError, "lam"),
+    "lam text": (dict(lam="0.1"), TypeError, "lam"),
+    "lam complex": (dict(lam=1j), TypeError, "lam"),
+    "no penalty": (dict(lam=None), TypeError, "lam.*choose_lambda"),
+    "lam and prior": (dict(prior=Laplace(LAM)), TypeError, "lam.*prior"),
+    "prior a class": (dict(lam=None, prior=Laplace), TypeError, "prior"),
+    "prior a number": (dict(lam=None, prior=LAM), TypeError, "prior"),
+    "counts a class": (dict(counts=Poisson), TypeError, "counts"),
+    "counts a number": (dict(counts=0.5), TypeError, "counts"),
+    "counts that are tied": (dict(counts=Multinomial(0.5)), TypeError, r"Poisson\(tau=0.5\)"),
+    "likelihood a class": (dict(likelihood=Squared), TypeError, "likelihood"),
+    "likelihood a number": (dict(likelihood=3), TypeError, "likelihood"),
+    "tol 0": (dict(tol=0), ValueError, "tol"),
+    "tol 2": (dict(tol=2), ValueError, "tol"),
+    "tol NaN": (dict(tol=np.nan), ValueError, "tol"),
+    "tol text": (dict(tol="small"), TypeError, "tol"),
+    "max_iter 0": (dict(max_iter=0), ValueError, "max_iter"),
+    "max_iter broken": (dict(max_iter=2.5), (TypeError, ValueError), "max_iter"),
+    "damping 0": (dict(damping=0), ValueError, "damping"),
+    "damping 1.5": (dict(damping=1.5), ValueError, "damping"),
+    "damping NaN": (dict(damping=np.nan), ValueError, "damping"),
+    "damping text": (dict(damping="slow"), TypeError, "damping"),
+    "warm_start a number": (dict(warm_start=3), TypeError, "warm_start"),
+    "warm_start of another size": (dict(warm_start=rvamp(A[:, :7], Y, LAM)), ValueError, r"warm_start.*\(20, 7\).*\(20, 30\)"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_input_is_refused_by_name(what):
+    given, error, words = BAD[what]
+    with pytest.raises(error, match=words): rvamp(**{"A": A, "y": Y, "lam": LAM, **given})
+
+
+PATH_KNOWS = [what for what, (given, _, _) in BAD.items() if set(given) <= {"A", "y", "counts", "likelihood", "tol", "max_iter", "damping"}]
+
+
+@pytest.mark.parametrize("what", PATH_KNOWS)
+def test_bad_input_is_refused_by_the_path_too(what):
+    given, error, words = BAD[what]
+    with pytest.raises(error, match=words): rvamp_path(**{"A": A, "y": Y, "lams": [LAM], "progress": False, **given})
+
+
+@pytest.mark.parametrize("given", [dict(lams=[]), dict(lams=[LAM, 0]), dict(lams=[-LAM]), dict(lams=[np.nan]), dict(n_lambdas=0), dict(lambda_min_ratio=0), dict(lambda_min_ratio=1.5)], ids=str)
+def test_a_bad_path_is_refused_by_name(given):
+    with pytest.raises(ValueError, match=next(iter(given))): rvamp_path(A, Y, progress=False, **given)
+
+
+@pytest.mark.parametrize("law", [Poisson, Subsample])
+@pytest.mark.parametrize("tau, error", [(0, ValueError), (-0.5, ValueError), (np.nan, ValueError), (np.inf, ValueError), ("half", TypeError), (None, TypeError)])
+def test_tau_out_of_range(law, tau, error):
+    with pytest.raises(error, match="tau"): law(tau)
+
+
+def test_a_subsample_is_no_larger_than_the_sample():
+    with pytest.raises(ValueError, match="tau"): Subsample(1.5)
+
+
+@pytest.mark.parametrize("given, words", [((0.0, 0.5), "factor"), ((2.0, 1.5), "prob"), ((2.0, -0.1), "prob")])
+def test_random_penalties_out_of_range(given, words):
+    with pytest.raises(ValueError, match=words): TwoPoint(*given)
+
+
+def test_not_converging_is_a_warning_and_no_exception():
+    with pytest.warns(ConvergenceWarning, match="iteration limit") as seen: fit = rvamp(A, Y, LAM, max_iter=2)
+    assert not fit.converged and fit.n_iter == 2 and "What to try" in fit.status
+    assert np.isfinite(fit.mean).all() and ((0 <= fit.Pi) & (fit.Pi <= 1)).all()
+    assert seen[0].filename == __file__                          # points at the caller
