@@ -5,12 +5,12 @@
 # %% auto #0
 __all__ = ['Laplace']
 
-# %% ../nbs/08_prior.ipynb #aaf829ad
+# %% ../nbs/08_prior.ipynb #18868526
 from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 from .messages import Moments, Natural
-from .resampling import Fixed, TwoPoint
+from .resampling import Fixed, TwoPoint, _check_array
 
 # %% ../nbs/08_prior.ipynb #166d5ea0
 def _ramp(a):
@@ -37,7 +37,7 @@ def _thresholded(incoming, lam):
     Pi_bar = np.where(noisy, np.where(t < 0, ndtr(t) - ndtr((-lam - size) / s), 1 - (P_up + P_down)), size <= lam)
     return mean / Q_hat, var / Q_hat**2, Pi, Pi_bar
 
-# %% ../nbs/08_prior.ipynb #fa90d786
+# %% ../nbs/08_prior.ipynb #667ffdc6
 @dataclass(frozen=True, eq=False)
 class Laplace:
     """The L1 penalty lam_i |x_i| in the limit beta = inf, lam_i = lam times a random factor.
@@ -58,7 +58,7 @@ class Laplace:
     randomise: TwoPoint | Fixed = TwoPoint()
 
     def __post_init__(self):
-        _check_lam(self.lam)
+        object.__setattr__(self, "lam", _check_lam(self.lam))
         if not hasattr(self.randomise, "nodes"): raise TypeError(f"randomise must be TwoPoint(...) or Fixed(), got {self.randomise!r}")
 
     def moments(self, incoming):
@@ -89,11 +89,10 @@ class Laplace:
         mean, _, var, _, _ = self.moments(incoming)
         return incoming.Q_hat * (var + mean**2) / 2
 
-# %% ../nbs/08_prior.ipynb #7e0125dd
+# %% ../nbs/08_prior.ipynb #0b76d626
 def _check_lam(lam):
-    "Refuse a penalty that is not one positive finite number, or a vector of them."
-    try: values = np.asarray(lam, dtype=float)
-    except (TypeError, ValueError): raise TypeError(f"lam must be a number or a vector of numbers, got {lam!r}") from None
+    "The penalty as a float or a vector of floats; refused where it is not positive."
+    values = _check_array("lam", lam)
     if values.ndim > 1 or values.size == 0: raise ValueError(f"lam must be one number or a vector with one for each column, got shape {values.shape}")
-    if not (np.isfinite(values) & (values > 0)).all():
-        raise ValueError(f"lam must be positive and finite, got {lam!r}: a penalty of zero leaves the Lasso without a unique answer")
+    if not (values > 0).all(): raise ValueError(f"lam must be positive, got {lam!r}: a penalty of zero leaves the Lasso without a unique answer")
+    return values if values.ndim else float(values)

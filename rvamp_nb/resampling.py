@@ -33,12 +33,13 @@ def _check_size(owner, name, value, least=1):
     if size < least: raise ValueError(f"{owner}: {name} must be at least {least}, got {value!r}")
     return size
 
-# %% ../nbs/01_resampling.ipynb #53851261
+# %% ../nbs/01_resampling.ipynb #75f85e6f
 def _check_array(name, value):
     "The value as a dense array of finite floats, or an error that says what is wrong with it."
     if value is None: raise TypeError(f"{name} is None; pass an array of numbers")
     if hasattr(value, "tocsc"): raise TypeError(f"{name} is sparse; pass a dense array, for example {name}.toarray()")
-    value = np.asarray(value)
+    try: value = np.asarray(value)
+    except ValueError: raise ValueError(f"{name} must be rectangular; its rows have different lengths") from None
     text = value.dtype.kind == "O" and any(isinstance(v, (str, bytes)) for v in value.flat)
     try: value = np.asarray(value, dtype=float) if value.dtype.kind in "biufO" and not text else None
     except (TypeError, ValueError): value = None

@@ -7,7 +7,7 @@ __all__ = ['SMALL', 'ENGAGE', 'REACH', 'WORSE', 'PATIENCE', 'SLOWEST', 'ADVICE',
            'initial_state', 'Breakdown', 'step', 'relative_change', 'scale_free_delta', 'damp', 'Anderson', 'iterate',
            'lambda_empty', 'Fit', 'ConvergenceWarning', 'rvamp', 'Path', 'rvamp_path']
 
-# %% ../nbs/11_rvamp.ipynb #b3bc5e57
+# %% ../nbs/11_rvamp.ipynb #42468304
 import warnings
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from .coupling import Coupled, couple
 from .likelihood import Squared
 from .messages import Mixed, Moments, Natural, mixed_extrinsic
 from .prior import Laplace
-from .resampling import Poisson
+from .resampling import Poisson, _check_array, _check_number
 
 # %% ../nbs/11_rvamp.ipynb #3e06a540
 class Problem(NamedTuple):
@@ -401,42 +401,40 @@ def _fit(problem, state, tol, max_iter, damping):
 def _finished(problem, run, status):
     return Fit(problem, run.last, status.startswith("converged"), len(run.trace), status, run.trace)
 
-# %% ../nbs/11_rvamp.ipynb #ccb20654
+# %% ../nbs/11_rvamp.ipynb #f857aae6
 def _matrix(A):
     "A as a finite (M, N) float64 array; the caller's is never written to."
-    if hasattr(A, "toarray"): raise TypeError("A is a sparse matrix, and rvamp works on dense ones: pass A.toarray()")
-    try: A = np.asarray(A, dtype=float)
-    except (TypeError, ValueError) as e: raise TypeError(f"A must hold numbers only ({e}): encode text columns first") from None
+    A = _check_array("A", A)
     if A.ndim != 2 or 0 in A.shape: raise ValueError(f"A must have shape (M, N) with M and N at least 1, got {A.shape}")
-    if not np.isfinite(A).all():
-        raise ValueError(f"A has NaN or infinite entries, the first in column {np.argmax(~np.isfinite(A).all(0))}: drop or impute them")
     return A
 
 def _target(y, M):
     "y as a finite (M,) float64 array."
-    try: y = np.asarray(y, dtype=float)
-    except (TypeError, ValueError) as e: raise TypeError(f"y must hold numbers only ({e})") from None
+    y = _check_array("y", y)
     if y.shape != (M,): raise ValueError(f"y must have shape ({M},), one value for each row of A, got {y.shape}")
-    if not np.isfinite(y).all(): raise ValueError("y has NaN or infinite entries: drop those rows")
     return y
 
-# %% ../nbs/11_rvamp.ipynb #96e310f4
+def _check_kind(name, value, method, examples):
+    "An object that can do what its role asks for; a class is not one."
+    if isinstance(value, type) or not hasattr(value, method): raise TypeError(f"{name} must be an object such as {examples}, got {value!r}")
+
+# %% ../nbs/11_rvamp.ipynb #2a954c93
 def _prior(lam, prior, N):
     "The prior asked for, checked against N."
     if (lam is None) == (prior is None):
         raise TypeError("give lam (the paper's prior) or prior=Laplace(...), one of the two; choose_lambda(A, y) finds a lam by cross-validation")
     prior = Laplace(lam) if prior is None else prior
-    if not hasattr(prior, "moments"): raise TypeError(f"prior must be a prior such as Laplace(lam), got {type(prior).__name__}")
+    _check_kind("prior", prior, "moments", "Laplace(0.1)")
     if np.shape(prior.lam) not in ((), (N,)):
         raise ValueError(f"lam must be one number or one for each of the {N} columns of A, got shape {np.shape(prior.lam)}")
     return prior
 
-def _check_numbers(counts, tol, max_iter, damping):
-    "The arguments that steer the iteration."
-    if not hasattr(counts, "nodes"):
-        raise TypeError(f"counts must be a law of independent counts such as Poisson(0.5) or Subsample(0.5), got {counts!r}")
-    if not 0 < tol < 1: raise ValueError(f"tol must lie in (0, 1), got {tol!r}")
-    if not 0 < damping <= 1: raise ValueError(f"damping must lie in (0, 1], got {damping!r}: 0.7 suits nearly all problems")
+def _check_options(likelihood, counts, tol, max_iter, damping):
+    "The other factor, the law of the counts, and what steers the iteration."
+    _check_kind("likelihood", likelihood, "message", "Squared()")
+    _check_kind("counts", counts, "nodes", "Poisson(0.5) or Subsample(0.5)")
+    _check_number("rvamp", "tol", tol, 0, 1)
+    _check_number("rvamp", "damping", damping, 0, 1, "]")
     if not (isinstance(max_iter, (int, np.integer)) and max_iter >= 1): raise ValueError(f"max_iter must be an integer >= 1, got {max_iter!r}")
 
 # %% ../nbs/11_rvamp.ipynb #01f28002
@@ -449,7 +447,7 @@ def _warm_state(warm_start, M, N):
     if shape != (M, N): raise ValueError(f"warm_start is for a problem of shape {shape}, A has shape {(M, N)}")
     return state
 
-# %% ../nbs/11_rvamp.ipynb #b0586a46
+# %% ../nbs/11_rvamp.ipynb #8d094962
 def rvamp(A, y, lam=None, *, prior=None, likelihood=Squared(), counts=Poisson(0.5), tol=1e-6, max_iter=500, damping=0.7, warm_start=None):
     """The distribution of a penalised estimator across resamples, without resampling (Algorithm 1).
 
@@ -485,7 +483,7 @@ def rvamp(A, y, lam=None, *, prior=None, likelihood=Squared(), counts=Poisson(0.
     """
     A = _matrix(A)
     problem = Problem(A, _target(y, len(A)), _prior(lam, prior, A.shape[1]), likelihood, counts)
-    _check_numbers(counts, tol, max_iter, damping)
+    _check_options(likelihood, counts, tol, max_iter, damping)
     fit = _fit(problem, _warm_state(warm_start, *A.shape), tol, max_iter, damping)
     if not fit.converged: warnings.warn(fit.status, ConvergenceWarning, stacklevel=2)
     return fit
@@ -534,7 +532,7 @@ class Path:
 
     def __repr__(self): return f"Path({self.status}; {len(self.Pi)} coefficients)"
 
-# %% ../nbs/11_rvamp.ipynb #c5ab5b1a
+# %% ../nbs/11_rvamp.ipynb #75d2a10b
 def rvamp_path(A, y, lams=None, *, n_lambdas=50, lambda_min_ratio=0.05, prior=Laplace(1.0), likelihood=Squared(), counts=Poisson(0.5),
                tol=1e-6, max_iter=500, damping=0.7, progress=True):
     """Fits along a path of penalties, each started from its neighbours.
@@ -565,7 +563,7 @@ def rvamp_path(A, y, lams=None, *, n_lambdas=50, lambda_min_ratio=0.05, prior=La
     from tqdm.std import tqdm
     A = _matrix(A)
     problem = Problem(A, _target(y, len(A)), _prior(None, prior, A.shape[1]), likelihood, counts)
-    _check_numbers(counts, tol, max_iter, damping)
+    _check_options(likelihood, counts, tol, max_iter, damping)
     lams, fits, warm = _penalties(problem, lams, n_lambdas, lambda_min_ratio), [], _Extrapolation()
     for lam in tqdm(lams, desc="λ path", delay=2, disable=not progress):
         fit = _fit(problem._replace(prior=replace(prior, lam=prior.lam * lam)), warm.start(np.log(lam)), tol, max_iter, damping)

@@ -97,7 +97,7 @@ def test_the_message_is_not_modified():
 
 
 @pytest.mark.parametrize("lam, error", [(0, ValueError), (-1, ValueError), (np.nan, ValueError), (np.inf, ValueError), ([], ValueError),
-                                        ([0.1, 0], ValueError), ([[0.1]], ValueError), ("a", TypeError), (None, ValueError)])
+                                        ([0.1, 0], ValueError), ([[0.1]], ValueError), ("a", TypeError), (None, TypeError)])
 def test_bad_penalties_are_refused_by_name(lam, error):
     with pytest.raises(error, match="lam"): Laplace(lam)
 
