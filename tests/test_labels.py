@@ -95,7 +95,7 @@ def test_every_erratum_has_its_section_and_fails_and_holds():
 def test_the_names_in_the_table_of_notation_are_looked_up_and_exist():
     cells = read(NOTEBOOKS / "91_notation.ipynb")
     tables = "\n".join(line for cell in cells if cell.cell_type == "markdown" for line in cell.source.splitlines() if line.startswith("|"))
-    written = set(re.findall(r"`((?:[a-z_]+)\.(?:[A-Z]\w*(?:\.\w+)*|[a-z_]+))`", tables))
+    written = set(re.findall(r"`((?:[a-z_]+)\.(?:[A-Z]\w*(?:\.\w+)*|[a-z_]\w*))`", tables))
     [listed] = [cell.source.split('"""')[1].split() for cell in cells if cell.source.startswith('names = """')]
     assert written == set(listed)
     for name in written:
