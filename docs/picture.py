@@ -49,8 +49,8 @@ def draw(names, laws, draws, inks):
     for place, heading, colour in columns:
         ax.text(place, 0.0042, heading, ha="center", color=colour)
     ax.text(1045, 0.0085, "how often selected", ha="center")
-    ax.text(-420, 0.0085, "its value where selected", ha="left")
-    ax.set(xlim=(-440, 1210), ylim=(base[-1] - 0.0005, 0.0098), xlabel="coefficient", yticks=[], xticks=range(-400, 801, 200))
+    ax.text(-420, 0.0085, "coefficient, over the resamples that select it", ha="left")
+    ax.set(xlim=(-440, 1210), ylim=(base[-1] - 0.0005, 0.0098), yticks=[], xticks=range(-400, 801, 200))
     ax.spines["left"].set_visible(False)
     ax.spines["bottom"].set_bounds(-420, 840)
 
