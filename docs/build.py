@@ -18,20 +18,16 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
-from translate import Translator, chapter_number, directives, labels
-
 DOCS = Path(__file__).resolve().parent
+sys.path.insert(1, str(DOCS.parent))  # the package of this checkout, whatever else is installed
+
+import pages as others
+from translate import Translator, directives, labels, page_name
+
 ROOT = DOCS.parent
 NOTEBOOKS = ROOT / "nbs"
 BUILD = DOCS / "_build"  # pages/ and scripts/ go in, html/ comes out; ignored by git, made anew each time
 SITE = ROOT / "_docs"
-PARTS = {  # caption: its chapters
-    "I. The problem": range(0, 4),
-    "II. The theory": range(4, 8),
-    "III. The algorithm": range(8, 13),
-    "IV. Using it": range(13, 80),
-    "Appendices": [None],
-}
 SCRIPTS = {  # what a page loads: from where in node_modules
     "tex-svg-full.js": "mathjax/es5/tex-svg-full.js",
     "require.js": "requirejs/require.js",
@@ -57,20 +53,20 @@ def main(wanted):
 
     known = [label for nb in notebooks.values() for label in labels(nb)]
     translator = Translator(pages, known, f"{settings['git_url']}/blob/{settings['branch']}")
-    for stem, nb in pages.items():
-        translator.notebook(nb, stem)
-    index = pages.setdefault("index", nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# rvamp_nb")]))
-    index.cells.append(nbformat.v4.new_markdown_cell(contents(pages)))
+    texts = others.api(pages) | {"index": translator.markdown(others.landing(pages), "index")}
     (BUILD / "pages").mkdir()
     for stem, nb in pages.items():
-        nbformat.write(nb, BUILD / "pages" / f"{stem}.ipynb")
+        translator.notebook(nb, stem)
+        nbformat.write(nb, BUILD / "pages" / f"{page_name(stem)}.ipynb")
+    for name, text in texts.items():
+        (BUILD / "pages" / f"{name}.md").write_text(text, encoding="utf-8")
 
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-c", DOCS, BUILD / "pages", BUILD / "html"]
     if subprocess.call(command):
         sys.exit("the site was not built: see the warnings above")
     shutil.rmtree(SITE, ignore_errors=True)
     shutil.move(BUILD / "html", SITE)
-    print(f"{len(pages)} pages in {SITE.relative_to(ROOT)}/")
+    print(f"{len(pages) + len(texts)} pages in {SITE.relative_to(ROOT)}/")
 
 
 def fetch_scripts(folder):
@@ -116,16 +112,6 @@ async def execute(nb, flags):
 
 def is_run(found, flags):
     return found.get("eval", "true").lower() != "false" and not found.keys() & set(flags)
-
-
-def contents(pages):
-    """The tables of contents, part by part."""
-    blocks = []
-    for caption, numbers in PARTS.items():
-        stems = [stem for stem in sorted(pages) if stem != "index" and chapter_number(stem) in numbers]
-        if stems:
-            blocks.append(f"```{{toctree}}\n:caption: {caption}\n:hidden:\n\n" + "\n".join(stems) + "\n```")
-    return "\n\n".join(blocks)
 
 
 if __name__ == "__main__":

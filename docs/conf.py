@@ -17,6 +17,7 @@ copyright = f"2026 onwards, {author}"
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx.ext.mathjax",
@@ -26,7 +27,12 @@ extensions = [
 html_theme = "furo"
 html_static_path = ["static", "_build/scripts"]
 html_css_files = ["style.css"]
-html_favicon = "static/icon.svg"
+html_favicon = html_logo = "static/icon.svg"
+html_copy_source = html_show_sourcelink = False
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#005687", "color-brand-content": "#005687"},
+    "dark_css_variables": {"color-brand-primary": "#7CC4EE", "color-brand-content": "#7CC4EE"},
+}
 
 # Notebooks come executed. What they say on stderr is a progress bar's and not for the page.
 nb_execution_mode = "off"
@@ -39,6 +45,8 @@ myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence
 default_role = "literal"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+autosummary_generate = False
+add_module_names = False
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 

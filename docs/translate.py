@@ -3,12 +3,13 @@
 ==============================================  ==========================================================
 in the notebook                                 on the site
 ==============================================  ==========================================================
-``# Title`` and ``> one line``                  a numbered title and its lead
+``# Title`` and ``> one line``                  a numbered title, its lead, and the notebook to download
 ``$$ ... \\tag{eq:x} $$``                       an equation numbered by chapter, with an anchor
 an equation's label in backticks                a link to that equation, on whichever page it is
 ``[chapter 7](07_messages.ipynb)``              a link; plain text while that chapter is not being built
+a slider that needs Python to move              a line that says so; the still picture that follows it stays
 ``<details><summary>...``                       a drop-down
-a cell with ``#| export``                       signature and docstring; the code folded beneath
+a cell with ``#| export``                       signature, docstring, link to the source; the code folded beneath
 a cell with ``#| hide``, or only directives     nothing
 ==============================================  ==========================================================
 """
@@ -17,6 +18,9 @@ import re
 
 from nbformat.v4 import new_markdown_cell
 
+PAGES = {"index": "quickstart"}  # nbs/index.ipynb is the README; the site has an index of its own
+WIDGET, STATE = "application/vnd.jupyter.widget-view+json", "application/vnd.jupyter.widget-state+json"
+NEEDS_PYTHON = "{.needs-python}\nThese controls need Python behind them: they move in the notebook. Below stands one of their pictures."
 EXPORTED = {"export", "exporti", "exports"}
 DIRECTIVE = re.compile(r"\s*#\s*\|\s*(\w+):?\s*(.*)")
 FENCE = re.compile(r"^(```.*?^```[^\n]*$)", re.DOTALL | re.MULTILINE)
@@ -43,6 +47,29 @@ def chapter_number(stem):
     return number if number < 80 else None
 
 
+def page_name(stem):
+    """The page that a notebook becomes."""
+    return PAGES.get(stem, stem)
+
+
+def published_module(nb):
+    """The dotted name of the module that ``nb`` exports, or None."""
+    found = [directives(cell.source)[0] for cell in nb.cells if cell.cell_type == "code"]
+    names = [each["default_exp"] for each in found if "default_exp" in each]
+    return f"rvamp_nb.{names[0]}" if names and any(EXPORTED & each.keys() for each in found) else None
+
+
+def is_alive(output, models):
+    """Whether a widget moves without Python: some widget in it brings its own JavaScript (anywidget)."""
+    todo, seen = [output.data[WIDGET]["model_id"]], set()
+    while todo:
+        model = todo.pop()
+        if model in models and model not in seen:
+            seen.add(model)
+            todo += re.findall(r"IPY_MODEL_(\w+)", repr(models[model]["state"]))
+    return any(models[model]["model_module"] == "anywidget" for model in seen)
+
+
 def labels(nb):
     """Every equation label that the notebook defines."""
     found = (TAG.search(body) for cell in nb.cells if cell.cell_type == "markdown" for _, body in EQUATION.findall(cell.source))
@@ -57,33 +84,39 @@ class Translator:
 
     def notebook(self, nb, stem):
         """Turn the cells of ``nb`` into those of the site, in place."""
-        module, cells = None, []
+        module, cells = published_module(nb), []
+        models = nb.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
         for cell in nb.cells:
             if cell.cell_type == "code":
-                found, code = directives(cell.source)
-                module = found.get("default_exp", module)
-                cells += self.code(cell, found, code, f"rvamp_nb.{module}")
+                cells += self.code(cell, module, models)
             else:
                 cell.source = self.markdown(cell.source, stem)
                 cells.append(cell)
         nb.cells = cells
+        if not any(WIDGET in output.get("data", {}) for cell in cells for output in cell.get("outputs", ())):
+            nb.metadata.pop("widgets", None)
 
-    def code(self, cell, found, code, module):
-        if "hide" in found or not code:
+    def code(self, cell, module, models):
+        """The cells that a code cell becomes."""
+        found, cell.source = directives(cell.source)
+        if "hide" in found or not cell.source:
             return []
-        cell.source = code
         if "hide-cell" in cell.metadata.get("tags", ()):
             cell.metadata["mystnb"] = {"code_prompt_show": "Solution in code", "code_prompt_hide": "Solution in code"}
-        names = public_definitions(code) if EXPORTED & found.keys() else []
+        dead = [output for output in cell.outputs if WIDGET in output.get("data", {}) and not is_alive(output, models)]
+        cell.outputs = [output for output in cell.outputs if output not in dead]
+        after = [new_markdown_cell(NEEDS_PYTHON)] if dead else []
+        names = public_definitions(cell.source) if EXPORTED & found.keys() else []
         if not names:
-            return [cell]
+            return [cell, *after]
         cell.metadata["tags"] = ["hide-input"]
-        entries = "\n".join(f".. {kind}:: {module}.{name}\n{options}" for name, kind, options in names)
-        return [new_markdown_cell(f"```{{eval-rst}}\n{entries}```"), cell]
+        entries = "\n".join(f".. {kind}:: {module}.{name}\n   :no-index:\n{options}" for name, kind, options in names)
+        return [new_markdown_cell(f"```{{eval-rst}}\n{entries}```"), cell, *after]
 
     def markdown(self, text, stem):
-        number = chapter_number(stem)
-        text = TITLE.sub(lambda m: f"# {'' if number is None else f'{number}. '}{m[1]}\n\n{{.lead}}\n{m[2]}", text)
+        number = "" if chapter_number(stem) is None else f"{chapter_number(stem)}. "
+        download = f"{{.download}}\n{{download}}`Download this notebook <../../../nbs/{stem}.ipynb>`"  # as seen from docs/_build/pages
+        text = TITLE.sub(lambda m: f"# {number}{m[1]}\n\n{{.lead}}\n{m[2]}\n\n{download}", text)
         text = DETAILS.sub(lambda m: f"::::{{dropdown}} {re.sub('<[^>]+>', '', m[1])}\n{m[2]}\n::::", text)
         parts = FENCE.split(text)  # every second part is a fenced block: left alone
         parts[::2] = [self.prose(part) for part in parts[::2]]
@@ -107,6 +140,8 @@ class Translator:
         page = re.match(r"([\w-]+)\.ipynb", target)
         if page and page[1] not in self.built:
             return text
+        if page:
+            target = f"{page_name(page[1])}{target[page.end(1):]}"
         if target.startswith("../docs/"):
             target = target.replace("../docs/", "../../", 1)  # as seen from docs/_build/pages
         elif target.startswith("../"):
