@@ -18,7 +18,8 @@ import re
 
 from nbformat.v4 import new_markdown_cell
 
-PAGES = {"index": "quickstart"}  # nbs/index.ipynb is the README; the site has an index of its own
+README = "index"  # nbs/index.ipynb is the README; the site has an index of its own, and there this is ...
+QUICKSTART, QUICKSTART_TITLE = "quickstart", "Quick start"
 WIDGET, STATE = "application/vnd.jupyter.widget-view+json", "application/vnd.jupyter.widget-state+json"
 NEEDS_PYTHON = "{.needs-python}\nThese controls need Python behind them: they move in the notebook. Below stands one of their pictures."
 EXPORTED = {"export", "exporti", "exports"}
@@ -49,7 +50,13 @@ def chapter_number(stem):
 
 def page_name(stem):
     """The page that a notebook becomes."""
-    return PAGES.get(stem, stem)
+    return QUICKSTART if stem == README else stem
+
+
+def page_title(stem, title):
+    """The title of a notebook as the site has it, with its number."""
+    number = chapter_number(stem)
+    return QUICKSTART_TITLE if stem == README else title if number is None else f"{number}. {title}"
 
 
 def published_module(nb):
@@ -114,9 +121,8 @@ class Translator:
         return [new_markdown_cell(f"```{{eval-rst}}\n{entries}```"), cell, *after]
 
     def markdown(self, text, stem):
-        number = "" if chapter_number(stem) is None else f"{chapter_number(stem)}. "
         download = f"{{.download}}\n{{download}}`Download this notebook <../../../nbs/{stem}.ipynb>`"  # as seen from docs/_build/pages
-        text = TITLE.sub(lambda m: f"# {number}{m[1]}\n\n{{.lead}}\n{m[2]}\n\n{download}", text)
+        text = TITLE.sub(lambda m: f"# {page_title(stem, m[1])}\n\n{{.lead}}\n{m[2]}\n\n{download}", text)
         text = DETAILS.sub(lambda m: f"::::{{dropdown}} {re.sub('<[^>]+>', '', m[1])}\n{m[2]}\n::::", text)
         parts = FENCE.split(text)  # every second part is a fenced block: left alone
         parts[::2] = [self.prose(part) for part in parts[::2]]
