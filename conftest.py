@@ -20,7 +20,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent
 NOTEBOOKS = ROOT / "nbs"
-BENCH = ROOT / "tests" / "bench"
+ON_DEMAND = {  # folders that take an option to be collected
+    "--bench": (ROOT / "tests" / "bench", "collect the benchmarks in tests/bench as well"),
+    "--site": (ROOT / "tests" / "site", "collect the tests of the site in _docs/ as well: run docs/build.py before"),
+}
 EXPORTED = {"export", "exporti", "exports"}
 MAY_SKIP = {  # where CI is set, only these may skip: {start of a test's id: why}
     "tests/test_datasets.py::test_riboflavin_from_the_server_and_from_the_file": "needs the data file, which is not ours to commit",
@@ -31,11 +34,13 @@ MAY_SKIP = {  # where CI is set, only these may skip: {start of a test's id: why
 
 
 def pytest_addoption(parser):
-    parser.addoption("--bench", action="store_true", help="collect the benchmarks in tests/bench as well")
+    for option, (_, explanation) in ON_DEMAND.items():
+        parser.addoption(option, action="store_true", help=explanation)
 
 
 def pytest_ignore_collect(collection_path, config):
-    if BENCH in (collection_path, *collection_path.parents) and not config.getoption("--bench"):
+    paths = {collection_path, *collection_path.parents}
+    if any(folder in paths and not config.getoption(option) for option, (folder, _) in ON_DEMAND.items()):
         return True
 
 

@@ -15,6 +15,7 @@ project = config["DEFAULT"]
 
 setup(
     packages=find_packages(include=[project["lib_path"], project["lib_path"] + ".*"]),
+    package_data={project["lib_path"]: ["*.js"]},
     version=project["version"],
     description=project["description"],
     long_description=(HERE / "README.md").read_text(encoding="utf-8"),

@@ -3,12 +3,13 @@ import re
 import sys
 from pathlib import Path
 
+import nbformat
 from sphinx.domains.math import MathDomain
 
 DOCS = Path(__file__).resolve().parent
 sys.path[:0] = [str(DOCS), str(DOCS.parent)]
 
-from translate import LABEL
+from translate import LABEL, labels
 
 project = html_title = "rvamp_nb"
 author = "The rvamp_nb authors"
@@ -25,6 +26,7 @@ extensions = [
     "sphinx_copybutton",
 ]
 html_theme = "furo"
+pygments_style, pygments_dark_style = "friendly", "github-dark"
 html_static_path = ["static", "_build/scripts"]
 html_css_files = ["style.css"]
 html_favicon = html_logo = "static/icon.svg"
@@ -41,7 +43,8 @@ nb_merge_streams = True
 nb_code_prompt_show = nb_code_prompt_hide = "Code"
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
 
-# Docstrings are numpydoc; in them `x` is code and `eq:x` an equation (see read_docstring).
+# Docstrings are numpydoc; in them `x` is code, unless x is the label of an equation (see read_docstring).
+LABELS = {label for path in (DOCS.parent / "nbs").glob("[!_.]*.ipynb") for label in labels(nbformat.read(path, 4))}
 default_role = "literal"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
@@ -77,10 +80,10 @@ def equation_not_on_this_site(app, env, node, contnode):
 
 
 def read_docstring(app, what, name, obj, options, lines):
-    """In docstrings, too, `eq:x` refers to the equation; bars and stars outside backticks are mathematics, not markup."""
+    """In docstrings, too, a label in backticks refers to its equation; bars and stars outside backticks are mathematics, not markup."""
     for i, line in enumerate(lines):
         line = re.sub(r"(`[^`]*`)|([|*])", lambda m: m[1] or "\\" + m[2], line)
-        lines[i] = LABEL.sub(lambda m: f":eq:`{m[2]}`" if m[2].startswith("eq:") else m[0], line)
+        lines[i] = LABEL.sub(lambda m: f":eq:`{m[2]}`" if m[2] in LABELS else m[0], line)
 
 
 def skip_field(app, what, name, obj, skip, options):

@@ -1,0 +1,178 @@
+"""The built site in a browser: python docs/build.py, then python -m pytest --site tests/site."""
+import re
+import shutil
+import threading
+from functools import cache, partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote, urldefrag, urlsplit
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SITE = ROOT / "_docs"
+PAGES = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html") if "_static" not in path.parts)
+CHAPTERS = [path.stem for path in sorted((ROOT / "nbs").glob("[!_.]*.ipynb")) if path.stem != "index"]
+each_page = pytest.mark.parametrize("name", PAGES)
+
+RAW = re.compile(r"\$|#\||\\tag|\\[()\[\]]|\{\.?\w+\}|:::")  # mathematics, directives, MyST roles: none for a reader's eyes
+LOOK = """() => {
+    const all = (selector, read) => [...document.querySelectorAll(selector)].map(read);
+    const prose = document.body.cloneNode(true);
+    prose.querySelectorAll("pre, code, script, style, mjx-container").forEach(node => node.remove());
+    const bare = node => !node.querySelector("mjx-container svg") || node.querySelector("[data-mjx-error], [data-mml-node=merror], [data-mml-node=mtext][fill=red]");
+    return [
+        prose.textContent, all("pre", node => node.textContent), all("a[href]", node => node.href),
+        all("[id]", node => node.id), [...document.querySelectorAll(".math")].filter(bare).map(node => node.textContent),
+    ];
+}"""
+DRAWN = """box => [...box.querySelectorAll("svg, canvas")].map(
+    node => node.tagName.toLowerCase() == "svg" ? node.innerHTML : node.toDataURL()).join()"""
+
+
+class Page(NamedTuple):
+    complaints: list  # console errors, failed requests, requests to anywhere else
+    prose: str  # all text, folded or not, outside code and mathematics
+    code: list
+    links: list
+    anchors: list
+    not_typeset: list
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="session")
+def address():
+    assert PAGES, "there is no site in _docs/: run docs/build.py first"
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(SITE)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    with sync_playwright() as playwright:
+        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        yield playwright.chromium.launch(executable_path=shutil.which("chromium"), args=options)
+
+
+@pytest.fixture
+def tab(browser):
+    tab = browser.new_page()
+    yield tab
+    tab.close()
+
+
+def listen(tab, start):
+    """The list to which every complaint of ``tab`` will be added; a request is at home if its address begins with ``start``."""
+    complaints = []
+    tab.on("console", lambda message: message.type in ("error", "warning") and complaints.append(message.text))
+    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    tab.on("requestfailed", lambda request: complaints.append(f"failed: {request.url}"))
+    tab.on("request", lambda request: request.url.startswith((start, "data:", "blob:")) or complaints.append(f"outside: {request.url}"))
+    tab.on("response", lambda response: response.status < 400 or complaints.append(f"{response.status}: {response.url}"))
+    return complaints
+
+
+def settle(tab):
+    tab.wait_for_load_state("networkidle")
+    tab.evaluate("() => window.MathJax?.startup?.promise")
+
+
+@pytest.fixture(scope="session")
+def visit(browser, address):
+    """A function from a page's name to what the browser saw there; each page is opened once."""
+    @cache
+    def visit(name):
+        tab = browser.new_page()
+        complaints = listen(tab, address)
+        tab.goto(address + name)
+        settle(tab)
+        seen = Page(complaints, *tab.evaluate(LOOK))
+        tab.close()
+        return seen
+
+    return visit
+
+
+@each_page
+def test_a_page_loads_without_complaint(visit, name):
+    assert visit(name).complaints == []
+
+
+@each_page
+def test_nothing_raw_is_left(visit, name):
+    page = visit(name)
+    assert [page.prose[max(0, match.start() - 40):match.end() + 40] for match in RAW.finditer(page.prose)] == []
+    assert [code for code in page.code if re.search(r"^\s*#\s*\|", code, re.MULTILINE)] == []
+
+
+@each_page
+def test_mathematics_is_typeset(visit, name):
+    assert visit(name).not_typeset == []
+
+
+@each_page
+def test_links_arrive(visit, address, name):
+    assert [link for link in set(visit(name).links) if not arrives(link, visit, address)] == []
+
+
+def arrives(link, visit, address):
+    """Whether there is such a page and, on it, such an anchor; links that leave the site are only looked at."""
+    link, anchor = urldefrag(link)
+    if not link.startswith(address):
+        in_repository = re.search(r"github\.com/rvamp-nb/rvamp_nb/blob/main/(.+)", link)
+        return (ROOT / in_repository[1]).exists() if in_repository else urlsplit(link).scheme == "https"
+    name = unquote(urlsplit(link).path).lstrip("/") or "index.html"
+    return (SITE / name).is_file() and (not anchor or unquote(anchor) in visit(name).anchors)
+
+
+def test_every_chapter_is_a_page_and_can_be_taken_home(visit):
+    for stem in CHAPTERS:
+        copies = [link for link in visit(f"{stem}.html").links if link.endswith(f"/{stem}.ipynb")]
+        assert len(copies) == 1, f"{stem}.html offers {copies}"
+        copy = SITE / urlsplit(copies[0]).path.lstrip("/")
+        assert copy.read_bytes() == (ROOT / "nbs" / f"{stem}.ipynb").read_bytes()
+
+
+def test_the_landing_page_leads_everywhere(visit, address):
+    links = {urldefrag(link)[0].removeprefix(address) for link in visit("index.html").links}
+    assert links >= {f"{stem}.html" for stem in CHAPTERS} | {"quickstart.html", "api.html", "genindex.html"}
+
+
+def test_search_finds_woodbury(tab, address):
+    complaints = listen(tab, address)
+    tab.goto(f"{address}search.html?q=Woodbury")
+    tab.wait_for_selector("#search-results li a")
+    settle(tab)
+    assert any("10_coupling.html" in link for link in tab.eval_on_selector_all("#search-results li a", "links => links.map(a => a.href)"))
+    assert complaints == []
+
+
+def test_a_chapter_opens_from_disk(tab):
+    complaints = listen(tab, SITE.as_uri())
+    tab.goto((SITE / "07_messages.html").as_uri())
+    settle(tab)
+    assert complaints == []
+
+
+def test_explorers_move(tab, address):
+    tab.goto(f"{address}81_explorers.html")
+    tab.wait_for_selector("input[type=range]")
+    settle(tab)
+    boxes = [box for box in tab.query_selector_all("div.cell_output") if box.query_selector("input[type=range]")]
+    assert len(boxes) >= 2
+    for box in boxes:
+        for slider in box.query_selector_all("input[type=range]"):
+            before = box.evaluate(DRAWN)
+            slider.focus()
+            for _ in range(3):
+                slider.press("ArrowRight" if float(slider.input_value()) < float(slider.get_attribute("max")) else "ArrowLeft")
+            tab.wait_for_timeout(200)
+            assert before and box.evaluate(DRAWN) != before, f"nothing moves with {slider.evaluate('node => node.parentElement.textContent')}"
