@@ -3,7 +3,7 @@
     python docs/build.py            every chapter
     python docs/build.py 01 06 12   the index and these
 
-The notebooks are run afresh, translated (translate.py) and handed to Sphinx, for which every warning is an error. Browser
+The notebooks are run afresh, translated (translate.py), joined by a landing page and an API reference (pages.py) and handed to Sphinx, for which every warning is an error. Browser
 scripts are npm packages pinned in package.json; the site serves them itself and asks nothing of the network when opened.
 """
 import asyncio
@@ -21,7 +21,7 @@ from nbclient import NotebookClient
 DOCS = Path(__file__).resolve().parent
 sys.path.insert(1, str(DOCS.parent))  # the package of this checkout, whatever else is installed
 
-import pages as others
+from pages import api, landing
 from translate import Translator, directives, labels, page_name
 
 ROOT = DOCS.parent
@@ -53,7 +53,7 @@ def main(wanted):
 
     known = [label for nb in notebooks.values() for label in labels(nb)]
     translator = Translator(pages, known, f"{settings['git_url']}/blob/{settings['branch']}")
-    texts = others.api(pages) | {"index": translator.markdown(others.landing(pages), "index")}
+    texts = api(pages) | {"index": translator.markdown(landing(pages), "index")}
     (BUILD / "pages").mkdir()
     for stem, nb in pages.items():
         translator.notebook(nb, stem)

@@ -35,17 +35,18 @@ def name_of(stem, nb):
 
 def landing(notebooks):
     """landing.md with its lists filled in: the chapters of one part where ``<caption>`` stands, all where ``<chapters>`` does."""
-    lists = {}
-    for caption, numbers in PARTS.items():
-        lines = [(stem, *name_of(stem, notebooks[stem])) for stem in in_order(notebooks, numbers)]
-        lists[caption] = "\n".join(f"- [{name}]({stem}.ipynb)" for stem, name, _ in lines)
-        if lines:
-            table = "\n".join(f"[{name}]({stem}.ipynb)\n: {lead}\n" for stem, name, lead in lines)
-            lists["chapters"] = f"{lists.get('chapters', '')}## {caption}\n\n{{.chapters}}\n{table}\n"
+    parts = {caption: in_order(notebooks, numbers) for caption, numbers in PARTS.items()}
+    named = {stem: name_of(stem, nb) for stem, nb in notebooks.items()}
+    lists = {caption: "\n".join(f"- [{named[stem][0]}]({stem}.ipynb)" for stem in stems) for caption, stems in parts.items()}
+    lists["chapters"] = "\n".join(f"## {caption}\n\n{{.chapters}}\n{leads(stems, named)}" for caption, stems in parts.items() if stems)
     text = re.sub(r"<([^>\n]+)>$", lambda m: lists.get(m[1], m[0]), LANDING.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    trees = {"Start": ["quickstart"] if "index" in notebooks else []}
-    trees |= {caption: in_order(notebooks, numbers) for caption, numbers in PARTS.items()} | {"Look up": ["api"]}
-    return text + "\n" + "\n".join(toctree(caption, stems) for caption, stems in trees.items() if stems)
+    trees = {"Start": ["quickstart"] if "index" in notebooks else []} | parts | {"Look up": ["api"]}
+    return text + "\n" + "\n".join(toctree(caption, pages) for caption, pages in trees.items() if pages)
+
+
+def leads(stems, named):
+    """The chapters, each with its one line, as a definition list."""
+    return "\n".join(f"[{named[stem][0]}]({stem}.ipynb)\n: {named[stem][1]}\n" for stem in stems)
 
 
 def toctree(caption, pages):
@@ -58,7 +59,7 @@ def api(notebooks):
     overview = ["# API reference\n\n{.lead}\nEvery public function and class, grouped as the rooms of the house.\n", public_names(modules.values())]
     texts = {}
     for (page, title), numbers in ROOMS.items():
-        stems = [stem for stem in in_order(modules, numbers)]
+        stems = in_order(modules, numbers)
         if stems:
             overview += [f"## [{title}]({page}.md)\n", *(table(modules[stem]) for stem in stems)]
             texts[page] = f"# {title}\n\n" + "\n".join(room(modules[stem], stem, notebooks[stem]) for stem in stems)
@@ -75,7 +76,8 @@ def public_names(modules):
 
 def table(module):
     """The public names of a module with their first lines."""
-    names = "\n".join(f"   {name}" for name in import_module(module).__all__ if callable(getattr(import_module(module), name)))
+    members = vars(import_module(module))
+    names = "\n".join(f"   {name}" for name in members["__all__"] if callable(members[name]))
     return f"{{py:mod}}`{module}`\n\n```{{eval-rst}}\n.. currentmodule:: {module}\n\n.. autosummary::\n   :nosignatures:\n\n{names}\n```\n"
 
 

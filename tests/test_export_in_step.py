@@ -20,10 +20,10 @@ def nbdev(command, folder):
 
 @pytest.fixture(scope="module")
 def remade(tmp_path_factory, repository_files):
-    """A copy of the project whose package is exported from nothing but __init__.py, then its notebooks cleaned."""
+    """A copy of the project whose modules are exported anew (all but __init__.py), then its notebooks cleaned."""
     copy = tmp_path_factory.mktemp("copy")
     for name in repository_files:
-        if name.parts[0] != "rvamp_nb" or name.name == "__init__.py":
+        if name.parts[0] != "rvamp_nb" or name.name == "__init__.py" or name.suffix != ".py":
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, copy / name)
     tagged = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 + 1", metadata=SOLUTION)])

@@ -72,7 +72,7 @@ def tab(browser):
 def listen(tab, start):
     """The list to which every complaint of ``tab`` will be added; a request is at home if its address begins with ``start``."""
     complaints = []
-    tab.on("console", lambda message: message.type in ("error", "warning") and complaints.append(message.text))
+    tab.on("console", lambda message: message.type == "error" and complaints.append(message.text))
     tab.on("pageerror", lambda error: complaints.append(str(error)))
     tab.on("requestfailed", lambda request: complaints.append(f"failed: {request.url}"))
     tab.on("request", lambda request: request.url.startswith((start, "data:", "blob:")) or complaints.append(f"outside: {request.url}"))
