@@ -20,7 +20,7 @@ QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
 NOTEBOOKS = [path for path in sorted((ROOT / "nbs").glob("[0-9]*.ipynb"))
              if any(cell.cell_type == "code" and "sliders(" in cell.source and "def sliders" not in cell.source for cell in nbformat.read(path, 4).cells)]
 CURRENT = "window.jupyterapp.shell.currentWidget"
-PICTURE = "img"
+SHOWN = ".widget-vbox :is(img, pre)"  # a picture; or text, where draw prints
 CONTROLS = ".noUi-handle, select, input[type=checkbox]"
 
 pytestmark = pytest.mark.skipif(not CHROMIUM, reason="needs Chromium: apt-get install chromium")
@@ -95,12 +95,12 @@ def test_every_control_redraws_its_picture(lab, browser, notebook):
             cell = page.locator(".jp-Cell").nth(number)
             if not cell.locator(".widget-vbox").count() or not cell.locator(".widget-vbox").first.is_visible(): continue    # none, or a folded solution
             cell.scroll_into_view_if_needed()
-            cell.locator(f".widget-vbox {PICTURE}").first.wait_for(timeout=30_000)
+            cell.locator(SHOWN).first.wait_for(timeout=30_000)
             for control in cell.locator(f".widget-vbox :is({CONTROLS})").all():
-                before = cell.locator(f".widget-vbox {PICTURE}").first.get_attribute("src")
+                before = cell.locator(SHOWN).first.evaluate("e => e.outerHTML")
                 turn(page, control)
-                page.wait_for_function("([cell, before]) => { const i = cell.querySelector('.widget-vbox img'); return i && i.src !== before }",
-                                       arg=[cell.element_handle(), before], timeout=20_000)
+                page.wait_for_function("([cell, shown, before]) => { const e = cell.querySelector(shown); return e && e.outerHTML !== before }",
+                                       arg=[cell.element_handle(), SHOWN, before], timeout=20_000)
                 moved += 1
             assert cell.locator("[data-mime-type='application/vnd.jupyter.error'], [data-mime-type='application/vnd.jupyter.stderr']").count() == 0
         assert moved >= sum(cell.source.count("\nsliders(") + cell.source.startswith("sliders(") for cell in nbformat.read(notebook, 4).cells if cell.cell_type == "code")
