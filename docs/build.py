@@ -3,8 +3,9 @@
     python docs/build.py            every chapter
     python docs/build.py 01 06 12   the index and these
 
-The notebooks are run afresh, translated (translate.py), joined by a landing page and an API reference (pages.py) and handed to Sphinx, for which every warning is an error. Browser
-scripts are npm packages pinned in package.json; the site serves them itself and asks nothing of the network when opened.
+The notebooks are run afresh, translated (translate.py), joined by a landing page and an API reference (pages.py), and handed to
+Sphinx, for which every warning is an error. Browser scripts are npm packages pinned in package.json; the site serves them itself
+and asks nothing of the network when opened.
 """
 import asyncio
 import os
@@ -53,7 +54,7 @@ def main(wanted):
 
     known = [label for nb in notebooks.values() for label in labels(nb)]
     translator = Translator(pages, known, f"{settings['git_url']}/blob/{settings['branch']}")
-    texts = api(pages) | {"index": translator.markdown(landing(pages), "index")}
+    texts = api(pages) | {"index": translator.markdown(landing(pages), "index")}  # of the notebooks as they still are
     (BUILD / "pages").mkdir()
     for stem, nb in pages.items():
         translator.notebook(nb, stem)

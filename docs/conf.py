@@ -55,6 +55,7 @@ autodoc_member_order = "bysource"
 
 # Every script is served by the site itself.
 mathjax_path = "npm/tex-svg-full.js"
+mathjax3_config = {"svg": {"scale": 0.92}}  # its letters are larger than those around them
 nb_ipywidgets_js = {
     "npm/require.js": {},
     "widgets.js": {},

@@ -10,13 +10,23 @@ from dataclasses import dataclass
 import numpy as np
 from .messages import Moments, Natural
 
-# %% ../nbs/09_likelihood.ipynb #b65ca721
+# %% ../nbs/09_likelihood.ipynb #b9714a20
 @dataclass(frozen=True)
 class Squared:
     "The loss (y - f)^2 / 2; one row's channel in closed form, at any beta."
 
     def derivatives(self, y, f):
-        "First and second derivative of the loss in f, at f; each of the shape of f."
+        """First and second derivative of the loss in f.
+
+        Parameters
+        ----------
+        y, f : (M,) arrays
+            Observations, and where to take the derivatives; at f = 0 they start the solver.
+
+        Returns
+        -------
+        l', l'' : (M,) arrays
+        """
         return f - y, np.ones_like(f)
 
     def message(self, y, incoming, counts):
@@ -38,10 +48,10 @@ class Squared:
             Q_hat_2u > 0, h_2u = y, chi_hat_2u >= 0; each (M,), without cancellation.
         """
         V, h, chi_hat = incoming
-        mean_g, mean_g2, var_g, rho_bar = _gain(V, *counts.nodes())
-        misfit = y + h
-        moments = Moments(mean_g * misfit, mean_g, mean_g2 * chi_hat + var_g * misfit**2, V * mean_g, rho_bar)
-        return moments, Natural(rho_bar / mean_g, y + np.zeros_like(V), var_g / mean_g**2 * (misfit**2 + chi_hat))
+        chi, spread, rho_bar = _gain(V, *counts.nodes())
+        noise = spread * ((y + h)**2 + chi_hat)
+        moments = Moments(chi * (y + h), chi, chi**2 * (chi_hat + noise), V * chi, rho_bar)
+        return moments, Natural(rho_bar / chi, y + np.zeros_like(V), noise)
 
     def moments(self, y, incoming, counts):
         "The moments alone; arguments and shapes as in `message`."
@@ -52,10 +62,10 @@ class Squared:
         V, h, chi_hat = incoming
         return -_gain(V, *counts.nodes())[0] * ((y + h)**2 + chi_hat) / 2
 
-# %% ../nbs/09_likelihood.ipynb #ba311a2a
+# %% ../nbs/09_likelihood.ipynb #a57609d9
 def _gain(V, c, w):
-    "E[g], E[g^2], Var(g) and E[1 / (1 + c V)] for g = c / (1 + c V); V is (M,), the law's support c and weights w (K,)."
+    "E[g], Var(g) / E[g]^2 and E[1 / (1 + c V)] for g = c / (1 + c V); V is (M,), the law's support c and weights w (K,)."
     stiffness = 1 + np.multiply.outer(c, V)
     g = c[:, None] / stiffness
-    mean_g = w @ g
-    return mean_g, w @ g**2, w @ (g - mean_g)**2, w @ (1 / stiffness)
+    mean = w @ g
+    return mean, w @ (g / mean - 1)**2, w @ (1 / stiffness)

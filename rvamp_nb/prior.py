@@ -5,39 +5,57 @@
 # %% auto #0
 __all__ = ['Laplace']
 
-# %% ../nbs/08_prior.ipynb #18868526
+# %% ../nbs/08_prior.ipynb #74ffebcf
 from dataclasses import dataclass
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import erf, ndtr
 from .messages import Moments, Natural
 from .resampling import Fixed, TwoPoint, _check_array
 
-# %% ../nbs/08_prior.ipynb #166d5ea0
-def _ramp(a):
-    "Mean, variance and P[> 0] of (a + xi)_+ with xi standard normal; a of any shape."
-    pdf, low = np.exp(-0.5 * a**2) / np.sqrt(2 * np.pi), -np.abs(a)
-    cut = np.maximum(low * ndtr(low) + pdf, 0)                       # R(-|a|); the maximum is for denormal numbers only
-    cut2 = np.maximum((low**2 + 1) * ndtr(low) + low * pdf, 0)       # R2(-|a|)
-    mean = np.maximum(a, 0) + cut                                    # R(a) - R(-a) = a
-    var = np.where(a > 0, 1 - cut2 + 2 * low * cut - cut**2, cut2 - cut**2)
-    return mean, np.maximum(var, 0), ndtr(a)
+# %% ../nbs/08_prior.ipynb #baa9c1a5
+def _phi(x):
+    "Density of the standard normal."
+    return np.exp(-0.5 * x**2) / np.sqrt(2 * np.pi)
 
-# %% ../nbs/08_prior.ipynb #f8c6b70f
+# %% ../nbs/08_prior.ipynb #77462f19
+def _ramp(a):
+    "R(-|a|), the variance and P[> 0] of (a + xi)_+ with xi standard normal; a of any shape, |a| <= 40."
+    low, pdf = -np.abs(a), _phi(a)
+    tail = ndtr(low)
+    lift = np.maximum(low * tail + pdf, 0)                       # R(-|a|); the maximum is for denormal numbers only
+    lift2 = np.maximum((low**2 + 1) * tail + low * pdf, 0)       # R2(-|a|)
+    var = np.where(a > 0, 1 - lift2 + 2 * low * lift - lift**2, lift2 - lift**2)
+    return lift, np.maximum(var, 0), np.where(a > 0, 1 - tail, tail)
+
+def _noises(distance, s):
+    "A distance in units of the noise s > 0, kept to +-40: beyond that the normal tails are 0 or 1 to all digits."
+    with np.errstate(over="ignore"): return np.clip(distance / s, -40, 40)
+
+# %% ../nbs/08_prior.ipynb #f95e5ceb
+def _inside(size, lam, s):
+    "P[|size + s xi| <= lam], for s > 0, to about twelve digits however small it is; of any shape."
+    near, far, d, e = (_noises(distance, s) for distance in (lam - size, lam + size, size, lam))
+    outside = ndtr(near) - ndtr(-far)
+    within = (erf(near / 2**0.5) + erf(far / 2**0.5)) / 2
+    d2, e2 = d**2, e**2                                          # a square is quick, a fourth power is not
+    narrow = 2 * e * _phi(d) * (1 + (d2 - 1) * e2 / 6 + (d2**2 - 6 * d2 + 3) * e2**2 / 120)
+    return np.where(e * (1 + d) < 0.02, narrow, np.where(near < 0, outside, within))
+
+# %% ../nbs/08_prior.ipynb #9517f6d4
 def _thresholded(incoming, lam):
     "Mean, variance, P[x != 0] and P[x = 0] of the soft threshold of a Gaussian field, for one penalty; each (N,)."
     Q_hat, h, chi_hat = incoming
-    noisy = chi_hat > 0
-    s = np.sqrt(np.where(noisy, chi_hat, 1.0))
-    size, t = np.abs(h), (lam - np.abs(h)) / s
-    m_up, v_up, P_up = _ramp((h - lam) / s)
-    m_down, v_down, P_down = _ramp((-h - lam) / s)
-    mean = np.where(noisy, s * (m_up - m_down), np.sign(h) * np.maximum(size - lam, 0))
-    var = np.where(noisy, chi_hat * (v_up + v_down + 2 * m_up * m_down), 0.0)
+    size, s, noisy = np.abs(h), np.sqrt(chi_hat), chi_hat > 0
+    unit = np.where(noisy, s, 1.0)
+    lift_up, v_up, P_up = _ramp(_noises(h - lam, unit))
+    lift_down, v_down, P_down = _ramp(_noises(-h - lam, unit))
+    m_up, m_down = np.maximum(h - lam, 0) + s * lift_up, np.maximum(-h - lam, 0) + s * lift_down
+    var = chi_hat * (v_up + v_down) + 2 * m_up * m_down
     Pi = np.where(noisy, P_up + P_down, size > lam)
-    Pi_bar = np.where(noisy, np.where(t < 0, ndtr(t) - ndtr((-lam - size) / s), 1 - (P_up + P_down)), size <= lam)
-    return mean / Q_hat, var / Q_hat**2, Pi, Pi_bar
+    Pi_bar = np.where(noisy, _inside(size, lam, unit), size <= lam)
+    return (m_up - m_down) / Q_hat, var / Q_hat / Q_hat, Pi, Pi_bar
 
-# %% ../nbs/08_prior.ipynb #667ffdc6
+# %% ../nbs/08_prior.ipynb #ed9ea228
 @dataclass(frozen=True, eq=False)
 class Laplace:
     """The L1 penalty lam_i |x_i| in the limit beta = inf, lam_i = lam times a random factor.
@@ -52,7 +70,7 @@ class Laplace:
     Raises
     ------
     TypeError, ValueError
-        When lam is not a number (or a vector of numbers), or not positive and finite.
+        When lam is not a number (or a vector of numbers), or not positive and finite; when randomise is no law of a factor.
     """
     lam: float
     randomise: TwoPoint | Fixed = TwoPoint()
@@ -72,13 +90,15 @@ class Laplace:
         Returns
         -------
         Moments
-            Five arrays (N,); rho and rho_bar each to full relative precision.
+            Five arrays (N,); rho and rho_bar each computed on its own, to about twelve digits however small.
         """
         factors, weights = self.randomise.nodes()
         parts = np.array([_thresholded(incoming, self.lam * factor) for factor in factors])
-        mean, var, Pi, Pi_bar = np.tensordot(weights, parts, axes=1)
-        var = var + weights @ (parts[:, 0] - mean) ** 2
-        return Moments(mean, Pi / incoming.Q_hat, var, Pi, Pi_bar)
+        first = parts[0, 0].copy()
+        parts[:, 0] -= first                                         # a difference of close means is exact; their squares are not
+        shift, var, Pi, Pi_bar = np.tensordot(weights, parts, axes=1)
+        var = var + np.tensordot(weights, (parts[:, 0] - shift) ** 2, axes=1)
+        return Moments(first + shift, Pi / incoming.Q_hat, var, Pi, Pi_bar)
 
     def Pi(self, incoming):
         "Selection probability P[x != 0], (N,), in [0, 1]."
@@ -89,10 +109,11 @@ class Laplace:
         mean, _, var, _, _ = self.moments(incoming)
         return incoming.Q_hat * (var + mean**2) / 2
 
-# %% ../nbs/08_prior.ipynb #0b76d626
+# %% ../nbs/08_prior.ipynb #eea08279
 def _check_lam(lam):
     "The penalty as a float or a vector of floats; refused where it is not positive."
-    values = _check_array("lam", lam)
+    values = np.array(_check_array("lam", lam))                     # a copy: what the caller does to theirs later is not our affair
+    if np.asarray(lam).dtype == bool: raise TypeError(f"lam must be a number, got {lam!r}")
     if values.ndim > 1 or values.size == 0: raise ValueError(f"lam must be one number or a vector with one for each column, got shape {values.shape}")
     if not (values > 0).all(): raise ValueError(f"lam must be positive, got {lam!r}: a penalty of zero leaves the Lasso without a unique answer")
     return values if values.ndim else float(values)

@@ -60,6 +60,27 @@ def test_extreme_arguments_are_finite_and_silent(V, h, chi_hat, law):
     assert back.Q_hat > 0 and back.chi_hat >= 0 and (m.var * (1 + 1e-12) >= chi_hat * m.chi**2).all()
 
 
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("V", [0.0, 1e-300, 1e170, 1e300])
+def test_no_uncertainty_is_too_small_or_too_large(V, law):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        m, back = Squared().message(np.array([3.0]), message(V, 0.5, 0.2), law)
+    support, weights = law.nodes()
+    absent, mean = weights[support == 0].sum(), weights @ support
+    expected = 1 / mean if V < 1 else V * absent / (1 - absent) if absent else 1.0
+    np.testing.assert_allclose(back.Q_hat, expected, rtol=1e-12)
+    spread = weights @ (support / mean - 1) ** 2 if V < 1 else absent / (1 - absent)
+    np.testing.assert_allclose(back.chi_hat, spread * (3.5**2 + 0.2), rtol=1e-12, atol=0)
+    assert all(np.isfinite(part).all() for part in m)
+
+
+def test_an_almost_certain_row_keeps_the_digits_of_its_noise():
+    law = Subsample(1 - 1e-12)
+    (absent, there), (_, back) = law.nodes()[1], Squared().message(np.zeros(1), message(0.7, 0.0, 1.0), law)
+    np.testing.assert_allclose(back.chi_hat, absent / there, rtol=1e-12)
+
+
 def test_without_resampling_the_row_makes_no_noise():
     _, back = Squared().message(np.array([1.0]), message(2.0, 0.5, 0.3), NoResampling())
     assert back.chi_hat == 0 and back.h == 1.0

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.integrate import quad
 from scipy.stats import norm
 
 from rvamp_nb.messages import Natural
@@ -61,6 +62,43 @@ def test_the_complement_of_pi_keeps_its_digits():
     assert m.rho_bar[2] > 0 and m.rho[2] == 1.0
 
 
+@settings(deadline=None, max_examples=200)
+@given(st.floats(0, 9), st.floats(-12, 1))
+def test_the_complement_of_pi_keeps_its_digits_for_any_penalty(d, exponent):
+    """Against an integral with positive integrand, also where the penalty is far below the noise, so that Pi is nearly 1 at h = 0 and the two tails nearly cancel elsewhere."""
+    lam = 10.0**exponent
+    got = Laplace(lam, Fixed()).moments(message(1.0, d, 1.0)).rho_bar[0]
+    cuts = sorted({-lam, min(lam, max(-lam, -d)), min(lam, max(-lam, 1 - d)), lam})              # the peak on an end, its flank too
+    exact = sum(quad(lambda x: norm.pdf(d + x), a, b, epsabs=0, epsrel=1e-13)[0] for a, b in zip(cuts, cuts[1:]))   # d + lam would round
+    np.testing.assert_allclose(got, exact, rtol=3e-12)
+
+
+@pytest.mark.parametrize("d, lam", [(0.0, 0.0199), (0.0, 0.0201), (0.5, 0.0133), (0.5, 0.0134), (3.0, 0.00499), (3.0, 0.00501), (8.0, 0.00221), (8.0, 0.00223)])
+def test_the_three_ways_to_the_complement_meet(d, lam):
+    near, far = (Laplace(lam * (1 + shift), Fixed()).moments(message(1.0, d, 1.0)).rho_bar[0] / (1 + shift) for shift in (0, 1e-2))
+    np.testing.assert_allclose(near, far, rtol=2e-5)
+    exact = quad(lambda x: norm.pdf(d + x), -lam, lam, epsabs=0, epsrel=1e-13)[0]
+    np.testing.assert_allclose(near, exact, rtol=2e-12)
+
+
+@given(st.floats(-1e300, 1e300), st.floats(0, 1e300), st.floats(1e-300, 1e300), RANDOM)
+def test_no_finite_message_is_too_far(h, chi_hat, lam, randomise):
+    at = message(1.0, h, chi_hat)
+    lam = min(lam, 1e150)                                # the variance of a drawn penalty is lam squared: it must be a number
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        m = Laplace(lam, randomise).moments(at)
+    assert ((0 <= m.rho) & (m.rho <= 1 + 1e-15)).all()
+    assert np.isfinite(m.chi).all() and (m.var >= 0).all() and ((0 <= m.rho_bar) & (m.rho_bar <= 1)).all()
+
+
+def test_smallest_noise_with_a_large_field():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        m = Laplace(0.3, Fixed()).moments(message(np.ones(2), [1e6, 0.1], [5e-324, 5e-324]))
+    np.testing.assert_array_equal([m.mean, m.rho, m.rho_bar], [[1e6 - 0.3, 0], [1, 0], [0, 1]])
+
+
 def test_strong_signal_variance_keeps_its_digits():
     m = Laplace(0.3, Fixed()).moments(message(2.0, 1e9, 1.0))
     np.testing.assert_allclose(m.var, 0.25, rtol=1e-12)
@@ -97,9 +135,17 @@ def test_the_message_is_not_modified():
 
 
 @pytest.mark.parametrize("lam, error", [(0, ValueError), (-1, ValueError), (np.nan, ValueError), (np.inf, ValueError), ([], ValueError),
-                                        ([0.1, 0], ValueError), ([[0.1]], ValueError), ("a", TypeError), (None, TypeError)])
+                                        ([0.1, 0], ValueError), ([[0.1]], ValueError), ("a", TypeError), (None, TypeError),
+                                        (True, TypeError), ([True], TypeError), (1j, TypeError)])
 def test_bad_penalties_are_refused_by_name(lam, error):
     with pytest.raises(error, match="lam"): Laplace(lam)
+
+
+def test_the_callers_penalties_are_copied():
+    lam = np.array([0.1, 0.2])
+    prior = Laplace(lam)
+    lam[0] = -1
+    np.testing.assert_array_equal(prior.lam, [0.1, 0.2])
 
 
 def test_bad_randomisation_is_refused_by_name():

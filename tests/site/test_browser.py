@@ -22,7 +22,8 @@ LOOK = """() => {
     const all = (selector, read) => [...document.querySelectorAll(selector)].map(read);
     const prose = document.body.cloneNode(true);
     prose.querySelectorAll("pre, code, script, style, mjx-container").forEach(node => node.remove());
-    const bare = node => !node.querySelector("mjx-container svg") || node.querySelector("[data-mjx-error], [data-mml-node=merror], [data-mml-node=mtext][fill=red]");
+    const error = "[data-mjx-error], [data-mml-node=merror], [data-mml-node=mtext][fill=red]";  // the last is an unknown macro
+    const bare = node => !node.querySelector("mjx-container svg") || node.querySelector(error);
     return [
         prose.textContent, all("pre", node => node.textContent), all("a[href]", node => node.href),
         all("[id]", node => node.id), [...document.querySelectorAll(".math")].filter(bare).map(node => node.textContent),
@@ -58,7 +59,7 @@ def address():
 @pytest.fixture(scope="session")
 def browser():
     with sync_playwright() as playwright:
-        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        options = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking"]
         yield playwright.chromium.launch(executable_path=shutil.which("chromium"), args=options)
 
 
@@ -138,7 +139,8 @@ def test_every_chapter_is_a_page_and_can_be_taken_home(visit):
         copies = [link for link in visit(f"{stem}.html").links if link.endswith(f"/{stem}.ipynb")]
         assert len(copies) == 1, f"{stem}.html offers {copies}"
         copy = SITE / urlsplit(copies[0]).path.lstrip("/")
-        assert copy.read_bytes() == (ROOT / "nbs" / f"{stem}.ipynb").read_bytes()
+        same = copy.read_bytes() == (ROOT / "nbs" / f"{stem}.ipynb").read_bytes()
+        assert same, f"{stem} has changed since the site was built: run docs/build.py again"
 
 
 def test_the_landing_page_leads_everywhere(visit, address):
