@@ -184,7 +184,7 @@ def damp(old, new, damping):
 
 # %% ../nbs/11_rvamp.ipynb #70d78717
 class Anderson:
-    "Acceleration from the last few steps: the combination of them whose residual is smallest (Anderson, J. ACM 12, 1965)."
+    "Acceleration from the last few steps: the combination of them whose residual is smallest (Anderson, Journal of the ACM 12, 1965)."
     def __init__(self, window=8): self.window, self.past = window, []
     def reset(self): self.past = []
 
