@@ -68,7 +68,7 @@ def _field_nodes(incoming, bends, n=8, far=7.5):
     xi = xi - (w * xi).sum(0)
     return xi / np.sqrt((w * xi**2).sum(0)), w
 
-# %% ../nbs/08_prior.ipynb #402635e4
+# %% ../nbs/08_prior.ipynb #0091df2e
 class Prior:
     """The general scalar channel: one coefficient, its posterior in a given field averaged over the field (Algorithm 1, Variable 1).
 
@@ -118,6 +118,10 @@ class Prior:
 
     def check(self, N, beta):
         "Refuse a number of coefficients or a beta that this prior is not made for."
+
+    def unpenalised(self):
+        "Where there is no penalty at all; a bool or (N,) bools."
+        return False
 
     def scaled(self, factor):
         "The same prior with its penalty times factor; None where there is no such thing."
@@ -192,7 +196,7 @@ def _linear(incoming, k):
     Q = incoming.Q_hat + k
     return np.array([incoming.h / Q, 1 / Q, incoming.chi_hat / Q / Q, incoming.Q_hat / Q, k / Q + 0 * Q])
 
-# %% ../nbs/08_prior.ipynb #125b5829
+# %% ../nbs/08_prior.ipynb #010ccbe1
 @dataclass(frozen=True, eq=False)
 class Penalty(Prior):
     """Penalties t_i |x_i| + k_i x_i^2 / 2: what `Laplace`, `Ridge`, `ElasticNet` and `NonNegative` share.
@@ -243,9 +247,11 @@ class Penalty(Prior):
 
     def check(self, N, beta): _check_lengths(self, N)
 
+    def unpenalised(self): return np.equal(self.penalty_factor, 0) & (not self.positive)
+
     def scaled(self, factor): return replace(self, lam=self.lam * factor)
 
-# %% ../nbs/08_prior.ipynb #cf7a54e4
+# %% ../nbs/08_prior.ipynb #3060f389
 def _share_selected(prior, incoming):
     "P[x != 0] for one case; an unpenalised coefficient is always selected."
     t, k = prior.split()
@@ -260,6 +266,7 @@ def _check_penalty(prior):
     object.__setattr__(prior, "penalty_factor", factor if factor.ndim else float(factor))
     if not hasattr(prior.randomise, "nodes") or isinstance(prior.randomise, type):
         raise TypeError(f"randomise must be TwoPoint(...), Weakness(...) or Fixed(), got {prior.randomise!r}")
+    prior.randomise.nodes()                                      # a law that cannot be averaged over one coefficient says so here
 
 def _check_lam(lam):
     "The penalty as a float or a vector of floats; refused where it is not positive."

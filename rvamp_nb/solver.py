@@ -5,35 +5,36 @@
 # %% auto #0
 __all__ = ['SMALL', 'ENGAGE', 'REACH', 'WORSE', 'PATIENCE', 'SLOWEST', 'ADVICE', 'GIVE_UP', 'Problem', 'State', 'Step',
            'initial_state', 'Breakdown', 'step', 'relative_change', 'scale_free_delta', 'damp', 'Anderson', 'iterate',
-           'lambda_empty', 'Fit', 'ConvergenceWarning', 'rvamp', 'Path', 'rvamp_path']
+           'lambda_empty', 'emptying_factor', 'Fit', 'ConvergenceWarning', 'rvamp', 'Path', 'rvamp_path']
 
-# %% ../nbs/11_rvamp.ipynb #42468304
+# %% ../nbs/11_rvamp.ipynb #4445678b
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 import numpy as np
 from threadpoolctl import ThreadpoolController
 from .coupling import Coupled, couple
-from .likelihood import Squared
+from .likelihood import Loss, Squared
 from .messages import Mixed, Moments, Natural, mixed_extrinsic
-from .prior import Laplace
+from .prior import Laplace, Prior
 from .resampling import Poisson, _check_array, _check_number
 
-# %% ../nbs/11_rvamp.ipynb #3e06a540
+# %% ../nbs/11_rvamp.ipynb #d46cb71a
 class Problem(NamedTuple):
     "What stays fixed while messages move."
     A: np.ndarray               # (M, N)
     y: np.ndarray               # (M,)
-    prior: Laplace
-    likelihood: Squared
+    prior: Prior                # Laplace(...), or any other
+    likelihood: Squared         # or any Loss
     counts: Poisson             # any law of independent counts
+    beta: float = np.inf        # inverse temperature
 
 class State(NamedTuple):
     "The messages from the coupling: all that one step hands to the next."
     to_prior: Natural           # Q_hat_1x, h_1x, chi_hat_1x; each (N,)
     to_likelihood: Natural      # Q_hat_1u, h_1u, chi_hat_1u; each (M,)
 
-# %% ../nbs/11_rvamp.ipynb #5da3379d
+# %% ../nbs/11_rvamp.ipynb #4d732bb0
 class Step(NamedTuple):
     "One turn of Algorithm 1, with everything that was said on the way."
     state: State                # the messages that came in
@@ -45,9 +46,9 @@ class Step(NamedTuple):
     new: State                  # the messages that go out
     change: float               # largest relative change over the six messages
     delta: float                # scale-free distance of the two factors' means and variances
-    floored: int                # variances that rounding made negative, set to 0
+    floored: int                # variances that came out negative beyond rounding, set to 0
 
-# %% ../nbs/11_rvamp.ipynb #3a15ea99
+# %% ../nbs/11_rvamp.ipynb #12f9d4d5
 def initial_state(problem):
     """Messages as if every coefficient were zero.
 
@@ -58,13 +59,28 @@ def initial_state(problem):
     Returns
     -------
     State
-        h_1x and Q_hat_1x as the empty model makes them, chi_hat_1x at least as wide; a faint message to the likelihood.
+        h_1x and Q_hat_1x as the empty model makes them (only unpenalised coefficients differ from zero), chi_hat_1x at least as wide; a faint message to the likelihood.
     """
-    A, y, _, likelihood, counts = problem
-    slope, curvature = likelihood.derivatives(y, np.zeros(len(y)))
+    A, y, _, likelihood, counts, _ = problem
+    x, f = _null_fit(problem)
+    slope, curvature = likelihood.derivatives(y, f)
     squares, spread = A**2, max(counts.var, counts.mean)
-    to_prior = Natural(_blank_to_one(counts.mean * (curvature @ squares)), -counts.mean * (slope @ A), spread * (slope**2 @ squares))
-    return State(to_prior, Natural(np.full(len(y), 1e-2), np.zeros(len(y)), np.zeros(len(y))))
+    Q_hat = _blank_to_one(counts.mean * (curvature @ squares))
+    to_prior = Natural(Q_hat, Q_hat * x - counts.mean * (slope @ A), spread * (slope**2 @ squares))
+    return State(to_prior, Natural(np.full(len(y), 1e-2), -f, np.zeros(len(y))))
+
+def _null_fit(problem):
+    "The model of the unpenalised coefficients alone, by Newton steps halved until they go downhill: x (N,) and its fit (M,)."
+    A, y, prior, loss, _, _ = problem
+    x, f, free = np.zeros(A.shape[1]), np.zeros(len(y)), np.broadcast_to(prior.unpenalised(), A.shape[1:])
+    for _ in range(50 * free.any()):
+        slope, curvature = loss.derivatives(y, f)
+        move = np.linalg.lstsq((A[:, free].T * curvature) @ A[:, free], -A[:, free].T @ slope, rcond=None)[0]
+        along, here = A[:, free] @ move, loss.value(y, f).sum()
+        length = next((0.5**k for k in range(40) if loss.value(y, f + 0.5**k * along).sum() <= here), 0.0)
+        x[free], f = x[free] + length * move, f + length * along
+        if np.linalg.norm(length * along) <= 1e-10 * np.linalg.norm(f): break
+    return x, f
 
 def _blank_to_one(Q_hat):
     "A column of zeros says nothing (precision 0); with field 0 any precision gives x = 0, and 1 avoids 0/0."
@@ -82,7 +98,7 @@ def _threads(A):
 class Breakdown(Exception):
     "A step that cannot be taken; says which quantity failed."
 
-# %% ../nbs/11_rvamp.ipynb #04748f3d
+# %% ../nbs/11_rvamp.ipynb #b55a70e8
 def step(problem, state):
     """One turn of Algorithm 1: prior and likelihood answer, the coupling joins them.
 
@@ -101,25 +117,24 @@ def step(problem, state):
     Breakdown
         Where a message is not finite, a precision not positive, or a matrix not positive definite.
     """
-    A, y, prior, likelihood, counts = problem
+    A, y, prior, likelihood, counts, beta = problem
     with np.errstate(all="ignore"), _threads(A):       # what is not finite is caught by name below
-        x = prior.moments(state.to_prior)
-        prior_message, a = _floor(mixed_extrinsic(x, state.to_prior, x.rho > 0.5), "chi_hat", "T")
-        u, likelihood_message = likelihood.message(y, state.to_likelihood, counts)
+        x = prior.moments(state.to_prior, beta)
+        rounding = 1e-13 * np.array([state.to_prior.chi_hat, x.var / np.where(x.rho > 0.5, 1, x.rho_bar)**2])
+        prior_message, a = _floor(mixed_extrinsic(x, state.to_prior, x.rho > 0.5), dict(zip(("chi_hat", "T"), rounding)))
+        u, likelihood_message = likelihood.message(y, state.to_likelihood, counts, beta)
         coupled = _couple(A, prior_message, likelihood_message)
-        (to_prior, b), (to_likelihood, c) = _floor(coupled.to_prior, "chi_hat"), _floor(coupled.to_likelihood, "chi_hat")
+        (to_prior, b), (to_likelihood, c) = (_floor(message, {"chi_hat": 0.0}) for message in (coupled.to_prior, coupled.to_likelihood))
         new = State(to_prior._replace(Q_hat=_blank_to_one(to_prior.Q_hat)), to_likelihood)
         _check_state(new)
         return Step(state, x, u, prior_message, likelihood_message, coupled, new,
                     relative_change(state, new), scale_free_delta(x, coupled.x), a + b + c)
 
-# %% ../nbs/11_rvamp.ipynb #789e8dc6
-def _floor(message, *names):
-    "The message with negative variances set to 0, and how many there were."
-    negative = {name: getattr(message, name) < 0 for name in names}
-    count = sum(int(n.sum()) for n in negative.values())
-    if count: message = message._replace(**{name: np.where(n, 0.0, getattr(message, name)) for name, n in negative.items()})
-    return message, count
+# %% ../nbs/11_rvamp.ipynb #ee101917
+def _floor(message, rounding):
+    "The message with negative variances set to 0, and how many there were beyond the rounding of what they are differences of."
+    count = sum(int((getattr(message, name) < -error).sum()) for name, error in rounding.items())
+    return message._replace(**{name: np.maximum(getattr(message, name), 0.0) for name in rounding}), count
 
 def _couple(A, prior_message, likelihood_message):
     "`couple`, with what it cannot take reported as a breakdown."
@@ -182,7 +197,7 @@ def damp(old, new, damping):
     f[free] = z[free] + damping * (f[free] - z[free])
     return _from_coordinates(f, len(old.to_prior.h))
 
-# %% ../nbs/11_rvamp.ipynb #70d78717
+# %% ../nbs/11_rvamp.ipynb #9ce66f78
 class Anderson:
     "Acceleration from the last few steps: the combination of them whose residual is smallest (Anderson, Journal of the ACM 12, 1965)."
     def __init__(self, window=8): self.window, self.past = window, []
@@ -296,11 +311,17 @@ def _try(problem, state):
     try: return step(problem, state), ""
     except Breakdown as reason: return None, f"breakdown: {reason}"
 
-# %% ../nbs/11_rvamp.ipynb #dfcc0df3
+# %% ../nbs/11_rvamp.ipynb #e06e2dc4
 def lambda_empty(problem, sigmas=4.0):
-    "The penalty above which (nearly) every resample leaves every coefficient at zero: max |h| + sigmas * sqrt(chi_hat)."
-    h, chi_hat = initial_state(problem).to_prior[1:]
-    return float(np.max(np.abs(h) + (sigmas * np.sqrt(chi_hat) if problem.counts.var else 0)))
+    "The penalty above which (nearly) every resample leaves every penalised coefficient at zero: max |h| + sigmas * sqrt(chi_hat) for a factor of 1."
+    return emptying_factor(problem, sigmas) * float(np.min(problem.prior.lam))
+
+def emptying_factor(problem, sigmas=4.0):
+    "By which factor the prior's penalties have to be multiplied for that; 0 where none of them has a threshold."
+    _, h, chi_hat = initial_state(problem).to_prior
+    reach = np.abs(h) + (sigmas * np.sqrt(chi_hat) if problem.counts.var else 0)
+    t = np.broadcast_to(problem.prior.split()[0], h.shape) if hasattr(problem.prior, "split") else np.zeros(len(h))
+    return float(np.max(reach[t > 0] / t[t > 0], initial=0.0))
 
 # %% ../nbs/11_rvamp.ipynb #f64b9c37
 _TRACE = [("change", float), ("delta", float), ("damping", float), ("floored", int), ("event", "U96")]
@@ -325,18 +346,38 @@ def _run(problem, state, tol, max_iter, damping):
     except Breakdown as reason: failure = f"{reason}, at step {len(rows) + 1}, down to a damping of {rows[-1][2] if rows else damping:g}"
     return _Run(last, np.array(rows, dtype=_TRACE).view(np.recarray), failure)
 
-# %% ../nbs/11_rvamp.ipynb #22f89039
+# %% ../nbs/11_rvamp.ipynb #7ed88299
 def _continuation(problem, tol, max_iter, damping, n_steps=8):
-    "Start at a penalty that empties the model, and come down to the one asked for."
-    lam, state = problem.prior.lam, None
-    top = max(lambda_empty(problem) / np.min(lam), 2.0)
+    "Start at a penalty that empties the model, and come down to the one asked for; None where there is no penalty to raise."
+    if problem.prior.scaled(1.0) is None: return None
+    state, top = None, max(emptying_factor(problem) or 100.0, 2.0)
     for factor in np.geomspace(top, 1, n_steps):
-        there = problem._replace(prior=replace(problem.prior, lam=lam * factor))
+        there = problem._replace(prior=problem.prior.scaled(factor))
         run = _run(there, state, tol if factor == 1 else 1e-3, max_iter, damping)
         if not run.failure: state = run.last.new
     return run
 
-# %% ../nbs/11_rvamp.ipynb #fd076f55
+# %% ../nbs/11_rvamp.ipynb #4bb17d83
+class _WithIntercept(Prior):
+    "A prior with one more coefficient at the end, unpenalised."
+    def __init__(self, prior, n): self.prior, self.n, self.lam = prior, n, getattr(prior, "lam", None)
+
+    def moments(self, incoming, beta=np.inf):
+        x = self.prior.moments(Natural(*(part[:-1] for part in incoming)), beta)
+        Q_hat, h, chi_hat = (part[-1] for part in incoming)
+        return Moments(*map(np.append, x, (h / Q_hat, 1 / Q_hat, chi_hat / Q_hat**2, 1.0, 0.0)))
+
+    def Pi(self, incoming, beta=np.inf): return self.prior.Pi(Natural(*(part[:-1] for part in incoming)), beta)
+
+    def unpenalised(self): return np.append(np.broadcast_to(self.prior.unpenalised(), self.n), True)
+
+    def split(self): return tuple(np.append(np.broadcast_to(part, self.n), 0.0) for part in self.prior.split())
+
+    def scaled(self, factor):
+        scaled = self.prior.scaled(factor)
+        return None if scaled is None else _WithIntercept(scaled, self.n)
+
+# %% ../nbs/11_rvamp.ipynb #c5b34d07
 @dataclass(frozen=True, repr=False)
 class Fit:
     """The answer of `rvamp`: the distribution of the estimator across resamples, coordinate by coordinate.
@@ -345,6 +386,11 @@ class Fit:
     ----------
     mean, var, chi, Pi : (N,) arrays
         Mean, variance across resamples, response and selection probability of each coefficient; NaN if no step could be taken.
+        Where the prior has no selection probability, Pi is an AttributeError.
+    posterior_var : (N,) array
+        var + chi / beta: of a draw from the posterior of a random resample; var itself at beta = inf.
+    intercept, intercept_var : float
+        Mean and variance across resamples; 0 without an intercept.
     converged : bool
     n_iter : int
         Steps taken in the run that gave the answer.
@@ -355,6 +401,7 @@ class Fit:
     last : Step
         The last step with all its messages; None if not even one could be taken.
     problem : Problem
+        With an intercept, A has a column of ones at the end, and so do the messages.
     """
     problem: Problem
     last: Step
@@ -370,20 +417,29 @@ class Fit:
     @property
     def chi(self): return self._of_x("chi")
     @property
-    def Pi(self):
-        return self._of_x("rho") if self.last is None else self.problem.prior.Pi(self.last.state.to_prior)
+    def Pi(self): return self._of_x("rho") if self.last is None else self.problem.prior.Pi(self.last.state.to_prior, self.problem.beta)
+    @property
+    def posterior_var(self): return self.var + self.chi / self.problem.beta
+    @property
+    def intercept(self): return float(self.last.x.mean[-1]) if self.has_intercept and self.last else 0.0
+    @property
+    def intercept_var(self): return float(self.last.x.var[-1]) if self.has_intercept and self.last else 0.0
+    @property
+    def has_intercept(self): return isinstance(self.problem.prior, _WithIntercept)
     @property
     def messages(self):
         "The State to go on from (None if no step could be taken)."
         return None if self.last is None else self.last.new
 
     def _of_x(self, name):
-        return np.full(self.problem.A.shape[1], np.nan) if self.last is None else getattr(self.last.x, name)
+        N = self.problem.A.shape[1] - self.has_intercept
+        return np.full(N, np.nan) if self.last is None else getattr(self.last.x, name)[:N]
 
     def __repr__(self):
-        return f"Fit({self.status}; {len(self.mean)} coefficients, {np.sum(self.Pi):.1f} selected on average)"
+        selected = f", {np.sum(self.Pi):.1f} selected on average" if hasattr(self, "Pi") else ""
+        return f"Fit({self.status}; {len(self.mean)} coefficients{selected})"
 
-# %% ../nbs/11_rvamp.ipynb #933c0e6b
+# %% ../nbs/11_rvamp.ipynb #def6ff38
 ADVICE = "raise lam or max_iter; look for duplicated columns and for rows far from all others; standardise A"
 
 class ConvergenceWarning(UserWarning):
@@ -394,6 +450,7 @@ def _fit(problem, state, tol, max_iter, damping):
     run = _run(problem, state, tol, max_iter, damping)
     if not run.failure: return _finished(problem, run, f"converged in {len(run.trace)} steps")
     again = _continuation(problem, tol, max_iter, damping)
+    if again is None: return _finished(problem, run, f"not converged ({run.failure}). What to try: {ADVICE}")
     if not again.failure: return _finished(problem, again, f"converged in {len(again.trace)} steps, by continuation from a larger penalty")
     return _finished(problem, run if again.last is None else again,
                      f"not converged ({run.failure}; by continuation from a larger penalty, {again.failure}). What to try: {ADVICE}")
@@ -418,21 +475,39 @@ def _check_kind(name, value, method, examples):
     "An object that can do what its role asks for; a class is not one."
     if isinstance(value, type) or not hasattr(value, method): raise TypeError(f"{name} must be an object such as {examples}, got {value!r}")
 
-# %% ../nbs/11_rvamp.ipynb #2a954c93
-def _prior(lam, prior, N):
-    "The prior asked for, checked against N."
+# %% ../nbs/11_rvamp.ipynb #1e0354aa
+def _prior(lam, prior, N, beta):
+    "The prior asked for, checked against N and beta."
     if (lam is None) == (prior is None):
         raise TypeError("give lam (the paper's prior) or prior=Laplace(...), one of the two; choose_lambda(A, y) finds a lam by cross-validation")
     prior = Laplace(lam) if prior is None else prior
     _check_kind("prior", prior, "moments", "Laplace(0.1)")
-    if np.shape(prior.lam) not in ((), (N,)):
-        raise ValueError(f"lam must be one number or one for each of the {N} columns of A, got shape {np.shape(prior.lam)}")
+    prior.check(N, beta)
     return prior
 
-def _check_options(likelihood, counts, tol, max_iter, damping):
-    "The other factor, the law of the counts, and what steers the iteration."
-    _check_kind("likelihood", likelihood, "message", "Squared()")
+def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
+    "The problem asked for, every part checked; a column of ones is added for an intercept."
+    A = _matrix(A)
+    y, N = _target(y, len(A)), A.shape[1]
+    _check_number("rvamp", "beta", beta, 0, closed="]")
+    if not isinstance(intercept, (bool, np.bool_)): raise TypeError(f"intercept must be True or False, got {intercept!r}")
+    _check_kind("likelihood", likelihood, "message", "Squared() or Logistic()")
     _check_kind("counts", counts, "nodes", "Poisson(0.5) or Subsample(0.5)")
+    prior = _prior(lam, prior, N, beta)
+    likelihood.check(y)
+    if intercept: A, prior = np.column_stack([A, np.ones(len(A))]), _WithIntercept(prior, N)
+    _check_unique(A, prior)
+    return Problem(A, y, prior, likelihood, counts, float(beta))
+
+def _check_unique(A, prior):
+    "Unpenalised columns must have a unique fit (at finite beta: a proper posterior)."
+    free = np.broadcast_to(prior.unpenalised(), A.shape[1:])
+    if free.any() and np.linalg.matrix_rank(A[:, free]) < free.sum():
+        raise ValueError(f"the {free.sum()} unpenalised columns of A (penalty_factor 0, and the intercept) are linearly dependent, or more than its {len(A)} rows: "
+                         "their fit is not unique and their posterior improper; drop some, or penalise them")
+
+def _check_options(tol, max_iter, damping):
+    "What steers the iteration."
     _check_number("rvamp", "tol", tol, 0, 1)
     _check_number("rvamp", "damping", damping, 0, 1, "]")
     if not (isinstance(max_iter, (int, np.integer)) and max_iter >= 1): raise ValueError(f"max_iter must be an integer >= 1, got {max_iter!r}")
@@ -447,12 +522,14 @@ def _warm_state(warm_start, M, N):
     if shape != (M, N): raise ValueError(f"warm_start is for a problem of shape {shape}, A has shape {(M, N)}")
     return state
 
-# %% ../nbs/11_rvamp.ipynb #8d094962
-def rvamp(A, y, lam=None, *, prior=None, likelihood=Squared(), counts=Poisson(0.5), tol=1e-6, max_iter=500, damping=0.7, warm_start=None):
-    """The distribution of a penalised estimator across resamples, without resampling (Algorithm 1).
+# %% ../nbs/11_rvamp.ipynb #c3176abc
+def rvamp(A, y, lam=None, *, prior=None, likelihood=Squared(), counts=Poisson(0.5), beta=np.inf, intercept=False,
+          tol=1e-6, max_iter=500, damping=0.7, warm_start=None):
+    """The distribution of an estimator across resamples, without resampling (Algorithm 1).
 
-    The estimator is the minimiser of sum_mu c_mu l(y_mu, a_mu'x) + sum_i lam_i |x_i|; c and lam are random. A and y are taken as they
-    are: `datasets.standardize` centres and scales them, `datasets.choose_lambda` finds a penalty.
+    At beta = inf the estimator is the minimiser of sum_mu c_mu l(y_mu, a_mu'x) plus the penalty; at beta = 1 the posterior mean whose minus log-likelihood and
+    log-prior these are. The counts c and the penalties are random. A and y are taken as they are: `datasets.standardize` centres and scales them,
+    `datasets.choose_lambda` finds a penalty.
 
     Parameters
     ----------
@@ -460,10 +537,14 @@ def rvamp(A, y, lam=None, *, prior=None, likelihood=Squared(), counts=Poisson(0.
     y : (M,) array-like of finite numbers
     lam : float > 0 or (N,) array, optional
         The paper's prior: each lam_i is lam or 2 lam with probability 1/2. Give either `lam` or `prior`.
-    prior : Laplace, optional
-    likelihood : Squared
-    counts : Poisson, Subsample or NoResampling
+    prior : Laplace, Ridge, ElasticNet, NonNegative, SpikeSlab, or a Prior of your own, optional
+    likelihood : Squared, Logistic, PoissonLoss, Huber, or a Loss of your own
+    counts : Poisson, Subsample, NoResampling, Exponential or Discrete
         Law of the occupation numbers c_mu.
+    beta : float > 0
+        Inverse temperature: inf for the penalised estimate, 1 for the posterior.
+    intercept : bool
+        Whether to refit an unpenalised intercept in every resample.
     tol : float in (0, 1)
         On the relative change of all messages and on the scale-free delta.
     max_iter : int >= 1
@@ -481,10 +562,9 @@ def rvamp(A, y, lam=None, *, prior=None, likelihood=Squared(), counts=Poisson(0.
     TypeError, ValueError
         Where an argument is not as above. Not converging is a `ConvergenceWarning` and `converged=False`, never an exception.
     """
-    A = _matrix(A)
-    problem = Problem(A, _target(y, len(A)), _prior(lam, prior, A.shape[1]), likelihood, counts)
-    _check_options(likelihood, counts, tol, max_iter, damping)
-    fit = _fit(problem, _warm_state(warm_start, *A.shape), tol, max_iter, damping)
+    problem = _problem(A, y, lam, prior, likelihood, counts, beta, intercept)
+    _check_options(tol, max_iter, damping)
+    fit = _fit(problem, _warm_state(warm_start, *problem.A.shape), tol, max_iter, damping)
     if not fit.converged: warnings.warn(fit.status, ConvergenceWarning, stacklevel=2)
     return fit
 
@@ -502,7 +582,7 @@ class _Extrapolation:
         finite = np.isfinite(Z).all(0)
         return _from_coordinates(np.where(finite, weights @ np.where(finite, Z, 0), Z[-1]), N)
 
-# %% ../nbs/11_rvamp.ipynb #399c32b9
+# %% ../nbs/11_rvamp.ipynb #33530ded
 GIVE_UP = 3         # failures in a row after which a path stops
 
 def _penalties(problem, lams, n_lambdas, lambda_min_ratio):
@@ -510,14 +590,14 @@ def _penalties(problem, lams, n_lambdas, lambda_min_ratio):
     if lams is None:
         if not n_lambdas >= 1: raise ValueError(f"n_lambdas must be at least 1, got {n_lambdas!r}")
         if not 0 < lambda_min_ratio < 1: raise ValueError(f"lambda_min_ratio must lie in (0, 1), got {lambda_min_ratio!r}")
-        top = lambda_empty(problem) / np.min(problem.prior.lam)
-        if top == 0: raise ValueError("y is zero, or orthogonal to every column of A: every penalty empties the model; give lams")
+        top = emptying_factor(problem)
+        if top == 0: raise ValueError("every penalty empties the model (y is zero, or orthogonal to every column of A), or none does (a prior without a threshold): give lams")
         return top * np.geomspace(1, lambda_min_ratio, n_lambdas)
     lams = np.unique(np.asarray(lams, dtype=float))[::-1]
     if not len(lams) or not (np.isfinite(lams) & (lams > 0)).all(): raise ValueError(f"lams must be positive finite numbers, got {lams}")
     return lams
 
-# %% ../nbs/11_rvamp.ipynb #634d0682
+# %% ../nbs/11_rvamp.ipynb #75a55acf
 @dataclass(frozen=True, repr=False)
 class Path:
     "The answer of `rvamp_path`: one column (or entry) a penalty; NaN where a penalty was not reached."
@@ -529,24 +609,25 @@ class Path:
     n_iter: np.ndarray          # (L,) int
     statuses: list              # (L,) str
     status: str                 # of the path as a whole
+    intercept: np.ndarray       # (L,)
 
     def __repr__(self): return f"Path({self.status}; {len(self.Pi)} coefficients)"
 
-# %% ../nbs/11_rvamp.ipynb #75d2a10b
+# %% ../nbs/11_rvamp.ipynb #eb856d92
 def rvamp_path(A, y, lams=None, *, n_lambdas=50, lambda_min_ratio=0.05, prior=Laplace(1.0), likelihood=Squared(), counts=Poisson(0.5),
-               tol=1e-6, max_iter=500, damping=0.7, progress=True):
+               beta=np.inf, intercept=False, tol=1e-6, max_iter=500, damping=0.7, progress=True):
     """Fits along a path of penalties, each started from its neighbours.
 
     Parameters
     ----------
-    A, y, likelihood, counts, tol, max_iter, damping
+    A, y, likelihood, counts, beta, intercept, tol, max_iter, damping
         As for `rvamp`.
     lams : (L,) array-like of positive numbers, optional
         Any order, each used once; by default `n_lambdas` from the penalty that empties (nearly) every resample down to
         `lambda_min_ratio` of it, evenly in the logarithm.
     n_lambdas : int >= 1
     lambda_min_ratio : float in (0, 1)
-    prior : Laplace
+    prior : Laplace, ElasticNet, NonNegative, or Ridge (which needs lams)
         Its `lam` is multiplied by each penalty of the path.
     progress : bool
         Show a progress bar when it takes more than two seconds.
@@ -561,25 +642,25 @@ def rvamp_path(A, y, lams=None, *, n_lambdas=50, lambda_min_ratio=0.05, prior=La
         As for `rvamp`. Penalties that fail are marked, and a `ConvergenceWarning` is given once.
     """
     from tqdm.std import tqdm
-    A = _matrix(A)
-    problem = Problem(A, _target(y, len(A)), _prior(None, prior, A.shape[1]), likelihood, counts)
-    _check_options(likelihood, counts, tol, max_iter, damping)
+    problem = _problem(A, y, None, prior, likelihood, counts, beta, intercept)
+    if problem.prior.scaled(1.0) is None: raise TypeError(f"a path needs a prior with a penalty to vary, such as Laplace(1.0), not {type(prior).__name__}")
+    _check_options(tol, max_iter, damping)
     lams, fits, warm = _penalties(problem, lams, n_lambdas, lambda_min_ratio), [], _Extrapolation()
     for lam in tqdm(lams, desc="λ path", delay=2, disable=not progress):
-        fit = _fit(problem._replace(prior=replace(prior, lam=prior.lam * lam)), warm.start(np.log(lam)), tol, max_iter, damping)
+        fit = _fit(problem._replace(prior=problem.prior.scaled(lam)), warm.start(np.log(lam)), tol, max_iter, damping)
         fits.append(fit)
         if fit.converged: warm.add(np.log(lam), fit.messages)
         if len(fits) >= GIVE_UP and not any(f.converged for f in fits[-GIVE_UP:]): break
-    return _path(lams, fits, A.shape[1])
+    return _path(lams, fits, len(fits[0].mean))
 
-# %% ../nbs/11_rvamp.ipynb #554e8d40
+# %% ../nbs/11_rvamp.ipynb #045805a1
 def _path(lams, fits, N):
     "Fits as arrays; what was not reached is NaN and not converged."
     missing = len(lams) - len(fits)
-    column = lambda name: np.column_stack([getattr(f, name) for f in fits] + [np.full(N, np.nan)] * missing)
+    column = lambda name: np.column_stack([getattr(f, name, np.full(N, np.nan)) for f in fits] + [np.full(N, np.nan)] * missing)
     converged = np.array([f.converged for f in fits] + [False] * missing)
     status = f"{converged.sum()} of {len(lams)} penalties converged"
     if missing: status += f"; stopped early at lam = {lams[len(fits) - 1]:.3g}, after {GIVE_UP} failures in a row"
     if not converged.all(): warnings.warn(status, ConvergenceWarning, stacklevel=3)
     return Path(lams, column("Pi"), column("mean"), column("var"), converged, np.array([f.n_iter for f in fits] + [0] * missing),
-                [f.status for f in fits] + ["not reached"] * missing, status)
+                [f.status for f in fits] + ["not reached"] * missing, status, np.array([f.intercept for f in fits] + [np.nan] * missing))
