@@ -13,7 +13,7 @@ from .messages import Moments, Natural
 from .prior import _noises, _ramp
 from .resampling import _check_number
 
-# %% ../nbs/09_likelihood.ipynb #52612b16
+# %% ../nbs/09_likelihood.ipynb #f5f70364
 @dataclass(frozen=True)
 class Squared:
     """The loss (y - f)^2 / (2 sigma^2); one row's channel in closed form, at any beta.
@@ -27,7 +27,11 @@ class Squared:
 
     def __post_init__(self): _check_number("Squared", "sigma", self.sigma, 0)
 
-    def check(self, y): "Any finite numbers will do."
+    def check(self, y, beta): "Any finite numbers will do."
+
+    def value(self, y, f):
+        "The loss, of the shape of f."
+        return (y - f)**2 / (2 * self.sigma**2)
 
     def derivatives(self, y, f):
         """First and second derivative of the loss in f.
@@ -92,28 +96,29 @@ def _gain(V, c, w):
     mean = w @ g
     return mean, w @ (g / mean - 1)**2, w @ (1 / stiffness)
 
-# %% ../nbs/09_likelihood.ipynb #075c6818
+# %% ../nbs/09_likelihood.ipynb #0b7602a4
 def _proximal(loss, y, omega, cV):
     "The f with f + cV l'(y, f) = omega, by safeguarded Newton steps; arrays of one shape."
     bound = omega - cV * loss.derivatives(y, omega)[0]
     low, high = np.minimum(omega, bound), np.maximum(omega, bound)
-    f, last = (low + high) / 2, high - low
+    f, last = np.clip(loss.guess(y, omega, cV), low, high), high - low
     for _ in range(200):
         slope, curvature = loss.derivatives(y, f)
         gap = f - omega + cV * slope
         low, high = np.where(gap < 0, f, low), np.where(gap > 0, f, high)
-        new = f - gap / (1 + cV * curvature)
-        unsafe = ~((low <= new) & (new <= high) & (np.abs(new - f) <= 0.5 * np.abs(last)))
-        new = np.where(unsafe & (gap != 0), (low + high) / 2, new)
-        last, f = new - f, new
-        if np.all(np.abs(last) <= 1e-14 * (1 + np.abs(f))): break
+        step = -gap / (1 + cV * curvature)
+        short = np.abs(step) <= 1e-8 * (1 + np.abs(f))            # after a Newton step that short the error is its square
+        safe = short | (low <= f + step) & (f + step <= high) & (np.abs(step) <= 0.5 * np.abs(last))
+        last = np.where(safe, step, (low + high) / 2 - f)
+        f = f + last
+        if short.all(): break
     return f
 
-# %% ../nbs/09_likelihood.ipynb #7cf5d305
+# %% ../nbs/09_likelihood.ipynb #30f0ddfe
 _T = np.linspace(-7, 7, 61)
 
 def _posterior_of_fit(loss, y, omega, c, V, beta):
-    "(1/beta) log of the integral over f, pull, response, and 1 - V response, for one count; of the shape of omega."
+    "Pull, response, 1 - V response, and (1/beta) log of the integral over f, for one count; of the shape of omega."
     top = loss.proximal(y, omega, c * V)
     slope, curvature = loss.derivatives(y, top)
     ratio = np.sqrt(1 + c * V * curvature)
@@ -126,9 +131,9 @@ def _posterior_of_fit(loss, y, omega, c, V, beta):
     p, slopes = p / z, loss.derivatives(y, top + d)[0]
     mean_d, mean_slope = (p * d).sum(0), (p * slopes).sum(0)
     log_z = np.log(z * scale * (_T[1] - _T[0])) / beta - c * loss.value(y, top) - V * (c * slope)**2 / 2
-    return log_z, -c * mean_slope, c * beta / V * (p * (slopes - mean_slope) * d).sum(0), beta / V * (p * (d - mean_d)**2).sum(0)
+    return -c * mean_slope, c * beta / V * (p * (slopes - mean_slope) * d).sum(0), beta / V * (p * (d - mean_d)**2).sum(0), log_z
 
-# %% ../nbs/09_likelihood.ipynb #b4acd6b0
+# %% ../nbs/09_likelihood.ipynb #dc5dc4b7
 FAINTEST = 1e-100     # a row whose pull cannot be moved has this response instead of 0, so that its message stays finite
 
 def _field_grid(chi_hat):
@@ -138,6 +143,11 @@ def _field_grid(chi_hat):
     w = np.exp(-xi**2 / 2)
     return xi, w / w.sum()
 
+def _likely(c, w):
+    "Counts that occur; what is rarer than 1e-12 changes no moment by as much as the quadrature does."
+    keep = w > 1e-12
+    return c[keep], w[keep] / w[keep].sum()
+
 def _total(chi_hat, V, weights, parts):
     "Moments over field and count, and the noise v/chi^2 - chi_hat, from mean, response, excess and slack for each count, (K, 4, M)."
     mean, chi, _, slack = np.tensordot(weights, parts, 1)
@@ -146,7 +156,7 @@ def _total(chi_hat, V, weights, parts):
     chi = np.maximum(chi, FAINTEST)
     return Moments(mean, chi, chi**2 * chi_hat + noise, V * chi, slack), noise / chi**2
 
-# %% ../nbs/09_likelihood.ipynb #2a688a0b
+# %% ../nbs/09_likelihood.ipynb #5d9574c4
 class Loss:
     """The general scalar channel of a convex loss l(y, f): one row, averaged over field and count (Algorithm 1, Variable 1).
 
@@ -160,25 +170,28 @@ class Loss:
         "First and second derivative of l in f, each of the shape of f."
         raise NotImplementedError(f"{type(self).__name__} has no derivatives(y, f)")
 
-    def check(self, y): "Refuse observations that this loss is not made for."
+    def check(self, y, beta): "Refuse observations, or a beta, that this loss is not made for."
 
     def proximal(self, y, omega, cV):
         "The f with f + cV l'(y, f) = omega, of the shape of omega."
         return _proximal(self, y, omega, cV)
 
+    def guess(self, y, omega, cV):
+        "A first guess of the proximal point; it is kept between omega and omega - cV l'(y, omega)."
+        return omega - cV * self.derivatives(y, omega)[0] / 2
+
     def inner(self, y, omega, c, V, beta):
-        "(1/beta) log z, pull, response and 1 - V response, given prediction omega and count c."
-        if np.isfinite(beta): return _posterior_of_fit(self, y, omega, c, V, beta)
-        f = self.proximal(y, omega, c * V)
-        slope, curvature = self.derivatives(y, f)
-        return -c * self.value(y, f) - V * (c * slope)**2 / 2, -c * slope, c * curvature / (1 + c * V * curvature), 1 / (1 + c * V * curvature)
+        "Pull, response and 1 - V response, given prediction omega and count c."
+        if np.isfinite(beta): return _posterior_of_fit(self, y, omega, c, V, beta)[:3]
+        slope, curvature = self.derivatives(y, self.proximal(y, omega, c * V))
+        return -c * slope, c * curvature / (1 + c * V * curvature), 1 / (1 + c * V * curvature)
 
     def channel(self, y, incoming, c, beta):
         "Mean, response, excess q and slack E[1 - V response] of the pull for one count, averaged over the field, (4, M)."
         if c == 0: return np.array([0 * y, 0 * y, 0 * y, 0 * y + 1])
         (V, h, chi_hat), (xi, w) = incoming, _field_grid(incoming.chi_hat)
         field = h + np.multiply.outer(xi, np.sqrt(chi_hat))
-        _, pull, response, slack = self.inner(y, -field, c, V, beta)
+        pull, response, slack = self.inner(y, -field, c, V, beta)
         mean, chi = w @ pull, w @ response
         return np.array([mean, chi, w @ (pull - mean - chi * (field - h))**2, w @ slack])
 
@@ -201,7 +214,7 @@ class Loss:
         Natural
             Q_hat_2u > 0, h_2u, chi_hat_2u >= 0; each (M,), without cancellation in the first and the last.
         """
-        c, w = counts.nodes()
+        c, w = _likely(*counts.nodes())
         moments, noise = _total(incoming.chi_hat, incoming.Q_hat, w, np.array([self.channel(y, incoming, count, beta) for count in c]))
         return moments, Natural(moments.rho_bar / moments.chi, moments.mean / moments.chi - incoming.h, noise)
 
@@ -213,15 +226,20 @@ class Loss:
         "E (1/beta) log of the integral over f, less log(V) / (2 beta), (M,), up to a constant: its derivatives are the moments."
         return _expected_log_z(self, y, incoming, counts, beta)
 
-# %% ../nbs/09_likelihood.ipynb #997e12fd
-def _expected_log_z(loss, y, incoming, counts, beta):
-    (V, h, chi_hat), (xi, w) = incoming, _field_grid(incoming.chi_hat)
-    omega = -(h + np.multiply.outer(xi, np.sqrt(chi_hat)))
-    absent = np.log(2 * np.pi * V / beta) / (2 * beta) if np.isfinite(beta) else 0 * V
-    parts = [w @ loss.inner(y, omega, c, V, beta)[0] if c else absent for c in counts.nodes()[0]]
-    return np.tensordot(counts.nodes()[1], np.array(parts), 1) - np.log(V) / (2 * beta)
+# %% ../nbs/09_likelihood.ipynb #6f39df67
+def _log_z(loss, y, omega, c, V, beta):
+    "(1/beta) log of the integral over f, of the shape of omega; at beta = inf the maximum of the exponent."
+    if c == 0: return np.broadcast_to(np.log(2 * np.pi * V / beta) / (2 * beta) if np.isfinite(beta) else 0.0, omega.shape)
+    if np.isfinite(beta): return _posterior_of_fit(loss, y, omega, c, V, beta)[3]
+    f = loss.proximal(y, omega, c * V)
+    return -c * loss.value(y, f) - V * (c * loss.derivatives(y, f)[0])**2 / 2
 
-# %% ../nbs/09_likelihood.ipynb #680ad783
+def _expected_log_z(loss, y, incoming, counts, beta):
+    (V, h, chi_hat), (xi, w), (c, weights) = incoming, _field_grid(incoming.chi_hat), _likely(*counts.nodes())
+    omega = -(h + np.multiply.outer(xi, np.sqrt(chi_hat)))
+    return sum(weight * (w @ _log_z(loss, y, omega, count, V, beta)) for count, weight in zip(c, weights)) - np.log(V) / (2 * beta)
+
+# %% ../nbs/09_likelihood.ipynb #ef95eb7e
 @dataclass(frozen=True)
 class Logistic(Loss):
     "The loss log(1 + exp(f)) - y f for y in {0, 1}."
@@ -231,7 +249,11 @@ class Logistic(Loss):
         p = expit(f)
         return p - y, p * expit(-f)
 
-    def check(self, y):
+    def guess(self, y, omega, cV):
+        middle = (omega + cV * (y - 0.5)) / (1 + cV / 4)          # as if p were 1/2 + f/4 between 0 and 1
+        return np.where(np.abs(middle) <= 2, middle, omega + cV * (y - (middle > 0)))
+
+    def check(self, y, beta):
         if not np.isin(y, (0, 1)).all(): raise ValueError("y must hold the labels 0 and 1 for the logistic loss; code the two classes so, for example y = (labels == positive)")
         if len(np.unique(y)) < 2: raise ValueError(f"y holds one class only ({y[0]:g}); the logistic loss needs both")
 
@@ -245,7 +267,7 @@ class PoissonLoss(Loss):
         with np.errstate(over="ignore"): rate = np.exp(f)
         return rate - y, rate
 
-    def check(self, y):
+    def check(self, y, beta):
         if (y < 0).any(): raise ValueError(f"y must hold counts >= 0 for the Poisson loss, got {y.min():g}")
         if not y.any(): raise ValueError("y is 0 in every row: the Poisson loss has no finite fit")
 
@@ -254,7 +276,7 @@ class PoissonLoss(Loss):
         with np.errstate(divide="ignore"): x = wrightomega(right + np.log(cV))
         return np.where(x > 1, np.log(np.maximum(x, 1)) - np.log(cV), right - x)
 
-# %% ../nbs/09_likelihood.ipynb #28c8d8ed
+# %% ../nbs/09_likelihood.ipynb #5922562e
 @dataclass(frozen=True)
 class Huber(Loss):
     """(y - f)^2 / 2 up to |y - f| = delta, delta |y - f| - delta^2 / 2 beyond.
@@ -268,6 +290,9 @@ class Huber(Loss):
 
     def __post_init__(self): _check_number("Huber", "delta", self.delta, 0)
 
+    def check(self, y, beta):
+        if np.isfinite(beta): raise ValueError(f"the Huber loss is for beta = inf, got {beta:g}: its second derivative jumps, and the rule for posteriors needs a smooth one; leave beta out, or take Squared(sigma)")
+
     def value(self, y, f):
         size = np.abs(y - f)
         return np.where(size <= self.delta, size**2 / 2, self.delta * (size - self.delta / 2))
@@ -277,7 +302,7 @@ class Huber(Loss):
     def proximal(self, y, omega, cV): return omega + cV * np.clip((y - omega) / (1 + cV), -self.delta, self.delta)
 
     def channel(self, y, incoming, c, beta):
-        if c == 0 or np.isfinite(beta): return super().channel(y, incoming, c, beta)
+        if c == 0: return super().channel(y, incoming, c, beta)
         V, h, chi_hat = incoming
         mean, inside, excess = _clipped((y + h) / (1 + c * V), np.sqrt(chi_hat) / (1 + c * V), self.delta)
         return np.array([c * mean, c * inside / (1 + c * V), c**2 * excess, 1 - inside * c * V / (1 + c * V)])

@@ -196,7 +196,7 @@ def _linear(incoming, k):
     Q = incoming.Q_hat + k
     return np.array([incoming.h / Q, 1 / Q, incoming.chi_hat / Q / Q, incoming.Q_hat / Q, k / Q + 0 * Q])
 
-# %% ../nbs/08_prior.ipynb #010ccbe1
+# %% ../nbs/08_prior.ipynb #1f1b7307
 @dataclass(frozen=True, eq=False)
 class Penalty(Prior):
     """Penalties t_i |x_i| + k_i x_i^2 / 2: what `Laplace`, `Ridge`, `ElasticNet` and `NonNegative` share.
@@ -229,6 +229,11 @@ class Penalty(Prior):
     def cases(self): return [(w, replace(self, lam=self.lam * k, randomise=Fixed())) for k, w in zip(*self.randomise.nodes())]
 
     def inner(self, field, Q_hat, beta): return _in_field(field, *self.split(), Q_hat, beta, self.positive)
+
+    def log_density(self, x):
+        "log p_0(x) up to the constant that `inner` leaves out, too; of the broadcast shape of x and lam."
+        t, k = self.split()
+        return np.where((x < 0) & self.positive, -np.inf, -t * np.abs(x) - k * x**2 / 2)
 
     def bends(self, Q_hat, beta):
         t, k = self.split()
@@ -305,7 +310,7 @@ class ElasticNet(Penalty):
         full = self.lam * self.penalty_factor
         return self.l1_ratio * full, (1 - self.l1_ratio) * full
 
-# %% ../nbs/08_prior.ipynb #a55e329b
+# %% ../nbs/08_prior.ipynb #20d2376f
 @dataclass(frozen=True, eq=False)
 class SpikeSlab(Prior):
     """(1 - inclusion) delta(x) + inclusion N(0, slab_variance), for beta = 1; Pi is the mean inclusion probability.
@@ -338,6 +343,10 @@ class SpikeSlab(Prior):
         w, slab = expit(self._log_odds(field, Q_hat)), field / (Q_hat + 1 / self.slab_variance)
         log_z = np.log1p(-self.inclusion * (self.inclusion < 1)) + np.logaddexp(0, self._log_odds(field, Q_hat))
         return log_z, w * slab, w / (Q_hat + 1 / self.slab_variance) + w * (1 - w) * slab**2
+
+    def log_density(self, x):
+        "log of the slab's part at x; the spike is an atom of its own."
+        return np.log(self.inclusion) - (x**2 / self.slab_variance + np.log(2 * np.pi * self.slab_variance)) / 2
 
     def bends(self, Q_hat, beta): return _even_odds(self._log_odds(0.0, Q_hat), Q_hat + 1 / self.slab_variance)
 

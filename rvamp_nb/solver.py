@@ -377,7 +377,7 @@ class _WithIntercept(Prior):
         scaled = self.prior.scaled(factor)
         return None if scaled is None else _WithIntercept(scaled, self.n)
 
-# %% ../nbs/11_rvamp.ipynb #c5b34d07
+# %% ../nbs/11_rvamp.ipynb #d4e5c65e
 @dataclass(frozen=True, repr=False)
 class Fit:
     """The answer of `rvamp`: the distribution of the estimator across resamples, coordinate by coordinate.
@@ -424,6 +424,8 @@ class Fit:
     def intercept(self): return float(self.last.x.mean[-1]) if self.has_intercept and self.last else 0.0
     @property
     def intercept_var(self): return float(self.last.x.var[-1]) if self.has_intercept and self.last else 0.0
+    @property
+    def prior(self): return self.problem.prior.prior if self.has_intercept else self.problem.prior
     @property
     def has_intercept(self): return isinstance(self.problem.prior, _WithIntercept)
     @property
@@ -475,7 +477,7 @@ def _check_kind(name, value, method, examples):
     "An object that can do what its role asks for; a class is not one."
     if isinstance(value, type) or not hasattr(value, method): raise TypeError(f"{name} must be an object such as {examples}, got {value!r}")
 
-# %% ../nbs/11_rvamp.ipynb #1e0354aa
+# %% ../nbs/11_rvamp.ipynb #a1bbf5c0
 def _prior(lam, prior, N, beta):
     "The prior asked for, checked against N and beta."
     if (lam is None) == (prior is None):
@@ -494,7 +496,7 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     _check_kind("likelihood", likelihood, "message", "Squared() or Logistic()")
     _check_kind("counts", counts, "nodes", "Poisson(0.5) or Subsample(0.5)")
     prior = _prior(lam, prior, N, beta)
-    likelihood.check(y)
+    likelihood.check(y, beta)
     if intercept: A, prior = np.column_stack([A, np.ones(len(A))]), _WithIntercept(prior, N)
     _check_unique(A, prior)
     return Problem(A, y, prior, likelihood, counts, float(beta))
