@@ -156,7 +156,7 @@ def _total(chi_hat, V, weights, parts):
     chi = np.maximum(chi, FAINTEST)
     return Moments(mean, chi, chi**2 * chi_hat + noise, V * chi, slack), noise / chi**2
 
-# %% ../nbs/09_likelihood.ipynb #5d9574c4
+# %% ../nbs/09_likelihood.ipynb #c9c97d50
 class Loss:
     """The general scalar channel of a convex loss l(y, f): one row, averaged over field and count (Algorithm 1, Variable 1).
 
@@ -188,12 +188,7 @@ class Loss:
 
     def channel(self, y, incoming, c, beta):
         "Mean, response, excess q and slack E[1 - V response] of the pull for one count, averaged over the field, (4, M)."
-        if c == 0: return np.array([0 * y, 0 * y, 0 * y, 0 * y + 1])
-        (V, h, chi_hat), (xi, w) = incoming, _field_grid(incoming.chi_hat)
-        field = h + np.multiply.outer(xi, np.sqrt(chi_hat))
-        pull, response, slack = self.inner(y, -field, c, V, beta)
-        mean, chi = w @ pull, w @ response
-        return np.array([mean, chi, w @ (pull - mean - chi * (field - h))**2, w @ slack])
+        return _averaged_pull(self, y, incoming, c, beta)
 
     def message(self, y, incoming, counts, beta=np.inf):
         """Moments of u for every row, and the message to the coupling.
@@ -226,7 +221,16 @@ class Loss:
         "E (1/beta) log of the integral over f, less log(V) / (2 beta), (M,), up to a constant: its derivatives are the moments."
         return _expected_log_z(self, y, incoming, counts, beta)
 
-# %% ../nbs/09_likelihood.ipynb #6f39df67
+# %% ../nbs/09_likelihood.ipynb #43663b8a
+def _averaged_pull(loss, y, incoming, c, beta):
+    "The four parts of a channel from the nodes of the field; a row that is not drawn does not pull."
+    if c == 0: return np.array([0 * y, 0 * y, 0 * y, 0 * y + 1])
+    (V, h, chi_hat), (xi, w) = incoming, _field_grid(incoming.chi_hat)
+    field = h + np.multiply.outer(xi, np.sqrt(chi_hat))
+    pull, response, slack = loss.inner(y, -field, c, V, beta)
+    mean, chi = w @ pull, w @ response
+    return np.array([mean, chi, w @ (pull - mean - chi * (field - h))**2, w @ slack])
+
 def _log_z(loss, y, omega, c, V, beta):
     "(1/beta) log of the integral over f, of the shape of omega; at beta = inf the maximum of the exponent."
     if c == 0: return np.broadcast_to(np.log(2 * np.pi * V / beta) / (2 * beta) if np.isfinite(beta) else 0.0, omega.shape)
@@ -239,7 +243,7 @@ def _expected_log_z(loss, y, incoming, counts, beta):
     omega = -(h + np.multiply.outer(xi, np.sqrt(chi_hat)))
     return sum(weight * (w @ _log_z(loss, y, omega, count, V, beta)) for count, weight in zip(c, weights)) - np.log(V) / (2 * beta)
 
-# %% ../nbs/09_likelihood.ipynb #ef95eb7e
+# %% ../nbs/09_likelihood.ipynb #dca2664d
 @dataclass(frozen=True)
 class Logistic(Loss):
     "The loss log(1 + exp(f)) - y f for y in {0, 1}."
@@ -257,6 +261,7 @@ class Logistic(Loss):
         if not np.isin(y, (0, 1)).all(): raise ValueError("y must hold the labels 0 and 1 for the logistic loss; code the two classes so, for example y = (labels == positive)")
         if len(np.unique(y)) < 2: raise ValueError(f"y holds one class only ({y[0]:g}); the logistic loss needs both")
 
+# %% ../nbs/09_likelihood.ipynb #f2478a78
 @dataclass(frozen=True)
 class PoissonLoss(Loss):
     "The loss exp(f) - y f for counts y >= 0 (log link)."

@@ -175,7 +175,7 @@ def _in_field(field, t, k, Q_hat, beta, positive):
     var = w * v_a + (1 - w) * v_b + w * (1 - w) * (m_a + m_b)**2
     return (np.logaddexp(log_a, log_b) + np.log(scale)) / beta, scale * (w * m_a - (1 - w) * m_b), var / Q
 
-# %% ../nbs/08_prior.ipynb #81976bbc
+# %% ../nbs/08_prior.ipynb #0f180c4c
 def _one_sided(incoming, lam):
     "Mean, variance, P[x > 0] and P[x = 0] of (h' - lam)_+ / Q_hat for a Gaussian field; each (N,)."
     Q_hat, h, chi_hat = incoming
@@ -191,12 +191,16 @@ def _penalised(incoming, t, k, positive):
     mean, var, Pi, Pi_bar = (_one_sided if positive else _thresholded)(incoming._replace(Q_hat=Q), t)
     return np.array([mean, Pi / Q, var, Pi * (incoming.Q_hat / Q), (incoming.Q_hat * Pi_bar + k) / Q])
 
+def _log_penalty(x, t, k, positive): return np.where((x < 0) & positive, -np.inf, -t * np.abs(x) - k * x**2 / 2)
+
+def _corners(t, k, Q_hat, beta, positive): return [(corner, np.sqrt((Q_hat + k) / beta)) for corner in ([t] if positive else [t, -t])]
+
 def _linear(incoming, k):
     "The five parts where there is no threshold, at any beta."
     Q = incoming.Q_hat + k
     return np.array([incoming.h / Q, 1 / Q, incoming.chi_hat / Q / Q, incoming.Q_hat / Q, k / Q + 0 * Q])
 
-# %% ../nbs/08_prior.ipynb #1f1b7307
+# %% ../nbs/08_prior.ipynb #0f7813a7
 @dataclass(frozen=True, eq=False)
 class Penalty(Prior):
     """Penalties t_i |x_i| + k_i x_i^2 / 2: what `Laplace`, `Ridge`, `ElasticNet` and `NonNegative` share.
@@ -232,12 +236,9 @@ class Penalty(Prior):
 
     def log_density(self, x):
         "log p_0(x) up to the constant that `inner` leaves out, too; of the broadcast shape of x and lam."
-        t, k = self.split()
-        return np.where((x < 0) & self.positive, -np.inf, -t * np.abs(x) - k * x**2 / 2)
+        return _log_penalty(x, *self.split(), self.positive)
 
-    def bends(self, Q_hat, beta):
-        t, k = self.split()
-        return [(corner, np.sqrt((Q_hat + k) / beta)) for corner in ([t] if self.positive else [t, -t])]
+    def bends(self, Q_hat, beta): return _corners(*self.split(), Q_hat, beta, self.positive)
 
     def channel(self, incoming, beta):
         t, k = self.split()
@@ -310,7 +311,7 @@ class ElasticNet(Penalty):
         full = self.lam * self.penalty_factor
         return self.l1_ratio * full, (1 - self.l1_ratio) * full
 
-# %% ../nbs/08_prior.ipynb #20d2376f
+# %% ../nbs/08_prior.ipynb #62de253d
 @dataclass(frozen=True, eq=False)
 class SpikeSlab(Prior):
     """(1 - inclusion) delta(x) + inclusion N(0, slab_variance), for beta = 1; Pi is the mean inclusion probability.
@@ -329,11 +330,7 @@ class SpikeSlab(Prior):
     inclusion: float
     slab_variance: float = 1.0
 
-    def __post_init__(self):
-        for name, most in (("inclusion", 1.0), ("slab_variance", np.inf)):
-            value = np.array(_check_array(name, getattr(self, name)))
-            if value.ndim > 1 or not ((value > 0) & (value <= most)).all(): raise ValueError(f"SpikeSlab: {name} must be one number in (0, {most:g}] or a vector of such, got {getattr(self, name)!r}")
-            object.__setattr__(self, name, value)
+    def __post_init__(self): _check_spike_slab(self)
 
     def _log_odds(self, field, Q_hat):
         with np.errstate(divide="ignore"): prior = np.log(self.inclusion) - np.log1p(-self.inclusion)
@@ -360,7 +357,15 @@ class SpikeSlab(Prior):
         for name in ("inclusion", "slab_variance"):
             if np.shape(getattr(self, name)) not in ((), (N,)): raise ValueError(f"SpikeSlab: {name} must be one number or one for each of the {N} columns of A")
 
-# %% ../nbs/08_prior.ipynb #17fe0982
+# %% ../nbs/08_prior.ipynb #5ed742d7
+def _check_spike_slab(prior):
+    "Arguments as they should be: arrays of our own."
+    for name, most in (("inclusion", 1.0), ("slab_variance", np.inf)):
+        given = getattr(prior, name)
+        value = np.array(_check_array(name, given))
+        if value.ndim > 1 or not ((value > 0) & (value <= most)).all(): raise ValueError(f"SpikeSlab: {name} must be one number in (0, {most:g}] or a vector of such, got {given!r}")
+        object.__setattr__(prior, name, value)
+
 def _even_odds(at_zero, Q):
     "The two fields where spike and slab are equally probable, and the width over which that changes."
     place = np.sqrt(2 * Q * np.maximum(-at_zero, 0))

@@ -377,7 +377,7 @@ class _WithIntercept(Prior):
         scaled = self.prior.scaled(factor)
         return None if scaled is None else _WithIntercept(scaled, self.n)
 
-# %% ../nbs/11_rvamp.ipynb #d4e5c65e
+# %% ../nbs/11_rvamp.ipynb #4c3650d9
 @dataclass(frozen=True, repr=False)
 class Fit:
     """The answer of `rvamp`: the distribution of the estimator across resamples, coordinate by coordinate.
@@ -410,24 +410,15 @@ class Fit:
     status: str
     trace: np.recarray
 
-    @property
-    def mean(self): return self._of_x("mean")
-    @property
-    def var(self): return self._of_x("var")
-    @property
-    def chi(self): return self._of_x("chi")
+    mean, var, chi = (property(lambda self, name=name: self._of_x(name)) for name in ("mean", "var", "chi"))
+    has_intercept = property(lambda self: isinstance(self.problem.prior, _WithIntercept))
+    prior = property(lambda self: self.problem.prior.prior if self.has_intercept else self.problem.prior)
+    posterior_var = property(lambda self: self.var + self.chi / self.problem.beta)
+    intercept = property(lambda self: float(self.last.x.mean[-1]) if self.has_intercept and self.last else 0.0)
+    intercept_var = property(lambda self: float(self.last.x.var[-1]) if self.has_intercept and self.last else 0.0)
+
     @property
     def Pi(self): return self._of_x("rho") if self.last is None else self.problem.prior.Pi(self.last.state.to_prior, self.problem.beta)
-    @property
-    def posterior_var(self): return self.var + self.chi / self.problem.beta
-    @property
-    def intercept(self): return float(self.last.x.mean[-1]) if self.has_intercept and self.last else 0.0
-    @property
-    def intercept_var(self): return float(self.last.x.var[-1]) if self.has_intercept and self.last else 0.0
-    @property
-    def prior(self): return self.problem.prior.prior if self.has_intercept else self.problem.prior
-    @property
-    def has_intercept(self): return isinstance(self.problem.prior, _WithIntercept)
     @property
     def messages(self):
         "The State to go on from (None if no step could be taken)."
@@ -477,7 +468,7 @@ def _check_kind(name, value, method, examples):
     "An object that can do what its role asks for; a class is not one."
     if isinstance(value, type) or not hasattr(value, method): raise TypeError(f"{name} must be an object such as {examples}, got {value!r}")
 
-# %% ../nbs/11_rvamp.ipynb #a1bbf5c0
+# %% ../nbs/11_rvamp.ipynb #bc5fe538
 def _prior(lam, prior, N, beta):
     "The prior asked for, checked against N and beta."
     if (lam is None) == (prior is None):
@@ -487,6 +478,7 @@ def _prior(lam, prior, N, beta):
     prior.check(N, beta)
     return prior
 
+# %% ../nbs/11_rvamp.ipynb #46a229c2
 def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     "The problem asked for, every part checked; a column of ones is added for an intercept."
     A = _matrix(A)
