@@ -96,12 +96,14 @@ def _gain(V, c, w):
     mean = w @ g
     return mean, w @ (g / mean - 1)**2, w @ (1 / stiffness)
 
-# %% ../nbs/09_likelihood.ipynb #0b7602a4
+# %% ../nbs/09_likelihood.ipynb #24d1c9b0
 def _proximal(loss, y, omega, cV):
-    "The f with f + cV l'(y, f) = omega, by safeguarded Newton steps; arrays of one shape."
+    "The f with f + cV l'(y, f) = omega, by safeguarded Newton steps; of the shape of omega."
+    shape, at, answer = np.shape(omega), np.arange(np.size(omega)), np.empty(np.size(omega))
+    y, omega, cV, guess = (np.ravel(v) for v in np.broadcast_arrays(y, omega, cV, loss.guess(y, omega, cV)))
     bound = omega - cV * loss.derivatives(y, omega)[0]
     low, high = np.minimum(omega, bound), np.maximum(omega, bound)
-    f, last = np.clip(loss.guess(y, omega, cV), low, high), high - low
+    f, last = np.clip(guess, low, high), high - low
     for _ in range(200):
         slope, curvature = loss.derivatives(y, f)
         gap = f - omega + cV * slope
@@ -110,9 +112,10 @@ def _proximal(loss, y, omega, cV):
         short = np.abs(step) <= 1e-8 * (1 + np.abs(f))            # after a Newton step that short the error is its square
         safe = short | (low <= f + step) & (f + step <= high) & (np.abs(step) <= 0.5 * np.abs(last))
         last = np.where(safe, step, (low + high) / 2 - f)
-        f = f + last
+        answer[at] = f = f + last
         if short.all(): break
-    return f
+        if short.mean() > 0.5: at, y, omega, cV, f, last, low, high = (v[~short] for v in (at, y, omega, cV, f, last, low, high))
+    return answer.reshape(shape)
 
 # %% ../nbs/09_likelihood.ipynb #30f0ddfe
 _T = np.linspace(-7, 7, 61)
@@ -133,15 +136,20 @@ def _posterior_of_fit(loss, y, omega, c, V, beta):
     log_z = np.log(z * scale * (_T[1] - _T[0])) / beta - c * loss.value(y, top) - V * (c * slope)**2 / 2
     return -c * mean_slope, c * beta / V * (p * (slopes - mean_slope) * d).sum(0), beta / V * (p * (d - mean_d)**2).sum(0), log_z
 
-# %% ../nbs/09_likelihood.ipynb #dc5dc4b7
+# %% ../nbs/09_likelihood.ipynb #0c9ec08d
 FAINTEST = 1e-100     # a row whose pull cannot be moved has this response instead of 0, so that its message stays finite
 
 def _field_grid(chi_hat):
     "Trapezoid nodes xi and weights w, (K,), close enough for a smooth loss whose field has the variances chi_hat."
-    n = int(np.ceil(7.5 / 0.7 * min(max(1.0, np.sqrt(np.max(chi_hat))), 40.0)))
-    xi = np.linspace(-7.5, 7.5, 2 * n + 1)
+    n = int(np.ceil(6.5 * min(max(1 / 0.7, np.sqrt(np.max(chi_hat))), 60.0)))
+    xi = np.linspace(-6.5, 6.5, 2 * n + 1)
     w = np.exp(-xi**2 / 2)
     return xi, w / w.sum()
+
+def _alike(chi_hat):
+    "Groups of rows whose fields have nearly the same spread, so that each gets the grid that it needs."
+    level = np.ceil(2 * np.log2(np.clip(np.sqrt(chi_hat), 1.0, 64.0)))
+    return [np.flatnonzero(level == which) for which in np.unique(level)]
 
 def _likely(c, w):
     "Counts that occur; what is rarer than 1e-12 changes no moment by as much as the quadrature does."
@@ -221,10 +229,16 @@ class Loss:
         "E (1/beta) log of the integral over f, less log(V) / (2 beta), (M,), up to a constant: its derivatives are the moments."
         return _expected_log_z(self, y, incoming, counts, beta)
 
-# %% ../nbs/09_likelihood.ipynb #43663b8a
+# %% ../nbs/09_likelihood.ipynb #5be372fc
 def _averaged_pull(loss, y, incoming, c, beta):
     "The four parts of a channel from the nodes of the field; a row that is not drawn does not pull."
     if c == 0: return np.array([0 * y, 0 * y, 0 * y, 0 * y + 1])
+    parts = np.empty((4, len(y)))
+    for rows in _alike(incoming.chi_hat): parts[:, rows] = _averaged_rows(loss, y[rows], Natural(*(v[rows] for v in incoming)), c, beta)
+    return parts
+
+def _averaged_rows(loss, y, incoming, c, beta):
+    "The same for rows that share a grid."
     (V, h, chi_hat), (xi, w) = incoming, _field_grid(incoming.chi_hat)
     field = h + np.multiply.outer(xi, np.sqrt(chi_hat))
     pull, response, slack = loss.inner(y, -field, c, V, beta)

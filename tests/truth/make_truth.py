@@ -35,13 +35,42 @@ def strong_signals(M=100, N=300, n_signals=5, signal_to_noise=1e4, seed=0):
     return datasets.Dataset(A, y - y.mean(), x0, tuple(f"x[{i}]" for i in range(N)))
 
 
+def responses(kind, M, N, rho=0.5, n_signals=10, strength=2.0, seed=0):
+    """A Toeplitz design with n_signals coefficients of equal size whose linear predictor has the standard deviation `strength`, and targets of a kind: "label", "count", "heavy" (t with 2 degrees of freedom), "positive", "shifted" (columns and target not centred)."""
+    A = datasets.gaussian_design(M, N, rho=rho, density=0.0, noise=0.0, seed=seed).A
+    rng = np.random.default_rng([seed, 2])
+    x0 = np.zeros(N)
+    x0[rng.choice(N, n_signals, replace=False)] = np.ones(n_signals) if kind == "positive" else (-1.0) ** np.arange(n_signals)
+    x0 *= strength / (A @ x0).std()
+    f = A @ x0
+    draw = {"label": lambda: rng.random(M) < 1 / (1 + np.exp(-f)), "count": lambda: rng.poisson(np.exp(0.7 + f)), "heavy": lambda: f + rng.standard_t(2, M)}
+    y = np.asarray(draw.get(kind, lambda: f + rng.normal(size=M))(), dtype=float)
+    if kind == "shifted": A, y = A + rng.uniform(0.5, 1.5, N) / np.sqrt(M), y + 3
+    return datasets.Dataset(A, y, x0, tuple(f"x[{i}]" for i in range(N)))
+
+
+def breast_cancer():
+    """scikit-learn's breast cancer table, standardised; the target is 1 for malignant."""
+    from sklearn.datasets import load_breast_cancer
+    table = load_breast_cancer()
+    A = datasets.standardize(table.data, table.target.astype(float))[0]
+    return datasets.Dataset(A, 1.0 - table.target, None, tuple(table.feature_names))
+
+
+def lam_sixth(A, y): return np.abs(A.T @ (y - y.mean())).max() / 12        # a sixth of the value that empties a half-sample
+def lam_third(A, y): return np.abs(A.T @ (y - y.mean())).max() / 6
+def lam_tenth(A, y): return np.abs(A.T @ (y - y.mean())).max() / 20
 def lam_cross_validated(A, y): return datasets.choose_lambda(A, y)
 def lam_three_percent(A, y): return 0.03 * np.abs(A.T @ y).max() / 2       # of the value that empties a half-sample
 def lam_of_the_paper(A, y): return 0.0239563 * np.sqrt(len(y))            # its α, for columns of unit variance, on ours
 
 
-def _recipe(data, arguments, lam, counts=HALF, n=4000, n_slice=100):
-    return dict(data=data, arguments=arguments, lam_rule=lam, counts=counts, randomise=PENALTIES, n_resamples=n, seed=0, n_slice=n_slice)
+def _recipe(data, arguments, lam, counts=HALF, n=4000, n_slice=100, randomise=PENALTIES, **model):
+    return dict(data=data, arguments=arguments, lam_rule=lam, counts=counts, randomise=randomise, n_resamples=n, seed=0, n_slice=n_slice, model=model)
+
+
+def _general(kind, M, N, lam, n=1500, strength=2.0, **options):
+    return _recipe("responses", dict(kind=kind, M=M, N=N, strength=strength), lam, n=n, n_slice=10, **options)
 
 
 RECIPES = {
@@ -56,6 +85,19 @@ RECIPES = {
     # with 100 rows a half-sample holds too little to find all five signals always (their Π is 0.8 to 0.9); with 200 rows Π = 1
     "strong_100x300": _recipe("strong_signals", dict(M=100, N=300, n_signals=5, signal_to_noise=1e4, seed=0), "lam_three_percent", n=2000),
     "strong_200x300": _recipe("strong_signals", dict(M=200, N=300, n_signals=5, signal_to_noise=1e4, seed=0), "lam_three_percent", n=2000),
+    # other losses, penalties, count laws: tests/test_accuracy_general.py
+    "logistic_200x400": _general("label", 200, 400, "lam_third", loss="logistic"),
+    "logistic_200x400_subsample": _general("label", 200, 400, "lam_third", loss="logistic", intercept=True, counts=["Subsample", {"tau": 0.5}]),
+    "poisson_200x300": _general("count", 200, 300, "lam_third", strength=1.0, loss="poisson", intercept=True),
+    "huber_200x300": _general("heavy", 200, 300, "lam_sixth", n=1000, loss="huber", delta=1.0),
+    "elastic_net_150x400": _general("number", 150, 400, "lam_third", l1_ratio=0.7),
+    "nonnegative_150x400": _general("positive", 150, 400, "lam_third", positive=True),
+    "ridge_60x40": _general("number", 60, 40, "lam_tenth", l1_ratio=0.0, n=4000),
+    "unpenalised_150x200": _general("shifted", 150, 200, "lam_third", intercept=True, penalty_factor=[0.0] * 3 + [1.0] * 197),
+    "exponential_150x300": _general("number", 150, 300, "lam_third", counts=["Exponential", {"tau": 1.0}]),
+    "discrete_150x300": _general("number", 150, 300, "lam_third", counts=["Discrete", {"values": [0.0, 1.0, 3.0], "probabilities": [0.5, 0.3, 0.2]}]),
+    "weakness_150x300": _general("number", 150, 300, "lam_sixth", randomise=["Weakness", {"w": 0.4}]),
+    "breast_cancer_569x30": _recipe("breast_cancer", {}, "lam_tenth", n=1500, n_slice=10, loss="logistic", intercept=True),
     "riboflavin_71x4088": _recipe("load_riboflavin", {}, "lam_of_the_paper", n_slice=25),
 }
 
@@ -83,7 +125,7 @@ class Truth(NamedTuple):
 
 
 def _data(recipe):
-    make = strong_signals if recipe["data"] == "strong_signals" else getattr(datasets, recipe["data"])
+    make = globals().get(recipe["data"]) or getattr(datasets, recipe["data"])
     return make(**recipe["arguments"])
 
 
@@ -119,7 +161,7 @@ def slice_matches(name, n=None):
     with np.load(HERE / f"{name}.npz") as file:
         kept = {k[len("slice_"):]: file[k] for k in file.files if k.startswith("slice_")}
     n = truth.recipe["n_slice"] if n is None else n
-    again = naive_bootstrap(truth.A, truth.y, truth.lam, counts=truth.counts, randomise=truth.randomise, n_resamples=n,
+    again = naive_bootstrap(truth.A, truth.y, truth.lam, **truth.recipe.get("model", {}), counts=truth.counts, randomise=truth.randomise, n_resamples=n,
                             seed=truth.seed, keep=kept["columns"], progress=False)
     scale = np.abs(kept["mean"]).max()
     same = np.allclose(again.draws, kept["draws"][:n], rtol=1e-6, atol=1e-6 * scale)
@@ -137,7 +179,7 @@ def make_truth(name, n_jobs=2):
     data = _data(recipe)
     recipe["lam"] = float(globals()[recipe["lam_rule"]](data.A, data.y))
     recipe["fingerprint"] = _fingerprint(data.A, data.y)
-    run = lambda n, keep=None: naive_bootstrap(data.A, data.y, recipe["lam"], counts=_law(recipe["counts"]), randomise=_law(recipe["randomise"]),
+    run = lambda n, keep=None: naive_bootstrap(data.A, data.y, recipe["lam"], **recipe["model"], counts=_law(recipe["counts"]), randomise=_law(recipe["randomise"]),
                                                n_resamples=n, seed=recipe["seed"], n_jobs=n_jobs, keep=keep)
     print(f"{name}: {data.A.shape[0]} x {data.A.shape[1]}, lam = {recipe['lam']:.6g}, {recipe['n_resamples']} refits", flush=True)
     full = run(recipe["n_resamples"])
