@@ -151,18 +151,20 @@ def _check_state(state):
     if not (state.to_prior.Q_hat > 0).all(): raise Breakdown("Q_hat_1x is not positive")
     if not (state.to_likelihood.Q_hat >= 0).all(): raise Breakdown("Q_hat_1u is negative")
 
-# %% ../nbs/11_rvamp.ipynb #ac5d959a
+# %% ../nbs/11_rvamp.ipynb #eabb324d
 def relative_change(old, new):
     "Largest of ||new - old|| / ||new|| over the six messages of a State."
-    pairs = zip((*old.to_prior, *old.to_likelihood), (*new.to_prior, *new.to_likelihood))
-    return max(_relative(a, b) for a, b in pairs)
+    def of(a, b): return max(_relative(a.Q_hat, b.Q_hat), _relative(a.h, b.h), _relative(a.chi_hat, b.chi_hat, b.h))
+    return max(of(old.to_prior, new.to_prior), of(old.to_likelihood, new.to_likelihood))
 
 def scale_free_delta(one, two):
     "Relative distance of two factors' means and of their variances, the larger: the paper's delta without its units."
-    return max(_relative(two.mean, one.mean), _relative(two.var, one.var))
+    return max(_relative(two.mean, one.mean), _relative(two.var, one.var, one.mean))
 
-def _relative(a, b):
+def _relative(a, b, mean=None):
+    "||b - a|| / ||b||; 0 for variances whose root is below 1e-8 of the mean: without resampling they decay towards 0 for ever."
     gap, size = np.linalg.norm(b - a), np.linalg.norm(b)
+    if mean is not None and max(gap, size) <= (1e-8 * np.linalg.norm(mean))**2: return 0.0
     return float(gap / size) if size > 0 else float(gap > 0)
 
 # %% ../nbs/11_rvamp.ipynb #6fead0fa

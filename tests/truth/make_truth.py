@@ -86,8 +86,8 @@ RECIPES = {
     "strong_100x300": _recipe("strong_signals", dict(M=100, N=300, n_signals=5, signal_to_noise=1e4, seed=0), "lam_three_percent", n=2000),
     "strong_200x300": _recipe("strong_signals", dict(M=200, N=300, n_signals=5, signal_to_noise=1e4, seed=0), "lam_three_percent", n=2000),
     # other losses, penalties, count laws: tests/test_accuracy_general.py
-    "logistic_200x400": _general("label", 200, 400, "lam_third", loss="logistic"),
-    "logistic_200x400_subsample": _general("label", 200, 400, "lam_third", loss="logistic", intercept=True, counts=["Subsample", {"tau": 0.5}]),
+    "logistic_200x400": _general("label", 200, 400, "lam_third", n=5000, strength=4.0, loss="logistic"),
+    "logistic_200x400_subsample": _general("label", 200, 400, "lam_third", strength=4.0, loss="logistic", intercept=True, counts=["Subsample", {"tau": 0.5}]),
     "poisson_200x300": _general("count", 200, 300, "lam_third", strength=1.0, loss="poisson", intercept=True),
     "huber_200x300": _general("heavy", 200, 300, "lam_sixth", n=1000, loss="huber", delta=1.0),
     "elastic_net_150x400": _general("number", 150, 400, "lam_third", l1_ratio=0.7),
