@@ -5,8 +5,9 @@
 # %% auto #0
 __all__ = ['COLOURS', 'LINES', 'MARKERS', 'style', 'sliders', 'still', 'sweep', 'scatter_with_bars']
 
-# %% ../nbs/80_explore.ipynb #1de38abe
+# %% ../nbs/80_explore.ipynb #cf543c16
 import base64, io, weakref
+import numpy as np
 
 # %% ../nbs/80_explore.ipynb #7fe6bcb2
 COLOURS = {"truth": "#1A1A1A", "rvamp": "#005687", "p1": "#D55E00", "p2": "#56B4E9", "accent": "#007757", "muted": "#C8C8C8"}
@@ -48,27 +49,35 @@ def _control(name, spec):
     else: kind, shown = w.FloatSlider, f".{max(1, len(f'{step:.6f}'.rstrip('0').partition('.')[2]))}f"    # as many decimals as the step has
     return kind(min=lo, max=hi, step=step, value=start, readout_format=shown, continuous_update=False, **look)
 
-# %% ../nbs/80_explore.ipynb #34ba552a
-def _outputs(draw, values):
-    "What ``draw(**values)`` printed, displayed and drew, as a tuple of notebook outputs; its figures are closed, come what may."
+# %% ../nbs/80_explore.ipynb #a9d7355b
+def _outputs(draw, values, places):
+    "What ``draw(**values)`` printed, displayed and drew, as a tuple of notebook outputs; its figures are closed, come what may. See `_picture` for `places`."
     import matplotlib.pyplot as plt
     from IPython.utils.capture import capture_output
     before = set(plt.get_fignums())
     try:
         with capture_output() as shown: draw(**values)
-        pictures = [_picture(plt.figure(k)) for k in plt.get_fignums() if k not in before]
+        pictures = [_picture(plt.figure(k), places) for k in plt.get_fignums() if k not in before]
     finally:
         for k in set(plt.get_fignums()) - before: plt.close(k)
     streams = [dict(output_type="stream", name=n, text=t) for n, t in (("stdout", shown.stdout), ("stderr", shown.stderr)) if t]
     rich = [dict(output_type="display_data", data=o.data, metadata=o.metadata or {}) for o in shown.outputs]
     return (*streams, *rich, *pictures)
 
-def _picture(fig):
+def _picture(fig, places):
+    "A figure as a notebook output. `places` remembers where the axes of the first one stood: later ones stand there too, and nothing jumps."
+    from PIL import Image
+    known = places.get(len(fig.axes))
+    if known:
+        fig.set_layout_engine("none")                            # arranging axes anew takes longer than drawing them
+        for ax, place in zip(fig.axes, known): ax.set_position(place)
+    fig.canvas.draw()
+    places[len(fig.axes)] = known or [ax.get_position() for ax in fig.axes]
     data = io.BytesIO()
-    fig.savefig(data, format="png", facecolor=fig.get_facecolor(), pil_kwargs={"compress_level": 1})     # quick rather than small
+    Image.fromarray(np.asarray(fig.canvas.buffer_rgba())).save(data, format="png", compress_level=1)     # quick rather than small
     return dict(output_type="display_data", data={"image/png": base64.b64encode(data.getvalue()).decode()}, metadata={})
 
-# %% ../nbs/80_explore.ipynb #76ae62c8
+# %% ../nbs/80_explore.ipynb #719eba7c
 def sliders(draw, **controls):
     """Controls above a picture that is redrawn whenever one of them is released.
 
@@ -93,7 +102,8 @@ def sliders(draw, **controls):
     import ipywidgets as w
     knobs = {name: _control(name, spec) for name, spec in controls.items()}
     out = w.Output()
-    def redraw(): out.outputs = _outputs(draw, {name: knob.value for name, knob in knobs.items()})
+    places = {}
+    def redraw(): out.outputs = _outputs(draw, {name: knob.value for name, knob in knobs.items()}, places)
     def on_move(_):
         try: redraw()
         except Exception as e: out.outputs = (_error(e),)
