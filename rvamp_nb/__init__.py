@@ -8,10 +8,11 @@ __version__ = "0.1.0"
 _HOMES = {  # module: the public names that live in it
     "bootstrap": ("naive_bootstrap",),
     "densities": ("p1", "p2"),
-    "likelihood": ("Squared",),
-    "prior": ("Laplace",),
-    "resampling": ("Fixed", "Multinomial", "NoResampling", "Poisson", "Subsample", "TwoPoint"),
+    "likelihood": ("Huber", "Logistic", "Loss", "PoissonLoss", "Squared"),
+    "prior": ("ElasticNet", "Laplace", "NonNegative", "Prior", "Ridge", "SpikeSlab"),
+    "resampling": ("Discrete", "Exponential", "Fixed", "Multinomial", "NoResampling", "Poisson", "Shared", "Subsample", "TwoPoint", "Weakness"),
     "solver": ("ConvergenceWarning", "rvamp", "rvamp_path"),
+    "stability": ("StabilitySelection",),
 }
 _MODULES = ("datasets",)  # public as modules
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -5,10 +5,12 @@
 # %% auto #0
 __all__ = ['Coupled', 'couple']
 
-# %% ../nbs/10_coupling.ipynb #be88f323
+# %% ../nbs/10_coupling.ipynb #00d493d8
 from typing import NamedTuple
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError
+from scipy.linalg.blas import dsymm, dsyr2k, dsyrk, dtrmm
+from scipy.linalg.lapack import dlauum, dpotrf, dpotri
 from .messages import Mixed, Moments, Natural, extrinsic, natural_to_moment
 
 # %% ../nbs/10_coupling.ipynb #42608ed9
@@ -31,19 +33,25 @@ class Coupled(NamedTuple):
     to_prior: Natural
     to_likelihood: Natural
 
-# %% ../nbs/10_coupling.ipynb #9a1bfe43
-def _inverse(X):
-    "Inverse of a symmetric positive definite matrix; LinAlgError where it is not positive definite (or holds NaN)."
-    if len(X) == 0: return X
-    try: factor = cho_factor(X, lower=True)                  # ValueError if not finite; LinAlgError is one, too
-    except ValueError: raise LinAlgError("the joint precision is not positive definite: look for a Q_hat below zero or a NaN in the messages") from None
-    return cho_solve(factor, np.eye(len(X)), check_finite=False)
+# %% ../nbs/10_coupling.ipynb #4717fc41
+def _mirror(L):
+    "The symmetric matrix with this lower triangle; zeros stand above it."
+    full = L + L.T
+    np.fill_diagonal(full, L.diagonal())
+    return full
+
+def _inverse(K):
+    "Inverse of a symmetric positive definite matrix, known from its lower triangle; LinAlgError where it is not positive definite (or holds NaN)."
+    if len(K) == 0: return K
+    factor, info = dpotrf(K, lower=1)
+    if info or not np.isfinite(factor.diagonal()).all(): raise LinAlgError("the joint precision is not positive definite: look for a Q_hat below zero or a NaN in the messages")
+    return _mirror(dpotri(factor, lower=1, overwrite_c=1)[0])
 
 def _row_dots(X, Y):
     "Dot product of each row of X with the same row of Y."
     return np.einsum("ij,ij->i", X, Y)
 
-# %% ../nbs/10_coupling.ipynb #7eb2498c
+# %% ../nbs/10_coupling.ipynb #b3a7805a
 class _Wide(NamedTuple):
     "The M x M system: R enters through K_R, then S is added by the Woodbury identity."
     H: np.ndarray               # A_R Di(D) A_R', (M, M)
@@ -52,16 +60,6 @@ class _Wide(NamedTuple):
     B: np.ndarray               # Sigma_R A_S, (M, |S|)
     Sigma_S: np.ndarray         # Lambda_S^{-1}, (|S|, |S|)
     J: np.ndarray               # B Sigma_S = -du/dh_S, (M, |S|)
-
-def _wide_matrices(A, prior, likelihood):
-    "All matrices of the M x M form (steps 1 and 2)."
-    A_S = A[:, prior.S]
-    H, noise_R = (A * prior.D) @ A.T, (A * prior.T) @ A.T           # D and T are 0 on S
-    Sigma_R = _inverse(np.diag(likelihood.Q_hat) + H)
-    B = Sigma_R @ A_S
-    Lambda_S = np.diag(prior.Q_hat[prior.S]) + A_S.T @ B
-    Sigma_S = _inverse((Lambda_S + Lambda_S.T) / 2)                 # symmetric to the last bit
-    return _Wide(H, noise_R, Sigma_R, B, Sigma_S, B @ Sigma_S)
 
 # %% ../nbs/10_coupling.ipynb #6f01c168
 def _wide_means(A, prior, likelihood, w):
@@ -87,22 +85,6 @@ class _Solved(NamedTuple):
     t: np.ndarray               # 1 - Q_hat_2u chi_u, computed as a sum, (M,)
     others_u: np.ndarray        # variance of u_mu without row mu's own noise, (M,)
 
-# %% ../nbs/10_coupling.ipynb #c0284fe5
-def _solve_wide(A, prior, likelihood):
-    "The diagonals through M x M matrices (`mixed-form`, `noise-covariance`); O(M^2 N)."
-    w = _wide_matrices(A, prior, likelihood)
-    x, u = _wide_means(A, prior, likelihood, w)
-    chi_hat_S, chi_hat_u = prior.chi_hat[prior.S], likelihood.chi_hat
-    Sigma_u, G = w.Sigma_R - w.J @ w.B.T, np.diag(chi_hat_u) + w.noise_R
-    noise_S = (w.J * chi_hat_S) @ w.J.T                              # what the fields on S add to Cov(u)
-    cov_u = Sigma_u @ G @ Sigma_u + noise_S
-    s, p = _row_dots(A.T, (Sigma_u @ A).T), _row_dots(A.T, (cov_u @ A).T)
-    var_S = w.Sigma_S**2 @ chi_hat_S + _row_dots(w.J.T, w.J.T @ G)
-    t = _row_dots(w.Sigma_R, w.H) + likelihood.Q_hat * _row_dots(w.J, w.B)
-    own = np.diag(np.diag(Sigma_u)**2)
-    others_u = (Sigma_u**2 - own) @ chi_hat_u + _row_dots(Sigma_u @ w.noise_R, Sigma_u) + np.diag(noise_S)
-    return _Solved(x, u, s, 1 - prior.D * s, p - prior.T * s**2, np.diag(w.Sigma_S), var_S, np.diag(Sigma_u), t, others_u)
-
 # %% ../nbs/10_coupling.ipynb #2e1aef97
 def _answer_x(A, prior, solved):
     "Moments of x and the message to the prior: `leave-one-out` on R, the plain extrinsic map on S."
@@ -123,7 +105,7 @@ def _answer_u(A, likelihood, solved):
     V = t / chi
     return Moments(u, chi, var, 1 - t, t), Natural(V, V * u - A @ solved.x, others / chi**2)
 
-# %% ../nbs/10_coupling.ipynb #827252bf
+# %% ../nbs/10_coupling.ipynb #d2a005b0
 class _Tall(NamedTuple):
     "The N x N system and its Jacobians."
     C: np.ndarray               # A' Di(1/Q_hat_2u) A, (N, N)
@@ -137,8 +119,7 @@ def _tall_matrices(A, prior, likelihood):
     A_Q = A / likelihood.Q_hat[:, None]
     C = A.T @ A_Q
     W, q = np.where(prior.S, 1, np.sqrt(prior.D)), np.where(prior.S, prior.Q_hat, 1)
-    scaled = W[:, None] * C * W + np.diag(q)                        # diagonal near 1 however small D is
-    inverse = _inverse((scaled + scaled.T) / 2)
+    inverse = _inverse(W[:, None] * C * W + np.diag(q))             # diagonal near 1 however small D is
     Sigma_x = W[:, None] * inverse * W
     return _Tall(C, Sigma_x, np.where(prior.S, 1, np.diag(inverse)), np.eye(len(C)) - Sigma_x @ C, Sigma_x @ A_Q.T)
 
@@ -152,17 +133,146 @@ def _tall_noise(A, prior, likelihood, m):
     from_u = _row_dots(m.J_r.T, m.J_r.T @ (A.T @ (A * (chi_hat_u / Q_u**2)[:, None])))
     return cov_x, from_r + from_h + from_u
 
-# %% ../nbs/10_coupling.ipynb #f5c17869
+# %% ../nbs/10_coupling.ipynb #555947b5
+def _panels(X):
+    "Slices of columns of X that fit the processor's cache."
+    width = max(256, 65536 // len(X))
+    return [slice(k, k + width) for k in range(0, X.shape[1], width)]
+
+def _add_gram(total, X):
+    "Add X X' to the lower triangle of `total`, in place."
+    if X.flags.f_contiguous: dsyrk(1.0, X, beta=1.0, c=total, lower=1, overwrite_c=1)
+    else: dsyrk(1.0, X.T, beta=1.0, c=total, trans=1, lower=1, overwrite_c=1)
+
+def _gram(X, weights):
+    "Lower triangle of X Di(weights) X', (len(X), len(X)), for weights >= 0."
+    total, root = np.zeros((len(X), len(X)), order="F"), np.sqrt(weights)
+    for j in _panels(X): _add_gram(total, X[:, j] * root[j])
+    return total
+
+# %% ../nbs/10_coupling.ipynb #1046eee6
+def _root(X):
+    "Lower triangular F with F F' = X, for X positive semidefinite up to rounding and known from its lower triangle."
+    F, info = dpotrf(X, lower=1)
+    if info == 0: return F
+    values, vectors = np.linalg.eigh(X)
+    return np.linalg.qr((vectors * np.sqrt(np.maximum(values, 0))).T, mode="r").T
+
+def _times(F, X):
+    "F' X for lower triangular F, in the memory order of X."
+    if X.flags.f_contiguous: return dtrmm(1.0, F, X, trans_a=1, lower=1)
+    return dtrmm(1.0, F, X.T, side=1, lower=1).T
+
+def _square_lengths(X):
+    "Squared length of every column."
+    return np.einsum("ij,ij->j", X, X)
+
+# %% ../nbs/10_coupling.ipynb #d18596a6
+def _sweep(F, X, weights):
+    "With V = F' X: squared lengths of its columns, and the lower triangle of V Di(weights) V'."
+    lengths, gram, root = np.empty(X.shape[1]), np.zeros((len(X), len(X)), order="F"), np.sqrt(weights)
+    for j in _panels(X):
+        V = _times(F, X[:, j])
+        lengths[j] = _square_lengths(V)
+        V *= root[j]
+        _add_gram(gram, V)
+    return lengths, gram
+
+def _forms(F, X):
+    "x' F F' x for every column x of X."
+    return np.concatenate([_square_lengths(_times(F, X[:, j])) for j in _panels(X)])
+
+def _conjugated(F, variances):
+    "Lower triangle of F' Di(variances) F for lower triangular F."
+    return dlauum(np.sqrt(variances)[:, None] * F, lower=1, overwrite_c=1)[0]
+
+def _through(Y, Sigma_S, X):
+    "Lower triangle of Z X Z with Z = I - Y Sigma_S Y', for symmetric X known from its lower triangle (overwritten)."
+    if Y.shape[1] == 0: return X
+    YS = Y @ Sigma_S
+    U = dsymm(1.0, X, YS, lower=1)
+    return dsyr2k(-1.0, Y, U - Y @ (YS.T @ U) / 2, beta=1.0, c=X, lower=1, overwrite_c=1)
+
+def _diagonal(F, X):
+    "diag(F X F') for lower triangular F and symmetric X, known from its lower triangle."
+    return _row_dots(dtrmm(1.0, F, _mirror(X), lower=1), F)
+
+# %% ../nbs/10_coupling.ipynb #261838c2
+def _wide_system(A, prior, likelihood):
+    "The matrices of the M x M form (`mixed-form`), H by its lower triangle, without the noise of R."
+    A_S, H = A[:, prior.S], _gram(A, prior.D)                           # D is 0 on S
+    Sigma_R = _inverse(H + np.diag(likelihood.Q_hat))
+    B = Sigma_R @ A_S
+    Sigma_S = _inverse(np.diag(prior.Q_hat[prior.S]) + A_S.T @ B)
+    return _Wide(H, None, Sigma_R, B, Sigma_S, B @ Sigma_S)
+
+def _wide_matrices(A, prior, likelihood):
+    "All matrices of the M x M form."
+    return _wide_system(A, prior, likelihood)._replace(noise_R=_mirror(_gram(A, prior.T)))
+
+def _through_S(A, w, chi_hat_S, T):
+    "What S takes from s, what its fields add to p, both (N,), and the variance that the noise of R brings to x on S, (|S|,)."
+    from_s, to_p, var_S = np.empty(A.shape[1]), np.empty(A.shape[1]), np.zeros(len(w.Sigma_S))
+    for j in _panels(A):
+        pull = w.B.T @ A[:, j]
+        x_S = w.Sigma_S @ pull                                          # how x_S answers to each column
+        from_s[j] = np.einsum("ij,ij->j", pull, x_S)
+        to_p[j] = chi_hat_S @ x_S**2
+        var_S += x_S**2 @ T[j]
+    return from_s, to_p, var_S
+
+# %% ../nbs/10_coupling.ipynb #96804a7a
+def _solve_wide(A, prior, likelihood):
+    "The diagonals through M x M matrices (`mixed-form`, `triangle-form`); about 4 M^2 N operations."
+    w, chi_hat_S, chi_hat_u = _wide_system(A, prior, likelihood), prior.chi_hat[prior.S], likelihood.chi_hat
+    x, u = _wide_means(A, prior, likelihood, w)
+    Sigma_u, F = w.Sigma_R - w.J @ w.B.T, _root(w.Sigma_R)
+    lengths, noise_R = _sweep(F, A, prior.T)
+    Y = _times(F, A[:, prior.S])
+    noise_R, noise_u = (_through(Y, w.Sigma_S, X) for X in (noise_R, _conjugated(F, chi_hat_u)))
+    from_s, to_p, var_S = _through_S(A, w, chi_hat_S, prior.T)
+    s, p = lengths - from_s, to_p + _forms(dtrmm(1.0, F, _root(noise_R + noise_u), lower=1), A)
+    var_S += w.Sigma_S**2 @ chi_hat_S + chi_hat_u @ w.J**2
+    shared = w.Sigma_R * w.H                                             # a lower triangle, because H is one
+    t = shared.sum(0) + shared.sum(1) - shared.diagonal() + likelihood.Q_hat * _row_dots(w.J, w.B)
+    others = Sigma_u**2
+    np.fill_diagonal(others, 0)                                          # a row's own noise is left out
+    others_u = others @ chi_hat_u + _diagonal(F, noise_R) + w.J**2 @ chi_hat_S
+    return _Solved(x, u, s, 1 - prior.D * s, p - prior.T * s**2, w.Sigma_S.diagonal(), var_S, Sigma_u.diagonal(), t, others_u)
+
+# %% ../nbs/10_coupling.ipynb #af123762
+def _tall_root(A, prior, likelihood):
+    "C by its lower triangle, the inverse of the scaled system, its root F, and the scale W (`tall-form`)."
+    D = np.maximum(prior.D, 1e-100)                                     # what 0 means for a scale; see above
+    W, q = np.where(prior.S, 1, np.sqrt(D)), np.where(prior.S, prior.Q_hat, 1)
+    C = _gram(A.T, 1 / likelihood.Q_hat)
+    inverse = _inverse(W[:, None] * C * W + np.diag(q))
+    return C, inverse, _root(inverse), W
+
+def _tall_others(C, F, F_W, prior, noise, W):
+    "s and the variance of (A'u)_i without coordinate i's own noise, for coordinates of R; each (N,)."
+    C = _mirror(C)
+    K = C @ F_W
+    E = C - K @ K.T
+    s = E.diagonal().copy()
+    np.fill_diagonal(E, 0)
+    from_h = (K @ F_W[prior.S].T)**2 @ prior.chi_hat[prior.S]
+    return s, E**2 @ prior.T + from_h + _diagonal(F, noise) / W**2
+
+# %% ../nbs/10_coupling.ipynb #0a02dfdf
 def _solve_tall(A, prior, likelihood):
-    "The same diagonals through N x N matrices, for N < M; O(N^2 M)."
+    "The same diagonals through N x N matrices, for N < M; about 4 N^2 M operations."
     S, Q_u, h_u, chi_hat_u = prior.S, *likelihood
-    m = _tall_matrices(A, prior, likelihood)
-    x = prior.r + m.Sigma_x @ prior.h + m.F @ (h_u - A @ prior.r)
-    cov_x, others_x = _tall_noise(A, prior, likelihood, m)
-    s, t = _row_dots(m.C, m.J_r.T), _row_dots(A, m.F.T)
-    others_u = (_row_dots(A @ cov_x, A) - t**2 * chi_hat_u) / Q_u**2
-    return _Solved(x, (h_u - A @ x) / Q_u, s, m.e, others_x,
-                   np.diag(m.Sigma_x)[S], np.diag(cov_x)[S], (1 - t) / Q_u, t, others_u)
+    C, inverse, F, W = _tall_root(A, prior, likelihood)
+    F_W = np.asfortranarray(W[:, None] * F)
+    x = prior.r + F_W @ (F_W.T @ (prior.h + A.T @ ((h_u - A @ prior.r) / Q_u)))
+    forms, noise = _sweep(F_W, A.T, chi_hat_u / Q_u**2)
+    t = forms / Q_u
+    inner = noise + _conjugated(F, np.where(S, prior.chi_hat, prior.T / W**2))
+    var_Ax = _forms(dtrmm(1.0, F_W, _root(inner), lower=1), A.T)
+    s, others_x = _tall_others(C, F, F_W, prior, noise, W)
+    return _Solved(x, (h_u - A @ x) / Q_u, s, np.where(S, 1, inverse.diagonal()), others_x, inverse.diagonal()[S],
+                   _row_dots(F[S] @ _mirror(inner), F[S]), (1 - t) / Q_u, t, (var_Ax - t**2 * chi_hat_u) / Q_u**2)
 
 # %% ../nbs/10_coupling.ipynb #b86811aa
 def _at_most_2M(A, prior):

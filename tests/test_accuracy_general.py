@@ -8,9 +8,11 @@ from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge
 from rvamp_nb.resampling import Fixed, Poisson
 from rvamp_nb.solver import rvamp
 
-# rms error beyond Monte Carlo that is allowed: of the means and standard deviations relative to the refits' rms standard deviation, and of Pi
-ALLOWED = {name: (0.06, 0.06, 0.015) for name, recipe in RECIPES.items() if recipe["model"] or "150x300" in name}
-ALLOWED |= {"huber_200x300": (0.08, 0.08, 0.02), "poisson_200x300": (0.12, 0.15, 0.03), "breast_cancer_569x30": (0.15, 0.15, 0.04)}
+# rms error beyond Monte Carlo that is allowed: of the means and standard deviations relative to the refits' rms standard deviation, and of Pi;
+# about 1.5 times the largest that was measured (0.02, 0.04, 0.004)
+ALLOWED = {name: (0.03, 0.06, 0.006) for name, recipe in RECIPES.items() if recipe["model"] or "150x300" in name}
+ALLOWED["poisson_200x300"] = 0.07, 0.11, 0.008              # a few large counts carry much of the field
+ALLOWED["breast_cancer_569x30"] = 0.10, 0.35, 0.035         # columns correlated up to 0.998, and only 30 of them: the spread is off by a quarter
 
 
 def solve(truth, **changes):

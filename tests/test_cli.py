@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 import rvamp_nb
+from rvamp_nb import StabilitySelection
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.cli import BadInput, main, read_table
-from rvamp_nb.datasets import choose_lambda, load_diabetes, standardize
-from rvamp_nb.solver import rvamp
+from rvamp_nb.datasets import load_diabetes, standardize
+from rvamp_nb.resampling import Fixed, Subsample
 
 ROOT = Path(__file__).resolve().parent.parent
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -27,11 +28,11 @@ def in_a_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def table(path="data.csv", M=40, N=6, extra=(), seed=0):
+def table(path="data.csv", M=150, N=6, extra=(), seed=0):
     "A table whose target is column y, with a feature or two that matter; extra columns as (name, cells)."
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(M, N))
-    y = 2 * X[:, 0] - X[:, 1] + 0.5 * rng.normal(size=M)
+    y = 2 * X[:, 0] - X[:, 1] + 2 * rng.normal(size=M)
     columns = [*((f"x{i}", X[:, i]) for i in range(N)), *extra, ("y", y)]
     with open(path, "w", newline="") as file:
         csv.writer(file).writerows([[name for name, _ in columns], *zip(*(cells for _, cells in columns))])
@@ -55,7 +56,8 @@ def test_the_main_job(tmp_path):
     done = run()
     assert time.time() - start < 30
     assert done.returncode == 0, done.stderr
-    for words in ("442 rows, 64 features", "cross-validation", "Π rVAMP", "Π refits ± s.e.", "mean", "sd", "rVAMP: converged", "refits: 200 in", "bmi"):
+    for words in ("442 rows, 64 features", "squared loss", "threshold 0.75", "false on average", "Π rVAMP", "Π refits ± s.e.", "selected", "mean", "sd", "rVAMP: converged", "50 of 50", "light: green",
+                  "refits: 200 in", "rVAMP is worth", "bmi"):
         assert words in done.stdout
     assert re.search(r"refits: +100%.*200/200", done.stderr) and "arning" not in done.stderr and "Traceback" not in done.stderr
     picture = Path(re.search(r"^picture: (.+)$", done.stdout, re.MULTILINE)[1])
@@ -68,9 +70,15 @@ def test_the_main_job_prints_what_the_library_computes(capsys):
     line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("bp "))
     numbers = [float(x) for x in re.findall(r"-?\d[\d.e+-]*", line)]
     data = load_diabetes()
-    lam, i = choose_lambda(data.A, data.y), data.names.index("bp")
-    fit, refits = rvamp(data.A, data.y, lam), naive_bootstrap(data.A, data.y, lam, n_resamples=200, progress=False)
-    np.testing.assert_allclose(numbers, [fit.Pi[i], refits.Pi[i], refits.Pi_se[i], fit.mean[i], np.sqrt(fit.var[i])], rtol=1e-3, atol=5e-4)
+    s, i = StabilitySelection().fit(data.A, data.y), data.names.index("bp")
+    refits = by_refitting(data.A, data.y, s.lambda_, 200)
+    assert " yes " in line and s.support_[i]
+    np.testing.assert_allclose(numbers, [s.probabilities_[i], refits.Pi[i], refits.Pi_se[i], s.coef_mean_[i], s.coef_std_[i]], rtol=1e-3, atol=5e-4)
+
+
+def by_refitting(A, y, lam, n, seed=0):
+    "The naive bootstrap that stands beside, made by hand."
+    return naive_bootstrap(A, y, lam, counts=Subsample(0.5), randomise=Fixed(), n_resamples=n, seed=seed, progress=False)
 
 
 def test_it_is_installed_as_a_command():
@@ -86,19 +94,18 @@ def test_it_is_installed_as_a_command():
 def test_select_writes_all_features_in_order(capsys):
     X, y = table()
     main(["select", "data.csv", "--target", "y", "--naive", "50", "--out", "deep/results", "--seed", "5"])
-    A, centred = standardize(X, y)
-    lam = choose_lambda(A, centred, seed=5)
-    fit, refits = rvamp(A, centred, lam), naive_bootstrap(A, centred, lam, n_resamples=50, seed=5, progress=False)
+    s = StabilitySelection().fit(X, y)
+    refits = by_refitting(*standardize(X, y), s.lambda_, 50, seed=5)
     written = rows("deep/results/data-selection.csv")
-    assert list(written[0]) == ["feature", "Pi_rvamp", "Pi_refits", "Pi_refits_se", "mean", "sd"] and len(written) == 6
+    assert list(written[0]) == ["feature", "Pi_rvamp", "Pi_refits", "Pi_refits_se", "selected", "mean", "sd"] and len(written) == 6
     assert [float(r["Pi_rvamp"]) for r in written] == sorted((float(r["Pi_rvamp"]) for r in written), reverse=True)
     for row in written:
         i = int(row["feature"][1:])
-        expected = fit.Pi[i], refits.Pi[i], refits.Pi_se[i], fit.mean[i], np.sqrt(fit.var[i])
+        expected = s.probabilities_[i], refits.Pi[i], refits.Pi_se[i], s.support_[i], s.coef_mean_[i], s.coef_std_[i]
         np.testing.assert_allclose([float(v) for v in list(row.values())[1:]], expected, rtol=2e-5)
     assert Path("deep/results/data-selection.png").read_bytes().startswith(PNG)
     out = capsys.readouterr().out
-    assert "table: deep/results/data-selection.csv" in out and "picture: deep/results/data-selection.png" in out and "40 rows, 6 features" in out
+    assert "table: deep/results/data-selection.csv" in out and "picture: deep/results/data-selection.png" in out and "150 rows, 6 features" in out
 
 
 def test_defaults_of_select(capsys):
@@ -113,12 +120,12 @@ def test_no_refits(capsys):
     main(["select", "data.csv", "--target", "y", "--naive", "0", "--lam", "0.8"])
     shown = capsys.readouterr()
     assert "refits" not in shown.out and shown.err == "" and "λ = 0.8, given" in shown.out
-    assert list(rows("rvamp-nb-out/data-selection.csv")[0]) == ["feature", "Pi_rvamp", "mean", "sd"]
+    assert list(rows("rvamp-nb-out/data-selection.csv")[0]) == ["feature", "Pi_rvamp", "selected", "mean", "sd"]
     assert Path("rvamp-nb-out/data-selection.png").read_bytes().startswith(PNG)
 
 
 def test_a_constant_column_has_probability_0_and_one_clean_line(capsys):
-    table(extra=[("batch", [3.0] * 40)])
+    table(extra=[("batch", [3.0] * 150)])
     main(["select", "data.csv", "--target", "y", "--naive", "20"])
     warnings = [line for line in capsys.readouterr().err.replace("\r", "\n").splitlines() if "arning" in line]
     assert len(warnings) == 1 and warnings[0].startswith("rvamp-nb: warning: ") and "batch" in warnings[0] and ".py" not in warnings[0]
@@ -127,13 +134,80 @@ def test_a_constant_column_has_probability_0_and_one_clean_line(capsys):
 
 
 def test_not_converging_is_said_in_the_report(capsys, monkeypatch):
-    import rvamp_nb.cli as cli
+    import rvamp_nb.stability as stability
 
-    monkeypatch.setattr(cli, "rvamp", lambda *arguments: rvamp(*arguments, max_iter=2))
+    for name in ("rvamp", "rvamp_path"):
+        slow = getattr(stability, name)
+        monkeypatch.setattr(stability, name, lambda *a, slow=slow, **o: slow(*a, **{**o, "max_iter": 2}))
     table()
-    main(["select", "data.csv", "--target", "y", "--naive", "0"])
+    with pytest.raises(SystemExit) as stop: main(["select", "data.csv", "--target", "y", "--naive", "0"])
     shown = capsys.readouterr()
-    assert "rVAMP: not converged" in shown.out and "What to try" in shown.out and shown.err == ""
+    assert stop.value.code == 3 and "rVAMP: not converged" in shown.out and "What to try" in shown.out and "light: red" in shown.out and shown.err == ""
+    assert Path("rvamp-nb-out/data-selection.csv").exists()
+
+
+def test_a_row_that_decides_is_exit_code_3(capsys):
+    table(M=80, N=12)
+    lines = Path("data.csv").read_text().splitlines()
+    lines[5] = ",".join([*lines[5].split(",")[:-1], "90"])
+    Path("typo.csv").write_text("\n".join(lines))
+    with pytest.raises(SystemExit) as stop: main(["select", "typo.csv", "--target", "y", "--naive", "0"])
+    shown = capsys.readouterr()
+    assert stop.value.code == 3 and "light: red: row 4" in shown.out and shown.err == ""
+
+
+# Options of select -----------------------------------------------------------------------------------------------------------------------
+
+def test_the_promise_is_passed_on(capsys):
+    X, y = table()
+    main(["select", "data.csv", "--target", "y", "--check", "0", "--threshold", "0.9", "--pfer", "0.5"])
+    s = StabilitySelection(threshold=0.9, pfer=0.5).fit(X, y)
+    out = capsys.readouterr().out
+    assert "threshold 0.9" in out and f"at most {s.pfer_bound_:.2g} are false" in out
+    kept = {r["feature"] for r in rows("rvamp-nb-out/data-selection.csv") if r["selected"] == "1"}
+    assert kept == {f"x{i}" for i in np.flatnonzero(s.support_)} and kept
+    main(["select", "data.csv", "--target", "y", "--check", "0", "--q", "1.5"])
+    assert f"λ = {StabilitySelection(q=1.5).fit(X, y).lambda_:.5g}, chosen" in capsys.readouterr().out
+
+
+def test_the_whole_path(capsys):
+    X, y = table()
+    main(["select", "data.csv", "--target", "y", "--check", "0", "--path"])
+    s, written = StabilitySelection().fit(X, y), rows("rvamp-nb-out/data-path.csv")
+    np.testing.assert_allclose([float(v) for v in list(written[0])[1:]], s.lambdas_, rtol=1e-5)
+    np.testing.assert_allclose([[float(v) for v in list(r.values())[1:]] for r in written], s.selection_probabilities_, rtol=1e-5, atol=1e-300)
+    assert Path("rvamp-nb-out/data-path.png").read_bytes().startswith(PNG) and "path: rvamp-nb-out/data-path.csv, rvamp-nb-out/data-path.png" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("loss", ["auto", "logistic"])
+def test_two_words_are_two_classes(capsys, loss):
+    X, y = table()
+    words = np.where(y > 0, "sick", "well")
+    with open("words.csv", "w", newline="") as file: csv.writer(file).writerows([[*"abcdef", "state"], *([*x, w] for x, w in zip(X, words))])
+    main(["select", "words.csv", "--target", "state", "--loss", loss, "--check", "20"])
+    s = StabilitySelection().fit(X, words)
+    assert "logistic loss" in capsys.readouterr().out
+    for row in rows("rvamp-nb-out/words-selection.csv"): np.testing.assert_allclose(float(row["Pi_rvamp"]), s.probabilities_["abcdef".index(row["feature"])], rtol=1e-5)
+
+
+def test_counts(capsys):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = rng.poisson(np.exp(0.8 * X[:, 0]))
+    with open("counts.csv", "w", newline="") as file: csv.writer(file).writerows([["a", "b", "c", "n"], *([*x, k] for x, k in zip(X, y))])
+    main(["select", "counts.csv", "--target", "n", "--loss", "poisson", "--check", "0"])
+    assert "poisson loss" in capsys.readouterr().out and rows("rvamp-nb-out/counts-selection.csv")[0]["feature"] == "a"
+
+
+def test_tabs(capsys):
+    X, y = table()
+    Path("data.tsv").write_text("\ufeff" + Path("data.csv").read_text().replace(",", "\t"), encoding="utf-8")
+    A, b, names = read_table("data.tsv", "y")
+    np.testing.assert_array_equal(A, X)
+    np.testing.assert_array_equal(b, y)
+    assert names == tuple(f"x{i}" for i in range(6))
+    main(["select", "data.tsv", "--target", "y", "--check", "0"])
+    assert "150 rows, 6 features" in capsys.readouterr().out
 
 
 def test_the_seed_is_used_and_nothing_else_moves():
@@ -147,25 +221,29 @@ def test_the_seed_is_used_and_nothing_else_moves():
     assert moved == {"Pi_refits", "Pi_refits_se"}
 
 
-@pytest.mark.parametrize("M", [2, 3, 12])
+@pytest.mark.parametrize("M", [5, 8, 12])
 def test_few_rows_are_enough_to_run(M):
     table(M=M, N=3)
-    main(["select", "data.csv", "--target", "y", "--naive", "10"])
+    try: main(["select", "data.csv", "--target", "y", "--naive", "10"])
+    except SystemExit as stop: assert stop.code == 3                     # the light is red on so few rows
     assert len(rows("rvamp-nb-out/data-selection.csv")) == 3
 
 
 def test_the_table_is_read_as_it_was_written():
     "A mark at the start, line ends of another system, spaces, quotes, blank lines, odd names."
-    Path("odd.csv").write_bytes('\ufeff"a, b" , µ$x$,y\r\n 1, 2,3\r\n\r\n4,"5",1e1\r\n-7,8.5,+9\r\n'.encode())
+    Path("odd.csv").write_bytes('\ufeff"a, b" , µ$x$,y\r\n 1, 2,3\r\n\r\n4,"5",1e1\r\n-7,8.5,+9\r\n0,1,2\r\n'.encode())
     A, y, names = read_table("odd.csv", "y")
-    assert names == ("a, b", "µ$x$") and y.tolist() == [3, 10, 9]
-    np.testing.assert_array_equal(A, [[1, 2], [4, 5], [-7, 8.5]])
-    main(["select", "odd.csv", "--target", "y", "--naive", "5"])
+    assert names == ("a, b", "µ$x$") and y.tolist() == [3, 10, 9, 2]
+    np.testing.assert_array_equal(A, [[1, 2], [4, 5], [-7, 8.5], [0, 1]])
+    with pytest.raises(SystemExit) as stop: main(["select", "odd.csv", "--target", "y", "--naive", "10"])
+    assert stop.value.code == 3 and len(rows("rvamp-nb-out/odd-selection.csv")) == 2
 
 
 def test_the_target_may_be_any_column():
-    A, y, names = read_table_of("p,q,r\n1,2,3\n4,5,6.5\n", "q")
-    assert names == ("p", "r") and y.tolist() == [2, 5] and A.tolist() == [[1, 3], [4, 6.5]]
+    A, y, names = read_table_of("p,q,r\n1,2,3\n4,5,6.5\n1,2,3\n4,5,6.5\n", "q")
+    assert names == ("p", "r") and y.tolist() == [2, 5, 2, 5] and A.tolist() == [[1, 3], [4, 6.5]] * 2
+    A, y, names = read_table_of("p,q,r\n1,no,3\n4,yes,6.5\n1,yes,3\n4,no,6.5\n", "q")
+    assert names == ("p", "r") and y.tolist() == ["no", "yes", "yes", "no"] and A.tolist() == [[1, 3], [4, 6.5]] * 2
 
 
 def read_table_of(text, target):
@@ -182,31 +260,38 @@ def test_input_is_never_overwritten():
 
 # What will not do ------------------------------------------------------------------------------------------------------------------------
 
+MORE = "3,1\n4,5\n"            # two rows more, so that it is not their number that is refused
 BAD_TABLES = {  # text, target, what the line must name, what it must advise
     "empty": ("", "y", ["bad.csv"], "names of the columns"),
-    "only a header": ("a,y\n", "y", ["0 rows"], "at least 2"),
-    "one row": ("a,y\n1,2\n", "y", ["1 row "], "at least 2"),
-    "no such column": ("a,y\n1,2\n2,3\n", "z", ["--target", "'z'", "'a', 'y'"], "only"),
-    "other case": ("a,Y\n1,2\n2,3\n", "y", ["--target", "'Y'"], "only"),
+    "only a header": ("a,y\n", "y", ["0 rows"], "at least 4"),
+    "one row": ("a,y\n1,2\n", "y", ["1 row "], "at least 4"),
+    "three rows": ("a,y\n1,2\n" + MORE, "y", ["3 rows"], "at least 4"),
+    "no such column": ("a,y\n1,2\n2,3\n" + MORE, "z", ["--target", "'z'", "'a', 'y'"], "only"),
+    "other case": ("a,Y\n1,2\n2,3\n" + MORE, "y", ["--target", "'Y'"], "only"),
     "semicolons": ("a;y\n1;2\n2;3\n", "y", ["--target"], "commas"),
-    "text in a feature": ("a,b,y\n1,x,2\n2,z,3\n", "y", ["'b'", "line 2", "'x'"], "0/1"),
-    "decimal comma": ('a,y\n"1,5",2\n2,3\n', "y", ["'a'", "line 2", "'1,5'"], "not a number"),
-    "text in the target": ("a,y\n1,2\n2,low\n", "y", ["'y'", "line 3", "'low'"], "not a number"),
-    "missing": ("a,y\n1,2\n,3\n", "y", ["'a'", "line 3", "missing"], "fill it in"),
-    "NA": ("a,y\n1,2\nNA,3\n", "y", ["'a'", "line 3", "missing"], "fill it in"),
-    "nan": ("a,y\n1,2\n2,nan\n", "y", ["'y'", "line 3", "missing"], "fill it in"),
-    "infinite": ("a,y\n1,2\n-inf,3\n", "y", ["'a'", "line 3"], "not a finite number"),
-    "overflow": ("a,y\n1,2\n1e999,3\n", "y", ["'a'", "line 3"], "not a finite number"),
-    "constant target": ("a,y\n1,2\n2,2\n", "y", ["'y'", "same value"], "--target"),
-    "constant features": ("a,b,y\n1,3,2\n1,3,4\n", "y", ["features", "constant"], "add a column"),
-    "target alone": ("y\n1\n2\n", "y", ["'y'", "only column"], "add"),
+    "text in a feature": ("a,b,y\n1,x,2\n2,z,3\n1,2,4\n3,4,5\n", "y", ["'b'", "line 2", "'x'"], "0/1"),
+    "text in a feature beside classes": ("a,b,y\n1,x,no\n2,z,yes\n1,2,no\n3,4,yes\n", "y", ["'b'", "line 2", "'x'"], "0/1"),
+    "decimal comma": ('a,y\n"1,5",2\n2,3\n' + MORE, "y", ["'a'", "line 2", "'1,5'"], "not a number"),
+    "text in the target": ("a,y\n1,2\n2,low\n" + MORE, "y", ["'y'", "line 3", "'low'"], "not a number"),
+    "three classes": ("a,y\n1,low\n2,middle\n3,high\n4,low\n", "y", ["'y'", "3 different words"], "two classes"),
+    "one class": ("a,y\n1,low\n2,low\n3,low\n4,low\n", "y", ["'y'", "same value"], "--target"),
+    "one row of a class": ("a,y\n1,low\n2,low\n3,low\n4,high\n", "y", ["one row"], "classes"),
+    "classes with one missing": ("a,y\n1,low\n2,NA\n3,low\n4,high\n", "y", ["'y'"], "not a number"),
+    "missing": ("a,y\n1,2\n,3\n" + MORE, "y", ["'a'", "line 3", "missing"], "fill it in"),
+    "NA": ("a,y\n1,2\nNA,3\n" + MORE, "y", ["'a'", "line 3", "missing"], "fill it in"),
+    "nan": ("a,y\n1,2\n2,nan\n" + MORE, "y", ["'y'", "line 3", "missing"], "fill it in"),
+    "infinite": ("a,y\n1,2\n-inf,3\n" + MORE, "y", ["'a'", "line 3"], "not a finite number"),
+    "overflow": ("a,y\n1,2\n1e999,3\n" + MORE, "y", ["'a'", "line 3"], "not a finite number"),
+    "constant target": ("a,y\n1,2\n2,2\n3,2\n4,2\n", "y", ["'y'", "same value"], "--target"),
+    "constant features": ("a,b,y\n1,3,2\n1,3,4\n1,3,2\n1,3,5\n", "y", ["features", "constant"], "add a column"),
+    "target alone": ("y\n1\n2\n3\n4\n", "y", ["'y'", "only column"], "add"),
     "two columns of one name": ("a,a,y\n1,2,3\n2,3,4\n", "y", ["'a'"], "rename"),
     "two targets": ("a,y,y\n1,2,3\n2,3,4\n", "y", ["'y'"], "rename"),
     "a column without a name": (",a,y\n1,2,3\n2,3,4\n", "y", ["column 1", "no name"], "give it one"),
     "a row too short": ("a,b,y\n1,2,3\n2,3\n", "y", ["line 3", "2 values for 3"], "mend"),
     "a row too long": ("a,y\n1,2\n2,3,4\n", "y", ["line 3", "3 values for 2"], "mend"),
-    "target too large": ("a,y\n1,1e150\n2,-1e150\n", "y", ["'y'"], "unit"),
-    "nothing to find": ("a,y\n1,1\n1,-1\n-1,1\n-1,-1\n", "y", ["no feature"], "--lam"),
+    "a row too short, tabs": ("a\tb\ty\n1\t2\t3\n2\t3\n", "y", ["line 3", "2 values for 3"], "mend"),
+    "target too large": ("a,y\n1,1e150\n2,-1e150\n" + MORE, "y", ["'y'"], "unit"),
 }
 
 
@@ -224,7 +309,7 @@ def refused(capsys, *argv):
 def test_a_bad_table_is_one_line(capsys, what):
     text, target, named, advice = BAD_TABLES[what]
     Path("bad.csv").write_text(text)
-    line = refused(capsys, "select", "bad.csv", "--target", target, "--naive", "3")
+    line = refused(capsys, "select", "bad.csv", "--target", target, "--naive", "10")
     assert all(words in line for words in named) and advice in line
 
 
@@ -242,11 +327,19 @@ def test_no_such_file(capsys):
 
 
 @pytest.mark.parametrize("argument, value", [("--lam", "0"), ("--lam", "-1"), ("--lam", "nan"), ("--lam", "inf"), ("--lam", "much"), ("--naive", "-1"), ("--naive", "2.5"),
-                                             ("--naive", "many"), ("--seed", "-3"), ("--seed", "x"), ("--seed", "99999999999")])
+                                             ("--naive", "many"), ("--check", "-1"), ("--check", "5"), ("--check", "nan"), ("--threshold", "0.5"), ("--threshold", "1.2"), ("--threshold", "high"), ("--pfer", "0"),
+                                             ("--pfer", "-1"), ("--pfer", "one"), ("--q", "0"), ("--q", "inf"), ("--loss", "absolute"), ("--seed", "-3"), ("--seed", "x"), ("--seed", "99999999999")])
 def test_bad_numbers_name_their_argument(capsys, argument, value):
     table()
     line = refused(capsys, "select", "data.csv", "--target", "y", f"{argument}={value}")
     assert argument in line and repr(value) in line
+
+
+@pytest.mark.parametrize("options, word", [(["--threshold", "0.6", "--pfer", "1", "--q", "2"], "at most two"), (["--pfer", "0.01", "--q", "5"], "contradict"), (["--q", "7"], "q must lie"),
+                                           (["--loss", "logistic"], "two classes"), (["--loss", "poisson"], ">= 0")], ids=lambda v: " ".join(v) if isinstance(v, list) else "")
+def test_what_does_not_go_together_is_one_line(capsys, options, word):
+    table()
+    assert word in refused(capsys, "select", "data.csv", "--target", "y", *options)
 
 
 @pytest.mark.parametrize("argv", [["select"], ["select", "data.csv"], ["select", "--target", "y"], ["pick"], ["data.csv"], ["--target", "y"], ["select", "data.csv", "--target", "y", "--fast"]], ids=" ".join)
@@ -290,7 +383,7 @@ def test_version_and_help(capsys):
 def test_help_is_quick_and_explains_every_argument(capsys):
     with pytest.raises(SystemExit): main(["select", "--help"])
     text = capsys.readouterr().out
-    for argument in ("FILE.csv", "--target", "--lam", "--naive", "--out", "--seed", "constant", "exit code 2", "unit norm"): assert argument in text
+    for argument in ("FILE", "--target", "--loss", "--threshold", "--pfer", "--q", "--lam", "--check", "--path", "--out", "--seed", "constant", "exit code 2", "Exit code 3", "unit norm", "TSV"): assert argument in text
     script = "import sys\nfrom rvamp_nb.cli import main\ntry: main(['--help'])\nexcept SystemExit: print({'sklearn', 'matplotlib', 'pandas'} & {m.split('.')[0] for m in sys.modules})"
     assert subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True).stdout.endswith("set()\n")
 
@@ -305,6 +398,6 @@ def test_drawing_leaves_matplotlib_as_it_was(tmp_path):
 def test_a_terminal_without_greek_is_no_reason_to_fail():
     table()
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
-    command = [sys.executable, "-c", "from rvamp_nb.cli import main; main()", "select", "data.csv", "--target", "y", "--naive", "3"]
+    command = [sys.executable, "-c", "from rvamp_nb.cli import main; main()", "select", "data.csv", "--target", "y", "--naive", "10"]
     done = subprocess.run(command, capture_output=True, env=env)
     assert done.returncode == 0 and b"? rVAMP" in done.stdout

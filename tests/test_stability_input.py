@@ -1,0 +1,211 @@
+"""Everything that StabilitySelection must refuse, each with an error that names what was wrong."""
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from rvamp_nb import StabilitySelection
+from rvamp_nb.resampling import Fixed, Multinomial, Poisson, Subsample, TwoPoint
+from rvamp_nb.stability import beyond_chance, error_control, pfer_bound, unimodal_bound
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(40, 6))
+Y = X[:, 0] + 0.5 * rng.normal(size=40)
+FRAME = pd.DataFrame(X, columns=list("abcdef"))
+LABELS = np.where(Y > 0, "yes", "no")
+COUNTS = rng.poisson(2.0, size=40)
+
+
+def altered(value, at=(3, 2)):
+    other = X.copy()
+    other[at] = value
+    return other
+
+
+def with_y(value):
+    other = Y.copy()
+    other[5] = value
+    return other
+
+
+def fit(X=X, y=Y, **options): return lambda: StabilitySelection(**options).fit(X, y)
+def fitted(**options): return StabilitySelection(n_lambdas=8, **options).fit(X, Y)
+
+
+# what: (a call that must be refused, a word that the message must hold)
+BAD = {
+    # the table
+    "X with NaN": (fit(altered(np.nan)), "NaN"),
+    "X with inf": (fit(altered(np.inf)), "inf"),
+    "X with -inf": (fit(altered(-np.inf)), "inf"),
+    "X 1d": (fit(X[:, 0]), "2D"),
+    "X 3d": (fit(X[:, :, None]), "dim"),
+    "X scalar": (fit(3.0), "2D"),
+    "X empty": (fit(np.empty((0, 6))), "0 sample"),
+    "X without columns": (fit(np.empty((40, 0))), "0 feature"),
+    "X None": (fit(None), "array"),
+    "X text": (fit(np.full((40, 6), "a")), "convert"),
+    "X of a string": (fit("table.csv"), ""),
+    "X complex": (fit(X + 1j), "omplex"),
+    "X ragged": (fit([[1, 2], [3]] * 20), ""),
+    "X sparse": (fit(sparse.csr_matrix(X)), "parse"),
+    "X sparse array": (fit(sparse.csc_array(X)), "parse"),
+    "X with None": (fit(np.where(np.arange(240).reshape(40, 6) == 7, None, X)), "NaN"),
+    "X with a word in it": (fit(FRAME.assign(a="red")), "red"),
+    "X with dates": (fit(FRAME.assign(a=pd.date_range("2020", periods=40))), ""),
+    "X with missing categories": (fit(FRAME.assign(a=[None] * 40)), "NaN"),
+    "X with mixed names": (fit(FRAME.rename(columns={"a": 1})), "names"),
+    "X of 1 row": (fit(X[:1], Y[:1]), "1 sample"),
+    "X of 2 rows": (fit(X[:2], Y[:2]), "minimum of 4"),
+    "X of 3 rows": (fit(X[:3], Y[:3]), "minimum of 4"),
+    "X of a dict": (fit({"a": 1}), ""),
+    "X all constant": (fit(np.ones((40, 3))), "constant"),
+    "X all zero": (fit(np.zeros((40, 3))), "constant"),
+    "X too large": (fit(altered(1e400)), "inf"),
+    # the target
+    "y None": (fit(y=None), "y"),
+    "y too short": (fit(y=Y[:-1]), "inconsistent"),
+    "y too long": (fit(y=np.r_[Y, 0]), "inconsistent"),
+    "y 2d": (fit(y=np.c_[Y, Y]), "1d"),
+    "y scalar": (fit(y=1.0), "1d"),
+    "y empty": (fit(y=[]), ""),
+    "y with NaN": (fit(y=with_y(np.nan)), "NaN"),
+    "y with inf": (fit(y=with_y(np.inf)), "inf"),
+    "y with -inf": (fit(y=with_y(-np.inf)), "inf"),
+    "y complex": (fit(y=Y + 1j), "omplex"),
+    "y constant": (fit(y=np.full(40, 2.5)), "constant"),
+    "y constant integers": (fit(y=np.full(40, 2)), "constant"),
+    "y one word": (fit(y=["yes"] * 40), "two"),
+    "y one truth value": (fit(y=np.ones(40, dtype=bool)), ""),
+    "y three words": (fit(y=np.array(["a", "b", "c", "a"] * 10)), "two"),
+    "y words and squared loss": (fit(y=LABELS, loss="squared"), "text"),
+    "y words and Poisson loss": (fit(y=LABELS, loss="poisson"), "text"),
+    "y words and numbers": (fit(y=np.array(["a", 1.0] * 20, dtype=object)), ""),
+    "y with None": (fit(y=np.array([None, 1.0] * 20, dtype=object)), ""),
+    "y of lists": (fit(y=[[1], [2, 3]] * 20), ""),
+    "y dates": (fit(y=pd.date_range("2020", periods=40)), ""),
+    "y too large": (fit(y=Y * 1e160), "unit"),
+    "y too small": (fit(y=Y * 1e-160), "unit"),
+    "y numbers and logistic loss": (fit(loss="logistic"), "two classes"),
+    "y three classes and logistic loss": (fit(y=np.arange(40) % 3, loss="logistic"), "two classes"),
+    "y one class and logistic loss": (fit(y=np.zeros(40), loss="logistic"), "two classes"),
+    "y negative and Poisson loss": (fit(loss="poisson"), ">= 0"),
+    "y one row in a class": (fit(y=(np.arange(40) == 3).astype(int)), "one row"),
+    # error control
+    "threshold 1/2": (fit(threshold=0.5), "threshold"),
+    "threshold 0.3": (fit(threshold=0.3), "threshold"),
+    "threshold 0": (fit(threshold=0), "threshold"),
+    "threshold -1": (fit(threshold=-1), "threshold"),
+    "threshold 1.1": (fit(threshold=1.1), "threshold"),
+    "threshold nan": (fit(threshold=np.nan), "threshold"),
+    "threshold text": (fit(threshold="0.6"), "threshold"),
+    "threshold True": (fit(threshold=True), "threshold"),
+    "threshold list": (fit(threshold=[0.6]), "threshold"),
+    "pfer 0": (fit(pfer=0), "pfer"),
+    "pfer -1": (fit(pfer=-1), "pfer"),
+    "pfer nan": (fit(pfer=np.nan), "pfer"),
+    "pfer inf": (fit(pfer=np.inf), "pfer"),
+    "pfer text": (fit(pfer="1"), "pfer"),
+    "q 0": (fit(q=0), "q"),
+    "q -2": (fit(q=-2), "q"),
+    "q above the number of columns": (fit(q=7), "q"),
+    "q nan": (fit(q=np.nan), "q"),
+    "q inf": (fit(q=np.inf), "q"),
+    "q text": (fit(q="few"), "q"),
+    "all three": (fit(threshold=0.6, pfer=1, q=2), "at most two"),
+    "pfer and q contradict": (fit(pfer=0.01, q=5), "contradict"),
+    "pfer and q contradict, unimodal": (fit(pfer=0.1, q=4, bound="unimodal"), "0.577"),
+    "unimodal with q large": (fit(threshold=0.9, q=5, bound="unimodal"), "0.577"),
+    "unimodal with threshold low": (fit(threshold=0.51, q=3, bound="unimodal"), "threshold"),
+    "bound unknown": (fit(bound="fdr"), "bound"),
+    "bound None": (fit(bound=None), "bound"),
+    "bound a list": (fit(bound=["mb"]), "bound"),
+    "pfer under Poisson counts": (fit(pfer=1, resampling="poisson"), "pfer"),
+    "pfer under large subsamples": (fit(pfer=1, resampling=Subsample(0.8)), "pfer"),
+    # the model
+    "loss unknown": (fit(loss="absolute"), "loss"),
+    "loss None": (fit(loss=None), "loss"),
+    "loss a number": (fit(loss=2), "loss"),
+    "resampling unknown": (fit(resampling="jackknife"), "resampling"),
+    "resampling None": (fit(resampling=None), "resampling"),
+    "resampling a number": (fit(resampling=0.5), "resampling"),
+    "resampling a class": (fit(resampling=Subsample), "resampling"),
+    "resampling of penalties": (fit(resampling=TwoPoint()), "resampling"),
+    "resampling tied": (fit(resampling=Multinomial(0.5)), "Multinomial"),
+    "randomise text": (fit(randomise="two-point"), "randomise"),
+    "randomise a number": (fit(randomise=0.5), "randomise"),
+    "randomise a class": (fit(randomise=Fixed), "randomise"),
+    "randomise of counts": (fit(randomise=Poisson(0.5)), "randomise"),
+    "penalty_factor negative": (fit(penalty_factor=[-1, 1, 1, 1, 1, 1]), "penalty_factor"),
+    "penalty_factor too short": (fit(penalty_factor=[1, 1]), "penalty_factor"),
+    "penalty_factor too long": (fit(penalty_factor=np.ones(7)), "penalty_factor"),
+    "penalty_factor a number": (fit(penalty_factor=1.0), "penalty_factor"),
+    "penalty_factor nan": (fit(penalty_factor=[np.nan, 1, 1, 1, 1, 1]), "penalty_factor"),
+    "penalty_factor inf": (fit(penalty_factor=[np.inf, 1, 1, 1, 1, 1]), "penalty_factor"),
+    "penalty_factor text": (fit(penalty_factor=list("abcdef")), "penalty_factor"),
+    "penalty_factor all 0": (fit(penalty_factor=np.zeros(6)), "penalty_factor"),
+    "penalty_factor unknown name": (fit(FRAME, penalty_factor={"age": 0}), "'age'"),
+    "penalty_factor text in dict": (fit(FRAME, penalty_factor={"a": "none"}), "penalty_factor"),
+    # the path
+    "lambdas unsorted": (fit(lambdas=[1.0, 3.0, 2.0]), "lambdas"),
+    "lambdas increasing": (fit(lambdas=[1.0, 2.0, 3.0]), "decreasing"),
+    "lambdas repeated": (fit(lambdas=[2.0, 2.0, 1.0]), "lambdas"),
+    "lambdas negative": (fit(lambdas=[1.0, -1.0]), "lambdas"),
+    "lambdas with 0": (fit(lambdas=[1.0, 0.0]), "lambdas"),
+    "lambdas with NaN": (fit(lambdas=[1.0, np.nan]), "lambdas"),
+    "lambdas with inf": (fit(lambdas=[np.inf, 1.0]), "lambdas"),
+    "lambdas empty": (fit(lambdas=[]), "lambdas"),
+    "lambdas a number": (fit(lambdas=1.0), "lambdas"),
+    "lambdas 2d": (fit(lambdas=[[2.0, 1.0]]), "lambdas"),
+    "lambdas text": (fit(lambdas="auto"), "lambdas"),
+    "n_lambdas 0": (fit(n_lambdas=0), "n_lambdas"),
+    "n_lambdas 2.5": (fit(n_lambdas=2.5), "n_lambdas"),
+    "n_lambdas text": (fit(n_lambdas="many"), "n_lambdas"),
+    "n_lambdas True": (fit(n_lambdas=True), "n_lambdas"),
+    "lambda_min_ratio 0": (fit(lambda_min_ratio=0), "lambda_min_ratio"),
+    "lambda_min_ratio 1": (fit(lambda_min_ratio=1), "lambda_min_ratio"),
+    "lambda_min_ratio text": (fit(lambda_min_ratio="0.1"), "lambda_min_ratio"),
+    "tol 0": (fit(tol=0), "tol"),
+    "tol text": (fit(tol="1e-6"), "tol"),
+    "max_iter 0": (fit(max_iter=0), "max_iter"),
+    "max_iter 1.5": (fit(max_iter=1.5), "max_iter"),
+    # after the fit
+    "transform before fit": (lambda: StabilitySelection().transform(X), "not fitted"),
+    "predict before fit": (lambda: StabilitySelection().predict(X), "not fitted"),
+    "summary before fit": (lambda: StabilitySelection().summary(), "not fitted"),
+    "check before fit": (lambda: StabilitySelection().check(), "not fitted"),
+    "refine before fit": (lambda: StabilitySelection().refine(), "not fitted"),
+    "plot before fit": (lambda: StabilitySelection().plot_path(), "not fitted"),
+    "transform of other columns": (lambda: fitted().transform(X[:, :5]), "features"),
+    "predict of other columns": (lambda: fitted().predict(X[:, :5]), "features"),
+    "predict with NaN": (lambda: fitted().predict(altered(np.nan)), "NaN"),
+    "predict 1d": (lambda: fitted().predict(X[0]), "2D"),
+    "predict_proba of a mean": (lambda: fitted().predict_proba(X), "predict_proba"),
+    "check with few refits": (lambda: fitted().check(5), "n_refits"),
+    "check with half a refit": (lambda: fitted().check(20.5), "n_refits"),
+    "check with text": (lambda: fitted().check("100"), "n_refits"),
+    "check with a negative tolerance": (lambda: fitted().check(20, tolerance=-0.1), "tolerance"),
+    "check with a negative seed": (lambda: fitted().check(20, seed=-1), "seed"),
+    "check with no processor": (lambda: fitted().check(20, n_jobs=0), "n_jobs"),
+    "refine with nothing": (lambda: fitted().refine(0), "n_refits"),
+    # the bounds alone
+    "bound of no feature": (lambda: pfer_bound(1, 0.6, 0), "p"),
+    "bound of q above p": (lambda: pfer_bound(11, 0.6, 10), "q"),
+    "bound at 1/2": (lambda: pfer_bound(1, 0.5, 10), "threshold"),
+    "bound of half a pair": (lambda: unimodal_bound(1, 0.9, 100, n_pairs=0.5), "n_pairs"),
+    "two of three": (lambda: error_control(10, threshold=0.6), "two"),
+    "three of three": (lambda: error_control(10, 0.6, 1, 2), "two"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_it_is_refused(what):
+    call, word = BAD[what]
+    with pytest.raises((TypeError, ValueError, AttributeError)) as refusal: call()
+    message = str(refusal.value)
+    assert word in message and len(message) > 15
+    assert "not supported between" not in message and "can't multiply" not in message, "an accident, no refusal"
+
+
+def test_there_are_enough_of_them():
+    assert len(BAD) >= 100
