@@ -12,14 +12,14 @@ from itertools import product
 import numpy as np
 from .explore import COLOURS
 
-# %% ../nbs/81_explorers.ipynb #1df52e1f
+# %% ../nbs/81_explorers.ipynb #15ae9590
 def explorer_entry(density, draws, span, n_bars=40):
     """What the page must know of one setting.
 
     Parameters
     ----------
     density : P1
-        Of one coefficient, with field noise.
+        Of one coefficient with an L1 penalty, with field noise.
     draws : (B,) array
         That coefficient in B refits.
     span : (float, float)
@@ -32,7 +32,7 @@ def explorer_entry(density, draws, span, n_bars=40):
         The message, the histogram of the non-zero draws as a density (its area is their share), and the share of zeros.
     """
     Q_hat, h, chi_hat = (float(v) for v in density.incoming)
-    message = dict(Q_hat=Q_hat, h=h, chi_hat=chi_hat, lams=[float(v) for v in density.lams], weights=[float(v) for v in density.weights])
+    message = dict(Q_hat=Q_hat, h=h, chi_hat=chi_hat, lams=[float(v) for v in density.thresholds], weights=[float(v) for v in density.weights])
     bars = np.histogram(draws[draws != 0], bins=n_bars, range=span)[0] / len(draws) * n_bars / (span[1] - span[0])
     return dict(message=message, bars=bars.tolist(), zeros=float(np.mean(draws == 0)))
 

@@ -101,7 +101,7 @@ def test_the_names_in_the_table_of_notation_are_looked_up_and_exist():
     for name in written:
         module, thing, *field = name.split(".")
         found = getattr(importlib.import_module(f"rvamp_nb.{module}"), thing)
-        assert all(part in getattr(found, "__annotations__", {}) or hasattr(found, part) for part in field), name
+        assert all(part in getattr(found, "__dataclass_fields__", getattr(found, "__annotations__", {})) or hasattr(found, part) for part in field), name
 
 
 def test_the_functions_in_the_table_of_lines_exist():
@@ -111,7 +111,7 @@ def test_the_functions_in_the_table_of_lines_exist():
     for name in names:
         module, thing, *field = name.split(".")
         found = getattr(importlib.import_module(f"rvamp_nb.{module}"), thing)
-        assert all(part in getattr(found, "__annotations__", {}) or hasattr(found, part) for part in field), name
+        assert all(part in getattr(found, "__dataclass_fields__", getattr(found, "__annotations__", {})) or hasattr(found, part) for part in field), name
 
 
 @each_chapter
