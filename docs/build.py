@@ -23,10 +23,9 @@ DOCS = Path(__file__).resolve().parent
 sys.path.insert(1, str(DOCS.parent))  # the package of this checkout, whatever else is installed
 
 from pages import api, landing
-from translate import Translator, directives, labels, page_name
+from translate import NOTEBOOKS, Translator, directives, labels, notebook_files, page_name
 
 ROOT = DOCS.parent
-NOTEBOOKS = ROOT / "nbs"
 BUILD = DOCS / "_build"  # pages/ and scripts/ go in, html/ comes out; ignored by git, made anew each time
 SITE = ROOT / "_docs"
 SCRIPTS = {  # what a page loads: from where in node_modules
@@ -42,7 +41,7 @@ def main(wanted):
     settings.read(ROOT / "settings.ini", encoding="utf-8")
     settings = settings["DEFAULT"]
 
-    notebooks = {path.stem: nbformat.read(path, 4) for path in sorted(NOTEBOOKS.glob("[!_.]*.ipynb"))}
+    notebooks = {stem: nbformat.read(path, 4) for stem, path in notebook_files().items()}
     pages = {stem: nb for stem, nb in notebooks.items() if stem == "index" or not wanted or stem.startswith(tuple(wanted))}
     for prefix in wanted:
         if not any(stem.startswith(prefix) for stem in pages):
@@ -93,7 +92,7 @@ async def execute_all(pages, flags):
         async with free:
             start = time.time()
             try:
-                await execute(nb, flags)
+                await execute(nb, (NOTEBOOKS / stem).parent, flags)
             except Exception as error:  # whatever a cell raised; the message is its traceback
                 sys.exit(f"{stem}.ipynb fails: {error}")
             print(f"{time.time() - start:6.1f} s  {stem}", flush=True)
@@ -101,13 +100,13 @@ async def execute_all(pages, flags):
     await asyncio.gather(*(one(stem, nb) for stem, nb in pages.items()))
 
 
-async def execute(nb, flags):
-    """Run ``nb`` in place; cells that nbdev would not run keep the outputs they were committed with."""
+async def execute(nb, folder, flags):
+    """Run ``nb``, which lies in ``folder``, in place; cells that nbdev would not run keep the outputs they were committed with."""
     idle = [cell for cell in nb.cells if cell.cell_type == "code" and not is_run(directives(cell.source)[0], flags)]
     for cell in idle:
         cell.metadata.setdefault("tags", []).append("skip-execution")
     client = NotebookClient(nb, timeout=300, kernel_name="python3", extra_arguments=["--log-level=40"],
-                            resources={"metadata": {"path": str(NOTEBOOKS)}})
+                            resources={"metadata": {"path": str(folder)}})
     await client.async_execute()
 
 

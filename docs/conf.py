@@ -9,7 +9,7 @@ from sphinx.domains.math import MathDomain
 DOCS = Path(__file__).resolve().parent
 sys.path[:0] = [str(DOCS), str(DOCS.parent)]
 
-from translate import LABEL, labels
+from translate import LABEL, labels, notebook_files
 
 project = html_title = "rvamp_nb"
 author = "The rvamp_nb authors"
@@ -44,7 +44,7 @@ nb_code_prompt_show = nb_code_prompt_hide = "Code"
 myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
 
 # Docstrings are numpydoc; in them `x` is code, unless x is the label of an equation (see read_docstring).
-LABELS = {label for path in (DOCS.parent / "nbs").glob("[!_.]*.ipynb") for label in labels(nbformat.read(path, 4))}
+LABELS = {label for path in notebook_files().values() for label in labels(nbformat.read(path, 4))}
 default_role = "literal"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
@@ -88,8 +88,8 @@ def read_docstring(app, what, name, obj, options, lines):
 
 
 def skip_field(app, what, name, obj, skip, options):
-    """The fields of a named tuple are told in its own docstring, not one by one as 'Alias for field number 0'."""
-    return True if type(obj).__name__ == "_tuplegetter" else None
+    """Left out: the fields of a named tuple, which its own docstring tells, and the metadata methods that scikit-learn adds to every estimator."""
+    return True if type(obj).__name__ == "_tuplegetter" or re.fullmatch(r"(set_\w+_request|get_metadata_routing)", name) else None
 
 
 def setup(app):

@@ -4,13 +4,14 @@ from importlib import import_module
 from pathlib import Path
 
 import rvamp_nb
-from translate import TITLE, chapter_number, page_name, page_title, published_module
+from translate import HOW_TO, TITLE, chapter_number, page_name, page_title, published_module
 
 PARTS = {  # caption: its chapters
     "I. The problem": range(0, 4),
     "II. The theory": range(4, 8),
     "III. The algorithm": range(8, 13),
     "IV. Using it": range(13, 80),
+    "How to": [HOW_TO],
     "Appendices": [None],
 }
 ROOMS = {  # the same for the API reference: (page, title), its chapters
@@ -40,6 +41,7 @@ def landing(notebooks):
     lists = {caption: "\n".join(f"- [{named[stem][0]}]({stem}.ipynb)" for stem in stems) for caption, stems in parts.items()}
     lists["chapters"] = "\n".join(f"## {caption}\n\n{{.chapters}}\n{leads(stems, named)}" for caption, stems in parts.items() if stems)
     text = re.sub(r"<([^>\n]+)>$", lambda m: lists.get(m[1], m[0]), LANDING.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    parts = {caption: [page_name(stem) for stem in stems] for caption, stems in parts.items()}
     trees = {"Start": ["quickstart"] if "index" in notebooks else []} | parts | {"Look up": ["api"]}
     return text + "\n" + "\n".join(toctree(caption, pages) for caption, pages in trees.items() if pages)
 

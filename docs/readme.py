@@ -24,7 +24,7 @@ def readme(notebook=ROOT / "nbs" / "index.ipynb"):
 
 def from_root(text):
     """Links and pictures, written as seen from nbs/, as seen from the top of the repository."""
-    text = re.sub(r"\]\((?=[\w-]+\.ipynb)", "](nbs/", text)
+    text = re.sub(r"\]\((?=[\w/-]+\.ipynb)", "](nbs/", text)
     return text.replace("](../", "](").replace('src="../', 'src="')
 
 

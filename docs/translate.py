@@ -14,15 +14,20 @@ a cell with ``#| hide``, or only directives     nothing
 ==============================================  ==========================================================
 """
 import ast
+import posixpath
 import re
+from pathlib import Path
 
 from nbformat.v4 import new_markdown_cell
 
+NOTEBOOKS = Path(__file__).resolve().parent.parent / "nbs"
+HOW_TO = "howto/"  # their folder in nbs
 README = "index"  # nbs/index.ipynb is the README; the site has an index of its own, and there this is ...
 QUICKSTART, QUICKSTART_TITLE = "quickstart", "Quick start"
 WIDGET, STATE = "application/vnd.jupyter.widget-view+json", "application/vnd.jupyter.widget-state+json"
 NEEDS_PYTHON = "{.needs-python}\nThese controls need Python behind them: they move in the notebook. Below stands one of their pictures."
 EXPORTED = {"export", "exporti", "exports"}
+BESIDE = {"api.md"}  # pages that are made, not found
 DIRECTIVE = re.compile(r"\s*#\s*\|\s*(\w+):?\s*(.*)")
 FENCE = re.compile(r"^(```.*?^```[^\n]*$)", re.DOTALL | re.MULTILINE)
 EQUATION = re.compile(r"^([ >]*)\$\$((?:(?!\$\$).)+)\$\$[ ]*$", re.DOTALL | re.MULTILINE)
@@ -31,6 +36,12 @@ LABEL = re.compile(r"(\()?(?<!`)`([\w:-]+)`(?!`)(?(1)\))")  # a reference brings
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 DETAILS = re.compile(r"\A<details>\s*<summary>(.*?)</summary>\s*(.*?)\s*</details>\s*\Z", re.DOTALL)
 TITLE = re.compile(r"\A# (.+)\n+> (.+)\s*\Z")
+
+
+def notebook_files():
+    """{stem: path} of the chapters, then of the how-tos (``howto/...``)."""
+    found = [*sorted(NOTEBOOKS.glob("[!_.]*.ipynb")), *sorted(NOTEBOOKS.glob(f"{HOW_TO}[!_.]*.ipynb"))]
+    return {path.relative_to(NOTEBOOKS).with_suffix("").as_posix(): path for path in found}
 
 
 def directives(source):
@@ -43,20 +54,22 @@ def directives(source):
 
 
 def chapter_number(stem):
-    """7 for ``07_messages``; None for the appendices and the index."""
+    """7 for ``07_messages``; HOW_TO for a how-to; None for the appendices and the index."""
+    if stem.startswith(HOW_TO):
+        return HOW_TO
     number = int(stem[:2]) if stem[:2].isdigit() else 99
     return number if number < 80 else None
 
 
 def page_name(stem):
-    """The page that a notebook becomes."""
-    return QUICKSTART if stem == README else stem
+    """The page that a notebook becomes: all in one folder."""
+    return QUICKSTART if stem == README else stem.replace("/", "-")
 
 
 def page_title(stem, title):
     """The title of a notebook as the site has it, with its number."""
     number = chapter_number(stem)
-    return QUICKSTART_TITLE if stem == README else title if number is None else f"{number}. {title}"
+    return QUICKSTART_TITLE if stem == README else f"{number}. {title}" if isinstance(number, int) else title
 
 
 def published_module(nb):
@@ -125,12 +138,12 @@ class Translator:
         text = TITLE.sub(lambda m: f"# {page_title(stem, m[1])}\n\n{{.lead}}\n{m[2]}\n\n{download}", text)
         text = DETAILS.sub(lambda m: f"::::{{dropdown}} {re.sub('<[^>]+>', '', m[1])}\n{m[2]}\n::::", text)
         parts = FENCE.split(text)  # every second part is a fenced block: left alone
-        parts[::2] = [self.prose(part) for part in parts[::2]]
+        parts[::2] = [self.prose(part, stem) for part in parts[::2]]
         return "".join(parts)
 
-    def prose(self, text):
+    def prose(self, text, stem):
         text = EQUATION.sub(self.equation, text)
-        text = LINK.sub(self.link, text)
+        text = LINK.sub(lambda m: self.link(m, stem), text)
         return LABEL.sub(lambda m: f"{{eq}}`{m[2]}`" if m[2] in self.known else m[0], text)
 
     @staticmethod
@@ -141,18 +154,22 @@ class Translator:
         blank = f"{indent.rstrip()}\n"  # MyST, unlike Jupyter, wants an empty line before and after
         return f"{blank}{indent}$${TAG.sub('', body)}$${label}\n{blank.rstrip()}"
 
-    def link(self, match):
+    def link(self, match, stem):
+        """A link as the notebook ``stem`` has it, as seen from docs/_build/pages."""
         picture, text, target = match.groups()
-        page = re.match(r"([\w-]+)\.ipynb", target)
+        if re.match(r"[a-z]+:|#", target) or target in BESIDE:
+            return match[0]
+        target, _, anchor = posixpath.normpath(posixpath.join("nbs", posixpath.dirname(stem), target)).partition("#")
+        page = re.fullmatch(r"nbs/(.+)\.ipynb", target)
         if page and page[1] not in self.built:
             return text
         if page:
-            target = f"{page_name(page[1])}{target[page.end(1):]}"
-        if target.startswith("../docs/"):
-            target = target.replace("../docs/", "../../", 1)  # as seen from docs/_build/pages
-        elif target.startswith("../"):
-            target = f"{self.repository}/{target[3:]}"
-        return f"{picture}[{text}]({target})"
+            target = f"{page_name(page[1])}.ipynb"
+        elif target.startswith("docs/"):
+            target = target.replace("docs/", "../../", 1)
+        else:
+            target = f"{self.repository}/{target}"
+        return f"{picture}[{text}]({target}{'#' * bool(anchor)}{anchor})"
 
 
 def public_definitions(code):

@@ -13,10 +13,10 @@ from translate import NEEDS_PYTHON, STATE, WIDGET, Translator, directives, label
 
 @pytest.fixture
 def translator():
-    return Translator(built=["06_rs_gaussian", "07_messages", "index"], known=["eq:family", "mine"], repository="https://example.org/repo")
+    return Translator(built=["06_rs_gaussian", "07_messages", "howto/one", "howto/two", "index"], known=["eq:family", "mine"], repository="https://example.org/repo")
 
 
-@pytest.mark.parametrize("stem, title", [("06_rs_gaussian", "6. Gaussians"), ("80_explore", "Gaussians"), ("index", "Quick start")])
+@pytest.mark.parametrize("stem, title", [("06_rs_gaussian", "6. Gaussians"), ("80_explore", "Gaussians"), ("howto/one", "Gaussians"), ("index", "Quick start")])
 def test_a_title_gets_its_number_its_lead_and_the_notebook_to_download(translator, stem, title):
     assert translator.markdown("# Gaussians\n> One line.", stem) == (
         f"# {title}\n\n{{.lead}}\nOne line.\n\n{{.download}}\n{{download}}`Download this notebook <../../../nbs/{stem}.ipynb>`")
@@ -33,12 +33,22 @@ def test_a_title_gets_its_number_its_lead_and_the_notebook_to_download(translato
     ("```python\n`mine`\n$$\n\\tag{mine}\n$$\n```", "```python\n`mine`\n$$\n\\tag{mine}\n$$\n```"),
     ("[chapter 7](07_messages.ipynb#kl)", "[chapter 7](07_messages.ipynb#kl)"),
     ("[chapter 9](09_likelihood.ipynb)", "chapter 9"),
+    ("[how](howto/one.ipynb)", "[how](howto-one.ipynb)"),
+    ("[there](https://example.org/x.ipynb), [here](#x), [made](api.md)", "[there](https://example.org/x.ipynb), [here](#x), [made](api.md)"),
     ("[how](index.ipynb#ten-lines)", "[how](quickstart.ipynb#ten-lines)"),
     ("![p](../docs/p.png), [how](../CONTRIBUTING.md)", "![p](../../p.png), [how](https://example.org/repo/CONTRIBUTING.md)"),
     ("<details><summary><b>Solution</b></summary>\n\nAs `mine`.\n\n</details>", "::::{dropdown} Solution\nAs {eq}`mine`.\n::::"),
 ])
 def test_markdown(translator, text, expected):
     assert translator.markdown(text, "06_rs_gaussian") == expected
+
+
+@pytest.mark.parametrize("text, expected", [
+    ("[chapter 7](../07_messages.ipynb#kl)", "[chapter 7](07_messages.ipynb#kl)"), ("[two](two.ipynb)", "[two](howto-two.ipynb)"), ("[three](three.ipynb)", "three"),
+    ("[how](../../CONTRIBUTING.md)", "[how](https://example.org/repo/CONTRIBUTING.md)"),
+])
+def test_links_of_a_how_to(translator, text, expected):
+    assert translator.markdown(text, "howto/one") == expected
 
 
 def test_labels_are_found_in_equations_only():
@@ -85,16 +95,16 @@ def chapter(title, *code):
 @pytest.fixture
 def notebooks():
     prior = chapter("The prior", "#| default_exp prior", "#| export\nclass Laplace: pass")
-    return {"06_rs_gaussian": chapter("Gaussians"), "08_prior": prior, "16_cli": chapter("Commands"), "index": chapter("rvamp_nb")}
+    return {"06_rs_gaussian": chapter("Gaussians"), "08_prior": prior, "16_cli": chapter("Commands"), "howto/one": chapter("Do it"), "index": chapter("rvamp_nb")}
 
 
 def test_the_landing_page_lists_every_chapter_in_its_part(notebooks):
     text = pages.landing(notebooks)
     part = text[text.index("## II. The theory"):text.index("## III. The algorithm")]
     assert "[6. Gaussians](06_rs_gaussian.ipynb)\n: About it." in part and "08_prior" not in part
-    assert "- [16. Commands](16_cli.ipynb)" in text[:text.index("## II.")]  # behind the door "Use", too
-    assert re.findall(r"^(\w+)$", "".join(re.findall(r":hidden:\n\n(.*?)```", text, re.DOTALL)), re.MULTILINE) == [
-        "quickstart", "06_rs_gaussian", "08_prior", "16_cli", "api"]
+    assert "- [Do it](howto/one.ipynb)" in text[:text.index("## II.")]  # behind the door "Use", too
+    assert re.findall(r"^([\w-]+)$", "".join(re.findall(r":hidden:\n\n(.*?)```", text, re.DOTALL)), re.MULTILINE) == [
+        "quickstart", "06_rs_gaussian", "08_prior", "16_cli", "howto-one", "api"]
     assert "<" not in re.sub("<genindex>", "", text)  # no list left unfilled
 
 
@@ -108,4 +118,4 @@ def test_the_reference_has_a_page_for_each_room_with_code(notebooks):
 def test_every_chapter_has_one_part_and_one_room():
     for groups in (pages.PARTS, pages.ROOMS):
         numbers = [number for group in groups.values() for number in group]
-        assert sorted(n for n in numbers if n is not None) == list(range(80)) and numbers.count(None) == 1
+        assert sorted(n for n in numbers if isinstance(n, int)) == list(range(80)) and numbers.count(None) == 1

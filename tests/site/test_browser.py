@@ -14,7 +14,7 @@ from playwright.sync_api import sync_playwright
 ROOT = Path(__file__).resolve().parent.parent.parent
 SITE = ROOT / "_docs"
 PAGES = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html") if "_static" not in path.parts)
-CHAPTERS = [path.stem for path in sorted((ROOT / "nbs").glob("[!_.]*.ipynb")) if path.stem != "index"]
+NOTEBOOKS = {path.relative_to(ROOT / "nbs").with_suffix("").as_posix().replace("/", "-"): path for path in sorted((ROOT / "nbs").rglob("[!_.]*.ipynb")) if path.stem != "index"}
 each_page = pytest.mark.parametrize("name", PAGES)
 
 RAW = re.compile(r"\$|#\||\\tag|\\[()\[\]]|\{\.?\w+\}|:::")  # mathematics, directives, MyST roles: none for a reader's eyes
@@ -135,17 +135,17 @@ def arrives(link, visit, address):
 
 
 def test_every_chapter_is_a_page_and_can_be_taken_home(visit):
-    for stem in CHAPTERS:
-        copies = [link for link in visit(f"{stem}.html").links if link.endswith(f"/{stem}.ipynb")]
-        assert len(copies) == 1, f"{stem}.html offers {copies}"
+    for page, path in NOTEBOOKS.items():
+        copies = [link for link in visit(f"{page}.html").links if link.endswith(f"/{path.name}")]
+        assert len(copies) == 1, f"{page}.html offers {copies}"
         copy = SITE / urlsplit(copies[0]).path.lstrip("/")
-        same = copy.read_bytes() == (ROOT / "nbs" / f"{stem}.ipynb").read_bytes()
-        assert same, f"{stem} has changed since the site was built: run docs/build.py again"
+        same = copy.read_bytes() == path.read_bytes()
+        assert same, f"{page} has changed since the site was built: run docs/build.py again"
 
 
 def test_the_landing_page_leads_everywhere(visit, address):
     links = {urldefrag(link)[0].removeprefix(address) for link in visit("index.html").links}
-    assert links >= {f"{stem}.html" for stem in CHAPTERS} | {"quickstart.html", "api.html", "genindex.html"}
+    assert links >= {f"{page}.html" for page in NOTEBOOKS} | {"quickstart.html", "api.html", "genindex.html"}
 
 
 def test_search_finds_woodbury(tab, address):
