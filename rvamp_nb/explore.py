@@ -49,7 +49,7 @@ def _control(name, spec):
     else: kind, shown = w.FloatSlider, f".{max(1, len(f'{step:.6f}'.rstrip('0').partition('.')[2]))}f"    # as many decimals as the step has
     return kind(min=lo, max=hi, step=step, value=start, readout_format=shown, continuous_update=False, **look)
 
-# %% ../nbs/80_explore.ipynb #a9d7355b
+# %% ../nbs/80_explore.ipynb #af51308d
 def _outputs(draw, values, places):
     "What ``draw(**values)`` printed, displayed and drew, as a tuple of notebook outputs; its figures are closed, come what may. See `_picture` for `places`."
     import matplotlib.pyplot as plt
@@ -67,6 +67,7 @@ def _outputs(draw, values, places):
 def _picture(fig, places):
     "A figure as a notebook output. `places` remembers where the axes of the first one stood: later ones stand there too, and nothing jumps."
     from PIL import Image
+    for ax in fig.axes: _plain_ticks(ax)
     known = places.get(len(fig.axes))
     if known:
         fig.set_layout_engine("none")                            # arranging axes anew takes longer than drawing them
@@ -76,6 +77,17 @@ def _picture(fig, places):
     data = io.BytesIO()
     Image.fromarray(np.asarray(fig.canvas.buffer_rgba())).save(data, format="png", compress_level=1)     # quick rather than small
     return dict(output_type="display_data", data={"image/png": base64.b64encode(data.getvalue()).decode()}, metadata={})
+
+
+def _plain_ticks(ax):
+    "Log axes with powers of ten only, in plain text: small ticks and formulas take most of the time of a picture."
+    from matplotlib.ticker import LogFormatter, NullLocator
+    for axis in (ax.xaxis, ax.yaxis):
+        if axis.get_scale() != "log": continue
+        axis.set_minor_locator(NullLocator())
+        if isinstance(axis.get_major_formatter(), LogFormatter): axis.set_major_formatter(lambda v, _: "10" + f"{np.log10(v):.0f}".translate(_RAISED))
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 # %% ../nbs/80_explore.ipynb #719eba7c
 def sliders(draw, **controls):
