@@ -5,11 +5,12 @@
 # %% auto #0
 __all__ = ['optimality_gap', 'weighted_lasso', 'penalised_fit', 'Refits', 'naive_bootstrap']
 
-# %% ../nbs/03_bootstrap.ipynb #6dc8e79b
+# %% ../nbs/03_bootstrap.ipynb #46b76c61
 from math import comb
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 from .resampling import Poisson, TwoPoint, _check_array, _check_number, _check_size
 
@@ -75,11 +76,11 @@ def weighted_lasso(A, y, lam, counts, tol=1e-10):
         z[inside] = _unit_lasso(X[:, inside], target, tol)
         size = 2 * size
 
-# %% ../nbs/03_bootstrap.ipynb #00f6283d
+# %% ../nbs/03_bootstrap.ipynb #3a9ae6da
 def _losses(delta):
     "Value, slope and curvature in f of each loss."
     return {"squared": (lambda y, f: (y - f)**2 / 2, lambda y, f: f - y, lambda y, f: np.ones_like(f)),
-            "logistic": (lambda y, f: np.logaddexp(0, f) - y * f, lambda y, f: 1 / (1 + np.exp(-f)) - y, lambda y, f: 1 / (2 + np.exp(-f) + np.exp(f))),
+            "logistic": (lambda y, f: np.logaddexp(0, f) - y * f, lambda y, f: expit(f) - y, lambda y, f: expit(f) * expit(-f)),
             "poisson": (lambda y, f: np.exp(f) - y * f, lambda y, f: np.exp(f) - y, lambda y, f: np.exp(f)),
             "huber": (lambda y, f: np.where(np.abs(y - f) <= delta, (y - f)**2 / 2, delta * (np.abs(y - f) - delta / 2)),
                       lambda y, f: np.clip(f - y, -delta, delta), lambda y, f: (np.abs(y - f) <= delta) * 1.0)}
@@ -225,7 +226,7 @@ def _share_error(selected, n):
     share = np.clip(selected, 0.5, n - 0.5) / n
     return np.sqrt(share * (1 - share) / n)
 
-# %% ../nbs/03_bootstrap.ipynb #731a8215
+# %% ../nbs/03_bootstrap.ipynb #a13b647a
 def _check_problem(A, y, lam):
     "A (M, N), y (M,) and lam (N,) as finite floats, lam > 0."
     A, y = _check_array("A", A), _check_array("y", y)
@@ -240,7 +241,7 @@ def _check_problem(A, y, lam):
 
 def _check_model(A, y, loss, l1_ratio, positive, penalty_factor, intercept, delta):
     "The model as a _Model, for targets that suit it and with a unique answer."
-    if loss not in _losses(1.0): raise ValueError(f"loss must be one of {', '.join(map(repr, _losses(1.0)))}, got {loss!r}")
+    if not isinstance(loss, str) or loss not in _losses(1.0): raise ValueError(f"loss must be one of {', '.join(map(repr, _losses(1.0)))}, got {loss!r}")
     _check_number("naive_bootstrap", "l1_ratio", l1_ratio, 0, 1, closed="[]")
     _check_number("naive_bootstrap", "delta", delta, 0)
     for name, flag in (("positive", positive), ("intercept", intercept)):
@@ -249,6 +250,7 @@ def _check_model(A, y, loss, l1_ratio, positive, penalty_factor, intercept, delt
     if factor.shape not in ((), A.shape[1:]) or (factor < 0).any(): raise ValueError(f"penalty_factor must be one number >= 0 or one for each of the {A.shape[1]} columns of A, got {penalty_factor!r}")
     if loss == "logistic" and sorted(set(y)) != [0, 1]: raise ValueError("y must hold the labels 0 and 1, and both of them, for the logistic loss")
     if loss == "poisson" and (y < 0).any(): raise ValueError(f"y must hold counts >= 0 for the Poisson loss, got {y.min():g}")
+    if loss == "poisson" and not y.any(): raise ValueError("y is 0 in every row: there is nothing to fit")
     free = np.broadcast_to(factor, A.shape[1:]) == 0
     B = np.column_stack([A[:, free], np.ones((len(A), int(intercept)))])
     if B.size and np.linalg.matrix_rank(B) < B.shape[1]: raise ValueError(f"the {B.shape[1]} unpenalised columns (with the intercept) are linearly dependent or more than the {len(A)} rows: drop some, or penalise them")
