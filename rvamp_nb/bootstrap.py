@@ -103,15 +103,16 @@ def _coordinate_descent(G, g, x, t, lowest, tol=1e-13):
         if moved <= tol * (1 + np.sqrt(np.abs(slope).max())): break
     return z
 
-# %% ../nbs/03_bootstrap.ipynb #276ff47a
+# %% ../nbs/03_bootstrap.ipynb #73889ab0
 def _newton(A, y, counts, t, k, x, loss, lowest):
     "The minimiser over the columns given, from x."
     value, slope, curvature = loss
     objective = lambda x: counts @ value(y, A @ x) + t @ np.abs(x) + k @ x**2 / 2
+    ridge = 1e-9 * np.mean(counts @ A**2) + 1e-12
     for _ in range(200):
         f, here = A @ x, objective(x)
         G = (A.T * (counts * curvature(y, f))) @ A + np.diag(k)
-        G[np.diag_indices_from(G)] += 1e-9 * np.trace(G) / len(G) + 1e-12        # the model only: a plateau of the loss has no curvature
+        G[np.diag_indices_from(G)] += ridge                  # the model only: a plateau of the loss has no curvature
         z = _coordinate_descent(G, A.T @ (counts * slope(y, f)) + k * x, x, t, lowest)
         length = next((0.5**j for j in range(40) if objective(x + 0.5**j * (z - x)) <= here), 0.0)
         x, gone = np.where(length == 1, z, x + length * (z - x)), length * np.abs(A @ (z - x)).max()
