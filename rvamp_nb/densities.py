@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['P1', 'P1Posterior', 'p1', 'P2', 'p2']
 
-# %% ../nbs/12_densities.ipynb #e29628db
+# %% ../nbs/12_densities.ipynb #1fb48ae8
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 import numpy as np
@@ -13,6 +13,7 @@ from scipy.special import ndtr, ndtri
 from .coupling import _at_most_2M, _tall_matrices, _tall_noise, _wide_matrices
 from .messages import Natural
 from .prior import Penalty, Prior, _field_nodes, _one_sided, _thresholded
+from .resampling import _check_array
 from .solver import Fit
 
 # %% ../nbs/12_densities.ipynb #055e67e2
@@ -255,7 +256,7 @@ def _covariances(fit, F):
     within = F_S @ w.Sigma_S @ F_S.T - cross - cross.T + (F * prior.D) @ F.T - F_D @ Sigma_u @ F_D.T
     return (across + across.T) / 2, (within + within.T) / (2 * beta)
 
-# %% ../nbs/12_densities.ipynb #3f4bdb51
+# %% ../nbs/12_densities.ipynb #56d69662
 class P2:
     """p̄₂ (`eq:approximate_two`): a Gaussian over coefficients that move together. Made by `p2`.
 
@@ -296,9 +297,8 @@ class P2:
 
 def _new_rows(fit, A_new):
     "New rows of features as a finite (m, N) array, with the column of ones where there is an intercept."
-    A_new, N = np.asarray(A_new, dtype=float), len(fit.mean)
+    A_new, N = _check_array("A_new", A_new), len(fit.mean)
     if A_new.ndim != 2 or A_new.shape[1] != N: raise ValueError(f"A_new must have shape (m, {N}), one column for each coefficient, got {A_new.shape}")
-    if not np.isfinite(A_new).all(): raise ValueError("A_new has NaN or infinite entries: drop or impute them")
     return np.column_stack([A_new, np.ones(len(A_new))]) if fit.has_intercept else A_new
 
 # %% ../nbs/12_densities.ipynb #114beb3f

@@ -257,7 +257,7 @@ class Penalty(Prior):
 
     def scaled(self, factor): return replace(self, lam=self.lam * factor)
 
-# %% ../nbs/08_prior.ipynb #3060f389
+# %% ../nbs/08_prior.ipynb #f84ccf69
 def _share_selected(prior, incoming):
     "P[x != 0] for one case; an unpenalised coefficient is always selected."
     t, k = prior.split()
@@ -272,7 +272,8 @@ def _check_penalty(prior):
     object.__setattr__(prior, "penalty_factor", factor if factor.ndim else float(factor))
     if not hasattr(prior.randomise, "nodes") or isinstance(prior.randomise, type):
         raise TypeError(f"randomise must be TwoPoint(...), Weakness(...) or Fixed(), got {prior.randomise!r}")
-    prior.randomise.nodes()                                      # a law that cannot be averaged over one coefficient says so here
+    if not (prior.randomise.nodes()[0] > 0).all():               # a law that cannot be averaged over one coefficient says so here
+        raise ValueError(f"randomise must be a law of factors > 0, such as TwoPoint(...), Weakness(...) or Fixed(), got {prior.randomise!r}")
 
 def _check_lam(lam):
     "The penalty as a float or a vector of floats; refused where it is not positive."

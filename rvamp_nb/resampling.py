@@ -34,10 +34,10 @@ def _check_size(owner, name, value, least=1):
     if size < least: raise ValueError(f"{owner}: {name} must be at least {least}, got {value!r}")
     return size
 
-# %% ../nbs/01_resampling.ipynb #75f85e6f
+# %% ../nbs/01_resampling.ipynb #fde086da
 def _check_array(name, value):
     "The value as a dense array of finite floats, or an error that says what is wrong with it."
-    if value is None: raise TypeError(f"{name} is None; pass an array of numbers")
+    if value is None: raise TypeError(f"{name} is None; pass a number or an array of numbers")
     if hasattr(value, "tocsc"): raise TypeError(f"{name} is sparse; pass a dense array, for example {name}.toarray()")
     try: value = np.asarray(value)
     except ValueError: raise ValueError(f"{name} must be rectangular; its rows have different lengths") from None
@@ -47,7 +47,7 @@ def _check_array(name, value):
     if value is None: raise TypeError(f"{name} must hold real numbers only; turn text, dates or complex numbers into numbers first")
     if not np.isfinite(value).all():
         where = ", ".join(str(i) for i in np.argwhere(~np.isfinite(value))[0])
-        raise ValueError(f"{name} has NaN or infinite values, the first at [{where}]; drop or fill them first")
+        raise ValueError(f"{name} has NaN or infinite values, the first at [{where}]; drop or fill them first" if where else f"{name} must be a finite number, got {value}")
     return value
 
 # %% ../nbs/01_resampling.ipynb #fa91b33d
@@ -220,7 +220,7 @@ class Exponential:
         "One vector of weights, (M,) floats."
         return rng.exponential(self.tau, _check_size("Exponential.draw", "M", M))
 
-# %% ../nbs/01_resampling.ipynb #28323bae
+# %% ../nbs/01_resampling.ipynb #ea291f6c
 @dataclass(frozen=True, eq=False)
 class Discrete:
     """Independent counts with a law of the user's own.
@@ -237,7 +237,8 @@ class Discrete:
     def __post_init__(self):
         c, w = _check_array("Discrete: values", self.values), _check_array("Discrete: probabilities", self.probabilities)
         if c.ndim != 1 or c.shape != w.shape or not c.size: raise ValueError(f"Discrete: values and probabilities must be vectors of one length, got shapes {c.shape} and {w.shape}")
-        if (c < 0).any() or (w < 0).any() or abs(w.sum() - 1) > 1e-9: raise ValueError(f"Discrete: values and probabilities must be >= 0 and the probabilities sum to 1; the sum is {w.sum():g}")
+        if (c < 0).any() or (w < 0).any(): raise ValueError(f"Discrete: values and probabilities must be >= 0, the smallest are {c.min():g} and {w.min():g}")
+        if abs(w.sum() - 1) > 1e-9: raise ValueError(f"Discrete: the probabilities sum to 1, not to {w.sum():g}")
         if not c @ w > 0: raise ValueError("Discrete: every count would be 0: give some probability to a positive value")
         for name, part in (("values", c), ("probabilities", w / w.sum())): object.__setattr__(self, name, tuple(part.tolist()))
     @property

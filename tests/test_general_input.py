@@ -74,6 +74,7 @@ MAKING = {
 }
 for kind in (Laplace, Ridge, ElasticNet, NonNegative):
     MAKING |= {
+        f"{kind.__name__}: factors that can be 0": (lambda kind=kind: kind(0.1, randomise=Poisson(0.5)), ValueError, r"randomise must be a law of factors > 0.*Poisson"),
         **{f"{kind.__name__}: lam {v!r}": (lambda v=v, kind=kind: kind(v), ValueError, "lam must be positive.*penalty_factor of 0") for v in (0, -1.0, [0.1, 0.0])},
         **{f"{kind.__name__}: lam {v!r}": (lambda v=v, kind=kind: kind(v), error, r"\blam\b") for v, error in ((np.nan, ValueError), (np.inf, ValueError), ("1", TypeError), (None, TypeError), ([[0.1]], ValueError))},
         **{f"{kind.__name__}: penalty_factor {v!r}": (lambda v=v, kind=kind: kind(0.1, penalty_factor=v), ValueError, "penalty_factor must be one number >= 0") for v in (-1, [1.0, -0.1], [[1.0]])},
@@ -195,10 +196,12 @@ def test_pi_is_refused_where_nothing_is_ever_zero(given):
 
 
 @pytest.mark.parametrize("new, words", [(A[:, :3], rf"A_new must have shape \(m, {N}\).*\({M}, 3\)"), (A[0], rf"A_new must have shape.*\({N},\)"), (np.column_stack([A, np.ones(M)]), rf"A_new.*\({M}, {N + 1}\)"),
-                                        (put(A, 3, np.nan), "A_new has NaN"), (put(A, (0, 1), np.inf), "A_new has NaN or infinite")], ids=["too few columns", "one row as a vector", "a column for the intercept", "NaN", "infinite"])
+                                        (put(A, 3, np.nan), "A_new has NaN"), (put(A, (0, 1), np.inf), "A_new has NaN or infinite"),
+                                        (A + 1j, "A_new must hold real numbers"), (A.astype(str), "A_new must hold real numbers")],
+                         ids=["too few columns", "one row as a vector", "a column for the intercept", "NaN", "infinite", "complex", "text"])
 def test_new_rows_that_cannot_be_predicted(new, words):
     fit = rvamp(A, Y, prior=RIDGE, beta=1.0, intercept=True)
-    with pytest.raises(ValueError, match=words): p2(fit).predict(new)
+    with pytest.raises((TypeError, ValueError), match=words): p2(fit).predict(new)
 
 
 def test_a_prior_or_loss_of_ones_own_says_what_it_lacks():
