@@ -220,7 +220,7 @@ def _print_trust(answer):
     print(f"light: {e.trust_}")
     if answer.check: print(f"refits: {answer.check.n_refits} in {answer.seconds[1]:.2f} s; {answer.check.verdict}")
 
-# %% ../nbs/16_cli.ipynb #ff57e381
+# %% ../nbs/16_cli.ipynb #c6263ab8
 def _draw_bars(ax, answer, most=15):
     "Selection probabilities of the leading features, the refits as dots with error bars."
     columns = {k: v[:most] for k, v in _columns(answer).items()}
@@ -235,6 +235,7 @@ def _draw_bars(ax, answer, most=15):
     ax.invert_yaxis()
     ax.figure.legend(loc="outside upper right", ncols=3)
 
+# %% ../nbs/16_cli.ipynb #a34edd4b
 def _figure(draw, path, **shape):
     "A picture in the style of the course, in a file."
     import matplotlib as mpl

@@ -299,9 +299,9 @@ def _between(model, ends, sizes, q, close=0.995, most=30):
         if side == 0: lam, below = np.exp(middle), fit
     return float(lam), below
 
-# %% ../nbs/13_stability.ipynb #399d48f6
+# %% ../nbs/13_stability.ipynb #958640bd
 def row_shares(fit):
-    """The share of each row in the noise of the fields, averaged over the features that could go either way (`row-share`).
+    """The share of each row in the noise of the fields, averaged over the features that could go either way (`noise-share`).
 
     Parameters
     ----------
@@ -757,7 +757,7 @@ class _Looks:
         check_is_fitted(self)
         return _summary(self)
 
-# %% ../nbs/13_stability.ipynb #ae84fc02
+# %% ../nbs/13_stability.ipynb #43abd04d
 class StabilitySelection(_Looks, _Bagging, _Refitting, SelectorMixin, BaseEstimator):
     """Stability selection without resampling: a scikit-learn selector whose selection probabilities come from rVAMP.
 
@@ -807,8 +807,10 @@ class StabilitySelection(_Looks, _Bagging, _Refitting, SelectorMixin, BaseEstima
         The reported penalty, where the probabilities sum to q; the probabilities there; which reach the threshold.
     threshold_, pfer_, q_, pfer_bound_ : float
         As asked for or derived; the last for the sum reached. nan where no bound holds (other resampling).
-    coef_mean_, coef_std_ : (N,) arrays, and intercept_ : float
+    coef_mean_, coef_std_ : (N,) arrays
         Mean and standard deviation across resamples of the coefficients at the reported penalty.
+    intercept_ : float
+        The mean intercept.
     loss_, classes_, trust_, fit_
         The loss; the two classes or None; a `Trust`, with the light; the solver's `Fit` at the reported penalty.
     """
