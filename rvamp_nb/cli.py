@@ -23,7 +23,7 @@ from .datasets import load_diabetes
 from .explore import COLOURS, scatter_with_bars, style
 from .solver import ConvergenceWarning
 
-# %% ../nbs/16_cli.ipynb #f14240d1
+# %% ../nbs/16_cli.ipynb #af9dafa4
 class BadInput(ValueError):
     "What the user gave will not do; the message is one line with the place and the remedy."
 
@@ -34,11 +34,10 @@ def _check_header(path, header, target):
         if name in header[:k - 1]: raise BadInput(f"{path}: two columns are named {name!r}: rename one of them")
     if target not in header:
         shown = ", ".join(map(repr, header[:8])) + (", ..." if len(header) > 8 else "")
-        hint = "; save the table with commas or tabs between columns" if len(header) == 1 and ";" in header[0] else ""
-        raise BadInput(f"argument --target: {path} has no column {target!r}, only {shown}{hint}")
+        raise BadInput(f"argument --target: {path} has no column {target!r}, only {shown}")
     if len(header) == 1: raise BadInput(f"{path}: the target {target!r} is the only column: add at least one feature")
 
-# %% ../nbs/16_cli.ipynb #6e96d004
+# %% ../nbs/16_cli.ipynb #c510dd12
 def _read_rows(path):
     "The header, and all other rows with the numbers of their lines; blank lines are passed over."
     try:
@@ -52,6 +51,7 @@ def _read_rows(path):
     except csv.Error as e: raise BadInput(f"{path} is not a CSV file ({e}): save the table as CSV (UTF-8)") from None
     if not lines: raise BadInput(f"{path} is empty: the first line must hold the names of the columns")
     (_, header), *rows = lines
+    if len(header) == 1 and ";" in header[0]: raise BadInput(f"{path}: semicolons stand between the columns: save the table with commas or tabs there, and with points in its numbers")
     for number, row in rows:
         if len(row) != len(header):
             raise BadInput(f"{path}, line {number}: {len(row)} values for {len(header)} columns: mend that line (text that holds commas needs quotes)")
@@ -322,7 +322,7 @@ with --path also DIR/NAME-path.csv (Π of every feature at every penalty) and DI
 A constant column has Π = 0 and a warning. Text, missing values and the like: one line on stderr, exit code 2, and nothing is written.
 Exit code 3: done, but the warning light is red (not converged, or a few rows decide). Else 0."""
 
-# %% ../nbs/16_cli.ipynb #a4def1c3
+# %% ../nbs/16_cli.ipynb #bb342d4e
 def _parser():
     "All that can be typed."
     shape = dict(formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -340,7 +340,7 @@ def _add_select(select):
     select.add_argument("--threshold", type=_share, help="least Π of a selected feature, above 0.5 (default: 0.75)")
     select.add_argument("--pfer", type=_positive, help="bound on the expected number of false selections (default: 1, or less where the table is short)")
     select.add_argument("--q", type=_positive, help="features selected in a resample on average, at the penalty of the report (default: follows from the other two)")
-    select.add_argument("--lam", type=_positive, help="λ itself, for the sum of losses (half the squares) plus λ times the sum of absolute coefficients (default: chosen)")
+    select.add_argument("--lam", type=_positive, help="λ itself, for the sum of losses (half the squares) plus λ times the sum of absolute coefficients; not with --pfer or --q (default: chosen)")
     select.add_argument("--check", "--naive", dest="check", type=_refit_count, default=200, metavar="N", help="refits to make beside rVAMP; 0 for none (default: 200)")
     select.add_argument("--path", action="store_true", help="write the probabilities along the whole path of penalties, too, and draw them")
     select.add_argument("--out", type=Path, default=Path("rvamp-nb-out"), metavar="DIR", help="folder for the results (default: rvamp-nb-out)")
@@ -381,7 +381,7 @@ def _clean_warnings():
         warnings.showwarning = show
         yield
 
-# %% ../nbs/16_cli.ipynb #164f1018
+# %% ../nbs/16_cli.ipynb #74d9e0ef
 def main(argv=None):
     """The command `rvamp-nb`.
 
@@ -413,6 +413,7 @@ def _main_job(out=Path("rvamp-nb-out")):
 
 def _select(args):
     "A table of the user's."
+    if args.lam is not None and (args.pfer is not None or args.q is not None): raise BadInput("argument --lam: the penalty settles how many features are selected, so --pfer and --q have no say: drop them, or --lam")
     A, y, names = read_table(args.file, args.target)
     _check_out(args.out)
     answer = _analyse(Path(args.file).stem, A, y, names, args.check, args.seed, args.lam, loss=args.loss, threshold=args.threshold, pfer=args.pfer, q=args.q)

@@ -33,17 +33,22 @@ class Coupled(NamedTuple):
     to_prior: Natural
     to_likelihood: Natural
 
-# %% ../nbs/10_coupling.ipynb #4717fc41
+# %% ../nbs/10_coupling.ipynb #c6a09359
 def _mirror(L):
     "The symmetric matrix with this lower triangle; zeros stand above it."
     full = L + L.T
     np.fill_diagonal(full, L.diagonal())
     return full
 
+def _plus_diagonal(K, d):
+    "K with d added to its diagonal, in place: at the first steps S is large, and so are these matrices."
+    np.fill_diagonal(K, K.diagonal() + d)
+    return K
+
 def _inverse(K):
-    "Inverse of a symmetric positive definite matrix, known from its lower triangle; LinAlgError where it is not positive definite (or holds NaN)."
+    "Inverse of a symmetric positive definite matrix, known from its lower triangle (overwritten); LinAlgError where it is not positive definite (or holds NaN)."
     if len(K) == 0: return K
-    factor, info = dpotrf(K, lower=1)
+    factor, info = dpotrf(K, lower=1, overwrite_a=1)
     if info or not np.isfinite(factor.diagonal()).all(): raise LinAlgError("the joint precision is not positive definite: look for a Q_hat below zero or a NaN in the messages")
     return _mirror(dpotri(factor, lower=1, overwrite_c=1)[0])
 
@@ -167,7 +172,7 @@ def _square_lengths(X):
     "Squared length of every column."
     return np.einsum("ij,ij->j", X, X)
 
-# %% ../nbs/10_coupling.ipynb #d18596a6
+# %% ../nbs/10_coupling.ipynb #75464245
 def _sweep(F, X, weights):
     "With V = F' X: squared lengths of its columns, and the lower triangle of V Di(weights) V'."
     lengths, gram, root = np.empty(X.shape[1]), np.zeros((len(X), len(X)), order="F"), np.sqrt(weights)
@@ -191,19 +196,20 @@ def _through(Y, Sigma_S, X):
     if Y.shape[1] == 0: return X
     YS = Y @ Sigma_S
     U = dsymm(1.0, X, YS, lower=1)
-    return dsyr2k(-1.0, Y, U - Y @ (YS.T @ U) / 2, beta=1.0, c=X, lower=1, overwrite_c=1)
+    U -= (Y @ YS.T / 2) @ U
+    return dsyr2k(-1.0, Y, U, beta=1.0, c=X, lower=1, overwrite_c=1)
 
 def _diagonal(F, X):
     "diag(F X F') for lower triangular F and symmetric X, known from its lower triangle."
     return _row_dots(dtrmm(1.0, F, _mirror(X), lower=1), F)
 
-# %% ../nbs/10_coupling.ipynb #261838c2
+# %% ../nbs/10_coupling.ipynb #46503926
 def _wide_system(A, prior, likelihood):
     "The matrices of the M x M form (`mixed-form`), H by its lower triangle, without the noise of R."
     A_S, H = A[:, prior.S], _gram(A, prior.D)                           # D is 0 on S
-    Sigma_R = _inverse(H + np.diag(likelihood.Q_hat))
+    Sigma_R = _inverse(_plus_diagonal(H.copy("F"), likelihood.Q_hat))
     B = Sigma_R @ A_S
-    Sigma_S = _inverse(np.diag(prior.Q_hat[prior.S]) + A_S.T @ B)
+    Sigma_S = _inverse(_plus_diagonal((B.T @ A_S).T, prior.Q_hat[prior.S]))
     return _Wide(H, None, Sigma_R, B, Sigma_S, B @ Sigma_S)
 
 def _wide_matrices(A, prior, likelihood):
@@ -259,13 +265,13 @@ def _tall_others(C, F, F_W, prior, noise, W):
     from_h = (K @ F_W[prior.S].T)**2 @ prior.chi_hat[prior.S]
     return s, E**2 @ prior.T + from_h + _diagonal(F, noise) / W**2
 
-# %% ../nbs/10_coupling.ipynb #0a02dfdf
+# %% ../nbs/10_coupling.ipynb #11c565a3
 def _solve_tall(A, prior, likelihood):
     "The same diagonals through N x N matrices, for N < M; about 4 N^2 M operations."
     S, Q_u, h_u, chi_hat_u = prior.S, *likelihood
     C, inverse, F, W = _tall_root(A, prior, likelihood)
     F_W = np.asfortranarray(W[:, None] * F)
-    x = prior.r + F_W @ (F_W.T @ (prior.h + A.T @ ((h_u - A @ prior.r) / Q_u)))
+    x = prior.r + np.where(S | (prior.D > 0), F_W @ (F_W.T @ (prior.h + A.T @ ((h_u - A @ prior.r) / Q_u))), 0)
     forms, noise = _sweep(F_W, A.T, chi_hat_u / Q_u**2)
     t = forms / Q_u
     inner = noise + _conjugated(F, np.where(S, prior.chi_hat, prior.T / W**2))

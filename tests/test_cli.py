@@ -268,7 +268,8 @@ BAD_TABLES = {  # text, target, what the line must name, what it must advise
     "three rows": ("a,y\n1,2\n" + MORE, "y", ["3 rows"], "at least 4"),
     "no such column": ("a,y\n1,2\n2,3\n" + MORE, "z", ["--target", "'z'", "'a', 'y'"], "only"),
     "other case": ("a,Y\n1,2\n2,3\n" + MORE, "y", ["--target", "'Y'"], "only"),
-    "semicolons": ("a;y\n1;2\n2;3\n", "y", ["--target"], "commas"),
+    "semicolons": ("a;y\n1;2\n2;3\n", "y", ["semicolons"], "commas"),
+    "semicolons and decimal commas": ("a;y\n1,5;2\n2;3\n", "y", ["semicolons"], "points"),
     "text in a feature": ("a,b,y\n1,x,2\n2,z,3\n1,2,4\n3,4,5\n", "y", ["'b'", "line 2", "'x'"], "0/1"),
     "text in a feature beside classes": ("a,b,y\n1,x,no\n2,z,yes\n1,2,no\n3,4,yes\n", "y", ["'b'", "line 2", "'x'"], "0/1"),
     "decimal comma": ('a,y\n"1,5",2\n2,3\n' + MORE, "y", ["'a'", "line 2", "'1,5'"], "not a number"),
@@ -336,7 +337,8 @@ def test_bad_numbers_name_their_argument(capsys, argument, value):
 
 
 @pytest.mark.parametrize("options, word", [(["--threshold", "0.6", "--pfer", "1", "--q", "2"], "at most two"), (["--pfer", "0.01", "--q", "5"], "contradict"), (["--q", "7"], "q must lie"),
-                                           (["--loss", "logistic"], "two classes"), (["--loss", "poisson"], ">= 0")], ids=lambda v: " ".join(v) if isinstance(v, list) else "")
+                                           (["--loss", "logistic"], "two classes"), (["--loss", "poisson"], ">= 0"),
+                                           (["--lam", "1", "--pfer", "1"], "--lam"), (["--lam", "1", "--q", "2"], "--lam")], ids=lambda v: " ".join(v) if isinstance(v, list) else "")
 def test_what_does_not_go_together_is_one_line(capsys, options, word):
     table()
     assert word in refused(capsys, "select", "data.csv", "--target", "y", *options)

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 import rvamp_nb.solver as solver
 from rvamp_nb.bootstrap import naive_bootstrap
-from rvamp_nb.datasets import gaussian_design
-from rvamp_nb.prior import Laplace
+from rvamp_nb.datasets import gaussian_design, random_dct
+from rvamp_nb.likelihood import Squared
+from rvamp_nb.prior import Laplace, SpikeSlab
 from rvamp_nb.resampling import Fixed, NoResampling, Poisson, Subsample, TwoPoint
 from rvamp_nb.solver import ConvergenceWarning, State, iterate, rvamp, rvamp_path
 
@@ -200,7 +201,7 @@ def problems(draw):
     return A, y, prior, counts
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(problems())
 def test_an_adversary_finds_no_crash_no_nan_and_no_false_convergence(problem):
     A, y, prior, counts = problem
@@ -218,3 +219,18 @@ def test_an_adversary_finds_no_crash_no_nan_and_no_false_convergence(problem):
             np.testing.assert_allclose(one, two, rtol=1e-6, atol=1e-6 * np.abs(one).max())
         slower = rvamp(A, y, prior=prior, counts=counts, tol=1e-8, damping=0.3, max_iter=400)
         if slower.converged: np.testing.assert_allclose(slower.mean, fit.mean, atol=1e-4 * np.abs(fit.mean).max())
+
+
+@pytest.mark.parametrize("N, ratio, sigma", [(200, 0.5, 0.1), (200, 0.5, 0.3), (512, 0.3, 0.1), (512, 0.15, 0.3)])
+def test_a_spike_and_slab_starts_faintly(N, ratio, sigma, monkeypatch):
+    "A loud first message has an answer with negative precisions; said more faintly it leads to a fixed point, the same from another faint start."
+    data = random_dct(N, ratio, seed=0)
+    problem = dict(prior=SpikeSlab(0.1, 1.0), likelihood=Squared(sigma), counts=Poisson(1.0), beta=1.0, tol=1e-9)
+    fit = rvamp(data.A, data.y, **problem)
+    assert fit.converged and fit.trace.event[0].startswith("breakdown") == ((N, sigma) != (200, 0.3))
+    start = solver.initial_state(fit.problem)
+    other = rvamp(data.A, data.y, **problem, warm_start=start._replace(to_prior=start.to_prior._replace(Q_hat=start.to_prior.Q_hat / 50, h=start.to_prior.h / 50, chi_hat=start.to_prior.chi_hat / 2500)))
+    np.testing.assert_allclose(fit.Pi, other.Pi, atol=1e-6)
+    monkeypatch.setattr(solver, "QUIETEST", 0)
+    if fit.trace.event[0].startswith("breakdown"):
+        with pytest.warns(ConvergenceWarning, match="at step 1"): assert not rvamp(data.A, data.y, **problem).converged

@@ -319,19 +319,23 @@ def test_the_table(plain):
     assert {"light", "effective_rows", "largest_row_share", "duplicates", "converged", "path_converged", "pfer_bound", "q", "threshold", "lambda_", "trust"} <= table.attrs.keys()
 
 
+def seconds(work):
+    "By the clock or of the processor, the smaller: other processes may be at work, or several threads."
+    clock, cpu = time.perf_counter(), time.process_time()
+    work()
+    return min(time.perf_counter() - clock, time.process_time() - cpu)
+
+
 def test_a_whole_path_takes_no_time():
     diabetes = datasets.load_diabetes()
     StabilitySelection().fit(diabetes.A, diabetes.y)
-    start = time.perf_counter()
-    StabilitySelection().fit(diabetes.A, diabetes.y)
-    assert time.perf_counter() - start < 3              # about 0.5 s on an idle core; the rest is for a busy one
+    assert seconds(lambda: StabilitySelection().fit(diabetes.A, diabetes.y)) < 1        # about 0.4 s on an idle core
 
 
 def test_riboflavin_takes_seconds(riboflavin):
-    start = time.perf_counter()
-    s = StabilitySelection().fit(riboflavin.A, riboflavin.y)
-    assert time.perf_counter() - start < 30 and s.converged_.all()      # about 4 s on an idle core
-    assert s.trust_.light == "amber"
+    s = StabilitySelection()
+    assert seconds(lambda: s.fit(riboflavin.A, riboflavin.y)) < 10                      # about 3 s on an idle core
+    assert s.converged_.all() and s.trust_.light == "amber"
 
 
 @pytest.fixture
