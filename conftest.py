@@ -30,6 +30,9 @@ MAY_SKIP = {  # where CI is set, only these may skip: {start of a test's id: why
     "tests/test_truth.py::test_summaries_are_consistent[riboflavin": "the same",
     "tests/test_truth.py::test_a_slice_made_again_agrees[riboflavin": "the same",
     "tests/test_accuracy.py::test_riboflavin": "the same",
+    "tests/test_experiments.py::test_no_feature_pulls_harder_than_its_mean_penalty[riboflavin": "the same",
+    "tests/test_experiments.py::test_a_slice_made_again_agrees[riboflavin": "the same",
+    "tests/test_experiments.py::test_the_fit_in_the_summary_is_today_s[riboflavin": "the same",
 }
 
 

@@ -49,7 +49,7 @@ def _control(name, spec):
     else: kind, shown = w.FloatSlider, f".{max(1, len(f'{step:.6f}'.rstrip('0').partition('.')[2]))}f"    # as many decimals as the step has
     return kind(min=lo, max=hi, step=step, value=start, readout_format=shown, continuous_update=False, **look)
 
-# %% ../nbs/80_explore.ipynb #af51308d
+# %% ../nbs/80_explore.ipynb #cb70e19e
 def _outputs(draw, values, places):
     "What ``draw(**values)`` printed, displayed and drew, as a tuple of notebook outputs; its figures are closed, come what may. See `_picture` for `places`."
     import matplotlib.pyplot as plt
@@ -64,6 +64,7 @@ def _outputs(draw, values, places):
     rich = [dict(output_type="display_data", data=o.data, metadata=o.metadata or {}) for o in shown.outputs]
     return (*streams, *rich, *pictures)
 
+# %% ../nbs/80_explore.ipynb #cb5cda04
 def _picture(fig, places):
     "A figure as a notebook output. `places` remembers where the axes of the first one stood: later ones stand there too, and nothing jumps."
     from PIL import Image

@@ -282,7 +282,7 @@ def _near(proposal, plain):
     positive = [(getattr(a, name), getattr(b, name)) for a, b in zip(proposal, plain) for name in ("Q_hat", "chi_hat")]
     return finite and all((a <= b * far).all() and (b <= a * far).all() for a, b in positive)
 
-# %% ../nbs/11_rvamp.ipynb #1cfdc5f4
+# %% ../nbs/11_rvamp.ipynb #859fa21c
 def iterate(problem, state=None, damping=0.7, accelerate=True, anderson=None):
     """Steps of rVAMP under all safeguards, one at a time, without end.
 
@@ -314,16 +314,14 @@ def iterate(problem, state=None, damping=0.7, accelerate=True, anderson=None):
     state = initial_state(problem) if state is None else state
     while True:
         current, event = _try(problem, state)
-        if current is None and good is None and quiet < QUIETEST:
-            yield None, pace.damping, event
-            state, quiet = _fainter(state), quiet + 1
-            continue
         if current is None or (fast and current.change > WORSE * good.change):
-            if good is None or (current is None and pace.damping <= SLOWEST): raise Breakdown(event)
-            if current is None: pace.slow_down()
+            spent = quiet == QUIETEST if good is None else current is None and pace.damping <= SLOWEST
+            if spent: raise Breakdown(event)
+            if good and current is None: pace.slow_down()
             anderson.reset()
             yield current, pace.damping, event or "undone"
-            state, fast = _plain(good, pace.damping), False
+            quiet += good is None
+            state, fast = _plain(good, pace.damping) if good else _fainter(state), False
             continue
         yield current, pace.damping, "accelerated" if fast else "plain"
         if pace.watch(current.change): anderson.reset()

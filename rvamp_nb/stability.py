@@ -60,7 +60,7 @@ def _check_control(q, threshold, p):
     _check_number("error control", "q", q, 0, p, closed="]")
     _check_number("error control", "threshold", threshold, 0.5, 1, closed="]")
 
-# %% ../nbs/13_stability.ipynb #2c77b104
+# %% ../nbs/13_stability.ipynb #3691500e
 def unimodal_bound(q, threshold, p, n_pairs=np.inf):
     """Shah and Samworth's bound for complementary pairs under unimodality (`ss-bound`).
 
@@ -84,7 +84,7 @@ def unimodal_bound(q, threshold, p, n_pairs=np.inf):
     _check_control(q, threshold, p)
     if np.isfinite(n_pairs): _check_size("error control", "n_pairs", n_pairs)
     theta, half = q / p, 1 / (2 * n_pairs)
-    if theta > 3**-0.5: raise ValueError(f"error control: the unimodal bound needs q / p <= 0.577, got {q:g} / {p}: lower q")
+    if theta > 3**-0.5: raise ValueError(f"error control: the unimodal bound needs q / p <= 0.577, got {q:g} / {p}: lower q, or pfer where q follows from it")
     least = 0.5 + min(theta**2, half + 0.75 * theta**2)
     if threshold <= least: raise ValueError(f"error control: for q = {q:g} of {p} the unimodal bound needs a threshold above {least:.4g}, got {threshold:g}")
     constant = 1 / (2 * (2 * threshold - 1 - half)) if threshold <= 0.75 else 4 * (1 - threshold + half) / (1 + 2 * half)

@@ -171,6 +171,15 @@ def test_features_that_share_a_signal_are_named():
     assert s.summary().loc["x3", "shares_signal_with"] == ""
 
 
+def test_columns_that_are_not_alike_cannot_stand_in_for_each_other():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(180, 30))
+    y = 2 * X[:, 0] - 1.5 * X[:, 6] + X[:, 11] + 2 * rng.normal(size=180)
+    s = StabilitySelection(n_lambdas=15, threshold=0.9, pfer=0.5).fit(X, y)
+    assert shared_signal(s.fit_, [0, 6, 11]) == {0: [], 6: [], 11: []}
+    assert shared_signal(s.fit_, [0, 6, 11], alike=0.0)[0] != []                    # their coefficients do move against each other
+
+
 # Trust, for refits -----------------------------------------------------------------------------------------------------------------------
 
 def test_the_squared_error_is_unbiased_on_a_toy():
@@ -231,6 +240,8 @@ def test_flags_find_what_is_wrong():
     Pi[[4, 9]] = truth[[4, 9]] + np.where(truth[[4, 9]] > 0.5, -0.4, 0.4)
     assert list(np.flatnonzero(beyond_chance(rng.random((200, 50)) < truth, Pi))) == [4, 9]
     assert beyond_chance(np.ones((100, 3), dtype=bool), np.zeros(3)).all()
+    for k, off in ((59, False), (60, False), (61, True), (39, True), (40, False)):      # 2 P(at least 60 of 100) = 0.057, of 61 0.035
+        assert beyond_chance(np.arange(100)[:, None] < k, np.array([0.5]), tolerance=0.0)[0] == off
 
 
 def test_a_check_says_good_on_a_clean_design_and_poor_on_a_bad_one():
@@ -281,6 +292,18 @@ def test_refining_is_a_weighted_mean():
     better, se, kappa, worth = refined(Z, Pi)
     np.testing.assert_allclose(better, (kappa * Pi + Z.sum(0)) / (kappa + 100))
     assert ((better - Pi) * (Z.mean(0) - better) >= -1e-12).all() and (se > 0).all() and worth == squared_error(Z, Pi)[2]
+
+
+@pytest.mark.parametrize("off", [0.0, 0.02, 0.05, 0.2])
+def test_the_weight_is_the_largest_that_neither_likelihood_nor_squared_error_contradicts(off):
+    rng = np.random.default_rng(10)
+    Pi = rng.uniform(0.2, 0.8, size=300)
+    Z = rng.random((100, 300)) < Pi + off * rng.choice([-1, 1], size=300)
+    (mse, se, _), variance = squared_error(Z, Pi), 100 / 99 * np.mean(Z.mean(0) * (1 - Z.mean(0)))
+    by_error = variance / (mse - 1.645 * se) if mse > 1.645 * se else np.inf
+    by_likelihood = precision(Z.sum(0), 100, Pi)[1]
+    np.testing.assert_allclose(refined(Z, Pi)[2], min(by_error, by_likelihood))
+    assert by_likelihood < 1e4 or off == 0.0
 
 
 def blocks(name, n_blocks=10, B=100):

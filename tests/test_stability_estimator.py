@@ -9,6 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.integrate import quad
+from scipy.special import expit
+from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
@@ -68,6 +71,32 @@ def test_the_reported_penalty_is_where_q_are_selected(plain):
         assert 0.99 * s.q_ <= s.probabilities_.sum() <= s.q_ * (1 + 1e-9)
         np.testing.assert_array_equal(s.support_, s.probabilities_ >= s.threshold_)
         if "resampling" not in options: assert 0.98 * s.pfer_ <= s.pfer_bound_ <= s.pfer_ * (1 + 1e-9)
+
+
+def test_the_largest_probability_need_not_be_at_the_end_of_the_path():
+    rng = np.random.default_rng(3)
+    A = rng.normal(size=(150, 6))
+    A[:, 0] = A[:, 1] + A[:, 2] + 0.8 * rng.normal(size=150)             # comes in first, and goes when both of its parts are in
+    s = StabilitySelection(n_lambdas=20, lambda_min_ratio=0.01).fit(A, A[:, 1] + A[:, 2] + 0.3 * rng.normal(size=150))
+    np.testing.assert_array_equal(s.max_selection_probability_, s.selection_probabilities_.max(1))
+    assert s.max_selection_probability_[0] > s.selection_probabilities_[0, -1] + 0.05
+
+
+def test_probabilities_of_classes_are_averaged_over_resamples():
+    s = StabilitySelection(q=2, n_lambdas=12).fit(X, np.where(Y > 0, "sick", "well"))
+    mean, std = s.linear_predictor(X[:5], return_std=True)
+    averaged = [quad(lambda z: expit(m + d * z) * norm.pdf(z), -9, 9)[0] for m, d in zip(mean, std)]
+    np.testing.assert_allclose(s.predict_proba(X[:5])[:, 1], averaged, atol=1e-8)
+    assert np.abs(averaged - expit(mean)).max() > 1e-4                              # which is not the probability at the average
+
+
+def test_a_probability_equal_to_the_threshold_is_enough():
+    first = StabilitySelection(threshold=0.75, q=1, n_lambdas=12).fit(X, Y)
+    i = np.argmax(np.where(first.probabilities_ < 1, first.probabilities_, 0))
+    edge = first.probabilities_[i]
+    assert 0.5 < edge < 1
+    assert StabilitySelection(threshold=edge, q=1, n_lambdas=12).fit(X, Y).support_[i]
+    assert not StabilitySelection(threshold=edge + 1e-12, q=1, n_lambdas=12).fit(X, Y).support_[i]
 
 
 def test_one_penalty_is_a_path_too():
