@@ -137,7 +137,7 @@ def _zeros(density):
     threshold = _one_sided if density.prior.positive else _thresholded
     return np.array([np.where(np.equal(t, 0) & (not density.prior.positive), 0.0, threshold(density.incoming, t)[3]) for t in density.thresholds])
 
-# %% ../nbs/12_densities.ipynb #fef522a4
+# %% ../nbs/12_densities.ipynb #5a2ef957
 @dataclass(frozen=True, eq=False)
 class P1Posterior:
     """p̄₁ of some coefficients at finite beta (`eq:approximate_one`): posteriors, averaged over resamples. Made by `p1`.
@@ -158,7 +158,7 @@ class P1Posterior:
     def mean(self): return self.prior.moments(self.incoming, self.beta).mean
     @property
     def var(self):
-        "Of a draw from the posterior of a random resample: var across resamples + chi / beta."
+        "Variance of a draw from the posterior of a random resample (var across resamples + chi / beta)."
         m = self.prior.moments(self.incoming, self.beta)
         return m.var + m.chi / self.beta
     @property

@@ -133,6 +133,17 @@ def test_a_constant_column_has_probability_0_and_one_clean_line(capsys):
     assert float(batch["Pi_rvamp"]) == float(batch["Pi_refits"]) == float(batch["mean"]) == 0
 
 
+def test_refits_stand_beside_their_own_feature_when_columns_are_constant_or_equal():
+    X, y = table()
+    with open("odd.csv", "w", newline="") as file:              # a constant column first, then a copy of the third, then the others
+        csv.writer(file).writerows([["batch", "twin", *"abcdef", "y"], *([7, x[2], *x, t] for x, t in zip(X, y))])
+    main(["select", "odd.csv", "--target", "y", "--check", "100"])
+    found = {r["feature"]: r for r in rows("rvamp-nb-out/odd-selection.csv")}
+    assert found["twin"]["Pi_refits"] == found["c"]["Pi_refits"] and float(found["batch"]["Pi_refits"]) == 0
+    for r in found.values(): assert abs(float(r["Pi_refits"]) - float(r["Pi_rvamp"])) < 0.2
+    assert float(found["a"]["Pi_refits"]) > 0.9 > 0.3 > float(found["c"]["Pi_refits"])
+
+
 def test_not_converging_is_said_in_the_report(capsys, monkeypatch):
     import rvamp_nb.stability as stability
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq
 from scipy.stats import binom
 
 from rvamp_nb import StabilitySelection, naive_bootstrap, rvamp

@@ -84,7 +84,7 @@ def test_the_largest_probability_need_not_be_at_the_end_of_the_path():
 
 
 def test_probabilities_of_classes_are_averaged_over_resamples():
-    s = StabilitySelection(q=2, n_lambdas=12).fit(X, np.where(Y > 0, "sick", "well"))
+    with pytest.warns(TrustWarning): s = StabilitySelection(q=2, n_lambdas=12).fit(X, np.where(Y > 0, "sick", "well"))
     mean, std = s.linear_predictor(X[:5], return_std=True)
     averaged = [quad(lambda z: expit(m + d * z) * norm.pdf(z), -9, 9)[0] for m, d in zip(mean, std)]
     np.testing.assert_allclose(s.predict_proba(X[:5])[:, 1], averaged, atol=1e-8)
