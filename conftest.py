@@ -43,6 +43,12 @@ def pytest_addoption(parser):
         parser.addoption(option, action="store_true", help=explanation)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config):
+    """Two for a run of everything; what is asked for by name, benchmarks among it, runs in this process."""
+    return 2 if config.args_source is config.ArgsSource.TESTPATHS and not config.getoption("--bench") else 0
+
+
 def pytest_ignore_collect(collection_path, config):
     paths = {collection_path, *collection_path.parents}
     if any(folder in paths and not config.getoption(option) for option, (folder, _) in ON_DEMAND.items()):

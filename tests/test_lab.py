@@ -36,7 +36,7 @@ def lab(tmp_path_factory):
         port = free.getsockname()[1]
     folders = {f"JUPYTER_{name}_DIR": str(here / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
     folders |= {f"JUPYTERLAB_{name}_DIR": str(here / name.lower()) for name in ("SETTINGS", "WORKSPACES")}
-    env = {k: v for k, v in os.environ.items() if k not in ("MPLBACKEND", "IN_TEST")} | folders | {"PYTHONPATH": str(ROOT)}
+    env = {k: v for k, v in os.environ.items() if k not in ("MPLBACKEND", "IN_TEST")} | folders | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests" / "bench")])}
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0",
                "--IdentityProvider.token=", "--ServerApp.password=", "--LabApp.expose_app_in_browser=True", "--LabApp.news_url=",
                f"--ServerApp.root_dir={here / 'nbs'}"]
@@ -118,7 +118,8 @@ def test_every_control_redraws_its_picture(lab, browser, notebook):
     page = browser.new_page(viewport={"width": 1300, "height": 1100})
     try:
         run_all(page, lab, notebook.name)
-        moved = 0
+        moved, expected = 0, sum(cell.source.count("\nsliders(") + cell.source.startswith("sliders(") for cell in nbformat.read(notebook, 4).cells if cell.cell_type == "code")
+        page.wait_for_function(f"() => document.querySelectorAll('.jp-Cell .widget-vbox').length >= {expected}", timeout=60_000)    # views come a little after the kernel
         for number in range(page.locator(".jp-Cell").count()):
             cell = page.locator(".jp-Cell").nth(number)
             if not cell.locator(".widget-vbox").count() or not cell.locator(".widget-vbox").first.is_visible(): continue    # none, or a folded solution
@@ -128,7 +129,7 @@ def test_every_control_redraws_its_picture(lab, browser, notebook):
                 assert moves_its_picture(page, cell, control), f"cell {number}: {control.evaluate('e => e.outerHTML')[:200]} does nothing"
                 moved += 1
             assert cell.locator("[data-mime-type='application/vnd.jupyter.error'], [data-mime-type='application/vnd.jupyter.stderr']").count() == 0
-        assert moved >= sum(cell.source.count("\nsliders(") + cell.source.startswith("sliders(") for cell in nbformat.read(notebook, 4).cells if cell.cell_type == "code")
+        assert moved >= expected
     finally:
         page.evaluate(f"() => {CURRENT} && {CURRENT}.sessionContext.shutdown()")
         page.close()
