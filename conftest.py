@@ -12,6 +12,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import re
 import subprocess
 import sys
+import warnings
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -187,6 +188,14 @@ def clean_slate(folder):
         sys.path[:] = path_before
         sys.modules["__main__"] = main_before  # an IPython shell puts its own there ...
         InteractiveShell.clear_instance()  # ... and stays behind as get_ipython()
+
+
+@pytest.fixture
+def no_warning_leaks():
+    """Every warning is an error while the test runs."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -237,8 +237,8 @@ def _weights(state):
         return [flat, np.full(len(h), 1 / (np.linalg.norm(h) or 1)), flat]
     return np.concatenate([w for message in state for w in of(*message)])
 
-# %% ../nbs/11_rvamp.ipynb #786ee0b4
-FALL = 2.0          # a plain step leaves each precision to the prior at least this part of what it was
+# %% ../nbs/11_rvamp.ipynb #0d92d88e
+FALL = 2.0          # a plain step lets no precision to the prior fall by more than this factor
 ENGAGE = 1.0        # acceleration waits until the change is below this
 REACH = 2.0         # a proposal further than this from the plain step, in any logarithm, is refused
 WORSE = 3.0         # an accelerated step that raises the change by more than this factor is undone

@@ -2,8 +2,6 @@
 
 Besides this: data and the paper's own setting in test_solver_input.py, brute force in test_bootstrap_general.py, counts of the paper in test_resampling.py.
 """
-import warnings
-
 import numpy as np
 import pytest
 
@@ -20,12 +18,7 @@ Y = A[:, 0] + RNG.normal(size=M)
 LABELS, EVENTS, ONE = (Y > np.median(Y)) * 1.0, RNG.poisson(2.0, M) + np.eye(M)[0], np.ones(N)
 NARROW = A[:, :6]                                                # fewer columns than rows
 
-
-@pytest.fixture(autouse=True)
-def no_warning_leaks():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
+pytestmark = pytest.mark.usefixtures("no_warning_leaks")
 
 
 def put(array, where, value):

@@ -17,12 +17,7 @@ A, Y = DATA.A, DATA.y
 LAM = 0.3 * np.abs(A.T @ Y).max() / 2
 WHOLE = np.round(10 * A), np.round(10 * Y)                       # the same numbers as integers and as floats
 
-
-@pytest.fixture(autouse=True)
-def no_warning_leaks():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
+pytestmark = pytest.mark.usefixtures("no_warning_leaks")
 
 
 def changed(array, where, value):
