@@ -1,11 +1,15 @@
 """`pytest` runs the notebooks too.
 
-Every nbs/**/*.ipynb is a test, run cell by cell as nbdev would: ``::notebook`` is the notebook as it stands; ``::module``
-has its exported cells replaced by the exported module, so that the demos and checks (and coverage) also see the package.
+Every nbs/**/*.ipynb is a test, run cell by cell as nbdev would: ``::notebook`` is the
+notebook as it stands; ``::module``
+has its exported cells replaced by the exported module, so that the demos and checks
+(and coverage) also see the package.
 """
+
 import os
 
-# Small matrices run faster, and times are steadier, on one thread. BLAS reads this once, when numpy is first imported.
+# Small matrices run faster, and times are steadier, on one thread. BLAS reads this
+# once, when numpy is first imported.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
@@ -22,20 +26,34 @@ import pytest
 ROOT = Path(__file__).resolve().parent
 NOTEBOOKS = ROOT / "nbs"
 ON_DEMAND = {  # folders that take an option to be collected
-    "--bench": (ROOT / "tests" / "bench", "collect the benchmarks in tests/bench as well"),
-    "--site": (ROOT / "tests" / "site", "collect the tests of the site in _docs/ as well: run docs/build.py before"),
+    "--bench": (
+        ROOT / "tests" / "bench",
+        "collect the benchmarks in tests/bench as well",
+    ),
+    "--site": (
+        ROOT / "tests" / "site",
+        "collect the tests of the site in _docs/ as well: run docs/build.py before",
+    ),
 }
 EXPORTED = {"export", "exporti", "exports"}
 MAY_SKIP = {  # where CI is set, only these may skip: {start of a test's id: why}
-    "tests/test_datasets.py::test_riboflavin_from_the_server_and_from_the_file": "needs the data file, which is not ours to commit",
+    "tests/test_datasets.py::test_riboflavin_from_the_server_and_from_the_file": (
+        "needs the data file, which is not ours to commit"
+    ),
     "tests/test_truth.py::test_summaries_are_consistent[riboflavin": "the same",
     "tests/test_truth.py::test_a_slice_made_again_agrees[riboflavin": "the same",
     "tests/test_accuracy.py::test_riboflavin": "the same",
-    "tests/test_stability.py::test_refining_is_as_accurate_as_the_better_part[riboflavin": "the same",
+    "tests/test_stability.py::test_refining_is_as_accurate_as_the_better_part[riboflavin": (
+        "the same"
+    ),
     "tests/test_stability_estimator.py::test_riboflavin": "the same",
-    "tests/test_experiments.py::test_no_feature_pulls_harder_than_its_mean_penalty[riboflavin": "the same",
+    "tests/test_experiments.py::test_no_feature_pulls_harder_than_its_mean_penalty[riboflavin": (
+        "the same"
+    ),
     "tests/test_experiments.py::test_a_slice_made_again_agrees[riboflavin": "the same",
-    "tests/test_experiments.py::test_the_fit_in_the_summary_is_today_s[riboflavin": "the same",
+    "tests/test_experiments.py::test_the_fit_in_the_summary_is_today_s[riboflavin": (
+        "the same"
+    ),
 }
 
 
@@ -46,18 +64,29 @@ def pytest_addoption(parser):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
-    """Two for a run of everything; what is asked for by name, benchmarks among it, runs in this process."""
-    return 2 if config.args_source is config.ArgsSource.TESTPATHS and not config.getoption("--bench") else 0
+    """Two for a run of everything; what is asked for by name, benchmarks among it,
+    runs in this process."""
+    return (
+        2
+        if config.args_source is config.ArgsSource.TESTPATHS
+        and not config.getoption("--bench")
+        else 0
+    )
 
 
 def pytest_ignore_collect(collection_path, config):
     paths = {collection_path, *collection_path.parents}
-    if any(folder in paths and not config.getoption(option) for option, (folder, _) in ON_DEMAND.items()):
+    if any(
+        folder in paths and not config.getoption(option)
+        for option, (folder, _) in ON_DEMAND.items()
+    ):
         return True
 
 
 def pytest_collect_file(file_path, parent):
-    hidden = any(part.startswith((".", "_")) for part in file_path.parts[len(ROOT.parts):])
+    hidden = any(
+        part.startswith((".", "_")) for part in file_path.parts[len(ROOT.parts) :]
+    )
     if file_path.suffix == ".ipynb" and NOTEBOOKS in file_path.parents and not hidden:
         return NotebookFile.from_parent(parent, path=file_path)
 
@@ -80,18 +109,24 @@ class NotebookItem(pytest.Item):
             run_notebook(self.path, self.module)
 
     def repr_failure(self, excinfo):
-        return str(excinfo.value) if excinfo.errisinstance(NotebookError) else super().repr_failure(excinfo)
+        return (
+            str(excinfo.value)
+            if excinfo.errisinstance(NotebookError)
+            else super().repr_failure(excinfo)
+        )
 
     def reportinfo(self):
         return self.path, 0, f"{self.path.name}::{self.name}"
 
 
 class NotebookError(Exception):
-    """A cell failed, or a widget's callback did; the message is the notebook's own traceback."""
+    """A cell failed, or a widget's callback did; the message is the notebook's own
+    traceback."""
 
 
 def read_cells(path):
-    """The cells of a notebook with their ``#|`` lines parsed by nbdev into ``cell.directives_``."""
+    """The cells of a notebook with their ``#|`` lines parsed by nbdev into
+    ``cell.directives_``."""
     from nbdev.process import NBProcessor
 
     return NBProcessor(path).nb.cells
@@ -101,51 +136,86 @@ def exported_module(cells):
     """The dotted name of the module that these cells export to, or None."""
     from nbdev.config import get_config
 
-    names = [cell.directives_["default_exp"][0] for cell in cells if "default_exp" in cell.directives_]
+    names = [
+        cell.directives_["default_exp"][0]
+        for cell in cells
+        if "default_exp" in cell.directives_
+    ]
     exports = any(EXPORTED & cell.directives_.keys() for cell in cells)
-    return f"{get_config(path=ROOT).lib_path.name}.{names[0]}" if names and exports else None
+    return (
+        f"{get_config(path=ROOT).lib_path.name}.{names[0]}"
+        if names and exports
+        else None
+    )
 
 
 def is_run(cell):
-    """Whether nbdev_test would run this cell: code, not ``#| eval: false``, not under a flag such as ``#| slow``."""
+    """Whether nbdev_test would run this cell: code, not ``#| eval: false``, not
+    under a flag such as ``#| slow``."""
     from nbdev.config import get_config
 
     flags = set(get_config(path=ROOT).tst_flags.split())
-    return cell.cell_type == "code" and cell.directives_.get("eval:") != ["false"] and not flags & cell.directives_.keys()
+    return (
+        cell.cell_type == "code"
+        and cell.directives_.get("eval:") != ["false"]
+        and not flags & cell.directives_.keys()
+    )
 
 
 def run_notebook(path, module=None):
-    """Run the notebook at ``path`` in this process; with ``module``, use that in place of its exported cells."""
+    """Run the notebook at ``path`` in this process; with ``module``, use that in
+    place of its exported cells."""
     shell, cells = watching_shell()(path), read_cells(path)
     for cell in filter(is_run, cells):
         cell.outputs = []
         if module and EXPORTED & cell.directives_.keys():
-            shell.user_ns.update({k: v for k, v in vars(import_module(module)).items() if not k.startswith("__")})
+            shell.user_ns.update(
+                {
+                    k: v
+                    for k, v in vars(import_module(module)).items()
+                    if not k.startswith("__")
+                }
+            )
             continue
         shell.cell(cell)
         if shell.exc:
             raise NotebookError(shell.prettytb(path))
         if shell.shown:
-            raise NotebookError(f"{path}: a widget's callback failed under this cell, unseen:\n{cell.source}\n\n{shell.shown[0]}")
+            raise NotebookError(
+                f"{path}: a widget's callback failed under this cell,"
+                f" unseen:\n{cell.source}\n\n{shell.shown[0]}"
+            )
     errors = errors_on_show(cells)
     if errors:
-        raise NotebookError(f"{path}: a widget shows an error at the end:\n{''.join(errors[0]['traceback'])}")
+        raise NotebookError(
+            f"{path}: a widget shows an error at the"
+            f" end:\n{''.join(errors[0]['traceback'])}"
+        )
 
 
 def errors_on_show(cells):
-    """The error outputs in those widgets that the cells display, and in all widgets inside them."""
+    """The error outputs in those widgets that the cells display, and in all widgets
+    inside them."""
     from ipywidgets import Widget
 
     view = "application/vnd.jupyter.widget-view+json"
     outputs = [output for cell in cells for output in cell.get("outputs", ())]
-    todo = [output["data"][view]["model_id"] for output in outputs if view in output.get("data", {})]
+    todo = [
+        output["data"][view]["model_id"]
+        for output in outputs
+        if view in output.get("data", {})
+    ]
     models, seen, errors = Widget.get_manager_state()["state"], set(), []
     while todo:
         model = todo.pop()
         if model in models and model not in seen:
             seen.add(model)
             state = models[model]["state"]
-            errors += [output for output in state.get("outputs", ()) if output["output_type"] == "error"]
+            errors += [
+                output
+                for output in state.get("outputs", ())
+                if output["output_type"] == "error"
+            ]
             todo += re.findall(r"IPY_MODEL_(\w+)", repr(state))
     return errors
 
@@ -153,7 +223,8 @@ def errors_on_show(cells):
 def watching_shell():
     """execnb's shell, which also keeps every traceback that is shown and not raised.
 
-    ipywidgets catches what a callback raises and only shows it (in the widget), so a broken slider fails no cell.
+    ipywidgets catches what a callback raises and only shows it (in the widget), so a
+    broken slider fails no cell.
     """
     from execnb.shell import CaptureShell
     from fastcore.ansi import strip_ansi
@@ -169,12 +240,15 @@ def watching_shell():
 
 @contextmanager
 def clean_slate(folder):
-    """Run in ``folder`` with a drawing backend that needs no screen; leave no trace for the next test."""
+    """Run in ``folder`` with a drawing backend that needs no screen; leave no trace
+    for the next test."""
     import matplotlib.pyplot as plt
     from IPython.core.interactiveshell import InteractiveShell
     from ipywidgets import Widget
 
-    folder_before, path_before, main_before = os.getcwd(), sys.path[:], sys.modules["__main__"]
+    folder_before = os.getcwd()
+    path_before = sys.path[:]
+    main_before = sys.modules["__main__"]
     plt.switch_backend("agg")
     os.chdir(folder)
     try:
@@ -202,17 +276,30 @@ def no_warning_leaks():
 def repository_files():
     """The files that a commit of everything here would hold, relative to the top."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
+    names = (
+        subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+        .stdout.decode()
+        .split("\0")
+    )
     return [Path(name) for name in names if name and (ROOT / name).exists()]
 
 
 # A test that is skipped tests nothing. Where CI is set, skipping is a failure.
 
+
 def no_silent_skip(report):
     allowed = any(report.nodeid.startswith(start) for start in MAY_SKIP)
-    if os.environ.get("CI") and report.skipped and not hasattr(report, "wasxfail") and not allowed:
+    if (
+        os.environ.get("CI")
+        and report.skipped
+        and not hasattr(report, "wasxfail")
+        and not allowed
+    ):
         report.outcome = "failed"
-        report.longrepr = f"skipped, which CI does not allow (MAY_SKIP in conftest.py): {report.longrepr}"
+        report.longrepr = (
+            "skipped, which CI does not allow (MAY_SKIP in conftest.py):"
+            f" {report.longrepr}"
+        )
     return report
 
 
@@ -228,7 +315,11 @@ def pytest_make_collect_report(collector):
 
 def pytest_terminal_summary(terminalreporter):
     """Name the five slowest notebooks, so that none grows slow unseen."""
-    calls = [r for r in terminalreporter.stats.get("passed", []) if r.when == "call" and ".ipynb::" in r.nodeid]
+    calls = [
+        r
+        for r in terminalreporter.stats.get("passed", [])
+        if r.when == "call" and ".ipynb::" in r.nodeid
+    ]
     if calls:
         terminalreporter.section("slowest notebooks")
         for report in sorted(calls, key=lambda r: -r.duration)[:5]:

@@ -1,4 +1,6 @@
-"""Hands the metadata of settings.ini to setuptools. Edit settings.ini, not this file."""
+"""Hands the metadata of settings.ini to setuptools. Edit settings.ini, not this
+file."""
+
 from configparser import ConfigParser
 from pathlib import Path
 
@@ -6,7 +8,13 @@ from setuptools import find_packages, setup
 
 HERE = Path(__file__).parent
 SPDX = {"apache2": "Apache-2.0"}  # settings.ini uses nbdev's word for a licence
-STATUS = {"1": "Planning", "2": "Pre-Alpha", "3": "Alpha", "4": "Beta", "5": "Production/Stable"}
+STATUS = {
+    "1": "Planning",
+    "2": "Pre-Alpha",
+    "3": "Alpha",
+    "4": "Beta",
+    "5": "Production/Stable",
+}
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 
 config = ConfigParser(delimiters=["="])
@@ -37,6 +45,7 @@ setup(
     extras_require={"dev": project["dev_requirements"].split()},
     entry_points={
         "console_scripts": project["console_scripts"].split(),
-        "nbdev": [f"{project['lib_path']}={project['lib_path']}._modidx:d"],  # lets other nbdev sites link here
+        # lets other nbdev sites link here
+        "nbdev": [f"{project['lib_path']}={project['lib_path']}._modidx:d"],
     },
 )

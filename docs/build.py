@@ -3,10 +3,13 @@
     python docs/build.py            every chapter
     python docs/build.py 01 06 12   the index and these
 
-The notebooks are run afresh, translated (translate.py), joined by a landing page and an API reference (pages.py), and handed to
-Sphinx, for which every warning is an error. Browser scripts are npm packages pinned in package.json; the site serves them itself
+The notebooks are run afresh, translated (translate.py), joined by a landing page and an
+API reference (pages.py), and handed to
+Sphinx, for which every warning is an error. Browser scripts are npm packages pinned in
+package.json; the site serves them itself
 and asks nothing of the network when opened.
 """
+
 import asyncio
 import os
 import shutil
@@ -20,13 +23,22 @@ import nbformat
 from nbclient import NotebookClient
 
 DOCS = Path(__file__).resolve().parent
-sys.path.insert(1, str(DOCS.parent))  # the package of this checkout, whatever else is installed
+# the package of this checkout, whatever else is installed
+sys.path.insert(1, str(DOCS.parent))
 
 from pages import api, landing
-from translate import NOTEBOOKS, Translator, directives, labels, notebook_files, page_name
+from translate import (
+    NOTEBOOKS,
+    Translator,
+    directives,
+    labels,
+    notebook_files,
+    page_name,
+)
 
 ROOT = DOCS.parent
-BUILD = DOCS / "_build"  # pages/ and scripts/ go in, html/ comes out; ignored by git, made anew each time
+# pages/ and scripts/ go in, html/ comes out; ignored by git, made anew each time
+BUILD = DOCS / "_build"
 SITE = ROOT / "_docs"
 SCRIPTS = {  # what a page loads: from where in node_modules
     "tex-svg-full.js": "mathjax/es5/tex-svg-full.js",
@@ -41,8 +53,14 @@ def main(wanted):
     settings.read(ROOT / "settings.ini", encoding="utf-8")
     settings = settings["DEFAULT"]
 
-    notebooks = {stem: nbformat.read(path, 4) for stem, path in notebook_files().items()}
-    pages = {stem: nb for stem, nb in notebooks.items() if stem == "index" or not wanted or stem.startswith(tuple(wanted))}
+    notebooks = {
+        stem: nbformat.read(path, 4) for stem, path in notebook_files().items()
+    }
+    pages = {
+        stem: nb
+        for stem, nb in notebooks.items()
+        if stem == "index" or not wanted or stem.startswith(tuple(wanted))
+    }
     for prefix in wanted:
         if not any(stem.startswith(prefix) for stem in pages):
             sys.exit(f"no notebook in nbs/ starts with {prefix!r}")
@@ -52,8 +70,11 @@ def main(wanted):
     asyncio.run(execute_all(pages, settings["tst_flags"].split()))
 
     known = [label for nb in notebooks.values() for label in labels(nb)]
-    translator = Translator(pages, known, f"{settings['git_url']}/blob/{settings['branch']}")
-    texts = api(pages) | {"index": translator.markdown(landing(pages), "index")}  # of the notebooks as they still are
+    translator = Translator(
+        pages, known, f"{settings['git_url']}/blob/{settings['branch']}"
+    )
+    # of the notebooks as they still are
+    texts = api(pages) | {"index": translator.markdown(landing(pages), "index")}
     (BUILD / "pages").mkdir()
     for stem, nb in pages.items():
         translator.notebook(nb, stem)
@@ -61,7 +82,18 @@ def main(wanted):
     for name, text in texts.items():
         (BUILD / "pages" / f"{name}.md").write_text(text, encoding="utf-8")
 
-    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-c", DOCS, BUILD / "pages", BUILD / "html"]
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-W",
+        "--keep-going",
+        "-q",
+        "-c",
+        DOCS,
+        BUILD / "pages",
+        BUILD / "html",
+    ]
     if subprocess.call(command):
         sys.exit("the site was not built: see the warnings above")
     shutil.rmtree(SITE, ignore_errors=True)
@@ -72,8 +104,17 @@ def main(wanted):
 def fetch_scripts(folder):
     """Install the pinned npm packages once and copy the few files that pages load."""
     modules = DOCS / "node_modules"
-    if not modules.exists() or modules.stat().st_mtime < (DOCS / "package.json").stat().st_mtime:
-        options = ["--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
+    if (
+        not modules.exists()
+        or modules.stat().st_mtime < (DOCS / "package.json").stat().st_mtime
+    ):
+        options = [
+            "--no-package-lock",
+            "--no-audit",
+            "--no-fund",
+            "--ignore-scripts",
+            "--loglevel=error",
+        ]
         subprocess.run(["npm", "install", *options], cwd=DOCS, check=True)
         modules.touch()
     folder.mkdir(parents=True)
@@ -85,7 +126,11 @@ def fetch_scripts(folder):
 
 async def execute_all(pages, flags):
     """Run the notebooks afresh, as many at once as there are cores, each on one thread."""
-    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    os.environ |= {
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "PYTHONPATH": str(ROOT),
+    }
     free = asyncio.Semaphore(os.cpu_count() or 1)
 
     async def one(stem, nb):
@@ -93,7 +138,8 @@ async def execute_all(pages, flags):
             start = time.time()
             try:
                 await execute(nb, (NOTEBOOKS / stem).parent, flags)
-            except Exception as error:  # whatever a cell raised; the message is its traceback
+            # whatever a cell raised; the message is its traceback
+            except Exception as error:
                 sys.exit(f"{stem}.ipynb fails: {error}")
             print(f"{time.time() - start:6.1f} s  {stem}", flush=True)
 
@@ -102,16 +148,27 @@ async def execute_all(pages, flags):
 
 async def execute(nb, folder, flags):
     """Run ``nb``, which lies in ``folder``, in place; cells that nbdev would not run keep the outputs they were committed with."""
-    idle = [cell for cell in nb.cells if cell.cell_type == "code" and not is_run(directives(cell.source)[0], flags)]
+    idle = [
+        cell
+        for cell in nb.cells
+        if cell.cell_type == "code" and not is_run(directives(cell.source)[0], flags)
+    ]
     for cell in idle:
         cell.metadata.setdefault("tags", []).append("skip-execution")
-    client = NotebookClient(nb, timeout=300, kernel_name="python3", extra_arguments=["--log-level=40"],
-                            resources={"metadata": {"path": str(folder)}})
+    client = NotebookClient(
+        nb,
+        timeout=300,
+        kernel_name="python3",
+        extra_arguments=["--log-level=40"],
+        resources={"metadata": {"path": str(folder)}},
+    )
     await client.async_execute()
 
 
 def is_run(found, flags):
-    return found.get("eval", "true").lower() != "false" and not found.keys() & set(flags)
+    return found.get("eval", "true").lower() != "false" and not found.keys() & set(
+        flags
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 """Sphinx's configuration. build.py makes the pages and runs Sphinx on them."""
+
 import re
 import sys
 from pathlib import Path
@@ -32,19 +33,38 @@ html_css_files = ["style.css"]
 html_favicon = html_logo = "static/icon.svg"
 html_copy_source = html_show_sourcelink = False
 html_theme_options = {
-    "light_css_variables": {"color-brand-primary": "#005687", "color-brand-content": "#005687"},
-    "dark_css_variables": {"color-brand-primary": "#7CC4EE", "color-brand-content": "#7CC4EE"},
+    "light_css_variables": {
+        "color-brand-primary": "#005687",
+        "color-brand-content": "#005687",
+    },
+    "dark_css_variables": {
+        "color-brand-primary": "#7CC4EE",
+        "color-brand-content": "#7CC4EE",
+    },
 }
 
-# Notebooks come executed. What they say on stderr is a progress bar's and not for the page.
+# Notebooks come executed. What they say on stderr is a progress bar's and not for the
+# page.
 nb_execution_mode = "off"
 nb_output_stderr = "remove"
 nb_merge_streams = True
 nb_code_prompt_show = nb_code_prompt_hide = "Code"
-myst_enable_extensions = ["amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = [
+    "amsmath",
+    "attrs_block",
+    "attrs_inline",
+    "colon_fence",
+    "deflist",
+    "dollarmath",
+]
 
-# Docstrings are numpydoc; in them `x` is code, unless x is the label of an equation (see read_docstring).
-LABELS = {label for path in notebook_files().values() for label in labels(nbformat.read(path, 4))}
+# Docstrings are numpydoc; in them `x` is code, unless x is the label of an equation
+# (see read_docstring).
+LABELS = {
+    label
+    for path in notebook_files().values()
+    for label in labels(nbformat.read(path, 4))
+}
 default_role = "literal"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
@@ -55,16 +75,19 @@ autodoc_member_order = "bysource"
 
 # Every script is served by the site itself.
 mathjax_path = "npm/tex-svg-full.js"
-mathjax3_config = {"svg": {"scale": 0.92}}  # its letters are larger than those around them
+# its letters are larger than those around them
+mathjax3_config = {"svg": {"scale": 0.92}}
 nb_ipywidgets_js = {
     "npm/require.js": {},
     "widgets.js": {},
-    "npm/embed-amd.js": {"data-jupyter-widgets-cdn": "_static/npm/"},  # where it would look for any other widget
+    # where it would look for any other widget
+    "npm/embed-amd.js": {"data-jupyter-widgets-cdn": "_static/npm/"},
 }
 
 
 class ChapterMath(MathDomain):
-    """Numbers equations by chapter: (6.2) is the second numbered equation of chapter 6."""
+    """Numbers equations by chapter: (6.2) is the second numbered equation of chapter
+    6."""
 
     def note_equation(self, docname, labelid, location=None):
         super().note_equation(docname, labelid, location)
@@ -75,25 +98,36 @@ class ChapterMath(MathDomain):
 
 
 def equation_not_on_this_site(app, env, node, contnode):
-    """A reference to an equation of a chapter that is not built stays what it is in the notebook: code."""
+    """A reference to an equation of a chapter that is not built stays what it is in
+    the notebook: code."""
     if node["refdomain"] == "math" and node["reftype"] == "eq":
         return contnode
 
 
 def read_docstring(app, what, name, obj, options, lines):
-    """In docstrings, too, a label in backticks refers to its equation; bars and stars outside backticks are mathematics, not markup."""
+    """In docstrings, too, a label in backticks refers to its equation; bars and
+    stars outside backticks are mathematics, not markup."""
     for i, line in enumerate(lines):
         line = re.sub(r"(`[^`]*`)|([|*])", lambda m: m[1] or "\\" + m[2], line)
-        lines[i] = LABEL.sub(lambda m: f":eq:`{m[2]}`" if m[2] in LABELS else m[0], line)
+        lines[i] = LABEL.sub(
+            lambda m: f":eq:`{m[2]}`" if m[2] in LABELS else m[0], line
+        )
 
 
 def skip_field(app, what, name, obj, skip, options):
-    """Left out: the fields of a named tuple, which its own docstring tells, and the metadata methods that scikit-learn adds to every estimator."""
-    return True if type(obj).__name__ == "_tuplegetter" or re.fullmatch(r"(set_\w+_request|get_metadata_routing)", name) else None
+    """Left out: the fields of a named tuple, which its own docstring tells, and the
+    metadata methods that scikit-learn adds to every estimator."""
+    return (
+        True
+        if type(obj).__name__ == "_tuplegetter"
+        or re.fullmatch(r"(set_\w+_request|get_metadata_routing)", name)
+        else None
+    )
 
 
 def setup(app):
     app.add_domain(ChapterMath, override=True)
     app.connect("missing-reference", equation_not_on_this_site)
-    app.connect("autodoc-process-docstring", read_docstring, priority=400)  # before napoleon adds markup of its own
+    # before napoleon adds markup of its own
+    app.connect("autodoc-process-docstring", read_docstring, priority=400)
     app.connect("autodoc-skip-member", skip_field)

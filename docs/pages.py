@@ -1,10 +1,20 @@
-"""The pages of the site that are not notebooks: the landing page with its table of contents, and the API reference."""
+"""The pages of the site that are not notebooks: the landing page with its table of
+contents, and the API reference."""
+
 import re
 from importlib import import_module
 from pathlib import Path
 
+from translate import (
+    HOW_TO,
+    TITLE,
+    chapter_number,
+    page_name,
+    page_title,
+    published_module,
+)
+
 import rvamp_nb
-from translate import HOW_TO, TITLE, chapter_number, page_name, page_title, published_module
 
 PARTS = {  # caption: its chapters
     "I. The problem": range(0, 4),
@@ -25,65 +35,141 @@ LANDING = Path(__file__).resolve().parent / "landing.md"
 
 
 def in_order(notebooks, numbers):
-    return [stem for stem in sorted(notebooks) if stem != "index" and chapter_number(stem) in numbers]
+    return [
+        stem
+        for stem in sorted(notebooks)
+        if stem != "index" and chapter_number(stem) in numbers
+    ]
 
 
 def name_of(stem, nb):
-    """A chapter as the site calls it, and the one line under its title: ``("7. Messages", "What ...")``."""
+    """A chapter as the site calls it, and the one line under its title: ``("7.
+    Messages", "What ...")``."""
     title, lead = TITLE.match(nb.cells[0].source).groups() if nb.cells else (stem, "")
     return page_title(stem, title), lead
 
 
 def landing(notebooks):
-    """landing.md with its lists filled in: the chapters of one part where ``<caption>`` stands, all where ``<chapters>`` does."""
-    parts = {caption: in_order(notebooks, numbers) for caption, numbers in PARTS.items()}
+    """landing.md with its lists filled in: the chapters of one part where
+    ``<caption>`` stands, all where ``<chapters>`` does."""
+    parts = {
+        caption: in_order(notebooks, numbers) for caption, numbers in PARTS.items()
+    }
     named = {stem: name_of(stem, nb) for stem, nb in notebooks.items()}
-    lists = {caption: "\n".join(f"- [{named[stem][0]}]({stem}.ipynb)" for stem in stems) for caption, stems in parts.items()}
-    lists["chapters"] = "\n".join(f"## {caption}\n\n{{.chapters}}\n{leads(stems, named)}" for caption, stems in parts.items() if stems)
-    text = re.sub(r"<([^>\n]+)>$", lambda m: lists.get(m[1], m[0]), LANDING.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    parts = {caption: [page_name(stem) for stem in stems] for caption, stems in parts.items()}
-    trees = {"Start": ["quickstart"] if "index" in notebooks else []} | parts | {"Look up": ["api"]}
-    return text + "\n" + "\n".join(toctree(caption, pages) for caption, pages in trees.items() if pages)
+    lists = {
+        caption: "\n".join(f"- [{named[stem][0]}]({stem}.ipynb)" for stem in stems)
+        for caption, stems in parts.items()
+    }
+    lists["chapters"] = "\n".join(
+        f"## {caption}\n\n{{.chapters}}\n{leads(stems, named)}"
+        for caption, stems in parts.items()
+        if stems
+    )
+    text = re.sub(
+        r"<([^>\n]+)>$",
+        lambda m: lists.get(m[1], m[0]),
+        LANDING.read_text(encoding="utf-8"),
+        flags=re.MULTILINE,
+    )
+    parts = {
+        caption: [page_name(stem) for stem in stems] for caption, stems in parts.items()
+    }
+    trees = (
+        {"Start": ["quickstart"] if "index" in notebooks else []}
+        | parts
+        | {"Look up": ["api"]}
+    )
+    return (
+        text
+        + "\n"
+        + "\n".join(
+            toctree(caption, pages) for caption, pages in trees.items() if pages
+        )
+    )
 
 
 def leads(stems, named):
     """The chapters, each with its one line, as a definition list."""
-    return "\n".join(f"[{named[stem][0]}]({stem}.ipynb)\n: {named[stem][1]}\n" for stem in stems)
+    return "\n".join(
+        f"[{named[stem][0]}]({stem}.ipynb)\n: {named[stem][1]}\n" for stem in stems
+    )
 
 
 def toctree(caption, pages):
-    return f"```{{toctree}}\n:caption: {caption}\n:hidden:\n\n" + "\n".join(pages) + "\n```\n"
+    return (
+        f"```{{toctree}}\n:caption: {caption}\n:hidden:\n\n"
+        + "\n".join(pages)
+        + "\n```\n"
+    )
 
 
 def api(notebooks):
-    """{page: text} of the API reference: an overview, and a page for each group of rooms."""
-    modules = {stem: module for stem, nb in notebooks.items() if (module := published_module(nb))}
-    overview = ["# API reference\n\n{.lead}\nEvery public function and class, grouped as the rooms of the house.\n", public_names(modules.values())]
+    """{page: text} of the API reference: an overview, and a page for each group of
+    rooms."""
+    modules = {
+        stem: module
+        for stem, nb in notebooks.items()
+        if (module := published_module(nb))
+    }
+    overview = [
+        (
+            "# API reference\n\n{.lead}\nEvery public function and class, grouped as"
+            " the rooms of the house.\n"
+        ),
+        public_names(modules.values()),
+    ]
     texts = {}
     for (page, title), numbers in ROOMS.items():
         stems = in_order(modules, numbers)
         if stems:
-            overview += [f"## [{title}]({page}.md)\n", *(table(modules[stem]) for stem in stems)]
-            texts[page] = f"# {title}\n\n" + "\n".join(room(modules[stem], stem, notebooks[stem]) for stem in stems)
+            overview += [
+                f"## [{title}]({page}.md)\n",
+                *(table(modules[stem]) for stem in stems),
+            ]
+            texts[page] = f"# {title}\n\n" + "\n".join(
+                room(modules[stem], stem, notebooks[stem]) for stem in stems
+            )
     return {"api": "\n".join(overview) + toctree("Rooms", texts)} | texts
 
 
 def public_names(modules):
     """The sentence that says what can be imported from the package itself."""
     homes = {name: getattr(rvamp_nb, name) for name in rvamp_nb.__all__}
-    names = [f"{{py:obj}}`{name} <{home.__module__}.{name}>`" for name, home in homes.items() if getattr(home, "__module__", None) in modules]
-    names += [f"{{py:mod}}`{name} <{home.__name__}>`" for name, home in homes.items() if getattr(home, "__name__", None) in modules]
-    return f"`from rvamp_nb import ...` knows {', '.join(sorted(names, key=str.casefold))}; all others are imported from their module.\n" if names else ""
+    names = [
+        f"{{py:obj}}`{name} <{home.__module__}.{name}>`"
+        for name, home in homes.items()
+        if getattr(home, "__module__", None) in modules
+    ]
+    names += [
+        f"{{py:mod}}`{name} <{home.__name__}>`"
+        for name, home in homes.items()
+        if getattr(home, "__name__", None) in modules
+    ]
+    return (
+        "`from rvamp_nb import ...` knows"
+        f" {', '.join(sorted(names, key=str.casefold))}; all others are imported from"
+        " their module.\n"
+        if names
+        else ""
+    )
 
 
 def table(module):
     """The public names of a module with their first lines."""
     members = vars(import_module(module))
-    names = "\n".join(f"   {name}" for name in members["__all__"] if callable(members[name]))
-    return f"{{py:mod}}`{module}`\n\n```{{eval-rst}}\n.. currentmodule:: {module}\n\n.. autosummary::\n   :nosignatures:\n\n{names}\n```\n"
+    names = "\n".join(
+        f"   {name}" for name in members["__all__"] if callable(members[name])
+    )
+    return (
+        f"{{py:mod}}`{module}`\n\n```{{eval-rst}}\n.. currentmodule:: {module}\n\n.."
+        f" autosummary::\n   :nosignatures:\n\n{names}\n```\n"
+    )
 
 
 def room(module, stem, nb):
     """A module, all of it, with the way back to the chapter that derives it."""
     chapter = f"[{name_of(stem, nb)[0]}]({page_name(stem)}.ipynb)"
-    return f"## {module.partition('.')[2]}\n\nFrom {chapter}.\n\n```{{eval-rst}}\n.. automodule:: {module}\n   :members:\n```\n"
+    return (
+        f"## {module.partition('.')[2]}\n\nFrom {chapter}.\n\n```{{eval-rst}}\n.."
+        f" automodule:: {module}\n   :members:\n```\n"
+    )

@@ -1,7 +1,9 @@
 """Draw the landing page's picture for light and for dark pages: python docs/picture.py
 
-Seven coefficients of the diabetes data: their histograms over 4,000 refits, and over them the laws that one run of rVAMP gives.
+Seven coefficients of the diabetes data: their histograms over 4,000 refits, and over
+them the laws that one run of rVAMP gives.
 """
+
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -23,34 +25,61 @@ def main():
     lam = datasets.choose_lambda(data.A, data.y)
     fit = rvamp(data.A, data.y, lam)
     shown = np.argsort(-fit.Pi)[:7]
-    refits = naive_bootstrap(data.A, data.y, lam, n_resamples=REFITS, keep=shown, progress=False)
+    refits = naive_bootstrap(
+        data.A, data.y, lam, n_resamples=REFITS, keep=shown, progress=False
+    )
     style()
     for page, inks in INKS.items():
         draw([data.names[i] for i in shown], p1(fit, shown), refits.draws, inks)
-        plt.savefig(STATIC / f"landing-{page}.svg", transparent=True, metadata={"Date": None})
+        plt.savefig(
+            STATIC / f"landing-{page}.svg", transparent=True, metadata={"Date": None}
+        )
         plt.close()
 
 
 def draw(names, laws, draws, inks):
-    """One row per coefficient, the surest on top; a row's height is a density, the same scale in all."""
+    """One row per coefficient, the surest on top; a row's height is a density, the
+    same scale in all."""
     text, grey, blue = inks
-    plt.rcParams.update({"text.color": text, "xtick.color": text, "axes.edgecolor": text, "axes.labelcolor": text, "svg.hashsalt": "landing"})
+    plt.rcParams.update(
+        {
+            "text.color": text,
+            "xtick.color": text,
+            "axes.edgecolor": text,
+            "axes.labelcolor": text,
+            "svg.hashsalt": "landing",
+        }
+    )
     _, ax = plt.subplots(figsize=(9, 5.2))
-    x, edges = np.linspace(-420, 840, 1261), np.arange(-420, 841, WIDTH)  # 0 is an edge: no bin mixes signs
+    # 0 is an edge: no bin mixes signs
+    x, edges = np.linspace(-420, 840, 1261), np.arange(-420, 841, WIDTH)
     base = -0.0043 * np.arange(len(names))
     columns = (960, f"{REFITS:,}\nrefits", text), (1130, "one run\nof rVAMP", blue)
     for name, law, drawn, atom, y in zip(names, laws.pdf(x), draws.T, laws.atom, base):
         selected = drawn[drawn != 0]
-        ax.stairs(y + np.histogram(selected, edges)[0] / REFITS / WIDTH, edges, baseline=y, fill=True, color=grey)
+        ax.stairs(
+            y + np.histogram(selected, edges)[0] / REFITS / WIDTH,
+            edges,
+            baseline=y,
+            fill=True,
+            color=grey,
+        )
         ax.plot(x, y + law, color=blue, linewidth=1.8)
         ax.text(-440, y, name, ha="right", va="baseline")
-        for (place, _, colour), share in zip(columns, (len(selected) / REFITS, 1 - atom)):
+        for (place, _, colour), share in zip(
+            columns, (len(selected) / REFITS, 1 - atom)
+        ):
             ax.text(place, y, f"{share:.0%}", ha="center", va="baseline", color=colour)
     for place, heading, colour in columns:
         ax.text(place, 0.0042, heading, ha="center", color=colour)
     ax.text(1045, 0.0085, "how often selected", ha="center")
     ax.text(-420, 0.0085, "coefficient, over the resamples that select it", ha="left")
-    ax.set(xlim=(-440, 1210), ylim=(base[-1] - 0.0005, 0.0098), yticks=[], xticks=range(-400, 801, 200))
+    ax.set(
+        xlim=(-440, 1210),
+        ylim=(base[-1] - 0.0005, 0.0098),
+        yticks=[],
+        xticks=range(-400, 801, 200),
+    )
     ax.spines["left"].set_visible(False)
     ax.spines["bottom"].set_bounds(-420, 840)
 

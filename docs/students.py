@@ -3,9 +3,12 @@
     python docs/students.py          into _students/
     python docs/students.py OUT      into OUT/
 
-A cell tagged ``solution`` is left out, and where its exercise ends an empty cell waits for the student's own. All else stays,
-outputs included. Notebooks of these names in OUT are written over (a student's work should live elsewhere); nothing else is touched.
+A cell tagged ``solution`` is left out, and where its exercise ends an empty cell waits
+for the student's own. All else stays,
+outputs included. Notebooks of these names in OUT are written over (a student's work
+should live elsewhere); nothing else is touched.
 """
+
 import sys
 from pathlib import Path
 
@@ -22,7 +25,8 @@ def is_solution(cell):
 
 
 def strip(nb):
-    """Replace each run of solution cells in ``nb`` by one empty code cell, in place; returns how many there were."""
+    """Replace each run of solution cells in ``nb`` by one empty code cell, in place;
+    returns how many there were."""
     kept, runs = [], 0
     for before, cell in zip([None, *nb.cells], nb.cells):
         if not is_solution(cell):
@@ -35,7 +39,8 @@ def strip(nb):
 
 
 def main(out=OUT):
-    """Write every notebook of nbs/ to the folder ``out``; returns {stem: how many solutions were left out}."""
+    """Write every notebook of nbs/ to the folder ``out``; returns {stem: how many
+    solutions were left out}."""
     out = Path(out)
     if out.resolve() == NOTEBOOKS:
         sys.exit("that is the folder of the notebooks themselves: name another")
@@ -45,7 +50,10 @@ def main(out=OUT):
         nb = nbformat.read(path, 4)
         left_out[path.stem] = strip(nb)
         nbformat.write(nb, out / path.name)
-    print(f"{len(left_out)} notebooks in {out}, {sum(left_out.values())} solutions left out")
+    print(
+        f"{len(left_out)} notebooks in {out}, {sum(left_out.values())} solutions"
+        " left out"
+    )
     return left_out
 
 

@@ -1,18 +1,29 @@
-"""What Jupyter shows and what the site shows: the notebooks' conventions, translated to MyST.
+"""What Jupyter shows and what the site shows: the notebooks' conventions, translated to
+MyST.
 
-==============================================  ==========================================================
+==============================================
+==========================================================
 in the notebook                                 on the site
-==============================================  ==========================================================
-``# Title`` and ``> one line``                  a numbered title, its lead, and the notebook to download
-``$$ ... \\tag{eq:x} $$``                       an equation numbered by chapter, with an anchor
-an equation's label in backticks                a link to that equation, on whichever page it is
-``[chapter 7](07_messages.ipynb)``              a link; plain text while that chapter is not being built
-a slider that needs Python to move              a line that says so; the still picture that follows it stays
+==============================================
+==========================================================
+``# Title`` and ``> one line``                  a numbered title, its lead, and the
+notebook to download
+``$$ ... \\tag{eq:x} $$``                       an equation numbered by chapter, with an
+anchor
+an equation's label in backticks                a link to that equation, on whichever
+page it is
+``[chapter 7](07_messages.ipynb)``              a link; plain text while that chapter is
+not being built
+a slider that needs Python to move              a line that says so; the still picture
+that follows it stays
 ``<details><summary>...``                       a drop-down
-a cell with ``#| export``                       signature, docstring, link to the source; the code folded beneath
+a cell with ``#| export``                       signature, docstring, link to the
+source; the code folded beneath
 a cell with ``#| hide``, or only directives     nothing
-==============================================  ==========================================================
+==============================================
+==========================================================
 """
+
 import ast
 import posixpath
 import re
@@ -22,30 +33,46 @@ from nbformat.v4 import new_markdown_cell
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "nbs"
 HOW_TO = "howto/"  # their folder in nbs
-README = "index"  # nbs/index.ipynb is the README; the site has an index of its own, and there this is ...
+# nbs/index.ipynb is the README; the site has an index of its own, and there this is ...
+README = "index"
 QUICKSTART, QUICKSTART_TITLE = "quickstart", "Quick start"
-WIDGET, STATE = "application/vnd.jupyter.widget-view+json", "application/vnd.jupyter.widget-state+json"
-NEEDS_PYTHON = "{.needs-python}\nThese controls need Python behind them: they move in the notebook. Below stands one of their pictures."
+WIDGET = "application/vnd.jupyter.widget-view+json"
+STATE = "application/vnd.jupyter.widget-state+json"
+NEEDS_PYTHON = (
+    "{.needs-python}\nThese controls need Python behind them: they move in the"
+    " notebook. Below stands one of their pictures."
+)
 EXPORTED = {"export", "exporti", "exports"}
 BESIDE = {"api.md"}  # pages that are made, not found
 DIRECTIVE = re.compile(r"\s*#\s*\|\s*(\w+):?\s*(.*)")
 FENCE = re.compile(r"^(```.*?^```[^\n]*$)", re.DOTALL | re.MULTILINE)
-EQUATION = re.compile(r"^([ >]*)\$\$((?:(?!\$\$).)+)\$\$[ ]*$", re.DOTALL | re.MULTILINE)
+EQUATION = re.compile(
+    r"^([ >]*)\$\$((?:(?!\$\$).)+)\$\$[ ]*$", re.DOTALL | re.MULTILINE
+)
 TAG = re.compile(r"\s*\\tag\{([^}]+)\}")
-LABEL = re.compile(r"(\()?(?<!`)`([\w:-]+)`(?!`)(?(1)\))")  # a reference brings its own parentheses: (`eq:x`) has one pair
+# a reference brings its own parentheses: (`eq:x`) has one pair
+LABEL = re.compile(r"(\()?(?<!`)`([\w:-]+)`(?!`)(?(1)\))")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
-DETAILS = re.compile(r"\A<details>\s*<summary>(.*?)</summary>\s*(.*?)\s*</details>\s*\Z", re.DOTALL)
+DETAILS = re.compile(
+    r"\A<details>\s*<summary>(.*?)</summary>\s*(.*?)\s*</details>\s*\Z", re.DOTALL
+)
 TITLE = re.compile(r"\A# (.+)\n+> (.+)\s*\Z")
 
 
 def notebook_files():
     """{stem: path} of the chapters, then of the how-tos (``howto/...``)."""
-    found = [*sorted(NOTEBOOKS.glob("[!_.]*.ipynb")), *sorted(NOTEBOOKS.glob(f"{HOW_TO}[!_.]*.ipynb"))]
-    return {path.relative_to(NOTEBOOKS).with_suffix("").as_posix(): path for path in found}
+    found = [
+        *sorted(NOTEBOOKS.glob("[!_.]*.ipynb")),
+        *sorted(NOTEBOOKS.glob(f"{HOW_TO}[!_.]*.ipynb")),
+    ]
+    return {
+        path.relative_to(NOTEBOOKS).with_suffix("").as_posix(): path for path in found
+    }
 
 
 def directives(source):
-    """The leading ``#|`` lines of a code cell as a dictionary, and the code under them."""
+    """The leading ``#|`` lines of a code cell as a dictionary, and the code under
+    them."""
     found, lines = {}, source.splitlines()
     while lines and (match := DIRECTIVE.match(lines[0])):
         found[match[1]] = match[2].strip()
@@ -54,7 +81,8 @@ def directives(source):
 
 
 def chapter_number(stem):
-    """7 for ``07_messages``; HOW_TO for a how-to; None for the appendices and the index."""
+    """7 for ``07_messages``; HOW_TO for a how-to; None for the appendices and the
+    index."""
     if stem.startswith(HOW_TO):
         return HOW_TO
     number = int(stem[:2]) if stem[:2].isdigit() else 99
@@ -69,18 +97,31 @@ def page_name(stem):
 def page_title(stem, title):
     """The title of a notebook as the site has it, with its number."""
     number = chapter_number(stem)
-    return QUICKSTART_TITLE if stem == README else f"{number}. {title}" if isinstance(number, int) else title
+    return (
+        QUICKSTART_TITLE
+        if stem == README
+        else f"{number}. {title}"
+        if isinstance(number, int)
+        else title
+    )
 
 
 def published_module(nb):
     """The dotted name of the module that ``nb`` exports, or None."""
-    found = [directives(cell.source)[0] for cell in nb.cells if cell.cell_type == "code"]
+    found = [
+        directives(cell.source)[0] for cell in nb.cells if cell.cell_type == "code"
+    ]
     names = [each["default_exp"] for each in found if "default_exp" in each]
-    return f"rvamp_nb.{names[0]}" if names and any(EXPORTED & each.keys() for each in found) else None
+    return (
+        f"rvamp_nb.{names[0]}"
+        if names and any(EXPORTED & each.keys() for each in found)
+        else None
+    )
 
 
 def is_alive(output, models):
-    """Whether a widget moves without Python: some widget in it brings its own JavaScript (anywidget)."""
+    """Whether a widget moves without Python: some widget in it brings its own
+    JavaScript (anywidget)."""
     todo, seen = [output.data[WIDGET]["model_id"]], set()
     while todo:
         model = todo.pop()
@@ -92,12 +133,18 @@ def is_alive(output, models):
 
 def labels(nb):
     """Every equation label that the notebook defines."""
-    found = (TAG.search(body) for cell in nb.cells if cell.cell_type == "markdown" for _, body in EQUATION.findall(cell.source))
+    found = (
+        TAG.search(body)
+        for cell in nb.cells
+        if cell.cell_type == "markdown"
+        for _, body in EQUATION.findall(cell.source)
+    )
     return [tag[1] for tag in found if tag]
 
 
 class Translator:
-    """Translates executed notebooks; ``built`` are the stems of the site's pages, ``known`` all equation labels."""
+    """Translates executed notebooks; ``built`` are the stems of the site's pages,
+    ``known`` all equation labels."""
 
     def __init__(self, built, known, repository):
         self.built, self.known, self.repository = set(built), set(known), repository
@@ -113,7 +160,11 @@ class Translator:
                 cell.source = self.markdown(cell.source, stem)
                 cells.append(cell)
         nb.cells = cells
-        if not any(WIDGET in output.get("data", {}) for cell in cells for output in cell.get("outputs", ())):
+        if not any(
+            WIDGET in output.get("data", {})
+            for cell in cells
+            for output in cell.get("outputs", ())
+        ):
             nb.metadata.pop("widgets", None)
 
     def code(self, cell, module, models):
@@ -122,21 +173,41 @@ class Translator:
         if "hide" in found or not cell.source:
             return []
         if "hide-cell" in cell.metadata.get("tags", ()):
-            cell.metadata["mystnb"] = {"code_prompt_show": "Solution in code", "code_prompt_hide": "Solution in code"}
-        dead = [output for output in cell.outputs if WIDGET in output.get("data", {}) and not is_alive(output, models)]
+            cell.metadata["mystnb"] = {
+                "code_prompt_show": "Solution in code",
+                "code_prompt_hide": "Solution in code",
+            }
+        dead = [
+            output
+            for output in cell.outputs
+            if WIDGET in output.get("data", {}) and not is_alive(output, models)
+        ]
         cell.outputs = [output for output in cell.outputs if output not in dead]
         after = [new_markdown_cell(NEEDS_PYTHON)] if dead else []
         names = public_definitions(cell.source) if EXPORTED & found.keys() else []
         if not names:
             return [cell, *after]
         cell.metadata["tags"] = ["hide-input"]
-        entries = "\n".join(f".. {kind}:: {module}.{name}\n   :no-index:\n{options}" for name, kind, options in names)
+        entries = "\n".join(
+            f".. {kind}:: {module}.{name}\n   :no-index:\n{options}"
+            for name, kind, options in names
+        )
         return [new_markdown_cell(f"```{{eval-rst}}\n{entries}```"), cell, *after]
 
     def markdown(self, text, stem):
-        download = f"{{.download}}\n{{download}}`Download this notebook <../../../nbs/{stem}.ipynb>`"  # as seen from docs/_build/pages
-        text = TITLE.sub(lambda m: f"# {page_title(stem, m[1])}\n\n{{.lead}}\n{m[2]}\n\n{download}", text)
-        text = DETAILS.sub(lambda m: f"::::{{dropdown}} {re.sub('<[^>]+>', '', m[1])}\n{m[2]}\n::::", text)
+        # as seen from docs/_build/pages
+        download = (
+            "{.download}\n{download}`Download this notebook"
+            f" <../../../nbs/{stem}.ipynb>`"
+        )
+        text = TITLE.sub(
+            lambda m: f"# {page_title(stem, m[1])}\n\n{{.lead}}\n{m[2]}\n\n{download}",
+            text,
+        )
+        text = DETAILS.sub(
+            lambda m: f"::::{{dropdown}} {re.sub('<[^>]+>', '', m[1])}\n{m[2]}\n::::",
+            text,
+        )
         parts = FENCE.split(text)  # every second part is a fenced block: left alone
         parts[::2] = [self.prose(part, stem) for part in parts[::2]]
         return "".join(parts)
@@ -144,14 +215,17 @@ class Translator:
     def prose(self, text, stem):
         text = EQUATION.sub(self.equation, text)
         text = LINK.sub(lambda m: self.link(m, stem), text)
-        return LABEL.sub(lambda m: f"{{eq}}`{m[2]}`" if m[2] in self.known else m[0], text)
+        return LABEL.sub(
+            lambda m: f"{{eq}}`{m[2]}`" if m[2] in self.known else m[0], text
+        )
 
     @staticmethod
     def equation(match):
         indent, body = match.groups()
         tag = TAG.search(body)
         label = f" ({tag[1]})" if tag else ""
-        blank = f"{indent.rstrip()}\n"  # MyST, unlike Jupyter, wants an empty line before and after
+        # MyST, unlike Jupyter, wants an empty line before and after
+        blank = f"{indent.rstrip()}\n"
         return f"{blank}{indent}$${TAG.sub('', body)}$${label}\n{blank.rstrip()}"
 
     def link(self, match, stem):
@@ -159,7 +233,9 @@ class Translator:
         picture, text, target = match.groups()
         if re.match(r"[a-z]+:|#", target) or target in BESIDE:
             return match[0]
-        target, _, anchor = posixpath.normpath(posixpath.join("nbs", posixpath.dirname(stem), target)).partition("#")
+        target, _, anchor = posixpath.normpath(
+            posixpath.join("nbs", posixpath.dirname(stem), target)
+        ).partition("#")
         page = re.fullmatch(r"nbs/(.+)\.ipynb", target)
         if page and page[1] not in self.built:
             return text
@@ -173,7 +249,15 @@ class Translator:
 
 
 def public_definitions(code):
-    """(name, autodoc directive, its options) of each public function and class that a cell defines."""
-    kinds = {ast.FunctionDef: ("autofunction", ""), ast.ClassDef: ("autoclass", "   :members:\n")}
-    nodes = [node for node in ast.parse(code).body if type(node) in kinds and not node.name.startswith("_")]
+    """(name, autodoc directive, its options) of each public function and class that
+    a cell defines."""
+    kinds = {
+        ast.FunctionDef: ("autofunction", ""),
+        ast.ClassDef: ("autoclass", "   :members:\n"),
+    }
+    nodes = [
+        node
+        for node in ast.parse(code).body
+        if type(node) in kinds and not node.name.startswith("_")
+    ]
     return [(node.name, *kinds[type(node)]) for node in nodes]

@@ -12,11 +12,18 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from .resampling import Poisson, TwoPoint, _check_array, _check_number, _check_size
+from rvamp_nb.resampling import (
+    Poisson,
+    TwoPoint,
+    _check_array,
+    _check_number,
+    _check_size,
+)
 
 # %% ../nbs/03_bootstrap.ipynb #3ad0b3ae
 def optimality_gap(A, y, lam, counts, x):
-    """How far x is from the optimality conditions of the weighted Lasso, in units of the penalty (`optimality`).
+    """How far x is from the optimality conditions of the weighted Lasso, in units of
+    the penalty (`optimality`).
 
     Parameters
     ----------
@@ -33,21 +40,37 @@ def optimality_gap(A, y, lam, counts, x):
     """
     lam = np.broadcast_to(lam, A.shape[1])
     pull = A.T @ (counts * (y - A @ x))
-    off = np.where(x == 0, np.maximum(np.abs(pull) - lam, 0), np.abs(pull - lam * np.sign(x)))
+    off = np.where(
+        x == 0, np.maximum(np.abs(pull) - lam, 0), np.abs(pull - lam * np.sign(x))
+    )
     return float(np.max(off / lam))
 
 # %% ../nbs/03_bootstrap.ipynb #2ba17c08
 def _unit_lasso(X, target, tol):
     "scikit-learn's coordinate descent with the penalty 1 on every column of X."
     from sklearn.linear_model import lasso_path
+
     m, k = X.shape
-    gram = dict(precompute=X.T @ X, Xy=X.T @ target) if k < m else dict(precompute=False)   # products once, where that is less work
-    _, path, _ = lasso_path(np.asfortranarray(X), target, alphas=[1 / m], **gram, copy_X=False, check_input=False, tol=tol, max_iter=1_000_000)
+    # products once, where that is less work
+    gram = (
+        dict(precompute=X.T @ X, Xy=X.T @ target) if k < m else dict(precompute=False)
+    )
+    _, path, _ = lasso_path(
+        np.asfortranarray(X),
+        target,
+        alphas=[1 / m],
+        **gram,
+        copy_X=False,
+        check_input=False,
+        tol=tol,
+        max_iter=1_000_000,
+    )
     return path[:, 0]
 
 # %% ../nbs/03_bootstrap.ipynb #67a3ce04
 def weighted_lasso(A, y, lam, counts, tol=1e-10):
-    """The Lasso on one resample, by scikit-learn on rescaled rows and columns (`eq:lasso`, `folded-lasso`).
+    """The Lasso on one resample, by scikit-learn on rescaled rows and columns
+    (`eq:lasso`, `folded-lasso`).
 
     Parameters
     ----------
@@ -61,16 +84,20 @@ def weighted_lasso(A, y, lam, counts, tol=1e-10):
     Returns
     -------
     x : (N,) float array
-        The minimiser; coefficients that are not selected are exactly 0. No argument is checked here.
+        The minimiser; coefficients that are not selected are exactly 0. No argument is
+        checked here.
     """
     rows, lam = np.flatnonzero(counts), np.broadcast_to(lam, A.shape[1])
     root = np.sqrt(counts[rows])
     X, target = np.asfortranarray(A[rows] * root[:, None] / lam), root * y[rows]
-    z, inside, size = np.zeros(A.shape[1]), np.zeros(A.shape[1], dtype=bool), 2 * len(rows)
+    z = np.zeros(A.shape[1])
+    inside = np.zeros(A.shape[1], dtype=bool)
+    size = 2 * len(rows)
     while True:
         pull = np.abs(X.T @ (target - X @ z))
-        if not np.any(pull[~inside] > 1 + 1e-8): return z / lam
-        pull[z != 0] = np.inf                                # what is in use stays in
+        if not np.any(pull[~inside] > 1 + 1e-8):
+            return z / lam
+        pull[z != 0] = np.inf  # what is in use stays in
         inside = pull >= np.sort(pull)[-min(size, len(pull))]
         z = np.zeros_like(z)
         z[inside] = _unit_lasso(X[:, inside], target, tol)
@@ -79,28 +106,53 @@ def weighted_lasso(A, y, lam, counts, tol=1e-10):
 # %% ../nbs/03_bootstrap.ipynb #3a9ae6da
 def _losses(delta):
     "Value, slope and curvature in f of each loss."
-    return {"squared": (lambda y, f: (y - f)**2 / 2, lambda y, f: f - y, lambda y, f: np.ones_like(f)),
-            "logistic": (lambda y, f: np.logaddexp(0, f) - y * f, lambda y, f: expit(f) - y, lambda y, f: expit(f) * expit(-f)),
-            "poisson": (lambda y, f: np.exp(f) - y * f, lambda y, f: np.exp(f) - y, lambda y, f: np.exp(f)),
-            "huber": (lambda y, f: np.where(np.abs(y - f) <= delta, (y - f)**2 / 2, delta * (np.abs(y - f) - delta / 2)),
-                      lambda y, f: np.clip(f - y, -delta, delta), lambda y, f: (np.abs(y - f) <= delta) * 1.0)}
+    return {
+        "squared": (
+            lambda y, f: (y - f) ** 2 / 2,
+            lambda y, f: f - y,
+            lambda y, f: np.ones_like(f),
+        ),
+        "logistic": (
+            lambda y, f: np.logaddexp(0, f) - y * f,
+            lambda y, f: expit(f) - y,
+            lambda y, f: expit(f) * expit(-f),
+        ),
+        "poisson": (
+            lambda y, f: np.exp(f) - y * f,
+            lambda y, f: np.exp(f) - y,
+            lambda y, f: np.exp(f),
+        ),
+        "huber": (
+            lambda y, f: np.where(
+                np.abs(y - f) <= delta,
+                (y - f) ** 2 / 2,
+                delta * (np.abs(y - f) - delta / 2),
+            ),
+            lambda y, f: np.clip(f - y, -delta, delta),
+            lambda y, f: (np.abs(y - f) <= delta) * 1.0,
+        ),
+    }
 
 # %% ../nbs/03_bootstrap.ipynb #bf9659bf
 def _coordinate_descent(G, g, x, t, lowest, tol=1e-13):
-    "The z that minimises g'(z - x) + (z - x)'G(z - x)/2 + sum t |z|, z >= lowest, one coordinate after the other."
+    """The z that minimises g'(z - x) + (z - x)'G(z - x)/2 + sum t |z|, z >= lowest,
+    one coordinate after the other."""
     z, slope = x.copy(), g.copy()
     diagonal, t = G.diagonal().tolist(), t.tolist()
     for _ in range(10_000):
         moved = 0.0
         for i, curvature in enumerate(diagonal):
             pull = curvature * z[i] - slope[i]
-            new = max(lowest[i], (max(pull - t[i], 0.0) - max(-pull - t[i], 0.0)) / curvature)
+            new = max(
+                lowest[i], (max(pull - t[i], 0.0) - max(-pull - t[i], 0.0)) / curvature
+            )
             step = new - z[i]
             if step:
                 z[i] = new
                 slope += step * G[i]
                 moved = max(moved, abs(step) * curvature**0.5)
-        if moved <= tol * (1 + np.sqrt(np.abs(slope).max())): break
+        if moved <= tol * (1 + np.sqrt(np.abs(slope).max())):
+            break
     return z
 
 # %% ../nbs/03_bootstrap.ipynb #73889ab0
@@ -112,16 +164,24 @@ def _newton(A, y, counts, t, k, x, loss, lowest):
     for _ in range(200):
         f, here = A @ x, objective(x)
         G = (A.T * (counts * curvature(y, f))) @ A + np.diag(k)
-        G[np.diag_indices_from(G)] += ridge                  # the model only: a plateau of the loss has no curvature
+        # the model only: a plateau of the loss has no curvature
+        G[np.diag_indices_from(G)] += ridge
         z = _coordinate_descent(G, A.T @ (counts * slope(y, f)) + k * x, x, t, lowest)
-        length = next((0.5**j for j in range(40) if objective(x + 0.5**j * (z - x)) <= here), 0.0)
-        x, gone = np.where(length == 1, z, x + length * (z - x)), length * np.abs(A @ (z - x)).max()
-        if gone <= 1e-11 * (1 + np.abs(f).max()): break
+        length = next(
+            (0.5**j for j in range(40) if objective(x + 0.5**j * (z - x)) <= here), 0.0
+        )
+        x, gone = (
+            np.where(length == 1, z, x + length * (z - x)),
+            length * np.abs(A @ (z - x)).max(),
+        )
+        if gone <= 1e-11 * (1 + np.abs(f).max()):
+            break
     return x
 
 # %% ../nbs/03_bootstrap.ipynb #bc1d4bbd
 def penalised_fit(A, y, t, k, counts, loss="squared", positive=False, delta=1.0):
-    """The minimiser of sum_mu c_mu l(y_mu, a_mu'x) + sum_i (t_i |x_i| + k_i x_i^2 / 2) on one resample.
+    """The minimiser of sum_mu c_mu l(y_mu, a_mu'x) + sum_i (t_i |x_i| + k_i x_i^2 / 2)
+    on one resample.
 
     Parameters
     ----------
@@ -142,32 +202,56 @@ def penalised_fit(A, y, t, k, counts, loss="squared", positive=False, delta=1.0)
         Coefficients that are not selected are exactly 0. No argument is checked here.
     """
     rows, functions = np.flatnonzero(counts), _losses(delta)[loss]
-    A, y, counts, lowest = A[rows], y[rows], counts[rows], np.where(positive, 0.0, -np.inf) + 0 * t
+    A = A[rows]
+    y = y[rows]
+    counts = counts[rows]
+    lowest = np.where(positive, 0.0, -np.inf) + 0 * t
     x, inside = np.zeros(A.shape[1]), (t == 0) & (len(rows) > 0)
     with np.errstate(over="ignore"):
         while True:
-            if inside.any(): x[inside] = _newton(A[:, inside], y, counts, t[inside], k[inside], x[inside], functions, lowest[inside])
+            if inside.any():
+                x[inside] = _newton(
+                    A[:, inside],
+                    y,
+                    counts,
+                    t[inside],
+                    k[inside],
+                    x[inside],
+                    functions,
+                    lowest[inside],
+                )
             pull = -A.T @ (counts * functions[1](y, A @ x))
             violation = np.where(inside, 0, np.where(positive, pull, np.abs(pull)) - t)
-            if violation.max() <= 1e-8 * t.max() or not len(rows): return x
-            inside |= violation >= max(np.sort(violation)[-min(len(rows), len(t))], 1e-8 * t.max())
+            if violation.max() <= 1e-8 * t.max() or not len(rows):
+                return x
+            inside |= violation >= max(
+                np.sort(violation)[-min(len(rows), len(t))], 1e-8 * t.max()
+            )
 
 # %% ../nbs/03_bootstrap.ipynb #548447b0
 class _Model(NamedTuple):
     "What is refitted besides the plain Lasso."
+
     loss: str
     l1_ratio: float
     positive: bool
-    penalty_factor: np.ndarray   # (N,)
+    penalty_factor: np.ndarray  # (N,)
     intercept: bool
     delta: float
 
     @property
-    def is_lasso(self): return self.loss == "squared" and self.l1_ratio == 1 and not (self.positive or self.intercept) and bool(np.all(self.penalty_factor > 0))
+    def is_lasso(self):
+        return (
+            self.loss == "squared"
+            and self.l1_ratio == 1
+            and not (self.positive or self.intercept)
+            and bool(np.all(self.penalty_factor > 0))
+        )
 
 # %% ../nbs/03_bootstrap.ipynb #f1355485
 def _one_refit(problem, seed, b):
-    "Coefficients and weighted residuals of resample b; its random numbers depend on (seed, b) only."
+    """Coefficients and weighted residuals of resample b; its random numbers depend
+    on (seed, b) only."""
     A, y, lam, counts, randomise, tol, model = problem
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(b,)))
     c = _drawn("counts", counts, len(y), rng)
@@ -176,24 +260,43 @@ def _one_refit(problem, seed, b):
         x = weighted_lasso(A, y, full, c, tol)
         return x, c * (y - A @ x)
     columns = np.column_stack([A, np.ones(len(A))]) if model.intercept else A
-    t, k = (np.append(share * full, [0.0] * model.intercept) for share in (model.l1_ratio, 1 - model.l1_ratio))
-    x = penalised_fit(columns, y, t, k, c, model.loss, np.append(np.repeat(model.positive, len(lam)), [False] * model.intercept), model.delta)
+    t, k = (
+        np.append(share * full, [0.0] * model.intercept)
+        for share in (model.l1_ratio, 1 - model.l1_ratio)
+    )
+    x = penalised_fit(
+        columns,
+        y,
+        t,
+        k,
+        c,
+        model.loss,
+        np.append(np.repeat(model.positive, len(lam)), [False] * model.intercept),
+        model.delta,
+    )
     return x, -c * _losses(model.delta)[model.loss][1](y, columns @ x)
+
 
 def _drawn(name, law, size, rng):
     "One draw of a law, with a check that holds for laws of the user's own."
     v = np.asarray(law.draw(size, rng), dtype=float)
     least = 0 if name == "counts" else np.nextafter(0, 1)
     if v.shape != (size,) or not np.all(np.isfinite(v) & (v >= least)):
-        raise ValueError(f"{name}: {law!r} must draw {size} finite numbers {'>= 0' if least == 0 else '> 0'}")
+        raise ValueError(
+            f"{name}: {law!r} must draw {size} finite numbers"
+            f" {'>= 0' if least == 0 else '> 0'}"
+        )
     return v
 
 # %% ../nbs/03_bootstrap.ipynb #f8ed4043
 class _Sums(NamedTuple):
-    "n vectors: how many, their mean, and the sums of powers 0..4 of their distances from it."
+    """n vectors: how many, their mean, and the sums of powers 0..4 of their
+    distances from it."""
+
     n: int
     mean: np.ndarray
     powers: np.ndarray
+
 
 def _sums(X):
     "The sums of the rows of X."
@@ -207,23 +310,34 @@ def _merge(first, second):
     "The sums of two chunks together (`moved-sums`)."
     n = first.n + second.n
     mean = first.mean + (second.mean - first.mean) * (second.n / n)
+
     def moved(s):
         d = s.mean - mean
-        return np.array([sum(comb(k, j) * d ** (k - j) * s.powers[j] for j in range(k + 1)) for k in range(5)])
+        return np.array(
+            [
+                sum(comb(k, j) * d ** (k - j) * s.powers[j] for j in range(k + 1))
+                for k in range(5)
+            ]
+        )
+
     powers = moved(first) + moved(second)
-    powers[1] = 0.0                                          # distances from the mean sum to nothing
+    powers[1] = 0.0  # distances from the mean sum to nothing
     return _Sums(n, mean, powers)
 
 # %% ../nbs/03_bootstrap.ipynb #b14812af
 def _spread(s):
-    "Unbiased variance, standard error of the mean, and of the variance (`variance-of-variance`); nan for one vector."
-    if s.n < 2: return (np.full_like(s.mean, np.nan),) * 3
+    """Unbiased variance, standard error of the mean, and of the variance
+    (`variance-of-variance`); nan for one vector."""
+    if s.n < 2:
+        return (np.full_like(s.mean, np.nan),) * 3
     var = s.powers[2] / (s.n - 1)
     noise = s.powers[4] / s.n - var**2 * (s.n - 3) / (s.n - 1)
     return var, np.sqrt(var / s.n), np.sqrt(np.maximum(noise, 0) / s.n)
 
+
 def _share_error(selected, n):
-    "Standard error of the share selected / n; at 0 and n, that of half a case from the end."
+    """Standard error of the share selected / n; at 0 and n, that of half a case from
+    the end."""
     share = np.clip(selected, 0.5, n - 0.5) / n
     return np.sqrt(share * (1 - share) / n)
 
@@ -231,77 +345,151 @@ def _share_error(selected, n):
 def _check_problem(A, y, lam):
     "A (M, N), y (M,) and lam (N,) as finite floats, lam > 0."
     A, y = _check_array("A", A), _check_array("y", y)
-    if A.ndim != 2 or A.size == 0: raise ValueError(f"A must be a table with at least one row and one column, got shape {A.shape}")
-    if y.shape != A.shape[:1]: raise ValueError(f"y must have shape ({A.shape[0]},), one value a row of A, got {y.shape}")
-    if lam is None: raise TypeError("lam is None; give a number > 0, for example datasets.choose_lambda(A, y)")
-    if np.ndim(lam) == 0: _check_number("naive_bootstrap", "lam", lam[()] if isinstance(lam, np.ndarray) else lam, 0)
+    if A.ndim != 2 or A.size == 0:
+        raise ValueError(
+            "A must be a table with at least one row and one column, got shape"
+            f" {A.shape}"
+        )
+    if y.shape != A.shape[:1]:
+        raise ValueError(
+            f"y must have shape ({A.shape[0]},), one value a row of A, got {y.shape}"
+        )
+    if lam is None:
+        raise TypeError(
+            "lam is None; give a number > 0, for example datasets.choose_lambda(A, y)"
+        )
+    if np.ndim(lam) == 0:
+        _check_number(
+            "naive_bootstrap", "lam", lam[()] if isinstance(lam, np.ndarray) else lam, 0
+        )
     lam = _check_array("lam", lam)
-    if lam.shape not in ((), A.shape[1:]): raise ValueError(f"lam must be one number or one for each of the {A.shape[1]} columns of A, got shape {lam.shape}")
-    if lam.min() <= 0: raise ValueError(f"lam must be > 0, got {lam.min():g}; for columns without a penalty give a penalty_factor of 0")
+    if lam.shape not in ((), A.shape[1:]):
+        raise ValueError(
+            f"lam must be one number or one for each of the {A.shape[1]} columns of A,"
+            f" got shape {lam.shape}"
+        )
+    if lam.min() <= 0:
+        raise ValueError(
+            f"lam must be > 0, got {lam.min():g}; for columns without a penalty give a"
+            " penalty_factor of 0"
+        )
     return A, y, np.broadcast_to(lam, A.shape[1:])
+
 
 def _check_model(A, y, loss, l1_ratio, positive, penalty_factor, intercept, delta):
     "The model as a _Model, for targets that suit it and with a unique answer."
-    if not isinstance(loss, str) or loss not in _losses(1.0): raise ValueError(f"loss must be one of {', '.join(map(repr, _losses(1.0)))}, got {loss!r}")
+    if not isinstance(loss, str) or loss not in _losses(1.0):
+        raise ValueError(
+            f"loss must be one of {', '.join(map(repr, _losses(1.0)))}, got {loss!r}"
+        )
     _check_number("naive_bootstrap", "l1_ratio", l1_ratio, 0, 1, closed="[]")
     _check_number("naive_bootstrap", "delta", delta, 0)
     for name, flag in (("positive", positive), ("intercept", intercept)):
-        if not isinstance(flag, (bool, np.bool_)): raise TypeError(f"{name} must be True or False, got {flag!r}")
-    factor = _check_array("penalty_factor", 1.0 if penalty_factor is None else penalty_factor)
-    if factor.shape not in ((), A.shape[1:]) or (factor < 0).any(): raise ValueError(f"penalty_factor must be one number >= 0 or one for each of the {A.shape[1]} columns of A, got {penalty_factor!r}")
-    if loss == "logistic" and sorted(set(y)) != [0, 1]: raise ValueError("y must hold the labels 0 and 1, and both of them, for the logistic loss")
-    if loss == "poisson" and (y < 0).any(): raise ValueError(f"y must hold counts >= 0 for the Poisson loss, got {y.min():g}")
-    if loss == "poisson" and not y.any(): raise ValueError("y is 0 in every row: there is nothing to fit")
+        if not isinstance(flag, (bool, np.bool_)):
+            raise TypeError(f"{name} must be True or False, got {flag!r}")
+    factor = _check_array(
+        "penalty_factor", 1.0 if penalty_factor is None else penalty_factor
+    )
+    if factor.shape not in ((), A.shape[1:]) or (factor < 0).any():
+        raise ValueError(
+            "penalty_factor must be one number >= 0 or one for each of the"
+            f" {A.shape[1]} columns of A, got {penalty_factor!r}"
+        )
+    if loss == "logistic" and sorted(set(y)) != [0, 1]:
+        raise ValueError(
+            "y must hold the labels 0 and 1, and both of them, for the logistic loss"
+        )
+    if loss == "poisson" and (y < 0).any():
+        raise ValueError(
+            f"y must hold counts >= 0 for the Poisson loss, got {y.min():g}"
+        )
+    if loss == "poisson" and not y.any():
+        raise ValueError("y is 0 in every row: there is nothing to fit")
     free = np.broadcast_to(factor, A.shape[1:]) == 0
     B = np.column_stack([A[:, free], np.ones((len(A), int(intercept)))])
-    if B.size and np.linalg.matrix_rank(B) < B.shape[1]: raise ValueError(f"the {B.shape[1]} unpenalised columns (with the intercept) are linearly dependent or more than the {len(A)} rows: drop some, or penalise them")
-    return _Model(loss, float(l1_ratio), bool(positive), np.broadcast_to(factor, A.shape[1:]), bool(intercept), float(delta))
+    if B.size and np.linalg.matrix_rank(B) < B.shape[1]:
+        raise ValueError(
+            f"the {B.shape[1]} unpenalised columns (with the intercept) are linearly"
+            f" dependent or more than the {len(A)} rows: drop some, or penalise them"
+        )
+    return _Model(
+        loss,
+        float(l1_ratio),
+        bool(positive),
+        np.broadcast_to(factor, A.shape[1:]),
+        bool(intercept),
+        float(delta),
+    )
 
 # %% ../nbs/03_bootstrap.ipynb #a0c7775c
 def _check_laws(counts, randomise):
     "Both must be objects that draw."
     for name, law in (("counts", counts), ("randomise", randomise)):
         if isinstance(law, type) or not callable(getattr(law, "draw", None)):
-            raise TypeError(f"{name} must be a law such as {'Poisson(0.5)' if name == 'counts' else 'TwoPoint(2, 0.5) or Fixed()'}, with a method draw(size, rng), not {law!r}")
+            raise TypeError(
+                f"{name} must be a law such as"
+                f" {'Poisson(0.5)' if name == 'counts' else 'TwoPoint(2, 0.5) or Fixed()'},"
+                f" with a method draw(size, rng), not {law!r}"
+            )
+
 
 def _check_plan(seed, n_jobs, tol, keep, N):
     "The remaining arguments of naive_bootstrap; returns keep as column numbers."
     _check_size("naive_bootstrap", "seed", seed, least=0)
-    if _check_size("naive_bootstrap", "n_jobs", n_jobs, least=-np.inf) == 0: raise ValueError("naive_bootstrap: n_jobs must not be 0; -1 means all processors")
+    if _check_size("naive_bootstrap", "n_jobs", n_jobs, least=-np.inf) == 0:
+        raise ValueError(
+            "naive_bootstrap: n_jobs must not be 0; -1 means all processors"
+        )
     _check_number("naive_bootstrap", "tol", tol, 0, 1)
     columns = np.asarray([] if keep is None else keep)
     if columns.ndim != 1 or (columns.size and columns.dtype.kind not in "iu"):
         raise TypeError(f"keep must be a list of column numbers, got {keep!r}")
     if columns.size and not 0 <= columns.min() <= columns.max() < N:
-        raise ValueError(f"keep must hold column numbers from 0 to {N - 1}, got {keep!r}")
+        raise ValueError(
+            f"keep must hold column numbers from 0 to {N - 1}, got {keep!r}"
+        )
     return columns.astype(int)
 
 # %% ../nbs/03_bootstrap.ipynb #1fd7d0ef
 _CHUNK = 25  # refits a task: part of what makes the sums reproducible, whatever n_jobs
 
+
 def _chunk(problem, seed, numbers, columns):
-    "Sums over one chunk of refits, on one thread, and the coefficients of the columns to keep."
+    """Sums over one chunk of refits, on one thread, and the coefficients of the
+    columns to keep."""
     from threadpoolctl import threadpool_limits
+
     with threadpool_limits(1):
         x, u = map(np.array, zip(*(_one_refit(problem, seed, b) for b in numbers)))
         return _sums(x), (x != 0).sum(0), _sums(u), x[:, columns]
 
+
 def _chunks(problem, seed, n_resamples, n_jobs, columns):
     "The chunks in order, made by n_jobs processes."
     from joblib import Parallel, delayed
+
     starts = range(0, n_resamples, _CHUNK)
-    tasks = (delayed(_chunk)(problem, seed, range(s, min(s + _CHUNK, n_resamples)), columns) for s in starts)
+    tasks = (
+        delayed(_chunk)(problem, seed, range(s, min(s + _CHUNK, n_resamples)), columns)
+        for s in starts
+    )
     return Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
 
 # %% ../nbs/03_bootstrap.ipynb #43724863
 def _gather(chunks, n_resamples, progress):
-    "All chunks added up: sums of x, how often each was selected, sums of u, and the kept coefficients."
+    """All chunks added up: sums of x, how often each was selected, sums of u, and
+    the kept coefficients."""
     from tqdm.std import tqdm
+
     x = u = None
     selected, draws = 0, []
     with tqdm(total=n_resamples, delay=2, disable=not progress, desc="refits") as bar:
         for x_chunk, k, u_chunk, kept in chunks:
-            x, u = (x_chunk, u_chunk) if x is None else (_merge(x, x_chunk), _merge(u, u_chunk))
+            x, u = (
+                (x_chunk, u_chunk)
+                if x is None
+                else (_merge(x, x_chunk), _merge(u, u_chunk))
+            )
             selected = selected + k
             draws.append(kept)
             bar.update(x_chunk.n)
@@ -310,6 +498,7 @@ def _gather(chunks, n_resamples, progress):
 # %% ../nbs/03_bootstrap.ipynb #85163584
 class Refits(NamedTuple):
     "What a naive bootstrap saw; see `naive_bootstrap`."
+
     mean: np.ndarray
     var: np.ndarray
     Pi: np.ndarray
@@ -326,11 +515,31 @@ class Refits(NamedTuple):
     intercept_se: float = np.nan
 
 # %% ../nbs/03_bootstrap.ipynb #16514809
-def naive_bootstrap(A, y, lam, *, loss="squared", l1_ratio=1.0, positive=False, penalty_factor=None, intercept=False, delta=1.0,
-                    counts=Poisson(0.5), randomise=TwoPoint(2, 0.5), n_resamples=1000, seed=0, n_jobs=1, tol=1e-10, keep=None, progress=True):
-    """Refit on many resamples with random penalties, and average, with Monte-Carlo standard errors (`eq:lasso`).
+def naive_bootstrap(
+    A,
+    y,
+    lam,
+    *,
+    loss="squared",
+    l1_ratio=1.0,
+    positive=False,
+    penalty_factor=None,
+    intercept=False,
+    delta=1.0,
+    counts=Poisson(0.5),
+    randomise=TwoPoint(2, 0.5),
+    n_resamples=1000,
+    seed=0,
+    n_jobs=1,
+    tol=1e-10,
+    keep=None,
+    progress=True,
+):
+    """Refit on many resamples with random penalties, and average, with Monte-Carlo
+    standard errors (`eq:lasso`).
 
-    Each refit minimises sum_mu c_mu l(y_mu, a_mu'x) + sum_i lam_i (l1_ratio |x_i| + (1 - l1_ratio) x_i^2 / 2), lam_i = lam times penalty_factor_i times what is
+    Each refit minimises sum_mu c_mu l(y_mu, a_mu'x) + sum_i lam_i (l1_ratio |x_i| + (1
+    - l1_ratio) x_i^2 / 2), lam_i = lam times penalty_factor_i times what is
     drawn; by default that is the Lasso.
 
     Parameters
@@ -352,7 +561,8 @@ def naive_bootstrap(A, y, lam, *, loss="squared", l1_ratio=1.0, positive=False, 
     delta : float > 0
         Where the Huber loss turns linear.
     counts : law of the occupation numbers, from rvamp_nb.resampling
-        Poisson, Multinomial, Subsample, NoResampling, or any object with draw(M, rng) -> (M,) numbers >= 0.
+        Poisson, Multinomial, Subsample, NoResampling, or any object with draw(M, rng)
+        -> (M,) numbers >= 0.
     randomise : law of the multipliers of lam
         TwoPoint, Fixed, or any object with draw(N, rng) -> (N,) numbers > 0.
     n_resamples : int, at least 1
@@ -370,9 +580,12 @@ def naive_bootstrap(A, y, lam, *, loss="squared", l1_ratio=1.0, positive=False, 
     Returns
     -------
     Refits
-        mean, var, Pi : (N,), mean, unbiased variance and share of refits with a coefficient other than 0;
-        mean_se, var_se, Pi_se : (N,), their standard errors (Pi_se at 0 and 1: as if half a refit had gone the other way);
-        u_mean, u_se : (M,), mean of the weighted residuals -c l'(y, f), for the squared loss c (y - f), and its standard error;
+        mean, var, Pi : (N,), mean, unbiased variance and share of refits with a
+        coefficient other than 0;
+        mean_se, var_se, Pi_se : (N,), their standard errors (Pi_se at 0 and 1: as if
+        half a refit had gone the other way);
+        u_mean, u_se : (M,), mean of the weighted residuals -c l'(y, f), for the squared
+        loss c (y - f), and its standard error;
         n_resamples, seed : as given; draws : (n_resamples, len(keep)) or None;
         intercept_mean, intercept_var, intercept_se : floats, nan without an intercept.
         With one resample the variances and their errors are nan.
@@ -380,16 +593,35 @@ def naive_bootstrap(A, y, lam, *, loss="squared", l1_ratio=1.0, positive=False, 
     Raises
     ------
     TypeError, ValueError
-        Missing, infinite, text, sparse or complex input, wrong shapes, lam not above 0, and whatever else cannot work.
+        Missing, infinite, text, sparse or complex input, wrong shapes, lam not above 0,
+        and whatever else cannot work.
     """
     A, y, lam = _check_problem(A, y, lam)
     n_resamples = _check_size("naive_bootstrap", "n_resamples", n_resamples)
     _check_laws(counts, randomise)
     columns = _check_plan(seed, n_jobs, tol, keep, A.shape[1])
-    model, N = _check_model(A, y, loss, l1_ratio, positive, penalty_factor, intercept, delta), A.shape[1]
-    chunks = _chunks((A, y, lam, counts, randomise, tol, model), seed, n_resamples, n_jobs, columns)
+    model = _check_model(
+        A, y, loss, l1_ratio, positive, penalty_factor, intercept, delta
+    )
+    N = A.shape[1]
+    chunks = _chunks(
+        (A, y, lam, counts, randomise, tol, model), seed, n_resamples, n_jobs, columns
+    )
     x, selected, u, draws = _gather(chunks, n_resamples, progress)
-    of_x = np.array([x.mean, *_spread(x), selected / x.n, _share_error(selected, x.n)])          # six rows, one column a coefficient
+    # six rows, one column a coefficient
+    of_x = np.array([x.mean, *_spread(x), selected / x.n, _share_error(selected, x.n)])
     mean, var, mean_se, var_se, Pi, Pi_se = of_x[:, :N]
-    return Refits(mean, var, Pi, mean_se, var_se, Pi_se, u.mean, _spread(u)[1], x.n, seed, None if keep is None else draws,
-                  *(map(float, of_x[[0, 1, 2], N]) if intercept else ()))
+    return Refits(
+        mean,
+        var,
+        Pi,
+        mean_se,
+        var_se,
+        Pi_se,
+        u.mean,
+        _spread(u)[1],
+        x.n,
+        seed,
+        None if keep is None else draws,
+        *(map(float, of_x[[0, 1, 2], N]) if intercept else ()),
+    )

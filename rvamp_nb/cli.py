@@ -25,81 +25,158 @@ from .solver import ConvergenceWarning
 
 # %% ../nbs/16_cli.ipynb #af9dafa4
 class BadInput(ValueError):
-    "What the user gave will not do; the message is one line with the place and the remedy."
+    """What the user gave will not do; the message is one line with the place and the
+    remedy."""
+
 
 def _check_header(path, header, target):
-    "Every column has a name, each name once, the target among them, and at least one other."
+    """Every column has a name, each name once, the target among them, and at least
+    one other."""
     for k, name in enumerate(header, 1):
-        if not name: raise BadInput(f"{path}: column {k} has no name: give it one in the first line, or delete it if it holds row numbers")
-        if name in header[:k - 1]: raise BadInput(f"{path}: two columns are named {name!r}: rename one of them")
+        if not name:
+            raise BadInput(
+                f"{path}: column {k} has no name: give it one in the first line, or"
+                " delete it if it holds row numbers"
+            )
+        if name in header[: k - 1]:
+            raise BadInput(
+                f"{path}: two columns are named {name!r}: rename one of them"
+            )
     if target not in header:
         shown = ", ".join(map(repr, header[:8])) + (", ..." if len(header) > 8 else "")
-        raise BadInput(f"argument --target: {path} has no column {target!r}, only {shown}")
-    if len(header) == 1: raise BadInput(f"{path}: the target {target!r} is the only column: add at least one feature")
+        raise BadInput(
+            f"argument --target: {path} has no column {target!r}, only {shown}"
+        )
+    if len(header) == 1:
+        raise BadInput(
+            f"{path}: the target {target!r} is the only column: add at least one"
+            " feature"
+        )
 
 # %% ../nbs/16_cli.ipynb #c510dd12
 def _read_rows(path):
-    "The header, and all other rows with the numbers of their lines; blank lines are passed over."
+    """The header, and all other rows with the numbers of their lines; blank lines
+    are passed over."""
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
             tabs = "\t" in file.readline()
             file.seek(0)
             reader = csv.reader(file, delimiter="\t" if tabs else ",")
-            lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(cell.strip() for cell in row)]
-    except OSError as e: raise BadInput(f"cannot read {path}: {e.strerror}: give the path of a CSV or TSV file") from None
-    except UnicodeDecodeError: raise BadInput(f"{path} is not a text file in UTF-8: save the table as CSV (UTF-8)") from None
-    except csv.Error as e: raise BadInput(f"{path} is not a CSV file ({e}): save the table as CSV (UTF-8)") from None
-    if not lines: raise BadInput(f"{path} is empty: the first line must hold the names of the columns")
+            lines = [
+                (reader.line_num, [cell.strip() for cell in row])
+                for row in reader
+                if any(cell.strip() for cell in row)
+            ]
+    except OSError as e:
+        raise BadInput(
+            f"cannot read {path}: {e.strerror}: give the path of a CSV or TSV file"
+        ) from None
+    except UnicodeDecodeError:
+        raise BadInput(
+            f"{path} is not a text file in UTF-8: save the table as CSV (UTF-8)"
+        ) from None
+    except csv.Error as e:
+        raise BadInput(
+            f"{path} is not a CSV file ({e}): save the table as CSV (UTF-8)"
+        ) from None
+    if not lines:
+        raise BadInput(
+            f"{path} is empty: the first line must hold the names of the columns"
+        )
     (_, header), *rows = lines
-    if len(header) == 1 and ";" in header[0]: raise BadInput(f"{path}: semicolons stand between the columns: save the table with commas or tabs there, and with points in its numbers")
+    if len(header) == 1 and ";" in header[0]:
+        raise BadInput(
+            f"{path}: semicolons stand between the columns: save the table with commas"
+            " or tabs there, and with points in its numbers"
+        )
     for number, row in rows:
         if len(row) != len(header):
-            raise BadInput(f"{path}, line {number}: {len(row)} values for {len(header)} columns: mend that line (text that holds commas needs quotes)")
+            raise BadInput(
+                f"{path}, line {number}: {len(row)} values for {len(header)} columns:"
+                " mend that line (text that holds commas needs quotes)"
+            )
     return header, rows
 
 # %% ../nbs/16_cli.ipynb #5145d6b9
-_MISSING = {"", "na", "n/a", "nan", "null", "none", "?", ".", "-"}      # in lower case
+_MISSING = {"", "na", "n/a", "nan", "null", "none", "?", ".", "-"}  # in lower case
+
 
 def _values(path, header, rows, target):
-    "The features as finite numbers, (rows, N), and the target: numbers, or words if every one of its cells holds one."
+    """The features as finite numbers, (rows, N), and the target: numbers, or words
+    if every one of its cells holds one."""
     k = header.index(target)
-    words = np.array([row[k] for _, row in rows]) if all(_is_word(row[k]) for _, row in rows) else None
-    if words is not None: header, rows = _without(k, header), [(number, _without(k, row)) for number, row in rows]
-    try: values = np.array([row for _, row in rows], dtype=float)
-    except ValueError: values = None
+    words = (
+        np.array([row[k] for _, row in rows])
+        if all(_is_word(row[k]) for _, row in rows)
+        else None
+    )
+    if words is not None:
+        header, rows = (
+            _without(k, header),
+            [(number, _without(k, row)) for number, row in rows],
+        )
+    try:
+        values = np.array([row for _, row in rows], dtype=float)
+    except ValueError:
+        values = None
     if values is None or not np.isfinite(values).all():
         for number, row in rows:
-            for name, cell in zip(header, row): _check_cell(f"{path}, line {number}, column {name!r}", cell)
-    return (np.delete(values, k, axis=1), values[:, k]) if words is None else (values, words)
+            for name, cell in zip(header, row):
+                _check_cell(f"{path}, line {number}, column {name!r}", cell)
+    return (
+        (np.delete(values, k, axis=1), values[:, k])
+        if words is None
+        else (values, words)
+    )
 
-def _without(k, cells): return cells[:k] + cells[k + 1:]
+
+def _without(k, cells):
+    return cells[:k] + cells[k + 1 :]
+
 
 def _is_word(cell):
     "Neither a number nor missing."
-    if cell.lower() in _MISSING: return False
-    try: float(cell)
-    except ValueError: return True
+    if cell.lower() in _MISSING:
+        return False
+    try:
+        float(cell)
+    except ValueError:
+        return True
     return False
+
 
 def _check_cell(where, cell):
     "Refuse what is not a finite number."
-    if cell.lower() in _MISSING: raise BadInput(f"{where}: the value is missing: drop the row or the column, or fill it in")
-    try: finite = np.isfinite(float(cell))
+    if cell.lower() in _MISSING:
+        raise BadInput(
+            f"{where}: the value is missing: drop the row or the column, or fill it in"
+        )
+    try:
+        finite = np.isfinite(float(cell))
     except ValueError:
-        raise BadInput(f"{where}: {cell[:40]!r} is not a number: drop the column, or code its categories as 0/1 columns") from None
-    if not finite: raise BadInput(f"{where}: {cell!r} is not a finite number: drop the row, or mend the value")
+        raise BadInput(
+            f"{where}: {cell[:40]!r} is not a number: drop the column, or code its"
+            " categories as 0/1 columns"
+        ) from None
+    if not finite:
+        raise BadInput(
+            f"{where}: {cell!r} is not a finite number: drop the row, or mend the value"
+        )
 
 # %% ../nbs/16_cli.ipynb #ac0a2f1a
 def read_table(path, target):
-    """A CSV or TSV table as the matrix, the response and the names of the features; strict.
+    """A CSV or TSV table as the matrix, the response and the names of the features;
+    strict.
 
     Parameters
     ----------
     path : str or path
-        A file in UTF-8, with the names of the columns in its first line and a finite number in every other place. If the first line
+        A file in UTF-8, with the names of the columns in its first line and a finite
+        number in every other place. If the first line
         holds a tab, columns are separated by tabs, else by commas.
     target : str
-        The column to explain; all others are features. It may also hold two words, one for each of two classes.
+        The column to explain; all others are features. It may also hold two words, one
+        for each of two classes.
 
     Returns
     -------
@@ -110,60 +187,101 @@ def read_table(path, target):
     Raises
     ------
     BadInput
-        A ValueError: the file cannot be read, or something in it will not do; one line that says where, and what to do.
+        A ValueError: the file cannot be read, or something in it will not do; one line
+        that says where, and what to do.
     """
     header, rows = _read_rows(path)
     _check_header(path, header, target)
-    if len(rows) < 4: raise BadInput(f"{path} has {len(rows)} row{'s' * (len(rows) != 1)} of data: resampling needs at least 4, and 20 or more to mean anything")
+    if len(rows) < 4:
+        raise BadInput(
+            f"{path} has {len(rows)} row{'s' * (len(rows) != 1)} of data: resampling"
+            " needs at least 4, and 20 or more to mean anything"
+        )
     A, y = _values(path, header, rows, target)
     _check_fit_for_use(path, A, y, target)
     return A, y, tuple(n for n in header if n != target)
 
 # %% ../nbs/16_cli.ipynb #799780b2
 def _check_fit_for_use(path, A, y, target):
-    "Something to explain, and something to explain it with, at a size whose square is a number."
-    if len(np.unique(y)) == 1: raise BadInput(f"{path}: the target {target!r} has the same value in every row: choose another column with --target")
-    if y.dtype.kind == "U" and (kinds := len(np.unique(y))) > 2: raise BadInput(f"{path}: the target {target!r} holds {kinds} different words: it must hold numbers, or two classes")
-    with np.errstate(all="ignore"): size = 1.0 if y.dtype.kind == "U" else np.sum((y - y.mean())**2)
-    if not 1e-200 < size < 1e200: raise BadInput(f"{path}: the values of the target {target!r} are too large or too small to square: change its unit")
-    if not np.ptp(A, axis=0).any(): raise BadInput(f"{path}: all features are constant: add a column that varies")
+    """Something to explain, and something to explain it with, at a size whose square
+    is a number."""
+    if len(np.unique(y)) == 1:
+        raise BadInput(
+            f"{path}: the target {target!r} has the same value in every row: choose"
+            " another column with --target"
+        )
+    if y.dtype.kind == "U" and (kinds := len(np.unique(y))) > 2:
+        raise BadInput(
+            f"{path}: the target {target!r} holds {kinds} different words: it must hold"
+            " numbers, or two classes"
+        )
+    with np.errstate(all="ignore"):
+        size = 1.0 if y.dtype.kind == "U" else np.sum((y - y.mean()) ** 2)
+    if not 1e-200 < size < 1e200:
+        raise BadInput(
+            f"{path}: the values of the target {target!r} are too large or too small to"
+            " square: change its unit"
+        )
+    if not np.ptp(A, axis=0).any():
+        raise BadInput(f"{path}: all features are constant: add a column that varies")
 
 # %% ../nbs/16_cli.ipynb #f11d2cda
 class _Answer(NamedTuple):
     "All that is reported."
+
     title: str
-    estimator: object           # StabilitySelection, fitted
-    check: object               # its Check, or None
-    given: bool                 # lam was given
-    seconds: tuple              # of rVAMP, of the refits
+    estimator: object  # StabilitySelection, fitted
+    check: object  # its Check, or None
+    given: bool  # lam was given
+    seconds: tuple  # of rVAMP, of the refits
+
 
 def _analyse(title, A, y, names, refits=200, seed=0, lam=None, **options):
     "Fit the estimator, then refit."
     import pandas as pd
+
     from rvamp_nb.stability import StabilitySelection
+
     start = time.perf_counter()
-    try: estimator = StabilitySelection(lambdas=None if lam is None else [lam], verbose=1, **options).fit(pd.DataFrame(A, columns=list(names)), y)
-    except ValueError as e: raise BadInput(f"{title}: {e}") from None
+    try:
+        estimator = StabilitySelection(
+            lambdas=None if lam is None else [lam], verbose=1, **options
+        ).fit(pd.DataFrame(A, columns=list(names)), y)
+    except ValueError as e:
+        raise BadInput(f"{title}: {e}") from None
     middle = time.perf_counter()
     check = _refits(estimator, refits, seed) if refits else None
-    return _Answer(title, estimator, check, lam is not None, (middle - start, time.perf_counter() - middle))
+    return _Answer(
+        title,
+        estimator,
+        check,
+        lam is not None,
+        (middle - start, time.perf_counter() - middle),
+    )
 
 # %% ../nbs/16_cli.ipynb #4d60de2c
 class _Watched:
     "A law of counts whose every draw moves a progress bar."
-    def __init__(self, law, bar): self.law, self.bar = law, bar
+
+    def __init__(self, law, bar):
+        self.law, self.bar = law, bar
+
     def draw(self, M, rng):
         self.bar.update()
         return self.law.draw(M, rng)
 
+
 def _refits(estimator, n, seed):
     "The check under a progress bar on stderr."
     from tqdm.std import tqdm
+
     model = estimator.model_
     with tqdm(total=n, desc="refits", unit="refit", file=sys.stderr) as bar:
         estimator.model_ = model._replace(counts=_Watched(model.counts, bar))
-        try: return estimator.check(n, seed=seed, progress=False)
-        finally: estimator.model_ = model
+        try:
+            return estimator.check(n, seed=seed, progress=False)
+        finally:
+            estimator.model_ = model
 
 # %% ../nbs/16_cli.ipynb #81e2ea2d
 def _by_refits(answer):
@@ -175,60 +293,114 @@ def _by_refits(answer):
     safe = np.clip(share, 0.5 / n, 1 - 0.5 / n)
     return share, np.sqrt(safe * (1 - safe) / n)
 
+
 def _columns(answer):
     "The table as {heading: (N,) values}, the most selected feature first."
     e = answer.estimator
     order = np.argsort(-e.probabilities_, kind="stable")
     share, se = _by_refits(answer) if answer.check else (None, None)
-    columns = {"feature": e.feature_names_in_, "Pi_rvamp": e.probabilities_, "Pi_refits": share, "Pi_refits_se": se, "selected": e.support_.astype(int), "mean": e.coef_mean_, "sd": e.coef_std_}
+    columns = {
+        "feature": e.feature_names_in_,
+        "Pi_rvamp": e.probabilities_,
+        "Pi_refits": share,
+        "Pi_refits_se": se,
+        "selected": e.support_.astype(int),
+        "mean": e.coef_mean_,
+        "sd": e.coef_std_,
+    }
     return {k: v[order] for k, v in columns.items() if v is not None}
+
 
 def _write_csv(columns, path):
     "Columns as a file, every feature a line."
-    cells = [c if c.dtype == object else [f"{v:.6g}" for v in c] for c in columns.values()]
+    cells = [
+        c if c.dtype == object else [f"{v:.6g}" for v in c] for c in columns.values()
+    ]
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(zip(*cells))
 
 # %% ../nbs/16_cli.ipynb #06235039
-_LEADING = 12       # features in the printed table
+_LEADING = 12  # features in the printed table
+
 
 def _print_headline(answer):
     "What was done, and what is promised."
-    e, expected = answer.estimator, answer.estimator.model_.size(answer.estimator.fit_.Pi)
+    e = answer.estimator
+    expected = answer.estimator.model_.size(answer.estimator.fit_.Pi)
     (M, _), N = e.model_.A.shape, e.n_features_in_
-    print(f"{answer.title}: {M} rows, {N} feature{'s' * (N != 1)}, {e.loss_} loss; λ = {e.lambda_:.5g}, {'given' if answer.given else 'chosen'}: {expected:.3g} features are selected in a resample on average")
+    print(
+        f"{answer.title}: {M} rows, {N} feature{'s' * (N != 1)}, {e.loss_} loss; λ ="
+        f" {e.lambda_:.5g}, {'given' if answer.given else 'chosen'}: {expected:.3g}"
+        " features are selected in a resample on average"
+    )
     kept = int(e.support_.sum())
-    promise = "" if np.isnan(e.pfer_bound_) else f"; of such selections, at most {e.pfer_bound_:.2g} are false on average"
-    print(f"{kept} feature{'s' * (kept != 1)} with Π at or above the threshold {e.threshold_:.3g}{promise}\n")
+    promise = (
+        ""
+        if np.isnan(e.pfer_bound_)
+        else f"; of such selections, at most {e.pfer_bound_:.2g} are false on average"
+    )
+    print(
+        f"{kept} feature{'s' * (kept != 1)} with Π at or above the threshold"
+        f" {e.threshold_:.3g}{promise}\n"
+    )
+
 
 def _print_table(answer):
     "The leading features."
     columns, N = _columns(answer), answer.estimator.n_features_in_
-    wide, refitted = max(7, *(len(n[:32]) for n in columns["feature"][:_LEADING])), "Pi_refits" in columns
-    print(f"{'feature':{wide}}  Π rVAMP" + "   Π refits ± s.e." * refitted + f"  selected{'mean':>11}{'sd':>11}")
+    wide = max(7, *(len(n[:32]) for n in columns["feature"][:_LEADING]))
+    refitted = "Pi_refits" in columns
+    print(
+        f"{'feature':{wide}}  Π rVAMP"
+        + "   Π refits ± s.e." * refitted
+        + f"  selected{'mean':>11}{'sd':>11}"
+    )
     for name, Pi, *by_refits, kept, mean, sd in list(zip(*columns.values()))[:_LEADING]:
         beside = "      {:.3f} ± {:.3f}".format(*by_refits) if refitted else ""
-        print(f"{name[:32]:{wide}}{Pi:9.3f}{beside}{'yes' if kept else '':>10}{mean:11.4g}{sd:11.4g}")
-    if N > _LEADING: print(f"... and {N - _LEADING} more feature{'s' * (N > _LEADING + 1)}")
+        print(
+            f"{name[:32]:{wide}}{Pi:9.3f}{beside}{'yes' if kept else '':>10}{mean:11.4g}{sd:11.4g}"
+        )
+    if N > _LEADING:
+        print(f"... and {N - _LEADING} more feature{'s' * (N > _LEADING + 1)}")
+
 
 def _print_trust(answer):
     "Times, and how far to believe it."
-    e, path = answer.estimator, f"{answer.estimator.converged_.sum()} of {len(answer.estimator.lambdas_)}"
-    print(f"\nrVAMP: {e.fit_.status}; {path} penalties of the path converged; {answer.seconds[0]:.2f} s")
+    e = answer.estimator
+    path = f"{answer.estimator.converged_.sum()} of {len(answer.estimator.lambdas_)}"
+    print(
+        f"\nrVAMP: {e.fit_.status}; {path} penalties of the path converged;"
+        f" {answer.seconds[0]:.2f} s"
+    )
     print(f"light: {e.trust_}")
-    if answer.check: print(f"refits: {answer.check.n_refits} in {answer.seconds[1]:.2f} s; {answer.check.verdict}")
+    if answer.check:
+        print(
+            f"refits: {answer.check.n_refits} in {answer.seconds[1]:.2f} s;"
+            f" {answer.check.verdict}"
+        )
 
 # %% ../nbs/16_cli.ipynb #c6263ab8
 def _draw_bars(ax, answer, most=15):
-    "Selection probabilities of the leading features, the refits as dots with error bars."
+    """Selection probabilities of the leading features, the refits as dots with error
+    bars."""
     columns = {k: v[:most] for k, v in _columns(answer).items()}
     rows = range(len(columns["feature"]))
-    ax.barh(rows, columns["Pi_rvamp"], color=COLOURS["rvamp"], alpha=0.45, label="rVAMP")
+    ax.barh(
+        rows, columns["Pi_rvamp"], color=COLOURS["rvamp"], alpha=0.45, label="rVAMP"
+    )
     if answer.check is not None:
-        ax.errorbar(columns["Pi_refits"], rows, xerr=columns["Pi_refits_se"], fmt="o", color=COLOURS["truth"], markersize=4, elinewidth=1.5,
-                    label=f"{answer.check.n_refits} refits ± 1 s.e.")
+        ax.errorbar(
+            columns["Pi_refits"],
+            rows,
+            xerr=columns["Pi_refits_se"],
+            fmt="o",
+            color=COLOURS["truth"],
+            markersize=4,
+            elinewidth=1.5,
+            label=f"{answer.check.n_refits} refits ± 1 s.e.",
+        )
     ax.axvline(answer.estimator.threshold_, color=COLOURS["p1"], label="threshold")
     ax.set_yticks(rows, [n[:24].replace("$", r"\$") for n in columns["feature"]])
     ax.set(xlim=(0, 1.02), xlabel="selection probability Π")
@@ -240,59 +412,106 @@ def _figure(draw, path, **shape):
     "A picture in the style of the course, in a file."
     import matplotlib as mpl
     from matplotlib.figure import Figure
+
     with mpl.rc_context():
         style()
         figure = Figure(**shape)
         draw(figure)
         figure.savefig(path, format="png")
 
+
 def _save_picture(answer, path):
     "Π against Π where there are refits, and the selection probabilities as bars."
     beside = answer.check is not None
+
     def draw(figure):
         *left, right = figure.subplots(1, 1 + beside, squeeze=False)[0]
-        for ax in left: scatter_with_bars(ax, *_by_refits(answer), answer.estimator.probabilities_, "Π")
+        for ax in left:
+            scatter_with_bars(
+                ax, *_by_refits(answer), answer.estimator.probabilities_, "Π"
+            )
         _draw_bars(right, answer)
+
     _figure(draw, path, figsize=(12 if beside else 7, 5.2))
 
 # %% ../nbs/16_cli.ipynb #3d257646
 def _save_path(answer, stem):
-    "The whole path: a table with a column a penalty, and a picture. Returns their paths."
-    e, table, picture = answer.estimator, stem.with_name(stem.name + "-path.csv"), stem.with_name(stem.name + "-path.png")
-    _write_csv({"feature": e.feature_names_in_, **{f"{lam:.6g}": Pi for lam, Pi in zip(e.lambdas_, e.selection_probabilities_.T)}}, table)
+    """The whole path: a table with a column a penalty, and a picture. Returns their
+    paths."""
+    e = answer.estimator
+    table = stem.with_name(stem.name + "-path.csv")
+    picture = stem.with_name(stem.name + "-path.png")
+    _write_csv(
+        {
+            "feature": e.feature_names_in_,
+            **{
+                f"{lam:.6g}": Pi
+                for lam, Pi in zip(e.lambdas_, e.selection_probabilities_.T)
+            },
+        },
+        table,
+    )
     _figure(lambda figure: e.plot_path(ax=figure.gca()), picture, figsize=(9, 5))
     return table, picture
 
 # %% ../nbs/16_cli.ipynb #80e7a3f6
 class _Parser(argparse.ArgumentParser):
     "A parser whose errors are one line on stderr and exit code 2."
-    def error(self, message): self.exit(2, f"{self.prog}: error: {' '.join(message.split())} (see {self.prog} --help)\n")
+
+    def error(self, message):
+        self.exit(
+            2,
+            f"{self.prog}: error: {' '.join(message.split())} (see {self.prog}"
+            " --help)\n",
+        )
+
 
 def _positive(text):
     "A finite number above 0."
-    try: value = float(text)
-    except ValueError: value = np.nan
-    if not 0 < value < np.inf: raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0: leave it out to have it chosen")
+    try:
+        value = float(text)
+    except ValueError:
+        value = np.nan
+    if not 0 < value < np.inf:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a number above 0: leave it out to have it chosen"
+        )
     return value
+
 
 def _count(text):
     "An integer, at least 0, that a seed may be, too."
-    try: value = int(text)
-    except ValueError: value = -1
-    if not 0 <= value < 2**32: raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to {2**32 - 1}")
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if not 0 <= value < 2**32:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a whole number from 0 to {2**32 - 1}"
+        )
     return value
+
 
 def _refit_count(text):
     "0, or 10 and more."
     value = _count(text)
-    if 0 < value < 10: raise argparse.ArgumentTypeError(f"{text!r} refits say next to nothing: give 0, or 10 and more")
+    if 0 < value < 10:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} refits say next to nothing: give 0, or 10 and more"
+        )
     return value
+
 
 def _share(text):
     "A threshold."
-    try: value = float(text)
-    except ValueError: value = np.nan
-    if not 0.5 < value <= 1: raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0.5 and up to 1")
+    try:
+        value = float(text)
+    except ValueError:
+        value = np.nan
+    if not 0.5 < value <= 1:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a number above 0.5 and up to 1"
+        )
     return value
 
 # %% ../nbs/16_cli.ipynb #4ee25e7a
@@ -327,32 +546,121 @@ def _parser():
     "All that can be typed."
     shape = dict(formatter_class=argparse.RawDescriptionHelpFormatter)
     parser = _Parser(prog="rvamp-nb", description=_ABOUT, epilog=_EXAMPLES, **shape)
-    parser.add_argument("--version", action="version", version=f"rvamp-nb {rvamp_nb.__version__}")
+    parser.add_argument(
+        "--version", action="version", version=f"rvamp-nb {rvamp_nb.__version__}"
+    )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    _add_select(commands.add_parser("select", description=_SELECT, epilog=_FILES, help="the same for a table of yours", **shape))
+    _add_select(
+        commands.add_parser(
+            "select",
+            description=_SELECT,
+            epilog=_FILES,
+            help="the same for a table of yours",
+            **shape,
+        )
+    )
     return parser
+
 
 def _add_select(select):
     "The arguments of `select`."
-    select.add_argument("file", metavar="FILE", help="the table, CSV or TSV: names in the first line, numbers in all others, commas or tabs between them")
-    select.add_argument("--target", required=True, metavar="COLUMN", help="the column to explain: numbers, or two classes")
-    select.add_argument("--loss", choices=("auto", "squared", "logistic", "poisson"), default="auto", help="auto: logistic for a target with two classes, else squared (default: auto)")
-    select.add_argument("--threshold", type=_share, help="least Π of a selected feature, above 0.5 (default: 0.75)")
-    select.add_argument("--pfer", type=_positive, help="bound on the expected number of false selections (default: 1, or less where the table is short)")
-    select.add_argument("--q", type=_positive, help="features selected in a resample on average, at the penalty of the report (default: follows from the other two)")
-    select.add_argument("--lam", type=_positive, help="λ itself, for the sum of losses (half the squares) plus λ times the sum of absolute coefficients; not with --pfer or --q (default: chosen)")
-    select.add_argument("--check", "--naive", dest="check", type=_refit_count, default=200, metavar="N", help="refits to make beside rVAMP; 0 for none (default: 200)")
-    select.add_argument("--path", action="store_true", help="write the probabilities along the whole path of penalties, too, and draw them")
-    select.add_argument("--out", type=Path, default=Path("rvamp-nb-out"), metavar="DIR", help="folder for the results (default: rvamp-nb-out)")
-    select.add_argument("--seed", type=_count, default=0, help="of the refits; rVAMP itself draws nothing (default: 0)")
+    select.add_argument(
+        "file",
+        metavar="FILE",
+        help=(
+            "the table, CSV or TSV: names in the first line, numbers in all others,"
+            " commas or tabs between them"
+        ),
+    )
+    select.add_argument(
+        "--target",
+        required=True,
+        metavar="COLUMN",
+        help="the column to explain: numbers, or two classes",
+    )
+    select.add_argument(
+        "--loss",
+        choices=("auto", "squared", "logistic", "poisson"),
+        default="auto",
+        help=(
+            "auto: logistic for a target with two classes, else squared (default: auto)"
+        ),
+    )
+    select.add_argument(
+        "--threshold",
+        type=_share,
+        help="least Π of a selected feature, above 0.5 (default: 0.75)",
+    )
+    select.add_argument(
+        "--pfer",
+        type=_positive,
+        help=(
+            "bound on the expected number of false selections (default: 1, or less"
+            " where the table is short)"
+        ),
+    )
+    select.add_argument(
+        "--q",
+        type=_positive,
+        help=(
+            "features selected in a resample on average, at the penalty of the report"
+            " (default: follows from the other two)"
+        ),
+    )
+    select.add_argument(
+        "--lam",
+        type=_positive,
+        help=(
+            "λ itself, for the sum of losses (half the squares) plus λ times the sum of"
+            " absolute coefficients; not with --pfer or --q (default: chosen)"
+        ),
+    )
+    select.add_argument(
+        "--check",
+        "--naive",
+        dest="check",
+        type=_refit_count,
+        default=200,
+        metavar="N",
+        help="refits to make beside rVAMP; 0 for none (default: 200)",
+    )
+    select.add_argument(
+        "--path",
+        action="store_true",
+        help=(
+            "write the probabilities along the whole path of penalties, too, and draw"
+            " them"
+        ),
+    )
+    select.add_argument(
+        "--out",
+        type=Path,
+        default=Path("rvamp-nb-out"),
+        metavar="DIR",
+        help="folder for the results (default: rvamp-nb-out)",
+    )
+    select.add_argument(
+        "--seed",
+        type=_count,
+        default=0,
+        help="of the refits; rVAMP itself draws nothing (default: 0)",
+    )
 
 # %% ../nbs/16_cli.ipynb #ab0ec3d5
 def _check_out(out):
     "Refuse a folder that cannot be written to, or made."
     here = out.absolute()
     there = next(p for p in (here, *here.parents) if p.exists())
-    if not there.is_dir(): raise BadInput(f"argument --out: cannot make {out}, since {os.path.relpath(there)} is a file: choose another folder")
-    if not os.access(there, os.W_OK | os.X_OK): raise BadInput(f"argument --out: no permission to write to {out}: choose another folder")
+    if not there.is_dir():
+        raise BadInput(
+            f"argument --out: cannot make {out}, since {os.path.relpath(there)} is a"
+            " file: choose another folder"
+        )
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise BadInput(
+            f"argument --out: no permission to write to {out}: choose another folder"
+        )
+
 
 def _save(answer, out, with_csv, with_path=False):
     "Write the results, and print where they are."
@@ -364,18 +672,31 @@ def _save(answer, out, with_csv, with_path=False):
             print(f"table: {out / f'{answer.title}-selection.csv'}")
         _save_picture(answer, out / f"{answer.title}-selection.png")
         print(f"picture: {out / f'{answer.title}-selection.png'}")
-        if with_path: print("path: {}, {}".format(*_save_path(answer, stem)))
-    except OSError as e: raise BadInput(f"argument --out: cannot write to {out} ({e.strerror}): choose another folder") from None
+        if with_path:
+            print("path: {}, {}".format(*_save_path(answer, stem)))
+    except OSError as e:
+        raise BadInput(
+            f"argument --out: cannot write to {out} ({e.strerror}): choose another"
+            " folder"
+        ) from None
 
 # %% ../nbs/16_cli.ipynb #2180c274
 @contextmanager
 def _clean_warnings():
-    "Each warning once, as one line on stderr; what concerns trust is said in the report."
+    """Each warning once, as one line on stderr; what concerns trust is said in the
+    report."""
     seen = set()
+
     def show(message, category, *_, **__):
         text = " ".join(str(message).split())
-        if text not in seen and category is not ConvergenceWarning and category.__name__ != "TrustWarning": print(f"rvamp-nb: warning: {text}", file=sys.stderr)
+        if (
+            text not in seen
+            and category is not ConvergenceWarning
+            and category.__name__ != "TrustWarning"
+        ):
+            print(f"rvamp-nb: warning: {text}", file=sys.stderr)
         seen.add(text)
+
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = show
@@ -393,31 +714,58 @@ def main(argv=None):
     Raises
     ------
     SystemExit
-        With code 2 for bad input, after one line on stderr, with nothing written; with code 3 where all is done but the warning light is
+        With code 2 for bad input, after one line on stderr, with nothing written; with
+        code 3 where all is done but the warning light is
         red; with code 0 after --help and --version.
     """
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"): stream.reconfigure(errors="replace")     # a terminal without Π prints ?
+        # a terminal without Π prints ?
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
     parser = _parser()
     args = parser.parse_args(argv)
     try:
-        with _clean_warnings(): answer = _select(args) if args.command else _main_job()
-    except BadInput as e: parser.error(str(e))
-    if answer.estimator.trust_.light == "red": raise SystemExit(3)
+        with _clean_warnings():
+            answer = _select(args) if args.command else _main_job()
+    except BadInput as e:
+        parser.error(str(e))
+    if answer.estimator.trust_.light == "red":
+        raise SystemExit(3)
+
 
 def _main_job(out=Path("rvamp-nb-out")):
     "The embedded data, with all defaults."
     _check_out(out)
     data = load_diabetes()
-    return _report(_analyse("diabetes", data.A, data.y, data.names), out, with_csv=False)
+    return _report(
+        _analyse("diabetes", data.A, data.y, data.names), out, with_csv=False
+    )
+
 
 def _select(args):
     "A table of the user's."
-    if args.lam is not None and (args.pfer is not None or args.q is not None): raise BadInput("argument --lam: the penalty settles how many features are selected, so --pfer and --q have no say: drop them, or --lam")
+    if args.lam is not None and (args.pfer is not None or args.q is not None):
+        raise BadInput(
+            "argument --lam: the penalty settles how many features are selected, so"
+            " --pfer and --q have no say: drop them, or --lam"
+        )
     A, y, names = read_table(args.file, args.target)
     _check_out(args.out)
-    answer = _analyse(Path(args.file).stem, A, y, names, args.check, args.seed, args.lam, loss=args.loss, threshold=args.threshold, pfer=args.pfer, q=args.q)
+    answer = _analyse(
+        Path(args.file).stem,
+        A,
+        y,
+        names,
+        args.check,
+        args.seed,
+        args.lam,
+        loss=args.loss,
+        threshold=args.threshold,
+        pfer=args.pfer,
+        q=args.q,
+    )
     return _report(answer, args.out, with_csv=True, with_path=args.path)
+
 
 def _report(answer, out, **files):
     "Print, save, and hand on."

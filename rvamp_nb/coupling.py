@@ -7,27 +7,33 @@ __all__ = ['Coupled', 'couple']
 
 # %% ../nbs/10_coupling.ipynb #00d493d8
 from typing import NamedTuple
+
 import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.linalg.blas import dsymm, dsyr2k, dsyrk, dtrmm
 from scipy.linalg.lapack import dlauum, dpotrf, dpotri
+
 from .messages import Mixed, Moments, Natural, extrinsic, natural_to_moment
 
 # %% ../nbs/10_coupling.ipynb #42608ed9
 class Coupled(NamedTuple):
-    """What the coupling answers: the moments of both blocks and the messages back ("Variable 2" of Algorithm 1).
+    """What the coupling answers: the moments of both blocks and the messages back
+    ("Variable 2" of Algorithm 1).
 
     Attributes
     ----------
     x : Moments
-        Mean :math:`\\hat x_2`, response :math:`\\chi_{2x}` and variance across resamples :math:`v_{2x}`; each (N,).
+        Mean :math:`\\hat x_2`, response :math:`\\chi_{2x}` and variance across
+        resamples :math:`v_{2x}`; each (N,).
     u : Moments
-        The same for the (real) residuals u, each (M,), with ``rho`` = Q_hat_2u * chi_2u and ``rho_bar`` = 1 - rho.
+        The same for the (real) residuals u, each (M,), with ``rho`` = Q_hat_2u * chi_2u
+        and ``rho_bar`` = 1 - rho.
     to_prior : Natural
         The message back, Q_hat_1x, h_1x, chi_hat_1x; each (N,).
     to_likelihood : Natural
         The message back, Q_hat_1u, h_1u, chi_hat_1u; each (M,).
     """
+
     x: Moments
     u: Moments
     to_prior: Natural
@@ -40,17 +46,27 @@ def _mirror(L):
     np.fill_diagonal(full, L.diagonal())
     return full
 
+
 def _plus_diagonal(K, d):
-    "K with d added to its diagonal, in place: at the first steps S is large, and so are these matrices."
+    """K with d added to its diagonal, in place: at the first steps S is large, and
+    so are these matrices."""
     np.fill_diagonal(K, K.diagonal() + d)
     return K
 
+
 def _inverse(K):
-    "Inverse of a symmetric positive definite matrix, known from its lower triangle (overwritten); LinAlgError where it is not positive definite (or holds NaN)."
-    if len(K) == 0: return K
+    """Inverse of a symmetric positive definite matrix, known from its lower triangle
+    (overwritten); LinAlgError where it is not positive definite (or holds NaN)."""
+    if len(K) == 0:
+        return K
     factor, info = dpotrf(K, lower=1, overwrite_a=1)
-    if info or not np.isfinite(factor.diagonal()).all(): raise LinAlgError("the joint precision is not positive definite: look for a Q_hat below zero or a NaN in the messages")
+    if info or not np.isfinite(factor.diagonal()).all():
+        raise LinAlgError(
+            "the joint precision is not positive definite: look for a Q_hat below zero"
+            " or a NaN in the messages"
+        )
     return _mirror(dpotri(factor, lower=1, overwrite_c=1)[0])
+
 
 def _row_dots(X, Y):
     "Dot product of each row of X with the same row of Y."
@@ -59,12 +75,14 @@ def _row_dots(X, Y):
 # %% ../nbs/10_coupling.ipynb #b3a7805a
 class _Wide(NamedTuple):
     "The M x M system: R enters through K_R, then S is added by the Woodbury identity."
-    H: np.ndarray               # A_R Di(D) A_R', (M, M)
-    noise_R: np.ndarray         # covariance that the noise of R brings to u: A_R Di(T) A_R', (M, M)
-    Sigma_R: np.ndarray         # (Di(Q_hat_2u) + H)^{-1}, (M, M)
-    B: np.ndarray               # Sigma_R A_S, (M, |S|)
-    Sigma_S: np.ndarray         # Lambda_S^{-1}, (|S|, |S|)
-    J: np.ndarray               # B Sigma_S = -du/dh_S, (M, |S|)
+
+    H: np.ndarray  # A_R Di(D) A_R', (M, M)
+    # covariance that the noise of R brings to u: A_R Di(T) A_R', (M, M)
+    noise_R: np.ndarray
+    Sigma_R: np.ndarray  # (Di(Q_hat_2u) + H)^{-1}, (M, M)
+    B: np.ndarray  # Sigma_R A_S, (M, |S|)
+    Sigma_S: np.ndarray  # Lambda_S^{-1}, (|S|, |S|)
+    J: np.ndarray  # B Sigma_S = -du/dh_S, (M, |S|)
 
 # %% ../nbs/10_coupling.ipynb #6f01c168
 def _wide_means(A, prior, likelihood, w):
@@ -79,62 +97,85 @@ def _wide_means(A, prior, likelihood, w):
 # %% ../nbs/10_coupling.ipynb #162728ab
 class _Solved(NamedTuple):
     "The diagonals that every form of the linear system must deliver."
-    x: np.ndarray               # mean of x, (N,)
-    u: np.ndarray               # mean of u, (M,)
-    s: np.ndarray               # diag(A' Sigma_u A), (N,)
-    e: np.ndarray               # 1 - D s, (N,); 1 on S
-    others_x: np.ndarray        # p - T s^2: variance of (A'u)_i without coordinate i's own noise, (N,)
-    chi_S: np.ndarray           # diag(Sigma_x) on S, (|S|,)
-    var_S: np.ndarray           # variance of x across resamples on S, (|S|,)
-    chi_u: np.ndarray           # diag(Sigma_u), (M,)
-    t: np.ndarray               # 1 - Q_hat_2u chi_u, computed as a sum, (M,)
-    others_u: np.ndarray        # variance of u_mu without row mu's own noise, (M,)
+
+    x: np.ndarray  # mean of x, (N,)
+    u: np.ndarray  # mean of u, (M,)
+    s: np.ndarray  # diag(A' Sigma_u A), (N,)
+    e: np.ndarray  # 1 - D s, (N,); 1 on S
+    # p - T s^2: variance of (A'u)_i without coordinate i's own noise, (N,)
+    others_x: np.ndarray
+    chi_S: np.ndarray  # diag(Sigma_x) on S, (|S|,)
+    var_S: np.ndarray  # variance of x across resamples on S, (|S|,)
+    chi_u: np.ndarray  # diag(Sigma_u), (M,)
+    t: np.ndarray  # 1 - Q_hat_2u chi_u, computed as a sum, (M,)
+    others_u: np.ndarray  # variance of u_mu without row mu's own noise, (M,)
 
 # %% ../nbs/10_coupling.ipynb #2e1aef97
 def _answer_x(A, prior, solved):
-    "Moments of x and the message to the prior: `leave-one-out` on R, the plain extrinsic map on S."
+    """Moments of x and the message to the prior: `leave-one-out` on R, the plain
+    extrinsic map on S."""
     S, D, r, T = prior.S, prior.D, prior.r, prior.T
     s, e, others = solved.s, solved.e, solved.others_x
-    chi, var = D * e, T * e**2 + D**2 * others                       # own noise + others' noise
+    chi, var = D * e, T * e**2 + D**2 * others  # own noise + others' noise
     chi[S], var[S] = solved.chi_S, solved.var_S
     back = Natural(s / e, (A.T @ solved.u + s * r) / e, others / e**2)
-    plain = extrinsic(Moments(solved.x[S], chi[S], var[S]), Natural(prior.Q_hat[S], prior.h[S], prior.chi_hat[S]))
-    for full, part in zip(back, plain): full[S] = part
+    plain = extrinsic(
+        Moments(solved.x[S], chi[S], var[S]),
+        Natural(prior.Q_hat[S], prior.h[S], prior.chi_hat[S]),
+    )
+    for full, part in zip(back, plain):
+        full[S] = part
     return Moments(solved.x, chi, var), back
 
 # %% ../nbs/10_coupling.ipynb #ffb62b83
 def _answer_u(A, likelihood, solved):
     "Moments of u and the message to the likelihood (`message-to-rows`)."
     u, chi, t, others = solved.u, solved.chi_u, solved.t, solved.others_u
-    var = chi**2 * likelihood.chi_hat + others                       # own noise + others' noise
+    var = chi**2 * likelihood.chi_hat + others  # own noise + others' noise
     V = t / chi
-    return Moments(u, chi, var, 1 - t, t), Natural(V, V * u - A @ solved.x, others / chi**2)
+    return Moments(u, chi, var, 1 - t, t), Natural(
+        V, V * u - A @ solved.x, others / chi**2
+    )
 
 # %% ../nbs/10_coupling.ipynb #d2a005b0
 class _Tall(NamedTuple):
     "The N x N system and its Jacobians."
-    C: np.ndarray               # A' Di(1/Q_hat_2u) A, (N, N)
-    Sigma_x: np.ndarray         # Lambda_x^{-1}, (N, N); zero rows and columns where D = 0
-    e: np.ndarray               # 1 - D s on R, 1 on S, (N,)
-    J_r: np.ndarray             # dx/dr, (N, N)
-    F: np.ndarray               # dx/dh_2u, (N, M)
+
+    C: np.ndarray  # A' Di(1/Q_hat_2u) A, (N, N)
+    Sigma_x: np.ndarray  # Lambda_x^{-1}, (N, N); zero rows and columns where D = 0
+    e: np.ndarray  # 1 - D s on R, 1 on S, (N,)
+    J_r: np.ndarray  # dx/dr, (N, N)
+    F: np.ndarray  # dx/dh_2u, (N, M)
+
 
 def _tall_matrices(A, prior, likelihood):
     "All matrices of the N x N form (`tall-form`)."
     A_Q = A / likelihood.Q_hat[:, None]
     C = A.T @ A_Q
     W, q = np.where(prior.S, 1, np.sqrt(prior.D)), np.where(prior.S, prior.Q_hat, 1)
-    inverse = _inverse(W[:, None] * C * W + np.diag(q))             # diagonal near 1 however small D is
+    # diagonal near 1 however small D is
+    inverse = _inverse(W[:, None] * C * W + np.diag(q))
     Sigma_x = W[:, None] * inverse * W
-    return _Tall(C, Sigma_x, np.where(prior.S, 1, np.diag(inverse)), np.eye(len(C)) - Sigma_x @ C, Sigma_x @ A_Q.T)
+    return _Tall(
+        C,
+        Sigma_x,
+        np.where(prior.S, 1, np.diag(inverse)),
+        np.eye(len(C)) - Sigma_x @ C,
+        Sigma_x @ A_Q.T,
+    )
 
 # %% ../nbs/10_coupling.ipynb #c3b7b28e
 def _tall_noise(A, prior, likelihood, m):
-    "Cov(x), (N, N), and the variance of (A'u)_i without coordinate i's own noise, (N,)."
+    """Cov(x), (N, N), and the variance of (A'u)_i without coordinate i's own noise,
+    (N,)."""
     Q_u, chi_hat_u, E = likelihood.Q_hat, likelihood.chi_hat, m.C @ m.J_r
-    cov_x = (m.Sigma_x * prior.chi_hat) @ m.Sigma_x + (m.F * chi_hat_u) @ m.F.T + (m.J_r * prior.T) @ m.J_r.T
-    from_r = (E - np.diag(np.diag(E)))**2 @ prior.T
-    from_h = (m.C @ m.Sigma_x)**2 @ prior.chi_hat
+    cov_x = (
+        (m.Sigma_x * prior.chi_hat) @ m.Sigma_x
+        + (m.F * chi_hat_u) @ m.F.T
+        + (m.J_r * prior.T) @ m.J_r.T
+    )
+    from_r = (E - np.diag(np.diag(E))) ** 2 @ prior.T
+    from_h = (m.C @ m.Sigma_x) ** 2 @ prior.chi_hat
     from_u = _row_dots(m.J_r.T, m.J_r.T @ (A.T @ (A * (chi_hat_u / Q_u**2)[:, None])))
     return cov_x, from_r + from_h + from_u
 
@@ -144,29 +185,39 @@ def _panels(X):
     width = max(256, 65536 // len(X))
     return [slice(k, k + width) for k in range(0, X.shape[1], width)]
 
+
 def _add_gram(total, X):
     "Add X X' to the lower triangle of `total`, in place."
-    if X.flags.f_contiguous: dsyrk(1.0, X, beta=1.0, c=total, lower=1, overwrite_c=1)
-    else: dsyrk(1.0, X.T, beta=1.0, c=total, trans=1, lower=1, overwrite_c=1)
+    if X.flags.f_contiguous:
+        dsyrk(1.0, X, beta=1.0, c=total, lower=1, overwrite_c=1)
+    else:
+        dsyrk(1.0, X.T, beta=1.0, c=total, trans=1, lower=1, overwrite_c=1)
+
 
 def _gram(X, weights):
     "Lower triangle of X Di(weights) X', (len(X), len(X)), for weights >= 0."
     total, root = np.zeros((len(X), len(X)), order="F"), np.sqrt(weights)
-    for j in _panels(X): _add_gram(total, X[:, j] * root[j])
+    for j in _panels(X):
+        _add_gram(total, X[:, j] * root[j])
     return total
 
 # %% ../nbs/10_coupling.ipynb #1046eee6
 def _root(X):
-    "Lower triangular F with F F' = X, for X positive semidefinite up to rounding and known from its lower triangle."
+    """Lower triangular F with F F' = X, for X positive semidefinite up to rounding
+    and known from its lower triangle."""
     F, info = dpotrf(X, lower=1)
-    if info == 0: return F
+    if info == 0:
+        return F
     values, vectors = np.linalg.eigh(X)
     return np.linalg.qr((vectors * np.sqrt(np.maximum(values, 0))).T, mode="r").T
 
+
 def _times(F, X):
     "F' X for lower triangular F, in the memory order of X."
-    if X.flags.f_contiguous: return dtrmm(1.0, F, X, trans_a=1, lower=1)
+    if X.flags.f_contiguous:
+        return dtrmm(1.0, F, X, trans_a=1, lower=1)
     return dtrmm(1.0, F, X.T, side=1, lower=1).T
+
 
 def _square_lengths(X):
     "Squared length of every column."
@@ -174,8 +225,11 @@ def _square_lengths(X):
 
 # %% ../nbs/10_coupling.ipynb #75464245
 def _sweep(F, X, weights):
-    "With V = F' X: squared lengths of its columns, and the lower triangle of V Di(weights) V'."
-    lengths, gram, root = np.empty(X.shape[1]), np.zeros((len(X), len(X)), order="F"), np.sqrt(weights)
+    """With V = F' X: squared lengths of its columns, and the lower triangle of V
+    Di(weights) V'."""
+    lengths = np.empty(X.shape[1])
+    gram = np.zeros((len(X), len(X)), order="F")
+    root = np.sqrt(weights)
     for j in _panels(X):
         V = _times(F, X[:, j])
         lengths[j] = _square_lengths(V)
@@ -183,45 +237,60 @@ def _sweep(F, X, weights):
         _add_gram(gram, V)
     return lengths, gram
 
+
 def _forms(F, X):
     "x' F F' x for every column x of X."
     return np.concatenate([_square_lengths(_times(F, X[:, j])) for j in _panels(X)])
+
 
 def _conjugated(F, variances):
     "Lower triangle of F' Di(variances) F for lower triangular F."
     return dlauum(np.sqrt(variances)[:, None] * F, lower=1, overwrite_c=1)[0]
 
+
 def _through(Y, Sigma_S, X):
-    "Lower triangle of Z X Z with Z = I - Y Sigma_S Y', for symmetric X known from its lower triangle (overwritten)."
-    if Y.shape[1] == 0: return X
+    """Lower triangle of Z X Z with Z = I - Y Sigma_S Y', for symmetric X known from
+    its lower triangle (overwritten)."""
+    if Y.shape[1] == 0:
+        return X
     YS = Y @ Sigma_S
     U = dsymm(1.0, X, YS, lower=1)
     U -= (Y @ YS.T / 2) @ U
     return dsyr2k(-1.0, Y, U, beta=1.0, c=X, lower=1, overwrite_c=1)
 
+
 def _diagonal(F, X):
-    "diag(F X F') for lower triangular F and symmetric X, known from its lower triangle."
+    """diag(F X F') for lower triangular F and symmetric X, known from its lower
+    triangle."""
     return _row_dots(dtrmm(1.0, F, _mirror(X), lower=1), F)
 
 # %% ../nbs/10_coupling.ipynb #46503926
 def _wide_system(A, prior, likelihood):
-    "The matrices of the M x M form (`mixed-form`), H by its lower triangle, without the noise of R."
-    A_S, H = A[:, prior.S], _gram(A, prior.D)                           # D is 0 on S
+    """The matrices of the M x M form (`mixed-form`), H by its lower triangle,
+    without the noise of R."""
+    A_S, H = A[:, prior.S], _gram(A, prior.D)  # D is 0 on S
     Sigma_R = _inverse(_plus_diagonal(H.copy("F"), likelihood.Q_hat))
     B = Sigma_R @ A_S
     Sigma_S = _inverse(_plus_diagonal((B.T @ A_S).T, prior.Q_hat[prior.S]))
     return _Wide(H, None, Sigma_R, B, Sigma_S, B @ Sigma_S)
 
+
 def _wide_matrices(A, prior, likelihood):
     "All matrices of the M x M form."
-    return _wide_system(A, prior, likelihood)._replace(noise_R=_mirror(_gram(A, prior.T)))
+    return _wide_system(A, prior, likelihood)._replace(
+        noise_R=_mirror(_gram(A, prior.T))
+    )
+
 
 def _through_S(A, w, chi_hat_S, T):
-    "What S takes from s, what its fields add to p, both (N,), and the variance that the noise of R brings to x on S, (|S|,)."
-    from_s, to_p, var_S = np.empty(A.shape[1]), np.empty(A.shape[1]), np.zeros(len(w.Sigma_S))
+    """What S takes from s, what its fields add to p, both (N,), and the variance
+    that the noise of R brings to x on S, (|S|,)."""
+    from_s = np.empty(A.shape[1])
+    to_p = np.empty(A.shape[1])
+    var_S = np.zeros(len(w.Sigma_S))
     for j in _panels(A):
         pull = w.B.T @ A[:, j]
-        x_S = w.Sigma_S @ pull                                          # how x_S answers to each column
+        x_S = w.Sigma_S @ pull  # how x_S answers to each column
         from_s[j] = np.einsum("ij,ij->j", pull, x_S)
         to_p[j] = chi_hat_S @ x_S**2
         var_S += x_S**2 @ T[j]
@@ -229,40 +298,65 @@ def _through_S(A, w, chi_hat_S, T):
 
 # %% ../nbs/10_coupling.ipynb #96804a7a
 def _solve_wide(A, prior, likelihood):
-    "The diagonals through M x M matrices (`mixed-form`, `triangle-form`); about 4 M^2 N operations."
-    w, chi_hat_S, chi_hat_u = _wide_system(A, prior, likelihood), prior.chi_hat[prior.S], likelihood.chi_hat
+    """The diagonals through M x M matrices (`mixed-form`, `triangle-form`); about 4
+    M^2 N operations."""
+    w = _wide_system(A, prior, likelihood)
+    chi_hat_S = prior.chi_hat[prior.S]
+    chi_hat_u = likelihood.chi_hat
     x, u = _wide_means(A, prior, likelihood, w)
     Sigma_u, F = w.Sigma_R - w.J @ w.B.T, _root(w.Sigma_R)
     lengths, noise_R = _sweep(F, A, prior.T)
     Y = _times(F, A[:, prior.S])
-    noise_R, noise_u = (_through(Y, w.Sigma_S, X) for X in (noise_R, _conjugated(F, chi_hat_u)))
+    noise_R, noise_u = (
+        _through(Y, w.Sigma_S, X) for X in (noise_R, _conjugated(F, chi_hat_u))
+    )
     from_s, to_p, var_S = _through_S(A, w, chi_hat_S, prior.T)
-    s, p = lengths - from_s, to_p + _forms(dtrmm(1.0, F, _root(noise_R + noise_u), lower=1), A)
+    s = lengths - from_s
+    p = to_p + _forms(dtrmm(1.0, F, _root(noise_R + noise_u), lower=1), A)
     var_S += w.Sigma_S**2 @ chi_hat_S + chi_hat_u @ w.J**2
-    shared = w.Sigma_R * w.H                                             # a lower triangle, because H is one
-    t = shared.sum(0) + shared.sum(1) - shared.diagonal() + likelihood.Q_hat * _row_dots(w.J, w.B)
+    shared = w.Sigma_R * w.H  # a lower triangle, because H is one
+    t = (
+        shared.sum(0)
+        + shared.sum(1)
+        - shared.diagonal()
+        + likelihood.Q_hat * _row_dots(w.J, w.B)
+    )
     others = Sigma_u**2
-    np.fill_diagonal(others, 0)                                          # a row's own noise is left out
+    np.fill_diagonal(others, 0)  # a row's own noise is left out
     others_u = others @ chi_hat_u + _diagonal(F, noise_R) + w.J**2 @ chi_hat_S
-    return _Solved(x, u, s, 1 - prior.D * s, p - prior.T * s**2, w.Sigma_S.diagonal(), var_S, Sigma_u.diagonal(), t, others_u)
+    return _Solved(
+        x,
+        u,
+        s,
+        1 - prior.D * s,
+        p - prior.T * s**2,
+        w.Sigma_S.diagonal(),
+        var_S,
+        Sigma_u.diagonal(),
+        t,
+        others_u,
+    )
 
 # %% ../nbs/10_coupling.ipynb #af123762
 def _tall_root(A, prior, likelihood):
-    "C by its lower triangle, the inverse of the scaled system, its root F, and the scale W (`tall-form`)."
-    D = np.maximum(prior.D, 1e-100)                                     # what 0 means for a scale; see above
+    """C by its lower triangle, the inverse of the scaled system, its root F, and the
+    scale W (`tall-form`)."""
+    D = np.maximum(prior.D, 1e-100)  # what 0 means for a scale; see above
     W, q = np.where(prior.S, 1, np.sqrt(D)), np.where(prior.S, prior.Q_hat, 1)
     C = _gram(A.T, 1 / likelihood.Q_hat)
     inverse = _inverse(W[:, None] * C * W + np.diag(q))
     return C, inverse, _root(inverse), W
 
+
 def _tall_others(C, F, F_W, prior, noise, W):
-    "s and the variance of (A'u)_i without coordinate i's own noise, for coordinates of R; each (N,)."
+    """s and the variance of (A'u)_i without coordinate i's own noise, for
+    coordinates of R; each (N,)."""
     C = _mirror(C)
     K = C @ F_W
     E = C - K @ K.T
     s = E.diagonal().copy()
     np.fill_diagonal(E, 0)
-    from_h = (K @ F_W[prior.S].T)**2 @ prior.chi_hat[prior.S]
+    from_h = (K @ F_W[prior.S].T) ** 2 @ prior.chi_hat[prior.S]
     return s, E**2 @ prior.T + from_h + _diagonal(F, noise) / W**2
 
 # %% ../nbs/10_coupling.ipynb #11c565a3
@@ -271,66 +365,103 @@ def _solve_tall(A, prior, likelihood):
     S, Q_u, h_u, chi_hat_u = prior.S, *likelihood
     C, inverse, F, W = _tall_root(A, prior, likelihood)
     F_W = np.asfortranarray(W[:, None] * F)
-    x = prior.r + np.where(S | (prior.D > 0), F_W @ (F_W.T @ (prior.h + A.T @ ((h_u - A @ prior.r) / Q_u))), 0)
+    x = prior.r + np.where(
+        S | (prior.D > 0),
+        F_W @ (F_W.T @ (prior.h + A.T @ ((h_u - A @ prior.r) / Q_u))),
+        0,
+    )
     forms, noise = _sweep(F_W, A.T, chi_hat_u / Q_u**2)
     t = forms / Q_u
     inner = noise + _conjugated(F, np.where(S, prior.chi_hat, prior.T / W**2))
     var_Ax = _forms(dtrmm(1.0, F_W, _root(inner), lower=1), A.T)
     s, others_x = _tall_others(C, F, F_W, prior, noise, W)
-    return _Solved(x, (h_u - A @ x) / Q_u, s, np.where(S, 1, inverse.diagonal()), others_x, inverse.diagonal()[S],
-                   _row_dots(F[S] @ _mirror(inner), F[S]), (1 - t) / Q_u, t, (var_Ax - t**2 * chi_hat_u) / Q_u**2)
+    return _Solved(
+        x,
+        (h_u - A @ x) / Q_u,
+        s,
+        np.where(S, 1, inverse.diagonal()),
+        others_x,
+        inverse.diagonal()[S],
+        _row_dots(F[S] @ _mirror(inner), F[S]),
+        (1 - t) / Q_u,
+        t,
+        (var_Ax - t**2 * chi_hat_u) / Q_u**2,
+    )
 
 # %% ../nbs/10_coupling.ipynb #b86811aa
 def _at_most_2M(A, prior):
-    "The same message with |S| <= 2M: the coordinates of S with the largest Q_hat, per squared column length, go to R."
+    """The same message with |S| <= 2M: the coordinates of S with the largest Q_hat,
+    per squared column length, go to R."""
     S, limit = np.flatnonzero(prior.S), 2 * len(A)
-    if len(S) <= limit: return prior
+    if len(S) <= limit:
+        return prior
     length2 = _row_dots(A.T, A.T)[S]
-    with np.errstate(divide="ignore", invalid="ignore"):                 # a column of zeros: its view does not matter
+    # a column of zeros: its view does not matter
+    with np.errstate(divide="ignore", invalid="ignore"):
         move = S[np.argsort(prior.Q_hat[S] / length2)[limit:]]
     if not np.all(prior.Q_hat[move] > 0):
-        raise LinAlgError(f"more than {limit} = 2M coordinates of prior_message have Q_hat <= 0: the data cannot hold them; damp more")
+        raise LinAlgError(
+            f"more than {limit} = 2M coordinates of prior_message have Q_hat <= 0: the"
+            " data cannot hold them; damp more"
+        )
     out = Mixed(*(view.copy() for view in prior))
-    out.D[move], out.r[move], out.T[move] = natural_to_moment([view[move] for view in prior[1:4]])
-    for view in out[:4]: view[move] = 0
+    out.D[move], out.r[move], out.T[move] = natural_to_moment(
+        [view[move] for view in prior[1:4]]
+    )
+    for view in out[:4]:
+        view[move] = 0
     return out
 
 # %% ../nbs/10_coupling.ipynb #191a50a0
 def _check_lengths(A, prior, likelihood):
     "Each message needs one number per column (prior) or per row (likelihood) of A."
     M, N = A.shape
-    for name, message, size, side in ("prior_message", prior, N, "column"), ("likelihood_message", likelihood, M, "row"):
+    for name, message, size, side in (
+        ("prior_message", prior, N, "column"),
+        ("likelihood_message", likelihood, M, "row"),
+    ):
         shapes = {np.shape(view) for view in message}
         if shapes != {(size,)}:
-            raise ValueError(f"{name} has arrays of shape {sorted(shapes)}, but A is {M} x {N}: give one number for each {side}, shape ({size},)")
+            raise ValueError(
+                f"{name} has arrays of shape {sorted(shapes)}, but A is {M} x {N}: give"
+                f" one number for each {side}, shape ({size},)"
+            )
 
 # %% ../nbs/10_coupling.ipynb #18410f45
 def couple(A, prior_message, likelihood_message):
-    """Solve the linear-Gaussian coupling for given messages: "Variable 2" of Algorithm 1 and the extrinsic messages after it.
+    """Solve the linear-Gaussian coupling for given messages: "Variable 2" of Algorithm
+    1 and the extrinsic messages after it.
 
-    Costs O(M N min(M, N)) operations; no array is larger than a few times A, or 2M x 2M.
+    Costs O(M N min(M, N)) operations; no array is larger than a few times A, or 2M x
+    2M.
 
     Parameters
     ----------
     A : ndarray (M, N)
         The design matrix.
     prior_message : Mixed
-        What the prior says about each coefficient, each array (N,): ``Q_hat, h, chi_hat`` where ``S`` (any sign of Q_hat as long as the
-        whole is positive definite; zero is fine) and ``D >= 0, r, T >= 0`` elsewhere; zeros where the other view holds.
+        What the prior says about each coefficient, each array (N,): ``Q_hat, h,
+        chi_hat`` where ``S`` (any sign of Q_hat as long as the
+        whole is positive definite; zero is fine) and ``D >= 0, r, T >= 0`` elsewhere;
+        zeros where the other view holds.
     likelihood_message : Natural
-        What the likelihood says about each residual u, each array (M,): ``Q_hat > 0, h, chi_hat >= 0``.
+        What the likelihood says about each residual u, each array (M,): ``Q_hat > 0, h,
+        chi_hat >= 0``.
 
     Returns
     -------
     Coupled
-        Moments of x (N,) and of u (M,), and the messages back to the prior (N,) and to the likelihood (M,). The inputs are not changed.
+        Moments of x (N,) and of u (M,), and the messages back to the prior (N,) and to
+        the likelihood (M,). The inputs are not changed.
 
     Raises
     ------
     ValueError
-        If the length of a message does not fit the shape of `A`; the message says which.
+        If the length of a message does not fit the shape of `A`; the message says
+        which.
     numpy.linalg.LinAlgError
-        If the joint precision is not positive definite (Q_hat too negative on S), or holds NaN or infinity.
+        If the joint precision is not positive definite (Q_hat too negative on S), or
+        holds NaN or infinity.
     """
     _check_lengths(A, prior_message, likelihood_message)
     wide = A.shape[0] <= A.shape[1]

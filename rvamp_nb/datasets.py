@@ -18,22 +18,29 @@ from .resampling import _check_array, _check_number, _check_size
 
 # %% ../nbs/02_datasets.ipynb #84532228
 Dataset = namedtuple("Dataset", "A y x0 names")
-Dataset.__doc__ = "A data set: A (M, N), y (M,), the true coefficients x0 (N,) or None, and the names of the columns (a tuple of N strings)."
+Dataset.__doc__ = (
+    "A data set: A (M, N), y (M,), the true coefficients x0 (N,) or None, and the names"
+    " of the columns (a tuple of N strings)."
+)
 
 # %% ../nbs/02_datasets.ipynb #49b58f54
 def toy():
-    """The running example: three data points, one coefficient; used as it is, neither centred nor scaled.
+    """The running example: three data points, one coefficient; used as it is, neither
+    centred nor scaled.
 
     Returns
     -------
     Dataset
         A (3, 1), y (3,), no x0, one name.
     """
-    return Dataset(np.array([[1.0], [0.5], [-0.8]]), np.array([1.2, -0.3, 0.4]), None, ("x",))
+    return Dataset(
+        np.array([[1.0], [0.5], [-0.8]]), np.array([1.2, -0.3, 0.4]), None, ("x",)
+    )
 
 # %% ../nbs/02_datasets.ipynb #c997a62f
 def _unit_columns(A):
-    "Centred columns of unit norm (constant ones stay zero), the norms that were divided out, and which are constant."
+    """Centred columns of unit norm (constant ones stay zero), the norms that were
+    divided out, and which are constant."""
     size = np.abs(A).max(0)
     B = A / np.where(size > 0, size, 1)
     B = B - B.mean(0)
@@ -44,19 +51,36 @@ def _unit_columns(A):
 
 # %% ../nbs/02_datasets.ipynb #d49b73cb
 def _check_table(A, y=None, names=None):
-    "A (M, N), y (M,) or None, and N names, taken from a DataFrame's columns when none are given."
-    if names is None: names = getattr(A, "columns", None)
+    """A (M, N), y (M,) or None, and N names, taken from a DataFrame's columns when
+    none are given."""
+    if names is None:
+        names = getattr(A, "columns", None)
     A = _check_array("A", A)
-    if A.ndim != 2 or A.size == 0: raise ValueError(f"A must be a table with at least one row and one column, got shape {A.shape}")
-    names = tuple(f"x[{i}]" for i in range(A.shape[1])) if names is None else tuple(str(n) for n in names)
-    if len(names) != A.shape[1]: raise ValueError(f"names has {len(names)} entries for the {A.shape[1]} columns of A")
+    if A.ndim != 2 or A.size == 0:
+        raise ValueError(
+            "A must be a table with at least one row and one column, got shape"
+            f" {A.shape}"
+        )
+    names = (
+        tuple(f"x[{i}]" for i in range(A.shape[1]))
+        if names is None
+        else tuple(str(n) for n in names)
+    )
+    if len(names) != A.shape[1]:
+        raise ValueError(
+            f"names has {len(names)} entries for the {A.shape[1]} columns of A"
+        )
     y = None if y is None else _check_array("y", y)
-    if y is not None and y.shape != A.shape[:1]: raise ValueError(f"y must have shape ({A.shape[0]},), one value a row of A, got {y.shape}")
+    if y is not None and y.shape != A.shape[:1]:
+        raise ValueError(
+            f"y must have shape ({A.shape[0]},), one value a row of A, got {y.shape}"
+        )
     return A, y, names
 
 # %% ../nbs/02_datasets.ipynb #98943ea9
 def standardize(A, y=None, names=None):
-    """Columns centred with unit norm, response centred: the scale on which one penalty is fair (`column-scaling`).
+    """Columns centred with unit norm, response centred: the scale on which one penalty
+    is fair (`column-scaling`).
 
     Parameters
     ----------
@@ -65,12 +89,14 @@ def standardize(A, y=None, names=None):
     y : (M,) array of finite numbers, or None
         The response.
     names : sequence of N strings, or None
-        Names of the columns for the warning; by default the columns of a DataFrame, else x[0], x[1], ...
+        Names of the columns for the warning; by default the columns of a DataFrame,
+        else x[0], x[1], ...
 
     Returns
     -------
     A : (M, N) float array
-        Each column with sum 0 and sum of squares 1; constant columns are zero, and a UserWarning names them.
+        Each column with sum 0 and sum of squares 1; constant columns are zero, and a
+        UserWarning names them.
     y : (M,) float array with sum 0, or None when none was given
 
     Raises
@@ -82,7 +108,11 @@ def standardize(A, y=None, names=None):
     B, _, constant = _unit_columns(A)
     if constant.any():
         which = ", ".join(n for n, c in zip(names, constant) if c)
-        warnings.warn(f"constant columns carry no information and stay zero: {which}", UserWarning, stacklevel=2)
+        warnings.warn(
+            f"constant columns carry no information and stay zero: {which}",
+            UserWarning,
+            stacklevel=2,
+        )
     return B, None if y is None else y - y.mean()
 
 # %% ../nbs/02_datasets.ipynb #003eca9d
@@ -93,7 +123,8 @@ def _dct_rows(k, N):
 
 # %% ../nbs/02_datasets.ipynb #78f338a0
 def _respond(A, density, noise, rng):
-    "Bernoulli-Gauss coefficients, a noisy response, then the common scale for all three."
+    """Bernoulli-Gauss coefficients, a noisy response, then the common scale for all
+    three."""
     _check_number("datasets", "density", density, 0, 1, closed="[]")
     _check_number("datasets", "noise", noise, 0, closed="[")
     M, N = A.shape
@@ -104,7 +135,8 @@ def _respond(A, density, noise, rng):
 
 # %% ../nbs/02_datasets.ipynb #bcc59d27
 def random_dct(N=512, ratio=0.15, density=0.05, noise=0.1, seed=0):
-    """The paper's synthetic data: random rows of a cosine matrix, Bernoulli-Gauss coefficients, standardised.
+    """The paper's synthetic data: random rows of a cosine matrix, Bernoulli-Gauss
+    coefficients, standardised.
 
     Parameters
     ----------
@@ -115,13 +147,15 @@ def random_dct(N=512, ratio=0.15, density=0.05, noise=0.1, seed=0):
     density : float in [0, 1]
         Probability that a coefficient is not zero.
     noise : float, at least 0
-        Standard deviation of the noise; a row has unit norm, so the signal has the variance `density`.
+        Standard deviation of the noise; a row has unit norm, so the signal has the
+        variance `density`.
     seed : int, or anything numpy.random.default_rng takes
 
     Returns
     -------
     Dataset
-        A (M, N) and y (M,), standardised; x0 (N,) on the scale of A; names x[0], x[1], ...
+        A (M, N) and y (M,), standardised; x0 (N,) on the scale of A; names x[0], x[1],
+        ...
 
     Raises
     ------
@@ -138,12 +172,14 @@ def random_dct(N=512, ratio=0.15, density=0.05, noise=0.1, seed=0):
 def _toeplitz_columns(E, rho):
     "Columns with correlation rho^|i-j| from independent ones, E (M, N)."
     A = np.array(E, dtype=float)
-    for j in range(1, A.shape[1]): A[:, j] = rho * A[:, j - 1] + np.sqrt(1 - rho**2) * A[:, j]
+    for j in range(1, A.shape[1]):
+        A[:, j] = rho * A[:, j - 1] + np.sqrt(1 - rho**2) * A[:, j]
     return A
 
 # %% ../nbs/02_datasets.ipynb #43a49175
 def gaussian_design(M, N, rho=0.0, density=0.05, noise=0.1, seed=0):
-    """Gaussian rows with Toeplitz correlation rho^|i-j| between columns, Bernoulli-Gauss coefficients, standardised.
+    """Gaussian rows with Toeplitz correlation rho^|i-j| between columns,
+    Bernoulli-Gauss coefficients, standardised.
 
     Parameters
     ----------
@@ -154,7 +190,8 @@ def gaussian_design(M, N, rho=0.0, density=0.05, noise=0.1, seed=0):
     density : float in [0, 1]
         Probability that a coefficient is not zero.
     noise : float, at least 0
-        Standard deviation of the noise; rows have norm about 1 before standardising, so the signal has a variance of about `density`.
+        Standard deviation of the noise; rows have norm about 1 before standardising, so
+        the signal has a variance of about `density`.
     seed : int, or anything numpy.random.default_rng takes
 
     Returns
@@ -167,7 +204,8 @@ def gaussian_design(M, N, rho=0.0, density=0.05, noise=0.1, seed=0):
     TypeError, ValueError
         Arguments outside their range.
     """
-    M, N = _check_size("gaussian_design", "M", M, least=2), _check_size("gaussian_design", "N", N)
+    M = _check_size("gaussian_design", "M", M, least=2)
+    N = _check_size("gaussian_design", "N", N)
     _check_number("gaussian_design", "rho", rho, -1, 1)
     rng = np.random.default_rng(seed)
     A = _toeplitz_columns(rng.normal(size=(M, N)), rho) / np.sqrt(N)
@@ -175,7 +213,8 @@ def gaussian_design(M, N, rho=0.0, density=0.05, noise=0.1, seed=0):
 
 # %% ../nbs/02_datasets.ipynb #b31f9349
 def load_diabetes():
-    """The diabetes data of scikit-learn with all interactions and squares: 442 patients, 64 features, standardised.
+    """The diabetes data of scikit-learn with all interactions and squares: 442
+    patients, 64 features, standardised.
 
     The square of `sex`, which has two values, is left out: it would repeat `sex`.
 
@@ -185,11 +224,17 @@ def load_diabetes():
         A (442, 64), y (442,); names such as "bmi", "bmi*bp" and "bmi^2"; no x0.
     """
     from sklearn.datasets import load_diabetes as load
+
     raw = load()
     X, names = raw.data, raw.feature_names
-    pairs = [(i, j) for i in range(10) for j in range(i + 1, 10)] + [(i, i) for i in range(10) if names[i] != "sex"]
+    pairs = [(i, j) for i in range(10) for j in range(i + 1, 10)] + [
+        (i, i) for i in range(10) if names[i] != "sex"
+    ]
     table = np.column_stack([X] + [X[:, i] * X[:, j] for i, j in pairs])
-    labels = [*names, *(f"{names[i]}^2" if i == j else f"{names[i]}*{names[j]}" for i, j in pairs)]
+    labels = [
+        *names,
+        *(f"{names[i]}^2" if i == j else f"{names[i]}*{names[j]}" for i, j in pairs),
+    ]
     A, y = standardize(table, raw.target, labels)
     return Dataset(A, y, None, tuple(labels))
 
@@ -197,26 +242,44 @@ def load_diabetes():
 RIBOFLAVIN_URL = "https://raw.githubusercontent.com/cran/hdi/3eb71fb52b3c0f5213b1283d5f0317b91f6a133a/data/"
 RIBOFLAVIN_SHA256 = "ff5c2257a46367992cfb329041ffb5fef77663761811fef8c55043c274d8d2c5"
 
+
 def _riboflavin_file(path):
-    "The path of a file with the right bytes: the one named, or a download that is kept in the user's cache."
+    """The path of a file with the right bytes: the one named, or a download that is
+    kept in the user's cache."""
     import pooch
+
     named = path if path is not None else os.environ.get("RVAMP_NB_RIBOFLAVIN") or None
     if named is None:
-        return pooch.retrieve(RIBOFLAVIN_URL + "riboflavin.RData", f"sha256:{RIBOFLAVIN_SHA256}", fname="riboflavin.RData", path=pooch.os_cache("rvamp_nb"))
-    if not Path(named).is_file(): raise FileNotFoundError(f"path: there is no file {str(named)!r}; without a path (and without RVAMP_NB_RIBOFLAVIN) it is downloaded")
+        return pooch.retrieve(
+            RIBOFLAVIN_URL + "riboflavin.RData",
+            f"sha256:{RIBOFLAVIN_SHA256}",
+            fname="riboflavin.RData",
+            path=pooch.os_cache("rvamp_nb"),
+        )
+    if not Path(named).is_file():
+        raise FileNotFoundError(
+            f"path: there is no file {str(named)!r}; without a path (and without"
+            " RVAMP_NB_RIBOFLAVIN) it is downloaded"
+        )
     if pooch.file_hash(str(named), alg="sha256") != RIBOFLAVIN_SHA256:
-        raise ValueError(f"path: {str(named)!r} is not the riboflavin.RData of the R package hdi (its SHA-256 differs)")
+        raise ValueError(
+            f"path: {str(named)!r} is not the riboflavin.RData of the R package hdi"
+            " (its SHA-256 differs)"
+        )
     return named
 
 # %% ../nbs/02_datasets.ipynb #be971a69
 def load_riboflavin(path=None):
-    """The riboflavin data of the R package hdi: 71 samples, 4,088 gene expressions, standardised.
+    """The riboflavin data of the R package hdi: 71 samples, 4,088 gene expressions,
+    standardised.
 
     Parameters
     ----------
     path : str or path, or None
-        A copy of riboflavin.RData. Without it the file named by the environment variable RVAMP_NB_RIBOFLAVIN is taken, else a
-        download, which is kept in the user's cache. Its SHA-256 is checked in every case.
+        A copy of riboflavin.RData. Without it the file named by the environment
+        variable RVAMP_NB_RIBOFLAVIN is taken, else a
+        download, which is kept in the user's cache. Its SHA-256 is checked in every
+        case.
 
     Returns
     -------
@@ -226,19 +289,29 @@ def load_riboflavin(path=None):
     Raises
     ------
     FileNotFoundError, ValueError
-        There is no such file, or its bytes are not those of the original (local or downloaded).
+        There is no such file, or its bytes are not those of the original (local or
+        downloaded).
     """
     import rdata
-    as_it_is = lambda obj, attrs: obj       # the R data frame holds a matrix, which pandas would not take
-    constructors = {**rdata.conversion.DEFAULT_CLASS_MAP, "data.frame": as_it_is, "AsIs": as_it_is}
-    frame = rdata.conversion.convert(rdata.parser.parse_file(_riboflavin_file(path)), constructors)["riboflavin"]
+
+    # the R data frame holds a matrix, which pandas would not take
+    as_it_is = lambda obj, attrs: obj
+    constructors = {
+        **rdata.conversion.DEFAULT_CLASS_MAP,
+        "data.frame": as_it_is,
+        "AsIs": as_it_is,
+    }
+    frame = rdata.conversion.convert(
+        rdata.parser.parse_file(_riboflavin_file(path)), constructors
+    )["riboflavin"]
     names = tuple(str(n) for n in frame["x"].coords["dim_1"].values)
     A, y = standardize(np.asarray(frame["x"]), np.asarray(frame["y"]), names)
     return Dataset(A, y, None, names)
 
 # %% ../nbs/02_datasets.ipynb #54688183
 def choose_lambda(A, y, cv=10, seed=0):
-    """The penalty that predicts best in cross-validation, on the scale of this package: lam = M alpha (`sum-or-average`).
+    """The penalty that predicts best in cross-validation, on the scale of this package:
+    lam = M alpha (`sum-or-average`).
 
     Parameters
     ----------
@@ -253,18 +326,28 @@ def choose_lambda(A, y, cv=10, seed=0):
     Returns
     -------
     lam : float > 0
-        For half the sum of squares plus lam times the sum of absolute coefficients. The same for {lam, 2 lam} of stability selection.
+        For half the sum of squares plus lam times the sum of absolute coefficients. The
+        same for {lam, 2 lam} of stability selection.
 
     Raises
     ------
     TypeError, ValueError
-        As standardize; a constant y; columns that are all constant; a number of folds below 2 or above M.
+        As standardize; a constant y; columns that are all constant; a number of folds
+        below 2 or above M.
     """
     from sklearn.linear_model import LassoCV
     from sklearn.model_selection import KFold
+
     A, y, _ = _check_table(A, y)
-    if y is None or np.ptp(y) == 0: raise ValueError("y must be given and must not be constant: there is nothing to predict")
-    if not np.any(np.ptp(A, axis=0)): raise ValueError("A has constant columns only: there is nothing to predict with")
-    if _check_size("choose_lambda", "cv", cv, least=2) > len(y): raise ValueError(f"cv = {cv} folds need at least as many rows, got {len(y)}")
+    if y is None or np.ptp(y) == 0:
+        raise ValueError(
+            "y must be given and must not be constant: there is nothing to predict"
+        )
+    if not np.any(np.ptp(A, axis=0)):
+        raise ValueError(
+            "A has constant columns only: there is nothing to predict with"
+        )
+    if _check_size("choose_lambda", "cv", cv, least=2) > len(y):
+        raise ValueError(f"cv = {cv} folds need at least as many rows, got {len(y)}")
     search = LassoCV(cv=KFold(cv, shuffle=True, random_state=seed), max_iter=100_000)
     return float(len(y) * search.fit(A, y).alpha_)

@@ -8,8 +8,10 @@ __all__ = ['P1', 'P1Posterior', 'p1', 'P2', 'p2']
 # %% ../nbs/12_densities.ipynb #1fb48ae8
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
+
 import numpy as np
 from scipy.special import ndtr, ndtri
+
 from .coupling import _at_most_2M, _tall_matrices, _tall_noise, _wide_matrices
 from .messages import Natural
 from .prior import Penalty, Prior, _field_nodes, _one_sided, _thresholded
@@ -20,8 +22,10 @@ from .solver import Fit
 def _ramp_moment(a, k):
     "E (a + xi)_+^k for xi standard normal, k >= 0; of the shape of a."
     before, now = ndtr(a), a * ndtr(a) + np.exp(-0.5 * a**2) / np.sqrt(2 * np.pi)
-    if k == 0: return before
-    for j in range(2, k + 1): before, now = now, a * now + (j - 1) * before
+    if k == 0:
+        return before
+    for j in range(2, k + 1):
+        before, now = now, a * now + (j - 1) * before
     return now
 
 # %% ../nbs/12_densities.ipynb #17cd0fb9
@@ -29,64 +33,110 @@ def _widen(v, extra):
     "v with `extra` axes of length 1 at the end."
     return np.asarray(v)[(...,) + (None,) * extra]
 
+
 def _standardised(density, x, extra):
-    "z for every penalty, (K, ...), with `extra` axes of x behind those of the coordinates; +-inf without field noise."
-    Q, h, s, t = (_widen(v, extra) for v in (density.precisions, density.incoming.h, np.sqrt(density.incoming.chi_hat), density.thresholds))
+    """z for every penalty, (K, ...), with `extra` axes of x behind those of the
+    coordinates; +-inf without field noise."""
+    Q, h, s, t = (
+        _widen(v, extra)
+        for v in (
+            density.precisions,
+            density.incoming.h,
+            np.sqrt(density.incoming.chi_hat),
+            density.thresholds,
+        )
+    )
     gap = Q * x + t * np.where(x < 0, -1, 1) - h
     z = np.where(s > 0, gap / np.where(s > 0, s, 1), np.where(gap < 0, -np.inf, np.inf))
     return np.where((x < 0) & density.prior.positive, -np.inf, z)
+
 
 def _cdf(density, x, extra):
     "P[coefficient <= x], averaged over the penalties."
     return np.tensordot(density.weights, ndtr(_standardised(density, x, extra)), 1)
 
+
 def _soft(field, t, positive=False):
     "The soft threshold; one-sided if positive."
-    return np.maximum(field - t, 0) if positive else np.sign(field) * np.maximum(np.abs(field) - t, 0)
+    return (
+        np.maximum(field - t, 0)
+        if positive
+        else np.sign(field) * np.maximum(np.abs(field) - t, 0)
+    )
 
 # %% ../nbs/12_densities.ipynb #36080da8
 def _quantile(density, q):
-    "Smallest x with cdf >= q: bisection between the components' quantiles, and exactly 0 on the atom."
-    if not ((q > 0) & (q < 1)).all(): raise ValueError(f"q must lie strictly between 0 and 1, got {q}")
-    Q, h, chi_hat, t = (_widen(v, q.ndim) for v in (density.precisions, *density.incoming[1:], density.thresholds))
+    """Smallest x with cdf >= q: bisection between the components' quantiles, and
+    exactly 0 on the atom."""
+    if not ((q > 0) & (q < 1)).all():
+        raise ValueError(f"q must lie strictly between 0 and 1, got {q}")
+    Q, h, chi_hat, t = (
+        _widen(v, q.ndim)
+        for v in (density.precisions, *density.incoming[1:], density.thresholds)
+    )
     parts = _soft(h + np.sqrt(chi_hat) * ndtri(q), t, density.prior.positive) / Q
     low, high = parts.min(0), parts.max(0)
     for _ in range(100):
         middle = (low + high) / 2
         enough = _cdf(density, middle, q.ndim) >= q
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    jump_from, jump_to = (_cdf(density, np.array(x), q.ndim) for x in (-5e-324, 0.0))       # the last double below zero, and zero
+    # the last double below zero, and zero
+    jump_from, jump_to = (_cdf(density, np.array(x), q.ndim) for x in (-5e-324, 0.0))
     return np.where((jump_from < q) & (q <= jump_to), 0.0, high)[()]
+
 
 def _moment(density, k):
     "E x^k."
-    if not (isinstance(k, (int, np.integer)) and k >= 1): raise ValueError(f"k must be an integer >= 1, got {k!r}")
-    (_, h, chi_hat), t, positive = density.incoming, density.thresholds, density.prior.positive
+    if not (isinstance(k, (int, np.integer)) and k >= 1):
+        raise ValueError(f"k must be an integer >= 1, got {k!r}")
+    _, h, chi_hat = density.incoming
+    t = density.thresholds
+    positive = density.prior.positive
     s = np.sqrt(chi_hat)
-    up, down = (_ramp_moment((sign * h - t) / np.where(s > 0, s, 1), k) for sign in (1, -1))
-    noisy = s**k * (up + (-1)**k * down * (not positive))
-    return np.tensordot(density.weights, np.where(s > 0, noisy, _soft(h, t, positive)**k) / density.precisions**k, 1)
+    up, down = (
+        _ramp_moment((sign * h - t) / np.where(s > 0, s, 1), k) for sign in (1, -1)
+    )
+    noisy = s**k * (up + (-1) ** k * down * (not positive))
+    return np.tensordot(
+        density.weights,
+        np.where(s > 0, noisy, _soft(h, t, positive) ** k) / density.precisions**k,
+        1,
+    )
 
 # %% ../nbs/12_densities.ipynb #486e0ecb
 def _pdf(density, x):
     "Density of the continuous part."
     s, z = np.sqrt(density.incoming.chi_hat), _standardised(density, x, x.ndim)
-    scale = _widen(np.where(s > 0, density.precisions / np.where(s > 0, s, 1), 0), x.ndim)
-    return np.tensordot(density.weights, scale * np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi), 1)
+    scale = _widen(
+        np.where(s > 0, density.precisions / np.where(s > 0, s, 1), 0), x.ndim
+    )
+    return np.tensordot(
+        density.weights, scale * np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi), 1
+    )
+
 
 def _sample(density, size, rng):
     "Draws of field and penalty through the threshold."
-    Q_hat, h, chi_hat, t, k = (_widen(v + 0 * density.incoming.h, 1) for v in (*density.incoming, *density.prior.split()))
+    Q_hat, h, chi_hat, t, k = (
+        _widen(v + 0 * density.incoming.h, 1)
+        for v in (*density.incoming, *density.prior.split())
+    )
     shape = np.shape(density.incoming.h) + (size,)
     factor = density.prior.randomise.draw(int(np.prod(shape)), rng).reshape(shape)
-    return _soft(h + np.sqrt(chi_hat) * rng.normal(size=shape), t * factor, density.prior.positive) / (Q_hat + k * factor)
+    return _soft(
+        h + np.sqrt(chi_hat) * rng.normal(size=shape),
+        t * factor,
+        density.prior.positive,
+    ) / (Q_hat + k * factor)
 
 # %% ../nbs/12_densities.ipynb #a242a372
 @dataclass(frozen=True, eq=False)
 class P1:
-    """p̄₁ of some coefficients at beta = inf (`eq:approximate_one`): an atom at zero and a density. Made by `p1`.
+    """p̄₁ of some coefficients at beta = inf (`eq:approximate_one`): an atom at zero
+    and a density. Made by `p1`.
 
-    Results have the shape of the coordinates, () or (n,), followed by the shape of the argument.
+    Results have the shape of the coordinates, () or (n,), followed by the shape of the
+    argument.
 
     Attributes
     ----------
@@ -95,21 +145,38 @@ class P1:
     incoming : Natural
         The message to the prior at these coordinates; each () or (n,).
     """
+
     prior: Penalty
     incoming: Natural
 
     @property
-    def thresholds(self): return np.array([case.split()[0] + 0 * self.incoming.h for _, case in self.prior.cases()])
+    def thresholds(self):
+        return np.array(
+            [case.split()[0] + 0 * self.incoming.h for _, case in self.prior.cases()]
+        )
+
     @property
-    def precisions(self): return np.array([case.split()[1] + self.incoming.Q_hat for _, case in self.prior.cases()])
+    def precisions(self):
+        return np.array(
+            [case.split()[1] + self.incoming.Q_hat for _, case in self.prior.cases()]
+        )
+
     @property
-    def weights(self): return self.prior.randomise.nodes()[1]
+    def weights(self):
+        return self.prior.randomise.nodes()[1]
+
     @property
-    def atom(self): "P[x = 0] = 1 - Pi."; return self.weights @ _zeros(self)
+    def atom(self):
+        "P[x = 0] = 1 - Pi."
+        return self.weights @ _zeros(self)
+
     @property
-    def mean(self): return self.prior.moments(self.incoming).mean
+    def mean(self):
+        return self.prior.moments(self.incoming).mean
+
     @property
-    def var(self): return self.prior.moments(self.incoming).var
+    def var(self):
+        return self.prior.moments(self.incoming).var
 
     def cdf(self, x):
         "P[coefficient <= x], the atom included from x = 0 on."
@@ -120,7 +187,8 @@ class P1:
         return _quantile(self, np.asarray(q, dtype=float))
 
     def pdf(self, x):
-        "Density of the continuous part at x (at 0 its limit from the right); with the atom it integrates to 1. Zero without field noise."
+        """Density of the continuous part at x (at 0 its limit from the right); with
+        the atom it integrates to 1. Zero without field noise."""
         return _pdf(self, np.asarray(x, dtype=float))
 
     def moment(self, k):
@@ -128,19 +196,30 @@ class P1:
         return _moment(self, k)
 
     def sample(self, size, rng):
-        "`size` exact draws of field and penalty through the threshold; the coordinates' shape, then (size,)."
+        """`size` exact draws of field and penalty through the threshold; the
+        coordinates' shape, then (size,)."""
         return _sample(self, size, rng)
 
 # %% ../nbs/12_densities.ipynb #2e497cc2
 def _zeros(density):
     "P[x = 0] for each penalty, (K, ...)."
     threshold = _one_sided if density.prior.positive else _thresholded
-    return np.array([np.where(np.equal(t, 0) & (not density.prior.positive), 0.0, threshold(density.incoming, t)[3]) for t in density.thresholds])
+    return np.array(
+        [
+            np.where(
+                np.equal(t, 0) & (not density.prior.positive),
+                0.0,
+                threshold(density.incoming, t)[3],
+            )
+            for t in density.thresholds
+        ]
+    )
 
 # %% ../nbs/12_densities.ipynb #5a2ef957
 @dataclass(frozen=True, eq=False)
 class P1Posterior:
-    """p̄₁ of some coefficients at finite beta (`eq:approximate_one`): posteriors, averaged over resamples. Made by `p1`.
+    """p̄₁ of some coefficients at finite beta (`eq:approximate_one`): posteriors,
+    averaged over resamples. Made by `p1`.
 
     Attributes
     ----------
@@ -150,35 +229,57 @@ class P1Posterior:
         The message to the prior at these coordinates; each () or (n,).
     beta : float
     """
+
     prior: Prior
     incoming: Natural
     beta: float
 
     @property
-    def mean(self): return self.prior.moments(self.incoming, self.beta).mean
+    def mean(self):
+        return self.prior.moments(self.incoming, self.beta).mean
+
     @property
     def var(self):
-        "Variance of a draw from the posterior of a random resample (var across resamples + chi / beta)."
+        """Variance of a draw from the posterior of a random resample (var across
+        resamples + chi / beta)."""
         m = self.prior.moments(self.incoming, self.beta)
         return m.var + m.chi / self.beta
+
     @property
     def atom(self):
-        "Posterior probability of exactly zero, averaged over resamples; 0 but for a prior with a spike."
-        return 1 - self.prior.Pi(self.incoming, self.beta) if hasattr(self.prior, "inclusion") else 0.0 * self.incoming.h
+        """Posterior probability of exactly zero, averaged over resamples; 0 but for
+        a prior with a spike."""
+        return (
+            1 - self.prior.Pi(self.incoming, self.beta)
+            if hasattr(self.prior, "inclusion")
+            else 0.0 * self.incoming.h
+        )
 
     def pdf(self, x):
         "Density of the continuous part at x; the coordinates' shape, then that of x."
-        return sum(weight * _posterior_pdf(case, self.incoming, self.beta, np.asarray(x, dtype=float)) for weight, case in self.prior.cases())
+        return sum(
+            weight
+            * _posterior_pdf(case, self.incoming, self.beta, np.asarray(x, dtype=float))
+            for weight, case in self.prior.cases()
+        )
 
     def inner_pdf(self, x, xi):
-        "The posterior of one resample, whose field is h + sqrt(chi_hat) xi, for a prior without randomness and one coordinate; of the shape of x."
+        """The posterior of one resample, whose field is h + sqrt(chi_hat) xi, for a
+        prior without randomness and one coordinate; of the shape of x."""
         Q_hat, h, chi_hat = self.incoming
-        return _inner_pdf(self.prior, np.asarray(x, dtype=float), h + np.sqrt(chi_hat) * xi, Q_hat, self.beta)
+        return _inner_pdf(
+            self.prior,
+            np.asarray(x, dtype=float),
+            h + np.sqrt(chi_hat) * xi,
+            Q_hat,
+            self.beta,
+        )
 
 # %% ../nbs/12_densities.ipynb #b835b85a
 def _inner_pdf(prior, x, field, Q_hat, beta):
     log_z = prior.inner(np.asarray(field, dtype=float), Q_hat, beta)[0]
     return np.exp(beta * (field * x - Q_hat * x**2 / 2 + prior.log_density(x) - log_z))
+
 
 def _posterior_pdf(prior, incoming, beta, x):
     "The inner density averaged over the field, for one case."
@@ -187,12 +288,15 @@ def _posterior_pdf(prior, incoming, beta, x):
     at = h + np.sqrt(chi_hat) * xi
     log_z = prior.inner(at, Q_hat, beta)[0]
     at, log_z, w, Q_hat = (_widen(v, x.ndim) for v in (at, log_z, w, Q_hat))
-    log_prior = np.array([prior.log_density(value) + 0 * h for value in x.ravel()]).T.reshape(np.shape(h) + x.shape)
+    log_prior = np.array(
+        [prior.log_density(value) + 0 * h for value in x.ravel()]
+    ).T.reshape(np.shape(h) + x.shape)
     return (w * np.exp(beta * (at * x - Q_hat * x**2 / 2 + log_prior - log_z))).sum(0)
 
 # %% ../nbs/12_densities.ipynb #36402fd4
 def p1(fit, i=None):
-    """p̄₁ of coefficient i (`eq:approximate_one`): its distribution across resamples, with the atom at zero.
+    """p̄₁ of coefficient i (`eq:approximate_one`): its distribution across resamples,
+    with the atom at zero.
 
     Parameters
     ----------
@@ -204,81 +308,139 @@ def p1(fit, i=None):
     Returns
     -------
     P1
-        With `atom`, `pdf`, `cdf`, `quantile`, `moment`, `mean`, `var`, `sample`. At finite beta a P1Posterior, with `atom`, `pdf`, `mean`, `var`, `inner_pdf`.
+        With `atom`, `pdf`, `cdf`, `quantile`, `moment`, `mean`, `var`, `sample`. At
+        finite beta a P1Posterior, with `atom`, `pdf`, `mean`, `var`, `inner_pdf`.
 
     Raises
     ------
     TypeError, ValueError, IndexError
-        When fit is not a Fit, holds no step, or i is not an index of a column; for a prior that p̄₁ is not written for.
+        When fit is not a Fit, holds no step, or i is not an index of a column; for a
+        prior that p̄₁ is not written for.
     """
     N = _check_fit(fit)
     i = _rows(i, N)
     prior, beta = _at(fit.prior, i, N), fit.problem.beta
     incoming = Natural(*(part[:N][i] for part in fit.last.state.to_prior))
-    if np.isfinite(beta) and hasattr(prior, "log_density"): return P1Posterior(prior, incoming, beta)
-    if np.isinf(beta) and isinstance(prior, Penalty): return P1(prior, incoming)
-    raise TypeError(f"p1 is not written for the prior {type(prior).__name__} at beta = {beta:g}: give it a method log_density(x), or look at fit.mean and fit.var")
+    if np.isfinite(beta) and hasattr(prior, "log_density"):
+        return P1Posterior(prior, incoming, beta)
+    if np.isinf(beta) and isinstance(prior, Penalty):
+        return P1(prior, incoming)
+    raise TypeError(
+        f"p1 is not written for the prior {type(prior).__name__} at beta = {beta:g}:"
+        " give it a method log_density(x), or look at fit.mean and fit.var"
+    )
+
 
 def _at(prior, i, N):
     "The prior of the coordinates i: its vectors of length N cut down."
-    own = {f.name: np.asarray(getattr(prior, f.name))[i] for f in fields(prior) if np.shape(getattr(prior, f.name)) == (N,)} if is_dataclass(prior) else {}
+    own = (
+        {
+            f.name: np.asarray(getattr(prior, f.name))[i]
+            for f in fields(prior)
+            if np.shape(getattr(prior, f.name)) == (N,)
+        }
+        if is_dataclass(prior)
+        else {}
+    )
     return replace(prior, **own) if own else prior
+
 
 def _check_fit(fit):
     "N, for a fit that holds a step."
-    if not isinstance(fit, Fit): raise TypeError(f"fit must be a Fit as rvamp returns it, got {type(fit).__name__}")
-    if fit.last is None: raise ValueError(f"fit holds no step to take a density from: {fit.status}")
+    if not isinstance(fit, Fit):
+        raise TypeError(
+            f"fit must be a Fit as rvamp returns it, got {type(fit).__name__}"
+        )
+    if fit.last is None:
+        raise ValueError(f"fit holds no step to take a density from: {fit.status}")
     return len(fit.mean)
+
 
 def _rows(rows, N):
     "Indices of coefficients; all for None."
-    if rows is None: return np.arange(N)
+    if rows is None:
+        return np.arange(N)
     rows = np.asarray(rows)
-    if rows.dtype.kind not in "iu": raise TypeError(f"coefficients are chosen by integers, got {rows.dtype}")
-    if rows.ndim > 1: raise ValueError(f"coefficients are chosen by one integer or a vector of them, got shape {rows.shape}")
-    if ((rows < -N) | (rows >= N)).any(): raise IndexError(f"there are {N} coefficients, 0 to {N - 1}; got {rows}")
+    if rows.dtype.kind not in "iu":
+        raise TypeError(f"coefficients are chosen by integers, got {rows.dtype}")
+    if rows.ndim > 1:
+        raise ValueError(
+            "coefficients are chosen by one integer or a vector of them, got shape"
+            f" {rows.shape}"
+        )
+    if ((rows < -N) | (rows >= N)).any():
+        raise IndexError(f"there are {N} coefficients, 0 to {N - 1}; got {rows}")
     return rows
 
 # %% ../nbs/12_densities.ipynb #34187026
 def _covariances(fit, F):
-    "Of F x under p̄₂, for F of shape (n, N): covariance across resamples, and within one, (n, n) each."
-    A, prior, likelihood, beta = fit.problem.A, fit.last.prior_message, fit.last.likelihood_message, fit.problem.beta
+    """Of F x under p̄₂, for F of shape (n, N): covariance across resamples, and
+    within one, (n, n) each."""
+    A = fit.problem.A
+    prior = fit.last.prior_message
+    likelihood = fit.last.likelihood_message
+    beta = fit.problem.beta
     if A.shape[0] > A.shape[1]:
         m = _tall_matrices(A, prior, likelihood)
-        return F @ _tall_noise(A, prior, likelihood, m)[0] @ F.T, F @ m.Sigma_x @ F.T / beta
+        return (
+            F @ _tall_noise(A, prior, likelihood, m)[0] @ F.T,
+            F @ m.Sigma_x @ F.T / beta,
+        )
     prior = _at_most_2M(A, prior)
     w = _wide_matrices(A, prior, likelihood)
-    F_S, F_D, T_F, Sigma_u = F[:, prior.S], (F * prior.D) @ A.T, F * prior.T, w.Sigma_R - w.J @ w.B.T
+    F_S = F[:, prior.S]
+    F_D = (F * prior.D) @ A.T
+    T_F = F * prior.T
+    Sigma_u = w.Sigma_R - w.J @ w.B.T
     L_h, L_w = F_S @ w.Sigma_S - F_D @ w.J, F_S @ w.J.T + F_D @ Sigma_u
     X, cross = L_w @ (A @ T_F.T), F_D @ w.J @ F_S.T
     G = np.diag(likelihood.chi_hat) + w.noise_R
-    across = (L_h * prior.chi_hat[prior.S]) @ L_h.T + L_w @ G @ L_w.T + T_F @ F.T - X - X.T
-    within = F_S @ w.Sigma_S @ F_S.T - cross - cross.T + (F * prior.D) @ F.T - F_D @ Sigma_u @ F_D.T
+    across = (
+        (L_h * prior.chi_hat[prior.S]) @ L_h.T + L_w @ G @ L_w.T + T_F @ F.T - X - X.T
+    )
+    within = (
+        F_S @ w.Sigma_S @ F_S.T
+        - cross
+        - cross.T
+        + (F * prior.D) @ F.T
+        - F_D @ Sigma_u @ F_D.T
+    )
     return (across + across.T) / 2, (within + within.T) / (2 * beta)
 
 # %% ../nbs/12_densities.ipynb #56d69662
 class P2:
-    """p̄₂ (`eq:approximate_two`): a Gaussian over coefficients that move together. Made by `p2`.
+    """p̄₂ (`eq:approximate_two`): a Gaussian over coefficients that move together. Made
+    by `p2`.
 
     Attributes
     ----------
     mean : (n,) array
         Of the coefficients asked for.
     across, within : (n, n) arrays
-        Covariance of the (posterior) mean across resamples, and mean covariance of the posterior within one (0 at beta = inf); computed when first asked for.
+        Covariance of the (posterior) mean across resamples, and mean covariance of the
+        posterior within one (0 at beta = inf); computed when first asked for.
     covariance : (n, n) array
         Their sum.
     """
-    def __init__(self, fit, rows): self._fit, self._rows = fit, rows
+
+    def __init__(self, fit, rows):
+        self._fit, self._rows = fit, rows
 
     @property
-    def mean(self): return self._fit.last.coupled.x.mean[self._rows]
+    def mean(self):
+        return self._fit.last.coupled.x.mean[self._rows]
+
     @property
-    def across(self): return self._both[0]
+    def across(self):
+        return self._both[0]
+
     @property
-    def within(self): return self._both[1]
+    def within(self):
+        return self._both[1]
+
     @property
-    def covariance(self): return self.across + self.within
+    def covariance(self):
+        return self.across + self.within
 
     @cached_property
     def _both(self):
@@ -291,19 +453,28 @@ class P2:
         return rng.multivariate_normal(self.mean, self.covariance, size, method="eigh")
 
     def predict(self, A_new):
-        """Mean, (m,), and covariance, (m, m), of the prediction A_new x (and intercept); A_new is (m, N). At finite beta the covariance is across plus within."""
+        """Mean, (m,), and covariance, (m, m), of the prediction A_new x (and
+        intercept); A_new is (m, N). At finite beta the covariance is across plus
+        within."""
         F = _new_rows(self._fit, A_new)
         return F @ self._fit.last.coupled.x.mean, sum(_covariances(self._fit, F))
 
+
 def _new_rows(fit, A_new):
-    "New rows of features as a finite (m, N) array, with the column of ones where there is an intercept."
+    """New rows of features as a finite (m, N) array, with the column of ones where
+    there is an intercept."""
     A_new, N = _check_array("A_new", A_new), len(fit.mean)
-    if A_new.ndim != 2 or A_new.shape[1] != N: raise ValueError(f"A_new must have shape (m, {N}), one column for each coefficient, got {A_new.shape}")
+    if A_new.ndim != 2 or A_new.shape[1] != N:
+        raise ValueError(
+            f"A_new must have shape (m, {N}), one column for each coefficient, got"
+            f" {A_new.shape}"
+        )
     return np.column_stack([A_new, np.ones(len(A_new))]) if fit.has_intercept else A_new
 
 # %% ../nbs/12_densities.ipynb #114beb3f
 def p2(fit, rows=None):
-    """p̄₂ of some coefficients (`eq:approximate_two`): how they move together across resamples.
+    """p̄₂ of some coefficients (`eq:approximate_two`): how they move together across
+    resamples.
 
     Parameters
     ----------
@@ -315,7 +486,8 @@ def p2(fit, rows=None):
     Returns
     -------
     P2
-        With `mean`, `covariance` (`across` resamples and `within` a posterior), `sample` and `predict`.
+        With `mean`, `covariance` (`across` resamples and `within` a posterior),
+        `sample` and `predict`.
 
     Raises
     ------

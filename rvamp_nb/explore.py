@@ -6,87 +6,213 @@
 __all__ = ['COLOURS', 'LINES', 'MARKERS', 'style', 'sliders', 'still', 'sweep', 'scatter_with_bars']
 
 # %% ../nbs/80_explore.ipynb #cf543c16
-import base64, io, weakref
+import base64
+import io
+import weakref
+
 import numpy as np
 
 # %% ../nbs/80_explore.ipynb #7fe6bcb2
-COLOURS = {"truth": "#1A1A1A", "rvamp": "#005687", "p1": "#D55E00", "p2": "#56B4E9", "accent": "#007757", "muted": "#C8C8C8"}
-_STROKES = {"truth": "-", "rvamp": (0, (6, 2)), "p1": "-", "p2": "-.", "accent": ":", "muted": "-"}
-LINES = {role: {"color": colour, "linestyle": _STROKES[role]} for role, colour in COLOURS.items()}
-MARKERS = {"truth": "o", "rvamp": "s", "p1": "^", "p2": "D", "accent": "*", "muted": "."}
+COLOURS = {
+    "truth": "#1A1A1A",
+    "rvamp": "#005687",
+    "p1": "#D55E00",
+    "p2": "#56B4E9",
+    "accent": "#007757",
+    "muted": "#C8C8C8",
+}
+_STROKES = {
+    "truth": "-",
+    "rvamp": (0, (6, 2)),
+    "p1": "-",
+    "p2": "-.",
+    "accent": ":",
+    "muted": "-",
+}
+LINES = {
+    role: {"color": colour, "linestyle": _STROKES[role]}
+    for role, colour in COLOURS.items()
+}
+MARKERS = {
+    "truth": "o",
+    "rvamp": "s",
+    "p1": "^",
+    "p2": "D",
+    "accent": "*",
+    "muted": ".",
+}
 
 # %% ../nbs/80_explore.ipynb #04bf0bb4
 def style():
     """Set matplotlib's defaults for the course; call it once at the top of a notebook.
 
-    Figures get an opaque white background, letters that are legible at half size, and the colours of ``COLOURS`` in their cycle.
+    Figures get an opaque white background, letters that are legible at half size, and
+    the colours of ``COLOURS`` in their cycle.
     Nothing is returned; ``matplotlib.rcParams`` is changed.
     """
     import matplotlib as mpl
-    cycle = mpl.cycler(color=[COLOURS[role] for role in ("rvamp", "p1", "p2", "truth", "accent")])
-    mpl.rcParams.update({"figure.figsize": (7, 4), "figure.dpi": 100, "savefig.dpi": 100, "figure.constrained_layout.use": True})
-    mpl.rcParams.update({"figure.facecolor": "white", "axes.facecolor": "white", "savefig.transparent": False})
-    mpl.rcParams.update({"font.size": 13, "axes.titlesize": 13, "axes.labelsize": 13, "legend.fontsize": 12})
-    mpl.rcParams.update({"lines.linewidth": 2.2, "lines.markersize": 7, "legend.frameon": False, "axes.prop_cycle": cycle})
+
+    cycle = mpl.cycler(
+        color=[COLOURS[role] for role in ("rvamp", "p1", "p2", "truth", "accent")]
+    )
+    mpl.rcParams.update(
+        {
+            "figure.figsize": (7, 4),
+            "figure.dpi": 100,
+            "savefig.dpi": 100,
+            "figure.constrained_layout.use": True,
+        }
+    )
+    mpl.rcParams.update(
+        {
+            "figure.facecolor": "white",
+            "axes.facecolor": "white",
+            "savefig.transparent": False,
+        }
+    )
+    mpl.rcParams.update(
+        {
+            "font.size": 13,
+            "axes.titlesize": 13,
+            "axes.labelsize": 13,
+            "legend.fontsize": 12,
+        }
+    )
+    mpl.rcParams.update(
+        {
+            "lines.linewidth": 2.2,
+            "lines.markersize": 7,
+            "legend.frameon": False,
+            "axes.prop_cycle": cycle,
+        }
+    )
     mpl.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
 
 # %% ../nbs/80_explore.ipynb #92368be5
 _NAMES = dict(beta="β", lam="λ", tau="τ", rho="ρ", chi="χ", chi_hat="χ̂", Q_hat="Q̂")
 
+
 def _control(name, spec):
     "One widget from a short specification (see `sliders`)."
     import ipywidgets as w
-    look = dict(description=_NAMES.get(name, name.replace("_", " ")), style={"description_width": "9em"}, layout={"width": "32em"})
-    if isinstance(spec, w.Widget): return spec
-    if isinstance(spec, bool): return w.Checkbox(value=spec, **look)
+
+    look = dict(
+        description=_NAMES.get(name, name.replace("_", " ")),
+        style={"description_width": "9em"},
+        layout={"width": "32em"},
+    )
+    if isinstance(spec, w.Widget):
+        return spec
+    if isinstance(spec, bool):
+        return w.Checkbox(value=spec, **look)
     if isinstance(spec, list) and spec:
         numbers = all(isinstance(s, (int, float)) for s in spec)
-        return w.SelectionSlider(options=spec, continuous_update=False, **look) if numbers else w.Dropdown(options=spec, **look)
-    if not (isinstance(spec, tuple) and len(spec) == 4 and spec[0] <= spec[3] <= spec[1] and spec[2] > 0):
-        raise ValueError(f"control {name!r} is {spec!r}: give (lo, hi, step, start) with lo <= start <= hi, a list of choices, True, False, or a widget")
+        return (
+            w.SelectionSlider(options=spec, continuous_update=False, **look)
+            if numbers
+            else w.Dropdown(options=spec, **look)
+        )
+    if not (
+        isinstance(spec, tuple)
+        and len(spec) == 4
+        and spec[0] <= spec[3] <= spec[1]
+        and spec[2] > 0
+    ):
+        raise ValueError(
+            f"control {name!r} is {spec!r}: give (lo, hi, step, start) with lo <= start"
+            " <= hi, a list of choices, True, False, or a widget"
+        )
     lo, hi, step, start = spec
-    if all(isinstance(s, int) for s in spec): kind, shown = w.IntSlider, "d"
-    else: kind, shown = w.FloatSlider, f".{max(1, len(f'{step:.6f}'.rstrip('0').partition('.')[2]))}f"    # as many decimals as the step has
-    return kind(min=lo, max=hi, step=step, value=start, readout_format=shown, continuous_update=False, **look)
+    if all(isinstance(s, int) for s in spec):
+        kind, shown = w.IntSlider, "d"
+    # as many decimals as the step has
+    else:
+        kind, shown = (
+            w.FloatSlider,
+            f".{max(1, len(f'{step:.6f}'.rstrip('0').partition('.')[2]))}f",
+        )
+    return kind(
+        min=lo,
+        max=hi,
+        step=step,
+        value=start,
+        readout_format=shown,
+        continuous_update=False,
+        **look,
+    )
 
 # %% ../nbs/80_explore.ipynb #cb70e19e
 def _outputs(draw, values, places):
-    "What ``draw(**values)`` printed, displayed and drew, as a tuple of notebook outputs; its figures are closed, come what may. See `_picture` for `places`."
+    """What ``draw(**values)`` printed, displayed and drew, as a tuple of notebook
+    outputs; its figures are closed, come what may. See `_picture` for `places`."""
     import matplotlib.pyplot as plt
     from IPython.utils.capture import capture_output
+
     before = set(plt.get_fignums())
     try:
-        with capture_output() as shown: draw(**values)
-        pictures = [_picture(plt.figure(k), places) for k in plt.get_fignums() if k not in before]
+        with capture_output() as shown:
+            draw(**values)
+        pictures = [
+            _picture(plt.figure(k), places)
+            for k in plt.get_fignums()
+            if k not in before
+        ]
     finally:
-        for k in set(plt.get_fignums()) - before: plt.close(k)
-    streams = [dict(output_type="stream", name=n, text=t) for n, t in (("stdout", shown.stdout), ("stderr", shown.stderr)) if t]
-    rich = [dict(output_type="display_data", data=o.data, metadata=o.metadata or {}) for o in shown.outputs]
+        for k in set(plt.get_fignums()) - before:
+            plt.close(k)
+    streams = [
+        dict(output_type="stream", name=n, text=t)
+        for n, t in (("stdout", shown.stdout), ("stderr", shown.stderr))
+        if t
+    ]
+    rich = [
+        dict(output_type="display_data", data=o.data, metadata=o.metadata or {})
+        for o in shown.outputs
+    ]
     return (*streams, *rich, *pictures)
 
 # %% ../nbs/80_explore.ipynb #cb5cda04
 def _picture(fig, places):
-    "A figure as a notebook output. `places` remembers where the axes of the first one stood: later ones stand there too, and nothing jumps."
+    """A figure as a notebook output. `places` remembers where the axes of the first
+    one stood: later ones stand there too, and nothing jumps."""
     from PIL import Image
-    for ax in fig.axes: _plain_ticks(ax)
+
+    for ax in fig.axes:
+        _plain_ticks(ax)
     known = places.get(len(fig.axes))
     if known:
-        fig.set_layout_engine("none")                            # arranging axes anew takes longer than drawing them
-        for ax, place in zip(fig.axes, known): ax.set_position(place)
+        # arranging axes anew takes longer than drawing them
+        fig.set_layout_engine("none")
+        for ax, place in zip(fig.axes, known):
+            ax.set_position(place)
     fig.canvas.draw()
     places[len(fig.axes)] = known or [ax.get_position() for ax in fig.axes]
     data = io.BytesIO()
-    Image.fromarray(np.asarray(fig.canvas.buffer_rgba())).save(data, format="png", compress_level=1)     # quick rather than small
-    return dict(output_type="display_data", data={"image/png": base64.b64encode(data.getvalue()).decode()}, metadata={})
+    # quick rather than small
+    Image.fromarray(np.asarray(fig.canvas.buffer_rgba())).save(
+        data, format="png", compress_level=1
+    )
+    return dict(
+        output_type="display_data",
+        data={"image/png": base64.b64encode(data.getvalue()).decode()},
+        metadata={},
+    )
 
 
 def _plain_ticks(ax):
-    "Log axes with powers of ten only, in plain text: small ticks and formulas take most of the time of a picture."
+    """Log axes with powers of ten only, in plain text: small ticks and formulas take
+    most of the time of a picture."""
     from matplotlib.ticker import LogFormatter, NullLocator
+
     for axis in (ax.xaxis, ax.yaxis):
-        if axis.get_scale() != "log": continue
+        if axis.get_scale() != "log":
+            continue
         axis.set_minor_locator(NullLocator())
-        if isinstance(axis.get_major_formatter(), LogFormatter): axis.set_major_formatter(lambda v, _: "10" + f"{np.log10(v):.0f}".translate(_RAISED))
+        if isinstance(axis.get_major_formatter(), LogFormatter):
+            axis.set_major_formatter(
+                lambda v, _: "10" + f"{np.log10(v):.0f}".translate(_RAISED)
+            )
+
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -97,42 +223,64 @@ def sliders(draw, **controls):
     Parameters
     ----------
     draw : callable
-        Called as ``draw(name=value, ...)``. It draws with matplotlib, prints or displays; what it returns is ignored.
+        Called as ``draw(name=value, ...)``. It draws with matplotlib, prints or
+        displays; what it returns is ignored.
     **controls
-        One per argument of `draw`: ``(lo, hi, step, start)`` for a slider (whole numbers if all four are), a list of numbers for a slider
-        over them or of other things for a menu (both start at the first), ``True`` or ``False`` for a tick box, or any ipywidgets widget.
+        One per argument of `draw`: ``(lo, hi, step, start)`` for a slider (whole
+        numbers if all four are), a list of numbers for a slider
+        over them or of other things for a menu (both start at the first), ``True`` or
+        ``False`` for a tick box, or any ipywidgets widget.
 
     Returns
     -------
     ipywidgets.VBox
-        The controls and, as last child, the ``Output`` with the picture. An exception while a control moves stands there as an error output.
+        The controls and, as last child, the ``Output`` with the picture. An exception
+        while a control moves stands there as an error output.
 
     Raises
     ------
     ValueError
-        If a control's specification makes no sense. What `draw` raises at its first call is raised, too.
+        If a control's specification makes no sense. What `draw` raises at its first
+        call is raised, too.
     """
     import ipywidgets as w
+
     knobs = {name: _control(name, spec) for name, spec in controls.items()}
     out = w.Output()
     places = {}
-    def redraw(): out.outputs = _outputs(draw, {name: knob.value for name, knob in knobs.items()}, places)
+
+    def redraw():
+        out.outputs = _outputs(
+            draw, {name: knob.value for name, knob in knobs.items()}, places
+        )
+
     def on_move(_):
-        try: redraw()
-        except Exception as e: out.outputs = (_error(e),)
+        try:
+            redraw()
+        except Exception as e:
+            out.outputs = (_error(e),)
+
     redraw()
-    for knob in knobs.values(): knob.observe(on_move, "value")
+    for knob in knobs.values():
+        knob.observe(on_move, "value")
     box = w.VBox([*knobs.values(), out])
     _live.add(box)
     return box
 
-_live = weakref.WeakSet()                                   # what `sweep` moves
+
+_live = weakref.WeakSet()  # what `sweep` moves
 
 # %% ../nbs/80_explore.ipynb #d0b84282
 def _error(e):
     "An exception as a notebook output."
     import traceback
-    return dict(output_type="error", ename=type(e).__name__, evalue=str(e), traceback=traceback.format_exception(e))
+
+    return dict(
+        output_type="error",
+        ename=type(e).__name__,
+        evalue=str(e),
+        traceback=traceback.format_exception(e),
+    )
 
 # %% ../nbs/80_explore.ipynb #f1d5b85e
 def still(draw, **values):
@@ -146,6 +294,7 @@ def still(draw, **values):
         One value for each of its arguments.
     """
     import matplotlib.pyplot as plt
+
     draw(**values)
     plt.show()
 
@@ -164,21 +313,33 @@ def sweep(box=None):
         One line for each error, with the control and its value; empty if all is well.
     """
     found = []
-    for *knobs, out in [b.children for b in ([box] if box is not None else list(_live)) if b.comm is not None]:
+    for *knobs, out in [
+        b.children
+        for b in ([box] if box is not None else list(_live))
+        if b.comm is not None
+    ]:
         for knob in knobs:
             for value in (*_ends(knob), knob.value):
                 knob.value = value
-                found += [f"{knob.description} = {value}: {o['ename']}: {o['evalue']}" for o in out.outputs if o["output_type"] == "error"]
+                found += [
+                    f"{knob.description} = {value}: {o['ename']}: {o['evalue']}"
+                    for o in out.outputs
+                    if o["output_type"] == "error"
+                ]
     return found
 
+
 def _ends(knob):
-    if hasattr(knob, "options"): choices = [o[1] if isinstance(o, tuple) else o for o in knob.options]
-    else: choices = [getattr(knob, "min", False), getattr(knob, "max", True)]
+    if hasattr(knob, "options"):
+        choices = [o[1] if isinstance(o, tuple) else o for o in knob.options]
+    else:
+        choices = [getattr(knob, "min", False), getattr(knob, "max", True)]
     return choices[0], choices[-1]
 
 # %% ../nbs/80_explore.ipynb #c4e7979e
 def scatter_with_bars(ax, truth, se, ours, label):
-    """Scatter of our values over those by refitting, with Monte-Carlo error bars and the diagonal.
+    """Scatter of our values over those by refitting, with Monte-Carlo error bars and
+    the diagonal.
 
     Parameters
     ----------
@@ -191,6 +352,17 @@ def scatter_with_bars(ax, truth, se, ours, label):
     """
     ends = [min(*truth, *ours), max(*truth, *ours)]
     ax.plot(ends, ends, color=COLOURS["muted"], zorder=0)
-    ax.errorbar(truth, ours, xerr=se, fmt="none", ecolor=COLOURS["truth"], elinewidth=1, alpha=0.5, zorder=1)
-    ax.plot(truth, ours, MARKERS["rvamp"], color=COLOURS["rvamp"], markersize=4, zorder=2)
+    ax.errorbar(
+        truth,
+        ours,
+        xerr=se,
+        fmt="none",
+        ecolor=COLOURS["truth"],
+        elinewidth=1,
+        alpha=0.5,
+        zorder=1,
+    )
+    ax.plot(
+        truth, ours, MARKERS["rvamp"], color=COLOURS["rvamp"], markersize=4, zorder=2
+    )
     ax.set(xlabel=f"{label}, by refitting ± 1 s.e.", ylabel=f"{label}, by rVAMP")

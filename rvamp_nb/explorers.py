@@ -9,7 +9,9 @@ __all__ = ['explorer_entry', 'density_explorer']
 from functools import lru_cache
 from importlib.resources import files
 from itertools import product
+
 import numpy as np
+
 from .explore import COLOURS
 
 # %% ../nbs/81_explorers.ipynb #15ae9590
@@ -29,15 +31,29 @@ def explorer_entry(density, draws, span, n_bars=40):
     Returns
     -------
     dict
-        The message, the histogram of the non-zero draws as a density (its area is their share), and the share of zeros.
+        The message, the histogram of the non-zero draws as a density (its area is their
+        share), and the share of zeros.
     """
     Q_hat, h, chi_hat = (float(v) for v in density.incoming)
-    message = dict(Q_hat=Q_hat, h=h, chi_hat=chi_hat, lams=[float(v) for v in density.thresholds], weights=[float(v) for v in density.weights])
-    bars = np.histogram(draws[draws != 0], bins=n_bars, range=span)[0] / len(draws) * n_bars / (span[1] - span[0])
+    message = dict(
+        Q_hat=Q_hat,
+        h=h,
+        chi_hat=chi_hat,
+        lams=[float(v) for v in density.thresholds],
+        weights=[float(v) for v in density.weights],
+    )
+    bars = (
+        np.histogram(draws[draws != 0], bins=n_bars, range=span)[0]
+        / len(draws)
+        * n_bars
+        / (span[1] - span[0])
+    )
     return dict(message=message, bars=bars.tolist(), zeros=float(np.mean(draws == 0)))
 
 # %% ../nbs/81_explorers.ipynb #0649df69
-def density_explorer(entries, choices, start, span, top, label, shift=False, gaussian=False):
+def density_explorer(
+    entries, choices, start, span, top, label, shift=False, gaussian=False
+):
     """A widget that draws p̄₁ over refits and moves with no kernel.
 
     Parameters
@@ -63,18 +79,31 @@ def density_explorer(entries, choices, start, span, top, label, shift=False, gau
     -------
     anywidget.AnyWidget
     """
-    table = dict(entries=[entries[setting] for setting in product(*choices.values())],
-                 choices=[dict(name=name, values=[str(v) for v in values]) for name, values in choices.items()],
-                 start=[values.index(v) for v, values in zip(start, choices.values())],
-                 span=list(span), top=top, label=label, shift=shift, gaussian=gaussian, colours=COLOURS)
+    table = dict(
+        entries=[entries[setting] for setting in product(*choices.values())],
+        choices=[
+            dict(name=name, values=[str(v) for v in values])
+            for name, values in choices.items()
+        ],
+        start=[values.index(v) for v, values in zip(start, choices.values())],
+        span=list(span),
+        top=top,
+        label=label,
+        shift=shift,
+        gaussian=gaussian,
+        colours=COLOURS,
+    )
     return _widget_class()(table=table)
+
 
 @lru_cache
 def _widget_class():
     "The widget's class; anywidget is imported when it is first needed."
     import anywidget
     import traitlets
+
     class DensityExplorer(anywidget.AnyWidget):
         _esm = files("rvamp_nb").joinpath("explorers.js").read_text(encoding="utf-8")
         table = traitlets.Dict().tag(sync=True)
+
     return DensityExplorer

@@ -7,8 +7,10 @@ __all__ = ['FAINTEST', 'Squared', 'Loss', 'Logistic', 'PoissonLoss', 'Huber']
 
 # %% ../nbs/09_likelihood.ipynb #ab0d6faa
 from dataclasses import dataclass
+
 import numpy as np
 from scipy.special import expit, wrightomega
+
 from .messages import Moments, Natural
 from .prior import _noises, _ramp
 from .resampling import _check_number
@@ -21,17 +23,21 @@ class Squared:
     Parameters
     ----------
     sigma : float > 0
-        Scale of the noise, in units of y. At beta = 1 it makes the loss a Gaussian log-likelihood; at beta = inf it only scales the penalty.
+        Scale of the noise, in units of y. At beta = 1 it makes the loss a Gaussian
+        log-likelihood; at beta = inf it only scales the penalty.
     """
+
     sigma: float = 1.0
 
-    def __post_init__(self): _check_number("Squared", "sigma", self.sigma, 0)
+    def __post_init__(self):
+        _check_number("Squared", "sigma", self.sigma, 0)
 
-    def check(self, y, beta): "Any finite numbers will do."
+    def check(self, y, beta):
+        "Any finite numbers will do."
 
     def value(self, y, f):
         "The loss, of the shape of f."
-        return (y - f)**2 / (2 * self.sigma**2)
+        return (y - f) ** 2 / (2 * self.sigma**2)
 
     def derivatives(self, y, f):
         """First and second derivative of the loss in f.
@@ -39,7 +45,8 @@ class Squared:
         Parameters
         ----------
         y, f : (M,) arrays
-            Observations, and where to take the derivatives; at f = 0 they start the solver.
+            Observations, and where to take the derivatives; at f = 0 they start the
+            solver.
 
         Returns
         -------
@@ -48,13 +55,15 @@ class Squared:
         return (f - y) / self.sigma**2, np.full_like(f, self.sigma**-2)
 
     def message(self, y, incoming, counts, beta=np.inf):
-        """Moments of u for every row, and the message to the coupling (Algorithm 1, Variable 1).
+        """Moments of u for every row, and the message to the coupling (Algorithm 1,
+        Variable 1).
 
         Parameters
         ----------
         y : (M,) array
         incoming : Natural
-            V = Q_hat_1u >= 0, h_1u, chi_hat_1u >= 0; each (M,). Row mu's fit is predicted as -h_1u with variance chi_hat_1u across resamples.
+            V = Q_hat_1u >= 0, h_1u, chi_hat_1u >= 0; each (M,). Row mu's fit is
+            predicted as -h_1u with variance chi_hat_1u across resamples.
         counts : Poisson, Subsample, NoResampling, Exponential or Discrete
             A law of independent counts, with `nodes()`; P[c > 0] > 0.
         beta : float > 0
@@ -69,8 +78,10 @@ class Squared:
         """
         V, h, chi_hat = incoming
         chi, spread, rho_bar = _gain(V, *self._stiffnesses(counts))
-        noise = spread * ((y + h)**2 + chi_hat)
-        moments = Moments(chi * (y + h), chi, chi**2 * (chi_hat + noise), V * chi, rho_bar)
+        noise = spread * ((y + h) ** 2 + chi_hat)
+        moments = Moments(
+            chi * (y + h), chi, chi**2 * (chi_hat + noise), V * chi, rho_bar
+        )
         return moments, Natural(rho_bar / chi, y + np.zeros_like(V), noise)
 
     def moments(self, y, incoming, counts, beta=np.inf):
@@ -78,10 +89,13 @@ class Squared:
         return self.message(y, incoming, counts)[0]
 
     def log_partition(self, y, incoming, counts, beta=np.inf):
-        "-E min_f {c l + (f - omega')^2 / (2 V)}, less E log(1 + c V / sigma^2) / (2 beta), (M,); its derivatives are the moments."
+        """-E min_f {c l + (f - omega')^2 / (2 V)}, less E log(1 + c V / sigma^2) /
+        (2 beta), (M,); its derivatives are the moments."""
         V, h, chi_hat = incoming
         c, w = self._stiffnesses(counts)
-        return -_gain(V, c, w)[0] * ((y + h)**2 + chi_hat) / 2 - w @ np.log1p(np.multiply.outer(c, V)) / (2 * beta)
+        return -_gain(V, c, w)[0] * ((y + h) ** 2 + chi_hat) / 2 - w @ np.log1p(
+            np.multiply.outer(c, V)
+        ) / (2 * beta)
 
     def _stiffnesses(self, counts):
         "c / sigma^2 and its probabilities."
@@ -90,17 +104,23 @@ class Squared:
 
 # %% ../nbs/09_likelihood.ipynb #a57609d9
 def _gain(V, c, w):
-    "E[g], Var(g) / E[g]^2 and E[1 / (1 + c V)] for g = c / (1 + c V); V is (M,), the law's support c and weights w (K,)."
+    """E[g], Var(g) / E[g]^2 and E[1 / (1 + c V)] for g = c / (1 + c V); V is (M,),
+    the law's support c and weights w (K,)."""
     stiffness = 1 + np.multiply.outer(c, V)
     g = c[:, None] / stiffness
     mean = w @ g
-    return mean, w @ (g / mean - 1)**2, w @ (1 / stiffness)
+    return mean, w @ (g / mean - 1) ** 2, w @ (1 / stiffness)
 
 # %% ../nbs/09_likelihood.ipynb #24d1c9b0
 def _proximal(loss, y, omega, cV):
-    "The f with f + cV l'(y, f) = omega, by safeguarded Newton steps; of the shape of omega."
-    shape, at, answer = np.shape(omega), np.arange(np.size(omega)), np.empty(np.size(omega))
-    y, omega, cV, guess = (np.ravel(v) for v in np.broadcast_arrays(y, omega, cV, loss.guess(y, omega, cV)))
+    """The f with f + cV l'(y, f) = omega, by safeguarded Newton steps; of the shape
+    of omega."""
+    shape = np.shape(omega)
+    at = np.arange(np.size(omega))
+    answer = np.empty(np.size(omega))
+    y, omega, cV, guess = (
+        np.ravel(v) for v in np.broadcast_arrays(y, omega, cV, loss.guess(y, omega, cV))
+    )
     bound = omega - cV * loss.derivatives(y, omega)[0]
     low, high = np.minimum(omega, bound), np.maximum(omega, bound)
     f, last = np.clip(guess, low, high), high - low
@@ -109,67 +129,101 @@ def _proximal(loss, y, omega, cV):
         gap = f - omega + cV * slope
         low, high = np.where(gap < 0, f, low), np.where(gap > 0, f, high)
         step = -gap / (1 + cV * curvature)
-        short = np.abs(step) <= 1e-8 * (1 + np.abs(f))            # after a Newton step that short the error is its square
-        safe = short | (low <= f + step) & (f + step <= high) & (np.abs(step) <= 0.5 * np.abs(last))
+        # after a Newton step that short the error is its square
+        short = np.abs(step) <= 1e-8 * (1 + np.abs(f))
+        safe = short | (low <= f + step) & (f + step <= high) & (
+            np.abs(step) <= 0.5 * np.abs(last)
+        )
         last = np.where(safe, step, (low + high) / 2 - f)
         answer[at] = f = f + last
-        if short.all(): break
-        if short.mean() > 0.5: at, y, omega, cV, f, last, low, high = (v[~short] for v in (at, y, omega, cV, f, last, low, high))
+        if short.all():
+            break
+        if short.mean() > 0.5:
+            at, y, omega, cV, f, last, low, high = (
+                v[~short] for v in (at, y, omega, cV, f, last, low, high)
+            )
     return answer.reshape(shape)
 
 # %% ../nbs/09_likelihood.ipynb #30f0ddfe
 _T = np.linspace(-7, 7, 61)
 
+
 def _posterior_of_fit(loss, y, omega, c, V, beta):
-    "Pull, response, 1 - V response, and (1/beta) log of the integral over f, for one count; of the shape of omega."
+    """Pull, response, 1 - V response, and (1/beta) log of the integral over f, for
+    one count; of the shape of omega."""
     top = loss.proximal(y, omega, c * V)
     slope, curvature = loss.derivatives(y, top)
     ratio = np.sqrt(1 + c * V * curvature)
     kappa, scale = 0.25 + 0.2 * np.log(ratio), np.sqrt(V / beta) / ratio
     t = _T.reshape(-1, *[1] * np.ndim(omega))
     d = scale * np.sinh(kappa * t) / kappa
-    height = c * (loss.value(y, top + d) - loss.value(y, top) - d * slope) + d**2 / (2 * V)
+    height = c * (loss.value(y, top + d) - loss.value(y, top) - d * slope) + d**2 / (
+        2 * V
+    )
     p = np.cosh(kappa * t) * np.exp(-beta * height)
     z = p.sum(0)
     p, slopes = p / z, loss.derivatives(y, top + d)[0]
     mean_d, mean_slope = (p * d).sum(0), (p * slopes).sum(0)
-    log_z = np.log(z * scale * (_T[1] - _T[0])) / beta - c * loss.value(y, top) - V * (c * slope)**2 / 2
-    return -c * mean_slope, c * beta / V * (p * (slopes - mean_slope) * d).sum(0), beta / V * (p * (d - mean_d)**2).sum(0), log_z
+    log_z = (
+        np.log(z * scale * (_T[1] - _T[0])) / beta
+        - c * loss.value(y, top)
+        - V * (c * slope) ** 2 / 2
+    )
+    return (
+        -c * mean_slope,
+        c * beta / V * (p * (slopes - mean_slope) * d).sum(0),
+        beta / V * (p * (d - mean_d) ** 2).sum(0),
+        log_z,
+    )
 
 # %% ../nbs/09_likelihood.ipynb #0c9ec08d
-FAINTEST = 1e-100     # a row whose pull cannot be moved has this response instead of 0, so that its message stays finite
+# a row whose pull cannot be moved has this response instead of 0, so that its message
+# stays finite
+FAINTEST = 1e-100
+
 
 def _field_grid(chi_hat):
-    "Trapezoid nodes xi and weights w, (K,), close enough for a smooth loss whose field has the variances chi_hat."
+    """Trapezoid nodes xi and weights w, (K,), close enough for a smooth loss whose
+    field has the variances chi_hat."""
     n = int(np.ceil(6.5 * min(max(1 / 0.7, np.sqrt(np.max(chi_hat))), 60.0)))
     xi = np.linspace(-6.5, 6.5, 2 * n + 1)
-    w = np.exp(-xi**2 / 2)
+    w = np.exp(-(xi**2) / 2)
     return xi, w / w.sum()
 
+
 def _alike(chi_hat):
-    "Groups of rows whose fields have nearly the same spread, so that each gets the grid that it needs."
+    """Groups of rows whose fields have nearly the same spread, so that each gets the
+    grid that it needs."""
     level = np.ceil(2 * np.log2(np.clip(np.sqrt(chi_hat), 1.0, 64.0)))
     return [np.flatnonzero(level == which) for which in np.unique(level)]
 
+
 def _likely(c, w):
-    "Counts that occur; what is rarer than 1e-12 changes no moment by as much as the quadrature does."
+    """Counts that occur; what is rarer than 1e-12 changes no moment by as much as
+    the quadrature does."""
     keep = w > 1e-12
     return c[keep], w[keep] / w[keep].sum()
 
+
 def _total(chi_hat, V, weights, parts):
-    "Moments over field and count, and the noise v/chi^2 - chi_hat, from mean, response, excess and slack for each count, (K, 4, M)."
+    """Moments over field and count, and the noise v/chi^2 - chi_hat, from mean,
+    response, excess and slack for each count, (K, 4, M)."""
     mean, chi, _, slack = np.tensordot(weights, parts, 1)
     m_c, chi_c, excess, _ = np.moveaxis(parts, 1, 0)
-    noise = np.tensordot(weights, excess + (m_c - mean)**2 + chi_hat * (chi_c - chi)**2, 1)
+    noise = np.tensordot(
+        weights, excess + (m_c - mean) ** 2 + chi_hat * (chi_c - chi) ** 2, 1
+    )
     chi = np.maximum(chi, FAINTEST)
     return Moments(mean, chi, chi**2 * chi_hat + noise, V * chi, slack), noise / chi**2
 
 # %% ../nbs/09_likelihood.ipynb #c9c97d50
 class Loss:
-    """The general scalar channel of a convex loss l(y, f): one row, averaged over field and count (Algorithm 1, Variable 1).
+    """The general scalar channel of a convex loss l(y, f): one row, averaged over field
+    and count (Algorithm 1, Variable 1).
 
     A loss of your own is a subclass with `value` and `derivatives`.
     """
+
     def value(self, y, f):
         "l(y, f), of the shape of f."
         raise NotImplementedError(f"{type(self).__name__} has no value(y, f)")
@@ -178,24 +232,32 @@ class Loss:
         "First and second derivative of l in f, each of the shape of f."
         raise NotImplementedError(f"{type(self).__name__} has no derivatives(y, f)")
 
-    def check(self, y, beta): "Refuse observations, or a beta, that this loss is not made for."
+    def check(self, y, beta):
+        "Refuse observations, or a beta, that this loss is not made for."
 
     def proximal(self, y, omega, cV):
         "The f with f + cV l'(y, f) = omega, of the shape of omega."
         return _proximal(self, y, omega, cV)
 
     def guess(self, y, omega, cV):
-        "A first guess of the proximal point; it is kept between omega and omega - cV l'(y, omega)."
+        """A first guess of the proximal point; it is kept between omega and omega -
+        cV l'(y, omega)."""
         return omega - cV * self.derivatives(y, omega)[0] / 2
 
     def inner(self, y, omega, c, V, beta):
         "Pull, response and 1 - V response, given prediction omega and count c."
-        if np.isfinite(beta): return _posterior_of_fit(self, y, omega, c, V, beta)[:3]
+        if np.isfinite(beta):
+            return _posterior_of_fit(self, y, omega, c, V, beta)[:3]
         slope, curvature = self.derivatives(y, self.proximal(y, omega, c * V))
-        return -c * slope, c * curvature / (1 + c * V * curvature), 1 / (1 + c * V * curvature)
+        return (
+            -c * slope,
+            c * curvature / (1 + c * V * curvature),
+            1 / (1 + c * V * curvature),
+        )
 
     def channel(self, y, incoming, c, beta):
-        "Mean, response, excess q and slack E[1 - V response] of the pull for one count, averaged over the field, (4, M)."
+        """Mean, response, excess q and slack E[1 - V response] of the pull for one
+        count, averaged over the field, (4, M)."""
         return _averaged_pull(self, y, incoming, c, beta)
 
     def message(self, y, incoming, counts, beta=np.inf):
@@ -205,7 +267,8 @@ class Loss:
         ----------
         y : (M,) array
         incoming : Natural
-            V = Q_hat_1u > 0, h_1u, chi_hat_1u >= 0; each (M,). Row mu's fit is predicted as -h_1u with variance chi_hat_1u across resamples.
+            V = Q_hat_1u > 0, h_1u, chi_hat_1u >= 0; each (M,). Row mu's fit is
+            predicted as -h_1u with variance chi_hat_1u across resamples.
         counts : Poisson, Subsample, NoResampling, Exponential or Discrete
             A law of independent counts, with `nodes()`; P[c > 0] > 0.
         beta : float > 0
@@ -215,27 +278,44 @@ class Loss:
         Moments
             Mean, response, variance of u, rho = V chi and rho_bar = 1 - rho; each (M,).
         Natural
-            Q_hat_2u > 0, h_2u, chi_hat_2u >= 0; each (M,), without cancellation in the first and the last.
+            Q_hat_2u > 0, h_2u, chi_hat_2u >= 0; each (M,), without cancellation in the
+            first and the last.
         """
         c, w = _likely(*counts.nodes())
-        moments, noise = _total(incoming.chi_hat, incoming.Q_hat, w, np.array([self.channel(y, incoming, count, beta) for count in c]))
-        return moments, Natural(moments.rho_bar / moments.chi, moments.mean / moments.chi - incoming.h, noise)
+        moments, noise = _total(
+            incoming.chi_hat,
+            incoming.Q_hat,
+            w,
+            np.array([self.channel(y, incoming, count, beta) for count in c]),
+        )
+        return moments, Natural(
+            moments.rho_bar / moments.chi,
+            moments.mean / moments.chi - incoming.h,
+            noise,
+        )
 
     def moments(self, y, incoming, counts, beta=np.inf):
         "The moments alone; arguments and shapes as in `message`."
         return self.message(y, incoming, counts, beta)[0]
 
     def log_partition(self, y, incoming, counts, beta=np.inf):
-        "E (1/beta) log of the integral over f, less log(V) / (2 beta), (M,), up to a constant: its derivatives are the moments."
+        """E (1/beta) log of the integral over f, less log(V) / (2 beta), (M,), up to
+        a constant: its derivatives are the moments."""
         return _expected_log_z(self, y, incoming, counts, beta)
 
 # %% ../nbs/09_likelihood.ipynb #5be372fc
 def _averaged_pull(loss, y, incoming, c, beta):
-    "The four parts of a channel from the nodes of the field; a row that is not drawn does not pull."
-    if c == 0: return np.array([0 * y, 0 * y, 0 * y, 0 * y + 1])
+    """The four parts of a channel from the nodes of the field; a row that is not
+    drawn does not pull."""
+    if c == 0:
+        return np.array([0 * y, 0 * y, 0 * y, 0 * y + 1])
     parts = np.empty((4, len(y)))
-    for rows in _alike(incoming.chi_hat): parts[:, rows] = _averaged_rows(loss, y[rows], Natural(*(v[rows] for v in incoming)), c, beta)
+    for rows in _alike(incoming.chi_hat):
+        parts[:, rows] = _averaged_rows(
+            loss, y[rows], Natural(*(v[rows] for v in incoming)), c, beta
+        )
     return parts
+
 
 def _averaged_rows(loss, y, incoming, c, beta):
     "The same for rows that share a grid."
@@ -243,56 +323,87 @@ def _averaged_rows(loss, y, incoming, c, beta):
     field = h + np.multiply.outer(xi, np.sqrt(chi_hat))
     pull, response, slack = loss.inner(y, -field, c, V, beta)
     mean, chi = w @ pull, w @ response
-    return np.array([mean, chi, w @ (pull - mean - chi * (field - h))**2, w @ slack])
+    return np.array([mean, chi, w @ (pull - mean - chi * (field - h)) ** 2, w @ slack])
+
 
 def _log_z(loss, y, omega, c, V, beta):
-    "(1/beta) log of the integral over f, of the shape of omega; at beta = inf the maximum of the exponent."
-    if c == 0: return np.broadcast_to(np.log(2 * np.pi * V / beta) / (2 * beta) if np.isfinite(beta) else 0.0, omega.shape)
-    if np.isfinite(beta): return _posterior_of_fit(loss, y, omega, c, V, beta)[3]
+    """(1/beta) log of the integral over f, of the shape of omega; at beta = inf the
+    maximum of the exponent."""
+    if c == 0:
+        return np.broadcast_to(
+            np.log(2 * np.pi * V / beta) / (2 * beta) if np.isfinite(beta) else 0.0,
+            omega.shape,
+        )
+    if np.isfinite(beta):
+        return _posterior_of_fit(loss, y, omega, c, V, beta)[3]
     f = loss.proximal(y, omega, c * V)
-    return -c * loss.value(y, f) - V * (c * loss.derivatives(y, f)[0])**2 / 2
+    return -c * loss.value(y, f) - V * (c * loss.derivatives(y, f)[0]) ** 2 / 2
+
 
 def _expected_log_z(loss, y, incoming, counts, beta):
-    (V, h, chi_hat), (xi, w), (c, weights) = incoming, _field_grid(incoming.chi_hat), _likely(*counts.nodes())
+    V, h, chi_hat = incoming
+    xi, w = _field_grid(incoming.chi_hat)
+    c, weights = _likely(*counts.nodes())
     omega = -(h + np.multiply.outer(xi, np.sqrt(chi_hat)))
-    return sum(weight * (w @ _log_z(loss, y, omega, count, V, beta)) for count, weight in zip(c, weights)) - np.log(V) / (2 * beta)
+    return sum(
+        weight * (w @ _log_z(loss, y, omega, count, V, beta))
+        for count, weight in zip(c, weights)
+    ) - np.log(V) / (2 * beta)
 
 # %% ../nbs/09_likelihood.ipynb #dca2664d
 @dataclass(frozen=True)
 class Logistic(Loss):
     "The loss log(1 + exp(f)) - y f for y in {0, 1}."
-    def value(self, y, f): return np.logaddexp(0, f) - y * f
+
+    def value(self, y, f):
+        return np.logaddexp(0, f) - y * f
 
     def derivatives(self, y, f):
         p = expit(f)
         return p - y, p * expit(-f)
 
     def guess(self, y, omega, cV):
-        middle = (omega + cV * (y - 0.5)) / (1 + cV / 4)          # as if p were 1/2 + f/4 between 0 and 1
+        # as if p were 1/2 + f/4 between 0 and 1
+        middle = (omega + cV * (y - 0.5)) / (1 + cV / 4)
         return np.where(np.abs(middle) <= 2, middle, omega + cV * (y - (middle > 0)))
 
     def check(self, y, beta):
-        if not np.isin(y, (0, 1)).all(): raise ValueError("y must hold the labels 0 and 1 for the logistic loss; code the two classes so, for example y = (labels == positive)")
-        if len(np.unique(y)) < 2: raise ValueError(f"y holds one class only ({y[0]:g}); the logistic loss needs both")
+        if not np.isin(y, (0, 1)).all():
+            raise ValueError(
+                "y must hold the labels 0 and 1 for the logistic loss; code the two"
+                " classes so, for example y = (labels == positive)"
+            )
+        if len(np.unique(y)) < 2:
+            raise ValueError(
+                f"y holds one class only ({y[0]:g}); the logistic loss needs both"
+            )
 
 # %% ../nbs/09_likelihood.ipynb #f2478a78
 @dataclass(frozen=True)
 class PoissonLoss(Loss):
     "The loss exp(f) - y f for counts y >= 0 (log link)."
+
     def value(self, y, f):
-        with np.errstate(over="ignore"): return np.exp(f) - y * f
+        with np.errstate(over="ignore"):
+            return np.exp(f) - y * f
 
     def derivatives(self, y, f):
-        with np.errstate(over="ignore"): rate = np.exp(f)
+        with np.errstate(over="ignore"):
+            rate = np.exp(f)
         return rate - y, rate
 
     def check(self, y, beta):
-        if (y < 0).any(): raise ValueError(f"y must hold counts >= 0 for the Poisson loss, got {y.min():g}")
-        if not y.any(): raise ValueError("y is 0 in every row: the Poisson loss has no finite fit")
+        if (y < 0).any():
+            raise ValueError(
+                f"y must hold counts >= 0 for the Poisson loss, got {y.min():g}"
+            )
+        if not y.any():
+            raise ValueError("y is 0 in every row: the Poisson loss has no finite fit")
 
     def proximal(self, y, omega, cV):
         right = omega + cV * y
-        with np.errstate(divide="ignore"): x = wrightomega(right + np.log(cV))
+        with np.errstate(divide="ignore"):
+            x = wrightomega(right + np.log(cV))
         return np.where(x > 1, np.log(np.maximum(x, 1)) - np.log(cV), right - x)
 
 # %% ../nbs/09_likelihood.ipynb #5922562e
@@ -305,34 +416,62 @@ class Huber(Loss):
     delta : float > 0
         In units of y.
     """
+
     delta: float = 1.0
 
-    def __post_init__(self): _check_number("Huber", "delta", self.delta, 0)
+    def __post_init__(self):
+        _check_number("Huber", "delta", self.delta, 0)
 
     def check(self, y, beta):
-        if np.isfinite(beta): raise ValueError(f"the Huber loss is for beta = inf, got {beta:g}: its second derivative jumps, and the rule for posteriors needs a smooth one; leave beta out, or take Squared(sigma)")
+        if np.isfinite(beta):
+            raise ValueError(
+                f"the Huber loss is for beta = inf, got {beta:g}: its second derivative"
+                " jumps, and the rule for posteriors needs a smooth one; leave beta"
+                " out, or take Squared(sigma)"
+            )
 
     def value(self, y, f):
         size = np.abs(y - f)
-        return np.where(size <= self.delta, size**2 / 2, self.delta * (size - self.delta / 2))
+        return np.where(
+            size <= self.delta, size**2 / 2, self.delta * (size - self.delta / 2)
+        )
 
-    def derivatives(self, y, f): return np.clip(f - y, -self.delta, self.delta), (np.abs(y - f) <= self.delta) * 1.0
+    def derivatives(self, y, f):
+        return (
+            np.clip(f - y, -self.delta, self.delta),
+            (np.abs(y - f) <= self.delta) * 1.0,
+        )
 
-    def proximal(self, y, omega, cV): return omega + cV * np.clip((y - omega) / (1 + cV), -self.delta, self.delta)
+    def proximal(self, y, omega, cV):
+        return omega + cV * np.clip((y - omega) / (1 + cV), -self.delta, self.delta)
 
     def channel(self, y, incoming, c, beta):
-        if c == 0: return super().channel(y, incoming, c, beta)
+        if c == 0:
+            return super().channel(y, incoming, c, beta)
         V, h, chi_hat = incoming
-        mean, inside, excess = _clipped((y + h) / (1 + c * V), np.sqrt(chi_hat) / (1 + c * V), self.delta)
-        return np.array([c * mean, c * inside / (1 + c * V), c**2 * excess, 1 - inside * c * V / (1 + c * V)])
+        mean, inside, excess = _clipped(
+            (y + h) / (1 + c * V), np.sqrt(chi_hat) / (1 + c * V), self.delta
+        )
+        return np.array(
+            [
+                c * mean,
+                c * inside / (1 + c * V),
+                c**2 * excess,
+                1 - inside * c * V / (1 + c * V),
+            ]
+        )
 
 # %% ../nbs/09_likelihood.ipynb #7677572b
 def _clipped(m, s, delta):
-    "Of clip(m + s xi, -delta, delta): mean, P[inside], and the variance beyond that of its linear part, (M,) each."
+    """Of clip(m + s xi, -delta, delta): mean, P[inside], and the variance beyond
+    that of its linear part, (M,) each."""
     flip, m, noisy = np.where(m < 0, -1.0, 1.0), np.abs(m), s > 0
     unit = np.where(noisy, s, 1.0)
-    (lift_a, var_a, P_a), (lift_b, var_b, P_b) = (_ramp(_noises(end - m, unit)) for end in (delta, -delta))
+    (lift_a, var_a, P_a), (lift_b, var_b, P_b) = (
+        _ramp(_noises(end - m, unit)) for end in (delta, -delta)
+    )
     a, b = np.maximum(delta - m, 0) + s * lift_a, np.maximum(-delta - m, 0) + s * lift_b
     var = s**2 * (var_a + var_b) - 2 * (s**2 * var_b + b**2 + 2 * delta * b - a * b)
     inside = np.where(noisy, P_a - P_b, m <= delta)
-    return flip * (delta - a + b), inside, np.maximum(var - (inside * s)**2, 0)      # the maximum is for rounding: Cauchy-Schwarz
+    # the maximum is for rounding: Cauchy-Schwarz
+    return flip * (delta - a + b), inside, np.maximum(var - (inside * s) ** 2, 0)

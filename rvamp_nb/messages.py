@@ -7,11 +7,13 @@ __all__ = ['Natural', 'Moments', 'extrinsic', 'Moment', 'natural_to_moment', 'mo
 
 # %% ../nbs/07_messages.ipynb #ab09cdea
 from typing import NamedTuple
+
 import numpy as np
 
 # %% ../nbs/07_messages.ipynb #2dc00c52
 class Natural(NamedTuple):
-    """A message in its natural view (`eq:gaussian_family`): one Gaussian for each coordinate and its replicas.
+    """A message in its natural view (`eq:gaussian_family`): one Gaussian for each
+    coordinate and its replicas.
 
     Parameters
     ----------
@@ -22,25 +24,30 @@ class Natural(NamedTuple):
     chi_hat : array (N,)
         Variance of the field across resamples, >= 0.
     """
+
     Q_hat: np.ndarray
     h: np.ndarray
     chi_hat: np.ndarray
 
 # %% ../nbs/07_messages.ipynb #e8b2fe50
 class Moments(NamedTuple):
-    """What a factor answers: three moments of each coordinate in the presence of an incoming message.
+    """What a factor answers: three moments of each coordinate in the presence of an
+    incoming message.
 
     Parameters
     ----------
     mean : array (N,)
         Mean over the posterior, then over resamples.
     chi : array (N,)
-        Response of the mean to its field, >= 0; beta times the variance within a resample.
+        Response of the mean to its field, >= 0; beta times the variance within a
+        resample.
     var : array (N,)
         Variance of the posterior mean across resamples, >= 0.
     rho, rho_bar : array (N,), optional
-        Q_hat * chi for the incoming Q_hat, and 1 - rho, each without cancellation. Needed by `mixed_extrinsic` only.
+        Q_hat * chi for the incoming Q_hat, and 1 - rho, each without cancellation.
+        Needed by `mixed_extrinsic` only.
     """
+
     mean: np.ndarray
     chi: np.ndarray
     var: np.ndarray
@@ -49,7 +56,8 @@ class Moments(NamedTuple):
 
 # %% ../nbs/07_messages.ipynb #bd9d38b6
 def extrinsic(moments, incoming):
-    """The message a factor sends: its moments as a Gaussian, divided by what came in (`eq:message_factor_to_variable` at n = 0).
+    """The message a factor sends: its moments as a Gaussian, divided by what came in
+    (`eq:message_factor_to_variable` at n = 0).
 
     Parameters
     ----------
@@ -74,22 +82,36 @@ class Moment(NamedTuple):
     Parameters
     ----------
     D, r, T : array (N,)
-        1 / Q_hat, h / Q_hat, chi_hat / Q_hat**2: response, mean, and variance across resamples that the message stands for.
+        1 / Q_hat, h / Q_hat, chi_hat / Q_hat**2: response, mean, and variance across
+        resamples that the message stands for.
     """
+
     D: np.ndarray
     r: np.ndarray
     T: np.ndarray
 
+
 def natural_to_moment(message):
-    "The moment view of a Natural message; each (N,). ValueError where Q_hat is 0, since there it does not exist."
+    """The moment view of a Natural message; each (N,). ValueError where Q_hat is 0,
+    since there it does not exist."""
     Q_hat, h, chi_hat = message
-    if np.any(np.equal(Q_hat, 0)): raise ValueError("Q_hat is 0 for a coordinate: it has no moment view; keep it in the natural one (Mixed)")
+    if np.any(np.equal(Q_hat, 0)):
+        raise ValueError(
+            "Q_hat is 0 for a coordinate: it has no moment view; keep it in the natural"
+            " one (Mixed)"
+        )
     return Moment(1 / Q_hat, h / Q_hat, chi_hat / Q_hat**2)
 
+
 def moment_to_natural(message):
-    "The natural view of a Moment message; each (N,). ValueError where D is 0, since there it does not exist."
+    """The natural view of a Moment message; each (N,). ValueError where D is 0,
+    since there it does not exist."""
     D, r, T = message
-    if np.any(np.equal(D, 0)): raise ValueError("D is 0 for a coordinate: it has no natural view; keep it in the moment one (Mixed)")
+    if np.any(np.equal(D, 0)):
+        raise ValueError(
+            "D is 0 for a coordinate: it has no natural view; keep it in the moment one"
+            " (Mixed)"
+        )
     return Natural(1 / D, r / D, T / D**2)
 
 # %% ../nbs/07_messages.ipynb #ece298d9
@@ -105,6 +127,7 @@ class Mixed(NamedTuple):
     D, r, T : array (N,)
         The moment view off S; 0 on S.
     """
+
     S: np.ndarray
     Q_hat: np.ndarray
     h: np.ndarray
@@ -115,7 +138,8 @@ class Mixed(NamedTuple):
 
 # %% ../nbs/07_messages.ipynb #32f59f8a
 def mixed_extrinsic(moments, incoming, S):
-    """The extrinsic map without cancellation, coordinate by coordinate in the view that stays finite.
+    """The extrinsic map without cancellation, coordinate by coordinate in the view that
+    stays finite.
 
     Parameters
     ----------
@@ -124,36 +148,57 @@ def mixed_extrinsic(moments, incoming, S):
     incoming : Natural
         The message under which they were computed, each (N,), with Q_hat > 0.
     S : array of bool (N,)
-        True for the natural view. It must leave out rho = 0 and take in rho = 1; rho > 1/2 is the good choice.
+        True for the natural view. It must leave out rho = 0 and take in rho = 1; rho >
+        1/2 is the good choice.
 
     Returns
     -------
     Mixed
-        chi_hat and T may be negative by rounding and are returned so; who uses them decides.
+        chi_hat and T may be negative by rounding and are returned so; who uses them
+        decides.
 
     Raises
     ------
     ValueError
-        If rho or rho_bar is missing, or S puts a coordinate into a view in which it is infinite.
+        If rho or rho_bar is missing, or S puts a coordinate into a view in which it is
+        infinite.
     """
     S = np.asarray(S, dtype=bool)
     _check_views(moments, S)
     out = Mixed(S, *np.zeros((6, *S.shape)))
     for fill, part in ((_fill_natural, S), (_fill_moment, ~S)):
-        fill(out, part, Moments(*(z[part] for z in moments)), Natural(*(z[part] for z in incoming)))
+        fill(
+            out,
+            part,
+            Moments(*(z[part] for z in moments)),
+            Natural(*(z[part] for z in incoming)),
+        )
     return out
 
 # %% ../nbs/07_messages.ipynb #735a68c1
 def _check_views(moments, S):
     if moments.rho is None or moments.rho_bar is None:
-        raise ValueError("moments has no rho or rho_bar: give both, each computed without cancellation")
-    if np.any(moments.rho[S] == 0): raise ValueError("S holds a coordinate with rho = 0, where the natural view is infinite: leave it out")
-    if np.any(moments.rho_bar[~S] == 0): raise ValueError("S leaves out a coordinate with rho = 1, where the moment view is infinite: take it in")
+        raise ValueError(
+            "moments has no rho or rho_bar: give both, each computed without"
+            " cancellation"
+        )
+    if np.any(moments.rho[S] == 0):
+        raise ValueError(
+            "S holds a coordinate with rho = 0, where the natural view is infinite:"
+            " leave it out"
+        )
+    if np.any(moments.rho_bar[~S] == 0):
+        raise ValueError(
+            "S leaves out a coordinate with rho = 1, where the moment view is infinite:"
+            " take it in"
+        )
+
 
 def _fill_natural(out, S, of, by):
     out.Q_hat[S] = by.Q_hat * of.rho_bar / of.rho
     out.h[S] = of.mean / of.chi - by.h
     out.chi_hat[S] = of.var / of.chi**2 - by.chi_hat
+
 
 def _fill_moment(out, R, of, by):
     chi = of.rho / by.Q_hat

@@ -7,8 +7,10 @@ __all__ = ['Prior', 'Penalty', 'Laplace', 'Ridge', 'NonNegative', 'ElasticNet', 
 
 # %% ../nbs/08_prior.ipynb #2bb28b18
 from dataclasses import dataclass, replace
+
 import numpy as np
-from scipy.special import erfcx, expit, log_ndtr, ndtr
+from scipy.special import erfcx, expit, ndtr
+
 from .messages import Moments, Natural
 from .resampling import Fixed, TwoPoint, _check_array, _check_number
 
@@ -19,35 +21,47 @@ def _phi(x):
 
 # %% ../nbs/08_prior.ipynb #77462f19
 def _ramp(a):
-    "R(-|a|), the variance and P[> 0] of (a + xi)_+ with xi standard normal; a of any shape, |a| <= 40."
+    """R(-|a|), the variance and P[> 0] of (a + xi)_+ with xi standard normal; a of
+    any shape, |a| <= 40."""
     low, pdf = -np.abs(a), _phi(a)
     tail = ndtr(low)
-    lift = np.maximum(low * tail + pdf, 0)                       # R(-|a|); the maximum is for denormal numbers only
-    lift2 = np.maximum((low**2 + 1) * tail + low * pdf, 0)       # R2(-|a|)
+    # R(-|a|); the maximum is for denormal numbers only
+    lift = np.maximum(low * tail + pdf, 0)
+    lift2 = np.maximum((low**2 + 1) * tail + low * pdf, 0)  # R2(-|a|)
     var = np.where(a > 0, 1 - lift2 + 2 * low * lift - lift**2, lift2 - lift**2)
     return lift, np.maximum(var, 0), np.where(a > 0, 1 - tail, tail)
 
+
 def _noises(distance, s):
-    "A distance in units of the noise s > 0, kept to +-40: beyond that the normal tails are 0 or 1 to all digits."
-    with np.errstate(over="ignore"): return np.clip(distance / s, -40, 40)
+    """A distance in units of the noise s > 0, kept to +-40: beyond that the normal
+    tails are 0 or 1 to all digits."""
+    with np.errstate(over="ignore"):
+        return np.clip(distance / s, -40, 40)
 
 # %% ../nbs/08_prior.ipynb #c357d286
 def _inside(size, lam, s):
-    "P[|size + s xi| <= lam], for s > 0, to about twelve digits however small it is; of any shape."
-    near, far, d, e = (_noises(distance, s) for distance in (lam - size, lam + size, size, lam))
-    d2, e2 = d**2, e**2                                          # a square is quick, a fourth power is not
-    narrow = 2 * e * _phi(d) * (1 + (d2 - 1) * e2 / 6 + (d2**2 - 6 * d2 + 3) * e2**2 / 120)
+    """P[|size + s xi| <= lam], for s > 0, to about twelve digits however small it
+    is; of any shape."""
+    near, far, d, e = (
+        _noises(distance, s) for distance in (lam - size, lam + size, size, lam)
+    )
+    d2, e2 = d**2, e**2  # a square is quick, a fourth power is not
+    narrow = (
+        2 * e * _phi(d) * (1 + (d2 - 1) * e2 / 6 + (d2**2 - 6 * d2 + 3) * e2**2 / 120)
+    )
     return np.where(e * (1 + d) < 0.02, narrow, ndtr(near) - ndtr(-far))
 
 # %% ../nbs/08_prior.ipynb #9517f6d4
 def _thresholded(incoming, lam):
-    "Mean, variance, P[x != 0] and P[x = 0] of the soft threshold of a Gaussian field, for one penalty; each (N,)."
+    """Mean, variance, P[x != 0] and P[x = 0] of the soft threshold of a Gaussian
+    field, for one penalty; each (N,)."""
     Q_hat, h, chi_hat = incoming
     size, s, noisy = np.abs(h), np.sqrt(chi_hat), chi_hat > 0
     unit = np.where(noisy, s, 1.0)
     lift_up, v_up, P_up = _ramp(_noises(h - lam, unit))
     lift_down, v_down, P_down = _ramp(_noises(-h - lam, unit))
-    m_up, m_down = np.maximum(h - lam, 0) + s * lift_up, np.maximum(-h - lam, 0) + s * lift_down
+    m_up = np.maximum(h - lam, 0) + s * lift_up
+    m_down = np.maximum(-h - lam, 0) + s * lift_down
     var = chi_hat * (v_up + v_down) + 2 * m_up * m_down
     Pi = np.where(noisy, P_up + P_down, size > lam)
     Pi_bar = np.where(noisy, _inside(size, lam, unit), size <= lam)
@@ -55,12 +69,26 @@ def _thresholded(incoming, lam):
 
 # %% ../nbs/08_prior.ipynb #df1cefe5
 def _field_nodes(incoming, bends, n=8, far=7.5):
-    "Nodes xi (K, N) and weights (K, N) for averages over the field, on panels cut at -3, 0, 3 and around each bend (place, width)."
+    """Nodes xi (K, N) and weights (K, N) for averages over the field, on panels cut
+    at -3, 0, 3 and around each bend (place, width)."""
     h, s = incoming.h, np.sqrt(incoming.chi_hat)
     with np.errstate(all="ignore"):
-        cuts = [(place + side * width - h) / s for place, width in bends for side in (-6, 0, 6)]
-    edges = np.sort(np.clip(np.nan_to_num([fixed + 0 * h for fixed in (-far, -3, 0, 3, far)] + cuts), -far, far), axis=0)
-    x, w = (v.reshape(-1, *[1] * np.ndim(h)) for v in np.polynomial.legendre.leggauss(n))
+        cuts = [
+            (place + side * width - h) / s
+            for place, width in bends
+            for side in (-6, 0, 6)
+        ]
+    edges = np.sort(
+        np.clip(
+            np.nan_to_num([fixed + 0 * h for fixed in (-far, -3, 0, 3, far)] + cuts),
+            -far,
+            far,
+        ),
+        axis=0,
+    )
+    x, w = (
+        v.reshape(-1, *[1] * np.ndim(h)) for v in np.polynomial.legendre.leggauss(n)
+    )
     middle, half = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
     xi = (middle[:, None] + half[:, None] * x).reshape(-1, *np.shape(h))
     w = (half[:, None] * w).reshape(xi.shape) * _phi(xi)
@@ -70,16 +98,23 @@ def _field_nodes(incoming, bends, n=8, far=7.5):
 
 # %% ../nbs/08_prior.ipynb #0091df2e
 class Prior:
-    """The general scalar channel: one coefficient, its posterior in a given field averaged over the field (Algorithm 1, Variable 1).
+    """The general scalar channel: one coefficient, its posterior in a given field
+    averaged over the field (Algorithm 1, Variable 1).
 
-    A prior of your own is a subclass with `inner`, and with `bends` where its response is not smooth on the scale of the field's noise.
+    A prior of your own is a subclass with `inner`, and with `bends` where its response
+    is not smooth on the scale of the field's noise.
     """
+
     def inner(self, field, Q_hat, beta):
-        "(1/beta) log z, mean and response d mean / d field of the posterior in a given field; arrays of the field's shape (K, N)."
-        raise NotImplementedError(f"{type(self).__name__} has no inner(field, Q_hat, beta)")
+        """(1/beta) log z, mean and response d mean / d field of the posterior in a
+        given field; arrays of the field's shape (K, N)."""
+        raise NotImplementedError(
+            f"{type(self).__name__} has no inner(field, Q_hat, beta)"
+        )
 
     def bends(self, Q_hat, beta):
-        "Fields where the response bends, and over which widths: a list of pairs of numbers or (N,) arrays."
+        """Fields where the response bends, and over which widths: a list of pairs of
+        numbers or (N,) arrays."""
         return []
 
     def cases(self):
@@ -87,7 +122,8 @@ class Prior:
         return [(1.0, self)]
 
     def channel(self, incoming, beta):
-        "Mean, response, variance across resamples, rho = Q_hat chi and 1 - rho, for one case, (N,) each."
+        """Mean, response, variance across resamples, rho = Q_hat chi and 1 - rho,
+        for one case, (N,) each."""
         return _averaged(self, incoming, beta)
 
     def moments(self, incoming, beta=np.inf):
@@ -103,18 +139,27 @@ class Prior:
         Returns
         -------
         Moments
-            mean, chi, var across resamples, rho = Q_hat chi, rho_bar = 1 - rho; each (N,).
+            mean, chi, var across resamples, rho = Q_hat chi, rho_bar = 1 - rho; each
+            (N,).
         """
-        weights, parts = zip(*((weight, case.channel(incoming, beta)) for weight, case in self.cases()))
+        weights, parts = zip(
+            *((weight, case.channel(incoming, beta)) for weight, case in self.cases())
+        )
         return Moments(*_mixture(np.array(weights), np.array(parts)))
 
     def log_partition(self, incoming, beta=np.inf):
         "E (1/beta) log z, (N,), up to a constant: its derivatives are the moments."
-        return sum(weight * _averaged_log_z(case, incoming, beta) for weight, case in self.cases())
+        return sum(
+            weight * _averaged_log_z(case, incoming, beta)
+            for weight, case in self.cases()
+        )
 
     def Pi(self, incoming, beta=np.inf):
         "Selection probabilities, where the prior has any: this one has none."
-        raise AttributeError(f"Pi is not available: under {type(self).__name__} at beta = {beta:g} no coefficient is ever exactly zero; look at mean and var")
+        raise AttributeError(
+            f"Pi is not available: under {type(self).__name__} at beta = {beta:g} no"
+            " coefficient is ever exactly zero; look at mean and var"
+        )
 
     def check(self, N, beta):
         "Refuse a number of coefficients or a beta that this prior is not made for."
@@ -124,190 +169,334 @@ class Prior:
         return False
 
     def scaled(self, factor):
-        "The same prior with its penalty times factor; None where there is no such thing."
+        """The same prior with its penalty times factor; None where there is no such
+        thing."""
         return None
 
 # %% ../nbs/08_prior.ipynb #88d445a3
 def _averaged(prior, incoming, beta):
     "The five parts of a channel, from its inner posterior and the nodes of the field."
-    (xi, w), s = _field_nodes(incoming, prior.bends(incoming.Q_hat, beta)), np.sqrt(incoming.chi_hat)
+    xi, w = _field_nodes(incoming, prior.bends(incoming.Q_hat, beta))
+    s = np.sqrt(incoming.chi_hat)
     _, inner_mean, response = prior.inner(incoming.h + s * xi, incoming.Q_hat, beta)
     mean = (w * inner_mean).sum(0)
     around, noisy = inner_mean - mean, s > 1e-6 * np.abs(incoming.h)
-    chi = np.where(noisy, (w * around * xi).sum(0) / np.where(noisy, s, 1), (w * response).sum(0))
-    return np.array([mean, chi, (w * around**2).sum(0), incoming.Q_hat * chi, 1 - incoming.Q_hat * chi])
+    chi = np.where(
+        noisy, (w * around * xi).sum(0) / np.where(noisy, s, 1), (w * response).sum(0)
+    )
+    return np.array(
+        [
+            mean,
+            chi,
+            (w * around**2).sum(0),
+            incoming.Q_hat * chi,
+            1 - incoming.Q_hat * chi,
+        ]
+    )
+
 
 def _averaged_log_z(prior, incoming, beta):
     xi, w = _field_nodes(incoming, prior.bends(incoming.Q_hat, beta))
-    return (w * prior.inner(incoming.h + np.sqrt(incoming.chi_hat) * xi, incoming.Q_hat, beta)[0]).sum(0)
+    return (
+        w
+        * prior.inner(
+            incoming.h + np.sqrt(incoming.chi_hat) * xi, incoming.Q_hat, beta
+        )[0]
+    ).sum(0)
+
 
 def _mixture(weights, parts):
-    "Plain averages of all parts (K, 5, N) but the variances, which follow the law of total variance."
+    """Plain averages of all parts (K, 5, N) but the variances, which follow the law
+    of total variance."""
     first = parts[0, 0].copy()
-    parts[:, 0] -= first                                         # a difference of close means is exact; their squares are not
+    parts[:, 0] -= first  # a difference of close means is exact; their squares are not
     shift, chi, var, rho, rho_bar = np.tensordot(weights, parts, axes=1)
-    return first + shift, chi, var + np.tensordot(weights, (parts[:, 0] - shift)**2, axes=1), rho, rho_bar
+    return (
+        first + shift,
+        chi,
+        var + np.tensordot(weights, (parts[:, 0] - shift) ** 2, axes=1),
+        rho,
+        rho_bar,
+    )
 
 # %% ../nbs/08_prior.ipynb #8d9d556b
 def _half_line(a):
-    "log of the integral, mean and variance of exp(a z - z^2/2) on z > 0, for a of any shape."
-    scaled = erfcx(-np.minimum(a, 20.0) / 2**0.5)                # 2 exp(a^2/2) Phi(a); beyond 20, Phi is 1
-    log_Z = np.where(a > 20, a**2 / 2 + np.log(2 * np.pi) / 2, np.log(scaled) + np.log(np.pi / 2) / 2)
-    hazard = (2 / np.pi)**0.5 / scaled                           # phi / Phi
+    """log of the integral, mean and variance of exp(a z - z^2/2) on z > 0, for a of
+    any shape."""
+    # 2 exp(a^2/2) Phi(a); beyond 20, Phi is 1
+    scaled = erfcx(-np.minimum(a, 20.0) / 2**0.5)
+    log_Z = np.where(
+        a > 20, a**2 / 2 + np.log(2 * np.pi) / 2, np.log(scaled) + np.log(np.pi / 2) / 2
+    )
+    hazard = (2 / np.pi) ** 0.5 / scaled  # phi / Phi
     mean, b = a + hazard, 1 / np.minimum(a, -30.0)
     b2, tail = b**2, a < -30
     mean = np.where(tail, -b * (1 - b2 * (2 - b2 * (10 - b2 * (74 - 706 * b2)))), mean)
-    var = np.where(tail, b2 * (1 - b2 * (6 - b2 * (50 - b2 * (518 - 6354 * b2)))), 1 - mean * hazard)
+    var = np.where(
+        tail,
+        b2 * (1 - b2 * (6 - b2 * (50 - b2 * (518 - 6354 * b2)))),
+        1 - mean * hazard,
+    )
     return log_Z, mean, var
 
 # %% ../nbs/08_prior.ipynb #3285b806
 def _in_field(field, t, k, Q_hat, beta, positive):
-    "(1/beta) log z, mean and response of the posterior in a given field, for the penalty t |x| + k x^2 / 2."
+    """(1/beta) log z, mean and response of the posterior in a given field, for the
+    penalty t |x| + k x^2 / 2."""
     Q = Q_hat + k
     if np.isinf(beta):
         up, down = np.maximum(field - t, 0), np.maximum(-field - t, 0) * (not positive)
         return (up**2 + down**2) / (2 * Q), (up - down) / Q, ((up > 0) | (down > 0)) / Q
-    scale = (beta * Q)**-0.5
+    scale = (beta * Q) ** -0.5
     log_a, m_a, v_a = _half_line(beta * scale * (field - t))
-    if positive: return (log_a + np.log(scale)) / beta, scale * m_a, v_a / Q
+    if positive:
+        return (log_a + np.log(scale)) / beta, scale * m_a, v_a / Q
     log_b, m_b, v_b = _half_line(beta * scale * (-field - t))
     w = expit(log_a - log_b)
-    var = w * v_a + (1 - w) * v_b + w * (1 - w) * (m_a + m_b)**2
-    return (np.logaddexp(log_a, log_b) + np.log(scale)) / beta, scale * (w * m_a - (1 - w) * m_b), var / Q
+    var = w * v_a + (1 - w) * v_b + w * (1 - w) * (m_a + m_b) ** 2
+    return (
+        (np.logaddexp(log_a, log_b) + np.log(scale)) / beta,
+        scale * (w * m_a - (1 - w) * m_b),
+        var / Q,
+    )
 
 # %% ../nbs/08_prior.ipynb #0f180c4c
 def _one_sided(incoming, lam):
-    "Mean, variance, P[x > 0] and P[x = 0] of (h' - lam)_+ / Q_hat for a Gaussian field; each (N,)."
+    """Mean, variance, P[x > 0] and P[x = 0] of (h' - lam)_+ / Q_hat for a Gaussian
+    field; each (N,)."""
     Q_hat, h, chi_hat = incoming
     s, noisy = np.sqrt(chi_hat), chi_hat > 0
     distance = _noises(h - lam, np.where(noisy, s, 1.0))
     lift, var, share = _ramp(distance)
     zero = np.where(noisy, ndtr(-distance), h <= lam)
-    return (np.maximum(h - lam, 0) + s * lift) / Q_hat, chi_hat * var / Q_hat / Q_hat, np.where(noisy, share, h > lam), zero
+    return (
+        (np.maximum(h - lam, 0) + s * lift) / Q_hat,
+        chi_hat * var / Q_hat / Q_hat,
+        np.where(noisy, share, h > lam),
+        zero,
+    )
+
 
 def _penalised(incoming, t, k, positive):
-    "The five parts of a channel at beta = inf, for a threshold t and an added precision k."
+    """The five parts of a channel at beta = inf, for a threshold t and an added
+    precision k."""
     Q = incoming.Q_hat + k
-    mean, var, Pi, Pi_bar = (_one_sided if positive else _thresholded)(incoming._replace(Q_hat=Q), t)
-    return np.array([mean, Pi / Q, var, Pi * (incoming.Q_hat / Q), (incoming.Q_hat * Pi_bar + k) / Q])
+    mean, var, Pi, Pi_bar = (_one_sided if positive else _thresholded)(
+        incoming._replace(Q_hat=Q), t
+    )
+    return np.array(
+        [
+            mean,
+            Pi / Q,
+            var,
+            Pi * (incoming.Q_hat / Q),
+            (incoming.Q_hat * Pi_bar + k) / Q,
+        ]
+    )
 
-def _log_penalty(x, t, k, positive): return np.where((x < 0) & positive, -np.inf, -t * np.abs(x) - k * x**2 / 2)
 
-def _corners(t, k, Q_hat, beta, positive): return [(corner, np.sqrt((Q_hat + k) / beta)) for corner in ([t] if positive else [t, -t])]
+def _log_penalty(x, t, k, positive):
+    return np.where((x < 0) & positive, -np.inf, -t * np.abs(x) - k * x**2 / 2)
+
+
+def _corners(t, k, Q_hat, beta, positive):
+    return [
+        (corner, np.sqrt((Q_hat + k) / beta))
+        for corner in ([t] if positive else [t, -t])
+    ]
+
 
 def _linear(incoming, k):
     "The five parts where there is no threshold, at any beta."
     Q = incoming.Q_hat + k
-    return np.array([incoming.h / Q, 1 / Q, incoming.chi_hat / Q / Q, incoming.Q_hat / Q, k / Q + 0 * Q])
+    return np.array(
+        [
+            incoming.h / Q,
+            1 / Q,
+            incoming.chi_hat / Q / Q,
+            incoming.Q_hat / Q,
+            k / Q + 0 * Q,
+        ]
+    )
 
 # %% ../nbs/08_prior.ipynb #0f7813a7
 @dataclass(frozen=True, eq=False)
 class Penalty(Prior):
-    """Penalties t_i |x_i| + k_i x_i^2 / 2: what `Laplace`, `Ridge`, `ElasticNet` and `NonNegative` share.
+    """Penalties t_i |x_i| + k_i x_i^2 / 2: what `Laplace`, `Ridge`, `ElasticNet` and
+    `NonNegative` share.
 
     Parameters
     ----------
     lam : float > 0, or (N,) array of such
         On the scale of sum_mu c_mu l(y_mu, a_mu'x), not divided by the number of rows.
     randomise : TwoPoint, Weakness or Fixed
-        Law of a factor on lam_i, drawn for each coefficient in each resample; the paper's is {1, 2}, each with probability 1/2.
+        Law of a factor on lam_i, drawn for each coefficient in each resample; the
+        paper's is {1, 2}, each with probability 1/2.
     penalty_factor : float >= 0, or (N,) array of such
         A fixed factor on lam_i; 0 leaves a coefficient unpenalised.
 
     Raises
     ------
     TypeError, ValueError
-        When lam is not a number (or a vector of numbers), or not positive and finite; when penalty_factor is negative; when randomise is no law of a factor.
+        When lam is not a number (or a vector of numbers), or not positive and finite;
+        when penalty_factor is negative; when randomise is no law of a factor.
     """
+
     lam: float
     randomise: TwoPoint | Fixed = TwoPoint()
     penalty_factor: float = 1.0
-    positive = False                                             # whether x >= 0 is imposed
+    positive = False  # whether x >= 0 is imposed
 
-    def __post_init__(self): _check_penalty(self)
+    def __post_init__(self):
+        _check_penalty(self)
 
     def split(self):
         "The threshold t and the added precision k; numbers or (N,)."
         return self.lam * self.penalty_factor, 0.0
 
-    def cases(self): return [(w, replace(self, lam=self.lam * k, randomise=Fixed())) for k, w in zip(*self.randomise.nodes())]
+    def cases(self):
+        return [
+            (w, replace(self, lam=self.lam * k, randomise=Fixed()))
+            for k, w in zip(*self.randomise.nodes())
+        ]
 
-    def inner(self, field, Q_hat, beta): return _in_field(field, *self.split(), Q_hat, beta, self.positive)
+    def inner(self, field, Q_hat, beta):
+        return _in_field(field, *self.split(), Q_hat, beta, self.positive)
 
     def log_density(self, x):
-        "log p_0(x) up to the constant that `inner` leaves out, too; of the broadcast shape of x and lam."
+        """log p_0(x) up to the constant that `inner` leaves out, too; of the
+        broadcast shape of x and lam."""
         return _log_penalty(x, *self.split(), self.positive)
 
-    def bends(self, Q_hat, beta): return _corners(*self.split(), Q_hat, beta, self.positive)
+    def bends(self, Q_hat, beta):
+        return _corners(*self.split(), Q_hat, beta, self.positive)
 
     def channel(self, incoming, beta):
         t, k = self.split()
         closed = np.isinf(beta) or not (np.any(t) or self.positive)
-        bent = _penalised(incoming, t, k, self.positive) if closed else super().channel(incoming, beta)
-        return np.where(np.equal(t, 0) & (not self.positive), _linear(incoming, k), bent)
+        bent = (
+            _penalised(incoming, t, k, self.positive)
+            if closed
+            else super().channel(incoming, beta)
+        )
+        return np.where(
+            np.equal(t, 0) & (not self.positive), _linear(incoming, k), bent
+        )
 
     def Pi(self, incoming, beta=np.inf):
-        "Selection probability P[x != 0], (N,), at beta = inf and with a threshold; else an AttributeError, for nothing is ever exactly zero."
-        if np.isfinite(beta) or not np.any(self.split()[0]): return super().Pi(incoming, beta)
+        """Selection probability P[x != 0], (N,), at beta = inf and with a threshold;
+        else an AttributeError, for nothing is ever exactly zero."""
+        if np.isfinite(beta) or not np.any(self.split()[0]):
+            return super().Pi(incoming, beta)
         return sum(w * _share_selected(case, incoming) for w, case in self.cases())
 
-    def check(self, N, beta): _check_lengths(self, N)
+    def check(self, N, beta):
+        _check_lengths(self, N)
 
-    def unpenalised(self): return np.equal(self.penalty_factor, 0) & (not self.positive)
+    def unpenalised(self):
+        return np.equal(self.penalty_factor, 0) & (not self.positive)
 
-    def scaled(self, factor): return replace(self, lam=self.lam * factor)
+    def scaled(self, factor):
+        return replace(self, lam=self.lam * factor)
 
 # %% ../nbs/08_prior.ipynb #f84ccf69
 def _share_selected(prior, incoming):
     "P[x != 0] for one case; an unpenalised coefficient is always selected."
     t, k = prior.split()
-    share = (_one_sided if prior.positive else _thresholded)(incoming._replace(Q_hat=incoming.Q_hat + k), t)[2]
-    return np.where(np.equal(t, 0) & (not prior.positive), 1.0, np.clip(share, 0.0, 1.0))
+    share = (_one_sided if prior.positive else _thresholded)(
+        incoming._replace(Q_hat=incoming.Q_hat + k), t
+    )[2]
+    return np.where(
+        np.equal(t, 0) & (not prior.positive), 1.0, np.clip(share, 0.0, 1.0)
+    )
+
 
 def _check_penalty(prior):
-    "Arguments as they should be: lam and penalty_factor as floats or vectors of floats of our own, a law of a factor."
+    """Arguments as they should be: lam and penalty_factor as floats or vectors of
+    floats of our own, a law of a factor."""
     object.__setattr__(prior, "lam", _check_lam(prior.lam))
     factor = np.array(_check_array("penalty_factor", prior.penalty_factor))
-    if factor.ndim > 1 or (factor < 0).any(): raise ValueError(f"penalty_factor must be one number >= 0 or a vector of such, got {prior.penalty_factor!r}")
-    object.__setattr__(prior, "penalty_factor", factor if factor.ndim else float(factor))
+    if factor.ndim > 1 or (factor < 0).any():
+        raise ValueError(
+            "penalty_factor must be one number >= 0 or a vector of such, got"
+            f" {prior.penalty_factor!r}"
+        )
+    object.__setattr__(
+        prior, "penalty_factor", factor if factor.ndim else float(factor)
+    )
     if not hasattr(prior.randomise, "nodes") or isinstance(prior.randomise, type):
-        raise TypeError(f"randomise must be TwoPoint(...), Weakness(...) or Fixed(), got {prior.randomise!r}")
-    if not (prior.randomise.nodes()[0] > 0).all():               # a law that cannot be averaged over one coefficient says so here
-        raise ValueError(f"randomise must be a law of factors > 0, such as TwoPoint(...), Weakness(...) or Fixed(), got {prior.randomise!r}")
+        raise TypeError(
+            "randomise must be TwoPoint(...), Weakness(...) or Fixed(), got"
+            f" {prior.randomise!r}"
+        )
+    # a law that cannot be averaged over one coefficient says so here
+    if not (prior.randomise.nodes()[0] > 0).all():
+        raise ValueError(
+            "randomise must be a law of factors > 0, such as TwoPoint(...),"
+            f" Weakness(...) or Fixed(), got {prior.randomise!r}"
+        )
+
 
 def _check_lam(lam):
     "The penalty as a float or a vector of floats; refused where it is not positive."
-    values = np.array(_check_array("lam", lam))                     # a copy: what the caller does to theirs later is not our affair
-    if np.asarray(lam).dtype == bool: raise TypeError(f"lam must be a number, got {lam!r}")
-    if values.ndim > 1 or values.size == 0: raise ValueError(f"lam must be one number or a vector with one for each column, got shape {values.shape}")
-    if not (values > 0).all(): raise ValueError(f"lam must be positive, got {lam!r}; to leave coefficients unpenalised, give them a penalty_factor of 0")
+    # a copy: what the caller does to theirs later is not our affair
+    values = np.array(_check_array("lam", lam))
+    if np.asarray(lam).dtype == bool:
+        raise TypeError(f"lam must be a number, got {lam!r}")
+    if values.ndim > 1 or values.size == 0:
+        raise ValueError(
+            "lam must be one number or a vector with one for each column, got shape"
+            f" {values.shape}"
+        )
+    if not (values > 0).all():
+        raise ValueError(
+            f"lam must be positive, got {lam!r}; to leave coefficients unpenalised,"
+            " give them a penalty_factor of 0"
+        )
     return values if values.ndim else float(values)
+
 
 def _check_lengths(prior, N):
     "One number, or one for each column."
     for name in ("lam", "penalty_factor"):
         shape = np.shape(getattr(prior, name))
-        if shape not in ((), (N,)): raise ValueError(f"{name} must be one number or one for each of the {N} columns of A, got shape {shape}")
+        if shape not in ((), (N,)):
+            raise ValueError(
+                f"{name} must be one number or one for each of the {N} columns of A,"
+                f" got shape {shape}"
+            )
 
 # %% ../nbs/08_prior.ipynb #8322e47b
 class Laplace(Penalty):
-    "The L1 penalty lam_i |x_i|, the Lasso; arguments as for `Penalty`. At beta = inf all is in closed form, to about twelve digits however small Pi or 1 - Pi are."
+    """The L1 penalty lam_i |x_i|, the Lasso; arguments as for `Penalty`. At beta =
+    inf all is in closed form, to about twelve digits however small Pi or 1 - Pi are."""
+
 
 class Ridge(Penalty):
-    "The quadratic penalty lam_i x_i^2 / 2; arguments as for `Penalty`. Nothing is ever exactly zero, so that Pi is not available."
-    def split(self): return 0.0 * self.lam, self.lam * self.penalty_factor
+    """The quadratic penalty lam_i x_i^2 / 2; arguments as for `Penalty`. Nothing is
+    ever exactly zero, so that Pi is not available."""
+
+    def split(self):
+        return 0.0 * self.lam, self.lam * self.penalty_factor
+
 
 class NonNegative(Penalty):
     "The penalty lam_i x_i on coefficients x_i >= 0; arguments as for `Penalty`."
+
     positive = True
+
 
 @dataclass(frozen=True, eq=False)
 class ElasticNet(Penalty):
-    "The penalty lam_i (l1_ratio |x_i| + (1 - l1_ratio) x_i^2 / 2), l1_ratio in [0, 1]; the other arguments as for `Penalty`."
+    """The penalty lam_i (l1_ratio |x_i| + (1 - l1_ratio) x_i^2 / 2), l1_ratio in [0,
+    1]; the other arguments as for `Penalty`."""
+
     l1_ratio: float = 0.5
+
     def __post_init__(self):
         super().__post_init__()
         _check_number("ElasticNet", "l1_ratio", self.l1_ratio, 0, 1, closed="[]")
+
     def split(self):
         full = self.lam * self.penalty_factor
         return self.l1_ratio * full, (1 - self.l1_ratio) * full
@@ -315,7 +504,8 @@ class ElasticNet(Penalty):
 # %% ../nbs/08_prior.ipynb #62de253d
 @dataclass(frozen=True, eq=False)
 class SpikeSlab(Prior):
-    """(1 - inclusion) delta(x) + inclusion N(0, slab_variance), for beta = 1; Pi is the mean inclusion probability.
+    """(1 - inclusion) delta(x) + inclusion N(0, slab_variance), for beta = 1; Pi is the
+    mean inclusion probability.
 
     Parameters
     ----------
@@ -328,35 +518,68 @@ class SpikeSlab(Prior):
     TypeError, ValueError
         When a number is outside its range; later, when beta is not 1.
     """
+
     inclusion: float
     slab_variance: float = 1.0
 
-    def __post_init__(self): _check_spike_slab(self)
+    def __post_init__(self):
+        _check_spike_slab(self)
 
     def _log_odds(self, field, Q_hat):
-        with np.errstate(divide="ignore"): prior = np.log(self.inclusion) - np.log1p(-self.inclusion)
-        return prior - np.log1p(self.slab_variance * Q_hat) / 2 + field**2 / (2 * (Q_hat + 1 / self.slab_variance))
+        with np.errstate(divide="ignore"):
+            prior = np.log(self.inclusion) - np.log1p(-self.inclusion)
+        return (
+            prior
+            - np.log1p(self.slab_variance * Q_hat) / 2
+            + field**2 / (2 * (Q_hat + 1 / self.slab_variance))
+        )
 
     def inner(self, field, Q_hat, beta):
-        w, slab = expit(self._log_odds(field, Q_hat)), field / (Q_hat + 1 / self.slab_variance)
-        log_z = np.log1p(-self.inclusion * (self.inclusion < 1)) + np.logaddexp(0, self._log_odds(field, Q_hat))
-        return log_z, w * slab, w / (Q_hat + 1 / self.slab_variance) + w * (1 - w) * slab**2
+        w = expit(self._log_odds(field, Q_hat))
+        slab = field / (Q_hat + 1 / self.slab_variance)
+        log_z = np.log1p(-self.inclusion * (self.inclusion < 1)) + np.logaddexp(
+            0, self._log_odds(field, Q_hat)
+        )
+        return (
+            log_z,
+            w * slab,
+            w / (Q_hat + 1 / self.slab_variance) + w * (1 - w) * slab**2,
+        )
 
     def log_density(self, x):
         "log of the slab's part at x; the spike is an atom of its own."
-        return np.log(self.inclusion) - (x**2 / self.slab_variance + np.log(2 * np.pi * self.slab_variance)) / 2
+        return (
+            np.log(self.inclusion)
+            - (x**2 / self.slab_variance + np.log(2 * np.pi * self.slab_variance)) / 2
+        )
 
-    def bends(self, Q_hat, beta): return _even_odds(self._log_odds(0.0, Q_hat), Q_hat + 1 / self.slab_variance)
+    def bends(self, Q_hat, beta):
+        return _even_odds(self._log_odds(0.0, Q_hat), Q_hat + 1 / self.slab_variance)
 
     def Pi(self, incoming, beta=1.0):
         "Mean inclusion probability, (N,), in [0, 1]."
         xi, w = _field_nodes(incoming, self.bends(incoming.Q_hat, beta))
-        return (w * expit(self._log_odds(incoming.h + np.sqrt(incoming.chi_hat) * xi, incoming.Q_hat))).sum(0)
+        return (
+            w
+            * expit(
+                self._log_odds(
+                    incoming.h + np.sqrt(incoming.chi_hat) * xi, incoming.Q_hat
+                )
+            )
+        ).sum(0)
 
     def check(self, N, beta):
-        if beta != 1: raise ValueError(f"SpikeSlab is for beta = 1 (a power of a spike means nothing), got beta = {beta:g}: pass beta=1.0, or a Laplace prior")
+        if beta != 1:
+            raise ValueError(
+                "SpikeSlab is for beta = 1 (a power of a spike means nothing), got"
+                f" beta = {beta:g}: pass beta=1.0, or a Laplace prior"
+            )
         for name in ("inclusion", "slab_variance"):
-            if np.shape(getattr(self, name)) not in ((), (N,)): raise ValueError(f"SpikeSlab: {name} must be one number or one for each of the {N} columns of A")
+            if np.shape(getattr(self, name)) not in ((), (N,)):
+                raise ValueError(
+                    f"SpikeSlab: {name} must be one number or one for each of the {N}"
+                    " columns of A"
+                )
 
 # %% ../nbs/08_prior.ipynb #5ed742d7
 def _check_spike_slab(prior):
@@ -364,11 +587,17 @@ def _check_spike_slab(prior):
     for name, most in (("inclusion", 1.0), ("slab_variance", np.inf)):
         given = getattr(prior, name)
         value = np.array(_check_array(name, given))
-        if value.ndim > 1 or not ((value > 0) & (value <= most)).all(): raise ValueError(f"SpikeSlab: {name} must be one number in (0, {most:g}] or a vector of such, got {given!r}")
+        if value.ndim > 1 or not ((value > 0) & (value <= most)).all():
+            raise ValueError(
+                f"SpikeSlab: {name} must be one number in (0, {most:g}] or a vector of"
+                f" such, got {given!r}"
+            )
         object.__setattr__(prior, name, value)
 
+
 def _even_odds(at_zero, Q):
-    "The two fields where spike and slab are equally probable, and the width over which that changes."
+    """The two fields where spike and slab are equally probable, and the width over
+    which that changes."""
     place = np.sqrt(2 * Q * np.maximum(-at_zero, 0))
     width = Q / np.maximum(place, np.sqrt(Q))
     return [(place, width), (-place, width)]

@@ -17,42 +17,80 @@ import numpy as np
 
 # %% ../nbs/01_resampling.ipynb #8ea34e97
 def _check_number(owner, name, value, low, high=np.inf, closed=""):
-    "Refuse a number outside its interval; `closed` holds the ends that belong to it, '[' and ']'."
+    """Refuse a number outside its interval; `closed` holds the ends that belong to
+    it, '[' and ']'."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise TypeError(f"{owner}: {name} must be a number, not {value!r}")
-    inside = low < value < high or ("[" in closed and value == low) or ("]" in closed and value == high)
+    inside = (
+        low < value < high
+        or ("[" in closed and value == low)
+        or ("]" in closed and value == high)
+    )
     if not inside:
         left, right = "[" if "[" in closed else "(", "]" if "]" in closed else ")"
-        raise ValueError(f"{owner}: {name} must lie in {left}{low:g}, {high:g}{right}, got {value!r}")
+        raise ValueError(
+            f"{owner}: {name} must lie in {left}{low:g}, {high:g}{right}, got {value!r}"
+        )
 
 # %% ../nbs/01_resampling.ipynb #32a2b05c
 def _check_size(owner, name, value, least=1):
     "The value as an int, refused when it is none or too small."
-    try: size = operator.index(value)
-    except TypeError: raise TypeError(f"{owner}: {name} must be an integer, not {value!r}") from None
-    if isinstance(value, (bool, np.bool_)): raise TypeError(f"{owner}: {name} must be an integer, not {value!r}")
-    if size < least: raise ValueError(f"{owner}: {name} must be at least {least}, got {value!r}")
+    try:
+        size = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{owner}: {name} must be an integer, not {value!r}") from None
+    if isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{owner}: {name} must be an integer, not {value!r}")
+    if size < least:
+        raise ValueError(f"{owner}: {name} must be at least {least}, got {value!r}")
     return size
 
 # %% ../nbs/01_resampling.ipynb #fde086da
 def _check_array(name, value):
-    "The value as a dense array of finite floats, or an error that says what is wrong with it."
-    if value is None: raise TypeError(f"{name} is None; pass a number or an array of numbers")
-    if hasattr(value, "tocsc"): raise TypeError(f"{name} is sparse; pass a dense array, for example {name}.toarray()")
-    try: value = np.asarray(value)
-    except ValueError: raise ValueError(f"{name} must be rectangular; its rows have different lengths") from None
-    text = value.dtype.kind == "O" and any(isinstance(v, (str, bytes)) for v in value.flat)
-    try: value = np.asarray(value, dtype=float) if value.dtype.kind in "biufO" and not text else None
-    except (TypeError, ValueError): value = None
-    if value is None: raise TypeError(f"{name} must hold real numbers only; turn text, dates or complex numbers into numbers first")
+    """The value as a dense array of finite floats, or an error that says what is
+    wrong with it."""
+    if value is None:
+        raise TypeError(f"{name} is None; pass a number or an array of numbers")
+    if hasattr(value, "tocsc"):
+        raise TypeError(
+            f"{name} is sparse; pass a dense array, for example {name}.toarray()"
+        )
+    try:
+        value = np.asarray(value)
+    except ValueError:
+        raise ValueError(
+            f"{name} must be rectangular; its rows have different lengths"
+        ) from None
+    text = value.dtype.kind == "O" and any(
+        isinstance(v, (str, bytes)) for v in value.flat
+    )
+    try:
+        value = (
+            np.asarray(value, dtype=float)
+            if value.dtype.kind in "biufO" and not text
+            else None
+        )
+    except (TypeError, ValueError):
+        value = None
+    if value is None:
+        raise TypeError(
+            f"{name} must hold real numbers only; turn text, dates or complex numbers"
+            " into numbers first"
+        )
     if not np.isfinite(value).all():
         where = ", ".join(str(i) for i in np.argwhere(~np.isfinite(value))[0])
-        raise ValueError(f"{name} has NaN or infinite values, the first at [{where}]; drop or fill them first" if where else f"{name} must be a finite number, got {value}")
+        raise ValueError(
+            f"{name} has NaN or infinite values, the first at [{where}]; drop or fill"
+            " them first"
+            if where
+            else f"{name} must be a finite number, got {value}"
+        )
     return value
 
 # %% ../nbs/01_resampling.ipynb #fa91b33d
 def all_resamples(M, n_draws):
-    """Every occupation vector of n_draws draws with replacement from M data points, with its probability.
+    """Every occupation vector of n_draws draws with replacement from M data points,
+    with its probability.
 
     Parameters
     ----------
@@ -64,7 +102,8 @@ def all_resamples(M, n_draws):
     Returns
     -------
     counts : (K, M) float array
-        One occupation vector a row, each with the sum n_draws; K is the binomial coefficient (M + n_draws - 1 over n_draws),
+        One occupation vector a row, each with the sum n_draws; K is the binomial
+        coefficient (M + n_draws - 1 over n_draws),
         which grows fast: meant for small M.
     probabilities : (K,) float array
         Their multinomial probabilities; they sum to 1.
@@ -74,50 +113,75 @@ def all_resamples(M, n_draws):
     TypeError, ValueError
         When an argument is not an integer, or too small.
     """
-    M, n_draws = _check_size("all_resamples", "M", M), _check_size("all_resamples", "n_draws", n_draws, least=0)
+    M = _check_size("all_resamples", "M", M)
+    n_draws = _check_size("all_resamples", "n_draws", n_draws, least=0)
     picks = combinations_with_replacement(range(M), n_draws)
     counts = np.array([np.bincount(np.array(p, dtype=int), minlength=M) for p in picks])
-    ways = [factorial(n_draws) // np.prod([factorial(k) for k in c.tolist()], dtype=object) for c in counts]
+    ways = [
+        factorial(n_draws) // np.prod([factorial(k) for k in c.tolist()], dtype=object)
+        for c in counts
+    ]
     return counts.astype(float), np.array([w / M**n_draws for w in ways])
 
 # %% ../nbs/01_resampling.ipynb #134b8913
 def _n_draws(owner, tau, M):
     "round(tau M) rows (halves go to the even number), refused when that is none."
     n = round(tau * M)
-    if n < 1: raise ValueError(f"{owner}: tau = {tau:g} of M = {M} rows is no row at all; take tau of at least {1 / M:.3g}")
+    if n < 1:
+        raise ValueError(
+            f"{owner}: tau = {tau:g} of M = {M} rows is no row at all; take tau of at"
+            f" least {1 / M:.3g}"
+        )
     return n
 
 # %% ../nbs/01_resampling.ipynb #51b944c0
 @dataclass(frozen=True)
 class Multinomial:
-    """Counts of round(tau M) draws with replacement from M rows: the classical bootstrap, for brute force only.
+    """Counts of round(tau M) draws with replacement from M rows: the classical
+    bootstrap, for brute force only.
 
-    The counts are tied by their sum, so there is no law of one count that the solver could average over: `nodes` refuses.
-    `mean` and `var` are those of one count in the Poisson limit, tau and tau (exactly, the variance is tau (1 - 1/M)).
+    The counts are tied by their sum, so there is no law of one count that the solver
+    could average over: `nodes` refuses.
+    `mean` and `var` are those of one count in the Poisson limit, tau and tau (exactly,
+    the variance is tau (1 - 1/M)).
 
     Parameters
     ----------
     tau : float > 0
         Draws per row, M_B / M in the paper.
     """
+
     tau: float = 0.5
 
-    def __post_init__(self): _check_number("Multinomial", "tau", self.tau, 0)
+    def __post_init__(self):
+        _check_number("Multinomial", "tau", self.tau, 0)
+
     @property
-    def mean(self): return self.tau
+    def mean(self):
+        return self.tau
+
     @property
-    def var(self): return self.tau
+    def var(self):
+        return self.tau
+
     def nodes(self):
         "Refused: a TypeError that names the independent law to use instead."
-        raise TypeError(f"Multinomial counts are not independent across rows; use Poisson(tau={self.tau:g}), their limit, in the solver")
+        raise TypeError(
+            "Multinomial counts are not independent across rows; use"
+            f" Poisson(tau={self.tau:g}), their limit, in the solver"
+        )
+
     def draw(self, M, rng):
         "One occupation vector, (M,) floats that sum to round(tau M)."
         M = _check_size("Multinomial.draw", "M", M)
-        return rng.multinomial(_n_draws("Multinomial", self.tau, M), np.full(M, 1 / M)).astype(float)
+        return rng.multinomial(
+            _n_draws("Multinomial", self.tau, M), np.full(M, 1 / M)
+        ).astype(float)
 
 # %% ../nbs/01_resampling.ipynb #d3a9c0fa
 def _poisson_nodes(tau):
-    "Ratios of neighbours from the mode outwards, then both tails cut where they hold less than 4e-16."
+    """Ratios of neighbours from the mode outwards, then both tails cut where they
+    hold less than 4e-16."""
     mode, reach = int(tau), int(12 * np.sqrt(tau) + 30)
     k = np.arange(max(mode - reach, 0), mode + reach + 1.0)
     below, above = k[k <= mode][1:], k[k > mode]
@@ -130,23 +194,34 @@ def _poisson_nodes(tau):
 # %% ../nbs/01_resampling.ipynb #0c05a10f
 @dataclass(frozen=True)
 class Poisson:
-    """Independent Poisson counts with mean tau: the bootstrap with a free total, as in the paper.
+    """Independent Poisson counts with mean tau: the bootstrap with a free total, as in
+    the paper.
 
     Parameters
     ----------
     tau : float > 0
-        Mean count of a row, M_B / M in the paper; any positive number. `mean` and `var` both equal it.
+        Mean count of a row, M_B / M in the paper; any positive number. `mean` and `var`
+        both equal it.
     """
+
     tau: float = 0.5
 
-    def __post_init__(self): _check_number("Poisson", "tau", self.tau, 0)
+    def __post_init__(self):
+        _check_number("Poisson", "tau", self.tau, 0)
+
     @property
-    def mean(self): return self.tau
+    def mean(self):
+        return self.tau
+
     @property
-    def var(self): return self.tau
+    def var(self):
+        return self.tau
+
     def nodes(self):
-        "Values (K,) of a count and their probabilities (K,), with less than 1e-15 missing, scaled to the sum 1."
+        """Values (K,) of a count and their probabilities (K,), with less than 1e-15
+        missing, scaled to the sum 1."""
         return _poisson_nodes(float(self.tau))
+
     def draw(self, M, rng):
         "One occupation vector, (M,) floats."
         return rng.poisson(self.tau, _check_size("Poisson.draw", "M", M)).astype(float)
@@ -154,23 +229,32 @@ class Poisson:
 # %% ../nbs/01_resampling.ipynb #987564f8
 @dataclass(frozen=True)
 class Subsample:
-    """round(tau M) of the M rows, without replacement; to the solver, independent 0-or-1 counts.
+    """round(tau M) of the M rows, without replacement; to the solver, independent
+    0-or-1 counts.
 
     Parameters
     ----------
     tau : float in (0, 1]
         Share of the rows. One count has the mean tau and the variance tau (1 - tau).
     """
+
     tau: float = 0.5
 
-    def __post_init__(self): _check_number("Subsample", "tau", self.tau, 0, 1, closed="]")
+    def __post_init__(self):
+        _check_number("Subsample", "tau", self.tau, 0, 1, closed="]")
+
     @property
-    def mean(self): return self.tau
+    def mean(self):
+        return self.tau
+
     @property
-    def var(self): return self.tau * (1 - self.tau)
+    def var(self):
+        return self.tau * (1 - self.tau)
+
     def nodes(self):
         "The values [0, 1] and their probabilities [1 - tau, tau]."
         return np.array([0.0, 1.0]), np.array([1 - self.tau, self.tau], dtype=float)
+
     def draw(self, M, rng):
         "One occupation vector, (M,) zeros and ones, exactly round(tau M) ones."
         M = _check_size("Subsample.draw", "M", M)
@@ -181,13 +265,19 @@ class Subsample:
 @dataclass(frozen=True)
 class NoResampling:
     """Every row exactly once: the fit to the data as they are."""
+
     @property
-    def mean(self): return 1.0
+    def mean(self):
+        return 1.0
+
     @property
-    def var(self): return 0.0
+    def var(self):
+        return 0.0
+
     def nodes(self):
         "The value [1] with probability [1]."
         return np.ones(1), np.ones(1)
+
     def draw(self, M, rng):
         "(M,) ones."
         return np.ones(_check_size("NoResampling.draw", "M", M))
@@ -195,27 +285,37 @@ class NoResampling:
 # %% ../nbs/01_resampling.ipynb #2bed9f9e
 @dataclass(frozen=True)
 class Exponential:
-    """Independent exponential weights: the Bayesian bootstrap with a free total (Rubin 1981).
+    """Independent exponential weights: the Bayesian bootstrap with a free total (Rubin
+    1981).
 
     Parameters
     ----------
     tau : float > 0
         Mean weight of a row; the variance is tau squared.
     """
+
     tau: float = 1.0
 
-    def __post_init__(self): _check_number("Exponential", "tau", self.tau, 0)
+    def __post_init__(self):
+        _check_number("Exponential", "tau", self.tau, 0)
+
     @property
-    def mean(self): return self.tau
+    def mean(self):
+        return self.tau
+
     @property
-    def var(self): return self.tau**2
+    def var(self):
+        return self.tau**2
+
     def nodes(self):
-        "Values (K,) of a weight and their probabilities (K,): trapezoid rule after c = tau exp(t - exp(-t)); K is about 30."
+        """Values (K,) of a weight and their probabilities (K,): trapezoid rule after
+        c = tau exp(t - exp(-t)); K is about 30."""
         t = np.linspace(-4.2, 3.7, 40)
         c = np.exp(t - np.exp(-t))
         w = c * (1 + np.exp(-t)) * np.exp(-c)
         keep = w > 1e-16 * w.sum()
         return self.tau * c[keep], w[keep] / w[keep].sum()
+
     def draw(self, M, rng):
         "One vector of weights, (M,) floats."
         return rng.exponential(self.tau, _check_size("Exponential.draw", "M", M))
@@ -231,31 +331,60 @@ class Discrete:
     probabilities : (K,) array-like of numbers >= 0
         Their sum must be 1 to rounding.
     """
+
     values: tuple
     probabilities: tuple
 
     def __post_init__(self):
-        c, w = _check_array("Discrete: values", self.values), _check_array("Discrete: probabilities", self.probabilities)
-        if c.ndim != 1 or c.shape != w.shape or not c.size: raise ValueError(f"Discrete: values and probabilities must be vectors of one length, got shapes {c.shape} and {w.shape}")
-        if (c < 0).any() or (w < 0).any(): raise ValueError(f"Discrete: values and probabilities must be >= 0, the smallest are {c.min():g} and {w.min():g}")
-        if abs(w.sum() - 1) > 1e-9: raise ValueError(f"Discrete: the probabilities sum to 1, not to {w.sum():g}")
-        if not c @ w > 0: raise ValueError("Discrete: every count would be 0: give some probability to a positive value")
-        for name, part in (("values", c), ("probabilities", w / w.sum())): object.__setattr__(self, name, tuple(part.tolist()))
+        c = _check_array("Discrete: values", self.values)
+        w = _check_array("Discrete: probabilities", self.probabilities)
+        if c.ndim != 1 or c.shape != w.shape or not c.size:
+            raise ValueError(
+                "Discrete: values and probabilities must be vectors of one length, got"
+                f" shapes {c.shape} and {w.shape}"
+            )
+        if (c < 0).any() or (w < 0).any():
+            raise ValueError(
+                "Discrete: values and probabilities must be >= 0, the smallest are"
+                f" {c.min():g} and {w.min():g}"
+            )
+        if abs(w.sum() - 1) > 1e-9:
+            raise ValueError(
+                f"Discrete: the probabilities sum to 1, not to {w.sum():g}"
+            )
+        if not c @ w > 0:
+            raise ValueError(
+                "Discrete: every count would be 0: give some probability to a positive"
+                " value"
+            )
+        for name, part in (("values", c), ("probabilities", w / w.sum())):
+            object.__setattr__(self, name, tuple(part.tolist()))
+
     @property
-    def mean(self): c, w = self.nodes(); return float(w @ c)
+    def mean(self):
+        c, w = self.nodes()
+        return float(w @ c)
+
     @property
-    def var(self): c, w = self.nodes(); return float(w @ (c - w @ c)**2)
+    def var(self):
+        c, w = self.nodes()
+        return float(w @ (c - w @ c) ** 2)
+
     def nodes(self):
         "The values and probabilities given, (K,) each."
         return np.array(self.values), np.array(self.probabilities)
+
     def draw(self, M, rng):
         "One occupation vector, (M,) floats."
-        return rng.choice(self.values, _check_size("Discrete.draw", "M", M), p=self.probabilities)
+        return rng.choice(
+            self.values, _check_size("Discrete.draw", "M", M), p=self.probabilities
+        )
 
 # %% ../nbs/01_resampling.ipynb #c8702615
 @dataclass(frozen=True)
 class TwoPoint:
-    """The multiplier of each penalty is `factor` with probability `prob` and 1 otherwise, independently.
+    """The multiplier of each penalty is `factor` with probability `prob` and 1
+    otherwise, independently.
 
     Parameters
     ----------
@@ -264,26 +393,37 @@ class TwoPoint:
     prob : float in [0, 1]
         Its probability; 1/2 in the paper.
     """
+
     factor: float = 2.0
     prob: float = 0.5
 
     def __post_init__(self):
         _check_number("TwoPoint", "factor", self.factor, 0)
         _check_number("TwoPoint", "prob", self.prob, 0, 1, closed="[]")
+
     def nodes(self):
         "The values [1, factor] and their probabilities."
-        return np.array([1.0, self.factor]), np.array([1 - self.prob, self.prob], dtype=float)
+        return np.array([1.0, self.factor]), np.array(
+            [1 - self.prob, self.prob], dtype=float
+        )
+
     def draw(self, N, rng):
         "Multipliers for one refit, (N,) floats."
-        return np.where(rng.random(_check_size("TwoPoint.draw", "N", N)) < self.prob, float(self.factor), 1.0)
+        return np.where(
+            rng.random(_check_size("TwoPoint.draw", "N", N)) < self.prob,
+            float(self.factor),
+            1.0,
+        )
 
 # %% ../nbs/01_resampling.ipynb #19135b8f
 @dataclass(frozen=True)
 class Fixed:
     """The multiplier of each penalty is 1: nothing is drawn."""
+
     def nodes(self):
         "The value [1] with probability [1]."
         return np.ones(1), np.ones(1)
+
     def draw(self, N, rng):
         "(N,) ones."
         return np.ones(_check_size("Fixed.draw", "N", N))
@@ -291,20 +431,25 @@ class Fixed:
 # %% ../nbs/01_resampling.ipynb #c0bab894
 @dataclass(frozen=True)
 class Weakness:
-    """The multiplier of each penalty is 1 / W with W uniform on [w, 1], as in the randomised lasso (Meinshausen and Bühlmann 2010).
+    """The multiplier of each penalty is 1 / W with W uniform on [w, 1], as in the
+    randomised lasso (Meinshausen and Bühlmann 2010).
 
     Parameters
     ----------
     w : float in (0, 1]
         The weakness: 1 is no randomisation; 0.2 to 0.8 are usual.
     """
+
     w: float = 0.5
 
-    def __post_init__(self): _check_number("Weakness", "w", self.w, 0, 1, closed="]")
+    def __post_init__(self):
+        _check_number("Weakness", "w", self.w, 0, 1, closed="]")
+
     def nodes(self):
         "Multipliers (16,) and their probabilities: the Gauss-Legendre rule in W."
         x, weights = np.polynomial.legendre.leggauss(16)
         return 1 / (self.w + (1 - self.w) * (x + 1) / 2), weights / 2
+
     def draw(self, N, rng):
         "Multipliers for one refit, (N,) floats."
         return 1 / rng.uniform(self.w, 1, _check_size("Weakness.draw", "N", N))
@@ -312,20 +457,31 @@ class Weakness:
 # %% ../nbs/01_resampling.ipynb #61125c23
 @dataclass(frozen=True)
 class Shared:
-    """One multiplier for all coefficients of a refit: for brute force, or for conditioning on by hand.
+    """One multiplier for all coefficients of a refit: for brute force, or for
+    conditioning on by hand.
 
     Parameters
     ----------
     law : TwoPoint, Weakness or Fixed
         Of the common multiplier.
     """
+
     law: TwoPoint = TwoPoint()
 
     def __post_init__(self):
-        if not hasattr(self.law, "nodes") or isinstance(self.law, type): raise TypeError(f"Shared: law must be an object such as TwoPoint(2, 0.5), got {self.law!r}")
+        if not hasattr(self.law, "nodes") or isinstance(self.law, type):
+            raise TypeError(
+                "Shared: law must be an object such as TwoPoint(2, 0.5), got"
+                f" {self.law!r}"
+            )
+
     def nodes(self):
         "Refused: a TypeError that says what to do instead."
-        raise TypeError("a multiplier shared by all coefficients ties them together: solve once for each value of law.nodes() with randomise=Fixed(), and mix the answers")
+        raise TypeError(
+            "a multiplier shared by all coefficients ties them together: solve once for"
+            " each value of law.nodes() with randomise=Fixed(), and mix the answers"
+        )
+
     def draw(self, N, rng):
         "The same multiplier (N,) times."
         return np.repeat(self.law.draw(1, rng), _check_size("Shared.draw", "N", N))

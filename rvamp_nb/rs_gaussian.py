@@ -10,18 +10,21 @@ import numpy as np
 
 # %% ../nbs/06_rs_gaussian.ipynb #8ea0f3a4
 def rs_covariance(Q_hat, chi_hat, beta, n):
-    """Variance of one replica and covariance between two, for n replicas (inverse of the precision of `eq:gaussian_family`).
+    """Variance of one replica and covariance between two, for n replicas (inverse of
+    the precision of `eq:gaussian_family`).
 
     Parameters
     ----------
     Q_hat : float or array
         The precision of one replica in units of beta, > 0.
     chi_hat : float or array
-        The variance of the field they share; >= 0 for x. For u, whose precision carries the other sign, give -chi_hat.
+        The variance of the field they share; >= 0 for x. For u, whose precision carries
+        the other sign, give -chi_hat.
     beta : float
         Inverse temperature, > 0 and finite.
     n : float
-        Number of replicas, below Q_hat / (beta * chi_hat). It need not be whole; 0 is the replica limit.
+        Number of replicas, below Q_hat / (beta * chi_hat). It need not be whole; 0 is
+        the replica limit.
 
     Returns
     -------
@@ -37,18 +40,32 @@ def rs_covariance(Q_hat, chi_hat, beta, n):
     off_diagonal = chi_hat / (Q_hat * left)
     return 1 / (beta * Q_hat) + off_diagonal, off_diagonal
 
+
 def _positive_definite(Q_hat, chi_hat, beta, n):
-    "Return Q_hat - n beta chi_hat, the precision (over beta) that is left to the sum of the replicas."
+    """Return Q_hat - n beta chi_hat, the precision (over beta) that is left to the
+    sum of the replicas."""
     Q_hat, chi_hat = np.asarray(Q_hat, float), np.asarray(chi_hat, float)
-    if not 0 < beta < np.inf: raise ValueError(f"beta is {beta}: give a finite number above 0 (for beta = inf use the limits n = 0, 1/beta = 0)")
-    if np.any(Q_hat <= 0): raise ValueError(f"Q_hat has the value {Q_hat.min()}: a precision must be above 0")
+    if not 0 < beta < np.inf:
+        raise ValueError(
+            f"beta is {beta}: give a finite number above 0 (for beta = inf use the"
+            " limits n = 0, 1/beta = 0)"
+        )
+    if np.any(Q_hat <= 0):
+        raise ValueError(
+            f"Q_hat has the value {Q_hat.min()}: a precision must be above 0"
+        )
     left = Q_hat - n * beta * chi_hat
-    if np.any(left <= 0): raise ValueError(f"n is {n}: no Gaussian has so many replicas here; keep n below Q_hat / (beta * chi_hat)")
+    if np.any(left <= 0):
+        raise ValueError(
+            f"n is {n}: no Gaussian has so many replicas here; keep n below Q_hat /"
+            " (beta * chi_hat)"
+        )
     return left
 
 # %% ../nbs/06_rs_gaussian.ipynb #43c86238
 def rs_log_partition(Q_hat, h, chi_hat, beta, n):
-    """Logarithm of the integral of n replicas' Gaussian weight (the log-partition function of `eq:gaussian_family`).
+    """Logarithm of the integral of n replicas' Gaussian weight (the log-partition
+    function of `eq:gaussian_family`).
 
     Parameters
     ----------
@@ -70,11 +87,16 @@ def rs_log_partition(Q_hat, h, chi_hat, beta, n):
         If no such Gaussian exists.
     """
     left = _positive_definite(Q_hat, chi_hat, beta, n)
-    return n / 2 * np.log(2 * np.pi / (beta * Q_hat)) - np.log(left / Q_hat) / 2 + n * beta * h**2 / (2 * left)
+    return (
+        n / 2 * np.log(2 * np.pi / (beta * Q_hat))
+        - np.log(left / Q_hat) / 2
+        + n * beta * h**2 / (2 * left)
+    )
 
 # %% ../nbs/06_rs_gaussian.ipynb #53bcc16d
 def rs_mean_log_partition(Q_hat, h, chi_hat, beta):
-    """Slope of `rs_log_partition` at n = 0: the log-partition function averaged over the field.
+    """Slope of `rs_log_partition` at n = 0: the log-partition function averaged over
+    the field.
 
     Parameters
     ----------
@@ -86,7 +108,8 @@ def rs_mean_log_partition(Q_hat, h, chi_hat, beta):
     Returns
     -------
     float or array
-        E_xi log Z(xi). Its derivatives are the moments: by h, beta * mean; by Q_hat, -beta/2 times the mean square;
+        E_xi log Z(xi). Its derivatives are the moments: by h, beta * mean; by Q_hat,
+        -beta/2 times the mean square;
         by chi_hat, beta/2 times the response.
 
     Raises
@@ -95,4 +118,6 @@ def rs_mean_log_partition(Q_hat, h, chi_hat, beta):
         If Q_hat or beta is not positive.
     """
     _positive_definite(Q_hat, chi_hat, beta, 0)
-    return np.log(2 * np.pi / (beta * Q_hat)) / 2 + beta * (h**2 + chi_hat) / (2 * Q_hat)
+    return np.log(2 * np.pi / (beta * Q_hat)) / 2 + beta * (h**2 + chi_hat) / (
+        2 * Q_hat
+    )

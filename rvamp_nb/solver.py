@@ -12,10 +12,12 @@ __all__ = ['SMALL', 'FALL', 'ENGAGE', 'REACH', 'WORSE', 'PATIENCE', 'SLOWEST', '
 import warnings
 from dataclasses import dataclass
 from typing import NamedTuple
+
 import numpy as np
 from threadpoolctl import ThreadpoolController
+
 from .coupling import Coupled, couple
-from .likelihood import Loss, Squared
+from .likelihood import Squared
 from .messages import Mixed, Moments, Natural, mixed_extrinsic
 from .prior import Laplace, Prior
 from .resampling import Poisson, _check_array, _check_number
@@ -23,31 +25,35 @@ from .resampling import Poisson, _check_array, _check_number
 # %% ../nbs/11_rvamp.ipynb #d46cb71a
 class Problem(NamedTuple):
     "What stays fixed while messages move."
-    A: np.ndarray               # (M, N)
-    y: np.ndarray               # (M,)
-    prior: Prior                # Laplace(...), or any other
-    likelihood: Squared         # or any Loss
-    counts: Poisson             # any law of independent counts
-    beta: float = np.inf        # inverse temperature
+
+    A: np.ndarray  # (M, N)
+    y: np.ndarray  # (M,)
+    prior: Prior  # Laplace(...), or any other
+    likelihood: Squared  # or any Loss
+    counts: Poisson  # any law of independent counts
+    beta: float = np.inf  # inverse temperature
+
 
 class State(NamedTuple):
     "The messages from the coupling: all that one step hands to the next."
-    to_prior: Natural           # Q_hat_1x, h_1x, chi_hat_1x; each (N,)
-    to_likelihood: Natural      # Q_hat_1u, h_1u, chi_hat_1u; each (M,)
+
+    to_prior: Natural  # Q_hat_1x, h_1x, chi_hat_1x; each (N,)
+    to_likelihood: Natural  # Q_hat_1u, h_1u, chi_hat_1u; each (M,)
 
 # %% ../nbs/11_rvamp.ipynb #4d732bb0
 class Step(NamedTuple):
     "One turn of Algorithm 1, with everything that was said on the way."
-    state: State                # the messages that came in
-    x: Moments                  # x_hat_1, chi_1x, v_1x: the prior's moments
-    u: Moments                  # u_hat_1, chi_1u, v_1u: the likelihood's moments
-    prior_message: Mixed        # what the prior tells the coupling
-    likelihood_message: Natural # what the likelihood tells the coupling
-    coupled: Coupled            # Variable 2
-    new: State                  # the messages that go out
-    change: float               # largest relative change over the six messages
-    delta: float                # scale-free distance of the two factors' means and variances
-    floored: int                # variances that came out negative beyond rounding, set to 0
+
+    state: State  # the messages that came in
+    x: Moments  # x_hat_1, chi_1x, v_1x: the prior's moments
+    u: Moments  # u_hat_1, chi_1u, v_1u: the likelihood's moments
+    prior_message: Mixed  # what the prior tells the coupling
+    likelihood_message: Natural  # what the likelihood tells the coupling
+    coupled: Coupled  # Variable 2
+    new: State  # the messages that go out
+    change: float  # largest relative change over the six messages
+    delta: float  # scale-free distance of the two factors' means and variances
+    floored: int  # variances that came out negative beyond rounding, set to 0
 
 # %% ../nbs/11_rvamp.ipynb #881c9e7c
 def initial_state(problem):
@@ -60,39 +66,66 @@ def initial_state(problem):
     Returns
     -------
     State
-        h_1x and Q_hat_1x as the empty model makes them (only unpenalised coefficients differ from zero), chi_hat_1x at least as wide; Q_hat_1u is one over the loss's mean curvature.
+        h_1x and Q_hat_1x as the empty model makes them (only unpenalised coefficients
+        differ from zero), chi_hat_1x at least as wide; Q_hat_1u is one over the
+        loss's mean curvature.
     """
     A, y, _, likelihood, counts, _ = problem
     x, f = _null_fit(problem)
     slope, curvature = likelihood.derivatives(y, f)
     squares, spread = A**2, max(counts.var, counts.mean)
     Q_hat = _blank_to_one(counts.mean * (curvature @ squares))
-    to_prior = Natural(Q_hat, Q_hat * x - counts.mean * (slope @ A), spread * (slope**2 @ squares))
-    return State(to_prior, Natural(1 / _blank_to_one(np.full(len(y), curvature.mean())), -f, np.zeros(len(y))))
+    to_prior = Natural(
+        Q_hat, Q_hat * x - counts.mean * (slope @ A), spread * (slope**2 @ squares)
+    )
+    return State(
+        to_prior,
+        Natural(
+            1 / _blank_to_one(np.full(len(y), curvature.mean())), -f, np.zeros(len(y))
+        ),
+    )
+
 
 def _null_fit(problem):
-    "The model of the unpenalised coefficients alone, by Newton steps halved until they go downhill: x (N,) and its fit (M,)."
+    """The model of the unpenalised coefficients alone, by Newton steps halved until
+    they go downhill: x (N,) and its fit (M,)."""
     A, y, prior, loss, _, _ = problem
-    x, f, free = np.zeros(A.shape[1]), np.zeros(len(y)), np.broadcast_to(prior.unpenalised(), A.shape[1:])
+    x = np.zeros(A.shape[1])
+    f = np.zeros(len(y))
+    free = np.broadcast_to(prior.unpenalised(), A.shape[1:])
     for _ in range(50 * free.any()):
         slope, curvature = loss.derivatives(y, f)
-        move = np.linalg.lstsq((A[:, free].T * curvature) @ A[:, free], -A[:, free].T @ slope, rcond=None)[0]
+        move = np.linalg.lstsq(
+            (A[:, free].T * curvature) @ A[:, free], -A[:, free].T @ slope, rcond=None
+        )[0]
         along, here = A[:, free] @ move, loss.value(y, f).sum()
-        length = next((0.5**k for k in range(40) if loss.value(y, f + 0.5**k * along).sum() <= here), 0.0)
+        length = next(
+            (
+                0.5**k
+                for k in range(40)
+                if loss.value(y, f + 0.5**k * along).sum() <= here
+            ),
+            0.0,
+        )
         x[free], f = x[free] + length * move, f + length * along
-        if np.linalg.norm(length * along) <= 1e-10 * np.linalg.norm(f): break
+        if np.linalg.norm(length * along) <= 1e-10 * np.linalg.norm(f):
+            break
     return x, f
 
+
 def _blank_to_one(Q_hat):
-    "A column of zeros says nothing (precision 0); with field 0 any precision gives x = 0, and 1 avoids 0/0. The same for losses that are flat at the start."
+    """A column of zeros says nothing (precision 0); with field 0 any precision gives
+    x = 0, and 1 avoids 0/0. The same for losses that are flat at the start."""
     return np.where(Q_hat == 0, 1.0, Q_hat)
 
 # %% ../nbs/11_rvamp.ipynb #e73029fc
-SMALL = 256         # below this many rows (or columns) one BLAS thread is faster than several
+SMALL = 256  # below this many rows (or columns) one BLAS thread is faster than several
 _BLAS = ThreadpoolController()
 
+
 def _threads(A):
-    "A context in which linear algebra on matrices of A's size runs with a sensible number of threads."
+    """A context in which linear algebra on matrices of A's size runs with a sensible
+    number of threads."""
     return _BLAS.limit(limits=1 if min(A.shape) < SMALL else None, user_api="blas")
 
 # %% ../nbs/11_rvamp.ipynb #edb936e0
@@ -116,74 +149,129 @@ def step(problem, state):
     Raises
     ------
     Breakdown
-        Where a message is not finite, a precision not positive, or a matrix not positive definite.
+        Where a message is not finite, a precision not positive, or a matrix not
+        positive definite.
     """
     A, y, prior, likelihood, counts, beta = problem
-    with np.errstate(all="ignore"), _threads(A):       # what is not finite is caught by name below
+    # what is not finite is caught by name below
+    with np.errstate(all="ignore"), _threads(A):
         x = prior.moments(state.to_prior, beta)
-        rounding = 1e-13 * np.array([state.to_prior.chi_hat, x.var / np.where(x.rho > 0.5, 1, x.rho_bar)**2])
-        prior_message, a = _floor(mixed_extrinsic(x, state.to_prior, x.rho > 0.5), dict(zip(("chi_hat", "T"), rounding)))
+        rounding = 1e-13 * np.array(
+            [state.to_prior.chi_hat, x.var / np.where(x.rho > 0.5, 1, x.rho_bar) ** 2]
+        )
+        prior_message, a = _floor(
+            mixed_extrinsic(x, state.to_prior, x.rho > 0.5),
+            dict(zip(("chi_hat", "T"), rounding)),
+        )
         u, likelihood_message = likelihood.message(y, state.to_likelihood, counts, beta)
         coupled = _couple(A, prior_message, likelihood_message)
-        (to_prior, b), (to_likelihood, c) = (_floor(message, {"chi_hat": 0.0}) for message in (coupled.to_prior, coupled.to_likelihood))
-        new = State(to_prior._replace(Q_hat=_blank_to_one(to_prior.Q_hat)), to_likelihood)
+        (to_prior, b), (to_likelihood, c) = (
+            _floor(message, {"chi_hat": 0.0})
+            for message in (coupled.to_prior, coupled.to_likelihood)
+        )
+        new = State(
+            to_prior._replace(Q_hat=_blank_to_one(to_prior.Q_hat)), to_likelihood
+        )
         _check_state(new)
-        return Step(state, x, u, prior_message, likelihood_message, coupled, new,
-                    relative_change(state, new), scale_free_delta(x, coupled.x), a + b + c)
+        return Step(
+            state,
+            x,
+            u,
+            prior_message,
+            likelihood_message,
+            coupled,
+            new,
+            relative_change(state, new),
+            scale_free_delta(x, coupled.x),
+            a + b + c,
+        )
 
 # %% ../nbs/11_rvamp.ipynb #ee101917
 def _floor(message, rounding):
-    "The message with negative variances set to 0, and how many there were beyond the rounding of what they are differences of."
-    count = sum(int((getattr(message, name) < -error).sum()) for name, error in rounding.items())
-    return message._replace(**{name: np.maximum(getattr(message, name), 0.0) for name in rounding}), count
+    """The message with negative variances set to 0, and how many there were beyond
+    the rounding of what they are differences of."""
+    count = sum(
+        int((getattr(message, name) < -error).sum()) for name, error in rounding.items()
+    )
+    return (
+        message._replace(
+            **{name: np.maximum(getattr(message, name), 0.0) for name in rounding}
+        ),
+        count,
+    )
+
 
 def _couple(A, prior_message, likelihood_message):
     "`couple`, with what it cannot take reported as a breakdown."
     for name, part in zip(prior_message._fields, prior_message):
-        if not np.isfinite(part).all(): raise Breakdown(f"{name}_2x is not finite")
-    try: return couple(A, prior_message, likelihood_message)
-    except np.linalg.LinAlgError: raise Breakdown("the coupling's matrix is not positive definite") from None
+        if not np.isfinite(part).all():
+            raise Breakdown(f"{name}_2x is not finite")
+    try:
+        return couple(A, prior_message, likelihood_message)
+    except np.linalg.LinAlgError:
+        raise Breakdown("the coupling's matrix is not positive definite") from None
+
 
 def _check_state(state):
     "Every message finite, every precision positive (to the likelihood: not negative)."
     for block, message in zip(("1x", "1u"), state):
         for name, part in zip(message._fields, message):
-            if not np.isfinite(part).all(): raise Breakdown(f"{name}_{block} is not finite")
-    if not (state.to_prior.Q_hat > 0).all(): raise Breakdown("Q_hat_1x is not positive")
-    if not (state.to_likelihood.Q_hat >= 0).all(): raise Breakdown("Q_hat_1u is negative")
+            if not np.isfinite(part).all():
+                raise Breakdown(f"{name}_{block} is not finite")
+    if not (state.to_prior.Q_hat > 0).all():
+        raise Breakdown("Q_hat_1x is not positive")
+    if not (state.to_likelihood.Q_hat >= 0).all():
+        raise Breakdown("Q_hat_1u is negative")
 
 # %% ../nbs/11_rvamp.ipynb #eabb324d
 def relative_change(old, new):
     "Largest of ||new - old|| / ||new|| over the six messages of a State."
-    def of(a, b): return max(_relative(a.Q_hat, b.Q_hat), _relative(a.h, b.h), _relative(a.chi_hat, b.chi_hat, b.h))
+
+    def of(a, b):
+        return max(
+            _relative(a.Q_hat, b.Q_hat),
+            _relative(a.h, b.h),
+            _relative(a.chi_hat, b.chi_hat, b.h),
+        )
+
     return max(of(old.to_prior, new.to_prior), of(old.to_likelihood, new.to_likelihood))
 
+
 def scale_free_delta(one, two):
-    "Relative distance of two factors' means and of their variances, the larger: the paper's delta without its units."
+    """Relative distance of two factors' means and of their variances, the larger:
+    the paper's delta without its units."""
     return max(_relative(two.mean, one.mean), _relative(two.var, one.var, one.mean))
 
+
 def _relative(a, b, mean=None):
-    "||b - a|| / ||b||; 0 for variances whose root is below 1e-8 of the mean: without resampling they decay towards 0 for ever."
+    """||b - a|| / ||b||; 0 for variances whose root is below 1e-8 of the mean:
+    without resampling they decay towards 0 for ever."""
     gap, size = np.linalg.norm(b - a), np.linalg.norm(b)
-    if mean is not None and max(gap, size) <= (1e-8 * np.linalg.norm(mean))**2: return 0.0
+    if mean is not None and max(gap, size) <= (1e-8 * np.linalg.norm(mean)) ** 2:
+        return 0.0
     return float(gap / size) if size > 0 else float(gap > 0)
 
 # %% ../nbs/11_rvamp.ipynb #6fead0fa
 def _coordinates(state):
-    "One vector, (3N + 3M,): h as it is, precisions and variances as logarithms (a zero becomes -inf)."
+    """One vector, (3N + 3M,): h as it is, precisions and variances as logarithms (a
+    zero becomes -inf)."""
     (Q_x, h_x, chi_x), (Q_u, h_u, chi_u) = state
     with np.errstate(divide="ignore"):
-        return np.concatenate([np.log(Q_x), h_x, np.log(chi_x), np.log(Q_u), h_u, np.log(chi_u)])
+        return np.concatenate(
+            [np.log(Q_x), h_x, np.log(chi_x), np.log(Q_u), h_u, np.log(chi_u)]
+        )
+
 
 def _from_coordinates(z, N):
     "The state with these coordinates."
-    x, u = z[:3 * N].reshape(3, N), z[3 * N:].reshape(3, -1)
+    x, u = z[: 3 * N].reshape(3, N), z[3 * N :].reshape(3, -1)
     with np.errstate(over="ignore"):
         return State(*(Natural(np.exp(Q), h, np.exp(chi)) for Q, h, chi in (x, u)))
 
 # %% ../nbs/11_rvamp.ipynb #e77decbf
 def damp(old, new, damping):
-    """The state `damping` of the way from old to new, in (log Q_hat, h, log chi_hat); where either is zero, the new one.
+    """The state `damping` of the way from old to new, in (log Q_hat, h, log chi_hat);
+    where either is zero, the new one.
 
     Parameters
     ----------
@@ -202,85 +290,136 @@ def damp(old, new, damping):
 
 # %% ../nbs/11_rvamp.ipynb #4877e594
 class Anderson:
-    "Acceleration from the last few moves: the combination of them that leaves the smallest residual (Anderson, Journal of the ACM 12, 1965)."
-    def __init__(self, window=8): self.window, self.moves, self.last, self.free = window, [], None, None
-    def reset(self): self.moves, self.last = [], None
-    def pause(self): self.last = None           # the problem changes a little: the moves stay true, the way to the next point is no move
+    """Acceleration from the last few moves: the combination of them that leaves the
+    smallest residual (Anderson, Journal of the ACM 12, 1965)."""
+
+    def __init__(self, window=8):
+        self.window, self.moves, self.last, self.free = window, [], None, None
+
+    def reset(self):
+        self.moves, self.last = [], None
+
+    # the problem changes a little: the moves stay true, the way to the next point is no
+    # move
+    def pause(self):
+        self.last = None
 
     def propose(self, old, new, damping):
         "The accelerated State, or None while there is nothing to combine."
         z, f = _coordinates(old), _coordinates(new)
         free = np.isfinite(z) & np.isfinite(f)
-        if not np.array_equal(free, self.free): self.reset()
+        if not np.array_equal(free, self.free):
+            self.reset()
         here, self.free = (z[free], f[free] - z[free]), free
-        if self.last: self.moves = [*self.moves, tuple(a - b for a, b in zip(here, self.last))][-self.window:]
+        if self.last:
+            self.moves = [*self.moves, tuple(a - b for a, b in zip(here, self.last))][
+                -self.window :
+            ]
         self.last = here
-        if not self.moves: return None
+        if not self.moves:
+            return None
         f[free] = _combine(*here, self.moves, _weights(new)[free], damping)
         return _from_coordinates(f, len(old.to_prior.h))
 
 # %% ../nbs/11_rvamp.ipynb #4e86f48c
 def _combine(z, residual, moves, weights, damping):
-    "Anderson's point from z and its residual, (n,) each, and a list of moves (dz, change of the residual); moves too small for this residual are left out."
+    """Anderson's point from z and its residual, (n,) each, and a list of moves (dz,
+    change of the residual); moves too small for this residual are left out."""
     enough = 1e-2 * np.linalg.norm(weights * residual)
     moves = [(dz, dR) for dz, dR in moves if np.linalg.norm(weights * dR) >= enough]
     out = z + damping * residual
-    if not moves: return out
-    gamma = np.linalg.lstsq(np.array([weights * dR for _, dR in moves]).T, weights * residual, rcond=1e-4)[0]
-    for g, (dz, dR) in zip(gamma, moves): out -= g * (dz + damping * dR)
+    if not moves:
+        return out
+    gamma = np.linalg.lstsq(
+        np.array([weights * dR for _, dR in moves]).T, weights * residual, rcond=1e-4
+    )[0]
+    for g, (dz, dR) in zip(gamma, moves):
+        out -= g * (dz + damping * dR)
     return out
 
+
 def _weights(state):
-    "Each of the six blocks counts alike in a norm over coordinates, (3N + 3M,); columns of zeros (chi_hat = 0) do not count."
+    """Each of the six blocks counts alike in a norm over coordinates, (3N + 3M,);
+    columns of zeros (chi_hat = 0) do not count."""
+
     def of(Q_hat, h, chi_hat):
-        flat = np.full(len(h), max(np.count_nonzero(chi_hat), 1)**-0.5)
+        flat = np.full(len(h), max(np.count_nonzero(chi_hat), 1) ** -0.5)
         return [flat, np.full(len(h), 1 / (np.linalg.norm(h) or 1)), flat]
+
     return np.concatenate([w for message in state for w in of(*message)])
 
 # %% ../nbs/11_rvamp.ipynb #0d92d88e
-FALL = 2.0          # a plain step lets no precision to the prior fall by more than this factor
-ENGAGE = 1.0        # acceleration waits until the change is below this
-REACH = 2.0         # a proposal further than this from the plain step, in any logarithm, is refused
-WORSE = 3.0         # an accelerated step that raises the change by more than this factor is undone
-PATIENCE = 10       # steps without progress before the damping is halved
-SLOWEST = 0.02      # the smallest damping tried
-QUIETEST = 5        # how often a first message that breaks the first step is said again at a quarter of its strength
+FALL = 2.0  # a plain step lets no precision to the prior fall by more than this factor
+ENGAGE = 1.0  # acceleration waits until the change is below this
+# a proposal further than this from the plain step, in any logarithm, is refused
+REACH = 2.0
+# an accelerated step that raises the change by more than this factor is undone
+WORSE = 3.0
+PATIENCE = 10  # steps without progress before the damping is halved
+SLOWEST = 0.02  # the smallest damping tried
+# how often a first message that breaks the first step is said again at a quarter of its
+# strength
+QUIETEST = 5
+
 
 class _Pace:
     "Damping that backs off."
-    def __init__(self, damping): self.damping, self.best, self.waited = damping, np.inf, 0
+
+    def __init__(self, damping):
+        self.damping, self.best, self.waited = damping, np.inf, 0
 
     def watch(self, change):
-        "Halve the damping when the change has not fallen for a while; True when it was halved."
+        """Halve the damping when the change has not fallen for a while; True when it
+        was halved."""
         self.waited += 1
-        if change < 0.9 * self.best: self.best, self.waited = change, 0
-        if self.waited < PATIENCE: return False
+        if change < 0.9 * self.best:
+            self.best, self.waited = change, 0
+        if self.waited < PATIENCE:
+            return False
         self.slow_down()
         return True
 
-    def slow_down(self): self.damping, self.best, self.waited = max(self.damping / 2, SLOWEST), np.inf, 0
+    def slow_down(self):
+        self.damping, self.best, self.waited = max(self.damping / 2, SLOWEST), np.inf, 0
 
 # %% ../nbs/11_rvamp.ipynb #0aaaf956
 def _plain(current, damping):
-    "The damped state after a step; no precision to the prior falls by more than a factor FALL."
+    """The damped state after a step; no precision to the prior falls by more than a
+    factor FALL."""
     old, new = current.state, current.new
-    to_prior = new.to_prior._replace(Q_hat=np.maximum(new.to_prior.Q_hat, old.to_prior.Q_hat / FALL))
+    to_prior = new.to_prior._replace(
+        Q_hat=np.maximum(new.to_prior.Q_hat, old.to_prior.Q_hat / FALL)
+    )
     return damp(old, new._replace(to_prior=to_prior), damping)
 
 # %% ../nbs/11_rvamp.ipynb #c486bc8a
 def _next_state(current, damping, anderson):
-    "The accelerated state where there is one near the plain one, else the plain one; and which of them it is."
+    """The accelerated state where there is one near the plain one, else the plain
+    one; and which of them it is."""
     plain = _plain(current, damping)
-    if anderson is None or current.change > ENGAGE: return plain, False
+    if anderson is None or current.change > ENGAGE:
+        return plain, False
     proposal = anderson.propose(current.state, current.new, damping)
-    return (proposal, True) if proposal is not None and _near(proposal, plain) else (plain, False)
+    return (
+        (proposal, True)
+        if proposal is not None and _near(proposal, plain)
+        else (plain, False)
+    )
+
 
 def _near(proposal, plain):
-    "Whether the proposal is finite and no precision or variance differs by more than a factor exp(REACH)."
+    """Whether the proposal is finite and no precision or variance differs by more
+    than a factor exp(REACH)."""
     finite = all(np.isfinite(part).all() for message in proposal for part in message)
     far = np.exp(REACH)
-    positive = [(getattr(a, name), getattr(b, name)) for a, b in zip(proposal, plain) for name in ("Q_hat", "chi_hat")]
-    return finite and all((a <= b * far).all() and (b <= a * far).all() for a, b in positive)
+    positive = [
+        (getattr(a, name), getattr(b, name))
+        for a, b in zip(proposal, plain)
+        for name in ("Q_hat", "chi_hat")
+    ]
+    return finite and all(
+        (a <= b * far).all() and (b <= a * far).all() for a, b in positive
+    )
 
 # %% ../nbs/11_rvamp.ipynb #859fa21c
 def iterate(problem, state=None, damping=0.7, accelerate=True, anderson=None):
@@ -300,7 +439,8 @@ def iterate(problem, state=None, damping=0.7, accelerate=True, anderson=None):
     Yields
     ------
     current : Step or None
-        None where the step broke down and will be tried again, slower (the first step: from a fainter message).
+        None where the step broke down and will be tried again, slower (the first step:
+        from a fainter message).
     damping : float
     event : str
         "plain", "accelerated", "undone" or "breakdown: ...".
@@ -310,55 +450,91 @@ def iterate(problem, state=None, damping=0.7, accelerate=True, anderson=None):
     Breakdown
         When even the faintest first step fails, or the slowest damping.
     """
-    pace, anderson, good, fast, quiet = _Pace(damping), anderson or Anderson(), None, False, 0
+    pace = _Pace(damping)
+    anderson = anderson or Anderson()
+    good = None
+    fast = False
+    quiet = 0
     state = initial_state(problem) if state is None else state
     while True:
         current, event = _try(problem, state)
         if current is None or (fast and current.change > WORSE * good.change):
-            spent = quiet == QUIETEST if good is None else current is None and pace.damping <= SLOWEST
-            if spent: raise Breakdown(event)
-            if good and current is None: pace.slow_down()
+            spent = (
+                quiet == QUIETEST
+                if good is None
+                else current is None and pace.damping <= SLOWEST
+            )
+            if spent:
+                raise Breakdown(event)
+            if good and current is None:
+                pace.slow_down()
             anderson.reset()
             yield current, pace.damping, event or "undone"
             quiet += good is None
             state, fast = _plain(good, pace.damping) if good else _fainter(state), False
             continue
         yield current, pace.damping, "accelerated" if fast else "plain"
-        if pace.watch(current.change): anderson.reset()
+        if pace.watch(current.change):
+            anderson.reset()
         begun = bool(good or anderson.moves)
-        state, fast = _next_state(current, pace.damping if begun else 1.0, anderson if accelerate and begun else None)
+        state, fast = _next_state(
+            current,
+            pace.damping if begun else 1.0,
+            anderson if accelerate and begun else None,
+        )
         good = current
 
+
 def _fainter(state):
-    "The same with a message to the prior that says less: a quarter of its precision and of its field."
+    """The same with a message to the prior that says less: a quarter of its
+    precision and of its field."""
     Q_hat, h, chi_hat = state.to_prior
     return state._replace(to_prior=Natural(Q_hat / 4, h / 4, chi_hat / 16))
 
+
 def _try(problem, state):
     "The step and no words, or None and the reason why not."
-    try: return step(problem, state), ""
-    except Breakdown as reason: return None, f"breakdown: {reason}"
+    try:
+        return step(problem, state), ""
+    except Breakdown as reason:
+        return None, f"breakdown: {reason}"
 
 # %% ../nbs/11_rvamp.ipynb #e06e2dc4
 def lambda_empty(problem, sigmas=4.0):
-    "The penalty above which (nearly) every resample leaves every penalised coefficient at zero: max |h| + sigmas * sqrt(chi_hat) for a factor of 1."
+    """The penalty above which (nearly) every resample leaves every penalised
+    coefficient at zero: max |h| + sigmas * sqrt(chi_hat) for a factor of 1."""
     return emptying_factor(problem, sigmas) * float(np.min(problem.prior.lam))
 
+
 def emptying_factor(problem, sigmas=4.0):
-    "By which factor the prior's penalties have to be multiplied for that; 0 where none of them has a threshold."
+    """By which factor the prior's penalties have to be multiplied for that; 0 where
+    none of them has a threshold."""
     _, h, chi_hat = initial_state(problem).to_prior
     reach = np.abs(h) + (sigmas * np.sqrt(chi_hat) if problem.counts.var else 0)
-    t = np.broadcast_to(problem.prior.split()[0], h.shape) if hasattr(problem.prior, "split") else np.zeros(len(h))
+    t = (
+        np.broadcast_to(problem.prior.split()[0], h.shape)
+        if hasattr(problem.prior, "split")
+        else np.zeros(len(h))
+    )
     return float(np.max(reach[t > 0] / t[t > 0], initial=0.0))
 
 # %% ../nbs/11_rvamp.ipynb #07db8985
-_TRACE = [("change", float), ("delta", float), ("damping", float), ("floored", int), ("event", "U96")]
+_TRACE = [
+    ("change", float),
+    ("delta", float),
+    ("damping", float),
+    ("floored", int),
+    ("event", "U96"),
+]
+
 
 class _Run(NamedTuple):
     "How one run of the iteration ended."
-    last: Step                  # None if not even one step could be taken
+
+    last: Step  # None if not even one step could be taken
     trace: np.recarray
-    failure: str                # "" when converged
+    failure: str  # "" when converged
+
 
 def _run(problem, state, tol, max_iter, damping, anderson=None):
     "Iterate until change and delta are below tol, or say why not."
@@ -366,40 +542,64 @@ def _run(problem, state, tol, max_iter, damping, anderson=None):
     try:
         for current, pace, event in iterate(problem, state, damping, anderson=anderson):
             last = current or last
-            rows.append((current.change, current.delta, pace, current.floored, event) if current else (np.nan, np.nan, pace, 0, event))
-            if current and max(current.change, current.delta) < tol: break
-            if len(rows) == max_iter:
-                failure = f"iteration limit: after {max_iter} steps the messages still change by {last.change:.1e}, tol is {tol:.0e}"
+            rows.append(
+                (current.change, current.delta, pace, current.floored, event)
+                if current
+                else (np.nan, np.nan, pace, 0, event)
+            )
+            if current and max(current.change, current.delta) < tol:
                 break
-    except Breakdown as reason: failure = f"{reason}, at step {sum(np.isfinite(row[0]) for row in rows) + 1}, down to a damping of {rows[-1][2] if rows else damping:g}"
+            if len(rows) == max_iter:
+                failure = (
+                    f"iteration limit: after {max_iter} steps the messages still change"
+                    f" by {last.change:.1e}, tol is {tol:.0e}"
+                )
+                break
+    except Breakdown as reason:
+        failure = (
+            f"{reason}, at step {sum(np.isfinite(row[0]) for row in rows) + 1}, down to"
+            f" a damping of {rows[-1][2] if rows else damping:g}"
+        )
     return _Run(last, np.array(rows, dtype=_TRACE).view(np.recarray), failure)
 
 # %% ../nbs/11_rvamp.ipynb #7ed88299
 def _continuation(problem, tol, max_iter, damping, n_steps=8):
-    "Start at a penalty that empties the model, and come down to the one asked for; None where there is no penalty to raise."
-    if problem.prior.scaled(1.0) is None: return None
+    """Start at a penalty that empties the model, and come down to the one asked for;
+    None where there is no penalty to raise."""
+    if problem.prior.scaled(1.0) is None:
+        return None
     state, top = None, max(emptying_factor(problem) or 100.0, 2.0)
     for factor in np.geomspace(top, 1, n_steps):
         there = problem._replace(prior=problem.prior.scaled(factor))
         run = _run(there, state, tol if factor == 1 else 1e-3, max_iter, damping)
-        if not run.failure: state = run.last.new
+        if not run.failure:
+            state = run.last.new
     return run
 
 # %% ../nbs/11_rvamp.ipynb #4bb17d83
 class _WithIntercept(Prior):
     "A prior with one more coefficient at the end, unpenalised."
-    def __init__(self, prior, n): self.prior, self.n, self.lam = prior, n, getattr(prior, "lam", None)
+
+    def __init__(self, prior, n):
+        self.prior, self.n, self.lam = prior, n, getattr(prior, "lam", None)
 
     def moments(self, incoming, beta=np.inf):
         x = self.prior.moments(Natural(*(part[:-1] for part in incoming)), beta)
         Q_hat, h, chi_hat = (part[-1] for part in incoming)
-        return Moments(*map(np.append, x, (h / Q_hat, 1 / Q_hat, chi_hat / Q_hat**2, 1.0, 0.0)))
+        return Moments(
+            *map(np.append, x, (h / Q_hat, 1 / Q_hat, chi_hat / Q_hat**2, 1.0, 0.0))
+        )
 
-    def Pi(self, incoming, beta=np.inf): return self.prior.Pi(Natural(*(part[:-1] for part in incoming)), beta)
+    def Pi(self, incoming, beta=np.inf):
+        return self.prior.Pi(Natural(*(part[:-1] for part in incoming)), beta)
 
-    def unpenalised(self): return np.append(np.broadcast_to(self.prior.unpenalised(), self.n), True)
+    def unpenalised(self):
+        return np.append(np.broadcast_to(self.prior.unpenalised(), self.n), True)
 
-    def split(self): return tuple(np.append(np.broadcast_to(part, self.n), 0.0) for part in self.prior.split())
+    def split(self):
+        return tuple(
+            np.append(np.broadcast_to(part, self.n), 0.0) for part in self.prior.split()
+        )
 
     def scaled(self, factor):
         scaled = self.prior.scaled(factor)
@@ -408,15 +608,18 @@ class _WithIntercept(Prior):
 # %% ../nbs/11_rvamp.ipynb #4c3650d9
 @dataclass(frozen=True, repr=False)
 class Fit:
-    """The answer of `rvamp`: the distribution of the estimator across resamples, coordinate by coordinate.
+    """The answer of `rvamp`: the distribution of the estimator across resamples,
+    coordinate by coordinate.
 
     Attributes
     ----------
     mean, var, chi, Pi : (N,) arrays
-        Mean, variance across resamples, response and selection probability of each coefficient; NaN if no step could be taken.
+        Mean, variance across resamples, response and selection probability of each
+        coefficient; NaN if no step could be taken.
         Where the prior has no selection probability, Pi is an AttributeError.
     posterior_var : (N,) array
-        var + chi / beta: of a draw from the posterior of a random resample; var itself at beta = inf.
+        var + chi / beta: of a draw from the posterior of a random resample; var itself
+        at beta = inf.
     intercept, intercept_var : float
         Mean and variance across resamples; 0 without an intercept.
     converged : bool
@@ -431,6 +634,7 @@ class Fit:
     problem : Problem
         With an intercept, A has a column of ones at the end, and so do the messages.
     """
+
     problem: Problem
     last: Step
     converged: bool
@@ -438,15 +642,38 @@ class Fit:
     status: str
     trace: np.recarray
 
-    mean, var, chi = (property(lambda self, name=name: self._of_x(name)) for name in ("mean", "var", "chi"))
-    has_intercept = property(lambda self: isinstance(self.problem.prior, _WithIntercept))
-    prior = property(lambda self: self.problem.prior.prior if self.has_intercept else self.problem.prior)
+    mean, var, chi = (
+        property(lambda self, name=name: self._of_x(name))
+        for name in ("mean", "var", "chi")
+    )
+    has_intercept = property(
+        lambda self: isinstance(self.problem.prior, _WithIntercept)
+    )
+    prior = property(
+        lambda self: (
+            self.problem.prior.prior if self.has_intercept else self.problem.prior
+        )
+    )
     posterior_var = property(lambda self: self.var + self.chi / self.problem.beta)
-    intercept = property(lambda self: float(self.last.x.mean[-1]) if self.has_intercept and self.last else 0.0)
-    intercept_var = property(lambda self: float(self.last.x.var[-1]) if self.has_intercept and self.last else 0.0)
+    intercept = property(
+        lambda self: (
+            float(self.last.x.mean[-1]) if self.has_intercept and self.last else 0.0
+        )
+    )
+    intercept_var = property(
+        lambda self: (
+            float(self.last.x.var[-1]) if self.has_intercept and self.last else 0.0
+        )
+    )
 
     @property
-    def Pi(self): return self._of_x("rho") if self.last is None else self.problem.prior.Pi(self.last.state.to_prior, self.problem.beta)
+    def Pi(self):
+        return (
+            self._of_x("rho")
+            if self.last is None
+            else self.problem.prior.Pi(self.last.state.to_prior, self.problem.beta)
+        )
+
     @property
     def messages(self):
         "The State to go on from (None if no step could be taken)."
@@ -454,53 +681,98 @@ class Fit:
 
     def _of_x(self, name):
         N = self.problem.A.shape[1] - self.has_intercept
-        return np.full(N, np.nan) if self.last is None else getattr(self.last.x, name)[:N]
+        return (
+            np.full(N, np.nan) if self.last is None else getattr(self.last.x, name)[:N]
+        )
 
     def __repr__(self):
-        selected = f", {np.sum(self.Pi):.1f} selected on average" if hasattr(self, "Pi") else ""
+        selected = (
+            f", {np.sum(self.Pi):.1f} selected on average"
+            if hasattr(self, "Pi")
+            else ""
+        )
         return f"Fit({self.status}; {len(self.mean)} coefficients{selected})"
 
 # %% ../nbs/11_rvamp.ipynb #4cbb591b
-ADVICE = "raise lam or max_iter; look for duplicated columns and for rows far from all others; standardise A"
+ADVICE = (
+    "raise lam or max_iter; look for duplicated columns and for rows far from all"
+    " others; standardise A"
+)
+
 
 class ConvergenceWarning(UserWarning):
     "rVAMP stopped before its messages settled; the status says what to try."
 
+
 def _fit(problem, state, tol, max_iter, damping, anderson=None):
     "Cold or warm; if that fails, by continuation from a larger penalty."
     run = _run(problem, state, tol, max_iter, damping, anderson)
-    if not run.failure: return _finished(problem, run, f"converged in {len(run.trace)} steps")
+    if not run.failure:
+        return _finished(problem, run, f"converged in {len(run.trace)} steps")
     again = _continuation(problem, tol, max_iter, damping)
-    if again is None: return _finished(problem, run, f"not converged ({run.failure}). What to try: {ADVICE}")
-    if not again.failure: return _finished(problem, again, f"converged in {len(again.trace)} steps, by continuation from a larger penalty")
-    return _finished(problem, run if again.last is None else again,
-                     f"not converged ({run.failure}; by continuation from a larger penalty, {again.failure}). What to try: {ADVICE}")
+    if again is None:
+        return _finished(
+            problem, run, f"not converged ({run.failure}). What to try: {ADVICE}"
+        )
+    if not again.failure:
+        return _finished(
+            problem,
+            again,
+            f"converged in {len(again.trace)} steps, by continuation from a larger"
+            " penalty",
+        )
+    return _finished(
+        problem,
+        run if again.last is None else again,
+        f"not converged ({run.failure}; by continuation from a larger penalty,"
+        f" {again.failure}). What to try: {ADVICE}",
+    )
+
 
 def _finished(problem, run, status):
-    return Fit(problem, run.last, status.startswith("converged"), len(run.trace), status, run.trace)
+    return Fit(
+        problem,
+        run.last,
+        status.startswith("converged"),
+        len(run.trace),
+        status,
+        run.trace,
+    )
 
 # %% ../nbs/11_rvamp.ipynb #f857aae6
 def _matrix(A):
     "A as a finite (M, N) float64 array; the caller's is never written to."
     A = _check_array("A", A)
-    if A.ndim != 2 or 0 in A.shape: raise ValueError(f"A must have shape (M, N) with M and N at least 1, got {A.shape}")
+    if A.ndim != 2 or 0 in A.shape:
+        raise ValueError(
+            f"A must have shape (M, N) with M and N at least 1, got {A.shape}"
+        )
     return A
+
 
 def _target(y, M):
     "y as a finite (M,) float64 array."
     y = _check_array("y", y)
-    if y.shape != (M,): raise ValueError(f"y must have shape ({M},), one value for each row of A, got {y.shape}")
+    if y.shape != (M,):
+        raise ValueError(
+            f"y must have shape ({M},), one value for each row of A, got {y.shape}"
+        )
     return y
+
 
 def _check_kind(name, value, method, examples):
     "An object that can do what its role asks for; a class is not one."
-    if isinstance(value, type) or not hasattr(value, method): raise TypeError(f"{name} must be an object such as {examples}, got {value!r}")
+    if isinstance(value, type) or not hasattr(value, method):
+        raise TypeError(f"{name} must be an object such as {examples}, got {value!r}")
 
 # %% ../nbs/11_rvamp.ipynb #f94b1703
 def _prior(lam, prior, N, beta):
     "The prior asked for, checked against N and beta."
     if (lam is None) == (prior is None):
-        raise TypeError("give lam (the paper's prior) or prior=Laplace(...), one of the two; choose_lambda(A, y) finds a lam by cross-validation")
+        raise TypeError(
+            "give lam (the paper's prior) or prior=Laplace(...), one of the two;"
+            " choose_lambda(A, y) finds a lam by cross-validation"
+        )
     prior = Laplace(lam) if prior is None else prior
     _check_kind("prior", prior, "unpenalised", "Laplace(0.1)")
     prior.check(N, beta)
@@ -508,49 +780,84 @@ def _prior(lam, prior, N, beta):
 
 # %% ../nbs/11_rvamp.ipynb #4b0737b7
 def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
-    "The problem asked for, every part checked; a column of ones is added for an intercept."
+    """The problem asked for, every part checked; a column of ones is added for an
+    intercept."""
     A = _matrix(A)
     y, N = _target(y, len(A)), A.shape[1]
     _check_number("rvamp", "beta", beta, 0, closed="]")
-    if not isinstance(intercept, (bool, np.bool_)): raise TypeError(f"intercept must be True or False, got {intercept!r}")
+    if not isinstance(intercept, (bool, np.bool_)):
+        raise TypeError(f"intercept must be True or False, got {intercept!r}")
     _check_kind("likelihood", likelihood, "message", "Squared() or Logistic()")
-    for part in ("nodes", "var"): _check_kind("counts", counts, part, "Poisson(0.5) or Subsample(0.5)")
+    for part in ("nodes", "var"):
+        _check_kind("counts", counts, part, "Poisson(0.5) or Subsample(0.5)")
     prior = _prior(lam, prior, N, beta)
     likelihood.check(y, beta)
-    if intercept: A, prior = np.column_stack([A, np.ones(len(A))]), _WithIntercept(prior, N)
+    if intercept:
+        A, prior = np.column_stack([A, np.ones(len(A))]), _WithIntercept(prior, N)
     _check_unique(A, prior)
     return Problem(A, y, prior, likelihood, counts, float(beta))
+
 
 def _check_unique(A, prior):
     "Unpenalised columns must have a unique fit (at finite beta: a proper posterior)."
     free = np.broadcast_to(prior.unpenalised(), A.shape[1:])
     if free.any() and np.linalg.matrix_rank(A[:, free]) < free.sum():
-        raise ValueError(f"the {free.sum()} unpenalised columns of A (penalty_factor 0, and the intercept) are linearly dependent, or more than its {len(A)} rows: "
-                         "their fit is not unique and their posterior improper; drop some, or penalise them")
+        raise ValueError(
+            f"the {free.sum()} unpenalised columns of A (penalty_factor 0, and the"
+            f" intercept) are linearly dependent, or more than its {len(A)} rows: their"
+            " fit is not unique and their posterior improper; drop some, or penalise"
+            " them"
+        )
+
 
 def _check_options(tol, max_iter, damping):
     "What steers the iteration."
     _check_number("rvamp", "tol", tol, 0, 1)
     _check_number("rvamp", "damping", damping, 0, 1, "]")
-    if not (isinstance(max_iter, (int, np.integer)) and max_iter >= 1): raise ValueError(f"max_iter must be an integer >= 1, got {max_iter!r}")
+    if not (isinstance(max_iter, (int, np.integer)) and max_iter >= 1):
+        raise ValueError(f"max_iter must be an integer >= 1, got {max_iter!r}")
 
 # %% ../nbs/11_rvamp.ipynb #01f28002
 def _warm_state(warm_start, M, N):
     "The messages of an earlier fit, if they are for a problem of this size."
-    if warm_start is None: return None
+    if warm_start is None:
+        return None
     state = getattr(warm_start, "messages", warm_start)
-    if not isinstance(state, State): raise TypeError(f"warm_start must be a Fit with messages, or a State, got {type(warm_start).__name__}")
+    if not isinstance(state, State):
+        raise TypeError(
+            "warm_start must be a Fit with messages, or a State, got"
+            f" {type(warm_start).__name__}"
+        )
     shape = len(state.to_likelihood.h), len(state.to_prior.h)
-    if shape != (M, N): raise ValueError(f"warm_start is for a problem of shape {shape}, A has shape {(M, N)}")
+    if shape != (M, N):
+        raise ValueError(
+            f"warm_start is for a problem of shape {shape}, A has shape {(M, N)}"
+        )
     return state
 
 # %% ../nbs/11_rvamp.ipynb #c3176abc
-def rvamp(A, y, lam=None, *, prior=None, likelihood=Squared(), counts=Poisson(0.5), beta=np.inf, intercept=False,
-          tol=1e-6, max_iter=500, damping=0.7, warm_start=None):
-    """The distribution of an estimator across resamples, without resampling (Algorithm 1).
+def rvamp(
+    A,
+    y,
+    lam=None,
+    *,
+    prior=None,
+    likelihood=Squared(),
+    counts=Poisson(0.5),
+    beta=np.inf,
+    intercept=False,
+    tol=1e-6,
+    max_iter=500,
+    damping=0.7,
+    warm_start=None,
+):
+    """The distribution of an estimator across resamples, without resampling (Algorithm
+    1).
 
-    At beta = inf the estimator is the minimiser of sum_mu c_mu l(y_mu, a_mu'x) plus the penalty; at beta = 1 the posterior mean whose minus log-likelihood and
-    log-prior these are. The counts c and the penalties are random. A and y are taken as they are: `datasets.standardize` centres and scales them,
+    At beta = inf the estimator is the minimiser of sum_mu c_mu l(y_mu, a_mu'x) plus the
+    penalty; at beta = 1 the posterior mean whose minus log-likelihood and
+    log-prior these are. The counts c and the penalties are random. A and y are taken as
+    they are: `datasets.standardize` centres and scales them,
     `datasets.choose_lambda` finds a penalty.
 
     Parameters
@@ -558,8 +865,10 @@ def rvamp(A, y, lam=None, *, prior=None, likelihood=Squared(), counts=Poisson(0.
     A : (M, N) array-like of finite numbers
     y : (M,) array-like of finite numbers
     lam : float > 0 or (N,) array, optional
-        The paper's prior: each lam_i is lam or 2 lam with probability 1/2. Give either `lam` or `prior`.
-    prior : Laplace, Ridge, ElasticNet, NonNegative, SpikeSlab, or a Prior of your own, optional
+        The paper's prior: each lam_i is lam or 2 lam with probability 1/2. Give either
+        `lam` or `prior`.
+    prior : Laplace, Ridge, ElasticNet, NonNegative, SpikeSlab, or a Prior of your own,
+    optional
     likelihood : Squared, Logistic, PoissonLoss, Huber, or a Loss of your own
     counts : Poisson, Subsample, NoResampling, Exponential or Discrete
         Law of the occupation numbers c_mu.
@@ -582,62 +891,104 @@ def rvamp(A, y, lam=None, *, prior=None, likelihood=Squared(), counts=Poisson(0.
     Raises
     ------
     TypeError, ValueError
-        Where an argument is not as above. Not converging is a `ConvergenceWarning` and `converged=False`, never an exception.
+        Where an argument is not as above. Not converging is a `ConvergenceWarning` and
+        `converged=False`, never an exception.
     """
     problem = _problem(A, y, lam, prior, likelihood, counts, beta, intercept)
     _check_options(tol, max_iter, damping)
-    fit = _fit(problem, _warm_state(warm_start, *problem.A.shape), tol, max_iter, damping)
-    if not fit.converged: warnings.warn(fit.status, ConvergenceWarning, stacklevel=2)
+    fit = _fit(
+        problem, _warm_state(warm_start, *problem.A.shape), tol, max_iter, damping
+    )
+    if not fit.converged:
+        warnings.warn(fit.status, ConvergenceWarning, stacklevel=2)
     return fit
 
 # %% ../nbs/11_rvamp.ipynb #5c21f289
 class _Extrapolation:
     "Warm starts: the polynomial in log lambda through the last four states."
-    def __init__(self): self.past = []
-    def add(self, log_lam, state): self.past = [*self.past[-3:], (log_lam, _coordinates(state), len(state.to_prior.h))]
+
+    def __init__(self):
+        self.past = []
+
+    def add(self, log_lam, state):
+        self.past = [
+            *self.past[-3:],
+            (log_lam, _coordinates(state), len(state.to_prior.h)),
+        ]
 
     def start(self, log_lam):
         "The state foreseen at this penalty; None before the first."
-        if not self.past: return None
+        if not self.past:
+            return None
         at, Z, (N, *_) = (np.array(p) for p in zip(*self.past))
         weights = [np.prod([(log_lam - b) / (a - b) for b in at if b != a]) for a in at]
         finite = np.isfinite(Z).all(0)
-        return _from_coordinates(np.where(finite, weights @ np.where(finite, Z, 0), Z[-1]), N)
+        return _from_coordinates(
+            np.where(finite, weights @ np.where(finite, Z, 0), Z[-1]), N
+        )
 
 # %% ../nbs/11_rvamp.ipynb #33530ded
-GIVE_UP = 3         # failures in a row after which a path stops
+GIVE_UP = 3  # failures in a row after which a path stops
+
 
 def _penalties(problem, lams, n_lambdas, lambda_min_ratio):
     "The penalties of a path, decreasing, each once."
     if lams is None:
-        if not n_lambdas >= 1: raise ValueError(f"n_lambdas must be at least 1, got {n_lambdas!r}")
-        if not 0 < lambda_min_ratio < 1: raise ValueError(f"lambda_min_ratio must lie in (0, 1), got {lambda_min_ratio!r}")
+        if not n_lambdas >= 1:
+            raise ValueError(f"n_lambdas must be at least 1, got {n_lambdas!r}")
+        if not 0 < lambda_min_ratio < 1:
+            raise ValueError(
+                f"lambda_min_ratio must lie in (0, 1), got {lambda_min_ratio!r}"
+            )
         top = emptying_factor(problem)
-        if top == 0: raise ValueError("every penalty empties the model (y is zero, or orthogonal to every column of A), or none does (a prior without a threshold): give lams")
+        if top == 0:
+            raise ValueError(
+                "every penalty empties the model (y is zero, or orthogonal to every"
+                " column of A), or none does (a prior without a threshold): give lams"
+            )
         return top * np.geomspace(1, lambda_min_ratio, n_lambdas)
     lams = np.unique(np.asarray(lams, dtype=float))[::-1]
-    if not len(lams) or not (np.isfinite(lams) & (lams > 0)).all(): raise ValueError(f"lams must be positive finite numbers, got {lams}")
+    if not len(lams) or not (np.isfinite(lams) & (lams > 0)).all():
+        raise ValueError(f"lams must be positive finite numbers, got {lams}")
     return lams
 
 # %% ../nbs/11_rvamp.ipynb #75a55acf
 @dataclass(frozen=True, repr=False)
 class Path:
-    "The answer of `rvamp_path`: one column (or entry) a penalty; NaN where a penalty was not reached."
-    lams: np.ndarray            # (L,), decreasing
-    Pi: np.ndarray              # (N, L)
-    mean: np.ndarray            # (N, L)
-    var: np.ndarray             # (N, L)
-    converged: np.ndarray       # (L,) bool
-    n_iter: np.ndarray          # (L,) int
-    statuses: list              # (L,) str
-    status: str                 # of the path as a whole
-    intercept: np.ndarray       # (L,)
+    """The answer of `rvamp_path`: one column (or entry) a penalty; NaN where a
+    penalty was not reached."""
 
-    def __repr__(self): return f"Path({self.status}; {len(self.Pi)} coefficients)"
+    lams: np.ndarray  # (L,), decreasing
+    Pi: np.ndarray  # (N, L)
+    mean: np.ndarray  # (N, L)
+    var: np.ndarray  # (N, L)
+    converged: np.ndarray  # (L,) bool
+    n_iter: np.ndarray  # (L,) int
+    statuses: list  # (L,) str
+    status: str  # of the path as a whole
+    intercept: np.ndarray  # (L,)
+
+    def __repr__(self):
+        return f"Path({self.status}; {len(self.Pi)} coefficients)"
 
 # %% ../nbs/11_rvamp.ipynb #ca9d13d7
-def rvamp_path(A, y, lams=None, *, n_lambdas=50, lambda_min_ratio=0.05, prior=Laplace(1.0), likelihood=Squared(), counts=Poisson(0.5),
-               beta=np.inf, intercept=False, tol=1e-6, max_iter=500, damping=0.7, progress=True):
+def rvamp_path(
+    A,
+    y,
+    lams=None,
+    *,
+    n_lambdas=50,
+    lambda_min_ratio=0.05,
+    prior=Laplace(1.0),
+    likelihood=Squared(),
+    counts=Poisson(0.5),
+    beta=np.inf,
+    intercept=False,
+    tol=1e-6,
+    max_iter=500,
+    damping=0.7,
+    progress=True,
+):
     """Fits along a path of penalties, each started from its neighbours.
 
     Parameters
@@ -645,7 +996,8 @@ def rvamp_path(A, y, lams=None, *, n_lambdas=50, lambda_min_ratio=0.05, prior=La
     A, y, likelihood, counts, beta, intercept, tol, max_iter, damping
         As for `rvamp`.
     lams : (L,) array-like of positive numbers, optional
-        Any order, each used once; by default `n_lambdas` from the penalty that empties (nearly) every resample down to
+        Any order, each used once; by default `n_lambdas` from the penalty that empties
+        (nearly) every resample down to
         `lambda_min_ratio` of it, evenly in the logarithm.
     n_lambdas : int >= 1
     lambda_min_ratio : float in (0, 1)
@@ -661,29 +1013,64 @@ def rvamp_path(A, y, lams=None, *, n_lambdas=50, lambda_min_ratio=0.05, prior=La
     Raises
     ------
     TypeError, ValueError
-        As for `rvamp`. Penalties that fail are marked, and a `ConvergenceWarning` is given once.
+        As for `rvamp`. Penalties that fail are marked, and a `ConvergenceWarning` is
+        given once.
     """
     from tqdm.std import tqdm
+
     problem = _problem(A, y, None, prior, likelihood, counts, beta, intercept)
-    if problem.prior.scaled(1.0) is None: raise TypeError(f"a path needs a prior with a penalty to vary, such as Laplace(1.0), not {type(prior).__name__}")
+    if problem.prior.scaled(1.0) is None:
+        raise TypeError(
+            "a path needs a prior with a penalty to vary, such as Laplace(1.0), not"
+            f" {type(prior).__name__}"
+        )
     _check_options(tol, max_iter, damping)
-    lams, fits, warm, anderson = _penalties(problem, lams, n_lambdas, lambda_min_ratio), [], _Extrapolation(), Anderson()
+    lams = _penalties(problem, lams, n_lambdas, lambda_min_ratio)
+    fits = []
+    warm = _Extrapolation()
+    anderson = Anderson()
     for lam in tqdm(lams, desc="λ path", delay=2, disable=not progress):
-        fit = _fit(problem._replace(prior=problem.prior.scaled(lam)), warm.start(np.log(lam)), tol, max_iter, damping, anderson)
+        fit = _fit(
+            problem._replace(prior=problem.prior.scaled(lam)),
+            warm.start(np.log(lam)),
+            tol,
+            max_iter,
+            damping,
+            anderson,
+        )
         anderson.pause()
         fits.append(fit)
-        if fit.converged: warm.add(np.log(lam), fit.messages)
-        if len(fits) >= GIVE_UP and not any(f.converged for f in fits[-GIVE_UP:]): break
+        if fit.converged:
+            warm.add(np.log(lam), fit.messages)
+        if len(fits) >= GIVE_UP and not any(f.converged for f in fits[-GIVE_UP:]):
+            break
     return _path(lams, fits, len(fits[0].mean))
 
 # %% ../nbs/11_rvamp.ipynb #045805a1
 def _path(lams, fits, N):
     "Fits as arrays; what was not reached is NaN and not converged."
     missing = len(lams) - len(fits)
-    column = lambda name: np.column_stack([getattr(f, name, np.full(N, np.nan)) for f in fits] + [np.full(N, np.nan)] * missing)
+    column = lambda name: np.column_stack(
+        [getattr(f, name, np.full(N, np.nan)) for f in fits]
+        + [np.full(N, np.nan)] * missing
+    )
     converged = np.array([f.converged for f in fits] + [False] * missing)
     status = f"{converged.sum()} of {len(lams)} penalties converged"
-    if missing: status += f"; stopped early at lam = {lams[len(fits) - 1]:.3g}, after {GIVE_UP} failures in a row"
-    if not converged.all(): warnings.warn(status, ConvergenceWarning, stacklevel=3)
-    return Path(lams, column("Pi"), column("mean"), column("var"), converged, np.array([f.n_iter for f in fits] + [0] * missing),
-                [f.status for f in fits] + ["not reached"] * missing, status, np.array([f.intercept for f in fits] + [np.nan] * missing))
+    if missing:
+        status += (
+            f"; stopped early at lam = {lams[len(fits) - 1]:.3g}, after {GIVE_UP}"
+            " failures in a row"
+        )
+    if not converged.all():
+        warnings.warn(status, ConvergenceWarning, stacklevel=3)
+    return Path(
+        lams,
+        column("Pi"),
+        column("mean"),
+        column("var"),
+        converged,
+        np.array([f.n_iter for f in fits] + [0] * missing),
+        [f.status for f in fits] + ["not reached"] * missing,
+        status,
+        np.array([f.intercept for f in fits] + [np.nan] * missing),
+    )

@@ -26,12 +26,20 @@ from .densities import p2
 from .explore import COLOURS
 from .likelihood import Logistic, PoissonLoss, Squared
 from .prior import Laplace
-from .resampling import Fixed, Poisson, Subsample, _check_array, _check_number, _check_size
+from rvamp_nb.resampling import (
+    Fixed,
+    Poisson,
+    Subsample,
+    _check_array,
+    _check_number,
+    _check_size,
+)
 from .solver import rvamp, rvamp_path
 
 # %% ../nbs/13_stability.ipynb #6598b7e2
 def pfer_bound(q, threshold, p):
-    """Meinshausen and Bühlmann's bound on the expected number of false selections (`mb-bound`).
+    """Meinshausen and Bühlmann's bound on the expected number of false selections
+    (`mb-bound`).
 
     Parameters
     ----------
@@ -55,6 +63,7 @@ def pfer_bound(q, threshold, p):
     _check_control(q, threshold, p)
     return q**2 / ((2 * threshold - 1) * p)
 
+
 def _check_control(q, threshold, p):
     _check_size("error control", "p", p)
     _check_number("error control", "q", q, 0, p, closed="]")
@@ -74,34 +83,56 @@ def unimodal_bound(q, threshold, p, n_pairs=np.inf):
     Returns
     -------
     float
-        Bound on the expected number of selected features whose probability to be selected in one half-sample is at most q / p.
+        Bound on the expected number of selected features whose probability to be
+        selected in one half-sample is at most q / p.
 
     Raises
     ------
     TypeError, ValueError
-        Arguments outside their range, or a threshold too close to 1/2 for the bound to hold.
+        Arguments outside their range, or a threshold too close to 1/2 for the bound to
+        hold.
     """
     _check_control(q, threshold, p)
-    if np.isfinite(n_pairs): _check_size("error control", "n_pairs", n_pairs)
+    if np.isfinite(n_pairs):
+        _check_size("error control", "n_pairs", n_pairs)
     theta, half = q / p, 1 / (2 * n_pairs)
-    if theta > 3**-0.5: raise ValueError(f"error control: the unimodal bound needs q / p <= 0.577, got {q:g} / {p}: lower q, or pfer where q follows from it")
+    if theta > 3**-0.5:
+        raise ValueError(
+            f"error control: the unimodal bound needs q / p <= 0.577, got {q:g} / {p}:"
+            " lower q, or pfer where q follows from it"
+        )
     least = 0.5 + min(theta**2, half + 0.75 * theta**2)
-    if threshold <= least: raise ValueError(f"error control: for q = {q:g} of {p} the unimodal bound needs a threshold above {least:.4g}, got {threshold:g}")
-    constant = 1 / (2 * (2 * threshold - 1 - half)) if threshold <= 0.75 else 4 * (1 - threshold + half) / (1 + 2 * half)
+    if threshold <= least:
+        raise ValueError(
+            f"error control: for q = {q:g} of {p} the unimodal bound needs a threshold"
+            f" above {least:.4g}, got {threshold:g}"
+        )
+    constant = (
+        1 / (2 * (2 * threshold - 1 - half))
+        if threshold <= 0.75
+        else 4 * (1 - threshold + half) / (1 + 2 * half)
+    )
     return constant * q**2 / p
 
 # %% ../nbs/13_stability.ipynb #215eb41a
 _BOUNDS = {"mb": pfer_bound, "unimodal": unimodal_bound}
 
+
 def _threshold_for(bound, pfer, q, p):
     "The threshold at which the bound equals pfer; one above 1 cannot be met."
     ratio = pfer * p / q**2
-    if bound == "mb": return (1 + 1 / ratio) / 2
+    if bound == "mb":
+        return (1 + 1 / ratio) / 2
     return (1 + 1 / (2 * ratio)) / 2 if ratio >= 1 else 1 - ratio / 4
+
 
 def _q_for(bound, threshold, pfer, p):
     "The q at which the bound equals pfer, at most p."
-    constant = _BOUNDS["mb"](1.0, threshold, 1) if bound == "mb" else (1 / (4 * threshold - 2) if threshold <= 0.75 else 4 * (1 - threshold))
+    constant = (
+        _BOUNDS["mb"](1.0, threshold, 1)
+        if bound == "mb"
+        else (1 / (4 * threshold - 2) if threshold <= 0.75 else 4 * (1 - threshold))
+    )
     return min(np.sqrt(pfer * p / constant), p) if constant > 0 else p
 
 # %% ../nbs/13_stability.ipynb #2c6825c6
@@ -127,85 +158,183 @@ def error_control(p, threshold=None, pfer=None, q=None, bound="mb"):
     Raises
     ------
     TypeError, ValueError
-        Not exactly two given, one of them out of range, or two that contradict each other.
+        Not exactly two given, one of them out of range, or two that contradict each
+        other.
     """
-    if not isinstance(bound, str) or bound not in _BOUNDS: raise ValueError(f"bound must be 'mb' or 'unimodal', got {bound!r}")
-    if sum(v is None for v in (threshold, pfer, q)) != 1: raise ValueError(f"give two of threshold, pfer and q: the third follows; got threshold={threshold}, pfer={pfer}, q={q}")
+    if not isinstance(bound, str) or bound not in _BOUNDS:
+        raise ValueError(f"bound must be 'mb' or 'unimodal', got {bound!r}")
+    if sum(v is None for v in (threshold, pfer, q)) != 1:
+        raise ValueError(
+            "give two of threshold, pfer and q: the third follows; got"
+            f" threshold={threshold}, pfer={pfer}, q={q}"
+        )
     _check_size("error control", "p", p)
-    for name, value, low, high in (("threshold", threshold, 0.5, 1), ("pfer", pfer, 0, np.inf), ("q", q, 0, p)):
-        if value is not None: _check_number("error control", name, value, low, high, closed="]" if np.isfinite(high) else "")
-    if q is None: q = _q_for(bound, threshold, pfer, p)
-    if threshold is None: threshold = _threshold_for(bound, pfer, q, p)
-    if not 0.5 < threshold <= 1: raise ValueError(f"pfer = {pfer:g} and q = {q:g} contradict each other for {p} features: no threshold up to 1 keeps that promise; lower q or raise pfer")
+    for name, value, low, high in (
+        ("threshold", threshold, 0.5, 1),
+        ("pfer", pfer, 0, np.inf),
+        ("q", q, 0, p),
+    ):
+        if value is not None:
+            _check_number(
+                "error control",
+                name,
+                value,
+                low,
+                high,
+                closed="]" if np.isfinite(high) else "",
+            )
+    if q is None:
+        q = _q_for(bound, threshold, pfer, p)
+    if threshold is None:
+        threshold = _threshold_for(bound, pfer, q, p)
+    if not 0.5 < threshold <= 1:
+        raise ValueError(
+            f"pfer = {pfer:g} and q = {q:g} contradict each other for {p} features: no"
+            " threshold up to 1 keeps that promise; lower q or raise pfer"
+        )
     return float(threshold), float(_BOUNDS[bound](q, threshold, p)), float(q)
 
 # %% ../nbs/13_stability.ipynb #4a776e52
 _LOSSES = ("squared", "logistic", "poisson")
 
+
 def _loss_for(loss, y):
     "The loss asked for, or the one that the target suggests."
-    if not isinstance(loss, str) or loss not in ("auto", *_LOSSES): raise ValueError(f"loss must be 'auto', 'squared', 'logistic' or 'poisson', got {loss!r}")
-    if loss == "auto": loss = "logistic" if _two_classes(y) else "squared"
+    if not isinstance(loss, str) or loss not in ("auto", *_LOSSES):
+        raise ValueError(
+            f"loss must be 'auto', 'squared', 'logistic' or 'poisson', got {loss!r}"
+        )
+    if loss == "auto":
+        loss = "logistic" if _two_classes(y) else "squared"
     if loss != "logistic" and (y.dtype.kind not in "biuf"):
-        raise ValueError(f"y holds {len(np.unique(y))} different labels: text is taken for classes, of which there must be two (numbers written as text: convert them first); got {y[:3]} ...")
+        raise ValueError(
+            f"y holds {len(np.unique(y))} different labels: text is taken for classes,"
+            " of which there must be two (numbers written as text: convert them"
+            f" first); got {y[:3]} ..."
+        )
     return loss
+
 
 def _two_classes(y):
     "Text, truth values or whole numbers, two of them."
     return len(np.unique(y)) == 2 and (y.dtype.kind != "f" or (y == np.rint(y)).all())
 
+
 def _encode(loss, y):
-    "The target as the solver takes it, (M,) floats, and the two classes where there are any."
+    """The target as the solver takes it, (M,) floats, and the two classes where
+    there are any."""
     if loss == "logistic":
         classes, codes = np.unique(y, return_inverse=True)
-        if len(classes) != 2: raise ValueError(f"the logistic loss needs a target with two classes, y has {len(classes)} class{'es' * (len(classes) != 1)}: {classes[:5]}")
-        if min(np.bincount(codes)) < 2: raise ValueError("y has only one row of one of its classes: half of all resamples would never see it")
+        if len(classes) != 2:
+            raise ValueError(
+                "the logistic loss needs a target with two classes, y has"
+                f" {len(classes)} class{'es' * (len(classes) != 1)}: {classes[:5]}"
+            )
+        if min(np.bincount(codes)) < 2:
+            raise ValueError(
+                "y has only one row of one of its classes: half of all resamples would"
+                " never see it"
+            )
         return codes.astype(float), classes
     y = np.asarray(y, dtype=float)
-    if np.ptp(y) == 0: raise ValueError(f"y is constant ({y[0]:g} in every row): there is nothing to explain")
-    if loss == "poisson" and (y < 0).any(): raise ValueError(f"loss='poisson' needs counts >= 0 in y, the smallest is {y.min():g}")
-    with np.errstate(all="ignore"): size = np.sum((y - y.mean())**2)
-    if not 1e-200 < size < 1e200: raise ValueError("the values of y are too large or too small to square: change their unit")
+    if np.ptp(y) == 0:
+        raise ValueError(
+            f"y is constant ({y[0]:g} in every row): there is nothing to explain"
+        )
+    if loss == "poisson" and (y < 0).any():
+        raise ValueError(
+            f"loss='poisson' needs counts >= 0 in y, the smallest is {y.min():g}"
+        )
+    with np.errstate(all="ignore"):
+        size = np.sum((y - y.mean()) ** 2)
+    if not 1e-200 < size < 1e200:
+        raise ValueError(
+            "the values of y are too large or too small to square: change their unit"
+        )
     return (y - y.mean() if loss == "squared" else y), None
 
 # %% ../nbs/13_stability.ipynb #52bd1888
 def _factors(penalty_factor, names, constant):
     "One penalty factor a column, (N,); a constant column gets 1, which keeps it out."
-    if penalty_factor is None: factors = np.ones(len(names))
+    if penalty_factor is None:
+        factors = np.ones(len(names))
     elif isinstance(penalty_factor, dict):
         unknown = [k for k in penalty_factor if k not in list(names)]
-        if unknown: raise ValueError(f"penalty_factor names {unknown[0]!r}, which is no column of X: its columns are {_listed(names, range(len(names)))}")
-        factors = _check_array("penalty_factor", [penalty_factor.get(name, 1.0) for name in names])
-    else: factors = _check_array("penalty_factor", penalty_factor)
-    if factors.shape != (len(names),): raise ValueError(f"penalty_factor must hold one number for each of the {len(names)} columns of X, got shape {factors.shape}")
-    if (factors < 0).any(): raise ValueError(f"penalty_factor must be >= 0 (0: never penalised), the smallest is {factors.min():g}")
+        if unknown:
+            raise ValueError(
+                f"penalty_factor names {unknown[0]!r}, which is no column of X: its"
+                f" columns are {_listed(names, range(len(names)))}"
+            )
+        factors = _check_array(
+            "penalty_factor", [penalty_factor.get(name, 1.0) for name in names]
+        )
+    else:
+        factors = _check_array("penalty_factor", penalty_factor)
+    if factors.shape != (len(names),):
+        raise ValueError(
+            f"penalty_factor must hold one number for each of the {len(names)} columns"
+            f" of X, got shape {factors.shape}"
+        )
+    if (factors < 0).any():
+        raise ValueError(
+            "penalty_factor must be >= 0 (0: never penalised), the smallest is"
+            f" {factors.min():g}"
+        )
     factors = np.where(constant, 1.0, factors)
-    if not (factors[~constant] > 0).any(): raise ValueError("penalty_factor leaves no column to select: at least one that varies must have a factor above 0")
+    if not (factors[~constant] > 0).any():
+        raise ValueError(
+            "penalty_factor leaves no column to select: at least one that varies must"
+            " have a factor above 0"
+        )
     return factors
 
 # %% ../nbs/13_stability.ipynb #f6afa8b9
 def _count_law(resampling):
     "The law of the counts."
-    if isinstance(resampling, str) and resampling in ("subsample", "poisson"): return Subsample(0.5) if resampling == "subsample" else Poisson(0.5)
-    if isinstance(resampling, (str, type)) or not all(hasattr(resampling, name) for name in ("nodes", "draw", "mean", "var")):
-        raise ValueError(f"resampling must be 'subsample', 'poisson' or a law of counts such as Subsample(0.5), got {resampling!r}")
-    resampling.nodes()                                              # refused here where counts are not independent
+    if isinstance(resampling, str) and resampling in ("subsample", "poisson"):
+        return Subsample(0.5) if resampling == "subsample" else Poisson(0.5)
+    if isinstance(resampling, (str, type)) or not all(
+        hasattr(resampling, name) for name in ("nodes", "draw", "mean", "var")
+    ):
+        raise ValueError(
+            "resampling must be 'subsample', 'poisson' or a law of counts such as"
+            f" Subsample(0.5), got {resampling!r}"
+        )
+    resampling.nodes()  # refused here where counts are not independent
     return resampling
+
 
 def _multiplier_law(randomise):
     "The law of the multipliers of the penalty."
-    if randomise is None: return Fixed()
-    if isinstance(randomise, (str, type)) or not all(hasattr(randomise, name) for name in ("nodes", "draw")) or not (randomise.nodes()[0] > 0).all():
-        raise ValueError(f"randomise must be None or a law of multipliers > 0 such as TwoPoint(2, 0.5), got {randomise!r}")
+    if randomise is None:
+        return Fixed()
+    if (
+        isinstance(randomise, (str, type))
+        or not all(hasattr(randomise, name) for name in ("nodes", "draw"))
+        or not (randomise.nodes()[0] > 0).all()
+    ):
+        raise ValueError(
+            "randomise must be None or a law of multipliers > 0 such as TwoPoint(2,"
+            f" 0.5), got {randomise!r}"
+        )
     return randomise
+
 
 def _grid(lambdas):
     "The penalties given, (L,), decreasing; or None."
-    if lambdas is None: return None
+    if lambdas is None:
+        return None
     lambdas = _check_array("lambdas", lambdas)
-    if lambdas.ndim != 1 or not lambdas.size: raise ValueError(f"lambdas must be a list of at least one number, got shape {lambdas.shape}")
-    if (lambdas <= 0).any(): raise ValueError(f"lambdas must be > 0, the smallest is {lambdas.min():g}")
-    if (np.diff(lambdas) >= 0).any(): raise ValueError("lambdas must be decreasing, each once: sort them, the largest first")
+    if lambdas.ndim != 1 or not lambdas.size:
+        raise ValueError(
+            f"lambdas must be a list of at least one number, got shape {lambdas.shape}"
+        )
+    if (lambdas <= 0).any():
+        raise ValueError(f"lambdas must be > 0, the smallest is {lambdas.min():g}")
+    if (np.diff(lambdas) >= 0).any():
+        raise ValueError(
+            "lambdas must be decreasing, each once: sort them, the largest first"
+        )
     return lambdas
 
 # %% ../nbs/13_stability.ipynb #96ed8aba
@@ -226,15 +355,26 @@ def duplicated(A):
     order = [i for i in np.argsort(code, kind="stable") if A[:, i].any()]
     groups = []
     for before, now in zip(order, order[1:]):
-        same = code[now] - code[before] < 1e-9 and min(np.abs(A[:, now] - A[:, before]).max(), np.abs(A[:, now] + A[:, before]).max()) < 1e-9
-        if not same: continue
-        if groups and groups[-1][-1] == before: groups[-1].append(now)
-        else: groups.append([before, now])
+        same = (
+            code[now] - code[before] < 1e-9
+            and min(
+                np.abs(A[:, now] - A[:, before]).max(),
+                np.abs(A[:, now] + A[:, before]).max(),
+            )
+            < 1e-9
+        )
+        if not same:
+            continue
+        if groups and groups[-1][-1] == before:
+            groups[-1].append(now)
+        else:
+            groups.append([before, now])
     return [np.sort(group) for group in groups]
 
 # %% ../nbs/13_stability.ipynb #a1eaf0e5
 def _merged(A, factors):
-    "Equal columns with equal penalty factors as one: which columns stay (n,), which of them stands for each (N,), and with which weight (N,)."
+    """Equal columns with equal penalty factors as one: which columns stay (n,),
+    which of them stands for each (N,), and with which weight (N,)."""
     stands, sign = np.arange(A.shape[1]), np.ones(A.shape[1])
     for group in duplicated(A):
         for i in group:
@@ -246,61 +386,106 @@ def _merged(A, factors):
 # %% ../nbs/13_stability.ipynb #c5c83182
 class _Model(NamedTuple):
     "Everything the solver and the refits need."
-    A: np.ndarray               # (M, n), standardised, of equal columns only the first
-    y: np.ndarray               # (M,)
+
+    A: np.ndarray  # (M, n), standardised, of equal columns only the first
+    y: np.ndarray  # (M,)
     loss: str
     counts: object
     randomise: object
-    factors: np.ndarray         # (n,)
-    candidates: np.ndarray      # (n,) bool: what can be selected: it varies, and is penalised
+    factors: np.ndarray  # (n,)
+    # (n,) bool: what can be selected: it varies, and is penalised
+    candidates: np.ndarray
     tol: float
     max_iter: int
-    where: np.ndarray           # (N,) which of the n columns stands for each column of the table
-    weight: np.ndarray          # (N,) its sign, divided by the number of equal columns
+    where: np.ndarray  # (N,) which of the n columns stands for each column of the table
+    weight: np.ndarray  # (N,) its sign, divided by the number of equal columns
 
     def _options(self, lam):
-        return dict(prior=Laplace(lam, self.randomise, self.factors), likelihood=_LIKELIHOODS[self.loss](), counts=self.counts,
-                    intercept=self.loss != "squared", tol=self.tol, max_iter=self.max_iter)
+        return dict(
+            prior=Laplace(lam, self.randomise, self.factors),
+            likelihood=_LIKELIHOODS[self.loss](),
+            counts=self.counts,
+            intercept=self.loss != "squared",
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
 
-    def solve(self, lam, warm_start=None): return rvamp(self.A, self.y, warm_start=warm_start, **self._options(lam))
-    def path(self, lambdas, progress, **grid): return rvamp_path(self.A, self.y, lambdas, progress=progress, **grid, **self._options(1.0))
-    def size(self, Pi): return Pi[self.candidates].sum(0)
+    def solve(self, lam, warm_start=None):
+        return rvamp(self.A, self.y, warm_start=warm_start, **self._options(lam))
+
+    def path(self, lambdas, progress, **grid):
+        return rvamp_path(
+            self.A, self.y, lambdas, progress=progress, **grid, **self._options(1.0)
+        )
+
+    def size(self, Pi):
+        return Pi[self.candidates].sum(0)
 
     def refit(self, lam, n_refits, seed, n_jobs, progress):
-        "Whether each coefficient was selected in each of n_refits refits, (n_refits, N) bool."
-        return naive_bootstrap(self.A, self.y, lam, loss=self.loss, penalty_factor=self.factors, intercept=self.loss != "squared", counts=self.counts,
-                               randomise=self.randomise, n_resamples=n_refits, seed=seed, n_jobs=n_jobs, keep=np.arange(self.A.shape[1]), progress=progress).draws != 0
+        """Whether each coefficient was selected in each of n_refits refits,
+        (n_refits, N) bool."""
+        return (
+            naive_bootstrap(
+                self.A,
+                self.y,
+                lam,
+                loss=self.loss,
+                penalty_factor=self.factors,
+                intercept=self.loss != "squared",
+                counts=self.counts,
+                randomise=self.randomise,
+                n_resamples=n_refits,
+                seed=seed,
+                n_jobs=n_jobs,
+                keep=np.arange(self.A.shape[1]),
+                progress=progress,
+            ).draws
+            != 0
+        )
+
 
 _LIKELIHOODS = {"squared": Squared, "logistic": Logistic, "poisson": PoissonLoss}
 
 # %% ../nbs/13_stability.ipynb #a6200c5a
 def _at_size(model, lambdas, sizes, q):
-    "The penalty with (nearly, and at most) q selected on average, or the end of the path nearest to it; and its fit."
+    """The penalty with (nearly, and at most) q selected on average, or the end of
+    the path nearest to it; and its fit."""
     good = np.isfinite(sizes)
-    if good.any(): lambdas, sizes = lambdas[good], sizes[good]
+    if good.any():
+        lambdas, sizes = lambdas[good], sizes[good]
     first = int(np.argmax(sizes > q)) if good.any() and (sizes > q).any() else None
-    if good.any() and first: return _between(model, lambdas[first - 1:first + 1], sizes[first - 1:first + 1], q)
+    if good.any() and first:
+        return _between(
+            model, lambdas[first - 1 : first + 1], sizes[first - 1 : first + 1], q
+        )
     end = lambdas[0 if first == 0 or not good.any() else -1]
     return float(end), model.solve(end)
 
+
 def _between(model, ends, sizes, q, close=0.995, most=30):
-    "Regula falsi in the logarithms of penalty and size, kept away from the ends of the bracket."
+    """Regula falsi in the logarithms of penalty and size, kept away from the ends of
+    the bracket."""
     at, size = np.log(ends), np.log(np.maximum(sizes, 1e-3 * q) / q)
     lam, below = ends[0], model.solve(ends[0])
     for _ in range(most):
-        if model.size(below.Pi) >= close * q: break
-        share = np.clip((np.log((1 + close) / 2) - size[0]) / (size[1] - size[0]), 0.05, 0.95)
+        if model.size(below.Pi) >= close * q:
+            break
+        share = np.clip(
+            (np.log((1 + close) / 2) - size[0]) / (size[1] - size[0]), 0.05, 0.95
+        )
         middle = at[0] + share * (at[1] - at[0])
         fit = model.solve(np.exp(middle), warm_start=below if below.converged else None)
         selected = model.size(fit.Pi)
         side = int(selected > q)
         at[side], size[side] = middle, np.log(max(selected, 1e-3 * q) / q)
-        if side == 0: lam, below = np.exp(middle), fit
+        if side == 0:
+            lam, below = np.exp(middle), fit
     return float(lam), below
 
 # %% ../nbs/13_stability.ipynb #567e644b
 def row_shares(fit):
-    """The share of each row in the noise of the fields, averaged over the features that could go either way (`noise-share`).
+    """The share of each row in the noise of the fields, averaged over the features that
+    could go either way (`noise-share`).
 
     Parameters
     ----------
@@ -310,23 +495,29 @@ def row_shares(fit):
     Returns
     -------
     (M,) array
-        Shares >= 0 that sum to 1; 1 / (shares @ shares) is the effective number of rows. Even shares where nothing is random.
+        Shares >= 0 that sum to 1; 1 / (shares @ shares) is the effective number of
+        rows. Even shares where nothing is random.
     """
-    A, Pi = fit.problem.A[:, :len(fit.Pi)], fit.Pi
+    A, Pi = fit.problem.A[:, : len(fit.Pi)], fit.Pi
     parts = A**2 * fit.last.u.var[:, None]
     total, doubt = parts.sum(0), Pi * (1 - Pi)
-    weight = np.where(total > 0, doubt if doubt.sum() > 1e-12 else 1.0, 0.0) / np.where(total > 0, total, 1.0)
+    weight = np.where(total > 0, doubt if doubt.sum() > 1e-12 else 1.0, 0.0) / np.where(
+        total > 0, total, 1.0
+    )
     shares = parts @ weight
     return shares / shares.sum() if shares.sum() > 0 else np.full(len(A), 1 / len(A))
 
 # %% ../nbs/13_stability.ipynb #483986a7
 _AMBER_ROWS, _RED_ROWS, _RED_SHARE = 30, 10, 0.25
 
+
 class TrustWarning(UserWarning):
     "There are signs that the answer of rVAMP should not be trusted without refits."
 
+
 class Trust(NamedTuple):
-    """The warning light at the reported penalty, and what it goes by; it costs no refit.
+    """The warning light at the reported penalty, and what it goes by; it costs no
+    refit.
 
     Attributes
     ----------
@@ -340,6 +531,7 @@ class Trust(NamedTuple):
     reasons : tuple of str
         What turned the light on, in words; empty when green.
     """
+
     light: str
     effective_rows: float
     largest_share: float
@@ -347,26 +539,55 @@ class Trust(NamedTuple):
     duplicates: list
     reasons: tuple
 
-    def __str__(self): return f"{self.light}: {'; '.join(self.reasons) if self.reasons else 'no sign of trouble'} ({self.effective_rows:.0f} effective rows, the largest share is {self.largest_share:.0%})"
+    def __str__(self):
+        return (
+            f"{self.light}:"
+            f" {'; '.join(self.reasons) if self.reasons else 'no sign of trouble'}"
+            f" ({self.effective_rows:.0f} effective rows, the largest share is"
+            f" {self.largest_share:.0%})"
+        )
 
 # %% ../nbs/13_stability.ipynb #7a801347
-def _listed(names, columns): return ", ".join(str(names[i]) for i in columns[:4]) + ", ..." * (len(columns) > 4)
+def _listed(names, columns):
+    return ", ".join(str(names[i]) for i in columns[:4]) + ", ..." * (len(columns) > 4)
+
 
 def _trust(model, fit, names):
     "The light at one penalty."
     shares = row_shares(fit) if fit.last is not None else np.ones(1)
-    rows, row, groups = 1 / (shares @ shares), int(np.argmax(shares)), [np.flatnonzero(model.where == g) for g in np.flatnonzero(np.bincount(model.where) > 1)]
+    rows = 1 / (shares @ shares)
+    row = int(np.argmax(shares))
+    groups = [
+        np.flatnonzero(model.where == g)
+        for g in np.flatnonzero(np.bincount(model.where) > 1)
+    ]
     red, amber = [], []
-    if not fit.converged: red.append(f"rVAMP has not converged at the reported penalty ({fit.status})")
-    if shares[row] > _RED_SHARE: red.append(f"row {row} alone makes {shares[row]:.0%} of the noise: look at it, and compare with refits")
-    if rows < _AMBER_ROWS: (red if rows < _RED_ROWS else amber).append(f"a few rows make most of the noise, as if there were {rows:.0f} of them")
-    if groups: amber.append(f"columns {_listed(names, groups[0])} are the same up to sign{' (and there are more of the kind)' * (len(groups) > 1)}: taken as one, each has its probability")
+    if not fit.converged:
+        red.append(f"rVAMP has not converged at the reported penalty ({fit.status})")
+    if shares[row] > _RED_SHARE:
+        red.append(
+            f"row {row} alone makes {shares[row]:.0%} of the noise: look at it, and"
+            " compare with refits"
+        )
+    if rows < _AMBER_ROWS:
+        (red if rows < _RED_ROWS else amber).append(
+            f"a few rows make most of the noise, as if there were {rows:.0f} of them"
+        )
+    if groups:
+        amber.append(
+            f"columns {_listed(names, groups[0])} are the same up to"
+            f" sign{' (and there are more of the kind)' * (len(groups) > 1)}: taken as"
+            " one, each has its probability"
+        )
     light = "red" if red else "amber" if amber else "green"
-    return Trust(light, float(rows), float(shares[row]), row, groups, tuple(red + amber))
+    return Trust(
+        light, float(rows), float(shares[row]), row, groups, tuple(red + amber)
+    )
 
 # %% ../nbs/13_stability.ipynb #b748bf6e
 def squared_error(selected, Pi):
-    """Unbiased estimate of the mean squared error of Π from refits (`u-statistic`), and what Π is worth.
+    """Unbiased estimate of the mean squared error of Π from refits (`u-statistic`), and
+    what Π is worth.
 
     Parameters
     ----------
@@ -392,15 +613,24 @@ def squared_error(selected, Pi):
     _check_size("squared_error", "the number of refits", B, least=3)
     total, squares = z.sum(0), (z**2).sum(1)
     mse = (total @ total - squares.sum()) / (B * (B - 1) * N)
-    without = ((total - z)**2).sum(1) - (squares.sum() - squares)
+    without = ((total - z) ** 2).sum(1) - (squares.sum() - squares)
     without = without / ((B - 1) * (B - 2) * N)
-    se = np.sqrt((B - 1) / B * np.sum((without - without.mean())**2))
+    se = np.sqrt((B - 1) / B * np.sum((without - without.mean()) ** 2))
     share, worst = selected.mean(0), max(mse, 0) + 1.645 * se
-    return float(mse), float(se), float(B / (B - 1) * np.mean(share * (1 - share)) / worst) if worst > 0 else np.inf
+    return (
+        float(mse),
+        float(se),
+        (
+            float(B / (B - 1) * np.mean(share * (1 - share)) / worst)
+            if worst > 0
+            else np.inf
+        ),
+    )
 
 # %% ../nbs/13_stability.ipynb #c3a5f401
 def beyond_chance(selected, Pi, level=0.05, tolerance=0.01):
-    """Features whose refits contradict Π by more than a tolerance, with all tests at once in mind (Holm).
+    """Features whose refits contradict Π by more than a tolerance, with all tests at
+    once in mind (Holm).
 
     Parameters
     ----------
@@ -408,27 +638,32 @@ def beyond_chance(selected, Pi, level=0.05, tolerance=0.01):
         Whether refit b selected feature i.
     Pi : (N,) array in [0, 1]
     level : float in (0, 1)
-        Probability of one false flag or more, if every Π is right to the tolerance: at most this.
+        Probability of one false flag or more, if every Π is right to the tolerance: at
+        most this.
     tolerance : float in [0, 1)
 
     Returns
     -------
     (N,) bool array
-        Empty of flags in most cases even where Π is off by 0.1, unless there are hundreds of refits.
+        Empty of flags in most cases even where Π is off by 0.1, unless there are
+        hundreds of refits.
     """
     B, k = len(selected), selected.sum(0)
     low, high = np.maximum(Pi - tolerance, 0), np.minimum(Pi + tolerance, 1)
-    p_values = np.minimum(2 * np.minimum(binom.cdf(k, B, low), binom.sf(k - 1, B, high)), 1)
+    p_values = np.minimum(
+        2 * np.minimum(binom.cdf(k, B, low), binom.sf(k - 1, B, high)), 1
+    )
     order = np.argsort(p_values)
     passed = p_values[order] <= level / np.arange(len(Pi), 0, -1)
     flagged = np.zeros(len(Pi), dtype=bool)
-    flagged[order[:np.argmin(passed) if not passed.all() else len(Pi)]] = True
+    flagged[order[: np.argmin(passed) if not passed.all() else len(Pi)]] = True
     return flagged
 
 # %% ../nbs/13_stability.ipynb #32239a83
 @dataclass(frozen=True, eq=False)
 class Check:
-    """What `StabilitySelection.check` found: real refits beside rVAMP's probabilities, over the p features that can be selected.
+    """What `StabilitySelection.check` found: real refits beside rVAMP's probabilities,
+    over the p features that can be selected.
 
     Attributes
     ----------
@@ -436,12 +671,14 @@ class Check:
         Probabilities by rVAMP, shares of the refits, and the features' names.
     n_refits : int
     mse, mse_se : float
-        Unbiased estimate of the mean squared error of Pi, and its standard error (`u-statistic`).
+        Unbiased estimate of the mean squared error of Pi, and its standard error
+        (`u-statistic`).
     worth : float
         Pi is worth at least this many refits, one-sided 95 % (`worth`).
     flagged : list of names
         Features off by more than the tolerance, beyond chance.
     """
+
     Pi: np.ndarray
     share: np.ndarray
     n_refits: int
@@ -453,44 +690,98 @@ class Check:
 
     @property
     def verdict(self):
-        "In plain words, a str that starts with 'good', 'no contradiction', 'poor', or says that both agree exactly."
+        """In plain words, a str that starts with 'good', 'no contradiction', 'poor',
+        or says that both agree exactly."""
         return _verdict(self)
 
     def plot(self, ax=None):
-        "Shares of refits against Pi, with the band in which chance alone leaves 95 % of exact probabilities. Returns the Axes."
+        """Shares of refits against Pi, with the band in which chance alone leaves 95
+        % of exact probabilities. Returns the Axes."""
         return _plot_calibration(self, ax)
 
-    def __repr__(self): return f"Check({self.verdict})"
+    def __repr__(self):
+        return f"Check({self.verdict})"
+
 
 def _verdict(check):
     "In plain words."
     B, worth = check.n_refits, check.worth
-    off = f"; beyond chance: {', '.join(map(str, check.flagged[:5]))}{' and others' * (len(check.flagged) > 5)}" if check.flagged else ""
+    off = (
+        "; beyond chance:"
+        f" {', '.join(map(str, check.flagged[:5]))}{' and others' * (len(check.flagged) > 5)}"
+        if check.flagged
+        else ""
+    )
     weak = f" ({B} refits see only large errors of single features)"
-    if np.isinf(worth): return f"rVAMP and {B} refits agree exactly; there is nothing in doubt at this penalty"
-    if worth >= B: return f"good: rVAMP is worth at least {worth:.0f} refits, more than the {B} made here{off or weak}"
-    if check.mse > 1.645 * check.mse_se or check.flagged: return f"poor: rVAMP may be worth no more than {worth:.0f} refits; take refine({max(200, 2 * B)}){off}"
-    return f"no contradiction: rVAMP and {B} refits agree within chance, which shows that it is worth {worth:.0f} refits or more; more refits can show more{weak}"
+    if np.isinf(worth):
+        return (
+            f"rVAMP and {B} refits agree exactly; there is nothing in doubt at this"
+            " penalty"
+        )
+    if worth >= B:
+        return (
+            f"good: rVAMP is worth at least {worth:.0f} refits, more than the {B} made"
+            f" here{off or weak}"
+        )
+    if check.mse > 1.645 * check.mse_se or check.flagged:
+        return (
+            f"poor: rVAMP may be worth no more than {worth:.0f} refits; take"
+            f" refine({max(200, 2 * B)}){off}"
+        )
+    return (
+        f"no contradiction: rVAMP and {B} refits agree within chance, which shows that"
+        f" it is worth {worth:.0f} refits or more; more refits can show more{weak}"
+    )
 
 # %% ../nbs/13_stability.ipynb #87e681e6
 def _plot_calibration(check, ax=None):
-    "Shares of refits against rVAMP's probabilities; nearly all dots should touch the band."
+    """Shares of refits against rVAMP's probabilities; nearly all dots should touch
+    the band."""
     import matplotlib.pyplot as plt
+
     ax = ax or plt.subplots(figsize=(5.2, 4.6))[1]
     grid = np.linspace(0, 1, 201)
-    ax.fill_between(grid, *binom.ppf([[0.025], [0.975]], check.n_refits, grid) / check.n_refits, color=COLOURS["muted"], alpha=0.6, label="95 % by chance")
-    ax.plot(check.Pi, check.share, "o", markersize=4, color=COLOURS["rvamp"], label="features")
+    ax.fill_between(
+        grid,
+        *binom.ppf([[0.025], [0.975]], check.n_refits, grid) / check.n_refits,
+        color=COLOURS["muted"],
+        alpha=0.6,
+        label="95 % by chance",
+    )
+    ax.plot(
+        check.Pi,
+        check.share,
+        "o",
+        markersize=4,
+        color=COLOURS["rvamp"],
+        label="features",
+    )
     off = np.isin(check.names, check.flagged)
-    ax.plot(check.Pi[off], check.share[off], "o", markersize=9, markerfacecolor="none", color=COLOURS["p1"], label="beyond chance" if off.any() else None)
-    ax.set(xlabel="Π, by rVAMP", ylabel=f"share of {check.n_refits} refits", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+    ax.plot(
+        check.Pi[off],
+        check.share[off],
+        "o",
+        markersize=9,
+        markerfacecolor="none",
+        color=COLOURS["p1"],
+        label="beyond chance" if off.any() else None,
+    )
+    ax.set(
+        xlabel="Π, by rVAMP",
+        ylabel=f"share of {check.n_refits} refits",
+        xlim=(-0.02, 1.02),
+        ylim=(-0.02, 1.02),
+    )
     ax.legend(loc="upper left")
     return ax
 
 # %% ../nbs/13_stability.ipynb #d5480067
-_EDGE = 1e-6        # probabilities are kept this far from 0 and 1 as means of a prior
+_EDGE = 1e-6  # probabilities are kept this far from 0 and 1 as means of a prior
+
 
 def precision(k, n_refits, Pi, bounds=(1.0, 1e5), drop=1.92):
-    """The precision κ of a beta prior around Π, given how often refits selected each feature (`beta-binomial`).
+    """The precision κ of a beta prior around Π, given how often refits selected each
+    feature (`beta-binomial`).
 
     Parameters
     ----------
@@ -501,25 +792,35 @@ def precision(k, n_refits, Pi, bounds=(1.0, 1e5), drop=1.92):
     bounds : pair of floats > 0
         The likelihood is often largest at infinity, so the search is bounded.
     drop : float > 0
-        How far the logarithm of the likelihood may fall; 1.92 is half the 95 % point of a chi-squared variable.
+        How far the logarithm of the likelihood may fall; 1.92 is half the 95 % point of
+        a chi-squared variable.
 
     Returns
     -------
     most_likely, largest : float
-        The precision of maximum marginal likelihood, and the largest one that the refits do not contradict.
+        The precision of maximum marginal likelihood, and the largest one that the
+        refits do not contradict.
     """
     mean = np.clip(Pi, _EDGE, 1 - _EDGE)
+
     def loss(t):
         a, b = np.exp(t) * mean, np.exp(t) * (1 - mean)
         return np.sum(betaln(a, b) - betaln(a + k, b + n_refits - k))
-    best, top = minimize_scalar(loss, bounds=np.log(bounds), method="bounded", options=dict(xatol=1e-3)).x, np.log(bounds[1])
+
+    best = minimize_scalar(
+        loss, bounds=np.log(bounds), method="bounded", options=dict(xatol=1e-3)
+    ).x
+    top = np.log(bounds[1])
     over = lambda t: loss(t) - loss(best) - drop
-    return float(np.exp(best)), float(np.exp(top if over(top) <= 0 else brentq(over, best, top, xtol=1e-3)))
+    return float(np.exp(best)), float(
+        np.exp(top if over(top) <= 0 else brentq(over, best, top, xtol=1e-3))
+    )
 
 # %% ../nbs/13_stability.ipynb #6d8ad1f8
 @dataclass(frozen=True, eq=False)
 class Refined:
-    """What `StabilitySelection.refine` found: rVAMP and refits combined, over all N features.
+    """What `StabilitySelection.refine` found: rVAMP and refits combined, over all N
+    features.
 
     Attributes
     ----------
@@ -532,6 +833,7 @@ class Refined:
         Which Pi reach the threshold, or were never penalised.
     names : (N,) array
     """
+
     Pi: np.ndarray
     se: np.ndarray
     kappa: float
@@ -541,10 +843,18 @@ class Refined:
     names: np.ndarray
 
     def interval(self, z=1.96):
-        "Ends of the error bars, z > 0 standard errors to each side, (N,) each; by default 95 %."
-        return np.maximum(self.Pi - z * self.se, 0), np.minimum(self.Pi + z * self.se, 1)
+        """Ends of the error bars, z > 0 standard errors to each side, (N,) each; by
+        default 95 %."""
+        return np.maximum(self.Pi - z * self.se, 0), np.minimum(
+            self.Pi + z * self.se, 1
+        )
 
-    def __repr__(self): return f"Refined({self.n_refits} refits and rVAMP, which counts for {self.kappa:.0f}; {self.support.sum()} features selected)"
+    def __repr__(self):
+        return (
+            f"Refined({self.n_refits} refits and rVAMP, which counts for"
+            f" {self.kappa:.0f}; {self.support.sum()} features selected)"
+        )
+
 
 def refined(selected, Pi):
     """Refits and Π combined (`beta-binomial`), with error bars.
@@ -564,135 +874,275 @@ def refined(selected, Pi):
     worth : float
         How many it counts for in the errors (`worth`).
     """
-    B, k, (mse, mse_se, worth) = len(selected), selected.sum(0), squared_error(selected, Pi)
+    B = len(selected)
+    k = selected.sum(0)
+    mse, mse_se, worth = squared_error(selected, Pi)
     kappa = precision(k, B, Pi)[1]
-    if mse > 1.645 * mse_se: kappa = min(kappa, worth * (mse + 1.645 * mse_se) / (mse - 1.645 * mse_se))
+    if mse > 1.645 * mse_se:
+        kappa = min(kappa, worth * (mse + 1.645 * mse_se) / (mse - 1.645 * mse_se))
     better = (kappa * Pi + k) / (kappa + B)
     safe = np.clip(better, 0.5 / (B + kappa), 1 - 0.5 / (B + kappa))
-    return better, np.sqrt(safe * (1 - safe) / (min(kappa, max(worth, 1)) + B)), kappa, worth
+    return (
+        better,
+        np.sqrt(safe * (1 - safe) / (min(kappa, max(worth, 1)) + B)),
+        kappa,
+        worth,
+    )
 
 # %% ../nbs/13_stability.ipynb #26be62b6
 def _prepare(est, X, y):
-    "Standardise, encode, and check; sets what is known before any fit. Returns the model."
+    """Standardise, encode, and check; sets what is known before any fit. Returns the
+    model."""
     y = _plain(y)
     est.loss_ = _loss_for(est.loss, y)
     target, est.classes_ = _encode(est.loss_, y)
     names, (A, est.scale_, constant) = _names(est), _unit_columns(X)
-    est.center_, est.offset_ = X.mean(0), float(np.mean(y)) if est.loss_ == "squared" else 0.0
-    if constant.all(): raise ValueError("every column of X is constant: there is nothing to select from")
-    if constant.any(): warnings.warn(f"constant columns are never selected: {', '.join(map(str, names[constant][:8]))}{', ...' if constant.sum() > 8 else ''}", UserWarning, stacklevel=3)
+    est.center_ = X.mean(0)
+    est.offset_ = float(np.mean(y)) if est.loss_ == "squared" else 0.0
+    if constant.all():
+        raise ValueError(
+            "every column of X is constant: there is nothing to select from"
+        )
+    if constant.any():
+        warnings.warn(
+            "constant columns are never selected:"
+            f" {', '.join(map(str, names[constant][:8]))}{', ...' if constant.sum() > 8 else ''}",
+            UserWarning,
+            stacklevel=3,
+        )
     factors = _factors(est.penalty_factor, names, constant)
     first, where, weight = _merged(A, factors)
-    return _Model(A[:, first], target, est.loss_, _count_law(est.resampling), _multiplier_law(est.randomise), factors[first], (~constant & (factors > 0))[first],
-                  est.tol, est.max_iter, where, weight)
+    return _Model(
+        A[:, first],
+        target,
+        est.loss_,
+        _count_law(est.resampling),
+        _multiplier_law(est.randomise),
+        factors[first],
+        (~constant & (factors > 0))[first],
+        est.tol,
+        est.max_iter,
+        where,
+        weight,
+    )
 
-def _names(est): return np.asarray(getattr(est, "feature_names_in_", [f"x{i}" for i in range(est.n_features_in_)]), dtype=object)
+
+def _names(est):
+    return np.asarray(
+        getattr(est, "feature_names_in_", [f"x{i}" for i in range(est.n_features_in_)]),
+        dtype=object,
+    )
 
 # %% ../nbs/13_stability.ipynb #ea93aa62
 def _check_frame(X):
     "Refuse a data frame with text, dates or missing values, by the name of the column."
-    if not hasattr(X, "iloc") or not hasattr(X, "columns"): return
+    if not hasattr(X, "iloc") or not hasattr(X, "columns"):
+        return
     for k, kind in enumerate(X.dtypes):
-        wrong = [] if getattr(kind, "kind", "O") in "biufc" else [v for v in X.iloc[:, k] if not _like_a_number(v)]
-        if wrong: raise ValueError(f"column {X.columns[k]!r} of X holds {wrong[0]!r}, which is no number: drop the column, or code its categories as 0/1 columns")
+        wrong = (
+            []
+            if getattr(kind, "kind", "O") in "biufc"
+            else [v for v in X.iloc[:, k] if not _like_a_number(v)]
+        )
+        if wrong:
+            raise ValueError(
+                f"column {X.columns[k]!r} of X holds {wrong[0]!r}, which is no number:"
+                " drop the column, or code its categories as 0/1 columns"
+            )
     missing = X.isna().sum().to_numpy()
-    if not missing.any(): return
+    if not missing.any():
+        return
     k, others = int(np.argmax(missing > 0)), np.count_nonzero(missing) - 1
-    raise ValueError(f"X contains NaN: column {X.columns[k]!r} misses {missing[k]} of {len(X)} values{f', and {others} other columns miss some' if others else ''}: "
-                     "drop these rows or columns, or fill them in (SimpleImputer in a Pipeline does)")
+    raise ValueError(
+        f"X contains NaN: column {X.columns[k]!r} misses {missing[k]} of {len(X)}"
+        f" values{f', and {others} other columns miss some' if others else ''}: drop"
+        " these rows or columns, or fill them in (SimpleImputer in a Pipeline does)"
+    )
+
 
 def _like_a_number(value):
     "Numbers, text that spells one, and what is missing."
-    try: float(value)
-    except (TypeError, ValueError): return value is None or str(value) in ("<NA>", "NaT")
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return value is None or str(value) in ("<NA>", "NaT")
     return True
 
 # %% ../nbs/13_stability.ipynb #f69ef78c
 def _check_options(est):
     "What steers the path and the iteration."
-    if not isinstance(est.bound, str) or est.bound not in _BOUNDS: raise ValueError(f"bound must be 'mb' or 'unimodal', got {est.bound!r}")
+    if not isinstance(est.bound, str) or est.bound not in _BOUNDS:
+        raise ValueError(f"bound must be 'mb' or 'unimodal', got {est.bound!r}")
     _check_size("StabilitySelection", "n_lambdas", est.n_lambdas)
     _check_size("StabilitySelection", "max_iter", est.max_iter)
     _check_number("StabilitySelection", "lambda_min_ratio", est.lambda_min_ratio, 0, 1)
     _check_number("StabilitySelection", "tol", est.tol, 0, 1)
 
+
 def _plain(y):
     "Numbers that come as objects as numbers, everything else as it is."
     text = [isinstance(v, (str, bytes)) for v in y] if y.dtype.kind == "O" else [True]
-    if all(text): return y
-    if any(text): raise ValueError("y mixes text and numbers: it must hold numbers, or the names of two classes")
-    try: numbers = y.astype(float)
-    except (TypeError, ValueError): raise ValueError("y must hold numbers, or the names of two classes") from None
-    if not np.isfinite(numbers).all(): raise ValueError("y contains NaN, None or infinity: drop these rows")
+    if all(text):
+        return y
+    if any(text):
+        raise ValueError(
+            "y mixes text and numbers: it must hold numbers, or the names of two"
+            " classes"
+        )
+    try:
+        numbers = y.astype(float)
+    except (TypeError, ValueError):
+        raise ValueError("y must hold numbers, or the names of two classes") from None
+    if not np.isfinite(numbers).all():
+        raise ValueError("y contains NaN, None or infinity: drop these rows")
     return numbers
 
 # %% ../nbs/13_stability.ipynb #3cdee778
 def _control(est, model):
     "threshold, pfer, q: two as given or by default, the third from them."
     given = dict(threshold=est.threshold, pfer=est.pfer, q=est.q)
-    if not any(v is None for v in given.values()): raise ValueError(f"give at most two of threshold, pfer and q, the third follows from them; got {given}")
+    if not any(v is None for v in given.values()):
+        raise ValueError(
+            "give at most two of threshold, pfer and q, the third follows from them;"
+            f" got {given}"
+        )
     halves = isinstance(model.counts, Subsample) and model.counts.tau <= 0.5
-    if est.pfer is not None and not halves: raise ValueError(f"pfer can be promised only for rows drawn without replacement, half of them at most; drop pfer, or take resampling='subsample' instead of {est.resampling!r}")
-    p, by_default = int(model.candidates.sum()), sum(v is None for v in given.values()) > 1
-    if given["threshold"] is None and by_default: given["threshold"] = 0.75
-    if given["pfer"] is None and given["q"] is None: given["pfer"] = 1.0
+    if est.pfer is not None and not halves:
+        raise ValueError(
+            "pfer can be promised only for rows drawn without replacement, half of"
+            " them at most; drop pfer, or take resampling='subsample' instead of"
+            f" {est.resampling!r}"
+        )
+    p = int(model.candidates.sum())
+    by_default = sum(v is None for v in given.values()) > 1
+    if given["threshold"] is None and by_default:
+        given["threshold"] = 0.75
+    if given["pfer"] is None and given["q"] is None:
+        given["pfer"] = 1.0
     threshold, pfer, q = error_control(p, **given, bound=est.bound)
-    if by_default and est.q is None and q > (few := model.counts.mean * len(model.y) / 4):
-        threshold, pfer, q = error_control(p, threshold=threshold, q=few, bound=est.bound)
+    if (
+        by_default
+        and est.q is None
+        and q > (few := model.counts.mean * len(model.y) / 4)
+    ):
+        threshold, pfer, q = error_control(
+            p, threshold=threshold, q=few, bound=est.bound
+        )
     return threshold, pfer if halves else np.nan, q
 
 # %% ../nbs/13_stability.ipynb #c3f42ac4
 def _run_path(est, model):
     "The whole path, and what is told of it."
-    grid = {} if est.lambdas is not None else dict(n_lambdas=est.n_lambdas, lambda_min_ratio=est.lambda_min_ratio)
+    grid = (
+        {}
+        if est.lambdas is not None
+        else dict(n_lambdas=est.n_lambdas, lambda_min_ratio=est.lambda_min_ratio)
+    )
     path = model.path(_grid(est.lambdas), bool(est.verbose), **grid)
     est.lambdas_, est.selection_probabilities_ = path.lams, path.Pi[model.where]
     est.n_iter_, est.converged_ = int(path.n_iter.sum()), path.converged
     est.expected_selected_ = model.size(path.Pi)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)             # a feature without any value stays nan
+        # a feature without any value stays nan
+        warnings.simplefilter("ignore", RuntimeWarning)
         est.max_selection_probability_ = np.nanmax(est.selection_probabilities_, axis=1)
 
 # %% ../nbs/13_stability.ipynb #093b69b6
 def _report_at_q(est, model):
-    "The one penalty at which features are selected, everything said about it, and the light."
-    est.lambda_, est.fit_ = _at_size(model, est.lambdas_, np.where(est.converged_, est.expected_selected_, np.nan), est.q_)
+    """The one penalty at which features are selected, everything said about it, and
+    the light."""
+    est.lambda_, est.fit_ = _at_size(
+        model,
+        est.lambdas_,
+        np.where(est.converged_, est.expected_selected_, np.nan),
+        est.q_,
+    )
     fit, p = est.fit_, int(model.candidates.sum())
     selected, est.probabilities_ = model.size(fit.Pi), fit.Pi[model.where]
-    est.support_ = np.where(model.candidates, fit.Pi >= est.threshold_, model.factors == 0)[model.where]
-    est.pfer_bound_ = np.nan if np.isnan(est.pfer_) else 0.0 if selected <= 0 else float(_BOUNDS[est.bound](min(selected, p), est.threshold_, p))
-    per_unit = model.weight * np.where(est.scale_ > 0, 1 / np.where(est.scale_ > 0, est.scale_, 1), 0)
-    est.coef_mean_, est.coef_std_ = fit.mean[model.where] * per_unit, np.sqrt(fit.var)[model.where] * np.abs(per_unit)
-    est.intercept_ = float((est.offset_ if est.loss_ == "squared" else fit.intercept) - est.center_ @ est.coef_mean_)
+    est.support_ = np.where(
+        model.candidates, fit.Pi >= est.threshold_, model.factors == 0
+    )[model.where]
+    est.pfer_bound_ = (
+        np.nan
+        if np.isnan(est.pfer_)
+        else (
+            0.0
+            if selected <= 0
+            else float(_BOUNDS[est.bound](min(selected, p), est.threshold_, p))
+        )
+    )
+    per_unit = model.weight * np.where(
+        est.scale_ > 0, 1 / np.where(est.scale_ > 0, est.scale_, 1), 0
+    )
+    est.coef_mean_ = fit.mean[model.where] * per_unit
+    est.coef_std_ = np.sqrt(fit.var)[model.where] * np.abs(per_unit)
+    est.intercept_ = float(
+        (est.offset_ if est.loss_ == "squared" else fit.intercept)
+        - est.center_ @ est.coef_mean_
+    )
     est.trust_ = _trust(model, fit, _names(est))
-    if est.trust_.light == "red": warnings.warn(f"do not trust this answer without refits (see check and refine): {est.trust_}", TrustWarning, stacklevel=3)
-    for group in est.trust_.duplicates[:3]: warnings.warn(f"columns {_listed(_names(est), group)} are the same up to sign: taken as one, each is given its probability", UserWarning, stacklevel=3)
-    if len(est.lambdas_) == 1 and est.pfer is None and est.q is None: est.q_, est.pfer_ = float(selected), est.pfer_bound_     # nothing to choose
-    if selected > 1.01 * est.q_: warnings.warn(f"even at the largest penalty {selected:.1f} features are selected on average, more than q = {est.q_:.3g}: add larger lambdas", UserWarning, stacklevel=3)
+    if est.trust_.light == "red":
+        warnings.warn(
+            "do not trust this answer without refits (see check and refine):"
+            f" {est.trust_}",
+            TrustWarning,
+            stacklevel=3,
+        )
+    for group in est.trust_.duplicates[:3]:
+        warnings.warn(
+            f"columns {_listed(_names(est), group)} are the same up to sign: taken as"
+            " one, each is given its probability",
+            UserWarning,
+            stacklevel=3,
+        )
+    # nothing to choose
+    if len(est.lambdas_) == 1 and est.pfer is None and est.q is None:
+        est.q_, est.pfer_ = float(selected), est.pfer_bound_
+    if selected > 1.01 * est.q_:
+        warnings.warn(
+            f"even at the largest penalty {selected:.1f} features are selected on"
+            f" average, more than q = {est.q_:.3g}: add larger lambdas",
+            UserWarning,
+            stacklevel=3,
+        )
 
 # %% ../nbs/13_stability.ipynb #0fdc7fcd
 class _Bagging:
     "Predictions averaged over resamples."
+
     def linear_predictor(self, X, return_std=False):
-        "Mean across resamples of intercept + x'coef for each row of X (m, N), (m,); with return_std also its standard deviation, (m,), from p̄₂."
+        """Mean across resamples of intercept + x'coef for each row of X (m, N),
+        (m,); with return_std also its standard deviation, (m,), from p̄₂."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         mean = X @ self.coef_mean_ + self.intercept_
         return (mean, _spread(self, X)) if return_std else mean
 
     def predict(self, X, return_std=False):
-        "The bagged prediction for each row of X (m, N), (m,): mean, class, or expected count; with return_std (refused for classes) also its standard deviation."
-        if not return_std and self._loss() == "squared": return self.linear_predictor(X)
+        """The bagged prediction for each row of X (m, N), (m,): mean, class, or
+        expected count; with return_std (refused for classes) also its standard
+        deviation."""
+        if not return_std and self._loss() == "squared":
+            return self.linear_predictor(X)
         if self._loss() == "logistic":
-            if return_std: raise ValueError("return_std: a class has no standard deviation; use predict_proba or linear_predictor")
+            if return_std:
+                raise ValueError(
+                    "return_std: a class has no standard deviation; use predict_proba"
+                    " or linear_predictor"
+                )
             return self.classes_[(self.linear_predictor(X) > 0).astype(int)]
         mean, std = self.linear_predictor(X, return_std=True)
-        if self._loss() == "squared": return mean, std
+        if self._loss() == "squared":
+            return mean, std
         bagged = np.exp(mean + std**2 / 2)
         return (bagged, bagged * np.sqrt(np.expm1(std**2))) if return_std else bagged
 
-    def _loss(self): check_is_fitted(self); return self.loss_
-    def _is_logistic(self): return getattr(self, "loss_", self.loss) == "logistic"
+    def _loss(self):
+        check_is_fitted(self)
+        return self.loss_
+
+    def _is_logistic(self):
+        return getattr(self, "loss_", self.loss) == "logistic"
 
     @available_if(_is_logistic)
     def predict_proba(self, X):
@@ -705,18 +1155,23 @@ class _Bagging:
 # %% ../nbs/13_stability.ipynb #a0a7d3c7
 def _spread(est, X, chunk=256):
     "Standard deviation of the linear predictor across resamples, (m,)."
-    table, (where, weight) = (X - est.center_) / np.where(est.scale_ > 0, est.scale_, np.inf), est.model_[-2:]
+    table = (X - est.center_) / np.where(est.scale_ > 0, est.scale_, np.inf)
+    where, weight = est.model_[-2:]
     Z = np.zeros((len(X), est.model_.A.shape[1]))
     np.add.at(Z.T, where, (table * weight).T)
     joint = p2(est.fit_)
-    parts = [np.diag(joint.predict(Z[i:i + chunk])[1]) for i in range(0, len(Z), chunk)]
+    parts = [
+        np.diag(joint.predict(Z[i : i + chunk])[1]) for i in range(0, len(Z), chunk)
+    ]
     return np.sqrt(np.maximum(np.concatenate(parts), 0))
 
 # %% ../nbs/13_stability.ipynb #4b4b11f0
 class _Refitting:
     "Real refits beside the answer."
+
     def check(self, n_refits=100, *, seed=0, n_jobs=1, tolerance=0.01, progress=True):
-        """Refit at the reported penalty and compare. Returns a `Check`: `verdict`, `worth`, `mse`, `mse_se`, `flagged`, `plot()`.
+        """Refit at the reported penalty and compare. Returns a `Check`: `verdict`,
+        `worth`, `mse`, `mse_se`, `flagged`, `plot()`.
 
         Parameters
         ----------
@@ -725,47 +1180,75 @@ class _Refitting:
         seed, n_jobs : int
             As for `naive_bootstrap`.
         tolerance : float in [0, 1)
-            Features are flagged when they are off by more than this, beyond chance (5 % for one false flag or more).
+            Features are flagged when they are off by more than this, beyond chance (5 %
+            for one false flag or more).
         progress : bool
             Show a bar when it takes more than two seconds.
 
         Raises
         ------
         TypeError, ValueError
-            Arguments out of range, or an answer that is not there since nothing converged.
+            Arguments out of range, or an answer that is not there since nothing
+            converged.
         NotFittedError
             Before `fit`.
         """
         check_is_fitted(self)
         _check_number("check", "tolerance", tolerance, 0, 1, closed="[")
-        among, first = self.model_.candidates, np.unique(self.model_.where, return_index=True)[1]
-        selected, Pi, names = _refit(self, n_refits, seed, n_jobs, progress)[:, among], self.fit_.Pi[among], _names(self)[first][among]
-        return Check(Pi, selected.mean(0), n_refits, *squared_error(selected, Pi), names[beyond_chance(selected, Pi, tolerance=tolerance)].tolist(), names)
+        among = self.model_.candidates
+        first = np.unique(self.model_.where, return_index=True)[1]
+        selected = _refit(self, n_refits, seed, n_jobs, progress)[:, among]
+        Pi = self.fit_.Pi[among]
+        names = _names(self)[first][among]
+        return Check(
+            Pi,
+            selected.mean(0),
+            n_refits,
+            *squared_error(selected, Pi),
+            names[beyond_chance(selected, Pi, tolerance=tolerance)].tolist(),
+            names,
+        )
 
     def refine(self, n_refits=200, *, seed=0, n_jobs=1, progress=True):
-        """Refit at the reported penalty and combine with rVAMP (`beta-binomial`). Returns a `Refined`: `Pi`, `se`, `support`, `kappa`, `interval()`.
+        """Refit at the reported penalty and combine with rVAMP (`beta-binomial`).
+        Returns a `Refined`: `Pi`, `se`, `support`, `kappa`, `interval()`.
 
         Parameters
         ----------
         n_refits : int >= 10
-            From a hundred on, the combination is about as accurate as the better of its parts, or more.
+            From a hundred on, the combination is about as accurate as the better of its
+            parts, or more.
         seed, n_jobs, progress
             As for `check`, which also says what is raised.
         """
         check_is_fitted(self)
-        (among, where), Pi = (self.model_.candidates, self.model_.where), self.fit_.Pi.copy()
+        among, where = (self.model_.candidates, self.model_.where)
+        Pi = self.fit_.Pi.copy()
         se = np.zeros(len(Pi))
-        Pi[among], se[among], kappa, worth = refined(_refit(self, n_refits, seed, n_jobs, progress)[:, among], Pi[among])
-        return Refined(Pi[where], se[where], kappa, worth, n_refits, np.where(among[where], Pi[where] >= self.threshold_, self.support_), _names(self))
+        Pi[among], se[among], kappa, worth = refined(
+            _refit(self, n_refits, seed, n_jobs, progress)[:, among], Pi[among]
+        )
+        return Refined(
+            Pi[where],
+            se[where],
+            kappa,
+            worth,
+            n_refits,
+            np.where(among[where], Pi[where] >= self.threshold_, self.support_),
+            _names(self),
+        )
+
 
 def _refit(est, n_refits, seed, n_jobs, progress):
     _check_size("real refits", "n_refits", n_refits, least=10)
-    if est.fit_.last is None: raise ValueError(f"there is no answer to compare with: {est.fit_.status}")
+    if est.fit_.last is None:
+        raise ValueError(f"there is no answer to compare with: {est.fit_.status}")
     return est.model_.refit(est.lambda_, n_refits, seed, n_jobs, progress)
 
 # %% ../nbs/13_stability.ipynb #c0b966ba
 def shared_signal(fit, features, least=0.2, alike=0.3, most=200):
-    """For each of some features, the others that stand in for it: when one comes in across resamples, the other goes out (p̄₂).
+    """For each of some features, the others that stand in for it: when one comes in
+    across resamples, the other goes out (p̄₂).
 
     Parameters
     ----------
@@ -774,7 +1257,8 @@ def shared_signal(fit, features, least=0.2, alike=0.3, most=200):
     least : float in (0, 1)
         Correlation of the two contributions across resamples must be below minus this.
     alike : float in [0, 1)
-        Correlation of the two columns must be at least this, up to sign: others cannot stand in.
+        Correlation of the two columns must be at least this, up to sign: others cannot
+        stand in.
     most : int
         Only this many of the features selected most often are looked at.
 
@@ -784,49 +1268,124 @@ def shared_signal(fit, features, least=0.2, alike=0.3, most=200):
         {feature: [others, the strongest first]}, column numbers of the fit's A.
     """
     A, Pi = fit.problem.A, fit.Pi
-    rows = np.unique(np.concatenate([np.asarray(features, dtype=int), np.argsort(-Pi, kind="stable")[:most]]))
+    rows = np.unique(
+        np.concatenate(
+            [np.asarray(features, dtype=int), np.argsort(-Pi, kind="stable")[:most]]
+        )
+    )
     rows = rows[(Pi[rows] > 0.01) | np.isin(rows, features)]
     C = p2(fit, rows).covariance
     sd = np.sqrt(np.maximum(np.diag(C), 1e-300))
     columns = A[:, rows].T @ A[:, rows]
-    together = np.where(np.abs(columns) >= alike, C / np.outer(sd, sd) * np.sign(columns), 0.0)
-    ranked = {rows[a]: [rows[b] for b in np.argsort(together[a]) if together[a, b] < -least] for a in range(len(rows))}
+    together = np.where(
+        np.abs(columns) >= alike, C / np.outer(sd, sd) * np.sign(columns), 0.0
+    )
+    ranked = {
+        rows[a]: [rows[b] for b in np.argsort(together[a]) if together[a, b] < -least]
+        for a in range(len(rows))
+    }
     return {int(i): [int(j) for j in ranked[i]] for i in features}
 
 # %% ../nbs/13_stability.ipynb #dc494490
 def _summary(est):
     "The table of `StabilitySelection.summary`."
     import pandas as pd
+
     names, trust, chosen = _names(est), est.trust_, np.flatnonzero(est.support_)
     where = est.model_.where
-    others = shared_signal(est.fit_, np.unique(where[chosen])) if est.fit_.last is not None and len(chosen) else {}
+    others = (
+        shared_signal(est.fit_, np.unique(where[chosen]))
+        if est.fit_.last is not None and len(chosen)
+        else {}
+    )
     first = np.unique(where, return_index=True)[1]
-    twins = {i: ", ".join(str(names[j]) for j in group if j != i) for group in trust.duplicates for i in group}
-    said = lambda i: ", ".join(str(names[first[j]]) for j in others.get(where[i], [])[:3]) if est.support_[i] else ""
+    twins = {
+        i: ", ".join(str(names[j]) for j in group if j != i)
+        for group in trust.duplicates
+        for i in group
+    }
+    said = lambda i: (
+        ", ".join(str(names[first[j]]) for j in others.get(where[i], [])[:3])
+        if est.support_[i]
+        else ""
+    )
     order = np.argsort(-np.nan_to_num(est.probabilities_), kind="stable")
-    table = pd.DataFrame(dict(probability=est.probabilities_, selected=est.support_, max_probability=est.max_selection_probability_, coef_mean=est.coef_mean_, coef_std=est.coef_std_,
-                              shares_signal_with=[said(i) for i in range(len(names))], same_as=[twins.get(i, "") for i in range(len(names))]), index=pd.Index(names, name="feature")).iloc[order]
-    table.attrs = dict(loss=est.loss_, lambda_=est.lambda_, q=est.q_, threshold=est.threshold_, pfer_bound=est.pfer_bound_, expected_selected=float(est.model_.size(est.fit_.Pi)),
-                       converged=bool(est.fit_.converged), path_converged=f"{est.converged_.sum()} of {len(est.converged_)}", light=trust.light, effective_rows=trust.effective_rows,
-                       largest_row_share=trust.largest_share, largest_row=trust.largest_row, duplicates=len(trust.duplicates), trust=str(trust))
+    table = pd.DataFrame(
+        dict(
+            probability=est.probabilities_,
+            selected=est.support_,
+            max_probability=est.max_selection_probability_,
+            coef_mean=est.coef_mean_,
+            coef_std=est.coef_std_,
+            shares_signal_with=[said(i) for i in range(len(names))],
+            same_as=[twins.get(i, "") for i in range(len(names))],
+        ),
+        index=pd.Index(names, name="feature"),
+    ).iloc[order]
+    table.attrs = dict(
+        loss=est.loss_,
+        lambda_=est.lambda_,
+        q=est.q_,
+        threshold=est.threshold_,
+        pfer_bound=est.pfer_bound_,
+        expected_selected=float(est.model_.size(est.fit_.Pi)),
+        converged=bool(est.fit_.converged),
+        path_converged=f"{est.converged_.sum()} of {len(est.converged_)}",
+        light=trust.light,
+        effective_rows=trust.effective_rows,
+        largest_row_share=trust.largest_share,
+        largest_row=trust.largest_row,
+        duplicates=len(trust.duplicates),
+        trust=str(trust),
+    )
     return table
 
 # %% ../nbs/13_stability.ipynb #0781b1b9
 def _plot_path(est, ax=None, leaders=8):
     "The picture of `plot_path`."
     import matplotlib.pyplot as plt
+
     ax = ax or plt.subplots(figsize=(8, 4.6))[1]
-    lams, paths, names = est.lambdas_ / est.lambda_, est.selection_probabilities_, _names(est)
+    lams = est.lambdas_ / est.lambda_
+    paths = est.selection_probabilities_
+    names = _names(est)
     order = np.argsort(-np.nan_to_num(est.probabilities_), kind="stable")
     for i in order[leaders:]:
-        if est.max_selection_probability_[i] > 0.02: ax.plot(lams, paths[i], color=COLOURS["muted"], linewidth=0.8, zorder=1)
+        if est.max_selection_probability_[i] > 0.02:
+            ax.plot(lams, paths[i], color=COLOURS["muted"], linewidth=0.8, zorder=1)
     for rank, i in enumerate(order[:leaders]):
-        ax.plot(lams, paths[i], marker="o" if len(lams) == 1 else None, color=COLOURS["rvamp" if est.support_[i] else "p2"], linestyle=("-", "--", "-.", ":")[rank % 4], linewidth=1.8, label=str(names[i])[:24].replace("$", r"\$"), zorder=3)
+        ax.plot(
+            lams,
+            paths[i],
+            marker="o" if len(lams) == 1 else None,
+            color=COLOURS["rvamp" if est.support_[i] else "p2"],
+            linestyle=("-", "--", "-.", ":")[rank % 4],
+            linewidth=1.8,
+            label=str(names[i])[:24].replace("$", r"\$"),
+            zorder=3,
+        )
     ax.axhline(est.threshold_, color=COLOURS["p1"], linewidth=1.2)
     ax.axvline(1, color=COLOURS["truth"], linewidth=1.2)
-    bound = "" if np.isnan(est.pfer_bound_) else f", false selections ≤ {est.pfer_bound_:.2g}"
-    ax.set(xscale="log", xlabel="penalty λ / reported λ", ylabel="selection probability Π", ylim=(-0.02, 1.02), title=f"ΣΠ = {est.model_.size(est.fit_.Pi):.3g} at the reported λ, threshold {est.threshold_:.2g}{bound}")
-    ticks = [t for t in (50, 20, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02) if lams[-1] <= t <= lams[0]]
+    bound = (
+        ""
+        if np.isnan(est.pfer_bound_)
+        else f", false selections ≤ {est.pfer_bound_:.2g}"
+    )
+    ax.set(
+        xscale="log",
+        xlabel="penalty λ / reported λ",
+        ylabel="selection probability Π",
+        ylim=(-0.02, 1.02),
+        title=(
+            f"ΣΠ = {est.model_.size(est.fit_.Pi):.3g} at the reported λ, threshold"
+            f" {est.threshold_:.2g}{bound}"
+        ),
+    )
+    ticks = [
+        t
+        for t in (50, 20, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02)
+        if lams[-1] <= t <= lams[0]
+    ]
     ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
     ax.minorticks_off()
     ax.invert_xaxis()
@@ -837,12 +1396,15 @@ def _plot_path(est, ax=None, leaders=8):
 def _plot_probabilities(est, ax=None, leaders=20):
     "The picture of `plot_probabilities`."
     import matplotlib.pyplot as plt
+
     order = np.argsort(-np.nan_to_num(est.probabilities_), kind="stable")[:leaders]
     ax = ax or plt.subplots(figsize=(7, 0.8 + 0.3 * len(order)))[1]
     colours = [COLOURS["rvamp" if est.support_[i] else "muted"] for i in order]
     ax.barh(range(len(order)), est.probabilities_[order], color=colours)
     ax.axvline(est.threshold_, color=COLOURS["p1"], linewidth=1.5)
-    ax.set_yticks(range(len(order)), [str(n)[:24].replace("$", r"\$") for n in _names(est)[order]])
+    ax.set_yticks(
+        range(len(order)), [str(n)[:24].replace("$", r"\$") for n in _names(est)[order]]
+    )
     ax.set(xlim=(0, 1.02), xlabel="selection probability Π")
     ax.invert_yaxis()
     return ax
@@ -850,10 +1412,12 @@ def _plot_probabilities(est, ax=None, leaders=20):
 # %% ../nbs/13_stability.ipynb #eb40c781
 class _Looks:
     "Pictures and the table."
+
     def plot_path(self, ax=None, leaders=8):
         """Π along the path. Returns the Axes.
 
-        Selected features are dark, other leaders light; the horizontal line is the threshold, the vertical one the reported penalty, with its bound above.
+        Selected features are dark, other leaders light; the horizontal line is the
+        threshold, the vertical one the reported penalty, with its bound above.
 
         Parameters
         ----------
@@ -865,50 +1429,63 @@ class _Looks:
         return _plot_path(self, ax, leaders)
 
     def plot_probabilities(self, ax=None, leaders=20):
-        "Π at the reported penalty as bars, of so many leaders; selected ones are dark, the line is the threshold. Returns the Axes."
+        """Π at the reported penalty as bars, of so many leaders; selected ones are
+        dark, the line is the threshold. Returns the Axes."""
         check_is_fitted(self)
         return _plot_probabilities(self, ax, leaders)
 
     def summary(self):
         """All features, the most probable first, as a DataFrame.
 
-        Its columns: probability, selected, max_probability, coef_mean, coef_std, shares_signal_with (features that stand in for a selected one),
-        same_as (equal columns). Its `attrs` hold what concerns the whole answer: loss, lambda_, q, threshold, pfer_bound, expected_selected,
-        converged, path_converged, light, effective_rows, largest_row_share, largest_row, duplicates, trust.
+        Its columns: probability, selected, max_probability, coef_mean, coef_std,
+        shares_signal_with (features that stand in for a selected one),
+        same_as (equal columns). Its `attrs` hold what concerns the whole answer: loss,
+        lambda_, q, threshold, pfer_bound, expected_selected,
+        converged, path_converged, light, effective_rows, largest_row_share,
+        largest_row, duplicates, trust.
         """
         check_is_fitted(self)
         return _summary(self)
 
 # %% ../nbs/13_stability.ipynb #51661272
 class StabilitySelection(_Looks, _Bagging, _Refitting, SelectorMixin, BaseEstimator):
-    """Stability selection without resampling: a scikit-learn selector whose selection probabilities come from rVAMP.
+    """Stability selection without resampling: a scikit-learn selector whose selection
+    probabilities come from rVAMP.
 
-    Columns are standardised inside (centred, unit norm); reported coefficients are on the scale of X. The penalty on that scale is
-    lambda times sum |x|, for the sum of losses over the rows of a resample (half the squared residuals for the squared loss).
+    Columns are standardised inside (centred, unit norm); reported coefficients are on
+    the scale of X. The penalty on that scale is
+    lambda times sum |x|, for the sum of losses over the rows of a resample (half the
+    squared residuals for the squared loss).
 
     Parameters
     ----------
     threshold : float in (1/2, 1], optional
-        Features with a selection probability of at least this at the reported penalty are selected.
+        Features with a selection probability of at least this at the reported penalty
+        are selected.
     pfer : float > 0, optional
         Bound on the expected number of false selections.
     q : float > 0, optional
-        Expected number of features selected in one resample: it fixes the reported penalty. Give two of threshold, pfer and q at most:
-        the third follows (`error_control`). What is not given is threshold = 0.75 and pfer = 1, with q at most an eighth of the rows; where
+        Expected number of features selected in one resample: it fixes the reported
+        penalty. Give two of threshold, pfer and q at most:
+        the third follows (`error_control`). What is not given is threshold = 0.75 and
+        pfer = 1, with q at most an eighth of the rows; where
         `lambdas` holds one penalty, q is what that penalty selects.
     bound : "mb" or "unimodal"
         Meinshausen and Bühlmann's bound, or Shah and Samworth's under unimodality.
     loss : "auto", "squared", "logistic" or "poisson"
-        "auto" takes logistic for a target with two classes, else squared. The squared loss centres columns and target once, for the
+        "auto" takes logistic for a target with two classes, else squared. The squared
+        loss centres columns and target once, for the
         whole table; the other two refit an unpenalised intercept in every resample.
     resampling : "subsample", "poisson" or a law of counts
-        "subsample" draws half of the rows without replacement, for which the bounds hold; "poisson" is the paper's.
+        "subsample" draws half of the rows without replacement, for which the bounds
+        hold; "poisson" is the paper's.
     randomise : None or a law of multipliers
         Such as TwoPoint(2, 0.5) or Weakness(0.5): each penalty times a random factor.
     penalty_factor : (N,) array or dict {column: factor}, optional
         Multiplies the penalty of each column; 0 means never penalised, always in.
     lambdas : (L,) array of numbers > 0, decreasing, optional
-        The path; by default `n_lambdas` penalties down to `lambda_min_ratio` of the one that selects nothing.
+        The path; by default `n_lambdas` penalties down to `lambda_min_ratio` of the one
+        that selects nothing.
     n_lambdas : int >= 1
     lambda_min_ratio : float in (0, 1)
     tol, max_iter
@@ -920,27 +1497,54 @@ class StabilitySelection(_Looks, _Bagging, _Refitting, SelectorMixin, BaseEstima
     ----------
     selection_probabilities_ : (N, L) array
     lambdas_, expected_selected_, converged_ : (L,) arrays
-        The path: penalties, sum of probabilities over the features that can be selected, and whether each converged.
+        The path: penalties, sum of probabilities over the features that can be
+        selected, and whether each converged.
     n_iter_ : int
         Steps taken along the path.
     max_selection_probability_ : (N,) array
         The largest along the path. No bound is stated for it: see the chapter.
     lambda_, probabilities_, support_ : float, (N,) array, (N,) bool array
-        The reported penalty, where the probabilities sum to q; the probabilities there; which reach the threshold.
+        The reported penalty, where the probabilities sum to q; the probabilities there;
+        which reach the threshold.
     threshold_, pfer_, q_, pfer_bound_ : float
-        As asked for or derived; the last for the sum reached. nan where no bound holds (other resampling).
+        As asked for or derived; the last for the sum reached. nan where no bound holds
+        (other resampling).
     coef_mean_, coef_std_ : (N,) arrays
-        Mean and standard deviation across resamples of the coefficients at the reported penalty.
+        Mean and standard deviation across resamples of the coefficients at the reported
+        penalty.
     intercept_ : float
         The mean intercept.
     loss_, classes_, trust_, fit_
-        The loss; the two classes or None; a `Trust`, with the light; the solver's `Fit` at the reported penalty.
+        The loss; the two classes or None; a `Trust`, with the light; the solver's `Fit`
+        at the reported penalty.
     """
-    def __init__(self, *, threshold=None, pfer=None, q=None, bound="mb", loss="auto", resampling="subsample", randomise=None, penalty_factor=None,
-                 lambdas=None, n_lambdas=50, lambda_min_ratio=0.05, tol=1e-6, max_iter=500, verbose=0):
+
+    def __init__(
+        self,
+        *,
+        threshold=None,
+        pfer=None,
+        q=None,
+        bound="mb",
+        loss="auto",
+        resampling="subsample",
+        randomise=None,
+        penalty_factor=None,
+        lambdas=None,
+        n_lambdas=50,
+        lambda_min_ratio=0.05,
+        tol=1e-6,
+        max_iter=500,
+        verbose=0,
+    ):
         self.threshold, self.pfer, self.q, self.bound = threshold, pfer, q, bound
-        self.loss, self.resampling, self.randomise, self.penalty_factor = loss, resampling, randomise, penalty_factor
-        self.lambdas, self.n_lambdas, self.lambda_min_ratio = lambdas, n_lambdas, lambda_min_ratio
+        self.loss = loss
+        self.resampling = resampling
+        self.randomise = randomise
+        self.penalty_factor = penalty_factor
+        self.lambdas = lambdas
+        self.n_lambdas = n_lambdas
+        self.lambda_min_ratio = lambda_min_ratio
         self.tol, self.max_iter, self.verbose = tol, max_iter, verbose
 
     def fit(self, X, y):
@@ -959,12 +1563,14 @@ class StabilitySelection(_Looks, _Bagging, _Refitting, SelectorMixin, BaseEstima
         Raises
         ------
         TypeError, ValueError
-            Sparse X, missing values, a target that does not suit the loss, options out of range or in contradiction to each other.
+            Sparse X, missing values, a target that does not suit the loss, options out
+            of range or in contradiction to each other.
 
         Warns
         -----
         UserWarning, TrustWarning, ConvergenceWarning
-            Constant or equal columns; a red light; a penalty of the path that did not converge.
+            Constant or equal columns; a red light; a penalty of the path that did not
+            converge.
         """
         _check_frame(X)
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=4)

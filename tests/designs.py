@@ -1,4 +1,6 @@
-"""Problems on which the solver must arrive: designs, responses, penalties and count laws."""
+"""Problems on which the solver must arrive: designs, responses, penalties and count
+laws."""
+
 from typing import NamedTuple
 
 import numpy as np
@@ -23,11 +25,15 @@ def toeplitz(rng, M, N, rho):
 
 
 def equicorrelated(rng, M, N, rho):
-    return np.sqrt(rho) * rng.normal(size=(M, 1)) + np.sqrt(1 - rho) * rng.normal(size=(M, N))
+    return np.sqrt(rho) * rng.normal(size=(M, 1)) + np.sqrt(1 - rho) * rng.normal(
+        size=(M, N)
+    )
 
 
 def low_rank(rng, M, N, rank, noise):
-    return rng.normal(size=(M, rank)) @ rng.normal(size=(rank, N)) + noise * rng.normal(size=(M, N))
+    return rng.normal(size=(M, rank)) @ rng.normal(size=(rank, N)) + noise * rng.normal(
+        size=(M, N)
+    )
 
 
 def duplicated(rng, M, N):
@@ -42,11 +48,14 @@ def blocks(rng, M, N, rho, size=10):
 
 def random_rows(rng, M, N):
     "Rows of a discrete cosine transform."
-    return dct(np.eye(N), norm="ortho", axis=0)[rng.choice(N, M, replace=False)] * np.sqrt(N)
+    return dct(np.eye(N), norm="ortho", axis=0)[
+        rng.choice(N, M, replace=False)
+    ] * np.sqrt(N)
 
 
 def respond(rng, A, snr=10.0, density=0.05, heavy=False, outlier=False):
-    "A sparse truth; noise (normal, or Student with 1.5 degrees of freedom) at the signal-to-noise ratio asked for."
+    """A sparse truth; noise (normal, or Student with 1.5 degrees of freedom) at the
+    signal-to-noise ratio asked for."""
     x = rng.normal(size=A.shape[1]) * (rng.random(A.shape[1]) < density)
     x[0] = x[0] or 1.0
     signal = A @ x
@@ -58,10 +67,23 @@ def respond(rng, A, snr=10.0, density=0.05, heavy=False, outlier=False):
 
 WIDE, TALL = (60, 200), (200, 60)
 DESIGNS = {
-    **{f"DCT {ratio}": (random_rows, (int(400 * ratio), 400), {}) for ratio in (0.05, 0.1, 0.2, 0.5)},
-    **{f"i.i.d. {s}": (lambda rng, M, N: rng.normal(size=(M, N)), s, {}) for s in (WIDE, TALL)},
-    **{f"Toeplitz {rho} {s}": (toeplitz, s, dict(rho=rho)) for rho in (0.5, 0.8, 0.95) for s in (WIDE, TALL)},
-    **{f"equicorrelated {rho}": (equicorrelated, (60, 300), dict(rho=rho)) for rho in (0.5, 0.9, 0.99)},
+    **{
+        f"DCT {ratio}": (random_rows, (int(400 * ratio), 400), {})
+        for ratio in (0.05, 0.1, 0.2, 0.5)
+    },
+    **{
+        f"i.i.d. {s}": (lambda rng, M, N: rng.normal(size=(M, N)), s, {})
+        for s in (WIDE, TALL)
+    },
+    **{
+        f"Toeplitz {rho} {s}": (toeplitz, s, dict(rho=rho))
+        for rho in (0.5, 0.8, 0.95)
+        for s in (WIDE, TALL)
+    },
+    **{
+        f"equicorrelated {rho}": (equicorrelated, (60, 300), dict(rho=rho))
+        for rho in (0.5, 0.9, 0.99)
+    },
     "equicorrelated 0.99 tall": (equicorrelated, TALL, dict(rho=0.99)),
     "equicorrelated 0.99 60x600": (equicorrelated, (60, 600), dict(rho=0.99)),
     "low rank 5": (low_rank, (60, 300), dict(rank=5, noise=0.3)),
@@ -71,19 +93,45 @@ DESIGNS = {
     "blocks 0.9": (blocks, WIDE, dict(rho=0.9)),
     "blocks 0.7 tall": (blocks, TALL, dict(rho=0.7)),
 }
-RESPONSES = {"heavy tails": dict(heavy=True), "outlier": dict(outlier=True), **{f"snr {s:g}": dict(snr=s) for s in (0.1, 1, 100, 1e4)}}
-FRACTIONS = (0.95, 0.5, 0.2, 0.08, 0.03)  # of the penalty that empties a sample of mean size
-LAWS = {"Poisson 0.5": Poisson(0.5), "Subsample 0.5": Subsample(0.5), "Poisson 0.1": Poisson(0.1), "Poisson 1": Poisson(1.0),
-        "Subsample 0.1": Subsample(0.1), "Subsample 0.9": Subsample(0.9)}
+RESPONSES = {
+    "heavy tails": dict(heavy=True),
+    "outlier": dict(outlier=True),
+    **{f"snr {s:g}": dict(snr=s) for s in (0.1, 1, 100, 1e4)},
+}
+# of the penalty that empties a sample of mean size
+FRACTIONS = (0.95, 0.5, 0.2, 0.08, 0.03)
+LAWS = {
+    "Poisson 0.5": Poisson(0.5),
+    "Subsample 0.5": Subsample(0.5),
+    "Poisson 0.1": Poisson(0.1),
+    "Poisson 1": Poisson(1.0),
+    "Subsample 0.1": Subsample(0.1),
+    "Subsample 0.9": Subsample(0.9),
+}
 
 
 def cases():
-    "Every design with a moderate response; i.i.d. and Toeplitz ones with each special response."
+    """Every design with a moderate response; i.i.d. and Toeplitz ones with each
+    special response."""
     for number, (name, (make, shape, options)) in enumerate(DESIGNS.items()):
         yield _case(name, make, shape, options, {}, number)
     for number, (name, options) in enumerate(RESPONSES.items(), 100):
-        yield _case(f"i.i.d. wide, {name}", lambda rng, M, N: rng.normal(size=(M, N)), WIDE, {}, options, number)
-        yield _case(f"Toeplitz 0.7 square, {name}", toeplitz, (100, 100), dict(rho=0.7), options, number + 50)
+        yield _case(
+            f"i.i.d. wide, {name}",
+            lambda rng, M, N: rng.normal(size=(M, N)),
+            WIDE,
+            {},
+            options,
+            number,
+        )
+        yield _case(
+            f"Toeplitz 0.7 square, {name}",
+            toeplitz,
+            (100, 100),
+            dict(rho=0.7),
+            options,
+            number + 50,
+        )
 
 
 def _case(name, make, shape, design, response, seed):

@@ -1,4 +1,6 @@
-"""The naive bootstrap: refits that are optimal, sums that are right, errors that are honest, refusals that are clear."""
+"""The naive bootstrap: refits that are optimal, sums that are right, errors that are
+honest, refusals that are clear."""
+
 import ast
 from pathlib import Path
 
@@ -6,35 +8,70 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.linear_model import Lasso
 
 import rvamp_nb
-from rvamp_nb.bootstrap import _merge, _sums, naive_bootstrap, optimality_gap, weighted_lasso
-from rvamp_nb.datasets import gaussian_design, load_diabetes, random_dct, standardize, toy
-from rvamp_nb.resampling import Fixed, Multinomial, NoResampling, Poisson, Subsample, TwoPoint, all_resamples
+from rvamp_nb.bootstrap import (
+    _merge,
+    _sums,
+    naive_bootstrap,
+    optimality_gap,
+    weighted_lasso,
+)
+from rvamp_nb.datasets import (
+    gaussian_design,
+    load_diabetes,
+    random_dct,
+    standardize,
+    toy,
+)
+from rvamp_nb.resampling import (
+    Fixed,
+    Multinomial,
+    NoResampling,
+    Poisson,
+    Subsample,
+    TwoPoint,
+    all_resamples,
+)
 
-WIDE, TALL = gaussian_design(20, 60, 0.5, density=0.1, seed=1), gaussian_design(40, 12, 0.5, density=0.3, seed=1)
+WIDE = gaussian_design(20, 60, 0.5, density=0.1, seed=1)
+TALL = gaussian_design(40, 12, 0.5, density=0.3, seed=1)
 
 
 def run(d, lam=0.05, **options):
-    return naive_bootstrap(d.A, d.y, lam, **{"n_resamples": 60, "progress": False, **options})
+    return naive_bootstrap(
+        d.A, d.y, lam, **{"n_resamples": 60, "progress": False, **options}
+    )
 
 
 def refit_again(d, lam, b, counts=Poisson(0.5), randomise=TwoPoint(2, 0.5), seed=0):
-    "Resample b by the documented recipe, and its Lasso by plain scikit-learn on copied rows: an independent implementation."
+    """Resample b by the documented recipe, and its Lasso by plain scikit-learn on
+    copied rows: an independent implementation."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(b,)))
     c = counts.draw(len(d.y), rng)
     k = randomise.draw(d.A.shape[1], rng)
     rows = np.repeat(np.arange(len(d.y)), c.astype(int))
-    if not len(rows): return np.zeros(d.A.shape[1]), c, k
-    model = Lasso(alpha=lam / len(rows), fit_intercept=False, tol=1e-13, max_iter=1_000_000)
+    if not len(rows):
+        return np.zeros(d.A.shape[1]), c, k
+    model = Lasso(
+        alpha=lam / len(rows), fit_intercept=False, tol=1e-13, max_iter=1_000_000
+    )
     return model.fit(d.A[rows] / k, d.y[rows]).coef_ / k, c, k
 
 
-# --- one refit -------------------------------------------------------------------------------------------------------
+# --- one refit ------------------------------------------------------------------------
+# -------------------------------
 @settings(max_examples=60, deadline=None)
-@given(M=st.integers(1, 25), N=st.integers(1, 60), seed=st.integers(0, 10_000), size=st.floats(-2.5, 0.3), tau=st.sampled_from([0.2, 0.5, 1.0, 3.0]))
+@given(
+    M=st.integers(1, 25),
+    N=st.integers(1, 60),
+    seed=st.integers(0, 10_000),
+    size=st.floats(-2.5, 0.3),
+    tau=st.sampled_from([0.2, 0.5, 1.0, 3.0]),
+)
 def test_every_refit_is_optimal(M, N, seed, size, tau):
     rng = np.random.default_rng(seed)
     A, y = rng.normal(size=(M, N)) / np.sqrt(M), rng.normal(size=M)
@@ -43,15 +80,21 @@ def test_every_refit_is_optimal(M, N, seed, size, tau):
     x = weighted_lasso(A, y, lam, c)
     assert x.shape == (N,) and optimality_gap(A, y, lam, c, x) < 1e-3
     objective = lambda x: 0.5 * c @ (y - A @ x) ** 2 + lam @ np.abs(x)
-    for _ in range(5): assert objective(x) <= objective(x + 1e-3 * rng.normal(size=N)) + 1e-9
+    for _ in range(5):
+        assert objective(x) <= objective(x + 1e-3 * rng.normal(size=N)) + 1e-9
 
 
-@pytest.mark.parametrize("d", [WIDE, TALL, load_diabetes()], ids=["wide", "tall", "diabetes"])
+@pytest.mark.parametrize(
+    "d", [WIDE, TALL, load_diabetes()], ids=["wide", "tall", "diabetes"]
+)
 def test_refits_meet_the_conditions_closely(d):
     lam = 0.1 * np.abs(d.A.T @ d.y).max()
     for b in range(20):
         _, c, k = refit_again(d, lam, b)
-        assert optimality_gap(d.A, d.y, lam * k, c, weighted_lasso(d.A, d.y, lam * k, c)) < 1e-7
+        assert (
+            optimality_gap(d.A, d.y, lam * k, c, weighted_lasso(d.A, d.y, lam * k, c))
+            < 1e-7
+        )
 
 
 def test_the_gap_notices_a_wrong_solution():
@@ -67,9 +110,19 @@ def test_columns_left_out_at_first_come_in_when_they_must():
     "2 rows make a first working set of 4 columns of 300: the loop has to grow it."
     rng = np.random.default_rng(0)
     A, y = rng.normal(size=(2, 300)), np.array([1.0, -2.0])
-    for lam in (1e-3, 0.1, 1.0): assert optimality_gap(A, y, lam, np.ones(2), weighted_lasso(A, y, lam, np.ones(2))) < 1e-6
+    for lam in (1e-3, 0.1, 1.0):
+        assert (
+            optimality_gap(A, y, lam, np.ones(2), weighted_lasso(A, y, lam, np.ones(2)))
+            < 1e-6
+        )
     d = random_dct(N=300, ratio=0.2, seed=5)
-    for lam in (0.003, 0.03): assert optimality_gap(d.A, d.y, lam, np.ones(60), weighted_lasso(d.A, d.y, lam, np.ones(60))) < 1e-5
+    for lam in (0.003, 0.03):
+        assert (
+            optimality_gap(
+                d.A, d.y, lam, np.ones(60), weighted_lasso(d.A, d.y, lam, np.ones(60))
+            )
+            < 1e-5
+        )
 
 
 @pytest.mark.parametrize("lam", [1e-6, 1.0, 1e6])
@@ -82,12 +135,22 @@ def test_no_data_and_no_signal_give_zeros(lam):
 def test_scaling_y_and_lam_together():
     for scale in (1e-8, 1e8):
         x = weighted_lasso(WIDE.A, WIDE.y, 0.05, np.ones(20))
-        np.testing.assert_allclose(weighted_lasso(WIDE.A, scale * WIDE.y, 0.05 * scale, np.ones(20)), scale * x, rtol=1e-5, atol=scale * 1e-8)
+        np.testing.assert_allclose(
+            weighted_lasso(WIDE.A, scale * WIDE.y, 0.05 * scale, np.ones(20)),
+            scale * x,
+            rtol=1e-5,
+            atol=scale * 1e-8,
+        )
 
 
-# --- the averages ----------------------------------------------------------------------------------------------------
+# --- the averages ---------------------------------------------------------------------
+# -------------------------------
 @pytest.mark.parametrize("d", [WIDE, TALL], ids=["wide", "tall"])
-@pytest.mark.parametrize("counts", [Poisson(0.5), Multinomial(0.5), Subsample(0.5)], ids=lambda c: type(c).__name__)
+@pytest.mark.parametrize(
+    "counts",
+    [Poisson(0.5), Multinomial(0.5), Subsample(0.5)],
+    ids=lambda c: type(c).__name__,
+)
 def test_against_an_independent_implementation(d, counts):
     n, M, N = 60, *d.A.shape
     fit = run(d, counts=counts, keep=range(N))
@@ -100,7 +163,11 @@ def test_against_an_independent_implementation(d, counts):
     np.testing.assert_allclose(fit.var, X.var(0, ddof=1), atol=1e-6)
     np.testing.assert_allclose(fit.mean_se, X.std(0, ddof=1) / np.sqrt(n), atol=1e-6)
     m4 = np.mean((X - X.mean(0)) ** 4, 0)
-    np.testing.assert_allclose(fit.var_se, np.sqrt((m4 - X.var(0, ddof=1) ** 2 * (n - 3) / (n - 1)).clip(0) / n), atol=1e-6)
+    np.testing.assert_allclose(
+        fit.var_se,
+        np.sqrt((m4 - X.var(0, ddof=1) ** 2 * (n - 3) / (n - 1)).clip(0) / n),
+        atol=1e-6,
+    )
     np.testing.assert_allclose(fit.u_mean, U.mean(0), atol=1e-6)
     np.testing.assert_allclose(fit.u_se, U.std(0, ddof=1) / np.sqrt(n), atol=1e-6)
     k = np.clip((X != 0).sum(0), 0.5, n - 0.5) / n
@@ -109,37 +176,66 @@ def test_against_an_independent_implementation(d, counts):
 
 
 @settings(max_examples=40, deadline=None)
-@given(sizes=st.lists(st.integers(1, 9), min_size=2, max_size=6), offset=st.floats(-1e3, 1e3), seed=st.integers(0, 999))
+@given(
+    sizes=st.lists(st.integers(1, 9), min_size=2, max_size=6),
+    offset=st.floats(-1e3, 1e3),
+    seed=st.integers(0, 999),
+)
 def test_sums_add_up_in_any_cut(sizes, offset, seed):
     X = offset + np.random.default_rng(seed).exponential(size=(sum(sizes), 2))
     parts = [_sums(p) for p in np.split(X, np.cumsum(sizes)[:-1])]
     total = parts[0]
-    for p in parts[1:]: total = _merge(total, p)
+    for p in parts[1:]:
+        total = _merge(total, p)
     assert total.n == len(X)
     np.testing.assert_allclose(total.mean, X.mean(0), rtol=1e-13, atol=1e-13)
-    for k in (0, 2, 3, 4): np.testing.assert_allclose(total.powers[k], ((X - X.mean(0)) ** k).sum(0), rtol=1e-8, atol=1e-8)
+    for k in (0, 2, 3, 4):
+        np.testing.assert_allclose(
+            total.powers[k], ((X - X.mean(0)) ** k).sum(0), rtol=1e-8, atol=1e-8
+        )
 
 
-@pytest.mark.parametrize("counts", [Multinomial(1.0), Poisson(1.0)], ids=["multinomial", "Poisson"])
+@pytest.mark.parametrize(
+    "counts", [Multinomial(1.0), Poisson(1.0)], ids=["multinomial", "Poisson"]
+)
 def test_the_running_example_against_enumeration(counts):
     A, y, _, _ = toy()
-    if isinstance(counts, Multinomial): C, p = all_resamples(3, 3)
+    if isinstance(counts, Multinomial):
+        C, p = all_resamples(3, 3)
     else:
         k, w = counts.nodes()
-        C, p = np.array(np.meshgrid(k, k, k)).reshape(3, -1).T, np.einsum("i,j,k->jik", w, w, w).ravel()
+        C = np.array(np.meshgrid(k, k, k)).reshape(3, -1).T
+        p = np.einsum("i,j,k->jik", w, w, w).ravel()
     S, Q = C @ (A[:, 0] * y), C @ A[:, 0] ** 2
-    X = np.array([np.sign(S) * np.maximum(np.abs(S) - k * 0.3, 0) / np.where(Q > 0, Q, 1) for k in (1, 2)])
+    X = np.array(
+        [
+            np.sign(S) * np.maximum(np.abs(S) - k * 0.3, 0) / np.where(Q > 0, Q, 1)
+            for k in (1, 2)
+        ]
+    )
     W = np.outer([0.5, 0.5], p)
     mean = (W * X).sum()
     U = np.sum(W[..., None] * C * (y - X[..., None] * A[:, 0]), axis=(0, 1))
-    fit = naive_bootstrap(A, y, 0.3, counts=counts, n_resamples=2500, seed=2, progress=False)
-    for seen, error, exact in ((fit.mean, fit.mean_se, mean), (fit.var, fit.var_se, (W * (X - mean) ** 2).sum()), (fit.Pi, fit.Pi_se, W[X != 0].sum()), (fit.u_mean, fit.u_se, U)):
+    fit = naive_bootstrap(
+        A, y, 0.3, counts=counts, n_resamples=2500, seed=2, progress=False
+    )
+    for seen, error, exact in (
+        (fit.mean, fit.mean_se, mean),
+        (fit.var, fit.var_se, (W * (X - mean) ** 2).sum()),
+        (fit.Pi, fit.Pi_se, W[X != 0].sum()),
+        (fit.u_mean, fit.u_se, U),
+    ):
         assert np.all(np.abs(seen - exact) < 3.5 * error), (seen, exact, error)
 
 
 def test_multinomial_and_poisson_differ_where_rows_are_few():
     A, y, _, _ = toy()
-    one, two = (naive_bootstrap(A, y, 0.3, counts=c, randomise=Fixed(), n_resamples=1500, progress=False) for c in (Multinomial(1.0), Poisson(1.0)))
+    one, two = (
+        naive_bootstrap(
+            A, y, 0.3, counts=c, randomise=Fixed(), n_resamples=1500, progress=False
+        )
+        for c in (Multinomial(1.0), Poisson(1.0))
+    )
     assert one.Pi[0] == 1 and abs(two.Pi[0] - 0.829) < 4 * two.Pi_se[0]
 
 
@@ -149,22 +245,38 @@ def test_standard_errors_cover():
     C, prob = all_resamples(3, 3)
     rng = np.random.default_rng(0)
     from rvamp_nb.bootstrap import _share_error, _spread
-    values = np.array([[weighted_lasso(A, y, 0.3 * k, c)[0] for c in C] for k in (1, 2)]).ravel()
+
+    values = np.array(
+        [[weighted_lasso(A, y, 0.3 * k, c)[0] for c in C] for k in (1, 2)]
+    ).ravel()
     p, B = np.tile(prob, 2) / 2, 40
     results = []
     for _ in range(3000):
         x = rng.choice(values, B, p=p)[:, None]
         var, mean_se, var_se = _spread(_sums(x))
-        results.append([x.mean(), var[0], np.mean(x != 0), mean_se[0], var_se[0], _share_error((x != 0).sum(), B)])
+        results.append(
+            [
+                x.mean(),
+                var[0],
+                np.mean(x != 0),
+                mean_se[0],
+                var_se[0],
+                _share_error((x != 0).sum(), B),
+            ]
+        )
     results = np.array(results)
-    np.testing.assert_allclose(np.sqrt(np.mean(results[:, 3:] ** 2, 0)), results[:, :3].std(0), rtol=0.06)
+    np.testing.assert_allclose(
+        np.sqrt(np.mean(results[:, 3:] ** 2, 0)), results[:, :3].std(0), rtol=0.06
+    )
 
 
 def test_two_runs_differ_as_their_errors_say():
     d = random_dct(N=200, ratio=0.25)
     one, two = (run(d, 0.08, n_resamples=300, seed=s) for s in (1, 2))
     for value, error in (("mean", "mean_se"), ("Pi", "Pi_se"), ("u_mean", "u_se")):
-        z = (getattr(one, value) - getattr(two, value)) / np.hypot(getattr(one, error), getattr(two, error))
+        z = (getattr(one, value) - getattr(two, value)) / np.hypot(
+            getattr(one, error), getattr(two, error)
+        )
         z = z[one.Pi + two.Pi > 0.05] if value != "u_mean" else z
         assert 0.8 < np.sqrt(np.mean(z**2)) < 1.2, (value, np.sqrt(np.mean(z**2)))
 
@@ -180,7 +292,11 @@ def test_residuals_carry_the_penalty():
 
 def test_no_resampling_is_the_plain_lasso():
     fit = run(TALL, counts=NoResampling(), randomise=Fixed())
-    plain = Lasso(alpha=0.05 / 40, fit_intercept=False, tol=1e-13, max_iter=100_000).fit(TALL.A, TALL.y).coef_
+    plain = (
+        Lasso(alpha=0.05 / 40, fit_intercept=False, tol=1e-13, max_iter=100_000)
+        .fit(TALL.A, TALL.y)
+        .coef_
+    )
     np.testing.assert_allclose(fit.mean, plain, atol=1e-7)
     np.testing.assert_array_equal(fit.Pi, plain != 0)
     assert fit.var.max() < 1e-28 and fit.var_se.max() < 1e-28
@@ -188,34 +304,53 @@ def test_no_resampling_is_the_plain_lasso():
 
 def test_empty_resamples_count_as_zeros():
     fit = run(WIDE, counts=Poisson(1e-12))
-    assert not fit.mean.any() and not fit.Pi.any() and not fit.u_mean.any() and not fit.var.any()
+    assert (
+        not fit.mean.any()
+        and not fit.Pi.any()
+        and not fit.u_mean.any()
+        and not fit.var.any()
+    )
     np.testing.assert_allclose(fit.Pi_se, 0.7 / 60, rtol=0.02)
 
 
 def test_one_penalty_a_column():
     lam = np.linspace(0.02, 0.1, 60)
     one = run(WIDE, lam, keep=range(60))
-    other = naive_bootstrap(WIDE.A / (lam / 0.05), WIDE.y, 0.05, n_resamples=60, keep=range(60), progress=False)
+    other = naive_bootstrap(
+        WIDE.A / (lam / 0.05),
+        WIDE.y,
+        0.05,
+        n_resamples=60,
+        keep=range(60),
+        progress=False,
+    )
     np.testing.assert_allclose(one.draws, other.draws / (lam / 0.05), atol=1e-6)
-    np.testing.assert_array_equal(run(WIDE, np.full(60, 0.05)).mean, run(WIDE, 0.05).mean)
+    np.testing.assert_array_equal(
+        run(WIDE, np.full(60, 0.05)).mean, run(WIDE, 0.05).mean
+    )
 
 
-# --- reproducible ----------------------------------------------------------------------------------------------------
+# --- reproducible ---------------------------------------------------------------------
+# -------------------------------
 def test_the_same_to_the_last_bit_whatever_n_jobs():
     one, two = (run(WIDE, n_resamples=110, keep=[3, 1], n_jobs=n) for n in (1, 2))
-    for a, b in zip(one, two): np.testing.assert_array_equal(a, b)
+    for a, b in zip(one, two):
+        np.testing.assert_array_equal(a, b)
 
 
 def test_refit_b_depends_on_seed_and_b_only():
-    long, short, other = run(WIDE, keep=range(60)), run(WIDE, keep=range(60), n_resamples=31), run(WIDE, keep=range(60), n_resamples=31, seed=1)
+    long = run(WIDE, keep=range(60))
+    short = run(WIDE, keep=range(60), n_resamples=31)
+    other = run(WIDE, keep=range(60), n_resamples=31, seed=1)
     np.testing.assert_array_equal(long.draws[:31], short.draws)
     assert not np.array_equal(short.draws, other.draws)
     np.testing.assert_array_equal(run(WIDE, keep=[7, 2]).draws, long.draws[:, [7, 2]])
-    assert len({tuple(x) for x in long.draws}) == 60                                    # no resample twice
+    assert len({tuple(x) for x in long.draws}) == 60  # no resample twice
 
 
 def test_memory_does_not_grow_with_the_number_of_refits():
     import tracemalloc
+
     peaks = []
     for n in (50, 400):
         tracemalloc.start()
@@ -225,41 +360,89 @@ def test_memory_does_not_grow_with_the_number_of_refits():
     assert peaks[1] < 1.5 * peaks[0] + 100_000
 
 
-# --- input -----------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("form", [list, pd.DataFrame, np.asfortranarray, lambda A: np.repeat(A, 2, 0)[::2], lambda A: A.astype(object)], ids=["list", "frame", "fortran", "strided", "object"])
+# --- input ----------------------------------------------------------------------------
+# -------------------------------
+@pytest.mark.parametrize(
+    "form",
+    [
+        list,
+        pd.DataFrame,
+        np.asfortranarray,
+        lambda A: np.repeat(A, 2, 0)[::2],
+        lambda A: A.astype(object),
+    ],
+    ids=["list", "frame", "fortran", "strided", "object"],
+)
 def test_other_forms_of_the_same_numbers(form):
     A = WIDE.A.tolist() if form is list else form(WIDE.A)
-    y = WIDE.y.tolist() if form is list else pd.Series(WIDE.y) if form is pd.DataFrame else WIDE.y
-    np.testing.assert_allclose(naive_bootstrap(A, y, 0.05, n_resamples=20, progress=False).mean, run(WIDE, n_resamples=20).mean, atol=1e-9)
+    y = (
+        WIDE.y.tolist()
+        if form is list
+        else pd.Series(WIDE.y)
+        if form is pd.DataFrame
+        else WIDE.y
+    )
+    np.testing.assert_allclose(
+        naive_bootstrap(A, y, 0.05, n_resamples=20, progress=False).mean,
+        run(WIDE, n_resamples=20).mean,
+        atol=1e-9,
+    )
 
 
 def test_float32_and_integers():
-    np.testing.assert_allclose(naive_bootstrap(WIDE.A.astype(np.float32), WIDE.y.astype(np.float32), np.float32(0.05), n_resamples=20, progress=False).mean,
-                               run(WIDE, n_resamples=20).mean, atol=1e-4)
+    np.testing.assert_allclose(
+        naive_bootstrap(
+            WIDE.A.astype(np.float32),
+            WIDE.y.astype(np.float32),
+            np.float32(0.05),
+            n_resamples=20,
+            progress=False,
+        ).mean,
+        run(WIDE, n_resamples=20).mean,
+        atol=1e-4,
+    )
     A, y = np.random.default_rng(0).integers(-3, 4, (12, 5)), np.arange(12)
-    np.testing.assert_array_equal(naive_bootstrap(A, y, 2, n_resamples=20, progress=False).mean, naive_bootstrap(A * 1.0, y * 1.0, 2.0, n_resamples=20, progress=False).mean)
+    np.testing.assert_array_equal(
+        naive_bootstrap(A, y, 2, n_resamples=20, progress=False).mean,
+        naive_bootstrap(A * 1.0, y * 1.0, 2.0, n_resamples=20, progress=False).mean,
+    )
 
 
 def test_inputs_are_never_modified_and_may_be_read_only():
     A, y, lam, keep = WIDE.A.copy(), WIDE.y.copy(), np.full(60, 0.05), np.array([1, 2])
-    for v in (A, y, lam, keep): v.flags.writeable = False
+    for v in (A, y, lam, keep):
+        v.flags.writeable = False
     run(WIDE._replace(A=A, y=y), lam, keep=keep, n_resamples=5)
     np.testing.assert_array_equal(A, WIDE.A), np.testing.assert_array_equal(y, WIDE.y)
 
 
 def test_one_resample_says_nothing_about_spread(recwarn):
     fit = run(WIDE, n_resamples=1)
-    assert np.isnan(fit.var).all() and np.isnan(fit.mean_se).all() and np.isnan(fit.var_se).all() and np.isnan(fit.u_se).all()
-    assert np.isfinite(fit.mean).all() and set(np.unique(fit.Pi)) <= {0.0, 1.0} and not recwarn
+    assert (
+        np.isnan(fit.var).all()
+        and np.isnan(fit.mean_se).all()
+        and np.isnan(fit.var_se).all()
+        and np.isnan(fit.u_se).all()
+    )
+    assert (
+        np.isfinite(fit.mean).all()
+        and set(np.unique(fit.Pi)) <= {0.0, 1.0}
+        and not recwarn
+    )
 
 
 def test_one_row_and_one_column():
-    assert naive_bootstrap([[1.0]], [2.0], 0.1, n_resamples=10, progress=False).mean.shape == (1,)
-    assert naive_bootstrap([[1.0, 2.0]], [2.0], 0.1, n_resamples=10, progress=False, keep=[]).draws.shape == (10, 0)
+    assert naive_bootstrap(
+        [[1.0]], [2.0], 0.1, n_resamples=10, progress=False
+    ).mean.shape == (1,)
+    assert naive_bootstrap(
+        [[1.0, 2.0]], [2.0], 0.1, n_resamples=10, progress=False, keep=[]
+    ).draws.shape == (10, 0)
 
 
 def test_a_constant_column_is_never_selected():
-    with pytest.warns(UserWarning, match="stay zero"): A, y = standardize(np.c_[WIDE.A, np.ones(20)], WIDE.y)
+    with pytest.warns(UserWarning, match="stay zero"):
+        A, y = standardize(np.c_[WIDE.A, np.ones(20)], WIDE.y)
     assert naive_bootstrap(A, y, 0.05, n_resamples=20, progress=False).Pi[-1] == 0
 
 
@@ -269,53 +452,162 @@ def test_no_progress_bar_for_a_quick_run(capsys):
 
 
 class OwnLaw:
-    def __init__(self, value): self.value = value
-    def draw(self, size, rng): return np.broadcast_to(self.value, size) if np.ndim(self.value) == 0 else self.value
+    def __init__(self, value):
+        self.value = value
+
+    def draw(self, size, rng):
+        return (
+            np.broadcast_to(self.value, size)
+            if np.ndim(self.value) == 0
+            else self.value
+        )
 
 
 def test_a_law_of_ones_own():
-    np.testing.assert_array_equal(run(TALL, counts=OwnLaw(1), randomise=OwnLaw(1.0)).Pi, run(TALL, counts=NoResampling(), randomise=Fixed()).Pi)
+    np.testing.assert_array_equal(
+        run(TALL, counts=OwnLaw(1), randomise=OwnLaw(1.0)).Pi,
+        run(TALL, counts=NoResampling(), randomise=Fixed()).Pi,
+    )
 
 
-@pytest.mark.parametrize("options, word", [(dict(counts=OwnLaw(-1)), "counts"), (dict(counts=OwnLaw(np.nan)), "counts"), (dict(counts=OwnLaw([1, 2])), "counts"),
-                                           (dict(randomise=OwnLaw(0)), "randomise"), (dict(randomise=OwnLaw(np.inf)), "randomise"), (dict(randomise=OwnLaw([1.0])), "randomise")])
+@pytest.mark.parametrize(
+    "options, word",
+    [
+        (dict(counts=OwnLaw(-1)), "counts"),
+        (dict(counts=OwnLaw(np.nan)), "counts"),
+        (dict(counts=OwnLaw([1, 2])), "counts"),
+        (dict(randomise=OwnLaw(0)), "randomise"),
+        (dict(randomise=OwnLaw(np.inf)), "randomise"),
+        (dict(randomise=OwnLaw([1.0])), "randomise"),
+    ],
+)
 def test_a_broken_law_of_ones_own(options, word):
-    with pytest.raises(ValueError, match=word): run(TALL, **options)
+    with pytest.raises(ValueError, match=word):
+        run(TALL, **options)
 
 
 A, Y = WIDE.A, WIDE.y
-def with_nan(v): v = v.copy(); v.flat[3] = np.nan; return v
-def with_inf(v): v = v.copy(); v.flat[3] = -np.inf; return v
 
 
-@pytest.mark.parametrize("change, error, word", [
-    (dict(A=with_nan(A)), ValueError, "A has NaN"), (dict(A=with_inf(A)), ValueError, "A has NaN or inf"), (dict(y=with_nan(Y)), ValueError, "y has NaN"), (dict(y=with_inf(Y)), ValueError, "y has"),
-    (dict(A=Y), ValueError, "A must be a table"), (dict(A=A[None]), ValueError, "A must be a table"), (dict(A=A[:0], y=Y[:0]), ValueError, "A must"), (dict(A=A[:, :0]), ValueError, "A must"),
-    (dict(y=Y[:-1]), ValueError, r"y must have shape \(20,\)"), (dict(y=Y[:, None]), ValueError, "y must have shape"), (dict(y=None), TypeError, "y"), (dict(A=None), TypeError, "A"),
-    (dict(A=A.astype(str)), TypeError, "A must hold"), (dict(A=A.astype(str).astype(object)), TypeError, "A must hold"), (dict(A=A * 1j), TypeError, "A must hold"), (dict(y=["a"] * 20), TypeError, "y must hold"),
-    (dict(A=scipy.sparse.csr_array(A)), TypeError, "sparse"), (dict(A=pd.DataFrame(A).assign(when="x")), TypeError, "A must hold"),
-    (dict(lam=None), TypeError, "lam is None"), (dict(lam=0), ValueError, "lam"), (dict(lam=-1.0), ValueError, "lam"), (dict(lam=np.nan), ValueError, "lam"), (dict(lam=np.inf), ValueError, "lam"),
-    (dict(lam="1"), TypeError, "lam"), (dict(lam=True), TypeError, "lam"), (dict(lam=np.ones(59)), ValueError, "lam"), (dict(lam=np.zeros(60)), ValueError, "lam"), (dict(lam=np.ones((60, 1))), ValueError, "lam"),
-    (dict(n_resamples=0), ValueError, "n_resamples"), (dict(n_resamples=-5), ValueError, "n_resamples"), (dict(n_resamples=10.0), TypeError, "n_resamples"), (dict(n_resamples="10"), TypeError, "n_resamples"),
-    (dict(n_resamples=True), TypeError, "n_resamples"), (dict(seed=-1), ValueError, "seed"), (dict(seed=None), TypeError, "seed"), (dict(seed=1.5), TypeError, "seed"),
-    (dict(tol=0), ValueError, "tol"), (dict(tol=1.5), ValueError, "tol"), (dict(tol=None), TypeError, "tol"), (dict(counts=0.5), TypeError, "counts"), (dict(counts=Poisson), TypeError, "counts"),
-    (dict(randomise=None), TypeError, "randomise"), (dict(randomise=2), TypeError, "randomise"), (dict(keep=3), TypeError, "keep"), (dict(keep=[60]), ValueError, "keep"), (dict(keep=[-1]), ValueError, "keep"),
-    (dict(keep=["a"]), TypeError, "keep"), (dict(keep=[0.5]), TypeError, "keep"), (dict(keep=[True, False]), TypeError, "keep"), (dict(counts=Subsample(0.01)), ValueError, "no row"),
-    (dict(n_jobs=0), ValueError, "n_jobs"), (dict(n_jobs=1.5), TypeError, "n_jobs"), (dict(n_jobs="2"), TypeError, "n_jobs")])
+def with_nan(v):
+    v = v.copy()
+    v.flat[3] = np.nan
+    return v
+
+
+def with_inf(v):
+    v = v.copy()
+    v.flat[3] = -np.inf
+    return v
+
+
+@pytest.mark.parametrize(
+    "change, error, word",
+    [
+        (dict(A=with_nan(A)), ValueError, "A has NaN"),
+        (dict(A=with_inf(A)), ValueError, "A has NaN or inf"),
+        (dict(y=with_nan(Y)), ValueError, "y has NaN"),
+        (dict(y=with_inf(Y)), ValueError, "y has"),
+        (dict(A=Y), ValueError, "A must be a table"),
+        (dict(A=A[None]), ValueError, "A must be a table"),
+        (dict(A=A[:0], y=Y[:0]), ValueError, "A must"),
+        (dict(A=A[:, :0]), ValueError, "A must"),
+        (dict(y=Y[:-1]), ValueError, r"y must have shape \(20,\)"),
+        (dict(y=Y[:, None]), ValueError, "y must have shape"),
+        (dict(y=None), TypeError, "y"),
+        (dict(A=None), TypeError, "A"),
+        (dict(A=A.astype(str)), TypeError, "A must hold"),
+        (dict(A=A.astype(str).astype(object)), TypeError, "A must hold"),
+        (dict(A=A * 1j), TypeError, "A must hold"),
+        (dict(y=["a"] * 20), TypeError, "y must hold"),
+        (dict(A=scipy.sparse.csr_array(A)), TypeError, "sparse"),
+        (dict(A=pd.DataFrame(A).assign(when="x")), TypeError, "A must hold"),
+        (dict(lam=None), TypeError, "lam is None"),
+        (dict(lam=0), ValueError, "lam"),
+        (dict(lam=-1.0), ValueError, "lam"),
+        (dict(lam=np.nan), ValueError, "lam"),
+        (dict(lam=np.inf), ValueError, "lam"),
+        (dict(lam="1"), TypeError, "lam"),
+        (dict(lam=True), TypeError, "lam"),
+        (dict(lam=np.ones(59)), ValueError, "lam"),
+        (dict(lam=np.zeros(60)), ValueError, "lam"),
+        (dict(lam=np.ones((60, 1))), ValueError, "lam"),
+        (dict(n_resamples=0), ValueError, "n_resamples"),
+        (dict(n_resamples=-5), ValueError, "n_resamples"),
+        (dict(n_resamples=10.0), TypeError, "n_resamples"),
+        (dict(n_resamples="10"), TypeError, "n_resamples"),
+        (dict(n_resamples=True), TypeError, "n_resamples"),
+        (dict(seed=-1), ValueError, "seed"),
+        (dict(seed=None), TypeError, "seed"),
+        (dict(seed=1.5), TypeError, "seed"),
+        (dict(tol=0), ValueError, "tol"),
+        (dict(tol=1.5), ValueError, "tol"),
+        (dict(tol=None), TypeError, "tol"),
+        (dict(counts=0.5), TypeError, "counts"),
+        (dict(counts=Poisson), TypeError, "counts"),
+        (dict(randomise=None), TypeError, "randomise"),
+        (dict(randomise=2), TypeError, "randomise"),
+        (dict(keep=3), TypeError, "keep"),
+        (dict(keep=[60]), ValueError, "keep"),
+        (dict(keep=[-1]), ValueError, "keep"),
+        (dict(keep=["a"]), TypeError, "keep"),
+        (dict(keep=[0.5]), TypeError, "keep"),
+        (dict(keep=[True, False]), TypeError, "keep"),
+        (dict(counts=Subsample(0.01)), ValueError, "no row"),
+        (dict(n_jobs=0), ValueError, "n_jobs"),
+        (dict(n_jobs=1.5), TypeError, "n_jobs"),
+        (dict(n_jobs="2"), TypeError, "n_jobs"),
+    ],
+)
 def test_bad_input_is_refused_by_name(change, error, word):
-    with pytest.raises(error, match=word): naive_bootstrap(**{"A": A, "y": Y, "lam": 0.05, "n_resamples": 3, "progress": False, **change})
+    with pytest.raises(error, match=word):
+        naive_bootstrap(
+            **{
+                "A": A,
+                "y": Y,
+                "lam": 0.05,
+                "n_resamples": 3,
+                "progress": False,
+                **change,
+            }
+        )
 
 
-# --- a judge must be independent -------------------------------------------------------------------------------------
+# --- a judge must be independent
+# -------------------------------------------------------------------------------------
 def imports_of(module):
     "Modules of this package that a module imports, at the top or inside a function."
-    nodes = list(ast.walk(ast.parse((Path(rvamp_nb.__file__).parent / f"{module}.py").read_text())))
-    found = {n.module or "" for n in nodes if isinstance(n, ast.ImportFrom) and (n.level or (n.module or "").startswith("rvamp_nb"))}
-    found |= {a.name for n in nodes if isinstance(n, ast.Import) for a in n.names if a.name.startswith("rvamp_nb")}
+    nodes = list(
+        ast.walk(
+            ast.parse((Path(rvamp_nb.__file__).parent / f"{module}.py").read_text())
+        )
+    )
+    found = {
+        n.module or ""
+        for n in nodes
+        if isinstance(n, ast.ImportFrom)
+        and (n.level or (n.module or "").startswith("rvamp_nb"))
+    }
+    found |= {
+        a.name
+        for n in nodes
+        if isinstance(n, ast.Import)
+        for a in n.names
+        if a.name.startswith("rvamp_nb")
+    }
     return {f.removeprefix("rvamp_nb.") for f in found}
 
 
 def test_the_bootstrap_shares_nothing_with_the_solver():
     assert imports_of("bootstrap") == {"resampling"}
-    for module in ("rs_gaussian", "messages", "prior", "likelihood", "coupling", "solver", "densities"):
-        if (Path(rvamp_nb.__file__).parent / f"{module}.py").exists(): assert "bootstrap" not in imports_of(module)
+    for module in (
+        "rs_gaussian",
+        "messages",
+        "prior",
+        "likelihood",
+        "coupling",
+        "solver",
+        "densities",
+    ):
+        if (Path(rvamp_nb.__file__).parent / f"{module}.py").exists():
+            assert "bootstrap" not in imports_of(module)

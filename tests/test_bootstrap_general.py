@@ -1,13 +1,32 @@
-"""Refits of every loss and penalty against other people's minimisers, and the averages over them; what cannot work is refused by name."""
+"""Refits of every loss and penalty against other people's minimisers, and the
+averages over them; what cannot work is refused by name."""
+
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit
-from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression, PoissonRegressor, Ridge
+from sklearn.linear_model import (
+    ElasticNet,
+    Lasso,
+    LogisticRegression,
+    PoissonRegressor,
+    Ridge,
+)
 
 from rvamp_nb.bootstrap import naive_bootstrap, penalised_fit, weighted_lasso
-from rvamp_nb.resampling import Discrete, Exponential, Fixed, NoResampling, Poisson, Shared, Subsample, TwoPoint, Weakness
+from rvamp_nb.resampling import (
+    Discrete,
+    Exponential,
+    Fixed,
+    NoResampling,
+    Poisson,
+    Shared,
+    Subsample,
+    TwoPoint,
+    Weakness,
+)
 
 M, N, LAM, DELTA = 40, 12, 2.0, 0.7
 LOSSES = ["squared", "logistic", "poisson", "huber"]
@@ -16,77 +35,136 @@ LOSSES = ["squared", "logistic", "poisson", "huber"]
 def problem(loss, M=M, N=N, seed=3):
     "A design whose columns are not centred, and targets that suit the loss."
     rng = np.random.default_rng(seed)
-    A, x = 0.2 + rng.normal(size=(M, N)), np.where(rng.random(N) < 0.5, rng.normal(size=N), 0) / 2
+    A = 0.2 + rng.normal(size=(M, N))
+    x = np.where(rng.random(N) < 0.5, rng.normal(size=N), 0) / 2
     f = A @ x
     heavy = 0.5 * rng.standard_t(2, size=M)
-    return A, {"squared": f + heavy, "huber": f + heavy, "poisson": rng.poisson(np.exp(np.minimum(f, 3))), "logistic": rng.random(M) < expit(f)}[loss].astype(float)
+    return A, {
+        "squared": f + heavy,
+        "huber": f + heavy,
+        "poisson": rng.poisson(np.exp(np.minimum(f, 3))),
+        "logistic": rng.random(M) < expit(f),
+    }[loss].astype(float)
 
 
-# The reference: the same objective with x = p - q, by L-BFGS-B with bounds ----------------------------------------------------------------------
+# The reference: the same objective with x = p - q, by L-BFGS-B with bounds
+# ----------------------------------------------------------------------
+
 
 def loss_and_slope(loss, y, f, delta):
     "Written down once more, in other words than the module's."
-    if loss == "squared": return (f - y)**2 / 2, f - y
-    if loss == "logistic": return np.log1p(np.exp(-np.abs(f))) + np.maximum(f, 0) - y * f, expit(f) - y
-    if loss == "poisson": return np.exp(f) - y * f, np.exp(f) - y
+    if loss == "squared":
+        return (f - y) ** 2 / 2, f - y
+    if loss == "logistic":
+        return np.log1p(np.exp(-np.abs(f))) + np.maximum(f, 0) - y * f, expit(f) - y
+    if loss == "poisson":
+        return np.exp(f) - y * f, np.exp(f) - y
     r = f - y
-    return np.where(np.abs(r) < delta, r**2 / 2, delta * np.abs(r) - delta**2 / 2), np.where(np.abs(r) < delta, r, delta * np.sign(r))
+    return np.where(
+        np.abs(r) < delta, r**2 / 2, delta * np.abs(r) - delta**2 / 2
+    ), np.where(np.abs(r) < delta, r, delta * np.sign(r))
 
 
 def reference(A, y, t, k, counts, loss="squared", positive=False, delta=DELTA):
     N, positive = A.shape[1], np.broadcast_to(positive, A.shape[1:])
+
     def objective(pq):
         x = pq[:N] - pq[N:]
         value, slope = loss_and_slope(loss, y, A @ x, delta)
         gradient = A.T @ (counts * slope) + k * x
-        return counts @ value + t @ (pq[:N] + pq[N:]) + k @ x**2 / 2, np.concatenate([gradient + t, t - gradient])
-    bounds = [(None if free else 0, None) for free in (t == 0) & ~positive] + [(0, 0 if one else None) for one in (t == 0) | positive]
+        return counts @ value + t @ (pq[:N] + pq[N:]) + k @ x**2 / 2, np.concatenate(
+            [gradient + t, t - gradient]
+        )
+
+    bounds = [(None if free else 0, None) for free in (t == 0) & ~positive] + [
+        (0, 0 if one else None) for one in (t == 0) | positive
+    ]
     pq = np.zeros(2 * N)
-    for _ in range(4): pq = minimize(objective, pq, jac=True, method="L-BFGS-B", bounds=bounds, options=dict(ftol=0, gtol=1e-11, maxiter=20_000, maxfun=50_000, maxcor=30)).x
+    for _ in range(4):
+        pq = minimize(
+            objective,
+            pq,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options=dict(ftol=0, gtol=1e-11, maxiter=20_000, maxfun=50_000, maxcor=30),
+        ).x
     return pq[:N] - pq[N:]
 
 
 def violation(A, y, t, k, counts, x, loss, positive=False, delta=DELTA):
-    "How far x is from the optimality conditions, relative to the largest penalty or pull at zero."
+    """How far x is from the optimality conditions, relative to the largest penalty
+    or pull at zero."""
     positive = np.broadcast_to(positive, x.shape)
     pull = -A.T @ (counts * loss_and_slope(loss, y, A @ x, delta)[1]) - k * x
-    off = np.where(x == 0, np.maximum(np.where(positive, pull, np.abs(pull)) - t, 0), np.abs(pull - t * np.sign(x)))
+    off = np.where(
+        x == 0,
+        np.maximum(np.where(positive, pull, np.abs(pull)) - t, 0),
+        np.abs(pull - t * np.sign(x)),
+    )
     off = np.where(positive & (x < 0), np.inf, off)
-    return off.max() / (t.max() + np.abs(A.T @ (counts * loss_and_slope(loss, y, 0 * y, delta)[1])).max() + 1e-300)
+    return off.max() / (
+        t.max()
+        + np.abs(A.T @ (counts * loss_and_slope(loss, y, 0 * y, delta)[1])).max()
+        + 1e-300
+    )
 
 
 ONE, ZERO = np.ones(N), np.zeros(N)
-SOME = np.where(np.arange(N) < 3, 0.0, 1.0)                      # three columns without a penalty
+SOME = np.where(np.arange(N) < 3, 0.0, 1.0)  # three columns without a penalty
 PENALTIES = {
-    "lasso": (LAM * ONE, ZERO, False), "ridge": (ZERO, LAM * ONE, False), "elastic net": (LAM / 2 * ONE, LAM / 2 * ONE, False), "nothing": (ZERO, ZERO, False),
-    "non-negative": (LAM * ONE, ZERO, True), "non-negative elastic net": (LAM / 2 * ONE, LAM / 2 * ONE, True), "non-negative, no penalty": (ZERO, ZERO, True),
-    "unpenalised columns": (LAM * SOME, ZERO, False), "unpenalised columns, elastic net": (LAM / 2 * SOME, LAM / 2 * SOME, False),
-    "unpenalised columns, ridge": (ZERO, LAM * SOME, False), "one penalty a column": (np.linspace(0.2, 5, N), np.linspace(3, 0, N), False),
-    "some non-negative": (LAM * SOME, ZERO, np.arange(N) % 2 == 0)}
-COUNTS = {"once": np.ones(M), "Poisson": Poisson(1.0).draw(M, np.random.default_rng(0)), "fractions": Exponential(1.0).draw(M, np.random.default_rng(1))}
+    "lasso": (LAM * ONE, ZERO, False),
+    "ridge": (ZERO, LAM * ONE, False),
+    "elastic net": (LAM / 2 * ONE, LAM / 2 * ONE, False),
+    "nothing": (ZERO, ZERO, False),
+    "non-negative": (LAM * ONE, ZERO, True),
+    "non-negative elastic net": (LAM / 2 * ONE, LAM / 2 * ONE, True),
+    "non-negative, no penalty": (ZERO, ZERO, True),
+    "unpenalised columns": (LAM * SOME, ZERO, False),
+    "unpenalised columns, elastic net": (LAM / 2 * SOME, LAM / 2 * SOME, False),
+    "unpenalised columns, ridge": (ZERO, LAM * SOME, False),
+    "one penalty a column": (np.linspace(0.2, 5, N), np.linspace(3, 0, N), False),
+    "some non-negative": (LAM * SOME, ZERO, np.arange(N) % 2 == 0),
+}
+COUNTS = {
+    "once": np.ones(M),
+    "Poisson": Poisson(1.0).draw(M, np.random.default_rng(0)),
+    "fractions": Exponential(1.0).draw(M, np.random.default_rng(1)),
+}
 
 
 @pytest.mark.parametrize("counts", COUNTS)
 @pytest.mark.parametrize("penalty", PENALTIES)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_against_a_general_minimiser(loss, penalty, counts):
-    if (loss, penalty) == ("logistic", "nothing"): return        # these labels can be separated: no finite minimiser
+    # these labels can be separated: no finite minimiser
+    if (loss, penalty) == ("logistic", "nothing"):
+        return
     (A, y), (t, k, positive), c = problem(loss), PENALTIES[penalty], COUNTS[counts]
-    x, other = penalised_fit(A, y, t, k, c, loss, positive, DELTA), reference(A, y, t, k, c, loss, positive)
+    x = penalised_fit(A, y, t, k, c, loss, positive, DELTA)
+    other = reference(A, y, t, k, c, loss, positive)
     np.testing.assert_allclose(x, other, atol=2e-6, rtol=2e-6)
     assert violation(A, y, t, k, c, x, loss, positive) < 1e-8
-    if (t > 0).any(): np.testing.assert_array_equal(x[np.abs(other) < 1e-7], 0)                 # not selected is exactly 0
+    # not selected is exactly 0
+    if (t > 0).any():
+        np.testing.assert_array_equal(x[np.abs(other) < 1e-7], 0)
 
 
 @pytest.mark.parametrize("penalty", ["lasso", "elastic net", "non-negative", "ridge"])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_an_intercept_is_one_more_column_without_a_penalty(loss, penalty):
     (A, y), (t, k, positive) = problem(loss), PENALTIES[penalty]
-    A, t, k, positive = np.column_stack([A, np.ones(M)]), np.append(t, 0.0), np.append(k, 0.0), np.append(np.full(N, positive), False)
+    A = np.column_stack([A, np.ones(M)])
+    t = np.append(t, 0.0)
+    k = np.append(k, 0.0)
+    positive = np.append(np.full(N, positive), False)
     for c in COUNTS.values():
         x = penalised_fit(A, y, t, k, c, loss, positive, DELTA)
-        np.testing.assert_allclose(x, reference(A, y, t, k, c, loss, positive), atol=2e-6, rtol=2e-6)
-        assert abs(c @ loss_and_slope(loss, y, A @ x, DELTA)[1]) < 1e-8 * c.sum()               # the weighted residuals sum to 0
+        np.testing.assert_allclose(
+            x, reference(A, y, t, k, c, loss, positive), atol=2e-6, rtol=2e-6
+        )
+        # the weighted residuals sum to 0
+        assert abs(c @ loss_and_slope(loss, y, A @ x, DELTA)[1]) < 1e-8 * c.sum()
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
@@ -95,71 +173,149 @@ def test_more_columns_than_rows(loss, penalty):
     (t, k, positive), rows = PENALTIES[penalty], slice(0, 8)
     A, y = problem(loss, seed=5)
     A, y, c = A[rows], y[rows], COUNTS["fractions"][rows]
-    if penalty.startswith(("nothing", "non-negative, no")) or (loss == "logistic" and not (t + k > 0).all()): return     # no unique or no finite minimiser
+    # no unique or no finite minimiser
+    if penalty.startswith(("nothing", "non-negative, no")) or (
+        loss == "logistic" and not (t + k > 0).all()
+    ):
+        return
     x = penalised_fit(A, y, t, k, c, loss, positive, DELTA)
-    np.testing.assert_allclose(x, reference(A, y, t, k, c, loss, positive), atol=1e-5, rtol=1e-5)
+    np.testing.assert_allclose(
+        x, reference(A, y, t, k, c, loss, positive), atol=1e-5, rtol=1e-5
+    )
 
 
-# scikit-learn, where it minimises the same thing ------------------------------------------------------------------------------------------------
+# scikit-learn, where it minimises the same thing --------------------------------------
+# ----------------------------------------------------------
+
 
 def sklearn_model(penalty, total, **options):
     options = dict(fit_intercept=False, tol=1e-14, max_iter=1_000_000) | options
-    return {"lasso": Lasso(LAM / total, **options), "non-negative": Lasso(LAM / total, positive=True, **options), "elastic net": ElasticNet(LAM / total, l1_ratio=0.5, **options),
-            "non-negative elastic net": ElasticNet(LAM / total, l1_ratio=0.5, positive=True, **options), "ridge": Ridge(LAM, **options | dict(solver="cholesky"))}[penalty]
+    return {
+        "lasso": Lasso(LAM / total, **options),
+        "non-negative": Lasso(LAM / total, positive=True, **options),
+        "elastic net": ElasticNet(LAM / total, l1_ratio=0.5, **options),
+        "non-negative elastic net": ElasticNet(
+            LAM / total, l1_ratio=0.5, positive=True, **options
+        ),
+        "ridge": Ridge(LAM, **options | dict(solver="cholesky")),
+    }[penalty]
 
 
 @pytest.mark.parametrize("counts", COUNTS)
 @pytest.mark.parametrize("intercept", [False, True], ids=["", "intercept"])
-@pytest.mark.parametrize("penalty", ["lasso", "non-negative", "elastic net", "non-negative elastic net", "ridge"])
+@pytest.mark.parametrize(
+    "penalty",
+    ["lasso", "non-negative", "elastic net", "non-negative elastic net", "ridge"],
+)
 def test_squared_loss_against_sklearn(penalty, intercept, counts):
     (A, y), (t, k, positive), c = problem("squared"), PENALTIES[penalty], COUNTS[counts]
-    model = sklearn_model(penalty, c.sum(), fit_intercept=intercept).fit(A, y, sample_weight=c)
-    if intercept: A, t, k, positive = np.column_stack([A, np.ones(M)]), np.append(t, 0.0), np.append(k, 0.0), np.append(np.full(N, positive), False)
+    model = sklearn_model(penalty, c.sum(), fit_intercept=intercept).fit(
+        A, y, sample_weight=c
+    )
+    if intercept:
+        A, t, k, positive = (
+            np.column_stack([A, np.ones(M)]),
+            np.append(t, 0.0),
+            np.append(k, 0.0),
+            np.append(np.full(N, positive), False),
+        )
     x = penalised_fit(A, y, t, k, c, "squared", positive)
-    np.testing.assert_allclose(x, np.append(model.coef_, [model.intercept_] * intercept), atol=1e-7)
-    if not intercept and penalty == "lasso": np.testing.assert_allclose(x, weighted_lasso(A, y, LAM, c), atol=1e-6)
+    np.testing.assert_allclose(
+        x, np.append(model.coef_, [model.intercept_] * intercept), atol=1e-7
+    )
+    if not intercept and penalty == "lasso":
+        np.testing.assert_allclose(x, weighted_lasso(A, y, LAM, c), atol=1e-6)
 
 
 def test_logistic_against_sklearn():
     (A, y), c = problem("logistic"), COUNTS["fractions"]
-    model = LogisticRegression(C=1 / LAM, tol=1e-12, max_iter=10_000).fit(A, y, sample_weight=c)
-    x = penalised_fit(np.column_stack([A, np.ones(M)]), y, np.zeros(N + 1), np.append(LAM * ONE, 0), c, "logistic")
-    np.testing.assert_allclose(x, np.append(model.coef_[0], model.intercept_), atol=1e-6)
-    model = LogisticRegression(C=1 / LAM, l1_ratio=1, solver="liblinear", fit_intercept=False, tol=1e-10, max_iter=10_000).fit(A, y, sample_weight=c)
-    np.testing.assert_allclose(penalised_fit(A, y, LAM * ONE, ZERO, c, "logistic"), model.coef_[0], atol=1e-5)
+    model = LogisticRegression(C=1 / LAM, tol=1e-12, max_iter=10_000).fit(
+        A, y, sample_weight=c
+    )
+    x = penalised_fit(
+        np.column_stack([A, np.ones(M)]),
+        y,
+        np.zeros(N + 1),
+        np.append(LAM * ONE, 0),
+        c,
+        "logistic",
+    )
+    np.testing.assert_allclose(
+        x, np.append(model.coef_[0], model.intercept_), atol=1e-6
+    )
+    model = LogisticRegression(
+        C=1 / LAM,
+        l1_ratio=1,
+        solver="liblinear",
+        fit_intercept=False,
+        tol=1e-10,
+        max_iter=10_000,
+    ).fit(A, y, sample_weight=c)
+    np.testing.assert_allclose(
+        penalised_fit(A, y, LAM * ONE, ZERO, c, "logistic"), model.coef_[0], atol=1e-5
+    )
 
 
 def test_poisson_against_sklearn():
     (A, y), c = problem("poisson"), COUNTS["fractions"]
-    model = PoissonRegressor(alpha=LAM / c.sum(), tol=1e-12, max_iter=10_000, solver="newton-cholesky").fit(A, y, sample_weight=c)
-    x = penalised_fit(np.column_stack([A, np.ones(M)]), y, np.zeros(N + 1), np.append(LAM * ONE, 0), c, "poisson")
+    model = PoissonRegressor(
+        alpha=LAM / c.sum(), tol=1e-12, max_iter=10_000, solver="newton-cholesky"
+    ).fit(A, y, sample_weight=c)
+    x = penalised_fit(
+        np.column_stack([A, np.ones(M)]),
+        y,
+        np.zeros(N + 1),
+        np.append(LAM * ONE, 0),
+        c,
+        "poisson",
+    )
     np.testing.assert_allclose(x, np.append(model.coef_, model.intercept_), atol=1e-6)
 
 
-# Special resamples ------------------------------------------------------------------------------------------------------------------------------
+# Special resamples --------------------------------------------------------------------
+# ----------------------------------------------------------
 
-@pytest.mark.parametrize("penalty", ["lasso", "elastic net", "unpenalised columns", "non-negative", "ridge", "nothing"])
+
+@pytest.mark.parametrize(
+    "penalty",
+    ["lasso", "elastic net", "unpenalised columns", "non-negative", "ridge", "nothing"],
+)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_count_of_two_is_the_row_twice(loss, penalty):
-    if (loss, penalty) == ("logistic", "nothing"): return
+    if (loss, penalty) == ("logistic", "nothing"):
+        return
     (A, y), (t, k, positive), c = problem(loss), PENALTIES[penalty], COUNTS["Poisson"]
     rows = np.repeat(np.arange(M), c.astype(int))
-    once = penalised_fit(A[rows], y[rows], t, k, np.ones(len(rows)), loss, positive, DELTA)
-    np.testing.assert_allclose(penalised_fit(A, y, t, k, c, loss, positive, DELTA), once, atol=1e-8)
+    once = penalised_fit(
+        A[rows], y[rows], t, k, np.ones(len(rows)), loss, positive, DELTA
+    )
+    np.testing.assert_allclose(
+        penalised_fit(A, y, t, k, c, loss, positive, DELTA), once, atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_counts_penalty_and_loss_scale_together(loss):
     (A, y), (t, k, _), c = problem(loss), PENALTIES["elastic net"], COUNTS["fractions"]
-    np.testing.assert_allclose(penalised_fit(A, y, 1e4 * t, 1e4 * k, 1e4 * c, loss, delta=DELTA), penalised_fit(A, y, t, k, c, loss, delta=DELTA), atol=1e-7)
-    np.testing.assert_allclose(penalised_fit(A, y, 1e-4 * t, 1e-4 * k, 1e-4 * c, loss, delta=DELTA), penalised_fit(A, y, t, k, c, loss, delta=DELTA), atol=1e-7)
+    np.testing.assert_allclose(
+        penalised_fit(A, y, 1e4 * t, 1e4 * k, 1e4 * c, loss, delta=DELTA),
+        penalised_fit(A, y, t, k, c, loss, delta=DELTA),
+        atol=1e-7,
+    )
+    np.testing.assert_allclose(
+        penalised_fit(A, y, 1e-4 * t, 1e-4 * k, 1e-4 * c, loss, delta=DELTA),
+        penalised_fit(A, y, t, k, c, loss, delta=DELTA),
+        atol=1e-7,
+    )
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_an_empty_resample_gives_zeros(loss, penalty):
     (A, y), (t, k, positive) = problem(loss), PENALTIES[penalty]
-    np.testing.assert_array_equal(penalised_fit(A, y, t, k, np.zeros(M), loss, positive, DELTA), 0)
+    np.testing.assert_array_equal(
+        penalised_fit(A, y, t, k, np.zeros(M), loss, positive, DELTA), 0
+    )
 
 
 @pytest.mark.parametrize("penalty", ["lasso", "ridge", "elastic net", "non-negative"])
@@ -168,61 +324,115 @@ def test_a_resample_with_one_class(label, penalty):
     (A, y), (t, k, positive) = problem("logistic"), PENALTIES[penalty]
     c = np.where(y == label, COUNTS["fractions"], 0)
     x = penalised_fit(A, y, t, k, c, "logistic", positive)
-    np.testing.assert_allclose(x, reference(A, y, t, k, c, "logistic", positive), atol=2e-6)
+    np.testing.assert_allclose(
+        x, reference(A, y, t, k, c, "logistic", positive), atol=2e-6
+    )
 
 
 @pytest.mark.parametrize("label", [0, 1])
 def test_a_resample_with_one_class_and_an_intercept_is_finite(label):
-    "The best intercept is at infinity: what counts is a finite number of the right sign, a fit near certainty, and coefficients of 0."
+    """The best intercept is at infinity: what counts is a finite number of the right
+    sign, a fit near certainty, and coefficients of 0."""
     A, y = problem("logistic")
-    x = penalised_fit(np.column_stack([A, np.ones(M)]), y, np.append(LAM * ONE, 0), np.zeros(N + 1), (y == label) * 1.0, "logistic")
+    x = penalised_fit(
+        np.column_stack([A, np.ones(M)]),
+        y,
+        np.append(LAM * ONE, 0),
+        np.zeros(N + 1),
+        (y == label) * 1.0,
+        "logistic",
+    )
     assert np.isfinite(x).all() and not x[:N].any() and abs(expit(x[N]) - label) < 1e-6
 
 
 def test_a_resample_of_rows_without_any_event_is_finite():
     A, y = problem("poisson")
-    x = penalised_fit(np.column_stack([A, np.ones(M)]), y, np.append(LAM * ONE, 0), np.zeros(N + 1), (y == 0) * 1.0, "poisson")
+    x = penalised_fit(
+        np.column_stack([A, np.ones(M)]),
+        y,
+        np.append(LAM * ONE, 0),
+        np.zeros(N + 1),
+        (y == 0) * 1.0,
+        "poisson",
+    )
     assert np.isfinite(x).all() and not x[:N].any() and np.exp(x[N]) < 1e-6
     c = (y == 0) * 1.0
     x = penalised_fit(A, y, LAM * ONE, ZERO, c, "poisson")
-    np.testing.assert_allclose(x, reference(A, y, LAM * ONE, ZERO, c, "poisson"), atol=2e-6)
+    np.testing.assert_allclose(
+        x, reference(A, y, LAM * ONE, ZERO, c, "poisson"), atol=2e-6
+    )
 
 
 def test_intercept_alone_has_closed_forms():
     one = np.ones((M, 1))
     for c in COUNTS.values():
-        for loss, inverse_link in (("squared", lambda m: m), ("logistic", lambda m: np.log(m / (1 - m))), ("poisson", np.log)):
+        for loss, inverse_link in (
+            ("squared", lambda m: m),
+            ("logistic", lambda m: np.log(m / (1 - m))),
+            ("poisson", np.log),
+        ):
             y = problem(loss)[1]
-            np.testing.assert_allclose(penalised_fit(one, y, np.zeros(1), np.zeros(1), c, loss), inverse_link(c @ y / c.sum()), atol=1e-9)
+            np.testing.assert_allclose(
+                penalised_fit(one, y, np.zeros(1), np.zeros(1), c, loss),
+                inverse_link(c @ y / c.sum()),
+                atol=1e-9,
+            )
 
 
 @settings(max_examples=60, deadline=None)
-@given(M=st.integers(1, 25), N=st.integers(1, 30), seed=st.integers(0, 10_000), loss=st.sampled_from(LOSSES), size=st.floats(-1.5, 1.0), share=st.sampled_from([0.0, 0.3, 1.0]),
-       positive=st.booleans(), tau=st.sampled_from([0.3, 1.0, 3.0]), delta=st.sampled_from([0.1, 1.0, 10.0]))
+@given(
+    M=st.integers(1, 25),
+    N=st.integers(1, 30),
+    seed=st.integers(0, 10_000),
+    loss=st.sampled_from(LOSSES),
+    size=st.floats(-1.5, 1.0),
+    share=st.sampled_from([0.0, 0.3, 1.0]),
+    positive=st.booleans(),
+    tau=st.sampled_from([0.3, 1.0, 3.0]),
+    delta=st.sampled_from([0.1, 1.0, 10.0]),
+)
 def test_every_refit_is_optimal(M, N, seed, loss, size, share, positive, tau, delta):
     A, y = problem(loss, M, N, seed)
     rng = np.random.default_rng(seed)
-    full, c = 10.0**size * Weakness(0.3).draw(N, rng), (Poisson if seed % 2 else Exponential)(tau).draw(M, rng)
+    full = 10.0**size * Weakness(0.3).draw(N, rng)
+    c = (Poisson if seed % 2 else Exponential)(tau).draw(M, rng)
     t, k = share * full, (1 - share) * full
     x = penalised_fit(A, y, t, k, c, loss, positive, delta)
     assert violation(A, y, t, k, c, x, loss, positive, delta) < 1e-7
 
 
 @settings(max_examples=15, deadline=None)
-@given(N=st.integers(1, 40), free=st.integers(1, 4), seed=st.integers(0, 10_000), loss=st.sampled_from(["squared", "poisson", "huber"]), size=st.floats(0.0, 1.0))
+@given(
+    N=st.integers(1, 40),
+    free=st.integers(1, 4),
+    seed=st.integers(0, 10_000),
+    loss=st.sampled_from(["squared", "poisson", "huber"]),
+    size=st.floats(0.0, 1.0),
+)
 def test_every_refit_with_unpenalised_columns_is_optimal(N, free, seed, loss, size):
     A, y = problem(loss, 25, N, seed)
     t = np.where(np.arange(N) < free, 0.0, 10.0**size)
     c = Exponential(1.0).draw(25, np.random.default_rng(seed))
-    assert violation(A, y, t, 0 * t, c, penalised_fit(A, y, t, 0 * t, c, loss, delta=DELTA), loss) < 1e-7
+    assert (
+        violation(
+            A, y, t, 0 * t, c, penalised_fit(A, y, t, 0 * t, c, loss, delta=DELTA), loss
+        )
+        < 1e-7
+    )
 
 
 def test_the_violation_notices_a_wrong_solution():
     for loss in LOSSES:
         (A, y), (t, k, _), c = problem(loss), PENALTIES["elastic net"], COUNTS["once"]
         x = penalised_fit(A, y, t, k, c, loss, delta=DELTA)
-        assert violation(A, y, t, k, c, 1.001 * x, loss) > 1e-5 and violation(A, y, t, k, c, 0 * x, loss) > 1e-2
-        assert violation(A, y, 2 * t, k, c, x, loss) > 1e-3 and violation(A, y, t, 2 * k, c, x, loss) > 1e-4
+        assert (
+            violation(A, y, t, k, c, 1.001 * x, loss) > 1e-5
+            and violation(A, y, t, k, c, 0 * x, loss) > 1e-2
+        )
+        assert (
+            violation(A, y, 2 * t, k, c, x, loss) > 1e-3
+            and violation(A, y, t, 2 * k, c, x, loss) > 1e-4
+        )
 
 
 def test_no_argument_is_changed():
@@ -230,39 +440,91 @@ def test_no_argument_is_changed():
         (A, y), c = problem(loss), COUNTS["Poisson"]
         given = [A, y, LAM * SOME, 0.5 * ONE, c]
         before = [v.copy() for v in given]
-        for v in given: v.setflags(write=False)
+        for v in given:
+            v.setflags(write=False)
         penalised_fit(*given, loss)
-        for v, was in zip(given, before): np.testing.assert_array_equal(v, was)
+        for v, was in zip(given, before):
+            np.testing.assert_array_equal(v, was)
 
 
-# The averages -----------------------------------------------------------------------------------------------------------------------------------
+# The averages -------------------------------------------------------------------------
+# ----------------------------------------------------------
 
 FACTOR = np.linspace(0.5, 2, N) * (np.arange(N) != 4)
 MODELS = {
-    "logistic": dict(loss="logistic"), "logistic, intercept": dict(loss="logistic", intercept=True), "poisson, intercept": dict(loss="poisson", intercept=True), "huber": dict(loss="huber", delta=DELTA),
-    "huber, intercept, ridge": dict(loss="huber", delta=DELTA, intercept=True, l1_ratio=0.0), "elastic net": dict(l1_ratio=0.4), "ridge": dict(l1_ratio=0.0), "non-negative": dict(positive=True),
-    "non-negative, intercept": dict(positive=True, intercept=True), "lasso, intercept": dict(intercept=True), "factors": dict(penalty_factor=FACTOR), "factors, intercept": dict(penalty_factor=FACTOR, intercept=True),
-    "all at once": dict(loss="poisson", l1_ratio=0.7, positive=True, penalty_factor=FACTOR, intercept=True)}
+    "logistic": dict(loss="logistic"),
+    "logistic, intercept": dict(loss="logistic", intercept=True),
+    "poisson, intercept": dict(loss="poisson", intercept=True),
+    "huber": dict(loss="huber", delta=DELTA),
+    "huber, intercept, ridge": dict(
+        loss="huber", delta=DELTA, intercept=True, l1_ratio=0.0
+    ),
+    "elastic net": dict(l1_ratio=0.4),
+    "ridge": dict(l1_ratio=0.0),
+    "non-negative": dict(positive=True),
+    "non-negative, intercept": dict(positive=True, intercept=True),
+    "lasso, intercept": dict(intercept=True),
+    "factors": dict(penalty_factor=FACTOR),
+    "factors, intercept": dict(penalty_factor=FACTOR, intercept=True),
+    "all at once": dict(
+        loss="poisson",
+        l1_ratio=0.7,
+        positive=True,
+        penalty_factor=FACTOR,
+        intercept=True,
+    ),
+}
 
 
-def by_hand(A, y, lam, n, counts, randomise, seed=0, loss="squared", l1_ratio=1.0, positive=False, penalty_factor=1.0, intercept=False, delta=1.0):
-    "The documented recipe of a naive bootstrap with the other minimiser: coefficients (n, N or N + 1) and weighted pulls (n, M)."
+def by_hand(
+    A,
+    y,
+    lam,
+    n,
+    counts,
+    randomise,
+    seed=0,
+    loss="squared",
+    l1_ratio=1.0,
+    positive=False,
+    penalty_factor=1.0,
+    intercept=False,
+    delta=1.0,
+):
+    """The documented recipe of a naive bootstrap with the other minimiser:
+    coefficients (n, N or N + 1) and weighted pulls (n, M)."""
     X, U, N = [], [], A.shape[1]
     B = np.column_stack([A, np.ones(len(A))]) if intercept else A
     for b in range(n):
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(b,)))
-        c, full = counts.draw(len(y), rng), lam * randomise.draw(N, rng) * penalty_factor
+        c = counts.draw(len(y), rng)
+        full = lam * randomise.draw(N, rng) * penalty_factor
         ends = lambda v: np.append(v, [0.0] * intercept)
-        X.append(reference(B, y, ends(l1_ratio * full), ends((1 - l1_ratio) * full), c, loss, np.array([positive] * N + [False] * intercept), delta))
+        X.append(
+            reference(
+                B,
+                y,
+                ends(l1_ratio * full),
+                ends((1 - l1_ratio) * full),
+                c,
+                loss,
+                np.array([positive] * N + [False] * intercept),
+                delta,
+            )
+        )
         U.append(-c * loss_and_slope(loss, y, B @ X[-1], delta)[1])
     return np.array(X), np.array(U)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_averages_are_those_of_the_refits(name):
-    model, n, laws = MODELS[name], 10, dict(counts=Poisson(1.5), randomise=TwoPoint(2, 0.5))
+    model = MODELS[name]
+    n = 10
+    laws = dict(counts=Poisson(1.5), randomise=TwoPoint(2, 0.5))
     A, y = problem(model.get("loss", "squared"))
-    seen = naive_bootstrap(A, y, LAM, n_resamples=n, seed=7, keep=range(N), progress=False, **laws, **model)
+    seen = naive_bootstrap(
+        A, y, LAM, n_resamples=n, seed=7, keep=range(N), progress=False, **laws, **model
+    )
     X, U = by_hand(A, y, LAM, n, seed=7, **laws, **model)
     X[np.abs(X) < 1e-6] = 0
     np.testing.assert_allclose(seen.draws, X[:, :N], atol=3e-6)
@@ -271,18 +533,49 @@ def test_averages_are_those_of_the_refits(name):
     np.testing.assert_array_equal(seen.Pi, (X[:, :N] != 0).mean(0))
     np.testing.assert_allclose(seen.u_mean, U.mean(0), atol=3e-5)
     np.testing.assert_allclose(seen.u_se, U.std(0, ddof=1) / n**0.5, atol=3e-5)
-    if not model.get("intercept"): assert np.isnan([seen.intercept_mean, seen.intercept_var, seen.intercept_se]).all()
+    if not model.get("intercept"):
+        assert np.isnan(
+            [seen.intercept_mean, seen.intercept_var, seen.intercept_se]
+        ).all()
     else:
-        np.testing.assert_allclose([seen.intercept_mean, seen.intercept_var, seen.intercept_se], [X[:, N].mean(), X[:, N].var(ddof=1), X[:, N].std(ddof=1) / n**0.5], atol=1e-5)
+        np.testing.assert_allclose(
+            [seen.intercept_mean, seen.intercept_var, seen.intercept_se],
+            [X[:, N].mean(), X[:, N].var(ddof=1), X[:, N].std(ddof=1) / n**0.5],
+            atol=1e-5,
+        )
         assert isinstance(seen.intercept_mean, float) and abs(seen.u_mean.sum()) < 1e-7
-    if "penalty_factor" in model: assert abs(A[:, 4] @ seen.u_mean) < 1e-7 or model.get("positive")
+    if "penalty_factor" in model:
+        assert abs(A[:, 4] @ seen.u_mean) < 1e-7 or model.get("positive")
 
 
-@pytest.mark.parametrize("counts", [Subsample(0.5), NoResampling(), Exponential(1.0), Discrete([0, 1, 2], [0.2, 0.5, 0.3])], ids=lambda law: type(law).__name__)
-@pytest.mark.parametrize("randomise", [Fixed(), Weakness(0.4), Shared(TwoPoint(3, 0.5))], ids=lambda law: type(law).__name__)
+@pytest.mark.parametrize(
+    "counts",
+    [
+        Subsample(0.5),
+        NoResampling(),
+        Exponential(1.0),
+        Discrete([0, 1, 2], [0.2, 0.5, 0.3]),
+    ],
+    ids=lambda law: type(law).__name__,
+)
+@pytest.mark.parametrize(
+    "randomise",
+    [Fixed(), Weakness(0.4), Shared(TwoPoint(3, 0.5))],
+    ids=lambda law: type(law).__name__,
+)
 def test_laws(counts, randomise):
     A, y = problem("huber")
-    seen = naive_bootstrap(A, y, LAM, loss="huber", delta=DELTA, counts=counts, randomise=randomise, n_resamples=5, progress=False)
+    seen = naive_bootstrap(
+        A,
+        y,
+        LAM,
+        loss="huber",
+        delta=DELTA,
+        counts=counts,
+        randomise=randomise,
+        n_resamples=5,
+        progress=False,
+    )
     X, _ = by_hand(A, y, LAM, 5, counts, randomise, loss="huber", delta=DELTA)
     np.testing.assert_allclose(seen.mean, X.mean(0), atol=3e-6)
 
@@ -290,113 +583,335 @@ def test_laws(counts, randomise):
 def test_without_resampling_it_is_one_fit():
     for name, model in MODELS.items():
         A, y = problem(model.get("loss", "squared"))
-        seen = naive_bootstrap(A, y, LAM, counts=NoResampling(), randomise=Fixed(), n_resamples=3, progress=False, **model)
-        np.testing.assert_allclose(seen.mean, by_hand(A, y, LAM, 1, NoResampling(), Fixed(), **model)[0][0, :N], atol=3e-6, err_msg=name)
+        seen = naive_bootstrap(
+            A,
+            y,
+            LAM,
+            counts=NoResampling(),
+            randomise=Fixed(),
+            n_resamples=3,
+            progress=False,
+            **model,
+        )
+        np.testing.assert_allclose(
+            seen.mean,
+            by_hand(A, y, LAM, 1, NoResampling(), Fixed(), **model)[0][0, :N],
+            atol=3e-6,
+            err_msg=name,
+        )
         assert seen.var.max() < 1e-25 and set(seen.Pi) <= {0.0, 1.0}
 
 
 def test_the_defaults_are_the_plain_lasso():
     A, y = problem("squared")
     plain = naive_bootstrap(A, y, LAM, n_resamples=20, progress=False)
-    same = naive_bootstrap(A, y, LAM, loss="squared", l1_ratio=1.0, positive=False, penalty_factor=np.ones(N), intercept=False, n_resamples=20, progress=False)
-    for one, other in zip(plain, same): np.testing.assert_array_equal(one, other)
+    same = naive_bootstrap(
+        A,
+        y,
+        LAM,
+        loss="squared",
+        l1_ratio=1.0,
+        positive=False,
+        penalty_factor=np.ones(N),
+        intercept=False,
+        n_resamples=20,
+        progress=False,
+    )
+    for one, other in zip(plain, same):
+        np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("given", [dict(l1_ratio=1 - 1e-12), dict(penalty_factor=[1e-13] + [1] * (N - 1)), dict(loss="huber", delta=1e6)], ids=["l1_ratio", "penalty_factor", "delta"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        dict(l1_ratio=1 - 1e-12),
+        dict(penalty_factor=[1e-13] + [1] * (N - 1)),
+        dict(loss="huber", delta=1e6),
+    ],
+    ids=["l1_ratio", "penalty_factor", "delta"],
+)
 def test_both_ways_to_a_lasso_agree(given):
     "What is nearly a Lasso goes the general way, which has to lead to the same place."
     A, y = problem("squared")
-    lam = np.where(np.arange(N) == 0, 1e-13, 1.0) * LAM if "penalty_factor" in given else LAM
-    plain, other = (naive_bootstrap(A, y, lam, n_resamples=20, progress=False, counts=Poisson(2.0), **({} if "penalty_factor" in g else g)) for g in ({}, given))
+    lam = (
+        np.where(np.arange(N) == 0, 1e-13, 1.0) * LAM
+        if "penalty_factor" in given
+        else LAM
+    )
+    plain, other = (
+        naive_bootstrap(
+            A,
+            y,
+            lam,
+            n_resamples=20,
+            progress=False,
+            counts=Poisson(2.0),
+            **({} if "penalty_factor" in g else g),
+        )
+        for g in ({}, given)
+    )
     np.testing.assert_allclose(other.mean, plain.mean, atol=1e-5)
     if "penalty_factor" in given:
-        free = naive_bootstrap(A, y, LAM, penalty_factor=[0] + [1] * (N - 1), n_resamples=20, progress=False, counts=Poisson(2.0))
+        free = naive_bootstrap(
+            A,
+            y,
+            LAM,
+            penalty_factor=[0] + [1] * (N - 1),
+            n_resamples=20,
+            progress=False,
+            counts=Poisson(2.0),
+        )
         np.testing.assert_allclose(free.mean, plain.mean, atol=1e-5)
 
 
 def test_factors_are_the_same_as_penalties():
     A, y = problem("logistic")
     factor = np.linspace(0.5, 2, N)
-    one = naive_bootstrap(A, y, LAM, loss="logistic", penalty_factor=factor, n_resamples=10, progress=False)
-    other = naive_bootstrap(A, y, LAM * factor, loss="logistic", n_resamples=10, progress=False)
+    one = naive_bootstrap(
+        A,
+        y,
+        LAM,
+        loss="logistic",
+        penalty_factor=factor,
+        n_resamples=10,
+        progress=False,
+    )
+    other = naive_bootstrap(
+        A, y, LAM * factor, loss="logistic", n_resamples=10, progress=False
+    )
     np.testing.assert_allclose(one.mean, other.mean, atol=1e-9)
 
 
 def test_the_same_to_the_last_bit_whatever_n_jobs():
     A, y = problem("poisson")
-    one, two = (naive_bootstrap(A, y, LAM, loss="poisson", intercept=True, penalty_factor=FACTOR, l1_ratio=0.5, n_resamples=60, keep=[1, 4], n_jobs=n, progress=False) for n in (1, 2))
-    for a, b in zip(one, two): np.testing.assert_array_equal(a, b)
+    one, two = (
+        naive_bootstrap(
+            A,
+            y,
+            LAM,
+            loss="poisson",
+            intercept=True,
+            penalty_factor=FACTOR,
+            l1_ratio=0.5,
+            n_resamples=60,
+            keep=[1, 4],
+            n_jobs=n,
+            progress=False,
+        )
+        for n in (1, 2)
+    )
+    for a, b in zip(one, two):
+        np.testing.assert_array_equal(a, b)
 
 
 def test_refit_b_depends_on_seed_and_b_only():
     A, y = problem("logistic")
-    long, short, other = (naive_bootstrap(A, y, LAM, loss="logistic", n_resamples=n, seed=s, keep=range(N), progress=False).draws for n, s in ((30, 0), (7, 0), (7, 1)))
+    long, short, other = (
+        naive_bootstrap(
+            A,
+            y,
+            LAM,
+            loss="logistic",
+            n_resamples=n,
+            seed=s,
+            keep=range(N),
+            progress=False,
+        ).draws
+        for n, s in ((30, 0), (7, 0), (7, 1))
+    )
     np.testing.assert_array_equal(long[:7], short)
     assert not np.array_equal(short, other)
 
 
 def test_separable_labels_with_an_intercept_only():
-    "The penalty empties the model; some resamples have one class. All stays finite, and where both classes are drawn the intercept is their log odds."
+    """The penalty empties the model; some resamples have one class. All stays
+    finite, and where both classes are drawn the intercept is their log odds."""
     rng = np.random.default_rng(0)
     A, y = rng.normal(size=(12, 3)), np.repeat([0.0, 1.0], 6)
-    A[:, 0] += 5 * y                                             # a column that separates the classes
-    seen = naive_bootstrap(A, y, 1e4, loss="logistic", intercept=True, counts=Subsample(0.5), n_resamples=40, progress=False)
-    assert not seen.mean.any() and np.isfinite([seen.intercept_mean, seen.intercept_var, seen.intercept_se]).all()
-    few = naive_bootstrap(A, y, 1e4, loss="logistic", intercept=True, counts=Poisson(0.2), n_resamples=40, progress=False)
-    assert np.isfinite([*few.mean, *few.u_mean, few.intercept_mean, few.intercept_var]).all()
-    small = naive_bootstrap(A, y, 0.1, loss="logistic", intercept=True, counts=NoResampling(), randomise=Fixed(), n_resamples=1, progress=False)
-    X, _ = by_hand(A, y, 0.1, 1, NoResampling(), Fixed(), loss="logistic", intercept=True)
-    np.testing.assert_allclose(np.append(small.mean, small.intercept_mean), X[0], atol=1e-5)    # separable, but the penalty keeps it finite
+    A[:, 0] += 5 * y  # a column that separates the classes
+    seen = naive_bootstrap(
+        A,
+        y,
+        1e4,
+        loss="logistic",
+        intercept=True,
+        counts=Subsample(0.5),
+        n_resamples=40,
+        progress=False,
+    )
+    assert (
+        not seen.mean.any()
+        and np.isfinite(
+            [seen.intercept_mean, seen.intercept_var, seen.intercept_se]
+        ).all()
+    )
+    few = naive_bootstrap(
+        A,
+        y,
+        1e4,
+        loss="logistic",
+        intercept=True,
+        counts=Poisson(0.2),
+        n_resamples=40,
+        progress=False,
+    )
+    assert np.isfinite(
+        [*few.mean, *few.u_mean, few.intercept_mean, few.intercept_var]
+    ).all()
+    small = naive_bootstrap(
+        A,
+        y,
+        0.1,
+        loss="logistic",
+        intercept=True,
+        counts=NoResampling(),
+        randomise=Fixed(),
+        n_resamples=1,
+        progress=False,
+    )
+    X, _ = by_hand(
+        A, y, 0.1, 1, NoResampling(), Fixed(), loss="logistic", intercept=True
+    )
+    # separable, but the penalty keeps it finite
+    np.testing.assert_allclose(
+        np.append(small.mean, small.intercept_mean), X[0], atol=1e-5
+    )
 
 
 def test_input_of_other_kinds():
     A, y = problem("poisson")
     plain = naive_bootstrap(A, y, LAM, loss="poisson", n_resamples=5, progress=False)
     for other in (y.astype(int), y.astype("uint8"), y.tolist(), y.astype("float32")):
-        np.testing.assert_array_equal(naive_bootstrap(A, other, LAM, loss="poisson", n_resamples=5, progress=False).mean, plain.mean)
+        np.testing.assert_array_equal(
+            naive_bootstrap(
+                A, other, LAM, loss="poisson", n_resamples=5, progress=False
+            ).mean,
+            plain.mean,
+        )
     A, y = problem("logistic")
     plain = naive_bootstrap(A, y, LAM, loss="logistic", n_resamples=5, progress=False)
     for other in (y.astype(bool), y.astype(int), y.astype(bool).tolist()):
-        np.testing.assert_array_equal(naive_bootstrap(A, other, LAM, loss="logistic", n_resamples=5, progress=False).mean, plain.mean)
-    plain = naive_bootstrap(A, y, LAM, penalty_factor=SOME, n_resamples=5, progress=False)
+        np.testing.assert_array_equal(
+            naive_bootstrap(
+                A, other, LAM, loss="logistic", n_resamples=5, progress=False
+            ).mean,
+            plain.mean,
+        )
+    plain = naive_bootstrap(
+        A, y, LAM, penalty_factor=SOME, n_resamples=5, progress=False
+    )
     for other in (SOME.tolist(), tuple(SOME), SOME.astype(int), SOME.astype(bool)):
-        np.testing.assert_array_equal(naive_bootstrap(A, y, LAM, penalty_factor=other, n_resamples=5, progress=False).mean, plain.mean)
+        np.testing.assert_array_equal(
+            naive_bootstrap(
+                A, y, LAM, penalty_factor=other, n_resamples=5, progress=False
+            ).mean,
+            plain.mean,
+        )
 
 
 def test_naive_bootstrap_changes_nothing():
     (A, y), factor = problem("logistic"), SOME.copy()
     before = [v.copy() for v in (A, y, factor)]
-    for v in (A, y, factor): v.setflags(write=False)
-    naive_bootstrap(A, y, LAM, loss="logistic", penalty_factor=factor, intercept=True, n_resamples=5, progress=False)
-    for v, was in zip((A, y, factor), before): np.testing.assert_array_equal(v, was)
+    for v in (A, y, factor):
+        v.setflags(write=False)
+    naive_bootstrap(
+        A,
+        y,
+        LAM,
+        loss="logistic",
+        penalty_factor=factor,
+        intercept=True,
+        n_resamples=5,
+        progress=False,
+    )
+    for v, was in zip((A, y, factor), before):
+        np.testing.assert_array_equal(v, was)
 
 
-# What cannot work is refused by name ------------------------------------------------------------------------------------------------------------
+# What cannot work is refused by name --------------------------------------------------
+# ----------------------------------------------------------
 
 A, Y = problem("squared")
 LABELS, EVENTS = problem("logistic")[1], problem("poisson")[1]
-def put(v, where, value): v = np.array(v, dtype=float); v[where] = value; return v
+
+
+def put(v, where, value):
+    v = np.array(v, dtype=float)
+    v[where] = value
+    return v
 
 
 BAD = {
-    "labels 1 and 2": (dict(loss="logistic", y=LABELS + 1), ValueError, r"\by\b.*labels 0 and 1"),
-    "labels -1 and 1": (dict(loss="logistic", y=2 * LABELS - 1), ValueError, r"\by\b.*labels 0 and 1"),
-    "three classes": (dict(loss="logistic", y=put(LABELS, 0, 2)), ValueError, r"\by\b.*labels"),
-    "shares for labels": (dict(loss="logistic", y=put(LABELS, 0, 0.5)), ValueError, r"\by\b.*labels"),
+    "labels 1 and 2": (
+        dict(loss="logistic", y=LABELS + 1),
+        ValueError,
+        r"\by\b.*labels 0 and 1",
+    ),
+    "labels -1 and 1": (
+        dict(loss="logistic", y=2 * LABELS - 1),
+        ValueError,
+        r"\by\b.*labels 0 and 1",
+    ),
+    "three classes": (
+        dict(loss="logistic", y=put(LABELS, 0, 2)),
+        ValueError,
+        r"\by\b.*labels",
+    ),
+    "shares for labels": (
+        dict(loss="logistic", y=put(LABELS, 0, 0.5)),
+        ValueError,
+        r"\by\b.*labels",
+    ),
     "only 0": (dict(loss="logistic", y=0 * LABELS), ValueError, r"\by\b.*both"),
     "only 1": (dict(loss="logistic", y=0 * LABELS + 1), ValueError, r"\by\b.*both"),
     "real y for labels": (dict(loss="logistic"), ValueError, r"\by\b.*labels"),
-    "text for labels": (dict(loss="logistic", y=["a", "b"] * (M // 2)), TypeError, r"\by\b"),
-    "a negative count": (dict(loss="poisson", y=put(EVENTS, 3, -1)), ValueError, r"\by\b.*counts >= 0.*-1"),
+    "text for labels": (
+        dict(loss="logistic", y=["a", "b"] * (M // 2)),
+        TypeError,
+        r"\by\b",
+    ),
+    "a negative count": (
+        dict(loss="poisson", y=put(EVENTS, 3, -1)),
+        ValueError,
+        r"\by\b.*counts >= 0.*-1",
+    ),
     "negative counts": (dict(loss="poisson"), ValueError, r"\by\b.*counts >= 0"),
-    "no event at all": (dict(loss="poisson", y=0 * EVENTS, intercept=True), ValueError, r"\by\b.*0"),
-    "factor too short": (dict(penalty_factor=np.ones(N - 1)), ValueError, f"penalty_factor.*{N}"),
-    "factor too long": (dict(penalty_factor=[1.0] * (N + 1)), ValueError, f"penalty_factor.*{N}"),
-    "factor a column": (dict(penalty_factor=np.ones((N, 1))), ValueError, "penalty_factor"),
-    "a factor < 0": (dict(penalty_factor=put(ONE, 2, -0.1)), ValueError, "penalty_factor.*>= 0"),
+    "no event at all": (
+        dict(loss="poisson", y=0 * EVENTS, intercept=True),
+        ValueError,
+        r"\by\b.*0",
+    ),
+    "factor too short": (
+        dict(penalty_factor=np.ones(N - 1)),
+        ValueError,
+        f"penalty_factor.*{N}",
+    ),
+    "factor too long": (
+        dict(penalty_factor=[1.0] * (N + 1)),
+        ValueError,
+        f"penalty_factor.*{N}",
+    ),
+    "factor a column": (
+        dict(penalty_factor=np.ones((N, 1))),
+        ValueError,
+        "penalty_factor",
+    ),
+    "a factor < 0": (
+        dict(penalty_factor=put(ONE, 2, -0.1)),
+        ValueError,
+        "penalty_factor.*>= 0",
+    ),
     "factor -1": (dict(penalty_factor=-1.0), ValueError, "penalty_factor"),
-    "a factor NaN": (dict(penalty_factor=put(ONE, 2, np.nan)), ValueError, "penalty_factor has NaN"),
-    "a factor infinite": (dict(penalty_factor=put(ONE, 2, np.inf)), ValueError, "penalty_factor has NaN or inf"),
+    "a factor NaN": (
+        dict(penalty_factor=put(ONE, 2, np.nan)),
+        ValueError,
+        "penalty_factor has NaN",
+    ),
+    "a factor infinite": (
+        dict(penalty_factor=put(ONE, 2, np.inf)),
+        ValueError,
+        "penalty_factor has NaN or inf",
+    ),
     "factor text": (dict(penalty_factor="no"), TypeError, "penalty_factor"),
     "l1_ratio 1.1": (dict(l1_ratio=1.1), ValueError, "l1_ratio.*1.1"),
     "l1_ratio -0.1": (dict(l1_ratio=-0.1), ValueError, "l1_ratio"),
@@ -409,21 +924,53 @@ BAD = {
     "delta NaN": (dict(loss="huber", delta=np.nan), ValueError, "delta"),
     "delta infinite": (dict(loss="huber", delta=np.inf), ValueError, "delta"),
     "delta text": (dict(loss="huber", delta="1"), TypeError, "delta"),
-    "unknown loss": (dict(loss="hinge"), ValueError, "loss.*'squared'.*'logistic'.*'poisson'.*'huber'.*'hinge'"),
+    "unknown loss": (
+        dict(loss="hinge"),
+        ValueError,
+        "loss.*'squared'.*'logistic'.*'poisson'.*'huber'.*'hinge'",
+    ),
     "loss None": (dict(loss=None), (TypeError, ValueError), "loss.*None"),
     "loss a list": (dict(loss=["logistic"]), (TypeError, ValueError), "loss"),
-    "loss with a capital": (dict(loss="Logistic", y=LABELS), ValueError, "loss.*'Logistic'"),
+    "loss with a capital": (
+        dict(loss="Logistic", y=LABELS),
+        ValueError,
+        "loss.*'Logistic'",
+    ),
     "intercept a number": (dict(intercept=1), TypeError, "intercept.*True or False.*1"),
     "intercept 0.0": (dict(intercept=0.0), TypeError, "intercept"),
     "intercept text": (dict(intercept="yes"), TypeError, "intercept"),
     "intercept None": (dict(intercept=None), TypeError, "intercept"),
     "positive a number": (dict(positive=1), TypeError, "positive.*True or False"),
     "positive a list": (dict(positive=[True] * N), TypeError, "positive"),
-    "free twins": (dict(A=np.column_stack([A, A[:, 0]]), penalty_factor=[0] + [1] * (N - 1) + [0]), ValueError, "2 unpenalised columns.*dependent"),
-    "a free column of zeros": (dict(A=put(A, (slice(None), 0), 0), penalty_factor=[0] + [1] * (N - 1)), ValueError, "unpenalised column"),
-    "a free constant and an intercept": (dict(A=put(A, (slice(None), 0), 3), penalty_factor=[0] + [1] * (N - 1), intercept=True), ValueError, "2 unpenalised columns.*intercept.*dependent"),
-    "more free columns than rows": (dict(A=A[:5], y=Y[:5], penalty_factor=0.0), ValueError, f"{N} unpenalised columns.*5 rows"),
-    "as many free columns as rows, and an intercept": (dict(A=A[:N], y=Y[:N], penalty_factor=0.0, intercept=True), ValueError, f"{N + 1} unpenalised columns.*{N} rows"),
+    "free twins": (
+        dict(A=np.column_stack([A, A[:, 0]]), penalty_factor=[0] + [1] * (N - 1) + [0]),
+        ValueError,
+        "2 unpenalised columns.*dependent",
+    ),
+    "a free column of zeros": (
+        dict(A=put(A, (slice(None), 0), 0), penalty_factor=[0] + [1] * (N - 1)),
+        ValueError,
+        "unpenalised column",
+    ),
+    "a free constant and an intercept": (
+        dict(
+            A=put(A, (slice(None), 0), 3),
+            penalty_factor=[0] + [1] * (N - 1),
+            intercept=True,
+        ),
+        ValueError,
+        "2 unpenalised columns.*intercept.*dependent",
+    ),
+    "more free columns than rows": (
+        dict(A=A[:5], y=Y[:5], penalty_factor=0.0),
+        ValueError,
+        f"{N} unpenalised columns.*5 rows",
+    ),
+    "as many free columns as rows, and an intercept": (
+        dict(A=A[:N], y=Y[:N], penalty_factor=0.0, intercept=True),
+        ValueError,
+        f"{N + 1} unpenalised columns.*{N} rows",
+    ),
     "lam 0 for no penalty": (dict(lam=0.0), ValueError, "lam.*0"),
 }
 
@@ -431,12 +978,23 @@ BAD = {
 @pytest.mark.parametrize("what", BAD)
 def test_bad_input_is_refused_by_name(what):
     given, error, words = BAD[what]
-    with pytest.raises(error, match=words): naive_bootstrap(**{"A": A, "y": Y, "lam": LAM, "n_resamples": 2, "progress": False, **given})
+    with pytest.raises(error, match=words):
+        naive_bootstrap(
+            **{"A": A, "y": Y, "lam": LAM, "n_resamples": 2, "progress": False, **given}
+        )
 
 
 def test_as_many_free_columns_as_rows_will_do():
     "Interpolation: every resample of all rows goes through the data."
-    seen = naive_bootstrap(A[:N], Y[:N], 1.0, penalty_factor=0.0, counts=NoResampling(), n_resamples=1, progress=False)
+    seen = naive_bootstrap(
+        A[:N],
+        Y[:N],
+        1.0,
+        penalty_factor=0.0,
+        counts=NoResampling(),
+        n_resamples=1,
+        progress=False,
+    )
     np.testing.assert_allclose(A[:N] @ seen.mean, Y[:N], atol=1e-7)
     np.testing.assert_array_equal(seen.Pi, 1)
 

@@ -1,4 +1,6 @@
-"""Every prior and every loss, at every kind of beta, through one set of tests: its moments are derivatives, its limits are right, and nothing extreme breaks it."""
+"""Every prior and every loss, at every kind of beta, through one set of tests: its
+moments are derivatives, its limits are right, and nothing extreme breaks it."""
+
 import warnings
 
 import numpy as np
@@ -8,7 +10,16 @@ from scipy.special import erfcx, log_ndtr
 from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.messages import Natural
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Prior, Ridge, SpikeSlab
-from rvamp_nb.resampling import Discrete, Exponential, Fixed, NoResampling, Poisson, Subsample, TwoPoint, Weakness
+from rvamp_nb.resampling import (
+    Discrete,
+    Exponential,
+    Fixed,
+    NoResampling,
+    Poisson,
+    Subsample,
+    TwoPoint,
+    Weakness,
+)
 
 PRIORS = {
     "l1": Laplace(0.5),
@@ -20,14 +31,18 @@ PRIORS = {
     "unpenalised": Laplace(0.5, penalty_factor=0.0),
     "non-negative, unpenalised": NonNegative(0.5, penalty_factor=0.0),
 }
-KINDS = [(name, beta) for name in PRIORS for beta in (np.inf, 40.0, 1.0)] + [("spike and slab", 1.0)]
+KINDS = [(name, beta) for name in PRIORS for beta in (np.inf, 40.0, 1.0)] + [
+    ("spike and slab", 1.0)
+]
 PRIORS["spike and slab"] = SpikeSlab(0.2, 3.0)
 LOG_CONCAVE = [name for name in PRIORS if name != "spike and slab"]
 
 
 class Probit(Loss):
     "A loss of a user's own."
-    def value(self, y, f): return -log_ndtr((2 * y - 1) * f)
+
+    def value(self, y, f):
+        return -log_ndtr((2 * y - 1) * f)
 
     def derivatives(self, y, f):
         s = 2 * y - 1
@@ -35,16 +50,36 @@ class Probit(Loss):
         return -s * r, r * (r + s * f)
 
 
-LOSSES = {"squared": (Squared(), [1.3, -0.4, 0.0]), "squared, sigma 2": (Squared(2.0), [1.3, -0.4, 0.0]), "logistic": (Logistic(), [1.0, 0.0, 1.0]),
-          "poisson": (PoissonLoss(), [0.0, 3.0, 1.0]), "huber": (Huber(0.7), [2.3, -0.4, 0.1]), "probit": (Probit(), [1.0, 0.0, 1.0])}
-ROWS = [(name, beta) for name in LOSSES for beta in (np.inf, 1.5) if (name, beta) != ("huber", 1.5)]
-LAWS = [Poisson(0.5), Subsample(0.5), NoResampling(), Exponential(), Discrete([0, 2], [0.5, 0.5])]
+LOSSES = {
+    "squared": (Squared(), [1.3, -0.4, 0.0]),
+    "squared, sigma 2": (Squared(2.0), [1.3, -0.4, 0.0]),
+    "logistic": (Logistic(), [1.0, 0.0, 1.0]),
+    "poisson": (PoissonLoss(), [0.0, 3.0, 1.0]),
+    "huber": (Huber(0.7), [2.3, -0.4, 0.1]),
+    "probit": (Probit(), [1.0, 0.0, 1.0]),
+}
+ROWS = [
+    (name, beta)
+    for name in LOSSES
+    for beta in (np.inf, 1.5)
+    if (name, beta) != ("huber", 1.5)
+]
+LAWS = [
+    Poisson(0.5),
+    Subsample(0.5),
+    NoResampling(),
+    Exponential(),
+    Discrete([0, 2], [0.5, 0.5]),
+]
 
 
-def at(*columns): return Natural(*(np.array(c, float) for c in columns))
+def at(*columns):
+    return Natural(*(np.array(c, float) for c in columns))
 
 
-MESSAGE = at([0.7, 1.3, 2.0, 1.0, 0.5], [-2.0, 0.1, 0.9, 3.0, -0.6], [0.4, 1.0, 0.2, 0.7, 1.5])
+MESSAGE = at(
+    [0.7, 1.3, 2.0, 1.0, 0.5], [-2.0, 0.1, 0.9, 3.0, -0.6], [0.4, 1.0, 0.2, 0.7, 1.5]
+)
 ROW = at([0.4, 1.0, 2.5], [0.3, -1.0, 0.2], [0.3, 0.8, 0.5])
 
 
@@ -52,7 +87,9 @@ def slopes(log_partition, message, eps=1e-4):
     "Central differences, of fourth order, in the message's three numbers."
     out = {}
     for name in message._fields:
-        value = lambda k: log_partition(message._replace(**{name: getattr(message, name) + k * eps}))
+        value = lambda k: log_partition(
+            message._replace(**{name: getattr(message, name) + k * eps})
+        )
         out[name] = (8 * (value(1) - value(-1)) - (value(2) - value(-2))) / (12 * eps)
     return out
 
@@ -60,11 +97,14 @@ def slopes(log_partition, message, eps=1e-4):
 @pytest.mark.parametrize("name, beta", KINDS)
 def test_a_priors_moments_are_derivatives(name, beta):
     prior = PRIORS[name]
-    m, d = prior.moments(MESSAGE, beta), slopes(lambda message: prior.log_partition(message, beta), MESSAGE)
+    m = prior.moments(MESSAGE, beta)
+    d = slopes(lambda message: prior.log_partition(message, beta), MESSAGE)
     tol = dict(rtol=2e-5, atol=2e-6)
     np.testing.assert_allclose(d["h"], m.mean, **tol)
     np.testing.assert_allclose(d["chi_hat"], m.chi / 2, **tol)
-    np.testing.assert_allclose(d["Q_hat"], -(m.var + m.mean**2 + m.chi / beta) / 2, **tol)
+    np.testing.assert_allclose(
+        d["Q_hat"], -(m.var + m.mean**2 + m.chi / beta) / 2, **tol
+    )
     np.testing.assert_allclose(m.rho, MESSAGE.Q_hat * m.chi, rtol=1e-12)
     np.testing.assert_allclose(m.rho + m.rho_bar, 1, rtol=1e-12)
 
@@ -73,12 +113,18 @@ def test_a_priors_moments_are_derivatives(name, beta):
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
 def test_a_losses_moments_are_derivatives(name, beta, law):
     loss, y = LOSSES[name][0], np.array(LOSSES[name][1])
-    m, d = loss.moments(y, ROW, law, beta), slopes(lambda message: loss.log_partition(y, message, law, beta), ROW)
-    tol = dict(rtol=1e-6, atol=1e-8) if name != "huber" else dict(rtol=2e-2, atol=5e-3)      # closed form against a smooth rule for a function with kinks
+    m = loss.moments(y, ROW, law, beta)
+    d = slopes(lambda message: loss.log_partition(y, message, law, beta), ROW)
+    # closed form against a smooth rule for a function with kinks
+    tol = dict(rtol=1e-6, atol=1e-8) if name != "huber" else dict(rtol=2e-2, atol=5e-3)
     np.testing.assert_allclose(d["h"], -m.mean, **tol)
     np.testing.assert_allclose(d["chi_hat"], -m.chi / 2, **tol)
-    np.testing.assert_allclose(d["Q_hat"], (m.var + m.mean**2 - m.chi / beta) / 2, **tol)
-    np.testing.assert_allclose([m.rho, m.rho + m.rho_bar], [ROW.Q_hat * m.chi, np.ones(3)], rtol=1e-6)
+    np.testing.assert_allclose(
+        d["Q_hat"], (m.var + m.mean**2 - m.chi / beta) / 2, **tol
+    )
+    np.testing.assert_allclose(
+        [m.rho, m.rho + m.rho_bar], [ROW.Q_hat * m.chi, np.ones(3)], rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize("name, beta", ROWS)
@@ -86,24 +132,46 @@ def test_a_losses_moments_are_derivatives(name, beta, law):
 def test_a_losses_message_is_the_extrinsic_map(name, beta, law):
     loss, y = LOSSES[name][0], np.array(LOSSES[name][1])
     m, back = loss.message(y, ROW, law, beta)
-    np.testing.assert_allclose(back, (1 / m.chi - ROW.Q_hat, m.mean / m.chi - ROW.h, m.var / m.chi**2 - ROW.chi_hat), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(
+        back,
+        (1 / m.chi - ROW.Q_hat, m.mean / m.chi - ROW.h, m.var / m.chi**2 - ROW.chi_hat),
+        rtol=1e-6,
+        atol=1e-9,
+    )
     assert (back.chi_hat >= 0).all()
 
 
 @pytest.mark.parametrize("name", PRIORS)
 def test_where_the_field_rules_the_prior_is_nearly_gaussian(name):
-    "A field far beyond every threshold: mean, response and variance of a linear response, but for a shift."
+    """A field far beyond every threshold: mean, response and variance of a linear
+    response, but for a shift."""
     prior, beta = PRIORS[name], (1.0 if name == "spike and slab" else np.inf)
     m = prior.moments(at([2.0], [1e4], [1.0]), beta)
     k = {"ridge": 0.5, "elastic net": 0.32, "spike and slab": 1 / 3}.get(name, 0.0)
-    np.testing.assert_allclose(m.chi, np.mean([1 / (2 + k * factor) for factor in ((1, 2) if name in ("ridge", "elastic net") else (1,))]), rtol=1e-6)
-    if name not in ("ridge", "elastic net", "l1", "l1 weakness", "non-negative"): np.testing.assert_allclose(m.var, m.chi**2, rtol=1e-5)
+    np.testing.assert_allclose(
+        m.chi,
+        np.mean(
+            [
+                1 / (2 + k * factor)
+                for factor in ((1, 2) if name in ("ridge", "elastic net") else (1,))
+            ]
+        ),
+        rtol=1e-6,
+    )
+    if name not in ("ridge", "elastic net", "l1", "l1 weakness", "non-negative"):
+        np.testing.assert_allclose(m.var, m.chi**2, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", LOG_CONCAVE)
 def test_a_prior_at_large_beta_is_the_penalty(name):
     limit = PRIORS[name].moments(MESSAGE)
-    gaps = [max(np.abs(near - end).max() for near, end in zip(PRIORS[name].moments(MESSAGE, beta)[:3], limit[:3])) for beta in (1e2, 1e4, 1e6)]
+    gaps = [
+        max(
+            np.abs(near - end).max()
+            for near, end in zip(PRIORS[name].moments(MESSAGE, beta)[:3], limit[:3])
+        )
+        for beta in (1e2, 1e4, 1e6)
+    ]
     assert gaps[2] < 2e-3 and gaps[2] <= gaps[1] <= gaps[0] + 1e-12
 
 
@@ -111,27 +179,58 @@ def test_a_prior_at_large_beta_is_the_penalty(name):
 def test_a_loss_at_large_beta_is_the_proximal_point(name):
     loss, y = LOSSES[name][0], np.array(LOSSES[name][1])
     limit = loss.moments(y, ROW, Poisson(0.5))
-    gaps = [max(np.abs(near - end).max() for near, end in zip(loss.moments(y, ROW, Poisson(0.5), beta)[:3], limit[:3])) for beta in (1e1, 1e3, 1e5)]
+    gaps = [
+        max(
+            np.abs(near - end).max()
+            for near, end in zip(
+                loss.moments(y, ROW, Poisson(0.5), beta)[:3], limit[:3]
+            )
+        )
+        for beta in (1e1, 1e3, 1e5)
+    ]
     assert gaps[2] < 1e-5 and (gaps[2] <= gaps[1] <= gaps[0] or gaps[0] < 1e-9)
 
 
-@pytest.mark.parametrize("name, beta", [(n, b) for n in LOG_CONCAVE for b in (np.inf, 40.0, 1.0)])
+@pytest.mark.parametrize(
+    "name, beta", [(n, b) for n in LOG_CONCAVE for b in (np.inf, 40.0, 1.0)]
+)
 def test_a_log_concave_priors_response_is_monotone(name, beta):
     h = np.linspace(-6, 6, 481)
     m = PRIORS[name].moments(at(np.ones(481), h, np.full(481, 0.3)), beta)
-    assert (np.diff(m.mean) >= -1e-7).all() and (m.chi >= 0).all() and (m.rho <= 1 + 1e-6).all()
-    assert (m.var * (1 + 1e-9) >= 0.3 * m.chi**2).all(), "Cauchy-Schwarz: the message back has no negative variance"
+    assert (
+        (np.diff(m.mean) >= -1e-7).all()
+        and (m.chi >= 0).all()
+        and (m.rho <= 1 + 1e-6).all()
+    )
+    assert (m.var * (1 + 1e-9) >= 0.3 * m.chi**2).all(), (
+        "Cauchy-Schwarz: the message back has no negative variance"
+    )
 
 
 @pytest.mark.parametrize("name, beta", ROWS)
 def test_a_losses_pull_is_monotone(name, beta):
     loss, y = LOSSES[name][0], LOSSES[name][1][0]
     h = np.linspace(-6, 6, 121)
-    m = loss.moments(np.full(121, y), at(np.ones(121), h, np.full(121, 0.3)), Poisson(0.5), beta)
-    assert (np.diff(m.mean) >= -1e-9).all() and (m.chi > 0).all() and (m.rho <= 1 + 1e-6).all()
+    m = loss.moments(
+        np.full(121, y), at(np.ones(121), h, np.full(121, 0.3)), Poisson(0.5), beta
+    )
+    assert (
+        (np.diff(m.mean) >= -1e-9).all()
+        and (m.chi > 0).all()
+        and (m.rho <= 1 + 1e-6).all()
+    )
 
 
-EXTREMES = at(*np.array([(Q, h, c) for Q in (1e-12, 1.0, 1e12) for h in (-1e6, 0.0, 1e-3, 1e6) for c in (0.0, 1e-12, 1.0, 1e12)]).T)
+EXTREMES = at(
+    *np.array(
+        [
+            (Q, h, c)
+            for Q in (1e-12, 1.0, 1e12)
+            for h in (-1e6, 0.0, 1e-3, 1e6)
+            for c in (0.0, 1e-12, 1.0, 1e12)
+        ]
+    ).T
+)
 
 
 @pytest.mark.parametrize("name, beta", KINDS)
@@ -142,45 +241,89 @@ def test_extreme_fields_give_finite_moments(name, beta):
     assert all(np.isfinite(part).all() for part in m) and (m.var >= 0).all()
 
 
-@pytest.mark.parametrize("name, beta", [row for row in ROWS if row != ("poisson", 1.5)])       # exp(1e6) has no finite posterior mean
-@pytest.mark.parametrize("law", [Poisson(0.5), NoResampling()], ids=lambda law: type(law).__name__)
+# exp(1e6) has no finite posterior mean
+@pytest.mark.parametrize("name, beta", [row for row in ROWS if row != ("poisson", 1.5)])
+@pytest.mark.parametrize(
+    "law", [Poisson(0.5), NoResampling()], ids=lambda law: type(law).__name__
+)
 def test_extreme_predictions_give_finite_messages(name, beta, law):
     loss, y = LOSSES[name]
-    with np.errstate(all="ignore"): m, back = loss.message(np.full(len(EXTREMES.h), y[0]), EXTREMES, law, beta)
-    assert all(np.isfinite(part).all() for part in (*m, *back)) and (m.var >= 0).all() and (back.chi_hat >= 0).all()
+    with np.errstate(all="ignore"):
+        m, back = loss.message(np.full(len(EXTREMES.h), y[0]), EXTREMES, law, beta)
+    assert (
+        all(np.isfinite(part).all() for part in (*m, *back))
+        and (m.var >= 0).all()
+        and (back.chi_hat >= 0).all()
+    )
 
 
 def test_pi_is_defined_where_it_means_something():
-    np.testing.assert_allclose(PRIORS["elastic net"].Pi(MESSAGE), Laplace(0.48).Pi(MESSAGE) * 0 + np.mean([ElasticNet(0.8 * k, Fixed(), l1_ratio=0.6).Pi(MESSAGE) for k in (1, 2)], axis=0))
-    assert (Laplace(1.0, Fixed(), penalty_factor=[0, 1, 0, 1, 1]).Pi(MESSAGE)[[0, 2]] == 1).all()
+    np.testing.assert_allclose(
+        PRIORS["elastic net"].Pi(MESSAGE),
+        Laplace(0.48).Pi(MESSAGE) * 0
+        + np.mean(
+            [ElasticNet(0.8 * k, Fixed(), l1_ratio=0.6).Pi(MESSAGE) for k in (1, 2)],
+            axis=0,
+        ),
+    )
+    assert (
+        Laplace(1.0, Fixed(), penalty_factor=[0, 1, 0, 1, 1]).Pi(MESSAGE)[[0, 2]] == 1
+    ).all()
     assert (PRIORS["non-negative"].Pi(MESSAGE) < PRIORS["l1"].Pi(MESSAGE)).all()
     inclusion = SpikeSlab(0.2, 3.0).Pi(MESSAGE)
     assert ((0 < inclusion) & (inclusion < 1)).all() and inclusion[3] == inclusion.max()
     for prior, beta in [(Ridge(1.0), np.inf), (Laplace(1.0), 1.0), (Prior(), np.inf)]:
-        with pytest.raises(AttributeError, match="never|ever exactly zero"): prior.Pi(MESSAGE, beta)
+        with pytest.raises(AttributeError, match="never|ever exactly zero"):
+            prior.Pi(MESSAGE, beta)
 
 
 def test_a_priors_general_channel_agrees_with_a_million_draws():
     rng = np.random.default_rng(0)
     h, Q, chi_hat, beta = 0.9, 1.3, 0.6, 2.0
-    for prior in (ElasticNet(0.8, TwoPoint(2, 0.5), l1_ratio=0.6), NonNegative(0.5, Weakness(0.4)), SpikeSlab(0.2, 3.0)):
+    for prior in (
+        ElasticNet(0.8, TwoPoint(2, 0.5), l1_ratio=0.6),
+        NonNegative(0.5, Weakness(0.4)),
+        SpikeSlab(0.2, 3.0),
+    ):
         b = 1.0 if isinstance(prior, SpikeSlab) else beta
         m = prior.moments(at([Q], [h], [chi_hat]), b)
         field = h + np.sqrt(chi_hat) * rng.normal(size=300_000)
         inner = np.zeros_like(field)
-        if isinstance(prior, SpikeSlab): inner = prior.inner(field, Q, b)[1]
+        if isinstance(prior, SpikeSlab):
+            inner = prior.inner(field, Q, b)[1]
         else:
             factor = prior.randomise.draw(len(field), rng)
-            grid = np.linspace(-8, 8, 1601) if not prior.positive else np.linspace(0, 8, 801)
+            grid = (
+                np.linspace(-8, 8, 1601)
+                if not prior.positive
+                else np.linspace(0, 8, 801)
+            )
             quantiles = np.quantile(field, np.linspace(0, 1, 60))
-            t, k = (prior.l1_ratio, 1 - prior.l1_ratio) if isinstance(prior, ElasticNet) else (1.0, 0.0)
+            t, k = (
+                (prior.l1_ratio, 1 - prior.l1_ratio)
+                if isinstance(prior, ElasticNet)
+                else (1.0, 0.0)
+            )
             table = {}
             for kind in np.unique(np.round(factor, 2)):
                 lam = prior.lam * kind
-                p = np.exp(b * (np.outer(quantiles, grid) - (Q + k * lam) * grid**2 / 2 - t * lam * np.abs(grid)))
+                p = np.exp(
+                    b
+                    * (
+                        np.outer(quantiles, grid)
+                        - (Q + k * lam) * grid**2 / 2
+                        - t * lam * np.abs(grid)
+                    )
+                )
                 table[kind] = p @ grid / p.sum(1)
             for kind, means in table.items():
                 chosen = np.round(factor, 2) == kind
                 inner[chosen] = np.interp(field[chosen], quantiles, means)
-        error = [inner.std() / len(inner)**0.5, ((inner - inner.mean())**2).std() / len(inner)**0.5]
-        assert abs(inner.mean() - m.mean[0]) < 5 * error[0] + 4e-3 and abs(inner.var() - m.var[0]) < 5 * error[1] + 4e-3
+        error = [
+            inner.std() / len(inner) ** 0.5,
+            ((inner - inner.mean()) ** 2).std() / len(inner) ** 0.5,
+        ]
+        assert (
+            abs(inner.mean() - m.mean[0]) < 5 * error[0] + 4e-3
+            and abs(inner.var() - m.var[0]) < 5 * error[1] + 4e-3
+        )

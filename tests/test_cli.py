@@ -1,4 +1,6 @@
-"""The command rvamp-nb: its answers, its files, and one line with exit code 2 for what will not do."""
+"""The command rvamp-nb: its answers, its files, and one line with exit code 2 for
+what will not do."""
+
 import csv
 import importlib
 import os
@@ -29,56 +31,114 @@ def in_a_folder(tmp_path, monkeypatch):
 
 
 def table(path="data.csv", M=150, N=6, extra=(), seed=0):
-    "A table whose target is column y, with a feature or two that matter; extra columns as (name, cells)."
+    """A table whose target is column y, with a feature or two that matter; extra
+    columns as (name, cells)."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(M, N))
     y = 2 * X[:, 0] - X[:, 1] + 2 * rng.normal(size=M)
     columns = [*((f"x{i}", X[:, i]) for i in range(N)), *extra, ("y", y)]
     with open(path, "w", newline="") as file:
-        csv.writer(file).writerows([[name for name, _ in columns], *zip(*(cells for _, cells in columns))])
+        csv.writer(file).writerows(
+            [[name for name, _ in columns], *zip(*(cells for _, cells in columns))]
+        )
     return X, y
 
 
 def rows(path):
-    with open(path, newline="", encoding="utf-8") as file: return list(csv.DictReader(file))
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
 
 
 def run(*argv):
     "The command in a process of its own, as a user's shell would start it."
     command = [sys.executable, "-c", "from rvamp_nb.cli import main; main()", *argv]
-    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"})
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
+    )
 
 
-# The main job ----------------------------------------------------------------------------------------------------------------------------
+# The main job -------------------------------------------------------------------------
+# ---------------------------------------------------
+
 
 def test_the_main_job(tmp_path):
     start = time.time()
     done = run()
     assert time.time() - start < 30
     assert done.returncode == 0, done.stderr
-    for words in ("442 rows, 64 features", "squared loss", "threshold 0.75", "false on average", "Π rVAMP", "Π refits ± s.e.", "selected", "mean", "sd", "rVAMP: converged", "50 of 50", "light: green",
-                  "refits: 200 in", "rVAMP is worth", "bmi"):
+    for words in (
+        "442 rows, 64 features",
+        "squared loss",
+        "threshold 0.75",
+        "false on average",
+        "Π rVAMP",
+        "Π refits ± s.e.",
+        "selected",
+        "mean",
+        "sd",
+        "rVAMP: converged",
+        "50 of 50",
+        "light: green",
+        "refits: 200 in",
+        "rVAMP is worth",
+        "bmi",
+    ):
         assert words in done.stdout
-    assert re.search(r"refits: +100%.*200/200", done.stderr) and "arning" not in done.stderr and "Traceback" not in done.stderr
+    assert (
+        re.search(r"refits: +100%.*200/200", done.stderr)
+        and "arning" not in done.stderr
+        and "Traceback" not in done.stderr
+    )
     picture = Path(re.search(r"^picture: (.+)$", done.stdout, re.MULTILINE)[1])
-    assert not picture.is_absolute() and (tmp_path / picture).read_bytes().startswith(PNG)
-    assert str(tmp_path) not in done.stdout + done.stderr and str(ROOT) not in done.stdout + done.stderr
+    assert not picture.is_absolute() and (tmp_path / picture).read_bytes().startswith(
+        PNG
+    )
+    assert (
+        str(tmp_path) not in done.stdout + done.stderr
+        and str(ROOT) not in done.stdout + done.stderr
+    )
 
 
 def test_the_main_job_prints_what_the_library_computes(capsys):
     main([])
-    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("bp "))
+    line = next(
+        line for line in capsys.readouterr().out.splitlines() if line.startswith("bp ")
+    )
     numbers = [float(x) for x in re.findall(r"-?\d[\d.e+-]*", line)]
     data = load_diabetes()
     s, i = StabilitySelection().fit(data.A, data.y), data.names.index("bp")
     refits = by_refitting(data.A, data.y, s.lambda_, 200)
     assert " yes " in line and s.support_[i]
-    np.testing.assert_allclose(numbers, [s.probabilities_[i], refits.Pi[i], refits.Pi_se[i], s.coef_mean_[i], s.coef_std_[i]], rtol=1e-3, atol=5e-4)
+    np.testing.assert_allclose(
+        numbers,
+        [
+            s.probabilities_[i],
+            refits.Pi[i],
+            refits.Pi_se[i],
+            s.coef_mean_[i],
+            s.coef_std_[i],
+        ],
+        rtol=1e-3,
+        atol=5e-4,
+    )
 
 
 def by_refitting(A, y, lam, n, seed=0):
     "The naive bootstrap that stands beside, made by hand."
-    return naive_bootstrap(A, y, lam, counts=Subsample(0.5), randomise=Fixed(), n_resamples=n, seed=seed, progress=False)
+    return naive_bootstrap(
+        A,
+        y,
+        lam,
+        counts=Subsample(0.5),
+        randomise=Fixed(),
+        n_resamples=n,
+        seed=seed,
+        progress=False,
+    )
 
 
 def test_it_is_installed_as_a_command():
@@ -86,61 +146,143 @@ def test_it_is_installed_as_a_command():
     settings.read(ROOT / "settings.ini", encoding="utf-8")
     command, place = settings["DEFAULT"]["console_scripts"].split("=")
     module, function = place.split(":")
-    assert command == "rvamp-nb" and getattr(importlib.import_module(module), function) is main
+    assert (
+        command == "rvamp-nb"
+        and getattr(importlib.import_module(module), function) is main
+    )
 
 
-# A table of the user's -------------------------------------------------------------------------------------------------------------------
+# A table of the user's ----------------------------------------------------------------
+# ---------------------------------------------------
+
 
 def test_select_writes_all_features_in_order(capsys):
     X, y = table()
-    main(["select", "data.csv", "--target", "y", "--naive", "50", "--out", "deep/results", "--seed", "5"])
+    main(
+        [
+            "select",
+            "data.csv",
+            "--target",
+            "y",
+            "--naive",
+            "50",
+            "--out",
+            "deep/results",
+            "--seed",
+            "5",
+        ]
+    )
     s = StabilitySelection().fit(X, y)
     refits = by_refitting(*standardize(X, y), s.lambda_, 50, seed=5)
     written = rows("deep/results/data-selection.csv")
-    assert list(written[0]) == ["feature", "Pi_rvamp", "Pi_refits", "Pi_refits_se", "selected", "mean", "sd"] and len(written) == 6
-    assert [float(r["Pi_rvamp"]) for r in written] == sorted((float(r["Pi_rvamp"]) for r in written), reverse=True)
+    assert (
+        list(written[0])
+        == [
+            "feature",
+            "Pi_rvamp",
+            "Pi_refits",
+            "Pi_refits_se",
+            "selected",
+            "mean",
+            "sd",
+        ]
+        and len(written) == 6
+    )
+    assert [float(r["Pi_rvamp"]) for r in written] == sorted(
+        (float(r["Pi_rvamp"]) for r in written), reverse=True
+    )
     for row in written:
         i = int(row["feature"][1:])
-        expected = s.probabilities_[i], refits.Pi[i], refits.Pi_se[i], s.support_[i], s.coef_mean_[i], s.coef_std_[i]
-        np.testing.assert_allclose([float(v) for v in list(row.values())[1:]], expected, rtol=2e-5)
+        expected = (
+            s.probabilities_[i],
+            refits.Pi[i],
+            refits.Pi_se[i],
+            s.support_[i],
+            s.coef_mean_[i],
+            s.coef_std_[i],
+        )
+        np.testing.assert_allclose(
+            [float(v) for v in list(row.values())[1:]], expected, rtol=2e-5
+        )
     assert Path("deep/results/data-selection.png").read_bytes().startswith(PNG)
     out = capsys.readouterr().out
-    assert "table: deep/results/data-selection.csv" in out and "picture: deep/results/data-selection.png" in out and "150 rows, 6 features" in out
+    assert (
+        "table: deep/results/data-selection.csv" in out
+        and "picture: deep/results/data-selection.png" in out
+        and "150 rows, 6 features" in out
+    )
 
 
 def test_defaults_of_select(capsys):
     table()
     main(["select", "data.csv", "--target", "y"])
     assert "refits: 200 in" in capsys.readouterr().out
-    assert sorted(p.name for p in Path("rvamp-nb-out").iterdir()) == ["data-selection.csv", "data-selection.png"]
+    assert sorted(p.name for p in Path("rvamp-nb-out").iterdir()) == [
+        "data-selection.csv",
+        "data-selection.png",
+    ]
 
 
 def test_no_refits(capsys):
     table()
     main(["select", "data.csv", "--target", "y", "--naive", "0", "--lam", "0.8"])
     shown = capsys.readouterr()
-    assert "refits" not in shown.out and shown.err == "" and "λ = 0.8, given" in shown.out
-    assert list(rows("rvamp-nb-out/data-selection.csv")[0]) == ["feature", "Pi_rvamp", "selected", "mean", "sd"]
+    assert (
+        "refits" not in shown.out and shown.err == "" and "λ = 0.8, given" in shown.out
+    )
+    assert list(rows("rvamp-nb-out/data-selection.csv")[0]) == [
+        "feature",
+        "Pi_rvamp",
+        "selected",
+        "mean",
+        "sd",
+    ]
     assert Path("rvamp-nb-out/data-selection.png").read_bytes().startswith(PNG)
 
 
 def test_a_constant_column_has_probability_0_and_one_clean_line(capsys):
     table(extra=[("batch", [3.0] * 150)])
     main(["select", "data.csv", "--target", "y", "--naive", "20"])
-    warnings = [line for line in capsys.readouterr().err.replace("\r", "\n").splitlines() if "arning" in line]
-    assert len(warnings) == 1 and warnings[0].startswith("rvamp-nb: warning: ") and "batch" in warnings[0] and ".py" not in warnings[0]
-    batch = next(r for r in rows("rvamp-nb-out/data-selection.csv") if r["feature"] == "batch")
-    assert float(batch["Pi_rvamp"]) == float(batch["Pi_refits"]) == float(batch["mean"]) == 0
+    warnings = [
+        line
+        for line in capsys.readouterr().err.replace("\r", "\n").splitlines()
+        if "arning" in line
+    ]
+    assert (
+        len(warnings) == 1
+        and warnings[0].startswith("rvamp-nb: warning: ")
+        and "batch" in warnings[0]
+        and ".py" not in warnings[0]
+    )
+    batch = next(
+        r for r in rows("rvamp-nb-out/data-selection.csv") if r["feature"] == "batch"
+    )
+    assert (
+        float(batch["Pi_rvamp"])
+        == float(batch["Pi_refits"])
+        == float(batch["mean"])
+        == 0
+    )
 
 
 def test_refits_stand_beside_their_own_feature_when_columns_are_constant_or_equal():
     X, y = table()
-    with open("odd.csv", "w", newline="") as file:              # a constant column first, then a copy of the third, then the others
-        csv.writer(file).writerows([["batch", "twin", *"abcdef", "y"], *([7, x[2], *x, t] for x, t in zip(X, y))])
+    # a constant column first, then a copy of the third, then the others
+    with open("odd.csv", "w", newline="") as file:
+        csv.writer(file).writerows(
+            [
+                ["batch", "twin", *"abcdef", "y"],
+                *([7, x[2], *x, t] for x, t in zip(X, y)),
+            ]
+        )
     main(["select", "odd.csv", "--target", "y", "--check", "100"])
     found = {r["feature"]: r for r in rows("rvamp-nb-out/odd-selection.csv")}
-    assert found["twin"]["Pi_refits"] == found["c"]["Pi_refits"] and float(found["batch"]["Pi_refits"]) == 0
-    for r in found.values(): assert abs(float(r["Pi_refits"]) - float(r["Pi_rvamp"])) < 0.2
+    assert (
+        found["twin"]["Pi_refits"] == found["c"]["Pi_refits"]
+        and float(found["batch"]["Pi_refits"]) == 0
+    )
+    for r in found.values():
+        assert abs(float(r["Pi_refits"]) - float(r["Pi_rvamp"])) < 0.2
     assert float(found["a"]["Pi_refits"]) > 0.9 > 0.3 > float(found["c"]["Pi_refits"])
 
 
@@ -149,11 +291,20 @@ def test_not_converging_is_said_in_the_report(capsys, monkeypatch):
 
     for name in ("rvamp", "rvamp_path"):
         slow = getattr(stability, name)
-        monkeypatch.setattr(stability, name, lambda *a, slow=slow, **o: slow(*a, **{**o, "max_iter": 2}))
+        monkeypatch.setattr(
+            stability, name, lambda *a, slow=slow, **o: slow(*a, **{**o, "max_iter": 2})
+        )
     table()
-    with pytest.raises(SystemExit) as stop: main(["select", "data.csv", "--target", "y", "--naive", "0"])
+    with pytest.raises(SystemExit) as stop:
+        main(["select", "data.csv", "--target", "y", "--naive", "0"])
     shown = capsys.readouterr()
-    assert stop.value.code == 3 and "rVAMP: not converged" in shown.out and "What to try" in shown.out and "light: red" in shown.out and shown.err == ""
+    assert (
+        stop.value.code == 3
+        and "rVAMP: not converged" in shown.out
+        and "What to try" in shown.out
+        and "light: red" in shown.out
+        and shown.err == ""
+    )
     assert Path("rvamp-nb-out/data-selection.csv").exists()
 
 
@@ -162,57 +313,107 @@ def test_a_row_that_decides_is_exit_code_3(capsys):
     lines = Path("data.csv").read_text().splitlines()
     lines[5] = ",".join([*lines[5].split(",")[:-1], "90"])
     Path("typo.csv").write_text("\n".join(lines))
-    with pytest.raises(SystemExit) as stop: main(["select", "typo.csv", "--target", "y", "--naive", "0"])
+    with pytest.raises(SystemExit) as stop:
+        main(["select", "typo.csv", "--target", "y", "--naive", "0"])
     shown = capsys.readouterr()
     assert stop.value.code == 3 and "light: red: row 4" in shown.out and shown.err == ""
 
 
-# Options of select -----------------------------------------------------------------------------------------------------------------------
+# Options of select --------------------------------------------------------------------
+# ---------------------------------------------------
+
 
 def test_the_promise_is_passed_on(capsys):
     X, y = table()
-    main(["select", "data.csv", "--target", "y", "--check", "0", "--threshold", "0.9", "--pfer", "0.5"])
+    main(
+        [
+            "select",
+            "data.csv",
+            "--target",
+            "y",
+            "--check",
+            "0",
+            "--threshold",
+            "0.9",
+            "--pfer",
+            "0.5",
+        ]
+    )
     s = StabilitySelection(threshold=0.9, pfer=0.5).fit(X, y)
     out = capsys.readouterr().out
     assert "threshold 0.9" in out and f"at most {s.pfer_bound_:.2g} are false" in out
-    kept = {r["feature"] for r in rows("rvamp-nb-out/data-selection.csv") if r["selected"] == "1"}
+    kept = {
+        r["feature"]
+        for r in rows("rvamp-nb-out/data-selection.csv")
+        if r["selected"] == "1"
+    }
     assert kept == {f"x{i}" for i in np.flatnonzero(s.support_)} and kept
     main(["select", "data.csv", "--target", "y", "--check", "0", "--q", "1.5"])
-    assert f"λ = {StabilitySelection(q=1.5).fit(X, y).lambda_:.5g}, chosen" in capsys.readouterr().out
+    assert (
+        f"λ = {StabilitySelection(q=1.5).fit(X, y).lambda_:.5g}, chosen"
+        in capsys.readouterr().out
+    )
 
 
 def test_the_whole_path(capsys):
     X, y = table()
     main(["select", "data.csv", "--target", "y", "--check", "0", "--path"])
     s, written = StabilitySelection().fit(X, y), rows("rvamp-nb-out/data-path.csv")
-    np.testing.assert_allclose([float(v) for v in list(written[0])[1:]], s.lambdas_, rtol=1e-5)
-    np.testing.assert_allclose([[float(v) for v in list(r.values())[1:]] for r in written], s.selection_probabilities_, rtol=1e-5, atol=1e-300)
-    assert Path("rvamp-nb-out/data-path.png").read_bytes().startswith(PNG) and "path: rvamp-nb-out/data-path.csv, rvamp-nb-out/data-path.png" in capsys.readouterr().out
+    np.testing.assert_allclose(
+        [float(v) for v in list(written[0])[1:]], s.lambdas_, rtol=1e-5
+    )
+    np.testing.assert_allclose(
+        [[float(v) for v in list(r.values())[1:]] for r in written],
+        s.selection_probabilities_,
+        rtol=1e-5,
+        atol=1e-300,
+    )
+    assert (
+        Path("rvamp-nb-out/data-path.png").read_bytes().startswith(PNG)
+        and "path: rvamp-nb-out/data-path.csv, rvamp-nb-out/data-path.png"
+        in capsys.readouterr().out
+    )
 
 
 @pytest.mark.parametrize("loss", ["auto", "logistic"])
 def test_two_words_are_two_classes(capsys, loss):
     X, y = table()
     words = np.where(y > 0, "sick", "well")
-    with open("words.csv", "w", newline="") as file: csv.writer(file).writerows([[*"abcdef", "state"], *([*x, w] for x, w in zip(X, words))])
+    with open("words.csv", "w", newline="") as file:
+        csv.writer(file).writerows(
+            [[*"abcdef", "state"], *([*x, w] for x, w in zip(X, words))]
+        )
     main(["select", "words.csv", "--target", "state", "--loss", loss, "--check", "20"])
     s = StabilitySelection().fit(X, words)
     assert "logistic loss" in capsys.readouterr().out
-    for row in rows("rvamp-nb-out/words-selection.csv"): np.testing.assert_allclose(float(row["Pi_rvamp"]), s.probabilities_["abcdef".index(row["feature"])], rtol=1e-5)
+    for row in rows("rvamp-nb-out/words-selection.csv"):
+        np.testing.assert_allclose(
+            float(row["Pi_rvamp"]),
+            s.probabilities_["abcdef".index(row["feature"])],
+            rtol=1e-5,
+        )
 
 
 def test_counts(capsys):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     y = rng.poisson(np.exp(0.8 * X[:, 0]))
-    with open("counts.csv", "w", newline="") as file: csv.writer(file).writerows([["a", "b", "c", "n"], *([*x, k] for x, k in zip(X, y))])
+    with open("counts.csv", "w", newline="") as file:
+        csv.writer(file).writerows(
+            [["a", "b", "c", "n"], *([*x, k] for x, k in zip(X, y))]
+        )
     main(["select", "counts.csv", "--target", "n", "--loss", "poisson", "--check", "0"])
-    assert "poisson loss" in capsys.readouterr().out and rows("rvamp-nb-out/counts-selection.csv")[0]["feature"] == "a"
+    assert (
+        "poisson loss" in capsys.readouterr().out
+        and rows("rvamp-nb-out/counts-selection.csv")[0]["feature"] == "a"
+    )
 
 
 def test_tabs(capsys):
     X, y = table()
-    Path("data.tsv").write_text("\ufeff" + Path("data.csv").read_text().replace(",", "\t"), encoding="utf-8")
+    Path("data.tsv").write_text(
+        "\ufeff" + Path("data.csv").read_text().replace(",", "\t"), encoding="utf-8"
+    )
     A, b, names = read_table("data.tsv", "y")
     np.testing.assert_array_equal(A, X)
     np.testing.assert_array_equal(b, y)
@@ -225,7 +426,20 @@ def test_the_seed_is_used_and_nothing_else_moves():
     table()
     seen = []
     for seed in ("1", "1", "2"):
-        main(["select", "data.csv", "--target", "y", "--lam", "0.8", "--naive", "30", "--seed", seed])
+        main(
+            [
+                "select",
+                "data.csv",
+                "--target",
+                "y",
+                "--lam",
+                "0.8",
+                "--naive",
+                "30",
+                "--seed",
+                seed,
+            ]
+        )
         seen.append(rows("rvamp-nb-out/data-selection.csv"))
     assert seen[0] == seen[1]
     moved = {k for a, b in zip(seen[0], seen[2]) for k in a if a[k] != b[k]}
@@ -235,26 +449,40 @@ def test_the_seed_is_used_and_nothing_else_moves():
 @pytest.mark.parametrize("M", [5, 8, 12])
 def test_few_rows_are_enough_to_run(M):
     table(M=M, N=3)
-    try: main(["select", "data.csv", "--target", "y", "--naive", "10"])
-    except SystemExit as stop: assert stop.code == 3                     # the light is red on so few rows
+    try:
+        main(["select", "data.csv", "--target", "y", "--naive", "10"])
+    except SystemExit as stop:
+        assert stop.code == 3  # the light is red on so few rows
     assert len(rows("rvamp-nb-out/data-selection.csv")) == 3
 
 
 def test_the_table_is_read_as_it_was_written():
-    "A mark at the start, line ends of another system, spaces, quotes, blank lines, odd names."
-    Path("odd.csv").write_bytes('\ufeff"a, b" , µ$x$,y\r\n 1, 2,3\r\n\r\n4,"5",1e1\r\n-7,8.5,+9\r\n0,1,2\r\n'.encode())
+    """A mark at the start, line ends of another system, spaces, quotes, blank lines,
+    odd names."""
+    Path("odd.csv").write_bytes(
+        '\ufeff"a, b" , µ$x$,y\r\n 1, 2,3\r\n\r\n4,"5",1e1\r\n-7,8.5,+9\r\n0,1,2\r\n'.encode()
+    )
     A, y, names = read_table("odd.csv", "y")
     assert names == ("a, b", "µ$x$") and y.tolist() == [3, 10, 9, 2]
     np.testing.assert_array_equal(A, [[1, 2], [4, 5], [-7, 8.5], [0, 1]])
-    with pytest.raises(SystemExit) as stop: main(["select", "odd.csv", "--target", "y", "--naive", "10"])
+    with pytest.raises(SystemExit) as stop:
+        main(["select", "odd.csv", "--target", "y", "--naive", "10"])
     assert stop.value.code == 3 and len(rows("rvamp-nb-out/odd-selection.csv")) == 2
 
 
 def test_the_target_may_be_any_column():
     A, y, names = read_table_of("p,q,r\n1,2,3\n4,5,6.5\n1,2,3\n4,5,6.5\n", "q")
-    assert names == ("p", "r") and y.tolist() == [2, 5, 2, 5] and A.tolist() == [[1, 3], [4, 6.5]] * 2
+    assert (
+        names == ("p", "r")
+        and y.tolist() == [2, 5, 2, 5]
+        and A.tolist() == [[1, 3], [4, 6.5]] * 2
+    )
     A, y, names = read_table_of("p,q,r\n1,no,3\n4,yes,6.5\n1,yes,3\n4,no,6.5\n", "q")
-    assert names == ("p", "r") and y.tolist() == ["no", "yes", "yes", "no"] and A.tolist() == [[1, 3], [4, 6.5]] * 2
+    assert (
+        names == ("p", "r")
+        and y.tolist() == ["no", "yes", "yes", "no"]
+        and A.tolist() == [[1, 3], [4, 6.5]] * 2
+    )
 
 
 def read_table_of(text, target):
@@ -266,43 +494,142 @@ def test_input_is_never_overwritten():
     table("x-selection.csv")
     before = Path("x-selection.csv").read_bytes()
     main(["select", "x-selection.csv", "--target", "y", "--naive", "0", "--out", "."])
-    assert Path("x-selection.csv").read_bytes() == before and Path("x-selection-selection.csv").exists()
+    assert (
+        Path("x-selection.csv").read_bytes() == before
+        and Path("x-selection-selection.csv").exists()
+    )
 
 
-# What will not do ------------------------------------------------------------------------------------------------------------------------
+# What will not do ---------------------------------------------------------------------
+# ---------------------------------------------------
 
-MORE = "3,1\n4,5\n"            # two rows more, so that it is not their number that is refused
+MORE = "3,1\n4,5\n"  # two rows more, so that it is not their number that is refused
 BAD_TABLES = {  # text, target, what the line must name, what it must advise
     "empty": ("", "y", ["bad.csv"], "names of the columns"),
     "only a header": ("a,y\n", "y", ["0 rows"], "at least 4"),
     "one row": ("a,y\n1,2\n", "y", ["1 row "], "at least 4"),
     "three rows": ("a,y\n1,2\n" + MORE, "y", ["3 rows"], "at least 4"),
-    "no such column": ("a,y\n1,2\n2,3\n" + MORE, "z", ["--target", "'z'", "'a', 'y'"], "only"),
+    "no such column": (
+        "a,y\n1,2\n2,3\n" + MORE,
+        "z",
+        ["--target", "'z'", "'a', 'y'"],
+        "only",
+    ),
     "other case": ("a,Y\n1,2\n2,3\n" + MORE, "y", ["--target", "'Y'"], "only"),
     "semicolons": ("a;y\n1;2\n2;3\n", "y", ["semicolons"], "commas"),
-    "semicolons and decimal commas": ("a;y\n1,5;2\n2;3\n", "y", ["semicolons"], "points"),
-    "text in a feature": ("a,b,y\n1,x,2\n2,z,3\n1,2,4\n3,4,5\n", "y", ["'b'", "line 2", "'x'"], "0/1"),
-    "text in a feature beside classes": ("a,b,y\n1,x,no\n2,z,yes\n1,2,no\n3,4,yes\n", "y", ["'b'", "line 2", "'x'"], "0/1"),
-    "decimal comma": ('a,y\n"1,5",2\n2,3\n' + MORE, "y", ["'a'", "line 2", "'1,5'"], "not a number"),
-    "text in the target": ("a,y\n1,2\n2,low\n" + MORE, "y", ["'y'", "line 3", "'low'"], "not a number"),
-    "three classes": ("a,y\n1,low\n2,middle\n3,high\n4,low\n", "y", ["'y'", "3 different words"], "two classes"),
-    "one class": ("a,y\n1,low\n2,low\n3,low\n4,low\n", "y", ["'y'", "same value"], "--target"),
-    "one row of a class": ("a,y\n1,low\n2,low\n3,low\n4,high\n", "y", ["one row"], "classes"),
-    "classes with one missing": ("a,y\n1,low\n2,NA\n3,low\n4,high\n", "y", ["'y'"], "not a number"),
-    "missing": ("a,y\n1,2\n,3\n" + MORE, "y", ["'a'", "line 3", "missing"], "fill it in"),
+    "semicolons and decimal commas": (
+        "a;y\n1,5;2\n2;3\n",
+        "y",
+        ["semicolons"],
+        "points",
+    ),
+    "text in a feature": (
+        "a,b,y\n1,x,2\n2,z,3\n1,2,4\n3,4,5\n",
+        "y",
+        ["'b'", "line 2", "'x'"],
+        "0/1",
+    ),
+    "text in a feature beside classes": (
+        "a,b,y\n1,x,no\n2,z,yes\n1,2,no\n3,4,yes\n",
+        "y",
+        ["'b'", "line 2", "'x'"],
+        "0/1",
+    ),
+    "decimal comma": (
+        'a,y\n"1,5",2\n2,3\n' + MORE,
+        "y",
+        ["'a'", "line 2", "'1,5'"],
+        "not a number",
+    ),
+    "text in the target": (
+        "a,y\n1,2\n2,low\n" + MORE,
+        "y",
+        ["'y'", "line 3", "'low'"],
+        "not a number",
+    ),
+    "three classes": (
+        "a,y\n1,low\n2,middle\n3,high\n4,low\n",
+        "y",
+        ["'y'", "3 different words"],
+        "two classes",
+    ),
+    "one class": (
+        "a,y\n1,low\n2,low\n3,low\n4,low\n",
+        "y",
+        ["'y'", "same value"],
+        "--target",
+    ),
+    "one row of a class": (
+        "a,y\n1,low\n2,low\n3,low\n4,high\n",
+        "y",
+        ["one row"],
+        "classes",
+    ),
+    "classes with one missing": (
+        "a,y\n1,low\n2,NA\n3,low\n4,high\n",
+        "y",
+        ["'y'"],
+        "not a number",
+    ),
+    "missing": (
+        "a,y\n1,2\n,3\n" + MORE,
+        "y",
+        ["'a'", "line 3", "missing"],
+        "fill it in",
+    ),
     "NA": ("a,y\n1,2\nNA,3\n" + MORE, "y", ["'a'", "line 3", "missing"], "fill it in"),
-    "nan": ("a,y\n1,2\n2,nan\n" + MORE, "y", ["'y'", "line 3", "missing"], "fill it in"),
-    "infinite": ("a,y\n1,2\n-inf,3\n" + MORE, "y", ["'a'", "line 3"], "not a finite number"),
-    "overflow": ("a,y\n1,2\n1e999,3\n" + MORE, "y", ["'a'", "line 3"], "not a finite number"),
-    "constant target": ("a,y\n1,2\n2,2\n3,2\n4,2\n", "y", ["'y'", "same value"], "--target"),
-    "constant features": ("a,b,y\n1,3,2\n1,3,4\n1,3,2\n1,3,5\n", "y", ["features", "constant"], "add a column"),
+    "nan": (
+        "a,y\n1,2\n2,nan\n" + MORE,
+        "y",
+        ["'y'", "line 3", "missing"],
+        "fill it in",
+    ),
+    "infinite": (
+        "a,y\n1,2\n-inf,3\n" + MORE,
+        "y",
+        ["'a'", "line 3"],
+        "not a finite number",
+    ),
+    "overflow": (
+        "a,y\n1,2\n1e999,3\n" + MORE,
+        "y",
+        ["'a'", "line 3"],
+        "not a finite number",
+    ),
+    "constant target": (
+        "a,y\n1,2\n2,2\n3,2\n4,2\n",
+        "y",
+        ["'y'", "same value"],
+        "--target",
+    ),
+    "constant features": (
+        "a,b,y\n1,3,2\n1,3,4\n1,3,2\n1,3,5\n",
+        "y",
+        ["features", "constant"],
+        "add a column",
+    ),
     "target alone": ("y\n1\n2\n3\n4\n", "y", ["'y'", "only column"], "add"),
     "two columns of one name": ("a,a,y\n1,2,3\n2,3,4\n", "y", ["'a'"], "rename"),
     "two targets": ("a,y,y\n1,2,3\n2,3,4\n", "y", ["'y'"], "rename"),
-    "a column without a name": (",a,y\n1,2,3\n2,3,4\n", "y", ["column 1", "no name"], "give it one"),
-    "a row too short": ("a,b,y\n1,2,3\n2,3\n", "y", ["line 3", "2 values for 3"], "mend"),
+    "a column without a name": (
+        ",a,y\n1,2,3\n2,3,4\n",
+        "y",
+        ["column 1", "no name"],
+        "give it one",
+    ),
+    "a row too short": (
+        "a,b,y\n1,2,3\n2,3\n",
+        "y",
+        ["line 3", "2 values for 3"],
+        "mend",
+    ),
     "a row too long": ("a,y\n1,2\n2,3,4\n", "y", ["line 3", "3 values for 2"], "mend"),
-    "a row too short, tabs": ("a\tb\ty\n1\t2\t3\n2\t3\n", "y", ["line 3", "2 values for 3"], "mend"),
+    "a row too short, tabs": (
+        "a\tb\ty\n1\t2\t3\n2\t3\n",
+        "y",
+        ["line 3", "2 values for 3"],
+        "mend",
+    ),
     "target too large": ("a,y\n1,1e150\n2,-1e150\n" + MORE, "y", ["'y'"], "unit"),
 }
 
@@ -310,9 +637,12 @@ BAD_TABLES = {  # text, target, what the line must name, what it must advise
 def refused(capsys, *argv):
     "The one line of a refusal, after which nothing new is in the folder."
     before = sorted(Path().rglob("*"))
-    with pytest.raises(SystemExit) as stop: main(list(argv))
+    with pytest.raises(SystemExit) as stop:
+        main(list(argv))
     shown = capsys.readouterr()
-    assert stop.value.code == 2 and shown.out == "" and sorted(Path().rglob("*")) == before
+    assert (
+        stop.value.code == 2 and shown.out == "" and sorted(Path().rglob("*")) == before
+    )
     assert shown.err.count("\n") == 1 and shown.err.startswith("rvamp-nb")
     return shown.err
 
@@ -338,24 +668,71 @@ def test_no_such_file(capsys):
     assert "folder" in refused(capsys, "select", "folder", "--target", "y")
 
 
-@pytest.mark.parametrize("argument, value", [("--lam", "0"), ("--lam", "-1"), ("--lam", "nan"), ("--lam", "inf"), ("--lam", "much"), ("--naive", "-1"), ("--naive", "2.5"),
-                                             ("--naive", "many"), ("--check", "-1"), ("--check", "5"), ("--check", "nan"), ("--threshold", "0.5"), ("--threshold", "1.2"), ("--threshold", "high"), ("--pfer", "0"),
-                                             ("--pfer", "-1"), ("--pfer", "one"), ("--q", "0"), ("--q", "inf"), ("--loss", "absolute"), ("--seed", "-3"), ("--seed", "x"), ("--seed", "99999999999")])
+@pytest.mark.parametrize(
+    "argument, value",
+    [
+        ("--lam", "0"),
+        ("--lam", "-1"),
+        ("--lam", "nan"),
+        ("--lam", "inf"),
+        ("--lam", "much"),
+        ("--naive", "-1"),
+        ("--naive", "2.5"),
+        ("--naive", "many"),
+        ("--check", "-1"),
+        ("--check", "5"),
+        ("--check", "nan"),
+        ("--threshold", "0.5"),
+        ("--threshold", "1.2"),
+        ("--threshold", "high"),
+        ("--pfer", "0"),
+        ("--pfer", "-1"),
+        ("--pfer", "one"),
+        ("--q", "0"),
+        ("--q", "inf"),
+        ("--loss", "absolute"),
+        ("--seed", "-3"),
+        ("--seed", "x"),
+        ("--seed", "99999999999"),
+    ],
+)
 def test_bad_numbers_name_their_argument(capsys, argument, value):
     table()
     line = refused(capsys, "select", "data.csv", "--target", "y", f"{argument}={value}")
     assert argument in line and repr(value) in line
 
 
-@pytest.mark.parametrize("options, word", [(["--threshold", "0.6", "--pfer", "1", "--q", "2"], "at most two"), (["--pfer", "0.01", "--q", "5"], "contradict"), (["--q", "7"], "q must lie"),
-                                           (["--loss", "logistic"], "two classes"), (["--loss", "poisson"], ">= 0"),
-                                           (["--lam", "1", "--pfer", "1"], "--lam"), (["--lam", "1", "--q", "2"], "--lam")], ids=lambda v: " ".join(v) if isinstance(v, list) else "")
+@pytest.mark.parametrize(
+    "options, word",
+    [
+        (["--threshold", "0.6", "--pfer", "1", "--q", "2"], "at most two"),
+        (["--pfer", "0.01", "--q", "5"], "contradict"),
+        (["--q", "7"], "q must lie"),
+        (["--loss", "logistic"], "two classes"),
+        (["--loss", "poisson"], ">= 0"),
+        (["--lam", "1", "--pfer", "1"], "--lam"),
+        (["--lam", "1", "--q", "2"], "--lam"),
+    ],
+    ids=lambda v: " ".join(v) if isinstance(v, list) else "",
+)
 def test_what_does_not_go_together_is_one_line(capsys, options, word):
     table()
     assert word in refused(capsys, "select", "data.csv", "--target", "y", *options)
 
 
-@pytest.mark.parametrize("argv", [["select"], ["select", "data.csv"], ["select", "--target", "y"], ["pick"], ["data.csv"], ["--target", "y"], ["select", "data.csv", "--target", "y", "--fast"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["select"],
+        ["select", "data.csv"],
+        ["select", "--target", "y"],
+        ["pick"],
+        ["data.csv"],
+        ["--target", "y"],
+        ["select", "data.csv", "--target", "y", "--fast"],
+    ],
+    ids=" ".join,
+)
 def test_bad_usage_is_one_line(capsys, argv):
     table()
     assert "--help" in refused(capsys, *argv)
@@ -367,50 +744,116 @@ def test_a_folder_that_cannot_be_written(capsys, monkeypatch):
         line = refused(capsys, "select", "data.csv", "--target", "y", "--out", out)
         assert "--out" in line and "choose another" in line
     Path("locked").mkdir()
-    monkeypatch.setattr(os, "access", lambda path, mode: False)                    # as it is for a user who is not root
-    assert "argument --out: no permission to write to locked" in refused(capsys, "select", "data.csv", "--target", "y", "--out", "locked")
-    with pytest.raises(SystemExit): main([])                                       # the main job looks, too
+    # as it is for a user who is not root
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert "argument --out: no permission to write to locked" in refused(
+        capsys, "select", "data.csv", "--target", "y", "--out", "locked"
+    )
+    with pytest.raises(SystemExit):
+        main([])  # the main job looks, too
     assert "--out" in capsys.readouterr().err
 
 
 def test_a_disk_that_fails_late_is_one_line(capsys):
     table()
-    Path("results/data-selection.csv").mkdir(parents=True)                         # a folder where the table should go
-    with pytest.raises(SystemExit) as stop: main(["select", "data.csv", "--target", "y", "--naive", "0", "--out", "results"])
+    # a folder where the table should go
+    Path("results/data-selection.csv").mkdir(parents=True)
+    with pytest.raises(SystemExit) as stop:
+        main(
+            ["select", "data.csv", "--target", "y", "--naive", "0", "--out", "results"]
+        )
     assert stop.value.code == 2 and capsys.readouterr().err.count("\n") == 1
 
 
 def test_a_refusal_of_the_library_is_a_value_error():
-    with pytest.raises(BadInput, match="no name"): read_table_of(",a\n1,2\n3,4\n", "a")
+    with pytest.raises(BadInput, match="no name"):
+        read_table_of(",a\n1,2\n3,4\n", "a")
     assert issubclass(BadInput, ValueError)
 
 
-# Manners ---------------------------------------------------------------------------------------------------------------------------------
+# Manners ------------------------------------------------------------------------------
+# ---------------------------------------------------
+
 
 def test_version_and_help(capsys):
-    for argv, words in ((["--version"], f"rvamp-nb {rvamp_nb.__version__}"), (["--help"], "select"), (["select", "--help"], "--target COLUMN")):
-        with pytest.raises(SystemExit) as stop: main(argv)
+    for argv, words in (
+        (["--version"], f"rvamp-nb {rvamp_nb.__version__}"),
+        (["--help"], "select"),
+        (["select", "--help"], "--target COLUMN"),
+    ):
+        with pytest.raises(SystemExit) as stop:
+            main(argv)
         assert stop.value.code == 0 and words in capsys.readouterr().out
 
 
 def test_help_is_quick_and_explains_every_argument(capsys):
-    with pytest.raises(SystemExit): main(["select", "--help"])
+    with pytest.raises(SystemExit):
+        main(["select", "--help"])
     text = capsys.readouterr().out
-    for argument in ("FILE", "--target", "--loss", "--threshold", "--pfer", "--q", "--lam", "--check", "--path", "--out", "--seed", "constant", "exit code 2", "Exit code 3", "unit norm", "TSV"): assert argument in text
-    script = "import sys\nfrom rvamp_nb.cli import main\ntry: main(['--help'])\nexcept SystemExit: print({'sklearn', 'matplotlib', 'pandas'} & {m.split('.')[0] for m in sys.modules})"
-    assert subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True).stdout.endswith("set()\n")
+    for argument in (
+        "FILE",
+        "--target",
+        "--loss",
+        "--threshold",
+        "--pfer",
+        "--q",
+        "--lam",
+        "--check",
+        "--path",
+        "--out",
+        "--seed",
+        "constant",
+        "exit code 2",
+        "Exit code 3",
+        "unit norm",
+        "TSV",
+    ):
+        assert argument in text
+    script = (
+        "import sys\nfrom rvamp_nb.cli import main\ntry: main(['--help'])\nexcept"
+        " SystemExit: print({'sklearn', 'matplotlib', 'pandas'} & {m.split('.')[0] for"
+        " m in sys.modules})"
+    )
+    assert subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.endswith("set()\n")
 
 
 def test_drawing_leaves_matplotlib_as_it_was(tmp_path):
-    script = ("import sys, matplotlib as mpl\nfrom rvamp_nb.cli import main\nmpl.rcParams.update({'font.size': 5, 'axes.spines.top': True})\nmain([])\n"
-              "print(mpl.rcParams['font.size'], mpl.rcParams['axes.spines.top'], 'matplotlib.pyplot' in sys.modules)")
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, encoding="utf-8", check=True, env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"})
+    script = (
+        "import sys, matplotlib as mpl\nfrom rvamp_nb.cli import"
+        " main\nmpl.rcParams.update({'font.size': 5, 'axes.spines.top':"
+        " True})\nmain([])\nprint(mpl.rcParams['font.size'],"
+        " mpl.rcParams['axes.spines.top'], 'matplotlib.pyplot' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
+    )
     assert done.stdout.splitlines()[-1] == "5.0 True False"
 
 
 def test_a_terminal_without_greek_is_no_reason_to_fail():
     table()
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
-    command = [sys.executable, "-c", "from rvamp_nb.cli import main; main()", "select", "data.csv", "--target", "y", "--naive", "10"]
+    command = [
+        sys.executable,
+        "-c",
+        "from rvamp_nb.cli import main; main()",
+        "select",
+        "data.csv",
+        "--target",
+        "y",
+        "--naive",
+        "10",
+    ]
     done = subprocess.run(command, capture_output=True, env=env)
     assert done.returncode == 0 and b"? rVAMP" in done.stdout

@@ -1,4 +1,6 @@
-"""The coupling against an independent dense solution: one block system for the means, its inverse for everything else."""
+"""The coupling against an independent dense solution: one block system for the
+means, its inverse for everything else."""
+
 import tracemalloc
 
 import numpy as np
@@ -13,38 +15,66 @@ from rvamp_nb.messages import Mixed, Natural
 
 
 def problem(M, N, seed, S=None, spread=1.0):
-    """A design and both messages in natural view; each positive number is within `spread` decades of one."""
+    """A design and both messages in natural view; each positive number is within
+    `spread` decades of one."""
     rng = np.random.default_rng(seed)
 
     def side(n):
-        return Natural(10 ** rng.uniform(-spread, spread, n), rng.normal(size=n), 10 ** rng.uniform(-spread, spread, n))
+        return Natural(
+            10 ** rng.uniform(-spread, spread, n),
+            rng.normal(size=n),
+            10 ** rng.uniform(-spread, spread, n),
+        )
 
-    A = rng.normal(size=(M, N)) * 10 ** rng.uniform(-spread / 4, spread / 4, N) / np.sqrt(M)
+    A = (
+        rng.normal(size=(M, N))
+        * 10 ** rng.uniform(-spread / 4, spread / 4, N)
+        / np.sqrt(M)
+    )
     prior, likelihood = side(N), side(M)
-    S = rng.random(N) < rng.choice([0, 0.3, 0.7, 1]) if S is None else np.broadcast_to(S, N).copy()
+    S = (
+        rng.random(N) < rng.choice([0, 0.3, 0.7, 1])
+        if S is None
+        else np.broadcast_to(S, N).copy()
+    )
     return A, prior, likelihood, S
 
 
 def mixed(prior, S):
     Q, h, chi_hat = prior
     Q = np.where(S, 1, Q)
-    views = [np.where(S, z, 0) for z in prior] + [np.where(S, 0, z) for z in (1 / Q, h / Q, chi_hat / Q**2)]
+    views = [np.where(S, z, 0) for z in prior] + [
+        np.where(S, 0, z) for z in (1 / Q, h / Q, chi_hat / Q**2)
+    ]
     return Mixed(S, *views)
 
 
 def dense(A, prior, likelihood):
-    """Moments from the inverse of the real block matrix [[Q_x, -A'], [A, Q_u]]; messages by the definition of extrinsic."""
+    """Moments from the inverse of the real block matrix [[Q_x, -A'], [A, Q_u]];
+    messages by the definition of extrinsic."""
     (Q, h, c), (Q_u, h_u, c_u) = prior, likelihood
     inverse = np.linalg.inv(np.block([[np.diag(Q), -A.T], [A, np.diag(Q_u)]]))
-    mean, chi, var = inverse @ np.r_[h, h_u], np.diag(inverse), inverse**2 @ np.r_[c, c_u]
-    back = 1 / chi - np.r_[Q, Q_u], mean / chi - np.r_[h, h_u], var / chi**2 - np.r_[c, c_u]
+    mean = inverse @ np.r_[h, h_u]
+    chi = np.diag(inverse)
+    var = inverse**2 @ np.r_[c, c_u]
+    back = (
+        1 / chi - np.r_[Q, Q_u],
+        mean / chi - np.r_[h, h_u],
+        var / chi**2 - np.r_[c, c_u],
+    )
     N = len(Q)
-    return tuple(tuple(z[part] for z in group) for group in ((mean, chi, var), back) for part in (np.s_[:N], np.s_[N:]))
+    return tuple(
+        tuple(z[part] for z in group)
+        for group in ((mean, chi, var), back)
+        for part in (np.s_[:N], np.s_[N:])
+    )
 
 
 def check(A, prior, likelihood, S, tol=1e-9):
     x, u, to_prior, to_likelihood = couple(A, mixed(prior, S), likelihood)
-    for block, reference in zip((x, u, to_prior, to_likelihood), dense(A, prior, likelihood)):
+    for block, reference in zip(
+        (x, u, to_prior, to_likelihood), dense(A, prior, likelihood)
+    ):
         for z, z_ref in zip(block[:3], reference, strict=True):
             assert_allclose(z, z_ref, rtol=tol, atol=tol * np.abs(z_ref).max())
     assert_allclose(u.rho + u.rho_bar, 1)
@@ -54,14 +84,21 @@ def check(A, prior, likelihood, S, tol=1e-9):
 SHAPES = [(6, 9), (9, 6), (7, 7), (1, 1), (1, 8), (8, 1), (30, 80), (80, 30), (5, 60)]
 
 
-@pytest.mark.parametrize("S", [False, True, None], ids=["S empty", "S everything", "S random"])
+@pytest.mark.parametrize(
+    "S", [False, True, None], ids=["S empty", "S everything", "S random"]
+)
 @pytest.mark.parametrize("M, N", SHAPES)
 def test_equals_the_dense_solution(M, N, S):
     check(*problem(M, N, seed=M * N, S=S, spread=0.3), tol=1e-10)
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)
-@given(M=st.integers(1, 12), N=st.integers(1, 12), seed=st.integers(0, 10**6), spread=st.floats(0, 1))
+@given(
+    M=st.integers(1, 12),
+    N=st.integers(1, 12),
+    seed=st.integers(0, 10**6),
+    spread=st.floats(0, 1),
+)
 def test_any_size_any_pattern_any_scale(M, N, seed, spread):
     check(*problem(M, N, seed, spread=spread))
 
@@ -74,18 +111,29 @@ def same(ours, other, tol):
 
 def answer_by(solve, A, prior, likelihood):
     solved = solve(A, prior, likelihood)
-    return *coupling._answer_x(A, prior, solved), *coupling._answer_u(A, likelihood, solved)
+    return *coupling._answer_x(A, prior, solved), *coupling._answer_u(
+        A, likelihood, solved
+    )
 
 
 @pytest.mark.parametrize("M, N", [(20, 30), (30, 20), (25, 25)])
 def test_wide_and_tall_agree_with_extremes_present(M, N):
     A, prior, likelihood, _ = problem(M, N, seed=3, spread=0.3)
     message = mixed(prior, np.arange(N) % 2 == 0)
-    message.Q_hat[[0, 2]] = 0                                     # no prior at all
-    for view, tiny in zip(message[4:], (1e-14, 1e-14, 1e-28)):    # never selected
+    message.Q_hat[[0, 2]] = 0  # no prior at all
+    for view, tiny in zip(message[4:], (1e-14, 1e-14, 1e-28)):  # never selected
         view[[1, 3]] = 0, tiny
-    same(answer_by(coupling._solve_wide, A, message, likelihood), answer_by(coupling._solve_tall, A, message, likelihood), 1e-11)
-    assert all(np.isfinite(z).all() for block in couple(A, message, likelihood) for z in block if z is not None)
+    same(
+        answer_by(coupling._solve_wide, A, message, likelihood),
+        answer_by(coupling._solve_tall, A, message, likelihood),
+        1e-11,
+    )
+    assert all(
+        np.isfinite(z).all()
+        for block in couple(A, message, likelihood)
+        for z in block
+        if z is not None
+    )
 
 
 def test_negative_precision_is_welcome_while_the_whole_is_positive():
@@ -101,32 +149,46 @@ def test_the_message_back_does_not_depend_on_what_was_sent(M, N):
     A, prior, likelihood, _ = problem(M, N, seed=5, spread=0.3)
     backs = []
     for Q_hat in 10.0 ** np.arange(-14, 15):
-        one = prior._replace(Q_hat=np.r_[Q_hat, prior.Q_hat[1:]], chi_hat=np.r_[min(Q_hat, 1) ** 2, prior.chi_hat[1:]])
+        one = prior._replace(
+            Q_hat=np.r_[Q_hat, prior.Q_hat[1:]],
+            chi_hat=np.r_[min(Q_hat, 1) ** 2, prior.chi_hat[1:]],
+        )
         S = np.r_[Q_hat < 1, np.arange(1, N) % 2 == 0]
         backs.append([z[0] for z in couple(A, mixed(one, S), likelihood).to_prior])
-    assert_allclose(backs, np.broadcast_to(np.median(backs, axis=0), (29, 3)), rtol=1e-12)
+    assert_allclose(
+        backs, np.broadcast_to(np.median(backs, axis=0), (29, 3)), rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("M, N", [(8, 12), (12, 8)])
 def test_rows_hear_the_faintest_coefficients(M, N):
-    """When almost nothing is selected V = diag(A D A'), to first order in D: far below what 1/chi - Q_hat can resolve."""
+    """When almost nothing is selected V = diag(A D A'), to first order in D: far
+    below what 1/chi - Q_hat can resolve."""
     A, prior, likelihood, _ = problem(M, N, seed=6, spread=0.3)
     message = mixed(prior, np.zeros(N, bool))
     message = message._replace(D=1e-14 * message.D, T=1e-28 * message.T)
-    assert_allclose(couple(A, message, likelihood).to_likelihood.Q_hat, A**2 @ message.D, rtol=1e-11)
+    assert_allclose(
+        couple(A, message, likelihood).to_likelihood.Q_hat, A**2 @ message.D, rtol=1e-11
+    )
 
 
 def test_many_coordinates_in_S_cost_no_square_of_N():
     A, prior, likelihood, S = problem(5, 60, seed=1, S=True, spread=0.3)
     check(A, prior, likelihood, S)
     reduced = coupling._at_most_2M(A, mixed(prior, S))
-    assert reduced.S.sum() == 10 and not (reduced.S & (reduced.D > 0)).any() and (reduced.S | (reduced.D > 0)).all()
+    assert (
+        reduced.S.sum() == 10
+        and not (reduced.S & (reduced.D > 0)).any()
+        and (reduced.S | (reduced.D > 0)).all()
+    )
     prior.Q_hat[:11] = 0
     with pytest.raises(np.linalg.LinAlgError, match="Q_hat <= 0"):
         couple(A, mixed(prior, S), likelihood)
 
 
-@pytest.mark.parametrize("M, N, in_S", [(20, 20_000, 10), (20, 20_000, 20_000), (20_000, 20, 10)])
+@pytest.mark.parametrize(
+    "M, N, in_S", [(20, 20_000, 10), (20, 20_000, 20_000), (20_000, 20, 10)]
+)
 def test_memory_is_a_few_times_the_matrix(M, N, in_S):
     A, prior, likelihood, S = problem(M, N, seed=0, S=np.arange(N) < in_S)
     message = mixed(prior, S)
@@ -136,7 +198,7 @@ def test_memory_is_a_few_times_the_matrix(M, N, in_S):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 4 * A.nbytes                                    # max(M, N)**2 numbers would be a thousand times A
+    assert peak < 4 * A.nbytes  # max(M, N)**2 numbers would be a thousand times A
 
 
 @pytest.mark.parametrize("M, N, S", [(6, 9, None), (9, 6, None), (3, 20, True)])
@@ -149,7 +211,13 @@ def test_inputs_are_not_modified(M, N, S):
     answer = couple(inputs[0], Mixed(*inputs[1:8]), Natural(*inputs[8:]))
     for before, after in zip(kept, inputs):
         assert np.array_equal(before, after)
-    assert not any(np.shares_memory(out, z) for block in answer for out in block if out is not None for z in inputs)
+    assert not any(
+        np.shares_memory(out, z)
+        for block in answer
+        for out in block
+        if out is not None
+        for z in inputs
+    )
 
 
 def test_bad_input_is_named():
@@ -167,30 +235,40 @@ def test_bad_input_is_named():
 
 
 def wrong_sign(monkeypatch):
-    monkeypatch.setitem(globals(), "couple", lambda A, *messages: coupling.couple(-A, *messages))
+    monkeypatch.setitem(
+        globals(), "couple", lambda A, *messages: coupling.couple(-A, *messages)
+    )
 
 
-def no_inverse(monkeypatch):                                      # Lambda where its inverse must stand, as printed
+def no_inverse(monkeypatch):  # Lambda where its inverse must stand, as printed
     monkeypatch.setattr(coupling, "_inverse", lambda X: X)
 
 
 def no_noise_from_R(monkeypatch):
-    monkeypatch.setitem(globals(), "mixed", lambda prior, S: mixed_as_it_is(prior, S)._replace(T=np.zeros(len(S))))
+    monkeypatch.setitem(
+        globals(),
+        "mixed",
+        lambda prior, S: mixed_as_it_is(prior, S)._replace(T=np.zeros(len(S))),
+    )
 
 
 def own_noise_counted_twice(monkeypatch):
     solve = {name: getattr(coupling, name) for name in ("_solve_wide", "_solve_tall")}
     for name, right in solve.items():
+
         def wrong(A, prior, likelihood, right=right):
             z = right(A, prior, likelihood)
             return z._replace(others_x=z.others_x + prior.T * z.s**2)
+
         monkeypatch.setattr(coupling, name, wrong)
 
 
 mixed_as_it_is = mixed
 
 
-@pytest.mark.parametrize("sabotage", [wrong_sign, no_inverse, no_noise_from_R, own_noise_counted_twice])
+@pytest.mark.parametrize(
+    "sabotage", [wrong_sign, no_inverse, no_noise_from_R, own_noise_counted_twice]
+)
 @pytest.mark.parametrize("M, N", [(6, 9), (9, 6)])
 def test_the_check_sees_sabotage(sabotage, M, N, monkeypatch):
     given_ = problem(M, N, seed=0, S=np.arange(N) % 2 == 0, spread=0.3)

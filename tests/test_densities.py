@@ -1,4 +1,6 @@
-"""p̄₁ and p̄₂: distributions that are distributions, agree with refits, and refuse nonsense."""
+"""p̄₁ and p̄₂: distributions that are distributions, agree with refits, and refuse
+nonsense."""
+
 import tracemalloc
 
 import numpy as np
@@ -19,20 +21,36 @@ from rvamp_nb.solver import rvamp
 def fitted(M, N, fraction=0.1, n_resamples=1500, **options):
     data = gaussian_design(M, N, rho=0.7, density=0.08, noise=0.1, seed=3, **options)
     lam = fraction * np.abs(data.A.T @ data.y).max() / 2
-    refits = naive_bootstrap(data.A, data.y, lam, n_resamples=n_resamples, seed=0, keep=list(range(N)), progress=False)
+    refits = naive_bootstrap(
+        data.A,
+        data.y,
+        lam,
+        n_resamples=n_resamples,
+        seed=0,
+        keep=list(range(N)),
+        progress=False,
+    )
     return rvamp(data.A, data.y, lam, tol=1e-11), refits
 
 
 @pytest.fixture(scope="module", params=[(60, 100), (400, 150)], ids=["wide", "tall"])
-def both(request): return fitted(*request.param)
+def both(request):
+    return fitted(*request.param)
 
 
 def one(Q_hat=1.3, h=0.4, chi_hat=0.5, lam=0.6, randomise=TwoPoint(2, 0.5)):
-    return P1(Laplace(lam, randomise), Natural(*(np.float64(v) for v in (Q_hat, h, chi_hat))))
+    return P1(
+        Laplace(lam, randomise), Natural(*(np.float64(v) for v in (Q_hat, h, chi_hat)))
+    )
 
 
-PARAMETERS = dict(Q_hat=st.floats(0.1, 10), h=st.floats(-4, 4), chi_hat=st.floats(0.05, 4), lam=st.floats(0.1, 3),
-                  randomise=st.sampled_from([Fixed(), TwoPoint(2, 0.5), TwoPoint(3, 0.2)]))
+PARAMETERS = dict(
+    Q_hat=st.floats(0.1, 10),
+    h=st.floats(-4, 4),
+    chi_hat=st.floats(0.05, 4),
+    lam=st.floats(0.1, 3),
+    randomise=st.sampled_from([Fixed(), TwoPoint(2, 0.5), TwoPoint(3, 0.2)]),
+)
 
 
 @settings(deadline=None, max_examples=60)
@@ -40,8 +58,13 @@ PARAMETERS = dict(Q_hat=st.floats(0.1, 10), h=st.floats(-4, 4), chi_hat=st.float
 def test_density_and_atom_make_one(**parameters):
     d = one(**parameters)
     s = parameters["chi_hat"] ** 0.5
-    reach = (abs(parameters["h"]) + 3 * parameters["lam"] + 12 * s) / parameters["Q_hat"]
-    mass = sum(integrate.quad(d.pdf, *piece, epsabs=1e-12, epsrel=1e-12, limit=200)[0] for piece in [(-reach, 0), (0, reach)])
+    reach = (abs(parameters["h"]) + 3 * parameters["lam"] + 12 * s) / parameters[
+        "Q_hat"
+    ]
+    mass = sum(
+        integrate.quad(d.pdf, *piece, epsabs=1e-12, epsrel=1e-12, limit=200)[0]
+        for piece in [(-reach, 0), (0, reach)]
+    )
     np.testing.assert_allclose(mass - 0 * d.atom, 1 - d.atom, atol=1e-10)
 
 
@@ -50,8 +73,10 @@ def test_density_and_atom_make_one(**parameters):
 def test_quantiles_undo_the_distribution_function(q, **parameters):
     d = one(**parameters)
     x = d.quantile(q)
-    if x == 0: assert d.cdf(-1e-300) < q <= d.cdf(0.0)
-    else: np.testing.assert_allclose(d.cdf(x), q, rtol=1e-9, atol=1e-13)
+    if x == 0:
+        assert d.cdf(-1e-300) < q <= d.cdf(0.0)
+    else:
+        np.testing.assert_allclose(d.cdf(x), q, rtol=1e-9, atol=1e-13)
 
 
 @pytest.mark.parametrize("randomise", [Fixed(), TwoPoint(2, 0.5)])
@@ -59,51 +84,79 @@ def test_samples_and_moments_agree(randomise):
     d, n = one(randomise=randomise), 400_000
     x = d.sample(n, np.random.default_rng(0))
     assert abs(np.mean(x == 0) - d.atom) < 4.5 * np.sqrt(d.atom * (1 - d.atom) / n)
-    for k in (1, 2, 3, 4): assert abs(np.mean(x**k) - d.moment(k)) < 4.5 * np.std(x**k) / n**0.5
-    np.testing.assert_allclose([d.mean, d.var], [d.moment(1), d.moment(2) - d.moment(1) ** 2], rtol=1e-9)
+    for k in (1, 2, 3, 4):
+        assert abs(np.mean(x**k) - d.moment(k)) < 4.5 * np.std(x**k) / n**0.5
+    np.testing.assert_allclose(
+        [d.mean, d.var], [d.moment(1), d.moment(2) - d.moment(1) ** 2], rtol=1e-9
+    )
 
 
 def test_without_field_noise_all_mass_sits_in_atoms():
-    d = one(h=1.0, chi_hat=0.0, lam=0.3)                       # 0.7 / 1.3 or 0.4 / 1.3, each with probability one half
+    # 0.7 / 1.3 or 0.4 / 1.3, each with probability one half
+    d = one(h=1.0, chi_hat=0.0, lam=0.3)
     assert d.atom == 0 and (d.pdf(np.linspace(-1, 1, 5)) == 0).all()
-    np.testing.assert_allclose([d.mean, d.moment(2)], [0.55 / 1.3, (0.49 + 0.16) / 2 / 1.69])
-    np.testing.assert_allclose(d.cdf(np.array([0.3, 0.31, 0.53, 0.54])), [0, 0.5, 0.5, 1])
+    np.testing.assert_allclose(
+        [d.mean, d.moment(2)], [0.55 / 1.3, (0.49 + 0.16) / 2 / 1.69]
+    )
+    np.testing.assert_allclose(
+        d.cdf(np.array([0.3, 0.31, 0.53, 0.54])), [0, 0.5, 0.5, 1]
+    )
     np.testing.assert_allclose(d.quantile(np.array([0.3, 0.7])), [0.4 / 1.3, 0.7 / 1.3])
-    assert one(h=0.1, chi_hat=0.0).atom == 1 and set(one(h=0.1, chi_hat=0.0).sample(5, np.random.default_rng(0))) == {0}
+    assert one(h=0.1, chi_hat=0.0).atom == 1 and set(
+        one(h=0.1, chi_hat=0.0).sample(5, np.random.default_rng(0))
+    ) == {0}
 
 
 def test_shapes_follow_coordinates_then_argument(both):
     fit, _ = both
     many, x = p1(fit, [3, 5, 7]), np.linspace(-1, 1, 4)
-    assert many.atom.shape == (3,) and many.pdf(x).shape == many.cdf(x).shape == (3, 4) and many.quantile([[0.1], [0.9]]).shape == (3, 2, 1)
-    assert np.shape(p1(fit, 5).cdf(0.2)) == () and many.sample(6, np.random.default_rng(0)).shape == (3, 6) and p1(fit).mean.shape == fit.mean.shape
+    assert (
+        many.atom.shape == (3,)
+        and many.pdf(x).shape == many.cdf(x).shape == (3, 4)
+        and many.quantile([[0.1], [0.9]]).shape == (3, 2, 1)
+    )
+    assert (
+        np.shape(p1(fit, 5).cdf(0.2)) == ()
+        and many.sample(6, np.random.default_rng(0)).shape == (3, 6)
+        and p1(fit).mean.shape == fit.mean.shape
+    )
     np.testing.assert_allclose(many.cdf(x)[1], p1(fit, 5).cdf(x))
     np.testing.assert_allclose(many.quantile(0.8)[2], p1(fit, 7).quantile(0.8))
 
 
 def test_distribution_functions_agree_with_refits(both):
-    "Largest distance below the 1 % Kolmogorov-Smirnov value plus 0.04 for the approximation; never, sometimes, always selected."
+    """Largest distance below the 1 % Kolmogorov-Smirnov value plus 0.04 for the
+    approximation; never, sometimes, always selected."""
     fit, refits = both
     for j in (fit.Pi.argmin(), np.abs(fit.Pi - 0.5).argmin(), fit.Pi.argmax()):
         seen = np.sort(refits.draws[:, j])
         steps = np.arange(1, len(seen) + 1) / len(seen)
-        last = np.append(seen[1:] != seen[:-1], True)          # at ties, the full jump
+        last = np.append(seen[1:] != seen[:-1], True)  # at ties, the full jump
         distance = np.abs(p1(fit, int(j)).cdf(seen[last]) - steps[last]).max()
-        assert distance < stats.kstwobign.ppf(0.99) / len(seen) ** 0.5 + 0.04, (j, fit.Pi[j], distance)
+        assert distance < stats.kstwobign.ppf(0.99) / len(seen) ** 0.5 + 0.04, (
+            j,
+            fit.Pi[j],
+            distance,
+        )
 
 
 def test_the_two_densities_share_their_diagonal_moments(both):
     fit, _ = both
     first, second = p1(fit), p2(fit)
     np.testing.assert_allclose(first.mean, second.mean, atol=1e-8)
-    np.testing.assert_allclose(first.moment(2), np.diag(second.covariance) + second.mean**2, atol=1e-8)
+    np.testing.assert_allclose(
+        first.moment(2), np.diag(second.covariance) + second.mean**2, atol=1e-8
+    )
 
 
 def test_covariances_agree_with_refits(both):
     fit, refits = both
     rows, off = np.argsort(-fit.Pi)[:30], ~np.eye(30, dtype=bool)
     ours, theirs = p2(fit, rows).covariance[off], np.cov(refits.draws[:, rows].T)[off]
-    assert np.corrcoef(ours, theirs)[0, 1] > 0.95 and 0.8 < np.polyfit(theirs, ours, 1)[0] < 1.25
+    assert (
+        np.corrcoef(ours, theirs)[0, 1] > 0.95
+        and 0.8 < np.polyfit(theirs, ours, 1)[0] < 1.25
+    )
 
 
 def test_predictions_agree_with_refits_and_with_the_covariance(both):
@@ -112,34 +165,49 @@ def test_predictions_agree_with_refits_and_with_the_covariance(both):
     mean, covariance = p2(fit).predict(new)
     np.testing.assert_allclose(mean, new @ fit.mean, atol=1e-8)
     np.testing.assert_allclose(covariance, new @ p2(fit).covariance @ new.T, atol=1e-10)
-    np.testing.assert_allclose(np.diag(covariance), (refits.draws @ new.T).var(0), rtol=0.35)
+    np.testing.assert_allclose(
+        np.diag(covariance), (refits.draws @ new.T).var(0), rtol=0.35
+    )
 
 
 def test_a_subset_is_a_block_of_the_whole(both):
     fit, _ = both
     rows = np.array([4, 9, 2])
-    np.testing.assert_allclose(p2(fit, rows).covariance, p2(fit).covariance[np.ix_(rows, rows)], atol=1e-12)
-    np.testing.assert_allclose(p2(fit, 4).covariance, [[p2(fit).covariance[4, 4]]], atol=1e-12)
+    np.testing.assert_allclose(
+        p2(fit, rows).covariance, p2(fit).covariance[np.ix_(rows, rows)], atol=1e-12
+    )
+    np.testing.assert_allclose(
+        p2(fit, 4).covariance, [[p2(fit).covariance[4, 4]]], atol=1e-12
+    )
 
 
 def test_samples_have_the_mean_and_the_covariance(both):
     fit, _ = both
     density = p2(fit, [0, 1, 2])
     x = density.sample(100_000, np.random.default_rng(0))
-    np.testing.assert_allclose(x.mean(0), density.mean, atol=5 * np.sqrt(np.diag(density.covariance).max() / 1e5))
-    np.testing.assert_allclose(np.cov(x.T), density.covariance, atol=0.03 * np.diag(density.covariance).max())
+    np.testing.assert_allclose(
+        x.mean(0),
+        density.mean,
+        atol=5 * np.sqrt(np.diag(density.covariance).max() / 1e5),
+    )
+    np.testing.assert_allclose(
+        np.cov(x.T), density.covariance, atol=0.03 * np.diag(density.covariance).max()
+    )
 
 
 def test_without_resampling_there_is_no_spread():
     data = gaussian_design(30, 50, noise=0.1, density=0.1, seed=1)
-    fit = rvamp(data.A, data.y, prior=Laplace(0.2, Fixed()), counts=NoResampling(), tol=1e-10)
+    fit = rvamp(
+        data.A, data.y, prior=Laplace(0.2, Fixed()), counts=NoResampling(), tol=1e-10
+    )
     assert np.abs(p2(fit).covariance).max() < 1e-12 and p1(fit).var.max() < 1e-12
 
 
 def test_memory_stays_at_a_few_copies_of_the_design():
     rng = np.random.default_rng(0)
     A, y = rng.normal(size=(100, 50_000)) / 10, rng.normal(size=100)
-    with pytest.warns(UserWarning): fit = rvamp(A, y, 1.5, max_iter=2)
+    with pytest.warns(UserWarning):
+        fit = rvamp(A, y, 1.5, max_iter=2)
     tracemalloc.start()
     p2(fit, np.arange(100)).covariance
     peak = tracemalloc.get_traced_memory()[1]
@@ -151,16 +219,28 @@ def test_memory_stays_at_a_few_copies_of_the_design():
 def test_bad_arguments_are_refused(make, both):
     fit, _ = both
     N = len(fit.mean)
-    for bad, error in [(N, IndexError), (-N - 1, IndexError), (0.5, TypeError), ("a", TypeError), ([[0]], ValueError)]:
-        with pytest.raises(error): make(fit, bad)
-    with pytest.raises(TypeError, match="Fit"): make(np.zeros(3), 0)
+    for bad, error in [
+        (N, IndexError),
+        (-N - 1, IndexError),
+        (0.5, TypeError),
+        ("a", TypeError),
+        ([[0]], ValueError),
+    ]:
+        with pytest.raises(error):
+            make(fit, bad)
+    with pytest.raises(TypeError, match="Fit"):
+        make(np.zeros(3), 0)
 
 
 def test_bad_arguments_of_the_densities_are_refused(both):
     fit, _ = both
-    for q in (0, 1, -0.1, 1.5): 
-        with pytest.raises(ValueError, match="q must"): p1(fit, 0).quantile(q)
-    for k in (0, -1, 1.5): 
-        with pytest.raises(ValueError, match="k must"): p1(fit, 0).moment(k)
-    with pytest.raises(ValueError, match="A_new"): p2(fit).predict(np.zeros((2, 3)))
-    with pytest.raises(ValueError, match="NaN"): p2(fit).predict(np.full((1, len(fit.mean)), np.nan))
+    for q in (0, 1, -0.1, 1.5):
+        with pytest.raises(ValueError, match="q must"):
+            p1(fit, 0).quantile(q)
+    for k in (0, -1, 1.5):
+        with pytest.raises(ValueError, match="k must"):
+            p1(fit, 0).moment(k)
+    with pytest.raises(ValueError, match="A_new"):
+        p2(fit).predict(np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="NaN"):
+        p2(fit).predict(np.full((1, len(fit.mean)), np.nan))

@@ -1,4 +1,6 @@
-"""What chapter 15 draws from: summaries that follow today's recipe, are made again in part, and bear out what the chapter says."""
+"""What chapter 15 draws from: summaries that follow today's recipe, are made again
+in part, and bear out what the chapter says."""
+
 import json
 import os
 import subprocess
@@ -8,7 +10,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bench import experiments
-from bench.experiments import COUNTS, ERROR, RANDOMISE, RECIPES, RUNS, SUMMARIES, TRUTHS, deltas, equal_refits, error_of_Pi, load_summary, one_error, problem, problems_of_error, slice_matches
+from bench.experiments import (
+    COUNTS,
+    ERROR,
+    RANDOMISE,
+    RECIPES,
+    RUNS,
+    SUMMARIES,
+    TRUTHS,
+    deltas,
+    equal_refits,
+    error_of_Pi,
+    load_summary,
+    one_error,
+    problem,
+    problems_of_error,
+    slice_matches,
+)
 
 from rvamp_nb import datasets
 from rvamp_nb.bootstrap import naive_bootstrap
@@ -17,43 +35,69 @@ from rvamp_nb.resampling import Poisson, TwoPoint
 from rvamp_nb.solver import rvamp
 
 DCT, RIBOFLAVIN = TRUTHS
-without_the_file = pytest.mark.skipif(not os.environ.get("RVAMP_NB_RIBOFLAVIN"), reason="RVAMP_NB_RIBOFLAVIN names no file")
-each_truth = pytest.mark.parametrize("name", [DCT, pytest.param(RIBOFLAVIN, marks=without_the_file)])
+without_the_file = pytest.mark.skipif(
+    not os.environ.get("RVAMP_NB_RIBOFLAVIN"),
+    reason="RVAMP_NB_RIBOFLAVIN names no file",
+)
+each_truth = pytest.mark.parametrize(
+    "name", [DCT, pytest.param(RIBOFLAVIN, marks=without_the_file)]
+)
 
 
 def test_no_summary_without_a_recipe():
-    assert {path.name for path in SUMMARIES.iterdir()} == {f"{name}.npz" for name in RECIPES}
+    assert {path.name for path in SUMMARIES.iterdir()} == {
+        f"{name}.npz" for name in RECIPES
+    }
 
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_summaries_are_small_and_follow_today_s_recipe(name):
     assert (SUMMARIES / f"{name}.npz").stat().st_size < 200_000
     recipe = load_summary(name)["recipe"]
-    assert {key: recipe[key] for key in RECIPES[name]} == json.loads(json.dumps(RECIPES[name]))
+    assert {key: recipe[key] for key in RECIPES[name]} == json.loads(
+        json.dumps(RECIPES[name])
+    )
     assert recipe["counts"] == repr(COUNTS) and recipe["randomise"] == repr(RANDOMISE)
 
 
-# The truths ------------------------------------------------------------------------------------------------------------------------------
+# The truths ---------------------------------------------------------------------------
+# ---------------------------------------------------
+
 
 @pytest.mark.parametrize("name", TRUTHS)
 def test_truths_are_whole(name):
     t = load_summary(name)
     M, N = map(int, name.split("_")[1].split("x"))
     n = int(t["n_resamples"])
-    assert n == 100_000 and t["worst_gap"] < experiments.LARGEST_GAP and t["mended"] == 0
-    assert all(t[k].shape == (N,) for k in ("mean", "var", "Pi", "mean_se", "var_se", "Pi_se")) and t["u_mean"].shape == t["u_se"].shape == (M,)
-    assert np.array_equal(t["Pi"] == 0, t["var"] == 0) and np.allclose(t["Pi"] * n, np.rint(t["Pi"] * n), atol=0.01)
+    assert (
+        n == 100_000 and t["worst_gap"] < experiments.LARGEST_GAP and t["mended"] == 0
+    )
+    assert all(
+        t[k].shape == (N,) for k in ("mean", "var", "Pi", "mean_se", "var_se", "Pi_se")
+    ) and t["u_mean"].shape == t["u_se"].shape == (M,)
+    assert np.array_equal(t["Pi"] == 0, t["var"] == 0) and np.allclose(
+        t["Pi"] * n, np.rint(t["Pi"] * n), atol=0.01
+    )
     np.testing.assert_allclose(t["mean_se"], np.sqrt(t["var"] / n), rtol=1e-5)
-    z = (t["slice_selected"] / t["slice_n"] - t["Pi"]) / np.sqrt(np.maximum(t["Pi"] * (1 - t["Pi"]), 1e-12) / t["slice_n"])
-    assert 0.8 < np.sqrt(np.mean(z[t["Pi"] > 0.02] ** 2)) < 1.2                       # the first twenty are such as the others
+    z = (t["slice_selected"] / t["slice_n"] - t["Pi"]) / np.sqrt(
+        np.maximum(t["Pi"] * (1 - t["Pi"]), 1e-12) / t["slice_n"]
+    )
+    # the first twenty are such as the others
+    assert 0.8 < np.sqrt(np.mean(z[t["Pi"] > 0.02] ** 2)) < 1.2
 
 
 @each_truth
 def test_no_feature_pulls_harder_than_its_mean_penalty(name):
     A, y, lam = problem(name)
     t = load_summary(name)
-    assert t["recipe"]["lam"] == pytest.approx(lam) == pytest.approx(TRUTHS[name]["alpha_cv"] * len(y) / np.sqrt(len(y)))
-    assert (np.abs(A.T @ t["u_mean"]) / lam).max() < 1.5 + 5 * 0.5 / np.sqrt(t["n_resamples"])
+    assert (
+        t["recipe"]["lam"]
+        == pytest.approx(lam)
+        == pytest.approx(TRUTHS[name]["alpha_cv"] * len(y) / np.sqrt(len(y)))
+    )
+    assert (np.abs(A.T @ t["u_mean"]) / lam).max() < 1.5 + 5 * 0.5 / np.sqrt(
+        t["n_resamples"]
+    )
 
 
 @each_truth
@@ -66,104 +110,216 @@ def test_a_changed_problem_is_noticed(monkeypatch):
         monkeypatch.setattr(experiments, law, other)
         assert not slice_matches(DCT)
         monkeypatch.undo()
-    monkeypatch.setitem(TRUTHS, DCT, dict(TRUTHS[DCT], arguments=dict(TRUTHS[DCT]["arguments"], seed=1)))
-    with pytest.raises(AssertionError, match="differ"): slice_matches(DCT)
+    monkeypatch.setitem(
+        TRUTHS, DCT, dict(TRUTHS[DCT], arguments=dict(TRUTHS[DCT]["arguments"], seed=1))
+    )
+    with pytest.raises(AssertionError, match="differ"):
+        slice_matches(DCT)
 
 
 def test_chunks_add_up_to_the_naive_bootstrap(monkeypatch, tmp_path):
-    monkeypatch.setitem(TRUTHS, "tiny", dict(data="random_dct", arguments=dict(N=60, ratio=0.5, seed=3), alpha_cv=0.01))
+    monkeypatch.setitem(
+        TRUTHS,
+        "tiny",
+        dict(data="random_dct", arguments=dict(N=60, ratio=0.5, seed=3), alpha_cv=0.01),
+    )
     monkeypatch.setattr(experiments, "CHUNK", 10)
-    for k in range(3): experiments.one_chunk(tmp_path, "tiny", 5, k)
+    for k in range(3):
+        experiments.one_chunk(tmp_path, "tiny", 5, k)
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".npz"] * 3
     ours = experiments.statistics(experiments.gather(tmp_path, "tiny", 5, range(3)))
-    theirs = naive_bootstrap(*problem("tiny"), counts=COUNTS, randomise=RANDOMISE, n_resamples=30, seed=5, progress=False)
-    for key, value in ours.items(): np.testing.assert_allclose(value, getattr(theirs, key), rtol=1e-4, atol=1e-5, err_msg=key)
+    theirs = naive_bootstrap(
+        *problem("tiny"),
+        counts=COUNTS,
+        randomise=RANDOMISE,
+        n_resamples=30,
+        seed=5,
+        progress=False,
+    )
+    for key, value in ours.items():
+        np.testing.assert_allclose(
+            value, getattr(theirs, key), rtol=1e-4, atol=1e-5, err_msg=key
+        )
 
 
-# The fits --------------------------------------------------------------------------------------------------------------------------------
+# The fits -----------------------------------------------------------------------------
+# ---------------------------------------------------
+
 
 @each_truth
 def test_the_fit_in_the_summary_is_today_s(name):
     kept, fit = load_summary(f"fit_{name}"), rvamp(*problem(name))
     assert fit.converged
-    for key in ("mean", "var", "Pi"): np.testing.assert_allclose(getattr(fit, key), kept[key], rtol=0, atol=2e-5 * max(1, np.abs(kept[key]).max()), err_msg=key)
+    for key in ("mean", "var", "Pi"):
+        np.testing.assert_allclose(
+            getattr(fit, key),
+            kept[key],
+            rtol=0,
+            atol=2e-5 * max(1, np.abs(kept[key]).max()),
+            err_msg=key,
+        )
 
 
-@pytest.mark.parametrize(("name", "correlation", "least", "most"), [(DCT, 0.999, 100_000, 400_000), (RIBOFLAVIN, 0.99, 800, 1000)])
+@pytest.mark.parametrize(
+    ("name", "correlation", "least", "most"),
+    [(DCT, 0.999, 100_000, 400_000), (RIBOFLAVIN, 0.99, 800, 1000)],
+)
 def test_agreement_with_100_000_refits(name, correlation, least, most):
     truth, fit = load_summary(name), load_summary(f"fit_{name}")
-    for key in ("mean", "var", "Pi"): assert np.corrcoef(truth[key], fit[key])[0, 1] > correlation, key
-    assert least < equal_refits(fit["Pi"], truth["Pi"], int(truth["n_resamples"]))[0] < most
+    for key in ("mean", "var", "Pi"):
+        assert np.corrcoef(truth[key], fit[key])[0, 1] > correlation, key
+    assert (
+        least
+        < equal_refits(fit["Pi"], truth["Pi"], int(truth["n_resamples"]))[0]
+        < most
+    )
 
 
 def test_few_rows_carry_riboflavin():
-    rows = {name: 1 / np.sum(load_summary(f"fit_{name}")["shares"] ** 2) for name in TRUTHS}
+    rows = {
+        name: 1 / np.sum(load_summary(f"fit_{name}")["shares"] ** 2) for name in TRUTHS
+    }
     assert rows[RIBOFLAVIN] < 30 and rows[DCT] > 100
 
 
 def test_the_error_of_refits_is_measured_rightly():
-    "An answer with a known error, against many small bootstraps; and one without any, against which the standard error is claimed."
+    """An answer with a known error, against many small bootstraps; and one without
+    any, against which the standard error is claimed."""
     exact, rng = load_summary(RIBOFLAVIN)["Pi"], np.random.default_rng(0)
     wrong = exact * (1 + 0.3 * rng.choice([-1, 1], len(exact)))
     for answer in (wrong, exact):
-        estimates = np.array([error_of_Pi(answer, rng.binomial(200, exact) / 200, 200) for _ in range(300)])
-        assert abs(estimates[:, 0].mean() - np.mean((answer - exact) ** 2)) < 4 * estimates[:, 0].std() / np.sqrt(300)
+        estimates = np.array(
+            [
+                error_of_Pi(answer, rng.binomial(200, exact) / 200, 200)
+                for _ in range(300)
+            ]
+        )
+        assert abs(
+            estimates[:, 0].mean() - np.mean((answer - exact) ** 2)
+        ) < 4 * estimates[:, 0].std() / np.sqrt(300)
         assert 0.8 < estimates[:, 1].mean() / estimates[:, 0].std() < 1.25
 
 
-# The other tables ------------------------------------------------------------------------------------------------------------------------
+# The other tables ---------------------------------------------------------------------
+# ---------------------------------------------------
+
 
 def test_delta_falls_today_as_in_the_summary():
-    kept, data, steps = load_summary("decay"), datasets.random_dct(**RECIPES["decay"]["data"], ratio=0.05, seed=3), 60
+    kept = load_summary("decay")
+    data = datasets.random_dct(**RECIPES["decay"]["data"], ratio=0.05, seed=3)
+    steps = 60
     lam = kept["lams"][RECIPES["decay"]["ratios"].index(0.05)]
     for run in ("undamped", "damped"):
-        np.testing.assert_allclose(deltas(data.A, data.y, lam, run, 8), kept[f"{run}_0.05"][3, :, :8], rtol=1e-3)
-    today, then = (np.nanargmax(d[0] < 1e-12) for d in (deltas(data.A, data.y, lam, "rvamp", steps), kept["rvamp_0.05"][3]))
-    assert 0 < today <= then + 6                             # acceleration may be improved, not worsened
+        np.testing.assert_allclose(
+            deltas(data.A, data.y, lam, run, 8),
+            kept[f"{run}_0.05"][3, :, :8],
+            rtol=1e-3,
+        )
+    today, then = (
+        np.nanargmax(d[0] < 1e-12)
+        for d in (deltas(data.A, data.y, lam, "rvamp", steps), kept["rvamp_0.05"][3])
+    )
+    assert 0 < today <= then + 6  # acceleration may be improved, not worsened
 
 
 def test_delta_falls_with_damping_and_faster_with_acceleration():
     kept, ratios = load_summary("decay"), RECIPES["decay"]["ratios"]
-    below = {(run, case): kept[f"{run}_{case}"][:, 0] < 1e-12 for run in RUNS for case in (*ratios, "riboflavin")}
+    below = {
+        (run, case): kept[f"{run}_{case}"][:, 0] < 1e-12
+        for run in RUNS
+        for case in (*ratios, "riboflavin")
+    }
     for ratio in ratios:
-        assert below["rvamp", ratio].any(1).all() and below["damped", ratio].any(1).all()
-        assert (below["rvamp", ratio].argmax(1) < below["damped", ratio].argmax(1)).all() and below["rvamp", ratio].argmax(1).max() < 30
-    assert below["rvamp", "riboflavin"].argmax() in range(15, 50) and not below["damped", "riboflavin"].any()
-    assert {ratio for ratio in ratios if below["undamped", ratio].any()} == {0.09, 0.075}       # where cross-validation asks for the largest penalties
-    assert set(np.argsort(kept["lams"])[-2:]) == {ratios.index(0.09), ratios.index(0.075)}
+        assert (
+            below["rvamp", ratio].any(1).all() and below["damped", ratio].any(1).all()
+        )
+        assert (
+            below["rvamp", ratio].argmax(1) < below["damped", ratio].argmax(1)
+        ).all() and below["rvamp", ratio].argmax(1).max() < 30
+    assert (
+        below["rvamp", "riboflavin"].argmax() in range(15, 50)
+        and not below["damped", "riboflavin"].any()
+    )
+    # where cross-validation asks for the largest penalties
+    assert {ratio for ratio in ratios if below["undamped", ratio].any()} == {
+        0.09,
+        0.075,
+    }
+    assert set(np.argsort(kept["lams"])[-2:]) == {
+        ratios.index(0.09),
+        ratios.index(0.075),
+    }
 
 
 def test_a_row_of_the_table_of_errors_is_made_again():
     [case] = [case for case in problems_of_error() if case[:3] == ("rows", 20, 0)]
     table, row = load_summary("error"), one_error(*case, ERROR["refits"])
-    [here] = np.flatnonzero((table["kind"] == "rows") & (table["value"] == 20) & (table["seed"] == 0))
-    assert row["selected"] == pytest.approx(table["selected"][here], abs=2 / ERROR["refits"])
-    for key in ("effective_rows", "spread", "error", "error_se", "correlation_of_Pi"): assert row[key] == pytest.approx(table[key][here], rel=1e-2), key
+    [here] = np.flatnonzero(
+        (table["kind"] == "rows") & (table["value"] == 20) & (table["seed"] == 0)
+    )
+    assert row["selected"] == pytest.approx(
+        table["selected"][here], abs=2 / ERROR["refits"]
+    )
+    for key in ("effective_rows", "spread", "error", "error_se", "correlation_of_Pi"):
+        assert row[key] == pytest.approx(table[key][here], rel=1e-2), key
     assert row["converged"] == 1
 
 
 def test_what_the_table_of_errors_says():
     table = load_summary("error")
-    assert table["converged"].all() and len(table["kind"]) == ERROR["seeds"] * sum(len(ERROR[kind]) for kind in ("correlation", "rows", "outlier"))
+    assert table["converged"].all() and len(table["kind"]) == ERROR["seeds"] * sum(
+        len(ERROR[kind]) for kind in ("correlation", "rows", "outlier")
+    )
 
     def worth(kind, value, sign=1):
         here = (table["kind"] == kind) & (table["value"] == value)
-        return table["spread"][here].mean() / (table["error"][here].mean() + sign * 2 * np.sqrt(np.sum(table["error_se"][here] ** 2)) / here.sum())
+        return table["spread"][here].mean() / (
+            table["error"][here].mean()
+            + sign * 2 * np.sqrt(np.sum(table["error_se"][here] ** 2)) / here.sum()
+        )
 
-    assert all(worth("correlation", rho) > 9000 for rho in (0, 0.3, 0.5, 0.7, 0.8)) and worth("correlation", 0.99, -1) < 1100
+    assert (
+        all(worth("correlation", rho) > 9000 for rho in (0, 0.3, 0.5, 0.7, 0.8))
+        and worth("correlation", 0.99, -1) < 1100
+    )
     assert worth("outlier", 0) > 7000 and worth("outlier", 40, -1) < 45
-    assert worth("rows", 20, -1) < 1000 < worth("rows", 30) and worth("rows", 80) > 20_000
+    assert (
+        worth("rows", 20, -1) < 1000 < worth("rows", 30) and worth("rows", 80) > 20_000
+    )
 
 
 def test_breast_cancer():
     kept = load_summary("breast_cancer")
     A, y = experiments.breast_cancer_problem()
     recipe = kept["recipe"]
-    few = naive_bootstrap(A, y, recipe["lam"], loss="logistic", intercept=True, counts=COUNTS, randomise=RANDOMISE, n_resamples=15, seed=1, progress=False)
+    few = naive_bootstrap(
+        A,
+        y,
+        recipe["lam"],
+        loss="logistic",
+        intercept=True,
+        counts=COUNTS,
+        randomise=RANDOMISE,
+        n_resamples=15,
+        seed=1,
+        progress=False,
+    )
     middle = (kept["Pi"] > 0.05) & (kept["Pi"] < 0.95)
-    assert 0.6 < np.sqrt(np.mean((few.Pi - kept["Pi"])[middle] ** 2 / (kept["Pi"] * (1 - kept["Pi"]) / 15)[middle])) < 1.4
+    assert (
+        0.6
+        < np.sqrt(
+            np.mean(
+                (few.Pi - kept["Pi"])[middle] ** 2
+                / (kept["Pi"] * (1 - kept["Pi"]) / 15)[middle]
+            )
+        )
+        < 1.4
+    )
     fit = rvamp(A, y, recipe["lam"], likelihood=Logistic(), intercept=True)
-    assert fit.converged and all(np.corrcoef(getattr(fit, key), kept[key])[0, 1] > 0.95 for key in ("mean", "var", "Pi"))
+    assert fit.converged and all(
+        np.corrcoef(getattr(fit, key), kept[key])[0, 1] > 0.95
+        for key in ("mean", "var", "Pi")
+    )
 
 
 def test_a_fit_is_worth_more_than_it_costs():
@@ -172,11 +328,18 @@ def test_a_fit_is_worth_more_than_it_costs():
     assert list(times["names"]) == list(TRUTHS)
     for cost, name, gain in zip(times["fit_in_refits"], TRUTHS, (300, 5)):
         truth, fit = load_summary(name), load_summary(f"fit_{name}")
-        assert equal_refits(fit["Pi"], truth["Pi"], int(truth["n_resamples"]))[0] / cost > gain
+        assert (
+            equal_refits(fit["Pi"], truth["Pi"], int(truth["n_resamples"]))[0] / cost
+            > gain
+        )
 
 
 def test_the_script_lists_and_refuses():
     script = [sys.executable, str(Path(experiments.__file__))]
-    assert subprocess.run([*script, "--list"], capture_output=True, text=True, check=True).stdout.split() == list(TRUTHS)
-    wrong = subprocess.run([*script, "truth", "no_such"], capture_output=True, text=True)
+    assert subprocess.run(
+        [*script, "--list"], capture_output=True, text=True, check=True
+    ).stdout.split() == list(TRUTHS)
+    wrong = subprocess.run(
+        [*script, "truth", "no_such"], capture_output=True, text=True
+    )
     assert wrong.returncode == 2 and "no_such" in wrong.stderr

@@ -1,17 +1,28 @@
-"""The sliders keep their promises with no page to show them: pictures change, figures are closed, errors are seen."""
+"""The sliders keep their promises with no page to show them: pictures change,
+figures are closed, errors are seen."""
+
 import itertools
 import subprocess
 import sys
 
+import matplotlib
 import numpy as np
 import pytest
 
-import matplotlib
 matplotlib.use("agg")
-import matplotlib.pyplot as plt
 import ipywidgets as w
+import matplotlib.pyplot as plt
 
-from rvamp_nb.explore import COLOURS, LINES, MARKERS, scatter_with_bars, sliders, still, style, sweep
+from rvamp_nb.explore import (
+    COLOURS,
+    LINES,
+    MARKERS,
+    scatter_with_bars,
+    sliders,
+    still,
+    style,
+    sweep,
+)
 
 
 def draw_line(a):
@@ -32,8 +43,16 @@ def no_figure_left():
 
 
 def test_import_is_light():
-    code = "import sys, rvamp_nb.explore; print([m for m in ('matplotlib', 'ipywidgets', 'IPython', 'pandas', 'sklearn') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    code = (
+        "import sys, rvamp_nb.explore; print([m for m in ('matplotlib', 'ipywidgets',"
+        " 'IPython', 'pandas', 'sklearn') if m in sys.modules])"
+    )
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "[]"
+    )
 
 
 def test_picture_follows_the_slider():
@@ -42,17 +61,27 @@ def test_picture_follows_the_slider():
     box.children[0].value = 2.0
     assert picture(box) != first
     box.children[0].value = 1.0
-    assert picture(box) == first                     # the same values give the same picture
+    assert picture(box) == first  # the same values give the same picture
 
 
 def test_updates_on_release_only():
-    box = sliders(lambda a, k, c: None, a=(0.0, 1.0, 0.1, 0.5), k=(0, 3, 1, 1), c=[1, 10, 100])
+    box = sliders(
+        lambda a, k, c: None, a=(0.0, 1.0, 0.1, 0.5), k=(0, 3, 1, 1), c=[1, 10, 100]
+    )
     assert [c.continuous_update for c in box.children[:-1]] == [False] * 3
 
 
-@pytest.mark.parametrize("spec, kind, value", [
-    ((0.0, 1.0, 0.25, 0.5), w.FloatSlider, 0.5), ((0, 6, 1, 6), w.IntSlider, 6), ((0, 6, 0.5, 6), w.FloatSlider, 6.0),
-    ([6, 4, 2, 0], w.SelectionSlider, 6), (["L1", "ridge"], w.Dropdown, "L1"), (True, w.Checkbox, True)])
+@pytest.mark.parametrize(
+    "spec, kind, value",
+    [
+        ((0.0, 1.0, 0.25, 0.5), w.FloatSlider, 0.5),
+        ((0, 6, 1, 6), w.IntSlider, 6),
+        ((0, 6, 0.5, 6), w.FloatSlider, 6.0),
+        ([6, 4, 2, 0], w.SelectionSlider, 6),
+        (["L1", "ridge"], w.Dropdown, "L1"),
+        (True, w.Checkbox, True),
+    ],
+)
 def test_specifications(spec, kind, value):
     seen = []
     knob = sliders(lambda z: seen.append(z), z=spec).children[0]
@@ -64,7 +93,10 @@ def test_own_widget_is_taken_as_it_is():
     assert sliders(draw_line, a=own).children[0] is own
 
 
-@pytest.mark.parametrize("spec", [(0.0, 1.0, 0.1), (0.0, 1.0, 0.1, 2.0), (0.0, 1.0, 0.0, 0.5), [], "text", 3.0])
+@pytest.mark.parametrize(
+    "spec",
+    [(0.0, 1.0, 0.1), (0.0, 1.0, 0.1, 2.0), (0.0, 1.0, 0.0, 0.5), [], "text", 3.0],
+)
 def test_bad_specification_names_the_control(spec):
     with pytest.raises(ValueError, match="'lam'"):
         sliders(draw_line, lam=spec)
@@ -83,9 +115,13 @@ def draw_reciprocal(k):
 def test_error_of_a_callback_is_visible_and_goes_away():
     box = sliders(draw_reciprocal, k=(0, 3, 1, 2))
     box.children[0].value = 0
-    out, = box.children[-1].outputs
-    assert out["output_type"] == "error" and out["ename"] == "ZeroDivisionError" and "draw_reciprocal" in "".join(out["traceback"])
-    assert plt.get_fignums() == []                   # closed also after an error
+    (out,) = box.children[-1].outputs
+    assert (
+        out["output_type"] == "error"
+        and out["ename"] == "ZeroDivisionError"
+        and "draw_reciprocal" in "".join(out["traceback"])
+    )
+    assert plt.get_fignums() == []  # closed also after an error
     box.children[0].value = 1
     assert box.children[-1].outputs[0]["output_type"] == "display_data"
 
@@ -94,47 +130,85 @@ def test_error_is_in_the_saved_widget_state(tmp_path):
     """Where a test of a whole notebook looks, after a run with no page."""
     import nbformat
     from nbclient import NotebookClient
+
     nb = nbformat.v4.new_notebook()
-    nb.cells = [nbformat.v4.new_code_cell("from rvamp_nb.explore import sliders\nimport matplotlib.pyplot as plt\n"
-                                          "def draw(k): plt.plot([0, 1 / k]); plt.show()\n"
-                                          "good, bad = sliders(draw, k=(0, 3, 1, 2)), sliders(draw, k=(0, 3, 1, 2))\n"
-                                          "good.children[0].value = 3; bad.children[0].value = 0\ngood")]
-    NotebookClient(nb, timeout=60, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
+    nb.cells = [
+        nbformat.v4.new_code_cell(
+            "from rvamp_nb.explore import sliders\nimport matplotlib.pyplot as plt\n"
+            "def draw(k): plt.plot([0, 1 / k]); plt.show()\n"
+            "good, bad = sliders(draw, k=(0, 3, 1, 2)), sliders(draw, k=(0, 3, 1, 2))\n"
+            "good.children[0].value = 3; bad.children[0].value = 0\ngood"
+        )
+    ]
+    NotebookClient(
+        nb,
+        timeout=60,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(tmp_path)}},
+    ).execute()
     shown = {o["output_type"] for o in nb.cells[0].outputs}
-    assert shown == {"execute_result"}               # no picture escaped into the cell
-    states = nb.metadata.widgets["application/vnd.jupyter.widget-state+json"]["state"].values()
-    kinds = sorted(o["output_type"] for s in states if s["model_name"] == "OutputModel" for o in s["state"].get("outputs", []))
+    assert shown == {"execute_result"}  # no picture escaped into the cell
+    states = nb.metadata.widgets["application/vnd.jupyter.widget-state+json"][
+        "state"
+    ].values()
+    kinds = sorted(
+        o["output_type"]
+        for s in states
+        if s["model_name"] == "OutputModel"
+        for o in s["state"].get("outputs", [])
+    )
     assert kinds == ["display_data", "error"]
 
 
 def test_sweep_finds_the_bad_end_and_restores():
-    good, bad = sliders(draw_line, a=(0.0, 2.0, 0.1, 1.0)), sliders(draw_reciprocal, k=(0, 3, 1, 2))
+    good = sliders(draw_line, a=(0.0, 2.0, 0.1, 1.0))
+    bad = sliders(draw_reciprocal, k=(0, 3, 1, 2))
     assert sweep(good) == []
     assert sweep(bad) == ["k = 0: ZeroDivisionError: division by zero"]
-    assert bad.children[0].value == 2 and any(line.startswith("k = 0") for line in sweep())
+    assert bad.children[0].value == 2 and any(
+        line.startswith("k = 0") for line in sweep()
+    )
     bad.close()
     assert not any(line.startswith("k = 0") for line in sweep())
 
 
 def test_sweep_moves_every_kind_of_control():
     seen = []
-    box = sliders(lambda **values: seen.append(tuple(values.values())), a=(0, 3, 1, 2), b=[5, 6, 7], c=["x", "y"], d=True)
+    box = sliders(
+        lambda **values: seen.append(tuple(values.values())),
+        a=(0, 3, 1, 2),
+        b=[5, 6, 7],
+        c=["x", "y"],
+        d=True,
+    )
     assert sweep(box) == []
-    assert {s[0] for s in seen} == {0, 2, 3} and {s[1] for s in seen} == {5, 7} and {s[2] for s in seen} == {"x", "y"} and {s[3] for s in seen} == {True, False}
+    assert (
+        {s[0] for s in seen} == {0, 2, 3}
+        and {s[1] for s in seen} == {5, 7}
+        and {s[2] for s in seen} == {"x", "y"}
+        and {s[3] for s in seen} == {True, False}
+    )
 
 
 def test_text_and_several_figures_are_shown_in_order():
     def draw(a):
         print("a is", a)
-        for _ in range(2): plt.figure(); plt.plot([a])
+        for _ in range(2):
+            plt.figure()
+            plt.plot([a])
+
     outputs = sliders(draw, a=(0, 3, 1, 2)).children[-1].outputs
-    assert [o["output_type"] for o in outputs] == ["stream", "display_data", "display_data"] and outputs[0]["text"] == "a is 2\n"
+    assert [o["output_type"] for o in outputs] == [
+        "stream",
+        "display_data",
+        "display_data",
+    ] and outputs[0]["text"] == "a is 2\n"
 
 
 def test_a_figure_that_was_open_before_is_left_alone():
     mine = plt.figure()
     box = sliders(lambda a: plt.figure(), a=(0, 1, 1, 0))
-    assert len(box.children[-1].outputs) == 1        # and not shown either
+    assert len(box.children[-1].outputs) == 1  # and not shown either
     assert plt.get_fignums() == [mine.number]
     plt.close(mine)
 
@@ -146,16 +220,33 @@ def test_still_draws_once():
 
 
 def lightness(colour):
-    c = np.array([int(colour[k:k + 2], 16) / 255 for k in (1, 3, 5)])
-    Y = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
+    c = np.array([int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)])
+    Y = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4) @ [
+        0.2126,
+        0.7152,
+        0.0722,
+    ]
     return 116 * np.cbrt(Y) - 16
 
 
 def test_roles_can_be_told_apart_in_grey():
     steps = {role: lightness(colour) for role, colour in COLOURS.items()}
-    assert set(COLOURS) == {"truth", "rvamp", "p1", "p2", "muted", "accent"} == set(LINES) == set(MARKERS)
-    assert min(abs(steps[a] - steps[b]) for a, b in itertools.combinations(steps, 2)) > 8
-    assert min(abs(steps[a] - steps[b]) for a, b in itertools.combinations(("truth", "rvamp", "p1", "p2"), 2)) > 15
+    assert (
+        set(COLOURS)
+        == {"truth", "rvamp", "p1", "p2", "muted", "accent"}
+        == set(LINES)
+        == set(MARKERS)
+    )
+    assert (
+        min(abs(steps[a] - steps[b]) for a, b in itertools.combinations(steps, 2)) > 8
+    )
+    assert (
+        min(
+            abs(steps[a] - steps[b])
+            for a, b in itertools.combinations(("truth", "rvamp", "p1", "p2"), 2)
+        )
+        > 15
+    )
     assert len(set(MARKERS.values())) == 6
 
 
@@ -165,21 +256,32 @@ def test_style_is_opaque_and_repeatable():
         once = dict(matplotlib.rcParams)
         style()
         assert dict(matplotlib.rcParams) == once
-        assert matplotlib.rcParams["figure.facecolor"] == "white" and not matplotlib.rcParams["savefig.transparent"]
+        assert (
+            matplotlib.rcParams["figure.facecolor"] == "white"
+            and not matplotlib.rcParams["savefig.transparent"]
+        )
         box = sliders(lambda a: plt.figure(), a=(0, 1, 1, 0))
-        import base64, io
+        import base64
+        import io
+
         rgba = plt.imread(io.BytesIO(base64.b64decode(picture(box))))
         assert rgba[..., 3].min() == 1
 
 
 def test_scatter_with_bars_draws_each_point_and_leaves_its_input():
-    truth, se, ours = np.array([0.1, 0.5, 0.9]), np.array([0.02, 0.05, 0.02]), np.array([0.12, 0.45, 0.9])
+    truth = np.array([0.1, 0.5, 0.9])
+    se = np.array([0.02, 0.05, 0.02])
+    ours = np.array([0.12, 0.45, 0.9])
     kept = truth.copy(), se.copy(), ours.copy()
     fig, ax = plt.subplots()
     scatter_with_bars(ax, truth, se, ours, "Π")
     assert all(np.array_equal(a, b) for a, b in zip(kept, (truth, se, ours)))
     dots = next(l for l in ax.lines if l.get_marker() == MARKERS["rvamp"])
-    assert np.array_equal(dots.get_xdata(), truth) and np.array_equal(dots.get_ydata(), ours) and "Π" in ax.get_xlabel()
-    bars, = [c.get_segments() for c in ax.collections]
+    assert (
+        np.array_equal(dots.get_xdata(), truth)
+        and np.array_equal(dots.get_ydata(), ours)
+        and "Π" in ax.get_xlabel()
+    )
+    (bars,) = [c.get_segments() for c in ax.collections]
     assert np.allclose([b[1][0] - b[0][0] for b in bars], 2 * se)
     plt.close(fig)

@@ -1,4 +1,6 @@
-"""The explorers' JavaScript computes what Python computes, and the widget carries all it needs."""
+"""The explorers' JavaScript computes what Python computes, and the widget carries
+all it needs."""
+
 import json
 import shutil
 import subprocess
@@ -20,12 +22,21 @@ SPAN = (-2.0, 2.0)
 
 
 def in_node(expression, **values):
-    "The value of a JavaScript expression that may use the module's functions and the given values."
-    if not shutil.which("node"): pytest.skip("needs node")
+    """The value of a JavaScript expression that may use the module's functions and
+    the given values."""
+    if not shutil.which("node"):
+        pytest.skip("needs node")
     names = ", ".join(values) or "nothing"
-    script = (f"import * as js from {json.dumps(MODULE.as_uri())}; const {{{names}}} = {json.dumps(values)};"
-              f"process.stdout.write(JSON.stringify({expression}))")
-    done = subprocess.run(["node", "--input-type=module", "--eval", script], capture_output=True, text=True, timeout=60)
+    script = (
+        f"import * as js from {json.dumps(MODULE.as_uri())}; const {{{names}}} ="
+        f" {json.dumps(values)};process.stdout.write(JSON.stringify({expression}))"
+    )
+    done = subprocess.run(
+        ["node", "--input-type=module", "--eval", script],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -33,52 +44,111 @@ def in_node(expression, **values):
 def densities():
     rng = np.random.default_rng(0)
     for k in range(12):
-        message = Natural(*(np.float64(v) for v in (rng.uniform(0.2, 5), rng.normal() * 2, rng.uniform(0.01, 3))))
-        yield P1(Laplace(rng.uniform(0.1, 2), [Fixed(), TwoPoint(2, 0.5), TwoPoint(3, 0.2)][k % 3]), message)
+        message = Natural(
+            *(
+                np.float64(v)
+                for v in (rng.uniform(0.2, 5), rng.normal() * 2, rng.uniform(0.01, 3))
+            )
+        )
+        yield P1(
+            Laplace(
+                rng.uniform(0.1, 2),
+                [Fixed(), TwoPoint(2, 0.5), TwoPoint(3, 0.2)][k % 3],
+            ),
+            message,
+        )
 
 
-def entry(density): return explorer_entry(density, density.sample(500, np.random.default_rng(1)), SPAN)
+def entry(density):
+    return explorer_entry(density, density.sample(500, np.random.default_rng(1)), SPAN)
 
 
 def test_the_error_function_has_full_precision():
     x = np.concatenate([np.linspace(-8, 8, 321), [2.9999999, 3.0, 25.0]])
-    np.testing.assert_allclose(in_node("x.map(js.erfc)", x=x.tolist()), erfc(x), rtol=1e-11, atol=1e-15)
-    np.testing.assert_allclose(in_node("x.map(js.Phi)", x=x.tolist()), ndtr(x), rtol=1e-11, atol=1e-15)
+    np.testing.assert_allclose(
+        in_node("x.map(js.erfc)", x=x.tolist()), erfc(x), rtol=1e-11, atol=1e-15
+    )
+    np.testing.assert_allclose(
+        in_node("x.map(js.Phi)", x=x.tolist()), ndtr(x), rtol=1e-11, atol=1e-15
+    )
 
 
-@pytest.mark.parametrize("density", list(densities()), ids=lambda d: f"h={d.incoming.h:.2f}")
+@pytest.mark.parametrize(
+    "density", list(densities()), ids=lambda d: f"h={d.incoming.h:.2f}"
+)
 def test_densities_agree_with_python(density):
     x = np.linspace(-3, 3, 61)
     m = entry(density)["message"]
     for name in ("pdf", "cdf"):
-        np.testing.assert_allclose(in_node(f"x.map((v) => js.{name}(m, v))", m=m, x=x.tolist()), getattr(density, name)(x), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            in_node(f"x.map((v) => js.{name}(m, v))", m=m, x=x.tolist()),
+            getattr(density, name)(x),
+            rtol=1e-9,
+            atol=1e-12,
+        )
     both = in_node("js.moments(m)", m=m)
-    np.testing.assert_allclose([in_node("js.atom(m)", m=m), both["mean"], both["variance"]], [density.atom, density.mean, density.var], rtol=1e-9, atol=1e-12)
-    moved = density.incoming._replace(h=density.incoming.h + 0.75 * density.incoming.chi_hat**0.5)
-    np.testing.assert_allclose(in_node("js.atom(js.shifted(m, 0.75))", m=m), density.prior.moments(moved).rho_bar, rtol=1e-9)
+    np.testing.assert_allclose(
+        [in_node("js.atom(m)", m=m), both["mean"], both["variance"]],
+        [density.atom, density.mean, density.var],
+        rtol=1e-9,
+        atol=1e-12,
+    )
+    moved = density.incoming._replace(
+        h=density.incoming.h + 0.75 * density.incoming.chi_hat**0.5
+    )
+    np.testing.assert_allclose(
+        in_node("js.atom(js.shifted(m, 0.75))", m=m),
+        density.prior.moments(moved).rho_bar,
+        rtol=1e-9,
+    )
 
 
 def test_a_setting_finds_its_entry():
     choices = [dict(values=list(range(n))) for n in (2, 3, 4)]
-    for number, picks in enumerate(np.ndindex(2, 3, 4)): assert in_node("js.entryAt(choices, picks)", choices=choices, picks=list(picks)) == number
+    for number, picks in enumerate(np.ndindex(2, 3, 4)):
+        assert (
+            in_node("js.entryAt(choices, picks)", choices=choices, picks=list(picks))
+            == number
+        )
 
 
 def test_an_entry_holds_all_of_the_refits():
     draws = np.array([0.0, 0.0, 0.3, -1.2])
     made = explorer_entry(next(iter(densities())), draws, SPAN)
     assert made["zeros"] == 0.5
-    np.testing.assert_allclose(sum(made["bars"]) * 4.0 / len(made["bars"]) + made["zeros"], 1)
+    np.testing.assert_allclose(
+        sum(made["bars"]) * 4.0 / len(made["bars"]) + made["zeros"], 1
+    )
     json.dumps(made)
 
 
 def test_the_widget_carries_its_table_and_reaches_for_nothing():
     first = list(densities())[:2]
-    widget = density_explorer({(k,): entry(d) for k, d in enumerate(first)}, {"which": [0, 1]}, (1,), SPAN, 2.0, "x", gaussian=True)
-    assert widget.table["start"] == [1] and len(widget.table["entries"]) == 2 and widget.table["gaussian"]
+    widget = density_explorer(
+        {(k,): entry(d) for k, d in enumerate(first)},
+        {"which": [0, 1]},
+        (1,),
+        SPAN,
+        2.0,
+        "x",
+        gaussian=True,
+    )
+    assert (
+        widget.table["start"] == [1]
+        and len(widget.table["entries"]) == 2
+        and widget.table["gaussian"]
+    )
     source = MODULE.read_text(encoding="utf-8")
     assert widget._esm == source or str(widget._esm) == source
-    assert [line for line in source.splitlines() if "http" in line and "www.w3.org/2000/svg" not in line] == [] and "import " not in source.split("export function erfc")[0]
+    assert [
+        line
+        for line in source.splitlines()
+        if "http" in line and "www.w3.org/2000/svg" not in line
+    ] == [] and "import " not in source.split("export function erfc")[0]
 
 
 def test_an_unknown_start_is_refused():
-    with pytest.raises(ValueError): density_explorer({(0,): entry(next(iter(densities())))}, {"which": [0]}, (3,), SPAN, 2.0, "x")
+    with pytest.raises(ValueError):
+        density_explorer(
+            {(0,): entry(next(iter(densities())))}, {"which": [0]}, (3,), SPAN, 2.0, "x"
+        )

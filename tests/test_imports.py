@@ -1,4 +1,6 @@
-"""What is imported when: the package lightly, its names lazily, and chapters only from chapters before them."""
+"""What is imported when: the package lightly, its names lazily, and chapters only
+from chapters before them."""
+
 import ast
 import pkgutil
 import subprocess
@@ -12,16 +14,43 @@ import rvamp_nb
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "nbs").rglob("[!_.]*.ipynb"))
-MODULES = sorted(module.name for module in pkgutil.iter_modules(rvamp_nb.__path__) if not module.name.startswith("_"))
-HEAVY = ("anywidget", "IPython", "ipywidgets", "joblib", "matplotlib", "pandas", "pooch", "rdata", "sklearn", "tqdm")
-IS_AN_ESTIMATOR = "stability"   # scikit-learn's base classes are what it is made of
+MODULES = sorted(
+    module.name
+    for module in pkgutil.iter_modules(rvamp_nb.__path__)
+    if not module.name.startswith("_")
+)
+HEAVY = (
+    "anywidget",
+    "IPython",
+    "ipywidgets",
+    "joblib",
+    "matplotlib",
+    "pandas",
+    "pooch",
+    "rdata",
+    "sklearn",
+    "tqdm",
+)
+IS_AN_ESTIMATOR = "stability"  # scikit-learn's base classes are what it is made of
 MAY_IMPORT_ANY = ("index", "00_tour")  # they show what the course will arrive at
 
 
 def loaded_by(statement):
-    """The top-level modules that are loaded in a fresh interpreter after ``statement``."""
-    code = f"{statement}\nimport sys; print(*{{name.partition('.')[0] for name in sys.modules}})"
-    return set(subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split())
+    """The top-level modules that are loaded in a fresh interpreter after
+    ``statement``."""
+    code = (
+        f"{statement}\nimport sys; print(*{{name.partition('.')[0] for name in"
+        " sys.modules})"
+    )
+    return set(
+        subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()
+    )
 
 
 def test_the_package_imports_nothing_heavy():
@@ -30,7 +59,8 @@ def test_the_package_imports_nothing_heavy():
 
 @pytest.mark.parametrize("module", MODULES)
 def test_a_module_imports_numpy_and_scipy_at_most(module):
-    allowed = {"sklearn", "joblib", "pandas"} if module == IS_AN_ESTIMATOR else set()                 # scikit-learn brings the other two
+    # scikit-learn brings the other two
+    allowed = {"sklearn", "joblib", "pandas"} if module == IS_AN_ESTIMATOR else set()
     assert loaded_by(f"import rvamp_nb.{module}").isdisjoint(set(HEAVY) - allowed)
 
 
@@ -46,18 +76,27 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 def test_version_is_that_of_the_settings():
-    assert f"version = {rvamp_nb.__version__}\n" in (ROOT / "settings.ini").read_text(encoding="utf-8")
+    assert f"version = {rvamp_nb.__version__}\n" in (ROOT / "settings.ini").read_text(
+        encoding="utf-8"
+    )
 
 
 def code_of(path):
     """The syntax trees of a notebook's code cells (lines of magic left out)."""
     for cell in nbformat.read(path, 4).cells:
         if cell.cell_type == "code":
-            yield ast.parse("\n".join(line for line in cell.source.splitlines() if not line.lstrip().startswith(("%", "!"))))
+            yield ast.parse(
+                "\n".join(
+                    line
+                    for line in cell.source.splitlines()
+                    if not line.lstrip().startswith(("%", "!"))
+                )
+            )
 
 
 def modules_imported(tree):
-    """The modules of this package that a piece of code imports from, as (module, names or None)."""
+    """The modules of this package that a piece of code imports from, as (module,
+    names or None)."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, None) for alias in node.names)
@@ -70,7 +109,11 @@ def chapters_imported(tree):
     for module, names in modules_imported(tree):
         package, _, inner = module.partition(".")
         if package == "rvamp_nb":
-            yield from [inner] if inner else [rvamp_nb._HOME.get(name, name) for name in names or ()]
+            yield from (
+                [inner]
+                if inner
+                else [rvamp_nb._HOME.get(name, name) for name in names or ()]
+            )
 
 
 def home_of_modules():
@@ -88,11 +131,19 @@ def test_a_chapter_imports_only_what_comes_before_it(path):
     if path.stem in MAY_IMPORT_ANY:
         return
     homes = home_of_modules()
-    needed = {module for tree in code_of(path) for module in chapters_imported(tree)} - {"explore"}
-    later = {module for module in needed if not homes.get(module, "no chapter") < path.stem[:2]}
+    needed = {
+        module for tree in code_of(path) for module in chapters_imported(tree)
+    } - {"explore"}
+    later = {
+        module
+        for module in needed
+        if not homes.get(module, "no chapter") < path.stem[:2]
+    }
     assert later == set()
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_no_star_imports(path):
-    assert not any(names == ["*"] for tree in code_of(path) for _, names in modules_imported(tree))
+    assert not any(
+        names == ["*"] for tree in code_of(path) for _, names in modules_imported(tree)
+    )

@@ -1,7 +1,10 @@
-"""A reader's hand on every slider: JupyterLab in headless Chromium, each control of each notebook moved, its picture seen to change.
+"""A reader's hand on every slider: JupyterLab in headless Chromium, each control of
+each notebook moved, its picture seen to change.
 
-Slow (a browser, a server, a kernel for each notebook), and in need of Debian's Chromium: without one these tests skip.
+Slow (a browser, a server, a kernel for each notebook), and in need of Debian's
+Chromium: without one these tests skip.
 """
+
 import os
 import shutil
 import socket
@@ -15,15 +18,37 @@ import nbformat
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
-NOTEBOOKS = [path for path in sorted((ROOT / "nbs").glob("[0-9]*.ipynb"))
-             if any(cell.cell_type == "code" and "sliders(" in cell.source and "def sliders" not in cell.source for cell in nbformat.read(path, 4).cells)]
+CHROMIUM = (
+    shutil.which("chromium")
+    or shutil.which("chromium-browser")
+    or shutil.which("google-chrome")
+)
+QUIET = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+NOTEBOOKS = [
+    path
+    for path in sorted((ROOT / "nbs").glob("[0-9]*.ipynb"))
+    if any(
+        cell.cell_type == "code"
+        and "sliders(" in cell.source
+        and "def sliders" not in cell.source
+        for cell in nbformat.read(path, 4).cells
+    )
+]
 CURRENT = "window.jupyterapp.shell.currentWidget"
 SHOWN = ".widget-vbox :is(img, pre)"  # a picture; or text, where draw prints
 CONTROLS = ".noUi-handle, select, input[type=checkbox]"
 
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="needs Chromium: apt-get install chromium")
+pytestmark = pytest.mark.skipif(
+    not CHROMIUM, reason="needs Chromium: apt-get install chromium"
+)
 
 
 @pytest.fixture(scope="module")
@@ -34,20 +59,47 @@ def lab(tmp_path_factory):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    folders = {f"JUPYTER_{name}_DIR": str(here / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
-    folders |= {f"JUPYTERLAB_{name}_DIR": str(here / name.lower()) for name in ("SETTINGS", "WORKSPACES")}
-    env = {k: v for k, v in os.environ.items() if k not in ("MPLBACKEND", "IN_TEST")} | folders | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests" / "bench")])}
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0",
-               "--IdentityProvider.token=", "--ServerApp.password=", "--LabApp.expose_app_in_browser=True", "--LabApp.news_url=",
-               f"--ServerApp.root_dir={here / 'nbs'}"]
-    with open(here / "log", "w") as log, subprocess.Popen(command, env=env, stdout=log, stderr=log) as server:
+    folders = {
+        f"JUPYTER_{name}_DIR": str(here / name.lower())
+        for name in ("CONFIG", "DATA", "RUNTIME")
+    }
+    folders |= {
+        f"JUPYTERLAB_{name}_DIR": str(here / name.lower())
+        for name in ("SETTINGS", "WORKSPACES")
+    }
+    env = (
+        {k: v for k, v in os.environ.items() if k not in ("MPLBACKEND", "IN_TEST")}
+        | folders
+        | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests" / "bench")])}
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        "--no-browser",
+        "--allow-root",
+        "--ip=127.0.0.1",
+        f"--port={port}",
+        "--ServerApp.port_retries=0",
+        "--IdentityProvider.token=",
+        "--ServerApp.password=",
+        "--LabApp.expose_app_in_browser=True",
+        "--LabApp.news_url=",
+        f"--ServerApp.root_dir={here / 'nbs'}",
+    ]
+    with (
+        open(here / "log", "w") as log,
+        subprocess.Popen(command, env=env, stdout=log, stderr=log) as server,
+    ):
         url, patience = f"http://127.0.0.1:{port}", time.monotonic() + 90
         while True:
             try:
                 urllib.request.urlopen(f"{url}/api", timeout=1)
                 break
             except OSError:
-                assert server.poll() is None and time.monotonic() < patience, (here / "log").read_text()
+                assert server.poll() is None and time.monotonic() < patience, (
+                    here / "log"
+                ).read_text()
                 time.sleep(0.5)
         yield url
         server.terminate()
@@ -56,6 +108,7 @@ def lab(tmp_path_factory):
 @pytest.fixture(scope="module")
 def browser():
     from playwright.sync_api import sync_playwright
+
     with sync_playwright() as play:
         chromium = play.chromium.launch(executable_path=CHROMIUM, args=QUIET)
         yield chromium
@@ -65,31 +118,46 @@ def browser():
 def run_all(page, url, name):
     "Open the notebook and run all its cells."
     page.goto(f"{url}/lab/tree/{name}?reset")
-    page.wait_for_function(f"() => window.jupyterapp && {CURRENT} && {CURRENT}.sessionContext && {CURRENT}.sessionContext.session"
-                           f" && {CURRENT}.sessionContext.session.kernel && {CURRENT}.sessionContext.session.kernel.status === 'idle'", timeout=90_000)
+    page.wait_for_function(
+        f"() => window.jupyterapp && {CURRENT} && {CURRENT}.sessionContext &&"
+        f" {CURRENT}.sessionContext.session && {CURRENT}.sessionContext.session.kernel"
+        f" && {CURRENT}.sessionContext.session.kernel.status === 'idle'",
+        timeout=90_000,
+    )
     page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
-    page.wait_for_function(f"""() => {{
+    page.wait_for_function(
+        f"""() => {{
         const cells = [...{CURRENT}.content.model.cells].filter(c => c.type === 'code' && c.sharedModel.getSource().trim());
-        return cells.length && cells.every(c => c.executionCount) && {CURRENT}.sessionContext.session.kernel.status === 'idle' }}""", timeout=120_000)
+        return cells.length && cells.every(c => c.executionCount) && {CURRENT}.sessionContext.session.kernel.status === 'idle' }}""",
+        timeout=120_000,
+    )
 
 
 def turn(page, control):
     "Move one control by one notch; away from its end if it stands there."
     if control.evaluate("e => e.tagName") == "SELECT":
-        control.evaluate("e => { e.selectedIndex = (e.selectedIndex + 1) % e.options.length; e.dispatchEvent(new Event('change', {bubbles: true})) }")
+        control.evaluate(
+            "e => { e.selectedIndex = (e.selectedIndex + 1) % e.options.length;"
+            " e.dispatchEvent(new Event('change', {bubbles: true})) }"
+        )
     elif control.get_attribute("type") == "checkbox":
         control.click()
     else:
-        at_the_top = float(control.get_attribute("aria-valuenow")) >= float(control.get_attribute("aria-valuemax"))
+        at_the_top = float(control.get_attribute("aria-valuenow")) >= float(
+            control.get_attribute("aria-valuemax")
+        )
         control.press("ArrowLeft" if at_the_top else "ArrowRight")
 
 
 def settled(page, cell):
-    "The cell's picture, once the kernel is idle and nothing has been redrawn for half a second: what changes later has a later cause."
+    """The cell's picture, once the kernel is idle and nothing has been redrawn for
+    half a second: what changes later has a later cause."""
     shown, since = None, time.monotonic()
     while time.monotonic() - since < 0.5:
         now = cell.locator(SHOWN).first.evaluate("e => e.outerHTML", timeout=30_000)
-        if now != shown or page.evaluate(f"() => {CURRENT}.sessionContext.session.kernel.status !== 'idle'"):
+        if now != shown or page.evaluate(
+            f"() => {CURRENT}.sessionContext.session.kernel.status !== 'idle'"
+        ):
             shown, since = now, time.monotonic()
         page.wait_for_timeout(50)
     return shown
@@ -99,17 +167,23 @@ def changes(page, cell, before, patience):
     "Whether the cell's picture becomes another one within `patience` seconds."
     end = time.monotonic() + patience
     while time.monotonic() < end:
-        if cell.locator(SHOWN).count() and cell.locator(SHOWN).first.evaluate("e => e.outerHTML") != before: return True
+        if (
+            cell.locator(SHOWN).count()
+            and cell.locator(SHOWN).first.evaluate("e => e.outerHTML") != before
+        ):
+            return True
         page.wait_for_timeout(50)
     return False
 
 
 def moves_its_picture(page, cell, control):
-    "Turn one control. A busy browser may lose a key press, so there are three tries; a dead control stays dead."
+    """Turn one control. A busy browser may lose a key press, so there are three
+    tries; a dead control stays dead."""
     for patience in (5, 10, 30):
         before = settled(page, cell)
         turn(page, control)
-        if changes(page, cell, before, patience): return True
+        if changes(page, cell, before, patience):
+            return True
     return False
 
 
@@ -118,17 +192,41 @@ def test_every_control_redraws_its_picture(lab, browser, notebook):
     page = browser.new_page(viewport={"width": 1300, "height": 1100})
     try:
         run_all(page, lab, notebook.name)
-        moved, expected = 0, sum(cell.source.count("\nsliders(") + cell.source.startswith("sliders(") for cell in nbformat.read(notebook, 4).cells if cell.cell_type == "code")
-        page.wait_for_function(f"() => document.querySelectorAll('.jp-Cell .widget-vbox').length >= {expected}", timeout=60_000)    # views come a little after the kernel
+        moved = 0
+        expected = sum(
+            cell.source.count("\nsliders(") + cell.source.startswith("sliders(")
+            for cell in nbformat.read(notebook, 4).cells
+            if cell.cell_type == "code"
+        )
+        # views come a little after the kernel
+        page.wait_for_function(
+            "() => document.querySelectorAll('.jp-Cell .widget-vbox').length >="
+            f" {expected}",
+            timeout=60_000,
+        )
         for number in range(page.locator(".jp-Cell").count()):
             cell = page.locator(".jp-Cell").nth(number)
-            if not cell.locator(".widget-vbox").count() or not cell.locator(".widget-vbox").first.is_visible(): continue    # none, or a folded solution
+            # none, or a folded solution
+            if (
+                not cell.locator(".widget-vbox").count()
+                or not cell.locator(".widget-vbox").first.is_visible()
+            ):
+                continue
             cell.scroll_into_view_if_needed()
             cell.locator(SHOWN).first.wait_for(timeout=30_000)
             for control in cell.locator(f".widget-vbox :is({CONTROLS})").all():
-                assert moves_its_picture(page, cell, control), f"cell {number}: {control.evaluate('e => e.outerHTML')[:200]} does nothing"
+                assert moves_its_picture(page, cell, control), (
+                    f"cell {number}: {control.evaluate('e => e.outerHTML')[:200]} does"
+                    " nothing"
+                )
                 moved += 1
-            assert cell.locator("[data-mime-type='application/vnd.jupyter.error'], [data-mime-type='application/vnd.jupyter.stderr']").count() == 0
+            assert (
+                cell.locator(
+                    "[data-mime-type='application/vnd.jupyter.error'],"
+                    " [data-mime-type='application/vnd.jupyter.stderr']"
+                ).count()
+                == 0
+            )
         assert moved >= expected
     finally:
         page.evaluate(f"() => {CURRENT} && {CURRENT}.sessionContext.shutdown()")

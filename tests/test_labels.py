@@ -1,4 +1,6 @@
-"""Every labelled equation of the paper is derived in one chapter and checked there; the tables in the appendices say so truly."""
+"""Every labelled equation of the paper is derived in one chapter and checked there;
+the tables in the appendices say so truly."""
+
 import ast
 import importlib
 import re
@@ -8,7 +10,10 @@ import nbformat
 import pytest
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "nbs"
-CHAPTERS = {number: next(NOTEBOOKS.glob(f"{number:02d}_*.ipynb"), None) for number in range(13)}  # 00 to 12
+# 00 to 12
+CHAPTERS = {
+    number: next(NOTEBOOKS.glob(f"{number:02d}_*.ipynb"), None) for number in range(13)
+}
 ALGORITHM = "92_algorithm"
 LABELS = {  # the labels of the paper's sections 2 to 4: where each is derived
     "eq:posterior": "01_resampling",
@@ -41,7 +46,11 @@ def is_check(cell):
     if cell.cell_type != "code" or "solution" in cell.metadata.get("tags", []):
         return False
     for node in ast.walk(ast.parse(cell.source)):
-        called = getattr(node.func, "attr", getattr(node.func, "id", "")) if isinstance(node, ast.Call) else ""
+        called = (
+            getattr(node.func, "attr", getattr(node.func, "id", ""))
+            if isinstance(node, ast.Call)
+            else ""
+        )
         if isinstance(node, ast.Assert) or called.startswith("assert_"):
             return True
     return False
@@ -49,23 +58,39 @@ def is_check(cell):
 
 @pytest.mark.parametrize("label", LABELS)
 def test_a_label_is_derived_in_one_place_and_checked_there(label):
-    places = [(path.stem, cells, k) for path in sorted(NOTEBOOKS.glob("[!_.]*.ipynb")) for cells in [read(path)]
-              for k, cell in enumerate(cells) if cell.cell_type == "markdown" and f"\\tag{{{label}}}" in cell.source]
+    places = [
+        (path.stem, cells, k)
+        for path in sorted(NOTEBOOKS.glob("[!_.]*.ipynb"))
+        for cells in [read(path)]
+        for k, cell in enumerate(cells)
+        if cell.cell_type == "markdown" and f"\\tag{{{label}}}" in cell.source
+    ]
     assert [stem for stem, *_ in places] == [LABELS[label]]
     [(_, cells, k)] = places
-    assert any(map(is_check, cells[k + 1:k + 1 + SOON])), "no executed check follows"
+    assert any(map(is_check, cells[k + 1 : k + 1 + SOON])), "no executed check follows"
 
 
 def test_no_label_of_the_paper_is_unknown():
-    tags = {tag for path in NOTEBOOKS.glob("[!_.]*.ipynb") for cell in read(path) if cell.cell_type == "markdown"
-            for tag in re.findall(r"\\tag\{((?:eq|algo):[^}]+)\}", cell.source)}
+    tags = {
+        tag
+        for path in NOTEBOOKS.glob("[!_.]*.ipynb")
+        for cell in read(path)
+        if cell.cell_type == "markdown"
+        for tag in re.findall(r"\\tag\{((?:eq|algo):[^}]+)\}", cell.source)
+    }
     assert tags - set(LABELS) == {"eq:lasso"}  # which is section 5's
 
 
 def table_rows(stem, heading):
     """The rows of the table under a heading, as lists of cells."""
-    [text] = [cell.source for cell in read(NOTEBOOKS / f"{stem}.ipynb") if cell.cell_type == "markdown" and heading in cell.source]
-    lines = [line for line in text.partition(heading)[2].splitlines() if line.startswith("|")]
+    [text] = [
+        cell.source
+        for cell in read(NOTEBOOKS / f"{stem}.ipynb")
+        if cell.cell_type == "markdown" and heading in cell.source
+    ]
+    lines = [
+        line for line in text.partition(heading)[2].splitlines() if line.startswith("|")
+    ]
     return [[part.strip() for part in line.strip("|").split("|")] for line in lines[2:]]
 
 
@@ -79,13 +104,22 @@ def test_the_table_of_labels_is_complete_and_true():
 
 
 def test_every_erratum_has_its_section_and_fails_and_holds():
-    """Each row of the table has a section of its own, with a check of the print and one of the correction."""
-    [table] = [cell.source for cell in read(NOTEBOOKS / "90_errata.ipynb") if "| E1 |" in cell.source]
+    """Each row of the table has a section of its own, with a check of the print and
+    one of the correction."""
+    [table] = [
+        cell.source
+        for cell in read(NOTEBOOKS / "90_errata.ipynb")
+        if "| E1 |" in cell.source
+    ]
     numbers = re.findall(r"^\| (E\d+) \|", table, re.MULTILINE)
-    assert numbers == [f"E{k}" for k in range(1, len(numbers) + 1)] and len(numbers) >= 15
+    assert (
+        numbers == [f"E{k}" for k in range(1, len(numbers) + 1)] and len(numbers) >= 15
+    )
     checks, section = dict.fromkeys(numbers, 0), None
     for cell in read(NOTEBOOKS / "90_errata.ipynb"):
-        if match := cell.cell_type == "markdown" and re.match(r"## (E\d+)\. ", cell.source):
+        if match := cell.cell_type == "markdown" and re.match(
+            r"## (E\d+)\. ", cell.source
+        ):
             section = match[1]
         elif section and is_check(cell):
             checks[section] += 1
@@ -94,33 +128,76 @@ def test_every_erratum_has_its_section_and_fails_and_holds():
 
 def test_the_names_in_the_table_of_notation_are_looked_up_and_exist():
     cells = read(NOTEBOOKS / "91_notation.ipynb")
-    tables = "\n".join(line for cell in cells if cell.cell_type == "markdown" for line in cell.source.splitlines() if line.startswith("|"))
-    written = set(re.findall(r"`((?:[a-z_]+)\.(?:[A-Z]\w*(?:\.\w+)*|[a-z_]\w*))`", tables))
-    [listed] = [cell.source.split('"""')[1].split() for cell in cells if cell.source.startswith('names = """')]
+    tables = "\n".join(
+        line
+        for cell in cells
+        if cell.cell_type == "markdown"
+        for line in cell.source.splitlines()
+        if line.startswith("|")
+    )
+    written = set(
+        re.findall(r"`((?:[a-z_]+)\.(?:[A-Z]\w*(?:\.\w+)*|[a-z_]\w*))`", tables)
+    )
+    [listed] = [
+        cell.source.split('"""')[1].split()
+        for cell in cells
+        if cell.source.startswith('names = """')
+    ]
     assert written == set(listed)
     for name in written:
         module, thing, *field = name.split(".")
         found = getattr(importlib.import_module(f"rvamp_nb.{module}"), thing)
-        assert all(part in getattr(found, "__dataclass_fields__", getattr(found, "__annotations__", {})) or hasattr(found, part) for part in field), name
+        assert all(
+            part
+            in getattr(
+                found, "__dataclass_fields__", getattr(found, "__annotations__", {})
+            )
+            or hasattr(found, part)
+            for part in field
+        ), name
 
 
 def test_the_functions_in_the_table_of_lines_exist():
-    [table] = [cell.source for cell in read(NOTEBOOKS / f"{ALGORITHM}.ipynb") if "| Line |" in cell.source]
-    names = set(re.findall(r"`((?:solver|prior|likelihood|messages|coupling)\.[\w.]+)`", table))
+    [table] = [
+        cell.source
+        for cell in read(NOTEBOOKS / f"{ALGORITHM}.ipynb")
+        if "| Line |" in cell.source
+    ]
+    names = set(
+        re.findall(r"`((?:solver|prior|likelihood|messages|coupling)\.[\w.]+)`", table)
+    )
     assert len(names) > 10
     for name in names:
         module, thing, *field = name.split(".")
         found = getattr(importlib.import_module(f"rvamp_nb.{module}"), thing)
-        assert all(part in getattr(found, "__dataclass_fields__", getattr(found, "__annotations__", {})) or hasattr(found, part) for part in field), name
+        assert all(
+            part
+            in getattr(
+                found, "__dataclass_fields__", getattr(found, "__annotations__", {})
+            )
+            or hasattr(found, part)
+            for part in field
+        ), name
 
 
 @each_chapter
 def test_a_chapter_has_two_exercises(number):
-    assert sum(cell.source.startswith("**Exercise") for cell in read(CHAPTERS[number])) >= 2
+    assert (
+        sum(cell.source.startswith("**Exercise") for cell in read(CHAPTERS[number]))
+        >= 2
+    )
 
 
 def draws_sliders(cell):
-    calls = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Call)] if cell.cell_type == "code" else []
+    calls = (
+        [
+            node
+            for node in ast.walk(ast.parse(cell.source))
+            if isinstance(node, ast.Call)
+        ]
+        if cell.cell_type == "code"
+        else []
+    )
     return any(getattr(call.func, "id", "") == "sliders" for call in calls)
 
 
@@ -130,12 +207,22 @@ def test_a_slider_is_followed_by_questions_and_a_picture(number):
     for k, cell in enumerate(cells):
         if draws_sliders(cell):
             asked, pictured = False, False
-            for after in cells[k + 1:k + 4]:
-                asked |= "**Move it and answer.**" in after.source and len(re.findall(r"(?<!\S)[1-9]\. ", after.source)) >= 2
-                pictured |= any("image/png" in output.get("data", {}) for output in after.get("outputs", []))
+            for after in cells[k + 1 : k + 4]:
+                asked |= (
+                    "**Move it and answer.**" in after.source
+                    and len(re.findall(r"(?<!\S)[1-9]\. ", after.source)) >= 2
+                )
+                pictured |= any(
+                    "image/png" in output.get("data", {})
+                    for output in after.get("outputs", [])
+                )
             assert asked and pictured, cell.source[-80:]
 
 
 def test_the_theory_and_the_algorithm_have_sliders():
-    without = [number for number in range(4, 13) if not any(map(draws_sliders, read(CHAPTERS[number])))]
+    without = [
+        number
+        for number in range(4, 13)
+        if not any(map(draws_sliders, read(CHAPTERS[number])))
+    ]
     assert without == []

@@ -1,13 +1,25 @@
-"""Properties of the message algebra, of the views and of the replica-symmetric Gaussians under it."""
+"""Properties of the message algebra, of the views and of the replica-symmetric
+Gaussians under it."""
+
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 
-from rvamp_nb.messages import Mixed, Moment, Moments, Natural, extrinsic, mixed_extrinsic, moment_to_natural, natural_to_moment
+from rvamp_nb.messages import (
+    Mixed,
+    Moment,
+    Moments,
+    Natural,
+    extrinsic,
+    mixed_extrinsic,
+    moment_to_natural,
+    natural_to_moment,
+)
 from rvamp_nb.rs_gaussian import rs_covariance, rs_log_partition, rs_mean_log_partition
 
 SIZES = st.integers(1, 12)
@@ -17,10 +29,21 @@ SEEDS = st.integers(0, 2**32 - 1)
 def well_conditioned(N, seed):
     """A factor's moments and what came in, with rho away from both ends."""
     rng = np.random.default_rng(seed)
-    incoming = Natural(rng.uniform(0.2, 5, N), rng.normal(0, 2, N), rng.uniform(0, 2, N))
+    incoming = Natural(
+        rng.uniform(0.2, 5, N), rng.normal(0, 2, N), rng.uniform(0, 2, N)
+    )
     rho = rng.uniform(0.1, 0.9, N)
     chi = rho / incoming.Q_hat
-    return Moments(rng.normal(0, 1, N), chi, chi**2 * (incoming.chi_hat + rng.uniform(0.1, 2, N)), rho, 1 - rho), incoming
+    return (
+        Moments(
+            rng.normal(0, 1, N),
+            chi,
+            chi**2 * (incoming.chi_hat + rng.uniform(0.1, 2, N)),
+            rho,
+            1 - rho,
+        ),
+        incoming,
+    )
 
 
 @given(SIZES, SEEDS)
@@ -28,44 +51,67 @@ def test_mixed_agrees_with_plain_on_any_set(N, seed):
     of, incoming = well_conditioned(N, seed)
     S = np.random.default_rng(seed).random(N) < 0.5
     mixed, plain = mixed_extrinsic(of, incoming, S), extrinsic(of, incoming)
-    for view, whole, part in ((mixed[1:4], plain, S), (mixed[4:], natural_to_moment(plain), ~S)):
+    for view, whole, part in (
+        (mixed[1:4], plain, S),
+        (mixed[4:], natural_to_moment(plain), ~S),
+    ):
         for ours, reference in zip(view, whole):
             assert_allclose(ours[part], reference[part], rtol=1e-11, atol=1e-11)
             assert not np.any(ours[~part])
-    assert isinstance(mixed, Mixed) and mixed.S.dtype == bool and all(z.shape == (N,) for z in mixed)
+    assert (
+        isinstance(mixed, Mixed)
+        and mixed.S.dtype == bool
+        and all(z.shape == (N,) for z in mixed)
+    )
 
 
 @given(SIZES, SEEDS)
 def test_what_goes_out_times_what_came_in_has_the_moments(N, seed):
     of, incoming = well_conditioned(N, seed)
     Q_hat, h, chi_hat = np.add(extrinsic(of, incoming), incoming)
-    assert_allclose([h / Q_hat, 1 / Q_hat, chi_hat / Q_hat**2], of[:3], rtol=1e-9, atol=1e-12)
+    assert_allclose(
+        [h / Q_hat, 1 / Q_hat, chi_hat / Q_hat**2], of[:3], rtol=1e-9, atol=1e-12
+    )
 
 
 @given(SIZES, SEEDS)
 def test_a_gaussian_factor_sends_itself(N, seed):
     rng = np.random.default_rng(seed)
-    factor, incoming = (Natural(rng.uniform(0.2, 5, N), rng.normal(0, 2, N), rng.uniform(0, 2, N)) for _ in range(2))
+    factor, incoming = (
+        Natural(rng.uniform(0.2, 5, N), rng.normal(0, 2, N), rng.uniform(0, 2, N))
+        for _ in range(2)
+    )
     Q_hat, h, chi_hat = np.add(factor, incoming)
-    assert_allclose(extrinsic(Moments(h / Q_hat, 1 / Q_hat, chi_hat / Q_hat**2), incoming), factor, rtol=1e-10, atol=1e-10)
+    assert_allclose(
+        extrinsic(Moments(h / Q_hat, 1 / Q_hat, chi_hat / Q_hat**2), incoming),
+        factor,
+        rtol=1e-10,
+        atol=1e-10,
+    )
 
 
 finite = dict(allow_nan=False, allow_infinity=False)
 
 
-@given(arrays(float, 5, elements=st.floats(1e-60, 1e60, **finite)), arrays(float, 5, elements=st.floats(-1e20, 1e20, **finite)),
-       arrays(float, 5, elements=st.floats(0, 1e20, **finite)), st.sampled_from([1.0, -1.0]))
+@given(
+    arrays(float, 5, elements=st.floats(1e-60, 1e60, **finite)),
+    arrays(float, 5, elements=st.floats(-1e20, 1e20, **finite)),
+    arrays(float, 5, elements=st.floats(0, 1e20, **finite)),
+    st.sampled_from([1.0, -1.0]),
+)
 def test_views_undo_each_other(Q_hat, h, chi_hat, sign):
     message = Natural(sign * Q_hat, h, chi_hat)
     there = natural_to_moment(message)
     assert isinstance(there, Moment)
-    tiny = 1e-280                                    # below this, h / Q and chi_hat / Q**2 lose digits to underflow
+    tiny = 1e-280  # below this, h / Q and chi_hat / Q**2 lose digits to underflow
     for back, start, seen in zip(moment_to_natural(there), message, there):
         fine = (np.abs(seen) > tiny) | (start == 0)
         assert_allclose(back[fine], start[fine], rtol=1e-14)
 
 
-@pytest.mark.parametrize("turn, name", [(natural_to_moment, "Q_hat"), (moment_to_natural, "D")])
+@pytest.mark.parametrize(
+    "turn, name", [(natural_to_moment, "Q_hat"), (moment_to_natural, "D")]
+)
 def test_a_view_that_does_not_exist_is_refused(turn, name):
     with pytest.raises(ValueError, match=name):
         turn((np.array([1.0, 0.0]), np.ones(2), np.ones(2)))
@@ -82,15 +128,29 @@ def test_mixed_keeps_its_digits_at_both_ends(exponent, selected, seed):
     mean, var = rng.normal() * rho, rho + 2 * chi**2 * c
     of = Moments(*(np.array([z]) for z in (mean, chi, var, rho, rho_bar)))
     with np.errstate(all="raise", under="ignore"):
-        out = mixed_extrinsic(of, Natural(*(np.array([z]) for z in (Q, h, c))), np.array([rho > 0.5]))
+        out = mixed_extrinsic(
+            of, Natural(*(np.array([z]) for z in (Q, h, c))), np.array([rho > 0.5])
+        )
     mean, var, rho, rho_bar, Q, h, c = map(Fraction, (mean, var, rho, rho_bar, Q, h, c))
     chi = rho / Q
     precision = Q * rho_bar / rho
-    unit = 1 if selected else precision              # the moment view is the natural one over the precision
-    parts = [(precision, 0), (mean / chi / unit, h / unit), (var / chi**2 / unit**2, c / unit**2)]
-    reference, scale = [float(a - b) for a, b in parts], [float(abs(a) + abs(b)) for a, b in parts]
-    if not selected: reference[0] = scale[0] = float(1 / precision)
-    assert np.all(np.abs(np.array([z[0] for z in (out[1:4] if selected else out[4:])]) - reference) <= 1e-12 * np.array(scale))
+    # the moment view is the natural one over the precision
+    unit = 1 if selected else precision
+    parts = [
+        (precision, 0),
+        (mean / chi / unit, h / unit),
+        (var / chi**2 / unit**2, c / unit**2),
+    ]
+    reference = [float(a - b) for a, b in parts]
+    scale = [float(abs(a) + abs(b)) for a, b in parts]
+    if not selected:
+        reference[0] = scale[0] = float(1 / precision)
+    assert np.all(
+        np.abs(
+            np.array([z[0] for z in (out[1:4] if selected else out[4:])]) - reference
+        )
+        <= 1e-12 * np.array(scale)
+    )
 
 
 @given(SIZES, SEEDS)
@@ -100,23 +160,40 @@ def test_inputs_are_not_modified(N, seed):
     given_ = (*of, *incoming, S)
     kept = [z.copy() for z in given_]
     out = mixed_extrinsic(of, incoming, S)
-    extrinsic(of, incoming); natural_to_moment(incoming)
-    for z in out[1:]: z += 1.0                       # nor do results share memory with what was given
+    extrinsic(of, incoming)
+    natural_to_moment(incoming)
+    for z in out[1:]:
+        z += 1.0  # nor do results share memory with what was given
     assert all(np.array_equal(a, b) for a, b in zip(kept, given_))
 
 
 def ends(S):
-    of = Moments(np.array([0.0, 1.5]), np.array([0.0, 0.5]), np.array([0.0, 0.3]), np.array([0.0, 1.0]), np.array([1.0, 0.0]))
-    return of, Natural(np.full(2, 2.0), np.array([0.1, 3.2]), np.full(2, 0.2)), np.array(S)
+    of = Moments(
+        np.array([0.0, 1.5]),
+        np.array([0.0, 0.5]),
+        np.array([0.0, 0.3]),
+        np.array([0.0, 1.0]),
+        np.array([1.0, 0.0]),
+    )
+    return (
+        of,
+        Natural(np.full(2, 2.0), np.array([0.1, 3.2]), np.full(2, 0.2)),
+        np.array(S),
+    )
 
 
 def test_the_ends_themselves_are_finite_and_silent():
     with np.errstate(all="raise"):
         out = mixed_extrinsic(*ends([False, True]))
-    assert np.all(np.isfinite(out)) and out.D[0] == out.r[0] == out.T[0] == out.Q_hat[1] == 0
+    assert (
+        np.all(np.isfinite(out))
+        and out.D[0] == out.r[0] == out.T[0] == out.Q_hat[1] == 0
+    )
 
 
-@pytest.mark.parametrize("S, what", [([True, True], "rho = 0"), ([False, False], "rho = 1")])
+@pytest.mark.parametrize(
+    "S, what", [([True, True], "rho = 0"), ([False, False], "rho = 1")]
+)
 def test_a_coordinate_in_the_wrong_view_is_refused(S, what):
     with pytest.raises(ValueError, match=what):
         mixed_extrinsic(*ends(S))
@@ -129,48 +206,99 @@ def test_rho_is_needed():
 
 
 def test_negatives_by_rounding_are_returned_as_they_are():
-    of = Moments(np.zeros(2), np.array([0.2, 0.8]), np.array([0.2**2 - 1e-9, 0.8**2 - 1e-9]), np.array([0.2, 0.8]), np.array([0.8, 0.2]))
-    out = mixed_extrinsic(of, Natural(np.ones(2), np.zeros(2), np.ones(2)), np.array([False, True]))
+    of = Moments(
+        np.zeros(2),
+        np.array([0.2, 0.8]),
+        np.array([0.2**2 - 1e-9, 0.8**2 - 1e-9]),
+        np.array([0.2, 0.8]),
+        np.array([0.8, 0.2]),
+    )
+    out = mixed_extrinsic(
+        of, Natural(np.ones(2), np.zeros(2), np.ones(2)), np.array([False, True])
+    )
     assert out.T[0] < 0 and out.chi_hat[1] < 0
 
 
 def test_a_response_above_one_over_the_precision_gives_a_negative_message():
     """rho > 1: a factor that is not log-concave. It belongs to S."""
-    of = Moments(np.zeros(1), np.array([1.2]), np.array([3.0]), np.array([1.2]), np.array([-0.2]))
-    out = mixed_extrinsic(of, Natural(np.ones(1), np.zeros(1), np.ones(1)), np.array([True]))
+    of = Moments(
+        np.zeros(1), np.array([1.2]), np.array([3.0]), np.array([1.2]), np.array([-0.2])
+    )
+    out = mixed_extrinsic(
+        of, Natural(np.ones(1), np.zeros(1), np.ones(1)), np.array([True])
+    )
     assert_allclose(out.Q_hat, 1 / 1.2 - 1, rtol=1e-12)
 
 
-# --- the replica-symmetric Gaussians of chapter 6 ---------------------------------------------------------------------
+# --- the replica-symmetric Gaussians of chapter 6
+# ---------------------------------------------------------------------
 
-def precision(Q_hat, chi_hat, beta, n): return beta * Q_hat * np.eye(n) - beta**2 * chi_hat * np.ones((n, n))
+
+def precision(Q_hat, chi_hat, beta, n):
+    return beta * Q_hat * np.eye(n) - beta**2 * chi_hat * np.ones((n, n))
 
 
-@given(st.floats(0.1, 10), st.floats(-0.95, 0.95), st.floats(0.05, 20), st.integers(1, 6), st.floats(-3, 3))
+@given(
+    st.floats(0.1, 10),
+    st.floats(-0.95, 0.95),
+    st.floats(0.05, 20),
+    st.integers(1, 6),
+    st.floats(-3, 3),
+)
 def test_replica_symmetric_inverse_and_log_partition(Q_hat, share, beta, n, h):
-    chi_hat = share * Q_hat / (n * beta)             # both signs: x and u
+    chi_hat = share * Q_hat / (n * beta)  # both signs: x and u
     L = precision(Q_hat, chi_hat, beta, n)
     S = np.linalg.inv(L)
     diagonal, off_diagonal = rs_covariance(Q_hat, chi_hat, beta, n)
     assert_allclose(np.diag(S), diagonal, rtol=1e-10)
-    if n > 1: assert_allclose(S[0, 1], off_diagonal, rtol=1e-9, atol=1e-12 * diagonal)
-    by_matrix = n / 2 * np.log(2 * np.pi) - np.linalg.slogdet(L)[1] / 2 + beta**2 * h**2 * S.sum() / 2
-    assert_allclose(rs_log_partition(Q_hat, h, chi_hat, beta, n), by_matrix, rtol=1e-9, atol=1e-9)
+    if n > 1:
+        assert_allclose(S[0, 1], off_diagonal, rtol=1e-9, atol=1e-12 * diagonal)
+    by_matrix = (
+        n / 2 * np.log(2 * np.pi)
+        - np.linalg.slogdet(L)[1] / 2
+        + beta**2 * h**2 * S.sum() / 2
+    )
+    assert_allclose(
+        rs_log_partition(Q_hat, h, chi_hat, beta, n), by_matrix, rtol=1e-9, atol=1e-9
+    )
 
 
 @given(st.floats(0.1, 10), st.floats(0, 5), st.floats(0.05, 20), st.floats(-3, 3))
 @settings(max_examples=50)
 def test_limit_of_no_replicas(Q_hat, chi_hat, beta, h):
     diagonal, off_diagonal = rs_covariance(Q_hat, chi_hat, beta, 0)
-    assert_allclose([off_diagonal, diagonal - off_diagonal], [chi_hat / Q_hat**2, 1 / (beta * Q_hat)], rtol=1e-9, atol=1e-12)
+    assert_allclose(
+        [off_diagonal, diagonal - off_diagonal],
+        [chi_hat / Q_hat**2, 1 / (beta * Q_hat)],
+        rtol=1e-9,
+        atol=1e-12,
+    )
     assert rs_log_partition(Q_hat, h, chi_hat, beta, 0) == 0
     n = 1e-4 * Q_hat / (beta * max(chi_hat, h**2, Q_hat / beta, 1e-3))
-    slope = (rs_log_partition(Q_hat, h, chi_hat, beta, n) - rs_log_partition(Q_hat, h, chi_hat, beta, -n)) / (2 * n)
-    scale = 1 + beta * (h**2 + chi_hat) / Q_hat      # the value may be near 0 by cancellation of its parts
-    assert_allclose(slope, rs_mean_log_partition(Q_hat, h, chi_hat, beta), rtol=1e-6, atol=1e-6 * scale)
+    slope = (
+        rs_log_partition(Q_hat, h, chi_hat, beta, n)
+        - rs_log_partition(Q_hat, h, chi_hat, beta, -n)
+    ) / (2 * n)
+    # the value may be near 0 by cancellation of its parts
+    scale = 1 + beta * (h**2 + chi_hat) / Q_hat
+    assert_allclose(
+        slope,
+        rs_mean_log_partition(Q_hat, h, chi_hat, beta),
+        rtol=1e-6,
+        atol=1e-6 * scale,
+    )
 
 
-@pytest.mark.parametrize("bad, match", [(dict(Q_hat=-1.0), "Q_hat"), (dict(Q_hat=0.0), "Q_hat"), (dict(beta=np.inf), "beta"), (dict(beta=0.0), "beta"), (dict(n=5), "n is 5")])
+@pytest.mark.parametrize(
+    "bad, match",
+    [
+        (dict(Q_hat=-1.0), "Q_hat"),
+        (dict(Q_hat=0.0), "Q_hat"),
+        (dict(beta=np.inf), "beta"),
+        (dict(beta=0.0), "beta"),
+        (dict(n=5), "n is 5"),
+    ],
+)
 def test_no_such_gaussian(bad, match):
     with pytest.raises(ValueError, match=match):
         rs_covariance(**(dict(Q_hat=4.0, chi_hat=1.0, beta=1.0, n=1) | bad))

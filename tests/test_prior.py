@@ -1,4 +1,6 @@
-"""The prior's scalar channel: derivatives of its log-partition, extreme arguments, brute force, bad input."""
+"""The prior's scalar channel: derivatives of its log-partition, extreme arguments,
+brute force, bad input."""
+
 import warnings
 
 import numpy as np
@@ -20,14 +22,27 @@ def message(Q_hat, h, chi_hat):
 
 
 @settings(deadline=None)
-@given(st.floats(0.1, 10), st.floats(-5, 5), st.floats(0.05, 5), st.floats(0.1, 3), RANDOM)
-def test_moments_are_derivatives_of_the_log_partition(Q_hat, h, chi_hat, lam, randomise):
+@given(
+    st.floats(0.1, 10), st.floats(-5, 5), st.floats(0.05, 5), st.floats(0.1, 3), RANDOM
+)
+def test_moments_are_derivatives_of_the_log_partition(
+    Q_hat, h, chi_hat, lam, randomise
+):
     prior, at = Laplace(lam, randomise), message(Q_hat, h, chi_hat)
     m = prior.moments(at)
-    for name, expected in [("h", m.mean), ("chi_hat", m.chi / 2), ("Q_hat", -(m.var + m.mean**2) / 2)]:
+    for name, expected in [
+        ("h", m.mean),
+        ("chi_hat", m.chi / 2),
+        ("Q_hat", -(m.var + m.mean**2) / 2),
+    ]:
         eps = 1e-4 * getattr(at, name).clip(0.1)
-        up, down = (prior.log_partition(at._replace(**{name: getattr(at, name) + e})) for e in (eps, -eps))
-        np.testing.assert_allclose((up - down) / (2 * eps), expected, rtol=1e-4, atol=1e-6 / Q_hat)
+        up, down = (
+            prior.log_partition(at._replace(**{name: getattr(at, name) + e}))
+            for e in (eps, -eps)
+        )
+        np.testing.assert_allclose(
+            (up - down) / (2 * eps), expected, rtol=1e-4, atol=1e-6 / Q_hat
+        )
 
 
 @pytest.mark.parametrize("randomise", [Fixed(), TwoPoint(2, 0.5)])
@@ -36,22 +51,38 @@ def test_against_a_million_draws(randomise):
     at = message([0.5, 1, 2, 4], [-2.0, 0.0, 0.4, 3.0], [0.3, 1.0, 0.1, 4.0])
     m = Laplace(0.5, randomise).moments(at)
     for i in range(4):
-        field, lam = at.h[i] + np.sqrt(at.chi_hat[i]) * rng.normal(size=n), 0.5 * randomise.draw(n, rng)
+        field = at.h[i] + np.sqrt(at.chi_hat[i]) * rng.normal(size=n)
+        lam = 0.5 * randomise.draw(n, rng)
         x = np.sign(field) * np.maximum(abs(field) - lam, 0) / at.Q_hat[i]
         found = [x.mean(), x.var(), np.mean(x != 0)]
-        error = np.array([x.std(), ((x - x.mean()) ** 2).std(), np.std(x != 0)]) / n**0.5
-        assert (np.abs(np.array(found) - [m.mean[i], m.var[i], m.rho[i]]) < 4.5 * error + 1e-12).all()
+        error = (
+            np.array([x.std(), ((x - x.mean()) ** 2).std(), np.std(x != 0)]) / n**0.5
+        )
+        assert (
+            np.abs(np.array(found) - [m.mean[i], m.var[i], m.rho[i]])
+            < 4.5 * error + 1e-12
+        ).all()
 
 
-@given(st.floats(-1e6, 1e6), st.floats(0, 1e12), st.floats(1e-6, 1e6), st.floats(1e-12, 1e12), RANDOM)
+@given(
+    st.floats(-1e6, 1e6),
+    st.floats(0, 1e12),
+    st.floats(1e-6, 1e6),
+    st.floats(1e-12, 1e12),
+    RANDOM,
+)
 def test_extreme_arguments_are_finite_and_silent(h, chi_hat, lam, Q_hat, randomise):
     at = message(Q_hat, h, chi_hat)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         m = Laplace(lam, randomise).moments(at)
     assert all(np.isfinite(part).all() for part in m) and (m.var >= 0).all()
-    assert (0 <= Laplace(lam, randomise).Pi(at)).all() and (Laplace(lam, randomise).Pi(at) <= 1).all()
-    assert (m.var * (1 + 1e-9) >= at.chi_hat * m.chi**2).all(), "Cauchy-Schwarz: the message back has no negative variance"
+    assert (0 <= Laplace(lam, randomise).Pi(at)).all() and (
+        Laplace(lam, randomise).Pi(at) <= 1
+    ).all()
+    assert (m.var * (1 + 1e-9) >= at.chi_hat * m.chi**2).all(), (
+        "Cauchy-Schwarz: the message back has no negative variance"
+    )
 
 
 def test_the_complement_of_pi_keeps_its_digits():
@@ -65,17 +96,40 @@ def test_the_complement_of_pi_keeps_its_digits():
 @settings(deadline=None, max_examples=200)
 @given(st.floats(0, 9), st.floats(-12, 1))
 def test_the_complement_of_pi_keeps_its_digits_for_any_penalty(d, exponent):
-    """Against an integral with positive integrand, also where the penalty is far below the noise, so that Pi is nearly 1 at h = 0 and the two tails nearly cancel elsewhere."""
+    """Against an integral with positive integrand, also where the penalty is far
+    below the noise, so that Pi is nearly 1 at h = 0 and the two tails nearly cancel
+    elsewhere."""
     lam = 10.0**exponent
     got = Laplace(lam, Fixed()).moments(message(1.0, d, 1.0)).rho_bar[0]
-    cuts = sorted({-lam, min(lam, max(-lam, -d)), min(lam, max(-lam, 1 - d)), lam})              # the peak on an end, its flank too
-    exact = sum(quad(lambda x: norm.pdf(d + x), a, b, epsabs=0, epsrel=1e-13)[0] for a, b in zip(cuts, cuts[1:]))   # d + lam would round
+    # the peak on an end, its flank too
+    cuts = sorted({-lam, min(lam, max(-lam, -d)), min(lam, max(-lam, 1 - d)), lam})
+    # d + lam would round
+    exact = sum(
+        quad(lambda x: norm.pdf(d + x), a, b, epsabs=0, epsrel=1e-13)[0]
+        for a, b in zip(cuts, cuts[1:])
+    )
     np.testing.assert_allclose(got, exact, rtol=3e-12)
 
 
-@pytest.mark.parametrize("d, lam", [(0.0, 0.0199), (0.0, 0.0201), (0.5, 0.0133), (0.5, 0.0134), (3.0, 0.00499), (3.0, 0.00501), (8.0, 0.00221), (8.0, 0.00223)])
+@pytest.mark.parametrize(
+    "d, lam",
+    [
+        (0.0, 0.0199),
+        (0.0, 0.0201),
+        (0.5, 0.0133),
+        (0.5, 0.0134),
+        (3.0, 0.00499),
+        (3.0, 0.00501),
+        (8.0, 0.00221),
+        (8.0, 0.00223),
+    ],
+)
 def test_the_three_ways_to_the_complement_meet(d, lam):
-    near, far = (Laplace(lam * (1 + shift), Fixed()).moments(message(1.0, d, 1.0)).rho_bar[0] / (1 + shift) for shift in (0, 1e-2))
+    near, far = (
+        Laplace(lam * (1 + shift), Fixed()).moments(message(1.0, d, 1.0)).rho_bar[0]
+        / (1 + shift)
+        for shift in (0, 1e-2)
+    )
     np.testing.assert_allclose(near, far, rtol=2e-5)
     exact = quad(lambda x: norm.pdf(d + x), -lam, lam, epsabs=0, epsrel=1e-13)[0]
     np.testing.assert_allclose(near, exact, rtol=2e-12)
@@ -84,31 +138,49 @@ def test_the_three_ways_to_the_complement_meet(d, lam):
 @given(st.floats(-1e300, 1e300), st.floats(0, 1e300), st.floats(1e-300, 1e300), RANDOM)
 def test_no_finite_message_is_too_far(h, chi_hat, lam, randomise):
     at = message(1.0, h, chi_hat)
-    lam = min(lam, 1e150)                                # the variance of a drawn penalty is lam squared: it must be a number
+    # the variance of a drawn penalty is lam squared: it must be a number
+    lam = min(lam, 1e150)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         m = Laplace(lam, randomise).moments(at)
     assert ((0 <= m.rho) & (m.rho <= 1 + 1e-15)).all()
-    assert np.isfinite(m.chi).all() and (m.var >= 0).all() and ((0 <= m.rho_bar) & (m.rho_bar <= 1)).all()
+    assert (
+        np.isfinite(m.chi).all()
+        and (m.var >= 0).all()
+        and ((0 <= m.rho_bar) & (m.rho_bar <= 1)).all()
+    )
 
 
 def test_smallest_noise_with_a_large_field():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        m = Laplace(0.3, Fixed()).moments(message(np.ones(2), [1e6, 0.1], [5e-324, 5e-324]))
-    np.testing.assert_array_equal([m.mean, m.rho, m.rho_bar], [[1e6 - 0.3, 0], [1, 0], [0, 1]])
+        m = Laplace(0.3, Fixed()).moments(
+            message(np.ones(2), [1e6, 0.1], [5e-324, 5e-324])
+        )
+    np.testing.assert_array_equal(
+        [m.mean, m.rho, m.rho_bar], [[1e6 - 0.3, 0], [1, 0], [0, 1]]
+    )
 
 
 def test_strong_signal_variance_keeps_its_digits():
     m = Laplace(0.3, Fixed()).moments(message(2.0, 1e9, 1.0))
     np.testing.assert_allclose(m.var, 0.25, rtol=1e-12)
-    np.testing.assert_allclose(Laplace(0.3, TwoPoint(2, 0.5)).moments(message(2.0, 1e6, 1.0)).var, 0.25 + (0.15 / 2) ** 2, rtol=1e-6)
+    np.testing.assert_allclose(
+        Laplace(0.3, TwoPoint(2, 0.5)).moments(message(2.0, 1e6, 1.0)).var,
+        0.25 + (0.15 / 2) ** 2,
+        rtol=1e-6,
+    )
 
 
 def test_without_noise_it_is_the_soft_threshold_and_its_limit():
     h = np.array([-2.0, -0.3, 0.0, 0.31, 5.0])
-    still, faint = (Laplace(0.3, Fixed()).moments(message(2 * np.ones(5), h, np.full(5, c))) for c in (0.0, 1e-14))
-    np.testing.assert_array_equal(still.mean, np.sign(h) * np.maximum(abs(h) - 0.3, 0) / 2)
+    still, faint = (
+        Laplace(0.3, Fixed()).moments(message(2 * np.ones(5), h, np.full(5, c)))
+        for c in (0.0, 1e-14)
+    )
+    np.testing.assert_array_equal(
+        still.mean, np.sign(h) * np.maximum(abs(h) - 0.3, 0) / 2
+    )
     assert (still.var == 0).all() and list(still.rho) == [1, 0, 0, 1, 1]
     keep = abs(h) != 0.3
     np.testing.assert_allclose(faint.mean[keep], still.mean[keep], atol=1e-7)
@@ -117,13 +189,18 @@ def test_without_noise_it_is_the_soft_threshold_and_its_limit():
 
 def test_a_drawn_penalty_is_not_the_mean_penalty():
     at = message(1.0, 0.75, 0.01)
-    assert abs(Laplace(0.6).moments(at).rho - Laplace(0.9, Fixed()).moments(at).rho) > 0.2
+    assert (
+        abs(Laplace(0.6).moments(at).rho - Laplace(0.9, Fixed()).moments(at).rho) > 0.2
+    )
 
 
 def test_one_penalty_for_each_coefficient():
     at = message(np.ones(2), [1.0, 1.0], [0.5, 0.5])
     both = Laplace(np.array([0.3, 0.9]), Fixed()).moments(at).rho
-    each = [Laplace(lam, Fixed()).moments(message(1.0, 1.0, 0.5)).rho[0] for lam in (0.3, 0.9)]
+    each = [
+        Laplace(lam, Fixed()).moments(message(1.0, 1.0, 0.5)).rho[0]
+        for lam in (0.3, 0.9)
+    ]
     np.testing.assert_allclose(both, each)
 
 
@@ -131,14 +208,30 @@ def test_the_message_is_not_modified():
     at = message([1.0, 2.0], [0.3, -1.0], [0.5, 0.0])
     before = [part.copy() for part in at]
     Laplace(0.5).moments(at)
-    for a, b in zip(at, before): np.testing.assert_array_equal(a, b)
+    for a, b in zip(at, before):
+        np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("lam, error", [(0, ValueError), (-1, ValueError), (np.nan, ValueError), (np.inf, ValueError), ([], ValueError),
-                                        ([0.1, 0], ValueError), ([[0.1]], ValueError), ("a", TypeError), (None, TypeError),
-                                        (True, TypeError), ([True], TypeError), (1j, TypeError)])
+@pytest.mark.parametrize(
+    "lam, error",
+    [
+        (0, ValueError),
+        (-1, ValueError),
+        (np.nan, ValueError),
+        (np.inf, ValueError),
+        ([], ValueError),
+        ([0.1, 0], ValueError),
+        ([[0.1]], ValueError),
+        ("a", TypeError),
+        (None, TypeError),
+        (True, TypeError),
+        ([True], TypeError),
+        (1j, TypeError),
+    ],
+)
 def test_bad_penalties_are_refused_by_name(lam, error):
-    with pytest.raises(error, match="lam"): Laplace(lam)
+    with pytest.raises(error, match="lam"):
+        Laplace(lam)
 
 
 def test_the_callers_penalties_are_copied():
@@ -149,4 +242,5 @@ def test_the_callers_penalties_are_copied():
 
 
 def test_bad_randomisation_is_refused_by_name():
-    with pytest.raises(TypeError, match="randomise"): Laplace(0.1, 2)
+    with pytest.raises(TypeError, match="randomise"):
+        Laplace(0.1, 2)

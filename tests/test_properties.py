@@ -1,4 +1,6 @@
-"""What must hold for every problem: limits, symmetries, units; and the exported step against a textbook's."""
+"""What must hold for every problem: limits, symmetries, units; and the exported step
+against a textbook's."""
+
 import numpy as np
 import pytest
 import textbook
@@ -11,66 +13,122 @@ from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Fixed, NoResampling, Poisson, Subsample, TwoPoint
 from rvamp_nb.solver import initial_state, iterate, rvamp, step
 
+# No resampling: the plain Lasso -------------------------------------------------------
+# ---------------------------------------------------
 
-# No resampling: the plain Lasso ----------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("fraction", [0.7, 0.3, 0.1])
 @pytest.mark.parametrize("shape", [(40, 80), (80, 40), (50, 50)])
 def test_every_row_once_and_one_penalty_give_the_lasso(shape, fraction):
     data = gaussian_design(*shape, rho=0.5, density=0.2, noise=0.3, seed=sum(shape))
     lam = fraction * np.abs(data.A.T @ data.y).max()
-    fit = rvamp(data.A, data.y, prior=Laplace(lam, randomise=Fixed()), counts=NoResampling(), tol=1e-9)
-    plain = Lasso(alpha=lam / len(data.y), fit_intercept=False, tol=1e-14, max_iter=1_000_000).fit(data.A, data.y).coef_
+    fit = rvamp(
+        data.A,
+        data.y,
+        prior=Laplace(lam, randomise=Fixed()),
+        counts=NoResampling(),
+        tol=1e-9,
+    )
+    plain = (
+        Lasso(
+            alpha=lam / len(data.y), fit_intercept=False, tol=1e-14, max_iter=1_000_000
+        )
+        .fit(data.A, data.y)
+        .coef_
+    )
     assert fit.converged and plain.any()
     np.testing.assert_allclose(fit.mean, plain, atol=1e-7 * np.abs(plain).max())
     np.testing.assert_array_equal(np.round(fit.Pi), plain != 0)
-    assert np.abs(fit.Pi - np.round(fit.Pi)).max() < 1e-6 and fit.var.max() < 1e-10 * np.abs(plain).max() ** 2
+    assert (
+        np.abs(fit.Pi - np.round(fit.Pi)).max() < 1e-6
+        and fit.var.max() < 1e-10 * np.abs(plain).max() ** 2
+    )
 
 
 def test_one_penalty_on_the_diabetes_data():
     data = load_diabetes()
-    fit = rvamp(data.A, data.y, prior=Laplace(40.0, randomise=Fixed()), counts=NoResampling(), tol=1e-9)
-    plain = Lasso(alpha=40.0 / 442, fit_intercept=False, tol=1e-14, max_iter=1_000_000).fit(data.A, data.y).coef_
+    fit = rvamp(
+        data.A,
+        data.y,
+        prior=Laplace(40.0, randomise=Fixed()),
+        counts=NoResampling(),
+        tol=1e-9,
+    )
+    plain = (
+        Lasso(alpha=40.0 / 442, fit_intercept=False, tol=1e-14, max_iter=1_000_000)
+        .fit(data.A, data.y)
+        .coef_
+    )
     assert fit.converged
     np.testing.assert_array_equal(fit.Pi > 0.5, plain != 0)
     np.testing.assert_allclose(fit.mean, plain, atol=1e-6 * np.abs(plain).max())
 
 
-# Symmetries and units --------------------------------------------------------------------------------------------------------------------
+# Symmetries and units -----------------------------------------------------------------
+# ---------------------------------------------------
+
 
 class Problem:
-    "A small problem with a penalty between 10 and 70 % of the one that empties the mean sample."
+    """A small problem with a penalty between 10 and 70 % of the one that empties the
+    mean sample."""
+
     def __init__(self, M, N, rho, fraction, counts, seed):
         data = gaussian_design(M, N, rho=rho, density=0.3, noise=0.3, seed=seed)
-        self.A, self.y, self.counts, self.rng = data.A, data.y, counts, np.random.default_rng(seed)
+        self.A = data.A
+        self.y = data.y
+        self.counts = counts
+        self.rng = np.random.default_rng(seed)
         self.lam = fraction * counts.mean * np.abs(data.A.T @ data.y).max()
 
-    def __repr__(self): return f"Problem(A {self.A.shape}, lam {self.lam:.4g}, {self.counts})"
+    def __repr__(self):
+        return f"Problem(A {self.A.shape}, lam {self.lam:.4g}, {self.counts})"
 
     def fit(self, A=None, y=None, lam=None):
-        fit = rvamp(*(mine if given is None else given for given, mine in ((A, self.A), (y, self.y), (lam, self.lam))), counts=self.counts, tol=1e-9)
+        fit = rvamp(
+            *(
+                mine if given is None else given
+                for given, mine in ((A, self.A), (y, self.y), (lam, self.lam))
+            ),
+            counts=self.counts,
+            tol=1e-9,
+        )
         assert fit.converged, fit.status
         return fit
 
 
-PROBLEMS = st.builds(Problem, st.integers(4, 24), st.integers(2, 24), st.sampled_from([0.0, 0.5, 0.9]), st.floats(0.1, 0.7),
-                     st.sampled_from([Poisson(0.5), Poisson(1.0), Subsample(0.5)]), st.integers(0, 10**6))
+PROBLEMS = st.builds(
+    Problem,
+    st.integers(4, 24),
+    st.integers(2, 24),
+    st.sampled_from([0.0, 0.5, 0.9]),
+    st.floats(0.1, 0.7),
+    st.sampled_from([Poisson(0.5), Poisson(1.0), Subsample(0.5)]),
+    st.integers(0, 10**6),
+)
 for_every_problem = settings(max_examples=25, deadline=None, derandomize=True)
 
 
 def same(fit, other, mean=1.0, order=slice(None)):
     "Equal Π, and means and deviations that differ by a factor."
     np.testing.assert_allclose(fit.Pi, other.Pi[order], atol=2e-6)
-    scale = np.abs(other.mean * mean).max() + np.sqrt(other.var).max() * np.abs(mean).max()
+    scale = (
+        np.abs(other.mean * mean).max() + np.sqrt(other.var).max() * np.abs(mean).max()
+    )
     np.testing.assert_allclose(fit.mean, (mean * other.mean)[order], atol=1e-5 * scale)
-    np.testing.assert_allclose(np.sqrt(fit.var), (np.abs(mean) * np.sqrt(other.var))[order], atol=1e-5 * scale)
+    np.testing.assert_allclose(
+        np.sqrt(fit.var), (np.abs(mean) * np.sqrt(other.var))[order], atol=1e-5 * scale
+    )
 
 
 @for_every_problem
 @given(PROBLEMS)
 def test_probabilities_are_probabilities(p):
     fit = p.fit()
-    assert ((0 <= fit.Pi) & (fit.Pi <= 1)).all() and (fit.var >= 0).all() and (fit.chi >= 0).all()
+    assert (
+        ((0 <= fit.Pi) & (fit.Pi <= 1)).all()
+        and (fit.var >= 0).all()
+        and (fit.chi >= 0).all()
+    )
 
 
 @for_every_problem
@@ -92,7 +150,8 @@ def test_the_sign_of_a_column_turns_its_coefficient(p):
 @for_every_problem
 @given(PROBLEMS, st.sampled_from([1e-8, 1e-3, 7.0, 1e6]))
 def test_units(p, unit):
-    "y and λ in another unit scale the coefficients; A in another unit, and λ with it, scales them the other way."
+    """y and λ in another unit scale the coefficients; A in another unit, and λ with
+    it, scales them the other way."""
     same(p.fit(y=unit * p.y, lam=unit * p.lam), p.fit(), mean=unit)
     same(p.fit(A=unit * p.A, lam=unit * p.lam), p.fit(), mean=1 / unit)
 
@@ -102,7 +161,8 @@ def test_units(p, unit):
 def test_one_number_or_one_for_each_column(p):
     N = p.A.shape[1]
     same(p.fit(lam=np.full(N, p.lam)), p.fit())
-    weights = p.rng.uniform(0.5, 2, N)                       # a penalty of one's own is a column on another scale
+    # a penalty of one's own is a column on another scale
+    weights = p.rng.uniform(0.5, 2, N)
     same(p.fit(lam=weights * p.lam), p.fit(A=p.A / weights), mean=1 / weights)
 
 
@@ -120,7 +180,8 @@ def test_a_larger_penalty_selects_less(p):
     assert p.fit(lam=1.3 * p.lam).Pi.sum() < p.fit().Pi.sum() + 1e-6
 
 
-# The textbook ----------------------------------------------------------------------------------------------------------------------------
+# The textbook -------------------------------------------------------------------------
+# ---------------------------------------------------
 
 EASY = [(shape, rho) for shape in ((60, 90), (90, 60), (60, 60)) for rho in (0.0, 0.5)]
 
@@ -130,20 +191,31 @@ def easy(shape, rho):
     data = gaussian_design(*shape, rho=rho, density=0.2, noise=0.1, seed=1)
     lam = 0.15 * np.abs(data.A.T @ data.y).max() / 2
     problem = rvamp(data.A, data.y, lam).problem
-    for (current, *_), _ in zip(iterate(problem, accelerate=False), range(8)): pass
+    for (current, *_), _ in zip(iterate(problem, accelerate=False), range(8)):
+        pass
     Pi = current.x.rho
-    assert 1e-3 < Pi.min() and Pi.max() < 1 - 1e-3 and (Pi > 0.5).any() and (Pi < 0.5).any()
+    assert (
+        1e-3 < Pi.min()
+        and Pi.max() < 1 - 1e-3
+        and (Pi > 0.5).any()
+        and (Pi < 0.5).any()
+    )
     return problem, current, lam
 
 
 @pytest.mark.parametrize("shape, rho", EASY)
 def test_one_step_is_the_textbook_s(shape, rho):
-    "Mixed views, the M x M and the N x N form, messages back without subtraction: all of it against dense inverses, to 1e-10."
+    """Mixed views, the M x M and the N x N form, messages back without subtraction:
+    all of it against dense inverses, to 1e-10."""
     problem, current, lam = easy(shape, rho)
     *messages, x = textbook.step(problem.A, problem.y, lam, 0.5, *current.state)
-    for ours, plain in zip((current.x.mean, current.x.chi, current.x.var), x): np.testing.assert_allclose(ours, plain, rtol=1e-10, atol=1e-10 * np.abs(plain).max())
+    for ours, plain in zip((current.x.mean, current.x.chi, current.x.var), x):
+        np.testing.assert_allclose(
+            ours, plain, rtol=1e-10, atol=1e-10 * np.abs(plain).max()
+        )
     for ours, plain in zip(current.new, messages):
-        for a, b in zip(ours, plain): np.testing.assert_allclose(a, b, rtol=0, atol=1e-10 * np.abs(b).max())
+        for a, b in zip(ours, plain):
+            np.testing.assert_allclose(a, b, rtol=0, atol=1e-10 * np.abs(b).max())
 
 
 @pytest.mark.parametrize("shape, rho", EASY)
@@ -151,30 +223,37 @@ def test_the_textbook_s_fixed_point_is_ours(shape, rho):
     problem, _, lam = easy(shape, rho)
     fit = rvamp(problem.A, problem.y, lam, tol=1e-11)
     to_prior, to_likelihood = fit.messages
-    new_prior, new_likelihood, (mean, chi, var) = textbook.step(problem.A, problem.y, lam, 0.5, to_prior, to_likelihood)
-    for old, new in zip((*to_prior, *to_likelihood), (*new_prior, *new_likelihood)): np.testing.assert_allclose(old, new, rtol=0, atol=1e-9 * np.abs(new).max())
+    new_prior, new_likelihood, (mean, chi, var) = textbook.step(
+        problem.A, problem.y, lam, 0.5, to_prior, to_likelihood
+    )
+    for old, new in zip((*to_prior, *to_likelihood), (*new_prior, *new_likelihood)):
+        np.testing.assert_allclose(old, new, rtol=0, atol=1e-9 * np.abs(new).max())
     np.testing.assert_allclose(fit.mean, mean, atol=1e-9 * np.abs(mean).max())
     np.testing.assert_allclose(fit.var, var, atol=1e-9 * var.max())
 
 
 def test_the_textbook_fails_where_ours_does_not():
-    "Columns that are never selected, and one that always is: 1/χ - Q loses its digits, which is why the views are mixed."
+    """Columns that are never selected, and one that always is: 1/χ - Q loses its
+    digits, which is why the views are mixed."""
     data = gaussian_design(60, 100, density=0.0, noise=0.0, seed=3)
     A, rng = data.A.copy(), np.random.default_rng(3)
-    A[:, 50:] *= 0.01                                        # hardly any pull, never selected
+    A[:, 50:] *= 0.01  # hardly any pull, never selected
     y = 5 * A[:, 0] + 0.01 * rng.normal(size=60)
     fit = rvamp(A, y, 0.2, tol=1e-9)
     assert fit.converged and fit.Pi.max() == 1 and fit.Pi.min() < 1e-30
     with np.errstate(all="ignore"):
-        try: messages = textbook.step(A, y, 0.2, 0.5, *fit.messages)[:2]
-        except np.linalg.LinAlgError: return
+        try:
+            messages = textbook.step(A, y, 0.2, 0.5, *fit.messages)[:2]
+        except np.linalg.LinAlgError:
+            return
     assert not np.allclose(messages[0][0], fit.messages.to_prior.Q_hat, rtol=1e-3)
 
 
 @pytest.mark.parametrize("counts", [Poisson(0.5), Poisson(2.0), Subsample(0.3)])
 @pytest.mark.parametrize("randomise", [TwoPoint(), TwoPoint(5.0, 0.2), Fixed()])
 def test_laws_of_counts_and_penalties_are_used(counts, randomise):
-    "Two laws with nodes of their own give another answer than the default, unless they are the default."
+    """Two laws with nodes of their own give another answer than the default, unless
+    they are the default."""
     data = gaussian_design(30, 40, density=0.2, noise=0.3, seed=2)
     default = rvamp(data.A, data.y, 0.3)
     fit = rvamp(data.A, data.y, prior=Laplace(0.3, randomise), counts=counts)
@@ -186,5 +265,6 @@ def test_a_step_does_not_change_the_messages_it_is_given():
     problem, current, _ = easy((60, 90), 0.5)
     before = [part.copy() for message in current.state for part in message]
     step(problem, current.state)
-    for part, was in zip((p for message in current.state for p in message), before): np.testing.assert_array_equal(part, was)
+    for part, was in zip((p for message in current.state for p in message), before):
+        np.testing.assert_array_equal(part, was)
     assert initial_state(problem).to_prior.h.shape == (90,)

@@ -1,4 +1,6 @@
-"""README's promises that can be checked without running them (its second command is what CI runs)."""
+"""README's promises that can be checked without running them (its second command is
+what CI runs)."""
+
 import re
 from pathlib import Path
 

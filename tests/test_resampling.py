@@ -1,56 +1,96 @@
 """Count laws and penalty laws: their probabilities, their draws, their refusals."""
+
 from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
-from rvamp_nb.resampling import Fixed, Multinomial, NoResampling, Poisson, Subsample, TwoPoint, all_resamples
+from rvamp_nb.resampling import (
+    Fixed,
+    Multinomial,
+    NoResampling,
+    Poisson,
+    Subsample,
+    TwoPoint,
+    all_resamples,
+)
 
 
-# --- nodes -----------------------------------------------------------------------------------------------------------
+# --- nodes ----------------------------------------------------------------------------
+# -------------------------------
 @given(st.floats(-3, 3))
 def test_poisson_nodes_are_the_law(exponent):
     tau = 10.0**exponent
     k, w = Poisson(tau).nodes()
-    assert k.shape == w.shape and np.all(w > 0) and np.all(np.diff(k) == 1) and k[0] >= 0
+    assert (
+        k.shape == w.shape and np.all(w > 0) and np.all(np.diff(k) == 1) and k[0] >= 0
+    )
     assert stats.poisson.cdf(k[0] - 1, tau) + stats.poisson.sf(k[-1], tau) < 1e-15
     np.testing.assert_allclose(w.sum(), 1, rtol=1e-15)
     np.testing.assert_allclose([w @ k, w @ (k - tau) ** 2], [tau, tau], rtol=1e-11)
     np.testing.assert_allclose(w, stats.poisson.pmf(k, tau), rtol=1e-9)
 
 
-@pytest.mark.parametrize("law, mean, var", [(Poisson(0.5), 0.5, 0.5), (Poisson(2), 2, 2), (Subsample(0.3), 0.3, 0.21), (Subsample(1), 1, 0), (NoResampling(), 1, 0)])
+@pytest.mark.parametrize(
+    "law, mean, var",
+    [
+        (Poisson(0.5), 0.5, 0.5),
+        (Poisson(2), 2, 2),
+        (Subsample(0.3), 0.3, 0.21),
+        (Subsample(1), 1, 0),
+        (NoResampling(), 1, 0),
+    ],
+)
 def test_mean_and_variance_agree_with_the_nodes(law, mean, var):
     c, w = law.nodes()
-    np.testing.assert_allclose([w.sum(), w @ c, w @ (c - mean) ** 2], [1, mean, var], atol=1e-14)
+    np.testing.assert_allclose(
+        [w.sum(), w @ c, w @ (c - mean) ** 2], [1, mean, var], atol=1e-14
+    )
     np.testing.assert_allclose([law.mean, law.var], [mean, var], atol=1e-14)
 
 
-@pytest.mark.parametrize("law, mean", [(TwoPoint(), 1.5), (TwoPoint(3, 0.25), 1.5), (TwoPoint(0.5, 1), 0.5), (Fixed(), 1)])
+@pytest.mark.parametrize(
+    "law, mean",
+    [
+        (TwoPoint(), 1.5),
+        (TwoPoint(3, 0.25), 1.5),
+        (TwoPoint(0.5, 1), 0.5),
+        (Fixed(), 1),
+    ],
+)
 def test_multiplier_nodes(law, mean):
     k, w = law.nodes()
     np.testing.assert_allclose([w.sum(), w @ k], [1, mean], rtol=1e-15)
 
 
 def test_multinomial_has_no_nodes_and_says_what_to_use():
-    with pytest.raises(TypeError, match="Poisson"): Multinomial(0.5).nodes()
+    with pytest.raises(TypeError, match="Poisson"):
+        Multinomial(0.5).nodes()
 
 
-# --- draws -----------------------------------------------------------------------------------------------------------
+# --- draws ----------------------------------------------------------------------------
+# -------------------------------
 def test_poisson_draws_follow_the_nodes():
-    draws = np.concatenate([Poisson(0.7).draw(50, np.random.default_rng(s)) for s in range(400)])
+    draws = np.concatenate(
+        [Poisson(0.7).draw(50, np.random.default_rng(s)) for s in range(400)]
+    )
     k, w = Poisson(0.7).nodes()
     observed = np.array([np.sum(draws == i) for i in range(5)] + [np.sum(draws >= 5)])
-    assert stats.chisquare(observed, np.append(w[:5], w[5:].sum()) * len(draws)).pvalue > 1e-3
+    assert (
+        stats.chisquare(observed, np.append(w[:5], w[5:].sum()) * len(draws)).pvalue
+        > 1e-3
+    )
 
 
 def test_poisson_counts_are_independent():
     C = np.array([Poisson(0.5).draw(20, np.random.default_rng(s)) for s in range(4000)])
     off = np.corrcoef(C.T)[np.triu_indices(20, 1)]
     assert abs(off.mean()) < 0.005
-    np.testing.assert_allclose(C.sum(1).var(), 10, rtol=0.1)            # and so the total fluctuates
+    # and so the total fluctuates
+    np.testing.assert_allclose(C.sum(1).var(), 10, rtol=0.1)
 
 
 @pytest.mark.parametrize("law", [Multinomial(1.0), Subsample(0.5)])
@@ -59,7 +99,9 @@ def test_fixed_totals_tie_counts_together(law):
     C = np.array([law.draw(M, np.random.default_rng(s)) for s in range(8000)])
     assert np.all(C.sum(1) == round(law.tau * M)) and np.all(C >= 0)
     np.testing.assert_allclose(C.mean(0), law.mean, atol=0.04)
-    np.testing.assert_allclose(np.corrcoef(C.T)[np.triu_indices(M, 1)].mean(), -1 / (M - 1), atol=0.01)
+    np.testing.assert_allclose(
+        np.corrcoef(C.T)[np.triu_indices(M, 1)].mean(), -1 / (M - 1), atol=0.01
+    )
 
 
 def test_multinomial_draws_have_the_enumerated_probabilities():
@@ -89,7 +131,9 @@ def test_penalties_are_two_valued_and_independent():
     np.testing.assert_array_equal(TwoPoint(2, 1).draw(9, rng), np.full(9, 2.0))
 
 
-@pytest.mark.parametrize("law", [Poisson(), Multinomial(), Subsample(), NoResampling(), TwoPoint(), Fixed()])
+@pytest.mark.parametrize(
+    "law", [Poisson(), Multinomial(), Subsample(), NoResampling(), TwoPoint(), Fixed()]
+)
 def test_draws_are_float_vectors_fixed_by_the_generator(law):
     one, two = (law.draw(11, np.random.default_rng(4)) for _ in range(2))
     assert one.shape == (11,) and one.dtype == float
@@ -102,12 +146,15 @@ def test_draws_are_float_vectors_fixed_by_the_generator(law):
 def test_totals_for_any_tau(tau, M):
     rng = np.random.default_rng(0)
     for law in (Multinomial(tau), Subsample(min(tau, 1.0))):
-        if round(law.tau * M) >= 1: assert law.draw(M, rng).sum() == round(law.tau * M)
+        if round(law.tau * M) >= 1:
+            assert law.draw(M, rng).sum() == round(law.tau * M)
         else:
-            with pytest.raises(ValueError, match="no row"): law.draw(M, rng)
+            with pytest.raises(ValueError, match="no row"):
+                law.draw(M, rng)
 
 
-# --- every resample --------------------------------------------------------------------------------------------------
+# --- every resample -------------------------------------------------------------------
+# -------------------------------
 @pytest.mark.parametrize("M, n", [(1, 1), (1, 4), (2, 3), (3, 3), (4, 2), (3, 0)])
 def test_all_resamples_against_ordered_lists(M, n):
     counts, prob = all_resamples(M, n)
@@ -124,36 +171,83 @@ def test_all_resamples_with_large_factorials():
     np.testing.assert_allclose(prob, stats.binom.pmf(counts[:, 0], 300, 0.5), rtol=1e-9)
 
 
-# --- refusals --------------------------------------------------------------------------------------------------------
+# --- refusals -------------------------------------------------------------------------
+# -------------------------------
 @pytest.mark.parametrize("make", [Poisson, Subsample, Multinomial])
-@pytest.mark.parametrize("tau, error", [(0, ValueError), (-1, ValueError), (np.nan, ValueError), (np.inf, ValueError), (True, TypeError), ("0.5", TypeError),
-                                        (None, TypeError), ([0.5], TypeError), (1j, TypeError)])
+@pytest.mark.parametrize(
+    "tau, error",
+    [
+        (0, ValueError),
+        (-1, ValueError),
+        (np.nan, ValueError),
+        (np.inf, ValueError),
+        (True, TypeError),
+        ("0.5", TypeError),
+        (None, TypeError),
+        ([0.5], TypeError),
+        (1j, TypeError),
+    ],
+)
 def test_bad_tau_is_refused_by_name(make, tau, error):
-    with pytest.raises(error, match=f"{make.__name__}: tau"): make(tau)
+    with pytest.raises(error, match=f"{make.__name__}: tau"):
+        make(tau)
 
 
 def test_subsample_cannot_take_more_than_all():
-    with pytest.raises(ValueError, match="tau"): Subsample(1.0001)
+    with pytest.raises(ValueError, match="tau"):
+        Subsample(1.0001)
     assert Poisson(1.5).mean == Multinomial(1.5).mean == 1.5
 
 
-@pytest.mark.parametrize("arguments, name", [((0,), "factor"), ((-2,), "factor"), ((np.nan,), "factor"), ((2, -0.1), "prob"), ((2, 1.1), "prob"), ((2, np.nan), "prob")])
+@pytest.mark.parametrize(
+    "arguments, name",
+    [
+        ((0,), "factor"),
+        ((-2,), "factor"),
+        ((np.nan,), "factor"),
+        ((2, -0.1), "prob"),
+        ((2, 1.1), "prob"),
+        ((2, np.nan), "prob"),
+    ],
+)
 def test_bad_two_point(arguments, name):
-    with pytest.raises(ValueError, match=f"TwoPoint: {name}"): TwoPoint(*arguments)
+    with pytest.raises(ValueError, match=f"TwoPoint: {name}"):
+        TwoPoint(*arguments)
 
 
-@pytest.mark.parametrize("law", [Poisson(), Multinomial(), Subsample(), NoResampling(), TwoPoint(), Fixed()])
-@pytest.mark.parametrize("size, error", [(0, ValueError), (-3, ValueError), (2.5, TypeError), ("7", TypeError), (True, TypeError)])
+@pytest.mark.parametrize(
+    "law", [Poisson(), Multinomial(), Subsample(), NoResampling(), TwoPoint(), Fixed()]
+)
+@pytest.mark.parametrize(
+    "size, error",
+    [
+        (0, ValueError),
+        (-3, ValueError),
+        (2.5, TypeError),
+        ("7", TypeError),
+        (True, TypeError),
+    ],
+)
 def test_bad_sizes(law, size, error):
-    with pytest.raises(error, match="draw"): law.draw(size, np.random.default_rng(0))
+    with pytest.raises(error, match="draw"):
+        law.draw(size, np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("M, n, error", [(0, 1, ValueError), (2, -1, ValueError), (1.5, 1, TypeError), (2, "1", TypeError)])
+@pytest.mark.parametrize(
+    "M, n, error",
+    [(0, 1, ValueError), (2, -1, ValueError), (1.5, 1, TypeError), (2, "1", TypeError)],
+)
 def test_bad_enumeration(M, n, error):
-    with pytest.raises(error, match="all_resamples"): all_resamples(M, n)
+    with pytest.raises(error, match="all_resamples"):
+        all_resamples(M, n)
 
 
 def test_laws_are_values():
-    assert Poisson(0.5) == Poisson() and hash(TwoPoint()) == hash(TwoPoint(2.0, 0.5)) and Poisson(0.5) != Multinomial(0.5)
-    with pytest.raises(AttributeError): Poisson().tau = 1
+    assert (
+        Poisson(0.5) == Poisson()
+        and hash(TwoPoint()) == hash(TwoPoint(2.0, 0.5))
+        and Poisson(0.5) != Multinomial(0.5)
+    )
+    with pytest.raises(AttributeError):
+        Poisson().tau = 1
     assert Poisson(np.float32(0.5)).nodes()[0].dtype == float

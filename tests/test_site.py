@@ -1,4 +1,6 @@
-"""The conventions of the notebooks, as the site shows them (docs/translate.py, docs/pages.py); tests/site looks at the built site."""
+"""The conventions of the notebooks, as the site shows them (docs/translate.py,
+docs/pages.py); tests/site looks at the built site."""
+
 import re
 import sys
 from pathlib import Path
@@ -13,109 +15,207 @@ from translate import NEEDS_PYTHON, STATE, WIDGET, Translator, directives, label
 
 @pytest.fixture
 def translator():
-    return Translator(built=["06_rs_gaussian", "07_messages", "howto/one", "howto/two", "index"], known=["eq:family", "mine"], repository="https://example.org/repo")
+    return Translator(
+        built=["06_rs_gaussian", "07_messages", "howto/one", "howto/two", "index"],
+        known=["eq:family", "mine"],
+        repository="https://example.org/repo",
+    )
 
 
-@pytest.mark.parametrize("stem, title", [("06_rs_gaussian", "6. Gaussians"), ("80_explore", "Gaussians"), ("howto/one", "Gaussians"), ("index", "Quick start")])
-def test_a_title_gets_its_number_its_lead_and_the_notebook_to_download(translator, stem, title):
-    assert translator.markdown("# Gaussians\n> One line.", stem) == (
-        f"# {title}\n\n{{.lead}}\nOne line.\n\n{{.download}}\n{{download}}`Download this notebook <../../../nbs/{stem}.ipynb>`")
+@pytest.mark.parametrize(
+    "stem, title",
+    [
+        ("06_rs_gaussian", "6. Gaussians"),
+        ("80_explore", "Gaussians"),
+        ("howto/one", "Gaussians"),
+        ("index", "Quick start"),
+    ],
+)
+def test_a_title_gets_its_number_its_lead_and_the_notebook_to_download(
+    translator, stem, title
+):
+    assert (
+        translator.markdown("# Gaussians\n> One line.", stem)
+        == f"# {title}\n\n{{.lead}}\nOne line.\n\n{{.download}}\n{{download}}`Download"
+        f" this notebook <../../../nbs/{stem}.ipynb>`"
+    )
 
 
-@pytest.mark.parametrize("text, expected", [
-    ("as\n$$\nx = y \\tag{eq:family}\n$$\nso", "as\n\n$$\nx = y\n$$ (eq:family)\n\nso"),
-    ("$$\nx = y\n\\tag{mine}\n$$", "\n$$\nx = y\n$$ (mine)\n"),
-    ("> as\n> $$\n> x = y\n> $$\n> so", "> as\n>\n> $$\n> x = y\n> $$\n>\n> so"),
-    ("so $x$ and $$x$$ stay", "so $x$ and $$x$$ stay"),
-    ("by `eq:family` and (`mine`)", "by {eq}`eq:family` and {eq}`mine`"),
-    ("(see `mine`)", "(see {eq}`mine`)"),
-    ("`x` and `eq:unknown`", "`x` and `eq:unknown`"),
-    ("```python\n`mine`\n$$\n\\tag{mine}\n$$\n```", "```python\n`mine`\n$$\n\\tag{mine}\n$$\n```"),
-    ("[chapter 7](07_messages.ipynb#kl)", "[chapter 7](07_messages.ipynb#kl)"),
-    ("[chapter 9](09_likelihood.ipynb)", "chapter 9"),
-    ("[how](howto/one.ipynb)", "[how](howto-one.ipynb)"),
-    ("[there](https://example.org/x.ipynb), [here](#x), [made](api.md)", "[there](https://example.org/x.ipynb), [here](#x), [made](api.md)"),
-    ("[how](index.ipynb#ten-lines)", "[how](quickstart.ipynb#ten-lines)"),
-    ("![p](../docs/p.png), [how](../CONTRIBUTING.md)", "![p](../../p.png), [how](https://example.org/repo/CONTRIBUTING.md)"),
-    ("<details><summary><b>Solution</b></summary>\n\nAs `mine`.\n\n</details>", "::::{dropdown} Solution\nAs {eq}`mine`.\n::::"),
-])
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        (
+            "as\n$$\nx = y \\tag{eq:family}\n$$\nso",
+            "as\n\n$$\nx = y\n$$ (eq:family)\n\nso",
+        ),
+        ("$$\nx = y\n\\tag{mine}\n$$", "\n$$\nx = y\n$$ (mine)\n"),
+        ("> as\n> $$\n> x = y\n> $$\n> so", "> as\n>\n> $$\n> x = y\n> $$\n>\n> so"),
+        ("so $x$ and $$x$$ stay", "so $x$ and $$x$$ stay"),
+        ("by `eq:family` and (`mine`)", "by {eq}`eq:family` and {eq}`mine`"),
+        ("(see `mine`)", "(see {eq}`mine`)"),
+        ("`x` and `eq:unknown`", "`x` and `eq:unknown`"),
+        (
+            "```python\n`mine`\n$$\n\\tag{mine}\n$$\n```",
+            "```python\n`mine`\n$$\n\\tag{mine}\n$$\n```",
+        ),
+        ("[chapter 7](07_messages.ipynb#kl)", "[chapter 7](07_messages.ipynb#kl)"),
+        ("[chapter 9](09_likelihood.ipynb)", "chapter 9"),
+        ("[how](howto/one.ipynb)", "[how](howto-one.ipynb)"),
+        (
+            "[there](https://example.org/x.ipynb), [here](#x), [made](api.md)",
+            "[there](https://example.org/x.ipynb), [here](#x), [made](api.md)",
+        ),
+        ("[how](index.ipynb#ten-lines)", "[how](quickstart.ipynb#ten-lines)"),
+        (
+            "![p](../docs/p.png), [how](../CONTRIBUTING.md)",
+            "![p](../../p.png), [how](https://example.org/repo/CONTRIBUTING.md)",
+        ),
+        (
+            "<details><summary><b>Solution</b></summary>\n\nAs `mine`.\n\n</details>",
+            "::::{dropdown} Solution\nAs {eq}`mine`.\n::::",
+        ),
+    ],
+)
 def test_markdown(translator, text, expected):
     assert translator.markdown(text, "06_rs_gaussian") == expected
 
 
-@pytest.mark.parametrize("text, expected", [
-    ("[chapter 7](../07_messages.ipynb#kl)", "[chapter 7](07_messages.ipynb#kl)"), ("[two](two.ipynb)", "[two](howto-two.ipynb)"), ("[three](three.ipynb)", "three"),
-    ("[how](../../CONTRIBUTING.md)", "[how](https://example.org/repo/CONTRIBUTING.md)"),
-])
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("[chapter 7](../07_messages.ipynb#kl)", "[chapter 7](07_messages.ipynb#kl)"),
+        ("[two](two.ipynb)", "[two](howto-two.ipynb)"),
+        ("[three](three.ipynb)", "three"),
+        (
+            "[how](../../CONTRIBUTING.md)",
+            "[how](https://example.org/repo/CONTRIBUTING.md)",
+        ),
+    ],
+)
 def test_links_of_a_how_to(translator, text, expected):
     assert translator.markdown(text, "howto/one") == expected
 
 
 def test_labels_are_found_in_equations_only():
-    nb = new_notebook(cells=[new_markdown_cell("$$\na \\tag{eq:family}\n$$\n`\\tag{no}`"), new_code_cell("'$$ \\tag{no} $$'")])
+    nb = new_notebook(
+        cells=[
+            new_markdown_cell("$$\na \\tag{eq:family}\n$$\n`\\tag{no}`"),
+            new_code_cell("'$$ \\tag{no} $$'"),
+        ]
+    )
     assert labels(nb) == ["eq:family"]
 
 
 def test_directives_are_read_and_removed():
     found, code = directives("#| export\n#| eval: false\n\nx = 1\n#| not a directive")
-    assert (found, code) == ({"export": "", "eval": "false"}, "x = 1\n#| not a directive")
+    assert (found, code) == (
+        {"export": "", "eval": "false"},
+        "x = 1\n#| not a directive",
+    )
 
 
 def test_cells(translator):
-    nb = new_notebook(cells=[
-        new_code_cell("#| default_exp prior"),
-        new_code_cell("#| export\nimport numpy as np"),
-        new_code_cell("#| export\ndef f(): pass\n\ndef _g(): pass\n\nclass C: pass"),
-        new_code_cell("#| hide\nplumbing()"),
-        new_code_cell("f()"),
-    ])
+    nb = new_notebook(
+        cells=[
+            new_code_cell("#| default_exp prior"),
+            new_code_cell("#| export\nimport numpy as np"),
+            new_code_cell(
+                "#| export\ndef f(): pass\n\ndef _g(): pass\n\nclass C: pass"
+            ),
+            new_code_cell("#| hide\nplumbing()"),
+            new_code_cell("f()"),
+        ]
+    )
     translator.notebook(nb, "08_prior")
     imports, signatures, folded, demo = nb.cells
     assert (imports.source, demo.source) == ("import numpy as np", "f()")
-    assert signatures.source == ("```{eval-rst}\n.. autofunction:: rvamp_nb.prior.f\n   :no-index:\n\n"
-                                 ".. autoclass:: rvamp_nb.prior.C\n   :no-index:\n   :members:\n```")
-    assert folded.source.startswith("def f()") and folded.metadata.tags == ["hide-input"]
+    assert (
+        signatures.source
+        == "```{eval-rst}\n.. autofunction:: rvamp_nb.prior.f\n   :no-index:\n\n"
+        ".. autoclass:: rvamp_nb.prior.C\n   :no-index:\n   :members:\n```"
+    )
+    assert folded.source.startswith("def f()") and folded.metadata.tags == [
+        "hide-input"
+    ]
 
 
-@pytest.mark.parametrize("inside, alive", [("anywidget", True), ("@jupyter-widgets/controls", False)])
+@pytest.mark.parametrize(
+    "inside, alive", [("anywidget", True), ("@jupyter-widgets/controls", False)]
+)
 def test_a_slider_that_needs_python_is_said_to(translator, inside, alive):
-    models = {"box": {"model_module": "@jupyter-widgets/controls", "state": {"children": ["IPY_MODEL_inner"]}},
-              "inner": {"model_module": inside, "state": {}}}
+    models = {
+        "box": {
+            "model_module": "@jupyter-widgets/controls",
+            "state": {"children": ["IPY_MODEL_inner"]},
+        },
+        "inner": {"model_module": inside, "state": {}},
+    }
     widget = new_output("display_data", data={WIDGET: {"model_id": "box"}})
-    nb = new_notebook(cells=[new_code_cell("sliders(draw)", outputs=[widget])], metadata={"widgets": {STATE: {"state": models}}})
+    nb = new_notebook(
+        cells=[new_code_cell("sliders(draw)", outputs=[widget])],
+        metadata={"widgets": {STATE: {"state": models}}},
+    )
     translator.notebook(nb, "07_messages")
-    assert [cell.source for cell in nb.cells] == ["sliders(draw)"] + [NEEDS_PYTHON] * (not alive)
+    assert [cell.source for cell in nb.cells] == ["sliders(draw)"] + [NEEDS_PYTHON] * (
+        not alive
+    )
     assert (nb.cells[0].outputs, "widgets" in nb.metadata) == ([widget] * alive, alive)
 
 
 def chapter(title, *code):
-    return new_notebook(cells=[new_markdown_cell(f"# {title}\n> About it."), *map(new_code_cell, code)])
+    return new_notebook(
+        cells=[new_markdown_cell(f"# {title}\n> About it."), *map(new_code_cell, code)]
+    )
 
 
 @pytest.fixture
 def notebooks():
-    prior = chapter("The prior", "#| default_exp prior", "#| export\nclass Laplace: pass")
-    return {"06_rs_gaussian": chapter("Gaussians"), "08_prior": prior, "16_cli": chapter("Commands"), "howto/one": chapter("Do it"), "index": chapter("rvamp_nb")}
+    prior = chapter(
+        "The prior", "#| default_exp prior", "#| export\nclass Laplace: pass"
+    )
+    return {
+        "06_rs_gaussian": chapter("Gaussians"),
+        "08_prior": prior,
+        "16_cli": chapter("Commands"),
+        "howto/one": chapter("Do it"),
+        "index": chapter("rvamp_nb"),
+    }
 
 
 def test_the_landing_page_lists_every_chapter_in_its_part(notebooks):
     text = pages.landing(notebooks)
-    part = text[text.index("## II. The theory"):text.index("## III. The algorithm")]
-    assert "[6. Gaussians](06_rs_gaussian.ipynb)\n: About it." in part and "08_prior" not in part
-    assert "- [Do it](howto/one.ipynb)" in text[:text.index("## II.")]  # behind the door "Use", too
-    assert re.findall(r"^([\w-]+)$", "".join(re.findall(r":hidden:\n\n(.*?)```", text, re.DOTALL)), re.MULTILINE) == [
-        "quickstart", "06_rs_gaussian", "08_prior", "16_cli", "howto-one", "api"]
+    part = text[text.index("## II. The theory") : text.index("## III. The algorithm")]
+    assert (
+        "[6. Gaussians](06_rs_gaussian.ipynb)\n: About it." in part
+        and "08_prior" not in part
+    )
+    # behind the door "Use", too
+    assert "- [Do it](howto/one.ipynb)" in text[: text.index("## II.")]
+    assert re.findall(
+        r"^([\w-]+)$",
+        "".join(re.findall(r":hidden:\n\n(.*?)```", text, re.DOTALL)),
+        re.MULTILINE,
+    ) == ["quickstart", "06_rs_gaussian", "08_prior", "16_cli", "howto-one", "api"]
     assert "<" not in re.sub("<genindex>", "", text)  # no list left unfilled
 
 
 def test_the_reference_has_a_page_for_each_room_with_code(notebooks):
     texts = pages.api(notebooks)
     assert list(texts) == ["api", "api-algorithm"]
-    assert "From [8. The prior](08_prior.ipynb)." in texts["api-algorithm"] and ".. automodule:: rvamp_nb.prior" in texts["api-algorithm"]
-    assert "   Laplace\n" in texts["api"] and "{py:obj}`Laplace <rvamp_nb.prior.Laplace>`" in texts["api"]
+    assert (
+        "From [8. The prior](08_prior.ipynb)." in texts["api-algorithm"]
+        and ".. automodule:: rvamp_nb.prior" in texts["api-algorithm"]
+    )
+    assert (
+        "   Laplace\n" in texts["api"]
+        and "{py:obj}`Laplace <rvamp_nb.prior.Laplace>`" in texts["api"]
+    )
 
 
 def test_every_chapter_has_one_part_and_one_room():
     for groups in (pages.PARTS, pages.ROOMS):
         numbers = [number for group in groups.values() for number in group]
-        assert sorted(n for n in numbers if isinstance(n, int)) == list(range(80)) and numbers.count(None) == 1
+        assert (
+            sorted(n for n in numbers if isinstance(n, int)) == list(range(80))
+            and numbers.count(None) == 1
+        )

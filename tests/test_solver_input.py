@@ -1,4 +1,6 @@
-"""What the solver is given: every kind of table that means the same gives the same, and what cannot work is refused by name."""
+"""What the solver is given: every kind of table that means the same gives the same,
+and what cannot work is refused by name."""
+
 import warnings
 
 import numpy as np
@@ -15,7 +17,7 @@ from rvamp_nb.solver import ConvergenceWarning, rvamp, rvamp_path
 DATA = gaussian_design(20, 30, density=0.2, noise=0.3, seed=0)
 A, Y = DATA.A, DATA.y
 LAM = 0.3 * np.abs(A.T @ Y).max() / 2
-WHOLE = np.round(10 * A), np.round(10 * Y)                       # the same numbers as integers and as floats
+WHOLE = np.round(10 * A), np.round(10 * Y)  # the same numbers as integers and as floats
 
 pytestmark = pytest.mark.usefixtures("no_warning_leaks")
 
@@ -26,7 +28,9 @@ def changed(array, where, value):
     return array
 
 
-# What means the same gives the same ------------------------------------------------------------------------------------------------------
+# What means the same gives the same ---------------------------------------------------
+# ---------------------------------------------------
+
 
 def read_only(array):
     array = array.copy()
@@ -42,10 +46,19 @@ SAME = {
     "objects": lambda A, y: (A.astype(object), y.astype(object)),
     "float32": lambda A, y: (A.astype("float32"), y.astype("float32")),
     "big-endian": lambda A, y: (A.astype(">f8"), y.astype(">f8")),
-    "DataFrame and Series": lambda A, y: (pd.DataFrame(A, columns=[f"gene {i}" for i in range(A.shape[1])]), pd.Series(y, index=range(7, 27))),
-    "DataFrame of integers": lambda A, y: (pd.DataFrame(A).astype("Int64"), pd.Series(y).astype("Int64")),
+    "DataFrame and Series": lambda A, y: (
+        pd.DataFrame(A, columns=[f"gene {i}" for i in range(A.shape[1])]),
+        pd.Series(y, index=range(7, 27)),
+    ),
+    "DataFrame of integers": lambda A, y: (
+        pd.DataFrame(A).astype("Int64"),
+        pd.Series(y).astype("Int64"),
+    ),
     "Fortran order": lambda A, y: (np.asfortranarray(A), y),
-    "every second of more": lambda A, y: (np.repeat(np.repeat(A, 2, 0), 2, 1)[::2, ::2], np.repeat(y, 2)[::2]),
+    "every second of more": lambda A, y: (
+        np.repeat(np.repeat(A, 2, 0), 2, 1)[::2, ::2],
+        np.repeat(y, 2)[::2],
+    ),
     "backwards": lambda A, y: (A[::-1, ::-1].copy()[::-1, ::-1], y[::-1].copy()[::-1]),
     "read-only": lambda A, y: (read_only(A), read_only(y)),
 }
@@ -54,13 +67,28 @@ SAME = {
 @pytest.mark.parametrize("how", SAME)
 def test_the_same_numbers_in_another_dress(how):
     plain = rvamp(*WHOLE, 30.0)
-    np.testing.assert_allclose(rvamp(*SAME[how](*WHOLE), 30.0).Pi, plain.Pi, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        rvamp(*SAME[how](*WHOLE), 30.0).Pi, plain.Pi, rtol=1e-9, atol=1e-12
+    )
 
 
-@pytest.mark.parametrize("lam", [np.float64(LAM), np.array(LAM), np.full(30, LAM), [LAM] * 30, tuple([LAM] * 30), pd.Series([LAM] * 30), read_only(np.full(30, LAM))],
-                         ids=["number", "0-d", "vector", "list", "tuple", "Series", "read-only"])
+@pytest.mark.parametrize(
+    "lam",
+    [
+        np.float64(LAM),
+        np.array(LAM),
+        np.full(30, LAM),
+        [LAM] * 30,
+        tuple([LAM] * 30),
+        pd.Series([LAM] * 30),
+        read_only(np.full(30, LAM)),
+    ],
+    ids=["number", "0-d", "vector", "list", "tuple", "Series", "read-only"],
+)
 def test_the_same_penalty_in_another_dress(lam):
-    np.testing.assert_allclose(rvamp(A, Y, lam).Pi, rvamp(A, Y, LAM).Pi, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        rvamp(A, Y, lam).Pi, rvamp(A, Y, LAM).Pi, rtol=1e-9, atol=1e-12
+    )
 
 
 def test_float32_is_computed_in_double():
@@ -69,12 +97,17 @@ def test_float32_is_computed_in_double():
     np.testing.assert_allclose(fit.Pi, rvamp(A, Y, LAM).Pi, atol=1e-5)
 
 
-@pytest.mark.parametrize("call", [rvamp, lambda *a: rvamp_path(a[0], a[1], [2 * LAM, LAM], progress=False)], ids=["rvamp", "rvamp_path"])
+@pytest.mark.parametrize(
+    "call",
+    [rvamp, lambda *a: rvamp_path(a[0], a[1], [2 * LAM, LAM], progress=False)],
+    ids=["rvamp", "rvamp_path"],
+)
 def test_nothing_that_is_given_is_changed(call):
     lam = np.full(30, LAM)
     given = [A.copy(), Y.copy(), lam.copy()]
     call(A, Y, lam)
-    for now, was in zip((A, Y, lam), given): np.testing.assert_array_equal(now, was)
+    for now, was in zip((A, Y, lam), given):
+        np.testing.assert_array_equal(now, was)
 
 
 def test_an_answer_does_not_alias_what_was_given():
@@ -91,10 +124,12 @@ def test_warm_start_is_not_changed_and_leads_to_the_same():
     before = [part.copy() for message in near.messages for part in message]
     warm = rvamp(A, Y, LAM, warm_start=near)
     np.testing.assert_allclose(warm.Pi, rvamp(A, Y, LAM).Pi, atol=1e-4)
-    for part, was in zip((p for message in near.messages for p in message), before): np.testing.assert_array_equal(part, was)
+    for part, was in zip((p for message in near.messages for p in message), before):
+        np.testing.assert_array_equal(part, was)
 
 
-# The edges of what works -----------------------------------------------------------------------------------------------------------------
+# The edges of what works --------------------------------------------------------------
+# ---------------------------------------------------
 
 EDGES = {
     "one row": (A[:1], Y[:1], 0.01),
@@ -125,13 +160,17 @@ def test_edges(what):
     fit = rvamp(A, y, lam)
     N = np.shape(A)[1]
     assert fit.converged and fit.Pi.shape == fit.mean.shape == fit.var.shape == (N,)
-    assert np.isfinite(fit.mean).all() and (fit.var >= 0).all() and ((0 <= fit.Pi) & (fit.Pi <= 1)).all()
+    assert (
+        np.isfinite(fit.mean).all()
+        and (fit.var >= 0).all()
+        and ((0 <= fit.Pi) & (fit.Pi <= 1)).all()
+    )
 
 
 def test_a_constant_column_has_no_say_once_standardised():
     B = changed(A, (slice(None), 3), 7.0)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)             # standardize names it
+        warnings.simplefilter("ignore", UserWarning)  # standardize names it
         B, y = standardize(B, Y)
     fit = rvamp(B, y, LAM)
     assert fit.Pi[3] == fit.mean[3] == 0
@@ -146,14 +185,18 @@ def test_twins_are_treated_alike():
     np.testing.assert_allclose(fit.mean[5], -fit.mean[-1], atol=1e-6)
 
 
-@pytest.mark.parametrize("counts", [Poisson(1e-3), Poisson(50.0), Subsample(1.0), Subsample(1e-3), NoResampling()])
+@pytest.mark.parametrize(
+    "counts",
+    [Poisson(1e-3), Poisson(50.0), Subsample(1.0), Subsample(1e-3), NoResampling()],
+)
 def test_extreme_laws_of_counts(counts):
     lam = 0.3 * counts.mean * np.abs(A.T @ Y).max()
     fit = rvamp(A, Y, lam, counts=counts)
     assert fit.converged and ((0 <= fit.Pi) & (fit.Pi <= 1)).all()
 
 
-# What cannot work is refused by name -----------------------------------------------------------------------------------------------------
+# What cannot work is refused by name --------------------------------------------------
+# ---------------------------------------------------
 
 BAD = {
     "NaN in A": (dict(A=changed(A, (3, 4), np.nan)), ValueError, r"\bA\b.*\b4\b"),
@@ -168,13 +211,25 @@ BAD = {
     "A a number": (dict(A=3.0), ValueError, r"\bA\b"),
     "no columns": (dict(A=A[:, :0]), ValueError, r"\bA\b.*\(20, 0\)"),
     "no rows": (dict(A=A[:0], y=Y[:0]), ValueError, r"\bA\b.*\(0, 30\)"),
-    "ragged": (dict(A=[[1.0, 2.0], [3.0]], y=[1.0, 2.0]), (TypeError, ValueError), r"\bA\b"),
+    "ragged": (
+        dict(A=[[1.0, 2.0], [3.0]], y=[1.0, 2.0]),
+        (TypeError, ValueError),
+        r"\bA\b",
+    ),
     "no A": (dict(A=None), (TypeError, ValueError), r"\bA\b"),
     "no y": (dict(y=None), (TypeError, ValueError), r"\by\b"),
     "text": (dict(A=np.full(A.shape, "a")), TypeError, r"\bA\b"),
     "text in y": (dict(y=["a"] * 20), TypeError, r"\by\b"),
-    "text in a DataFrame": (dict(A=pd.DataFrame(A).assign(sex="f")), TypeError, r"\bA\b"),
-    "missing values in a DataFrame": (dict(A=pd.DataFrame(A).assign(dose=pd.NA)), (TypeError, ValueError), r"\bA\b"),
+    "text in a DataFrame": (
+        dict(A=pd.DataFrame(A).assign(sex="f")),
+        TypeError,
+        r"\bA\b",
+    ),
+    "missing values in a DataFrame": (
+        dict(A=pd.DataFrame(A).assign(dose=pd.NA)),
+        (TypeError, ValueError),
+        r"\bA\b",
+    ),
     "dates": (dict(A=np.zeros((20, 3), "datetime64[s]")), TypeError, r"\bA\b"),
     "complex A": (dict(A=A + 1j), TypeError, r"\bA\b"),
     "complex y": (dict(y=Y + 1j), TypeError, r"\by\b"),
@@ -195,7 +250,11 @@ BAD = {
     "prior a number": (dict(lam=None, prior=LAM), TypeError, "prior"),
     "counts a class": (dict(counts=Poisson), TypeError, "counts"),
     "counts a number": (dict(counts=0.5), TypeError, "counts"),
-    "counts that are tied": (dict(counts=Multinomial(0.5)), TypeError, r"Poisson\(tau=0.5\)"),
+    "counts that are tied": (
+        dict(counts=Multinomial(0.5)),
+        TypeError,
+        r"Poisson\(tau=0.5\)",
+    ),
     "likelihood a class": (dict(likelihood=Squared), TypeError, "likelihood"),
     "likelihood a number": (dict(likelihood=3), TypeError, "likelihood"),
     "tol 0": (dict(tol=0), ValueError, "tol"),
@@ -209,47 +268,87 @@ BAD = {
     "damping NaN": (dict(damping=np.nan), ValueError, "damping"),
     "damping text": (dict(damping="slow"), TypeError, "damping"),
     "warm_start a number": (dict(warm_start=3), TypeError, "warm_start"),
-    "warm_start of another size": (dict(warm_start=rvamp(A[:, :7], Y, LAM)), ValueError, r"warm_start.*\(20, 7\).*\(20, 30\)"),
+    "warm_start of another size": (
+        dict(warm_start=rvamp(A[:, :7], Y, LAM)),
+        ValueError,
+        r"warm_start.*\(20, 7\).*\(20, 30\)",
+    ),
 }
 
 
 @pytest.mark.parametrize("what", BAD)
 def test_bad_input_is_refused_by_name(what):
     given, error, words = BAD[what]
-    with pytest.raises(error, match=words): rvamp(**{"A": A, "y": Y, "lam": LAM, **given})
+    with pytest.raises(error, match=words):
+        rvamp(**{"A": A, "y": Y, "lam": LAM, **given})
 
 
-PATH_KNOWS = [what for what, (given, _, _) in BAD.items() if set(given) <= {"A", "y", "counts", "likelihood", "tol", "max_iter", "damping"}]
+PATH_KNOWS = [
+    what
+    for what, (given, _, _) in BAD.items()
+    if set(given) <= {"A", "y", "counts", "likelihood", "tol", "max_iter", "damping"}
+]
 
 
 @pytest.mark.parametrize("what", PATH_KNOWS)
 def test_bad_input_is_refused_by_the_path_too(what):
     given, error, words = BAD[what]
-    with pytest.raises(error, match=words): rvamp_path(**{"A": A, "y": Y, "lams": [LAM], "progress": False, **given})
+    with pytest.raises(error, match=words):
+        rvamp_path(**{"A": A, "y": Y, "lams": [LAM], "progress": False, **given})
 
 
-@pytest.mark.parametrize("given", [dict(lams=[]), dict(lams=[LAM, 0]), dict(lams=[-LAM]), dict(lams=[np.nan]), dict(n_lambdas=0), dict(lambda_min_ratio=0), dict(lambda_min_ratio=1.5)], ids=str)
+@pytest.mark.parametrize(
+    "given",
+    [
+        dict(lams=[]),
+        dict(lams=[LAM, 0]),
+        dict(lams=[-LAM]),
+        dict(lams=[np.nan]),
+        dict(n_lambdas=0),
+        dict(lambda_min_ratio=0),
+        dict(lambda_min_ratio=1.5),
+    ],
+    ids=str,
+)
 def test_a_bad_path_is_refused_by_name(given):
-    with pytest.raises(ValueError, match=next(iter(given))): rvamp_path(A, Y, progress=False, **given)
+    with pytest.raises(ValueError, match=next(iter(given))):
+        rvamp_path(A, Y, progress=False, **given)
 
 
 @pytest.mark.parametrize("law", [Poisson, Subsample])
-@pytest.mark.parametrize("tau, error", [(0, ValueError), (-0.5, ValueError), (np.nan, ValueError), (np.inf, ValueError), ("half", TypeError), (None, TypeError)])
+@pytest.mark.parametrize(
+    "tau, error",
+    [
+        (0, ValueError),
+        (-0.5, ValueError),
+        (np.nan, ValueError),
+        (np.inf, ValueError),
+        ("half", TypeError),
+        (None, TypeError),
+    ],
+)
 def test_tau_out_of_range(law, tau, error):
-    with pytest.raises(error, match="tau"): law(tau)
+    with pytest.raises(error, match="tau"):
+        law(tau)
 
 
 def test_a_subsample_is_no_larger_than_the_sample():
-    with pytest.raises(ValueError, match="tau"): Subsample(1.5)
+    with pytest.raises(ValueError, match="tau"):
+        Subsample(1.5)
 
 
-@pytest.mark.parametrize("given, words", [((0.0, 0.5), "factor"), ((2.0, 1.5), "prob"), ((2.0, -0.1), "prob")])
+@pytest.mark.parametrize(
+    "given, words",
+    [((0.0, 0.5), "factor"), ((2.0, 1.5), "prob"), ((2.0, -0.1), "prob")],
+)
 def test_random_penalties_out_of_range(given, words):
-    with pytest.raises(ValueError, match=words): TwoPoint(*given)
+    with pytest.raises(ValueError, match=words):
+        TwoPoint(*given)
 
 
 def test_not_converging_is_a_warning_and_no_exception():
-    with pytest.warns(ConvergenceWarning, match="iteration limit") as seen: fit = rvamp(A, Y, LAM, max_iter=2)
+    with pytest.warns(ConvergenceWarning, match="iteration limit") as seen:
+        fit = rvamp(A, Y, LAM, max_iter=2)
     assert not fit.converged and fit.n_iter == 2 and "What to try" in fit.status
     assert np.isfinite(fit.mean).all() and ((0 <= fit.Pi) & (fit.Pi <= 1)).all()
-    assert seen[0].filename == __file__                          # points at the caller
+    assert seen[0].filename == __file__  # points at the caller

@@ -1,4 +1,6 @@
-"""Stability selection: its probabilities against refits, its bounds against simulation, and its judgement of itself."""
+"""Stability selection: its probabilities against refits, its bounds against
+simulation, and its judgement of itself."""
+
 import os
 import runpy
 import sys
@@ -7,31 +9,53 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 from rvamp_nb import StabilitySelection, naive_bootstrap, rvamp
 from rvamp_nb.datasets import gaussian_design, load_diabetes, standardize, toy
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Fixed, NoResampling, Subsample
-from rvamp_nb.stability import (TrustWarning, beyond_chance, duplicated, error_control, pfer_bound, precision, refined, row_shares, shared_signal, squared_error,
-                                unimodal_bound)
+from rvamp_nb.stability import (
+    TrustWarning,
+    beyond_chance,
+    duplicated,
+    error_control,
+    pfer_bound,
+    precision,
+    refined,
+    row_shares,
+    shared_signal,
+    squared_error,
+    unimodal_bound,
+)
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "truth"))
 from make_truth import load_truth  # noqa: E402
 
-SIMULATION = runpy.run_path(str(HERE / "truth_stability" / "make_stability_truth.py"), run_name="truth")
+SIMULATION = runpy.run_path(
+    str(HERE / "truth_stability" / "make_stability_truth.py"), run_name="truth"
+)
 
 
-# Probabilities against refits ------------------------------------------------------------------------------------------------------------
+# Probabilities against refits ---------------------------------------------------------
+# ---------------------------------------------------
+
 
 def agreement(s, n, at, seed=11):
-    "Largest distance of Π from n refits at path positions `at`, in standard errors beyond the allowance; and the correlations."
+    """Largest distance of Π from n refits at path positions `at`, in standard errors
+    beyond the allowance; and the correlations."""
     worst, correlations = [], []
     for k in at:
         selected = s.model_.refit(s.lambdas_[k], n, seed, 1, False)
-        Pi, share = s.selection_probabilities_[:, k][np.unique(s.model_.where, return_index=True)[1]], selected.mean(0)
-        se = np.sqrt(np.clip(share, 1 / n, 1 - 1 / n) * (1 - np.clip(share, 1 / n, 1 - 1 / n)) / n)
+        Pi = s.selection_probabilities_[:, k][
+            np.unique(s.model_.where, return_index=True)[1]
+        ]
+        share = selected.mean(0)
+        se = np.sqrt(
+            np.clip(share, 1 / n, 1 - 1 / n)
+            * (1 - np.clip(share, 1 / n, 1 - 1 / n))
+            / n
+        )
         worst.append(np.max((np.abs(Pi - share) - 0.03) / se))
         correlations.append(np.corrcoef(Pi, share)[0, 1])
     return max(worst), min(correlations)
@@ -63,41 +87,70 @@ def test_the_path_of_a_logistic_loss_agrees_with_refits():
 
 def test_an_unpenalised_column_agrees_with_refits():
     d = gaussian_design(100, 60, rho=0.5, density=0.1, noise=0.1, seed=6)
-    s = StabilitySelection(n_lambdas=20, penalty_factor=np.r_[0, np.ones(59)]).fit(d.A, d.y)
+    s = StabilitySelection(n_lambdas=20, penalty_factor=np.r_[0, np.ones(59)]).fit(
+        d.A, d.y
+    )
     worst, correlation = agreement(s, 400, at=(6, 10))
     assert worst < 4 and correlation > 0.995 and s.probabilities_[0] == 1
 
 
-# Error control ---------------------------------------------------------------------------------------------------------------------------
+# Error control ------------------------------------------------------------------------
+# ---------------------------------------------------
+
 
 def test_the_bounds_are_those_of_the_papers():
     assert pfer_bound(10, 0.75, 100) == pytest.approx(100 / (0.5 * 100))
-    assert unimodal_bound(10, 0.75, 1000, n_pairs=50) == pytest.approx(0.1 / (2 * (0.5 - 0.01)))
-    assert unimodal_bound(10, 0.9, 1000, n_pairs=50) == pytest.approx(0.1 * 4 * 0.11 / 1.02)
-    assert unimodal_bound(10, 0.75, 1000) == pytest.approx(0.1) and unimodal_bound(10, 0.9, 1000) == pytest.approx(0.04)
-    assert unimodal_bound(10, 0.9, 1000, n_pairs=10**7) == pytest.approx(unimodal_bound(10, 0.9, 1000), rel=1e-5)
-    for t in (0.55, 0.6, 0.7, 0.75, 0.8, 0.95, 1.0): assert unimodal_bound(5, t, 1000) < pfer_bound(5, t, 1000)
+    assert unimodal_bound(10, 0.75, 1000, n_pairs=50) == pytest.approx(
+        0.1 / (2 * (0.5 - 0.01))
+    )
+    assert unimodal_bound(10, 0.9, 1000, n_pairs=50) == pytest.approx(
+        0.1 * 4 * 0.11 / 1.02
+    )
+    assert unimodal_bound(10, 0.75, 1000) == pytest.approx(0.1) and unimodal_bound(
+        10, 0.9, 1000
+    ) == pytest.approx(0.04)
+    assert unimodal_bound(10, 0.9, 1000, n_pairs=10**7) == pytest.approx(
+        unimodal_bound(10, 0.9, 1000), rel=1e-5
+    )
+    for t in (0.55, 0.6, 0.7, 0.75, 0.8, 0.95, 1.0):
+        assert unimodal_bound(5, t, 1000) < pfer_bound(5, t, 1000)
 
 
 @pytest.mark.parametrize("bound", ["mb", "unimodal"])
-@pytest.mark.parametrize("threshold, q", [(0.55, 4.0), (0.6, 12.0), (0.75, 12.0), (0.751, 12.0), (0.9, 3.3), (0.99, 20.0)])
+@pytest.mark.parametrize(
+    "threshold, q",
+    [(0.55, 4.0), (0.6, 12.0), (0.75, 12.0), (0.751, 12.0), (0.9, 3.3), (0.99, 20.0)],
+)
 def test_any_two_determine_the_third(bound, threshold, q):
     p = 500
     pfer = (pfer_bound if bound == "mb" else unimodal_bound)(q, threshold, p)
     for leave_out in ("threshold", "pfer", "q"):
-        given = {k: v for k, v in dict(threshold=threshold, pfer=pfer, q=q).items() if k != leave_out}
-        np.testing.assert_allclose(error_control(p, **given, bound=bound), (threshold, pfer, q), rtol=1e-10)
+        given = {
+            k: v
+            for k, v in dict(threshold=threshold, pfer=pfer, q=q).items()
+            if k != leave_out
+        }
+        np.testing.assert_allclose(
+            error_control(p, **given, bound=bound), (threshold, pfer, q), rtol=1e-10
+        )
 
 
 def test_defaults_promise_one_false_selection_at_most():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(100, 60)), rng.normal(size=100)
-    for options, expected in ((dict(), (0.75, 1)), (dict(threshold=0.6), (0.6, 1)), (dict(pfer=0.5), (0.75, 0.5))):
+    for options, expected in (
+        (dict(), (0.75, 1)),
+        (dict(threshold=0.6), (0.6, 1)),
+        (dict(pfer=0.5), (0.75, 0.5)),
+    ):
         s = StabilitySelection(n_lambdas=10, **options).fit(X, y)
-        assert (s.threshold_, s.pfer_) == pytest.approx(expected) and s.q_ == pytest.approx(np.sqrt(expected[1] * (2 * expected[0] - 1) * 60))
+        assert (s.threshold_, s.pfer_) == pytest.approx(
+            expected
+        ) and s.q_ == pytest.approx(np.sqrt(expected[1] * (2 * expected[0] - 1) * 60))
     s = StabilitySelection(n_lambdas=10, q=4).fit(X, y)
     assert (s.threshold_, s.pfer_) == pytest.approx((0.75, 16 / 30))
-    assert StabilitySelection(n_lambdas=10).fit(X[:24], y[:24]).q_ == 3           # an eighth of the rows
+    # an eighth of the rows
+    assert StabilitySelection(n_lambdas=10).fit(X[:24], y[:24]).q_ == 3
 
 
 @pytest.mark.parametrize("name", SIMULATION["RECIPES"])
@@ -108,28 +161,36 @@ def test_realised_false_selections_stay_below_the_bounds(name):
         mean, error = V[:, k].mean(), V[:, k].std() / np.sqrt(len(V))
         assert mean + 2 * error < pfer_bound(q, threshold, p)
         assert mean + 2 * error < unimodal_bound(q, threshold, p, pairs)
-    assert V[:, 0].sum() > 0                                                       # the simulation sees something
+    assert V[:, 0].sum() > 0  # the simulation sees something
 
 
 @pytest.mark.parametrize("name", SIMULATION["RECIPES"])
 def test_a_slice_of_the_simulation_is_made_again(name):
     recipe, V = SIMULATION["load"](name)
     again = np.array([SIMULATION["false_selections"](recipe, d) for d in range(8)])
-    assert np.abs(again - V[:8]).sum() <= 1                                        # one feature within rounding of a threshold may fall the other way
+    # one feature within rounding of a threshold may fall the other way
+    assert np.abs(again - V[:8]).sum() <= 1
 
 
-# Trust, for nothing ----------------------------------------------------------------------------------------------------------------------
+# Trust, for nothing -------------------------------------------------------------------
+# ---------------------------------------------------
+
 
 def test_row_shares_on_a_case_done_by_hand():
     d = toy()
     fit = rvamp(d.A, d.y, prior=Laplace(0.3, Fixed()), counts=Subsample(0.5))
-    by_hand = d.A[:, 0]**2 * fit.last.u.var
+    by_hand = d.A[:, 0] ** 2 * fit.last.u.var
     np.testing.assert_allclose(row_shares(fit), by_hand / by_hand.sum())
 
 
 def test_row_shares_without_noise_are_even():
     d = gaussian_design(20, 5, seed=0)
-    np.testing.assert_allclose(row_shares(rvamp(d.A, d.y, prior=Laplace(0.01, Fixed()), counts=NoResampling())), 1 / 20)
+    np.testing.assert_allclose(
+        row_shares(
+            rvamp(d.A, d.y, prior=Laplace(0.01, Fixed()), counts=NoResampling())
+        ),
+        1 / 20,
+    )
 
 
 def clean(seed, M=150, N=100):
@@ -150,20 +211,40 @@ def test_the_light_stays_off_on_a_clean_design(seed):
 def test_a_planted_outlier_turns_it_on(seed):
     X, y = clean(seed)
     y[17] += 40
-    with pytest.warns(TrustWarning, match="row 17"): s = StabilitySelection(n_lambdas=12).fit(X, y)
-    assert s.trust_.light == "red" and s.trust_.largest_row == 17 and s.trust_.largest_share > 0.25 and s.summary().attrs["light"] == "red"
+    with pytest.warns(TrustWarning, match="row 17"):
+        s = StabilitySelection(n_lambdas=12).fit(X, y)
+    assert (
+        s.trust_.light == "red"
+        and s.trust_.largest_row == 17
+        and s.trust_.largest_share > 0.25
+        and s.summary().attrs["light"] == "red"
+    )
 
 
 def test_duplicates_are_found_up_to_sign():
     A = standardize(np.random.default_rng(0).normal(size=(30, 8)))[0]
-    B = np.column_stack([A, A[:, 2], -A[:, 5], A[:, 2], np.zeros(30), np.zeros(30), A[:, 0] + 1e-6 * A[:, 1]])
-    assert sorted(g.tolist() for g in duplicated(B)) == [[2, 8, 10], [5, 9]] and duplicated(A) == []
+    B = np.column_stack(
+        [
+            A,
+            A[:, 2],
+            -A[:, 5],
+            A[:, 2],
+            np.zeros(30),
+            np.zeros(30),
+            A[:, 0] + 1e-6 * A[:, 1],
+        ]
+    )
+    assert (
+        sorted(g.tolist() for g in duplicated(B)) == [[2, 8, 10], [5, 9]]
+        and duplicated(A) == []
+    )
 
 
 def test_features_that_share_a_signal_are_named():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(150, 20))
-    X[:, 7] = -X[:, 0] + 0.1 * rng.normal(size=150)                                # nearly the same, with the other sign
+    # nearly the same, with the other sign
+    X[:, 7] = -X[:, 0] + 0.1 * rng.normal(size=150)
     y = X[:, 0] + X[:, 3] + rng.normal(size=150)
     s = StabilitySelection(n_lambdas=15, q=4).fit(X, y)
     both = shared_signal(s.fit_, [0, 3])
@@ -177,41 +258,75 @@ def test_columns_that_are_not_alike_cannot_stand_in_for_each_other():
     y = 2 * X[:, 0] - 1.5 * X[:, 6] + X[:, 11] + 2 * rng.normal(size=180)
     s = StabilitySelection(n_lambdas=15, threshold=0.9, pfer=0.5).fit(X, y)
     assert shared_signal(s.fit_, [0, 6, 11]) == {0: [], 6: [], 11: []}
-    assert shared_signal(s.fit_, [0, 6, 11], alike=0.0)[0] != []                    # their coefficients do move against each other
+    # their coefficients do move against each other
+    assert shared_signal(s.fit_, [0, 6, 11], alike=0.0)[0] != []
 
 
-# Trust, for refits -----------------------------------------------------------------------------------------------------------------------
+# Trust, for refits --------------------------------------------------------------------
+# ---------------------------------------------------
+
 
 def test_the_squared_error_is_unbiased_on_a_toy():
-    "200 checks of 20 refits each, of a Π that is wrong by known amounts: the mean estimate is the true error."
+    """200 checks of 20 refits each, of a Π that is wrong by known amounts: the mean
+    estimate is the true error."""
     X, y = clean(3, M=20, N=5)
     A, y = standardize(X, y)
     lam, n, B = 0.5 * np.abs(A.T @ y).max(), 4000, 20
-    Z = naive_bootstrap(A, y, lam, counts=Subsample(0.5), randomise=Fixed(), n_resamples=n, keep=np.arange(5), progress=False).draws != 0
+    Z = (
+        naive_bootstrap(
+            A,
+            y,
+            lam,
+            counts=Subsample(0.5),
+            randomise=Fixed(),
+            n_resamples=n,
+            keep=np.arange(5),
+            progress=False,
+        ).draws
+        != 0
+    )
     exact = Z.mean(0)
-    for wrong in (exact, rvamp(A, y, prior=Laplace(lam, Fixed()), counts=Subsample(0.5)).Pi, np.clip(exact + [0.1, -0.1, 0.05, 0, 0.2], 0, 1)):
-        estimates = np.array([squared_error(Z[b:b + B], wrong) for b in range(0, n, B)])
-        mean, error = estimates[:, 0].mean(), estimates[:, 0].std() / np.sqrt(len(estimates))
-        truth = np.mean((exact - wrong)**2) - np.mean(exact * (1 - exact)) / n
+    for wrong in (
+        exact,
+        rvamp(A, y, prior=Laplace(lam, Fixed()), counts=Subsample(0.5)).Pi,
+        np.clip(exact + [0.1, -0.1, 0.05, 0, 0.2], 0, 1),
+    ):
+        estimates = np.array(
+            [squared_error(Z[b : b + B], wrong) for b in range(0, n, B)]
+        )
+        mean = estimates[:, 0].mean()
+        error = estimates[:, 0].std() / np.sqrt(len(estimates))
+        truth = np.mean((exact - wrong) ** 2) - np.mean(exact * (1 - exact)) / n
         assert len(estimates) == 200 and abs(mean - truth) < 3 * error
-        assert 0.8 < estimates[:, 1].mean() / estimates[:, 0].std() < 1.6          # the jackknife is somewhat conservative
+        # the jackknife is somewhat conservative
+        assert 0.8 < estimates[:, 1].mean() / estimates[:, 0].std() < 1.6
 
 
 def test_the_jackknife_is_that_of_the_definition():
     rng = np.random.default_rng(2)
     Pi = rng.random(7)
     Z = rng.random((12, 7)) < Pi
-    def U(z): return sum(z[a] @ z[b] for a in range(len(z)) for b in range(len(z)) if a != b) / (len(z) * (len(z) - 1) * 7)
+
+    def U(z):
+        return sum(
+            z[a] @ z[b] for a in range(len(z)) for b in range(len(z)) if a != b
+        ) / (len(z) * (len(z) - 1) * 7)
+
     z = Z - Pi
     without = np.array([U(np.delete(z, b, axis=0)) for b in range(12)])
     mse, se, worth = squared_error(Z, Pi)
-    np.testing.assert_allclose([mse, se], [U(z), np.sqrt(11 / 12 * np.sum((without - without.mean())**2))])
+    np.testing.assert_allclose(
+        [mse, se], [U(z), np.sqrt(11 / 12 * np.sum((without - without.mean()) ** 2))]
+    )
     share = Z.mean(0)
-    np.testing.assert_allclose(worth, 12 / 11 * np.mean(share * (1 - share)) / (max(mse, 0) + 1.645 * se))
+    np.testing.assert_allclose(
+        worth, 12 / 11 * np.mean(share * (1 - share)) / (max(mse, 0) + 1.645 * se)
+    )
 
 
 def test_worth_at_least_is_seldom_too_high():
-    "Π wrong by an amount that makes it worth 100 refits; 'at least' may exceed that in one case of twenty."
+    """Π wrong by an amount that makes it worth 100 refits; 'at least' may exceed
+    that in one case of twenty."""
     rng = np.random.default_rng(5)
     truth = rng.uniform(0.2, 0.8, size=200)
     off = np.sqrt(truth * (1 - truth) / 100)
@@ -229,7 +344,9 @@ def test_flags_have_the_stated_rate_of_false_alarms(tolerance):
     alarms = 0
     for _ in range(600):
         Pi = np.clip(truth + tolerance * rng.choice([-1, 1], size=120), 0, 1)
-        alarms += beyond_chance(rng.random((100, 120)) < truth, Pi, tolerance=tolerance).any()
+        alarms += beyond_chance(
+            rng.random((100, 120)) < truth, Pi, tolerance=tolerance
+        ).any()
     assert alarms / 600 <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 600)
 
 
@@ -238,36 +355,76 @@ def test_flags_find_what_is_wrong():
     truth = rng.uniform(0.1, 0.9, size=50)
     Pi = truth.copy()
     Pi[[4, 9]] = truth[[4, 9]] + np.where(truth[[4, 9]] > 0.5, -0.4, 0.4)
-    assert list(np.flatnonzero(beyond_chance(rng.random((200, 50)) < truth, Pi))) == [4, 9]
+    assert list(np.flatnonzero(beyond_chance(rng.random((200, 50)) < truth, Pi))) == [
+        4,
+        9,
+    ]
     assert beyond_chance(np.ones((100, 3), dtype=bool), np.zeros(3)).all()
-    for k, off in ((59, False), (60, False), (61, True), (39, True), (40, False)):      # 2 P(at least 60 of 100) = 0.057, of 61 0.035
-        assert beyond_chance(np.arange(100)[:, None] < k, np.array([0.5]), tolerance=0.0)[0] == off
+    # 2 P(at least 60 of 100) = 0.057, of 61 0.035
+    for k, off in ((59, False), (60, False), (61, True), (39, True), (40, False)):
+        assert (
+            beyond_chance(np.arange(100)[:, None] < k, np.array([0.5]), tolerance=0.0)[
+                0
+            ]
+            == off
+        )
 
 
 def test_a_check_says_good_on_a_clean_design_and_poor_on_a_bad_one():
     X, y = clean(1)
     s = StabilitySelection(n_lambdas=12).fit(X, y)
     report = s.check(100, progress=False)
-    assert report.verdict.startswith("no contradiction") and report.worth > 30 and report.flagged == [] and report.n_refits == 100
+    assert (
+        report.verdict.startswith("no contradiction")
+        and report.worth > 30
+        and report.flagged == []
+        and report.n_refits == 100
+    )
     again = s.check(100, progress=False)
-    assert again.mse == report.mse and s.check(100, seed=1, progress=False).mse != report.mse
+    assert (
+        again.mse == report.mse
+        and s.check(100, seed=1, progress=False).mse != report.mse
+    )
     d = load_diabetes()
-    assert StabilitySelection(n_lambdas=12).fit(d.A, d.y).check(100, progress=False).verdict.startswith("good")
+    assert (
+        StabilitySelection(n_lambdas=12)
+        .fit(d.A, d.y)
+        .check(100, progress=False)
+        .verdict.startswith("good")
+    )
     y[17] += 60
-    with pytest.warns(TrustWarning): bad = StabilitySelection(n_lambdas=12).fit(X, y)
+    with pytest.warns(TrustWarning):
+        bad = StabilitySelection(n_lambdas=12).fit(X, y)
     assert bad.check(200, progress=False).verdict.startswith("poor")
 
 
 def test_a_check_is_of_the_refits_it_says(capfd):
     X, y = clean(2, M=60, N=10)
     s = StabilitySelection(n_lambdas=12).fit(X, y)
-    selected = naive_bootstrap(s.model_.A, s.model_.y, s.lambda_, counts=Subsample(0.5), randomise=Fixed(), n_resamples=30, seed=9, keep=np.arange(10), progress=False).draws != 0
+    selected = (
+        naive_bootstrap(
+            s.model_.A,
+            s.model_.y,
+            s.lambda_,
+            counts=Subsample(0.5),
+            randomise=Fixed(),
+            n_resamples=30,
+            seed=9,
+            keep=np.arange(10),
+            progress=False,
+        ).draws
+        != 0
+    )
     report = s.check(30, seed=9)
     np.testing.assert_array_equal(report.share, selected.mean(0))
-    assert (report.mse, report.mse_se, report.worth) == squared_error(selected, s.probabilities_)
+    assert (report.mse, report.mse_se, report.worth) == squared_error(
+        selected, s.probabilities_
+    )
 
 
-# Refits and rVAMP together ---------------------------------------------------------------------------------------------------------------
+# Refits and rVAMP together ------------------------------------------------------------
+# ---------------------------------------------------
+
 
 def test_the_precision_maximises_the_likelihood():
     rng = np.random.default_rng(8)
@@ -276,13 +433,18 @@ def test_the_precision_maximises_the_likelihood():
     likely, largest = precision(rng.binomial(B, truth), B, Pi)
     assert 30 < likely < 55 and likely < largest < 80
     k = rng.binomial(B, Pi)
-    assert precision(k, B, Pi)[1] > 9e4                                            # nothing contradicts an exact Π
+    assert precision(k, B, Pi)[1] > 9e4  # nothing contradicts an exact Π
     k = rng.binomial(B, truth)
     from scipy.stats import betabinom
+
     log_likelihood = lambda t: betabinom.logpmf(k, B, t * Pi, t * (1 - Pi)).sum()
     likely, largest = precision(k, B, Pi)
-    assert log_likelihood(likely) > max(log_likelihood(0.95 * likely), log_likelihood(1.05 * likely))
-    np.testing.assert_allclose(log_likelihood(likely) - log_likelihood(largest), 1.92, atol=0.02)
+    assert log_likelihood(likely) > max(
+        log_likelihood(0.95 * likely), log_likelihood(1.05 * likely)
+    )
+    np.testing.assert_allclose(
+        log_likelihood(likely) - log_likelihood(largest), 1.92, atol=0.02
+    )
 
 
 def test_refining_is_a_weighted_mean():
@@ -291,15 +453,22 @@ def test_refining_is_a_weighted_mean():
     Z = rng.random((100, 50)) < np.clip(Pi + 0.1 * rng.normal(size=50), 0, 1)
     better, se, kappa, worth = refined(Z, Pi)
     np.testing.assert_allclose(better, (kappa * Pi + Z.sum(0)) / (kappa + 100))
-    assert ((better - Pi) * (Z.mean(0) - better) >= -1e-12).all() and (se > 0).all() and worth == squared_error(Z, Pi)[2]
+    assert (
+        ((better - Pi) * (Z.mean(0) - better) >= -1e-12).all()
+        and (se > 0).all()
+        and worth == squared_error(Z, Pi)[2]
+    )
 
 
 @pytest.mark.parametrize("off", [0.0, 0.02, 0.05, 0.2])
-def test_the_weight_is_the_largest_that_neither_likelihood_nor_squared_error_contradicts(off):
+def test_the_weight_is_the_largest_that_neither_likelihood_nor_squared_error_contradicts(
+    off,
+):
     rng = np.random.default_rng(10)
     Pi = rng.uniform(0.2, 0.8, size=300)
     Z = rng.random((100, 300)) < Pi + off * rng.choice([-1, 1], size=300)
-    (mse, se, _), variance = squared_error(Z, Pi), 100 / 99 * np.mean(Z.mean(0) * (1 - Z.mean(0)))
+    mse, se, _ = squared_error(Z, Pi)
+    variance = 100 / 99 * np.mean(Z.mean(0) * (1 - Z.mean(0)))
     by_error = variance / (mse - 1.645 * se) if mse > 1.645 * se else np.inf
     by_likelihood = precision(Z.sum(0), 100, Pi)[1]
     np.testing.assert_allclose(refined(Z, Pi)[2], min(by_error, by_likelihood))
@@ -307,40 +476,80 @@ def test_the_weight_is_the_largest_that_neither_likelihood_nor_squared_error_con
 
 
 def blocks(name, n_blocks=10, B=100):
-    "Mean squared errors of rVAMP, of B refits and of both together against 4,000 other refits, and the coverage of the bars, averaged over blocks."
+    """Mean squared errors of rVAMP, of B refits and of both together against 4,000
+    other refits, and the coverage of the bars, averaged over blocks."""
     t = load_truth(name)
     fit = rvamp(t.A, t.y, t.lam)
-    Z = naive_bootstrap(t.A, t.y, t.lam, n_resamples=n_blocks * B, seed=77, keep=np.arange(t.A.shape[1]), progress=False).draws != 0
-    noise, alone, refits, both, covered = np.mean(t.Pi * (1 - t.Pi)) / t.n_resamples, [], [], [], []
+    Z = (
+        naive_bootstrap(
+            t.A,
+            t.y,
+            t.lam,
+            n_resamples=n_blocks * B,
+            seed=77,
+            keep=np.arange(t.A.shape[1]),
+            progress=False,
+        ).draws
+        != 0
+    )
+    noise = np.mean(t.Pi * (1 - t.Pi)) / t.n_resamples
+    alone = []
+    refits = []
+    both = []
+    covered = []
     active = (t.Pi > 0.01) & (t.Pi < 0.99)
     for b in range(0, n_blocks * B, B):
-        Pi, se, _, _ = refined(Z[b:b + B], fit.Pi)
-        for errors, estimate in ((alone, fit.Pi), (refits, Z[b:b + B].mean(0)), (both, Pi)): errors.append(np.mean((estimate - t.Pi)**2) - noise)
+        Pi, se, _, _ = refined(Z[b : b + B], fit.Pi)
+        for errors, estimate in (
+            (alone, fit.Pi),
+            (refits, Z[b : b + B].mean(0)),
+            (both, Pi),
+        ):
+            errors.append(np.mean((estimate - t.Pi) ** 2) - noise)
         covered.append(np.mean(np.abs(Pi - t.Pi)[active] < 1.96 * se[active]))
     return np.mean(alone), np.mean(refits), np.mean(both), np.mean(covered)
 
 
-@pytest.mark.parametrize("name", ["dct_077x512", "toeplitz_150x400", "toeplitz_400x150", "riboflavin_71x4088"])
+@pytest.mark.parametrize(
+    "name",
+    ["dct_077x512", "toeplitz_150x400", "toeplitz_400x150", "riboflavin_71x4088"],
+)
 def test_refining_is_as_accurate_as_the_better_part(name):
-    "Up to a tenth, which is what it costs not to know which part is the better one; on average over ten draws of 100 refits."
-    if name.startswith("riboflavin") and not os.environ.get("RVAMP_NB_RIBOFLAVIN"): pytest.skip("RVAMP_NB_RIBOFLAVIN names no file")
+    """Up to a tenth, which is what it costs not to know which part is the better
+    one; on average over ten draws of 100 refits."""
+    if name.startswith("riboflavin") and not os.environ.get("RVAMP_NB_RIBOFLAVIN"):
+        pytest.skip("RVAMP_NB_RIBOFLAVIN names no file")
     alone, refits, both, covered = blocks(name)
-    print(f"{name}: mean squared errors {alone:.2e} (rVAMP), {refits:.2e} (100 refits), {both:.2e} (both); covered {covered:.3f}")
+    print(
+        f"{name}: mean squared errors {alone:.2e} (rVAMP), {refits:.2e} (100 refits),"
+        f" {both:.2e} (both); covered {covered:.3f}"
+    )
     assert both < 1.1 * min(alone, refits) and covered >= 0.92
 
 
 def test_refining_where_rvamp_is_poor_is_about_as_accurate_as_the_refits():
     X, y = clean(1, M=120, N=100)
     y[17] += 40
-    with pytest.warns(TrustWarning): s = StabilitySelection(n_lambdas=12).fit(X, y)
+    with pytest.warns(TrustWarning):
+        s = StabilitySelection(n_lambdas=12).fit(X, y)
     Z = s.model_.refit(s.lambda_, 4000, 5, 1, False)
     truth, n = Z[2000:].mean(0), 2000
     noise, errors, covered = np.mean(truth * (1 - truth)) / n, [], []
     active = (truth > 0.01) & (truth < 0.99)
     for b in range(0, 2000, 100):
-        Pi, se, _, _ = refined(Z[b:b + 100], s.probabilities_)
-        errors.append([np.mean((estimate - truth)**2) - noise for estimate in (s.probabilities_, Z[b:b + 100].mean(0), Pi)])
-        covered.append(np.mean(np.abs(Pi - truth)[active] < 1.96 * np.sqrt(se**2 + truth * (1 - truth) / n)[active]))
+        Pi, se, _, _ = refined(Z[b : b + 100], s.probabilities_)
+        errors.append(
+            [
+                np.mean((estimate - truth) ** 2) - noise
+                for estimate in (s.probabilities_, Z[b : b + 100].mean(0), Pi)
+            ]
+        )
+        covered.append(
+            np.mean(
+                np.abs(Pi - truth)[active]
+                < 1.96 * np.sqrt(se**2 + truth * (1 - truth) / n)[active]
+            )
+        )
     alone, refits, both = np.mean(errors, axis=0)
     print(alone, refits, both, np.mean(covered))
     assert both < 0.6 * alone and both < 1.2 * refits and np.mean(covered) >= 0.92
@@ -349,9 +558,23 @@ def test_refining_where_rvamp_is_poor_is_about_as_accurate_as_the_refits():
 def test_refine_reports_on_all_columns():
     X, y = clean(2, M=80, N=12)
     X[:, 5] = 3.0
-    with pytest.warns(UserWarning, match="x5"): s = StabilitySelection(n_lambdas=12, penalty_factor=np.r_[0, np.ones(11)]).fit(X, y)
+    with pytest.warns(UserWarning, match="x5"):
+        s = StabilitySelection(n_lambdas=12, penalty_factor=np.r_[0, np.ones(11)]).fit(
+            X, y
+        )
     r = s.refine(100, progress=False)
-    assert r.Pi.shape == r.se.shape == r.support.shape == (12,) and r.Pi[0] == 1 and r.support[0] and r.Pi[5] == 0 and not r.support[5]
+    assert (
+        r.Pi.shape == r.se.shape == r.support.shape == (12,)
+        and r.Pi[0] == 1
+        and r.support[0]
+        and r.Pi[5] == 0
+        and not r.support[5]
+    )
     low, high = r.interval()
-    assert (0 <= low).all() and (low <= r.Pi).all() and (r.Pi <= high).all() and (high <= 1).all()
+    assert (
+        (0 <= low).all()
+        and (low <= r.Pi).all()
+        and (r.Pi <= high).all()
+        and (high <= 1).all()
+    )
     np.testing.assert_array_equal(r.support[1:], r.Pi[1:] >= s.threshold_)

@@ -1,4 +1,6 @@
-"""StabilitySelection among scikit-learn's own: its checks, pipelines, data frames, labels, copies, pictures."""
+"""StabilitySelection among scikit-learn's own: its checks, pipelines, data frames,
+labels, copies, pictures."""
+
 import os
 import pickle
 import subprocess
@@ -30,17 +32,25 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @parametrize_with_checks([StabilitySelection(n_lambdas=10)])
 def test_scikit_learns_own_checks(estimator, check):
-    "All of them; none is expected to fail. (check_array_api_input is about arrays of other libraries and needs SCIPY_ARRAY_API set.)"
-    if check.func.__name__ == "check_array_api_input": return
+    """All of them; none is expected to fail. (check_array_api_input is about arrays
+    of other libraries and needs SCIPY_ARRAY_API set.)"""
+    if check.func.__name__ == "check_array_api_input":
+        return
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)        # tiny data: the light is red, and rightly so
+        # tiny data: the light is red, and rightly so
+        warnings.simplefilter("ignore", UserWarning)
         check(estimator)
 
 
 def data(M=80, N=12, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(M, N)) * np.geomspace(0.1, 10, N) + np.arange(N)
-    y = 3 + 2 * (X[:, 0] - X[:, 0].mean()) / X[:, 0].std() - (X[:, 4] - X[:, 4].mean()) / X[:, 4].std() + rng.normal(size=M)
+    y = (
+        3
+        + 2 * (X[:, 0] - X[:, 0].mean()) / X[:, 0].std()
+        - (X[:, 4] - X[:, 4].mean()) / X[:, 4].std()
+        + rng.normal(size=M)
+    )
     return X, y
 
 
@@ -49,46 +59,99 @@ QUICK = dict(n_lambdas=12)
 
 
 @pytest.fixture(scope="module")
-def plain(): return StabilitySelection(**QUICK).fit(X, Y)
+def plain():
+    return StabilitySelection(**QUICK).fit(X, Y)
 
 
-# What is reported ------------------------------------------------------------------------------------------------------------------------
+# What is reported ---------------------------------------------------------------------
+# ---------------------------------------------------
+
 
 def test_shapes_and_ranges(plain):
     N, L = 12, 12
-    assert plain.selection_probabilities_.shape == (N, L) and plain.lambdas_.shape == plain.expected_selected_.shape == plain.converged_.shape == (L,)
-    assert (np.diff(plain.lambdas_) < 0).all() and plain.converged_.all() and plain.n_iter_ >= L
-    for name in ("probabilities_", "support_", "max_selection_probability_", "coef_mean_", "coef_std_"): assert getattr(plain, name).shape == (N,)
-    assert ((plain.selection_probabilities_ >= 0) & (plain.selection_probabilities_ <= 1)).all() and (plain.coef_std_ >= 0).all()
-    np.testing.assert_allclose(plain.expected_selected_, plain.selection_probabilities_.sum(0))
-    np.testing.assert_array_equal(plain.max_selection_probability_, plain.selection_probabilities_.max(1))
-    assert plain.support_.dtype == bool and list(np.flatnonzero(plain.support_)) == [0, 4]
-    assert plain.lambdas_[-1] < plain.lambda_ < plain.lambdas_[0] and plain.loss_ == "squared" and plain.classes_ is None
+    assert (
+        plain.selection_probabilities_.shape == (N, L)
+        and plain.lambdas_.shape
+        == plain.expected_selected_.shape
+        == plain.converged_.shape
+        == (L,)
+    )
+    assert (
+        (np.diff(plain.lambdas_) < 0).all()
+        and plain.converged_.all()
+        and plain.n_iter_ >= L
+    )
+    for name in (
+        "probabilities_",
+        "support_",
+        "max_selection_probability_",
+        "coef_mean_",
+        "coef_std_",
+    ):
+        assert getattr(plain, name).shape == (N,)
+    assert (
+        (plain.selection_probabilities_ >= 0) & (plain.selection_probabilities_ <= 1)
+    ).all() and (plain.coef_std_ >= 0).all()
+    np.testing.assert_allclose(
+        plain.expected_selected_, plain.selection_probabilities_.sum(0)
+    )
+    np.testing.assert_array_equal(
+        plain.max_selection_probability_, plain.selection_probabilities_.max(1)
+    )
+    assert plain.support_.dtype == bool and list(np.flatnonzero(plain.support_)) == [
+        0,
+        4,
+    ]
+    assert (
+        plain.lambdas_[-1] < plain.lambda_ < plain.lambdas_[0]
+        and plain.loss_ == "squared"
+        and plain.classes_ is None
+    )
 
 
 def test_the_reported_penalty_is_where_q_are_selected(plain):
-    for options in ({}, dict(q=1), dict(q=3.5), dict(threshold=0.9, pfer=0.5), dict(pfer=2, q=4, bound="unimodal"), dict(resampling="poisson", q=2)):
+    for options in (
+        {},
+        dict(q=1),
+        dict(q=3.5),
+        dict(threshold=0.9, pfer=0.5),
+        dict(pfer=2, q=4, bound="unimodal"),
+        dict(resampling="poisson", q=2),
+    ):
         s = StabilitySelection(**QUICK, **options).fit(X, Y)
         assert 0.99 * s.q_ <= s.probabilities_.sum() <= s.q_ * (1 + 1e-9)
         np.testing.assert_array_equal(s.support_, s.probabilities_ >= s.threshold_)
-        if "resampling" not in options: assert 0.98 * s.pfer_ <= s.pfer_bound_ <= s.pfer_ * (1 + 1e-9)
+        if "resampling" not in options:
+            assert 0.98 * s.pfer_ <= s.pfer_bound_ <= s.pfer_ * (1 + 1e-9)
 
 
 def test_the_largest_probability_need_not_be_at_the_end_of_the_path():
     rng = np.random.default_rng(3)
     A = rng.normal(size=(150, 6))
-    A[:, 0] = A[:, 1] + A[:, 2] + 0.8 * rng.normal(size=150)             # comes in first, and goes when both of its parts are in
-    s = StabilitySelection(n_lambdas=20, lambda_min_ratio=0.01).fit(A, A[:, 1] + A[:, 2] + 0.3 * rng.normal(size=150))
-    np.testing.assert_array_equal(s.max_selection_probability_, s.selection_probabilities_.max(1))
+    # comes in first, and goes when both of its parts are in
+    A[:, 0] = A[:, 1] + A[:, 2] + 0.8 * rng.normal(size=150)
+    s = StabilitySelection(n_lambdas=20, lambda_min_ratio=0.01).fit(
+        A, A[:, 1] + A[:, 2] + 0.3 * rng.normal(size=150)
+    )
+    np.testing.assert_array_equal(
+        s.max_selection_probability_, s.selection_probabilities_.max(1)
+    )
     assert s.max_selection_probability_[0] > s.selection_probabilities_[0, -1] + 0.05
 
 
 def test_probabilities_of_classes_are_averaged_over_resamples():
-    with pytest.warns(TrustWarning): s = StabilitySelection(q=2, n_lambdas=12).fit(X, np.where(Y > 0, "sick", "well"))
+    with pytest.warns(TrustWarning):
+        s = StabilitySelection(q=2, n_lambdas=12).fit(
+            X, np.where(Y > 0, "sick", "well")
+        )
     mean, std = s.linear_predictor(X[:5], return_std=True)
-    averaged = [quad(lambda z: expit(m + d * z) * norm.pdf(z), -9, 9)[0] for m, d in zip(mean, std)]
+    averaged = [
+        quad(lambda z: expit(m + d * z) * norm.pdf(z), -9, 9)[0]
+        for m, d in zip(mean, std)
+    ]
     np.testing.assert_allclose(s.predict_proba(X[:5])[:, 1], averaged, atol=1e-8)
-    assert np.abs(averaged - expit(mean)).max() > 1e-4                              # which is not the probability at the average
+    # which is not the probability at the average
+    assert np.abs(averaged - expit(mean)).max() > 1e-4
 
 
 def test_a_probability_equal_to_the_threshold_is_enough():
@@ -97,18 +160,25 @@ def test_a_probability_equal_to_the_threshold_is_enough():
     edge = first.probabilities_[i]
     assert 0.5 < edge < 1
     assert StabilitySelection(threshold=edge, q=1, n_lambdas=12).fit(X, Y).support_[i]
-    assert not StabilitySelection(threshold=edge + 1e-12, q=1, n_lambdas=12).fit(X, Y).support_[i]
+    assert (
+        not StabilitySelection(threshold=edge + 1e-12, q=1, n_lambdas=12)
+        .fit(X, Y)
+        .support_[i]
+    )
 
 
 def test_one_penalty_is_a_path_too():
     whole = StabilitySelection(q=2, **QUICK).fit(X, Y)
     one = StabilitySelection(q=2, lambdas=[whole.lambda_]).fit(X, Y)
     np.testing.assert_allclose(one.probabilities_, whole.probabilities_, atol=1e-5)
-    np.testing.assert_allclose(one.selection_probabilities_[:, 0], one.probabilities_, atol=1e-9)
+    np.testing.assert_allclose(
+        one.selection_probabilities_[:, 0], one.probabilities_, atol=1e-9
+    )
 
 
 def test_a_grid_that_selects_too_many_says_so():
-    with pytest.warns(UserWarning, match="larger lambdas"): s = StabilitySelection(q=1, lambdas=[0.5, 0.4]).fit(X, Y)
+    with pytest.warns(UserWarning, match="larger lambdas"):
+        s = StabilitySelection(q=1, lambdas=[0.5, 0.4]).fit(X, Y)
     assert s.lambda_ == 0.5 and s.probabilities_.sum() > 1 and s.pfer_bound_ > s.pfer_
 
 
@@ -120,8 +190,12 @@ def test_a_grid_that_selects_too_few_reports_its_end():
 def test_coefficients_are_on_the_scale_of_the_table(plain):
     moved = StabilitySelection(**QUICK).fit(100 * X - 7, Y)
     np.testing.assert_allclose(moved.probabilities_, plain.probabilities_, atol=1e-6)
-    np.testing.assert_allclose(moved.coef_mean_ * 100, plain.coef_mean_, rtol=1e-5, atol=1e-8)
-    np.testing.assert_allclose(moved.coef_std_ * 100, plain.coef_std_, rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose(
+        moved.coef_mean_ * 100, plain.coef_mean_, rtol=1e-5, atol=1e-8
+    )
+    np.testing.assert_allclose(
+        moved.coef_std_ * 100, plain.coef_std_, rtol=1e-5, atol=1e-8
+    )
     np.testing.assert_allclose(moved.predict(100 * X - 7), plain.predict(X), atol=1e-6)
     scaled = StabilitySelection(**QUICK).fit(X, 50 * Y + 3)
     np.testing.assert_allclose(scaled.predict(X), 50 * plain.predict(X) + 3, rtol=1e-5)
@@ -130,48 +204,106 @@ def test_coefficients_are_on_the_scale_of_the_table(plain):
 def test_the_mean_prediction_is_that_of_the_mean_coefficients(plain):
     mean, std = plain.predict(X, return_std=True)
     np.testing.assert_allclose(mean, X @ plain.coef_mean_ + plain.intercept_)
-    np.testing.assert_allclose(mean.mean(), Y.mean())                    # centred once
+    np.testing.assert_allclose(mean.mean(), Y.mean())  # centred once
     assert std.shape == (80,) and (std > 0).all()
-    np.testing.assert_allclose(plain.predict(np.tile(X, (8, 1)), return_std=True)[1], np.tile(std, 8), rtol=1e-10)     # in chunks
+    # in chunks
+    np.testing.assert_allclose(
+        plain.predict(np.tile(X, (8, 1)), return_std=True)[1],
+        np.tile(std, 8),
+        rtol=1e-10,
+    )
 
 
 def test_a_bagged_prediction_has_the_variance_of_refits(plain):
     A, y = plain.model_.A, plain.model_.y
     from rvamp_nb import naive_bootstrap
-    draws = naive_bootstrap(A, y, plain.lambda_, counts=Subsample(0.5), randomise=plain.model_.randomise, n_resamples=600, keep=np.arange(12), progress=False).draws
+
+    draws = naive_bootstrap(
+        A,
+        y,
+        plain.lambda_,
+        counts=Subsample(0.5),
+        randomise=plain.model_.randomise,
+        n_resamples=600,
+        keep=np.arange(12),
+        progress=False,
+    ).draws
     by_refits = (draws @ A[:20].T).std(0)
     ratio = plain.predict(X[:20], return_std=True)[1] / by_refits
-    assert 0.95 < ratio.mean() < 1.2 and 0.85 < ratio.min() and ratio.max() < 1.4     # above 1: half of 80 rows exactly is a little less random than each with probability 1/2
-    np.testing.assert_allclose(plain.coef_std_ * plain.scale_, draws.std(0), rtol=0.2, atol=0.02 * draws.std(0).max())
+    # above 1: half of 80 rows exactly is a little less random than each with
+    # probability 1/2
+    assert 0.95 < ratio.mean() < 1.2 and 0.85 < ratio.min() and ratio.max() < 1.4
+    np.testing.assert_allclose(
+        plain.coef_std_ * plain.scale_,
+        draws.std(0),
+        rtol=0.2,
+        atol=0.02 * draws.std(0).max(),
+    )
 
 
-# Tables and targets of every kind --------------------------------------------------------------------------------------------------------
+# Tables and targets of every kind -----------------------------------------------------
+# ---------------------------------------------------
 
-@pytest.mark.parametrize("kind", ["float32", "fortran", "list", "frame", "object", "strided", "read-only", "y list", "y series", "y object", "y float32", "y column"])
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "float32",
+        "fortran",
+        "list",
+        "frame",
+        "object",
+        "strided",
+        "read-only",
+        "y list",
+        "y series",
+        "y object",
+        "y float32",
+        "y column",
+    ],
+)
 def test_the_answer_does_not_depend_on_the_container(plain, kind):
     A, y = X.copy(), Y.copy()
-    if kind == "float32": A = A.astype(np.float32)
-    if kind == "fortran": A = np.asfortranarray(A)
-    if kind == "list": A = A.tolist()
-    if kind == "frame": A = pd.DataFrame(A)
-    if kind == "object": A = A.astype(object)
-    if kind == "strided": A = np.repeat(A, 2, axis=1)[:, ::2]
-    if kind == "read-only": A.flags.writeable = y.flags.writeable = False
-    if kind == "y list": y = y.tolist()
-    if kind == "y series": y = pd.Series(y, index=np.arange(80)[::-1])
-    if kind == "y object": y = y.astype(object)
-    if kind == "y float32": y = y.astype(np.float32)
+    if kind == "float32":
+        A = A.astype(np.float32)
+    if kind == "fortran":
+        A = np.asfortranarray(A)
+    if kind == "list":
+        A = A.tolist()
+    if kind == "frame":
+        A = pd.DataFrame(A)
+    if kind == "object":
+        A = A.astype(object)
+    if kind == "strided":
+        A = np.repeat(A, 2, axis=1)[:, ::2]
+    if kind == "read-only":
+        A.flags.writeable = y.flags.writeable = False
+    if kind == "y list":
+        y = y.tolist()
+    if kind == "y series":
+        y = pd.Series(y, index=np.arange(80)[::-1])
+    if kind == "y object":
+        y = y.astype(object)
+    if kind == "y float32":
+        y = y.astype(np.float32)
     if kind == "y column":
-        with pytest.warns(UserWarning, match="column-vector"): s = StabilitySelection(**QUICK).fit(A, y[:, None])
-    else: s = StabilitySelection(**QUICK).fit(A, y)
-    np.testing.assert_allclose(s.probabilities_, plain.probabilities_, atol=2e-4 if "32" in kind else 1e-9)
+        with pytest.warns(UserWarning, match="column-vector"):
+            s = StabilitySelection(**QUICK).fit(A, y[:, None])
+    else:
+        s = StabilitySelection(**QUICK).fit(A, y)
+    np.testing.assert_allclose(
+        s.probabilities_, plain.probabilities_, atol=2e-4 if "32" in kind else 1e-9
+    )
 
 
 def test_integers():
     rng = np.random.default_rng(3)
     A = rng.integers(-5, 6, size=(60, 8))
     y = 2 * A[:, 0] - A[:, 3] + rng.integers(-3, 4, size=60)
-    whole, real = (StabilitySelection(**QUICK).fit(a, b) for a, b in ((A, y), (A.astype(float), y.astype(float))))
+    whole, real = (
+        StabilitySelection(**QUICK).fit(a, b)
+        for a, b in ((A, y), (A.astype(float), y.astype(float)))
+    )
     assert whole.loss_ == "squared" and list(np.flatnonzero(whole.support_)) == [0, 3]
     np.testing.assert_array_equal(whole.probabilities_, real.probabilities_)
 
@@ -185,14 +317,27 @@ def test_input_is_not_modified(plain):
 def test_names_come_from_the_frame():
     frame = pd.DataFrame(X, columns=[f"gene {i}" for i in range(12)])
     s = StabilitySelection(**QUICK).set_output(transform="pandas").fit(frame, Y)
-    assert list(s.feature_names_in_) == list(frame.columns) and list(s.get_feature_names_out()) == ["gene 0", "gene 4"]
-    assert list(s.transform(frame).columns) == ["gene 0", "gene 4"] and list(s.get_support(indices=True)) == [0, 4]
-    assert s.summary().index.name == "feature" and list(s.summary().index[:2]) == ["gene 0", "gene 4"]
-    with pytest.raises(ValueError, match="feature names"): s.predict(frame.rename(columns={"gene 0": "gene x"}))
+    assert list(s.feature_names_in_) == list(frame.columns) and list(
+        s.get_feature_names_out()
+    ) == ["gene 0", "gene 4"]
+    assert list(s.transform(frame).columns) == ["gene 0", "gene 4"] and list(
+        s.get_support(indices=True)
+    ) == [0, 4]
+    assert s.summary().index.name == "feature" and list(s.summary().index[:2]) == [
+        "gene 0",
+        "gene 4",
+    ]
+    with pytest.raises(ValueError, match="feature names"):
+        s.predict(frame.rename(columns={"gene 0": "gene x"}))
 
 
-LABELS = [("text", np.array(["sick", "well"])), ("objects", np.array(["sick", "well"], dtype=object)), ("truth values", np.array([False, True])),
-          ("-1 and 1", np.array([-1, 1])), ("1 and 2", np.array([1.0, 2.0]))]
+LABELS = [
+    ("text", np.array(["sick", "well"])),
+    ("objects", np.array(["sick", "well"], dtype=object)),
+    ("truth values", np.array([False, True])),
+    ("-1 and 1", np.array([-1, 1])),
+    ("1 and 2", np.array([1.0, 2.0])),
+]
 
 
 @pytest.fixture(scope="module")
@@ -201,16 +346,26 @@ def binary():
     return above.astype(int), StabilitySelection(**QUICK).fit(X, above.astype(int))
 
 
-@pytest.mark.parametrize("names", [labels for _, labels in LABELS], ids=[name for name, _ in LABELS])
+@pytest.mark.parametrize(
+    "names", [labels for _, labels in LABELS], ids=[name for name, _ in LABELS]
+)
 def test_labels_of_any_kind(binary, names):
     codes, reference = binary
     s = StabilitySelection(**QUICK).fit(X, names[codes])
     assert s.loss_ == "logistic" and list(s.classes_) == list(names)
     np.testing.assert_allclose(s.probabilities_, reference.probabilities_, atol=1e-9)
-    assert set(s.predict(X)) <= set(names) and (s.predict(X) == names[codes]).mean() > 0.8
+    assert (
+        set(s.predict(X)) <= set(names) and (s.predict(X) == names[codes]).mean() > 0.8
+    )
     P = s.predict_proba(X)
-    assert P.shape == (80, 2) and np.allclose(P.sum(1), 1) and ((P[:, 1] > 0.5) == (s.predict(X) == names[1])).all()
-    pd.testing.assert_series_equal(pd.Series(s.predict(pd.DataFrame(X).to_numpy())), pd.Series(s.predict(X)))
+    assert (
+        P.shape == (80, 2)
+        and np.allclose(P.sum(1), 1)
+        and ((P[:, 1] > 0.5) == (s.predict(X) == names[1])).all()
+    )
+    pd.testing.assert_series_equal(
+        pd.Series(s.predict(pd.DataFrame(X).to_numpy())), pd.Series(s.predict(X))
+    )
 
 
 def test_a_series_of_strings(binary):
@@ -228,8 +383,13 @@ def test_swapping_the_classes_turns_the_signs(binary):
 
 
 def test_two_real_values_are_not_two_classes():
-    assert StabilitySelection(**QUICK).fit(X, np.where(Y > 3, 0.5, 1.7)).loss_ == "squared"
-    assert StabilitySelection(**QUICK, loss="squared").fit(X, (Y > 3).astype(int)).loss_ == "squared"
+    assert (
+        StabilitySelection(**QUICK).fit(X, np.where(Y > 3, 0.5, 1.7)).loss_ == "squared"
+    )
+    assert (
+        StabilitySelection(**QUICK, loss="squared").fit(X, (Y > 3).astype(int)).loss_
+        == "squared"
+    )
 
 
 def test_counts():
@@ -240,7 +400,9 @@ def test_counts():
     assert list(np.flatnonzero(s.support_)) == [0, 1]
     mean, std = s.predict(A, return_std=True)
     np.testing.assert_allclose(mean, s.predict(A))
-    assert (mean > 0).all() and (std > 0).all() and abs(mean.mean() / y.mean() - 1) < 0.1
+    assert (
+        (mean > 0).all() and (std > 0).all() and abs(mean.mean() / y.mean() - 1) < 0.1
+    )
 
 
 def test_a_constant_column_is_never_selected_and_warned_of_once():
@@ -251,9 +413,16 @@ def test_a_constant_column_is_never_selected_and_warned_of_once():
         warnings.simplefilter("always")
         s = StabilitySelection(**QUICK).fit(frame, Y)
     assert [str(w.message) for w in seen] == ["constant columns are never selected: c3"]
-    assert (s.selection_probabilities_[3] == 0).all() and s.probabilities_[3] == s.coef_mean_[3] == s.coef_std_[3] == 0 and not s.support_[3]
+    assert (
+        (s.selection_probabilities_[3] == 0).all()
+        and s.probabilities_[3] == s.coef_mean_[3] == s.coef_std_[3] == 0
+        and not s.support_[3]
+    )
     without = StabilitySelection(**QUICK).fit(np.delete(A, 3, axis=1), Y)
-    np.testing.assert_allclose(np.delete(s.probabilities_, 3), without.probabilities_, atol=1e-9)       # it does not count as a candidate either
+    # it does not count as a candidate either
+    np.testing.assert_allclose(
+        np.delete(s.probabilities_, 3), without.probabilities_, atol=1e-9
+    )
 
 
 def test_exact_duplicates_share_their_probability(plain):
@@ -261,37 +430,79 @@ def test_exact_duplicates_share_their_probability(plain):
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         s = StabilitySelection(**QUICK).fit(A, Y)
-    assert [str(w.message) for w in seen] == ["columns x0, x12, x13 are the same up to sign: taken as one, each is given its probability"]
-    np.testing.assert_allclose(s.probabilities_, plain.probabilities_[[*range(12), 0, 0]], atol=1e-6)       # the Lasso with copies is the Lasso without
+    assert [str(w.message) for w in seen] == [
+        "columns x0, x12, x13 are the same up to sign: taken as one, each is given its"
+        " probability"
+    ]
+    # the Lasso with copies is the Lasso without
+    np.testing.assert_allclose(
+        s.probabilities_, plain.probabilities_[[*range(12), 0, 0]], atol=1e-6
+    )
     np.testing.assert_allclose(s.predict(A), plain.predict(X), atol=1e-5)
-    np.testing.assert_allclose(s.predict(A, return_std=True)[1], plain.predict(X, return_std=True)[1], rtol=1e-4)
+    np.testing.assert_allclose(
+        s.predict(A, return_std=True)[1],
+        plain.predict(X, return_std=True)[1],
+        rtol=1e-4,
+    )
     np.testing.assert_allclose(s.coef_mean_[[12, 13]] / s.coef_mean_[0], [1, -0.5])
-    assert [list(g) for g in s.trust_.duplicates] == [[0, 12, 13]] and s.trust_.light == "amber" and s.summary().loc["x0", "same_as"] == "x12, x13"
-    assert len(s.check(20, progress=False).names) == 12 and s.refine(20, progress=False).Pi.shape == (14,)
+    assert (
+        [list(g) for g in s.trust_.duplicates] == [[0, 12, 13]]
+        and s.trust_.light == "amber"
+        and s.summary().loc["x0", "same_as"] == "x12, x13"
+    )
+    assert len(s.check(20, progress=False).names) == 12 and s.refine(
+        20, progress=False
+    ).Pi.shape == (14,)
 
 
 def test_equal_columns_with_different_penalties_stay_apart():
     A = np.column_stack([X, X[:, 0]])
     s = StabilitySelection(**QUICK, penalty_factor=np.r_[np.ones(12), 2]).fit(A, Y)
-    assert s.probabilities_[0] > 0.99 and s.probabilities_[12] < 0.01 and s.trust_.duplicates == []
+    assert (
+        s.probabilities_[0] > 0.99
+        and s.probabilities_[12] < 0.01
+        and s.trust_.duplicates == []
+    )
 
 
-# Options ---------------------------------------------------------------------------------------------------------------------------------
+# Options ------------------------------------------------------------------------------
+# ---------------------------------------------------
+
 
 def test_a_column_that_must_stay():
     frame = pd.DataFrame(X, columns=list("abcdefghijkl"))
-    by_name, by_place = (StabilitySelection(q=2, penalty_factor=f, **QUICK).fit(frame, Y) for f in ({"l": 0}, np.r_[np.ones(11), 0]))
+    by_name, by_place = (
+        StabilitySelection(q=2, penalty_factor=f, **QUICK).fit(frame, Y)
+        for f in ({"l": 0}, np.r_[np.ones(11), 0])
+    )
     np.testing.assert_array_equal(by_name.probabilities_, by_place.probabilities_)
-    assert by_name.support_[11] and by_name.probabilities_[11] == 1 and abs(np.delete(by_name.probabilities_, 11).sum() - 2) < 0.03
-    np.testing.assert_allclose(by_name.expected_selected_, np.delete(by_name.selection_probabilities_, 11, axis=0).sum(0))
-    heavier = StabilitySelection(lambdas=[by_name.lambda_], q=2, penalty_factor={"l": 0, "a": 1.5}).fit(frame, Y)
+    assert (
+        by_name.support_[11]
+        and by_name.probabilities_[11] == 1
+        and abs(np.delete(by_name.probabilities_, 11).sum() - 2) < 0.03
+    )
+    np.testing.assert_allclose(
+        by_name.expected_selected_,
+        np.delete(by_name.selection_probabilities_, 11, axis=0).sum(0),
+    )
+    heavier = StabilitySelection(
+        lambdas=[by_name.lambda_], q=2, penalty_factor={"l": 0, "a": 1.5}
+    ).fit(frame, Y)
     assert heavier.probabilities_[0] < by_name.probabilities_[0]
 
 
 def test_laws():
-    for options in (dict(resampling="poisson"), dict(resampling=Poisson(0.7)), dict(resampling=Subsample(0.8)), dict(randomise=TwoPoint(2, 0.5)), dict(randomise=Weakness(0.5))):
+    for options in (
+        dict(resampling="poisson"),
+        dict(resampling=Poisson(0.7)),
+        dict(resampling=Subsample(0.8)),
+        dict(randomise=TwoPoint(2, 0.5)),
+        dict(randomise=Weakness(0.5)),
+    ):
         s = StabilitySelection(q=2, **QUICK, **options).fit(X, Y)
-        assert list(np.flatnonzero(s.support_)) == [0, 4] and np.isnan(s.pfer_bound_) == ("resampling" in options)
+        assert list(np.flatnonzero(s.support_)) == [0, 4] and np.isnan(
+            s.pfer_bound_
+        ) == ("resampling" in options)
 
 
 def test_progress_is_shown_on_request_only(capfd):
@@ -300,15 +511,32 @@ def test_progress_is_shown_on_request_only(capfd):
 
 
 def test_not_converging_is_said():
-    with pytest.warns(ConvergenceWarning), pytest.warns(TrustWarning, match="not converged"): s = StabilitySelection(max_iter=2, n_lambdas=4).fit(X, Y)
-    assert not s.converged_.any() and s.trust_.light == "red" and not s.summary().attrs["converged"]
+    with (
+        pytest.warns(ConvergenceWarning),
+        pytest.warns(TrustWarning, match="not converged"),
+    ):
+        s = StabilitySelection(max_iter=2, n_lambdas=4).fit(X, Y)
+    assert (
+        not s.converged_.any()
+        and s.trust_.light == "red"
+        and not s.summary().attrs["converged"]
+    )
 
 
-# Composition -----------------------------------------------------------------------------------------------------------------------------
+# Composition --------------------------------------------------------------------------
+# ---------------------------------------------------
+
 
 def test_in_a_pipeline_and_a_grid_search():
-    pipe = make_pipeline(StandardScaler(), StabilitySelection(**QUICK), LinearRegression())
-    search = GridSearchCV(pipe, {"stabilityselection__q": [2, 4], "stabilityselection__threshold": [0.6, 0.8]}, cv=3, error_score="raise").fit(X, Y)
+    pipe = make_pipeline(
+        StandardScaler(), StabilitySelection(**QUICK), LinearRegression()
+    )
+    search = GridSearchCV(
+        pipe,
+        {"stabilityselection__q": [2, 4], "stabilityselection__threshold": [0.6, 0.8]},
+        cv=3,
+        error_score="raise",
+    ).fit(X, Y)
     assert search.best_score_ > 0.5 and search.best_estimator_[1].support_[0]
 
 
@@ -317,7 +545,9 @@ def test_clones_and_pickles(plain):
     assert not hasattr(again, "support_") and again.get_params() == plain.get_params()
     copy = pickle.loads(pickle.dumps(plain))
     np.testing.assert_array_equal(copy.probabilities_, plain.probabilities_)
-    np.testing.assert_array_equal(copy.predict(X, return_std=True)[1], plain.predict(X, return_std=True)[1])
+    np.testing.assert_array_equal(
+        copy.predict(X, return_std=True)[1], plain.predict(X, return_std=True)[1]
+    )
     assert copy.check(20, progress=False).mse == plain.check(20, progress=False).mse
 
 
@@ -326,27 +556,62 @@ def test_fitting_twice_is_fitting_once(plain):
     np.testing.assert_array_equal(again.probabilities_, plain.probabilities_)
 
 
-# Pictures, table, time -------------------------------------------------------------------------------------------------------------------
+# Pictures, table, time ----------------------------------------------------------------
+# ---------------------------------------------------
+
 
 def test_pictures(plain):
     import matplotlib
+
     matplotlib.use("agg")
     import matplotlib.pyplot as plt
+
     ax = plain.plot_path()
-    assert "ΣΠ" in ax.get_title() and {t.get_text() for t in ax.get_legend().get_texts()} >= {"x0", "x4"}
+    assert "ΣΠ" in ax.get_title() and {
+        t.get_text() for t in ax.get_legend().get_texts()
+    } >= {"x0", "x4"}
     own = plt.figure().gca()
-    assert plain.plot_path(ax=own, leaders=2) is own and len(own.get_legend().get_texts()) == 2
+    assert (
+        plain.plot_path(ax=own, leaders=2) is own
+        and len(own.get_legend().get_texts()) == 2
+    )
     bars = plain.plot_probabilities(leaders=5)
-    assert [t.get_text() for t in bars.get_yticklabels()][:2] == ["x0", "x4"] and len(bars.patches) == 5
+    assert [t.get_text() for t in bars.get_yticklabels()][:2] == ["x0", "x4"] and len(
+        bars.patches
+    ) == 5
     assert "20 refits" in plain.check(20, progress=False).plot().get_ylabel()
     plt.close("all")
 
 
 def test_the_table(plain):
     table = plain.summary()
-    assert list(table.columns) == ["probability", "selected", "max_probability", "coef_mean", "coef_std", "shares_signal_with", "same_as"]
-    assert table.probability.is_monotonic_decreasing and len(table) == 12 and table.selected.sum() == 2
-    assert {"light", "effective_rows", "largest_row_share", "duplicates", "converged", "path_converged", "pfer_bound", "q", "threshold", "lambda_", "trust"} <= table.attrs.keys()
+    assert list(table.columns) == [
+        "probability",
+        "selected",
+        "max_probability",
+        "coef_mean",
+        "coef_std",
+        "shares_signal_with",
+        "same_as",
+    ]
+    assert (
+        table.probability.is_monotonic_decreasing
+        and len(table) == 12
+        and table.selected.sum() == 2
+    )
+    assert {
+        "light",
+        "effective_rows",
+        "largest_row_share",
+        "duplicates",
+        "converged",
+        "path_converged",
+        "pfer_bound",
+        "q",
+        "threshold",
+        "lambda_",
+        "trust",
+    } <= table.attrs.keys()
 
 
 def seconds(work):
@@ -358,22 +623,43 @@ def seconds(work):
 
 def test_the_diabetes_path_converges():
     diabetes = datasets.load_diabetes()
-    print(f"442 x 64: {seconds(lambda: StabilitySelection().fit(diabetes.A, diabetes.y)):.2f} s for the path")
+    print(
+        "442 x 64:"
+        f" {seconds(lambda: StabilitySelection().fit(diabetes.A, diabetes.y)):.2f} s"
+        " for the path"
+    )
     assert StabilitySelection().fit(diabetes.A, diabetes.y).converged_.all()
 
 
 def test_riboflavin_is_amber(riboflavin):
     s = StabilitySelection()
-    print(f"71 x 4088: {seconds(lambda: s.fit(riboflavin.A, riboflavin.y)):.2f} s for the path")
+    print(
+        f"71 x 4088: {seconds(lambda: s.fit(riboflavin.A, riboflavin.y)):.2f} s for the"
+        " path"
+    )
     assert s.converged_.all() and s.trust_.light == "amber"
 
 
 @pytest.fixture
 def riboflavin():
-    if not os.environ.get("RVAMP_NB_RIBOFLAVIN"): pytest.skip("RVAMP_NB_RIBOFLAVIN names no file")
+    if not os.environ.get("RVAMP_NB_RIBOFLAVIN"):
+        pytest.skip("RVAMP_NB_RIBOFLAVIN names no file")
     return datasets.load_riboflavin()
 
 
 def test_the_package_stays_light():
-    code = "import sys, rvamp_nb; 'StabilitySelection' in rvamp_nb.__all__ or sys.exit(1); print({'sklearn', 'pandas', 'matplotlib'} & {m.split('.')[0] for m in sys.modules})"
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout == "set()\n"
+    code = (
+        "import sys, rvamp_nb; 'StabilitySelection' in rvamp_nb.__all__ or sys.exit(1);"
+        " print({'sklearn', 'pandas', 'matplotlib'} & {m.split('.')[0] for m in"
+        " sys.modules})"
+    )
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        == "set()\n"
+    )

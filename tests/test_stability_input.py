@@ -1,4 +1,6 @@
-"""Everything that StabilitySelection must refuse, each with an error that names what was wrong."""
+"""Everything that StabilitySelection must refuse, each with an error that names what
+was wrong."""
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -6,7 +8,7 @@ from scipy import sparse
 
 from rvamp_nb import StabilitySelection
 from rvamp_nb.resampling import Fixed, Multinomial, Poisson, Subsample, TwoPoint
-from rvamp_nb.stability import beyond_chance, error_control, pfer_bound, unimodal_bound
+from rvamp_nb.stability import error_control, pfer_bound, unimodal_bound
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 6))
@@ -28,8 +30,12 @@ def with_y(value):
     return other
 
 
-def fit(X=X, y=Y, **options): return lambda: StabilitySelection(**options).fit(X, y)
-def fitted(**options): return StabilitySelection(n_lambdas=8, **options).fit(X, Y)
+def fit(X=X, y=Y, **options):
+    return lambda: StabilitySelection(**options).fit(X, y)
+
+
+def fitted(**options):
+    return StabilitySelection(n_lambdas=8, **options).fit(X, Y)
 
 
 # what: (a call that must be refused, a word that the message must hold)
@@ -52,13 +58,35 @@ BAD = {
     "X sparse array": (fit(sparse.csc_array(X)), "parse"),
     "X with None": (fit(np.where(np.arange(240).reshape(40, 6) == 7, None, X)), "NaN"),
     "X with a word in it": (fit(FRAME.assign(a="red")), "'a' of X holds 'red'"),
-    "X with a word among numbers": (fit(FRAME.assign(d=[1.0] * 39 + ["?"])), "'d' of X holds '?'"),
-    "X with categories": (fit(FRAME.assign(b=pd.Categorical(["low", "high"] * 20))), "'b' of X holds 'low'"),
-    "X with dates": (fit(FRAME.assign(a=pd.date_range("2020", periods=40))), "'a' of X holds Timestamp"),
+    "X with a word among numbers": (
+        fit(FRAME.assign(d=[1.0] * 39 + ["?"])),
+        "'d' of X holds '?'",
+    ),
+    "X with categories": (
+        fit(FRAME.assign(b=pd.Categorical(["low", "high"] * 20))),
+        "'b' of X holds 'low'",
+    ),
+    "X with dates": (
+        fit(FRAME.assign(a=pd.date_range("2020", periods=40))),
+        "'a' of X holds Timestamp",
+    ),
     "X with missing categories": (fit(FRAME.assign(a=[None] * 40)), "NaN"),
-    "X with one missing value": (fit(pd.DataFrame(altered(np.nan), columns=list("abcdef"))), "'c' misses 1 of 40 values: drop"),
-    "X with missing values in two columns": (fit(pd.DataFrame(altered(np.nan, at=(slice(5), slice(1, 3))), columns=list("abcdef"))), "'b' misses 5 of 40 values, and 1 other"),
-    "X with a missing nullable value": (fit(FRAME.assign(e=pd.array([None] + [1, 2, 3] * 13, dtype="Int64"))), "'e' misses 1 of 40"),
+    "X with one missing value": (
+        fit(pd.DataFrame(altered(np.nan), columns=list("abcdef"))),
+        "'c' misses 1 of 40 values: drop",
+    ),
+    "X with missing values in two columns": (
+        fit(
+            pd.DataFrame(
+                altered(np.nan, at=(slice(5), slice(1, 3))), columns=list("abcdef")
+            )
+        ),
+        "'b' misses 5 of 40 values, and 1 other",
+    ),
+    "X with a missing nullable value": (
+        fit(FRAME.assign(e=pd.array([None] + [1, 2, 3] * 13, dtype="Int64"))),
+        "'e' misses 1 of 40",
+    ),
     "X with mixed names": (fit(FRAME.rename(columns={"a": 1})), "names"),
     "X of 1 row": (fit(X[:1], Y[:1]), "1 sample"),
     "X of 2 rows": (fit(X[:2], Y[:2]), "minimum of 4"),
@@ -93,8 +121,14 @@ BAD = {
     "y too large": (fit(y=Y * 1e160), "unit"),
     "y too small": (fit(y=Y * 1e-160), "unit"),
     "y numbers and logistic loss": (fit(loss="logistic"), "two classes"),
-    "y three classes and logistic loss": (fit(y=np.arange(40) % 3, loss="logistic"), "two classes"),
-    "y one class and logistic loss": (fit(y=np.zeros(40), loss="logistic"), "two classes"),
+    "y three classes and logistic loss": (
+        fit(y=np.arange(40) % 3, loss="logistic"),
+        "two classes",
+    ),
+    "y one class and logistic loss": (
+        fit(y=np.zeros(40), loss="logistic"),
+        "two classes",
+    ),
     "y negative and Poisson loss": (fit(loss="poisson"), ">= 0"),
     "y one row in a class": (fit(y=(np.arange(40) == 3).astype(int)), "one row"),
     # error control
@@ -122,7 +156,10 @@ BAD = {
     "pfer and q contradict": (fit(pfer=0.01, q=5), "contradict"),
     "pfer and q contradict, unimodal": (fit(pfer=0.1, q=4, bound="unimodal"), "0.577"),
     "unimodal with q large": (fit(threshold=0.9, q=5, bound="unimodal"), "0.577"),
-    "unimodal with threshold low": (fit(threshold=0.51, q=3, bound="unimodal"), "threshold"),
+    "unimodal with threshold low": (
+        fit(threshold=0.51, q=3, bound="unimodal"),
+        "threshold",
+    ),
     "bound unknown": (fit(bound="fdr"), "bound"),
     "bound None": (fit(bound=None), "bound"),
     "bound a list": (fit(bound=["mb"]), "bound"),
@@ -142,16 +179,28 @@ BAD = {
     "randomise a number": (fit(randomise=0.5), "randomise"),
     "randomise a class": (fit(randomise=Fixed), "randomise"),
     "randomise of counts": (fit(randomise=Poisson(0.5)), "randomise"),
-    "penalty_factor negative": (fit(penalty_factor=[-1, 1, 1, 1, 1, 1]), "penalty_factor"),
+    "penalty_factor negative": (
+        fit(penalty_factor=[-1, 1, 1, 1, 1, 1]),
+        "penalty_factor",
+    ),
     "penalty_factor too short": (fit(penalty_factor=[1, 1]), "penalty_factor"),
     "penalty_factor too long": (fit(penalty_factor=np.ones(7)), "penalty_factor"),
     "penalty_factor a number": (fit(penalty_factor=1.0), "penalty_factor"),
-    "penalty_factor nan": (fit(penalty_factor=[np.nan, 1, 1, 1, 1, 1]), "penalty_factor"),
-    "penalty_factor inf": (fit(penalty_factor=[np.inf, 1, 1, 1, 1, 1]), "penalty_factor"),
+    "penalty_factor nan": (
+        fit(penalty_factor=[np.nan, 1, 1, 1, 1, 1]),
+        "penalty_factor",
+    ),
+    "penalty_factor inf": (
+        fit(penalty_factor=[np.inf, 1, 1, 1, 1, 1]),
+        "penalty_factor",
+    ),
     "penalty_factor text": (fit(penalty_factor=list("abcdef")), "penalty_factor"),
     "penalty_factor all 0": (fit(penalty_factor=np.zeros(6)), "penalty_factor"),
     "penalty_factor unknown name": (fit(FRAME, penalty_factor={"age": 0}), "'age'"),
-    "penalty_factor text in dict": (fit(FRAME, penalty_factor={"a": "none"}), "penalty_factor"),
+    "penalty_factor text in dict": (
+        fit(FRAME, penalty_factor={"a": "none"}),
+        "penalty_factor",
+    ),
     # the path
     "lambdas unsorted": (fit(lambdas=[1.0, 3.0, 2.0]), "lambdas"),
     "lambdas increasing": (fit(lambdas=[1.0, 2.0, 3.0]), "decreasing"),
@@ -190,7 +239,10 @@ BAD = {
     "check with few refits": (lambda: fitted().check(5), "n_refits"),
     "check with half a refit": (lambda: fitted().check(20.5), "n_refits"),
     "check with text": (lambda: fitted().check("100"), "n_refits"),
-    "check with a negative tolerance": (lambda: fitted().check(20, tolerance=-0.1), "tolerance"),
+    "check with a negative tolerance": (
+        lambda: fitted().check(20, tolerance=-0.1),
+        "tolerance",
+    ),
     "check with a negative seed": (lambda: fitted().check(20, seed=-1), "seed"),
     "check with no processor": (lambda: fitted().check(20, n_jobs=0), "n_jobs"),
     "refine with nothing": (lambda: fitted().refine(0), "n_refits"),
@@ -198,7 +250,10 @@ BAD = {
     "bound of no feature": (lambda: pfer_bound(1, 0.6, 0), "p"),
     "bound of q above p": (lambda: pfer_bound(11, 0.6, 10), "q"),
     "bound at 1/2": (lambda: pfer_bound(1, 0.5, 10), "threshold"),
-    "bound of half a pair": (lambda: unimodal_bound(1, 0.9, 100, n_pairs=0.5), "n_pairs"),
+    "bound of half a pair": (
+        lambda: unimodal_bound(1, 0.9, 100, n_pairs=0.5),
+        "n_pairs",
+    ),
     "two of three": (lambda: error_control(10, threshold=0.6), "two"),
     "three of three": (lambda: error_control(10, 0.6, 1, 2), "two"),
 }
@@ -207,10 +262,13 @@ BAD = {
 @pytest.mark.parametrize("what", BAD)
 def test_it_is_refused(what):
     call, word = BAD[what]
-    with pytest.raises((TypeError, ValueError, AttributeError)) as refusal: call()
+    with pytest.raises((TypeError, ValueError, AttributeError)) as refusal:
+        call()
     message = str(refusal.value)
     assert word in message and len(message) > 15
-    assert "not supported between" not in message and "can't multiply" not in message, "an accident, no refusal"
+    assert "not supported between" not in message and "can't multiply" not in message, (
+        "an accident, no refusal"
+    )
 
 
 def test_there_are_enough_of_them():

@@ -1,4 +1,6 @@
-"""The students' edition (docs/students.py): solutions gone, the rest as it was, and nothing that leaned on them."""
+"""The students' edition (docs/students.py): solutions gone, the rest as it was, and
+nothing that leaned on them."""
+
 import ast
 import builtins
 import subprocess
@@ -26,8 +28,12 @@ def edition(tmp_path_factory):
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_solutions_are_gone_and_the_rest_is_as_it_was(edition, path):
     teachers, students = (nbformat.read(p, 4) for p in (path, edition / path.name))
-    assert [cell for cell in students.cells if cell.source != "# your turn"] == [cell for cell in teachers.cells if not is_solution(cell)]
-    assert "<b>Solution</b>" not in "".join(cell.source for cell in students.cells if cell.cell_type == "markdown")
+    assert [cell for cell in students.cells if cell.source != "# your turn"] == [
+        cell for cell in teachers.cells if not is_solution(cell)
+    ]
+    assert "<b>Solution</b>" not in "".join(
+        cell.source for cell in students.cells if cell.cell_type == "markdown"
+    )
     assert students.metadata == teachers.metadata
     nbformat.validate(students)
 
@@ -41,10 +47,22 @@ def test_after_each_exercise_an_empty_cell_waits(edition, path):
 
 def test_one_empty_cell_for_each_run_of_solution_cells():
     tagged = {"tags": ["solution"]}
-    nb = new_notebook(cells=[new_markdown_cell("a"), new_markdown_cell("b", metadata=tagged), new_code_cell("c", metadata=tagged),
-                             new_markdown_cell("d"), new_code_cell("e", metadata=tagged)])
+    nb = new_notebook(
+        cells=[
+            new_markdown_cell("a"),
+            new_markdown_cell("b", metadata=tagged),
+            new_code_cell("c", metadata=tagged),
+            new_markdown_cell("d"),
+            new_code_cell("e", metadata=tagged),
+        ]
+    )
     assert strip(nb) == 2
-    assert [cell.source for cell in nb.cells] == ["a", "# your turn", "d", "# your turn"]
+    assert [cell.source for cell in nb.cells] == [
+        "a",
+        "# your turn",
+        "d",
+        "# your turn",
+    ]
     assert len({cell.id for cell in nb.cells}) == 4
 
 
@@ -54,19 +72,30 @@ def test_the_notebooks_themselves_are_not_written_over():
 
 
 def test_git_ignores_the_default_folder():
-    assert subprocess.run(["git", "check-ignore", "-q", "_students/01_resampling.ipynb"], cwd=ROOT).returncode == 0
+    assert (
+        subprocess.run(
+            ["git", "check-ignore", "-q", "_students/01_resampling.ipynb"], cwd=ROOT
+        ).returncode
+        == 0
+    )
 
 
 def names_bound(tree):
-    """The names that a cell binds at its top level (names inside functions, classes and comprehensions are their own)."""
+    """The names that a cell binds at its top level (names inside functions, classes
+    and comprehensions are their own)."""
     todo, bound = list(tree.body), set()
     while todo:
         node = todo.pop()
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             bound.add(node.name)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            bound |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
-        elif not isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            bound |= {
+                alias.asname or alias.name.partition(".")[0] for alias in node.names
+            }
+        elif not isinstance(
+            node,
+            (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
+        ):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 bound.add(node.id)
             if isinstance(node, ast.ExceptHandler) and node.name:
@@ -76,25 +105,46 @@ def names_bound(tree):
 
 
 def test_bound_names_are_found():
-    tree = ast.parse("import a.b, c as d\nfor e, f in x: g = [h for h in x]\ndef i(j): k = 1\nwith l as m: n += 1\n(o := 1)\np[q] = r.s")
+    tree = ast.parse(
+        "import a.b, c as d\nfor e, f in x: g = [h for h in x]\ndef i(j): k = 1\nwith l"
+        " as m: n += 1\n(o := 1)\np[q] = r.s"
+    )
     assert names_bound(tree) == {"a", "d", "e", "f", "g", "i", "m", "n", "o"}
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_no_later_cell_needs_a_solution(path):
-    """A name that a solution binds anew, or binds first, is not read further down unless it is bound again there."""
+    """A name that a solution binds anew, or binds first, is not read further down
+    unless it is bound again there."""
     by_solution, missing = set(), []
     for cell in nbformat.read(path, 4).cells:
         if cell.cell_type != "code":
             continue
-        tree = ast.parse("\n".join(line for line in cell.source.splitlines() if not line.lstrip().startswith(("%", "!"))))
+        tree = ast.parse(
+            "\n".join(
+                line
+                for line in cell.source.splitlines()
+                if not line.lstrip().startswith(("%", "!"))
+            )
+        )
         bound = names_bound(tree)
         if is_solution(cell):
             by_solution |= bound
         else:
-            read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-            own = bound | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)} | {
-                node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+            read = {
+                node.id
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+            }
+            own = (
+                bound
+                | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+                | {
+                    node.id
+                    for node in ast.walk(tree)
+                    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+                }
+            )
             missing += sorted((read - own - set(dir(builtins))) & by_solution)
             by_solution -= bound
     assert missing == []

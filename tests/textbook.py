@@ -1,25 +1,42 @@
-"""Algorithm 1 as a textbook has it (its misprints mended): dense inverses and plain subtractions, sharing no code with the package.
+"""Algorithm 1 as a textbook has it (its misprints mended): dense inverses and plain
+subtractions, sharing no code with the package.
 
-It is the reference for the tests, good only where nothing cancels. Messages are triples (Q_hat, h, chi_hat).
+It is the reference for the tests, good only where nothing cancels. Messages are triples
+(Q_hat, h, chi_hat).
 """
+
 import numpy as np
 from scipy.stats import norm, poisson
 
 
 def prior_moments(message, lam, factors=(1.0, 2.0)):
-    "Mean, response and variance across resamples of soft-thresholded fields; each factor of lam equally likely."
+    """Mean, response and variance across resamples of soft-thresholded fields; each
+    factor of lam equally likely."""
     (Q, h, chi_hat), k = message, len(factors)
     s, mean, square, Pi = np.sqrt(chi_hat), 0.0, 0.0, 0.0
     for factor in factors:
         a, b = (h - factor * lam) / s, (-h - factor * lam) / s
-        mean = mean + s * ((a * norm.cdf(a) + norm.pdf(a)) - (b * norm.cdf(b) + norm.pdf(b))) / Q / k
-        square = square + chi_hat * sum((t**2 + 1) * norm.cdf(t) + t * norm.pdf(t) for t in (a, b)) / Q**2 / k
+        mean = (
+            mean
+            + s
+            * ((a * norm.cdf(a) + norm.pdf(a)) - (b * norm.cdf(b) + norm.pdf(b)))
+            / Q
+            / k
+        )
+        square = (
+            square
+            + chi_hat
+            * sum((t**2 + 1) * norm.cdf(t) + t * norm.pdf(t) for t in (a, b))
+            / Q**2
+            / k
+        )
         Pi = Pi + (norm.cdf(a) + norm.cdf(b)) / k
     return mean, Pi / Q, square - mean**2
 
 
 def likelihood_moments(y, message, tau):
-    "The same of u = c (y - f) / (1 + c V), f a field of mean -h and variance chi_hat, c a Poisson number."
+    """The same of u = c (y - f) / (1 + c V), f a field of mean -h and variance
+    chi_hat, c a Poisson number."""
     V, h, chi_hat = message
     c = np.arange(60.0)[:, None]
     w = poisson.pmf(c, tau)
@@ -29,7 +46,8 @@ def likelihood_moments(y, message, tau):
 
 
 def coupling_moments(A, of_x, of_u, inverse=np.linalg.inv):
-    "Moments of x and of u in the joint Gaussian (`inverse` is what the variances use: the printed algorithm forgets to invert)."
+    """Moments of x and of u in the joint Gaussian (`inverse` is what the variances
+    use: the printed algorithm forgets to invert)."""
     (Q_x, h_x, chi_hat_x), (Q_u, h_u, chi_hat_u) = of_x, of_u
     Lambda_x = np.diag(Q_x) + A.T @ (A / Q_u[:, None])
     Lambda_u = np.diag(Q_u) + (A / Q_x) @ A.T
@@ -38,7 +56,11 @@ def coupling_moments(A, of_x, of_u, inverse=np.linalg.inv):
     S_x, S_u = inverse(Lambda_x), inverse(Lambda_u)
     v_x = S_x**2 @ chi_hat_x + (S_x @ A.T / Q_u) ** 2 @ chi_hat_u
     v_u = S_u**2 @ chi_hat_u + (S_u @ A / Q_x) ** 2 @ chi_hat_x
-    return (x, np.diag(np.linalg.inv(Lambda_x)), v_x), (u, np.diag(np.linalg.inv(Lambda_u)), v_u)
+    return (x, np.diag(np.linalg.inv(Lambda_x)), v_x), (
+        u,
+        np.diag(np.linalg.inv(Lambda_u)),
+        v_u,
+    )
 
 
 def extrinsic(moments, message):
@@ -51,6 +73,8 @@ def step(A, y, lam, tau, to_prior, to_likelihood, factors=(1.0, 2.0)):
     "One turn: the messages that go out, and the prior's moments on the way."
     x = prior_moments(to_prior, lam, factors)
     from_prior = extrinsic(x, to_prior)
-    from_likelihood = extrinsic(likelihood_moments(y, to_likelihood, tau), to_likelihood)
+    from_likelihood = extrinsic(
+        likelihood_moments(y, to_likelihood, tau), to_likelihood
+    )
     both = coupling_moments(A, from_prior, from_likelihood)
     return extrinsic(both[0], from_prior), extrinsic(both[1], from_likelihood), x

@@ -1,7 +1,9 @@
-"""`pytest --bench tests/bench` prints the tables of speed.py, on one thread. Times are shown, never asserted; memory is.
+"""`pytest --bench tests/bench` prints the tables of speed.py, on one thread. Times are
+shown, never asserted; memory is.
 
 The same with more choice: `python tests/bench/speed.py`.
 """
+
 import sys
 from pathlib import Path
 
@@ -14,13 +16,15 @@ import speed  # noqa: E402
 
 @pytest.mark.parametrize("table", "abcde")
 def test_a_table_of_ratios(table, capsys):
-    with capsys.disabled(), speed.Threads(True).limit(): speed.print_tables(table, speed.Threads(True))
+    with capsys.disabled(), speed.Threads(True).limit():
+        speed.print_tables(table, speed.Threads(True))
 
 
 def test_peak_memory(capsys):
-    "Target 3 times the size of A; a small penalty starts with 2M coefficients in play and needs more, but less than 4."
+    """Target 3 times the size of A; a small penalty starts with 2M coefficients in
+    play and needs more, but less than 4."""
     rows = speed.memory()
-    with capsys.disabled(): print("\npeak over the size of A:", *rows, sep="\n  ")
+    with capsys.disabled():
+        print("\npeak over the size of A:", *rows, sep="\n  ")
     *usual, worst = (row[2] for row in rows)
     assert max(usual) < 3 and worst < 4
-

@@ -2,8 +2,10 @@
 
     python tests/bench/grid.py [--tol 1e-8] [--riboflavin FILE]
 
-Each row: problems, how many converged cold, how many in the end, steps to 1e-6 and to tol (median, largest), floors hit.
+Each row: problems, how many converged cold, how many in the end, steps to 1e-6 and to
+tol (median, largest), floors hit.
 """
+
 import argparse
 import sys
 from pathlib import Path
@@ -23,13 +25,22 @@ def measure(case, counts, fraction, tol):
     fit = rvamp(case.A, case.y, penalty(case, fraction, counts), counts=counts, tol=tol)
     worst = np.maximum(fit.trace.change, fit.trace.delta)
     first = np.argmax(worst < 1e-6) + 1 if (worst < 1e-6).any() else np.inf
-    return fit.converged and "continuation" not in fit.status, fit.converged, first, fit.n_iter, fit.trace.floored.sum()
+    return (
+        fit.converged and "continuation" not in fit.status,
+        fit.converged,
+        first,
+        fit.n_iter,
+        fit.trace.floored.sum(),
+    )
 
 
 def line(name, results):
     cold, arrived, first, steps, floors = np.array(results, dtype=float).T
-    return (f"{name:38s} {len(results):4d} {int(cold.sum()):5d} {int(arrived.sum()):5d}   {np.median(first):5.0f} {first.max():5.0f}"
-            f"   {np.median(steps):5.0f} {steps.max():5.0f}   {int(floors.sum()):3d}")
+    return (
+        f"{name:38s} {len(results):4d} {int(cold.sum()):5d} {int(arrived.sum()):5d}  "
+        f" {np.median(first):5.0f} {first.max():5.0f}   {np.median(steps):5.0f}"
+        f" {steps.max():5.0f}   {int(floors.sum()):3d}"
+    )
 
 
 def main():
@@ -43,10 +54,17 @@ def main():
         problems.append(Case("riboflavin", *standardize(data.A, data.y)))
     rows, everything = [], []
     for case in tqdm(problems):
-        results = [measure(case, counts, fraction, options.tol) for counts in LAWS.values() for fraction in FRACTIONS]
+        results = [
+            measure(case, counts, fraction, options.tol)
+            for counts in LAWS.values()
+            for fraction in FRACTIONS
+        ]
         rows.append(line(case.name, results))
         everything += results
-    print(f"{'design':38s} {'n':>4s} {'cold':>5s} {'end':>5s}   {'1e-6':>5s} {'max':>5s}   {'tol':>5s} {'max':>5s}   floors")
+    print(
+        f"{'design':38s} {'n':>4s} {'cold':>5s} {'end':>5s}   {'1e-6':>5s} {'max':>5s} "
+        f"  {'tol':>5s} {'max':>5s}   floors"
+    )
     print(*rows, line("all", everything), sep="\n")
 
 

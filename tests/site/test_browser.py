@@ -1,4 +1,6 @@
-"""The built site in a browser: python docs/build.py, then python -m pytest --site tests/site."""
+"""The built site in a browser: python docs/build.py, then python -m pytest --site
+tests/site."""
+
 import re
 import shutil
 import threading
@@ -13,11 +15,20 @@ from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SITE = ROOT / "_docs"
-PAGES = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html") if "_static" not in path.parts)
-NOTEBOOKS = {path.relative_to(ROOT / "nbs").with_suffix("").as_posix().replace("/", "-"): path for path in sorted((ROOT / "nbs").rglob("[!_.]*.ipynb")) if path.stem != "index"}
+PAGES = sorted(
+    path.relative_to(SITE).as_posix()
+    for path in SITE.rglob("*.html")
+    if "_static" not in path.parts
+)
+NOTEBOOKS = {
+    path.relative_to(ROOT / "nbs").with_suffix("").as_posix().replace("/", "-"): path
+    for path in sorted((ROOT / "nbs").rglob("[!_.]*.ipynb"))
+    if path.stem != "index"
+}
 each_page = pytest.mark.parametrize("name", PAGES)
 
-RAW = re.compile(r"\$|#\||\\tag|\\[()\[\]]|\{\.?\w+\}|:::")  # mathematics, directives, MyST roles: none for a reader's eyes
+# mathematics, directives, MyST roles: none for a reader's eyes
+RAW = re.compile(r"\$|#\||\\tag|\\[()\[\]]|\{\.?\w+\}|:::")
 LOOK = """() => {
     const all = (selector, read) => [...document.querySelectorAll(selector)].map(read);
     const prose = document.body.cloneNode(true);
@@ -50,7 +61,9 @@ class QuietHandler(SimpleHTTPRequestHandler):
 @pytest.fixture(scope="session")
 def address():
     assert PAGES, "there is no site in _docs/: run docs/build.py first"
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(SITE)))
+    server = ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(QuietHandler, directory=str(SITE))
+    )
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()
@@ -59,8 +72,15 @@ def address():
 @pytest.fixture(scope="session")
 def browser():
     with sync_playwright() as playwright:
-        options = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking"]
-        yield playwright.chromium.launch(executable_path=shutil.which("chromium"), args=options)
+        options = [
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--disable-background-networking",
+        ]
+        yield playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=options
+        )
 
 
 @pytest.fixture
@@ -71,13 +91,29 @@ def tab(browser):
 
 
 def listen(tab, start):
-    """The list to which every complaint of ``tab`` will be added; a request is at home if its address begins with ``start``."""
+    """The list to which every complaint of ``tab`` will be added; a request is at
+    home if its address begins with ``start``."""
     complaints = []
-    tab.on("console", lambda message: message.type == "error" and complaints.append(message.text))
+    tab.on(
+        "console",
+        lambda message: message.type == "error" and complaints.append(message.text),
+    )
     tab.on("pageerror", lambda error: complaints.append(str(error)))
     tab.on("requestfailed", lambda request: complaints.append(f"failed: {request.url}"))
-    tab.on("request", lambda request: request.url.startswith((start, "data:", "blob:")) or complaints.append(f"outside: {request.url}"))
-    tab.on("response", lambda response: response.status < 400 or complaints.append(f"{response.status}: {response.url}"))
+    tab.on(
+        "request",
+        lambda request: (
+            request.url.startswith((start, "data:", "blob:"))
+            or complaints.append(f"outside: {request.url}")
+        ),
+    )
+    tab.on(
+        "response",
+        lambda response: (
+            response.status < 400
+            or complaints.append(f"{response.status}: {response.url}")
+        ),
+    )
     return complaints
 
 
@@ -88,7 +124,9 @@ def settle(tab):
 
 @pytest.fixture(scope="session")
 def visit(browser, address):
-    """A function from a page's name to what the browser saw there; each page is opened once."""
+    """A function from a page's name to what the browser saw there; each page is
+    opened once."""
+
     @cache
     def visit(name):
         tab = browser.new_page()
@@ -110,8 +148,13 @@ def test_a_page_loads_without_complaint(visit, name):
 @each_page
 def test_nothing_raw_is_left(visit, name):
     page = visit(name)
-    assert [page.prose[max(0, match.start() - 40):match.end() + 40] for match in RAW.finditer(page.prose)] == []
-    assert [code for code in page.code if re.search(r"^\s*#\s*\|", code, re.MULTILINE)] == []
+    assert [
+        page.prose[max(0, match.start() - 40) : match.end() + 40]
+        for match in RAW.finditer(page.prose)
+    ] == []
+    assert [
+        code for code in page.code if re.search(r"^\s*#\s*\|", code, re.MULTILINE)
+    ] == []
 
 
 @each_page
@@ -121,31 +164,52 @@ def test_mathematics_is_typeset(visit, name):
 
 @each_page
 def test_links_arrive(visit, address, name):
-    assert [link for link in set(visit(name).links) if not arrives(link, visit, address)] == []
+    assert [
+        link for link in set(visit(name).links) if not arrives(link, visit, address)
+    ] == []
 
 
 def arrives(link, visit, address):
-    """Whether there is such a page and, on it, such an anchor; links that leave the site are only looked at."""
+    """Whether there is such a page and, on it, such an anchor; links that leave the
+    site are only looked at."""
     link, anchor = urldefrag(link)
     if not link.startswith(address):
         in_repository = re.search(r"github\.com/rvamp-nb/rvamp_nb/blob/main/(.+)", link)
-        return (ROOT / in_repository[1]).exists() if in_repository else urlsplit(link).scheme == "https"
+        return (
+            (ROOT / in_repository[1]).exists()
+            if in_repository
+            else urlsplit(link).scheme == "https"
+        )
     name = unquote(urlsplit(link).path).lstrip("/") or "index.html"
-    return (SITE / name).is_file() and (not anchor or unquote(anchor) in visit(name).anchors)
+    return (SITE / name).is_file() and (
+        not anchor or unquote(anchor) in visit(name).anchors
+    )
 
 
 def test_every_chapter_is_a_page_and_can_be_taken_home(visit):
     for page, path in NOTEBOOKS.items():
-        copies = [link for link in visit(f"{page}.html").links if link.endswith(f"/{path.name}")]
+        copies = [
+            link
+            for link in visit(f"{page}.html").links
+            if link.endswith(f"/{path.name}")
+        ]
         assert len(copies) == 1, f"{page}.html offers {copies}"
         copy = SITE / urlsplit(copies[0]).path.lstrip("/")
         same = copy.read_bytes() == path.read_bytes()
-        assert same, f"{page} has changed since the site was built: run docs/build.py again"
+        assert same, (
+            f"{page} has changed since the site was built: run docs/build.py again"
+        )
 
 
 def test_the_landing_page_leads_everywhere(visit, address):
-    links = {urldefrag(link)[0].removeprefix(address) for link in visit("index.html").links}
-    assert links >= {f"{page}.html" for page in NOTEBOOKS} | {"quickstart.html", "api.html", "genindex.html"}
+    links = {
+        urldefrag(link)[0].removeprefix(address) for link in visit("index.html").links
+    }
+    assert links >= {f"{page}.html" for page in NOTEBOOKS} | {
+        "quickstart.html",
+        "api.html",
+        "genindex.html",
+    }
 
 
 def test_search_finds_woodbury(tab, address):
@@ -153,7 +217,12 @@ def test_search_finds_woodbury(tab, address):
     tab.goto(f"{address}search.html?q=Woodbury")
     tab.wait_for_selector("#search-results li a")
     settle(tab)
-    assert any("10_coupling.html" in link for link in tab.eval_on_selector_all("#search-results li a", "links => links.map(a => a.href)"))
+    assert any(
+        "10_coupling.html" in link
+        for link in tab.eval_on_selector_all(
+            "#search-results li a", "links => links.map(a => a.href)"
+        )
+    )
     assert complaints == []
 
 
@@ -168,13 +237,24 @@ def test_explorers_move(tab, address):
     tab.goto(f"{address}81_explorers.html")
     tab.wait_for_selector("input[type=range]")
     settle(tab)
-    boxes = [box for box in tab.query_selector_all("div.cell_output") if box.query_selector("input[type=range]")]
+    boxes = [
+        box
+        for box in tab.query_selector_all("div.cell_output")
+        if box.query_selector("input[type=range]")
+    ]
     assert len(boxes) >= 2
     for box in boxes:
         for slider in box.query_selector_all("input[type=range]"):
             before = box.evaluate(DRAWN)
             slider.focus()
             for _ in range(3):
-                slider.press("ArrowRight" if float(slider.input_value()) < float(slider.get_attribute("max")) else "ArrowLeft")
+                slider.press(
+                    "ArrowRight"
+                    if float(slider.input_value()) < float(slider.get_attribute("max"))
+                    else "ArrowLeft"
+                )
             tab.wait_for_timeout(200)
-            assert before and box.evaluate(DRAWN) != before, f"nothing moves with {slider.evaluate('node => node.parentElement.textContent')}"
+            assert before and box.evaluate(DRAWN) != before, (
+                "nothing moves with"
+                f" {slider.evaluate('node => node.parentElement.textContent')}"
+            )
