@@ -65,7 +65,8 @@ def pytest_addoption(parser):
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
     """Two for a run of everything; what is asked for by name, benchmarks among it,
-    runs in this process."""
+    runs in this process.
+    """
     return (
         2
         if config.args_source is config.ArgsSource.TESTPATHS
@@ -121,12 +122,14 @@ class NotebookItem(pytest.Item):
 
 class NotebookError(Exception):
     """A cell failed, or a widget's callback did; the message is the notebook's own
-    traceback."""
+    traceback.
+    """
 
 
 def read_cells(path):
     """The cells of a notebook with their ``#|`` lines parsed by nbdev into
-    ``cell.directives_``."""
+    ``cell.directives_``.
+    """
     from nbdev.process import NBProcessor
 
     return NBProcessor(path).nb.cells
@@ -151,7 +154,8 @@ def exported_module(cells):
 
 def is_run(cell):
     """Whether nbdev_test would run this cell: code, not ``#| eval: false``, not
-    under a flag such as ``#| slow``."""
+    under a flag such as ``#| slow``.
+    """
     from nbdev.config import get_config
 
     flags = set(get_config(path=ROOT).tst_flags.split())
@@ -164,7 +168,8 @@ def is_run(cell):
 
 def run_notebook(path, module=None):
     """Run the notebook at ``path`` in this process; with ``module``, use that in
-    place of its exported cells."""
+    place of its exported cells.
+    """
     shell, cells = watching_shell()(path), read_cells(path)
     for cell in filter(is_run, cells):
         cell.outputs = []
@@ -195,7 +200,8 @@ def run_notebook(path, module=None):
 
 def errors_on_show(cells):
     """The error outputs in those widgets that the cells display, and in all widgets
-    inside them."""
+    inside them.
+    """
     from ipywidgets import Widget
 
     view = "application/vnd.jupyter.widget-view+json"
@@ -241,7 +247,8 @@ def watching_shell():
 @contextmanager
 def clean_slate(folder):
     """Run in ``folder`` with a drawing backend that needs no screen; leave no trace
-    for the next test."""
+    for the next test.
+    """
     import matplotlib.pyplot as plt
     from IPython.core.interactiveshell import InteractiveShell
     from ipywidgets import Widget

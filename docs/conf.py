@@ -87,7 +87,8 @@ nb_ipywidgets_js = {
 
 class ChapterMath(MathDomain):
     """Numbers equations by chapter: (6.2) is the second numbered equation of chapter
-    6."""
+    6.
+    """
 
     def note_equation(self, docname, labelid, location=None):
         super().note_equation(docname, labelid, location)
@@ -99,14 +100,16 @@ class ChapterMath(MathDomain):
 
 def equation_not_on_this_site(app, env, node, contnode):
     """A reference to an equation of a chapter that is not built stays what it is in
-    the notebook: code."""
+    the notebook: code.
+    """
     if node["refdomain"] == "math" and node["reftype"] == "eq":
         return contnode
 
 
 def read_docstring(app, what, name, obj, options, lines):
     """In docstrings, too, a label in backticks refers to its equation; bars and
-    stars outside backticks are mathematics, not markup."""
+    stars outside backticks are mathematics, not markup.
+    """
     for i, line in enumerate(lines):
         line = re.sub(r"(`[^`]*`)|([|*])", lambda m: m[1] or "\\" + m[2], line)
         lines[i] = LABEL.sub(
@@ -116,7 +119,8 @@ def read_docstring(app, what, name, obj, options, lines):
 
 def skip_field(app, what, name, obj, skip, options):
     """Left out: the fields of a named tuple, which its own docstring tells, and the
-    metadata methods that scikit-learn adds to every estimator."""
+    metadata methods that scikit-learn adds to every estimator.
+    """
     return (
         True
         if type(obj).__name__ == "_tuplegetter"

@@ -1,5 +1,6 @@
 """The pages of the site that are not notebooks: the landing page with its table of
-contents, and the API reference."""
+contents, and the API reference.
+"""
 
 import re
 from importlib import import_module
@@ -44,14 +45,16 @@ def in_order(notebooks, numbers):
 
 def name_of(stem, nb):
     """A chapter as the site calls it, and the one line under its title: ``("7.
-    Messages", "What ...")``."""
+    Messages", "What ...")``.
+    """
     title, lead = TITLE.match(nb.cells[0].source).groups() if nb.cells else (stem, "")
     return page_title(stem, title), lead
 
 
 def landing(notebooks):
     """landing.md with its lists filled in: the chapters of one part where
-    ``<caption>`` stands, all where ``<chapters>`` does."""
+    ``<caption>`` stands, all where ``<chapters>`` does.
+    """
     parts = {
         caption: in_order(notebooks, numbers) for caption, numbers in PARTS.items()
     }
@@ -105,7 +108,8 @@ def toctree(caption, pages):
 
 def api(notebooks):
     """{page: text} of the API reference: an overview, and a page for each group of
-    rooms."""
+    rooms.
+    """
     modules = {
         stem: module
         for stem, nb in notebooks.items()

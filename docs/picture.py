@@ -39,7 +39,8 @@ def main():
 
 def draw(names, laws, draws, inks):
     """One row per coefficient, the surest on top; a row's height is a density, the
-    same scale in all."""
+    same scale in all.
+    """
     text, grey, blue = inks
     plt.rcParams.update(
         {

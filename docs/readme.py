@@ -1,5 +1,6 @@
 """Write README.md from nbs/index.ipynb, with the outputs that stand in it: python
-docs/readme.py"""
+docs/readme.py
+"""
 
 import re
 from pathlib import Path
@@ -30,14 +31,16 @@ def readme(notebook=ROOT / "nbs" / "index.ipynb"):
 
 def from_root(text):
     """Links and pictures, written as seen from nbs/, as seen from the top of the
-    repository."""
+    repository.
+    """
     text = re.sub(r"\]\((?=[\w/-]+\.ipynb)", "](nbs/", text)
     return text.replace("](../", "](").replace('src="../', 'src="')
 
 
 def text_of(output):
     """What an output says in plain text; a picture says nothing (README shows
-    committed ones from docs/)."""
+    committed ones from docs/).
+    """
     data = output.get("data", {})
     if any(kind.startswith("image/") for kind in data):
         return ""

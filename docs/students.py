@@ -26,7 +26,8 @@ def is_solution(cell):
 
 def strip(nb):
     """Replace each run of solution cells in ``nb`` by one empty code cell, in place;
-    returns how many there were."""
+    returns how many there were.
+    """
     kept, runs = [], 0
     for before, cell in zip([None, *nb.cells], nb.cells):
         if not is_solution(cell):
@@ -40,7 +41,8 @@ def strip(nb):
 
 def main(out=OUT):
     """Write every notebook of nbs/ to the folder ``out``; returns {stem: how many
-    solutions were left out}."""
+    solutions were left out}.
+    """
     out = Path(out)
     if out.resolve() == NOTEBOOKS:
         sys.exit("that is the folder of the notebooks themselves: name another")

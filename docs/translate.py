@@ -72,7 +72,8 @@ def notebook_files():
 
 def directives(source):
     """The leading ``#|`` lines of a code cell as a dictionary, and the code under
-    them."""
+    them.
+    """
     found, lines = {}, source.splitlines()
     while lines and (match := DIRECTIVE.match(lines[0])):
         found[match[1]] = match[2].strip()
@@ -82,7 +83,8 @@ def directives(source):
 
 def chapter_number(stem):
     """7 for ``07_messages``; HOW_TO for a how-to; None for the appendices and the
-    index."""
+    index.
+    """
     if stem.startswith(HOW_TO):
         return HOW_TO
     number = int(stem[:2]) if stem[:2].isdigit() else 99
@@ -121,7 +123,8 @@ def published_module(nb):
 
 def is_alive(output, models):
     """Whether a widget moves without Python: some widget in it brings its own
-    JavaScript (anywidget)."""
+    JavaScript (anywidget).
+    """
     todo, seen = [output.data[WIDGET]["model_id"]], set()
     while todo:
         model = todo.pop()
@@ -144,7 +147,8 @@ def labels(nb):
 
 class Translator:
     """Translates executed notebooks; ``built`` are the stems of the site's pages,
-    ``known`` all equation labels."""
+    ``known`` all equation labels.
+    """
 
     def __init__(self, built, known, repository):
         self.built, self.known, self.repository = set(built), set(known), repository
@@ -250,7 +254,8 @@ class Translator:
 
 def public_definitions(code):
     """(name, autodoc directive, its options) of each public function and class that
-    a cell defines."""
+    a cell defines.
+    """
     kinds = {
         ast.FunctionDef: ("autofunction", ""),
         ast.ClassDef: ("autoclass", "   :members:\n"),

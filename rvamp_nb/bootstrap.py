@@ -12,13 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from rvamp_nb.resampling import (
-    Poisson,
-    TwoPoint,
-    _check_array,
-    _check_number,
-    _check_size,
-)
+from .checks import check_array, check_number, check_size
+from .resampling import Poisson, TwoPoint
 
 # %% ../nbs/03_bootstrap.ipynb #3ad0b3ae
 def optimality_gap(A, y, lam, counts, x):
@@ -47,7 +42,7 @@ def optimality_gap(A, y, lam, counts, x):
 
 # %% ../nbs/03_bootstrap.ipynb #2ba17c08
 def _unit_lasso(X, target, tol):
-    "scikit-learn's coordinate descent with the penalty 1 on every column of X."
+    """scikit-learn's coordinate descent with the penalty 1 on every column of X."""
     from sklearn.linear_model import lasso_path
 
     m, k = X.shape
@@ -105,7 +100,7 @@ def weighted_lasso(A, y, lam, counts, tol=1e-10):
 
 # %% ../nbs/03_bootstrap.ipynb #3a9ae6da
 def _losses(delta):
-    "Value, slope and curvature in f of each loss."
+    """Value, slope and curvature in f of each loss."""
     return {
         "squared": (
             lambda y, f: (y - f) ** 2 / 2,
@@ -136,7 +131,8 @@ def _losses(delta):
 # %% ../nbs/03_bootstrap.ipynb #bf9659bf
 def _coordinate_descent(G, g, x, t, lowest, tol=1e-13):
     """The z that minimises g'(z - x) + (z - x)'G(z - x)/2 + sum t |z|, z >= lowest,
-    one coordinate after the other."""
+    one coordinate after the other.
+    """
     z, slope = x.copy(), g.copy()
     diagonal, t = G.diagonal().tolist(), t.tolist()
     for _ in range(10_000):
@@ -157,7 +153,7 @@ def _coordinate_descent(G, g, x, t, lowest, tol=1e-13):
 
 # %% ../nbs/03_bootstrap.ipynb #73889ab0
 def _newton(A, y, counts, t, k, x, loss, lowest):
-    "The minimiser over the columns given, from x."
+    """The minimiser over the columns given, from x."""
     value, slope, curvature = loss
     objective = lambda x: counts @ value(y, A @ x) + t @ np.abs(x) + k @ x**2 / 2
     ridge = 1e-9 * np.mean(counts @ A**2) + 1e-12
@@ -230,7 +226,7 @@ def penalised_fit(A, y, t, k, counts, loss="squared", positive=False, delta=1.0)
 
 # %% ../nbs/03_bootstrap.ipynb #548447b0
 class _Model(NamedTuple):
-    "What is refitted besides the plain Lasso."
+    """What is refitted besides the plain Lasso."""
 
     loss: str
     l1_ratio: float
@@ -251,7 +247,8 @@ class _Model(NamedTuple):
 # %% ../nbs/03_bootstrap.ipynb #f1355485
 def _one_refit(problem, seed, b):
     """Coefficients and weighted residuals of resample b; its random numbers depend
-    on (seed, b) only."""
+    on (seed, b) only.
+    """
     A, y, lam, counts, randomise, tol, model = problem
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(b,)))
     c = _drawn("counts", counts, len(y), rng)
@@ -278,7 +275,7 @@ def _one_refit(problem, seed, b):
 
 
 def _drawn(name, law, size, rng):
-    "One draw of a law, with a check that holds for laws of the user's own."
+    """One draw of a law, with a check that holds for laws of the user's own."""
     v = np.asarray(law.draw(size, rng), dtype=float)
     least = 0 if name == "counts" else np.nextafter(0, 1)
     if v.shape != (size,) or not np.all(np.isfinite(v) & (v >= least)):
@@ -291,7 +288,8 @@ def _drawn(name, law, size, rng):
 # %% ../nbs/03_bootstrap.ipynb #f8ed4043
 class _Sums(NamedTuple):
     """n vectors: how many, their mean, and the sums of powers 0..4 of their
-    distances from it."""
+    distances from it.
+    """
 
     n: int
     mean: np.ndarray
@@ -299,7 +297,7 @@ class _Sums(NamedTuple):
 
 
 def _sums(X):
-    "The sums of the rows of X."
+    """The sums of the rows of X."""
     d = X - X.mean(0)
     square = d * d
     terms = (np.ones_like(d), np.zeros_like(d), square, square * d, square * square)
@@ -307,7 +305,7 @@ def _sums(X):
 
 # %% ../nbs/03_bootstrap.ipynb #88ab2f44
 def _merge(first, second):
-    "The sums of two chunks together (`moved-sums`)."
+    """The sums of two chunks together (`moved-sums`)."""
     n = first.n + second.n
     mean = first.mean + (second.mean - first.mean) * (second.n / n)
 
@@ -327,7 +325,8 @@ def _merge(first, second):
 # %% ../nbs/03_bootstrap.ipynb #b14812af
 def _spread(s):
     """Unbiased variance, standard error of the mean, and of the variance
-    (`variance-of-variance`); nan for one vector."""
+    (`variance-of-variance`); nan for one vector.
+    """
     if s.n < 2:
         return (np.full_like(s.mean, np.nan),) * 3
     var = s.powers[2] / (s.n - 1)
@@ -337,14 +336,15 @@ def _spread(s):
 
 def _share_error(selected, n):
     """Standard error of the share selected / n; at 0 and n, that of half a case from
-    the end."""
+    the end.
+    """
     share = np.clip(selected, 0.5, n - 0.5) / n
     return np.sqrt(share * (1 - share) / n)
 
 # %% ../nbs/03_bootstrap.ipynb #a13b647a
 def _check_problem(A, y, lam):
-    "A (M, N), y (M,) and lam (N,) as finite floats, lam > 0."
-    A, y = _check_array("A", A), _check_array("y", y)
+    """A (M, N), y (M,) and lam (N,) as finite floats, lam > 0."""
+    A, y = check_array("A", A), check_array("y", y)
     if A.ndim != 2 or A.size == 0:
         raise ValueError(
             "A must be a table with at least one row and one column, got shape"
@@ -359,10 +359,10 @@ def _check_problem(A, y, lam):
             "lam is None; give a number > 0, for example datasets.choose_lambda(A, y)"
         )
     if np.ndim(lam) == 0:
-        _check_number(
+        check_number(
             "naive_bootstrap", "lam", lam[()] if isinstance(lam, np.ndarray) else lam, 0
         )
-    lam = _check_array("lam", lam)
+    lam = check_array("lam", lam)
     if lam.shape not in ((), A.shape[1:]):
         raise ValueError(
             f"lam must be one number or one for each of the {A.shape[1]} columns of A,"
@@ -377,17 +377,17 @@ def _check_problem(A, y, lam):
 
 
 def _check_model(A, y, loss, l1_ratio, positive, penalty_factor, intercept, delta):
-    "The model as a _Model, for targets that suit it and with a unique answer."
+    """The model as a _Model, for targets that suit it and with a unique answer."""
     if not isinstance(loss, str) or loss not in _losses(1.0):
         raise ValueError(
             f"loss must be one of {', '.join(map(repr, _losses(1.0)))}, got {loss!r}"
         )
-    _check_number("naive_bootstrap", "l1_ratio", l1_ratio, 0, 1, closed="[]")
-    _check_number("naive_bootstrap", "delta", delta, 0)
+    check_number("naive_bootstrap", "l1_ratio", l1_ratio, 0, 1, closed="[]")
+    check_number("naive_bootstrap", "delta", delta, 0)
     for name, flag in (("positive", positive), ("intercept", intercept)):
         if not isinstance(flag, (bool, np.bool_)):
             raise TypeError(f"{name} must be True or False, got {flag!r}")
-    factor = _check_array(
+    factor = check_array(
         "penalty_factor", 1.0 if penalty_factor is None else penalty_factor
     )
     if factor.shape not in ((), A.shape[1:]) or (factor < 0).any():
@@ -423,7 +423,7 @@ def _check_model(A, y, loss, l1_ratio, positive, penalty_factor, intercept, delt
 
 # %% ../nbs/03_bootstrap.ipynb #a0c7775c
 def _check_laws(counts, randomise):
-    "Both must be objects that draw."
+    """Both must be objects that draw."""
     for name, law in (("counts", counts), ("randomise", randomise)):
         if isinstance(law, type) or not callable(getattr(law, "draw", None)):
             raise TypeError(
@@ -434,13 +434,13 @@ def _check_laws(counts, randomise):
 
 
 def _check_plan(seed, n_jobs, tol, keep, N):
-    "The remaining arguments of naive_bootstrap; returns keep as column numbers."
-    _check_size("naive_bootstrap", "seed", seed, least=0)
-    if _check_size("naive_bootstrap", "n_jobs", n_jobs, least=-np.inf) == 0:
+    """The remaining arguments of naive_bootstrap; returns keep as column numbers."""
+    check_size("naive_bootstrap", "seed", seed, least=0)
+    if check_size("naive_bootstrap", "n_jobs", n_jobs, least=-np.inf) == 0:
         raise ValueError(
             "naive_bootstrap: n_jobs must not be 0; -1 means all processors"
         )
-    _check_number("naive_bootstrap", "tol", tol, 0, 1)
+    check_number("naive_bootstrap", "tol", tol, 0, 1)
     columns = np.asarray([] if keep is None else keep)
     if columns.ndim != 1 or (columns.size and columns.dtype.kind not in "iu"):
         raise TypeError(f"keep must be a list of column numbers, got {keep!r}")
@@ -456,7 +456,8 @@ _CHUNK = 25  # refits a task: part of what makes the sums reproducible, whatever
 
 def _chunk(problem, seed, numbers, columns):
     """Sums over one chunk of refits, on one thread, and the coefficients of the
-    columns to keep."""
+    columns to keep.
+    """
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):
@@ -465,7 +466,7 @@ def _chunk(problem, seed, numbers, columns):
 
 
 def _chunks(problem, seed, n_resamples, n_jobs, columns):
-    "The chunks in order, made by n_jobs processes."
+    """The chunks in order, made by n_jobs processes."""
     from joblib import Parallel, delayed
 
     starts = range(0, n_resamples, _CHUNK)
@@ -478,7 +479,8 @@ def _chunks(problem, seed, n_resamples, n_jobs, columns):
 # %% ../nbs/03_bootstrap.ipynb #43724863
 def _gather(chunks, n_resamples, progress):
     """All chunks added up: sums of x, how often each was selected, sums of u, and
-    the kept coefficients."""
+    the kept coefficients.
+    """
     from tqdm.std import tqdm
 
     x = u = None
@@ -497,7 +499,7 @@ def _gather(chunks, n_resamples, progress):
 
 # %% ../nbs/03_bootstrap.ipynb #85163584
 class Refits(NamedTuple):
-    "What a naive bootstrap saw; see `naive_bootstrap`."
+    """What a naive bootstrap saw; see `naive_bootstrap`."""
 
     mean: np.ndarray
     var: np.ndarray
@@ -597,7 +599,7 @@ def naive_bootstrap(
         and whatever else cannot work.
     """
     A, y, lam = _check_problem(A, y, lam)
-    n_resamples = _check_size("naive_bootstrap", "n_resamples", n_resamples)
+    n_resamples = check_size("naive_bootstrap", "n_resamples", n_resamples)
     _check_laws(counts, randomise)
     columns = _check_plan(seed, n_jobs, tol, keep, A.shape[1])
     model = _check_model(

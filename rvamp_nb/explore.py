@@ -93,7 +93,7 @@ _NAMES = dict(beta="β", lam="λ", tau="τ", rho="ρ", chi="χ", chi_hat="χ̂",
 
 
 def _control(name, spec):
-    "One widget from a short specification (see `sliders`)."
+    """One widget from a short specification (see `sliders`)."""
     import ipywidgets as w
 
     look = dict(
@@ -144,7 +144,8 @@ def _control(name, spec):
 # %% ../nbs/80_explore.ipynb #cb70e19e
 def _outputs(draw, values, places):
     """What ``draw(**values)`` printed, displayed and drew, as a tuple of notebook
-    outputs; its figures are closed, come what may. See `_picture` for `places`."""
+    outputs; its figures are closed, come what may. See `_picture` for `places`.
+    """
     import matplotlib.pyplot as plt
     from IPython.utils.capture import capture_output
 
@@ -174,7 +175,8 @@ def _outputs(draw, values, places):
 # %% ../nbs/80_explore.ipynb #cb5cda04
 def _picture(fig, places):
     """A figure as a notebook output. `places` remembers where the axes of the first
-    one stood: later ones stand there too, and nothing jumps."""
+    one stood: later ones stand there too, and nothing jumps.
+    """
     from PIL import Image
 
     for ax in fig.axes:
@@ -201,7 +203,8 @@ def _picture(fig, places):
 
 def _plain_ticks(ax):
     """Log axes with powers of ten only, in plain text: small ticks and formulas take
-    most of the time of a picture."""
+    most of the time of a picture.
+    """
     from matplotlib.ticker import LogFormatter, NullLocator
 
     for axis in (ax.xaxis, ax.yaxis):
@@ -272,7 +275,7 @@ _live = weakref.WeakSet()  # what `sweep` moves
 
 # %% ../nbs/80_explore.ipynb #d0b84282
 def _error(e):
-    "An exception as a notebook output."
+    """An exception as a notebook output."""
     import traceback
 
     return dict(

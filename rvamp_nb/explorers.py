@@ -98,7 +98,7 @@ def density_explorer(
 
 @lru_cache
 def _widget_class():
-    "The widget's class; anywidget is imported when it is first needed."
+    """The widget's class; anywidget is imported when it is first needed."""
     import anywidget
     import traitlets
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, wrightomega
 
+from .checks import check_number
 from .messages import Moments, Natural
-from .prior import _noises, _ramp
-from .resampling import _check_number
+from .prior import noises, ramp
 
 # %% ../nbs/09_likelihood.ipynb #f5f70364
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class Squared:
     sigma: float = 1.0
 
     def __post_init__(self):
-        _check_number("Squared", "sigma", self.sigma, 0)
+        check_number("Squared", "sigma", self.sigma, 0)
 
     def check(self, y, beta):
-        "Any finite numbers will do."
+        """Any finite numbers will do."""
 
     def value(self, y, f):
-        "The loss, of the shape of f."
+        """The loss, of the shape of f."""
         return (y - f) ** 2 / (2 * self.sigma**2)
 
     def derivatives(self, y, f):
@@ -85,12 +85,13 @@ class Squared:
         return moments, Natural(rho_bar / chi, y + np.zeros_like(V), noise)
 
     def moments(self, y, incoming, counts, beta=np.inf):
-        "The moments alone; arguments and shapes as in `message`."
+        """The moments alone; arguments and shapes as in `message`."""
         return self.message(y, incoming, counts)[0]
 
     def log_partition(self, y, incoming, counts, beta=np.inf):
         """-E min_f {c l + (f - omega')^2 / (2 V)}, less E log(1 + c V / sigma^2) /
-        (2 beta), (M,); its derivatives are the moments."""
+        (2 beta), (M,); its derivatives are the moments.
+        """
         V, h, chi_hat = incoming
         c, w = self._stiffnesses(counts)
         return -_gain(V, c, w)[0] * ((y + h) ** 2 + chi_hat) / 2 - w @ np.log1p(
@@ -98,14 +99,15 @@ class Squared:
         ) / (2 * beta)
 
     def _stiffnesses(self, counts):
-        "c / sigma^2 and its probabilities."
+        """c / sigma^2 and its probabilities."""
         c, w = counts.nodes()
         return c / self.sigma**2, w
 
 # %% ../nbs/09_likelihood.ipynb #a57609d9
 def _gain(V, c, w):
     """E[g], Var(g) / E[g]^2 and E[1 / (1 + c V)] for g = c / (1 + c V); V is (M,),
-    the law's support c and weights w (K,)."""
+    the law's support c and weights w (K,).
+    """
     stiffness = 1 + np.multiply.outer(c, V)
     g = c[:, None] / stiffness
     mean = w @ g
@@ -114,7 +116,8 @@ def _gain(V, c, w):
 # %% ../nbs/09_likelihood.ipynb #24d1c9b0
 def _proximal(loss, y, omega, cV):
     """The f with f + cV l'(y, f) = omega, by safeguarded Newton steps; of the shape
-    of omega."""
+    of omega.
+    """
     shape = np.shape(omega)
     at = np.arange(np.size(omega))
     answer = np.empty(np.size(omega))
@@ -150,7 +153,8 @@ _T = np.linspace(-7, 7, 61)
 
 def _posterior_of_fit(loss, y, omega, c, V, beta):
     """Pull, response, 1 - V response, and (1/beta) log of the integral over f, for
-    one count; of the shape of omega."""
+    one count; of the shape of omega.
+    """
     top = loss.proximal(y, omega, c * V)
     slope, curvature = loss.derivatives(y, top)
     ratio = np.sqrt(1 + c * V * curvature)
@@ -184,7 +188,8 @@ FAINTEST = 1e-100
 
 def _field_grid(chi_hat):
     """Trapezoid nodes xi and weights w, (K,), close enough for a smooth loss whose
-    field has the variances chi_hat."""
+    field has the variances chi_hat.
+    """
     n = int(np.ceil(6.5 * min(max(1 / 0.7, np.sqrt(np.max(chi_hat))), 60.0)))
     xi = np.linspace(-6.5, 6.5, 2 * n + 1)
     w = np.exp(-(xi**2) / 2)
@@ -193,21 +198,24 @@ def _field_grid(chi_hat):
 
 def _alike(chi_hat):
     """Groups of rows whose fields have nearly the same spread, so that each gets the
-    grid that it needs."""
+    grid that it needs.
+    """
     level = np.ceil(2 * np.log2(np.clip(np.sqrt(chi_hat), 1.0, 64.0)))
     return [np.flatnonzero(level == which) for which in np.unique(level)]
 
 
 def _likely(c, w):
     """Counts that occur; what is rarer than 1e-12 changes no moment by as much as
-    the quadrature does."""
+    the quadrature does.
+    """
     keep = w > 1e-12
     return c[keep], w[keep] / w[keep].sum()
 
 
 def _total(chi_hat, V, weights, parts):
     """Moments over field and count, and the noise v/chi^2 - chi_hat, from mean,
-    response, excess and slack for each count, (K, 4, M)."""
+    response, excess and slack for each count, (K, 4, M).
+    """
     mean, chi, _, slack = np.tensordot(weights, parts, 1)
     m_c, chi_c, excess, _ = np.moveaxis(parts, 1, 0)
     noise = np.tensordot(
@@ -225,27 +233,28 @@ class Loss:
     """
 
     def value(self, y, f):
-        "l(y, f), of the shape of f."
+        """l(y, f), of the shape of f."""
         raise NotImplementedError(f"{type(self).__name__} has no value(y, f)")
 
     def derivatives(self, y, f):
-        "First and second derivative of l in f, each of the shape of f."
+        """First and second derivative of l in f, each of the shape of f."""
         raise NotImplementedError(f"{type(self).__name__} has no derivatives(y, f)")
 
     def check(self, y, beta):
-        "Refuse observations, or a beta, that this loss is not made for."
+        """Refuse observations, or a beta, that this loss is not made for."""
 
     def proximal(self, y, omega, cV):
-        "The f with f + cV l'(y, f) = omega, of the shape of omega."
+        """The f with f + cV l'(y, f) = omega, of the shape of omega."""
         return _proximal(self, y, omega, cV)
 
     def guess(self, y, omega, cV):
         """A first guess of the proximal point; it is kept between omega and omega -
-        cV l'(y, omega)."""
+        cV l'(y, omega).
+        """
         return omega - cV * self.derivatives(y, omega)[0] / 2
 
     def inner(self, y, omega, c, V, beta):
-        "Pull, response and 1 - V response, given prediction omega and count c."
+        """Pull, response and 1 - V response, given prediction omega and count c."""
         if np.isfinite(beta):
             return _posterior_of_fit(self, y, omega, c, V, beta)[:3]
         slope, curvature = self.derivatives(y, self.proximal(y, omega, c * V))
@@ -257,7 +266,8 @@ class Loss:
 
     def channel(self, y, incoming, c, beta):
         """Mean, response, excess q and slack E[1 - V response] of the pull for one
-        count, averaged over the field, (4, M)."""
+        count, averaged over the field, (4, M).
+        """
         return _averaged_pull(self, y, incoming, c, beta)
 
     def message(self, y, incoming, counts, beta=np.inf):
@@ -295,18 +305,20 @@ class Loss:
         )
 
     def moments(self, y, incoming, counts, beta=np.inf):
-        "The moments alone; arguments and shapes as in `message`."
+        """The moments alone; arguments and shapes as in `message`."""
         return self.message(y, incoming, counts, beta)[0]
 
     def log_partition(self, y, incoming, counts, beta=np.inf):
         """E (1/beta) log of the integral over f, less log(V) / (2 beta), (M,), up to
-        a constant: its derivatives are the moments."""
+        a constant: its derivatives are the moments.
+        """
         return _expected_log_z(self, y, incoming, counts, beta)
 
 # %% ../nbs/09_likelihood.ipynb #5be372fc
 def _averaged_pull(loss, y, incoming, c, beta):
     """The four parts of a channel from the nodes of the field; a row that is not
-    drawn does not pull."""
+    drawn does not pull.
+    """
     if c == 0:
         return np.array([0 * y, 0 * y, 0 * y, 0 * y + 1])
     parts = np.empty((4, len(y)))
@@ -318,7 +330,7 @@ def _averaged_pull(loss, y, incoming, c, beta):
 
 
 def _averaged_rows(loss, y, incoming, c, beta):
-    "The same for rows that share a grid."
+    """The same for rows that share a grid."""
     (V, h, chi_hat), (xi, w) = incoming, _field_grid(incoming.chi_hat)
     field = h + np.multiply.outer(xi, np.sqrt(chi_hat))
     pull, response, slack = loss.inner(y, -field, c, V, beta)
@@ -328,7 +340,8 @@ def _averaged_rows(loss, y, incoming, c, beta):
 
 def _log_z(loss, y, omega, c, V, beta):
     """(1/beta) log of the integral over f, of the shape of omega; at beta = inf the
-    maximum of the exponent."""
+    maximum of the exponent.
+    """
     if c == 0:
         return np.broadcast_to(
             np.log(2 * np.pi * V / beta) / (2 * beta) if np.isfinite(beta) else 0.0,
@@ -353,7 +366,7 @@ def _expected_log_z(loss, y, incoming, counts, beta):
 # %% ../nbs/09_likelihood.ipynb #dca2664d
 @dataclass(frozen=True)
 class Logistic(Loss):
-    "The loss log(1 + exp(f)) - y f for y in {0, 1}."
+    """The loss log(1 + exp(f)) - y f for y in {0, 1}."""
 
     def value(self, y, f):
         return np.logaddexp(0, f) - y * f
@@ -381,7 +394,7 @@ class Logistic(Loss):
 # %% ../nbs/09_likelihood.ipynb #f2478a78
 @dataclass(frozen=True)
 class PoissonLoss(Loss):
-    "The loss exp(f) - y f for counts y >= 0 (log link)."
+    """The loss exp(f) - y f for counts y >= 0 (log link)."""
 
     def value(self, y, f):
         with np.errstate(over="ignore"):
@@ -420,7 +433,7 @@ class Huber(Loss):
     delta: float = 1.0
 
     def __post_init__(self):
-        _check_number("Huber", "delta", self.delta, 0)
+        check_number("Huber", "delta", self.delta, 0)
 
     def check(self, y, beta):
         if np.isfinite(beta):
@@ -464,11 +477,12 @@ class Huber(Loss):
 # %% ../nbs/09_likelihood.ipynb #7677572b
 def _clipped(m, s, delta):
     """Of clip(m + s xi, -delta, delta): mean, P[inside], and the variance beyond
-    that of its linear part, (M,) each."""
+    that of its linear part, (M,) each.
+    """
     flip, m, noisy = np.where(m < 0, -1.0, 1.0), np.abs(m), s > 0
     unit = np.where(noisy, s, 1.0)
     (lift_a, var_a, P_a), (lift_b, var_b, P_b) = (
-        _ramp(_noises(end - m, unit)) for end in (delta, -delta)
+        ramp(noises(end - m, unit)) for end in (delta, -delta)
     )
     a, b = np.maximum(delta - m, 0) + s * lift_a, np.maximum(-delta - m, 0) + s * lift_b
     var = s**2 * (var_a + var_b) - 2 * (s**2 * var_b + b**2 + 2 * delta * b - a * b)

@@ -93,7 +93,8 @@ class Moment(NamedTuple):
 
 def natural_to_moment(message):
     """The moment view of a Natural message; each (N,). ValueError where Q_hat is 0,
-    since there it does not exist."""
+    since there it does not exist.
+    """
     Q_hat, h, chi_hat = message
     if np.any(np.equal(Q_hat, 0)):
         raise ValueError(
@@ -105,7 +106,8 @@ def natural_to_moment(message):
 
 def moment_to_natural(message):
     """The natural view of a Moment message; each (N,). ValueError where D is 0,
-    since there it does not exist."""
+    since there it does not exist.
+    """
     D, r, T = message
     if np.any(np.equal(D, 0)):
         raise ValueError(

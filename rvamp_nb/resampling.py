@@ -7,85 +7,13 @@ __all__ = ['all_resamples', 'Multinomial', 'Poisson', 'Subsample', 'NoResampling
            'Weakness', 'Shared']
 
 # %% ../nbs/01_resampling.ipynb #eb9d7e04
-import operator
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from math import factorial
-from numbers import Real
 
 import numpy as np
 
-# %% ../nbs/01_resampling.ipynb #8ea34e97
-def _check_number(owner, name, value, low, high=np.inf, closed=""):
-    """Refuse a number outside its interval; `closed` holds the ends that belong to
-    it, '[' and ']'."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
-        raise TypeError(f"{owner}: {name} must be a number, not {value!r}")
-    inside = (
-        low < value < high
-        or ("[" in closed and value == low)
-        or ("]" in closed and value == high)
-    )
-    if not inside:
-        left, right = "[" if "[" in closed else "(", "]" if "]" in closed else ")"
-        raise ValueError(
-            f"{owner}: {name} must lie in {left}{low:g}, {high:g}{right}, got {value!r}"
-        )
-
-# %% ../nbs/01_resampling.ipynb #32a2b05c
-def _check_size(owner, name, value, least=1):
-    "The value as an int, refused when it is none or too small."
-    try:
-        size = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{owner}: {name} must be an integer, not {value!r}") from None
-    if isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{owner}: {name} must be an integer, not {value!r}")
-    if size < least:
-        raise ValueError(f"{owner}: {name} must be at least {least}, got {value!r}")
-    return size
-
-# %% ../nbs/01_resampling.ipynb #fde086da
-def _check_array(name, value):
-    """The value as a dense array of finite floats, or an error that says what is
-    wrong with it."""
-    if value is None:
-        raise TypeError(f"{name} is None; pass a number or an array of numbers")
-    if hasattr(value, "tocsc"):
-        raise TypeError(
-            f"{name} is sparse; pass a dense array, for example {name}.toarray()"
-        )
-    try:
-        value = np.asarray(value)
-    except ValueError:
-        raise ValueError(
-            f"{name} must be rectangular; its rows have different lengths"
-        ) from None
-    text = value.dtype.kind == "O" and any(
-        isinstance(v, (str, bytes)) for v in value.flat
-    )
-    try:
-        value = (
-            np.asarray(value, dtype=float)
-            if value.dtype.kind in "biufO" and not text
-            else None
-        )
-    except (TypeError, ValueError):
-        value = None
-    if value is None:
-        raise TypeError(
-            f"{name} must hold real numbers only; turn text, dates or complex numbers"
-            " into numbers first"
-        )
-    if not np.isfinite(value).all():
-        where = ", ".join(str(i) for i in np.argwhere(~np.isfinite(value))[0])
-        raise ValueError(
-            f"{name} has NaN or infinite values, the first at [{where}]; drop or fill"
-            " them first"
-            if where
-            else f"{name} must be a finite number, got {value}"
-        )
-    return value
+from .checks import check_array, check_number, check_size
 
 # %% ../nbs/01_resampling.ipynb #fa91b33d
 def all_resamples(M, n_draws):
@@ -113,8 +41,8 @@ def all_resamples(M, n_draws):
     TypeError, ValueError
         When an argument is not an integer, or too small.
     """
-    M = _check_size("all_resamples", "M", M)
-    n_draws = _check_size("all_resamples", "n_draws", n_draws, least=0)
+    M = check_size("all_resamples", "M", M)
+    n_draws = check_size("all_resamples", "n_draws", n_draws, least=0)
     picks = combinations_with_replacement(range(M), n_draws)
     counts = np.array([np.bincount(np.array(p, dtype=int), minlength=M) for p in picks])
     ways = [
@@ -125,7 +53,7 @@ def all_resamples(M, n_draws):
 
 # %% ../nbs/01_resampling.ipynb #134b8913
 def _n_draws(owner, tau, M):
-    "round(tau M) rows (halves go to the even number), refused when that is none."
+    """round(tau M) rows (halves go to the even number), refused when that is none."""
     n = round(tau * M)
     if n < 1:
         raise ValueError(
@@ -154,7 +82,7 @@ class Multinomial:
     tau: float = 0.5
 
     def __post_init__(self):
-        _check_number("Multinomial", "tau", self.tau, 0)
+        check_number("Multinomial", "tau", self.tau, 0)
 
     @property
     def mean(self):
@@ -165,15 +93,15 @@ class Multinomial:
         return self.tau
 
     def nodes(self):
-        "Refused: a TypeError that names the independent law to use instead."
+        """Refused: a TypeError that names the independent law to use instead."""
         raise TypeError(
             "Multinomial counts are not independent across rows; use"
             f" Poisson(tau={self.tau:g}), their limit, in the solver"
         )
 
     def draw(self, M, rng):
-        "One occupation vector, (M,) floats that sum to round(tau M)."
-        M = _check_size("Multinomial.draw", "M", M)
+        """One occupation vector, (M,) floats that sum to round(tau M)."""
+        M = check_size("Multinomial.draw", "M", M)
         return rng.multinomial(
             _n_draws("Multinomial", self.tau, M), np.full(M, 1 / M)
         ).astype(float)
@@ -181,7 +109,8 @@ class Multinomial:
 # %% ../nbs/01_resampling.ipynb #d3a9c0fa
 def _poisson_nodes(tau):
     """Ratios of neighbours from the mode outwards, then both tails cut where they
-    hold less than 4e-16."""
+    hold less than 4e-16.
+    """
     mode, reach = int(tau), int(12 * np.sqrt(tau) + 30)
     k = np.arange(max(mode - reach, 0), mode + reach + 1.0)
     below, above = k[k <= mode][1:], k[k > mode]
@@ -207,7 +136,7 @@ class Poisson:
     tau: float = 0.5
 
     def __post_init__(self):
-        _check_number("Poisson", "tau", self.tau, 0)
+        check_number("Poisson", "tau", self.tau, 0)
 
     @property
     def mean(self):
@@ -219,12 +148,13 @@ class Poisson:
 
     def nodes(self):
         """Values (K,) of a count and their probabilities (K,), with less than 1e-15
-        missing, scaled to the sum 1."""
+        missing, scaled to the sum 1.
+        """
         return _poisson_nodes(float(self.tau))
 
     def draw(self, M, rng):
-        "One occupation vector, (M,) floats."
-        return rng.poisson(self.tau, _check_size("Poisson.draw", "M", M)).astype(float)
+        """One occupation vector, (M,) floats."""
+        return rng.poisson(self.tau, check_size("Poisson.draw", "M", M)).astype(float)
 
 # %% ../nbs/01_resampling.ipynb #987564f8
 @dataclass(frozen=True)
@@ -241,7 +171,7 @@ class Subsample:
     tau: float = 0.5
 
     def __post_init__(self):
-        _check_number("Subsample", "tau", self.tau, 0, 1, closed="]")
+        check_number("Subsample", "tau", self.tau, 0, 1, closed="]")
 
     @property
     def mean(self):
@@ -252,12 +182,12 @@ class Subsample:
         return self.tau * (1 - self.tau)
 
     def nodes(self):
-        "The values [0, 1] and their probabilities [1 - tau, tau]."
+        """The values [0, 1] and their probabilities [1 - tau, tau]."""
         return np.array([0.0, 1.0]), np.array([1 - self.tau, self.tau], dtype=float)
 
     def draw(self, M, rng):
-        "One occupation vector, (M,) zeros and ones, exactly round(tau M) ones."
-        M = _check_size("Subsample.draw", "M", M)
+        """One occupation vector, (M,) zeros and ones, exactly round(tau M) ones."""
+        M = check_size("Subsample.draw", "M", M)
         chosen = rng.choice(M, _n_draws("Subsample", self.tau, M), replace=False)
         return np.isin(np.arange(M), chosen).astype(float)
 
@@ -275,12 +205,12 @@ class NoResampling:
         return 0.0
 
     def nodes(self):
-        "The value [1] with probability [1]."
+        """The value [1] with probability [1]."""
         return np.ones(1), np.ones(1)
 
     def draw(self, M, rng):
-        "(M,) ones."
-        return np.ones(_check_size("NoResampling.draw", "M", M))
+        """(M,) ones."""
+        return np.ones(check_size("NoResampling.draw", "M", M))
 
 # %% ../nbs/01_resampling.ipynb #2bed9f9e
 @dataclass(frozen=True)
@@ -297,7 +227,7 @@ class Exponential:
     tau: float = 1.0
 
     def __post_init__(self):
-        _check_number("Exponential", "tau", self.tau, 0)
+        check_number("Exponential", "tau", self.tau, 0)
 
     @property
     def mean(self):
@@ -309,7 +239,8 @@ class Exponential:
 
     def nodes(self):
         """Values (K,) of a weight and their probabilities (K,): trapezoid rule after
-        c = tau exp(t - exp(-t)); K is about 30."""
+        c = tau exp(t - exp(-t)); K is about 30.
+        """
         t = np.linspace(-4.2, 3.7, 40)
         c = np.exp(t - np.exp(-t))
         w = c * (1 + np.exp(-t)) * np.exp(-c)
@@ -317,8 +248,8 @@ class Exponential:
         return self.tau * c[keep], w[keep] / w[keep].sum()
 
     def draw(self, M, rng):
-        "One vector of weights, (M,) floats."
-        return rng.exponential(self.tau, _check_size("Exponential.draw", "M", M))
+        """One vector of weights, (M,) floats."""
+        return rng.exponential(self.tau, check_size("Exponential.draw", "M", M))
 
 # %% ../nbs/01_resampling.ipynb #ea291f6c
 @dataclass(frozen=True, eq=False)
@@ -336,8 +267,8 @@ class Discrete:
     probabilities: tuple
 
     def __post_init__(self):
-        c = _check_array("Discrete: values", self.values)
-        w = _check_array("Discrete: probabilities", self.probabilities)
+        c = check_array("Discrete: values", self.values)
+        w = check_array("Discrete: probabilities", self.probabilities)
         if c.ndim != 1 or c.shape != w.shape or not c.size:
             raise ValueError(
                 "Discrete: values and probabilities must be vectors of one length, got"
@@ -371,13 +302,13 @@ class Discrete:
         return float(w @ (c - w @ c) ** 2)
 
     def nodes(self):
-        "The values and probabilities given, (K,) each."
+        """The values and probabilities given, (K,) each."""
         return np.array(self.values), np.array(self.probabilities)
 
     def draw(self, M, rng):
-        "One occupation vector, (M,) floats."
+        """One occupation vector, (M,) floats."""
         return rng.choice(
-            self.values, _check_size("Discrete.draw", "M", M), p=self.probabilities
+            self.values, check_size("Discrete.draw", "M", M), p=self.probabilities
         )
 
 # %% ../nbs/01_resampling.ipynb #c8702615
@@ -398,19 +329,19 @@ class TwoPoint:
     prob: float = 0.5
 
     def __post_init__(self):
-        _check_number("TwoPoint", "factor", self.factor, 0)
-        _check_number("TwoPoint", "prob", self.prob, 0, 1, closed="[]")
+        check_number("TwoPoint", "factor", self.factor, 0)
+        check_number("TwoPoint", "prob", self.prob, 0, 1, closed="[]")
 
     def nodes(self):
-        "The values [1, factor] and their probabilities."
+        """The values [1, factor] and their probabilities."""
         return np.array([1.0, self.factor]), np.array(
             [1 - self.prob, self.prob], dtype=float
         )
 
     def draw(self, N, rng):
-        "Multipliers for one refit, (N,) floats."
+        """Multipliers for one refit, (N,) floats."""
         return np.where(
-            rng.random(_check_size("TwoPoint.draw", "N", N)) < self.prob,
+            rng.random(check_size("TwoPoint.draw", "N", N)) < self.prob,
             float(self.factor),
             1.0,
         )
@@ -421,12 +352,12 @@ class Fixed:
     """The multiplier of each penalty is 1: nothing is drawn."""
 
     def nodes(self):
-        "The value [1] with probability [1]."
+        """The value [1] with probability [1]."""
         return np.ones(1), np.ones(1)
 
     def draw(self, N, rng):
-        "(N,) ones."
-        return np.ones(_check_size("Fixed.draw", "N", N))
+        """(N,) ones."""
+        return np.ones(check_size("Fixed.draw", "N", N))
 
 # %% ../nbs/01_resampling.ipynb #c0bab894
 @dataclass(frozen=True)
@@ -443,16 +374,16 @@ class Weakness:
     w: float = 0.5
 
     def __post_init__(self):
-        _check_number("Weakness", "w", self.w, 0, 1, closed="]")
+        check_number("Weakness", "w", self.w, 0, 1, closed="]")
 
     def nodes(self):
-        "Multipliers (16,) and their probabilities: the Gauss-Legendre rule in W."
+        """Multipliers (16,) and their probabilities: the Gauss-Legendre rule in W."""
         x, weights = np.polynomial.legendre.leggauss(16)
         return 1 / (self.w + (1 - self.w) * (x + 1) / 2), weights / 2
 
     def draw(self, N, rng):
-        "Multipliers for one refit, (N,) floats."
-        return 1 / rng.uniform(self.w, 1, _check_size("Weakness.draw", "N", N))
+        """Multipliers for one refit, (N,) floats."""
+        return 1 / rng.uniform(self.w, 1, check_size("Weakness.draw", "N", N))
 
 # %% ../nbs/01_resampling.ipynb #61125c23
 @dataclass(frozen=True)
@@ -476,12 +407,12 @@ class Shared:
             )
 
     def nodes(self):
-        "Refused: a TypeError that says what to do instead."
+        """Refused: a TypeError that says what to do instead."""
         raise TypeError(
             "a multiplier shared by all coefficients ties them together: solve once for"
             " each value of law.nodes() with randomise=Fixed(), and mix the answers"
         )
 
     def draw(self, N, rng):
-        "The same multiplier (N,) times."
-        return np.repeat(self.law.draw(1, rng), _check_size("Shared.draw", "N", N))
+        """The same multiplier (N,) times."""
+        return np.repeat(self.law.draw(1, rng), check_size("Shared.draw", "N", N))

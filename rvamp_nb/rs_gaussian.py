@@ -43,7 +43,8 @@ def rs_covariance(Q_hat, chi_hat, beta, n):
 
 def _positive_definite(Q_hat, chi_hat, beta, n):
     """Return Q_hat - n beta chi_hat, the precision (over beta) that is left to the
-    sum of the replicas."""
+    sum of the replicas.
+    """
     Q_hat, chi_hat = np.asarray(Q_hat, float), np.asarray(chi_hat, float)
     if not 0 < beta < np.inf:
         raise ValueError(

@@ -1,5 +1,6 @@
 """Problems on which the solver must arrive: designs, responses, penalties and count
-laws."""
+laws.
+"""
 
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ class Case(NamedTuple):
 
 
 def toeplitz(rng, M, N, rho):
-    "Columns of an autoregression: correlation rho^|i-j|."
+    """Columns of an autoregression: correlation rho^|i-j|."""
     X = rng.normal(size=(M, N))
     for i in range(1, N):
         X[:, i] = rho * X[:, i - 1] + np.sqrt(1 - rho**2) * X[:, i]
@@ -47,7 +48,7 @@ def blocks(rng, M, N, rho, size=10):
 
 
 def random_rows(rng, M, N):
-    "Rows of a discrete cosine transform."
+    """Rows of a discrete cosine transform."""
     return dct(np.eye(N), norm="ortho", axis=0)[
         rng.choice(N, M, replace=False)
     ] * np.sqrt(N)
@@ -55,7 +56,8 @@ def random_rows(rng, M, N):
 
 def respond(rng, A, snr=10.0, density=0.05, heavy=False, outlier=False):
     """A sparse truth; noise (normal, or Student with 1.5 degrees of freedom) at the
-    signal-to-noise ratio asked for."""
+    signal-to-noise ratio asked for.
+    """
     x = rng.normal(size=A.shape[1]) * (rng.random(A.shape[1]) < density)
     x[0] = x[0] or 1.0
     signal = A @ x
@@ -112,7 +114,8 @@ LAWS = {
 
 def cases():
     """Every design with a moderate response; i.i.d. and Toeplitz ones with each
-    special response."""
+    special response.
+    """
     for number, (name, (make, shape, options)) in enumerate(DESIGNS.items()):
         yield _case(name, make, shape, options, {}, number)
     for number, (name, options) in enumerate(RESPONSES.items(), 100):
@@ -141,5 +144,5 @@ def _case(name, make, shape, design, response, seed):
 
 
 def penalty(case, fraction, counts):
-    "The fraction of the penalty that empties the mean sample."
+    """The fraction of the penalty that empties the mean sample."""
     return fraction * counts.mean * np.abs(case.A.T @ case.y).max()

@@ -36,7 +36,7 @@ RIBOFLAVIN = Path(
 
 
 class Allowed(NamedTuple):
-    "How far rVAMP may be from the truth, beyond chance."
+    """How far rVAMP may be from the truth, beyond chance."""
 
     # times noise: an rms over some hundred correlated features varies by 5 to 10 % by
     # chance
@@ -70,7 +70,7 @@ def rms(x):
 
 
 def compare(fit, truth, allowed):
-    "AssertionError unless the fit is the truth, up to chance and what is allowed."
+    """AssertionError unless the fit is the truth, up to chance and what is allowed."""
     assert fit.converged, fit.status
     n, seen = truth.n_resamples, truth.var > 0
     middle = (truth.Pi >= 0.02) & (truth.Pi <= 0.98)
@@ -97,7 +97,7 @@ def independent(counts):
 
 @pytest.fixture(scope="module")
 def fits():
-    "Every case run to 1e-10, with its truth; any warning is an error."
+    """Every case run to 1e-10, with its truth; any warning is an error."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         truths = {name: load_truth(name) for name in CASES}
@@ -133,7 +133,8 @@ def test_strong_signals_are_certain(fits):
 
 def test_poisson_counts_are_nearer_to_the_solver_than_multinomial_ones(fits):
     """The bias against multinomial draws is the Poisson approximation's, at least in
-    part; against each the solver takes its own tau."""
+    part; against each the solver takes its own tau.
+    """
     error = {
         name: rms(fits[name][0].Pi - fits[name][1].Pi)
         for name in ("dct_077x512", "dct_077x512_multinomial")
@@ -143,7 +144,7 @@ def test_poisson_counts_are_nearer_to_the_solver_than_multinomial_ones(fits):
 
 @pytest.mark.parametrize("name", CASES)
 def test_both_factors_agree_at_the_fixed_point(fits, name):
-    "Means, second moments and responses, of x and of u."
+    """Means, second moments and responses, of x and of u."""
     last = fits[name][0].last
     for one, two in ((last.x, last.coupled.x), (last.u, last.coupled.u)):
         pairs = [
@@ -158,7 +159,8 @@ def test_both_factors_agree_at_the_fixed_point(fits, name):
 @pytest.mark.parametrize("name", CASES)
 def test_fields_and_residuals_are_tied(fits, name):
     """The message to the prior is h = A'u + Q x: the residuals' pull, with the
-    coefficient's own part put back."""
+    coefficient's own part put back.
+    """
     fit, truth = fits[name]
     Q, h, _ = fit.last.state.to_prior
     x = fit.last.coupled.x.mean
@@ -176,7 +178,7 @@ def test_fields_and_residuals_are_tied(fits, name):
     ),
 )
 def test_riboflavin(monkeypatch):
-    "71 x 4,088 gene expressions, λ as the paper has it."
+    """71 x 4,088 gene expressions, λ as the paper has it."""
     monkeypatch.setenv("RVAMP_NB_RIBOFLAVIN", str(RIBOFLAVIN))
     truth = load_truth("riboflavin_71x4088")
     # M α for columns of unit variance; ours have unit norm
@@ -198,7 +200,7 @@ def test_riboflavin(monkeypatch):
 
 
 class OneCount:
-    "Poisson counts that were not averaged over: every count is its mean."
+    """Poisson counts that were not averaged over: every count is its mean."""
 
     mean = var = 0.5
 
@@ -207,7 +209,7 @@ class OneCount:
 
 
 def by_textbook(inverse):
-    "The coupling with dense matrices, in the solver's clothes."
+    """The coupling with dense matrices, in the solver's clothes."""
 
     def couple(A, prior_message, likelihood_message):
         m = prior_message
@@ -284,7 +286,7 @@ def test_the_tools_of_sabotage_do_no_harm_by_themselves(fits, monkeypatch):
 
 
 def test_the_mirrored_answer_has_the_right_probabilities(fits, monkeypatch):
-    "So a check of Π alone would not see the wrong sign: the means do."
+    """So a check of Π alone would not see the wrong sign: the means do."""
     honest, truth = fits["dct_077x512"]
     fit = sabotaged(truth, monkeypatch, mirrored, Poisson(0.5))
     assert fit.converged

@@ -1,5 +1,6 @@
 """Other losses, penalties, count laws and an intercept against thousands of refits,
-in standard errors plus a stated bias allowance."""
+in standard errors plus a stated bias allowance.
+"""
 
 import numpy as np
 import pytest
@@ -26,7 +27,8 @@ ALLOWED["breast_cancer_569x30"] = 0.10, 0.35, 0.035
 
 def solve(truth, **changes):
     """The same problem by rVAMP; `changes` replace parts of it, to see a comparison
-    fail."""
+    fail.
+    """
     model = truth.recipe["model"]
     loss = {
         "squared": Squared(),
@@ -69,7 +71,7 @@ def solve(truth, **changes):
 
 
 def beyond(gap, se):
-    "Root mean square of the gap that Monte Carlo does not explain."
+    """Root mean square of the gap that Monte Carlo does not explain."""
     return np.sqrt(max(np.mean(gap**2) - np.mean(se**2), 0.0))
 
 
@@ -123,7 +125,7 @@ def test_logistic_correlations(name):
     ids=lambda value: value if isinstance(value, str) else next(iter(value)),
 )
 def test_another_problem_fails(name, changes):
-    "The comparison has teeth: with another loss, count law or no intercept it fails."
+    """The comparison has teeth: with another loss, count law or no intercept it fails."""
     truth = load_truth(name)
     assert not (np.array(errors(truth, solve(truth, **changes))) < ALLOWED[name]).all()
 

@@ -1,6 +1,7 @@
 """Bagged predictions against refits, bagged posteriors against closed forms, a spike
 and a slab against all of its supports; in Monte-Carlo standard errors plus a stated
-allowance for the approximation."""
+allowance for the approximation.
+"""
 
 import warnings
 
@@ -35,7 +36,7 @@ PREDICTIONS = [name for name in RECIPES if name.startswith("prediction")]
 
 
 def beyond(gap, se):
-    "Root mean square of the gap that Monte Carlo does not explain."
+    """Root mean square of the gap that Monte Carlo does not explain."""
     return np.sqrt(max(np.mean(gap**2) - np.mean(se**2), 0.0))
 
 
@@ -61,7 +62,8 @@ def test_a_slice_made_again_agrees(name):
 
 def bagged(truth, **changes):
     """Mean and variance of the new rows' linear predictor by rVAMP, and its fit;
-    `changes` replace parts of the problem."""
+    `changes` replace parts of the problem.
+    """
     p = truth.problem
     loss = dict(squared=Squared(), logistic=Logistic())[truth.recipe["loss"]]
     fit = rvamp(
@@ -129,7 +131,7 @@ def test_a_bagged_prediction_against_refits(name):
 )
 @pytest.mark.parametrize("name", PREDICTIONS)
 def test_another_problem_fails(name, changes):
-    "The comparison has teeth."
+    """The comparison has teeth."""
     truth = load(name)
     assert not (np.array(errors(truth, *bagged(truth, **changes)[:2])) < ALLOWED).all()
 
@@ -145,7 +147,7 @@ def test_adding_up_variances_is_not_enough(name):
 
 
 def test_predictions_move_together_as_refits_do():
-    "Off-diagonal: the new rows' covariance."
+    """Off-diagonal: the new rows' covariance."""
     data = gaussian_design(90, 60, rho=0.8, density=0.1, noise=0.2, seed=4)
     A = data.A[:70]
     y = data.y[:70]
@@ -177,7 +179,7 @@ def test_predictions_move_together_as_refits_do():
 
 
 class Noted:
-    "A law that keeps what it draws."
+    """A law that keeps what it draws."""
 
     def __init__(self, law):
         self.law, self.drawn = law, []
@@ -221,7 +223,7 @@ def test_the_message_to_a_row_is_its_out_of_bag_prediction(law):
 
 
 def gaussian_posteriors(A, y, sigma, penalties, law, n):
-    "Means (n, N) and covariances (n, N, N) of the posterior in each of n resamples."
+    """Means (n, N) and covariances (n, N, N) of the posterior in each of n resamples."""
     c = np.array([law.draw(len(y), np.random.default_rng([7, b])) for b in range(n)])
     covariances = np.linalg.inv(
         np.einsum("bm,mi,mj->bij", c, A, A, optimize=True) / sigma**2
@@ -231,7 +233,7 @@ def gaussian_posteriors(A, y, sigma, penalties, law, n):
 
 
 def gaussian_problem(M, N, seed=2):
-    "Uneven noise, so that the spread across resamples is not the posterior's width."
+    """Uneven noise, so that the spread across resamples is not the posterior's width."""
     rng = np.random.default_rng(seed)
     A = rng.normal(size=(M, N)) / np.sqrt(M)
     A = A + 0.5 * np.roll(A, 1, axis=1)
@@ -246,7 +248,8 @@ SHAPES = [(80, 12), (20, 40)]
 
 def parts(A, y, law, n=3000, sigma=0.3, intercept=False):
     """Mean, within and across with the Monte-Carlo error of the mean, from resampled
-    posteriors."""
+    posteriors.
+    """
     penalties = np.append(np.full(A.shape[1] - intercept, 1.5), [0.0] * intercept)
     means, covariances = gaussian_posteriors(A, y, sigma, penalties, law, n)
     return means.mean(0), covariances.mean(0), np.cov(means.T), means.std(0) / n**0.5
@@ -254,7 +257,8 @@ def parts(A, y, law, n=3000, sigma=0.3, intercept=False):
 
 def close(fit, truth, mean_off=0.05, within_off=0.06, across_off=0.15):
     """Whether mean, widths within and across agree: 4.5 standard errors, and shares
-    of the bagged posterior's standard deviations."""
+    of the bagged posterior's standard deviations.
+    """
     mean, within, across, se = truth
     scale, joint = np.sqrt(np.diag(within + across)), p2(fit)
     box = np.outer(scale, scale)
@@ -302,7 +306,7 @@ def test_without_resampling_it_is_the_posterior(M, N):
 
 
 def test_another_beta_is_another_noise_and_another_prior():
-    "beta = 4 with (sigma, lam) is beta = 1 with (sigma / 2, 4 lam)."
+    """beta = 4 with (sigma, lam) is beta = 1 with (sigma / 2, 4 lam)."""
     A, y = gaussian_problem(80, 12)
     one = rvamp(
         A,
@@ -339,7 +343,7 @@ def test_another_beta_is_another_noise_and_another_prior():
     ids=["τ", "σ", "λ", "β"],
 )
 def test_another_posterior_fails(changes):
-    "The comparison has teeth; beta = inf has the same mean and no width within."
+    """The comparison has teeth; beta = inf has the same mean and no width within."""
     A, y = gaussian_problem(80, 12)
     assert not close(
         rvamp(
@@ -379,7 +383,7 @@ def test_neither_width_alone_is_the_bagged_one():
 
 
 def test_a_prediction_from_a_bagged_posterior_with_an_intercept():
-    "Across plus within, intercept included."
+    """Across plus within, intercept included."""
     A, y = gaussian_problem(80, 12)
     y, new = y + 2, np.random.default_rng(1).normal(size=(5, 12))
     fit = rvamp(
@@ -408,7 +412,7 @@ def test_a_prediction_from_a_bagged_posterior_with_an_intercept():
 
 
 def coverage(uneven, n=60):
-    "Share of 90 % intervals of the first coefficient that hold it, plain and bagged."
+    """Share of 90 % intervals of the first coefficient that hold it, plain and bagged."""
     rng, z = np.random.default_rng(3), stats.norm.ppf(0.95)
     A = rng.normal(size=(100, 8)) / 10
     size = A[:, 0] ** 2 / np.sqrt(np.mean(A[:, 0] ** 4)) if uneven else np.ones(100)
@@ -457,7 +461,7 @@ def test_a_bagged_posterior_stays_honest_where_the_noise_is_uneven():
 
 
 def come_down(p, tau=1.0, inclusion=0.4, **changes):
-    "rVAMP under a spike and a slab, from the slab alone."
+    """rVAMP under a spike and a slab, from the slab alone."""
     fit = None
     for share in (1.0, 0.8, 0.6, inclusion):
         fit = rvamp(
@@ -479,7 +483,8 @@ def come_down(p, tau=1.0, inclusion=0.4, **changes):
 
 def agreement(truth, fit):
     """Correlation of the means; largest difference of inclusion; smallest, median
-    and largest ratio of the widths within and across."""
+    and largest ratio of the widths within and across.
+    """
     (mean, within, Pi), across = truth.mean, truth.var[0]
     return (
         np.corrcoef(fit.mean, mean)[0, 1],
@@ -500,7 +505,8 @@ def report(name, r, Pi, within, across):
 @pytest.mark.parametrize("name", MODERATE)
 def test_a_spike_and_a_slab_against_all_supports(name):
     """Signal-to-noise 2 to 5, 2,000 resamples, 1,024 supports each. Means are
-    asserted tightly; variances in size."""
+    asserted tightly; variances in size.
+    """
     truth = load(name)
     fit = come_down(truth.problem)
     assert fit.converged and fit.trace.floored.sum() == 0
@@ -525,7 +531,8 @@ def test_a_spike_and_a_slab_against_all_supports(name):
 @pytest.mark.parametrize("name", EDGES)
 def test_where_the_approximation_ends(name):
     """Faint and strong signals, strong correlation, few rows: means still hold,
-    single variances do not."""
+    single variances do not.
+    """
     truth = load(name)
     fit = come_down(truth.problem)
     r, Pi, within, across = found = agreement(truth, fit)
@@ -582,7 +589,7 @@ def test_the_enumeration_of_one_coefficient_is_the_scalar_channel():
 
 
 def test_the_enumeration_weighs_supports_by_the_evidence():
-    "Inclusion of three coefficients from Gaussian densities of y itself."
+    """Inclusion of three coefficients from Gaussian densities of y itself."""
     rng = np.random.default_rng(0)
     A, sigma, slab, share = rng.normal(size=(6, 3)), 0.8, 1.5, 0.35
     y = A @ [1.0, 0.0, -0.5] + sigma * rng.normal(size=6)

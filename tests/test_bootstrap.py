@@ -1,5 +1,6 @@
 """The naive bootstrap: refits that are optimal, sums that are right, errors that are
-honest, refusals that are clear."""
+honest, refusals that are clear.
+"""
 
 import ast
 from pathlib import Path
@@ -49,7 +50,8 @@ def run(d, lam=0.05, **options):
 
 def refit_again(d, lam, b, counts=Poisson(0.5), randomise=TwoPoint(2, 0.5), seed=0):
     """Resample b by the documented recipe, and its Lasso by plain scikit-learn on
-    copied rows: an independent implementation."""
+    copied rows: an independent implementation.
+    """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(b,)))
     c = counts.draw(len(d.y), rng)
     k = randomise.draw(d.A.shape[1], rng)
@@ -107,7 +109,7 @@ def test_the_gap_notices_a_wrong_solution():
 
 
 def test_columns_left_out_at_first_come_in_when_they_must():
-    "2 rows make a first working set of 4 columns of 300: the loop has to grow it."
+    """2 rows make a first working set of 4 columns of 300: the loop has to grow it."""
     rng = np.random.default_rng(0)
     A, y = rng.normal(size=(2, 300)), np.array([1.0, -2.0])
     for lam in (1e-3, 0.1, 1.0):
@@ -240,7 +242,7 @@ def test_multinomial_and_poisson_differ_where_rows_are_few():
 
 
 def test_standard_errors_cover():
-    "Many small bootstraps of the toy: their spread is what their standard errors say."
+    """Many small bootstraps of the toy: their spread is what their standard errors say."""
     A, y, _, _ = toy()
     C, prob = all_resamples(3, 3)
     rng = np.random.default_rng(0)
@@ -576,7 +578,7 @@ def test_bad_input_is_refused_by_name(change, error, word):
 # --- a judge must be independent
 # -------------------------------------------------------------------------------------
 def imports_of(module):
-    "Modules of this package that a module imports, at the top or inside a function."
+    """Modules of this package that a module imports, at the top or inside a function."""
     nodes = list(
         ast.walk(
             ast.parse((Path(rvamp_nb.__file__).parent / f"{module}.py").read_text())

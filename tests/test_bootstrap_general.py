@@ -1,5 +1,6 @@
 """Refits of every loss and penalty against other people's minimisers, and the
-averages over them; what cannot work is refused by name."""
+averages over them; what cannot work is refused by name.
+"""
 
 import numpy as np
 import pytest
@@ -33,7 +34,7 @@ LOSSES = ["squared", "logistic", "poisson", "huber"]
 
 
 def problem(loss, M=M, N=N, seed=3):
-    "A design whose columns are not centred, and targets that suit the loss."
+    """A design whose columns are not centred, and targets that suit the loss."""
     rng = np.random.default_rng(seed)
     A = 0.2 + rng.normal(size=(M, N))
     x = np.where(rng.random(N) < 0.5, rng.normal(size=N), 0) / 2
@@ -52,7 +53,7 @@ def problem(loss, M=M, N=N, seed=3):
 
 
 def loss_and_slope(loss, y, f, delta):
-    "Written down once more, in other words than the module's."
+    """Written down once more, in other words than the module's."""
     if loss == "squared":
         return (f - y) ** 2 / 2, f - y
     if loss == "logistic":
@@ -94,7 +95,8 @@ def reference(A, y, t, k, counts, loss="squared", positive=False, delta=DELTA):
 
 def violation(A, y, t, k, counts, x, loss, positive=False, delta=DELTA):
     """How far x is from the optimality conditions, relative to the largest penalty
-    or pull at zero."""
+    or pull at zero.
+    """
     positive = np.broadcast_to(positive, x.shape)
     pull = -A.T @ (counts * loss_and_slope(loss, y, A @ x, delta)[1]) - k * x
     off = np.where(
@@ -332,7 +334,8 @@ def test_a_resample_with_one_class(label, penalty):
 @pytest.mark.parametrize("label", [0, 1])
 def test_a_resample_with_one_class_and_an_intercept_is_finite(label):
     """The best intercept is at infinity: what counts is a finite number of the right
-    sign, a fit near certainty, and coefficients of 0."""
+    sign, a fit near certainty, and coefficients of 0.
+    """
     A, y = problem("logistic")
     x = penalised_fit(
         np.column_stack([A, np.ones(M)]),
@@ -492,7 +495,8 @@ def by_hand(
     delta=1.0,
 ):
     """The documented recipe of a naive bootstrap with the other minimiser:
-    coefficients (n, N or N + 1) and weighted pulls (n, M)."""
+    coefficients (n, N or N + 1) and weighted pulls (n, M).
+    """
     X, U, N = [], [], A.shape[1]
     B = np.column_stack([A, np.ones(len(A))]) if intercept else A
     for b in range(n):
@@ -631,7 +635,7 @@ def test_the_defaults_are_the_plain_lasso():
     ids=["l1_ratio", "penalty_factor", "delta"],
 )
 def test_both_ways_to_a_lasso_agree(given):
-    "What is nearly a Lasso goes the general way, which has to lead to the same place."
+    """What is nearly a Lasso goes the general way, which has to lead to the same place."""
     A, y = problem("squared")
     lam = (
         np.where(np.arange(N) == 0, 1e-13, 1.0) * LAM
@@ -725,7 +729,8 @@ def test_refit_b_depends_on_seed_and_b_only():
 
 def test_separable_labels_with_an_intercept_only():
     """The penalty empties the model; some resamples have one class. All stays
-    finite, and where both classes are drawn the intercept is their log odds."""
+    finite, and where both classes are drawn the intercept is their log odds.
+    """
     rng = np.random.default_rng(0)
     A, y = rng.normal(size=(12, 3)), np.repeat([0.0, 1.0], 6)
     A[:, 0] += 5 * y  # a column that separates the classes
@@ -985,7 +990,7 @@ def test_bad_input_is_refused_by_name(what):
 
 
 def test_as_many_free_columns_as_rows_will_do():
-    "Interpolation: every resample of all rows goes through the data."
+    """Interpolation: every resample of all rows goes through the data."""
     seen = naive_bootstrap(
         A[:N],
         Y[:N],

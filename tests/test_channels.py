@@ -1,5 +1,6 @@
 """Every prior and every loss, at every kind of beta, through one set of tests: its
-moments are derivatives, its limits are right, and nothing extreme breaks it."""
+moments are derivatives, its limits are right, and nothing extreme breaks it.
+"""
 
 import warnings
 
@@ -39,7 +40,7 @@ LOG_CONCAVE = [name for name in PRIORS if name != "spike and slab"]
 
 
 class Probit(Loss):
-    "A loss of a user's own."
+    """A loss of a user's own."""
 
     def value(self, y, f):
         return -log_ndtr((2 * y - 1) * f)
@@ -84,7 +85,7 @@ ROW = at([0.4, 1.0, 2.5], [0.3, -1.0, 0.2], [0.3, 0.8, 0.5])
 
 
 def slopes(log_partition, message, eps=1e-4):
-    "Central differences, of fourth order, in the message's three numbers."
+    """Central differences, of fourth order, in the message's three numbers."""
     out = {}
     for name in message._fields:
         value = lambda k: log_partition(
@@ -144,7 +145,8 @@ def test_a_losses_message_is_the_extrinsic_map(name, beta, law):
 @pytest.mark.parametrize("name", PRIORS)
 def test_where_the_field_rules_the_prior_is_nearly_gaussian(name):
     """A field far beyond every threshold: mean, response and variance of a linear
-    response, but for a shift."""
+    response, but for a shift.
+    """
     prior, beta = PRIORS[name], (1.0 if name == "spike and slab" else np.inf)
     m = prior.moments(at([2.0], [1e4], [1.0]), beta)
     k = {"ridge": 0.5, "elastic net": 0.32, "spike and slab": 1 / 3}.get(name, 0.0)

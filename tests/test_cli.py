@@ -1,5 +1,6 @@
 """The command rvamp-nb: its answers, its files, and one line with exit code 2 for
-what will not do."""
+what will not do.
+"""
 
 import csv
 import importlib
@@ -32,7 +33,8 @@ def in_a_folder(tmp_path, monkeypatch):
 
 def table(path="data.csv", M=150, N=6, extra=(), seed=0):
     """A table whose target is column y, with a feature or two that matter; extra
-    columns as (name, cells)."""
+    columns as (name, cells).
+    """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(M, N))
     y = 2 * X[:, 0] - X[:, 1] + 2 * rng.normal(size=M)
@@ -50,7 +52,7 @@ def rows(path):
 
 
 def run(*argv):
-    "The command in a process of its own, as a user's shell would start it."
+    """The command in a process of its own, as a user's shell would start it."""
     command = [sys.executable, "-c", "from rvamp_nb.cli import main; main()", *argv]
     return subprocess.run(
         command,
@@ -128,7 +130,7 @@ def test_the_main_job_prints_what_the_library_computes(capsys):
 
 
 def by_refitting(A, y, lam, n, seed=0):
-    "The naive bootstrap that stands beside, made by hand."
+    """The naive bootstrap that stands beside, made by hand."""
     return naive_bootstrap(
         A,
         y,
@@ -458,7 +460,8 @@ def test_few_rows_are_enough_to_run(M):
 
 def test_the_table_is_read_as_it_was_written():
     """A mark at the start, line ends of another system, spaces, quotes, blank lines,
-    odd names."""
+    odd names.
+    """
     Path("odd.csv").write_bytes(
         '\ufeff"a, b" , µ$x$,y\r\n 1, 2,3\r\n\r\n4,"5",1e1\r\n-7,8.5,+9\r\n0,1,2\r\n'.encode()
     )
@@ -635,7 +638,7 @@ BAD_TABLES = {  # text, target, what the line must name, what it must advise
 
 
 def refused(capsys, *argv):
-    "The one line of a refusal, after which nothing new is in the folder."
+    """The one line of a refusal, after which nothing new is in the folder."""
     before = sorted(Path().rglob("*"))
     with pytest.raises(SystemExit) as stop:
         main(list(argv))

@@ -33,7 +33,7 @@ def identity(problem):
 
 @pytest.fixture(scope="module")
 def fits():
-    "The thinned grid at 1e-8, with every warning an error."
+    """The thinned grid at 1e-8, with every warning an error."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         return {
@@ -93,7 +93,8 @@ def test_the_start_does_not_matter(fits):
 
 def test_no_false_convergence(fits):
     """Against refits on 40 problems: error beyond Monte Carlo at most 0.02 in rms of
-    Π; 0.10 where the approximation is known to be off (one row that rules)."""
+    Π; 0.10 where the approximation is known to be off (one row that rules).
+    """
     rng = np.random.default_rng(1)
     for k in rng.choice(len(THINNED), 40, replace=False):
         case, law, fraction = THINNED[k]
@@ -161,7 +162,8 @@ def test_breakdown_is_said_with_its_quantity(monkeypatch):
 
 def test_a_breakdown_on_the_way_is_survived(monkeypatch):
     """One failed step in the middle: the solver slows down and still arrives at the
-    same answer."""
+    same answer.
+    """
     calm, calls, couple = rvamp(DATA.A, DATA.y, LAM, tol=1e-9), [], solver.couple
 
     def shaky(*messages):
@@ -182,7 +184,8 @@ def test_a_breakdown_on_the_way_is_survived(monkeypatch):
 
 def test_a_bad_acceleration_is_undone(monkeypatch):
     """Proposals that are finite and near but wrong raise the change; each is taken
-    back, and the plain iteration arrives."""
+    back, and the plain iteration arrives.
+    """
     honest = rvamp(DATA.A, DATA.y, LAM, tol=1e-9)
 
     def mislead(self, old, new, damping):
@@ -196,7 +199,8 @@ def test_a_bad_acceleration_is_undone(monkeypatch):
 
 def test_continuation_rescues_a_cold_start_that_fails(monkeypatch):
     """Whatever starts cold at the penalty asked for fails; coming down from a larger
-    one works, and the status says so."""
+    one works, and the status says so.
+    """
     honest, run = rvamp(DATA.A, DATA.y, LAM), solver._run
 
     def fail_cold(problem, state, *rest):
@@ -230,7 +234,7 @@ def test_negative_variances_are_counted(monkeypatch):
 
 
 def _failing(at, fit=solver._fit):
-    "A solver that fails at some of the penalties, in the order of the calls."
+    """A solver that fails at some of the penalties, in the order of the calls."""
     calls = []
 
     def attempt(*arguments):
@@ -284,7 +288,8 @@ def test_steps_can_be_taken_by_hand():
 @st.composite
 def problems(draw):
     """Small designs of every rank and scale, with zero, repeated and near-repeated
-    columns."""
+    columns.
+    """
     M = draw(st.integers(1, 10))
     N = draw(st.integers(1, 12))
     seed = draw(st.integers(0, 10**6))
@@ -378,7 +383,8 @@ def test_an_adversary_finds_no_crash_no_nan_and_no_false_convergence(problem):
 )
 def test_a_spike_and_slab_starts_faintly(N, ratio, sigma, monkeypatch):
     """A loud first message has an answer with negative precisions; said more faintly
-    it leads to a fixed point, the same from another faint start."""
+    it leads to a fixed point, the same from another faint start.
+    """
     data = random_dct(N, ratio, seed=0)
     problem = dict(
         prior=SpikeSlab(0.1, 1.0),

@@ -1,5 +1,6 @@
 """The coupling against an independent dense solution: one block system for the
-means, its inverse for everything else."""
+means, its inverse for everything else.
+"""
 
 import tracemalloc
 
@@ -16,7 +17,8 @@ from rvamp_nb.messages import Mixed, Natural
 
 def problem(M, N, seed, S=None, spread=1.0):
     """A design and both messages in natural view; each positive number is within
-    `spread` decades of one."""
+    `spread` decades of one.
+    """
     rng = np.random.default_rng(seed)
 
     def side(n):
@@ -51,7 +53,8 @@ def mixed(prior, S):
 
 def dense(A, prior, likelihood):
     """Moments from the inverse of the real block matrix [[Q_x, -A'], [A, Q_u]];
-    messages by the definition of extrinsic."""
+    messages by the definition of extrinsic.
+    """
     (Q, h, c), (Q_u, h_u, c_u) = prior, likelihood
     inverse = np.linalg.inv(np.block([[np.diag(Q), -A.T], [A, np.diag(Q_u)]]))
     mean = inverse @ np.r_[h, h_u]
@@ -163,7 +166,8 @@ def test_the_message_back_does_not_depend_on_what_was_sent(M, N):
 @pytest.mark.parametrize("M, N", [(8, 12), (12, 8)])
 def test_rows_hear_the_faintest_coefficients(M, N):
     """When almost nothing is selected V = diag(A D A'), to first order in D: far
-    below what 1/chi - Q_hat can resolve."""
+    below what 1/chi - Q_hat can resolve.
+    """
     A, prior, likelihood, _ = problem(M, N, seed=6, spread=0.3)
     message = mixed(prior, np.zeros(N, bool))
     message = message._replace(D=1e-14 * message.D, T=1e-28 * message.T)
@@ -175,7 +179,7 @@ def test_rows_hear_the_faintest_coefficients(M, N):
 def test_many_coordinates_in_S_cost_no_square_of_N():
     A, prior, likelihood, S = problem(5, 60, seed=1, S=True, spread=0.3)
     check(A, prior, likelihood, S)
-    reduced = coupling._at_most_2M(A, mixed(prior, S))
+    reduced = coupling.at_most_2M(A, mixed(prior, S))
     assert (
         reduced.S.sum() == 10
         and not (reduced.S & (reduced.D > 0)).any()

@@ -1,5 +1,6 @@
 """Data sets, standardising, λ by cross-validation, and the riboflavin loader against
-a local server."""
+a local server.
+"""
 
 import hashlib
 import os
@@ -325,7 +326,8 @@ def test_diabetes_has_its_64_features():
 @pytest.fixture
 def server(tmp_path, monkeypatch):
     """A local HTTP server in place of the mirror, an empty cache, and no file named
-    by the environment."""
+    by the environment.
+    """
     served, cache, requests = tmp_path / "served", tmp_path / "cache", []
     served.mkdir()
 

@@ -1,5 +1,6 @@
 """p̄₁ and p̄₂: distributions that are distributions, agree with refits, and refuse
-nonsense."""
+nonsense.
+"""
 
 import tracemalloc
 
@@ -126,7 +127,8 @@ def test_shapes_follow_coordinates_then_argument(both):
 
 def test_distribution_functions_agree_with_refits(both):
     """Largest distance below the 1 % Kolmogorov-Smirnov value plus 0.04 for the
-    approximation; never, sometimes, always selected."""
+    approximation; never, sometimes, always selected.
+    """
     fit, refits = both
     for j in (fit.Pi.argmin(), np.abs(fit.Pi - 0.5).argmin(), fit.Pi.argmax()):
         seen = np.sort(refits.draws[:, j])

@@ -1,5 +1,6 @@
-"""What chapter 15 draws from: summaries that follow today's recipe, are made again
-in part, and bear out what the chapter says."""
+"""What chapter 21 draws from: summaries that follow today's recipe, are made again
+in part, and bear out what the chapter says.
+"""
 
 import json
 import os
@@ -184,7 +185,8 @@ def test_few_rows_carry_riboflavin():
 
 def test_the_error_of_refits_is_measured_rightly():
     """An answer with a known error, against many small bootstraps; and one without
-    any, against which the standard error is claimed."""
+    any, against which the standard error is claimed.
+    """
     exact, rng = load_summary(RIBOFLAVIN)["Pi"], np.random.default_rng(0)
     wrong = exact * (1 + 0.3 * rng.choice([-1, 1], len(exact)))
     for answer in (wrong, exact):
@@ -323,7 +325,7 @@ def test_breast_cancer():
 
 
 def test_a_fit_is_worth_more_than_it_costs():
-    "As it was when the summaries were made."
+    """As it was when the summaries were made."""
     times = load_summary("timings")
     assert list(times["names"]) == list(TRUTHS)
     for cost, name, gain in zip(times["fit_in_refits"], TRUTHS, (300, 5)):

@@ -1,5 +1,6 @@
 """The sliders keep their promises with no page to show them: pictures change,
-figures are closed, errors are seen."""
+figures are closed, errors are seen.
+"""
 
 import itertools
 import subprocess

@@ -1,5 +1,6 @@
 """The explorers' JavaScript computes what Python computes, and the widget carries
-all it needs."""
+all it needs.
+"""
 
 import json
 import shutil
@@ -23,7 +24,8 @@ SPAN = (-2.0, 2.0)
 
 def in_node(expression, **values):
     """The value of a JavaScript expression that may use the module's functions and
-    the given values."""
+    the given values.
+    """
     if not shutil.which("node"):
         pytest.skip("needs node")
     names = ", ".join(values) or "nothing"

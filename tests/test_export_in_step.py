@@ -1,5 +1,6 @@
 """Notebooks, package and README say the same: checked in a copy of the repository,
-which is exported and cleaned anew."""
+which is exported and cleaned anew.
+"""
 
 import runpy
 import shutil
@@ -29,7 +30,8 @@ def nbdev(command, folder):
 @pytest.fixture(scope="module")
 def remade(tmp_path_factory, repository_files):
     """A copy of the project whose modules are exported anew (all but __init__.py),
-    then its notebooks cleaned."""
+    then its notebooks cleaned.
+    """
     copy = tmp_path_factory.mktemp("copy")
     for name in repository_files:
         if (

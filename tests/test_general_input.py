@@ -48,7 +48,7 @@ def put(array, where, value):
 
 
 def number(make, owner, name, interval, inside, outside):
-    "Cases of one number: outside its interval, and no number at all."
+    """Cases of one number: outside its interval, and no number at all."""
     values = [
         (v, ValueError, rf"{owner}: {name} must lie in {interval}")
         for v in (*outside, np.nan)
@@ -674,7 +674,8 @@ def test_a_prior_or_loss_of_ones_own_says_what_it_lacks():
 )
 def test_what_suits_a_loss_is_taken(likelihood, y):
     """Whatever holds the right numbers; the Poisson loss takes rates, too. Nothing
-    given is changed."""
+    given is changed.
+    """
     before = y.copy()
     fit = rvamp(A, y, 2.0, likelihood=likelihood)
     assert fit.converged and np.isfinite(fit.mean).all() and (fit.var >= 0).all()

@@ -1,5 +1,6 @@
 """What is imported when: the package lightly, its names lazily, and chapters only
-from chapters before them."""
+from chapters before them.
+"""
 
 import ast
 import pkgutil
@@ -37,7 +38,8 @@ MAY_IMPORT_ANY = ("index", "00_tour")  # they show what the course will arrive a
 
 def loaded_by(statement):
     """The top-level modules that are loaded in a fresh interpreter after
-    ``statement``."""
+    ``statement``.
+    """
     code = (
         f"{statement}\nimport sys; print(*{{name.partition('.')[0] for name in"
         " sys.modules})"
@@ -96,7 +98,8 @@ def code_of(path):
 
 def modules_imported(tree):
     """The modules of this package that a piece of code imports from, as (module,
-    names or None)."""
+    names or None).
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, None) for alias in node.names)

@@ -53,7 +53,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    "The address of a JupyterLab of our own, on copies of the notebooks."
+    """The address of a JupyterLab of our own, on copies of the notebooks."""
     here = tmp_path_factory.mktemp("lab")
     shutil.copytree(ROOT / "nbs", here / "nbs")
     with socket.socket() as free:
@@ -116,7 +116,7 @@ def browser():
 
 
 def run_all(page, url, name):
-    "Open the notebook and run all its cells."
+    """Open the notebook and run all its cells."""
     page.goto(f"{url}/lab/tree/{name}?reset")
     page.wait_for_function(
         f"() => window.jupyterapp && {CURRENT} && {CURRENT}.sessionContext &&"
@@ -134,7 +134,7 @@ def run_all(page, url, name):
 
 
 def turn(page, control):
-    "Move one control by one notch; away from its end if it stands there."
+    """Move one control by one notch; away from its end if it stands there."""
     if control.evaluate("e => e.tagName") == "SELECT":
         control.evaluate(
             "e => { e.selectedIndex = (e.selectedIndex + 1) % e.options.length;"
@@ -151,7 +151,8 @@ def turn(page, control):
 
 def settled(page, cell):
     """The cell's picture, once the kernel is idle and nothing has been redrawn for
-    half a second: what changes later has a later cause."""
+    half a second: what changes later has a later cause.
+    """
     shown, since = None, time.monotonic()
     while time.monotonic() - since < 0.5:
         now = cell.locator(SHOWN).first.evaluate("e => e.outerHTML", timeout=30_000)
@@ -164,7 +165,7 @@ def settled(page, cell):
 
 
 def changes(page, cell, before, patience):
-    "Whether the cell's picture becomes another one within `patience` seconds."
+    """Whether the cell's picture becomes another one within `patience` seconds."""
     end = time.monotonic() + patience
     while time.monotonic() < end:
         if (
@@ -178,7 +179,8 @@ def changes(page, cell, before, patience):
 
 def moves_its_picture(page, cell, control):
     """Turn one control. A busy browser may lose a key press, so there are three
-    tries; a dead control stays dead."""
+    tries; a dead control stays dead.
+    """
     for patience in (5, 10, 30):
         before = settled(page, cell)
         turn(page, control)

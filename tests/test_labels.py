@@ -1,5 +1,6 @@
 """Every labelled equation of the paper is derived in one chapter and checked there;
-the tables in the appendices say so truly."""
+the tables in the appendices say so truly.
+"""
 
 import ast
 import importlib
@@ -29,8 +30,8 @@ LABELS = {  # the labels of the paper's sections 2 to 4: where each is derived
     "eq:message_variable_to_factor": "07_messages",
     "eq:message_factor_to_variable": "07_messages",
     "eq:gaussian_family": "06_rs_gaussian",
-    "eq:approximate_one": "12_densities",
-    "eq:approximate_two": "12_densities",
+    "eq:approximate_one": "13_densities",
+    "eq:approximate_two": "13_densities",
     "algo:rVAMP": ALGORITHM,
 }
 SOON = 5  # a check comes within so many cells of its equation
@@ -105,7 +106,8 @@ def test_the_table_of_labels_is_complete_and_true():
 
 def test_every_erratum_has_its_section_and_fails_and_holds():
     """Each row of the table has a section of its own, with a check of the print and
-    one of the correction."""
+    one of the correction.
+    """
     [table] = [
         cell.source
         for cell in read(NOTEBOOKS / "90_errata.ipynb")

@@ -1,5 +1,6 @@
 """Properties of the message algebra, of the views and of the replica-symmetric
-Gaussians under it."""
+Gaussians under it.
+"""
 
 from fractions import Fraction
 

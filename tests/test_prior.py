@@ -1,5 +1,6 @@
 """The prior's scalar channel: derivatives of its log-partition, extreme arguments,
-brute force, bad input."""
+brute force, bad input.
+"""
 
 import warnings
 
@@ -98,7 +99,8 @@ def test_the_complement_of_pi_keeps_its_digits():
 def test_the_complement_of_pi_keeps_its_digits_for_any_penalty(d, exponent):
     """Against an integral with positive integrand, also where the penalty is far
     below the noise, so that Pi is nearly 1 at h = 0 and the two tails nearly cancel
-    elsewhere."""
+    elsewhere.
+    """
     lam = 10.0**exponent
     got = Laplace(lam, Fixed()).moments(message(1.0, d, 1.0)).rho_bar[0]
     # the peak on an end, its flank too

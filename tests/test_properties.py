@@ -1,5 +1,6 @@
 """What must hold for every problem: limits, symmetries, units; and the exported step
-against a textbook's."""
+against a textbook's.
+"""
 
 import numpy as np
 import pytest
@@ -70,7 +71,8 @@ def test_one_penalty_on_the_diabetes_data():
 
 class Problem:
     """A small problem with a penalty between 10 and 70 % of the one that empties the
-    mean sample."""
+    mean sample.
+    """
 
     def __init__(self, M, N, rho, fraction, counts, seed):
         data = gaussian_design(M, N, rho=rho, density=0.3, noise=0.3, seed=seed)
@@ -109,7 +111,7 @@ for_every_problem = settings(max_examples=25, deadline=None, derandomize=True)
 
 
 def same(fit, other, mean=1.0, order=slice(None)):
-    "Equal Π, and means and deviations that differ by a factor."
+    """Equal Π, and means and deviations that differ by a factor."""
     np.testing.assert_allclose(fit.Pi, other.Pi[order], atol=2e-6)
     scale = (
         np.abs(other.mean * mean).max() + np.sqrt(other.var).max() * np.abs(mean).max()
@@ -151,7 +153,8 @@ def test_the_sign_of_a_column_turns_its_coefficient(p):
 @given(PROBLEMS, st.sampled_from([1e-8, 1e-3, 7.0, 1e6]))
 def test_units(p, unit):
     """y and λ in another unit scale the coefficients; A in another unit, and λ with
-    it, scales them the other way."""
+    it, scales them the other way.
+    """
     same(p.fit(y=unit * p.y, lam=unit * p.lam), p.fit(), mean=unit)
     same(p.fit(A=unit * p.A, lam=unit * p.lam), p.fit(), mean=1 / unit)
 
@@ -187,7 +190,7 @@ EASY = [(shape, rho) for shape in ((60, 90), (90, 60), (60, 60)) for rho in (0.0
 
 
 def easy(shape, rho):
-    "No Π near 0 or 1, so that nothing cancels, with messages after a few steps."
+    """No Π near 0 or 1, so that nothing cancels, with messages after a few steps."""
     data = gaussian_design(*shape, rho=rho, density=0.2, noise=0.1, seed=1)
     lam = 0.15 * np.abs(data.A.T @ data.y).max() / 2
     problem = rvamp(data.A, data.y, lam).problem
@@ -206,7 +209,8 @@ def easy(shape, rho):
 @pytest.mark.parametrize("shape, rho", EASY)
 def test_one_step_is_the_textbook_s(shape, rho):
     """Mixed views, the M x M and the N x N form, messages back without subtraction:
-    all of it against dense inverses, to 1e-10."""
+    all of it against dense inverses, to 1e-10.
+    """
     problem, current, lam = easy(shape, rho)
     *messages, x = textbook.step(problem.A, problem.y, lam, 0.5, *current.state)
     for ours, plain in zip((current.x.mean, current.x.chi, current.x.var), x):
@@ -234,7 +238,8 @@ def test_the_textbook_s_fixed_point_is_ours(shape, rho):
 
 def test_the_textbook_fails_where_ours_does_not():
     """Columns that are never selected, and one that always is: 1/χ - Q loses its
-    digits, which is why the views are mixed."""
+    digits, which is why the views are mixed.
+    """
     data = gaussian_design(60, 100, density=0.0, noise=0.0, seed=3)
     A, rng = data.A.copy(), np.random.default_rng(3)
     A[:, 50:] *= 0.01  # hardly any pull, never selected
@@ -253,7 +258,8 @@ def test_the_textbook_fails_where_ours_does_not():
 @pytest.mark.parametrize("randomise", [TwoPoint(), TwoPoint(5.0, 0.2), Fixed()])
 def test_laws_of_counts_and_penalties_are_used(counts, randomise):
     """Two laws with nodes of their own give another answer than the default, unless
-    they are the default."""
+    they are the default.
+    """
     data = gaussian_design(30, 40, density=0.2, noise=0.3, seed=2)
     default = rvamp(data.A, data.y, 0.3)
     fit = rvamp(data.A, data.y, prior=Laplace(0.3, randomise), counts=counts)

@@ -1,5 +1,6 @@
 """README's promises that can be checked without running them (its second command is
-what CI runs)."""
+what CI runs).
+"""
 
 import re
 from pathlib import Path

@@ -1,5 +1,6 @@
 """The conventions of the notebooks, as the site shows them (docs/translate.py,
-docs/pages.py); tests/site looks at the built site."""
+docs/pages.py); tests/site looks at the built site.
+"""
 
 import re
 import sys
@@ -176,7 +177,7 @@ def notebooks():
     return {
         "06_rs_gaussian": chapter("Gaussians"),
         "08_prior": prior,
-        "16_cli": chapter("Commands"),
+        "22_cli": chapter("Commands"),
         "howto/one": chapter("Do it"),
         "index": chapter("rvamp_nb"),
     }
@@ -195,7 +196,7 @@ def test_the_landing_page_lists_every_chapter_in_its_part(notebooks):
         r"^([\w-]+)$",
         "".join(re.findall(r":hidden:\n\n(.*?)```", text, re.DOTALL)),
         re.MULTILINE,
-    ) == ["quickstart", "06_rs_gaussian", "08_prior", "16_cli", "howto-one", "api"]
+    ) == ["quickstart", "06_rs_gaussian", "08_prior", "22_cli", "howto-one", "api"]
     assert "<" not in re.sub("<genindex>", "", text)  # no list left unfilled
 
 

@@ -1,5 +1,6 @@
 """What the solver is given: every kind of table that means the same gives the same,
-and what cannot work is refused by name."""
+and what cannot work is refused by name.
+"""
 
 import warnings
 

@@ -1,5 +1,6 @@
 """Stability selection: its probabilities against refits, its bounds against
-simulation, and its judgement of itself."""
+simulation, and its judgement of itself.
+"""
 
 import os
 import runpy
@@ -43,7 +44,8 @@ SIMULATION = runpy.run_path(
 
 def agreement(s, n, at, seed=11):
     """Largest distance of Π from n refits at path positions `at`, in standard errors
-    beyond the allowance; and the correlations."""
+    beyond the allowance; and the correlations.
+    """
     worst, correlations = [], []
     for k in at:
         selected = s.model_.refit(s.lambdas_[k], n, seed, 1, False)
@@ -268,7 +270,8 @@ def test_columns_that_are_not_alike_cannot_stand_in_for_each_other():
 
 def test_the_squared_error_is_unbiased_on_a_toy():
     """200 checks of 20 refits each, of a Π that is wrong by known amounts: the mean
-    estimate is the true error."""
+    estimate is the true error.
+    """
     X, y = clean(3, M=20, N=5)
     A, y = standardize(X, y)
     lam, n, B = 0.5 * np.abs(A.T @ y).max(), 4000, 20
@@ -326,7 +329,8 @@ def test_the_jackknife_is_that_of_the_definition():
 
 def test_worth_at_least_is_seldom_too_high():
     """Π wrong by an amount that makes it worth 100 refits; 'at least' may exceed
-    that in one case of twenty."""
+    that in one case of twenty.
+    """
     rng = np.random.default_rng(5)
     truth = rng.uniform(0.2, 0.8, size=200)
     off = np.sqrt(truth * (1 - truth) / 100)
@@ -477,7 +481,8 @@ def test_the_weight_is_the_largest_that_neither_likelihood_nor_squared_error_con
 
 def blocks(name, n_blocks=10, B=100):
     """Mean squared errors of rVAMP, of B refits and of both together against 4,000
-    other refits, and the coverage of the bars, averaged over blocks."""
+    other refits, and the coverage of the bars, averaged over blocks.
+    """
     t = load_truth(name)
     fit = rvamp(t.A, t.y, t.lam)
     Z = (
@@ -516,7 +521,8 @@ def blocks(name, n_blocks=10, B=100):
 )
 def test_refining_is_as_accurate_as_the_better_part(name):
     """Up to a tenth, which is what it costs not to know which part is the better
-    one; on average over ten draws of 100 refits."""
+    one; on average over ten draws of 100 refits.
+    """
     if name.startswith("riboflavin") and not os.environ.get("RVAMP_NB_RIBOFLAVIN"):
         pytest.skip("RVAMP_NB_RIBOFLAVIN names no file")
     alone, refits, both, covered = blocks(name)

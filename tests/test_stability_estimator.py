@@ -1,5 +1,6 @@
 """StabilitySelection among scikit-learn's own: its checks, pipelines, data frames,
-labels, copies, pictures."""
+labels, copies, pictures.
+"""
 
 import os
 import pickle
@@ -33,7 +34,8 @@ ROOT = Path(__file__).resolve().parent.parent
 @parametrize_with_checks([StabilitySelection(n_lambdas=10)])
 def test_scikit_learns_own_checks(estimator, check):
     """All of them; none is expected to fail. (check_array_api_input is about arrays
-    of other libraries and needs SCIPY_ARRAY_API set.)"""
+    of other libraries and needs SCIPY_ARRAY_API set.)
+    """
     if check.func.__name__ == "check_array_api_input":
         return
     with warnings.catch_warnings():
@@ -615,7 +617,7 @@ def test_the_table(plain):
 
 
 def seconds(work):
-    "CPU seconds: shown, not asserted."
+    """CPU seconds: shown, not asserted."""
     start = time.process_time()
     work()
     return time.process_time() - start

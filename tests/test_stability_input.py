@@ -1,5 +1,6 @@
 """Everything that StabilitySelection must refuse, each with an error that names what
-was wrong."""
+was wrong.
+"""
 
 import numpy as np
 import pandas as pd

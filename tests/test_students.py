@@ -1,5 +1,6 @@
 """The students' edition (docs/students.py): solutions gone, the rest as it was, and
-nothing that leaned on them."""
+nothing that leaned on them.
+"""
 
 import ast
 import builtins
@@ -82,7 +83,8 @@ def test_git_ignores_the_default_folder():
 
 def names_bound(tree):
     """The names that a cell binds at its top level (names inside functions, classes
-    and comprehensions are their own)."""
+    and comprehensions are their own).
+    """
     todo, bound = list(tree.body), set()
     while todo:
         node = todo.pop()
@@ -115,7 +117,8 @@ def test_bound_names_are_found():
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_no_later_cell_needs_a_solution(path):
     """A name that a solution binds anew, or binds first, is not read further down
-    unless it is bound again there."""
+    unless it is bound again there.
+    """
     by_solution, missing = set(), []
     for cell in nbformat.read(path, 4).cells:
         if cell.cell_type != "code":

@@ -1,5 +1,6 @@
 """The committed summaries of many refits: complete, small, made by the recipe beside
-them, and made again in part."""
+them, and made again in part.
+"""
 
 import json
 import os
@@ -79,7 +80,7 @@ def test_summaries_are_consistent(name):
 
 
 def _mean_factor(t):
-    "Mean of the penalty's random factor."
+    """Mean of the penalty's random factor."""
     k, w = t.randomise.nodes()
     return k @ w
 
@@ -121,7 +122,8 @@ def test_a_changed_problem_is_noticed(monkeypatch):
 
 def test_multinomial_and_poisson_draws_are_close_at_77_rows():
     """Not a theorem: how large the Poisson approximation is here, beside the
-    Monte-Carlo error."""
+    Monte-Carlo error.
+    """
     one, two = load_truth("dct_077x512"), load_truth("dct_077x512_multinomial")
     z = (one.Pi - two.Pi) / np.hypot(one.Pi_se, two.Pi_se)
     assert np.sqrt(np.mean(z**2)) < 1.3

@@ -11,7 +11,8 @@ from scipy.stats import norm, poisson
 
 def prior_moments(message, lam, factors=(1.0, 2.0)):
     """Mean, response and variance across resamples of soft-thresholded fields; each
-    factor of lam equally likely."""
+    factor of lam equally likely.
+    """
     (Q, h, chi_hat), k = message, len(factors)
     s, mean, square, Pi = np.sqrt(chi_hat), 0.0, 0.0, 0.0
     for factor in factors:
@@ -36,7 +37,8 @@ def prior_moments(message, lam, factors=(1.0, 2.0)):
 
 def likelihood_moments(y, message, tau):
     """The same of u = c (y - f) / (1 + c V), f a field of mean -h and variance
-    chi_hat, c a Poisson number."""
+    chi_hat, c a Poisson number.
+    """
     V, h, chi_hat = message
     c = np.arange(60.0)[:, None]
     w = poisson.pmf(c, tau)
@@ -47,7 +49,8 @@ def likelihood_moments(y, message, tau):
 
 def coupling_moments(A, of_x, of_u, inverse=np.linalg.inv):
     """Moments of x and of u in the joint Gaussian (`inverse` is what the variances
-    use: the printed algorithm forgets to invert)."""
+    use: the printed algorithm forgets to invert).
+    """
     (Q_x, h_x, chi_hat_x), (Q_u, h_u, chi_hat_u) = of_x, of_u
     Lambda_x = np.diag(Q_x) + A.T @ (A / Q_u[:, None])
     Lambda_u = np.diag(Q_u) + (A / Q_x) @ A.T
@@ -64,13 +67,13 @@ def coupling_moments(A, of_x, of_u, inverse=np.linalg.inv):
 
 
 def extrinsic(moments, message):
-    "What the moments say beyond the message that came in."
+    """What the moments say beyond the message that came in."""
     (mean, chi, v), (Q, h, chi_hat) = moments, message
     return 1 / chi - Q, mean / chi - h, v / chi**2 - chi_hat
 
 
 def step(A, y, lam, tau, to_prior, to_likelihood, factors=(1.0, 2.0)):
-    "One turn: the messages that go out, and the prior's moments on the way."
+    """One turn: the messages that go out, and the prior's moments on the way."""
     x = prior_moments(to_prior, lam, factors)
     from_prior = extrinsic(x, to_prior)
     from_likelihood = extrinsic(

@@ -22,7 +22,8 @@ def test_a_table_of_ratios(table, capsys):
 
 def test_peak_memory(capsys):
     """Target 3 times the size of A; a small penalty starts with 2M coefficients in
-    play and needs more, but less than 4."""
+    play and needs more, but less than 4.
+    """
     rows = speed.memory()
     with capsys.disabled():
         print("\npeak over the size of A:", *rows, sep="\n  ")

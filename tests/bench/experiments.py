@@ -1,4 +1,4 @@
-"""The paper's experiments at full size: what chapter 15 draws from.
+"""The paper's experiments at full size: what chapter 21 draws from.
 
     python tests/bench/experiments.py truth [NAME ...] [--refits 100000] [--workers 1]
     # stop it at any time; the same line goes on
@@ -94,21 +94,22 @@ RECIPES = {
 
 
 def problem(name):
-    "(A, y, lam) of a truth."
+    """(A, y, lam) of a truth."""
     recipe = TRUTHS[name]
     data = getattr(datasets, recipe["data"])(**recipe["arguments"])
     return data.A, data.y, recipe["alpha_cv"] * np.sqrt(len(data.y))
 
 
 def resample(b, seed, M, N):
-    "Counts and factors of the penalties of refit b: the draws of naive_bootstrap."
+    """Counts and factors of the penalties of refit b: the draws of naive_bootstrap."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(b,)))
     return COUNTS.draw(M, rng), RANDOMISE.draw(N, rng)
 
 
 def celer_lasso(At, y, lam, counts, tol=TOL):
     """The Lasso on one resample by celer, from At = A' in row order: rows without a
-    count are left out, columns divided by their penalty."""
+    count are left out, columns divided by their penalty.
+    """
     from celer import celer_path
 
     rows = np.flatnonzero(counts)
@@ -132,7 +133,8 @@ def celer_lasso(At, y, lam, counts, tol=TOL):
 
 def refit(A, At, y, lam, b, seed):
     """Coefficients, residuals and seconds of refit b; where celer misses the
-    optimum, the slow solver steps in."""
+    optimum, the slow solver steps in.
+    """
     counts, factor = resample(b, seed, *A.shape)
     start = time.process_time()  # of one thread: what else the machine does stays out
     x = celer_lasso(At, y, lam * factor, counts)
@@ -148,7 +150,7 @@ def refit(A, At, y, lam, b, seed):
 
 
 def add_up(name, numbers, seed):
-    "Sums over the refits with these numbers."
+    """Sums over the refits with these numbers."""
     A, y, lam = problem(name)
     At = np.ascontiguousarray(A.T)
     # the import is not part of the time of a refit
@@ -183,7 +185,8 @@ def _chunk_file(work, name, seed, k):
 
 def one_chunk(work, name, seed, k):
     """Refits k CHUNK .. (k + 1) CHUNK - 1 into a file, which appears only when it is
-    complete."""
+    complete.
+    """
     path = _chunk_file(work, name, seed, k)
     sums = add_up(name, range(k * CHUNK, (k + 1) * CHUNK), seed)
     partial = path.with_suffix(f".{os.getpid()}.part.npz")
@@ -192,7 +195,7 @@ def one_chunk(work, name, seed, k):
 
 
 def gather(work, name, seed, chunks):
-    "All chunks added up; worst_gap is the largest."
+    """All chunks added up; worst_gap is the largest."""
     total = None
     for k in chunks:
         with np.load(_chunk_file(work, name, seed, k)) as file:
@@ -210,7 +213,8 @@ def gather(work, name, seed, chunks):
 
 def statistics(total):
     """Mean, variance, Pi with their standard errors, and the mean of the residuals
-    with its own."""
+    with its own.
+    """
     n, raw = float(total["n"]), total["powers"] / total["n"]
     mean = raw[0]
     second = np.maximum(raw[1] - mean**2, 0)
@@ -231,7 +235,7 @@ def statistics(total):
 
 
 def fingerprint(A, y):
-    "Two numbers that any change of the data would move."
+    """Two numbers that any change of the data would move."""
     M, N = A.shape
     return [
         float(np.cos(np.arange(M)) @ A @ np.sin(np.arange(N))),
@@ -240,7 +244,7 @@ def fingerprint(A, y):
 
 
 def truth(name, refits, workers, work, seed=0):
-    "Refit until there are enough chunks, then write the summary."
+    """Refit until there are enough chunks, then write the summary."""
     chunks = range(-(-refits // CHUNK))
     missing = [k for k in chunks if not _chunk_file(work, name, seed, k).exists()]
     print(
@@ -291,7 +295,8 @@ def write_summary(name, total, seed):
 
 def save(name, more_recipe, **arrays):
     """A summary with its recipe: what RECIPES says today, the laws, and what else is
-    given."""
+    given.
+    """
     SUMMARIES.mkdir(exist_ok=True)
     recipe = dict(
         RECIPES[name], **more_recipe, counts=repr(COUNTS), randomise=repr(RANDOMISE)
@@ -300,7 +305,7 @@ def save(name, more_recipe, **arrays):
 
 
 def load_summary(name):
-    "What a summary holds, as a dict of doubles and numbers, with its recipe."
+    """What a summary holds, as a dict of doubles and numbers, with its recipe."""
     with np.load(SUMMARIES / f"{name}.npz") as file:
         out = {
             k: file[k].astype(float) if file[k].dtype == np.float32 else file[k][()]
@@ -312,7 +317,8 @@ def load_summary(name):
 
 def slice_matches(name):
     """Make the first refits of a summary again with scikit-learn: the same
-    coefficients are selected, and their means agree to a small part of the spread."""
+    coefficients are selected, and their means agree to a small part of the spread.
+    """
     from rvamp_nb.bootstrap import naive_bootstrap
 
     kept = load_summary(name)
@@ -348,7 +354,8 @@ def slice_matches(name):
 
 def plain_steps(problem, damping):
     """Algorithm 1 as it stands, without safeguards: every step but the first goes
-    `damping` of the way."""
+    `damping` of the way.
+    """
     from rvamp_nb.solver import damp, initial_state, step
 
     state, now = initial_state(problem), 1.0
@@ -359,7 +366,7 @@ def plain_steps(problem, damping):
 
 
 def solver_steps(problem):
-    "The steps that rvamp takes, those that broke down left out."
+    """The steps that rvamp takes, those that broke down left out."""
     from rvamp_nb.solver import iterate
 
     return (current for current, _, _ in iterate(problem) if current)
@@ -374,7 +381,8 @@ RUNS = {
 
 def deltas(A, y, lam, run, steps):
     """The paper's delta and the relative change of the messages after each step, (2,
-    steps); NaN once delta is below 1e-13, or after a breakdown."""
+    steps); NaN once delta is below 1e-13, or after a breakdown.
+    """
     from rvamp_nb.likelihood import Squared
     from rvamp_nb.prior import Laplace
     from rvamp_nb.solver import Breakdown, Problem
@@ -402,7 +410,8 @@ def deltas(A, y, lam, run, steps):
 
 def decay():
     """delta for random DCT and riboflavin; the penalty of a ratio is cross-validated
-    on its first seed."""
+    on its first seed.
+    """
     from tqdm.std import tqdm
 
     result, lams, steps = {}, [], DECAY["steps"]
@@ -434,7 +443,8 @@ def decay():
 
 def error_of_Pi(Pi, naive, n):
     """Mean squared error of Pi, the noise of the n refits taken off, and the
-    standard error of that."""
+    standard error of that.
+    """
     noise = naive * (1 - naive) / (n - 1)
     squares = (Pi - naive) ** 2 - noise
     return squares.mean(), np.sqrt(
@@ -444,7 +454,8 @@ def error_of_Pi(Pi, naive, n):
 
 def equal_refits(Pi, naive, n):
     """How many refits have a Monte-Carlo error as large as the error of Pi, at most
-    3 n: (number, mean squared error)."""
+    3 n: (number, mean squared error).
+    """
     error, _ = error_of_Pi(Pi, naive, n)
     spread = np.mean(naive * (1 - naive))
     return spread / max(error, spread / (3 * n)), error
@@ -452,7 +463,8 @@ def equal_refits(Pi, naive, n):
 
 def problems_of_error():
     """(kind, value, seed, A, y): correlation of neighbours, number of rows, size of
-    one outlier in standard deviations of y."""
+    one outlier in standard deviations of y.
+    """
     for seed in range(ERROR["seeds"]):
         for rho in ERROR["correlation"]:
             yield (
@@ -475,7 +487,7 @@ def problems_of_error():
 
 
 def one_error(kind, value, seed, A, y, refits):
-    "A row of the table: the fit against refits."
+    """A row of the table: the fit against refits."""
     from rvamp_nb import rvamp
     from rvamp_nb.stability import row_shares
 
@@ -501,7 +513,7 @@ def one_error(kind, value, seed, A, y, refits):
 
 
 def error():
-    "A table of many small problems."
+    """A table of many small problems."""
     from tqdm.std import tqdm
 
     rows = [
@@ -515,7 +527,7 @@ def error():
 
 
 def breast_cancer_problem():
-    "A (569, 30) standardised, y in {0, 1} (1: benign)."
+    """A (569, 30) standardised, y in {0, 1} (1: benign)."""
     from sklearn.datasets import load_breast_cancer
 
     raw = load_breast_cancer()
@@ -523,7 +535,7 @@ def breast_cancer_problem():
 
 
 def breast_cancer():
-    "L1 logistic regression, an intercept refitted in every resample."
+    """L1 logistic regression, an intercept refitted in every resample."""
     from rvamp_nb.bootstrap import naive_bootstrap
 
     r = naive_bootstrap(
@@ -552,7 +564,8 @@ def breast_cancer():
 
 def fits():
     """What rvamp says of the two problems of `truth`: so that pictures of riboflavin
-    need no file."""
+    need no file.
+    """
     from rvamp_nb import rvamp
     from rvamp_nb.stability import row_shares
 
@@ -568,7 +581,7 @@ def fits():
 
 
 def cpu_seconds(action):
-    "Of one thread: what else the machine does stays out."
+    """Of one thread: what else the machine does stays out."""
     start = time.process_time()
     action()
     return time.process_time() - start
@@ -576,7 +589,8 @@ def cpu_seconds(action):
 
 def timings(turns=3):
     """A fit in units of one refit, at celer's own tolerance and at that of `truth`;
-    the three take turns, and of each the fastest counts."""
+    the three take turns, and of each the fastest counts.
+    """
     from rvamp_nb import rvamp
 
     table = []

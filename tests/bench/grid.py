@@ -21,7 +21,7 @@ from rvamp_nb.solver import rvamp  # noqa: E402
 
 
 def measure(case, counts, fraction, tol):
-    "(converged cold, converged, steps to 1e-6, steps to tol, floors)"
+    """(converged cold, converged, steps to 1e-6, steps to tol, floors)"""
     fit = rvamp(case.A, case.y, penalty(case, fraction, counts), counts=counts, tol=tol)
     worst = np.maximum(fit.trace.change, fit.trace.delta)
     first = np.argmax(worst < 1e-6) + 1 if (worst < 1e-6).any() else np.inf

@@ -52,7 +52,7 @@ REFIT_TOL = 1e-6
 
 
 class Threads:
-    "How many threads, and the clock that is right for them."
+    """How many threads, and the clock that is right for them."""
 
     def __init__(self, one):
         self.one = one
@@ -71,7 +71,8 @@ class Threads:
 
     def fastest(self, *actions, repeat=3, seconds=0.0):
         """Seconds of the fastest of each action's runs; the actions take turns,
-        `repeat` times and for at least `seconds`."""
+        `repeat` times and for at least `seconds`.
+        """
         best, runs, start = [np.inf] * len(actions), 0, time.perf_counter()
         while runs < repeat or time.perf_counter() - start < seconds:
             for k, action in enumerate(actions):
@@ -83,7 +84,7 @@ class Threads:
 
 
 def table(title, columns, rows, note=""):
-    "Print a table; numbers with three digits."
+    """Print a table; numbers with three digits."""
 
     def text(v):
         return (
@@ -112,7 +113,7 @@ SHAPES = ((71, 4088), (614, 4096), (1000, 20000), (4000, 300))
 
 
 def messages(M, N, share=0.05, seed=0):
-    "A matrix and messages such as they come near a fixed point: few coordinates on S."
+    """A matrix and messages such as they come near a fixed point: few coordinates on S."""
     rng = np.random.default_rng(seed)
     S = rng.permutation(N) < share * min(M, N)
     on, off = S.astype(float), 1.0 - S
@@ -134,7 +135,8 @@ def messages(M, N, share=0.05, seed=0):
 
 def linear_step(threads):
     """Rows (shape, milliseconds, GFlop/s, of the large square product, of the
-    product of the same shape)."""
+    product of the same shape).
+    """
     square, rows = np.random.default_rng(0).normal(size=(1200, 1200)), []
     for M, N in SHAPES:
         A, prior, likelihood = messages(M, N)
@@ -165,7 +167,8 @@ def linear_step(threads):
 
 def ten_problems():
     """(name, A, y, lam): synthetic designs at 0.15 of the penalty that empties a
-    half-sample, the two of the paper at its penalty."""
+    half-sample, the two of the paper at its penalty.
+    """
     made = {
         "i.i.d. wide": (lambda rng, M, N: rng.normal(size=(M, N)), (200, 2000), {}),
         "i.i.d. tall": (lambda rng, M, N: rng.normal(size=(M, N)), (2000, 200), {}),
@@ -203,7 +206,7 @@ def ten_problems():
 
 
 def truths():
-    "The names of the paper's two problems; riboflavin only where its file is known."
+    """The names of the paper's two problems; riboflavin only where its file is known."""
     return [
         name
         for name in experiments.TRUTHS
@@ -213,7 +216,8 @@ def truths():
 
 def refits(A, y, lam, clock, tol=REFIT_TOL, n=30, seed=0):
     """Mean seconds of one refit by celer over n resamples; the slowest three are
-    left out."""
+    left out.
+    """
     At, seconds = np.ascontiguousarray(A.T), []
     for b in range(n + 4):
         counts, factor = experiments.resample(b, seed, *A.shape)
@@ -225,7 +229,8 @@ def refits(A, y, lam, clock, tol=REFIT_TOL, n=30, seed=0):
 
 def whole_fits(threads):
     """Rows (problem, steps, milliseconds of the fit, of a refit, of a refit at the
-    truth's tolerance, fit / refit, fit / careful refit)."""
+    truth's tolerance, fit / refit, fit / careful refit).
+    """
     rows = []
     for name, A, y, lam in ten_problems():
         fit = rvamp(A, y, lam)
@@ -253,7 +258,8 @@ def whole_fits(threads):
 
 def equal_accuracy(threads):
     """Rows (problem, refits of the same error, their seconds, seconds of the fit,
-    speed-up)."""
+    speed-up).
+    """
     rows = []
     for name in truths():
         A, y, lam = experiments.problem(name)
@@ -283,7 +289,7 @@ def equal_accuracy(threads):
 
 
 def celer_path(A, y, lams, b, seed=0):
-    "The Lasso of resample b at all these penalties, by celer."
+    """The Lasso of resample b at all these penalties, by celer."""
     from celer import celer_path
 
     counts, factor = experiments.resample(b, seed, *A.shape)
@@ -313,7 +319,8 @@ def paths(
     ),
 ):
     """Rows (problem, steps of the path, of a cold fit (mean over the path), seconds,
-    path / cold fit, path / celer path)."""
+    path / cold fit, path / celer path).
+    """
     rows = []
     for name, A, y, _ in ten_problems():
         if not name.startswith(names):
@@ -348,7 +355,8 @@ def paths(
 
 def growth(threads, shapes):
     """Rows (shape, milliseconds of one step, steps of a fit, seconds of a fit) and
-    the two fitted exponents."""
+    the two fitted exponents.
+    """
     rows = []
     for M, N in shapes:
         A, y, *_ = datasets.gaussian_design(M, N, density=10 / N, noise=0.1, seed=0)
@@ -381,7 +389,8 @@ IN_M = [(m, 8000) for m in (50, 100, 200, 400, 800)]
 
 def large(M, N, fraction=0.15):
     """A, y and this fraction of the penalty that empties a half-sample; made without
-    any other array of A's size."""
+    any other array of A's size.
+    """
     rng = np.random.default_rng(0)
     A = np.empty((M, N))
     rng.standard_normal(out=A)
@@ -391,7 +400,7 @@ def large(M, N, fraction=0.15):
 
 
 def traced(M, N, fraction):
-    "Peak of what numpy allocates during a fit (A apart), over the size of A."
+    """Peak of what numpy allocates during a fit (A apart), over the size of A."""
     A, y, lam = large(M, N, fraction)
     tracemalloc.start()
     rvamp(A, y, lam)
@@ -402,7 +411,8 @@ def traced(M, N, fraction):
 
 def resident(M, N, fraction):
     """The same as the operating system sees it (Linux): growth of the largest
-    resident size during a fit, in a process of its own."""
+    resident size during a fit, in a process of its own.
+    """
     command = [sys.executable, __file__, "--resident", str(M), str(N), str(fraction)]
     return float(
         subprocess.run(
@@ -417,7 +427,8 @@ def resident(M, N, fraction):
 
 def _high_water():
     """Bytes. (ru_maxrss would do, if a process did not inherit it from the one that
-    started it.)"""
+    started it.)
+    """
     status = dict(
         line.split(":", 1)
         for line in Path("/proc/self/status").read_text().splitlines()
@@ -435,7 +446,8 @@ def _resident_here(M, N, fraction):
 
 def memory():
     """Rows (shape, fraction, as numpy counts, as the system counts). A small penalty
-    has many coefficients in play at the first steps: the worst case."""
+    has many coefficients in play at the first steps: the worst case.
+    """
     cases = (
         (71, 4088, 0.15),
         (200, 20000, 0.15),

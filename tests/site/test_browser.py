@@ -1,5 +1,6 @@
 """The built site in a browser: python docs/build.py, then python -m pytest --site
-tests/site."""
+tests/site.
+"""
 
 import re
 import shutil
@@ -92,7 +93,8 @@ def tab(browser):
 
 def listen(tab, start):
     """The list to which every complaint of ``tab`` will be added; a request is at
-    home if its address begins with ``start``."""
+    home if its address begins with ``start``.
+    """
     complaints = []
     tab.on(
         "console",
@@ -125,7 +127,8 @@ def settle(tab):
 @pytest.fixture(scope="session")
 def visit(browser, address):
     """A function from a page's name to what the browser saw there; each page is
-    opened once."""
+    opened once.
+    """
 
     @cache
     def visit(name):
@@ -171,7 +174,8 @@ def test_links_arrive(visit, address, name):
 
 def arrives(link, visit, address):
     """Whether there is such a page and, on it, such an anchor; links that leave the
-    site are only looked at."""
+    site are only looked at.
+    """
     link, anchor = urldefrag(link)
     if not link.startswith(address):
         in_repository = re.search(r"github\.com/rvamp-nb/rvamp_nb/blob/main/(.+)", link)

@@ -31,7 +31,8 @@ TABLES = ("mean", "var", "Pi", "mean_se", "var_se", "Pi_se", "u_mean", "u_se")
 
 def strong_signals(M=100, N=300, n_signals=5, signal_to_noise=1e4, seed=0):
     """Independent Gaussian columns, n_signals coefficients of size 1 with
-    alternating signs, noise of variance var(A x0) / signal_to_noise."""
+    alternating signs, noise of variance var(A x0) / signal_to_noise.
+    """
     A = datasets.gaussian_design(M, N, density=0.0, noise=0.0, seed=seed).A
     rng = np.random.default_rng([seed, 1])
     x0 = np.zeros(N)
@@ -45,7 +46,8 @@ def responses(kind, M, N, rho=0.5, n_signals=10, strength=2.0, seed=0):
     """A Toeplitz design with n_signals coefficients of equal size whose linear
     predictor has the standard deviation `strength`, and targets of a kind: "label",
     "count", "heavy" (t with 2 degrees of freedom), "positive", "shifted" (columns
-    and target not centred)."""
+    and target not centred).
+    """
     A = datasets.gaussian_design(M, N, rho=rho, density=0.0, noise=0.0, seed=seed).A
     rng = np.random.default_rng([seed, 2])
     x0 = np.zeros(N)
@@ -67,7 +69,8 @@ def responses(kind, M, N, rho=0.5, n_signals=10, strength=2.0, seed=0):
 
 def breast_cancer():
     """scikit-learn's breast cancer table, standardised; the target is 1 for
-    malignant."""
+    malignant.
+    """
     from sklearn.datasets import load_breast_cancer
 
     table = load_breast_cancer()
@@ -278,7 +281,8 @@ def _fingerprint(A, y):
 
 def load_truth(name):
     """The problem and its summary; refused when the regenerated data are not those
-    that were refitted."""
+    that were refitted.
+    """
     with np.load(HERE / f"{name}.npz") as file:
         recipe = json.loads(str(file["recipe"]))
         tables = {k: file[k].astype(float) for k in TABLES}

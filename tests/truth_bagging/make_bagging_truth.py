@@ -80,7 +80,8 @@ RECIPES |= EDGES
 
 class Problem(NamedTuple):
     """Data; `new` are the rows to predict, `lam` the penalty, `sigma` the standard
-    deviation of the noise, `x0` the coefficients, where they mean something."""
+    deviation of the noise, `x0` the coefficients, where they mean something.
+    """
 
     A: np.ndarray
     y: np.ndarray
@@ -97,7 +98,8 @@ def problem(recipe):
 
 def _regression(r):
     """A Toeplitz design and a target that is not centred; for the logistic loss,
-    whether it is above its mean."""
+    whether it is above its mean.
+    """
     whole = gaussian_design(
         r["M"] + N_NEW, r["N"], rho=r["rho"], density=0.1, noise=0.2, seed=r["seed"]
     )
@@ -111,7 +113,8 @@ def _regression(r):
 
 def _sparse(r):
     """Gaussian columns of unit norm, four coefficients from a standard normal, noise
-    of variance |A x0|^2 / (M snr)."""
+    of variance |A x0|^2 / (M snr).
+    """
     rng, N = np.random.default_rng(r["seed"]), r["N"]
     root = np.linalg.cholesky(
         r["rho"] ** np.abs(np.subtract.outer(np.arange(N), np.arange(N)))
@@ -144,7 +147,8 @@ def counts(recipe, numbers):
 
 def predictions(recipe, numbers):
     """The linear predictor of the new rows by each refit with an intercept, (n,
-    N_NEW)."""
+    N_NEW).
+    """
     p = problem(recipe)
     A, new = (np.column_stack([rows, np.ones(len(rows))]) for rows in (p.A, p.new))
     t = np.append(np.full(recipe["N"], p.lam), 0.0)
@@ -162,7 +166,8 @@ def predictions(recipe, numbers):
 
 def posterior(precision, field, inclusion, slab_variance=1.0):
     """Means, variances and inclusion probabilities of posteriors exp(field'x - x'
-    precision x / 2) times spikes and slabs; each (n, N), from (n, N, N) and (n, N)."""
+    precision x / 2) times spikes and slabs; each (n, N), from (n, N, N) and (n, N).
+    """
     n, N = field.shape
     parts = [
         _of_size(k, precision, field, inclusion, slab_variance) for k in range(N + 1)
@@ -180,7 +185,8 @@ def posterior(precision, field, inclusion, slab_variance=1.0):
 
 def _of_size(k, precision, field, inclusion, slab_variance):
     """For all supports of k coefficients: log weight (n, K), mean, second moment and
-    membership, (n, K, N) each."""
+    membership, (n, K, N) each.
+    """
     n, N = field.shape
     S = np.array(list(combinations(range(N), k)), dtype=int).reshape(-1 if k else 1, k)
     inside = np.zeros((n, len(S), N))
@@ -204,7 +210,8 @@ def _of_size(k, precision, field, inclusion, slab_variance):
 
 def posteriors(recipe, numbers):
     """Posterior mean, variance and inclusion probabilities in each resample, (n, 3,
-    N)."""
+    N).
+    """
     p, c, blocks = problem(recipe), counts(recipe, numbers), []
     for at in range(0, len(c), 100):
         some = c[at : at + 100]
@@ -224,7 +231,8 @@ def posteriors(recipe, numbers):
 
 def draws(recipe, numbers):
     """What each resample gave, (n, K, ...): predictions, or mean, variance and
-    inclusion probabilities."""
+    inclusion probabilities.
+    """
     return (
         predictions(recipe, numbers)[:, None]
         if recipe["kind"] == "prediction"
@@ -234,7 +242,8 @@ def draws(recipe, numbers):
 
 def summary(x):
     """Mean and variance over resamples with their standard errors, for each of the K
-    things: (4, K, ...)."""
+    things: (4, K, ...).
+    """
     n, around = len(x), x - x.mean(0)
     var = (around**2).sum(0) / (n - 1)
     return np.array(
@@ -264,7 +273,8 @@ def make(name):
 
 class Truth(NamedTuple):
     """Over resamples; each (K, ...): for predictions K = 1, for posteriors the
-    posterior's mean, its variance, the inclusion probability."""
+    posterior's mean, its variance, the inclusion probability.
+    """
 
     recipe: dict
     problem: Problem
