@@ -20,17 +20,19 @@ import rvamp_nb
 PARTS = {  # caption: its chapters
     "I. The problem": range(0, 4),
     "II. The theory": range(4, 8),
-    "III. The algorithm": range(8, 13),
-    "IV. Using it": range(13, 80),
+    "III. The algorithm": range(8, 14),
+    "IV. What the answer is worth": range(14, 18),
+    "V. Using it": range(18, 80),
     "How to": [HOW_TO],
     "Appendices": [None],
 }
 ROOMS = {  # the same for the API reference: (page, title), its chapters
     ("api-data", "Resamples, data, refits"): range(0, 4),
     ("api-messages", "Gaussians and messages"): range(4, 8),
-    ("api-algorithm", "The four rooms of the algorithm"): range(8, 12),
-    ("api-results", "What comes out"): range(12, 16),
-    ("api-tools", "Command line and pictures"): [*range(16, 80), None],
+    ("api-algorithm", "The four rooms of the algorithm"): range(8, 13),
+    ("api-results", "What comes out, and what it is worth"): range(13, 18),
+    ("api-selection", "Selecting features"): range(18, 22),
+    ("api-tools", "Command line, pictures and checks"): [*range(22, 80), None],
 }
 LANDING = Path(__file__).resolve().parent / "landing.md"
 

@@ -12,7 +12,8 @@ _HOMES = {  # module: the public names that live in it
     "prior": ("ElasticNet", "Laplace", "NonNegative", "Prior", "Ridge", "SpikeSlab"),
     "resampling": ("Discrete", "Exponential", "Fixed", "Multinomial", "NoResampling", "Poisson", "Shared", "Subsample", "TwoPoint", "Weakness"),
     "solver": ("ConvergenceWarning", "rvamp", "rvamp_path"),
-    "stability": ("StabilitySelection", "TrustWarning"),
+    "stability": ("StabilitySelection",),
+    "trust": ("TrustWarning",),
 }
 _MODULES = ("datasets",)  # public as modules
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

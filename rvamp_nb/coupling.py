@@ -76,7 +76,9 @@ def _row_dots(X, Y):
 
 # %% ../nbs/10_coupling.ipynb #b3a7805a
 class _Wide(NamedTuple):
-    """The M x M system: R enters through K_R, then S is added by the Woodbury identity."""
+    """The M x M system: R enters through K_R, then S is added by the Woodbury
+    identity.
+    """
 
     H: np.ndarray  # A_R Di(D) A_R', (M, M)
     # covariance that the noise of R brings to u: A_R Di(T) A_R', (M, M)
@@ -374,7 +376,9 @@ def _tall_others(C, F, F_W, prior, noise, W):
 
 # %% ../nbs/10_coupling.ipynb #11c565a3
 def _solve_tall(A, prior, likelihood):
-    """The same diagonals through N x N matrices, for N < M; about 4 N^2 M operations."""
+    """The same diagonals through N x N matrices, for N < M; about 4 N^2 M
+    operations.
+    """
     S, Q_u, h_u, chi_hat_u = prior.S, *likelihood
     C, inverse, F, W = _tall_root(A, prior, likelihood)
     F_W = np.asfortranarray(W[:, None] * F)

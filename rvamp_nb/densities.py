@@ -262,7 +262,9 @@ class P1Posterior:
         )
 
     def pdf(self, x):
-        """Density of the continuous part at x; the coordinates' shape, then that of x."""
+        """Density of the continuous part at x; the coordinates' shape, then that of
+        x.
+        """
         return sum(
             weight
             * _posterior_pdf(case, self.incoming, self.beta, np.asarray(x, dtype=float))

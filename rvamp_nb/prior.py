@@ -186,7 +186,9 @@ class Prior:
 
 # %% ../nbs/08_prior.ipynb #88d445a3
 def _averaged(prior, incoming, beta):
-    """The five parts of a channel, from its inner posterior and the nodes of the field."""
+    """The five parts of a channel, from its inner posterior and the nodes of the
+    field.
+    """
     xi, w = field_nodes(incoming, prior.bends(incoming.Q_hat, beta))
     s = np.sqrt(incoming.chi_hat)
     _, inner_mean, response = prior.inner(incoming.h + s * xi, incoming.Q_hat, beta)
@@ -457,7 +459,9 @@ def _check_penalty(prior):
 
 
 def _check_lam(lam):
-    """The penalty as a float or a vector of floats; refused where it is not positive."""
+    """The penalty as a float or a vector of floats; refused where it is not
+    positive.
+    """
     # a copy: what the caller does to theirs later is not our affair
     values = np.array(check_array("lam", lam))
     if np.asarray(lam).dtype == bool:

@@ -218,7 +218,9 @@ def _couple(A, prior_message, likelihood_message):
 
 
 def _check_state(state):
-    """Every message finite, every precision positive (to the likelihood: not negative)."""
+    """Every message finite, every precision positive (to the likelihood: not
+    negative).
+    """
     for block, message in zip(("1x", "1u"), state):
         for name, part in zip(message._fields, message):
             if not np.isfinite(part).all():
@@ -819,7 +821,9 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
 
 
 def _check_unique(A, prior):
-    """Unpenalised columns must have a unique fit (at finite beta: a proper posterior)."""
+    """Unpenalised columns must have a unique fit (at finite beta: a proper
+    posterior).
+    """
     free = np.broadcast_to(prior.unpenalised(), A.shape[1:])
     if free.any() and np.linalg.matrix_rank(A[:, free]) < free.sum():
         raise ValueError(

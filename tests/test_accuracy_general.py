@@ -125,7 +125,9 @@ def test_logistic_correlations(name):
     ids=lambda value: value if isinstance(value, str) else next(iter(value)),
 )
 def test_another_problem_fails(name, changes):
-    """The comparison has teeth: with another loss, count law or no intercept it fails."""
+    """The comparison has teeth: with another loss, count law or no intercept it
+    fails.
+    """
     truth = load_truth(name)
     assert not (np.array(errors(truth, solve(truth, **changes))) < ALLOWED[name]).all()
 

@@ -223,7 +223,9 @@ def test_the_message_to_a_row_is_its_out_of_bag_prediction(law):
 
 
 def gaussian_posteriors(A, y, sigma, penalties, law, n):
-    """Means (n, N) and covariances (n, N, N) of the posterior in each of n resamples."""
+    """Means (n, N) and covariances (n, N, N) of the posterior in each of n
+    resamples.
+    """
     c = np.array([law.draw(len(y), np.random.default_rng([7, b])) for b in range(n)])
     covariances = np.linalg.inv(
         np.einsum("bm,mi,mj->bij", c, A, A, optimize=True) / sigma**2
@@ -233,7 +235,9 @@ def gaussian_posteriors(A, y, sigma, penalties, law, n):
 
 
 def gaussian_problem(M, N, seed=2):
-    """Uneven noise, so that the spread across resamples is not the posterior's width."""
+    """Uneven noise, so that the spread across resamples is not the posterior's
+    width.
+    """
     rng = np.random.default_rng(seed)
     A = rng.normal(size=(M, N)) / np.sqrt(M)
     A = A + 0.5 * np.roll(A, 1, axis=1)
@@ -412,7 +416,9 @@ def test_a_prediction_from_a_bagged_posterior_with_an_intercept():
 
 
 def coverage(uneven, n=60):
-    """Share of 90 % intervals of the first coefficient that hold it, plain and bagged."""
+    """Share of 90 % intervals of the first coefficient that hold it, plain and
+    bagged.
+    """
     rng, z = np.random.default_rng(3), stats.norm.ppf(0.95)
     A = rng.normal(size=(100, 8)) / 10
     size = A[:, 0] ** 2 / np.sqrt(np.mean(A[:, 0] ** 4)) if uneven else np.ones(100)

@@ -242,7 +242,9 @@ def test_multinomial_and_poisson_differ_where_rows_are_few():
 
 
 def test_standard_errors_cover():
-    """Many small bootstraps of the toy: their spread is what their standard errors say."""
+    """Many small bootstraps of the toy: their spread is what their standard errors
+    say.
+    """
     A, y, _, _ = toy()
     C, prob = all_resamples(3, 3)
     rng = np.random.default_rng(0)
@@ -578,7 +580,9 @@ def test_bad_input_is_refused_by_name(change, error, word):
 # --- a judge must be independent
 # -------------------------------------------------------------------------------------
 def imports_of(module):
-    """Modules of this package that a module imports, at the top or inside a function."""
+    """Modules of this package that a module imports, at the top or inside a
+    function.
+    """
     nodes = list(
         ast.walk(
             ast.parse((Path(rvamp_nb.__file__).parent / f"{module}.py").read_text())

@@ -635,7 +635,9 @@ def test_the_defaults_are_the_plain_lasso():
     ids=["l1_ratio", "penalty_factor", "delta"],
 )
 def test_both_ways_to_a_lasso_agree(given):
-    """What is nearly a Lasso goes the general way, which has to lead to the same place."""
+    """What is nearly a Lasso goes the general way, which has to lead to the same
+    place.
+    """
     A, y = problem("squared")
     lam = (
         np.where(np.arange(N) == 0, 1e-13, 1.0) * LAM

@@ -13,20 +13,18 @@ import pytest
 
 from rvamp_nb import StabilitySelection, naive_bootstrap, rvamp
 from rvamp_nb.datasets import gaussian_design, load_diabetes, standardize, toy
+from rvamp_nb.error_control import error_control, pfer_bound, unimodal_bound
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Fixed, NoResampling, Subsample
-from rvamp_nb.stability import (
+from rvamp_nb.stability import shared_signal
+from rvamp_nb.trust import (
     TrustWarning,
     beyond_chance,
     duplicated,
-    error_control,
-    pfer_bound,
     precision,
     refined,
     row_shares,
-    shared_signal,
     squared_error,
-    unimodal_bound,
 )
 
 HERE = Path(__file__).resolve().parent

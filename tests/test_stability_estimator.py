@@ -26,7 +26,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rvamp_nb import StabilitySelection, datasets
 from rvamp_nb.resampling import Poisson, Subsample, TwoPoint, Weakness
 from rvamp_nb.solver import ConvergenceWarning
-from rvamp_nb.stability import TrustWarning
+from rvamp_nb.trust import TrustWarning
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -8,8 +8,8 @@ import pytest
 from scipy import sparse
 
 from rvamp_nb import StabilitySelection
+from rvamp_nb.error_control import error_control, pfer_bound, unimodal_bound
 from rvamp_nb.resampling import Fixed, Multinomial, Poisson, Subsample, TwoPoint
-from rvamp_nb.stability import error_control, pfer_bound, unimodal_bound
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 6))

@@ -113,7 +113,9 @@ SHAPES = ((71, 4088), (614, 4096), (1000, 20000), (4000, 300))
 
 
 def messages(M, N, share=0.05, seed=0):
-    """A matrix and messages such as they come near a fixed point: few coordinates on S."""
+    """A matrix and messages such as they come near a fixed point: few coordinates on
+    S.
+    """
     rng = np.random.default_rng(seed)
     S = rng.permutation(N) < share * min(M, N)
     on, off = S.astype(float), 1.0 - S
@@ -206,7 +208,9 @@ def ten_problems():
 
 
 def truths():
-    """The names of the paper's two problems; riboflavin only where its file is known."""
+    """The names of the paper's two problems; riboflavin only where its file is
+    known.
+    """
     return [
         name
         for name in experiments.TRUTHS
