@@ -979,19 +979,42 @@ def _penalties(problem, lams, n_lambdas, lambda_min_ratio):
 # %% ../nbs/12_rvamp.ipynb #75a55acf
 @dataclass(frozen=True, repr=False)
 class Path:
-    """The answer of `rvamp_path`: one column (or entry) a penalty; NaN where a
-    penalty was not reached.
+    """The answer of `rvamp_path`: one column (or entry) a penalty.
+
+    What has not converged is no answer: where `converged` is False, `Pi`, `mean`, `var`
+    and `intercept` are NaN, and there is no state. Nothing may be read off,
+    interpolated through or plotted there.
     """
 
     lams: np.ndarray  # (L,), decreasing
-    Pi: np.ndarray  # (N, L)
-    mean: np.ndarray  # (N, L)
-    var: np.ndarray  # (N, L)
+    Pi: np.ndarray  # (N, L); NaN where not converged
+    mean: np.ndarray  # (N, L); NaN where not converged
+    var: np.ndarray  # (N, L); NaN where not converged
     converged: np.ndarray  # (L,) bool
     n_iter: np.ndarray  # (L,) int
     statuses: list  # (L,) str
     status: str  # of the path as a whole
-    intercept: np.ndarray  # (L,)
+    intercept: np.ndarray  # (L,); NaN where not converged
+    states: list = ()  # (L,) State, or None where not converged
+
+    def near(self, lam):
+        """The converged penalty nearest to lam (in the logarithm), and its State: a
+        warm start for `rvamp` between the penalties of the path.
+
+        Parameters
+        ----------
+        lam : float > 0
+
+        Returns
+        -------
+        float, State
+            (nan, None) where no penalty has converged.
+        """
+        reached = np.flatnonzero(self.converged)
+        if not len(reached):
+            return np.nan, None
+        k = reached[np.argmin(np.abs(np.log(self.lams[reached] / lam)))]
+        return float(self.lams[k]), self.states[k]
 
     def __repr__(self):
         return f"Path({self.status}; {len(self.Pi)} coefficients)"
@@ -1034,6 +1057,8 @@ def rvamp_path(
     Returns
     -------
     Path
+        `Pi`, `mean`, `var`, (N, L) each, NaN at penalties that did not converge;
+        `states[k]` (or `near(lam)`) is a `warm_start` for `rvamp` near `lams[k]`.
 
     Raises
     ------
@@ -1072,30 +1097,32 @@ def rvamp_path(
     return _path(lams, fits, len(fits[0].mean))
 
 # %% ../nbs/12_rvamp.ipynb #045805a1
+def _columns(fits, name, N, L):
+    """One quantity of the converged fits, (N, L); NaN elsewhere."""
+    out = np.full((N, L), np.nan)
+    for k, fit in enumerate(fits):
+        if fit.converged:
+            out[:, k] = getattr(fit, name, np.nan)
+    return out
+
+
 def _path(lams, fits, N):
-    """Fits as arrays; what was not reached is NaN and not converged."""
-    missing = len(lams) - len(fits)
-    column = lambda name: np.column_stack(
-        [getattr(f, name, np.full(N, np.nan)) for f in fits]
-        + [np.full(N, np.nan)] * missing
-    )
+    """Fits as arrays; what has not converged or was not reached is NaN."""
+    L, missing = len(lams), len(lams) - len(fits)
     converged = np.array([f.converged for f in fits] + [False] * missing)
-    status = f"{converged.sum()} of {len(lams)} penalties converged"
+    status = f"{converged.sum()} of {L} penalties converged"
     if missing:
-        status += (
-            f"; stopped early at lam = {lams[len(fits) - 1]:.3g}, after {GIVE_UP}"
-            " failures in a row"
-        )
+        last = lams[len(fits) - 1]
+        status += f"; stopped early at lam = {last:.3g}, after {GIVE_UP} failures"
     if not converged.all():
         warnings.warn(status, ConvergenceWarning, stacklevel=3)
     return Path(
         lams,
-        column("Pi"),
-        column("mean"),
-        column("var"),
+        *(_columns(fits, name, N, L) for name in ("Pi", "mean", "var")),
         converged,
         np.array([f.n_iter for f in fits] + [0] * missing),
         [f.status for f in fits] + ["not reached"] * missing,
         status,
-        np.array([f.intercept for f in fits] + [np.nan] * missing),
+        _columns(fits, "intercept", 1, L)[0],
+        [f.messages if f.converged else None for f in fits] + [None] * missing,
     )

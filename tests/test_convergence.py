@@ -258,7 +258,37 @@ def test_one_failed_penalty_does_not_poison_the_path(monkeypatch):
         list(np.flatnonzero(~path.converged)) == [4, 5]
         and path.statuses[4] == "made to fail"
     )
+    for part in (path.Pi, path.mean, path.var):
+        assert (np.isnan(part).any(0) == ~path.converged).all()
+    assert [state is None for state in path.states] == list(~path.converged)
+    assert path.near(path.lams[4])[0] == path.lams[3]
     np.testing.assert_allclose(path.Pi[:, 6:], clean.Pi[:, 6:], atol=1e-5)
+
+
+def test_what_has_not_converged_is_no_answer():
+    """Stopped after a few steps every penalty has numbers, and none of them may be
+    read off the path.
+    """
+    with pytest.warns(ConvergenceWarning, match="0 of 3"):
+        path = rvamp_path(DATA.A, DATA.y, n_lambdas=3, max_iter=1, progress=False)
+    for part in (path.Pi, path.mean, path.var, path.intercept):
+        assert np.isnan(part).all()
+    assert path.states == [None] * 3 and path.near(LAM) == (
+        pytest.approx(np.nan, nan_ok=True),
+        None,
+    )
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_a_path_keeps_its_states(intercept):
+    """Each converged state restarts at its own penalty and is there at once."""
+    path = rvamp_path(DATA.A, DATA.y, n_lambdas=8, intercept=intercept, progress=False)
+    for lam, state, Pi in zip(path.lams, path.states, path.Pi.T):
+        given = dict(prior=Laplace(lam), intercept=intercept, warm_start=state)
+        again = rvamp(DATA.A, DATA.y, **given)
+        assert again.n_iter <= 2
+        np.testing.assert_allclose(again.Pi, Pi, atol=1e-5)
+    assert path.near(1.001 * path.lams[3])[1] is path.states[3]
 
 
 def test_a_path_that_keeps_failing_stops_and_says_so(monkeypatch):
