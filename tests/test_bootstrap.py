@@ -605,7 +605,7 @@ def imports_of(module):
 
 
 def test_the_bootstrap_shares_nothing_with_the_solver():
-    assert imports_of("bootstrap") == {"resampling"}
+    assert imports_of("bootstrap") == {"checks", "resampling"}
     for module in (
         "rs_gaussian",
         "messages",

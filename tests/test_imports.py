@@ -34,6 +34,7 @@ HEAVY = (
 )
 IS_AN_ESTIMATOR = "stability"  # scikit-learn's base classes are what it is made of
 MAY_IMPORT_ANY = ("index", "00_tour")  # they show what the course will arrive at
+ANY_MAY_IMPORT = {"explore", "checks"}  # rooms that derive nothing
 
 
 def loaded_by(statement):
@@ -136,13 +137,49 @@ def test_a_chapter_imports_only_what_comes_before_it(path):
     homes = home_of_modules()
     needed = {
         module for tree in code_of(path) for module in chapters_imported(tree)
-    } - {"explore"}
+    } - ANY_MAY_IMPORT
     later = {
         module
         for module in needed
         if not homes.get(module, "no chapter") < path.stem[:2]
     }
     assert later == set()
+
+
+def private_names(tree):
+    """The underscore names of other rooms that a piece of code takes: imported, or as
+    attributes of an imported module of this package.
+    """
+    modules = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+            "rvamp_nb"
+        ):
+            names = {alias.name for alias in node.names}
+            yield from (name for name in names if is_private(name))
+            modules |= {alias.asname or alias.name for alias in node.names}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and is_private(node.attr):
+            if getattr(node.value, "id", None) in modules & set(MODULES):
+                yield f"{node.value.id}.{node.attr}"
+
+
+def is_private(name):
+    return name.startswith("_") and not name.startswith("__")
+
+
+def test_private_names_are_found():
+    code = (
+        "from rvamp_nb import prior\nfrom rvamp_nb.solver import _turn, rvamp\n"
+        "prior._tail(); prior.Ridge()._replace(); np._x"
+    )
+    assert set(private_names(ast.parse(code))) == {"_turn", "prior._tail"}
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_no_room_takes_an_underscore_name_of_another(path):
+    modules = ast.parse("\n".join(ast.unparse(tree) for tree in code_of(path)))
+    assert sorted(private_names(modules)) == []
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -1,0 +1,139 @@
+"""How long a chapter takes to read, counted and not guessed.
+
+    python tests/minutes.py             every chapter: counted, and what it says
+    python tests/minutes.py 08 12       these
+
+150 words of prose and 20 lines of code a minute, and 2 minutes for a displayed formula.
+What is folded does not count: ``<details>``, cells tagged ``hide-cell`` or
+``solution``, cells that the site hides.
+"""
+
+import ast
+import re
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import nbformat
+
+NOTEBOOKS = Path(__file__).resolve().parent.parent / "nbs"
+WORDS, LINES, FORMULA = 150, 20, 2  # words a minute, lines a minute, minutes each
+TOLERANCE = 0.25  # what a chapter says may differ by so much of what is counted
+FOLDED_TAGS = {"hide-cell", "solution", "remove-cell"}
+FOLDED = re.compile(r"<details.*?</details>", re.DOTALL)
+FENCED = re.compile(r"^```[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+DISPLAYED = re.compile(r"\$\$.+?\$\$", re.DOTALL)
+INLINE = re.compile(r"\$[^$\n]+\$")
+LINK = re.compile(r"\]\([^)\s]*\)")
+SAID = re.compile(
+    r"(?:(?P<hours>\d+) hours?(?: and )?)?(?:(?P<minutes>\d+) minutes)?(?<=[a-z])"
+)
+
+
+def code_lines(source):
+    """How many lines of code a cell has.
+
+    No blank lines, comments or docstrings, no lines of brackets only, and a signature
+    is one line however many it is written on.
+    """
+    source = "\n".join(
+        "" if line.lstrip().startswith(("%", "!")) else line
+        for line in source.splitlines()
+    )
+    lines = {
+        number
+        for number, line in enumerate(source.splitlines(), 1)
+        if not line.strip().startswith("#") and re.search(r"[^\s()\[\]{},:]", line)
+    }
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            body = node.body[0].lineno
+            if ast.get_docstring(node) is not None:
+                lines -= set(range(body, node.body[0].end_lineno + 1))
+            lines -= set(range(node.lineno + 1, body))
+    return len(lines)
+
+
+class Count(NamedTuple):
+    words: int
+    lines: int
+    formulas: int
+
+    @property
+    def minutes(self):
+        return self.words / WORDS + self.lines / LINES + self.formulas * FORMULA
+
+
+def is_folded(cell):
+    """Whether a reader does not see this cell unless they unfold it."""
+    hidden = cell.cell_type == "code" and re.match(r"#\s*\|\s*hide", cell.source)
+    return bool(hidden or FOLDED_TAGS & set(cell.metadata.get("tags", ())))
+
+
+def count(nb):
+    """The words, lines and displayed formulas of a notebook that are not folded."""
+    words = lines = formulas = 0
+    for cell in nb.cells:
+        if is_folded(cell):
+            continue
+        if cell.cell_type == "code":
+            lines += code_lines(cell.source)
+            continue
+        text = FOLDED.sub("", cell.source)
+        lines += sum(
+            bool(line.strip())
+            for block in FENCED.findall(text)
+            for line in block.splitlines()
+        )
+        text = FENCED.sub("", text)
+        formulas += len(DISPLAYED.findall(text))
+        text = INLINE.sub("x", DISPLAYED.sub("", text))
+        words += len(re.findall(r"\S*\w\S*", LINK.sub("]", text)))
+    return Count(words, lines, formulas)
+
+
+def said(nb):
+    """The minutes that the second cell names, or None."""
+    found = [m for m in SAID.finditer(nb.cells[1].source) if m[0]]
+    if not found:
+        return None
+    return 60 * int(found[0]["hours"] or 0) + int(found[0]["minutes"] or 0)
+
+
+def is_honest(nb):
+    """Whether what the second cell says is near enough to what is counted."""
+    named, counted = said(nb), count(nb).minutes
+    return named is not None and abs(named - counted) <= TOLERANCE * counted
+
+
+def in_words(minutes):
+    """As the second cell of a chapter puts it, in steps of five minutes."""
+    minutes = 5 * round(minutes / 5)
+    hours, rest = divmod(minutes, 60)
+    if not hours:
+        return f"{rest} minutes"
+    hours = f"{hours} hour{'s' * (hours > 1)}"
+    return f"{hours} and {rest} minutes" if rest else hours
+
+
+def main(wanted):
+    """Print a line for each chapter, with what it could say."""
+    total = 0
+    for path in sorted(NOTEBOOKS.glob("[0-7]?_*.ipynb")):
+        if wanted and not path.stem.startswith(tuple(wanted)):
+            continue
+        nb = nbformat.read(path, 4)
+        counted = count(nb)
+        total += counted.minutes
+        says = said(nb)
+        print(
+            f"{path.stem:20} {counted.minutes:4.0f} min  ({counted.words:5} words,"
+            f" {counted.lines:4} lines, {counted.formulas:3} formulas), says"
+            f" {says if says is not None else '-':>4}"
+            + ("" if is_honest(nb) else f"   write: {in_words(counted.minutes)}")
+        )
+    print(f"{'together':20} {total:4.0f} min")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
