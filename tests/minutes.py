@@ -2,6 +2,7 @@
 
     python tests/minutes.py             every chapter: counted, and what it says
     python tests/minutes.py 08 12       these
+    python tests/minutes.py --cells 08  its exported cells of more than 15 lines
 
 150 words of prose and 20 lines of code a minute, and 2 minutes for a displayed formula.
 What is folded does not count: ``<details>``, cells tagged ``hide-cell`` or
@@ -18,6 +19,7 @@ import nbformat
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "nbs"
 WORDS, LINES, FORMULA = 150, 20, 2  # words a minute, lines a minute, minutes each
+LONG = 15  # lines of code in an exported cell
 TOLERANCE = 0.25  # what a chapter says may differ by so much of what is counted
 FOLDED_TAGS = {"hide-cell", "solution", "remove-cell"}
 FOLDED = re.compile(r"<details.*?</details>", re.DOTALL)
@@ -116,18 +118,39 @@ def in_words(minutes):
     return f"{hours} and {rest} minutes" if rest else hours
 
 
+def exported_cells(nb):
+    """(lines of code, number of the cell from 0, its first words) of each."""
+    for number, cell in enumerate(nb.cells):
+        if cell.cell_type == "code" and re.match(r"#\s*\|\s*export", cell.source):
+            code = re.sub(r"^#.*\n|^@.*\n", "", cell.source, flags=re.MULTILINE)
+            first = code.strip().partition("\n")[0]
+            yield code_lines(cell.source), number, first
+
+
+def chosen(wanted, pattern):
+    """(stem, notebook) of each that was asked for."""
+    for path in sorted(NOTEBOOKS.glob(pattern)):
+        if not wanted or path.stem.startswith(tuple(wanted)):
+            yield path.stem, nbformat.read(path, 4)
+
+
+def long_cells(wanted):
+    """Print the exported cells that are longer than most should be."""
+    for stem, nb in chosen(wanted, "[0-9]?_*.ipynb"):
+        for lines, number, first in exported_cells(nb):
+            if lines > LONG:
+                print(f"{stem:20} cell {number:3}  {lines:3} lines   {first}")
+
+
 def main(wanted):
     """Print a line for each chapter, with what it could say."""
     total = 0
-    for path in sorted(NOTEBOOKS.glob("[0-7]?_*.ipynb")):
-        if wanted and not path.stem.startswith(tuple(wanted)):
-            continue
-        nb = nbformat.read(path, 4)
+    for stem, nb in chosen(wanted, "[0-7]?_*.ipynb"):
         counted = count(nb)
         total += counted.minutes
         says = said(nb)
         print(
-            f"{path.stem:20} {counted.minutes:4.0f} min  ({counted.words:5} words,"
+            f"{stem:20} {counted.minutes:4.0f} min  ({counted.words:5} words,"
             f" {counted.lines:4} lines, {counted.formulas:3} formulas), says"
             f" {says if says is not None else '-':>4}"
             + ("" if is_honest(nb) else f"   write: {in_words(counted.minutes)}")
@@ -136,4 +159,5 @@ def main(wanted):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    arguments = [argument for argument in sys.argv[1:] if argument != "--cells"]
+    (long_cells if "--cells" in sys.argv else main)(arguments)
