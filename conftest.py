@@ -43,13 +43,11 @@ MAY_SKIP = {  # where CI is set, only these may skip: {start of a test's id: why
     "tests/test_truth.py::test_summaries_are_consistent[riboflavin": "the same",
     "tests/test_truth.py::test_a_slice_made_again_agrees[riboflavin": "the same",
     "tests/test_accuracy.py::test_riboflavin": "the same",
-    "tests/test_stability.py::test_refining_is_as_accurate_as_the_better_part[riboflavin": (
-        "the same"
-    ),
+    "tests/test_stability.py::test_refining_is_as_accurate_as_the_better_part"
+    "[riboflavin": "the same",
     "tests/test_stability_estimator.py::test_riboflavin": "the same",
-    "tests/test_experiments.py::test_no_feature_pulls_harder_than_its_mean_penalty[riboflavin": (
-        "the same"
-    ),
+    "tests/test_experiments.py::test_no_feature_pulls_harder_than_its_mean_penalty"
+    "[riboflavin": "the same",
     "tests/test_experiments.py::test_a_slice_made_again_agrees[riboflavin": "the same",
     "tests/test_experiments.py::test_the_fit_in_the_summary_is_today_s[riboflavin": (
         "the same"

@@ -125,11 +125,15 @@ def fetch_scripts(folder):
 
 
 async def execute_all(pages, flags):
-    """Run the notebooks afresh, as many at once as there are cores, each on one thread."""
+    """Run the notebooks afresh, as many at once as there are cores, each on one thread.
+    All are run, whatever fails; then every failure is told.
+    """
     os.environ |= {
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "PYTHONPATH": str(ROOT),
+        # pictures go into the page, whatever the shell that builds it prefers
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
     }
     free = asyncio.Semaphore(os.cpu_count() or 1)
 
@@ -138,16 +142,19 @@ async def execute_all(pages, flags):
             start = time.time()
             try:
                 await execute(nb, (NOTEBOOKS / stem).parent, flags)
-            # whatever a cell raised; the message is its traceback
-            except Exception as error:
-                sys.exit(f"{stem}.ipynb fails: {error}")
+            except Exception as error:  # whatever a cell raised, or a kernel that died
+                return failure(stem, nb, error)
             print(f"{time.time() - start:6.1f} s  {stem}", flush=True)
 
-    await asyncio.gather(*(one(stem, nb) for stem, nb in pages.items()))
+    told = await asyncio.gather(*(one(stem, nb) for stem, nb in pages.items()))
+    if failures := [text for text in told if text]:
+        sys.exit("\n\n".join(failures))
 
 
 async def execute(nb, folder, flags):
-    """Run ``nb``, which lies in ``folder``, in place; cells that nbdev would not run keep the outputs they were committed with."""
+    """Run ``nb``, which lies in ``folder``, in place; cells that nbdev would not run
+    keep the outputs they were committed with.
+    """
     idle = [
         cell
         for cell in nb.cells
@@ -155,6 +162,9 @@ async def execute(nb, folder, flags):
     ]
     for cell in idle:
         cell.metadata.setdefault("tags", []).append("skip-execution")
+    for cell in nb.cells:
+        if cell.cell_type == "code" and cell not in idle:
+            cell.execution_count = None  # as it is counted from here on
     client = NotebookClient(
         nb,
         timeout=300,
@@ -163,6 +173,19 @@ async def execute(nb, folder, flags):
         resources={"metadata": {"path": str(folder)}},
     )
     await client.async_execute()
+
+
+def failure(stem, nb, error):
+    """What to tell about a notebook that stopped: which cell, which exception, and
+    where in the cell.
+    """
+    kind = getattr(error, "ename", "") or type(error).__name__
+    run = [k for k, cell in enumerate(nb.cells) if cell.get("execution_count")]
+    told = [f"{stem}.ipynb fails before its first cell with {kind}"]
+    if run:
+        first_line = nb.cells[run[-1]].source.strip().partition("\n")[0]
+        told = [f"{stem}.ipynb fails in cell {run[-1] + 1} with {kind}: {first_line}"]
+    return "\n".join([*told, getattr(error, "traceback", "") or str(error)])
 
 
 def is_run(found, flags):

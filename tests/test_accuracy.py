@@ -196,7 +196,6 @@ def test_riboflavin(monkeypatch):
 
 
 # The comparison must be able to fail --------------------------------------------------
-# ---------------------------------------------------
 
 
 class OneCount:

@@ -57,7 +57,6 @@ def test_a_slice_made_again_agrees(name):
 
 
 # Predictions --------------------------------------------------------------------------
-# ------------------------------------------------------------
 
 
 def bagged(truth, **changes):
@@ -219,7 +218,6 @@ def test_the_message_to_a_row_is_its_out_of_bag_prediction(law):
 
 
 # Posteriors in closed form ------------------------------------------------------------
-# ------------------------------------------------------------
 
 
 def gaussian_posteriors(A, y, sigma, penalties, law, n):
@@ -463,7 +461,6 @@ def test_a_bagged_posterior_stays_honest_where_the_noise_is_uneven():
 
 
 # A spike and a slab -------------------------------------------------------------------
-# ------------------------------------------------------------
 
 
 def come_down(p, tau=1.0, inclusion=0.4, **changes):

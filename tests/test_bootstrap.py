@@ -65,7 +65,6 @@ def refit_again(d, lam, b, counts=Poisson(0.5), randomise=TwoPoint(2, 0.5), seed
 
 
 # --- one refit ------------------------------------------------------------------------
-# -------------------------------
 @settings(max_examples=60, deadline=None)
 @given(
     M=st.integers(1, 25),
@@ -146,7 +145,6 @@ def test_scaling_y_and_lam_together():
 
 
 # --- the averages ---------------------------------------------------------------------
-# -------------------------------
 @pytest.mark.parametrize("d", [WIDE, TALL], ids=["wide", "tall"])
 @pytest.mark.parametrize(
     "counts",
@@ -335,7 +333,6 @@ def test_one_penalty_a_column():
 
 
 # --- reproducible ---------------------------------------------------------------------
-# -------------------------------
 def test_the_same_to_the_last_bit_whatever_n_jobs():
     one, two = (run(WIDE, n_resamples=110, keep=[3, 1], n_jobs=n) for n in (1, 2))
     for a, b in zip(one, two):
@@ -365,7 +362,6 @@ def test_memory_does_not_grow_with_the_number_of_refits():
 
 
 # --- input ----------------------------------------------------------------------------
-# -------------------------------
 @pytest.mark.parametrize(
     "form",
     [
@@ -577,8 +573,7 @@ def test_bad_input_is_refused_by_name(change, error, word):
         )
 
 
-# --- a judge must be independent
-# -------------------------------------------------------------------------------------
+# --- a judge must be independent ------------------------------------------------------
 def imports_of(module):
     """Modules of this package that a module imports, at the top or inside a
     function.

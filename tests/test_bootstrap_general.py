@@ -48,8 +48,7 @@ def problem(loss, M=M, N=N, seed=3):
     }[loss].astype(float)
 
 
-# The reference: the same objective with x = p - q, by L-BFGS-B with bounds
-# ----------------------------------------------------------------------
+# The reference: the same objective with x = p - q, by L-BFGS-B with bounds ------------
 
 
 def loss_and_slope(loss, y, f, delta):
@@ -187,7 +186,6 @@ def test_more_columns_than_rows(loss, penalty):
 
 
 # scikit-learn, where it minimises the same thing --------------------------------------
-# ----------------------------------------------------------
 
 
 def sklearn_model(penalty, total, **options):
@@ -275,7 +273,6 @@ def test_poisson_against_sklearn():
 
 
 # Special resamples --------------------------------------------------------------------
-# ----------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -451,7 +448,6 @@ def test_no_argument_is_changed():
 
 
 # The averages -------------------------------------------------------------------------
-# ----------------------------------------------------------
 
 FACTOR = np.linspace(0.5, 2, N) * (np.arange(N) != 4)
 MODELS = {
@@ -836,7 +832,6 @@ def test_naive_bootstrap_changes_nothing():
 
 
 # What cannot work is refused by name --------------------------------------------------
-# ----------------------------------------------------------
 
 A, Y = problem("squared")
 LABELS, EVENTS = problem("logistic")[1], problem("poisson")[1]

@@ -64,7 +64,6 @@ def run(*argv):
 
 
 # The main job -------------------------------------------------------------------------
-# ---------------------------------------------------
 
 
 def test_the_main_job(tmp_path):
@@ -155,7 +154,6 @@ def test_it_is_installed_as_a_command():
 
 
 # A table of the user's ----------------------------------------------------------------
-# ---------------------------------------------------
 
 
 def test_select_writes_all_features_in_order(capsys):
@@ -322,7 +320,6 @@ def test_a_row_that_decides_is_exit_code_3(capsys):
 
 
 # Options of select --------------------------------------------------------------------
-# ---------------------------------------------------
 
 
 def test_the_promise_is_passed_on(capsys):
@@ -504,7 +501,6 @@ def test_input_is_never_overwritten():
 
 
 # What will not do ---------------------------------------------------------------------
-# ---------------------------------------------------
 
 MORE = "3,1\n4,5\n"  # two rows more, so that it is not their number that is refused
 BAD_TABLES = {  # text, target, what the line must name, what it must advise
@@ -775,7 +771,6 @@ def test_a_refusal_of_the_library_is_a_value_error():
 
 
 # Manners ------------------------------------------------------------------------------
-# ---------------------------------------------------
 
 
 def test_version_and_help(capsys):

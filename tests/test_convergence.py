@@ -127,7 +127,6 @@ def test_paths_take_few_steps_and_agree_with_single_fits(k):
 
 
 # How it ends --------------------------------------------------------------------------
-# ---------------------------------------------------
 
 DATA = gaussian_design(30, 60, density=0.1, noise=0.3, seed=0)
 LAM = 0.3 * np.abs(DATA.A.T @ DATA.y).max() / 2
@@ -312,7 +311,6 @@ def test_steps_can_be_taken_by_hand():
 
 
 # An adversary -------------------------------------------------------------------------
-# ---------------------------------------------------
 
 
 @st.composite

@@ -41,7 +41,6 @@ def assert_standard(A, y):
 
 
 # --- synthetic ------------------------------------------------------------------------
-# -------------------------------
 @pytest.mark.parametrize(
     "make, shape",
     [
@@ -130,7 +129,6 @@ def test_toy_is_the_running_example():
 
 
 # --- standardize ----------------------------------------------------------------------
-# -------------------------------
 @settings(max_examples=60)
 @given(
     st.integers(2, 12),
@@ -252,7 +250,6 @@ def test_wrong_number_of_names():
 
 
 # --- λ --------------------------------------------------------------------------------
-# -------------------------------
 def test_choose_lambda_is_m_times_alpha():
     from sklearn.linear_model import LassoCV
     from sklearn.model_selection import KFold
@@ -298,7 +295,6 @@ def test_choose_lambda_refuses(change, word):
 
 
 # --- real data ------------------------------------------------------------------------
-# -------------------------------
 def test_diabetes_has_its_64_features():
     d = load_diabetes()
     assert d.A.shape == (442, 64) and d.x0 is None and len(set(d.names)) == 64
@@ -322,7 +318,6 @@ def test_diabetes_has_its_64_features():
 
 
 # --- riboflavin -----------------------------------------------------------------------
-# -------------------------------
 @pytest.fixture
 def server(tmp_path, monkeypatch):
     """A local HTTP server in place of the mirror, an empty cache, and no file named

@@ -62,7 +62,6 @@ def test_summaries_are_small_and_follow_today_s_recipe(name):
 
 
 # The truths ---------------------------------------------------------------------------
-# ---------------------------------------------------
 
 
 @pytest.mark.parametrize("name", TRUTHS)
@@ -144,7 +143,6 @@ def test_chunks_add_up_to_the_naive_bootstrap(monkeypatch, tmp_path):
 
 
 # The fits -----------------------------------------------------------------------------
-# ---------------------------------------------------
 
 
 @each_truth
@@ -203,7 +201,6 @@ def test_the_error_of_refits_is_measured_rightly():
 
 
 # The other tables ---------------------------------------------------------------------
-# ---------------------------------------------------
 
 
 def test_delta_falls_today_as_in_the_summary():

@@ -44,7 +44,6 @@ def put(array, where, value):
 
 
 # Laws, priors and losses refuse their own arguments -----------------------------------
-# -----------------------------------------------------------
 
 
 def number(make, owner, name, interval, inside, outside):
@@ -269,7 +268,6 @@ def test_what_cannot_be_made_is_refused_by_name(what):
 
 
 # Combinations that only the solver sees -----------------------------------------------
-# -----------------------------------------------------------
 
 RIDGE = Ridge(1.0, Fixed())
 BAD = {
@@ -590,7 +588,7 @@ def test_a_path_that_has_nowhere_to_start(given, error, words):
 
 
 # What is given is as it was, and what would be asked of it is refused where it does not
-# exist ------------------------------------------------------
+# exist --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

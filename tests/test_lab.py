@@ -127,8 +127,12 @@ def run_all(page, url, name):
     page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
     page.wait_for_function(
         f"""() => {{
-        const cells = [...{CURRENT}.content.model.cells].filter(c => c.type === 'code' && c.sharedModel.getSource().trim());
-        return cells.length && cells.every(c => c.executionCount) && {CURRENT}.sessionContext.session.kernel.status === 'idle' }}""",
+            const to_run = c => c.type === 'code' && c.sharedModel.getSource().trim();
+            const cells = [...{CURRENT}.content.model.cells].filter(to_run);
+            const {{status}} = {CURRENT}.sessionContext.session.kernel;
+            return cells.length && cells.every(c => c.executionCount)
+                && status === 'idle';
+        }}""",
         timeout=120_000,
     )
 

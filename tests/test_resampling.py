@@ -20,7 +20,6 @@ from rvamp_nb.resampling import (
 
 
 # --- nodes ----------------------------------------------------------------------------
-# -------------------------------
 @given(st.floats(-3, 3))
 def test_poisson_nodes_are_the_law(exponent):
     tau = 10.0**exponent
@@ -72,7 +71,6 @@ def test_multinomial_has_no_nodes_and_says_what_to_use():
 
 
 # --- draws ----------------------------------------------------------------------------
-# -------------------------------
 def test_poisson_draws_follow_the_nodes():
     draws = np.concatenate(
         [Poisson(0.7).draw(50, np.random.default_rng(s)) for s in range(400)]
@@ -154,7 +152,6 @@ def test_totals_for_any_tau(tau, M):
 
 
 # --- every resample -------------------------------------------------------------------
-# -------------------------------
 @pytest.mark.parametrize("M, n", [(1, 1), (1, 4), (2, 3), (3, 3), (4, 2), (3, 0)])
 def test_all_resamples_against_ordered_lists(M, n):
     counts, prob = all_resamples(M, n)
@@ -172,7 +169,6 @@ def test_all_resamples_with_large_factorials():
 
 
 # --- refusals -------------------------------------------------------------------------
-# -------------------------------
 @pytest.mark.parametrize("make", [Poisson, Subsample, Multinomial])
 @pytest.mark.parametrize(
     "tau, error",

@@ -2,6 +2,7 @@
 docs/pages.py); tests/site looks at the built site.
 """
 
+import asyncio
 import re
 import sys
 from pathlib import Path
@@ -10,8 +11,9 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "docs"))
-import pages  # noqa: E402
-from translate import NEEDS_PYTHON, STATE, WIDGET, Translator, directives, labels  # noqa: E402
+import build
+import pages
+from translate import NEEDS_PYTHON, STATE, WIDGET, Translator, directives, labels
 
 
 @pytest.fixture
@@ -220,3 +222,33 @@ def test_every_chapter_has_one_part_and_one_room():
             sorted(n for n in numbers if isinstance(n, int)) == list(range(80))
             and numbers.count(None) == 1
         )
+
+
+def executed(monkeypatch, **notebooks):
+    """Run them as the build does, in a shell that asks for another backend."""
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PYTHONPATH"):
+        monkeypatch.setenv(name, "")  # given back afterwards
+    asyncio.run(build.execute_all(notebooks, ["slow"]))
+
+
+def test_the_build_draws_into_the_page_whatever_the_shell_says(monkeypatch):
+    figure = "import matplotlib.pyplot as plt\nplt.plot([0, 1])\nplt.show()"
+    drawing = chapter("Drawing", figure, "#| slow\n1 / 0", "plt.get_fignums()")
+    executed(monkeypatch, drawing=drawing)
+    _, picture, left_out, count = drawing.cells
+    assert "image/png" in picture.outputs[0].data
+    assert left_out.outputs == [] and count.outputs[0].data["text/plain"] == "[]"
+
+
+def test_a_failing_build_names_every_cell_and_exception(monkeypatch, capfd):
+    empty = chapter("Empty", "x = 1", "def f():\n    assert not x\n\nf()", "x = 2")
+    dead = chapter("Dead", "import os", "os._exit(1)")
+    fine = chapter("Fine", "x = 1")
+    with pytest.raises(SystemExit) as stop:
+        executed(monkeypatch, empty=empty, fine=fine, dead=dead)
+    told = str(stop.value)
+    assert "empty.ipynb fails in cell 3 with AssertionError: def f():" in told
+    assert "assert not x" in told  # the traceback
+    assert "dead.ipynb fails in cell 3 with DeadKernelError: os._exit(1)" in told
+    assert "fine" not in told and "s  fine" in capfd.readouterr().out

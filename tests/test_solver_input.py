@@ -30,7 +30,6 @@ def changed(array, where, value):
 
 
 # What means the same gives the same ---------------------------------------------------
-# ---------------------------------------------------
 
 
 def read_only(array):
@@ -130,7 +129,6 @@ def test_warm_start_is_not_changed_and_leads_to_the_same():
 
 
 # The edges of what works --------------------------------------------------------------
-# ---------------------------------------------------
 
 EDGES = {
     "one row": (A[:1], Y[:1], 0.01),
@@ -197,7 +195,6 @@ def test_extreme_laws_of_counts(counts):
 
 
 # What cannot work is refused by name --------------------------------------------------
-# ---------------------------------------------------
 
 BAD = {
     "NaN in A": (dict(A=changed(A, (3, 4), np.nan)), ValueError, r"\bA\b.*\b4\b"),

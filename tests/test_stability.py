@@ -37,7 +37,6 @@ SIMULATION = runpy.run_path(
 
 
 # Probabilities against refits ---------------------------------------------------------
-# ---------------------------------------------------
 
 
 def agreement(s, n, at, seed=11):
@@ -95,7 +94,6 @@ def test_an_unpenalised_column_agrees_with_refits():
 
 
 # Error control ------------------------------------------------------------------------
-# ---------------------------------------------------
 
 
 def test_the_bounds_are_those_of_the_papers():
@@ -173,7 +171,6 @@ def test_a_slice_of_the_simulation_is_made_again(name):
 
 
 # Trust, for nothing -------------------------------------------------------------------
-# ---------------------------------------------------
 
 
 def test_row_shares_on_a_case_done_by_hand():
@@ -263,7 +260,6 @@ def test_columns_that_are_not_alike_cannot_stand_in_for_each_other():
 
 
 # Trust, for refits --------------------------------------------------------------------
-# ---------------------------------------------------
 
 
 def test_the_squared_error_is_unbiased_on_a_toy():
@@ -425,7 +421,6 @@ def test_a_check_is_of_the_refits_it_says(capfd):
 
 
 # Refits and rVAMP together ------------------------------------------------------------
-# ---------------------------------------------------
 
 
 def test_the_precision_maximises_the_likelihood():

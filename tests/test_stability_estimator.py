@@ -66,7 +66,6 @@ def plain():
 
 
 # What is reported ---------------------------------------------------------------------
-# ---------------------------------------------------
 
 
 def test_shapes_and_ranges(plain):
@@ -244,7 +243,6 @@ def test_a_bagged_prediction_has_the_variance_of_refits(plain):
 
 
 # Tables and targets of every kind -----------------------------------------------------
-# ---------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -468,7 +466,6 @@ def test_equal_columns_with_different_penalties_stay_apart():
 
 
 # Options ------------------------------------------------------------------------------
-# ---------------------------------------------------
 
 
 def test_a_column_that_must_stay():
@@ -526,7 +523,6 @@ def test_not_converging_is_said():
 
 
 # Composition --------------------------------------------------------------------------
-# ---------------------------------------------------
 
 
 def test_in_a_pipeline_and_a_grid_search():
@@ -559,7 +555,6 @@ def test_fitting_twice_is_fitting_once(plain):
 
 
 # Pictures, table, time ----------------------------------------------------------------
-# ---------------------------------------------------
 
 
 def test_pictures(plain):

@@ -56,14 +56,9 @@ class Threads:
 
     def __init__(self, one):
         self.one = one
-        self.name = (
-            "one thread"
-            if one
-            else (
-                f"{max(p['num_threads'] for p in threadpool_info() if p['user_api'] == 'blas')}"
-                " threads (the default)"
-            )
-        )
+        blas = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+        most = max((pool["num_threads"] for pool in blas), default=1)
+        self.name = "one thread" if one else f"{most} threads (the default)"
         self.clock = time.process_time if one else time.perf_counter
 
     def limit(self):

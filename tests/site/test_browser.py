@@ -33,16 +33,26 @@ RAW = re.compile(r"\$|#\||\\tag|\\[()\[\]]|\{\.?\w+\}|:::")
 LOOK = """() => {
     const all = (selector, read) => [...document.querySelectorAll(selector)].map(read);
     const prose = document.body.cloneNode(true);
-    prose.querySelectorAll("pre, code, script, style, mjx-container").forEach(node => node.remove());
-    const error = "[data-mjx-error], [data-mml-node=merror], [data-mml-node=mtext][fill=red]";  // the last is an unknown macro
-    const bare = node => !node.querySelector("mjx-container svg") || node.querySelector(error);
+    const not_prose = "pre, code, script, style, mjx-container";
+    prose.querySelectorAll(not_prose).forEach(node => node.remove());
+    const unknown_macro = "[data-mml-node=mtext][fill=red]";
+    const error = `[data-mjx-error], [data-mml-node=merror], ${unknown_macro}`;
+    const typeset = node => node.querySelector("mjx-container svg");
+    const bare = node => !typeset(node) || node.querySelector(error);
+    const formulas = [...document.querySelectorAll(".math")];
     return [
-        prose.textContent, all("pre", node => node.textContent), all("a[href]", node => node.href),
-        all("[id]", node => node.id), [...document.querySelectorAll(".math")].filter(bare).map(node => node.textContent),
+        prose.textContent,
+        all("pre", node => node.textContent),
+        all("a[href]", node => node.href),
+        all("[id]", node => node.id),
+        formulas.filter(bare).map(node => node.textContent),
     ];
 }"""
-DRAWN = """box => [...box.querySelectorAll("svg, canvas")].map(
-    node => node.tagName.toLowerCase() == "svg" ? node.innerHTML : node.toDataURL()).join()"""
+DRAWN = """box => {
+    const drawing = node =>
+        node.tagName.toLowerCase() == "svg" ? node.innerHTML : node.toDataURL();
+    return [...box.querySelectorAll("svg, canvas")].map(drawing).join();
+}"""
 
 
 class Page(NamedTuple):

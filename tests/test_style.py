@@ -1,0 +1,105 @@
+"""Every file is as ruff wants it (pyproject.toml says what that is): 88 columns, one
+statement a line, a docstring on all that is public; notebooks included.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SUFFIXES = {".py", ".ipynb"}
+FILES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for folder in ("", "docs", "nbs", "nbs/howto", "rvamp_nb")
+    for path in (ROOT / folder).glob("[!.]*")
+    if path.suffix in SUFFIXES
+) + sorted(
+    path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("[!.]*.py")
+)
+OPEN = set()  # files at which somebody is at work
+
+
+def ruff(*arguments):
+    command = [sys.executable, "-m", "ruff", *arguments, "--no-cache"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+
+def place(finding):
+    """Where it is and what: "nbs/x.ipynb:cell 3:12: E501 Line too long"."""
+    cell = f"cell {finding['cell']}:" if finding.get("cell") else ""
+    file = Path(finding["filename"]).relative_to(ROOT).as_posix()
+    code, message = finding["code"], finding["message"]
+    return file, f"{file}:{cell}{finding['location']['row']}: {code} {message}"
+
+
+@pytest.fixture(scope="module")
+def findings():
+    """{file: what ruff says about it}."""
+    answer = ruff("check", "--output-format=json", ".")
+    assert answer.returncode in (0, 1), answer.stderr
+    found = {}
+    for file, text in map(place, json.loads(answer.stdout)):
+        found.setdefault(file, []).append(text)
+    return found
+
+
+@pytest.fixture(scope="module")
+def unformatted():
+    """The files that `ruff format` would change."""
+    answer = ruff("format", "--check", ".")
+    assert answer.returncode in (0, 1), answer.stderr
+    start = "Would reformat: "
+    return {
+        line.removeprefix(start)
+        for line in answer.stdout.splitlines()
+        if line.startswith(start)
+    }
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        pytest.param(file, marks=[pytest.mark.xfail(reason="at work")] * (file in OPEN))
+        for file in FILES
+    ],
+)
+def test_ruff_finds_nothing(findings, unformatted, file):
+    found = findings.get(file, [])
+    assert not found, "\n".join(found)
+    assert file not in unformatted, "run: ruff format"
+
+
+def test_no_file_is_left_out(findings, unformatted, repository_files):
+    """Each file that a commit would hold is among the cases above, and so is each that
+    ruff sees.
+    """
+    python = {name.as_posix() for name in repository_files if name.suffix in SUFFIXES}
+    assert python - set(FILES) == set()
+    assert (set(findings) | unformatted) - set(FILES) == set()
+
+
+@pytest.mark.parametrize(
+    "code, rule",
+    [
+        ("x = 1; y = 2\n", "E702"),
+        (f"x = '{'a' * 90}'\n", "E501"),
+        ("if True: x = 1\n", "E701"),
+        ("import os\n", "F401"),
+    ],
+)
+def test_what_ruff_must_find(tmp_path, code, rule):
+    (tmp_path / "packed.py").write_text(f'"""A file."""\n{code}', encoding="utf-8")
+    path = str(tmp_path / "packed.py")
+    answer = ruff("check", f"--config={ROOT / 'pyproject.toml'}", path)
+    assert answer.returncode == 1 and rule in answer.stdout
+
+
+def test_a_public_method_without_a_docstring_is_found(tmp_path):
+    code = '"""A room."""\n\n\nclass A:\n    """One."""\n\n    def f(self): ...\n'
+    (tmp_path / "room.py").write_text(code, encoding="utf-8")
+    path = str(tmp_path / "room.py")
+    answer = ruff("check", f"--config={ROOT / 'pyproject.toml'}", path)
+    assert "D102" in answer.stdout
