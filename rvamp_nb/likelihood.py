@@ -9,15 +9,26 @@ __all__ = ['FAINTEST', 'Squared', 'Loss', 'Logistic', 'PoissonLoss', 'Huber']
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, wrightomega
+from scipy.special import expit, ndtr, wrightomega
 
 from .checks import check_number
 from .messages import Moments, Natural
 from .prior import noises, ramp
 
+# %% ../nbs/09_likelihood.ipynb #3bf43af6
+class _Row:
+    """What every loss shares."""
+
+    def check(self, y, beta):
+        """Refuse observations, or a beta, that this loss is not made for."""
+
+    def moments(self, y, incoming, counts, beta=np.inf):
+        """The moments alone; arguments and shapes as in `message`."""
+        return self.message(y, incoming, counts, beta)[0]
+
 # %% ../nbs/09_likelihood.ipynb #f5f70364
 @dataclass(frozen=True)
-class Squared:
+class Squared(_Row):
     """The loss (y - f)^2 / (2 sigma^2); one row's channel in closed form, at any beta.
 
     Parameters
@@ -31,9 +42,6 @@ class Squared:
 
     def __post_init__(self):
         check_number("Squared", "sigma", self.sigma, 0)
-
-    def check(self, y, beta):
-        """Any finite numbers will do."""
 
     def value(self, y, f):
         """The loss, of the shape of f."""
@@ -79,14 +87,9 @@ class Squared:
         V, h, chi_hat = incoming
         chi, spread, rho_bar = _gain(V, *self._stiffnesses(counts))
         noise = spread * ((y + h) ** 2 + chi_hat)
-        moments = Moments(
-            chi * (y + h), chi, chi**2 * (chi_hat + noise), V * chi, rho_bar
-        )
+        var = chi**2 * (chi_hat + noise)
+        moments = Moments(chi * (y + h), chi, var, V * chi, rho_bar)
         return moments, Natural(rho_bar / chi, y + np.zeros_like(V), noise)
-
-    def moments(self, y, incoming, counts, beta=np.inf):
-        """The moments alone; arguments and shapes as in `message`."""
-        return self.message(y, incoming, counts)[0]
 
     def log_partition(self, y, incoming, counts, beta=np.inf):
         """-E min_f {c l + (f - omega')^2 / (2 V)}, less E log(1 + c V / sigma^2) /
@@ -94,9 +97,8 @@ class Squared:
         """
         V, h, chi_hat = incoming
         c, w = self._stiffnesses(counts)
-        return -_gain(V, c, w)[0] * ((y + h) ** 2 + chi_hat) / 2 - w @ np.log1p(
-            np.multiply.outer(c, V)
-        ) / (2 * beta)
+        least = _gain(V, c, w)[0] * ((y + h) ** 2 + chi_hat) / 2
+        return -least - w @ np.log1p(np.multiply.outer(c, V)) / (2 * beta)
 
     def _stiffnesses(self, counts):
         """c / sigma^2 and its probabilities."""
@@ -113,79 +115,82 @@ def _gain(V, c, w):
     mean = w @ g
     return mean, w @ (g / mean - 1) ** 2, w @ (1 / stiffness)
 
-# %% ../nbs/09_likelihood.ipynb #24d1c9b0
+# %% ../nbs/09_likelihood.ipynb #55d078d6
+def _newton_in_box(f, low, high, last, gap, rate):
+    """The next step towards gap = 0, (n,): Newton's where it stays in the box and is
+    at most half as long as the one before, else to the middle of the box.
+    """
+    step = -gap / rate
+    inside = (low <= f + step) & (f + step <= high)
+    # after a Newton step that short the error is its square
+    short = np.abs(step) <= 1e-8 * (1 + np.abs(f))
+    safe = short | (inside & (np.abs(step) <= 0.5 * np.abs(last)))
+    return np.where(safe, step, (low + high) / 2 - f), short
+
+# %% ../nbs/09_likelihood.ipynb #7d35475f
+def _boxed(loss, y, omega, cV):
+    """The first guess for each row, kept inside the box of its root, and the box."""
+    bound = omega - cV * loss.derivatives(y, omega)[0]
+    low, high = np.minimum(omega, bound), np.maximum(omega, bound)
+    f = np.clip(loss.guess(y, omega, cV), low, high)
+    return f, low, high, high - low
+
+# %% ../nbs/09_likelihood.ipynb #83f46bbc
 def _proximal(loss, y, omega, cV):
     """The f with f + cV l'(y, f) = omega, by safeguarded Newton steps; of the shape
     of omega.
     """
-    shape = np.shape(omega)
-    at = np.arange(np.size(omega))
-    answer = np.empty(np.size(omega))
-    y, omega, cV, guess = (
-        np.ravel(v) for v in np.broadcast_arrays(y, omega, cV, loss.guess(y, omega, cV))
-    )
-    bound = omega - cV * loss.derivatives(y, omega)[0]
-    low, high = np.minimum(omega, bound), np.maximum(omega, bound)
-    f, last = np.clip(guess, low, high), high - low
+    given = (np.ravel(v) for v in np.broadcast_arrays(y, omega, cV))
+    y, target, cV = given
+    left, answer = np.arange(len(target)), np.empty(len(target))
+    f, low, high, last = _boxed(loss, y, target, cV)
     for _ in range(200):
         slope, curvature = loss.derivatives(y, f)
-        gap = f - omega + cV * slope
+        gap = f - target + cV * slope
         low, high = np.where(gap < 0, f, low), np.where(gap > 0, f, high)
-        step = -gap / (1 + cV * curvature)
-        # after a Newton step that short the error is its square
-        short = np.abs(step) <= 1e-8 * (1 + np.abs(f))
-        safe = short | (low <= f + step) & (f + step <= high) & (
-            np.abs(step) <= 0.5 * np.abs(last)
-        )
-        last = np.where(safe, step, (low + high) / 2 - f)
-        answer[at] = f = f + last
+        last, short = _newton_in_box(f, low, high, last, gap, 1 + cV * curvature)
+        answer[left] = f = f + last
         if short.all():
             break
-        if short.mean() > 0.5:
-            at, y, omega, cV, f, last, low, high = (
-                v[~short] for v in (at, y, omega, cV, f, last, low, high)
-            )
-    return answer.reshape(shape)
+        if short.mean() > 0.5:  # go on with the others
+            rows = left, y, target, cV, f, last, low, high
+            left, y, target, cV, f, last, low, high = (v[~short] for v in rows)
+    return answer.reshape(np.shape(omega))
 
-# %% ../nbs/09_likelihood.ipynb #30f0ddfe
+# %% ../nbs/09_likelihood.ipynb #66bfd865
 _T = np.linspace(-7, 7, 61)
 
 
+def _around_top(loss, y, top, c, V, beta):
+    """Nodes d = f - top and the density's value at each (not normalised), the first
+    axis running over the nodes; and log of the step.
+    """
+    slope, curvature = loss.derivatives(y, top)
+    steep = np.sqrt(1 + c * V * curvature)
+    gamma, width = 0.25 + 0.2 * np.log(steep), np.sqrt(V / beta) / steep
+    t = _T.reshape(-1, *[1] * np.ndim(top))
+    d = width * np.sinh(gamma * t) / gamma
+    bend = loss.value(y, top + d) - loss.value(y, top) - d * slope
+    p = np.cosh(gamma * t) * np.exp(-beta * (c * bend + d**2 / (2 * V)))
+    return d, p, np.log(width * (_T[1] - _T[0]))
+
+# %% ../nbs/09_likelihood.ipynb #67fcca6d
 def _posterior_of_fit(loss, y, omega, c, V, beta):
     """Pull, response, 1 - V response, and (1/beta) log of the integral over f, for
     one count; of the shape of omega.
     """
     top = loss.proximal(y, omega, c * V)
-    slope, curvature = loss.derivatives(y, top)
-    ratio = np.sqrt(1 + c * V * curvature)
-    kappa, scale = 0.25 + 0.2 * np.log(ratio), np.sqrt(V / beta) / ratio
-    t = _T.reshape(-1, *[1] * np.ndim(omega))
-    d = scale * np.sinh(kappa * t) / kappa
-    height = c * (loss.value(y, top + d) - loss.value(y, top) - d * slope) + d**2 / (
-        2 * V
-    )
-    p = np.cosh(kappa * t) * np.exp(-beta * height)
+    d, p, log_step = _around_top(loss, y, top, c, V, beta)
     z = p.sum(0)
     p, slopes = p / z, loss.derivatives(y, top + d)[0]
     mean_d, mean_slope = (p * d).sum(0), (p * slopes).sum(0)
-    log_z = (
-        np.log(z * scale * (_T[1] - _T[0])) / beta
-        - c * loss.value(y, top)
-        - V * (c * slope) ** 2 / 2
-    )
-    return (
-        -c * mean_slope,
-        c * beta / V * (p * (slopes - mean_slope) * d).sum(0),
-        beta / V * (p * (d - mean_d) ** 2).sum(0),
-        log_z,
-    )
+    response = c * beta / V * (p * (slopes - mean_slope) * d).sum(0)
+    slack = beta / V * (p * (d - mean_d) ** 2).sum(0)
+    pull_at_top = c * loss.derivatives(y, top)[0]
+    height = c * loss.value(y, top) + V * pull_at_top**2 / 2
+    return -c * mean_slope, response, slack, (np.log(z) + log_step) / beta - height
 
-# %% ../nbs/09_likelihood.ipynb #0c9ec08d
-# a row whose pull cannot be moved has this response instead of 0, so that its message
-# stays finite
-FAINTEST = 1e-100
-
-
+# %% ../nbs/09_likelihood.ipynb #92289340
 def _field_grid(chi_hat):
     """Trapezoid nodes xi and weights w, (K,), close enough for a smooth loss whose
     field has the variances chi_hat.
@@ -203,13 +208,18 @@ def _alike(chi_hat):
     level = np.ceil(2 * np.log2(np.clip(np.sqrt(chi_hat), 1.0, 64.0)))
     return [np.flatnonzero(level == which) for which in np.unique(level)]
 
-
+# %% ../nbs/09_likelihood.ipynb #9c21a1c5
 def _likely(c, w):
     """Counts that occur; what is rarer than 1e-12 changes no moment by as much as
     the quadrature does.
     """
     keep = w > 1e-12
     return c[keep], w[keep] / w[keep].sum()
+
+# %% ../nbs/09_likelihood.ipynb #bdec2278
+# a row whose pull cannot be moved has this response instead of 0, so that its message
+# stays finite
+FAINTEST = 1e-100
 
 
 def _total(chi_hat, V, weights, parts):
@@ -218,14 +228,13 @@ def _total(chi_hat, V, weights, parts):
     """
     mean, chi, _, slack = np.tensordot(weights, parts, 1)
     m_c, chi_c, excess, _ = np.moveaxis(parts, 1, 0)
-    noise = np.tensordot(
-        weights, excess + (m_c - mean) ** 2 + chi_hat * (chi_c - chi) ** 2, 1
-    )
+    squares = excess + (m_c - mean) ** 2 + chi_hat * (chi_c - chi) ** 2
+    noise = np.tensordot(weights, squares, 1)
     chi = np.maximum(chi, FAINTEST)
     return Moments(mean, chi, chi**2 * chi_hat + noise, V * chi, slack), noise / chi**2
 
 # %% ../nbs/09_likelihood.ipynb #c9c97d50
-class Loss:
+class Loss(_Row):
     """The general scalar channel of a convex loss l(y, f): one row, averaged over field
     and count (Algorithm 1, Variable 1).
 
@@ -234,14 +243,11 @@ class Loss:
 
     def value(self, y, f):
         """l(y, f), of the shape of f."""
-        raise NotImplementedError(f"{type(self).__name__} has no value(y, f)")
+        raise NotImplementedError("a loss needs value(y, f)")
 
     def derivatives(self, y, f):
         """First and second derivative of l in f, each of the shape of f."""
-        raise NotImplementedError(f"{type(self).__name__} has no derivatives(y, f)")
-
-    def check(self, y, beta):
-        """Refuse observations, or a beta, that this loss is not made for."""
+        raise NotImplementedError("a loss needs derivatives(y, f)")
 
     def proximal(self, y, omega, cV):
         """The f with f + cV l'(y, f) = omega, of the shape of omega."""
@@ -258,11 +264,8 @@ class Loss:
         if np.isfinite(beta):
             return _posterior_of_fit(self, y, omega, c, V, beta)[:3]
         slope, curvature = self.derivatives(y, self.proximal(y, omega, c * V))
-        return (
-            -c * slope,
-            c * curvature / (1 + c * V * curvature),
-            1 / (1 + c * V * curvature),
-        )
+        slack = 1 / (1 + c * V * curvature)
+        return -c * slope, c * curvature * slack, slack
 
     def channel(self, y, incoming, c, beta):
         """Mean, response, excess q and slack E[1 - V response] of the pull for one
@@ -292,21 +295,9 @@ class Loss:
             first and the last.
         """
         c, w = _likely(*counts.nodes())
-        moments, noise = _total(
-            incoming.chi_hat,
-            incoming.Q_hat,
-            w,
-            np.array([self.channel(y, incoming, count, beta) for count in c]),
-        )
-        return moments, Natural(
-            moments.rho_bar / moments.chi,
-            moments.mean / moments.chi - incoming.h,
-            noise,
-        )
-
-    def moments(self, y, incoming, counts, beta=np.inf):
-        """The moments alone; arguments and shapes as in `message`."""
-        return self.message(y, incoming, counts, beta)[0]
+        parts = np.array([self.channel(y, incoming, count, beta) for count in c])
+        m, noise = _total(incoming.chi_hat, incoming.Q_hat, w, parts)
+        return m, Natural(m.rho_bar / m.chi, m.mean / m.chi - incoming.h, noise)
 
     def log_partition(self, y, incoming, counts, beta=np.inf):
         """E (1/beta) log of the integral over f, less log(V) / (2 beta), (M,), up to
@@ -314,7 +305,7 @@ class Loss:
         """
         return _expected_log_z(self, y, incoming, counts, beta)
 
-# %% ../nbs/09_likelihood.ipynb #5be372fc
+# %% ../nbs/09_likelihood.ipynb #2f465637
 def _averaged_pull(loss, y, incoming, c, beta):
     """The four parts of a channel from the nodes of the field; a row that is not
     drawn does not pull.
@@ -328,40 +319,39 @@ def _averaged_pull(loss, y, incoming, c, beta):
         )
     return parts
 
-
+# %% ../nbs/09_likelihood.ipynb #3fac14c8
 def _averaged_rows(loss, y, incoming, c, beta):
     """The same for rows that share a grid."""
     (V, h, chi_hat), (xi, w) = incoming, _field_grid(incoming.chi_hat)
     field = h + np.multiply.outer(xi, np.sqrt(chi_hat))
     pull, response, slack = loss.inner(y, -field, c, V, beta)
     mean, chi = w @ pull, w @ response
-    return np.array([mean, chi, w @ (pull - mean - chi * (field - h)) ** 2, w @ slack])
+    excess = w @ (pull - mean - chi * (field - h)) ** 2
+    return np.array([mean, chi, excess, w @ slack])
 
-
+# %% ../nbs/09_likelihood.ipynb #1117ab2f
 def _log_z(loss, y, omega, c, V, beta):
     """(1/beta) log of the integral over f, of the shape of omega; at beta = inf the
     maximum of the exponent.
     """
     if c == 0:
-        return np.broadcast_to(
-            np.log(2 * np.pi * V / beta) / (2 * beta) if np.isfinite(beta) else 0.0,
-            omega.shape,
-        )
+        flat = np.log(2 * np.pi * V / beta) / (2 * beta) if np.isfinite(beta) else 0.0
+        return np.broadcast_to(flat, omega.shape)
     if np.isfinite(beta):
         return _posterior_of_fit(loss, y, omega, c, V, beta)[3]
     f = loss.proximal(y, omega, c * V)
     return -c * loss.value(y, f) - V * (c * loss.derivatives(y, f)[0]) ** 2 / 2
 
-
+# %% ../nbs/09_likelihood.ipynb #91d8aa82
 def _expected_log_z(loss, y, incoming, counts, beta):
+    """Its average over field and count, less log(V) / (2 beta), (M,)."""
     V, h, chi_hat = incoming
     xi, w = _field_grid(incoming.chi_hat)
-    c, weights = _likely(*counts.nodes())
     omega = -(h + np.multiply.outer(xi, np.sqrt(chi_hat)))
-    return sum(
-        weight * (w @ _log_z(loss, y, omega, count, V, beta))
-        for count, weight in zip(c, weights)
-    ) - np.log(V) / (2 * beta)
+    total = -np.log(V) / (2 * beta)
+    for c, weight in zip(*_likely(*counts.nodes())):
+        total = total + weight * (w @ _log_z(loss, y, omega, c, V, beta))
+    return total
 
 # %% ../nbs/09_likelihood.ipynb #dca2664d
 @dataclass(frozen=True)
@@ -369,27 +359,29 @@ class Logistic(Loss):
     """The loss log(1 + exp(f)) - y f for y in {0, 1}."""
 
     def value(self, y, f):
+        """As `Loss.value`."""
         return np.logaddexp(0, f) - y * f
 
     def derivatives(self, y, f):
+        """As `Loss.derivatives`."""
         p = expit(f)
         return p - y, p * expit(-f)
 
     def guess(self, y, omega, cV):
-        # as if p were 1/2 + f/4 between 0 and 1
+        """As `Loss.guess`, as if p were 1/2 + f/4 between 0 and 1."""
         middle = (omega + cV * (y - 0.5)) / (1 + cV / 4)
         return np.where(np.abs(middle) <= 2, middle, omega + cV * (y - (middle > 0)))
 
     def check(self, y, beta):
+        """Refuse what is no label, or one label only."""
         if not np.isin(y, (0, 1)).all():
+            remedy = "code the two classes so, for example y = (labels == positive)"
             raise ValueError(
-                "y must hold the labels 0 and 1 for the logistic loss; code the two"
-                " classes so, for example y = (labels == positive)"
+                f"y must hold the labels 0 and 1 for the logistic loss; {remedy}"
             )
         if len(np.unique(y)) < 2:
-            raise ValueError(
-                f"y holds one class only ({y[0]:g}); the logistic loss needs both"
-            )
+            problem = f"y holds one class only ({y[0]:g})"
+            raise ValueError(f"{problem}; the logistic loss needs both")
 
 # %% ../nbs/09_likelihood.ipynb #f2478a78
 @dataclass(frozen=True)
@@ -397,29 +389,49 @@ class PoissonLoss(Loss):
     """The loss exp(f) - y f for counts y >= 0 (log link)."""
 
     def value(self, y, f):
+        """As `Loss.value`."""
         with np.errstate(over="ignore"):
             return np.exp(f) - y * f
 
     def derivatives(self, y, f):
+        """As `Loss.derivatives`."""
         with np.errstate(over="ignore"):
             rate = np.exp(f)
         return rate - y, rate
 
     def check(self, y, beta):
+        """Refuse negative counts, or none at all."""
         if (y < 0).any():
-            raise ValueError(
-                f"y must hold counts >= 0 for the Poisson loss, got {y.min():g}"
-            )
+            least = f"got {y.min():g}"
+            raise ValueError(f"y must hold counts >= 0 for the Poisson loss, {least}")
         if not y.any():
             raise ValueError("y is 0 in every row: the Poisson loss has no finite fit")
 
     def proximal(self, y, omega, cV):
+        """As `Loss.proximal`, by the Wright function."""
         right = omega + cV * y
         with np.errstate(divide="ignore"):
             x = wrightomega(right + np.log(cV))
         return np.where(x > 1, np.log(np.maximum(x, 1)) - np.log(cV), right - x)
 
-# %% ../nbs/09_likelihood.ipynb #5922562e
+# %% ../nbs/09_likelihood.ipynb #bca40f4d
+def _clipped(m, s, delta):
+    """Of clip(m + s xi, -delta, delta): mean, P[inside], P[outside], and the variance
+    beyond that of its linear part, (M,) each.
+    """
+    flip, m, noisy = np.where(m < 0, -1.0, 1.0), np.abs(m), s > 0
+    unit = np.where(noisy, s, 1.0)
+    above, below = noises(delta - m, unit), noises(-delta - m, unit)
+    (lift_a, var_a, P_a), (lift_b, var_b, P_b) = ramp(above), ramp(below)
+    a, b = np.maximum(delta - m, 0) + s * lift_a, np.maximum(-delta - m, 0) + s * lift_b
+    var = s**2 * (var_a + var_b) - 2 * (s**2 * var_b + b**2 + 2 * delta * b - a * b)
+    inside = np.where(noisy, P_a - P_b, m <= delta)
+    outside = np.where(noisy, ndtr(-above) + P_b, m > delta)
+    # the maximum is for rounding: Cauchy-Schwarz
+    excess = np.maximum(var - (inside * s) ** 2, 0)
+    return flip * (delta - a + b), inside, outside, excess
+
+# %% ../nbs/09_likelihood.ipynb #e28bf1e8
 @dataclass(frozen=True)
 class Huber(Loss):
     """(y - f)^2 / 2 up to |y - f| = delta, delta |y - f| - delta^2 / 2 beyond.
@@ -436,56 +448,30 @@ class Huber(Loss):
         check_number("Huber", "delta", self.delta, 0)
 
     def check(self, y, beta):
+        """Refuse a finite beta."""
         if np.isfinite(beta):
-            raise ValueError(
-                f"the Huber loss is for beta = inf, got {beta:g}: its second derivative"
-                " jumps, and the rule for posteriors needs a smooth one; leave beta"
-                " out, or take Squared(sigma)"
-            )
+            why = "its second derivative jumps, and posteriors need a smooth one"
+            remedy = "leave beta out, or take Squared(sigma)"
+            raise ValueError(f"Huber is for beta = inf, got {beta:g}: {why}; {remedy}")
 
     def value(self, y, f):
-        size = np.abs(y - f)
-        return np.where(
-            size <= self.delta, size**2 / 2, self.delta * (size - self.delta / 2)
-        )
+        """As `Loss.value`."""
+        near = np.minimum(np.abs(y - f), self.delta)
+        return near * (np.abs(y - f) - near / 2)
 
     def derivatives(self, y, f):
-        return (
-            np.clip(f - y, -self.delta, self.delta),
-            (np.abs(y - f) <= self.delta) * 1.0,
-        )
+        """As `Loss.derivatives`."""
+        return np.clip(f - y, -self.delta, self.delta), 1.0 * (abs(y - f) <= self.delta)
 
     def proximal(self, y, omega, cV):
+        """As `Loss.proximal`, in closed form."""
         return omega + cV * np.clip((y - omega) / (1 + cV), -self.delta, self.delta)
 
     def channel(self, y, incoming, c, beta):
-        if c == 0:
-            return super().channel(y, incoming, c, beta)
-        V, h, chi_hat = incoming
-        mean, inside, excess = _clipped(
-            (y + h) / (1 + c * V), np.sqrt(chi_hat) / (1 + c * V), self.delta
-        )
-        return np.array(
-            [
-                c * mean,
-                c * inside / (1 + c * V),
-                c**2 * excess,
-                1 - inside * c * V / (1 + c * V),
-            ]
-        )
-
-# %% ../nbs/09_likelihood.ipynb #7677572b
-def _clipped(m, s, delta):
-    """Of clip(m + s xi, -delta, delta): mean, P[inside], and the variance beyond
-    that of its linear part, (M,) each.
-    """
-    flip, m, noisy = np.where(m < 0, -1.0, 1.0), np.abs(m), s > 0
-    unit = np.where(noisy, s, 1.0)
-    (lift_a, var_a, P_a), (lift_b, var_b, P_b) = (
-        ramp(noises(end - m, unit)) for end in (delta, -delta)
-    )
-    a, b = np.maximum(delta - m, 0) + s * lift_a, np.maximum(-delta - m, 0) + s * lift_b
-    var = s**2 * (var_a + var_b) - 2 * (s**2 * var_b + b**2 + 2 * delta * b - a * b)
-    inside = np.where(noisy, P_a - P_b, m <= delta)
-    # the maximum is for rounding: Cauchy-Schwarz
-    return flip * (delta - a + b), inside, np.maximum(var - (inside * s) ** 2, 0)
+        """As `Loss.channel`, in closed form."""
+        _, h, chi_hat = incoming
+        soft = 1 / (1 + c * incoming.Q_hat)
+        parts = _clipped((y + h) * soft, np.sqrt(chi_hat) * soft, self.delta)
+        mean, inside, outside, excess = parts
+        slack = outside + inside * soft if c else 1 + 0 * soft
+        return np.array([c * mean, c * inside * soft, c**2 * excess, slack])

@@ -170,9 +170,7 @@ class Prior:
         """(1/beta) log z, mean and response d mean / d field of the posterior in a
         given field; arrays of the field's shape (K, N).
         """
-        raise NotImplementedError(
-            f"{type(self).__name__} has no inner(field, Q_hat, beta)"
-        )
+        raise NotImplementedError("a prior needs inner(field, Q_hat, beta)")
 
     def bends(self, Q_hat, beta):
         """Fields where the response bends, and over which widths: a list of pairs of
