@@ -13,8 +13,9 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from .checks import check_array
-from .coupling import at_most_2M, tall_matrices, tall_noise, wide_matrices
+from .coupling import tall_matrices, tall_noise
 from .messages import Natural
+from .panels import at_most_2M, wide_matrices
 from .prior import Penalty, Prior, field_nodes, one_sided, thresholded
 from .solver import Fit
 

@@ -17,9 +17,10 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from .checks import check_array, check_number
-from .coupling import Coupled, couple
+from .coupling import Coupled
 from .likelihood import Squared
 from .messages import Mixed, Moments, Natural, mixed_extrinsic
+from .panels import couple
 from .prior import Laplace, Prior
 from .resampling import Poisson
 

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from rvamp_nb import coupling
-from rvamp_nb.coupling import couple
+from rvamp_nb import panels
+from rvamp_nb.coupling import coupled
 from rvamp_nb.messages import Mixed, Natural
+from rvamp_nb.panels import couple
 
 
 def problem(M, N, seed, S=None, spread=1.0):
@@ -113,10 +114,7 @@ def same(ours, other, tol):
 
 
 def answer_by(solve, A, prior, likelihood):
-    solved = solve(A, prior, likelihood)
-    return *coupling._answer_x(A, prior, solved), *coupling._answer_u(
-        A, likelihood, solved
-    )
+    return coupled(prior, likelihood, solve(A, prior, likelihood))
 
 
 @pytest.mark.parametrize("M, N", [(20, 30), (30, 20), (25, 25)])
@@ -127,8 +125,8 @@ def test_wide_and_tall_agree_with_extremes_present(M, N):
     for view, tiny in zip(message[4:], (1e-14, 1e-14, 1e-28)):  # never selected
         view[[1, 3]] = 0, tiny
     same(
-        answer_by(coupling._solve_wide, A, message, likelihood),
-        answer_by(coupling._solve_tall, A, message, likelihood),
+        answer_by(panels._solve_wide, A, message, likelihood),
+        answer_by(panels._solve_tall, A, message, likelihood),
         1e-11,
     )
     assert all(
@@ -179,7 +177,7 @@ def test_rows_hear_the_faintest_coefficients(M, N):
 def test_many_coordinates_in_S_cost_no_square_of_N():
     A, prior, likelihood, S = problem(5, 60, seed=1, S=True, spread=0.3)
     check(A, prior, likelihood, S)
-    reduced = coupling.at_most_2M(A, mixed(prior, S))
+    reduced = panels.at_most_2M(A, mixed(prior, S))
     assert (
         reduced.S.sum() == 10
         and not (reduced.S & (reduced.D > 0)).any()
@@ -240,12 +238,12 @@ def test_bad_input_is_named():
 
 def wrong_sign(monkeypatch):
     monkeypatch.setitem(
-        globals(), "couple", lambda A, *messages: coupling.couple(-A, *messages)
+        globals(), "couple", lambda A, *messages: panels.couple(-A, *messages)
     )
 
 
 def no_inverse(monkeypatch):  # Lambda where its inverse must stand, as printed
-    monkeypatch.setattr(coupling, "_inverse", lambda X: X)
+    monkeypatch.setattr(panels, "inverse_of", lambda X: X)
 
 
 def no_noise_from_R(monkeypatch):
@@ -257,14 +255,14 @@ def no_noise_from_R(monkeypatch):
 
 
 def own_noise_counted_twice(monkeypatch):
-    solve = {name: getattr(coupling, name) for name in ("_solve_wide", "_solve_tall")}
+    solve = {name: getattr(panels, name) for name in ("_solve_wide", "_solve_tall")}
     for name, right in solve.items():
 
         def wrong(A, prior, likelihood, right=right):
             z = right(A, prior, likelihood)
             return z._replace(others_x=z.others_x + prior.T * z.s**2)
 
-        monkeypatch.setattr(coupling, name, wrong)
+        monkeypatch.setattr(panels, name, wrong)
 
 
 mixed_as_it_is = mixed

@@ -168,7 +168,9 @@ def test_the_functions_in_the_table_of_lines_exist():
         if "| Line |" in cell.source
     ]
     names = set(
-        re.findall(r"`((?:solver|prior|likelihood|messages|coupling)\.[\w.]+)`", table)
+        re.findall(
+            r"`((?:solver|prior|likelihood|messages|coupling|panels)\.[\w.]+)`", table
+        )
     )
     assert len(names) > 10
     for name in names:

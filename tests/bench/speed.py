@@ -37,9 +37,9 @@ import designs  # noqa: E402
 import experiments  # noqa: E402
 
 from rvamp_nb import datasets, rvamp, rvamp_path  # noqa: E402
-from rvamp_nb.coupling import couple  # noqa: E402
 from rvamp_nb.likelihood import Squared  # noqa: E402
 from rvamp_nb.messages import Mixed, Natural  # noqa: E402
+from rvamp_nb.panels import couple  # noqa: E402
 from rvamp_nb.prior import Laplace  # noqa: E402
 from rvamp_nb.solver import Problem, _fit, step  # noqa: E402
 
