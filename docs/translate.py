@@ -1,27 +1,24 @@
 """What Jupyter shows and what the site shows: the notebooks' conventions, translated to
-MyST.
+MyST. First what stands in the notebook, then what the site makes of it:
 
-==============================================
-==========================================================
-in the notebook                                 on the site
-==============================================
-==========================================================
-``# Title`` and ``> one line``                  a numbered title, its lead, and the
-notebook to download
-``$$ ... \\tag{eq:x} $$``                       an equation numbered by chapter, with an
-anchor
-an equation's label in backticks                a link to that equation, on whichever
-page it is
-``[chapter 7](07_messages.ipynb)``              a link; plain text while that chapter is
-not being built
-a slider that needs Python to move              a line that says so; the still picture
-that follows it stays
-``<details><summary>...``                       a drop-down
-a cell with ``#| export``                       signature, docstring, link to the
-source; the code folded beneath
-a cell with ``#| hide``, or only directives     nothing
-==============================================
-==========================================================
+``# Title`` and ``> one line``
+    a numbered title, its lead, and the notebook to download
+``$$ ... \\tag{eq:x} $$``
+    an equation numbered by chapter, with an anchor
+an equation's label in backticks
+    a link to that equation, on whichever page it is
+``[chapter 7](07_messages.ipynb)``
+    a link; plain text while that chapter is not being built
+a slider that needs Python to move
+    a line that says so; the still picture that follows it stays
+``<details><summary>...``, a whole cell or the end of one
+    a drop-down: letters, answers, solutions
+a cell tagged ``hide-cell``
+    folded, under a line that says what is in it
+a cell with ``#| export``
+    signature, docstring, link to the source; the code folded beneath
+a cell with ``#| hide``, or only directives
+    nothing
 """
 
 import ast
@@ -54,7 +51,8 @@ TAG = re.compile(r"\s*\\tag\{([^}]+)\}")
 LABEL = re.compile(r"(\()?(?<!`)`([\w:-]+)`(?!`)(?(1)\))")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 DETAILS = re.compile(
-    r"\A<details>\s*<summary>(.*?)</summary>\s*(.*?)\s*</details>\s*\Z", re.DOTALL
+    r"^<details>\s*<summary>(.*?)</summary>\s*(.*?)\s*</details>[ ]*$",
+    re.DOTALL | re.MULTILINE,
 )
 TITLE = re.compile(r"\A# (.+)\n+> (.+)\s*\Z")
 
@@ -176,10 +174,12 @@ class Translator:
         found, cell.source = directives(cell.source)
         if "hide" in found or not cell.source:
             return []
-        if "hide-cell" in cell.metadata.get("tags", ()):
+        folded = "hide-cell" in cell.metadata.get("tags", ())
+        if folded:
+            what = what_is_folded(cell)
             cell.metadata["mystnb"] = {
-                "code_prompt_show": "Solution in code",
-                "code_prompt_hide": "Solution in code",
+                "code_prompt_show": what,
+                "code_prompt_hide": what,
             }
         dead = [
             output
@@ -189,7 +189,7 @@ class Translator:
         cell.outputs = [output for output in cell.outputs if output not in dead]
         after = [new_markdown_cell(NEEDS_PYTHON)] if dead else []
         names = public_definitions(cell.source) if EXPORTED & found.keys() else []
-        if not names:
+        if folded or not names:
             return [cell, *after]
         cell.metadata["tags"] = ["hide-input"]
         entries = "\n".join(
@@ -208,10 +208,7 @@ class Translator:
             lambda m: f"# {page_title(stem, m[1])}\n\n{{.lead}}\n{m[2]}\n\n{download}",
             text,
         )
-        text = DETAILS.sub(
-            lambda m: f"::::{{dropdown}} {re.sub('<[^>]+>', '', m[1])}\n{m[2]}\n::::",
-            text,
-        )
+        text = DETAILS.sub(lambda m: dropdown(*m.groups()), text)
         parts = FENCE.split(text)  # every second part is a fenced block: left alone
         parts[::2] = [self.prose(part, stem) for part in parts[::2]]
         return "".join(parts)
@@ -250,6 +247,25 @@ class Translator:
         else:
             target = f"{self.repository}/{target}"
         return f"{picture}[{text}]({target}{'#' * bool(anchor)}{anchor})"
+
+
+def dropdown(summary, text):
+    """Folded text; its summary is also its class, by which style.css knows it."""
+    title = re.sub(r"<[^>]+>", "", summary).strip()
+    kind = re.sub(r"\W+", "-", title.lower())
+    return f"::::{{dropdown}} {title}\n:class-container: folded {kind}\n\n{text}\n::::"
+
+
+def what_is_folded(cell):
+    """The line under which a hidden cell lies on the site."""
+    if "solution" in cell.metadata.get("tags", ()):
+        return "Solution in code"
+    nodes = ast.parse(cell.source).body
+    names = [node.name for node in nodes if hasattr(node, "name")]
+    if names:
+        return f"Plumbing: {', '.join(names)}"
+    imports = any(isinstance(node, (ast.Import, ast.ImportFrom)) for node in nodes)
+    return "Imports" if imports else "Plumbing"
 
 
 def public_definitions(code):

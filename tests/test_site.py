@@ -75,7 +75,14 @@ def test_a_title_gets_its_number_its_lead_and_the_notebook_to_download(
         ),
         (
             "<details><summary><b>Solution</b></summary>\n\nAs `mine`.\n\n</details>",
-            "::::{dropdown} Solution\nAs {eq}`mine`.\n::::",
+            "::::{dropdown} Solution\n:class-container: folded solution\n\nAs"
+            " {eq}`mine`.\n::::",
+        ),
+        (
+            "**Move it and answer.** 1. Where?\n\n"
+            "<details><summary><b>Answers</b></summary>\n\n1. Here.\n\n</details>",
+            "**Move it and answer.** 1. Where?\n\n::::{dropdown} Answers\n"
+            ":class-container: folded answers\n\n1. Here.\n::::",
         ),
     ],
 )
@@ -140,6 +147,24 @@ def test_cells(translator):
     assert folded.source.startswith("def f()") and folded.metadata.tags == [
         "hide-input"
     ]
+
+
+@pytest.mark.parametrize(
+    "tags, code, prompt",
+    [
+        (["solution", "hide-cell"], "x = f()", "Solution in code"),
+        (["hide-cell"], "import numpy as np\nstyle()", "Imports"),
+        (["hide-cell"], "#| export\ndef _f(): ...\nclass C: ...", "Plumbing: _f, C"),
+        (["hide-cell"], "x = 1", "Plumbing"),
+    ],
+)
+def test_a_folded_cell_says_what_is_in_it(translator, tags, code, prompt):
+    plumbing = new_code_cell(code, metadata={"tags": tags})
+    nb = new_notebook(cells=[new_code_cell("#| default_exp prior"), plumbing])
+    translator.notebook(nb, "08_prior")
+    [cell] = nb.cells  # no signature stands above it
+    assert cell.metadata.tags == tags
+    assert cell.metadata.mystnb.code_prompt_show == prompt
 
 
 @pytest.mark.parametrize(

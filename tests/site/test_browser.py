@@ -30,7 +30,9 @@ each_page = pytest.mark.parametrize("name", PAGES)
 
 # mathematics, directives, MyST roles: none for a reader's eyes
 RAW = re.compile(r"\$|#\||\\tag|\\[()\[\]]|\{\.?\w+\}|:::")
+WINDOW = {"width": 1400, "height": 900}  # in pixels: nothing is cut in it
 LOOK = """() => {
+    document.querySelectorAll("details").forEach(node => { node.open = true; });
     const all = (selector, read) => [...document.querySelectorAll(selector)].map(read);
     const prose = document.body.cloneNode(true);
     const not_prose = "pre, code, script, style, mjx-container";
@@ -40,12 +42,18 @@ LOOK = """() => {
     const typeset = node => node.querySelector("mjx-container svg");
     const bare = node => !typeset(node) || node.querySelector(error);
     const formulas = [...document.querySelectorAll(".math")];
+    const boxes = "pre, div.output, table, div.math > mjx-container";
+    const is_cut = node => node.scrollWidth > node.clientWidth + 1;
+    const cut = node => [node.tagName, node.scrollWidth, node.clientWidth,
+        (node.innerText || "").split("\\n").sort((a, b) => b.length - a.length)[0]];
     return [
         prose.textContent,
         all("pre", node => node.textContent),
         all("a[href]", node => node.href),
         all("[id]", node => node.id),
         formulas.filter(bare).map(node => node.textContent),
+        [document.documentElement, ...document.querySelectorAll(boxes)]
+            .filter(is_cut).map(cut),
     ];
 }"""
 DRAWN = """box => {
@@ -62,6 +70,7 @@ class Page(NamedTuple):
     links: list
     anchors: list
     not_typeset: list
+    cut: list  # what does not fit: its tag, the room it needs and has, its longest line
 
 
 class QuietHandler(SimpleHTTPRequestHandler):
@@ -142,7 +151,7 @@ def visit(browser, address):
 
     @cache
     def visit(name):
-        tab = browser.new_page()
+        tab = browser.new_page(viewport=WINDOW)
         complaints = listen(tab, address)
         tab.goto(address + name)
         settle(tab)
@@ -173,6 +182,12 @@ def test_nothing_raw_is_left(visit, name):
 @each_page
 def test_mathematics_is_typeset(visit, name):
     assert visit(name).not_typeset == []
+
+
+@each_page
+def test_no_line_is_cut(visit, name):
+    """Code, printed output, tables and formulas, folded or not."""
+    assert visit(name).cut == []
 
 
 @each_page
