@@ -90,10 +90,24 @@ class Moment(NamedTuple):
     r: np.ndarray
     T: np.ndarray
 
-
+# %% ../nbs/07_messages.ipynb #views07a
 def natural_to_moment(message):
-    """The moment view of a Natural message; each (N,). ValueError where Q_hat is 0,
-    since there it does not exist.
+    """The moment view of a message (`eq:gaussian_family`).
+
+    Parameters
+    ----------
+    message : Natural
+        Each field (N,).
+
+    Returns
+    -------
+    Moment
+        1 / Q_hat, h / Q_hat, chi_hat / Q_hat**2; each (N,).
+
+    Raises
+    ------
+    ValueError
+        Where Q_hat is 0: there the moment view does not exist.
     """
     Q_hat, h, chi_hat = message
     if np.any(np.equal(Q_hat, 0)):
@@ -103,10 +117,24 @@ def natural_to_moment(message):
         )
     return Moment(1 / Q_hat, h / Q_hat, chi_hat / Q_hat**2)
 
-
+# %% ../nbs/07_messages.ipynb #views07b
 def moment_to_natural(message):
-    """The natural view of a Moment message; each (N,). ValueError where D is 0,
-    since there it does not exist.
+    """The natural view of a message (`eq:gaussian_family`).
+
+    Parameters
+    ----------
+    message : Moment
+        Each field (N,).
+
+    Returns
+    -------
+    Natural
+        1 / D, r / D, T / D**2; each (N,).
+
+    Raises
+    ------
+    ValueError
+        Where D is 0: there the natural view does not exist.
     """
     D, r, T = message
     if np.any(np.equal(D, 0)):
@@ -141,7 +169,7 @@ class Mixed(NamedTuple):
 # %% ../nbs/07_messages.ipynb #32f59f8a
 def mixed_extrinsic(moments, incoming, S):
     """The extrinsic map without cancellation, coordinate by coordinate in the view that
-    stays finite.
+    stays finite (`mixed-message`).
 
     Parameters
     ----------
@@ -150,8 +178,8 @@ def mixed_extrinsic(moments, incoming, S):
     incoming : Natural
         The message under which they were computed, each (N,), with Q_hat > 0.
     S : array of bool (N,)
-        True for the natural view. It must leave out rho = 0 and take in rho = 1; rho >
-        1/2 is the good choice.
+        True for the natural view. It must leave out rho = 0 and take in rho = 1;
+        rho > 1/2 is the good choice.
 
     Returns
     -------
@@ -169,15 +197,25 @@ def mixed_extrinsic(moments, incoming, S):
     _check_views(moments, S)
     out = Mixed(S, *np.zeros((6, *S.shape)))
     for fill, part in ((_fill_natural, S), (_fill_moment, ~S)):
-        fill(
-            out,
-            part,
-            Moments(*(z[part] for z in moments)),
-            Natural(*(z[part] for z in incoming)),
-        )
+        of = Moments(*(z[part] for z in moments))
+        by = Natural(*(z[part] for z in incoming))
+        fill(out, part, of, by)
     return out
 
 # %% ../nbs/07_messages.ipynb #735a68c1
+def _fill_natural(out, S, of, by):
+    out.Q_hat[S] = by.Q_hat * of.rho_bar / of.rho
+    out.h[S] = of.mean / of.chi - by.h
+    out.chi_hat[S] = of.var / of.chi**2 - by.chi_hat
+
+
+def _fill_moment(out, R, of, by):
+    chi = of.rho / by.Q_hat
+    out.D[R] = chi / of.rho_bar
+    out.r[R] = (of.mean - chi * by.h) / of.rho_bar
+    out.T[R] = (of.var - chi**2 * by.chi_hat) / of.rho_bar**2
+
+# %% ../nbs/07_messages.ipynb #check07
 def _check_views(moments, S):
     if moments.rho is None or moments.rho_bar is None:
         raise ValueError(
@@ -194,16 +232,3 @@ def _check_views(moments, S):
             "S leaves out a coordinate with rho = 1, where the moment view is infinite:"
             " take it in"
         )
-
-
-def _fill_natural(out, S, of, by):
-    out.Q_hat[S] = by.Q_hat * of.rho_bar / of.rho
-    out.h[S] = of.mean / of.chi - by.h
-    out.chi_hat[S] = of.var / of.chi**2 - by.chi_hat
-
-
-def _fill_moment(out, R, of, by):
-    chi = of.rho / by.Q_hat
-    out.D[R] = chi / of.rho_bar
-    out.r[R] = (of.mean - chi * by.h) / of.rho_bar
-    out.T[R] = (of.var - chi**2 * by.chi_hat) / of.rho_bar**2
