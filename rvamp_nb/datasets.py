@@ -39,8 +39,21 @@ def toy():
 
 # %% ../nbs/02_datasets.ipynb #c997a62f
 def unit_columns(A):
-    """Centred columns of unit norm (constant ones stay zero), the norms that were
-    divided out, and which are constant.
+    """Centred columns of unit norm, whatever their units (`column-scaling`).
+
+    Parameters
+    ----------
+    A : (M, N) float array of finite numbers
+        Never modified. No argument is checked here; `standardize` does that.
+
+    Returns
+    -------
+    B : (M, N) float array
+        Each column with sum 0 and sum of squares 1; constant columns are zero.
+    norms : (N,) float array
+        What was divided out: A - A.mean(0) is B times these. 0 for constant columns.
+    constant : (N,) bool array
+        Which columns are constant, to rounding.
     """
     size = np.abs(A).max(0)
     B = A / np.where(size > 0, size, 1)

@@ -86,10 +86,12 @@ class Multinomial:
 
     @property
     def mean(self):
+        """Mean count of a row in the Poisson limit: tau."""
         return self.tau
 
     @property
     def var(self):
+        """Variance of one count in the Poisson limit: tau."""
         return self.tau
 
     def nodes(self):
@@ -140,10 +142,12 @@ class Poisson:
 
     @property
     def mean(self):
+        """Mean count of a row: tau."""
         return self.tau
 
     @property
     def var(self):
+        """Variance of one count: tau."""
         return self.tau
 
     def nodes(self):
@@ -175,10 +179,12 @@ class Subsample:
 
     @property
     def mean(self):
+        """Mean count of a row: tau."""
         return self.tau
 
     @property
     def var(self):
+        """Variance of one count: tau (1 - tau)."""
         return self.tau * (1 - self.tau)
 
     def nodes(self):
@@ -198,10 +204,12 @@ class NoResampling:
 
     @property
     def mean(self):
+        """Mean count of a row: 1."""
         return 1.0
 
     @property
     def var(self):
+        """Variance of one count: 0."""
         return 0.0
 
     def nodes(self):
@@ -231,10 +239,12 @@ class Exponential:
 
     @property
     def mean(self):
+        """Mean weight of a row: tau."""
         return self.tau
 
     @property
     def var(self):
+        """Variance of one weight: tau squared."""
         return self.tau**2
 
     def nodes(self):
@@ -293,11 +303,13 @@ class Discrete:
 
     @property
     def mean(self):
+        """Mean count of a row."""
         c, w = self.nodes()
         return float(w @ c)
 
     @property
     def var(self):
+        """Variance of one count."""
         c, w = self.nodes()
         return float(w @ (c - w @ c) ** 2)
 
