@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from .messages import Moments, Natural, extrinsic
+from .messages import Moments, Natural
 
 # %% ../nbs/10_coupling.ipynb #42608ed9
 class Coupled(NamedTuple):
@@ -179,9 +179,11 @@ class Diagonals(NamedTuple):
     free : ndarray (N,)
         1 - D s on R: how far a coordinate follows its own r; 1 on S.
     others_x : ndarray (N,)
-        p - T s^2: variance of (A'u)_i without coordinate i's own noise; read on R only.
-    chi_S, var_S : ndarray (k,)
-        On S: diag(Sigma_x), and the variance of x across resamples.
+        Variance of (A'u)_i without coordinate i's own noise; read on R only.
+    chi_S : ndarray (k,)
+        diag(Sigma_x) on S.
+    others_S : ndarray (k,)
+        On S: variance of x_i without coordinate i's own noise.
     chi_u : ndarray (M,)
         diag(Sigma_u).
     t : ndarray (M,)
@@ -198,15 +200,15 @@ class Diagonals(NamedTuple):
     free: np.ndarray
     others_x: np.ndarray
     chi_S: np.ndarray
-    var_S: np.ndarray
+    others_S: np.ndarray
     chi_u: np.ndarray
     t: np.ndarray
     others_u: np.ndarray
 
 # %% ../nbs/10_coupling.ipynb #2e1aef97
 def answer_x(prior, solved):
-    """Moments of x and the message to the prior: `leave-one-out` on R, the plain
-    extrinsic map on S.
+    """Moments of x and the message to the prior: `leave-one-out` on R,
+    `heard-on-S` on S.
 
     Parameters
     ----------
@@ -226,12 +228,12 @@ def answer_x(prior, solved):
     s, free, others = solved.s, solved.free, solved.others_x
     chi = D * free
     var = T * free**2 + D**2 * others  # own noise + others' noise
-    chi[S], var[S] = solved.chi_S, solved.var_S
     back = Natural(s / free, (solved.Atu + s * r) / free, others / free**2)
-    said = Natural(prior.Q_hat[S], prior.h[S], prior.chi_hat[S])
-    plain = extrinsic(Moments(solved.x[S], chi[S], var[S]), said)
-    for full, part in zip(back, plain):
-        full[S] = part
+    chi[S] = solved.chi_S
+    var[S] = chi[S] ** 2 * prior.chi_hat[S] + solved.others_S
+    back.Q_hat[S] = 1 / chi[S] - prior.Q_hat[S]
+    back.h[S] = solved.x[S] / chi[S] - prior.h[S]
+    back.chi_hat[S] = solved.others_S / chi[S] ** 2
     return Moments(solved.x, chi, var), back
 
 # %% ../nbs/10_coupling.ipynb #ffb62b83
