@@ -29,55 +29,52 @@ def _ramp_moment(a, k):
         before, now = now, a * now + (j - 1) * before
     return now
 
-# %% ../nbs/13_densities.ipynb #17cd0fb9
+# %% ../nbs/13_densities.ipynb #d2f2c441
 def _widen(v, extra):
     """v with `extra` axes of length 1 at the end."""
     return np.asarray(v)[(...,) + (None,) * extra]
 
-
+# %% ../nbs/13_densities.ipynb #d4f4923e
 def _standardised(density, x, extra):
     """z for every penalty, (K, ...), with `extra` axes of x behind those of the
     coordinates; +-inf without field noise.
     """
-    Q, h, s, t = (
-        _widen(v, extra)
-        for v in (
-            density.precisions,
-            density.incoming.h,
-            np.sqrt(density.incoming.chi_hat),
-            density.thresholds,
-        )
-    )
+    _, h, chi_hat = density.incoming
+    parts = density.precisions, h, np.sqrt(chi_hat), density.thresholds
+    Q, h, s, t = (_widen(part, extra) for part in parts)
     gap = Q * x + t * np.where(x < 0, -1, 1) - h
-    z = np.where(s > 0, gap / np.where(s > 0, s, 1), np.where(gap < 0, -np.inf, np.inf))
+    step = np.where(gap < 0, -np.inf, np.inf)
+    z = np.where(s > 0, gap / np.where(s > 0, s, 1), step)
     return np.where((x < 0) & density.prior.positive, -np.inf, z)
 
-
+# %% ../nbs/13_densities.ipynb #a10b549a
 def _cdf(density, x, extra):
     """P[coefficient <= x], averaged over the penalties."""
     return np.tensordot(density.weights, ndtr(_standardised(density, x, extra)), 1)
 
-
+# %% ../nbs/13_densities.ipynb #352553f2
 def _soft(field, t, positive=False):
     """The soft threshold; one-sided if positive."""
-    return (
-        np.maximum(field - t, 0)
-        if positive
-        else np.sign(field) * np.maximum(np.abs(field) - t, 0)
-    )
+    if positive:
+        return np.maximum(field - t, 0)
+    return np.sign(field) * np.maximum(np.abs(field) - t, 0)
 
-# %% ../nbs/13_densities.ipynb #36080da8
+# %% ../nbs/13_densities.ipynb #9c3c3896
+def _components(density, q):
+    """The q-quantile of the coefficient for each penalty, (K, ...)."""
+    _, h, chi_hat = density.incoming
+    parts = density.precisions, h, chi_hat, density.thresholds
+    Q, h, chi_hat, t = (_widen(part, q.ndim) for part in parts)
+    return _soft(h + np.sqrt(chi_hat) * ndtri(q), t, density.prior.positive) / Q
+
+# %% ../nbs/13_densities.ipynb #6d17a2fb
 def _quantile(density, q):
     """Smallest x with cdf >= q: bisection between the components' quantiles, and
     exactly 0 on the atom.
     """
     if not ((q > 0) & (q < 1)).all():
         raise ValueError(f"q must lie strictly between 0 and 1, got {q}")
-    Q, h, chi_hat, t = (
-        _widen(v, q.ndim)
-        for v in (density.precisions, *density.incoming[1:], density.thresholds)
-    )
-    parts = _soft(h + np.sqrt(chi_hat) * ndtri(q), t, density.prior.positive) / Q
+    parts = _components(density, q)
     low, high = parts.min(0), parts.max(0)
     for _ in range(100):
         middle = (low + high) / 2
@@ -87,54 +84,67 @@ def _quantile(density, q):
     jump_from, jump_to = (_cdf(density, np.array(x), q.ndim) for x in (-5e-324, 0.0))
     return np.where((jump_from < q) & (q <= jump_to), 0.0, high)[()]
 
-
+# %% ../nbs/13_densities.ipynb #1ea410d7
 def _moment(density, k):
     """E x^k."""
     if not (isinstance(k, (int, np.integer)) and k >= 1):
         raise ValueError(f"k must be an integer >= 1, got {k!r}")
     _, h, chi_hat = density.incoming
-    t = density.thresholds
-    positive = density.prior.positive
+    t, positive = density.thresholds, density.prior.positive
     s = np.sqrt(chi_hat)
-    up, down = (
-        _ramp_moment((sign * h - t) / np.where(s > 0, s, 1), k) for sign in (1, -1)
-    )
+    unit = np.where(s > 0, s, 1)
+    up, down = (_ramp_moment((sign * h - t) / unit, k) for sign in (1, -1))
     noisy = s**k * (up + (-1) ** k * down * (not positive))
-    return np.tensordot(
-        density.weights,
-        np.where(s > 0, noisy, _soft(h, t, positive) ** k) / density.precisions**k,
-        1,
-    )
+    powers = np.where(s > 0, noisy, _soft(h, t, positive) ** k) / density.precisions**k
+    return np.tensordot(density.weights, powers, 1)
 
-# %% ../nbs/13_densities.ipynb #486e0ecb
+# %% ../nbs/13_densities.ipynb #9355be3c
 def _pdf(density, x):
     """Density of the continuous part."""
     s, z = np.sqrt(density.incoming.chi_hat), _standardised(density, x, x.ndim)
-    scale = _widen(
-        np.where(s > 0, density.precisions / np.where(s > 0, s, 1), 0), x.ndim
-    )
-    return np.tensordot(
-        density.weights, scale * np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi), 1
-    )
+    slope = np.where(s > 0, density.precisions / np.where(s > 0, s, 1), 0)
+    heights = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
+    return np.tensordot(density.weights, _widen(slope, x.ndim) * heights, 1)
 
-
+# %% ../nbs/13_densities.ipynb #05e46d5b
 def _sample(density, size, rng):
     """Draws of field and penalty through the threshold."""
-    Q_hat, h, chi_hat, t, k = (
-        _widen(v + 0 * density.incoming.h, 1)
-        for v in (*density.incoming, *density.prior.split())
-    )
-    shape = np.shape(density.incoming.h) + (size,)
-    factor = density.prior.randomise.draw(int(np.prod(shape)), rng).reshape(shape)
-    return _soft(
-        h + np.sqrt(chi_hat) * rng.normal(size=shape),
-        t * factor,
-        density.prior.positive,
-    ) / (Q_hat + k * factor)
+    prior, shape = density.prior, np.shape(density.incoming.h) + (size,)
+    parts = (v + 0 * density.incoming.h for v in (*density.incoming, *prior.split()))
+    Q_hat, h, chi_hat, t, k = (_widen(part, 1) for part in parts)
+    factor = prior.randomise.draw(int(np.prod(shape)), rng).reshape(shape)
+    field = h + np.sqrt(chi_hat) * rng.normal(size=shape)
+    return _soft(field, t * factor, prior.positive) / (Q_hat + k * factor)
+
+# %% ../nbs/13_densities.ipynb #4896096e
+class _Components:
+    """One threshold for each penalty that may be drawn: what `P1` is a mixture of."""
+
+    @property
+    def thresholds(self):
+        """t for each penalty that may be drawn, (K, ...)."""
+        cases = (case for _, case in self.prior.cases())
+        return np.array([case.split()[0] + 0 * self.incoming.h for case in cases])
+
+    @property
+    def precisions(self):
+        """Q_hat + k for each of them, (K, ...)."""
+        cases = (case for _, case in self.prior.cases())
+        return np.array([case.split()[1] + self.incoming.Q_hat for case in cases])
+
+    @property
+    def weights(self):
+        """Their probabilities, (K,)."""
+        return self.prior.randomise.nodes()[1]
+
+    @property
+    def atom(self):
+        """P[x = 0] = 1 - Pi."""
+        return self.weights @ _zeros(self)
 
 # %% ../nbs/13_densities.ipynb #a242a372
 @dataclass(frozen=True, eq=False)
-class P1:
+class P1(_Components):
     """p̄₁ of some coefficients at beta = inf (`eq:approximate_one`): an atom at zero
     and a density. Made by `p1`.
 
@@ -153,32 +163,13 @@ class P1:
     incoming: Natural
 
     @property
-    def thresholds(self):
-        return np.array(
-            [case.split()[0] + 0 * self.incoming.h for _, case in self.prior.cases()]
-        )
-
-    @property
-    def precisions(self):
-        return np.array(
-            [case.split()[1] + self.incoming.Q_hat for _, case in self.prior.cases()]
-        )
-
-    @property
-    def weights(self):
-        return self.prior.randomise.nodes()[1]
-
-    @property
-    def atom(self):
-        """P[x = 0] = 1 - Pi."""
-        return self.weights @ _zeros(self)
-
-    @property
     def mean(self):
+        """E x."""
         return self.prior.moments(self.incoming).mean
 
     @property
     def var(self):
+        """Variance across resamples."""
         return self.prior.moments(self.incoming).var
 
     def cdf(self, x):
@@ -205,20 +196,14 @@ class P1:
         """
         return _sample(self, size, rng)
 
-# %% ../nbs/13_densities.ipynb #2e497cc2
+# %% ../nbs/13_densities.ipynb #15896a4a
 def _zeros(density):
     """P[x = 0] for each penalty, (K, ...)."""
-    threshold = one_sided if density.prior.positive else thresholded
-    return np.array(
-        [
-            np.where(
-                np.equal(t, 0) & (not density.prior.positive),
-                0.0,
-                threshold(density.incoming, t)[3],
-            )
-            for t in density.thresholds
-        ]
-    )
+    positive = density.prior.positive
+    form = one_sided if positive else thresholded
+    free = [np.equal(t, 0) & (not positive) for t in density.thresholds]
+    shares = [form(density.incoming, t)[3] for t in density.thresholds]
+    return np.where(free, 0.0, shares)
 
 # %% ../nbs/13_densities.ipynb #5a2ef957
 @dataclass(frozen=True, eq=False)
@@ -241,6 +226,7 @@ class P1Posterior:
 
     @property
     def mean(self):
+        """E x."""
         return self.prior.moments(self.incoming, self.beta).mean
 
     @property
@@ -256,41 +242,33 @@ class P1Posterior:
         """Posterior probability of exactly zero, averaged over resamples; 0 but for
         a prior with a spike.
         """
-        return (
-            1 - self.prior.Pi(self.incoming, self.beta)
-            if hasattr(self.prior, "inclusion")
-            else 0.0 * self.incoming.h
-        )
+        if hasattr(self.prior, "inclusion"):
+            return 1 - self.prior.Pi(self.incoming, self.beta)
+        return 0.0 * self.incoming.h
 
     def pdf(self, x):
         """Density of the continuous part at x; the coordinates' shape, then that of
         x.
         """
-        return sum(
-            weight
-            * _posterior_pdf(case, self.incoming, self.beta, np.asarray(x, dtype=float))
-            for weight, case in self.prior.cases()
-        )
+        x, given = np.asarray(x, dtype=float), (self.incoming, self.beta)
+        cases = self.prior.cases()
+        return sum(weight * _posterior_pdf(case, *given, x) for weight, case in cases)
 
     def inner_pdf(self, x, xi):
         """The posterior of one resample, whose field is h + sqrt(chi_hat) xi, for a
         prior without randomness and one coordinate; of the shape of x.
         """
         Q_hat, h, chi_hat = self.incoming
-        return _inner_pdf(
-            self.prior,
-            np.asarray(x, dtype=float),
-            h + np.sqrt(chi_hat) * xi,
-            Q_hat,
-            self.beta,
-        )
+        x, field = np.asarray(x, dtype=float), h + np.sqrt(chi_hat) * xi
+        return _inner_pdf(self.prior, x, field, Q_hat, self.beta)
 
-# %% ../nbs/13_densities.ipynb #b835b85a
+# %% ../nbs/13_densities.ipynb #16caf9b0
 def _inner_pdf(prior, x, field, Q_hat, beta):
+    """The posterior's density in a given field, of the shape of x."""
     log_z = prior.inner(np.asarray(field, dtype=float), Q_hat, beta)[0]
     return np.exp(beta * (field * x - Q_hat * x**2 / 2 + prior.log_density(x) - log_z))
 
-
+# %% ../nbs/13_densities.ipynb #514bfe15
 def _posterior_pdf(prior, incoming, beta, x):
     """The inner density averaged over the field, for one case."""
     xi, w = field_nodes(incoming, prior.bends(incoming.Q_hat, beta))
@@ -298,12 +276,11 @@ def _posterior_pdf(prior, incoming, beta, x):
     at = h + np.sqrt(chi_hat) * xi
     log_z = prior.inner(at, Q_hat, beta)[0]
     at, log_z, w, Q_hat = (_widen(v, x.ndim) for v in (at, log_z, w, Q_hat))
-    log_prior = np.array(
-        [prior.log_density(value) + 0 * h for value in x.ravel()]
-    ).T.reshape(np.shape(h) + x.shape)
+    log_prior = np.array([prior.log_density(value) + 0 * h for value in x.ravel()])
+    log_prior = log_prior.T.reshape(np.shape(h) + x.shape)
     return (w * np.exp(beta * (at * x - Q_hat * x**2 / 2 + log_prior - log_z))).sum(0)
 
-# %% ../nbs/13_densities.ipynb #36402fd4
+# %% ../nbs/13_densities.ipynb #e4c3d1dc
 def p1(fit, i=None):
     """p̄₁ of coefficient i (`eq:approximate_one`): its distribution across resamples,
     with the atom at zero.
@@ -340,21 +317,16 @@ def p1(fit, i=None):
         " give it a method log_density(x), or look at fit.mean and fit.var"
     )
 
-
+# %% ../nbs/13_densities.ipynb #cdeb3fdf
 def _at(prior, i, N):
     """The prior of the coordinates i: its vectors of length N cut down."""
-    own = (
-        {
-            f.name: np.asarray(getattr(prior, f.name))[i]
-            for f in fields(prior)
-            if np.shape(getattr(prior, f.name)) == (N,)
-        }
-        if is_dataclass(prior)
-        else {}
-    )
+    if not is_dataclass(prior):
+        return prior
+    parts = {field.name: getattr(prior, field.name) for field in fields(prior)}
+    own = {name: v[i] for name, v in parts.items() if np.shape(v) == (N,)}
     return replace(prior, **own) if own else prior
 
-
+# %% ../nbs/13_densities.ipynb #6a0d50c5
 def _check_fit(fit):
     """N, for a fit that holds a step."""
     if not isinstance(fit, Fit):
@@ -365,7 +337,7 @@ def _check_fit(fit):
         raise ValueError(f"fit holds no step to take a density from: {fit.status}")
     return len(fit.mean)
 
-
+# %% ../nbs/13_densities.ipynb #d5788f54
 def _rows(rows, N):
     """Indices of coefficients; all for None."""
     if rows is None:
@@ -382,43 +354,44 @@ def _rows(rows, N):
         raise IndexError(f"there are {N} coefficients, 0 to {N - 1}; got {rows}")
     return rows
 
-# %% ../nbs/13_densities.ipynb #34187026
+# %% ../nbs/13_densities.ipynb #b26171e1
 def _covariances(fit, F):
     """Of F x under p̄₂, for F of shape (n, N): covariance across resamples, and
     within one, (n, n) each.
     """
-    A = fit.problem.A
-    prior = fit.last.prior_message
-    likelihood = fit.last.likelihood_message
-    beta = fit.problem.beta
+    A, beta = fit.problem.A, fit.problem.beta
+    prior, likelihood = fit.last.prior_message, fit.last.likelihood_message
     if A.shape[0] > A.shape[1]:
         m = tall_matrices(A, prior, likelihood)
-        return (
-            F @ tall_noise(A, prior, likelihood, m)[0] @ F.T,
-            F @ m.Sigma_x @ F.T / beta,
-        )
+        across = F @ tall_noise(A, prior, likelihood, m)[0] @ F.T
+        return across, F @ m.Sigma_x @ F.T / beta
     prior = at_most_2M(A, prior)
     w = wide_matrices(A, prior, likelihood)
-    F_S = F[:, prior.S]
-    F_D = (F * prior.D) @ A.T
-    T_F = F * prior.T
-    Sigma_u = w.Sigma_R - w.J @ w.B.T
-    L_h, L_w = F_S @ w.Sigma_S - F_D @ w.J, F_S @ w.J.T + F_D @ Sigma_u
-    X, cross = L_w @ (A @ T_F.T), F_D @ w.J @ F_S.T
-    G = np.diag(likelihood.chi_hat) + w.noise_R
-    across = (
-        (L_h * prior.chi_hat[prior.S]) @ L_h.T + L_w @ G @ L_w.T + T_F @ F.T - X - X.T
-    )
-    within = (
-        F_S @ w.Sigma_S @ F_S.T
-        - cross
-        - cross.T
-        + (F * prior.D) @ F.T
-        - F_D @ Sigma_u @ F_D.T
-    )
+    across = _wide_across(A, prior, likelihood, w, F)
+    within = _wide_within(A, prior, w, F)
     return (across + across.T) / 2, (within + within.T) / (2 * beta)
 
-# %% ../nbs/13_densities.ipynb #56d69662
+# %% ../nbs/13_densities.ipynb #65cafa1d
+def _wide_across(A, prior, likelihood, w, F):
+    """Cov(F x) across resamples in the mixed view, (n, n)."""
+    F_S, F_D, T_F = F[:, prior.S], (F * prior.D) @ A.T, F * prior.T
+    Sigma_u = w.Sigma_R - w.J @ w.B.T
+    L_h = F_S @ w.Sigma_S - F_D @ w.J
+    L_w = F_S @ w.J.T + F_D @ Sigma_u
+    G = np.diag(likelihood.chi_hat) + w.noise_R
+    X = L_w @ (A @ T_F.T)
+    from_S = (L_h * prior.chi_hat[prior.S]) @ L_h.T
+    return from_S + L_w @ G @ L_w.T + T_F @ F.T - X - X.T
+
+# %% ../nbs/13_densities.ipynb #f9c85f3b
+def _wide_within(A, prior, w, F):
+    """F Lambda_x^{-1} F' in the mixed view, (n, n)."""
+    F_S, F_D = F[:, prior.S], (F * prior.D) @ A.T
+    Sigma_u, cross = w.Sigma_R - w.J @ w.B.T, F_D @ w.J @ F_S.T
+    from_S = F_S @ w.Sigma_S @ F_S.T - cross - cross.T
+    return from_S + (F * prior.D) @ F.T - F_D @ Sigma_u @ F_D.T
+
+# %% ../nbs/13_densities.ipynb #30db549c
 class P2:
     """p̄₂ (`eq:approximate_two`): a Gaussian over coefficients that move together. Made
     by `p2`.
@@ -439,18 +412,22 @@ class P2:
 
     @property
     def mean(self):
+        """Mean of each coefficient, (n,)."""
         return self._fit.last.coupled.x.mean[self._rows]
 
     @property
     def across(self):
+        """Covariance across resamples, (n, n)."""
         return self._both[0]
 
     @property
     def within(self):
+        """Mean covariance of the posterior within a resample, (n, n)."""
         return self._both[1]
 
     @property
     def covariance(self):
+        """The sum of the two, (n, n)."""
         return self.across + self.within
 
     @cached_property
@@ -471,17 +448,15 @@ class P2:
         F = _new_rows(self._fit, A_new)
         return F @ self._fit.last.coupled.x.mean, sum(_covariances(self._fit, F))
 
-
+# %% ../nbs/13_densities.ipynb #390b6909
 def _new_rows(fit, A_new):
     """New rows of features as a finite (m, N) array, with the column of ones where
     there is an intercept.
     """
     A_new, N = check_array("A_new", A_new), len(fit.mean)
     if A_new.ndim != 2 or A_new.shape[1] != N:
-        raise ValueError(
-            f"A_new must have shape (m, {N}), one column for each coefficient, got"
-            f" {A_new.shape}"
-        )
+        wanted = f"shape (m, {N}), one column for each coefficient"
+        raise ValueError(f"A_new must have {wanted}, got {A_new.shape}")
     return np.column_stack([A_new, np.ones(len(A_new))]) if fit.has_intercept else A_new
 
 # %% ../nbs/13_densities.ipynb #114beb3f
