@@ -5,14 +5,22 @@
 # %% auto #0
 __all__ = ['BadInput', 'read_table', 'main']
 
-# %% ../nbs/22_cli.ipynb #de66dba8
+# %% ../nbs/22_cli.ipynb #788ee63f
 import argparse
 import csv
+import hashlib
+import io
+import json
+import math
 import os
+import re
+import signal
 import sys
+import textwrap
 import time
 import warnings
-from contextlib import contextmanager
+from collections import Counter
+from contextlib import contextmanager, redirect_stderr, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,119 +31,98 @@ from .datasets import load_diabetes
 from .explore import COLOURS, scatter_with_bars, style
 from .solver import ConvergenceWarning
 
-# %% ../nbs/22_cli.ipynb #af9dafa4
+# %% ../nbs/22_cli.ipynb #0bbb3494
 class BadInput(ValueError):
     """What the user gave will not do; the message is one line with the place and the
     remedy.
     """
 
 
-def _check_header(path, header, target):
+def _shown(text, most=60):
+    """Text from outside as a terminal may show it: one line, codes spelled out, cut."""
+    text = str(text)
+    cut = text if len(text) <= most else f"{text[: most - 23]}...{text[-20:]}"
+    spelled = lambda c: c.encode("unicode_escape").decode()
+    return "".join(c if c.isprintable() else spelled(c) for c in cut)
+
+# %% ../nbs/22_cli.ipynb #c9b6b2ef
+def _check_header(where, header, target):
     """Every column has a name, each name once, the target among them, and at least
     one other.
     """
-    for k, name in enumerate(header, 1):
-        if not name:
-            raise BadInput(
-                f"{path}: column {k} has no name: give it one in the first line, or"
-                " delete it if it holds row numbers"
-            )
-        if name in header[: k - 1]:
-            raise BadInput(
-                f"{path}: two columns are named {name!r}: rename one of them"
-            )
-    if target not in header:
-        shown = ", ".join(map(repr, header[:8])) + (", ..." if len(header) > 8 else "")
-        raise BadInput(
-            f"argument --target: {path} has no column {target!r}, only {shown}"
-        )
-    if len(header) == 1:
-        raise BadInput(
-            f"{path}: the target {target!r} is the only column: add at least one"
-            " feature"
-        )
-
-# %% ../nbs/22_cli.ipynb #c510dd12
-def _read_rows(path):
-    """The header, and all other rows with the numbers of their lines; blank lines
-    are passed over.
-    """
-    try:
-        with open(path, newline="", encoding="utf-8-sig") as file:
-            tabs = "\t" in file.readline()
-            file.seek(0)
-            reader = csv.reader(file, delimiter="\t" if tabs else ",")
-            lines = [
-                (reader.line_num, [cell.strip() for cell in row])
-                for row in reader
-                if any(cell.strip() for cell in row)
-            ]
-    except OSError as e:
-        raise BadInput(
-            f"cannot read {path}: {e.strerror}: give the path of a CSV or TSV file"
-        ) from None
-    except UnicodeDecodeError:
-        raise BadInput(
-            f"{path} is not a text file in UTF-8: save the table as CSV (UTF-8)"
-        ) from None
-    except csv.Error as e:
-        raise BadInput(
-            f"{path} is not a CSV file ({e}): save the table as CSV (UTF-8)"
-        ) from None
-    if not lines:
-        raise BadInput(
-            f"{path} is empty: the first line must hold the names of the columns"
-        )
-    (_, header), *rows = lines
     if len(header) == 1 and ";" in header[0]:
-        raise BadInput(
-            f"{path}: semicolons stand between the columns: save the table with commas"
-            " or tabs there, and with points in its numbers"
-        )
+        problem = "semicolons stand between the columns: save the table with commas or"
+        raise BadInput(f"{where}: {problem} tabs there, and with points in its numbers")
+    if "" in header:
+        problem = f"column {header.index('') + 1} has no name: give it one in the first"
+        raise BadInput(f"{where}: {problem} line, or delete it if it holds row numbers")
+    name, times = Counter(header).most_common(1)[0]
+    if times > 1:
+        problem = f"two columns are named '{_shown(name)}'"
+        raise BadInput(f"{where}: {problem}: rename one of them")
+    if target not in header:
+        first = ", ".join(f"'{_shown(n)}'" for n in header[:8])
+        problem = f"{where} has no column '{_shown(target)}'"
+        dots = ", ..." * (len(header) > 8)
+        raise BadInput(f"argument --target: {problem}, only {first}{dots}")
+    if len(header) == 1:
+        problem = f"the target '{_shown(target)}' is the only column"
+        raise BadInput(f"{where}: {problem}: add at least one feature")
+
+# %% ../nbs/22_cli.ipynb #913dc56f
+def _bytes(path):
+    """All of a file, or of a pipe."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except (OSError, ValueError) as e:
+        reason = getattr(e, "strerror", None) or e
+        remedy = "give the path of a CSV or TSV file"
+        raise BadInput(f"cannot read {_shown(path)}: {reason}: {remedy}") from None
+
+
+def _text(where, data):
+    """Bytes as text."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        problem = "is not a text file in UTF-8: save the table as CSV (UTF-8)"
+        raise BadInput(f"{where} {problem}") from None
+
+# %% ../nbs/22_cli.ipynb #047777c4
+def _lines(where, text):
+    """The number and the cells of each line that is not blank."""
+    delimiter = "\t" if "\t" in re.match(r"[^\r\n]*", text)[0] else ","
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    lines = []
+    try:
+        for row in reader:
+            cells = [cell.strip() for cell in row]
+            if any(cells):
+                lines.append((reader.line_num, cells))
+    except csv.Error as e:
+        problem = f"is not a CSV file ({e}): save the table as CSV (UTF-8)"
+        raise BadInput(f"{where} {problem}") from None
+    if not lines:
+        problem = "is empty: the first line must hold the names of the columns"
+        raise BadInput(f"{where} {problem}")
+    return lines
+
+# %% ../nbs/22_cli.ipynb #a7d2c1d8
+def _check_rows(where, header, rows):
+    """As many cells in every row as there are names, and enough rows."""
     for number, row in rows:
         if len(row) != len(header):
-            raise BadInput(
-                f"{path}, line {number}: {len(row)} values for {len(header)} columns:"
-                " mend that line (text that holds commas needs quotes)"
-            )
-    return header, rows
+            problem = f"{len(row)} values for {len(header)} columns: mend that line"
+            remedy = "(text that holds commas needs quotes)"
+            raise BadInput(f"{where}, line {number}: {problem} {remedy}")
+    if len(rows) < 4:
+        problem = f"has {len(rows)} row{'s' * (len(rows) != 1)} of data: resampling"
+        remedy = "needs at least 4, and 20 or more to mean anything"
+        raise BadInput(f"{where} {problem} {remedy}")
 
-# %% ../nbs/22_cli.ipynb #5145d6b9
+# %% ../nbs/22_cli.ipynb #b5e16ee6
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "?", ".", "-"}  # in lower case
-
-
-def _values(path, header, rows, target):
-    """The features as finite numbers, (rows, N), and the target: numbers, or words
-    if every one of its cells holds one.
-    """
-    k = header.index(target)
-    words = (
-        np.array([row[k] for _, row in rows])
-        if all(_is_word(row[k]) for _, row in rows)
-        else None
-    )
-    if words is not None:
-        header, rows = (
-            _without(k, header),
-            [(number, _without(k, row)) for number, row in rows],
-        )
-    try:
-        values = np.array([row for _, row in rows], dtype=float)
-    except ValueError:
-        values = None
-    if values is None or not np.isfinite(values).all():
-        for number, row in rows:
-            for name, cell in zip(header, row):
-                _check_cell(f"{path}, line {number}, column {name!r}", cell)
-    return (
-        (np.delete(values, k, axis=1), values[:, k])
-        if words is None
-        else (values, words)
-    )
-
-
-def _without(k, cells):
-    return cells[:k] + cells[k + 1 :]
 
 
 def _is_word(cell):
@@ -152,22 +139,75 @@ def _is_word(cell):
 def _check_cell(where, cell):
     """Refuse what is not a finite number."""
     if cell.lower() in _MISSING:
-        raise BadInput(
-            f"{where}: the value is missing: drop the row or the column, or fill it in"
-        )
-    try:
-        finite = np.isfinite(float(cell))
-    except ValueError:
-        raise BadInput(
-            f"{where}: {cell[:40]!r} is not a number: drop the column, or code its"
-            " categories as 0/1 columns"
-        ) from None
-    if not finite:
-        raise BadInput(
-            f"{where}: {cell!r} is not a finite number: drop the row, or mend the value"
-        )
+        remedy = "drop the row or the column, or fill it in"
+        raise BadInput(f"{where}: the value is missing: {remedy}")
+    if _is_word(cell):
+        remedy = "drop the column, or code its categories as 0/1 columns"
+        raise BadInput(f"{where}: '{_shown(cell, 40)}' is not a number: {remedy}")
+    if not math.isfinite(float(cell)):
+        remedy = "drop the row, or mend the value"
+        raise BadInput(f"{where}: '{_shown(cell)}' is not a finite number: {remedy}")
 
-# %% ../nbs/22_cli.ipynb #ac0a2f1a
+# %% ../nbs/22_cli.ipynb #e482da22
+def _numbers(where, header, rows):
+    """Rows of cells as finite floats."""
+    try:
+        values = np.array([row for _, row in rows], dtype=float)
+    except ValueError:
+        values = np.array(np.nan)
+    if not np.isfinite(values).all():
+        for number, row in rows:
+            for name, cell in zip(header, row):
+                _check_cell(f"{where}, line {number}, column '{_shown(name)}'", cell)
+    return values
+
+
+def _values(where, header, rows, target):
+    """The features as finite numbers, (rows, N), and the target: numbers, or words
+    if every one of its cells holds one.
+    """
+    k = header.index(target)
+    words = [row[k] for _, row in rows]
+    if not all(map(_is_word, words)):
+        values = _numbers(where, header, rows)
+        return np.delete(values, k, axis=1), values[:, k]
+    others = [(number, row[:k] + row[k + 1 :]) for number, row in rows]
+    return _numbers(where, header[:k] + header[k + 1 :], others), np.array(words)
+
+# %% ../nbs/22_cli.ipynb #e3d54298
+def _check_fit_for_use(where, A, y, target):
+    """Something to explain, and something to explain it with, at a size whose square
+    is a number.
+    """
+    the_target, kinds = f"{where}: the target '{_shown(target)}'", len(np.unique(y))
+    if kinds == 1:
+        remedy = "choose another column with --target"
+        raise BadInput(f"{the_target} has the same value in every row: {remedy}")
+    words = y.dtype.kind == "U"
+    if words and kinds > 2:
+        remedy = "it must hold numbers, or two classes"
+        raise BadInput(f"{the_target} holds {kinds} different words: {remedy}")
+    with np.errstate(all="ignore"):
+        size = 1.0 if words else np.sum((y - y.mean()) ** 2)
+    if not 1e-200 < size < 1e200:
+        problem = "has values too large or too small to square"
+        raise BadInput(f"{the_target} {problem}: change its unit")
+    if not np.ptp(A, axis=0).any():
+        problem = "all features are constant: add a column that varies"
+        raise BadInput(f"{where}: {problem}")
+
+# %% ../nbs/22_cli.ipynb #48741f0f
+def _parsed(path, data, target):
+    """Bytes as matrix, target and names."""
+    where = _shown(path)
+    (_, header), *rows = _lines(where, _text(where, data))
+    _check_header(where, header, target)
+    _check_rows(where, header, rows)
+    A, y = _values(where, header, rows, target)
+    _check_fit_for_use(where, A, y, target)
+    return A, y, tuple(n for n in header if n != target)
+
+
 def read_table(path, target):
     """A CSV or TSV table as the matrix, the response and the names of the features;
     strict.
@@ -175,9 +215,9 @@ def read_table(path, target):
     Parameters
     ----------
     path : str or path
-        A file in UTF-8, with the names of the columns in its first line and a finite
-        number in every other place. If the first line
-        holds a tab, columns are separated by tabs, else by commas.
+        A file in UTF-8, or a pipe, with the names of the columns in its first line and
+        a finite number in every other place. If the first line holds a tab, columns
+        are separated by tabs, else by commas.
     target : str
         The column to explain; all others are features. It may also hold two words, one
         for each of two classes.
@@ -194,77 +234,85 @@ def read_table(path, target):
         A ValueError: the file cannot be read, or something in it will not do; one line
         that says where, and what to do.
     """
-    header, rows = _read_rows(path)
-    _check_header(path, header, target)
-    if len(rows) < 4:
-        raise BadInput(
-            f"{path} has {len(rows)} row{'s' * (len(rows) != 1)} of data: resampling"
-            " needs at least 4, and 20 or more to mean anything"
-        )
-    A, y = _values(path, header, rows, target)
-    _check_fit_for_use(path, A, y, target)
-    return A, y, tuple(n for n in header if n != target)
+    return _parsed(path, _bytes(path), target)
 
-# %% ../nbs/22_cli.ipynb #799780b2
-def _check_fit_for_use(path, A, y, target):
-    """Something to explain, and something to explain it with, at a size whose square
-    is a number.
-    """
-    if len(np.unique(y)) == 1:
-        raise BadInput(
-            f"{path}: the target {target!r} has the same value in every row: choose"
-            " another column with --target"
-        )
-    if y.dtype.kind == "U" and (kinds := len(np.unique(y))) > 2:
-        raise BadInput(
-            f"{path}: the target {target!r} holds {kinds} different words: it must hold"
-            " numbers, or two classes"
-        )
-    with np.errstate(all="ignore"):
-        size = 1.0 if y.dtype.kind == "U" else np.sum((y - y.mean()) ** 2)
-    if not 1e-200 < size < 1e200:
-        raise BadInput(
-            f"{path}: the values of the target {target!r} are too large or too small to"
-            " square: change its unit"
-        )
-    if not np.ptp(A, axis=0).any():
-        raise BadInput(f"{path}: all features are constant: add a column that varies")
+# %% ../nbs/22_cli.ipynb #1e87a6fa
+class _Source(NamedTuple):
+    """Which question is asked, and what the files of its answer are called."""
 
-# %% ../nbs/22_cli.ipynb #f11d2cda
+    name: str  # the files' names begin with it
+    file: str  # where the table is; "" for the embedded data
+    sha256: str  # of its bytes
+    target: str
+
+
 class _Answer(NamedTuple):
     """All that is reported."""
 
-    title: str
+    source: _Source
     estimator: object  # StabilitySelection, fitted
-    check: object  # its Check, or None
-    given: bool  # lam was given
-    seconds: tuple  # of rVAMP, of the refits
+    given: bool = False  # lam was given
+    seed: int = 0  # of the refits
+    check: object = None  # its Check
+    refined: object = None  # its Refined
+    seconds: tuple = (0.0, 0.0)  # of rVAMP, of the refits
+    stopped: bool = False  # by ctrl-C, after the fit
+    warnings: tuple = ()  # sentences
 
-
-def _analyse(title, A, y, names, refits=200, seed=0, lam=None, **options):
-    """Fit the estimator, then refit."""
+# %% ../nbs/22_cli.ipynb #6b642f24
+def _fitted(source, A, y, names, lam=None, **options):
+    """The estimator, fitted; what it refuses is bad input."""
     import pandas as pd
 
     from rvamp_nb.stability import StabilitySelection
 
-    start = time.perf_counter()
+    lambdas = None if lam is None else [lam]
+    estimator = StabilitySelection(lambdas=lambdas, verbose=1, **options)
     try:
-        estimator = StabilitySelection(
-            lambdas=None if lam is None else [lam], verbose=1, **options
-        ).fit(pd.DataFrame(A, columns=list(names)), y)
+        return estimator.fit(pd.DataFrame(A, columns=list(names)), y)
     except ValueError as e:
-        raise BadInput(f"{title}: {e}") from None
-    middle = time.perf_counter()
-    check = _refits(estimator, refits, seed) if refits else None
+        raise BadInput(f"{_shown(source.name)}: {e}") from None
+
+# %% ../nbs/22_cli.ipynb #d4804844
+def _analyse(source, A, y, names, check=200, refine=0, seed=0, lam=None, **options):
+    """Fit the estimator, then refit."""
+    start = time.perf_counter()
+    with _collected_warnings() as said:
+        estimator = _fitted(source, A, y, names, lam, **options)
+    middle, found, stopped = time.perf_counter(), {}, False
+    wanted = {"check": check, "refined": refine} if _usable(estimator) else {}
+    try:
+        for name, n in wanted.items():
+            if n:
+                found[name] = _refits(estimator, name, n, seed)
+    except KeyboardInterrupt:
+        found, stopped = {}, True
     return _Answer(
-        title,
+        source,
         estimator,
-        check,
         lam is not None,
-        (middle - start, time.perf_counter() - middle),
+        seed,
+        seconds=(middle - start, time.perf_counter() - middle),
+        stopped=stopped,
+        warnings=tuple(said),
+        **found,
     )
 
-# %% ../nbs/22_cli.ipynb #4d60de2c
+# %% ../nbs/22_cli.ipynb #127091f8
+def _usable(estimator):
+    """Whether the fit at the reported penalty may be read."""
+    Pi = estimator.probabilities_
+    return bool(estimator.fit_.converged and np.isfinite(Pi).all())
+
+
+def _selected(answer):
+    """Which features are selected, (N,) bool: none where nothing may be read."""
+    if not _usable(answer.estimator):
+        return np.zeros(answer.estimator.n_features_in_, dtype=bool)
+    refined = answer.refined
+    return answer.estimator.support_ if refined is None else refined.support
+
+# %% ../nbs/22_cli.ipynb #1110da4e
 class _Watched:
     """A law of counts whose every draw moves a progress bar."""
 
@@ -276,19 +324,39 @@ class _Watched:
         return self.law.draw(M, rng)
 
 
-def _refits(estimator, n, seed):
-    """The check under a progress bar on stderr."""
+def _refits(estimator, name, n, seed):
+    """The check, or the refinement, under a progress bar on stderr."""
     from tqdm.std import tqdm
 
     model = estimator.model_
+    make = estimator.check if name == "check" else estimator.refine
     with tqdm(total=n, desc="refits", unit="refit", file=sys.stderr) as bar:
         estimator.model_ = model._replace(counts=_Watched(model.counts, bar))
         try:
-            return estimator.check(n, seed=seed, progress=False)
+            return make(n, seed=seed, progress=False)
         finally:
             estimator.model_ = model
 
-# %% ../nbs/22_cli.ipynb #81e2ea2d
+# %% ../nbs/22_cli.ipynb #1fcfb51d
+@contextmanager
+def _collected_warnings():
+    """A list that fills with each warning once; what the report says by itself (that
+    something has not converged, that the light is red) is left to it.
+    """
+    said = []
+
+    def keep(message, category, *_, **__):
+        text = " ".join(str(message).split())
+        by_itself = (ConvergenceWarning, rvamp_nb.TrustWarning)
+        if text not in said and not issubclass(category, by_itself):
+            said.append(text)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = keep
+        yield said
+
+# %% ../nbs/22_cli.ipynb #7e518dbd
 def _by_refits(answer):
     """Shares of refits for all columns and their standard errors, (N,) each."""
     model, n = answer.estimator.model_, answer.check.n_refits
@@ -299,418 +367,493 @@ def _by_refits(answer):
     return share, np.sqrt(safe * (1 - safe) / n)
 
 
+def _status(answer):
+    """Why the answer may be read, or not, in a few words."""
+    e = answer.estimator
+    return str(getattr(e, "status_", "") or e.fit_.status)
+
+# %% ../nbs/22_cli.ipynb #d72b5056
 def _columns(answer):
     """The table as {heading: (N,) values}, the most selected feature first."""
     e = answer.estimator
-    order = np.argsort(-e.probabilities_, kind="stable")
-    share, se = _by_refits(answer) if answer.check else (None, None)
-    columns = {
-        "feature": e.feature_names_in_,
-        "Pi_rvamp": e.probabilities_,
-        "Pi_refits": share,
-        "Pi_refits_se": se,
-        "selected": e.support_.astype(int),
-        "mean": e.coef_mean_,
-        "sd": e.coef_std_,
-    }
-    return {k: v[order] for k, v in columns.items() if v is not None}
-
-
-def _write_csv(columns, path):
-    """Columns as a file, every feature a line."""
-    cells = [
-        c if c.dtype == object else [f"{v:.6g}" for v in c] for c in columns.values()
-    ]
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*cells))
-
-# %% ../nbs/22_cli.ipynb #06235039
-_LEADING = 12  # features in the printed table
-
-
-def _print_headline(answer):
-    """What was done, and what is promised."""
-    e = answer.estimator
-    expected = answer.estimator.model_.size(answer.estimator.fit_.Pi)
-    (M, _), N = e.model_.A.shape, e.n_features_in_
-    print(
-        f"{answer.title}: {M} rows, {N} feature{'s' * (N != 1)}, {e.loss_} loss; λ ="
-        f" {e.lambda_:.5g}, {'given' if answer.given else 'chosen'}: {expected:.3g}"
-        " features are selected in a resample on average"
-    )
-    kept = int(e.support_.sum())
-    promise = (
-        ""
-        if np.isnan(e.pfer_bound_)
-        else f"; of such selections, at most {e.pfer_bound_:.2g} are false on average"
-    )
-    print(
-        f"{kept} feature{'s' * (kept != 1)} with Π at or above the threshold"
-        f" {e.threshold_:.3g}{promise}\n"
-    )
-
-
-def _print_table(answer):
-    """The leading features."""
-    columns, N = _columns(answer), answer.estimator.n_features_in_
-    wide = max(7, *(len(n[:32]) for n in columns["feature"][:_LEADING]))
-    refitted = "Pi_refits" in columns
-    print(
-        f"{'feature':{wide}}  Π rVAMP"
-        + "   Π refits ± s.e." * refitted
-        + f"  selected{'mean':>11}{'sd':>11}"
-    )
-    for name, Pi, *by_refits, kept, mean, sd in list(zip(*columns.values()))[:_LEADING]:
-        beside = "      {:.3f} ± {:.3f}".format(*by_refits) if refitted else ""
-        print(
-            f"{name[:32]:{wide}}{Pi:9.3f}{beside}{'yes' if kept else '':>10}{mean:11.4g}{sd:11.4g}"
-        )
-    if N > _LEADING:
-        print(f"... and {N - _LEADING} more feature{'s' * (N > _LEADING + 1)}")
-
-
-def _print_trust(answer):
-    """Times, and how far to believe it."""
-    e = answer.estimator
-    path = f"{answer.estimator.converged_.sum()} of {len(answer.estimator.lambdas_)}"
-    print(
-        f"\nrVAMP: {e.fit_.status}; {path} penalties of the path converged;"
-        f" {answer.seconds[0]:.2f} s"
-    )
-    print(f"light: {e.trust_}")
+    known = lambda values: values if _usable(e) else np.full(len(values), np.nan)
+    columns = {"feature": e.feature_names_in_, "Pi_rvamp": known(e.probabilities_)}
+    leading = columns["Pi_rvamp"]
     if answer.check:
-        print(
-            f"refits: {answer.check.n_refits} in {answer.seconds[1]:.2f} s;"
-            f" {answer.check.verdict}"
-        )
+        columns["Pi_refits"], columns["Pi_refits_se"] = _by_refits(answer)
+    if answer.refined:
+        leading = columns["Pi_refined"] = answer.refined.Pi
+        columns["Pi_refined_se"] = answer.refined.se
+    columns["selected"] = _selected(answer).astype(int)
+    columns["mean"], columns["sd"] = known(e.coef_mean_), known(e.coef_std_)
+    order = np.argsort(-np.nan_to_num(leading), kind="stable")
+    said = {"light": e.trust_.light, "status": _status(answer)}
+    same = {name: np.full(len(order), text, object) for name, text in said.items()}
+    return {k: v[order] for k, v in columns.items()} | same
 
-# %% ../nbs/22_cli.ipynb #c6263ab8
+# %% ../nbs/22_cli.ipynb #706597a0
+def _csv(columns):
+    """Columns as the bytes of a file, every feature a line."""
+    file = io.StringIO(newline="")
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*map(_cells, columns.values())))
+    return file.getvalue().encode()
+
+
+def _cells(values):
+    """Text as it is, numbers in six digits, what is not known as nothing."""
+    if values.dtype == object:
+        return values
+    return ["" if np.isnan(v) else f"{v:.6g}" for v in values]
+
+
+def _path_columns(e):
+    """Π of every feature at every penalty; nothing where it has not converged."""
+    Pi = np.where(e.converged_, e.selection_probabilities_, np.nan)
+    by_penalty = {f"{lam:.6g}": column for lam, column in zip(e.lambdas_, Pi.T)}
+    return {"feature": e.feature_names_in_} | by_penalty
+
+# %% ../nbs/22_cli.ipynb #52c1e2e1
+def _meaning(e):
+    """What the coefficients are coefficients of."""
+    if e.loss_ == "logistic":
+        no, yes = (_shown(c, 30) for c in e.classes_)
+        return f"change of the log odds of {yes} against {no}"
+    counts = e.loss_ == "poisson"
+    return f"change of {'the log of the expected count' if counts else 'the target'}"
+
+
+def _plain(value):
+    """A value as JSON holds it; a number that is none becomes null."""
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_plain(v) for v in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    no_number = isinstance(value, float) and not math.isfinite(value)
+    return None if no_number else value
+
+# %% ../nbs/22_cli.ipynb #2b591a34
+def _about_refits(answer):
+    """What the refits were, and what they said."""
+    check, refined = answer.check, answer.refined
+    return {
+        "seed": answer.seed,
+        "check": check.n_refits if check else 0,
+        "verdict": check.verdict if check else None,
+        "worth": check.worth if check else None,
+        "refine": refined.n_refits if refined else 0,
+        "refine_kappa": refined.kappa if refined else None,
+        "interrupted": answer.stopped,
+    }
+
+# %% ../nbs/22_cli.ipynb #9f5df54c
+def _settings(answer, files):
+    """All that decides the answer, and all that is said of it as a whole."""
+    e = answer.estimator
+    said = {"rvamp_nb": rvamp_nb.__version__, **answer.source._asdict()}
+    said["rows"], said["features"] = len(e.model_.A), e.n_features_in_
+    said["selected"] = int(_selected(answer).sum())
+    said |= e.summary().attrs
+    said["status"] = _status(answer)
+    said["lambda_given"] = answer.given
+    said["asked"] = {name: getattr(e, name) for name in ("threshold", "pfer", "q")}
+    said["bound"], said["classes"] = e.bound, e.classes_
+    said["coefficients"] = _meaning(e)
+    said["refits"] = _about_refits(answer)
+    said["warnings"], said["exit_code"] = answer.warnings, _code(answer)
+    said["files"] = files
+    return json.dumps(_plain(said), indent=1).encode()
+
+# %% ../nbs/22_cli.ipynb #575d4ea5
+_LEADING, _WIDTH = 12, 88  # features in the printed table; letters in a line
+
+
+def _headline(answer):
+    """What was done."""
+    e = answer.estimator
+    N = e.n_features_in_
+    size = f"{len(e.model_.A)} rows, {N} feature{'s' * (N != 1)}"
+    what = f"{_shown(answer.source.name)}: {size}, {e.loss_} loss"
+    meaning = f"a coefficient is the {_meaning(e)} per unit of its column"
+    if not _usable(e):
+        return [what, meaning]
+    many = e.model_.size(e.fit_.Pi)
+    lam = f"λ = {e.lambda_:.5g}, {'given' if answer.given else 'chosen'}"
+    average = f"{many:.3g} features are selected in a resample on average"
+    return [what, meaning, f"{lam}: {average}"]
+
+# %% ../nbs/22_cli.ipynb #ce03f9cd
+def _promise(answer):
+    """What is selected, and what is promised of it."""
+    e, kept = answer.estimator, int(_selected(answer).sum())
+    if not _usable(e):
+        reason = f"there is no answer to select from: {_status(answer)}"
+        return f"NOTHING IS SELECTED: {reason}"
+    Pi = "Π" if answer.refined is None else "refined Π"
+    many = f"{kept} feature{'s' * (kept != 1)}"
+    text = f"{many} with {Pi} at or above the threshold {e.threshold_:.3g}"
+    if np.isnan(e.pfer_bound_):
+        return text
+    bound = f"at most {e.pfer_bound_:.2g} are false on average"
+    return f"{text}; of such selections, {bound}, if the rows are independent"
+
+# %% ../nbs/22_cli.ipynb #748c10f3
+def _leaders(answer):
+    """The lines of the printed table."""
+    columns = {k: v[:_LEADING] for k, v in _columns(answer).items()}
+    names = [_shown(name, 28) for name in columns["feature"]]
+    wide = max(7, *map(len, names))
+    beside = next((k for k in ("Pi_refined", "Pi_refits") if k in columns), None)
+    title = f"   Π {beside[3:]} ± s.e.".rjust(18) if beside else ""
+    lines = [f"{'feature':{wide}}  Π rVAMP{title}  selected{'mean':>11}{'sd':>11}"]
+    for i, name in enumerate(names):
+        line = f"{name:{wide}}{columns['Pi_rvamp'][i]:9.3f}"
+        if beside:
+            line += f"{columns[beside][i]:11.3f} ± {columns[beside + '_se'][i]:.3f}"
+        line += f"{'yes' if columns['selected'][i] else '':>10}"
+        lines.append(f"{line}{columns['mean'][i]:11.4g}{columns['sd'][i]:11.4g}")
+    left = answer.estimator.n_features_in_ - _LEADING
+    return lines + [f"... and {left} more feature{'s' * (left > 1)}"] * (left > 0)
+
+# %% ../nbs/22_cli.ipynb #0f25f5a9
+def _trust(answer):
+    """Times, and how far to believe it."""
+    e, check, refined = answer.estimator, answer.check, answer.refined
+    ours, theirs = answer.seconds
+    path = f"{e.converged_.sum()} of {len(e.lambdas_)} penalties of the path converged"
+    lines = [f"rVAMP: {_status(answer)}; {path}; {ours:.2f} s", f"light: {e.trust_}"]
+    if answer.stopped:
+        lines.append("refits: interrupted, none of them is used")
+    if check:
+        verdict = check.verdict
+        if verdict.startswith("poor") and not refined:
+            more = max(200, 2 * check.n_refits)
+            verdict += f" (--refine {more} combines rVAMP with as many)"
+        lines.append(f"refits: {check.n_refits} in {theirs:.2f} s; {verdict}")
+    if refined:
+        weight = f"rVAMP counts for {refined.kappa:.0f}"
+        lines.append(f"refined: by {refined.n_refits} refits, beside which {weight}")
+    return lines
+
+# %% ../nbs/22_cli.ipynb #f4dc73d5
+def _report(answer, files):
+    """The whole of it, in lines of 88 letters; the lines about files stay whole."""
+    said = list(answer.warnings)
+    if any(name[0] in "=+-@" for name in answer.estimator.feature_names_in_):
+        formula = "a spreadsheet takes names that begin with =, +, - or @ for formulas"
+        said.append(f"{formula}: let it import the column 'feature' as text")
+    head = [*_headline(answer), _promise(answer)]
+    head += [f"warning: {_shown(text, 1000)}" for text in said]
+    fill = lambda text: textwrap.fill(
+        text,
+        _WIDTH,
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    parts = [map(fill, head), _leaders(answer), [*map(fill, _trust(answer)), *files]]
+    return "\n\n".join("\n".join(part) for part in parts)
+
+# %% ../nbs/22_cli.ipynb #0d1a7625
+def _picture(draw, **shape):
+    """What `draw` does to a new figure, as the bytes of a PNG."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    file = io.BytesIO()
+    with mpl.rc_context(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # letters that the font does not have
+        style()
+        figure = Figure(**shape)
+        draw(figure)
+        figure.savefig(file, format="png")
+    return file.getvalue()
+
+# %% ../nbs/22_cli.ipynb #9ab2085c
 def _draw_bars(ax, answer, most=15):
     """Selection probabilities of the leading features, the refits as dots with error
     bars.
     """
     columns = {k: v[:most] for k, v in _columns(answer).items()}
-    rows = range(len(columns["feature"]))
-    ax.barh(
-        rows, columns["Pi_rvamp"], color=COLOURS["rvamp"], alpha=0.45, label="rVAMP"
-    )
+    rows, label = range(len(columns["feature"])), "rVAMP"
+    ax.barh(rows, columns["Pi_rvamp"], color=COLOURS["rvamp"], alpha=0.45, label=label)
     if answer.check is not None:
-        ax.errorbar(
-            columns["Pi_refits"],
-            rows,
-            xerr=columns["Pi_refits_se"],
-            fmt="o",
-            color=COLOURS["truth"],
-            markersize=4,
-            elinewidth=1.5,
-            label=f"{answer.check.n_refits} refits ± 1 s.e.",
-        )
+        dots = dict(color=COLOURS["truth"], fmt="o", markersize=4, elinewidth=1.5)
+        dots["label"] = f"{answer.check.n_refits} refits ± 1 s.e."
+        ax.errorbar(columns["Pi_refits"], rows, xerr=columns["Pi_refits_se"], **dots)
     ax.axvline(answer.estimator.threshold_, color=COLOURS["p1"], label="threshold")
-    ax.set_yticks(rows, [n[:24].replace("$", r"\$") for n in columns["feature"]])
+    names = [_shown(n, 24).replace("$", r"\$") for n in columns["feature"]]
+    ax.set_yticks(rows, names)
     ax.set(xlim=(0, 1.02), xlabel="selection probability Π")
     ax.invert_yaxis()
     ax.figure.legend(loc="outside upper right", ncols=3)
 
-# %% ../nbs/22_cli.ipynb #a34edd4b
-def _figure(draw, path, **shape):
-    """A picture in the style of the course, in a file."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    with mpl.rc_context():
-        style()
-        figure = Figure(**shape)
-        draw(figure)
-        figure.savefig(path, format="png")
-
-
-def _save_picture(answer, path):
+# %% ../nbs/22_cli.ipynb #dfd93653
+def _draw(figure, answer):
     """Π against Π where there are refits, and the selection probabilities as bars."""
     beside = answer.check is not None
-
-    def draw(figure):
-        *left, right = figure.subplots(1, 1 + beside, squeeze=False)[0]
-        for ax in left:
-            scatter_with_bars(
-                ax, *_by_refits(answer), answer.estimator.probabilities_, "Π"
-            )
-        _draw_bars(right, answer)
-
-    _figure(draw, path, figsize=(12 if beside else 7, 5.2))
-
-# %% ../nbs/22_cli.ipynb #3d257646
-def _save_path(answer, stem):
-    """The whole path: a table with a column a penalty, and a picture. Returns their
-    paths.
-    """
-    e = answer.estimator
-    table = stem.with_name(stem.name + "-path.csv")
-    picture = stem.with_name(stem.name + "-path.png")
-    _write_csv(
-        {
-            "feature": e.feature_names_in_,
-            **{
-                f"{lam:.6g}": Pi
-                for lam, Pi in zip(e.lambdas_, e.selection_probabilities_.T)
-            },
-        },
-        table,
-    )
-    _figure(lambda figure: e.plot_path(ax=figure.gca()), picture, figsize=(9, 5))
-    return table, picture
-
-# %% ../nbs/22_cli.ipynb #80e7a3f6
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line on stderr and exit code 2."""
-
-    def error(self, message):
-        self.exit(
-            2,
-            f"{self.prog}: error: {' '.join(message.split())} (see {self.prog}"
-            " --help)\n",
-        )
+    *left, right = figure.subplots(1, 1 + beside, squeeze=False)[0]
+    for ax in left:
+        scatter_with_bars(ax, *_by_refits(answer), answer.estimator.probabilities_, "Π")
+    _draw_bars(right, answer)
 
 
-def _positive(text):
-    """A finite number above 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = np.nan
-    if not 0 < value < np.inf:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a number above 0: leave it out to have it chosen"
-        )
-    return value
+def _pictures(answer, with_path):
+    """{the end of the name: bytes}."""
+    width = 7 if answer.check is None else 12
+    draw = lambda figure: _draw(figure, answer)
+    pictures = {"-selection.png": _picture(draw, figsize=(width, 5.2))}
+    if with_path:
+        along = lambda figure: answer.estimator.plot_path(ax=figure.gca())
+        pictures["-path.png"] = _picture(along, figsize=(9, 5))
+    return pictures
+
+# %% ../nbs/22_cli.ipynb #59200d3a
+_ENDS = [f"-selection.{kind}" for kind in ("csv", "json", "png")]
+_ENDS += ["-path.csv", "-path.png"]
 
 
-def _count(text):
-    """An integer, at least 0, that a seed may be, too."""
-    try:
-        value = int(text)
-    except ValueError:
-        value = -1
-    if not 0 <= value < 2**32:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a whole number from 0 to {2**32 - 1}"
-        )
-    return value
-
-
-def _refit_count(text):
-    """0, or 10 and more."""
-    value = _count(text)
-    if 0 < value < 10:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} refits say next to nothing: give 0, or 10 and more"
-        )
-    return value
-
-
-def _share(text):
-    """A threshold."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = np.nan
-    if not 0.5 < value <= 1:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a number above 0.5 and up to 1"
-        )
-    return value
-
-# %% ../nbs/22_cli.ipynb #4ee25e7a
-_ABOUT = """Selection probabilities of the Lasso across resamples, computed without resampling (replicated vector approximate message passing).
-
-Without a command, rvamp-nb does its main job on embedded data (diabetes, 442 patients, 64 features), in a few seconds."""
-
-_EXAMPLES = """examples:
-  rvamp-nb
-  rvamp-nb select patients.csv --target dose
-  rvamp-nb select patients.tsv --target died --loss logistic --threshold 0.9 --pfer 0.5 --path
-  rvamp-nb select patients.csv --target dose --check 0 --lam 0.8 --out results
-
-exit codes: 0 done; 2 the arguments or the table will not do (one line on stderr, nothing is written);
-  3 done, but the warning light is red: not converged, or a few rows decide (the report says which)"""
-
-_SELECT = """Which features of a table would a Lasso keep, if the data had come out a little differently?
-
-Every column but the target is a feature. Columns are centred and scaled to unit norm. A resample is half of the rows, drawn without
-replacement; Π is the probability that a feature's coefficient is not 0 in a resample; mean and sd are those of the coefficient across
-resamples, per unit of the column. Features with Π at or above the threshold are selected. The penalty λ is taken where Π sums to q, and
-threshold, q and the bound on the expected number of false selections (pfer) determine each other: give two of them at most.
-Π by rVAMP needs no refit; the refits stand beside it as a check, with their standard errors and a verdict in words."""
-
-_FILES = """writes DIR/NAME-selection.csv (all features, the most selected first) and DIR/NAME-selection.png, NAME being that of the file;
-with --path also DIR/NAME-path.csv (Π of every feature at every penalty) and DIR/NAME-path.png.
-A constant column has Π = 0 and a warning. Text, missing values and the like: one line on stderr, exit code 2, and nothing is written.
-Exit code 3: done, but the warning light is red (not converged, or a few rows decide). Else 0."""
-
-# %% ../nbs/22_cli.ipynb #bb342d4e
-def _parser():
-    """All that can be typed."""
-    shape = dict(formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser = _Parser(prog="rvamp-nb", description=_ABOUT, epilog=_EXAMPLES, **shape)
-    parser.add_argument(
-        "--version", action="version", version=f"rvamp-nb {rvamp_nb.__version__}"
-    )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    _add_select(
-        commands.add_parser(
-            "select",
-            description=_SELECT,
-            epilog=_FILES,
-            help="the same for a table of yours",
-            **shape,
-        )
-    )
-    return parser
-
-
-def _add_select(select):
-    """The arguments of `select`."""
-    select.add_argument(
-        "file",
-        metavar="FILE",
-        help=(
-            "the table, CSV or TSV: names in the first line, numbers in all others,"
-            " commas or tabs between them"
-        ),
-    )
-    select.add_argument(
-        "--target",
-        required=True,
-        metavar="COLUMN",
-        help="the column to explain: numbers, or two classes",
-    )
-    select.add_argument(
-        "--loss",
-        choices=("auto", "squared", "logistic", "poisson"),
-        default="auto",
-        help=(
-            "auto: logistic for a target with two classes, else squared (default: auto)"
-        ),
-    )
-    select.add_argument(
-        "--threshold",
-        type=_share,
-        help="least Π of a selected feature, above 0.5 (default: 0.75)",
-    )
-    select.add_argument(
-        "--pfer",
-        type=_positive,
-        help=(
-            "bound on the expected number of false selections (default: 1, or less"
-            " where the table is short)"
-        ),
-    )
-    select.add_argument(
-        "--q",
-        type=_positive,
-        help=(
-            "features selected in a resample on average, at the penalty of the report"
-            " (default: follows from the other two)"
-        ),
-    )
-    select.add_argument(
-        "--lam",
-        type=_positive,
-        help=(
-            "λ itself, for the sum of losses (half the squares) plus λ times the sum of"
-            " absolute coefficients; not with --pfer or --q (default: chosen)"
-        ),
-    )
-    select.add_argument(
-        "--check",
-        "--naive",
-        dest="check",
-        type=_refit_count,
-        default=200,
-        metavar="N",
-        help="refits to make beside rVAMP; 0 for none (default: 200)",
-    )
-    select.add_argument(
-        "--path",
-        action="store_true",
-        help=(
-            "write the probabilities along the whole path of penalties, too, and draw"
-            " them"
-        ),
-    )
-    select.add_argument(
-        "--out",
-        type=Path,
-        default=Path("rvamp-nb-out"),
-        metavar="DIR",
-        help="folder for the results (default: rvamp-nb-out)",
-    )
-    select.add_argument(
-        "--seed",
-        type=_count,
-        default=0,
-        help="of the refits; rVAMP itself draws nothing (default: 0)",
-    )
-
-# %% ../nbs/22_cli.ipynb #ab0ec3d5
-def _check_out(out):
-    """Refuse a folder that cannot be written to, or made."""
-    here = out.absolute()
-    there = next(p for p in (here, *here.parents) if p.exists())
-    if not there.is_dir():
-        raise BadInput(
-            f"argument --out: cannot make {out}, since {os.path.relpath(there)} is a"
-            " file: choose another folder"
-        )
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise BadInput(
-            f"argument --out: no permission to write to {out}: choose another folder"
-        )
-
-
-def _save(answer, out, with_csv, with_path=False):
-    """Write the results, and print where they are."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        stem = out / answer.title
-        if with_csv:
-            _write_csv(_columns(answer), out / f"{answer.title}-selection.csv")
-            print(f"table: {out / f'{answer.title}-selection.csv'}")
-        _save_picture(answer, out / f"{answer.title}-selection.png")
-        print(f"picture: {out / f'{answer.title}-selection.png'}")
-        if with_path:
-            print("path: {}, {}".format(*_save_path(answer, stem)))
-    except OSError as e:
-        raise BadInput(
-            f"argument --out: cannot write to {out} ({e.strerror}): choose another"
-            " folder"
-        ) from None
-
-# %% ../nbs/22_cli.ipynb #2180c274
 @contextmanager
-def _clean_warnings():
-    """Each warning once, as one line on stderr; what concerns trust is said in the
-    report.
-    """
-    seen = set()
-
-    def show(message, category, *_, **__):
-        text = " ".join(str(message).split())
-        if (
-            text not in seen
-            and category is not ConvergenceWarning
-            and category.__name__ != "TrustWarning"
-        ):
-            print(f"rvamp-nb: warning: {text}", file=sys.stderr)
-        seen.add(text)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = show
+def _undisturbed():
+    """ctrl-C does nothing for these few milliseconds."""
+    try:
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except ValueError:  # not the main thread: ctrl-C does not arrive here anyway
         yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
-# %% ../nbs/22_cli.ipynb #74d9e0ef
+# %% ../nbs/22_cli.ipynb #56340da0
+def _put(folder, name, contents):
+    """Files {end of the name: bytes}, all of them or none; what an earlier run left
+    under the same name goes. Returns the names of what went.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    beside = {end: folder / f".rvamp-nb-{os.getpid()}{end}" for end in contents}
+    left = [name + end for end in _ENDS if end not in contents]
+    left = [old for old in left if (folder / old).exists()]
+    with _undisturbed():
+        try:
+            for end, data in contents.items():
+                _write(beside[end], data)
+            for end, path in beside.items():
+                os.replace(path, folder / (name + end))
+            for old in left:
+                (folder / old).unlink()
+        finally:
+            for path in beside.values():
+                path.unlink(missing_ok=True)
+    return left
+
+
+def _write(path, data):
+    """Bytes as a new file, to the disk itself."""
+    with open(path, "xb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+# %% ../nbs/22_cli.ipynb #e81af970
+def _source(path, data, name, target, out):
+    """The question; a table's place is told from the folder of the results."""
+    sha256, file = hashlib.sha256(data).hexdigest(), str(path)
+    if os.path.isfile(path):
+        file = os.path.relpath(os.path.realpath(path), os.path.realpath(out))
+    else:
+        file = f"pipe {sha256}"
+    return _Source(Path(path).stem if name is None else name, file, sha256, target)
+
+# %% ../nbs/22_cli.ipynb #6a3f63bf
+def _check_licence(out, source):
+    """Refuse to replace anything but an answer to the same question."""
+    remedy = "move it away, or choose another folder (--out) or name (--name)"
+    place = lambda end: out / (source.name + end)
+    if not place("-selection.json").exists():
+        for table in filter(Path.exists, map(place, ("-selection.csv", "-path.csv"))):
+            problem = "is there, and no JSON file beside it says what it is"
+            raise BadInput(f"argument --out: {_shown(table)} {problem}: {remedy}")
+        return
+    try:
+        earlier = json.loads(place("-selection.json").read_bytes())
+        same = earlier["file"] == source.file and earlier["target"] == source.target
+    except (ValueError, TypeError, KeyError):
+        same = False
+    if not same:
+        problem = "belongs to another table or target"
+        file = _shown(place("-selection.json"))
+        raise BadInput(f"argument --out: {file} {problem}: {remedy}")
+
+# %% ../nbs/22_cli.ipynb #0ef4d875
+def _check_out(out, source):
+    """Refuse a folder that cannot be written to, or made, and a name too long."""
+    if len(os.fsencode(source.name)) > 240:
+        problem = f"'{_shown(source.name)}' is too long a name for files of results"
+        raise BadInput(f"{problem}: choose another with --name")
+    here = out.absolute()
+    try:
+        there = next(p for p in (here, *here.parents) if p.exists())
+        _check_licence(out, source)
+    except OSError as e:
+        problem = f"cannot write to {_shown(out)} ({e.strerror})"
+        raise BadInput(f"argument --out: {problem}: choose another folder") from None
+    if not there.is_dir():
+        problem = f"cannot make {_shown(out)}, since {_shown(os.path.relpath(there))}"
+        remedy = "choose another folder"
+        raise BadInput(f"argument --out: {problem} is a file: {remedy}")
+    if not os.access(there, os.W_OK | os.X_OK):
+        problem = f"no permission to write to {_shown(out)}: choose another folder"
+        raise BadInput(f"argument --out: {problem}")
+
+# %% ../nbs/22_cli.ipynb #c31d72f5
+def _contents(answer, with_path):
+    """What the files will hold, {end of the name: bytes}, and the answer, which knows
+    whether ctrl-C came in between.
+    """
+    contents = {"-selection.csv": _csv(_columns(answer))}
+    if with_path:
+        contents["-path.csv"] = _csv(_path_columns(answer.estimator))
+    if _usable(answer.estimator) and not answer.stopped:
+        try:
+            contents |= _pictures(answer, with_path)
+        except KeyboardInterrupt:
+            answer = answer._replace(stopped=True)
+    contents["-selection.json"] = b""  # one of the files that it lists
+    files = [answer.source.name + end for end in _ENDS if end in contents]
+    contents["-selection.json"] = _settings(answer, files)
+    return answer, contents
+
+# %% ../nbs/22_cli.ipynb #13526269
+def _saved(answer, contents, out):
+    """Write the files. Returns the lines that tell of them, and what went wrong."""
+    name = answer.source.name
+    try:
+        removed = _put(out, name, contents)
+    except OSError as e:
+        problem = f"the files cannot be written to {_shown(out)} ({e.strerror})"
+        return [], f"{problem}: choose another folder with --out"
+    titles = dict(zip(_ENDS, ("table", "settings", "picture", "path", "path")))
+    place = lambda file: _shown(out / file, 1000)
+    lines = [f"{titles[end]}: {place(name + end)}" for end in _ENDS if end in contents]
+    return lines + [f"removed, from an earlier run: {place(f)}" for f in removed], None
+
+# %% ../nbs/22_cli.ipynb #1d5dacb8
+class _Unwritten(Exception):
+    """The files, or the report, could not be written."""
+
+
+def _code(answer):
+    """The exit code that an answer deserves."""
+    if answer.stopped:
+        return 130
+    if not _usable(answer.estimator):
+        return 4
+    return 3 if answer.estimator.trust_.light == "red" else 0
+
+
+def _complain(text, code):
+    """One line on stderr. Returns the code."""
+    line = _shown(" ".join(str(text).split()), 1000)
+    print(f"rvamp-nb: {line}", file=sys.stderr)
+    return code
+
+# %% ../nbs/22_cli.ipynb #d312056b
+def _show(text):
+    """Print; a closed pipe is no error, a full disk is."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        pass
+    except OSError as e:
+        raise _Unwritten(f"the report cannot be printed ({e.strerror})") from None
+
+
+class _Deaf:
+    """A stream that may have gone: what it does not take is dropped."""
+
+    def __init__(self, stream):
+        self.stream = stream
+
+    def __getattr__(self, name):
+        return getattr(self.stream, name)
+
+    def write(self, text):
+        with suppress(OSError, ValueError, AttributeError):
+            self.stream.write(text)
+
+    def flush(self):
+        with suppress(OSError, ValueError, AttributeError):
+            self.stream.flush()
+
+# %% ../nbs/22_cli.ipynb #c11c3e2e
+def _settle(stream):
+    """Flush; what cannot be flushed goes nowhere, lest Python tries again at its end
+    and complains.
+    """
+    try:
+        stream.flush()
+    except (OSError, ValueError, AttributeError):
+        with suppress(OSError, ValueError, AttributeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _check_backend():
+    """Refuse an unknown backend of matplotlib before the work, not at a picture."""
+    try:
+        import matplotlib  # noqa: F401
+    except ValueError as e:
+        reason = _shown(str(e).split(";")[0], 200)
+        problem = f"environment variable MPLBACKEND: {reason}"
+        raise BadInput(f"{problem}: unset it") from None
+
+# %% ../nbs/22_cli.ipynb #94679155
+def _embedded():
+    """The question of the main job, its table, and no options."""
+    data = load_diabetes()
+    source = _Source("diabetes", "embedded", "", "disease progression")
+    return source, (data.A, data.y, data.names), {}
+
+
+_OPTIONS = ("loss", "threshold", "pfer", "q", "lam", "check", "refine", "seed")
+
+
+def _asked(args):
+    """The question of the user, the table, and the options."""
+    if args.lam is not None and (args.pfer is not None or args.q is not None):
+        problem = "the penalty settles how many features are selected, so --pfer and"
+        remedy = "--q have no say: drop them, or --lam"
+        raise BadInput(f"argument --lam: {problem} {remedy}")
+    data = _bytes(args.file)
+    table = _parsed(args.file, data, args.target)
+    source = _source(args.file, data, args.name, args.target, args.out)
+    options = {name: getattr(args, name) for name in _OPTIONS}
+    if args.check is None:  # a refinement says what a check would
+        options["check"] = 0 if args.refine else 200
+    return source, table, options
+
+# %% ../nbs/22_cli.ipynb #04ec9a33
+def _run(argv):
+    """All of it. Returns the exit code."""
+    args = _parser().parse_args(argv)
+    _check_backend()
+    source, table, options = _asked(args) if args.command else _embedded()
+    _check_out(args.out, source)
+    answer = _analyse(source, *table, **options)
+    answer, contents = _contents(answer, args.path)
+    lines, problem = _saved(answer, contents, args.out)
+    _show(_report(answer, lines))
+    if problem:
+        raise _Unwritten(problem)
+    if answer.stopped:
+        _complain("interrupted: the fit was finished, and is reported", 130)
+    return _code(answer)
+
+# %% ../nbs/22_cli.ipynb #3d497f40
 def main(argv=None):
     """The command `rvamp-nb`.
 
@@ -722,63 +865,206 @@ def main(argv=None):
     Raises
     ------
     SystemExit
-        With code 2 for bad input, after one line on stderr, with nothing written; with
-        code 3 where all is done but the warning light is
-        red; with code 0 after --help and --version.
+        With the code of the table above, unless it is 0; with code 0 after --help and
+        --version. All but 0 and 3 come with one line on stderr.
     """
-    for stream in (sys.stdout, sys.stderr):
-        # a terminal without Π prints ?
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
-    parser = _parser()
-    args = parser.parse_args(argv)
+    for stream in filter(lambda s: hasattr(s, "reconfigure"), (sys.stdout, sys.stderr)):
+        stream.reconfigure(errors="replace")  # a terminal without Π prints ?
     try:
-        with _clean_warnings():
-            answer = _select(args) if args.command else _main_job()
+        with redirect_stderr(_Deaf(sys.stderr)):
+            code = _ended(argv)
+    finally:
+        _settle(sys.stdout)
+        _settle(sys.stderr)
+    if code:
+        raise SystemExit(code)
+
+
+def _ended(argv):
+    """The exit code, however it ends."""
+    try:
+        return _run(argv)
     except BadInput as e:
-        parser.error(str(e))
-    if answer.estimator.trust_.light == "red":
-        raise SystemExit(3)
+        return _complain(f"error: {e} (see rvamp-nb --help)", 2)
+    except _Unwritten as e:
+        return _complain(f"error: {e}", 5)
+    except KeyboardInterrupt:
+        return _complain("interrupted; no file is half-written", 130)
+    except BrokenPipeError:  # rvamp-nb --help | true
+        return 0
+
+# %% ../nbs/22_cli.ipynb #4f74ad3c
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line on stderr and exit code 2."""
+
+    def error(self, message):
+        line = _shown(" ".join(message.split()), 1000)
+        self.exit(2, f"{self.prog}: error: {line} (see {self.prog} --help)\n")
 
 
-def _main_job(out=Path("rvamp-nb-out")):
-    """The embedded data, with all defaults."""
-    _check_out(out)
-    data = load_diabetes()
-    return _report(
-        _analyse("diabetes", data.A, data.y, data.names), out, with_csv=False
-    )
+def _number(text, low, high, problem):
+    """A finite number in (low, high]."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (low < value <= high and math.isfinite(value)):
+        raise argparse.ArgumentTypeError(f"'{_shown(text)}' is not {problem}")
+    return value
 
 
-def _select(args):
-    """A table of the user's."""
-    if args.lam is not None and (args.pfer is not None or args.q is not None):
-        raise BadInput(
-            "argument --lam: the penalty settles how many features are selected, so"
-            " --pfer and --q have no say: drop them, or --lam"
-        )
-    A, y, names = read_table(args.file, args.target)
-    _check_out(args.out)
-    answer = _analyse(
-        Path(args.file).stem,
-        A,
-        y,
-        names,
-        args.check,
-        args.seed,
-        args.lam,
-        loss=args.loss,
-        threshold=args.threshold,
-        pfer=args.pfer,
-        q=args.q,
-    )
-    return _report(answer, args.out, with_csv=True, with_path=args.path)
+def _positive(text):
+    remedy = "leave it out to have it chosen"
+    return _number(text, 0, math.inf, f"a number above 0: {remedy}")
 
 
-def _report(answer, out, **files):
-    """Print, save, and hand on."""
-    _print_headline(answer)
-    _print_table(answer)
-    _print_trust(answer)
-    _save(answer, out, **files)
-    return answer
+def _share(text):
+    return _number(text, 0.5, 1, "a number above 0.5 and up to 1")
+
+# %% ../nbs/22_cli.ipynb #05bad642
+def _count(text):
+    """An integer, at least 0, that a seed may be, too."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if not 0 <= value < 2**32:
+        problem = f"is not a whole number from 0 to {2**32 - 1}"
+        raise argparse.ArgumentTypeError(f"'{_shown(text)}' {problem}")
+    return value
+
+
+def _refit_count(text):
+    """0, or 10 and more."""
+    value = _count(text)
+    if 0 < value < 10:
+        problem = "refits say next to nothing: give 0, or 10 and more"
+        raise argparse.ArgumentTypeError(f"'{_shown(text)}' {problem}")
+    return value
+
+
+def _file_name(text):
+    """What files can be called."""
+    if Path(text).name != text or not text.isprintable():
+        problem = "cannot be part of a file's name: give one without folders"
+        raise argparse.ArgumentTypeError(f"'{_shown(text)}' {problem}")
+    return text
+
+# %% ../nbs/22_cli.ipynb #cf534bc6
+_ABOUT = """\
+Selection probabilities of the Lasso across resamples, computed without resampling
+(replicated vector approximate message passing).
+
+Without a command, rvamp-nb does its main job on embedded data (diabetes, 442
+patients, 64 features), in a few seconds."""
+
+_CODES = """\
+exit codes:
+  0    done
+  2    refused: the arguments, the table or the folder will not do; nothing is written
+  3    done, but the light is red: do not trust it without refits
+  4    nothing converged that could be reported: the files say so, nothing is selected
+  5    computed, but the files or the report could not be written
+  130  ctrl-C; if the fit was finished, its table is written, without refits"""
+
+_EXAMPLES = f"""\
+examples:
+  rvamp-nb
+  rvamp-nb select patients.csv --target dose
+  rvamp-nb select patients.tsv --target died --threshold 0.9 --pfer 0.5 --path
+  rvamp-nb select patients.csv --target dose --refine 400 --out results
+
+{_CODES}"""
+
+# %% ../nbs/22_cli.ipynb #77f9c4ec
+_SELECT = """\
+Which features of a table would a Lasso keep, if the data had come out a little
+differently?
+
+Every column but the target is a feature. Columns are centred and scaled to unit norm.
+A resample is half of the rows, drawn without replacement; Π is the probability that a
+feature's coefficient is not 0 in a resample; mean and sd are those of the coefficient
+across resamples, per unit of the column. Features with Π at or above the threshold are
+selected. The penalty λ is taken where Π sums to q. Threshold, q and the bound on the
+expected number of false selections (pfer) determine each other: give two of them at
+most. The bound takes the rows as independent: several samples of one patient break it.
+Π by rVAMP needs no refit; the refits stand beside it as a check, with their standard
+errors and a verdict in words."""
+
+# %% ../nbs/22_cli.ipynb #a6e61f1e
+_FILES = f"""\
+writes into DIR, whole or not at all:
+  NAME-selection.csv   all features, the most selected first
+  NAME-selection.json  every setting that decides the answer, light, status, warnings
+  NAME-selection.png   (not after ctrl-C)
+  NAME-path.csv, .png  with --path: Π at every penalty, empty where not converged
+An earlier answer for the same table and target is replaced; anything else is refused.
+Names of features stand in the files as they are; a spreadsheet takes those that begin
+with =, +, - or @ for formulas unless told to import them as text.
+A constant column has Π = 0 and a warning. Text and missing values are refused.
+
+{_CODES}"""
+
+# %% ../nbs/22_cli.ipynb #c7fb1191
+def _parser():
+    """All that can be typed."""
+    shape = dict(formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = _Parser(prog="rvamp-nb", description=_ABOUT, epilog=_EXAMPLES, **shape)
+    version = f"rvamp-nb {rvamp_nb.__version__}"
+    parser.add_argument("--version", action="version", version=version)
+    parser.set_defaults(out=Path("rvamp-nb-out"), path=False)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    about = dict(description=_SELECT, epilog=_FILES, help="for a table of yours")
+    select = commands.add_parser("select", **about, **shape)
+    for add in (_add_table, _add_promise, _add_refits, _add_results):
+        add(select)
+    return parser
+
+
+def _add_table(select):
+    """What is read."""
+    add = select.add_argument_group("the table").add_argument
+    table = "CSV or TSV, or a pipe: names in the first line, numbers in all others"
+    add("file", metavar="FILE", help=table)
+    target = "the column to explain: numbers, or two classes"
+    add("--target", required=True, metavar="COLUMN", help=target)
+    losses = ("auto", "squared", "logistic", "poisson")
+    loss = "auto: logistic for a target with two classes, else squared (default: auto)"
+    add("--loss", choices=losses, default="auto", help=loss)
+
+# %% ../nbs/22_cli.ipynb #dac360a9
+def _add_promise(select):
+    """What is promised."""
+    add = select.add_argument_group("the promise").add_argument
+    threshold = "least Π of a selected feature, above 0.5"
+    add("--threshold", type=_share, help=threshold)
+    pfer = "bound on the expected number of false selections (default: 1)"
+    add("--pfer", type=_positive, help=pfer)
+    q = "features selected in a resample on average, at the penalty of the report"
+    add("--q", type=_positive, help=q)
+    lam = "λ itself, for the sum of losses (half the squares) plus λ times the sum of"
+    lam += " absolute coefficients; not with --pfer or --q (default: chosen)"
+    add("--lam", type=_positive, help=lam)
+
+# %% ../nbs/22_cli.ipynb #a317d204
+def _add_refits(select):
+    """Real refits."""
+    add = select.add_argument_group("refits").add_argument
+    check = "refits to make beside rVAMP; 0 for none (default: 200, with --refine 0)"
+    number = dict(type=_refit_count, metavar="N")
+    add("--check", "--naive", dest="check", default=None, help=check, **number)
+    refine = "combine rVAMP with N refits, and select by the combination (default: 0)"
+    add("--refine", default=0, help=refine, **number)
+    seed = "of the refits; rVAMP itself draws nothing (default: 0)"
+    add("--seed", type=_count, default=0, help=seed)
+
+
+def _add_results(select):
+    """What is written, and where."""
+    add = select.add_argument_group("the results").add_argument
+    path = "write Π along the whole path of penalties, too, and draw it"
+    add("--path", action="store_true", help=path)
+    out = "folder for the results (default: rvamp-nb-out)"
+    add("--out", type=Path, default=Path("rvamp-nb-out"), metavar="DIR", help=out)
+    name = "what their names begin with (default: FILE without folder and ending)"
+    add("--name", type=_file_name, help=name)

@@ -3,20 +3,28 @@ what will not do.
 """
 
 import csv
+import dataclasses
+import errno
+import hashlib
 import importlib
+import json
 import os
 import re
+import shlex
+import signal
 import subprocess
 import sys
+import threading
 import time
 from configparser import ConfigParser
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import rvamp_nb
-from rvamp_nb import StabilitySelection
+from rvamp_nb import StabilitySelection, cli
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.cli import BadInput, main, read_table
 from rvamp_nb.datasets import load_diabetes, standardize
@@ -51,16 +59,48 @@ def rows(path):
         return list(csv.DictReader(file))
 
 
-def run(*argv):
+ENV = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
+# a shell that starts the tests in the background has ctrl-C ignored, and children too
+SCRIPT = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
+    "from rvamp_nb.cli import main; main()"
+)
+COMMAND = [sys.executable, "-c", SCRIPT]
+
+
+def run(*argv, **env):
     """The command in a process of its own, as a user's shell would start it."""
-    command = [sys.executable, "-c", "from rvamp_nb.cli import main; main()", *argv]
-    return subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
-    )
+    caught = dict(capture_output=True, text=True, encoding="utf-8", env={**ENV, **env})
+    return subprocess.run([*COMMAND, *argv], **caught)
+
+
+def shell(line, **env):
+    """A line of a shell in which `rvamp-nb` stands for the command."""
+    line = line.replace("rvamp-nb", shlex.join(COMMAND))
+    caught = dict(capture_output=True, text=True, encoding="utf-8", env={**ENV, **env})
+    return subprocess.run(["bash", "-c", line], **caught)
+
+
+def unwrapped(text):
+    """A report without its line ends."""
+    return " ".join(text.split())
+
+
+def settings(name="data", out="rvamp-nb-out"):
+    return json.loads(Path(out, f"{name}-selection.json").read_text())
+
+
+def listed(folder="rvamp-nb-out"):
+    return sorted(p.name for p in Path(folder).iterdir())
+
+
+def exit_code(argv):
+    """0, or what main raised."""
+    try:
+        main(argv)
+    except SystemExit as stop:
+        return stop.code
+    return 0
 
 
 # The main job -------------------------------------------------------------------------
@@ -88,7 +128,8 @@ def test_the_main_job(tmp_path):
         "rVAMP is worth",
         "bmi",
     ):
-        assert words in done.stdout
+        assert words in unwrapped(done.stdout)
+    assert max(map(len, done.stdout.splitlines())) <= 88
     assert (
         re.search(r"refits: +100%.*200/200", done.stderr)
         and "arning" not in done.stderr
@@ -185,6 +226,8 @@ def test_select_writes_all_features_in_order(capsys):
             "selected",
             "mean",
             "sd",
+            "light",
+            "status",
         ]
         and len(written) == 6
     )
@@ -202,7 +245,7 @@ def test_select_writes_all_features_in_order(capsys):
             s.coef_std_[i],
         )
         np.testing.assert_allclose(
-            [float(v) for v in list(row.values())[1:]], expected, rtol=2e-5
+            [float(v) for v in list(row.values())[1:-2]], expected, rtol=2e-5
         )
     assert Path("deep/results/data-selection.png").read_bytes().startswith(PNG)
     out = capsys.readouterr().out
@@ -217,10 +260,8 @@ def test_defaults_of_select(capsys):
     table()
     main(["select", "data.csv", "--target", "y"])
     assert "refits: 200 in" in capsys.readouterr().out
-    assert sorted(p.name for p in Path("rvamp-nb-out").iterdir()) == [
-        "data-selection.csv",
-        "data-selection.png",
-    ]
+    ends = ("csv", "json", "png")
+    assert listed() == [f"data-selection.{end}" for end in ends]
 
 
 def test_no_refits(capsys):
@@ -236,6 +277,8 @@ def test_no_refits(capsys):
         "selected",
         "mean",
         "sd",
+        "light",
+        "status",
     ]
     assert Path("rvamp-nb-out/data-selection.png").read_bytes().startswith(PNG)
 
@@ -243,17 +286,11 @@ def test_no_refits(capsys):
 def test_a_constant_column_has_probability_0_and_one_clean_line(capsys):
     table(extra=[("batch", [3.0] * 150)])
     main(["select", "data.csv", "--target", "y", "--naive", "20"])
-    warnings = [
-        line
-        for line in capsys.readouterr().err.replace("\r", "\n").splitlines()
-        if "arning" in line
-    ]
-    assert (
-        len(warnings) == 1
-        and warnings[0].startswith("rvamp-nb: warning: ")
-        and "batch" in warnings[0]
-        and ".py" not in warnings[0]
-    )
+    shown = capsys.readouterr()
+    said = [line for line in shown.out.splitlines() if "arning" in line]
+    assert said == ["warning: constant columns are never selected: batch"]
+    assert "arning" not in shown.err
+    assert settings()["warnings"] == [said[0].removeprefix("warning: ")]
     batch = next(
         r for r in rows("rvamp-nb-out/data-selection.csv") if r["feature"] == "batch"
     )
@@ -295,17 +332,40 @@ def test_not_converging_is_said_in_the_report(capsys, monkeypatch):
             stability, name, lambda *a, slow=slow, **o: slow(*a, **{**o, "max_iter": 2})
         )
     table()
-    with pytest.raises(SystemExit) as stop:
-        main(["select", "data.csv", "--target", "y", "--naive", "0"])
+    main_argv = ["select", "data.csv", "--target", "y", "--path"]
+    assert exit_code(main_argv) == 4
     shown = capsys.readouterr()
-    assert (
-        stop.value.code == 3
-        and "rVAMP: not converged" in shown.out
-        and "What to try" in shown.out
-        and "light: red" in shown.out
-        and shown.err == ""
-    )
-    assert Path("rvamp-nb-out/data-selection.csv").exists()
+    assert "NOTHING IS SELECTED" in shown.out and " yes " not in shown.out
+    assert "What to try" in unwrapped(shown.out) and "light: red" in shown.out
+    assert shown.err == "" and "Python" not in shown.out
+    found = pd.read_csv("rvamp-nb-out/data-selection.csv")
+    assert not found.selected.any() and set(found.light) == {"red"}
+    assert found[["Pi_rvamp", "mean", "sd"]].isna().all(axis=None)
+    assert found.status.str.contains("not converged").all()
+    path = pd.read_csv("rvamp-nb-out/data-path.csv", index_col="feature")
+    assert path.isna().sum(axis=None) > 0
+    assert settings()["exit_code"] == 4 and settings()["selected"] == 0
+    names = ["data-path.csv", "data-selection.csv", "data-selection.json"]
+    assert listed() == names  # nothing to draw
+
+
+def test_nothing_is_selected_from_a_fit_that_says_it_has_not_converged(
+    capsys, monkeypatch
+):
+    """Even if the estimator held a selection."""
+    fit = StabilitySelection.fit
+
+    def broken(self, X, y):
+        fit(self, X, y)
+        self.fit_ = dataclasses.replace(self.fit_, converged=False)
+        assert self.support_.any()
+        return self
+
+    monkeypatch.setattr(StabilitySelection, "fit", broken)
+    table()
+    assert exit_code(QUICK.split()) == 4
+    assert not pd.read_csv("rvamp-nb-out/data-selection.csv").selected.any()
+    assert " yes " not in capsys.readouterr().out
 
 
 def test_a_row_that_decides_is_exit_code_3(capsys):
@@ -340,6 +400,7 @@ def test_the_promise_is_passed_on(capsys):
     )
     s = StabilitySelection(threshold=0.9, pfer=0.5).fit(X, y)
     out = capsys.readouterr().out
+    out = unwrapped(out)
     assert "threshold 0.9" in out and f"at most {s.pfer_bound_:.2g} are false" in out
     kept = {
         r["feature"]
@@ -369,7 +430,7 @@ def test_the_whole_path(capsys):
     )
     assert (
         Path("rvamp-nb-out/data-path.png").read_bytes().startswith(PNG)
-        and "path: rvamp-nb-out/data-path.csv, rvamp-nb-out/data-path.png"
+        and "path: rvamp-nb-out/data-path.csv\npath: rvamp-nb-out/data-path.png\n"
         in capsys.readouterr().out
     )
 
@@ -459,9 +520,8 @@ def test_the_table_is_read_as_it_was_written():
     """A mark at the start, line ends of another system, spaces, quotes, blank lines,
     odd names.
     """
-    Path("odd.csv").write_bytes(
-        '\ufeff"a, b" , µ$x$,y\r\n 1, 2,3\r\n\r\n4,"5",1e1\r\n-7,8.5,+9\r\n0,1,2\r\n'.encode()
-    )
+    head = '\ufeff"a, b" , µ$x$,y\r\n 1, 2,3\r\n\r\n4,"5",1e1\r\n'
+    Path("odd.csv").write_bytes((head + "-7,8.5,+9\r\n0,1,2\r\n").encode())
     A, y, names = read_table("odd.csv", "y")
     assert names == ("a, b", "µ$x$") and y.tolist() == [3, 10, 9, 2]
     np.testing.assert_array_equal(A, [[1, 2], [4, 5], [-7, 8.5], [0, 1]])
@@ -753,17 +813,6 @@ def test_a_folder_that_cannot_be_written(capsys, monkeypatch):
     assert "--out" in capsys.readouterr().err
 
 
-def test_a_disk_that_fails_late_is_one_line(capsys):
-    table()
-    # a folder where the table should go
-    Path("results/data-selection.csv").mkdir(parents=True)
-    with pytest.raises(SystemExit) as stop:
-        main(
-            ["select", "data.csv", "--target", "y", "--naive", "0", "--out", "results"]
-        )
-    assert stop.value.code == 2 and capsys.readouterr().err.count("\n") == 1
-
-
 def test_a_refusal_of_the_library_is_a_value_error():
     with pytest.raises(BadInput, match="no name"):
         read_table_of(",a\n1,2\n3,4\n", "a")
@@ -801,12 +850,16 @@ def test_help_is_quick_and_explains_every_argument(capsys):
         "--out",
         "--seed",
         "constant",
-        "exit code 2",
-        "Exit code 3",
+        "--refine",
+        "--name",
+        "exit codes:",
+        "130  ctrl-C",
+        "rows as independent",
         "unit norm",
         "TSV",
     ):
         assert argument in text
+    assert max(map(len, text.splitlines())) <= 88
     script = (
         "import sys\nfrom rvamp_nb.cli import main\ntry: main(['--help'])\nexcept"
         " SystemExit: print({'sklearn', 'matplotlib', 'pandas'} & {m.split('.')[0] for"
@@ -855,3 +908,391 @@ def test_a_terminal_without_greek_is_no_reason_to_fail():
     ]
     done = subprocess.run(command, capture_output=True, env=env)
     assert done.returncode == 0 and b"? rVAMP" in done.stdout
+
+
+# How it ends --------------------------------------------------------------------------
+
+QUICK = "select data.csv --target y --lam 0.8 --check 0"
+
+
+@pytest.mark.parametrize("reader, unbuffered", [("head -1", ""), ("true", "1")])
+def test_a_closed_pipe_ends_it_quietly_with_all_files_there(reader, unbuffered):
+    table()
+    line = f"set -o pipefail; rvamp-nb {QUICK} | {reader}"
+    done = shell(line, PYTHONUNBUFFERED=unbuffered)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("\n") == (reader != "true")
+    ends = ("csv", "json", "png")
+    assert listed() == [f"data-selection.{end}" for end in ends]
+    assert len(pd.read_csv("rvamp-nb-out/data-selection.csv")) == 6
+
+
+def test_a_closed_pipe_keeps_the_exit_code_of_a_red_light():
+    table(M=8)
+    assert shell(f"set -o pipefail; rvamp-nb {QUICK} | true").returncode == 3
+
+
+def test_a_progress_bar_that_nobody_sees_stops_nothing():
+    table()
+    line = "rvamp-nb select data.csv --target y --lam 0.8 --check 50"
+    done = shell(f"set -o pipefail; {line} 2>&1 | true")
+    assert done.returncode == 0
+    assert len(pd.read_csv("rvamp-nb-out/data-selection.csv")) == 6
+
+
+def test_a_stream_that_is_not_there_stops_nothing():
+    table()
+    line = "rvamp-nb select data.csv --target y --lam 0.8 --check 10"
+    assert shell(f"{line} >&- 2>&-").returncode == 0
+    assert len(pd.read_csv("rvamp-nb-out/data-selection.csv")) == 6
+
+
+def test_help_into_a_closed_pipe():
+    done = shell("set -o pipefail; rvamp-nb select --help | true")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_report_that_cannot_be_printed():
+    if not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    table()
+    done = shell(f"rvamp-nb {QUICK} > /dev/full")
+    assert done.returncode == 5 and done.stderr.count("\n") == 1
+    assert "cannot be printed" in done.stderr
+    assert len(pd.read_csv("rvamp-nb-out/data-selection.csv")) == 6
+
+
+def test_a_disk_that_fills_leaves_nothing_and_the_report_is_printed():
+    """No file may grow beyond 4 kB: the picture fails in the midst of being written."""
+    table()
+    done = shell(f"ulimit -f 4; rvamp-nb {QUICK}")
+    assert done.returncode == 5 and done.stderr.count("\n") == 1
+    assert "cannot be written to rvamp-nb-out" in done.stderr
+    assert "x0" in done.stdout and "table:" not in done.stdout
+    assert listed() == []
+
+
+def test_a_disk_that_fills_leaves_the_files_of_an_earlier_run(monkeypatch, capsys):
+    table()
+    main([*QUICK.split(), "--path"])
+    before = {p.name: p.read_bytes() for p in Path("rvamp-nb-out").iterdir()}
+    monkeypatch.setattr(cli, "_write", lambda path, data: full(path))
+    with pytest.raises(SystemExit) as stop:
+        main(["select", "data.csv", "--target", "y", "--check", "0"])
+    assert stop.value.code == 5 and capsys.readouterr().err.count("\n") == 1
+    assert {p.name: p.read_bytes() for p in Path("rvamp-nb-out").iterdir()} == before
+
+
+def full(path):
+    """Half a file, and then no space."""
+    path.write_bytes(b"fea")
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_files_can_be_read_by_those_who_may_read_here():
+    table()
+    before = os.umask(0o022)
+    try:
+        main(QUICK.split())
+    finally:
+        os.umask(before)
+    for path in Path("rvamp-nb-out").iterdir():
+        assert path.stat().st_mode & 0o777 == 0o644
+
+
+def interrupted(process):
+    """What is left of a process after ctrl-C: exit code, stdout, stderr."""
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+def start(*argv):
+    caught = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen([*COMMAND, *argv], encoding="utf-8", env=ENV, **caught)
+
+
+def test_ctrl_c_before_there_is_an_answer():
+    os.mkfifo("slow.csv")
+    process = start("select", "slow.csv", "--target", "y")
+    with open("slow.csv", "w") as file:  # waits until the command reads
+        file.write("a,y\n1,2\n")
+        file.flush()
+        code, out, err = interrupted(process)
+    assert (code, out) == (130, "")
+    assert err == "rvamp-nb: interrupted; no file is half-written\n"
+    assert listed(".") == ["slow.csv"]
+
+
+def test_ctrl_c_in_the_fit(monkeypatch, capsys):
+    def impatient(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rvamp_nb.stability.StabilitySelection.fit", impatient)
+    table()
+    assert exit_code(["select", "data.csv", "--target", "y"]) == 130
+    shown = capsys.readouterr()
+    assert shown.out == "" and shown.err.count("\n") == 1
+    assert listed(".") == ["data.csv"]
+
+
+def test_ctrl_c_in_the_refits_keeps_the_fit():
+    X, y = table()
+    process = start("select", "data.csv", "--target", "y", "--check", "1000000")
+    seen = ""
+    while not re.search(r"refits: +\d+%.*[1-9]\d*/1000000", seen):
+        seen += process.stderr.read(1)
+    code, out, err = interrupted(process)
+    said = [line for line in (seen + err).splitlines() if "refits: " not in line]
+    assert code == 130 and [line for line in said if line] == [
+        "rvamp-nb: interrupted: the fit was finished, and is reported"
+    ]
+    assert "interrupted, none of them is used" in out and "x0" in out
+    assert listed() == ["data-selection.csv", "data-selection.json"]
+    found = pd.read_csv("rvamp-nb-out/data-selection.csv", index_col="feature")
+    expected = StabilitySelection().fit(X, y).probabilities_
+    np.testing.assert_allclose(
+        found.Pi_rvamp[[f"x{i}" for i in range(6)]], expected, rtol=1e-5, atol=1e-9
+    )
+    assert settings()["refits"]["interrupted"] and settings()["exit_code"] == 130
+
+
+def test_ctrl_c_at_the_picture_keeps_the_fit(monkeypatch, capsys):
+    def impatient(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_draw", impatient)
+    table()
+    assert exit_code(QUICK.split()) == 130
+    assert listed() == ["data-selection.csv", "data-selection.json"]
+
+
+def test_ctrl_c_while_files_are_put_in_their_places(monkeypatch):
+    write = cli._write
+
+    def disturbed(path, data):
+        os.kill(os.getpid(), signal.SIGINT)
+        write(path, data)
+
+    monkeypatch.setattr(cli, "_write", disturbed)
+    table()
+    assert exit_code(QUICK.split()) == 0 and len(listed()) == 3
+
+
+# Whose files they are -----------------------------------------------------------------
+
+
+def test_two_tables_of_one_name_do_not_overwrite_each_other(capsys):
+    for place, seed in (("a", 0), ("b", 1)):
+        Path(place).mkdir()
+        table(f"{place}/data.csv", seed=seed)
+    line = "select {}/data.csv --target y --lam 0.8 --check 0"
+    main(line.format("a").split())
+    before = Path("rvamp-nb-out/data-selection.csv").read_bytes()
+    capsys.readouterr()
+    said = refused(capsys, *line.format("b").split())
+    assert "belongs to another table or target" in said and "--name" in said
+    assert Path("rvamp-nb-out/data-selection.csv").read_bytes() == before
+    main([*line.format("b").split(), "--name", "of b"])
+    assert Path("rvamp-nb-out/of b-selection.csv").read_bytes() != before
+    assert "of b: 150 rows" in capsys.readouterr().out
+    main(line.format("a").split())  # the same question again
+    assert Path("rvamp-nb-out/data-selection.csv").read_bytes() == before
+
+
+def test_another_target_of_the_same_table_is_another_question(capsys):
+    table()
+    main(QUICK.split())
+    capsys.readouterr()
+    assert "another table or target" in refused(
+        capsys, *QUICK.replace("--target y", "--target x0").split()
+    )
+
+
+@pytest.mark.parametrize("end", ["-selection.csv", "-path.csv", "-selection.json"])
+@pytest.mark.parametrize("text", ["a,b\n1,2\n", "[1, 2]", "{}"])
+def test_what_is_not_known_to_be_ours_is_not_replaced(capsys, end, text):
+    table()
+    theirs = Path(f"rvamp-nb-out/data{end}")
+    theirs.parent.mkdir()
+    theirs.write_text(text)
+    assert f"data{end}" in refused(capsys, *QUICK.split())
+    assert theirs.read_text() == text
+
+
+def test_an_old_path_does_not_stay_beside_a_new_table(capsys):
+    table()
+    main([*QUICK.split(), "--path"])
+    assert len(listed()) == 5
+    capsys.readouterr()
+    main(QUICK.split())
+    assert len(listed()) == 3
+    out = capsys.readouterr().out
+    for end in ("csv", "png"):
+        assert f"removed, from an earlier run: rvamp-nb-out/data-path.{end}\n" in out
+    assert sorted(settings()["files"]) == listed()
+
+
+def test_a_pipe_is_a_table(capsys):
+    table()
+    text = Path("data.csv").read_text()
+    main([*QUICK.split(), "--out", "by file"])
+    for _ in range(2):  # the same question, twice
+        os.path.exists("pipe") or os.mkfifo("pipe")
+        feed = threading.Thread(target=lambda: Path("pipe").write_text(text))
+        feed.start()
+        main(QUICK.replace("data.csv", "pipe").split())
+        feed.join()
+    by_file = Path("by file/data-selection.csv").read_bytes()
+    assert Path("rvamp-nb-out/pipe-selection.csv").read_bytes() == by_file
+    done = shell(f"cat data.csv | rvamp-nb {QUICK.replace('data.csv', '/dev/stdin')}")
+    assert done.returncode == 0, done.stderr
+    other = shell(f"rvamp-nb {QUICK.replace('data.csv', '/dev/stdin')} < odd.csv")
+    assert other.returncode != 0
+    Path("pipe").unlink()
+
+
+# What stands in the files -------------------------------------------------------------
+
+
+def test_every_setting_stands_beside_the_table(capsys):
+    X, y = table()
+    main(["select", "data.csv", "--target", "y", "--check", "50", "--pfer", "0.7"])
+
+    def refuse(name):
+        raise AssertionError(f"{name} is not JSON")
+
+    text = Path("rvamp-nb-out/data-selection.json").read_text()
+    said = json.loads(text, parse_constant=refuse)
+    s = StabilitySelection(pfer=0.7).fit(X, y)
+    assert said["rvamp_nb"] == rvamp_nb.__version__
+    assert (said["rows"], said["features"], said["target"]) == (150, 6, "y")
+    assert said["file"] == "../data.csv" and said["loss"] == "squared"
+    assert said["sha256"] == hashlib.sha256(Path("data.csv").read_bytes()).hexdigest()
+    for name, value in (
+        ("q", s.q_),
+        ("threshold", s.threshold_),
+        ("pfer_bound", s.pfer_bound_),
+        ("lambda_", s.lambda_),
+        ("effective_rows", s.trust_.effective_rows),
+    ):
+        assert said[name] == pytest.approx(value, rel=1e-6)
+    assert said["asked"] == {"threshold": None, "pfer": 0.7, "q": None}
+    assert said["light"] == s.trust_.light and said["exit_code"] == 0
+    assert said["status"] and said["converged"] and not said["lambda_given"]
+    assert said["refits"]["check"] == 50 and said["refits"]["seed"] == 0
+    found = pd.read_json("rvamp-nb-out/data-selection.json", typ="series")
+    assert found.threshold == said["threshold"]
+
+
+def test_the_table_reads_back_with_pandas(capsys):
+    names = ["=cmd|'/C calc'!A1", "@sum", "a,b", 'quo"ted', "two\nlines", "\x1b[31mred"]
+    X, y = table()
+    frame = pd.DataFrame(X, columns=names).assign(y=y)
+    frame.to_csv("odd.csv", index=False)
+    main(QUICK.replace("data.csv", "odd.csv").split())
+    found = pd.read_csv("rvamp-nb-out/odd-selection.csv", index_col="feature")
+    assert set(found.index) == set(names)
+    s = StabilitySelection(lambdas=[0.8]).fit(X, y)
+    np.testing.assert_allclose(found.Pi_rvamp[names], s.probabilities_, rtol=1e-5)
+    assert found.selected.dtype == int and found["mean"].dtype == float
+    assert set(found.light) == {s.trust_.light}
+    shown = capsys.readouterr()
+    assert "\x1b" not in shown.out + shown.err and "\\x1b[31mred" in shown.out
+    assert "two\\nlines" in shown.out
+    assert "takes names that begin with =, +, - or @" in unwrapped(shown.out)
+
+
+def test_escape_codes_do_not_reach_the_terminal(capsys):
+    odd = "\x1b]0;title\x07" + "x" * 5000
+    table()
+    for argv in (
+        ["select", odd, "--target", "y"],
+        ["select", "data.csv", "--target", odd],
+        ["select", "data.csv", "--target", "y", "--out", odd],
+        ["select", "data.csv", "--target", "y", "--name", odd],
+        ["select", "data.csv", "--target", "y", "--lam", odd],
+        ["select", "data.csv", "--target", "y", odd],
+        [odd],
+    ):
+        line = refused(capsys, *argv)
+        assert "\x1b" not in line and "\x07" not in line and len(line) < 1300
+
+
+def test_long_names_are_one_line(capsys):
+    long = "a" * 5000
+    table()
+    for argv in (
+        ["select", long, "--target", "y"],
+        ["select", "data.csv", "--target", "y", "--out", long],
+        ["select", "data.csv", "--target", "y", "--out", f"{long}/b"],
+    ):
+        line = refused(capsys, *argv)
+        assert "name too long" in line and len(line) < 300
+    Path("data.csv").rename("b" * 244 + ".csv")
+    line = refused(capsys, "select", "b" * 244 + ".csv", "--target", "y")
+    assert "too long a name" in line and "--name" in line
+
+
+def test_an_unknown_backend_is_one_line():
+    table()
+    done = run(*QUICK.split(), MPLBACKEND="nonsense")
+    assert done.returncode == 2 and done.stdout == "" and listed(".") == ["data.csv"]
+    assert done.stderr.count("\n") == 1 and "MPLBACKEND" in done.stderr
+
+
+def test_the_header_is_looked_at_once():
+    """Each name is compared with few others, however many there are."""
+    compared = 0
+
+    class Name(str):
+        def __eq__(self, other):
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    cli._check_header("wide.csv", [Name(f"x{i}") for i in range(3000)] + ["y"], "y")
+    assert compared < 10 * 3000
+
+
+@pytest.mark.parametrize("classes", [("well", "sick"), (0.0, 1.0), (2.0, 1.0)])
+def test_the_report_says_of_which_class_the_coefficients_are(capsys, classes):
+    X, y = table()
+    labels = np.where(y > 0, *classes)
+    pd.DataFrame(X).assign(state=labels).to_csv("classes.csv", index=False)
+    argv = "select classes.csv --target state --lam 0.4 --check 0".split()
+    assert exit_code(argv) in (0, 3)
+    no, yes = StabilitySelection(lambdas=[0.4]).fit(X, labels).classes_
+    said = f"change of the log odds of {yes} against {no}"
+    assert said in unwrapped(capsys.readouterr().out)
+    assert settings("classes")["coefficients"] == said
+    assert settings("classes")["classes"] == [no, yes]
+
+
+def test_refits_can_be_combined_with_the_fit(capsys):
+    X, y = table()
+    main(["select", "data.csv", "--target", "y", "--refine", "50", "--seed", "3"])
+    s = StabilitySelection().fit(X, y)
+    refined = s.refine(50, seed=3, progress=False)
+    found = pd.read_csv("rvamp-nb-out/data-selection.csv", index_col="feature")
+    found = found.loc[[f"x{i}" for i in range(6)]]
+    np.testing.assert_allclose(found.Pi_refined, refined.Pi, rtol=1e-5)
+    np.testing.assert_allclose(found.Pi_refined_se, refined.se, rtol=1e-5)
+    np.testing.assert_array_equal(found.selected, refined.support)
+    out = capsys.readouterr().out
+    assert "Π refined ± s.e." in out and "Pi_refits" not in found
+    assert settings()["refits"]["refine"] == 50
+
+
+def test_advice_is_something_that_can_be_typed(capsys, monkeypatch):
+    from rvamp_nb.trust import Check
+
+    verdict = "poor: rVAMP may be worth no more than 3 refits"
+    monkeypatch.setattr(Check, "verdict", verdict)
+    table()
+    main(["select", "data.csv", "--target", "y", "--lam", "0.8", "--check", "150"])
+    out = unwrapped(capsys.readouterr().out)
+    assert "--refine 300 combines rVAMP" in out
+    main(["select", "data.csv", "--target", "y", "--lam", "0.8", "--refine", "300"])
