@@ -34,6 +34,10 @@ ON_DEMAND = {  # folders that take an option to be collected
         ROOT / "tests" / "site",
         "collect the tests of the site in _docs/ as well: run docs/build.py before",
     ),
+    "--lowest": (
+        ROOT / "tests" / "lowest",
+        "collect the tests of the lowest versions allowed as well: minutes of pip",
+    ),
 }
 EXPORTED = {"export", "exporti", "exports"}
 MAY_SKIP = {  # where CI is set, only these may skip: {start of a test's id: why}

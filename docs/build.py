@@ -139,11 +139,11 @@ async def execute_all(pages, flags):
 
     async def one(stem, nb):
         async with free:
-            start = time.time()
+            start, begun = time.time(), []
             try:
-                await execute(nb, (NOTEBOOKS / stem).parent, flags)
+                await execute(nb, (NOTEBOOKS / stem).parent, flags, begun)
             except Exception as error:  # whatever a cell raised, or a kernel that died
-                return failure(stem, nb, error)
+                return failure(stem, nb, begun, error)
             print(f"{time.time() - start:6.1f} s  {stem}", flush=True)
 
     told = await asyncio.gather(*(one(stem, nb) for stem, nb in pages.items()))
@@ -151,9 +151,10 @@ async def execute_all(pages, flags):
         sys.exit("\n\n".join(failures))
 
 
-async def execute(nb, folder, flags):
+async def execute(nb, folder, flags, begun):
     """Run ``nb``, which lies in ``folder``, in place; cells that nbdev would not run
-    keep the outputs they were committed with.
+    keep the outputs they were committed with. Each cell's number goes to the list
+    ``begun`` when the cell starts.
     """
     idle = [
         cell
@@ -162,30 +163,27 @@ async def execute(nb, folder, flags):
     ]
     for cell in idle:
         cell.metadata.setdefault("tags", []).append("skip-execution")
-    for cell in nb.cells:
-        if cell.cell_type == "code" and cell not in idle:
-            cell.execution_count = None  # as it is counted from here on
     client = NotebookClient(
         nb,
         timeout=300,
         kernel_name="python3",
         extra_arguments=["--log-level=40"],
         resources={"metadata": {"path": str(folder)}},
+        on_cell_execute=lambda cell, cell_index: begun.append(cell_index),
     )
     await client.async_execute()
 
 
-def failure(stem, nb, error):
-    """What to tell about a notebook that stopped: which cell, which exception, and
-    where in the cell.
+def failure(stem, nb, begun, error):
+    """What to tell about a notebook that stopped: which cell (counted from 1), which
+    exception, and where in the cell.
     """
     kind = getattr(error, "ename", "") or type(error).__name__
-    run = [k for k, cell in enumerate(nb.cells) if cell.get("execution_count")]
-    told = [f"{stem}.ipynb fails before its first cell with {kind}"]
-    if run:
-        first_line = nb.cells[run[-1]].source.strip().partition("\n")[0]
-        told = [f"{stem}.ipynb fails in cell {run[-1] + 1} with {kind}: {first_line}"]
-    return "\n".join([*told, getattr(error, "traceback", "") or str(error)])
+    told = f"{stem}.ipynb fails before its first cell with {kind}"
+    if begun:
+        first_line = nb.cells[begun[-1]].source.strip().partition("\n")[0]
+        told = f"{stem}.ipynb fails in cell {begun[-1] + 1} with {kind}: {first_line}"
+    return f"{told}\n{getattr(error, 'traceback', '') or error}"
 
 
 def is_run(found, flags):

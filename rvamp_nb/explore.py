@@ -21,6 +21,8 @@ COLOURS = {
     "accent": "#007757",
     "muted": "#C8C8C8",
 }
+
+# %% ../nbs/80_explore.ipynb #5396389a
 _STROKES = {
     "truth": "-",
     "rvamp": (0, (6, 2)),
@@ -33,6 +35,8 @@ LINES = {
     role: {"color": colour, "linestyle": _STROKES[role]}
     for role, colour in COLOURS.items()
 }
+
+# %% ../nbs/80_explore.ipynb #8190463b
 MARKERS = {
     "truth": "o",
     "rvamp": "s",
@@ -47,46 +51,34 @@ def style():
     """Set matplotlib's defaults for the course; call it once at the top of a notebook.
 
     Figures get an opaque white background, letters that are legible at half size, and
-    the colours of ``COLOURS`` in their cycle.
-    Nothing is returned; ``matplotlib.rcParams`` is changed.
+    the colours of ``COLOURS`` in their cycle. Nothing is returned;
+    ``matplotlib.rcParams`` is changed.
     """
     import matplotlib as mpl
 
-    cycle = mpl.cycler(
-        color=[COLOURS[role] for role in ("rvamp", "p1", "p2", "truth", "accent")]
-    )
-    mpl.rcParams.update(
-        {
-            "figure.figsize": (7, 4),
-            "figure.dpi": 100,
-            "savefig.dpi": 100,
-            "figure.constrained_layout.use": True,
-        }
-    )
-    mpl.rcParams.update(
-        {
-            "figure.facecolor": "white",
-            "axes.facecolor": "white",
-            "savefig.transparent": False,
-        }
-    )
-    mpl.rcParams.update(
-        {
-            "font.size": 13,
-            "axes.titlesize": 13,
-            "axes.labelsize": 13,
-            "legend.fontsize": 12,
-        }
-    )
-    mpl.rcParams.update(
-        {
-            "lines.linewidth": 2.2,
-            "lines.markersize": 7,
-            "legend.frameon": False,
-            "axes.prop_cycle": cycle,
-        }
-    )
-    mpl.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
+    cycle = [COLOURS[role] for role in ("rvamp", "p1", "p2", "truth", "accent")]
+    mpl.rcParams.update(_STYLE)
+    mpl.rcParams["axes.prop_cycle"] = mpl.cycler(color=cycle)
+
+
+_STYLE = {
+    "figure.figsize": (7, 4),
+    "figure.dpi": 100,
+    "savefig.dpi": 100,
+    "figure.constrained_layout.use": True,
+    "figure.facecolor": "white",
+    "axes.facecolor": "white",
+    "savefig.transparent": False,
+    "font.size": 13,
+    "axes.titlesize": 13,
+    "axes.labelsize": 13,
+    "legend.fontsize": 12,
+    "legend.frameon": False,
+    "lines.linewidth": 2.2,
+    "lines.markersize": 7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
 
 # %% ../nbs/80_explore.ipynb #92368be5
 _NAMES = dict(beta="β", lam="λ", tau="τ", rho="ρ", chi="χ", chi_hat="χ̂", Q_hat="Q̂")
@@ -106,40 +98,28 @@ def _control(name, spec):
     if isinstance(spec, bool):
         return w.Checkbox(value=spec, **look)
     if isinstance(spec, list) and spec:
-        numbers = all(isinstance(s, (int, float)) for s in spec)
-        return (
-            w.SelectionSlider(options=spec, continuous_update=False, **look)
-            if numbers
-            else w.Dropdown(options=spec, **look)
-        )
-    if not (
-        isinstance(spec, tuple)
-        and len(spec) == 4
-        and spec[0] <= spec[3] <= spec[1]
-        and spec[2] > 0
-    ):
+        if all(isinstance(s, (int, float)) for s in spec):
+            return w.SelectionSlider(options=spec, continuous_update=False, **look)
+        return w.Dropdown(options=spec, **look)
+    return _slider(name, spec, look)
+
+# %% ../nbs/80_explore.ipynb #1b70097d
+def _slider(name, spec, look):
+    """A slider from ``(lo, hi, step, start)``; ValueError for all else."""
+    import ipywidgets as w
+
+    four = isinstance(spec, tuple) and len(spec) == 4
+    if not (four and spec[0] <= spec[3] <= spec[1] and spec[2] > 0):
         raise ValueError(
             f"control {name!r} is {spec!r}: give (lo, hi, step, start) with lo <= start"
             " <= hi, a list of choices, True, False, or a widget"
         )
     lo, hi, step, start = spec
+    look = look | dict(min=lo, max=hi, step=step, value=start, continuous_update=False)
     if all(isinstance(s, int) for s in spec):
-        kind, shown = w.IntSlider, "d"
-    # as many decimals as the step has
-    else:
-        kind, shown = (
-            w.FloatSlider,
-            f".{max(1, len(f'{step:.6f}'.rstrip('0').partition('.')[2]))}f",
-        )
-    return kind(
-        min=lo,
-        max=hi,
-        step=step,
-        value=start,
-        readout_format=shown,
-        continuous_update=False,
-        **look,
-    )
+        return w.IntSlider(readout_format="d", **look)
+    decimals = len(f"{step:.6f}".rstrip("0").partition(".")[2])
+    return w.FloatSlider(readout_format=f".{max(1, decimals)}f", **look)
 
 # %% ../nbs/80_explore.ipynb #cb70e19e
 def _outputs(draw, values, places):
@@ -153,32 +133,27 @@ def _outputs(draw, values, places):
     try:
         with capture_output() as shown:
             draw(**values)
-        pictures = [
-            _picture(plt.figure(k), places)
-            for k in plt.get_fignums()
-            if k not in before
-        ]
+        new = [k for k in plt.get_fignums() if k not in before]
+        pictures = [_picture(plt.figure(k), places) for k in new]
     finally:
         for k in set(plt.get_fignums()) - before:
             plt.close(k)
-    streams = [
-        dict(output_type="stream", name=n, text=t)
-        for n, t in (("stdout", shown.stdout), ("stderr", shown.stderr))
-        if t
-    ]
-    rich = [
-        dict(output_type="display_data", data=o.data, metadata=o.metadata or {})
-        for o in shown.outputs
-    ]
-    return (*streams, *rich, *pictures)
+    return (*_said(shown), *pictures)
+
+# %% ../nbs/80_explore.ipynb #620c74ce
+def _said(shown):
+    """What was printed and displayed, as notebook outputs."""
+    for name, text in (("stdout", shown.stdout), ("stderr", shown.stderr)):
+        if text:
+            yield dict(output_type="stream", name=name, text=text)
+    for o in shown.outputs:
+        yield dict(output_type="display_data", data=o.data, metadata=o.metadata or {})
 
 # %% ../nbs/80_explore.ipynb #cb5cda04
 def _picture(fig, places):
     """A figure as a notebook output. `places` remembers where the axes of the first
     one stood: later ones stand there too, and nothing jumps.
     """
-    from PIL import Image
-
     for ax in fig.axes:
         _plain_ticks(ax)
     known = places.get(len(fig.axes))
@@ -189,16 +164,25 @@ def _picture(fig, places):
             ax.set_position(place)
     fig.canvas.draw()
     places[len(fig.axes)] = known or [ax.get_position() for ax in fig.axes]
-    data = io.BytesIO()
-    # quick rather than small
-    Image.fromarray(np.asarray(fig.canvas.buffer_rgba())).save(
-        data, format="png", compress_level=1
-    )
-    return dict(
-        output_type="display_data",
-        data={"image/png": base64.b64encode(data.getvalue()).decode()},
-        metadata={},
-    )
+    png = base64.b64encode(_as_png(fig)).decode()
+    return dict(output_type="display_data", data={"image/png": png}, metadata={})
+
+# %% ../nbs/80_explore.ipynb #0f445581
+def _as_png(fig):
+    """The pixels of a drawn figure, packed to be quick rather than small."""
+    from PIL import Image
+
+    data, pixels = io.BytesIO(), np.asarray(fig.canvas.buffer_rgba())
+    Image.fromarray(pixels).save(data, format="png", compress_level=1)
+    return data.getvalue()
+
+# %% ../nbs/80_explore.ipynb #722330b6
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def _power_of_ten(value, _):
+    """A tick's label in plain text."""
+    return "10" + f"{np.log10(value):.0f}".translate(_RAISED)
 
 
 def _plain_ticks(ax):
@@ -208,16 +192,10 @@ def _plain_ticks(ax):
     from matplotlib.ticker import LogFormatter, NullLocator
 
     for axis in (ax.xaxis, ax.yaxis):
-        if axis.get_scale() != "log":
-            continue
-        axis.set_minor_locator(NullLocator())
-        if isinstance(axis.get_major_formatter(), LogFormatter):
-            axis.set_major_formatter(
-                lambda v, _: "10" + f"{np.log10(v):.0f}".translate(_RAISED)
-            )
-
-
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+        if axis.get_scale() == "log":
+            axis.set_minor_locator(NullLocator())
+            if isinstance(axis.get_major_formatter(), LogFormatter):
+                axis.set_major_formatter(_power_of_ten)
 
 # %% ../nbs/80_explore.ipynb #719eba7c
 def sliders(draw, **controls):
@@ -230,9 +208,9 @@ def sliders(draw, **controls):
         displays; what it returns is ignored.
     **controls
         One per argument of `draw`: ``(lo, hi, step, start)`` for a slider (whole
-        numbers if all four are), a list of numbers for a slider
-        over them or of other things for a menu (both start at the first), ``True`` or
-        ``False`` for a tick box, or any ipywidgets widget.
+        numbers if all four are), a list of numbers for a slider over them or of other
+        things for a menu (both start at the first), ``True`` or ``False`` for a tick
+        box, or any ipywidgets widget.
 
     Returns
     -------
@@ -249,13 +227,11 @@ def sliders(draw, **controls):
     import ipywidgets as w
 
     knobs = {name: _control(name, spec) for name, spec in controls.items()}
-    out = w.Output()
-    places = {}
+    out, places = w.Output(), {}
 
     def redraw():
-        out.outputs = _outputs(
-            draw, {name: knob.value for name, knob in knobs.items()}, places
-        )
+        values = {name: knob.value for name, knob in knobs.items()}
+        out.outputs = _outputs(draw, values, places)
 
     def on_move(_):
         try:
@@ -315,24 +291,30 @@ def sweep(box=None):
     list of str
         One line for each error, with the control and its value; empty if all is well.
     """
+    boxes = list(_live) if box is None else [box]
     found = []
-    for *knobs, out in [
-        b.children
-        for b in ([box] if box is not None else list(_live))
-        if b.comm is not None
-    ]:
-        for knob in knobs:
-            for value in (*_ends(knob), knob.value):
-                knob.value = value
-                found += [
-                    f"{knob.description} = {value}: {o['ename']}: {o['evalue']}"
-                    for o in out.outputs
-                    if o["output_type"] == "error"
-                ]
+    for alive in boxes:
+        if alive.comm is not None:
+            *knobs, out = alive.children
+            for knob in knobs:
+                found += _errors_of(knob, out)
     return found
 
+# %% ../nbs/80_explore.ipynb #da6fb544
+def _errors_of(knob, out):
+    """The errors that one control meets at its ends and on the way back."""
+    found = []
+    for value in (*_ends(knob), knob.value):
+        knob.value = value
+        for o in out.outputs:
+            if o["output_type"] == "error":
+                place = f"{knob.description} = {value}"
+                found.append(f"{place}: {o['ename']}: {o['evalue']}")
+    return found
 
+# %% ../nbs/80_explore.ipynb #a4ac08d5
 def _ends(knob):
+    """The first and the last value of a control."""
     if hasattr(knob, "options"):
         choices = [o[1] if isinstance(o, tuple) else o for o in knob.options]
     else:

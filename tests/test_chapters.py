@@ -41,6 +41,7 @@ OPEN = {
     "answers": {path.stem for path in PATHS},
     "letters": {path.stem for path in CHAPTERS},
     "wide": {path.stem for path in PATHS},
+    "state": {path.stem for path in PATHS},
 }
 
 
@@ -95,6 +96,12 @@ def test_no_warning_or_progress_bar_is_committed(path):
         for output in cell.outputs
         if output.get("name") == "stderr"
     ] == []
+
+
+@each(PATHS, "state")
+def test_no_state_of_widgets_is_committed(path):
+    """It is long, dead without a kernel, and never the only picture."""
+    assert set(nbformat.read(path, 4).metadata) <= {"kernelspec"}
 
 
 @each_notebook

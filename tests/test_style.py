@@ -19,7 +19,7 @@ FILES = sorted(
 ) + sorted(
     path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("[!.]*.py")
 )
-OPEN = set()  # files at which somebody is at work
+OPEN = set(FILES)  # files at which somebody is at work
 
 
 def ruff(*arguments):

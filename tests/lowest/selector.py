@@ -1,0 +1,45 @@
+"""What a user of the package may do in a day, a line each; test_lowest.py runs it with
+the oldest versions allowed.
+"""
+
+import numpy as np
+import pandas as pd
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from rvamp_nb import StabilitySelection, naive_bootstrap, p1, p2, rvamp
+from rvamp_nb.datasets import gaussian_design
+from rvamp_nb.explore import sliders
+from rvamp_nb.explorers import density_explorer, explorer_entry
+
+data = gaussian_design(200, 12, rho=0.3, density=0, seed=1)
+y = data.A[:, :3] @ [3.0, -2.0, 2.0] + data.y / data.y.std() * 0.1
+table = pd.DataFrame(data.A, columns=[f"gene {k}" for k in range(12)])
+true = ["gene 0", "gene 1", "gene 2"]
+
+pipeline = make_pipeline(StandardScaler(), StabilitySelection(q=4), LinearRegression())
+pipeline.set_output(transform="pandas")
+score = pipeline.fit(table, y).score(table, y)
+assert score > 0.7, score
+selector = pipeline[1]
+assert list(selector.get_feature_names_out()) == true
+selector.plot_path()
+assert len(selector.summary()) == 12
+selector.check(n_refits=20, progress=False)
+
+health = np.where(y > 0, "ill", "well")
+classes = StabilitySelection(loss="logistic", n_lambdas=10).fit(table, health)
+assert {"gene 0"} <= set(classes.get_feature_names_out()) <= set(true)
+
+lam = 0.3 * np.abs(data.A.T @ y).max() / 2
+fit = rvamp(data.A, y, lam)
+refits = naive_bootstrap(data.A, y, lam, n_resamples=200, keep=[0], n_jobs=2)
+assert np.abs(fit.Pi - refits.Pi).max() < 0.2
+assert p2(fit).covariance.shape == (12, 12)
+
+span = (-2.0, 2.0)
+entries = {(1,): explorer_entry(p1(fit, 0), refits.draws[:, 0], span)}
+density_explorer(entries, {"λ": [1]}, (1,), span, 2.0, "coefficient 0")
+sliders(lambda k: print(k), k=(0, 3, 1, 1))
+print("all done")
