@@ -196,16 +196,17 @@ def _check_fit_for_use(where, A, y, target):
         problem = "all features are constant: add a column that varies"
         raise BadInput(f"{where}: {problem}")
 
-# %% ../nbs/22_cli.ipynb #48741f0f
+# %% ../nbs/22_cli.ipynb #17977a70
 def _parsed(path, data, target):
-    """Bytes as matrix, target and names."""
+    """Bytes as matrix, target, names, and the line of each row."""
     where = _shown(path)
     (_, header), *rows = _lines(where, _text(where, data))
     _check_header(where, header, target)
     _check_rows(where, header, rows)
     A, y = _values(where, header, rows, target)
     _check_fit_for_use(where, A, y, target)
-    return A, y, tuple(n for n in header if n != target)
+    lines = [number for number, _ in rows]
+    return A, y, tuple(n for n in header if n != target), lines
 
 
 def read_table(path, target):
@@ -234,7 +235,7 @@ def read_table(path, target):
         A ValueError: the file cannot be read, or something in it will not do; one line
         that says where, and what to do.
     """
-    return _parsed(path, _bytes(path), target)
+    return _parsed(path, _bytes(path), target)[:3]
 
 # %% ../nbs/22_cli.ipynb #1e87a6fa
 class _Source(NamedTuple):
@@ -251,6 +252,8 @@ class _Answer(NamedTuple):
 
     source: _Source
     estimator: object  # StabilitySelection, fitted
+    summary: object  # its table, in the order of the columns
+    lines: list = ()  # of the file, for each row
     given: bool = False  # lam was given
     seed: int = 0  # of the refits
     check: object = None  # its Check
@@ -271,14 +274,32 @@ def _fitted(source, A, y, names, lam=None, **options):
     try:
         return estimator.fit(pd.DataFrame(A, columns=list(names)), y)
     except ValueError as e:
-        raise BadInput(f"{_shown(source.name)}: {e}") from None
+        raise BadInput(f"{_shown(source.name)}: {_typed(e)}") from None
 
-# %% ../nbs/22_cli.ipynb #d4804844
-def _analyse(source, A, y, names, check=200, refine=0, seed=0, lam=None, **options):
+# %% ../nbs/22_cli.ipynb #a247977d
+_IN_PYTHON = {r"\bloss='(\w+)'": r"--loss \1", r"\b(check|refine)\((\d+)\)": r"--\1 \2"}
+
+
+def _typed(text, lines=()):
+    """What the estimator says, in words of the command line."""
+    text = " ".join(str(text).split())
+    for python, ours in _IN_PYTHON.items():
+        text = re.sub(python, ours, text)
+    if not lines:
+        return text
+    line = lambda row: str(lines[int(row[0])])
+    in_file = lambda said: f"line{said[1]} " + re.sub(r"\d+", line, said[2])
+    return re.sub(r"\brow(s?) (\d+(?:, \d+)*)", in_file, text)
+
+# %% ../nbs/22_cli.ipynb #02e1fa38
+def _analyse(
+    source, A, y, names, lines=(), check=200, refine=0, seed=0, lam=None, **options
+):
     """Fit the estimator, then refit."""
     start = time.perf_counter()
     with _collected_warnings() as said:
         estimator = _fitted(source, A, y, names, lam, **options)
+        summary = estimator.summary().loc[list(names)]
     middle, found, stopped = time.perf_counter(), {}, False
     wanted = {"check": check, "refined": refine} if _usable(estimator) else {}
     try:
@@ -290,6 +311,8 @@ def _analyse(source, A, y, names, check=200, refine=0, seed=0, lam=None, **optio
     return _Answer(
         source,
         estimator,
+        summary,
+        lines,
         lam is not None,
         seed,
         seconds=(middle - start, time.perf_counter() - middle),
@@ -346,7 +369,7 @@ def _collected_warnings():
     said = []
 
     def keep(message, category, *_, **__):
-        text = " ".join(str(message).split())
+        text = _typed(message)
         by_itself = (ConvergenceWarning, rvamp_nb.TrustWarning)
         if text not in said and not issubclass(category, by_itself):
             said.append(text)
@@ -367,15 +390,24 @@ def _by_refits(answer):
     return share, np.sqrt(safe * (1 - safe) / n)
 
 
-def _status(answer):
-    """Why the answer may be read, or not, in a few words."""
-    e = answer.estimator
-    return str(getattr(e, "status_", "") or e.fit_.status)
+def _statuses(answer):
+    """Why each feature is selected, or is not, (N,) of str."""
+    said = answer.summary.status.to_numpy(object)
+    if not _usable(answer.estimator):
+        return np.full(len(said), _status(answer.estimator), object)
+    kept, left = "selected", "below the threshold"
+    ours = np.where(_selected(answer), kept, left).astype(object)
+    return np.where(np.isin(said.astype(str), (kept, left)), ours, said)
 
-# %% ../nbs/22_cli.ipynb #d72b5056
+
+def _status(e):
+    """Why the answer may be read, or not."""
+    return e.fit_.status if e.status_ == "converged" else e.status_
+
+# %% ../nbs/22_cli.ipynb #bd229296
 def _columns(answer):
     """The table as {heading: (N,) values}, the most selected feature first."""
-    e = answer.estimator
+    e, summary = answer.estimator, answer.summary
     known = lambda values: values if _usable(e) else np.full(len(values), np.nan)
     columns = {"feature": e.feature_names_in_, "Pi_rvamp": known(e.probabilities_)}
     leading = columns["Pi_rvamp"]
@@ -386,10 +418,12 @@ def _columns(answer):
         columns["Pi_refined_se"] = answer.refined.se
     columns["selected"] = _selected(answer).astype(int)
     columns["mean"], columns["sd"] = known(e.coef_mean_), known(e.coef_std_)
+    for name in ("shares_signal_with", "same_as"):
+        columns[name] = summary[name].to_numpy(object)
+    columns["light"] = np.full(len(summary), e.trust_.light, object)
+    columns["status"] = _statuses(answer)
     order = np.argsort(-np.nan_to_num(leading), kind="stable")
-    said = {"light": e.trust_.light, "status": _status(answer)}
-    same = {name: np.full(len(order), text, object) for name, text in said.items()}
-    return {k: v[order] for k, v in columns.items()} | same
+    return {k: v[order] for k, v in columns.items()}
 
 # %% ../nbs/22_cli.ipynb #706597a0
 def _csv(columns):
@@ -414,11 +448,11 @@ def _path_columns(e):
     by_penalty = {f"{lam:.6g}": column for lam, column in zip(e.lambdas_, Pi.T)}
     return {"feature": e.feature_names_in_} | by_penalty
 
-# %% ../nbs/22_cli.ipynb #52c1e2e1
+# %% ../nbs/22_cli.ipynb #fe51468b
 def _meaning(e):
     """What the coefficients are coefficients of."""
     if e.loss_ == "logistic":
-        no, yes = (_shown(c, 30) for c in e.classes_)
+        no, yes = (_shown(name, 30) for name in e.classes_)
         return f"change of the log odds of {yes} against {no}"
     counts = e.loss_ == "poisson"
     return f"change of {'the log of the expected count' if counts else 'the target'}"
@@ -442,25 +476,22 @@ def _about_refits(answer):
     return {
         "seed": answer.seed,
         "check": check.n_refits if check else 0,
-        "verdict": check.verdict if check else None,
+        "verdict": _typed(check.verdict) if check else None,
         "worth": check.worth if check else None,
         "refine": refined.n_refits if refined else 0,
         "refine_kappa": refined.kappa if refined else None,
         "interrupted": answer.stopped,
     }
 
-# %% ../nbs/22_cli.ipynb #9f5df54c
+# %% ../nbs/22_cli.ipynb #3d5b598f
 def _settings(answer, files):
     """All that decides the answer, and all that is said of it as a whole."""
     e = answer.estimator
-    said = {"rvamp_nb": rvamp_nb.__version__, **answer.source._asdict()}
-    said["rows"], said["features"] = len(e.model_.A), e.n_features_in_
-    said["selected"] = int(_selected(answer).sum())
-    said |= e.summary().attrs
-    said["status"] = _status(answer)
+    said = {**answer.source._asdict(), **answer.summary.attrs}
+    said["n_selected"] = int(_selected(answer).sum())
+    said["trust"] = _typed(e.trust_, answer.lines)
     said["lambda_given"] = answer.given
     said["asked"] = {name: getattr(e, name) for name in ("threshold", "pfer", "q")}
-    said["bound"], said["classes"] = e.bound, e.classes_
     said["coefficients"] = _meaning(e)
     said["refits"] = _about_refits(answer)
     said["warnings"], said["exit_code"] = answer.warnings, _code(answer)
@@ -483,15 +514,16 @@ def _headline(answer):
     many = e.model_.size(e.fit_.Pi)
     lam = f"λ = {e.lambda_:.5g}, {'given' if answer.given else 'chosen'}"
     average = f"{many:.3g} features are selected in a resample on average"
+    if not answer.given:
+        average += f" (q = {e.q_:.3g})"
     return [what, meaning, f"{lam}: {average}"]
 
-# %% ../nbs/22_cli.ipynb #ce03f9cd
+# %% ../nbs/22_cli.ipynb #c4af9c28
 def _promise(answer):
     """What is selected, and what is promised of it."""
     e, kept = answer.estimator, int(_selected(answer).sum())
     if not _usable(e):
-        reason = f"there is no answer to select from: {_status(answer)}"
-        return f"NOTHING IS SELECTED: {reason}"
+        return f"NOTHING IS SELECTED: {_typed(_status(e))}"
     Pi = "Π" if answer.refined is None else "refined Π"
     many = f"{kept} feature{'s' * (kept != 1)}"
     text = f"{many} with {Pi} at or above the threshold {e.threshold_:.3g}"
@@ -524,12 +556,14 @@ def _trust(answer):
     e, check, refined = answer.estimator, answer.check, answer.refined
     ours, theirs = answer.seconds
     path = f"{e.converged_.sum()} of {len(e.lambdas_)} penalties of the path converged"
-    lines = [f"rVAMP: {_status(answer)}; {path}; {ours:.2f} s", f"light: {e.trust_}"]
+    light = _typed(e.trust_, answer.lines)
+    lines = [f"rVAMP: {_typed(_status(e))}; {path}; {ours:.2f} s", f"light: {light}"]
     if answer.stopped:
         lines.append("refits: interrupted, none of them is used")
     if check:
-        verdict = check.verdict
-        if verdict.startswith("poor") and not refined:
+        verdict = _typed(check.verdict)
+        poor = verdict.startswith("poor") and "--refine" not in verdict
+        if poor and not refined:
             more = max(200, 2 * check.n_refits)
             verdict += f" (--refine {more} combines rVAMP with as many)"
         lines.append(f"refits: {check.n_refits} in {theirs:.2f} s; {verdict}")

@@ -226,6 +226,8 @@ def test_select_writes_all_features_in_order(capsys):
             "selected",
             "mean",
             "sd",
+            "shares_signal_with",
+            "same_as",
             "light",
             "status",
         ]
@@ -245,7 +247,7 @@ def test_select_writes_all_features_in_order(capsys):
             s.coef_std_[i],
         )
         np.testing.assert_allclose(
-            [float(v) for v in list(row.values())[1:-2]], expected, rtol=2e-5
+            [float(v) for v in list(row.values())[1:-4]], expected, rtol=2e-5
         )
     assert Path("deep/results/data-selection.png").read_bytes().startswith(PNG)
     out = capsys.readouterr().out
@@ -277,6 +279,8 @@ def test_no_refits(capsys):
         "selected",
         "mean",
         "sd",
+        "shares_signal_with",
+        "same_as",
         "light",
         "status",
     ]
@@ -344,7 +348,7 @@ def test_not_converging_is_said_in_the_report(capsys, monkeypatch):
     assert found.status.str.contains("not converged").all()
     path = pd.read_csv("rvamp-nb-out/data-path.csv", index_col="feature")
     assert path.isna().sum(axis=None) > 0
-    assert settings()["exit_code"] == 4 and settings()["selected"] == 0
+    assert settings()["exit_code"] == 4 and settings()["n_selected"] == 0
     names = ["data-path.csv", "data-selection.csv", "data-selection.json"]
     assert listed() == names  # nothing to draw
 
@@ -376,7 +380,11 @@ def test_a_row_that_decides_is_exit_code_3(capsys):
     with pytest.raises(SystemExit) as stop:
         main(["select", "typo.csv", "--target", "y", "--naive", "0"])
     shown = capsys.readouterr()
-    assert stop.value.code == 3 and "light: red: row 4" in shown.out and shown.err == ""
+    assert (
+        stop.value.code == 3
+        and "light: red: line 6 alone" in shown.out
+        and shown.err == ""
+    )
 
 
 # Options of select --------------------------------------------------------------------
@@ -1000,10 +1008,9 @@ def test_files_can_be_read_by_those_who_may_read_here():
         assert path.stat().st_mode & 0o777 == 0o644
 
 
-def interrupted(process):
+def left_of(process):
     """What is left of a process after ctrl-C: exit code, stdout, stderr."""
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=100)
     return process.returncode, out, err
 
 
@@ -1018,7 +1025,8 @@ def test_ctrl_c_before_there_is_an_answer():
     with open("slow.csv", "w") as file:  # waits until the command reads
         file.write("a,y\n1,2\n")
         file.flush()
-        code, out, err = interrupted(process)
+        process.send_signal(signal.SIGINT)
+    code, out, err = left_of(process)
     assert (code, out) == (130, "")
     assert err == "rvamp-nb: interrupted; no file is half-written\n"
     assert listed(".") == ["slow.csv"]
@@ -1042,7 +1050,8 @@ def test_ctrl_c_in_the_refits_keeps_the_fit():
     seen = ""
     while not re.search(r"refits: +\d+%.*[1-9]\d*/1000000", seen):
         seen += process.stderr.read(1)
-    code, out, err = interrupted(process)
+    process.send_signal(signal.SIGINT)
+    code, out, err = left_of(process)
     said = [line for line in (seen + err).splitlines() if "refits: " not in line]
     assert code == 130 and [line for line in said if line] == [
         "rvamp-nb: interrupted: the fit was finished, and is reported"
@@ -1165,12 +1174,13 @@ def test_every_setting_stands_beside_the_table(capsys):
     text = Path("rvamp-nb-out/data-selection.json").read_text()
     said = json.loads(text, parse_constant=refuse)
     s = StabilitySelection(pfer=0.7).fit(X, y)
-    assert said["rvamp_nb"] == rvamp_nb.__version__
-    assert (said["rows"], said["features"], said["target"]) == (150, 6, "y")
+    assert said["version"] == rvamp_nb.__version__
+    assert (said["n_rows"], said["n_columns"], said["target"]) == (150, 6, "y")
     assert said["file"] == "../data.csv" and said["loss"] == "squared"
     assert said["sha256"] == hashlib.sha256(Path("data.csv").read_bytes()).hexdigest()
     for name, value in (
         ("q", s.q_),
+        ("pfer", s.pfer_),
         ("threshold", s.threshold_),
         ("pfer_bound", s.pfer_bound_),
         ("lambda_", s.lambda_),
@@ -1195,6 +1205,7 @@ def test_the_table_reads_back_with_pandas(capsys):
     assert set(found.index) == set(names)
     s = StabilitySelection(lambdas=[0.8]).fit(X, y)
     np.testing.assert_allclose(found.Pi_rvamp[names], s.probabilities_, rtol=1e-5)
+    assert set(found.status) <= {"selected", "below the threshold"}
     assert found.selected.dtype == int and found["mean"].dtype == float
     assert set(found.light) == {s.trust_.light}
     shown = capsys.readouterr()
@@ -1268,7 +1279,8 @@ def test_the_report_says_of_which_class_the_coefficients_are(capsys, classes):
     said = f"change of the log odds of {yes} against {no}"
     assert said in unwrapped(capsys.readouterr().out)
     assert settings("classes")["coefficients"] == said
-    assert settings("classes")["classes"] == [no, yes]
+    assert settings("classes")["classes"] == [str(no), str(yes)]
+    assert settings("classes")["coefficients_for"] == str(yes)
 
 
 def test_refits_can_be_combined_with_the_fit(capsys):
@@ -1296,3 +1308,37 @@ def test_advice_is_something_that_can_be_typed(capsys, monkeypatch):
     out = unwrapped(capsys.readouterr().out)
     assert "--refine 300 combines rVAMP" in out
     main(["select", "data.csv", "--target", "y", "--lam", "0.8", "--refine", "300"])
+
+
+def test_a_warning_names_what_can_be_typed(capsys):
+    X, y = table(M=90)
+    codes = np.digitize(y, [-1, 1])
+    pd.DataFrame(X).assign(stage=codes).to_csv("stages.csv", index=False)
+    line = "select stages.csv --target stage --lam 0.3 --check 0"
+    exit_code(line.split())
+    out = unwrapped(capsys.readouterr().out)
+    assert "--loss squared says" in out and "loss='" not in out
+    exit_code([*line.split(), "--loss", "squared"])
+    assert "3 different whole numbers" not in capsys.readouterr().out
+
+
+def test_a_promise_that_cannot_be_met_is_said_in_the_report(capsys):
+    table(M=40, N=30)
+    exit_code("select data.csv --target y --threshold 0.9 --pfer 20 --check 0".split())
+    warned = settings()["warnings"]
+    assert any("pfer" in text for text in warned)
+    assert f"warning: {warned[0]}" in unwrapped(capsys.readouterr().out)
+
+
+def test_rows_are_named_by_their_lines_in_the_file(capsys):
+    """Of which the head is the first, and some may be blank."""
+    table(M=80, N=12)
+    lines = Path("data.csv").read_text().splitlines()
+    lines[5] = ",".join([*lines[5].split(",")[:-1], "90"])
+    Path("data.csv").write_text("\n\n".join(lines))
+    assert exit_code(QUICK.split()) == 3
+    said = "line 11 alone makes"
+    assert said in unwrapped(capsys.readouterr().out) and said in settings()["trust"]
+    text = "rows 0, 1, 2, ... look like repeated samples (4 effective rows)"
+    told = "lines 2, 4, 5, ... look like repeated samples (4 effective rows)"
+    assert cli._typed(text, [2, 4, 5]) == told
