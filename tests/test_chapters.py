@@ -41,6 +41,7 @@ OPEN = {
     "answers": {path.stem for path in PATHS},
     "letters": {path.stem for path in CHAPTERS},
     "wide": {path.stem for path in PATHS},
+    "folded": {path.stem for path in PATHS},
     "state": {path.stem for path in PATHS},
 }
 
@@ -126,6 +127,14 @@ def test_an_exercise_has_a_folded_solution(path):
                 "source_hidden": True,
                 "outputs_hidden": True,
             }
+
+
+@each(PATHS, "folded")
+def test_what_is_folded_on_the_site_is_folded_in_jupyterlab(path):
+    for cell in cells(path, "code"):
+        if "hide-cell" in cell.metadata.get("tags", []):
+            hidden = cell.metadata.get("jupyter", {}).get("source_hidden")
+            assert hidden, f"no source_hidden: {cell.source[:80]}"
 
 
 def test_an_equation_is_derived_in_one_place():
@@ -218,8 +227,17 @@ def test_a_chapter_names_honest_minutes(path):
 
 
 def numbered(text):
-    """The numbers of a list, written on lines of their own or in a row."""
-    return [int(number) for number in re.findall(r"(?<!\S)([1-9])\. ", text)]
+    """How many items a list has that is written 1. 2. 3., in lines or in a row; "8. "
+    at the end of a sentence is none.
+    """
+    items = 0
+    for number in re.findall(r"(?<!\S)([1-9])\. ", text):
+        items += int(number) == items + 1
+    return items
+
+
+def test_items_are_counted():
+    assert numbered("1. Is it 8. or 9? 2. Where? 3. With 2. what?") == 3
 
 
 ANSWERS = re.compile(
@@ -233,8 +251,10 @@ def test_every_question_under_a_slider_has_its_answer(path):
         if "**Move it and answer.**" in cell.source:
             questions, *answers = ANSWERS.split(cell.source)
             asked = numbered(questions)
-            assert asked == list(range(1, len(asked) + 1)) and len(asked) >= 2
+            assert asked >= 2
             assert answers and numbered(answers[0]) == asked, cell.source[:150]
+            in_lines = re.findall(r"^[1-9]\. ", answers[0], re.MULTILINE)
+            assert len(in_lines) == asked, "one answer a line: else it is no list"
 
 
 LETTERS = re.compile(
