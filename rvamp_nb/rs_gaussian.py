@@ -40,7 +40,7 @@ def rs_covariance(Q_hat, chi_hat, beta, n):
     off_diagonal = chi_hat / (Q_hat * left)
     return 1 / (beta * Q_hat) + off_diagonal, off_diagonal
 
-
+# %% ../nbs/06_rs_gaussian.ipynb #pd06
 def _positive_definite(Q_hat, chi_hat, beta, n):
     """Return Q_hat - n beta chi_hat, the precision (over beta) that is left to the
     sum of the replicas.
@@ -110,8 +110,7 @@ def rs_mean_log_partition(Q_hat, h, chi_hat, beta):
     -------
     float or array
         E_xi log Z(xi). Its derivatives are the moments: by h, beta * mean; by Q_hat,
-        -beta/2 times the mean square;
-        by chi_hat, beta/2 times the response.
+        -beta/2 times the mean square; by chi_hat, beta/2 times the response.
 
     Raises
     ------
@@ -119,6 +118,5 @@ def rs_mean_log_partition(Q_hat, h, chi_hat, beta):
         If Q_hat or beta is not positive.
     """
     _positive_definite(Q_hat, chi_hat, beta, 0)
-    return np.log(2 * np.pi / (beta * Q_hat)) / 2 + beta * (h**2 + chi_hat) / (
-        2 * Q_hat
-    )
+    constant = np.log(2 * np.pi / (beta * Q_hat)) / 2
+    return constant + beta * (h**2 + chi_hat) / (2 * Q_hat)
