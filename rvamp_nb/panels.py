@@ -23,18 +23,18 @@ from rvamp_nb.coupling import (
 from .messages import Mixed, natural_to_moment
 
 # %% ../nbs/11_panels.ipynb #555947b5
-def _panels(X):
-    """Slices of columns of X that fit the processor's cache."""
-    width = max(256, 65536 // len(X))
-    return [slice(k, k + width) for k in range(0, X.shape[1], width)]
-
-
 def _add_gram(total, X):
     """Add X X' to the lower triangle of `total`, in place."""
     if X.flags.f_contiguous:
         dsyrk(1.0, X, beta=1.0, c=total, lower=1, overwrite_c=1)
     else:
         dsyrk(1.0, X.T, beta=1.0, c=total, trans=1, lower=1, overwrite_c=1)
+
+# %% ../nbs/11_panels.ipynb #11000051
+def _panels(X):
+    """Slices of columns of X that fit the processor's cache."""
+    width = max(256, 65536 // len(X))
+    return [slice(k, k + width) for k in range(0, X.shape[1], width)]
 
 
 def _gram(X, weights):
@@ -55,7 +55,7 @@ def _root(X):
     values, vectors = np.linalg.eigh(X)
     return np.linalg.qr((vectors * np.sqrt(np.maximum(values, 0))).T, mode="r").T
 
-
+# %% ../nbs/11_panels.ipynb #11000052
 def _times(F, X):
     """F' X for lower triangular F, in the memory order of X."""
     if X.flags.f_contiguous:
@@ -179,13 +179,13 @@ def _from_others(X, variances):
     np.fill_diagonal(squares, 0)
     return squares @ variances
 
-
+# %% ../nbs/11_panels.ipynb #11000056
 OUTWEIGHED = 1e-4  # others' noise below this share of the own is summed, not subtracted
 
 
 def _outweighed(own, others, cap):
     """Indices where `others`, a difference, has lost more than four digits to the own
-    noise: the worst `cap` of them.
+    noise; where there are more than `cap`, those that have lost most.
     """
     few = np.flatnonzero(others < OUTWEIGHED * own)
     if len(few) > cap:
