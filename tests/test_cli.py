@@ -15,7 +15,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from configparser import ConfigParser
 from pathlib import Path
 
@@ -107,9 +106,7 @@ def exit_code(argv):
 
 
 def test_the_main_job(tmp_path):
-    start = time.time()
     done = run()
-    assert time.time() - start < 30
     assert done.returncode == 0, done.stderr
     for words in (
         "442 rows, 64 features",
@@ -868,18 +865,21 @@ def test_help_is_quick_and_explains_every_argument(capsys):
     ):
         assert argument in text
     assert max(map(len, text.splitlines())) <= 88
-    script = (
-        "import sys\nfrom rvamp_nb.cli import main\ntry: main(['--help'])\nexcept"
-        " SystemExit: print({'sklearn', 'matplotlib', 'pandas'} & {m.split('.')[0] for"
-        " m in sys.modules})"
-    )
-    assert subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.endswith("set()\n")
+
+
+def test_help_waits_for_no_import():
+    script = """
+import sys
+from rvamp_nb.cli import main
+try:
+    main(['--help'])
+finally:
+    heavy = {'numpy', 'scipy', 'sklearn', 'matplotlib', 'pandas'}
+    print(heavy & {name.split('.')[0] for name in sys.modules})
+"""
+    caught = dict(capture_output=True, text=True, encoding="utf-8", env=ENV)
+    done = subprocess.run([sys.executable, "-c", script], **caught)
+    assert done.stdout.endswith("set()\n"), done.stdout + done.stderr
 
 
 def test_drawing_leaves_matplotlib_as_it_was(tmp_path):
@@ -1030,6 +1030,25 @@ def test_ctrl_c_before_there_is_an_answer():
     assert (code, out) == (130, "")
     assert err == "rvamp-nb: interrupted; no file is half-written\n"
     assert listed(".") == ["slow.csv"]
+
+
+@pytest.mark.parametrize("module", ["numpy", "scipy", "sklearn", "pandas"])
+def test_ctrl_c_while_something_is_imported(module):
+    table()
+    script = f"""
+import sys
+class Impatient:
+    def find_spec(self, name, *_):
+        if name == {module!r}:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Impatient())
+from rvamp_nb.cli import main
+main({QUICK.split()})
+"""
+    caught = dict(capture_output=True, text=True, encoding="utf-8", env=ENV)
+    done = subprocess.run([sys.executable, "-c", script], **caught)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "rvamp-nb: interrupted; no file is half-written\n"
 
 
 def test_ctrl_c_in_the_fit(monkeypatch, capsys):
