@@ -2,13 +2,37 @@
 error rates.
 """
 
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from rvamp_nb import rvamp
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Fixed, Subsample
-from rvamp_nb.trust import judge, repeated_rows
+from rvamp_nb.trust import (
+    LEAST_TURNED,
+    USUAL,
+    Check,
+    judge,
+    own_share,
+    refined,
+    repeated_rows,
+    row_shares,
+    squared_error,
+    turned,
+    worth_at_most,
+)
+
+TRUTH = Path(__file__).resolve().parent / "truth_trust"
+sys.path.insert(0, str(TRUTH))
+import make_repeats_truth as repeats  # noqa: E402
+import make_trust_truth as bench  # noqa: E402
+
+NAMES = sorted(path.stem for path in TRUTH.glob("*_*x*.npz"))
 
 # Repeated samples ---------------------------------------------------------------------
 
@@ -47,6 +71,9 @@ INDEPENDENT = {
     "rows_of_different_size": lambda rng: (
         rng.normal(size=(100, 200)) / np.sqrt(rng.chisquare(3, size=(100, 1)))
     ),
+    "each_column_five_times": lambda rng: np.repeat(
+        rng.normal(size=(60, 20)), 5, axis=1
+    ),
     "one_hot_few": lambda rng: one_hot(rng, 200, 3, 4),
     "one_hot_many": lambda rng: one_hot(rng, 200, 40, 3),
     "rare_50": lambda rng: rare(rng, 200, 50, 0.02),
@@ -74,7 +101,7 @@ def patients(rng, n, each, N, alike):
     return np.sqrt(alike) * own + np.sqrt(1 - alike) * rng.normal(size=own.shape)
 
 
-@pytest.mark.parametrize("N, alike", [(2000, 0.5), (2000, 0.9), (200, 0.8)])
+@pytest.mark.parametrize("N, alike", [(2000, 0.7), (2000, 0.9), (200, 0.8)])
 def test_thirty_patients_with_eight_samples_are_found(N, alike):
     A = patients(np.random.default_rng(1), 30, 8, N, alike)
     groups = repeated_rows(A)
@@ -143,10 +170,195 @@ def test_a_few_repeated_rows_are_amber_and_many_are_red(fit):
 
 
 def test_a_fit_without_an_answer_says_nothing_of_its_rows(fit):
-    from dataclasses import replace
-
     broken = replace(fit, converged=False, last=None, status="diverged")
     trust = light(broken)
     assert trust.light == "red" and trust.largest_row == -1
     assert len(trust.reasons) == 1 and "diverged" in str(trust)
     assert "effective" not in str(trust)
+
+
+def test_shares_of_single_features_are_those_of_the_definition(fit):
+    parts = fit.problem.A**2 * fit.last.u.var[:, None]
+    shares, doubt = parts / parts.sum(0), fit.Pi * (1 - fit.Pi)
+    by_hand = doubt @ shares.max(0) / doubt.sum()
+    np.testing.assert_allclose(own_share(fit), by_hand)
+    np.testing.assert_allclose(row_shares(fit), shares @ doubt / doubt.sum())
+    assert light(fit).own_share == own_share(fit) < 0.25
+
+
+def test_features_that_hang_on_one_row_each_are_red():
+    A = np.eye(100) - 0.01
+    y = 5.0 * (np.arange(100) < 4) + np.random.default_rng(0).normal(size=100)
+    fit = rvamp(A, y - y.mean(), prior=Laplace(1.6, Fixed()), counts=Subsample(0.5))
+    trust = judge(fit, np.arange(100), list(range(100)))
+    assert fit.converged and trust.own_share > 0.9 and trust.light == "red"
+    assert "single features hang on single rows" in str(trust)
+
+
+@pytest.mark.parametrize("M", [10, 29])
+def test_with_fewer_than_thirty_rows_the_light_is_never_green(M):
+    rng = np.random.default_rng(M)
+    A = rng.normal(size=(M, 20)) / np.sqrt(M)
+    y = 10 * A[:, 0] + rng.normal(size=M)
+    fit = rvamp(A, y, prior=Laplace(1.0, Fixed()), counts=Subsample(0.5))
+    trust = judge(fit, np.arange(20), list(range(20)))
+    assert trust.effective_rows <= M and trust.light in ("amber", "red")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_the_light_says_of_the_tables_that_were_tried(name):
+    """Where Π is worth less than a hundred refits, it is red, with one exception that
+    the chapter names; and it is never green below two hundred.
+    """
+    _, kept = bench.load(name)
+    M, effective, largest, own = kept["rows"]
+    red = effective < 10 or largest > 0.25 or own > 0.4
+    green = effective >= 30 and own <= 0.25
+    worth = kept["W"] / max(kept["mse"])
+    assert red or worth > 100 and (worth > 200 or not green)
+
+
+# Verdicts -----------------------------------------------------------------------------
+
+
+def check(selected, Pi, flagged=()):
+    names = [f"x{i}" for i in range(len(Pi))]
+    error = squared_error(selected, Pi)
+    return Check(Pi, selected.mean(0), len(selected), *error, list(flagged), names)
+
+
+def worth_about(worth, B, rng, N=400):
+    """Refits, and a Π that is wrong by what so many refits are wrong by."""
+    truth = rng.uniform(0.2, 0.8, size=N)
+    wrong = np.sqrt(truth * (1 - truth) / worth) * rng.choice([-1, 1], size=N)
+    return check(rng.random((B, N)) < truth, truth + wrong)
+
+
+@pytest.mark.parametrize(
+    "worth, B, words",
+    [
+        (1e9, 100, {"good"}),
+        (1170, 100, {"good", "undecided", "no contradiction"}),
+        (500, 400, {"good"}),
+        (20, 100, {"poor"}),
+        (30, 400, {"poor"}),
+    ],
+)
+def test_a_word_fits_the_truth(worth, B, words):
+    rng = np.random.default_rng(3)
+    assert {worth_about(worth, B, rng).word for _ in range(20)} <= words
+
+
+def test_neither_word_is_likely_at_the_border():
+    rng = np.random.default_rng(4)
+    said = [worth_about(100, 200, rng).word for _ in range(200)]
+    for word in ("good", "poor"):
+        assert said.count(word) <= 0.05 * 200 + 2 * np.sqrt(0.05 * 0.95 * 200)
+
+
+def test_at_most_is_the_other_end_of_the_interval():
+    assert worth_at_most(0.01, 0.002, 0.25) == pytest.approx(0.25 / (0.01 - 0.00329))
+    assert worth_at_most(0.003, 0.002, 0.25) == np.inf
+    report = worth_about(50, 200, np.random.default_rng(5))
+    share = report.share
+    spread = 200 / 199 * np.mean(share * (1 - share))
+    assert report.at_most == worth_at_most(report.mse, report.mse_se, spread)
+    assert report.worth < 50 < report.at_most
+
+
+def test_without_spread_there_is_no_verdict_and_rvamp_is_kept():
+    """A table with one true feature: all Π equal to the shares to 5e-14."""
+    Pi = np.r_[1.0, np.zeros(19)] + np.r_[-5e-14, np.full(19, 5e-14)]
+    every = np.zeros((100, 20), dtype=bool)
+    every[:, 0] = True
+    report = check(every, Pi)
+    assert report.word == "nothing in doubt" and report.worth == np.inf
+    both, se, kappa, worth = refined(every, Pi)
+    assert kappa > 1e4 and worth == np.inf
+    np.testing.assert_allclose(both, Pi, atol=1e-10)
+    once = every.copy()
+    once[0, 3] = True  # one refit of a hundred went another way
+    assert check(once, Pi).word == "nothing in doubt"
+    assert refined(once, Pi)[2] > 100
+
+
+def test_without_spread_a_contradiction_is_seen():
+    every = np.ones((100, 5), dtype=bool)
+    report = check(every, np.array([1, 1, 1, 1, 0.6]))
+    assert report.word == "poor" and report.at_most < 1
+    assert refined(every, report.Pi)[0][4] > 0.95
+
+
+def test_turned_counts_what_went_against_the_others():
+    share, Pi = np.array([0.0, 0.02, 0.99, 1.0]), np.array([0.0, 0.0, 1.0, 0.99])
+    assert turned(share, 100, Pi) == pytest.approx(2 + 2 + 1 + 1 + 1)
+    assert LEAST_TURNED == 10
+
+
+@pytest.mark.parametrize("worth", [1e9, 1000, 100, 20])
+def test_a_verdict_speaks_no_python(worth):
+    """The command line prints it, too."""
+    report = worth_about(worth, 100, np.random.default_rng(6))
+    assert report.verdict.startswith(report.word)
+    assert not re.search(r"\w\(|_", report.verdict)
+    assert report.more_refits == 200 and "rVAMP is worth" in report.verdict
+    assert replace(report, flagged=["age"]).verdict.endswith("beyond chance: age")
+
+
+def words_of(kept):
+    """Which random sets of refits are called good and poor, (2, sizes, sets)."""
+    mse, se, worth, doubt = np.moveaxis(kept["estimates"].astype(float), 2, 0)
+    spread = np.where(np.isinf(worth), 0, worth) * (np.maximum(mse, 0) + 1.645 * se)
+    most = np.vectorize(worth_at_most)(mse, se, spread)
+    good = (doubt >= LEAST_TURNED) & (worth >= USUAL)
+    return good, (doubt >= LEAST_TURNED) & ~good & (most < USUAL)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_verdicts_are_wrong_as_seldom_as_the_chapter_says(name):
+    """Poor in 5 % of all sets of refits at most, good in 10 %."""
+    _, kept = bench.load(name)
+    good, poor = words_of(kept)
+    if kept["W"] / max(kept["mse"]) >= USUAL:
+        assert poor.mean(1).max() <= 0.05
+    else:
+        assert good.mean(1).max() <= 0.1
+
+
+@pytest.mark.parametrize(
+    "name", ["clean_300x040", "few_rows_010x500", "identity_060x060", "one_hot_200x60"]
+)
+def test_a_slice_of_the_bench_is_made_again(name):
+    recipe, kept = bench.load(name)
+    A, y = bench.problem(recipe)
+    Z = bench.refits(recipe, A, y, 20)
+    again = np.unpackbits(kept["slice"])[: 50 * len(kept["active"])]
+    again = again.reshape(50, -1)[:20].astype(bool)
+    assert (Z[:, kept["active"]] != again).sum() <= 2  # rounding, at a border
+    assert Z.sum() <= again.sum() + 2
+    fit = bench.solve(recipe, A, y, recipe["lam"])
+    np.testing.assert_allclose(fit.Pi[kept["active"]], kept["Pi"], atol=2e-3)
+    shares = row_shares(fit)
+    seen = [len(A), 1 / (shares @ shares), shares.max(), own_share(fit)]
+    np.testing.assert_allclose(seen, kept["rows"], rtol=0.02)
+
+
+def test_false_selections_of_repeated_rows_are_made_again():
+    V, seen = repeats.load()
+    for k, d in ((0, 0), (4, 0), (4, 1)):
+        false, share = repeats.false_selections(repeats.UNITS[k], d)
+        assert abs(false - V[k, d]) <= 1 and abs(share - seen[k, d]) < 0.01
+    assert V[0].mean() < 1 < V[-1].mean()  # the bound is 1
+    assert seen[0].max() == 0 and seen[-1].min() > 0.8  # of 7/8
+
+
+def test_the_script_that_makes_the_bench_makes_a_small_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(bench, "HERE", tmp_path)
+    monkeypatch.setattr(bench, "SETS", 3)
+    monkeypatch.setattr(bench, "SIZES", (20,))
+    few = dict(data="independent", arguments=[12, 9, 0], n=60)
+    monkeypatch.setitem(bench.RECIPES, "small_012x009", few)
+    bench.make("small_012x009")
+    recipe, kept = bench.load("small_012x009")
+    assert recipe["n"] == 60 and kept["estimates"].shape == (1, 3, 4)
+    assert kept["Pi"].shape == kept["share"].shape == kept["active"].shape
