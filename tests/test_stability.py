@@ -6,17 +6,19 @@ import os
 import runpy
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
-from rvamp_nb import StabilitySelection, naive_bootstrap, rvamp
+from rvamp_nb import StabilitySelection, naive_bootstrap, rvamp, rvamp_path
 from rvamp_nb.datasets import gaussian_design, load_diabetes, standardize, toy
-from rvamp_nb.error_control import error_control, pfer_bound, unimodal_bound
+from rvamp_nb.error_control import error_control, pfer_bound, settle, unimodal_bound
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Fixed, NoResampling, Subsample
-from rvamp_nb.stability import shared_signal
+from rvamp_nb.stability import explained, near_copies, shared_signal
 from rvamp_nb.trust import (
     TrustWarning,
     beyond_chance,
@@ -577,3 +579,339 @@ def test_refine_reports_on_all_columns():
         and (high <= 1).all()
     )
     np.testing.assert_array_equal(r.support[1:], r.Pi[1:] >= s.threshold_)
+
+
+# Nothing from what has not converged --------------------------------------------------
+
+
+def table(seed=0, M=80, N=40):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(M, N))
+    return X, 2 * X[:, 0] - 1.5 * X[:, 6] + X[:, 11] + rng.normal(size=M)
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """Make the solver fail where a condition on (penalty, warm or not) says so."""
+    import rvamp_nb.stability as stability
+
+    def fail(when, path_when=lambda lam: False):
+        def broken(fit):
+            return replace(fit, converged=False, status="not converged (on purpose)")
+
+        def one(A, y, *, prior, warm_start=None, **options):
+            fit = rvamp(A, y, prior=prior, warm_start=warm_start, **options)
+            lam = float(np.min(prior.lam))
+            return broken(fit) if when(lam, warm_start is not None) else fit
+
+        def many(*args, **options):
+            path = rvamp_path(*args, **options)
+            bad = np.array([path_when(lam) for lam in path.lams])
+            spoil = lambda part: np.where(bad, np.nan, part)
+            return replace(
+                path,
+                Pi=spoil(path.Pi),
+                mean=spoil(path.mean),
+                var=spoil(path.var),
+                converged=path.converged & ~bad,
+                states=[None if b else s for b, s in zip(bad, path.states)],
+            )
+
+        monkeypatch.setattr(stability, "rvamp", one)
+        monkeypatch.setattr(stability, "rvamp_path", many)
+
+    return fail
+
+
+def silently(s, *data):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return s.fit(*data)
+
+
+@pytest.fixture(scope="module")
+def sound():
+    return StabilitySelection(n_lambdas=12).fit(*table())
+
+
+def test_cold_starts_that_fail_do_no_harm(failing, sound):
+    """What the path has reached warm is never started cold."""
+    failing(lambda lam, warm: not warm)
+    s = StabilitySelection(n_lambdas=12).fit(*table())
+    assert s.status_ == sound.status_ == "converged" and s.fit_.converged
+    np.testing.assert_allclose(s.lambda_, sound.lambda_)
+    np.testing.assert_allclose(s.probabilities_, sound.probabilities_)
+
+
+def test_where_the_last_steps_fail_the_nearest_converged_penalty_is_reported(
+    failing, sound
+):
+    failing(lambda lam, warm: lam < 1.02 * sound.lambda_)
+    with (
+        pytest.warns(UserWarning, match="fell back: .* selected on average where q"),
+        pytest.warns(TrustWarning),
+    ):
+        s = StabilitySelection(n_lambdas=12).fit(*table())
+    assert s.status_.startswith("fell back") and s.fit_.converged
+    assert 1.02 * sound.lambda_ <= s.lambda_ < 1.1 * sound.lambda_
+    assert s.model_.size(s.fit_.Pi) < s.q_ and s.pfer_bound_ < s.pfer_
+    assert s.trust_.light != "green" and s.summary().attrs["status"] == s.status_
+
+
+def test_where_the_path_itself_fails_below_q_is_not_met(failing, sound):
+    broken_below = 1.5 * sound.lambda_
+    failing(lambda lam, warm: lam < broken_below, lambda lam: lam < broken_below)
+    with pytest.warns(UserWarning, match="q not met"), pytest.warns(TrustWarning):
+        s = StabilitySelection(n_lambdas=12).fit(*table())
+    assert s.lambda_ >= broken_below and s.fit_.converged
+    assert "no smaller penalty has converged" in s.status_
+    assert s.trust_.light != "green"
+    failed = ~s.converged_
+    assert failed.any() and np.isnan(s.selection_probabilities_[:, failed]).all()
+    assert np.isnan(s.expected_selected_[failed]).all()
+    kept = s.selection_probabilities_[:, ~failed].max(1)
+    np.testing.assert_array_equal(s.max_selection_probability_, kept)
+
+
+def test_a_failed_penalty_above_the_reported_one_is_never_green(failing, sound):
+    assert sound.trust_.light == "green"
+    hole = sound.lambdas_[2]
+    failing(lambda lam, warm: False, lambda lam: lam == hole)
+    s = silently(StabilitySelection(n_lambdas=12), *table())
+    assert s.status_ == "converged" and s.lambda_ < hole and s.trust_.light != "green"
+
+
+@pytest.mark.parametrize("path_fails", [True, False])
+def test_where_nothing_converges_nothing_is_selected(failing, path_fails):
+    failing(lambda lam, warm: True, lambda lam: path_fails)
+    with pytest.warns(TrustWarning, match="nothing is selected: no answer"):
+        s = StabilitySelection(n_lambdas=12).fit(*table())
+    assert s.status_.startswith("no answer") and "on purpose" in s.status_
+    assert not s.support_.any() and s.trust_.light == "red"
+    for missing in (s.probabilities_, s.coef_mean_, s.coef_std_):
+        assert np.isnan(missing).all()
+    assert np.isnan([s.lambda_, s.pfer_bound_, s.intercept_]).all()
+    summary = s.summary()
+    assert not summary.selected.any() and (summary.status == "no answer").all()
+    assert summary.attrs["status"] == s.status_ and not summary.attrs["converged"]
+    for call in (
+        lambda: s.predict(table()[0]),
+        lambda: s.check(20),
+        lambda: s.refine(20),
+    ):
+        with pytest.raises(ValueError, match="no answer"):
+            call()
+
+
+def test_what_did_not_converge_is_not_drawn(failing, sound):
+    import matplotlib
+
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    broken_below = 1.5 * sound.lambda_
+    failing(lambda lam, warm: lam < broken_below, lambda lam: lam < broken_below)
+    s = silently(StabilitySelection(n_lambdas=12), *table())
+    for line in s.plot_path().get_lines()[:-2]:
+        drawn = np.isfinite(line.get_ydata())
+        assert (line.get_xdata()[drawn] * s.lambda_ > 0.999 * broken_below).all()
+    failing(lambda lam, warm: True, lambda lam: True)
+    s = silently(StabilitySelection(n_lambdas=12), *table())
+    assert s.plot_path().get_legend() is None and not s.plot_probabilities().patches
+    plt.close("all")
+
+
+def test_a_fit_that_fails_leaves_nothing_of_an_older_one(monkeypatch):
+    import rvamp_nb.stability as stability
+
+    s = StabilitySelection(n_lambdas=6).fit(*table())
+    late = lambda *args, **options: 1 / 0
+    monkeypatch.setattr(stability, "judge", late)
+    with pytest.raises(ZeroDivisionError):
+        s.fit(table(1)[0][:, :5], table(1)[1])
+    assert [name for name in vars(s) if name.endswith("_")] == []
+    with pytest.raises(NotFittedError):
+        s.summary()
+
+
+def test_the_path_goes_on_until_q_is_reached():
+    X, y = table()
+    short = dict(n_lambdas=6, lambda_min_ratio=0.8)
+    s = StabilitySelection(q=4, **short).fit(X, y)
+    assert len(s.lambdas_) > 6 and s.status_ == "converged"
+    assert 0.99 * 4 <= s.probabilities_.sum() <= 4
+    assert (np.diff(s.lambdas_) < 0).all() and s.expected_selected_[-1] >= 4
+    whole = StabilitySelection(q=4, n_lambdas=20).fit(X, y)
+    np.testing.assert_allclose(s.probabilities_, whole.probabilities_, atol=0.01)
+    # three features explain all there is: no penalty selects ten
+    exact = X[:, 0] - X[:, 6] + X[:, 11]
+    with pytest.warns(UserWarning, match="no smaller penalty selects more"):
+        s = silently_but(StabilitySelection(q=10, n_lambdas=12), X, exact)
+    assert list(np.flatnonzero(s.support_)) == [0, 6, 11]
+
+
+def silently_but(s, *data):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TrustWarning)
+        return s.fit(*data)
+
+
+# What is allowed is spent -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bound", ["mb", "unimodal"])
+@pytest.mark.parametrize("pfer", [0.5, 1, 3])
+@pytest.mark.parametrize("p, M", [(64, 442), (500, 60), (4088, 71), (20_000, 40)])
+def test_the_bound_equals_the_pfer_that_is_allowed(p, M, pfer, bound):
+    threshold, kept, q, unspent = settle(p, M / 6, pfer=pfer, bound=bound)
+    assert kept == pytest.approx(pfer) and unspent == "" and q <= M / 6
+    assert (threshold == 0.75) == (q < M / 6) and 0.5 < threshold <= 0.75
+
+
+def test_what_cannot_be_spent_is_said_with_numbers():
+    *settled, unspent = settle(4088, 71 / 6, pfer=3, threshold=0.75)
+    assert settled == [0.75, pytest.approx(0.0685, abs=1e-4), 71 / 6]
+    for number in ("pfer = 3", "threshold 0.75", "q = 78.3", "q = 11.8", "0.069"):
+        assert number in unspent
+    assert "0.506 would be taken" in unspent
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(30, 300)), rng.normal(size=30)
+    with pytest.warns(UserWarning, match="pfer = 1 at threshold 0.75 would allow"):
+        s = silently_but(StabilitySelection(pfer=1, threshold=0.75, n_lambdas=8), X, y)
+    assert s.q_ == 5 and s.pfer_bound_ < 0.2
+    # a pfer that is given is spent
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        warnings.simplefilter("ignore", TrustWarning)
+        one, three = (
+            StabilitySelection(pfer=pfer, n_lambdas=8).fit(X, y) for pfer in (1, 3)
+        )
+    assert one.threshold_ > three.threshold_ > 0.5
+    assert 0.98 < one.pfer_bound_ <= 1 and 2.94 < three.pfer_bound_ <= 3
+
+
+POWER = runpy.run_path(
+    str(HERE / "truth_stability" / "make_power.py"), run_name="truth"
+)
+
+
+@pytest.mark.parametrize(
+    "name", ["independent 200x500", "factors 100x1000", "diabetes 442x64"]
+)
+def test_the_first_data_sets_of_the_power_table_are_made_again(name):
+    again, kept = POWER["make"](name, 2), POWER["load"]()[name][:2]
+    # one feature within rounding of a threshold may fall the other way
+    assert np.nansum(np.abs(again - kept)) <= 2
+    assert (np.isnan(again) == np.isnan(kept)).all()
+
+
+def test_the_default_pair_is_a_good_one():
+    """It finds at least nine tenths of what the best pair with q <= M/6 finds."""
+    thresholds = np.array(POWER["THRESHOLDS"])
+    for name, counts in POWER["load"]().items():
+        recipe = POWER["RECIPES"][name]
+        q = np.sqrt(recipe["N"] * (2 * thresholds - 1))
+        borne = q <= 1.1 * recipe["M"] / 6
+        assert np.isfinite(counts[:, :, borne]).all()
+        found = counts[:, 0].mean(0)
+        chosen = settle(recipe["N"], recipe["M"] / 6)[0]
+        assert np.interp(chosen, thresholds, found) > 0.9 * found[borne].max(), name
+
+
+def test_repeated_samples_break_the_promise_and_the_light_sees_it():
+    """Thirty patients with eight samples each, nothing related to anything."""
+    false = []
+    for d in range(8):
+        rng = np.random.default_rng([3, d])
+        between = np.repeat(rng.normal(size=(30, 201)), 8, axis=0)
+        rows = 0.9**0.5 * between + 0.1**0.5 * rng.normal(size=(240, 201))
+        with pytest.warns(TrustWarning):
+            s = StabilitySelection(n_lambdas=10, lambda_min_ratio=0.12, tol=1e-4).fit(
+                rows[:, 1:], rows[:, 0]
+            )
+        false.append(s.support_.sum())
+        assert s.trust_.light == "red" and len(s.trust_.repeated) == 30
+        assert s.pfer_ == pytest.approx(1)
+    assert np.mean(false) > 2.5
+
+
+# Columns that say the same ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("apart", [0.0, 1e-12, 1e-9, 1e-7, 1e-6, 1e-5, 3e-5])
+def test_near_copies_change_nothing(apart):
+    X, y = seven_digits()
+    rng = np.random.default_rng(4)
+    spread = X[:, 3].std() * rng.normal(size=len(X))
+    Z = np.column_stack([X, 2.54 * (X[:, 3] + apart * spread)])
+    alone = StabilitySelection(n_lambdas=20).fit(X, y)
+    assert (alone.probabilities_[[0, 3, 7]] > 0.99).all()
+    with pytest.warns(UserWarning, match="x3, x20 are the same up to sign and the"):
+        s = StabilitySelection(n_lambdas=20).fit(Z, y)
+    assert s.converged_.all() and s.status_ == "converged"
+    np.testing.assert_allclose(s.probabilities_[:20], alone.probabilities_, atol=1e-6)
+    assert s.probabilities_[20] == s.probabilities_[3]
+    assert set(np.flatnonzero(s.support_)) == {*np.flatnonzero(alone.support_), 20}
+
+
+def seven_digits():
+    rng = np.random.default_rng(0)
+    X = rng.normal(10, 3, size=(300, 20))
+    return X, X[:, [0, 3, 7]].sum(1) + 3 * rng.normal(size=300)
+
+
+def test_a_column_read_as_float32_is_a_copy():
+    X, y = seven_digits()
+    Z = np.column_stack([X, X[:, 3].astype(np.float32), np.round(X[:, 7], 6)])
+    with pytest.warns(UserWarning, match="are the same"):
+        s = StabilitySelection(n_lambdas=12).fit(Z, y)
+    assert s.support_[[0, 3, 7, 20, 21]].all() and s.support_.sum() == 5
+
+
+def test_near_copies_by_the_definition():
+    rng = np.random.default_rng(5)
+    A = standardize(rng.normal(size=(50, 30)))[0]
+    B = np.column_stack([A, np.zeros((50, 2))])
+    for i, sign, apart in ((3, 1, 1e-6), (3, -1, 5e-5), (8, -1, 0), (9, 1, 3e-4)):
+        step = rng.normal(size=50)
+        B = np.column_stack([B, sign * (A[:, i] + apart * step / np.linalg.norm(step))])
+    stands = near_copies(B)
+    expected = np.arange(36)
+    expected[[32, 33, 34]] = 3, 3, 8
+    np.testing.assert_array_equal(stands, expected)
+    shuffled = rng.permutation(36)
+    again = near_copies(B[:, shuffled])
+    np.testing.assert_array_equal(
+        np.sort(np.bincount(again, minlength=36)),
+        np.sort(np.bincount(stands, minlength=36)),
+    )
+
+
+def test_what_the_covariates_explain_is_named_and_left_out():
+    X, y = table()
+    X[:, 20], X[:, 21] = 3 * X[:, 1] + 7, X[:, 1] - X[:, 2]
+    factors = np.ones(40)
+    factors[[1, 2]] = 0
+    options = dict(penalty_factor=factors, n_lambdas=10)
+    with pytest.warns(UserWarning, match="already explain have Π = 0: x20, x21"):
+        s = StabilitySelection(**options).fit(X, y)
+    assert (s.probabilities_[[20, 21]] == 0).all() and not s.support_[[20, 21]].any()
+    assert s.support_[[1, 2]].all() and s.converged_.all()
+    kinds = s.summary().status
+    assert kinds["x20"] == kinds["x21"] == "explained by the covariates"
+    assert kinds["x1"] == "covariate, always in" and kinds["x0"] == "selected"
+    keep = np.delete(np.arange(40), [20, 21])
+    without = StabilitySelection(penalty_factor=factors[keep], n_lambdas=10).fit(
+        X[:, keep], y
+    )
+    np.testing.assert_allclose(s.probabilities_[keep], without.probabilities_)
+
+
+def test_explained_is_what_regression_says():
+    rng = np.random.default_rng(6)
+    A = standardize(rng.normal(size=(40, 8)))[0]
+    mixed = A[:, :2] @ [0.6, 0.8]
+    A = standardize(np.column_stack([A, mixed, mixed + 1e-2 * A[:, 5]]))[0]
+    factors = np.r_[0, 0, np.ones(8)]
+    assert list(np.flatnonzero(explained(A, factors))) == [8]
+    assert not explained(A, np.ones(10)).any()

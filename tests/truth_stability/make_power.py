@@ -2,6 +2,7 @@
 
     python tests/truth_stability/make_power.py            # all designs, some minutes
     python tests/truth_stability/make_power.py NAME ...
+    python tests/truth_stability/make_power.py --refits   # two designs by real refits
 
 With pfer fixed, each threshold t belongs to one q = sqrt(pfer p (2t - 1)). `power.npz`
 holds, for every design, data set and threshold, how many of the true features reach the
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rvamp_nb import naive_bootstrap
 from rvamp_nb.datasets import load_diabetes, standardize
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Fixed, Subsample
@@ -35,6 +37,8 @@ RECIPES = {
     "diabetes 442x64": dict(kind="diabetes", M=442, N=64, k=8, snr=0.3),
 }
 N_SETS = 40
+REFITTED = ("independent 100x1000", "factors 100x1000")  # and with real refits
+N_REFITTED, N_REFITS, TRIED = 10, 100, (0.54, 0.6, 0.65, 0.75)
 
 
 def columns(recipe, rng):
@@ -63,6 +67,20 @@ def data_set(recipe, d):
     return A, signal + noise - (signal + noise).mean(), true
 
 
+def path_of(A, y):
+    """Thirty penalties by rVAMP, half-samples."""
+    return rvamp_path(
+        A,
+        y,
+        n_lambdas=30,
+        lambda_min_ratio=0.05,
+        prior=Laplace(1.0, Fixed()),
+        counts=Subsample(0.5),
+        tol=1e-4,
+        progress=False,
+    )
+
+
 def at_size(path, q):
     """Π where its sum is q, between the two converged penalties around it."""
     Pi = path.Pi[:, path.converged]
@@ -81,16 +99,7 @@ def found(recipe, d):
     A, y, true = data_set(recipe, d)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        path = rvamp_path(
-            A,
-            y,
-            n_lambdas=30,
-            lambda_min_ratio=0.05,
-            prior=Laplace(1.0, Fixed()),
-            counts=Subsample(0.5),
-            tol=1e-4,
-            progress=False,
-        )
+        path = path_of(A, y)
     counts = []
     for t in THRESHOLDS:
         Pi = at_size(path, np.sqrt(PFER * recipe["N"] * (2 * t - 1)))
@@ -101,9 +110,47 @@ def found(recipe, d):
     return np.array(counts, dtype=float).T
 
 
+def found_by_refits(recipe, d):
+    """True and false selections by rVAMP and by refits at the same penalties,
+    (2, 2, tried thresholds).
+    """
+    A, y, true = data_set(recipe, d)
+    laws = dict(counts=Subsample(0.5), randomise=Fixed())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        path = path_of(A, y)
+    size = path.Pi[:, path.converged].sum(0)
+    counts = np.full((2, 2, len(TRIED)), np.nan)
+    for k, t in enumerate(TRIED):
+        q = np.sqrt(PFER * recipe["N"] * (2 * t - 1))
+        if size[-1] < q:
+            continue
+        lam = np.exp(np.interp(q, size, np.log(path.lams[path.converged])))
+        refits = naive_bootstrap(
+            A, y, lam, n_resamples=N_REFITS, seed=d, progress=False, **laws
+        )
+        for by, Pi in enumerate((at_size(path, q), refits.Pi)):
+            hits = (Pi[true] >= t).sum()
+            counts[by, :, k] = hits, (Pi >= t).sum() - hits
+    return counts
+
+
 def make(name, n=N_SETS):
     """The mean over data sets, and each of them: (sets, 2, thresholds)."""
     return np.array([found(RECIPES[name], d) for d in range(n)])
+
+
+def save(results):
+    """Counts as they are, and what a chapter needs to show them."""
+    np.savez_compressed(
+        HERE / "power.npz",
+        recipes=json.dumps(RECIPES),
+        thresholds=THRESHOLDS,
+        names=list(results),
+        rows=[RECIPES[name]["M"] for name in results],
+        columns=[RECIPES[name]["N"] for name in results],
+        **{name: counts.astype(np.float16) for name, counts in results.items()},
+    )
 
 
 def load():
@@ -117,7 +164,19 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--sets", type=int, default=N_SETS)
+    parser.add_argument("--refits", action="store_true")
     options = parser.parse_args()
+    if options.refits:
+        both = {
+            name: np.array(
+                [found_by_refits(RECIPES[name], d) for d in range(N_REFITTED)]
+            )
+            for name in REFITTED
+        }
+        for name, counts in both.items():
+            print(name, TRIED, *np.nanmean(counts, 0).round(2).tolist(), sep="\n  ")
+        np.savez_compressed(HERE / "power_refits.npz", tried=TRIED, **both)
+        raise SystemExit
     np.set_printoptions(linewidth=150, precision=2, suppress=True)
     results = {}
     for name in options.names or RECIPES:
@@ -128,8 +187,4 @@ if __name__ == "__main__":
         print("  true  ", np.nanmean(results[name][:, 0], 0), flush=True)
         print("  false ", np.nanmean(results[name][:, 1], 0), flush=True)
     if not options.names and options.sets == N_SETS:
-        np.savez_compressed(
-            HERE / "power.npz",
-            recipes=json.dumps(RECIPES),
-            **{k: v.astype(np.float16) for k, v in results.items()},
-        )
+        save(results)
