@@ -15,22 +15,19 @@ def prior_moments(message, lam, factors=(1.0, 2.0)):
     """
     (Q, h, chi_hat), k = message, len(factors)
     s, mean, square, Pi = np.sqrt(chi_hat), 0.0, 0.0, 0.0
+
+    def first(t):
+        """Mean of the positive part of a standard normal number plus t."""
+        return t * norm.cdf(t) + norm.pdf(t)
+
+    def second(t):
+        """Mean of its square."""
+        return (t**2 + 1) * norm.cdf(t) + t * norm.pdf(t)
+
     for factor in factors:
         a, b = (h - factor * lam) / s, (-h - factor * lam) / s
-        mean = (
-            mean
-            + s
-            * ((a * norm.cdf(a) + norm.pdf(a)) - (b * norm.cdf(b) + norm.pdf(b)))
-            / Q
-            / k
-        )
-        square = (
-            square
-            + chi_hat
-            * sum((t**2 + 1) * norm.cdf(t) + t * norm.pdf(t) for t in (a, b))
-            / Q**2
-            / k
-        )
+        mean = mean + s * (first(a) - first(b)) / Q / k
+        square = square + chi_hat * (second(a) + second(b)) / Q**2 / k
         Pi = Pi + (norm.cdf(a) + norm.cdf(b)) / k
     return mean, Pi / Q, square - mean**2
 
@@ -59,11 +56,8 @@ def coupling_moments(A, of_x, of_u, inverse=np.linalg.inv):
     S_x, S_u = inverse(Lambda_x), inverse(Lambda_u)
     v_x = S_x**2 @ chi_hat_x + (S_x @ A.T / Q_u) ** 2 @ chi_hat_u
     v_u = S_u**2 @ chi_hat_u + (S_u @ A / Q_x) ** 2 @ chi_hat_x
-    return (x, np.diag(np.linalg.inv(Lambda_x)), v_x), (
-        u,
-        np.diag(np.linalg.inv(Lambda_u)),
-        v_u,
-    )
+    chi_x, chi_u = np.diag(np.linalg.inv(Lambda_x)), np.diag(np.linalg.inv(Lambda_u))
+    return (x, chi_x, v_x), (u, chi_u, v_u)
 
 
 def extrinsic(moments, message):
@@ -76,8 +70,7 @@ def step(A, y, lam, tau, to_prior, to_likelihood, factors=(1.0, 2.0)):
     """One turn: the messages that go out, and the prior's moments on the way."""
     x = prior_moments(to_prior, lam, factors)
     from_prior = extrinsic(x, to_prior)
-    from_likelihood = extrinsic(
-        likelihood_moments(y, to_likelihood, tau), to_likelihood
-    )
+    u = likelihood_moments(y, to_likelihood, tau)
+    from_likelihood = extrinsic(u, to_likelihood)
     both = coupling_moments(A, from_prior, from_likelihood)
     return extrinsic(both[0], from_prior), extrinsic(both[1], from_likelihood), x

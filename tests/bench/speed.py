@@ -1,21 +1,20 @@
 """How fast is it? Six tables of ratios, each measured within one run.
 
-    python tests/bench/speed.py                # all tables, on one thread and on the
-    machine's default number of threads
-    python tests/bench/speed.py a d            # only these tables
+    python tests/bench/speed.py                # all tables, one thread and several
+    python tests/bench/speed.py a d            # these tables
     python tests/bench/speed.py --threads one  # or: default, both
 
-a  the rate of the linear step over the machine's rate of matrix products     d  a path
-of 50 penalties in units of one cold fit
-b  a whole fit in units of one refit by celer                                 e  cost
-against N and against M, with fitted exponents
-c  refits of the same accuracy, and the speed-up over them                    f  peak
-memory over the size of A
+a  the rate of the linear step over the machine's rate of matrix products
+b  a whole fit in units of one refit by celer
+c  refits of the same accuracy, and the speed-up over them
+d  a path of 50 penalties in units of one cold fit
+e  cost against N and against M, with fitted exponents
+f  peak memory over the size of A
 
 On one thread times are CPU times of this process, on several they are wall-clock times;
-of repetitions the fastest counts, because what disturbs a run only ever makes
-it slower. Numerator and denominator of each ratio take turns. celer is a development
-extra; riboflavin is left out where RVAMP_NB_RIBOFLAVIN does not name its file.
+of repetitions the fastest counts, because what disturbs a run makes it slower.
+Numerator and denominator of each ratio take turns. celer is a development extra;
+riboflavin is left out where RVAMP_NB_RIBOFLAVIN does not name its file.
 """
 
 import argparse
@@ -48,7 +47,7 @@ COUNTS = experiments.COUNTS
 REFIT_TOL = 1e-6
 
 
-# ---------------------------------------------------------------- measuring
+# --------------------------------------------------- measuring
 
 
 class Threads:
@@ -82,27 +81,22 @@ def table(title, columns, rows, note=""):
     """Print a table; numbers with three digits."""
 
     def text(v):
-        return (
-            v if isinstance(v, str) else f"{v:,.0f}" if abs(v) >= 1000 else f"{v:.3g}"
-        )
+        if isinstance(v, str):
+            return v
+        return f"{v:,.0f}" if abs(v) >= 1000 else f"{v:.3g}"
 
     rows = [[text(v) for v in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(columns, *rows)]
     print(f"\n{title}")
-    for row in (columns, *rows):
-        print(
-            "  "
-            + "  ".join(
-                cell.ljust(w) if k == 0 else cell.rjust(w)
-                for k, (cell, w) in enumerate(zip(row, widths))
-            )
-        )
+    for first, *others in (columns, *rows):
+        cells = [cell.rjust(w) for cell, w in zip(others, widths[1:])]
+        print("  " + "  ".join([first.ljust(widths[0]), *cells]))
     if note:
         print(f"  {note}")
     sys.stdout.flush()
 
 
-# ---------------------------------------------------------------- (a) the linear step
+# --------------------------------------------------- (a) the linear step
 
 SHAPES = ((71, 4088), (614, 4096), (1000, 20000), (4000, 300))
 
@@ -158,8 +152,7 @@ def linear_step(threads):
     return rows
 
 
-# ---------------------------------------------------------------- (b) a fit in units of
-# refits
+# --------------------------------------------------- (b) a fit in units of refits
 
 
 def ten_problems():
@@ -252,7 +245,7 @@ def whole_fits(threads):
     return rows
 
 
-# ---------------------------------------------------------------- (c) equal accuracy
+# --------------------------------------------------- (c) equal accuracy
 
 
 def equal_accuracy(threads):
@@ -284,7 +277,7 @@ def equal_accuracy(threads):
     return rows
 
 
-# ---------------------------------------------------------------- (d) a path
+# --------------------------------------------------- (d) a path
 
 
 def celer_path(A, y, lams, b, seed=0):
@@ -349,7 +342,7 @@ def paths(
     return rows
 
 
-# ---------------------------------------------------------------- (e) growth
+# --------------------------------------------------- (e) growth
 
 
 def growth(threads, shapes):
@@ -383,7 +376,7 @@ IN_N = [(100, n) for n in (2000, 5000, 12500, 31250, 80000, 200000)]
 IN_M = [(m, 8000) for m in (50, 100, 200, 400, 800)]
 
 
-# ---------------------------------------------------------------- (f) memory
+# --------------------------------------------------- (f) memory
 
 
 def large(M, N, fraction=0.15):
@@ -460,7 +453,7 @@ def memory():
     ]
 
 
-# ---------------------------------------------------------------- the command
+# --------------------------------------------------- the command
 
 
 def print_tables(which, threads):
