@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['all_resamples', 'Multinomial', 'Poisson', 'Subsample', 'NoResampling', 'Exponential', 'Discrete', 'TwoPoint', 'Fixed',
-           'Weakness', 'Shared']
+           'Weakness', 'Shared', 'check_law']
 
 # %% ../nbs/01_resampling.ipynb #eb9d7e04
 from dataclasses import dataclass
@@ -428,3 +428,64 @@ class Shared:
     def draw(self, N, rng):
         """The same multiplier (N,) times."""
         return np.repeat(self.law.draw(1, rng), check_size("Shared.draw", "N", N))
+
+# %% ../nbs/01_resampling.ipynb #e57c030c
+def check_law(name, law, positive=False, averaged=False):
+    """Refuse what is no law of counts or of multipliers, and say what is wrong.
+
+    Parameters
+    ----------
+    name : str
+        What the argument is called: it stands in the message.
+    law : object
+        With a method draw(size, rng) -> (size,) numbers, and perhaps nodes() -> values
+        (K,) and their probabilities (K,).
+    positive : bool
+        Whether its values must be above 0 (multipliers), or 0 is allowed (counts).
+    averaged : bool
+        Whether it will be averaged over, and must have nodes. Without it, laws that
+        refuse their nodes by a TypeError, such as Multinomial, will do.
+
+    Raises
+    ------
+    TypeError
+        No object with a method draw; no nodes where they are needed.
+    ValueError
+        Nodes that are not finite, of different lengths, negative (or 0 where that is
+        not allowed), or all 0; probabilities that are negative or do not sum to 1.
+    """
+    example = "TwoPoint(2, 0.5) or Fixed()" if positive else "Poisson(0.5)"
+    if isinstance(law, type) or not callable(getattr(law, "draw", None)):
+        raise TypeError(
+            f"{name} must be a law such as {example}, with a method draw(size, rng),"
+            f" not {law!r}"
+        )
+    try:
+        nodes = law.nodes() if averaged or hasattr(law, "nodes") else None
+    except TypeError:
+        if averaged:
+            raise
+        return
+    if nodes is not None:
+        _check_nodes(f"{name}: {law!r}", nodes, positive)
+
+# %% ../nbs/01_resampling.ipynb #71c920f3
+def _check_nodes(what, nodes, positive):
+    """Refuse values and probabilities that are no law."""
+    values, probabilities = (check_array(f"{what}: nodes", v) for v in nodes)
+    if values.ndim != 1 or values.shape != probabilities.shape or not values.size:
+        raise ValueError(
+            f"{what}: values and probabilities must be vectors of one length, got"
+            f" shapes {values.shape} and {probabilities.shape}"
+        )
+    if (probabilities < 0).any():
+        raise ValueError(f"{what}: a probability is {probabilities.min():g}, below 0")
+    if abs(probabilities.sum() - 1) > 1e-9:
+        raise ValueError(
+            f"{what}: the probabilities sum to {probabilities.sum():g}, not to 1"
+        )
+    if (values < 0).any() or (positive and (values == 0).any()):
+        least = "> 0" if positive else ">= 0"
+        raise ValueError(f"{what}: values must be {least}, one is {values.min():g}")
+    if not probabilities @ values > 0:
+        raise ValueError(f"{what}: every value would be 0")
