@@ -47,8 +47,10 @@ SETS = 400  # so many sets of each size
 
 def response(A, rng, n_signals=4, size=1.0):
     """The first columns' sum and noise of standard deviation 1, before scaling."""
-    signal = A[:, :n_signals].sum(1)
-    return size * signal / signal.std() * np.sqrt(n_signals) + rng.normal(size=len(A))
+    noise, signal = rng.normal(size=len(A)), A[:, :n_signals].sum(1)
+    if not n_signals:
+        return noise
+    return size * signal / signal.std() * np.sqrt(n_signals) + noise
 
 
 def independent(M, N, seed, n_signals=4, outlier=0.0):
