@@ -35,16 +35,9 @@ def well_conditioned(N, seed):
     )
     rho = rng.uniform(0.1, 0.9, N)
     chi = rho / incoming.Q_hat
-    return (
-        Moments(
-            rng.normal(0, 1, N),
-            chi,
-            chi**2 * (incoming.chi_hat + rng.uniform(0.1, 2, N)),
-            rho,
-            1 - rho,
-        ),
-        incoming,
-    )
+    mean = rng.normal(0, 1, N)
+    var = chi**2 * (incoming.chi_hat + rng.uniform(0.1, 2, N))
+    return Moments(mean, chi, var, rho, 1 - rho), incoming
 
 
 @given(SIZES, SEEDS)
@@ -52,27 +45,21 @@ def test_mixed_agrees_with_plain_on_any_set(N, seed):
     of, incoming = well_conditioned(N, seed)
     S = np.random.default_rng(seed).random(N) < 0.5
     mixed, plain = mixed_extrinsic(of, incoming, S), extrinsic(of, incoming)
-    for view, whole, part in (
-        (mixed[1:4], plain, S),
-        (mixed[4:], natural_to_moment(plain), ~S),
-    ):
+    as_moments = natural_to_moment(plain)
+    for view, whole, part in ((mixed[1:4], plain, S), (mixed[4:], as_moments, ~S)):
         for ours, reference in zip(view, whole):
             assert_allclose(ours[part], reference[part], rtol=1e-11, atol=1e-11)
             assert not np.any(ours[~part])
-    assert (
-        isinstance(mixed, Mixed)
-        and mixed.S.dtype == bool
-        and all(z.shape == (N,) for z in mixed)
-    )
+    assert isinstance(mixed, Mixed) and mixed.S.dtype == bool
+    assert all(z.shape == (N,) for z in mixed)
 
 
 @given(SIZES, SEEDS)
 def test_what_goes_out_times_what_came_in_has_the_moments(N, seed):
     of, incoming = well_conditioned(N, seed)
     Q_hat, h, chi_hat = np.add(extrinsic(of, incoming), incoming)
-    assert_allclose(
-        [h / Q_hat, 1 / Q_hat, chi_hat / Q_hat**2], of[:3], rtol=1e-9, atol=1e-12
-    )
+    found = h / Q_hat, 1 / Q_hat, chi_hat / Q_hat**2
+    assert_allclose(found, of[:3], rtol=1e-9, atol=1e-12)
 
 
 @given(SIZES, SEEDS)
@@ -83,12 +70,9 @@ def test_a_gaussian_factor_sends_itself(N, seed):
         for _ in range(2)
     )
     Q_hat, h, chi_hat = np.add(factor, incoming)
-    assert_allclose(
-        extrinsic(Moments(h / Q_hat, 1 / Q_hat, chi_hat / Q_hat**2), incoming),
-        factor,
-        rtol=1e-10,
-        atol=1e-10,
-    )
+    of_product = Moments(h / Q_hat, 1 / Q_hat, chi_hat / Q_hat**2)
+    sent = extrinsic(of_product, incoming)
+    assert_allclose(sent, factor, rtol=1e-10, atol=1e-10)
 
 
 finite = dict(allow_nan=False, allow_infinity=False)
@@ -128,10 +112,9 @@ def test_mixed_keeps_its_digits_at_both_ends(exponent, selected, seed):
     chi = rho / Q
     mean, var = rng.normal() * rho, rho + 2 * chi**2 * c
     of = Moments(*(np.array([z]) for z in (mean, chi, var, rho, rho_bar)))
+    incoming = Natural(*(np.array([z]) for z in (Q, h, c)))
     with np.errstate(all="raise", under="ignore"):
-        out = mixed_extrinsic(
-            of, Natural(*(np.array([z]) for z in (Q, h, c))), np.array([rho > 0.5])
-        )
+        out = mixed_extrinsic(of, incoming, np.array([rho > 0.5]))
     mean, var, rho, rho_bar, Q, h, c = map(Fraction, (mean, var, rho, rho_bar, Q, h, c))
     chi = rho / Q
     precision = Q * rho_bar / rho
@@ -146,12 +129,8 @@ def test_mixed_keeps_its_digits_at_both_ends(exponent, selected, seed):
     scale = [float(abs(a) + abs(b)) for a, b in parts]
     if not selected:
         reference[0] = scale[0] = float(1 / precision)
-    assert np.all(
-        np.abs(
-            np.array([z[0] for z in (out[1:4] if selected else out[4:])]) - reference
-        )
-        <= 1e-12 * np.array(scale)
-    )
+    ours = np.array([z[0] for z in (out[1:4] if selected else out[4:])])
+    assert np.all(np.abs(ours - reference) <= 1e-12 * np.array(scale))
 
 
 @given(SIZES, SEEDS)
@@ -169,27 +148,17 @@ def test_inputs_are_not_modified(N, seed):
 
 
 def ends(S):
-    of = Moments(
-        np.array([0.0, 1.5]),
-        np.array([0.0, 0.5]),
-        np.array([0.0, 0.3]),
-        np.array([0.0, 1.0]),
-        np.array([1.0, 0.0]),
-    )
-    return (
-        of,
-        Natural(np.full(2, 2.0), np.array([0.1, 3.2]), np.full(2, 0.2)),
-        np.array(S),
-    )
+    """A coordinate that is never selected, one that always is, and their views."""
+    never, always = (0.0, 0.0, 0.0, 0.0, 1.0), (1.5, 0.5, 0.3, 1.0, 0.0)
+    incoming = Natural(np.full(2, 2.0), np.array([0.1, 3.2]), np.full(2, 0.2))
+    return Moments(*np.transpose([never, always])), incoming, np.array(S)
 
 
 def test_the_ends_themselves_are_finite_and_silent():
     with np.errstate(all="raise"):
         out = mixed_extrinsic(*ends([False, True]))
-    assert (
-        np.all(np.isfinite(out))
-        and out.D[0] == out.r[0] == out.T[0] == out.Q_hat[1] == 0
-    )
+    assert np.all(np.isfinite(out))
+    assert out.D[0] == out.r[0] == out.T[0] == out.Q_hat[1] == 0
 
 
 @pytest.mark.parametrize(
@@ -207,27 +176,18 @@ def test_rho_is_needed():
 
 
 def test_negatives_by_rounding_are_returned_as_they_are():
-    of = Moments(
-        np.zeros(2),
-        np.array([0.2, 0.8]),
-        np.array([0.2**2 - 1e-9, 0.8**2 - 1e-9]),
-        np.array([0.2, 0.8]),
-        np.array([0.8, 0.2]),
-    )
-    out = mixed_extrinsic(
-        of, Natural(np.ones(2), np.zeros(2), np.ones(2)), np.array([False, True])
-    )
+    rho = np.array([0.2, 0.8])
+    of = Moments(np.zeros(2), rho, rho**2 - 1e-9, rho, 1 - rho)
+    incoming = Natural(np.ones(2), np.zeros(2), np.ones(2))
+    out = mixed_extrinsic(of, incoming, np.array([False, True]))
     assert out.T[0] < 0 and out.chi_hat[1] < 0
 
 
 def test_a_response_above_one_over_the_precision_gives_a_negative_message():
     """rho > 1: a factor that is not log-concave. It belongs to S."""
-    of = Moments(
-        np.zeros(1), np.array([1.2]), np.array([3.0]), np.array([1.2]), np.array([-0.2])
-    )
-    out = mixed_extrinsic(
-        of, Natural(np.ones(1), np.zeros(1), np.ones(1)), np.array([True])
-    )
+    of = Moments(*(np.array([z]) for z in (0.0, 1.2, 3.0, 1.2, -0.2)))
+    incoming = Natural(np.ones(1), np.zeros(1), np.ones(1))
+    out = mixed_extrinsic(of, incoming, np.array([True]))
     assert_allclose(out.Q_hat, 1 / 1.2 - 1, rtol=1e-12)
 
 
@@ -247,20 +207,16 @@ def precision(Q_hat, chi_hat, beta, n):
 )
 def test_replica_symmetric_inverse_and_log_partition(Q_hat, share, beta, n, h):
     chi_hat = share * Q_hat / (n * beta)  # both signs: x and u
-    L = precision(Q_hat, chi_hat, beta, n)
-    S = np.linalg.inv(L)
+    matrix = precision(Q_hat, chi_hat, beta, n)
+    cov = np.linalg.inv(matrix)
     diagonal, off_diagonal = rs_covariance(Q_hat, chi_hat, beta, n)
-    assert_allclose(np.diag(S), diagonal, rtol=1e-10)
+    assert_allclose(np.diag(cov), diagonal, rtol=1e-10)
     if n > 1:
-        assert_allclose(S[0, 1], off_diagonal, rtol=1e-9, atol=1e-12 * diagonal)
-    by_matrix = (
-        n / 2 * np.log(2 * np.pi)
-        - np.linalg.slogdet(L)[1] / 2
-        + beta**2 * h**2 * S.sum() / 2
-    )
-    assert_allclose(
-        rs_log_partition(Q_hat, h, chi_hat, beta, n), by_matrix, rtol=1e-9, atol=1e-9
-    )
+        assert_allclose(cov[0, 1], off_diagonal, rtol=1e-9, atol=1e-12 * diagonal)
+    log_size = n / 2 * np.log(2 * np.pi) - np.linalg.slogdet(matrix)[1] / 2
+    by_matrix = log_size + beta**2 * h**2 * cov.sum() / 2
+    ours = rs_log_partition(Q_hat, h, chi_hat, beta, n)
+    assert_allclose(ours, by_matrix, rtol=1e-9, atol=1e-9)
 
 
 @given(st.floats(0.1, 10), st.floats(0, 5), st.floats(0.05, 20), st.floats(-3, 3))
@@ -275,18 +231,12 @@ def test_limit_of_no_replicas(Q_hat, chi_hat, beta, h):
     )
     assert rs_log_partition(Q_hat, h, chi_hat, beta, 0) == 0
     n = 1e-4 * Q_hat / (beta * max(chi_hat, h**2, Q_hat / beta, 1e-3))
-    slope = (
-        rs_log_partition(Q_hat, h, chi_hat, beta, n)
-        - rs_log_partition(Q_hat, h, chi_hat, beta, -n)
-    ) / (2 * n)
+    up, down = (rs_log_partition(Q_hat, h, chi_hat, beta, k) for k in (n, -n))
+    slope = (up - down) / (2 * n)
     # the value may be near 0 by cancellation of its parts
     scale = 1 + beta * (h**2 + chi_hat) / Q_hat
-    assert_allclose(
-        slope,
-        rs_mean_log_partition(Q_hat, h, chi_hat, beta),
-        rtol=1e-6,
-        atol=1e-6 * scale,
-    )
+    mean = rs_mean_log_partition(Q_hat, h, chi_hat, beta)
+    assert_allclose(slope, mean, rtol=1e-6, atol=1e-6 * scale)
 
 
 @pytest.mark.parametrize(
