@@ -243,11 +243,11 @@ class Loss(_Row):
 
     def value(self, y, f):
         """l(y, f), of the shape of f."""
-        raise NotImplementedError("a loss needs value(y, f)")
+        raise NotImplementedError(f"{type(self).__name__} has no value(y, f)")
 
     def derivatives(self, y, f):
         """First and second derivative of l in f, each of the shape of f."""
-        raise NotImplementedError("a loss needs derivatives(y, f)")
+        raise NotImplementedError(f"{type(self).__name__} has no derivatives(y, f)")
 
     def proximal(self, y, omega, cV):
         """The f with f + cV l'(y, f) = omega, of the shape of omega."""
@@ -452,7 +452,8 @@ class Huber(Loss):
         if np.isfinite(beta):
             why = "its second derivative jumps, and posteriors need a smooth one"
             remedy = "leave beta out, or take Squared(sigma)"
-            raise ValueError(f"Huber is for beta = inf, got {beta:g}: {why}; {remedy}")
+            problem = f"the Huber loss is for beta = inf, got {beta:g}"
+            raise ValueError(f"{problem}: {why}; {remedy}")
 
     def value(self, y, f):
         """As `Loss.value`."""

@@ -170,7 +170,8 @@ class Prior:
         """(1/beta) log z, mean and response d mean / d field of the posterior in a
         given field; arrays of the field's shape (K, N).
         """
-        raise NotImplementedError("a prior needs inner(field, Q_hat, beta)")
+        name = type(self).__name__
+        raise NotImplementedError(f"{name} has no inner(field, Q_hat, beta)")
 
     def bends(self, Q_hat, beta):
         """Fields where the response bends, and over which widths: a list of pairs of
@@ -210,8 +211,7 @@ class Prior:
 
     def log_partition(self, incoming, beta=np.inf):
         """E (1/beta) log z, (N,), up to a constant: its derivatives are the moments."""
-        parts = [w * _averaged_log_z(case, incoming, beta) for w, case in self.cases()]
-        return sum(parts)
+        return sum(w * _averaged_log_z(c, incoming, beta) for w, c in self.cases())
 
     def Pi(self, incoming, beta=np.inf):
         """Selection probabilities, where the prior has any: this one has none."""
