@@ -295,6 +295,18 @@ def test_a_chapter_with_mathematics_has_a_box_of_letters(path):
     assert found and len(found) == len(set(found))
 
 
+STARRED = re.compile(r"^#+ ★ .*\n+([^.;:]*)", re.MULTILINE)
+NOT_NEEDED = re.compile(r"\b(?:not need|not needed|nothing \w+ needs|may skip)\b", re.I)
+
+
+@each(PATHS)
+def test_a_starred_section_says_that_it_may_be_skipped(path):
+    text = "\n\n".join(cell.source for cell in cells(path, "markdown"))
+    titles = re.findall(r"^#+ .*★", text, re.MULTILINE)
+    assert len(titles) == len(STARRED.findall(text))
+    assert [said for said in STARRED.findall(text) if not NOT_NEEDED.search(said)] == []
+
+
 def numbers_meant(text):
     """Every chapter that "chapters 4, 5 and 7" names; "4 to 7" names its ends."""
     return [
