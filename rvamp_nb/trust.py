@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial.distance import pdist, squareform
 from scipy.special import betaln
 from scipy.stats import binom
 
@@ -317,19 +316,27 @@ def repeated_rows(A, level=0.01):
     """
     rng = np.random.default_rng(0)
     seen = np.sort(rng.permutation(len(A))[:_ROWS_SEEN])
-    Z = A[seen] - A[seen].mean(0)
-    scale = Z.std(0)
-    varies = scale > 1e-9 * scale.max(initial=0.0)
-    Z = Z[:, varies] / scale[varies]
+    Z = _standardised(A[seen])
     if len(Z) < 3 or not Z.size:
         return []
-    apart = pdist(Z, "sqeuclidean")
-    closest = min(_closest_by_chance(Z, level, rng), _closest_by_tail(apart, level))
-    near = squareform(apart < closest - 1e-9 * Z.shape[1])
-    sizes = np.sum(Z**2, axis=1)
+    products = Z @ Z.T
+    sizes = np.diag(products)
+    apart = sizes[:, None] + sizes - 2 * products
+    pairs = apart[np.triu_indices(len(Z), 1)]
+    closest = min(_closest_by_chance(Z, level, rng), _closest_by_tail(pairs, level))
+    near = apart < closest - 1e-9 * Z.shape[1]
     near[sizes < np.median(sizes) / 2] = False  # rows of nothing but zeros are alike
     group = connected_components(near & near.T, directed=False)[1]
     return [seen[group == g] for g in np.flatnonzero(np.bincount(group) > 1)]
+
+
+def _standardised(A):
+    """Columns that vary, with mean 0 and variance 1, whatever their unit."""
+    unit = np.abs(A).max(0, initial=0.0)
+    Z = A / np.where(unit > 0, unit, 1.0)
+    Z = Z - Z.mean(0)
+    scale = Z.std(0)
+    return Z[:, scale > 1e-9] / scale[scale > 1e-9]
 
 # %% ../nbs/16_trust.ipynb #b748bf6e
 _ROUNDING = 1e-20  # squared errors of Π below this are those of its arithmetic
