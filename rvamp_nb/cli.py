@@ -486,8 +486,10 @@ def _about_refits(answer):
     return {
         "seed": answer.seed,
         "check": check.n_refits if check else 0,
-        "verdict": _typed(check.verdict) if check else None,
-        "worth": check.worth if check else None,
+        "verdict": check.verdict if check else None,
+        "word": check.word if check else None,
+        "worth_at_least": check.worth if check else None,
+        "worth_at_most": check.at_most if check else None,
         "refine": refined.n_refits if refined else 0,
         "refine_kappa": refined.kappa if refined else None,
         "interrupted": answer.stopped,
@@ -560,7 +562,15 @@ def _leaders(answer):
     left = answer.estimator.n_features_in_ - _LEADING
     return lines + [f"... and {left} more feature{'s' * (left > 1)}"] * (left > 0)
 
-# %% ../nbs/22_cli.ipynb #0f25f5a9
+# %% ../nbs/22_cli.ipynb #2d7a65c6
+def _remedy(check):
+    """What to type where a check asks for more refits."""
+    if check.word == "poor":
+        return f" (--refine {check.more_refits} combines both)"
+    more = check.word in ("undecided", "no contradiction")
+    return f" (--check {check.more_refits})" * more
+
+
 def _trust(answer):
     """Times, and how far to believe it."""
     e, check, refined = answer.estimator, answer.check, answer.refined
@@ -571,12 +581,8 @@ def _trust(answer):
     if answer.stopped:
         lines.append("refits: interrupted, none of them is used")
     if check:
-        verdict = _typed(check.verdict)
-        poor = verdict.startswith("poor") and "--refine" not in verdict
-        if poor and not refined:
-            more = max(200, 2 * check.n_refits)
-            verdict += f" (--refine {more} combines rVAMP with as many)"
-        lines.append(f"refits: {check.n_refits} in {theirs:.2f} s; {verdict}")
+        said = f"{check.verdict}{_remedy(check)}"
+        lines.append(f"refits: {check.n_refits} in {theirs:.2f} s; {said}")
     if refined:
         weight = f"rVAMP counts for {refined.kappa:.0f}"
         lines.append(f"refined: by {refined.n_refits} refits, beside which {weight}")
@@ -632,12 +638,16 @@ def _draw_bars(ax, answer, most=15):
         dots = dict(color=COLOURS["truth"], fmt="o", markersize=4, elinewidth=1.5)
         dots["label"] = f"{answer.check.n_refits} refits ± 1 s.e."
         ax.errorbar(columns["Pi_refits"], rows, xerr=columns["Pi_refits_se"], **dots)
+    if answer.refined is not None:
+        dots = dict(color=COLOURS["p2"], fmt="D", markersize=5, elinewidth=1.5)
+        Pi, se = columns["Pi_refined"], columns["Pi_refined_se"]
+        ax.errorbar(Pi, rows, xerr=se, label="refined ± 1 s.e.", **dots)
     ax.axvline(answer.estimator.threshold_, color=COLOURS["p1"], label="threshold")
     names = [_shown(n, 24).replace("$", r"\$") for n in columns["feature"]]
     ax.set_yticks(rows, names)
     ax.set(xlim=(0, 1.02), xlabel="selection probability Π")
     ax.invert_yaxis()
-    ax.figure.legend(loc="outside upper right", ncols=3)
+    ax.figure.legend(loc="outside upper right", ncols=4)
 
 # %% ../nbs/22_cli.ipynb #cc813290
 def _draw(figure, answer):

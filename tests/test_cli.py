@@ -923,7 +923,7 @@ def test_a_terminal_without_greek_is_no_reason_to_fail():
 QUICK = "select data.csv --target y --lam 0.8 --check 0"
 
 
-@pytest.mark.parametrize("reader, unbuffered", [("head -1", ""), ("true", "1")])
+@pytest.mark.parametrize("reader, unbuffered", [("head -1", "1"), ("true", "")])
 def test_a_closed_pipe_ends_it_quietly_with_all_files_there(reader, unbuffered):
     table()
     line = f"set -o pipefail; rvamp-nb {QUICK} | {reader}"
@@ -984,6 +984,7 @@ def test_a_disk_that_fills_leaves_the_files_of_an_earlier_run(monkeypatch, capsy
     table()
     main([*QUICK.split(), "--path"])
     before = {p.name: p.read_bytes() for p in Path("rvamp-nb-out").iterdir()}
+    assert len(before) == 5
     monkeypatch.setattr(cli, "_write", lambda path, data: full(path))
     with pytest.raises(SystemExit) as stop:
         main(["select", "data.csv", "--target", "y", "--check", "0"])
@@ -1317,16 +1318,21 @@ def test_refits_can_be_combined_with_the_fit(capsys):
     assert settings()["refits"]["refine"] == 50
 
 
-def test_advice_is_something_that_can_be_typed(capsys, monkeypatch):
+@pytest.mark.parametrize(
+    "word, option",
+    [("poor", "--refine 300"), ("undecided", "--check 300"), ("good", "")],
+)
+def test_advice_is_something_that_can_be_typed(capsys, monkeypatch, word, option):
     from rvamp_nb.trust import Check
 
-    verdict = "poor: rVAMP may be worth no more than 3 refits"
-    monkeypatch.setattr(Check, "verdict", verdict)
+    monkeypatch.setattr(Check, "word", word)
     table()
-    main(["select", "data.csv", "--target", "y", "--lam", "0.8", "--check", "150"])
-    out = unwrapped(capsys.readouterr().out)
-    assert "--refine 300 combines rVAMP" in out
-    main(["select", "data.csv", "--target", "y", "--lam", "0.8", "--refine", "300"])
+    line = "select data.csv --target y --lam 0.8"
+    main([*line.split(), "--check", "150"])
+    said = re.search(r"refits: 150 in .*", unwrapped(capsys.readouterr().out))[0]
+    assert re.findall(r"--\w+ \d+", said) == [option] * bool(option)
+    assert "refine(" not in said and "check(" not in said
+    main([*line.split(), *option.split()])
 
 
 def test_a_warning_names_what_can_be_typed(capsys):
