@@ -124,16 +124,20 @@ def weighted_lasso(A, y, lam, counts, tol=1e-10):
         X, target, penalty, unit, back = _folded(A[rows], y[rows], lam, counts[rows])
         z, inside = np.zeros(A.shape[1]), np.zeros(A.shape[1], dtype=bool)
         size, reached = 2 * len(rows), 1e-290 < penalty < 1e290
+        residual = target
         while reached:
-            pull = np.abs(X.T @ (target - X @ z))
+            pull = np.abs(X.T @ residual)
             if not np.isfinite(pull).all():
                 break
             if not np.any(pull[~inside] > penalty * (1 + 1e-8)):
                 return np.ldexp(z / unit, back)
             pull[z != 0] = np.inf  # what is in use stays in
-            inside = pull >= np.sort(pull)[-min(size, len(pull))]
+            last = len(pull) - min(size, len(pull))
+            inside = pull >= np.partition(pull, last)[last]
+            part = X[:, inside]
             z = np.zeros_like(z)
-            z[inside], reached = _unit_lasso(X[:, inside], target, penalty, tol)
+            z[inside], reached = _unit_lasso(part, target, penalty, tol)
+            residual = target - part @ z[inside]
             size = 2 * size
     return penalised_fit(A, y, lam, 0 * lam, counts)
 
@@ -373,9 +377,11 @@ def _chunk(problem, seed, numbers, columns):
     """Sums over one chunk of refits, on one thread, and the coefficients of the
     columns to keep.
     """
+    from sklearn import config_context
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1):
+    # scikit-learn need not look at arguments that this module has made
+    with threadpool_limits(1), config_context(skip_parameter_validation=True):
         x, u = map(np.array, zip(*(_one_refit(problem, seed, b) for b in numbers)))
         return _sums(x), (x != 0).sum(0), _sums(u), x[:, columns]
 

@@ -80,6 +80,11 @@ def _refuse_kind(name, value):
     if np.ma.isMaskedArray(value) and np.ma.getmaskarray(value).any():
         remedy = "drop or fill the masked entries first"
         raise ValueError(f"{name} is a masked array with entries masked; {remedy}")
+    kinds = getattr(value, "dtypes", getattr(value, "dtype", ()))
+    kinds = [kinds] if isinstance(kinds, (np.dtype, type)) else np.atleast_1d(kinds)
+    if any(str(k).lower().startswith(("date", "time", "duration")) for k in kinds):
+        remedy = "turn them into numbers first, for example into days"
+        raise TypeError(f"{name} must hold real numbers only, not dates; {remedy}")
 
 # %% ../nbs/82_checks.ipynb #fac3c80c
 def _as_floats(name, value):

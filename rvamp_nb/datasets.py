@@ -366,5 +366,7 @@ def choose_lambda(A, y, cv=10, seed=0):
         )
     if check_size("choose_lambda", "cv", cv, least=2) > len(y):
         raise ValueError(f"cv = {cv} folds need at least as many rows, got {len(y)}")
-    search = LassoCV(cv=KFold(cv, shuffle=True, random_state=seed), max_iter=100_000)
+    search = LassoCV(
+        cv=KFold(cv, shuffle=True, random_state=seed), max_iter=100_000, random_state=0
+    )
     return float(len(y) * search.fit(A, y).alpha_)

@@ -16,6 +16,7 @@ from sklearn.linear_model import (
     Ridge,
 )
 
+from rvamp_nb import bootstrap
 from rvamp_nb.bootstrap import naive_bootstrap, penalised_fit, weighted_lasso
 from rvamp_nb.resampling import (
     Discrete,
@@ -1005,3 +1006,125 @@ def test_a_penalised_constant_column_and_a_free_intercept_get_along():
     B = put(A, (slice(None), 0), 3)
     seen = naive_bootstrap(B, Y, LAM, intercept=True, n_resamples=10, progress=False)
     assert seen.Pi[0] == 0 and np.isfinite(seen.intercept_mean)
+
+
+# Units ------------------------------------------------------------------------------
+
+
+def in_units(loss, penalty, intercept, of_A=1.0, of_column=1.0, of_y=1.0):
+    """A fit with A, one column or the targets in other units and the penalties to
+    match, its coefficients brought back.
+    """
+    (B, y), (t, k, positive) = problem(loss), PENALTIES[penalty]
+    d = np.where(np.arange(N) == 5, of_A * of_column, of_A)
+    if loss in ("logistic", "poisson"):
+        of_y = 1.0
+    B, t, k = B * d, t * d * of_y, k * d * d
+    positive = np.append(np.full(N, positive), np.zeros(intercept, dtype=bool))
+    if intercept:
+        B, d = np.column_stack([B, np.ones(M)]), np.append(d, 1.0)
+        t, k = np.append(t, 0.0), np.append(k, 0.0)
+    delta, c = DELTA * of_y if loss == "huber" else DELTA, COUNTS["Poisson"]
+    return penalised_fit(B, y * of_y, t, k, c, loss, positive, delta) * d / of_y
+
+
+@pytest.mark.parametrize("intercept", [0, 1], ids=["", "intercept"])
+@pytest.mark.parametrize(
+    "penalty", ["lasso", "elastic net", "non-negative", "ridge", "unpenalised columns"]
+)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_units_do_not_matter(loss, penalty, intercept):
+    usual = in_units(loss, penalty, intercept)
+    for unit in (1e-150, 1e-6, 7e3, 1e150):
+        for what in ("of_A", "of_column", "of_y"):
+            x = in_units(loss, penalty, intercept, **{what: unit})
+            np.testing.assert_allclose(x, usual, rtol=1e-9, atol=1e-11, err_msg=what)
+            np.testing.assert_array_equal(x != 0, usual != 0)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-150, 1e-6, 1e150, 1e300])
+def test_units_do_not_matter_for_the_lasso(unit):
+    (A, y), c, lam = problem("squared"), COUNTS["Poisson"], np.full(N, LAM)
+    usual, d = weighted_lasso(A, y, lam, c), np.where(np.arange(N) == 5, unit, 1.0)
+    for x in (
+        weighted_lasso(A * unit, y, lam * unit, c) * unit,
+        weighted_lasso(A, y * unit, lam * unit, c) / unit,
+        weighted_lasso(A * d, y, lam * d, c) * d,
+    ):
+        np.testing.assert_allclose(x, usual, rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_averages_with_an_intercept_in_small_units(loss):
+    """A x 1e-5 beside an intercept moved Pi by .12, one column in millionths cost it
+    its coefficient.
+    """
+    A, y = problem(loss)
+    options = dict(loss=loss, intercept=True, n_resamples=20, progress=False)
+    usual = naive_bootstrap(A, y, LAM, **options)
+    d = np.where(np.arange(N) == 2, 1e-6, 1e-5)
+    small = naive_bootstrap(A * d, y, LAM * d, **options)
+    np.testing.assert_array_equal(small.Pi, usual.Pi)
+    np.testing.assert_allclose(small.mean * d, usual.mean, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(small.intercept_mean, usual.intercept_mean, rtol=1e-8)
+
+
+def test_units_beyond_64_bits_are_refused():
+    (A, y), (t, k, _) = problem("squared"), PENALTIES["elastic net"]
+    for change in (dict(A=A * 1e170), dict(A=A * 1e-170), dict(k=k * 1e-305)):
+        arguments = dict(A=A, y=y, t=t, k=k, counts=np.ones(M)) | change
+        with pytest.raises(ValueError, match="64-bit numbers; change their units"):
+            penalised_fit(**arguments)
+    with pytest.raises(ValueError, match="64-bit"):
+        naive_bootstrap(A * 1e170, y, LAM, l1_ratio=0.5, n_resamples=1, progress=False)
+    with pytest.raises(ValueError, match="too large for 64-bit"):
+        penalised_fit(A * 1e-200, y * 1e200, 0 * t, 0 * k, np.ones(M))
+
+
+@pytest.mark.parametrize("name", ["A", "y", "t", "k", "counts"])
+def test_nan_is_refused_and_does_not_loop(name):
+    (A, y), (t, k, _) = problem("squared"), PENALTIES["elastic net"]
+    arguments = dict(A=A, y=y, t=t, k=k, counts=np.ones(M))
+    arguments[name] = put(arguments[name], 0, np.nan)
+    with pytest.raises(ValueError, match="must be finite"):
+        penalised_fit(**arguments)
+    if name in ("A", "y"):
+        with pytest.raises(ValueError, match="must be finite"):
+            weighted_lasso(arguments["A"], arguments["y"], t, np.ones(M))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_columns_far_from_centred(loss):
+    A, y = problem(loss)
+    t, k, c = np.append(LAM * ONE, 0), np.append(ZERO, 0), COUNTS["once"]
+    near, far = (np.column_stack([A + s, np.ones(M)]) for s in (0, 1e4))
+    x, z = (penalised_fit(B, y, t, k, c, loss, delta=DELTA) for B in (near, far))
+    np.testing.assert_allclose(z[:N], x[:N], atol=1e-9)
+    z = penalised_fit(A + 100, y, t[:N], k[:N], c, loss, delta=DELTA)
+    assert violation(A + 100, y, t[:N], k[:N], c, z, loss) < 1e-8
+
+
+def test_what_is_not_reached_is_an_error_that_says_by_how_much(monkeypatch):
+    (A, y), (t, k, _) = problem("huber"), PENALTIES["lasso"]
+    few = bootstrap._minimise
+    monkeypatch.setattr(bootstrap, "_minimise", lambda p, name: few(p, name, most=1))
+    with pytest.raises(RuntimeError, match="'huber'.*off by [0-9.]+e-0.*1e-08 is"):
+        penalised_fit(A, y, 0.01 * t, k, np.ones(M), "huber", delta=DELTA)
+
+
+def test_sweeps_that_do_not_suffice_hand_over():
+    far = 100 + np.random.default_rng(0).normal(size=(60, 30))
+    y = far[:, :3] @ [1.0, -1.0, 0.5] + np.random.default_rng(1).normal(size=60)
+    x = weighted_lasso(far, y, np.full(30, 5.0), np.ones(60))
+    t = np.full(30, 5.0)
+    assert violation(far, y, t, 0 * t, np.ones(60), x, "squared") < 1e-12
+    np.testing.assert_allclose(x, penalised_fit(far, y, t, 0 * t, np.ones(60)), rtol=0)
+
+
+def test_a_penalised_copy_of_unpenalised_columns_is_never_selected():
+    for loss in LOSSES:
+        A, y = problem(loss)
+        B = np.column_stack([A, A[:, 0] + A[:, 1]])
+        t = np.append(LAM * (np.arange(N) > 1), 1e-6)
+        x = penalised_fit(B, y, t, 0 * t, COUNTS["once"], loss, delta=DELTA)
+        assert x[N] == 0 and np.isfinite(x).all()

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.resampling import (
     Fixed,
     Multinomial,
@@ -16,6 +17,7 @@ from rvamp_nb.resampling import (
     Subsample,
     TwoPoint,
     all_resamples,
+    check_law,
 )
 
 
@@ -247,3 +249,58 @@ def test_laws_are_values():
     with pytest.raises(AttributeError):
         Poisson().tau = 1
     assert Poisson(np.float32(0.5)).nodes()[0].dtype == float
+
+
+# --- laws of one's own ---------------------------------------------------------------
+class Own:
+    def __init__(self, values, probabilities, drawn=1.0):
+        self.nodes = lambda: (values, probabilities)
+        self.drawn = drawn
+
+    def draw(self, size, rng):
+        return np.full(size, self.drawn) if np.ndim(self.drawn) == 0 else self.drawn
+
+
+WRONG = [
+    (Own([0, 1], [1.5, 1.0]), "sum to 2.5, not to 1"),
+    (Own([0, 1], [1.5, -0.5]), "a probability is -0.5, below 0"),
+    (Own([0, -1], [0.5, 0.5]), "must be >= 0, one is -1|must be > 0, one is -1"),
+    (Own([0, 1, 2], [0.5, 0.5]), "vectors of one length"),
+    (Own([0, np.nan], [0.5, 0.5]), "NaN"),
+    (Own([0.0], [1.0]), "every value would be 0|must be > 0"),
+    (Own([], []), "vectors of one length"),
+]
+
+
+@pytest.mark.parametrize("law, words", WRONG)
+@pytest.mark.parametrize("name", ["counts", "randomise"])
+def test_what_is_no_law_is_refused_by_name(name, law, words):
+    with pytest.raises(ValueError, match=f"(?s)^{name}: .*({words})"):
+        check_law(name, law, positive=name == "randomise")
+    with pytest.raises(ValueError, match=f"(?s)^{name}: .*({words})"):
+        naive_bootstrap(
+            np.eye(3), np.arange(3.0), 0.1, n_resamples=1, progress=False, **{name: law}
+        )
+
+
+@pytest.mark.parametrize("drawn", [np.ones(2), np.ones((3, 1)), -1.0, np.nan, "x"])
+def test_draws_that_are_wrong_are_refused(drawn):
+    law = Own([1.0], [1.0], drawn)
+    with pytest.raises((ValueError, TypeError), match="^counts: "):
+        naive_bootstrap(
+            np.eye(3), np.arange(3.0), 0.1, n_resamples=1, progress=False, counts=law
+        )
+
+
+def test_laws_that_are_laws_pass():
+    for law in (Poisson(), Multinomial(), Subsample(), NoResampling(), Own([1], [1])):
+        check_law("counts", law)
+    for law in (TwoPoint(), Fixed()):
+        check_law("randomise", law, positive=True, averaged=True)
+    with pytest.raises(TypeError, match="Poisson"):
+        check_law("counts", Multinomial(), averaged=True)
+    for law in (Poisson, 0.5, None, "Poisson"):
+        with pytest.raises(TypeError, match="^counts must be a law such as Poisson"):
+            check_law("counts", law)
+    with pytest.raises(ValueError, match="> 0, one is 0"):
+        check_law("randomise", Own([0, 1], [0.5, 0.5]), positive=True)

@@ -1,0 +1,188 @@
+"""Checks of numbers, sizes and arrays: each refusal by name, and nothing written to."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+from rvamp_nb.bootstrap import naive_bootstrap
+from rvamp_nb.checks import check_array, check_number, check_size, listed
+from rvamp_nb.datasets import choose_lambda, gaussian_design, standardize
+
+DAY = datetime.date(2026, 1, 1)
+
+
+class PolarsLike:
+    """A frame that hands over integers, dates among them, and names its types."""
+
+    dtypes = ["Int64", "Date"]
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array([[1, 20_000], [2, 20_001]], dtype=dtype)
+
+
+DATES = {
+    "datetime64": np.array(["2026-01-01", "2026-01-02"], dtype="datetime64[D]"),
+    "timedelta64": np.array([1, 2], dtype="timedelta64[s]"),
+    "objects": np.array([DAY, DAY], dtype=object),
+    "list of datetime64": [np.datetime64("2026-01-01"), 1.0],
+    "timestamps": [pd.Timestamp(DAY), pd.Timestamp(DAY)],
+    "timedeltas": [datetime.timedelta(1), datetime.timedelta(2)],
+    "series": pd.Series(pd.to_datetime([DAY, DAY])),
+    "frame": pd.DataFrame({"a": [1, 2], "when": pd.to_datetime([DAY, DAY])}),
+    "frame of objects": pd.DataFrame({"a": [1, 2], "when": [DAY, DAY]}),
+    "like polars": PolarsLike(),
+}
+
+
+@pytest.mark.parametrize("value", DATES.values(), ids=DATES)
+def test_dates_are_no_numbers(value):
+    with pytest.raises(TypeError, match="A must hold real numbers only"):
+        check_array("A", value)
+
+
+@pytest.mark.parametrize(
+    "value, error, words",
+    [
+        (None, TypeError, "A is None"),
+        (scipy.sparse.eye(2), TypeError, "A is sparse.*toarray"),
+        (np.ma.masked_values([1.0, 9], 9), ValueError, "A is a masked array"),
+        (np.ma.masked, ValueError, "A is a masked array"),
+        ([[1], [1, 2]], ValueError, "A must be rectangular"),
+        (["1", "2"], TypeError, "A must hold real numbers"),
+        ([b"1"], TypeError, "A must hold real numbers"),
+        (np.array([1, "2"], dtype=object), TypeError, "A must hold real numbers"),
+        ([1j], TypeError, "A must hold real numbers"),
+        ([[1.0, np.nan]], ValueError, r"A has NaN.*\[0, 1\]"),
+        ([[1.0], [-np.inf]], ValueError, r"A has NaN or infinite.*\[1, 0\]"),
+        (np.inf, ValueError, "A must be a finite number, got inf"),
+    ],
+)
+def test_arrays_are_refused_by_name(value, error, words):
+    with pytest.raises(error, match=words):
+        check_array("A", value)
+
+
+def test_arrays_are_taken_as_they_are():
+    given = np.arange(3.0)
+    given.flags.writeable = False
+    assert check_array("A", given) is given
+    for same in (
+        [0, 1, 2],
+        (False, True, 2),
+        range(3),
+        np.arange(3, dtype="float32"),
+        np.arange(3, dtype=object),
+        np.ma.array([0.0, 1, 2]),
+        pd.Series([0, 1, 2]),
+        pd.Series([0, 1, 2], dtype="Int64"),
+    ):
+        seen = check_array("A", same)
+        assert seen.dtype == np.float64 and (seen == given).all()
+    assert check_array("A", pd.DataFrame({"a": [1, 2]})).shape == (2, 1)
+    assert check_array("A", 2).shape == ()
+
+
+@pytest.mark.parametrize("value", [True, np.True_, "1", None, [1.0], 1j, np.ma.masked])
+def test_numbers_that_are_none(value):
+    with pytest.raises(TypeError, match="f: tol must be a number"):
+        check_number("f", "tol", value, 0)
+
+
+@pytest.mark.parametrize(
+    "value, closed, fine",
+    [
+        (0, "", False),
+        (0, "[", True),
+        (0, "]", False),
+        (1, "", False),
+        (1, "]", True),
+        (1, "[", False),
+        (0.5, "", True),
+        (np.float32(0.5), "", True),
+        (-1, "[]", False),
+        (np.nan, "[]", False),
+        (np.inf, "[]", False),
+    ],
+)
+def test_ends_of_an_interval(value, closed, fine):
+    if fine:
+        assert check_number("f", "tol", value, 0, 1, closed=closed) is None
+        return
+    with pytest.raises(ValueError, match=r"f: tol must lie in [\[(]0, 1[\])], got"):
+        check_number("f", "tol", value, 0, 1, closed=closed)
+
+
+def test_sizes():
+    assert check_size("f", "n", np.int8(3)) == 3
+    assert type(check_size("f", "n", np.int8(3))) is int
+    assert check_size("f", "n", 0, least=0) == 0
+    for value in (2.0, "2", None, True, np.True_, [2]):
+        with pytest.raises(TypeError, match="f: n must be an integer"):
+            check_size("f", "n", value)
+    with pytest.raises(ValueError, match="f: n must be at least 1, got 0"):
+        check_size("f", "n", 0)
+
+
+def test_a_few_names_of_many():
+    assert listed("abcdef", [0, 2]) == "a, c"
+    assert listed("abcdef", range(4)) == "a, b, c, d"
+    assert listed("abcdef", range(5)) == "a, b, c, d, ..."
+    assert listed([1, 2], [1], most=1) == "2"
+    assert listed("abc", []) == ""
+
+
+# --- where the rooms of this part read arrays -----------------------------------------
+
+
+D = gaussian_design(20, 5, seed=0)
+MASKED_A = np.ma.masked_greater(D.A, D.A.max() * 0.99)
+MASKED_Y = np.ma.masked_greater(D.y, D.y.max() * 0.99)
+TIMES = np.arange(20).astype("datetime64[D]")
+HIDDEN = np.ma.array(np.ones(5), mask=np.arange(5) == 2)
+
+
+def boot(A=D.A, y=D.y, lam=0.1, **options):
+    return naive_bootstrap(A, y, lam, n_resamples=2, progress=False, **options)
+
+
+@pytest.mark.parametrize(
+    "attempt, name",
+    [
+        (lambda: boot(A=MASKED_A), "A"),
+        (lambda: boot(y=MASKED_Y), "y"),
+        (lambda: boot(lam=HIDDEN), "lam"),
+        (lambda: boot(penalty_factor=HIDDEN), "penalty_factor"),
+        (lambda: boot(keep=np.ma.array([1, 2], mask=[True, False])), "keep"),
+        (lambda: choose_lambda(MASKED_A, D.y), "A"),
+        (lambda: choose_lambda(D.A, MASKED_Y), "y"),
+        (lambda: standardize(MASKED_A), "A"),
+        (lambda: standardize(D.A, MASKED_Y), "y"),
+    ],
+)
+def test_masks_are_refused_by_name(attempt, name):
+    with pytest.raises(ValueError, match=f"^{name} is a masked array"):
+        attempt()
+
+
+@pytest.mark.parametrize("take", [boot, choose_lambda, standardize])
+@pytest.mark.parametrize("dates", [TIMES, TIMES.astype(object)], ids=["M8", "object"])
+def test_dates_are_refused_where_a_table_is_read(take, dates):
+    with pytest.raises(TypeError, match="^y must hold real numbers"):
+        take(D.A, dates)
+    with pytest.raises(TypeError, match="^A must hold real numbers"):
+        take(np.column_stack([dates, dates]), D.y)
+
+
+def test_a_mask_that_hides_nothing_is_no_mask():
+    np.testing.assert_array_equal(boot(A=np.ma.array(D.A)).mean, boot().mean)
+
+
+def test_nobody_touches_the_global_generator():
+    np.random.seed(1)
+    state = np.random.get_state()[1].copy(), np.random.get_state()[2]
+    boot(), boot(intercept=True), choose_lambda(D.A, D.y, cv=3), standardize(D.A, D.y)
+    after = np.random.get_state()
+    assert (after[1] == state[0]).all() and after[2] == state[1]
