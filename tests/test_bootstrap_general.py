@@ -1128,3 +1128,18 @@ def test_a_penalised_copy_of_unpenalised_columns_is_never_selected():
         t = np.append(LAM * (np.arange(N) > 1), 1e-6)
         x = penalised_fit(B, y, t, 0 * t, COUNTS["once"], loss, delta=DELTA)
         assert x[N] == 0 and np.isfinite(x).all()
+
+
+def test_an_unpenalised_column_in_tiny_units_is_not_called_dependent():
+    A, y = problem("squared")
+    d = np.where(np.arange(N) == 0, 1e-20, 1.0)
+    options = dict(
+        intercept=True,
+        penalty_factor=1.0 * (np.arange(N) > 0),
+        n_resamples=5,
+        counts=Poisson(2.0),
+        progress=False,
+    )
+    usual = naive_bootstrap(A, y, LAM, **options)
+    small = naive_bootstrap(A * d, y, LAM, **options)
+    np.testing.assert_allclose(small.mean * d, usual.mean, rtol=1e-8, atol=1e-10)
