@@ -11,8 +11,8 @@ many give (`estimates`: error, its standard error, worth, how much is in doubt);
 bias of Π over the features that lead (`leaders`), and what single rows make of the
 noise (`rows`). The arrays of features are about the features
 that some refit or rVAMP ever selects (`active`). The recipe is there as a JSON string.
-The penalty is the one at which the probabilities sum to q = min(√(p/2), M/8), which is
-what `StabilitySelection` chose by default in version 0.2.
+The penalty is the one at which the probabilities sum to q = min(√(p/2), M/6), which is
+the default of `StabilitySelection` today.
 """
 
 import argparse
@@ -183,7 +183,7 @@ def solve(recipe, A, y, lam, start=None):
 
 def at_size(recipe, A, y):
     """The penalty at which the probabilities sum to q, to one in a hundred."""
-    q = min(np.sqrt(A.shape[1] / 2), len(A) / 8)
+    q = min(np.sqrt(A.shape[1] / 2), len(A) / 6)
     largest = np.abs(A.T @ (y - y.mean())).max()
     high, low, fit = np.log(largest), np.log(largest / 100), None
     for _ in range(12):
