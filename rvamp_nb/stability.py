@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
-from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+# %% ../nbs/19_stability.ipynb #ee9bc863
 from .bootstrap import naive_bootstrap
 from .checks import check_array, check_number, check_size, listed
 from .datasets import unit_columns
@@ -39,7 +39,7 @@ from rvamp_nb.trust import (
     squared_error,
 )
 
-# %% ../nbs/19_stability.ipynb #6070b5ad
+# %% ../nbs/19_stability.ipynb #0abec732
 _LOSSES = ("squared", "logistic", "poisson")
 _FEW = 10  # so many different whole numbers may be classes
 
@@ -61,7 +61,7 @@ def _loss_for(loss, y):
         )
     return loss
 
-
+# %% ../nbs/19_stability.ipynb #442d1c7d
 def _two_classes(y):
     """Text, truth values or whole numbers, two of them."""
     return len(np.unique(y)) == 2 and (y.dtype.kind != "f" or (y == np.rint(y)).all())
@@ -167,8 +167,8 @@ def _plain(y):
         raise ValueError("y contains NaN, None or infinity: drop these rows")
     return numbers
 
-# %% ../nbs/19_stability.ipynb #1d0db3f1
-def _check_table(est, X):
+# %% ../nbs/19_stability.ipynb #b60d6593
+def _check_table(X):
     """Refuse by name what a table may not hold."""
     if np.ma.isMaskedArray(X) and np.ma.getmaskarray(X).any():
         raise ValueError(
@@ -179,7 +179,7 @@ def _check_table(est, X):
     names = getattr(X, "columns", None)
     if names is None:
         return
-    _check_polars_names(est, list(names))
+    _check_unique(names)
     for name, kind in zip(names, X.dtypes):
         if str(kind).split("(")[0] in ("Date", "Datetime", "Duration", "Time"):
             raise ValueError(
@@ -189,18 +189,16 @@ def _check_table(est, X):
     if hasattr(X, "iloc"):
         _check_frame(X)
 
-# %% ../nbs/19_stability.ipynb #5ffb2467
-def _check_polars_names(est, names):
-    """A polars table cannot hold two columns of one name: say so before it does."""
-    wanted = getattr(est, "_sklearn_output_config", {}).get("transform")
-    if (wanted or get_config()["transform_output"]) != "polars":
-        return
-    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-    if twice:
-        raise ValueError(
-            f"two columns of X are called {twice[0]!r}: output as a polars table needs"
-            " names that differ"
-        )
+# %% ../nbs/19_stability.ipynb #ac83fc1f
+def _check_unique(names):
+    """Two columns of one name could not be told apart in the answer."""
+    seen = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(
+                f"two columns of X are called {name!r}: rename one of them"
+            )
+        seen.add(name)
 
 # %% ../nbs/19_stability.ipynb #ea93aa62
 def _check_frame(X):
@@ -444,7 +442,7 @@ def _check_covariates(A, factors, names, counts):
             " is a combination: their fit is not unique; drop it, or penalise it"
         )
 
-# %% ../nbs/19_stability.ipynb #fae5487f
+# %% ../nbs/19_stability.ipynb #d224e55d
 class _Model(NamedTuple):
     """Everything the solver and the refits need."""
 
@@ -461,26 +459,15 @@ class _Model(NamedTuple):
     where: np.ndarray  # (N,) which of the n columns stands for each column of the table
     weight: np.ndarray  # (N,) its sign, divided by the number of near copies
 
-    def _options(self, lam):
-        return dict(
-            prior=Laplace(lam, self.randomise, self.factors),
-            likelihood=_LIKELIHOODS[self.loss](),
-            counts=self.counts,
-            intercept=self.loss != "squared",
-            tol=self.tol,
-            max_iter=self.max_iter,
-        )
-
     def solve(self, lam, state=None):
         """The fit at one penalty; that it failed is for the caller to say."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return rvamp(self.A, self.y, warm_start=state, **self._options(lam))
+            return rvamp(self.A, self.y, warm_start=state, **_options(self, lam))
 
     def path(self, lambdas, progress, **grid):
-        return rvamp_path(
-            self.A, self.y, lambdas, progress=progress, **grid, **self._options(1.0)
-        )
+        options = dict(progress=progress, **grid, **_options(self, 1.0))
+        return rvamp_path(self.A, self.y, lambdas, **options)
 
     def size(self, Pi):
         return Pi[self.candidates].sum(0)
@@ -489,29 +476,41 @@ class _Model(NamedTuple):
         """Whether each coefficient was selected in each of n_refits refits,
         (n_refits, n) bool.
         """
-        return (
-            naive_bootstrap(
-                self.A,
-                self.y,
-                lam,
-                loss=self.loss,
-                penalty_factor=self.factors,
-                intercept=self.loss != "squared",
-                counts=self.counts,
-                randomise=self.randomise,
-                n_resamples=n_refits,
-                seed=seed,
-                n_jobs=n_jobs,
-                keep=np.arange(self.A.shape[1]),
-                progress=progress,
-            ).draws
-            != 0
-        )
+        options = dict(seed=seed, n_jobs=n_jobs, progress=progress)
+        return _draws(self, lam, n_resamples=n_refits, **options) != 0
 
-
+# %% ../nbs/19_stability.ipynb #178a5f33
 _LIKELIHOODS = {"squared": Squared, "logistic": Logistic, "poisson": PoissonLoss}
 
-# %% ../nbs/19_stability.ipynb #e1be6473
+
+def _options(model, lam):
+    """What the solver is told beside A and y."""
+    return dict(
+        prior=Laplace(lam, model.randomise, model.factors),
+        likelihood=_LIKELIHOODS[model.loss](),
+        counts=model.counts,
+        intercept=model.loss != "squared",
+        tol=model.tol,
+        max_iter=model.max_iter,
+    )
+
+
+def _draws(model, lam, **options):
+    """Coefficients of real refits, (refits, n)."""
+    return naive_bootstrap(
+        model.A,
+        model.y,
+        lam,
+        loss=model.loss,
+        penalty_factor=model.factors,
+        intercept=model.loss != "squared",
+        counts=model.counts,
+        randomise=model.randomise,
+        keep=np.arange(model.A.shape[1]),
+        **options,
+    ).draws
+
+# %% ../nbs/19_stability.ipynb #1a500ba5
 class _Table(NamedTuple):
     """What is known of the table before any fit."""
 
@@ -522,17 +521,14 @@ class _Table(NamedTuple):
     classes: np.ndarray  # (2,) or None
     kind: np.ndarray  # (N,) str: "", "constant", "covariate", "explained"
 
-
+# %% ../nbs/19_stability.ipynb #033ebadb
 def _prepare(est, X, y):
     """The model, and what is known of the table."""
     y = _plain(y)
     loss = _loss_for(est.loss, y)
     target, classes = _encode(loss, y)
     names, (A, scale, constant) = _names(est), unit_columns(X)
-    if constant.all():
-        raise ValueError(
-            "every column of X is constant: there is nothing to select from"
-        )
+    _check_varies(constant)
     factors = _factors(est.penalty_factor, names, constant)
     A, kind = _left_out(A, factors, constant, names)
     first, where, weight = _merged(A, factors)
@@ -553,6 +549,14 @@ def _prepare(est, X, y):
     )
     offset = float(np.mean(y)) if loss == "squared" else 0.0
     return model, _Table(names, X.mean(0), scale, offset, classes, kind)
+
+# %% ../nbs/19_stability.ipynb #95a9df30
+def _check_varies(constant):
+    """A table of constants has nothing to select from."""
+    if constant.all():
+        raise ValueError(
+            "every column of X is constant: there is nothing to select from"
+        )
 
 # %% ../nbs/19_stability.ipynb #fe72d7da
 def _left_out(A, factors, constant, names):
@@ -596,7 +600,7 @@ def _control(est, model):
         warnings.warn(unspent, UserWarning, stacklevel=5)
     return threshold, pfer if halves else np.nan, q
 
-# %% ../nbs/19_stability.ipynb #42fceaf7
+# %% ../nbs/19_stability.ipynb #0aa8d0d4
 LOWEST = 1e-4  # a path is extended down to this share of its largest penalty
 
 
@@ -618,7 +622,7 @@ def _run_path(est, model, q):
             break
     return path
 
-
+# %% ../nbs/19_stability.ipynb #c9d8858c
 def _longer(path, lam, fit):
     """The path with one more penalty."""
     good = fit.converged
@@ -711,14 +715,14 @@ def _between(model, path, above, below, q, most=30):
             lam, fit = np.exp(middle), trial
     return _Answer(float(lam), fit, "converged")
 
-# %% ../nbs/19_stability.ipynb #b430c235
+# %% ../nbs/19_stability.ipynb #9171d013
 def _nearest_first(model, lam, at, states):
     """The fit started from the nearer of two states; if that fails, from the other."""
     near = int(np.abs(at[1] - np.log(lam)) < np.abs(at[0] - np.log(lam)))
     fit = model.solve(lam, states[near])
     return fit if fit.converged else model.solve(lam, states[1 - near])
 
-
+# %% ../nbs/19_stability.ipynb #e003473f
 def _towards(model, lam, fit, barrier, q, most=6):
     """From a penalty that has converged halfway towards one that has not, again and
     again.
@@ -739,7 +743,7 @@ def _towards(model, lam, fit, barrier, q, most=6):
     )
     return _Answer(float(lam), fit, said)
 
-# %% ../nbs/19_stability.ipynb #d97fc0d6
+# %% ../nbs/19_stability.ipynb #9221b386
 def _found(est, X, y):
     """All that `fit` finds, {attribute: value}."""
     model, table = _prepare(est, X, y)
@@ -761,7 +765,7 @@ def _found(est, X, y):
     found["trust_"] = _light(model, table, path, answer, q, X)
     return found
 
-
+# %% ../nbs/19_stability.ipynb #b55956c7
 def _as_given(model, answer):
     """The answer at the one penalty that was given, and its q."""
     if not answer.fit.converged:
@@ -806,7 +810,7 @@ def _selected(model, table, answer, threshold):
         intercept_=float(offset - table.center @ mean),
     )
 
-# %% ../nbs/19_stability.ipynb #9a77b484
+# %% ../nbs/19_stability.ipynb #6d0de8bf
 def _bound_reached(est, model, fit, threshold):
     """The bound for the sum that was reached; nan where none holds."""
     halves = isinstance(model.counts, Subsample) and model.counts.tau <= 0.5
@@ -818,7 +822,7 @@ def _bound_reached(est, model, fit, threshold):
     except ValueError:
         return np.nan  # the unimodal bound says nothing of so large a sum
 
-
+# %% ../nbs/19_stability.ipynb #fec5e2d8
 def _light(model, table, path, answer, q, X):
     """The light, told all that is known here."""
     fit, failed = answer.fit, ~path.converged
@@ -855,12 +859,6 @@ def _speak(est):
         )
 
 # %% ../nbs/19_stability.ipynb #0fdc7fcd
-def _need_answer(est):
-    """Nothing is predicted from, or compared with, a fit that has not converged."""
-    if not est.fit_.converged:
-        raise ValueError(f"nothing converged, so there is no answer: {est.status_}")
-
-
 class _Bagging:
     """Predictions averaged over resamples."""
 
@@ -879,24 +877,8 @@ class _Bagging:
         expected count; with return_std (refused for classes) also its standard
         deviation.
         """
-        if not return_std and self._loss() == "squared":
-            return self.linear_predictor(X)
-        if self._loss() == "logistic":
-            if return_std:
-                raise ValueError(
-                    "return_std: a class has no standard deviation; use predict_proba"
-                    " or linear_predictor"
-                )
-            return self.classes_[(self.linear_predictor(X) > 0).astype(int)]
-        mean, std = self.linear_predictor(X, return_std=True)
-        if self._loss() == "squared":
-            return mean, std
-        bagged = np.exp(mean + std**2 / 2)
-        return (bagged, bagged * np.sqrt(np.expm1(std**2))) if return_std else bagged
-
-    def _loss(self):
         check_is_fitted(self)
-        return self.loss_
+        return _PREDICT[self.loss_](self, X, return_std)
 
     def _is_logistic(self):
         return getattr(self, "loss_", self.loss) == "logistic"
@@ -909,18 +891,48 @@ class _Bagging:
         p = expit(mean[:, None] + std[:, None] * node) @ weight / weight.sum()
         return np.column_stack([1 - p, p])
 
+# %% ../nbs/19_stability.ipynb #5cad1b9d
+def _predict_class(est, X, return_std):
+    """The class on whose side the mean of the linear predictor is."""
+    if return_std:
+        raise ValueError(
+            "return_std: a class has no standard deviation; use predict_proba"
+            " or linear_predictor"
+        )
+    return est.classes_[(est.linear_predictor(X) > 0).astype(int)]
+
+
+def _predict_count(est, X, return_std):
+    """The mean of the exponential of a Gaussian."""
+    mean, std = est.linear_predictor(X, return_std=True)
+    bagged = np.exp(mean + std**2 / 2)
+    return (bagged, bagged * np.sqrt(np.expm1(std**2))) if return_std else bagged
+
+
+_PREDICT = {
+    "squared": lambda est, X, return_std: est.linear_predictor(X, return_std),
+    "logistic": _predict_class,
+    "poisson": _predict_count,
+}
+
 # %% ../nbs/19_stability.ipynb #a0a7d3c7
 def _spread(est, X, chunk=256):
     """Standard deviation of the linear predictor across resamples, (m,)."""
     table = (X - est.center_) / np.where(est.scale_ > 0, est.scale_, np.inf)
-    where, weight = est.model_[-2:]
-    Z = np.zeros((len(X), est.model_.A.shape[1]))
-    np.add.at(Z.T, where, (table * weight).T)
+    model = est.model_
+    Z = np.zeros((len(X), model.A.shape[1]))
+    np.add.at(Z.T, model.where, (table * model.weight).T)
     joint = p2(est.fit_)
     parts = [
         np.diag(joint.predict(Z[i : i + chunk])[1]) for i in range(0, len(Z), chunk)
     ]
     return np.sqrt(np.maximum(np.concatenate(parts), 0))
+
+
+def _need_answer(est):
+    """Nothing is predicted from, or compared with, a fit that has not converged."""
+    if not est.fit_.converged:
+        raise ValueError(f"nothing converged, so there is no answer: {est.status_}")
 
 # %% ../nbs/19_stability.ipynb #4b4b11f0
 class _Refitting:
@@ -952,19 +964,8 @@ class _Refitting:
         """
         check_is_fitted(self)
         check_number("check", "tolerance", tolerance, 0, 1, closed="[")
-        among = self.model_.candidates
-        first = np.unique(self.model_.where, return_index=True)[1]
-        selected = _refit(self, n_refits, seed, n_jobs, progress)[:, among]
-        Pi = self.fit_.Pi[among]
-        names = _names(self)[first][among]
-        return Check(
-            Pi,
-            selected.mean(0),
-            n_refits,
-            *squared_error(selected, Pi),
-            names[beyond_chance(selected, Pi, tolerance=tolerance)].tolist(),
-            names,
-        )
+        refits = _refit(self, n_refits, seed, n_jobs, progress)
+        return _compared(self, refits, tolerance)
 
     def refine(self, n_refits=200, *, seed=0, n_jobs=1, progress=True):
         """Refit at the reported penalty and combine with rVAMP (`beta-binomial`).
@@ -979,27 +980,47 @@ class _Refitting:
             As for `check`, which also says what is raised.
         """
         check_is_fitted(self)
-        among, where = (self.model_.candidates, self.model_.where)
-        Pi = self.fit_.Pi.copy()
-        se = np.zeros(len(Pi))
-        Pi[among], se[among], kappa, worth = refined(
-            _refit(self, n_refits, seed, n_jobs, progress)[:, among], Pi[among]
-        )
-        return Refined(
-            Pi[where],
-            se[where],
-            kappa,
-            worth,
-            n_refits,
-            np.where(among[where], Pi[where] >= self.threshold_, self.support_),
-            _names(self),
-        )
+        return _combined(self, _refit(self, n_refits, seed, n_jobs, progress))
 
-
+# %% ../nbs/19_stability.ipynb #4989bd5e
 def _refit(est, n_refits, seed, n_jobs, progress):
+    """Real refits at the reported penalty, (n_refits, n) bool."""
     check_size("real refits", "n_refits", n_refits, least=10)
     _need_answer(est)
     return est.model_.refit(est.lambda_, n_refits, seed, n_jobs, progress)
+
+# %% ../nbs/19_stability.ipynb #24566cb4
+def _compared(est, refits, tolerance):
+    """Refits of the features that can be selected against Π."""
+    among = est.model_.candidates
+    first = np.unique(est.model_.where, return_index=True)[1]
+    selected, Pi = refits[:, among], est.fit_.Pi[among]
+    names = est.table_.names[first][among]
+    return Check(
+        Pi,
+        selected.mean(0),
+        len(refits),
+        *squared_error(selected, Pi),
+        names[beyond_chance(selected, Pi, tolerance=tolerance)].tolist(),
+        names,
+    )
+
+# %% ../nbs/19_stability.ipynb #404160dc
+def _combined(est, refits):
+    """Refits and Π, for all columns of the table."""
+    among, where = est.model_.candidates, est.model_.where
+    Pi = est.fit_.Pi.copy()
+    se = np.zeros(len(Pi))
+    Pi[among], se[among], kappa, worth = refined(refits[:, among], Pi[among])
+    return Refined(
+        Pi[where],
+        se[where],
+        kappa,
+        worth,
+        len(refits),
+        np.where(among[where], Pi[where] >= est.threshold_, est.support_),
+        est.table_.names,
+    )
 
 # %% ../nbs/19_stability.ipynb #c0b966ba
 def shared_signal(fit, features, least=0.2, alike=0.3, most=200):
@@ -1065,7 +1086,7 @@ def _summary(est):
     table.attrs = {**_settings(est), **_outcome(est), **_lights(est)}
     return table
 
-# %% ../nbs/19_stability.ipynb #2675d22c
+# %% ../nbs/19_stability.ipynb #f45a9bff
 def _statuses(est):
     """Why a feature is selected or not, (N,) list of str."""
     said = {
@@ -1078,7 +1099,7 @@ def _statuses(est):
     reached = np.where(est.support_, "selected", "below the threshold")
     return [said.get(kind, word) for kind, word in zip(est.table_.kind, reached)]
 
-
+# %% ../nbs/19_stability.ipynb #30e8f621
 def _copies(est):
     """The names of its near copies for each feature, (N,) list of str."""
     where, names = est.model_.where, est.table_.names
@@ -1130,7 +1151,7 @@ def _settings(est):
         q=est.q_,
     )
 
-# %% ../nbs/19_stability.ipynb #50de481e
+# %% ../nbs/19_stability.ipynb #8a589252
 def _outcome(est):
     """What came of it."""
     size = float(est.model_.size(est.fit_.Pi)) if est.fit_.converged else np.nan
@@ -1144,7 +1165,7 @@ def _outcome(est):
         n_selected=int(est.support_.sum()),
     )
 
-
+# %% ../nbs/19_stability.ipynb #0f9ee900
 def _lights(est):
     """What the light says."""
     trust = est.trust_
@@ -1296,8 +1317,21 @@ class _Looks:
         check_is_fitted(self)
         return _summary(self)
 
+# %% ../nbs/19_stability.ipynb #5019fd5b
+class _Selector(_Looks, _Bagging, _Refitting, SelectorMixin):
+    """What scikit-learn asks a selector."""
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.support_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
 # %% ../nbs/19_stability.ipynb #51661272
-class StabilitySelection(_Looks, _Bagging, _Refitting, SelectorMixin, BaseEstimator):
+class StabilitySelection(_Selector, BaseEstimator):
     """Stability selection without resampling: a scikit-learn selector whose selection
     probabilities come from rVAMP.
 
@@ -1442,19 +1476,10 @@ class StabilitySelection(_Looks, _Bagging, _Refitting, SelectorMixin, BaseEstima
         _speak(self)
         return self
 
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.support_
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
-
-# %% ../nbs/19_stability.ipynb #2fb301d5
+# %% ../nbs/19_stability.ipynb #70310397
 def _checked(est, X, y):
     """The table and the target, as scikit-learn and this chapter want them."""
-    _check_table(est, X)
+    _check_table(X)
     _check_target(y)
     X, y = validate_data(est, X, y, dtype=np.float64, ensure_min_samples=4)
     _check_options(est)

@@ -721,6 +721,27 @@ def test_what_did_not_converge_is_not_drawn(failing, sound):
     plt.close("all")
 
 
+def strong_equal_effects(seed):
+    """Three strong factors, ten true columns with equal effects, little noise."""
+    rng = np.random.default_rng([seed, len("few strong")])
+    F = rng.normal(size=(102, 3))
+    L = 2.0 * rng.normal(size=(3, 1500))
+    A, _ = standardize(rng.normal(size=(102, 1500)) + F @ L)
+    signal = A[:, rng.choice(1500, 10, replace=False)].sum(1)
+    y = signal + rng.normal(size=102) * signal.std() / 32**0.5
+    return A, y - y.mean()
+
+
+def test_strong_equal_effects_select_nothing_by_breakdown():
+    """A cold start fails at the penalty that is reported: an estimator that made one
+    handed out 1,094 features.
+    """
+    options = dict(q=12.75, threshold=0.75, n_lambdas=30)
+    s = silently(StabilitySelection(**options), *strong_equal_effects(19))
+    assert s.fit_.converged and s.status_ == "converged" and s.support_.sum() <= 3
+    np.testing.assert_allclose(s.model_.size(s.fit_.Pi), 12.75, rtol=0.01)
+
+
 def test_a_fit_that_fails_leaves_nothing_of_an_older_one(monkeypatch):
     import rvamp_nb.stability as stability
 

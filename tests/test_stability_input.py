@@ -2,6 +2,8 @@
 was wrong.
 """
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from scipy import sparse
 from rvamp_nb import StabilitySelection
 from rvamp_nb.error_control import error_control, pfer_bound, unimodal_bound
 from rvamp_nb.resampling import Fixed, Multinomial, Poisson, Subsample, TwoPoint
+from rvamp_nb.trust import TrustWarning
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 6))
@@ -37,6 +40,16 @@ def fit(X=X, y=Y, **options):
 
 def fitted(**options):
     return StabilitySelection(n_lambdas=8, **options).fit(X, Y)
+
+
+WIDE = rng.normal(size=(40, 30))
+
+
+class NotPandas:
+    """Columns of named kinds, as polars has them."""
+
+    def __init__(self, **kinds):
+        self.columns, self.dtypes = list(kinds), list(kinds.values())
 
 
 # what: (a call that must be refused, a word that the message must hold)
@@ -88,6 +101,10 @@ BAD = {
         fit(FRAME.assign(e=pd.array([None] + [1, 2, 3] * 13, dtype="Int64"))),
         "'e' misses 1 of 40",
     ),
+    "X with two columns of one name": (
+        fit(pd.DataFrame(X, columns=list("abcdea"))),
+        "two columns of X are called 'a': rename",
+    ),
     "X with mixed names": (fit(FRAME.rename(columns={"a": 1})), "names"),
     "X of 1 row": (fit(X[:1], Y[:1]), "1 sample"),
     "X of 2 rows": (fit(X[:2], Y[:2]), "minimum of 4"),
@@ -101,6 +118,27 @@ BAD = {
     "y too short": (fit(y=Y[:-1]), "inconsistent"),
     "y too long": (fit(y=np.r_[Y, 0]), "inconsistent"),
     "y 2d": (fit(y=np.c_[Y, Y]), "1d"),
+    "y with times and events": (fit(y=np.c_[np.abs(Y), Y > 0]), "survival"),
+    "y of several columns": (fit(y=np.c_[Y, Y, Y]), "3 columns: fit one target"),
+    "y a frame of two columns": (fit(y=pd.DataFrame(np.c_[Y, Y])), "2 columns"),
+    "y structured": (
+        fit(
+            y=np.array([(True, v) for v in Y], dtype=[("event", bool), ("time", float)])
+        ),
+        "structured (fields event, time), as survival",
+    ),
+    "y masked": (fit(y=np.ma.array(Y, mask=np.arange(40) == 3)), "masked"),
+    "y datetime64": (fit(y=np.arange(40).astype("datetime64[D]")), "dates"),
+    "y timedelta64": (fit(y=np.arange(40).astype("timedelta64[s]")), "durations"),
+    "X masked": (fit(np.ma.array(X, mask=X > 2.2)), "X is a masked array"),
+    "X datetime64": (
+        fit(np.arange(240).reshape(40, 6).astype("datetime64[D]")),
+        "X holds dates",
+    ),
+    "X of polars dates": (
+        fit(NotPandas(a="Float64", b="Datetime(time_unit='us')")),
+        "column 'b' of X holds dates or times (Datetime",
+    ),
     "y scalar": (fit(y=1.0), "1d"),
     "y empty": (fit(y=[]), ""),
     "y with NaN": (fit(y=with_y(np.nan)), "NaN"),
@@ -197,6 +235,18 @@ BAD = {
     ),
     "penalty_factor text": (fit(penalty_factor=list("abcdef")), "penalty_factor"),
     "penalty_factor all 0": (fit(penalty_factor=np.zeros(6)), "penalty_factor"),
+    "penalty_factor 0 for too many": (
+        fit(WIDE, penalty_factor=np.r_[np.zeros(15), np.ones(15)]),
+        "15 columns have penalty factor 0 (x0, x1, x2, x3, ...): too many",
+    ),
+    "penalty_factor 0 for columns that repeat each other": (
+        fit(np.c_[X, X[:, 0] - 2 * X[:, 1]], penalty_factor=[0, 0, 1, 1, 1, 1, 0]),
+        "column x6 has penalty factor 0, and so have columns of which",
+    ),
+    "penalty_factor 0 for columns that explain all others": (
+        fit(X[:, [0, 1, 0]] + [0, 0, 5], penalty_factor=[0, 0, 1]),
+        "explain all others",
+    ),
     "penalty_factor unknown name": (fit(FRAME, penalty_factor={"age": 0}), "'age'"),
     "penalty_factor text in dict": (
         fit(FRAME, penalty_factor={"a": "none"}),
@@ -270,6 +320,29 @@ def test_it_is_refused(what):
     assert "not supported between" not in message and "can't multiply" not in message, (
         "an accident, no refusal"
     )
+
+
+@pytest.mark.parametrize("kind", [int, float])
+def test_codes_of_classes_are_warned_of(kind):
+    codes = (np.digitize(Y, [-0.5, 0.5])).astype(kind)
+    with pytest.warns(UserWarning, match="y holds 3 different whole numbers.*loss="):
+        s = StabilitySelection(n_lambdas=8).fit(X, codes)
+    assert s.loss_ == "squared"
+
+
+@pytest.mark.parametrize("y, loss", [(COUNTS, "squared"), (COUNTS, "poisson")])
+def test_a_loss_that_is_given_is_not_warned_of(y, loss):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        warnings.simplefilter("ignore", TrustWarning)
+        StabilitySelection(n_lambdas=8, loss=loss).fit(X, y)
+
+
+def test_masks_without_anything_masked_are_harmless():
+    whole = np.ma.array(X, mask=False)
+    with pytest.warns(TrustWarning):
+        s = StabilitySelection(n_lambdas=8).fit(whole, np.ma.array(Y))
+    np.testing.assert_allclose(s.probabilities_, fitted().probabilities_)
 
 
 def test_there_are_enough_of_them():
