@@ -277,27 +277,7 @@ class Discrete:
     probabilities: tuple
 
     def __post_init__(self):
-        c = check_array("Discrete: values", self.values)
-        w = check_array("Discrete: probabilities", self.probabilities)
-        if c.ndim != 1 or c.shape != w.shape or not c.size:
-            raise ValueError(
-                "Discrete: values and probabilities must be vectors of one length, got"
-                f" shapes {c.shape} and {w.shape}"
-            )
-        if (c < 0).any() or (w < 0).any():
-            raise ValueError(
-                "Discrete: values and probabilities must be >= 0, the smallest are"
-                f" {c.min():g} and {w.min():g}"
-            )
-        if abs(w.sum() - 1) > 1e-9:
-            raise ValueError(
-                f"Discrete: the probabilities sum to 1, not to {w.sum():g}"
-            )
-        if not c @ w > 0:
-            raise ValueError(
-                "Discrete: every count would be 0: give some probability to a positive"
-                " value"
-            )
+        c, w = _law_given(self.values, self.probabilities)
         for name, part in (("values", c), ("probabilities", w / w.sum())):
             object.__setattr__(self, name, tuple(part.tolist()))
 
@@ -319,9 +299,26 @@ class Discrete:
 
     def draw(self, M, rng):
         """One occupation vector, (M,) floats."""
-        return rng.choice(
-            self.values, check_size("Discrete.draw", "M", M), p=self.probabilities
-        )
+        M = check_size("Discrete.draw", "M", M)
+        return rng.choice(self.values, M, p=self.probabilities)
+
+# %% ../nbs/01_resampling.ipynb #ac5efe6d
+def _law_given(values, probabilities):
+    """Both as vectors of floats, (K,), or a refusal that says what is wrong."""
+    c = check_array("Discrete: values", values)
+    w = check_array("Discrete: probabilities", probabilities)
+    if c.ndim != 1 or c.shape != w.shape or not c.size:
+        wanted = "values and probabilities must be vectors of one length"
+        raise ValueError(f"Discrete: {wanted}, got shapes {c.shape} and {w.shape}")
+    if (c < 0).any() or (w < 0).any():
+        smallest = f"the smallest are {c.min():g} and {w.min():g}"
+        raise ValueError(f"Discrete: values and probabilities must be >= 0, {smallest}")
+    if abs(w.sum() - 1) > 1e-9:
+        raise ValueError(f"Discrete: the probabilities sum to 1, not to {w.sum():g}")
+    if not c @ w > 0:
+        remedy = "give some probability to a positive value"
+        raise ValueError(f"Discrete: every count would be 0: {remedy}")
+    return c, w
 
 # %% ../nbs/01_resampling.ipynb #c8702615
 @dataclass(frozen=True)
