@@ -68,6 +68,8 @@ LABELS = {
 default_role = "literal"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+# attributes in a list: those that are properties have an entry of their own
+napoleon_use_ivar = True
 autosummary_generate = False
 add_module_names = False
 autodoc_typehints = "none"

@@ -232,8 +232,10 @@ class Translator:
     def link(self, match, stem):
         """A link as the notebook ``stem`` has it, as seen from docs/_build/pages."""
         picture, text, target = match.groups()
-        if re.match(r"[a-z]+:|#", target) or target in BESIDE:
+        if re.match(r"[a-z]+:", target) or target in BESIDE:
             return match[0]
+        if target.startswith("#"):
+            return text  # a heading of this page: its anchor has another name there
         target, _, anchor = posixpath.normpath(
             posixpath.join("nbs", posixpath.dirname(stem), target)
         ).partition("#")

@@ -66,7 +66,7 @@ def test_a_title_gets_its_number_its_lead_and_the_notebook_to_download(
         ("[how](howto/one.ipynb)", "[how](howto-one.ipynb)"),
         (
             "[there](https://example.org/x.ipynb), [here](#x), [made](api.md)",
-            "[there](https://example.org/x.ipynb), [here](#x), [made](api.md)",
+            "[there](https://example.org/x.ipynb), here, [made](api.md)",
         ),
         ("[how](index.ipynb#ten-lines)", "[how](quickstart.ipynb#ten-lines)"),
         (
