@@ -35,20 +35,7 @@ WIDTH = 88  # columns of printed output
 REFERENCE = re.compile(r"\b[Cc]hapters?\s+(\d+(?:(?:,|,? and| to|–|-)\s?\d+)*)")
 LINKED = re.compile(r"\[([^\]]*)\]\((?:[\w./]*/)?((\d\d)_\w+)\.ipynb(?:#([^)]*))?\)")
 # Notebooks at which somebody is at work: they may still fail, and soon may not.
-OPEN = {
-    "00_tour",
-    "01_resampling",
-    "02_datasets",
-    "03_bootstrap",
-    "04_replica",
-    "05_augmented",
-    "06_rs_gaussian",
-    "12_rvamp",
-    "16_trust",
-    "18_error_control",
-    "19_stability",
-    "when_not_to_trust",
-}
+OPEN = {"12_rvamp"}
 
 
 def each(paths):
