@@ -703,6 +703,26 @@ def test_where_nothing_converges_nothing_is_selected(failing, path_fails):
             call()
 
 
+def test_a_solver_that_takes_no_step_is_no_answer(monkeypatch):
+    import rvamp_nb.stability as stability
+
+    def none(*args, warm_start=None, **options):
+        fit = rvamp(*args, warm_start=warm_start, **options)
+        return replace(fit, last=None, converged=False, status="not converged (0/0)")
+
+    def nothing(*args, **options):
+        path = rvamp_path(*args, **options)
+        failed, nan = np.zeros(len(path.lams), dtype=bool), np.nan * path.Pi
+        return replace(path, Pi=nan, converged=failed, states=[None] * len(failed))
+
+    monkeypatch.setattr(stability, "rvamp", none)
+    monkeypatch.setattr(stability, "rvamp_path", nothing)
+    s = silently(StabilitySelection(n_lambdas=6), *table())
+    assert s.status_ == "no answer: at no penalty, not converged (0/0)"
+    assert not s.support_.any() and s.trust_.light == "red"
+    assert s.summary().attrs["q"] == s.q_ > 0 and s.plot_path() is not None
+
+
 def test_what_did_not_converge_is_not_drawn(failing, sound):
     import matplotlib
 
