@@ -68,8 +68,6 @@ LABELS = {
 default_role = "literal"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
-# attributes in a list: those that are properties have an entry of their own
-napoleon_use_ivar = True
 autosummary_generate = False
 add_module_names = False
 autodoc_typehints = "none"
@@ -119,6 +117,16 @@ def read_docstring(app, what, name, obj, options, lines):
         )
 
 
+def index_properties_once(app, what, name, obj, options, lines):
+    """An attribute that a class tells of in its docstring, and that is a property with
+    a docstring of its own, has its place in the index there.
+    """
+    for k in reversed(range(len(lines))):
+        attribute = re.match(r"( *)\.\. attribute:: (\w+)", lines[k])
+        if attribute and isinstance(getattr(obj, attribute[2], None), property):
+            lines.insert(k + 1, f"{attribute[1]}   :no-index:")
+
+
 def skip_field(app, what, name, obj, skip, options):
     """Left out: the fields of a named tuple, which its own docstring tells, and the
     metadata methods that scikit-learn adds to every estimator.
@@ -136,4 +144,6 @@ def setup(app):
     app.connect("missing-reference", equation_not_on_this_site)
     # before napoleon adds markup of its own
     app.connect("autodoc-process-docstring", read_docstring, priority=400)
+    # after it
+    app.connect("autodoc-process-docstring", index_properties_once, priority=900)
     app.connect("autodoc-skip-member", skip_field)
