@@ -54,6 +54,24 @@ def random_rows(rng, M, N):
     ] * np.sqrt(N)
 
 
+def genes(rng, M, N, factors=1, share=0.8):
+    """Gene-like columns: each follows the same few factors, mostly with the same sign,
+    by a share of its variance of its own.
+    """
+    loadings = rng.normal(size=(factors, N)) + 1
+    loadings /= np.linalg.norm(loadings, axis=0)
+    shares = rng.uniform(0, share, size=N)
+    common = rng.normal(size=(M, factors)) @ loadings
+    return common * np.sqrt(shares) + rng.normal(size=(M, N)) * np.sqrt(1 - shares)
+
+
+def equal_effects(rng, A, effects=10, snr=32.0):
+    """Some columns with an effect of 1 each, and noise at the ratio asked for."""
+    signal = A[:, rng.choice(A.shape[1], effects, replace=False)].sum(1)
+    noise = rng.normal(size=len(A))
+    return signal + noise * np.linalg.norm(signal) / np.linalg.norm(noise) / snr**0.5
+
+
 def respond(rng, A, snr=10.0, density=0.05, heavy=False, outlier=False):
     """A sparse truth; noise (normal, or Student with 1.5 degrees of freedom) at the
     signal-to-noise ratio asked for.
@@ -65,6 +83,29 @@ def respond(rng, A, snr=10.0, density=0.05, heavy=False, outlier=False):
     y = signal + noise * np.linalg.norm(signal) / np.linalg.norm(noise) / np.sqrt(snr)
     y[0] += 20 * y.std() * outlier
     return y
+
+
+# M, N, factors, share: on each of these a cold start once claimed thousands of columns
+STRONG = {
+    "one factor": (102, 1200, 1, 0.8),
+    "three factors": (102, 1200, 3, 0.95),
+    "two factors, few rows": (71, 1200, 2, 0.99),
+    "one factor, few rows": (71, 1500, 1, 0.99),
+}
+SHARES = np.geomspace(0.5, 0.05, 10)  # of the penalty that empties a half-sample
+PROSTATE = (102, 6033)  # rows and columns of the table that showed it
+
+
+def strong_cases(seeds=range(4), shape=None):
+    """Ten strong equal effects on gene-like columns, several data sets of each kind;
+    of another shape, if one is given.
+    """
+    for name, (M, N, factors, share) in STRONG.items():
+        for seed in seeds:
+            rng = np.random.default_rng(seed)
+            A, _ = standardize(genes(rng, *(shape or (M, N)), factors, share))
+            y = equal_effects(rng, A)
+            yield Case(f"{name}, {seed}", *standardize(A, y))
 
 
 WIDE, TALL = (60, 200), (200, 60)

@@ -10,7 +10,8 @@ import pytest
 from scipy import sparse
 
 from rvamp_nb.datasets import gaussian_design, standardize
-from rvamp_nb.likelihood import Squared
+from rvamp_nb.densities import p2
+from rvamp_nb.likelihood import Logistic, Squared
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Multinomial, NoResampling, Poisson, Subsample, TwoPoint
 from rvamp_nb.solver import ConvergenceWarning, rvamp, rvamp_path
@@ -196,6 +197,32 @@ def test_extreme_laws_of_counts(counts):
 
 # What cannot work is refused by name --------------------------------------------------
 
+
+class Sums:
+    """A law whose probabilities sum to 2.5."""
+
+    mean, var = 0.5, 0.25
+
+    def nodes(self):
+        return np.array([0.0, 1.0]), np.array([1.25, 1.25])
+
+
+class Bent(Logistic):
+    """A loss whose curvature is not its slope's derivative."""
+
+    def derivatives(self, y, f):
+        slope, curvature = super().derivatives(y, f)
+        return slope, 2 * curvature
+
+
+class Tilted(Logistic):
+    """A loss whose slope is not its value's derivative."""
+
+    def derivatives(self, y, f):
+        slope, curvature = super().derivatives(y, f)
+        return slope + 0.3, curvature
+
+
 BAD = {
     "NaN in A": (dict(A=changed(A, (3, 4), np.nan)), ValueError, r"\bA\b.*\b4\b"),
     "infinity in A": (dict(A=changed(A, (3, 4), -np.inf)), ValueError, r"\bA\b.*\b4\b"),
@@ -259,6 +286,22 @@ BAD = {
     "tol 2": (dict(tol=2), ValueError, "tol"),
     "tol NaN": (dict(tol=np.nan), ValueError, "tol"),
     "tol text": (dict(tol="small"), TypeError, "tol"),
+    "max_iter a truth value": (dict(max_iter=True), TypeError, "max_iter"),
+    "A at 1e-200": (dict(A=1e-200 * A), ValueError, r"^A has numbers of size.*units"),
+    "A at 1e100": (dict(A=1e100 * A), ValueError, r"^A has numbers of size"),
+    "y at 1e200": (dict(y=1e200 * Y), ValueError, r"^y has numbers of size"),
+    "lam that overflows": (dict(lam=1e308), ValueError, "lam = 1e.308 overflows"),
+    "counts that sum to 2.5": (dict(counts=Sums()), ValueError, "counts.*sum to 2.5"),
+    "a wrong curvature": (
+        dict(y=1.0 * (Y > 0), likelihood=Bent()),
+        ValueError,
+        "likelihood: the curvature that Bent",
+    ),
+    "a wrong slope": (
+        dict(y=1.0 * (Y > 0), likelihood=Tilted()),
+        ValueError,
+        "likelihood: the slope that Tilted",
+    ),
     "max_iter 0": (dict(max_iter=0), ValueError, "max_iter"),
     "max_iter broken": (dict(max_iter=2.5), (TypeError, ValueError), "max_iter"),
     "damping 0": (dict(damping=0), ValueError, "damping"),
@@ -350,3 +393,21 @@ def test_not_converging_is_a_warning_and_no_exception():
     assert not fit.converged and fit.n_iter == 2 and "What to try" in fit.status
     assert np.isfinite(fit.mean).all() and ((0 <= fit.Pi) & (fit.Pi <= 1)).all()
     assert seen[0].filename == __file__  # points at the caller
+
+
+def test_the_caller_may_reuse_what_was_passed_in():
+    mine, target = A.copy(), Y.copy()
+    fit = rvamp(mine, target, LAM)
+    rows = p2(fit, np.arange(3)).covariance.copy()
+    mine *= 0
+    target *= 0
+    np.testing.assert_array_equal(p2(fit, np.arange(3)).covariance, rows)
+    assert fit.problem.A.flags.writeable and mine.flags.writeable
+
+
+def test_global_random_state_is_left_alone():
+    """Nothing here draws from numpy's global generator."""
+    before = np.random.get_state()[1].copy()
+    rvamp(A, Y, LAM)
+    rvamp_path(A, Y, n_lambdas=3, progress=False)
+    np.testing.assert_array_equal(np.random.get_state()[1], before)

@@ -1,9 +1,12 @@
 """Does the solver arrive? A table over designs x count laws x penalties.
 
-    python tests/bench/grid.py [--tol 1e-8] [--riboflavin FILE]
+    python tests/bench/grid.py [--tol 1e-8] [--riboflavin FILE] [--full]
 
 Each row: problems, how many converged cold, how many in the end, steps to 1e-6 and to
-tol (median, largest), floors hit.
+tol (median, largest), floors hit. The last rows are strong equal effects on many
+gene-like columns, half-samples, one penalty, at ten penalties down to a twentieth of
+the emptying one; --full takes these at the size of the prostate table, 102 x 6033, on
+16 data sets of each kind.
 """
 
 import argparse
@@ -14,10 +17,21 @@ import numpy as np
 from tqdm.std import tqdm
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from designs import FRACTIONS, LAWS, Case, cases, penalty  # noqa: E402
+from designs import (  # noqa: E402
+    FRACTIONS,
+    LAWS,
+    PROSTATE,
+    SHARES,
+    Case,
+    cases,
+    penalty,
+    strong_cases,
+)
 
 from rvamp_nb.datasets import load_riboflavin, standardize  # noqa: E402
-from rvamp_nb.solver import rvamp  # noqa: E402
+from rvamp_nb.prior import Laplace  # noqa: E402
+from rvamp_nb.resampling import Fixed, Subsample  # noqa: E402
+from rvamp_nb.solver import lambda_empty, rvamp  # noqa: E402
 
 
 def measure(case, counts, fraction, tol):
@@ -34,6 +48,20 @@ def measure(case, counts, fraction, tol):
     )
 
 
+def measure_strong(case, share, tol):
+    """The same for half-samples without random penalties, at a share of the penalty
+    that empties them.
+    """
+    given = dict(counts=Subsample(0.5), tol=tol)
+    problem = rvamp(case.A, case.y, prior=Laplace(1e9, Fixed()), **given).problem
+    lam = share * lambda_empty(problem)
+    fit = rvamp(case.A, case.y, prior=Laplace(lam, Fixed()), **given)
+    worst = np.maximum(fit.trace.change, fit.trace.delta)
+    first = np.argmax(worst < 1e-6) + 1 if (worst < 1e-6).any() else np.inf
+    cold = fit.converged and "continuation" not in fit.status
+    return cold, fit.converged, first, fit.n_iter, fit.trace.floored.sum()
+
+
 def line(name, results):
     cold, arrived, first, steps, floors = np.array(results, dtype=float).T
     return (
@@ -47,8 +75,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tol", type=float, default=1e-8)
     parser.add_argument("--riboflavin", help="path of riboflavin.RData, to include it")
+    parser.add_argument("--full", action="store_true", help="strong effects only")
     options = parser.parse_args()
-    problems = list(cases())
+    problems = [] if options.full else list(cases())
     if options.riboflavin:
         data = load_riboflavin(options.riboflavin)
         problems.append(Case("riboflavin", *standardize(data.A, data.y)))
@@ -60,6 +89,11 @@ def main():
             for fraction in FRACTIONS
         ]
         rows.append(line(case.name, results))
+        everything += results
+    size = dict(seeds=range(16), shape=PROSTATE) if options.full else {}
+    for case in tqdm(list(strong_cases(**size))):
+        results = [measure_strong(case, share, options.tol) for share in SHARES]
+        rows.append(line(f"strong effects, {case.name}", results))
         everything += results
     print(
         f"{'design':38s} {'n':>4s} {'cold':>5s} {'end':>5s}   {'1e-6':>5s} {'max':>5s} "
