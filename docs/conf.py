@@ -123,7 +123,10 @@ def index_properties_once(app, what, name, obj, options, lines):
     """
     for k in reversed(range(len(lines))):
         attribute = re.match(r"( *)\.\. attribute:: (\w+)", lines[k])
-        if attribute and isinstance(getattr(obj, attribute[2], None), property):
+        is_property = attribute and isinstance(
+            getattr(obj, attribute[2], None), property
+        )
+        if is_property and ":no-index:" not in "".join(lines[k + 1 : k + 2]):
             lines.insert(k + 1, f"{attribute[1]}   :no-index:")
 
 
