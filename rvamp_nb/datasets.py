@@ -255,7 +255,10 @@ def load_diabetes():
     return Dataset(A, y, None, tuple(labels))
 
 # %% ../nbs/02_datasets.ipynb #29c81b92
-RIBOFLAVIN_URL = "https://raw.githubusercontent.com/cran/hdi/3eb71fb52b3c0f5213b1283d5f0317b91f6a133a/data/"
+RIBOFLAVIN_URL = (
+    "https://raw.githubusercontent.com/cran/hdi/"
+    "3eb71fb52b3c0f5213b1283d5f0317b91f6a133a/data/"
+)
 RIBOFLAVIN_SHA256 = "ff5c2257a46367992cfb329041ffb5fef77663761811fef8c55043c274d8d2c5"
 
 

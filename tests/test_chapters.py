@@ -381,14 +381,12 @@ def printed(cell):
 
 
 @each(PATHS)
-def test_no_printed_line_is_too_long(path):
-    assert [
-        (columns(line), line)
-        for cell in cells(path, "code")
-        for text in printed(cell)
-        for line in text.splitlines()
-        if columns(line) > WIDTH
-    ] == []
+def test_no_line_is_too_long(path):
+    """Printed, or of code (of which ruff lets long addresses pass)."""
+    texts = [cell.source for cell in cells(path, "code")]
+    texts += [text for cell in cells(path, "code") for text in printed(cell)]
+    lines = [line for text in texts for line in text.splitlines()]
+    assert [(columns(line), line) for line in lines if columns(line) > WIDTH] == []
 
 
 def test_no_file_names_this_machine_or_a_registry(repository_files):
