@@ -19,11 +19,6 @@ FILES = sorted(
 ) + sorted(
     path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("[!.]*.py")
 )
-OPEN = {  # files at which somebody is at work
-    "nbs/12_rvamp.ipynb",
-    "rvamp_nb/solver.py",
-    "tests/test_convergence.py",
-}
 
 
 def ruff(*arguments):
@@ -63,13 +58,7 @@ def unformatted():
     }
 
 
-@pytest.mark.parametrize(
-    "file",
-    [
-        pytest.param(file, marks=[pytest.mark.xfail(reason="at work")] * (file in OPEN))
-        for file in FILES
-    ],
-)
+@pytest.mark.parametrize("file", FILES)
 def test_ruff_finds_nothing(findings, unformatted, file):
     found = findings.get(file, [])
     assert not found, "\n".join(found)
