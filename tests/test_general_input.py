@@ -575,7 +575,11 @@ def test_the_path_refuses_it_too(what):
             "without a threshold.*give lams",
         ),
         (
-            dict(A=NARROW, prior=Laplace(1.0, penalty_factor=0.0)),
+            dict(
+                A=NARROW,
+                prior=Laplace(1.0, penalty_factor=0.0),
+                counts=Poisson(2.0),  # half-samples of 20 rows are refused earlier
+            ),
             ValueError,
             "give lams",
         ),
