@@ -116,7 +116,11 @@ def chapters_imported(tree):
             yield from (
                 [inner]
                 if inner
-                else [rvamp_nb._HOME.get(name, name) for name in names or ()]
+                else [
+                    rvamp_nb._HOME.get(name, name)
+                    for name in names or ()
+                    if name != "__version__"
+                ]
             )
 
 
