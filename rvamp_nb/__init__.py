@@ -8,6 +8,7 @@ __version__ = "0.1.0"
 _HOMES = {  # module: the public names that live in it
     "bootstrap": ("naive_bootstrap",),
     "densities": ("p1", "p2"),
+    "energy": ("free_energy", "stability_radius"),
     "likelihood": ("Huber", "Logistic", "Loss", "PoissonLoss", "Squared"),
     "prior": ("ElasticNet", "Laplace", "NonNegative", "Prior", "Ridge", "SpikeSlab"),
     "resampling": ("Discrete", "Exponential", "Fixed", "Multinomial", "NoResampling", "Poisson", "Shared", "Subsample", "TwoPoint", "Weakness"),

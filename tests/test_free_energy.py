@@ -1,0 +1,392 @@
+"""The free energy against refits and exact integrals, its flatness at the fixed point
+and under planted mistakes, and the stability radius against dense matrices.
+"""
+
+from dataclasses import replace
+from unittest import mock
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import rvamp_nb.solver
+from rvamp_nb.bootstrap import naive_bootstrap
+from rvamp_nb.energy import (
+    free_energy,
+    likelihood_part,
+    messages_of,
+    prior_part,
+    slopes,
+    stability_radius,
+    variational,
+)
+from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
+from rvamp_nb.messages import Moments, Natural
+from rvamp_nb.panels import couple
+from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab, one_sided
+from rvamp_nb.resampling import (
+    Exponential,
+    Fixed,
+    NoResampling,
+    Poisson,
+    Subsample,
+    TwoPoint,
+)
+from rvamp_nb.solver import ConvergenceWarning, iterate, rvamp
+
+RNG = np.random.default_rng(0)
+M, N = 40, 60
+A = RNG.normal(size=(M, N)) / M**0.5
+X_0 = 2 * RNG.normal(size=N) * (RNG.random(N) < 0.15)
+Y = A @ X_0 + 0.2 * RNG.normal(size=M)
+LABELS = (Y > 0) * 1.0
+EVENTS = RNG.poisson(np.exp(0.5 * np.clip(A @ X_0, -2, 2))).astype(float)
+# at 40 rows -G is about 1 % low for half-sampling (1.0 ± 0.2 %, 1,500 refits)
+BIAS = 0.012
+LAM = 0.1 * np.abs(A.T @ Y).max()
+TALL = RNG.normal(size=(80, 30)) / 80**0.5
+Y_TALL = TALL @ X_0[:30] + 0.2 * RNG.normal(size=80)
+
+MODELS = {  # name: A, y, options of rvamp, largest slope that is allowed
+    "squared": (A, Y, {"lam": LAM}, 5e-6),
+    "halves": (A, Y, {"lam": LAM, "counts": Subsample(0.5)}, 5e-6),
+    "exponential": (A, Y, {"lam": LAM, "counts": Exponential()}, 5e-6),
+    "intercept": (A, Y + 1, {"lam": LAM, "intercept": True}, 5e-6),
+    "tall": (TALL, Y_TALL, {"lam": 0.1}, 5e-6),
+    "tall, warm": (TALL, Y_TALL, {"lam": 0.1, "beta": 2.0}, 5e-6),
+    "warm": (A, Y, {"lam": LAM, "beta": 3.0}, 5e-6),
+    "ridge, warm": (A, Y, {"prior": Ridge(0.3), "beta": 2.0}, 5e-6),
+    "elastic net": (A, Y, {"prior": ElasticNet(LAM)}, 5e-6),
+    "non-negative": (A, Y, {"prior": NonNegative(LAM)}, 5e-6),
+    "slab": (
+        A,
+        Y,
+        {"prior": SpikeSlab(0.2), "likelihood": Squared(0.4), "beta": 1.0},
+        5e-6,
+    ),
+    "huber": (A, Y, {"lam": LAM / 2, "likelihood": Huber(0.5)}, 5e-6),
+    "poisson": (A, EVENTS, {"lam": 0.15, "likelihood": PoissonLoss()}, 1e-4),
+    "logistic": (A, LABELS, {"lam": 0.12, "likelihood": Logistic()}, 1e-4),
+}
+
+
+def fitted(name):
+    design, y, options, _ = MODELS[name]
+    return rvamp(design, y, tol=1e-9, **options)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_derivative_vanishes_at_the_fixed_point(name):
+    fit = fitted(name)
+    found = slopes(fit.problem, messages_of(fit), n_directions=1)
+    assert len(found) >= 12
+    assert max(found.values()) < MODELS[name][3], max(found, key=found.get)
+
+
+def test_single_entries_are_flat_too():
+    fit = fitted("squared")
+    messages = messages_of(fit)
+    h = messages.from_likelihood.h
+    for i in (0, 7, 31):
+        step = 1e-4 * np.eye(M)[i]
+        values = [
+            variational(
+                fit.problem,
+                messages._replace(
+                    from_likelihood=messages.from_likelihood._replace(h=h + sign * step)
+                ),
+            )
+            for sign in (-1, 1)
+        ]
+        assert abs(values[1] - values[0]) / 2e-4 < 1e-9
+
+
+class LouderRows(Squared):
+    def message(self, y, incoming, counts, beta=np.inf):
+        u, out = super().message(y, incoming, counts, beta)
+        out = out._replace(chi_hat=1.3 * out.chi_hat)
+        return u._replace(var=u.chi**2 * (incoming.chi_hat + out.chi_hat)), out
+
+
+class WrongSign(Squared):
+    def message(self, y, incoming, counts, beta=np.inf):
+        return super().message(-y, incoming, counts, beta)
+
+
+class RowLeftOut(Squared):
+    def message(self, y, incoming, counts, beta=np.inf):
+        _, out = super().message(y, incoming, counts, beta)
+        Q_hat, noise = out.Q_hat.copy(), out.chi_hat.copy()
+        Q_hat[0], noise[0] = 1e6 * Q_hat[0], 0
+        chi = 1 / (incoming.Q_hat + Q_hat)
+        var = chi**2 * (incoming.chi_hat + noise)
+        u = Moments(chi * (y + incoming.h), chi, var, incoming.Q_hat * chi, Q_hat * chi)
+        return u, Natural(Q_hat, out.h, noise)
+
+
+class NoCrossTerm(Laplace):
+    def moments(self, incoming, beta=np.inf):
+        x, cross = super().moments(incoming, beta), 0
+        mirror = incoming._replace(h=-incoming.h)
+        for weight, case in self.cases():
+            up, down = (one_sided(m, case.lam)[0] for m in (incoming, mirror))
+            cross = cross + weight * 2 * up * down
+        return x._replace(var=x.var - cross)
+
+
+def louder(answer):
+    back = answer.to_prior
+    return answer._replace(to_prior=back._replace(chi_hat=1.1 * back.chi_hat))
+
+
+def no_reaction(answer):
+    back = answer.to_likelihood
+    h = back.h - back.Q_hat * answer.u.mean
+    return answer._replace(to_likelihood=back._replace(h=h))
+
+
+MISTAKES = {  # what is changed, least slope that must be seen
+    "noise of the rows": ({"likelihood": LouderRows()}, 0.1),
+    "cross term": ({"prior": NoCrossTerm(LAM)}, 3e-3),
+    "lambda for 2 lambda": ({"prior": Laplace(LAM, Fixed())}, 0.1),
+    "sign": ({"likelihood": WrongSign()}, 0.1),
+    "row left out": ({"likelihood": RowLeftOut()}, 1e-2),
+    "counts": ({"counts": Poisson(0.51)}, 1e-2),
+    "noise of the coupling": ({"change": louder}, 1e-2),
+    "reaction": ({"change": no_reaction}, 0.1),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_planted_mistakes_are_seen(name):
+    parts, least = MISTAKES[name]
+    parts = dict(parts)
+    change = parts.pop("change", lambda answer: answer)
+    right = fitted("squared").problem
+    with mock.patch.object(
+        rvamp_nb.solver, "couple", lambda *given: change(couple(*given))
+    ):
+        for _, (now, _, _) in zip(range(80), iterate(right._replace(**parts))):
+            if now is not None and now.change < 1e-10:
+                break
+    assert now.change < 1e-6
+    found = slopes(right, messages_of(now), n_directions=2)
+    assert max(found.values()) > least
+
+
+def refitted(y, lam, loss, kind, counts, n, **options):
+    refits = naive_bootstrap(
+        A,
+        y,
+        lam,
+        counts=counts,
+        loss=kind,
+        n_resamples=n,
+        seed=4,
+        keep=list(range(N)),
+        progress=False,
+        **options,
+    )
+    values = np.empty(n)
+    for b, x in enumerate(refits.draws):
+        rng = np.random.default_rng(np.random.SeedSequence(4, spawn_key=(b,)))
+        c, theta = counts.draw(M, rng), lam * TwoPoint().draw(N, rng)
+        values[b] = c @ loss.value(y, A @ x) + theta @ np.abs(x)
+    return values.mean(), values.std() / n**0.5
+
+
+@pytest.mark.parametrize(
+    ("y", "lam", "loss", "kind", "counts", "n", "options"),
+    [
+        (Y, LAM, Squared(), "squared", Poisson(0.5), 300, {}),
+        (Y, LAM, Squared(), "squared", Subsample(0.5), 300, {}),
+        (LABELS, 0.12, Logistic(), "logistic", Poisson(1.0), 80, {}),
+        (Y, LAM / 2, Huber(0.5), "huber", Poisson(1.0), 80, {"delta": 0.5}),
+        (EVENTS, 0.15, PoissonLoss(), "poisson", Poisson(1.0), 80, {}),
+    ],
+    ids=["squared", "halves", "logistic", "huber", "poisson"],
+)
+def test_minus_G_is_the_mean_refitted_objective(y, lam, loss, kind, counts, n, options):
+    mean, se = refitted(y, lam, loss, kind, counts, n, **options)
+    G = free_energy(rvamp(A, y, lam, likelihood=loss, counts=counts))
+    assert se < 0.025 * mean
+    assert abs(G + mean) < 3 * se + BIAS * mean
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "huber", "poisson"])
+def test_without_randomness_minus_G_is_the_objective(loss):
+    y, kind = {
+        "squared": (Y, Squared()),
+        "logistic": (LABELS, Logistic()),
+        "huber": (Y, Huber(0.5)),
+        "poisson": (EVENTS, PoissonLoss()),
+    }[loss]
+    prior = Laplace(0.3, Fixed())
+    fit = rvamp(A, y, prior=prior, likelihood=kind, counts=NoResampling(), tol=1e-8)
+    least = kind.value(y, A @ fit.mean).sum() + 0.3 * np.abs(fit.mean).sum()
+    assert_allclose(-free_energy(fit), least, rtol=1e-6)
+    assert stability_radius(fit) < 1e-3
+
+
+def log_integral(design, y, c, k, beta):
+    """(1/beta) log of the integral over x for the squared loss and a ridge."""
+    K = (design.T * c) @ design + np.diag(k)
+    pull = design.T @ (c * y)
+    energy = c @ y**2 / 2 - pull @ np.linalg.solve(K, pull) / 2
+    widths = len(k) * np.log(2 * np.pi / beta) - np.linalg.slogdet(K)[1]
+    return -energy + widths / (2 * beta)
+
+
+@pytest.mark.parametrize("beta", [0.7, 3.0])
+@pytest.mark.parametrize("tall", [False, True])
+def test_a_gaussian_evidence_is_met(beta, tall):
+    design, y = (TALL, Y_TALL) if tall else (A, Y)
+    prior = Ridge(0.3, Fixed())
+    fit = rvamp(design, y, prior=prior, counts=NoResampling(), beta=beta, tol=1e-10)
+    exact = log_integral(design, y, np.ones(len(y)), np.full(len(fit.mean), 0.3), beta)
+    assert_allclose(free_energy(fit), exact, rtol=1e-9)
+
+
+class PlainSquared(Loss):
+    """The squared loss by way of the general class."""
+
+    def value(self, y, f):
+        return (y - f) ** 2 / 2
+
+    def derivatives(self, y, f):
+        return f - y, np.ones_like(f)
+
+
+def test_constants_of_the_general_loss():
+    fits = [
+        rvamp(A, Y, prior=Ridge(0.3), likelihood=loss, beta=2.0, tol=1e-8)
+        for loss in (Squared(), PlainSquared())
+    ]
+    one, other = map(free_energy, fits)
+    assert_allclose(other, one, rtol=1e-6)
+    radii = [stability_radius(fit) for fit in fits]
+    assert_allclose(radii[1], radii[0], rtol=1e-4)
+
+
+# rounding in a blank column's precision can stop the solver at finite beta, late
+@pytest.mark.filterwarnings("ignore:not converged")
+def test_a_column_of_zeros_counts_its_prior_only():
+    wider = np.column_stack([A, np.zeros(M)])
+    for beta in (np.inf, 2.0):
+        G, more = (
+            free_energy(rvamp(design, Y, LAM, beta=beta, tol=1e-9))
+            for design in (A, wider)
+        )
+        alone = 0.0
+        if np.isfinite(beta):
+            alone = np.mean(np.log(2 / (beta * LAM * np.array([1, 2])))) / beta
+        assert_allclose(more - G, alone, atol=1e-6)
+
+
+def test_a_spike_of_no_weight():
+    options = {"likelihood": Squared(0.4), "beta": 1.0, "tol": 1e-9}
+    G = free_energy(rvamp(A, Y, prior=SpikeSlab(1.0), **options))
+    ridge = free_energy(rvamp(A, Y, prior=Ridge(1.0, Fixed()), **options))
+    assert_allclose(G, ridge - N * np.log(2 * np.pi) / 2, rtol=1e-8)
+
+
+def test_huber_is_not_left_to_a_grid():
+    fit = fitted("huber")
+    incoming = messages_of(fit).to_likelihood
+    xi = np.linspace(-8, 8, 40_001)
+    w = np.exp(-(xi**2) / 2)
+    w /= w.sum()
+    V, h, chi_hat = incoming
+    omega = -(h + np.multiply.outer(xi, np.sqrt(chi_hat)))
+    loss, exact = Huber(0.5), 0.0
+    for c, weight in zip(*fit.problem.counts.nodes()):
+        if c > 0 and weight > 1e-9:
+            f = loss.proximal(Y, omega, c * V)
+            exact -= weight * (w @ (c * loss.value(Y, f) + (f - omega) ** 2 / (2 * V)))
+    assert_allclose(likelihood_part(fit.problem, incoming), exact.sum(), atol=1e-6)
+
+
+def test_the_derivative_in_the_penalty():
+    step, fit = 1e-3, fitted("squared")
+    ends = [
+        free_energy(rvamp(A, Y, LAM * factor, tol=1e-9))
+        for factor in (1 - step, 1 + step)
+    ]
+    incoming = messages_of(fit).to_prior
+    mirror, total = incoming._replace(h=-incoming.h), 0.0
+    for weight, case in fit.prior.cases():
+        sizes = one_sided(incoming, case.lam)[0] + one_sided(mirror, case.lam)[0]
+        total += weight * (case.lam * sizes).sum()
+    assert_allclose((ends[0] - ends[1]) / (2 * step), total, rtol=1e-5)
+
+
+def dense_radius(fit):
+    design, one, row = fit.problem.A, *fit.last.state
+    x, u = fit.last.x, fit.last.u
+    Q_x, Q_u = 1 / x.chi - one.Q_hat, 1 / u.chi - row.Q_hat
+    Sigma_x = np.linalg.inv(np.diag(Q_x) + design.T @ (design / Q_u[:, None]))
+    J_u = (design / Q_u[:, None]) @ Sigma_x
+    Sigma_u = np.diag(1 / Q_u) - J_u @ design.T / Q_u
+    R_2 = np.block([[Sigma_x**2, J_u.T**2], [J_u**2, Sigma_u**2]])
+    R_2 = R_2 / np.concatenate([x.chi, u.chi])[:, None] ** 2 - np.eye(len(R_2))
+    c, w = fit.problem.counts.nodes()
+    g = c[:, None] / (1 + c[:, None] * row.Q_hat)
+    kappa = w @ g**2 / (w @ g) ** 2 - 1
+    R_1 = np.concatenate([(1 - fit.Pi) / fit.Pi, kappa])
+    return np.abs(np.linalg.eigvals(R_2 * R_1)).max()
+
+
+@pytest.mark.parametrize(
+    "counts", [Poisson(0.3), Poisson(1.0), NoResampling()], ids=str
+)
+@pytest.mark.parametrize("share", [0.2, 0.05])
+@pytest.mark.parametrize("tall", [False, True])
+def test_the_radius_agrees_with_a_dense_matrix(counts, share, tall):
+    design, y = (TALL[:40, :20], Y_TALL[:40]) if tall else (A[:20, :30], Y[:20])
+    lam = share * np.abs(design.T @ y).max()
+    fit = rvamp(design, y, lam, counts=counts, tol=1e-9)
+    assert_allclose(stability_radius(fit, tol=1e-9), dense_radius(fit), rtol=1e-6)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.02])
+def test_the_known_line(share):
+    rng = np.random.default_rng(7)
+    design = rng.normal(size=(120, 300)) / 120**0.5
+    y = design @ (rng.normal(size=300) * (rng.random(300) < 0.1))
+    y += 0.3 * rng.normal(size=120)
+    lam = share * np.abs(design.T @ y).max()
+    fit = rvamp(design, y, lam, counts=NoResampling())
+    a, b = fit.Pi.sum() / 120, (fit.Pi**2).sum() / 120
+    assert abs(stability_radius(fit, tol=1e-5) - (a - b) / (1 - b)) < 0.03
+
+
+def test_the_radius_is_refused_or_warned_of():
+    fit = fitted("squared")
+    with pytest.warns(RuntimeWarning, match="after 3 turns"):
+        stability_radius(fit, max_iter=3)
+    with pytest.raises(ValueError, match="tol"):
+        stability_radius(fit, tol=2.0)
+
+
+def test_no_messages_no_energy():
+    fit = fitted("squared")
+    with pytest.raises(ValueError, match="no messages"):
+        free_energy(replace(fit, last=None))
+
+
+def test_an_early_stop_costs_its_square():
+    exact = free_energy(fitted("squared"))
+    with pytest.warns(ConvergenceWarning):
+        early = rvamp(A, Y, LAM, tol=1e-9, max_iter=12)
+    error = abs(free_energy(early) - exact) / abs(exact)
+    assert 0 < error < 10 * early.last.change**2 + 1e-9
+
+
+def test_the_intercept_has_a_part():
+    fit = fitted("intercept")
+    incoming = messages_of(fit).to_prior
+    without = Natural(*(view[:-1] for view in incoming))
+    rest = fit.prior.log_partition(without).sum()
+    Q_hat, h, chi_hat = (view[-1] for view in incoming)
+    expected = rest + (h**2 + chi_hat) / (2 * Q_hat)
+    assert_allclose(prior_part(fit.problem, incoming), expected, rtol=1e-12)
