@@ -328,7 +328,8 @@ def dense_radius(fit):
     J_u = (design / Q_u[:, None]) @ Sigma_x
     Sigma_u = np.diag(1 / Q_u) - J_u @ design.T / Q_u
     R_2 = np.block([[Sigma_x**2, J_u.T**2], [J_u**2, Sigma_u**2]])
-    R_2 = R_2 / np.concatenate([x.chi, u.chi])[:, None] ** 2 - np.eye(len(R_2))
+    R_2 = R_2 / np.concatenate([x.chi, u.chi])[:, None] ** 2
+    np.fill_diagonal(R_2, 0)  # at the fixed point the diagonals agree
     c, w = fit.problem.counts.nodes()
     g = c[:, None] / (1 + c[:, None] * row.Q_hat)
     kappa = w @ g**2 / (w @ g) ** 2 - 1
