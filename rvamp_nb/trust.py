@@ -25,8 +25,10 @@ def _noise(fit):
     """What each row adds to the noise of each feature, (M, N), and how much each
     feature weighs in an average of shares, (N,): zero where nothing is random.
     """
-    A, Pi = fit.problem.A[:, : len(fit.Pi)], fit.Pi
-    parts = A**2 * fit.last.u.var[:, None]
+    A, Pi, u = fit.problem.A[:, : len(fit.Pi)], fit.Pi, fit.last.u
+    # without resampling the variances die out, and never quite reach 0
+    nothing = u.var.max() <= (1e-8 * np.abs(u.mean).max()) ** 2
+    parts = A**2 * (0 if nothing else u.var[:, None])
     total, doubt = parts.sum(0), Pi * (1 - Pi)
     if doubt.sum() <= 1e-12:
         doubt = np.ones(len(Pi))
