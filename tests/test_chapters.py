@@ -34,25 +34,6 @@ LETTERS_FROM, LETTERS_TO = 4, 16  # chapters with a box of letters
 WIDTH = 88  # columns of printed output
 REFERENCE = re.compile(r"\b[Cc]hapters?\s+(\d+(?:(?:,|,? and| to|–|-)\s?\d+)*)")
 LINKED = re.compile(r"\[([^\]]*)\]\((?:[\w./]*/)?((\d\d)_\w+)\.ipynb(?:#([^)]*))?\)")
-# Notebooks at which somebody is at work: they may still fail, and soon may not.
-OPEN = {"12_rvamp"}
-
-
-def each(paths):
-    """One case for each path; those at which somebody is at work may fail."""
-    return pytest.mark.parametrize(
-        "path",
-        [
-            pytest.param(
-                path,
-                id=path.stem,
-                marks=[pytest.mark.xfail(reason="at work")]
-                if path.stem in OPEN
-                else [],
-            )
-            for path in paths
-        ],
-    )
 
 
 def cells(path, kind):
@@ -91,7 +72,7 @@ def test_no_warning_or_progress_bar_is_committed(path):
     ] == []
 
 
-@each(PATHS)
+@each_notebook
 def test_no_state_of_widgets_is_committed(path):
     """It is long, dead without a kernel, and never the only picture."""
     assert set(nbformat.read(path, 4).metadata) <= {"kernelspec"}
@@ -121,7 +102,7 @@ def test_an_exercise_has_a_folded_solution(path):
             }
 
 
-@each(PATHS)
+@each_notebook
 def test_what_is_folded_on_the_site_is_folded_in_jupyterlab(path):
     for cell in cells(path, "code"):
         if "hide-cell" in cell.metadata.get("tags", []):
@@ -184,7 +165,7 @@ def test_minutes_are_read_and_written(named, text):
     assert minutes.said(nb) == named and minutes.in_words(named) == text
 
 
-@each(PATHS)
+@each_notebook
 def test_exported_cells_are_short(path):
     """One idea a cell: python tests/minutes.py --cells lists the long ones."""
     found = minutes.exported_cells(nbformat.read(path, 4))
@@ -206,7 +187,7 @@ def test_most_exported_cells_are_shorter_still(capsys):
     assert median <= MEDIAN
 
 
-@each(CHAPTERS)
+@each_chapter
 def test_a_chapter_names_honest_minutes(path):
     """python tests/minutes.py says what to write."""
     nb = nbformat.read(path, 4)
@@ -235,7 +216,7 @@ ANSWERS = re.compile(
 )
 
 
-@each(PATHS)
+@each_notebook
 def test_every_question_under_a_slider_has_its_answer(path):
     for cell in cells(path, "markdown"):
         if "**Move it and answer.**" in cell.source:
@@ -275,7 +256,9 @@ def needs_letters(path):
     )
 
 
-@each([path for path in CHAPTERS if needs_letters(path)])
+@pytest.mark.parametrize(
+    "path", list(filter(needs_letters, CHAPTERS)), ids=lambda path: path.stem
+)
 def test_a_chapter_with_mathematics_has_a_box_of_letters(path):
     """Folded, after the second cell, and no letter twice."""
     found = letters(path)
@@ -286,7 +269,7 @@ STARRED = re.compile(r"^#+ ★ .*\n+([^.;:]*)", re.MULTILINE)
 NOT_NEEDED = re.compile(r"\b(?:not need|not needed|nothing \w+ needs|may skip)\b", re.I)
 
 
-@each(PATHS)
+@each_notebook
 def test_a_starred_section_says_that_it_may_be_skipped(path):
     text = "\n\n".join(cell.source for cell in cells(path, "markdown"))
     titles = re.findall(r"^#+ .*★", text, re.MULTILINE)
@@ -380,7 +363,7 @@ def printed(cell):
             yield output.get("text", data.get("text/plain", ""))
 
 
-@each(PATHS)
+@each_notebook
 def test_no_line_is_too_long(path):
     """Printed, or of code (of which ruff lets long addresses pass)."""
     texts = [cell.source for cell in cells(path, "code")]

@@ -122,7 +122,7 @@ def run_all(page, url, name):
         f"() => window.jupyterapp && {CURRENT} && {CURRENT}.sessionContext &&"
         f" {CURRENT}.sessionContext.session && {CURRENT}.sessionContext.session.kernel"
         f" && {CURRENT}.sessionContext.session.kernel.status === 'idle'",
-        timeout=90_000,
+        timeout=300_000,
     )
     page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
     page.wait_for_function(
@@ -133,7 +133,7 @@ def run_all(page, url, name):
             return cells.length && cells.every(c => c.executionCount)
                 && status === 'idle';
         }}""",
-        timeout=120_000,
+        timeout=600_000,
     )
 
 
@@ -208,7 +208,7 @@ def test_every_control_redraws_its_picture(lab, browser, notebook):
         page.wait_for_function(
             "() => document.querySelectorAll('.jp-Cell .widget-vbox').length >="
             f" {expected}",
-            timeout=60_000,
+            timeout=180_000,
         )
         for number in range(page.locator(".jp-Cell").count()):
             cell = page.locator(".jp-Cell").nth(number)
