@@ -67,10 +67,11 @@ def lab(tmp_path_factory):
         f"JUPYTERLAB_{name}_DIR": str(here / name.lower())
         for name in ("SETTINGS", "WORKSPACES")
     }
+    places = ROOT, ROOT / "tests", ROOT / "tests" / "bench"  # what chapters import
     env = (
         {k: v for k, v in os.environ.items() if k not in ("MPLBACKEND", "IN_TEST")}
         | folders
-        | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests" / "bench")])}
+        | {"PYTHONPATH": os.pathsep.join(map(str, places))}
     )
     command = [
         sys.executable,
