@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import bdtr
 from threadpoolctl import ThreadpoolController
 
-from .checks import check_array, check_number, check_size
+from .checks import check_array, check_number, check_size, progress_bar
 from .coupling import Coupled
 from .likelihood import Squared
 from .messages import Mixed, Moments, Natural, mixed_extrinsic
@@ -1184,10 +1184,8 @@ class Path:
 # %% ../nbs/12_rvamp.ipynb #a7d10e06
 def _fits(problem, lams, options, progress):
     """A Fit at each penalty until the path ends or gives up."""
-    from tqdm.std import tqdm
-
     fits, warm, anderson = [], _Extrapolation(), Anderson()
-    for lam in tqdm(lams, desc="λ path", delay=2, disable=not progress):
+    for lam in progress_bar(lams, shown=progress, desc="λ path"):
         there = problem._replace(prior=problem.prior.scaled(lam))
         fit = _fit(there, warm.start(np.log(lam)), *options, anderson)
         anderson.pause()
