@@ -1182,8 +1182,10 @@ class Path:
         return f"Path({self.status}; {len(self.Pi)} coefficients)"
 
 # %% ../nbs/12_rvamp.ipynb #a7d10e06
-def _fits(problem, lams, options, progress):
-    """A Fit at each penalty until the path ends or gives up."""
+def _fits(problem, lams, options, progress, until):
+    """The penalties, and a Fit at each until the path ends or gives up; where `until`
+    ends it, only the penalties so far.
+    """
     fits, warm, anderson = [], _Extrapolation(), Anderson()
     for lam in progress_bar(lams, shown=progress, desc="λ path"):
         there = problem._replace(prior=problem.prior.scaled(lam))
@@ -1192,9 +1194,11 @@ def _fits(problem, lams, options, progress):
         fits.append(fit)
         if fit.converged:
             warm.add(np.log(lam), fit.messages)
+        if until is not None and fit.converged and until(fit):
+            return lams[: len(fits)], fits
         if len(fits) >= GIVE_UP and not any(f.converged for f in fits[-GIVE_UP:]):
             break
-    return fits
+    return lams, fits
 
 # %% ../nbs/12_rvamp.ipynb #ca9d13d7
 def rvamp_path(
@@ -1213,6 +1217,7 @@ def rvamp_path(
     max_iter=500,
     damping=0.7,
     progress=True,
+    until=None,
 ):
     """Fits along a path of penalties, each started from its neighbours.
 
@@ -1230,6 +1235,9 @@ def rvamp_path(
         Its `lam` is multiplied by each penalty of the path.
     progress : bool
         Show a progress bar when it takes more than two seconds.
+    until : callable, optional
+        Told each Fit that has converged; the path ends with the first of which it says
+        True.
 
     Returns
     -------
@@ -1251,7 +1259,8 @@ def rvamp_path(
         )
     _check_options(tol, max_iter, damping)
     lams = _penalties(problem, lams, n_lambdas, lambda_min_ratio)
-    fits = _fits(problem, lams, (tol, max_iter, damping), progress)
+    options = tol, max_iter, damping
+    lams, fits = _fits(problem, lams, options, progress, until)
     return _path(lams, fits, len(fits[0].mean))
 
 # %% ../nbs/12_rvamp.ipynb #045805a1

@@ -956,3 +956,19 @@ def test_explained_is_what_regression_says():
     factors = np.r_[0, 0, np.ones(8)]
     assert list(np.flatnonzero(explained(A, factors))) == [8]
     assert not explained(A, np.ones(10)).any()
+
+
+# The reported penalty is searched for -------------------------------------------------
+
+
+def test_a_path_ends_where_it_is_told_to():
+    d = gaussian_design(60, 100, seed=2)
+    given = dict(n_lambdas=12, progress=False)
+    whole = rvamp_path(d.A, d.y, **given)
+    short = rvamp_path(d.A, d.y, **given, until=lambda fit: fit.Pi.sum() > 3)
+    L = len(short.lams)
+    assert L < 12 and short.status == f"{L} of {L} penalties converged"
+    np.testing.assert_array_equal(short.Pi, whole.Pi[:, :L])
+    assert short.Pi[:, -2].sum() <= 3 < short.Pi[:, -1].sum()
+    never = rvamp_path(d.A, d.y, **given, until=lambda fit: False)
+    np.testing.assert_array_equal(never.Pi, whole.Pi)
