@@ -9,6 +9,7 @@ _HOMES = {  # module: the public names that live in it
     "bootstrap": ("naive_bootstrap",),
     "densities": ("p1", "p2"),
     "energy": ("free_energy", "stability_radius"),
+    "evolution": ("FixedSizes", "GaussianSizes", "SampledSizes", "state_evolution"),
     "likelihood": ("Huber", "Logistic", "Loss", "PoissonLoss", "Squared"),
     "prior": ("ElasticNet", "Laplace", "NonNegative", "Prior", "Ridge", "SpikeSlab"),
     "resampling": ("Discrete", "Exponential", "Fixed", "Multinomial", "NoResampling", "Poisson", "Shared", "Subsample", "TwoPoint", "Weakness"),
