@@ -6,6 +6,7 @@ the public names and loads the module behind each on first use, so that ``import
 __version__ = "0.1.0"
 
 _HOMES = {  # module: the public names that live in it
+    "beyond": ("corrected",),
     "bootstrap": ("naive_bootstrap",),
     "densities": ("p1", "p2"),
     "energy": ("free_energy", "stability_radius"),
