@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import expit
 
-from .checks import check_array, check_number, check_size
+from .checks import check_array, check_number, check_size, progress_bar
 from .resampling import Poisson, TwoPoint, check_law
 
 # %% ../nbs/03_bootstrap.ipynb #3ad0b3ae
@@ -162,14 +162,19 @@ class _Model(NamedTuple):
         )
 
 # %% ../nbs/03_bootstrap.ipynb #f1355485
-def _one_refit(problem, seed, b):
-    """Coefficients and weighted residuals of resample b; its random numbers depend
-    on (seed, b) only.
+def _draw(problem, seed, b):
+    """Counts and multipliers of the penalties in resample b; they depend on (seed, b)
+    only.
     """
-    A, y, lam, counts, randomise, tol, model = problem
+    A, _, lam, counts, randomise, *_ = problem
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(b,)))
-    c = _drawn("counts", counts, len(y), rng, at_least=0)
-    factor = _drawn("randomise", randomise, len(lam), rng, at_least=5e-324)
+    c = _drawn("counts", counts, len(A), rng, at_least=0)
+    return c, _drawn("randomise", randomise, len(lam), rng, at_least=5e-324)
+
+
+def _one_refit(problem, c, factor):
+    """Coefficients and weighted residuals of one resample."""
+    A, y, lam, _, _, tol, model = problem
     full = lam * factor * model.penalty_factor
     if not model.is_lasso:
         return _general_refit(A, y, full, c, model)
@@ -179,14 +184,22 @@ def _one_refit(problem, seed, b):
 # %% ../nbs/03_bootstrap.ipynb #553d24b8
 def _general_refit(A, y, full, c, model):
     """Coefficients (the intercept's last) and weighted residuals of any model."""
+    columns, t, k, positive = _penalties(A, full, model)
+    x = penalised_fit(columns, y, t, k, c, model.loss, positive, model.delta)
+    slope = _losses(model.delta)[model.loss][1]
+    return x, -c * slope(y, columns @ x)
+
+
+def _penalties(A, full, model):
+    """The columns, with those of ones for an intercept, their penalties t and k, and
+    which coefficients stay at least 0.
+    """
     none = [0.0] * model.intercept
     columns = np.column_stack([A, np.ones(len(A))]) if model.intercept else A
     t = np.append(model.l1_ratio * full, none)
     k = np.append((1 - model.l1_ratio) * full, none)
     positive = np.append(np.full(len(full), model.positive), np.array(none, dtype=bool))
-    x = penalised_fit(columns, y, t, k, c, model.loss, positive, model.delta)
-    slope = _losses(model.delta)[model.loss][1]
-    return x, -c * slope(y, columns @ x)
+    return columns, t, k, positive
 
 # %% ../nbs/03_bootstrap.ipynb #fcc2a22b
 def _drawn(name, law, size, rng, at_least):
@@ -358,22 +371,48 @@ def _check_plan(seed, n_jobs, tol, keep, N):
     if check_size(owner, "n_jobs", n_jobs, least=-np.inf) == 0:
         raise ValueError(f"{owner}: n_jobs must not be 0; -1 means all processors")
     check_number(owner, "tol", tol, 0, 1)
-    columns = np.asarray([] if keep is None else keep)
+    return _check_columns("keep", [] if keep is None else keep, N)
+
+
+def _check_columns(name, given, N):
+    """Column numbers as an int array."""
+    columns = np.asarray(given)
     if columns.ndim != 1 or (columns.size and columns.dtype.kind not in "iu"):
-        raise TypeError(f"keep must be a list of column numbers, got {keep!r}")
-    if keep is not None:
-        check_array("keep", keep)  # no masks
+        raise TypeError(f"{name} must be a list of column numbers, got {given!r}")
+    check_array(name, given)  # no masks
     if columns.size and not 0 <= columns.min() <= columns.max() < N:
         raise ValueError(
-            f"keep must hold column numbers from 0 to {N - 1}, got {keep!r}"
+            f"{name} must hold column numbers from 0 to {N - 1}, got {given!r}"
         )
     return columns.astype(int)
 
-# %% ../nbs/03_bootstrap.ipynb #1fd7d0ef
-_CHUNK = 25  # refits a task: part of what makes the sums reproducible, whatever n_jobs
+# %% ../nbs/03_bootstrap.ipynb #ba4ff1af
+class _OneByOne(NamedTuple):
+    """The naive way to refit many resamples."""
+
+    problem: tuple
+
+    def refits(self, draws):
+        """Coefficients and weighted residuals, a row for each draw."""
+        return map(np.array, zip(*(_one_refit(self.problem, *d) for d in draws)))
 
 
-def _chunk(problem, seed, numbers, columns):
+def _one_by_one(problem, hint):
+    return _OneByOne(problem)
+
+
+_WAYS = [_one_by_one]  # each makes an object with `refits`, or None if it cannot
+
+
+def _way(problem, hint):
+    """The first way that suits the problem."""
+    return next(way for make in _WAYS if (way := make(problem, hint)) is not None)
+
+# %% ../nbs/03_bootstrap.ipynb #41807d7d
+_CHUNK = 50  # refits a task: part of what makes the sums reproducible, whatever n_jobs
+
+
+def _chunk(way, seed, numbers, columns):
     """Sums over one chunk of refits, on one thread, and the coefficients of the
     columns to keep.
     """
@@ -382,31 +421,33 @@ def _chunk(problem, seed, numbers, columns):
 
     # scikit-learn need not look at arguments that this module has made
     with threadpool_limits(1), config_context(skip_parameter_validation=True):
-        x, u = map(np.array, zip(*(_one_refit(problem, seed, b) for b in numbers)))
+        x, u = way.refits([_draw(way.problem, seed, b) for b in numbers])
         return _sums(x), (x != 0).sum(0), _sums(u), x[:, columns]
 
-
-def _chunks(problem, seed, n_resamples, n_jobs, columns):
+# %% ../nbs/03_bootstrap.ipynb #7aeb9c5f
+def _chunks(problem, hint, seed, n_resamples, n_jobs, columns):
     """The chunks in order, made by n_jobs processes."""
     from joblib import Parallel, delayed
 
-    starts = range(0, n_resamples, _CHUNK)
-    tasks = (
-        delayed(_chunk)(problem, seed, range(s, min(s + _CHUNK, n_resamples)), columns)
-        for s in starts
-    )
-    return Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
+    starts = list(range(0, n_resamples, _CHUNK))
+    numbers = [range(s, min(s + _CHUNK, n_resamples)) for s in starts]
+    way = _way(problem, hint)
+    if hint is None:
+        first = _chunk(way, seed, numbers.pop(0), columns)
+        yield first
+        if numbers:
+            way = _way(problem, np.flatnonzero(first[1][: len(problem[2])]))
+    tasks = (delayed(_chunk)(way, seed, part, columns) for part in numbers)
+    yield from Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
 
 # %% ../nbs/03_bootstrap.ipynb #43724863
 def _gather(chunks, n_resamples, progress):
     """All chunks added up: sums of x, how often each was selected, sums of u, and
     the kept coefficients.
     """
-    from tqdm.std import tqdm
-
     x = u = None
     selected, draws = 0, []
-    with tqdm(total=n_resamples, delay=2, disable=not progress, desc="refits") as bar:
+    with progress_bar(total=n_resamples, shown=progress, desc="refits") as bar:
         for x_chunk, k, u_chunk, kept in chunks:
             first = x is None
             x = x_chunk if first else _merge(x, x_chunk)
@@ -463,6 +504,7 @@ def naive_bootstrap(
     n_jobs=1,
     tol=1e-10,
     keep=None,
+    columns=None,
     progress=True,
 ):
     """Refit on many resamples with random penalties, and average, with Monte-Carlo
@@ -501,9 +543,14 @@ def naive_bootstrap(
     n_jobs : int
         Processes, as joblib counts them (-1 for all).
     tol : float in (0, 1)
-        Largest duality gap of a refit, relative to the weighted sum of squares of y.
+        Largest duality gap of a refit, relative to the weighted sum of squares of y,
+        where it is found by sweeps; what the quicker way finds is closer.
     keep : list of column numbers, or None
         Columns whose coefficients are returned for every refit.
+    columns : list of column numbers, or None
+        Columns that are likely to be selected by some refit: they are looked at first.
+        A hint, however wrong, costs or saves time and changes no result, because every
+        refit is checked against all columns.
     progress : bool
         Show a progress bar when it takes more than two seconds.
 
@@ -533,13 +580,13 @@ def naive_bootstrap(
     n_resamples = check_size("naive_bootstrap", "n_resamples", n_resamples)
     check_law("counts", counts)
     check_law("randomise", randomise, positive=True)
-    columns = _check_plan(seed, n_jobs, tol, keep, A.shape[1])
+    kept = _check_plan(seed, n_jobs, tol, keep, A.shape[1])
+    hint = None if columns is None else _check_columns("columns", columns, A.shape[1])
     model = _check_model(
         A, y, loss, l1_ratio, positive, penalty_factor, intercept, delta
     )
-    chunks = _chunks(
-        (A, y, lam, counts, randomise, tol, model), seed, n_resamples, n_jobs, columns
-    )
+    problem = (A, y, lam, counts, randomise, tol, model)
+    chunks = _chunks(problem, hint, seed, n_resamples, n_jobs, kept)
     x, selected, u, draws = _gather(chunks, n_resamples, progress)
     draws = None if keep is None else draws
     return _report(x, selected, u, draws, seed, A.shape[1])
@@ -898,3 +945,314 @@ def penalised_fit(A, y, t, k, counts, loss="squared", positive=False, delta=1.0)
             " the units of A or y"
         )
     return x
+
+# %% ../nbs/03_bootstrap.ipynb #0adcc0a9
+class _Many(NamedTuple):
+    """Some refits of some columns, in units of their own (`own-units`)."""
+
+    table: np.ndarray  # (n, M): one row for each column of A
+    y: np.ndarray  # (M,)
+    counts: np.ndarray  # (b, M)
+    t: np.ndarray  # (b, n)
+    k: np.ndarray  # (b, n)
+    lowest: np.ndarray  # (n,)
+    force: np.ndarray  # (b,): no unit column can pull harder than this at 0
+    loss: tuple
+
+    def of_columns(self, W):
+        parts = dict(table=self.table[W], lowest=self.lowest[W])
+        return self._replace(t=self.t[:, W], k=self.k[:, W], **parts)
+
+    def of_refits(self, b):
+        parts = dict(counts=self.counts[b], force=self.force[b])
+        return self._replace(t=self.t[b], k=self.k[b], **parts)
+
+# %% ../nbs/03_bootstrap.ipynb #ab857a1e
+class _Face(NamedTuple):
+    """The columns in use, side by side, for each refit."""
+
+    at: np.ndarray  # (b, K): their numbers
+    real: np.ndarray  # (b, K): or only there to fill up
+    X: np.ndarray  # (b, K, M)
+    t: np.ndarray  # (b, K), as k and sign
+    k: np.ndarray
+    sign: np.ndarray
+
+
+def _faces(p, going, used, sign):
+    """The faces of the refits that are still going."""
+    size = max(1, used[going].sum(1).max())
+    at = np.argsort(~used[going], axis=1, kind="stable")[:, :size]
+    here, mine = (going[:, None], at), (np.arange(len(going))[:, None], at)
+    real = used[here]
+    X = p.table[at]
+    X[~real] = 0
+    return _Face(at, real, X, p.t[mine] * real, p.k[mine] * real, sign[here] * real)
+
+# %% ../nbs/03_bootstrap.ipynb #f2f657cf
+def _downhill(p, face, z):
+    """Predictions, weighted slopes, and the slope of the objective, downhill."""
+    f = (z[:, None] @ face.X)[:, 0]
+    slope = p.counts * p.loss[1](p.y, f)
+    pull = -(face.X @ slope[..., None])[..., 0]
+    return f, slope, pull - face.k * z - face.t * face.sign
+
+
+def _newton_steps(p, face, f, downhill):
+    """The Gram matrices and Newton's steps."""
+    weight = p.counts * p.loss[2](p.y, f)
+    G = (face.X * weight[:, None]) @ face.X.transpose(0, 2, 1)
+    i = np.arange(G.shape[1])
+    G[:, i, i] += np.where(face.real, face.k + 1e-12, 1.0)
+    return G, np.linalg.solve(G, downhill[..., None])[..., 0]
+
+# %% ../nbs/03_bootstrap.ipynb #41a71cf8
+def _walks(G, downhill, sign, z, step):
+    """`_walk` for all refits: the new points, where no sign changed, and which
+    coefficients leave.
+    """
+    new = z + step
+    crossing = (sign != 0) & (sign * new <= 0)
+    calm = ~crossing.any(1)
+    length = np.full(z.shape, np.inf)
+    length[crossing] = np.abs(z[crossing] / step[crossing])
+    least = length.min(1)[:, None]
+    first = z + np.where(calm[:, None], 1.0, least) * step
+    first[crossing & (length <= least)] = 0
+    cut = np.where(crossing, 0.0, new)
+
+    def model(v):
+        d = v - z
+        return np.sum(d * ((G @ d[..., None])[..., 0] / 2 - downhill), 1)
+
+    new = np.where((model(cut) <= model(first))[:, None], cut, first)
+    return new, calm, crossing & (new == 0)
+
+# %% ../nbs/03_bootstrap.ipynb #d9674302
+def _lengths(p, face, z, f, new):
+    """How far to go from z to new, for each refit: 1, or halved until the objective
+    falls.
+    """
+
+    def objective(length):
+        v = z + length[:, None] * (new - z)
+        loss = p.loss[0](p.y, f + length[:, None] * along)
+        return np.sum(p.counts * loss, 1) + np.sum(
+            face.t * np.abs(v) + face.k * v**2 / 2, 1
+        )
+
+    along = ((new - z)[:, None] @ face.X)[:, 0]
+    rounding = 1e-14 * np.sum(p.counts * np.abs(p.loss[0](p.y, f)), 1)
+    bound, length = objective(np.zeros(len(z))) + rounding, np.ones(len(z))
+    for _ in range(40):
+        higher = ~(objective(length) <= bound)
+        if not higher.any():
+            break
+        length[higher] /= 2
+    return length
+
+# %% ../nbs/03_bootstrap.ipynb #7368ecc5
+def _excess(p, pull, used):
+    """By how much the columns that are not in use pull harder than their penalty."""
+    up = np.where(p.lowest == 0, pull, np.abs(pull))
+    return np.where(used, -np.inf, up - p.t)
+
+
+def _let_in(p, excess, left, most):
+    """The worst violators, (b, n) bool, `most` at the most; `left` (b,) is what the
+    face lacks.
+    """
+    most, rows = min(most, excess.shape[1]), np.arange(len(excess))[:, None]
+    worst = np.sort(np.argpartition(-excess, most - 1, axis=1)[:, :most], axis=1)
+    worst = worst[rows, np.argsort(-excess[rows, worst], axis=1, kind="stable")]
+    size = excess[rows, worst]
+    come = size > 1e-8 * p.t[rows, worst] + (1e-13 * p.force + 3 * left)[:, None]
+    come[:, 1:] &= size[:, 1:] < size[:, :-1] * (1 - 1e-9)  # of equals, the first
+    new = np.zeros(excess.shape, dtype=bool)
+    new[rows, worst] = come
+    return new
+
+# %% ../nbs/03_bootstrap.ipynb #a87bc463
+def _turn(p, going, z, used, sign, squared):
+    """One step of each refit that is going, in place; its face and where no sign
+    changed.
+    """
+    face = _faces(p, going, used, sign)
+    here = going[:, None], face.at
+    was = z[here]
+    f, _, downhill = _downhill(p, face, was)
+    G, step = _newton_steps(p, face, f, downhill)
+    new, calm, leaving = _walks(G, downhill, face.sign, was, step)
+    if not squared:
+        length = _lengths(p, face, was, f, new)[:, None]
+        new = np.where(length == 1, new, was + length * (new - was))
+        leaving &= length == 1
+    z[here] = new
+    used[here] = face.real & ~leaving
+    sign[here] = np.where(leaving, 0.0, face.sign)
+    return face, calm
+
+# %% ../nbs/03_bootstrap.ipynb #333c331d
+def _look_around(p, face, which, z, used, sign):
+    """Let violators in, in place, and say which refits have none and are solved."""
+    _, slope, downhill = _downhill(p, face, z[which[:, None], face.at])
+    left = np.abs(downhill).max(1)
+    pull = -slope @ p.table.T
+    excess = _excess(p, pull, used[which])
+    come = _let_in(p, excess, left, max(5, face.at.shape[1] // 10))
+    used[which] |= come
+    sign[which] = np.where(come, np.sign(pull), sign[which])
+    return ~come.any(1) & (left <= 1e-12 * p.force)
+
+# %% ../nbs/03_bootstrap.ipynb #a8c5f189
+def _on_few(p, z, used, sign, squared):
+    """All refits to their minimisers on the columns of p, in place; which got there."""
+    going, q = np.arange(len(z)), p
+    there = np.zeros(len(z), dtype=bool) | (not z.size)
+    for _ in range(300 * (z.size > 0)):
+        try:
+            face, calm = _turn(q, going, z, used, sign, squared)
+        except np.linalg.LinAlgError:
+            break
+        fine = np.isfinite(z[going]).all(1)
+        calm &= fine
+        if calm.any():
+            which, part = going[calm], _Face(*(v[calm] for v in face))
+            there[which] = _look_around(q.of_refits(calm), part, which, z, used, sign)
+        on_the_way = fine & ~there[going]
+        if not on_the_way.all():
+            going, q = going[on_the_way], q.of_refits(on_the_way)
+        if not len(going):
+            break
+    return there
+
+# %% ../nbs/03_bootstrap.ipynb #e39bbf46
+def _settled(p, b, on, z):
+    """Coefficients of the columns in use, and predictions, from z rounded to three
+    digits; z is nan where Newton's steps do not end or change a sign.
+    """
+    X, c, t, k = p.table[on], p.counts[b], p.t[b, on], p.k[b, on]
+    kinked = (t > 0) | (p.lowest[on] == 0)
+    push, digit = t * np.sign(z), np.ldexp(1.0, np.frexp(z)[1] - 10)
+    v = np.round(z / digit) * digit
+    for _ in range(8):
+        f = v @ X
+        slope = p.loss[1](p.y, f)
+        G = (X * (c * p.loss[2](p.y, f))) @ X.T + np.diag(k + 1e-12)
+        downhill = -(X @ (c * slope)) - k * v - push
+        step = np.linalg.solve(G, downhill)
+        v = v + step
+        small = np.abs(step).max() <= 1e-9 * np.abs(v).max()
+        if small or np.abs(downhill).max() <= 1e-13 * p.force[b]:
+            kept = ~kinked | (v * z > 0)
+            return (v if kept.all() else v * np.nan), v @ X
+    return v * np.nan, v @ X
+
+# %% ../nbs/03_bootstrap.ipynb #3596cfd9
+def _verdict(p, z, f, used):
+    """Violators of each refit (b, n), and where the answer is sure (b,)."""
+    pull = -(p.counts * p.loss[1](p.y, f)) @ p.table.T
+    excess = _excess(p, pull, used)
+    rounding = 1e-8 * p.t + 1e-13 * p.force[:, None]
+    over, near = (excess > rounding).any(1), (excess >= -rounding).any(1)
+    new = np.zeros(used.shape, dtype=bool)
+    new[over] = _let_in(p.of_refits(over), excess[over], np.zeros(over.sum()), 20)
+    b, i = used.nonzero()
+    t, force = p.t[b, i], p.force[b]
+    lacks = np.abs(pull[b, i] - p.k[b, i] * z[b, i] - t * np.sign(z[b, i]))
+    sure = ~near
+    sure[b[~(lacks <= 1e-10 * (t + force))]] = False
+    return new, sure
+
+# %% ../nbs/03_bootstrap.ipynb #c0d3fdb0
+def _settle_all(p, which, z, f, used):
+    """`_settled` for these refits, in place."""
+    for b in which:
+        on = np.flatnonzero(used[b])
+        f[b] = 0.0
+        if len(on):
+            try:
+                z[b, on], f[b] = _settled(p, b, on, z[b, on])
+            except np.linalg.LinAlgError:
+                z[b, on] = np.nan
+
+# %% ../nbs/03_bootstrap.ipynb #7cee9b79
+def _exact(p, W, squared):
+    """Coefficients (b, n), predictions (b, M), and which are sure (b,), with W (n,) a
+    guess at the columns that matter.
+    """
+    z, sign, f = np.zeros(p.t.shape), np.zeros(p.t.shape), np.zeros(p.counts.shape)
+    always = (p.t[0] == 0) & (p.lowest < 0)
+    used = np.broadcast_to(always, p.t.shape).copy()
+    sure, going, W = np.zeros(len(z), dtype=bool), np.arange(len(z)), W | always
+    while len(going):
+        here, q = np.ix_(going, np.flatnonzero(W)), p.of_refits(going)
+        tables = z[here], used[here], sign[here]
+        there = _on_few(q.of_columns(W), *tables, squared)
+        z[here], used[here], sign[here] = tables
+        going, q = going[there], q.of_refits(there)
+        _settle_all(p, going, z, f, used)
+        new, sure[going] = _verdict(q, z[going], f[going], used[going])
+        W, going = W | new.any(0), going[new.any(1)]
+    return z, f, sure
+
+# %% ../nbs/03_bootstrap.ipynb #02273198
+class _Together(NamedTuple):
+    """The quicker way to refit many resamples."""
+
+    problem: tuple
+    one: _Many  # with counts and multipliers of 1
+    units: _Units
+    likely: np.ndarray  # (n,) bool
+
+    def refits(self, draws):
+        """Coefficients and weighted residuals, a row for each draw."""
+        n, M = self.one.table.shape
+        size = int(np.clip(4e6 // max(M * min(M, n), n), 1, len(draws)))
+        parts = [_batch(self, draws[i : i + size]) for i in range(0, len(draws), size)]
+        return map(np.concatenate, zip(*parts))
+
+# %% ../nbs/03_bootstrap.ipynb #6ade89bf
+def _batch(way, draws):
+    """Refits of so many draws that they fit into memory."""
+    one, units = way.one, way.units
+    counts, factor = map(np.array, zip(*draws))
+    free = np.ones((len(draws), len(units.start)))
+    times = np.hstack([free, factor[:, ~units.free[: factor.shape[1]]]])
+    c = counts * one.counts
+    force = np.sqrt(c @ one.loss[1](one.y, np.zeros_like(one.y)) ** 2)
+    p = one._replace(counts=c, t=one.t * times, k=one.k * times, force=force)
+    with np.errstate(all="ignore"):  # what is not finite is not sure
+        z, f, sure = _exact(p, way.likely, way.problem[-1].loss == "squared")
+        x = np.array([units.back(v) for v in z])
+        u = np.ldexp(-counts * p.loss[1](p.y, f), units.target)
+    for b in np.flatnonzero(~sure):
+        x[b], u[b] = _one_refit(way.problem, *draws[b])
+    return x, u
+
+# %% ../nbs/03_bootstrap.ipynb #c58d2b0f
+def _together(problem, hint):
+    """The quicker way, ready for a problem, or None where it does not suit."""
+    from threadpoolctl import threadpool_limits
+
+    A, y, lam, *_, model = problem
+    ones = np.ones(len(A))
+    columns, t, k, positive = _penalties(A, lam * model.penalty_factor, model)
+    try:
+        with threadpool_limits(1), np.errstate(all="ignore"):
+            p, units = _own_units(columns, y, t, k, ones, model.loss, positive, 1.0)
+    except ValueError:
+        return None
+    always = (p.t == 0) & (p.lowest < 0)
+    if model.loss == "huber" or always.sum() > 50 or not np.isfinite(p.A).all():
+        return None
+    one = _Many(
+        np.ascontiguousarray(p.A.T), p.y, p.counts, p.t, p.k, p.lowest, p.force, p.loss
+    )
+    likely = np.full(len(t), hint is None)
+    likely[[] if hint is None else hint] = True
+    likely = np.append(always[: len(units.start)], likely[~units.free])
+    return _Together(problem, one, units, likely)
+
+
+_WAYS.insert(0, _together)

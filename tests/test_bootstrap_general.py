@@ -832,6 +832,144 @@ def test_naive_bootstrap_changes_nothing():
         np.testing.assert_array_equal(v, was)
 
 
+# Many refits at once -----------------------------------------------------------------
+
+WIDE = dict(M=30, N=150)
+
+
+def wide(loss, seed=3):
+    """More columns than rows, with copies of rows and columns."""
+    A, y = problem(loss, seed=seed, **WIDE)
+    return A, y
+
+
+HINTS = {
+    "none": None,
+    "empty": [],
+    "wrong": [149, 3, 149],
+    "everything": range(150),
+    "half": range(0, 150, 2),
+}
+
+
+def numbers(refits):
+    return [v for v in refits if isinstance(v, np.ndarray)]
+
+
+def one_by_one(monkeypatch, *args, **options):
+    with monkeypatch.context() as patch:
+        patch.setattr(bootstrap, "_WAYS", [bootstrap._one_by_one])
+        return naive_bootstrap(*args, **options)
+
+
+WIDE_MODELS = {
+    "lasso": dict(),
+    "lasso, intercept": dict(intercept=True),
+    "elastic net": dict(l1_ratio=0.4),
+    "non-negative": dict(positive=True, intercept=True),
+    "factors": dict(penalty_factor=np.where(np.arange(150) < 3, 0, 1.0)),
+    "no penalty on what is not negative": dict(
+        positive=True, penalty_factor=np.where(np.arange(150) < 3, 0, 1.0)
+    ),
+    "logistic": dict(loss="logistic", intercept=True),
+    "poisson": dict(loss="poisson", intercept=True, l1_ratio=0.9),
+    "huber": dict(loss="huber", delta=DELTA),
+    "ridge": dict(l1_ratio=0.0),
+}
+
+
+@pytest.mark.parametrize("name", WIDE_MODELS)
+def test_a_hint_changes_no_digit(name):
+    model = WIDE_MODELS[name]
+    A, y = wide(model.get("loss", "squared"))
+    options = dict(
+        n_resamples=55 if name not in ("ridge", "huber") else 2, progress=False, **model
+    )
+    seen = {
+        which: numbers(
+            naive_bootstrap(A, y, 1.0, keep=range(150), columns=h, **options)
+        )
+        for which, h in HINTS.items()
+    }
+    for which in HINTS:
+        for one, other in zip(seen["none"], seen[which]):
+            np.testing.assert_array_equal(one, other, err_msg=which)
+
+
+@pytest.mark.parametrize("counts", [Poisson(0.5), Exponential(1.0)], ids=["P", "E"])
+@pytest.mark.parametrize("name", WIDE_MODELS)
+def test_all_at_once_is_one_by_one(name, counts, monkeypatch):
+    model = WIDE_MODELS[name]
+    A, y = wide(model.get("loss", "squared"), seed=4)
+    options = dict(
+        n_resamples=15 if name not in ("ridge", "huber") else 2, counts=counts
+    )
+    args, options = (A, y, 1.0), dict(options, tol=1e-14, keep=range(150), **model)
+    options["progress"] = False
+    quick, slow = (
+        naive_bootstrap(*args, **options),
+        one_by_one(monkeypatch, *args, **options),
+    )
+    np.testing.assert_array_equal(quick.Pi, slow.Pi)
+    for one, other in zip(numbers(quick), numbers(slow)):
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_every_refit_at_once_is_optimal(loss):
+    """On the draws themselves, by conditions written down once more."""
+    A, y = wide(loss)
+    model = dict(loss=loss, n_resamples=50, progress=False, keep=range(150))
+    x = naive_bootstrap(A, y, 0.7, columns=[], **model).draws
+    for b in range(50):
+        rng = np.random.default_rng(np.random.SeedSequence(0, spawn_key=(b,)))
+        c, k = Poisson(0.5).draw(30, rng), TwoPoint(2, 0.5).draw(150, rng)
+        assert violation(A, y, 0.7 * k, 0 * k, c, x[b], loss) < 1e-9
+
+
+def test_most_refits_go_the_quick_way(monkeypatch):
+    """The careful way is the exception, not the rule."""
+    slow, plain = [], bootstrap._one_refit
+    monkeypatch.setattr(bootstrap, "_one_refit", lambda *a: slow.append(1) or plain(*a))
+    for name in ("lasso", "lasso, intercept", "logistic", "poisson", "non-negative"):
+        A, y = wide(WIDE_MODELS[name].get("loss", "squared"))
+        slow.clear()
+        naive_bootstrap(A, y, 1.0, n_resamples=50, progress=False, **WIDE_MODELS[name])
+        assert len(slow) <= 2, name
+
+
+@pytest.mark.parametrize("hint", [None, [], [7, 80], [1, 2]], ids=str)
+def test_copies_of_columns_are_left_to_the_careful_way(hint, monkeypatch):
+    """Which of two copies is selected must not depend on the hint."""
+    A, y = wide("squared")
+    A = np.column_stack([A[:, :75], A[:, :75]])
+    binary = np.where(A > 0, 1.0, 0.0)  # rows drawn make copies of others
+    for table, lam in ((A, 1.0), (binary, 0.5)):
+        options = dict(n_resamples=12, progress=False, keep=range(150))
+        quick = naive_bootstrap(table, y, lam, columns=hint, **options)
+        slow = one_by_one(monkeypatch, table, y, lam, **options)
+        np.testing.assert_array_equal(quick.Pi, slow.Pi)
+        np.testing.assert_allclose(quick.draws, slow.draws, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "columns, error",
+    [
+        ([150], ValueError),
+        ([-1], ValueError),
+        (3, TypeError),
+        (["a"], TypeError),
+        ([0.5], TypeError),
+        (np.arange(150) < 3, TypeError),
+    ],
+    ids=str,
+)
+def test_a_hint_that_is_none(columns, error):
+    A, y = wide("squared")
+    with pytest.raises(error, match="columns must"):
+        naive_bootstrap(A, y, 1.0, columns=columns, n_resamples=2, progress=False)
+
+
 # What cannot work is refused by name --------------------------------------------------
 
 A, Y = problem("squared")
