@@ -6,23 +6,33 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from designs import small_design, small_names, toeplitz
 
 from rvamp_nb import rvamp
+from rvamp_nb import trust as trust_module
+from rvamp_nb.datasets import standardize
 from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import Fixed, Subsample
+from rvamp_nb.resampling import Fixed, Poisson, Subsample
 from rvamp_nb.trust import (
+    FEW_FOR_PI,
+    FEW_FOR_SPREAD,
     LEAST_TURNED,
+    TWIN,
     USUAL,
     Check,
+    column_rows,
+    feature_lights,
     judge,
     own_share,
     refined,
     repeated_rows,
     row_shares,
     squared_error,
+    strongest_partner,
     turned,
     worth_at_most,
 )
@@ -31,6 +41,10 @@ TRUTH = Path(__file__).resolve().parent / "truth_trust"
 sys.path.insert(0, str(TRUTH))
 import make_repeats_truth as repeats  # noqa: E402
 import make_trust_truth as bench  # noqa: E402
+
+sys.path[:0] = [str(TRUTH.parent / of) for of in ("bench", "truth_light")]
+import make_light_truth as small_truth  # noqa: E402
+from light import Bench  # noqa: E402
 
 NAMES = sorted(path.stem for path in TRUTH.glob("*_*x*.npz"))
 
@@ -394,3 +408,168 @@ def test_the_script_that_makes_the_bench_makes_a_small_one(tmp_path, monkeypatch
     recipe, kept = bench.load("small_012x009")
     assert recipe["n"] == 60 and kept["estimates"].shape == (1, 3, 4)
     assert kept["Pi"].shape == kept["share"].shape == kept["active"].shape
+
+
+# The lights of columns and spreads, and two hundred small tables ---------------------
+
+
+def alone(A, seed=0, **options):
+    """A fit of a table whose first two columns matter."""
+    A, y = standardize(A, A[:, :2].sum(1))
+    y = y / y.std() + np.random.default_rng(seed).normal(size=len(A))
+    lam = 0.15 * np.abs(A.T @ y).max()
+    return rvamp(A, y, prior=Laplace(lam, Fixed()), counts=Subsample(0.5), **options)
+
+
+def test_effective_rows_of_columns_are_those_of_the_definition():
+    rng = np.random.default_rng(0)
+    A = np.c_[np.eye(60)[:, :1], rng.random((60, 1)) < 0.2, np.ones(60), np.zeros(60)]
+    fit = SimpleNamespace(problem=SimpleNamespace(A=A), mean=np.zeros(4))
+    assert column_rows(fit) == pytest.approx([1, A[:, 1].sum(), 60, 60])
+    A = rng.normal(size=(4000, 2))
+    for unit in (1, 1e-160, 1e160):
+        fit = SimpleNamespace(problem=SimpleNamespace(A=unit * A), mean=np.zeros(2))
+        by_hand = (A**2).sum(0) ** 2 / (A**4).sum(0)
+        np.testing.assert_allclose(column_rows(fit), by_hand)
+        np.testing.assert_allclose(by_hand, 4000 / 3, rtol=0.1)
+
+
+def test_partners_are_those_of_the_correlations_of_features_in_play():
+    fit = alone(toeplitz(np.random.default_rng(1), 80, 30, 0.9))
+    play = np.flatnonzero(fit.Pi > 0.01)
+    assert 3 < len(play) < 30
+    alike = np.abs(np.corrcoef(fit.problem.A[:, play].T)) - np.eye(len(play))
+    partner = strongest_partner(fit)
+    np.testing.assert_allclose(partner[play], alike.max(0))
+    assert np.delete(partner, play).max() == 0
+
+
+def test_a_light_of_a_feature_changes_at_its_limits():
+    rows = np.array([1.99, 2, 2.99, 3, 3.99, 4, 7.99, 8, 50, 50, np.nan])
+    partner = np.r_[np.zeros(8), TWIN, TWIN + 1e-9, np.nan]
+    letters = lambda few: "".join(x[0] for x in feature_lights(rows, partner, few))
+    assert letters(FEW_FOR_PI) == "raaaaggggar"
+    assert letters(FEW_FOR_SPREAD) == "rrraaaaggar"
+
+
+def test_the_light_of_the_spreads_names_twins_and_columns_of_few_rows():
+    rng = np.random.default_rng(2)
+    A = rng.normal(size=(120, 20))
+    names = [f"x{i}" for i in range(21)]
+    clean = judge(alone(A), np.arange(20), names)
+    assert clean.spread == "green" and clean.spread_reasons == ()
+    assert set(clean.spread_lights) == set(clean.Pi_lights) == {"green"}
+    copied = alone(np.c_[A, A[:, 0] + 0.05 * rng.normal(size=120)])
+    twins = judge(copied, np.arange(21), names)
+    assert twins.spread == "amber" and len(twins.spread_reasons) == 1
+    assert twins.spread_reasons[0].startswith("x0, x20 take turns with a near copy")
+    assert list(np.flatnonzero(twins.spread_lights == "amber")) == [0, 20]
+    A[:, 1] = 8 * rng.permutation(np.arange(120) < 2)
+    few = judge(alone(A), np.arange(20), names)
+    assert few.spread == "red" and "few rows carry" in few.spread_reasons[0]
+    assert few.spread_lights[1] == "red" and few.Pi_lights[1] == "amber"
+    assert few.column_rows[1] == pytest.approx(2, abs=0.1)  # it was centred
+
+
+def test_features_that_are_not_shown_do_not_count_and_columns_stand_for_many():
+    rng = np.random.default_rng(3)
+    A = np.c_[rng.normal(size=(120, 5)), np.arange(120) == 7]
+    fit = alone(A)
+    assert fit.Pi[5] < 0.1
+    where = np.array([0, 0, 1, 2, 3, 4, 5])
+    trust = judge(fit, where, range(7))
+    assert trust.spread == "green" and trust.spread_lights[6] == "red"
+    np.testing.assert_array_equal(trust.column_rows, column_rows(fit)[where])
+
+
+def test_without_an_answer_every_light_is_red(fit):
+    for broken in (
+        replace(fit, converged=False, status="short"),
+        replace(fit, converged=False, last=None, status="diverged"),
+    ):
+        trust = light(broken)
+        assert trust.spread == "red" and "converged" in trust.spread_reasons[0]
+        assert set(trust.spread_lights) == set(trust.Pi_lights) == {"red"}
+
+
+@pytest.fixture(scope="module")
+def small():
+    return Bench()
+
+
+def share(rates):
+    bad, all_ = rates
+    return bad / all_
+
+
+def test_the_small_tables_are_two_hundred_of_fifty_kinds(small):
+    recipes = list(small_names())
+    assert len(recipes) == 200
+    assert set(small.names) <= {name for name, *_ in recipes} and len(small.names) > 150
+    assert len(set(small.kinds)) == 50 and small.converged.mean() > 0.98
+    design = small_design(*recipes[0][1:])
+    assert max(len(design.A), design.A.shape[1] / 2.5) <= 200
+    assert design.loss == "squared" and isinstance(design.counts, Poisson)
+
+
+def test_a_green_table_is_wrong_as_seldom_as_it_says(small):
+    """On the kinds that nobody looked at when the limits were set."""
+    among = small.converged & small.odd
+    Pi = small.rates(small.bad_Pi(), small.light_Pi(), among)
+    spread = small.rates(small.bad_spread(), small.light_spread(), among)
+    assert share(Pi["green"]) <= 0.01 and share(spread["green"]) <= 0.05
+    assert min(Pi["green"][1], spread["green"][1]) > 40
+    assert share(spread["red"]) > 0.5
+
+
+def test_a_green_feature_is_wrong_as_seldom_as_it_says(small):
+    odd = (small.odd & small.converged)[small.table]
+    lights = small.feature_lights(FEW_FOR_SPREAD)
+    spread = small.rates(small.off(), lights, odd & small.asked)
+    assert share(spread["green"]) < 0.005 and share(spread["red"]) > 0.4
+    Pi = small.rates(small.far(), small.feature_lights(FEW_FOR_PI), odd)
+    assert share(Pi["green"]) < 0.001
+
+
+@pytest.mark.parametrize(
+    "name, value", [("FEW_FOR_SPREAD", (1, 1)), ("TWIN", 1.0), ("RED_SHARE", 1.0)]
+)
+def test_each_part_of_the_rule_is_needed(small, monkeypatch, name, value):
+    """Without it more of the green tables have a wrong spread."""
+    count = lambda: small.rates(
+        small.bad_spread(), small.light_spread(), small.converged
+    )["green"]
+    with_it = count()
+    monkeypatch.setattr(trust_module, name, value)
+    without = count()
+    assert without[0] > with_it[0] and without[1] > with_it[1]
+
+
+@pytest.mark.parametrize("name", ["few rows, 0", "few rows, factors, 3", "words, 2"])
+def test_a_slice_of_the_small_tables_is_made_again(small, name):
+    recipe = next(recipe for of, *recipe in small_names() if of == name)
+    kept = dict(small_truth.load())[name]
+    design, lam = small_design(*recipe), float(kept["lam"])
+    n = int(kept["n"]) if name.startswith("few") else 100
+    found = small_truth.refits(design, lam, n, int(kept["seed"]))
+    se = np.sqrt(np.maximum(kept["Pi"] * (1 - kept["Pi"]), 1 / n) / n)
+    # the same refits but for rounding at a border, or a hundred of them
+    room = 2 / n if name.startswith("few") else 5 * se
+    assert np.all(np.abs(found.Pi - kept["Pi"]) <= room)
+    of_table, of_feature = small_truth.signs(recipe, kept)
+    k = list(small.names).index(name)
+    for key, value in of_table.items():
+        if key != "radius":
+            assert small.of_table(key)[k] == pytest.approx(
+                float(value), rel=0.02, abs=2e-3
+            )
+    true_Pi = kept["Pi"][of_feature["number"]]
+    large = np.maximum(of_feature["Pi"], true_Pi) > small_truth.KEPT
+    for key in small_truth.OF_FEATURE:
+        again = small.of_feature(key)[small.table == k]
+        np.testing.assert_allclose(of_feature[key][large], again, rtol=0.02, atol=2e-3)
+    judged = judge(
+        small_truth.fitted(design, lam), np.arange(design.A.shape[1]), found.Pi
+    )
+    assert judged.light == small.light_Pi()[k]
+    assert judged.spread == small.light_spread()[k]

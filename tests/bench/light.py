@@ -1,0 +1,183 @@
+"""How often the lights are wrong on two hundred small tables (tests/truth_light).
+
+    python tests/bench/light.py           # by group of kinds
+    python tests/bench/light.py --kinds   # and each kind
+
+No refit is made here: everything comes from the committed summaries, in seconds. A
+table's Π is badly wrong if it is worth less than eleven refits or one Π is off by more
+than a quarter beyond its error; a spread is wrong if a variance is off by more than a
+factor of two, among the features with Π above 0.1. Kinds with an even number were
+looked at when the limits were set, those with an odd number were not.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from rvamp_nb import trust
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "truth_light"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from make_light_truth import load_signs  # noqa: E402
+
+COLOURS = ("green", "amber", "red")
+
+
+class Bench:
+    """The summaries, and what follows from them."""
+
+    def __init__(self):
+        self.kept = load_signs()
+        self.names, self.kinds = self.kept["names"], self.kept["kinds"]
+        self.groups = self.kept["groups"]
+        self.table = np.repeat(np.arange(len(self.names)), self.kept["sizes"])
+        self.converged = self.of_table("converged") > 0
+        self.odd = self.kinds % 2 == 1
+
+    def of_table(self, key):
+        return self.kept[f"of_table_{key}"].astype(float)
+
+    def of_feature(self, key):
+        return self.kept[f"of_feature_{key}"].astype(float)
+
+    @property
+    def asked(self):
+        """Features whose spread counts."""
+        return (self.of_feature("true_Pi") > 0.1) & (self.of_feature("true_var") > 0)
+
+    def ratio(self, after=""):
+        """Variance over that of refits, 1 where it does not count."""
+        var = np.where(self.asked, self.of_feature("true_var"), 1)
+        return np.where(self.asked, self.of_feature(f"{after}var") / var, 1)
+
+    def off(self, after=""):
+        """Which variances are off by more than a factor of two."""
+        ratio = self.ratio(after)
+        return (ratio > 2) | (ratio < 0.5)
+
+    def far(self, after="", most=0.1):
+        """Which Π are off by more than that, beyond two standard errors."""
+        true, n = self.of_feature("true_Pi"), self.of_table("n")[self.table]
+        error = np.sqrt(np.maximum(true * (1 - true), 1 / n) / n)
+        return np.abs(self.of_feature(f"{after}Pi") - true) - 2 * error > most
+
+    def rms(self, after=""):
+        """Root mean squared error of Π, in units of that of a hundred refits; of the
+        features in question, the others have next to none.
+        """
+        true, n = self.of_feature("true_Pi"), self.of_table("n")[self.table]
+        spread = true * (1 - true)
+        wrong = (self.of_feature(f"{after}Pi") - true) ** 2 - spread / n
+        size = len(self.names)
+        wrong = np.maximum(np.bincount(self.table, wrong, minlength=size), 0)
+        doubt = np.bincount(self.table, spread, minlength=size)
+        return np.sqrt(100 * wrong / np.maximum(doubt, 1e-9))
+
+    def bad_Pi(self, after=""):
+        """Tables with a badly wrong Π."""
+        return (self.rms(after) > 3) | self._any(self.far(after, 0.25))
+
+    def bad_spread(self, after=""):
+        """Tables with a wrong spread."""
+        return self._any(self.off(after))
+
+    def _any(self, of_feature):
+        return np.bincount(self.table, of_feature, minlength=len(self.names)) > 0
+
+    def feature_lights(self, few, twins=True):
+        """Of each feature in question; without the twins that were corrected."""
+        partner = self.of_feature("partner")
+        if not twins:
+            partner = partner * (1 - self.of_feature("corrected_together"))
+        return trust.feature_lights(self.of_feature("rows"), partner, few)
+
+    def light_Pi(self):
+        """The light of each table."""
+        effective, largest, own = map(self.of_table, ("effective", "largest", "own"))
+        amber = (effective < trust.AMBER_ROWS) | (own > trust.AMBER_OWN)
+        red = (effective < trust.RED_ROWS) | (own > trust.RED_OWN)
+        red |= largest > trust.RED_SHARE
+        return np.array(COLOURS)[np.where(red, 2, np.where(amber, 1, 0))]
+
+    def light_spread(self, after=False):
+        """The light of each table's spreads; after correction, twins that were taken
+        together and single rows do not count.
+        """
+        lights = self.feature_lights(trust.FEW_FOR_SPREAD, twins=not after)
+        shown = self.of_feature("Pi") > trust.SHOWN
+        level = np.zeros(len(self.names), dtype=int)
+        for k, light in enumerate(COLOURS):
+            level[self._any(shown & (lights == light))] = k
+        if not after:
+            level[self.of_table("largest") > trust.RED_SHARE] = 2
+        return np.array(COLOURS)[level]
+
+    def rates(self, wrong, lights, among):
+        """(wrong ones, all) for each light."""
+        return {
+            light: (int((wrong & here).sum()), int(here.sum()))
+            for light in COLOURS
+            for here in [among & (lights == light)]
+        }
+
+
+def show(bench):
+    """The verdict table."""
+    of_features = bench.converged[bench.table]
+    asked = bench.asked & of_features
+    odd = bench.odd[bench.table]
+    done = ("", "corrected_") if "of_feature_corrected_Pi" in bench.kept else ("",)
+    for after in done:
+        print("after correction" if after else "rVAMP")
+        few = (trust.FEW_FOR_PI, trust.FEW_FOR_SPREAD)
+        lights = [bench.feature_lights(each, twins=not after) for each in few]
+        spread = bench.light_spread(bool(after))
+        for what, wrong, seen, among, half in (
+            ("table: Π badly wrong", bench.bad_Pi(after), bench.light_Pi(), None, None),
+            (
+                "table: Π worth < 100",
+                bench.rms(after) > 1,
+                bench.light_Pi(),
+                None,
+                None,
+            ),
+            ("table: a spread wrong", bench.bad_spread(after), spread, None, None),
+            ("feature: Π off by .1", bench.far(after), lights[0], of_features, odd),
+            ("feature: variance off", bench.off(after), lights[1], asked, odd),
+        ):
+            among = bench.converged if among is None else among
+            half = bench.odd if half is None else half
+            for name, here in (("chosen on", ~half), ("held out", half)):
+                print(f"  {what:22} {name:9}", end="")
+                for light, (bad, all_) in bench.rates(
+                    wrong, seen, among & here
+                ).items():
+                    print(f"  {light} {bad:4} of {all_:5}", end="")
+                print()
+    print(f"not converged: {(~bench.converged).sum()}")
+
+
+def show_kinds(bench):
+    """The largest errors of each kind."""
+    kind_of = np.array([name.rsplit(",", 1)[0] for name in bench.names])
+    print(f"{'':22}   rms  after   variances  after   Π badly wrong  spread wrong")
+    for kind in dict.fromkeys(kind_of):
+        here, line = kind_of == kind, f"{kind:22}"
+        line += (
+            f"{bench.rms()[here].max():6.2f}{bench.rms('corrected_')[here].max():7.2f}"
+        )
+        for after in ("", "corrected_"):
+            ratio = bench.ratio(after)[here[bench.table]]
+            line += f"  {ratio.min():5.2f}-{ratio.max():.2f}"
+        print(f"{line}  {bench.bad_Pi()[here].sum()}  {bench.bad_spread()[here].sum()}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kinds", action="store_true")
+    bench = Bench()
+    show(bench)
+    if parser.parse_args().kinds:
+        show_kinds(bench)
