@@ -119,7 +119,7 @@ def test_the_main_job(tmp_path):
         "mean",
         "sd",
         "rVAMP: converged",
-        "50 of 50",
+        "16 of 16",
         "light: green",
         "refits: 200 in",
         "rVAMP is worth",

@@ -972,3 +972,109 @@ def test_a_path_ends_where_it_is_told_to():
     assert short.Pi[:, -2].sum() <= 3 < short.Pi[:, -1].sum()
     never = rvamp_path(d.A, d.y, **given, until=lambda fit: False)
     np.testing.assert_array_equal(never.Pi, whole.Pi)
+
+
+def genes(seed, M=50, N=250):
+    """Gene-like columns, of which eight matter."""
+    rng = np.random.default_rng([14, seed])
+    X = rng.normal(size=(M, 3)) @ rng.normal(size=(3, N))
+    X = X + 1.5 * rng.normal(size=(M, N))
+    signal = X[:, :8].sum(1)
+    return X, signal + rng.normal(size=M) * signal.std() / 2
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_the_walk_finds_what_the_whole_path_finds(classes):
+    X, y = genes(int(classes))
+    y = y > np.median(y) if classes else y
+    walk = silently(StabilitySelection(), X, y)
+    whole = silently(StabilitySelection(n_lambdas=50), X, y)
+    assert walk.status_ == whole.status_ == "converged"
+    assert walk.n_iter_ < whole.n_iter_ / 2 and len(walk.lambdas_) < 25
+    assert walk.lambda_ == pytest.approx(whole.lambda_, rel=0.01)
+    assert set(np.flatnonzero(walk.support_)) == set(np.flatnonzero(whole.support_))
+    # its probabilities are those of the same penalties with all digits
+    again = silently(StabilitySelection(lambdas=walk.lambdas_), X, y)
+    error = np.abs(again.selection_probabilities_ - walk.selection_probabilities_)
+    at = list(walk.lambdas_).index(walk.lambda_)
+    assert error.max() < walk.path_tol_ == 3e-3 and error[:, at].max() < 1e-5
+    np.testing.assert_array_equal(
+        walk.selection_probabilities_[:, at], walk.probabilities_
+    )
+    # from nothing to well over q, and no further
+    sizes, most = walk.expected_selected_, 1.5 * walk.q_
+    assert sizes[0] < 0.01 and walk.converged_.all() and (np.diff(sizes) > 0).all()
+    assert sizes[-1] >= most or np.sum(sizes > walk.q_) == 4
+    assert (sizes[:-1] < most).all() and np.sum(sizes > walk.q_) <= 4
+    said = walk.summary().attrs
+    assert (said["path_tol"], said["tol"], said["n_steps"]) == (
+        3e-3,
+        1e-6,
+        walk.n_iter_,
+    )
+    assert said["path_converged"] == f"{len(walk.lambdas_)} of {len(walk.lambdas_)}"
+
+
+def test_a_looser_answer_has_no_tighter_path():
+    X, y = genes(2)
+    s = silently(StabilitySelection(tol=1e-2), X, y)
+    assert s.status_ == "converged" and s.path_tol_ == 1e-2
+    assert 0.99 * s.q_ <= s.probabilities_.sum() <= s.q_
+
+
+@pytest.mark.parametrize("share", [1.02, 1.5])
+def test_a_walk_whose_search_fails_is_honest(failing, share):
+    """Of trials that fail nothing is reported: the nearest penalty that does not."""
+    sound = StabilitySelection().fit(*table())
+    below = share * sound.lambda_
+    failing(lambda lam, warm: lam < below, lambda lam: lam < below and share == 1.5)
+    s = silently(StabilitySelection(), *table())
+    assert s.fit_.converged and below <= s.lambda_ < 1.1 * below / 0.85
+    assert s.model_.size(s.fit_.Pi) < s.q_ and s.trust_.light != "green"
+    assert s.status_.startswith("fell back" if share == 1.02 else "q not met")
+    failed = ~s.converged_
+    assert failed.any() == (share == 1.5)
+    assert np.isnan(s.selection_probabilities_[:, failed]).all()
+    assert s.lambda_ in s.lambdas_[s.converged_]
+
+
+@pytest.mark.parametrize("path_fails", [True, False])
+def test_a_walk_on_which_nothing_converges_selects_nothing(failing, path_fails):
+    failing(lambda lam, warm: True, lambda lam: path_fails)
+    s = silently(StabilitySelection(), *table())
+    assert s.status_.startswith("no answer") and not s.support_.any()
+    assert np.isnan(s.lambda_) and np.isnan(s.probabilities_).all()
+    assert s.trust_.light == "red" and s.plot_path() is not None
+
+
+def test_a_sum_that_jumps_across_q_is_said(monkeypatch):
+    """Where no penalty selects q, the last that selects fewer is reported."""
+    import rvamp_nb.stability as stability
+
+    sizes = stability._Model.size
+
+    def two_or_five(self, Pi):
+        size = sizes(self, Pi)
+        return np.where(size > 2.9, np.maximum(size, 5.0), np.minimum(size, 2.0))
+
+    monkeypatch.setattr(stability._Model, "size", two_or_five)
+    s = silently(StabilitySelection(q=3), *table())
+    assert (
+        s.status_.startswith("q not met: 2 selected") and "jumps across q" in s.status_
+    )
+    assert 2.89 < sizes(s.model_, s.fit_.Pi) <= 2.9 and s.fit_.converged
+
+
+def test_of_two_crossings_the_larger_penalty_is_reported():
+    rng = np.random.default_rng(3)
+    parts = rng.normal(size=(150, 2))
+    total = parts.sum(1) + 0.3 * 2**0.5 * rng.normal(size=150)
+    X, y = np.column_stack([total, parts]), parts.sum(1) + 0.05 * rng.normal(size=150)
+    grid = dict(n_lambdas=40, lambda_min_ratio=1e-3)
+    whole = silently(StabilitySelection(q=2.9, **grid), X, y)
+    assert np.sum(np.diff(np.sign(whole.expected_selected_ - 2.9)) != 0) == 2
+    walk = silently(StabilitySelection(q=2.9), X, y)
+    assert walk.lambda_ == pytest.approx(whole.lambda_, rel=0.02)
+    assert walk.status_ == "converged" and 0.99 * 2.9 < walk.probabilities_.sum() <= 2.9
+    # it ends four penalties that select more than q further on, not at the end of time
+    assert np.sum(walk.lambdas_ < walk.lambda_) == 4
