@@ -7,6 +7,7 @@ __all__ = ['FAR', 'ramp', 'noises', 'thresholded', 'field_nodes', 'Prior', 'one_
            'NonNegative', 'ElasticNet', 'SpikeSlab']
 
 # %% ../nbs/08_prior.ipynb #2bb28b18
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -53,11 +54,12 @@ def ramp(a):
         however small they are.
     """
     low = -np.abs(a)
-    pdf, tail = _phi(low), ndtr(low)
-    first, second = _tail_moments(np.minimum(low, FAR))
-    far = low < FAR
-    lift = np.where(far, tail * first, low * tail + pdf)
-    lift2 = np.where(far, tail * second, (low**2 + 1) * tail + low * pdf)
+    pdf, tail = _phi(low), np.asarray(ndtr(low))
+    lift = np.asarray(low * tail + pdf)
+    lift2 = np.asarray((low**2 + 1) * tail + low * pdf)
+    far = np.asarray(low < FAR)
+    first, second = _tail_moments(np.asarray(low)[far])
+    lift[far], lift2[far] = tail[far] * first, tail[far] * second
     var = np.where(a > 0, 1 - lift2 + 2 * low * lift - lift**2, lift2 - lift**2)
     return lift, var, np.where(a > 0, 1 - tail, tail)
 
@@ -114,7 +116,10 @@ def thresholded(incoming, lam):
     m_down = np.maximum(-h - lam, 0) + s * lift_down
     var = chi_hat * (v_up + v_down) + 2 * m_up * m_down
     Pi = np.where(noisy, P_up + P_down, size > lam)
-    Pi_bar = np.where(noisy, _inside(size, lam, unit), size <= lam)
+    Pi_bar = np.where(noisy, 1 - Pi, size <= lam)
+    sure = noisy & (Pi > 0.5)  # up to there a difference from 1 has its digits
+    given = np.broadcast_arrays(size, lam, unit)
+    Pi_bar[sure] = _inside(*(part[sure] for part in given))
     return (m_up - m_down) / Q_hat, var / Q_hat / Q_hat, Pi, Pi_bar
 
 # %% ../nbs/08_prior.ipynb #0841ca82
@@ -387,6 +392,8 @@ class _TwoTerms(Prior):
         else:
             bent = super().channel(incoming, beta)
         straight = np.equal(t, 0) & (not self.positive)
+        if not np.any(straight):
+            return bent
         return np.where(straight, _linear(incoming, k), bent)
 
 # %% ../nbs/08_prior.ipynb #ca7e9f54
@@ -427,10 +434,7 @@ class Penalty(_TwoTerms):
         """As `Prior.cases`: one for each value of the random factor."""
         factors, weights = self.randomise.nodes()
         lams = [self.lam * factor for factor in factors]
-        return [
-            (w, replace(self, lam=lam, randomise=Fixed()))
-            for w, lam in zip(weights, lams)
-        ]
+        return [(w, _with_penalty(self, lam)) for w, lam in zip(weights, lams)]
 
     def Pi(self, incoming, beta=np.inf):
         """Selection probability P[x != 0], (N,), at beta = inf and with a threshold;
@@ -453,6 +457,15 @@ class Penalty(_TwoTerms):
         return replace(self, lam=self.lam * factor)
 
 # %% ../nbs/08_prior.ipynb #f57654e6
+def _with_penalty(prior, lam):
+    """A copy with this penalty, which is not drawn; what was checked once is not
+    checked again, because a solver asks at every step.
+    """
+    case = copy(prior)
+    vars(case).update(lam=lam, randomise=Fixed())
+    return case
+
+
 def _share_selected(prior, incoming):
     """P[x != 0] for one case; an unpenalised coefficient is always selected."""
     t, k = prior.split()

@@ -1,5 +1,6 @@
 """The solver arrives, or says why not; and where it says it has arrived, it has."""
 
+import os
 import warnings
 from itertools import islice
 
@@ -8,6 +9,7 @@ import pytest
 from designs import FRACTIONS, LAWS, SHARES, cases, penalty, strong_cases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import rvamp_nb.solver as solver
 from rvamp_nb.bootstrap import naive_bootstrap
@@ -333,6 +335,68 @@ def test_a_bad_acceleration_is_undone(monkeypatch):
     fit = rvamp(DATA.A, DATA.y, LAM, tol=1e-9)
     assert fit.converged and (fit.trace.event == "undone").sum() > 3
     np.testing.assert_allclose(fit.Pi, honest.Pi, atol=1e-7)
+
+
+@pytest.mark.parametrize("bad", ["loud", "infinite", "none"])
+def test_a_start_from_averages_that_leads_nowhere_is_undone(monkeypatch, bad):
+    """The answer, and that it is one, do not hang on where the averages end."""
+    wide = random_dct(N=1000, ratio=0.15, seed=3)
+    lam = 0.1 * np.abs(wide.A.T @ wide.y).max()
+    honest = rvamp(wide.A, wide.y, lam)
+    cold = solver.initial_state(honest.problem)
+    scale = {"loud": 1e3, "infinite": np.inf, "none": None}[bad]
+
+    def mislead(problem):
+        if scale is None:
+            return None
+        h = scale * (1 + np.abs(cold.to_prior.h))
+        return State(cold.to_prior._replace(h=h), cold.to_likelihood)
+
+    assert solver.averaged_start(honest.problem) is not None
+    monkeypatch.setattr(solver, "averaged_start", mislead)
+    fit = rvamp(wide.A, wide.y, lam)
+    assert fit.converged
+    np.testing.assert_allclose(fit.Pi, honest.Pi, atol=1e-5)
+
+
+def test_averages_are_asked_where_they_pay_only():
+    wide = random_dct(N=1000, ratio=0.15, seed=3)
+    problem = rvamp(wide.A, wide.y, 1.0).problem
+    few = problem._replace(A=wide.A[:100], y=wide.y[:100])
+    square = problem._replace(A=wide.A[:, :300])
+    hot = problem._replace(beta=1.0)
+    robust = problem._replace(likelihood=Huber(1.0))
+    for other in (few, square, hot, robust):
+        assert solver.averaged_start(other) is None
+
+
+def test_products_of_moves_give_the_least_squares_weights():
+    """Also where one move is nearly another: such directions are left out of both."""
+    rng = np.random.default_rng(0)
+    moves, residual = rng.normal(size=(6, 500)), rng.normal(size=500)
+    moves[5] = moves[4] + 1e-7 * moves[3]
+    moves[1] *= 1e-2
+    ours = solver._least_squares(moves @ moves.T, moves @ residual)
+    theirs = np.linalg.lstsq(moves.T, residual, rcond=1e-4)[0]
+    np.testing.assert_allclose(ours, theirs, rtol=1e-7)
+
+
+def test_threads_are_cores_and_the_callers_limit_is_kept(monkeypatch):
+    assert 1 <= solver.physical_cores() <= os.cpu_count()
+    big, small = np.zeros((300, 300)), np.zeros((300, 20))
+    seen = lambda: {b["num_threads"] for b in threadpool_info() if _is_blas(b)}
+    for cores, limit, expected in ((1, 2, 1), (2, 2, 2), (2, 1, 1)):
+        monkeypatch.setattr(solver, "physical_cores", lambda n=cores: n)
+        with threadpool_limits(limit):
+            with solver._threads(big):
+                assert seen() == {expected}
+            with solver._threads(small):
+                assert seen() == {1}
+            assert seen() == {limit}
+
+
+def _is_blas(pool):
+    return pool["user_api"] == "blas"
 
 
 def test_continuation_rescues_a_cold_start_that_fails(monkeypatch):
