@@ -4,11 +4,13 @@
 
 # %% auto #0
 __all__ = ['ALWAYS', 'NODES', 'CLOSE', 'LARGEST', 'DOUBTFUL', 'GONE', 'ENOUGH', 'MOST', 'DOMINANT', 'NOTABLE', 'MANY', 'HALF',
-           'Frozen', 'moment_view', 'frozen', 'Seen', 'seen', 'without_columns', 'small_lassos', 'block_moments',
-           'find_blocks', 'with_blocks', 'Law', 'count_groups', 'Pinned', 'pinned_fits', 'dominant_rows', 'Corrected',
-           'corrected']
+           'FEW', 'CARRIERS', 'CARRIED', 'DRAWS', 'COLUMNS', 'ANSWERS', 'Frozen', 'moment_view', 'frozen', 'Seen',
+           'seen', 'without_columns', 'small_lassos', 'channel', 'block_moments', 'find_blocks', 'with_blocks', 'Law',
+           'count_groups', 'Pinned', 'pinned_fits', 'dominant_rows', 'Carried', 'take_out', 'drawn_fields',
+           'carried_columns', 'Corrected', 'corrected']
 
-# %% ../nbs/17_beyond_diagonal.ipynb #8eb705d6
+# %% ../nbs/17_beyond_diagonal.ipynb #895319f2
+import warnings
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
@@ -20,8 +22,8 @@ from scipy.special import ndtri
 from .coupling import tall_matrices
 from .messages import Mixed, Moment, Natural, mixed_extrinsic
 from .panels import wide_matrices
-from .prior import Penalty
-from .solver import Anderson, Breakdown, Fit, iterate
+from .prior import Penalty, one_sided, thresholded
+from .solver import Anderson, Breakdown, ConvergenceWarning, Fit, iterate, rvamp
 from .trust import row_shares
 
 # %% ../nbs/17_beyond_diagonal.ipynb #40571163
@@ -209,12 +211,12 @@ def small_lassos(Q, g, t, k, positive=False, turns=7):
 NODES = 4096  # points at which the joint noise of a block is looked at
 
 
-@lru_cache(maxsize=16)
-def _nodes(d):
-    """Points (NODES, d) that fill the unit cube evenly, always the same."""
+@lru_cache(maxsize=32)
+def _nodes(d, n=NODES):
+    """Points (n, d) that fill the unit cube evenly, always the same."""
     from scipy.stats import qmc
 
-    return qmc.Sobol(d, seed=0).random(NODES)
+    return qmc.Sobol(d, seed=0).random(n)
 
 
 def _penalties(prior, columns, N, u):
@@ -226,7 +228,43 @@ def _penalties(prior, columns, N, u):
     at = np.arange(len(columns))
     return t[which, at], k[which, at]
 
-# %% ../nbs/17_beyond_diagonal.ipynb #aff574e2
+# %% ../nbs/17_beyond_diagonal.ipynb #f2717086
+def _three(x):
+    """Whether selected, value and square, (3, ...)."""
+    return np.array([x != 0, x, x**2], dtype=float)
+
+
+def _alone(field, t, k, Q, positive):
+    """The minimiser of a coefficient that is alone with its field."""
+    down = 0 if positive else np.maximum(-field - t, 0)
+    return (np.maximum(field - t, 0) - down) / (Q + k)
+
+
+def channel(incoming, prior, columns, N):
+    """Π, mean and mean square of coefficients that are alone with their fields,
+    averaged over the penalties, (3, ...).
+    """
+    form, total = one_sided if prior.positive else thresholded, 0.0
+    for w, case in prior.cases():
+        t, k = (np.broadcast_to(v, N)[columns] for v in case.split())
+        there = incoming._replace(Q_hat=incoming.Q_hat + k)
+        mean, var, Pi, _ = form(there, t)
+        total = total + w * np.array([Pi, mean, var + mean**2])
+    return total
+
+# %% ../nbs/17_beyond_diagonal.ipynb #f84d5d68
+def _sharpened(x, fields, penalties, own, prior, columns, N):
+    """Means over the nodes of the block's moments, (3, d), with the error subtracted
+    that the same nodes make where the answer is known (`control`).
+    """
+    seen_alone = _three(_alone(fields, *penalties, own.Q_hat, prior.positive))
+    known = channel(own, prior, columns, N)
+    wanted, aside = _three(x), seen_alone - seen_alone.mean(1, keepdims=True)
+    spread = (aside**2).sum(1)
+    slope = (wanted * aside).sum(1) / np.where(spread > 0, spread, 1.0)
+    return wanted.mean(1) - slope * (seen_alone.mean(1) - known)
+
+# %% ../nbs/17_beyond_diagonal.ipynb #22d85aa0
 def block_moments(prior, columns, N, cavity):
     """Π, mean and mean square of a block's coefficients: small Lassos averaged over
     the joint noise of their fields and over the penalties.
@@ -253,9 +291,10 @@ def block_moments(prior, columns, N, cavity):
     fields = mean + ndtri(u[:, :d]) * np.sqrt(np.maximum(values, 0)) @ vectors.T
     t, k = _penalties(prior, columns, N, u[:, d:])
     x, _ = small_lassos((Q + Q.T) / 2, fields, t, k, prior.positive)
-    return np.array([(x != 0).mean(0), x.mean(0), (x**2).mean(0)])
+    own = Natural(np.diag(Q), mean, np.diag(noise))
+    return _sharpened(x, fields, (t, k), own, prior, columns, N)
 
-# %% ../nbs/17_beyond_diagonal.ipynb #3029b08c
+# %% ../nbs/17_beyond_diagonal.ipynb #39657242
 CLOSE = 0.6  # columns with a larger correlation are taken together
 LARGEST = 8  # columns in a block
 DOUBTFUL = 0.01  # columns with a smaller Π are left out
@@ -286,7 +325,7 @@ def find_blocks(A, columns):
             group[group == b] = a
     return [columns[group == g] for g in np.unique(group) if (group == g).sum() > 1]
 
-# %% ../nbs/17_beyond_diagonal.ipynb #a25772dc
+# %% ../nbs/17_beyond_diagonal.ipynb #81b08a27
 def _moments(fit):
     """Π, mean and mean square by the diagonal, (3, N)."""
     return np.array([fit.Pi, fit.mean, fit.var + fit.mean**2])
@@ -322,7 +361,7 @@ def with_blocks(fit, blocks):
             out[:, block] = new
     return out, left
 
-# %% ../nbs/17_beyond_diagonal.ipynb #c19f4044
+# %% ../nbs/17_beyond_diagonal.ipynb #0a059b6e
 def _one_block(fit, system, block, together, at):
     """The block's moments, (3, d), or None where they cannot be had."""
     here = np.ix_(at, at)
@@ -331,7 +370,7 @@ def _one_block(fit, system, block, together, at):
     cavity = without_columns(given, np.arange(len(block)), D, r, T)
     return block_moments(fit.prior, block, len(fit.Pi), cavity)
 
-# %% ../nbs/17_beyond_diagonal.ipynb #731b2b70
+# %% ../nbs/17_beyond_diagonal.ipynb #bb7264ba
 GONE = 1e-9  # a count so small that the row is as good as deleted
 
 
@@ -345,7 +384,7 @@ class Law(NamedTuple):
         """Values and probabilities."""
         return self.values, self.probabilities
 
-# %% ../nbs/17_beyond_diagonal.ipynb #bcfa8622
+# %% ../nbs/17_beyond_diagonal.ipynb #72fd1fb6
 def count_groups(counts):
     """The law of a count in three pieces, or fewer, each narrow.
 
@@ -378,7 +417,7 @@ def _narrowest(c, w):
     }
     return min(cuts, key=lambda cut: sum(inside[part] for part in zip(cut, cut[1:])))
 
-# %% ../nbs/17_beyond_diagonal.ipynb #f341c3d6
+# %% ../nbs/17_beyond_diagonal.ipynb #2d939ff9
 @dataclass(frozen=True)
 class Pinned:
     """A loss under which some rows have laws of counts of their own.
@@ -393,6 +432,10 @@ class Pinned:
     loss: object
     laws: dict
 
+    def derivatives(self, y, f):
+        """As the loss's own."""
+        return self.loss.derivatives(y, f)
+
     def message(self, y, incoming, counts, beta=np.inf):
         """As the loss's own, with the pinned rows' answers put in their places."""
         answer = self.loss.message(y, incoming, counts, beta)
@@ -406,7 +449,7 @@ class Pinned:
         n = len(answer[0])
         return type(answer[0])(*whole[:n]), type(answer[1])(*whole[n:])
 
-# %% ../nbs/17_beyond_diagonal.ipynb #0f6e0ce7
+# %% ../nbs/17_beyond_diagonal.ipynb #de06917a
 ENOUGH = 1e-2  # the relative change at which a group has settled
 MOST = 100  # steps before it is given up
 
@@ -431,7 +474,7 @@ def _pinned(fit, laws, anderson):
         pass
     return None, steps
 
-# %% ../nbs/17_beyond_diagonal.ipynb #7f02530c
+# %% ../nbs/17_beyond_diagonal.ipynb #658bf07f
 def pinned_fits(fit, rows, anderson=None):
     """The fit given the counts of some rows, for each combination of their groups
     (`mixture`).
@@ -462,7 +505,7 @@ def pinned_fits(fit, rows, anderson=None):
         parts.append((float(np.prod([p for p, _ in chosen])), part))
     return parts, steps
 
-# %% ../nbs/17_beyond_diagonal.ipynb #da4f290e
+# %% ../nbs/17_beyond_diagonal.ipynb #8004e8a0
 DOMINANT = 0.25  # rows with a larger share are pinned together, two at most
 NOTABLE = 0.05  # further rows with a larger share are pinned one by one
 MANY = 12  # rows that are pinned at most ...
@@ -492,7 +535,7 @@ def dominant_rows(fit):
         covered += shares[row]
     return together, singly
 
-# %% ../nbs/17_beyond_diagonal.ipynb #29d1bb86
+# %% ../nbs/17_beyond_diagonal.ipynb #aa3bcdd5
 def _difference(parts, row, anderson):
     """What conditioning on one more row adds to Π, mean and mean square, (3, N), or
     None where a group does not settle; steps; and the number of groups.
@@ -507,10 +550,157 @@ def _difference(parts, row, anderson):
         added, groups = added + p * (mixture - _moments(fit)), groups + len(finer)
     return added, steps, groups
 
-# %% ../nbs/17_beyond_diagonal.ipynb #0213fb01
+# %% ../nbs/17_beyond_diagonal.ipynb #82687bb4
+class Carried(NamedTuple):
+    """A column and the rows that carry it, each seen without the other
+    (`rows-and-column`).
+    """
+
+    V: np.ndarray  # (R, R): how fits answer to pulls
+    omega: np.ndarray  # (R,): mean fits without pulls and column
+    alpha: np.ndarray  # (R,): how fits answer to the coefficient
+    q: float  # precision that the other rows give
+    phi: float  # mean force from the other rows
+    noise: np.ndarray  # (R + 1, R + 1): covariance of omega and phi
+
+# %% ../nbs/17_beyond_diagonal.ipynb #84c9f445
+def take_out(system, column, rows):
+    """A column and some rows taken out of the model (`rows-and-column`).
+
+    Parameters
+    ----------
+    system : Frozen
+    column : int
+    rows : (R,) int array
+
+    Returns
+    -------
+    Carried
+    """
+    k, W = len(rows), np.zeros((len(system.u), len(rows) + 1))
+    W[rows, np.arange(k)], W[:, k] = 1, system.A[:, column]
+    D, r, T = (part[[column]] for part in system.prior)
+    mean, Sigma, noise = without_columns(seen(system, W), np.array([k]), D, r, T)
+    X, own = np.linalg.inv(Sigma[:k, :k]), system.likelihood
+    alpha = X @ Sigma[:k, k]
+    turn = np.block([[-X, np.zeros((k, 1))], [-alpha, np.ones((1, 1))]])
+    noise = turn @ noise @ turn.T
+    noise[np.arange(k), np.arange(k)] -= own.chi_hat[rows]
+    V, omega = X - np.diag(own.Q_hat[rows]), own.h[rows] - X @ mean[:k]
+    q, phi = Sigma[k, k] - Sigma[k, :k] @ alpha, mean[k] - alpha @ mean[:k]
+    return Carried(V, omega, alpha, q, phi, noise)
+
+# %% ../nbs/17_beyond_diagonal.ipynb #5543d1e7
+def _conjugate_gradients(V, root, b, turns=30):
+    """The x (n, R) with (I + Di(root) V Di(root)) x = b for each row of root and b, all
+    at once.
+    """
+    x, rest, way = np.zeros_like(b), b, b
+    size = (b**2).sum(1, keepdims=True)
+    start = size
+    for _ in range(turns):
+        image = way + root * ((root * way) @ V)
+        bent = (way * image).sum(1, keepdims=True)
+        length = size / np.where(bent > 0, bent, 1.0)
+        x, rest = x + length * way, rest - length * image
+        before, size = size, (rest**2).sum(1, keepdims=True)
+        if (size <= 1e-20 * start).all():
+            break
+        way = rest + size / np.where(before > 0, before, 1.0) * way
+    return x
+
+# %% ../nbs/17_beyond_diagonal.ipynb #4588aa04
+def drawn_fields(carried, c, slope, curvature, at):
+    """The column's precision, mean field and noise for each set of counts
+    (`carried`).
+
+    Parameters
+    ----------
+    carried : Carried
+    c : (n, R) array
+        Counts of the rows.
+    slope, curvature, at : (R,) arrays
+        l', l'' of the loss, and the fits at which they were taken.
+
+    Returns
+    -------
+    Natural
+        Q_hat, h, chi_hat; (n,) each.
+    """
+    V, omega, alpha, q, phi, noise = carried
+    root = np.sqrt(c * curvature)
+    pulls = root * _conjugate_gradients(V, root, root * alpha)
+    answer = alpha - pulls @ V
+    h = phi + pulls @ (at - omega) - (answer * c) @ slope
+    turn = np.column_stack([-pulls, np.ones(len(c))])
+    return Natural(q + pulls @ alpha, h, ((turn @ noise) * turn).sum(1))
+
+# %% ../nbs/17_beyond_diagonal.ipynb #3d601482
+FEW = 100  # effective rows below which a column is drawn row by row
+CARRIERS = 24  # rows of a column at most ...
+CARRIED = 0.9  # ... and the part of its squared length that is enough
+DRAWS = 1024  # sets of counts
+COLUMNS = 100  # columns at most
+
+
+def carried_columns(fit, blocks):
+    """Columns that few rows carry and that are in no block.
+
+    Parameters
+    ----------
+    fit : Fit
+    blocks : list of int arrays
+
+    Returns
+    -------
+    (n,) int array
+        Those first whose selection is most in doubt.
+    """
+    squares = fit.problem.A[:, : len(fit.Pi)] ** 2
+    rows = squares.sum(0) ** 2 / np.maximum((squares**2).sum(0), 1e-300)
+    few = (rows < FEW) & (fit.Pi > DOUBTFUL) & (squares.sum(0) > 0)
+    few[np.concatenate([np.empty(0, dtype=int), *blocks])] = False
+    columns = np.flatnonzero(few)
+    doubt = fit.Pi[columns] * (1 - fit.Pi[columns])
+    return columns[np.argsort(-doubt, kind="stable")[:COLUMNS]]
+
+
+def _carriers(a):
+    """The rows of a column's largest entries."""
+    order = np.argsort(-(a**2), kind="stable")
+    enough = np.searchsorted(np.cumsum(a[order] ** 2), CARRIED * (a @ a)) + 1
+    return order[: min(enough, CARRIERS)]
+
+# %% ../nbs/17_beyond_diagonal.ipynb #a38c030c
+def _drawn_counts(fit, rows):
+    """Counts of some rows, (DRAWS, R), evenly spread over their laws."""
+    u, given = _nodes(len(rows), DRAWS), fit.problem.likelihood
+    own = given.laws if isinstance(given, Pinned) else {}
+    counts = np.empty_like(u)
+    for j, row in enumerate(rows):
+        c, w = own.get(int(row), fit.problem.counts).nodes()
+        counts[:, j] = np.asarray(c)[np.searchsorted(np.cumsum(w)[:-1], u[:, j])]
+    return counts
+
+
+def _one_column(fit, system, column):
+    """Π, mean and mean square of a column that few rows carry, (3,), or None where
+    its precision or noise is not positive.
+    """
+    rows = _carriers(system.A[:, column])
+    at = system.A[rows] @ fit.last.x.mean
+    slopes = fit.problem.likelihood.derivatives(fit.problem.y[rows], at)
+    carried = take_out(system, column, rows)
+    fields = drawn_fields(carried, _drawn_counts(fit, rows), *slopes, at)
+    if fields.Q_hat.min() <= 0 or fields.chi_hat.min() < 0:
+        return None
+    return channel(fields, fit.prior, column, len(fit.Pi)).mean(1)
+
+# %% ../nbs/17_beyond_diagonal.ipynb #fea3cb46
 @dataclass(frozen=True, repr=False)
 class Corrected:
-    """A fit with its twins and its dominant rows put right, from `corrected`.
+    """A fit with its twins, its dominant rows and its thin columns put right, from
+    `corrected`.
 
     Attributes
     ----------
@@ -522,10 +712,13 @@ class Corrected:
         Groups of columns that were taken together.
     rows : tuple of two lists of int
         Rows that were pinned together, and those pinned one by one.
-    components, steps : int
-        Groups of counts that were solved, and steps of the iteration that it took.
+    columns : int array
+        Columns whose carrying rows were drawn.
+    components, steps, answering : int
+        Groups of counts that were solved, the steps of the iteration that it took, and
+        how many columns took part.
     left : list of (what, str)
-        Blocks and rows that were left as they were, and why.
+        What was left as it was (a block, a column or a row), and why.
     """
 
     fit: Fit
@@ -534,22 +727,25 @@ class Corrected:
     var: np.ndarray
     blocks: list
     rows: tuple
+    columns: np.ndarray
     components: int
     steps: int
+    answering: int
     left: list
 
     def __repr__(self):
         together, singly = self.rows
         done = [
             f"{len(self.blocks)} blocks" if self.blocks else "",
+            f"{len(self.columns)} thin columns" if len(self.columns) else "",
             f"rows {together} together" if together else "",
             f"rows {singly} one by one" if singly else "",
-            f"{len(self.left)} left as they were" if self.left else "",
             f"{self.components} components, {self.steps} steps" if self.steps else "",
+            f"{len(self.left)} left as they were" if self.left else "",
         ]
         return f"Corrected({'; '.join(filter(None, done)) or 'nothing to correct'})"
 
-# %% ../nbs/17_beyond_diagonal.ipynb #bd710fc4
+# %% ../nbs/17_beyond_diagonal.ipynb #bc490e9d
 def _check(fit):
     """Refuse what cannot be corrected, and say why."""
     if not isinstance(fit, Fit):
@@ -570,54 +766,144 @@ def _check(fit):
             f" above 0, or NonNegative), got {type(fit.prior).__name__}"
         )
 
-# %% ../nbs/17_beyond_diagonal.ipynb #e75a6a3f
+# %% ../nbs/17_beyond_diagonal.ipynb #76513878
+def _numbers(name, given, n):
+    """Whole numbers from 0 to n - 1, each once, as an int array."""
+    numbers = np.asarray(list(given), dtype=float)
+    whole = np.rint(numbers).astype(int)
+    inside = (whole == numbers) & (0 <= whole) & (whole < n)
+    if not inside.all() or len(set(whole.tolist())) < len(whole):
+        raise ValueError(
+            f"corrected: {name} must hold numbers from 0 to {n - 1}, each once, got"
+            f" {given!r}"
+        )
+    return whole
+
+
+def _is_auto(name, given):
+    """Whether it was left to us."""
+    if given is None or (isinstance(given, str) and given != "auto"):
+        raise ValueError(
+            f'corrected: {name} must be "auto" or a list ([] for none), got {given!r}'
+        )
+    return isinstance(given, str)
+
+# %% ../nbs/17_beyond_diagonal.ipynb #fb05b41e
 def _blocks_asked(fit, blocks):
     """The blocks as a list of int arrays; by default those that `find_blocks` finds."""
-    N = len(fit.Pi)
-    if isinstance(blocks, str) and blocks == "auto":
-        return find_blocks(fit.problem.A, np.flatnonzero(fit.Pi > DOUBTFUL))
-    if blocks is None or isinstance(blocks, str):
-        raise ValueError(
-            f'corrected: blocks must be "auto" or a list of lists of columns, [] for'
-            f" none, got {blocks!r}"
-        )
+    if _is_auto("blocks", blocks):
+        A = fit.problem.A[:, : len(fit.Pi)]
+        return find_blocks(A, np.flatnonzero(fit.Pi > DOUBTFUL))
     blocks = [np.array(block, dtype=int) for block in blocks]
-    every = np.concatenate([np.empty(0, dtype=int), *blocks])
-    if len(set(every.tolist())) < len(every) or not ((0 <= every) & (every < N)).all():
-        raise ValueError(
-            f"corrected: blocks must hold columns from 0 to {N - 1}, each once"
-        )
+    _numbers("blocks", [i for block in blocks for i in block], len(fit.Pi))
     if any(len(block) > 2 * LARGEST for block in blocks):
         raise ValueError(f"corrected: a block holds {2 * LARGEST} columns at most")
-    return blocks
+    return [block for block in blocks if len(block)]
 
-# %% ../nbs/17_beyond_diagonal.ipynb #1f093cd6
+
 def _rows_asked(fit, rows):
     """Rows to pin together and one by one; of rows that are named, the first two with
     a dominant share go together.
     """
-    if fit.problem.counts.var == 0:
-        return [], []
-    if isinstance(rows, str) and rows == "auto":
-        return dominant_rows(fit)
-    M = len(fit.problem.y)
-    if rows is None or isinstance(rows, str):
-        raise ValueError(
-            f'corrected: rows must be "auto" or a list of rows, [] for none, got'
-            f" {rows!r}"
-        )
-    rows = [int(row) for row in rows]
-    if len(set(rows)) < len(rows) or not all(0 <= row < M for row in rows):
-        raise ValueError(
-            f"corrected: rows must hold numbers from 0 to {M - 1}, each once"
-        )
-    shares = row_shares(fit)
+    if _is_auto("rows", rows):
+        return dominant_rows(fit) if fit.problem.counts.var else ([], [])
+    rows, shares = _numbers("rows", rows, len(fit.problem.y)).tolist(), row_shares(fit)
     together = [row for row in rows if shares[row] > DOMINANT][:2]
     return together, [row for row in rows if row not in together]
 
-# %% ../nbs/17_beyond_diagonal.ipynb #12adf516
-def corrected(fit, blocks="auto", rows="auto"):
-    """A fit with twins and dominant rows put right (`block-cavity`, `mixture`).
+# %% ../nbs/17_beyond_diagonal.ipynb #2f4cf01d
+ANSWERS = 1e-3  # columns with a smaller Π stay out of the groups
+
+
+def _only(prior, keep):
+    """The penalty of some of the columns."""
+    given = {name: getattr(prior, name) for name in ("lam", "penalty_factor")}
+    return replace(prior, **{k: v[keep] if np.ndim(v) else v for k, v in given.items()})
+
+
+def _answering(fit, named):
+    """The fit to the columns that answer and to those that are named, and which these
+    are; the fit itself where that would not save half of them.
+    """
+    N, p = len(fit.Pi), fit.problem
+    keep = fit.Pi > ANSWERS
+    keep[named] = True
+    if not 0 < keep.sum() < N / 2:
+        return fit, np.arange(N)
+    at = np.append(keep, np.ones(p.A.shape[1] - N, dtype=bool))  # and the intercept
+    to_prior = Natural(*(part[at] for part in fit.messages.to_prior))
+    same = dict(likelihood=p.likelihood, counts=p.counts, intercept=fit.has_intercept)
+    start = fit.messages._replace(to_prior=to_prior)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        small = rvamp(
+            p.A[:, :N][:, keep],
+            p.y,
+            prior=_only(fit.prior, keep),
+            tol=ENOUGH / 10,
+            warm_start=start,
+            **same,
+        )
+    return (small, np.flatnonzero(keep)) if small.converged else (fit, np.arange(N))
+
+# %% ../nbs/17_beyond_diagonal.ipynb #8d256181
+def _pin_together(fit, rows, anderson):
+    """The parts of the mixture (the fit alone where one does not settle), groups and
+    steps, and what was left.
+    """
+    if not rows:
+        return [(1.0, fit)], [0, 0], []
+    parts, steps = pinned_fits(fit, rows, anderson)
+    if parts is None:
+        return [(1.0, fit)], [0, steps], [(rows, "a group of counts did not settle")]
+    return parts, [len(parts), steps], []
+
+
+def _pin_singly(parts, rows, anderson, carriers):
+    """The rows' differences added up, groups and steps, and what was left. A thin
+    column takes nothing from its own carriers: they have been drawn already.
+    """
+    moments, work, left = 0.0, [0, 0], []
+    for row in rows:
+        added, steps, groups = _difference(parts, row, anderson)
+        work = [work[0] + groups, work[1] + steps]
+        if added is None:
+            left.append((row, "a group of its counts did not settle"))
+        else:
+            added[:, [i for i, own in carriers.items() if row in own]] = 0
+            moments = moments + added
+    return moments, work, left
+
+# %% ../nbs/17_beyond_diagonal.ipynb #299011b9
+def _average(parts, blocks, columns):
+    """The parts' mean Π, mean and mean square, with blocks and thin columns, (3, N),
+    and which of these were left in one of them.
+    """
+    moments, left = 0.0, {}
+    for p, fit in parts:
+        here, unsolved = with_blocks(fit, blocks)
+        unsolved += _put_columns(fit, columns, here)
+        moments = moments + p * here
+        left |= {str(what): what for what in unsolved}
+    return moments, list(left.values())
+
+
+def _put_columns(fit, columns, moments):
+    """Put the moments of thin columns in their places; which had to be left."""
+    left = []
+    system = frozen(fit.problem.A, fit.last) if len(columns) else None
+    for column in columns:
+        new = _one_column(fit, system, column)
+        if new is None:
+            left.append(int(column))
+        else:
+            moments[:, column] = new
+    return left
+
+# %% ../nbs/17_beyond_diagonal.ipynb #30dce2ea
+def corrected(fit, blocks="auto", rows="auto", columns="auto"):
+    """A fit with twins, dominant rows and thin columns put right (`block-cavity`,
+    `mixture`, `carried`).
 
     Parameters
     ----------
@@ -627,6 +913,8 @@ def corrected(fit, blocks="auto", rows="auto"):
         Groups of columns to take together; "auto" finds them by correlation.
     rows : "auto", or list of int
         Rows whose counts to condition on; "auto" goes by their shares.
+    columns : "auto", or list of int
+        Columns whose carrying rows to draw; "auto" takes those that few rows carry.
 
     Returns
     -------
@@ -640,48 +928,40 @@ def corrected(fit, blocks="auto", rows="auto"):
         probability, columns or rows that are not there.
     """
     _check(fit)
-    blocks, (together, singly) = _blocks_asked(fit, blocks), _rows_asked(fit, rows)
-    parts, left, work, anderson = [(1.0, fit)], [], [0, 0], Anderson()
-    if together:
-        parts, work, left = _pin_together(fit, together, anderson)
-    moments, unsolved = _average(parts, blocks)
-    left += [(b, "its precision or noise is not positive definite") for b in unsolved]
-    for row in singly:
-        added, steps, groups = _difference(parts, row, anderson)
-        work = [work[0] + groups, work[1] + steps]
-        if added is None:
-            left.append((row, "a group of its counts did not settle"))
-        else:
-            moments = moments + added
-    return _corrected(fit, moments, blocks, (together, singly), work, left)
+    blocks, rows = _blocks_asked(fit, blocks), _rows_asked(fit, rows)
+    auto = _is_auto("columns", columns)
+    N = len(fit.Pi)
+    columns = carried_columns(fit, blocks) if auto else _numbers("columns", columns, N)
+    return _assembled(fit, blocks, rows, columns)
 
-# %% ../nbs/17_beyond_diagonal.ipynb #054a0778
-def _pin_together(fit, rows, anderson):
-    """The parts of the mixture (the fit alone where one does not settle), groups and
-    steps, and what was left.
-    """
-    parts, steps = pinned_fits(fit, rows, anderson)
-    if parts is None:
-        return [(1.0, fit)], [0, steps], [(rows, "a group of counts did not settle")]
-    return parts, [len(parts), steps], []
+# %% ../nbs/17_beyond_diagonal.ipynb #e16e2524
+def _assembled(fit, blocks, rows, columns):
+    """All corrections, and the account of them."""
+    anderson, (together, singly) = Anderson(), rows
+    small, which = (fit, np.arange(len(fit.Pi)))
+    if together or singly:
+        small, which = _answering(fit, np.concatenate([columns, *blocks]).astype(int))
+    parts, work, left = _pin_together(small, together, anderson)
+    A, at = small.problem.A, np.searchsorted(which, columns)
+    carriers = {i: _carriers(A[:, i]) for i in at} if singly else {}
+    added, more, unpinned = _pin_singly(parts, singly, anderson, carriers)
+    if len(parts) == 1:  # no groups: all columns are at hand
+        parts, base, here = [(1.0, fit)], fit, np.arange(len(fit.Pi))
+    else:
+        base, here = small, which
+    place = [np.searchsorted(here, block) for block in blocks]
+    mixed, unsolved = _average(parts, place, np.searchsorted(here, columns))
+    moments = _moments(fit)
+    moments[:, here] += mixed - _moments(base)
+    moments[:, which] += added
+    why = "its precision or its noise is not positive"
+    left += unpinned + [(here[what], why) for what in unsolved]
+    work = [a + b for a, b in zip(work, more)]
+    return _answer(fit, moments, (blocks, rows, columns), [*work, len(which)], left)
 
-
-def _average(parts, blocks):
-    """The parts' mean Π, mean and mean square, with blocks, (3, N), and the blocks
-    that were left in one of them.
-    """
-    moments, left = 0.0, {}
-    for p, fit in parts:
-        here, unsolved = with_blocks(fit, blocks)
-        moments = moments + p * here
-        left |= {tuple(block): block for block in unsolved}
-    return moments, list(left.values())
-
-# %% ../nbs/17_beyond_diagonal.ipynb #2bf9f5ad
-def _corrected(fit, moments, blocks, rows, work, left):
-    """The answer, kept where probabilities and variances live."""
+# %% ../nbs/17_beyond_diagonal.ipynb #b870e4e1
+def _answer(fit, moments, done, work, left):
+    """What was found, kept where probabilities and variances live."""
     Pi, mean, square = moments
     var = np.maximum(square - mean**2, 0)
-    skipped = [id(what) for what, _ in left]
-    blocks = [block for block in blocks if id(block) not in skipped]
-    return Corrected(fit, np.clip(Pi, 0, 1), mean, var, blocks, rows, *work, left)
+    return Corrected(fit, np.clip(Pi, 0, 1), mean, var, *done, *work, left)
