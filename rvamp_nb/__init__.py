@@ -12,6 +12,7 @@ _HOMES = {  # module: the public names that live in it
     "energy": ("free_energy", "stability_radius"),
     "evolution": ("FixedSizes", "GaussianSizes", "SampledSizes", "state_evolution"),
     "likelihood": ("Huber", "Logistic", "Loss", "PoissonLoss", "Squared"),
+    "planning": ("expected_study", "plan"),
     "prior": ("ElasticNet", "Laplace", "NonNegative", "Prior", "Ridge", "SpikeSlab"),
     "resampling": ("Discrete", "Exponential", "Fixed", "Multinomial", "NoResampling", "Poisson", "Shared", "Subsample", "TwoPoint", "Weakness"),
     "solver": ("ConvergenceWarning", "rvamp", "rvamp_path"),

@@ -902,6 +902,8 @@ def _asked(args):
 def _run(argv):
     """All of it. Returns the exit code."""
     args = _parser().parse_args(argv)
+    if args.command == "plan":
+        return _planned(args)
     _check_backend()
     source, table, options = _asked(args) if args.command else _embedded()
     _check_out(args.out, source)
@@ -1035,6 +1037,7 @@ examples:
   rvamp-nb select patients.csv --target dose
   rvamp-nb select patients.tsv --target died --threshold 0.9 --pfer 0.5 --path
   rvamp-nb select patients.csv --target dose --refine 400 --out results
+  rvamp-nb plan --features 1000 --effects 10 --size 0.35
 
 {_CODES}"""
 
@@ -1080,6 +1083,8 @@ def _parser():
     select = commands.add_parser("select", **about, **shape)
     for add in (_add_table, _add_promise, _add_refits, _add_results):
         add(select)
+    about = dict(description=_PLAN, epilog=_PLAN_CODES, help="before there is a table")
+    _add_plan(commands.add_parser("plan", **about, **shape))
     return parser
 
 
@@ -1130,3 +1135,117 @@ def _add_results(select):
     add("--out", type=Path, default=Path("rvamp-nb-out"), metavar="DIR", help=out)
     name = "what their names begin with (default: FILE without folder and ending)"
     add("--name", type=_file_name, help=name)
+
+# %% ../nbs/22_cli.ipynb #6ce657c9
+def _planned(args):
+    """Print how many rows a study needs. Returns the exit code."""
+    question = args.features, args.effects, args.size, args.noise
+    promise = dict(pfer=args.pfer, bound=args.bound)
+    with _collected_warnings() as said:
+        try:
+            wanted = dict(power=args.power, threshold=args.threshold, **promise)
+            study = rvamp_nb.plan(*question, max_rows=args.max_rows, **wanted)
+        except ValueError as e:
+            raise BadInput(_typed(e)) from None
+        promise["threshold"], ask = study.threshold, rvamp_nb.expected_study
+        sizes = [max(int(study.rows * part), 4) for part in _AROUND]
+        beside = [ask(rows, *question, **promise) for rows in sizes]
+    code = 0 if study.power >= args.power else 4
+    _show(
+        _as_json(args, study, beside, code) if args.json else _as_table(study, beside)
+    )
+    if code:
+        problem = said[0] if said else "state evolution has not converged"
+        return _complain(f"no plan: {problem}", code)
+    return code
+
+# %% ../nbs/22_cli.ipynb #2c6ece56
+_AROUND = (0.25, 0.5, 0.75, 1, 1.5, 2)  # sizes that are shown, as parts of the answer
+_SAID = ("rows", "true_selections", "power", "false_selections", "lam", "converged")
+
+
+def _as_json(args, study, beside, code):
+    """The question, the answer and studies of other sizes."""
+    asked = {name: value for name, value in vars(args).items() if name in _ASKED}
+    answer = {name: getattr(study, name) for name in (*_SAID, "threshold", "q", "pfer")}
+    others = [{name: getattr(s, name) for name in _SAID} for s in beside]
+    said = dict(asked=asked, answer=answer, beside=others, exit_code=code)
+    return json.dumps(_plain(said), indent=1)
+
+
+def _as_table(study, beside):
+    """The same as lines."""
+    effects = f"{study.n_effects} effects of size {study.size:g}"
+    among = f"among {study.n_features} features (noise {study.noise:g})"
+    false = f"{study.false_selections:.2g} are expected"
+    lines = [
+        f"{study.rows} rows find {study.true_selections:.3g} of {effects} {among}",
+        f"threshold {study.threshold:.3g}, pfer {study.pfer:.3g}: q = {study.q:.3g},"
+        f" λ = {study.lam:.4g} on centred columns of unit norm",
+        f"false selections: at most {study.pfer:.2g} by the bound, {false}",
+        "",
+        f"{'rows':>8}{'true':>8}{'power':>8}{'false':>9}",
+    ]
+    for s in beside:
+        shares = f"{s.true_selections:8.2f}{s.power:8.2f}{s.false_selections:9.2g}"
+        lines.append(f"{s.rows:8}{shares}")
+    assumed = "for independent features and normal noise; correlated features find less"
+    return "\n".join([*lines, "", assumed])
+
+# %% ../nbs/22_cli.ipynb #3c9a8fc9
+_PLAN = """\
+How many rows does a study need, so that stability selection finds effects of a given
+size?
+
+By state evolution, before there are data: features are independent of each other, all
+effects have one size, the noise is normal. Resamples are halves of the rows. The
+threshold is the one that finds most, unless it is given; q follows from it and the
+bound, the penalty from q. When the data are there, give `select` the same threshold
+and pfer."""
+
+_PLAN_CODES = """\
+exit codes:
+  0    done
+  2    refused: the arguments will not do
+  4    no number of rows up to --max-rows is enough
+  130  ctrl-C"""
+
+_ASKED = ("features", "effects", "size", "noise", "pfer", "power", "threshold", "bound")
+
+
+def _whole(text):
+    """An integer, at least 1."""
+    problem = "a whole number above 0"
+    return int(_number(text if text.isdigit() else "none", 0, 10**9, problem))
+
+# %% ../nbs/22_cli.ipynb #e26eafc2
+def _above(text):
+    return _number(text, 0, math.inf, "a number above 0")
+
+
+def _power(text):
+    return _number(text, 0, 0.9999, "a number between 0 and 1")
+
+
+def _add_plan(plan):
+    """What is planned."""
+    add = plan.add_argument_group("the study").add_argument
+    whole = dict(type=_whole, required=True, metavar="N")
+    add("--features", help="features that are measured", **whole)
+    add("--effects", help="how many of them matter", **whole)
+    size = "change of the target per standard deviation of a feature that matters"
+    add("--size", type=_above, required=True, help=size)
+    noise = "standard deviation of what no feature explains (default: 1)"
+    add("--noise", type=_above, default=1.0, help=noise)
+    add = plan.add_argument_group("the promise").add_argument
+    pfer = "bound on the expected number of false selections (default: 1)"
+    add("--pfer", type=_above, default=1.0, help=pfer)
+    power = "share of the effects to be found, on average (default: 0.8)"
+    add("--power", type=_power, default=0.8, help=power)
+    threshold = "least Π of a selected feature, above 0.5 (default: chosen)"
+    add("--threshold", type=_share, help=threshold)
+    bound = "mb: Meinshausen and Bühlmann's; unimodal: Shah and Samworth's"
+    add("--bound", choices=("mb", "unimodal"), default="mb", help=bound)
+    most = "look no further (default: 100000)"
+    add("--max-rows", type=_whole, default=100_000, metavar="N", help=most)
+    add("--json", action="store_true", help="print JSON")

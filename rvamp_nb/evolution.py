@@ -53,7 +53,7 @@ class FixedSizes:
         share = np.full(len(signs), self.density / len(signs))
         return np.r_[0.0, self.size * signs], np.r_[1 - self.density, share]
 
-# %% ../nbs/15_state_evolution.ipynb #cdb48d8f
+# %% ../nbs/15_state_evolution.ipynb #4431ec8b
 @dataclass(frozen=True)
 class GaussianSizes:
     """True coefficients drawn from a normal distribution: spike and slab.
@@ -73,8 +73,8 @@ class GaussianSizes:
         check_number("GaussianSizes", "density", self.density, 0, 1, closed="]")
 
     def nodes(self):
-        """Values (61,), the first of them 0, and their probabilities."""
-        x, w = np.polynomial.legendre.leggauss(60)
+        """Values (41,), the first of them 0, and their probabilities."""
+        x, w = np.polynomial.legendre.leggauss(40)
         w = w * np.exp(-((5 * x) ** 2) / 2)
         w = w / w.sum()
         x = self.sd * x / np.sqrt(w @ x**2)
@@ -113,7 +113,7 @@ class SampledSizes:
         middle = [group.mean() for group in groups]
         return np.r_[0.0, middle], np.r_[1 - self.density, share]
 
-# %% ../nbs/15_state_evolution.ipynb #90578bc6
+# %% ../nbs/15_state_evolution.ipynb #d74dd955
 class Macro(NamedTuple):
     """All messages of the averaged algorithm: eight numbers."""
 
@@ -125,6 +125,7 @@ class Macro(NamedTuple):
     power_1u: float  # mean square of the prediction
     overlap_1u: float  # mean product of prediction and true fit
     chi_hat_1u: float  # resampling noise of the prediction
+    scale: float = 1.0  # factor on the penalty, where q is asked for
 
     def psi_hat_1u(self, k, power):
         """Data noise of the prediction around k times a true fit of mean square
@@ -275,7 +276,7 @@ def _prediction(psi, lean, k, power):
     """Mean square of a prediction, and its mean product with the true fit."""
     return psi + 2 * k * lean + k**2 * power, k * power + lean
 
-# %% ../nbs/15_state_evolution.ipynb #dd542862
+# %% ../nbs/15_state_evolution.ipynb #7e119390
 class _Model(NamedTuple):
     """All that stays fixed."""
 
@@ -287,25 +288,45 @@ class _Model(NamedTuple):
     design: Independent
     beta: float
     power: float
+    selected: float = None  # the share of features to be selected, if asked for
+
+    def scaled(self, macro):
+        """The prior at the penalty of these messages."""
+        return self.prior if self.selected is None else self.prior.scaled(macro.scale)
 
     def sides(self, macro):
         """What columns and rows answer."""
-        x = columns(self.effects, macro, self.prior, self.beta)
+        x = columns(self.effects, macro, self.scaled(macro), self.beta)
         rest = self.noise, self.power, self.counts, self.beta
         return x, rows(macro, self.likelihood, *rest)
 
     def turn(self, macro):
         """The next messages."""
-        return self.design.reply(*self.sides(macro), macro, self.power)
+        new = self.design.reply(*self.sides(macro), macro, self.power)
+        if self.selected is None:
+            return new
+        return new._replace(scale=_rescaled(self, new, macro))
 
-    def start(self):
-        """The empty model: every prediction is 0."""
-        unknown = Macro(np.nan, np.nan, np.nan, 1.0, 1.0, 0.0, 0.0, 0.0)
-        rest = self.noise, self.power, self.counts, self.beta
-        u = rows(unknown, self.likelihood, *rest)
-        return unknown._replace(
-            Q_hat_1x=u.chi, psi_hat_1x=u.square, chi_hat_1x=u.var, k=u.k
-        )
+# %% ../nbs/15_state_evolution.ipynb #f632656e
+def _begun(model):
+    """The empty model: every prediction is 0."""
+    unknown = Macro(np.nan, np.nan, np.nan, 1.0, 1.0, 0.0, 0.0, 0.0)
+    rest = model.noise, model.power, model.counts, model.beta
+    u = rows(unknown, model.likelihood, *rest)
+    heard = dict(Q_hat_1x=u.chi, psi_hat_1x=u.square, chi_hat_1x=u.var, k=u.k)
+    return unknown._replace(**heard)
+
+
+def _rescaled(model, new, macro):
+    """The factor on the penalty, nearer to where the share of features that one
+    resample selects is as asked for. To one resample both noises are one.
+    """
+    x_0, share = model.effects.nodes()
+    both = np.full(len(x_0), new.psi_hat_1x + new.chi_hat_1x)
+    heard = Natural(0 * x_0 + new.Q_hat_1x, new.k * new.Q_hat_1x * x_0, both)
+    found = share @ model.scaled(macro).Pi(heard, model.beta)
+    gap = np.log(max(found, 1e-12) / model.selected)
+    return macro.scale * np.exp(np.clip(gap / 3, -0.5, 0.5))
 
 # %% ../nbs/15_state_evolution.ipynb #2fa4ba18
 def _accelerated(old, new, before, damping):
@@ -373,8 +394,8 @@ def _ends(law):
     far = centre + 12 * np.sqrt(law.macro.psi_hat_1x)
     return (-far if getattr(law.prior, "positive", False) else 0.0), far
 
-# %% ../nbs/15_state_evolution.ipynb #f60b29f9
-def _bisect(reached, low, high, n=60):
+# %% ../nbs/15_state_evolution.ipynb #efc8511d
+def _bisect(reached, low, high, n=42):
     """The least h in [low, high] with reached(h), which must stay true once it is."""
     low, high = np.broadcast_arrays(low + 0.0 * reached(low), high)
     for _ in range(n):
@@ -414,7 +435,7 @@ class Selection:
         inside = lambda h: 1 - _beyond(self, h) >= p
         return _at(self, _bisect(inside, *_ends(self)))
 
-# %% ../nbs/15_state_evolution.ipynb #fb1dfa3a
+# %% ../nbs/15_state_evolution.ipynb #41386114
 @dataclass(frozen=True, eq=False)
 class Evolution:
     """What to expect of a fit, before there are data.
@@ -447,6 +468,11 @@ class Evolution:
     macro: Macro
 
     @property
+    def lam(self):
+        """The penalty, where the prior has one."""
+        return getattr(self.Pi_null.prior, "lam", np.nan)
+
+    @property
     def selected(self):
         """Expected share of features that one resample selects."""
         return (1 - self.density) * self.Pi_null.mean + self.density * self.Pi_true.mean
@@ -463,7 +489,7 @@ class Evolution:
         numbers = f"mse {self.mse:.4g}, var {self.var:.4g}, chi {self.chi:.4g}"
         return f"Evolution({self.status}; {numbers})"
 
-# %% ../nbs/15_state_evolution.ipynb #234f8549
+# %% ../nbs/15_state_evolution.ipynb #63fc33df
 def state_evolution(
     ratio,
     lam=None,
@@ -475,6 +501,7 @@ def state_evolution(
     counts=Poisson(0.5),
     spectrum=None,
     beta=np.inf,
+    selected=None,
     tol=1e-7,
     max_iter=500,
     start=None,
@@ -500,6 +527,9 @@ def state_evolution(
     spectrum : None, "orthogonal" or (K,) array of singular values
         None: independent entries. "orthogonal": equal singular values, such as random
         rows of a cosine matrix. An array: those of A, or some that stand for them.
+    selected : float in (0, 1), optional
+        Share of the features that one resample is to select on average: lam, or the
+        prior's penalty, is only where the search begins.
     tol : float
         On the relative change of the eight numbers in one turn.
     max_iter : int >= 1
@@ -517,9 +547,9 @@ def state_evolution(
         Where an argument is not as above.
     """
     model = _asked_for(
-        ratio, lam, signal, noise, prior, likelihood, counts, spectrum, beta
+        ratio, lam, signal, noise, prior, likelihood, counts, spectrum, beta, selected
     )
-    macro = model.start() if start is None else start.macro
+    macro = _begun(model) if start is None else start.macro._replace(scale=1.0)
     macro, n, change = _settled(model, macro, tol, check_size("", "max_iter", max_iter))
     converged = bool(change < tol)
     status = _status(converged, n, change)
@@ -527,7 +557,7 @@ def state_evolution(
         warnings.warn(status, ConvergenceWarning, stacklevel=2)
     x, (x_0, share) = model.sides(macro)[0], signal.nodes()
     true = share[1:].sum()
-    law = lambda *of: Selection(*of, macro, model.prior, beta)
+    law = lambda *of: Selection(*of, macro, model.scaled(macro), beta)
     null, others = law(x_0[:1], np.ones(1)), law(x_0[1:], share[1:] / true)
     numbers = x.error, x.var, x.chi, null, others, float(true)
     return Evolution(*numbers, converged, status, n, macro)
@@ -586,14 +616,21 @@ def _one_prior(lam, prior, beta):
     prior.check(1, beta)
     return prior
 
-# %% ../nbs/15_state_evolution.ipynb #44777cde
-def _asked_for(ratio, lam, signal, noise, prior, likelihood, counts, spectrum, beta):
+# %% ../nbs/15_state_evolution.ipynb #ddc6b3ff
+def _asked_for(
+    ratio, lam, signal, noise, prior, likelihood, counts, spectrum, beta, selected
+):
     """The model, or a refusal that says what is wrong."""
     _check_asked(ratio, signal, noise, likelihood, counts, beta)
     prior, design = _one_prior(lam, prior, beta), _design(ratio, spectrum)
     x_0, share = signal.nodes()
     power = design.gain * (share @ x_0**2)
-    return _Model(signal, noise, prior, likelihood, counts, design, beta, power)
+    if selected is not None:
+        check_number("state_evolution", "selected", selected, 0, 1)
+        if np.isfinite(beta) or prior.scaled(1.0) is None:
+            raise ValueError("selected needs beta = inf and a penalty such as Laplace")
+    fixed = signal, noise, prior, likelihood, counts, design, beta
+    return _Model(*fixed, power, selected)
 
 # %% ../nbs/15_state_evolution.ipynb #88cb40e2
 def coupled(spectrum, q_x, q_u):

@@ -1367,3 +1367,65 @@ def test_rows_are_named_by_their_lines_in_the_file(capsys):
     text = "rows 0, 1, 2, ... look like repeated samples (4 effective rows)"
     told = "lines 2, 4, 5, ... look like repeated samples (4 effective rows)"
     assert cli._typed(text, [2, 4, 5]) == told
+
+
+# Before there is a table --------------------------------------------------------------
+
+PLAN = "plan --features 300 --effects 5 --size 0.5 --threshold 0.7".split()
+
+
+def test_a_plan_is_printed_as_the_library_computes_it(capsys, tmp_path):
+    main(PLAN)
+    text = capsys.readouterr().out
+    study = rvamp_nb.plan(300, 5, 0.5, threshold=0.7)
+    assert text.startswith(f"{study.rows} rows find {study.true_selections:.3g} of 5")
+    assert f"λ = {study.lam:.4g}" in text
+    assert max(map(len, text.splitlines())) <= 88
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_plan_as_json(capsys):
+    main([*PLAN, "--json"])
+    said = json.loads(capsys.readouterr().out)
+    assert said["asked"]["features"] == 300 and said["exit_code"] == 0
+    rows = [study["rows"] for study in said["beside"]]
+    power = [study["power"] for study in said["beside"]]
+    assert said["answer"]["rows"] in rows and said["answer"]["power"] >= 0.8
+    assert rows == sorted(rows) and power == sorted(power)
+
+
+@pytest.mark.parametrize(
+    "options, word",
+    [
+        ("--features 300 --effects 5", "--size"),
+        ("--features 3 --effects 5 --size 1", "n_effects"),
+        ("--features 300 --effects 5 --size 0", "--size"),
+        ("--features 3.5 --effects 5 --size 1", "--features"),
+        ("--features 300 --effects 5 --size 1 --power 1", "--power"),
+        ("--features 300 --effects 5 --size 1 --threshold 0.4", "--threshold"),
+        ("--features 300 --effects 5 --size 1 --pfer -1", "--pfer"),
+    ],
+)
+def test_a_plan_that_makes_no_sense_is_one_line(capsys, options, word):
+    with pytest.raises(SystemExit) as stop:
+        main(["plan", *options.split()])
+    out, err = capsys.readouterr()
+    assert stop.value.code == 2 and not out
+    assert word in err and err.count("\n") == 1
+
+
+def test_no_plan_is_exit_code_4(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main("plan --features 100 --effects 5 --size 0.01 --max-rows 64".split())
+    out, err = capsys.readouterr()
+    assert stop.value.code == 4
+    assert "64 rows" in out and "raise max_rows" in err
+
+
+def test_help_of_plan(capsys):
+    with pytest.raises(SystemExit):
+        main(["plan", "--help"])
+    text = capsys.readouterr().out
+    for argument in ("--features", "--effects", "--size", "--json", "exit codes:"):
+        assert argument in text
+    assert max(map(len, text.splitlines())) <= 88

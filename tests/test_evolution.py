@@ -1,7 +1,6 @@
 """State evolution: against rvamp, against closed forms, and what it refuses."""
 
 import importlib.util
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +12,14 @@ from rvamp_nb import (
     FixedSizes,
     GaussianSizes,
     SampledSizes,
+    expected_study,
+    plan,
     state_evolution,
 )
+from rvamp_nb.error_control import pfer_bound
 from rvamp_nb.evolution import Spectrum, coupled, spectrum_of
 from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
+from rvamp_nb.messages import Natural
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.resampling import Fixed, NoResampling, Poisson, Subsample, Weakness
 
@@ -67,3 +70,257 @@ def test_it_predicts_rvamp_on_ten_large_data_sets(name):
 def test_the_summary_is_what_the_script_makes(name):
     found = truth.measured(name, 500, 0)
     assert_allclose(found, MEASURED[name, 500][0], rtol=1e-3, atol=1e-6)
+
+
+# Closed forms and second ways -------------------------------------------------------
+
+
+def test_matched_bayes_knows_its_error():
+    said = state_evolution(
+        0.5,
+        signal=GaussianSizes(1.0, 0.1),
+        noise=0.2,
+        prior=SpikeSlab(0.1, 1.0),
+        likelihood=Squared(0.2),
+        counts=NoResampling(),
+        beta=1.0,
+        tol=1e-5,
+    )
+    assert_allclose(said.mse, said.chi, rtol=1e-4)
+    assert_allclose(said.macro.Q_hat_1x, said.macro.psi_hat_1x, rtol=1e-4)
+
+
+@pytest.mark.parametrize("loss", [Squared(), Logistic(), Huber(0.5)])
+def test_independent_entries_are_one_of_the_spectra(loss):
+    rng = np.random.default_rng(0)
+    values = np.linalg.svd(rng.normal(size=(400, 1000)) / 20, compute_uv=False)
+    setting = dict(signal=FixedSizes(2.0, 0.05), noise=0.2, likelihood=loss)
+    one = state_evolution(0.4, 0.4, **setting)
+    two = state_evolution(0.4, 0.4, spectrum=values, **setting)
+    assert one.converged and two.converged
+    assert_allclose([one.mse, one.var, one.chi], [two.mse, two.var, two.chi], rtol=0.01)
+
+
+def test_a_square_orthogonal_design_is_one_threshold_each():
+    """A'A = I, no resampling, one penalty: x = soft(x_0 + noise, lam)."""
+    said = state_evolution(
+        1.0,
+        signal=FixedSizes(1.0, 0.1),
+        noise=0.3,
+        prior=Laplace(0.4, Fixed()),
+        counts=NoResampling(),
+        spectrum="orthogonal",
+    )
+    rng = np.random.default_rng(0)
+    x_0 = 1.0 * (rng.random(1_000_000) < 0.1)
+    seen = x_0 + 0.3 * rng.normal(size=len(x_0))
+    x = np.sign(seen) * np.maximum(np.abs(seen) - 0.4, 0)
+    assert_allclose(said.mse, np.mean((x - x_0) ** 2), rtol=0.01)
+    assert_allclose(said.Pi_null.mean, np.mean(x[x_0 == 0] != 0), rtol=0.01)
+    assert_allclose(said.power(0.5), np.mean(x[x_0 == 1] != 0), rtol=0.01)
+    assert_allclose(said.var, 0, atol=1e-12)
+
+
+def test_equal_singular_values_send_back_none_of_a_side_s_own_noise():
+    Q_hat, V, through = coupled(spectrum_of([1.0], 1.0), 2.0, 0.5)
+    assert_allclose((Q_hat, V), (2.0, 0.5))
+    assert_allclose(through, [[0, 4.0], [0.25, 0]], atol=1e-12)
+
+
+def test_the_noise_of_any_spectrum_goes_through_as_through_matrices():
+    rng = np.random.default_rng(1)
+    for M, N in ((30, 70), (70, 30)):
+        A = rng.normal(size=(M, N)) * rng.uniform(0.5, 2, size=(M, 1)) / M**0.5
+        spectrum = spectrum_of(np.linalg.svd(A, compute_uv=False), M / N)
+        assert isinstance(spectrum, Spectrum)
+        _, _, through = coupled(spectrum, 3.0, 0.7)
+        Sigma = np.linalg.inv(3.0 * np.eye(N) + A.T @ A / 0.7)
+        chi = np.trace(Sigma) / N
+        own, other = Sigma / chi - np.eye(N), Sigma @ A.T / 0.7 / chi
+        assert_allclose(through[0], [(own**2).sum() / N, (other**2).sum() / N])
+
+
+@pytest.mark.parametrize("counts", [Subsample(0.5), Poisson(1.0), NoResampling()])
+def test_the_law_of_Pi_agrees_with_drawn_fields(counts):
+    said = state_evolution(0.25, 0.2, signal=EFFECTS, noise=0.2, counts=counts)
+    macro, rng = said.macro, np.random.default_rng(0)
+    h = np.sqrt(macro.psi_hat_1x) * rng.normal(size=400_000)
+    full = np.full(h.size, macro.Q_hat_1x), h, np.full(h.size, macro.chi_hat_1x)
+    Pi = Laplace(0.2).Pi(Natural(*full))
+    t = np.array([0.05, 0.3, 0.45, 0.7])
+    assert_allclose(said.Pi_null.at_least(t), (Pi[:, None] >= t).mean(0), atol=0.003)
+    assert_allclose(said.Pi_null.mean, Pi.mean(), atol=0.002)
+    p = np.array([0.9, 0.99])
+    if counts.var:
+        assert_allclose(said.Pi_null.quantile(p), np.quantile(Pi, p), rtol=0.03)
+
+
+@pytest.mark.parametrize(
+    "prior",
+    [
+        Laplace(0.2, Weakness(0.5)),
+        ElasticNet(0.2, l1_ratio=0.7),
+        NonNegative(0.2),
+        Ridge(0.3),
+    ],
+)
+def test_other_priors_converge(prior):
+    said = state_evolution(
+        0.5, prior=prior, signal=FixedSizes(1.0, 0.1), noise=0.2, counts=Poisson(1.0)
+    )
+    assert said.converged and 0 < said.mse < 0.1
+    if isinstance(prior, Ridge):
+        with pytest.raises(AttributeError, match="Pi is not available"):
+            said.power(0.5)
+    elif not isinstance(prior, NonNegative):
+        assert said.power(0.5) > said.Pi_null.at_least(0.5)
+
+
+def test_one_sided_priors_see_one_side():
+    setting = dict(noise=0.2, prior=NonNegative(0.2), counts=Poisson(1.0))
+    up = state_evolution(0.5, signal=FixedSizes(1.0, 0.1), **setting)
+    both = state_evolution(0.5, signal=FixedSizes(1.0, 0.1, two_sided=True), **setting)
+    assert up.power(0.4) > 0.8 and both.power(0.4) < 0.51
+
+
+def test_counts_with_a_log_link():
+    said = state_evolution(
+        1.5,
+        0.5,
+        signal=FixedSizes(0.5, 0.1),
+        likelihood=PoissonLoss(),
+        counts=Poisson(1.0),
+        tol=1e-4,
+    )
+    assert said.converged and 0.8 < said.macro.k < 1.1
+
+
+def test_laws_of_the_truth_agree():
+    rng = np.random.default_rng(0)
+    drawn = rng.normal(size=20_000) * (rng.random(20_000) < 0.1)
+    drawn /= drawn.std() / 0.1**0.5
+    one = state_evolution(0.5, 0.2, signal=GaussianSizes(1.0, 0.1), noise=0.2)
+    two = state_evolution(0.5, 0.2, signal=SampledSizes(drawn), noise=0.2)
+    assert_allclose([one.mse, one.var, one.chi], [two.mse, two.var, two.chi], rtol=0.05)
+    signs = state_evolution(0.5, 0.2, signal=FixedSizes(1, 0.1, True), noise=0.2)
+    same = state_evolution(0.5, 0.2, signal=FixedSizes(1, 0.1), noise=0.2)
+    assert_allclose(signs.mse, same.mse, rtol=1e-5)
+
+
+def test_a_share_in_place_of_a_penalty():
+    setting = dict(signal=EFFECTS, noise=0.2, counts=Subsample(0.5))
+    said = state_evolution(0.25, 0.9, selected=0.06, **setting)
+    assert said.converged
+    assert_allclose(said.selected, 0.06, rtol=1e-5)
+    again = state_evolution(0.25, said.lam, start=said, **setting)
+    assert_allclose(again.mse, said.mse, rtol=1e-5)
+    assert again.n_iter < 15
+
+
+# What is refused --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "wrong, kind, word",
+    [
+        (dict(ratio=0), ValueError, "ratio"),
+        (dict(ratio="1"), TypeError, "ratio"),
+        (dict(lam=None), ValueError, "give either lam"),
+        (dict(prior=Laplace(1.0)), ValueError, "give either lam"),
+        (dict(lam=None, prior=Laplace(np.ones(3))), ValueError, "same for all"),
+        (dict(noise=None), ValueError, "noise is needed"),
+        (dict(noise=-1.0), ValueError, "noise"),
+        (dict(signal=1.0), TypeError, "signal"),
+        (dict(counts=0.5), TypeError, "counts"),
+        (dict(likelihood="squared"), TypeError, "likelihood"),
+        (dict(spectrum="dct"), ValueError, "orthogonal"),
+        (dict(spectrum=[-1.0]), ValueError, "singular values"),
+        (dict(selected=2.0), ValueError, "selected"),
+        (dict(selected=0.1, beta=1.0), ValueError, "selected"),
+    ],
+)
+def test_wrong_arguments_are_named(wrong, kind, word):
+    asked = dict(ratio=0.5, lam=0.2, signal=EFFECTS, noise=0.2) | wrong
+    with pytest.raises(kind, match=word):
+        state_evolution(**asked)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: FixedSizes(0.0, 0.1),
+        lambda: FixedSizes(1.0, 0.0),
+        lambda: GaussianSizes(1.0, 1.5),
+        lambda: SampledSizes(np.zeros(4)),
+    ],
+)
+def test_laws_that_are_none(make):
+    with pytest.raises(ValueError):
+        make()
+
+
+def test_not_converging_is_said():
+    with pytest.warns(ConvergenceWarning, match="not converged"):
+        said = state_evolution(0.25, 0.2, signal=EFFECTS, noise=0.2, max_iter=2)
+    assert not said.converged and "max_iter" in said.status
+
+
+# Planning ---------------------------------------------------------------------------
+
+
+def test_plan_reaches_its_power_with_the_fewest_rows():
+    study = plan(500, 10, 0.4, threshold=0.7)
+    assert study.converged and study.power >= 0.8
+    fewer = expected_study(study.rows - 5, 500, 10, 0.4, threshold=0.7)
+    assert fewer.power < 0.8
+    assert_allclose(pfer_bound(study.q, study.threshold, 500), 1.0)
+    assert_allclose(study.evolution.selected * 500, study.q, rtol=1e-3)
+    assert study.false_selections < study.pfer
+
+
+def test_units_do_not_matter():
+    one = expected_study(300, 500, 10, 0.4)
+    two = expected_study(300, 500, 10, 4.0, noise=10.0)
+    assert_allclose(one.true_selections, two.true_selections, rtol=1e-3)
+    assert_allclose(two.lam, 10 * one.lam, rtol=1e-3)
+
+
+def test_a_plan_that_cannot_be_met_says_so():
+    with pytest.warns(UserWarning, match="raise max_rows"):
+        study = plan(100, 5, 0.01, max_rows=64, threshold=0.7)
+    assert study.rows == 64 and study.power < 0.8
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        dict(n_effects=500),
+        dict(n_effects=0),
+        dict(size=0.0),
+        dict(noise=-1.0),
+        dict(power=1.0),
+        dict(threshold=0.4),
+        dict(pfer=0.0),
+        dict(n_features=1.5),
+    ],
+)
+def test_plans_that_make_no_sense(wrong):
+    asked = dict(n_features=500, n_effects=10, size=0.4) | wrong
+    with pytest.raises((TypeError, ValueError)):
+        plan(**asked)
+
+
+def test_planned_studies_do_what_was_planned():
+    """By real refits: power within three standard errors, and below the bound."""
+    place = PLACE.with_name("make_plan_truth.py")
+    spec = importlib.util.spec_from_file_location("make_plan_truth", place)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    asked = script.N_FEATURES, script.N_EFFECTS, script.SIZE
+    study = expected_study(script.ROWS, *asked, threshold=script.THRESHOLD)
+    assert study.power >= 0.8 and abs(study.q - script.Q) < 0.01
+    at = int(np.argmin(np.abs(script.THRESHOLDS - script.THRESHOLD)))
+    counts = script.load()["independent"][:, [at, at + 10]]
+    mean, se = counts.mean(0), counts.std(0, ddof=1) / np.sqrt(len(counts))
+    assert abs(mean[0] - study.true_selections) < 3 * se[0]
+    assert mean[1] + 2 * se[1] < study.pfer
