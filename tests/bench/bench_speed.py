@@ -1,7 +1,7 @@
-"""`pytest --bench tests/bench` prints the tables of speed.py, on one thread. Times are
-shown, never asserted; memory is.
+"""`pytest --bench tests/bench` prints the tables of speed.py and selection.py, on one
+thread. Times are shown, never asserted; memory is.
 
-The same with more choice: `python tests/bench/speed.py`.
+The same with more choice: `python tests/bench/speed.py`, `.../selection.py`.
 """
 
 import sys
@@ -11,6 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 pytest.importorskip("celer", reason="a development extra")
+import selection  # noqa: E402
 import speed  # noqa: E402
 
 
@@ -18,6 +19,12 @@ import speed  # noqa: E402
 def test_a_table_of_ratios(table, capsys):
     with capsys.disabled(), speed.Threads(True).limit():
         speed.print_tables(table, speed.Threads(True))
+
+
+@pytest.mark.parametrize("table", "ae")
+def test_stability_selection_over_refits(table, capsys):
+    with capsys.disabled(), speed.Threads(True).limit():
+        selection.print_tables(table, speed.Threads(True))
 
 
 def test_peak_memory(capsys):
