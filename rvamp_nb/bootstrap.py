@@ -233,11 +233,16 @@ class _Sums(NamedTuple):
 
 
 def _sums(X):
-    """The sums of the rows of X."""
-    d = X - X.mean(0)
+    """The sums of the rows of X; columns of zeros, the most, are passed over."""
+    busy = X.any(0)
+    mean, powers = np.zeros(X.shape[1]), np.zeros((5, X.shape[1]))
+    part = X[:, busy]
+    mean[busy] = part.mean(0)
+    d = part - mean[busy]
     square = d * d
-    terms = (np.ones_like(d), np.zeros_like(d), square, square * d, square * square)
-    return _Sums(len(X), X.mean(0), np.array([t.sum(0) for t in terms]))
+    powers[0] = len(X)
+    powers[2:, busy] = [t.sum(0) for t in (square, square * d, square * square)]
+    return _Sums(len(X), mean, powers)
 
 # %% ../nbs/03_bootstrap.ipynb #88ab2f44
 def _moved(s, mean):
@@ -386,7 +391,7 @@ def _check_columns(name, given, N):
         )
     return columns.astype(int)
 
-# %% ../nbs/03_bootstrap.ipynb #ba4ff1af
+# %% ../nbs/03_bootstrap.ipynb #4bd46057
 class _OneByOne(NamedTuple):
     """The naive way to refit many resamples."""
 
@@ -408,7 +413,7 @@ def _way(problem, hint):
     """The first way that suits the problem."""
     return next(way for make in _WAYS if (way := make(problem, hint)) is not None)
 
-# %% ../nbs/03_bootstrap.ipynb #41807d7d
+# %% ../nbs/03_bootstrap.ipynb #e157a954
 _CHUNK = 50  # refits a task: part of what makes the sums reproducible, whatever n_jobs
 
 
@@ -424,7 +429,7 @@ def _chunk(way, seed, numbers, columns):
         x, u = way.refits([_draw(way.problem, seed, b) for b in numbers])
         return _sums(x), (x != 0).sum(0), _sums(u), x[:, columns]
 
-# %% ../nbs/03_bootstrap.ipynb #7aeb9c5f
+# %% ../nbs/03_bootstrap.ipynb #6a443670
 def _chunks(problem, hint, seed, n_resamples, n_jobs, columns):
     """The chunks in order, made by n_jobs processes."""
     from joblib import Parallel, delayed
@@ -946,7 +951,7 @@ def penalised_fit(A, y, t, k, counts, loss="squared", positive=False, delta=1.0)
         )
     return x
 
-# %% ../nbs/03_bootstrap.ipynb #0adcc0a9
+# %% ../nbs/03_bootstrap.ipynb #a6720b32
 class _Many(NamedTuple):
     """Some refits of some columns, in units of their own (`own-units`)."""
 
@@ -963,11 +968,13 @@ class _Many(NamedTuple):
         parts = dict(table=self.table[W], lowest=self.lowest[W])
         return self._replace(t=self.t[:, W], k=self.k[:, W], **parts)
 
-    def of_refits(self, b):
+    def of_refits(self, b):  # (b,) bool
+        if b.all():
+            return self
         parts = dict(counts=self.counts[b], force=self.force[b])
         return self._replace(t=self.t[b], k=self.k[b], **parts)
 
-# %% ../nbs/03_bootstrap.ipynb #ab857a1e
+# %% ../nbs/03_bootstrap.ipynb #c888180c
 class _Face(NamedTuple):
     """The columns in use, side by side, for each refit."""
 
@@ -989,7 +996,7 @@ def _faces(p, going, used, sign):
     X[~real] = 0
     return _Face(at, real, X, p.t[mine] * real, p.k[mine] * real, sign[here] * real)
 
-# %% ../nbs/03_bootstrap.ipynb #f2f657cf
+# %% ../nbs/03_bootstrap.ipynb #13a70ea1
 def _downhill(p, face, z):
     """Predictions, weighted slopes, and the slope of the objective, downhill."""
     f = (z[:, None] @ face.X)[:, 0]
@@ -1006,7 +1013,7 @@ def _newton_steps(p, face, f, downhill):
     G[:, i, i] += np.where(face.real, face.k + 1e-12, 1.0)
     return G, np.linalg.solve(G, downhill[..., None])[..., 0]
 
-# %% ../nbs/03_bootstrap.ipynb #41a71cf8
+# %% ../nbs/03_bootstrap.ipynb #5e09bb85
 def _walks(G, downhill, sign, z, step):
     """`_walk` for all refits: the new points, where no sign changed, and which
     coefficients leave.
@@ -1028,7 +1035,7 @@ def _walks(G, downhill, sign, z, step):
     new = np.where((model(cut) <= model(first))[:, None], cut, first)
     return new, calm, crossing & (new == 0)
 
-# %% ../nbs/03_bootstrap.ipynb #d9674302
+# %% ../nbs/03_bootstrap.ipynb #4f9b4c4c
 def _lengths(p, face, z, f, new):
     """How far to go from z to new, for each refit: 1, or halved until the objective
     falls.
@@ -1051,7 +1058,7 @@ def _lengths(p, face, z, f, new):
         length[higher] /= 2
     return length
 
-# %% ../nbs/03_bootstrap.ipynb #7368ecc5
+# %% ../nbs/03_bootstrap.ipynb #92e38698
 def _excess(p, pull, used):
     """By how much the columns that are not in use pull harder than their penalty."""
     up = np.where(p.lowest == 0, pull, np.abs(pull))
@@ -1072,7 +1079,7 @@ def _let_in(p, excess, left, most):
     new[rows, worst] = come
     return new
 
-# %% ../nbs/03_bootstrap.ipynb #a87bc463
+# %% ../nbs/03_bootstrap.ipynb #bf182072
 def _turn(p, going, z, used, sign, squared):
     """One step of each refit that is going, in place; its face and where no sign
     changed.
@@ -1092,7 +1099,7 @@ def _turn(p, going, z, used, sign, squared):
     sign[here] = np.where(leaving, 0.0, face.sign)
     return face, calm
 
-# %% ../nbs/03_bootstrap.ipynb #333c331d
+# %% ../nbs/03_bootstrap.ipynb #36d1da12
 def _look_around(p, face, which, z, used, sign):
     """Let violators in, in place, and say which refits have none and are solved."""
     _, slope, downhill = _downhill(p, face, z[which[:, None], face.at])
@@ -1104,7 +1111,7 @@ def _look_around(p, face, which, z, used, sign):
     sign[which] = np.where(come, np.sign(pull), sign[which])
     return ~come.any(1) & (left <= 1e-12 * p.force)
 
-# %% ../nbs/03_bootstrap.ipynb #a8c5f189
+# %% ../nbs/03_bootstrap.ipynb #24225095
 def _on_few(p, z, used, sign, squared):
     """All refits to their minimisers on the columns of p, in place; which got there."""
     going, q = np.arange(len(z)), p
@@ -1120,13 +1127,12 @@ def _on_few(p, z, used, sign, squared):
             which, part = going[calm], _Face(*(v[calm] for v in face))
             there[which] = _look_around(q.of_refits(calm), part, which, z, used, sign)
         on_the_way = fine & ~there[going]
-        if not on_the_way.all():
-            going, q = going[on_the_way], q.of_refits(on_the_way)
+        going, q = going[on_the_way], q.of_refits(on_the_way)
         if not len(going):
             break
     return there
 
-# %% ../nbs/03_bootstrap.ipynb #e39bbf46
+# %% ../nbs/03_bootstrap.ipynb #3022a591
 def _settled(p, b, on, z):
     """Coefficients of the columns in use, and predictions, from z rounded to three
     digits; z is nan where Newton's steps do not end or change a sign.
@@ -1148,15 +1154,14 @@ def _settled(p, b, on, z):
             return (v if kept.all() else v * np.nan), v @ X
     return v * np.nan, v @ X
 
-# %% ../nbs/03_bootstrap.ipynb #3596cfd9
+# %% ../nbs/03_bootstrap.ipynb #923c1797
 def _verdict(p, z, f, used):
     """Violators of each refit (b, n), and where the answer is sure (b,)."""
     pull = -(p.counts * p.loss[1](p.y, f)) @ p.table.T
-    excess = _excess(p, pull, used)
-    rounding = 1e-8 * p.t + 1e-13 * p.force[:, None]
-    over, near = (excess > rounding).any(1), (excess >= -rounding).any(1)
-    new = np.zeros(used.shape, dtype=bool)
-    new[over] = _let_in(p.of_refits(over), excess[over], np.zeros(over.sum()), 20)
+    excess, new = _excess(p, pull, used), np.zeros(used.shape, dtype=bool)
+    rounding = 1e-8 * p.t.max(1, initial=0) + 1e-13 * p.force
+    near = excess.max(1, initial=-np.inf) >= -rounding
+    new[near] = _let_in(p.of_refits(near), excess[near], np.zeros(near.sum()), 20)
     b, i = used.nonzero()
     t, force = p.t[b, i], p.force[b]
     lacks = np.abs(pull[b, i] - p.k[b, i] * z[b, i] - t * np.sign(z[b, i]))
@@ -1164,7 +1169,7 @@ def _verdict(p, z, f, used):
     sure[b[~(lacks <= 1e-10 * (t + force))]] = False
     return new, sure
 
-# %% ../nbs/03_bootstrap.ipynb #c0d3fdb0
+# %% ../nbs/03_bootstrap.ipynb #177e8b7e
 def _settle_all(p, which, z, f, used):
     """`_settled` for these refits, in place."""
     for b in which:
@@ -1176,7 +1181,7 @@ def _settle_all(p, which, z, f, used):
             except np.linalg.LinAlgError:
                 z[b, on] = np.nan
 
-# %% ../nbs/03_bootstrap.ipynb #7cee9b79
+# %% ../nbs/03_bootstrap.ipynb #cb407315
 def _exact(p, W, squared):
     """Coefficients (b, n), predictions (b, M), and which are sure (b,), with W (n,) a
     guess at the columns that matter.
@@ -1185,18 +1190,20 @@ def _exact(p, W, squared):
     always = (p.t[0] == 0) & (p.lowest < 0)
     used = np.broadcast_to(always, p.t.shape).copy()
     sure, going, W = np.zeros(len(z), dtype=bool), np.arange(len(z)), W | always
+    q = p
     while len(going):
-        here, q = np.ix_(going, np.flatnonzero(W)), p.of_refits(going)
+        here = np.ix_(going, np.flatnonzero(W))
         tables = z[here], used[here], sign[here]
         there = _on_few(q.of_columns(W), *tables, squared)
         z[here], used[here], sign[here] = tables
         going, q = going[there], q.of_refits(there)
         _settle_all(p, going, z, f, used)
         new, sure[going] = _verdict(q, z[going], f[going], used[going])
-        W, going = W | new.any(0), going[new.any(1)]
+        W, again = W | new.any(0), new.any(1)
+        going, q = going[again], q.of_refits(again)
     return z, f, sure
 
-# %% ../nbs/03_bootstrap.ipynb #02273198
+# %% ../nbs/03_bootstrap.ipynb #0009fd9f
 class _Together(NamedTuple):
     """The quicker way to refit many resamples."""
 
@@ -1212,25 +1219,33 @@ class _Together(NamedTuple):
         parts = [_batch(self, draws[i : i + size]) for i in range(0, len(draws), size)]
         return map(np.concatenate, zip(*parts))
 
-# %% ../nbs/03_bootstrap.ipynb #6ade89bf
+# %% ../nbs/03_bootstrap.ipynb #efd93e70
+def _back(units, z):
+    """The coefficients of all refits in the caller's units, (b, N)."""
+    if len(units.start):
+        return np.array([units.back(v) for v in z])
+    return np.ldexp(z, units.target - units.columns)
+
+# %% ../nbs/03_bootstrap.ipynb #19ed74fb
 def _batch(way, draws):
     """Refits of so many draws that they fit into memory."""
     one, units = way.one, way.units
     counts, factor = map(np.array, zip(*draws))
     free = np.ones((len(draws), len(units.start)))
-    times = np.hstack([free, factor[:, ~units.free[: factor.shape[1]]]])
+    if units.free.any():
+        factor = np.hstack([free, factor[:, ~units.free[: factor.shape[1]]]])
     c = counts * one.counts
     force = np.sqrt(c @ one.loss[1](one.y, np.zeros_like(one.y)) ** 2)
-    p = one._replace(counts=c, t=one.t * times, k=one.k * times, force=force)
+    p = one._replace(counts=c, t=one.t * factor, k=one.k * factor, force=force)
     with np.errstate(all="ignore"):  # what is not finite is not sure
         z, f, sure = _exact(p, way.likely, way.problem[-1].loss == "squared")
-        x = np.array([units.back(v) for v in z])
+        x = _back(units, z)
         u = np.ldexp(-counts * p.loss[1](p.y, f), units.target)
     for b in np.flatnonzero(~sure):
         x[b], u[b] = _one_refit(way.problem, *draws[b])
     return x, u
 
-# %% ../nbs/03_bootstrap.ipynb #c58d2b0f
+# %% ../nbs/03_bootstrap.ipynb #c3d514e9
 def _together(problem, hint):
     """The quicker way, ready for a problem, or None where it does not suit."""
     from threadpoolctl import threadpool_limits

@@ -1,7 +1,8 @@
-"""`pytest --bench tests/bench` prints the tables of speed.py and selection.py, on one
-thread. Times are shown, never asserted; memory is.
+"""`pytest --bench tests/bench` prints the tables of speed.py, selection.py and refits.py, on
+one thread. Times are shown, never asserted; memory is.
 
-The same with more choice: `python tests/bench/speed.py`, `.../selection.py`.
+The same with more choice: `python tests/bench/speed.py`, `.../selection.py`,
+`.../refits.py`.
 """
 
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 pytest.importorskip("celer", reason="a development extra")
+import refits  # noqa: E402
 import selection  # noqa: E402
 import speed  # noqa: E402
 
@@ -36,3 +38,9 @@ def test_peak_memory(capsys):
         print("\npeak over the size of A:", *rows, sep="\n  ")
     *usual, worst = (row[2] for row in rows)
     assert max(usual) < 3 and worst < 4
+
+
+def test_refits_a_second(capsys):
+    """Many at once against one by one; the aim is four times as many on wide tables."""
+    with capsys.disabled():
+        refits.print_table(speed.Threads(True))
