@@ -168,9 +168,9 @@ class Trust(NamedTuple):
     they go by; they cost no refit.
 
     On the kinds of small designs that had no say in the limits (tests/bench/light.py),
-    no table with a green `light` had a badly wrong Π, and of those with a green
-    `spread` one in twenty-five had a variance that is off by more than a factor of two;
-    of the features with a green spread light one in eight hundred.
+    no table with a green `light` had a badly wrong Π (of 70), and 5 % of those with a
+    green `spread` had a variance that is off by more than a factor of two (3 of 60);
+    of the features with a green spread light, one in six hundred.
 
     Attributes
     ----------

@@ -45,7 +45,8 @@ class Bench:
     @property
     def asked(self):
         """Features whose spread counts."""
-        return (self.of_feature("true_Pi") > 0.1) & (self.of_feature("true_var") > 0)
+        above = self.kept["of_feature_true_Pi"] > np.float32(0.1)
+        return above & (self.of_feature("true_var") > 0)
 
     def ratio(self, after=""):
         """Variance over that of refits, 1 where it does not count."""
@@ -56,6 +57,13 @@ class Bench:
         """Which variances are off by more than a factor of two."""
         ratio = self.ratio(after)
         return (ratio > 2) | (ratio < 0.5)
+
+    def surely_off(self, after=""):
+        """And which of them by more than two standard errors of the refits."""
+        error = self.of_feature("var_se") / np.where(
+            self.asked, self.of_feature("true_var"), 1
+        )
+        return np.abs(np.log(self.ratio(after))) - 2 * error > np.log(2)
 
     def far(self, after="", most=0.1):
         """Which Π are off by more than that, beyond two standard errors."""
@@ -77,13 +85,14 @@ class Bench:
 
     def bad_Pi(self, after=""):
         """Tables with a badly wrong Π."""
-        return (self.rms(after) > 3) | self._any(self.far(after, 0.25))
+        return (self.rms(after) > 3) | self.any_in_table(self.far(after, 0.25))
 
     def bad_spread(self, after=""):
         """Tables with a wrong spread."""
-        return self._any(self.off(after))
+        return self.any_in_table(self.off(after))
 
-    def _any(self, of_feature):
+    def any_in_table(self, of_feature):
+        """Whether a table has such a feature."""
         return np.bincount(self.table, of_feature, minlength=len(self.names)) > 0
 
     def feature_lights(self, few, twins=True):
@@ -109,7 +118,7 @@ class Bench:
         shown = self.of_feature("Pi") > trust.SHOWN
         level = np.zeros(len(self.names), dtype=int)
         for k, light in enumerate(COLOURS):
-            level[self._any(shown & (lights == light))] = k
+            level[self.any_in_table(shown & (lights == light))] = k
         if not after:
             level[self.of_table("largest") > trust.RED_SHARE] = 2
         return np.array(COLOURS)[level]
@@ -144,6 +153,13 @@ def show(bench):
                 None,
             ),
             ("table: a spread wrong", bench.bad_spread(after), spread, None, None),
+            (
+                "table: surely wrong",
+                bench.any_in_table(bench.surely_off(after)),
+                spread,
+                None,
+                None,
+            ),
             ("feature: Π off by .1", bench.far(after), lights[0], of_features, odd),
             ("feature: variance off", bench.off(after), lights[1], asked, odd),
         ):
