@@ -378,14 +378,18 @@ def near_copies(A, within=NEAR):
     stands : (N,) int array
         stands[i] <= i, and stands[stands[i]] == stands[i].
     """
-    direction = np.random.default_rng(0).normal(size=len(A))
-    code = np.abs(direction @ A)
-    reach = within * np.linalg.norm(direction)
-    order = np.argsort(code, kind="stable")
-    ends = np.searchsorted(code[order], code[order] + reach, side="right")
+    directions = np.random.default_rng(0).normal(size=(3, len(A)))
+    codes = np.abs(directions @ A)
+    reach = within * np.linalg.norm(directions, axis=1, keepdims=True)
+    order = np.argsort(codes[0], kind="stable")
+    ends = np.searchsorted(codes[0, order], codes[0, order] + reach[0], side="right")
     stands = np.arange(A.shape[1])
     for place in np.flatnonzero(ends > np.arange(len(order)) + 1):
-        _join(A, np.sort(order[place : ends[place]]), within, stands)
+        first, others = order[place], order[place + 1 : ends[place]]
+        near = np.abs(codes[:, others] - codes[:, [first]]) <= reach
+        near = others[near.all(0)]
+        if len(near):
+            _join(A, np.sort(np.append(near, first)), within, stands)
     return stands
 
 # %% ../nbs/19_stability.ipynb #c99bbe65
