@@ -7,9 +7,10 @@ __all__ = ['FAINTEST', 'Squared', 'Loss', 'Logistic', 'PoissonLoss', 'Huber']
 
 # %% ../nbs/09_likelihood.ipynb #ab0d6faa
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
-from scipy.special import expit, ndtr, wrightomega
+from scipy.special import ndtr, wrightomega
 
 from .checks import check_number
 from .messages import Moments, Natural
@@ -118,22 +119,27 @@ def _gain(V, c, w):
 # %% ../nbs/09_likelihood.ipynb #55d078d6
 def _newton_in_box(f, low, high, last, gap, rate):
     """The next step towards gap = 0, (n,): Newton's where it stays in the box and is
-    at most half as long as the one before, else to the middle of the box.
+    at most half as long as `last`, else to the middle of the box; what counts as `last`
+    for the step after it; and which have arrived.
     """
     step = -gap / rate
     inside = (low <= f + step) & (f + step <= high)
     # after a Newton step that short the error is its square
     short = np.abs(step) <= 1e-8 * (1 + np.abs(f))
     safe = short | (inside & (np.abs(step) <= 0.5 * np.abs(last)))
-    return np.where(safe, step, (low + high) / 2 - f), short
+    box = high - low
+    step = np.where(safe, step, low + box / 2 - f)
+    return step, np.where(safe, step, box), short
 
 # %% ../nbs/09_likelihood.ipynb #7d35475f
 def _boxed(loss, y, omega, cV):
-    """The first guess for each row, kept inside the box of its root, and the box."""
+    """The first guess for each row, kept inside the box of its root; the box; and a
+    length that lets the first step go anywhere in it.
+    """
     bound = omega - cV * loss.derivatives(y, omega)[0]
     low, high = np.minimum(omega, bound), np.maximum(omega, bound)
     f = np.clip(loss.guess(y, omega, cV), low, high)
-    return f, low, high, high - low
+    return f, low, high, 2 * (high - low)
 
 # %% ../nbs/09_likelihood.ipynb #83f46bbc
 def _proximal(loss, y, omega, cV):
@@ -148,8 +154,9 @@ def _proximal(loss, y, omega, cV):
         slope, curvature = loss.derivatives(y, f)
         gap = f - target + cV * slope
         low, high = np.where(gap < 0, f, low), np.where(gap > 0, f, high)
-        last, short = _newton_in_box(f, low, high, last, gap, 1 + cV * curvature)
-        answer[left] = f = f + last
+        rate = 1 + cV * curvature
+        step, last, short = _newton_in_box(f, low, high, last, gap, rate)
+        answer[left] = f = f + step
         if short.all():
             break
         if short.mean() > 0.5:  # go on with the others
@@ -191,22 +198,40 @@ def _posterior_of_fit(loss, y, omega, c, V, beta):
     return -c * mean_slope, response, slack, (np.log(z) + log_step) / beta - height
 
 # %% ../nbs/09_likelihood.ipynb #92289340
-def _field_grid(chi_hat):
-    """Trapezoid nodes xi and weights w, (K,), close enough for a smooth loss whose
-    field has the variances chi_hat.
+# groups of rows by the spread of their field; the first three get Gauss-Hermite nodes
+_SPREADS = np.array([0.05, 0.3, 0.8, *2.0 ** np.arange(0.5, 6.5, 0.5)])
+_HERMITE = 5, 9, 16
+_BLOCK = 400  # rows that are worked on at once, so that they stay in the cache
+
+
+@cache
+def _hermite(n):
+    """Gauss-Hermite nodes and weights of the standard normal, (n,)."""
+    xi, w = np.polynomial.hermite_e.hermegauss(n)
+    return xi, w / w.sum()
+
+
+def _field_grid(spread):
+    """Nodes xi and weights w, (K,), close enough for a smooth loss whose fields spread
+    that much at most.
     """
-    n = int(np.ceil(6.5 * min(max(1 / 0.7, np.sqrt(np.max(chi_hat))), 60.0)))
+    level = np.searchsorted(_SPREADS, spread)
+    if level < len(_HERMITE):
+        return _hermite(_HERMITE[level])
+    n = int(np.ceil(6.5 * min(max(1 / 0.7, spread), 60.0)))
     xi = np.linspace(-6.5, 6.5, 2 * n + 1)
     w = np.exp(-(xi**2) / 2)
     return xi, w / w.sum()
 
 
-def _alike(chi_hat):
-    """Groups of rows whose fields have nearly the same spread, so that each gets the
-    grid that it needs.
+def _alike(chi_hat, size=0):
+    """Blocks of rows whose fields have nearly the same spread (and the same `size`), so
+    that each gets the grid that it needs.
     """
-    level = np.ceil(2 * np.log2(np.clip(np.sqrt(chi_hat), 1.0, 64.0)))
-    return [np.flatnonzero(level == which) for which in np.unique(level)]
+    kind = 100 * size + np.searchsorted(_SPREADS, np.sqrt(chi_hat))
+    for which in np.unique(kind):
+        rows = np.flatnonzero(kind == which)
+        yield from np.array_split(rows, -(-len(rows) // _BLOCK))
 
 # %% ../nbs/09_likelihood.ipynb #9c21a1c5
 def _likely(c, w):
@@ -233,13 +258,28 @@ def _total(chi_hat, V, weights, parts):
     chi = np.maximum(chi, FAINTEST)
     return Moments(mean, chi, chi**2 * chi_hat + noise, V * chi, slack), noise / chi**2
 
+# %% ../nbs/09_likelihood.ipynb #6a6f50e8
+def _at_the_top(loss, y, omega, c, V):
+    """Pull, response and 1 - V response at beta = inf."""
+    slope, curvature = loss.derivatives(y, loss.proximal(y, omega, c * V))
+    slack = 1 / (1 + c * V * curvature)
+    return -c * slope, c * curvature * slack, slack
+
 # %% ../nbs/09_likelihood.ipynb #c9c97d50
 class Loss(_Row):
     """The general scalar channel of a convex loss l(y, f): one row, averaged over field
     and count (Algorithm 1, Variable 1).
 
     A loss of your own is a subclass with `value` and `derivatives`.
+
+    Attributes
+    ----------
+    grain : float > 0
+        At finite beta no two nodes of f are further apart: on this scale exp(-l) is
+        smooth.
     """
+
+    grain = 0.45
 
     def value(self, y, f):
         """l(y, f), of the shape of f."""
@@ -263,15 +303,17 @@ class Loss(_Row):
         """Pull, response and 1 - V response, given prediction omega and count c."""
         if np.isfinite(beta):
             return _posterior_of_fit(self, y, omega, c, V, beta)[:3]
-        slope, curvature = self.derivatives(y, self.proximal(y, omega, c * V))
-        slack = 1 / (1 + c * V * curvature)
-        return -c * slope, c * curvature * slack, slack
+        return _at_the_top(self, y, omega, c, V)
 
     def channel(self, y, incoming, c, beta):
         """Mean, response, excess q and slack E[1 - V response] of the pull for one
         count, averaged over the field, (4, M).
         """
         return _averaged_pull(self, y, incoming, c, beta)
+
+    def channels(self, y, incoming, c, w, beta):
+        """`channel` for all counts c, of probabilities w, (K,) each: (K, 4, M)."""
+        return _of_all_counts(self, y, incoming, c, w, beta)
 
     def message(self, y, incoming, counts, beta=np.inf):
         """Moments of u for every row, and the message to the coupling.
@@ -295,7 +337,7 @@ class Loss(_Row):
             first and the last.
         """
         c, w = _likely(*counts.nodes())
-        parts = np.array([self.channel(y, incoming, count, beta) for count in c])
+        parts = self.channels(y, incoming, c, w, beta)
         m, noise = _total(incoming.chi_hat, incoming.Q_hat, w, parts)
         return m, Natural(m.rho_bar / m.chi, m.mean / m.chi - incoming.h, noise)
 
@@ -322,12 +364,124 @@ def _averaged_pull(loss, y, incoming, c, beta):
 # %% ../nbs/09_likelihood.ipynb #3fac14c8
 def _averaged_rows(loss, y, incoming, c, beta):
     """The same for rows that share a grid."""
-    (V, h, chi_hat), (xi, w) = incoming, _field_grid(incoming.chi_hat)
+    V, h, chi_hat = incoming
+    xi, w = _field_grid(np.sqrt(chi_hat.max()))
     field = h + np.multiply.outer(xi, np.sqrt(chi_hat))
     pull, response, slack = loss.inner(y, -field, c, V, beta)
     mean, chi = w @ pull, w @ response
     excess = w @ (pull - mean - chi * (field - h)) ** 2
     return np.array([mean, chi, excess, w @ slack])
+
+# %% ../nbs/09_likelihood.ipynb #4da875b8
+# of a lattice; rows are grouped by it
+_POINTS = np.array([16, 24, 36, 56, 84, 126, 190, 285, 430])
+
+
+def _spacing(loss, y, left, right, V, c, digits, beta):
+    """How close the points must be between two ends, (M,)."""
+    f = left + np.linspace(0, 1, 9)[:, None] * (right - left)
+    bend = loss.derivatives(y, f)[1].max(0)
+    precision = beta * (1 / V + np.multiply.outer(c, bend))
+    finest = np.sqrt(2 / (np.maximum(digits, 1.0) * precision).max(0)) * np.pi
+    return np.minimum(loss.grain, 0.8 * finest)
+
+
+def _depth(loss, y, incoming, lattice, c, digits, beta):
+    """The largest exponent, (M,), among counts and fields that are not too rare to
+    matter.
+    """
+    _, h, chi_hat = incoming
+    field = np.sqrt(2 * np.maximum(digits, 0.0) * chi_hat)
+    edges = loss.value(y, np.array([field - h, -field - h])).max(0)
+    return beta * (c[:, None] * (edges - loss.value(y, lattice).min(0))).max(0)
+
+# %% ../nbs/09_likelihood.ipynb #f35959a9
+def _lattice(loss, y, incoming, c, w, beta):
+    """The lattice's ends for each row, relative to -h, and how many points it takes
+    (inf where it cannot be had), (M,) each; all counts > 0.
+    """
+    V, h, chi_hat = incoming
+    sd = np.sqrt(chi_hat + V / beta)
+    reach = sd * (6.5 + np.minimum(sd, 2.0))  # slopes may grow like exp(f)
+    omega = -h + np.array([[0], [-1], [1]]) * reach
+    cV = np.multiply.outer([c.max(), c.min(), c.min()], V)
+    top, left, right = loss.proximal(y, omega, cV)
+    low, high = np.minimum(top + h, 0) - reach, np.maximum(top + h, 0) + reach
+    digits = np.log(1e9 * w)[:, None]
+    step = _spacing(loss, y, left, right, V, c, digits, beta)
+    lattice = np.array([low - h, top, high - h])
+    depth = _depth(loss, y, incoming, lattice, c, digits, beta)
+    depth = np.minimum(depth, beta * (high - low) ** 2 / (2 * V))
+    return low, high, np.where(depth < 1250, 1 + (high - low) / step, np.inf)
+
+# %% ../nbs/09_likelihood.ipynb #7bf06a13
+def _through_windows(loss, y, incoming, noise, t, c, beta):
+    """Mean of l', Cov(l', f) and Var f under each noise of the field, (M, K), and each
+    count, from a lattice t = f + h, (M, J); (M, K, C) each.
+    """
+    V, h, y = incoming.Q_hat[:, None], incoming.h[:, None], y[:, None]
+    root = np.sqrt(beta / (2 * V))
+    window = np.exp(-(((root * t)[:, None] + (root * noise)[:, :, None]) ** 2))
+    height, slope = loss.value(y, t - h), loss.derivatives(y, t - h)[0]
+    likely_at = np.argmin(np.median(c) * height + t**2 / (2 * V), axis=1)[:, None]
+    here = np.take_along_axis(slope, likely_at, axis=1)
+    slope = slope - here
+    # half way up, but where that would overflow: so twice as much can underflow
+    ease = np.minimum(650 / (beta * c.max()), np.ptp(height, axis=1) / 2)
+    height = height - height.min(1, keepdims=True) - ease[:, None]
+    likely = np.exp(np.multiply.outer(height, -beta * c))[:, :, None]
+    columns = np.stack([np.ones_like(t), slope, slope * t, t**2], axis=2)[..., None]
+    sums = window @ (columns * likely).reshape(*t.shape, -1)
+    z, *sums = np.moveaxis(sums.reshape(*noise.shape, 4, len(c)), 2, 0)
+    # where all underflows nothing is drawn that often
+    slope, cross, square = (part / np.maximum(z, 1e-300) for part in sums)
+    mean_slope = slope + here[:, None]
+    mean_t = -noise[:, :, None] - c * V[:, None] * mean_slope
+    return mean_slope, cross - slope * mean_t, np.maximum(square - mean_t**2, 0)
+
+# %% ../nbs/09_likelihood.ipynb #bbf7fc9b
+def _on_a_lattice(loss, y, incoming, c, beta, low, high, points):
+    """The four parts of a channel for all counts, (C, 4, M), for rows that share the
+    number of points and the grid of the field.
+    """
+    V, spread = incoming.Q_hat[:, None, None], np.sqrt(incoming.chi_hat)
+    xi, w = _field_grid(spread.max())
+    noise = np.multiply.outer(spread, xi)
+    t = low[:, None] + np.multiply.outer(high - low, np.linspace(0, 1, points))
+    slope, cov, var = _through_windows(loss, y, incoming, noise, t, c, beta)
+    pull, response, slack = -c * slope, c * beta / V * cov, beta / V * var
+    average = lambda part: np.einsum("k,mkc->mc", w, part)
+    mean, chi = average(pull), average(response)
+    excess = (pull - mean[:, None] - chi[:, None] * noise[:, :, None]) ** 2
+    return np.array([mean, chi, average(excess), average(slack)]).transpose(2, 0, 1)
+
+# %% ../nbs/09_likelihood.ipynb #a48b8746
+def _on_lattices(loss, y, incoming, c, w, beta):
+    """The four parts for all counts, (K, 4, M); a row that is not drawn has no pull."""
+    parts = np.tile([[0.0], [0.0], [0.0], [1.0]], (len(c), 1, len(y)))
+    drawn = np.flatnonzero(c)
+    c, w = c[drawn], w[drawn]
+    low, high, points = _lattice(loss, y, incoming, c, w, beta)
+    size = np.searchsorted(_POINTS, points)
+    for rows in _alike(incoming.chi_hat, size):
+        few, group = Natural(*(view[rows] for view in incoming)), size[rows[0]]
+        if group < len(_POINTS):
+            ends = low[rows], high[rows], _POINTS[group]
+            some = _on_a_lattice(loss, y[rows], few, c, beta, *ends)
+        else:
+            some = [_averaged_pull(loss, y[rows], few, count, beta) for count in c]
+        parts[np.ix_(drawn, range(4), rows)] = some
+    return parts
+
+# %% ../nbs/09_likelihood.ipynb #db5cc932
+def _of_all_counts(loss, y, incoming, c, w, beta):
+    """The four parts for all counts, (K, 4, M): from a lattice at finite beta, unless
+    the loss has an `inner` or a `channel` of its own.
+    """
+    own = type(loss)
+    if own.inner is Loss.inner and own.channel is Loss.channel and beta < np.inf:
+        return _on_lattices(loss, y, incoming, c, w, beta)
+    return np.array([loss.channel(y, incoming, count, beta) for count in c])
 
 # %% ../nbs/09_likelihood.ipynb #1117ab2f
 def _log_z(loss, y, omega, c, V, beta):
@@ -346,7 +500,7 @@ def _log_z(loss, y, omega, c, V, beta):
 def _expected_log_z(loss, y, incoming, counts, beta):
     """Its average over field and count, less log(V) / (2 beta), (M,)."""
     V, h, chi_hat = incoming
-    xi, w = _field_grid(incoming.chi_hat)
+    xi, w = _field_grid(np.sqrt(chi_hat.max()))
     omega = -(h + np.multiply.outer(xi, np.sqrt(chi_hat)))
     total = -np.log(V) / (2 * beta)
     for c, weight in zip(*_likely(*counts.nodes())):
@@ -358,14 +512,17 @@ def _expected_log_z(loss, y, incoming, counts, beta):
 class Logistic(Loss):
     """The loss log(1 + exp(f)) - y f for y in {0, 1}."""
 
+    grain = 0.6
+
     def value(self, y, f):
         """As `Loss.value`."""
-        return np.logaddexp(0, f) - y * f
+        return np.maximum(f, 0) + np.log1p(np.exp(-np.abs(f))) - y * f
 
     def derivatives(self, y, f):
-        """As `Loss.derivatives`."""
-        p = expit(f)
-        return p - y, p * expit(-f)
+        """As `Loss.derivatives`; one exponential for both."""
+        odds = np.exp(-np.abs(f))  # of the less probable label
+        p = 1 / (1 + odds)
+        return np.where(f > 0, p, odds * p) - y, odds * p * p
 
     def guess(self, y, omega, cV):
         """As `Loss.guess`, as if p were 1/2 + f/4 between 0 and 1."""

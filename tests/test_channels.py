@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import erfcx, log_ndtr
 
+from rvamp_nb import likelihood
 from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.messages import Natural
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Prior, Ridge, SpikeSlab
@@ -329,3 +330,100 @@ def test_a_priors_general_channel_agrees_with_a_million_draws():
             abs(inner.mean() - m.mean[0]) < 5 * error[0] + 4e-3
             and abs(inner.var() - m.var[0]) < 5 * error[1] + 4e-3
         )
+
+
+# One lattice for all counts and fields ------------------------------------------------
+
+
+def by_tops(loss, y, incoming, law, beta):
+    """The message from the rule that looks for each posterior's own top."""
+    c, w = likelihood._likely(*law.nodes())
+    parts = [likelihood._averaged_pull(loss, y, incoming, one, beta) for one in c]
+    m, noise = likelihood._total(incoming.chi_hat, incoming.Q_hat, w, np.array(parts))
+    return np.array([m.mean, m.chi, m.var, m.rho_bar, noise])
+
+
+def many_rows(name, size, seed=0):
+    rng = np.random.default_rng(seed)
+    V = size * np.exp(0.7 * rng.normal(size=80))
+    h, chi_hat = rng.normal(0, 2, 80), V * np.exp(rng.normal(size=80) - 0.5)
+    y = (rng.random(80) < 0.5) * 1.0
+    if name == "poisson":
+        y = rng.poisson(np.exp(np.clip(-h, -3, 3))).astype(float)
+    return y, Natural(V, h, chi_hat)
+
+
+@pytest.mark.parametrize("name", ["logistic", "poisson", "probit"])
+@pytest.mark.parametrize("law", [Poisson(0.5), Subsample(0.5)], ids=str)
+@pytest.mark.parametrize("beta", [1.0, 4.0])
+def test_a_lattice_agrees_with_the_rule_of_tops(name, law, beta):
+    loss = LOSSES[name][0]
+    for size in (1e-4, 0.3):
+        y, incoming = many_rows(name, size)
+        m, back = loss.message(y, incoming, law, beta)
+        ours = np.array([m.mean, m.chi, m.var, m.rho_bar, back.chi_hat])
+        plain = by_tops(loss, y, incoming, law, beta)
+        np.testing.assert_allclose(ours, plain, rtol=2e-6)
+        assert (m.var >= incoming.chi_hat * m.chi**2).all()
+        assert (back.chi_hat >= 0).all()
+
+
+def test_a_wide_posterior_is_met_better_than_before():
+    """A Poisson row at V = 7.5 and beta = 0.3, by a fine grid of f for each field."""
+    loss, V, h, chi_hat, beta = PoissonLoss(), 7.5, 1.1, 0.8, 0.3
+    xi = np.linspace(-8, 8, 161)
+    w = np.exp(-(xi**2) / 2) / np.exp(-(xi**2) / 2).sum()
+    omega, f = -h - np.sqrt(chi_hat) * xi, np.linspace(-60, 12, 72_001)[:, None]
+    E = np.exp(f) + (f - omega) ** 2 / (2 * V)
+    p = np.exp(-beta * (E - E.min(0)))
+    p /= p.sum(0)
+    mean = (p * f).sum(0)
+    slack = beta / V * (p * (f - mean) ** 2).sum(0)
+    incoming = at([V], [h], [chi_hat])
+    ours = loss.message(np.zeros(1), incoming, NoResampling(), beta)[0]
+    np.testing.assert_allclose(ours.mean[0], w @ (mean - omega) / V, rtol=1e-8)
+    np.testing.assert_allclose(ours.rho_bar[0], w @ slack, rtol=1e-8)
+
+
+def test_most_rows_of_a_posterior_have_a_lattice(monkeypatch):
+    """The slow rule is for the rows that need it."""
+    y, incoming = many_rows("logistic", 0.5)
+    c, w = likelihood._likely(*Poisson(0.5).nodes())
+    found = likelihood._lattice(Logistic(), y, incoming, c[1:], w[1:], 1.0)
+    assert np.isfinite(found[2]).all() and np.median(found[2]) < 40
+    monkeypatch.setattr(likelihood, "_averaged_pull", None)
+    assert np.isfinite(Logistic().message(y, incoming, Poisson(0.5), 1.0)[1]).all()
+
+
+def test_a_loss_with_its_own_inner_is_asked():
+    class Own(Logistic):
+        def inner(self, y, omega, c, V, beta):
+            return [2 * part for part in super().inner(y, omega, c, V, beta)]
+
+    y, incoming = many_rows("logistic", 0.3)
+    doubled, plain = (
+        loss.channel(y, incoming, 1.0, 1.0) for loss in (Own(), Logistic())
+    )
+    np.testing.assert_allclose(doubled[:2], 2 * plain[:2], rtol=1e-12)
+    assert Own().channels(y, incoming, [1.0], [1.0], 1.0).shape == (1, 4, 80)
+    ours = Own().channels(y, incoming, [1.0], [1.0], 1.0)[0]
+    np.testing.assert_allclose(ours, doubled, rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e-3, 0.4, 5.0])
+def test_the_proximal_point_takes_few_steps(size, monkeypatch):
+    """A root near the far wall of its box used to draw the halvings on, 13 times."""
+    steps, box = [], likelihood._newton_in_box
+
+    def counted(f, *others):
+        steps.append(len(f))
+        return box(f, *others)
+
+    rng = np.random.default_rng(0)
+    omega, y = rng.normal(0, 1.5, 20_000), (rng.random(20_000) < 0.5) * 1.0
+    cV = size * np.exp(0.5 * rng.normal(size=20_000))
+    monkeypatch.setattr(likelihood, "_newton_in_box", counted)
+    f = Logistic().proximal(y, omega, cV)
+    slope = Logistic().derivatives(y, f)[0]
+    np.testing.assert_allclose(f + cV * slope, omega, atol=1e-12 * (1 + size))
+    assert len(steps) <= 7

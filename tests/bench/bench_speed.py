@@ -1,5 +1,5 @@
-"""`pytest --bench tests/bench` prints the tables of speed.py, selection.py and refits.py, on
-one thread. Times are shown, never asserted; memory is.
+"""`pytest --bench tests/bench` prints the tables of speed.py, selection.py, refits.py
+and posterior.py, on one thread. Times are shown, never asserted; memory is.
 
 The same with more choice: `python tests/bench/speed.py`, `.../selection.py`,
 `.../refits.py`.
@@ -12,6 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 pytest.importorskip("celer", reason="a development extra")
+import posterior  # noqa: E402
 import refits  # noqa: E402
 import selection  # noqa: E402
 import speed  # noqa: E402
@@ -27,6 +28,11 @@ def test_a_table_of_ratios(table, capsys):
 def test_stability_selection_over_refits(table, capsys):
     with capsys.disabled(), speed.Threads(True).limit():
         selection.print_tables(table, speed.Threads(True))
+
+
+def test_what_a_posterior_costs(capsys):
+    with capsys.disabled(), speed.Threads(True).limit():
+        posterior.print_tables(speed.Threads(True))
 
 
 def test_peak_memory(capsys):
