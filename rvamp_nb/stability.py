@@ -1222,6 +1222,7 @@ def _summary(est):
             max_probability=est.max_selection_probability_,
             coef_mean=est.coef_mean_,
             coef_std=est.coef_std_,
+            std_light=est.trust_.spread_lights,
             shares_signal_with=_stand_ins(est),
             same_as=_copies(est),
             status=_statuses(est),
@@ -1321,6 +1322,7 @@ def _lights(est):
     trust = est.trust_
     return dict(
         light=trust.light,
+        spread=trust.spread,
         effective_rows=trust.effective_rows,
         largest_row_share=trust.largest_share,
         largest_row=trust.largest_row,
@@ -1453,6 +1455,7 @@ class _Looks:
         """All features, the most probable first, as a DataFrame.
 
         Its columns: probability, selected, max_probability, coef_mean, coef_std,
+        std_light (whether coef_std can be believed, of this feature),
         shares_signal_with (features that stand in for a selected one), same_as (near
         copies), status (why a feature is selected or not).
 
@@ -1461,7 +1464,8 @@ class _Looks:
         classes, coefficients_for (the class that positive coefficients speak for),
         resampling, randomise, bound, threshold, pfer, q; status, converged,
         path_converged (penalties), path_tol, tol, n_steps (of the solver), lambda_,
-        expected_selected, pfer_bound, n_selected; light, effective_rows,
+        expected_selected, pfer_bound, n_selected; light (for Π),
+        spread (the light for the standard deviations), effective_rows,
         largest_row_share, largest_row, duplicates, repeated_rows (groups of them),
         trust.
         """

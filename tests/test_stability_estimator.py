@@ -591,6 +591,7 @@ def test_the_table(plain):
         "max_probability",
         "coef_mean",
         "coef_std",
+        "std_light",
         "shares_signal_with",
         "same_as",
         "status",

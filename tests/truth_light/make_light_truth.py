@@ -12,9 +12,10 @@ says of the same tables, and what the light goes by; Π and variances after `cor
 stand there, too. `again.npz` looks again, with other refits and more of them, at the
 tables that no rule was made on, that are green, and that have a wrong variance.
 
-In the file of a group, for each table: the penalty (`lam`), how many refits (`n`), their `seed`, and for all features, one
-table after the other (`sizes` says how many each has), Π, mean and variance over the
-refits, and the standard error of the variance (`var_se`).
+In the file of a group, for each table: the penalty (`lam`), how many refits (`n`),
+their `seed`, and for all features, one table after the other (`sizes` says how many
+each has), Π, mean and variance over the refits, and the standard error of the variance
+(`var_se`).
 
 The penalty is the one at which so many features are selected on average as
 `level` times the smaller side of the table; thirty refits find it, so that it does not
