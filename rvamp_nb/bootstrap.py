@@ -391,7 +391,7 @@ def _check_columns(name, given, N):
         )
     return columns.astype(int)
 
-# %% ../nbs/03_bootstrap.ipynb #4bd46057
+# %% ../nbs/03_bootstrap.ipynb #97cc1c90
 class _OneByOne(NamedTuple):
     """The naive way to refit many resamples."""
 
@@ -413,7 +413,7 @@ def _way(problem, hint):
     """The first way that suits the problem."""
     return next(way for make in _WAYS if (way := make(problem, hint)) is not None)
 
-# %% ../nbs/03_bootstrap.ipynb #e157a954
+# %% ../nbs/03_bootstrap.ipynb #2cc32a46
 _CHUNK = 50  # refits a task: part of what makes the sums reproducible, whatever n_jobs
 
 
@@ -429,7 +429,7 @@ def _chunk(way, seed, numbers, columns):
         x, u = way.refits([_draw(way.problem, seed, b) for b in numbers])
         return _sums(x), (x != 0).sum(0), _sums(u), x[:, columns]
 
-# %% ../nbs/03_bootstrap.ipynb #6a443670
+# %% ../nbs/03_bootstrap.ipynb #3d41c388
 def _chunks(problem, hint, seed, n_resamples, n_jobs, columns):
     """The chunks in order, made by n_jobs processes."""
     from joblib import Parallel, delayed
@@ -642,9 +642,16 @@ def _unit_length(table, counts):
     and 1 (those of zeros stay), and the exponents.
     """
     first = np.frexp(np.abs(table).max(0))[1]
-    table = np.ldexp(table, -first)  # now nothing overflows when squared
+    table = _divided_by_powers(table, first)  # now nothing overflows when squared
     second = np.frexp(np.sqrt(counts @ table**2))[1]
-    return np.ldexp(table, -second), first + second
+    return _divided_by_powers(table, second), first + second
+
+
+def _divided_by_powers(table, exponents):
+    """table / 2^exponents, for each column."""
+    if np.abs(exponents).max(initial=0) < 1000:  # the power is a double, and faster
+        return table * np.ldexp(1.0, -exponents)
+    return np.ldexp(table, -exponents)
 
 # %% ../nbs/03_bootstrap.ipynb #d956561f
 def _basis(E, counts):
@@ -659,6 +666,8 @@ def _apart(F, table, counts):
     exponents, and that share (rank, columns) in the same units.
     """
     table, first = _unit_length(table, counts)
+    if not F.shape[1]:
+        return table, first, np.zeros((0, table.shape[1]))
     before, share = counts @ table**2, 0.0
     for _ in range(2):  # the second time takes away the rounding errors of the first
         more = F.T @ (counts[:, None] * table)
@@ -951,7 +960,7 @@ def penalised_fit(A, y, t, k, counts, loss="squared", positive=False, delta=1.0)
         )
     return x
 
-# %% ../nbs/03_bootstrap.ipynb #a6720b32
+# %% ../nbs/03_bootstrap.ipynb #d330221f
 class _Many(NamedTuple):
     """Some refits of some columns, in units of their own (`own-units`)."""
 
@@ -974,7 +983,7 @@ class _Many(NamedTuple):
         parts = dict(counts=self.counts[b], force=self.force[b])
         return self._replace(t=self.t[b], k=self.k[b], **parts)
 
-# %% ../nbs/03_bootstrap.ipynb #c888180c
+# %% ../nbs/03_bootstrap.ipynb #eebf3f62
 class _Face(NamedTuple):
     """The columns in use, side by side, for each refit."""
 
@@ -996,7 +1005,7 @@ def _faces(p, going, used, sign):
     X[~real] = 0
     return _Face(at, real, X, p.t[mine] * real, p.k[mine] * real, sign[here] * real)
 
-# %% ../nbs/03_bootstrap.ipynb #13a70ea1
+# %% ../nbs/03_bootstrap.ipynb #44b6c658
 def _downhill(p, face, z):
     """Predictions, weighted slopes, and the slope of the objective, downhill."""
     f = (z[:, None] @ face.X)[:, 0]
@@ -1013,7 +1022,7 @@ def _newton_steps(p, face, f, downhill):
     G[:, i, i] += np.where(face.real, face.k + 1e-12, 1.0)
     return G, np.linalg.solve(G, downhill[..., None])[..., 0]
 
-# %% ../nbs/03_bootstrap.ipynb #5e09bb85
+# %% ../nbs/03_bootstrap.ipynb #46353679
 def _walks(G, downhill, sign, z, step):
     """`_walk` for all refits: the new points, where no sign changed, and which
     coefficients leave.
@@ -1035,7 +1044,7 @@ def _walks(G, downhill, sign, z, step):
     new = np.where((model(cut) <= model(first))[:, None], cut, first)
     return new, calm, crossing & (new == 0)
 
-# %% ../nbs/03_bootstrap.ipynb #4f9b4c4c
+# %% ../nbs/03_bootstrap.ipynb #04642035
 def _lengths(p, face, z, f, new):
     """How far to go from z to new, for each refit: 1, or halved until the objective
     falls.
@@ -1058,11 +1067,14 @@ def _lengths(p, face, z, f, new):
         length[higher] /= 2
     return length
 
-# %% ../nbs/03_bootstrap.ipynb #92e38698
+# %% ../nbs/03_bootstrap.ipynb #57b01118
 def _excess(p, pull, used):
     """By how much the columns that are not in use pull harder than their penalty."""
-    up = np.where(p.lowest == 0, pull, np.abs(pull))
-    return np.where(used, -np.inf, up - p.t)
+    both = (p.lowest < 0).all()
+    excess = np.abs(pull) if both else np.where(p.lowest == 0, pull, np.abs(pull))
+    excess -= p.t
+    excess[used] = -np.inf
+    return excess
 
 
 def _let_in(p, excess, left, most):
@@ -1079,7 +1091,7 @@ def _let_in(p, excess, left, most):
     new[rows, worst] = come
     return new
 
-# %% ../nbs/03_bootstrap.ipynb #bf182072
+# %% ../nbs/03_bootstrap.ipynb #62e1f272
 def _turn(p, going, z, used, sign, squared):
     """One step of each refit that is going, in place; its face and where no sign
     changed.
@@ -1099,7 +1111,7 @@ def _turn(p, going, z, used, sign, squared):
     sign[here] = np.where(leaving, 0.0, face.sign)
     return face, calm
 
-# %% ../nbs/03_bootstrap.ipynb #36d1da12
+# %% ../nbs/03_bootstrap.ipynb #837c29f0
 def _look_around(p, face, which, z, used, sign):
     """Let violators in, in place, and say which refits have none and are solved."""
     _, slope, downhill = _downhill(p, face, z[which[:, None], face.at])
@@ -1111,7 +1123,7 @@ def _look_around(p, face, which, z, used, sign):
     sign[which] = np.where(come, np.sign(pull), sign[which])
     return ~come.any(1) & (left <= 1e-12 * p.force)
 
-# %% ../nbs/03_bootstrap.ipynb #24225095
+# %% ../nbs/03_bootstrap.ipynb #6dbeb1b0
 def _on_few(p, z, used, sign, squared):
     """All refits to their minimisers on the columns of p, in place; which got there."""
     going, q = np.arange(len(z)), p
@@ -1132,7 +1144,7 @@ def _on_few(p, z, used, sign, squared):
             break
     return there
 
-# %% ../nbs/03_bootstrap.ipynb #3022a591
+# %% ../nbs/03_bootstrap.ipynb #21d9d9ef
 def _settled(p, b, on, z):
     """Coefficients of the columns in use, and predictions, from z rounded to three
     digits; z is nan where Newton's steps do not end or change a sign.
@@ -1154,7 +1166,7 @@ def _settled(p, b, on, z):
             return (v if kept.all() else v * np.nan), v @ X
     return v * np.nan, v @ X
 
-# %% ../nbs/03_bootstrap.ipynb #923c1797
+# %% ../nbs/03_bootstrap.ipynb #7d694e14
 def _verdict(p, z, f, used):
     """Violators of each refit (b, n), and where the answer is sure (b,)."""
     pull = -(p.counts * p.loss[1](p.y, f)) @ p.table.T
@@ -1169,7 +1181,7 @@ def _verdict(p, z, f, used):
     sure[b[~(lacks <= 1e-10 * (t + force))]] = False
     return new, sure
 
-# %% ../nbs/03_bootstrap.ipynb #177e8b7e
+# %% ../nbs/03_bootstrap.ipynb #06d166d1
 def _settle_all(p, which, z, f, used):
     """`_settled` for these refits, in place."""
     for b in which:
@@ -1181,7 +1193,7 @@ def _settle_all(p, which, z, f, used):
             except np.linalg.LinAlgError:
                 z[b, on] = np.nan
 
-# %% ../nbs/03_bootstrap.ipynb #cb407315
+# %% ../nbs/03_bootstrap.ipynb #2cb16e7c
 def _exact(p, W, squared):
     """Coefficients (b, n), predictions (b, M), and which are sure (b,), with W (n,) a
     guess at the columns that matter.
@@ -1203,7 +1215,7 @@ def _exact(p, W, squared):
         going, q = going[again], q.of_refits(again)
     return z, f, sure
 
-# %% ../nbs/03_bootstrap.ipynb #0009fd9f
+# %% ../nbs/03_bootstrap.ipynb #14c126af
 class _Together(NamedTuple):
     """The quicker way to refit many resamples."""
 
@@ -1219,14 +1231,14 @@ class _Together(NamedTuple):
         parts = [_batch(self, draws[i : i + size]) for i in range(0, len(draws), size)]
         return map(np.concatenate, zip(*parts))
 
-# %% ../nbs/03_bootstrap.ipynb #efd93e70
+# %% ../nbs/03_bootstrap.ipynb #da016617
 def _back(units, z):
     """The coefficients of all refits in the caller's units, (b, N)."""
     if len(units.start):
         return np.array([units.back(v) for v in z])
     return np.ldexp(z, units.target - units.columns)
 
-# %% ../nbs/03_bootstrap.ipynb #19ed74fb
+# %% ../nbs/03_bootstrap.ipynb #c90af306
 def _batch(way, draws):
     """Refits of so many draws that they fit into memory."""
     one, units = way.one, way.units
@@ -1245,7 +1257,7 @@ def _batch(way, draws):
         x[b], u[b] = _one_refit(way.problem, *draws[b])
     return x, u
 
-# %% ../nbs/03_bootstrap.ipynb #c3d514e9
+# %% ../nbs/03_bootstrap.ipynb #b947a705
 def _together(problem, hint):
     """The quicker way, ready for a problem, or None where it does not suit."""
     from threadpoolctl import threadpool_limits

@@ -1133,7 +1133,7 @@ def _refit(est, n_refits, seed, n_jobs, progress):
     check_size("real refits", "n_refits", n_refits, least=10)
     _need_answer(est)
     # a hint: it saves time and changes no refit
-    likely = np.flatnonzero(est.fit_.Pi > 0.01)
+    likely = np.flatnonzero(est.fit_.Pi > 0.003)
     return est.model_.refit(est.lambda_, n_refits, seed, n_jobs, progress, likely)
 
 # %% ../nbs/19_stability.ipynb #24566cb4

@@ -7,7 +7,7 @@
 One by one is the careful way that `naive_bootstrap` still has for what the quicker one
 leaves to it. On one thread, times are CPU times, the ways take turns, and of several
 runs the fastest counts. "no hint" is `naive_bootstrap` as called by default, "hint"
-has `columns`: what rVAMP gives a probability above 0.01, as `check` and `refine` do it.
+has `columns`: what rVAMP gives a probability above 0.003, as `check` and `refine` do.
 celer (squared loss only) is asked for a duality gap of 1e-9.
 """
 
@@ -73,7 +73,7 @@ def penalty(A, y, fraction):
 def likely(A, y, lam, loss):
     """Columns that rVAMP says can matter."""
     options = dict(likelihood=Logistic(), intercept=True) if loss == "logistic" else {}
-    return np.flatnonzero(rvamp(A, y, prior=Laplace(lam), **options).Pi > 0.01)
+    return np.flatnonzero(rvamp(A, y, prior=Laplace(lam), **options).Pi > 0.003)
 
 
 @contextmanager
