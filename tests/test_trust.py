@@ -578,7 +578,9 @@ def test_each_part_of_the_rule_is_needed(small, monkeypatch, name, value):
     assert without[0] > with_it[0] and without[1] > with_it[1]
 
 
-@pytest.mark.parametrize("name", ["few rows, 0", "few rows, factors, 3", "words, 2"])
+@pytest.mark.parametrize(
+    "name", ["few rows, 0", "few rows, factors, 3", "words, 2", "one outlier, 1"]
+)
 def test_a_slice_of_the_small_tables_is_made_again(small, name):
     recipe = next(recipe for of, *recipe in small_names() if of == name)
     kept = dict(small_truth.load())[name]
