@@ -3,6 +3,7 @@
 Every module of this package is exported from the notebook that derives it; only this file is written by hand. It lists
 the public names and loads the module behind each on first use, so that ``import rvamp_nb`` costs next to nothing.
 """
+
 __version__ = "0.1.0"
 
 _HOMES = {  # module: the public names that live in it
@@ -14,7 +15,18 @@ _HOMES = {  # module: the public names that live in it
     "likelihood": ("Huber", "Logistic", "Loss", "PoissonLoss", "Squared"),
     "planning": ("expected_study", "plan"),
     "prior": ("ElasticNet", "Laplace", "NonNegative", "Prior", "Ridge", "SpikeSlab"),
-    "resampling": ("Discrete", "Exponential", "Fixed", "Multinomial", "NoResampling", "Poisson", "Shared", "Subsample", "TwoPoint", "Weakness"),
+    "resampling": (
+        "Discrete",
+        "Exponential",
+        "Fixed",
+        "Multinomial",
+        "NoResampling",
+        "Poisson",
+        "Shared",
+        "Subsample",
+        "TwoPoint",
+        "Weakness",
+    ),
     "solver": ("ConvergenceWarning", "rvamp", "rvamp_path"),
     "stability": ("StabilitySelection",),
     "trust": ("TrustWarning",),

@@ -314,7 +314,7 @@ def _law_given(values, probabilities):
         smallest = f"the smallest are {c.min():g} and {w.min():g}"
         raise ValueError(f"Discrete: values and probabilities must be >= 0, {smallest}")
     if abs(w.sum() - 1) > 1e-9:
-        raise ValueError(f"Discrete: the probabilities sum to 1, not to {w.sum():g}")
+        raise ValueError(f"Discrete: the probabilities must sum to 1, got {w.sum():g}")
     if not c @ w > 0:
         remedy = "give some probability to a positive value"
         raise ValueError(f"Discrete: every count would be 0: {remedy}")

@@ -19,6 +19,7 @@ from scipy.special import betaln
 from scipy.stats import binom
 
 from .checks import check_size, listed
+from .energy import stability_radius
 from .explore import COLOURS
 
 # %% ../nbs/16_trust.ipynb #567e644b
@@ -162,6 +163,16 @@ LIGHTS = ("red", "amber")  # the worst first; else green
 class TrustWarning(UserWarning):
     """There are signs that the answer of rVAMP should not be trusted without refits."""
 
+# %% ../nbs/16_trust.ipynb #c3baa4ba
+def _radius(trust):
+    """Stability radius of the fit (chapter 14), computed when asked: below 1 the
+    replica-symmetric point is stable; nan where nothing converged. No light goes by it:
+    on 28 tables it said nothing of the errors that the rows do not say better.
+    """
+    if trust.fit is None or trust.fit.last is None:
+        return np.nan
+    return stability_radius(trust.fit, tol=1e-3)
+
 # %% ../nbs/16_trust.ipynb #483986a8
 class Trust(NamedTuple):
     """The warning lights at the reported penalty, for Π and for the spreads, and what
@@ -201,6 +212,8 @@ class Trust(NamedTuple):
     column_rows, partner : (N,) arrays
         Effective rows of each column (`column-rows`) and the |correlation| with the
         most similar other feature in play; nan where nothing converged.
+    fit : Fit
+        What `radius` is computed from, when asked.
     """
 
     light: str
@@ -217,6 +230,8 @@ class Trust(NamedTuple):
     spread_lights: np.ndarray = None
     column_rows: np.ndarray = None
     partner: np.ndarray = None
+    fit: object = None
+    radius = property(_radius)
 
     def __str__(self):
         reasons = "; ".join(self.reasons) if self.reasons else "no sign of trouble"
@@ -377,7 +392,8 @@ def judge(fit, where, names, *, path_failed=False, q_reached=True, rows=()):
         feature_lights(own_rows, partner, few) for few in (FEW_FOR_PI, FEW_FOR_SPREAD)
     ]
     of_rows = effective, share, row, twins, reasons, list(rows), own
-    return Trust(light, *of_rows, *_worst(spread), *of_features, own_rows, partner)
+    of_columns = *of_features, own_rows, partner
+    return Trust(light, *of_rows, *_worst(spread), *of_columns, fit)
 
 # %% ../nbs/16_trust.ipynb #96ed8aba
 def duplicated(A):

@@ -37,6 +37,7 @@ from rvamp_nb.resampling import (
     TwoPoint,
 )
 from rvamp_nb.solver import Breakdown, ConvergenceWarning, damp, iterate, rvamp, step
+from rvamp_nb.trust import judge
 
 RNG = np.random.default_rng(0)
 M, N = 40, 60
@@ -371,6 +372,13 @@ def test_the_radius_is_refused_or_warned_of():
         stability_radius(fit, max_iter=3)
     with pytest.raises(ValueError, match="tol"):
         stability_radius(fit, tol=2.0)
+
+
+def test_the_light_shows_the_radius_when_asked():
+    fit = fitted("squared")
+    trust = judge(fit, np.arange(N), [f"x{i}" for i in range(N)])
+    assert_allclose(trust.radius, stability_radius(fit), rtol=2e-3)
+    assert np.isnan(trust._replace(fit=replace(fit, last=None)).radius)
 
 
 def test_no_messages_no_energy():

@@ -88,12 +88,12 @@ MAKING = {
     "probabilities that sum to 1.1": (
         lambda: Discrete([0, 1], [0.5, 0.6]),
         ValueError,
-        r"Discrete:.*probabilities sum to 1.*1\.1",
+        r"Discrete:.*probabilities must sum to 1.*1\.1",
     ),
     "probabilities that sum to 0.9": (
         lambda: Discrete([0, 1], [0.5, 0.4]),
         ValueError,
-        r"Discrete:.*probabilities sum to 1.*0\.9",
+        r"Discrete:.*probabilities must sum to 1.*0\.9",
     ),
     "a probability < 0": (
         lambda: Discrete([0, 1], [-0.5, 1.5]),
