@@ -1329,7 +1329,8 @@ def _fits(problem, lams, options, progress, until):
     ends it, only the penalties so far.
     """
     fits, warm, anderson = [], _Extrapolation(), Anderson()
-    for lam in progress_bar(lams, shown=progress, desc="λ path"):
+    bar = dict(desc="λ path", total=None if until is None else np.inf)
+    for lam in progress_bar(lams, shown=progress, **bar):
         there = problem._replace(prior=problem.prior.scaled(lam))
         fit = _fit(there, warm.start(np.log(lam)), *options, anderson)
         anderson.pause()

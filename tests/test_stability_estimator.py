@@ -507,7 +507,7 @@ def test_laws():
         ) == ("resampling" in options)
 
 
-def test_progress_is_shown_on_request_only(capfd):
+def test_a_fit_prints_nothing(capfd):
     StabilitySelection(**QUICK).fit(X, Y)
     assert capfd.readouterr() == ("", "")
 

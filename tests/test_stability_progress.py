@@ -1,6 +1,7 @@
 """Progress is seen by those who watch, after two seconds, and by nobody else."""
 
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -24,9 +25,14 @@ from rvamp_nb.checks import progress_bar, watched
 from rvamp_nb.datasets import gaussian_design
 A, y, *_ = gaussian_design(30, 60, seed=1)
 """
+ESTIMATOR = "from rvamp_nb import StabilitySelection as S; S(q=3).fit(A, y)"
+RATE = re.compile("it/s|s/it")  # what a bar ends with
 WORK = {
     "a loop": "for _ in progress_bar(range(20)): time.sleep(0.003)",
     "a path": "from rvamp_nb import rvamp_path; rvamp_path(A, y)",
+    "refits": "from rvamp_nb import naive_bootstrap; naive_bootstrap(A, y, 0.1)",
+    "the estimator": ESTIMATOR,
+    "a check": ESTIMATOR.replace("fit", "set_params(verbose=0).fit") + ".check(50)",
 }
 
 
@@ -55,7 +61,7 @@ def said(work, terminal):
 
 @pytest.mark.parametrize("name", WORK)
 def test_a_terminal_sees_progress(name):
-    assert "%|" in said(WORK[name], terminal=True)
+    assert RATE.search(said(WORK[name], terminal=True))
 
 
 @pytest.mark.parametrize("name", WORK)
@@ -63,9 +69,19 @@ def test_a_pipe_sees_nothing(name):
     assert said(WORK[name], terminal=False) == ""
 
 
+def test_a_walk_of_unknown_length_promises_no_end():
+    seen = said(ESTIMATOR, terminal=True)
+    assert "λ path: " in seen and "%|" not in seen.split("reported")[0]
+
+
+def test_whoever_wants_no_bar_gets_none():
+    quiet = ESTIMATOR.replace("q=3", "q=3, verbose=0")
+    assert not RATE.search(said(quiet, terminal=True))
+
+
 def test_what_is_short_is_silent():
     slow_clock = "tqdm.std.time = lambda: begun\n"
-    assert "%|" not in said(slow_clock + WORK["a loop"], terminal=True)
+    assert not RATE.search(said(slow_clock + WORK["a loop"], terminal=True))
 
 
 def test_streams_that_nobody_watches():
