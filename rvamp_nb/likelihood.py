@@ -231,7 +231,8 @@ def _alike(chi_hat, size=0):
     kind = 100 * size + np.searchsorted(_SPREADS, np.sqrt(chi_hat))
     for which in np.unique(kind):
         rows = np.flatnonzero(kind == which)
-        yield from np.array_split(rows, -(-len(rows) // _BLOCK))
+        most = _BLOCK >> which // 200  # long lattices in smaller blocks
+        yield from np.array_split(rows, -(-len(rows) // most))
 
 # %% ../nbs/09_likelihood.ipynb #9c21a1c5
 def _likely(c, w):

@@ -74,8 +74,8 @@ def channels(threads, M=20_000):
 
 def print_tables(threads):
     """Both tables."""
-    columns = ("fit at beta = 1", "steps", "logistic", "s", "logistic", "ratio")
-    table("569 x 30: squared and logistic", columns, posteriors(threads))
+    columns = ("prior, counts", "squared: steps", "logistic", "s", "s", "ratio")
+    table("569 x 30 at beta = 1, squared and logistic", columns, posteriors(threads))
     table("a logistic message", ("20,000 rows", "µs a row"), channels(threads))
 
 
