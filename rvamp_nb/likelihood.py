@@ -375,7 +375,8 @@ def _averaged_rows(loss, y, incoming, c, beta):
 
 # %% ../nbs/09_likelihood.ipynb #4da875b8
 # of a lattice; rows are grouped by it
-_POINTS = np.array([16, 24, 36, 56, 84, 126, 190, 285, 430])
+_POINTS = np.array([16, 24, 36, 56, 84, 126, 190, 285, 430, 640, 960, 1440, 2160, 3240])
+_POINTS_IF_NARROW = 430
 
 
 def _spacing(loss, y, left, right, V, c, digits, beta):
@@ -413,7 +414,10 @@ def _lattice(loss, y, incoming, c, w, beta):
     lattice = np.array([low - h, top, high - h])
     depth = _depth(loss, y, incoming, lattice, c, digits, beta)
     depth = np.minimum(depth, beta * (high - low) ** 2 / (2 * V))
-    return low, high, np.where(depth < 1250, 1 + (high - low) / step, np.inf)
+    points = 1 + (high - low) / step
+    most = np.where(V > beta, _POINTS[-1], _POINTS_IF_NARROW)
+    fits = (points <= most) & np.isfinite(loss.value(y, high - h))
+    return low, high, np.where(fits & (depth < 1250), points, np.inf)
 
 # %% ../nbs/09_likelihood.ipynb #7bf06a13
 def _through_windows(loss, y, incoming, noise, t, c, beta):

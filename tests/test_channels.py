@@ -385,6 +385,45 @@ def test_a_wide_posterior_is_met_better_than_before():
     np.testing.assert_allclose(ours.rho_bar[0], w @ slack, rtol=1e-8)
 
 
+def plainly(loss, y, V, h, chi_hat, beta):
+    """Mean, chi and variance for one row whose count is 0 or 1, from 121 fields and an
+    even grid of f for each.
+    """
+    xi = np.linspace(-8, 8, 121)
+    w = np.exp(-(xi**2) / 2) / np.exp(-(xi**2) / 2).sum()
+    omega, reach = -h - np.sqrt(chi_hat) * xi, 9 * np.sqrt(V / beta)
+    top = loss.proximal(np.full_like(omega, y), omega, V)
+    curvature = 1 / V + loss.derivatives(y, top)[1].max()
+    step = min(0.5, 0.6 / np.sqrt(beta * curvature))
+    d = np.linspace(-reach, reach, int(2 * reach / step) + 2)[:, None]
+    f = top + d
+    E = loss.value(y, f) + (f - omega) ** 2 / (2 * V)
+    p = np.exp(-beta * (E - E.min(0)))
+    p /= p.sum(0)
+    slope = loss.derivatives(y, f)[0]
+    mean_slope = (p * slope).sum(0)
+    cov = (p * (slope - mean_slope) * (d - (p * d).sum(0))).sum(0)
+    mean, chi = -w @ mean_slope / 2, w @ cov * beta / V / 2
+    return mean, chi, w @ mean_slope**2 / 2 - mean**2
+
+
+SATURATED = [(0.1, 10.0), (0.3, 2.0), (1.0, 300.0), (4.0, 1e3), (16.0, 1e-3)]
+
+
+@pytest.mark.parametrize("beta, V", SATURATED)
+def test_extreme_rows_by_a_plain_grid(beta, V):
+    """Saturated and wide rows (61 nodes about the top were wrong by up to a half)."""
+    rows = [(y, h, s) for y in (0, 1) for h in (-20, -12, 1, 16) for s in (1e-3, 1)]
+    y, h, chi_hat = np.array(rows, float).T
+    incoming = Natural(np.full_like(h, V), h, chi_hat)
+    m = Logistic().moments(y, incoming, Subsample(0.5), beta)
+    truth = np.array([plainly(Logistic(), *r, beta) for r in zip(y, *incoming)]).T
+    mean, chi, var = truth
+    np.testing.assert_allclose((m.mean - mean) / (abs(mean) + 1e-3), 0, atol=1e-7)
+    np.testing.assert_allclose(V * (m.chi - chi), 0, atol=1e-7)
+    np.testing.assert_allclose((m.var - var) / (mean**2 + var + 1e-6), 0, atol=1e-7)
+
+
 def test_most_rows_of_a_posterior_have_a_lattice(monkeypatch):
     """The slow rule is for the rows that need it."""
     y, incoming = many_rows("logistic", 0.5)
