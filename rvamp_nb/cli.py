@@ -431,6 +431,7 @@ def _columns(answer):
     for name in ("shares_signal_with", "same_as"):
         columns[name] = summary[name].to_numpy(object)
     columns["light"] = np.full(len(summary), e.trust_.light, object)
+    columns["sd_light"] = summary.std_light.to_numpy(object)
     columns["status"] = _statuses(answer)
     order = np.argsort(-np.nan_to_num(leading), kind="stable")
     return {k: v[order] for k, v in columns.items()}
@@ -523,7 +524,7 @@ def _headline(answer):
     meaning = f"a coefficient is the {_meaning(e)} per unit of its column"
     if not _usable(e):
         return [what, meaning]
-    many = e.model_.size(e.fit_.Pi)
+    many = answer.summary.attrs["expected_selected"]
     lam = f"λ = {e.lambda_:.5g}, {'given' if answer.given else 'chosen'}"
     average = f"{many:.3g} features are selected in a resample on average"
     if not answer.given:
@@ -578,6 +579,11 @@ def _trust(answer):
     path = f"{e.converged_.sum()} of {len(e.lambdas_)} penalties of the path converged"
     light = _typed(e.trust_, answer.lines)
     lines = [f"rVAMP: {_typed(_status(e))}; {path}; {ours:.2f} s", f"light: {light}"]
+    if e.trust_.spread_reasons:
+        why = _typed("; ".join(e.trust_.spread_reasons), answer.lines)
+        lines.append(f"sd: {e.trust_.spread}: {why}")
+    if _usable(e) and e.correct:
+        lines.append(f"Π, mean, sd: {e.correction_}")
     if answer.stopped:
         lines.append("refits: interrupted, none of them is used")
     if check:
@@ -894,6 +900,7 @@ def _asked(args):
     table = _parsed(args.file, data, args.target)
     source = _source(args.file, data, args.name, args.target, args.out)
     options = {name: getattr(args, name) for name in _OPTIONS}
+    options["correct"] = False if args.correct == "no" else "auto"
     if args.check is None:  # a refinement says what a check would
         options["check"] = 0 if args.refine else 200
     return source, table, options
@@ -1098,6 +1105,8 @@ def _add_table(select):
     losses = ("auto", "squared", "logistic", "poisson")
     loss = "auto: logistic for a target with two classes, else squared (default: auto)"
     add("--loss", choices=losses, default="auto", help=loss)
+    correct = "put twins, dominant rows and thin columns right (default: no)"
+    add("--correct", choices=("auto", "no"), default="no", help=correct)
 
 # %% ../nbs/23_cli.ipynb #dac360a9
 def _add_promise(select):

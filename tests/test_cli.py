@@ -226,6 +226,7 @@ def test_select_writes_all_features_in_order(capsys):
             "shares_signal_with",
             "same_as",
             "light",
+            "sd_light",
             "status",
         ]
         and len(written) == 6
@@ -244,7 +245,7 @@ def test_select_writes_all_features_in_order(capsys):
             s.coef_std_[i],
         )
         np.testing.assert_allclose(
-            [float(v) for v in list(row.values())[1:-4]], expected, rtol=2e-5
+            [float(v) for v in list(row.values())[1:-5]], expected, rtol=2e-5
         )
     assert Path("deep/results/data-selection.png").read_bytes().startswith(PNG)
     out = capsys.readouterr().out
@@ -279,9 +280,39 @@ def test_no_refits(capsys):
         "shares_signal_with",
         "same_as",
         "light",
+        "sd_light",
         "status",
     ]
     assert Path("rvamp-nb-out/data-selection.png").read_bytes().startswith(PNG)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_corrected_answer_says_so_and_the_spread_has_its_light(capsys):
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(120, 30))
+    b = A[:, :3].sum(1) + rng.normal(size=120)
+    b[17] += 8 * b.std()
+    names = [f"x{i}" for i in range(30)]
+    frame = pd.DataFrame(A, columns=names)
+    frame.assign(y=b).to_csv("data.csv", index=False, float_format="%.17g")
+    said = {}
+    for asked in ("no", "auto"):
+        with pytest.raises(SystemExit):  # the light is red
+            line = ["select", "data.csv", "--target", "y", "--check", "0"]
+            main([*line, "--correct", asked])
+        said[asked] = settings() | {"shown": unwrapped(capsys.readouterr().out)}
+    s = StabilitySelection(correct="auto").fit(frame, b)
+    assert said["auto"]["correct"] == "auto" and said["no"]["correct"] is False
+    assert said["auto"]["correction"] == s.correction_
+    assert f"Π, mean, sd: {s.correction_}" in said["auto"]["shown"]
+    assert "corrected" not in said["no"]["shown"]
+    assert said["auto"]["pfer_bound"] == pytest.approx(s.pfer_bound_)
+    for row in rows("rvamp-nb-out/data-selection.csv"):
+        i = names.index(row["feature"])
+        assert float(row["Pi_rvamp"]) == pytest.approx(s.probabilities_[i], abs=1e-5)
+        assert row["sd_light"] == s.trust_.spread_lights[i]
+    sentence = f"sd: {s.trust_.spread}: " + "; ".join(s.trust_.spread_reasons)
+    assert s.trust_.spread_reasons and sentence[:30] in said["no"]["shown"]
 
 
 def test_a_constant_column_has_probability_0_and_one_clean_line(capsys):

@@ -24,9 +24,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rvamp_nb import StabilitySelection, datasets
+from rvamp_nb.error_control import pfer_bound
 from rvamp_nb.resampling import Poisson, Subsample, TwoPoint, Weakness
 from rvamp_nb.solver import ConvergenceWarning
-from rvamp_nb.trust import TrustWarning
+from rvamp_nb.trust import TrustWarning, refined
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -665,3 +666,118 @@ def test_the_package_stays_light():
         ).stdout
         == "set()\n"
     )
+
+
+# Corrected answers ------------------------------------------------------------------
+
+
+def mistyped(M=120, N=100):
+    """Independent columns; one target is far off."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(M, N))
+    y = X[:, :4].sum(1) + rng.normal(size=M)
+    y[17] += 8 * y.std()
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def mended():
+    """The same table without correction, and with it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return [
+            StabilitySelection(correct=correct, verbose=0).fit(*mistyped())
+            for correct in (False, "auto")
+        ]
+
+
+def test_without_correction_the_numbers_are_the_solver_s(mended):
+    plain, _ = mended
+    assert plain.corrected_ is None and plain.correction_.endswith("correct=False")
+    np.testing.assert_array_equal(plain.probabilities_, plain.fit_.Pi)
+    assert 0.99 * plain.q_ <= plain.probabilities_.sum() <= plain.q_
+
+
+def test_corrected_numbers_reach_all_that_is_reported(mended):
+    plain, s = mended
+    new = s.corrected_
+    assert s.lambda_ == plain.lambda_ and np.abs(new.Pi - s.fit_.Pi).max() > 0.03
+    np.testing.assert_array_equal(s.fit_.Pi, plain.fit_.Pi)
+    np.testing.assert_array_equal(s.probabilities_, new.Pi)
+    np.testing.assert_array_equal(s.support_, new.Pi >= s.threshold_)
+    np.testing.assert_allclose(s.coef_mean_ * s.scale_, new.mean)
+    np.testing.assert_allclose(s.coef_std_ * s.scale_, np.sqrt(new.var))
+    table = s.summary()
+    np.testing.assert_array_equal(table.probability, np.sort(new.Pi)[::-1])
+    assert table.attrs["correction"] == s.correction_ and "1 row" in s.correction_
+    assert table.attrs["correct"] == "auto"
+    np.testing.assert_allclose(table.attrs["expected_selected"], new.Pi.sum())
+    # the path and the lights stay the solver's
+    np.testing.assert_array_equal(
+        s.selection_probabilities_, plain.selection_probabilities_
+    )
+    assert s.trust_.light == plain.trust_.light == "red"
+
+
+def test_real_refits_prefer_the_corrected_numbers(mended):
+    before, after = (s.check(300, progress=False).mse for s in mended)
+    assert after < before / 3
+
+
+def test_refining_starts_from_the_corrected_numbers(mended):
+    s = mended[1]
+    Z = s.model_.refit(s.lambda_, 50, 0, 1, False)
+    start = refined(Z, s.corrected_.Pi)[0]
+    np.testing.assert_allclose(s.refine(50, progress=False).Pi, start)
+    assert np.abs(refined(Z, s.fit_.Pi)[0] - start).max() > 0.01
+
+
+def test_the_bound_is_that_of_the_larger_sum(mended):
+    plain, s = mended
+    larger = max(s.fit_.Pi.sum(), s.corrected_.Pi.sum())
+    assert larger > s.q_ and s.pfer_bound_ > plain.pfer_bound_
+    np.testing.assert_allclose(s.pfer_bound_, pfer_bound(larger, s.threshold_, 100))
+
+
+def test_what_cannot_be_corrected_is_left_and_said(monkeypatch):
+    def refuse(*_, **__):
+        raise ValueError("corrected: not this one")
+
+    monkeypatch.setattr("rvamp_nb.stability.corrected", refuse)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        s = StabilitySelection(correct=True, verbose=0).fit(X, Y)
+    assert s.correction_ == "not corrected: corrected: not this one"
+    assert s.corrected_ is None
+    np.testing.assert_array_equal(s.probabilities_, s.fit_.Pi)
+
+
+def test_few_rows_are_left_and_a_word_is_refused():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        s = StabilitySelection(correct="auto", verbose=0).fit(X[:16], Y[:16])
+    assert s.corrected_ is None and "fewer than 20 rows" in s.correction_
+    with pytest.raises(ValueError, match="correct must be"):
+        StabilitySelection(correct="yes").fit(X, Y)
+
+
+def test_copies_and_covariates_are_corrected_in_their_place():
+    X, y = mistyped()
+    both = np.column_stack([X, -2 * X[:, 0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        factors = np.ones(101)
+        factors[1] = 0
+        s = StabilitySelection(correct="auto", penalty_factor=factors, verbose=0)
+        s.fit(both, y)
+    assert s.corrected_ is not None and s.probabilities_[1] == 1 and s.support_[1]
+    assert s.probabilities_[100] == s.probabilities_[0]
+    np.testing.assert_allclose(s.coef_mean_[100], -s.coef_mean_[0] / 2)
+
+
+def test_a_corrected_estimator_is_cloned_and_pickled(mended):
+    s = mended[1]
+    assert clone(s).get_params() == s.get_params() and s.get_params()["correct"]
+    copy = pickle.loads(pickle.dumps(s))
+    np.testing.assert_array_equal(copy.probabilities_, s.probabilities_)
+    assert copy.correction_ == s.correction_
