@@ -77,6 +77,13 @@ def pytest_xdist_auto_num_workers(config):
     )
 
 
+def pytest_collection_modifyitems(items):
+    """The live notebooks take longest, in one worker: they begin, and the other worker
+    has the rest.
+    """
+    items.sort(key=lambda item: item.path.name != "test_lab.py")
+
+
 def pytest_ignore_collect(collection_path, config):
     paths = {collection_path, *collection_path.parents}
     if any(
