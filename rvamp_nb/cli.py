@@ -358,12 +358,12 @@ class _Watched:
 
 
 def _refits(estimator, name, n, seed):
-    """The check, or the refinement, under a progress bar on stderr."""
-    from tqdm.std import tqdm
+    """The check, or the refinement, under a progress bar where somebody watches."""
+    from rvamp_nb.checks import progress_bar
 
     model = estimator.model_
     make = estimator.check if name == "check" else estimator.refine
-    with tqdm(total=n, desc="refits", unit="refit", file=sys.stderr) as bar:
+    with progress_bar(total=n, desc="refits", unit="refit") as bar:
         estimator.model_ = model._replace(counts=_Watched(model.counts, bar))
         try:
             return make(n, seed=seed, progress=False)
