@@ -1022,10 +1022,10 @@ def _speak(est):
 # %% ../nbs/19_stability.ipynb #c0rrect02
 PINNED = 4  # rows whose counts are conditioned on, at most
 SMALL = 20  # with fewer rows nothing is corrected
-DRAWN = 16  # columns that few rows carry are drawn if there are no more
+DRAWN = 16  # thin columns are drawn if there are no more, or if the light is red
 
 
-def _budget(fit):
+def _budget(fit, light):
     """What may be corrected in about the time of the path, as arguments of `corrected`;
     and how many thin columns there are.
     """
@@ -1033,7 +1033,7 @@ def _budget(fit):
     blocks = find_blocks(A, np.flatnonzero(fit.Pi > DOUBTFUL))
     together, singly = dominant_rows(fit) if fit.problem.counts.var else ([], [])
     thin = carried_columns(fit, blocks)
-    columns = thin if len(thin) <= DRAWN else thin[:0]
+    columns = thin if len(thin) <= DRAWN or light == "red" else thin[:0]
     rows = [*together, *singly][:PINNED]
     return dict(blocks=blocks, rows=rows, columns=columns), len(thin)
 
@@ -1049,8 +1049,8 @@ def _mended(correct, fit, light):
     if isinstance(correct, str):
         if len(fit.problem.y) < SMALL:
             return None, f"not corrected: fewer than {SMALL} rows"
-        asked, n_thin = _budget(fit)
-        if light == "green" and not asked["blocks"] and not n_thin:
+        asked, n_thin = _budget(fit, light)
+        if light == "green" and not asked["blocks"] and not len(asked["columns"]):
             return None, "nothing to correct"
     try:
         found = corrected(fit, **asked)
