@@ -3,7 +3,7 @@
     python tests/bench/beyond.py              # all truths of tests/truth_beyond
     python tests/bench/beyond.py NAME ...     # these again
 
-By hand: some minutes. The table goes to tests/bench/summaries/beyond.json and into
+By hand: some minutes. The table goes to tests/truth_beyond/worths.json and into
 chapter 17. For each truth: the worth of Π in refits (the number whose own error is as
 large; the truth's own error subtracted; null where nothing is left but that), the 5 to
 95 % range of the ratio of variances to the refits' among features with Π > 0.1, steps
@@ -25,7 +25,7 @@ import make_beyond_truth as refitted
 from rvamp_nb.beyond import corrected
 from rvamp_nb.solver import rvamp
 
-TABLE = HERE / "summaries" / "beyond.json"
+TABLE = HERE.parent / "truth_beyond" / "worths.json"
 
 
 def worth(Pi, truth, n):
