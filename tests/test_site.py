@@ -204,7 +204,7 @@ def notebooks():
     return {
         "06_rs_gaussian": chapter("Gaussians"),
         "08_prior": prior,
-        "23_cli": chapter("Commands"),
+        "25_cli": chapter("Commands"),
         "howto/one": chapter("Do it"),
         "index": chapter("rvamp_nb"),
     }
@@ -223,7 +223,7 @@ def test_the_landing_page_lists_every_chapter_in_its_part(notebooks):
         r"^([\w-]+)$",
         "".join(re.findall(r":hidden:\n\n(.*?)```", text, re.DOTALL)),
         re.MULTILINE,
-    ) == ["quickstart", "06_rs_gaussian", "08_prior", "23_cli", "howto-one", "api"]
+    ) == ["quickstart", "06_rs_gaussian", "08_prior", "25_cli", "howto-one", "api"]
     assert "<" not in re.sub("<genindex>", "", text)  # no list left unfilled
 
 
