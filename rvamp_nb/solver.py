@@ -13,6 +13,7 @@ __all__ = ['SMALL', 'LOOSE', 'FAINTEST', 'GRAIN', 'ROOM', 'ENGAGE', 'FULL', 'REA
 import os
 import pathlib
 import warnings
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -142,7 +143,7 @@ def _downhill(loss, y, f, along):
     return 0.0
 
 # %% ../nbs/12_rvamp.ipynb #e73029fc
-SMALL = 256  # below this many rows (or columns) one BLAS thread is faster than several
+SMALL = 1000  # below this many rows (or columns) one BLAS thread is as fast as several
 _BLAS = ThreadpoolController()
 
 
@@ -164,16 +165,20 @@ def physical_cores():
         cores.add(siblings.read_text() if siblings.exists() else str(cpu))
     return len(cores)
 
-
+# %% ../nbs/12_rvamp.ipynb #edb936e1
+@contextmanager
 def _threads(A):
     """A context in which linear algebra on matrices of A's size runs with a sensible
     number of threads.
     """
     most = 1 if min(A.shape) < SMALL else physical_cores()
-    allowed = [
-        blas.num_threads for blas in _BLAS.select(user_api="blas").lib_controllers
-    ]
-    return _BLAS.limit(limits=min([most, *allowed]), user_api="blas")
+    with ExitStack() as limits:
+        for blas in _BLAS.select(user_api="blas").lib_controllers:
+            alone = "numpy.libs" in blas.filepath  # NumPy's own, beside SciPy's
+            n = min(1 if alone else most, blas.num_threads)
+            library = _BLAS.select(filepath=blas.filepath)
+            limits.enter_context(library.limit(limits=n))
+        yield
 
 # %% ../nbs/12_rvamp.ipynb #edb936e0
 class Breakdown(Exception):
