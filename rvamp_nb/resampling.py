@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['all_resamples', 'Multinomial', 'Poisson', 'Subsample', 'NoResampling', 'Exponential', 'Discrete', 'TwoPoint', 'Fixed',
-           'Weakness', 'Shared', 'check_law']
+           'Weakness', 'Shared', 'check_law', 'Grouped', 'Stratified']
 
 # %% ../nbs/01_resampling.ipynb #eb9d7e04
 from dataclasses import dataclass
@@ -486,3 +486,156 @@ def _check_nodes(what, nodes, positive):
         raise ValueError(f"{what}: values must be {least}, one is {values.min():g}")
     if not probabilities @ values > 0:
         raise ValueError(f"{what}: every value would be 0")
+
+# %% ../nbs/01_resampling.ipynb #g0100009
+class _Tied:
+    """Counts that each follow `law`, but are drawn together."""
+
+    @property
+    def mean(self):
+        """Mean count of a row: that of `law`."""
+        return self.law.mean
+
+    @property
+    def var(self):
+        """Variance of one count: that of `law`."""
+        return self.law.var
+
+    def nodes(self):
+        """Values (K,) of one count and their probabilities (K,): those of `law`."""
+        return self.law.nodes()
+
+# %% ../nbs/01_resampling.ipynb #g0100002
+@dataclass(frozen=True, eq=False, repr=False)
+class Grouped(_Tied):
+    """One count for each group of rows, shared by all of its rows: whole groups are
+    drawn, as when a patient gave several samples.
+
+    Parameters
+    ----------
+    law : Poisson, Subsample, Multinomial, Exponential, Discrete, Stratified, ...
+        Of the counts of the groups; `Grouped(Subsample(0.5), groups)` draws half of the
+        groups. In a `Stratified` law all rows of a group must have one stratum.
+    groups : (M,) array-like
+        The label of each row's group: numbers, text, or anything that can be sorted.
+    """
+
+    law: object
+    groups: tuple
+
+    def __post_init__(self):
+        _check_inner("Grouped", self.law, (Grouped,))
+        names, index = _labels("Grouped: groups", self.groups)
+        law, strata = self.law, getattr(self.law, "strata", None)
+        if strata is not None:
+            law = Stratified(law.law, _of_groups(names, index, strata))
+        for name, part in (("names", names), ("index", index), ("of_groups", law)):
+            object.__setattr__(self, name, part)
+
+    def draw(self, M, rng):
+        """One occupation vector, (M,) floats, the same number within a group."""
+        _check_rows("Grouped: groups", M, len(self.index))
+        return self.of_groups.draw(len(self.names), rng)[self.index]
+
+    def __repr__(self):
+        G, M = len(self.names), len(self.index)
+        return f"Grouped({self.law!r}, {G} groups of {M} rows)"
+
+# %% ../nbs/01_resampling.ipynb #g0100004
+@dataclass(frozen=True, eq=False, repr=False)
+class Stratified(_Tied):
+    """The law's counts drawn in each stratum by itself: balanced halves, so that a rare
+    class is never lost.
+
+    To the solver the counts are independent, each with the law's own mean and
+    variance.
+
+    Parameters
+    ----------
+    law : Subsample, Multinomial, ...
+        `Stratified(Subsample(tau), strata)` draws round(tau n) of the n rows of each
+        stratum. Independent counts, such as Poisson's, are what they were.
+    strata : (M,) array-like
+        The label of each row's stratum, often the class.
+    """
+
+    law: object
+    strata: tuple
+
+    def __post_init__(self):
+        _check_inner("Stratified", self.law, (Grouped, Stratified))
+        names, index = _labels("Stratified: strata", self.strata)
+        for name, part in (("names", names), ("index", index)):
+            object.__setattr__(self, name, part)
+
+    def draw(self, M, rng):
+        """One occupation vector, (M,) floats, drawn stratum by stratum."""
+        _check_rows("Stratified: strata", M, len(self.index))
+        counts = np.empty(len(self.index))
+        for k, name in enumerate(self.names):
+            rows = np.flatnonzero(self.index == k)
+            counts[rows] = _of_stratum(name, self.law, len(rows), rng)
+        return counts
+
+    def __repr__(self):
+        k, M = len(self.names), len(self.index)
+        return f"Stratified({self.law!r}, {k} strata of {M} rows)"
+
+# %% ../nbs/01_resampling.ipynb #g0100005
+def _labels(what, labels):
+    """The different labels, sorted, and the number of each row's, (M,)."""
+    given = np.asarray(labels)
+    if given.ndim != 1 or not given.size:
+        raise ValueError(
+            f"{what} must be one label for each row, shape (M,), got shape"
+            f" {given.shape}"
+        )
+    missing = given != given  # NaN is not itself
+    if given.dtype == object:
+        missing = missing | np.array([label is None for label in given])
+    if np.any(missing):
+        raise ValueError(f"{what}: {np.sum(missing)} rows have no label")
+    try:
+        return np.unique(given, return_inverse=True)
+    except TypeError as error:
+        raise TypeError(f"{what} must be labels that can be sorted: {error}") from None
+
+
+def _check_inner(owner, law, refused):
+    """Refuse what is no law of counts, or one that belongs outside of `owner`."""
+    check_law(f"{owner}: law", law)
+    if isinstance(law, refused):
+        raise TypeError(
+            f"{owner}: law must be a plain law such as Subsample(0.5), not {law!r};"
+            " groups with strata are Grouped(Stratified(law, strata), groups)"
+        )
+
+# %% ../nbs/01_resampling.ipynb #g0100010
+def _of_stratum(name, law, n, rng):
+    """The counts of one stratum, (n,); what its law refuses is said by its name."""
+    try:
+        return law.draw(n, rng)
+    except ValueError as error:
+        raise ValueError(f"Stratified: stratum {name}: {error}") from None
+
+
+def _check_rows(what, M, given):
+    """As many labels as rows."""
+    if M != given:
+        raise ValueError(f"{what} has {given} labels, but there are {M} rows")
+
+
+def _of_groups(names, index, strata):
+    """The stratum of each group, (G,), where its rows agree on it."""
+    kinds, stratum = _labels("Stratified: strata", strata)
+    _check_rows("Stratified: strata", len(index), len(stratum))
+    first = np.unique(index, return_index=True)[1]
+    astray = np.flatnonzero(stratum != stratum[first][index])
+    if len(astray):
+        row = astray[0]
+        one, other = kinds[stratum[first[index[row]]]], kinds[stratum[row]]
+        raise ValueError(
+            f"Grouped: group {names[index[row]]} has rows in the strata {one} and"
+            f" {other}; a group is drawn as a whole, so its rows need one stratum"
+        )
+    return kinds[stratum[first]]

@@ -11,9 +11,11 @@ from scipy import stats
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.resampling import (
     Fixed,
+    Grouped,
     Multinomial,
     NoResampling,
     Poisson,
+    Stratified,
     Subsample,
     TwoPoint,
     all_resamples,
@@ -304,3 +306,99 @@ def test_laws_that_are_laws_pass():
             check_law("counts", law)
     with pytest.raises(ValueError, match="> 0, one is 0"):
         check_law("randomise", Own([0, 1], [0.5, 0.5]), positive=True)
+
+
+# --- groups and strata ----------------------------------------------------------------
+LABELS = np.array(["b", "a", "b", "c", "a", "b"])
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("law", [Poisson(0.7), Subsample(0.5), Multinomial(0.5)])
+def test_a_group_has_one_count(law):
+    drawn = [Grouped(law, LABELS).draw(6, np.random.default_rng(b)) for b in range(50)]
+    for c in drawn:
+        assert c.shape == (6,) and c.dtype == float
+        for name in "abc":
+            assert len(set(c[LABELS == name])) == 1
+    assert len({tuple(c) for c in drawn}) > 2
+
+
+def test_whole_groups_are_drawn_without_replacement():
+    labels = np.repeat(np.arange(10), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+    law = Grouped(Subsample(0.3), labels)
+    for b in range(20):
+        c = law.draw(55, np.random.default_rng(b))
+        assert len(set(labels[c == 1])) == 3 and set(c) == {0.0, 1.0}
+
+
+def test_a_groups_marginal_law_is_that_of_its_count():
+    law = Grouped(Poisson(0.7), LABELS)
+    assert (law.mean, law.var) == (0.7, 0.7)
+    np.testing.assert_array_equal(law.nodes(), Poisson(0.7).nodes())
+    with pytest.raises(TypeError, match="Poisson"):
+        Grouped(Multinomial(0.5), LABELS).nodes()
+
+
+@given(st.lists(st.integers(0, 3), min_size=8, max_size=40), st.floats(0.3, 1))
+@settings(max_examples=50)
+def test_a_stratum_is_drawn_by_itself(strata, tau):
+    strata = np.array([*strata, 0, 1, 2, 3] * 2)
+    c = Stratified(Subsample(tau), strata).draw(len(strata), np.random.default_rng(0))
+    for s in range(4):
+        assert c[strata == s].sum() == round(tau * np.sum(strata == s))
+
+
+def test_groups_are_drawn_stratum_by_stratum():
+    patient = np.repeat(np.arange(12), 3)[::-1]
+    ill = patient % 3 == 0  # 4 of 12
+    law = Grouped(Stratified(Subsample(0.5), ill), patient)
+    for b in range(20):
+        c = law.draw(36, np.random.default_rng(b))
+        assert len(set(patient[(c == 1) & ill])) == 2
+        assert len(set(patient[(c == 1) & ~ill])) == 4
+        assert set(patient[c == 1]).isdisjoint(patient[c == 0])
+
+
+def test_groups_of_one_row_and_one_stratum_change_nothing():
+    rng = [np.random.default_rng(3) for _ in range(3)]
+    plain = Subsample(0.5).draw(20, rng[0])
+    one = Grouped(Subsample(0.5), np.arange(20)).draw(20, rng[1])
+    two = Stratified(Subsample(0.5), ["all"] * 20).draw(20, rng[2])
+    np.testing.assert_array_equal(plain, one)
+    np.testing.assert_array_equal(plain, two)
+
+
+def test_brute_force_takes_groups():
+    rng = np.random.default_rng(0)
+    A, y = rng.normal(size=(30, 5)), rng.normal(size=30)
+    law = Grouped(Subsample(0.5), np.repeat(np.arange(10), 3))
+    out = naive_bootstrap(A, y, 0.5, n_resamples=20, counts=law, seed=0, progress=False)
+    assert np.isfinite(out.Pi).all()
+
+
+@pytest.mark.parametrize(
+    "attempt, said",
+    [
+        (lambda: Grouped(Poisson, LABELS), "must be a law"),
+        (lambda: Grouped(Grouped(Poisson(), LABELS), LABELS), "plain law"),
+        (lambda: Stratified(Grouped(Poisson(), LABELS), LABELS), r"Grouped\(Stratif"),
+        (lambda: Grouped(Poisson(), [[1, 2]]), "one label for each row"),
+        (lambda: Grouped(Poisson(), [1.0, np.nan]), "1 rows have no label"),
+        (lambda: Stratified(Poisson(), ["a", None]), "1 rows have no label"),
+        (lambda: Grouped(Poisson(), np.array(["a", 1], object)), "sorted"),
+        (lambda: Grouped(Poisson(), LABELS).draw(7, None), "6 labels.*7 rows"),
+        (lambda: Stratified(Poisson(), LABELS).draw(7, None), "6 labels.*7 rows"),
+        (lambda: Stratified(Subsample(0.1), LABELS).draw(6, RNG), "stratum a"),
+        (
+            lambda: Grouped(Stratified(Poisson(), [0, 0, 1, 0, 0, 0]), LABELS),
+            "group b has rows in the strata 0 and 1",
+        ),
+        (
+            lambda: Grouped(Stratified(Poisson(), [0, 1]), LABELS),
+            "2 labels, but there are 6 rows",
+        ),
+    ],
+)
+def test_labels_that_cannot_be(attempt, said):
+    with pytest.raises((TypeError, ValueError), match=said):
+        attempt()
