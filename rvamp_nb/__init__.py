@@ -9,7 +9,7 @@ __version__ = "0.1.0"
 _HOMES = {  # module: the public names that live in it
     "beyond": ("corrected",),
     "bootstrap": ("naive_bootstrap",),
-    "densities": ("p1", "p2"),
+    "densities": ("coefficient_interval", "p1", "p2"),
     "energy": ("free_energy", "stability_radius"),
     "evolution": ("FixedSizes", "GaussianSizes", "SampledSizes", "state_evolution"),
     "likelihood": ("Huber", "Logistic", "Loss", "PoissonLoss", "Squared"),

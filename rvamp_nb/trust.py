@@ -6,7 +6,8 @@
 __all__ = ['IN_PLAY', 'FEW_FOR_PI', 'FEW_FOR_SPREAD', 'TWIN', 'SHOWN', 'AMBER_ROWS', 'RED_ROWS', 'RED_SHARE', 'AMBER_OWN',
            'RED_OWN', 'RED_REPEATS', 'LIGHTS', 'USUAL', 'LEAST_TURNED', 'row_shares', 'own_share', 'column_rows',
            'strongest_partner', 'feature_lights', 'TrustWarning', 'Trust', 'judge', 'duplicated', 'repeated_rows',
-           'squared_error', 'beyond_chance', 'worth_at_most', 'turned', 'Check', 'precision', 'Refined', 'refined']
+           'squared_error', 'beyond_chance', 'worth_at_most', 'turned', 'Check', 'precision', 'Refined', 'refined',
+           'beta_interval']
 
 # %% ../nbs/16_trust.ipynb #90e4c283
 from dataclasses import dataclass
@@ -15,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 from scipy.sparse.csgraph import connected_components
-from scipy.special import betaln
+from scipy.special import betaincinv, betaln
 from scipy.stats import binom
 
-from .checks import check_size, listed
+from .checks import check_number, check_size, listed
 from .energy import stability_radius
 from .explore import COLOURS
 
@@ -818,12 +819,20 @@ class Refined:
     support: np.ndarray
     names: np.ndarray
 
-    def interval(self, z=1.96):
-        """Ends of the error bars, z > 0 standard errors to each side, (N,) each; by
-        default 95 %.
+    @property
+    def counted(self):
+        """For how many refits rVAMP counts in the intervals: kappa, but no more than
+        worth, and 1 at least.
         """
-        wide = z * self.se
-        return np.maximum(self.Pi - wide, 0), np.minimum(self.Pi + wide, 1)
+        return min(self.kappa, max(self.worth, 1.0))
+
+    def interval(self, level=0.95):
+        """Ends of the intervals (`beta-interval`) at a level in (0, 1), (N,) each; a
+        probability without an error, as a covariate's, is its own interval.
+        """
+        low, high = beta_interval(self.Pi, self.counted + self.n_refits, level)
+        sure = self.se == 0
+        return np.where(sure, self.Pi, low), np.where(sure, self.Pi, high)
 
     def __repr__(self):
         return (
@@ -859,3 +868,26 @@ def refined(selected, Pi):
     safe = np.clip(both, 0.5 / (B + kappa), 1 - 0.5 / (B + kappa))
     counted = min(kappa, max(worth, 1)) + B
     return both, np.sqrt(safe * (1 - safe) / counted), kappa, worth
+
+# %% ../nbs/16_trust.ipynb #be7a1e01
+def beta_interval(Pi, counted, level=0.95):
+    """Equal-tailed interval of selection probabilities that so many refits stand behind
+    (`beta-interval`).
+
+    Parameters
+    ----------
+    Pi : (N,) array in [0, 1]
+    counted : float > 0
+        Number of refits, those included for which rVAMP counts.
+    level : float in (0, 1)
+
+    Returns
+    -------
+    low, high : (N,) arrays
+    """
+    check_number("beta_interval", "counted", counted, 0)
+    check_number("beta_interval", "level", level, 0, 1)
+    with_it, without = counted * Pi, counted * (1 - Pi)
+    tail, parts = (1 - level) / 2, (with_it + 0.5, without + 0.5)
+    low = np.where(with_it < 1, 0.0, betaincinv(*parts, tail))
+    return low, np.where(without < 1, 1.0, betaincinv(*parts, 1 - tail))

@@ -12,7 +12,7 @@ from scipy import integrate, stats
 
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.datasets import gaussian_design
-from rvamp_nb.densities import P1, p1, p2
+from rvamp_nb.densities import P1, coefficient_interval, p1, p2
 from rvamp_nb.messages import Natural
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Fixed, NoResampling, TwoPoint
@@ -246,3 +246,61 @@ def test_bad_arguments_of_the_densities_are_refused(both):
         p2(fit).predict(np.zeros((2, 3)))
     with pytest.raises(ValueError, match="NaN"):
         p2(fit).predict(np.full((1, len(fit.mean)), np.nan))
+
+
+# Intervals ----------------------------------------------------------------------------
+
+
+def test_an_interval_is_two_quantiles(both):
+    fit, _ = both
+    ends = coefficient_interval(fit, 0.8)
+    quantiles = p1(fit).quantile(np.array([0.1, 0.9]))
+    np.testing.assert_allclose(ends, quantiles, rtol=1e-12)
+    wider = coefficient_interval(fit, 0.95)
+    assert (wider[:, 0] <= ends[:, 0]).all() and (ends[:, 1] <= wider[:, 1]).all()
+    assert (ends[fit.Pi < 0.1] == 0).all()
+
+
+def test_intervals_hold_so_many_draws(both):
+    fit, refits = both
+    low, high = coefficient_interval(fit, 0.9).T
+    held = ((refits.draws >= low) & (refits.draws <= high)).mean(0)
+    shown = fit.Pi > 0.1
+    assert held[shown].min() > 0.85 and (held[~shown] > 0.88).all()
+    surest = held[fit.Pi > 0.97]  # without an atom not more than it says
+    assert len(surest) == 0 or np.abs(surest - 0.9).max() < 0.04
+
+
+@pytest.mark.parametrize("counts_for", [0, 50, np.inf])
+def test_a_mixed_interval_is_a_quantile_of_the_mixture(both, counts_for):
+    fit, refits = both
+    draws, d = refits.draws[:100], p1(fit)
+    ends = coefficient_interval(fit, 0.9, draws, counts_for)
+    share = 1.0 if np.isinf(counts_for) else counts_for / (counts_for + 100)
+
+    def mixed(i, x):
+        return share * p1(fit, i).cdf(x) + (1 - share) * np.mean(draws[:, i] <= x)
+
+    for i in np.argsort(-fit.Pi)[::10]:
+        for end, q in zip(ends[i], (0.05, 0.95)):
+            room = 1e-9 * max(abs(end), 1e-3)
+            assert mixed(i, end + room) >= q - 1e-12 and mixed(i, end - room) <= q
+    if counts_for == 0:
+        own = np.quantile(draws, [0.05, 0.95], axis=0, method="inverted_cdf").T
+        np.testing.assert_allclose(ends, own, rtol=1e-9, atol=1e-12)
+    if np.isinf(counts_for):
+        np.testing.assert_allclose(ends, d.quantile(np.array([0.05, 0.95])), atol=1e-9)
+
+
+def test_bad_intervals_are_refused(both):
+    fit, refits = both
+    with pytest.raises(ValueError, match="level must lie in"):
+        coefficient_interval(fit, 1.0)
+    with pytest.raises(ValueError, match="draws must hold a row for each refit"):
+        coefficient_interval(fit, 0.9, refits.draws[:, :3])
+    with pytest.raises(ValueError, match="counts_for"):
+        coefficient_interval(fit, 0.9, refits.draws, counts_for=-1)
+    data = gaussian_design(20, 10, seed=1)
+    warm = rvamp(data.A, data.y, 0.1, beta=5.0)
+    with pytest.raises(TypeError, match="beta = inf"):
+        coefficient_interval(warm)

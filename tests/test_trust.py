@@ -24,6 +24,8 @@ from rvamp_nb.trust import (
     TWIN,
     USUAL,
     Check,
+    Refined,
+    beta_interval,
     column_rows,
     feature_lights,
     judge,
@@ -608,3 +610,55 @@ def test_a_slice_of_the_small_tables_is_made_again(small, name):
     )
     assert judged.light == small.light_Pi()[k]
     assert judged.spread == small.light_spread()[k]
+
+
+# Intervals ----------------------------------------------------------------------------
+
+
+def held(table, level=0.95, repeats=20, B=100):
+    """The part of the features in doubt whose interval holds the truth."""
+    rng, truth = np.random.default_rng(1), table["share"]
+    middle, found = (truth > 0.02) & (truth < 0.98), []
+    for _ in range(repeats):
+        both, se, kappa, worth = refined(
+            rng.random((B, len(truth))) < truth, table["Pi"]
+        )
+        answer = Refined(both, se, kappa, worth, B, both > 0.7, truth)
+        low, high = answer.interval(level)
+        found.append(np.mean(((low <= truth) & (truth <= high))[middle]))
+    return np.mean(found)
+
+
+@pytest.mark.parametrize(
+    "name", ["breast_cancer_569x30", "few_rows_010x500", "outlier_120x100_b"]
+)
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_intervals_hold_what_they_say_where_rvamp_is_poor(name, level):
+    with np.load(TRUTH / f"{name}.npz") as table:
+        assert level - 0.04 < held(table, level) < 1 - (1 - level) / 4
+
+
+def test_an_interval_that_refits_alone_stand_behind_is_jeffreys():
+    rng, truth = np.random.default_rng(0), np.linspace(0.05, 0.95, 19)
+    share = rng.binomial(100, truth, size=(2000, 19)) / 100
+    low, high = beta_interval(share, 100)
+    inside = ((low <= truth) & (truth <= high)).mean(0)
+    assert (inside > 0.91).all() and abs(inside.mean() - 0.95) < 0.01
+
+
+def test_ends_of_intervals_near_zero_and_one():
+    low, high = beta_interval(np.array([0.0, 1e-9, 0.5, 1.0]), 200.0)
+    assert low[0] == low[1] == 0 and high[3] == 1
+    assert 0 < high[0] < 0.02 and high[0] == pytest.approx(high[1], rel=1e-6)
+    assert low[3] == pytest.approx(1 - high[0]) and low[2] == pytest.approx(1 - high[2])
+
+
+def test_what_is_sure_is_its_own_interval():
+    Pi, se = np.array([1.0, 0.0, 0.4]), np.array([0.0, 0.0, 0.05])
+    answer = Refined(Pi, se, np.inf, 30.0, 100, Pi > 0.5, np.arange(3))
+    low, high = answer.interval()
+    assert answer.counted == 30 and (low[:2] == high[:2]).all()
+    assert (low[:2] == Pi[:2]).all() and low[2] < 0.4 < high[2]
+    for level in (0, 1, 1.96, "a lot"):
+        with pytest.raises((TypeError, ValueError), match="level"):
+            answer.interval(level)
