@@ -31,8 +31,8 @@ ROOMS = {  # the same for the API reference: (page, title), its chapters
     ("api-messages", "Gaussians and messages"): range(4, 8),
     ("api-algorithm", "The rooms of the algorithm"): range(8, 13),
     ("api-results", "What comes out, and what it is worth"): range(13, 18),
-    ("api-selection", "Selecting features"): range(18, 22),
-    ("api-tools", "Command line, pictures and checks"): [*range(22, 80), None],
+    ("api-selection", "Selecting features"): range(18, 24),
+    ("api-tools", "Command line, pictures and checks"): [*range(24, 80), None],
 }
 LANDING = Path(__file__).resolve().parent / "landing.md"
 
