@@ -11,6 +11,8 @@ from scipy import sparse
 
 from rvamp_nb import StabilitySelection
 from rvamp_nb.error_control import error_control, pfer_bound, unimodal_bound
+from rvamp_nb.likelihood import Huber, Loss, Squared
+from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.resampling import Fixed, Multinomial, Poisson, Subsample, TwoPoint
 from rvamp_nb.trust import TrustWarning
 
@@ -43,6 +45,17 @@ def fitted(**options):
 
 
 WIDE = rng.normal(size=(40, 30))
+
+
+class Own(Loss):
+    """A loss that the package does not know: log cosh."""
+
+    def value(self, y, f):
+        return np.logaddexp(y - f, f - y) - np.log(2)
+
+    def derivatives(self, y, f):
+        slope = np.tanh(f - y)
+        return slope, 1 - slope**2
 
 
 class NotPandas:
@@ -208,6 +221,50 @@ BAD = {
     "loss unknown": (fit(loss="absolute"), "loss"),
     "loss None": (fit(loss=None), "loss"),
     "loss a number": (fit(loss=2), "loss"),
+    "loss an unused sigma": (fit(loss=Squared(2.0)), "rescale the penalty"),
+    "loss a class": (fit(loss=Huber), "loss"),
+    "loss huber of a target that hardly varies": (
+        fit(y=np.r_[np.zeros(30), np.arange(10.0)], loss="huber"),
+        "give loss=Huber(delta)",
+    ),
+    "y three classes, with the remedy": (
+        fit(y=np.array(["a", "b", "c", "a"] * 10), loss="logistic"),
+        "each class against the rest",
+    ),
+    "l1_ratio 0": (fit(l1_ratio=0), "l1_ratio"),
+    "l1_ratio 1.2": (fit(l1_ratio=1.2), "l1_ratio"),
+    "l1_ratio text": (fit(l1_ratio="half"), "l1_ratio"),
+    "beta finite": (fit(beta=1.0), "posterior mean, which is never exactly zero"),
+    "beta text": (fit(beta="inf"), "beta"),
+    "prior without a threshold": (fit(prior=Ridge(1.0)), "no threshold"),
+    "prior an elastic net that is ridge": (
+        fit(prior=ElasticNet(1.0, l1_ratio=0)),
+        "no threshold",
+    ),
+    "prior of a posterior": (fit(prior=SpikeSlab(0.1, 1.0)), "no share of resamples"),
+    "prior a class": (fit(prior=ElasticNet), "prior"),
+    "prior a number": (fit(prior=0.5), "prior"),
+    "prior and randomise": (
+        fit(prior=Laplace(1.0), randomise=TwoPoint()),
+        "randomise and prior",
+    ),
+    "prior and penalty_factor": (
+        fit(prior=Laplace(1.0), penalty_factor=np.ones(6)),
+        "penalty_factor and prior",
+    ),
+    "prior and l1_ratio": (fit(prior=Laplace(1.0), l1_ratio=0.5), "l1_ratio and prior"),
+    "prior of too few columns": (
+        fit(prior=Laplace(1.0, penalty_factor=np.ones(5))),
+        "each of the 6 columns",
+    ),
+    "prior positive and unpenalised": (
+        fit(prior=NonNegative(1.0, penalty_factor=[0, 1, 1, 1, 1, 1])),
+        "no covariate that always stays in",
+    ),
+    "refits of a loss of one's own": (
+        lambda: fitted(loss=Own()).check(20),
+        "real refits know the losses",
+    ),
     "resampling unknown": (fit(resampling="jackknife"), "resampling"),
     "resampling None": (fit(resampling=None), "resampling"),
     "resampling a number": (fit(resampling=0.5), "resampling"),
