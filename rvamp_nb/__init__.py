@@ -31,6 +31,7 @@ _HOMES = {  # module: the public names that live in it
     ),
     "solver": ("ConvergenceWarning", "rvamp", "rvamp_path"),
     "stability": ("StabilitySelection",),
+    "survival": ("Rows",),
     "trust": ("TrustWarning",),
 }
 _MODULES = ("datasets",)  # public as modules

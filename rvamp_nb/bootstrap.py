@@ -151,6 +151,7 @@ class _Model(NamedTuple):
     penalty_factor: np.ndarray  # (N,)
     intercept: bool
     delta: float
+    offset: "np.ndarray | float" = 0.0  # (M,); folded into y where that can be
 
     @property
     def is_lasso(self):
@@ -185,8 +186,10 @@ def _one_refit(problem, c, factor):
 def _general_refit(A, y, full, c, model):
     """Coefficients (the intercept's last) and weighted residuals of any model."""
     columns, t, k, positive = _penalties(A, full, model)
-    x = penalised_fit(columns, y, t, k, c, model.loss, positive, model.delta)
-    slope = _losses(model.delta)[model.loss][1]
+    x = penalised_fit(
+        columns, y, t, k, c, model.loss, positive, model.delta, model.offset
+    )
+    slope = _losses(model.delta, model.offset)[model.loss][1]
     return x, -c * slope(y, columns @ x)
 
 
@@ -356,13 +359,12 @@ def _check_factor(A, penalty_factor, intercept):
 
 # %% ../nbs/03_bootstrap.ipynb #9765a1dd
 def _check_model(A, y, loss, l1_ratio, positive, penalty_factor, intercept, delta):
-    """The model as a _Model, for targets that suit it and with a unique answer."""
+    """The model as a _Model, with a unique answer."""
     check_number("naive_bootstrap", "l1_ratio", l1_ratio, 0, 1, closed="[]")
     check_number("naive_bootstrap", "delta", delta, 0)
     for name, flag in (("positive", positive), ("intercept", intercept)):
         if not isinstance(flag, (bool, np.bool_)):
             raise TypeError(f"{name} must be True or False, got {flag!r}")
-    _check_target(loss, y)
     factor = _check_factor(A, penalty_factor, intercept)
     return _Model(
         loss, float(l1_ratio), bool(positive), factor, bool(intercept), float(delta)
@@ -390,6 +392,48 @@ def _check_columns(name, given, N):
             f"{name} must hold column numbers from 0 to {N - 1}, got {given!r}"
         )
     return columns.astype(int)
+
+# %% ../nbs/03_bootstrap.ipynb #wrows002
+class _Weighted(NamedTuple):
+    """A law of counts times a weight for each row (`weights-offsets`)."""
+
+    law: object
+    weight: np.ndarray  # (M,)
+
+    def draw(self, M, rng):
+        return _drawn("counts", self.law, M, rng, at_least=0) * self.weight
+
+    def __repr__(self):
+        return f"{self.law!r} times sample_weight"
+
+
+def _offset_taken(y, model, offset):
+    """Target and model with the offset in one of them."""
+    if offset is None:
+        return y, model
+    if model.loss in ("squared", "huber"):
+        return y - offset, model
+    return y, model._replace(offset=offset)
+
+# %% ../nbs/03_bootstrap.ipynb #wrows003
+def _check_rows(M, weight, offset):
+    """Weights and offsets as float arrays (M,), or None where not given."""
+    given = {"sample_weight": weight, "offset": offset}
+    for name, v in given.items():
+        if v is None:
+            continue
+        given[name] = v = check_array(name, v)
+        if v.shape != (M,):
+            raise ValueError(
+                f"{name} must have shape ({M},), one number a row of A, got {v.shape}"
+            )
+    weight, offset = given.values()
+    if weight is not None and ((weight < 0).any() or not weight.any()):
+        raise ValueError(
+            "sample_weight must be >= 0 and not 0 in every row, its smallest and"
+            f" largest entries are {weight.min():g} and {weight.max():g}"
+        )
+    return weight, offset
 
 # %% ../nbs/03_bootstrap.ipynb #97cc1c90
 class _OneByOne(NamedTuple):
@@ -504,6 +548,8 @@ def naive_bootstrap(
     delta=1.0,
     counts=Poisson(0.5),
     randomise=TwoPoint(2, 0.5),
+    sample_weight=None,
+    offset=None,
     n_resamples=1000,
     seed=0,
     n_jobs=1,
@@ -515,9 +561,9 @@ def naive_bootstrap(
     """Refit on many resamples with random penalties, and average, with Monte-Carlo
     standard errors (`eq:lasso`).
 
-    Each refit minimises sum_mu c_mu l(y_mu, a_mu'x) + sum_i lam_i (l1_ratio |x_i| + (1
-    - l1_ratio) x_i^2 / 2), lam_i = lam times penalty_factor_i times what is
-    drawn; by default that is the Lasso.
+    Each refit minimises sum_mu c_mu w_mu l(y_mu, a_mu'x + o_mu) + sum_i lam_i (l1_ratio
+    |x_i| + (1 - l1_ratio) x_i^2 / 2), lam_i = lam times penalty_factor_i times what is
+    drawn; by default (w = 1, o = 0) that is the Lasso.
 
     Parameters
     ----------
@@ -542,6 +588,11 @@ def naive_bootstrap(
         -> (M,) numbers >= 0. If it has nodes(), they must be a law (`check_law`).
     randomise : law of the multipliers of lam
         TwoPoint, Fixed, or any object with draw(N, rng) -> (N,) numbers > 0.
+    sample_weight : (M,) array of numbers >= 0, not all 0; optional
+        w: what a row weighs whenever it is drawn. 0 leaves the row out of every fit,
+        though not out of the draw.
+    offset : (M,) array of finite numbers, optional
+        o: what is added to each row's linear predictor.
     n_resamples : int, at least 1
     seed : int, at least 0
         Refit b depends on (seed, b) only: not on n_jobs, and not on n_resamples.
@@ -566,8 +617,8 @@ def naive_bootstrap(
         coefficient other than 0;
         mean_se, var_se, Pi_se : (N,), their standard errors (Pi_se at 0 and 1: as if
         half a refit had gone the other way);
-        u_mean, u_se : (M,), mean of the weighted residuals -c l'(y, f), for the squared
-        loss c (y - f), and its standard error;
+        u_mean, u_se : (M,), mean of the weighted residuals -c w l'(y, f + o), for the
+        squared loss c w (y - f - o), and its standard error;
         n_resamples, seed : as given; draws : (n_resamples, len(keep)) or None;
         intercept_mean, intercept_var, intercept_se : floats, nan without an intercept.
         With one resample the variances and their errors are nan.
@@ -587,9 +638,13 @@ def naive_bootstrap(
     check_law("randomise", randomise, positive=True)
     kept = _check_plan(seed, n_jobs, tol, keep, A.shape[1])
     hint = None if columns is None else _check_columns("columns", columns, A.shape[1])
+    weight, offset = _check_rows(len(A), sample_weight, offset)
+    _check_target(loss, y if weight is None else y[weight > 0])
     model = _check_model(
         A, y, loss, l1_ratio, positive, penalty_factor, intercept, delta
     )
+    y, model = _offset_taken(y, model, offset)
+    counts = counts if weight is None else _Weighted(counts, weight)
     problem = (A, y, lam, counts, randomise, tol, model)
     chunks = _chunks(problem, hint, seed, n_resamples, n_jobs, kept)
     x, selected, u, draws = _gather(chunks, n_resamples, progress)
@@ -615,8 +670,8 @@ def _huber(delta):
     return value, slope, curvature
 
 # %% ../nbs/03_bootstrap.ipynb #9b4fc0dd
-def _losses(delta):
-    """Value, slope and curvature in f of each loss."""
+def _losses(delta, offset=0.0):
+    """Value, slope and curvature in f of each loss, with f + offset in place of f."""
     squared = (
         lambda y, f: (y - f) ** 2 / 2,
         lambda y, f: f - y,
@@ -632,9 +687,17 @@ def _losses(delta):
         lambda y, f: np.exp(f) - y,
         lambda y, f: np.exp(f),
     )
-    return dict(
+    all_of_them = dict(
         squared=squared, logistic=logistic, poisson=poisson, huber=_huber(delta)
     )
+    return {name: _shifted(parts, offset) for name, parts in all_of_them.items()}
+
+
+def _shifted(parts, offset):
+    """The same functions of f + offset."""
+    if np.ndim(offset) == 0 and offset == 0:
+        return parts
+    return tuple(lambda y, f, part=part: part(y, f + offset) for part in parts)
 
 # %% ../nbs/03_bootstrap.ipynb #53d23e02
 def _unit_length(table, counts):
@@ -709,7 +772,7 @@ class _Units(NamedTuple):
         return x
 
 # %% ../nbs/03_bootstrap.ipynb #b9837e62
-def _own_units(A, y, t, k, counts, loss, positive, delta):
+def _own_units(A, y, t, k, counts, loss, positive, delta, offset=0.0):
     """The problem with all units taken out (`own-units`), and the way back."""
     of_counts = np.frexp(counts.max())[1]
     counts = np.ldexp(counts, -of_counts)
@@ -720,6 +783,7 @@ def _own_units(A, y, t, k, counts, loss, positive, delta):
     rest, exponents, share = _apart(F, A[:, ~free], counts)
     target, start = 0, np.zeros(F.shape[1])
     if loss in ("squared", "huber"):
+        y, offset = y - offset, 0.0
         y, (target,), start = _apart(F, y[:, None], counts)
         y, start = y[:, 0], start[:, 0]
     t = _divided("penalty", t[~free], of_counts + target + exponents)
@@ -728,7 +792,7 @@ def _own_units(A, y, t, k, counts, loss, positive, delta):
     r, every = np.zeros(len(start)), np.zeros(len(free), dtype=int)
     every[free], every[~free] = columns, exponents
     t, k, lowest = np.append(r, t), np.append(r, k), np.append(r - np.inf, lowest)
-    loss = _losses(np.ldexp(delta, -target))[loss]
+    loss = _losses(np.ldexp(delta, -target), offset)[loss]
     force = np.linalg.norm(np.sqrt(counts) * loss[1](y, np.zeros_like(y)))
     problem = _Problem(np.hstack([F, rest]), y, counts, t, k, lowest, loss, force)
     return problem, _Units(free, every, target, basis, share, start)
@@ -907,9 +971,11 @@ def _minimise(p, name, most=20_000):
     return x
 
 # %% ../nbs/03_bootstrap.ipynb #d7ba21e8
-def penalised_fit(A, y, t, k, counts, loss="squared", positive=False, delta=1.0):
-    """The minimiser of sum_mu c_mu l(y_mu, a_mu'x) + sum_i (t_i |x_i| + k_i x_i^2 / 2)
-    on one resample (`general-refit`).
+def penalised_fit(
+    A, y, t, k, counts, loss="squared", positive=False, delta=1.0, offset=0.0
+):
+    """The minimiser of sum_mu c_mu l(y_mu, a_mu'x + o_mu) + sum_i (t_i |x_i| + k_i
+    x_i^2 / 2) on one resample (`general-refit`).
 
     Parameters
     ----------
@@ -926,6 +992,8 @@ def penalised_fit(A, y, t, k, counts, loss="squared", positive=False, delta=1.0)
         Which coefficients to keep at least 0.
     delta : float > 0
         Where the Huber loss turns linear.
+    offset : float, or (M,) float array
+        What is known of each row's fit: o_mu.
 
     Returns
     -------
@@ -942,15 +1010,16 @@ def penalised_fit(A, y, t, k, counts, loss="squared", positive=False, delta=1.0)
     RuntimeError
         The conditions are not met after 20,000 linear systems; it says by how much.
     """
-    if not all(np.isfinite(v).all() for v in (A, y, t, k, counts)):
-        raise ValueError("penalised_fit: A, y, t, k and counts must be finite")
+    if not all(np.isfinite(v).all() for v in (A, y, t, k, counts, offset)):
+        raise ValueError("penalised_fit: A, y, t, k, counts, offset must be finite")
     rows = np.flatnonzero(counts)
     if not len(rows):
         return np.zeros(A.shape[1])
     positive = np.broadcast_to(positive, t.shape).astype(bool)
+    offset = offset if np.ndim(offset) == 0 else offset[rows]
     with np.errstate(over="ignore", under="ignore"):
         p, units = _own_units(
-            A[rows], y[rows], t, k, counts[rows], loss, positive, delta
+            A[rows], y[rows], t, k, counts[rows], loss, positive, delta, offset
         )
         x = units.back(_minimise(p, loss))
     if not np.isfinite(x).all():
@@ -1267,7 +1336,9 @@ def _together(problem, hint):
     columns, t, k, positive = _penalties(A, lam * model.penalty_factor, model)
     try:
         with threadpool_limits(1), np.errstate(all="ignore"):
-            p, units = _own_units(columns, y, t, k, ones, model.loss, positive, 1.0)
+            p, units = _own_units(
+                columns, y, t, k, ones, model.loss, positive, 1.0, model.offset
+            )
     except ValueError:
         return None
     always = (p.t == 0) & (p.lowest < 0)

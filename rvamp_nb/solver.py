@@ -1061,6 +1061,7 @@ def _check_loss(loss, y, h=1e-4):
     """Value, slope and curvature of a loss against each other, at nine points; one
     that bends sharply may differ at a few of them.
     """
+    loss = getattr(loss, "loss", loss)  # weights and offsets come on top (20)
     if not hasattr(loss, "derivatives"):
         return
     y, f = np.repeat(np.quantile(y, [0, 0.5, 1]), 3), np.tile([-0.7, 0.3, 1.1], 3)
