@@ -28,7 +28,7 @@ import pandas as pd
 import pytest
 
 import rvamp_nb
-from rvamp_nb import StabilitySelection, cli
+from rvamp_nb import StabilitySelection, cli, tables
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.cli import BadInput, main, read_table
 from rvamp_nb.datasets import load_diabetes, standardize
@@ -664,8 +664,8 @@ BAD_TABLES = {  # text, target, what the line must name, what it must advise
     "classes with one missing": (
         "a,y\n1,low\n2,NA\n3,low\n4,high\n",
         "y",
-        ["'y'"],
-        "not a number",
+        ["'y'", "line 3", "missing"],
+        "--missing drop",
     ),
     "missing": (
         "a,y\n1,2\n,3\n" + MORE,
@@ -1325,7 +1325,7 @@ def test_the_header_is_looked_at_once():
 
         __hash__ = str.__hash__
 
-    cli._check_header("wide.csv", [Name(f"x{i}") for i in range(3000)] + ["y"], "y")
+    tables._check_header("wide.csv", [Name(f"x{i}") for i in range(3000)] + ["y"])
     assert compared < 10 * 3000
 
 
@@ -1407,7 +1407,7 @@ def test_rows_are_named_by_their_lines_in_the_file(capsys):
     assert said in unwrapped(capsys.readouterr().out) and said in settings()["trust"]
     text = "rows 0, 1, 2, ... look like repeated samples (4 effective rows)"
     told = "lines 2, 4, 5, ... look like repeated samples (4 effective rows)"
-    assert cli._typed(text, [2, 4, 5]) == told
+    assert cli._typed(text, pd.Index([2, 4, 5], name="line")) == told
 
 
 # Before there is a table --------------------------------------------------------------
