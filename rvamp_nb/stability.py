@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['EPSILON', 'NEAR', 'MOST', 'STRIDE', 'PICTURE', 'BEYOND', 'FURTHER', 'LOWEST', 'CLOSE', 'SEEKING', 'PINNED', 'SMALL',
-           'DRAWN', 'near_copies', 'explained', 'shared_signal', 'StabilitySelection']
+           'DRAWN', 'LEVEL', 'near_copies', 'explained', 'shared_signal', 'StabilitySelection']
 
 # %% ../nbs/21_stability.ipynb #6d128735
 import warnings
@@ -30,12 +30,12 @@ from rvamp_nb.beyond import (
 from .bootstrap import naive_bootstrap
 from .checks import check_array, check_number, check_size, listed, progress_bar
 from .datasets import unit_columns
-from .densities import p2
+from .densities import coefficient_interval, p2
 from .error_control import BOUNDS, DEFAULT_THRESHOLD, settle
 from .explore import COLOURS
 from .likelihood import Huber, Logistic, PoissonLoss, Squared
 from .prior import ElasticNet, Laplace, NonNegative, Penalty, SpikeSlab
-from .resampling import Fixed, Poisson, Subsample
+from .resampling import Fixed, Grouped, Poisson, Stratified, Subsample
 
 # %% ../nbs/21_stability.ipynb #481e2fd1
 from rvamp_nb.solver import (
@@ -239,6 +239,66 @@ def _plain(y):
         raise ValueError("y contains NaN, None or infinity: drop these rows")
     return numbers
 
+# %% ../nbs/21_stability.ipynb #e16rows02
+class _Rows(NamedTuple):
+    """What is said of the rows beside X and y, one of each a row, or None."""
+
+    groups: np.ndarray | None = None  # (M,) labels
+    strata: np.ndarray | None = None  # (M,) labels
+
+    @property
+    def units(self):
+        """How many independent units there are; None where each row is one."""
+        return None if self.groups is None else len(set(self.groups.tolist()))
+
+
+def _law(resampling, rows):
+    """The law of the counts, of whole groups and inside the strata."""
+    law = _count_law(resampling)
+    if rows.strata is not None:
+        law = Stratified(law, rows.strata)
+    if rows.groups is not None:
+        law = Grouped(law, rows.groups)
+    return law
+
+
+def _halves(law):
+    """Whether it draws half of the units at most, without replacement: then the
+    bounds hold.
+    """
+    while isinstance(law, (Grouped, Stratified)):
+        law = law.law
+    return isinstance(law, Subsample) and law.tau <= 0.5
+
+# %% ../nbs/21_stability.ipynb #e16rows03
+def _said_of_rows(M, groups, strata):
+    """Labels of rows, of the right length, or None; what they may be is for the laws
+    to say.
+    """
+    labels = {}
+    for name, given in (("groups", groups), ("strata", strata)):
+        labels[name] = None if given is None else _one_a_row(name, given, M)
+    rows = _Rows(**labels)
+    if rows.units is not None and rows.units < 4:
+        raise ValueError(
+            f"groups holds {rows.units} different labels: halves are drawn of groups,"
+            " and there must be 4 at least"
+        )
+    return rows
+
+
+def _one_a_row(name, given, M):
+    """An array with one entry for each of M rows."""
+    values = np.asarray(given)
+    if values.shape == (M, 1):
+        values = values[:, 0]
+    if values.shape != (M,):
+        raise ValueError(
+            f"{name} must hold one entry for each of the {M} rows of X, got shape"
+            f" {values.shape}"
+        )
+    return values
+
 # %% ../nbs/21_stability.ipynb #b60d6593
 def _check_table(X):
     """Refuse by name what a table may not hold."""
@@ -413,14 +473,15 @@ def _multiplier_law(randomise):
     return randomise
 
 # %% ../nbs/21_stability.ipynb #e16prior02
-def _prior_for(est):
+def _prior_for(est, M):
     """The prior asked for; the path varies its penalty."""
     check_number("StabilitySelection", "l1_ratio", est.l1_ratio, 0, 1, closed="]")
     if est.prior is None:
         law = _multiplier_law(est.randomise)
         if est.l1_ratio == 1:
             return Laplace(1.0, law)
-        return ElasticNet(1.0, law, l1_ratio=float(est.l1_ratio))
+        theirs = float(est.l1_ratio) * M**0.5
+        return ElasticNet(1.0, law, l1_ratio=theirs / (theirs + 1 - est.l1_ratio))
     given = dict(randomise=est.randomise, penalty_factor=est.penalty_factor)
     given["l1_ratio"] = None if est.l1_ratio == 1 else est.l1_ratio
     for name, value in given.items():
@@ -600,6 +661,7 @@ class _Question(NamedTuple):
     where: np.ndarray  # (N,) which of the n columns stands for each column of the table
     weight: np.ndarray  # (N,) its sign, divided by the number of near copies
     progress: bool = False  # whether a bar may be shown
+    rows: _Rows = _Rows()
 
 # %% ../nbs/21_stability.ipynb #e16model01
 class _Model(_Question):
@@ -690,15 +752,37 @@ class _Table(NamedTuple):
     level: float  # what was subtracted from the target
     classes: np.ndarray  # (2,) or None
     kind: np.ndarray  # (N,) str: "", "constant", "covariate", "explained"
+    family: np.ndarray  # (N,) of which variable it is a level; -1 of none
+
+# %% ../nbs/21_stability.ipynb #e16family1
+def _family(categories, names):
+    """The number of the variable of which each column is a level, (N,); -1 of none."""
+    family = np.full(len(names), -1)
+    if categories is None:
+        return family
+    sets = categories.values() if isinstance(categories, dict) else categories
+    place = {name: i for i, name in enumerate(names)}
+    for k, levels in enumerate(sets):
+        for level in [levels] if isinstance(levels, str) else levels:
+            i = place.get(level, level)
+            if isinstance(i, str) or not 0 <= i < len(names):
+                raise ValueError(
+                    f"categories names {level!r}, which is no column of X: its columns"
+                    f" are {listed(names, range(len(names)))}"
+                )
+            if family[i] >= 0:
+                raise ValueError(f"categories: column {level!r} is in two variables")
+            family[i] = k
+    return family
 
 # %% ../nbs/21_stability.ipynb #033ebadb
-def _prepare(est, X, y):
+def _prepare(est, X, y, rows):
     """The model, and what is known of the table."""
     y = _plain(y)
     target = _encode(est.loss, _loss_for(est.loss, y), y)
     names, (A, scale, constant) = _names(est), unit_columns(X)
     _check_varies(constant)
-    prior, counts = _prior_for(est), _count_law(est.resampling)
+    prior, counts = _prior_for(est, len(X)), _law(est.resampling, rows)
     factors = _factors(est, prior, names, constant)
     A, kind = _left_out(A, factors, constant, names)
     first, where, weight, copies = _merged(A, factors, prior)
@@ -711,14 +795,13 @@ def _prepare(est, X, y):
         replace(prior, lam=1.0, penalty_factor=factors[first] * copies),
         counts,
         (kind == "")[first],
-        est.tol,
-        est.max_iter,
-        where,
-        weight,
+        *(est.tol, est.max_iter),
+        *(where, weight),
         bool(est.verbose),
+        rows,
     )
     known = names, X.mean(0), scale, target.level, target.classes, kind
-    return model, _Table(*known)
+    return model, _Table(*known, _family(est.categories, names))
 
 # %% ../nbs/21_stability.ipynb #95a9df30
 def _check_varies(constant):
@@ -755,14 +838,15 @@ MOST = 6  # a half-sample selects at most one feature for so many rows
 
 def _control(est, model):
     """threshold, pfer, q: two as given or by default, the third from them."""
-    halves = isinstance(model.counts, Subsample) and model.counts.tau <= 0.5
+    halves = _halves(model.counts)
     if est.pfer is not None and not halves:
         raise ValueError(
             "pfer can be promised only for rows drawn without replacement, half of"
             " them at most; drop pfer, or take resampling='subsample' instead of"
             f" {est.resampling!r}"
         )
-    p, most = int(model.candidates.sum()), 2 * model.counts.mean * len(model.y) / MOST
+    units = model.rows.units or len(model.y)
+    p, most = int(model.candidates.sum()), 2 * model.counts.mean * units / MOST
     threshold, pfer, q, unspent = settle(
         p, most, est.threshold, est.pfer, est.q, est.bound
     )
@@ -1032,9 +1116,10 @@ def _fell_short(size, q, lam, failed):
     )
 
 # %% ../nbs/21_stability.ipynb #9221b386
-def _found(est, X, y):
+def _found(est, X, y, rows):
     """All that `fit` finds, {attribute: value}."""
-    model, table = _prepare(est, X, y)
+    model, table = _prepare(est, X, y, rows)
+    _check_refits(est.refits, model)
     threshold, pfer, q = _control(est, model)
     path = _run_path(est, model, q)
     if len(path.lams) == 1 and est.pfer is None and est.q is None:
@@ -1047,13 +1132,30 @@ def _found(est, X, y):
     found |= dict(center_=table.center, scale_=table.scale)
     found |= dict(threshold_=threshold, q_=q, **_of_path(est, model, path, answer))
     found |= dict(lambda_=answer.lam, fit_=answer.fit, status_=answer.status)
-    found["trust_"] = trust = _light(model, table, path, answer, q, X)
-    mended, said = _mended(est.correct, answer.fit, trust.light)
-    found |= dict(corrected_=mended, correction_=said)
-    found |= _selected(model, table, answer, threshold, mended)
-    bound = _bound_reached(est, model, answer.fit, threshold, mended)
-    found |= dict(pfer_bound_=bound, pfer_=bound if pfer is None else pfer)
+    found["lambda_scales_"] = _other_scales(model, answer.lam)
+    found["trust_"] = _light(model, table, path, answer, q, X)
+    found |= _reported(est, model, table, answer, threshold, found["trust_"].light)
+    if pfer is not None:
+        found["pfer_"] = pfer
     return found
+
+# %% ../nbs/21_stability.ipynb #e16found2
+def _reported(est, model, table, answer, threshold, light):
+    """What is reported at the penalty: corrected and refitted, where that was asked
+    for.
+    """
+    fit = answer.fit
+    mended, said = _mended(est.correct, fit, light)
+    found = dict(corrected_=mended, correction_=said)
+    found |= _selected(model, table, answer, threshold, mended)
+    both, draws = _with_refits(est, model, table, answer, threshold, mended)
+    found |= dict(refined_=both, interval_=None)
+    if both is not None:
+        found |= dict(probabilities_=both.Pi, support_=both.support)
+        found |= dict(interval_=np.column_stack(both.interval()))
+    found["coef_interval_"] = _coefficients_lie(model, table, fit, both, draws)
+    bound = _bound_reached(est, model, fit, threshold, mended, both)
+    return found | dict(pfer_bound_=bound, pfer_=bound)
 
 # %% ../nbs/21_stability.ipynb #b55956c7
 def _as_given(model, answer):
@@ -1110,14 +1212,15 @@ def _selected(model, table, answer, threshold, mended=None):
     )
 
 # %% ../nbs/21_stability.ipynb #6d0de8bf
-def _bound_reached(est, model, fit, threshold, mended=None):
-    """The bound for the sum that was reached, the larger of rVAMP's and the corrected;
-    nan where none holds.
+def _bound_reached(est, model, fit, threshold, mended=None, both=None):
+    """The bound for the sum that was reached, the largest of rVAMP's, the corrected and
+    the refitted one; nan where none holds.
     """
-    halves = isinstance(model.counts, Subsample) and model.counts.tau <= 0.5
-    if not halves or not fit.converged:
+    if not _halves(model.counts) or not fit.converged:
         return np.nan
     sums = [model.size(part.Pi) for part in (fit, mended or fit)]
+    if both is not None:
+        sums.append(model.size(both.Pi[_firsts(model)]))
     p, size = int(model.candidates.sum()), float(max(sums))
     try:
         return BOUNDS[est.bound](min(size, p), threshold, p) if size > 0 else 0.0
@@ -1136,8 +1239,20 @@ def _light(model, table, path, answer, q, X):
         table.names,
         path_failed=bool(above.any() or cut or answer.status.startswith("fell back")),
         q_reached=bool(not fit.converged or model.size(fit.Pi) >= 0.99 * q),
-        rows=repeated_rows(X),
+        rows=_of_different_units(repeated_rows(X), model.rows.groups),
     )
+
+# %% ../nbs/21_stability.ipynb #e16light2
+def _of_different_units(repeated, groups):
+    """Repeated rows that do not all belong to one group, one row of each group."""
+    if groups is None:
+        return repeated
+    found = []
+    for rows in repeated:
+        first = np.unique(groups[rows], return_index=True)[1]
+        if len(first) > 1:
+            found.append(rows[np.sort(first)])
+    return found
 
 # %% ../nbs/21_stability.ipynb #c4e8056e
 def _speak(est):
@@ -1186,6 +1301,8 @@ def _mended(correct, fit, light):
     if not fit.converged or not correct:
         why = "correct=False" if fit.converged else "nothing has converged"
         return None, f"not corrected: {why}"
+    if isinstance(fit.problem.counts, Grouped):
+        return None, "not corrected: rows come in groups"
     asked, n_thin = {}, 0
     if isinstance(correct, str):
         if len(fit.problem.y) < SMALL:
@@ -1334,7 +1451,8 @@ class _Refitting:
 
     def refine(self, n_refits=200, *, seed=0, n_jobs=1, progress=True):
         """Refit at the reported penalty and combine with rVAMP (`beta-binomial`).
-        Returns a `Refined`: `Pi`, `se`, `support`, `kappa`, `interval()`.
+        Returns a `Refined`: `Pi`, `se`, `support`, `kappa`, `interval()`. To have it
+        reported, say `StabilitySelection(refits=...)`.
 
         Parameters
         ----------
@@ -1345,24 +1463,34 @@ class _Refitting:
             As for `check`, which also says what is raised.
         """
         check_is_fitted(self)
-        return _combined(self, _refit(self, n_refits, seed, n_jobs, progress))
+        refits = _refit(self, n_refits, seed, n_jobs, progress)
+        known = self.model_, self.table_.names, _best(self).Pi, self.threshold_
+        return _combined(*known, refits)
 
 # %% ../nbs/21_stability.ipynb #4989bd5e
 def _refit(est, n_refits, seed, n_jobs, progress):
     """Real refits at the reported penalty, (n_refits, n) bool."""
     check_size("real refits", "n_refits", n_refits, least=10)
     _need_answer(est)
-    # a hint: it saves time and changes no refit
-    likely = np.flatnonzero(est.fit_.Pi > 0.003)
-    return est.model_.refit(est.lambda_, n_refits, seed, n_jobs, progress, likely)
+    given = est.lambda_, n_refits, seed, n_jobs, progress, _likely(est.fit_)
+    return est.model_.refit(*given)
+
+
+def _likely(fit):
+    """Columns that refits look at first; a hint saves time and changes no refit."""
+    return np.flatnonzero(fit.Pi > 0.003)
+
+
+def _firsts(model):
+    """For each column of the model the first of the table that it stands for, (n,)."""
+    return np.unique(model.where, return_index=True)[1]
 
 # %% ../nbs/21_stability.ipynb #24566cb4
 def _compared(est, refits, tolerance):
     """Refits of the features that can be selected against Π."""
     among = est.model_.candidates
-    first = np.unique(est.model_.where, return_index=True)[1]
     selected, Pi = refits[:, among], _best(est).Pi[among]
-    names = est.table_.names[first][among]
+    names = est.table_.names[_firsts(est.model_)][among]
     return Check(
         Pi,
         selected.mean(0),
@@ -1373,21 +1501,67 @@ def _compared(est, refits, tolerance):
     )
 
 # %% ../nbs/21_stability.ipynb #404160dc
-def _combined(est, refits):
+def _combined(model, names, Pi, threshold, refits):
     """Refits and Π, for all columns of the table."""
-    among, where = est.model_.candidates, est.model_.where
-    Pi = _best(est).Pi.copy()
+    among, where, Pi = model.candidates, model.where, Pi.copy()
     se = np.zeros(len(Pi))
     Pi[among], se[among], kappa, worth = refined(refits[:, among], Pi[among])
-    return Refined(
-        Pi[where],
-        se[where],
-        kappa,
-        worth,
-        len(refits),
-        np.where(among[where], Pi[where] >= est.threshold_, est.support_),
-        est.table_.names,
-    )
+    kept = np.where(among, Pi >= threshold, model.factors == 0)
+    given = Pi[where], se[where], kappa, worth, len(refits), kept[where], names
+    return Refined(*given)
+
+# %% ../nbs/21_stability.ipynb #e16both02
+LEVEL = 0.9  # of the resamples hold a coefficient in its interval
+
+
+def _with_refits(est, model, table, answer, threshold, mended):
+    """rVAMP and real refits combined, and the refits' coefficients, (refits, n); None
+    where none were asked for.
+    """
+    fit = answer.fit
+    if not est.refits or not fit.converged:
+        return None, None
+    options = dict(progress=model.progress, columns=_likely(fit))
+    draws = _draws(model, answer.lam, n_resamples=est.refits, **options)
+    Pi = (mended or fit).Pi
+    return _combined(model, table.names, Pi, threshold, draws != 0), draws
+
+
+def _coefficients_lie(model, table, fit, both, draws):
+    """Where each coefficient lies in so many of the resamples, on the scale of the
+    table, (N, 2).
+    """
+    if not fit.converged:
+        return np.full((len(model.where), 2), np.nan)
+    counts_for = None if both is None else both.counted
+    ends = coefficient_interval(fit, LEVEL, draws, counts_for)[model.where]
+    unit = model.weight / np.where(table.scale > 0, table.scale, np.inf)
+    return np.sort(ends * unit[:, None], axis=1)
+
+# %% ../nbs/21_stability.ipynb #e16both03
+def _check_refits(refits, model):
+    """None, or enough to combine, of a loss and a penalty that can be refitted."""
+    check_size("StabilitySelection", "refits", refits, least=0)
+    if refits:
+        check_size("StabilitySelection", "refits", refits, least=10)
+        _in_refits(model)
+
+# %% ../nbs/21_stability.ipynb #e16scale2
+def _other_scales(model, lam):
+    """The penalty as other packages count it, {scale: number}, for a resample of the
+    mean number of rows.
+    """
+    M, ratio = len(model.y), getattr(model.prior, "l1_ratio", 1.0)
+    n = M * model.counts.mean
+    t, k = lam * ratio * M**0.5 / n, lam * (1 - ratio) * M / n
+    scales = {"rvamp_nb": lam, "per row": t + k, "l1_ratio": t / (t + k)}
+    if model.loss in ("squared", "logistic", "poisson"):
+        scales["glmnet lambda"] = t + k
+    if model.loss == "squared":
+        scales["scikit-learn alpha"] = t + k
+    if model.loss == "logistic":
+        scales["scikit-learn C"] = 1 / (n * (t + k))
+    return scales
 
 # %% ../nbs/21_stability.ipynb #c0b966ba
 def shared_signal(fit, features, least=0.2, alike=0.3, most=200):
@@ -1481,16 +1655,20 @@ def _counts(where):
 
 # %% ../nbs/21_stability.ipynb #40a3fb4f
 def _stand_ins(est, most=3):
-    """Who shares its signal with each selected feature, (N,) list of str."""
-    where, names = est.model_.where, est.table_.names
+    """Who shares its signal with each selected feature, (N,) list of str; not the
+    other levels of one variable, which exclude each other by their making.
+    """
+    where, names, family = est.model_.where, est.table_.names, est.table_.family
     said = [""] * len(where)
     chosen = np.flatnonzero(est.support_)
     if not est.fit_.converged or not len(chosen):
         return said
     others = shared_signal(est.fit_, np.unique(where[chosen]))
-    first = np.unique(where, return_index=True)[1]
+    first = _firsts(est.model_)
     for i in chosen:
-        said[i] = ", ".join(str(names[first[j]]) for j in others[where[i]][:most])
+        found = first[others[where[i]]] if others[where[i]] else []
+        found = [j for j in found if family[j] < 0 or family[j] != family[i]]
+        said[i] = ", ".join(str(names[j]) for j in found[:most])
     return said
 
 # %% ../nbs/21_stability.ipynb #7cddc71e
@@ -1716,8 +1894,8 @@ class StabilitySelection(_Selector, BaseEstimator):
     Columns are standardised inside (centred, unit norm); reported coefficients are on
     the scale of X. The penalty on standardised columns is lambda times sum |x|, for the
     sum of losses over the rows of a resample (half the squared residuals for the
-    squared loss). The bounds need rows that are independent: several samples of one
-    patient are not.
+    squared loss). The bounds need rows that are independent; several samples of one
+    patient are not, unless `groups` says so.
 
     Parameters
     ----------
@@ -1743,8 +1921,8 @@ class StabilitySelection(_Selector, BaseEstimator):
         the median distance from its median); Huber(delta) says where, in units of y. A
         `rvamp_nb.likelihood.Loss` of your own has no real refits.
     l1_ratio : float in (0, 1]
-        1 is the Lasso; below it is the elastic net, lambda (l1_ratio |x| + (1 -
-        l1_ratio) x^2 / 2) for each standardised column.
+        1 is the Lasso; below, the elastic net, with the share of |b| that it has in
+        scikit-learn (and glmnet's alpha): for columns of variance one.
     prior : None or a penalty with a threshold
         Such as NonNegative(1.0, Fixed()), from `rvamp_nb.prior`, in place of l1_ratio,
         randomise and penalty_factor; the path multiplies its lam. Mind that its own
@@ -1769,6 +1947,13 @@ class StabilitySelection(_Selector, BaseEstimator):
         Either of them asks for a path in full, to `tol`: so many penalties (50), evenly
         in the logarithm, down to this share (0.05) of the one that selects nothing, and
         further where q is not reached there.
+    refits : int, 0 or at least 10
+        So many real refits at the reported penalty are combined with rVAMP (as `refine`
+        does), and the combination is reported. With 100 an answer costs about twice as
+        much.
+    categories : dict {variable: columns}, or list of lists of columns, optional
+        Which columns are levels of one variable: they are not reported to share their
+        signal with each other.
     correct : False, "auto" or True
         Whether the answer at the reported penalty is corrected for twins, dominant rows
         and columns that few rows carry (`rvamp_nb.beyond.corrected`). False leaves
@@ -1799,8 +1984,20 @@ class StabilitySelection(_Selector, BaseEstimator):
         it: see chapter 18.
     lambda_, probabilities_, support_ : float, (N,) array, (N,) bool array
         The reported penalty, where rVAMP's probabilities sum to q; the probabilities
-        there, corrected where `corrected_` is not None, so that their sum may differ a
-        little; which reach the threshold. NaN, and nothing, where no penalty converged.
+        there, corrected where `corrected_` is not None and combined with refits where
+        there are any, so that their sum may differ a little; which reach the threshold.
+        NaN, and nothing, where no penalty converged.
+    refined_, interval_ : Refined or None, (N, 2) array or None
+        rVAMP and the refits combined, and 95 % intervals of the probabilities; None
+        without refits.
+    coef_interval_ : (N, 2) array
+        Where a coefficient lies in 90 % of the resamples, by p̄₁ of rVAMP's own fit,
+        mixed with the refits if there are any. It is the spread of a penalised
+        coefficient over resamples, and no confidence interval of an effect: that was
+        shrunk by the penalty, and selected for its size.
+    lambda_scales_ : dict
+        The reported penalty as glmnet and scikit-learn count it, for a resample of the
+        mean number of rows, on columns of variance one.
     corrected_, correction_ : Corrected or None, str
         What `rvamp_nb.beyond.corrected` found, and a sentence: what was corrected, or
         why nothing was. Lights, `linear_predictor`'s standard deviation and stand-ins
@@ -1809,12 +2006,11 @@ class StabilitySelection(_Selector, BaseEstimator):
         "converged", or "fell back: ...", "q not met: ...", "no answer: ...", with
         numbers.
     threshold_, pfer_, q_, pfer_bound_ : float
-        As asked for or derived; the last for the sum reached, the larger of rVAMP's and
-        the corrected one. nan where no bound holds
-        (other resampling).
+        As asked for or derived; the last for the sum reached, the largest of rVAMP's,
+        the corrected and the combined one. nan where no bound holds (other resampling).
     coef_mean_, coef_std_ : (N,) arrays
         Mean and standard deviation across resamples of the coefficients at the reported
-        penalty.
+        penalty, by rVAMP (corrected, where that was done).
     intercept_ : float
         The mean intercept.
     loss_, classes_, trust_, fit_
@@ -1839,6 +2035,8 @@ class StabilitySelection(_Selector, BaseEstimator):
         lambdas=None,
         n_lambdas=None,
         lambda_min_ratio=None,
+        refits=0,
+        categories=None,
         correct=False,
         tol=1e-6,
         max_iter=500,
@@ -1852,10 +2050,10 @@ class StabilitySelection(_Selector, BaseEstimator):
         self.lambdas = lambdas
         self.n_lambdas = n_lambdas
         self.lambda_min_ratio = lambda_min_ratio
-        self.correct = correct
+        self.refits, self.categories, self.correct = refits, categories, correct
         self.tol, self.max_iter, self.verbose = tol, max_iter, verbose
 
-    def fit(self, X, y):
+    def fit(self, X, y, *, groups=None, strata=None):
         """Fit the path, find the reported penalty, and judge the answer.
 
         Parameters
@@ -1863,6 +2061,11 @@ class StabilitySelection(_Selector, BaseEstimator):
         X : (M, N) array or data frame of finite numbers, M at least 4
         y : (M,) array
             Numbers, or two classes of any kind; not constant.
+        groups : (M,) labels, optional
+            Rows of one label are one unit, such as a patient: whole units are drawn,
+            and the bound counts units.
+        strata : (M,) labels, optional
+            Halves are drawn inside each stratum, such as a rare class.
 
         Returns
         -------
@@ -1885,7 +2088,7 @@ class StabilitySelection(_Selector, BaseEstimator):
         """
         _forget(self)
         try:
-            found = _found(self, *_checked(self, X, y))
+            found = _found(self, *_checked(self, X, y, groups, strata))
         except BaseException:
             _forget(self)
             raise
@@ -1894,13 +2097,15 @@ class StabilitySelection(_Selector, BaseEstimator):
         return self
 
 # %% ../nbs/21_stability.ipynb #70310397
-def _checked(est, X, y):
-    """The table and the target, as scikit-learn and this chapter want them."""
+def _checked(est, X, y, groups, strata):
+    """The table, the target and what is said of the rows, as scikit-learn and this
+    chapter want them.
+    """
     _check_table(X)
     _check_target(y)
     X, y = validate_data(est, X, y, dtype=np.float64, ensure_min_samples=4)
     _check_options(est)
-    return X, y
+    return X, y, _said_of_rows(len(X), groups, strata)
 
 
 def _forget(est):

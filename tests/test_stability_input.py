@@ -44,6 +44,10 @@ def fitted(**options):
     return StabilitySelection(n_lambdas=8, **options).fit(X, Y)
 
 
+def with_rows(**said):
+    return lambda: StabilitySelection().fit(X, Y, **said)
+
+
 WIDE = rng.normal(size=(40, 30))
 
 
@@ -265,6 +269,32 @@ BAD = {
         lambda: fitted(loss=Own()).check(20),
         "real refits know the losses",
     ),
+    # what is said of the rows, refits, categories
+    "groups too short": (with_rows(groups=range(39)), "one entry for each of the 40"),
+    "groups 2d": (with_rows(groups=np.zeros((40, 2))), "groups"),
+    "groups with NaN": (with_rows(groups=[np.nan, *range(39)]), "1 rows have no label"),
+    "groups with None": (with_rows(groups=[None, *range(39)]), "no label"),
+    "groups too few": (with_rows(groups=np.arange(40) % 3), "3 different labels"),
+    "groups one word": (with_rows(groups="patient"), "groups"),
+    "strata too long": (with_rows(strata=range(41)), "strata must hold one entry"),
+    "strata with NaN": (with_rows(strata=[np.nan, *range(39)]), "strata"),
+    "strata that cut a group": (
+        with_rows(groups=np.arange(40) // 2, strata=np.arange(40) % 2),
+        "strata",
+    ),
+    "refits too few": (fit(refits=5), "refits"),
+    "refits negative": (fit(refits=-1), "refits"),
+    "refits text": (fit(refits="100"), "refits"),
+    "refits of a loss of one's own, in fit": (
+        fit(loss=Own(), refits=20),
+        "real refits know the losses",
+    ),
+    "categories unknown": (
+        fit(FRAME, categories={"sex": ["male"]}),
+        "categories names 'male'",
+    ),
+    "categories out of range": (fit(categories=[[0, 6]]), "categories names 6"),
+    "categories twice": (fit(categories=[[0, 1], [1, 2]]), "in two variables"),
     "resampling unknown": (fit(resampling="jackknife"), "resampling"),
     "resampling None": (fit(resampling=None), "resampling"),
     "resampling a number": (fit(resampling=0.5), "resampling"),

@@ -6,11 +6,14 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.linear_model import ElasticNet as SklearnNet
+from sklearn.linear_model import LogisticRegression
 
 from rvamp_nb import StabilitySelection, naive_bootstrap
+from rvamp_nb.error_control import pfer_bound
 from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative
-from rvamp_nb.resampling import Fixed, Subsample, TwoPoint
+from rvamp_nb.resampling import Fixed, NoResampling, Subsample, TwoPoint
 from rvamp_nb.trust import TrustWarning
 
 M, N = 120, 40
@@ -58,7 +61,7 @@ def test_probabilities_agree_with_refits_of_the_same_question(what):
 
 
 def test_the_refits_are_those_of_a_penalty_written_out():
-    """`check` of an elastic net with factors, against refits told by hand."""
+    """`check` of an elastic net, against refits told by hand."""
     X, y = table()
     X = X[:, :N]
     s = fitted(X, y, loss=Huber(2.0), l1_ratio=0.6)
@@ -68,7 +71,7 @@ def test_the_refits_are_those_of_a_penalty_written_out():
         s.lambda_,
         loss="huber",
         delta=2.0,
-        l1_ratio=0.6,
+        l1_ratio=0.6 * M**0.5 / (0.6 * M**0.5 + 0.4),
         intercept=True,
         counts=Subsample(0.5),
         randomise=Fixed(),
@@ -99,7 +102,10 @@ def test_a_prior_that_says_what_the_options_say():
     X, y = table()
     for options, prior in (
         (dict(), Laplace(1.0, Fixed())),
-        (dict(l1_ratio=0.5), ElasticNet(1.0, Fixed(), l1_ratio=0.5)),
+        (
+            dict(l1_ratio=0.5),
+            ElasticNet(1.0, Fixed(), l1_ratio=0.5 * M**0.5 / (0.5 * M**0.5 + 0.5)),
+        ),
         (dict(randomise=TwoPoint(2, 0.5)), Laplace(1.0)),
     ):
         one, two = fitted(X, y, **options), fitted(X, y, prior=prior)
@@ -164,7 +170,7 @@ def test_copies_of_an_elastic_net_share():
         A,
         y - y.mean(),
         s.lambda_,
-        l1_ratio=0.5,
+        l1_ratio=s.model_.prior.l1_ratio,
         counts=Subsample(0.5),
         randomise=Fixed(),
         n_resamples=400,
@@ -194,3 +200,185 @@ def test_a_light_of_copies_speaks_of_both_signs():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TrustWarning)
             StabilitySelection(l1_ratio=0.5, verbose=0).fit(X, y)
+
+
+# Scales of the penalty ----------------------------------------------------------------
+
+
+def standard(X):
+    """Columns of mean 0 and variance one."""
+    return (X - X.mean(0)) / X.std(0)
+
+
+@pytest.mark.parametrize("ratio", [1.0, 0.3])
+def test_the_penalty_on_scikit_learns_scale(ratio):
+    """A fit to all rows by scikit-learn at `lambda_scales_`, and ours."""
+    X, y = table(wild=0)
+    X = X[:, :N]
+    s = fitted(X, y, l1_ratio=ratio, lambdas=[5.0], resampling=NoResampling())
+    scales = s.lambda_scales_
+    assert np.isclose(scales["l1_ratio"], ratio)
+    net = SklearnNet(alpha=scales["scikit-learn alpha"], l1_ratio=ratio, tol=1e-12)
+    theirs = net.fit(standard(X), y).coef_ / X.std(0)
+    assert 1 < np.count_nonzero(theirs) < N
+    np.testing.assert_allclose(s.coef_mean_, theirs, atol=1e-4)
+
+
+def test_the_penalty_on_scikit_learns_scale_of_classes():
+    X, y = table(wild=0)
+    X, y = X[:, :N], y > 0
+    s = fitted(X, y, lambdas=[1.0], resampling=NoResampling())
+    C = s.lambda_scales_["scikit-learn C"]
+    model = LogisticRegression(
+        l1_ratio=1, C=C, solver="saga", tol=1e-8, max_iter=20_000
+    )
+    theirs = model.fit(standard(X), y).coef_[0] / X.std(0)
+    assert 1 < np.count_nonzero(theirs) < N
+    np.testing.assert_allclose(s.coef_mean_, theirs, atol=1e-3)
+
+
+# Refits in the answer -----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def both():
+    X, y = table(wild=2)
+    return X, y, fitted(X, y, refits=50, q=4), fitted(X, y, q=4)
+
+
+def test_the_combination_is_what_refine_says(both):
+    X, y, s, plain = both
+    refined = plain.refine(50, progress=False)
+    np.testing.assert_array_equal(s.probabilities_, refined.Pi)
+    np.testing.assert_array_equal(s.interval_, np.column_stack(refined.interval()))
+    np.testing.assert_array_equal(s.support_, refined.support)
+    assert s.refined_.kappa == refined.kappa and s.refined_.n_refits == 50
+    assert plain.refined_ is None and plain.interval_ is None
+    np.testing.assert_array_equal(s.lambda_, plain.lambda_)
+    np.testing.assert_array_equal(s.coef_mean_, plain.coef_mean_)
+
+
+def test_the_bound_is_of_the_largest_sum(both):
+    X, y, s, plain = both
+    N_distinct = s.model_.candidates.sum()
+    sums = [
+        s.model_.size(s.fit_.Pi),
+        s.probabilities_[np.unique(s.model_.where, return_index=True)[1]].sum(),
+    ]
+    expected = pfer_bound(max(sums), s.threshold_, N_distinct)
+    np.testing.assert_allclose(s.pfer_bound_, expected)
+    assert s.pfer_bound_ >= plain.pfer_bound_
+
+
+def test_intervals_hold_what_they_are_of(both):
+    X, y, s, plain = both
+    low, high = s.interval_.T
+    assert (low <= s.probabilities_ + 1e-12).all()
+    assert (s.probabilities_ <= high + 1e-12).all()
+    copies = s.interval_[[0, 1]], s.interval_[[N, N + 1]]
+    np.testing.assert_array_equal(*copies)
+
+
+def test_coefficients_lie_where_refits_have_them():
+    """Shares of 1,000 other refits beyond each end, of which 5 % are meant."""
+    X, y = table(wild=0)
+    X = X[:, :N]
+    for options in (dict(), dict(refits=50)):
+        s = fitted(X, y, q=4, **options)
+        given = dict(counts=Subsample(0.5), randomise=Fixed(), keep=range(N))
+        given |= dict(n_resamples=1000, seed=77, progress=False)
+        draws = naive_bootstrap(s.model_.A, s.model_.y, s.lambda_, **given).draws
+        low, high = (s.coef_interval_ * s.table_.scale[:, None]).T
+        below, above = (draws < low - 1e-9).mean(0), (draws > high + 1e-9).mean(0)
+        assert max(below.max(), above.max()) < 0.09
+        assert 0.03 < (below + above)[:3].mean() < 0.14
+
+
+def test_the_interval_of_a_negated_copy_is_turned(both):
+    X, y, s, plain = both
+    np.testing.assert_array_equal(s.coef_interval_[1], -s.coef_interval_[N + 1][::-1])
+
+
+def test_no_refits_of_no_answer():
+    X, y = table()
+    s = fitted(X, y, refits=20, lambdas=[1e-9], max_iter=2)
+    assert s.refined_ is None and not s.support_.any()
+    assert np.isnan(s.coef_interval_).all()
+
+
+# Groups and strata --------------------------------------------------------------------
+
+
+def patients(G=30, each=4, seed=0, alike=0.97):
+    """Rows of a patient that resemble each other; nothing explains y."""
+    rng = np.random.default_rng(seed)
+    who = np.repeat(np.arange(G), each)
+    own = lambda n: np.repeat(rng.normal(size=(G, n)), each, 0)
+    X = alike * own(N) + 0.25 * rng.normal(size=(G * each, N))
+    y = own(1)[:, 0] + 0.1 * rng.normal(size=G * each)
+    return X, y, who
+
+
+def test_whole_groups_are_drawn_and_the_cap_counts_groups():
+    X, y, who = patients()
+    grouped = fitted(X, y, pfer=3, fit=dict(groups=who.astype(str)))
+    rows = fitted(X, y, pfer=3)
+    assert grouped.model_.counts.law == Subsample(0.5)
+    assert grouped.q_ <= 30 / 6 + 1e-9 < rows.q_
+    drawn = grouped.model_.counts.draw(120, np.random.default_rng(0))
+    assert drawn.sum() == 60
+    assert (drawn.reshape(30, 4) == drawn.reshape(30, 4)[:, :1]).all()
+    assert grouped.pfer_bound_ <= 3
+
+
+def test_repeated_samples_of_one_group_are_no_alarm():
+    X, y, who = patients()
+    grouped, rows = fitted(X, y, fit=dict(groups=who)), fitted(X, y)
+    assert len(rows.trust_.repeated) > 10 and rows.trust_.light == "red"
+    assert not len(grouped.trust_.repeated)
+    assert "repeated samples" not in str(grouped.trust_)
+
+
+def test_repeats_across_groups_are_still_seen():
+    X, y, who = patients()
+    who = who.copy()
+    who[12:14] = 99  # two of the four samples of a patient under another name
+    repeated = fitted(X, y, fit=dict(groups=who)).trust_.repeated
+    assert [set(who[rows]) for rows in repeated] == [{3, 99}]
+
+
+def test_groups_of_one_row_are_rows():
+    X, y = table()
+    one = fitted(X, y, fit=dict(groups=np.arange(M)[::-1]))
+    np.testing.assert_allclose(
+        one.probabilities_, fitted(X, y).probabilities_, atol=1e-8
+    )
+
+
+def test_strata_are_halved_one_by_one():
+    X, y = table(wild=0)
+    rare = y > np.quantile(y, 0.9)
+    s = fitted(X, rare, fit=dict(strata=rare))
+    drawn = s.model_.counts.draw(M, np.random.default_rng(0))
+    assert drawn[rare].sum() == 6 and drawn.sum() == 60
+    assert np.isfinite(s.pfer_bound_)
+    refits = s.model_.refit(s.lambda_, 300, 1, 1, False)
+    assert np.abs(refits.mean(0) - s.fit_.Pi).max() < 0.03 + 4 * 0.5 / 300**0.5
+
+
+# Levels of one variable ---------------------------------------------------------------
+
+
+def test_levels_of_one_variable_do_not_stand_in_for_each_other():
+    rng = np.random.default_rng(2)
+    level = rng.integers(3, size=150)
+    X = np.column_stack([level == 0, level == 1, rng.normal(size=(150, 10))]) * 1.0
+    y = 1.0 * (level == 2) + 0.5 * rng.normal(size=150)
+    apart = fitted(X, y, q=4, threshold=0.6)
+    told = fitted(X, y, q=4, threshold=0.6, categories={"level": ["x0", "x1"]})
+    by_place = fitted(X, y, q=4, threshold=0.6, categories=[[0, 1]])
+    assert apart.support_[:2].all()
+    shares = [s.summary().shares_signal_with for s in (apart, told, by_place)]
+    assert shares[0]["x0"] == "x1"
+    assert shares[1]["x0"] == shares[2]["x0"] == ""
+    np.testing.assert_array_equal(apart.probabilities_, told.probabilities_)
