@@ -31,7 +31,7 @@ _HOMES = {  # module: the public names that live in it
     ),
     "solver": ("ConvergenceWarning", "rvamp", "rvamp_path"),
     "stability": ("StabilitySelection",),
-    "survival": ("Rows",),
+    "survival": ("Rows", "survival_fit"),
     "trust": ("TrustWarning",),
 }
 _MODULES = ("datasets",)  # public as modules
