@@ -8,6 +8,7 @@ __all__ = ['all_resamples', 'Multinomial', 'Poisson', 'Subsample', 'NoResampling
 
 # %% ../nbs/01_resampling.ipynb #eb9d7e04
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import combinations_with_replacement
 from math import factorial
 
@@ -536,6 +537,12 @@ class Grouped(_Tied):
         """One occupation vector, (M,) floats, the same number within a group."""
         _check_rows("Grouped: groups", M, len(self.index))
         return self.of_groups.draw(len(self.names), rng)[self.index]
+
+    def answering(self, loss):
+        """The loss as the solver needs it, a group's rows answered together: found in
+        chapter 19, the one place where this chapter looks ahead.
+        """
+        return import_module("rvamp_nb.groups").answered_in_groups(loss, self.index)
 
     def __repr__(self):
         G, M = len(self.names), len(self.index)

@@ -85,8 +85,15 @@ def initial_state(problem):
     Q_hat = _blank_to_one(counts.mean * (curvature @ squares))
     h = Q_hat * x - counts.mean * (slope @ A)
     V = 1 / _blank_to_one(np.full(len(y), curvature.mean()))
-    to_prior = Natural(Q_hat, h, spread * (slope**2 @ squares))
-    return State(to_prior, Natural(V, -f, np.zeros(len(y))))
+    if hasattr(likelihood, "pull_noise"):
+        pulls = likelihood.pull_noise(slope, A)
+    else:
+        pulls = slope**2 @ squares
+    to_prior = Natural(Q_hat, h, spread * pulls)
+    to_likelihood = Natural(V, -f, np.zeros(len(y)))
+    if hasattr(likelihood, "in_blocks"):  # groups of rows, chapter 19
+        to_likelihood = likelihood.in_blocks(to_likelihood)
+    return State(to_prior, to_likelihood)
 
 
 def _blank_to_one(Q_hat):
@@ -263,7 +270,11 @@ def _couple(A, prior_message, likelihood_message, grain):
         if not np.isfinite(part).all():
             raise Breakdown(f"{name}_2x is not finite")
     grained = prior_message._replace(Q_hat=prior_message.Q_hat + grain)
+    # a message in blocks (chapter 19) knows how it is coupled
+    solve = getattr(likelihood_message, "coupled", None)
     try:
+        if solve is not None:
+            return solve(A, grained)
         return couple(A, grained, likelihood_message)
     except np.linalg.LinAlgError:
         raise Breakdown("the coupling's matrix is not positive definite") from None
@@ -274,11 +285,20 @@ def _reply(state, coupled, grain, own):
     A column of zeros hears nothing: its precision stays as it was.
     """
     to_prior, a = _floor(coupled.to_prior, {"chi_hat": 0.0})
-    to_likelihood, b = _floor(coupled.to_likelihood, {"chi_hat": 0.0})
+    to_likelihood, b = coupled.to_likelihood, 0
+    if isinstance(to_likelihood, Natural):  # blocks are sums of squares
+        to_likelihood, b = _floor(to_likelihood, {"chi_hat": 0.0})
     Q_hat = np.where(own > 0, to_prior.Q_hat + grain, state.to_prior.Q_hat)
     new = State(to_prior._replace(Q_hat=Q_hat), to_likelihood)
     _check_state(new)
     return new, a + b
+
+
+def _scales(message):
+    """The precisions and the variances of a message; of blocks, their diagonals."""
+    if hasattr(message, "scales"):
+        return message.scales()
+    return message.Q_hat, message.chi_hat
 
 
 def _check_state(state):
@@ -286,12 +306,12 @@ def _check_state(state):
     negative).
     """
     for block, message in zip(("1x", "1u"), state):
-        for name, part in zip(message._fields, message):
+        for name, part in zip(Natural._fields, message):
             if not np.isfinite(part).all():
                 raise Breakdown(f"{name}_{block} is not finite")
     if not (state.to_prior.Q_hat > 0).all():
         raise Breakdown("Q_hat_1x is not positive")
-    if not (state.to_likelihood.Q_hat >= 0).all():
+    if not (_scales(state.to_likelihood)[0] >= 0).all():
         raise Breakdown("Q_hat_1u is negative")
 
 # %% ../nbs/12_rvamp.ipynb #eabb324d
@@ -326,21 +346,36 @@ def _relative(a, b, mean=None):
 
 # %% ../nbs/12_rvamp.ipynb #6fead0fa
 def _coordinates(state):
-    """One vector, (3N + 3M,): h as it is, precisions and variances as logarithms (a
-    zero becomes -inf).
+    """One vector: h as it is, precisions and variances as logarithms (a zero becomes
+    -inf); (3N + 3M,), and more for rows in blocks.
     """
-    (Q_x, h_x, chi_x), (Q_u, h_u, chi_u) = state
     with np.errstate(divide="ignore"):
-        return np.concatenate(
-            [np.log(Q_x), h_x, np.log(chi_x), np.log(Q_u), h_u, np.log(chi_u)]
+        return np.concatenate([_of_message(message) for message in state])
+
+
+def _of_message(message):
+    """The coordinates of one message."""
+    if hasattr(message, "coordinates"):
+        return message.coordinates()
+    Q_hat, h, chi_hat = message
+    return np.concatenate([np.log(Q_hat), h, np.log(chi_hat)])
+
+
+def _from_coordinates(z, like):
+    """The state with these coordinates, of the same kind and size as another."""
+    N = len(like.to_prior.h)
+    with np.errstate(over="ignore"):
+        return State(
+            _at(z[: 3 * N], like.to_prior), _at(z[3 * N :], like.to_likelihood)
         )
 
 
-def _from_coordinates(z, N):
-    """The state with these coordinates."""
-    x, u = z[: 3 * N].reshape(3, N), z[3 * N :].reshape(3, -1)
-    with np.errstate(over="ignore"):
-        return State(*(Natural(np.exp(Q), h, np.exp(chi)) for Q, h, chi in (x, u)))
+def _at(z, like):
+    """The message with these coordinates."""
+    if hasattr(like, "at"):
+        return like.at(z)
+    Q_hat, h, chi_hat = z.reshape(3, -1)
+    return Natural(np.exp(Q_hat), h, np.exp(chi_hat))
 
 # %% ../nbs/12_rvamp.ipynb #e77decbf
 def damp(old, new, damping):
@@ -360,7 +395,7 @@ def damp(old, new, damping):
     z, f = _coordinates(old), _coordinates(new)
     free = np.isfinite(z) & np.isfinite(f)
     f[free] = z[free] + damping * (f[free] - z[free])
-    return _from_coordinates(f, len(old.to_prior.h))
+    return _from_coordinates(f, old)
 
 # %% ../nbs/12_rvamp.ipynb #4877e594
 class Anderson:
@@ -396,7 +431,7 @@ class Anderson:
         if not self.moves:
             return None
         f[free] = _combine(*here, self.moves, _weights(new)[free], damping)
-        return _from_coordinates(f, len(old.to_prior.h))
+        return _from_coordinates(f, old)
 
 # %% ../nbs/12_rvamp.ipynb #4e86f48c
 def _combine(z, residual, moves, weights, damping):
@@ -432,10 +467,10 @@ def _weights(state):
     """
 
     def of(Q_hat, h, chi_hat):
-        flat = np.full(len(h), max(np.count_nonzero(chi_hat), 1) ** -0.5)
+        flat = np.full(len(Q_hat), max(np.count_nonzero(chi_hat), 1) ** -0.5)
         return [flat, np.full(len(h), 1 / (np.linalg.norm(h) or 1)), flat]
 
-    return np.concatenate([w for message in state for w in of(*message)])
+    return np.concatenate([w for message in state for w in of(*message[:3])])
 
 # %% ../nbs/12_rvamp.ipynb #0d92d88e
 # the first message to the prior may claim this share of what the rows can hold
@@ -557,9 +592,9 @@ def _near(proposal, plain):
     """
     far = np.exp(REACH)
     for a, b in zip(proposal, plain):
-        if not all(np.isfinite(part).all() for part in a):
+        if not all(np.isfinite(part).all() for part in a[:3]):
             return False
-        for one, two in ((a.Q_hat, b.Q_hat), (a.chi_hat, b.chi_hat)):
+        for one, two in zip(_scales(a), _scales(b)):
             if (one > far * two).any() or (two > far * one).any():
                 return False
     return True
@@ -1113,6 +1148,9 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     prior = _prior(lam, prior, N, beta)
     likelihood.check(y, beta)
     _check_loss(likelihood, y)
+    if hasattr(counts, "answering"):  # rows that share a count, chapter 19
+        likelihood = counts.answering(likelihood)
+        likelihood.check(y, beta)
     if intercept:
         A, prior = np.column_stack([A, np.ones(len(A))]), _WithIntercept(prior, N)
     problem = Problem(A, y, prior, likelihood, counts, float(beta))
@@ -1152,8 +1190,10 @@ def _check_unpenalised(problem, share=0.05):
         )
 
 # %% ../nbs/12_rvamp.ipynb #01f28002
-def _warm_state(warm_start, M, N):
-    """The messages of an earlier fit, if they are for a problem of this size."""
+def _warm_state(warm_start, problem):
+    """The messages of an earlier fit, if they are for a problem of this size and these
+    groups of rows.
+    """
     if warm_start is None:
         return None
     state = getattr(warm_start, "messages", warm_start)
@@ -1162,10 +1202,20 @@ def _warm_state(warm_start, M, N):
             "warm_start must be a Fit with messages, or a State, got"
             f" {type(warm_start).__name__}"
         )
+    M, N = problem.A.shape
     shape = len(state.to_likelihood.h), len(state.to_prior.h)
     if shape != (M, N):
         raise ValueError(
             f"warm_start is for a problem of shape {shape}, A has shape {(M, N)}"
+        )
+    if hasattr(problem.likelihood, "in_blocks"):
+        return state._replace(
+            to_likelihood=problem.likelihood.in_blocks(state.to_likelihood)
+        )
+    if not isinstance(state.to_likelihood, Natural):
+        raise ValueError(
+            "warm_start is for rows in groups, and counts has no groups: give it"
+            " Grouped(law, groups)"
         )
     return state
 
@@ -1230,9 +1280,7 @@ def rvamp(
     """
     problem = _problem(A, y, lam, prior, likelihood, counts, beta, intercept)
     _check_options(tol, max_iter, damping)
-    fit = _fit(
-        problem, _warm_state(warm_start, *problem.A.shape), tol, max_iter, damping
-    )
+    fit = _fit(problem, _warm_state(warm_start, problem), tol, max_iter, damping)
     if not fit.converged:
         warnings.warn(fit.status, ConvergenceWarning, stacklevel=2)
     return fit
@@ -1245,20 +1293,18 @@ class _Extrapolation:
         self.past = []
 
     def add(self, log_lam, state):
-        self.past = [
-            *self.past[-3:],
-            (log_lam, _coordinates(state), len(state.to_prior.h)),
-        ]
+        self.past = [*self.past[-3:], (log_lam, _coordinates(state), state)]
 
     def start(self, log_lam):
         """The state foreseen at this penalty; None before the first."""
         if not self.past:
             return None
-        at, Z, (N, *_) = (np.array(p) for p in zip(*self.past))
+        at, Z, states = zip(*self.past)
+        Z = np.array(Z)
         weights = [np.prod([(log_lam - b) / (a - b) for b in at if b != a]) for a in at]
         finite = np.isfinite(Z).all(0)
         return _from_coordinates(
-            np.where(finite, weights @ np.where(finite, Z, 0), Z[-1]), N
+            np.where(finite, weights @ np.where(finite, Z, 0), Z[-1]), states[-1]
         )
 
 # %% ../nbs/12_rvamp.ipynb #33530ded

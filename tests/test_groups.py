@@ -1,0 +1,274 @@
+"""Rows that share a count: blocks in place of numbers, against dense algebra, against
+the ungrouped solver, and against refits on resamples of whole groups.
+"""
+
+import numpy as np
+import pytest
+
+from rvamp_nb.bootstrap import naive_bootstrap
+from rvamp_nb.groups import Blocks, GroupedLoss, Layout, couple_blocks, field_nodes
+from rvamp_nb.likelihood import Logistic, PoissonLoss, Squared
+from rvamp_nb.messages import Mixed, Natural
+from rvamp_nb.resampling import Discrete, Grouped, NoResampling, Poisson, Subsample
+from rvamp_nb.solver import iterate, rvamp, rvamp_path
+
+LAWS = [Poisson(0.5), Subsample(0.5), Discrete([0.5, 2], [0.3, 0.7])]
+
+
+def patients(G, n, N, seed, within=0.2):
+    """A, y and labels of G groups of n similar rows."""
+    rng = np.random.default_rng(seed)
+    label = rng.permutation(np.repeat(np.arange(G), n))
+    A = np.sqrt(1 - within) * rng.normal(size=(G, N))[label]
+    A += np.sqrt(within) * rng.normal(size=(G * n, N))
+    A /= np.linalg.norm(A, axis=0)
+    y = 2 * A[:, :4].sum(1) + rng.normal(size=G)[label] / 4 / np.sqrt(n)
+    return A, y + rng.normal(size=G * n) / 8 / np.sqrt(n), label
+
+
+def random_blocks(sizes, rng, rank=None):
+    """A layout of shuffled groups, and a positive definite matrix with such blocks."""
+    index = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    layout, M = Layout(index), len(index)
+
+    def matrix(rank):
+        full = np.zeros((M, M))
+        for m in layout.members:
+            for rows in m:
+                root = rng.normal(size=(len(rows), rank or len(rows) + 1))
+                full[np.ix_(rows, rows)] = root @ root.T
+        return full
+
+    return layout, matrix(None), matrix(1)
+
+
+def mixed_message(N, k, rng):
+    """What a prior might say, k coordinates in the natural view."""
+    S, zero = np.arange(N) < k, np.zeros(N)
+    natural = [rng.uniform(0.1, 1, N), rng.normal(size=N), rng.uniform(size=N)]
+    moment = [rng.uniform(0.01, 1, N), rng.normal(size=N), rng.uniform(size=N)]
+    natural = [np.where(S, part, zero) for part in natural]
+    return Mixed(S, *natural, *(np.where(S, zero, part) for part in moment))
+
+
+# --- the coupling ---------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "M, N, sizes, k",
+    [
+        (12, 20, [1, 3, 2, 5, 1], 6),
+        (20, 12, [4, 3, 7, 5, 1], 6),
+        (20, 12, [20], 6),
+        (10, 20, [10], 3),
+        (12, 8, [1] * 12, 3),
+        (12, 12, [6, 6], 0),
+    ],
+)
+def test_the_coupling_is_that_of_dense_matrices(M, N, sizes, k):
+    rng = np.random.default_rng(M + N)
+    layout, Q_u, chi_u = random_blocks(sizes, rng)
+    A, h_u, prior = (
+        rng.normal(size=(M, N)),
+        rng.normal(size=M),
+        mixed_message(N, k, rng),
+    )
+    flat = [full[layout.row, layout.col] for full in (Q_u, chi_u)]
+    out = couple_blocks(A, prior, Blocks(flat[0], h_u, flat[1], layout))
+
+    Q_x = np.where(prior.S, prior.Q_hat, 1 / np.where(prior.S, 1, prior.D))
+    h_x = np.where(prior.S, prior.h, prior.r * Q_x)
+    chi_x = np.where(prior.S, prior.chi_hat, prior.T * Q_x**2)
+    toward_x = A.T @ np.linalg.inv(Q_u)
+    Sigma_x = np.linalg.inv(np.diag(Q_x) + toward_x @ A)
+    Sigma_u = np.linalg.inv(Q_u + (A / Q_x) @ A.T)
+    x = Sigma_x @ (h_x + toward_x @ h_u)
+    u = Sigma_u @ (h_u - A @ (h_x / Q_x))
+    J_x, J_u = Sigma_x @ toward_x, Sigma_u @ A / Q_x
+    cov_x = (Sigma_x * chi_x) @ Sigma_x + J_x @ chi_u @ J_x.T
+    cov_u = Sigma_u @ chi_u @ Sigma_u + (J_u * chi_x) @ J_u.T
+    close = dict(rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(out.x[:3], [x, *map(np.diag, (Sigma_x, cov_x))], **close)
+    np.testing.assert_allclose(out.u[:3], [u, *map(np.diag, (Sigma_u, cov_u))], **close)
+    back, V, X = out.to_likelihood, np.zeros((M, M)), np.zeros((M, M))
+    V[layout.row, layout.col], X[layout.row, layout.col] = back.Q_hat, back.chi_hat
+    for m in layout.members:
+        for rows in m:
+            own = np.ix_(rows, rows)
+            inverse = np.linalg.inv(Sigma_u[own])
+            wide = dict(rtol=1e-6, atol=1e-8 * np.abs(inverse).max())
+            np.testing.assert_allclose(V[own], inverse - Q_u[own], **wide)
+            np.testing.assert_allclose(
+                back.h[rows], inverse @ u[rows] - h_u[rows], **wide
+            )
+            seen = inverse @ cov_u[own] @ inverse - chi_u[own]
+            np.testing.assert_allclose(X[own], seen, rtol=1e-6, atol=1e-7 * seen.max())
+
+
+def test_coordinates_there_and_back():
+    rng = np.random.default_rng(3)
+    layout, Q, chi = random_blocks([2, 4, 1, 3], rng)
+    flat = [full[layout.row, layout.col] for full in (Q, chi)]
+    message = Blocks(flat[0], rng.normal(size=10), flat[1], layout)
+    back = message.at(message.coordinates())
+    for one, two in zip(message[:3], back):
+        np.testing.assert_allclose(one, two, rtol=1e-13)
+
+
+# --- the rows' answer -----------------------------------------------------------------
+def drawn_pulls(loss, y, V, h, X, counts, rng, n=40_000):
+    """Pulls of one group at random counts and fields, (n, rows), by plain Newton."""
+    values, chances = counts.nodes()
+    c = rng.choice(values, n, p=chances)
+    root = np.linalg.cholesky(X)
+    omega = -h - rng.normal(size=(n, len(y))) @ root.T
+    u = np.zeros_like(omega)
+    for _ in range(60):
+        slope, curvature = loss.derivatives(y, omega + u @ V)
+        jacobian = np.eye(len(y)) + (c[:, None] * curvature)[:, :, None] * V
+        step = np.linalg.solve(jacobian, (u + c[:, None] * slope)[..., None])[..., 0]
+        u = u - step
+    return u, -h - omega
+
+
+@pytest.mark.parametrize("loss", [Squared(1.3), Logistic(), PoissonLoss()])
+@pytest.mark.parametrize(
+    "counts", [Subsample(0.5), Discrete([0, 1, 3], [0.3, 0.4, 0.3])]
+)
+def test_a_groups_moments_are_those_of_draws(loss, counts):
+    rng = np.random.default_rng(0)
+    V = np.array([[1.0, 0.6, 0.2], [0.6, 0.8, 0.1], [0.2, 0.1, 0.5]])
+    X = np.array([[0.5, 0.3, 0.1], [0.3, 0.4, 0.1], [0.1, 0.1, 0.3]])
+    y, h = np.array([1.0, 0.0, 1.0]), np.array([0.3, -0.8, 0.2])
+    pulls, field = drawn_pulls(loss, y, V, h, X, counts, rng)
+    grouped = GroupedLoss(loss, np.zeros(3, int))
+    incoming = Blocks(V.ravel(), h, X.ravel(), grouped.layout)
+    moments, message = grouped.message(y, incoming, counts)
+    error = pulls.std(0) / 200  # Monte-Carlo, 40,000 draws
+    assert (np.abs(moments.mean - pulls.mean(0)) < 4.5 * error).all()
+    np.testing.assert_allclose(moments.var, pulls.var(0), rtol=0.04)
+    # the response is the slope of the pull in the field (Stein)
+    chi = np.linalg.inv(message.Q_hat.reshape(3, 3) + V)
+    np.testing.assert_allclose(np.diag(chi), moments.chi, rtol=1e-9)
+    slope = np.linalg.solve(X, field.T @ (pulls - pulls.mean(0)) / len(pulls))
+    np.testing.assert_allclose(slope, chi, atol=0.02)
+    # the message stands for the moments
+    np.testing.assert_allclose(chi @ (message.h + h), moments.mean, rtol=1e-9)
+    cov = chi @ (message.chi_hat.reshape(3, 3) + X) @ chi
+    np.testing.assert_allclose(np.diag(cov), moments.var, rtol=1e-9)
+    np.testing.assert_allclose(cov, np.cov(pulls.T), atol=0.04 * pulls.var(0).max())
+
+
+@pytest.mark.parametrize("d", range(1, 7))
+def test_nodes_are_exact_to_degree_five(d):
+    xi, w = field_nodes(d)
+    eye = np.eye(d)
+    assert (w >= 0).all() and np.isclose(w.sum(), 1, rtol=1e-13)
+    np.testing.assert_allclose(xi.T @ (w[:, None] * xi), eye, atol=1e-13)
+    fourth = np.einsum("k,ka,kb,kc,kd->abcd", w, xi, xi, xi, xi)
+    pairs = np.einsum("ab,cd->abcd", eye, eye)
+    wanted = pairs + pairs.transpose(0, 2, 1, 3) + pairs.transpose(0, 3, 2, 1)
+    np.testing.assert_allclose(fourth, wanted, atol=1e-12)
+    np.testing.assert_allclose(w @ xi, 0, atol=1e-13)
+
+
+# --- the whole ------------------------------------------------------------------------
+@pytest.mark.parametrize("shape", [(30, 50), (30, 12)])
+@pytest.mark.parametrize("law", LAWS)
+def test_groups_of_one_row_change_nothing(shape, law):
+    rng = np.random.default_rng(5)
+    A = rng.normal(size=shape)
+    y = A[:, 0] + rng.normal(size=30)
+    plain = rvamp(A, y, 10.0, counts=law, tol=1e-9)
+    named = rvamp(A, y, 10.0, counts=Grouped(law, np.arange(30)), tol=1e-9)
+    np.testing.assert_array_equal(plain.mean, named.mean)
+    blocks = GroupedLoss(Squared(), rng.permutation(30))  # blocks of size one
+    problem = plain.problem._replace(likelihood=blocks)
+    for current, _, _ in iterate(problem):
+        if max(current.change, current.delta) < 1e-9:
+            break
+    for name in ("mean", "var", "rho"):
+        a, b = (getattr(x, name) for x in (plain.last.x, current.x))
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-10 * np.abs(a).max())
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("N", [50, 12])
+def test_copies_of_a_row_are_one_row_with_a_weight(law, N):
+    rng = np.random.default_rng(6)
+    A, copies = rng.normal(size=(20, N)), rng.integers(1, 5, 20)
+    y = A[:, 0] + rng.normal(size=20)
+    label = np.repeat(np.arange(20), copies)
+    many = rvamp(A[label], y[label], 10.0, counts=Grouped(law, label), tol=1e-9)
+    root = np.sqrt(copies)
+    one = rvamp(root[:, None] * A, root * y, 10.0, counts=law, tol=1e-9)
+    assert many.converged and one.converged
+    for name in ("mean", "var", "Pi"):
+        a, b = getattr(many, name), getattr(one, name)
+        np.testing.assert_allclose(a, b, atol=1e-7 * np.abs(b).max())
+
+
+def test_one_group_that_is_everything_and_no_resampling():
+    A, y, label = patients(10, 3, 20, 1)
+    grouped = rvamp(A, y, 0.5, counts=Grouped(NoResampling(), label), tol=1e-8)
+    plain = rvamp(A, y, 0.5, counts=NoResampling(), tol=1e-8)
+    np.testing.assert_allclose(grouped.mean, plain.mean, atol=1e-5)
+    law = Grouped(Poisson(2.0), np.zeros(30))
+    all_in_one = rvamp(A, y, 0.5, counts=law, tol=1e-5)
+    assert np.isfinite(all_in_one.Pi).all()
+
+
+@pytest.mark.parametrize("G, n, N", [(30, 4, 60), (30, 4, 160), (40, 3, 40)])
+@pytest.mark.parametrize("law", [Subsample(0.5), Poisson(0.5)])
+def test_refits_on_whole_groups_agree(G, n, N, law):
+    A, y, label = patients(G, n, N, seed=N)
+    lam, counts = 0.25 * np.abs(A.T @ y).max(), Grouped(law, label)
+    fit, by_rows = rvamp(A, y, lam, counts=counts), rvamp(A, y, lam, counts=law)
+    brute = naive_bootstrap(
+        A, y, lam, counts=counts, n_resamples=400, seed=0, progress=False
+    )
+
+    def error(estimate):
+        return np.sqrt(np.mean((estimate.Pi - brute.Pi) ** 2))
+
+    noise = np.sqrt(np.mean(brute.Pi * (1 - brute.Pi)) / 400)
+    assert fit.converged and error(fit) < noise + 0.012
+    assert error(by_rows) > 1.5 * error(fit)
+
+
+def test_a_path_of_groups_and_warm_starts():
+    A, y, label = patients(20, 3, 50, 7)
+    counts = Grouped(Subsample(0.5), label)
+    path = rvamp_path(A, y, n_lambdas=8, counts=counts, progress=False)
+    assert path.converged.all()
+    lam, state = path.near(path.lams[5])
+    cold = rvamp(A, y, lam, counts=counts)
+    warm = rvamp(A, y, lam, counts=counts, warm_start=state)
+    assert warm.n_iter < cold.n_iter
+    np.testing.assert_allclose(warm.Pi, cold.Pi, atol=1e-4)
+    by_rows = rvamp(A, y, lam, counts=Subsample(0.5))
+    again = rvamp(A, y, lam, counts=counts, warm_start=by_rows)
+    np.testing.assert_allclose(again.Pi, cold.Pi, atol=1e-4)
+    with pytest.raises(ValueError, match="warm_start is for rows in groups"):
+        rvamp(A, y, lam, counts=Subsample(0.5), warm_start=cold)
+
+
+def test_what_cannot_be_is_refused():
+    A, y, label = patients(10, 3, 20, 1)
+    with pytest.raises(ValueError, match="29 labels.*30 rows"):
+        rvamp(A, y, 0.5, counts=Grouped(Poisson(0.5), label[:29]))
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="a group has 250 rows"):
+        big = Grouped(Poisson(0.5), np.zeros(250))
+        rvamp(rng.normal(size=(250, 3)), rng.normal(size=250), 0.5, counts=big)
+    with pytest.raises(ValueError, match="beta = inf"):
+        law = Grouped(Poisson(0.5), label)
+        rvamp(A, 1.0 * (y > 0), 0.5, counts=law, likelihood=Logistic(), beta=1)
+    squared = rvamp(A, y, 0.5, counts=Grouped(Poisson(0.5), label), beta=1)
+    assert squared.converged
+
+
+def test_an_empty_message_stays_finite():
+    y = np.zeros(4)
+    grouped = GroupedLoss(Squared(), np.array([0, 0, 1, 1]))
+    message = grouped.in_blocks(Natural(np.zeros(4), y, np.zeros(4)))
+    moments, back = grouped.message(y, message, Poisson(0.5))
+    assert np.isfinite(back.Q_hat).all() and np.isfinite(moments.chi).all()

@@ -1,0 +1,76 @@
+"""How many null features are kept when rows, and when patients, are drawn: 30 patients
+with 8 samples each, 200 features, none of which has anything to do with y.
+
+Run from the repository: python tests/truth_groups/make_groups_truth.py [data sets]
+About five minutes on one core; writes null.npz beside itself.
+"""
+
+import pathlib
+import sys
+
+import numpy as np
+
+from rvamp_nb.error_control import error_control
+from rvamp_nb.prior import Laplace
+from rvamp_nb.resampling import Fixed, Grouped, Subsample
+from rvamp_nb.solver import rvamp, rvamp_path
+
+PATIENTS, SAMPLES, FEATURES = 30, 8, 200
+PATIENT = np.repeat(np.arange(PATIENTS), SAMPLES)
+THRESHOLD, PFER = 0.6, 1.0
+
+
+def null_patients(seed, shared=0.9):
+    """A and y of patients whose samples share that part of every variance."""
+    rng = np.random.default_rng([19, seed])
+    M = PATIENTS * SAMPLES
+    tables = []
+    for columns in (FEATURES, 1):
+        own = rng.normal(size=(PATIENTS, columns))[PATIENT]
+        each = rng.normal(size=(M, columns))
+        tables.append(np.sqrt(shared) * own + np.sqrt(1 - shared) * each)
+    A, y = tables[0] - tables[0].mean(0), tables[1][:, 0] - tables[1].mean()
+    return A / np.linalg.norm(A, axis=0), y / np.linalg.norm(y)
+
+
+def penalty(lam):
+    """The same penalty for all coefficients, in every resample."""
+    return Laplace(lam, randomise=Fixed())
+
+
+def at_q(A, y, counts, q, steps=5):
+    """The fit at the penalty where the selection probabilities sum to q, about."""
+    plan = dict(n_lambdas=25, lambda_min_ratio=0.02, counts=counts, prior=penalty(1.0))
+    reached = dict(until=lambda fit: fit.Pi.sum() >= q, progress=False, tol=1e-3)
+    path = rvamp_path(A, y, **plan, **reached)
+    k = np.flatnonzero(path.converged)[-1]
+    low, high, state = path.lams[k], path.lams[max(k - 1, 0)], path.states[k]
+    for _ in range(steps):
+        middle = np.sqrt(low * high)
+        options = dict(prior=penalty(middle), counts=counts, tol=1e-3)
+        fit = rvamp(A, y, warm_start=state, **options)
+        low, high = (middle, high) if fit.Pi.sum() > q else (low, middle)
+        state = fit.messages
+    return fit
+
+
+def main(n=100):
+    """False selections of each data set by rows and by patients, and the sum of Pi."""
+    q = error_control(FEATURES, threshold=THRESHOLD, pfer=PFER)[2]
+    laws = dict(rows=Subsample(0.5), patients=Grouped(Subsample(0.5), PATIENT))
+    kept = {name: np.zeros(n) for name in laws}
+    total = {name: np.zeros(n) for name in laws}
+    for b in range(n):
+        A, y = null_patients(b)
+        for name, law in laws.items():
+            fit = at_q(A, y, law, q)
+            kept[name][b] = np.sum(fit.Pi >= THRESHOLD)
+            total[name][b] = fit.Pi.sum()
+        if b % 10 == 9:
+            print(b + 1, *(f"{k} {v[: b + 1].mean():.2f}" for k, v in kept.items()))
+    out = pathlib.Path(__file__).with_name("null.npz")
+    np.savez_compressed(out, q=q, **{f"false_{k}": v for k, v in kept.items()})
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100)
