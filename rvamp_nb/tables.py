@@ -6,7 +6,7 @@
 __all__ = ['np', 'pd', 'BadInput', 'in_python', 'shown', 'Later', 'read_bytes', 'frame_of', 'read_frame', 'Table', 'prepare',
            'read_table']
 
-# %% ../nbs/84_tables.ipynb #b04a59ad
+# %% ../nbs/84_tables.ipynb #ca4212ed
 import csv
 import datetime
 import gzip
@@ -17,7 +17,7 @@ from collections import Counter
 from importlib import import_module
 from typing import NamedTuple
 
-# %% ../nbs/84_tables.ipynb #1e4797f3
+# %% ../nbs/84_tables.ipynb #665bbdc2
 class BadInput(ValueError):
     """What the user gave will not do; the message is one line with the place and the
     remedy.
@@ -40,7 +40,7 @@ def in_python(option, value=None):
     """
     return option if value is None else f"{option}={value!r}"
 
-# %% ../nbs/84_tables.ipynb #6bda508d
+# %% ../nbs/84_tables.ipynb #52aa6a64
 def shown(text, most=60):
     """Text from outside as a terminal may show it: one line, codes spelled out, cut.
 
@@ -60,7 +60,7 @@ def shown(text, most=60):
     spelled = lambda c: c.encode("unicode_escape").decode()
     return "".join(c if c.isprintable() else spelled(c) for c in cut)
 
-# %% ../nbs/84_tables.ipynb #b7d94b4b
+# %% ../nbs/84_tables.ipynb #d88f6470
 class Later:
     """A module that is imported when something of it is first used.
 
@@ -73,12 +73,14 @@ class Later:
         self.name = name
 
     def __getattr__(self, what):
-        return getattr(import_module(self.name), what)
+        value = getattr(import_module(self.name), what)
+        setattr(self, what, value)  # the second time it is there
+        return value
 
 
 np, pd = Later("numpy"), Later("pandas")
 
-# %% ../nbs/84_tables.ipynb #676eeb02
+# %% ../nbs/84_tables.ipynb #f0fc3d37
 def read_bytes(path):
     """All of a file, or of a pipe.
 
@@ -103,7 +105,7 @@ def read_bytes(path):
         remedy = "give the path of a CSV, TSV or Parquet file"
         raise BadInput(f"cannot read {shown(path)}: {reason}: {remedy}") from None
 
-# %% ../nbs/84_tables.ipynb #bbbc4422
+# %% ../nbs/84_tables.ipynb #e4cc46dc
 def _unpacked(where, data):
     """Without gzip."""
     if not data.startswith(b"\x1f\x8b"):
@@ -127,7 +129,7 @@ def _text(where, data, encoding, typed):
         problem = f"is not a text file in {name}"
         raise BadInput(f"{where} {problem}: {remedy}") from None
 
-# %% ../nbs/84_tables.ipynb #2a94871d
+# %% ../nbs/84_tables.ipynb #5e509eb5
 def _lines(where, text, sep):
     """The number and the cells of each line that is not blank."""
     delimiter = sep or ("\t" if "\t" in re.match(r"[^\r\n]*", text)[0] else ",")
@@ -146,7 +148,7 @@ def _lines(where, text, sep):
         raise BadInput(f"{where} {problem}")
     return lines
 
-# %% ../nbs/84_tables.ipynb #a886679c
+# %% ../nbs/84_tables.ipynb #56d5d9f9
 def _check_widths(where, header, rows, typed):
     """As many cells in every row as there are names."""
     if len(header) == 1 and ";" in header[0]:
@@ -159,7 +161,7 @@ def _check_widths(where, header, rows, typed):
             remedy = "(text that holds commas needs quotes)"
             raise BadInput(f"{where}, line {number}: {problem} {remedy}")
 
-# %% ../nbs/84_tables.ipynb #29d37344
+# %% ../nbs/84_tables.ipynb #9a7ae6bd
 def _check_header(where, header):
     """Every column has a name, and each name comes once."""
     if "" in header:
@@ -170,7 +172,7 @@ def _check_header(where, header):
         problem = f"two columns are named '{shown(name)}'"
         raise BadInput(f"{where}: {problem}: rename one of them")
 
-# %% ../nbs/84_tables.ipynb #dd488f1d
+# %% ../nbs/84_tables.ipynb #82effe6c
 def _parquet(where, data):
     """A Parquet file; its rows are counted from 1."""
     try:
@@ -192,7 +194,7 @@ def _pointed(frame, decimal):
     point = lambda c: c.replace(decimal, ".") if re.fullmatch(number, c) else c
     return frame.apply(lambda column: column.map(point))
 
-# %% ../nbs/84_tables.ipynb #b73ad2b5
+# %% ../nbs/84_tables.ipynb #9f3ea49a
 def frame_of(data, where="the table", typed=in_python, **how):
     """The bytes of a file as a data frame: see `read_frame`.
 
@@ -224,7 +226,7 @@ def frame_of(data, where="the table", typed=in_python, **how):
     decimal = how.get("decimal") or "."
     return frame if decimal == "." else _pointed(frame, decimal)
 
-# %% ../nbs/84_tables.ipynb #3cc30cdd
+# %% ../nbs/84_tables.ipynb #bb0e1270
 def read_frame(path, *, sep=None, decimal=".", encoding=None):
     """A CSV, TSV or Parquet file, or one of these in gzip, as a data frame; strict.
 
@@ -256,7 +258,7 @@ def read_frame(path, *, sep=None, decimal=".", encoding=None):
     how = dict(sep=sep, decimal=decimal, encoding=encoding)
     return frame_of(read_bytes(path), shown(path), **how)
 
-# %% ../nbs/84_tables.ipynb #f52447d2
+# %% ../nbs/84_tables.ipynb #93bb859b
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "?", ".", "-"}  # in lower case
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?([ T].*)?|\d\d?([./-])\d\d?\2\d{2,4}")
 
@@ -276,7 +278,7 @@ def _is_date(value):
         return True
     return isinstance(value, str) and _DATE.fullmatch(value) is not None
 
-# %% ../nbs/84_tables.ipynb #cb2e8ca7
+# %% ../nbs/84_tables.ipynb #e0d0cf54
 class _Column(NamedTuple):
     """What was found in a column."""
 
@@ -296,7 +298,7 @@ class _Column(NamedTuple):
         nothing = np.isnan(self.values).all()
         return self.problem == "words" and nothing
 
-# %% ../nbs/84_tables.ipynb #564094ac
+# %% ../nbs/84_tables.ipynb #c69b3e3f
 def _floats(cells):
     """Cells as floats, nan for what is none, and the first that is none, or None."""
     values, first = np.full(len(cells), np.nan), None
@@ -309,7 +311,7 @@ def _floats(cells):
             first = i if first is None else first
     return values, first
 
-# %% ../nbs/84_tables.ipynb #e633d2a3
+# %% ../nbs/84_tables.ipynb #dcf01586
 def _column(series):
     """What a column of a frame holds."""
     cells = [_cell(value) for value in series]
@@ -322,11 +324,12 @@ def _column(series):
         return _Column(values, cells, "infinite", infinite[0])
     return _Column(values, cells)
 
-# %% ../nbs/84_tables.ipynb #a80e7299
+# %% ../nbs/84_tables.ipynb #d218d7eb
 def _plain_numbers(part):
     """A frame or a column as floats, nan for gaps, or None where that is no answer."""
     kinds = [part.dtype] if part.ndim == 1 else part.dtypes
-    if not all(isinstance(d, np.dtype) and d.kind in "biufO" for d in kinds):
+    plain = lambda d: isinstance(d, np.dtype) and d.kind in "biufO"
+    if not all(plain(d) or isinstance(d, pd.StringDtype) for d in kinds):
         return None
     try:
         values = np.asarray(part, dtype=float)
@@ -334,7 +337,7 @@ def _plain_numbers(part):
         return None
     return None if np.isinf(values).any() else values
 
-# %% ../nbs/84_tables.ipynb #4e3daa0d
+# %% ../nbs/84_tables.ipynb #88bf12c2
 def _columns(frame, names, labels=()):
     """{name: _Column}; those of labels are looked at cell by cell."""
     plain = [name for name in names if name not in labels]
@@ -347,7 +350,7 @@ def _columns(frame, names, labels=()):
     slow = {name for name in names if found.get(name) is None}
     return {n: _column(frame[n]) if n in slow else of(n) for n in names}
 
-# %% ../nbs/84_tables.ipynb #b660d757
+# %% ../nbs/84_tables.ipynb #328b50a0
 class _Ask(NamedTuple):
     """What is asked of the columns of a table, and how to speak of it."""
 
@@ -379,7 +382,7 @@ _MANY = ("drop", "keep", "categorical")
 _TOGETHER = ({"id", "groups"}, {"target", "strata"}, {"event", "strata"})
 _TOGETHER += ({"strata", "keep", "categorical"},)
 
-# %% ../nbs/84_tables.ipynb #73a8aeff
+# %% ../nbs/84_tables.ipynb #edebe7f0
 def _roles(ask):
     """{column: the set of its roles}."""
     roles = {}
@@ -390,7 +393,7 @@ def _roles(ask):
             roles.setdefault(name, set()).add(role)
     return roles
 
-# %% ../nbs/84_tables.ipynb #64142e95
+# %% ../nbs/84_tables.ipynb #6a357cbe
 def _check_there(ask, names):
     """Each column that has a role is there, and has roles that go together."""
     for name, roles in _roles(ask).items():
@@ -405,7 +408,7 @@ def _check_there(ask, names):
             problem = f"'{shown(name)}' cannot have the roles {both} at once"
             raise BadInput(f"{ask.where}: {problem}: drop one of them")
 
-# %% ../nbs/84_tables.ipynb #aef4c779
+# %% ../nbs/84_tables.ipynb #d05855cb
 def _check_question(ask):
     """There is a target, or a time and an event, and gaps have a known answer."""
     typed = ask.typed
@@ -423,13 +426,13 @@ def _check_question(ask):
         remedy = f"name it with {typed('categorical')}"
         raise BadInput(f"{typed('reference')}: {name} is not categorical: {remedy}")
 
-# %% ../nbs/84_tables.ipynb #ab5930ec
+# %% ../nbs/84_tables.ipynb #d780a886
 def _labels(ask, features):
     """The columns of which only equal and different matters."""
     roles = {ask.id, ask.groups, ask.strata, ask.event} - {*features, ask.target, None}
     return roles | {*ask.categorical}
 
-# %% ../nbs/84_tables.ipynb #2ad76048
+# %% ../nbs/84_tables.ipynb #628839ad
 def _feature_names(ask, names):
     """All columns whose roles leave them a feature."""
     feature = {"keep", "categorical"}
@@ -441,7 +444,7 @@ def _feature_names(ask, names):
         raise BadInput(f"{ask.where}: {problem}: add at least one feature")
     return kept
 
-# %% ../nbs/84_tables.ipynb #3444a307
+# %% ../nbs/84_tables.ipynb #4f34ce98
 def _place(frame, i):
     """Where a row is found."""
     unit = "line" if frame.index.name == "line" else "row"
@@ -461,7 +464,7 @@ def _gaps_seen(frame, name, gaps):
         return f"'{shown(name)}' (no value at all)"
     return f"'{shown(name)}' ({gaps.sum()} of {len(gaps)}, first in {first})"
 
-# %% ../nbs/84_tables.ipynb #68f2f9d3
+# %% ../nbs/84_tables.ipynb #4f323475
 def _problems(ask, frame, columns, features):
     """{reason: [what was seen]} of all columns that will not do."""
     found = {reason: [] for reason in ("words", "dates", "infinite", "missing")}
@@ -477,7 +480,7 @@ def _problems(ask, frame, columns, features):
             found["missing"].append(_gaps_seen(frame, name, gaps))
     return {reason: seen for reason, seen in found.items() if seen}
 
-# %% ../nbs/84_tables.ipynb #f1f6b961
+# %% ../nbs/84_tables.ipynb #7e79f23a
 def _remedies(typed):
     """{reason: what is the matter, and what to do}."""
     drop, codes = typed("drop"), f"{typed('categorical')} codes categories as 0/1"
@@ -493,7 +496,7 @@ def _remedies(typed):
         ),
     }
 
-# %% ../nbs/84_tables.ipynb #0bcaafb5
+# %% ../nbs/84_tables.ipynb #3862f096
 def _besides(columns, features):
     """What would be taken with a warning: constant columns and copies."""
     first, said = {}, []
@@ -509,7 +512,7 @@ def _besides(columns, features):
             said.append(f"'{shown(name)}' repeats '{shown(same)}'")
     return said
 
-# %% ../nbs/84_tables.ipynb #f2c87076
+# %% ../nbs/84_tables.ipynb #ea104219
 def _refuse(ask, frame, columns, features):
     """One line about all that will not do, if anything will not."""
     found = _problems(ask, frame, columns, features)
@@ -524,13 +527,13 @@ def _refuse(ask, frame, columns, features):
         lines.append(f"besides, {', '.join(besides)} (no reason to refuse)")
     raise BadInput(f"{ask.where}: {'; '.join(lines)}")
 
-# %% ../nbs/84_tables.ipynb #6b33d864
+# %% ../nbs/84_tables.ipynb #6b3350fa
 def _rows_kept(ask, columns, features):
     """Which rows stay, (M,) bool, and sentences about those that do not."""
     M = len(next(iter(columns.values())).cells)
-    stay, said = np.ones(M, dtype=bool), []
+    stay, said, others = np.ones(M, dtype=bool), [], columns.keys() - {*features}
     for names, what in (
-        ([n for n in columns if n not in features], "in the target or another role"),
+        (others, "in the target or another role"),
         (features if ask.missing == "drop" else [], "in a feature"),
     ):
         gaps = np.zeros(M, dtype=bool)
@@ -543,7 +546,7 @@ def _rows_kept(ask, columns, features):
         stay &= ~gaps
     return stay, said
 
-# %% ../nbs/84_tables.ipynb #932ebdc9
+# %% ../nbs/84_tables.ipynb #dc093256
 def _check_rows_left(ask, columns, features, stay):
     """Enough rows, or the columns whose gaps cost most."""
     left = int(stay.sum())
@@ -559,7 +562,7 @@ def _check_rows_left(ask, columns, features, stay):
         remedy += f": gaps are in {named or 'the target'}"
     raise BadInput(f"{ask.where} {problem}: {remedy}")
 
-# %% ../nbs/84_tables.ipynb #80311f6b
+# %% ../nbs/84_tables.ipynb #9a56f560
 def _filled(values):
     """Numbers with the median where there was none, and how many there were."""
     gaps = np.isnan(values)
@@ -567,13 +570,13 @@ def _filled(values):
         return values, 0
     return np.where(gaps, np.median(values[~gaps]), values), int(gaps.sum())
 
-# %% ../nbs/84_tables.ipynb #7208cbb6
+# %% ../nbs/84_tables.ipynb #0e4addb5
 def _level(cell):
     """A level as it stands in the name of a column: 2, not 2.0."""
     whole = isinstance(cell, float) and cell.is_integer()
     return str(int(cell) if whole else cell)
 
-# %% ../nbs/84_tables.ipynb #67072dbb
+# %% ../nbs/84_tables.ipynb #3e87e439
 def _coded(ask, name, cells):
     """0/1 columns of a category, its reference, and how many gaps were filled."""
     known = Counter(_level(cell) for cell in cells if cell is not None)
@@ -593,7 +596,7 @@ def _coded(ask, name, cells):
     columns = {f"{name}={k}": of(k) for k in levels if k != reference}
     return columns, reference, sum(cell is None for cell in cells)
 
-# %% ../nbs/84_tables.ipynb #3732b543
+# %% ../nbs/84_tables.ipynb #8dd6d41f
 class _Design(NamedTuple):
     """Features as numbers."""
 
@@ -602,7 +605,7 @@ class _Design(NamedTuple):
     references: dict  # {variable: the level that has none}
     filled: dict  # {variable: how many gaps were filled}
 
-# %% ../nbs/84_tables.ipynb #540c01d0
+# %% ../nbs/84_tables.ipynb #da6d2591
 def _design(ask, columns, features, stay):
     """The features of the rows that stay, as numbers without gaps."""
     made, filled, references, categories = {}, {}, {}, {}
@@ -624,11 +627,11 @@ def _design(ask, columns, features, stay):
             filled[name] = n
     return _Design(made, categories, references, filled)
 
-# %% ../nbs/84_tables.ipynb #35aefeb4
+# %% ../nbs/84_tables.ipynb #600e1081
 _TRUE = {"1", "1.0", "true", "yes"}
 _FALSE = {"0", "0.0", "false", "no"}
 
-# %% ../nbs/84_tables.ipynb #93593cd9
+# %% ../nbs/84_tables.ipynb #d604e481
 def _ended(ask, cells):
     """Whether the event was seen, (M,) bool."""
     words = [str(cell).lower() for cell in cells]
@@ -639,7 +642,7 @@ def _ended(ask, cells):
             raise BadInput(f"{ask.where}: {problem} is neither: {remedy}")
     return np.array([word in _TRUE for word in words])
 
-# %% ../nbs/84_tables.ipynb #0c96c316
+# %% ../nbs/84_tables.ipynb #1c0abc86
 def _response(ask, columns, stay):
     """The target: floats, words, or (event, time)."""
     of = lambda name: [cell for cell, s in zip(columns[name].cells, stay) if s]
@@ -650,7 +653,7 @@ def _response(ask, columns, stay):
     y["event"], y["time"] = _ended(ask, of(ask.event)), columns[ask.time].values[stay]
     return y
 
-# %% ../nbs/84_tables.ipynb #103ad56d
+# %% ../nbs/84_tables.ipynb #8d7c648f
 def _check_varies(ask, y):
     """Something to explain, at a size whose square is a number."""
     name = ask.time or ask.target
@@ -672,14 +675,14 @@ def _check_varies(ask, y):
         problem = "has values too large or too small to square"
         raise BadInput(f"{the_target} {problem}: change its unit")
 
-# %% ../nbs/84_tables.ipynb #a24ed4e7
+# %% ../nbs/84_tables.ipynb #da1b1b52
 def _check_design(ask, design):
     """Something to explain it with."""
     if not any(np.ptp(values) for values in design.columns.values()):
         problem = "all features are constant: add a column that varies"
         raise BadInput(f"{ask.where}: {problem}")
 
-# %% ../nbs/84_tables.ipynb #fbe1fb93
+# %% ../nbs/84_tables.ipynb #c167565a
 class Table(NamedTuple):
     """A table ready to be fitted.
 
@@ -697,10 +700,10 @@ class Table(NamedTuple):
     said: tuple = ()  # sentences about what was done
     warnings: tuple = ()  # sentences about what may be wrong
 
-# %% ../nbs/84_tables.ipynb #00d7be47
+# %% ../nbs/84_tables.ipynb #60047049
 _ROWS = dict(groups="groups", strata="strata", weights="sample_weight", offset="offset")
 
-# %% ../nbs/84_tables.ipynb #037d28de
+# %% ../nbs/84_tables.ipynb #395198fd
 def _by_row(ask, columns, stay):
     """What goes to `fit` with each row."""
     rows = {}
@@ -714,7 +717,7 @@ def _by_row(ask, columns, stay):
         raise BadInput(f"{ask.where}: {problem}: mend it")
     return rows
 
-# %% ../nbs/84_tables.ipynb #0513dbcc
+# %% ../nbs/84_tables.ipynb #cb30f9f9
 def _options(ask, design):
     """What the estimator is made with."""
     family = lambda name: design.categories.get(name, (name,))
@@ -722,7 +725,7 @@ def _options(ask, design):
     options = {"penalty_factor": factors} if factors else {}
     return options
 
-# %% ../nbs/84_tables.ipynb #2f414d8c
+# %% ../nbs/84_tables.ipynb #4905a566
 def _done(ask, design):
     """Sentences about what was done to the columns."""
     said = []
@@ -745,7 +748,7 @@ def _done(ask, design):
         said.append(f"no feature: {names}")
     return said
 
-# %% ../nbs/84_tables.ipynb #05c79224
+# %% ../nbs/84_tables.ipynb #718d336a
 def _doubts(ask, columns, design, stay):
     """Sentences about what may be wrong."""
     said = []
@@ -767,11 +770,12 @@ def _doubts(ask, columns, design, stay):
         said.append(f"levels in fewer than 5 rows can hardly be found: {named}")
     return said
 
-# %% ../nbs/84_tables.ipynb #d5e26a91
+# %% ../nbs/84_tables.ipynb #462763cc
 def _prepared(ask, frame):
     """The table, from a frame whose names have been checked."""
     features = _feature_names(ask, list(frame.columns))
-    own = [n for n in features if isinstance(frame[n].dtype, pd.CategoricalDtype)]
+    kinds = dict(zip(frame.columns, frame.dtypes))
+    own = [n for n in features if isinstance(kinds[n], pd.CategoricalDtype)]
     ask = ask._replace(categorical=tuple(dict.fromkeys([*ask.categorical, *own])))
     used = dict.fromkeys([*ask.one().values(), *features])
     columns = _columns(frame, list(used), _labels(ask, features))
@@ -784,13 +788,14 @@ def _prepared(ask, frame):
     _check_varies(ask, y)
     design = _design(ask, columns, features, stay)
     _check_design(ask, design)
-    X = pd.DataFrame(design.columns, index=frame.index[stay])
+    values = np.column_stack(list(design.columns.values()))
+    X = pd.DataFrame(values, index=frame.index[stay], columns=list(design.columns))
     said, doubts = [*lost, *_done(ask, design)], _doubts(ask, columns, design, stay)
     made = design.categories, design.references, design.filled, int((~stay).sum())
     rows = _by_row(ask, columns, stay)
     return Table(X, y, _options(ask, design), rows, *made, tuple(said), tuple(doubts))
 
-# %% ../nbs/84_tables.ipynb #97263eaf
+# %% ../nbs/84_tables.ipynb #5f5b8944
 def prepare(frame, target=None, *, where="the table", typed=in_python, **asked):
     """A frame with its columns' roles as what `StabilitySelection` takes.
 
@@ -845,7 +850,7 @@ def prepare(frame, target=None, *, where="the table", typed=in_python, **asked):
     _check_there(ask, names)
     return _prepared(ask, frame)
 
-# %% ../nbs/84_tables.ipynb #81e98008
+# %% ../nbs/84_tables.ipynb #aa589edb
 def read_table(path, target):
     """A CSV, TSV or Parquet table of numbers as the matrix, the response and the names
     of the features; strict.

@@ -1,0 +1,413 @@
+"""A table as it comes: read strictly, its columns in their roles, its gaps and
+categories as asked, and all that will not do in one line.
+"""
+
+import datetime
+import gzip
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rvamp_nb import StabilitySelection
+from rvamp_nb.tables import BadInput, frame_of, in_python, prepare, read_frame
+
+
+def frame(M=30, seed=0):
+    """A table with a column of every kind."""
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "patient": [f"p{k}" for k in range(M)],
+            "age": rng.integers(30, 80, size=M),
+            "crp": rng.normal(size=M).round(3),
+            "site": rng.choice(["A", "B", "C"], p=[0.2, 0.5, 0.3], size=M),
+            "grade": rng.choice([1, 2, 3], size=M),
+            "y": rng.normal(size=M).round(3),
+        }
+    )
+
+
+ROLES = dict(target="y", id="patient", categorical=["site", "grade"])
+
+
+def refused(*args, **asked):
+    """The one line of a refusal."""
+    with pytest.raises(BadInput) as said:
+        prepare(*args, **asked)
+    assert "\n" not in str(said.value)
+    return str(said.value)
+
+
+# Reading ------------------------------------------------------------------------------
+
+
+def test_the_same_table_in_every_format_is_the_same_table(tmp_path):
+    data = frame()
+    text = data.to_csv(index=False)
+    comma = text.replace(",", ";").replace(".", ",")
+    wide = data.to_csv(index=False, sep="\t").encode("utf-16")
+    files = {  # name, bytes, how it is read
+        "a.csv": (text.encode(), {}),
+        "a.tsv": (data.to_csv(index=False, sep="\t").encode(), {}),
+        "a.csv.gz": (gzip.compress(text.encode()), {}),
+        "b.txt": (comma.encode(), dict(sep=";", decimal=",")),
+        "c.txt": (wide, dict(encoding="utf-16")),
+        "d.csv": (("\ufeff" + text).replace("\n", "\r\n").encode(), {}),
+    }
+    expected = prepare(data, **ROLES)
+    for name, (content, how) in files.items():
+        path = tmp_path / name
+        path.write_bytes(content)
+        found = prepare(read_frame(path, **how), **ROLES)
+        pd.testing.assert_frame_equal(
+            found.X.reset_index(drop=True), expected.X, check_names=False
+        )
+        np.testing.assert_array_equal(found.y, expected.y)
+        assert list(found.X.index) == list(range(2, 32))  # lines of the file
+
+
+def test_parquet_keeps_types(tmp_path):
+    pytest.importorskip("pyarrow")
+    data = frame()
+    data.to_parquet(tmp_path / "a.parquet")
+    found = prepare(read_frame(tmp_path / "a.parquet"), **ROLES)
+    expected = prepare(data, **ROLES)
+    np.testing.assert_array_equal(found.X, expected.X)
+    assert list(found.X.index) == list(range(1, 31)) and found.X.index.name == "row"
+    assert list(found.X.columns) == list(expected.X.columns)
+
+
+def test_parquet_without_pyarrow_says_what_to_install(monkeypatch):
+    for name in ("pyarrow", "pyarrow.parquet", "fastparquet"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(BadInput, match="pip install pyarrow"):
+        frame_of(b"PAR1 and more PAR1")
+
+
+@pytest.mark.parametrize(
+    "data, words",
+    [
+        (b"\x1f\x8bnonsense", "gzip"),
+        (b"PK\x03\x04", "spreadsheet"),
+        (b"a,b\n\xff\xfe,1", "UTF-8"),
+        (b"a;b\n1;2", "semicolons"),
+        (b"a,b\n1,2,3", "line 2"),
+        (b"a,a\n1,2", "two columns are named 'a'"),
+        (b"a,\n1,2", "column 2 has no name"),
+        (b"", "empty"),
+    ],
+)
+def test_a_file_that_is_no_table_is_one_line(data, words):
+    with pytest.raises(BadInput, match=words) as said:
+        frame_of(data)
+    assert "\n" not in str(said.value)
+
+
+# Kinds of columns ---------------------------------------------------------------------
+
+
+def test_all_that_will_not_do_is_named_at_once():
+    data = frame().assign(
+        seen=pd.date_range("2020-01-01", periods=30),
+        born=["1.2.1950"] * 30,
+        dosage=["5 mg"] * 30,
+        load=[np.inf, *range(29)],
+        dose=[np.nan, *range(29)],
+        empty=[None] * 30,
+        batch=[7] * 30,
+        twin=frame()["crp"],
+    )
+    said = refused(data, "y")
+    reasons = {
+        "is not a number": ("patient", "site", "dosage"),
+        "is a date": ("seen", "born"),
+        "is not a finite number": ("load",),
+        "the value is missing": ("dose", "empty"),
+        "besides": ("batch", "twin"),
+    }
+    parts = [part for part in said.split("; ")]
+    assert len(parts) == len(reasons)
+    for part, (reason, names) in zip(parts, reasons.items()):
+        assert reason in part
+        assert all(f"'{name}'" in part for name in names), part
+    for fine in ("'age'", "'grade'", "'y'"):
+        assert fine not in said
+    for word in ("categorical", "drop", "missing='median'", "missing='drop'"):
+        assert word in said
+    assert "'5 mg', row 0" in said and "1 of 30, first in row 0" in said
+    assert "'empty' (no value at all)" in said
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [True, False] * 15,
+        pd.array([1, 2, 3] * 10, dtype="Int64"),
+        pd.array([1.5, 2.5, 3.5] * 10, dtype="Float64"),
+        np.arange(30, dtype=np.uint8),
+        ["1", " 2", "3e1"] * 10,
+        [1, "2", 3.5] * 10,
+    ],
+    ids=lambda c: str(getattr(c, "dtype", type(c[0]).__name__)),
+)
+def test_what_holds_numbers_is_numbers(cells):
+    table = prepare(frame().assign(extra=cells), **ROLES)
+    np.testing.assert_array_equal(table.X.extra, [float(c) for c in cells])
+
+
+@pytest.mark.parametrize(
+    "gap", [None, np.nan, pd.NA, pd.NaT, "", " NA ", "n/a", "?", "."], ids=repr
+)
+def test_a_gap_is_a_gap_however_it_is_written(gap):
+    crp = frame()["crp"].astype(object)
+    crp[4] = gap
+    data = frame().assign(crp=crp)
+    assert "'crp' (1 of 30, first in row 4)" in refused(data, **ROLES)
+    others = frame()["crp"].drop(4)
+    assert prepare(data, **ROLES, missing="median").X.crp[4] == others.median()
+    left = prepare(data, **ROLES, missing="drop")
+    assert list(left.X.index) == list(others.index) and left.left_out == 1
+
+
+@pytest.mark.parametrize(
+    "value", ["2020-01-31", "31.1.2020", "1/31/20", datetime.date(2020, 1, 31)]
+)
+def test_a_date_is_no_number_and_no_word(value):
+    assert "is a date: 'born'" in refused(frame().assign(born=[value] * 30), "y")
+
+
+def test_labels_are_not_turned_into_numbers():
+    """Patients 007 and 7 are two, and so are two numbers that differ late."""
+    long = [str(2**60 + k // 2) for k in range(30)]
+    data = frame().assign(patient=["7", "007"] * 15, visit=long).astype(str)
+    table = prepare(data, "y", id="patient", groups="visit", categorical="site")
+    assert len(set(table.rows["groups"])) == 30 / 2
+    coded = prepare(data, "y", categorical=["site", "patient"], drop="visit")
+    assert list(coded.X.filter(like="patient=")) in (["patient=7"], ["patient=007"])
+
+
+# Gaps ---------------------------------------------------------------------------------
+
+
+def test_gaps_are_filled_and_counted():
+    data = frame()
+    data.loc[[3, 5], "crp"] = np.nan
+    data["site"] = data["site"].astype(object)
+    data.loc[9, "site"] = None
+    table = prepare(data, **ROLES, missing="median")
+    assert table.filled == {"crp": 2, "site": 1} and table.left_out == 0
+    assert table.X.loc[[3, 5], "crp"].tolist() == [data["crp"].median()] * 2
+    usual = data["site"].mode()[0]
+    assert table.references["site"] == usual
+    assert not table.X.filter(like="site=").loc[9].any()
+    assert "3 gaps filled" in " ".join(table.said)
+    full = data.dropna()
+    table = prepare(data, **ROLES, missing="drop")
+    pd.testing.assert_frame_equal(table.X, prepare(full, **ROLES).X)
+    assert "3 of 30 rows left out" in " ".join(table.said) and not table.filled
+
+
+@pytest.mark.parametrize("missing", ["median", "drop"])
+@pytest.mark.parametrize("role", ["y", "w"])
+def test_a_target_or_a_weight_is_never_filled(missing, role):
+    data = frame().assign(w=1.0)
+    data.loc[[2, 8], role] = np.nan
+    table = prepare(data, **ROLES, weights="w", missing=missing)
+    assert list(table.X.index) == [k for k in range(30) if k not in (2, 8)]
+    assert len(table.y) == len(table.rows["sample_weight"]) == 28
+    assert "2 of 30 rows left out" in table.said[0]
+
+
+def test_a_column_without_any_value_cannot_be_filled():
+    data = frame().assign(empty=np.nan)
+    for missing in ("median", "drop"):
+        assert "'empty' (no value at all)" in refused(data, **ROLES, missing=missing)
+
+
+def test_too_few_rows_without_gaps_name_the_columns_that_cost_them():
+    data = frame().assign(dose=[1.0, 2.0, 3.0] + [np.nan] * 27)
+    said = refused(data, **ROLES, missing="drop")
+    assert "3 rows of data left without gaps" in said and "'dose' (27)" in said
+
+
+# Categories ---------------------------------------------------------------------------
+
+
+def test_levels_are_columns_against_the_reference():
+    data = frame()
+    table = prepare(data, **ROLES, reference={"grade": 2})
+    assert table.references == {"site": "B", "grade": "2"}  # the most frequent, asked
+    assert table.categories["site"] == ("site=A", "site=C")
+    assert table.categories["grade"] == ("grade=1", "grade=3")
+    for name in ("site", "grade"):
+        for column in table.categories[name]:
+            is_level = data[name].astype(str) == column.removeprefix(f"{name}=")
+            np.testing.assert_array_equal(table.X[column], is_level.astype(float))
+    order = ["age", "crp", *table.categories["site"], *table.categories["grade"]]
+    assert list(table.X.columns) == order
+
+
+def test_columns_of_type_category_are_coded_unasked():
+    data = frame().astype({"site": "category"})
+    table = prepare(data, "y", id="patient")
+    assert list(table.categories) == ["site"]
+
+
+def test_a_level_of_every_row_is_a_name():
+    said = refused(frame(), "y", categorical=["site", "patient"])
+    assert "'patient' has another level in every row: is it an id?" in said
+
+
+def test_a_reference_that_is_no_level_is_refused():
+    said = refused(frame(), **ROLES, reference={"site": "Z"})
+    assert "no level 'Z', only 'A', 'B', 'C'" in said
+    assert "'age' is not categorical" in refused(
+        frame(), **ROLES, reference={"age": 50}
+    )
+
+
+def test_a_column_named_like_a_level_is_refused():
+    data = frame().assign(**{"site=A": 1.0})
+    assert "are 'site=A': rename" in refused(data, **ROLES)
+
+
+def test_what_is_kept_is_kept_with_all_its_levels():
+    table = prepare(frame(), **ROLES, keep=["site", "age"])
+    assert table.options["penalty_factor"] == {"site=A": 0, "site=C": 0, "age": 0}
+    selection = StabilitySelection(verbose=0, lambdas=[0.5], **table.options)
+    selection.fit(table.X, table.y)
+    always = selection.summary().probability[["site=A", "site=C", "age"]]
+    assert (always == 1).all()
+
+
+# Roles --------------------------------------------------------------------------------
+
+
+def test_a_role_takes_a_column_out_of_the_features():
+    data = frame().assign(w=1.0, o=0.5, clinic="x", other=3)
+    data.loc[0, "clinic"] = "z"
+    roles = dict(weights="w", offset="o", strata="clinic", drop="other")
+    table = prepare(data, **ROLES, groups="patient", **roles)
+    assert list(table.X.columns[:2]) == ["age", "crp"] and table.X.shape[1] == 6
+    assert set(table.rows) == {"groups", "strata", "sample_weight", "offset"}
+    np.testing.assert_array_equal(table.rows["groups"], data["patient"])
+    np.testing.assert_array_equal(table.rows["strata"], data["clinic"])
+    np.testing.assert_array_equal(table.rows["offset"], data["o"])
+    both = prepare(frame(), **ROLES, strata="site")  # a stratum and a feature
+    assert "site=A" in both.X and set(both.rows) == {"strata"}
+
+
+@pytest.mark.parametrize(
+    "asked, words",
+    [
+        (dict(target="z"), "no column 'z', only 'patient', 'age'"),
+        (dict(target="y", drop="z"), "argument drop: the table has no column 'z'"),
+        (dict(), "say what to explain"),
+        (dict(time="age"), "go together"),
+        (dict(target="y", time="age", event="grade"), "say what to explain"),
+        (dict(target="y", drop="y"), "'y' cannot have the roles drop and target"),
+        (dict(target="y", keep="age", drop="age"), "drop and keep at once"),
+        (dict(target="y", missing="mean"), "error, median or drop"),
+        (dict(target="y", drop=["patient", "site", "age", "crp", "grade"]), "only col"),
+    ],
+)
+def test_roles_that_make_no_sense_are_one_line(asked, words):
+    assert words in refused(frame(), **asked)
+
+
+def test_arguments_that_are_not_there_are_type_errors():
+    with pytest.raises(TypeError, match="no argument 'category'"):
+        prepare(frame(), "y", category="site")
+    with pytest.raises(TypeError, match="DataFrame"):
+        prepare([[1, 2]], "y")
+
+
+def test_a_message_is_spelled_as_the_user_types():
+    assert in_python("missing", "drop") == "missing='drop'"
+    shell = lambda option, value=None: f"--{option} {value or ''}".strip()
+    data = frame().assign(crp=np.nan)
+    with pytest.raises(BadInput) as said:
+        prepare(data, "y", typed=shell, where="a.csv")
+    assert str(said.value).startswith("a.csv: ")
+    for words in ("--categorical", "--drop", "--missing median", "--missing drop"):
+        assert words in str(said.value)
+
+
+def test_names_that_come_twice_are_a_reason_to_ask():
+    data = frame().assign(patient=[f"p{k // 2}" for k in range(30)])
+    table = prepare(data, **ROLES)
+    assert "15 of the values of 'patient' come more than once" in table.warnings[0]
+    assert not prepare(data, **ROLES, groups="patient").warnings
+
+
+def test_rare_levels_are_named():
+    data = frame()
+    data["site"] = ["A"] * 27 + ["B", "B", "C"]
+    assert "fewer than 5 rows" in prepare(data, **ROLES).warnings[0]
+
+
+# What is explained --------------------------------------------------------------------
+
+
+def test_words_of_two_kinds_are_classes():
+    words = ["ill", "well"] * 15
+    table = prepare(frame().assign(y=words), **ROLES, strata="y")
+    assert table.y.tolist() == words and table.rows["strata"].tolist() == words
+    assert "3 different words" in refused(frame().assign(y=list("abc") * 10), **ROLES)
+    mixed = frame().assign(y=["1", "x", *"2" * 28])
+    assert "is not a number: 'y' ('x', row 1)" in refused(mixed, **ROLES, strata="y")
+
+
+@pytest.mark.parametrize("yes, no", [(1, 0), ("1", "0"), (True, False), ("yes", "no")])
+def test_a_time_and_an_event(yes, no):
+    data = frame().rename(columns={"y": "years"})
+    ends = np.arange(30) % 3 == 0
+    data["died"] = np.where(ends, yes, no)
+    table = prepare(
+        data, time="years", event="died", id="patient", categorical=["site", "grade"]
+    )
+    assert table.y.dtype.names == ("event", "time")
+    np.testing.assert_array_equal(table.y["event"], ends)
+    np.testing.assert_array_equal(table.y["time"], data["years"])
+    assert {"years", "died"}.isdisjoint(table.X)
+
+
+def test_an_event_is_seen_or_it_is_not():
+    data = frame().assign(died=2)
+    roles = dict(time="age", event="died", drop=["patient", "site"])
+    assert "write 1 where the event was seen" in refused(data, **roles)
+    assert "no event was seen" in refused(data.assign(died=0), **roles)
+
+
+# Speed --------------------------------------------------------------------------------
+
+
+def test_a_wide_table_of_numbers_is_not_looked_at_cell_by_cell(monkeypatch):
+    def slow(series):
+        raise AssertionError(f"cell by cell: {series.name}")
+
+    import rvamp_nb.tables as tables
+
+    monkeypatch.setattr(tables, "_column", slow)
+    wide = pd.DataFrame(np.random.default_rng(0).normal(size=(6, 3000)))
+    wide.iloc[0, 5] = np.nan
+    text = wide.astype(str).assign(y=np.arange(6.0))
+    table = prepare(text, "y", missing="median")
+    assert table.X.shape == (6, 3000) and table.filled == {"5": 1}
+
+
+def test_nobodys_frame_is_written_to():
+    data = frame()
+    before = data.copy(deep=True)
+    prepare(data, **ROLES, missing="median", keep="age")
+    pd.testing.assert_frame_equal(data, before)
+
+
+def test_a_path_may_be_a_path(tmp_path):
+    Path(tmp_path, "a.csv").write_text("a,b\n1,2\n")
+    assert read_frame(str(tmp_path / "a.csv")).shape == (1, 2)
+    with pytest.raises(BadInput, match="cannot read"):
+        read_frame(tmp_path / "b.csv")
