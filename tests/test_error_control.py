@@ -1,0 +1,347 @@
+"""Control of errors by the whole path and by decoys: against definitions, against
+ipss' own code, and against what was simulated.
+"""
+
+import sys
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rvamp_nb.error_control import (
+    common_factors,
+    decoy_threshold,
+    decoys,
+    integrated_control,
+    pfer_bound,
+    simultaneous_bound,
+)
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE / "bench"), str(HERE)]
+import control  # noqa: E402
+
+
+def some_path(seed=0, p=60, L=25):
+    """Probabilities that grow along falling penalties, a few of them near 1."""
+    rng = np.random.default_rng(seed)
+    steps = rng.random((p, L)) ** 6 * rng.random((p, 1)) ** 3
+    return np.geomspace(1, 0.05, L), np.minimum(0.4 * np.cumsum(steps, 1), 1)
+
+
+# The whole path -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("power", [1, 2, 3])
+@pytest.mark.parametrize("n_pairs", [1, 2, 3, 4])
+def test_the_bound_is_the_moment_of_a_mean_of_independent_pairs(power, n_pairs):
+    """By listing all outcomes of B pairs that select with probability (q / p)^2."""
+    q, p = 14.0, 20
+    both, moment = (q / p) ** 2, 0.0
+    for pairs in product((0, 1), repeat=n_pairs):
+        chance = np.prod([both if one else 1 - both for one in pairs])
+        moment += chance * np.mean(pairs) ** power
+    assert simultaneous_bound(q, p, power, n_pairs) == pytest.approx(p * moment)
+
+
+def test_with_one_pair_or_one_power_it_is_the_bound_of_one_penalty():
+    for power, n_pairs in ((1, 1), (1, 50), (1, np.inf), (2, 1), (3, 1)):
+        bound = simultaneous_bound(7.0, 300, power, n_pairs)
+        assert bound == pytest.approx(pfer_bound(7.0, 1.0, 300))
+    assert simultaneous_bound(7.0, 300, 2, np.inf) == pytest.approx(
+        300 * (7 / 300) ** 4
+    )
+
+
+def test_one_piece_of_a_path_is_the_bound_of_one_penalty():
+    _, Pi = some_path()
+    q = Pi[:, 10].sum()
+    found = integrated_control([2.0, 1.0], Pi[:, [10, 10]], power=1, cutoff=1e9)
+    assert found.used == 1 and found.level == pytest.approx(q**2 / 60)
+    for t in (0.6, 0.75, 0.9):
+        pfer = pfer_bound(q, t, 60)
+        kept = integrated_control(
+            [2.0, 1.0], Pi[:, [10, 10]], pfer, power=1, cutoff=1e9
+        )
+        assert (kept.selected == (Pi[:, 10] >= t - 1e-12)).all()
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("power", [1, 2, 3])
+def test_it_is_what_ipss_computes_where_all_of_the_path_is_used(power, delta):
+    processing = pytest.importorskip("ipss.processing")
+    lams, Pi = some_path()
+    scores, level, _, _ = processing.ipss_scores(
+        Pi.T, 50, lams, Pi.sum(0), f"h{power}", delta, None
+    )
+    found = integrated_control(lams, Pi, power=power, delta=delta, cutoff=1e9)
+    theirs = level / np.maximum(scores, level / 60)
+    assert (found.scores > 0).sum() > 10
+    np.testing.assert_allclose(found.false, theirs, rtol=1e-10)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0])
+def test_where_a_part_is_used_ipss_weights_its_two_integrals_differently(delta):
+    processing = pytest.importorskip("ipss.processing")
+    lams, Pi = some_path()
+    scores, level, _, stop = processing.ipss_scores(
+        Pi.T, 50, lams, Pi.sum(0), "h2", delta, 0.02
+    )
+    used = stop - 1
+    assert 5 < used < 20
+    part = lams[: used + 1], Pi[:, : used + 1]
+    found = integrated_control(*part, delta=delta, cutoff=1e9)
+    seen = found.false < 60
+
+    def scale(lams):
+        step = 1 - (lams[-1] / lams[0]) ** (1 / len(lams))
+        if delta == 1:
+            return step / np.log(lams[0] / lams[-1])
+        return step / (lams[0] - lams[-1])
+
+    ratio = scale(lams) / scale(lams[:stop])
+    assert seen.any() and ratio < 0.95
+    np.testing.assert_allclose(level / scores[seen], ratio * found.false[seen])
+
+
+def test_false_tells_from_which_promise_on_a_feature_is_selected():
+    lams, Pi = some_path(1)
+    found = integrated_control(lams, Pi)
+    seen = np.unique(found.false[found.scores > 0])
+    for pfer in (0.9999 * seen[1], 1.0001 * seen[1], seen[3]):
+        again = integrated_control(lams, Pi, pfer)
+        assert (again.selected == (found.false <= pfer)).all()
+    silent = Pi.max(1) <= 0.5
+    assert (found.false[silent] == 60).all() and not found.selected[silent].any()
+
+
+def test_the_path_ends_at_the_cutoff_and_at_the_largest_size():
+    lams, Pi = some_path(2)
+    used = [integrated_control(lams, Pi, cutoff=c).used for c in (1e-4, 1e-3, 0.1, 9)]
+    assert used == sorted(used) and used[0] < used[-1] == 24
+    for c in (1e-3, 1e-2):
+        assert integrated_control(lams, Pi, cutoff=c).level <= c
+    sizes = Pi.sum(0)
+    short = integrated_control(lams, Pi, cutoff=9, most=sizes[7] + 1e-9)
+    assert short.used == 8
+
+
+def test_a_smooth_share_expects_less_than_one_from_pairs():
+    """Jensen: the positive part's powers of a mean over splits, and of one of them."""
+    rng = np.random.default_rng(0)
+    data = rng.beta(1, 9, size=4000)  # the probability, one number a data set
+    counted = rng.binomial(100, data) / 100
+    for m in (1, 2, 3):
+        ours, theirs = (np.clip(2 * P - 1, 0, 1) ** m for P in (data, counted))
+        assert ours.mean() < theirs.mean()
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        (dict(lams=[1.0, 2.0]), "fall"),
+        (dict(lams=[1.0]), "L >= 2"),
+        (dict(lams=[1.0, -1.0]), "positive"),
+        (dict(Pi=[[0.1, 1.2]]), "between 0 and 1"),
+        (dict(Pi=[[0.1, np.nan]]), "did not converge"),
+        (dict(pfer=0), "pfer"),
+        (dict(power=4), "power"),
+        (dict(n_pairs=0), "n_pairs"),
+        (dict(cutoff=-1), "cutoff"),
+        (dict(most=0), "most"),
+        (dict(delta="1"), "delta"),
+    ],
+)
+def test_what_makes_no_sense_on_a_path_is_refused(given, message):
+    given = dict(lams=[2.0, 1.0], Pi=[[0.0, 0.5]]) | given
+    with pytest.raises((TypeError, ValueError), match=message):
+        integrated_control(**given)
+
+
+# Decoys -------------------------------------------------------------------------------
+
+
+def test_permuted_decoys_hold_the_same_numbers_each_in_its_own_order():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 8))
+    made = decoys(X, rng)
+    np.testing.assert_array_equal(np.sort(made, 0), np.sort(X, 0))
+    orders = np.argsort(np.argsort(made, 0), 0) - np.argsort(np.argsort(X, 0), 0)
+    assert len(np.unique(orders, axis=1).T) == 8
+
+
+def test_whole_groups_change_places_with_groups_of_their_size():
+    rng = np.random.default_rng(1)
+    groups = rng.permutation(np.r_[np.repeat(np.arange(6), 3), np.repeat([6, 7], 5), 8])
+    X = 100.0 * groups[:, None] + rng.normal(size=(29, 4))
+    made = decoys(X, rng, groups=groups)
+    came_from = np.round(made / 100)
+    for g in range(9):
+        rows = groups == g
+        for column in came_from[rows].T:  # one group in each column
+            assert len(np.unique(column)) == 1
+            assert (groups == column[0]).sum() == rows.sum()
+    assert (came_from != groups[:, None]).any()
+    np.testing.assert_allclose(np.sort(made, 0), np.sort(X, 0))
+
+
+def test_gaussian_decoys_have_the_moments_of_knockoffs():
+    """Two factors, many rows: as the formulas with the matrices written out."""
+    rng = np.random.default_rng(2)
+    L = rng.uniform(0.4, 0.8, size=(80, 2)) * (rng.random((80, 2)) < 0.5)
+    L[L.sum(1) == 0, 0] = 0.7
+    own = 1 - (L**2).sum(1)
+    L, own = L[own > 0.1], own[own > 0.1]
+    N = len(L)
+    common = rng.normal(size=(6000, 2)) @ L.T
+    X = 3 + 2 * (common + rng.normal(size=(6000, N)) * own**0.5)
+    _, left = common_factors((X - X.mean(0)) / X.std(0))
+    made = decoys(X, rng, "gaussian")
+    np.testing.assert_allclose(made.mean(0), 3, atol=0.15)
+    both = np.corrcoef(X.T, made.T)
+    S = np.diag(np.minimum(1, 2 * left))
+    np.testing.assert_allclose(left, own, atol=0.08)
+    np.testing.assert_allclose(both[N:, N:], both[:N, :N], atol=0.1)
+    np.testing.assert_allclose(both[:N, N:], both[:N, :N] - S, atol=0.1)
+
+
+def test_the_mean_and_covariance_of_a_decoy_are_the_long_formula():
+    """The same draws through Woodbury's identity and through the inverse."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(50, 2)) @ rng.normal(size=(2, 80)) + rng.normal(size=(50, 80))
+    A = (X - X.mean(0)) / X.std(0)
+    L, own = common_factors(A)
+    Sigma, S = L @ L.T + np.diag(own), np.diag(np.minimum(1, 2 * own))
+    assert L.shape[1] == 2
+    mean = A @ (np.eye(80) - np.linalg.solve(Sigma, S))
+    covariance = 2 * S - S @ np.linalg.solve(Sigma, S)
+    made = np.array(
+        [(decoys(X, rng, "gaussian") - X.mean(0)) / X.std(0) for _ in range(1500)]
+    )
+    error = np.abs(made.mean(0) - mean) / np.sqrt(np.diag(covariance) / 1500)
+    assert error.max() < 5
+    apart = (made - mean).reshape(-1, 80)
+    seen = apart.T @ apart / len(apart)
+    assert np.abs(seen - covariance).max() < 5 * 1.5 / len(apart) ** 0.5
+
+
+def test_the_threshold_is_the_smallest_that_will_do():
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        scores = np.round(rng.random(60) ** 2, 1)  # with ties, and zeros
+        fake = rng.random(60) < 0.4
+        for fdr in (0.3, 0.6, 1.0):
+            found = decoy_threshold(scores, fake, fdr)
+            n, d = (~fake).sum(), fake.sum()
+            passing = [
+                t
+                for t in np.unique(scores[scores > 0])
+                if (scores[~fake] >= t).any()
+                and (1 + (scores[fake] >= t).sum()) / (scores[~fake] >= t).sum() * n / d
+                <= fdr
+            ]
+            assert found.threshold == (min(passing) if passing else np.inf)
+            assert (found.selected == (scores[~fake] >= found.threshold)).all()
+        smallest = decoy_threshold(scores, fake).estimate
+        assert (
+            np.isnan(smallest)
+            or smallest <= decoy_threshold(scores, fake, 0.6).estimate
+            or np.isnan(decoy_threshold(scores, fake, 0.6).estimate)
+        )
+
+
+@pytest.mark.parametrize("fdr", [0.2, 0.5])
+def test_exchangeable_labels_keep_the_promise(fdr):
+    """And a threshold chosen without the 1 would not."""
+    rng = np.random.default_rng(5)
+    shares = {1: [], 0: []}
+    for _ in range(3000):
+        scores = rng.random(40)
+        scores[-4:] += 1
+        fake = np.zeros(40, dtype=bool)
+        fake[rng.choice(36, 18, replace=False)] = True
+        signal = np.arange(40)[~fake] >= 36
+        found = decoy_threshold(scores, fake, fdr)
+        shares[1].append(share_false(found.selected, signal))
+        order = np.argsort(-scores)
+        kept, passed = np.cumsum(~fake[order]), np.cumsum(fake[order])
+        good = np.flatnonzero(passed / np.maximum(kept, 1) <= fdr)
+        chosen = scores[~fake] >= scores[order][good[-1]]
+        shares[0].append(share_false(chosen, signal))
+    mean, error = np.mean(shares[1]), np.std(shares[1]) / 3000**0.5
+    assert mean < fdr + 3 * error
+    assert np.mean(shares[0]) > mean + 3 * error
+
+
+def share_false(selected, signal):
+    return (selected & ~signal).sum() / max(selected.sum(), 1)
+
+
+@pytest.mark.parametrize(
+    "scores, fake, fdr",
+    [
+        ([0.1, 0.2], [True, True], 0.1),
+        ([0.1, 0.2], [False, False], 0.1),
+        ([0.1, 0.2], [0, 1], 0.1),
+        ([0.1, np.nan], [True, False], 0.1),
+        ([0.1, -0.1], [True, False], 0.1),
+        ([0.1], [True, False], 0.1),
+        ([0.1, 0.2], [True, False], 0),
+        ([0.1, 0.2], [True, False], 1.5),
+    ],
+)
+def test_decoys_that_make_no_sense_are_refused(scores, fake, fdr):
+    with pytest.raises((TypeError, ValueError)):
+        decoy_threshold(scores, fake, fdr)
+
+
+def test_tables_that_decoys_cannot_be_made_of_are_refused():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6, 3))
+    for given in (
+        dict(X=X[0]),
+        dict(X=X * np.nan),
+        dict(X=X, kind="shuffled"),
+        dict(X=X, kind="gaussian", groups=np.arange(6) // 2),
+    ):
+        with pytest.raises(ValueError):
+            decoys(rng=rng, **given)
+
+
+# What was simulated -------------------------------------------------------------------
+
+
+def test_the_condition_of_ipss_is_false_on_noise():
+    """What follows from `mb-bound` alone holds; what rests on more does not."""
+    with np.load(control.file_of("null", "powers")) as kept:
+        sums, q = kept["sums"].astype(float), float(kept["q"])
+    np.testing.assert_allclose([control.powers(d) for d in (0, 1)], sums[:2], atol=2e-3)
+    mean, error = sums.mean(0), sums.std(0) / len(sums) ** 0.5
+    for k, m in enumerate((1, 2, 3)):
+        assert mean[k] + 3 * error[k] < simultaneous_bound(q, 100, m, 1)
+        if m > 1:
+            for n_pairs in (50, np.inf):
+                bound = simultaneous_bound(q, 100, m, n_pairs)
+                assert mean[k] - 3 * error[k] > bound
+
+
+@pytest.mark.parametrize("name", ["independent"])
+def test_the_first_data_set_of_a_null_simulation_is_made_again(name):
+    kept = control.load("null", name)
+    again = control.false_selections(name, 0)
+    for who, counts in zip(kept["who"], kept["false"][0]):
+        if not who.startswith("decoys"):
+            # one feature within rounding of a threshold may fall the other way
+            assert np.abs(np.array(again[who]) - counts).max() <= 1, who
+
+
+@pytest.mark.parametrize("name", ["independent"])
+def test_on_noise_the_controls_keep_their_promise(name):
+    kept = control.load("null", name)
+    for who, false in zip(kept["who"], kept["false"].transpose(1, 2, 0)):
+        if who.startswith("decoys"):  # the share of false ones is that of any at all
+            assert (false[0] > 0).mean() < 0.3, who
+            continue
+        mean, error = false.mean(1), false.std(1) / false.shape[1] ** 0.5
+        assert (mean + error <= (1, 3)).all(), who
