@@ -224,15 +224,14 @@ def _field_grid(spread):
     return xi, w / w.sum()
 
 
-def _alike(chi_hat, size=0):
-    """Blocks of rows whose fields have nearly the same spread (and the same `size`), so
-    that each gets the grid that it needs.
+def _alike(chi_hat):
+    """Blocks of rows whose fields have nearly the same spread, so that each gets the
+    grid that it needs.
     """
-    kind = 100 * size + np.searchsorted(_SPREADS, np.sqrt(chi_hat))
+    kind = np.searchsorted(_SPREADS, np.sqrt(chi_hat))
     for which in np.unique(kind):
         rows = np.flatnonzero(kind == which)
-        most = _BLOCK >> which // 200  # long lattices in smaller blocks
-        yield from np.array_split(rows, -(-len(rows) // most))
+        yield from np.array_split(rows, -(-len(rows) // _BLOCK))
 
 # %% ../nbs/09_likelihood.ipynb #9c21a1c5
 def _likely(c, w):
@@ -241,6 +240,39 @@ def _likely(c, w):
     """
     keep = w > 1e-12
     return c[keep], w[keep] / w[keep].sum()
+
+# %% ../nbs/09_likelihood.ipynb #632918c6
+def _gauss(c, w, n):
+    """Gauss's rule: n nodes and weights, (n,) each, under which polynomials up to the
+    degree 2n - 1 have the averages that they have under values c, weights w, (K,).
+    """
+    powers = np.interp(c, [c.min(), c.max()], [-1, 1])[:, None] ** np.arange(n)
+    start = np.sqrt(w / w.sum())
+    basis = np.linalg.qr(start[:, None] * powers)[0]
+    nodes, vectors = np.linalg.eigh(basis.T @ (c[:, None] * basis))
+    return nodes, w.sum() * (start @ basis @ vectors) ** 2
+
+
+_RARE, _NODES = 2e-5, 5
+
+
+def _merged(c, w):
+    """The law of a count with the largest values merged into a few nodes: those that
+    together are rarer than _RARE, and three below them.
+    """
+    order = np.argsort(c)
+    c, w = c[order], w[order]
+    first = max(int((np.cumsum(w[::-1])[::-1] >= _RARE).sum()) - 3, 0)
+    if len(c) - first <= _NODES:
+        return c, w
+    nodes, weights = _gauss(c[first:], w[first:], _NODES)
+    return np.append(c[:first], nodes), np.append(w[:first], weights)
+
+
+def _support(counts, beta):
+    """Values and weights of a count, (K,) each, for averages at this beta."""
+    c, w = _likely(*counts.nodes())
+    return _merged(c, w) if np.isfinite(beta) else (c, w)
 
 # %% ../nbs/09_likelihood.ipynb #bdec2278
 # a row whose pull cannot be moved has this response instead of 0, so that its message
@@ -337,7 +369,7 @@ class Loss(_Row):
             Q_hat_2u > 0, h_2u, chi_hat_2u >= 0; each (M,), without cancellation in the
             first and the last.
         """
-        c, w = _likely(*counts.nodes())
+        c, w = _support(counts, beta)
         parts = self.channels(y, incoming, c, w, beta)
         m, noise = _total(incoming.chi_hat, incoming.Q_hat, w, parts)
         return m, Natural(m.rho_bar / m.chi, m.mean / m.chi - incoming.h, noise)
@@ -374,9 +406,8 @@ def _averaged_rows(loss, y, incoming, c, beta):
     return np.array([mean, chi, excess, w @ slack])
 
 # %% ../nbs/09_likelihood.ipynb #4da875b8
-# of a lattice; rows are grouped by it
-_POINTS = np.array([16, 24, 36, 56, 84, 126, 190, 285, 430, 640, 960, 1440, 2160, 3240])
-_POINTS_IF_NARROW = 430
+_MOST_POINTS = 3240  # of a lattice
+_MOST_IF_NARROW = 430
 
 
 def _spacing(loss, y, left, right, V, c, digits, beta):
@@ -404,61 +435,80 @@ def _lattice(loss, y, incoming, c, w, beta):
     """
     V, h, chi_hat = incoming
     sd = np.sqrt(chi_hat + V / beta)
-    reach = sd * (6.5 + np.minimum(sd, 2.0))  # slopes may grow like exp(f)
+    reach = sd * (7.0 + np.minimum(sd, 2.0))  # slopes may grow like exp(f)
     omega = -h + np.array([[0], [-1], [1]]) * reach
     cV = np.multiply.outer([c.max(), c.min(), c.min()], V)
     top, left, right = loss.proximal(y, omega, cV)
     low, high = np.minimum(top + h, 0) - reach, np.maximum(top + h, 0) + reach
-    digits = np.log(1e9 * w)[:, None]
+    digits = np.log(1e10 * w)[:, None]
     step = _spacing(loss, y, left, right, V, c, digits, beta)
     lattice = np.array([low - h, top, high - h])
     depth = _depth(loss, y, incoming, lattice, c, digits, beta)
     depth = np.minimum(depth, beta * (high - low) ** 2 / (2 * V))
     points = 1 + (high - low) / step
-    most = np.where(V > beta, _POINTS[-1], _POINTS_IF_NARROW)
+    most = np.where(V > beta, _MOST_POINTS, _MOST_IF_NARROW)
     fits = (points <= most) & np.isfinite(loss.value(y, high - h))
     return low, high, np.where(fits & (depth < 1250), points, np.inf)
 
 # %% ../nbs/09_likelihood.ipynb #7bf06a13
-def _through_windows(loss, y, incoming, noise, t, c, beta):
-    """Mean of l', Cov(l', f) and Var f under each noise of the field, (M, K), and each
-    count, from a lattice t = f + h, (M, J); (M, K, C) each.
+def _through_windows(loss, y, h, width, eta, zeta, c, beta):
+    """Mean of l' for each count, noise zeta (K,) and row, (C, K, M), over the points
+    f = width eta - h.
     """
-    V, h, y = incoming.Q_hat[:, None], incoming.h[:, None], y[:, None]
-    root = np.sqrt(beta / (2 * V))
-    window = np.exp(-(((root * t)[:, None] + (root * noise)[:, :, None]) ** 2))
-    height, slope = loss.value(y, t - h), loss.derivatives(y, t - h)[0]
-    likely_at = np.argmin(np.median(c) * height + t**2 / (2 * V), axis=1)[:, None]
-    here = np.take_along_axis(slope, likely_at, axis=1)
-    slope = slope - here
+    f = np.multiply.outer(eta, width) - h
+    height, slope = loss.value(y, f), loss.derivatives(y, f)[0]
     # half way up, but where that would overflow: so twice as much can underflow
-    ease = np.minimum(650 / (beta * c.max()), np.ptp(height, axis=1) / 2)
-    height = height - height.min(1, keepdims=True) - ease[:, None]
-    likely = np.exp(np.multiply.outer(height, -beta * c))[:, :, None]
-    columns = np.stack([np.ones_like(t), slope, slope * t, t**2], axis=2)[..., None]
-    sums = window @ (columns * likely).reshape(*t.shape, -1)
-    z, *sums = np.moveaxis(sums.reshape(*noise.shape, 4, len(c)), 2, 0)
+    ease = np.minimum(650 / (beta * c.max()), np.ptp(height, axis=0) / 2)
+    height = height - height.min(0) - ease
+    likely = np.exp(np.multiply.outer(-beta * c, height))
+    window = np.exp(-(np.add.outer(zeta, eta) ** 2) / 2)
     # where all underflows nothing is drawn that often
-    slope, cross, square = (part / np.maximum(z, 1e-300) for part in sums)
-    mean_slope = slope + here[:, None]
-    mean_t = -noise[:, :, None] - c * V[:, None] * mean_slope
-    return mean_slope, cross - slope * mean_t, np.maximum(square - mean_t**2, 0)
+    return window @ (likely * slope) / np.maximum(window @ likely, 1e-300)
 
 # %% ../nbs/09_likelihood.ipynb #bbf7fc9b
-def _on_a_lattice(loss, y, incoming, c, beta, low, high, points):
-    """The four parts of a channel for all counts, (C, 4, M), for rows that share the
-    number of points and the grid of the field.
+def _on_a_lattice(loss, y, incoming, spread, eta, zeta, c, beta):
+    """The four parts of a channel for all counts, (C, 4, M), for rows that share
+    points and noises; spread is that of the field, (M,).
     """
-    V, spread = incoming.Q_hat[:, None, None], np.sqrt(incoming.chi_hat)
-    xi, w = _field_grid(spread.max())
-    noise = np.multiply.outer(spread, xi)
-    t = low[:, None] + np.multiply.outer(high - low, np.linspace(0, 1, points))
-    slope, cov, var = _through_windows(loss, y, incoming, noise, t, c, beta)
-    pull, response, slack = -c * slope, c * beta / V * cov, beta / V * var
-    average = lambda part: np.einsum("k,mkc->mc", w, part)
-    mean, chi = average(pull), average(response)
-    excess = (pull - mean[:, None] - chi[:, None] * noise[:, :, None]) ** 2
-    return np.array([mean, chi, average(excess), average(slack)]).transpose(2, 0, 1)
+    V, h, _ = incoming
+    width = np.sqrt(V / beta)
+    noise = np.multiply.outer(zeta, width)
+    w = np.exp(-((noise / spread) ** 2) / 2)
+    w = w / w.sum(0)
+    average = lambda part: np.einsum("km,ckm->cm", w, part)
+    slope = _through_windows(loss, y, h, width, eta, zeta, c, beta)
+    pull = -c[:, None, None] * slope
+    mean = average(pull)
+    chi = average(noise * pull) / (w * noise**2).sum(0)
+    excess = average((pull - mean[:, None] - chi[:, None] * noise) ** 2)
+    slack = np.maximum(1 - V * chi, 0)
+    return np.array([mean, chi, excess, slack]).transpose(1, 0, 2)
+
+# %% ../nbs/09_likelihood.ipynb #4f005947
+_STILL = 1e-5  # the least noise of a field, in widths
+_GAP, _FAR = 0.9, 7.5  # between noises, and the last one; in standard deviations
+_DENSER = 1.3  # where a field spreads more than 1 / this, noises are closer
+
+
+def _shared(low, high, step, spread, steep):
+    """Points eta and noises zeta for rows with these ends, spacings and spreads, (M,)
+    each, in widths; where steep > 1 the noises must be closer by that factor.
+    """
+    step, gap = step.min(), _GAP * (spread / steep).min()
+    first, last = np.floor(low.min() / step), np.ceil(high.max() / step)
+    count = np.ceil(_FAR * spread.max() / gap)
+    return step * np.arange(first, last + 1), gap * np.arange(-count, count + 1)
+
+
+def _kindred(rows, points, *sizes):
+    """Blocks of the rows in which none of the sizes differs by more than a factor of
+    2; smaller ones where there are more points.
+    """
+    levels = [np.floor(np.log(size[rows]) / np.log(2)) for size in sizes]
+    for kind in np.unique(levels, axis=1).T:
+        block = rows[(np.array(levels) == kind[:, None]).all(0)]
+        most = max(int(10_000 / points[block].max()), 1)
+        yield from np.array_split(block, -(-len(block) // most))
 
 # %% ../nbs/09_likelihood.ipynb #a48b8746
 def _on_lattices(loss, y, incoming, c, w, beta):
@@ -466,16 +516,23 @@ def _on_lattices(loss, y, incoming, c, w, beta):
     parts = np.tile([[0.0], [0.0], [0.0], [1.0]], (len(c), 1, len(y)))
     drawn = np.flatnonzero(c)
     c, w = c[drawn], w[drawn]
+    width = np.sqrt(incoming.Q_hat / beta)
+    spread = np.maximum(np.sqrt(incoming.chi_hat), _STILL * width)
     low, high, points = _lattice(loss, y, incoming, c, w, beta)
-    size = np.searchsorted(_POINTS, points)
-    for rows in _alike(incoming.chi_hat, size):
-        few, group = Natural(*(view[rows] for view in incoming)), size[rows[0]]
-        if group < len(_POINTS):
-            ends = low[rows], high[rows], _POINTS[group]
-            some = _on_a_lattice(loss, y[rows], few, c, beta, *ends)
-        else:
-            some = [_averaged_pull(loss, y[rows], few, count, beta) for count in c]
-        parts[np.ix_(drawn, range(4), rows)] = some
+    step, steep = (high - low) / (points - 1), np.maximum(_DENSER * spread, 1)
+    sizes = low / width, high / width, step / width, spread / width, steep
+    some = np.flatnonzero(np.isfinite(points))
+    for rows in _kindred(some, points, *sizes[2:]):
+        given = y[rows], Natural(*(view[rows] for view in incoming)), spread[rows]
+        grids = _shared(*(size[rows] for size in sizes))
+        parts[np.ix_(drawn, range(4), rows)] = _on_a_lattice(
+            loss, *given, *grids, c, beta
+        )
+    rows = np.flatnonzero(np.isinf(points))
+    if len(rows):
+        given = y[rows], Natural(*(view[rows] for view in incoming))
+        by_tops = [_averaged_pull(loss, *given, count, beta) for count in c]
+        parts[np.ix_(drawn, range(4), rows)] = by_tops
     return parts
 
 # %% ../nbs/09_likelihood.ipynb #db5cc932

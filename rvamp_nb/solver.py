@@ -558,11 +558,14 @@ def _within(problem, state, most, furthest=128):
 
 
 def _room(problem):
-    """What the first message may claim: of the rows kept, what the unpenalised
-    coefficients use, and the share ROOM of the rest.
+    """What the first message may claim: of the rows kept (at finite beta also of the
+    columns), what the unpenalised coefficients use, and the share ROOM of the rest.
     """
     free = np.broadcast_to(problem.prior.unpenalised(), problem.A.shape[1:]).sum()
-    return free + ROOM * max(_kept_rows(problem) - free, 0.0)
+    most = _kept_rows(problem)
+    if np.isfinite(problem.beta):
+        most = min(most, problem.A.shape[1])
+    return free + ROOM * max(most - free, 0.0)
 
 # %% ../nbs/12_rvamp.ipynb #0aaaf956
 def _plain(problem, current, damping):

@@ -335,8 +335,18 @@ def test_a_priors_general_channel_agrees_with_a_million_draws():
 # One lattice for all counts and fields ------------------------------------------------
 
 
-def by_tops(loss, y, incoming, law, beta):
+def fine_field(spread):
+    """Nodes of the field that are twice as close as the package's, and reach further:
+    the package's own are good to 4e-6 only for probit rows at beta = 4.
+    """
+    xi = np.arange(-8, 8.01, 0.4 / max(1, spread))
+    w = np.exp(-(xi**2) / 2)
+    return xi, w / w.sum()
+
+
+def by_tops(loss, y, incoming, law, beta, monkeypatch):
     """The message from the rule that looks for each posterior's own top."""
+    monkeypatch.setattr(likelihood, "_field_grid", fine_field)
     c, w = likelihood._likely(*law.nodes())
     parts = [likelihood._averaged_pull(loss, y, incoming, one, beta) for one in c]
     m, noise = likelihood._total(incoming.chi_hat, incoming.Q_hat, w, np.array(parts))
@@ -356,13 +366,13 @@ def many_rows(name, size, seed=0):
 @pytest.mark.parametrize("name", ["logistic", "poisson", "probit"])
 @pytest.mark.parametrize("law", [Poisson(0.5), Subsample(0.5)], ids=str)
 @pytest.mark.parametrize("beta", [1.0, 4.0])
-def test_a_lattice_agrees_with_the_rule_of_tops(name, law, beta):
+def test_a_lattice_agrees_with_the_rule_of_tops(name, law, beta, monkeypatch):
     loss = LOSSES[name][0]
     for size in (1e-4, 0.3):
         y, incoming = many_rows(name, size)
         m, back = loss.message(y, incoming, law, beta)
         ours = np.array([m.mean, m.chi, m.var, m.rho_bar, back.chi_hat])
-        plain = by_tops(loss, y, incoming, law, beta)
+        plain = by_tops(loss, y, incoming, law, beta, monkeypatch)
         np.testing.assert_allclose(ours, plain, rtol=2e-6)
         assert (m.var >= incoming.chi_hat * m.chi**2).all()
         assert (back.chi_hat >= 0).all()
