@@ -79,8 +79,6 @@ def _fitted(source, table, lam=None, **options):
     from rvamp_nb.stability import StabilitySelection
 
     options |= table.options
-    if "categories" not in StabilitySelection().get_params():
-        options.pop("categories", None)
     lambdas = None if lam is None else [lam]
     estimator = StabilitySelection(lambdas=lambdas, verbose=1, **options)
     try:
@@ -111,7 +109,8 @@ def _analyse(source, table, check=200, refine=0, seed=0, lam=None, **options):
     with _collected_warnings() as said:
         estimator = _fitted(source, table, lam, **options)
         summary = estimator.summary().loc[list(table.X.columns)]
-    middle, found, stopped = time.perf_counter(), {}, False
+    middle, stopped = time.perf_counter(), False
+    found = {"refined": estimator.refined_}
     wanted = {"check": check, "refined": refine} if _usable(estimator) else {}
     try:
         for name, n in wanted.items():
@@ -145,6 +144,12 @@ def _selected(answer):
         return np.zeros(answer.estimator.n_features_in_, dtype=bool)
     refined = answer.refined
     return answer.estimator.support_ if refined is None else refined.support
+
+
+def _alone(estimator):
+    """rVAMP's own probabilities, corrected where that was asked, (N,)."""
+    best = estimator.corrected_ or estimator.fit_
+    return best.Pi[estimator.model_.where]
 
 # %% ../nbs/25_cli.ipynb #1110da4e
 class _Watched:
@@ -220,15 +225,18 @@ def _columns(answer):
     """The table as {heading: (N,) values}, the most selected feature first."""
     e, summary = answer.estimator, answer.summary
     known = lambda values: values if _usable(e) else np.full(len(values), np.nan)
-    columns = {"feature": e.feature_names_in_, "Pi_rvamp": known(e.probabilities_)}
+    columns = {"feature": e.feature_names_in_, "Pi_rvamp": known(_alone(e))}
     leading = columns["Pi_rvamp"]
     if answer.check:
         columns["Pi_refits"], columns["Pi_refits_se"] = _by_refits(answer)
     if answer.refined:
         leading = columns["Pi_refined"] = answer.refined.Pi
         columns["Pi_refined_se"] = answer.refined.se
+        columns["Pi_low"], columns["Pi_high"] = answer.refined.interval()
     columns["selected"] = _selected(answer).astype(int)
     columns["mean"], columns["sd"] = known(e.coef_mean_), known(e.coef_std_)
+    if e.refits:
+        columns["coef_low"], columns["coef_high"] = map(known, e.coef_interval_.T)
     for name in ("shares_signal_with", "same_as"):
         columns[name] = summary[name].to_numpy(object)
     columns["light"] = np.full(len(summary), e.trust_.light, object)
@@ -358,7 +366,8 @@ def _promise(answer):
     if np.isnan(e.pfer_bound_):
         return text
     bound = f"at most {e.pfer_bound_:.2g} are false on average"
-    return f"{text}; of such selections, {bound}, if the rows are independent"
+    units = "groups" if "groups" in answer.table.rows else "rows"
+    return f"{text}; of such selections, {bound}, if the {units} are independent"
 
 # %% ../nbs/25_cli.ipynb #748c10f3
 def _leaders(answer):
@@ -711,8 +720,9 @@ def _embedded():
 
 # %% ../nbs/25_cli.ipynb #0eb2a27d
 _READ = ("sep", "decimal", "encoding")
-_ROLES = ("target", "id", "drop", "keep", "categorical", "missing")
+_ROLES = ("target", "id", "drop", "keep", "categorical", "missing", "groups", "strata")
 _OPTIONS = ("loss", "threshold", "pfer", "q", "lam", "check", "refine", "seed")
+_OPTIONS += ("l1_ratio", "refits")
 
 
 def _asked(args):
@@ -721,16 +731,18 @@ def _asked(args):
         problem = "the penalty settles how many features are selected, so --pfer and"
         remedy = "--q have no say: drop them, or --lam"
         raise BadInput(f"argument --lam: {problem} {remedy}")
+    if args.refits and args.refine:
+        raise BadInput("argument --refits: --refine combines refits, too: drop one")
     data = read_bytes(args.file)
     table = _read(args, data)
     source = _source(args.file, data, args.name, args.target, args.out)
     options = {name: getattr(args, name) for name in _OPTIONS}
     options["correct"] = False if args.correct == "no" else "auto"
     if args.check is None:  # a refinement says what a check would
-        options["check"] = 0 if args.refine else 200
+        options["check"] = 0 if args.refine or args.refits else 200
     return source, table, options
 
-
+# %% ../nbs/25_cli.ipynb #42db189d
 def _read(args, data):
     """The table, its columns in their roles."""
     where = shown(args.file)
@@ -827,6 +839,10 @@ def _positive(text):
 def _share(text):
     return _number(text, 0.5, 1, "a number above 0.5 and up to 1")
 
+
+def _part(text):
+    return _number(text, 0, 1, "a number above 0 and up to 1")
+
 # %% ../nbs/25_cli.ipynb #05bad642
 def _count(text):
     """An integer, at least 0, that a seed may be, too."""
@@ -914,7 +930,8 @@ feature's coefficient is not 0 in a resample; mean and sd are those of the coeff
 across resamples, per unit of the column. Features with Π at or above the threshold are
 selected. The penalty λ is taken where Π sums to q. Threshold, q and the bound on the
 expected number of false selections (pfer) determine each other: give two of them at
-most. The bound takes the rows as independent: several samples of one patient break it.
+most. The bound takes the rows as independent. Several samples of one patient are not,
+unless --groups says whose they are: then whole patients are drawn.
 Π by rVAMP needs no refit; the refits stand beside it as a check, with their standard
 errors and a verdict in words."""
 
@@ -958,9 +975,13 @@ def _add_table(select):
     add("file", metavar="FILE", help=table)
     target = "the column to explain: numbers, or two classes"
     add("--target", metavar="COLUMN", help=target)
-    losses = ("auto", "squared", "logistic", "poisson")
+    losses = ("auto", "squared", "logistic", "poisson", "huber")
     loss = "auto: logistic for a target with two classes, else squared (default: auto)"
     add("--loss", choices=losses, default="auto", help=loss)
+    ratio = (
+        "1 is the Lasso, below it the elastic net: share of |b|, as in glmnet's alpha"
+    )
+    add("--l1-ratio", type=_part, default=1.0, metavar="SHARE", help=ratio)
     correct = "put twins, dominant rows and thin columns right (default: no)"
     add("--correct", choices=("auto", "no"), default="no", help=correct)
     sep = "what stands between columns (default: tab if line 1 has one, else comma)"
@@ -984,6 +1005,11 @@ def _add_columns(select):
     reference = "* its reference level (default: the most frequent one)"
     pairs = dict(action="append", default=[], metavar="COLUMN=LEVEL", type=_pair)
     add("--reference", help=reference, **pairs)
+    groups = "rows of one label are drawn together: several samples of one patient"
+    add("--groups", metavar="COLUMN", help=groups)
+    strata = "half of each label is drawn: rare classes, hospitals; no feature, unless"
+    strata += " it is named with --categorical or --keep, too"
+    add("--strata", metavar="COLUMN", help=strata)
     missing = "drop: leave out rows with a gap; median: fill gaps in features by the"
     missing += " column's median or most frequent level (default: error)"
     choices = ("error", "drop", "median")
@@ -1012,7 +1038,10 @@ def _add_refits(select):
     add("--check", "--naive", dest="check", default=None, help=check, **number)
     refine = "combine rVAMP with N refits, and select by the combination (default: 0)"
     add("--refine", default=0, help=refine, **number)
-    seed = "of the refits; rVAMP itself draws nothing (default: 0)"
+    refits = "report N refits and rVAMP combined, with intervals for Π (95 %%) and for"
+    refits += " the coefficient over resamples (90 %%) (default: 0)"
+    add("--refits", default=0, help=refits, **number)
+    seed = "of --check and --refine; rVAMP itself draws nothing (default: 0)"
     add("--seed", type=_count, default=0, help=seed)
 
 

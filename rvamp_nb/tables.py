@@ -6,7 +6,7 @@
 __all__ = ['np', 'pd', 'BadInput', 'in_python', 'shown', 'Later', 'read_bytes', 'frame_of', 'read_frame', 'Table', 'prepare',
            'read_table']
 
-# %% ../nbs/84_tables.ipynb #ca4212ed
+# %% ../nbs/84_tables.ipynb #79042008
 import csv
 import datetime
 import gzip
@@ -17,7 +17,7 @@ from collections import Counter
 from importlib import import_module
 from typing import NamedTuple
 
-# %% ../nbs/84_tables.ipynb #665bbdc2
+# %% ../nbs/84_tables.ipynb #daee4b98
 class BadInput(ValueError):
     """What the user gave will not do; the message is one line with the place and the
     remedy.
@@ -40,7 +40,7 @@ def in_python(option, value=None):
     """
     return option if value is None else f"{option}={value!r}"
 
-# %% ../nbs/84_tables.ipynb #52aa6a64
+# %% ../nbs/84_tables.ipynb #6b371384
 def shown(text, most=60):
     """Text from outside as a terminal may show it: one line, codes spelled out, cut.
 
@@ -60,7 +60,7 @@ def shown(text, most=60):
     spelled = lambda c: c.encode("unicode_escape").decode()
     return "".join(c if c.isprintable() else spelled(c) for c in cut)
 
-# %% ../nbs/84_tables.ipynb #d88f6470
+# %% ../nbs/84_tables.ipynb #6cf5eed1
 class Later:
     """A module that is imported when something of it is first used.
 
@@ -80,7 +80,7 @@ class Later:
 
 np, pd = Later("numpy"), Later("pandas")
 
-# %% ../nbs/84_tables.ipynb #f0fc3d37
+# %% ../nbs/84_tables.ipynb #75bc4974
 def read_bytes(path):
     """All of a file, or of a pipe.
 
@@ -105,7 +105,7 @@ def read_bytes(path):
         remedy = "give the path of a CSV, TSV or Parquet file"
         raise BadInput(f"cannot read {shown(path)}: {reason}: {remedy}") from None
 
-# %% ../nbs/84_tables.ipynb #e4cc46dc
+# %% ../nbs/84_tables.ipynb #9a409a06
 def _unpacked(where, data):
     """Without gzip."""
     if not data.startswith(b"\x1f\x8b"):
@@ -129,7 +129,7 @@ def _text(where, data, encoding, typed):
         problem = f"is not a text file in {name}"
         raise BadInput(f"{where} {problem}: {remedy}") from None
 
-# %% ../nbs/84_tables.ipynb #5e509eb5
+# %% ../nbs/84_tables.ipynb #d3b1f4ff
 def _lines(where, text, sep):
     """The number and the cells of each line that is not blank."""
     delimiter = sep or ("\t" if "\t" in re.match(r"[^\r\n]*", text)[0] else ",")
@@ -148,7 +148,7 @@ def _lines(where, text, sep):
         raise BadInput(f"{where} {problem}")
     return lines
 
-# %% ../nbs/84_tables.ipynb #56d5d9f9
+# %% ../nbs/84_tables.ipynb #f16c80a6
 def _check_widths(where, header, rows, typed):
     """As many cells in every row as there are names."""
     if len(header) == 1 and ";" in header[0]:
@@ -161,7 +161,7 @@ def _check_widths(where, header, rows, typed):
             remedy = "(text that holds commas needs quotes)"
             raise BadInput(f"{where}, line {number}: {problem} {remedy}")
 
-# %% ../nbs/84_tables.ipynb #9a7ae6bd
+# %% ../nbs/84_tables.ipynb #736815b8
 def _check_header(where, header):
     """Every column has a name, and each name comes once."""
     if "" in header:
@@ -172,7 +172,7 @@ def _check_header(where, header):
         problem = f"two columns are named '{shown(name)}'"
         raise BadInput(f"{where}: {problem}: rename one of them")
 
-# %% ../nbs/84_tables.ipynb #82effe6c
+# %% ../nbs/84_tables.ipynb #59781c36
 def _parquet(where, data):
     """A Parquet file; its rows are counted from 1."""
     try:
@@ -194,7 +194,7 @@ def _pointed(frame, decimal):
     point = lambda c: c.replace(decimal, ".") if re.fullmatch(number, c) else c
     return frame.apply(lambda column: column.map(point))
 
-# %% ../nbs/84_tables.ipynb #9f3ea49a
+# %% ../nbs/84_tables.ipynb #6771af42
 def frame_of(data, where="the table", typed=in_python, **how):
     """The bytes of a file as a data frame: see `read_frame`.
 
@@ -226,7 +226,7 @@ def frame_of(data, where="the table", typed=in_python, **how):
     decimal = how.get("decimal") or "."
     return frame if decimal == "." else _pointed(frame, decimal)
 
-# %% ../nbs/84_tables.ipynb #bb0e1270
+# %% ../nbs/84_tables.ipynb #64f14195
 def read_frame(path, *, sep=None, decimal=".", encoding=None):
     """A CSV, TSV or Parquet file, or one of these in gzip, as a data frame; strict.
 
@@ -258,7 +258,7 @@ def read_frame(path, *, sep=None, decimal=".", encoding=None):
     how = dict(sep=sep, decimal=decimal, encoding=encoding)
     return frame_of(read_bytes(path), shown(path), **how)
 
-# %% ../nbs/84_tables.ipynb #93bb859b
+# %% ../nbs/84_tables.ipynb #d2864a6f
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "?", ".", "-"}  # in lower case
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?([ T].*)?|\d\d?([./-])\d\d?\2\d{2,4}")
 
@@ -278,7 +278,7 @@ def _is_date(value):
         return True
     return isinstance(value, str) and _DATE.fullmatch(value) is not None
 
-# %% ../nbs/84_tables.ipynb #e0d0cf54
+# %% ../nbs/84_tables.ipynb #79f68e6c
 class _Column(NamedTuple):
     """What was found in a column."""
 
@@ -298,7 +298,7 @@ class _Column(NamedTuple):
         nothing = np.isnan(self.values).all()
         return self.problem == "words" and nothing
 
-# %% ../nbs/84_tables.ipynb #c69b3e3f
+# %% ../nbs/84_tables.ipynb #e2d070f9
 def _floats(cells):
     """Cells as floats, nan for what is none, and the first that is none, or None."""
     values, first = np.full(len(cells), np.nan), None
@@ -311,7 +311,7 @@ def _floats(cells):
             first = i if first is None else first
     return values, first
 
-# %% ../nbs/84_tables.ipynb #dcf01586
+# %% ../nbs/84_tables.ipynb #c523bd96
 def _column(series):
     """What a column of a frame holds."""
     cells = [_cell(value) for value in series]
@@ -324,7 +324,7 @@ def _column(series):
         return _Column(values, cells, "infinite", infinite[0])
     return _Column(values, cells)
 
-# %% ../nbs/84_tables.ipynb #d218d7eb
+# %% ../nbs/84_tables.ipynb #05cbcb21
 def _plain_numbers(part):
     """A frame or a column as floats, nan for gaps, or None where that is no answer."""
     kinds = [part.dtype] if part.ndim == 1 else part.dtypes
@@ -337,7 +337,7 @@ def _plain_numbers(part):
         return None
     return None if np.isinf(values).any() else values
 
-# %% ../nbs/84_tables.ipynb #88bf12c2
+# %% ../nbs/84_tables.ipynb #335eb040
 def _columns(frame, names, labels=()):
     """{name: _Column}; those of labels are looked at cell by cell."""
     plain = [name for name in names if name not in labels]
@@ -350,7 +350,7 @@ def _columns(frame, names, labels=()):
     slow = {name for name in names if found.get(name) is None}
     return {n: _column(frame[n]) if n in slow else of(n) for n in names}
 
-# %% ../nbs/84_tables.ipynb #328b50a0
+# %% ../nbs/84_tables.ipynb #51a5e927
 class _Ask(NamedTuple):
     """What is asked of the columns of a table, and how to speak of it."""
 
@@ -382,7 +382,7 @@ _MANY = ("drop", "keep", "categorical")
 _TOGETHER = ({"id", "groups"}, {"target", "strata"}, {"event", "strata"})
 _TOGETHER += ({"strata", "keep", "categorical"},)
 
-# %% ../nbs/84_tables.ipynb #edebe7f0
+# %% ../nbs/84_tables.ipynb #50ab4245
 def _roles(ask):
     """{column: the set of its roles}."""
     roles = {}
@@ -393,7 +393,7 @@ def _roles(ask):
             roles.setdefault(name, set()).add(role)
     return roles
 
-# %% ../nbs/84_tables.ipynb #6a357cbe
+# %% ../nbs/84_tables.ipynb #0fa85b12
 def _check_there(ask, names):
     """Each column that has a role is there, and has roles that go together."""
     for name, roles in _roles(ask).items():
@@ -408,7 +408,7 @@ def _check_there(ask, names):
             problem = f"'{shown(name)}' cannot have the roles {both} at once"
             raise BadInput(f"{ask.where}: {problem}: drop one of them")
 
-# %% ../nbs/84_tables.ipynb #d05855cb
+# %% ../nbs/84_tables.ipynb #8a4f82f6
 def _check_question(ask):
     """There is a target, or a time and an event, and gaps have a known answer."""
     typed = ask.typed
@@ -426,13 +426,13 @@ def _check_question(ask):
         remedy = f"name it with {typed('categorical')}"
         raise BadInput(f"{typed('reference')}: {name} is not categorical: {remedy}")
 
-# %% ../nbs/84_tables.ipynb #d780a886
+# %% ../nbs/84_tables.ipynb #8bfb2043
 def _labels(ask, features):
     """The columns of which only equal and different matters."""
     roles = {ask.id, ask.groups, ask.strata, ask.event} - {*features, ask.target, None}
     return roles | {*ask.categorical}
 
-# %% ../nbs/84_tables.ipynb #628839ad
+# %% ../nbs/84_tables.ipynb #d2c2c2b0
 def _feature_names(ask, names):
     """All columns whose roles leave them a feature."""
     feature = {"keep", "categorical"}
@@ -444,7 +444,7 @@ def _feature_names(ask, names):
         raise BadInput(f"{ask.where}: {problem}: add at least one feature")
     return kept
 
-# %% ../nbs/84_tables.ipynb #4f34ce98
+# %% ../nbs/84_tables.ipynb #cf812855
 def _place(frame, i):
     """Where a row is found."""
     unit = "line" if frame.index.name == "line" else "row"
@@ -464,7 +464,7 @@ def _gaps_seen(frame, name, gaps):
         return f"'{shown(name)}' (no value at all)"
     return f"'{shown(name)}' ({gaps.sum()} of {len(gaps)}, first in {first})"
 
-# %% ../nbs/84_tables.ipynb #4f323475
+# %% ../nbs/84_tables.ipynb #6dc30efe
 def _problems(ask, frame, columns, features):
     """{reason: [what was seen]} of all columns that will not do."""
     found = {reason: [] for reason in ("words", "dates", "infinite", "missing")}
@@ -480,7 +480,7 @@ def _problems(ask, frame, columns, features):
             found["missing"].append(_gaps_seen(frame, name, gaps))
     return {reason: seen for reason, seen in found.items() if seen}
 
-# %% ../nbs/84_tables.ipynb #7e79f23a
+# %% ../nbs/84_tables.ipynb #5cf43ef1
 def _remedies(typed):
     """{reason: what is the matter, and what to do}."""
     drop, codes = typed("drop"), f"{typed('categorical')} codes categories as 0/1"
@@ -496,7 +496,7 @@ def _remedies(typed):
         ),
     }
 
-# %% ../nbs/84_tables.ipynb #3862f096
+# %% ../nbs/84_tables.ipynb #d9e28da7
 def _besides(columns, features):
     """What would be taken with a warning: constant columns and copies."""
     first, said = {}, []
@@ -512,7 +512,7 @@ def _besides(columns, features):
             said.append(f"'{shown(name)}' repeats '{shown(same)}'")
     return said
 
-# %% ../nbs/84_tables.ipynb #ea104219
+# %% ../nbs/84_tables.ipynb #d5c83016
 def _refuse(ask, frame, columns, features):
     """One line about all that will not do, if anything will not."""
     found = _problems(ask, frame, columns, features)
@@ -527,7 +527,7 @@ def _refuse(ask, frame, columns, features):
         lines.append(f"besides, {', '.join(besides)} (no reason to refuse)")
     raise BadInput(f"{ask.where}: {'; '.join(lines)}")
 
-# %% ../nbs/84_tables.ipynb #6b3350fa
+# %% ../nbs/84_tables.ipynb #6aff0805
 def _rows_kept(ask, columns, features):
     """Which rows stay, (M,) bool, and sentences about those that do not."""
     M = len(next(iter(columns.values())).cells)
@@ -546,7 +546,7 @@ def _rows_kept(ask, columns, features):
         stay &= ~gaps
     return stay, said
 
-# %% ../nbs/84_tables.ipynb #dc093256
+# %% ../nbs/84_tables.ipynb #1ff8ad5a
 def _check_rows_left(ask, columns, features, stay):
     """Enough rows, or the columns whose gaps cost most."""
     left = int(stay.sum())
@@ -562,7 +562,7 @@ def _check_rows_left(ask, columns, features, stay):
         remedy += f": gaps are in {named or 'the target'}"
     raise BadInput(f"{ask.where} {problem}: {remedy}")
 
-# %% ../nbs/84_tables.ipynb #9a56f560
+# %% ../nbs/84_tables.ipynb #528ba923
 def _filled(values):
     """Numbers with the median where there was none, and how many there were."""
     gaps = np.isnan(values)
@@ -570,13 +570,13 @@ def _filled(values):
         return values, 0
     return np.where(gaps, np.median(values[~gaps]), values), int(gaps.sum())
 
-# %% ../nbs/84_tables.ipynb #0e4addb5
+# %% ../nbs/84_tables.ipynb #1b8989d3
 def _level(cell):
     """A level as it stands in the name of a column: 2, not 2.0."""
     whole = isinstance(cell, float) and cell.is_integer()
     return str(int(cell) if whole else cell)
 
-# %% ../nbs/84_tables.ipynb #3e87e439
+# %% ../nbs/84_tables.ipynb #5cad593a
 def _coded(ask, name, cells):
     """0/1 columns of a category, its reference, and how many gaps were filled."""
     known = Counter(_level(cell) for cell in cells if cell is not None)
@@ -596,7 +596,7 @@ def _coded(ask, name, cells):
     columns = {f"{name}={k}": of(k) for k in levels if k != reference}
     return columns, reference, sum(cell is None for cell in cells)
 
-# %% ../nbs/84_tables.ipynb #8dd6d41f
+# %% ../nbs/84_tables.ipynb #494a76b4
 class _Design(NamedTuple):
     """Features as numbers."""
 
@@ -605,7 +605,7 @@ class _Design(NamedTuple):
     references: dict  # {variable: the level that has none}
     filled: dict  # {variable: how many gaps were filled}
 
-# %% ../nbs/84_tables.ipynb #da6d2591
+# %% ../nbs/84_tables.ipynb #bc669ead
 def _design(ask, columns, features, stay):
     """The features of the rows that stay, as numbers without gaps."""
     made, filled, references, categories = {}, {}, {}, {}
@@ -627,11 +627,11 @@ def _design(ask, columns, features, stay):
             filled[name] = n
     return _Design(made, categories, references, filled)
 
-# %% ../nbs/84_tables.ipynb #600e1081
+# %% ../nbs/84_tables.ipynb #050cfa4e
 _TRUE = {"1", "1.0", "true", "yes"}
 _FALSE = {"0", "0.0", "false", "no"}
 
-# %% ../nbs/84_tables.ipynb #d604e481
+# %% ../nbs/84_tables.ipynb #a87be3f9
 def _ended(ask, cells):
     """Whether the event was seen, (M,) bool."""
     words = [str(cell).lower() for cell in cells]
@@ -642,7 +642,7 @@ def _ended(ask, cells):
             raise BadInput(f"{ask.where}: {problem} is neither: {remedy}")
     return np.array([word in _TRUE for word in words])
 
-# %% ../nbs/84_tables.ipynb #1c0abc86
+# %% ../nbs/84_tables.ipynb #0c6d5e9c
 def _response(ask, columns, stay):
     """The target: floats, words, or (event, time)."""
     of = lambda name: [cell for cell, s in zip(columns[name].cells, stay) if s]
@@ -653,7 +653,7 @@ def _response(ask, columns, stay):
     y["event"], y["time"] = _ended(ask, of(ask.event)), columns[ask.time].values[stay]
     return y
 
-# %% ../nbs/84_tables.ipynb #8d7c648f
+# %% ../nbs/84_tables.ipynb #bd2c8a1b
 def _check_varies(ask, y):
     """Something to explain, at a size whose square is a number."""
     name = ask.time or ask.target
@@ -675,14 +675,14 @@ def _check_varies(ask, y):
         problem = "has values too large or too small to square"
         raise BadInput(f"{the_target} {problem}: change its unit")
 
-# %% ../nbs/84_tables.ipynb #da1b1b52
+# %% ../nbs/84_tables.ipynb #37f4bb84
 def _check_design(ask, design):
     """Something to explain it with."""
     if not any(np.ptp(values) for values in design.columns.values()):
         problem = "all features are constant: add a column that varies"
         raise BadInput(f"{ask.where}: {problem}")
 
-# %% ../nbs/84_tables.ipynb #c167565a
+# %% ../nbs/84_tables.ipynb #9c7f7dd2
 class Table(NamedTuple):
     """A table ready to be fitted.
 
@@ -700,10 +700,10 @@ class Table(NamedTuple):
     said: tuple = ()  # sentences about what was done
     warnings: tuple = ()  # sentences about what may be wrong
 
-# %% ../nbs/84_tables.ipynb #60047049
+# %% ../nbs/84_tables.ipynb #88729ea7
 _ROWS = dict(groups="groups", strata="strata", weights="sample_weight", offset="offset")
 
-# %% ../nbs/84_tables.ipynb #395198fd
+# %% ../nbs/84_tables.ipynb #eeef3c20
 def _by_row(ask, columns, stay):
     """What goes to `fit` with each row."""
     rows = {}
@@ -717,15 +717,16 @@ def _by_row(ask, columns, stay):
         raise BadInput(f"{ask.where}: {problem}: mend it")
     return rows
 
-# %% ../nbs/84_tables.ipynb #cb30f9f9
+# %% ../nbs/84_tables.ipynb #e9b55664
 def _options(ask, design):
     """What the estimator is made with."""
     family = lambda name: design.categories.get(name, (name,))
     factors = {column: 0 for name in ask.keep for column in family(name)}
     options = {"penalty_factor": factors} if factors else {}
-    return options
+    several = {k: list(v) for k, v in design.categories.items() if len(v) > 1}
+    return options | ({"categories": several} if several else {})
 
-# %% ../nbs/84_tables.ipynb #4905a566
+# %% ../nbs/84_tables.ipynb #3d2a19bf
 def _done(ask, design):
     """Sentences about what was done to the columns."""
     said = []
@@ -748,7 +749,7 @@ def _done(ask, design):
         said.append(f"no feature: {names}")
     return said
 
-# %% ../nbs/84_tables.ipynb #718d336a
+# %% ../nbs/84_tables.ipynb #ccb1768f
 def _doubts(ask, columns, design, stay):
     """Sentences about what may be wrong."""
     said = []
@@ -770,7 +771,7 @@ def _doubts(ask, columns, design, stay):
         said.append(f"levels in fewer than 5 rows can hardly be found: {named}")
     return said
 
-# %% ../nbs/84_tables.ipynb #462763cc
+# %% ../nbs/84_tables.ipynb #2d925df5
 def _prepared(ask, frame):
     """The table, from a frame whose names have been checked."""
     features = _feature_names(ask, list(frame.columns))
@@ -795,7 +796,7 @@ def _prepared(ask, frame):
     rows = _by_row(ask, columns, stay)
     return Table(X, y, _options(ask, design), rows, *made, tuple(said), tuple(doubts))
 
-# %% ../nbs/84_tables.ipynb #5f5b8944
+# %% ../nbs/84_tables.ipynb #7ea9633f
 def prepare(frame, target=None, *, where="the table", typed=in_python, **asked):
     """A frame with its columns' roles as what `StabilitySelection` takes.
 
@@ -850,7 +851,7 @@ def prepare(frame, target=None, *, where="the table", typed=in_python, **asked):
     _check_there(ask, names)
     return _prepared(ask, frame)
 
-# %% ../nbs/84_tables.ipynb #aa589edb
+# %% ../nbs/84_tables.ipynb #11496d92
 def read_table(path, target):
     """A CSV, TSV or Parquet table of numbers as the matrix, the response and the names
     of the features; strict.

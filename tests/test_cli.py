@@ -1410,6 +1410,162 @@ def test_rows_are_named_by_their_lines_in_the_file(capsys):
     assert cli._typed(text, pd.Index([2, 4, 5], name="line")) == told
 
 
+# Columns in their roles ---------------------------------------------------------------
+
+
+def clinic(path="clinic.csv", M=90, per=1):
+    """A table with a name, a date, a category, gaps, and a covariate."""
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(M, 4)).round(6)
+    data = pd.DataFrame(X, columns=list("abcd"))
+    data["site"] = rng.choice(["Bonn", "Kiel", "Ulm"], p=[0.5, 0.3, 0.2], size=M)
+    data["age"] = rng.integers(30, 80, size=M)
+    data["patient"] = [f"P{k // per}" for k in range(M)]
+    data["seen"] = "2024-05-01"
+    noise = rng.normal(size=M)
+    data["y"] = (X[:, 0] - X[:, 1] + (data.site == "Kiel") + noise).round(6)
+    data.loc[[4, 7], "b"] = np.nan
+    data.to_csv(path, index=False)
+    return data
+
+
+CLINIC = "select clinic.csv --target y --id patient --drop seen --check 0".split()
+ROLES = [*CLINIC, "--categorical", "site", "--keep", "age", "--missing"]
+
+
+def test_roles_are_passed_on(capsys):
+    from rvamp_nb.tables import prepare
+
+    data = clinic()
+    main([*ROLES, "median", "--reference", "site=Ulm"])
+    out = unwrapped(capsys.readouterr().out)
+    asked = dict(id="patient", drop=["seen"], categorical=["site"], keep=["age"])
+    asked |= dict(reference={"site": "Ulm"}, missing="median")
+    ready = prepare(data, "y", **asked)
+    s = StabilitySelection(verbose=0, **ready.options).fit(ready.X, ready.y)
+    found = pd.read_csv("rvamp-nb-out/clinic-selection.csv", index_col="feature")
+    names = list(ready.X)
+    assert set(found.index) == {*"abcd", "site=Bonn", "site=Kiel", "age"}
+    np.testing.assert_allclose(found.Pi_rvamp[names], s.probabilities_, rtol=1e-5)
+    np.testing.assert_array_equal(found.selected[names], s.support_)
+    assert found.status["age"] == "covariate, always in" and found.selected["age"]
+    about = settings("clinic")["table"]
+    assert about["gaps_filled"] == {"b": 2} and about["rows_left_out"] == 0
+    assert about["categories"] == {"site": ["site=Bonn", "site=Kiel"]}
+    assert about["references"] == {"site": "Ulm"} and about["kept"] == ["age"]
+    assert "table: 2 gaps filled" in out and all(text in out for text in about["said"])
+
+
+def test_rows_with_gaps_are_left_out_and_named_by_their_lines(capsys):
+    data = clinic()
+    data.loc[10, "y"] = 300
+    data.to_csv("clinic.csv", index=False)
+    assert exit_code([*ROLES, "drop"]) == 3
+    out = unwrapped(capsys.readouterr().out)
+    assert "2 of 90 rows left out" in out and "88 rows" in out
+    assert "line 12 alone makes" in out  # the tenth row after the head
+
+
+def test_every_unusable_column_is_in_the_one_line(capsys):
+    clinic()
+    said = refused(capsys, "select", "clinic.csv", "--target", "y")
+    for name in ("patient", "site", "seen", "b"):
+        assert f"'{name}'" in said
+    for typed in ("--categorical", "--drop", "--missing median", "--missing drop"):
+        assert typed in said
+    assert "2 of 90, first in line 6" in said
+
+
+def test_siblings_are_no_rivals(monkeypatch):
+    clinic()
+    fitted = {}
+    fit = StabilitySelection.fit
+
+    def keep(self, X, y, **rows):
+        fitted["e"] = fit(self, X, y, **rows)
+        return self
+
+    monkeypatch.setattr(StabilitySelection, "fit", keep)
+    main([*ROLES, "median"])
+    assert fitted["e"].categories == {"site": ["site=Kiel", "site=Ulm"]}
+
+
+def test_other_files_and_other_marks(capsys):
+    import gzip
+
+    data = clinic()
+    main([*ROLES, "median"])
+    expected = rows("rvamp-nb-out/clinic-selection.csv")
+    Path("clinic.csv.gz").write_bytes(gzip.compress(Path("clinic.csv").read_bytes()))
+    line = " ".join([*ROLES, "median", "--out", "gz"])
+    main(line.replace("clinic.csv", "clinic.csv.gz").split())
+    assert rows("gz/clinic-selection.csv") == expected
+    data.to_csv("b.csv", index=False, sep=";", decimal=",", encoding="latin-1")
+    line = line.replace("clinic.csv", "b.csv") + " --sep ; --decimal ,"
+    main([*line.split(), "--encoding", "latin-1"])
+    assert rows("gz/b-selection.csv") == expected
+    capsys.readouterr()
+    assert "--sep" in refused(capsys, *line.replace("--sep ;", "--sep ;;").split())
+
+
+def test_refits_are_reported_combined(capsys):
+    X, y = table()
+    main("select data.csv --target y --refits 50".split())
+    s = StabilitySelection(refits=50, verbose=0).fit(X, y)
+    found = pd.read_csv("rvamp-nb-out/data-selection.csv", index_col="feature")
+    found = found.loc[[f"x{i}" for i in range(6)]]
+    alone = StabilitySelection(verbose=0).fit(X, y)
+    assert found.Pi_refined.to_numpy() == pytest.approx(s.probabilities_, rel=1e-5)
+    assert found.Pi_rvamp.to_numpy() == pytest.approx(alone.probabilities_, rel=1e-5)
+    np.testing.assert_array_equal(found.selected, s.support_)
+    for ends, known in (
+        (["Pi_low", "Pi_high"], s.interval_),
+        (["coef_low", "coef_high"], s.coef_interval_),
+    ):
+        np.testing.assert_allclose(found[ends], known, rtol=1e-5, atol=1e-9)
+    out = capsys.readouterr().out
+    assert "Π refined ± s.e." in out and "refits: " not in out
+    line = "select data.csv --target y --refits 50 --refine 50".split()
+    assert "--refine" in refused(capsys, *line)
+
+
+@pytest.mark.parametrize(
+    "options, asked",
+    [("--loss huber", dict(loss="huber")), ("--l1-ratio 0.6", dict(l1_ratio=0.6))],
+)
+def test_the_estimators_language(capsys, options, asked):
+    X, y = table()
+    main([*"select data.csv --target y --check 0".split(), *options.split()])
+    s = StabilitySelection(verbose=0, **asked).fit(X, y)
+    plain = StabilitySelection(verbose=0).fit(X, y)
+    found = pd.read_csv("rvamp-nb-out/data-selection.csv", index_col="feature")
+    Pi = found.Pi_rvamp[[f"x{i}" for i in range(6)]]
+    np.testing.assert_allclose(Pi, s.probabilities_, rtol=1e-5)
+    assert abs(Pi - plain.probabilities_).max() > 1e-4
+    assert f"{s.loss_} loss" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("value", ["0", "1.1", "x"])
+def test_a_bad_ratio_names_its_argument(capsys, value):
+    line = f"select data.csv --target y --l1-ratio {value}"
+    assert "--l1-ratio" in refused(capsys, *line.split())
+
+
+def test_strata_are_drawn():
+    data = clinic()
+    line = [*ROLES, "median", "--strata", "site", "--check", "20"]
+    main(line)
+    from rvamp_nb.tables import prepare
+
+    asked = dict(id="patient", drop="seen", categorical="site", keep="age")
+    ready = prepare(data, "y", missing="median", **asked)
+    s = StabilitySelection(verbose=0, **ready.options)
+    s.fit(ready.X, ready.y, strata=data.site)
+    found = pd.read_csv("rvamp-nb-out/clinic-selection.csv", index_col="feature")
+    Pi = found.Pi_rvamp[list(ready.X)]
+    np.testing.assert_allclose(Pi, s.probabilities_, rtol=1e-5)
+
+
 # Before there is a table --------------------------------------------------------------
 
 PLAN = "plan --features 300 --effects 5 --size 0.5 --threshold 0.7".split()
