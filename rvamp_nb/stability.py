@@ -36,6 +36,7 @@ from .explore import COLOURS
 from .likelihood import Huber, Logistic, PoissonLoss, Squared
 from .prior import ElasticNet, Laplace, NonNegative, Penalty, SpikeSlab
 from .resampling import Fixed, Grouped, Poisson, Stratified, Subsample
+from .survival import Rows
 
 # %% ../nbs/21_stability.ipynb #481e2fd1
 from rvamp_nb.solver import (
@@ -131,23 +132,37 @@ class _Target(NamedTuple):
     classes: np.ndarray | None = None  # two, where there are any
 
 
-def _encode(loss, name, y):
+def _encode(loss, name, y, rows):
     """The target and its loss, from what was asked for and what it is called."""
     if name == "logistic":
-        codes, classes = _coded(y)
+        codes, classes = _coded(y, rows)
         return _Target(codes, name, Logistic(), classes=classes)
     y = np.asarray(y, dtype=float)
-    _check_size_of_numbers(name, y)
-    level = 0.0
-    if name in ("squared", "huber"):
-        level = float(np.mean(y) if name == "squared" else np.median(y))
+    _check_size_of_numbers(name, rows.that_count(y))
+    if name in _SHIFTED and rows.offset is not None:
+        y = y - rows.offset
+    level = _level(name, y, rows)
     if not isinstance(loss, str):
         return _Target(y - level, name, loss, level)
-    likelihood = Huber(_bend(y)) if name == "huber" else _LOSSES[name]()
-    return _Target(y - level, name, likelihood, level)
+    bend = Huber(_bend(rows.that_count(y))) if name == "huber" else None
+    return _Target(y - level, name, bend or _LOSSES[name](), level)
+
+# %% ../nbs/21_stability.ipynb #e16loss07
+_SHIFTED = ("squared", "huber")  # losses of y - f: what is known of f can leave y
+
+
+def _level(name, y, rows):
+    """What is subtracted from the target: its mean, which then needs no refit, or its
+    median, so that numbers are small; 0 where a target cannot be shifted.
+    """
+    if name not in _SHIFTED:
+        return 0.0
+    if name == "huber":
+        return float(np.median(rows.that_count(y)))
+    return float(np.mean(y) if rows.weight is None else np.average(y, 0, rows.weight))
 
 # %% ../nbs/21_stability.ipynb #e16loss03
-def _coded(y):
+def _coded(y, rows):
     """Two classes as 0 and 1, (M,) floats, and what they are called."""
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) != 2:
@@ -157,7 +172,7 @@ def _coded(y):
             + "; fit each class against the rest, one at a time"
             * (len(classes) > 2)
         )
-    if min(np.bincount(codes)) < 2:
+    if min(np.bincount(rows.that_count(codes), minlength=2)) < 2:
         raise ValueError(
             "y has only one row of one of its classes: half of all resamples would"
             " never see it"
@@ -245,13 +260,24 @@ class _Rows(NamedTuple):
 
     groups: np.ndarray | None = None  # (M,) labels
     strata: np.ndarray | None = None  # (M,) labels
+    weight: np.ndarray | None = None  # (M,), of mean 1 where above 0
+    offset: np.ndarray | None = None  # (M,)
 
-    @property
-    def units(self):
-        """How many independent units there are; None where each row is one."""
-        return None if self.groups is None else len(set(self.groups.tolist()))
+    def that_count(self, values):
+        """The values (M, ...) of the rows that weigh something."""
+        return values if self.weight is None else values[self.weight > 0]
 
+    def units(self, M):
+        """How many independent units there are among M rows."""
+        if self.groups is None:
+            return len(self.that_count(np.arange(M)))
+        return len(set(self.that_count(self.groups).tolist()))
 
+    def seen(self, A):
+        """The table as a squared loss sees it, its rows times the roots of weights."""
+        return A if self.weight is None else A * np.sqrt(self.weight)[:, None]
+
+# %% ../nbs/21_stability.ipynb #e16rows04
 def _law(resampling, rows):
     """The law of the counts, of whole groups and inside the strata."""
     law = _count_law(resampling)
@@ -271,22 +297,28 @@ def _halves(law):
     return isinstance(law, Subsample) and law.tau <= 0.5
 
 # %% ../nbs/21_stability.ipynb #e16rows03
-def _said_of_rows(M, groups, strata):
-    """Labels of rows, of the right length, or None; what they may be is for the laws
-    to say.
+def _said_of_rows(M, groups, strata, sample_weight, offset):
+    """What was said of M rows, checked by name; what labels may be is for the laws to
+    say.
     """
-    labels = {}
-    for name, given in (("groups", groups), ("strata", strata)):
-        labels[name] = None if given is None else _one_a_row(name, given, M)
-    rows = _Rows(**labels)
-    if rows.units is not None and rows.units < 4:
+    given = dict(groups=groups, strata=strata)
+    numbers = dict(sample_weight=sample_weight, offset=offset)
+    for name, values in numbers.items():
+        given[name] = None if values is None else check_array(name, values)
+    said = [None if v is None else _one_a_row(k, v, M) for k, v in given.items()]
+    rows = _Rows(*said)
+    if rows.weight is not None:
+        rows = rows._replace(weight=_of_mean_one(rows.weight))
+    units = rows.units(M)
+    if units < 4:
+        what = "groups holds {} different labels" if groups is not None else "{} rows"
         raise ValueError(
-            f"groups holds {rows.units} different labels: halves are drawn of groups,"
-            " and there must be 4 at least"
+            f"{what.format(units)}, of those that weigh something: halves are drawn of"
+            " them, and there must be 4 at least"
         )
     return rows
 
-
+# %% ../nbs/21_stability.ipynb #e16rows05
 def _one_a_row(name, given, M):
     """An array with one entry for each of M rows."""
     values = np.asarray(given)
@@ -298,6 +330,16 @@ def _one_a_row(name, given, M):
             f" {values.shape}"
         )
     return values
+
+
+def _of_mean_one(weight):
+    """Weights divided by the mean of those above 0."""
+    if (weight < 0).any() or not weight.any():
+        raise ValueError(
+            "sample_weight must be >= 0, and not all of them zero; got numbers from"
+            f" {weight.min():g} to {weight.max():g}"
+        )
+    return weight / weight[weight > 0].mean()
 
 # %% ../nbs/21_stability.ipynb #b60d6593
 def _check_table(X):
@@ -735,11 +777,14 @@ def _in_refits(model):
             f" Laplace, ElasticNet and NonNegative, not {name}: check, refine and"
             " refits are not to be had for it"
         )
+    plain = getattr(model.likelihood, "loss", model.likelihood)  # without its weights
     return dict(
         loss=model.loss,
-        delta=getattr(model.likelihood, "delta", 1.0),
+        delta=getattr(plain, "delta", 1.0),
         l1_ratio=getattr(model.prior, "l1_ratio", 1.0),
         positive=model.prior.positive,
+        sample_weight=model.rows.weight,
+        offset=model.rows.offset,
     )
 
 # %% ../nbs/21_stability.ipynb #1a500ba5
@@ -749,9 +794,9 @@ class _Table(NamedTuple):
     names: np.ndarray  # (N,)
     center: np.ndarray  # (N,)
     scale: np.ndarray  # (N,)
+    kind: np.ndarray  # (N,) str: "", "constant", "covariate", "explained"
     level: float  # what was subtracted from the target
     classes: np.ndarray  # (2,) or None
-    kind: np.ndarray  # (N,) str: "", "constant", "covariate", "explained"
     family: np.ndarray  # (N,) of which variable it is a level; -1 of none
 
 # %% ../nbs/21_stability.ipynb #e16family1
@@ -779,29 +824,62 @@ def _family(categories, names):
 def _prepare(est, X, y, rows):
     """The model, and what is known of the table."""
     y = _plain(y)
-    target = _encode(est.loss, _loss_for(est.loss, y), y)
-    names, (A, scale, constant) = _names(est), unit_columns(X)
+    target = _encode(est.loss, _loss_for(est.loss, y), y, rows)
+    names, counts = _names(est), _law(est.resampling, rows)
+    prior = _prior_for(est, len(rows.that_count(y)))
+    columns, known = _columns(est, X, prior, counts, rows, names)
+    family = _family(est.categories, names)
+    table = _Table(names, *known, target.level, target.classes, family)
+    of_rows = dict(counts=counts, rows=_still_needed(rows, target.loss))
+    of_rows |= dict(y=target.y, loss=target.loss)
+    of_rows |= dict(likelihood=_with_rows(target.likelihood, of_rows["rows"]))
+    steering = dict(tol=est.tol, max_iter=est.max_iter, progress=bool(est.verbose))
+    return _Model(**columns, **of_rows, **steering), table
+
+
+def _still_needed(rows, loss):
+    """What is said of the rows, without the offset where that has left the target."""
+    return rows._replace(offset=None) if loss in _SHIFTED else rows
+
+
+def _with_rows(likelihood, rows):
+    """The loss with weights and offsets, if there are any."""
+    if rows.weight is None and rows.offset is None:
+        return likelihood
+    return Rows(likelihood, rows.weight, rows.offset)
+
+# %% ../nbs/21_stability.ipynb #e16cols01
+def _columns(est, X, prior, counts, rows, names):
+    """What the model is told of the columns, and where these are in the table."""
+    A, center, scale, constant = _standardised(X, rows.weight)
     _check_varies(constant)
-    prior, counts = _prior_for(est, len(X)), _law(est.resampling, rows)
     factors = _factors(est, prior, names, constant)
-    A, kind = _left_out(A, factors, constant, names)
-    first, where, weight, copies = _merged(A, factors, prior)
-    _check_covariates(A[:, first], factors[first], names[first], counts)
-    model = _Model(
-        A[:, first] * copies,
-        target.y,
-        target.loss,
-        target.likelihood,
-        replace(prior, lam=1.0, penalty_factor=factors[first] * copies),
-        counts,
-        (kind == "")[first],
-        *(est.tol, est.max_iter),
-        *(where, weight),
-        bool(est.verbose),
-        rows,
-    )
-    known = names, X.mean(0), scale, target.level, target.classes, kind
-    return model, _Table(*known, _family(est.categories, names))
+    kind = _left_out(rows.seen(A), factors, constant, names)
+    A = np.where(kind == "explained", 0.0, A)
+    first, where, weight, copies = _merged(rows.seen(A), factors, prior)
+    _check_covariates(rows.seen(A[:, first]), factors[first], names[first], counts)
+    penalty = replace(prior, lam=1.0, penalty_factor=factors[first] * copies)
+    told = dict(A=A[:, first] * copies, prior=penalty, where=where, weight=weight)
+    told["candidates"] = (kind == "")[first]
+    return told, (center, scale, kind)
+
+# %% ../nbs/21_stability.ipynb #e16cols02
+def _standardised(X, weight):
+    """Columns with (weighted) sum 0 and sum of squares 1, (M, N); their center and
+    scale, (N,); and which are constant in the rows that count, (N,).
+    """
+    A, scale, constant = unit_columns(X)
+    center = X.mean(0)
+    if weight is None:
+        return A, center, scale, constant
+    shift = weight @ A / weight.sum()
+    A = A - shift
+    size = np.sqrt(weight @ A**2)
+    constant = constant | (size < 1e-10)
+    idle = constant | (weight == 0)[:, None]  # rows without weight say nothing
+    A = np.where(idle, 0.0, A / np.where(constant, 1.0, size))
+    center = center + shift * scale
+    return A, center, np.where(constant, 0.0, scale * size), constant
 
 # %% ../nbs/21_stability.ipynb #95a9df30
 def _check_varies(constant):
@@ -812,11 +890,9 @@ def _check_varies(constant):
         )
 
 # %% ../nbs/21_stability.ipynb #fe72d7da
-def _left_out(A, factors, constant, names):
-    """A with zeros for columns that cannot be selected, (M, N), and a word for each
-    column that is no candidate.
-    """
-    idle = explained(A, factors)
+def _left_out(seen, factors, constant, names):
+    """A word for each column that is no candidate, (N,)."""
+    idle = explained(seen, factors)
     kind = np.where(constant, "constant", np.where(factors == 0, "covariate", ""))
     kind = np.where(idle, "explained", kind)
     if not (kind == "").any():
@@ -830,7 +906,7 @@ def _left_out(A, factors, constant, names):
         if which.any():
             said = f"{what}: {listed(names, np.flatnonzero(which), 8)}"
             warnings.warn(said, UserWarning, stacklevel=6)
-    return np.where(idle, 0.0, A), kind
+    return kind
 
 # %% ../nbs/21_stability.ipynb #5878afcf
 MOST = 6  # a half-sample selects at most one feature for so many rows
@@ -845,13 +921,13 @@ def _control(est, model):
             " them at most; drop pfer, or take resampling='subsample' instead of"
             f" {est.resampling!r}"
         )
-    units = model.rows.units or len(model.y)
+    units = model.rows.units(len(model.y))
     p, most = int(model.candidates.sum()), 2 * model.counts.mean * units / MOST
     threshold, pfer, q, unspent = settle(
         p, most, est.threshold, est.pfer, est.q, est.bound
     )
     if unspent:
-        warnings.warn(unspent, UserWarning, stacklevel=5)
+        warnings.warn(unspent, UserWarning, stacklevel=4)
     return threshold, pfer if halves else np.nan, q
 
 # %% ../nbs/21_stability.ipynb #252d770f
@@ -1551,7 +1627,10 @@ def _other_scales(model, lam):
     """The penalty as other packages count it, {scale: number}, for a resample of the
     mean number of rows.
     """
-    M, ratio = len(model.y), getattr(model.prior, "l1_ratio", 1.0)
+    M, ratio = (
+        len(model.rows.that_count(model.y)),
+        getattr(model.prior, "l1_ratio", 1.0),
+    )
     n = M * model.counts.mean
     t, k = lam * ratio * M**0.5 / n, lam * (1 - ratio) * M / n
     scales = {"rvamp_nb": lam, "per row": t + k, "l1_ratio": t / (t + k)}
@@ -2053,7 +2132,7 @@ class StabilitySelection(_Selector, BaseEstimator):
         self.refits, self.categories, self.correct = refits, categories, correct
         self.tol, self.max_iter, self.verbose = tol, max_iter, verbose
 
-    def fit(self, X, y, *, groups=None, strata=None):
+    def fit(self, X, y, *, groups=None, strata=None, sample_weight=None, offset=None):
         """Fit the path, find the reported penalty, and judge the answer.
 
         Parameters
@@ -2066,6 +2145,11 @@ class StabilitySelection(_Selector, BaseEstimator):
             and the bound counts units.
         strata : (M,) labels, optional
             Halves are drawn inside each stratum, such as a rare class.
+        sample_weight : (M,) array of numbers >= 0, not all 0; optional
+            What a row counts in the loss whenever it is drawn; only ratios matter. The
+            columns are standardised with it.
+        offset : (M,) array of numbers, optional
+            A known part of the linear predictor, which predictions leave out.
 
         Returns
         -------
@@ -2088,7 +2172,9 @@ class StabilitySelection(_Selector, BaseEstimator):
         """
         _forget(self)
         try:
-            found = _found(self, *_checked(self, X, y, groups, strata))
+            said = dict(groups=groups, strata=strata)
+            said |= dict(sample_weight=sample_weight, offset=offset)
+            found = _found(self, *_checked(self, X, y, said))
         except BaseException:
             _forget(self)
             raise
@@ -2097,7 +2183,7 @@ class StabilitySelection(_Selector, BaseEstimator):
         return self
 
 # %% ../nbs/21_stability.ipynb #70310397
-def _checked(est, X, y, groups, strata):
+def _checked(est, X, y, said):
     """The table, the target and what is said of the rows, as scikit-learn and this
     chapter want them.
     """
@@ -2105,7 +2191,7 @@ def _checked(est, X, y, groups, strata):
     _check_target(y)
     X, y = validate_data(est, X, y, dtype=np.float64, ensure_min_samples=4)
     _check_options(est)
-    return X, y, _said_of_rows(len(X), groups, strata)
+    return X, y, _said_of_rows(len(X), **said)
 
 
 def _forget(est):

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.linear_model import ElasticNet as SklearnNet
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import Lasso, LogisticRegression
 
 from rvamp_nb import StabilitySelection, naive_bootstrap
 from rvamp_nb.error_control import pfer_bound
@@ -364,6 +364,124 @@ def test_strata_are_halved_one_by_one():
     assert np.isfinite(s.pfer_bound_)
     refits = s.model_.refit(s.lambda_, 300, 1, 1, False)
     assert np.abs(refits.mean(0) - s.fit_.Pi).max() < 0.03 + 4 * 0.5 / 300**0.5
+
+
+# Weights and offsets ------------------------------------------------------------------
+
+
+def weights():
+    return np.random.default_rng(5).choice([0.5, 1.0, 3.0], size=M)
+
+
+WITH_ROWS = {
+    "squared": (dict(), lambda eta, rng: eta + rng.normal(size=M)),
+    "huber": (dict(loss="huber"), lambda eta, rng: eta + rng.standard_t(2, size=M)),
+    "logistic": (dict(), lambda eta, rng: eta + rng.logistic(size=M) > 0),
+    "poisson": (
+        dict(loss="poisson"),
+        lambda eta, rng: rng.poisson(np.exp(np.clip(eta / 3, -3, 2))),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WITH_ROWS)
+def test_weights_and_offsets_agree_with_refits(what):
+    options, target = WITH_ROWS[what]
+    X, _ = table()
+    rng = np.random.default_rng(3)
+    offset = rng.normal(size=M) / 3
+    y = target(X[:, :4].sum(1) + offset, rng)
+    s = fitted(X, y, q=4, **options, fit=dict(sample_weight=weights(), offset=offset))
+    assert s.status_ == "converged" and s.loss_ == what
+    check = s.check(300, progress=False)
+    assert np.sqrt(max(check.mse, 0)) < 0.04, check.verdict
+    assert np.corrcoef(check.Pi, check.share)[0, 1] > 0.99
+
+
+def test_only_ratios_of_weights_matter():
+    X, y = table(wild=0)
+    one, two, three = (
+        fitted(X, y, q=4, fit=dict(sample_weight=w))
+        for w in (weights(), 64 * weights(), np.full(M, 7.0))
+    )
+    np.testing.assert_allclose(one.probabilities_, two.probabilities_, atol=1e-9)
+    plain = fitted(X, y, q=4)
+    np.testing.assert_allclose(three.probabilities_, plain.probabilities_, atol=1e-6)
+    np.testing.assert_allclose(three.coef_mean_, plain.coef_mean_, atol=1e-6)
+
+
+def test_weighted_columns_are_standardised_with_the_weights():
+    X, y = table(wild=0)
+    s = fitted(X, y, q=4, fit=dict(sample_weight=weights()))
+    w, A = s.model_.rows.weight, s.model_.A
+    np.testing.assert_allclose(w.mean(), 1)
+    np.testing.assert_allclose(w @ A, 0, atol=1e-10)
+    np.testing.assert_allclose(w @ A**2, 1)
+    again = s.table_.center[:N] + A * s.table_.scale[:N]
+    np.testing.assert_allclose(again, X[:, :N], atol=1e-10)
+
+
+def test_a_weighted_penalty_on_scikit_learns_scale():
+    X, y = table(wild=0)
+    X, w = X[:, :N], weights()
+    said = dict(fit=dict(sample_weight=w))
+    s = fitted(X, y, lambdas=[5.0], resampling=NoResampling(), **said)
+    center = np.average(X, 0, w)
+    scale = np.sqrt(np.average((X - center) ** 2, 0, w))
+    net = Lasso(alpha=s.lambda_scales_["scikit-learn alpha"], tol=1e-12)
+    theirs = net.fit((X - center) / scale, y, sample_weight=w).coef_ / scale
+    assert 1 < np.count_nonzero(theirs) < N
+    np.testing.assert_allclose(s.coef_mean_, theirs, atol=1e-4)
+    intercept = np.average(y - X @ theirs, 0, w)
+    np.testing.assert_allclose(s.intercept_, intercept, atol=1e-3)
+
+
+def test_rows_without_weight_do_not_matter():
+    """Neither their values nor their targets; they are still drawn as rows are."""
+    X, y = table(wild=0)
+    w = weights()
+    w[::4] = 0
+    other, z = X.copy(), y.copy()
+    other[::4], z[::4] = 1e3, -1e3
+    one, two = (
+        fitted(table_, target, q=4, fit=dict(sample_weight=w))
+        for table_, target in ((X, y), (other, z))
+    )
+    np.testing.assert_allclose(one.probabilities_, two.probabilities_, atol=1e-4)
+    np.testing.assert_allclose(one.coef_mean_, two.coef_mean_, atol=1e-4)
+
+
+def test_the_cap_counts_rows_that_weigh_something():
+    X, y = table(wild=0)
+    w = np.ones(M)
+    w[:84] = 0
+    s = fitted(X, y, pfer=3, fit=dict(sample_weight=w))
+    assert s.q_ <= 36 / 6 + 1e-9 < fitted(X, y, pfer=3).q_
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_an_offset_of_a_shifted_target(loss):
+    X, y = table(wild=0)
+    offset = 5 * np.random.default_rng(2).normal(size=M)
+    one = fitted(X, y + offset, q=4, loss=loss, fit=dict(offset=offset))
+    two = fitted(X, y, q=4, loss=loss)
+    np.testing.assert_allclose(one.probabilities_, two.probabilities_, atol=1e-5)
+    np.testing.assert_allclose(one.intercept_, two.intercept_, atol=1e-5)
+    np.testing.assert_allclose(one.predict(X), two.predict(X), atol=1e-4)
+
+
+def test_counts_over_different_times():
+    """The offset is the logarithm of the time: predictions are counts a unit of it."""
+    rng = np.random.default_rng(8)
+    X, time = rng.normal(size=(300, 10)), rng.uniform(1, 50, size=300)
+    y = rng.poisson(time * np.exp(0.4 * X[:, 0] - 1))
+    s = fitted(X, y, loss="poisson", fit=dict(offset=np.log(time)))
+    without = fitted(X, y, loss="poisson")
+    assert s.support_.tolist() == [True] + [False] * 9
+    rate = np.exp(0.4 * X[:, 0] - 1)
+    assert np.corrcoef(s.predict(X), rate)[0, 1] > 0.99
+    assert 0.8 < s.predict(X).mean() / rate.mean() < 1.2
+    assert without.predict(X).mean() > 10 * rate.mean()
 
 
 # Levels of one variable ---------------------------------------------------------------
