@@ -98,6 +98,11 @@ def _leaders(est, most):
     return columns[np.argsort(-est.probabilities_[columns], kind="stable")][:most]
 
 
+def _mended(est):
+    """Whether other numbers than rVAMP's own are reported."""
+    return est.corrected_ is not None or getattr(est, "refined_", None) is not None
+
+
 def _size(est):
     """ΣΠ at the reported penalty."""
     return float(est.probabilities_[_candidates(est)].sum())
@@ -132,7 +137,9 @@ def plot_path(est, ax=None, leaders=8):
 
     Selected leaders are full lines, other leaders dashed, all others grey; the
     horizontal line is the threshold, the vertical one the reported penalty; the scale
-    above is the sum of Π over the features that can be selected.
+    above is the sum of Π over the features that can be selected. The path is rVAMP's
+    alone: where the reported probability is another, corrected or combined with
+    refits, a diamond shows it.
 
     Parameters
     ----------
@@ -148,8 +155,10 @@ def plot_path(est, ax=None, leaders=8):
     leading = _leaders(est, leaders)
     others = np.setdiff1d(_candidates(est), leading)
     _draw_others(est, ax, lams, others)
-    of = f"the {'reported' if answered else 'largest'} one"
-    ax.set(xscale="log", xlabel=f"penalty λ, in units of {of}")
+    unit = "the largest one"
+    if answered:
+        unit = f"the reported one (λ = {est.lambda_:.3g}, ΣΠ = {_size(est):.3g})"
+    ax.set(xscale="log", xlabel=f"penalty λ, in units of {unit}")
     ax.set(ylabel="selection probability Π", ylim=(-0.02, 1.02), title=promise(est))
     _penalty_scale(ax, lams)
     _draw_leaders(est, ax, lams, leading)
@@ -177,6 +186,8 @@ def _draw_leaders(est, ax, lams, which):
         line["linestyle"] = "-" if est.support_[i] else (0, (4, 2))
         line["marker"] = "o" if done.sum() == 1 else None
         ax.plot(lams, path, **line)
+        if _mended(est):
+            ax.plot(1, est.probabilities_[i], "D", color=line["color"], zorder=4)
         ends.append((lams[done][-1], path[done][-1], line["color"]))
     size = min(10.0, 72 * _height(ax) / (1.3 * max(len(which), 1)))
     heights = spread([end[1] for end in ends], 1.3 * size / 72 / _height(ax))
@@ -193,6 +204,7 @@ def _labelled(est, i):
 def _name_at_end(ax, name, end, height, colour, size):
     """A name to the right of the axes, with a stroke to the end of its line."""
     stroke = dict(arrowstyle="-", color=colour, linewidth=1, shrinkA=1, shrinkB=0)
+    stroke["relpos"] = (0, 0.5)
     ax.annotate(
         name,
         end,
@@ -216,10 +228,8 @@ def _name_lines(est, ax, answered):
     )
     if answered:
         ax.axvline(1, **lines)
-        said = f" reported: λ = {est.lambda_:.3g}, ΣΠ = {_size(est):.3g} "
-        side = "right" if _place(ax, 1) > 0.45 else "left"
         small["bbox"] = dict(facecolor="white", alpha=0.8, linewidth=0, pad=1)
-        ax.text(1, 0.965 if threshold < 0.9 else 0.04, said, ha=side, **small)
+        ax.text(1, 0.5, "reported", rotation=90, ha="center", va="center", **small)
 
 # %% ../nbs/83_report.ipynb #2a38fc93
 _ROUND = np.array([d * 10.0**k for k in range(-4, 6) for d in (1, 2, 3, 5, 7)])
@@ -350,10 +360,10 @@ def _counts(est, n_q=81, n_thresholds=51):
 
 
 def _shades():
-    """From white to the course's blue."""
+    """From white to the course's light blue, on which black is read."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list("count", ["white", COLOURS["rvamp"]])
+    return LinearSegmentedColormap.from_list("count", ["white", COLOURS["p2"]])
 
 # %% ../nbs/83_report.ipynb #b5c8a4d8
 def _draw_bounds(est, ax, q, thresholds, levels=(0.1, 0.3, 1, 3, 10, 30, 100)):
@@ -463,6 +473,7 @@ def _settings(est):
         loss=est.loss_,
         classes=classes,
         coefficients_for=classes and classes[1],
+        penalty=type(est.model_.prior).__name__,
         resampling=repr(est.model_.counts),
         randomise=repr(est.model_.randomise),
         correct=est.correct if isinstance(est.correct, str) else bool(est.correct),
@@ -527,80 +538,93 @@ def _of_the_table(est):
         said = ", ".join(str(name) for name in free[:8])
         more = f" and {len(free) - 8} more" * (len(free) > 8)
         yield f"Never penalised, and always in the model: {said}{more}."
-    for n, what in (
-        (kinds.count("constant"), "constant and left out"),
-        (kinds.count("explained"), "combinations of the unpenalised ones and left out"),
-        (copies, "near copies of others, up to sign, and taken as one with them"),
+    for n, one, many in (
+        (kinds.count("constant"), "constant", "constant"),
+        (kinds.count("explained"), "a combination", "combinations"),
+        (copies, "a near copy", "near copies"),
     ):
         if n:
-            yield f"{_several(n, 'column')} {'was' if n == 1 else 'were'} {what}."
+            was = f"was {one}" if n == 1 else f"were {many}"
+            yield f"{_several(n, 'column')} {was}{_FATE[one]}."
 
-# %% ../nbs/83_report.ipynb #71c1faf9
-_MODELS = {
-    "squared": "a linear regression (half the sum of squared residuals, target and"
-    " columns centred once)",
-    "logistic": "a logistic regression (with an unpenalised intercept in every"
-    " resample)",
-    "poisson": "a Poisson regression with a logarithmic link (with an unpenalised"
-    " intercept in every resample)",
-    "huber": "a linear regression with Huber's robust loss",
-    "survival": "a proportional-hazards model with a piecewise constant baseline"
-    " hazard, fitted as a Poisson regression on split rows",
+# %% ../nbs/83_report.ipynb #4ba26ad9
+_FATE = {
+    "constant": " and left out",
+    "a combination": " of the unpenalised ones and left out",
+    "a near copy": " of others, up to sign, and taken as one with them",
 }
 
-# %% ../nbs/83_report.ipynb #fb428d0e
+# %% ../nbs/83_report.ipynb #cb7e0dff
+_MODELS = {
+    "squared": "a linear regression (half the sum of squared residuals)",
+    "logistic": "a logistic regression",
+    "poisson": "a Poisson regression with a logarithmic link",
+    "huber": "a linear regression with Huber's robust loss",
+    "survival": "a proportional-hazards model with a piecewise constant baseline"
+    " hazard",
+}
+_PENALTIES = {
+    "Laplace": "an L1 penalty (Lasso)",
+    "NonNegative": "an L1 penalty on coefficients that may not be negative",
+}
+
+
+def _model(est):
+    """Loss and penalty."""
+    name = _MODELS.get(est.loss_, f"a regression with the loss {est.loss_}")
+    if est.loss_ == "huber":
+        name += f" (quadratic up to {est.model_.likelihood.delta:.3g})"
+    if est.classes_ is not None:
+        name += f" of class {est.classes_[1]} against {est.classes_[0]}"
+    kind = type(est.model_.prior).__name__
+    penalty = _PENALTIES.get(kind, f"the penalty {kind}")
+    if kind == "ElasticNet" and est.prior is None:
+        penalty = f"an elastic-net penalty (share of L1 {est.l1_ratio:g})"
+    return f"{name} with {penalty}"
+
+# %% ../nbs/83_report.ipynb #c6944edf
 def _of_the_model(est):
     """Scale, loss and penalty."""
-    model = _MODELS.get(est.loss_, f"a regression with the loss {est.loss_!r}")
-    yield "Columns were centred and scaled to unit norm."
-    yield f"The model was {model}{_classes(est)}, with {_penalty(est)}."
-    factors = est.model_.factors[est.model_.candidates]
+    yield f"The model was {_model(est)}."
+    centred = "with the target centred"
+    if est.loss_ != "squared":
+        centred = "and an unpenalised intercept was refitted in every resample"
+    yield f"Columns were centred and scaled to unit norm, {centred}."
+    factors = est.model_.factors * np.ones(len(est.model_.candidates))
+    factors = factors[est.model_.candidates]
     if np.ptp(factors) > 0:
         low, high = factors.min(), factors.max()
         yield f"Penalties were multiplied by factors from {low:.3g} to {high:.3g}."
     if len(est.model_.randomise.nodes()[0]) > 1:
         yield f"Penalties were random, by the law {est.model_.randomise!r}."
+    rows = getattr(est.model_, "rows", None)
+    for name, what in (("weight", "weights"), ("offset", "offsets")):
+        if getattr(rows, name, None) is not None:
+            yield f"Rows had {what}."
 
-# %% ../nbs/83_report.ipynb #3e0cb2af
-def _classes(est):
-    if est.classes_ is None:
-        return ""
-    no, yes = est.classes_
-    return f" of class {yes} against {no}"
-
-
-def _penalty(est):
-    share = getattr(est, "l1_ratio", 1.0)
-    if share == 1:
-        return "an L1 penalty (Lasso)"
-    return f"an elastic-net penalty (share of L1 {share:g})"
-
-# %% ../nbs/83_report.ipynb #05b557e4
-def _law(law, rows):
-    """How resamples were drawn, in words."""
-    inner, kind = getattr(law, "law", None), type(law).__name__
+# %% ../nbs/83_report.ipynb #50f391ca
+def _law(law, n, unit="rows"):
+    """How resamples of n units were drawn."""
+    kind, inner = type(law).__name__, getattr(law, "law", None)
     if kind == "Grouped":
-        return f"{_law(inner, len(law.names))}, whole groups of rows being drawn"
+        return f"{_law(inner, len(law.names), 'groups')} (whole groups of rows)"
     if kind == "Stratified":
-        return f"{_law(inner, rows)}, in each stratum by itself"
+        return f"{_law(inner, n, unit)}, in each of {len(law.names)} strata by itself"
     if kind == "Subsample":
-        drawn = f"a share of {law.tau:g}" if law.tau != 0.5 else "half"
-        return f"{drawn} of the {rows:,} drawn without replacement"
+        share = "half" if law.tau == 0.5 else f"a share of {law.tau:g}"
+        return f"{share} of the {n:,} {unit}, drawn without replacement"
     if kind == "Poisson":
-        return (
-            f"each of the {rows:,} taken a Poisson number of times (mean {law.tau:g})"
-        )
-    return f"counts of the {rows:,} by the law {law!r}"
+        mean = f"a Poisson number of times (mean {law.tau:g})"
+        return f"each of the {n:,} {unit} taken {mean}"
+    return f"counts of the {n:,} {unit} by the law {law!r}"
 
 # %% ../nbs/83_report.ipynb #c720efc3
 def _of_the_method(est):
     """Resampling, rVAMP, correction, refits."""
-    counts = est.model_.counts
-    unit = "groups" if type(counts).__name__ == "Grouped" else "rows"
     yield (
         "The selection probability Π of a feature is the share of resamples in which"
-        f" its coefficient is not zero; a resample is {_law(counts, len(est.model_.y))}"
-        f" ({unit})."
+        " its coefficient is not zero; a resample is"
+        f" {_law(est.model_.counts, len(est.model_.y))}."
     )
     yield (
         "Π was not estimated by refitting but computed by replicated vector approximate"
@@ -612,6 +636,11 @@ def _of_the_method(est):
     if est.corrected_ is not None:
         yield f"The answer was then {est.correction_}."
     yield from _of_the_refits(getattr(est, "refined_", None))
+    yield (
+        "Coefficients are means and standard deviations over resamples, on the scale of"
+        " the table; their 90 % intervals say how they spread over resamples and are"
+        " no confidence intervals."
+    )
 
 
 def _of_the_refits(refined):
@@ -626,11 +655,12 @@ def _of_the_refits(refined):
 
 # %% ../nbs/83_report.ipynb #045dbd91
 _ASSUMPTIONS = {
-    "mb": "the bound of Meinshausen and Bühlmann (2010), for independent rows, noise"
+    "mb": "the bound of Meinshausen and Bühlmann (2010), for independent {}, noise"
     " features that are exchangeable, and a selection no worse than guessing",
     "unimodal": "the bound of Shah and Samworth (2013) under unimodality, for"
-    " independent rows, on features whose chance in one half-sample is at most q / p",
+    " independent {}, on features whose chance in one half-sample is at most q / p",
 }
+_OTHERS = "glmnet", "scikit-learn"  # whose scales are told
 
 # %% ../nbs/83_report.ipynb #d048c43d
 def _of_the_choice(est):
@@ -639,8 +669,8 @@ def _of_the_choice(est):
         yield f"No penalty gave an answer ({est.status_}), and nothing was selected."
         return
     scales = getattr(est, "lambda_scales_", None) or {}
-    others = [f"{v:.4g} on the scale of {k}" for k, v in scales.items() if k != "rvamp"]
-    beside = f" ({'; '.join(others)})" if others else ""
+    others = [f"{k} {v:.4g}" for k, v in scales.items() if k.split()[0] in _OTHERS]
+    beside = f" ({', '.join(others)})" if others else ""
     yield (
         f"At the reported penalty, λ = {est.lambda_:.4g}{beside}, a resample selects"
         f" {_size(est):.3g} features on average (q = {est.q_:.3g} was asked for)."
@@ -648,11 +678,14 @@ def _of_the_choice(est):
     if est.status_ != "converged":
         yield f"Not as asked for: {est.status_}."
     kept = int(est.support_[_candidates(est)].sum())
-    yield f"{_several(kept, 'feature')} had Π ≥ {est.threshold_:.3g} and were selected."
+    kept = _several(kept, "feature") if kept else "No feature"
+    yield f"Selected if Π ≥ {est.threshold_:.3g}: {kept[0].lower()}{kept[1:]}."
     if np.isnan(est.pfer_bound_):
         yield "No bound on false selections is stated for these resamples."
     else:
-        least = f"at most {est.pfer_bound_:.2g}, by {_ASSUMPTIONS[est.bound]}"
+        unit = "groups" if type(est.model_.counts).__name__ == "Grouped" else "rows"
+        by = _ASSUMPTIONS[est.bound].format(unit)
+        least = f"at most {est.pfer_bound_:.2g}, by {by}"
         yield f"The expected number of false selections is {least}."
 
 # %% ../nbs/83_report.ipynb #b9aafc62
@@ -762,6 +795,8 @@ def picture_files(est):
         for name, (draw, shape) in PICTURES.items():
             figure = Figure(figsize=shape, layout="constrained")
             draw(est, ax=figure.subplots())
+            figure.draw_without_rendering()
+            figure.set_layout_engine("none")  # it is done, and the same for all three
             for kind, metadata in _NO_DATES.items():
                 file = io.BytesIO()
                 figure.savefig(file, format=kind, metadata=metadata, dpi=200)

@@ -1,0 +1,396 @@
+"""Pictures, table, paragraph and folder of a fitted estimator: what they say is what
+was found, they are whole, and they are the same every time.
+"""
+
+import io
+import json
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.text import Text
+
+from rvamp_nb import StabilitySelection, report
+from rvamp_nb.error_control import pfer_bound
+from rvamp_nb.report import (
+    FILES,
+    fingerprint,
+    methods_text,
+    plot_calibration,
+    plot_path,
+    plot_probabilities,
+    promise,
+    report_files,
+    spread,
+    summary_table,
+    write_files,
+    write_report,
+)
+
+
+def table(seed=0, M=90, N=30, effects=4):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(M, N)), columns=[f"gene {i}" for i in range(N)])
+    y = X.iloc[:, :effects].sum(axis=1).to_numpy() + rng.normal(size=M)
+    return X, y
+
+
+def fitted(X, y, fit=None, **options):
+    with pytest.MonkeyPatch.context(), np.errstate(all="ignore"):
+        import warnings
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return StabilitySelection(verbose=0, **options).fit(X, y, **(fit or {}))
+
+
+def with_everything():
+    """Covariate, constant, near copy, explained, refits, logistic."""
+    X, y = table(1, M=120)
+    X["gene 20"] = 1.0
+    X["gene 21"] = -X["gene 2"]
+    X["gene 22"] = 2 * X["gene 29"]
+    words = np.where(y > 0, "ill", "well")
+    factors = {"gene 29": 0.0, "gene 5": 2.0}
+    return fitted(X, words, penalty_factor=factors, refits=20)
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return fitted(*table())
+
+
+@pytest.fixture(scope="module")
+def all_of_it():
+    return with_everything()
+
+
+@pytest.fixture(scope="module")
+def cases(plain, all_of_it):
+    X, y = table()
+    long = X.rename(columns=lambda name: f"{name} of a very long name $x_1$ {name}")
+    return {
+        "plain": plain,
+        "everything": all_of_it,
+        "no answer": fitted(X, y, max_iter=2),
+        "one penalty": fitted(X, y, lambdas=[3.0]),
+        "poisson": fitted(X, y, resampling="poisson"),
+        "long names": fitted(long, y, threshold=0.95),
+        "unimodal, full path": fitted(X, y, bound="unimodal", n_lambdas=12),
+    }
+
+
+CASES = (
+    "plain",
+    "everything",
+    "no answer",
+    "one penalty",
+    "poisson",
+    "long names",
+    "unimodal, full path",
+)
+each_case = pytest.mark.parametrize("name", CASES)
+
+
+def texts(ax):
+    found = [text.get_text() for text in ax.texts]
+    return [text.strip() for text in found]
+
+
+# Names at the ends of lines -----------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.floats(0.01, 0.3))
+def test_names_keep_their_distance_and_their_order(heights, gap):
+    placed = spread(heights, gap)
+    room = min(gap, 1 / max(len(heights) - 1, 1))
+    assert placed.min() >= -1e-12 and placed.max() <= 1 + 1e-12
+    assert (np.diff(np.sort(placed)) >= room - 1e-9).all()
+    order = np.argsort(heights, kind="stable")
+    assert (np.diff(placed[order]) > 0).all() or len(heights) == 1
+
+
+def test_names_stay_where_there_is_room():
+    heights = np.array([0.9, 0.1, 0.5])
+    np.testing.assert_allclose(spread(heights, 0.05), heights)
+
+
+def test_names_move_as_little_as_they_can():
+    heights, gap = np.array([0.30, 0.33, 0.36, 0.7]), 0.06
+    best = np.sum((spread(heights, gap) - heights) ** 2)
+    rng = np.random.default_rng(0)
+    for _ in range(2000):
+        other = spread(heights + rng.normal(0, 0.02, 4), gap)
+        assert np.sum((other - heights) ** 2) >= best - 1e-12
+
+
+@each_case
+@pytest.mark.parametrize("leaders", [0, 3, 12])
+def test_names_in_the_picture_do_not_overlap(cases, name, leaders):
+    est = cases[name]
+    ax = plot_path(est, leaders=leaders)
+    ax.figure.draw_without_rendering()
+    known = {report._labelled(est, i) for i in range(len(est.support_))}
+    named = [text for text in ax.texts if text.get_text() in known]
+    boxes = [Text.get_window_extent(text) for text in named]  # without the stroke
+    assert len(boxes) == (0 if name == "no answer" else leaders)
+    boxes.sort(key=lambda box: box.y0)
+    assert all(low.y1 <= high.y0 + 1.5 for low, high in zip(boxes, boxes[1:]))
+    right = ax.get_window_extent().x1
+    inside = ax.figure.bbox
+    assert all(right < box.x0 and box.x1 <= inside.x1 for box in boxes)
+    plt.close(ax.figure)
+
+
+# Pictures -----------------------------------------------------------------------------
+
+
+def test_the_path_is_drawn_as_it_is(plain):
+    ax = plot_path(plain, leaders=5)
+    lines = {line.get_zorder(): [] for line in ax.lines}
+    for line in ax.lines:
+        lines[line.get_zorder()].append(line)
+    order = np.argsort(-plain.probabilities_, kind="stable")[:5]
+    assert len(lines[3]) == 5
+    for line, i in zip(lines[3], order):
+        np.testing.assert_array_equal(
+            line.get_ydata(), plain.selection_probabilities_[i]
+        )
+        assert (line.get_linestyle() == "-") == plain.support_[i]
+    assert len({line.get_color() for line in lines[3]}) == 5
+    said = texts(ax)
+    assert f"threshold {plain.threshold_:.3g}" in said and "reported" in said
+    assert f"λ = {plain.lambda_:.3g}" in ax.get_xlabel()
+    assert ax.get_title() == promise(plain)
+    plt.close(ax.figure)
+
+
+def test_the_scale_above_is_the_sum_of_probabilities(plain):
+    ax = plot_path(plain)
+    ax.figure.draw_without_rendering()
+    (top,) = ax.child_axes
+    at = top.get_xticks() * plain.lambda_
+    done = plain.converged_
+    sizes = np.interp(
+        np.log(at[::-1]),
+        np.log(plain.lambdas_[done][::-1]),
+        plain.expected_selected_[done][::-1],
+    )[::-1]
+    labels = [float(label.get_text()) for label in top.get_xticklabels()]
+    assert len(labels) >= 3
+    np.testing.assert_allclose(sizes, labels, rtol=0.01)
+    plt.close(ax.figure)
+
+
+def test_bars_are_those_of_the_leaders_with_their_intervals(all_of_it):
+    ax = plot_probabilities(all_of_it, leaders=7)
+    shown = [label.get_text() for label in ax.get_yticklabels()]
+    widths = [patch.get_width() for patch in ax.patches]
+    assert len(widths) == 7 and widths == sorted(widths, reverse=True)
+    assert "gene 29" not in shown  # the covariate is no candidate
+    assert sum("(+1 alike)" in name for name in shown) == 1
+    (bars,) = ax.containers[1:]
+    low_high = np.array([path.vertices[:, 0] for path in bars[2][0].get_paths()])
+    which = [shown.index(name) for name in ("gene 0", "gene 1")]
+    np.testing.assert_allclose(low_high[which], all_of_it.interval_[[0, 1]], atol=1e-12)
+    plt.close(ax.figure)
+
+
+@each_case
+@pytest.mark.parametrize("draw", [plot_path, plot_probabilities, plot_calibration])
+def test_every_case_has_its_pictures(cases, name, draw):
+    ax = draw(cases[name])
+    assert promise(cases[name]) in ax.get_title()
+    figure, mine = plt.subplots()
+    assert draw(cases[name], ax=mine) is mine
+    plt.close("all")
+
+
+def test_the_map_counts_what_the_path_holds():
+    est = fitted(*table(), lambdas=np.geomspace(8, 1, 12))
+    q, thresholds, many = report._counts(est)
+    size, Pi = est.expected_selected_, est.selection_probabilities_
+    for k in range(len(size)):
+        nearest = np.argmin(np.abs(q - size[k]))
+        again = [(Pi[:, k] >= t).sum() for t in thresholds]
+        assert np.abs(many[:, nearest] - again).max() <= 1
+    np.testing.assert_array_equal(
+        many[:, -1], [(Pi[:, -1] >= t).sum() for t in thresholds]
+    )
+    assert (np.diff(many, axis=0) <= 0).all()
+
+
+def test_curves_of_the_map_are_those_of_the_bound(plain):
+    ax = plot_calibration(plain)
+    curves = next(c for c in ax.collections if hasattr(c, "levels"))
+    for level, path in zip(curves.levels, curves.get_paths()):
+        points = path.vertices[::5]
+        bounds = [pfer_bound(q, t, 30) for q, t in points if t > 0.6]
+        np.testing.assert_allclose(bounds, level, rtol=0.02)
+    (star,) = [line for line in ax.lines if line.get_marker() == "*"]
+    assert star.get_xdata()[0] == pytest.approx(plain.probabilities_.sum())
+    assert star.get_ydata()[0] == plain.threshold_
+    plt.close(ax.figure)
+
+
+# The paragraph ------------------------------------------------------------------------
+
+
+def test_the_paragraph_has_every_number(plain):
+    said = methods_text(plain)
+    kept = int(plain.support_.sum())
+    for part in (
+        "90 rows and 30 columns, of which 30 could be selected",
+        "linear regression",
+        "Lasso",
+        "half of the 90 rows, drawn without replacement",
+        f"{plain.n_iter_} steps",
+        f"λ = {plain.lambda_:.4g}",
+        f"q = {plain.q_:.3g}",
+        f"Π ≥ {plain.threshold_:.3g}: {kept} features",
+        f"at most {plain.pfer_bound_:.2g}, by the bound of Meinshausen",
+        f"light for Π was {plain.trust_.light}",
+        f"NumPy {np.__version__}",
+        "tolerance 1e-06",
+        "arXiv:1905.09545",
+    ):
+        assert part in said, part
+    assert "Shah" not in said and "real refit" not in said
+    assert "was never" not in said and "Never penalised" not in said
+
+
+def test_the_paragraph_tells_of_what_was_set_aside_and_of_refits(all_of_it):
+    said = methods_text(all_of_it)
+    for part in (
+        "logistic regression of class well against ill",
+        "Never penalised, and always in the model: gene 29.",
+        "1 column was constant and left out",
+        "1 column was a combination of the unpenalised ones",
+        "1 column was a near copy",
+        "an unpenalised intercept was refitted",
+        "combined with 20 real refits",
+        f"rVAMP counted for {all_of_it.refined_.kappa:,.0f}",
+        "factors from 1 to 2",
+    ):
+        assert part in said, part
+
+
+def test_other_choices_are_told(cases):
+    assert "a Poisson number of times (mean 0.5)" in methods_text(cases["poisson"])
+    assert "No bound on false selections" in methods_text(cases["poisson"])
+    assert "Samworth RJ (2013)" in methods_text(cases["unimodal, full path"])
+    nothing = methods_text(cases["no answer"])
+    assert "No penalty gave an answer" in nothing
+    assert "nothing was selected" in nothing and "nan" not in nothing
+    X, y = table()
+    groups = np.repeat(np.arange(30), 3)
+    by_groups = methods_text(fitted(X, y, dict(groups=groups)))
+    assert "half of the 30 groups, drawn without replacement" in by_groups
+    assert "for independent groups" in by_groups
+    strata = np.repeat([0, 1, 2], 30)
+    assert "in each of 3 strata" in methods_text(fitted(X, y, dict(strata=strata)))
+    assert "share of L1 0.5" in methods_text(fitted(X, y, l1_ratio=0.5))
+    assert "Huber" in methods_text(fitted(X, y, loss="huber"))
+
+
+@each_case
+def test_no_paragraph_speaks_python(cases, name):
+    said = methods_text(cases[name])
+    for word in ("None", "nan", "np.", "array(", "<", "  "):
+        assert word not in said, word
+
+
+# Table and folder ---------------------------------------------------------------------
+
+
+def test_the_table_has_intervals_where_there_are_any(plain, all_of_it):
+    assert "probability_low" not in summary_table(plain)
+    found = summary_table(all_of_it)
+    by_name = found.loc[all_of_it.table_.names]
+    np.testing.assert_array_equal(
+        by_name[["probability_low", "probability_high"]], all_of_it.interval_
+    )
+    np.testing.assert_array_equal(
+        by_name[["coef_low", "coef_high"]], all_of_it.coef_interval_
+    )
+    assert (found.probability_low <= found.probability).all()
+    assert found.attrs["n_refits"] == 20
+
+
+def test_a_report_is_whole_and_the_same_every_time(all_of_it, tmp_path):
+    folder = tmp_path / "a" / "b"
+    paths = write_report(all_of_it, folder)
+    assert sorted(path.name for path in paths) == sorted(FILES)
+    assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
+    again = {file: (folder / file).read_bytes() for file in FILES}
+    before, figures = dict(plt.rcParams), plt.get_fignums()
+    assert again == report_files(all_of_it)
+    assert dict(plt.rcParams) == before and plt.get_fignums() == figures
+    for picture in ("path", "bars", "calibration"):
+        assert again[f"{picture}.pdf"][:5] == b"%PDF-"
+        assert b"<svg" in again[f"{picture}.svg"]
+        image = plt.imread(io.BytesIO(again[f"{picture}.png"]))
+        assert image.std() > 0.01 and min(image.shape[:2]) > 900
+
+
+@pytest.fixture
+def no_pictures(monkeypatch):
+    """They take a second each."""
+    files = {name: b"" for name in FILES if name.split(".")[0] in report.PICTURES}
+    monkeypatch.setattr(report, "picture_files", lambda est: files)
+
+
+@each_case
+def test_settings_and_tables_of_every_case(cases, name, no_pictures):
+    est, files = cases[name], report_files(cases[name])
+    settings = json.loads(files["settings.json"])
+    assert set(files) == set(FILES) == set(settings["files"])
+    assert settings["question"] == fingerprint(est)
+    assert settings["n_selected"] == int(est.support_.sum())
+    assert settings["versions"]["numpy"] == np.__version__
+    assert settings["arguments"]["threshold"] == est.threshold
+    whole = pd.read_csv(io.BytesIO(files["table.csv"]))
+    assert len(whole) == len(est.support_)
+    chosen = pd.read_csv(io.BytesIO(files["selected.csv"]))
+    assert len(chosen) == est.support_.sum()
+
+
+def test_the_same_question_may_be_answered_again_and_no_other(
+    plain, tmp_path, no_pictures
+):
+    write_report(plain, tmp_path)
+    write_files(tmp_path, {"notes.txt": b"mine"})
+    X, y = table()
+    other = fitted(X, y, threshold=0.9)
+    write_report(other, tmp_path)
+    assert json.loads((tmp_path / "settings.json").read_bytes())["threshold"] == 0.9
+    assert (tmp_path / "notes.txt").read_bytes() == b"mine"
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for theirs in (fitted(X, -y), fitted(X.add_prefix("a "), y), fitted(X**3, y)):
+        assert fingerprint(theirs) != fingerprint(plain)
+        with pytest.raises(FileExistsError, match="the report of another question"):
+            write_report(theirs, tmp_path)
+    assert before == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+
+def test_files_that_are_no_report_are_not_replaced(plain, tmp_path):
+    (tmp_path / "table.csv").write_text("mine")
+    with pytest.raises(FileExistsError, match="holds table.csv, which is part of no"):
+        write_report(plain, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
+
+
+def test_a_full_disk_leaves_nothing_behind(plain, tmp_path, monkeypatch):
+    def full(number):
+        raise OSError(28, "No space left on device")
+
+    write_files(tmp_path, {"a.txt": b"old", "b.txt": b"old"})
+    monkeypatch.setattr(report.os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        write_files(tmp_path, {"a.txt": b"new", "b.txt": b"new"})
+    kept = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert kept == {"a.txt": b"old", "b.txt": b"old"}
