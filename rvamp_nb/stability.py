@@ -20,6 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 # %% ../nbs/21_stability.ipynb #ee9bc863
+from . import report
 from rvamp_nb.beyond import (
     DOUBTFUL,
     carried_columns,
@@ -32,7 +33,6 @@ from .checks import check_array, check_number, check_size, listed, progress_bar
 from .datasets import unit_columns
 from .densities import coefficient_interval, p2
 from .error_control import BOUNDS, DEFAULT_THRESHOLD, settle
-from .explore import COLOURS
 from .likelihood import Huber, Logistic, PoissonLoss, Squared
 from .prior import ElasticNet, Laplace, NonNegative, Penalty, SpikeSlab
 from .resampling import Fixed, Grouped, Poisson, Stratified, Subsample
@@ -1683,43 +1683,6 @@ def shared_signal(fit, features, least=0.2, alike=0.3, most=200):
     }
     return {int(i): [int(j) for j in ranked[i]] for i in features}
 
-# %% ../nbs/21_stability.ipynb #dc494490
-def _summary(est):
-    """The table of `StabilitySelection.summary`."""
-    import pandas as pd
-
-    table = pd.DataFrame(
-        dict(
-            probability=est.probabilities_,
-            selected=est.support_,
-            max_probability=est.max_selection_probability_,
-            coef_mean=est.coef_mean_,
-            coef_std=est.coef_std_,
-            std_light=est.trust_.spread_lights,
-            shares_signal_with=_stand_ins(est),
-            same_as=_copies(est),
-            status=_statuses(est),
-        ),
-        index=pd.Index(est.table_.names, name="feature"),
-    )
-    order = np.argsort(-np.nan_to_num(est.probabilities_), kind="stable")
-    table = table.iloc[order]
-    table.attrs = {**_settings(est), **_outcome(est), **_lights(est)}
-    return table
-
-# %% ../nbs/21_stability.ipynb #f45a9bff
-def _statuses(est):
-    """Why a feature is selected or not, (N,) list of str."""
-    said = {
-        "constant": "constant",
-        "covariate": "covariate, always in",
-        "explained": "explained by the covariates",
-    }
-    if not est.fit_.converged:
-        return ["no answer"] * len(est.support_)
-    reached = np.where(est.support_, "selected", "below the threshold")
-    return [said.get(kind, word) for kind, word in zip(est.table_.kind, reached)]
-
 # %% ../nbs/21_stability.ipynb #30e8f621
 def _copies(est):
     """The names of its near copies for each feature, (N,) list of str."""
@@ -1750,169 +1713,15 @@ def _stand_ins(est, most=3):
         said[i] = ", ".join(str(names[j]) for j in found[:most])
     return said
 
-# %% ../nbs/21_stability.ipynb #7cddc71e
-def _settings(est):
-    """What was asked for, and of which table: plain numbers, words and None."""
-    from rvamp_nb import __version__
-
-    classes = None if est.classes_ is None else [str(name) for name in est.classes_]
-    kinds = list(est.table_.kind)
-    return dict(
-        version=__version__,
-        n_rows=len(est.model_.y),
-        n_columns=int(est.n_features_in_),
-        n_candidates=int(est.model_.candidates.sum()),
-        n_covariates=kinds.count("covariate"),
-        n_constant=kinds.count("constant"),
-        n_explained=kinds.count("explained"),
-        loss=est.loss_,
-        classes=classes,
-        coefficients_for=classes and classes[1],
-        resampling=repr(est.model_.counts),
-        randomise=repr(est.model_.randomise),
-        correct=est.correct if isinstance(est.correct, str) else bool(est.correct),
-        bound=est.bound,
-        threshold=est.threshold_,
-        pfer=est.pfer_,
-        q=est.q_,
-    )
-
-# %% ../nbs/21_stability.ipynb #8a589252
-def _outcome(est):
-    """What came of it."""
-    size = float(est.model_.size(_best(est).Pi)) if est.fit_.converged else np.nan
-    return dict(
-        status=est.status_,
-        correction=est.correction_,
-        converged=bool(est.fit_.converged),
-        path_converged=f"{est.converged_.sum()} of {len(est.converged_)}",
-        path_tol=est.path_tol_,
-        tol=est.tol,
-        n_steps=est.n_iter_,
-        lambda_=est.lambda_,
-        expected_selected=size,
-        pfer_bound=est.pfer_bound_,
-        n_selected=int(est.support_.sum()),
-    )
-
-# %% ../nbs/21_stability.ipynb #0f9ee900
-def _lights(est):
-    """What the light says."""
-    trust = est.trust_
-    return dict(
-        light=trust.light,
-        spread=trust.spread,
-        effective_rows=trust.effective_rows,
-        largest_row_share=trust.largest_share,
-        largest_row=trust.largest_row,
-        duplicates=len(trust.duplicates),
-        repeated_rows=len(trust.repeated),
-        trust=str(trust),
-    )
-
-# %% ../nbs/21_stability.ipynb #0781b1b9
-def _plot_path(est, ax=None, leaders=8):
-    """The picture of `plot_path`."""
-    import matplotlib.pyplot as plt
-
-    ax = ax or plt.subplots(figsize=(8, 4.6))[1]
-    answered = bool(est.fit_.converged)
-    unit = est.lambda_ if answered else est.lambdas_[0]
-    lams = est.lambdas_ / unit
-    order = np.argsort(-np.nan_to_num(est.probabilities_), kind="stable")
-    first = leaders if answered else 0
-    _draw_others(est, ax, lams, order[first:])
-    _draw_leaders(est, ax, lams, order[:first])
-    ax.axhline(est.threshold_, color=COLOURS["p1"], linewidth=1.2)
-    if answered:
-        ax.axvline(1, color=COLOURS["truth"], linewidth=1.2)
-    ax.set(
-        xscale="log",
-        xlabel=f"penalty λ / {'reported' if answered else 'largest'} λ",
-        ylabel="selection probability Π",
-        ylim=(-0.02, 1.02),
-        title=_headline(est),
-    )
-    _penalty_ticks(ax, lams)
-    return ax
-
-# %% ../nbs/21_stability.ipynb #7849f053
-def _headline(est):
-    """The title of the picture of the path."""
-    if not est.fit_.converged:
-        return "no answer: nothing is selected"
-    bound = est.pfer_bound_
-    said = "" if np.isnan(bound) else f", false selections ≤ {bound:.2g}"
-    return (
-        f"ΣΠ = {est.model_.size(_best(est).Pi):.3g} at the reported λ, threshold"
-        f" {est.threshold_:.3g}{said}"
-    )
-
-
-def _draw_others(est, ax, lams, which):
-    """The features that do not lead, in grey."""
-    for i in which:
-        if est.max_selection_probability_[i] > 0.02:
-            path = est.selection_probabilities_[i]
-            ax.plot(lams, path, color=COLOURS["muted"], linewidth=0.8, zorder=1)
-
-# %% ../nbs/21_stability.ipynb #7288fc01
-def _draw_leaders(est, ax, lams, which):
-    """The leading features, with their names; dark those that are selected."""
-    for rank, i in enumerate(which):
-        ax.plot(
-            lams,
-            est.selection_probabilities_[i],
-            marker="o" if len(lams) == 1 else None,
-            color=COLOURS["rvamp" if est.support_[i] else "p2"],
-            linestyle=("-", "--", "-.", ":")[rank % 4],
-            linewidth=1.8,
-            label=_short(est.table_.names[i]),
-            zorder=3,
-        )
-    if len(which):
-        ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
-
-
-def _short(name):
-    return str(name)[:24].replace("$", r"\$")
-
-
-def _penalty_ticks(ax, lams):
-    """Round shares of the penalty that is 1, from large to small."""
-    round_ones = (50, 20, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 1e-3)
-    ticks = [t for t in round_ones if lams[-1] <= t <= lams[0]]
-    ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
-    ax.minorticks_off()
-    ax.invert_xaxis()
-
-# %% ../nbs/21_stability.ipynb #48ef1fae
-def _plot_probabilities(est, ax=None, leaders=20):
-    """The picture of `plot_probabilities`."""
-    import matplotlib.pyplot as plt
-
-    order = np.argsort(-np.nan_to_num(est.probabilities_), kind="stable")
-    order = order[: leaders if est.fit_.converged else 0]
-    ax = ax or plt.subplots(figsize=(7, 0.8 + 0.3 * len(order)))[1]
-    colours = [COLOURS["rvamp" if est.support_[i] else "muted"] for i in order]
-    ax.barh(range(len(order)), est.probabilities_[order], color=colours)
-    ax.axvline(est.threshold_, color=COLOURS["p1"], linewidth=1.5)
-    ax.set_yticks(range(len(order)), [_short(n) for n in est.table_.names[order]])
-    ax.set(xlim=(0, 1.02), xlabel="selection probability Π")
-    if not len(order):
-        ax.set_title("no answer: nothing is selected")
-    ax.invert_yaxis()
-    return ax
-
 # %% ../nbs/21_stability.ipynb #eb40c781
 class _Looks:
-    """Pictures and the table."""
+    """Pictures, the table, and the page for a paper."""
 
     def plot_path(self, ax=None, leaders=8):
         """Π along the path, with gaps where it did not converge. Returns the Axes.
 
-        Selected features are dark, other leaders light; the horizontal line is the
-        threshold, the vertical one the reported penalty, with its bound above.
+        Selected leaders are full lines, other leaders dashed, all others grey; the
+        horizontal line is the threshold, the vertical one the reported penalty.
 
         Parameters
         ----------
@@ -1921,22 +1730,50 @@ class _Looks:
             How many features are coloured and named.
         """
         check_is_fitted(self)
-        return _plot_path(self, ax, leaders)
+        return report.plot_path(self, ax, leaders)
 
     def plot_probabilities(self, ax=None, leaders=20):
-        """Π at the reported penalty as bars, of so many leaders; selected ones are
-        dark, the line is the threshold. Returns the Axes.
+        """Π at the reported penalty as bars, of so many leaders, with intervals where
+        there are refits; selected ones are dark, the line is the threshold. Returns the
+        Axes.
         """
         check_is_fitted(self)
-        return _plot_probabilities(self, ax, leaders)
+        return report.plot_probabilities(self, ax, leaders)
+
+    def plot_calibration(self, ax=None):
+        """How many features other q and thresholds would select, from the path that is
+        there, with curves of equal bounds. Returns the Axes.
+        """
+        check_is_fitted(self)
+        return report.plot_calibration(self, ax)
+
+    def report(self, folder):
+        """Write a methods paragraph, settings, tables and pictures into a folder; see
+        `rvamp_nb.report.write_report`. Returns the list of files.
+        """
+        check_is_fitted(self)
+        return report.write_report(self, folder)
+
+    def same_as(self):
+        """The names of its near copies for each feature, (N,) list of str."""
+        check_is_fitted(self)
+        return _copies(self)
+
+    def stand_ins(self):
+        """Who shares its signal with each selected feature, (N,) list of str: not the
+        other levels of one variable, where `categories` says which these are.
+        """
+        check_is_fitted(self)
+        return _stand_ins(self)
 
     def summary(self):
         """All features, the most probable first, as a DataFrame.
 
-        Its columns: probability, selected, max_probability, coef_mean, coef_std,
-        std_light (whether coef_std can be believed, of this feature),
-        shares_signal_with (features that stand in for a selected one), same_as (near
-        copies), status (why a feature is selected or not).
+        Its columns: probability (with probability_low and probability_high where there
+        are refits), selected, max_probability, coef_mean, coef_std, coef_low and
+        coef_high (`coef_interval_`), std_light (whether coef_std can be believed, of
+        this feature), shares_signal_with (features that stand in for a selected one),
+        same_as (near copies), status (why a feature is selected or not).
 
         Its `attrs` hold all that decided the answer, in plain Python types: version,
         n_rows, n_columns, n_candidates, n_covariates, n_constant, n_explained, loss,
@@ -1950,7 +1787,7 @@ class _Looks:
         trust.
         """
         check_is_fitted(self)
-        return _summary(self)
+        return report.summary_table(self)
 
 # %% ../nbs/21_stability.ipynb #5019fd5b
 class _Selector(_Looks, _Bagging, _Refitting, SelectorMixin):

@@ -732,12 +732,14 @@ def test_what_did_not_converge_is_not_drawn(failing, sound):
     broken_below = 1.5 * sound.lambda_
     failing(lambda lam, warm: lam < broken_below, lambda lam: lam < broken_below)
     s = silently(StabilitySelection(n_lambdas=12), *table())
-    for line in s.plot_path().get_lines()[:-2]:
+    ax = s.plot_path()
+    assert len(ax.get_lines()) > 4
+    for line in ax.get_lines()[:-2]:
         drawn = np.isfinite(line.get_ydata())
         assert (line.get_xdata()[drawn] * s.lambda_ > 0.999 * broken_below).all()
     failing(lambda lam, warm: True, lambda lam: True)
     s = silently(StabilitySelection(n_lambdas=12), *table())
-    assert s.plot_path().get_legend() is None and not s.plot_probabilities().patches
+    assert len(s.plot_path().get_lines()) == 1 and not s.plot_probabilities().patches
     plt.close("all")
 
 

@@ -579,15 +579,13 @@ def test_pictures(plain):
     matplotlib.use("agg")
     import matplotlib.pyplot as plt
 
+    named = lambda ax: {text.get_text() for text in ax.texts}
     ax = plain.plot_path()
-    assert "ΣΠ" in ax.get_title() and {
-        t.get_text() for t in ax.get_legend().get_texts()
-    } >= {"x0", "x4"}
+    assert "2 features selected" in ax.get_title() and named(ax) >= {"x0", "x4"}
     own = plt.figure().gca()
-    assert (
-        plain.plot_path(ax=own, leaders=2) is own
-        and len(own.get_legend().get_texts()) == 2
-    )
+    assert plain.plot_path(ax=own, leaders=2) is own
+    assert named(own) >= {"x0", "x4"} and not named(own) & {"x1", "x2", "x3"}
+    assert plain.plot_calibration().get_xlabel()
     bars = plain.plot_probabilities(leaders=5)
     assert [t.get_text() for t in bars.get_yticklabels()][:2] == ["x0", "x4"] and len(
         bars.patches
@@ -604,6 +602,8 @@ def test_the_table(plain):
         "max_probability",
         "coef_mean",
         "coef_std",
+        "coef_low",
+        "coef_high",
         "std_light",
         "shares_signal_with",
         "same_as",
@@ -627,6 +627,12 @@ def test_the_table(plain):
         "lambda_",
         "trust",
     } <= table.attrs.keys()
+
+
+def test_the_page_for_a_paper(plain, tmp_path):
+    files = plain.report(tmp_path / "page")
+    assert {f.name for f in files} >= {"methods.md", "settings.json", "table.csv"}
+    assert all(f.stat().st_size > 50 for f in files)
 
 
 def seconds(work):
