@@ -13,7 +13,7 @@ import numpy as np
 from rvamp_nb.error_control import error_control
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Fixed, Grouped, Subsample
-from rvamp_nb.solver import rvamp, rvamp_path
+from rvamp_nb.solver import rvamp
 
 PATIENTS, SAMPLES, FEATURES = 30, 8, 200
 PATIENT = np.repeat(np.arange(PATIENTS), SAMPLES)
@@ -38,35 +38,37 @@ def penalty(lam):
     return Laplace(lam, randomise=Fixed())
 
 
-def at_q(A, y, counts, q, steps=5):
-    """The fit at the penalty where the selection probabilities sum to q, about."""
-    plan = dict(n_lambdas=25, lambda_min_ratio=0.02, counts=counts, prior=penalty(1.0))
-    reached = dict(until=lambda fit: fit.Pi.sum() >= q, progress=False, tol=1e-3)
-    path = rvamp_path(A, y, **plan, **reached)
-    k = np.flatnonzero(path.converged)[-1]
-    low, high, state = path.lams[k], path.lams[max(k - 1, 0)], path.states[k]
-    for _ in range(steps):
-        middle = np.sqrt(low * high)
-        options = dict(prior=penalty(middle), counts=counts, tol=1e-3)
+def at_q(A, y, counts, q, lam, within=0.03, slope=5.0):
+    """The fit at the penalty where the selection probabilities sum to q, nearly, and
+    that penalty: secant steps in the logarithms from the penalty given.
+    """
+    past, state = None, None
+    for _ in range(8):
+        options = dict(prior=penalty(lam), counts=counts, tol=1e-3)
         fit = rvamp(A, y, warm_start=state, **options)
-        low, high = (middle, high) if fit.Pi.sum() > q else (low, middle)
-        state = fit.messages
-    return fit
+        here = np.log(lam), np.log(fit.Pi.sum() / q)
+        if abs(here[1]) < within:
+            break
+        if past and here[0] != past[0]:
+            rate = -(here[1] - past[1]) / (here[0] - past[0])
+            slope = rate if 1 < rate < 20 else slope
+        past, state = here, fit.messages if fit.converged else None
+        lam = lam * np.exp(np.clip(here[1] / slope, -0.3, 0.3))
+    return fit, lam
 
 
 def main(n=100):
-    """False selections of each data set by rows and by patients, and the sum of Pi."""
+    """False selections of each data set by rows and by patients."""
     q = error_control(FEATURES, threshold=THRESHOLD, pfer=PFER)[2]
     laws = dict(rows=Subsample(0.5), patients=Grouped(Subsample(0.5), PATIENT))
     kept = {name: np.zeros(n) for name in laws}
-    total = {name: np.zeros(n) for name in laws}
+    lams = dict.fromkeys(laws, 0.3)
     for b in range(n):
         A, y = null_patients(b)
         for name, law in laws.items():
-            fit = at_q(A, y, law, q)
+            fit, lams[name] = at_q(A, y, law, q, lams[name])
             kept[name][b] = np.sum(fit.Pi >= THRESHOLD)
-            total[name][b] = fit.Pi.sum()
-        if b % 10 == 9:
+        if b % 5 == 4:
             print(b + 1, *(f"{k} {v[: b + 1].mean():.2f}" for k, v in kept.items()))
     out = pathlib.Path(__file__).with_name("null.npz")
     np.savez_compressed(out, q=q, **{f"false_{k}": v for k, v in kept.items()})
