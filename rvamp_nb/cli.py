@@ -721,6 +721,7 @@ def _embedded():
 # %% ../nbs/25_cli.ipynb #0eb2a27d
 _READ = ("sep", "decimal", "encoding")
 _ROLES = ("target", "id", "drop", "keep", "categorical", "missing", "groups", "strata")
+_ROLES += ("weights", "offset")
 _OPTIONS = ("loss", "threshold", "pfer", "q", "lam", "check", "refine", "seed")
 _OPTIONS += ("l1_ratio", "refits")
 
@@ -1010,6 +1011,9 @@ def _add_columns(select):
     strata = "half of each label is drawn: rare classes, hospitals; no feature, unless"
     strata += " it is named with --categorical or --keep, too"
     add("--strata", metavar="COLUMN", help=strata)
+    add("--weights", metavar="COLUMN", help="how much each row counts; not negative")
+    offset = "is added to what the features predict: log exposure, for counts"
+    add("--offset", metavar="COLUMN", help=offset)
     missing = "drop: leave out rows with a gap; median: fill gaps in features by the"
     missing += " column's median or most frequent level (default: error)"
     choices = ("error", "drop", "median")
