@@ -1566,6 +1566,23 @@ def test_strata_are_drawn():
     np.testing.assert_allclose(Pi, s.probabilities_, rtol=1e-5)
 
 
+def test_weights_and_offsets_go_with_their_rows():
+    rng = np.random.default_rng(0)
+    X, weights = rng.normal(size=(120, 4)).round(4), rng.integers(1, 4, size=120)
+    offset = rng.normal(size=120).round(3)
+    y = rng.poisson(np.exp(offset + 0.7 * X[:, 0]))
+    data = pd.DataFrame(X, columns=list("abcd")).assign(w=weights, o=offset, y=y)
+    data.to_csv("w.csv", index=False)
+    line = "select w.csv --target y --loss poisson --check 0 --weights w --offset o"
+    assert exit_code(line.split()) in (0, 3)
+    found = pd.read_csv("rvamp-nb-out/w-selection.csv", index_col="feature")
+    s = StabilitySelection(loss="poisson", verbose=0)
+    Pi = s.fit(X, y, sample_weight=weights, offset=offset).probabilities_
+    np.testing.assert_allclose(found.Pi_rvamp[list("abcd")], Pi, rtol=1e-5)
+    without = s.fit(X, y).probabilities_
+    assert abs(without - Pi).max() > 1e-3
+
+
 # Before there is a table --------------------------------------------------------------
 
 PLAN = "plan --features 300 --effects 5 --size 0.5 --threshold 0.7".split()
