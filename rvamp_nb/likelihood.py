@@ -441,6 +441,7 @@ def _lattice(loss, y, incoming, c, w, beta):
     top, left, right = loss.proximal(y, omega, cV)
     low, high = np.minimum(top + h, 0) - reach, np.maximum(top + h, 0) + reach
     digits = np.log(1e10 * w)[:, None]
+    left, right = np.minimum(left, top), np.maximum(right, top)
     step = _spacing(loss, y, left, right, V, c, digits, beta)
     lattice = np.array([low - h, top, high - h])
     depth = _depth(loss, y, incoming, lattice, c, digits, beta)
@@ -606,6 +607,8 @@ class Logistic(Loss):
 @dataclass(frozen=True)
 class PoissonLoss(Loss):
     """The loss exp(f) - y f for counts y >= 0 (log link)."""
+
+    grain = 0.36
 
     def value(self, y, f):
         """As `Loss.value`."""

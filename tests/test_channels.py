@@ -378,6 +378,65 @@ def test_a_lattice_agrees_with_the_rule_of_tops(name, law, beta, monkeypatch):
         assert (back.chi_hat >= 0).all()
 
 
+def grid_of_rows():
+    """Sure and unsure, quiet and noisy rows, foreseen rightly and wrongly."""
+    sides = [0.01, 0.5, 2, 50], [1e-6, 0.2, 2], [-12, -1, 0, 6], [0.0, 1.0]
+    V, ratio, h, y = map(np.ravel, np.meshgrid(*sides))
+    return y, Natural(V, h, ratio * V)
+
+
+def sizes(loss, y, incoming, law, beta):
+    """Mean, V chi and variance, and what their errors are measured in."""
+    m = loss.moments(y, incoming, law, beta)
+    scales = abs(m.mean) + 1e-3, 1 + 0 * m.chi, m.mean**2 + m.var + 1e-6
+    return np.array([m.mean, incoming.Q_hat * m.chi, m.var]), np.array(scales)
+
+
+@pytest.mark.parametrize(
+    "law", [Poisson(0.5), Subsample(0.5), Poisson(3.0), Exponential()], ids=str
+)
+@pytest.mark.parametrize("name", ["logistic", "poisson"])
+@pytest.mark.parametrize("beta", [1.0, 4.0])
+def test_half_the_spacing_and_all_counts_say_the_same(name, law, beta, monkeypatch):
+    """Errors of the spacings and of merged counts. (Where the top of the largest count
+    did not enter the spacing, chi was wrong by 1e-3 here.)
+    """
+    y, incoming = grid_of_rows()
+    loss, y = LOSSES[name][0], y * (5 if name == "poisson" else 1)
+    ours, _ = sizes(loss, y, incoming, law, beta)
+    spacing = likelihood._spacing
+    monkeypatch.setattr(likelihood, "_spacing", lambda *given: spacing(*given) / 2)
+    monkeypatch.setattr(likelihood, "_GAP", 0.6)
+    monkeypatch.setattr(likelihood, "_NODES", 99)
+    fine, scales = sizes(loss, y, incoming, law, beta)
+    worst = (abs(ours - fine) / scales).max()
+    assert worst < (1e-7 if name == "logistic" else 2e-6)
+
+
+@pytest.mark.parametrize("law", [NoResampling(), Poisson(0.5)], ids=str)
+def test_without_noise_a_difference_quotient_serves(law, monkeypatch):
+    for name in ("logistic", "poisson"):
+        loss = LOSSES[name][0]
+        y, incoming = many_rows(name, 0.3)
+        still = incoming._replace(chi_hat=0 * incoming.h)
+        m, back = loss.message(y, still, law, 1.0)
+        ours = np.array([m.mean, m.chi, m.var, m.rho_bar, back.chi_hat])
+        plain = by_tops(loss, y, still, law, 1.0, monkeypatch)
+        np.testing.assert_allclose(ours, plain, rtol=2e-7, atol=1e-12)
+
+
+def test_merged_counts_have_the_moments_of_all():
+    for law in (Poisson(0.5), Poisson(4.0), Exponential(), Subsample(0.3)):
+        c, w = likelihood._likely(*law.nodes())
+        few, weights = likelihood._merged(c, w)
+        assert len(few) <= len(c) and (weights > 0).all()
+        for power in range(9):
+            np.testing.assert_allclose(weights @ few**power, w @ c**power, rtol=1e-10)
+    assert len(likelihood._support(Poisson(0.5), 1.0)[0]) == 8
+    assert len(likelihood._support(Poisson(0.5), np.inf)[0]) == 12
+    np.testing.assert_array_equal(likelihood._support(Subsample(0.3), 1.0)[0], [0, 1])
+
+
 def test_a_wide_posterior_is_met_better_than_before():
     """A Poisson row at V = 7.5 and beta = 0.3, by a fine grid of f for each field."""
     loss, V, h, chi_hat, beta = PoissonLoss(), 7.5, 1.1, 0.8, 0.3
