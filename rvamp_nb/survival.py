@@ -325,16 +325,16 @@ def own_hazard(time, deaths, risk, counts):
     (M,) array
     """
     tau = counts.mean
-    s = (counts.var + tau**2) / tau
-    blocks = np.array_split(np.arange(len(time)), 1 + len(time) // 500)
+    g = 1 + counts.var / tau**2
     ends = np.unique(time[deaths > 0])
     died = np.array([deaths[time == end].sum() for end in ends])
     at_risk = np.array([risk[time >= end].sum() for end in ends])
     parts = []
-    for rows in blocks:
+    for rows in np.array_split(np.arange(len(time)), 1 + len(time) // 500):
         mine = (time[rows, None] == ends) * deaths[rows, None]
-        certain = (s / tau - 1) * risk[rows, None]
-        jumps = (tau * died + (s - tau) * mine) / (at_risk + certain)
+        share = risk[rows, None] / at_risk
+        jumps = g * mine + np.maximum(1 - (g - 1) * share, 0) * (died - mine)
+        jumps *= tau / at_risk / (1 + (g - 1) * share**2)
         parts.append(np.sum(jumps * (time[rows, None] >= ends), 1))
     return np.concatenate(parts)
 

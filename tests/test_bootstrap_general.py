@@ -273,6 +273,102 @@ def test_poisson_against_sklearn():
     np.testing.assert_allclose(x, np.append(model.coef_, model.intercept_), atol=1e-6)
 
 
+# Weights and offsets ------------------------------------------------------------------
+
+
+def rows_of(loss, seed=8):
+    """A problem with weights, two of them 0, and offsets."""
+    rng = np.random.default_rng(seed)
+    A, y = problem(loss)
+    return A, y, np.append(rng.gamma(2, 1, M - 2), [0.0, 0.0]), rng.normal(size=M)
+
+
+def known_rows(loss, n=8, **options):
+    A, y, w, o = rows_of(loss)
+    known = dict(sample_weight=w, offset=o, keep=range(N), seed=7, delta=DELTA)
+    laws = dict(counts=Poisson(1.5), randomise=TwoPoint(2, 0.5), progress=False)
+    return naive_bootstrap(
+        A, y, LAM, loss=loss, n_resamples=n, **known, **laws, **options
+    )
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_refits_with_weights_and_offsets_are_optimal(loss):
+    A, y, w, o = rows_of(loss)
+    seen, U = known_rows(loss), []
+    for b, x in enumerate(seen.draws):
+        rng = np.random.default_rng(np.random.SeedSequence(7, spawn_key=(b,)))
+        c = Poisson(1.5).draw(M, rng)
+        lam = LAM * TwoPoint(2, 0.5).draw(N, rng)
+        U.append(-c * w * loss_and_slope(loss, y, A @ x + o, DELTA)[1])
+        pull = A.T @ U[-1]
+        np.testing.assert_allclose(pull[x != 0], (lam * np.sign(x))[x != 0], atol=1e-4)
+        assert (np.abs(pull) <= lam + 1e-4).all() and (x != 0).any()
+    np.testing.assert_allclose(seen.u_mean, np.mean(U, 0), atol=1e-4)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_rows_of_weight_0_have_no_say(loss):
+    A, y, w, o = rows_of(loss)
+    laws = dict(counts=NoResampling(), randomise=Fixed(), n_resamples=1, progress=False)
+    laws |= dict(loss=loss, intercept=True)
+    one = naive_bootstrap(A, y, LAM, sample_weight=w, offset=o, **laws)
+    y[-2:], A[-2:], o[-2:] = 1, 50, -3
+    two = naive_bootstrap(A, y, LAM, sample_weight=w, offset=o, **laws)
+    np.testing.assert_allclose(one.mean, two.mean, atol=1e-7)
+    three = naive_bootstrap(
+        A[:-2], y[:-2], LAM, sample_weight=w[:-2], offset=o[:-2], **laws
+    )
+    np.testing.assert_allclose(one.mean, three.mean, atol=1e-7)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "poisson"])
+def test_weights_and_offsets_at_once_are_one_by_one(loss, monkeypatch):
+    quick = known_rows(loss, n=60, intercept=True)
+    monkeypatch.setattr(bootstrap, "_WAYS", [bootstrap._one_by_one])
+    slow = known_rows(loss, n=60, intercept=True)
+    np.testing.assert_allclose(quick.draws, slow.draws, atol=1e-7)
+    np.testing.assert_allclose(quick.u_mean, slow.u_mean, atol=1e-7)
+
+
+def test_weights_against_sklearn():
+    laws = dict(counts=NoResampling(), randomise=Fixed(), n_resamples=1, progress=False)
+    A, y, w, _ = rows_of("logistic")
+    ours = naive_bootstrap(A, y, LAM, loss="logistic", sample_weight=w, **laws)
+    options = dict(l1_ratio=1, solver="liblinear", fit_intercept=False, tol=1e-10)
+    theirs = LogisticRegression(C=1 / LAM, max_iter=10_000, **options)
+    theirs = theirs.fit(A, y, sample_weight=w)
+    np.testing.assert_allclose(ours.mean, theirs.coef_[0], atol=1e-5)
+    A, y, w, _ = rows_of("poisson")
+    laws |= dict(loss="poisson", l1_ratio=0.0, intercept=True)
+    ours = naive_bootstrap(A, y, LAM, sample_weight=w, **laws)
+    options = dict(tol=1e-12, max_iter=10_000, solver="newton-cholesky")
+    theirs = PoissonRegressor(alpha=LAM / w.sum(), **options)
+    theirs = theirs.fit(A, y, sample_weight=w)
+    np.testing.assert_allclose(ours.mean, theirs.coef_, atol=1e-6)
+
+
+def test_a_poisson_offset_is_an_exposure():
+    """exp(f + o) - y f = e^o (exp(f) - (y / e^o) f)."""
+    A, y, w, o = rows_of("poisson")
+    laws = dict(loss="poisson", randomise=Fixed(), n_resamples=40, progress=False)
+    one = naive_bootstrap(A, y, LAM, sample_weight=w, offset=o, **laws)
+    exposure = np.exp(o)
+    two = naive_bootstrap(A, y / exposure, LAM, sample_weight=w * exposure, **laws)
+    np.testing.assert_allclose(one.mean, two.mean, atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_weights_of_1_and_offsets_of_0_change_no_digit(loss):
+    A, y = problem(loss)
+    laws = dict(loss=loss, n_resamples=20, progress=False)
+    one = naive_bootstrap(A, y, LAM, **laws)
+    two = naive_bootstrap(
+        A, y, LAM, sample_weight=np.ones(M), offset=np.zeros(M), **laws
+    )
+    np.testing.assert_array_equal(one.mean, two.mean)
+
+
 # Special resamples --------------------------------------------------------------------
 
 
@@ -1111,6 +1207,38 @@ BAD = {
         dict(A=A[:N], y=Y[:N], penalty_factor=0.0, intercept=True),
         ValueError,
         f"{N + 1} unpenalised columns.*{N} rows",
+    ),
+    "weights too short": (
+        dict(sample_weight=np.ones(M - 1)),
+        ValueError,
+        r"sample_weight must have shape \(40,\)",
+    ),
+    "a weight < 0": (
+        dict(sample_weight=put(np.ones(M), 2, -1)),
+        ValueError,
+        "sample_weight.*-1",
+    ),
+    "all weights 0": (dict(sample_weight=np.zeros(M)), ValueError, "sample_weight"),
+    "a weight NaN": (
+        dict(sample_weight=put(np.ones(M), 2, np.nan)),
+        ValueError,
+        "sample_weight has NaN",
+    ),
+    "weights text": (dict(sample_weight=["a"] * M), TypeError, "sample_weight"),
+    "one class with a weight": (
+        dict(loss="logistic", y=LABELS, sample_weight=LABELS),
+        ValueError,
+        r"\by\b.*both",
+    ),
+    "offsets too long": (
+        dict(offset=np.ones(M + 1)),
+        ValueError,
+        r"offset must have shape \(40,\)",
+    ),
+    "an offset infinite": (
+        dict(offset=put(np.ones(M), 2, np.inf)),
+        ValueError,
+        "offset has NaN or inf",
     ),
     "lam 0 for no penalty": (dict(lam=0.0), ValueError, "lam.*0"),
 }

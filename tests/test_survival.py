@@ -1,0 +1,453 @@
+"""Weights and offsets in every loss, and survival times as Poisson rows: against
+refits, against Cox refits of other people's making; what cannot work is refused.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rvamp_nb.bootstrap import naive_bootstrap
+from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
+from rvamp_nb.messages import Natural, extrinsic
+from rvamp_nb.prior import Laplace
+from rvamp_nb.resampling import Fixed, NoResampling, Poisson, Subsample
+from rvamp_nb.solver import rvamp
+from rvamp_nb.survival import (
+    Baseline,
+    Numbered,
+    Rows,
+    breslow,
+    cox_fit,
+    own_hazard,
+    simulated_survival,
+    survival_fit,
+    survival_target,
+)
+
+TRUTH = Path(__file__).parent / "truth_survival"
+sys.path.insert(0, str(TRUTH))
+from make_survival_truth import half, piecewise_fit, refits, table  # noqa: E402
+
+M, N = 60, 20
+NAMES = {
+    "squared": Squared(),
+    "huber": Huber(),
+    "logistic": Logistic(),
+    "poisson": PoissonLoss(),
+}
+HALF = Subsample(0.5)
+
+
+def weighted(name, seed=0):
+    """A design, targets that suit the loss, weights, offsets."""
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(M, N))
+    o, w = rng.normal(size=M), rng.gamma(2, 1, M)
+    f = A @ np.where(np.arange(N) < 5, 0.7, 0) + o
+    y = {
+        "squared": f + rng.normal(size=M),
+        "huber": f + rng.normal(size=M),
+        "logistic": (rng.random(M) < 1 / (1 + np.exp(-f))) * 1.0,
+        "poisson": rng.poisson(np.exp(np.minimum(f, 3))) * 1.0,
+    }[name]
+    return A, y, w, o
+
+
+def some_messages(seed=1):
+    rng = np.random.default_rng(seed)
+    return Natural(rng.gamma(1, 1, M), rng.normal(size=M), rng.gamma(1, 1, M))
+
+
+class Plain(Loss):
+    """A logistic loss that somebody wrote down: value and derivatives, nothing else."""
+
+    def value(self, y, f):
+        return np.logaddexp(0, f) - y * f
+
+    def derivatives(self, y, f):
+        p = 1 / (1 + np.exp(-f))
+        return p - y, p * (1 - p)
+
+
+# The message of a row ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("beta", [np.inf, 1.0])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_message_is_the_extrinsic_map_of_the_moments(name, beta):
+    if name == "huber" and beta == 1:
+        return
+    _, y, w, o = weighted(name)
+    incoming = some_messages()
+    moments, message = Rows(NAMES[name], w, o).message(y, incoming, Poisson(), beta)
+    for a, b in zip(message, extrinsic(moments, incoming)):
+        np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("beta", [np.inf, 1.0])
+@pytest.mark.parametrize("name", ["squared", "logistic", "poisson"])
+def test_moments_are_derivatives_of_the_log_partition(name, beta, step=1e-4):
+    _, y, w, o = weighted(name)
+    rows, incoming = Rows(NAMES[name], w, o), some_messages()
+    moments = rows.moments(y, incoming, HALF, beta)
+
+    def F(**changed):
+        return rows.log_partition(y, incoming._replace(**changed), HALF, beta)
+
+    h, chi_hat = incoming.h, incoming.chi_hat
+    slope = (F(h=h + step) - F(h=h - step)) / (2 * step)
+    np.testing.assert_allclose(-slope, moments.mean, rtol=1e-5, atol=1e-7)
+    bend = (F(chi_hat=chi_hat + step) - F(chi_hat=chi_hat - step)) / step
+    np.testing.assert_allclose(-bend, moments.chi, rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["logistic", "poisson"])
+def test_two_ways_to_a_weighted_row_agree(name):
+    _, y, w, o = weighted(name)
+    incoming, numbers = some_messages(), np.arange(M) * 1.0
+    one = Rows(NAMES[name], w, o).message(y, incoming, Poisson(0.5))
+    two = Numbered(NAMES[name], y, w, o).message(numbers, incoming, Poisson(0.5))
+    for a, b in zip([*one[0][:3], *one[1]], [*two[0][:3], *two[1]]):
+        np.testing.assert_allclose(a, b, rtol=1e-10)
+
+
+@pytest.mark.parametrize("beta", [np.inf, 2.0])
+@pytest.mark.parametrize("name", NAMES)
+def test_weights_of_one_and_offsets_of_zero_change_nothing(name, beta):
+    if name == "huber" and beta == 2:
+        return
+    _, y, _, _ = weighted(name)
+    incoming = some_messages()
+    plain = NAMES[name].message(y, incoming, HALF, beta)
+    for rows in (Rows(NAMES[name]), Rows(NAMES[name], np.ones(M), np.zeros(M))):
+        for a, b in zip(rows.message(y, incoming, HALF, beta), plain):
+            np.testing.assert_array_equal(a[:3], b[:3])
+
+
+def test_equal_weights_at_finite_beta_are_another_beta():
+    _, y, _, _ = weighted("logistic")
+    V, h, chi_hat = some_messages()
+    rows = Rows(Logistic(), np.full(M, 3.0))
+    ours, _ = rows.message(y, Natural(V, h, chi_hat), HALF, 1.0)
+    plain, _ = Logistic().message(y, Natural(3 * V, h, chi_hat), HALF, 3.0)
+    np.testing.assert_allclose(ours.mean, 3 * plain.mean, rtol=1e-6)
+    np.testing.assert_allclose(ours.var, 9 * plain.var, rtol=1e-6)
+
+
+# The solver --------------------------------------------------------------------------
+
+
+def test_the_squared_loss_is_scaled_rows_and_shifted_targets():
+    A, y, w, o = weighted("squared")
+    root = np.sqrt(w)
+    one = rvamp(A, y, 2.0, likelihood=Rows(Squared(), w, o))
+    two = rvamp(root[:, None] * A, root * (y - o), 2.0)
+    np.testing.assert_allclose(one.Pi, two.Pi, atol=1e-6)
+    np.testing.assert_allclose(one.var, two.var, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_against_refits_with_weights_and_offsets(name):
+    A, y, w, o = weighted(name)
+    rows, prior = Rows(NAMES[name], w, o), Laplace(2.0, randomise=Fixed())
+    fit = rvamp(A, y, prior=prior, likelihood=rows, intercept=True)
+    options = dict(randomise=Fixed(), n_resamples=200, progress=False)
+    known = dict(sample_weight=w, offset=o, intercept=True)
+    truth = naive_bootstrap(A, y, 2.0, loss=name, **known, **options)
+    assert fit.converged
+    assert np.sqrt(np.mean((fit.Pi - truth.Pi) ** 2)) < 0.05  # noise: .03
+    assert np.corrcoef(fit.mean, truth.mean)[0, 1] > 0.99
+    assert np.corrcoef(fit.var, truth.var)[0, 1] > 0.94
+    assert np.corrcoef(fit.last.u.mean, truth.u_mean)[0, 1] > 0.98
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_weight_of_zero_leaves_the_row_out(name):
+    A, y, w, o = weighted(name)
+    w[::4] = 0
+    kept, prior = w > 0, Laplace(2.0, randomise=Fixed())
+    law = dict(prior=prior, intercept=True)
+    one = rvamp(A, y, likelihood=Rows(NAMES[name], w, o), **law)
+    left = Rows(NAMES[name], w[kept], o[kept])
+    two = rvamp(A[kept], y[kept], likelihood=left, **law)
+    assert one.converged and two.converged
+    np.testing.assert_allclose(one.Pi, two.Pi, atol=1e-5)
+    np.testing.assert_allclose(one.var, two.var, rtol=1e-4, atol=1e-6)
+
+
+def test_a_posterior_with_weights():
+    """beta = 1, a logistic posterior: weights of 2 are two rows that come together."""
+    A, y, _, _ = weighted("logistic")
+    law = dict(prior=Laplace(2.0, randomise=Fixed()), counts=NoResampling(), beta=1.0)
+    one = rvamp(A, y, likelihood=Rows(Logistic(), np.full(M, 2.0)), **law)
+    two = rvamp(np.vstack([A, A]), np.append(y, y), likelihood=Logistic(), **law)
+    np.testing.assert_allclose(one.mean, two.mean, atol=0.02)
+
+
+def test_a_loss_of_ones_own_with_weights():
+    A, y, w, o = weighted("logistic")
+    prior = Laplace(2.0, randomise=Fixed())
+    one, two = (
+        rvamp(A, y, prior=prior, likelihood=Rows(loss, w, o))
+        for loss in (Logistic(), Plain())
+    )
+    np.testing.assert_allclose(one.Pi, two.Pi, atol=1e-5)
+
+
+# Survival ----------------------------------------------------------------------------
+
+
+def pull(A, time, event, counts, x):
+    """The slope of Cox's partial likelihood, written as sums over risk sets."""
+    risk, g = counts * np.exp(A @ x), np.zeros(A.shape[1])
+    for mu in np.flatnonzero(event * counts):
+        at_risk = time >= time[mu]
+        g += counts[mu] * (A[mu] - risk[at_risk] @ A[at_risk] / risk[at_risk].sum())
+    return g
+
+
+@pytest.mark.parametrize("name", ["120x60", "80x300", "150x40"])
+def test_a_cox_refit_meets_its_conditions(name):
+    A, time, event, lam = table(name)
+    assert len(np.unique(time)) < len(time)  # ties
+    for counts in (np.ones(len(A)), half(3, len(A)), 2 * half(4, len(A))):
+        x = cox_fit(A, time, event, lam, counts)
+        g = pull(A, time, event, counts, x) / lam
+        np.testing.assert_allclose(g[x != 0], np.sign(x[x != 0]), atol=1e-5)
+        assert np.abs(g).max() < 1 + 1e-5 and (x != 0).any()
+
+
+def test_a_cox_refit_against_scikit_survival():
+    linear_model = pytest.importorskip("sksurv.linear_model")
+    A, time, event, lam = table("120x60")
+    c = half(0, len(A)) > 0
+    y = np.zeros(c.sum(), dtype=[("event", bool), ("time", float)])
+    y["event"], y["time"] = event[c], time[c]
+    options = dict(l1_ratio=1 - 1e-12, tol=1e-12, max_iter=1_000_000)
+    theirs = linear_model.CoxnetSurvivalAnalysis(alphas=[lam / c.sum()], **options)
+    ours = cox_fit(A, time, event, lam, c * 1.0)
+    np.testing.assert_allclose(theirs.fit(A[c], y).coef_[:, 0], ours, atol=1e-3)
+
+
+def test_an_unpenalised_cox_refit_against_lifelines():
+    lifelines = pytest.importorskip("lifelines")
+    A, time, event, _ = table("150x40")
+    frame = pd.DataFrame(A[:, :3]).assign(time=np.arange(len(A)) + time, event=event)
+    theirs = lifelines.CoxPHFitter().fit(frame, "time", "event").params_.values
+    ours = cox_fit(A[:, :3], frame["time"].values, event, 1e-9, np.ones(len(A)))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-4)
+
+
+def test_a_cox_refit_without_deaths_is_zero():
+    A, time, event, lam = table("120x60")
+    assert not cox_fit(A, time, event, lam, (event == 0) * 1.0).any()
+
+
+@pytest.mark.parametrize("name", ["120x60", "200x100", "80x300", "150x40"])
+def test_survival_against_cox_refits(name):
+    """rVAMP with a frozen baseline against refits of the Cox model."""
+    A, time, event, lam = table(name)
+    with np.load(TRUTH / f"{name}.npz") as truth:
+        assert truth["lam"] == pytest.approx(lam)
+        Pi, mean, var, n = (truth[k] for k in ("Pi", "mean", "var", "n"))
+    fit, _ = survival_fit(A, time, event, prior=Laplace(lam, randomise=Fixed()))
+    noise = np.sqrt(np.mean(Pi * (1 - Pi)) / n)
+    assert fit.converged
+    assert np.sqrt(np.mean((fit.Pi - Pi) ** 2)) < 0.012 + noise
+    assert fit.Pi.sum() == pytest.approx(Pi.sum(), rel=0.035)
+    assert np.polyfit(mean, fit.mean, 1)[0] == pytest.approx(1, abs=0.05)
+    assert np.polyfit(var, fit.var, 1)[0] == pytest.approx(1, abs=0.22)
+
+
+def test_the_truth_can_be_made_again():
+    A, time, event, lam = table("80x300")
+    with np.load(TRUTH / "80x300.npz") as truth:
+        Pi, n = truth["Pi"], truth["n"]
+    few = (refits("80x300", range(12)) != 0).mean(0)
+    sure = (Pi == 0) | (Pi == 1)
+    assert (few[sure] == Pi[sure]).all() and n == 400
+    assert np.abs(few - Pi).max() < 5 / np.sqrt(4 * 12)
+
+
+def test_an_interval_for_every_death_is_cox():
+    """The piecewise-exponential model in the limit, by an unrelated way."""
+    A, time, event, lam = table("120x60")
+    for b in (0, 1):
+        c = half(b, len(A))
+        pieces = piecewise_fit(A, time, event, lam, c, 1000)
+        cox = cox_fit(A, time, event, lam, c)
+        np.testing.assert_allclose(pieces, cox, atol=1e-4 * np.abs(cox).max())
+
+
+def test_weights_of_survival_rows():
+    """Integer weights without resampling: rows in as many copies."""
+    A, time, event, lam = table("120x60")
+    w = np.random.default_rng(0).integers(0, 3, 120) * 1.0
+    law = dict(prior=Laplace(lam, randomise=Fixed()), counts=NoResampling())
+    fit, _ = survival_fit(A, time, event, sample_weight=w, **law)
+    many = np.repeat(np.arange(120), w.astype(int))
+    copied, _ = survival_fit(A[many], time[many], event[many], **law)
+    cox = cox_fit(A, time, event, lam, w)
+    for other in (copied.mean, cox):
+        np.testing.assert_allclose(fit.mean, other, atol=0.002 * np.abs(cox).max())
+
+
+def test_an_offset_of_survival_rows():
+    """A known part of the linear predictor, and any constant in it, which the level
+    takes up.
+    """
+    A, time, event, lam = table("120x60")
+    prior = Laplace(lam, randomise=Fixed())
+    o = A[:, 0] * 5
+    one, _ = survival_fit(A[:, 1:], time, event, prior=prior, offset=o)
+    two, _ = survival_fit(A[:, 1:], time, event, prior=prior, offset=o + 7)
+    np.testing.assert_allclose(one.Pi, two.Pi, atol=1e-4)
+    none, _ = survival_fit(A[:, 1:], time, event, prior=prior)
+    assert np.abs(one.mean - none.mean).max() > 0.05
+
+
+def test_units_of_time_and_any_rising_function_of_it_change_nothing():
+    A, time, event, lam = table("120x60")
+    prior = Laplace(lam, randomise=Fixed())
+    one, _ = survival_fit(A, time, event, prior=prior)
+    two, _ = survival_fit(A, np.exp(3 * time) - 1, event, prior=prior)
+    np.testing.assert_array_equal(one.Pi, two.Pi)
+
+
+def test_the_mean_baseline_is_breslows_where_nothing_is_resampled():
+    _, time, event, _ = table("120x60")
+    risk = np.random.default_rng(0).gamma(2, 1, len(time))
+    ours = own_hazard(time, event, risk, NoResampling())
+    np.testing.assert_allclose(ours, breslow(time, event, risk), rtol=1e-12)
+
+
+@pytest.mark.parametrize("law", [HALF, Subsample(0.3), Poisson(1.0)], ids=str)
+def test_the_own_share_against_resamples(law):
+    """The mean of each resample's Breslow baseline as those see it who are drawn."""
+    rng = np.random.default_rng(0)
+    time, event = np.arange(40.0), (rng.random(40) < 0.7) * 1.0
+    counts = np.array([law.draw(40, rng) for _ in range(4_000)])
+    H = np.array([breslow(time, c * event, c) for c in counts])
+    seen = (counts * H).sum(0) / counts.sum(0)
+    own = own_hazard(time, event, np.full(40, law.mean), law)
+    plain = breslow(time, event, np.ones(40))
+    early = np.arange(40) < 34  # the last few are at risk with hardly anybody
+    np.testing.assert_allclose(own[early], seen[early], rtol=0.03)
+    gap = np.abs(plain - seen)[early].sum()
+    assert np.abs(own - seen)[early].sum() < 0.2 * gap
+
+
+def test_everybody_dies_and_people_leave_before_the_first_death():
+    A, time, event, lam = table("120x60")
+    prior = Laplace(lam, randomise=Fixed())
+    fit, _ = survival_fit(A, time, np.ones(120), prior=prior)
+    assert fit.converged
+    event = event * (time > np.quantile(time, 0.3))
+    fit, base = survival_fit(A, time, event, prior=prior)
+    assert fit.converged and (base.hazard == 0).sum() > 20
+    assert (base.rows.weight == (base.hazard > 0)).all()
+
+
+# Targets and refusals ----------------------------------------------------------------
+
+
+def test_targets_in_all_forms():
+    y = simulated_survival(M=20)[1]
+    time, event = y["time"], y["event"] * 1.0
+    forms = [
+        y,
+        pd.DataFrame({"event": y["event"], "time": time}),
+        pd.DataFrame({"time": time, "event": event}),
+        pd.DataFrame({"died": y["event"], "days": time}),
+        np.column_stack([event, time]),
+        y.astype([("cens", bool), ("t", np.float32)]),
+    ]
+    for form in forms:
+        got = survival_target(form)
+        np.testing.assert_array_equal(got[0], time)
+        np.testing.assert_array_equal(got[1], event)
+        assert got[0].dtype == got[1].dtype == float
+
+
+@pytest.mark.parametrize(
+    "y, word",
+    [
+        (np.column_stack([np.zeros(5), np.ones(5), np.ones(5)]), "left truncation"),
+        (np.column_stack([np.full(5, 2.0), np.ones(5)]), "event"),
+        (np.column_stack([np.ones(5), -np.ones(5)]), "time must be >= 0"),
+        (np.column_stack([np.ones(5), np.full(5, np.nan)]), "time"),
+        (np.ones(5), "structured"),
+        (np.ones((5, 4)), "structured"),
+    ],
+)
+def test_targets_that_are_none(y, word):
+    with pytest.raises((TypeError, ValueError), match=word):
+        survival_target(y)
+
+
+@pytest.mark.parametrize(
+    "change, word",
+    [
+        (dict(event=np.zeros(120)), "no event"),
+        (dict(event=np.eye(120)[0]), "1 event"),
+        (dict(event=np.full(120, 0.5)), "event"),
+        (dict(event=np.ones(3)), "event must have shape"),
+        (dict(time=-np.ones(120)), "time must be >= 0"),
+        (dict(time=np.full(120, np.nan)), "time"),
+        (dict(sample_weight=-np.ones(120)), "weight"),
+        (dict(sample_weight=np.ones(119)), "weight must have shape"),
+        (dict(offset=np.ones(119)), "offset must have shape"),
+        (dict(offset=np.full(120, np.inf)), "offset"),
+    ],
+)
+def test_survival_that_cannot_work_is_refused_by_name(change, word):
+    A, time, event, lam = table("120x60")
+    given = dict(time=time, event=event) | change
+    with pytest.raises(ValueError, match=word):
+        survival_fit(A, lam=lam, **given)
+
+
+@pytest.mark.parametrize(
+    "arguments, error, word",
+    [
+        (("logistic",), TypeError, "loss must be a Loss"),
+        ((Logistic(), -np.ones(M)), ValueError, "weight must be >= 0"),
+        ((Logistic(), np.zeros(M)), ValueError, "not all 0"),
+        ((Logistic(), np.full(M, np.nan)), ValueError, "weight"),
+        ((Logistic(), None, np.ones((M, 1))), ValueError, "offset must be a vector"),
+    ],
+)
+def test_rows_that_are_none(arguments, error, word):
+    with pytest.raises(error, match=word):
+        Rows(*arguments)
+
+
+def test_rows_that_do_not_fit_the_table():
+    A, y, w, o = weighted("logistic")
+    with pytest.raises(ValueError, match="numbers of weight for 60 rows"):
+        rvamp(A, y, 2.0, likelihood=Rows(Logistic(), w[1:]))
+    with pytest.raises(ValueError, match="both"):
+        rvamp(A, y, 2.0, likelihood=Rows(Logistic(), (y == 1) * 1.0))
+    with pytest.raises(ValueError, match="beta"):
+        rvamp(A, y, 2.0, likelihood=Rows(Huber(), w), beta=1.0)
+
+
+def test_nobody_changes_the_weights_afterwards():
+    _, y, w, o = weighted("logistic")
+    rows = Rows(Logistic(), w, o)
+    before = rows.value(y, 0 * y)
+    w[:] = 7
+    np.testing.assert_array_equal(rows.value(y, 0 * y), before)
+
+
+def test_a_baseline_moves_by_nothing_from_itself():
+    _, time, event, _ = table("120x60")
+    base = Baseline(time, event)
+    assert base.moved(base) == 0
+    A, time, event, lam = table("120x60")
+    fit, base = survival_fit(A, time, event, prior=Laplace(lam, randomise=Fixed()))
+    np.testing.assert_allclose(base.hazard.sum(), event.sum())
+    assert base.after(fit).moved(base) < 1e-4 < base.moved(Baseline(time, event))
