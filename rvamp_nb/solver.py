@@ -1258,7 +1258,8 @@ def rvamp(
     optional
     likelihood : Squared, Logistic, PoissonLoss, Huber, or a Loss of your own
     counts : Poisson, Subsample, NoResampling, Exponential or Discrete
-        Law of the occupation numbers c_mu.
+        Law of the occupation numbers c_mu; Grouped where rows share one, Stratified
+        where each stratum is drawn by itself.
     beta : float > 0
         Inverse temperature: inf for the penalised estimate, 1 for the posterior.
     intercept : bool

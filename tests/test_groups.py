@@ -7,10 +7,11 @@ import pytest
 
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.groups import Blocks, GroupedLoss, Layout, couple_blocks, field_nodes
-from rvamp_nb.likelihood import Logistic, PoissonLoss, Squared
+from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.messages import Mixed, Natural
 from rvamp_nb.resampling import Discrete, Grouped, NoResampling, Poisson, Subsample
-from rvamp_nb.solver import iterate, rvamp, rvamp_path
+from rvamp_nb.solver import initial_state, iterate, rvamp, rvamp_path
+from rvamp_nb.survival import Rows
 
 LAWS = [Poisson(0.5), Subsample(0.5), Discrete([0.5, 2], [0.3, 0.7])]
 
@@ -272,3 +273,50 @@ def test_an_empty_message_stays_finite():
     message = grouped.in_blocks(Natural(np.zeros(4), y, np.zeros(4)))
     moments, back = grouped.message(y, message, Poisson(0.5))
     assert np.isfinite(back.Q_hat).all() and np.isfinite(moments.chi).all()
+
+
+def test_the_first_noise_is_one_for_each_group():
+    A, y, label = patients(12, 4, 30, 2)
+    law = Grouped(Subsample(0.5), label)
+    problem = rvamp(A, y, 0.5, counts=law, tol=0.5).problem
+    rng = np.random.default_rng(0)
+    fields = np.array([A.T @ (law.draw(48, rng) * y) for _ in range(4000)])
+    noise = initial_state(problem).to_prior.chi_hat  # of independent groups
+    # half of 12 groups, exactly: their counts are tied by -1 / 11
+    one = np.eye(12)[label].T @ (A * y[:, None])
+    tied = 0.25 * 12 / 11 * 12 * one.var(0)
+    np.testing.assert_allclose(fields.var(0), tied, rtol=0.15)
+    np.testing.assert_allclose(noise, 2 * 0.25 * (one**2).sum(0), rtol=1e-10)
+
+
+def test_weights_and_offsets_in_groups():
+    A, y, label = patients(20, 3, 30, 4)
+    rng = np.random.default_rng(1)
+    weight, offset = rng.uniform(0.5, 2, 60), rng.normal(size=60) / 20
+    law, root = Grouped(Poisson(0.7), label), np.sqrt(weight)
+    heavy = Rows(Squared(), weight=weight, offset=offset)
+    one = rvamp(A, y, 0.4, counts=law, likelihood=heavy, tol=1e-9)
+    two = rvamp(root[:, None] * A, root * (y - offset), 0.4, counts=law, tol=1e-9)
+    np.testing.assert_allclose(one.Pi, two.Pi, atol=1e-7)
+    np.testing.assert_allclose(one.var, two.var, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "loss, name, options",
+    [(Logistic(), "logistic", {}), (Huber(0.1), "huber", {"delta": 0.1})],
+)
+def test_refits_on_whole_groups_agree_for_other_losses(loss, name, options):
+    A, y, label = patients(25, 3, 40, 8)
+    y = (y > np.median(y)) * 1.0 if name == "logistic" else y
+    law, slope = Grouped(Subsample(0.5), label), loss.derivatives(y, 0 * y)[0]
+    lam = 0.25 * np.abs(A.T @ (slope - slope.mean())).max()
+    fit = rvamp(A, y, lam, counts=law, likelihood=loss)
+    by_rows = rvamp(A, y, lam, counts=Subsample(0.5), likelihood=loss)
+    plan = dict(counts=law, n_resamples=300, seed=0, progress=False)
+    brute = naive_bootstrap(A, y, lam, loss=name, **options, **plan)
+    noise = np.sqrt(np.mean(brute.Pi * (1 - brute.Pi)) / 300)
+    right, wrong = (
+        np.sqrt(np.mean((each.Pi - brute.Pi) ** 2)) for each in (fit, by_rows)
+    )
+    assert fit.converged and right < noise + 0.015
+    assert wrong > 1.5 * right
