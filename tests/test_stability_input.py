@@ -314,6 +314,20 @@ BAD = {
     ),
     "categories out of range": (fit(categories=[[0, 6]]), "categories names 6"),
     "categories twice": (fit(categories=[[0, 1], [1, 2]]), "in two variables"),
+    "survival of numbers": (fit(loss="survival"), "event and time"),
+    "survival of nobody": (fit(y=None, loss="survival"), "event and time"),
+    "survival without an event": (
+        fit(y=np.c_[np.zeros(40), np.arange(40) + 1.0], loss="survival"),
+        "no event",
+    ),
+    "survival of three columns": (
+        fit(y=np.c_[Y > 0, Y**2, Y**2], loss="survival"),
+        "left truncation",
+    ),
+    "survival too short": (
+        fit(y=np.c_[Y > 0, Y**2][:-1], loss="survival"),
+        "inconsistent",
+    ),
     "resampling unknown": (fit(resampling="jackknife"), "resampling"),
     "resampling None": (fit(resampling=None), "resampling"),
     "resampling a number": (fit(resampling=0.5), "resampling"),

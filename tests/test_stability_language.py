@@ -5,6 +5,7 @@ against real refits and against other packages.
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import ElasticNet as SklearnNet
 from sklearn.linear_model import Lasso, LogisticRegression
@@ -14,6 +15,7 @@ from rvamp_nb.error_control import pfer_bound
 from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative
 from rvamp_nb.resampling import Fixed, NoResampling, Subsample, TwoPoint
+from rvamp_nb.survival import simulated_survival, survival_fit
 from rvamp_nb.trust import TrustWarning
 
 M, N = 120, 40
@@ -482,6 +484,77 @@ def test_counts_over_different_times():
     assert np.corrcoef(s.predict(X), rate)[0, 1] > 0.99
     assert 0.8 < s.predict(X).mean() / rate.mean() < 1.2
     assert without.predict(X).mean() > 10 * rate.mean()
+
+
+# Survival -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def lives():
+    A, y = simulated_survival(M=120, N=14, seed=1)
+    return 3 * A + 1, y, fitted(3 * A + 1, y, loss="survival", q=3)
+
+
+def test_survival_is_worth_real_cox_refits(lives):
+    X, y, s = lives
+    assert s.status_ == "converged" and s.loss_ == "survival"
+    assert s.support_[:2].all() and not s.support_[2:].any()
+    check = s.check(60, progress=False)
+    assert np.sqrt(max(check.mse, 0)) < 0.04 and not check.flagged, check.verdict
+
+
+def test_the_baseline_is_that_of_the_answer(lives):
+    X, y, s = lives
+    assert s.baseline_.after(s.fit_).moved(s.baseline_) < 1e-3
+    fit, base = survival_fit(
+        s.model_.A, y["time"], y["event"] * 1.0, prior=Laplace(s.lambda_, Fixed())
+    )
+    assert np.abs(fit.Pi - s.probabilities_).max() < 5e-3
+
+
+def test_a_refit_that_looks_at_likely_columns_first_is_the_same(lives):
+    X, y, s = lives
+    model = s.model_
+    few, all_ = (
+        model.refit(0.6 * s.lambda_, 10, 3, 1, False, columns)
+        for columns in (np.array([5]), None)
+    )
+    assert few.sum() > 20
+    np.testing.assert_array_equal(few, all_)
+
+
+def test_survival_in_other_forms(lives):
+    X, y, s = lives
+    frame = pd.DataFrame(dict(time=y["time"], event=y["event"]))
+    pair = np.column_stack([y["event"], y["time"]])
+    for given in (frame, pair):
+        again = fitted(X, given, loss="survival", q=3)
+        np.testing.assert_array_equal(again.probabilities_, s.probabilities_)
+    np.testing.assert_allclose(s.predict(X), s.linear_predictor(X))
+    risk = X[:, 0] - X[:, 1]
+    assert np.corrcoef(s.predict(X), risk)[0, 1] > 0.95
+
+
+def test_survival_with_groups_weights_and_a_covariate(lives):
+    X, y, _ = lives
+    s = fitted(
+        X,
+        y,
+        loss="survival",
+        q=3,
+        penalty_factor=np.r_[1, 1, 0, np.ones(11)],
+        fit=dict(groups=np.arange(120) // 2, sample_weight=np.r_[2.0, np.ones(119)]),
+    )
+    assert s.status_ == "converged" and s.support_[:3].all()
+    with pytest.raises(ValueError, match="without weights"):
+        s.check(10, progress=False)
+
+
+def test_refits_of_survival_in_the_answer(lives):
+    X, y, plain = lives
+    s = fitted(X, y, loss="survival", q=3, refits=12)
+    assert s.refined_.n_refits == 12 and s.interval_.shape == (14, 2)
+    assert "glmnet lambda" not in s.lambda_scales_
 
 
 # Levels of one variable ---------------------------------------------------------------
