@@ -17,7 +17,7 @@ from .checks import check_number, check_size
 from .likelihood import Huber, Squared
 from .messages import Mixed, Natural
 from .panels import at_most_2M, couple
-from .prior import SpikeSlab, field_nodes, noises, ramp
+from .prior import SpikeSlab, field_nodes
 from .solver import Fit
 
 # %% ../nbs/14_free_energy.ipynb #e39e997e
@@ -113,24 +113,6 @@ def prior_part(problem, incoming):
     Q_hat, h, chi_hat = (view[-1] for view in incoming)
     return total + (h**2 + chi_hat) / (2 * Q_hat) + _log_width(Q_hat, problem.beta)
 
-# %% ../nbs/14_free_energy.ipynb #ec87aa56
-def _mean_square_ramp(a, s):
-    """E (a + s xi)_+^2 of a standard normal xi."""
-    lift, var, _ = ramp(noises(a, np.where(s > 0, s, 1.0)))
-    return s**2 * var + (np.maximum(a, 0) + s * lift) ** 2
-
-
-def _huber_energy(y, incoming, counts, delta):
-    """E min over f of c l(y, f) + (f - omega)^2 / (2 V), (M,)."""
-    V, h, chi_hat = incoming
-    s, d = np.sqrt(chi_hat), y + h
-    total = np.zeros(len(y))
-    for c, weight in zip(*counts.nodes()):
-        corner = delta * (1 + c * V)
-        beyond = _mean_square_ramp(d - corner, s) + _mean_square_ramp(-d - corner, s)
-        total += weight * c / (1 + c * V) * (d**2 + chi_hat - beyond) / 2
-    return total
-
 # %% ../nbs/14_free_energy.ipynb #e7a593e0
 def likelihood_part(problem, incoming):
     """Sum of F_u over all rows.
@@ -146,8 +128,6 @@ def likelihood_part(problem, incoming):
     float
     """
     _, y, _, loss, counts, beta = problem
-    if isinstance(loss, Huber):
-        return -_huber_energy(y, incoming, counts, loss.delta).sum()
     total = loss.log_partition(y, incoming, counts, beta).sum()
     if isinstance(loss, Squared):
         return total

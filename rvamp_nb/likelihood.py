@@ -653,6 +653,32 @@ def _clipped(m, s, delta):
     excess = np.maximum(var - (inside * s) ** 2, 0)
     return flip * (delta - a + b), inside, outside, excess
 
+# %% ../nbs/09_likelihood.ipynb #2f1e72e2
+def _mean_square_ramp(a, s):
+    """E (a + s xi)_+^2 of a standard normal xi."""
+    lift, var, _ = ramp(noises(a, np.where(s > 0, s, 1.0)))
+    return s**2 * var + (np.maximum(a, 0) + s * lift) ** 2
+
+
+def _least_huber(y, incoming, counts, delta):
+    """E min over f of c l(y, f) + (f - omega')^2 / (2 V) over field and count, (M,)."""
+    V, h, chi_hat = incoming
+    s, mean, total = np.sqrt(chi_hat), y + h, np.zeros(len(y))
+    for c, weight in zip(*counts.nodes()):
+        corner = delta * (1 + c * V)
+        beyond = _mean_square_ramp(mean - corner, s)
+        beyond = beyond + _mean_square_ramp(-mean - corner, s)
+        total += weight * c / (1 + c * V) * (mean**2 + chi_hat - beyond) / 2
+    return total
+
+# %% ../nbs/09_likelihood.ipynb #b5e22fbd
+def _no_posterior(beta):
+    """What to say of a finite beta."""
+    why = "its second derivative jumps, and posteriors need a smooth one"
+    remedy = "leave beta out, or take Squared(sigma)"
+    problem = f"the Huber loss is for beta = inf, got {beta:g}"
+    return f"{problem}: {why}; {remedy}"
+
 # %% ../nbs/09_likelihood.ipynb #e28bf1e8
 @dataclass(frozen=True)
 class Huber(Loss):
@@ -672,10 +698,7 @@ class Huber(Loss):
     def check(self, y, beta):
         """Refuse a finite beta."""
         if np.isfinite(beta):
-            why = "its second derivative jumps, and posteriors need a smooth one"
-            remedy = "leave beta out, or take Squared(sigma)"
-            problem = f"the Huber loss is for beta = inf, got {beta:g}"
-            raise ValueError(f"{problem}: {why}; {remedy}")
+            raise ValueError(_no_posterior(beta))
 
     def value(self, y, f):
         """As `Loss.value`."""
@@ -698,3 +721,7 @@ class Huber(Loss):
         mean, inside, outside, excess = parts
         slack = outside + inside * soft if c else 1 + 0 * soft
         return np.array([c * mean, c * inside * soft, c**2 * excess, slack])
+
+    def log_partition(self, y, incoming, counts, beta=np.inf):
+        """As `Loss.log_partition`, in closed form."""
+        return -_least_huber(y, incoming, counts, self.delta)
