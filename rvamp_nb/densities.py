@@ -442,6 +442,8 @@ def _covariances(fit, F):
     """
     A, beta = fit.problem.A, fit.problem.beta
     prior, likelihood = fit.last.prior_message, fit.last.likelihood_message
+    if hasattr(likelihood, "uncoupled"):  # rows in groups, chapter 19
+        A, likelihood = likelihood.uncoupled(A)
     if A.shape[0] > A.shape[1]:
         m = tall_matrices(A, prior, likelihood)
         across = F @ tall_noise(A, prior, likelihood, m)[0] @ F.T

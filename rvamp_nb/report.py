@@ -146,6 +146,7 @@ def plot_path(est, ax=None, leaders=8):
     est : StabilitySelection
         Fitted.
     ax : matplotlib Axes, optional
+        The names stand to the right of it: layout="constrained" leaves them room.
     leaders : int >= 0
         How many features are coloured, and named at the ends of their lines.
     """
@@ -464,7 +465,7 @@ def _settings(est):
     kinds = list(est.table_.kind)
     return dict(
         version=__version__,
-        n_rows=len(est.model_.y),
+        **_of_rows(est.model_),
         n_columns=int(est.n_features_in_),
         n_candidates=int(est.model_.candidates.sum()),
         n_covariates=kinds.count("covariate"),
@@ -481,6 +482,18 @@ def _settings(est):
         threshold=est.threshold_,
         pfer=est.pfer_,
         q=est.q_,
+    )
+
+
+def _of_rows(model):
+    """How many rows there are, and what was said of them."""
+    many = lambda labels: None if labels is None else len(set(labels.tolist()))
+    return dict(
+        n_rows=len(model.y),
+        n_groups=many(model.rows.groups),
+        n_strata=many(model.rows.strata),
+        weights=model.rows.weight is not None,
+        offsets=model.rows.offset is not None,
     )
 
 # %% ../nbs/83_report.ipynb #c04664c0
@@ -573,7 +586,8 @@ def _model(est):
     """Loss and penalty."""
     name = _MODELS.get(est.loss_, f"a regression with the loss {est.loss_}")
     if est.loss_ == "huber":
-        name += f" (quadratic up to {est.model_.likelihood.delta:.3g})"
+        own = est.model_.likelihood
+        name += f" (quadratic up to {getattr(own, 'loss', own).delta:.3g})"
     if est.classes_ is not None:
         name += f" of class {est.classes_[1]} against {est.classes_[0]}"
     kind = type(est.model_.prior).__name__
@@ -597,10 +611,10 @@ def _of_the_model(est):
         yield f"Penalties were multiplied by factors from {low:.3g} to {high:.3g}."
     if len(est.model_.randomise.nodes()[0]) > 1:
         yield f"Penalties were random, by the law {est.model_.randomise!r}."
-    rows = getattr(est.model_, "rows", None)
-    for name, what in (("weight", "weights"), ("offset", "offsets")):
-        if getattr(rows, name, None) is not None:
-            yield f"Rows had {what}."
+    if est.model_.rows.weight is not None:
+        yield "Rows had weights, by which columns were standardised, too."
+    if est.model_.rows.offset is not None:
+        yield "Each row had an offset."
 
 # %% ../nbs/83_report.ipynb #50f391ca
 def _law(law, n, unit="rows"):

@@ -15,7 +15,7 @@ from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.densities import P1, coefficient_interval, p1, p2
 from rvamp_nb.messages import Natural
 from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import Fixed, NoResampling, TwoPoint
+from rvamp_nb.resampling import Fixed, Grouped, NoResampling, Subsample, TwoPoint
 from rvamp_nb.solver import rvamp
 
 
@@ -304,3 +304,25 @@ def test_bad_intervals_are_refused(both):
     warm = rvamp(data.A, data.y, 0.1, beta=5.0)
     with pytest.raises(TypeError, match="beta = inf"):
         coefficient_interval(warm)
+
+
+# Rows in groups -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("M, N", [(60, 90), (120, 30)])
+def test_groups_of_rows_have_their_covariances(M, N):
+    data = gaussian_design(M, N, rho=0.7, density=0.1, noise=0.1, seed=5)
+    counts = Grouped(Subsample(0.5), np.repeat(np.arange(M // 3), 3))
+    lam = 0.1 * np.abs(data.A.T @ data.y).max()
+    given = dict(counts=counts, randomise=Fixed(), keep=list(range(N)))
+    fit = rvamp(data.A, data.y, prior=Laplace(lam, Fixed()), counts=counts, tol=1e-9)
+    joint = p2(fit)
+    np.testing.assert_allclose(np.diag(joint.covariance), fit.var, atol=1e-7)
+    refits = naive_bootstrap(
+        data.A, data.y, lam, n_resamples=1500, progress=False, **given
+    )
+    busy = np.argsort(-fit.Pi)[:12]
+    ours, theirs = joint.covariance[np.ix_(busy, busy)], np.cov(refits.draws[:, busy].T)
+    off = ~np.eye(12, dtype=bool)
+    assert np.corrcoef(ours[off], theirs[off])[0, 1] > 0.85
+    assert abs(np.median(np.diag(ours) / np.diag(theirs)) - 1) < 0.15

@@ -294,7 +294,12 @@ def test_other_choices_are_told(cases):
     strata = np.repeat([0, 1, 2], 30)
     assert "in each of 3 strata" in methods_text(fitted(X, y, dict(strata=strata)))
     assert "share of L1 0.5" in methods_text(fitted(X, y, l1_ratio=0.5))
-    assert "Huber" in methods_text(fitted(X, y, loss="huber"))
+    weight = np.linspace(0.5, 2, 90)
+    robust = fitted(X, y, dict(sample_weight=weight), loss="huber")
+    assert "Huber's robust loss (quadratic up to" in methods_text(robust)
+    assert "Rows had weights" in methods_text(robust)
+    counts = fitted(X, np.rint(np.exp(y / 4)), dict(offset=weight), loss="poisson")
+    assert "Each row had an offset." in methods_text(counts)
 
 
 @each_case
@@ -319,6 +324,15 @@ def test_the_table_has_intervals_where_there_are_any(plain, all_of_it):
     )
     assert (found.probability_low <= found.probability).all()
     assert found.attrs["n_refits"] == 20
+
+
+def test_what_was_said_of_the_rows_stands_in_the_settings():
+    X, y = table()
+    rows = dict(groups=np.repeat(np.arange(30), 3), strata=np.repeat([0, 1], 45))
+    found = summary_table(fitted(X, y, rows)).attrs
+    assert (found["n_groups"], found["n_strata"]) == (30, 2)
+    assert not found["weights"] and not found["offsets"]
+    assert found["lambda_scales"]["glmnet lambda"] > 0
 
 
 def test_a_report_is_whole_and_the_same_every_time(all_of_it, tmp_path):
