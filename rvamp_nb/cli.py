@@ -591,20 +591,28 @@ def _check_out(out, source):
     if len(os.fsencode(source.name)) > 240:
         problem = f"'{shown(source.name)}' is too long a name for files of results"
         raise BadInput(f"{problem}: choose another with --name")
-    here = out.absolute()
     try:
-        there = next(p for p in (here, *here.parents) if p.exists())
         _check_licence(out, source)
     except OSError as e:
         problem = f"cannot write to {shown(out)} ({e.strerror})"
         raise BadInput(f"argument --out: {problem}: choose another folder") from None
+    _check_place(out, "--out")
+
+
+def _check_place(folder, option):
+    """Refuse a folder that cannot be written to, or made."""
+    here, remedy = folder.absolute(), "choose another folder"
+    try:
+        there = next(p for p in (here, *here.parents) if p.exists())
+    except OSError as e:
+        problem = f"cannot write to {shown(folder)} ({e.strerror})"
+        raise BadInput(f"argument {option}: {problem}: {remedy}") from None
     if not there.is_dir():
-        problem = f"cannot make {shown(out)}, since {shown(os.path.relpath(there))}"
-        remedy = "choose another folder"
-        raise BadInput(f"argument --out: {problem} is a file: {remedy}")
+        problem = f"cannot make {shown(folder)}, since {shown(os.path.relpath(there))}"
+        raise BadInput(f"argument {option}: {problem} is a file: {remedy}")
     if not os.access(there, os.W_OK | os.X_OK):
-        problem = f"no permission to write to {shown(out)}: choose another folder"
-        raise BadInput(f"argument --out: {problem}")
+        problem = f"no permission to write to {shown(folder)}: {remedy}"
+        raise BadInput(f"argument {option}: {problem}")
 
 # %% ../nbs/25_cli.ipynb #c31d72f5
 def _contents(answer, with_path):
@@ -637,6 +645,21 @@ def _saved(answer, contents, out):
     place = lambda file: shown(out / file, 1000)
     lines = [f"{titles[end]}: {place(name + end)}" for end in _ENDS if end in contents]
     return lines + [f"removed, from an earlier run: {place(f)}" for f in removed], None
+
+# %% ../nbs/25_cli.ipynb #5263e0cc
+def _reported(answer, folder):
+    """Write the report. Returns the line that tells of it, and what went wrong."""
+    from rvamp_nb.report import write_report
+
+    if answer.stopped:
+        return [], None
+    try:
+        write_report(answer.estimator, folder)
+    except (OSError, ValueError) as e:
+        why = getattr(e, "strerror", None) or _typed(e)
+        remedy = "" if "choose" in why else ": choose another folder with --report"
+        return [], f"the report cannot be written to {shown(folder)}: {why}{remedy}"
+    return [f"report: {shown(folder, 1000)}"], None
 
 # %% ../nbs/25_cli.ipynb #1d5dacb8
 class _Unwritten(Exception):
@@ -762,9 +785,14 @@ def _run(argv):
     _check_backend()
     source, table, options = _asked(args) if args.command else _embedded()
     _check_out(args.out, source)
+    if args.report is not None:
+        _check_place(args.report, "--report")
     answer = _analyse(source, table, **options)
     answer, contents = _contents(answer, args.path)
     lines, problem = _saved(answer, contents, args.out)
+    if args.report is not None:
+        said, failed = _reported(answer, args.report)
+        lines, problem = [*lines, *said], problem or failed
     _show(_report(answer, lines))
     if problem:
         raise _Unwritten(problem)
@@ -958,7 +986,7 @@ def _parser():
     parser = _Parser(prog="rvamp-nb", description=_ABOUT, epilog=_EXAMPLES, **shape)
     version = f"rvamp-nb {rvamp_nb.__version__}"
     parser.add_argument("--version", action="version", version=version)
-    parser.set_defaults(out=Path("rvamp-nb-out"), path=False)
+    parser.set_defaults(out=Path("rvamp-nb-out"), path=False, report=None)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     about = dict(description=_SELECT, epilog=_FILES, help="for a table of yours")
     select = commands.add_parser("select", **about, **shape)
@@ -1056,6 +1084,11 @@ def _add_results(select):
     add("--path", action="store_true", help=path)
     out = "folder for the results (default: rvamp-nb-out)"
     add("--out", type=Path, default=Path("rvamp-nb-out"), metavar="DIR", help=out)
+    report = (
+        "write a page for a paper, too: a paragraph of methods, settings, table and"
+    )
+    report += " pictures (PDF, SVG, PNG)"
+    add("--report", type=Path, metavar="FOLDER", help=report)
     name = "what their names begin with (default: FILE without folder and ending)"
     add("--name", type=_file_name, help=name)
 

@@ -1583,6 +1583,30 @@ def test_weights_and_offsets_go_with_their_rows():
     assert abs(without - Pi).max() > 1e-3
 
 
+def test_a_page_for_the_paper(capsys):
+    from rvamp_nb.report import write_report
+
+    X, y = table()
+    main([*QUICK.split(), "--report", "page"])
+    assert "report: page\n" in capsys.readouterr().out
+    frame = pd.read_csv("data.csv")
+    s = StabilitySelection(lambdas=[0.8], verbose=1)
+    write_report(s.fit(frame.drop(columns="y"), frame["y"]), "by hand")
+    names = listed("page")
+    assert names == listed("by hand") and "methods.md" in names
+    for name in names:
+        same = Path("page", name).read_bytes() == Path("by hand", name).read_bytes()
+        assert same, name
+    line = f"{QUICK.replace('--target y', '--target x0')} --name b --report page"
+    assert exit_code(line.split()) == 5
+    said = capsys.readouterr().err
+    assert "another question" in said and said.count("choose") == 1
+    assert "report cannot be written to page" in said
+    assert "b-selection.csv" in listed()  # the answer is there
+    line = [*QUICK.split(), "--report", "data.csv"]
+    assert "argument --report" in refused(capsys, *line)
+
+
 # Before there is a table --------------------------------------------------------------
 
 PLAN = "plan --features 300 --effects 5 --size 0.5 --threshold 0.7".split()
