@@ -357,17 +357,26 @@ def _headline(answer):
 # %% ../nbs/25_cli.ipynb #c4af9c28
 def _promise(answer):
     """What is selected, and what is promised of it."""
-    e, kept = answer.estimator, int(_selected(answer).sum())
+    e, stays = answer.estimator, _stays(answer.estimator)
+    kept = int((_selected(answer) & ~stays).sum())
     if not _usable(e):
         return f"NOTHING IS SELECTED: {_typed(_status(e))}"
     Pi = "Π" if answer.refined is None else "refined Π"
     many = f"{kept} feature{'s' * (kept != 1)}"
+    if stays.any():
+        many += f", beside the {stays.sum()} kept by --keep,"
     text = f"{many} with {Pi} at or above the threshold {e.threshold_:.3g}"
     if np.isnan(e.pfer_bound_):
         return text
     bound = f"at most {e.pfer_bound_:.2g} are false on average"
     units = "groups" if "groups" in answer.table.rows else "rows"
     return f"{text}; of such selections, {bound}, if the {units} are independent"
+
+
+def _stays(estimator):
+    """Which features are never penalised, (N,) bool."""
+    model = estimator.model_
+    return (model.factors == 0)[model.where]
 
 # %% ../nbs/25_cli.ipynb #748c10f3
 def _leaders(answer):

@@ -1453,6 +1453,8 @@ def test_roles_are_passed_on(capsys):
     assert about["gaps_filled"] == {"b": 2} and about["rows_left_out"] == 0
     assert about["categories"] == {"site": ["site=Bonn", "site=Kiel"]}
     assert about["references"] == {"site": "Ulm"} and about["kept"] == ["age"]
+    many = s.support_.sum() - 1  # age is no selection
+    assert f"{many} features, beside the 1 kept by --keep, with Π" in out
     assert "table: 2 gaps filled" in out and all(text in out for text in about["said"])
 
 
