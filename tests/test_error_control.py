@@ -209,19 +209,19 @@ def test_gaussian_decoys_have_the_moments_of_knockoffs():
 def test_the_mean_and_covariance_of_a_decoy_are_the_long_formula():
     """The same draws through Woodbury's identity and through the inverse."""
     rng = np.random.default_rng(3)
-    X = rng.normal(size=(50, 2)) @ rng.normal(size=(2, 80)) + rng.normal(size=(50, 80))
+    X = rng.normal(size=(30, 2)) @ rng.normal(size=(2, 60)) + rng.normal(size=(30, 60))
     A = (X - X.mean(0)) / X.std(0)
     L, own = common_factors(A)
     Sigma, S = L @ L.T + np.diag(own), np.diag(np.minimum(1, 2 * own))
     assert L.shape[1] == 2
-    mean = A @ (np.eye(80) - np.linalg.solve(Sigma, S))
+    mean = A @ (np.eye(60) - np.linalg.solve(Sigma, S))
     covariance = 2 * S - S @ np.linalg.solve(Sigma, S)
     made = np.array(
-        [(decoys(X, rng, "gaussian") - X.mean(0)) / X.std(0) for _ in range(1500)]
+        [(decoys(X, rng, "gaussian") - X.mean(0)) / X.std(0) for _ in range(600)]
     )
-    error = np.abs(made.mean(0) - mean) / np.sqrt(np.diag(covariance) / 1500)
+    error = np.abs(made.mean(0) - mean) / np.sqrt(np.diag(covariance) / 600)
     assert error.max() < 5
-    apart = (made - mean).reshape(-1, 80)
+    apart = (made - mean).reshape(-1, 60)
     seen = apart.T @ apart / len(apart)
     assert np.abs(seen - covariance).max() < 5 * 1.5 / len(apart) ** 0.5
 
@@ -326,7 +326,7 @@ def test_the_condition_of_ipss_is_false_on_noise():
                 assert mean[k] - 3 * error[k] > bound
 
 
-@pytest.mark.parametrize("name", ["independent"])
+@pytest.mark.parametrize("name", ["independent", "3 factors"])
 def test_the_first_data_set_of_a_null_simulation_is_made_again(name):
     kept = control.load("null", name)
     again = control.false_selections(name, 0)
@@ -336,7 +336,7 @@ def test_the_first_data_set_of_a_null_simulation_is_made_again(name):
             assert np.abs(np.array(again[who]) - counts).max() <= 1, who
 
 
-@pytest.mark.parametrize("name", ["independent"])
+@pytest.mark.parametrize("name", ["independent", "3 factors"])
 def test_on_noise_the_controls_keep_their_promise(name):
     kept = control.load("null", name)
     for who, false in zip(kept["who"], kept["false"].transpose(1, 2, 0)):
@@ -345,3 +345,48 @@ def test_on_noise_the_controls_keep_their_promise(name):
             continue
         mean, error = false.mean(1), false.std(1) / false.shape[1] ** 0.5
         assert (mean + error <= (1, 3)).all(), who
+
+
+def test_repeated_rows_break_each_promise_and_whole_groups_mend_it():
+    kept = control.load("null", "patients")
+    mean = dict(zip(kept["who"], kept["false"].mean(0)))
+    error = dict(zip(kept["who"], kept["false"].std(0) / len(kept["false"]) ** 0.5))
+    assert mean["mb"][0] > 1.5 and mean["unimodal"][0] > 2 and mean["integrated"][0] > 5
+    for way in control.CONTROLS:
+        assert (mean[f"{way}, tied"] - error[f"{way}, tied"] <= (1, 3)).all()
+    any_at_all = (kept["false"][:, :, 0] > 0).mean(0)
+    decoys = {w: share for w, share in zip(kept["who"], any_at_all) if "decoys" in w}
+    assert decoys["decoys, permuted"] == 1 and decoys["decoys, permuted whole"] < 0.3
+
+
+def test_a_look_at_all_rows_breaks_the_promise_of_ipss():
+    kept = control.load("null", "ipss")
+    false = kept["false"][:, list(kept["who"]).index("ipss"), 0]
+    assert false.mean() - 2 * false.std() / len(false) ** 0.5 > 1
+
+
+def test_the_first_data_set_with_ten_effects_is_made_again():
+    kept = control.load("effects", "3 factors 2")
+    A, y, true = control.table("3 factors", 2.0, 0)
+    lams, Pi = control.by_rvamp(A, y)
+    for way in ("mb", "unimodal", "integrated"):
+        row = list(kept["who"]).index(f"rVAMP, {way}")
+        for pfer, counts in zip(kept["nominal"], kept["selected"][0, row]):
+            given = way, lams, Pi, pfer, len(A) / 6
+            again = control.counted(control.order_and_selected(*given)[1], true)
+            assert np.abs(np.array(again) - counts).max() <= 1
+
+
+def test_by_rvamp_and_by_refits_the_same_rule_finds_as_much():
+    """At the same nominal number, in pairs of the same data set."""
+    for level in (1, 2, 4):
+        kept = control.load("effects", f"3 factors {level}")
+        ours, theirs = (
+            kept["selected"][:, list(kept["who"]).index(f"{by}, integrated")].astype(
+                float
+            )
+            for by in ("rVAMP", "refits")
+        )
+        apart = ours - theirs
+        error = apart.std(0) / len(apart) ** 0.5
+        assert (np.abs(apart.mean(0)) <= 3 * error + 0.15).all()

@@ -2,7 +2,7 @@
 
     python tests/bench/control.py                      # everything that is kept
     python tests/bench/control.py effects "3 factors"  # one design with ten effects
-    python tests/bench/control.py effects riboflavin --level 2  # 71 x 4088, if at hand
+    python tests/bench/control.py effects riboflavin --level 2  # 71 rows, if at hand
     python tests/bench/control.py null independent     # one null simulation
     python tests/bench/control.py powers               # is the condition of ipss true?
 
@@ -45,7 +45,6 @@ EFFECTS, N_SETS, N_REFITS, N_LAMBDAS = 10, 20, 100, 25
 DESIGNS = {  # rows, columns, common factors, share of the variance that is common
     "independent": (100, 500, 0, 0.0),
     "3 factors": (100, 500, 3, 0.5),
-    "1 factor, few rows": (70, 500, 1, 0.3),
 }
 CONTROLS = ("mb", "unimodal", "integrated", "integrated, B = 1")
 
@@ -55,7 +54,8 @@ def table(name, level, d):
     seed = [16, d, int(10 * level), len(name)]
     rng = np.random.default_rng(seed)
     if name == "riboflavin":
-        A = load_riboflavin().A
+        A = load_riboflavin().A  # a thousand of its genes
+        A = A[:, rng.choice(A.shape[1], 1000, replace=False)]
     else:
         M, N, factors, share = DESIGNS[name]
         X = (
@@ -276,11 +276,11 @@ def show(name, level):
 
 NULLS = {  # rows, columns, kind, sets
     "independent": (100, 300, "iid", 100),
-    "equicorrelated": (100, 300, "equal", 60),
-    "3 factors": (100, 300, "factors", 60),
+    "equicorrelated": (100, 300, "equal", 40),
+    "3 factors": (100, 300, "factors", 40),
     "ipss": (100, 500, "iid", 30),
-    "patients": (240, 150, "patients", 25),
-    "rare class": (100, 150, "classes", 40),
+    "patients": (240, 150, "patients", 15),
+    "rare class": (100, 150, "classes", 25),
 }
 POWERS_AT, N_POWERS = 7.0, 400  # q at which sums of (2 Pi - 1)_+^m are taken; sets
 
