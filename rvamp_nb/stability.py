@@ -34,6 +34,7 @@ from .checks import check_array, check_number, check_size, listed, progress_bar
 from .datasets import unit_columns
 from .densities import coefficient_interval, p2
 from .error_control import BOUNDS, DEFAULT_THRESHOLD, settle
+from .groups import Blocks, rotated
 from .likelihood import Huber, Logistic, PoissonLoss, Squared
 from .prior import ElasticNet, Laplace, NonNegative, Penalty, SpikeSlab
 from .resampling import Fixed, Grouped, Poisson, Stratified, Subsample
@@ -1581,7 +1582,7 @@ def _spread(est, X, chunk=256):
     model = est.model_
     Z = np.zeros((len(X), model.A.shape[1]))
     np.add.at(Z.T, model.where, (table * model.weight).T)
-    joint = p2(est.fit_)
+    joint = p2(_row_by_row(est.fit_))
     parts = [
         np.diag(joint.predict(Z[i : i + chunk])[1]) for i in range(0, len(Z), chunk)
     ]
@@ -1592,6 +1593,18 @@ def _need_answer(est):
     """Nothing is predicted from, or compared with, a fit that has not converged."""
     if not est.fit_.converged:
         raise ValueError(f"nothing converged, so there is no answer: {est.status_}")
+
+# %% ../nbs/21_stability.ipynb #e16turn02
+def _row_by_row(fit):
+    """The fit, with rows that answer one by one; where they come in groups, in the
+    coordinates of chapter 19.
+    """
+    message = getattr(fit.last, "likelihood_message", None)
+    if not isinstance(message, Blocks):
+        return fit
+    A, rows, *_ = rotated(fit.problem.A, message)
+    last = fit.last._replace(likelihood_message=rows)
+    return replace(fit, problem=fit.problem._replace(A=A), last=last)
 
 # %% ../nbs/21_stability.ipynb #4b4b11f0
 class _Refitting:
@@ -1772,7 +1785,7 @@ def shared_signal(fit, features, least=0.2, alike=0.3, most=200):
         )
     )
     rows = rows[(Pi[rows] > 0.01) | np.isin(rows, features)]
-    C = p2(fit, rows).covariance
+    C = p2(_row_by_row(fit), rows).covariance
     sd = np.sqrt(np.maximum(np.diag(C), 1e-300))
     columns = A[:, rows].T @ A[:, rows]
     together = np.where(

@@ -349,6 +349,40 @@ def test_repeats_across_groups_are_still_seen():
     assert [set(who[rows]) for rows in repeated] == [{3, 99}]
 
 
+@pytest.mark.parametrize("classes", [False, True])
+def test_predictions_of_groups_vary_as_refits_do(classes):
+    """And the table is there, with who stands in for whom."""
+    X, _, who = patients(G=40, each=3)
+    rng = np.random.default_rng(1)
+    X = np.column_stack([X[:, :8], X[:, 0] + 0.6 * X[:, 8]])
+    y = 1.5 * X[:, 0] + 0.5 * np.repeat(rng.normal(size=40), 3)
+    y = y > 0 if classes else y
+    s = fitted(X, y, q=3, fit=dict(groups=who))
+    model = s.model_
+    kind = dict(loss="logistic", intercept=True) if classes else {}
+    draws = naive_bootstrap(
+        model.A,
+        model.y,
+        s.lambda_,
+        **kind,
+        counts=model.counts,
+        randomise=Fixed(),
+        n_resamples=600,
+        keep=range(9),
+        progress=False,
+    ).draws
+    new = np.eye(9) * s.scale_ + s.center_
+    lp, std = s.linear_predictor(new, return_std=True)
+    if not classes:
+        large = draws.std(0) > 0.2 * draws.std(0).max()
+        assert np.abs(std / draws.std(0) - 1)[large].max() < 0.15
+    else:
+        assert np.isfinite(s.predict_proba(new)).all() and (std > 0).all()
+    table = s.summary()
+    assert table.shares_signal_with["x0"] in ("", "x8")
+    assert np.isfinite(s.coef_interval_).all()
+
+
 def test_groups_of_one_row_are_rows():
     X, y = table()
     one = fitted(X, y, fit=dict(groups=np.arange(M)[::-1]))
