@@ -6,7 +6,7 @@
 __all__ = ['ALWAYS', 'NODES', 'CLOSE', 'LARGEST', 'DOUBTFUL', 'GONE', 'ENOUGH', 'MOST', 'DOMINANT', 'NOTABLE', 'MANY', 'HALF',
            'FEW', 'CARRIERS', 'CARRIED', 'DRAWS', 'COLUMNS', 'ANSWERS', 'Frozen', 'moment_view', 'frozen', 'Seen',
            'seen', 'without_columns', 'small_lassos', 'channel', 'block_moments', 'find_blocks', 'with_blocks', 'Law',
-           'count_groups', 'Pinned', 'pinned_fits', 'dominant_rows', 'Carried', 'take_out', 'drawn_fields',
+           'count_groups', 'Pinned', 'of_rows', 'pinned_fits', 'dominant_rows', 'Carried', 'take_out', 'drawn_fields',
            'carried_columns', 'Corrected', 'corrected']
 
 # %% ../nbs/17_beyond_diagonal.ipynb #895319f2
@@ -443,11 +443,28 @@ class Pinned:
         for row, law in self.laws.items():
             one = slice(row, row + 1)
             there = Natural(*(part[one] for part in incoming))
-            own = self.loss.message(y[one], there, law, beta)
+            own = of_rows(self.loss, one).message(y[one], there, law, beta)
             for part, new in zip(whole, (new for half in own for new in half)):
                 part[one] = new
         n = len(answer[0])
         return type(answer[0])(*whole[:n]), type(answer[1])(*whole[n:])
+
+# %% ../nbs/17_beyond_diagonal.ipynb #ofrows17
+def of_rows(loss, rows):
+    """The loss of some of the rows: one with a weight and an offset for each (chapter
+    20) has to know which.
+
+    Parameters
+    ----------
+    loss : Loss
+    rows : slice or int array
+
+    Returns
+    -------
+    Loss
+    """
+    loss = loss.loss if isinstance(loss, Pinned) else loss
+    return loss.of(rows) if hasattr(loss, "of") else loss
 
 # %% ../nbs/17_beyond_diagonal.ipynb #89792c65
 ENOUGH = 1e-2  # the relative change at which a group has settled
@@ -694,7 +711,8 @@ def _one_column(fit, system, column):
     """
     rows = _carriers(system.A[:, column])
     at = system.A[rows] @ fit.last.x.mean
-    slopes = fit.problem.likelihood.derivatives(fit.problem.y[rows], at)
+    loss = of_rows(fit.problem.likelihood, rows)
+    slopes = loss.derivatives(fit.problem.y[rows], at)
     carried = take_out(system, column, rows)
     fields = drawn_fields(carried, _drawn_counts(fit, rows), *slopes, at)
     if fields.Q_hat.min() <= 0 or fields.chi_hat.min() < 0:

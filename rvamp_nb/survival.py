@@ -124,9 +124,56 @@ def _log_partition(rows, y, incoming, counts, beta):
     question = asked(incoming, weight, offset)
     return weight * rows.loss.log_partition(y, question, counts, beta)
 
-# %% ../nbs/20_survival.ipynb #s366d540
+# %% ../nbs/20_survival.ipynb #scf6327f
+def _inner(rows, y, omega, c, V, beta):
+    """Pull, response and slack at a count, from the plain loss (`scaled-row`)."""
+    weight, offset = _filled(rows, y)
+    if isinstance(rows.loss, Squared):
+        slack = 1 / (1 + c * weight * V / rows.loss.sigma**2)
+        response = slack * c * weight / rows.loss.sigma**2
+        return response * (y - offset - omega), response, slack
+    if not _translates(rows, beta):
+        loss, numbers = _numbered(rows, y)
+        return loss.inner(numbers, omega, c, V, beta)
+    plain = rows.loss.inner(y, omega + offset, c, weight * V, beta)
+    return weight * plain[0], weight * plain[1], plain[2]
+
+
+def _some(rows, which):
+    """See `Rows.of`; a weight of 0 is kept as the smallest there is."""
+    weight, offset = rows.weight, rows.offset
+    if weight is not None:
+        weight = np.maximum(weight[which], FAINTEST)
+    return Rows(rows.loss, weight, None if offset is None else offset[which])
+
+# %% ../nbs/20_survival.ipynb #s136f051
+class _AskedElsewhere(Loss):
+    """What other chapters ask of Rows."""
+
+    def log_partition(self, y, incoming, counts, beta=np.inf):
+        """As `Loss.log_partition`."""
+        return _log_partition(self, y, incoming, counts, beta)
+
+    def inner(self, y, omega, c, V, beta):
+        """As `Loss.inner`, for all M rows (the last axis)."""
+        return _inner(self, y, omega, c, V, beta)
+
+    def of(self, rows):
+        """The loss of some of the rows.
+
+        Parameters
+        ----------
+        rows : slice or int array
+
+        Returns
+        -------
+        Rows
+        """
+        return _some(self, rows)
+
+# %% ../nbs/20_survival.ipynb #s430cf87
 @dataclass(frozen=True, eq=False)
-class Rows(Loss):
+class Rows(_AskedElsewhere):
     """A loss with a weight and an offset for each row: w_mu l(y_mu, f_mu + o_mu)
     (`scaled-row`).
 
@@ -170,10 +217,6 @@ class Rows(Loss):
         known = _filled(self, y)
         question = asked(incoming, *known)
         return answered(*self.loss.message(y, question, counts, beta), *known)
-
-    def log_partition(self, y, incoming, counts, beta=np.inf):
-        """As `Loss.log_partition`."""
-        return _log_partition(self, y, incoming, counts, beta)
 
 # %% ../nbs/20_survival.ipynb #sb1eab83
 def _is_generic(loss):

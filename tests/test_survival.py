@@ -9,11 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from rvamp_nb.beyond import corrected
 from rvamp_nb.bootstrap import naive_bootstrap
+from rvamp_nb.densities import p1
+from rvamp_nb.energy import free_energy, stability_radius
 from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.messages import Natural, extrinsic
 from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import Fixed, NoResampling, Poisson, Subsample
+from rvamp_nb.resampling import Fixed, Grouped, NoResampling, Poisson, Subsample
 from rvamp_nb.solver import rvamp
 from rvamp_nb.survival import (
     Baseline,
@@ -185,6 +188,46 @@ def test_a_posterior_with_weights():
     one = rvamp(A, y, likelihood=Rows(Logistic(), np.full(M, 2.0)), **law)
     two = rvamp(np.vstack([A, A]), np.append(y, y), likelihood=Logistic(), **law)
     np.testing.assert_allclose(one.mean, two.mean, atol=0.02)
+
+
+def test_what_other_chapters_ask_of_a_weighted_fit():
+    """Chapter 17's corrections and chapter 14's radius, as for scaled rows."""
+    A, y, w, o = weighted("squared")
+    prior, root = Laplace(1.0, randomise=Fixed()), np.sqrt(w)
+    one = rvamp(A, y, prior=prior, likelihood=Rows(Squared(), w, o))
+    two = rvamp(root[:, None] * A, root * (y - o), prior=prior)
+    assert stability_radius(one) == pytest.approx(stability_radius(two), abs=1e-4)
+    assert free_energy(one) == pytest.approx(free_energy(two), rel=1e-6)
+    np.testing.assert_allclose(corrected(one).Pi, corrected(two).Pi, atol=0.01)
+    np.testing.assert_allclose(p1(one, 3).cdf(0.1), p1(two, 3).cdf(0.1), atol=1e-5)
+    A, y, w, o = weighted("logistic")
+    fit = rvamp(A, y, prior=prior, likelihood=Rows(Logistic(), w, o))
+    assert 0 < stability_radius(fit) < 1
+    assert np.abs(corrected(fit).Pi - fit.Pi).max() < 0.1
+
+
+@pytest.mark.parametrize("name", ["squared", "logistic"])
+def test_weights_and_offsets_in_groups(name):
+    A, y, w, o = weighted(name)
+    law, loss = Grouped(HALF, np.arange(M) // 3), Rows(NAMES[name], w, o)
+    prior = Laplace(2.0, randomise=Fixed())
+    fit = rvamp(A, y, prior=prior, likelihood=loss, counts=law)
+    options = dict(counts=law, randomise=Fixed(), n_resamples=200, progress=False)
+    known = dict(sample_weight=w, offset=o)
+    truth = naive_bootstrap(A, y, 2.0, loss=name, **known, **options)
+    assert np.sqrt(np.mean((fit.Pi - truth.Pi) ** 2)) < 0.06  # noise: .03
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_some_rows_are_those_rows(name):
+    _, y, w, o = weighted(name)
+    w[3] = 0
+    rows, incoming = Rows(NAMES[name], w, o), some_messages()
+    whole, _ = rows.message(y, incoming, HALF)
+    for which in (slice(3, 4), np.array([5, 2, 40])):
+        few = Natural(*(v[which] for v in incoming))
+        part, _ = rows.of(which).message(y[which], few, HALF)
+        np.testing.assert_allclose(part.mean, whole.mean[which], rtol=1e-6)
 
 
 def test_a_loss_of_ones_own_with_weights():
