@@ -17,7 +17,7 @@ from .likelihood import Squared
 from .messages import Moments, Natural
 from .panels import at_most_2M, couple, wide_matrices
 
-# %% ../nbs/19_groups.ipynb #19000013
+# %% ../nbs/19_groups.ipynb #19000017
 MOST = 200  # rows in one group; blocks of that size fit in memory and in time
 
 
@@ -73,7 +73,7 @@ class Layout:
             out[m] = part
         return out
 
-# %% ../nbs/19_groups.ipynb #19000015
+# %% ../nbs/19_groups.ipynb #19000019
 class Blocks(NamedTuple):
     """A message to or from the rows, in its natural view, with a block for each group.
 
@@ -111,11 +111,7 @@ class Blocks(NamedTuple):
         """As `couple`, for a message of the rows in blocks."""
         return couple_blocks(A, prior, self)
 
-    def uncoupled(self, A):
-        """A and the message in coordinates in which every block is diagonal."""
-        return rotated(A, self)[:2]
-
-# %% ../nbs/19_groups.ipynb #19000016
+# %% ../nbs/19_groups.ipynb #19000020
 def _coordinates(flat, layout):
     """Entries as logarithms (diagonal) and correlations, (L,)."""
     scale = flat[layout.diagonal]
@@ -133,7 +129,7 @@ def _entries(z, layout):
     flat[layout.diagonal] = scale
     return flat
 
-# %% ../nbs/19_groups.ipynb #19000017
+# %% ../nbs/19_groups.ipynb #19000021
 def _symmetric(X):
     return (X + np.swapaxes(X, -1, -2)) / 2
 
@@ -151,7 +147,7 @@ def _apply(X, v):
     """X v, block by block: (..., n, n) and (..., n)."""
     return (X @ v[..., None])[..., 0]
 
-# %% ../nbs/19_groups.ipynb #19000019
+# %% ../nbs/19_groups.ipynb #19000023
 def squared_block(c, w, V, X, z):
     """Moments and message of groups under the squared loss.
 
@@ -187,7 +183,7 @@ def squared_block(c, w, V, X, z):
         E @ noise @ back,
     )
 
-# %% ../nbs/19_groups.ipynb #19000023
+# %% ../nbs/19_groups.ipynb #19000027
 DIRECTIONS = 6  # of a group's field that are followed by nodes; along the rest the
 # answer is taken as linear
 RARE = 1e-8  # counts rarer than that are left out
@@ -223,7 +219,7 @@ def field_nodes(d):
     xi = np.concatenate([np.zeros((1, d)), np.sqrt(d + 2) * ends])
     return xi, np.append(1 - w.sum(), w)
 
-# %% ../nbs/19_groups.ipynb #19000025
+# %% ../nbs/19_groups.ipynb #19000029
 def _noises(layout, X):
     """The field's noise at the nodes, (K, M), along each group's widest directions, and
     the weights (K,).
@@ -238,7 +234,7 @@ def _noises(layout, X):
         noise[:, m] = np.einsum("gid,kd->kgi", root, xi[:, :few])
     return noise, w
 
-# %% ../nbs/19_groups.ipynb #19000026
+# %% ../nbs/19_groups.ipynb #19000030
 def _times(V, u, layout):
     """V u for each node, (K, M)."""
     out = np.empty_like(u)
@@ -246,7 +242,7 @@ def _times(V, u, layout):
         out[:, m] = _apply(block, u[:, m])
     return out
 
-# %% ../nbs/19_groups.ipynb #19000028
+# %% ../nbs/19_groups.ipynb #19000032
 def _inverses(V, curvature, layout):
     """(I + C V)^{-1} for every node and group, size by size: (K, G_n, n, n)."""
     return [
@@ -254,7 +250,7 @@ def _inverses(V, curvature, layout):
         for m, block in zip(layout.members, V)
     ]
 
-# %% ../nbs/19_groups.ipynb #19000029
+# %% ../nbs/19_groups.ipynb #19000033
 def group_pulls(loss, y, omega, c, V, layout):
     """The pulls u with u = -c l'(y, omega + V u) for every node and group, by Newton's
     steps, halved until they go downhill.
@@ -289,7 +285,7 @@ def group_pulls(loss, y, omega, c, V, layout):
         u = u + _lengths(loss, y, omega, c, V, u, step, layout) * step
     return u, c * curvature
 
-# %% ../nbs/19_groups.ipynb #19000030
+# %% ../nbs/19_groups.ipynb #19000034
 def _lengths(loss, y, omega, c, V, u, step, layout):
     """1, 1/2, 1/4, ... for each node and row: how much of the step does not raise the
     energy of the row's group.
@@ -309,7 +305,7 @@ def _lengths(loss, y, omega, c, V, u, step, layout):
         length[worse] /= 2
     return length[:, layout.index]
 
-# %% ../nbs/19_groups.ipynb #19000032
+# %% ../nbs/19_groups.ipynb #19000036
 def _one_count(loss, y, incoming, noise, w, c, V, layout):
     """For one count, size by size: mean (G, n), response, slack, and the covariance of
     what is not linear in the field, (G, n, n) each.
@@ -329,7 +325,7 @@ def _one_count(loss, y, incoming, noise, w, c, V, layout):
         parts.append((mean, chi, slack, np.einsum("k,kgi,kgj->gij", w, bent, bent)))
     return parts
 
-# %% ../nbs/19_groups.ipynb #19000033
+# %% ../nbs/19_groups.ipynb #19000037
 def general_blocks(loss, y, incoming, V, X, counts):
     """As `squared_block`, for all groups and any convex loss at beta = inf.
 
@@ -355,7 +351,7 @@ def general_blocks(loss, y, incoming, V, X, counts):
     ]
     return [_of_size(p, parts, x) for parts, x in zip(zip(*by_count), X)]
 
-# %% ../nbs/19_groups.ipynb #19000034
+# %% ../nbs/19_groups.ipynb #19000038
 def _of_size(p, parts, X):
     """Averages over the counts for the groups of one size."""
     means, chis, slacks, bents = map(np.array, zip(*parts))
@@ -368,7 +364,7 @@ def _of_size(p, parts, X):
     inverse = _inverse_response(_symmetric(chi))
     return mean, chi, slack, _symmetric(inverse @ slack), inverse @ noise @ inverse
 
-# %% ../nbs/19_groups.ipynb #19000035
+# %% ../nbs/19_groups.ipynb #19000039
 def _inverse_response(chi, faintest=1e-10):
     """chi^{-1}, block by block; directions that nothing can move get a small response,
     so that their message stays finite.
@@ -377,7 +373,7 @@ def _inverse_response(chi, faintest=1e-10):
     values = np.maximum(values, faintest * values[:, -1:] + 1e-100)
     return (E / values[:, None]) @ np.swapaxes(E, 1, 2)
 
-# %% ../nbs/19_groups.ipynb #19000037
+# %% ../nbs/19_groups.ipynb #19000041
 class _Grouped:
     """What the solver asks of a loss in groups beside its answer."""
 
@@ -403,7 +399,7 @@ class _Grouped:
         pulls = (self.layout.sums * slope[:, None]).T @ A
         return np.einsum("gi,gi->i", pulls, pulls)
 
-# %% ../nbs/19_groups.ipynb #19000038
+# %% ../nbs/19_groups.ipynb #19000042
 class GroupedLoss(_Grouped):
     """A loss whose rows are answered group by group, with one count for each group.
 
@@ -453,7 +449,7 @@ class GroupedLoss(_Grouped):
         parts = [squared_block(scaled, w, *three) for three in zip(V, X, z)]
         return _answer(incoming, X, V, parts, y + 0 * incoming.h)
 
-# %% ../nbs/19_groups.ipynb #19000039
+# %% ../nbs/19_groups.ipynb #19000043
 def _check_groups(loss, given, M, beta):
     """Refuse labels for another number of rows, and posteriors that are not had."""
     if given != M:
@@ -466,7 +462,7 @@ def _check_groups(loss, given, M, beta):
             f" the squared loss, and for {type(loss).__name__} only at beta = inf"
         )
 
-# %% ../nbs/19_groups.ipynb #19000040
+# %% ../nbs/19_groups.ipynb #19000044
 def _answer(incoming, X, V, parts, target=None):
     """Moments of the rows, and the message in blocks."""
     layout = incoming.layout
@@ -486,7 +482,7 @@ def _answer(incoming, X, V, parts, target=None):
         target = of(pulled) - incoming.h
     return moments, Blocks(layout.flat(Q_hat), target, layout.flat(noise), layout)
 
-# %% ../nbs/19_groups.ipynb #19000044
+# %% ../nbs/19_groups.ipynb #19000048
 def rotated(A, message):
     """A and the rows' message in coordinates in which every block is diagonal.
 
@@ -519,12 +515,12 @@ def rotated(A, message):
         T_inv.append(back)
     return A_rot, Natural(np.ones(len(A)), h, d), T, T_inv
 
-# %% ../nbs/19_groups.ipynb #19000046
+# %% ../nbs/19_groups.ipynb #19000050
 def _blocks_of(X, layout):
     """The diagonal blocks of an M x M matrix, size by size."""
     return [X[m[:, :, None], m[:, None]] for m in layout.members]
 
-# %% ../nbs/19_groups.ipynb #19000047
+# %% ../nbs/19_groups.ipynb #19000051
 def wide_blocks(A, prior, rows, layout):
     """Response, what is heard, and others' noise of each group, through M x M."""
     prior = at_most_2M(A, prior)
@@ -542,7 +538,7 @@ def wide_blocks(A, prior, rows, layout):
         others.append(block + half @ np.swapaxes(half, 1, 2))
     return _blocks_of(Sigma_u, layout), _blocks_of(heard, layout), others
 
-# %% ../nbs/19_groups.ipynb #19000049
+# %% ../nbs/19_groups.ipynb #19000053
 def tall_blocks(A, prior, rows, layout):
     """The same through N x N."""
     tall = tall_matrices(A, prior, rows)
@@ -560,7 +556,7 @@ def tall_blocks(A, prior, rows, layout):
         others.append(E @ np.swapaxes(E, 1, 2))
     return Sigma, heard, others
 
-# %% ../nbs/19_groups.ipynb #19000051
+# %% ../nbs/19_groups.ipynb #19000055
 def couple_blocks(A, prior_message, message):
     """As `couple`, for rows that answer in blocks."""
     layout = message.layout
@@ -584,7 +580,7 @@ def couple_blocks(A, prior_message, message):
     to_rows = Blocks(layout.flat(V), pulled - A @ solved.x.mean, layout.flat(X), layout)
     return solved._replace(u=moments, to_likelihood=to_rows)
 
-# %% ../nbs/19_groups.ipynb #19000054
+# %% ../nbs/19_groups.ipynb #19000058
 def answered_in_groups(loss, index):
     """The loss itself where every row is a group, else a `GroupedLoss`.
 
