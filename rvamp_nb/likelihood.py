@@ -505,9 +505,10 @@ def _kindred(rows, points, *sizes):
     """Blocks of the rows in which none of the sizes differs by more than a factor of
     2; smaller ones where there are more points.
     """
-    levels = [np.floor(np.log(size[rows]) / np.log(2)) for size in sizes]
-    for kind in np.unique(levels, axis=1).T:
-        block = rows[(np.array(levels) == kind[:, None]).all(0)]
+    levels = [np.floor(np.log2(size[rows])) for size in sizes]
+    kind = np.array([1e8, 1e4, 1]) @ levels  # one number for three small integers
+    for which in np.unique(kind):
+        block = rows[kind == which]
         most = max(int(10_000 / points[block].max()), 1)
         yield from np.array_split(block, -(-len(block) // most))
 
