@@ -302,9 +302,10 @@ def plot_probabilities(est, ax=None, leaders=20):
         ax.errorbar(Pi, rows, xerr=ends, **bars)
     ax.axvline(est.threshold_, color=COLOURS["p1"], linewidth=1.5)
     ax.set_yticks(rows, [_labelled(est, i) for i in which])
-    ax.set(xlim=(0, 1.02), ylim=(max(len(which), 1) - 0.4, -0.6), title=promise(est))
-    where = f"selection probability Π (line: threshold {est.threshold_:.3g})"
-    ax.set_xlabel(where)
+    ax.set(xlim=(0, 1.02), ylim=(max(len(which), 1) - 0.4, -0.6))
+    named = f"selection probability Π (line: threshold {est.threshold_:.3g})"
+    ax.set_xlabel(named, loc="right")  # long names leave little room
+    ax.set_title(promise(est), loc="right")
     return ax
 
 # %% ../nbs/83_report.ipynb #1a8caac9
