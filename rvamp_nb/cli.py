@@ -274,8 +274,8 @@ def _meaning(e):
     if e.loss_ == "logistic":
         no, yes = (shown(name, 30) for name in e.classes_)
         return f"change of the log odds of {yes} against {no}"
-    counts = e.loss_ == "poisson"
-    return f"change of {'the log of the expected count' if counts else 'the target'}"
+    logs = {"poisson": "the log of the expected count", "survival": "the log hazard"}
+    return f"change of {logs.get(e.loss_, 'the target')}"
 
 
 def _plain(value):
@@ -753,7 +753,7 @@ def _embedded():
 # %% ../nbs/25_cli.ipynb #0eb2a27d
 _READ = ("sep", "decimal", "encoding")
 _ROLES = ("target", "id", "drop", "keep", "categorical", "missing", "groups", "strata")
-_ROLES += ("weights", "offset")
+_ROLES += ("weights", "offset", "time", "event")
 _OPTIONS = ("loss", "threshold", "pfer", "q", "lam", "check", "refine", "seed")
 _OPTIONS += ("l1_ratio", "refits")
 
@@ -768,8 +768,11 @@ def _asked(args):
         raise BadInput("argument --refits: --refine combines refits, too: drop one")
     data = read_bytes(args.file)
     table = _read(args, data)
-    source = _source(args.file, data, args.name, args.target, args.out)
+    target = args.target or f"{args.time}, {args.event}"
+    source = _source(args.file, data, args.name, target, args.out)
     options = {name: getattr(args, name) for name in _OPTIONS}
+    if args.time and args.loss == "auto":
+        options["loss"] = "survival"
     options["correct"] = False if args.correct == "no" else "auto"
     if args.check is None:  # a refinement says what a check would
         options["check"] = 0 if args.refine or args.refits else 200
@@ -1013,8 +1016,13 @@ def _add_table(select):
     add("file", metavar="FILE", help=table)
     target = "the column to explain: numbers, or two classes"
     add("--target", metavar="COLUMN", help=target)
-    losses = ("auto", "squared", "logistic", "poisson", "huber")
-    loss = "auto: logistic for a target with two classes, else squared (default: auto)"
+    time = "instead of a target: how long each row was observed"
+    add("--time", metavar="COLUMN", help=time)
+    event = "with --time: 1 where the event was seen, 0 where it was not"
+    add("--event", metavar="COLUMN", help=event)
+    losses = ("auto", "squared", "logistic", "poisson", "huber", "survival")
+    loss = "auto: survival with --time, logistic for a target with two classes, else"
+    loss += " squared (default: auto)"
     add("--loss", choices=losses, default="auto", help=loss)
     ratio = (
         "1 is the Lasso, below it the elastic net: share of |b|, as in glmnet's alpha"

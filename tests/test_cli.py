@@ -1609,6 +1609,53 @@ def test_a_page_for_the_paper(capsys):
     assert "argument --report" in refused(capsys, *line)
 
 
+def test_whole_groups_are_drawn(capsys):
+    data = clinic(M=120, per=3)
+    line = [*ROLES, "median"]
+    main(line)
+    asked = unwrapped(capsys.readouterr().out)
+    assert "40 of the values of 'patient' come more than once" in asked
+    assert "--groups patient" in asked and "if the rows are independent" in asked
+    main([*line, "--groups", "patient"])
+    out = unwrapped(capsys.readouterr().out)
+    assert "more than once" not in out and "if the groups are independent" in out
+    from rvamp_nb.tables import prepare
+
+    roles = dict(id="patient", drop="seen", categorical="site", keep="age")
+    ready = prepare(data, "y", missing="median", groups="patient", **roles)
+    s = StabilitySelection(verbose=0, **ready.options)
+    s.fit(ready.X, ready.y, groups=data["patient"])
+    found = pd.read_csv("rvamp-nb-out/clinic-selection.csv", index_col="feature")
+    Pi = found.Pi_rvamp[list(ready.X)]
+    np.testing.assert_allclose(Pi, s.probabilities_, rtol=1e-5)
+
+
+def test_a_time_and_an_event(capsys):
+    from rvamp_nb.survival import simulated_survival
+
+    A, y = simulated_survival(M=150, N=5, seed=1)
+    X = (10 * A).round(5)
+    data = pd.DataFrame(X, columns=list("abcde"))
+    data = data.assign(days=y["time"], died=y["event"].astype(int))
+    data.to_csv("s.csv", index=False)
+    main("select s.csv --time days --event died --check 0".split())
+    out = unwrapped(capsys.readouterr().out)
+    assert "survival loss" in out and "change of the log hazard per unit" in out
+    assert settings("s")["target"] == "days, died"
+    Pi = StabilitySelection(loss="survival", verbose=0).fit(X, y).probabilities_
+    found = pd.read_csv("rvamp-nb-out/s-selection.csv", index_col="feature")
+    np.testing.assert_allclose(found.Pi_rvamp[list("abcde")], Pi, rtol=1e-5)
+    for line, words in (
+        ("--time days", "--time and --event go together"),
+        ("--time days --event a", "write 1 where the event was seen"),
+        ("--time days --event died --target a", "say what to explain"),
+        ("--time days --event died --loss logistic", "--loss survival"),
+        ("--target days --loss survival --name t", "structured"),
+        ("--time dies --event died", "no column 'dies'"),
+    ):
+        assert words in refused(capsys, "select", "s.csv", *line.split()), line
+
+
 # Before there is a table --------------------------------------------------------------
 
 PLAN = "plan --features 300 --effects 5 --size 0.5 --threshold 0.7".split()
