@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from rvamp_nb.bootstrap import naive_bootstrap
-from rvamp_nb.groups import Blocks, GroupedLoss, Layout, couple_blocks, field_nodes
+from rvamp_nb.groups import (
+    Blocks,
+    GroupedLoss,
+    Layout,
+    couple_blocks,
+    field_nodes,
+    group_pulls,
+)
 from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.messages import Mixed, Natural
 from rvamp_nb.resampling import Discrete, Grouped, NoResampling, Poisson, Subsample
@@ -320,3 +327,34 @@ def test_refits_on_whole_groups_agree_for_other_losses(loss, name, options):
     )
     assert fit.converged and right < noise + 0.015
     assert wrong > 1.5 * right
+
+
+@pytest.mark.parametrize("loss", [Logistic(), PoissonLoss()])
+def test_what_bends_in_the_field_is_counted(loss):
+    """A group of two against a grid of the field, dense enough to be the truth."""
+    V, h, y = (
+        np.array([[2.0, 1.2], [1.2, 1.5]]),
+        np.array([0.4, -0.6]),
+        np.array([1, 0]),
+    )
+    X = np.array([[0.8, 0.5], [0.5, 0.6]])
+    t, w = np.polynomial.hermite_e.hermegauss(40)
+    xi = np.stack(np.meshgrid(t, t), -1).reshape(-1, 2)
+    w = np.outer(w, w).ravel() / (2 * np.pi)
+    noise = xi @ np.linalg.cholesky(X).T
+    grouped = GroupedLoss(loss, np.zeros(2, int))
+    u, _ = group_pulls(loss, 1.0 * y, -h - noise, 1.0, [V[None]], grouped.layout)
+    mean = w @ u
+    cov = (u - mean).T @ (w[:, None] * (u - mean))
+    incoming = Blocks(V.ravel(), h, X.ravel(), grouped.layout)
+    moments, message = grouped.message(1.0 * y, incoming, NoResampling())
+    np.testing.assert_allclose(moments.mean, mean, rtol=0.01)
+    np.testing.assert_allclose(moments.var, np.diag(cov), rtol=0.02)
+    # the message's noise is what bends, and nothing else where nothing is resampled
+    chi = np.linalg.inv(message.Q_hat.reshape(2, 2) + V)
+    bent = u - mean - noise @ chi
+    truth = bent.T @ (w[:, None] * bent)
+    assert np.diag(truth).min() > 0
+    seen = chi @ message.chi_hat.reshape(2, 2) @ chi
+    close = max(0.25 * np.diag(truth).max(), 5e-3 * np.diag(cov).max())
+    np.testing.assert_allclose(seen, truth, atol=close)
