@@ -764,6 +764,8 @@ def _asked(args):
         problem = "the penalty settles how many features are selected, so --pfer and"
         remedy = "--q have no say: drop them, or --lam"
         raise BadInput(f"argument --lam: {problem} {remedy}")
+    if args.loss == "survival" and args.time is None:
+        raise BadInput("argument --loss: survival needs --time and --event")
     if args.refits and args.refine:
         raise BadInput("argument --refits: --refine combines refits, too: drop one")
     data = read_bytes(args.file)

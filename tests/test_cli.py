@@ -1650,7 +1650,7 @@ def test_a_time_and_an_event(capsys):
         ("--time days --event a", "write 1 where the event was seen"),
         ("--time days --event died --target a", "say what to explain"),
         ("--time days --event died --loss logistic", "--loss survival"),
-        ("--target days --loss survival --name t", "structured"),
+        ("--target days --loss survival", "survival needs --time and --event"),
         ("--time dies --event died", "no column 'dies'"),
     ):
         assert words in refused(capsys, "select", "s.csv", *line.split()), line
