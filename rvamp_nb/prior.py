@@ -9,6 +9,7 @@ __all__ = ['FAR', 'ramp', 'noises', 'thresholded', 'field_nodes', 'Prior', 'one_
 # %% ../nbs/08_prior.ipynb #2bb28b18
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from scipy.special import erfcx, expit, ndtr
@@ -133,6 +134,9 @@ def _panel_edges(incoming, bends, far):
     return np.sort(np.clip(np.nan_to_num(edges), -far, far), axis=0)
 
 # %% ../nbs/08_prior.ipynb #a3f58a94
+_legendre = cache(np.polynomial.legendre.leggauss)
+
+
 def field_nodes(incoming, bends, n=8, far=7.5):
     """Nodes and weights for averages over the noise of the field.
 
@@ -153,7 +157,7 @@ def field_nodes(incoming, bends, n=8, far=7.5):
         For each coefficient a discrete law of mean 0 and variance 1.
     """
     edges = _panel_edges(incoming, bends, far)
-    x, w = np.polynomial.legendre.leggauss(n)
+    x, w = _legendre(n)
     x, w = (v.reshape(-1, *[1] * np.ndim(incoming.h)) for v in (x, w))
     middle, half = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
     xi = (middle[:, None] + half[:, None] * x).reshape(-1, *np.shape(incoming.h))

@@ -558,12 +558,13 @@ def _within(problem, state, most, furthest=128):
 
 
 def _room(problem):
-    """What the first message may claim: of the rows kept (at finite beta also of the
-    columns), what the unpenalised coefficients use, and the share ROOM of the rest.
+    """What the first message may claim: of the rows kept (of a posterior's columns,
+    too, where steps are dear), what the unpenalised coefficients use, and the share
+    ROOM of the rest.
     """
     free = np.broadcast_to(problem.prior.unpenalised(), problem.A.shape[1:]).sum()
     most = _kept_rows(problem)
-    if np.isfinite(problem.beta):
+    if np.isfinite(problem.beta) and not isinstance(problem.likelihood, Squared):
         most = min(most, problem.A.shape[1])
     return free + ROOM * max(most - free, 0.0)
 

@@ -7,8 +7,9 @@ import warnings
 import numpy as np
 import pytest
 from scipy.special import erfcx, log_ndtr
+from sklearn.datasets import load_breast_cancer
 
-from rvamp_nb import likelihood
+from rvamp_nb import likelihood, rvamp, solver
 from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.messages import Natural
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Prior, Ridge, SpikeSlab
@@ -534,3 +535,18 @@ def test_the_proximal_point_takes_few_steps(size, monkeypatch):
     slope = Logistic().derivatives(y, f)[0]
     np.testing.assert_allclose(f + cV * slope, omega, atol=1e-12 * (1 + size))
     assert len(steps) <= 7
+
+
+def test_a_dear_posterior_begins_faintly(monkeypatch):
+    """Columns that move together: a loud first message took 21 steps, with predictions
+    that overshot (chi_hat of 4,000 in the second step, 9 in the last).
+    """
+    X, labels = load_breast_cancer(return_X_y=True)
+    A, labels = (X - X.mean(0)) / X.std(0), labels.astype(float)
+    given = dict(prior=Laplace(5.0), counts=Subsample(0.5), intercept=True, beta=1.0)
+    faint = rvamp(A, labels, likelihood=Logistic(), **given)
+    assert faint.converged and faint.n_iter <= 17
+    monkeypatch.setattr(solver, "ROOM", 1e9)
+    loud = rvamp(A, labels, likelihood=Logistic(), **given)
+    assert loud.n_iter >= faint.n_iter + 4
+    np.testing.assert_allclose(faint.mean, loud.mean, atol=1e-5)
