@@ -574,21 +574,23 @@ _MODELS = {
     "logistic": "a logistic regression",
     "poisson": "a Poisson regression with a logarithmic link",
     "huber": "a linear regression with Huber's robust loss",
-    "survival": "a proportional-hazards model with a piecewise constant baseline"
-    " hazard",
+    "survival": "Cox's proportional-hazards model",
 }
 _PENALTIES = {
     "Laplace": "an L1 penalty (Lasso)",
     "NonNegative": "an L1 penalty on coefficients that may not be negative",
 }
 
-
+# %% ../nbs/83_report.ipynb #6d40c27b
 def _model(est):
     """Loss and penalty."""
     name = _MODELS.get(est.loss_, f"a regression with the loss {est.loss_}")
     if est.loss_ == "huber":
         own = est.model_.likelihood
         name += f" (quadratic up to {getattr(own, 'loss', own).delta:.3g})"
+    baseline = getattr(est.model_, "baseline", None)
+    if baseline is not None:
+        name += f" of {int(np.sum(baseline.event)):,} events"
     if est.classes_ is not None:
         name += f" of class {est.classes_[1]} against {est.classes_[0]}"
     kind = type(est.model_.prior).__name__
@@ -597,14 +599,17 @@ def _model(est):
         penalty = f"an elastic-net penalty (share of L1 {est.l1_ratio:g})"
     return f"{name} with {penalty}"
 
-# %% ../nbs/83_report.ipynb #c6944edf
+# %% ../nbs/83_report.ipynb #57c8fda4
 def _of_the_model(est):
     """Scale, loss and penalty."""
     yield f"The model was {_model(est)}."
-    centred = "with the target centred"
-    if est.loss_ != "squared":
-        centred = "and an unpenalised intercept was refitted in every resample"
-    yield f"Columns were centred and scaled to unit norm, {centred}."
+    beside = {
+        "squared": "the target was centred",
+        "survival": "the baseline hazard was held fixed across resamples",
+    }
+    intercept = "an unpenalised intercept was refitted in every resample"
+    beside = beside.get(est.loss_, intercept)
+    yield f"Columns were centred and scaled to unit norm, and {beside}."
     factors = est.model_.factors * np.ones(len(est.model_.candidates))
     factors = factors[est.model_.candidates]
     if np.ptp(factors) > 0:
@@ -617,7 +622,7 @@ def _of_the_model(est):
     if est.model_.rows.offset is not None:
         yield "Each row had an offset."
 
-# %% ../nbs/83_report.ipynb #50f391ca
+# %% ../nbs/83_report.ipynb #ef7b5ba5
 def _law(law, n, unit="rows"):
     """How resamples of n units were drawn."""
     kind, inner = type(law).__name__, getattr(law, "law", None)
@@ -633,7 +638,7 @@ def _law(law, n, unit="rows"):
         return f"each of the {n:,} {unit} taken {mean}"
     return f"counts of the {n:,} {unit} by the law {law!r}"
 
-# %% ../nbs/83_report.ipynb #c720efc3
+# %% ../nbs/83_report.ipynb #de38c826
 def _of_the_method(est):
     """Resampling, rVAMP, correction, refits."""
     yield (
@@ -668,7 +673,7 @@ def _of_the_refits(refined):
             " posterior at 95 %."
         )
 
-# %% ../nbs/83_report.ipynb #045dbd91
+# %% ../nbs/83_report.ipynb #2443325c
 _ASSUMPTIONS = {
     "mb": "the bound of Meinshausen and Bühlmann (2010), for independent {}, noise"
     " features that are exchangeable, and a selection no worse than guessing",
@@ -677,7 +682,7 @@ _ASSUMPTIONS = {
 }
 _OTHERS = "glmnet", "scikit-learn"  # whose scales are told
 
-# %% ../nbs/83_report.ipynb #d048c43d
+# %% ../nbs/83_report.ipynb #db72b509
 def _of_the_choice(est):
     """Penalty, threshold, selection and promise."""
     if not est.fit_.converged:
@@ -703,7 +708,7 @@ def _of_the_choice(est):
         least = f"at most {est.pfer_bound_:.2g}, by {by}"
         yield f"The expected number of false selections is {least}."
 
-# %% ../nbs/83_report.ipynb #b9aafc62
+# %% ../nbs/83_report.ipynb #c00c45a8
 def _of_the_trust(est):
     """What is known of how far to believe it."""
     trust, path = est.trust_, f"{est.converged_.sum()} of {len(est.converged_)}"
@@ -719,7 +724,7 @@ def _of_the_trust(est):
     if trust.repeated:
         yield f"{_several(len(trust.repeated), 'group')} of rows looked like repeats."
 
-# %% ../nbs/83_report.ipynb #c7d6ac4b
+# %% ../nbs/83_report.ipynb #663928c6
 def _versions():
     """Name and number of what computed."""
     from rvamp_nb import __version__
@@ -727,7 +732,7 @@ def _versions():
     own = dict(rvamp_nb=__version__, numpy=np.__version__, scipy=scipy.__version__)
     return own | dict(python=platform.python_version())
 
-# %% ../nbs/83_report.ipynb #c28a94a6
+# %% ../nbs/83_report.ipynb #c4b98752
 _REFERENCES = (
     "Meinshausen N, Bühlmann P (2010). Stability selection. Journal of the Royal"
     " Statistical Society B 72, 417–473.",
@@ -759,7 +764,7 @@ def methods_text(est):
     needed = [line for line in _REFERENCES if line.split()[0] in said]
     return f"## Methods\n\n{said}\n\n## References\n\n" + "\n\n".join(needed) + "\n"
 
-# %% ../nbs/83_report.ipynb #9c6281b3
+# %% ../nbs/83_report.ipynb #5eaa6238
 def fingerprint(est):
     """What tells one question from another: a digest of the columns' names, the
     standardised table and the target, 64 letters.
@@ -770,11 +775,15 @@ def fingerprint(est):
         Fitted.
     """
     digest = hashlib.sha256("\n".join(map(str, est.table_.names)).encode())
-    for part in (est.model_.A, np.asarray(est.model_.y, dtype=float)):
+    parts = [est.model_.A, np.asarray(est.model_.y, dtype=float)]
+    baseline = getattr(est.model_, "baseline", None)
+    if baseline is not None:  # y holds the events
+        parts.append(np.asarray(baseline.time, dtype=float))
+    for part in parts:
         digest.update(np.ascontiguousarray(np.round(part, 8) + 0.0).tobytes())
     return digest.hexdigest()
 
-# %% ../nbs/83_report.ipynb #69a1a689
+# %% ../nbs/83_report.ipynb #4b19cc70
 PICTURES = {
     "path": (plot_path, (8.6, 5.2)),
     "bars": (plot_probabilities, (7.5, 6.5)),
@@ -789,7 +798,7 @@ _NO_DATES = {
     "png": {"Software": None},
 }
 
-# %% ../nbs/83_report.ipynb #9c0e8c59
+# %% ../nbs/83_report.ipynb #27b79ea0
 def picture_files(est):
     """Each picture as the bytes of a PDF, an SVG and a PNG, {name of the file: bytes};
     the same bytes every time.
@@ -818,7 +827,7 @@ def picture_files(est):
                 files[f"{name}.{kind}"] = file.getvalue()
     return files
 
-# %% ../nbs/83_report.ipynb #4a855e9a
+# %% ../nbs/83_report.ipynb #98ce8db5
 def _plain(value):
     """A value as JSON holds it; a number that is none becomes null."""
     if isinstance(value, dict):
@@ -837,7 +846,7 @@ def _csv(table):
     """A table as the bytes of a file, six digits a number."""
     return table.to_csv(float_format="%.6g", lineterminator="\n").encode()
 
-# %% ../nbs/83_report.ipynb #6c1af038
+# %% ../nbs/83_report.ipynb #f2e10638
 def report_files(est):
     """All files of a report, {name: bytes}.
 
@@ -857,7 +866,7 @@ def report_files(est):
     text = json.dumps(_plain(settings), indent=1, ensure_ascii=False)
     return files | {"settings.json": (text + "\n").encode()}
 
-# %% ../nbs/83_report.ipynb #75356abf
+# %% ../nbs/83_report.ipynb #8d03248d
 def write_report(est, folder):
     """Methods paragraph, settings, tables and pictures of a fitted estimator, in a
     folder.
@@ -889,7 +898,7 @@ def write_report(est, folder):
     write_files(folder, files)
     return [folder / name for name in FILES]
 
-# %% ../nbs/83_report.ipynb #91a4bcf2
+# %% ../nbs/83_report.ipynb #e655d71d
 def _check_folder(folder, question):
     """Refuse to replace anything but a report of the same question."""
     there = [name for name in FILES if (folder / name).exists()]
@@ -906,7 +915,7 @@ def _check_folder(folder, question):
             " choose another folder"
         )
 
-# %% ../nbs/83_report.ipynb #fc4c882e
+# %% ../nbs/83_report.ipynb #32d973bf
 def write_files(folder, files):
     """Files {name: bytes} in a folder, which is made if it is not there: all of them,
     or none where a disk is full.

@@ -15,6 +15,7 @@ from matplotlib.text import Text
 
 from rvamp_nb import StabilitySelection, report
 from rvamp_nb.error_control import pfer_bound
+from rvamp_nb.explore import style
 from rvamp_nb.report import (
     FILES,
     fingerprint,
@@ -240,10 +241,12 @@ def test_curves_of_the_map_are_those_of_the_bound(plain):
 
 @each_case
 def test_nothing_is_cut_off_the_bars(cases, name):
-    ax = plot_probabilities(cases[name], leaders=9)
-    ax.figure.draw_without_rendering()
+    with plt.rc_context():
+        style()
+        ax = plot_probabilities(cases[name], leaders=9)
+        ax.figure.draw_without_rendering()
     inside = ax.figure.bbox
-    parts = [ax.xaxis.label, ax._right_title, *ax.get_yticklabels()]
+    parts = [ax.xaxis.label, ax.title, ax._right_title, *ax.get_yticklabels()]
     boxes = [part.get_window_extent() for part in parts if part.get_text()]
     assert all(inside.x0 <= box.x0 and box.x1 <= inside.x1 + 1 for box in boxes)
     plt.close(ax.figure)
@@ -312,6 +315,20 @@ def test_other_choices_are_told(cases):
     assert "Rows had weights" in methods_text(robust)
     counts = fitted(X, np.rint(np.exp(y / 4)), dict(offset=weight), loss="poisson")
     assert "Each row had an offset." in methods_text(counts)
+
+
+def test_survival_times_are_told_and_are_part_of_the_question():
+    X, signal = table(3)
+    rng = np.random.default_rng(3)
+    time, end = rng.exponential(np.exp(-signal / 2)), rng.exponential(2.0, size=90)
+    y = np.empty(90, dtype=[("event", bool), ("time", float)])
+    y["event"], y["time"] = time <= end, np.minimum(time, end)
+    est = fitted(X, y, loss="survival")
+    model = f"Cox's proportional-hazards model of {y['event'].sum()} events"
+    assert model in methods_text(est)
+    assert "baseline hazard was held fixed" in methods_text(est)
+    y["time"] = y["time"] ** 2
+    assert fingerprint(fitted(X, y, loss="survival")) != fingerprint(est)
 
 
 @each_case
