@@ -362,6 +362,7 @@ def own_hazard(time, deaths, risk, counts):
     risk : (M,) array
         E c exp(eta + b), times weights.
     counts : law of the counts, with `mean` and `var`
+        `Grouped`: the shares are those of groups.
 
     Returns
     -------
@@ -372,14 +373,23 @@ def own_hazard(time, deaths, risk, counts):
     ends = np.unique(time[deaths > 0])
     died = np.array([deaths[time == end].sum() for end in ends])
     at_risk = np.array([risk[time >= end].sum() for end in ends])
-    parts = []
-    for rows in np.array_split(np.arange(len(time)), 1 + len(time) // 500):
-        mine = (time[rows, None] == ends) * deaths[rows, None]
-        share = risk[rows, None] / at_risk
+    hazard, unit = np.zeros(len(time)), _units_drawn(counts, len(time))
+    for some in np.array_split(np.unique(unit), 1 + unit.max() // 500):
+        rows = np.flatnonzero(np.isin(unit, some))
+        together = (unit[rows] == some[:, None]) * 1.0
+        met, last = time[rows, None] >= ends, time[rows, None] == ends
+        mine = together @ (last * deaths[rows, None])
+        share = together @ (met * risk[rows, None]) / at_risk
         jumps = g * mine + np.maximum(1 - (g - 1) * share, 0) * (died - mine)
         jumps *= tau / at_risk / (1 + (g - 1) * share**2)
-        parts.append(np.sum(jumps * (time[rows, None] >= ends), 1))
-    return np.concatenate(parts)
+        hazard[rows] = np.sum(together.T @ jumps * met, 1)
+    return hazard
+
+
+def _units_drawn(counts, M):
+    """The number of the unit that each row is drawn with: its group, or itself."""
+    groups = getattr(counts, "groups", None)
+    return np.arange(M) if groups is None else np.unique(groups, return_inverse=True)[1]
 
 # %% ../nbs/20_survival.ipynb #s9ef89c1
 def _levelled_hazard(base):
