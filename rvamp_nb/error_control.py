@@ -499,7 +499,7 @@ def _permuted_decoys(X, labels, rng):
         made[rows] = np.take_along_axis(blocks, order[:, None, :], axis=0)
     return made
 
-# %% ../nbs/18_error_control.ipynb #d3e8c6a6
+# %% ../nbs/18_error_control.ipynb #8261e356
 def decoys(X, rng, kind="permuted", groups=None):
     """One made-up feature for each column, related to nothing (`decoys`).
 

@@ -379,8 +379,8 @@ def test_the_first_data_set_with_ten_effects_is_made_again():
 
 def test_by_rvamp_and_by_refits_the_same_rule_finds_as_much():
     """At the same nominal number, in pairs of the same data set."""
-    for level in (1, 2, 4):
-        kept = control.load("effects", f"3 factors {level}")
+    for name, level in product(("independent", "3 factors"), (1, 2, 4)):
+        kept = control.load("effects", f"{name} {level}")
         ours, theirs = (
             kept["selected"][:, list(kept["who"]).index(f"{by}, integrated")].astype(
                 float
@@ -389,4 +389,7 @@ def test_by_rvamp_and_by_refits_the_same_rule_finds_as_much():
         )
         apart = ours - theirs
         error = apart.std(0) / len(apart) ** 0.5
-        assert (np.abs(apart.mean(0)) <= 3 * error + 0.15).all()
+        few = kept["nominal"] <= 3
+        assert (np.abs(apart.mean(0)) <= 3 * error + 0.15)[few].all()
+        # the noise of refits lets more in where much is allowed
+        assert (apart.mean(0)[~few, 1] <= 0).all()

@@ -3,6 +3,7 @@
     python tests/bench/control.py                      # everything that is kept
     python tests/bench/control.py effects "3 factors"  # one design with ten effects
     python tests/bench/control.py effects riboflavin --level 2  # 71 rows, if at hand
+    python tests/bench/control.py effects "3 factors, wide" --level 4 --sets 5
     python tests/bench/control.py null independent     # one null simulation
     python tests/bench/control.py powers               # is the condition of ipss true?
 
@@ -45,6 +46,7 @@ EFFECTS, N_SETS, N_REFITS, N_LAMBDAS = 10, 20, 100, 25
 DESIGNS = {  # rows, columns, common factors, share of the variance that is common
     "independent": (100, 500, 0, 0.0),
     "3 factors": (100, 500, 3, 0.5),
+    "3 factors, wide": (100, 6000, 3, 0.5),
 }
 CONTROLS = ("mb", "unimodal", "integrated", "integrated, B = 1")
 
