@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['MOST', 'DIRECTIONS', 'RARE', 'Layout', 'Blocks', 'squared_block', 'field_nodes', 'group_pulls', 'general_blocks',
-           'GroupedLoss', 'rotated', 'wide_blocks', 'tall_blocks', 'couple_blocks', 'answered_in_groups']
+           'GroupedLoss', 'rotated', 'wide_blocks', 'tall_blocks', 'couple_blocks', 'answered_in_groups',
+           'group_shares']
 
 # %% ../nbs/19_groups.ipynb #19000004
 from functools import cache
@@ -110,10 +111,6 @@ class Blocks(NamedTuple):
     def coupled(self, A, prior):
         """As `couple`, for a message of the rows in blocks."""
         return couple_blocks(A, prior, self)
-
-    def uncoupled(self, A):
-        """A and the message in coordinates in which every block is diagonal."""
-        return rotated(A, self)[:2]
 
 # %% ../nbs/19_groups.ipynb #19000020
 def _coordinates(flat, layout):
@@ -605,3 +602,34 @@ def answered_in_groups(loss, index):
             " fit; give smaller groups"
         )
     return loss if largest == 1 else GroupedLoss(loss, index)
+
+# %% ../nbs/19_groups.ipynb #19000067
+def group_shares(fit):
+    """The share of each group in the noise of the fields, averaged over the features
+    that could go either way: `row_shares` for rows that share a count.
+
+    Parameters
+    ----------
+    fit : Fit
+        From `rvamp`, with `Grouped` counts.
+
+    Returns
+    -------
+    (G,) array
+        In the order of the sorted labels; shares >= 0 that sum to 1, and
+        1 / (shares @ shares) is the effective number of groups.
+    """
+    last, layout = fit.last, fit.problem.likelihood.layout
+    A = fit.problem.A[:, : len(fit.mean)]
+    parts = np.zeros((layout.sums.shape[1], A.shape[1]))
+    messages = last.likelihood_message, last.state.to_likelihood
+    Q, V = (layout.blocks(message.Q_hat) for message in messages)
+    noise, X = (layout.blocks(message.chi_hat) for message in messages)
+    for k, m in enumerate(layout.members):
+        chi = np.linalg.inv(Q[k] + V[k])
+        pulls = chi @ A[m]
+        wide = (noise[k] + X[k]) @ pulls
+        parts[layout.index[m[:, 0]]] = np.einsum("gni,gni->gi", pulls, wide)
+    weight = fit.Pi * (1 - fit.Pi) / np.maximum(parts.sum(0), 1e-300)
+    shares = parts @ weight
+    return shares / shares.sum()

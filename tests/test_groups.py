@@ -13,12 +13,14 @@ from rvamp_nb.groups import (
     couple_blocks,
     field_nodes,
     group_pulls,
+    group_shares,
 )
 from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.messages import Mixed, Natural
 from rvamp_nb.resampling import Discrete, Grouped, NoResampling, Poisson, Subsample
 from rvamp_nb.solver import initial_state, iterate, rvamp, rvamp_path
 from rvamp_nb.survival import Rows
+from rvamp_nb.trust import row_shares
 
 LAWS = [Poisson(0.5), Subsample(0.5), Discrete([0.5, 2], [0.3, 0.7])]
 
@@ -358,3 +360,13 @@ def test_what_bends_in_the_field_is_counted(loss):
     seen = chi @ message.chi_hat.reshape(2, 2) @ chi
     close = max(0.25 * np.diag(truth).max(), 5e-3 * np.diag(cov).max())
     np.testing.assert_allclose(seen, truth, atol=close)
+
+
+def test_shares_of_groups_are_those_of_the_rows_they_copy():
+    rng = np.random.default_rng(6)
+    A, copies = rng.normal(size=(20, 30)), rng.integers(1, 5, 20)
+    y, label = A[:, 0] + rng.normal(size=20), np.repeat(np.arange(20), copies)
+    law, root = Subsample(0.5), np.sqrt(copies)
+    many = rvamp(A[label], y[label], 6.0, counts=Grouped(law, label), tol=1e-9)
+    one = rvamp(root[:, None] * A, root * y, 6.0, counts=law, tol=1e-9)
+    np.testing.assert_allclose(group_shares(many), row_shares(one), atol=1e-6)
