@@ -2,16 +2,18 @@
 against real refits and against other packages.
 """
 
+import pickle
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import ElasticNet as SklearnNet
 from sklearn.linear_model import Lasso, LogisticRegression
 
 from rvamp_nb import StabilitySelection, naive_bootstrap
-from rvamp_nb.error_control import pfer_bound
+from rvamp_nb.error_control import integrated_control, pfer_bound
 from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative
 from rvamp_nb.resampling import Fixed, NoResampling, Subsample, TwoPoint
@@ -607,3 +609,44 @@ def test_levels_of_one_variable_do_not_stand_in_for_each_other():
     assert shares[0]["x0"] == "x1"
     assert shares[1]["x0"] == shares[2]["x0"] == ""
     np.testing.assert_array_equal(apart.probabilities_, told.probabilities_)
+
+
+# The integral of the path, copies of the estimator ------------------------------------
+
+
+def test_the_integral_of_the_path_is_that_of_its_chapter():
+    X, y = table(wild=0)
+    X = np.column_stack([X, np.ones(M)])
+    s = fitted(X, y, pfer=1)
+    found = s.integrated()
+    strides = 0.85 ** np.arange(found.used + 2)
+    path = fitted(X, y, lambdas=s.lambdas_[0] * strides)
+    among = ~np.isin(np.arange(N + 3), [N, N + 1, N + 2])
+    Pi = path.selection_probabilities_[among]
+    by_hand = integrated_control(path.lambdas_, Pi, 1.0)
+    assert path.converged_.all() and by_hand.used == found.used
+    assert found.selected[:4].all() and found.selected[N]
+    assert not found.selected[N + 2] and np.isnan(found.false[N + 2])
+    assert found.selected[among].tolist() == by_hand.selected.tolist()
+    few = by_hand.false < 5
+    np.testing.assert_allclose(found.false[among][few], by_hand.false[few], rtol=0.02)
+    assert found.false[0] == found.false[N]
+    with pytest.raises(ValueError, match="halves"):
+        fitted(X, y, q=4, resampling="poisson").integrated()
+
+
+def test_all_of_it_is_cloned_and_pickled(lives):
+    X, y = table()
+    options = dict(q=4, prior=NonNegative(1.0, Fixed()), refits=10)
+    said = dict(groups=np.arange(M) // 2, sample_weight=weights(), offset=np.ones(M))
+    for s in (lives[2], fitted(X, y, **options, fit=said)):
+        again = pickle.loads(pickle.dumps(s))
+        np.testing.assert_array_equal(again.probabilities_, s.probabilities_)
+        np.testing.assert_array_equal(again.coef_interval_, s.coef_interval_)
+        assert repr(clone(s)) == repr(s)
+
+
+def test_what_has_weights_is_not_corrected():
+    X, y = table()
+    s = fitted(X, y, q=4, correct=True, fit=dict(sample_weight=weights()))
+    assert s.corrected_ is None and "weights" in s.correction_
