@@ -485,7 +485,7 @@ def _settings(est):
         q=est.q_,
     )
 
-
+# %% ../nbs/83_report.ipynb #c2ea0066
 def _of_rows(model):
     """How many rows there are, and what was said of them."""
     many = lambda labels: None if labels is None else len(set(labels.tolist()))
@@ -497,7 +497,7 @@ def _of_rows(model):
         offsets=model.rows.offset is not None,
     )
 
-# %% ../nbs/83_report.ipynb #c04664c0
+# %% ../nbs/83_report.ipynb #1a4f1c5a
 def _outcome(est):
     """What came of it."""
     refined, answered = getattr(est, "refined_", None), bool(est.fit_.converged)
@@ -518,7 +518,7 @@ def _outcome(est):
         refits_that_rvamp_counts_for=None if refined is None else float(refined.kappa),
     )
 
-# %% ../nbs/83_report.ipynb #98eb6e77
+# %% ../nbs/83_report.ipynb #a3b0b24d
 def _lights(est):
     """What the light says."""
     trust = est.trust_
@@ -533,12 +533,12 @@ def _lights(est):
         trust=str(trust),
     )
 
-# %% ../nbs/83_report.ipynb #9ce362bd
+# %% ../nbs/83_report.ipynb #f8458927
 def _several(n, what):
     """So many things, with thousands apart."""
     return f"{n:,} {what}{'s' * (n != 1)}"
 
-# %% ../nbs/83_report.ipynb #ea651cff
+# %% ../nbs/83_report.ipynb #0cf435b2
 def _of_the_table(est):
     """How large the table was, and what was set aside."""
     kinds, copies = list(est.table_.kind), len(est.model_.where) - len(est.model_.A.T)
@@ -561,14 +561,14 @@ def _of_the_table(est):
             was = f"was {one}" if n == 1 else f"were {many}"
             yield f"{_several(n, 'column')} {was}{_FATE[one]}."
 
-# %% ../nbs/83_report.ipynb #4ba26ad9
+# %% ../nbs/83_report.ipynb #a06adb1d
 _FATE = {
     "constant": " and left out",
     "a combination": " of the unpenalised ones and left out",
     "a near copy": " of others, up to sign, and taken as one with them",
 }
 
-# %% ../nbs/83_report.ipynb #cb7e0dff
+# %% ../nbs/83_report.ipynb #df8dd9f9
 _MODELS = {
     "squared": "a linear regression (half the sum of squared residuals)",
     "logistic": "a logistic regression",
@@ -581,7 +581,7 @@ _PENALTIES = {
     "NonNegative": "an L1 penalty on coefficients that may not be negative",
 }
 
-# %% ../nbs/83_report.ipynb #6d40c27b
+# %% ../nbs/83_report.ipynb #1818bc58
 def _model(est):
     """Loss and penalty."""
     name = _MODELS.get(est.loss_, f"a regression with the loss {est.loss_}")
@@ -599,7 +599,7 @@ def _model(est):
         penalty = f"an elastic-net penalty (share of L1 {est.l1_ratio:g})"
     return f"{name} with {penalty}"
 
-# %% ../nbs/83_report.ipynb #57c8fda4
+# %% ../nbs/83_report.ipynb #94784c12
 def _of_the_model(est):
     """Scale, loss and penalty."""
     yield f"The model was {_model(est)}."
@@ -622,7 +622,7 @@ def _of_the_model(est):
     if est.model_.rows.offset is not None:
         yield "Each row had an offset."
 
-# %% ../nbs/83_report.ipynb #ef7b5ba5
+# %% ../nbs/83_report.ipynb #d2727b5c
 def _law(law, n, unit="rows"):
     """How resamples of n units were drawn."""
     kind, inner = type(law).__name__, getattr(law, "law", None)
@@ -638,7 +638,7 @@ def _law(law, n, unit="rows"):
         return f"each of the {n:,} {unit} taken {mean}"
     return f"counts of the {n:,} {unit} by the law {law!r}"
 
-# %% ../nbs/83_report.ipynb #de38c826
+# %% ../nbs/83_report.ipynb #bda7ce19
 def _of_the_method(est):
     """Resampling, rVAMP, correction, refits."""
     yield (
@@ -673,7 +673,7 @@ def _of_the_refits(refined):
             " posterior at 95 %."
         )
 
-# %% ../nbs/83_report.ipynb #2443325c
+# %% ../nbs/83_report.ipynb #da698543
 _ASSUMPTIONS = {
     "mb": "the bound of Meinshausen and Bühlmann (2010), for independent {}, noise"
     " features that are exchangeable, and a selection no worse than guessing",
@@ -682,7 +682,7 @@ _ASSUMPTIONS = {
 }
 _OTHERS = "glmnet", "scikit-learn"  # whose scales are told
 
-# %% ../nbs/83_report.ipynb #db72b509
+# %% ../nbs/83_report.ipynb #3e867cba
 def _of_the_choice(est):
     """Penalty, threshold, selection and promise."""
     if not est.fit_.converged:
@@ -708,7 +708,7 @@ def _of_the_choice(est):
         least = f"at most {est.pfer_bound_:.2g}, by {by}"
         yield f"The expected number of false selections is {least}."
 
-# %% ../nbs/83_report.ipynb #c00c45a8
+# %% ../nbs/83_report.ipynb #1b5de237
 def _of_the_trust(est):
     """What is known of how far to believe it."""
     trust, path = est.trust_, f"{est.converged_.sum()} of {len(est.converged_)}"
@@ -724,7 +724,7 @@ def _of_the_trust(est):
     if trust.repeated:
         yield f"{_several(len(trust.repeated), 'group')} of rows looked like repeats."
 
-# %% ../nbs/83_report.ipynb #663928c6
+# %% ../nbs/83_report.ipynb #57ab4f95
 def _versions():
     """Name and number of what computed."""
     from rvamp_nb import __version__
@@ -732,7 +732,7 @@ def _versions():
     own = dict(rvamp_nb=__version__, numpy=np.__version__, scipy=scipy.__version__)
     return own | dict(python=platform.python_version())
 
-# %% ../nbs/83_report.ipynb #c4b98752
+# %% ../nbs/83_report.ipynb #07e27ceb
 _REFERENCES = (
     "Meinshausen N, Bühlmann P (2010). Stability selection. Journal of the Royal"
     " Statistical Society B 72, 417–473.",
@@ -764,7 +764,7 @@ def methods_text(est):
     needed = [line for line in _REFERENCES if line.split()[0] in said]
     return f"## Methods\n\n{said}\n\n## References\n\n" + "\n\n".join(needed) + "\n"
 
-# %% ../nbs/83_report.ipynb #5eaa6238
+# %% ../nbs/83_report.ipynb #c2f630e0
 def fingerprint(est):
     """What tells one question from another: a digest of the columns' names, the
     standardised table and the target, 64 letters.
@@ -783,7 +783,7 @@ def fingerprint(est):
         digest.update(np.ascontiguousarray(np.round(part, 8) + 0.0).tobytes())
     return digest.hexdigest()
 
-# %% ../nbs/83_report.ipynb #4b19cc70
+# %% ../nbs/83_report.ipynb #ad98c213
 PICTURES = {
     "path": (plot_path, (8.6, 5.2)),
     "bars": (plot_probabilities, (7.5, 6.5)),
@@ -798,7 +798,7 @@ _NO_DATES = {
     "png": {"Software": None},
 }
 
-# %% ../nbs/83_report.ipynb #27b79ea0
+# %% ../nbs/83_report.ipynb #895bdc56
 def picture_files(est):
     """Each picture as the bytes of a PDF, an SVG and a PNG, {name of the file: bytes};
     the same bytes every time.
@@ -827,7 +827,7 @@ def picture_files(est):
                 files[f"{name}.{kind}"] = file.getvalue()
     return files
 
-# %% ../nbs/83_report.ipynb #98ce8db5
+# %% ../nbs/83_report.ipynb #da2fa26e
 def _plain(value):
     """A value as JSON holds it; a number that is none becomes null."""
     if isinstance(value, dict):
@@ -846,7 +846,7 @@ def _csv(table):
     """A table as the bytes of a file, six digits a number."""
     return table.to_csv(float_format="%.6g", lineterminator="\n").encode()
 
-# %% ../nbs/83_report.ipynb #f2e10638
+# %% ../nbs/83_report.ipynb #23791c28
 def report_files(est):
     """All files of a report, {name: bytes}.
 
@@ -866,7 +866,7 @@ def report_files(est):
     text = json.dumps(_plain(settings), indent=1, ensure_ascii=False)
     return files | {"settings.json": (text + "\n").encode()}
 
-# %% ../nbs/83_report.ipynb #8d03248d
+# %% ../nbs/83_report.ipynb #32e14d96
 def write_report(est, folder):
     """Methods paragraph, settings, tables and pictures of a fitted estimator, in a
     folder.
@@ -898,7 +898,7 @@ def write_report(est, folder):
     write_files(folder, files)
     return [folder / name for name in FILES]
 
-# %% ../nbs/83_report.ipynb #e655d71d
+# %% ../nbs/83_report.ipynb #f0bf8219
 def _check_folder(folder, question):
     """Refuse to replace anything but a report of the same question."""
     there = [name for name in FILES if (folder / name).exists()]
@@ -915,7 +915,7 @@ def _check_folder(folder, question):
             " choose another folder"
         )
 
-# %% ../nbs/83_report.ipynb #32d973bf
+# %% ../nbs/83_report.ipynb #7ecbbf1f
 def write_files(folder, files):
     """Files {name: bytes} in a folder, which is made if it is not there: all of them,
     or none where a disk is full.
