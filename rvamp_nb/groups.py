@@ -112,6 +112,10 @@ class Blocks(NamedTuple):
         """As `couple`, for a message of the rows in blocks."""
         return couple_blocks(A, prior, self)
 
+    def uncoupled(self, A):
+        """A and the message in coordinates in which every block is diagonal."""
+        return rotated(A, self)[:2]
+
 # %% ../nbs/19_groups.ipynb #19000020
 def _coordinates(flat, layout):
     """Entries as logarithms (diagonal) and correlations, (L,)."""

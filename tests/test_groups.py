@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rvamp_nb.bootstrap import naive_bootstrap
+from rvamp_nb.densities import p2
 from rvamp_nb.groups import (
     Blocks,
     GroupedLoss,
@@ -370,3 +371,11 @@ def test_shares_of_groups_are_those_of_the_rows_they_copy():
     many = rvamp(A[label], y[label], 6.0, counts=Grouped(law, label), tol=1e-9)
     one = rvamp(root[:, None] * A, root * y, 6.0, counts=law, tol=1e-9)
     np.testing.assert_allclose(group_shares(many), row_shares(one), atol=1e-6)
+
+
+def test_the_couplings_density_of_rows_in_groups():
+    """p2 asks the message in blocks for independent rows."""
+    A, y, label = patients(20, 3, 30, 1)
+    fit = rvamp(A, y, 0.4, counts=Grouped(Subsample(0.5), label), tol=1e-9)
+    cov = p2(fit, np.arange(30)).covariance
+    np.testing.assert_allclose(np.diag(cov), fit.var, rtol=1e-4, atol=1e-9)
