@@ -20,6 +20,7 @@ PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 config = ConfigParser(delimiters=["="])
 config.read(HERE / "settings.ini", encoding="utf-8")
 project = config["DEFAULT"]
+parquet = project["parquet_requirements"].split()
 
 setup(
     packages=find_packages(include=[project["lib_path"], project["lib_path"] + ".*"]),
@@ -42,7 +43,10 @@ setup(
         *(f"Programming Language :: Python :: {version}" for version in PYTHONS),
     ],
     install_requires=project["requirements"].split(),
-    extras_require={"dev": project["dev_requirements"].split()},
+    extras_require={
+        "dev": project["dev_requirements"].split() + parquet,
+        "parquet": parquet,
+    },
     entry_points={
         "console_scripts": project["console_scripts"].split(),
         # lets other nbdev sites link here

@@ -788,6 +788,8 @@ def _check(fit):
             "corrected: the prior must select (Laplace, ElasticNet with an l1_ratio"
             f" above 0, or NonNegative), got {type(fit.prior).__name__}"
         )
+    if hasattr(fit.problem.likelihood, "noise_of_groups"):
+        raise TypeError("corrected: rows are drawn one by one, not by Grouped counts")
 
 # %% ../nbs/17_beyond_diagonal.ipynb #031e7fec
 def _numbers(name, given, n):

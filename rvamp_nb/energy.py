@@ -421,7 +421,10 @@ def stability_radius(fit, tol=1e-8, max_iter=1000):
     ------
     ValueError
         If the fit has no messages. Not arriving is a RuntimeWarning.
+    TypeError
+        For rows in groups (`Grouped`).
     """
+    _refuse_groups(fit, "stability_radius")
     check_number("stability_radius", "tol", tol, 0, 1)
     check_size("stability_radius", "max_iter", max_iter, least=3)
     replicon = _factor_replicon(fit)
@@ -438,6 +441,12 @@ def stability_radius(fit, tol=1e-8, max_iter=1000):
         warnings.warn(said, RuntimeWarning, stacklevel=2)
     radius = np.sqrt(growth[-1] * growth[-2])
     return float(radius) if radius > tol else 0.0
+
+# %% ../nbs/14_free_energy.ipynb #eb344760
+def _refuse_groups(fit, owner):
+    """What is derived for independent rows says so."""
+    if hasattr(fit.problem.likelihood, "noise_of_groups"):
+        raise TypeError(f"{owner} is for rows drawn one by one, not for Grouped counts")
 
 # %% ../nbs/14_free_energy.ipynb #eb34475a
 def _settled(growth, tol):

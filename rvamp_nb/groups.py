@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['MOST', 'DIRECTIONS', 'RARE', 'Layout', 'Blocks', 'squared_block', 'field_nodes', 'group_pulls', 'general_blocks',
            'GroupedLoss', 'rotated', 'wide_blocks', 'tall_blocks', 'couple_blocks', 'answered_in_groups',
-           'group_shares']
+           'noise_of_groups']
 
 # %% ../nbs/19_groups.ipynb #19000004
 from functools import cache
@@ -404,6 +404,10 @@ class _Grouped:
         pulls = (self.layout.sums * slope[:, None]).T @ A
         return np.einsum("gi,gi->i", pulls, pulls)
 
+    def noise_of_groups(self, fit):
+        """See the function of that name: what the light of chapter 16 asks for."""
+        return noise_of_groups(fit)
+
 # %% ../nbs/19_groups.ipynb #19000042
 class GroupedLoss(_Grouped):
     """A loss whose rows are answered group by group, with one count for each group.
@@ -608,9 +612,8 @@ def answered_in_groups(loss, index):
     return loss if largest == 1 else GroupedLoss(loss, index)
 
 # %% ../nbs/19_groups.ipynb #19000067
-def group_shares(fit):
-    """The share of each group in the noise of the fields, averaged over the features
-    that could go either way: `row_shares` for rows that share a count.
+def noise_of_groups(fit):
+    """What each group adds to the noise of each feature's field.
 
     Parameters
     ----------
@@ -619,9 +622,8 @@ def group_shares(fit):
 
     Returns
     -------
-    (G,) array
-        In the order of the sorted labels; shares >= 0 that sum to 1, and
-        1 / (shares @ shares) is the effective number of groups.
+    (G, N) array
+        Variances >= 0; groups in the order of the sorted labels.
     """
     last, layout = fit.last, fit.problem.likelihood.layout
     A = fit.problem.A[:, : len(fit.mean)]
@@ -634,6 +636,4 @@ def group_shares(fit):
         pulls = chi @ A[m]
         wide = (noise[k] + X[k]) @ pulls
         parts[layout.index[m[:, 0]]] = np.einsum("gni,gni->gi", pulls, wide)
-    weight = fit.Pi * (1 - fit.Pi) / np.maximum(parts.sum(0), 1e-300)
-    shares = parts @ weight
-    return shares / shares.sum()
+    return parts

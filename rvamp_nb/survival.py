@@ -353,7 +353,7 @@ def cox_fit(A, time, event, lam, counts, tol=1e-8, max_iter=1000):
 # %% ../nbs/20_survival.ipynb #s4518bbb
 def own_hazard(time, deaths, risk, counts):
     """The mean cumulative baseline through the eyes of each row that is drawn
-    (`own-share`).
+    (`drawn-share`).
 
     Parameters
     ----------
@@ -393,7 +393,7 @@ def _units_drawn(counts, M):
 
 # %% ../nbs/20_survival.ipynb #s9ef89c1
 def _levelled_hazard(base):
-    """`own-share` at the level at which the intercept starts at 0, (M,)."""
+    """`drawn-share` at the level at which the intercept starts at 0, (M,)."""
     deaths = base.weight * base.event
     hazard = own_hazard(base.time, deaths, base.risk, base.counts)
     start = base.weight * np.exp(base.offset)
@@ -411,7 +411,7 @@ def _implied_risk(base, u):
 @dataclass(frozen=True, eq=False)
 class Baseline:
     """A frozen baseline hazard, which makes each row of survival data a Poisson row
-    (`full`, `own-share`).
+    (`full`, `drawn-share`).
 
     Parameters
     ----------

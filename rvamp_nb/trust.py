@@ -25,13 +25,16 @@ from .explore import COLOURS
 
 # %% ../nbs/16_trust.ipynb #567e644b
 def _noise(fit):
-    """What each row adds to the noise of each feature, (M, N), and how much each
-    feature weighs in an average of shares, (N,): zero where nothing is random.
+    """What each row (or group of rows that share a count) adds to the noise of each
+    feature, (M, N), and how much each feature weighs in an average of shares, (N,):
+    zero where nothing is random.
     """
     A, Pi, u = fit.problem.A[:, : len(fit.Pi)], fit.Pi, fit.last.u
     # without resampling the variances die out, and never quite reach 0
     nothing = u.var.max() <= (1e-8 * np.abs(u.mean).max()) ** 2
-    parts = A**2 * (0 if nothing else u.var[:, None])
+    of_groups = getattr(fit.problem.likelihood, "noise_of_groups", None)
+    parts = A**2 * u.var[:, None] if of_groups is None else of_groups(fit)
+    parts = 0 * parts if nothing else parts
     total, doubt = parts.sum(0), Pi * (1 - Pi)
     if doubt.sum() <= 1e-12:
         doubt = np.ones(len(Pi))
@@ -51,7 +54,8 @@ def row_shares(fit):
     -------
     (M,) array
         Shares >= 0 that sum to 1; 1 / (shares @ shares) is the effective number of
-        rows. Even shares where nothing is random.
+        rows. Even shares where nothing is random. With `Grouped` counts, (G,): one
+        for each group, in the order of the sorted labels.
     """
     parts, weight = _noise(fit)
     shares, M = parts @ weight, len(parts)
@@ -193,7 +197,8 @@ class Trust(NamedTuple):
         nan where nothing converged.
     largest_share, largest_row : float in [0, 1], int
         The row that makes most of the noise, and its share; red above 0.25. nan and -1
-        where nothing converged.
+        where nothing converged. Where whole groups are drawn (`Grouped`), groups stand
+        in the place of rows, by their number among the sorted labels.
     duplicates : list of int arrays
         Groups of columns that are equal up to sign.
     reasons : tuple of str
@@ -266,24 +271,24 @@ def _signs_of_the_path(fit, path_failed, q_reached):
         )
 
 # %% ../nbs/16_trust.ipynb #a1c0ffe2
-def _signs_of_the_rows(effective, row, share, own):
+def _signs_of_the_rows(unit, effective, row, share, own):
     """Lights and reasons for rows that make most of the noise."""
     if share > RED_SHARE:
         yield (
             "red",
-            f"row {row} alone makes {share:.0%} of the noise: look at it, and compare"
-            " with refits",
+            f"{unit} {row} alone makes {share:.0%} of the noise: look at it, and"
+            " compare with refits",
         )
     if effective < AMBER_ROWS:
         yield (
             "red" if effective < RED_ROWS else "amber",
-            "a few rows make most of the noise, as if there were"
+            f"a few {unit}s make most of the noise, as if there were"
             f" {effective:.0f} of them: compare with refits",
         )
     if own > AMBER_OWN:
         yield (
             "red" if own > RED_OWN else "amber",
-            f"single features hang on single rows, which make {own:.0%} of their"
+            f"single features hang on single {unit}s, which make {own:.0%} of their"
             " noise: compare with refits",
         )
 
@@ -378,12 +383,13 @@ def judge(fit, where, names, *, path_failed=False, q_reached=True, rows=()):
     Trust
     """
     effective, share, row, own = _of_the_rows(fit)
+    unit = "group" if hasattr(fit.problem.likelihood, "noise_of_groups") else "row"
     twins = [np.flatnonzero(where == g) for g in np.unique(where)]
     twins = [group for group in twins if len(group) > 1]
     light, reasons = _worst(
         [
             *_signs_of_the_path(fit, path_failed, q_reached),
-            *_signs_of_the_rows(effective, row, share, own),
+            *_signs_of_the_rows(unit, effective, row, share, own),
             *_signs_of_the_table(twins, names, rows, len(fit.problem.A)),
         ]
     )

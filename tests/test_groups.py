@@ -5,8 +5,10 @@ the ungrouped solver, and against refits on resamples of whole groups.
 import numpy as np
 import pytest
 
+from rvamp_nb.beyond import corrected
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.densities import p2
+from rvamp_nb.energy import free_energy, stability_radius
 from rvamp_nb.groups import (
     Blocks,
     GroupedLoss,
@@ -14,14 +16,13 @@ from rvamp_nb.groups import (
     couple_blocks,
     field_nodes,
     group_pulls,
-    group_shares,
 )
 from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.messages import Mixed, Natural
 from rvamp_nb.resampling import Discrete, Grouped, NoResampling, Poisson, Subsample
 from rvamp_nb.solver import initial_state, iterate, rvamp, rvamp_path
 from rvamp_nb.survival import Rows
-from rvamp_nb.trust import row_shares
+from rvamp_nb.trust import judge, row_shares
 
 LAWS = [Poisson(0.5), Subsample(0.5), Discrete([0.5, 2], [0.3, 0.7])]
 
@@ -370,7 +371,7 @@ def test_shares_of_groups_are_those_of_the_rows_they_copy():
     law, root = Subsample(0.5), np.sqrt(copies)
     many = rvamp(A[label], y[label], 6.0, counts=Grouped(law, label), tol=1e-9)
     one = rvamp(root[:, None] * A, root * y, 6.0, counts=law, tol=1e-9)
-    np.testing.assert_allclose(group_shares(many), row_shares(one), atol=1e-6)
+    np.testing.assert_allclose(row_shares(many), row_shares(one), atol=1e-6)
 
 
 def test_the_couplings_density_of_rows_in_groups():
@@ -379,3 +380,22 @@ def test_the_couplings_density_of_rows_in_groups():
     fit = rvamp(A, y, 0.4, counts=Grouped(Subsample(0.5), label), tol=1e-9)
     cov = p2(fit, np.arange(30)).covariance
     np.testing.assert_allclose(np.diag(cov), fit.var, rtol=1e-4, atol=1e-9)
+
+
+def test_the_light_counts_patients():
+    """Twelve patients of ten samples each are twelve units, not 120."""
+    A, y, label = patients(12, 10, 30, 2)
+    fit = rvamp(A, y, 0.4, counts=Grouped(Subsample(0.5), label))
+    trust = judge(fit, np.arange(30), [f"x{i}" for i in range(30)])
+    shares = row_shares(fit)
+    assert shares.shape == (12,) and trust.effective_rows <= 12
+    assert trust.largest_row == np.argmax(shares) and trust.light != "green"
+    assert "groups make most" in str(trust) or "group " in str(trust)
+
+
+@pytest.mark.parametrize("derived", [stability_radius, free_energy, corrected])
+def test_what_is_derived_for_single_rows_says_so(derived):
+    A, y, label = patients(12, 3, 20, 3)
+    fit = rvamp(A, y, 0.4, counts=Grouped(Subsample(0.5), label))
+    with pytest.raises(TypeError, match="Grouped"):
+        derived(fit)

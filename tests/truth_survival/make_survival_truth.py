@@ -7,7 +7,7 @@ over `n` refits of half of the rows (`Pi`, `mean`, `var`), refit b drawn as
 `naive_bootstrap` with seed 0 draws it. `split.npz`: how far other models are from Cox,
 refit by refit on the same halves of the first table: the piecewise-exponential one with
 so many intervals, and Poisson rows with a frozen baseline, without and with the own
-share (`own-share`).
+share (`drawn-share`).
 """
 
 import sys
