@@ -605,7 +605,10 @@ def _of_the_model(est):
     yield f"The model was {_model(est)}."
     beside = {
         "squared": "the target was centred",
-        "survival": "the baseline hazard was held fixed across resamples",
+        "survival": (
+            "the shape of the baseline hazard was held fixed across resamples and its"
+            " level refitted"
+        ),
     }
     intercept = "an unpenalised intercept was refitted in every resample"
     beside = beside.get(est.loss_, intercept)
@@ -717,8 +720,8 @@ def _of_the_trust(est):
         why = "; ".join(trust.reasons) or "no sign of trouble"
         yield (
             f"The package's warning light for Π was {trust.light} ({why}); the noise"
-            f" was that of {trust.effective_rows:.0f} effective rows, of which the"
-            f" largest made {trust.largest_share:.0%}."
+            f" was that of {trust.effective_rows:.0f} effective {trust.unit}s, of which"
+            f" the largest made {trust.largest_share:.0%}."
         )
         yield f"Its light for standard deviations was {trust.spread}."
     if trust.repeated:

@@ -178,6 +178,16 @@ def _radius(trust):
         return np.nan
     return stability_radius(trust.fit, tol=1e-3)
 
+
+def _unit_of(fit):
+    """What is drawn: a row, or a group of rows."""
+    likelihood = getattr(getattr(fit, "problem", None), "likelihood", None)
+    return "group" if hasattr(likelihood, "noise_of_groups") else "row"
+
+
+def _unit(trust):
+    return _unit_of(trust.fit)
+
 # %% ../nbs/16_trust.ipynb #483986a8
 class Trust(NamedTuple):
     """The warning lights at the reported penalty, for Π and for the spreads, and what
@@ -218,6 +228,8 @@ class Trust(NamedTuple):
     column_rows, partner : (N,) arrays
         Effective rows of each column (`column-rows`) and the |correlation| with the
         most similar other feature in play; nan where nothing converged.
+    unit : "row" or "group"
+        What is drawn, and counted above.
     fit : Fit
         What `radius` is computed from, when asked.
     """
@@ -238,14 +250,15 @@ class Trust(NamedTuple):
     partner: np.ndarray = None
     fit: object = None
     radius = property(_radius)
+    unit = property(_unit)
 
     def __str__(self):
         reasons = "; ".join(self.reasons) if self.reasons else "no sign of trouble"
         if np.isnan(self.effective_rows):
             return f"{self.light}: {reasons}"
         return (
-            f"{self.light}: {reasons} ({self.effective_rows:.0f} effective rows, the"
-            f" largest share is {self.largest_share:.0%})"
+            f"{self.light}: {reasons} ({self.effective_rows:.0f} effective"
+            f" {self.unit}s, the largest share is {self.largest_share:.0%})"
         )
 
 # %% ../nbs/16_trust.ipynb #a1c0ffe1
@@ -383,13 +396,12 @@ def judge(fit, where, names, *, path_failed=False, q_reached=True, rows=()):
     Trust
     """
     effective, share, row, own = _of_the_rows(fit)
-    unit = "group" if hasattr(fit.problem.likelihood, "noise_of_groups") else "row"
     twins = [np.flatnonzero(where == g) for g in np.unique(where)]
     twins = [group for group in twins if len(group) > 1]
     light, reasons = _worst(
         [
             *_signs_of_the_path(fit, path_failed, q_reached),
-            *_signs_of_the_rows(unit, effective, row, share, own),
+            *_signs_of_the_rows(_unit_of(fit), effective, row, share, own),
             *_signs_of_the_table(twins, names, rows, len(fit.problem.A)),
         ]
     )

