@@ -277,18 +277,6 @@ def _meaning(e):
     logs = {"poisson": "the log of the expected count", "survival": "the log hazard"}
     return f"change of {logs.get(e.loss_, 'the target')}"
 
-
-def _plain(value):
-    """A value as JSON holds it; a number that is none becomes null."""
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [_plain(v) for v in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    no_number = isinstance(value, float) and not math.isfinite(value)
-    return None if no_number else value
-
 # %% ../nbs/25_cli.ipynb #2b591a34
 def _about_refits(answer):
     """What the refits were, and what they said."""
@@ -320,6 +308,8 @@ def _about_table(table):
 # %% ../nbs/25_cli.ipynb #3d5b598f
 def _settings(answer, files):
     """All that decides the answer, and all that is said of it as a whole."""
+    from rvamp_nb.report import plain
+
     e = answer.estimator
     said = {**answer.source._asdict(), **answer.summary.attrs}
     said["n_selected"] = int(_selected(answer).sum())
@@ -331,7 +321,7 @@ def _settings(answer, files):
     said["refits"] = _about_refits(answer)
     said["warnings"], said["exit_code"] = answer.warnings, _code(answer)
     said["files"] = files
-    return json.dumps(_plain(said), indent=1).encode()
+    return json.dumps(plain(said), indent=1).encode()
 
 # %% ../nbs/25_cli.ipynb #575d4ea5
 _LEADING, _WIDTH = 12, 88  # features in the printed table; letters in a line
@@ -1141,11 +1131,13 @@ _SAID = ("rows", "true_selections", "power", "false_selections", "lam", "converg
 
 def _as_json(args, study, beside, code):
     """The question, the answer and studies of other sizes."""
+    from rvamp_nb.report import plain
+
     asked = {name: value for name, value in vars(args).items() if name in _ASKED}
     answer = {name: getattr(study, name) for name in (*_SAID, "threshold", "q", "pfer")}
     others = [{name: getattr(s, name) for name in _SAID} for s in beside]
     said = dict(asked=asked, answer=answer, beside=others, exit_code=code)
-    return json.dumps(_plain(said), indent=1)
+    return json.dumps(plain(said), indent=1)
 
 
 def _as_table(study, beside):

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['PALETTE', 'PICTURES', 'FILES', 'spread', 'promise', 'plot_path', 'plot_probabilities', 'plot_calibration',
-           'summary_table', 'methods_text', 'fingerprint', 'picture_files', 'report_files', 'write_report',
+           'summary_table', 'methods_text', 'fingerprint', 'picture_files', 'plain', 'report_files', 'write_report',
            'write_files']
 
 # %% ../nbs/83_report.ipynb #28438cdb
@@ -119,7 +119,7 @@ def promise(est):
     Returns
     -------
     str
-        Such as "7 features selected, fewer than 0.98 of them false on average".
+        Such as "7 features selected, at most 0.98 of them false on average".
     """
     if not est.fit_.converged:
         return "no answer: nothing is selected"
@@ -831,12 +831,23 @@ def picture_files(est):
     return files
 
 # %% ../nbs/83_report.ipynb #da2fa26e
-def _plain(value):
-    """A value as JSON holds it; a number that is none becomes null."""
+def plain(value):
+    """A value as JSON holds it; a number that is none becomes null.
+
+    Parameters
+    ----------
+    value : object
+        Dicts, lists, tuples and arrays are gone through; what JSON does not know
+        becomes its repr.
+
+    Returns
+    -------
+    dict, list, str, int, float, bool or None
+    """
     if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
+        return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple, np.ndarray)):
-        return [_plain(v) for v in value]
+        return [plain(v) for v in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
@@ -866,7 +877,7 @@ def report_files(est):
     settings = dict(question=fingerprint(est), **table.attrs)
     settings |= dict(versions=_versions(), arguments=est.get_params(deep=False))
     settings |= dict(files=FILES)
-    text = json.dumps(_plain(settings), indent=1, ensure_ascii=False)
+    text = json.dumps(plain(settings), indent=1, ensure_ascii=False)
     return files | {"settings.json": (text + "\n").encode()}
 
 # %% ../nbs/83_report.ipynb #32e14d96
