@@ -34,7 +34,15 @@ HEAVY = (
 )
 IS_AN_ESTIMATOR = "stability"  # scikit-learn's base classes are what it is made of
 MAY_IMPORT_ANY = ("index", "00_tour")  # they show what the course will arrive at
-ANY_MAY_IMPORT = {"explore", "checks", "report", "tables"}  # rooms that derive nothing
+ANY_MAY_IMPORT = {
+    "checks",
+    "cluster",
+    "explore",
+    "report",
+    "saving",
+    "storage",
+    "tables",
+}  # rooms that derive nothing
 
 
 def loaded_by(statement):
