@@ -188,7 +188,9 @@ class _Picking(_Algebra):
             return self._picked(which, 0)
         rows, columns = which
         if not (isinstance(rows, slice) and rows == slice(None)):
-            raise TypeError("a table in blocks gives A[:, columns] or A[rows], not both")
+            raise TypeError(
+                "a table in blocks gives A[:, columns] or A[rows], not both"
+            )
         return self._picked(columns, 1)
 
     def _picked(self, which, axis):
