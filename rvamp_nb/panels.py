@@ -9,7 +9,7 @@ __all__ = ['OUTWEIGHED', 'wide_matrices', 'at_most_2M', 'couple']
 import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.linalg.blas import dsymm, dsyr2k, dsyrk, dtrmm
-from scipy.linalg.lapack import dlauum, dpotrf
+from scipy.linalg.lapack import dlauum, dpotrf, dsygst
 
 from rvamp_nb.coupling import (
     Diagonals,
@@ -18,9 +18,16 @@ from rvamp_nb.coupling import (
     inverse_of,
     mirrored,
     row_dots,
-    wide_means,
 )
 from .messages import Mixed, natural_to_moment
+from rvamp_nb.storage import (
+    Panels,
+    SparseBlock,
+    each,
+    sparse_forms,
+    sparse_gram,
+    square_lengths,
+)
 
 # %% ../nbs/11_panels.ipynb #555947b5
 def _add_gram(total, X):
@@ -32,16 +39,23 @@ def _add_gram(total, X):
 
 # %% ../nbs/11_panels.ipynb #11000051
 def _panels(X):
-    """Slices of columns of X that fit the processor's cache."""
+    """The columns of X in pieces that fit the processor's cache, each with its slice;
+    a sparse block is one piece.
+    """
+    if isinstance(X, SparseBlock):
+        return [(slice(None), X)]
     width = max(256, 65536 // len(X))
-    return [slice(k, k + width) for k in range(0, X.shape[1], width)]
+    slices = [slice(k, k + width) for k in range(0, X.shape[1], width)]
+    return [(j, X[:, j]) for j in slices]
 
 
 def _gram(X, weights):
     """Lower triangle of X Di(weights) X', (len(X), len(X)), for weights >= 0."""
+    if isinstance(X, SparseBlock):
+        return np.tril(sparse_gram(X, weights))
     total, root = np.zeros((len(X), len(X)), order="F"), np.sqrt(weights)
-    for j in _panels(X):
-        _add_gram(total, X[:, j] * root[j])
+    for j, panel in _panels(X):
+        _add_gram(total, panel * root[j])
     return total
 
 # %% ../nbs/11_panels.ipynb #1046eee6
@@ -58,6 +72,8 @@ def _root(X):
 # %% ../nbs/11_panels.ipynb #11000052
 def _times(F, X):
     """F' X for lower triangular F, in the memory order of X."""
+    if isinstance(X, SparseBlock):
+        return (X.T @ F).T
     if X.flags.f_contiguous:
         return dtrmm(1.0, F, X, trans_a=1, lower=1)
     return dtrmm(1.0, F, X.T, side=1, lower=1).T
@@ -75,8 +91,8 @@ def _sweep(F, X, weights):
     lengths = np.empty(X.shape[1])
     gram = np.zeros((len(X), len(X)), order="F")
     root = np.sqrt(weights)
-    for j in _panels(X):
-        V = _times(F, X[:, j])
+    for j, panel in _panels(X):
+        V = _times(F, panel)
         lengths[j] = _square_lengths(V)
         V *= root[j]
         _add_gram(gram, V)
@@ -85,12 +101,22 @@ def _sweep(F, X, weights):
 
 def _forms(F, X):
     """x' F F' x for every column x of X."""
-    return np.concatenate([_square_lengths(_times(F, X[:, j])) for j in _panels(X)])
+    if isinstance(X, SparseBlock):
+        return sparse_forms(F, X)
+    lengths = [_square_lengths(_times(F, panel)) for _, panel in _panels(X)]
+    return np.concatenate(lengths)
 
 # %% ../nbs/11_panels.ipynb #11000010
 def _conjugated(F, variances):
     """Lower triangle of F' Di(variances) F for lower triangular F."""
     return dlauum(np.sqrt(variances)[:, None] * F, lower=1, overwrite_c=1)[0]
+
+
+def _seen(F, X):
+    """Lower triangle of F' X F, for lower triangular F and symmetric X, known from its
+    lower triangle (overwritten).
+    """
+    return np.tril(dsygst(X, F, itype=2, lower=1, overwrite_a=1)[0])
 
 
 def _through(Y, Sigma_S, X):
@@ -111,6 +137,17 @@ def _diagonal(F, X):
     """
     return row_dots(dtrmm(1.0, F, mirrored(X), lower=1), F)
 
+# %% ../nbs/11_panels.ipynb #11000101
+def _looked(X, S, D, r):
+    """Of a block of columns: those in S; its parts of H and of A r."""
+    return (X[:, S],), (_gram(X, D), X @ r)  # D and r are 0 on S
+
+
+def _looked_with_noise(X, S, D, r, T):
+    """The same, and its part of the noise of R."""
+    joined, sums = _looked(X, S, D, r)
+    return joined, (*sums, _gram(X, T))
+
 # %% ../nbs/11_panels.ipynb #46503926
 def _plus_diagonal(K, d):
     """K with d added to its diagonal, in place."""
@@ -118,11 +155,10 @@ def _plus_diagonal(K, d):
     return K
 
 
-def _wide_system(A, prior, likelihood):
+def _wide_system(H, A_S, prior, likelihood):
     """The matrices of the M x M form (`mixed-form`), H by its lower triangle,
     without the noise of R.
     """
-    A_S, H = A[:, prior.S], _gram(A, prior.D)  # D is 0 on S
     Sigma_R = inverse_of(_plus_diagonal(H.copy("F"), likelihood.Q_hat))
     B = Sigma_R @ A_S
     Sigma_S = inverse_of(_plus_diagonal((B.T @ A_S).T, prior.Q_hat[prior.S]))
@@ -134,8 +170,8 @@ def wide_matrices(A, prior, likelihood):
 
     Parameters
     ----------
-    A : ndarray (M, N)
-        The design matrix, with M small.
+    A : (M, N) float array or Panels
+        The design matrix, with M small; read once.
     prior : Mixed
         What the prior says, each array (N,).
     likelihood : Natural
@@ -151,19 +187,21 @@ def wide_matrices(A, prior, likelihood):
     numpy.linalg.LinAlgError
         If the joint precision is not positive definite.
     """
-    noise_R = mirrored(_gram(A, prior.T))
-    return _wide_system(A, prior, likelihood)._replace(noise_R=noise_R)
+    cut = prior.S, prior.D, prior.r, prior.T
+    (A_S,), (H, _, noise_R) = each(A, _looked_with_noise, cut)
+    wide = _wide_system(H, A_S, prior, likelihood)
+    return wide._replace(noise_R=mirrored(noise_R))
 
 # %% ../nbs/11_panels.ipynb #11000012
-def _through_S(A, wide, chi_hat_S, T):
+def _through_S(X, wide, chi_hat_S, T):
     """What S takes from s, what its fields add to p, both (N,), and the variance
     that the noise of R brings to x on S, (|S|,).
     """
-    from_s = np.empty(A.shape[1])
-    to_p = np.empty(A.shape[1])
+    from_s = np.empty(X.shape[1])
+    to_p = np.empty(X.shape[1])
     var_S = np.zeros(len(wide.Sigma_S))
-    for j in _panels(A):
-        pull = wide.B.T @ A[:, j]
+    for j, panel in _panels(X):
+        pull = wide.B.T @ panel
         x_S = wide.Sigma_S @ pull  # how x_S answers to each column
         from_s[j] = np.einsum("ij,ij->j", pull, x_S)
         to_p[j] = chi_hat_S @ x_S**2
@@ -192,18 +230,32 @@ def _outweighed(own, others, cap):
         few = few[np.argsort(others[few] / own[few])[:cap]]
     return few
 
-
-def _summed(X, weights, half, few):
-    """Sum over k != i of weights_k (x_k' half_i)^2 for the columns i in `few`, with
-    one column of `half` for each.
+# %% ../nbs/11_panels.ipynb #11000104
+def _summed_columns(X, weights, own, half):
+    """Of one block, for each column of `half`: the sum of weights_k (x_k' half)^2. The
+    column k's own, own_k (-1 for none), is left out.
     """
-    total = np.zeros(len(few))
-    for j in _panels(X):
-        squares = (X[:, j].T @ half) ** 2
-        mine = np.flatnonzero((few >= j.start) & (few < j.stop))
-        squares[few[mine] - j.start, mine] = 0  # the own noise is left out
+    total = np.zeros(half.shape[1])
+    for j, panel in _panels(X):
+        squares = (panel.T @ half) ** 2
+        mine = np.flatnonzero(own[j] >= 0)
+        squares[mine, own[j][mine]] = 0
         total += weights[j] @ squares
-    return total
+    return (), (total,)
+
+
+def _summed_rows(X, weights, own, half):
+    """The same for the rows of a block."""
+    return _summed_columns(X.T, weights, own, half)
+
+
+def _summed(A, work, weights, half, few):
+    """Sum over k != i of weights_k (x_k' half_i)^2 for the columns (rows) i in `few`,
+    with one column of `half` for each; one pass.
+    """
+    own = np.full(len(weights), -1)
+    own[few] = np.arange(len(few))
+    return each(A, work, (weights, own), (half,))[1][0]
 
 # %% ../nbs/11_panels.ipynb #96804a7a
 def _rows_of_wide(prior, likelihood, wide, F, noise_R, Sigma_u):
@@ -224,55 +276,109 @@ def _others_of_wide(A, prior, likelihood, wide, Sigma_u, s, p):
     others = p - own
     few = _outweighed(own, others, 2 * len(A))
     if len(few):
-        half = Sigma_u @ A[:, few]
-        others[few] = _summed(A, prior.T, half, few)
+        A_few = A[:, few]
+        half = Sigma_u @ A_few
+        others[few] = _summed(A, _summed_columns, prior.T, half, few)
         others[few] += likelihood.chi_hat @ half**2
-        others[few] += prior.chi_hat[prior.S] @ (wide.J.T @ A[:, few]) ** 2
+        others[few] += prior.chi_hat[prior.S] @ (wide.J.T @ A_few) ** 2
     return others
 
 # %% ../nbs/11_panels.ipynb #11000041
+def _answered(X, D, r, T, u, wide, chi_hat_S, outer):
+    """Of a block of columns: A'u, what S takes from s, and p; its parts of A x and of
+    the variance on S.
+    """
+    Atu = X.T @ u
+    from_s, to_p, var_S = _through_S(X, wide, chi_hat_S, T)
+    p = to_p + _forms(outer, X)
+    return (Atu, from_s, p), (X @ (r + D * Atu), var_S)
+
+
+def _answered_with_lengths(X, D, r, T, u, wide, chi_hat_S, outer, F):
+    """The same, and the squared lengths of F'X."""
+    joined, sums = _answered(X, D, r, T, u, wide, chi_hat_S, outer)
+    return (*joined, _forms(F, X)), sums
+
+# %% ../nbs/11_panels.ipynb #11000105
+def _first_pass(A, prior, likelihood):
+    """The matrices of the wide form, A_S, A r, and the noise of R (None for an array,
+    which is swept later).
+    """
+    stored = isinstance(A, Panels)
+    work, more = (_looked_with_noise, (prior.T,)) if stored else (_looked, ())
+    (A_S,), (H, Ar, *noise) = each(A, work, (prior.S, prior.D, prior.r, *more))
+    wide = _wide_system(H, A_S, prior, likelihood)
+    return wide, A_S, Ar, noise[0] if noise else None
+
+
+def _last_pass(A, prior, told, F, lengths):
+    """A'u, s and p, (N,) each; A x without the part of S; the variance on S."""
+    cut = prior.D, prior.r, prior.T
+    if lengths is None:
+        joined, sums = each(A, _answered_with_lengths, cut, (*told, F))
+        Atu, from_s, p, lengths = joined
+    else:
+        (Atu, from_s, p), sums = each(A, _answered, cut, told)
+    return Atu, lengths - from_s, p, *sums
+
+# %% ../nbs/11_panels.ipynb #11000107
 def _solve_wide(A, prior, likelihood):
     """The diagonals through the wide form (`mixed-form`, `triangle-form`); about 4
     M^2 N operations.
     """
-    chi_hat_S, chi_hat_u = prior.chi_hat[prior.S], likelihood.chi_hat
-    wide = _wide_system(A, prior, likelihood)
-    x, u, Atu = wide_means(A, prior, likelihood, wide)
+    S, chi_hat_S, chi_hat_u = prior.S, prior.chi_hat[prior.S], likelihood.chi_hat
+    wide, A_S, Ar, noise = _first_pass(A, prior, likelihood)
+    b = likelihood.h - Ar
+    x_S = wide.Sigma_S @ (prior.h[S] + wide.B.T @ b)
+    u = wide.Sigma_R @ b - wide.B @ x_S
     Sigma_u, F = wide.Sigma_R - wide.J @ wide.B.T, _root(wide.Sigma_R)
-    lengths, noise_R = _sweep(F, A, prior.T)
-    Y = _times(F, A[:, prior.S])
+    lengths, noise_R = (
+        _sweep(F, A, prior.T) if noise is None else (None, _seen(F, noise))
+    )
+    Y = _times(F, A_S)
     noise_R = _through(Y, wide.Sigma_S, noise_R)
     noise_u = _through(Y, wide.Sigma_S, _conjugated(F, chi_hat_u))
-    from_s, to_p, others_S = _through_S(A, wide, chi_hat_S, prior.T)
+    outer = dtrmm(1.0, F, _root(noise_R + noise_u), lower=1)
+    told = u, wide, chi_hat_S, outer
+    Atu, s, p, Ax, others_S = _last_pass(A, prior, told, F, lengths)
+    x = prior.r + prior.D * Atu
+    x[S] = x_S
     others_S += _from_others(wide.Sigma_S, chi_hat_S) + chi_hat_u @ wide.J**2
-    s = lengths - from_s
-    p = to_p + _forms(dtrmm(1.0, F, _root(noise_R + noise_u), lower=1), A)
     others_x = _others_of_wide(A, prior, likelihood, wide, Sigma_u, s, p)
     t, others_u = _rows_of_wide(prior, likelihood, wide, F, noise_R, Sigma_u)
     free, chi_S, chi_u = 1 - prior.D * s, wide.Sigma_S.diagonal(), Sigma_u.diagonal()
+    Ax = Ax + A_S @ x_S
     return Diagonals(
-        x, u, Atu, A @ x, s, free, others_x, chi_S, others_S, chi_u, t, others_u
+        x, u, Atu, Ax, s, free, others_x, chi_S, others_S, chi_u, t, others_u
     )
 
 # %% ../nbs/11_panels.ipynb #af123762
-def _tall_root(A, prior, likelihood):
-    """C by its lower triangle, the inverse of the scaled system, its root F, and the
-    scale W (`tall-form`).
-    """
+def _looked_at_rows(X, Q_u, h_u, r):
+    """Of a block of rows: its parts of C and of the field on x."""
+    return (), (_gram(X.T, 1 / Q_u), X.T @ ((h_u - X @ r) / Q_u))
+
+
+def _tall_root(C, prior):
+    """The inverse of the scaled system, its root F, and the scale W (`tall-form`)."""
     D = np.maximum(prior.D, 1e-100)  # what 0 means for a scale; see above
     W, q = np.where(prior.S, 1, np.sqrt(D)), np.where(prior.S, prior.Q_hat, 1)
-    C = _gram(A.T, 1 / likelihood.Q_hat)
     inverse = inverse_of(W[:, None] * C * W + np.diag(q))
-    return C, inverse, _root(inverse), W
+    return inverse, _root(inverse), W
 
 
-def _tall_means(A, prior, likelihood, F_W):
-    """Means of x and u, and A x."""
-    start = prior.h + A.T @ ((likelihood.h - A @ prior.r) / likelihood.Q_hat)
-    moves = prior.S | (prior.D > 0)
-    x = prior.r + np.where(moves, F_W @ (F_W.T @ start), 0)
-    Ax = A @ x
-    return x, (likelihood.h - Ax) / likelihood.Q_hat, Ax
+def _swept_rows(X, Q_u, h_u, chi_hat_u, F_W, x):
+    """Of a block of rows: x'F_W F_W'x for each, A x and u; its parts of the rows'
+    noise and of A'u.
+    """
+    forms, noise = _sweep(F_W, X.T, chi_hat_u / Q_u**2)
+    Ax = X @ x
+    u = (h_u - Ax) / Q_u
+    return (forms, Ax, u), (noise, X.T @ u)
+
+
+def _forms_of_rows(X, inner):
+    """Of a block of rows: a form for each."""
+    return (_forms(inner, X.T),), ()
 
 # %% ../nbs/11_panels.ipynb #11000042
 def _others_of_tall(C, F_W, prior, seen, W):
@@ -297,7 +403,7 @@ def _rows_of_tall(A, prior, likelihood, F_W, W, t, var_Ax):
     few = _outweighed(own, others, 2 * A.shape[1])
     if len(few):
         half = F_W @ (F_W.T @ A[few].T)
-        others[few] = _summed(A.T, weights, half, few)
+        others[few] = _summed(A, _summed_rows, weights, half, few)
         slopes = half / np.where(S, 1, W**2)[:, None]  # d(Ax)/dh on S, d(Ax)/dr on R
         others[few] += np.where(S, prior.chi_hat, prior.T) @ slopes**2
     return others / likelihood.Q_hat**2
@@ -305,23 +411,24 @@ def _rows_of_tall(A, prior, likelihood, F_W, W, t, var_Ax):
 # %% ../nbs/11_panels.ipynb #11c565a3
 def _solve_tall(A, prior, likelihood):
     """The same diagonals through the tall form, for N < M; about 4 N^2 M operations."""
-    S, Q_u, _, chi_hat_u = prior.S, *likelihood
-    C, inverse, F, W = _tall_root(A, prior, likelihood)
+    S, Q_u, h_u, chi_hat_u = prior.S, *likelihood
+    _, (C, field) = each(A, _looked_at_rows, (Q_u, h_u), (prior.r,))
+    inverse, F, W = _tall_root(C, prior)
     F_W = np.asfortranarray(W[:, None] * F)
-    x, u, Ax = _tall_means(A, prior, likelihood, F_W)
-    forms, noise = _sweep(F_W, A.T, chi_hat_u / Q_u**2)
+    moves = S | (prior.D > 0)
+    x = prior.r + np.where(moves, F_W @ (F_W.T @ (prior.h + field)), 0)
+    (forms, Ax, u), (noise, Atu) = each(A, _swept_rows, (Q_u, h_u, chi_hat_u), (F_W, x))
     t = forms / Q_u
     g = np.where(S, prior.chi_hat, prior.T / W**2)
     inner = dtrmm(1.0, F_W, _root(noise + _conjugated(F, g)), lower=1)
-    var_Ax = _forms(inner, A.T)
+    var_Ax = each(A, _forms_of_rows, (), (inner,))[0][0]
     seen = _diagonal(F, noise)  # the rows' noise, seen through F
     s, others_x = _others_of_tall(C, F_W, prior, seen, W)
     others_S = (_from_others(inverse, g) + seen)[S]
     others_u = _rows_of_tall(A, prior, likelihood, F_W, W, t, var_Ax)
     free, chi_S = np.where(S, 1, inverse.diagonal()), inverse.diagonal()[S]
-    Atu, chi_u = A.T @ u, (1 - t) / Q_u
     return Diagonals(
-        x, u, Atu, Ax, s, free, others_x, chi_S, others_S, chi_u, t, others_u
+        x, u, Atu, Ax, s, free, others_x, chi_S, others_S, (1 - t) / Q_u, t, others_u
     )
 
 # %% ../nbs/11_panels.ipynb #b86811aa
@@ -332,7 +439,7 @@ def at_most_2M(A, prior):
     S, limit = np.flatnonzero(prior.S), 2 * len(A)
     if len(S) <= limit:
         return prior
-    length2 = row_dots(A.T, A.T)[S]
+    length2 = square_lengths(A)[S]
     # a column of zeros: its view does not matter
     with np.errstate(divide="ignore", invalid="ignore"):
         move = S[np.argsort(prior.Q_hat[S] / length2)[limit:]]
@@ -374,7 +481,7 @@ def couple(A, prior_message, likelihood_message):
 
     Parameters
     ----------
-    A : ndarray (M, N)
+    A : (M, N) float array or Panels
         The design matrix.
     prior_message : Mixed
         What the prior says about each coefficient, each array (N,): ``Q_hat, h,

@@ -4,9 +4,11 @@
 
 # %% auto #0
 __all__ = ['BLOCK', 'each', 'SparseBlock', 'squared', 'sparse_gram', 'sparse_forms', 'as_block', 'BlockError', 'added',
-           'side_by_side', 'Panels', 'in_blocks', 'column_sizes', 'standardised']
+           'side_by_side', 'Panels', 'in_blocks', 'column_sizes', 'square_lengths', 'standardised']
 
 # %% ../nbs/85_storage.ipynb #85000004
+from functools import cached_property
+
 import numpy as np
 from scipy import sparse
 
@@ -384,6 +386,11 @@ class Panels(_Reading):
             total = parts if total is None else added(total, parts)
         return side_by_side(joined), total
 
+    @cached_property
+    def sizes(self):
+        """See `column_sizes`; kept after the first pass."""
+        return column_sizes(self)
+
     def changed(self, **how):
         """The same source with other arguments (centre, unit, ones)."""
         now = dict(centre=self.centre, unit=self.unit, ones=self.ones)
@@ -452,6 +459,22 @@ def column_sizes(A):
         return each(A, _looked_at_columns)[0]
     (largest,), (length2,) = A.each(_looked_at_rows)
     return largest.max(1), length2
+
+# %% ../nbs/85_storage.ipynb #85000090
+def square_lengths(A):
+    """The squared length of each column; a table in blocks keeps them.
+
+    Parameters
+    ----------
+    A : (M, N) float array or Panels
+
+    Returns
+    -------
+    (N,) array
+    """
+    if isinstance(A, Panels):
+        return A.sizes[1]
+    return np.einsum("ij,ij->j", A, A)
 
 # %% ../nbs/85_storage.ipynb #85000031
 def _means(X):
