@@ -6,8 +6,8 @@
 __all__ = ['SMALL', 'LOOSE', 'FAINTEST', 'GRAIN', 'ROOM', 'ENGAGE', 'FULL', 'REACH', 'WORSE', 'PATIENCE', 'CLIMBING', 'SLOWEST',
            'QUIETEST', 'AHEAD', 'SETTLED', 'TALL', 'WIDE', 'BETWEEN', 'ADVICE', 'GIVE_UP', 'Problem', 'State', 'Step',
            'initial_state', 'physical_cores', 'Breakdown', 'step', 'relative_change', 'scale_free_delta', 'damp',
-           'Anderson', 'iterate', 'lambda_empty', 'emptying_factor', 'averaged_start', 'Fit', 'ConvergenceWarning',
-           'rvamp', 'Path', 'rvamp_path']
+           'Anderson', 'memory_for', 'iterate', 'lambda_empty', 'emptying_factor', 'averaged_start', 'Fit',
+           'ConvergenceWarning', 'rvamp', 'Path', 'rvamp_path']
 
 # %% ../nbs/12_rvamp.ipynb #4445678b
 import os
@@ -29,12 +29,13 @@ from .messages import Mixed, Moments, Natural, mixed_extrinsic
 from .panels import couple
 from .prior import Laplace, Prior
 from .resampling import Poisson
+from .storage import Panels, column_sums, in_blocks, square_lengths
 
 # %% ../nbs/12_rvamp.ipynb #d46cb71a
 class Problem(NamedTuple):
     """What stays fixed while messages move."""
 
-    A: np.ndarray  # (M, N)
+    A: np.ndarray  # (M, N), or Panels: a table that is read in blocks
     y: np.ndarray  # (M,)
     prior: Prior  # Laplace(...), or any other
     likelihood: Squared  # or any Loss
@@ -81,15 +82,14 @@ def initial_state(problem):
     A, y, _, likelihood, counts, _ = problem
     x, f = _null_fit(problem)
     slope, curvature = likelihood.derivatives(y, f)
-    squares, spread = A**2, max(counts.var, counts.mean)
-    Q_hat = _blank_to_one(counts.mean * (curvature @ squares))
-    h = Q_hat * x - counts.mean * (slope @ A)
+    spread = max(counts.var, counts.mean)
+    pull, bend, noise = column_sums(A, [slope], [curvature, slope**2])
+    Q_hat = _blank_to_one(counts.mean * bend)
+    h = Q_hat * x - counts.mean * pull
     V = 1 / _blank_to_one(np.full(len(y), curvature.mean()))
     if hasattr(likelihood, "pull_noise"):
-        pulls = likelihood.pull_noise(slope, A)
-    else:
-        pulls = slope**2 @ squares
-    to_prior = Natural(Q_hat, h, spread * pulls)
+        noise = likelihood.pull_noise(slope, A)
+    to_prior = Natural(Q_hat, h, spread * noise)
     to_likelihood = Natural(V, -f, np.zeros(len(y)))
     if hasattr(likelihood, "in_blocks"):  # groups of rows, chapter 19
         to_likelihood = likelihood.in_blocks(to_likelihood)
@@ -201,7 +201,7 @@ def _own_precision(A, u):
     """About the precision that each column's own data have, (N,): its squared length
     times the rows' mean response.
     """
-    return np.einsum("mi,mi->i", A, A) * np.mean(u.chi)
+    return square_lengths(A) * np.mean(u.chi)
 
 # %% ../nbs/12_rvamp.ipynb #b55a70e8
 def step(problem, state):
@@ -403,8 +403,9 @@ class Anderson:
     smallest residual (Anderson, Journal of the ACM 12, 1965).
     """
 
-    def __init__(self, window=8):
-        self.window, self.moves, self.last, self.free = window, [], None, None
+    def __init__(self, window=8, dtype=float):
+        self.window, self.dtype = window, dtype
+        self.moves, self.last, self.free = [], None, None
 
     def reset(self):
         """Forget every move."""
@@ -424,9 +425,8 @@ class Anderson:
             self.reset()
         here, self.free = (z[free], f[free] - z[free]), free
         if self.last:
-            self.moves = [*self.moves, tuple(a - b for a, b in zip(here, self.last))][
-                -self.window :
-            ]
+            move = tuple((a - b).astype(self.dtype) for a, b in zip(here, self.last))
+            self.moves = [*self.moves, move][-self.window :]
         self.last = here
         if not self.moves:
             return None
@@ -438,18 +438,32 @@ def _combine(z, residual, moves, weights, damping):
     """Anderson's point from z and its residual, (n,) each, and a list of moves (dz,
     change of the residual); moves too small for this residual are left out.
     """
+    gram, image = _products(moves, residual, weights)
     enough = 1e-2 * np.linalg.norm(weights * residual)
-    moves = [(dz, dR) for dz, dR in moves if np.linalg.norm(weights * dR) >= enough]
+    kept = np.flatnonzero(np.sqrt(gram.diagonal()) >= enough)
     out = z + damping * residual
-    if not moves:
+    if not len(kept):
         return out
-    changes = np.array([weights * dR for _, dR in moves])
-    gamma = _least_squares(changes @ changes.T, changes @ (weights * residual))
-    for g, (dz, dR) in zip(gamma, moves):
+    gamma = _least_squares(gram[np.ix_(kept, kept)], image[kept])
+    for g, k in zip(gamma, kept):
+        dz, dR = moves[k]
         out -= g * (dz + damping * dR)
     return out
 
 
+def _products(moves, residual, weights, chunk=2**17):
+    """Products of the weighted changes with each other, (k, k), and with the weighted
+    residual, (k,); a chunk of coordinates at a time.
+    """
+    gram, image = np.zeros((len(moves), len(moves))), np.zeros(len(moves))
+    for start in range(0, len(weights), chunk):
+        part = slice(start, start + chunk)
+        changes = np.array([weights[part] * dR[part] for _, dR in moves])
+        gram += changes @ changes.T
+        image += changes @ (weights[part] * residual[part])
+    return gram, image
+
+# %% ../nbs/12_rvamp.ipynb #12000193
 def _least_squares(gram, image, smallest=1e-4):
     """The weights that bring moves closest to a residual, (k,), from their products
     with each other, (k, k), and with it, (k,); directions below `smallest` of the
@@ -636,6 +650,21 @@ def _try(problem, state):
     except Breakdown as reason:
         return None, f"breakdown: {reason}"
 
+# %% ../nbs/12_rvamp.ipynb #12000190
+def memory_for(problem):
+    """An empty memory for the acceleration: for a table that is stored elsewhere in
+    half the digits, so that it is not the largest thing that is held.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    Anderson
+    """
+    return Anderson(dtype=np.float32 if isinstance(problem.A, Panels) else float)
+
 # %% ../nbs/12_rvamp.ipynb #859fa21c
 def iterate(problem, state=None, damping=0.7, accelerate=True, anderson=None):
     """Steps of rVAMP under all safeguards, one at a time, without end.
@@ -665,7 +694,7 @@ def iterate(problem, state=None, damping=0.7, accelerate=True, anderson=None):
     Breakdown
         When even the faintest first step fails, or the slowest damping.
     """
-    pace, anderson = _Pace(damping), anderson or Anderson()
+    pace, anderson = _Pace(damping), anderson or memory_for(problem)
     good, fast, faint = None, False, 0
     state = _start(problem, state)
     while True:
@@ -794,12 +823,16 @@ def averaged_start(problem, damping=0.7):
     Returns
     -------
     State or None
-        None where it would not pay: M < TALL, N < WIDE M, finite beta, or a loss whose
-        channel is no closed form; and where the averaged messages break down.
+        None where it would not pay: M < TALL, N < WIDE M, finite beta, a loss whose
+        channel is no closed form, a table that is read in blocks; and where the
+        averaged messages break down.
     """
     A, y, prior, likelihood, counts, beta = problem
     closed = np.isinf(beta) and isinstance(likelihood, Squared)
-    if len(y) < TALL or A.shape[1] < WIDE * len(y) or not closed:
+    stored = isinstance(A, Panels)  # there a pass is dear
+    if len(y) < TALL or A.shape[1] < WIDE * len(y):
+        return None
+    if stored or not closed:
         return None
     with np.errstate(all="ignore"), _threads(A):
         try:
@@ -1046,7 +1079,12 @@ def _finished(problem, run, failure, how=""):
 
 # %% ../nbs/12_rvamp.ipynb #f857aae6
 def _matrix(A):
-    """A as a finite (M, N) float64 array of our own: the caller may reuse theirs."""
+    """A as a finite (M, N) float64 array of our own, because the caller may reuse
+    theirs; or as the Panels in which it has to be read.
+    """
+    stored = in_blocks(A)
+    if stored is not None:
+        return stored
     A = np.array(check_array("A", A))
     if A.ndim != 2 or 0 in A.shape:
         raise ValueError(
@@ -1065,6 +1103,24 @@ def _target(y, M):
         )
     _check_scale("y", y)
     return y
+
+# %% ../nbs/12_rvamp.ipynb #12000191
+def _check_stored(A, largest=1e15):
+    """A table in blocks of finite numbers; acceleration remembers in 32 bits, which
+    takes fewer powers of ten.
+    """
+    if 0 in A.shape:
+        raise ValueError(
+            f"A must have shape (M, N) with M and N at least 1, got {A.shape}"
+        )
+    sizes = A.sizes[0]
+    wrong = np.flatnonzero(~np.isfinite(sizes))
+    if len(wrong):
+        raise ValueError(
+            f"A has NaN or infinite values, the first in column {wrong[0]}; drop or"
+            " fill them first"
+        )
+    _check_scale("A", sizes, largest)
 
 # %% ../nbs/12_rvamp.ipynb #f857aaff
 def _check_scale(name, values, most=1e70):
@@ -1137,6 +1193,26 @@ def _prior(lam, prior, N, beta):
     prior.check(N, beta)
     return prior
 
+# %% ../nbs/12_rvamp.ipynb #12000192
+def _with_ones(A):
+    """A with a column of ones at the end."""
+    if not isinstance(A, Panels):
+        return np.column_stack([A, np.ones(len(A))])
+    if A.ones:
+        raise ValueError("A has a column of ones already, and intercept=True adds one")
+    return A.with_ones
+
+# %% ../nbs/12_rvamp.ipynb #12000194
+def _in_groups(A, y, likelihood, counts, beta):
+    """The loss of rows that share a count; the blocks of chapter 19 turn A's rows."""
+    if isinstance(A, Panels):
+        raise TypeError(
+            "rows in groups (Grouped counts) need A in memory: give an array"
+        )
+    likelihood = counts.answering(likelihood)
+    likelihood.check(y, beta)
+    return likelihood
+
 # %% ../nbs/12_rvamp.ipynb #4b0737b7
 def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     """The problem asked for, every part checked; a column of ones is added for an
@@ -1153,10 +1229,11 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     likelihood.check(y, beta)
     _check_loss(likelihood, y)
     if hasattr(counts, "answering"):  # rows that share a count, chapter 19
-        likelihood = counts.answering(likelihood)
-        likelihood.check(y, beta)
+        likelihood = _in_groups(A, y, likelihood, counts, beta)
     if intercept:
-        A, prior = np.column_stack([A, np.ones(len(A))]), _WithIntercept(prior, N)
+        A, prior = _with_ones(A), _WithIntercept(prior, N)
+    if isinstance(A, Panels):
+        _check_stored(A)
     problem = Problem(A, y, prior, likelihood, counts, float(beta))
     _check_unpenalised(problem)
     return problem
@@ -1250,7 +1327,8 @@ def rvamp(
 
     Parameters
     ----------
-    A : (M, N) array-like of finite numbers
+    A : (M, N) array-like of finite numbers; or a table that is read in blocks: a sparse
+    matrix, a Dask array, Panels, a large numpy.memmap or array of smaller numbers
     y : (M,) array-like of finite numbers
     lam : float > 0 or (N,) array, optional
         The paper's prior: each lam_i is lam or 2 lam with probability 1/2. Give either
@@ -1385,7 +1463,7 @@ def _fits(problem, lams, options, progress, until):
     """The penalties, and a Fit at each until the path ends or gives up; where `until`
     ends it, only the penalties so far.
     """
-    fits, warm, anderson = [], _Extrapolation(), Anderson()
+    fits, warm, anderson = [], _Extrapolation(), memory_for(problem)
     bar = dict(desc="λ path", total=None if until is None else np.inf)
     for lam in progress_bar(lams, shown=progress, **bar):
         there = problem._replace(prior=problem.prior.scaled(lam))

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['BLOCK', 'each', 'SparseBlock', 'squared', 'sparse_gram', 'sparse_forms', 'as_block', 'BlockError', 'added',
-           'side_by_side', 'Panels', 'in_blocks', 'column_sizes', 'square_lengths', 'standardised']
+           'side_by_side', 'Panels', 'in_blocks', 'column_sizes', 'square_lengths', 'column_sums', 'standardised']
 
 # %% ../nbs/85_storage.ipynb #85000004
 from functools import cached_property
@@ -373,7 +373,7 @@ class Panels(_Reading):
     def cut(self):
         """Slices of about `block` numbers each."""
         across, along = self.shape[1 - self.axis], self.shape[self.axis]
-        width = max(1, self.block // across)
+        width = max(1, self.block // max(across, 1))
         return [slice(k, min(k + width, along)) for k in range(0, along, width)]
 
     def each(self, work, cut=(), whole=()):
@@ -390,6 +390,15 @@ class Panels(_Reading):
     def sizes(self):
         """See `column_sizes`; kept after the first pass."""
         return column_sizes(self)
+
+    @cached_property
+    def with_ones(self):
+        """The same table with a column of ones behind it."""
+        more = self.changed(ones=True)
+        if "sizes" in self.__dict__:
+            largest, length2 = self.sizes
+            more.sizes = np.append(largest, 1.0), np.append(length2, len(self))
+        return more
 
     def changed(self, **how):
         """The same source with other arguments (centre, unit, ones)."""
@@ -475,6 +484,44 @@ def square_lengths(A):
     if isinstance(A, Panels):
         return A.sizes[1]
     return np.einsum("ij,ij->j", A, A)
+
+# %% ../nbs/85_storage.ipynb #85000091
+def _weighted(X, linear, square):
+    """Sums down the columns of a block, and of its squares."""
+    sums = [u @ X for u in linear]
+    if len(square):
+        squares = squared(X)
+        sums += [w @ squares for w in square]
+    return tuple(sums)
+
+
+def _weighted_columns(X, linear, square):
+    return _weighted(X, linear, square), ()
+
+
+def _weighted_rows(X, linear, square):
+    return (), _weighted(X, linear.T, square.T)
+
+
+def column_sums(A, linear, square=()):
+    """Weighted sums down the columns, and of the squares, in one pass.
+
+    Parameters
+    ----------
+    A : (M, N) float array or Panels
+    linear, square : sequences of (M,) arrays
+        Weights of the rows.
+
+    Returns
+    -------
+    tuple of (N,) arrays
+        u'A for each u in `linear`, then w'(A o A) for each w in `square`.
+    """
+    if not isinstance(A, Panels) or A.axis:
+        return each(A, _weighted_columns, (), (linear, square))[0]
+    nothing = np.empty((len(A), 0))
+    cut = [np.column_stack([nothing, *weights]) for weights in (linear, square)]
+    return A.each(_weighted_rows, cut)[1]
 
 # %% ../nbs/85_storage.ipynb #85000031
 def _means(X):

@@ -13,8 +13,16 @@ from rvamp_nb.datasets import gaussian_design, standardize
 from rvamp_nb.densities import p2
 from rvamp_nb.likelihood import Logistic, Squared
 from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import Multinomial, NoResampling, Poisson, Subsample, TwoPoint
+from rvamp_nb.resampling import (
+    Grouped,
+    Multinomial,
+    NoResampling,
+    Poisson,
+    Subsample,
+    TwoPoint,
+)
 from rvamp_nb.solver import ConvergenceWarning, rvamp, rvamp_path
+from rvamp_nb.storage import Panels
 
 DATA = gaussian_design(20, 30, density=0.2, noise=0.3, seed=0)
 A, Y = DATA.A, DATA.y
@@ -258,8 +266,36 @@ BAD = {
     "dates": (dict(A=np.zeros((20, 3), "datetime64[s]")), TypeError, r"\bA\b"),
     "complex A": (dict(A=A + 1j), TypeError, r"\bA\b"),
     "complex y": (dict(y=Y + 1j), TypeError, r"\by\b"),
-    "sparse matrix": (dict(A=sparse.csr_matrix(A)), TypeError, r"\bA\b.*toarray"),
-    "sparse array": (dict(A=sparse.csc_array(A)), TypeError, r"\bA\b.*toarray"),
+    "NaN in a sparse A": (
+        dict(A=sparse.csr_array(changed(A, (3, 4), np.nan))),
+        ValueError,
+        r"\bA\b.*column 4",
+    ),
+    "infinity in blocks": (
+        dict(A=Panels(changed(A, (3, 4), np.inf), block=100)),
+        ValueError,
+        r"\bA\b.*column 4",
+    ),
+    "blocks at 1e16": (
+        dict(A=Panels(1e16 * A, block=100)),
+        ValueError,
+        r"^A has numbers of size.*units",
+    ),
+    "ones twice": (
+        dict(A=Panels(A, block=100, ones=True), intercept=True),
+        ValueError,
+        "intercept=True",
+    ),
+    "no columns in a sparse A": (
+        dict(A=sparse.csr_array((20, 0))),
+        ValueError,
+        r"\bA\b.*\(20, 0\)",
+    ),
+    "groups of rows in blocks": (
+        dict(A=Panels(A, block=100), counts=Grouped(Poisson(0.5), np.arange(20) // 2)),
+        TypeError,
+        "Grouped.*memory",
+    ),
     "lam 0": (dict(lam=0), ValueError, "lam"),
     "lam < 0": (dict(lam=-1.0), ValueError, "lam"),
     "lam NaN": (dict(lam=np.nan), ValueError, "lam"),
