@@ -11,6 +11,7 @@ __all__ = ['IN_PLAY', 'FEW_FOR_PI', 'FEW_FOR_SPREAD', 'TWIN', 'SHOWN', 'AMBER_RO
 
 # %% ../nbs/16_trust.ipynb #90e4c283
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -22,25 +23,106 @@ from scipy.stats import binom
 from .checks import check_number, check_size, listed
 from .energy import stability_radius
 from .explore import COLOURS
+from .storage import Panels, each
 
 # %% ../nbs/16_trust.ipynb #567e644b
-def _noise(fit):
-    """What each row (or group of rows that share a count) adds to the noise of each
-    feature, (M, N), and how much each feature weighs in an average of shares, (N,):
-    zero where nothing is random.
+def _of_parts(parts, doubt):
+    """Of the parts that rows make of each feature's noise: their sum and the largest
+    one, and what each row makes on average.
     """
-    A, Pi, u = fit.problem.A[:, : len(fit.Pi)], fit.Pi, fit.last.u
+    total = parts.sum(0)
+    return (total, parts.max(0)), (parts @ _weights(doubt, total),)
+
+
+def _weights(doubt, total):
+    """A feature's weight in an average of shares, 0 where nothing is random, (N,)."""
+    return np.where(total > 0, doubt, 0.0) / np.where(total > 0, total, 1.0)
+
+
+def _noise_of_columns(X, doubt, var):
+    """The same for whole columns of the table."""
+    return _of_parts(X[:, :] ** 2 * var[:, None], doubt)
+
+# %% ../nbs/16_trust.ipynb #06e5a18e
+def _noise_of_rows(X, var):
+    """Of some rows: the largest part of each feature's noise, and the parts' sum."""
+    parts = X[:, :] ** 2 * var[:, None]
+    return (parts.max(0)[:, None],), (parts.sum(0),)
+
+
+def _made_by_rows(X, var, weight):
+    """What each of some rows makes of the noise on average."""
+    return (var * (X[:, :] ** 2 @ weight),), ()
+
+# %% ../nbs/16_trust.ipynb #95ec5b5e
+class _Noise(NamedTuple):
+    """What the rows make of the noise of the fields."""
+
+    made: np.ndarray  # (M,), of all features' together, or (G,) for groups
+    largest: np.ndarray  # (N,), of each feature's
+    total: np.ndarray  # (N,)
+    weight: np.ndarray  # (N,), of each feature in an average of shares
+
+
+def _doubt_and_var(fit):
+    """Π (1 - Π) of each column, 0 for an intercept's (all 1 where nothing is in doubt),
+    and the variance of each row's pull, 0 where nothing is random.
+    """
+    u, doubt = fit.last.u, fit.Pi * (1 - fit.Pi)
+    if doubt.sum() <= 1e-12:
+        doubt = np.ones(len(fit.Pi))
     # without resampling the variances die out, and never quite reach 0
     nothing = u.var.max() <= (1e-8 * np.abs(u.mean).max()) ** 2
-    of_groups = getattr(fit.problem.likelihood, "noise_of_groups", None)
-    parts = A**2 * u.var[:, None] if of_groups is None else of_groups(fit)
-    parts = 0 * parts if nothing else parts
-    total, doubt = parts.sum(0), Pi * (1 - Pi)
-    if doubt.sum() <= 1e-12:
-        doubt = np.ones(len(Pi))
-    return parts, np.where(total > 0, doubt, 0.0) / np.where(total > 0, total, 1.0)
+    more = fit.problem.A.shape[1] - len(doubt)
+    return np.append(doubt, np.zeros(more)), 0 * u.var if nothing else u.var
+
+
+def _in_rows(A):
+    """Whether the table is read in blocks of rows."""
+    return isinstance(A, Panels) and not A.axis
+
+# %% ../nbs/16_trust.ipynb #496a97ef
+def _beside(work, other, X, *args):
+    """Two works in one pass."""
+    (a, b), (c, d) = work(X, *args), other(X)
+    return (*a, *c), (*b, *d)
+
+
+def _nothing_else(X):
+    """No second work."""
+    return (), ()
+
+
+def _noise(fit, other=_nothing_else):
+    """The noise of the fields, and what a second work says that is carried by the
+    (first) pass over the table.
+    """
+    A, (doubt, var) = fit.problem.A, _doubt_and_var(fit)
+    if _in_rows(A):
+        work = partial(_beside, _noise_of_rows, other)
+        (largest, *more), (total, *_) = A.each(work, (var,))
+        largest, weight = largest.max(1), _weights(doubt, total)
+        ((made,), _) = A.each(_made_by_rows, (var,), (weight,))
+    else:
+        work = partial(_beside, _noise_of_columns, other)
+        (total, largest, *more), (made, *_) = each(A, work, (doubt,), (var,))
+    return _Noise(made, largest, total, _weights(doubt, total)), more
 
 # %% ../nbs/16_trust.ipynb #567e644c
+def _of_units(fit):
+    """The noise of the fields by what is drawn: by rows, or by groups of rows that
+    share a count.
+    """
+    of_groups = getattr(fit.problem.likelihood, "noise_of_groups", None)
+    if of_groups is None:
+        return _noise(fit)[0]
+    doubt, var = _doubt_and_var(fit)
+    parts = of_groups(fit) * var.any()
+    doubt = doubt[: parts.shape[1]]
+    (total, largest), (made,) = _of_parts(parts, doubt)
+    return _Noise(made, largest, total, _weights(doubt, total))
+
+
 def row_shares(fit):
     """The share of each row in the noise of the fields, averaged over the features that
     could go either way (`noise-share`).
@@ -57,9 +139,13 @@ def row_shares(fit):
         rows. Even shares where nothing is random. With `Grouped` counts, (G,): one
         for each group, in the order of the sorted labels.
     """
-    parts, weight = _noise(fit)
-    shares, M = parts @ weight, len(parts)
-    return shares / shares.sum() if shares.sum() > 0 else np.full(M, 1 / M)
+    return _shares(_of_units(fit))
+
+
+def _shares(noise):
+    """Parts of the noise that sum to 1."""
+    made = noise.made
+    return made / made.sum() if made.sum() > 0 else np.full(len(made), 1 / len(made))
 
 # %% ../nbs/16_trust.ipynb #567e644d
 def own_share(fit):
@@ -76,12 +162,39 @@ def own_share(fit):
     float in [0, 1]
         1 where each feature hangs on one row; 0 where nothing is random.
     """
-    parts, weight = _noise(fit)
-    total = weight @ parts.sum(0)
-    return float(weight @ parts.max(0) / total) if total > 0 else 0.0
+    return _own(_of_units(fit))
+
+
+def _own(noise):
+    """The share of the largest row in single features, averaged."""
+    total = noise.weight @ noise.total
+    return float(noise.weight @ noise.largest / total) if total > 0 else 0.0
 
 # %% ../nbs/16_trust.ipynb #d1ce0003
 IN_PLAY = 0.01  # features with a larger Π decide together who is selected
+
+
+def _thickness(X):
+    """Each column's largest size; squares and fourth powers in its unit, summed."""
+    sizes = np.abs(X[:, :])
+    largest = sizes.max(0)
+    squares = (sizes / np.where(largest > 0, largest, 1)) ** 2
+    return (largest, squares.sum(0), (squares**2).sum(0)), ()
+
+
+def _thickness_of_rows(X):
+    """The same of a block of rows, to be joined."""
+    return tuple(part[:, None] for part in _thickness(X)[0]), ()
+
+# %% ../nbs/16_trust.ipynb #24a95087
+def _rows_of(thickness, M):
+    """`column-rows` of M rows, (N,); of blocks of rows (N, blocks) in one unit."""
+    largest, second, fourth = thickness
+    if largest.ndim == 2:
+        most = largest.max(1, keepdims=True)
+        unit = (largest / np.where(most > 0, most, 1)) ** 2
+        second, fourth = (second * unit).sum(1), (fourth * unit**2).sum(1)
+    return np.where(fourth > 0, second**2, M) / np.maximum(fourth, 1)
 
 
 def column_rows(fit):
@@ -98,11 +211,9 @@ def column_rows(fit):
         Between 1 (one entry is not zero) and M (all are equally large); M for a column
         of zeros.
     """
-    A = fit.problem.A[:, : len(fit.mean)]
-    largest = np.abs(A).max(0)
-    squares = (A / np.where(largest > 0, largest, 1)) ** 2
-    fourth = (squares**2).sum(0)
-    return np.where(fourth > 0, squares.sum(0) ** 2, len(A)) / np.maximum(fourth, 1)
+    A = fit.problem.A
+    work = _thickness_of_rows if _in_rows(A) else _thickness
+    return _rows_of(each(A, work)[0], len(A))[: len(fit.mean)]
 
 # %% ../nbs/16_trust.ipynb #d1ce0004
 def strongest_partner(fit):
@@ -120,14 +231,29 @@ def strongest_partner(fit):
         where Π is not above 0.01.
     """
     play = np.flatnonzero(fit.Pi > IN_PLAY)
-    A = fit.problem.A[:, play]
-    length = np.linalg.norm(A, axis=0)
-    A = A / np.where(length > 0, length, 1)
-    alike = np.abs(A.T @ A)
+    alike = np.abs(_cosines(fit.problem.A, play))
     np.fill_diagonal(alike, 0)
     partner = np.zeros(len(fit.Pi))
     partner[play] = np.minimum(alike.max(0, initial=0), 1)
     return partner
+
+
+def _cosines(A, columns):
+    """Of some columns with each other; of a table in rows, in one pass."""
+    if _in_rows(A):
+        products = A.each(_products, (), (columns,))[1][0]
+        length = np.sqrt(products.diagonal())
+        length = np.where(length > 0, length, 1)
+        return products / length / length[:, None]
+    A = A[:, columns]
+    length = np.linalg.norm(A, axis=0)
+    A = A / np.where(length > 0, length, 1)
+    return A.T @ A
+
+
+def _products(X, columns):
+    X = X[:, columns]
+    return (), (X.T @ X,)
 
 # %% ../nbs/16_trust.ipynb #d1ce0007
 FEW_FOR_PI, FEW_FOR_SPREAD = (4, 2), (8, 3)  # a column's rows: amber below, red below
@@ -351,22 +477,38 @@ def _signs_of_the_spreads(Pi, rows, partner, share, names):
         )
 
 # %% ../nbs/16_trust.ipynb #d1ce0013
-def _of_the_rows(fit):
+def _of_the_table(fit):
+    """The noise of the fields, and the effective rows of each column: one pass carries
+    both.
+    """
+    A = fit.problem.A
+    if _unit_of(fit) == "group":
+        return _of_units(fit), column_rows(fit)
+    work = _thickness_of_rows if _in_rows(A) else _thickness
+    noise, thickness = _noise(fit, work)
+    return noise, _rows_of(thickness, len(A))[: len(fit.mean)]
+
+
+def _of_the_rows(noise):
     """Effective rows, the largest share, its row, the own share."""
-    if fit.last is None:
-        return np.nan, np.nan, -1, np.nan
-    shares = row_shares(fit)
+    shares = _shares(noise)
     row = int(np.argmax(shares))
-    return float(1 / (shares @ shares)), float(shares[row]), row, own_share(fit)
+    return float(1 / (shares @ shares)), float(shares[row]), row, _own(noise)
 
 
-def _of_the_columns(fit, where):
-    """Rows and partner of each column of the table."""
-    if fit.last is None or not fit.converged:
-        return np.full((2, len(where)), np.nan)
-    return column_rows(fit)[where], strongest_partner(fit)[where]
+def _rows_and_columns(fit, where):
+    """What the light goes by: of the rows, and rows and partner of each column of the
+    table; nan where nothing is known.
+    """
+    unknown = np.full((2, len(where)), np.nan)
+    if fit.last is None:
+        return (np.nan, np.nan, -1, np.nan), unknown
+    noise, rows = _of_the_table(fit)
+    if not fit.converged:
+        return _of_the_rows(noise), unknown
+    return _of_the_rows(noise), (rows[where], strongest_partner(fit)[where])
 
-
+# %% ../nbs/16_trust.ipynb #32c01ea4
 def _worst(signs):
     """The worst of the lights, and all reasons, the worst first."""
     signs = list(signs)
@@ -395,7 +537,7 @@ def judge(fit, where, names, *, path_failed=False, q_reached=True, rows=()):
     -------
     Trust
     """
-    effective, share, row, own = _of_the_rows(fit)
+    (effective, share, row, own), (own_rows, partner) = _rows_and_columns(fit, where)
     twins = [np.flatnonzero(where == g) for g in np.unique(where)]
     twins = [group for group in twins if len(group) > 1]
     light, reasons = _worst(
@@ -405,7 +547,6 @@ def judge(fit, where, names, *, path_failed=False, q_reached=True, rows=()):
             *_signs_of_the_table(twins, names, rows, len(fit.problem.A)),
         ]
     )
-    own_rows, partner = _of_the_columns(fit, where)
     spread = _signs_of_the_spreads(fit.Pi[where], own_rows, partner, share, names)
     of_features = [
         feature_lights(own_rows, partner, few) for few in (FEW_FOR_PI, FEW_FOR_SPREAD)
@@ -415,24 +556,37 @@ def judge(fit, where, names, *, path_failed=False, q_reached=True, rows=()):
     return Trust(light, *of_rows, *_worst(spread), *of_columns, fit)
 
 # %% ../nbs/16_trust.ipynb #96ed8aba
+_SKETCH = (
+    9  # random vectors whose products with a column of a table on disk stand for it
+)
+
+
 def duplicated(A):
     """Groups of columns that are equal up to their sign.
 
     Parameters
     ----------
-    A : (M, N) float array
-        Standardised columns; columns of zeros are left out.
+    A : (M, N) float array or Panels
+        Standardised columns; columns of zeros are left out. Panels are read once, and
+        their columns compared by nine random products.
 
     Returns
     -------
     list of int arrays
         Column numbers, increasing, two or more in each group.
     """
-    code = np.abs(np.random.default_rng(0).normal(size=len(A)) @ A)
-    order = [i for i in np.argsort(code, kind="stable") if A[:, i].any()]
+    rng = np.random.default_rng(0)
+    if isinstance(A, Panels):
+        A = rng.normal(size=(_SKETCH, len(A))) @ A
+        code = np.abs(A[0])
+    else:
+        code = np.abs(rng.normal(size=len(A)) @ A)
+    order = np.argsort(code, kind="stable")
+    order = order[A.any(0)[order]]
     groups = []
-    for before, now in zip(order, order[1:]):
-        if code[now] - code[before] > 1e-9 or not _equal(A[:, now], A[:, before]):
+    for k in np.flatnonzero(np.diff(code[order]) <= 1e-9):
+        before, now = order[k : k + 2]
+        if not _equal(A[:, now], A[:, before]):
             continue
         if groups and groups[-1][-1] == before:
             groups[-1].append(now)
@@ -440,15 +594,33 @@ def duplicated(A):
             groups.append([before, now])
     return [np.sort(group) for group in groups]
 
-
+# %% ../nbs/16_trust.ipynb #6a18206c
 def _equal(a, b):
     """Up to sign and to rounding."""
     return min(np.abs(a - b).max(), np.abs(a + b).max()) < 1e-9
 
 # %% ../nbs/16_trust.ipynb #b1c0ffe3
 _ROWS_SEEN = 1000  # of a longer table so many rows are compared, drawn at random
+_COLUMNS_SEEN = 200  # the law of distances is taken from so many columns
 
 
+class _Rows(NamedTuple):
+    """Standardised rows, N columns of them, as they are compared."""
+
+    products: np.ndarray  # (M, M), of each with each
+    columns: np.ndarray  # (M, 200 at most), drawn at random
+    values: np.ndarray  # eigenvalues of the columns' covariance, zeros left out
+    N: int
+
+
+def _compared(Z, rng):
+    """What is compared of rows (M, N) in memory."""
+    (M, N), products = Z.shape, Z @ Z.T
+    columns = Z[:, rng.permutation(N)[:_COLUMNS_SEEN]]
+    values = np.linalg.eigvalsh(products if M < N else Z.T @ Z).clip(0) / M
+    return _Rows(products, columns, values, N)
+
+# %% ../nbs/16_trust.ipynb #85e39a7a
 def _log_mean(apart, values, t):
     """log E exp(-tD) from squared differences of some pairs of rows, (pairs, columns),
     and the eigenvalues of the covariance, (N,) (`too-close-columns`).
@@ -457,18 +629,17 @@ def _log_mean(apart, values, t):
     return np.log1p(4 * t * values).sum() / np.log1p(4 * t) * np.log(near).mean()
 
 
-def _closest_by_chance(Z, level, rng):
+def _closest_by_chance(rows, level, rng):
     """The squared distance that no two of all rows undercut by chance, but in a share
     `level` of all tables (`too-close`).
     """
-    M, N = Z.shape
-    columns = Z[:, rng.permutation(N)[:200]]
+    (M, _), columns = rows.products.shape, rows.columns
     one, step = rng.integers(M, size=400), rng.integers(1, M, size=400)
     apart = (columns[one] - columns[(one + step) % M]) ** 2
-    values = np.linalg.eigvalsh(Z @ Z.T if M < N else Z.T @ Z).clip(0) / M
     allowed = np.log(2 * level / (M * (M - 1)))
-    grid = np.geomspace(0.1, 1e7, 33) / (2 * N)
-    return max(0.0, *((allowed - _log_mean(apart, values, t)) / t for t in grid))
+    grid = np.geomspace(0.1, 1e7, 33) / (2 * rows.N)
+    means = ((allowed - _log_mean(apart, rows.values, t)) / t for t in grid)
+    return max(0.0, *means)
 
 # %% ../nbs/16_trust.ipynb #b1c0ffe5
 def _closest_by_tail(apart, level):
@@ -488,7 +659,7 @@ def repeated_rows(A, level=0.01):
 
     Parameters
     ----------
-    A : (M, N) float array
+    A : (M, N) float array or Panels
         Columns on one scale; columns that do not vary are left out.
     level : float in (0, 1)
         Independent rows are taken for repeated ones in about this share of all tables
@@ -502,27 +673,49 @@ def repeated_rows(A, level=0.01):
     """
     rng = np.random.default_rng(0)
     seen = np.sort(rng.permutation(len(A))[:_ROWS_SEEN])
-    Z = _standardised(A[seen])
-    if len(Z) < 3 or not Z.size:
+    rows = _rows_seen(A, seen, rng) if len(seen) > 2 else None
+    if rows is None or not rows.N:
         return []
-    products = Z @ Z.T
-    sizes = np.diag(products)
-    apart = sizes[:, None] + sizes - 2 * products
-    pairs = apart[np.triu_indices(len(Z), 1)]
-    closest = min(_closest_by_chance(Z, level, rng), _closest_by_tail(pairs, level))
-    near = apart < closest - 1e-9 * Z.shape[1]
+    sizes = np.diag(rows.products)
+    apart = sizes[:, None] + sizes - 2 * rows.products
+    pairs = apart[np.triu_indices(len(seen), 1)]
+    closest = min(_closest_by_chance(rows, level, rng), _closest_by_tail(pairs, level))
+    near = apart < closest - 1e-9 * rows.N
     near[sizes < np.median(sizes) / 2] = False  # rows of nothing but zeros are alike
     group = connected_components(near & near.T, directed=False)[1]
     return [seen[group == g] for g in np.flatnonzero(np.bincount(group) > 1)]
 
-
+# %% ../nbs/16_trust.ipynb #867f74d5
 def _standardised(A):
-    """Columns that vary, with mean 0 and variance 1, whatever their unit."""
+    """Columns that vary, with mean 0 and variance 1, whatever their unit; and which of
+    all columns these are.
+    """
     unit = np.abs(A).max(0, initial=0.0)
     Z = A / np.where(unit > 0, unit, 1.0)
     Z = Z - Z.mean(0)
     scale = Z.std(0)
-    return Z[:, scale > 1e-9] / scale[scale > 1e-9]
+    varies = scale > 1e-9
+    return Z[:, varies] / scale[varies], varies
+
+
+def _rows_seen(A, seen, rng):
+    """Some rows as they are compared; of a table in columns, by one pass and a look at
+    200 columns.
+    """
+    if not isinstance(A, Panels) or _in_rows(A):
+        return _compared(_standardised(A[seen])[0], rng)
+    (varies,), (products,) = A.each(_products_of_rows, (), (seen,))
+    which = np.flatnonzero(varies)
+    some = which[rng.permutation(len(which))[:_COLUMNS_SEEN]]
+    columns = _standardised(A[:, some][seen])[0]
+    values = np.linalg.eigvalsh(products).clip(0) / len(seen)
+    return _Rows(products, columns, values, len(which))
+
+
+def _products_of_rows(X, seen):
+    """Which of some whole columns vary, and the rows' products over them."""
+    Z, varies = _standardised(X[seen])
+    return (varies,), (Z @ Z.T,)
 
 # %% ../nbs/16_trust.ipynb #b748bf6e
 _ROUNDING = 1e-20  # squared errors of Π below this are those of its arithmetic

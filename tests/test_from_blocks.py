@@ -1,0 +1,149 @@
+"""What is asked of a fit whose table is read in blocks: the answers of a table in
+memory, in a bounded number of passes.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from rvamp_nb import rvamp
+from rvamp_nb.densities import coefficient_interval, p1, p2
+from rvamp_nb.prior import Laplace
+from rvamp_nb.resampling import Fixed, Subsample
+from rvamp_nb.storage import Panels
+from rvamp_nb.trust import (
+    column_rows,
+    duplicated,
+    judge,
+    own_share,
+    repeated_rows,
+    row_shares,
+    strongest_partner,
+)
+
+WIDE, TALL = (40, 90), (90, 30)
+CLOSE = dict(rtol=1e-9, atol=1e-12)
+
+
+def counts_table(rng, M, N):
+    """Mostly zeros, with twins, a column that few rows carry and a row that weighs."""
+    A = rng.poisson(0.4, (M, N)) * 1.0
+    A[:, 5] = A[:, 4]
+    A[0, 5] += 1
+    A[:, 6] = 0
+    A[:3, 6] = 1
+    A[7] *= 4
+    return A / np.sqrt(M)
+
+
+def fitted(shape, seed=0, **options):
+    """A fit in memory."""
+    rng = np.random.default_rng(seed)
+    A = counts_table(rng, *shape)
+    y = 4 * A[:, 4] - 3 * A[:, 6] + A[:, 0] + 0.3 * rng.normal(size=len(A))
+    prior = Laplace(0.25 * np.abs(A.T @ y).max(), Fixed())
+    options = dict(prior=prior, counts=Subsample(0.5)) | options
+    return rvamp(A, y, **options)
+
+
+def in_blocks(fit, kind, tmp_path):
+    """The same fit, with its table in a file or sparse, read some columns (rows) at a
+    time.
+    """
+    A, problem = fit.problem.A, fit.problem
+    if kind == "sparse":
+        source, ones = sparse.csr_array(A[:, : len(fit.mean)]), fit.has_intercept
+    else:
+        np.save(tmp_path / "A.npy", A[:, : len(fit.mean)])
+        source = np.load(tmp_path / "A.npy", mmap_mode="r")
+        ones = fit.has_intercept
+    table = Panels(source, block=7 * min(A.shape), ones=ones)
+    return replace(fit, problem=problem._replace(A=table))
+
+
+@pytest.fixture(scope="module", params=["wide", "tall"])
+def dense(request):
+    return fitted(dict(wide=WIDE, tall=TALL)[request.param], intercept=True)
+
+
+@pytest.fixture(params=["memmap", "sparse"])
+def fit(request, dense, tmp_path):
+    return in_blocks(dense, request.param, tmp_path)
+
+
+# The light ----------------------------------------------------------------------------
+
+
+def test_the_light_is_that_of_a_table_in_memory(dense, fit):
+    N = len(dense.mean)
+    for ask in (row_shares, own_share, column_rows, strongest_partner):
+        np.testing.assert_allclose(ask(fit), ask(dense), **CLOSE)
+    before = fit.problem.A.passes
+    ours, theirs = (judge(f, np.arange(N), range(N)) for f in (fit, dense))
+    assert fit.problem.A.passes - before <= 3
+    assert ours.reasons == theirs.reasons and ours.light == theirs.light
+    np.testing.assert_array_equal(ours.spread_lights, theirs.spread_lights)
+    assert theirs.partner.max() > 0.9 and theirs.column_rows.min() < 4
+
+
+@pytest.mark.parametrize("shape", [WIDE, TALL])
+def test_repeats_and_copies_are_found_in_blocks(shape):
+    rng = np.random.default_rng(1)
+    A = rng.normal(size=shape)
+    A[3], A[:, 0] = A[11], 0
+    A[:, 8], A[:, 9], A[:, 20] = A[:, 2], -A[:, 2], A[:, 7]
+    for source in (A, sparse.csr_array(A)):
+        table = Panels(source, block=7 * min(shape))
+        groups = sorted(group.tolist() for group in duplicated(table))
+        assert groups == [[2, 8, 9], [7, 20]] and table.passes == 1
+        assert [group.tolist() for group in repeated_rows(table)] == [[3, 11]]
+        assert table.passes <= 2
+    flat = Panels(np.ones(shape), block=7 * min(shape))
+    assert repeated_rows(flat) == [] and repeated_rows(Panels(np.ones((2, 5)))) == []
+
+
+def test_the_line_of_repeats_is_the_same_to_rounding():
+    from rvamp_nb import trust
+
+    A = counts_table(np.random.default_rng(2), *WIDE)
+    seen, lines = np.arange(len(A)), []
+    for table in (A, Panels(A, block=300)):
+        rng = np.random.default_rng(0)
+        rows = trust._rows_seen(table, seen, rng)
+        lines.append(trust._closest_by_chance(rows, 0.01, rng))
+    assert lines[0] > 0 and lines[1] == pytest.approx(lines[0], rel=1e-9)
+
+
+# Densities ----------------------------------------------------------------------------
+
+
+def test_densities_are_those_of_a_table_in_memory(dense, fit):
+    rows, table = np.array([6, 4, 0, 5, -1]), fit.problem.A
+    assert p1(fit, 4).atom == p1(dense, 4).atom and table.passes == 0
+    ends = coefficient_interval(fit), coefficient_interval(dense)
+    np.testing.assert_array_equal(*ends)
+    ours, theirs = p2(fit, rows), p2(dense, rows)
+    np.testing.assert_array_equal(ours.mean, theirs.mean)
+    size = np.abs(theirs.covariance).max()
+    np.testing.assert_allclose(ours.across, theirs.across, rtol=1e-9, atol=1e-11 * size)
+    assert table.passes <= 2
+    new = np.random.default_rng(3).normal(size=(4, len(dense.mean)))
+    for one, other in zip(p2(fit).predict(new), p2(dense).predict(new)):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11 * size)
+
+
+def test_the_last_coefficient_is_no_intercept(dense):
+    N, joint = len(dense.mean), p2(dense, -1)
+    assert dense.has_intercept and joint.mean == dense.last.coupled.x.mean[N - 1]
+    np.testing.assert_array_equal(joint.across, p2(dense, N - 1).across)
+
+
+@pytest.mark.parametrize("shape", [WIDE, TALL])
+def test_posteriors_have_their_width_from_blocks(shape, tmp_path):
+    warm = fitted(shape, beta=3.0)
+    fit = in_blocks(warm, "memmap", tmp_path)
+    for part in ("across", "within"):
+        ours, theirs = (getattr(p2(f), part) for f in (fit, warm))
+        np.testing.assert_allclose(ours, theirs, atol=1e-10 * np.abs(theirs).max())
