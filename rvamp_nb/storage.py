@@ -11,8 +11,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy import sparse
-
-from .checks import check_array
+from scipy.linalg.blas import dger
 
 # %% ../nbs/85_storage.ipynb #85000007
 def each(A, work, cut=(), whole=()):
@@ -40,12 +39,16 @@ def each(A, work, cut=(), whole=()):
     return work(A, *cut, *whole)
 
 # %% ../nbs/85_storage.ipynb #85000009
+def _everything(which):
+    return isinstance(which, slice) and which == slice(None)
+
+
 class SparseBlock:
     """A block S - a b', where S is sparse.
 
     Parameters
     ----------
-    S : (m, n) sparse matrix
+    S : (m, n) sparse array
     a, b : (m,) and (n,) arrays
     """
 
@@ -70,10 +73,13 @@ class SparseBlock:
         return (self.T @ X.T).T
 
     def __getitem__(self, which):
-        """Some rows and columns, as an array."""
+        """Some rows and columns (these of each of those), as an array."""
         rows, columns = which if isinstance(which, tuple) else (which, slice(None))
-        S = self.S.tocsr()[rows].tocsc()[:, columns].toarray()
-        return S - np.outer(self.a[rows], self.b[columns])
+        i, j = np.arange(self.shape[0])[rows], np.arange(self.shape[1])[columns]
+        S = self.S if _everything(columns) else self.S[:, np.atleast_1d(j)]
+        S = S if _everything(rows) else S[np.atleast_1d(i)]
+        dense = S.toarray() - np.outer(self.a[i], self.b[j])
+        return dense.reshape(i.shape + j.shape)
 
 # %% ../nbs/85_storage.ipynb #85000010
 def squared(X):
@@ -106,10 +112,10 @@ def sparse_gram(X, weights):
     (m, m) array
     """
     weighted = X.S @ sparse.diags(weights)
-    mean = weighted @ X.b
-    total = (weighted @ X.S.T).toarray()
-    total -= np.outer(mean, X.a) + np.outer(X.a, mean)
-    return total + (X.b**2 @ weights) * np.outer(X.a, X.a)
+    total = (weighted @ X.S.T).toarray(order="F")
+    cross = weighted @ X.b - (X.b**2 @ weights) / 2 * X.a
+    dger(-1.0, cross, X.a, a=total, overwrite_a=1)
+    return dger(-1.0, X.a, cross, a=total, overwrite_a=1)
 
 
 def sparse_forms(F, X):
@@ -124,7 +130,8 @@ def sparse_forms(F, X):
     -------
     (n,) array
     """
-    seen = X.S.T @ F - np.outer(X.b, X.a @ F)
+    seen = X.S.T @ F
+    seen -= np.outer(X.b, X.a @ F)
     return np.einsum("ij,ij->i", seen, seen)
 
 # %% ../nbs/85_storage.ipynb #85000014
@@ -143,12 +150,19 @@ def _into_columns(X, u):
 def _across_columns(X, u):
     return ((X.T @ u).T,), ()
 
-
+# %% ../nbs/85_storage.ipynb #85000101
 class _Algebra:
     """What an array can be asked, too, in one pass each."""
 
     ndim = 2
     __array_ufunc__ = None  # so that ndarray @ table asks the table
+    __iter__ = None
+
+    def __array__(self, *dtype, **copy):
+        raise TypeError(
+            "a table in blocks does not become an array by itself; take some of its"
+            " columns, A[:, which], or all of them, A[:, :]"
+        )
 
     def __len__(self):
         return self.shape[0]
@@ -168,17 +182,25 @@ class _Algebra:
 
 # %% ../nbs/85_storage.ipynb #85000015
 class _Transposed:
-    """A table on its side: for `A.T @ u` only."""
+    """A table on its side: for `A.T @ u` and `x @ A.T` only."""
 
     __array_ufunc__ = None
+    __iter__ = None
+    __array__ = _Algebra.__array__
 
     def __init__(self, A):
         self.A, self.T, self.shape = A, A, A.shape[::-1]
+
+    def __len__(self):
+        return self.shape[0]
 
     def __matmul__(self, u):
         if self.A.axis:
             return self.A.each(_across_columns, (), (u,))[0][0].T
         return self.A.each(_into_columns, (u,))[1][0]
+
+    def __rmatmul__(self, x):
+        return (self.A @ x.T).T
 
 # %% ../nbs/85_storage.ipynb #85000016
 class _Picking(_Algebra):
@@ -189,7 +211,7 @@ class _Picking(_Algebra):
         if not isinstance(which, tuple):
             return self._picked(which, 0)
         rows, columns = which
-        if not (isinstance(rows, slice) and rows == slice(None)):
+        if not _everything(rows):
             raise TypeError(
                 "a table in blocks gives A[:, columns] or A[rows], not both"
             )
@@ -198,33 +220,36 @@ class _Picking(_Algebra):
     def _picked(self, which, axis):
         """Numbers of columns (axis 1) or rows (0) in any order, or a mask."""
         which = np.arange(self.shape[axis])[which]
-        order = np.argsort(np.atleast_1d(which), kind="stable")
-        wanted = np.atleast_1d(which)[order]
-        across = axis != self.axis
-        found = self._across(wanted) if across else self._along(wanted)
-        out = np.empty_like(found)
-        out[order] = found
-        out = out if np.ndim(which) else out[0]
-        return out.T if axis else out
+        order = which.ravel()
+        wanted, back = np.unique(order, return_inverse=True)
+        found = self._along(wanted) if axis == self.axis else self._across(wanted)
+        found = found if np.array_equal(wanted, order) else found[back]
+        found = found if which.ndim else found[0]
+        return found.T if axis else found
+
+# %% ../nbs/85_storage.ipynb #85000102
+class _Gathering(_Picking):
+    """What is picked, block by block, one column (or row) a row of the answer."""
 
     def _along(self, wanted):
-        """Columns of blocks of columns (rows of rows), one a row."""
-        parts = [np.empty((0, self.shape[1 - self.axis]))]
+        """Columns of blocks of columns (rows of rows): no others are read."""
+        found = np.empty((len(wanted), self.shape[1 - self.axis]))
+        self.passes += len(wanted) == self.shape[self.axis]
         for k, j in enumerate(self.slices):
-            here = wanted[(wanted >= j.start) & (wanted < j.stop)] - j.start
-            if len(here):
-                X = self.reading(k)
-                parts.append(X[:, here].T if self.axis else X[here])
-        return np.concatenate(parts)
+            inside = slice(*np.searchsorted(wanted, [j.start, j.stop]))
+            if inside.start < inside.stop:
+                X = self.reading(k, wanted[inside] - j.start)[:, :]
+                found[inside] = X.T if self.axis else X
+        return found
 
     def _across(self, wanted):
-        """Rows of blocks of columns (columns of rows), one a row."""
+        """Rows of blocks of columns (columns of rows): a pass."""
+        found = np.empty((len(wanted), self.shape[self.axis]))
         self.passes += 1
-        parts = []
-        for k in range(len(self.slices)):
+        for k, j in enumerate(self.slices):
             X = self.reading(k)
-            parts.append(X[wanted] if self.axis else X[:, wanted].T)
-        return np.concatenate(parts, axis=1)
+            found[:, j] = X[wanted] if self.axis else X[:, wanted].T
+        return found
 
 # %% ../nbs/85_storage.ipynb #85000018
 def as_block(raw, centre=None, unit=None, ones=0):
@@ -233,41 +258,54 @@ def as_block(raw, centre=None, unit=None, ones=0):
     Parameters
     ----------
     raw : (m, n) array or sparse matrix
+        Never modified.
     centre, unit : (n,) arrays or None
         Subtracted from and divided out of each column.
     ones : int
-        How many columns of ones to put behind: 0 or 1.
+        How many columns of ones to put behind.
 
     Returns
     -------
     (m, n + ones) float array or SparseBlock
+        In the memory order of `raw`.
     """
     if sparse.issparse(raw):
         return _sparse_block(raw, centre, unit, ones)
-    X = np.array(raw, dtype=float)
+    raw = np.asarray(raw)
+    m, n = raw.shape
+    order = "F" if raw.strides[0] < raw.strides[1] else "C"
+    block = np.empty((m, n + ones), order=order)
+    X, block[:, n:] = block[:, :n], 1
+    X[...] = raw
     if centre is not None:
         X -= centre
     if unit is not None:
         X /= unit
-    return np.column_stack([X, np.ones((len(X), ones))]) if ones else X
+    return block
+
+# %% ../nbs/85_storage.ipynb #85000103
+def _columns_of(S):
+    """The column of each stored number."""
+    if S.format == "csr":
+        return S.indices
+    return np.repeat(np.arange(S.shape[1]), np.diff(S.indptr))
 
 
 def _sparse_block(raw, centre, unit, ones):
-    """The same for a sparse matrix."""
+    """What was read of a sparse matrix, as a block."""
+    raw = raw if raw.format in ("csr", "csc") else raw.tocsc()
     S, (m, n) = raw.astype(float), raw.shape
     b = np.zeros(n) if centre is None else centre
     if unit is not None:
-        S, b = S @ sparse.diags_array(1 / unit), b / unit
+        S.data /= unit[_columns_of(S)]
+        b = b / unit
     if ones:
-        S, b = sparse.hstack([S, np.ones((m, 1))]), np.append(b, 0.0)
-    return SparseBlock(S.tocsc(), np.ones(m), b)
+        S = sparse.hstack([S, sparse.csc_array(np.ones((m, ones)))], format=S.format)
+        b = np.append(b, np.zeros(ones))
+    return SparseBlock(S, np.ones(m), b)
 
-# %% ../nbs/85_storage.ipynb #85000020
-class BlockError(OSError):
-    """A block of a table could not be read; says which."""
-
-
-class _Reading(_Picking):
+# %% ../nbs/85_storage.ipynb #85000110
+class _Reading(_Gathering):
     """Blocks, read one at a time."""
 
     def read(self, k):
@@ -275,17 +313,36 @@ class _Reading(_Picking):
         j, n = self.slices[k], self.shape[1] - self.ones
         if not self.axis:
             return as_block(self.source[j], self.centre, self.unit, int(self.ones))
-        inside = slice(j.start, min(j.stop, n))
-        centre, unit = (
-            part if part is None else part[inside] for part in (self.centre, self.unit)
-        )
-        return as_block(self.source[:, inside], centre, unit, int(j.stop > n))
+        return self._columns(slice(j.start, min(j.stop, n)), int(j.stop > n))
 
-    def reading(self, k, attempts=2):
-        """The k-th block; a `BlockError` where every attempt fails."""
+    def some(self, k, which):
+        """Columns (axis 0: rows) of the k-th block, by ascending numbers in it."""
+        which, n = self.slices[k].start + which, self.shape[1] - self.ones
+        if not self.axis:
+            rows = self.source[which]
+            return as_block(rows, self.centre, self.unit, int(self.ones))
+        inside = which < n
+        return self._columns(which[inside], np.sum(~inside))
+
+    def _columns(self, which, ones):
+        """Columns of the source, as they are used, and ones behind them."""
+        parts = (self.centre, self.unit)
+        centre, unit = (part if part is None else part[which] for part in parts)
+        return as_block(self.source[:, which], centre, unit, ones)
+
+# %% ../nbs/85_storage.ipynb #85000020
+class BlockError(OSError):
+    """A block of a table could not be read; says which."""
+
+
+class _Retrying(_Reading):
+    """Blocks that may fail once."""
+
+    def reading(self, k, which=None, attempts=2):
+        """The k-th block, or some of it; a `BlockError` where every attempt fails."""
         for _ in range(attempts):
             try:
-                return self.read(k)
+                return self.read(k) if which is None else self.some(k, which)
             except OSError as problem:
                 reason = problem
         j, what = self.slices[k], "columns" if self.axis else "rows"
@@ -306,7 +363,7 @@ def added(total, parts):
     tuple of arrays
     """
     for one, other in zip(total, parts):
-        one += other
+        np.add(one, other, out=one)
     return total
 
 
@@ -323,17 +380,52 @@ def side_by_side(joined):
     """
     return tuple(np.concatenate(parts, axis=-1) for parts in zip(*joined))
 
+# %% ../nbs/85_storage.ipynb #85000111
+class _Passing(_Retrying):
+    """Passes over the blocks, in order."""
+
+    def each(self, work, cut=(), whole=()):
+        """One pass; arguments and answer as of the function `each`."""
+        self.passes += 1
+        joined, total = [], None
+        for k, j in enumerate(self.slices):
+            some, parts = work(self.reading(k), *(part[j] for part in cut), *whole)
+            joined.append(some)
+            total = parts if total is None else added(total, parts)
+        return side_by_side(joined), total
+
+# %% ../nbs/85_storage.ipynb #85000104
+def _check_source(source):
+    """Refuse what is no table of real numbers."""
+    if np.dtype(source.dtype).kind not in "biuf":
+        remedy = "turn text, dates or complex numbers into numbers first"
+        raise TypeError(f"A must hold real numbers only; {remedy}")
+    if isinstance(source, np.ma.MaskedArray):
+        raise TypeError("A is a masked array; drop or fill the masked entries first")
+    if len(source.shape) != 2 or 0 in source.shape:
+        problem = "must be a table with at least one row and one column"
+        raise ValueError(f"A {problem}, got shape {source.shape}")
+
+
+def _stored_once(source, axis):
+    """A sparse table by columns (axis 1) or rows, each number stored once."""
+    S = sparse.csc_array(source) if axis else sparse.csr_array(source)
+    if not S.has_canonical_format:
+        S = S.copy()
+        S.sum_duplicates()
+    return S
+
 # %% ../nbs/85_storage.ipynb #85000023
 BLOCK = 2**21  # numbers in a block: 16 MB as 64-bit floats
 
 
-class Panels(_Reading):
+class Panels(_Passing):
     """A table (M, N) that is read one block at a time.
 
     Parameters
     ----------
     source : (M, N) array of numbers, of any real type, in memory or mapped from a file
-        (numpy.memmap), or a sparse matrix
+        (numpy.memmap), or a sparse matrix; never modified
     axis : 0 or 1, optional
         Blocks of rows or of columns; by default columns where M <= N.
     block : int
@@ -357,6 +449,7 @@ class Panels(_Reading):
     def __init__(
         self, source, *, axis=None, block=BLOCK, centre=None, unit=None, ones=False
     ):
+        _check_source(source)
         M, N = source.shape
         self.axis = int(M <= N) if axis is None else axis
         self.source, self.block, self.ones = self.held(source), block, ones
@@ -366,25 +459,13 @@ class Panels(_Reading):
 
     def held(self, source):
         """The source, in the order in which it will be read."""
-        if not sparse.issparse(source):
-            return source
-        return source.tocsc() if self.axis else source.tocsr()
+        return _stored_once(source, self.axis) if sparse.issparse(source) else source
 
     def cut(self):
         """Slices of about `block` numbers each."""
         across, along = self.shape[1 - self.axis], self.shape[self.axis]
         width = max(1, self.block // max(across, 1))
         return [slice(k, min(k + width, along)) for k in range(0, along, width)]
-
-    def each(self, work, cut=(), whole=()):
-        """One pass; arguments and answer as of the function `each`."""
-        self.passes += 1
-        joined, total = [], None
-        for k, j in enumerate(self.slices):
-            some, parts = work(self.reading(k), *(part[j] for part in cut), *whole)
-            joined.append(some)
-            total = parts if total is None else added(total, parts)
-        return side_by_side(joined), total
 
     @cached_property
     def sizes(self):
@@ -431,24 +512,45 @@ def in_blocks(A):
         return DaskPanels(A)
     if sparse.issparse(A):
         return Panels(A)
-    if not isinstance(A, np.ndarray) or A.ndim != 2 or A.dtype.kind not in "biuf":
+    if not isinstance(A, np.ndarray) or isinstance(A, np.ma.MaskedArray):
         return None
     here = A.dtype == float and not isinstance(A, np.memmap)
-    return None if here or A.size <= BLOCK else Panels(A)
+    small = here or A.size <= BLOCK
+    return None if small or A.ndim != 2 or A.dtype.kind not in "biuf" else Panels(A)
 
 # %% ../nbs/85_storage.ipynb #85000028
-def _looked(X):
-    """The largest number of each column, the sum of its squares."""
-    X = X[:, :] if isinstance(X, SparseBlock) else X
-    return np.abs(X).max(0), np.einsum("ij,ij->j", X, X)
+def _sums_about(X, centre, size):
+    """Of the numbers (x - centre) / size in each column: sum, sum of squares, and the
+    largest without its sign.
+    """
+    if isinstance(X, SparseBlock):
+        return _sparse_sums_about(X, centre, size)
+    X = X / size
+    X -= centre / size
+    return X.sum(0), np.einsum("ij,ij->j", X, X), np.maximum(X.max(0), -X.min(0))
 
 
+def _sparse_sums_about(X, centre, size):
+    """The same for a block with a = 1; zeros that are not stored are counted."""
+    S, n = X.S.tocsc(), X.shape[1]
+    column, absent = _columns_of(S), len(X) - np.diff(S.indptr)
+    zero = -(X.b + centre) / size
+    values = S.data / (size + np.zeros(n))[column] + zero[column]
+    sums = np.bincount(column, values, n) + absent * zero
+    squares = np.bincount(column, values**2, n) + absent * zero**2
+    largest, stored = np.abs(zero) * (absent > 0), absent < len(X)
+    found = np.maximum.reduceat(np.abs(values), S.indptr[:-1][stored])
+    largest[stored] = np.maximum(largest[stored], found)
+    return sums, squares, largest
+
+# %% ../nbs/85_storage.ipynb #85000105
 def _looked_at_columns(X):
-    return _looked(X), ()
+    _, length2, largest = _sums_about(X, 0.0, 1.0)
+    return (largest, length2), ()
 
 
 def _looked_at_rows(X):
-    largest, length2 = _looked(X)
+    _, length2, largest = _sums_about(X, 0.0, 1.0)
     return (largest[:, None],), (length2,)
 
 
@@ -524,46 +626,61 @@ def column_sums(A, linear, square=()):
     return A.each(_weighted_rows, cut)[1]
 
 # %% ../nbs/85_storage.ipynb #85000031
-def _means(X):
-    return (), (np.ones(len(X)) @ X, np.array([len(X)]))
+def _means(X, M):
+    """Of a block of rows: the largest number, and its part of the mean of M rows."""
+    _, _, largest = _sums_about(X, 0.0, 1.0)
+    return (largest[:, None],), (np.full(len(X), 1 / M) @ X,)
 
 
-def _squares_about(X, centre):
-    X = (X[:, :] if isinstance(X, SparseBlock) else X) - centre
-    return (), (np.einsum("ij,ij->j", X, X),)
+def _about(X, centre, size):
+    return (), _sums_about(X, centre, size)[:2]
 
 
-def _mean_and_length(X):
-    """Mean and length about it of whole columns."""
-    X = X[:, :] if isinstance(X, SparseBlock) else X
-    centre = X.mean(0)
-    return (centre, np.linalg.norm(X - centre, axis=0)), ()
+def _of_rows(A):
+    """Size, rough mean, and sums about it, in two passes."""
+    (largest,), (centre,) = A.each(_means, (), (len(A),))
+    size = _safe(largest.max(1))
+    return size, centre, *A.each(_about, (), (centre, size))[1]
 
 
+def _of_columns(X):
+    """The same of whole columns, in one."""
+    largest = _sums_about(X, 0.0, 1.0)[2]
+    centre, size = np.full(len(X), 1 / len(X)) @ X, _safe(largest)
+    return (size, centre, *_sums_about(X, centre, size)[:2]), ()
+
+
+def _safe(largest):
+    return np.where(largest == 0, 1.0, largest)
+
+# %% ../nbs/85_storage.ipynb #85000106
 def standardised(A):
     """A table in blocks with centred columns of unit length (`column-scaling`).
 
     Parameters
     ----------
     A : Panels
-        As it was read: neither centred nor scaled, without a column of ones.
+        Without a column of ones.
 
     Returns
     -------
     B : Panels
         Of the same source; constant columns are zero.
     norms : (N,) array
-        What is divided out; 0 for constant columns.
+        What is divided out; 0 for constant columns, NaN for those with a number that
+        is not finite.
     constant : (N,) bool array
     """
-    if A.axis:
-        centre, norms = A.each(_mean_and_length)[0]
-    else:
-        total, n = A.each(_means)[1]
-        centre = total / n
-        norms = np.sqrt(A.each(_squares_about, (), (centre,))[1][0])
-    size = np.maximum(np.abs(centre), norms / np.sqrt(len(A)))
-    constant = norms <= 8 * np.finfo(float).eps * np.sqrt(len(A)) * size
-    norms = np.where(constant, 0, norms)
+    if A.ones:
+        raise ValueError("standardise A before a column of ones is put behind it")
+    M, raw = len(A), A.changed(centre=None, unit=None)
+    with np.errstate(all="ignore"):  # NaN and infinite numbers are seen in the norms
+        found = raw.each(_of_columns)[0] if A.axis else _of_rows(raw)
+    size, centre, total, squares = found
+    centre = centre + total / M * size
+    lengths = np.sqrt(np.maximum(squares - total**2 / M, 0))
+    constant = lengths <= 8 * np.finfo(float).eps * np.sqrt(M)
+    norms = np.where(constant, 0, lengths * size)
     unit = np.where(constant, np.inf, norms)
-    return A.changed(centre=centre, unit=unit), norms, constant
+    A.passes += raw.passes
+    return raw.changed(centre=centre, unit=unit), norms, constant

@@ -1,0 +1,359 @@
+"""Tables that are read one block at a time: every kind gives the numbers of the array
+it stands for, in passes that are counted, and nothing handed over is changed.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from rvamp_nb import storage
+from rvamp_nb.datasets import unit_columns
+from rvamp_nb.storage import (
+    BlockError,
+    Panels,
+    SparseBlock,
+    added,
+    as_block,
+    column_sizes,
+    each,
+    in_blocks,
+    sparse_forms,
+    sparse_gram,
+    squared,
+    standardised,
+)
+
+FEW = ("i1", "mapped, F", "csr matrix")  # in blocks of all sizes
+SHAPES = [(6, 20), (20, 6), (1, 7), (7, 1), (1, 1), (9, 9)]
+
+
+def integers(M, N, seed=0):
+    """Many zeros; every column has a number other than 0 where there is room."""
+    rng = np.random.default_rng(seed)
+    values = rng.integers(-3, 4, size=(M, N)) * (rng.random((M, N)) < 0.5)
+    values[0, :] = 1
+    return values
+
+
+def mapped(values, folder, order="C"):
+    path = folder / f"table_{order}_{values.dtype}.npy"
+    np.save(path, np.asarray(values, order=order))
+    return np.load(path, mmap_mode="r")
+
+
+def kinds(values, folder):
+    """{name: the values as another kind of table}"""
+    types = {name: values.astype(name) for name in ("i1", "f2", "f4", "f8", "i8")}
+    types["longdouble"] = values.astype(np.longdouble)
+    types["read-only"] = values.astype(float)
+    types["read-only"].flags.writeable = False
+    types["F order"] = np.asfortranarray(values, dtype=float)
+    types["strided"] = np.repeat(np.repeat(values, 2, 0), 3, 1)[::2, ::3].astype("f4")
+    types["backwards"] = values[::-1, ::-1].astype("i2").copy()[::-1, ::-1]
+    types["mapped"] = mapped(values.astype("i1"), folder)
+    types["mapped, F"] = mapped(values.astype("f4"), folder, "F")
+    for name in ("csr", "csc", "coo", "lil", "dok", "dia", "bsr"):
+        types[f"{name} array"] = getattr(sparse, f"{name}_array")(values.astype("i4"))
+        types[f"{name} matrix"] = getattr(sparse, f"{name}_matrix")(values.astype("f4"))
+    types["stored twice"] = twice_stored(values)
+    return types
+
+
+def twice_stored(values):
+    """Each number in two parts, and zeros stored as such."""
+    M, N = values.shape
+    row, column = (np.tile(v.ravel(), 2) for v in np.indices((M, N)))
+    parts = np.concatenate([values.ravel() - 1.0, np.ones(M * N)])
+    order = np.lexsort([row, column])
+    start = 2 * M * np.arange(N + 1)
+    S = sparse.csc_array((parts[order], row[order], start), shape=(M, N))
+    assert not S.has_canonical_format
+    return S
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_kind_is_the_array(shape, axis, tmp_path):
+    values, rng = integers(*shape), np.random.default_rng(1)
+    (M, N), centre = shape, rng.normal(size=shape[1])
+    unit = rng.uniform(0.5, 2, N)
+    truth = np.column_stack([(values - centre) / unit, np.ones(M)])
+    x, X = rng.normal(size=N + 1), rng.normal(size=(N + 1, 3))
+    u, U = rng.normal(size=M), rng.normal(size=(M, 3))
+    columns, rows = [N, 0, N, -1, N // 2], [M - 1, 0, 0, -1]
+    chosen = rng.random(N + 1) < 0.5
+    for name, source in kinds(values, tmp_path).items():
+        for block in (1, M * 5, 10_000) if name in FEW else (M * 5,):
+            A = Panels(
+                source, axis=axis, block=block, centre=centre, unit=unit, ones=True
+            )
+            told = dict(atol=1e-12, err_msg=f"{name}, {A}")
+            assert A.shape == truth.shape and len(A) == M and A.ndim == 2
+            for found, expected in (
+                (A @ x, truth @ x),
+                (A @ X, truth @ X),
+                (A.T @ u, truth.T @ u),
+                (A.T @ U, truth.T @ U),
+                (u @ A, u @ truth),
+                (U.T @ A, U.T @ truth),
+                (X.T @ A.T, X.T @ truth.T),
+            ):
+                assert_allclose(found, expected, **told)
+            assert A.passes == 7
+            for which in (columns, chosen, 0, -1, slice(1, None, 2), [], slice(None)):
+                assert_allclose(A[:, which], truth[:, which], **told)
+            for which in (rows, M - 1, slice(None, None, -1), []):
+                assert_allclose(A[which], truth[which], **told)
+            assert_allclose(column_sizes(A)[0], np.abs(truth).max(0), **told)
+            assert_allclose(column_sizes(A)[1], (truth**2).sum(0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_nothing_handed_over_is_changed(axis, tmp_path):
+    values = integers(10, 14)
+    for name, source in kinds(values, tmp_path).items():
+        shared = source.copy() if sparse.issparse(source) else np.array(source)
+        A, _, _ = standardised(Panels(source, axis=axis, block=30))
+        A @ np.ones(14), A[:, [3]], A[:, :], A.sizes
+        if sparse.issparse(source):
+            assert source.format == shared.format and source.nnz == shared.nnz, name
+            source, shared = source.toarray(), shared.toarray()
+        assert_array_equal(source, shared, err_msg=name)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("make", [np.array, sparse.csr_array, sparse.csc_array])
+def test_blocks_come_in_order_and_once(axis, make):
+    values = np.arange(35.0).reshape(5, 7)
+    A, number = Panels(make(values), axis=axis, block=11), np.arange((5, 7)[axis])
+    (numbers, whole), (count,) = A.each(
+        lambda X, n: ((n, X[:, :] if axis else X[:, :].T), (np.array([len(n)]),)),
+        (number,),
+    )
+    assert_array_equal(numbers, number)
+    assert_array_equal(whole if axis else whole.T, values)
+    assert count == len(number) and A.passes == 1
+    one, _ = each(values, lambda X, n: ((X,), ()), (np.arange(7),))
+    assert one[0] is values  # an array is one block, as it is
+
+
+def test_some_columns_are_no_pass_and_all_are_one(tmp_path):
+    A = Panels(mapped(integers(6, 50).astype("i1"), tmp_path), axis=1, block=60)
+    read = []
+    A.read = lambda k: read.append(k)
+    A[:, [3, 17]], A[:, 49]
+    assert A.passes == 0 and not read  # no block was read for two columns of it
+    A[:, :]
+    assert A.passes == 1
+    del A.read
+    A[[2, 1]]
+    assert A.passes == 2
+
+
+def test_a_column_of_ones_may_be_a_block_of_its_own():
+    values = integers(5, 6)
+    for make in (np.array, sparse.csc_array):
+        A = Panels(make(values), axis=1, block=10, ones=True)
+        assert [j.stop - j.start for j in A.slices] == [2, 2, 2, 1]
+        assert_array_equal(A[:, [6, 1, 6]], np.c_[np.ones(5), values[:, 1], np.ones(5)])
+        assert_array_equal(A @ np.eye(7)[6], np.ones(5))
+
+
+def test_a_sum_that_is_no_array_is_refused():
+    with pytest.raises(TypeError):
+        added((1.0,), (2.0,))
+    total = np.ones(2)
+    assert added((total,), (np.ones(2),))[0] is total and total[0] == 2
+
+
+# --- sparse blocks --------------------------------------------------------------------
+@pytest.mark.parametrize("form", ["csc", "csr"])
+@pytest.mark.parametrize("m, n", [(30, 80), (80, 30), (1, 5), (5, 1)])
+def test_a_sparse_block_is_its_array(m, n, form):
+    rng = np.random.default_rng(m)
+    S = sparse.csc_array(sparse.random(m, n, 0.2, random_state=0)).asformat(form)
+    X = SparseBlock(S, rng.normal(size=m), rng.normal(size=n))
+    dense = S.toarray() - np.outer(X.a, X.b)
+    x, F, w = rng.normal(size=(n, 2)), rng.normal(size=(m, m)), rng.uniform(size=n)
+    some = rng.random(n) < 0.5
+    for found, expected in (
+        (X @ x, dense @ x),
+        (X @ x[:, 0], dense @ x[:, 0]),
+        (F @ X, F @ dense),
+        (F[0] @ X, F[0] @ dense),
+        (X.T @ F, dense.T @ F),
+        (squared(X)[:, :], dense**2),
+        (sparse_gram(X, w), (dense * w) @ dense.T),
+        (sparse_gram(X.T, F[0]), (dense.T * F[0]) @ dense),
+        (sparse_forms(F, X), ((F.T @ dense) ** 2).sum(0)),
+        (sparse_forms(np.asfortranarray(F), X), ((F.T @ dense) ** 2).sum(0)),
+        (X[:, ::-1], dense[:, ::-1]),
+        (X[::-1], dense[::-1]),
+        (X[:, some], dense[:, some]),
+        (X[[0, -1], -1], dense[[0, -1], -1]),
+        (X[-1, 0], dense[-1, 0]),
+        (X[:, []], dense[:, []]),
+    ):
+        assert np.shape(found) == np.shape(expected)
+        assert_allclose(found, expected, atol=1e-10)
+
+
+def test_memory_order_is_kept():
+    values = integers(6, 9).astype("f4")
+    for source in (values, np.asfortranarray(values)):
+        for ones in (0, 1):
+            block = as_block(source[:, 2:5], ones=ones)
+            assert block.flags.f_contiguous == source.flags.f_contiguous
+            assert block.base is None and block.dtype == float
+
+
+# --- what is refused ------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "source, error, word",
+    [
+        (np.ones((3, 4), complex), TypeError, "A must hold real numbers"),
+        (np.ones((3, 4), object), TypeError, "A must hold real numbers"),
+        (np.full((3, 4), "a"), TypeError, "A must hold real numbers"),
+        (sparse.csr_array(np.ones((3, 4)) * 1j), TypeError, "A must hold real numbers"),
+        (np.zeros((3, 4), "M8[D]"), TypeError, "A must hold real numbers"),
+        (np.ma.masked_equal(np.eye(3), 0), TypeError, "masked"),
+        (np.ones(3), ValueError, "shape"),
+        (np.ones((0, 3)), ValueError, "shape"),
+        (np.ones((3, 0)), ValueError, "shape"),
+        (sparse.csr_array((3, 0)), ValueError, "shape"),
+    ],
+)
+def test_no_tables(source, error, word):
+    with pytest.raises(error, match=word):
+        Panels(source)
+
+
+def test_a_table_is_not_made_an_array_by_accident():
+    A = Panels(np.ones((3, 4)))
+    for wrong in (
+        lambda: np.asarray(A),
+        lambda: np.array(A.T),
+        lambda: np.ones((2, 3)) + A,
+        lambda: list(A),
+        lambda: list(A.T),
+        lambda: A[1:, 2],
+    ):
+        with pytest.raises(TypeError):
+            wrong()
+    with pytest.raises(TypeError, match=r"A\[:, which\]"):
+        np.asarray(A)
+
+
+def test_which_tables_are_read_in_blocks(monkeypatch, tmp_path):
+    monkeypatch.setattr(storage, "BLOCK", 100)
+    large, small = integers(12, 40), integers(3, 4)
+    arrays = large.astype(float), np.asfortranarray(large, float), small.astype("i1")
+    masked = np.ma.masked_equal(large.astype("i1"), 0)
+    others = mapped(small, tmp_path), large.tolist(), None, "A", 3.0, masked
+    others += (large.astype(str), large * 1j, large.astype(object), large[None])
+    for A in (*arrays, *others):
+        assert in_blocks(A) is None
+    stored = large.astype("f4"), large.astype("i1"), large.astype(bool)
+    stored += mapped(large.astype(float), tmp_path), sparse.coo_array(small)
+    for A in stored:
+        panels = in_blocks(A)
+        assert isinstance(panels, Panels) and panels.shape == A.shape
+        assert in_blocks(panels) is panels
+
+
+# --- files that cannot be read --------------------------------------------------------
+class Flaky:
+    """A source whose file fails so often."""
+
+    def __init__(self, values, fails):
+        self.values, self.fails = values, fails
+        self.shape, self.dtype = values.shape, values.dtype
+
+    def __getitem__(self, which):
+        if self.fails > 0:
+            self.fails -= 1
+            raise OSError("the disk is gone")
+        return self.values[which]
+
+
+@pytest.mark.parametrize("axis, where", [(1, "columns 0 to 3"), (0, "rows 0 to 1")])
+def test_a_block_that_fails_is_tried_again_and_then_named(axis, where):
+    values = integers(6, 10).astype(float)
+    A = Panels(Flaky(values, 1), axis=axis, block=24)
+    assert_allclose(A @ np.ones(10), values.sum(1))
+    for ask in (lambda A: A @ np.ones(10), lambda A: A[:, [1]], lambda A: A[[1]]):
+        A = Panels(Flaky(values, 2), axis=axis, block=24)
+        with pytest.raises(BlockError, match=f"{where} of A .* the disk is gone"):
+            ask(A)
+
+
+# --- columns of unit length -----------------------------------------------------------
+COLUMNS = {
+    "plain": lambda v: v,
+    "shifted": lambda v: v + 1e3,
+    "huge": lambda v: v * 1e300,
+    "tiny": lambda v: v * 1e-300,
+    "mixed": lambda v: v * np.logspace(-200, 200, v.shape[1]),
+    "a wiggle": lambda v: 1e6 + 1e-4 * v,
+    "constant": lambda v: np.where(np.arange(v.shape[1]) % 2, 0.1, v),
+    "zeros": lambda v: np.where(np.arange(v.shape[1]) % 2, 0.0, v),
+    "constant up to rounding": lambda v: np.where(
+        np.arange(v.shape[1]) % 2, 0.1 + 1e-17 * (v > 0), v
+    ),
+}
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("case", COLUMNS)
+def test_standardised_lazily_is_standardised(case, axis):
+    for shape in ((40, 12), (9, 30), (2, 5)):
+        values = COLUMNS[case](np.random.default_rng(2).normal(size=shape))
+        B, norms, constant = unit_columns(values)
+        told = dict(atol=3e-5 if case == "a wiggle" else 1e-11)
+        for make in (np.array, np.asfortranarray, sparse.csr_array):
+            for block in (1, shape[0] * 4, 10_000):
+                A = Panels(make(values), axis=axis, block=block)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    lazy, sizes, flat = standardised(A)
+                assert A.passes == 2 - axis and lazy.passes == 0
+                assert_allclose(lazy[:, :], B, **told)
+                assert_allclose(sizes, norms, rtol=3e-5)
+                assert_array_equal(flat, constant)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_of_a_table_that_was_standardised_already(axis):
+    values = np.random.default_rng(3).normal(2, 3, size=(8, 11))
+    once = standardised(Panels(values, axis=axis, block=20))[0]
+    twice = standardised(once)[0]
+    assert_allclose(twice[:, :], once[:, :], atol=1e-14)
+    with pytest.raises(ValueError, match="column of ones"):
+        standardised(once.changed(ones=True))
+    sums = once.T @ np.ones(8), column_sizes(once)[1]
+    assert_allclose(sums, (np.zeros(11), np.ones(11)), atol=1e-14)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("make", [np.array, sparse.csr_array])
+def test_what_is_not_finite_is_seen(bad, axis, make):
+    values = integers(8, 10).astype(float)
+    values[5, 7] = bad
+    A = Panels(make(values), axis=axis, block=16)
+    largest, length2 = column_sizes(A)
+    for found in (largest, length2, standardised(A)[1]):
+        assert_array_equal(np.isfinite(found), np.arange(10) != 7)
+
+
+def test_a_large_table_of_small_integers_does_not_overflow():
+    values = np.full((300, 50), 127, np.int8)
+    values[::2] = -128
+    for source in (values, sparse.csc_array(values)):
+        A = Panels(source, axis=1, block=3_000)
+        assert_allclose(column_sizes(A)[0], 128)
+        assert_allclose(A @ np.ones(50), values.astype(float).sum(1))
+        assert_allclose(A[:, :], values)
