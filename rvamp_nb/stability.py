@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 from scipy.interpolate import PchipInterpolator
 from scipy.special import expit
 from sklearn.base import BaseEstimator
@@ -44,6 +45,7 @@ from .groups import Blocks, rotated
 from .likelihood import Huber, Logistic, PoissonLoss, Squared
 from .prior import ElasticNet, Laplace, NonNegative, Penalty, SpikeSlab
 from .resampling import Fixed, Grouped, Poisson, Stratified, Subsample
+from .storage import BLOCK, Panels, in_blocks, standardised
 from .survival import Baseline, Rows, breslow, cox_fit, survival_target
 
 # %% ../nbs/21_stability.ipynb #481e2fd1
@@ -325,7 +327,28 @@ class _Rows(NamedTuple):
 
     def seen(self, A):
         """The table as a squared loss sees it, its rows times the roots of weights."""
-        return A if self.weight is None else A * np.sqrt(self.weight)[:, None]
+        if self.weight is None:
+            return A
+        root = np.sqrt(self.weight)
+        return _Seen(A, root) if isinstance(A, Panels) else A * root[:, None]
+
+# %% ../nbs/21_stability.ipynb #e16seen01
+class _Seen:
+    """A table in blocks, its rows times a root: what near copies are told by."""
+
+    __array_ufunc__ = None  # so that ndarray @ table asks the table
+
+    def __init__(self, A, root):
+        self.A, self.root, self.shape = A, root, A.shape
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __rmatmul__(self, u):
+        return (u * self.root) @ self.A
+
+    def __getitem__(self, which):
+        return self.A[which] * self.root[:, None]
 
 # %% ../nbs/21_stability.ipynb #e16rows04
 def _law(resampling, rows):
@@ -410,7 +433,9 @@ def _check_table(X):
                 f"column {name!r} of X holds dates or times ({kind}): turn them into"
                 " numbers first"
             )
-    if hasattr(X, "iloc"):
+    if hasattr(X, "to_dask_array"):
+        _check_dask_frame(X)
+    elif hasattr(X, "iloc"):
         _check_frame(X)
 
 # %% ../nbs/21_stability.ipynb #ac83fc1f
@@ -460,6 +485,108 @@ def _like_a_number(value):
     except (TypeError, ValueError):
         return value is None or str(value) in ("<NA>", "NaT")
     return True
+
+# %% ../nbs/21_stability.ipynb #b10ck002
+def _opened(X):
+    """A table from elsewhere: `Panels` and the names of its columns (None where it has
+    none); what fits in one block as an array or frame, and everything else as it is.
+    """
+    names, source = None, X
+    if hasattr(X, "to_dask_array"):
+        names = list(X.columns)
+        source = _of_one_kind(X).to_dask_array(lengths=True)
+    elif _is_sparse_frame(X):
+        names, source = list(X.columns), X.sparse.to_coo()
+    _check_source(source)
+    A = in_blocks(source)
+    if A is None:
+        return X, None
+    if isinstance(X, Panels) or A.shape[0] * A.shape[1] > BLOCK:
+        return A, names
+    whole = source.toarray() if sparse.issparse(source) else np.asarray(source)
+    return (whole if names is None else _framed(whole, names)), None
+
+# %% ../nbs/21_stability.ipynb #b10ck003
+def _is_sparse_frame(X):
+    """Whether every column of a data frame is sparse."""
+    kinds = getattr(X, "dtypes", ()) if hasattr(X, "iloc") else ()
+    return len(kinds) > 0 and all(hasattr(kind, "fill_value") for kind in kinds)
+
+
+def _framed(values, names):
+    """A data frame, from which scikit-learn reads the names."""
+    import pandas as pd
+
+    return pd.DataFrame(values, columns=names)
+
+
+def _check_dask_frame(X):
+    """Refuse columns that hold no numbers, by name; nothing is read for that."""
+    for name, kind in zip(X.columns, X.dtypes):
+        if getattr(kind, "kind", "O") not in "biuf":
+            raise ValueError(
+                f"column {name!r} of X holds no numbers ({kind}): drop the column, or"
+                " code its categories as 0/1 columns"
+            )
+
+
+def _of_one_kind(X):
+    """A frame of Dask whose columns are all of one kind of number."""
+    _check_dask_frame(X)
+    kinds = set(X.dtypes)
+    plain = len(kinds) == 1 and isinstance(next(iter(kinds)), np.dtype)
+    return X if plain else X.astype(float)
+
+# %% ../nbs/21_stability.ipynb #b10ck004
+def _check_source(X):
+    """Refuse by name what cannot be read in blocks."""
+    if isinstance(X, Panels):
+        if X.ones or X.centre is not None or X.unit is not None:
+            raise ValueError(
+                "X is centred, scaled or has a column of ones: give Panels of the table"
+                " as it is, the estimator standardises it"
+            )
+        X = X.source
+    if not sparse.issparse(X) and not hasattr(X, "dask"):
+        return
+    if X.ndim != 2:
+        raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: X.reshape")
+    if X.dtype.kind not in "biuf":
+        what = "Complex data not supported" if X.dtype.kind == "c" else "no numbers"
+        raise ValueError(f"X is of type {X.dtype}: {what}; convert it to float first")
+
+# %% ../nbs/21_stability.ipynb #b10ck005
+def _name_columns(est, N, names, reset=False):
+    """Number and names of the columns, kept (reset) or compared with what was fitted."""
+    empty = np.empty((0, N)) if names is None else _framed(None, names)
+    validate_data(est, empty, "no_validation", reset=reset, skip_check_array=True)
+
+
+def _beside_panels(est, A, y, **options):
+    """The target of a table in blocks, as scikit-learn checks it."""
+    y = validate_data(est, "no_validation", y, **options)
+    if len(y) != len(A):
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples:"
+            f" {[len(A), len(y)]}"
+        )
+    if len(y) < 4:
+        raise ValueError(f"X has {len(A)} sample(s), a minimum of 4 is required")
+    return y
+
+
+def _check_finite(A, length, names):
+    """Refuse NaN and infinity, by the name of the first column that holds them."""
+    wrong = np.flatnonzero(~np.isfinite(length))
+    if not len(wrong):
+        return
+    column = A[:, wrong[:1]][:, 0]
+    missing, j = np.isnan(column).sum(), wrong[0]
+    what = f"contains NaN: column {names[j]!r} misses {missing} of {len(A)} values"
+    if not missing:
+        what = f"contains infinity, or numbers too large to square: column {names[j]!r}"
+    others = f", and {len(wrong) - 1} other columns" if len(wrong) > 1 else ""
+    raise ValueError(f"X {what}{others}: drop or fill these, or change their unit")
 
 # %% ../nbs/21_stability.ipynb #f69ef78c
 def _check_options(est):
@@ -638,8 +765,9 @@ def near_copies(A, within=NEAR):
 
     Parameters
     ----------
-    A : (M, N) float array
-        Columns of unit norm, or of zeros, which stand for themselves.
+    A : (M, N) float array or Panels
+        Columns of unit norm, or of zeros, which stand for themselves. Of a table in
+        blocks, one pass is taken, and then candidates are read, a block at a time.
     within : float > 0
         Distance of two columns, or of one and the negative of the other, below which
         they are the same.
@@ -649,32 +777,60 @@ def near_copies(A, within=NEAR):
     stands : (N,) int array
         stands[i] <= i, and stands[stands[i]] == stands[i].
     """
+    stands = np.arange(A.shape[1])
+    for groups in _batches(_alike(A, within), BLOCK // len(A)):
+        few = np.unique(np.concatenate(groups))
+        X = A[:, few]
+        for near in groups:
+            _join(X[:, np.searchsorted(few, near)], near, within, stands)
+    return stands
+
+# %% ../nbs/21_stability.ipynb #b10ck006
+def _alike(A, within):
+    """Groups of columns that three random projections do not tell apart."""
     directions = np.random.default_rng(0).normal(size=(3, len(A)))
     codes = np.abs(directions @ A)
     reach = within * np.linalg.norm(directions, axis=1, keepdims=True)
     order = np.argsort(codes[0], kind="stable")
+    order = order[codes[:, order].any(0)]  # columns of zeros stand for themselves
     ends = np.searchsorted(codes[0, order], codes[0, order] + reach[0], side="right")
-    stands = np.arange(A.shape[1])
+    last = []
     for place in np.flatnonzero(ends > np.arange(len(order)) + 1):
         first, others = order[place], order[place + 1 : ends[place]]
         near = np.abs(codes[:, others] - codes[:, [first]]) <= reach
-        near = others[near.all(0)]
-        if len(near):
-            _join(A, np.sort(np.append(near, first)), within, stands)
-    return stands
+        group = np.sort(np.append(others[near.all(0)], first))
+        if len(group) > 1 and not np.isin(group, last).all():
+            yield group
+            last = group
+
+# %% ../nbs/21_stability.ipynb #b10ck007
+def _batches(groups, most):
+    """Groups of columns, so many together that they hold about `most` columns."""
+    batch, size = [], 0
+    for group in groups:
+        batch.append(group)
+        size += len(group)
+        if size >= most:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 # %% ../nbs/21_stability.ipynb #c99bbe65
-def _join(A, near, within, stands):
-    """Among a few columns, let the first stand for those that are the same."""
+def _join(X, near, within, stands):
+    """Among a few columns X, numbers `near`, let the first stand for those that are
+    the same.
+    """
     for k, i in enumerate(near):
-        if stands[i] != i or not A[:, i].any():
+        if stands[i] != i:
             continue
-        others = near[k + 1 :][stands[near[k + 1 :]] == near[k + 1 :]]
+        others = np.flatnonzero(stands[near] == near)
+        others = others[others > k]
         apart = np.minimum(
-            np.linalg.norm(A[:, others] - A[:, [i]], axis=0),
-            np.linalg.norm(A[:, others] + A[:, [i]], axis=0),
+            np.linalg.norm(X[:, others] - X[:, [k]], axis=0),
+            np.linalg.norm(X[:, others] + X[:, [k]], axis=0),
         )
-        same = others[apart < within]
+        same = near[others[apart < within]]
         stands[np.isin(stands, same)] = i
 
 # %% ../nbs/21_stability.ipynb #a1eaf0e5
@@ -683,16 +839,29 @@ def _merged(A, factors, prior=None):
     of them stands for each (N,), with which weight (N,), and for how many (n,).
     """
     stands = near_copies(A)
-    sign = np.sign(np.einsum("ij,ij->j", A, A[:, stands]))
+    sign = _signs(A, stands)
     apart = factors != factors[stands]
     if prior is not None and prior.positive:
         apart |= sign < 0
     stands[apart] = np.flatnonzero(apart)
-    sign = np.where(apart | (sign == 0), 1.0, sign)
+    sign = np.where(apart, 1.0, sign)
     first, where, copies = np.unique(stands, return_inverse=True, return_counts=True)
     if prior is not None and np.any(prior.split()[1]):
         return first, where, sign, copies
     return first, where, sign / copies[where], np.ones(len(first))
+
+# %% ../nbs/21_stability.ipynb #b10ck008
+def _signs(A, stands):
+    """1 for each column, -1 where it is the negative of the one that stands for it."""
+    sign, copies = (
+        np.ones(len(stands)),
+        np.flatnonzero(stands != np.arange(len(stands))),
+    )
+    width = max(1, BLOCK // len(A))
+    for k in range(0, len(copies), width):
+        some = copies[k : k + width]
+        sign[some] = np.sign(np.einsum("ij,ij->j", A[:, some], A[:, stands[some]]))
+    return sign
 
 # %% ../nbs/21_stability.ipynb #cbd88839
 def explained(A, factors, within=NEAR):
@@ -700,22 +869,25 @@ def explained(A, factors, within=NEAR):
 
     Parameters
     ----------
-    A : (M, N) float array
+    A : (M, N) float array or Panels
         Columns of unit norm, or of zeros.
     factors : (N,) array >= 0
         Penalty factors; 0 is unpenalised.
     within : float > 0
         Norm of what regression leaves, below which a column is explained.
     """
-    U, sizes, _ = np.linalg.svd(A[:, factors == 0], full_matrices=False)
-    U = U[:, sizes > within]
-    left = np.linalg.norm(A - U @ (U.T @ A), axis=0)
-    return (factors > 0) & A.any(axis=0) & (left < within)
+    if factors.all():
+        return np.zeros(len(factors), dtype=bool)
+    U, sizes, _ = np.linalg.svd(A[:, np.flatnonzero(factors == 0)], full_matrices=False)
+    any_direction = np.random.default_rng(0).normal(size=len(A))
+    *seen, told = np.vstack([U[:, sizes > within].T, any_direction]) @ A
+    left = 1 - np.sum(np.square(seen), axis=0)  # squared, of a column of length one
+    return (factors > 0) & (told != 0) & (left < within**2)
 
 # %% ../nbs/21_stability.ipynb #22c13fbb
-def _check_covariates(A, factors, names, counts):
+def _check_covariates(A, first, factors, names, counts):
     """Refuse covariates that a resample cannot fit, or that repeat each other."""
-    free = np.flatnonzero(factors == 0)
+    free = first[factors[first] == 0]
     if not len(free):
         return
     values, chances = counts.nodes()
@@ -932,7 +1104,7 @@ def _prepare(est, X, y, rows):
     else:
         y = _plain(y)
         target = _encode(est.loss, _loss_for(est.loss, y), y, rows)
-    prior = _prior_for(est, len(rows.that_count(X)))
+    prior = _prior_for(est, len(rows.that_count(target.y)))
     columns, known = _columns(est, X, prior, counts, rows, names)
     family = _family(est.categories, names)
     table = _Table(names, *known, target.level, target.classes, family)
@@ -962,14 +1134,16 @@ def _is_survival(loss):
 def _columns(est, X, prior, counts, rows, names):
     """What the model is told of the columns, and where these are in the table."""
     A, center, scale, constant = _standardised(X, rows.weight)
+    _check_finite(X, scale, names)
     _check_varies(constant)
     factors = _factors(est, prior, names, constant)
     kind = _left_out(rows.seen(A), factors, constant, names)
-    A = np.where(kind == "explained", 0.0, A)
-    first, where, weight, copies = _merged(rows.seen(A), factors, prior)
-    _check_covariates(rows.seen(A[:, first]), factors[first], names[first], counts)
+    A = _without(A, kind == "explained")
+    seen = rows.seen(A)
+    first, where, weight, copies = _merged(seen, factors, prior)
+    _check_covariates(seen, first, factors, names, counts)
     penalty = replace(prior, lam=1.0, penalty_factor=factors[first] * copies)
-    told = dict(A=A[:, first] * copies, prior=penalty, where=where, weight=weight)
+    told = dict(A=_only(A, first, copies), prior=penalty, where=where, weight=weight)
     told["candidates"] = (kind == "")[first]
     return told, (center, scale, kind)
 
@@ -978,6 +1152,8 @@ def _standardised(X, weight):
     """Columns with (weighted) sum 0 and sum of squares 1, (M, N); their center and
     scale, (N,); and which are constant in the rows that count, (N,).
     """
+    if isinstance(X, Panels):
+        return _standardised_in_blocks(X, weight)
     A, scale, constant = unit_columns(X)
     center = X.mean(0)
     if weight is None:
@@ -990,6 +1166,98 @@ def _standardised(X, weight):
     A = np.where(idle, 0.0, A / np.where(constant, 1.0, size))
     center = center + shift * scale
     return A, center, np.where(constant, 0.0, scale * size), constant
+
+# %% ../nbs/21_stability.ipynb #b10ck011
+def _standardised_in_blocks(X, weight):
+    """The same for a table in blocks."""
+    with np.errstate(all="ignore"):  # of what is not finite, the caller speaks
+        A, scale, constant = standardised(X)
+        if weight is None:
+            return A, A.centre, scale, constant
+        shift = weight @ A / weight.sum()
+        size = np.sqrt(_squares(A, shift, weight))
+    constant = constant | (size < 1e-10)
+    center, scale = A.centre + shift * scale, np.where(constant, 0.0, scale * size)
+    source = _quiet(A.source, weight == 0, center)
+    A = type(A)(source, axis=A.axis, block=A.block, centre=center)
+    return A.changed(unit=np.where(constant, np.inf, scale)), center, scale, constant
+
+# %% ../nbs/21_stability.ipynb #b10ck012
+def _of_columns(X, shift, weight):
+    return (weight @ (X[:, :] - shift) ** 2,), ()
+
+
+def _of_rows(X, weight, shift):
+    return (), (weight @ (X[:, :] - shift) ** 2,)
+
+
+def _squares(A, shift, weight):
+    """Weighted squares about a shift, (N,), in one pass."""
+    if A.axis:
+        return A.each(_of_columns, (shift,), (weight,))[0][0]
+    return A.each(_of_rows, (weight,), (shift,))[1][0]
+
+
+def _without(A, idle):
+    """The table with some columns zero."""
+    if not isinstance(A, Panels):
+        return np.where(idle, 0.0, A)
+    return A.changed(unit=np.where(idle, np.inf, A.unit)) if idle.any() else A
+
+
+def _only(A, first, copies):
+    """Some columns of the table, times so many."""
+    if not isinstance(A, Panels):
+        return A[:, first] * copies
+    if len(first) == A.shape[1]:
+        return A
+    native = sparse.issparse(A.source) or hasattr(A.source, "dask")
+    source = A.source[:, first] if native else _Chosen(A.source, first)
+    how = dict(centre=A.centre[first], unit=A.unit[first] / copies)
+    return type(A)(source, block=A.block, **how)
+
+# %% ../nbs/21_stability.ipynb #b10ck013
+class _Chosen:
+    """Some columns of what a table is read from."""
+
+    def __init__(self, source, columns):
+        self.source, self.columns = source, columns
+        self.shape, self.dtype = (source.shape[0], len(columns)), source.dtype
+
+    def __getitem__(self, which):
+        if isinstance(which, tuple):
+            return self.source[which[0], self.columns[which[1]]]
+        return self.source[which][:, self.columns]
+
+
+class _Quiet:
+    """What a table is read from, with some rows at the centres of their columns."""
+
+    dtype = np.dtype(float)
+
+    def __init__(self, source, idle, center):
+        self.source, self.shape = source, source.shape
+        self.idle, self.center = idle, center
+
+    def __getitem__(self, which):
+        rows, columns = which if isinstance(which, tuple) else (which, slice(None))
+        X = np.array(self.source[rows, columns], dtype=float)
+        X[self.idle[rows]] = self.center[columns]
+        return X
+
+
+def _quiet(source, idle, center):
+    """The source with idle rows at the centres of their columns."""
+    if not idle.any():
+        return source
+    if sparse.issparse(source):
+        rest = sparse.diags_array((~idle).astype(float)) @ source
+        return rest + sparse.csr_array(np.outer(idle, center))
+    if hasattr(source, "dask"):
+        import dask.array as da
+
+        return da.where(idle[:, None], center, source)
+    return _Quiet(source, idle, center)
 
 # %% ../nbs/21_stability.ipynb #95a9df30
 def _check_varies(constant):
@@ -1074,12 +1342,19 @@ def _top(model, sigmas=3.0):
     """The penalty at which a field of so many standard deviations selects nothing."""
     A, thresholds = model.A, model.prior.split()[0]
     if model.intercept:  # which is not penalised
-        A = np.column_stack([A, np.ones(len(A))])
+        A = _with_ones(A)
         thresholds = np.append(thresholds, 0.0)
     prior = Laplace(1.0, model.randomise, thresholds)
     return emptying_factor(
         Problem(A, model.y, prior, model.likelihood, model.counts), sigmas
     )
+
+# %% ../nbs/21_stability.ipynb #b10ck009
+def _with_ones(A):
+    """A column of ones behind the others."""
+    if isinstance(A, Panels):
+        return A.changed(ones=True)
+    return np.column_stack([A, np.ones(len(A))])
 
 # %% ../nbs/21_stability.ipynb #838cc6ee
 def _run_path(est, model, q):
@@ -1561,9 +1836,11 @@ class _Bagging:
         (m,); with return_std also its standard deviation, (m,), from p̄₂.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = _rows_for(self, X)
         _need_answer(self)
         mean = X @ self.coef_mean_ + self.intercept_
+        if not np.isfinite(mean).all():
+            _check_finite(X, X.sizes[1], self.table_.names)
         return (mean, _spread(self, X)) if return_std else mean
 
     def predict(self, X, return_std=False):
@@ -1587,6 +1864,15 @@ class _Bagging:
         node, weight = np.polynomial.hermite_e.hermegauss(31)
         p = expit(mean[:, None] + std[:, None] * node) @ weight / weight.sum()
         return np.column_stack([1 - p, p])
+
+# %% ../nbs/21_stability.ipynb #b10ck014
+def _rows_for(est, X):
+    """Rows to predict, of the columns that were fitted: an array, or `Panels`."""
+    X, names = _opened(X)
+    if not isinstance(X, Panels):
+        return validate_data(est, X, reset=False, dtype=np.float64)
+    _name_columns(est, X.shape[1], names)
+    return X
 
 # %% ../nbs/21_stability.ipynb #5cad1b9d
 def _predict_class(est, X, return_std):
@@ -1616,14 +1902,14 @@ _PREDICT = {"logistic": _predict_class, "poisson": _predict_count}
 # %% ../nbs/21_stability.ipynb #a0a7d3c7
 def _spread(est, X, chunk=256):
     """Standard deviation of the linear predictor across resamples, (m,)."""
-    table = (X - est.center_) / np.where(est.scale_ > 0, est.scale_, np.inf)
-    model = est.model_
-    Z = np.zeros((len(X), model.A.shape[1]))
-    np.add.at(Z.T, model.where, (table * model.weight).T)
-    joint = p2(_row_by_row(est.fit_))
-    parts = [
-        np.diag(joint.predict(Z[i : i + chunk])[1]) for i in range(0, len(Z), chunk)
-    ]
+    model, joint, parts = est.model_, p2(_row_by_row(est.fit_)), []
+    unit = model.weight / np.where(est.scale_ > 0, est.scale_, np.inf)
+    chunk = max(1, min(chunk, BLOCK // len(est.scale_)))  # rows at a time
+    for i in range(0, len(X), chunk):
+        rows = (X[i : i + chunk] - est.center_) * unit
+        Z = np.zeros((len(rows), model.A.shape[1]))
+        np.add.at(Z.T, model.where, rows.T)
+        parts.append(np.diag(joint.predict(Z)[1]))
     return np.sqrt(np.maximum(np.concatenate(parts), 0))
 
 
@@ -1960,9 +2246,27 @@ class _Selector(_Looks, _Bagging, _Refitting, SelectorMixin):
         check_is_fitted(self)
         return self.support_
 
+    def transform(self, X):
+        """The selected columns of X (m, N): an array; of what Dask has, the same kind,
+        which reads nothing yet.
+        """
+        check_is_fitted(self)
+        selected = np.flatnonzero(self.support_)
+        if isinstance(X, Panels):
+            _name_columns(self, X.shape[1], None)
+            return X[:, selected]
+        if hasattr(X, "to_dask_array"):
+            _name_columns(self, len(X.columns), list(X.columns))
+            return X[[X.columns[i] for i in selected]]
+        if hasattr(X, "dask"):
+            _name_columns(self, X.shape[1], None)
+            return X[:, selected]
+        return super().transform(X)
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.input_tags.sparse = True
         return tags
 
 # %% ../nbs/21_stability.ipynb #51661272
@@ -2192,12 +2496,18 @@ def _checked(est, X, y, said):
     chapter want them.
     """
     _check_table(X)
-    options = dict(dtype=np.float64, ensure_min_samples=4)
+    X, names = _opened(X)
+    y, options = y.compute() if hasattr(y, "dask") else y, {}
     if _is_survival(est.loss):
         y = np.column_stack(survival_target(y))  # times and events
-        X, y = validate_data(est, X, y, multi_output=True, **options)
+        options = dict(multi_output=True)
     else:
         _check_target(y)
+    if isinstance(X, Panels):
+        y = _beside_panels(est, X, y, **options)
+        _name_columns(est, X.shape[1], names, reset=True)
+    else:
+        options |= dict(dtype=np.float64, ensure_min_samples=4)
         X, y = validate_data(est, X, y, **options)
     _check_options(est)
     return X, y, _said_of_rows(len(X), **said)
