@@ -557,7 +557,7 @@ def _check_source(X):
 
 # %% ../nbs/21_stability.ipynb #b10ck005
 def _name_columns(est, N, names, reset=False):
-    """Number and names of the columns, kept (reset) or compared with what was fitted."""
+    """Number and names of the columns, kept (reset) or compared with what was."""
     empty = np.empty((0, N)) if names is None else _framed(None, names)
     validate_data(est, empty, "no_validation", reset=reset, skip_check_array=True)
 
@@ -1229,7 +1229,7 @@ class _Chosen:
             return self.source[which[0], self.columns[which[1]]]
         return self.source[which][:, self.columns]
 
-
+# %% ../nbs/21_stability.ipynb #b10ck015
 class _Quiet:
     """What a table is read from, with some rows at the centres of their columns."""
 
@@ -1251,8 +1251,10 @@ def _quiet(source, idle, center):
     if not idle.any():
         return source
     if sparse.issparse(source):
-        rest = sparse.diags_array((~idle).astype(float)) @ source
-        return rest + sparse.csr_array(np.outer(idle, center))
+        raise ValueError(
+            f"sample_weight is 0 in {idle.sum()} rows: leave these rows out of a sparse"
+            " table, X[sample_weight > 0]"
+        )
     if hasattr(source, "dask"):
         import dask.array as da
 
@@ -2445,6 +2447,9 @@ class StabilitySelection(_Selector, BaseEstimator):
         Parameters
         ----------
         X : (M, N) array or data frame of finite numbers, M at least 4
+            Or a table in blocks: a scipy.sparse matrix, a numpy.memmap, a large array
+            of small numbers, an array or data frame of Dask, a data frame of sparse
+            columns, `Panels`. It is never in memory as a whole.
         y : (M,) array
             Numbers, or two classes of any kind; not constant. Survival: a structured
             array with a bool field (event) and a number field (time), or two columns.
@@ -2468,7 +2473,7 @@ class StabilitySelection(_Selector, BaseEstimator):
         Raises
         ------
         TypeError, ValueError
-            Sparse or masked X, missing values, dates, a target that does not suit the
+            Masked X, missing values, dates, a target that does not suit the
             loss, too many covariates, options out of range or in contradiction.
 
         Warns

@@ -36,9 +36,8 @@ def one_that_asks_something_else(estimator):
     """A weight of two is a row that counts twice when it is drawn; two rows are drawn
     one by one, so that the distribution over resamples differs, and should.
     """
-    return {
-        "check_sample_weight_equivalence_on_dense_data": "a weight is no repetition"
-    }
+    name = "check_sample_weight_equivalence_on_{}_data"
+    return {name.format(x): "a weight is no repetition" for x in ("dense", "sparse")}
 
 
 @parametrize_with_checks(
@@ -46,7 +45,7 @@ def one_that_asks_something_else(estimator):
     expected_failed_checks=one_that_asks_something_else,
 )
 def test_scikit_learns_own_checks(estimator, check):
-    """All of them but one. (check_array_api_input is about arrays
+    """All of them but that. (check_array_api_input is about arrays
     of other libraries and needs SCIPY_ARRAY_API set.)
     """
     if check.func.__name__ == "check_array_api_input":

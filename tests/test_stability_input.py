@@ -85,8 +85,9 @@ BAD = {
     "X of a string": (fit("table.csv"), ""),
     "X complex": (fit(X + 1j), "omplex"),
     "X ragged": (fit([[1, 2], [3]] * 20), ""),
-    "X sparse": (fit(sparse.csr_matrix(X)), "parse"),
-    "X sparse array": (fit(sparse.csc_array(X)), "parse"),
+    "X sparse with NaN": (fit(sparse.csr_matrix(altered(np.nan))), "NaN"),
+    "X sparse and complex": (fit(sparse.csr_array(X + 1j)), "omplex"),
+    "X sparse and of one axis": (fit(sparse.coo_array(X[0])), "2D"),
     "X with None": (fit(np.where(np.arange(240).reshape(40, 6) == 7, None, X)), "NaN"),
     "X with a word in it": (fit(FRAME.assign(a="red")), "'a' of X holds 'red'"),
     "X with a word among numbers": (
