@@ -29,6 +29,7 @@ _HOMES = {  # module: the public names that live in it
         "TwoPoint",
         "Weakness",
     ),
+    "saving": ("Checkpoint", "load_fit", "load_state", "save_fit", "save_state"),
     "solver": ("ConvergenceWarning", "rvamp", "rvamp_path"),
     "stability": ("StabilitySelection",),
     "survival": ("Rows", "survival_fit"),
