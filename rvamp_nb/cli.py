@@ -30,8 +30,15 @@ from rvamp_nb.tables import (
     Later,
     Table,
     frame_of,
+    frame_of_target,
+    is_large_parquet,
+    matrix_place,
     prepare,
+    prepare_matrix,
+    prepare_parquet,
     read_bytes,
+    read_matrix,
+    read_names,
     read_table,
     shown,
 )
@@ -51,6 +58,8 @@ class _Source(NamedTuple):
     file: str  # where the table is; "" for the embedded data
     sha256: str  # of its bytes
     target: str
+    rows: str = ""  # where what is known of the rows is, if that is another file
+    rows_sha256: str = ""
 
 
 class _Answer(NamedTuple):
@@ -66,12 +75,13 @@ class _Answer(NamedTuple):
     refined: object = None  # its Refined
     seconds: tuple = (0.0, 0.0)  # of rVAMP, of the refits
     stopped: bool = False  # by ctrl-C, after the fit
+    refused: str = ""  # why no refits were made, where some were asked for
     warnings: tuple = ()  # sentences
 
     @property
     def lines(self):
         """Of the file, for each row: an index with a name, if there is a file."""
-        return self.table.X.index
+        return self.table.lines
 
 # %% ../nbs/25_cli.ipynb #6b642f24
 def _fitted(source, table, lam=None, **options):
@@ -108,28 +118,28 @@ def _analyse(source, table, check=200, refine=0, seed=0, lam=None, **options):
     start = time.perf_counter()
     with _collected_warnings() as said:
         estimator = _fitted(source, table, lam, **options)
-        summary = estimator.summary().loc[list(table.X.columns)]
-    middle, stopped = time.perf_counter(), False
-    found = {"refined": estimator.refined_}
+        summary = estimator.summary().loc[list(table.names)]
+    middle = time.perf_counter()
     wanted = {"check": check, "refined": refine} if _usable(estimator) else {}
+    found = _refitted(estimator, wanted, seed)
+    seconds = middle - start, time.perf_counter() - middle
+    given = dict(given=lam is not None, seed=seed, seconds=seconds)
+    given["warnings"] = (*table.warnings, *said)
+    return _Answer(source, table, estimator, summary, **given, **found)
+
+
+def _refitted(estimator, wanted, seed):
+    """What real refits say, or why they say nothing."""
+    found = {"refined": estimator.refined_}
     try:
         for name, n in wanted.items():
             if n:
                 found[name] = _refits(estimator, name, n, seed)
+    except (TypeError, ValueError) as e:
+        return found | {"refused": _typed(e)}
     except KeyboardInterrupt:
-        found, stopped = {}, True
-    return _Answer(
-        source,
-        table,
-        estimator,
-        summary,
-        lam is not None,
-        seed,
-        seconds=(middle - start, time.perf_counter() - middle),
-        stopped=stopped,
-        warnings=(*table.warnings, *said),
-        **found,
-    )
+        return {"stopped": True}
+    return found
 
 # %% ../nbs/25_cli.ipynb #127091f8
 def _usable(estimator):
@@ -221,11 +231,16 @@ def _status(e):
     return e.fit_.status if e.status_ == "converged" else e.status_
 
 # %% ../nbs/25_cli.ipynb #bd229296
+def _named(answer):
+    """What the features are called, (N,) of str."""
+    return np.array(answer.table.names, dtype=object)
+
+
 def _columns(answer):
     """The table as {heading: (N,) values}, the most selected feature first."""
     e, summary = answer.estimator, answer.summary
     known = lambda values: values if _usable(e) else np.full(len(values), np.nan)
-    columns = {"feature": e.feature_names_in_, "Pi_rvamp": known(_alone(e))}
+    columns = {"feature": _named(answer), "Pi_rvamp": known(_alone(e))}
     leading = columns["Pi_rvamp"]
     if answer.check:
         columns["Pi_refits"], columns["Pi_refits_se"] = _by_refits(answer)
@@ -262,11 +277,12 @@ def _cells(values):
     return ["" if np.isnan(v) else f"{v:.6g}" for v in values]
 
 
-def _path_columns(e):
+def _path_columns(answer):
     """Π of every feature at every penalty; nothing where it has not converged."""
+    e = answer.estimator
     Pi = np.where(e.converged_, e.selection_probabilities_, np.nan)
     by_penalty = {f"{lam:.6g}": column for lam, column in zip(e.lambdas_, Pi.T)}
-    return {"feature": e.feature_names_in_} | by_penalty
+    return {"feature": _named(answer)} | by_penalty
 
 # %% ../nbs/25_cli.ipynb #fe51468b
 def _meaning(e):
@@ -291,17 +307,21 @@ def _about_refits(answer):
         "refine": refined.n_refits if refined else 0,
         "refine_kappa": refined.kappa if refined else None,
         "interrupted": answer.stopped,
+        "refused": answer.refused,
     }
 
 
 def _about_table(table):
     """What was done to the table before it was fitted."""
+    factors = table.options.get("penalty_factor", {})
+    by_name = isinstance(factors, dict)
+    factors = factors if by_name else dict(zip(table.names, factors))
     return {
         "rows_left_out": table.left_out,
         "gaps_filled": table.filled,
         "categories": table.categories,
         "references": table.references,
-        "kept": list(table.options.get("penalty_factor", ())),
+        "kept": [name for name, factor in factors.items() if not factor],
         "said": table.said,
     }
 
@@ -394,11 +414,10 @@ def _remedy(check):
     more = check.word in ("undecided", "no contradiction")
     return f" (--check {check.more_refits})" * more
 
-
+# %% ../nbs/25_cli.ipynb #25m00004
 def _trust(answer):
     """Times, and how far to believe it."""
-    e, check, refined = answer.estimator, answer.check, answer.refined
-    ours, theirs = answer.seconds
+    e, ours = answer.estimator, answer.seconds[0]
     path = f"{e.converged_.sum()} of {len(e.lambdas_)} penalties of the path converged"
     light = _typed(e.trust_, answer.lines)
     lines = [f"rVAMP: {_typed(_status(e))}; {path}; {ours:.2f} s", f"light: {light}"]
@@ -407,11 +426,20 @@ def _trust(answer):
         lines.append(f"sd: {e.trust_.spread}: {why}")
     if _usable(e) and e.correct:
         lines.append(f"Π, mean, sd: {e.correction_}")
+    return lines + _about_their_refits(answer)
+
+
+def _about_their_refits(answer):
+    """How many there were, and what they say of it."""
+    check, refined, lines = answer.check, answer.refined, []
     if answer.stopped:
         lines.append("refits: interrupted, none of them is used")
+    if answer.refused:
+        lines.append(f"refits: none were made; {answer.refused}")
     if check:
         said = f"{check.verdict}{_remedy(check)}"
-        lines.append(f"refits: {check.n_refits} in {theirs:.2f} s; {said}")
+        took = answer.seconds[1]
+        lines.append(f"refits: {check.n_refits} in {took:.2f} s; {said}")
     if refined:
         weight = f"rVAMP counts for {refined.kappa:.0f}"
         lines.append(f"refined: by {refined.n_refits} refits, beside which {weight}")
@@ -421,7 +449,7 @@ def _trust(answer):
 def _report(answer, files):
     """The whole of it, in lines of 88 letters; the lines about files stay whole."""
     said = list(answer.warnings)
-    if any(name[0] in "=+-@" for name in answer.estimator.feature_names_in_):
+    if any(name[0] in "=+-@" for name in answer.table.names):
         formula = "a spreadsheet takes names that begin with =, +, - or @ for formulas"
         said.append(f"{formula}: let it import the column 'feature' as text")
     head = [*_headline(answer), _promise(answer)]
@@ -523,46 +551,56 @@ def _put(folder, name, contents):
     """Files {end of the name: bytes}, all of them or none; what an earlier run left
     under the same name goes. Returns the names of what went.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    beside = {end: folder / f".rvamp-nb-{os.getpid()}{end}" for end in contents}
+    from rvamp_nb.report import write_files
+
     left = [name + end for end in _ENDS if end not in contents]
     left = [old for old in left if (folder / old).exists()]
     with _undisturbed():
-        try:
-            for end, data in contents.items():
-                _write(beside[end], data)
-            for end, path in beside.items():
-                os.replace(path, folder / (name + end))
-            for old in left:
-                (folder / old).unlink()
-        finally:
-            for path in beside.values():
-                path.unlink(missing_ok=True)
+        write_files(folder, {name + end: data for end, data in contents.items()})
+        for old in left:
+            (folder / old).unlink()
     return left
 
-
-def _write(path, data):
-    """Bytes as a new file, to the disk itself."""
-    with open(path, "xb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
 # %% ../nbs/25_cli.ipynb #e81af970
-def _source(path, data, name, target, out):
-    """The question; a table's place is told from the folder of the results."""
-    sha256, file = hashlib.sha256(data).hexdigest(), str(path)
-    if os.path.isfile(path):
-        file = os.path.relpath(os.path.realpath(path), os.path.realpath(out))
-    else:
-        file = f"pipe {sha256}"
-    return _Source(_stem(path) if name is None else name, file, sha256, target)
+def _source(args, data, target, rows=None):
+    """The question; data and rows are the bytes of its files, as far as they have been
+    read.
+    """
+    name = _stem(args.file) if args.name is None else args.name
+    file, sha256 = _known(args.file, data, args.out)
+    beside = _known(args.rows, rows, args.out) if args.rows else ()
+    return _Source(name, file, sha256, target, *beside)
+
+
+def _known(path, data, out):
+    """Where a file is, told from the folder of the results, and its fingerprint."""
+    place, name = matrix_place(path) or (path, "")
+    sha256 = _fingerprint(place) if data is None else hashlib.sha256(data).hexdigest()
+    if not (os.path.isfile(place) or os.path.isdir(place)):
+        return f"pipe {sha256}", sha256
+    file = os.path.relpath(os.path.realpath(place), os.path.realpath(out))
+    return f"{file}:{name}" if name else file, sha256
 
 
 def _stem(path):
     """A file's name without folder and ending."""
-    path = Path(path)
+    path = Path((matrix_place(path) or (path, ""))[0])
     return Path(path.stem).stem if path.suffix == ".gz" else path.stem
+
+# %% ../nbs/25_cli.ipynb #25m00001
+def _fingerprint(place, piece=2**20):
+    """Of all bytes of a file, or of a folder's files, read a piece at a time."""
+    digest, place = hashlib.sha256(), Path(place)
+    files = [place]
+    if place.is_dir():
+        files = sorted(path for path in place.rglob("*") if path.is_file())
+    for path in files:
+        if path != place:
+            digest.update(path.relative_to(place).as_posix().encode())
+        with open(path, "rb") as file:
+            while data := file.read(piece):
+                digest.update(data)
+    return digest.hexdigest()
 
 # %% ../nbs/25_cli.ipynb #6a3f63bf
 def _check_licence(out, source):
@@ -576,8 +614,10 @@ def _check_licence(out, source):
         return
     try:
         earlier = json.loads(place("-selection.json").read_bytes())
-        same = earlier["file"] == source.file and earlier["target"] == source.target
-    except (ValueError, TypeError, KeyError):
+        earlier.setdefault("rows", "")
+        asked = ("file", "target", "rows")
+        same = all(earlier[key] == getattr(source, key) for key in asked)
+    except (ValueError, TypeError, KeyError, AttributeError):
         same = False
     if not same:
         problem = "belongs to another table or target"
@@ -620,7 +660,7 @@ def _contents(answer, with_path):
     """
     contents = {"-selection.csv": _csv(_columns(answer))}
     if with_path:
-        contents["-path.csv"] = _csv(_path_columns(answer.estimator))
+        contents["-path.csv"] = _csv(_path_columns(answer))
     if _usable(answer.estimator) and not answer.stopped:
         try:
             contents |= _pictures(answer, with_path)
@@ -701,12 +741,16 @@ class _Deaf:
         return getattr(self.stream, name)
 
     def write(self, text):
-        with suppress(OSError, ValueError, AttributeError):
+        try:
             self.stream.write(text)
+        except (OSError, ValueError, AttributeError):
+            pass
 
-    def flush(self):
-        with suppress(OSError, ValueError, AttributeError):
+    def flush(self):  # Python calls it at its very end, when names are gone
+        try:
             self.stream.flush()
+        except (OSError, ValueError, AttributeError):
+            pass
 
 # %% ../nbs/25_cli.ipynb #c11c3e2e
 def _settle(stream):
@@ -758,10 +802,7 @@ def _asked(args):
         raise BadInput("argument --loss: survival needs --time and --event")
     if args.refits and args.refine:
         raise BadInput("argument --refits: --refine combines refits, too: drop one")
-    data = read_bytes(args.file)
-    table = _read(args, data)
-    target = args.target or f"{args.time}, {args.event}"
-    source = _source(args.file, data, args.name, target, args.out)
+    source, table = (_read_matrix if matrix_place(args.file) else _read)(args)
     options = {name: getattr(args, name) for name in _OPTIONS}
     if args.time and args.loss == "auto":
         options["loss"] = "survival"
@@ -771,14 +812,70 @@ def _asked(args):
     return source, table, options
 
 # %% ../nbs/25_cli.ipynb #42db189d
-def _read(args, data):
-    """The table, its columns in their roles."""
+def _read(args):
+    """The question and the table, its columns in their roles."""
     where = shown(args.file)
-    how = {name: getattr(args, name) for name in _READ}
-    frame = frame_of(data, where, _in_shell, **how)
+    for option in ("rows", "names"):
+        if getattr(args, option):
+            problem = f"{where} has names, and a target, of its own"
+            remedy = "the option is for a matrix (.npy, .npz, .zarr, .h5)"
+            raise BadInput(f"argument --{option}: {problem}: {remedy}")
+    if _is_large(args):
+        table = prepare_parquet(args.file, typed=_in_shell, **_roles(args))
+        return _source(args, None, _explained(args)), table
+    data = read_bytes(args.file)
+    frame = frame_of(data, where, _in_shell, **_how(args))
+    table = prepare(frame, where=where, typed=_in_shell, **_roles(args))
+    return _source(args, data, _explained(args)), table
+
+
+def _is_large(args):
+    """A Parquet file beyond memory, of which nothing is asked that needs all of it."""
+    dear = args.categorical or args.reference or args.missing != "error"
+    return not dear and is_large_parquet(args.file)
+
+
+def _how(args):
+    """How text is read."""
+    return {name: getattr(args, name) for name in _READ}
+
+
+def _roles(args):
+    """What the columns are for."""
     roles = {name: getattr(args, name) for name in _ROLES}
-    roles["reference"] = dict(args.reference)
-    return prepare(frame, where=where, typed=_in_shell, **roles)
+    return roles | dict(reference=dict(args.reference))
+
+
+def _explained(args, alone="y"):
+    """What the target is called."""
+    return f"{args.time}, {args.event}" if args.time else args.target or alone
+
+# %% ../nbs/25_cli.ipynb #25m00003
+def _read_matrix(args):
+    """The question and the matrix, with what is known of its rows."""
+    where, matrix = shown(args.file), read_matrix(args.file)
+    data, rows = _known_of_rows(args, matrix.y)
+    names = matrix.names
+    if args.names:
+        names = read_names(args.names, args.encoding, _in_shell)
+    called = dict(
+        where=where, typed=_in_shell, named_in=args.names and shown(args.names)
+    )
+    called["beside"] = shown(args.rows or args.file)
+    table = prepare_matrix(matrix.values, rows, names=names, **called, **_roles(args))
+    return _source(args, None, _explained(args, rows.columns[0]), data), table
+
+
+def _known_of_rows(args, y):
+    """The bytes of the second file, if there is one, and its table."""
+    if args.rows:
+        data = read_bytes(args.rows)
+        return data, frame_of(data, shown(args.rows), _in_shell, **_how(args))
+    if y is None:
+        problem = f"{shown(args.file)} holds numbers only"
+        remedy = "say which file has the target, such as --rows y.csv"
+        raise BadInput(f"argument --rows: {problem}: {remedy}")
+    return None, frame_of_target(y, shown(args.file))
 
 # %% ../nbs/25_cli.ipynb #04ec9a33
 def _run(argv):
@@ -965,6 +1062,11 @@ selected. The penalty λ is taken where Π sums to q. Threshold, q and the bound
 expected number of false selections (pfer) determine each other: give two of them at
 most. The bound takes the rows as independent. Several samples of one patient are not,
 unless --groups says whose they are: then whole patients are drawn.
+A matrix holds features alone: the target, and whatever else is known of the rows, are
+columns of a second table (--rows). A matrix of more than 67 million numbers is not
+read into memory but a block at a time, some hundred times, so that it had better lie
+on this machine; what needs all of it at once, such as refits, is left out, and the
+report says so.
 Π by rVAMP needs no refit; the refits stand beside it as a check, with their standard
 errors and a verdict in words."""
 
@@ -994,7 +1096,14 @@ def _parser():
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     about = dict(description=_SELECT, epilog=_FILES, help="for a table of yours")
     select = commands.add_parser("select", **about, **shape)
-    for add in (_add_table, _add_columns, _add_promise, _add_refits, _add_results):
+    for add in (
+        _add_table,
+        _add_question,
+        _add_columns,
+        _add_promise,
+        _add_refits,
+        _add_results,
+    ):
         add(select)
     about = dict(description=_PLAN, epilog=_PLAN_CODES, help="before there is a table")
     _add_plan(commands.add_parser("plan", **about, **shape))
@@ -1004,8 +1113,29 @@ def _parser():
 def _add_table(select):
     """What is read."""
     add = select.add_argument_group("the table").add_argument
-    table = "CSV, TSV or Parquet, also in gzip, or a pipe; names in the first line"
+    table = (
+        "CSV, TSV or Parquet, also in gzip, or a pipe; names in the first line; or a"
+    )
+    table += " matrix of numbers: .npy, .npz, .zarr or .h5 (of several arrays in it"
+    table += " FILE:NAME)"
     add("file", metavar="FILE", help=table)
+    rows = "of a matrix: the table with its target, and with whatever else is known of"
+    rows += " its rows, in their order; or the target alone, as .npy"
+    add("--rows", metavar="FILE", help=rows)
+    names = (
+        "of a matrix: what its columns are called, one a line (default: x0, x1, ...)"
+    )
+    add("--names", metavar="FILE", help=names)
+    sep = "what stands between columns (default: tab if line 1 has one, else comma)"
+    add("--sep", type=_mark, metavar="SIGN", help=sep)
+    mark = "of the numbers (default: a point)"
+    add("--decimal", type=_mark, default=".", metavar="SIGN", help=mark)
+    add("--encoding", metavar="NAME", help="such as latin-1 (default: UTF-8)")
+
+# %% ../nbs/25_cli.ipynb #25m00005
+def _add_question(select):
+    """What is to be explained, and how."""
+    add = select.add_argument_group("the question").add_argument
     target = "the column to explain: numbers, or two classes"
     add("--target", metavar="COLUMN", help=target)
     time = "instead of a target: how long each row was observed"
@@ -1022,16 +1152,11 @@ def _add_table(select):
     add("--l1-ratio", type=_part, default=1.0, metavar="SHARE", help=ratio)
     correct = "put twins, dominant rows and thin columns right (default: no)"
     add("--correct", choices=("auto", "no"), default="no", help=correct)
-    sep = "what stands between columns (default: tab if line 1 has one, else comma)"
-    add("--sep", type=_mark, metavar="SIGN", help=sep)
-    mark = "of the numbers (default: a point)"
-    add("--decimal", type=_mark, default=".", metavar="SIGN", help=mark)
-    add("--encoding", metavar="NAME", help="such as latin-1 (default: UTF-8)")
 
 # %% ../nbs/25_cli.ipynb #b940654d
 def _add_columns(select):
     """What the columns are for."""
-    title = "its columns (options with * may be given several times)"
+    title = "its columns, or those of --rows (* may be given several times)"
     add = select.add_argument_group(title).add_argument
     add("--id", metavar="COLUMN", help="names the rows, no feature")
     several = dict(action="append", default=[], metavar="COLUMN")

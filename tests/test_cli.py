@@ -1017,16 +1017,15 @@ def test_a_disk_that_fills_leaves_the_files_of_an_earlier_run(monkeypatch, capsy
     main([*QUICK.split(), "--path"])
     before = {p.name: p.read_bytes() for p in Path("rvamp-nb-out").iterdir()}
     assert len(before) == 5
-    monkeypatch.setattr(cli, "_write", lambda path, data: full(path))
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(SystemExit) as stop:
         main(["select", "data.csv", "--target", "y", "--check", "0"])
     assert stop.value.code == 5 and capsys.readouterr().err.count("\n") == 1
     assert {p.name: p.read_bytes() for p in Path("rvamp-nb-out").iterdir()} == before
 
 
-def full(path):
-    """Half a file, and then no space."""
-    path.write_bytes(b"fea")
+def full(descriptor):
+    """A file is begun, and then there is no space."""
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
@@ -1138,13 +1137,10 @@ def test_ctrl_c_at_the_picture_keeps_the_fit(monkeypatch, capsys):
 
 
 def test_ctrl_c_while_files_are_put_in_their_places(monkeypatch):
-    write = cli._write
-
-    def disturbed(path, data):
+    def disturbed(descriptor):
         os.kill(os.getpid(), signal.SIGINT)
-        write(path, data)
 
-    monkeypatch.setattr(cli, "_write", disturbed)
+    monkeypatch.setattr(os, "fsync", disturbed)
     table()
     assert exit_code(QUICK.split()) == 0 and len(listed()) == 3
 
@@ -1716,3 +1712,137 @@ def test_help_of_plan(capsys):
     for argument in ("--features", "--effects", "--size", "--json", "exit codes:"):
         assert argument in text
     assert max(map(len, text.splitlines())) <= 88
+
+
+# A matrix -----------------------------------------------------------------------------
+
+
+def matrix(M=60, N=40, seed=0):
+    """Small whole numbers, and what is known of the rows; both in files."""
+    rng = np.random.default_rng(seed)
+    A = rng.binomial(2, 0.4, size=(M, N)).astype(np.int8)
+    y = A[:, 3] * 2.0 - A[:, 8] + rng.normal(size=M)
+    rows = pd.DataFrame({"who": [f"p{k}" for k in range(M)], "dose": y})
+    rows.to_csv("rows.csv", index=False)
+    np.save("A.npy", A)
+    np.save("y.npy", y)
+    return A, rows
+
+
+ASK = "--rows rows.csv --target dose --check 0"
+
+
+def of(name):
+    """The table of results of this name, without what is about the names."""
+    return pd.read_csv(f"rvamp-nb-out/{name}-selection.csv").set_index("feature")
+
+
+def test_a_matrix_is_the_table_that_it_would_be_with_names(capsys):
+    A, rows = matrix()
+    wide = pd.DataFrame(A).add_prefix("x").assign(dose=rows.dose)
+    wide.to_csv("wide.csv", index=False)
+    main("select wide.csv --target dose --check 0".split())
+    main(f"select A.npy {ASK} --id who --keep x5 --name kept".split())
+    main(f"select A.npy {ASK} --path".split())
+    main("select A.npy --rows y.npy --check 0 --name alone".split())
+    pd.testing.assert_frame_equal(of("A"), of("wide"))
+    pd.testing.assert_frame_equal(of("alone"), of("wide"))
+    assert of("kept").status["x5"] == "covariate, always in"
+    said, kept = settings("A"), settings("kept")
+    assert (said["file"], said["rows"]) == ("../A.npy", "../rows.csv")
+    assert (said["target"], settings("alone")["target"]) == ("dose", "y")
+    for file, sha256 in (("A.npy", "sha256"), ("rows.csv", "rows_sha256")):
+        assert said[sha256] == hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    assert kept["table"]["kept"] == ["x5"] and "x3" in of("A").index[:2]
+    assert "no feature: 'who'" in capsys.readouterr().out
+
+
+def test_names_of_a_matrix_are_a_file_with_a_name_a_line(capsys):
+    A, rows = matrix()
+    Path("names.txt").write_text("\n".join(f"snp {j}" for j in range(40)) + "\n\n")
+    main(f"select A.npy {ASK} --names names.txt".split())
+    assert list(of("A").index[:2]) == ["snp 3", "snp 8"]
+    Path("names.txt").write_text("a\nb\n")
+    capsys.readouterr()
+    line = refused(capsys, "select", "A.npy", *ASK.split(), "--names", "names.txt")
+    assert "names.txt: 2 names for 40 columns" in line
+
+
+@pytest.mark.parametrize(
+    "line, words",
+    [
+        ("A.npy --target dose", "A.npy holds numbers only: say which file has"),
+        ("A.npy --rows rows.csv", "say what to explain"),
+        ("A.npy --rows none.csv --target dose", "cannot read none.csv"),
+        ("none.npy --rows rows.csv --target dose", "cannot read none.npy"),
+        (f"A.npy {ASK} --drop x3", "rows.csv has no column 'x3'"),
+        (f"A.npy {ASK} --keep who", "A.npy has no column 'who'"),
+        (f"A.npy {ASK} --missing drop", "A.npy is a matrix"),
+        (f"A.npy {ASK} --categorical who", "A.npy is a matrix"),
+        (f"A.npy:A {ASK}", "leave the name out"),
+        (f"objects.npy {ASK}", "never unpickled"),
+        (f"A.npy {ASK} --rows objects.npy", "never unpickled"),
+        (f"A.npy {ASK} --rows A.npy", "a target is one column"),
+        (f"short.npy {ASK}", "60 rows for the 59 of the matrix"),
+        (f"gap.npy {ASK}", "column 'x2', row 7 (counted from 0)"),
+        (f"flat.npy {ASK}", "holds an array of shape (60,)"),
+        (f"rows.csv {ASK}", "rows.csv has names, and a target, of its own"),
+        ("rows.csv --target dose --names rows.csv", "argument --names"),
+    ],
+)
+def test_a_matrix_that_will_not_do_is_one_line(capsys, line, words):
+    A, _ = matrix()
+    np.save("objects.npy", A.astype(object))
+    np.save("short.npy", A[1:])
+    np.save("flat.npy", A[:, 0])
+    gap = A.astype(float)
+    gap[7, 2] = np.nan
+    np.save("gap.npy", gap)
+    assert words in refused(capsys, "select", *line.split())
+
+
+def test_a_library_that_is_not_there_is_named(capsys, monkeypatch):
+    matrix()
+    Path("A.h5").write_bytes(b"")
+    Path("A.zarr").mkdir()
+    for file, module in (("A.h5", "h5py"), ("A.zarr", "zarr"), ("A.zarr", "dask")):
+        with monkeypatch.context() as without:
+            without.setitem(sys.modules, module, None)
+            line = refused(capsys, "select", file, *ASK.split())
+        assert f"needs {module}" in line and "rvamp-nb[dask]" in line
+
+
+def test_another_table_of_rows_is_another_question(capsys):
+    _, rows = matrix()
+    main(f"select A.npy {ASK}".split())
+    rows.to_csv("others.csv", index=False)
+    line = "select A.npy --rows others.csv --target dose"
+    capsys.readouterr()
+    assert "belongs to another table" in refused(capsys, *line.split())
+    main(f"select A.npy {ASK}".split())  # the same one may be asked again
+
+
+def test_refits_that_are_refused_are_said_and_the_table_is_there(capsys, monkeypatch):
+    def refuse(*_, **__):
+        raise TypeError("refits need the table in memory: check(100) is not for this")
+
+    monkeypatch.setattr(StabilitySelection, "check", refuse)
+    table()
+    main("select data.csv --target y --lam 0.8 --check 50".split())
+    out = unwrapped(capsys.readouterr().out)
+    assert "refits: none were made; refits need the table in memory: --check 100" in out
+    said = settings()
+    assert said["exit_code"] == 0 and said["refits"]["check"] == 0
+    assert "table in memory" in said["refits"]["refused"]
+    assert len(pd.read_csv("rvamp-nb-out/data-selection.csv")) == 6
+
+
+def test_a_stream_that_is_closed_at_the_end_of_python_is_no_error():
+    """Nothing of the module may be needed by then."""
+    deaf, names = cli._Deaf(None), dict(vars(cli))
+    try:
+        vars(cli).clear()
+        deaf.write("x")
+        deaf.flush()
+    finally:
+        vars(cli).update(names)

@@ -11,8 +11,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import rvamp_nb.tables as tables
 from rvamp_nb import StabilitySelection
-from rvamp_nb.tables import BadInput, frame_of, in_python, prepare, read_frame
+from rvamp_nb.tables import (
+    BadInput,
+    frame_of,
+    in_python,
+    is_large_parquet,
+    prepare,
+    prepare_matrix,
+    prepare_parquet,
+    read_frame,
+    read_matrix,
+    read_names,
+)
 
 
 def frame(M=30, seed=0):
@@ -411,3 +423,181 @@ def test_a_path_may_be_a_path(tmp_path):
     assert read_frame(str(tmp_path / "a.csv")).shape == (1, 2)
     with pytest.raises(BadInput, match="cannot read"):
         read_frame(tmp_path / "b.csv")
+
+
+# Numbers without a head ---------------------------------------------------------------
+
+
+def numbers(M=30, N=50, seed=0):
+    """As genotypes are."""
+    return np.random.default_rng(seed).binomial(2, 0.4, size=(M, N)).astype(np.int8)
+
+
+def whole(values):
+    """All of a matrix, wherever it is."""
+    values = values.toarray() if hasattr(values, "toarray") else values
+    return np.asarray(values.compute() if hasattr(values, "dask") else values)
+
+
+def save(folder, A):
+    """The same numbers in every kind of file. Returns their paths."""
+    from scipy import sparse
+
+    np.save(folder / "A.npy", A)
+    np.save(folder / "F.NPY".lower(), np.asfortranarray(A.astype(">f4")))
+    np.savez(folder / "A.npz", A=A, y=A[:, 0], names=[f"g{j}" for j in range(len(A.T))])
+    np.savez_compressed(folder / "two.npz", A=A, B=A)
+    sparse.save_npz(folder / "S.npz", sparse.csr_array(A.astype(float)))
+    return ["A.npy", "f.npy", "A.npz", "two.npz:B", "S.npz"]
+
+
+def test_the_same_matrix_in_every_format(tmp_path):
+    A = numbers()
+    for path in save(tmp_path, A):
+        np.testing.assert_array_equal(whole(read_matrix(tmp_path / path).values), A)
+    assert isinstance(read_matrix(tmp_path / "A.npy").values, np.memmap)
+    assert hasattr(read_matrix(tmp_path / "S.npz").values, "tocsc")
+    named = read_matrix(tmp_path / "A.npz")
+    assert named.names[:2] == ("g0", "g1") and list(named.y) == list(A[:, 0])
+
+
+def test_zarr_and_hdf5_come_through_dask(tmp_path):
+    pytest.importorskip("dask")
+    zarr, h5py = pytest.importorskip("zarr"), pytest.importorskip("h5py")
+    A = numbers()
+    alone = zarr.open(tmp_path / "A.zarr", mode="w", shape=A.shape, chunks=(30, 20))
+    alone[:] = A
+    group = zarr.open_group(tmp_path / "G.zarr", mode="w")
+    group["X"], group["row"] = A, A[0]
+    with h5py.File(tmp_path / "A.h5", "w") as file:
+        file["genes/X"], file["row"] = A, A[0]
+    for path in ("A.zarr", "G.zarr", "G.zarr:X", "A.h5", "A.h5:genes/X"):
+        values = read_matrix(tmp_path / path).values
+        assert hasattr(values, "dask"), path
+        np.testing.assert_array_equal(whole(values), A)
+    for path in ("A.zarr:X", "G.zarr:Y", "A.h5:X"):
+        with pytest.raises(BadInput, match="no array of two dimensions is named"):
+            read_matrix(tmp_path / path)
+
+
+def test_a_file_that_is_no_matrix_is_one_line(tmp_path):
+    A = numbers()
+    save(tmp_path, A)
+    cut = (tmp_path / "A.npy").read_bytes()[:900]
+    files = {"cut.npy": cut, "text.npy": b"hello", "text.npz": b"hello", "e.npy": b""}
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    arrays = {"z.npy": A * 1j, "w.npy": A.astype(str), "o.npy": A.astype(object)}
+    for name, array in arrays.items():
+        np.save(tmp_path / name, array)
+    np.savez(tmp_path / "o.npz", A=A.astype(object))
+    expected = {name: "cannot be read" for name in ("cut.npy", "text.npy", "e.npy")}
+    expected |= {"text.npz": "no .npz archive", "z.npy": "holds complex128"}
+    expected |= {"w.npy": "holds <U", "o.npy": "unpickled", "o.npz": "unpickled"}
+    expected |= {"two.npz": "holds several arrays", "none.npy": "No such file"}
+    for name, words in expected.items():
+        with pytest.raises(BadInput, match=words) as said:
+            read_matrix(tmp_path / name)
+        assert "\n" not in str(said.value) and name in str(said.value)
+
+
+def test_a_pickle_is_never_run(tmp_path):
+    """A file that would make another one, if it were unpickled."""
+    trap = tmp_path / "trap"
+
+    class Trap:
+        def __reduce__(self):
+            return Path.touch, (trap,)
+
+    for name in ("a.npy", "a.npz"):
+        save = np.save if name.endswith("y") else np.savez
+        save(tmp_path / name, np.array([[Trap()]], dtype=object))
+        with pytest.raises(BadInput, match="unpickled"):
+            read_matrix(tmp_path / name)
+    assert not trap.exists()
+
+
+def test_beyond_memory_the_matrix_is_handed_on_as_it_is(monkeypatch):
+    A, rows = numbers(), pd.DataFrame({"y": np.arange(30.0), "w": 1.0})
+    small = prepare_matrix(A, rows, "y", weights="w", keep="x3")
+    monkeypatch.setattr(tables, "IN_MEMORY", A.size - 1)
+    large = prepare_matrix(A, rows, "y", weights="w", keep="x3")
+    assert large.X is A and small.X.shape == A.shape
+    assert large.names == small.names and large.lines is None
+    np.testing.assert_array_equal(large.y, small.y)
+    np.testing.assert_array_equal(large.rows["sample_weight"], np.ones(30))
+    factors = large.options["penalty_factor"]
+    assert factors[3] == 0 and factors.sum() == 49
+    assert "read a block at a time" in large.said[0] and "'x3'" in large.said[1]
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (dict(rows=pd.DataFrame({"y": range(29)})), "29 rows for the 30"),
+        (dict(rows=pd.DataFrame({"y": [1.0] * 30})), "same value in every row"),
+        (dict(rows=pd.DataFrame({"y": [None, *range(29)]})), "or leave out the row"),
+        (dict(names=["a", "b"]), "2 names for 50 columns"),
+        (dict(names=["a"] * 50), "50 columns are named 'a'"),
+        (dict(names=["", *"b" * 49]), "column 1 has an empty name"),
+        (dict(values=np.ones((30, 50))), "all features are constant"),
+    ],
+)
+def test_what_does_not_fit_a_matrix_is_one_line(change, words):
+    given = dict(values=numbers(), rows=pd.DataFrame({"y": range(30)}))
+    with pytest.raises(BadInput, match=words) as said:
+        prepare_matrix(**given | change)
+    assert "\n" not in str(said.value)
+
+
+def test_names_are_read_as_lines(tmp_path):
+    (tmp_path / "names.txt").write_bytes("\ufeffa\r\n b c \r\n\n\n".encode())
+    assert read_names(tmp_path / "names.txt") == ("a", "b c")
+
+
+@pytest.mark.parametrize("M, N", [(20, 60), (300, 9)])
+def test_a_parquet_file_beyond_memory_is_unpacked_once(tmp_path, monkeypatch, M, N):
+    pytest.importorskip("pyarrow")
+    path, A = tmp_path / "a.parquet", numbers(M, N)
+    data = pd.DataFrame(A).add_prefix("g")
+    data.insert(2, "y", np.arange(M) % 7 + 0.5)
+    data["who"] = [f"p{k}" for k in range(M)]
+    data.to_parquet(path, row_group_size=7)
+    asked = dict(target="y", id="who", drop="g1", keep="g4")
+    small = prepare(read_frame(path), **asked)
+    assert not is_large_parquet(path)
+    monkeypatch.setattr(tables, "IN_MEMORY", 100)
+    monkeypatch.setattr(tables, "_PIECE", 50)
+    assert is_large_parquet(path)
+    large = prepare_parquet(path, **asked)
+    assert isinstance(large.X, np.memmap) and large.X.dtype == np.int8
+    assert large.X.flags.f_contiguous == (N > M)
+    np.testing.assert_array_equal(large.X, small.X)
+    np.testing.assert_array_equal(large.y, small.y)
+    assert large.names == small.names and large.lines.equals(small.lines)
+    with pytest.raises(BadInput, match="is not a number: 'who'"):
+        prepare_parquet(path, "y")
+    gaps = data.assign(g3=data.g3.astype("Int8").mask(data.index < 2))
+    gaps.to_parquet(path)
+    with pytest.raises(BadInput, match="'g3' has 2 gaps"):
+        prepare_parquet(path, **asked)
+
+
+def test_a_disk_that_fills_while_a_file_is_unpacked_is_one_line(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "a.parquet"
+    frame()[["age", "crp", "y"]].to_parquet(path)
+
+    class Full:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def write(self, _):
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tables.tempfile, "TemporaryFile", lambda **_: Full())
+    with pytest.raises(BadInput, match="No space left on device.*TMPDIR"):
+        prepare_parquet(path, "y")
