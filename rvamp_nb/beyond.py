@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['ALWAYS', 'NODES', 'CLOSE', 'LARGEST', 'DOUBTFUL', 'GONE', 'ENOUGH', 'MOST', 'DOMINANT', 'NOTABLE', 'MANY', 'HALF',
            'FEW', 'CARRIERS', 'CARRIED', 'DRAWS', 'COLUMNS', 'ANSWERS', 'Frozen', 'moment_view', 'frozen', 'Seen',
-           'seen', 'without_columns', 'small_lassos', 'channel', 'block_moments', 'find_blocks', 'with_blocks', 'Law',
-           'count_groups', 'Pinned', 'of_rows', 'pinned_fits', 'dominant_rows', 'Carried', 'take_out', 'drawn_fields',
-           'carried_columns', 'Corrected', 'corrected']
+           'seen', 'seen_along', 'without_columns', 'small_lassos', 'channel', 'block_moments', 'find_blocks',
+           'with_blocks', 'Law', 'count_groups', 'Pinned', 'of_rows', 'pinned_fits', 'dominant_rows', 'Carried',
+           'take_out', 'drawn_fields', 'carried_columns', 'with_columns', 'Corrected', 'some_columns', 'corrected']
 
 # %% ../nbs/17_beyond_diagonal.ipynb #895319f2
 import warnings
@@ -19,22 +19,25 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from .coupling import tall_matrices
+from .densities import tall_form
 from .messages import Mixed, Moment, Natural, mixed_extrinsic
 from .panels import wide_matrices
 from .prior import Penalty, one_sided, thresholded
 from .solver import Anderson, Breakdown, ConvergenceWarning, Fit, iterate, rvamp
-from .trust import row_shares
+from .storage import Panels
+from .trust import column_rows, row_shares
 
 # %% ../nbs/17_beyond_diagonal.ipynb #40571163
 class Frozen(NamedTuple):
     """A fixed point as a linear system driven by noise, for asking it questions."""
 
-    A: np.ndarray  # (M, N)
+    A: np.ndarray  # (M, N), or Panels
     prior: Moment  # what the prior says: D, r, T
     likelihood: Natural  # what the rows say
     u: np.ndarray  # (M,), the mean pulls
     respond: object  # a function: W (M, k) -> Sigma_u W (M, k)
+    brought: object  # a function: U (M, k) -> U' A Di(T) A' U, (k, k)
+    sums: object = None  # where N < M: the TallForm
 
 # %% ../nbs/17_beyond_diagonal.ipynb #d8145bd2
 ALWAYS = 1e-3  # the least share of its precision that a coefficient owes to the prior
@@ -70,7 +73,8 @@ def frozen(A, last):
 
     Parameters
     ----------
-    A : (M, N) array
+    A : (M, N) array or Panels
+        Panels are read once.
     last : Step
         Of a fit that has converged.
 
@@ -82,19 +86,29 @@ def frozen(A, last):
     nothing = np.zeros(len(view.D))
     prior = Mixed(nothing > 0, nothing, nothing, nothing, *view)
     form = _wide_response if A.shape[0] <= A.shape[1] else _tall_response
-    return Frozen(A, view, rows, last.coupled.u.mean, form(A, prior, rows))
+    return Frozen(A, view, rows, last.coupled.u.mean, *form(A, prior, rows))
 
 # %% ../nbs/17_beyond_diagonal.ipynb #834d5c4c
 def _wide_response(A, prior, rows):
-    """How the pulls answer to forces on the rows, through the M x M form."""
-    Sigma_u = wide_matrices(A, prior, rows).Sigma_R
-    return lambda W: Sigma_u @ W
+    """How the pulls answer to forces on the rows, and what the coefficients' noise
+    brings to pulls, through the M x M form.
+    """
+    wide = wide_matrices(A, prior, rows)
+    return lambda W: wide.Sigma_R @ W, lambda U: U.T @ wide.noise_R @ U
 
 
 def _tall_response(A, prior, rows):
-    """The same through the N x N form."""
-    X_u = tall_matrices(A, prior, rows).X_u
-    return lambda W: (W - A @ (X_u @ W)) / rows.Q_hat[:, None]
+    """The same through the N x N form, and its sums over rows."""
+    sums, Q = tall_form(A, prior, rows), rows.Q_hat[:, None]
+
+    def brought(U):
+        V = A.T @ U
+        return (V.T * prior.T) @ V
+
+    def respond(W):
+        return (W - A @ (sums.Sigma_x @ (A.T @ (W / Q)))) / Q
+
+    return respond, brought, sums
 
 # %% ../nbs/17_beyond_diagonal.ipynb #0a98f225
 class Seen(NamedTuple):
@@ -103,6 +117,11 @@ class Seen(NamedTuple):
     mean: np.ndarray  # W'u, (k,)
     Sigma: np.ndarray  # W' Sigma_u W, (k, k): the response
     noise: np.ndarray  # covariance of W'u across resamples, (k, k)
+
+    def of(self, at):
+        """What some of the directions see, at an int array (n,)."""
+        here = np.ix_(at, at)
+        return Seen(self.mean[at], self.Sigma[here], self.noise[here])
 
 
 def seen(system, W):
@@ -118,9 +137,57 @@ def seen(system, W):
     Seen
     """
     U = system.respond(W)
-    V = system.A.T @ U
-    noise = (U.T * system.likelihood.chi_hat) @ U + (V.T * system.prior.T) @ V
+    noise = (U.T * system.likelihood.chi_hat) @ U + system.brought(U)
     return Seen(W.T @ system.u, W.T @ U, noise)
+
+# %% ../nbs/17_beyond_diagonal.ipynb #9e6d78cf
+def seen_along(system, columns, rows=()):
+    """The same for directions that are columns of A and single rows.
+
+    Parameters
+    ----------
+    system : Frozen
+    columns : (n,) int array
+    rows : (R,) int array
+        Each once.
+
+    Returns
+    -------
+    Seen
+        Of n + R directions, the columns first.
+    """
+    columns, rows = np.asarray(columns, dtype=int), np.asarray(rows, dtype=int)
+    if system.sums is not None:
+        return _seen_by_sums(system, columns, rows)
+    alone = np.zeros((len(system.u), len(rows)))
+    alone[rows, np.arange(len(rows))] = 1
+    return seen(system, np.column_stack([system.A[:, columns], alone]))
+
+# %% ../nbs/17_beyond_diagonal.ipynb #d06e71a7
+def _answers(system, columns, rows, A_R):
+    """K, A'U and U on the rows, for U = Sigma_u W."""
+    C, _, Sigma_x = system.sums
+    Q, n = system.likelihood.Q_hat[rows], len(columns)
+    K = -Sigma_x @ np.column_stack([C[:, columns], A_R.T / Q])
+    K[columns, np.arange(n)] += 1
+    V, U = C @ K, A_R @ K
+    V[:, n:] += A_R.T / Q
+    U[:, n:] += np.eye(len(rows))
+    return K, V, U / Q[:, None]
+
+
+def _seen_by_sums(system, columns, rows):
+    """`seen` from sums over rows and the rows asked for."""
+    n, A_R, own = len(columns), system.A[rows], system.likelihood
+    K, V, U = _answers(system, columns, rows, A_R)
+    weights = own.chi_hat[rows] / own.Q_hat[rows] ** 2
+    noise = K.T @ system.sums.noise @ K + (V.T * system.prior.T) @ V
+    across = K.T @ (A_R.T * weights)
+    noise[:, n:] += across
+    noise[n:] += across.T
+    noise[n:, n:] += np.diag(weights)
+    mean = np.append((system.A.T @ system.u)[columns], system.u[rows])
+    return Seen(mean, np.concatenate([V[columns], U]), noise)
 
 # %% ../nbs/17_beyond_diagonal.ipynb #c4c98fee
 def without_columns(given, b, D, r, T):
@@ -305,7 +372,7 @@ def find_blocks(A, columns):
 
     Parameters
     ----------
-    A : (M, N) array
+    A : (M, N) array or Panels
     columns : (n,) int array
         Where to look.
 
@@ -314,9 +381,7 @@ def find_blocks(A, columns):
     list of int arrays
         Each with 2 to LARGEST column numbers.
     """
-    X = A[:, columns] - A[:, columns].mean(0)
-    X = X / np.maximum(np.linalg.norm(X, axis=0), 1e-300)
-    near = np.triu(np.abs(X.T @ X), 1)
+    near = np.triu(np.abs(_correlations(A, columns)), 1)
     one, two = np.nonzero(near > CLOSE)
     group = np.arange(len(columns))
     for pair in np.argsort(-near[one, two], kind="stable"):
@@ -325,13 +390,36 @@ def find_blocks(A, columns):
             group[group == b] = a
     return [columns[group == g] for g in np.unique(group) if (group == g).sum() > 1]
 
+# %% ../nbs/17_beyond_diagonal.ipynb #09b4b27b
+def _in_rows(A):
+    """Whether the table is read in blocks of rows."""
+    return isinstance(A, Panels) and not A.axis
+
+
+def _correlations(A, columns):
+    """Of some columns, (n, n); of a table in rows, from sums."""
+    if _in_rows(A):
+        total, products = A.each(_sums, (), (columns,))[1]
+        products -= np.outer(total, total) / len(A)
+        length = np.sqrt(np.maximum(products.diagonal(), 0))
+        return products / np.maximum(np.outer(length, length), 1e-300)
+    X = A[:, columns]
+    X = X - X.mean(0)
+    X = X / np.maximum(np.linalg.norm(X, axis=0), 1e-300)
+    return X.T @ X
+
+
+def _sums(X, columns):
+    X = X[:, columns]
+    return (), (X.sum(0), X.T @ X)
+
 # %% ../nbs/17_beyond_diagonal.ipynb #81b08a27
 def _moments(fit):
     """Π, mean and mean square by the diagonal, (3, N)."""
     return np.array([fit.Pi, fit.mean, fit.var + fit.mean**2])
 
 
-def with_blocks(fit, blocks):
+def with_blocks(fit, blocks, system=None):
     """Π, mean and mean square, those of the blocks by small Lassos.
 
     Parameters
@@ -339,6 +427,8 @@ def with_blocks(fit, blocks):
     fit : Fit
     blocks : list of int arrays
         No column in two of them.
+    system : Frozen, optional
+        The fit's fixed point, where it is at hand.
 
     Returns
     -------
@@ -349,12 +439,12 @@ def with_blocks(fit, blocks):
     out, left = _moments(fit), []
     if not blocks:
         return out, left
-    system = frozen(fit.problem.A, fit.last)
-    together = seen(system, system.A[:, np.concatenate(blocks)])
+    system = system or frozen(fit.problem.A, fit.last)
+    together = seen_along(system, np.concatenate(blocks))
     start = 0
     for block in blocks:
         at = np.arange(start, start := start + len(block))
-        new = _one_block(fit, system, block, together, at)
+        new = _one_block(fit, system, block, together.of(at))
         if new is None:
             left.append(block)
         else:
@@ -362,10 +452,8 @@ def with_blocks(fit, blocks):
     return out, left
 
 # %% ../nbs/17_beyond_diagonal.ipynb #0a059b6e
-def _one_block(fit, system, block, together, at):
+def _one_block(fit, system, block, given):
     """The block's moments, (3, d), or None where they cannot be had."""
-    here = np.ix_(at, at)
-    given = Seen(together.mean[at], together.Sigma[here], together.noise[here])
     D, r, T = (part[block] for part in system.prior)
     cavity = without_columns(given, np.arange(len(block)), D, r, T)
     return block_moments(fit.prior, block, len(fit.Pi), cavity)
@@ -594,17 +682,21 @@ def take_out(system, column, rows):
     -------
     Carried
     """
-    k, W = len(rows), np.zeros((len(system.u), len(rows) + 1))
-    W[rows, np.arange(k)], W[:, k] = 1, system.A[:, column]
+    return _taken_out(system, column, rows, seen_along(system, [column], rows))
+
+
+def _taken_out(system, column, rows, given):
+    """The same from what the column and then the rows see."""
     D, r, T = (part[[column]] for part in system.prior)
-    mean, Sigma, noise = without_columns(seen(system, W), np.array([k]), D, r, T)
-    X, own = np.linalg.inv(Sigma[:k, :k]), system.likelihood
-    alpha = X @ Sigma[:k, k]
-    turn = np.block([[-X, np.zeros((k, 1))], [-alpha, np.ones((1, 1))]])
+    mean, Sigma, noise = without_columns(given, np.array([0]), D, r, T)
+    k, own = len(rows), system.likelihood
+    X = np.linalg.inv(Sigma[1:, 1:])
+    alpha = X @ Sigma[1:, 0]
+    turn = np.block([[np.zeros((k, 1)), -X], [np.ones((1, 1)), -alpha]])
     noise = turn @ noise @ turn.T
     noise[np.arange(k), np.arange(k)] -= own.chi_hat[rows]
-    V, omega = X - np.diag(own.Q_hat[rows]), own.h[rows] - X @ mean[:k]
-    q, phi = Sigma[k, k] - Sigma[k, :k] @ alpha, mean[k] - alpha @ mean[:k]
+    V, omega = X - np.diag(own.Q_hat[rows]), own.h[rows] - X @ mean[1:]
+    q, phi = Sigma[0, 0] - Sigma[0, 1:] @ alpha, mean[0] - alpha @ mean[1:]
     return Carried(V, omega, alpha, q, phi, noise)
 
 # %% ../nbs/17_beyond_diagonal.ipynb #c15b1b33
@@ -673,20 +765,36 @@ def carried_columns(fit, blocks):
     (n,) int array
         Those first whose selection is most in doubt.
     """
-    squares = fit.problem.A[:, : len(fit.Pi)] ** 2
-    rows = squares.sum(0) ** 2 / np.maximum((squares**2).sum(0), 1e-300)
-    few = (rows < FEW) & (fit.Pi > DOUBTFUL) & (squares.sum(0) > 0)
+    few = (column_rows(fit) < FEW) & (fit.Pi > DOUBTFUL)
     few[np.concatenate([np.empty(0, dtype=int), *blocks])] = False
     columns = np.flatnonzero(few)
     doubt = fit.Pi[columns] * (1 - fit.Pi[columns])
     return columns[np.argsort(-doubt, kind="stable")[:COLUMNS]]
 
+# %% ../nbs/17_beyond_diagonal.ipynb #9de98f46
+def _largest_entries(X, numbers, columns):
+    """Of some rows: the squares of each column's largest entries and their rows, (n,
+    16) each, and all squares added up.
+    """
+    squares = X[:, columns] ** 2
+    order = np.argsort(-squares, axis=0, kind="stable")[:CARRIERS]
+    most = np.take_along_axis(squares, order, 0)
+    return (most.T, numbers[order].T), (squares.sum(0),)
 
-def _carriers(a):
-    """The rows of a column's largest entries."""
-    order = np.argsort(-(a**2), kind="stable")
-    enough = np.searchsorted(np.cumsum(a[order] ** 2), CARRIED * (a @ a)) + 1
-    return order[: min(enough, CARRIERS)]
+
+def _carriers(A, columns):
+    """The rows of each column's largest entries, a list of int arrays."""
+    numbers, every = np.arange(len(A)), np.arange(len(columns))
+    if _in_rows(A):
+        found = A.each(_largest_entries, (numbers,), (columns,))
+    else:
+        found = _largest_entries(A[:, columns], numbers, every)
+    (most, rows), (length2,) = found
+    order = np.argsort(-most, axis=1, kind="stable")
+    most, rows = (np.take_along_axis(part, order, 1) for part in (most, rows))
+    wanted = CARRIED * (1 - 1e-9) * length2  # as much as that, to rounding
+    enough = [np.searchsorted(np.cumsum(a), b) + 1 for a, b in zip(most, wanted)]
+    return [own[: min(n, CARRIERS)] for own, n in zip(rows, enough)]
 
 # %% ../nbs/17_beyond_diagonal.ipynb #a31fd4c0
 def _drawn_counts(fit, rows):
@@ -705,19 +813,50 @@ def _by_law(law, u):
     return np.asarray(c)[np.searchsorted(np.cumsum(w)[:-1], u)]
 
 
-def _one_column(fit, system, column):
+def _one_column(fit, carried, column, rows, at):
     """Π, mean and mean square of a column that few rows carry, (3,), or None where
-    its precision or noise is not positive.
+    its precision or noise is not positive; `at` are the rows' fits, (R,).
     """
-    rows = _carriers(system.A[:, column])
-    at = system.A[rows] @ fit.last.x.mean
     loss = of_rows(fit.problem.likelihood, rows)
     slopes = loss.derivatives(fit.problem.y[rows], at)
-    carried = take_out(system, column, rows)
     fields = drawn_fields(carried, _drawn_counts(fit, rows), *slopes, at)
     if fields.Q_hat.min() <= 0 or fields.chi_hat.min() < 0:
         return None
     return channel(fields, fit.prior, column, len(fit.Pi)).mean(1)
+
+# %% ../nbs/17_beyond_diagonal.ipynb #c9d13d77
+def with_columns(fit, columns, moments, system=None):
+    """Put the moments of thin columns in their places.
+
+    Parameters
+    ----------
+    fit : Fit
+    columns : (n,) int array
+    moments : (3, N) array
+        Π, mean and mean square, changed in place.
+    system : Frozen, optional
+        The fit's fixed point, where it is at hand.
+
+    Returns
+    -------
+    list of int
+        The columns that had to be left as they were.
+    """
+    if not len(columns):
+        return []
+    system, left = system or frozen(fit.problem.A, fit.last), []
+    carriers, fits = _carriers(system.A, columns), system.A @ fit.last.x.mean
+    rows = np.unique(np.concatenate(carriers))
+    given = seen_along(system, columns, rows)
+    for k, (column, own) in enumerate(zip(columns, carriers)):
+        at = np.append(k, len(columns) + np.searchsorted(rows, own))
+        carried = _taken_out(system, column, own, given.of(at))
+        new = _one_column(fit, carried, column, own, fits[own])
+        if new is None:
+            left.append(int(column))
+        else:
+            moments[:, column] = new
+    return left
 
 # %% ../nbs/17_beyond_diagonal.ipynb #bfba5848
 @dataclass(frozen=True, repr=False)
@@ -817,8 +956,7 @@ def _is_auto(name, given):
 def _blocks_asked(fit, blocks):
     """The blocks as a list of int arrays; by default those that `find_blocks` finds."""
     if _is_auto("blocks", blocks):
-        A = fit.problem.A[:, : len(fit.Pi)]
-        return find_blocks(A, np.flatnonzero(fit.Pi > DOUBTFUL))
+        return find_blocks(fit.problem.A, np.flatnonzero(fit.Pi > DOUBTFUL))
     blocks = [np.array(block, dtype=int) for block in blocks]
     _numbers("blocks", [i for block in blocks for i in block], len(fit.Pi))
     if any(len(block) > 2 * LARGEST for block in blocks):
@@ -835,6 +973,39 @@ def _rows_asked(fit, rows):
     rows, shares = _numbers("rows", rows, len(fit.problem.y)).tolist(), row_shares(fit)
     together = [row for row in rows if shares[row] > DOMINANT][:2]
     return together, [row for row in rows if row not in together]
+
+# %% ../nbs/17_beyond_diagonal.ipynb #e66ca978
+class _Columns:
+    """Some columns of an array on disk, to be read some rows at a time."""
+
+    def __init__(self, source, which):
+        self.source, self.which = source, which
+        self.shape, self.dtype = (len(source), len(which)), source.dtype
+
+    def __getitem__(self, rows):
+        return self.source[rows][:, self.which]
+
+
+def some_columns(A, which):
+    """The table of some of the columns.
+
+    Parameters
+    ----------
+    A : (M, N) array or Panels
+    which : (n,) int array
+        Not the column of ones that Panels may have.
+
+    Returns
+    -------
+    (M, n) array, or Panels where A is read in rows
+    """
+    if not _in_rows(A):
+        return A[:, which]
+    lazy = isinstance(A.source, np.ndarray)
+    source = _Columns(A.source, which) if lazy else A.source[:, which]
+    part = {name: getattr(A, name) for name in ("centre", "unit")}
+    part = {name: v if v is None else v[which] for name, v in part.items()}
+    return type(A)(source, axis=A.axis, block=A.block, **part)
 
 # %% ../nbs/17_beyond_diagonal.ipynb #53452b64
 ANSWERS = 1e-3  # columns with a smaller Π stay out of the groups
@@ -862,7 +1033,7 @@ def _answering(fit, named):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         small = rvamp(
-            p.A[:, :N][:, keep],
+            some_columns(p.A, np.flatnonzero(keep)),
             p.y,
             prior=_only(fit.prior, keep),
             tol=ENOUGH / 10,
@@ -906,24 +1077,13 @@ def _average(parts, blocks, columns):
     """
     moments, left = 0.0, {}
     for p, fit in parts:
-        here, unsolved = with_blocks(fit, blocks)
-        unsolved += _put_columns(fit, columns, here)
+        asked = bool(blocks) or len(columns) > 0
+        system = frozen(fit.problem.A, fit.last) if asked else None
+        here, unsolved = with_blocks(fit, blocks, system)
+        unsolved += with_columns(fit, columns, here, system)
         moments = moments + p * here
         left |= {str(what): what for what in unsolved}
     return moments, list(left.values())
-
-
-def _put_columns(fit, columns, moments):
-    """Put the moments of thin columns in their places; which had to be left."""
-    left = []
-    system = frozen(fit.problem.A, fit.last) if len(columns) else None
-    for column in columns:
-        new = _one_column(fit, system, column)
-        if new is None:
-            left.append(int(column))
-        else:
-            moments[:, column] = new
-    return left
 
 # %% ../nbs/17_beyond_diagonal.ipynb #c53e9568
 def corrected(fit, blocks="auto", rows="auto", columns="auto"):
@@ -968,7 +1128,7 @@ def _assembled(fit, blocks, rows, columns):
         small, which = _answering(fit, np.concatenate([columns, *blocks]).astype(int))
     parts, work, left = _pin_together(small, together, anderson)
     A, at = small.problem.A, np.searchsorted(which, columns)
-    carriers = {i: _carriers(A[:, i]) for i in at} if singly else {}
+    carriers = dict(zip(at, _carriers(A, at))) if singly else {}
     added, more, unpinned = _pin_singly(parts, singly, anderson, carriers)
     if len(parts) == 1:  # no groups: all columns are at hand
         parts, base, here = [(1.0, fit)], fit, np.arange(len(fit.Pi))

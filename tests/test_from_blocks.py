@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 from rvamp_nb import rvamp
+from rvamp_nb.beyond import corrected, find_blocks, frozen, seen, seen_along, take_out
 from rvamp_nb.densities import coefficient_interval, p1, p2
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Fixed, Subsample
@@ -66,6 +67,12 @@ def in_blocks(fit, kind, tmp_path):
 @pytest.fixture(scope="module", params=["wide", "tall"])
 def dense(request):
     return fitted(dict(wide=WIDE, tall=TALL)[request.param], intercept=True)
+
+
+@pytest.fixture(scope="module")
+def mended(dense):
+    """Its corrections."""
+    return corrected(dense)
 
 
 @pytest.fixture(params=["memmap", "sparse"])
@@ -147,3 +154,65 @@ def test_posteriors_have_their_width_from_blocks(shape, tmp_path):
     for part in ("across", "within"):
         ours, theirs = (getattr(p2(f), part) for f in (fit, warm))
         np.testing.assert_allclose(ours, theirs, atol=1e-10 * np.abs(theirs).max())
+
+
+# Corrections --------------------------------------------------------------------------
+
+
+def test_what_directions_see_does_not_ask_where_the_table_is(dense, fit):
+    columns, rows = np.array([4, 0, 6]), np.array([7, 2])
+    theirs, ours = frozen(dense.problem.A, dense.last), frozen(fit.problem.A, fit.last)
+    W = np.zeros((len(dense.problem.y), 5))
+    W[:, :3], W[rows, [3, 4]] = dense.problem.A[:, columns], 1
+    formed = seen(theirs, W)
+    for other in (
+        seen(ours, W),
+        seen_along(ours, columns, rows),
+        seen_along(theirs, columns, rows),
+    ):
+        for one, two in zip(formed, other):
+            np.testing.assert_allclose(
+                two, one, rtol=1e-9, atol=1e-11 * np.abs(one).max()
+            )
+    for one, two in zip(take_out(theirs, 6, rows), take_out(ours, 6, rows)):
+        np.testing.assert_allclose(two, one, rtol=1e-8, atol=1e-10 * np.abs(one).max())
+
+
+def test_tall_directions_are_those_of_the_matrix_that_is_never_formed():
+    fit = fitted(TALL)
+    A, system = fit.problem.A, frozen(fit.problem.A, fit.last)
+    D, r, T = system.prior
+    Q, h, chi = system.likelihood
+    Sigma = np.linalg.inv(np.diag(Q) + (A * D) @ A.T)
+    noise = Sigma @ (np.diag(chi) + (A * T) @ A.T) @ Sigma
+    columns, rows = np.array([1, 4]), np.array([7, 80, 3])
+    W = np.column_stack([A[:, columns], np.eye(len(A))[:, rows]])
+    found = seen_along(system, columns, rows)
+    for one, other in zip(found, (W.T @ system.u, W.T @ Sigma @ W, W.T @ noise @ W)):
+        np.testing.assert_allclose(one, other, atol=1e-9 * np.abs(other).max())
+
+
+def test_corrections_are_those_of_a_table_in_memory(mended, fit):
+    theirs, ours = mended, corrected(fit)
+    assert theirs.blocks and len(theirs.columns) and theirs.steps
+    assert repr(ours) == repr(theirs)
+    for name in ("Pi", "mean", "var"):
+        one, other = getattr(ours, name), getattr(theirs, name)
+        np.testing.assert_allclose(
+            one, other, rtol=1e-8, atol=1e-8 * np.abs(other).max()
+        )
+
+
+def test_without_rows_a_correction_takes_few_passes(dense, fit):
+    theirs, table = corrected(dense, rows=[]), fit.problem.A
+    ours = corrected(fit, rows=[])
+    assert theirs.blocks and len(theirs.columns) and table.passes <= 9
+    np.testing.assert_allclose(ours.Pi, theirs.Pi, rtol=1e-8, atol=1e-10)
+    np.testing.assert_array_equal(ours.columns, theirs.columns)
+
+
+def test_blocks_are_found_among_rows():
+    A = counts_table(np.random.default_rng(4), *TALL)
+    where = np.array([0, 4, 9, 5, 20])
+    theirs, ours = find_blocks(A, where), find_blocks(Panels(A, block=200), where)
+    assert [b.tolist() for b in theirs] == [b.tolist() for b in ours] == [[4, 5]]
