@@ -12,7 +12,6 @@ import hashlib
 import io
 import json
 import math
-import os
 import platform
 import warnings
 from pathlib import Path
@@ -22,6 +21,7 @@ import scipy
 
 from .error_control import BOUNDS
 from .explore import COLOURS, style
+from .saving import written_whole
 
 # %% ../nbs/83_report.ipynb #b9236a35
 PALETTE = (
@@ -940,15 +940,6 @@ def write_files(folder, files):
     files : dict {str: bytes}
     """
     folder.mkdir(parents=True, exist_ok=True)
-    beside = {name: folder / f".rvamp-nb-{os.getpid()}-{name}" for name in files}
-    try:
-        for name, data in files.items():
-            with open(beside[name], "xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-        for name, path in beside.items():
-            os.replace(path, folder / name)
-    finally:
-        for path in beside.values():
-            path.unlink(missing_ok=True)
+    with written_whole([folder / name for name in files]) as opened:
+        for file, data in zip(opened, files.values()):
+            file.write(data)

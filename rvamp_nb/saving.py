@@ -508,7 +508,7 @@ def _of_the_fit(A, facts, path):
     if ones:
         is_array = isinstance(table, np.ndarray)
         last = np.ones(len(table))
-        table = np.column_stack([table, last]) if is_array else table.changed(ones=True)
+        table = np.column_stack([table, last]) if is_array else table.with_ones
     if not _same(recognise(table), facts["table"]):
         raise ValueError(
             f"A is not the table of the fit in {path}: its shape agrees, its numbers do"
@@ -609,10 +609,16 @@ HISTORY = 2**29  # bytes of the acceleration's memory, at most, in a checkpoint
 SHARE = 1 / 20  # of the time, at most, goes into writing
 
 
-def _size(value):
-    """Bytes of the arrays in lists and tuples."""
+def _remembered(attributes):
+    """Those of the acceleration that are no classes; none where they are too large."""
+    kept = {k: v for k, v in attributes.items() if not isinstance(v, type)}
+    return kept if sum(map(_bytes, kept.values())) <= HISTORY else {}
+
+
+def _bytes(value):
+    """How many, of the arrays in lists and tuples."""
     if isinstance(value, (list, tuple)):
-        return sum(map(_size, value))
+        return sum(map(_bytes, value))
     return getattr(value, "nbytes", 0)
 
 # %% ../nbs/87_saving.ipynb #87000059
@@ -730,9 +736,7 @@ class Checkpoint(_Writing):
         start = time.monotonic()
         if self.steps < self.every or start < self.next:
             return
-        if sum(map(_size, anderson.values())) > HISTORY:
-            anderson = {}
-        self.write(Begun(state, rows, pace, anderson))
+        self.write(Begun(state, rows, pace, _remembered(anderson)))
         now = time.monotonic()
         self.steps, self.next = 0, now + (now - start) * (1 / SHARE - 1)
 

@@ -432,7 +432,7 @@ def test_a_full_disk_leaves_nothing_behind(plain, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     write_files(tmp_path, {"a.txt": b"old", "b.txt": b"old"})
-    monkeypatch.setattr(report.os, "fsync", full)
+    monkeypatch.setattr("os.fsync", full)
     with pytest.raises(OSError, match="No space"):
         write_files(tmp_path, {"a.txt": b"new", "b.txt": b"new"})
     kept = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
