@@ -416,7 +416,7 @@ def _stored_once(source, axis):
     return S
 
 # %% ../nbs/85_storage.ipynb #85000023
-BLOCK = 2**21  # numbers in a block: 16 MB as 64-bit floats
+BLOCK = 2**20  # numbers in a block: 8 MB as 64-bit floats
 
 
 class Panels(_Passing):
