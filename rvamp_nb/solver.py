@@ -461,24 +461,6 @@ class Anderson(_Moves):
 CHUNK = 2**14  # coordinates that are combined at a time
 
 
-def _combine(z, residual, moves, weights, damping):
-    """Anderson's point from z and its residual, (n,) each, and a list of moves (dz,
-    change of the residual); moves too small for this residual are left out.
-    """
-    gram, image, size = _products(moves, residual, weights)
-    kept = np.flatnonzero(np.sqrt(gram.diagonal()) >= 1e-2 * size)
-    gamma = np.zeros(len(moves))
-    if len(kept):
-        gamma[kept] = _least_squares(gram[np.ix_(kept, kept)], image[kept])
-    out = np.empty_like(z)
-    for part in _chunks(len(z)):
-        out[part] = z[part] + damping * residual[part]
-        for k in kept:
-            dz, dR = moves[k]
-            out[part] -= gamma[k] * (dz[part] + damping * dR[part])
-    return out
-
-
 def _products(moves, residual, weights):
     """Products of the weighted changes with each other, (k, k), and with the weighted
     residual, (k,), and its length.
@@ -496,6 +478,24 @@ def _products(moves, residual, weights):
 
 def _chunks(n):
     return [slice(start, start + CHUNK) for start in range(0, n, CHUNK)]
+
+# %% ../nbs/12_rvamp.ipynb #12000197
+def _combine(z, residual, moves, weights, damping):
+    """Anderson's point from z and its residual, (n,) each, and a list of moves (dz,
+    change of the residual); moves too small for this residual are left out.
+    """
+    gram, image, size = _products(moves, residual, weights)
+    kept = np.flatnonzero(np.sqrt(gram.diagonal()) >= 1e-2 * size)
+    gamma = np.zeros(len(moves))
+    if len(kept):
+        gamma[kept] = _least_squares(gram[np.ix_(kept, kept)], image[kept])
+    out = np.empty_like(z)
+    for part in _chunks(len(z)):
+        out[part] = z[part] + damping * residual[part]
+        for k in kept:
+            dz, dR = moves[k]
+            out[part] -= gamma[k] * (dz[part] + damping * dR[part])
+    return out
 
 # %% ../nbs/12_rvamp.ipynb #12000193
 def _least_squares(gram, image, smallest=1e-4):
