@@ -14,11 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from .checks import check_number, check_size
+from .coupling import mirrored
+from .densities import tall_form
 from .likelihood import Huber, Squared
 from .messages import Mixed, Natural
-from .panels import at_most_2M, couple
+from .panels import at_most_2M, couple, wide_matrices
 from .prior import SpikeSlab, field_nodes
 from .solver import Fit
+from .storage import Panels, column_sizes
 
 # %% ../nbs/14_free_energy.ipynb #e39e997e
 class Messages(NamedTuple):
@@ -83,7 +86,7 @@ def _cut(message, where):
 
 def _heard(A, incoming):
     """The message to the prior with next to no precision for columns of zeros."""
-    silent = ~A.any(axis=0)
+    silent = column_sizes(A)[0] == 0 if isinstance(A, Panels) else ~A.any(axis=0)
     return incoming._replace(Q_hat=np.where(silent, 1e-12, incoming.Q_hat))
 
 
@@ -139,7 +142,7 @@ def coupling_part(A, from_prior, from_likelihood):
 
     Parameters
     ----------
-    A : ndarray (M, N)
+    A : (M, N) array or Panels
     from_prior : Mixed
         Each array (N,).
     from_likelihood : Natural
@@ -184,15 +187,14 @@ def _log_det(K):
     return np.linalg.slogdet(K)[1]
 
 
-def _log_det_coupling(A, two, Q_u):
+def _log_det_coupling(A, two, other):
     """The last two terms of `widths`, without log(1 / D) off S."""
-    S = two.S
+    S, Q_u = two.S, other.Q_hat
     if A.shape[0] <= A.shape[1]:
-        K = (A * two.D) @ A.T + np.diag(Q_u)
-        pull = A[:, S].T @ np.linalg.solve(K, A[:, S])
-        return _log_det(K) + _log_det(np.diag(two.Q_hat[S]) + pull)
+        wide = wide_matrices(A, two, other)
+        return _log_det(mirrored(wide.H) + np.diag(Q_u)) - _log_det(wide.Sigma_S)
     W, q = np.where(S, 1, np.sqrt(two.D)), np.where(S, two.Q_hat, 1)
-    C = A.T @ (A / Q_u[:, None])
+    C = tall_form(A, two, other).C
     return np.log(Q_u).sum() + _log_det(W[:, None] * C * W + np.diag(q))
 
 # %% ../nbs/14_free_energy.ipynb #e4492337
@@ -201,7 +203,7 @@ def width_part(A, messages, beta):
 
     Parameters
     ----------
-    A : ndarray (M, N)
+    A : (M, N) array or Panels
     messages : Messages
     beta : float > 0
 
@@ -216,7 +218,7 @@ def width_part(A, messages, beta):
     Q = _heard(A, one).Q_hat
     joint = np.log(np.where(two.S, Q + two.Q_hat, 1 + two.D * Q)).sum()
     joint += np.log(row.Q_hat + other.Q_hat).sum()
-    return (joint - _log_det_coupling(A, two, other.Q_hat)) / (2 * beta)
+    return (joint - _log_det_coupling(A, two, other)) / (2 * beta)
 
 # %% ../nbs/14_free_energy.ipynb #e88ade76
 def variational(problem, messages):
@@ -410,7 +412,8 @@ def stability_radius(fit, tol=1e-8, max_iter=1000):
     tol : float in (0, 1)
         On the radius, relative; a radius below it is given as 0.
     max_iter : int >= 3
-        Turns; each costs one call of `couple`.
+        Turns; each costs one call of `couple`: two or three passes over a table that
+        is read in blocks.
 
     Returns
     -------

@@ -11,8 +11,10 @@ __all__ = ['BOUNDS', 'DEFAULT_THRESHOLD', 'DEFAULT_PFER', 'SPLITS', 'pfer_bound'
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from .checks import check_number, check_size
+from .storage import Panels
 
 # %% ../nbs/18_error_control.ipynb #6598b7e2
 def pfer_bound(q, threshold, p):
@@ -506,7 +508,7 @@ def decoys(X, rng, kind="permuted", groups=None):
     Parameters
     ----------
     X : (M, N) array of finite numbers
-        The table.
+        The table, in memory.
     rng : numpy.random.Generator
     kind : "permuted" or "gaussian"
         "permuted": each column in an order of its own; decoys are then independent of
@@ -524,6 +526,7 @@ def decoys(X, rng, kind="permuted", groups=None):
     TypeError, ValueError
         Arguments that are not of these kinds.
     """
+    _check_in_memory(X)
     X = np.asarray(X, dtype=float)
     if X.ndim != 2 or not np.isfinite(X).all():
         raise ValueError("decoys need a table (M, N) of finite numbers")
@@ -535,3 +538,12 @@ def decoys(X, rng, kind="permuted", groups=None):
         )
     labels = np.arange(len(X)) if groups is None else np.asarray(groups)
     return _permuted_decoys(X, labels, rng)
+
+# %% ../nbs/18_error_control.ipynb #aef20558
+def _check_in_memory(X):
+    """Decoys are a second table of the same size."""
+    if isinstance(X, Panels) or sparse.issparse(X) or hasattr(X, "dask"):
+        raise TypeError(
+            "decoys are a second table of the size of the first, and both must be in"
+            f" memory: give an array, not {type(X).__name__}, or decoys of some columns"
+        )

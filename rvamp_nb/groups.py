@@ -17,6 +17,7 @@ from .coupling import mirrored, tall_matrices, tall_noise
 from .likelihood import Squared
 from .messages import Moments, Natural
 from .panels import at_most_2M, couple, wide_matrices
+from .storage import Panels
 
 # %% ../nbs/19_groups.ipynb #19000017
 MOST = 200  # rows in one group; blocks of that size fit in memory and in time
@@ -507,7 +508,13 @@ def rotated(A, message):
     message_rot : Natural
         Precision 1, field T'h and noise diag(T' chi_hat T); (M,) each.
     T, T_inv : lists of (G_n, n, n) arrays
+
+    Raises
+    ------
+    TypeError
+        For Panels: every group's rows are turned among themselves.
     """
+    _check_in_memory(A)
     layout = message.layout
     A_rot, h, d, T, T_inv = np.empty_like(A), np.empty(len(A)), np.empty(len(A)), [], []
     blocks = map(layout.blocks, (message.Q_hat, message.chi_hat))
@@ -523,6 +530,15 @@ def rotated(A, message):
         T.append(turn)
         T_inv.append(back)
     return A_rot, Natural(np.ones(len(A)), h, d), T, T_inv
+
+# %% ../nbs/19_groups.ipynb #47d56ffa
+def _check_in_memory(A):
+    """A step turns the rows of A, and keeps what comes out."""
+    if isinstance(A, Panels):
+        raise TypeError(
+            "rows in groups (Grouped counts) need A in memory, since a step turns each"
+            " group's rows among themselves: give an array, or one row of each group"
+        )
 
 # %% ../nbs/19_groups.ipynb #19000050
 def _blocks_of(X, layout):

@@ -19,6 +19,7 @@ from .likelihood import FAINTEST, Loss, PoissonLoss, Squared
 from .messages import Moments, Natural
 from .resampling import Subsample
 from .solver import ConvergenceWarning, rvamp
+from .storage import in_blocks
 
 # %% ../nbs/20_survival.ipynb #s113c6d2
 def asked(incoming, weight, offset):
@@ -333,7 +334,10 @@ def cox_fit(A, time, event, lam, counts, tol=1e-8, max_iter=1000):
     ------
     RuntimeError
         Not settled after max_iter Poisson fits.
+    TypeError
+        For a table that is not in memory.
     """
+    _check_in_memory(A)
     columns = np.column_stack([A, np.ones(len(A))])
     t = np.append(np.broadcast_to(lam, A.shape[1]), 0.0)
     x, eta, deaths = np.zeros(len(t)), np.zeros(len(A)), counts * event
@@ -349,6 +353,15 @@ def cox_fit(A, time, event, lam, counts, tol=1e-8, max_iter=1000):
     if deaths.any():
         raise RuntimeError(f"cox_fit: not settled after {max_iter} Poisson fits")
     return x[:-1]
+
+# %% ../nbs/20_survival.ipynb #20fb2258
+def _check_in_memory(A):
+    """A refit goes over all entries some hundred times."""
+    if not isinstance(A, np.ndarray) and in_blocks(A) is not None:
+        raise TypeError(
+            "cox_fit refits on A in memory: give an array, or ask survival_fit, which"
+            f" reads {type(A).__name__} in blocks"
+        )
 
 # %% ../nbs/20_survival.ipynb #s4518bbb
 def own_hazard(time, deaths, risk, counts):
@@ -495,7 +508,7 @@ def survival_fit(
 
     Parameters
     ----------
-    A : (M, N) array of finite numbers
+    A : (M, N) array of finite numbers, or a table in blocks as for `rvamp`
     time, event : (M,) arrays
     lam, prior, counts
         As for `rvamp`; penalties as in `cox`.

@@ -11,9 +11,12 @@ from scipy import sparse
 from rvamp_nb import rvamp
 from rvamp_nb.beyond import corrected, find_blocks, frozen, seen, seen_along, take_out
 from rvamp_nb.densities import coefficient_interval, p1, p2
+from rvamp_nb.energy import free_energy, stability_radius
+from rvamp_nb.error_control import decoys
 from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import Fixed, Subsample
+from rvamp_nb.resampling import Fixed, Grouped, Stratified, Subsample
 from rvamp_nb.storage import Panels
+from rvamp_nb.survival import cox_fit, simulated_survival, survival_fit, survival_target
 from rvamp_nb.trust import (
     column_rows,
     duplicated,
@@ -216,3 +219,48 @@ def test_blocks_are_found_among_rows():
     where = np.array([0, 4, 9, 5, 20])
     theirs, ours = find_blocks(A, where), find_blocks(Panels(A, block=200), where)
     assert [b.tolist() for b in theirs] == [b.tolist() for b in ours] == [[4, 5]]
+
+
+# Free energy, and what cannot be had --------------------------------------------------
+
+
+@pytest.mark.parametrize("beta", [np.inf, 3.0])
+@pytest.mark.parametrize("shape", [WIDE, TALL])
+def test_the_free_energy_and_the_radius_come_from_blocks(shape, beta, tmp_path):
+    warm = fitted(shape, beta=beta, intercept=True)
+    fit = in_blocks(warm, "memmap", tmp_path)
+    assert free_energy(fit) == pytest.approx(free_energy(warm), rel=1e-9)
+    assert fit.problem.A.passes <= 8
+    radius = stability_radius(warm, tol=1e-2)
+    assert radius > 0.01 and stability_radius(fit, tol=1e-2) == pytest.approx(radius)
+
+
+def test_survival_fits_read_tables_in_blocks():
+    A, y = simulated_survival(60, 12)
+    time, event = survival_target(y)
+    fits = [survival_fit(T, time, event, 0.8)[0] for T in (A, Panels(A, block=150))]
+    assert isinstance(fits[1].problem.A, Panels) and fits[0].Pi.max() > 0.4
+    np.testing.assert_allclose(fits[1].Pi, fits[0].Pi, rtol=1e-7, atol=1e-9)
+    with pytest.raises(TypeError, match="survival_fit, which reads Panels in blocks"):
+        cox_fit(Panels(A), time, event, 0.8, np.ones(60))
+
+
+def test_what_needs_the_table_in_memory_says_so():
+    A = counts_table(np.random.default_rng(5), *TALL)
+    counts = Grouped(Subsample(0.5), np.repeat(np.arange(30), 3))
+    with pytest.raises(TypeError, match="need A in memory"):
+        rvamp(Panels(A), A[:, 4], 0.1, counts=counts)
+    fit = rvamp(A, A[:, 4], 0.1, counts=counts)
+    with pytest.raises(TypeError, match="one row of each group"):
+        p2(replace(fit, problem=fit.problem._replace(A=Panels(A))), 4).across
+    for table in (Panels(A), sparse.csr_array(A)):
+        with pytest.raises(TypeError, match="both must be in memory"):
+            decoys(table, np.random.default_rng(0))
+
+
+def test_strata_are_drawn_from_blocks():
+    A = counts_table(np.random.default_rng(6), *TALL)
+    law, y = Stratified(Subsample(0.5), np.arange(90) % 2), A[:, 4] - A[:, 0]
+    fits = [rvamp(T, y, 0.1, counts=law) for T in (A, Panels(A, block=200))]
+    np.testing.assert_allclose(fits[1].Pi, fits[0].Pi, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(row_shares(fits[1]), row_shares(fits[0]), rtol=1e-6)
