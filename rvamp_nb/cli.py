@@ -83,18 +83,27 @@ class _Answer(NamedTuple):
         """Of the file, for each row: an index with a name, if there is a file."""
         return self.table.lines
 
+    def typed(self, text):
+        """What the estimator says of the rows and columns, as they are found."""
+        return _by_name(_typed(text, self.lines), self.table.features)
+
 # %% ../nbs/25_cli.ipynb #6b642f24
 def _fitted(source, table, lam=None, **options):
-    """The estimator, fitted; what it refuses is bad input."""
+    """The estimator, fitted, and its table; what it refuses is bad input, and so is a
+    block that cannot be read.
+    """
     from rvamp_nb.stability import StabilitySelection
 
     options |= table.options
     lambdas = None if lam is None else [lam]
     estimator = StabilitySelection(lambdas=lambdas, verbose=1, **options)
     try:
-        return estimator.fit(table.X, table.y, **table.rows)
-    except ValueError as e:
-        raise BadInput(f"{shown(source.name)}: {_typed(e)}") from None
+        estimator.fit(table.X, table.y, **table.rows)
+        _call(estimator, table.names)
+        return estimator, estimator.summary().loc[list(table.names)]
+    except (ValueError, TypeError, OSError) as e:
+        said = _by_name(_typed(e), table.features)
+        raise BadInput(f"{shown(source.name)}: {said}") from None
 
 # %% ../nbs/25_cli.ipynb #a247977d
 _IN_PYTHON = {r"\bloss='(\w+)'": r"--loss \1", r"\b(check|refine)\((\d+)\)": r"--\1 \2"}
@@ -112,19 +121,34 @@ def _typed(text, lines=()):
     in_file = lambda said: f"{unit}{said[1]} " + re.sub(r"\d+", line, said[2])
     return re.sub(r"\brow(s?) (\d+(?:, \d+)*)", in_file, text)
 
+# %% ../nbs/25_cli.ipynb #25m00011
+def _call(estimator, names):
+    """Tell a fitted estimator what the columns are called, where it does not know."""
+    if list(estimator.table_.names) != list(names):
+        names = np.array(names, dtype=object)
+        estimator.table_ = estimator.table_._replace(names=names)
+        estimator.feature_names_in_ = names
+
+
+def _by_name(text, names):
+    """A sentence about columns x0, x1, ... with the names that they have."""
+    if not names:
+        return text
+    of = lambda x: str(names[int(x[1])]) if int(x[1]) < len(names) else x[0]
+    return re.sub(r"\bx(\d+)\b", of, text)
+
 # %% ../nbs/25_cli.ipynb #02e1fa38
 def _analyse(source, table, check=200, refine=0, seed=0, lam=None, **options):
     """Fit the estimator, then refit."""
     start = time.perf_counter()
     with _collected_warnings() as said:
-        estimator = _fitted(source, table, lam, **options)
-        summary = estimator.summary().loc[list(table.names)]
+        estimator, summary = _fitted(source, table, lam, **options)
     middle = time.perf_counter()
     wanted = {"check": check, "refined": refine} if _usable(estimator) else {}
     found = _refitted(estimator, wanted, seed)
     seconds = middle - start, time.perf_counter() - middle
     given = dict(given=lam is not None, seed=seed, seconds=seconds)
-    given["warnings"] = (*table.warnings, *said)
+    given["warnings"] = (*table.warnings, *(_by_name(w, table.features) for w in said))
     return _Answer(source, table, estimator, summary, **given, **found)
 
 
@@ -333,7 +357,7 @@ def _settings(answer, files):
     e = answer.estimator
     said = {**answer.source._asdict(), **answer.summary.attrs}
     said["n_selected"] = int(_selected(answer).sum())
-    said["trust"] = _typed(e.trust_, answer.lines)
+    said["trust"] = answer.typed(e.trust_)
     said["lambda_given"] = answer.given
     said["asked"] = {name: getattr(e, name) for name in ("threshold", "pfer", "q")}
     said["coefficients"] = _meaning(e)
@@ -419,10 +443,10 @@ def _trust(answer):
     """Times, and how far to believe it."""
     e, ours = answer.estimator, answer.seconds[0]
     path = f"{e.converged_.sum()} of {len(e.lambdas_)} penalties of the path converged"
-    light = _typed(e.trust_, answer.lines)
+    light = answer.typed(e.trust_)
     lines = [f"rVAMP: {_typed(_status(e))}; {path}; {ours:.2f} s", f"light: {light}"]
     if e.trust_.spread_reasons:
-        why = _typed("; ".join(e.trust_.spread_reasons), answer.lines)
+        why = answer.typed("; ".join(e.trust_.spread_reasons))
         lines.append(f"sd: {e.trust_.spread}: {why}")
     if _usable(e) and e.correct:
         lines.append(f"Π, mean, sd: {e.correction_}")
@@ -694,7 +718,7 @@ def _reported(answer, folder):
         return [], None
     try:
         write_report(answer.estimator, folder)
-    except (OSError, ValueError) as e:
+    except (OSError, ValueError, TypeError) as e:
         why = getattr(e, "strerror", None) or _typed(e)
         remedy = "" if "choose" in why else ": choose another folder with --report"
         return [], f"the report cannot be written to {shown(folder)}: {why}{remedy}"
@@ -934,6 +958,9 @@ def _ended(argv):
         return _run(argv)
     except BadInput as e:
         return _complain(f"error: {e} (see rvamp-nb --help)", 2)
+    except MemoryError:
+        remedy = "give it as a matrix, which is read a block at a time"
+        return _complain(f"error: the table does not fit into memory: {remedy}", 2)
     except _Unwritten as e:
         return _complain(f"error: {e}", 5)
     except KeyboardInterrupt:
