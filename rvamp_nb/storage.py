@@ -395,6 +395,9 @@ class _Passing(_Retrying):
         return side_by_side(joined), total
 
 # %% ../nbs/85_storage.ipynb #85000104
+BLOCK = 2**21  # numbers in a block: 16 MB as 64-bit floats
+
+
 def _check_source(source):
     """Refuse what is no table of real numbers."""
     if np.dtype(source.dtype).kind not in "biuf":
@@ -409,16 +412,20 @@ def _check_source(source):
 
 def _stored_once(source, axis):
     """A sparse table by columns (axis 1) or rows, each number stored once."""
-    S = sparse.csc_array(source) if axis else sparse.csr_array(source)
+    form = sparse.csc_array if axis else sparse.csr_array
+    S = source if isinstance(source, form) else form(source)
     if not S.has_canonical_format:
         S = S.copy()
         S.sum_duplicates()
     return S
 
 # %% ../nbs/85_storage.ipynb #85000023
+<<<<<<< HEAD
 BLOCK = 2**20  # numbers in a block: 8 MB as 64-bit floats
 
 
+=======
+>>>>>>> a06c274 (Data: tables in blocks are standardised as they are read, and λ is cross-validated in a handful of readings)
 class Panels(_Passing):
     """A table (M, N) that is read one block at a time.
 
@@ -464,22 +471,13 @@ class Panels(_Passing):
     def cut(self):
         """Slices of about `block` numbers each."""
         across, along = self.shape[1 - self.axis], self.shape[self.axis]
-        width = max(1, self.block // max(across, 1))
+        width = max(1, self.block // across)
         return [slice(k, min(k + width, along)) for k in range(0, along, width)]
 
     @cached_property
     def sizes(self):
         """See `column_sizes`; kept after the first pass."""
         return column_sizes(self)
-
-    @cached_property
-    def with_ones(self):
-        """The same table with a column of ones behind it."""
-        more = self.changed(ones=True)
-        if "sizes" in self.__dict__:
-            largest, length2 = self.sizes
-            more.sizes = np.append(largest, 1.0), np.append(length2, len(self))
-        return more
 
     def changed(self, **how):
         """The same source with other arguments (centre, unit, ones)."""

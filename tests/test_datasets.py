@@ -27,6 +27,7 @@ from rvamp_nb.datasets import (
     standardize,
     toy,
 )
+from rvamp_nb.storage import Panels
 
 RIBOFLAVIN = os.environ.get("RVAMP_NB_RIBOFLAVIN")
 needs_riboflavin = pytest.mark.skipif(
@@ -227,7 +228,10 @@ def test_input_is_never_modified():
         (np.eye(3), np.ones((3, 1)), ValueError, "y must"),
         (np.eye(3), [1, np.nan, 2], ValueError, "y has"),
         (np.eye(3), ["a", "b", "c"], TypeError, "y must"),
-        (scipy.sparse.csr_array(np.eye(3)), None, TypeError, "sparse"),
+        (scipy.sparse.csr_array(np.eye(3)) * 1j, None, TypeError, "real numbers"),
+        (scipy.sparse.csr_array([[1, np.nan], [2, 3]]), None, ValueError, "column 1"),
+        (Panels(np.array([[1, np.inf], [2, 3]])), None, ValueError, "in column 1"),
+        (scipy.sparse.csr_array(np.eye(3)), np.ones(2), ValueError, "y must"),
         (pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}), None, TypeError, "A must"),
         (
             pd.DataFrame({"when": pd.to_datetime(["2020-01-01", "2021-01-01"])}),
@@ -292,6 +296,108 @@ def test_choose_lambda_refuses(change, word):
     d = gaussian_design(20, 5)
     with pytest.raises(ValueError, match=word):
         choose_lambda(**{"A": d.A, "y": d.y, **change})
+
+
+# --- tables in blocks -----------------------------------------------------------------
+def in_forms(A, block):
+    """The table in blocks of columns or of rows, and sparse."""
+    return Panels(A, block=block), Panels(scipy.sparse.csr_array(A), block=block)
+
+
+@pytest.mark.parametrize("shape", [(9, 20), (20, 9)])
+def test_a_table_in_blocks_is_standardised_as_it_is_read(shape):
+    rng = np.random.default_rng(0)
+    A, y = rng.normal(3, 2, size=shape), rng.normal(size=shape[0])
+    A[:, 4] = 0.1
+    with pytest.warns(UserWarning):
+        expected, centred = standardize(A, y)
+    for table in in_forms(A, 30):
+        with pytest.warns(UserWarning, match=r"stay zero: x\[4\]$"):
+            B, z = standardize(table, y)
+        assert isinstance(B, Panels) and B.source is table.source
+        np.testing.assert_allclose(B[:, :], expected, atol=1e-13)
+        np.testing.assert_array_equal(z, centred)
+    sparse_table = scipy.sparse.csc_matrix(A)
+    with pytest.warns(UserWarning, match=r"stay zero: e$"):
+        B, _ = standardize(sparse_table, names="abcdefghijklmnopqrstuvwxyz"[: shape[1]])
+    np.testing.assert_allclose(B[:, :], expected, atol=1e-13)
+
+
+def test_a_mapped_table_is_standardised_without_a_copy(tmp_path, monkeypatch):
+    monkeypatch.setattr("rvamp_nb.storage.BLOCK", 100)
+    A = np.random.default_rng(1).integers(0, 3, size=(20, 50)).astype(np.int8)
+    np.save(tmp_path / "A.npy", A)
+    B, _ = standardize(np.load(tmp_path / "A.npy", mmap_mode="r"))
+    assert isinstance(B.source, np.memmap) and B.source.dtype == np.int8
+    np.testing.assert_allclose(B[:, :], standardize(A.astype(float))[0], atol=1e-13)
+
+
+STEP = 1 - 1e-3 ** (1 / 99)  # of scikit-learn's grid
+
+
+@pytest.mark.parametrize(
+    "M, N, density, rtol",
+    [
+        (50, 600, 0.005, 1e-9),
+        (40, 45, 0.1, STEP),  # flat to scikit-learn's tolerance: the next on the grid
+        (400, 30, 0.2, 1e-9),
+    ],
+)
+def test_lambda_from_blocks_is_lambda(M, N, density, rtol):
+    d = gaussian_design(M, N, 0.5 * (N != 45), density, seed=2)
+    lam = choose_lambda(d.A, d.y, cv=5)
+    for table in in_forms(d.A, M * N // 7):
+        assert abs(choose_lambda(table, d.y, cv=5) / lam - 1) <= rtol * (1 + 1e-9)
+        assert table.passes <= 6 if M < N else table.passes == 1
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_lambda_of_any_columns_in_blocks_of_either_kind(axis):
+    d = gaussian_design(30, 40, seed=3)
+    A, y = d.A * np.linspace(1, 2, 40) + 5, d.y + 7
+    table = Panels(A, axis=axis, block=300)
+    lam = choose_lambda(A, y, cv=3)
+    np.testing.assert_allclose(choose_lambda(table, y, cv=3), lam, rtol=1e-9)
+
+
+def test_errors_of_all_penalties_are_those_of_a_dense_search():
+    """Columns that were not in the first working set, and of thousands of rows nothing
+    but products: held-out errors as near as two of scikit-learn's runs are.
+    """
+    from sklearn.linear_model import LassoCV
+    from sklearn.model_selection import KFold
+
+    for M, N in ((40, 1000), (500, 20)):
+        d = gaussian_design(M, N, 0.5, density=0.02, seed=4)
+        folds = KFold(4, shuffle=True, random_state=0)
+        dense = LassoCV(cv=folds, max_iter=100_000, tol=1e-6).fit(d.A, d.y)
+        fold = np.empty(M, dtype=int)
+        for k, (_, held_out) in enumerate(folds.split(d.A)):
+            fold[held_out] = k
+        table = Panels(d.A, block=M * N // 5)
+        wide = datasets._errors_of_wide if M < N else datasets._errors_of_tall
+        alphas, errors = wide(table, d.y, fold)
+        np.testing.assert_allclose(alphas, np.sort(dense.alphas_)[::-1], rtol=1e-9)
+        np.testing.assert_allclose(
+            errors.mean(0), dense.mse_path_.mean(1), rtol=0.03 if M < N else 2e-3
+        )
+        assert table.passes > 2 or M > N  # the working set had to grow
+
+
+def test_choose_lambda_refuses_tables_in_blocks():
+    d = gaussian_design(20, 30)
+    for table in in_forms(d.A, 100):
+        with pytest.raises(ValueError, match="folds"):
+            choose_lambda(table, d.y, cv=21)
+        with pytest.raises(ValueError, match="y must"):
+            choose_lambda(table, np.ones(20))
+    for axis in (0, 1):
+        for bad, word in (
+            (1.0, "constant columns only"),
+            (np.nan, "first in column 0"),
+        ):
+            with pytest.raises(ValueError, match=word):
+                choose_lambda(Panels(np.full((20, 30), bad), axis=axis), d.y)
 
 
 # --- real data ------------------------------------------------------------------------
