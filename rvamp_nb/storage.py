@@ -395,7 +395,7 @@ class _Passing(_Retrying):
         return side_by_side(joined), total
 
 # %% ../nbs/85_storage.ipynb #85000104
-BLOCK = 2**21  # numbers in a block: 16 MB as 64-bit floats
+BLOCK = 2**20  # numbers in a block: 8 MB as 64-bit floats
 
 
 def _check_source(source):
@@ -420,12 +420,6 @@ def _stored_once(source, axis):
     return S
 
 # %% ../nbs/85_storage.ipynb #85000023
-<<<<<<< HEAD
-BLOCK = 2**20  # numbers in a block: 8 MB as 64-bit floats
-
-
-=======
->>>>>>> a06c274 (Data: tables in blocks are standardised as they are read, and λ is cross-validated in a handful of readings)
 class Panels(_Passing):
     """A table (M, N) that is read one block at a time.
 
