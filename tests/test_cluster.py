@@ -1,0 +1,387 @@
+"""Tables in Dask: the array's answers by threads and by worker processes, what happens
+when a worker is killed or a block cannot be read, and what reaches the driver.
+"""
+
+import os
+import signal
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from rvamp_nb import cluster as cluster_module
+from rvamp_nb import storage
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+import dask.array as da
+
+from rvamp_nb.cluster import FAN, DaskPanels, borders_along, tree
+
+WIDE, TALL = (30, 200), (200, 30)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two worker processes. Only a test that says so talks to them."""
+    with dask.config.set({"distributed.scheduler.work-stealing": True}):
+        with distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as made:
+            yield made
+
+
+@pytest.fixture
+def client(cluster):
+    with distributed.Client(cluster) as made:
+        made.wait_for_workers(2, timeout=30)
+        yield made
+
+
+def values(shape, dtype=float, seed=0):
+    rng = np.random.default_rng(seed)
+    if dtype == np.int8:
+        return rng.integers(0, 3, shape).astype(np.int8)
+    return rng.normal(size=shape).astype(dtype)
+
+
+def quietly(A, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return DaskPanels(A, **options)
+
+
+def looked(X, d, U):
+    """What a coupling asks: products, and a matrix in Fortran's order."""
+    gram = storage.sparse_gram(X, d) if hasattr(X, "S") else (X * d) @ X.T
+    return (U @ X, U[0] @ X), (np.asfortranarray(gram), X @ d)
+
+
+def everything(panels, seed=1):
+    """All that a table can be asked, as one list of arrays."""
+    rng = np.random.default_rng(seed)
+    M, N = panels.shape
+    x, U, d = rng.normal(size=N), rng.normal(size=(2, M)), rng.uniform(size=N)
+    which, rows = rng.permutation(N)[:7], rng.permutation(M)[:5]
+    answers = [panels @ x, panels.T @ U[0], U @ panels, panels[:, which], panels[rows]]
+    answers += [panels[:, 3], panels[2], panels[:, np.arange(N) % 3 == 0]]
+    answers += storage.column_sizes(panels)
+    if panels.axis if isinstance(panels, storage.Panels) else M <= N:
+        joined, summed = storage.each(panels, looked, (d,), (U,))
+        answers += [*joined, *summed]
+    return [np.asarray(answer) for answer in answers]
+
+
+def same(found, wanted):
+    for one, other in zip(found, wanted, strict=True):
+        assert_allclose(one, other, rtol=1e-11, atol=1e-11)
+
+
+def identical(found, wanted):
+    for one, other in zip(found, wanted, strict=True):
+        assert_array_equal(one, other)
+
+
+CHUNKS = [(-1, 50), (-1, (7, 120, 73)), (10, 60), ((3, 27), -1), (-1, -1), (30, 5)]
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32, np.int8, bool])
+@pytest.mark.parametrize("shape", [WIDE, TALL])
+def test_every_type(shape, dtype):
+    A = values(shape, float) > 0 if dtype is bool else values(shape, dtype)
+    panels = quietly(da.from_array(A, chunks=(40, 40)))
+    assert panels.source.dtype == dtype
+    same(everything(panels), everything(A.astype(float)))
+
+
+@pytest.mark.parametrize("chunks", CHUNKS)
+@pytest.mark.parametrize("shape", [WIDE, TALL])
+def test_every_kind_of_chunks(shape, chunks):
+    A = values(shape)
+    chunks = chunks if shape == WIDE else chunks[::-1]
+    panels = quietly(da.from_array(A, chunks=chunks), block=400)
+    assert panels.axis == (shape == WIDE)
+    same(everything(panels), everything(A))
+
+
+@pytest.mark.parametrize("shape", [WIDE, TALL])
+def test_sparse_chunks_stay_sparse(shape):
+    S = sparse.random(*shape, 0.2, format="csr", random_state=0)
+    A = da.from_array(S.toarray(), chunks=(15, 25)).map_blocks(sparse.csr_matrix)
+    panels = quietly(A)
+    assert all(sparse.issparse(chunk.compute()) for chunk in panels.chunks[:2])
+    same(everything(panels), everything(S.toarray()))
+
+
+@pytest.mark.parametrize("kind", ["array", "sparse"])
+@pytest.mark.parametrize("shape", [WIDE, TALL])
+def test_centred_scaled_and_with_ones(shape, kind):
+    dense = values(shape) + 1
+    dense[:, 5] = 3.0
+    A = da.from_array(dense, chunks=(40, 40))
+    A = A.map_blocks(sparse.csr_matrix) if kind == "sparse" else A
+    panels, norms, constant = storage.standardised(quietly(A))
+    assert isinstance(panels, DaskPanels)
+    centred = dense - dense.mean(0)
+    lengths = np.linalg.norm(centred, axis=0)
+    assert constant.tolist() == [i == 5 for i in range(shape[1])]
+    centred[:, 5], lengths[5] = 0, 0
+    assert_allclose(norms, lengths, atol=1e-12)
+    scaled = centred / np.where(lengths, lengths, 1)
+    wanted = np.column_stack([scaled, np.ones(shape[0])])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # nothing moves any more
+        panels = panels.changed(ones=True)
+    assert panels.shape == wanted.shape
+    same(everything(panels), everything(wanted))
+    last = len(panels.slices) - 1
+    j = panels.slices[last]
+    block = wanted[:, j] if panels.axis else wanted[j]
+    assert_allclose(panels.reading(last)[:, :], block, atol=1e-12)
+
+
+def test_borders_stay_and_are_cut_where_a_chunk_would_be_too_large():
+    A = da.from_array(values((20, 100)), chunks=(5, (30, 60, 10)))
+    assert borders_along(A, 1, 2**20) == (30, 60, 10)
+    assert borders_along(A, 1, 20 * 8 * 25) == (15, 15, 20, 20, 20, 10)
+    assert borders_along(A, 1, 1) == (1,) * 100
+    assert sum(borders_along(A, 0, 1000)) == 20
+    with dask.config.set({"array.chunk-size": "4000"}), pytest.warns(UserWarning):
+        assert DaskPanels(A).source.chunks == ((20,), (15, 15, 20, 20, 20, 10))
+
+
+def test_a_word_where_data_move_and_none_where_they_do_not(no_warning_leaks):
+    A = da.from_array(values(WIDE), chunks=(-1, 60))
+    assert DaskPanels(A).source is A
+    with pytest.warns(UserWarning, match=r"(?s)cut its columns.*46.88 kiB.*\(-1, \"a"):
+        DaskPanels(A.rechunk((10, 60)))
+    with pytest.warns(UserWarning, match="cut its rows"):
+        DaskPanels(A.T.rechunk((60, 10)))
+
+
+def test_what_is_refused():
+    A = da.from_array(values(WIDE), chunks=(-1, 60))
+    unknown = A[:, A[0] > 0]
+    with pytest.raises(ValueError, match=r"chunks of A .*A.compute_chunk_sizes\(\)"):
+        DaskPanels(unknown)
+    assert DaskPanels(unknown.compute_chunk_sizes()).shape[0] == 30
+    with pytest.raises(TypeError, match="A has to hold real numbers, not complex128"):
+        DaskPanels(A * 1j)
+    with pytest.raises(TypeError, match="takes a dask.array, not ndarray"):
+        DaskPanels(values(WIDE))
+
+
+def test_without_dask_it_names_the_extra(monkeypatch):
+    A = da.from_array(values(WIDE), chunks=(-1, 60))
+    monkeypatch.setitem(sys.modules, "dask.array", None)
+    with pytest.raises(ImportError, match=r"rvamp-nb\[dask\]"):
+        DaskPanels(A)
+
+
+def test_chunks_without_columns():
+    A = values(WIDE)
+    parts = [da.from_array(part) for part in np.split(A, (60, 60), axis=1)]
+    panels = DaskPanels(da.concatenate(parts, axis=1))
+    assert [j.stop for j in panels.slices] == [60, 200]
+    same(everything(panels), everything(A))
+
+
+def test_the_tree_puts_every_answer_in_its_place_once():
+    for K in range(1, 3 * FAN**2):
+        leaves = [
+            dask.delayed(((np.array([k]),), (np.array([2.0**k]),)), pure=False)
+            for k in range(K)
+        ]
+        (joined,), (total,) = tree(leaves).compute(scheduler="synchronous")
+        assert joined.tolist() == list(range(K)) and total == 2.0**K - 1
+
+
+def test_what_is_added_stays_as_it_was():
+    A = da.from_array(values(WIDE), chunks=(-1, 200))  # one chunk, no tree
+    panels, u = DaskPanels(A), np.ones(30)
+    panels.T @ u  # noqa: B018
+    assert_array_equal(u, 1)
+
+
+def test_one_thread_while_any_task_is_inside(monkeypatch):
+    said = []
+
+    class Limits:
+        def __init__(self, n, user_api):
+            said.append((n, user_api))
+
+        def restore_original_limits(self):
+            said.append("as it was")
+
+    monkeypatch.setattr(cluster_module, "threadpool_limits", Limits)
+    first, second = cluster_module.ONE_THREAD, cluster_module.ONE_THREAD
+    first.__enter__(), second.__enter__()
+    assert said == [(1, "blas")]
+    first.__exit__()
+    assert said == [(1, "blas")]
+    second.__exit__()
+    assert said == [(1, "blas"), "as it was"]
+
+
+# Digits
+
+
+def digits(shape, **options):
+    A = da.from_array(values(shape), chunks=(30, 30)).rechunk((40, 40))
+    return everything(quietly(A, block=400, **options))
+
+
+@pytest.mark.parametrize("shape", [WIDE, TALL])
+def test_the_same_digits_from_one_process_and_from_two(shape, client):
+    found = digits(shape)
+    (only, *_) = client.scheduler_info(n_workers=-1)["workers"]
+    with dask.annotate(workers=[only]):
+        one_worker = digits(shape)
+    with dask.config.set(scheduler="synchronous"):
+        alone = digits(shape)
+    with dask.config.set(scheduler="threads"):
+        threads = digits(shape)
+    for other in one_worker, alone, threads:
+        identical(found, other)
+
+
+def who(X, d):
+    """Which process, how many threads, and where each column went."""
+    from threadpoolctl import threadpool_info
+
+    most = max(i["num_threads"] for i in threadpool_info() if i["user_api"] == "blas")
+    pid = np.full(X.shape[1], os.getpid())
+    return (pid, d), (np.array([float(most)]),)
+
+
+def test_the_work_is_done_by_the_workers(client):
+    A = da.from_array(values(WIDE), chunks=(-1, 20))
+    panels, pids = DaskPanels(A), set(client.run(os.getpid).values())
+    (pid, d), (threads,) = panels.each(who, (np.arange(200.0),))
+    assert threads == len(panels.slices)
+    assert_array_equal(d, np.arange(200))
+    assert set(pid) == pids and os.getpid() not in pids
+
+
+# Faults
+
+
+def load(which, folder, die=(), fail=()):
+    """A chunk of the same table, from a disk that counts its readings in a folder.
+
+    At readings in `die` the worker that reads is killed, at those in `fail` the disk
+    does not answer. -1 is every reading.
+    """
+    k = int(which[0, 0])
+    mine = Path(folder, str(k))
+    with mine.open("a") as file:
+        file.write("x")
+    reading = mine.stat().st_size
+    if {reading, -1} & set(die):
+        os.kill(os.getpid(), signal.SIGKILL)
+    if {reading, -1} & set(fail):
+        raise OSError("the disk does not answer")
+    return values(WIDE)[:, 25 * k : 25 * k + 25]
+
+
+def on_disk(folder, bad=3, **faults):
+    """Eight chunks of columns, one of them bad, read anew in every pass."""
+    folder.mkdir(exist_ok=True)
+    which = da.arange(8, chunks=1)[None, :]
+
+    def one(which):
+        return load(which, folder, **(faults if which[0, 0] == bad else {}))
+
+    how = dict(chunks=((30,), (25,) * 8), dtype=float, meta=np.ones((0, 0)))
+    return which.map_blocks(one, **how)
+
+
+U = np.random.default_rng(5).normal(size=(3, 30))
+
+
+def one_pass(panels):
+    (products, _), (gram, _) = panels.each(looked, (np.linspace(1, 2, 200),), (U,))
+    return products, gram
+
+
+@pytest.fixture
+def undisturbed():
+    with dask.config.set(scheduler="synchronous"):
+        return one_pass(DaskPanels(da.from_array(values(WIDE), chunks=(30, 25))))
+
+
+def readings(folder):
+    return [Path(folder, str(k)).stat().st_size for k in range(8)]
+
+
+def test_a_block_that_fails_once_by_threads(tmp_path, undisturbed):
+    panels = DaskPanels(on_disk(tmp_path, fail=(1,)))
+    identical(one_pass(panels), undisturbed)
+    assert max(readings(tmp_path)) == 2 and panels.passes == 1
+
+
+def test_a_block_that_fails_once_by_a_cluster(tmp_path, undisturbed, client):
+    identical(one_pass(DaskPanels(on_disk(tmp_path, fail=(1,)))), undisturbed)
+    assert readings(tmp_path) == [1, 1, 1, 2, 1, 1, 1, 1]  # no other is read again
+
+
+@pytest.mark.parametrize("bad", [0, 3, 7])
+def test_a_block_that_always_fails_is_named(tmp_path, bad):
+    panels = DaskPanels(on_disk(tmp_path, bad, fail=(-1,)))
+    message = f"columns {25 * bad} to {25 * bad + 24} of A could not be read: .*disk"
+    with pytest.raises(storage.BlockError, match=message):
+        one_pass(panels)
+    rows = DaskPanels(on_disk(tmp_path, bad, fail=(-1,)).T)
+    with pytest.raises(storage.BlockError, match=message.replace("columns", "rows")):
+        rows.T @ np.ones(200)
+    with pytest.raises(storage.BlockError, match=message):
+        panels[:, 25 * bad + np.arange(3)]
+    other = 25 * ((bad + 1) % 8)
+    assert_array_equal(panels[:, other], values(WIDE)[:, other])  # not concerned
+
+
+def test_a_block_that_always_fails_is_named_by_a_cluster(tmp_path, client):
+    with pytest.raises(storage.BlockError, match="columns 75 to 99 of A"):
+        one_pass(DaskPanels(on_disk(tmp_path, fail=(-1,))))
+
+
+def test_a_worker_is_killed_in_the_middle_of_a_pass(tmp_path, undisturbed, client):
+    before = set(client.run(os.getpid).values())
+    identical(one_pass(DaskPanels(on_disk(tmp_path, die=(1,)))), undisturbed)
+    client.wait_for_workers(2, timeout=30)
+    assert len(before & set(client.run(os.getpid).values())) == 1
+
+
+def test_a_worker_that_holds_blocks_is_killed(undisturbed, client):
+    A = da.from_array(values(WIDE), chunks=(30, 25)).persist()
+    distributed.wait(A)
+    panels = DaskPanels(A)
+    identical(one_pass(panels), undisturbed)
+    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+    identical(one_pass(panels), undisturbed)
+
+
+def test_one_worker_after_the_other_is_killed(tmp_path, undisturbed, client):
+    identical(one_pass(DaskPanels(on_disk(tmp_path, die=(1, 2)))), undisturbed)
+    assert readings(tmp_path)[3] == 3
+
+
+def broken(X):
+    raise np.linalg.LinAlgError(f"not with {X.shape[1]} columns")
+
+
+def test_an_error_of_the_work_is_not_the_block_s(tmp_path):
+    panels = DaskPanels(on_disk(tmp_path))
+    with pytest.raises(np.linalg.LinAlgError, match="not with 25 columns"):
+        panels.each(broken)
+    assert max(readings(tmp_path)) == 1  # nor is it tried again
+
+
+def test_an_error_of_the_work_by_a_cluster(client):
+    A = da.from_array(values(WIDE), chunks=(30, 25))
+    with pytest.raises(np.linalg.LinAlgError, match="not with 25 columns"):
+        DaskPanels(A).each(broken)
