@@ -701,8 +701,26 @@ def memory_for(problem):
     """
     return Anderson(dtype=np.float32 if isinstance(problem.A, Panels) else float)
 
+# %% ../nbs/12_rvamp.ipynb #12000500
+def _onward(problem, current, pace, anderson, accelerate, first=False):
+    """The state after a good step, and whether it is accelerated; the very first step
+    is taken in full.
+    """
+    if pace.watch(current.change):
+        anderson.reset()
+    helper = anderson if accelerate and not first else None
+    return _next_state(problem, current, 1.0 if first else pace.damping, helper)
+
 # %% ../nbs/12_rvamp.ipynb #859fa21c
-def iterate(problem, state=None, damping=0.7, accelerate=True, anderson=None):
+def iterate(
+    problem,
+    state=None,
+    damping=0.7,
+    accelerate=True,
+    anderson=None,
+    pace=None,
+    begun=False,
+):
     """Steps of rVAMP under all safeguards, one at a time, without end.
 
     Parameters
@@ -715,6 +733,11 @@ def iterate(problem, state=None, damping=0.7, accelerate=True, anderson=None):
         False leaves Anderson's acceleration out.
     anderson : Anderson, optional
         What is remembered from a problem nearby.
+    pace : object, optional
+        The damping of a run that was cut off.
+    begun : bool
+        Whether the state is the one that went into that run's last step: it is taken
+        again, and the next one is the first to be seen.
 
     Yields
     ------
@@ -730,9 +753,13 @@ def iterate(problem, state=None, damping=0.7, accelerate=True, anderson=None):
     Breakdown
         When even the faintest first step fails, or the slowest damping.
     """
-    pace, anderson = _Pace(damping), anderson or memory_for(problem)
+    pace, anderson = pace or _Pace(damping), anderson or memory_for(problem)
     good, fast, faint = None, False, 0
-    state = _start(problem, state)
+    if begun:
+        good = step(problem, state)
+        state, fast = _onward(problem, good, pace, anderson, accelerate)
+    else:
+        state = _start(problem, state)
     while True:
         current, event = _try(problem, state)
         if current is None or (fast and current.change > WORSE * good.change):
@@ -746,11 +773,8 @@ def iterate(problem, state=None, damping=0.7, accelerate=True, anderson=None):
             state, fast = _again(problem, state, good, pace.damping), False
             continue
         yield current, pace.damping, "accelerated" if fast else "plain"
-        if pace.watch(current.change):
-            anderson.reset()
-        begun = bool(good or anderson.moves)
-        far, helper = (pace.damping, anderson) if begun else (1.0, None)
-        state, fast = _next_state(problem, current, far, helper if accelerate else None)
+        first = not (good or anderson.moves)
+        state, fast = _onward(problem, current, pace, anderson, accelerate, first)
         good = current
 
 # %% ../nbs/12_rvamp.ipynb #e06e2dc4
@@ -920,12 +944,32 @@ def _stuck(rows, window=300):
     worst = np.nan_to_num([max(row[:2]) for row in rows], nan=np.inf)
     return worst[-window:].min() > 0.9 * worst[:-window].min()
 
+# %% ../nbs/12_rvamp.ipynb #12000501
+def _taken_up(problem, state, memory, checkpoint):
+    """Where to start, the lines of the trace so far, and whether an earlier run has
+    left them; then the memory is filled, too.
+    """
+    begun = checkpoint.begin(problem) if checkpoint else None
+    if begun is None:
+        return state, [], False
+    vars(memory["pace"]).update(begun.pace)
+    vars(memory["anderson"]).update(begun.anderson)
+    return begun.state, begun.rows, True
+
+
+def _kept(checkpoint, current, rows, memory):
+    """Tell a checkpoint of a good step."""
+    pace, anderson = vars(memory["pace"]), vars(memory["anderson"])
+    checkpoint.after(current.state, rows, pace, anderson)
+
 # %% ../nbs/12_rvamp.ipynb #a7d10e04
-def _run(problem, state, tol, max_iter, damping, anderson=None):
+def _run(problem, state, tol, max_iter, damping, anderson=None, checkpoint=None):
     """Iterate until change and delta are below tol, or say why not."""
-    last, rows, failure = None, [], ""
+    memory = dict(anderson=anderson or memory_for(problem), pace=_Pace(damping))
+    state, rows, memory["begun"] = _taken_up(problem, state, memory, checkpoint)
+    last, failure = None, ""
     try:
-        for current, pace, event in iterate(problem, state, damping, anderson=anderson):
+        for current, pace, event in iterate(problem, state, damping, **memory):
             last = current or last
             rows.append(_row(current, pace, event))
             if current and max(current.change, current.delta) < tol:
@@ -933,9 +977,11 @@ def _run(problem, state, tol, max_iter, damping, anderson=None):
             if len(rows) % 50 == 0 and _stuck(rows):
                 failure = f"no progress: {_too_slow(last, len(rows), tol)}"
                 break
-            if len(rows) == max_iter:
+            if len(rows) >= max_iter:
                 failure = _too_slow(last, max_iter, tol)
                 break
+            if checkpoint and event in ("plain", "accelerated"):
+                _kept(checkpoint, current, rows, memory)
     except Breakdown as reason:
         taken = sum(np.isfinite(row[0]) for row in rows)
         slowest = rows[-1][2] if rows else damping
@@ -1020,9 +1066,30 @@ class _Answer:
             return 0.0
         return float(getattr(self.last.x, name)[-1])
 
+# %% ../nbs/12_rvamp.ipynb #12000504
+class _Stored(_Answer):
+    """How a Fit goes to disk and comes back."""
+
+    def save(self, path):
+        """Write all but the table A to a file, whole or not at all; arguments and
+        errors as of `saving.save_fit`.
+        """
+        from rvamp_nb.saving import save_fit
+
+        save_fit(self, path)
+
+    @staticmethod
+    def load(path, A=None):
+        """The Fit in a file; without A, what needs the table is refused. Arguments and
+        errors as of `saving.load_fit`.
+        """
+        from rvamp_nb.saving import load_fit
+
+        return load_fit(path, A)
+
 # %% ../nbs/12_rvamp.ipynb #4c3650d9
 @dataclass(frozen=True, repr=False)
-class Fit(_Answer):
+class Fit(_Stored):
     """The answer of `rvamp`: the distribution of the estimator across resamples,
     coordinate by coordinate.
 
@@ -1086,14 +1153,16 @@ class ConvergenceWarning(UserWarning):
     """rVAMP stopped before its messages settled; the status says what to try."""
 
 
-def _fit(problem, state, tol, max_iter, damping, anderson=None):
+def _fit(problem, state, tol, max_iter, damping, anderson=None, checkpoint=None):
     """Cold or warm; if that fails, by continuation from a larger penalty. A cold
     start is one from averages, where there is one and it leads somewhere.
     """
     start = averaged_start(problem) if state is None else state
-    run = _run(problem, start, tol, max_iter, damping, anderson)
+    run = _run(problem, start, tol, max_iter, damping, anderson, checkpoint)
     if run.failure and start is not state:
-        run = _run(problem, None, tol, max_iter, damping)
+        if checkpoint:
+            checkpoint.forget()
+        run = _run(problem, None, tol, max_iter, damping, None, checkpoint)
     if not run.failure:
         return _finished(problem, run, "")
     again = _continuation(problem, tol, max_iter, damping)
@@ -1105,7 +1174,7 @@ def _fit(problem, state, tol, max_iter, damping, anderson=None):
     failure = f"{run.failure}; {where}, {again.failure}"
     return _finished(problem, run if again.last is None else again, failure)
 
-
+# %% ../nbs/12_rvamp.ipynb #12000503
 def _finished(problem, run, failure, how=""):
     """The Fit, with its status in words."""
     status = f"converged in {len(run.trace)} steps{how}"
@@ -1336,6 +1405,15 @@ def _warm_state(warm_start, problem):
         )
     return state
 
+# %% ../nbs/12_rvamp.ipynb #12000505
+def _checkpoint(given):
+    """A Checkpoint for a path, or None."""
+    if given is None:
+        return None
+    from rvamp_nb.saving import as_checkpoint
+
+    return as_checkpoint(given)
+
 # %% ../nbs/12_rvamp.ipynb #c3176abc
 def rvamp(
     A,
@@ -1351,6 +1429,7 @@ def rvamp(
     max_iter=500,
     damping=0.7,
     warm_start=None,
+    checkpoint=None,
 ):
     """The distribution of an estimator across resamples, without resampling (Algorithm
     1).
@@ -1385,6 +1464,10 @@ def rvamp(
     damping : float in (0, 1]
         Where to begin; it backs off by itself.
     warm_start : Fit or State, optional
+    checkpoint : path or Checkpoint, optional
+        A file to which the run is written every ten steps (and never for more than a
+        twentieth of the time), whole or not at all. Where it is there already, and of
+        this problem, the run goes on from it with the same digits. It stays.
 
     Returns
     -------
@@ -1394,12 +1477,15 @@ def rvamp(
     Raises
     ------
     TypeError, ValueError
-        Where an argument is not as above. Not converging is a `ConvergenceWarning` and
-        `converged=False`, never an exception.
+        Where an argument is not as above; where the checkpoint is of another problem.
+        Not converging is a `ConvergenceWarning` and `converged=False`, never an
+        exception.
     """
     problem = _problem(A, y, lam, prior, likelihood, counts, beta, intercept)
     _check_options(tol, max_iter, damping)
-    fit = _fit(problem, _warm_state(warm_start, problem), tol, max_iter, damping)
+    start, checkpoint = _warm_state(warm_start, problem), _checkpoint(checkpoint)
+    options = tol, max_iter, damping
+    fit = _fit(problem, start, *options, checkpoint=checkpoint)
     if not fit.converged:
         warnings.warn(fit.status, ConvergenceWarning, stacklevel=2)
     return fit

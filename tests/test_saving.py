@@ -642,3 +642,121 @@ def test_a_memory_that_is_too_large_is_left_out(tmp_path, monkeypatch):
     monkeypatch.setattr(saving, "HISTORY", 30)
     written(tmp_path / "run.npz")
     assert Checkpoint(tmp_path / "run.npz").begin(problem()).anderson == {}
+
+
+# ---- runs that are cut off
+
+
+class Cut(Exception):
+    pass
+
+
+class Flickering(Checkpoint):
+    """The machine goes down after so many steps."""
+
+    def __init__(self, path, last, every=2):
+        super().__init__(path, every)
+        self.last = last
+
+    def after(self, state, rows, *memory):
+        self.next = 0.0  # however long a writing takes
+        super().after(state, rows, *memory)
+        if len(rows) >= self.last:
+            raise Cut
+
+
+factor = 3 * rng.normal(size=(M, 1)) + A
+RUNS = {
+    "plain": (A, y, dict(lam=0.1)),
+    "far too weak a penalty": (factor, y, dict(lam=5e-4)),  # steps are undone there
+    "intercept": (A, y, dict(lam=0.1, likelihood=Huber(), intercept=True)),
+    "posterior": (A, y, dict(lam=0.3, beta=1.0)),
+    "groups": (A, y, dict(lam=0.5, counts=Grouped(Poisson(1.0), groups))),
+    "panels": (Panels(A, block=500), y, dict(lam=0.1)),
+    "not to the end": (A, y, dict(prior=SpikeSlab(0.1), beta=1.0, max_iter=6)),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.filterwarnings("ignore::rvamp_nb.solver.ConvergenceWarning")
+def test_a_run_that_is_cut_off_goes_on_with_the_same_digits(tmp_path, name):
+    table, target, how = RUNS[name]
+    whole, run = rvamp(table, target, **how), tmp_path / "run.npz"
+    for last in (2, 5):
+        with pytest.raises(Cut):
+            rvamp(table, target, **how, checkpoint=Flickering(run, last))
+        assert run.exists()
+        fit = rvamp(table, target, **how, checkpoint=run)
+        assert fit.trace.tobytes() == whole.trace.tobytes()
+        assert (fit.n_iter, fit.status) == (whole.n_iter, whole.status)
+        assert_same(fit.last, whole.last)
+        again = rvamp(table, target, **how, checkpoint=str(run))  # the file stays
+        assert fit.trace.tobytes() == again.trace.tobytes()
+        run.unlink()
+
+
+def test_a_run_is_cut_off_and_goes_on_more_than_once(tmp_path):
+    whole, run = rvamp(A, y, 0.1), tmp_path / "run.npz"
+    for last in (2, 4, 6, 8):
+        with pytest.raises(Cut):
+            rvamp(A, y, 0.1, checkpoint=Flickering(run, last))
+    fit = rvamp(A, y, 0.1, checkpoint=run)
+    assert fit.trace.tobytes() == whole.trace.tobytes()
+
+
+def test_without_what_the_acceleration_remembers_it_is_the_same_answer(
+    tmp_path, monkeypatch
+):
+    whole, run = rvamp(A, y, 0.1, tol=1e-9), tmp_path / "run.npz"
+    monkeypatch.setattr(saving, "HISTORY", 0)
+    with pytest.raises(Cut):
+        rvamp(A, y, 0.1, tol=1e-9, checkpoint=Flickering(run, 6))
+    fit = rvamp(A, y, 0.1, tol=1e-9, checkpoint=run)
+    assert fit.converged
+    np.testing.assert_allclose(fit.mean, whole.mean, rtol=1e-6, atol=1e-7)
+
+
+KILLED_RUN = """
+import os, signal, sys
+import numpy as np
+from rvamp_nb import Checkpoint, rvamp
+class Flickering(Checkpoint):
+    def after(self, state, rows, *memory):
+        super().after(state, rows, *memory)
+        if len(rows) == 7:
+            os.kill(os.getpid(), signal.SIGKILL)
+with np.load(sys.argv[1]) as data:
+    rvamp(data["A"], data["y"], 0.1, checkpoint=Flickering(sys.argv[2], every=6))
+"""
+
+
+def test_a_run_that_is_killed_goes_on_with_the_same_digits(tmp_path):
+    np.savez(tmp_path / "data.npz", A=A, y=y)
+    command = [sys.executable, "-c", KILLED_RUN, tmp_path / "data.npz"]
+    done = subprocess.run([*command, tmp_path / "run.npz"])
+    assert done.returncode == -signal.SIGKILL
+    assert header(tmp_path / "run.npz")["kind"] == "checkpoint"
+    fit, whole = rvamp(A, y, 0.1, checkpoint=tmp_path / "run.npz"), rvamp(A, y, 0.1)
+    assert fit.trace.tobytes() == whole.trace.tobytes()
+    assert_array_equal(fit.mean, whole.mean)
+
+
+def test_a_run_refuses_the_checkpoint_of_another(tmp_path):
+    run = tmp_path / "run.npz"
+    with pytest.raises(Cut):
+        rvamp(A, y, 0.1, checkpoint=Flickering(run, 3))
+    before = run.read_bytes()
+    with pytest.raises(ValueError, match=r"another problem \(prior of it"):
+        rvamp(A, y, 0.2, checkpoint=run)
+    with pytest.raises(ValueError, match=r"another problem \(A of it"):
+        rvamp(A[:, ::-1], y, 0.1, checkpoint=run)
+    with pytest.raises(TypeError, match="checkpoint must be the path"):
+        rvamp(A, y, 0.1, checkpoint=True)
+    assert run.read_bytes() == before
+
+
+def test_a_fit_saves_and_loads_itself(tmp_path, plain):
+    plain.save(tmp_path / "fit.npz")
+    again = type(plain).load(tmp_path / "fit.npz")
+    assert_same(plain.last, again.last)
+    assert_array_equal(type(plain).load(tmp_path / "fit.npz", A).problem.A, A)
