@@ -16,6 +16,7 @@ from scipy.special import expit
 
 from .checks import check_array, check_number, check_size, progress_bar
 from .resampling import Poisson, TwoPoint, check_law
+from .storage import Panels
 
 # %% ../nbs/03_bootstrap.ipynb #3ad0b3ae
 def optimality_gap(A, y, lam, counts, x):
@@ -285,9 +286,26 @@ def _share_error(selected, n):
     share = np.clip(selected, 0.5, n - 0.5) / n
     return np.sqrt(share * (1 - share) / n)
 
+# %% ../nbs/03_bootstrap.ipynb #03000101
+def _check_held(A):
+    """Refuse a table that is not in memory, or not as an array."""
+    kinds = {
+        "sparse": (hasattr(A, "tocsc"), ".toarray()"),
+        "a Dask array": (hasattr(A, "dask"), ".compute()"),
+        "read in blocks": (isinstance(A, Panels), ""),
+    }
+    for what, (found, ending) in kinds.items():
+        if found:
+            raise TypeError(
+                f"A is {what}, and naive_bootstrap refits on an array in memory; give"
+                f" the columns of interest, A[:, columns]{ending}, or rows and columns"
+                " that fit"
+            )
+
 # %% ../nbs/03_bootstrap.ipynb #a13b647a
 def _check_problem(A, y, lam):
     """A (M, N), y (M,) and lam (N,) as finite floats, lam > 0."""
+    _check_held(A)
     A, y = check_array("A", A), check_array("y", y)
     if A.ndim != 2 or A.size == 0:
         wanted = "a table with at least one row and one column"
@@ -568,7 +586,8 @@ def naive_bootstrap(
     Parameters
     ----------
     A : (M, N) array of finite numbers
-        Used as it is: standardising is the caller's doing. Never modified.
+        Used as it is: standardising is the caller's doing. Never modified. It has to be
+        in memory; of a table that is not, give the columns of interest.
     y : (M,) array of finite numbers
     lam : float > 0, or (N,) array of such
         Penalty; the losses are sums over data, not means.

@@ -37,6 +37,7 @@ from rvamp_nb.resampling import (
     TwoPoint,
     all_resamples,
 )
+from rvamp_nb.storage import Panels
 
 WIDE = gaussian_design(20, 60, 0.5, density=0.1, seed=1)
 TALL = gaussian_design(40, 12, 0.5, density=0.3, seed=1)
@@ -489,6 +490,12 @@ def test_a_broken_law_of_ones_own(options, word):
 A, Y = WIDE.A, WIDE.y
 
 
+class Lazy:
+    """All that is asked of a Dask array."""
+
+    ndim, dask, shape = 2, {}, A.shape
+
+
 def with_nan(v):
     v = v.copy()
     v.flat[3] = np.nan
@@ -520,7 +527,9 @@ def with_inf(v):
         (dict(A=A.astype(str).astype(object)), TypeError, "A must hold"),
         (dict(A=A * 1j), TypeError, "A must hold"),
         (dict(y=["a"] * 20), TypeError, "y must hold"),
-        (dict(A=scipy.sparse.csr_array(A)), TypeError, "sparse"),
+        (dict(A=scipy.sparse.csr_array(A)), TypeError, r"sparse.* A\[:, columns\]\.to"),
+        (dict(A=Panels(A)), TypeError, r"read in blocks.* A\[:, columns\],"),
+        (dict(A=Lazy()), TypeError, r"Dask array.* A\[:, columns\]\.compute"),
         (dict(A=pd.DataFrame(A).assign(when="x")), TypeError, "A must hold"),
         (dict(lam=None), TypeError, "lam is None"),
         (dict(lam=0), ValueError, "lam"),
