@@ -473,6 +473,15 @@ class Panels(_Passing):
         """See `column_sizes`; kept after the first pass."""
         return column_sizes(self)
 
+    @cached_property
+    def with_ones(self):
+        """The same table with a column of ones behind it."""
+        more = self.changed(ones=True)
+        if "sizes" in self.__dict__:
+            largest, length2 = self.sizes
+            more.sizes = np.append(largest, 1.0), np.append(length2, len(self))
+        return more
+
     def changed(self, **how):
         """The same source with other arguments (centre, unit, ones)."""
         now = dict(centre=self.centre, unit=self.unit, ones=self.ones)
