@@ -538,8 +538,9 @@ def judge(fit, where, names, *, path_failed=False, q_reached=True, rows=()):
     Trust
     """
     (effective, share, row, own), (own_rows, partner) = _rows_and_columns(fit, where)
-    twins = [np.flatnonzero(where == g) for g in np.unique(where)]
-    twins = [group for group in twins if len(group) > 1]
+    order = np.argsort(where, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(where[order])) + 1)
+    twins = [group for group in groups if len(group) > 1]
     light, reasons = _worst(
         [
             *_signs_of_the_path(fit, path_failed, q_reached),

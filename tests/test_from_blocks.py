@@ -155,7 +155,7 @@ def test_posteriors_have_their_width_from_blocks(shape, tmp_path):
     warm = fitted(shape, beta=3.0)
     fit = in_blocks(warm, "memmap", tmp_path)
     for part in ("across", "within"):
-        ours, theirs = (getattr(p2(f), part) for f in (fit, warm))
+        ours, theirs = (getattr(p2(f, np.arange(20)), part) for f in (fit, warm))
         np.testing.assert_allclose(ours, theirs, atol=1e-10 * np.abs(theirs).max())
 
 
@@ -243,6 +243,21 @@ def test_survival_fits_read_tables_in_blocks():
     np.testing.assert_allclose(fits[1].Pi, fits[0].Pi, rtol=1e-7, atol=1e-9)
     with pytest.raises(TypeError, match="survival_fit, which reads Panels in blocks"):
         cox_fit(Panels(A), time, event, 0.8, np.ones(60))
+
+
+def test_a_table_in_rows_goes_through_sums_over_rows(tmp_path):
+    dense = fitted((31, 30), intercept=True)  # square, with the column of ones
+    fit = in_blocks(dense, "memmap", tmp_path)
+    assert fit.problem.A.shape == (31, 31) and fit.problem.A.axis == 0
+    near = dict(rtol=1e-7, atol=1e-12)
+    np.testing.assert_allclose(p2(fit, [4]).across, p2(dense, [4]).across, **near)
+    np.testing.assert_allclose(corrected(fit).Pi, corrected(dense).Pi, atol=1e-6)
+
+
+def test_a_covariance_larger_than_the_table_is_refused(tmp_path):
+    fit = in_blocks(fitted(WIDE), "memmap", tmp_path)
+    with pytest.raises(ValueError, match="90 x 90 numbers.*choose rows"):
+        p2(fit).covariance
 
 
 def test_what_needs_the_table_in_memory_says_so():
