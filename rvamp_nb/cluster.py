@@ -8,6 +8,7 @@ __all__ = ['ONE_THREAD', 'FAN', 'RETRIES', 'PASSES', 'GRAPH_WARNING', 'the_dask'
            'seen', 'DaskPanels']
 
 # %% ../nbs/86_cluster.ipynb #86000004
+import sys
 from threading import Lock
 from uuid import uuid4
 from warnings import warn
@@ -279,8 +280,6 @@ class _Chunked(Panels):
                 " A.compute_chunk_sizes() first (of a data frame:"
                 " frame.to_dask_array(lengths=True))"
             )
-        if source.dtype.kind not in "biuf":
-            raise TypeError(f"A has to hold real numbers, not {source.dtype}")
         return whole_lines(source, self.axis)
 
     def cut(self):
@@ -353,9 +352,10 @@ def computed(make):
     tuple
     """
     dask = the_dask()
+    large = {GRAPH_WARNING: "1 GiB"} if "distributed" in sys.modules else {}
     for left in reversed(range(PASSES)):
         try:
-            with dask.config.set({GRAPH_WARNING: "1 GiB"}):
+            with dask.config.set(large):
                 return dask.compute(*make(), retries=RETRIES)
         except WorkFailed:
             raise
