@@ -31,7 +31,7 @@ _HOMES = {  # module: the public names that live in it
     ),
     "saving": ("Checkpoint", "load_fit", "load_state", "save_fit", "save_state"),
     "scale": ("Machine", "cost", "this_machine"),
-    "solver": ("ConvergenceWarning", "rvamp", "rvamp_path"),
+    "solver": ("ConvergenceWarning", "Fit", "rvamp", "rvamp_path"),
     "stability": ("StabilitySelection",),
     "survival": ("Rows", "survival_fit"),
     "trust": ("TrustWarning",),

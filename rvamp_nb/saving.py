@@ -508,7 +508,7 @@ def _of_the_fit(A, facts, path):
     if ones:
         is_array = isinstance(table, np.ndarray)
         last = np.ones(len(table))
-        table = np.column_stack([table, last]) if is_array else table.with_ones
+        table = np.column_stack([table, last]) if is_array else table.changed(ones=True)
     if not _same(recognise(table), facts["table"]):
         raise ValueError(
             f"A is not the table of the fit in {path}: its shape agrees, its numbers do"
@@ -682,8 +682,9 @@ def _check_question(path, there, here):
         others = ["A", *others]
     if others:
         raise ValueError(
-            f"the checkpoint {path} is of another problem ({', '.join(others)} of it"
-            " differ): choose another file, or remove this one to begin anew"
+            f"the checkpoint {path} is of another problem, with another"
+            f" {' and '.join(others)}: choose another file, or remove this one to begin"
+            " anew"
         )
 
 # %% ../nbs/87_saving.ipynb #87000062
@@ -742,7 +743,7 @@ class Checkpoint(_Writing):
 
 # %% ../nbs/87_saving.ipynb #87000064
 def as_checkpoint(given):
-    """A Checkpoint for a path; what is one already, or None, stays.
+    """A Checkpoint for a path; what can be asked like one, or None, stays.
 
     Parameters
     ----------
@@ -752,7 +753,7 @@ def as_checkpoint(given):
     -------
     Checkpoint or None
     """
-    if given is None or isinstance(given, Checkpoint):
+    if given is None or hasattr(given, "begin"):
         return given
     if isinstance(given, (str, os.PathLike)):
         return Checkpoint(given)
