@@ -44,9 +44,19 @@ from rvamp_nb.error_control import (
 from .groups import Blocks, rotated
 from .likelihood import Huber, Logistic, PoissonLoss, Squared
 from .prior import ElasticNet, Laplace, NonNegative, Penalty, SpikeSlab
-from .resampling import Fixed, Grouped, Poisson, Stratified, Subsample
-from .storage import BLOCK, Panels, in_blocks, standardised
 from .survival import Baseline, Rows, breslow, cox_fit, survival_target
+
+# %% ../nbs/21_stability.ipynb #b10ck030
+from rvamp_nb.resampling import (
+    Fixed,
+    Grouped,
+    Poisson,
+    Stratified,
+    Subsample,
+    TwoPoint,
+    Weakness,
+)
+from .storage import BLOCK, Panels, in_blocks, standardised
 
 # %% ../nbs/21_stability.ipynb #481e2fd1
 from rvamp_nb.solver import (
@@ -570,7 +580,7 @@ def _beside_panels(est, A, y, **options):
             "Found input variables with inconsistent numbers of samples:"
             f" {[len(A), len(y)]}"
         )
-    if len(y) < 4:
+    if len(A) < 4:
         raise ValueError(f"X has {len(A)} sample(s), a minimum of 4 is required")
     return y
 
@@ -975,6 +985,8 @@ def _draws(model, lam, **options):
     """Coefficients of real refits, (refits, n)."""
     if model.baseline is not None:
         return _cox_draws(model, lam, **options)
+    if isinstance(model.A, Panels):
+        return _draws_in_blocks(model, lam, **options)
     return naive_bootstrap(
         model.A,
         model.y,
@@ -1004,6 +1016,11 @@ def _in_refits(model):
             f" Laplace, ElasticNet and NonNegative, not {name}: check, refine and"
             " refits are not to be had for it"
         )
+    if isinstance(model.A, Panels) and model.prior.positive and model.intercept:
+        raise ValueError(
+            "real refits of a table in blocks know NonNegative for the squared loss"
+            " only: give the features in question as an array"
+        )
     plain = getattr(model.likelihood, "loss", model.likelihood)  # without its weights
     return dict(
         loss=model.loss,
@@ -1013,6 +1030,100 @@ def _in_refits(model):
         sample_weight=model.rows.weight,
         offset=model.rows.offset,
     )
+
+# %% ../nbs/21_stability.ipynb #b10ck021
+def _draws_in_blocks(model, lam, n_resamples, columns, seed=0, **options):
+    """Coefficients of real refits, (n_resamples, n), to a table in blocks."""
+    A, inside = model.A, model.factors == 0
+    inside[columns] = True
+    plan, missed = dict(n_resamples=n_resamples, seed=seed, **options), inside
+    while missed.any():
+        few = np.flatnonzero(inside)
+        _check_room(len(A), len(few), n_resamples)
+        x, f = _refits_of_few(model, lam, few, plan)
+        pull = _hardest_pull(model, f, seed)
+        missed = ~inside & (pull > _lowest_bar(model, lam) * (1 + 1e-7))
+        inside |= missed
+    draws = np.zeros((n_resamples, A.shape[1]))
+    draws[:, few] = x
+    return draws
+
+# %% ../nbs/21_stability.ipynb #b10ck022
+def _refits_of_few(model, lam, few, plan):
+    """Coefficients of refits of a few columns, (refits, few), and their linear
+    predictors, (refits, M).
+    """
+    X, one = model.A[:, few], int(model.intercept)
+    X = np.column_stack([X, np.ones((len(X), one))])
+    draws = naive_bootstrap(
+        X,
+        model.y,
+        lam,
+        **_in_refits(model),
+        penalty_factor=np.append(model.factors[few], np.zeros(one)),
+        counts=model.counts,
+        randomise=_Multipliers(model.randomise, model.A.shape[1], few),
+        keep=np.arange(X.shape[1]),
+        columns=np.arange(X.shape[1]),
+        **plan,
+    ).draws
+    return draws[:, : len(few)], draws @ X.T
+
+
+class _Multipliers:
+    """The multipliers of a few columns, drawn as for all of them."""
+
+    def __init__(self, law, n, few):
+        self.law, self.n, self.few, self.nodes = law, n, few, law.nodes
+
+    def draw(self, size, rng):
+        drawn = np.ones(size)  # 1 for an intercept
+        drawn[: len(self.few)] = self.law.draw(self.n, rng)[self.few]
+        return drawn
+
+# %% ../nbs/21_stability.ipynb #b10ck023
+def _pulls(X, U):
+    return (np.max(X.T @ U, axis=1),), ()
+
+
+def _hardest_pull(model, f, seed):
+    """How hard each column pulls at the residuals of the refit where it pulls hardest,
+    (n,), from linear predictors (refits, M).
+    """
+    U = np.zeros_like(f)
+    for b, u in enumerate(U):
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(b,)))
+        slope = model.likelihood.derivatives(model.y, f[b])[0]
+        u[:] = -model.counts.draw(len(u), rng) * slope
+    U = U.T if model.prior.positive else np.vstack([U, -U]).T
+    if model.A.axis:
+        return model.A.each(_pulls, (), (U,))[0][0]
+    return np.max(model.A.T @ U, axis=1)
+
+# %% ../nbs/21_stability.ipynb #b10ck024
+def _lowest_bar(model, lam):
+    """The threshold of each column times the smallest multiplier, (n,)."""
+    law, n = model.randomise, model.A.shape[1]
+    if type(law) not in (Fixed, TwoPoint, Weakness):
+        raise ValueError(
+            "real refits of a table in blocks know the multipliers Fixed, TwoPoint and"
+            f" Weakness, not {law!r}: give the features in question as an array"
+        )
+    least = min(1.0, law.nodes()[0].min())
+    return least * np.broadcast_to(model.prior.scaled(lam).split()[0], n)
+
+
+_ROOM = 2**25  # numbers that refits of a table in blocks may hold: 256 MB
+
+
+def _check_room(M, few, n_resamples):
+    """Refuse refits that need more of the table than fits."""
+    if M * (few + 2 * n_resamples) > _ROOM:
+        raise ValueError(
+            f"real refits need {few} columns of {M} rows in memory, and residuals of"
+            f" {n_resamples} refits: ask for fewer, or give X[:, columns] of the"
+            " features in question as an array"
+        )
 
 # %% ../nbs/21_stability.ipynb #e16cox01
 def _cox_draws(model, lam, n_resamples, seed=0, n_jobs=1, progress=False, columns=None):
@@ -1055,6 +1166,11 @@ def _one_cox(model, penalties, counts, likely, slack=1e-6):
 # %% ../nbs/21_stability.ipynb #e16cox03
 def _check_cox(model):
     """Refuse what real Cox refits do not know."""
+    if isinstance(model.A, Panels):
+        raise ValueError(
+            "real refits of survival times need the table in memory: give X[:, columns]"
+            " of the features in question as an array, and check that"
+        )
     plain = model.rows.weight is None and model.rows.offset is None
     if type(model.prior) is not Laplace or not plain:
         raise ValueError(
@@ -1099,6 +1215,7 @@ def _family(categories, names):
 def _prepare(est, X, y, rows):
     """The model, and what is known of the table."""
     names, counts = _names(est), _law(est.resampling, rows)
+    _check_groups(X, counts)
     if _is_survival(est.loss):
         target = _of_survival(y, rows, counts)
     else:
@@ -1113,6 +1230,15 @@ def _prepare(est, X, y, rows):
     of_rows |= dict(likelihood=_with_rows(target.likelihood, of_rows["rows"]))
     steering = dict(tol=est.tol, max_iter=est.max_iter, progress=bool(est.verbose))
     return _Model(**columns, **of_rows, **steering), table
+
+# %% ../nbs/21_stability.ipynb #b10ck031
+def _check_groups(X, counts):
+    """Refuse groups of rows in a table in blocks."""
+    if isinstance(X, Panels) and isinstance(counts, Grouped):
+        raise ValueError(
+            "groups: rows that are drawn together are turned into independent ones"
+            " (chapter 19), for which the table must be in memory; give X as an array"
+        )
 
 # %% ../nbs/21_stability.ipynb #e16prep02
 def _still_needed(rows, loss):
@@ -1794,6 +1920,8 @@ def _mended(correct, fit, light):
         return None, f"not corrected: {why}"
     if isinstance(fit.problem.counts, Grouped):
         return None, "not corrected: rows come in groups"
+    if isinstance(fit.problem.A, Panels):
+        return None, "not corrected: the table is read in blocks"
     if isinstance(fit.problem.likelihood, Rows):
         return None, "not corrected: rows have weights, offsets or a baseline"
     asked, n_thin = {}, 0
