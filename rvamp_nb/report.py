@@ -14,6 +14,7 @@ import json
 import math
 import platform
 import warnings
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -770,7 +771,9 @@ def methods_text(est):
 # %% ../nbs/83_report.ipynb #c2f630e0
 def fingerprint(est):
     """What tells one question from another: a digest of the columns' names, the
-    standardised table and the target, 64 letters.
+    standardised table and the target, 64 letters. Columns of a table that is read in
+    blocks of columns are taken one after the other, and its digest is not that of the
+    same table in memory.
 
     Parameters
     ----------
@@ -778,13 +781,21 @@ def fingerprint(est):
         Fitted.
     """
     digest = hashlib.sha256("\n".join(map(str, est.table_.names)).encode())
-    parts = [est.model_.A, np.asarray(est.model_.y, dtype=float)]
+    parts = [np.asarray(est.model_.y, dtype=float)]
     baseline = getattr(est.model_, "baseline", None)
     if baseline is not None:  # y holds the events
         parts.append(np.asarray(baseline.time, dtype=float))
-    for part in parts:
+    for part in chain(_pieces(est.model_.A), parts):
         digest.update(np.ascontiguousarray(np.round(part, 8) + 0.0).tobytes())
     return digest.hexdigest()
+
+
+def _pieces(A):
+    """The table, as its numbers come: of one in blocks of columns column by column."""
+    if not hasattr(A, "slices"):
+        return [A]
+    blocks = (A.reading(k)[:, :] for k in range(len(A.slices)))
+    return (X.T for X in blocks) if A.axis else blocks
 
 # %% ../nbs/83_report.ipynb #ad98c213
 PICTURES = {

@@ -1920,8 +1920,6 @@ def _mended(correct, fit, light):
         return None, f"not corrected: {why}"
     if isinstance(fit.problem.counts, Grouped):
         return None, "not corrected: rows come in groups"
-    if isinstance(fit.problem.A, Panels):
-        return None, "not corrected: the table is read in blocks"
     if isinstance(fit.problem.likelihood, Rows):
         return None, "not corrected: rows have weights, offsets or a baseline"
     asked, n_thin = {}, 0
