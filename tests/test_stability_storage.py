@@ -1,0 +1,325 @@
+"""Tables that are read one block at a time give StabilitySelection the answer of the
+table in memory; what cannot work from blocks is refused by name.
+"""
+
+import tracemalloc
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from rvamp_nb import StabilitySelection, report, stability, storage
+from rvamp_nb.prior import Laplace, NonNegative
+from rvamp_nb.resampling import Fixed, TwoPoint, Weakness
+from rvamp_nb.storage import Panels
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+rng = np.random.default_rng(0)
+X = rng.integers(0, 3, size=(60, 150)).astype(np.int8)
+X[:, 7] = 1  # constant
+X[:, 9], X[:, 11] = X[:, 3], 2 - X[:, 4]  # near copies
+Y = X[:, 0] + 0.5 * X[:, 3] + rng.normal(size=60)
+TALL = sparse.random_array((120, 60), density=0.2, rng=rng, format="csr")
+OF_TALL = 5 * TALL[:, [0]].toarray()[:, 0] + rng.normal(size=120)
+WEIGHTS = rng.uniform(0.2, 2, size=60)
+SOME = np.where(np.arange(60) < 5, 0, WEIGHTS)  # five rows weigh nothing
+FACTORS = np.where(np.isin(np.arange(150), [0, 3, 9]), 0.0, 1.0)
+FACTORS[9] = 1.0  # a copy of a covariate: explained
+EVENTS = np.c_[np.arange(60) % 3 > 0, rng.exponential(size=60) / np.exp(X[:, 0])]
+
+NUMBERS = (
+    "probabilities_ coef_mean_ coef_std_ coef_interval_ lambda_ pfer_bound_ lambdas_"
+    " selection_probabilities_ max_selection_probability_ expected_selected_ center_"
+    " scale_ intercept_"
+).split()
+
+
+def in_blocks(table):
+    return Panels(table, block=25 * min(table.shape))
+
+
+def both(table, y, said=(), **options):
+    """Fits of a table in memory and of the same in blocks, along two penalties."""
+    said = dict(said)
+    options = dict(verbose=0, tol=1e-10, lambdas=[1.4, 0.9], q=6) | options
+    dense = table.toarray() if sparse.issparse(table) else table.astype(float)
+    one = StabilitySelection(**options).fit(dense, y, **said)
+    return one, StabilitySelection(**options).fit(in_blocks(table), y, **said)
+
+
+def assert_same(one, two):
+    for name in NUMBERS:
+        a, b = np.asarray(getattr(one, name)), np.asarray(getattr(two, name))
+        size = np.nanmax(np.abs(a), initial=1e-300)
+        np.testing.assert_allclose(b, a, rtol=0, atol=1e-8 * size, err_msg=name)
+    assert (one.support_ == two.support_).all()
+    assert str(one.trust_) == str(two.trust_)
+    told, seen = one.summary(), two.summary()
+    for column in ("selected", "status", "same_as", "shares_signal_with", "std_light"):
+        assert (told[column] == seen[column]).all(), column
+
+
+# what: (table, target, what is said of the rows, options)
+PROBLEMS = {
+    "wide": (X, Y, {}, {}),
+    "tall and sparse": (TALL, OF_TALL, {}, {}),
+    "logistic": (X, Y > 1, {}, dict(lambdas=[0.5, 0.4])),
+    "Poisson, an offset": (
+        X,
+        rng.poisson(1 + X[:, 0]),
+        dict(offset=WEIGHTS),
+        dict(loss="poisson", lambdas=[2.0, 1.5]),
+    ),
+    "covariates": (X, Y, {}, dict(penalty_factor=FACTORS)),
+    "sparse, weights": (sparse.csr_array(X), Y, dict(sample_weight=WEIGHTS), {}),
+    "rows without weight, elastic net": (
+        X,
+        Y,
+        dict(sample_weight=SOME),
+        dict(l1_ratio=0.5, penalty_factor=FACTORS),
+    ),
+    "tall, weights": (TALL, OF_TALL, dict(sample_weight=np.arange(1, 121)), {}),
+    "huber, strata": (X, Y, dict(strata=np.arange(60) % 3), dict(loss="huber")),
+    "survival": (X, EVENTS, {}, dict(loss="survival", lambdas=[0.9], q=None)),
+    "corrected": (X, Y, {}, dict(correct=True, lambdas=[1.4], q=None)),
+    "refitted": (X, Y, {}, dict(refits=10)),
+}
+
+
+@pytest.mark.parametrize("what", PROBLEMS)
+def test_the_answer_is_that_of_the_table_in_memory(what):
+    table, y, said, options = PROBLEMS[what]
+    one, two = both(table, y, said, **options)
+    assert isinstance(two.model_.A, Panels) and len(two.model_.A.slices) > 2
+    assert_same(one, two)
+
+
+def mapped(table, folder):
+    np.save(folder / "table.npy", table)
+    return np.load(folder / "table.npy", mmap_mode="r")
+
+
+def of_dask(table, folder):
+    return pytest.importorskip("dask.array").from_array(table, chunks=(30, 50))
+
+
+def frame_of_dask(table, folder):
+    frames = pytest.importorskip("dask.dataframe")
+    return frames.from_pandas(named(table), npartitions=3)
+
+
+def named(table):
+    return pd.DataFrame(table, columns=[f"gene {i}" for i in range(table.shape[1])])
+
+
+KINDS = {
+    "int8": lambda table, folder: table,
+    "float32": lambda table, folder: table.astype(np.float32),
+    "memmap": mapped,
+    "csr": lambda table, folder: sparse.csr_matrix(table),
+    "coo": lambda table, folder: sparse.coo_array(table),
+    "sparse frame": lambda table, folder: named(table).astype("Sparse[int8]"),
+    "dask array": of_dask,
+    "dask frame": frame_of_dask,
+}
+
+
+@cache
+def in_memory():
+    options = dict(verbose=0, tol=1e-10, lambdas=[1.4, 0.9])
+    return StabilitySelection(**options).fit(X.astype(float), Y)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_table(kind, tmp_path, monkeypatch):
+    """Larger than a block, which is small here, so that all is read in blocks."""
+    table = KINDS[kind](X, tmp_path)
+    assert not isinstance(stability._opened(table)[0], Panels)  # it fits in one block
+    for room in (storage, stability):
+        monkeypatch.setattr(room, "BLOCK", 2000)
+    one, options = in_memory(), dict(verbose=0, tol=1e-10, lambdas=[1.4, 0.9])
+    two = StabilitySelection(**options).fit(table, Y)
+    assert isinstance(two.model_.A, Panels)
+    for name in NUMBERS:
+        a, b = np.asarray(getattr(one, name)), np.asarray(getattr(two, name))
+        size = np.nanmax(np.abs(a), initial=1e-300)
+        np.testing.assert_allclose(b, a, rtol=0, atol=1e-8 * size, err_msg=name)
+    if "frame" in kind:
+        assert list(two.feature_names_in_) == list(named(X).columns)
+        assert two.summary().index[0].startswith("gene")
+    mean, std = two.linear_predictor(table, return_std=True)
+    expected = one.linear_predictor(X.astype(float), return_std=True)
+    np.testing.assert_allclose([mean, std], expected, rtol=1e-8)
+    few = two.transform(table)
+    few = few.compute() if hasattr(few, "compute") else few
+    few = few.toarray() if sparse.issparse(few) else np.asarray(few)
+    np.testing.assert_array_equal(few, X[:, two.support_])
+
+
+def test_refits_from_blocks_are_the_refits():
+    one, two = both(X, Y)
+    two.model_.A.passes = 0
+    checks = [s.check(20, seed=3, progress=False) for s in (one, two)]
+    np.testing.assert_array_equal(checks[0].share, checks[1].share)
+    assert checks[0].verdict == checks[1].verdict
+    assert two.model_.A.passes <= 3
+    Pi = [s.refine(20, progress=False).Pi for s in (one, two)]
+    np.testing.assert_allclose(*Pi, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "y, options",
+    [
+        (Y, dict(randomise=TwoPoint(2, 0.5), penalty_factor=FACTORS)),
+        (Y, dict(randomise=Weakness(0.5))),
+        (Y, dict(prior=NonNegative(1.0, Fixed()))),
+        (Y > 1, dict(l1_ratio=0.7)),
+    ],
+)
+def test_a_column_that_the_refits_miss_is_found(y, options):
+    """From a hint that holds next to nothing: every coefficient of every refit."""
+    one, two = both(X, y, lambdas=[1.4], q=None, tol=1e-3, **options)
+    plan = dict(n_resamples=8, seed=1, progress=False, columns=np.array([2]))
+    u, v = (stability._draws(s.model_, 0.7, **plan) for s in (one, two))
+    assert (u != 0).sum() > 20
+    np.testing.assert_allclose(v, u, atol=1e-8)
+
+
+def refused(call, *words):
+    with pytest.raises((TypeError, ValueError)) as refusal:
+        call()
+    for word in words:
+        assert word in str(refusal.value)
+
+
+def fit(table, y=Y, said=(), **options):
+    return lambda: StabilitySelection(verbose=0, **options).fit(table, y, **dict(said))
+
+
+def altered(value):
+    table = X.astype(float)
+    table[3, 8] = value
+    return table
+
+
+REFUSED = {
+    "NaN": (fit(in_blocks(altered(np.nan))), "'x8' misses 1 of 60"),
+    "infinity": (fit(in_blocks(altered(np.inf))), "infinity", "'x8'"),
+    "NaN, of a tall table": (
+        fit(Panels(altered(np.nan).T, block=600), np.arange(150)),
+        "NaN",
+        "'x3'",
+    ),
+    "no target": (fit(in_blocks(X), None), "y"),
+    "short target": (fit(in_blocks(X), Y[:-1]), "inconsistent"),
+    "target with NaN": (fit(in_blocks(X), Y + [np.nan] * 60), "NaN"),
+    "three rows": (fit(Panels(X[:3], block=90), Y[:3]), "minimum of 4"),
+    "constants": (fit(in_blocks(0 * X + 1)), "every column of X is constant"),
+    "centred": (fit(in_blocks(X).changed(centre=np.ones(150))), "centred"),
+    "ones": (fit(in_blocks(X).changed(ones=True)), "column of ones"),
+    "groups": (fit(in_blocks(X), said=dict(groups=np.arange(60) // 2)), "groups"),
+    "sparse rows without weight": (
+        fit(in_blocks(sparse.csr_array(X)), said=dict(sample_weight=SOME)),
+        "sample_weight is 0 in 5 rows",
+        "X[sample_weight > 0]",
+    ),
+    "refits of survival": (
+        fit(in_blocks(X), EVENTS, loss="survival", refits=10),
+        "survival times need the table in memory",
+    ),
+    "refits of counts that may not be negative": (
+        fit(in_blocks(X), Y > 1, prior=NonNegative(1.0, Fixed()), refits=10),
+        "NonNegative",
+        "as an array",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_cannot_work_from_blocks_says_so(what):
+    call, *words = REFUSED[what]
+    refused(call, *words)
+
+
+class Odd(Fixed):
+    """Multipliers of which nobody says how small they can be."""
+
+    def __repr__(self):
+        return "Odd()"
+
+
+def test_what_is_refused_after_the_fit():
+    s = StabilitySelection(verbose=0, lambdas=[1.4]).fit(in_blocks(X), Y)
+    refused(lambda: s.predict(in_blocks(X[:, :100])), "100 features", "150")
+    refused(lambda: s.predict(in_blocks(altered(np.nan))), "NaN", "'x8'")
+    refused(lambda: s.transform(in_blocks(X[:, :100])), "100 features")
+    refused(lambda: stability._check_room(10**6, 100, 100), "10000", "as an array")
+    odd = s.model_._replace(prior=Laplace(1.0, Odd()))
+    refused(lambda: stability._lowest_bar(odd, 1.0), "Odd", "as an array")
+
+
+def test_a_frame_of_dask_with_words_names_the_column():
+    frames = pytest.importorskip("dask.dataframe")
+    frame = named(X).assign(sex=["f", "m"] * 30)
+    refused(fit(frames.from_pandas(frame, npartitions=2)), "'sex'", "no numbers")
+    mixed = named(X).assign(flag=[True, False] * 30)
+    s = fit(frames.from_pandas(mixed, npartitions=2))()
+    assert s.n_features_in_ == 151
+
+
+def test_near_copies_from_blocks_take_one_pass():
+    A, _, _, _ = stability._standardised(X.astype(float), None)
+    B = stability._standardised(in_blocks(X), None)[0]
+    B.passes = 0
+    np.testing.assert_array_equal(stability.near_copies(B), stability.near_copies(A))
+    assert B.passes == 1
+    assert stability.near_copies(A)[[9, 11]].tolist() == [3, 4]
+
+
+def test_near_copies_of_many_copies_in_small_batches(monkeypatch):
+    """Batches that are smaller than a group of copies change nothing."""
+    A = rng.normal(size=(20, 30))
+    A = A[:, rng.integers(30, size=300)] * rng.choice([-1, 1], 300)
+    A /= np.linalg.norm(A, axis=0)
+    A[:, :40] = 0
+    stands = stability.near_copies(A)
+    assert len(set(stands[40:])) == 30 and (stands[:40] == np.arange(40)).all()
+    monkeypatch.setattr(stability, "BLOCK", 20 * 7)
+    np.testing.assert_array_equal(stability.near_copies(A), stands)
+    sign = stability._signs(A, stands)
+    np.testing.assert_allclose(A, A[:, stands] * sign)
+
+
+def test_one_table_has_one_fingerprint():
+    """However it is cut."""
+    other = X.copy()
+    other[0, 1] += 1
+    tables = in_blocks(X), Panels(X, block=1000), in_blocks(other)
+    options = dict(verbose=0, lambdas=[2.0], tol=1e-2)
+    fits = [StabilitySelection(**options).fit(table, Y) for table in tables]
+    first, again, another = map(report.fingerprint, fits)
+    assert first == again != another
+
+
+def peak_of_a_fit(M, N, folder):
+    numbers = np.random.default_rng(1).integers(0, 3, size=(M, N), dtype=np.int8)
+    y = numbers[:, :3].sum(1) + np.random.default_rng(2).normal(size=M)
+    table = Panels(mapped(numbers, folder), block=20_000)
+    tracemalloc.start()
+    StabilitySelection(verbose=0, q=3).fit(table, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / 8
+
+
+def test_nothing_of_the_size_of_the_table_is_held(tmp_path):
+    """Numbers at the peak: so many a column, whatever the number of rows, and matrices
+    of rows by rows.
+    """
+    N = 4000
+    low, high = (peak_of_a_fit(M, N, tmp_path) for M in (40, 120))
+    assert low < 300 * N
+    assert high - low < 20 * 120**2 + 0.2 * (120 - 40) * N
