@@ -1501,7 +1501,7 @@ def _top(model, sigmas=3.0):
 def _with_ones(A):
     """A column of ones behind the others."""
     if isinstance(A, Panels):
-        return A.changed(ones=True)
+        return A.with_ones
     return np.column_stack([A, np.ones(len(A))])
 
 # %% ../nbs/21_stability.ipynb #838cc6ee

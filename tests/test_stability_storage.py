@@ -307,9 +307,9 @@ def test_one_table_has_one_fingerprint():
 def peak_of_a_fit(M, N, folder):
     numbers = np.random.default_rng(1).integers(0, 3, size=(M, N), dtype=np.int8)
     y = numbers[:, :3].sum(1) + np.random.default_rng(2).normal(size=M)
-    table = Panels(mapped(numbers, folder), block=20_000)
+    table = Panels(mapped(numbers, folder), block=15_000)
     tracemalloc.start()
-    StabilitySelection(verbose=0, q=3).fit(table, y)
+    StabilitySelection(verbose=0, q=3, tol=1e-3).fit(table, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak / 8
@@ -319,7 +319,7 @@ def test_nothing_of_the_size_of_the_table_is_held(tmp_path):
     """Numbers at the peak: so many a column, whatever the number of rows, and matrices
     of rows by rows.
     """
-    N = 4000
-    low, high = (peak_of_a_fit(M, N, tmp_path) for M in (40, 120))
+    N = 2500
+    low, high = (peak_of_a_fit(M, N, tmp_path) for M in (30, 90))
     assert low < 300 * N
-    assert high - low < 20 * 120**2 + 0.2 * (120 - 40) * N
+    assert high - low < 20 * 90**2 + 0.2 * (90 - 30) * N
