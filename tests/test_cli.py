@@ -1864,11 +1864,13 @@ def no_memory(monkeypatch):
 def test_beyond_memory_the_answer_is_the_same(capsys, no_memory, monkeypatch):
     from scipy import sparse
 
-    A, _ = matrix(M=50, N=80)
-    names = [f"snp {j}" for j in range(80)]
+    A, _ = matrix(N=800)
+    names = [f"snp {j}" for j in range(800)]
     Path("names.txt").write_text("\n".join(names))
     sparse.save_npz("S.npz", sparse.csr_array(A.astype(float)))
-    line = f"{ASK} --names names.txt --keep snp --id who".replace("snp", "snp\\ 5")
+    line = f"{ASK} --lam 1.5 --names names.txt --keep snp --id who".replace(
+        "snp", "snp\\ 5"
+    )
     main(shlex.split(f"select A.npy {line}"))
     assert "(int8) stay where they are" in unwrapped(capsys.readouterr().out)
     main(shlex.split(f"select S.npz {line}"))
@@ -1884,11 +1886,11 @@ def test_beyond_memory_the_answer_is_the_same(capsys, no_memory, monkeypatch):
 
 
 def test_columns_of_a_matrix_are_named_in_sentences(capsys, no_memory):
-    A, rows = matrix(M=50, N=80)
+    A, rows = matrix(N=800)
     A[:, 7], A[:, 30] = 1, A[:, 31]
     np.save("A.npy", A)
-    Path("names.txt").write_text("\n".join(f"snp {j}" for j in range(80)))
-    line = f"select A.npy {ASK} --names names.txt"
+    Path("names.txt").write_text("\n".join(f"snp {j}" for j in range(800)))
+    line = f"select A.npy {ASK} --lam 1.5 --names names.txt"
     main(line.split())
     out = unwrapped(capsys.readouterr().out)
     assert "constant columns are never selected: snp 7" in out
@@ -1906,6 +1908,6 @@ def test_a_block_that_cannot_be_read_is_one_line(capsys, no_memory, monkeypatch)
         raise OSError("Input/output error")
 
     monkeypatch.setattr("rvamp_nb.storage.Panels.read", torn)
-    matrix(M=50, N=80)
+    matrix(N=800)
     said = refused(capsys, "select", "A.npy", *ASK.split())
-    assert "A: columns 0 to 79 of A could not be read: Input/output error" in said
+    assert "A: columns 0 to 799 of A could not be read: Input/output error" in said
