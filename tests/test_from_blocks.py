@@ -2,6 +2,7 @@
 memory, in a bounded number of passes.
 """
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from rvamp_nb.energy import free_energy, stability_radius
 from rvamp_nb.error_control import decoys
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Fixed, Grouped, Stratified, Subsample
-from rvamp_nb.storage import Panels
+from rvamp_nb.storage import Panels, standardised
 from rvamp_nb.survival import cox_fit, simulated_survival, survival_fit, survival_target
 from rvamp_nb.trust import (
     column_rows,
@@ -63,7 +64,7 @@ def in_blocks(fit, kind, tmp_path):
         np.save(tmp_path / "A.npy", A[:, : len(fit.mean)])
         source = np.load(tmp_path / "A.npy", mmap_mode="r")
         ones = fit.has_intercept
-    table = Panels(source, block=7 * min(A.shape), ones=ones)
+    table = Panels(source, block=A.size // 4, ones=ones)
     return replace(fit, problem=problem._replace(A=table))
 
 
@@ -215,7 +216,7 @@ def test_without_rows_a_correction_takes_few_passes(dense, fit):
 
 
 def test_blocks_are_found_among_rows():
-    A = counts_table(np.random.default_rng(4), *TALL)
+    A = counts_table(np.random.default_rng(4), *TALL) + 3.0  # far from centred
     where = np.array([0, 4, 9, 5, 20])
     theirs, ours = find_blocks(A, where), find_blocks(Panels(A, block=200), where)
     assert [b.tolist() for b in theirs] == [b.tolist() for b in ours] == [[4, 5]]
@@ -279,3 +280,32 @@ def test_strata_are_drawn_from_blocks():
     fits = [rvamp(T, y, 0.1, counts=law) for T in (A, Panels(A, block=200))]
     np.testing.assert_allclose(fits[1].Pi, fits[0].Pi, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(row_shares(fits[1]), row_shares(fits[0]), rtol=1e-6)
+
+
+# Memory -------------------------------------------------------------------------------
+
+
+def test_nothing_of_the_table_s_size_is_formed(tmp_path):
+    M, N = 150, 8000
+    rng = np.random.default_rng(7)
+    A = rng.binomial(2, 0.3, (M, N)).astype(np.int8)
+    A[:, 9] = A[:, 4]
+    A[0, 9] += 1
+    np.save(tmp_path / "A.npy", A)
+    table = Panels(np.load(tmp_path / "A.npy", mmap_mode="r"), block=200 * M)
+    centred = standardised(table)[0]
+    y = 3.0 * A[:, 4] - 2.0 * A[:, 50] + rng.normal(size=M)
+    prior = Laplace(0.5 * np.abs(centred.T @ (y - y.mean())).max(), Fixed())
+    fit = rvamp(centred, y - y.mean(), prior=prior, counts=Subsample(0.5), tol=1e-3)
+    assert fit.converged and (fit.Pi > 0.01).sum() > 1
+    for ask in (
+        lambda: judge(fit, np.arange(N), range(N)),
+        lambda: (duplicated(centred), repeated_rows(centred)),
+        lambda: p2(fit, np.arange(40)).covariance,
+        lambda: corrected(fit),
+    ):
+        tracemalloc.start()
+        ask()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 0.4 * 8 * M * N
