@@ -304,8 +304,9 @@ def test_nothing_of_the_table_s_size_is_formed(tmp_path):
         lambda: p2(fit, np.arange(40)).covariance,
         lambda: corrected(fit),
     ):
+        ask()  # what is imported and kept on first use does not count
         tracemalloc.start()
         ask()
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        assert peak < 0.4 * 8 * M * N
+        assert peak < 0.4 * 8 * M * N, peak / (8 * M * N)
