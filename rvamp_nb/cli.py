@@ -106,7 +106,14 @@ def _fitted(source, table, lam=None, **options):
         raise BadInput(f"{shown(source.name)}: {said}") from None
 
 # %% ../nbs/25_cli.ipynb #a247977d
-_IN_PYTHON = {r"\bloss='(\w+)'": r"--loss \1", r"\b(check|refine)\((\d+)\)": r"--\1 \2"}
+_IN_PYTHON = {
+    r"\bloss='(\w+)'": r"--loss \1",
+    r"\b(check|refine)\((\d+)\)": r"--\1 \2",
+    r"X\[:, columns\] of the features in question as an array": (
+        "the features in question as a table of their own"
+    ),
+    "give X as an array": "choose fewer of its columns",
+}
 
 
 def _typed(text, lines=()):

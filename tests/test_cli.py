@@ -1911,3 +1911,31 @@ def test_a_block_that_cannot_be_read_is_one_line(capsys, no_memory, monkeypatch)
     matrix(N=800)
     said = refused(capsys, "select", "A.npy", *ASK.split())
     assert "A: columns 0 to 799 of A could not be read: Input/output error" in said
+
+
+def test_zarr_and_parquet_beyond_memory(capsys, no_memory):
+    zarr = pytest.importorskip("zarr")
+    pytest.importorskip("dask")
+    pytest.importorskip("pyarrow")
+    A, rows = matrix(N=800)
+    zarr.save("Z.zarr", A)
+    pd.DataFrame(A).add_prefix("x").assign(y=rows.dose).to_parquet("P.parquet")
+    main(f"select A.npy {ASK} --lam 1.5".split())
+    main(f"select Z.zarr {ASK} --lam 1.5".split())
+    main("select P.parquet --target y --check 0 --lam 1.5".split())
+    out = unwrapped(capsys.readouterr().out)
+    assert out.count("60 x 800 numbers (int8) stay where they are") == 3
+    for name in "ZP":
+        pd.testing.assert_frame_equal(of(name), of("A"), rtol=2e-5)
+
+
+def test_a_refusal_beyond_memory_names_what_can_be_typed(capsys, no_memory):
+    _, rows = matrix(N=800)
+    pair = rows.assign(days=np.arange(60) + 1.0, died=1)
+    pair.to_csv("pair.csv", index=False)
+    line = "select A.npy --rows pair.csv --time days --event died --lam 2 --check 50"
+    main(line.split())
+    out = unwrapped(capsys.readouterr().out)
+    assert "refits: none were made; real refits of survival times need" in out
+    assert "the features in question as a table of their own" in out and "X[" not in out
+    refused(capsys, *line.split(), "--refits", "20", "--name", "b")
