@@ -309,7 +309,7 @@ def peak_of_a_fit(M, N, folder):
     y = numbers[:, :3].sum(1) + np.random.default_rng(2).normal(size=M)
     table = Panels(mapped(numbers, folder), block=15_000)
     tracemalloc.start()
-    StabilitySelection(verbose=0, q=3, tol=1e-3).fit(table, y)
+    StabilitySelection(verbose=0, lambdas=[4.0, 3.0], tol=1e-3).fit(table, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak / 8
