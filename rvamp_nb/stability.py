@@ -2267,7 +2267,7 @@ def shared_signal(fit, features, least=0.2, alike=0.3, most=200):
         )
     )
     rows = rows[(Pi[rows] > 0.01) | np.isin(rows, features)]
-    C = p2(_row_by_row(fit), rows).covariance
+    C = p2(_row_by_row(_read(fit, len(rows) ** 2)), rows).covariance
     sd = np.sqrt(np.maximum(np.diag(C), 1e-300))
     columns = A[:, rows].T @ A[:, rows]
     together = np.where(
@@ -2278,6 +2278,14 @@ def shared_signal(fit, features, least=0.2, alike=0.3, most=200):
         for a in range(len(rows))
     }
     return {int(i): [int(j) for j in ranked[i]] for i in features}
+
+# %% ../nbs/21_stability.ipynb #b10ck060
+def _read(fit, numbers):
+    """The fit, its table in memory where it holds no more than so many numbers."""
+    A = fit.problem.A
+    if not isinstance(A, Panels) or A.shape[0] * A.shape[1] > numbers:
+        return fit
+    return replace(fit, problem=fit.problem._replace(A=A[:, :]))
 
 # %% ../nbs/21_stability.ipynb #30e8f621
 def _copies(est):
