@@ -4,17 +4,17 @@
 
 # %% auto #0
 __all__ = ['SMALL', 'LOOSE', 'FAINTEST', 'GRAIN', 'CHUNK', 'ROOM', 'ENGAGE', 'FULL', 'REACH', 'WORSE', 'PATIENCE', 'CLIMBING',
-           'SLOWEST', 'QUIETEST', 'AHEAD', 'SETTLED', 'TALL', 'WIDE', 'BETWEEN', 'ADVICE', 'GIVE_UP', 'Problem',
-           'State', 'Step', 'initial_state', 'physical_cores', 'Breakdown', 'step', 'relative_change',
-           'scale_free_delta', 'damp', 'Anderson', 'memory_for', 'iterate', 'lambda_empty', 'emptying_factor',
-           'averaged_start', 'Fit', 'ConvergenceWarning', 'rvamp', 'Path', 'rvamp_path']
+           'SLOWEST', 'QUIETEST', 'AHEAD', 'SETTLED', 'TALL', 'WIDE', 'DEAR', 'ACTIVE', 'CROWD', 'NEAR', 'BETWEEN',
+           'ADVICE', 'GIVE_UP', 'Problem', 'State', 'Step', 'initial_state', 'physical_cores', 'Breakdown', 'step',
+           'relative_change', 'scale_free_delta', 'damp', 'Anderson', 'memory_for', 'iterate', 'lambda_empty',
+           'emptying_factor', 'averaged_start', 'Fit', 'ConvergenceWarning', 'rvamp', 'Path', 'rvamp_path']
 
 # %% ../nbs/12_rvamp.ipynb #4445678b
 import os
 import pathlib
 import warnings
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -26,7 +26,7 @@ from .checks import check_array, check_number, check_size, progress_bar
 from .coupling import Coupled
 from .likelihood import Squared
 from .messages import Mixed, Moments, Natural, mixed_extrinsic
-from .panels import couple
+from .panels import Gathered, at_most_2M, couple, gather, stand_in_columns
 from .prior import Laplace, Prior
 from .resampling import Poisson
 from .storage import Panels, column_sums, in_blocks, square_lengths
@@ -203,6 +203,27 @@ def _own_precision(A, u):
     """
     return square_lengths(A) * np.mean(u.chi)
 
+# %% ../nbs/12_rvamp.ipynb #12000201
+class _Said(NamedTuple):
+    """What prior and rows answer to a state."""
+
+    x: Moments
+    u: Moments
+    prior_message: Mixed
+    likelihood_message: Natural
+    grain: np.ndarray  # a ridge for loose coefficients, (N,)
+    floored: int
+
+
+def _said(problem, state):
+    """Prior and rows are asked."""
+    A, y, prior, likelihood, counts, beta = problem
+    x = prior.moments(state.to_prior, beta)
+    u, likelihood_message = likelihood.message(y, state.to_likelihood, counts, beta)
+    own = _own_precision(A, u)
+    prior_message, grain, floored = _prior_message(x, state.to_prior, own)
+    return _Said(x, u, prior_message, likelihood_message, grain, floored)
+
 # %% ../nbs/12_rvamp.ipynb #b55a70e8
 def step(problem, state):
     """One turn of Algorithm 1: prior and likelihood answer, the coupling joins them.
@@ -223,18 +244,19 @@ def step(problem, state):
         Where a message is not finite, a precision not positive, or a matrix not
         positive definite.
     """
-    A, y, prior, likelihood, counts, beta = problem
+    A = problem.A
     # what is not finite is caught by name below
     with np.errstate(all="ignore"), _threads(A):
-        x = prior.moments(state.to_prior, beta)
-        u, likelihood_message = likelihood.message(y, state.to_likelihood, counts, beta)
-        own = _own_precision(A, u)
-        prior_message, grain, a = _prior_message(x, state.to_prior, own)
-        coupled = _couple(A, prior_message, likelihood_message, grain)
-        new, b = _reply(state, coupled, grain, own)
+        said, gathered = _said(problem, state), None
+        active = _active(problem, said)  # none, but where a pass over A is dear
+        if active is not None:
+            said, gathered = _settled(problem, state, said, active)
+        x, u, prior_message, likelihood_message, grain, a = said
+        coupled = _couple(A, prior_message, likelihood_message, grain, gathered)
+        new, b = _reply(state, coupled, grain, _own_precision(A, u))
         change, delta = relative_change(state, new), scale_free_delta(x, coupled.x)
-    said = prior_message, likelihood_message, coupled, new
-    return Step(state, x, u, *said, change, delta, a + b)
+    messages = prior_message, likelihood_message, coupled, new
+    return Step(state, x, u, *messages, change, delta, a + b)
 
 # %% ../nbs/12_rvamp.ipynb #ee101917
 def _prior_message(x, incoming, own):
@@ -262,7 +284,7 @@ def _floor(message, rounding):
     return message._replace(**mended), count
 
 # %% ../nbs/12_rvamp.ipynb #a7d10c09
-def _couple(A, prior_message, likelihood_message, grain):
+def _couple(A, prior_message, likelihood_message, grain, gathered=None):
     """`couple` with a grain of ridge on each coefficient, (N,); what it cannot take is
     reported as a breakdown.
     """
@@ -275,7 +297,7 @@ def _couple(A, prior_message, likelihood_message, grain):
     try:
         if solve is not None:
             return solve(A, grained)
-        return couple(A, grained, likelihood_message)
+        return couple(A, grained, likelihood_message, gathered)
     except np.linalg.LinAlgError:
         raise Breakdown("the coupling's matrix is not positive definite") from None
 
@@ -899,6 +921,135 @@ def averaged_start(problem, damping=0.7):
             return _averaged(problem, _start(problem, None), damping)
         except (Breakdown, np.linalg.LinAlgError):
             return None
+
+# %% ../nbs/12_rvamp.ipynb #12000203
+class _StandIns(Prior):
+    """M columns that always say D = 1, r, T; before those of another prior."""
+
+    def __init__(self, r, T, prior):
+        self.r, self.T, self.prior = r, T, prior
+
+    def moments(self, incoming, beta=np.inf):
+        M = len(self.r)
+        Q_hat, h, chi_hat = (part[:M] for part in incoming)
+        x = self.prior.moments(Natural(*(part[M:] for part in incoming)), beta)
+        chi = 1 / (1 + Q_hat)
+        mean, var = chi * (self.r + h), chi**2 * (self.T + chi_hat)
+        return Moments(*map(np.append, (mean, chi, var, Q_hat * chi, chi), x))
+
+
+def _of_columns(prior, which, N):
+    """The prior of some of its N columns; None for one that is no dataclass."""
+    if isinstance(prior, _WithIntercept):  # which is always among them
+        inside = _of_columns(prior.prior, which[:-1], prior.n)
+        return None if inside is None else _WithIntercept(inside, len(which) - 1)
+    if not is_dataclass(prior):
+        return None
+    given = {field.name: getattr(prior, field.name) for field in fields(prior)}
+    cut = {
+        name: np.asarray(value)[which]
+        for name, value in given.items()
+        if np.shape(value) == (N,)
+    }
+    return replace(prior, **cut)
+
+# %% ../nbs/12_rvamp.ipynb #12000205
+DEAR = 32  # stored columns for each row from which on few are iterated by themselves
+ACTIVE = 1e-4  # those that move in a larger share of the resamples than this
+CROWD = 4  # of them, at most so many for each row
+NEAR = 0.1  # relative change below which they have settled
+
+
+def _active(problem, said):
+    """The columns to iterate on while the others keep still, in order; None where
+    that would not pay, or S would be cut.
+    """
+    M, N = problem.A.shape
+    if not isinstance(problem.A, Panels) or N < DEAR * M:
+        return None
+    rho, S = said.x.rho, said.prior_message.S
+    which = np.flatnonzero(rho > ACTIVE)
+    if len(which) > CROWD * M:
+        which = which[np.argsort(rho[which])[-CROWD * M :]]
+    if not len(which) or S.sum() > S[which].sum():
+        return None
+    return np.sort(which)
+
+# %% ../nbs/12_rvamp.ipynb #12000206
+def _alone(problem, state, said, which, gathered):
+    """The small problem: M stand-ins and the columns `which`; and its state."""
+    N = problem.A.shape[1]
+    X, r, T = stand_in_columns(gathered)
+    prior = _of_columns(problem.prior, which, N)
+    if prior is None or not np.isfinite(X).all():
+        return None, None
+    small = problem._replace(
+        A=np.hstack([X, gathered.A_S]), prior=_StandIns(r, T, prior)
+    )
+    Q_hat = np.einsum("ij,ij->j", X, X) * np.mean(said.u.chi)  # about what they hear
+    first = Q_hat, np.zeros(len(r)), np.zeros(len(r))
+    mine = (part[which] for part in state.to_prior)
+    to_prior = Natural(*map(np.append, first, mine))
+    return small, State(to_prior, state.to_likelihood)
+
+
+def _arrived(small, state, most=30):
+    """The last step on the small problem; None where it breaks down."""
+    last = None
+    try:
+        for taken, (current, _, _) in enumerate(iterate(small, state)):
+            last = current or last
+            if current and taken and current.change < NEAR or taken == most:
+                return last
+    except Breakdown:
+        return None
+
+# %% ../nbs/12_rvamp.ipynb #12000208
+def _moved_on(said, which, gathered, small, last):
+    """What is said, with the answers of the columns `which` from the last step on the
+    small problem; and what the first pass has gathered, with theirs.
+    """
+    M, A_few = len(small.y), gathered.A_S
+    own = _own_precision(small.A, last.u)
+    message, grain, _ = _prior_message(last.x, last.state.to_prior, own)
+    try:
+        message = at_most_2M(small.A, message)
+    except np.linalg.LinAlgError:
+        return said, None
+    few = Mixed(*(part[M:] for part in message))
+    now = gather(A_few, few.S, few.D, few.r, few.T)
+    sums = (a + b for a, b in zip(gathered[1:], now[1:]))
+    said = said._replace(
+        x=_with(said.x, which, (part[M:] for part in last.x)),
+        u=last.u,
+        prior_message=_with(said.prior_message, which, few),
+        likelihood_message=last.likelihood_message,
+        grain=_with([said.grain], which, [grain[M:]])[0],
+    )
+    return said, Gathered(now.A_S, *sums)
+
+
+def _with(parts, which, theirs):
+    """The parts of a message, with others' numbers for some columns."""
+    new = [part.copy() for part in parts]
+    for part, some in zip(new, theirs):
+        part[which] = some
+    return type(parts)(*new) if hasattr(parts, "_fields") else new
+
+# %% ../nbs/12_rvamp.ipynb #12000207
+def _settled(problem, state, said, which):
+    """What is said when the columns `which` have settled and the others keep still;
+    and what the first pass has gathered for it. If they do not, what was said.
+    """
+    A, message = problem.A, said.prior_message
+    inside = np.isin(np.arange(A.shape[1]), which)
+    D, r, T = (np.where(inside, 0, part) for part in message[4:])
+    gathered = gather(A, inside, D, r, T)
+    small, start = _alone(problem, state, said, which, gathered)
+    last = None if small is None else _arrived(small, start)
+    if last is None:
+        return said, None
+    return _moved_on(said, which, gathered, small, last)
 
 # %% ../nbs/12_rvamp.ipynb #07db8985
 _TRACE = [
