@@ -344,6 +344,12 @@ def _answered_with_lengths(X, D, r, T, u, wide, chi_hat_S, outer, F):
     return (*joined, _forms(F, X)), sums
 
 # %% ../nbs/11_panels.ipynb #11000105
+def _first_pass(A, prior):
+    """What is gathered; of an array, which is swept later, without the noise."""
+    T = prior.T if isinstance(A, Panels) else None
+    return gather(A, prior.S, prior.D, prior.r, T)
+
+
 def _last_pass(A, prior, told, F, lengths):
     """A'u, s and p, (N,) each; A x without the part of S; the variance on S."""
     cut = prior.D, prior.r, prior.T
@@ -367,9 +373,7 @@ def _solve_wide(A, prior, likelihood, gathered=None):
     M^2 N operations.
     """
     S, chi_hat_S, chi_hat_u = prior.S, prior.chi_hat[prior.S], likelihood.chi_hat
-    if gathered is None:  # an array is swept for its noise: no T yet
-        T = prior.T if isinstance(A, Panels) else None
-        gathered = gather(A, S, prior.D, prior.r, T)
+    gathered = gathered or _first_pass(A, prior)
     wide = _wide_system(gathered, prior, likelihood)
     A_S, _, Ar, noise = gathered
     b = likelihood.h - Ar

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['SMALL', 'LOOSE', 'FAINTEST', 'GRAIN', 'CHUNK', 'ROOM', 'ENGAGE', 'FULL', 'REACH', 'WORSE', 'PATIENCE', 'CLIMBING',
-           'SLOWEST', 'QUIETEST', 'AHEAD', 'SETTLED', 'TALL', 'WIDE', 'DEAR', 'ACTIVE', 'CROWD', 'NEAR', 'BETWEEN',
-           'ADVICE', 'GIVE_UP', 'Problem', 'State', 'Step', 'initial_state', 'physical_cores', 'Breakdown', 'step',
+           'SLOWEST', 'QUIETEST', 'AHEAD', 'SETTLED', 'TALL', 'WIDE', 'BETWEEN', 'ADVICE', 'GIVE_UP', 'DEAR', 'ACTIVE',
+           'CROWD', 'NEAR', 'Problem', 'State', 'Step', 'initial_state', 'physical_cores', 'Breakdown', 'step',
            'relative_change', 'scale_free_delta', 'damp', 'Anderson', 'memory_for', 'iterate', 'lambda_empty',
            'emptying_factor', 'averaged_start', 'Fit', 'ConvergenceWarning', 'rvamp', 'Path', 'rvamp_path']
 
@@ -14,7 +14,7 @@ import os
 import pathlib
 import warnings
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -248,9 +248,8 @@ def step(problem, state):
     # what is not finite is caught by name below
     with np.errstate(all="ignore"), _threads(A):
         said, gathered = _said(problem, state), None
-        active = _active(problem, said)  # none, but where a pass over A is dear
-        if active is not None:
-            said, gathered = _settled(problem, state, said, active)
+        if isinstance(A, Panels):  # a pass is dear: see "Fewer passes"
+            said, gathered = _settled(problem, state, said)
         x, u, prior_message, likelihood_message, grain, a = said
         coupled = _couple(A, prior_message, likelihood_message, grain, gathered)
         new, b = _reply(state, coupled, grain, _own_precision(A, u))
@@ -921,135 +920,6 @@ def averaged_start(problem, damping=0.7):
             return _averaged(problem, _start(problem, None), damping)
         except (Breakdown, np.linalg.LinAlgError):
             return None
-
-# %% ../nbs/12_rvamp.ipynb #12000203
-class _StandIns(Prior):
-    """M columns that always say D = 1, r, T; before those of another prior."""
-
-    def __init__(self, r, T, prior):
-        self.r, self.T, self.prior = r, T, prior
-
-    def moments(self, incoming, beta=np.inf):
-        M = len(self.r)
-        Q_hat, h, chi_hat = (part[:M] for part in incoming)
-        x = self.prior.moments(Natural(*(part[M:] for part in incoming)), beta)
-        chi = 1 / (1 + Q_hat)
-        mean, var = chi * (self.r + h), chi**2 * (self.T + chi_hat)
-        return Moments(*map(np.append, (mean, chi, var, Q_hat * chi, chi), x))
-
-
-def _of_columns(prior, which, N):
-    """The prior of some of its N columns; None for one that is no dataclass."""
-    if isinstance(prior, _WithIntercept):  # which is always among them
-        inside = _of_columns(prior.prior, which[:-1], prior.n)
-        return None if inside is None else _WithIntercept(inside, len(which) - 1)
-    if not is_dataclass(prior):
-        return None
-    given = {field.name: getattr(prior, field.name) for field in fields(prior)}
-    cut = {
-        name: np.asarray(value)[which]
-        for name, value in given.items()
-        if np.shape(value) == (N,)
-    }
-    return replace(prior, **cut)
-
-# %% ../nbs/12_rvamp.ipynb #12000205
-DEAR = 32  # stored columns for each row from which on few are iterated by themselves
-ACTIVE = 1e-4  # those that move in a larger share of the resamples than this
-CROWD = 4  # of them, at most so many for each row
-NEAR = 0.1  # relative change below which they have settled
-
-
-def _active(problem, said):
-    """The columns to iterate on while the others keep still, in order; None where
-    that would not pay, or S would be cut.
-    """
-    M, N = problem.A.shape
-    if not isinstance(problem.A, Panels) or N < DEAR * M:
-        return None
-    rho, S = said.x.rho, said.prior_message.S
-    which = np.flatnonzero(rho > ACTIVE)
-    if len(which) > CROWD * M:
-        which = which[np.argsort(rho[which])[-CROWD * M :]]
-    if not len(which) or S.sum() > S[which].sum():
-        return None
-    return np.sort(which)
-
-# %% ../nbs/12_rvamp.ipynb #12000206
-def _alone(problem, state, said, which, gathered):
-    """The small problem: M stand-ins and the columns `which`; and its state."""
-    N = problem.A.shape[1]
-    X, r, T = stand_in_columns(gathered)
-    prior = _of_columns(problem.prior, which, N)
-    if prior is None or not np.isfinite(X).all():
-        return None, None
-    small = problem._replace(
-        A=np.hstack([X, gathered.A_S]), prior=_StandIns(r, T, prior)
-    )
-    Q_hat = np.einsum("ij,ij->j", X, X) * np.mean(said.u.chi)  # about what they hear
-    first = Q_hat, np.zeros(len(r)), np.zeros(len(r))
-    mine = (part[which] for part in state.to_prior)
-    to_prior = Natural(*map(np.append, first, mine))
-    return small, State(to_prior, state.to_likelihood)
-
-
-def _arrived(small, state, most=30):
-    """The last step on the small problem; None where it breaks down."""
-    last = None
-    try:
-        for taken, (current, _, _) in enumerate(iterate(small, state)):
-            last = current or last
-            if current and taken and current.change < NEAR or taken == most:
-                return last
-    except Breakdown:
-        return None
-
-# %% ../nbs/12_rvamp.ipynb #12000208
-def _moved_on(said, which, gathered, small, last):
-    """What is said, with the answers of the columns `which` from the last step on the
-    small problem; and what the first pass has gathered, with theirs.
-    """
-    M, A_few = len(small.y), gathered.A_S
-    own = _own_precision(small.A, last.u)
-    message, grain, _ = _prior_message(last.x, last.state.to_prior, own)
-    try:
-        message = at_most_2M(small.A, message)
-    except np.linalg.LinAlgError:
-        return said, None
-    few = Mixed(*(part[M:] for part in message))
-    now = gather(A_few, few.S, few.D, few.r, few.T)
-    sums = (a + b for a, b in zip(gathered[1:], now[1:]))
-    said = said._replace(
-        x=_with(said.x, which, (part[M:] for part in last.x)),
-        u=last.u,
-        prior_message=_with(said.prior_message, which, few),
-        likelihood_message=last.likelihood_message,
-        grain=_with([said.grain], which, [grain[M:]])[0],
-    )
-    return said, Gathered(now.A_S, *sums)
-
-
-def _with(parts, which, theirs):
-    """The parts of a message, with others' numbers for some columns."""
-    new = [part.copy() for part in parts]
-    for part, some in zip(new, theirs):
-        part[which] = some
-    return type(parts)(*new) if hasattr(parts, "_fields") else new
-
-# %% ../nbs/12_rvamp.ipynb #12000207
-def _settled(problem, state, said, which):
-    """What is said when the columns `which` have settled and the others keep still;
-    and what the first pass has gathered for it. If they do not, what was said.
-    """
-    A, message = problem.A, said.prior_message
-    inside = np.isin(np.arange(A.shape[1]), which)
-    D, r, T = (np.where(inside, 0, part) for part in message[4:])
-    gathered = gather(A, inside, D, r, T)
-    small, start = _alone(problem, state, said, which, gathered)
-    last = None if small is None else _arrived(small, start)
-    if last is None:
-        return said, None
-    return _moved_on(said, which, gathered, small, last)
 
 # %% ../nbs/12_rvamp.ipynb #07db8985
 _TRACE = [
@@ -1844,3 +1714,133 @@ def _path(lams, fits, N):
         _columns(fits, "intercept", 1, L)[0],
         [f.messages if f.converged else None for f in fits] + [None] * missing,
     )
+
+# %% ../nbs/12_rvamp.ipynb #12000203
+class _StandIns(Prior):
+    """M columns that always say D = 1, r, T; before those of another prior."""
+
+    def __init__(self, r, T, prior):
+        self.r, self.T, self.prior = r, T, prior
+
+    def moments(self, incoming, beta=np.inf):
+        M = len(self.r)
+        Q_hat, h, chi_hat = (part[:M] for part in incoming)
+        x = self.prior.moments(Natural(*(part[M:] for part in incoming)), beta)
+        chi = 1 / (1 + Q_hat)
+        mean, var = chi * (self.r + h), chi**2 * (self.T + chi_hat)
+        return Moments(*map(np.append, (mean, chi, var, Q_hat * chi, chi), x))
+
+
+def _of_columns(prior, which, N):
+    """The prior of some of its N columns; None for one that is no dataclass."""
+    if isinstance(prior, _WithIntercept):  # which is always among them
+        inside = _of_columns(prior.prior, which[:-1], prior.n)
+        return None if inside is None else _WithIntercept(inside, len(which) - 1)
+    if not is_dataclass(prior):
+        return None
+    cut = {
+        name: np.asarray(value)[which]
+        for name, value in vars(prior).items()
+        if np.shape(value) == (N,)
+    }
+    return replace(prior, **cut)
+
+# %% ../nbs/12_rvamp.ipynb #12000205
+DEAR = 32  # stored columns for each row from which on few are iterated by themselves
+ACTIVE = 1e-4  # those that move in a larger share of the resamples than this
+CROWD = 4  # of them, at most so many for each row
+NEAR = 0.1  # relative change below which they have settled
+
+
+def _active(problem, said):
+    """The columns to iterate on while the others keep still, in order; None where
+    that would not pay, or S would be cut.
+    """
+    M, N = problem.A.shape
+    if not isinstance(problem.A, Panels) or N < DEAR * M:
+        return None
+    rho, S = said.x.rho, said.prior_message.S
+    which = np.flatnonzero(rho > ACTIVE)
+    if len(which) > CROWD * M:
+        which = which[np.argsort(rho[which])[-CROWD * M :]]
+    if not len(which) or S.sum() > S[which].sum():
+        return None
+    return np.sort(which)
+
+# %% ../nbs/12_rvamp.ipynb #12000206
+def _alone(problem, state, said, which, gathered):
+    """The small problem: M stand-ins and the columns `which`; and its state."""
+    N = problem.A.shape[1]
+    X, r, T = stand_in_columns(gathered)
+    prior = _of_columns(problem.prior, which, N)
+    if prior is None or not np.isfinite(X).all():
+        return None, None
+    small = problem._replace(
+        A=np.hstack([X, gathered.A_S]), prior=_StandIns(r, T, prior)
+    )
+    Q_hat = np.einsum("ij,ij->j", X, X) * np.mean(said.u.chi)  # about what they hear
+    first = Q_hat, np.zeros(len(r)), np.zeros(len(r))
+    mine = (part[which] for part in state.to_prior)
+    to_prior = Natural(*map(np.append, first, mine))
+    return small, State(to_prior, state.to_likelihood)
+
+
+def _arrived(small, state, most=30):
+    """The last step on the small problem; None where it breaks down."""
+    last = None
+    try:
+        for taken, (current, _, _) in enumerate(iterate(small, state)):
+            last = current or last
+            if current and taken and current.change < NEAR or taken == most:
+                return last
+    except Breakdown:
+        return None
+
+# %% ../nbs/12_rvamp.ipynb #12000208
+def _moved_on(said, which, gathered, small, last):
+    """What is said, with the answers of the columns `which` from the last step on the
+    small problem; and what the first pass has gathered, with theirs.
+    """
+    M, A_few = len(small.y), gathered.A_S
+    own = _own_precision(small.A, last.u)
+    message, grain, _ = _prior_message(last.x, last.state.to_prior, own)
+    try:
+        message = at_most_2M(small.A, message)
+    except np.linalg.LinAlgError:
+        return said, None
+    few = Mixed(*(part[M:] for part in message))
+    now = gather(A_few, few.S, few.D, few.r, few.T)
+    sums = (a + b for a, b in zip(gathered[1:], now[1:]))
+    said = said._replace(
+        x=_with(said.x, which, (part[M:] for part in last.x)),
+        u=last.u,
+        prior_message=_with(said.prior_message, which, few),
+        likelihood_message=last.likelihood_message,
+        grain=_with([said.grain], which, [grain[M:]])[0],
+    )
+    return said, Gathered(now.A_S, *sums)
+
+
+def _with(parts, which, theirs):
+    """The parts of a message, with others' numbers for some columns."""
+    new = [part.copy() for part in parts]
+    for part, some in zip(new, theirs):
+        part[which] = some
+    return type(parts)(*new) if hasattr(parts, "_fields") else new
+
+# %% ../nbs/12_rvamp.ipynb #12000207
+def _settled(problem, state, said):
+    """What is said when a few columns have settled and the others keep still, and what
+    the first pass has gathered for it; or what was said, where it is not worth it.
+    """
+    A, message, which = problem.A, said.prior_message, _active(problem, said)
+    if which is None:
+        return said, None
+    inside = np.isin(np.arange(A.shape[1]), which)
+    D, r, T = (np.where(inside, 0, part) for part in message[4:])
+    gathered = gather(A, inside, D, r, T)
+    small, start = _alone(problem, state, said, which, gathered)
+    last = None if small is None else _arrived(small, start)
+    if last is None:
+        return said, None
+    return _moved_on(said, which, gathered, small, last)

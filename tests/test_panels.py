@@ -7,9 +7,11 @@ import pytest
 from numpy.testing import assert_allclose
 from test_coupling import mixed, problem
 
-from rvamp_nb import panels, rvamp
-from rvamp_nb.panels import couple
+from rvamp_nb import panels, rvamp, solver
+from rvamp_nb.likelihood import Logistic, Squared
+from rvamp_nb.panels import couple, gather, stand_in_columns
 from rvamp_nb.resampling import Poisson, Subsample
+from rvamp_nb.storage import Panels
 
 SHAPES = [(8, 30), (30, 8), (20, 20)]
 
@@ -81,3 +83,75 @@ def test_the_probabilities_sum_to_at_most_the_rows_that_are_drawn():
             assert fit.converged
             share = fit.Pi.sum() / len(y)
             assert at_least * drawn < share < drawn
+
+
+# Tables in blocks ---------------------------------------------------------------------
+
+
+def of_each_view(M, N):
+    A, prior, likelihood, _ = problem(M, N, seed=4, spread=0.3)
+    return A, mixed(prior, np.arange(N) % 3 == 0), likelihood
+
+
+def factors(M=40, N=1600, seed=5):
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(M, 3)) @ rng.normal(size=(3, N)) + rng.normal(size=(M, N))
+    A = (A - A.mean(0)) / np.linalg.norm(A - A.mean(0), axis=0)
+    y = 3 * A[:, :5].sum(1) + 0.3 * rng.normal(size=M)
+    return A, y - y.mean()
+
+
+@pytest.mark.parametrize("M, N, passes", [(20, 90, 2), (90, 20, 3), (20, 20, 2)])
+def test_a_table_in_blocks_is_read_twice_or_three_times_and_says_the_same(M, N, passes):
+    A, prior, likelihood = of_each_view(M, N)
+    stored = Panels(A, block=7 * min(M, N))
+    whole, blocks = couple(A, prior, likelihood), couple(stored, prior, likelihood)
+    assert stored.passes == passes
+    for one, two in zip(whole, blocks):
+        for a, b in zip(one[:3], two[:3]):
+            assert_allclose(b, a, rtol=1e-11, atol=1e-12 * np.abs(a).max())
+
+
+def test_blocks_of_rows_of_a_wide_table_and_of_columns_of_a_tall_one():
+    for M, N, axis in (15, 40, 0), (40, 15, 1):
+        A, prior, likelihood = of_each_view(M, N)
+        blocks = couple(Panels(A, axis=axis, block=100), prior, likelihood)
+        assert_allclose(
+            blocks.to_prior.h, couple(A, prior, likelihood).to_prior.h, rtol=1e-9
+        )
+
+
+def test_stand_ins_have_the_three_sums_of_those_for_whom_they_stand():
+    rng = np.random.default_rng(0)
+    A, D, r, T = rng.normal(size=(6, 50)), *rng.uniform(0.1, 1, size=(3, 50))
+    X, r_of, T_of = stand_in_columns(gather(A, np.zeros(50, bool), D, r, T))
+    assert_allclose(X @ X.T, (A * D) @ A.T, rtol=1e-10)
+    assert_allclose((X * T_of) @ X.T, (A * T) @ A.T, rtol=1e-10)
+    assert_allclose(X @ r_of, A @ r, rtol=1e-10)
+
+
+@pytest.mark.parametrize("counts", [Poisson(0.5), Subsample(0.5)])
+@pytest.mark.parametrize("loss", [Squared(), Logistic()])
+def test_most_columns_keep_still_and_the_answer_is_the_same(counts, loss):
+    """In fewer steps, two passes each; with a penalty for each column, and an
+    intercept that is always among the few.
+    """
+    A, y = factors()
+    y = y if isinstance(loss, Squared) else 1.0 * (y > 0)
+    lam = 0.1 * np.abs(A.T @ y).max() * np.linspace(1, 2, 1600)
+    kind = dict(counts=counts, likelihood=loss, intercept=True, tol=1e-10)
+    array = rvamp(A, y, 2 * lam, **kind)
+    stored = rvamp(Panels(A, block=9000), y, 2 * lam, **kind)
+    assert array.converged and stored.converged
+    assert stored.n_iter < array.n_iter
+    assert stored.problem.A.passes <= 2 * stored.n_iter + 6
+    for name in "mean", "var", "Pi":
+        a, b = getattr(array, name), getattr(stored, name)
+        assert_allclose(b, a, rtol=1e-7, atol=1e-9 * np.abs(a).max())
+
+
+def test_a_small_problem_that_breaks_down_costs_a_plain_step(monkeypatch):
+    A, y = factors()
+    stored, lam = Panels(A, block=9000), 0.2 * np.abs(A.T @ y).max()
+    monkeypatch.setattr(solver, "_arrived", lambda small, state: None)
+    assert_allclose(rvamp(stored, y, lam).Pi, rvamp(A, y, lam).Pi, atol=1e-6)
