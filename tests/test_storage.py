@@ -33,6 +33,11 @@ FEW = ("i1", "mapped, F", "csr matrix")  # in blocks of all sizes
 SHAPES = [(6, 20), (20, 6), (1, 7), (7, 1), (1, 1)]
 
 
+@pytest.fixture(autouse=True)
+def sparse_blocks_stay_sparse(monkeypatch):
+    monkeypatch.setattr(storage, "FILLED", 1.0)
+
+
 def integers(M, N, seed=0):
     """Many zeros; every column has a number other than 0 where there is room."""
     rng = np.random.default_rng(seed)
@@ -157,12 +162,12 @@ def test_some_columns_are_no_pass_and_all_are_one(tmp_path):
 
 
 def test_a_column_of_ones_may_be_a_block_of_its_own():
-    values = integers(5, 6)
-    for make in (np.array, sparse.csc_array):
-        A = Panels(make(values), axis=1, block=10, ones=True)
-        assert [j.stop - j.start for j in A.slices] == [2, 2, 2, 1]
-        assert_array_equal(A[:, [6, 1, 6]], np.c_[np.ones(5), values[:, 1], np.ones(5)])
-        assert_array_equal(A @ np.eye(7)[6], np.ones(5))
+    values = integers(5, 8)
+    for make, block in ((np.array, 20), (sparse.csc_array, 5)):
+        A = Panels(make(values), axis=1, block=block, ones=True)
+        assert [j.stop - j.start for j in A.slices] == [4, 4, 1]
+        assert_array_equal(A[:, [8, 1, 8]], np.c_[np.ones(5), values[:, 1], np.ones(5)])
+        assert_array_equal(A @ np.eye(9)[8], np.ones(5))
 
 
 def test_a_sum_that_is_no_array_is_refused():
@@ -181,7 +186,7 @@ def test_a_sparse_block_is_its_array(m, n, form):
     X = SparseBlock(S, rng.normal(size=m), rng.normal(size=n))
     dense = S.toarray() - np.outer(X.a, X.b)
     x, F, w = rng.normal(size=(n, 2)), rng.normal(size=(m, m)), rng.uniform(size=n)
-    some = rng.random(n) < 0.5
+    some, L, K = rng.random(n) < 0.5, np.tril(F), np.tril(rng.normal(size=(n, n)))
     for found, expected in (
         (X @ x, dense @ x),
         (X @ x[:, 0], dense @ x[:, 0]),
@@ -191,8 +196,9 @@ def test_a_sparse_block_is_its_array(m, n, form):
         (squared(X)[:, :], dense**2),
         (sparse_gram(X, w), (dense * w) @ dense.T),
         (sparse_gram(X.T, F[0]), (dense.T * F[0]) @ dense),
-        (sparse_forms(F, X), ((F.T @ dense) ** 2).sum(0)),
-        (sparse_forms(np.asfortranarray(F), X), ((F.T @ dense) ** 2).sum(0)),
+        (sparse_forms(L, X), ((L.T @ dense) ** 2).sum(0)),
+        (sparse_forms(np.asfortranarray(L), X, 3), ((L.T @ dense) ** 2).sum(0)),
+        (sparse_forms(K, X.T), ((K.T @ dense.T) ** 2).sum(0)),
         (X[:, ::-1], dense[:, ::-1]),
         (X[::-1], dense[::-1]),
         (X[:, some], dense[:, some]),
@@ -202,6 +208,20 @@ def test_a_sparse_block_is_its_array(m, n, form):
     ):
         assert np.shape(found) == np.shape(expected)
         assert_allclose(found, expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_sparse_block_that_is_full_becomes_an_array(axis, monkeypatch):
+    """A block of zeros, and one of numbers; both answer as the array does."""
+    values = np.zeros((8, 8))
+    values[(slice(4, None), slice(None))[:: 1 - 2 * axis]] = integers(4, 8).reshape(
+        (4, 8)[:: 1 - 2 * axis]
+    )
+    monkeypatch.setattr(storage, "FILLED", 0.1)
+    A = Panels(sparse.csr_array(values), axis=axis, block=8, centre=np.ones(8))
+    kinds = [type(A.reading(k)) for k in range(len(A.slices))]
+    assert SparseBlock in kinds and np.ndarray in kinds
+    assert_allclose(A @ np.eye(8), values - 1)
 
 
 def test_memory_order_is_kept():
@@ -401,7 +421,7 @@ def test_a_fit_from_blocks_is_the_fit(case, shape, tmp_path):
     assert dense.converged
     for name, A in fitted_kinds(values, tmp_path).items():
         fit = rvamp(A, y, lam, **CASES[case])
-        assert isinstance(fit.problem.A, Panels) and len(fit.problem.A.slices) > 3
+        assert isinstance(fit.problem.A, Panels) and len(fit.problem.A.slices) > 2
         assert fit.converged and fit.n_iter == dense.n_iter, name
         for what in ("mean", "var", "Pi"):
             expected = getattr(dense, what)
