@@ -233,8 +233,8 @@ def own_noise_counted_twice(monkeypatch):
     solve = {name: getattr(panels, name) for name in ("_solve_wide", "_solve_tall")}
     for name, right in solve.items():
 
-        def wrong(A, prior, likelihood, right=right):
-            z = right(A, prior, likelihood)
+        def wrong(A, prior, *others, right=right):
+            z = right(A, prior, *others)
             return z._replace(others_x=z.others_x + prior.T * z.s**2)
 
         monkeypatch.setattr(panels, name, wrong)
