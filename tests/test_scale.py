@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.linalg import blas
 
-from rvamp_nb import panels, scale
+from rvamp_nb import panels, rvamp, scale
 from rvamp_nb.likelihood import Squared
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Poisson
@@ -64,6 +64,16 @@ def test_passes_and_what_they_say_are_as_counted(tables, M, N, lam, block):
     squares = sum(one.whole + one.summed for one in log) / 8 / m**2
     assert squares < scale.MATRICES_SENT + 1.5
     assert sum(sum(one[1:5]) for one in log) < 0.5 * 8 * len(log) * M * N
+
+
+@pytest.mark.parametrize("M, N, lam", [WIDE, TALL])
+def test_passes_of_a_fit_are_as_counted(tables, M, N, lam):
+    A, y = tables[M, N]
+    table, *_ = standardised(Counted(A, block=2**15))
+    fit = rvamp(table, y, lam)
+    assert fit.converged
+    passes = cost(M, N).passes
+    assert len(table.log) == passes * fit.n_iter + scale.PASSES_BEFORE[passes]
 
 
 @pytest.mark.parametrize("M, N, lam", [WIDE, TALL])
