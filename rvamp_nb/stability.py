@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.interpolate import PchipInterpolator
+from scipy.spatial import cKDTree
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
@@ -807,13 +808,21 @@ def _alike(A, within):
     order = order[codes[:, order].any(0)]  # columns of zeros stand for themselves
     ends = np.searchsorted(codes[0, order], codes[0, order] + reach[0], side="right")
     last = []
-    for place in np.flatnonzero(ends > np.arange(len(order)) + 1):
+    for place in _with_neighbours((codes / reach)[:, order].T):
         first, others = order[place], order[place + 1 : ends[place]]
         near = np.abs(codes[:, others] - codes[:, [first]]) <= reach
         group = np.sort(np.append(others[near.all(0)], first))
         if len(group) > 1 and not np.isin(group, last).all():
             yield group
             last = group
+
+# %% ../nbs/21_stability.ipynb #b10ck061
+def _with_neighbours(points):
+    """Which points (n, 3) have another one within 1 in every coordinate."""
+    if len(points) < 2:
+        return []
+    near = dict(k=2, p=np.inf, distance_upper_bound=1 + 1e-9)
+    return np.flatnonzero(np.isfinite(cKDTree(points).query(points, **near)[0][:, 1]))
 
 # %% ../nbs/21_stability.ipynb #b10ck007
 def _batches(groups, most):
@@ -2291,13 +2300,12 @@ def _read(fit, numbers):
 def _copies(est):
     """The names of its near copies for each feature, (N,) list of str."""
     where, names = est.model_.where, est.table_.names
-    groups = {g: np.flatnonzero(where == g) for g in np.flatnonzero(_counts(where) > 1)}
-    same = lambda i: [str(names[j]) for j in groups.get(where[i], ()) if j != i]
-    return [", ".join(same(i)) for i in range(len(where))]
-
-
-def _counts(where):
-    return np.bincount(where)
+    said = [""] * len(where)
+    order = np.argsort(where, kind="stable")
+    for group in np.split(order, np.flatnonzero(np.diff(where[order])) + 1):
+        for i in group if len(group) > 1 else ():
+            said[i] = ", ".join(str(names[j]) for j in group if j != i)
+    return said
 
 # %% ../nbs/21_stability.ipynb #40a3fb4f
 def _stand_ins(est, most=3):
