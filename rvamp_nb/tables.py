@@ -1257,7 +1257,9 @@ def _how_it_lies(values):
     """A sentence about a matrix that is not turned into a frame."""
     kind = "sparse" if hasattr(values, "toarray") else str(values.dtype)
     M, N = values.shape
-    return f"{M} x {N} numbers ({kind}) stay where they are, read a block at a time"
+    away = isinstance(values, np.memmap) or hasattr(values, "dask")
+    how = "stay where they are, read a block at a time" if away else "are held as such"
+    return f"{M} x {N} numbers ({kind}) {how}"
 
 # %% ../nbs/84_tables.ipynb #84m00024
 def is_large_parquet(path):

@@ -528,7 +528,7 @@ def test_beyond_memory_the_matrix_is_handed_on_as_it_is(monkeypatch):
     np.testing.assert_array_equal(large.rows["sample_weight"], np.ones(30))
     factors = large.options["penalty_factor"]
     assert factors[3] == 0 and factors.sum() == 49
-    assert "read a block at a time" in large.said[0] and "'x3'" in large.said[1]
+    assert "(int8) are held as such" in large.said[0] and "'x3'" in large.said[1]
 
 
 @pytest.mark.parametrize(
