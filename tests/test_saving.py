@@ -9,10 +9,12 @@ import subprocess
 import sys
 import warnings
 import zipfile
+from functools import lru_cache
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from scipy import sparse
 
 from rvamp_nb import (
     Discrete,
@@ -77,7 +79,7 @@ KINDS = {
             )
         ),
     ),
-    "ridge": (y, dict(prior=Ridge(0.5, Fixed()))),
+    "ridge": (y, dict(prior=Ridge(0.5, Fixed()), counts=Exponential(1.0))),
     "elastic net": (y, dict(prior=ElasticNet(0.5, TwoPoint(3.0, 0.2), l1_ratio=0.7))),
     "non-negative, intercept": (
         y,
@@ -94,7 +96,7 @@ KINDS = {
     "posterior": (y, dict(lam=0.5, beta=np.float64(2.0))),
     "logistic, intercept": (
         labels,
-        dict(lam=0.2, likelihood=Logistic(), intercept=True, counts=Exponential(1.0)),
+        dict(lam=0.2, likelihood=Logistic(), intercept=True, counts=Subsample(0.6)),
     ),
     "poisson": (events, dict(lam=0.5, likelihood=PoissonLoss())),
     "huber, as it is": (y, dict(lam=0.5, likelihood=Huber(0.5), counts=NoResampling())),
@@ -103,7 +105,7 @@ KINDS = {
         dict(
             lam=0.5,
             likelihood=Rows(Squared(), np.linspace(1, 2, M), np.linspace(0, 1, M)),
-            counts=Discrete([0, 1, 3], [0.3, 0.4, 0.3]),
+            counts=Discrete([0, 1, 2, 3], [0.3, 0.3, 0.3, 0.1]),  # sum: not quite 1
         ),
     ),
     "strata": (y, dict(lam=0.5, counts=Stratified(Subsample(0.5), list(strata)))),
@@ -120,6 +122,15 @@ KINDS = {
 
 
 def fitted(name, **more):
+    return _fitted(name) if not more else _solved(name, **more)
+
+
+@lru_cache
+def _fitted(name):
+    return _solved(name)
+
+
+def _solved(name, **more):
     target, how = KINDS[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -375,7 +386,7 @@ def test_a_damaged_file_is_refused_by_name_or_is_whole(path, plain):
     whole = path.read_bytes()
     rng = np.random.default_rng(1)
     refused = 0
-    for k in range(150):
+    for k in range(90):
         data = bytearray(whole)
         if k % 3 == 0:
             data = data[: rng.integers(len(data))]
@@ -387,7 +398,7 @@ def test_a_damaged_file_is_refused_by_name_or_is_whole(path, plain):
         except FileError as e:
             assert str(path) in str(e)
             refused += 1
-    assert refused > 100
+    assert refused > 60
 
 
 def test_every_byte_of_a_number_is_looked_at(path):
@@ -673,6 +684,7 @@ RUNS = {
     "posterior": (A, y, dict(lam=0.3, beta=1.0)),
     "groups": (A, y, dict(lam=0.5, counts=Grouped(Poisson(1.0), groups))),
     "panels": (Panels(A, block=500), y, dict(lam=0.1)),
+    "sparse": (sparse.csr_array(np.where(np.abs(A) > 0.2, A, 0)), y, dict(lam=0.1)),
     "not to the end": (A, y, dict(prior=SpikeSlab(0.1), beta=1.0, max_iter=6)),
 }
 
@@ -682,17 +694,15 @@ RUNS = {
 def test_a_run_that_is_cut_off_goes_on_with_the_same_digits(tmp_path, name):
     table, target, how = RUNS[name]
     whole, run = rvamp(table, target, **how), tmp_path / "run.npz"
-    for last in (2, 5):
-        with pytest.raises(Cut):
-            rvamp(table, target, **how, checkpoint=Flickering(run, last))
-        assert run.exists()
-        fit = rvamp(table, target, **how, checkpoint=run)
-        assert fit.trace.tobytes() == whole.trace.tobytes()
-        assert (fit.n_iter, fit.status) == (whole.n_iter, whole.status)
-        assert_same(fit.last, whole.last)
-        again = rvamp(table, target, **how, checkpoint=str(run))  # the file stays
-        assert fit.trace.tobytes() == again.trace.tobytes()
-        run.unlink()
+    with pytest.raises(Cut):
+        rvamp(table, target, **how, checkpoint=Flickering(run, 5))
+    assert run.exists()
+    fit = rvamp(table, target, **how, checkpoint=run)
+    assert fit.trace.tobytes() == whole.trace.tobytes()
+    assert (fit.n_iter, fit.status) == (whole.n_iter, whole.status)
+    assert_same(fit.last, whole.last)
+    again = rvamp(table, target, **how, checkpoint=str(run))  # the file stays
+    assert fit.trace.tobytes() == again.trace.tobytes()
 
 
 def test_a_run_is_cut_off_and_goes_on_more_than_once(tmp_path):
@@ -702,6 +712,20 @@ def test_a_run_is_cut_off_and_goes_on_more_than_once(tmp_path):
             rvamp(A, y, 0.1, checkpoint=Flickering(run, last))
     fit = rvamp(A, y, 0.1, checkpoint=run)
     assert fit.trace.tobytes() == whole.trace.tobytes()
+
+
+def test_the_damping_is_that_of_the_run_that_was_cut_off(tmp_path):
+    run = tmp_path / "run.npz"
+    with pytest.raises(Cut):
+        rvamp(A, y, 0.1, checkpoint=Flickering(run, 4))
+    begun = Checkpoint(run).begin(rvamp(A, y, 0.1).problem)
+    assert begun.pace["damping"] == 0.7 and len(begun.rows) == 4
+    begun.pace["damping"] = 0.35
+    check = Checkpoint(run)
+    check.facts = {name: header(run)[name] for name in ("table", "question")}
+    check.write(begun)
+    fit = rvamp(A, y, 0.1, checkpoint=run)
+    assert_array_equal(fit.trace.damping, np.repeat([0.7, 0.35], [4, fit.n_iter - 4]))
 
 
 def test_without_what_the_acceleration_remembers_it_is_the_same_answer(
