@@ -21,6 +21,7 @@ config = ConfigParser(delimiters=["="])
 config.read(HERE / "settings.ini", encoding="utf-8")
 project = config["DEFAULT"]
 parquet = project["parquet_requirements"].split()
+dask = project["dask_requirements"].split()
 
 setup(
     packages=find_packages(include=[project["lib_path"], project["lib_path"] + ".*"]),
@@ -44,7 +45,8 @@ setup(
     ],
     install_requires=project["requirements"].split(),
     extras_require={
-        "dev": project["dev_requirements"].split() + parquet,
+        "dev": project["dev_requirements"].split() + parquet + dask,
+        "dask": dask,
         "parquet": parquet,
     },
     entry_points={

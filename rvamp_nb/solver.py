@@ -1601,10 +1601,32 @@ class Path:
     def __repr__(self):
         return f"Path({self.status}; {len(self.Pi)} coefficients)"
 
+# %% ../nbs/12_rvamp.ipynb #12000220
+class _Kept(NamedTuple):
+    """What a path keeps of a fit: its last step alone is three times as large."""
+
+    converged: bool
+    n_iter: int
+    status: str
+    messages: State
+    intercept: float
+    Pi: np.ndarray = np.nan  # these three only where converged
+    mean: np.ndarray = np.nan
+    var: np.ndarray = np.nan
+
+
+def _kept(fit):
+    """See `_Kept`."""
+    kept = _Kept(fit.converged, fit.n_iter, fit.status, fit.messages, fit.intercept)
+    if not fit.converged:
+        return kept
+    Pi = getattr(fit, "Pi", np.nan)
+    return kept._replace(Pi=Pi, mean=fit.mean, var=fit.var)
+
 # %% ../nbs/12_rvamp.ipynb #a7d10e06
 def _fits(problem, lams, options, progress, until):
-    """The penalties, and a Fit at each until the path ends or gives up; where `until`
-    ends it, only the penalties so far.
+    """The penalties, and what a Path keeps of the Fit at each, until the path ends or
+    gives up; where `until` ends it, only the penalties so far.
     """
     fits, warm, anderson = [], _Extrapolation(), memory_for(problem)
     bar = dict(desc="λ path", total=None if until is None else np.inf)
@@ -1612,7 +1634,7 @@ def _fits(problem, lams, options, progress, until):
         there = problem._replace(prior=problem.prior.scaled(lam))
         fit = _fit(there, warm.start(np.log(lam)), *options, anderson)
         anderson.pause()
-        fits.append(fit)
+        fits.append(_kept(fit))
         if fit.converged:
             warm.add(np.log(lam), fit.messages)
         if until is not None and fit.converged and until(fit):
@@ -1682,7 +1704,7 @@ def rvamp_path(
     lams = _penalties(problem, lams, n_lambdas, lambda_min_ratio)
     options = tol, max_iter, damping
     lams, fits = _fits(problem, lams, options, progress, until)
-    return _path(lams, fits, len(fits[0].mean))
+    return _path(lams, fits, problem.A.shape[1] - intercept)
 
 # %% ../nbs/12_rvamp.ipynb #045805a1
 def _columns(fits, name, N, L):
@@ -1690,7 +1712,7 @@ def _columns(fits, name, N, L):
     out = np.full((N, L), np.nan)
     for k, fit in enumerate(fits):
         if fit.converged:
-            out[:, k] = getattr(fit, name, np.nan)
+            out[:, k] = getattr(fit, name)
     return out
 
 
