@@ -14,14 +14,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from rvamp_nb import cluster as cluster_module
 from rvamp_nb import rvamp, storage
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 import dask.array as da
 
-from rvamp_nb.cluster import FAN, DaskPanels, borders_along, tree
+from rvamp_nb.cluster import FAN, DaskPanels, OneThread, borders_along, tree
 from rvamp_nb.likelihood import Logistic, PoissonLoss
 from rvamp_nb.resampling import Subsample
 
@@ -211,24 +210,24 @@ def test_what_is_added_stays_as_it_was():
     assert_array_equal(u, 1)
 
 
-def test_one_thread_while_any_task_is_inside(monkeypatch):
+def test_one_thread_while_any_task_is_inside():
     said = []
 
-    class Limits:
-        def __init__(self, n, user_api):
-            said.append((n, user_api))
+    class Libraries:
+        def limit(self, **how):
+            said.append(how)
+            return self
 
         def restore_original_limits(self):
             said.append("as it was")
 
-    monkeypatch.setattr(cluster_module, "threadpool_limits", Limits)
-    first, second = cluster_module.ONE_THREAD, cluster_module.ONE_THREAD
-    first.__enter__(), second.__enter__()
-    assert said == [(1, "blas")]
-    first.__exit__()
-    assert said == [(1, "blas")]
-    second.__exit__()
-    assert said == [(1, "blas"), "as it was"]
+    one, tasks = dict(limits=1, user_api="blas"), OneThread()
+    tasks.libraries = Libraries()
+    with tasks:
+        with tasks:
+            assert said == [one]
+        assert said == [one]
+    assert said == [one, "as it was"]
 
 
 # Digits
