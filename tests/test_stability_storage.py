@@ -129,7 +129,7 @@ KINDS = {
 
 @cache
 def in_memory():
-    options = dict(verbose=0, tol=1e-10, lambdas=[1.4, 0.9])
+    options = dict(verbose=0, tol=1e-10, lambdas=[1.4])
     return StabilitySelection(**options).fit(X.astype(float), Y)
 
 
@@ -139,8 +139,8 @@ def test_every_kind_of_table(kind, tmp_path, monkeypatch):
     table = KINDS[kind](X, tmp_path)
     assert not isinstance(stability._opened(table)[0], Panels)  # it fits in one block
     for room in (storage, stability):
-        monkeypatch.setattr(room, "BLOCK", 2000)
-    one, options = in_memory(), dict(verbose=0, tol=1e-10, lambdas=[1.4, 0.9])
+        monkeypatch.setattr(room, "BLOCK", 4000)
+    one, options = in_memory(), dict(verbose=0, tol=1e-10, lambdas=[1.4])
     two = StabilitySelection(**options).fit(table, Y)
     assert isinstance(two.model_.A, Panels)
     for name in NUMBERS:
@@ -307,7 +307,7 @@ def test_one_table_has_one_fingerprint():
 def peak_of_a_fit(M, N, folder):
     numbers = np.random.default_rng(1).integers(0, 3, size=(M, N), dtype=np.int8)
     y = numbers[:, :3].sum(1) + np.random.default_rng(2).normal(size=M)
-    table = Panels(mapped(numbers, folder), block=20_000)
+    table = Panels(mapped(numbers, folder), block=40_000)
     tracemalloc.start()
     StabilitySelection(verbose=0, lambdas=[4.0], tol=1e-2).fit(table, y)
     peak = tracemalloc.get_traced_memory()[1]
@@ -319,7 +319,7 @@ def test_nothing_of_the_size_of_the_table_is_held(tmp_path):
     """Numbers at the peak: so many a column, whatever the number of rows, and matrices
     of rows by rows.
     """
-    N = 5000
+    N = 3000
     low, high = (peak_of_a_fit(M, N, tmp_path) for M in (20, 60))
     assert low < 250 * N
     assert high - low < 20 * 60**2 + 0.2 * (60 - 20) * N  # of 40 N for a whole copy
