@@ -35,7 +35,7 @@ SHAPES = [(6, 20), (20, 6), (1, 7), (7, 1), (1, 1)]
 
 @pytest.fixture(autouse=True)
 def sparse_blocks_stay_sparse(monkeypatch):
-    monkeypatch.setattr(storage, "FILLED", 1.0)
+    monkeypatch.setattr(storage, "FILLED", np.inf)
 
 
 def integers(M, N, seed=0):
@@ -100,6 +100,7 @@ def test_every_kind_is_the_array(shape, axis, tmp_path):
             )
             told = dict(atol=1e-12, err_msg=f"{name}, {A}")
             assert A.shape == truth.shape and len(A) == M and A.ndim == 2
+            assert isinstance(A.reading(0), SparseBlock) == sparse.issparse(source)
             for found, expected in (
                 (A @ x, truth @ x),
                 (A @ X, truth @ X),
@@ -220,8 +221,17 @@ def test_a_sparse_block_that_is_full_becomes_an_array(axis, monkeypatch):
     monkeypatch.setattr(storage, "FILLED", 0.1)
     A = Panels(sparse.csr_array(values), axis=axis, block=8, centre=np.ones(8))
     kinds = [type(A.reading(k)) for k in range(len(A.slices))]
-    assert SparseBlock in kinds and np.ndarray in kinds
+    assert kinds == [SparseBlock, np.ndarray]
     assert_allclose(A @ np.eye(8), values - 1)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc"])
+def test_what_was_read_is_not_scaled_in_place(form):
+    S = sparse.random(6, 9, 0.5, random_state=0).asformat(form)
+    before = S.toarray()
+    block = as_block(S, np.ones(9), np.full(9, 2.0), 1)
+    assert_allclose(block[:, :], np.c_[(before - 1) / 2, np.ones(6)])
+    assert_array_equal(S.toarray(), before)
 
 
 def test_memory_order_is_kept():
@@ -346,6 +356,13 @@ def test_standardised_lazily_is_standardised(case, axis):
                 assert_allclose(lazy[:, :], B, **told)
                 assert_allclose(sizes, norms, rtol=3e-5)
                 assert_array_equal(flat, constant)
+
+
+def test_a_mean_of_many_rows_is_mended():
+    values = 1e8 + np.random.default_rng(4).normal(size=(100_000, 2))
+    for axis in (0, 1):
+        B = standardised(Panels(values, axis=axis, block=30_000))[0]
+        assert np.abs(B.T @ np.ones(100_000)).max() < 5e-6  # rounding of 1e8
 
 
 @pytest.mark.parametrize("axis", [0, 1])
