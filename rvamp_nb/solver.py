@@ -978,7 +978,7 @@ def _taken_up(problem, state, memory, checkpoint):
     return begun.state, begun.rows, True
 
 
-def _kept(checkpoint, current, rows, memory):
+def _tell(checkpoint, current, rows, memory):
     """Tell a checkpoint of a good step."""
     pace, anderson = vars(memory["pace"]), vars(memory["anderson"])
     checkpoint.after(current.state, rows, pace, anderson)
@@ -1002,7 +1002,7 @@ def _run(problem, state, tol, max_iter, damping, anderson=None, checkpoint=None)
                 failure = _too_slow(last, max_iter, tol)
                 break
             if checkpoint and event in ("plain", "accelerated"):
-                _kept(checkpoint, current, rows, memory)
+                _tell(checkpoint, current, rows, memory)
     except Breakdown as reason:
         taken = sum(np.isfinite(row[0]) for row in rows)
         slowest = rows[-1][2] if rows else damping

@@ -784,3 +784,18 @@ def test_a_fit_saves_and_loads_itself(tmp_path, plain):
     again = type(plain).load(tmp_path / "fit.npz")
     assert_same(plain.last, again.last)
     assert_array_equal(type(plain).load(tmp_path / "fit.npz", A).problem.A, A)
+
+
+def test_a_run_on_dask_goes_on_there_and_in_memory(tmp_path):
+    dask_array = pytest.importorskip("dask.array")
+    D, run = dask_array.from_array(A, chunks=(M, 20)), tmp_path / "run.npz"
+    whole = rvamp(D, y, 0.1, intercept=True)
+    with pytest.raises(Cut):
+        rvamp(D, y, 0.1, intercept=True, checkpoint=Flickering(run, 5))
+    fit = rvamp(D, y, 0.1, intercept=True, checkpoint=run)
+    assert fit.trace.tobytes() == whole.trace.tobytes()
+    fit = rvamp(A, y, 0.1, intercept=True, checkpoint=run)
+    np.testing.assert_allclose(fit.mean, whole.mean, atol=1e-9)
+    save_fit(whole, tmp_path / "fit.npz")
+    for table in (A, D):
+        assert load_fit(tmp_path / "fit.npz", table).problem.A.shape == (M, N + 1)
