@@ -20,7 +20,15 @@ dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 import dask.array as da
 
-from rvamp_nb.cluster import FAN, DaskPanels, OneThread, borders_along, tree
+from rvamp_nb.cluster import (
+    FAN,
+    DaskPanels,
+    OneThread,
+    a_pass,
+    at_block,
+    borders_along,
+    tree,
+)
 from rvamp_nb.likelihood import Logistic, PoissonLoss
 from rvamp_nb.resampling import Subsample
 
@@ -255,6 +263,31 @@ def test_the_same_digits_from_one_process_and_from_two(shape, client):
     for scheduler in "synchronous", "threads":
         with dask.config.set(scheduler=scheduler):
             identical(found, digits(panels))
+
+
+def at_an_odd_address(array):
+    """A read-only copy that begins where a network's buffer may begin."""
+    buffer = b"x" + array.tobytes("F" if array.flags.f_contiguous else "C")
+    flat = np.frombuffer(buffer, array.dtype, offset=1)
+    order = "F" if array.flags.f_contiguous else "C"
+    return flat.reshape(array.shape, order=order)
+
+
+def fit_for_blas(X, d, U, nested):
+    ready = [(x.flags.aligned, x.flags.writeable) for x in (d, U, nested[0])]
+    return (d,), (np.array(ready, dtype=float), np.array([U.flags.f_contiguous * 1.0]))
+
+
+def test_what_has_travelled_is_laid_down_anew():
+    A, d, U = values(WIDE), np.arange(200.0), np.asfortranarray(values((30, 4)))
+    assert not at_an_odd_address(U).flags.aligned
+    whole = at_an_odd_address(U), (at_an_odd_address(d), "and a word")
+    common, parts = dict(axis=1, block=1200), [at_an_odd_address(d)]
+    shared = common, (fit_for_blas, whole)
+    (joined,), (ready, order) = at_block(A, {}, a_pass, parts, shared)
+    assert_array_equal(joined, d)
+    assert_array_equal(ready, 5)  # blocks within the chunk, each of them told so
+    assert order == 5
 
 
 def who(X, d):
