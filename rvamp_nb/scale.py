@@ -24,7 +24,7 @@ from .checks import check_number, check_size
 from .likelihood import Squared
 from .prior import Laplace
 from .resampling import Poisson
-from .solver import Problem, iterate
+from .solver import CROWD, DEAR, Problem, iterate
 from .storage import BLOCK, Panels, as_block
 
 # %% ../nbs/26_scale.ipynb #26000009
@@ -189,8 +189,8 @@ class Machine(NamedTuple):
 LISTS_SENT = 10  # numbers a column (row of a tall table) that are told or answered
 MATRICES_SENT = 6  # m x m matrices that are told to each worker, or answered
 LISTS_HELD = 100  # numbers a column (row) that the driver holds at its peak
-MATRICES_HELD = 14  # m x m matrices, the same
-ALGEBRA = 10  # operations of the driver, in m^3
+MATRICES_HELD = 14, 40  # m x m matrices, the same; with columns that settle alone
+ALGEBRA = 12, 150  # operations of the driver, in m^3; with such columns
 PASSES_BEFORE = {2: 3, 3: 4}  # the first step, by the passes of a step
 ROW = 0.3  # what the driver does for a row of a tall table, in units of a column
 
@@ -231,10 +231,16 @@ class Cost(NamedTuple):
         return f"Cost({self.seconds:.3g} s a step, mostly {self.bottleneck}; {memory})"
 
 # %% ../nbs/26_scale.ipynb #26000028
+def _settles(n, m, passes):
+    """Whether the driver settles a few columns by themselves (chapter 12)."""
+    return bool(passes == 2 and n >= DEAR * m)
+
+
 def _seconds(n, m, passes, workers, bytes_per_number, machine, block):
     """The seven parts."""
     numbers, talks = m * n, workers > 1
-    through = LISTS_SENT * n
+    alone = _settles(n, m, passes)
+    through = LISTS_SENT * n + alone * CROWD * m**2
     through += MATRICES_SENT * m**2 * math.ceil(math.log2(workers + 1))
     touched = passes * numbers + 2 * m**2 * numbers / block  # and sums of blocks
     return (
@@ -242,7 +248,7 @@ def _seconds(n, m, passes, workers, bytes_per_number, machine, block):
         touched / machine.numbers / workers,
         passes * numbers * bytes_per_number / machine.disk / workers,
         n * (ROW if passes == 3 else 1) / machine.columns,
-        ALGEBRA * m**3 / machine.operations,
+        ALGEBRA[alone] * m**3 / machine.operations,
         talks * 8 * through / machine.network,
         talks * passes * numbers / block * machine.task,
     )
@@ -276,8 +282,9 @@ def cost(M, N, *, workers=1, bytes_per_number=1, machine=Machine(), block=BLOCK)
     passes, numbers = 2 if M <= N else 3, m * n
     block = min(max(block, m), numbers)
     parts = _seconds(n, m, passes, workers, bytes_per_number, machine, block)
-    sent = 8 * (LISTS_SENT * n + MATRICES_SENT * m**2 * workers)
-    driver = 8 * (LISTS_HELD * n + MATRICES_HELD * m**2)
+    alone = _settles(n, m, passes)
+    sent = 8 * (LISTS_SENT * n + (MATRICES_SENT * workers + alone * CROWD) * m**2)
+    driver = 8 * (LISTS_HELD * n + MATRICES_HELD[alone] * m**2)
     worker = (16 + bytes_per_number) * block + 8 * MATRICES_SENT * m**2
     read = passes * numbers * bytes_per_number
     return Cost(*parts, passes, read, sent * (workers > 1), driver, worker)
