@@ -385,7 +385,7 @@ def _solve_wide(A, prior, likelihood, gathered=None):
     noise_R = _through(Y, wide.Sigma_S, noise_R)
     noise_u = _through(Y, wide.Sigma_S, _conjugated(F, chi_hat_u))
     outer = dtrmm(1.0, F, _root(noise_R + noise_u), lower=1)
-    told = u, wide, chi_hat_S, outer
+    told = u, wide._replace(H=None, Sigma_R=None, J=None), chi_hat_S, outer
     Atu, s, p, Ax, others_S = _last_pass(A, prior, told, F, lengths)
     x = prior.r + prior.D * Atu
     x[S] = x_S

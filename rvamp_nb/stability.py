@@ -44,7 +44,6 @@ from rvamp_nb.error_control import (
 )
 from .groups import Blocks, rotated
 from .likelihood import Huber, Logistic, PoissonLoss, Squared
-from .messages import Moments
 from .prior import ElasticNet, Laplace, NonNegative, Penalty, SpikeSlab
 from .survival import Baseline, Rows, breslow, cox_fit, survival_target
 
@@ -64,7 +63,6 @@ from .storage import BLOCK, Panels, in_blocks, standardised
 from rvamp_nb.solver import (
     ConvergenceWarning,
     Problem,
-    State,
     damp,
     emptying_factor,
     rvamp,
@@ -967,7 +965,6 @@ class _Model(_Question):
 
     def path(self, lambdas, **given):
         options = {**_options(self, 1.0), "progress": self.progress, **given}
-        options["until"] = _and_let_go(options.get("until"))
         return rvamp_path(self.A, self.y, lambdas, **options)
 
     def size(self, Pi):
@@ -979,23 +976,6 @@ class _Model(_Question):
         """
         options = dict(seed=seed, n_jobs=n_jobs, progress=progress, columns=columns)
         return _draws(self, lam, n_resamples=n_refits, **options) != 0
-
-# %% ../nbs/21_stability.ipynb #b10ck040
-def _and_let_go(until):
-    """The same question at each fit of a path, after which all is let go that the path
-    does not keep: it would be dozens of numbers a column at every penalty.
-    """
-
-    def enough(fit):
-        last, answer = fit.last, until is not None and until(fit)
-        x = Moments(last.x.mean, None, last.x.var, None, None)
-        told = last.state.to_prior  # its h may be part of a longer vector
-        state = State(told._replace(h=told.h.copy()), None)
-        gone = dict.fromkeys(["u", "prior_message", "likelihood_message", "coupled"])
-        object.__setattr__(fit, "last", last._replace(x=x, state=state, **gone))
-        return answer
-
-    return enough
 
 # %% ../nbs/21_stability.ipynb #178a5f33
 def _options(model, lam, tol=None):

@@ -2,7 +2,9 @@
 table in memory; what cannot work from blocks is refused by name.
 """
 
+import gc
 import tracemalloc
+import weakref
 from functools import cache
 
 import numpy as np
@@ -327,8 +329,11 @@ def test_nothing_of_the_size_of_the_table_is_held(tmp_path):
 
 def test_a_path_lets_go_of_what_it_does_not_keep():
     model, seen = in_memory().model_, []
-    path = model.path([1.4, 1.2], until=lambda fit: seen.append(fit))
-    assert [fit.last.coupled for fit in seen] == [None, None]
+    path = model.path(
+        [1.4, 1.2], until=lambda fit: seen.append(weakref.ref(fit.last.coupled.x.mean))
+    )
+    gc.collect()
+    assert [fit() for fit in seen] == [None, None]
     for k, lam in enumerate(path.lams):
         np.testing.assert_allclose(path.Pi[:, k], model.solve(lam).Pi, atol=1e-8)
         assert model.solve(lam, path.states[k]).n_iter < 4
