@@ -187,7 +187,7 @@ class Machine(NamedTuple):
 
 
 LISTS_SENT = 10  # numbers a column (row of a tall table) that are told or answered
-MATRICES_SENT = 6  # m x m matrices that are told to each worker, or answered
+MATRICES_SENT = 4  # m x m matrices that are told to each worker, or answered
 LISTS_HELD = 100  # numbers a column (row) that the driver holds at its peak
 MATRICES_HELD = 14, 40  # m x m matrices, the same; with columns that settle alone
 ALGEBRA = 12, 150  # operations of the driver, in m^3; with such columns

@@ -1768,7 +1768,7 @@ def _of_columns(prior, which, N):
     return replace(prior, **cut)
 
 # %% ../nbs/12_rvamp.ipynb #12000205
-DEAR = 32  # stored columns for each row from which on few are iterated by themselves
+DEAR = 128  # stored columns for each row from which on few settle by themselves
 ACTIVE = 1e-4  # those that move in a larger share of the resamples than this
 CROWD = 4  # of them, at most so many for each row
 NEAR = 0.1  # relative change below which they have settled

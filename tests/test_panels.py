@@ -93,7 +93,7 @@ def of_each_view(M, N):
     return A, mixed(prior, np.arange(N) % 3 == 0), likelihood
 
 
-def factors(M=40, N=1600, seed=5):
+def factors(M=20, N=2600, seed=5):
     rng = np.random.default_rng(seed)
     A = rng.normal(size=(M, 3)) @ rng.normal(size=(3, N)) + rng.normal(size=(M, N))
     A = (A - A.mean(0)) / np.linalg.norm(A - A.mean(0), axis=0)
@@ -138,7 +138,7 @@ def test_most_columns_keep_still_and_the_answer_is_the_same(counts, loss):
     """
     A, y = factors()
     y = y if isinstance(loss, Squared) else 1.0 * (y > 0)
-    lam = 0.1 * np.abs(A.T @ y).max() * np.linspace(1, 2, 1600)
+    lam = 0.1 * np.abs(A.T @ y).max() * np.linspace(1, 2, 2600)
     kind = dict(counts=counts, likelihood=loss, intercept=True, tol=1e-10)
     array = rvamp(A, y, 2 * lam, **kind)
     stored = rvamp(Panels(A, block=9000), y, 2 * lam, **kind)

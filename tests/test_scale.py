@@ -23,8 +23,8 @@ from rvamp_nb.scale import (
 from rvamp_nb.solver import Problem, iterate
 from rvamp_nb.storage import Panels, standardised
 
-WIDE, TALL = (100, 3000, 1.5), (3000, 40, 15.0)  # rows, columns, penalty
-WIDER = (40, 3000, 1.5)  # here a few columns settle by themselves
+WIDE, TALL = (100, 5600, 1.5), (3000, 40, 15.0)  # rows, columns, penalty
+WIDER = (40, 5600, 1.5)  # here a few columns settle by themselves
 
 
 @pytest.fixture(scope="module")
