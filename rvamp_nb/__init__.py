@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 _HOMES = {  # module: the public names that live in it
     "beyond": ("corrected",),
     "bootstrap": ("naive_bootstrap",),
+    "cluster": ("DaskPanels",),
     "densities": ("coefficient_interval", "p1", "p2"),
     "energy": ("free_energy", "stability_radius"),
     "evolution": ("FixedSizes", "GaussianSizes", "SampledSizes", "state_evolution"),
@@ -33,6 +34,7 @@ _HOMES = {  # module: the public names that live in it
     "scale": ("Machine", "cost", "this_machine"),
     "solver": ("ConvergenceWarning", "Fit", "rvamp", "rvamp_path"),
     "stability": ("StabilitySelection",),
+    "storage": ("BlockError", "Panels"),
     "survival": ("Rows", "survival_fit"),
     "trust": ("TrustWarning",),
 }

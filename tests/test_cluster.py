@@ -4,6 +4,7 @@ when a worker is killed or a block cannot be read, and what reaches the driver.
 
 import os
 import signal
+import subprocess
 import sys
 import tracemalloc
 import warnings
@@ -36,14 +37,48 @@ pytestmark = pytest.mark.filterwarnings("ignore:the chunks of A cut:UserWarning"
 WIDE, TALL = (30, 200), (200, 30)
 
 
+ALONE = """
+import sys
+from dask import config
+from distributed import LocalCluster
+
+if __name__ == "__main__":
+    config.set({"distributed.scheduler.work-stealing": True})
+    kind = dict(n_workers=2, threads_per_worker=1, processes=True)
+    with LocalCluster(**kind, dashboard_address=":0") as cluster:
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()
+"""
+
+
 @pytest.fixture(scope="module")
-def cluster():
-    """Two worker processes. Only a test that says so talks to them."""
-    with dask.config.set({"distributed.scheduler.work-stealing": True}):
-        with distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-        ) as made:
-            yield made
+def cluster(tmp_path_factory):
+    """Two worker processes, in a process of their own: what other tests leave behind
+    in this one is nothing to them. Only a test that says so talks to them.
+    """
+    script = tmp_path_factory.mktemp("cluster") / "alone.py"
+    script.write_text(ALONE)
+    command = [sys.executable, str(script)]
+    pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    paths = os.pathsep.join(filter(None, sys.path))  # to find this module, too
+    env = {**os.environ, "PYTHONPATH": paths}
+    with subprocess.Popen(command, env=env, **pipes) as made:
+        yield made.stdout.readline().strip()
+        made.stdin.close()
+
+
+@pytest.fixture(autouse=True)
+def ends():
+    """A scheduler that has lost its workers would wait for ever."""
+
+    def too_long(*_):
+        raise TimeoutError("no answer within two minutes")
+
+    before = signal.signal(signal.SIGALRM, too_long)
+    signal.alarm(120)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture
