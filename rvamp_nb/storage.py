@@ -525,7 +525,7 @@ def in_blocks(A):
 
     Parameters
     ----------
-    A : array-like, sparse matrix, Dask array or Panels
+    A : array-like, sparse matrix, Dask array, array of Zarr or HDF5, or Panels
 
     Returns
     -------
@@ -534,10 +534,11 @@ def in_blocks(A):
     """
     if isinstance(A, Panels):
         return A
-    if hasattr(A, "dask") and getattr(A, "ndim", 0) == 2:
-        from rvamp_nb.cluster import DaskPanels
+    in_file = type(A).__module__.partition(".")[0] in ("zarr", "h5py")
+    if (hasattr(A, "dask") or in_file) and getattr(A, "ndim", 0) == 2:
+        from rvamp_nb.cluster import DaskPanels, the_dask
 
-        return DaskPanels(A)
+        return DaskPanels(the_dask().array.from_array(A) if in_file else A)
     if sparse.issparse(A):
         return Panels(A)
     if not isinstance(A, np.ndarray) or isinstance(A, np.ma.MaskedArray):
