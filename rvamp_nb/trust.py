@@ -278,6 +278,7 @@ def feature_lights(rows, partner, few):
         Amber also where the partner is above `TWIN`; red where there is no answer.
     """
     amber, red = few
+    rows = np.round(rows, 8)  # a whole number, whichever way it was added up
     lights = np.full(len(rows), "red", dtype=object)
     lights[rows >= red] = "amber"
     lights[(rows >= amber) & (partner <= TWIN)] = "green"

@@ -210,7 +210,7 @@ class OneCount:
 def by_textbook(inverse):
     """The coupling with dense matrices, in the solver's clothes."""
 
-    def couple(A, prior_message, likelihood_message):
+    def couple(A, prior_message, likelihood_message, gathered=None):
         m = prior_message
         with np.errstate(all="ignore"):
             of_x = [
@@ -232,7 +232,7 @@ def by_textbook(inverse):
     return couple
 
 
-def mirrored(A, prior_message, likelihood_message):
+def mirrored(A, prior_message, likelihood_message, gathered=None):
     return COUPLE(-A, prior_message, likelihood_message)
 
 

@@ -10,7 +10,7 @@ Each table is written as a file of 8-bit integers, and fitted in a process of it
 A step's seconds are the fit's over its number of steps. Peak memory is the largest that
 the system has seen, the mapped pages of the file included; `--limit` also
 refuses it more than 2 GiB of address space (Linux), so that a fit that wants more
-fails. One thread. What was measured is kept in summaries/scale.json, which chapter 26
+fails. One thread. What was measured is kept in scale.json, which chapter 26
 and the how-to "A million columns" show.
 """
 
@@ -44,7 +44,7 @@ from rvamp_nb.scale import (  # noqa: E402
 from rvamp_nb.storage import standardised  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
-SUMMARY = HERE / "summaries/scale.json"
+SUMMARY = HERE / "scale.json"
 GIB = 2**30
 SIZES = {  # name: rows, columns, penalty
     "quarter": (200, 50_000, 2.0),

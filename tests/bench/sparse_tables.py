@@ -1,7 +1,7 @@
 """Is a sparse table faster, and smaller, than the same one as an array?
 
-    python tests/bench/sparse.py                    # 2,000 x 50,000, 1 %
-    python tests/bench/sparse.py 1000 20000 0.01    # another table
+    python tests/bench/sparse_tables.py                    # 2,000 x 50,000, 1 %
+    python tests/bench/sparse_tables.py 1000 20000 0.01    # another table
 
 One step's linear algebra (`couple`) from the same messages, three ways: the table as an
 array, the array in blocks, and the sparse table, standardised as it is read. Times are
