@@ -1,6 +1,7 @@
 """The solver arrives, or says why not; and where it says it has arrived, it has."""
 
-import os
+import subprocess
+import sys
 import warnings
 from itertools import islice
 
@@ -9,7 +10,6 @@ import pytest
 from designs import FRACTIONS, LAWS, SHARES, cases, penalty, strong_cases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from threadpoolctl import threadpool_info, threadpool_limits
 
 import rvamp_nb.solver as solver
 from rvamp_nb.bootstrap import naive_bootstrap
@@ -381,30 +381,37 @@ def test_products_of_moves_give_the_least_squares_weights():
     np.testing.assert_allclose(ours, theirs, rtol=1e-7)
 
 
-def test_threads_are_cores_and_the_callers_limit_is_kept(monkeypatch):
-    assert 1 <= solver.physical_cores() <= os.cpu_count()
-    big, small = np.zeros((solver.SMALL, solver.SMALL)), np.zeros((solver.SMALL, 20))
-    for cores, limit, expected in ((1, 2, 1), (2, 2, 2), (2, 1, 1)):
-        monkeypatch.setattr(solver, "physical_cores", lambda n=cores: n)
-        with threadpool_limits(limit):
-            with solver._threads(big):
-                assert threads_of(shared=False) <= {1}  # they would wait for each other
-                assert threads_of(shared=True) <= {expected}
-            with solver._threads(small):
-                assert threads_of(shared=False) | threads_of(shared=True) == {1}
-            assert threads_of(shared=False) | threads_of(shared=True) == {limit}
+LIMITS = """
+import os
+import numpy as np
+from threadpoolctl import threadpool_info, threadpool_limits
+from rvamp_nb import solver
 
-
-def threads_of(shared):
-    """The number of threads of NumPy's own BLAS; or of SciPy's or a common one."""
-    blas = [pool for pool in threadpool_info() if _is_blas(pool)]
+def threads_of(shared):  # of NumPy's own BLAS; or of SciPy's, or a common one
+    blas = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
     assert blas
     alone = lambda pool: "numpy.libs" in pool["filepath"]
     return {pool["num_threads"] for pool in blas if alone(pool) != shared}
 
+assert 1 <= solver.physical_cores() <= os.cpu_count()
+big, small = np.zeros((solver.SMALL, solver.SMALL)), np.zeros((solver.SMALL, 20))
+for cores, limit, expected in ((1, 2, 1), (2, 2, 2), (2, 1, 1)):
+    solver.physical_cores = lambda n=cores: n
+    with threadpool_limits(limit):
+        with solver._threads(big):
+            assert threads_of(shared=False) <= {1}  # they would wait for each other
+            assert threads_of(shared=True) <= {expected}
+        with solver._threads(small):
+            assert threads_of(shared=False) | threads_of(shared=True) == {1}
+        assert threads_of(shared=False) | threads_of(shared=True) == {limit}
+"""
 
-def _is_blas(pool):
-    return pool["user_api"] == "blas"
+
+def test_threads_are_cores_and_the_callers_limit_is_kept():
+    """In a process of its own: the limits belong to a whole process, and what other
+    tests leave running in this one may set them, too.
+    """
+    subprocess.run([sys.executable, "-c", LIMITS], check=True)
 
 
 def test_continuation_rescues_a_cold_start_that_fails(monkeypatch):
