@@ -880,7 +880,7 @@ class Check(_Verdict):
         (`u-statistic`).
     worth : float
         Pi is worth at least this many refits, one-sided 95 % (`worth`).
-    flagged : list of names
+    flagged : list
         Features off by more than the tolerance, beyond chance.
     """
 
