@@ -921,7 +921,7 @@ def matrix_place(path):
     Parameters
     ----------
     path : str or path
-        FILE or FILE:NAME, where FILE ends in .npy, .npz, .zarr, .h5 or .hdf5.
+        FILE or ``FILE:NAME``, where FILE ends in .npy, .npz, .zarr, .h5 or .hdf5.
 
     Returns
     -------
