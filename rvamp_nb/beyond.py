@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from .densities import by_rows, tall_form
+from .densities import tall_form
 from .messages import Mixed, Moment, Natural, mixed_extrinsic
-from .panels import wide_matrices
+from .panels import is_wide, wide_matrices
 from .prior import Penalty, one_sided, thresholded
 from .solver import Anderson, Breakdown, ConvergenceWarning, Fit, iterate, rvamp
 from .storage import Panels
@@ -85,7 +85,7 @@ def frozen(A, last):
     view, rows = moment_view(last.x, last.state.to_prior), last.likelihood_message
     nothing = np.zeros(len(view.D))
     prior = Mixed(nothing > 0, nothing, nothing, nothing, *view)
-    form = _tall_response if by_rows(A) else _wide_response
+    form = _wide_response if is_wide(A) else _tall_response
     return Frozen(A, view, rows, last.coupled.u.mean, *form(A, prior, rows))
 
 # %% ../nbs/17_beyond_diagonal.ipynb #834d5c4c

@@ -15,10 +15,10 @@ import numpy as np
 
 from .checks import check_number, check_size
 from .coupling import mirrored
-from .densities import by_rows, tall_form
+from .densities import tall_form
 from .likelihood import Huber, Squared
 from .messages import Mixed, Natural
-from .panels import at_most_2M, couple, wide_matrices
+from .panels import at_most_2M, couple, is_wide, wide_matrices
 from .prior import SpikeSlab, field_nodes
 from .solver import Fit
 from .storage import Panels, column_sizes
@@ -190,7 +190,7 @@ def _log_det(K):
 def _log_det_coupling(A, two, other):
     """The last two terms of `widths`, without log(1 / D) off S."""
     S, Q_u = two.S, other.Q_hat
-    if not by_rows(A):
+    if is_wide(A):
         wide = wide_matrices(A, two, other)
         return _log_det(mirrored(wide.H) + np.diag(Q_u)) - _log_det(wide.Sigma_S)
     W, q = np.where(S, 1, np.sqrt(two.D)), np.where(S, two.Q_hat, 1)
@@ -234,7 +234,7 @@ def variational(problem, messages):
     float
     """
     A, beta = problem.A, problem.beta
-    if not by_rows(A):
+    if is_wide(A):
         fewer = at_most_2M(A, messages.from_prior)
         messages = messages._replace(from_prior=fewer)
     factors = prior_part(problem, messages.to_prior)
