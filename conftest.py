@@ -1,11 +1,14 @@
 """`pytest` runs the notebooks too.
 
-Every nbs/**/*.ipynb is a test, run cell by cell as nbdev would: ``::notebook`` is the
-notebook as it stands; ``::module``
-has its exported cells replaced by the exported module, so that the demos and checks
-(and coverage) also see the package.
+Every nbs/**/*.ipynb is a test, run cell by cell as nbdev would. A notebook that exports
+is ``::module``: its exported cells are replaced by the exported module, so that the
+demos and checks (and coverage) see the package; that module and cells are the same
+text is what tests/test_export_in_step.py proves. The others are ``::notebook``, as they
+stand. At the end each control above a picture is moved to both its ends, and must move
+the picture.
 """
 
+import json
 import os
 
 # Small matrices run faster, and times are steadier, on one thread. BLAS reads this
@@ -73,6 +76,25 @@ MAY_SKIP = {  # where CI is set, only these may skip: {start of a test's id: why
 def pytest_addoption(parser):
     for option, (_, explanation) in ON_DEMAND.items():
         parser.addoption(option, action="store_true", help=explanation)
+    parser.addoption(
+        "--explore",
+        action="store_true",
+        help="property tests draw new arguments, ten times as many; otherwise the same"
+        " ones every run",
+    )
+
+
+def pytest_configure(config):
+    """The same run every time: Hypothesis draws what it drew before, keeps nothing, and
+    does not mind a slow machine.
+    """
+    from hypothesis import HealthCheck, settings
+
+    patient = dict(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    fixed = dict(derandomize=True, database=None, max_examples=40)
+    settings.register_profile("same", **fixed, **patient)
+    settings.register_profile("explore", max_examples=400, **patient)
+    settings.load_profile("explore" if config.getoption("--explore") else "same")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -114,10 +136,9 @@ def pytest_collect_file(file_path, parent):
 
 class NotebookFile(pytest.File):
     def collect(self):
-        yield NotebookItem.from_parent(self, name="notebook", module=None)
-        module = exported_module(read_cells(self.path))
-        if module:
-            yield NotebookItem.from_parent(self, name="module", module=module)
+        module = exported_module(self.path)
+        name = "module" if module else "notebook"
+        yield NotebookItem.from_parent(self, name=name, module=module)
 
 
 class NotebookItem(pytest.Item):
@@ -155,21 +176,15 @@ def read_cells(path):
     return NBProcessor(path).nb.cells
 
 
-def exported_module(cells):
-    """The dotted name of the module that these cells export to, or None."""
-    from nbdev.config import get_config
-
-    names = [
-        cell.directives_["default_exp"][0]
-        for cell in cells
-        if "default_exp" in cell.directives_
-    ]
-    exports = any(EXPORTED & cell.directives_.keys() for cell in cells)
-    return (
-        f"{get_config(path=ROOT).lib_path.name}.{names[0]}"
-        if names and exports
-        else None
-    )
+def exported_module(path):
+    """The dotted name of the module that a notebook exports to, or None. Read without
+    nbdev: every worker asks this of every notebook.
+    """
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    code = ["".join(c["source"]) for c in cells if c["cell_type"] == "code"]
+    names = re.findall(r"^#\| *default_exp +(\S+)", "\n".join(code), re.MULTILINE)
+    exports = any(re.match(r"#\| *exporti?s?\b", source) for source in code)
+    return f"rvamp_nb.{names[0]}" if names and exports else None
 
 
 def is_run(cell):
@@ -210,6 +225,9 @@ def run_notebook(path, module=None):
                 f"{path}: a widget's callback failed under this cell,"
                 f" unseen:\n{cell.source}\n\n{shell.shown[0]}"
             )
+    wrong = import_module("rvamp_nb.explore").sweep()
+    if wrong:
+        raise NotebookError(f"{path}: controls that were moved:\n" + "\n".join(wrong))
     errors = errors_on_show(cells)
     if errors:
         raise NotebookError(

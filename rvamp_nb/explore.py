@@ -279,7 +279,7 @@ def still(draw, **values):
 
 # %% ../nbs/80_explore.ipynb #ba7a80b5
 def sweep(box=None):
-    """Move every control to both its ends and back; list the errors met on the way.
+    """Move every control to both its ends and back; list what went wrong on the way.
 
     Parameters
     ----------
@@ -289,7 +289,8 @@ def sweep(box=None):
     Returns
     -------
     list of str
-        One line for each error, with the control and its value; empty if all is well.
+        One line for each error, with the control and its value, and one for each
+        control that changed nothing; empty if all is well.
     """
     boxes = list(_live) if box is None else [box]
     found = []
@@ -303,14 +304,15 @@ def sweep(box=None):
 # %% ../nbs/80_explore.ipynb #da6fb544
 def _errors_of(knob, out):
     """The errors that one control meets at its ends and on the way back."""
-    found = []
+    found, before, moved = [], out.outputs, False
     for value in (*_ends(knob), knob.value):
         knob.value = value
+        moved |= out.outputs != before
         for o in out.outputs:
             if o["output_type"] == "error":
                 place = f"{knob.description} = {value}"
                 found.append(f"{place}: {o['ename']}: {o['evalue']}")
-    return found
+    return found if moved else [f"{knob.description} changes nothing"]
 
 # %% ../nbs/80_explore.ipynb #a4ac08d5
 def _ends(knob):

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import Lasso
 
@@ -66,7 +66,6 @@ def refit_again(d, lam, b, counts=Poisson(0.5), randomise=TwoPoint(2, 0.5), seed
 
 
 # --- one refit ------------------------------------------------------------------------
-@settings(max_examples=60, deadline=None)
 @given(
     M=st.integers(1, 25),
     N=st.integers(1, 60),
@@ -176,7 +175,6 @@ def test_against_an_independent_implementation(d, counts):
     assert fit.n_resamples == n and fit.seed == 0 and np.all(fit.Pi_se > 0)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     sizes=st.lists(st.integers(1, 9), min_size=2, max_size=6),
     offset=st.floats(-1e3, 1e3),

@@ -4,7 +4,7 @@ averages over them; what cannot work is refused by name.
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit
@@ -476,7 +476,6 @@ def test_intercept_alone_has_closed_forms():
             )
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     M=st.integers(1, 25),
     N=st.integers(1, 30),
@@ -498,7 +497,6 @@ def test_every_refit_is_optimal(M, N, seed, loss, size, share, positive, tau, de
     assert violation(A, y, t, k, c, x, loss, positive, delta) < 1e-7
 
 
-@settings(max_examples=15, deadline=None)
 @given(
     N=st.integers(1, 40),
     free=st.integers(1, 4),

@@ -6,7 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -85,7 +85,6 @@ def test_equals_the_dense_solution(M, N, S):
     check(*problem(M, N, seed=M * N, S=S, spread=0.3), tol=1e-10)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
 @given(
     M=st.integers(1, 12),
     N=st.integers(1, 12),

@@ -14,7 +14,7 @@ import pandas as pd
 import pooch
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rvamp_nb import datasets
@@ -130,7 +130,6 @@ def test_toy_is_the_running_example():
 
 
 # --- standardize ----------------------------------------------------------------------
-@settings(max_examples=60)
 @given(
     st.integers(2, 12),
     st.floats(-120, 120),

@@ -6,7 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
@@ -54,7 +54,6 @@ PARAMETERS = dict(
 )
 
 
-@settings(deadline=None, max_examples=60)
 @given(**PARAMETERS)
 def test_density_and_atom_make_one(**parameters):
     d = one(**parameters)
@@ -69,7 +68,6 @@ def test_density_and_atom_make_one(**parameters):
     np.testing.assert_allclose(mass - 0 * d.atom, 1 - d.atom, atol=1e-10)
 
 
-@settings(deadline=None, max_examples=60)
 @given(q=st.floats(1e-6, 1 - 1e-6), **PARAMETERS)
 def test_quantiles_undo_the_distribution_function(q, **parameters):
     d = one(**parameters)

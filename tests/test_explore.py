@@ -176,7 +176,7 @@ def test_sweep_finds_the_bad_end_and_restores():
 def test_sweep_moves_every_kind_of_control():
     seen = []
     box = sliders(
-        lambda **values: seen.append(tuple(values.values())),
+        lambda **values: (seen.append(tuple(values.values())), print(values)),
         a=(0, 3, 1, 2),
         b=[5, 6, 7],
         c=["x", "y"],
@@ -189,6 +189,12 @@ def test_sweep_moves_every_kind_of_control():
         and {s[2] for s in seen} == {"x", "y"}
         and {s[3] for s in seen} == {True, False}
     )
+
+
+def test_sweep_finds_the_control_that_does_nothing():
+    box = sliders(lambda a, b: print(a), a=(0, 3, 1, 2), b=[5, 6])
+    assert sweep(box) == ["b changes nothing"]
+    box.close()
 
 
 def test_text_and_several_figures_are_shown_in_order():

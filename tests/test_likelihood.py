@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rvamp_nb.likelihood import Squared
@@ -18,7 +18,6 @@ def message(V, h, chi_hat):
     return Natural(*(np.atleast_1d(np.asarray(v, float)) for v in (V, h, chi_hat)))
 
 
-@settings(deadline=None)
 @given(
     st.floats(0.05, 20),
     st.floats(-5, 5),

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
@@ -220,7 +220,6 @@ def test_replica_symmetric_inverse_and_log_partition(Q_hat, share, beta, n, h):
 
 
 @given(st.floats(0.1, 10), st.floats(0, 5), st.floats(0.05, 20), st.floats(-3, 3))
-@settings(max_examples=50)
 def test_limit_of_no_replicas(Q_hat, chi_hat, beta, h):
     diagonal, off_diagonal = rs_covariance(Q_hat, chi_hat, beta, 0)
     assert_allclose(

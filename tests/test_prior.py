@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import norm
@@ -22,7 +22,6 @@ def message(Q_hat, h, chi_hat):
     return Natural(*(np.atleast_1d(np.asarray(v, float)) for v in (Q_hat, h, chi_hat)))
 
 
-@settings(deadline=None)
 @given(
     st.floats(0.1, 10), st.floats(-5, 5), st.floats(0.05, 5), st.floats(0.1, 3), RANDOM
 )
@@ -72,6 +71,8 @@ def test_against_a_million_draws(randomise):
     st.floats(1e-12, 1e12),
     RANDOM,
 )
+@example(h=1.0, chi_hat=5e-324, lam=1.0, Q_hat=1.0, randomise=Fixed())
+@example(h=1.0, chi_hat=1e-320, lam=1.0, Q_hat=1e-3, randomise=TwoPoint(2, 0.5))
 def test_extreme_arguments_are_finite_and_silent(h, chi_hat, lam, Q_hat, randomise):
     at = message(Q_hat, h, chi_hat)
     with warnings.catch_warnings():
@@ -81,7 +82,10 @@ def test_extreme_arguments_are_finite_and_silent(h, chi_hat, lam, Q_hat, randomi
     assert (0 <= Laplace(lam, randomise).Pi(at)).all() and (
         Laplace(lam, randomise).Pi(at) <= 1
     ).all()
-    assert (m.var * (1 + 1e-9) >= at.chi_hat * m.chi**2).all(), (
+    # A product below the smallest normal number is a multiple of 5e-324: it has no
+    # digits of its own there, and the bound is good to one of these, and one over Q^2.
+    grain = np.finfo(float).smallest_subnormal * (1 + Q_hat**-2)
+    assert (m.var * (1 + 1e-9) + grain >= at.chi_hat * m.chi**2).all(), (
         "Cauchy-Schwarz: the message back has no negative variance"
     )
 
@@ -94,7 +98,6 @@ def test_the_complement_of_pi_keeps_its_digits():
     assert m.rho_bar[2] > 0 and m.rho[2] == 1.0
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.floats(0, 9), st.floats(-12, 1))
 def test_the_complement_of_pi_keeps_its_digits_for_any_penalty(d, exponent):
     """Against an integral with positive integrand, also where the penalty is far

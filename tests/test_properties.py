@@ -107,7 +107,7 @@ PROBLEMS = st.builds(
     st.sampled_from([Poisson(0.5), Poisson(1.0), Subsample(0.5)]),
     st.integers(0, 10**6),
 )
-for_every_problem = settings(max_examples=25, deadline=None, derandomize=True)
+for_every_problem = settings(max_examples=settings().max_examples // 4)
 
 
 def same(fit, other, mean=1.0, order=slice(None)):

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.text import Text
 
@@ -104,7 +104,6 @@ def texts(ax):
 # Names at the ends of lines -----------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=80)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.floats(0.01, 0.3))
 def test_names_keep_their_distance_and_their_order(heights, gap):
     placed = spread(heights, gap)

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -143,7 +143,6 @@ def test_draws_are_float_vectors_fixed_by_the_generator(law):
     assert law.draw(np.int64(2), np.random.default_rng(0)).shape == (2,)
 
 
-@settings(max_examples=30)
 @given(st.floats(0.05, 3), st.integers(1, 60))
 def test_totals_for_any_tau(tau, M):
     rng = np.random.default_rng(0)
@@ -340,7 +339,6 @@ def test_a_groups_marginal_law_is_that_of_its_count():
 
 
 @given(st.lists(st.integers(0, 3), min_size=8, max_size=40), st.floats(0.3, 1))
-@settings(max_examples=50)
 def test_a_stratum_is_drawn_by_itself(strata, tau):
     strata = np.array([*strata, 0, 1, 2, 3] * 2)
     c = Stratified(Subsample(tau), strata).draw(len(strata), np.random.default_rng(0))
