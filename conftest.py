@@ -19,6 +19,11 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import re
 import subprocess
 import sys
+
+# nbformat brings jsonschema, and that, if it is there, a checker of addresses that
+# compiles its grammars for three seconds in every worker: nobody asks it anything here.
+sys.modules.setdefault("rfc3987_syntax", None)
+
 import warnings
 from contextlib import contextmanager
 from importlib import import_module

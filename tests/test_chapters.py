@@ -6,12 +6,10 @@ import unicodedata
 from pathlib import Path
 
 import minutes
-import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from notebooks import PATHS, ROOT, cells, notebook
 
-ROOT = Path(__file__).resolve().parent.parent
-PATHS = sorted((ROOT / "nbs").rglob("[!_.]*.ipynb"))
 # in the reading order: no index, no appendix
 CHAPTERS = [path for path in PATHS if re.match(r"[0-7]\d_", path.name)]
 each_notebook = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
@@ -36,18 +34,14 @@ REFERENCE = re.compile(r"\b[Cc]hapters?\s+(\d+(?:(?:,|,? and| to|–|-)\s?\d+)*)
 LINKED = re.compile(r"\[([^\]]*)\]\((?:[\w./]*/)?((\d\d)_\w+)\.ipynb(?:#([^)]*))?\)")
 
 
-def cells(path, kind):
-    return [cell for cell in nbformat.read(path, 4).cells if cell.cell_type == kind]
-
-
 @each_notebook
 def test_the_first_cell_is_a_title_and_one_line(path):
-    assert re.fullmatch(r"# [^\n]+\n+> [^\n]+", nbformat.read(path, 4).cells[0].source)
+    assert re.fullmatch(r"# [^\n]+\n+> [^\n]+", notebook(path).cells[0].source)
 
 
 @each_chapter
 def test_a_chapter_says_what_it_asks_and_where_it_leads(path):
-    nb = nbformat.read(path, 4)
+    nb = notebook(path)
     assert minutes.said(nb), "the second cell says how long the chapter takes"
     assert nb.cells[-1].source.startswith("**Where this goes next.**")
 
@@ -75,12 +69,12 @@ def test_no_warning_or_progress_bar_is_committed(path):
 @each_notebook
 def test_no_state_of_widgets_is_committed(path):
     """It is long, dead without a kernel, and never the only picture."""
-    assert set(nbformat.read(path, 4).metadata) <= {"kernelspec"}
+    assert set(notebook(path).metadata) <= {"kernelspec"}
 
 
 @each_notebook
 def test_an_exercise_has_a_folded_solution(path):
-    all_cells = nbformat.read(path, 4).cells
+    all_cells = notebook(path).cells
     for cell, after in zip(all_cells, all_cells[1:] + [None]):
         tags = cell.metadata.get("tags", [])
         if cell.source.startswith("**Exercise"):
@@ -168,7 +162,7 @@ def test_minutes_are_read_and_written(named, text):
 @each_notebook
 def test_exported_cells_are_short(path):
     """One idea a cell: python tests/minutes.py --cells lists the long ones."""
-    found = minutes.exported_cells(nbformat.read(path, 4))
+    found = minutes.exported_cells(notebook(path))
     assert [cell for cell in found if cell[0] > LONGEST] == []
 
 
@@ -176,7 +170,7 @@ def test_most_exported_cells_are_shorter_still(capsys):
     lengths = [
         (lines, path.stem)
         for path in PATHS
-        for lines, *_ in minutes.exported_cells(nbformat.read(path, 4))
+        for lines, *_ in minutes.exported_cells(notebook(path))
     ]
     median = statistics.median(length for length, _ in lengths)
     with capsys.disabled():
@@ -190,7 +184,7 @@ def test_most_exported_cells_are_shorter_still(capsys):
 @each_chapter
 def test_a_chapter_names_honest_minutes(path):
     """python tests/minutes.py says what to write."""
-    nb = nbformat.read(path, 4)
+    nb = notebook(path)
     counted = minutes.count(nb)
     assert minutes.is_honest(nb), (
         f"says {minutes.said(nb)} minutes; counted {counted.minutes:.0f}: {counted}"
@@ -251,8 +245,7 @@ def letters(path):
 def needs_letters(path):
     number = int(path.stem[:2])
     return (
-        LETTERS_FROM <= number <= LETTERS_TO
-        and minutes.count(nbformat.read(path, 4)).formulas
+        LETTERS_FROM <= number <= LETTERS_TO and minutes.count(notebook(path)).formulas
     )
 
 
@@ -308,10 +301,7 @@ def prose_of_the_repository(repository_files):
     for name in repository_files:
         path = ROOT / name
         if name.suffix == ".ipynb":
-            yield (
-                name,
-                "\n\n".join(cell.source for cell in nbformat.read(path, 4).cells),
-            )
+            yield (name, "\n\n".join(cell.source for cell in notebook(path).cells))
         elif (
             name.suffix in {".md", ".py", ".js", ".css", ".cff"}
             and name.name != Path(__file__).name

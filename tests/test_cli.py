@@ -1045,7 +1045,7 @@ def test_files_can_be_read_by_those_who_may_read_here():
 
 def left_of(process):
     """What is left of a process after ctrl-C: exit code, stdout, stderr."""
-    out, err = process.communicate(timeout=100)
+    out, err = process.communicate()
     return process.returncode, out, err
 
 
@@ -1067,7 +1067,7 @@ def test_ctrl_c_before_there_is_an_answer():
     assert listed(".") == ["slow.csv"]
 
 
-@pytest.mark.parametrize("module", ["numpy", "scipy", "sklearn", "pandas"])
+@pytest.mark.parametrize("module", ["numpy", "sklearn"])  # the first, the last
 def test_ctrl_c_while_something_is_imported(module):
     table()
     script = f"""
@@ -1586,15 +1586,18 @@ def test_weights_and_offsets_go_with_their_rows():
     assert abs(without - Pi).max() > 1e-3
 
 
-def test_a_page_for_the_paper(capsys):
-    from rvamp_nb.report import write_report
+def test_a_page_for_the_paper(capsys, monkeypatch):
+    """Its pictures have tests of their own, and take a second each."""
+    from rvamp_nb import report
 
+    drawn = {n: PNG for n in report.FILES if n.split(".")[0] in report.PICTURES}
+    monkeypatch.setattr(report, "picture_files", lambda est: drawn)
     X, y = table()
     main([*QUICK.split(), "--report", "page"])
     assert "report: page\n" in capsys.readouterr().out
     frame = pd.read_csv("data.csv")
     s = StabilitySelection(lambdas=[0.8], verbose=1)
-    write_report(s.fit(frame.drop(columns="y"), frame["y"]), "by hand")
+    report.write_report(s.fit(frame.drop(columns="y"), frame["y"]), "by hand")
     names = listed("page")
     assert names == listed("by hand") and "methods.md" in names
     for name in names:

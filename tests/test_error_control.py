@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cover import in_turn
 
 from rvamp_nb.error_control import (
     common_factors,
@@ -326,7 +327,7 @@ def test_the_condition_of_ipss_is_false_on_noise():
                 assert mean[k] - 3 * error[k] > bound
 
 
-@pytest.mark.parametrize("name", ["independent", "3 factors"])
+@pytest.mark.parametrize("name", in_turn(["independent", "3 factors"], 1))
 def test_the_first_data_set_of_a_null_simulation_is_made_again(name):
     kept = control.load("null", name)
     again = control.false_selections(name, 0)

@@ -143,7 +143,7 @@ def test_error_is_in_the_saved_widget_state(tmp_path):
     ]
     NotebookClient(
         nb,
-        timeout=60,
+        timeout=None,
         kernel_name="python3",
         resources={"metadata": {"path": str(tmp_path)}},
     ).execute()

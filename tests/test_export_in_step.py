@@ -24,7 +24,7 @@ def nbdev(command, folder):
         "from nbdev.doclinks import nbdev_export; from nbdev.clean import nbdev_clean;"
         f" {command}()"
     )
-    subprocess.run([sys.executable, "-c", code], cwd=folder, check=True, timeout=300)
+    subprocess.run([sys.executable, "-c", code], cwd=folder, check=True)
 
 
 @pytest.fixture(scope="module")

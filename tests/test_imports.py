@@ -6,15 +6,12 @@ import ast
 import pkgutil
 import subprocess
 import sys
-from pathlib import Path
 
-import nbformat
 import pytest
+from notebooks import PATHS, ROOT, cells, trees
 
 import rvamp_nb
 
-ROOT = Path(__file__).resolve().parent.parent
-NOTEBOOKS = sorted((ROOT / "nbs").rglob("[!_.]*.ipynb"))
 MODULES = sorted(
     module.name
     for module in pkgutil.iter_modules(rvamp_nb.__path__)
@@ -68,11 +65,17 @@ def test_the_package_imports_nothing_heavy():
     assert loaded_by("import rvamp_nb").isdisjoint((*HEAVY, "numpy", "scipy"))
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_a_module_imports_numpy_and_scipy_at_most(module):
+def test_a_module_imports_numpy_and_scipy_at_most():
+    """All rooms together but one: what none of them brings no single one does."""
+    light = (f"rvamp_nb.{name}" for name in MODULES if name != IS_AN_ESTIMATOR)
+    assert loaded_by(f"import {', '.join(light)}").isdisjoint(HEAVY)
+
+
+def test_the_estimator_imports_what_an_estimator_is_made_of():
     # scikit-learn brings the other two
-    allowed = {"sklearn", "joblib", "pandas"} if module == IS_AN_ESTIMATOR else set()
-    assert loaded_by(f"import rvamp_nb.{module}").isdisjoint(set(HEAVY) - allowed)
+    allowed = {"sklearn", "joblib", "pandas"}
+    loaded = loaded_by(f"import rvamp_nb.{IS_AN_ESTIMATOR}")
+    assert loaded.isdisjoint(set(HEAVY) - allowed)
 
 
 @pytest.mark.parametrize("name", rvamp_nb.__all__)
@@ -90,19 +93,6 @@ def test_version_is_that_of_the_settings():
     assert f"version = {rvamp_nb.__version__}\n" in (ROOT / "settings.ini").read_text(
         encoding="utf-8"
     )
-
-
-def code_of(path):
-    """The syntax trees of a notebook's code cells (lines of magic left out)."""
-    for cell in nbformat.read(path, 4).cells:
-        if cell.cell_type == "code":
-            yield ast.parse(
-                "\n".join(
-                    line
-                    for line in cell.source.splitlines()
-                    if not line.lstrip().startswith(("%", "!"))
-                )
-            )
 
 
 def modules_imported(tree):
@@ -135,27 +125,24 @@ def chapters_imported(tree):
 def home_of_modules():
     """{module: the number of the chapter that exports it}."""
     homes = {}
-    for path in NOTEBOOKS:
-        for cell in nbformat.read(path, 4).cells:
-            if cell.cell_type == "code" and cell.source.startswith("#| default_exp"):
+    for path in PATHS:
+        for cell in cells(path, "code"):
+            if cell.source.startswith("#| default_exp"):
                 homes[cell.source.split()[2]] = path.stem[:2]
     return homes
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_chapter_imports_only_what_comes_before_it(path):
-    if path.stem in MAY_IMPORT_ANY:
-        return
-    homes = home_of_modules()
-    needed = {
-        module for tree in code_of(path) for module in chapters_imported(tree)
-    } - ANY_MAY_IMPORT
-    later = {
-        module
-        for module in needed
-        if not homes.get(module, "no chapter") < path.stem[:2]
-    }
-    assert later == set()
+def test_a_chapter_imports_only_what_comes_before_it():
+    homes, later = home_of_modules(), {}
+    for path in PATHS:
+        if path.stem not in MAY_IMPORT_ANY:
+            imported = set().union(*map(chapters_imported, trees(path)))
+            later[path.stem] = {
+                module
+                for module in imported - ANY_MAY_IMPORT
+                if not homes.get(module, "no chapter") < path.stem[:2]
+            }
+    assert {stem: found for stem, found in later.items() if found} == {}
 
 
 def private_names(tree):
@@ -188,14 +175,21 @@ def test_private_names_are_found():
     assert set(private_names(ast.parse(code))) == {"_turn", "prior._tail"}
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_no_room_takes_an_underscore_name_of_another(path):
-    modules = ast.parse("\n".join(ast.unparse(tree) for tree in code_of(path)))
-    assert sorted(private_names(modules)) == []
+def test_no_room_takes_an_underscore_name_of_another():
+    found = {
+        path.stem: sorted(
+            private_names(ast.Module([s for t in trees(path) for s in t.body], []))
+        )
+        for path in PATHS
+    }
+    assert {stem: names for stem, names in found.items() if names} == {}
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_no_star_imports(path):
-    assert not any(
-        names == ["*"] for tree in code_of(path) for _, names in modules_imported(tree)
-    )
+def test_no_star_imports():
+    assert [
+        path.stem
+        for path in PATHS
+        for tree in trees(path)
+        for _, names in modules_imported(tree)
+        if names == ["*"]
+    ] == []

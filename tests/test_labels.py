@@ -5,12 +5,12 @@ the tables in the appendices say so truly.
 import ast
 import importlib
 import re
-from pathlib import Path
 
-import nbformat
 import pytest
+from notebooks import ROOT
+from notebooks import cells as read
 
-NOTEBOOKS = Path(__file__).resolve().parent.parent / "nbs"
+NOTEBOOKS = ROOT / "nbs"
 CHAPTERS = {  # the problem, the theory and the algorithm: 00 to 13
     int(path.stem[:2]): path
     for path in sorted(NOTEBOOKS.glob("[01]?_*.ipynb"))
@@ -38,10 +38,6 @@ LABELS = {  # the labels of the paper's sections 2 to 4: where each is derived
 }
 SOON = 5  # a check comes within so many cells of its equation
 each_chapter = pytest.mark.parametrize("number", CHAPTERS)
-
-
-def read(path):
-    return nbformat.read(path, 4).cells
 
 
 def is_check(cell):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cover import in_turn
 from sklearn.exceptions import NotFittedError
 
 from rvamp_nb import StabilitySelection, naive_bootstrap, rvamp, rvamp_path
@@ -166,7 +167,7 @@ def test_realised_false_selections_stay_below_the_bounds(name):
     assert V[:, 0].sum() > 0  # the simulation sees something
 
 
-@pytest.mark.parametrize("name", SIMULATION["RECIPES"])
+@pytest.mark.parametrize("name", in_turn(SIMULATION["RECIPES"], 1))
 def test_a_slice_of_the_simulation_is_made_again(name):
     recipe, V = SIMULATION["load"](name)
     again = np.array([SIMULATION["false_selections"](recipe, d) for d in range(8)])
@@ -512,7 +513,9 @@ def blocks(name, n_blocks=10, B=100):
 
 @pytest.mark.parametrize(
     "name",
-    ["dct_077x512", "toeplitz_150x400", "toeplitz_400x150", "riboflavin_71x4088"],
+    in_turn(
+        ["dct_077x512", "toeplitz_150x400", "toeplitz_400x150", "riboflavin_71x4088"], 2
+    ),
 )
 def test_refining_is_as_accurate_as_the_better_part(name):
     """Up to a tenth, which is what it costs not to know which part is the better
@@ -839,7 +842,7 @@ POWER = runpy.run_path(
 
 
 @pytest.mark.parametrize(
-    "name", ["independent 200x500", "factors 100x1000", "diabetes 442x64"]
+    "name", in_turn(["independent 200x500", "factors 100x1000", "diabetes 442x64"], 1)
 )
 def test_the_first_data_sets_of_the_power_table_are_made_again(name):
     again, kept = POWER["make"](name, 2), POWER["load"]()[name][:2]
@@ -864,7 +867,7 @@ def test_the_default_pair_is_a_good_one():
 def test_repeated_samples_break_the_promise_and_the_light_sees_it():
     """Thirty patients with eight samples each, nothing related to anything."""
     false = []
-    for d in range(8):
+    for d in range(4):
         rng = np.random.default_rng([3, d])
         between = np.repeat(rng.normal(size=(30, 201)), 8, axis=0)
         rows = 0.9**0.5 * between + 0.1**0.5 * rng.normal(size=(240, 201))
@@ -881,7 +884,7 @@ def test_repeated_samples_break_the_promise_and_the_light_sees_it():
 # Columns that say the same ------------------------------------------------------------
 
 
-@pytest.mark.parametrize("apart", [0.0, 1e-12, 1e-9, 1e-7, 1e-6, 1e-5, 3e-5])
+@pytest.mark.parametrize("apart", [0.0, 1e-9, 1e-6, 3e-5])
 def test_near_copies_change_nothing(apart):
     X, y = seven_digits()
     rng = np.random.default_rng(4)

@@ -5,6 +5,7 @@ import re
 import struct
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -36,52 +37,57 @@ WORK = {
 }
 
 
-def said(work, terminal):
-    """What a process says on stderr: into a pseudo-terminal, or into a pipe."""
-    script = [sys.executable, "-W", "ignore", "-c", START + work]
-    options = dict(cwd=ROOT, env=dict(os.environ, PYTHONPATH=str(ROOT)), timeout=60)
+def said(*work, terminal):
+    """What a process says on stderr while it does one thing after the other: into a
+    pseudo-terminal, which is read as it is written, or into a pipe.
+    """
+    told = "".join(
+        f"print('== {k}', file=sys.stderr)\n{w}\n" for k, w in enumerate(work)
+    )
+    script = [sys.executable, "-W", "ignore", "-c", f"import sys\n{START}{told}"]
+    options = dict(cwd=ROOT, env=dict(os.environ, PYTHONPATH=str(ROOT)))
     if not terminal:
         done = subprocess.run(script, capture_output=True, check=True, **options)
         assert done.stdout == b""
-        return done.stderr.decode()
+        return parts(done.stderr)
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    try:
-        done = subprocess.run(script, stdout=subprocess.PIPE, stderr=theirs, **options)
-    finally:
+    with subprocess.Popen(
+        script, stdout=subprocess.PIPE, stderr=theirs, **options
+    ) as process:
         os.close(theirs)
-    with os.fdopen(ours, "rb", buffering=0) as screen:
-        try:
-            seen = screen.read(4000).decode(errors="ignore")
-        except OSError:  # Linux: the other end is closed, and nothing was written
-            seen = ""
-    assert (done.returncode, done.stdout) == (0, b""), seen
-    return seen
+        seen = b""
+        with suppress(OSError):  # how Linux says that nobody writes any more
+            while more := os.read(ours, 4096):
+                seen += more
+        os.close(ours)
+        assert (process.stdout.read(), process.wait()) == (b"", 0), seen
+    return parts(seen)
 
 
-@pytest.mark.parametrize("name", WORK)
-def test_a_terminal_sees_progress(name):
-    assert RATE.search(said(WORK[name], terminal=True))
+def parts(seen):
+    """What was said during each piece of work."""
+    first, *others = re.split(r"== \d+\s*\n", seen.decode(errors="ignore"))
+    assert first == ""
+    return others
 
 
-@pytest.mark.parametrize("name", WORK)
-def test_a_pipe_sees_nothing(name):
-    assert said(WORK[name], terminal=False) == ""
+def test_a_terminal_sees_progress():
+    for name, seen in zip(WORK, said(*WORK.values(), terminal=True), strict=True):
+        assert RATE.search(seen), name
+        if name == "the estimator":  # a walk of unknown length promises no end
+            assert "λ path: " in seen and "%|" not in seen.split("reported")[0]
 
 
-def test_a_walk_of_unknown_length_promises_no_end():
-    seen = said(ESTIMATOR, terminal=True)
-    assert "λ path: " in seen and "%|" not in seen.split("reported")[0]
+def test_a_pipe_sees_nothing():
+    assert said(*WORK.values(), terminal=False) == [""] * len(WORK)
 
 
-def test_whoever_wants_no_bar_gets_none():
+def test_whoever_wants_no_bar_gets_none_and_what_is_short_is_silent():
     quiet = ESTIMATOR.replace("q=3", "q=3, verbose=0")
-    assert not RATE.search(said(quiet, terminal=True))
-
-
-def test_what_is_short_is_silent():
-    slow_clock = "tqdm.std.time = lambda: begun\n"
-    assert not RATE.search(said(slow_clock + WORK["a loop"], terminal=True))
+    slow_clock = "tqdm.std.time = lambda: begun\n" + WORK["a loop"]
+    for seen in said(quiet, slow_clock, terminal=True):
+        assert not RATE.search(seen)
 
 
 def test_streams_that_nobody_watches():

@@ -6,14 +6,13 @@ import ast
 import builtins
 import subprocess
 import sys
-from pathlib import Path
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from notebooks import PATHS, ROOT, cells, notebook, trees
 
-ROOT = Path(__file__).resolve().parent.parent
-PATHS = sorted((ROOT / "nbs").glob("[!_.]*.ipynb"))
+PATHS = [path for path in PATHS if path.parent.name == "nbs"]
 sys.path.insert(0, str(ROOT / "docs"))
 from students import NOTEBOOKS, is_solution, main, strip  # noqa: E402
 
@@ -28,7 +27,7 @@ def edition(tmp_path_factory):
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_solutions_are_gone_and_the_rest_is_as_it_was(edition, path):
-    teachers, students = (nbformat.read(p, 4) for p in (path, edition / path.name))
+    teachers, students = notebook(path), notebook(edition / path.name)
     assert [cell for cell in students.cells if cell.source != "# your turn"] == [
         cell for cell in teachers.cells if not is_solution(cell)
     ]
@@ -41,8 +40,8 @@ def test_solutions_are_gone_and_the_rest_is_as_it_was(edition, path):
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_after_each_exercise_an_empty_cell_waits(edition, path):
-    cells = nbformat.read(edition / path.name, 4).cells
-    for cell, after in zip(cells, cells[1:]):
+    found = cells(edition / path.name)
+    for cell, after in zip(found, found[1:]):
         assert cell.source.startswith("**Exercise") == (after.source == "# your turn")
 
 
@@ -120,16 +119,7 @@ def test_no_later_cell_needs_a_solution(path):
     unless it is bound again there.
     """
     by_solution, missing = set(), []
-    for cell in nbformat.read(path, 4).cells:
-        if cell.cell_type != "code":
-            continue
-        tree = ast.parse(
-            "\n".join(
-                line
-                for line in cell.source.splitlines()
-                if not line.lstrip().startswith(("%", "!"))
-            )
-        )
+    for cell, tree in zip(cells(path, "code"), trees(path), strict=True):
         bound = names_bound(tree)
         if is_solution(cell):
             by_solution |= bound

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from cover import in_turn
 from designs import small_design, small_names, toeplitz
 
 from rvamp_nb import rvamp
@@ -375,7 +376,10 @@ def test_what_the_front_page_says_of_real_genes():
 
 
 @pytest.mark.parametrize(
-    "name", ["clean_300x040", "few_rows_010x500", "identity_060x060", "one_hot_200x60"]
+    "name",
+    in_turn(
+        ["clean_300x040", "few_rows_010x500", "identity_060x060", "one_hot_200x60"], 2
+    ),
 )
 def test_a_slice_of_the_bench_is_made_again(name):
     recipe, kept = bench.load(name)
@@ -581,7 +585,8 @@ def test_each_part_of_the_rule_is_needed(small, monkeypatch, name, value):
 
 
 @pytest.mark.parametrize(
-    "name", ["few rows, 0", "few rows, factors, 3", "words, 2", "one outlier, 1"]
+    "name",
+    in_turn(["few rows, 0", "few rows, factors, 3", "words, 2", "one outlier, 1"], 2),
 )
 def test_a_slice_of_the_small_tables_is_made_again(small, name):
     recipe = next(recipe for of, *recipe in small_names() if of == name)

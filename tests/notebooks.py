@@ -1,0 +1,37 @@
+"""The notebooks as the tests of their text see them: each is read once a run, and
+nobody changes what was read.
+"""
+
+import ast
+from functools import cache
+from pathlib import Path
+
+import nbformat
+
+ROOT = Path(__file__).resolve().parent.parent
+PATHS = sorted((ROOT / "nbs").rglob("[!_.]*.ipynb"))
+
+
+@cache
+def notebook(path):
+    return nbformat.read(path, 4)
+
+
+def cells(path, kind=None):
+    """All cells of a notebook, or those of one kind."""
+    return [cell for cell in notebook(path).cells if kind in (None, cell.cell_type)]
+
+
+@cache
+def trees(path):
+    """The syntax trees of a notebook's code cells (lines of magic left out)."""
+    return [
+        ast.parse(
+            "\n".join(
+                line
+                for line in cell.source.splitlines()
+                if not line.lstrip().startswith(("%", "!"))
+            )
+        )
+        for cell in cells(path, "code")
+    ]

@@ -1,0 +1,490 @@
+"""Does the suite notice a mistake? Mistakes that could be made, and who must see them.
+
+    python tests/sabotages.py                  all of them
+    python tests/sabotages.py prior solver.py  those of some rooms
+    python tests/sabotages.py --tree FOLDER    those of another working tree
+
+Each sabotage breaks one place of one room, the way a real mistake would, and names the
+tests that must fail then. All is done in a copy of the repository's files: first the
+tests are run as the rooms stand, and must pass; then each room is broken in turn, its
+tests are run, and the room is mended. A line for each says which test saw it. The exit
+code is 1 where a mistake was not seen.
+
+A room that changes may lose the text that is broken here: `misplaced` says so, and the
+suite asks it.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = "rvamp_nb"
+PYTEST = (sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider")
+SAW = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
+
+
+class Sabotage(NamedTuple):
+    room: str  # file of the package
+    what: str  # the mistake, in a few words
+    right: str  # a piece of the room's text that is there exactly once
+    wrong: str  # what it becomes
+    tests: str  # what must fail, arguments of pytest
+
+
+SABOTAGES = [
+    # --- counts -----------------------------------------------------------------------
+    Sabotage(
+        "resampling.py",
+        "a count without replacement varies like a Poisson count",
+        "return self.tau * (1 - self.tau)",
+        "return self.tau",
+        "tests/test_resampling.py::test_mean_and_variance_agree_with_the_nodes",
+    ),
+    Sabotage(
+        "resampling.py",
+        "the weakness multiplies the penalty in place of dividing it",
+        "return 1 / (self.w + (1 - self.w) * (x + 1) / 2), weights / 2",
+        "return self.w + (1 - self.w) * (x + 1) / 2, weights / 2",
+        "nbs/01_resampling.ipynb::module",
+    ),
+    Sabotage(
+        "resampling.py",
+        "rows of a group are drawn one by one",
+        "return self.of_groups.draw(len(self.names), rng)[self.index]",
+        "return self.law.draw(M, rng)",
+        "tests/test_resampling.py::test_a_group_has_one_count",
+    ),
+    # --- data sets --------------------------------------------------------------------
+    Sabotage(
+        "datasets.py",
+        "the penalty of a mean is taken for that of a sum",
+        "return float(len(y) * search.fit(A, y).alpha_)",
+        "return float(search.fit(A, y).alpha_)",
+        "tests/test_datasets.py::test_choose_lambda_is_m_times_alpha",
+    ),
+    # --- refits -----------------------------------------------------------------------
+    Sabotage(
+        "bootstrap.py",
+        "rows are multiplied by their counts, not by the roots",
+        "root = np.sqrt(counts * 2.0**-of_counts)",
+        "root = counts * 2.0**-of_counts",
+        "tests/test_bootstrap.py::test_refits_meet_the_conditions_closely",
+    ),
+    Sabotage(
+        "bootstrap.py",
+        "the variance is divided by n",
+        "var = s.powers[2] / (s.n - 1)",
+        "var = s.powers[2] / s.n",
+        "tests/test_bootstrap.py::test_against_an_independent_implementation",
+    ),
+    Sabotage(
+        "bootstrap.py",
+        "a refit that has not arrived is passed on",
+        "raise RuntimeError(_not_reached(p, name, gap, inside.sum()))",
+        "return x",
+        "tests/test_bootstrap_general.py"
+        "::test_what_is_not_reached_is_an_error_that_says_by_how_much",
+    ),
+    # --- messages ---------------------------------------------------------------------
+    Sabotage(
+        "rs_gaussian.py",
+        "the mean log-partition forgets the variance of the field",
+        "return constant + beta * (h**2 + chi_hat) / (2 * Q_hat)",
+        "return constant + beta * h**2 / (2 * Q_hat)",
+        "nbs/06_rs_gaussian.ipynb::module",
+    ),
+    Sabotage(
+        "messages.py",
+        "a variance is divided once by what it has twice",
+        "out.T[R] = (of.var - chi**2 * by.chi_hat) / of.rho_bar**2",
+        "out.T[R] = (of.var - chi**2 * by.chi_hat) / of.rho_bar",
+        "tests/test_messages.py::test_mixed_agrees_with_plain_on_any_set",
+    ),
+    # --- prior ------------------------------------------------------------------------
+    Sabotage(
+        "prior.py",
+        "the variance forgets that penalties differ",
+        "return first + shift, chi, var + between, rho, rho_bar",
+        "return first + shift, chi, var, rho, rho_bar",
+        "tests/test_prior.py::test_against_a_million_draws",
+    ),
+    Sabotage(
+        "prior.py",
+        "the variance counts the product of the two means once",
+        "var = chi_hat * (v_up + v_down) + 2 * m_up * m_down",
+        "var = chi_hat * (v_up + v_down) + m_up * m_down",
+        "tests/test_prior.py::test_against_a_million_draws",
+    ),
+    Sabotage(
+        "prior.py",
+        "an added precision is left out of 1 - rho",
+        "rho_bar = (incoming.Q_hat * Pi_bar + k) / Q",
+        "rho_bar = incoming.Q_hat * Pi_bar / Q",
+        "tests/test_channels.py::test_a_priors_moments_are_derivatives",
+    ),
+    Sabotage(
+        "prior.py",
+        "penalties are the caller's array, not a copy",
+        'values = np.array(check_array("lam", lam))',
+        'values = check_array("lam", lam)',
+        "tests/test_prior.py::test_the_callers_penalties_are_copied",
+    ),
+    # --- likelihood -------------------------------------------------------------------
+    Sabotage(
+        "likelihood.py",
+        "the prediction is taken with the wrong sign",
+        "noise = spread * ((y + h) ** 2 + chi_hat)",
+        "noise = spread * ((y - h) ** 2 + chi_hat)",
+        "tests/test_likelihood.py::test_against_a_million_draws",
+    ),
+    Sabotage(
+        "likelihood.py",
+        "a row's stiffness forgets the square of sigma",
+        "return c / self.sigma**2, w",
+        "return c / self.sigma, w",
+        "tests/test_general_input.py::test_laws_at_the_edge_are_the_data_as_they_are",
+    ),
+    Sabotage(
+        "likelihood.py",
+        "the noise forgets that responses differ from count to count",
+        "squares = excess + (m_c - mean) ** 2 + chi_hat * (chi_c - chi) ** 2",
+        "squares = excess + (m_c - mean) ** 2",
+        "tests/test_channels.py::test_a_losses_moments_are_derivatives",
+    ),
+    # --- coupling ---------------------------------------------------------------------
+    Sabotage(
+        "coupling.py",
+        "a coefficient hears its own mean in its field",
+        "back = Natural(s / free, (solved.Atu + s * r) / free, others / free**2)",
+        "back = Natural(s / free, solved.Atu / free, others / free**2)",
+        "tests/test_coupling.py::test_equals_the_dense_solution",
+    ),
+    Sabotage(
+        "coupling.py",
+        "the fit goes back to the rows with the wrong sign",
+        "back = Natural(V, V * u - solved.Ax, others / chi**2)",
+        "back = Natural(V, V * u + solved.Ax, others / chi**2)",
+        "tests/test_coupling.py::test_equals_the_dense_solution",
+    ),
+    Sabotage(
+        "coupling.py",
+        "the noise of the moment view does not reach the coefficients",
+        "        + (X_r * prior.T) @ X_r.T\n",
+        "",
+        "tests/test_groups.py::test_the_coupling_is_that_of_dense_matrices",
+    ),
+    Sabotage(
+        "panels.py",
+        "everybody hears its own noise",
+        "    np.fill_diagonal(squares, 0)\n",
+        "",
+        "tests/test_coupling.py::test_equals_the_dense_solution",
+    ),
+    Sabotage(
+        "panels.py",
+        "views are changed in the message that was given",
+        "out = Mixed(*(view.copy() for view in prior))",
+        "out = Mixed(*prior)",
+        "tests/test_coupling.py::test_inputs_are_not_modified",
+    ),
+    # --- solver -----------------------------------------------------------------------
+    Sabotage(
+        "solver.py",
+        "it has converged when the messages stand still, whatever the factors say",
+        "if current and max(current.change, current.delta) < tol:",
+        "if current and current.change < tol:",
+        "tests/test_convergence.py::test_the_status_names_what_fails",
+    ),
+    Sabotage(
+        "solver.py",
+        "a bad accelerated step is kept",
+        "if current is None or (fast and current.change > WORSE * good.change):",
+        "if current is None:",
+        "tests/test_convergence.py::test_a_bad_acceleration_is_undone",
+    ),
+    Sabotage(
+        "solver.py",
+        "the intercept's variance is divided by its precision once",
+        "*map(np.append, x, (h / Q_hat, 1 / Q_hat, chi_hat / Q_hat**2, 1.0, 0.0))",
+        "*map(np.append, x, (h / Q_hat, 1 / Q_hat, chi_hat / Q_hat, 1.0, 0.0))",
+        "tests/test_bagging.py::test_a_bagged_prediction_against_refits",
+    ),
+    Sabotage(
+        "solver.py",
+        "the table is the caller's array, not a copy",
+        'A = np.array(check_array("A", A))',
+        'A = check_array("A", A)',
+        "tests/test_solver_input.py::test_the_caller_may_reuse_what_was_passed_in",
+    ),
+    # --- what is read off a fit -------------------------------------------------------
+    Sabotage(
+        "densities.py",
+        "an interval leaves out at each end what it may leave out in all",
+        "q = np.array([(1 - level) / 2, (1 + level) / 2])",
+        "q = np.array([1 - level, level])",
+        "tests/test_densities.py::test_an_interval_is_two_quantiles",
+    ),
+    Sabotage(
+        "densities.py",
+        "a covariance forgets a cross term",
+        "return from_S + L_w @ G @ L_w.T + F.own_T - X - X.T",
+        "return from_S + L_w @ G @ L_w.T + F.own_T - X",
+        "tests/test_densities.py::test_the_two_densities_share_their_diagonal_moments",
+    ),
+    Sabotage(
+        "energy.py",
+        "the rows enter the free energy with the wrong sign",
+        "return (from_prior.h @ x.mean - u.mean @ drive + noise) / 2",
+        "return (from_prior.h @ x.mean + u.mean @ drive + noise) / 2",
+        "tests/test_free_energy.py::test_without_randomness_minus_G_is_the_objective",
+    ),
+    Sabotage(
+        "evolution.py",
+        "a message holds the noise that came in",
+        "return np.maximum([all_x - past_x, all_u - past_u], 0.0)",
+        "return np.maximum([all_x, all_u], 0.0)",
+        "tests/test_evolution.py::test_a_square_orthogonal_design_is_one_threshold_each",
+    ),
+    Sabotage(
+        "trust.py",
+        "the error of Pi holds the noise of the refits",
+        "mse = (total @ total - squares.sum()) / (B * (B - 1) * N)",
+        "mse = (total @ total) / (B * (B - 1) * N)",
+        "tests/test_stability.py::test_the_squared_error_is_unbiased_on_a_toy",
+    ),
+    Sabotage(
+        "trust.py",
+        "a path that failed above the answer is not held against it",
+        "    if path_failed:\n",
+        "    if path_failed and not fit.converged:\n",
+        "tests/test_trust.py::test_a_path_that_failed_or_ended_early_is_red",
+    ),
+    Sabotage(
+        "beyond.py",
+        "the pieces of a law do not sum to 1",
+        "Law(c[p], w[p] / w[p].sum())) for p in pieces]",
+        "Law(c[p], w[p])) for p in pieces]",
+        "tests/test_beyond.py::test_groups_of_counts_make_up_their_law",
+    ),
+    Sabotage(
+        "error_control.py",
+        "the threshold of decoys forgets the one that stands for chance",
+        "estimates = (1 + passed) / np.maximum(kept, 1) * len(real) / len(fake)",
+        "estimates = passed / np.maximum(kept, 1) * len(real) / len(fake)",
+        "tests/test_error_control.py::test_the_threshold_is_the_smallest_that_will_do",
+    ),
+    # --- rows of their own kinds ------------------------------------------------------
+    Sabotage(
+        "groups.py",
+        "the noise of a group forgets that its counts differ",
+        '    noise += np.einsum("k,kgi,kgj->gij", p, means - mean, means - mean)\n',
+        "",
+        "tests/test_groups.py::test_a_groups_moments_are_those_of_draws",
+    ),
+    Sabotage(
+        "survival.py",
+        "a weighted row's variance forgets the square of the weight",
+        "back = Moments(weight * mean, chi, weight**2 * var, rho, rho_bar)",
+        "back = Moments(weight * mean, chi, weight * var, rho, rho_bar)",
+        "tests/test_survival.py::test_two_ways_to_a_weighted_row_agree",
+    ),
+    Sabotage(
+        "survival.py",
+        "at risk are those who left before, not those who are still there",
+        "at_risk = np.cumsum(np.bincount(at, risk, len(times))[::-1])[::-1]",
+        "at_risk = np.cumsum(np.bincount(at, risk, len(times)))",
+        "tests/test_survival.py::test_a_cox_refit_meets_its_conditions",
+    ),
+    # --- the estimator ----------------------------------------------------------------
+    Sabotage(
+        "stability.py",
+        "the threshold itself is not enough",
+        "kept = np.where(model.candidates, best.Pi >= threshold, model.factors == 0)",
+        "kept = np.where(model.candidates, best.Pi > threshold, model.factors == 0)",
+        "tests/test_stability_estimator.py"
+        "::test_a_probability_equal_to_the_threshold_is_enough",
+    ),
+    Sabotage(
+        "stability.py",
+        "a bound is promised of resamples for which none holds",
+        "if not _halves(model.counts) or not fit.converged:",
+        "if not fit.converged:",
+        "tests/test_stability_estimator.py::test_laws",
+    ),
+    Sabotage(
+        "planning.py",
+        "an effect does not grow with the root of the rows",
+        "signal=FixedSizes(design.size * np.sqrt(design.rows), density),",
+        "signal=FixedSizes(design.size * design.rows, density),",
+        "tests/test_evolution.py::test_planned_studies_do_what_was_planned",
+    ),
+    Sabotage(
+        "cli.py",
+        "a red light is exit code 0",
+        'return 3 if answer.estimator.trust_.light == "red" else 0',
+        "return 0",
+        "tests/test_cli.py::test_a_row_that_decides_is_exit_code_3",
+    ),
+    Sabotage(
+        "scale.py",
+        "bytes are sent where there is nobody to send them to",
+        "return Cost(*parts, passes, read, sent * (workers > 1), driver, worker)",
+        "return Cost(*parts, passes, read, sent, driver, worker)",
+        "tests/test_scale.py::test_workers_share_and_talk",
+    ),
+    # --- rooms that serve the others --------------------------------------------------
+    Sabotage(
+        "explore.py",
+        "what goes wrong while a slider moves is not shown",
+        "out.outputs = (_error(e),)",
+        "out.outputs = ()",
+        "tests/test_explore.py::test_error_of_a_callback_is_visible_and_goes_away",
+    ),
+    Sabotage(
+        "explorers.py",
+        "the histogram leaves the zeros out of its area",
+        "        / len(draws)\n",
+        "        / np.count_nonzero(draws)\n",
+        "tests/test_explorers.py::test_an_entry_holds_all_of_the_refits",
+    ),
+    Sabotage(
+        "checks.py",
+        "an open end of an interval is let in",
+        "if not (low < value < high or at_end):",
+        "if not (low <= value < high or at_end):",
+        "tests/test_checks.py::test_ends_of_an_interval",
+    ),
+    Sabotage(
+        "report.py",
+        "the picture shows what was asked for, not what was reached",
+        'ax.plot(_size(est), est.threshold_, "*", clip_on=False, zorder=5, **star)',
+        'ax.plot(est.q_, est.threshold_, "*", clip_on=False, zorder=5, **star)',
+        "tests/test_report.py::test_curves_of_the_map_are_those_of_the_bound",
+    ),
+    Sabotage(
+        "tables.py",
+        "the reference level has a column, too",
+        "for k in levels if k != reference}",
+        "for k in levels}",
+        "tests/test_tables.py::test_levels_are_columns_against_the_reference",
+    ),
+    Sabotage(
+        "storage.py",
+        "the mean is mended in the wrong unit",
+        "centre = centre + total / M * size",
+        "centre = centre + total / M",
+        "tests/test_storage.py::test_standardised_lazily_is_standardised",
+    ),
+    Sabotage(
+        "cluster.py",
+        "a chunk is asked for columns by their numbers in the table",
+        "here = wanted[(wanted >= j.start) & (wanted < j.stop)] - j.start",
+        "here = wanted[(wanted >= j.start) & (wanted < j.stop)]",
+        "tests/test_cluster.py::test_every_kind_of_chunks",
+    ),
+    Sabotage(
+        "saving.py",
+        "a file may ask for anything that its room has imported",
+        "if not isinstance(kind, type) or _home(kind) != name:",
+        "if kind is None:",
+        "tests/test_saving.py"
+        "::test_a_file_cannot_ask_for_anything_but_a_class_of_this_package",
+    ),
+    Sabotage(
+        "__init__.py",
+        "an unknown name is an error that hasattr does not know",
+        'raise AttributeError(f"module',
+        'raise KeyError(f"module',
+        "tests/test_imports.py::test_an_unknown_name_is_an_attribute_error",
+    ),
+]
+
+
+def misplaced(root=ROOT):
+    """The sabotages whose text is not there exactly once in their room."""
+    rooms = Path(root) / PACKAGE
+    text = lambda room: (rooms / room).read_text(encoding="utf-8")
+    return [s for s in SABOTAGES if text(s.room).count(s.right) != 1]
+
+
+def copied(tree, place):
+    """The files that a commit of everything in a tree would hold, in another place."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    said = subprocess.run(command, cwd=tree, capture_output=True, check=True).stdout
+    for name in filter(None, said.decode().split("\0")):
+        if (tree / name).is_file():
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(tree / name, place / name)
+
+
+def run(place, tests):
+    """Run some tests in a copy: whether they passed, the first that failed ("" where
+    none has), and all that pytest said.
+    """
+    env = os.environ | {"PYTHONPATH": str(place), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [*PYTEST, *tests], cwd=place, env=env, capture_output=True, text=True
+    )
+    said = done.stdout + done.stderr
+    first = SAW.search(said) if done.returncode == 1 else None  # 1: tests were run
+    return done.returncode == 0, first[1] if first else "", said
+
+
+def seen(place, sabotage):
+    """The first test that fails when a copy is sabotaged; "" where none does."""
+    room = place / PACKAGE / sabotage.room
+    text = room.read_text(encoding="utf-8")
+    room.write_text(text.replace(sabotage.right, sabotage.wrong), encoding="utf-8")
+    try:
+        return run(place, sabotage.tests.split())[1]
+    finally:
+        room.write_text(text, encoding="utf-8")
+
+
+def chosen(rooms):
+    """The sabotages of these rooms, with or without .py; all, if none is named."""
+    known = {Path(s.room).stem for s in SABOTAGES}
+    wanted = {room.removesuffix(".py") for room in rooms}
+    if wanted - known:
+        raise SystemExit(f"no sabotage of {', '.join(sorted(wanted - known))}")
+    return [s for s in SABOTAGES if not wanted or Path(s.room).stem in wanted]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("rooms", nargs="*", metavar="ROOM", help="such as prior")
+    parser.add_argument("--tree", type=Path, default=ROOT, metavar="FOLDER")
+    args = parser.parse_args()
+    tree, sabotages = args.tree.resolve(), chosen(args.rooms)
+    stale = [s for s in misplaced(tree) if s in sabotages]
+    for s in stale:
+        print(f"{s.room}: {s.what}: the text is not there exactly once: {s.right!r}")
+    sabotages, unseen = [s for s in sabotages if s not in stale], 0
+    if not sabotages:
+        sys.exit(1)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder).resolve()
+        copied(tree, place)
+        tests = list(dict.fromkeys(test for s in sabotages for test in s.tests.split()))
+        fine, _, said = run(place, tests)
+        if not fine:
+            sys.exit(f"{said}\nthe tests fail before anything is sabotaged")
+        print(f"{len(tests)} tests pass as the rooms stand", flush=True)
+        for s in sabotages:
+            test = seen(place, s)
+            unseen += not test
+            result = f"seen by {test}" if test else "NOT SEEN"
+            print(f"{s.room}: {s.what}: {result}", flush=True)
+    print(f"{len(sabotages) - unseen} of {len(sabotages)} mistakes are seen")
+    sys.exit(bool(unseen or stale))
+
+
+if __name__ == "__main__":
+    main()
