@@ -3,6 +3,7 @@ nobody changes what was read.
 """
 
 import ast
+import inspect
 from functools import cache
 from pathlib import Path
 
@@ -35,3 +36,25 @@ def trees(path):
         )
         for cell in cells(path, "code")
     ]
+
+
+def each(paths):
+    """One test of many notebooks: it names all that fail."""
+
+    def of_all(check):
+        def test(**fixtures):
+            wrong = {}
+            for path in paths:
+                try:
+                    check(path=path, **fixtures)
+                except AssertionError as error:
+                    wrong[path.stem] = str(error)
+            assert wrong == {}
+
+        test.__name__, test.__doc__ = check.__name__, check.__doc__
+        others = inspect.signature(check).parameters.copy()
+        del others["path"]
+        test.__signature__ = inspect.Signature(others.values())
+        return test
+
+    return of_all

@@ -11,9 +11,7 @@ allowance of 0.004 at Π of 0.1 or so: a bootstrap has that Monte-Carlo error at
 5,000 refits. 200 refits have an error of 0.02.
 """
 
-import os
 import warnings
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -27,12 +25,6 @@ from rvamp_nb.messages import Moments, Natural
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Fixed, Multinomial, Poisson
 from rvamp_nb.solver import ConvergenceWarning, rvamp
-
-ROOT = Path(__file__).resolve().parent.parent
-RIBOFLAVIN = Path(
-    os.environ.get("RVAMP_NB_RIBOFLAVIN")
-    or ROOT.parent / "shared" / "data" / "riboflavin.RData"
-)
 
 
 class Allowed(NamedTuple):
@@ -170,16 +162,9 @@ def test_fields_and_residuals_are_tied(fits, name):
     )
 
 
-@pytest.mark.skipif(
-    not RIBOFLAVIN.exists(),
-    reason=(
-        "no riboflavin.RData: RVAMP_NB_RIBOFLAVIN names none, and ../shared/data has"
-        " none"
-    ),
-)
-def test_riboflavin(monkeypatch):
+@pytest.mark.riboflavin
+def test_riboflavin():
     """71 x 4,088 gene expressions, λ as the paper has it."""
-    monkeypatch.setenv("RVAMP_NB_RIBOFLAVIN", str(RIBOFLAVIN))
     truth = load_truth("riboflavin_71x4088")
     # M α for columns of unit variance; ours have unit norm
     assert truth.lam == pytest.approx(0.0239563 * 71 / np.sqrt(71))

@@ -8,12 +8,11 @@ from pathlib import Path
 import minutes
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from notebooks import PATHS, ROOT, cells, notebook
+from notebooks import PATHS, ROOT, cells, each, notebook
 
 # in the reading order: no index, no appendix
 CHAPTERS = [path for path in PATHS if re.match(r"[0-7]\d_", path.name)]
-each_notebook = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
-each_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+each_notebook, each_chapter = each(PATHS), each(CHAPTERS)
 
 # Words that tell a reader who is stuck that it is their fault; "just" only where it is
 # not about place or time.
@@ -249,9 +248,7 @@ def needs_letters(path):
     )
 
 
-@pytest.mark.parametrize(
-    "path", list(filter(needs_letters, CHAPTERS)), ids=lambda path: path.stem
-)
+@each(list(filter(needs_letters, CHAPTERS)))
 def test_a_chapter_with_mathematics_has_a_box_of_letters(path):
     """Folded, after the second cell, and no letter twice."""
     found = letters(path)

@@ -452,15 +452,6 @@ def test_a_block_that_always_fails_is_named_by_a_cluster(tmp_path, client):
         one_pass(DaskPanels(on_disk(tmp_path, fail=(-1,))))
 
 
-def test_a_worker_that_holds_blocks_is_killed(undisturbed, doomed):
-    A = da.from_array(values(WIDE), chunks=(30, 50)).persist()
-    distributed.wait(A)
-    panels = DaskPanels(A)
-    identical(one_pass(panels), undisturbed)
-    os.kill(next(iter(doomed.run(os.getpid).values())), signal.SIGKILL)
-    identical(one_pass(panels), undisturbed)
-
-
 def broken(X):
     raise np.linalg.LinAlgError(f"not with {X.shape[1]} columns")
 
@@ -520,16 +511,23 @@ def test_a_fit_is_the_dense_fit(shape, kind):
     same_fit(found, rvamp(A, y, LAM, **options))
 
 
-def test_two_workers_are_killed_in_the_middle_of_a_fit(tmp_path, doomed):
+def test_workers_are_killed(tmp_path, undisturbed, doomed):
+    """One that holds blocks, between two passes; then two in the middle of a fit."""
+    A = da.from_array(values(WIDE), chunks=(30, 50)).persist()
+    distributed.wait(A)
+    panels = DaskPanels(A)
+    identical(one_pass(panels), undisturbed)
+    os.kill(next(iter(doomed.run(os.getpid).values())), signal.SIGKILL)
+    identical(one_pass(panels), undisturbed)
+    doomed.wait_for_workers(2, timeout=HANGS)
     y = problem(WIDE)[1]
     with dask.config.set(scheduler="synchronous"):
         wanted = rvamp(da.from_array(values(WIDE), chunks=(30, 50)), y, LAM, tol=1e-3)
     before = set(doomed.run(os.getpid).values())
     found = rvamp(on_disk(tmp_path / "disk", die=(7, 8)), y, LAM, tol=1e-3)
-    assert found.problem.A.passes > 10
-    assert (
-        readings(tmp_path / "disk")[2] == found.problem.A.passes + 2
-    )  # two ended a worker
+    passes = found.problem.A.passes
+    assert passes > 10
+    assert readings(tmp_path / "disk")[2] == passes + 2  # two ended a worker
     assert before - set(doomed.run(os.getpid).values())
     for name in "Pi", "mean", "var":
         assert_array_equal(getattr(found, name), getattr(wanted, name))

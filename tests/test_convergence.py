@@ -4,6 +4,7 @@ import subprocess
 import sys
 import warnings
 from itertools import islice
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -257,6 +258,16 @@ def test_a_run_without_progress_ends(monkeypatch):
     problem = Problem(DATA.A, DATA.y, Laplace(LAM), Squared(), Poisson(0.5))
     run = solver._run(problem, None, 1e-6, 100_000, 0.7)
     assert run.failure.startswith("no progress") and len(run.trace) <= 1000
+
+
+def test_delta_is_the_larger_of_means_and_of_variances():
+    one, two = np.array([3.0, 4.0]), np.array([3.0, 4.5])
+    both = [SimpleNamespace(mean=m, var=v) for m in (one, two) for v in (one, two)]
+    gap = 0.5 / np.linalg.norm(one)
+    for other, expected in zip(both, (0, gap, gap, gap)):
+        assert solver.scale_free_delta(both[0], other) == pytest.approx(expected)
+    still = SimpleNamespace(mean=one, var=1e-18 * one)  # no resampling: only decays
+    assert solver.scale_free_delta(still, SimpleNamespace(mean=one, var=0 * one)) == 0
 
 
 def test_the_status_names_what_fails(monkeypatch):

@@ -29,11 +29,6 @@ from rvamp_nb.datasets import (
 )
 from rvamp_nb.storage import Panels
 
-RIBOFLAVIN = os.environ.get("RVAMP_NB_RIBOFLAVIN")
-needs_riboflavin = pytest.mark.skipif(
-    not RIBOFLAVIN, reason="RVAMP_NB_RIBOFLAVIN names no file"
-)
-
 
 def assert_standard(A, y):
     np.testing.assert_allclose(A.sum(0), 0, atol=1e-12)
@@ -505,10 +500,16 @@ def test_local_file_with_wrong_bytes_is_refused(tmp_path, monkeypatch, server):
     assert not server[1]  # never asked the network
 
 
-@needs_riboflavin
-def test_riboflavin_from_the_server_and_from_the_file(server, monkeypatch):
+@pytest.fixture
+def the_file():
+    """Asked for before `server`, which forgets it."""
+    return os.environ["RVAMP_NB_RIBOFLAVIN"]
+
+
+@pytest.mark.riboflavin
+def test_riboflavin_from_the_server_and_from_the_file(the_file, server, monkeypatch):
     served, requests = server
-    shutil.copy(RIBOFLAVIN, served / "riboflavin.RData")
+    shutil.copy(the_file, served / "riboflavin.RData")
     d = load_riboflavin()
     assert requests and d.A.shape == (71, 4088) and d.y.shape == (71,) and d.x0 is None
     assert_standard(d.A, d.y)
@@ -517,8 +518,8 @@ def test_riboflavin_from_the_server_and_from_the_file(server, monkeypatch):
         and len(set(d.names)) == 4088
         and all(type(n) is str for n in d.names)
     )
-    monkeypatch.setenv("RVAMP_NB_RIBOFLAVIN", RIBOFLAVIN)
-    for again in (load_riboflavin(), load_riboflavin(RIBOFLAVIN)):
+    monkeypatch.setenv("RVAMP_NB_RIBOFLAVIN", the_file)
+    for again in (load_riboflavin(), load_riboflavin(the_file)):
         np.testing.assert_array_equal(again.A, d.A)
     assert len(requests) == 1
     strongest = np.argsort(-np.abs(d.A.T @ d.y))[:10]

@@ -17,6 +17,7 @@ from rvamp_nb.error_control import (
     integrated_control,
     pfer_bound,
     simultaneous_bound,
+    unimodal_bound,
 )
 
 HERE = Path(__file__).resolve().parent
@@ -394,3 +395,12 @@ def test_by_rvamp_and_by_refits_the_same_rule_finds_as_much():
         assert (np.abs(apart.mean(0)) <= 3 * error + 0.15)[few].all()
         # the noise of refits lets more in where much is allowed
         assert (apart.mean(0)[~few, 1] <= 0).all()
+
+
+def test_the_unimodal_bound_is_given_where_it_holds_and_there_only():
+    """theta = q / p = .2: above 1/2 + .03 for many pairs, 1/2 + .04 for ten."""
+    for n_pairs, least, bound in ((np.inf, 0.53, 20), (10, 0.54, 4 / 0.14)):
+        with pytest.raises(ValueError, match=f"above {least}"):
+            unimodal_bound(20, least, 100, n_pairs)
+        given = unimodal_bound(20, least + 0.02, 100, n_pairs)
+        assert given == pytest.approx(bound)

@@ -1,5 +1,6 @@
 """State evolution: against rvamp, against closed forms, and what it refuses."""
 
+import dataclasses
 import importlib.util
 from pathlib import Path
 
@@ -263,7 +264,24 @@ def test_not_converging_is_said():
     assert not said.converged and "max_iter" in said.status
 
 
+def test_false_selections_are_those_of_null_features():
+    said = state_evolution(0.5, 0.2, signal=EFFECTS, noise=0.2)
+    null = 1000 * (1 - EFFECTS.density)
+    seen = null * said.Pi_null.at_least(0.6)
+    assert 0 < seen and said.false_selections(0.6, 1000) == pytest.approx(seen)
+
+
 # Planning ---------------------------------------------------------------------------
+
+
+def test_a_study_without_an_answer_has_no_numbers(monkeypatch):
+    found = expected_study(100, 50, 5, 0.5).evolution
+    lost = dataclasses.replace(found, converged=False)
+    object.__setattr__(lost, "lam", found.lam)  # frozen, and no field
+    monkeypatch.setattr("rvamp_nb.planning._at_size", lambda *_: lost)
+    study = expected_study(100, 50, 5, 0.5)
+    assert not study.converged
+    assert np.isnan([study.true_selections, study.false_selections]).all()
 
 
 def test_plan_reaches_its_power_with_the_fewest_rows():

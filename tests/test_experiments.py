@@ -3,7 +3,6 @@ in part, and bear out what the chapter says.
 """
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -36,12 +35,8 @@ from rvamp_nb.resampling import Poisson, TwoPoint
 from rvamp_nb.solver import rvamp
 
 DCT, RIBOFLAVIN = TRUTHS
-without_the_file = pytest.mark.skipif(
-    not os.environ.get("RVAMP_NB_RIBOFLAVIN"),
-    reason="RVAMP_NB_RIBOFLAVIN names no file",
-)
 each_truth = pytest.mark.parametrize(
-    "name", [DCT, pytest.param(RIBOFLAVIN, marks=without_the_file)]
+    "name", [DCT, pytest.param(RIBOFLAVIN, marks=pytest.mark.riboflavin)]
 )
 
 

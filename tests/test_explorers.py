@@ -27,7 +27,7 @@ def in_node(expression, **values):
     the given values.
     """
     if not shutil.which("node"):
-        pytest.skip("needs node")
+        pytest.skip("needs node: apt-get install nodejs")
     names = ", ".join(values) or "nothing"
     script = (
         f"import * as js from {json.dumps(MODULE.as_uri())}; const {{{names}}} ="

@@ -84,6 +84,18 @@ def test_a_public_name_resolves(name):
     assert name in dir(rvamp_nb)
 
 
+def test_all_names_are_listed_before_any_is_loaded():
+    code = "import rvamp_nb; print(*dir(rvamp_nb))"
+    told = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert set(rvamp_nb.__all__) <= set(told.stdout.split())
+
+
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         rvamp_nb.nonsense

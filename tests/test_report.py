@@ -386,6 +386,17 @@ def no_pictures(monkeypatch):
     monkeypatch.setattr(report, "picture_files", lambda est: files)
 
 
+def test_a_promise_counts_what_was_selected_and_names_a_bound_that_holds():
+    X, y = table()
+    factors = np.append(0.0, np.ones(X.shape[1] - 1))
+    plain, kept = fitted(X, y), fitted(X, y, penalty_factor=factors)
+    n, selected = int(plain.support_.sum()), int(kept.support_[1:].sum())
+    assert n and selected and promise(plain).startswith(f"{n} feature")
+    assert promise(kept).startswith(f"{selected} feature")
+    plain.pfer_bound_ = np.nan
+    assert promise(plain).endswith("no bound on false ones holds here")
+
+
 @each_case
 def test_settings_and_tables_of_every_case(cases, name, no_pictures):
     est, files = cases[name], report_files(cases[name])

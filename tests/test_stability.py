@@ -2,7 +2,6 @@
 simulation, and its judgement of itself.
 """
 
-import os
 import runpy
 import sys
 import warnings
@@ -514,15 +513,19 @@ def blocks(name, n_blocks=10, B=100):
 @pytest.mark.parametrize(
     "name",
     in_turn(
-        ["dct_077x512", "toeplitz_150x400", "toeplitz_400x150", "riboflavin_71x4088"], 2
+        [
+            "dct_077x512",
+            "toeplitz_150x400",
+            "toeplitz_400x150",
+            pytest.param("riboflavin_71x4088", marks=pytest.mark.riboflavin),
+        ],
+        2,
     ),
 )
 def test_refining_is_as_accurate_as_the_better_part(name):
     """Up to a tenth, which is what it costs not to know which part is the better
     one; on average over ten draws of 100 refits.
     """
-    if name.startswith("riboflavin") and not os.environ.get("RVAMP_NB_RIBOFLAVIN"):
-        pytest.skip("RVAMP_NB_RIBOFLAVIN names no file")
     alone, refits, both, covered = blocks(name)
     print(
         f"{name}: mean squared errors {alone:.2e} (rVAMP), {refits:.2e} (100 refits),"

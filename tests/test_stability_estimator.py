@@ -2,7 +2,6 @@
 labels, copies, pictures.
 """
 
-import os
 import pickle
 import subprocess
 import sys
@@ -41,15 +40,18 @@ def one_that_asks_something_else(estimator):
 
 
 @parametrize_with_checks(
-    [StabilitySelection(n_lambdas=10)],
+    [StabilitySelection(lambdas=[0.5])],
     expected_failed_checks=one_that_asks_something_else,
 )
 def test_scikit_learns_own_checks(estimator, check):
-    """All of them but that. (check_array_api_input is about arrays
-    of other libraries and needs SCIPY_ARRAY_API set.)
+    """All of them but that, at one penalty, and the general one with a search for it.
+    (check_array_api_input is about arrays of other libraries and needs SCIPY_ARRAY_API
+    set.)
     """
     if check.func.__name__ == "check_array_api_input":
         return
+    if check.func.__name__ == "check_transformer_general":
+        estimator = StabilitySelection(n_lambdas=10)
     with warnings.catch_warnings():
         # tiny data: the light is red, and rightly so
         warnings.simplefilter("ignore", UserWarning)
@@ -654,20 +656,14 @@ def test_the_diabetes_path_converges():
     assert StabilitySelection().fit(diabetes.A, diabetes.y).converged_.all()
 
 
-def test_riboflavin_is_amber(riboflavin):
-    s = StabilitySelection()
+@pytest.mark.riboflavin
+def test_riboflavin_is_amber():
+    riboflavin, s = datasets.load_riboflavin(), StabilitySelection()
     print(
         f"71 x 4088: {seconds(lambda: s.fit(riboflavin.A, riboflavin.y)):.2f} s for the"
         " path"
     )
     assert s.converged_.all() and s.trust_.light == "amber"
-
-
-@pytest.fixture
-def riboflavin():
-    if not os.environ.get("RVAMP_NB_RIBOFLAVIN"):
-        pytest.skip("RVAMP_NB_RIBOFLAVIN names no file")
-    return datasets.load_riboflavin()
 
 
 def test_the_package_stays_light():

@@ -10,7 +10,7 @@ import sys
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from notebooks import PATHS, ROOT, cells, notebook, trees
+from notebooks import PATHS, ROOT, cells, each, notebook, trees
 
 PATHS = [path for path in PATHS if path.parent.name == "nbs"]
 sys.path.insert(0, str(ROOT / "docs"))
@@ -25,7 +25,7 @@ def edition(tmp_path_factory):
     return out
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+@each(PATHS)
 def test_solutions_are_gone_and_the_rest_is_as_it_was(edition, path):
     teachers, students = notebook(path), notebook(edition / path.name)
     assert [cell for cell in students.cells if cell.source != "# your turn"] == [
@@ -38,7 +38,7 @@ def test_solutions_are_gone_and_the_rest_is_as_it_was(edition, path):
     nbformat.validate(students)
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+@each(PATHS)
 def test_after_each_exercise_an_empty_cell_waits(edition, path):
     found = cells(edition / path.name)
     for cell, after in zip(found, found[1:]):
@@ -113,7 +113,7 @@ def test_bound_names_are_found():
     assert names_bound(tree) == {"a", "d", "e", "f", "g", "i", "m", "n", "o"}
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+@each(PATHS)
 def test_no_later_cell_needs_a_solution(path):
     """A name that a solution binds anew, or binds first, is not read further down
     unless it is bound again there.

@@ -667,3 +667,9 @@ def test_what_is_sure_is_its_own_interval():
     for level in (0, 1, 1.96, "a lot"):
         with pytest.raises((TypeError, ValueError), match="level"):
             answer.interval(level)
+
+
+@pytest.mark.parametrize("own, lights", [(0.2, []), (0.3, ["amber"]), (0.5, ["red"])])
+def test_a_feature_on_a_single_row_has_its_light(own, lights):
+    signs = trust_module._signs_of_the_rows("row", 100, 0, 0.01, own)
+    assert [light for light, _ in signs] == lights

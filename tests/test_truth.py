@@ -3,7 +3,6 @@ them, and made again in part.
 """
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,17 +14,7 @@ from truth import make_truth
 from truth.make_truth import HERE, RECIPES, load_truth, slice_matches
 
 NAMES = [
-    (
-        pytest.param(
-            n,
-            marks=pytest.mark.skipif(
-                not os.environ.get("RVAMP_NB_RIBOFLAVIN"),
-                reason="RVAMP_NB_RIBOFLAVIN names no file",
-            ),
-        )
-        if "riboflavin" in n
-        else n
-    )
+    pytest.param(n, marks=[pytest.mark.riboflavin] * ("riboflavin" in n))
     for n in RECIPES
 ]
 
