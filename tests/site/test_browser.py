@@ -63,6 +63,9 @@ DRAWN = """box => {
 }"""
 
 
+HANGS = 600_000  # milliseconds: a page is waited for, but what hangs must end
+
+
 class Page(NamedTuple):
     complaints: list  # console errors, failed requests, requests to anywhere else
     prose: str  # all text, folded or not, outside code and mathematics
@@ -106,6 +109,7 @@ def browser():
 @pytest.fixture
 def tab(browser):
     tab = browser.new_page()
+    tab.set_default_timeout(HANGS)
     yield tab
     tab.close()
 
@@ -282,7 +286,10 @@ def test_explorers_move(tab, address):
                     if float(slider.input_value()) < float(slider.get_attribute("max"))
                     else "ArrowLeft"
                 )
-            tab.wait_for_timeout(200)
+            for _ in range(HANGS // 100):
+                if box.evaluate(DRAWN) != before:
+                    break
+                tab.wait_for_timeout(100)
             assert before and box.evaluate(DRAWN) != before, (
                 "nothing moves with"
                 f" {slider.evaluate('node => node.parentElement.textContent')}"
