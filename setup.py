@@ -45,7 +45,9 @@ setup(
     ],
     install_requires=project["requirements"].split(),
     extras_require={
-        "dev": project["dev_requirements"].split() + parquet + dask,
+        "dev": project["dev_requirements"].split() + parquet + dask,  # the tests
+        "site": project["site_requirements"].split(),
+        "bench": project["bench_requirements"].split(),
         "dask": dask,
         "parquet": parquet,
     },

@@ -141,9 +141,9 @@ def test_rows_pinned_to_the_common_law_change_nothing(loss):
         dict(prior=Laplace(0.2, penalty_factor=[0.0, 0.0] + [1.0] * 28)),
     ],
 )
-@pytest.mark.parametrize("M", [25, 60])
-def test_every_loss_law_and_penalty(options, M):
+def test_every_loss_law_and_penalty(options):
     """Numbers that are numbers, and not far from the diagonal's on a tame design."""
+    M = 60 if "intercept" in options or "counts" in options else 25
     A = gaussian_design(M, 30, rho=0.8, seed=1).A
     y = (np.random.default_rng(1).random(M) < 0.5 + 0.4 * np.sign(A[:, 3])) * 1.0
     fit = rvamp(A, y, **options)

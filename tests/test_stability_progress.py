@@ -31,7 +31,8 @@ RATE = re.compile("it/s|s/it")  # what a bar ends with
 WORK = {
     "a loop": "for _ in progress_bar(range(20)): time.sleep(0.003)",
     "a path": "from rvamp_nb import rvamp_path; rvamp_path(A, y)",
-    "refits": "from rvamp_nb import naive_bootstrap; naive_bootstrap(A, y, 0.1)",
+    "refits": "from rvamp_nb import naive_bootstrap as refits;"
+    " refits(A, y, 0.1, n_resamples=200)",
     "the estimator": ESTIMATOR,
     "a check": ESTIMATOR.replace("fit", "set_params(verbose=0).fit") + ".check(50)",
 }
