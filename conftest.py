@@ -224,7 +224,7 @@ def run_notebook(path, module=None):
     """Run the notebook at ``path`` in this process; with ``module``, use that in
     place of its exported cells.
     """
-    shell, cells = watching_shell()(path), read_cells(path)
+    shell, cells = watching_shell()(path, mpl_format="png"), read_cells(path)
     for cell in filter(is_run, cells):
         cell.outputs = []
         if module and EXPORTED & cell.directives_.keys():

@@ -47,7 +47,6 @@ setup(
     extras_require={
         "dev": project["dev_requirements"].split() + parquet + dask,  # the tests
         "site": project["site_requirements"].split(),
-        "bench": project["bench_requirements"].split(),
         "dask": dask,
         "parquet": parquet,
     },

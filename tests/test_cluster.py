@@ -522,11 +522,11 @@ def test_workers_are_killed(tmp_path, undisturbed, doomed):
     doomed.wait_for_workers(2, timeout=HANGS)
     y = problem(WIDE)[1]
     with dask.config.set(scheduler="synchronous"):
-        wanted = rvamp(da.from_array(values(WIDE), chunks=(30, 50)), y, LAM, tol=1e-3)
+        wanted = rvamp(da.from_array(values(WIDE), chunks=(30, 50)), y, LAM, tol=1e-2)
     before = set(doomed.run(os.getpid).values())
-    found = rvamp(on_disk(tmp_path / "disk", die=(7, 8)), y, LAM, tol=1e-3)
+    found = rvamp(on_disk(tmp_path / "disk", die=(5, 6)), y, LAM, tol=1e-2)
     passes = found.problem.A.passes
-    assert passes > 10
+    assert passes > 8
     assert readings(tmp_path / "disk")[2] == passes + 2  # two ended a worker
     assert before - set(doomed.run(os.getpid).values())
     for name in "Pi", "mean", "var":
