@@ -301,6 +301,14 @@ def watching_shell():
     return WatchingShell
 
 
+def composed(fig, *_, **__):
+    """A cell's picture is composed and not rendered, which is what takes the time; that
+    pictures can be rendered the sweep of the controls shows.
+    """
+    fig.draw_without_rendering()
+    return ""
+
+
 @contextmanager
 def clean_slate(folder):
     """Run in ``folder`` with a drawing backend that needs no screen; leave no trace
@@ -318,6 +326,7 @@ def clean_slate(folder):
     try:
         with plt.rc_context(), pytest.MonkeyPatch.context() as patch:
             patch.setenv("IN_TEST", "1")  # nbdev's word for it: a notebook can ask
+            patch.setattr("IPython.core.pylabtools.print_figure", composed)
             yield
     finally:
         plt.close("all")

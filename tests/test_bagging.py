@@ -4,6 +4,7 @@ allowance for the approximation.
 """
 
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -59,6 +60,13 @@ def test_a_slice_made_again_agrees(name):
 # Predictions --------------------------------------------------------------------------
 
 
+@cache
+def of_refits(name):
+    """The refits' answer, rVAMP's mean and variance, and its fit."""
+    truth = load(name)
+    return truth, *bagged(truth)
+
+
 def bagged(truth, **changes):
     """Mean and variance of the new rows' linear predictor by rVAMP, and its fit;
     `changes` replace parts of the problem.
@@ -100,8 +108,7 @@ def errors(truth, mean, var):
 
 @pytest.mark.parametrize("name", PREDICTIONS)
 def test_a_bagged_prediction_against_refits(name):
-    truth = load(name)
-    mean, var, fit = bagged(truth)
+    truth, mean, var, fit = of_refits(name)
     assert fit.converged
     found = errors(truth, mean, var)
     print(
@@ -137,8 +144,7 @@ def test_another_problem_fails(name, changes):
 
 @pytest.mark.parametrize("name", PREDICTIONS)
 def test_adding_up_variances_is_not_enough(name):
-    truth = load(name)
-    mean, _, fit = bagged(truth)
+    truth, mean, _, fit = of_refits(name)
     assert (
         errors(truth, mean, truth.problem.new**2 @ fit.var + fit.intercept_var)[1]
         > 2 * ALLOWED[1]
@@ -202,7 +208,7 @@ def test_the_message_to_a_row_is_its_out_of_bag_prediction(law):
         lam,
         counts=noted,
         randomise=Fixed(),
-        n_resamples=800,
+        n_resamples=500,
         keep=range(60),
         progress=False,
     )
@@ -257,6 +263,11 @@ def parts(A, y, law, n=3000, sigma=0.3, intercept=False):
     return means.mean(0), covariances.mean(0), np.cov(means.T), means.std(0) / n**0.5
 
 
+@cache
+def resampled_posterior(M, N, law):
+    return parts(*gaussian_problem(M, N), law)
+
+
 def close(fit, truth, mean_off=0.05, within_off=0.06, across_off=0.15):
     """Whether mean, widths within and across agree: 4.5 standard errors, and shares
     of the bagged posterior's standard deviations.
@@ -279,7 +290,7 @@ def test_a_bagged_posterior_with_a_gaussian_prior(M, N, law):
     fit = rvamp(
         A, y, prior=Ridge(1.5, Fixed()), likelihood=Squared(0.3), counts=law, beta=1.0
     )
-    truth = parts(A, y, law)
+    truth = resampled_posterior(M, N, law)
     assert fit.converged
     ratio = fit.posterior_var / np.diag(truth[1] + truth[2])
     print(
@@ -361,7 +372,7 @@ def test_another_posterior_fails(changes):
                 | changes
             ),
         ),
-        parts(A, y, Poisson(1.0)),
+        resampled_posterior(80, 12, Poisson(1.0)),
     )
 
 
@@ -375,7 +386,7 @@ def test_neither_width_alone_is_the_bagged_one():
         counts=Poisson(1.0),
         beta=1.0,
     )
-    _, within, across, _ = parts(A, y, Poisson(1.0))
+    _, within, across, _ = resampled_posterior(80, 12, Poisson(1.0))
     total = np.diag(within + across)
     assert (
         np.abs(fit.posterior_var / total - 1).max()
@@ -484,6 +495,13 @@ def come_down(p, tau=1.0, inclusion=0.4, **changes):
     return fit
 
 
+@cache
+def arrived(name):
+    """The enumeration, and rVAMP come down to it."""
+    truth = load(name)
+    return truth, come_down(truth.problem)
+
+
 def agreement(truth, fit):
     """Correlation of the means; largest difference of inclusion; smallest, median
     and largest ratio of the widths within and across.
@@ -510,8 +528,7 @@ def test_a_spike_and_a_slab_against_all_supports(name):
     """Signal-to-noise 2 to 5, 2,000 resamples, 1,024 supports each. Means are
     asserted tightly; variances in size.
     """
-    truth = load(name)
-    fit = come_down(truth.problem)
+    truth, fit = arrived(name)
     assert fit.converged and fit.trace.floored.sum() == 0
     r, Pi, within, across = found = agreement(truth, fit)
     report(name, *found)
@@ -536,8 +553,7 @@ def test_where_the_approximation_ends(name):
     """Faint and strong signals, strong correlation, few rows: means still hold,
     single variances do not.
     """
-    truth = load(name)
-    fit = come_down(truth.problem)
+    truth, fit = arrived(name)
     r, Pi, within, across = found = agreement(truth, fit)
     report(name, *found)
     assert fit.converged and r > 0.998 and Pi < 0.1
@@ -550,7 +566,8 @@ def test_where_the_approximation_ends(name):
 
 @pytest.mark.parametrize("name", [*MODERATE, *EDGES])
 def test_a_cold_start_ends_where_coming_down_ends_or_says_that_it_failed(name):
-    p = load(name).problem
+    truth, fit = arrived(name)
+    p = truth.problem
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         cold = rvamp(
@@ -563,7 +580,7 @@ def test_a_cold_start_ends_where_coming_down_ends_or_says_that_it_failed(name):
         )
     assert cold.converged or "not converged" in cold.status
     if cold.converged:
-        np.testing.assert_allclose(cold.mean, come_down(p).mean, atol=1e-4)
+        np.testing.assert_allclose(cold.mean, fit.mean, atol=1e-4)
 
 
 @pytest.mark.parametrize(

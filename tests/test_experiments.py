@@ -201,7 +201,6 @@ def test_the_error_of_refits_is_measured_rightly():
 def test_delta_falls_today_as_in_the_summary():
     kept = load_summary("decay")
     data = datasets.random_dct(**RECIPES["decay"]["data"], ratio=0.05, seed=3)
-    steps = 60
     lam = kept["lams"][RECIPES["decay"]["ratios"].index(0.05)]
     for run in ("undamped", "damped"):
         np.testing.assert_allclose(
@@ -209,11 +208,9 @@ def test_delta_falls_today_as_in_the_summary():
             kept[f"{run}_0.05"][3, :, :8],
             rtol=1e-3,
         )
-    today, then = (
-        np.nanargmax(d[0] < 1e-12)
-        for d in (deltas(data.A, data.y, lam, "rvamp", steps), kept["rvamp_0.05"][3])
-    )
-    assert 0 < today <= then + 6  # acceleration may be improved, not worsened
+    then = np.nanargmax(kept["rvamp_0.05"][3][0] < 1e-12)
+    today = deltas(data.A, data.y, lam, "rvamp", then + 7)[0] < 1e-12
+    assert today[1:].any()  # acceleration may be improved, not worsened
 
 
 def test_delta_falls_with_damping_and_faster_with_acceleration():
@@ -294,7 +291,7 @@ def test_breast_cancer():
         intercept=True,
         counts=COUNTS,
         randomise=RANDOMISE,
-        n_resamples=15,
+        n_resamples=10,
         seed=1,
         progress=False,
     )
@@ -304,7 +301,7 @@ def test_breast_cancer():
         < np.sqrt(
             np.mean(
                 (few.Pi - kept["Pi"])[middle] ** 2
-                / (kept["Pi"] * (1 - kept["Pi"]) / 15)[middle]
+                / (kept["Pi"] * (1 - kept["Pi"]) / 10)[middle]
             )
         )
         < 1.4

@@ -138,6 +138,8 @@ def drawn_pulls(loss, y, V, h, X, counts, rng, n=40_000):
         jacobian = np.eye(len(y)) + (c[:, None] * curvature)[:, :, None] * V
         step = np.linalg.solve(jacobian, (u + c[:, None] * slope)[..., None])[..., 0]
         u = u - step
+        if np.abs(step).max() < 1e-12:
+            break
     return u, -h - omega
 
 
@@ -228,8 +230,15 @@ def test_one_group_that_is_everything_and_no_resampling():
     assert np.isfinite(all_in_one.Pi).all()
 
 
-@pytest.mark.parametrize("G, n, N", [(30, 4, 60), (30, 4, 160), (40, 3, 40)])
-@pytest.mark.parametrize("law", [Subsample(0.5), Poisson(0.5)])
+@pytest.mark.parametrize(
+    "G, n, N, law",
+    [
+        (30, 4, 60, Subsample(0.5)),
+        (30, 4, 60, Poisson(0.5)),
+        (30, 4, 160, Subsample(0.5)),
+        (40, 3, 40, Poisson(0.5)),
+    ],
+)
 def test_refits_on_whole_groups_agree(G, n, N, law):
     A, y, label = patients(G, n, N, seed=N)
     lam, counts = 0.25 * np.abs(A.T @ y).max(), Grouped(law, label)
@@ -323,9 +332,10 @@ def test_refits_on_whole_groups_agree_for_other_losses(loss, name, options):
     lam = 0.25 * np.abs(A.T @ (slope - slope.mean())).max()
     fit = rvamp(A, y, lam, counts=law, likelihood=loss)
     by_rows = rvamp(A, y, lam, counts=Subsample(0.5), likelihood=loss)
-    plan = dict(counts=law, n_resamples=300, seed=0, progress=False)
+    n = 150 if name == "huber" else 300  # its refits take four times as long
+    plan = dict(counts=law, n_resamples=n, seed=0, progress=False)
     brute = naive_bootstrap(A, y, lam, loss=name, **options, **plan)
-    noise = np.sqrt(np.mean(brute.Pi * (1 - brute.Pi)) / 300)
+    noise = np.sqrt(np.mean(brute.Pi * (1 - brute.Pi)) / n)
     right, wrong = (
         np.sqrt(np.mean((each.Pi - brute.Pi) ** 2)) for each in (fit, by_rows)
     )

@@ -130,9 +130,10 @@ def test_stand_ins_have_the_three_sums_of_those_for_whom_they_stand():
     assert_allclose(X @ r_of, A @ r, rtol=1e-10)
 
 
-@pytest.mark.parametrize("counts", [Poisson(0.5), Subsample(0.5)])
-@pytest.mark.parametrize("loss", [Squared(), Logistic()])
-def test_most_columns_keep_still_and_the_answer_is_the_same(counts, loss):
+@pytest.mark.parametrize(
+    "loss, counts", [(Squared(), Poisson(0.5)), (Logistic(), Subsample(0.5))]
+)
+def test_most_columns_keep_still_and_the_answer_is_the_same(loss, counts):
     """In fewer steps, two passes each; with a penalty for each column, and an
     intercept that is always among the few.
     """

@@ -65,14 +65,14 @@ def agreement(s, n, at, seed=11):
 def test_the_path_of_a_squared_loss_agrees_with_refits():
     d = gaussian_design(120, 150, rho=0.5, density=0.06, noise=0.15, seed=3)
     s = StabilitySelection(n_lambdas=20).fit(d.A, d.y)
-    worst, correlation = agreement(s, 600, at=(7, 11, 15))
+    worst, correlation = agreement(s, 400, at=(7, 15))
     assert worst < 4 and correlation > 0.995
 
 
 def test_the_path_on_real_data_agrees_with_refits():
     d = load_diabetes()
     s = StabilitySelection(n_lambdas=20).fit(d.A, d.y)
-    worst, correlation = agreement(s, 600, at=(6, 10, 15))
+    worst, correlation = agreement(s, 400, at=(6, 15))
     assert worst < 4 and correlation > 0.995
 
 
@@ -82,7 +82,7 @@ def test_the_path_of_a_logistic_loss_agrees_with_refits():
     y = (A[:, :4].sum(1) * 15 + rng.logistic(size=150) > 0.3).astype(int)
     s = StabilitySelection(n_lambdas=20).fit(A, y)
     assert s.loss_ == "logistic"
-    worst, correlation = agreement(s, 300, at=(7, 11, 15))
+    worst, correlation = agreement(s, 300, at=(7, 15))
     assert worst < 4 and correlation > 0.99
 
 
@@ -91,7 +91,7 @@ def test_an_unpenalised_column_agrees_with_refits():
     s = StabilitySelection(n_lambdas=20, penalty_factor=np.r_[0, np.ones(59)]).fit(
         d.A, d.y
     )
-    worst, correlation = agreement(s, 400, at=(6, 10))
+    worst, correlation = agreement(s, 400, at=(8,))
     assert worst < 4 and correlation > 0.995 and s.probabilities_[0] == 1
 
 
@@ -143,14 +143,14 @@ def test_defaults_promise_one_false_selection_at_most():
         (dict(threshold=0.6), (0.6, 1)),
         (dict(pfer=0.5), (0.75, 0.5)),
     ):
-        s = StabilitySelection(n_lambdas=10, **options).fit(X, y)
+        s = StabilitySelection(n_lambdas=5, **options).fit(X, y)
         assert (s.threshold_, s.pfer_) == pytest.approx(
             expected
         ) and s.q_ == pytest.approx(np.sqrt(expected[1] * (2 * expected[0] - 1) * 60))
-    s = StabilitySelection(n_lambdas=10, q=4).fit(X, y)
+    s = StabilitySelection(n_lambdas=5, q=4).fit(X, y)
     assert (s.threshold_, s.pfer_) == pytest.approx((0.75, 16 / 30))
     # a sixth of the rows, and the threshold at which that spends what is allowed
-    s = StabilitySelection(n_lambdas=10).fit(X[:24], y[:24])
+    s = StabilitySelection(n_lambdas=5).fit(X[:24], y[:24])
     assert (s.q_, s.pfer_) == (4, pytest.approx(1))
     assert s.threshold_ == pytest.approx((1 + 16 / 60) / 2)
 
@@ -169,9 +169,9 @@ def test_realised_false_selections_stay_below_the_bounds(name):
 @pytest.mark.parametrize("name", in_turn(SIMULATION["RECIPES"], 1))
 def test_a_slice_of_the_simulation_is_made_again(name):
     recipe, V = SIMULATION["load"](name)
-    again = np.array([SIMULATION["false_selections"](recipe, d) for d in range(8)])
+    again = np.array([SIMULATION["false_selections"](recipe, d) for d in range(4)])
     # one feature within rounding of a threshold may fall the other way
-    assert np.abs(again - V[:8]).sum() <= 1
+    assert np.abs(again - V[:4]).sum() <= 1
 
 
 # Trust, for nothing -------------------------------------------------------------------
@@ -200,20 +200,20 @@ def clean(seed, M=150, N=100):
     return X, X[:, :4].sum(1) + rng.normal(size=M)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", in_turn(range(4), 2))
 def test_the_light_stays_off_on_a_clean_design(seed):
     with warnings.catch_warnings():
         warnings.simplefilter("error", TrustWarning)
-        s = StabilitySelection(n_lambdas=12).fit(*clean(seed))
+        s = StabilitySelection(n_lambdas=8).fit(*clean(seed))
     assert s.trust_.light == "green" and s.trust_.effective_rows > 30
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", in_turn(range(4), 2))
 def test_a_planted_outlier_turns_it_on(seed):
     X, y = clean(seed)
     y[17] += 40
     with pytest.warns(TrustWarning, match="row 17"):
-        s = StabilitySelection(n_lambdas=12).fit(X, y)
+        s = StabilitySelection(n_lambdas=8).fit(X, y)
     assert (
         s.trust_.light == "red"
         and s.trust_.largest_row == 17
@@ -267,12 +267,12 @@ def test_columns_that_are_not_alike_cannot_stand_in_for_each_other():
 
 
 def test_the_squared_error_is_unbiased_on_a_toy():
-    """200 checks of 20 refits each, of a Π that is wrong by known amounts: the mean
+    """100 checks of 20 refits each, of a Π that is wrong by known amounts: the mean
     estimate is the true error.
     """
     X, y = clean(3, M=20, N=5)
     A, y = standardize(X, y)
-    lam, n, B = 0.5 * np.abs(A.T @ y).max(), 4000, 20
+    lam, n, B = 0.5 * np.abs(A.T @ y).max(), 2000, 20
     Z = (
         naive_bootstrap(
             A,
@@ -298,7 +298,7 @@ def test_the_squared_error_is_unbiased_on_a_toy():
         mean = estimates[:, 0].mean()
         error = estimates[:, 0].std() / np.sqrt(len(estimates))
         truth = np.mean((exact - wrong) ** 2) - np.mean(exact * (1 - exact)) / n
-        assert len(estimates) == 200 and abs(mean - truth) < 3 * error
+        assert len(estimates) == 100 and abs(mean - truth) < 3 * error
         # the jackknife is somewhat conservative
         assert 0.8 < estimates[:, 1].mean() / estimates[:, 0].std() < 1.6
 
@@ -374,7 +374,7 @@ def test_flags_find_what_is_wrong():
 
 def test_a_check_says_good_on_a_clean_design_and_poor_on_a_bad_one():
     X, y = clean(1)
-    s = StabilitySelection(n_lambdas=12).fit(X, y)
+    s = StabilitySelection(n_lambdas=8).fit(X, y)
     report = s.check(100, progress=False)
     assert (
         report.verdict.startswith("no contradiction")
@@ -382,27 +382,24 @@ def test_a_check_says_good_on_a_clean_design_and_poor_on_a_bad_one():
         and report.flagged == []
         and report.n_refits == 100
     )
-    again = s.check(100, progress=False)
-    assert (
-        again.mse == report.mse
-        and s.check(100, seed=1, progress=False).mse != report.mse
-    )
+    one, again, other = (s.check(20, seed=k, progress=False).mse for k in (0, 0, 1))
+    assert one == again != other
     d = load_diabetes()
     assert (
-        StabilitySelection(n_lambdas=12)
+        StabilitySelection(n_lambdas=8)
         .fit(d.A, d.y)
         .check(100, progress=False)
         .verdict.startswith("good")
     )
     y[17] += 60
     with pytest.warns(TrustWarning):
-        bad = StabilitySelection(n_lambdas=12).fit(X, y)
+        bad = StabilitySelection(n_lambdas=8).fit(X, y)
     assert bad.check(200, progress=False).verdict.startswith("poor")
 
 
 def test_a_check_is_of_the_refits_it_says(capfd):
     X, y = clean(2, M=60, N=10)
-    s = StabilitySelection(n_lambdas=12).fit(X, y)
+    s = StabilitySelection(n_lambdas=8).fit(X, y)
     selected = (
         naive_bootstrap(
             s.model_.A,
@@ -519,7 +516,7 @@ def blocks(name, n_blocks=10, B=100):
             "toeplitz_400x150",
             pytest.param("riboflavin_71x4088", marks=pytest.mark.riboflavin),
         ],
-        2,
+        1,
     ),
 )
 def test_refining_is_as_accurate_as_the_better_part(name):
@@ -566,7 +563,7 @@ def test_refine_reports_on_all_columns():
     X, y = clean(2, M=80, N=12)
     X[:, 5] = 3.0
     with pytest.warns(UserWarning, match="x5"):
-        s = StabilitySelection(n_lambdas=12, penalty_factor=np.r_[0, np.ones(11)]).fit(
+        s = StabilitySelection(n_lambdas=8, penalty_factor=np.r_[0, np.ones(11)]).fit(
             X, y
         )
     r = s.refine(100, progress=False)
@@ -637,13 +634,13 @@ def silently(s, *data):
 
 @pytest.fixture(scope="module")
 def sound():
-    return StabilitySelection(n_lambdas=12).fit(*table())
+    return StabilitySelection(n_lambdas=8).fit(*table())
 
 
 def test_cold_starts_that_fail_do_no_harm(failing, sound):
     """What the path has reached warm is never started cold."""
     failing(lambda lam, warm: not warm)
-    s = StabilitySelection(n_lambdas=12).fit(*table())
+    s = StabilitySelection(n_lambdas=8).fit(*table())
     assert s.status_ == sound.status_ == "converged" and s.fit_.converged
     np.testing.assert_allclose(s.lambda_, sound.lambda_)
     np.testing.assert_allclose(s.probabilities_, sound.probabilities_)
@@ -657,7 +654,7 @@ def test_where_the_last_steps_fail_the_nearest_converged_penalty_is_reported(
         pytest.warns(UserWarning, match="fell back: .* selected on average where q"),
         pytest.warns(TrustWarning),
     ):
-        s = StabilitySelection(n_lambdas=12).fit(*table())
+        s = StabilitySelection(n_lambdas=8).fit(*table())
     assert s.status_.startswith("fell back") and s.fit_.converged
     assert 1.02 * sound.lambda_ <= s.lambda_ < 1.1 * sound.lambda_
     assert s.model_.size(s.fit_.Pi) < s.q_ and s.pfer_bound_ < s.pfer_
@@ -668,7 +665,7 @@ def test_where_the_path_itself_fails_below_q_is_not_met(failing, sound):
     broken_below = 1.5 * sound.lambda_
     failing(lambda lam, warm: lam < broken_below, lambda lam: lam < broken_below)
     with pytest.warns(UserWarning, match="q not met"), pytest.warns(TrustWarning):
-        s = StabilitySelection(n_lambdas=12).fit(*table())
+        s = StabilitySelection(n_lambdas=8).fit(*table())
     assert s.lambda_ >= broken_below and s.fit_.converged
     assert "no smaller penalty has converged" in s.status_
     assert s.trust_.light != "green"
@@ -683,7 +680,7 @@ def test_a_failed_penalty_above_the_reported_one_is_never_green(failing, sound):
     assert sound.trust_.light == "green"
     hole = sound.lambdas_[2]
     failing(lambda lam, warm: False, lambda lam: lam == hole)
-    s = silently(StabilitySelection(n_lambdas=12), *table())
+    s = silently(StabilitySelection(n_lambdas=8), *table())
     assert s.status_ == "converged" and s.lambda_ < hole and s.trust_.light != "green"
 
 
@@ -691,7 +688,7 @@ def test_a_failed_penalty_above_the_reported_one_is_never_green(failing, sound):
 def test_where_nothing_converges_nothing_is_selected(failing, path_fails):
     failing(lambda lam, warm: True, lambda lam: path_fails)
     with pytest.warns(TrustWarning, match="nothing is selected: no answer"):
-        s = StabilitySelection(n_lambdas=12).fit(*table())
+        s = StabilitySelection(n_lambdas=8).fit(*table())
     assert s.status_.startswith("no answer") and "on purpose" in s.status_
     assert not s.support_.any() and s.trust_.light == "red"
     for missing in (s.probabilities_, s.coef_mean_, s.coef_std_):
@@ -737,14 +734,14 @@ def test_what_did_not_converge_is_not_drawn(failing, sound):
 
     broken_below = 1.5 * sound.lambda_
     failing(lambda lam, warm: lam < broken_below, lambda lam: lam < broken_below)
-    s = silently(StabilitySelection(n_lambdas=12), *table())
+    s = silently(StabilitySelection(n_lambdas=8), *table())
     ax = s.plot_path()
     assert len(ax.get_lines()) > 4
     for line in ax.get_lines()[:-2]:
         drawn = np.isfinite(line.get_ydata())
         assert (line.get_xdata()[drawn] * s.lambda_ > 0.999 * broken_below).all()
     failing(lambda lam, warm: True, lambda lam: True)
-    s = silently(StabilitySelection(n_lambdas=12), *table())
+    s = silently(StabilitySelection(n_lambdas=8), *table())
     assert len(s.plot_path().get_lines()) == 1 and not s.plot_probabilities().patches
     plt.close("all")
 
@@ -764,7 +761,7 @@ def test_strong_equal_effects_select_nothing_by_breakdown():
     """A cold start fails at the penalty that is reported: an estimator that made one
     handed out 1,094 features.
     """
-    options = dict(q=12.75, threshold=0.75, n_lambdas=30)
+    options = dict(q=12.75, threshold=0.75, n_lambdas=10, lambda_min_ratio=0.09)
     s = silently(StabilitySelection(**options), *strong_equal_effects(19))
     assert s.fit_.converged and s.status_ == "converged" and s.support_.sum() <= 3
     np.testing.assert_allclose(s.model_.size(s.fit_.Pi), 12.75, rtol=0.01)
@@ -795,7 +792,7 @@ def test_the_path_goes_on_until_q_is_reached():
     # three features explain all there is: no penalty selects ten
     exact = X[:, 0] - X[:, 6] + X[:, 11]
     with pytest.warns(UserWarning, match="no smaller penalty selects more"):
-        s = silently_but(StabilitySelection(q=10, n_lambdas=12), X, exact)
+        s = silently_but(StabilitySelection(q=10, n_lambdas=8), X, exact)
     assert list(np.flatnonzero(s.support_)) == [0, 6, 11]
 
 
@@ -847,8 +844,8 @@ POWER = runpy.run_path(
 @pytest.mark.parametrize(
     "name", in_turn(["independent 200x500", "factors 100x1000", "diabetes 442x64"], 1)
 )
-def test_the_first_data_sets_of_the_power_table_are_made_again(name):
-    again, kept = POWER["make"](name, 2), POWER["load"]()[name][:2]
+def test_the_first_data_set_of_the_power_table_is_made_again(name):
+    again, kept = POWER["make"](name, 1), POWER["load"]()[name][:1]
     # one feature within rounding of a threshold may fall the other way
     assert np.nansum(np.abs(again - kept)) <= 2
     assert (np.isnan(again) == np.isnan(kept)).all()
@@ -887,16 +884,20 @@ def test_repeated_samples_break_the_promise_and_the_light_sees_it():
 # Columns that say the same ------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def without_copies():
+    return StabilitySelection(n_lambdas=5).fit(*seven_digits())
+
+
 @pytest.mark.parametrize("apart", [0.0, 1e-9, 1e-6, 3e-5])
-def test_near_copies_change_nothing(apart):
-    X, y = seven_digits()
+def test_near_copies_change_nothing(without_copies, apart):
+    (X, y), alone = seven_digits(), without_copies
     rng = np.random.default_rng(4)
     spread = X[:, 3].std() * rng.normal(size=len(X))
     Z = np.column_stack([X, 2.54 * (X[:, 3] + apart * spread)])
-    alone = StabilitySelection(n_lambdas=20).fit(X, y)
     assert (alone.probabilities_[[0, 3, 7]] > 0.99).all()
     with pytest.warns(UserWarning, match="x3, x20 are the same up to sign and the"):
-        s = StabilitySelection(n_lambdas=20).fit(Z, y)
+        s = StabilitySelection(n_lambdas=5).fit(Z, y)
     assert s.converged_.all() and s.status_ == "converged"
     np.testing.assert_allclose(s.probabilities_[:20], alone.probabilities_, atol=1e-6)
     assert s.probabilities_[20] == s.probabilities_[3]
@@ -913,7 +914,7 @@ def test_a_column_read_as_float32_is_a_copy():
     X, y = seven_digits()
     Z = np.column_stack([X, X[:, 3].astype(np.float32), np.round(X[:, 7], 6)])
     with pytest.warns(UserWarning, match="are the same"):
-        s = StabilitySelection(n_lambdas=12).fit(Z, y)
+        s = StabilitySelection(n_lambdas=8).fit(Z, y)
     assert s.support_[[0, 3, 7, 20, 21]].all() and s.support_.sum() == 5
 
 
@@ -971,18 +972,18 @@ def test_explained_is_what_regression_says():
 
 def test_a_path_ends_where_it_is_told_to():
     d = gaussian_design(60, 100, seed=2)
-    given = dict(n_lambdas=12, progress=False)
+    given = dict(n_lambdas=7, progress=False)
     whole = rvamp_path(d.A, d.y, **given)
     short = rvamp_path(d.A, d.y, **given, until=lambda fit: fit.Pi.sum() > 3)
     L = len(short.lams)
-    assert L < 12 and short.status == f"{L} of {L} penalties converged"
+    assert L < 7 and short.status == f"{L} of {L} penalties converged"
     np.testing.assert_array_equal(short.Pi, whole.Pi[:, :L])
     assert short.Pi[:, -2].sum() <= 3 < short.Pi[:, -1].sum()
     never = rvamp_path(d.A, d.y, **given, until=lambda fit: False)
     np.testing.assert_array_equal(never.Pi, whole.Pi)
 
 
-def genes(seed, M=50, N=250):
+def genes(seed, M=50, N=120):
     """Gene-like columns, of which eight matter."""
     rng = np.random.default_rng([14, seed])
     X = rng.normal(size=(M, 3)) @ rng.normal(size=(3, N))
@@ -1078,7 +1079,7 @@ def test_of_two_crossings_the_larger_penalty_is_reported():
     parts = rng.normal(size=(150, 2))
     total = parts.sum(1) + 0.3 * 2**0.5 * rng.normal(size=150)
     X, y = np.column_stack([total, parts]), parts.sum(1) + 0.05 * rng.normal(size=150)
-    grid = dict(n_lambdas=40, lambda_min_ratio=1e-3)
+    grid = dict(n_lambdas=25, lambda_min_ratio=1e-3)
     whole = silently(StabilitySelection(q=2.9, **grid), X, y)
     assert np.sum(np.diff(np.sign(whole.expected_selected_ - 2.9)) != 0) == 2
     walk = silently(StabilitySelection(q=2.9), X, y)

@@ -39,6 +39,11 @@ def fitted(X, y, **options):
         return StabilitySelection(verbose=0, **options).fit(X, y, **fit)
 
 
+def near(X, y, **options):
+    """A fit along few penalties, among which q of the columns are selected."""
+    return fitted(X, y, lambdas=[8.0, 5.0, 3.5], **options)
+
+
 LANGUAGE = {
     "huber": dict(loss="huber"),
     "huber with its scale": dict(loss=Huber(1.0)),
@@ -59,7 +64,7 @@ def test_probabilities_agree_with_refits_of_the_same_question(what):
         y = y > 0
     s = fitted(X, y, **LANGUAGE[what])
     assert s.status_ == "converged"
-    check = s.check(300, progress=False)
+    check = s.check(200, progress=False)
     assert np.sqrt(max(check.mse, 0)) < 0.03 and not check.flagged, check.verdict
     assert check.Pi.std() > 0.1
 
@@ -96,7 +101,7 @@ def test_an_object_is_the_same_as_its_name():
         ("logistic", Logistic(), np.where(y > 0, "yes", "no")),
         ("poisson", PoissonLoss(), counts),
     ):
-        one, two = (fitted(X, target, loss=kind) for kind in (name, loss))
+        one, two = (fitted(X, target, loss=kind, lambdas=[3]) for kind in (name, loss))
         assert one.loss_ == two.loss_ == name
         np.testing.assert_array_equal(one.probabilities_, two.probabilities_)
         assert hasattr(one, "predict_proba") == hasattr(two, "predict_proba")
@@ -112,7 +117,7 @@ def test_a_prior_that_says_what_the_options_say():
         ),
         (dict(randomise=TwoPoint(2, 0.5)), Laplace(1.0)),
     ):
-        one, two = fitted(X, y, **options), fitted(X, y, prior=prior)
+        one, two = near(X, y, **options), near(X, y, prior=prior)
         np.testing.assert_array_equal(one.probabilities_, two.probabilities_)
     twice = fitted(X, y, prior=Laplace(2.0, Fixed()))
     once = fitted(X, y)
@@ -133,7 +138,7 @@ class LogCosh(Loss):
 def test_a_loss_of_ones_own():
     """It is near Huber's where that bends at 1, and predicts its linear predictor."""
     X, y = table()
-    own, huber = fitted(X, y, loss=LogCosh()), fitted(X, y, loss=Huber(1.0))
+    own, huber = near(X, y, loss=LogCosh()), near(X, y, loss=Huber(1.0))
     assert own.loss_ == "LogCosh" and own.classes_ is None
     assert np.corrcoef(own.probabilities_, huber.probabilities_)[0, 1] > 0.98
     np.testing.assert_allclose(own.predict(X), own.linear_predictor(X))
@@ -287,11 +292,13 @@ def test_coefficients_lie_where_refits_have_them():
     """Shares of 1,000 other refits beyond each end, of which 5 % are meant."""
     X, y = table(wild=0)
     X = X[:, :N]
-    for options in (dict(), dict(refits=50)):
-        s = fitted(X, y, q=4, **options)
-        given = dict(counts=Subsample(0.5), randomise=Fixed(), keep=range(N))
-        given |= dict(n_resamples=1000, seed=77, progress=False)
-        draws = naive_bootstrap(s.model_.A, s.model_.y, s.lambda_, **given).draws
+    plain, combined = (near(X, y, q=4, **options) for options in ({}, dict(refits=50)))
+    assert plain.lambda_ == combined.lambda_
+    given = dict(counts=Subsample(0.5), randomise=Fixed(), keep=range(N))
+    given |= dict(n_resamples=1000, seed=77, progress=False)
+    model = plain.model_
+    draws = naive_bootstrap(model.A, model.y, plain.lambda_, **given).draws
+    for s in (plain, combined):
         low, high = (s.coef_interval_ * s.table_.scale[:, None]).T
         below, above = (draws < low - 1e-9).mean(0), (draws > high + 1e-9).mean(0)
         assert max(below.max(), above.max()) < 0.09
@@ -360,22 +367,19 @@ def test_predictions_of_groups_vary_as_refits_do(classes):
     y = 1.5 * X[:, 0] + 0.5 * np.repeat(rng.normal(size=40), 3)
     y = y > 0 if classes else y
     s = fitted(X, y, q=3, fit=dict(groups=who))
-    model = s.model_
-    kind = dict(loss="logistic", intercept=True) if classes else {}
-    draws = naive_bootstrap(
-        model.A,
-        model.y,
-        s.lambda_,
-        **kind,
-        counts=model.counts,
-        randomise=Fixed(),
-        n_resamples=600,
-        keep=range(9),
-        progress=False,
-    ).draws
     new = np.eye(9) * s.scale_ + s.center_
     lp, std = s.linear_predictor(new, return_std=True)
     if not classes:
+        draws = naive_bootstrap(
+            s.model_.A,
+            s.model_.y,
+            s.lambda_,
+            counts=s.model_.counts,
+            randomise=Fixed(),
+            n_resamples=600,
+            keep=range(9),
+            progress=False,
+        ).draws
         large = draws.std(0) > 0.2 * draws.std(0).max()
         assert np.abs(std / draws.std(0) - 1)[large].max() < 0.15
     else:
@@ -387,10 +391,8 @@ def test_predictions_of_groups_vary_as_refits_do(classes):
 
 def test_groups_of_one_row_are_rows():
     X, y = table()
-    one = fitted(X, y, fit=dict(groups=np.arange(M)[::-1]))
-    np.testing.assert_allclose(
-        one.probabilities_, fitted(X, y).probabilities_, atol=1e-8
-    )
+    one = near(X, y, fit=dict(groups=np.arange(M)[::-1]))
+    np.testing.assert_allclose(one.probabilities_, near(X, y).probabilities_, atol=1e-8)
 
 
 def test_strata_are_halved_one_by_one():
@@ -431,7 +433,7 @@ def test_weights_and_offsets_agree_with_refits(what):
     y = target(X[:, :4].sum(1) + offset, rng)
     s = fitted(X, y, q=4, **options, fit=dict(sample_weight=weights(), offset=offset))
     assert s.status_ == "converged" and s.loss_ == what
-    check = s.check(300, progress=False)
+    check = s.check(150, progress=False)
     assert np.sqrt(max(check.mse, 0)) < 0.04, check.verdict
     assert np.corrcoef(check.Pi, check.share)[0, 1] > 0.99
 
@@ -439,18 +441,18 @@ def test_weights_and_offsets_agree_with_refits(what):
 def test_only_ratios_of_weights_matter():
     X, y = table(wild=0)
     one, two, three = (
-        fitted(X, y, q=4, fit=dict(sample_weight=w))
+        near(X, y, q=4, fit=dict(sample_weight=w))
         for w in (weights(), 64 * weights(), np.full(M, 7.0))
     )
     np.testing.assert_allclose(one.probabilities_, two.probabilities_, atol=1e-9)
-    plain = fitted(X, y, q=4)
+    plain = near(X, y, q=4)
     np.testing.assert_allclose(three.probabilities_, plain.probabilities_, atol=1e-6)
     np.testing.assert_allclose(three.coef_mean_, plain.coef_mean_, atol=1e-6)
 
 
 def test_weighted_columns_are_standardised_with_the_weights():
     X, y = table(wild=0)
-    s = fitted(X, y, q=4, fit=dict(sample_weight=weights()))
+    s = near(X, y, q=4, fit=dict(sample_weight=weights()))
     w, A = s.model_.rows.weight, s.model_.A
     np.testing.assert_allclose(w.mean(), 1)
     np.testing.assert_allclose(w @ A, 0, atol=1e-10)
@@ -482,7 +484,7 @@ def test_rows_without_weight_do_not_matter():
     other, z = X.copy(), y.copy()
     other[::4], z[::4] = 1e3, -1e3
     one, two = (
-        fitted(table_, target, q=4, fit=dict(sample_weight=w))
+        near(table_, target, q=4, fit=dict(sample_weight=w))
         for table_, target in ((X, y), (other, z))
     )
     np.testing.assert_allclose(one.probabilities_, two.probabilities_, atol=1e-4)
@@ -493,16 +495,16 @@ def test_the_cap_counts_rows_that_weigh_something():
     X, y = table(wild=0)
     w = np.ones(M)
     w[:84] = 0
-    s = fitted(X, y, pfer=3, fit=dict(sample_weight=w))
-    assert s.q_ <= 36 / 6 + 1e-9 < fitted(X, y, pfer=3).q_
+    s = near(X, y, pfer=3, fit=dict(sample_weight=w))
+    assert s.q_ <= 36 / 6 + 1e-9 < near(X, y, pfer=3).q_
 
 
 @pytest.mark.parametrize("loss", ["squared", "huber"])
 def test_an_offset_of_a_shifted_target(loss):
     X, y = table(wild=0)
     offset = 5 * np.random.default_rng(2).normal(size=M)
-    one = fitted(X, y + offset, q=4, loss=loss, fit=dict(offset=offset))
-    two = fitted(X, y, q=4, loss=loss)
+    one = near(X, y + offset, q=4, loss=loss, fit=dict(offset=offset))
+    two = near(X, y, q=4, loss=loss)
     np.testing.assert_allclose(one.probabilities_, two.probabilities_, atol=1e-5)
     np.testing.assert_allclose(one.intercept_, two.intercept_, atol=1e-5)
     np.testing.assert_allclose(one.predict(X), two.predict(X), atol=1e-4)
@@ -525,17 +527,20 @@ def test_counts_over_different_times():
 # Survival -----------------------------------------------------------------------------
 
 
+COX = dict(loss="survival", q=3, lambdas=[0.8, 0.6])
+
+
 @pytest.fixture(scope="module")
 def lives():
-    A, y = simulated_survival(M=120, N=14, seed=1)
-    return 3 * A + 1, y, fitted(3 * A + 1, y, loss="survival", q=3)
+    A, y = simulated_survival(M=90, N=14, seed=1)
+    return 3 * A + 1, y, fitted(3 * A + 1, y, **COX)
 
 
 def test_survival_is_worth_real_cox_refits(lives):
     X, y, s = lives
     assert s.status_ == "converged" and s.loss_ == "survival"
     assert s.support_[:2].all() and not s.support_[2:].any()
-    check = s.check(60, progress=False)
+    check = s.check(40, progress=False)
     assert np.sqrt(max(check.mse, 0)) < 0.04 and not check.flagged, check.verdict
 
 
@@ -552,10 +557,10 @@ def test_a_refit_that_looks_at_likely_columns_first_is_the_same(lives):
     X, y, s = lives
     model = s.model_
     few, all_ = (
-        model.refit(0.6 * s.lambda_, 10, 3, 1, False, columns)
+        model.refit(0.6 * s.lambda_, 4, 3, 1, False, columns)
         for columns in (np.array([5]), None)
     )
-    assert few.sum() > 20
+    assert few.sum() > 8
     np.testing.assert_array_equal(few, all_)
 
 
@@ -564,7 +569,7 @@ def test_survival_in_other_forms(lives):
     frame = pd.DataFrame(dict(time=y["time"], event=y["event"]))
     pair = np.column_stack([y["event"], y["time"]])
     for given in (frame, pair):
-        again = fitted(X, given, loss="survival", q=3)
+        again = fitted(X, given, **COX)
         np.testing.assert_array_equal(again.probabilities_, s.probabilities_)
     np.testing.assert_allclose(s.predict(X), s.linear_predictor(X))
     risk = X[:, 0] - X[:, 1]
@@ -576,10 +581,9 @@ def test_survival_with_groups_weights_and_a_covariate(lives):
     s = fitted(
         X,
         y,
-        loss="survival",
-        q=3,
+        **COX,
         penalty_factor=np.r_[1, 1, 0, np.ones(11)],
-        fit=dict(groups=np.arange(120) // 2, sample_weight=np.r_[2.0, np.ones(119)]),
+        fit=dict(groups=np.arange(90) // 2, sample_weight=np.r_[2.0, np.ones(89)]),
     )
     assert s.status_ == "converged" and s.support_[:3].all()
     with pytest.raises(ValueError, match="without weights"):
@@ -588,8 +592,8 @@ def test_survival_with_groups_weights_and_a_covariate(lives):
 
 def test_refits_of_survival_in_the_answer(lives):
     X, y, plain = lives
-    s = fitted(X, y, loss="survival", q=3, refits=12)
-    assert s.refined_.n_refits == 12 and s.interval_.shape == (14, 2)
+    s = fitted(X, y, **COX, refits=10)
+    assert s.refined_.n_refits == 10 and s.interval_.shape == (14, 2)
     assert "glmnet lambda" not in s.lambda_scales_
 
 
@@ -601,9 +605,10 @@ def test_levels_of_one_variable_do_not_stand_in_for_each_other():
     level = rng.integers(3, size=150)
     X = np.column_stack([level == 0, level == 1, rng.normal(size=(150, 10))]) * 1.0
     y = 1.0 * (level == 2) + 0.5 * rng.normal(size=150)
-    apart = fitted(X, y, q=4, threshold=0.6)
-    told = fitted(X, y, q=4, threshold=0.6, categories={"level": ["x0", "x1"]})
-    by_place = fitted(X, y, q=4, threshold=0.6, categories=[[0, 1]])
+    at = dict(q=4, threshold=0.6, lambdas=[2.0, 1.5, 1.0, 0.7])
+    apart = fitted(X, y, **at)
+    told = fitted(X, y, **at, categories={"level": ["x0", "x1"]})
+    by_place = fitted(X, y, **at, categories=[[0, 1]])
     assert apart.support_[:2].all()
     shares = [s.summary().shares_signal_with for s in (apart, told, by_place)]
     assert shares[0]["x0"] == "x1"
@@ -639,7 +644,7 @@ def test_all_of_it_is_cloned_and_pickled(lives):
     X, y = table()
     options = dict(q=4, prior=NonNegative(1.0, Fixed()), refits=10)
     said = dict(groups=np.arange(M) // 2, sample_weight=weights(), offset=np.ones(M))
-    for s in (lives[2], fitted(X, y, **options, fit=said)):
+    for s in (lives[2], near(X, y, **options, fit=said)):
         again = pickle.loads(pickle.dumps(s))
         np.testing.assert_array_equal(again.probabilities_, s.probabilities_)
         np.testing.assert_array_equal(again.coef_interval_, s.coef_interval_)
@@ -648,5 +653,5 @@ def test_all_of_it_is_cloned_and_pickled(lives):
 
 def test_what_has_weights_is_not_corrected():
     X, y = table()
-    s = fitted(X, y, q=4, correct=True, fit=dict(sample_weight=weights()))
+    s = near(X, y, q=4, correct=True, fit=dict(sample_weight=weights()))
     assert s.corrected_ is None and "weights" in s.correction_

@@ -73,8 +73,21 @@ def parts(seen):
     return others
 
 
-def test_a_terminal_sees_progress():
-    for name, seen in zip(WORK, said(*WORK.values(), terminal=True), strict=True):
+QUIET = {
+    "no bar is wanted": ESTIMATOR.replace("q=3", "q=3, verbose=0"),
+    "a clock that stands": "tqdm.std.time = lambda: begun\n" + WORK["a loop"],
+}
+
+
+@pytest.fixture(scope="module")
+def on_a_terminal():
+    everything = WORK | QUIET
+    return dict(zip(everything, said(*everything.values(), terminal=True), strict=True))
+
+
+def test_a_terminal_sees_progress(on_a_terminal):
+    for name in WORK:
+        seen = on_a_terminal[name]
         assert RATE.search(seen), name
         if name == "the estimator":  # a walk of unknown length promises no end
             assert "λ path: " in seen and "%|" not in seen.split("reported")[0]
@@ -84,11 +97,9 @@ def test_a_pipe_sees_nothing():
     assert said(*WORK.values(), terminal=False) == [""] * len(WORK)
 
 
-def test_whoever_wants_no_bar_gets_none_and_what_is_short_is_silent():
-    quiet = ESTIMATOR.replace("q=3", "q=3, verbose=0")
-    slow_clock = "tqdm.std.time = lambda: begun\n" + WORK["a loop"]
-    for seen in said(quiet, slow_clock, terminal=True):
-        assert not RATE.search(seen)
+def test_whoever_wants_no_bar_gets_none_and_what_is_short_is_silent(on_a_terminal):
+    for name in QUIET:
+        assert not RATE.search(on_a_terminal[name]), name
 
 
 def test_streams_that_nobody_watches():

@@ -157,11 +157,13 @@ def test_against_refits_with_weights_and_offsets(name):
     A, y, w, o = weighted(name)
     rows, prior = Rows(NAMES[name], w, o), Laplace(2.0, randomise=Fixed())
     fit = rvamp(A, y, prior=prior, likelihood=rows, intercept=True)
-    options = dict(randomise=Fixed(), n_resamples=200, progress=False)
+    n = 100 if name == "huber" else 200  # its refits take ten times as long
+    options = dict(randomise=Fixed(), n_resamples=n, progress=False)
     known = dict(sample_weight=w, offset=o, intercept=True)
     truth = naive_bootstrap(A, y, 2.0, loss=name, **known, **options)
     assert fit.converged
-    assert np.sqrt(np.mean((fit.Pi - truth.Pi) ** 2)) < 0.05  # noise: .03
+    noise = np.mean(truth.Pi * (1 - truth.Pi)) / n
+    assert np.mean((fit.Pi - truth.Pi) ** 2) < noise + 0.04**2
     assert np.corrcoef(fit.mean, truth.mean)[0, 1] > 0.99
     assert np.corrcoef(fit.var, truth.var)[0, 1] > 0.94
     assert np.corrcoef(fit.last.u.mean, truth.u_mean)[0, 1] > 0.98
@@ -200,8 +202,9 @@ def test_what_other_chapters_ask_of_a_weighted_fit():
     assert free_energy(one) == pytest.approx(free_energy(two), rel=1e-6)
     np.testing.assert_allclose(corrected(one).Pi, corrected(two).Pi, atol=0.01)
     np.testing.assert_allclose(p1(one, 3).cdf(0.1), p1(two, 3).cdf(0.1), atol=1e-5)
-    A, y, w, o = weighted("logistic")
-    fit = rvamp(A, y, prior=prior, likelihood=Rows(Logistic(), w, o))
+    A, y, w, o = (part[:40] for part in weighted("logistic"))
+    prior = Laplace(3.0, randomise=Fixed())
+    fit = rvamp(A[:, :8], y, prior=prior, likelihood=Rows(Logistic(), w, o))
     assert 0 < stability_radius(fit) < 1
     assert np.abs(corrected(fit).Pi - fit.Pi).max() < 0.1
 
@@ -265,11 +268,13 @@ def pull(A, time, event, counts, x):
     return g
 
 
-@pytest.mark.parametrize("name", ["120x60", "80x300", "150x40"])
-def test_a_cox_refit_meets_its_conditions(name):
+@pytest.mark.parametrize(
+    "name, twice", [("120x60", True), ("80x300", False), ("150x40", False)]
+)
+def test_a_cox_refit_meets_its_conditions(name, twice):
     A, time, event, lam = table(name)
     assert len(np.unique(time)) < len(time)  # ties
-    for counts in (np.ones(len(A)), half(3, len(A)), 2 * half(4, len(A))):
+    for counts in (np.ones(len(A)), (1 + twice) * half(3, len(A))):
         x = cox_fit(A, time, event, lam, counts)
         g = pull(A, time, event, counts, x) / lam
         np.testing.assert_allclose(g[x != 0], np.sign(x[x != 0]), atol=1e-5)
