@@ -31,7 +31,6 @@ _HOMES = {  # module: the public names that live in it
         "Weakness",
     ),
     "saving": ("Checkpoint", "load_fit", "load_state", "save_fit", "save_state"),
-    "scale": ("Machine", "cost", "this_machine"),
     "solver": ("ConvergenceWarning", "Fit", "rvamp", "rvamp_path"),
     "stability": ("StabilitySelection",),
     "storage": ("BlockError", "Panels"),

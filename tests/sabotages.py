@@ -332,13 +332,6 @@ SABOTAGES = [
         "return 0",
         "tests/test_cli.py::test_a_row_that_decides_is_exit_code_3",
     ),
-    Sabotage(
-        "scale.py",
-        "bytes are sent where there is nobody to send them to",
-        "return Cost(*parts, passes, read, sent * (workers > 1), driver, worker)",
-        "return Cost(*parts, passes, read, sent, driver, worker)",
-        "tests/test_scale.py::test_workers_share_and_talk",
-    ),
     # --- rooms that serve the others --------------------------------------------------
     Sabotage(
         "explore.py",

@@ -10,8 +10,8 @@ Each table is written as a file of 8-bit integers, and fitted in a process of it
 A step's seconds are the fit's over its number of steps. Peak memory is the largest that
 the system has seen, the mapped pages of the file included; `--limit` also
 refuses it more than 2 GiB of address space (Linux), so that a fit that wants more
-fails. One thread. What was measured is kept in scale.json, which chapter 26
-and the how-to "A million columns" show.
+fails. One thread. What was measured is kept in scale.json, which the how-to
+"A million columns" shows.
 """
 
 import argparse
@@ -28,12 +28,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
 import numpy as np  # noqa: E402
-
-from rvamp_nb import StabilitySelection, rvamp  # noqa: E402
-from rvamp_nb.checks import progress_bar  # noqa: E402
-from rvamp_nb.prior import Laplace  # noqa: E402
-from rvamp_nb.resampling import Fixed, Subsample  # noqa: E402
-from rvamp_nb.scale import (  # noqa: E402
+from costs import (  # noqa: E402
     Counted,
     Machine,
     cost,
@@ -41,6 +36,11 @@ from rvamp_nb.scale import (  # noqa: E402
     simulated_trait,
     this_machine,
 )
+
+from rvamp_nb import StabilitySelection, rvamp  # noqa: E402
+from rvamp_nb.checks import progress_bar  # noqa: E402
+from rvamp_nb.prior import Laplace  # noqa: E402
+from rvamp_nb.resampling import Fixed, Subsample  # noqa: E402
 from rvamp_nb.storage import standardised  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
