@@ -24,7 +24,6 @@ _HOMES = {  # module: the public names that live in it
         "Multinomial",
         "NoResampling",
         "Poisson",
-        "Shared",
         "Stratified",
         "Subsample",
         "TwoPoint",

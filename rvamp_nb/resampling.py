@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['all_resamples', 'Multinomial', 'Poisson', 'Subsample', 'NoResampling', 'Exponential', 'Discrete', 'TwoPoint', 'Fixed',
-           'Weakness', 'Shared', 'check_law', 'Grouped', 'Stratified']
+           'Weakness', 'check_law', 'Grouped', 'Stratified']
 
 # %% ../nbs/01_resampling.ipynb #eb9d7e04
 from dataclasses import dataclass
@@ -394,38 +394,6 @@ class Weakness:
     def draw(self, N, rng):
         """Multipliers for one refit, (N,) floats."""
         return 1 / rng.uniform(self.w, 1, check_size("Weakness.draw", "N", N))
-
-# %% ../nbs/01_resampling.ipynb #61125c23
-@dataclass(frozen=True)
-class Shared:
-    """One multiplier for all coefficients of a refit: for brute force, or for
-    conditioning on by hand.
-
-    Parameters
-    ----------
-    law : TwoPoint, Weakness or Fixed
-        Of the common multiplier.
-    """
-
-    law: TwoPoint = TwoPoint()
-
-    def __post_init__(self):
-        if not hasattr(self.law, "nodes") or isinstance(self.law, type):
-            raise TypeError(
-                "Shared: law must be an object such as TwoPoint(2, 0.5), got"
-                f" {self.law!r}"
-            )
-
-    def nodes(self):
-        """Refused: a TypeError that says what to do instead."""
-        raise TypeError(
-            "a multiplier shared by all coefficients ties them together: solve once for"
-            " each value of law.nodes() with randomise=Fixed(), and mix the answers"
-        )
-
-    def draw(self, N, rng):
-        """The same multiplier (N,) times."""
-        return np.repeat(self.law.draw(1, rng), check_size("Shared.draw", "N", N))
 
 # %% ../nbs/01_resampling.ipynb #e57c030c
 def check_law(name, law, positive=False, averaged=False):

@@ -25,7 +25,6 @@ from rvamp_nb.resampling import (
     Fixed,
     NoResampling,
     Poisson,
-    Shared,
     Subsample,
     TwoPoint,
     Weakness,
@@ -654,7 +653,7 @@ def test_averages_are_those_of_the_refits(name):
 )
 @pytest.mark.parametrize(
     "randomise",
-    [Fixed(), Weakness(0.4), Shared(TwoPoint(3, 0.5))],
+    [Fixed(), Weakness(0.4), TwoPoint(3, 0.5)],
     ids=lambda law: type(law).__name__,
 )
 def test_laws(counts, randomise):

@@ -18,7 +18,6 @@ from rvamp_nb.resampling import (
     Multinomial,
     NoResampling,
     Poisson,
-    Shared,
     Subsample,
     TwoPoint,
     Weakness,
@@ -151,12 +150,6 @@ MAKING = {
         TypeError,
         "Discrete: values.*numbers",
     ),
-    "a share with a class": (
-        lambda: Shared(TwoPoint),
-        TypeError,
-        r"Shared: law.*TwoPoint\(2, 0.5\)",
-    ),
-    "a share with a number": (lambda: Shared(2.0), TypeError, "Shared: law"),
     **{
         f"inclusion {v!r}": (
             lambda v=v: SpikeSlab(v),
@@ -252,11 +245,6 @@ for kind in (Laplace, Ridge, ElasticNet, NonNegative):
             )
             for v in (TwoPoint, "fixed", None, 2.0)
         },
-        f"{kind.__name__}: one multiplier for all": (
-            lambda kind=kind: kind(0.1, Shared(TwoPoint())),
-            TypeError,
-            r"shared by all coefficients.*randomise=Fixed\(\).*mix",
-        ),
     }
 
 
