@@ -35,13 +35,7 @@ from .bootstrap import naive_bootstrap
 from .checks import check_array, check_number, check_size, listed, progress_bar
 from .datasets import unit_columns
 from .densities import coefficient_interval, p2
-from rvamp_nb.error_control import (
-    BOUNDS,
-    DEFAULT_THRESHOLD,
-    integrated_control,
-    settle,
-    simultaneous_bound,
-)
+from .error_control import BOUNDS, DEFAULT_THRESHOLD, settle
 from .groups import Blocks, rotated
 from .likelihood import Huber, Logistic, PoissonLoss, Squared
 from .prior import ElasticNet, Laplace, NonNegative, Penalty, SpikeSlab
@@ -1876,31 +1870,6 @@ def _speak(est):
             " digits: taken as one, each is given its probability"
         )
 
-# %% ../nbs/21_stability.ipynb #e16ipss02
-def _integrated(est, pfer, n_pairs, cutoff=0.05):
-    """`integrated_control` on a path of its own, for all columns of the table."""
-    _need_answer(est)
-    model, sizes = est.model_, []
-    if not _halves(model.counts):
-        raise ValueError("integrated: needs halves drawn without replacement")
-    p, most = int(model.candidates.sum()), 0.45 * model.rows.units(len(model.y))
-
-    def enough(fit):
-        sizes.append(min(model.size(fit.Pi), p))
-        bound = simultaneous_bound(np.array(sizes), p, 2, n_pairs)
-        return sizes[-1] >= most or bound.mean() > cutoff
-
-    path = _walk_until(model, enough)
-    kept, pfer = path.converged, est.pfer_ if pfer is None else pfer
-    Pi = path.Pi[model.candidates][:, kept]
-    found = integrated_control(path.lams[kept], Pi, pfer, n_pairs=n_pairs)
-    where = np.cumsum(model.candidates)[model.where] - 1
-    inside = model.candidates[model.where]
-    spread = lambda part, other: np.where(inside, part[where], other)
-    selected = spread(found.selected, False)
-    false, scores = spread(found.false, np.nan), spread(found.scores, np.nan)
-    return found._replace(selected=selected, false=false, scores=scores)
-
 # %% ../nbs/21_stability.ipynb #c0rrect02
 PINNED = 4  # rows whose counts are conditioned on, at most
 SMALL = 20  # with fewer rows nothing is corrected
@@ -2098,17 +2067,6 @@ class _Refitting:
         check_number("check", "tolerance", tolerance, 0, 1, closed="[")
         refits = _refit(self, n_refits, seed, n_jobs, progress)
         return _compared(self, refits, tolerance)
-
-    def integrated(self, pfer=None, n_pairs=50):
-        """Features selected by the integral of their paths (`integrated_control`), at
-        the same pfer if none is given. Returns an `Integrated`: `selected`, `false`,
-        `scores`, (N,) each, the last two NaN for columns that cannot be selected.
-
-        It rests on a condition that does not hold; what was measured stands in chapter
-        18. n_pairs=1 rests on the assumptions of the "mb" bound alone.
-        """
-        check_is_fitted(self)
-        return _integrated(self, pfer, n_pairs)
 
     def refine(self, n_refits=200, *, seed=0, n_jobs=1, progress=True):
         """Refit at the reported penalty and combine with rVAMP (`beta-binomial`).

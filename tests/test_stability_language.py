@@ -13,7 +13,7 @@ from sklearn.linear_model import ElasticNet as SklearnNet
 from sklearn.linear_model import Lasso, LogisticRegression
 
 from rvamp_nb import StabilitySelection, naive_bootstrap
-from rvamp_nb.error_control import integrated_control, pfer_bound
+from rvamp_nb.error_control import pfer_bound
 from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative
 from rvamp_nb.resampling import Fixed, NoResampling, Subsample, TwoPoint
@@ -616,28 +616,7 @@ def test_levels_of_one_variable_do_not_stand_in_for_each_other():
     np.testing.assert_array_equal(apart.probabilities_, told.probabilities_)
 
 
-# The integral of the path, copies of the estimator ------------------------------------
-
-
-def test_the_integral_of_the_path_is_that_of_its_chapter():
-    X, y = table(wild=0)
-    X = np.column_stack([X, np.ones(M)])
-    s = fitted(X, y, pfer=1)
-    found = s.integrated()
-    strides = 0.85 ** np.arange(found.used + 2)
-    path = fitted(X, y, lambdas=s.lambdas_[0] * strides)
-    among = ~np.isin(np.arange(N + 3), [N, N + 1, N + 2])
-    Pi = path.selection_probabilities_[among]
-    by_hand = integrated_control(path.lambdas_, Pi, 1.0)
-    assert path.converged_.all() and by_hand.used == found.used
-    assert found.selected[:4].all() and found.selected[N]
-    assert not found.selected[N + 2] and np.isnan(found.false[N + 2])
-    assert found.selected[among].tolist() == by_hand.selected.tolist()
-    few = by_hand.false < 5
-    np.testing.assert_allclose(found.false[among][few], by_hand.false[few], rtol=0.02)
-    assert found.false[0] == found.false[N]
-    with pytest.raises(ValueError, match="halves"):
-        fitted(X, y, q=4, resampling="poisson").integrated()
+# Copies of the estimator -------------------------------------------------------------
 
 
 def test_all_of_it_is_cloned_and_pickled(lives):

@@ -23,6 +23,7 @@ import sys
 import time
 import warnings
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,7 +33,7 @@ import designs  # noqa: E402
 
 from rvamp_nb.bootstrap import naive_bootstrap  # noqa: E402
 from rvamp_nb.datasets import load_riboflavin, standardize  # noqa: E402
-from rvamp_nb.error_control import decoy_threshold, decoys, integrated_control, settle  # noqa: E402
+from rvamp_nb.error_control import decoy_threshold, decoys, settle  # noqa: E402
 from rvamp_nb.prior import Laplace  # noqa: E402
 from rvamp_nb.resampling import Fixed, Grouped, Poisson, Stratified, Subsample  # noqa: E402
 from rvamp_nb.solver import rvamp_path  # noqa: E402
@@ -109,6 +110,53 @@ def by_refits(A, y, lams, seed):
 
 
 # --------------------------------------------------- controls
+
+
+class Integrated(NamedTuple):
+    """What `integrated_control` finds, for p features."""
+
+    selected: np.ndarray  # (p,) bool
+    false: np.ndarray  # (p,) expected false selections if all as good as it are kept
+    scores: np.ndarray  # (p,) integral of (2 Pi - 1)_+^m
+    level: float  # integral of the bound
+    used: int  # penalties over which the integrals go
+
+
+WAYS = {1: (1,), 2: (1, 1), 3: (1, 3, 1)}  # of so many pairs into 1, 2, 3 kinds
+
+
+def simultaneous_bound(q, p, power=2, n_pairs=50):
+    """What noise features add up to at one penalty, by the condition of ipss: chapter
+    18.
+    """
+    total = 0.0
+    different = 1.0  # share of tuples: (1 - 1/B) (1 - 2/B) ...
+    for k, ways in enumerate(WAYS[power], start=1):
+        total += ways * different * float(n_pairs) ** (k - power) * (q / p) ** (2 * k)
+        different *= max(1 - k / n_pairs, 0)
+    return p * total
+
+
+def integrated_control(
+    lams, Pi, pfer=1.0, *, power=2, n_pairs=50, delta=1.0, cutoff=0.05, p=None
+):
+    """Features selected by the integral of their stability path, penalties counted by
+    lam^(-delta) d lam; p where features were left out before.
+    """
+    p = len(Pi) if p is None else p
+    lams = np.asarray(lams, dtype=float)
+    scale = np.log(lams) if delta == 1 else lams ** (1 - delta) / (1 - delta)
+    weights, q = -np.diff(scale), Pi.sum(0)[:-1]
+    bound = simultaneous_bound(q, p, power, n_pairs)
+    mean = np.cumsum(weights * bound) / np.cumsum(weights)
+    used = max(int(np.argmin(np.append(mean <= cutoff, False))), 1)
+    weights = weights[:used] / weights[:used].sum()
+    scores = np.clip(2 * Pi[:, :used] - 1, 0, 1) ** power @ weights
+    level = float(bound[:used] @ weights)
+    false = np.full(len(Pi), float(p))
+    np.divide(level, scores, out=false, where=scores > level / p)
+    selected = (scores > 0) & (false <= pfer)
+    return Integrated(selected, false, scores, level, used)
 
 
 def at_size(lams, Pi, q):
