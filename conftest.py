@@ -206,6 +206,12 @@ def exported_module(path):
     return f"rvamp_nb.{names[0]}" if names and exports else None
 
 
+def home(cell, module):
+    """The module that an exported cell goes to: the notebook's, or one it names."""
+    named = [args for kind, args in cell.directives_.items() if kind in EXPORTED]
+    return f"rvamp_nb.{named[0][0]}" if named[0] else module
+
+
 def is_run(cell):
     """Whether nbdev_test would run this cell: code, not ``#| eval: false``, not
     under a flag such as ``#| slow``.
@@ -231,7 +237,7 @@ def run_notebook(path, module=None):
             shell.user_ns.update(
                 {
                     k: v
-                    for k, v in vars(import_module(module)).items()
+                    for k, v in vars(import_module(home(cell, module))).items()
                     if not k.startswith("__")
                 }
             )

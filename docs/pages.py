@@ -9,10 +9,11 @@ from pathlib import Path
 from translate import (
     HOW_TO,
     TITLE,
+    WORKSHOP,
     chapter_number,
     page_name,
     page_title,
-    published_module,
+    published_modules,
 )
 
 import rvamp_nb
@@ -22,7 +23,8 @@ PARTS = {  # caption: its chapters
     "II. The theory": range(4, 8),
     "III. The algorithm": range(8, 14),
     "IV. What the answer is worth": range(14, 18),
-    "V. Using it": range(18, 80),
+    "V. Using it": range(18, 70),
+    "Workshop": [WORKSHOP],
     "How to": [HOW_TO],
     "Appendices": [None],
 }
@@ -32,7 +34,7 @@ ROOMS = {  # the same for the API reference: (page, title), its chapters
     ("api-algorithm", "The rooms of the algorithm"): range(8, 13),
     ("api-results", "What comes out, and what it is worth"): range(13, 18),
     ("api-selection", "Selecting features"): range(18, 24),
-    ("api-tools", "Command line, pictures and checks"): [*range(24, 80), None],
+    ("api-tools", "Command line, pictures and checks"): [*range(24, 70), WORKSHOP],
 }
 LANDING = Path(__file__).resolve().parent / "landing.md"
 
@@ -113,16 +115,16 @@ def api(notebooks):
     rooms.
     """
     modules = {
-        stem: module
+        stem: found
         for stem, nb in notebooks.items()
-        if (module := published_module(nb))
+        if (found := published_modules(nb))
     }
     overview = [
         (
             "# API reference\n\n{.lead}\nEvery public function and class, grouped as"
             " the rooms of the house.\n"
         ),
-        public_names(modules.values()),
+        public_names([module for found in modules.values() for module in found]),
     ]
     texts = {}
     for (page, title), numbers in ROOMS.items():
@@ -130,10 +132,12 @@ def api(notebooks):
         if stems:
             overview += [
                 f"## [{title}]({page}.md)\n",
-                *(table(modules[stem]) for stem in stems),
+                *(table(module) for stem in stems for module in modules[stem]),
             ]
             texts[page] = f"# {title}\n\n" + "\n".join(
-                room(modules[stem], stem, notebooks[stem]) for stem in stems
+                room(module, stem, notebooks[stem])
+                for stem in stems
+                for module in modules[stem]
             )
     return {"api": "\n".join(overview) + toctree("Rooms", texts)} | texts
 

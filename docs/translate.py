@@ -30,6 +30,7 @@ from nbformat.v4 import new_markdown_cell
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "nbs"
 HOW_TO = "howto/"  # their folder in nbs
+WORKSHOP = "workshop"  # rooms of engineering, numbered from 70
 # nbs/index.ipynb is the README; the site has an index of its own, and there this is ...
 README = "index"
 QUICKSTART, QUICKSTART_TITLE = "quickstart", "Quick start"
@@ -80,13 +81,13 @@ def directives(source):
 
 
 def chapter_number(stem):
-    """7 for ``07_messages``; HOW_TO for a how-to; None for the appendices and the
-    index.
+    """7 for ``07_messages``; HOW_TO for a how-to, WORKSHOP for a room of the workshop;
+    None for the appendices and the index.
     """
     if stem.startswith(HOW_TO):
         return HOW_TO
     number = int(stem[:2]) if stem[:2].isdigit() else 99
-    return number if number < 80 else None
+    return number if number < 70 else WORKSHOP if number < 90 else None
 
 
 def page_name(stem):
@@ -106,17 +107,15 @@ def page_title(stem, title):
     )
 
 
-def published_module(nb):
-    """The dotted name of the module that ``nb`` exports, or None."""
+def published_modules(nb):
+    """The dotted names of the modules that ``nb`` exports, its own first."""
     found = [
         directives(cell.source)[0] for cell in nb.cells if cell.cell_type == "code"
     ]
-    names = [each["default_exp"] for each in found if "default_exp" in each]
-    return (
-        f"rvamp_nb.{names[0]}"
-        if names and any(EXPORTED & each.keys() for each in found)
-        else None
-    )
+    own = "".join(each.get("default_exp", "") for each in found)
+    names = [each[kind] or own for each in found for kind in EXPORTED & each.keys()]
+    names = sorted(dict.fromkeys(names), key=lambda name: name != own)
+    return [f"rvamp_nb.{name}" for name in names]
 
 
 def is_alive(output, models):
@@ -153,11 +152,11 @@ class Translator:
 
     def notebook(self, nb, stem):
         """Turn the cells of ``nb`` into those of the site, in place."""
-        module, cells = published_module(nb), []
+        own, cells = [*published_modules(nb), None][0], []
         models = nb.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
         for cell in nb.cells:
             if cell.cell_type == "code":
-                cells += self.code(cell, module, models)
+                cells += self.code(cell, own, models)
             else:
                 cell.source = self.markdown(cell.source, stem)
                 cells.append(cell)
@@ -191,6 +190,8 @@ class Translator:
         names = public_definitions(cell.source) if EXPORTED & found.keys() else []
         if folded or not names:
             return [cell, *after]
+        other = next(filter(None, (found.get(kind) for kind in EXPORTED)), None)
+        module = f"rvamp_nb.{other}" if other else module
         cell.metadata["tags"] = ["hide-input"]
         entries = "\n".join(
             f".. {kind}:: {module}.{name}\n   :no-index:\n{options}"

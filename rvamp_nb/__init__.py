@@ -7,14 +7,14 @@ the public names and loads the module behind each on first use, so that ``import
 __version__ = "0.1.0"
 
 _HOMES = {  # module: the public names that live in it
-    "beyond": ("corrected",),
+    "extend.beyond": ("corrected",),
     "bootstrap": ("naive_bootstrap",),
-    "cluster": ("DaskPanels",),
+    "tables.on_dask": ("DaskPanels",),
     "densities": ("coefficient_interval", "p1", "p2"),
     "energy": ("free_energy", "stability_radius"),
     "evolution": ("FixedSizes", "GaussianSizes", "SampledSizes", "state_evolution"),
     "likelihood": ("Huber", "Logistic", "Loss", "PoissonLoss", "Squared"),
-    "planning": ("expected_study", "plan"),
+    "select.planning": ("expected_study", "plan"),
     "prior": ("ElasticNet", "Laplace", "NonNegative", "Prior", "Ridge", "SpikeSlab"),
     "resampling": (
         "Discrete",
@@ -31,10 +31,10 @@ _HOMES = {  # module: the public names that live in it
     ),
     "saving": ("Checkpoint", "load_fit", "load_state", "save_fit", "save_state"),
     "solver": ("ConvergenceWarning", "Fit", "rvamp", "rvamp_path"),
-    "stability": ("StabilitySelection",),
-    "storage": ("BlockError", "Panels"),
-    "survival": ("Rows", "survival_fit"),
-    "trust": ("TrustWarning",),
+    "select.stability": ("StabilitySelection",),
+    "tables.storage": ("BlockError", "Panels"),
+    "extend.survival": ("Rows", "survival_fit"),
+    "extend.trust": ("TrustWarning",),
 }
 _MODULES = ("datasets",)  # public as modules
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -16,7 +16,7 @@ from scipy.special import expit
 
 from .checks import check_array, check_number, check_size, progress_bar
 from .resampling import Poisson, TwoPoint, check_law
-from .storage import Panels
+from .tables.storage import Panels
 
 # %% ../nbs/03_bootstrap.ipynb #3ad0b3ae
 def optimality_gap(A, y, lam, counts, x):

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 # %% ../nbs/25_cli.ipynb #ac768d65
 import rvamp_nb
-from rvamp_nb.tables import (
+from rvamp_nb.select.frames import (
     BadInput,
     Later,
     Table,
@@ -92,7 +92,7 @@ def _fitted(source, table, lam=None, **options):
     """The estimator, fitted, and its table; what it refuses is bad input, and so is a
     block that cannot be read.
     """
-    from rvamp_nb.stability import StabilitySelection
+    from rvamp_nb.select.stability import StabilitySelection
 
     options |= table.options
     lambdas = None if lam is None else [lam]
@@ -359,7 +359,7 @@ def _about_table(table):
 # %% ../nbs/25_cli.ipynb #3d5b598f
 def _settings(answer, files):
     """All that decides the answer, and all that is said of it as a whole."""
-    from rvamp_nb.report import plain
+    from rvamp_nb.select.report import plain
 
     e = answer.estimator
     said = {**answer.source._asdict(), **answer.summary.attrs}
@@ -582,7 +582,7 @@ def _put(folder, name, contents):
     """Files {end of the name: bytes}, all of them or none; what an earlier run left
     under the same name goes. Returns the names of what went.
     """
-    from rvamp_nb.report import write_files
+    from rvamp_nb.select.report import write_files
 
     left = [name + end for end in _ENDS if end not in contents]
     left = [old for old in left if (folder / old).exists()]
@@ -719,7 +719,7 @@ def _saved(answer, contents, out):
 # %% ../nbs/25_cli.ipynb #5263e0cc
 def _reported(answer, folder):
     """Write the report. Returns the line that tells of it, and what went wrong."""
-    from rvamp_nb.report import write_report
+    from rvamp_nb.select.report import write_report
 
     if answer.stopped:
         return [], None
@@ -1290,7 +1290,7 @@ _SAID = ("rows", "true_selections", "power", "false_selections", "lam", "converg
 
 def _as_json(args, study, beside, code):
     """The question, the answer and studies of other sizes."""
-    from rvamp_nb.report import plain
+    from rvamp_nb.select.report import plain
 
     asked = {name: value for name, value in vars(args).items() if name in _ASKED}
     answer = {name: getattr(study, name) for name in (*_SAID, "threshold", "q", "pfer")}

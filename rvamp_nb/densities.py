@@ -19,7 +19,7 @@ from .messages import Natural
 from .panels import at_most_2M, is_wide, wide_matrices
 from .prior import Penalty, Prior, field_nodes, one_sided, thresholded
 from .solver import Fit
-from .storage import Panels, SparseBlock, each, sparse_gram
+from .tables.storage import Panels, SparseBlock, each, sparse_gram
 
 # %% ../nbs/13_densities.ipynb #055e67e2
 def _ramp_moment(a, k):

@@ -21,7 +21,7 @@ from .messages import Mixed, Natural
 from .panels import at_most_2M, couple, is_wide, wide_matrices
 from .prior import SpikeSlab, field_nodes
 from .solver import Fit
-from .storage import Panels, column_sizes
+from .tables.storage import Panels, column_sizes
 
 # %% ../nbs/14_free_energy.ipynb #e39e997e
 class Messages(NamedTuple):

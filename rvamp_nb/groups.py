@@ -17,7 +17,7 @@ from .coupling import mirrored, tall_matrices, tall_noise
 from .likelihood import Squared
 from .messages import Moments, Natural
 from .panels import at_most_2M, couple, wide_matrices
-from .storage import Panels
+from .tables.storage import Panels
 
 # %% ../nbs/19_groups.ipynb #19000017
 MOST = 200  # rows in one group; blocks of that size fit in memory and in time

@@ -22,7 +22,7 @@ from rvamp_nb.coupling import (
     row_dots,
 )
 from .messages import Mixed, natural_to_moment
-from rvamp_nb.storage import (
+from rvamp_nb.tables.storage import (
     Panels,
     SparseBlock,
     each,

@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .checks import check_array, check_size
-from .storage import in_blocks
+from .tables.storage import in_blocks
 
 # %% ../nbs/87_saving.ipynb #87000011
 @contextmanager
@@ -105,7 +105,7 @@ ROOMS = (
     "coupling",
     "solver",
     "groups",
-    "survival",
+    "extend.survival",
 )
 _ELSEWHERE = {("GroupedLoss", "index"): "layout.index"}
 
@@ -114,7 +114,7 @@ def _home(kind):
     """The room of this package where a class is at home, and its name there; None for
     any other.
     """
-    package, _, room = kind.__module__.rpartition(".")
+    package, _, room = kind.__module__.partition(".")
     return (
         f"{room}.{kind.__name__}" if package == "rvamp_nb" and room in ROOMS else None
     )
@@ -217,7 +217,7 @@ class Packing(_Refusing):
 # %% ../nbs/87_saving.ipynb #87000026
 def _made(name, arguments):
     """The object of a class of this package that is made of these arguments."""
-    room, _, own = name.partition(".")
+    room, _, own = name.rpartition(".")
     inside = vars(import_module(f"rvamp_nb.{room}")) if room in ROOMS else {}
     kind = inside.get(own)
     if not isinstance(kind, type) or _home(kind) != name:

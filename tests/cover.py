@@ -27,6 +27,6 @@ def in_turn(cases, n):
     cases = list(cases)
     if not settings().derandomize:
         return cases
-    text = b"".join(path.read_bytes() for path in sorted(PACKAGE.glob("*.py")))
+    text = b"".join(path.read_bytes() for path in sorted(PACKAGE.rglob("*.py")))
     first = zlib.crc32(text) % len(cases)
     return [cases[(first + k) % len(cases)] for k in range(n)]

@@ -10,8 +10,8 @@ from scipy.linalg import hadamard
 from scipy.stats import norm
 
 from rvamp_nb.datasets import standardize
+from rvamp_nb.extend.trust import duplicated as equal_columns
 from rvamp_nb.resampling import Fixed, Poisson, Subsample, TwoPoint
-from rvamp_nb.trust import duplicated as equal_columns
 
 
 class Case(NamedTuple):

@@ -6,7 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rvamp_nb.beyond import (
+from rvamp_nb.bootstrap import penalised_fit
+from rvamp_nb.datasets import gaussian_design
+from rvamp_nb.extend.beyond import (
     LARGEST,
     Law,
     Pinned,
@@ -16,8 +18,6 @@ from rvamp_nb.beyond import (
     find_blocks,
     small_lassos,
 )
-from rvamp_nb.bootstrap import penalised_fit
-from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge
 from rvamp_nb.resampling import (

@@ -37,7 +37,7 @@ from rvamp_nb.resampling import (
     TwoPoint,
     all_resamples,
 )
-from rvamp_nb.storage import Panels
+from rvamp_nb.tables.storage import Panels
 
 WIDE = gaussian_design(20, 60, 0.5, density=0.1, seed=1)
 TALL = gaussian_design(40, 12, 0.5, density=0.3, seed=1)

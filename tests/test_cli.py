@@ -29,11 +29,12 @@ import pandas as pd
 import pytest
 
 import rvamp_nb
-from rvamp_nb import StabilitySelection, cli, tables
+from rvamp_nb import StabilitySelection, cli
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.cli import BadInput, main, read_table
 from rvamp_nb.datasets import load_diabetes, standardize
 from rvamp_nb.resampling import Fixed, Subsample
+from rvamp_nb.select import frames as tables
 
 ROOT = Path(__file__).resolve().parent.parent
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -372,7 +373,7 @@ def test_refits_stand_beside_their_own_feature_when_columns_are_constant_or_equa
 
 
 def test_not_converging_is_said_in_the_report(capsys, monkeypatch):
-    import rvamp_nb.stability as stability
+    import rvamp_nb.select.stability as stability
 
     for name in ("rvamp", "rvamp_path"):
         slow = getattr(stability, name)
@@ -1069,7 +1070,7 @@ def test_ctrl_c_in_the_fit(monkeypatch, capsys):
     def impatient(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rvamp_nb.stability.StabilitySelection.fit", impatient)
+    monkeypatch.setattr("rvamp_nb.select.stability.StabilitySelection.fit", impatient)
     table()
     assert exit_code(["select", "data.csv", "--target", "y"]) == 130
     shown = capsys.readouterr()
@@ -1354,7 +1355,7 @@ def test_refits_can_be_combined_with_the_fit(capsys):
     [("poor", "--refine 300"), ("undecided", "--check 300"), ("good", "")],
 )
 def test_advice_is_something_that_can_be_typed(capsys, monkeypatch, word, option):
-    from rvamp_nb.trust import Check
+    from rvamp_nb.extend.trust import Check
 
     monkeypatch.setattr(Check, "word", word)
     table()
@@ -1424,7 +1425,7 @@ ROLES = [*CLINIC, "--categorical", "site", "--keep", "age", "--missing"]
 
 
 def test_roles_are_passed_on(capsys):
-    from rvamp_nb.tables import prepare
+    from rvamp_nb.select.frames import prepare
 
     data = clinic()
     main([*ROLES, "median", "--reference", "site=Ulm"])
@@ -1547,7 +1548,7 @@ def test_strata_are_drawn():
     data = clinic()
     line = [*ROLES, "median", "--strata", "site", "--check", "20"]
     main(line)
-    from rvamp_nb.tables import prepare
+    from rvamp_nb.select.frames import prepare
 
     asked = dict(id="patient", drop="seen", categorical="site", keep="age")
     ready = prepare(data, "y", missing="median", **asked)
@@ -1577,7 +1578,7 @@ def test_weights_and_offsets_go_with_their_rows():
 
 def test_a_page_for_the_paper(capsys, monkeypatch):
     """Its pictures have tests of their own, and take a second each."""
-    from rvamp_nb import report
+    from rvamp_nb.select import report
 
     drawn = {n: PNG for n in report.FILES if n.split(".")[0] in report.PICTURES}
     monkeypatch.setattr(report, "picture_files", lambda est: drawn)
@@ -1612,7 +1613,7 @@ def test_whole_groups_are_drawn(capsys):
     main([*line, "--groups", "patient"])
     out = unwrapped(capsys.readouterr().out)
     assert "more than once" not in out and "if the groups are independent" in out
-    from rvamp_nb.tables import prepare
+    from rvamp_nb.select.frames import prepare
 
     roles = dict(id="patient", drop="seen", categorical="site", keep="age")
     ready = prepare(data, "y", missing="median", groups="patient", **roles)
@@ -1624,7 +1625,7 @@ def test_whole_groups_are_drawn(capsys):
 
 
 def test_a_time_and_an_event(capsys):
-    from rvamp_nb.survival import simulated_survival
+    from rvamp_nb.extend.survival import simulated_survival
 
     A, y = simulated_survival(M=150, N=5, seed=1)
     X = (10 * A).round(5)
@@ -1899,7 +1900,7 @@ def test_a_block_that_cannot_be_read_is_one_line(capsys, no_memory, monkeypatch)
     def torn(self, k):
         raise OSError("Input/output error")
 
-    monkeypatch.setattr("rvamp_nb.storage.Panels.read", torn)
+    monkeypatch.setattr("rvamp_nb.tables.storage.Panels.read", torn)
     matrix(N=800)
     said = refused(capsys, "select", "A.npy", *ASK.split())
     assert "A: columns 0 to 799 of A could not be read: Input/output error" in said

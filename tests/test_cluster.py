@@ -16,13 +16,16 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from rvamp_nb import rvamp, storage
+from rvamp_nb import rvamp
+from rvamp_nb.tables import storage
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 import dask.array as da
 
-from rvamp_nb.cluster import (
+from rvamp_nb.likelihood import Logistic, PoissonLoss
+from rvamp_nb.resampling import Subsample
+from rvamp_nb.tables.on_dask import (
     FAN,
     DaskPanels,
     OneThread,
@@ -31,8 +34,6 @@ from rvamp_nb.cluster import (
     borders_along,
     tree,
 )
-from rvamp_nb.likelihood import Logistic, PoissonLoss
-from rvamp_nb.resampling import Subsample
 
 pytestmark = pytest.mark.filterwarnings("ignore:the chunks of A cut:UserWarning")
 WIDE, TALL = (30, 200), (200, 30)

@@ -16,7 +16,7 @@ from rvamp_nb.likelihood import Squared
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Poisson
 from rvamp_nb.solver import Problem, iterate
-from rvamp_nb.storage import Panels, standardised
+from rvamp_nb.tables.storage import Panels, standardised
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "bench"))
 import costs  # noqa: E402

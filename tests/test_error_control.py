@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from cover import in_turn
 
-from rvamp_nb.error_control import (
+from rvamp_nb.select.control import (
     common_factors,
     decoy_threshold,
     decoys,

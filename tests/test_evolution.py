@@ -17,12 +17,12 @@ from rvamp_nb import (
     plan,
     state_evolution,
 )
-from rvamp_nb.error_control import pfer_bound
 from rvamp_nb.evolution import Spectrum, coupled, spectrum_of
 from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.messages import Natural
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.resampling import Fixed, NoResampling, Poisson, Subsample, Weakness
+from rvamp_nb.select.control import pfer_bound
 
 PLACE = Path(__file__).parent / "truth_evolution" / "make_evolution_truth.py"
 spec = importlib.util.spec_from_file_location("make_evolution_truth", PLACE)
@@ -277,7 +277,7 @@ def test_false_selections_are_those_of_null_features():
 def test_a_study_without_an_answer_has_no_numbers(monkeypatch):
     found = expected_study(100, 50, 5, 0.5).evolution
     lost = dataclasses.replace(found, converged=False)
-    monkeypatch.setattr("rvamp_nb.planning._at_size", lambda *_: lost)
+    monkeypatch.setattr("rvamp_nb.select.planning._at_size", lambda *_: lost)
     study = expected_study(100, 50, 5, 0.5)
     assert not study.converged
     assert np.isnan([study.true_selections, study.false_selections]).all()

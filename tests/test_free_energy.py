@@ -24,6 +24,7 @@ from rvamp_nb.energy import (
     stability_radius,
     variational,
 )
+from rvamp_nb.extend.trust import judge
 from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.messages import Moments, Natural
 from rvamp_nb.panels import couple
@@ -37,7 +38,6 @@ from rvamp_nb.resampling import (
     TwoPoint,
 )
 from rvamp_nb.solver import Breakdown, ConvergenceWarning, damp, iterate, rvamp, step
-from rvamp_nb.trust import judge
 
 RNG = np.random.default_rng(0)
 M, N = 40, 60

@@ -10,15 +10,23 @@ import pytest
 from scipy import sparse
 
 from rvamp_nb import rvamp
-from rvamp_nb.beyond import corrected, find_blocks, frozen, seen, seen_along, take_out
 from rvamp_nb.densities import coefficient_interval, p1, p2
 from rvamp_nb.energy import free_energy, stability_radius
-from rvamp_nb.error_control import decoys
-from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import Fixed, Grouped, Stratified, Subsample
-from rvamp_nb.storage import Panels, standardised
-from rvamp_nb.survival import cox_fit, simulated_survival, survival_fit, survival_target
-from rvamp_nb.trust import (
+from rvamp_nb.extend.beyond import (
+    corrected,
+    find_blocks,
+    frozen,
+    seen,
+    seen_along,
+    take_out,
+)
+from rvamp_nb.extend.survival import (
+    cox_fit,
+    simulated_survival,
+    survival_fit,
+    survival_target,
+)
+from rvamp_nb.extend.trust import (
     column_rows,
     duplicated,
     judge,
@@ -27,6 +35,10 @@ from rvamp_nb.trust import (
     row_shares,
     strongest_partner,
 )
+from rvamp_nb.prior import Laplace
+from rvamp_nb.resampling import Fixed, Grouped, Stratified, Subsample
+from rvamp_nb.select.control import decoys
+from rvamp_nb.tables.storage import Panels, standardised
 
 WIDE, TALL = (40, 90), (90, 30)
 CLOSE = dict(rtol=1e-9, atol=1e-12)
@@ -116,7 +128,7 @@ def test_repeats_and_copies_are_found_in_blocks(shape):
 
 
 def test_the_line_of_repeats_is_the_same_to_rounding():
-    from rvamp_nb import trust
+    from rvamp_nb.extend import trust
 
     A = counts_table(np.random.default_rng(2), *WIDE)
     seen, lines = np.arange(len(A)), []

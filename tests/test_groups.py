@@ -5,10 +5,12 @@ the ungrouped solver, and against refits on resamples of whole groups.
 import numpy as np
 import pytest
 
-from rvamp_nb.beyond import corrected
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.densities import p2
 from rvamp_nb.energy import free_energy, stability_radius
+from rvamp_nb.extend.beyond import corrected
+from rvamp_nb.extend.survival import Rows
+from rvamp_nb.extend.trust import judge, row_shares
 from rvamp_nb.groups import (
     Blocks,
     GroupedLoss,
@@ -21,8 +23,6 @@ from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.messages import Mixed, Natural
 from rvamp_nb.resampling import Discrete, Grouped, NoResampling, Poisson, Subsample
 from rvamp_nb.solver import initial_state, iterate, rvamp, rvamp_path
-from rvamp_nb.survival import Rows
-from rvamp_nb.trust import judge, row_shares
 
 LAWS = [Poisson(0.5), Subsample(0.5), Discrete([0.5, 2], [0.3, 0.7])]
 

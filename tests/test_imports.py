@@ -4,18 +4,19 @@ from chapters before them.
 
 import ast
 import pkgutil
+import re
 import subprocess
 import sys
 
 import pytest
-from notebooks import PATHS, ROOT, cells, trees
+from notebooks import PATHS, ROOT, cells, is_workshop, trees
 
 import rvamp_nb
 
 MODULES = sorted(
-    module.name
-    for module in pkgutil.iter_modules(rvamp_nb.__path__)
-    if not module.name.startswith("_")
+    module.name.partition(".")[2]
+    for module in pkgutil.walk_packages(rvamp_nb.__path__, "rvamp_nb.")
+    if not (module.ispkg or "._" in module.name)
 )
 HEAVY = (
     "anywidget",
@@ -29,17 +30,9 @@ HEAVY = (
     "sklearn",
     "tqdm",
 )
-IS_AN_ESTIMATOR = "stability"  # scikit-learn's base classes are what it is made of
+IS_AN_ESTIMATOR = "select.stability"  # made of scikit-learn's base classes
+EXPORTS = r"^#\| *(?:default_exp|exporti?s?) +(\S+)"
 MAY_IMPORT_ANY = ("index", "00_tour")  # they show what the course will arrive at
-ANY_MAY_IMPORT = {
-    "checks",
-    "cluster",
-    "explore",
-    "report",
-    "saving",
-    "storage",
-    "tables",
-}  # rooms that derive nothing
 
 
 def loaded_by(statement):
@@ -139,8 +132,9 @@ def home_of_modules():
     homes = {}
     for path in PATHS:
         for cell in cells(path, "code"):
-            if cell.source.startswith("#| default_exp"):
-                homes[cell.source.split()[2]] = path.stem[:2]
+            if not is_workshop(path):  # which derives nothing
+                for name in re.findall(EXPORTS, cell.source, re.MULTILINE):
+                    homes[name] = path.stem[:2]
     return homes
 
 
@@ -151,8 +145,8 @@ def test_a_chapter_imports_only_what_comes_before_it():
             imported = set().union(*map(chapters_imported, trees(path)))
             later[path.stem] = {
                 module
-                for module in imported - ANY_MAY_IMPORT
-                if not homes.get(module, "no chapter") < path.stem[:2]
+                for module in imported
+                if not homes.get(module, "") < path.stem[:2]
             }
     assert {stem: found for stem, found in later.items() if found} == {}
 

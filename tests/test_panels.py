@@ -11,7 +11,7 @@ from rvamp_nb import panels, rvamp, solver
 from rvamp_nb.likelihood import Logistic, Squared
 from rvamp_nb.panels import couple, gather, stand_in_columns
 from rvamp_nb.resampling import Poisson, Subsample
-from rvamp_nb.storage import Panels
+from rvamp_nb.tables.storage import Panels
 
 SHAPES = [(8, 30), (30, 8), (20, 20)]
 

@@ -14,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.text import Text
 
-from rvamp_nb import StabilitySelection, report
-from rvamp_nb.error_control import pfer_bound
+from rvamp_nb import StabilitySelection
 from rvamp_nb.explore import style
-from rvamp_nb.report import (
+from rvamp_nb.select import report
+from rvamp_nb.select.control import pfer_bound
+from rvamp_nb.select.report import (
     FILES,
     fingerprint,
     methods_text,

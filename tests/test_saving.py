@@ -57,7 +57,7 @@ from rvamp_nb.saving import (
     save_state,
 )
 from rvamp_nb.solver import ConvergenceWarning, Problem, State, initial_state
-from rvamp_nb.storage import Panels
+from rvamp_nb.tables.storage import Panels
 
 M, N = 40, 60
 rng = np.random.default_rng(87)

@@ -15,11 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 from rvamp_nb import StabilitySelection, naive_bootstrap, rvamp, rvamp_path
 from rvamp_nb.datasets import gaussian_design, load_diabetes, standardize, toy
-from rvamp_nb.error_control import error_control, pfer_bound, settle, unimodal_bound
-from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import Fixed, NoResampling, Subsample
-from rvamp_nb.stability import explained, near_copies, shared_signal
-from rvamp_nb.trust import (
+from rvamp_nb.extend.trust import (
     TrustWarning,
     beyond_chance,
     duplicated,
@@ -28,6 +24,10 @@ from rvamp_nb.trust import (
     row_shares,
     squared_error,
 )
+from rvamp_nb.prior import Laplace
+from rvamp_nb.resampling import Fixed, NoResampling, Subsample
+from rvamp_nb.select.control import error_control, pfer_bound, settle, unimodal_bound
+from rvamp_nb.select.stability import explained, near_copies, shared_signal
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "truth"))
@@ -596,7 +596,7 @@ def table(seed=0, M=80, N=40):
 @pytest.fixture
 def failing(monkeypatch):
     """Make the solver fail where a condition on (penalty, warm or not) says so."""
-    import rvamp_nb.stability as stability
+    import rvamp_nb.select.stability as stability
 
     def fail(when, path_when=lambda lam: False):
         def broken(fit):
@@ -707,7 +707,7 @@ def test_where_nothing_converges_nothing_is_selected(failing, path_fails):
 
 
 def test_a_solver_that_takes_no_step_is_no_answer(monkeypatch):
-    import rvamp_nb.stability as stability
+    import rvamp_nb.select.stability as stability
 
     def none(*args, warm_start=None, **options):
         fit = rvamp(*args, warm_start=warm_start, **options)
@@ -768,7 +768,7 @@ def test_strong_equal_effects_select_nothing_by_breakdown():
 
 
 def test_a_fit_that_fails_leaves_nothing_of_an_older_one(monkeypatch):
-    import rvamp_nb.stability as stability
+    import rvamp_nb.select.stability as stability
 
     s = StabilitySelection(n_lambdas=6).fit(*table())
     late = lambda *args, **options: 1 / 0
@@ -1058,7 +1058,7 @@ def test_a_walk_on_which_nothing_converges_selects_nothing(failing, path_fails):
 
 def test_a_sum_that_jumps_across_q_is_said(monkeypatch):
     """Where no penalty selects q, the last that selects fewer is reported."""
-    import rvamp_nb.stability as stability
+    import rvamp_nb.select.stability as stability
 
     sizes = stability._Model.size
 

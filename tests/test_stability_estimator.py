@@ -22,11 +22,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rvamp_nb import StabilitySelection, datasets, report
-from rvamp_nb.error_control import pfer_bound
+from rvamp_nb import StabilitySelection, datasets
+from rvamp_nb.extend.trust import TrustWarning, refined
 from rvamp_nb.resampling import Poisson, Subsample, TwoPoint, Weakness
+from rvamp_nb.select import report
+from rvamp_nb.select.control import pfer_bound
 from rvamp_nb.solver import ConvergenceWarning
-from rvamp_nb.trust import TrustWarning, refined
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -762,7 +763,7 @@ def test_what_cannot_be_corrected_is_left_and_said(monkeypatch):
     def refuse(*_, **__):
         raise ValueError("corrected: not this one")
 
-    monkeypatch.setattr("rvamp_nb.stability.corrected", refuse)
+    monkeypatch.setattr("rvamp_nb.select.stability.corrected", refuse)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         s = StabilitySelection(correct=True, verbose=0).fit(X, Y)

@@ -10,11 +10,11 @@ import pytest
 from scipy import sparse
 
 from rvamp_nb import StabilitySelection
-from rvamp_nb.error_control import error_control, pfer_bound, unimodal_bound
+from rvamp_nb.extend.trust import TrustWarning
 from rvamp_nb.likelihood import Huber, Loss, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.resampling import Fixed, Multinomial, Poisson, Subsample, TwoPoint
-from rvamp_nb.trust import TrustWarning
+from rvamp_nb.select.control import error_control, pfer_bound, unimodal_bound
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 6))

@@ -13,12 +13,12 @@ from sklearn.linear_model import ElasticNet as SklearnNet
 from sklearn.linear_model import Lasso, LogisticRegression
 
 from rvamp_nb import StabilitySelection, naive_bootstrap
-from rvamp_nb.error_control import pfer_bound
+from rvamp_nb.extend.survival import simulated_survival, survival_fit
+from rvamp_nb.extend.trust import TrustWarning
 from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative
 from rvamp_nb.resampling import Fixed, NoResampling, Subsample, TwoPoint
-from rvamp_nb.survival import simulated_survival, survival_fit
-from rvamp_nb.trust import TrustWarning
+from rvamp_nb.select.control import pfer_bound
 
 M, N = 120, 40
 

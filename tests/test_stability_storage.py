@@ -12,10 +12,12 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from rvamp_nb import StabilitySelection, report, stability, storage
+from rvamp_nb import StabilitySelection
 from rvamp_nb.prior import Laplace, NonNegative
 from rvamp_nb.resampling import Fixed, TwoPoint, Weakness
-from rvamp_nb.storage import Panels
+from rvamp_nb.select import report, stability
+from rvamp_nb.tables import storage
+from rvamp_nb.tables.storage import Panels
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

@@ -10,11 +10,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from rvamp_nb import rvamp, storage
+from rvamp_nb import rvamp
 from rvamp_nb.datasets import standardize, unit_columns
 from rvamp_nb.likelihood import Logistic, PoissonLoss
 from rvamp_nb.resampling import Subsample
-from rvamp_nb.storage import (
+from rvamp_nb.tables import storage
+from rvamp_nb.tables.storage import (
     BlockError,
     Panels,
     SparseBlock,

@@ -9,16 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rvamp_nb.beyond import corrected
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.densities import p1
 from rvamp_nb.energy import free_energy, stability_radius
-from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
-from rvamp_nb.messages import Natural, extrinsic
-from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import Fixed, Grouped, NoResampling, Poisson, Subsample
-from rvamp_nb.solver import rvamp
-from rvamp_nb.survival import (
+from rvamp_nb.extend.beyond import corrected
+from rvamp_nb.extend.survival import (
     Baseline,
     Numbered,
     Rows,
@@ -29,6 +24,11 @@ from rvamp_nb.survival import (
     survival_fit,
     survival_target,
 )
+from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
+from rvamp_nb.messages import Natural, extrinsic
+from rvamp_nb.prior import Laplace
+from rvamp_nb.resampling import Fixed, Grouped, NoResampling, Poisson, Subsample
+from rvamp_nb.solver import rvamp
 
 TRUTH = Path(__file__).parent / "truth_survival"
 sys.path.insert(0, str(TRUTH))

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import rvamp_nb.tables as tables
+import rvamp_nb.select.frames as tables
 from rvamp_nb import StabilitySelection
-from rvamp_nb.tables import (
+from rvamp_nb.select.frames import (
     BadInput,
     frame_of,
     in_python,
@@ -401,7 +401,7 @@ def test_a_wide_table_of_numbers_is_not_looked_at_cell_by_cell(monkeypatch):
     def slow(series):
         raise AssertionError(f"cell by cell: {series.name}")
 
-    import rvamp_nb.tables as tables
+    import rvamp_nb.select.frames as tables
 
     monkeypatch.setattr(tables, "_column", slow)
     wide = pd.DataFrame(np.random.default_rng(0).normal(size=(6, 3000)))

@@ -14,11 +14,9 @@ from cover import in_turn
 from designs import small_design, small_names, toeplitz
 
 from rvamp_nb import rvamp
-from rvamp_nb import trust as trust_module
 from rvamp_nb.datasets import standardize
-from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import Fixed, Poisson, Subsample
-from rvamp_nb.trust import (
+from rvamp_nb.extend import trust as trust_module
+from rvamp_nb.extend.trust import (
     FEW_FOR_PI,
     FEW_FOR_SPREAD,
     LEAST_TURNED,
@@ -39,6 +37,8 @@ from rvamp_nb.trust import (
     turned,
     worth_at_most,
 )
+from rvamp_nb.prior import Laplace
+from rvamp_nb.resampling import Fixed, Poisson, Subsample
 
 TRUTH = Path(__file__).resolve().parent / "truth_trust"
 sys.path.insert(0, str(TRUTH))

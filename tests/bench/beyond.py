@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "truth_beyond"))
 import make_beyond_truth as refitted
 
-from rvamp_nb.beyond import corrected
+from rvamp_nb.extend.beyond import corrected
 from rvamp_nb.solver import rvamp
 
 TABLE = HERE.parent / "truth_beyond" / "worths.json"

@@ -33,9 +33,9 @@ import designs  # noqa: E402
 
 from rvamp_nb.bootstrap import naive_bootstrap  # noqa: E402
 from rvamp_nb.datasets import load_riboflavin, standardize  # noqa: E402
-from rvamp_nb.error_control import decoy_threshold, decoys, settle  # noqa: E402
 from rvamp_nb.prior import Laplace  # noqa: E402
 from rvamp_nb.resampling import Fixed, Grouped, Poisson, Stratified, Subsample  # noqa: E402
+from rvamp_nb.select.control import decoy_threshold, decoys, settle  # noqa: E402
 from rvamp_nb.solver import rvamp_path  # noqa: E402
 
 KEPT = HERE.parent / "truth_control"

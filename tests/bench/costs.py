@@ -23,7 +23,7 @@ from rvamp_nb.likelihood import Squared
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Poisson
 from rvamp_nb.solver import CROWD, DEAR, Problem, iterate
-from rvamp_nb.storage import BLOCK, Panels, as_block
+from rvamp_nb.tables.storage import BLOCK, Panels, as_block
 
 
 def simulated_genotypes(path, M, N, *, linkage=0.95, seed=0, block=BLOCK):

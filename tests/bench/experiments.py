@@ -489,7 +489,7 @@ def problems_of_error():
 def one_error(kind, value, seed, A, y, refits):
     """A row of the table: the fit against refits."""
     from rvamp_nb import rvamp
-    from rvamp_nb.trust import row_shares
+    from rvamp_nb.extend.trust import row_shares
 
     lam = ERROR["penalty"] * COUNTS.mean * np.abs(A.T @ y).max()
     fit = rvamp(A, y, lam)
@@ -567,7 +567,7 @@ def fits():
     need no file.
     """
     from rvamp_nb import rvamp
-    from rvamp_nb.trust import row_shares
+    from rvamp_nb.extend.trust import row_shares
 
     for name in TRUTHS:
         fit = rvamp(*problem(name))

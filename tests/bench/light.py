@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rvamp_nb import trust
+from rvamp_nb.extend import trust
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "truth_light"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))

@@ -26,7 +26,7 @@ from scipy import sparse
 from rvamp_nb.datasets import standardize
 from rvamp_nb.messages import Mixed, Natural
 from rvamp_nb.panels import couple
-from rvamp_nb.storage import Panels
+from rvamp_nb.tables.storage import Panels
 
 
 def messages(M, N, share=0.3, seed=0):

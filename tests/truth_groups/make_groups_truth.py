@@ -10,9 +10,9 @@ import sys
 
 import numpy as np
 
-from rvamp_nb.error_control import error_control
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Fixed, Grouped, Subsample
+from rvamp_nb.select.control import error_control
 from rvamp_nb.solver import rvamp
 
 PATIENTS, SAMPLES, FEATURES = 30, 8, 200

@@ -31,11 +31,11 @@ import numpy as np
 from designs import KINDS, small_design, small_names
 
 from rvamp_nb import naive_bootstrap, rvamp
-from rvamp_nb.beyond import corrected
 from rvamp_nb.energy import stability_radius
+from rvamp_nb.extend.beyond import corrected
+from rvamp_nb.extend.trust import judge
 from rvamp_nb.likelihood import Logistic, Squared
 from rvamp_nb.prior import Laplace
-from rvamp_nb.trust import judge
 
 HERE = Path(__file__).resolve().parent
 IN_QUESTION = 0.01  # features above this, by refits or rVAMP, are looked at

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from rvamp_nb.bootstrap import naive_bootstrap, penalised_fit
+from rvamp_nb.extend.survival import breslow, cox_fit, survival_fit
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Fixed, Subsample
-from rvamp_nb.survival import breslow, cox_fit, survival_fit
 
 HERE = Path(__file__).resolve().parent
 HALF = Subsample(0.5)

@@ -32,10 +32,10 @@ from rvamp_nb.datasets import (
     standardize,
     unit_columns,
 )
+from rvamp_nb.extend.trust import own_share, row_shares, squared_error, turned
 from rvamp_nb.likelihood import Logistic, Squared
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Fixed, Subsample
-from rvamp_nb.trust import own_share, row_shares, squared_error, turned
 
 HERE = Path(__file__).resolve().parent
 SIZES = (50, 100, 200, 400)  # of the sets of refits that are judged

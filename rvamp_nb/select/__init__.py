@@ -1,0 +1,1 @@
+"""From a table to a list: error control, planning, the estimator, its report."""
