@@ -34,7 +34,11 @@ ROOMS = {  # the same for the API reference: (page, title), its chapters
     ("api-algorithm", "The rooms of the algorithm"): range(8, 13),
     ("api-results", "What comes out, and what it is worth"): range(13, 18),
     ("api-selection", "Selecting features"): range(18, 24),
-    ("api-tools", "Command line, pictures and checks"): [*range(24, 70), WORKSHOP],
+    ("api-tools", "Command line, pictures and checks"): [
+        *range(24, 70),
+        WORKSHOP,
+        None,
+    ],
 }
 LANDING = Path(__file__).resolve().parent / "landing.md"
 

@@ -136,7 +136,7 @@ def test_the_names_in_the_table_of_notation_are_looked_up_and_exist():
         if line.startswith("|")
     )
     written = set(
-        re.findall(r"`((?:[a-z_]+)\.(?:[A-Z]\w*(?:\.\w+)*|[a-z_]\w*))`", tables)
+        re.findall(r"`((?:[a-z_]+\.)+(?:[A-Z]\w*(?:\.\w+)*|[a-z_]\w*))`", tables)
     )
     [listed] = [
         cell.source.split('"""')[1].split()
@@ -145,7 +145,9 @@ def test_the_names_in_the_table_of_notation_are_looked_up_and_exist():
     ]
     assert written == set(listed)
     for name in written:
+        folder, name = re.match(r"((?:extend|select|tables)\.)?(.*)", name).groups("")
         module, thing, *field = name.split(".")
+        module = folder + module
         found = getattr(importlib.import_module(f"rvamp_nb.{module}"), thing)
         assert all(
             part

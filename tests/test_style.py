@@ -13,11 +13,13 @@ ROOT = Path(__file__).resolve().parent.parent
 SUFFIXES = {".py", ".ipynb"}
 FILES = sorted(
     path.relative_to(ROOT).as_posix()
-    for folder in ("", "docs", "nbs", "nbs/howto", "rvamp_nb")
+    for folder in ("", "docs", "nbs", "nbs/howto")
     for path in (ROOT / folder).glob("[!.]*")
     if path.suffix in SUFFIXES
 ) + sorted(
-    path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("[!.]*.py")
+    path.relative_to(ROOT).as_posix()
+    for folder in ("rvamp_nb", "tests")
+    for path in (ROOT / folder).rglob("[!.]*.py")
 )
 
 
