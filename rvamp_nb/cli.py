@@ -20,6 +20,7 @@ import textwrap
 import time
 import warnings
 from contextlib import contextmanager, redirect_stderr, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -131,9 +132,11 @@ def _typed(text, lines=()):
 # %% ../nbs/25_cli.ipynb #25m00011
 def _call(estimator, names):
     """Tell a fitted estimator what the columns are called, where it does not know."""
-    if list(estimator.table_.names) != list(names):
+    question = estimator.question_
+    if list(question.columns.names) != list(names):
         names = np.array(names, dtype=object)
-        estimator.table_ = estimator.table_._replace(names=names)
+        question = replace(question, columns=question.columns._replace(names=names))
+        estimator.selection_ = replace(estimator.selection_, question=question)
         estimator.feature_names_in_ = names
 
 
@@ -190,7 +193,7 @@ def _selected(answer):
 def _alone(estimator):
     """rVAMP's own probabilities, corrected where that was asked, (N,)."""
     best = estimator.corrected_ or estimator.fit_
-    return best.Pi[estimator.model_.where]
+    return best.Pi[estimator.question_.columns.where]
 
 # %% ../nbs/25_cli.ipynb #1110da4e
 class _Watched:
@@ -208,14 +211,16 @@ def _refits(estimator, name, n, seed):
     """The check, or the refinement, under a progress bar where somebody watches."""
     from rvamp_nb.checks import progress_bar
 
-    model = estimator.model_
+    before = estimator.selection_
     make = estimator.check if name == "check" else estimator.refine
     with progress_bar(total=n, desc="refits", unit="refit") as bar:
-        estimator.model_ = model._replace(counts=_Watched(model.counts, bar))
+        watched = _Watched(before.question.counts, bar)
+        question = replace(before.question, counts=watched)
+        estimator.selection_ = replace(before, question=question)
         try:
             return make(n, seed=seed, progress=False)
         finally:
-            estimator.model_ = model
+            estimator.selection_ = before
 
 # %% ../nbs/25_cli.ipynb #1fcfb51d
 @contextmanager
@@ -239,10 +244,10 @@ def _collected_warnings():
 # %% ../nbs/25_cli.ipynb #7e518dbd
 def _by_refits(answer):
     """Shares of refits for all columns and their standard errors, (N,) each."""
-    model, n = answer.estimator.model_, answer.check.n_refits
-    share = (model.factors == 0).astype(float)
-    share[model.candidates] = answer.check.share
-    share = share[model.where]
+    columns, n = answer.estimator.question_.columns, answer.check.n_refits
+    share = (columns.kind[columns.first] == "covariate").astype(float)
+    share[columns.candidates] = answer.check.share
+    share = share[columns.where]
     safe = np.clip(share, 0.5 / n, 1 - 0.5 / n)
     return share, np.sqrt(safe * (1 - safe) / n)
 
@@ -382,7 +387,7 @@ def _headline(answer):
     """What was done."""
     e = answer.estimator
     N = e.n_features_in_
-    size = f"{len(e.model_.A)} rows, {N} feature{'s' * (N != 1)}"
+    size = f"{len(e.question_.A)} rows, {N} feature{'s' * (N != 1)}"
     what = f"{shown(answer.source.name)}: {size}, {e.loss_} loss"
     done = [f"table: {'; '.join(answer.table.said)}"] if answer.table.said else []
     meaning = f"a coefficient is the {_meaning(e)} per unit of its column"
@@ -416,8 +421,7 @@ def _promise(answer):
 
 def _stays(estimator):
     """Which features are never penalised, (N,) bool."""
-    model = estimator.model_
-    return (model.factors == 0)[model.where]
+    return estimator.question_.columns.kind == "covariate"
 
 # %% ../nbs/25_cli.ipynb #748c10f3
 def _leaders(answer):

@@ -5,6 +5,7 @@ was found, they are whole, and they are the same every time.
 import io
 import json
 import warnings
+from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -18,19 +19,13 @@ from rvamp_nb import StabilitySelection
 from rvamp_nb.explore import style
 from rvamp_nb.select import report
 from rvamp_nb.select.control import pfer_bound
+from rvamp_nb.select.pictures import counts_along, label, promise, spread
 from rvamp_nb.select.report import (
     FILES,
     fingerprint,
     methods_text,
-    plot_calibration,
-    plot_path,
-    plot_probabilities,
-    promise,
     report_files,
-    spread,
-    summary_table,
     write_files,
-    write_report,
 )
 
 
@@ -45,6 +40,10 @@ def fitted(X, y, fit=None, **options):
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         return StabilitySelection(verbose=0, **options).fit(X, y, **(fit or {}))
+
+
+def paragraph(est):
+    return methods_text(est.selection_)
 
 
 ONE = dict(lambdas=[2.0])  # where the path does not matter
@@ -133,9 +132,9 @@ def test_names_move_as_little_as_they_can():
 @each_case
 def test_names_in_the_picture_do_not_overlap(cases, name):
     est, leaders = cases[name], (3, 12)[list(cases).index(name) % 2]
-    ax = plot_path(est, leaders=leaders)
+    ax = est.plot_path(leaders=leaders)
     ax.figure.draw_without_rendering()
-    known = {report._labelled(est, i) for i in range(len(est.support_))}
+    known = {label(est.question_.columns, i) for i in range(len(est.support_))}
     named = [text for text in ax.texts if text.get_text() in known]
     boxes = [Text.get_window_extent(text) for text in named]  # without the stroke
     assert len(boxes) == (0 if name == "no answer" else leaders)
@@ -151,7 +150,7 @@ def test_names_in_the_picture_do_not_overlap(cases, name):
 
 
 def test_the_path_is_drawn_as_it_is(plain):
-    ax = plot_path(plain, leaders=5)
+    ax = plain.plot_path(leaders=5)
     lines = {line.get_zorder(): [] for line in ax.lines}
     for line in ax.lines:
         lines[line.get_zorder()].append(line)
@@ -166,12 +165,12 @@ def test_the_path_is_drawn_as_it_is(plain):
     said = texts(ax)
     assert f"threshold {plain.threshold_:.3g}" in said and "reported" in said
     assert f"λ = {plain.lambda_:.3g}" in ax.get_xlabel()
-    assert ax.get_title() == promise(plain)
+    assert ax.get_title() == promise(plain.selection_)
     plt.close(ax.figure)
 
 
 def test_the_scale_above_is_the_sum_of_probabilities(plain):
-    ax = plot_path(plain)
+    ax = plain.plot_path()
     ax.figure.draw_without_rendering()
     (top,) = ax.child_axes
     at = top.get_xticks() * plain.lambda_
@@ -188,7 +187,7 @@ def test_the_scale_above_is_the_sum_of_probabilities(plain):
 
 
 def test_bars_are_those_of_the_leaders_with_their_intervals(all_of_it):
-    ax = plot_probabilities(all_of_it, leaders=7)
+    ax = all_of_it.plot_probabilities(leaders=7)
     shown = [label.get_text() for label in ax.get_yticklabels()]
     widths = [patch.get_width() for patch in ax.patches]
     assert len(widths) == 7 and widths == sorted(widths, reverse=True)
@@ -202,11 +201,12 @@ def test_bars_are_those_of_the_leaders_with_their_intervals(all_of_it):
 
 
 @each_case
-@pytest.mark.parametrize("draw", [plot_path, plot_probabilities, plot_calibration])
+@pytest.mark.parametrize("draw", ["path", "probabilities", "calibration"])
 def test_every_case_has_its_pictures(cases, name, draw):
+    draw = getattr(type(cases[name]), f"plot_{draw}")
     ax = draw(cases[name])
     titles = ax.get_title(), ax.get_title(loc="right")
-    assert any(promise(cases[name]) in title for title in titles)
+    assert any(promise(cases[name].selection_) in title for title in titles)
     figure, mine = plt.subplots()
     assert draw(cases[name], ax=mine) is mine
     plt.close("all")
@@ -214,7 +214,7 @@ def test_every_case_has_its_pictures(cases, name, draw):
 
 def test_the_map_counts_what_the_path_holds():
     est = fitted(*table(), lambdas=np.geomspace(8, 1, 12))
-    q, thresholds, many = report._counts(est)
+    q, thresholds, many = counts_along(est.selection_)
     size, Pi = est.expected_selected_, est.selection_probabilities_
     for k in range(len(size)):
         nearest = np.argmin(np.abs(q - size[k]))
@@ -227,7 +227,7 @@ def test_the_map_counts_what_the_path_holds():
 
 
 def test_curves_of_the_map_are_those_of_the_bound(plain):
-    ax = plot_calibration(plain)
+    ax = plain.plot_calibration()
     curves = next(c for c in ax.collections if hasattr(c, "levels"))
     for level, path in zip(curves.levels, curves.get_paths()):
         points = path.vertices[::5]
@@ -243,7 +243,7 @@ def test_curves_of_the_map_are_those_of_the_bound(plain):
 def test_nothing_is_cut_off_the_bars(cases, name):
     with plt.rc_context():
         style()
-        ax = plot_probabilities(cases[name], leaders=9)
+        ax = cases[name].plot_probabilities(leaders=9)
         ax.figure.draw_without_rendering()
     inside = ax.figure.bbox
     parts = [ax.xaxis.label, ax.title, ax._right_title, *ax.get_yticklabels()]
@@ -256,7 +256,7 @@ def test_nothing_is_cut_off_the_bars(cases, name):
 
 
 def test_the_paragraph_has_every_number(plain):
-    said = methods_text(plain)
+    said = paragraph(plain)
     kept = int(plain.support_.sum())
     for part in (
         "90 rows and 30 columns, of which 30 could be selected",
@@ -279,7 +279,7 @@ def test_the_paragraph_has_every_number(plain):
 
 
 def test_the_paragraph_tells_of_what_was_set_aside_and_of_refits(all_of_it):
-    said = methods_text(all_of_it)
+    said = paragraph(all_of_it)
     for part in (
         "logistic regression of class well against ill",
         "Never penalised, and always in the model: gene 29.",
@@ -295,29 +295,27 @@ def test_the_paragraph_tells_of_what_was_set_aside_and_of_refits(all_of_it):
 
 
 def test_other_choices_are_told(cases):
-    assert "a Poisson number of times (mean 0.5)" in methods_text(cases["poisson"])
-    assert "No bound on false selections" in methods_text(cases["poisson"])
-    assert "Samworth RJ (2013)" in methods_text(cases["unimodal, full path"])
-    nothing = methods_text(cases["no answer"])
+    assert "a Poisson number of times (mean 0.5)" in paragraph(cases["poisson"])
+    assert "No bound on false selections" in paragraph(cases["poisson"])
+    assert "Samworth RJ (2013)" in paragraph(cases["unimodal, full path"])
+    nothing = paragraph(cases["no answer"])
     assert "No penalty gave an answer" in nothing
     assert "nothing was selected" in nothing and "nan" not in nothing
     X, y = table()
     groups = np.repeat(np.arange(30), 3)
-    by_groups = methods_text(fitted(X, y, dict(groups=groups), **ONE))
+    by_groups = paragraph(fitted(X, y, dict(groups=groups), **ONE))
     assert "half of the 30 groups, drawn without replacement" in by_groups
     assert "for independent groups" in by_groups
     strata = np.repeat([0, 1, 2], 30)
-    assert "in each of 3 strata" in methods_text(
-        fitted(X, y, dict(strata=strata), **ONE)
-    )
-    assert "share of L1 0.5" in methods_text(fitted(X, y, l1_ratio=0.5, **ONE))
+    assert "in each of 3 strata" in paragraph(fitted(X, y, dict(strata=strata), **ONE))
+    assert "share of L1 0.5" in paragraph(fitted(X, y, l1_ratio=0.5, **ONE))
     weight = np.linspace(0.5, 2, 90)
     robust = fitted(X, y, dict(sample_weight=weight), loss="huber", **ONE)
-    assert "Huber's robust loss (quadratic up to" in methods_text(robust)
-    assert "Rows had weights" in methods_text(robust)
+    assert "Huber's robust loss (quadratic up to" in paragraph(robust)
+    assert "Rows had weights" in paragraph(robust)
     target, known = np.rint(np.exp(y / 4)), dict(offset=weight)
     counts = fitted(X, target, known, loss="poisson", **ONE)
-    assert "Each row had an offset." in methods_text(counts)
+    assert "Each row had an offset." in paragraph(counts)
 
 
 def test_survival_times_are_told_and_are_part_of_the_question():
@@ -328,15 +326,16 @@ def test_survival_times_are_told_and_are_part_of_the_question():
     y["event"], y["time"] = time <= end, np.minimum(time, end)
     est = fitted(X, y, loss="survival", **ONE)
     model = f"Cox's proportional-hazards model of {y['event'].sum()} events"
-    assert model in methods_text(est)
-    assert "baseline hazard was held fixed" in methods_text(est)
+    assert model in paragraph(est)
+    assert "baseline hazard was held fixed" in paragraph(est)
     y["time"] = y["time"] ** 2
-    assert fingerprint(fitted(X, y, loss="survival", **ONE)) != fingerprint(est)
+    other = fitted(X, y, loss="survival", **ONE)
+    assert fingerprint(other.question_) != fingerprint(est.question_)
 
 
 @each_case
 def test_no_paragraph_speaks_python(cases, name):
-    said = methods_text(cases[name])
+    said = paragraph(cases[name])
     for word in ("None", "nan", "np.", "array(", "<", "  "):
         assert word not in said, word
 
@@ -345,9 +344,9 @@ def test_no_paragraph_speaks_python(cases, name):
 
 
 def test_the_table_has_intervals_where_there_are_any(plain, all_of_it):
-    assert "probability_low" not in summary_table(plain)
-    found = summary_table(all_of_it)
-    by_name = found.loc[all_of_it.table_.names]
+    assert "probability_low" not in plain.summary()
+    found = all_of_it.summary()
+    by_name = found.loc[all_of_it.question_.columns.names]
     np.testing.assert_array_equal(
         by_name[["probability_low", "probability_high"]], all_of_it.interval_
     )
@@ -361,7 +360,7 @@ def test_the_table_has_intervals_where_there_are_any(plain, all_of_it):
 def test_what_was_said_of_the_rows_stands_in_the_settings():
     X, y = table()
     rows = dict(groups=np.repeat(np.arange(30), 3), strata=np.repeat([0, 1], 45))
-    found = summary_table(fitted(X, y, rows, **ONE)).attrs
+    found = fitted(X, y, rows, **ONE).summary().attrs
     assert (found["n_groups"], found["n_strata"]) == (30, 2)
     assert not found["weights"] and not found["offsets"]
     assert found["lambda_scales"]["glmnet lambda"] > 0
@@ -369,12 +368,12 @@ def test_what_was_said_of_the_rows_stands_in_the_settings():
 
 def test_a_report_is_whole_and_the_same_every_time(all_of_it, tmp_path):
     folder = tmp_path / "a" / "b"
-    paths = write_report(all_of_it, folder)
+    paths = all_of_it.report(folder)
     assert sorted(path.name for path in paths) == sorted(FILES)
     assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
     again = {file: (folder / file).read_bytes() for file in FILES}
     before, figures = dict(plt.rcParams), plt.get_fignums()
-    assert again == report_files(all_of_it)
+    assert again == report_files(all_of_it.selection_)
     assert dict(plt.rcParams) == before and plt.get_fignums() == figures
     for picture in ("path", "bars", "calibration"):
         assert again[f"{picture}.pdf"][:5] == b"%PDF-"
@@ -395,18 +394,18 @@ def test_a_promise_counts_what_was_selected_and_names_a_bound_that_holds():
     factors = np.append(0.0, np.ones(X.shape[1] - 1))
     plain, kept = fitted(X, y), fitted(X, y, penalty_factor=factors)
     n, selected = int(plain.support_.sum()), int(kept.support_[1:].sum())
-    assert n and selected and promise(plain).startswith(f"{n} feature")
-    assert promise(kept).startswith(f"{selected} feature")
-    plain.pfer_bound_ = np.nan
-    assert promise(plain).endswith("no bound on false ones holds here")
+    assert n and selected and promise(plain.selection_).startswith(f"{n} feature")
+    assert promise(kept.selection_).startswith(f"{selected} feature")
+    unbound = replace(plain.selection_, pfer_bound=np.nan)
+    assert promise(unbound).endswith("no bound on false ones holds here")
 
 
 @each_case
 def test_settings_and_tables_of_every_case(cases, name, no_pictures):
-    est, files = cases[name], report_files(cases[name])
+    est, files = cases[name], report_files(cases[name].selection_)
     settings = json.loads(files["settings.json"])
     assert set(files) == set(FILES) == set(settings["files"])
-    assert settings["question"] == fingerprint(est)
+    assert settings["question"] == fingerprint(est.question_)
     assert settings["n_selected"] == int(est.support_.sum())
     assert settings["versions"]["numpy"] == np.__version__
     assert settings["arguments"]["threshold"] == est.threshold
@@ -419,26 +418,26 @@ def test_settings_and_tables_of_every_case(cases, name, no_pictures):
 def test_the_same_question_may_be_answered_again_and_no_other(
     plain, tmp_path, no_pictures
 ):
-    write_report(plain, tmp_path)
+    plain.report(tmp_path)
     write_files(tmp_path, {"notes.txt": b"mine"})
     X, y = table()
     other = fitted(X, y, threshold=0.9)
-    write_report(other, tmp_path)
+    other.report(tmp_path)
     assert json.loads((tmp_path / "settings.json").read_bytes())["threshold"] == 0.9
     assert (tmp_path / "notes.txt").read_bytes() == b"mine"
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     others = (X, -y), (X.add_prefix("a "), y), (X**3, y)
     for theirs in (fitted(*data, **ONE) for data in others):
-        assert fingerprint(theirs) != fingerprint(plain)
+        assert fingerprint(theirs.question_) != fingerprint(plain.question_)
         with pytest.raises(FileExistsError, match="the report of another question"):
-            write_report(theirs, tmp_path)
+            theirs.report(tmp_path)
     assert before == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
 
 
 def test_files_that_are_no_report_are_not_replaced(plain, tmp_path):
     (tmp_path / "table.csv").write_text("mine")
     with pytest.raises(FileExistsError, match="holds table.csv, which is part of no"):
-        write_report(plain, tmp_path)
+        plain.report(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
 
 

@@ -26,8 +26,11 @@ from rvamp_nb.extend.trust import (
 )
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Fixed, NoResampling, Subsample
+from rvamp_nb.select import answer, penalty
+from rvamp_nb.select.columns import explained, near_copies
 from rvamp_nb.select.control import error_control, pfer_bound, settle, unimodal_bound
-from rvamp_nb.select.stability import explained, near_copies, shared_signal
+from rvamp_nb.select.predict import shared_signal
+from rvamp_nb.select.refitting import draws
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "truth"))
@@ -47,9 +50,9 @@ def agreement(s, n, at, seed=11):
     """
     worst, correlations = [], []
     for k in at:
-        selected = s.model_.refit(s.lambdas_[k], n, seed, 1, False)
+        selected = draws(s.question_, s.lambdas_[k], n, seed) != 0
         Pi = s.selection_probabilities_[:, k][
-            np.unique(s.model_.where, return_index=True)[1]
+            np.unique(s.question_.columns.where, return_index=True)[1]
         ]
         share = selected.mean(0)
         se = np.sqrt(
@@ -402,8 +405,8 @@ def test_a_check_is_of_the_refits_it_says(capfd):
     s = StabilitySelection(n_lambdas=8).fit(X, y)
     selected = (
         naive_bootstrap(
-            s.model_.A,
-            s.model_.y,
+            s.question_.A,
+            s.question_.target.y,
             s.lambda_,
             counts=Subsample(0.5),
             randomise=Fixed(),
@@ -536,7 +539,7 @@ def test_refining_where_rvamp_is_poor_is_about_as_accurate_as_the_refits():
     y[17] += 40
     with pytest.warns(TrustWarning):
         s = StabilitySelection(n_lambdas=12).fit(X, y)
-    Z = s.model_.refit(s.lambda_, 4000, 5, 1, False)
+    Z = draws(s.question_, s.lambda_, 4000, 5) != 0
     truth, n = Z[2000:].mean(0), 2000
     noise, errors, covered = np.mean(truth * (1 - truth)) / n, [], []
     active = (truth > 0.01) & (truth < 0.99)
@@ -596,7 +599,6 @@ def table(seed=0, M=80, N=40):
 @pytest.fixture
 def failing(monkeypatch):
     """Make the solver fail where a condition on (penalty, warm or not) says so."""
-    import rvamp_nb.select.stability as stability
 
     def fail(when, path_when=lambda lam: False):
         def broken(fit):
@@ -620,8 +622,8 @@ def failing(monkeypatch):
                 states=[None if b else s for b, s in zip(bad, path.states)],
             )
 
-        monkeypatch.setattr(stability, "rvamp", one)
-        monkeypatch.setattr(stability, "rvamp_path", many)
+        monkeypatch.setattr(penalty, "rvamp", one)
+        monkeypatch.setattr(penalty, "rvamp_path", many)
 
     return fail
 
@@ -657,7 +659,7 @@ def test_where_the_last_steps_fail_the_nearest_converged_penalty_is_reported(
         s = StabilitySelection(n_lambdas=8).fit(*table())
     assert s.status_.startswith("fell back") and s.fit_.converged
     assert 1.02 * sound.lambda_ <= s.lambda_ < 1.1 * sound.lambda_
-    assert s.model_.size(s.fit_.Pi) < s.q_ and s.pfer_bound_ < s.pfer_
+    assert s.question_.size(s.fit_.Pi) < s.q_ and s.pfer_bound_ < s.pfer_
     assert s.trust_.light != "green" and s.summary().attrs["status"] == s.status_
 
 
@@ -707,8 +709,6 @@ def test_where_nothing_converges_nothing_is_selected(failing, path_fails):
 
 
 def test_a_solver_that_takes_no_step_is_no_answer(monkeypatch):
-    import rvamp_nb.select.stability as stability
-
     def none(*args, warm_start=None, **options):
         fit = rvamp(*args, warm_start=warm_start, **options)
         return replace(fit, last=None, converged=False, status="not converged (0/0)")
@@ -718,8 +718,8 @@ def test_a_solver_that_takes_no_step_is_no_answer(monkeypatch):
         failed, nan = np.zeros(len(path.lams), dtype=bool), np.nan * path.Pi
         return replace(path, Pi=nan, converged=failed, states=[None] * len(failed))
 
-    monkeypatch.setattr(stability, "rvamp", none)
-    monkeypatch.setattr(stability, "rvamp_path", nothing)
+    monkeypatch.setattr(penalty, "rvamp", none)
+    monkeypatch.setattr(penalty, "rvamp_path", nothing)
     s = silently(StabilitySelection(n_lambdas=6), *table())
     assert s.status_ == "no answer: at no penalty, not converged (0/0)"
     assert not s.support_.any() and s.trust_.light == "red"
@@ -764,15 +764,13 @@ def test_strong_equal_effects_select_nothing_by_breakdown():
     options = dict(q=12.75, threshold=0.75, n_lambdas=10, lambda_min_ratio=0.09)
     s = silently(StabilitySelection(**options), *strong_equal_effects(19))
     assert s.fit_.converged and s.status_ == "converged" and s.support_.sum() <= 3
-    np.testing.assert_allclose(s.model_.size(s.fit_.Pi), 12.75, rtol=0.01)
+    np.testing.assert_allclose(s.question_.size(s.fit_.Pi), 12.75, rtol=0.01)
 
 
 def test_a_fit_that_fails_leaves_nothing_of_an_older_one(monkeypatch):
-    import rvamp_nb.select.stability as stability
-
     s = StabilitySelection(n_lambdas=6).fit(*table())
     late = lambda *args, **options: 1 / 0
-    monkeypatch.setattr(stability, "judge", late)
+    monkeypatch.setattr(answer, "judge", late)
     with pytest.raises(ZeroDivisionError):
         s.fit(table(1)[0][:, :5], table(1)[1])
     assert [name for name in vars(s) if name.endswith("_")] == []
@@ -780,19 +778,16 @@ def test_a_fit_that_fails_leaves_nothing_of_an_older_one(monkeypatch):
         s.summary()
 
 
-def test_the_path_goes_on_until_q_is_reached():
+def test_a_path_that_was_asked_for_ends_where_it_was_asked_to():
     X, y = table()
-    short = dict(n_lambdas=6, lambda_min_ratio=0.8)
-    s = StabilitySelection(q=4, **short).fit(X, y)
-    assert len(s.lambdas_) > 6 and s.status_ == "converged"
-    assert 0.99 * 4 <= s.probabilities_.sum() <= 4
-    assert (np.diff(s.lambdas_) < 0).all() and s.expected_selected_[-1] >= 4
-    whole = StabilitySelection(q=4, n_lambdas=20).fit(X, y)
-    np.testing.assert_allclose(s.probabilities_, whole.probabilities_, atol=0.01)
+    short = StabilitySelection(q=4, n_lambdas=6, lambda_min_ratio=0.8)
+    with pytest.warns(UserWarning, match="selects fewer: add smaller lambdas"):
+        s = silently_but(short, X, y)
+    assert len(s.lambdas_) == 6 and s.probabilities_.sum() < 4
     # three features explain all there is: no penalty selects ten
     exact = X[:, 0] - X[:, 6] + X[:, 11]
     with pytest.warns(UserWarning, match="no smaller penalty selects more"):
-        s = silently_but(StabilitySelection(q=10, n_lambdas=8), X, exact)
+        s = silently_but(StabilitySelection(q=10), X, exact)
     assert list(np.flatnonzero(s.support_)) == [0, 6, 11]
 
 
@@ -1039,7 +1034,7 @@ def test_a_walk_whose_search_fails_is_honest(failing, share):
     failing(lambda lam, warm: lam < below, lambda lam: lam < below and share == 1.5)
     s = silently(StabilitySelection(), *table())
     assert s.fit_.converged and below <= s.lambda_ < 1.1 * below / 0.85
-    assert s.model_.size(s.fit_.Pi) < s.q_ and s.trust_.light != "green"
+    assert s.question_.size(s.fit_.Pi) < s.q_ and s.trust_.light != "green"
     assert s.status_.startswith("fell back" if share == 1.02 else "q not met")
     failed = ~s.converged_
     assert failed.any() == (share == 1.5)
@@ -1058,20 +1053,18 @@ def test_a_walk_on_which_nothing_converges_selects_nothing(failing, path_fails):
 
 def test_a_sum_that_jumps_across_q_is_said(monkeypatch):
     """Where no penalty selects q, the last that selects fewer is reported."""
-    import rvamp_nb.select.stability as stability
-
-    sizes = stability._Model.size
+    sizes = penalty.Question.size
 
     def two_or_five(self, Pi):
         size = sizes(self, Pi)
         return np.where(size > 2.9, np.maximum(size, 5.0), np.minimum(size, 2.0))
 
-    monkeypatch.setattr(stability._Model, "size", two_or_five)
+    monkeypatch.setattr(penalty.Question, "size", two_or_five)
     s = silently(StabilitySelection(q=3), *table())
     assert (
         s.status_.startswith("q not met: 2 selected") and "jumps across q" in s.status_
     )
-    assert 2.89 < sizes(s.model_, s.fit_.Pi) <= 2.9 and s.fit_.converged
+    assert 2.89 < sizes(s.question_, s.fit_.Pi) <= 2.9 and s.fit_.converged
 
 
 def test_of_two_crossings_the_larger_penalty_is_reported():

@@ -27,6 +27,7 @@ from rvamp_nb.extend.trust import TrustWarning, refined
 from rvamp_nb.resampling import Poisson, Subsample, TwoPoint, Weakness
 from rvamp_nb.select import report
 from rvamp_nb.select.control import pfer_bound
+from rvamp_nb.select.refitting import draws
 from rvamp_nb.solver import ConvergenceWarning
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -239,7 +240,7 @@ def test_the_mean_prediction_is_that_of_the_mean_coefficients(plain):
 
 
 def test_a_bagged_prediction_has_the_variance_of_refits(plain):
-    A, y = plain.model_.A, plain.model_.y
+    A, y = plain.question_.A, plain.question_.target.y
     from rvamp_nb import naive_bootstrap
 
     draws = naive_bootstrap(
@@ -247,7 +248,7 @@ def test_a_bagged_prediction_has_the_variance_of_refits(plain):
         y,
         plain.lambda_,
         counts=Subsample(0.5),
-        randomise=plain.model_.randomise,
+        randomise=plain.question_.prior.randomise,
         n_resamples=600,
         keep=np.arange(12),
         progress=False,
@@ -746,7 +747,7 @@ def test_real_refits_prefer_the_corrected_numbers(mended):
 
 def test_refining_starts_from_the_corrected_numbers(mended):
     s = mended[1]
-    Z = s.model_.refit(s.lambda_, 50, 0, 1, False)
+    Z = draws(s.question_, s.lambda_, 50) != 0
     start = refined(Z, s.corrected_.Pi)[0]
     np.testing.assert_allclose(s.refine(50, progress=False).Pi, start)
     assert np.abs(refined(Z, s.fit_.Pi)[0] - start).max() > 0.01
@@ -763,7 +764,7 @@ def test_what_cannot_be_corrected_is_left_and_said(monkeypatch):
     def refuse(*_, **__):
         raise ValueError("corrected: not this one")
 
-    monkeypatch.setattr("rvamp_nb.select.stability.corrected", refuse)
+    monkeypatch.setattr("rvamp_nb.select.answer.corrected", refuse)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         s = StabilitySelection(correct=True, verbose=0).fit(X, Y)

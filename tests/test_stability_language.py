@@ -19,6 +19,7 @@ from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative
 from rvamp_nb.resampling import Fixed, NoResampling, Subsample, TwoPoint
 from rvamp_nb.select.control import pfer_bound
+from rvamp_nb.select.refitting import draws
 
 M, N = 120, 40
 
@@ -75,7 +76,7 @@ def test_the_refits_are_those_of_a_penalty_written_out():
     X = X[:, :N]
     s = fitted(X, y, loss=Huber(2.0), l1_ratio=0.6)
     by_hand = naive_bootstrap(
-        s.model_.A,
+        s.question_.A,
         y - np.median(y),
         s.lambda_,
         loss="huber",
@@ -89,7 +90,7 @@ def test_the_refits_are_those_of_a_penalty_written_out():
         keep=range(N),
         progress=False,
     )
-    ours = s.model_.refit(s.lambda_, 20, 4, 1, False)
+    ours = draws(s.question_, s.lambda_, 20, 4) != 0
     np.testing.assert_array_equal(ours, by_hand.draws != 0)
 
 
@@ -179,7 +180,7 @@ def test_copies_of_an_elastic_net_share():
         A,
         y - y.mean(),
         s.lambda_,
-        l1_ratio=s.model_.prior.l1_ratio,
+        l1_ratio=s.question_.prior.l1_ratio,
         counts=Subsample(0.5),
         randomise=Fixed(),
         n_resamples=400,
@@ -190,7 +191,7 @@ def test_copies_of_an_elastic_net_share():
     np.testing.assert_allclose(refits.draws[:, 1], -refits.draws[:, N + 1], atol=1e-6)
     apart = np.abs(s.probabilities_ - refits.Pi)
     assert apart.max() < 0.03 + 4 * refits.Pi_se.max()
-    mean = s.coef_mean_ * s.table_.scale
+    mean = s.coef_mean_ * s.scale_
     allowed = 0.03 * np.abs(mean).max() + 4 * refits.mean_se
     assert (np.abs(mean - refits.mean) < allowed).all()
 
@@ -269,10 +270,12 @@ def test_the_combination_is_what_refine_says(both):
 
 def test_the_bound_is_of_the_largest_sum(both):
     X, y, s, plain = both
-    N_distinct = s.model_.candidates.sum()
+    N_distinct = s.question_.columns.candidates.sum()
     sums = [
-        s.model_.size(s.fit_.Pi),
-        s.probabilities_[np.unique(s.model_.where, return_index=True)[1]].sum(),
+        s.question_.size(s.fit_.Pi),
+        s.probabilities_[
+            np.unique(s.question_.columns.where, return_index=True)[1]
+        ].sum(),
     ]
     expected = pfer_bound(max(sums), s.threshold_, N_distinct)
     np.testing.assert_allclose(s.pfer_bound_, expected)
@@ -296,10 +299,10 @@ def test_coefficients_lie_where_refits_have_them():
     assert plain.lambda_ == combined.lambda_
     given = dict(counts=Subsample(0.5), randomise=Fixed(), keep=range(N))
     given |= dict(n_resamples=1000, seed=77, progress=False)
-    model = plain.model_
-    draws = naive_bootstrap(model.A, model.y, plain.lambda_, **given).draws
+    model = plain.question_
+    draws = naive_bootstrap(model.A, model.target.y, plain.lambda_, **given).draws
     for s in (plain, combined):
-        low, high = (s.coef_interval_ * s.table_.scale[:, None]).T
+        low, high = (s.coef_interval_ * s.scale_[:, None]).T
         below, above = (draws < low - 1e-9).mean(0), (draws > high + 1e-9).mean(0)
         assert max(below.max(), above.max()) < 0.09
         assert 0.03 < (below + above)[:3].mean() < 0.14
@@ -334,9 +337,9 @@ def test_whole_groups_are_drawn_and_the_cap_counts_groups():
     X, y, who = patients()
     grouped = fitted(X, y, pfer=3, fit=dict(groups=who.astype(str)))
     rows = fitted(X, y, pfer=3)
-    assert grouped.model_.counts.law == Subsample(0.5)
+    assert grouped.question_.counts.law == Subsample(0.5)
     assert grouped.q_ <= 30 / 6 + 1e-9 < rows.q_
-    drawn = grouped.model_.counts.draw(120, np.random.default_rng(0))
+    drawn = grouped.question_.counts.draw(120, np.random.default_rng(0))
     assert drawn.sum() == 60
     assert (drawn.reshape(30, 4) == drawn.reshape(30, 4)[:, :1]).all()
     assert grouped.pfer_bound_ <= 3
@@ -371,10 +374,10 @@ def test_predictions_of_groups_vary_as_refits_do(classes):
     lp, std = s.linear_predictor(new, return_std=True)
     if not classes:
         draws = naive_bootstrap(
-            s.model_.A,
-            s.model_.y,
+            s.question_.A,
+            s.question_.target.y,
             s.lambda_,
-            counts=s.model_.counts,
+            counts=s.question_.counts,
             randomise=Fixed(),
             n_resamples=600,
             keep=range(9),
@@ -399,10 +402,10 @@ def test_strata_are_halved_one_by_one():
     X, y = table(wild=0)
     rare = y > np.quantile(y, 0.9)
     s = fitted(X, rare, fit=dict(strata=rare))
-    drawn = s.model_.counts.draw(M, np.random.default_rng(0))
+    drawn = s.question_.counts.draw(M, np.random.default_rng(0))
     assert drawn[rare].sum() == 6 and drawn.sum() == 60
     assert np.isfinite(s.pfer_bound_)
-    refits = s.model_.refit(s.lambda_, 300, 1, 1, False)
+    refits = draws(s.question_, s.lambda_, 300, 1) != 0
     assert np.abs(refits.mean(0) - s.fit_.Pi).max() < 0.03 + 4 * 0.5 / 300**0.5
 
 
@@ -453,11 +456,11 @@ def test_only_ratios_of_weights_matter():
 def test_weighted_columns_are_standardised_with_the_weights():
     X, y = table(wild=0)
     s = near(X, y, q=4, fit=dict(sample_weight=weights()))
-    w, A = s.model_.rows.weight, s.model_.A
+    w, A = s.question_.target.rows.weight, s.question_.A
     np.testing.assert_allclose(w.mean(), 1)
     np.testing.assert_allclose(w @ A, 0, atol=1e-10)
     np.testing.assert_allclose(w @ A**2, 1)
-    again = s.table_.center[:N] + A * s.table_.scale[:N]
+    again = s.center_[:N] + A * s.scale_[:N]
     np.testing.assert_allclose(again, X[:, :N], atol=1e-10)
 
 
@@ -548,16 +551,16 @@ def test_the_baseline_is_that_of_the_answer(lives):
     X, y, s = lives
     assert s.baseline_.after(s.fit_).moved(s.baseline_) < 1e-3
     fit, base = survival_fit(
-        s.model_.A, y["time"], y["event"] * 1.0, prior=Laplace(s.lambda_, Fixed())
+        s.question_.A, y["time"], y["event"] * 1.0, prior=Laplace(s.lambda_, Fixed())
     )
     assert np.abs(fit.Pi - s.probabilities_).max() < 5e-3
 
 
 def test_a_refit_that_looks_at_likely_columns_first_is_the_same(lives):
     X, y, s = lives
-    model = s.model_
+    model = s.question_
     few, all_ = (
-        model.refit(0.6 * s.lambda_, 4, 3, 1, False, columns)
+        draws(model, 0.6 * s.lambda_, 4, 3, columns=columns) != 0
         for columns in (np.array([5]), None)
     )
     assert few.sum() > 8

@@ -5,6 +5,7 @@ table in memory; what cannot work from blocks is refused by name.
 import gc
 import tracemalloc
 import weakref
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -15,7 +16,13 @@ from scipy import sparse
 from rvamp_nb import StabilitySelection
 from rvamp_nb.prior import Laplace, NonNegative
 from rvamp_nb.resampling import Fixed, TwoPoint, Weakness
-from rvamp_nb.select import report, stability
+from rvamp_nb.select import columns, refitting, report
+from rvamp_nb.select.columns import (
+    merged,
+    near_copies,
+    open_table,
+    standardised_columns,
+)
 from rvamp_nb.tables import storage
 from rvamp_nb.tables.storage import Panels
 
@@ -97,7 +104,7 @@ PROBLEMS = {
 def test_the_answer_is_that_of_the_table_in_memory(what):
     table, y, said, options = PROBLEMS[what]
     one, two = both(table, y, said, **options)
-    assert isinstance(two.model_.A, Panels) and len(two.model_.A.slices) > 1
+    assert isinstance(two.question_.A, Panels) and len(two.question_.A.slices) > 1
     assert_same(one, two)
 
 
@@ -141,12 +148,12 @@ def in_memory():
 def test_every_kind_of_table(kind, tmp_path, monkeypatch):
     """Larger than a block, which is small here, so that all is read in blocks."""
     table = KINDS[kind](X, tmp_path)
-    assert not isinstance(stability._opened(table)[0], Panels)  # it fits in one block
-    for room in (storage, stability):
+    assert not isinstance(open_table(table)[0], Panels)  # it fits in one block
+    for room in (storage, columns):
         monkeypatch.setattr(room, "BLOCK", 4000)
     one, options = in_memory(), dict(verbose=0, tol=1e-10, lambdas=[1.4])
     two = StabilitySelection(**options).fit(table, Y)
-    assert isinstance(two.model_.A, Panels)
+    assert isinstance(two.question_.A, Panels)
     for name in NUMBERS:
         a, b = np.asarray(getattr(one, name)), np.asarray(getattr(two, name))
         size = np.nanmax(np.abs(a), initial=1e-300)
@@ -165,11 +172,11 @@ def test_every_kind_of_table(kind, tmp_path, monkeypatch):
 
 def test_refits_from_blocks_are_the_refits():
     one, two = both(X, Y)
-    two.model_.A.passes = 0
+    two.question_.A.passes = 0
     checks = [s.check(20, seed=3, progress=False) for s in (one, two)]
     np.testing.assert_array_equal(checks[0].share, checks[1].share)
     assert checks[0].verdict == checks[1].verdict
-    assert two.model_.A.passes <= 3
+    assert two.question_.A.passes <= 3
     Pi = [s.refine(20, progress=False).Pi for s in (one, two)]
     np.testing.assert_allclose(*Pi, atol=1e-9)
 
@@ -187,7 +194,7 @@ def test_a_column_that_the_refits_miss_is_found(y, options):
     """From a hint that holds next to nothing: every coefficient of every refit."""
     one, two = both(X, y, lambdas=[1.4], q=None, tol=1e-3, **options)
     plan = dict(n_resamples=8, seed=1, progress=False, columns=np.array([2]))
-    u, v = (stability._draws(s.model_, 0.7, **plan) for s in (one, two))
+    u, v = (refitting.draws(s.question_, 0.7, **plan) for s in (one, two))
     assert (u != 0).sum() > 20
     np.testing.assert_allclose(v, u, atol=1e-8)
 
@@ -260,9 +267,9 @@ def test_what_is_refused_after_the_fit():
     refused(lambda: s.predict(in_blocks(X[:, :100])), "100 features", "150")
     refused(lambda: s.predict(in_blocks(altered(np.nan))), "NaN", "'x8'")
     refused(lambda: s.transform(in_blocks(X[:, :100])), "100 features")
-    refused(lambda: stability._check_room(10**6, 100, 100), "10000", "as an array")
-    odd = s.model_._replace(prior=Laplace(1.0, Odd()))
-    refused(lambda: stability._lowest_bar(odd, 1.0), "Odd", "as an array")
+    refused(lambda: s.check(200_000), "in memory", "as an array")
+    odd = replace(s.question_, prior=Laplace(1.0, Odd(), np.ones(148)))
+    refused(lambda: refitting.draws(odd, 1.0, 10), "Odd", "as an array")
 
 
 def test_a_frame_of_dask_with_words_names_the_column():
@@ -275,12 +282,12 @@ def test_a_frame_of_dask_with_words_names_the_column():
 
 
 def test_near_copies_from_blocks_take_one_pass():
-    A, _, _, _ = stability._standardised(X.astype(float), None)
-    B = stability._standardised(in_blocks(X), None)[0]
+    A, _, _, _ = standardised_columns(X.astype(float), None)
+    B = standardised_columns(in_blocks(X), None)[0]
     B.passes = 0
-    np.testing.assert_array_equal(stability.near_copies(B), stability.near_copies(A))
+    np.testing.assert_array_equal(near_copies(B), near_copies(A))
     assert B.passes == 1
-    assert stability.near_copies(A)[[9, 11]].tolist() == [3, 4]
+    assert near_copies(A)[[9, 11]].tolist() == [3, 4]
 
 
 def test_near_copies_of_many_copies_in_small_batches(monkeypatch):
@@ -289,12 +296,12 @@ def test_near_copies_of_many_copies_in_small_batches(monkeypatch):
     A = A[:, rng.integers(30, size=300)] * rng.choice([-1, 1], 300)
     A /= np.linalg.norm(A, axis=0)
     A[:, :40] = 0
-    stands = stability.near_copies(A)
+    stands = near_copies(A)
     assert len(set(stands[40:])) == 30 and (stands[:40] == np.arange(40)).all()
-    monkeypatch.setattr(stability, "BLOCK", 20 * 7)
-    np.testing.assert_array_equal(stability.near_copies(A), stands)
-    sign = stability._signs(A, stands)
-    np.testing.assert_allclose(A, A[:, stands] * sign)
+    monkeypatch.setattr(columns, "BLOCK", 20 * 7)
+    np.testing.assert_array_equal(near_copies(A), stands)
+    first, where, weight, _ = merged(A, np.ones(300), Laplace(1.0))
+    np.testing.assert_allclose(A, A[:, first[where]] * np.sign(weight))
 
 
 def test_one_table_has_one_fingerprint():
@@ -304,7 +311,7 @@ def test_one_table_has_one_fingerprint():
     tables = in_blocks(X), Panels(X, block=1000), in_blocks(other)
     options = dict(verbose=0, lambdas=[2.0], tol=1e-2)
     fits = [StabilitySelection(**options).fit(table, Y) for table in tables]
-    first, again, another = map(report.fingerprint, fits)
+    first, again, another = (report.fingerprint(each.question_) for each in fits)
     assert first == again != another
 
 
@@ -330,7 +337,7 @@ def test_nothing_of_the_size_of_the_table_is_held(tmp_path):
 
 
 def test_a_path_lets_go_of_what_it_does_not_keep():
-    model, seen = in_memory().model_, []
+    model, seen = in_memory().question_, []
     path = model.path(
         [1.4, 1.2], until=lambda fit: seen.append(weakref.ref(fit.last.coupled.x.mean))
     )

@@ -63,15 +63,15 @@ def tables():
 # --------------------------------------------------- (a) the whole job
 
 
-def half_sample_paths(model, lams):
+def half_sample_paths(question, lams):
     """The Lasso of twenty halves of the rows at all these penalties."""
     from celer import celer_path
 
-    logistic, rng = model.loss == "logistic", np.random.default_rng(0)
+    A, target, rng = question.A, question.target, np.random.default_rng(0)
     for _ in range(HALVES):
-        rows = rng.permutation(len(model.y))[: len(model.y) // 2]
-        X, y = np.asfortranarray(model.A[rows]), model.y[rows]
-        if logistic:
+        rows = rng.permutation(len(A))[: len(A) // 2]
+        X, y = np.asfortranarray(A[rows]), target.y[rows]
+        if target.loss == "logistic":
             celer_path(X, 2 * y - 1, "logreg", alphas=lams)
         else:
             celer_path(X, y, "lasso", alphas=lams / len(rows))
@@ -98,7 +98,7 @@ def whole_job(threads, turns=3):
         s = job()
         fifty = s.lambdas_[0] * np.geomspace(1, 0.05, 50)
         refits = [
-            lambda lams=lams: half_sample_paths(s.model_, lams)
+            lambda lams=lams: half_sample_paths(s.question_, lams)
             for lams in (fifty, s.lambdas_)
         ]
         peer = by_ipss(A, y)
