@@ -1,0 +1,147 @@
+"""The house, counted: python tests/house.py
+
+Lines a room; floors, circles and arrows back of its imports; what is defined in two
+rooms; private functions of less than four lines that are called once; classes deeper
+than three.
+"""
+
+import ast
+from collections import Counter
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+HOUSE = Path(__file__).resolve().parent.parent / "rvamp_nb"
+STOREYS = ("ground", "tables", "algorithm", "extend", "select", "cli")
+GROUND = {"checks"}  # what even a table may use
+
+
+def rooms():
+    """{dotted name: its text} of every exported module."""
+    found = {}
+    for path in sorted(HOUSE.rglob("[!_]*.py")):
+        name = ".".join(path.relative_to(HOUSE).with_suffix("").parts)
+        found[name] = path.read_text(encoding="utf-8")
+    return found
+
+
+def storey(room):
+    """Which of STOREYS a room stands on."""
+    package = room.partition(".")[0] if "." in room else ""
+    if room in GROUND:
+        return 0
+    return STOREYS.index("cli" if room == "cli" else package or "algorithm")
+
+
+def imported(room, tree, others):
+    """The rooms that a room imports from, wherever in it that is written."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            inside = ["rvamp_nb", *room.split(".")]
+            start = inside[: -node.level] if node.level else []
+            module = ".".join([*start, *filter(None, [node.module])])
+            names = [module, *(f"{module}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        yield from (name.partition(".")[2] for name in names if name[:9] == "rvamp_nb.")
+
+
+def graph(trees):
+    """{room: the rooms that it imports from}."""
+    found = {room: set(imported(room, tree, trees)) for room, tree in trees.items()}
+    return {room: (others & set(trees)) - {room} for room, others in found.items()}
+
+
+def floors(uses):
+    """How many rooms stand on each other at most; None where there is a circle."""
+    try:
+        order = [*TopologicalSorter(uses).static_order()]
+    except CycleError:
+        return None
+    height = {}
+    for room in order:
+        height[room] = 1 + max((height[other] for other in uses[room]), default=0)
+    return max(height.values())
+
+
+def defined(tree):
+    """The names that a room defines at its top."""
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, ast.Assign):
+            targets = [n for t in node.targets for n in ast.walk(t)]
+            yield from (n.id for n in targets if isinstance(n, ast.Name))
+
+
+def small_and_called_once(tree):
+    """Private functions of less than four lines that are called once."""
+    uses = Counter(n.id for n in ast.walk(tree) if isinstance(n, ast.Name))
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("_"):
+            body = node.body[ast.get_docstring(node) is not None :]
+            lines = sum(part.end_lineno - part.lineno + 1 for part in body)
+            if lines < 4 and uses[node.name] == 1:
+                yield node.name
+
+
+def depths(trees):
+    """{class: how many classes of the house stand in a row above and with it}."""
+    bases = {
+        node.name: [
+            getattr(base, "id", getattr(base, "attr", "")) for base in node.bases
+        ]
+        for tree in trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    }
+
+    def depth(name):
+        return 1 + max((depth(b) for b in bases[name] if b in bases), default=0)
+
+    return {name: depth(name) for name in bases}
+
+
+def count():
+    """All of it, {what: number or list}."""
+    texts = rooms()
+    trees = {room: ast.parse(text) for room, text in texts.items()}
+    uses = graph(trees)
+    homes = Counter(name for tree in trees.values() for name in {*defined(tree)})
+    private = {room: [*small_and_called_once(tree)] for room, tree in trees.items()}
+    return dict(
+        lines={room: text.count("\n") for room, text in texts.items()},
+        floors=floors(uses),
+        back=[
+            f"{room} -> {other}"
+            for room in uses
+            for other in sorted(uses[room])
+            if storey(other) > storey(room)
+        ],
+        hidden=[room for room, text in texts.items() if "import_module" in text],
+        twice=sorted(name for name, n in homes.items() if n > 1 and name != "__all__"),
+        once=[f"{room}.{name}" for room in private for name in private[room]],
+        deep=sorted(name for name, n in depths(trees).items() if n > 3),
+    )
+
+
+def main():
+    """Print what is counted."""
+    found = count()
+    for room, lines in sorted(found["lines"].items(), key=lambda item: -item[1]):
+        print(f"{lines:6}  {room}")
+    print(f"{sum(found['lines'].values()):6}  lines in {len(found['lines'])} rooms")
+    print(f"{found['floors'] or 'a circle, no':>6}  floors")
+    for what, said in (
+        ("back", "arrows back"),
+        ("hidden", "rooms that hide an import"),
+        ("twice", "names that stand in two rooms"),
+        ("once", "small private functions that are called once"),
+        ("deep", "classes deeper than three"),
+    ):
+        print(f"{len(found[what]):6}  {said}: {', '.join(found[what])}")
+
+
+if __name__ == "__main__":
+    main()
