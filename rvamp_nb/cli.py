@@ -30,17 +30,10 @@ from rvamp_nb.select.frames import (
     BadInput,
     Later,
     Table,
-    frame_of,
-    frame_of_target,
-    is_large_parquet,
-    matrix_place,
     prepare,
-    prepare_matrix,
-    prepare_parquet,
-    read_bytes,
+    read_frame,
     read_matrix,
     read_names,
-    read_table,
     shown,
 )
 
@@ -597,29 +590,28 @@ def _put(folder, name, contents):
     return left
 
 # %% ../nbs/25_cli.ipynb #e81af970
-def _source(args, data, target, rows=None):
-    """The question; data and rows are the bytes of its files, as far as they have been
-    read.
-    """
+def _source(args, frame):
+    """The question; the frame is of the file that has names."""
     name = _stem(args.file) if args.name is None else args.name
-    file, sha256 = _known(args.file, data, args.out)
-    beside = _known(args.rows, rows, args.out) if args.rows else ()
-    return _Source(name, file, sha256, target, *beside)
+    pair = f"{args.time}, {args.event}"
+    target = pair if args.time else args.target or frame.columns[0]
+    files = _known(args.rows or args.file, frame.attrs["sha256"], args.out)
+    if args.rows:
+        matrix = _known(args.file, _fingerprint(args.file), args.out)
+        return _Source(name, *matrix, target, *files)
+    return _Source(name, *files, target)
 
 
-def _known(path, data, out):
+def _known(path, sha256, out):
     """Where a file is, told from the folder of the results, and its fingerprint."""
-    place, name = matrix_place(path) or (path, "")
-    sha256 = _fingerprint(place) if data is None else hashlib.sha256(data).hexdigest()
-    if not (os.path.isfile(place) or os.path.isdir(place)):
+    if not (os.path.isfile(path) or os.path.isdir(path)):
         return f"pipe {sha256}", sha256
-    file = os.path.relpath(os.path.realpath(place), os.path.realpath(out))
-    return f"{file}:{name}" if name else file, sha256
+    return os.path.relpath(os.path.realpath(path), os.path.realpath(out)), sha256
 
 
 def _stem(path):
     """A file's name without folder and ending."""
-    path = Path((matrix_place(path) or (path, ""))[0])
+    path = Path(path)
     return Path(path.stem).stem if path.suffix == ".gz" else path.stem
 
 # %% ../nbs/25_cli.ipynb #25m00001
@@ -837,7 +829,7 @@ def _asked(args):
         raise BadInput("argument --loss: survival needs --time and --event")
     if args.refits and args.refine:
         raise BadInput("argument --refits: --refine combines refits, too: drop one")
-    source, table = (_read_matrix if matrix_place(args.file) else _read)(args)
+    source, table = _read(args)
     options = {name: getattr(args, name) for name in _OPTIONS}
     if args.time and args.loss == "auto":
         options["loss"] = "survival"
@@ -850,67 +842,25 @@ def _asked(args):
 def _read(args):
     """The question and the table, its columns in their roles."""
     where = shown(args.file)
-    for option in ("rows", "names"):
-        if getattr(args, option):
-            problem = f"{where} has names, and a target, of its own"
-            remedy = "the option is for a matrix (.npy, .npz, .zarr, .h5)"
-            raise BadInput(f"argument --{option}: {problem}: {remedy}")
-    if _is_large(args):
-        table = prepare_parquet(args.file, typed=_in_shell, **_roles(args))
-        return _source(args, None, _explained(args)), table
-    data = read_bytes(args.file)
-    frame = frame_of(data, where, _in_shell, **_how(args))
-    table = prepare(frame, where=where, typed=_in_shell, **_roles(args))
-    return _source(args, data, _explained(args)), table
-
-
-def _is_large(args):
-    """A Parquet file beyond memory, of which nothing is asked that needs all of it."""
-    dear = args.categorical or args.reference or args.missing != "error"
-    return not dear and is_large_parquet(args.file)
-
-
-def _how(args):
-    """How text is read."""
-    return {name: getattr(args, name) for name in _READ}
-
-
-def _roles(args):
-    """What the columns are for."""
-    roles = {name: getattr(args, name) for name in _ROLES}
-    return roles | dict(reference=dict(args.reference))
-
-
-def _explained(args, alone="y"):
-    """What the target is called."""
-    return f"{args.time}, {args.event}" if args.time else args.target or alone
-
-# %% ../nbs/25_cli.ipynb #25m00003
-def _read_matrix(args):
-    """The question and the matrix, with what is known of its rows."""
-    where, matrix = shown(args.file), read_matrix(args.file)
-    data, rows = _known_of_rows(args, matrix.y)
-    names = matrix.names
-    if args.names:
-        names = read_names(args.names, args.encoding, _in_shell)
-    called = dict(
-        where=where, typed=_in_shell, named_in=args.names and shown(args.names)
-    )
-    called["beside"] = shown(args.rows or args.file)
-    table = prepare_matrix(matrix.values, rows, names=names, **called, **_roles(args))
-    return _source(args, None, _explained(args, rows.columns[0]), data), table
-
-
-def _known_of_rows(args, y):
-    """The bytes of the second file, if there is one, and its table."""
-    if args.rows:
-        data = read_bytes(args.rows)
-        return data, frame_of(data, shown(args.rows), _in_shell, **_how(args))
-    if y is None:
-        problem = f"{shown(args.file)} holds numbers only"
-        remedy = "say which file has the target, such as --rows y.csv"
-        raise BadInput(f"argument --rows: {problem}: {remedy}")
-    return None, frame_of_target(y, shown(args.file))
+    asked = {name: getattr(args, name) for name in _ROLES}
+    asked["reference"] = dict(args.reference)
+    if os.path.isdir(args.file) or args.file.lower().endswith(".npy"):
+        if args.rows is None:
+            remedy = "say which file has the target, such as --rows y.csv"
+            raise BadInput(f"argument --rows: {where} holds numbers only: {remedy}")
+        asked["matrix"] = read_matrix(args.file)
+        asked["names"] = args.names and read_names(args.names, args.encoding)
+        where = f"{where} with {shown(args.rows)}"
+    else:
+        for option in ("rows", "names"):
+            if getattr(args, option):
+                problem = f"{where} has names, and a target, of its own"
+                remedy = "the option is for a matrix (.npy, .zarr)"
+                raise BadInput(f"argument --{option}: {problem}: {remedy}")
+    how = {name: getattr(args, name) for name in _READ}
+    frame = read_frame(args.rows or args.file, typed=_in_shell, **how)
+    table = prepare(frame, where=where, typed=_in_shell, **asked)
+    return _source(args, frame), table
 
 # %% ../nbs/25_cli.ipynb #04ec9a33
 def _run(argv):
@@ -1101,7 +1051,8 @@ expected number of false selections (pfer) determine each other: give two of the
 most. The bound takes the rows as independent. Several samples of one patient are not,
 unless --groups says whose they are: then whole patients are drawn.
 A matrix holds features alone: the target, and whatever else is known of the rows, are
-columns of a second table (--rows). A matrix of more than 67 million numbers is not
+columns of a second table (--rows); of these, --keep and --categorical make features,
+and those without a role are ignored. A matrix of more than 67 million numbers is not
 read into memory but a block at a time, some hundred times, so that it had better lie
 on this machine; what needs all of it at once, such as refits, is left out, and the
 report says so.
@@ -1151,11 +1102,8 @@ def _parser():
 def _add_table(select):
     """What is read."""
     add = select.add_argument_group("the table").add_argument
-    table = (
-        "CSV, TSV or Parquet, also in gzip, or a pipe; names in the first line; or a"
-    )
-    table += " matrix of numbers: .npy, .npz, .zarr or .h5 (of several arrays in it"
-    table += " FILE:NAME)"
+    table = "CSV, TSV or Parquet, also in gzip, or a pipe; names in the first line; or"
+    table += " a matrix of numbers: an .npy file, or the folder of a Zarr array"
     add("file", metavar="FILE", help=table)
     rows = "of a matrix: the table with its target, and with whatever else is known of"
     rows += " its rows, in their order; or the target alone, as .npy"

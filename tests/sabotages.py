@@ -364,8 +364,8 @@ SABOTAGES = [
     Sabotage(
         "select/frames.py",
         "the reference level has a column, too",
-        "for k in levels if k != reference}",
-        "for k in levels}",
+        'parts.append(coded.drop(columns=f"{name}={reference}"))',
+        "parts.append(coded)",
         "tests/test_tables.py::test_levels_are_columns_against_the_reference",
     ),
     Sabotage(
