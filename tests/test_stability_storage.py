@@ -267,7 +267,7 @@ def test_what_is_refused_after_the_fit():
     refused(lambda: s.predict(in_blocks(X[:, :100])), "100 features", "150")
     refused(lambda: s.predict(in_blocks(altered(np.nan))), "NaN", "'x8'")
     refused(lambda: s.transform(in_blocks(X[:, :100])), "100 features")
-    refused(lambda: s.check(200_000), "in memory", "as an array")
+    refused(lambda: s.check(400_000), "in memory", "as an array")
     odd = replace(s.question_, prior=Laplace(1.0, Odd(), np.ones(148)))
     refused(lambda: refitting.draws(odd, 1.0, 10), "Odd", "as an array")
 
