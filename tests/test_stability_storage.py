@@ -16,7 +16,7 @@ from rvamp_nb import StabilitySelection
 from rvamp_nb.prior import Laplace, NonNegative
 from rvamp_nb.resampling import Fixed, TwoPoint, Weakness
 from rvamp_nb.select import report, stability
-from rvamp_nb.tables import storage
+from rvamp_nb.tables import door
 from rvamp_nb.tables.storage import Panels
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -142,7 +142,7 @@ def test_every_kind_of_table(kind, tmp_path, monkeypatch):
     """Larger than a block, which is small here, so that all is read in blocks."""
     table = KINDS[kind](X, tmp_path)
     assert not isinstance(stability._opened(table)[0], Panels)  # it fits in one block
-    for room in (storage, stability):
+    for room in (door, stability):
         monkeypatch.setattr(room, "BLOCK", 4000)
     one, options = in_memory(), dict(verbose=0, tol=1e-10, lambdas=[1.4])
     two = StabilitySelection(**options).fit(table, Y)

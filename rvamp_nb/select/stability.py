@@ -51,7 +51,8 @@ from rvamp_nb.resampling import (
     TwoPoint,
     Weakness,
 )
-from ..tables.storage import BLOCK, Panels, in_blocks, standardised
+from ..tables.door import in_blocks
+from ..tables.storage import BLOCK, Panels, standardised
 
 # %% ../../nbs/21_stability.ipynb #481e2fd1
 from rvamp_nb.extend.trust import (
