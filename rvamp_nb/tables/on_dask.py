@@ -25,8 +25,10 @@ def the_dask():
     return dask
 
 
-def _borders(source, axis, limit):
-    """How long chunks of whole columns (axis 1) or rows are to be, of so many bytes."""
+def _borders(source, axis):
+    """How long chunks of whole columns (axis 1) or rows are, as Dask likes them."""
+    dask = the_dask()
+    limit = dask.utils.parse_bytes(dask.config.get("array.chunk-size"))
     widest = max(1, limit // (source.shape[1 - axis] * source.dtype.itemsize))
     return tuple(
         len(part)
@@ -39,16 +41,15 @@ def _whole_lines(source, axis):
     """A Dask array in chunks of whole columns (axis 1) or whole rows (axis 0)."""
     if source.numblocks[1 - axis] == 1:
         return source
-    dask = the_dask()
-    limit = dask.utils.parse_bytes(dask.config.get("array.chunk-size"))
+    size = the_dask().utils.format_bytes(source.nbytes)
     what, how = ("columns", '(-1, "auto")') if axis else ("rows", '("auto", -1)')
     warn(
         f"the chunks of A cut its {what}, so every pass puts them together anew and"
-        f" moves up to {dask.utils.format_bytes(source.nbytes)} between workers;"
+        f" moves up to {size} between workers;"
         f" once is enough: A.rechunk({how}).persist(), or store A in such chunks",
         stacklevel=2,
     )
-    return source.rechunk({1 - axis: -1, axis: _borders(source, axis, limit)})
+    return source.rechunk({1 - axis: -1, axis: _borders(source, axis)})
 
 # %% ../../nbs/86_cluster.ipynb #86000015
 FAN = 4  # answers that one task puts together
@@ -116,15 +117,13 @@ class DaskPanels(Panels):
     ----------
     source : (M, N) dask.array
         Chunks of any shape and any real type, arrays or SciPy's sparse matrices.
-    axis, centre, unit, ones, root
-        As of `Panels`.
     block : int
         Numbers of a chunk that become floats at once.
+    axis, centre, unit, ones, root
+        As of `Panels`, and so are the attributes that are not named here.
 
     Attributes
     ----------
-    shape, axis, slices, passes
-        As of `Panels`.
     sent, received : int
         Bytes of arrays handed to tasks (what all must know: once), and of answers
         that came back to the driver.
@@ -224,13 +223,9 @@ class DaskPanels(Panels):
 def _readable(chunks):
     """Whether all of these can be read, where they live."""
     dask = the_dask()
-    seen = dask.delayed(_nothing, pure=False)
+    seen = dask.delayed(type, pure=False)  # a small answer
     try:
         dask.compute(*(seen(chunk) for chunk in [None, *chunks]))
     except Exception:
         return False
     return True
-
-
-def _nothing(raw):
-    return None
