@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .checks import check_array, check_number, check_size, listed
-from .tables.storage import Panels, in_blocks, standardised
+from .tables.door import in_blocks
+from .tables.storage import Panels, standardised
 
 # %% ../nbs/02_datasets.ipynb #84532228
 Dataset = namedtuple("Dataset", "A y x0 names")
@@ -108,7 +109,7 @@ def standardize(A, y=None, names=None):
     Parameters
     ----------
     A : (M, N) array of finite numbers, or a DataFrame; a sparse matrix, a Dask array,
-        Panels, or an array that is read in blocks (`rvamp_nb.tables.storage.in_blocks`)
+        Panels, or an array that is read in blocks (`rvamp_nb.tables.door.in_blocks`)
         Never modified.
     y : (M,) array of finite numbers, or None
         The response.

@@ -21,7 +21,7 @@ from .messages import Mixed, Natural
 from .panels import at_most_2M, couple, is_wide, wide_matrices
 from .prior import SpikeSlab, field_nodes
 from .solver import Fit
-from .tables.storage import Panels, column_sizes
+from .tables.storage import Panels
 
 # %% ../nbs/14_free_energy.ipynb #e39e997e
 class Messages(NamedTuple):
@@ -86,7 +86,7 @@ def _cut(message, where):
 
 def _heard(A, incoming):
     """The message to the prior with next to no precision for columns of zeros."""
-    silent = column_sizes(A)[0] == 0 if isinstance(A, Panels) else ~A.any(axis=0)
+    silent = A.sizes[0] == 0 if isinstance(A, Panels) else ~A.any(axis=0)
     return incoming._replace(Q_hat=np.where(silent, 1e-12, incoming.Q_hat))
 
 

@@ -140,56 +140,28 @@ def _diagonal(F, X):
     return row_dots(dtrmm(1.0, F, mirrored(X), lower=1), F)
 
 # %% ../nbs/11_panels.ipynb #11000101
-def _looked(X, S, D, r):
-    """Of a block of columns: those in S; its parts of H and of A r."""
-    return (X[:, S],), (_gram(X, D), X @ r)  # D and r are 0 on S
-
-
-def _looked_with_noise(X, S, D, r, T):
-    """The same, and its part of the noise of R."""
-    joined, sums = _looked(X, S, D, r)
-    return joined, (*sums, _gram(X, T))
+def _looked(X, S, D, r, *T):
+    """Of a block of columns: those in S; its parts of H, A r and the noise of R."""
+    grams = [_gram(X, weights) for weights in (D, *T)]  # D, r and T are 0 on S
+    return (X[:, S],), (grams[0], X @ r, *grams[1:])
 
 # %% ../nbs/11_panels.ipynb #11000110
 class Gathered(NamedTuple):
-    """What the first pass brings: all of A that the M x M algebra needs.
+    """What the first pass brings: all of A that the M x M algebra needs."""
 
-    Attributes
-    ----------
-    A_S : ndarray (M, k)
-        The columns in S.
-    H : ndarray (M, M)
-        A Di(D) A', by its lower triangle.
-    Ar : ndarray (M,)
-    noise : ndarray (M, M) or None
-        A Di(T) A', by its lower triangle; None where it was not collected.
-    """
-
-    A_S: np.ndarray
-    H: np.ndarray
-    Ar: np.ndarray
-    noise: np.ndarray
+    A_S: np.ndarray  # (M, k), the columns in S
+    H: np.ndarray  # (M, M), A Di(D) A', by its lower triangle
+    Ar: np.ndarray  # (M,)
+    noise: np.ndarray = None  # (M, M), A Di(T) A', by its lower triangle, if collected
 
 
 def gather(A, S, D, r, T=None):
-    """The first pass over a wide table.
+    """The first pass over a wide table, (M, N) array or Panels: what is `Gathered`.
 
-    Parameters
-    ----------
-    A : (M, N) float array or Panels
-    S : (N,) bool array
-        Columns to bring.
-    D, r, T : (N,) arrays
-        Of the others, 0 on S. Without T the noise is not collected.
-
-    Returns
-    -------
-    Gathered
+    S, (N,) bool, says which columns to bring; D, r and T, (N,), are of the others, 0 on
+    S. Without T the noise is not collected.
     """
-    if T is None:
-        (A_S,), sums = each(A, _looked, (S, D, r))
-        return Gathered(A_S, *sums, None)
-    (A_S,), sums = each(A, _looked_with_noise, (S, D, r, T))
+    (A_S,), sums = each(A, _looked, (S, D, r) if T is None else (S, D, r, T))
     return Gathered(A_S, *sums)
 
 # %% ../nbs/11_panels.ipynb #46503926
@@ -211,21 +183,9 @@ def _wide_system(gathered, prior, likelihood):
 
 # %% ../nbs/11_panels.ipynb #11000011
 def wide_matrices(A, prior, likelihood):
-    """All matrices of the M x M form (`mixed-form`).
-
-    Parameters
-    ----------
-    A : (M, N) float array or Panels
-        The design matrix, with M small; read once.
-    prior : Mixed
-        What the prior says, each array (N,).
-    likelihood : Natural
-        What the likelihood says, each array (M,).
-
-    Returns
-    -------
-    WideSystem
-        H as a lower triangle with zeros above, `noise_R` as a whole matrix.
+    """All matrices of the M x M form (`mixed-form`), a WideSystem: H by its lower
+    triangle, `noise_R` whole. A, (M, N) array or Panels, is read once; the messages are
+    a Mixed of (N,) and a Natural of (M,) arrays.
 
     Raises
     ------
@@ -328,44 +288,14 @@ def _others_of_wide(A, prior, likelihood, wide, Sigma_u, s, p):
     return others
 
 # %% ../nbs/11_panels.ipynb #11000041
-def _answered(X, D, r, T, u, wide, chi_hat_S, outer):
-    """Of a block of columns: A'u, what S takes from s, and p; its parts of A x and of
-    the variance on S.
+def _answered(X, D, r, T, u, wide, chi_hat_S, outer, *F):
+    """Of a block of columns: A'u, what S takes from s, p, and the squared lengths of
+    F'X where F is told; its parts of A x and of the variance on S.
     """
     Atu = X.T @ u
     from_s, to_p, var_S = _through_S(X, wide, chi_hat_S, T)
-    p = to_p + _forms(outer, X)
-    return (Atu, from_s, p), (X @ (r + D * Atu), var_S)
-
-
-def _answered_with_lengths(X, D, r, T, u, wide, chi_hat_S, outer, F):
-    """The same, and the squared lengths of F'X."""
-    joined, sums = _answered(X, D, r, T, u, wide, chi_hat_S, outer)
-    return (*joined, _forms(F, X)), sums
-
-# %% ../nbs/11_panels.ipynb #11000105
-def _first_pass(A, prior):
-    """What is gathered; of an array, which is swept later, without the noise."""
-    T = prior.T if isinstance(A, Panels) else None
-    return gather(A, prior.S, prior.D, prior.r, T)
-
-
-def _last_pass(A, prior, told, F, lengths):
-    """A'u, s and p, (N,) each; A x without the part of S; the variance on S."""
-    cut = prior.D, prior.r, prior.T
-    if lengths is None:
-        joined, sums = each(A, _answered_with_lengths, cut, (*told, F))
-        Atu, from_s, p, lengths = joined
-    else:
-        (Atu, from_s, p), sums = each(A, _answered, cut, told)
-    return Atu, lengths - from_s, p, *sums
-
-
-def _noise_seen(F, A, T, noise):
-    """The squared lengths of F'A, and the noise of R seen through F: by a sweep, or
-    from what the first pass has collected (the lengths come later then).
-    """
-    return _sweep(F, A, T) if noise is None else (None, _seen(F, noise))
+    forms = [_forms(factor, X) for factor in (outer, *F)]
+    return (Atu, from_s, to_p + forms[0], *forms[1:]), (X @ (r + D * Atu), var_S)
 
 # %% ../nbs/11_panels.ipynb #11000107
 def _solve_wide(A, prior, likelihood, gathered=None):
@@ -373,23 +303,29 @@ def _solve_wide(A, prior, likelihood, gathered=None):
     M^2 N operations.
     """
     S, chi_hat_S, chi_hat_u = prior.S, prior.chi_hat[prior.S], likelihood.chi_hat
-    gathered = gathered or _first_pass(A, prior)
+    if gathered is None:  # of an array the noise comes with the sweep
+        noise = prior.T if isinstance(A, Panels) else None
+        gathered = gather(A, S, prior.D, prior.r, noise)
     wide = _wide_system(gathered, prior, likelihood)
     A_S, _, Ar, noise = gathered
     b = likelihood.h - Ar
     x_S = wide.Sigma_S @ (prior.h[S] + wide.B.T @ b)
     u = wide.Sigma_R @ b - wide.B @ x_S
     Sigma_u, F = wide.Sigma_R - wide.J @ wide.B.T, _root(wide.Sigma_R)
-    lengths, noise_R = _noise_seen(F, A, prior.T, noise)
+    swept = noise is None
+    lengths, noise_R = _sweep(F, A, prior.T) if swept else (None, _seen(F, noise))
     Y = _times(F, A_S)
     noise_R = _through(Y, wide.Sigma_S, noise_R)
     noise_u = _through(Y, wide.Sigma_S, _conjugated(F, chi_hat_u))
     outer = dtrmm(1.0, F, _root(noise_R + noise_u), lower=1)
     told = u, wide._replace(H=None, Sigma_R=None, J=None), chi_hat_S, outer
-    Atu, s, p, Ax, others_S = _last_pass(A, prior, told, F, lengths)
+    told = told if swept else (*told, F)
+    found, (Ax, others_S) = each(A, _answered, (prior.D, prior.r, prior.T), told)
+    Atu, from_s, p, *more = found
+    s = (lengths if swept else more[0]) - from_s
     x = prior.r + prior.D * Atu
     x[S] = x_S
-    others_S += _from_others(wide.Sigma_S, chi_hat_S) + chi_hat_u @ wide.J**2
+    others_S = others_S + _from_others(wide.Sigma_S, chi_hat_S) + chi_hat_u @ wide.J**2
     others_x = _others_of_wide(A, prior, likelihood, wide, Sigma_u, s, p)
     t, others_u = _rows_of_wide(prior, likelihood, wide, F, noise_R, Sigma_u)
     free, chi_S, chi_u = 1 - prior.D * s, wide.Sigma_S.diagonal(), Sigma_u.diagonal()
@@ -420,11 +356,6 @@ def _swept_rows(X, Q_u, h_u, chi_hat_u, F_W, x):
     Ax = X @ x
     u = (h_u - Ax) / Q_u
     return (forms, Ax, u), (noise, X.T @ u)
-
-
-def _forms_of_rows(X, inner):
-    """Of a block of rows: a form for each."""
-    return (_forms(inner, X.T),), ()
 
 # %% ../nbs/11_panels.ipynb #11000042
 def _others_of_tall(C, F_W, prior, seen, W):
@@ -467,7 +398,7 @@ def _solve_tall(A, prior, likelihood):
     t = forms / Q_u
     g = np.where(S, prior.chi_hat, prior.T / W**2)
     inner = dtrmm(1.0, F_W, _root(noise + _conjugated(F, g)), lower=1)
-    var_Ax = each(A, _forms_of_rows, (), (inner,))[0][0]
+    var_Ax = each(A, lambda X, F: ((_forms(F, X.T),), ()), (), (inner,))[0][0]
     seen = _diagonal(F, noise)  # the rows' noise, seen through F
     s, others_x = _others_of_tall(C, F_W, prior, seen, W)
     others_S = (_from_others(inverse, g) + seen)[S]
@@ -479,16 +410,8 @@ def _solve_tall(A, prior, likelihood):
 
 # %% ../nbs/11_panels.ipynb #11000111
 def is_wide(A):
-    """Whether the system is solved in its wide form, M x M, by columns; a table in
-    blocks says by its blocks what it is.
-
-    Parameters
-    ----------
-    A : (M, N) float array or Panels
-
-    Returns
-    -------
-    bool
+    """Whether the system of an array or Panels is solved in its wide form, M x M, by
+    columns; a table in blocks says by its blocks what it is.
     """
     return bool(A.axis) if isinstance(A, Panels) else A.shape[0] <= A.shape[1]
 
@@ -546,9 +469,8 @@ def couple(A, prior_message, likelihood_message, gathered=None):
         The design matrix.
     prior_message : Mixed
         What the prior says about each coefficient, each array (N,): ``Q_hat, h,
-        chi_hat`` where ``S`` (any sign of Q_hat as long as the
-        whole is positive definite; zero is fine) and ``D >= 0, r, T >= 0`` elsewhere;
-        zeros where the other view holds.
+        chi_hat`` where ``S`` (any sign of Q_hat as long as the whole is positive
+        definite) and ``D >= 0, r, T >= 0`` elsewhere; zeros in the other view.
     likelihood_message : Natural
         What the likelihood says about each residual u, each array (M,): ``Q_hat > 0, h,
         chi_hat >= 0``.
@@ -565,8 +487,7 @@ def couple(A, prior_message, likelihood_message, gathered=None):
     Raises
     ------
     ValueError
-        If the length of a message does not fit the shape of `A`; the message says
-        which.
+        If the length of a message does not fit the shape of `A`.
     numpy.linalg.LinAlgError
         If the joint precision is not positive definite (Q_hat too negative on S), or
         holds NaN or infinity.
@@ -582,21 +503,9 @@ def couple(A, prior_message, likelihood_message, gathered=None):
 
 # %% ../nbs/11_panels.ipynb #11000113
 def stand_in_columns(gathered, smallest=1e-12):
-    """M columns that stand for many (`stand-in-columns`).
-
-    Parameters
-    ----------
-    gathered : Gathered
-        H, noise and A r of the many, all in R.
-    smallest : float
-        Directions that H knows by less than this share of its largest are taken as if
-        they had that share.
-
-    Returns
-    -------
-    X : ndarray (M, M)
-    r, T : ndarray (M,)
-        What they say, with D = 1.
+    """M columns that stand for many (`stand-in-columns`), all `Gathered` in R: X
+    (M, M), and what they say with D = 1, r and T (M,). Directions that H knows by less
+    than the `smallest` share of its largest are taken as if they had that share.
     """
     values, V = np.linalg.eigh(gathered.H)  # reads the lower triangle
     root = np.sqrt(np.maximum(values, smallest * values[-1]))

@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .checks import check_array, check_size
-from .tables.storage import in_blocks
+from .tables.door import in_blocks
 
 # %% ../nbs/87_saving.ipynb #87000011
 @contextmanager

@@ -29,7 +29,8 @@ from .messages import Mixed, Moments, Natural, mixed_extrinsic
 from .panels import Gathered, at_most_2M, couple, gather, stand_in_columns
 from .prior import Laplace, Prior
 from .resampling import Poisson
-from .tables.storage import Panels, column_sums, in_blocks, square_lengths
+from .tables.door import in_blocks
+from .tables.storage import Panels, column_sums, square_lengths
 
 # %% ../nbs/12_rvamp.ipynb #d46cb71a
 class Problem(NamedTuple):

@@ -1801,7 +1801,7 @@ def test_a_stream_that_is_closed_at_the_end_of_python_is_no_error():
 def no_memory(monkeypatch):
     """Whatever is larger than a thousand numbers is read in blocks."""
     monkeypatch.setattr(tables, "IN_MEMORY", 1000)
-    for room in ("tables.storage", "select.stability"):
+    for room in ("tables.door", "select.columns"):
         monkeypatch.setattr(f"rvamp_nb.{room}.BLOCK", 1000)
 
 

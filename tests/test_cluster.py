@@ -25,15 +25,7 @@ import dask.array as da
 
 from rvamp_nb.likelihood import Logistic, PoissonLoss
 from rvamp_nb.resampling import Subsample
-from rvamp_nb.tables.on_dask import (
-    FAN,
-    DaskPanels,
-    OneThread,
-    a_pass,
-    at_block,
-    borders_along,
-    tree,
-)
+from rvamp_nb.tables.on_dask import FAN, DaskPanels, _at_block
 
 pytestmark = pytest.mark.filterwarnings("ignore:the chunks of A cut:UserWarning")
 WIDE, TALL = (30, 200), (200, 30)
@@ -127,6 +119,12 @@ def quietly(A, **options):
         return DaskPanels(A, **options)
 
 
+def quietly_only(panels, columns):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return panels.only(columns)
+
+
 def looked(X, d, U):
     """What a coupling asks: products, and a matrix in Fortran's order."""
     gram = storage.sparse_gram(X, d) if hasattr(X, "S") else (X * d) @ X.T
@@ -141,10 +139,11 @@ def everything(panels, seed=1):
     which, rows = rng.permutation(N)[:7], rng.permutation(M)[:5]
     answers = [panels @ x, panels.T @ U[0], U @ panels, panels[:, which], panels[rows]]
     answers += [panels[:, 3], panels[2], panels[:, np.arange(N) % 3 == 0]]
-    answers += storage.column_sizes(panels)
     if panels.axis if isinstance(panels, storage.Panels) else M <= N:
         joined, summed = storage.each(panels, looked, (d,), (U,))
         answers += [*joined, *summed]
+    answers += storage.column_sums(panels, U, U[:1])
+    answers += [storage.square_lengths(panels), panels[:, N // 2 :], panels[[]]]
     return [np.asarray(answer) for answer in answers]
 
 
@@ -213,17 +212,23 @@ def test_centred_scaled_and_with_ones(shape, kind):
     last = len(panels.slices) - 1
     j = panels.slices[last]
     block = wanted[:, j] if panels.axis else wanted[j]
-    assert_allclose(panels.reading(last)[:, :], block, atol=1e-12)
+    assert_allclose(panels.reading(last), block, atol=1e-12)
+    root, some = np.arange(shape[0]) / 9, [3, 9, 1, 7, 0]
+    weighted = panels.changed(ones=False, root=root)
+    same(everything(weighted), everything(scaled * root[:, None]))
+    few = quietly_only(weighted, some)
+    same(everything(few), everything(scaled[:, some] * root[:, None]))
 
 
 def test_borders_stay_and_are_cut_where_a_chunk_would_be_too_large():
     A = da.from_array(values((20, 100)), chunks=(5, (30, 60, 10)))
-    assert borders_along(A, 1, 2**20) == (30, 60, 10)
-    assert borders_along(A, 1, 20 * 8 * 25) == (15, 15, 20, 20, 20, 10)
-    assert borders_along(A, 1, 1) == (1,) * 100
-    assert sum(borders_along(A, 0, 1000)) == 20
-    with dask.config.set({"array.chunk-size": "4000"}), pytest.warns(UserWarning):
-        assert DaskPanels(A).source.chunks == ((20,), (15, 15, 20, 20, 20, 10))
+    for size, cut in (
+        ("1MiB", (30, 60, 10)),
+        ("4000", (15, 15, 20, 20, 20, 10)),
+        ("1", (1,) * 100),
+    ):
+        with dask.config.set({"array.chunk-size": size}), pytest.warns(UserWarning):
+            assert DaskPanels(A).source.chunks == ((20,), cut)
 
 
 def test_a_word_where_data_move_and_none_where_they_do_not(no_warning_leaks):
@@ -264,11 +269,9 @@ def test_chunks_without_columns():
 
 def test_the_tree_puts_every_answer_in_its_place_once():
     for K in (1, 2, FAN, FAN + 1, FAN**2, FAN**2 + 1, 3 * FAN**2 - 1):
-        leaves = [
-            dask.delayed(((np.array([k]),), (np.array([2.0**k]),)), pure=False)
-            for k in range(K)
-        ]
-        (joined,), (total,) = tree(leaves).compute(scheduler="synchronous")
+        table = DaskPanels(da.from_array(np.arange(K)[None], chunks=(1, 1)))
+        with dask.config.set(scheduler="synchronous"):
+            (joined,), (total,) = table.each(lambda X: ((X[0],), (2.0 ** X[:, 0],)))
         assert joined.tolist() == list(range(K)) and total == 2.0**K - 1
 
 
@@ -279,24 +282,30 @@ def test_what_is_added_stays_as_it_was():
     assert_array_equal(u, 1)
 
 
-def test_one_thread_while_any_task_is_inside():
-    said = []
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_driver_has_one_thread_while_it_asks(fails):
+    """And after it as many as before."""
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    A = da.from_array(values(WIDE), chunks=(-1, 20))
 
-    class Libraries:
-        def limit(self, **how):
-            said.append(how)
-            return self
+    def threads():
+        found = threadpoolctl.threadpool_info()
+        return {i["num_threads"] for i in found if i["user_api"] == "blas"}
 
-        def restore_original_limits(self):
-            said.append("as it was")
+    def work(X):
+        assert not fails
+        return (), (np.array([max(threads())]),)
 
-    one, tasks = dict(limits=1, user_api="blas"), OneThread()
-    tasks.libraries = Libraries()
-    with tasks:
-        with tasks:
-            assert said == [one]
-        assert said == [one]
-    assert said == [one, "as it was"]
+    with (
+        threadpoolctl.threadpool_limits(2, "blas"),
+        dask.config.set(scheduler="threads"),
+    ):
+        if fails:
+            with pytest.raises(AssertionError):
+                DaskPanels(A).each(work)
+        else:
+            assert DaskPanels(A).each(work)[1][0] == 10  # one in each of ten
+        assert threads() == {2}
 
 
 # Digits
@@ -343,9 +352,9 @@ def test_what_has_travelled_is_laid_down_anew():
     A, d, U = values(WIDE), np.arange(200.0), np.asfortranarray(values((30, 4)))
     assert not at_an_odd_address(U).flags.aligned
     whole = at_an_odd_address(U), (at_an_odd_address(d), "and a word")
-    common, parts = dict(axis=1, block=1200), [at_an_odd_address(d)]
-    shared = common, (fit_for_blas, whole)
-    (joined,), (ready, order) = at_block(A, {}, a_pass, parts, shared)
+    own, parts = (None, None, False), [at_an_odd_address(d)]
+    shared = 1, 1200, (None,), fit_for_blas, whole
+    (joined,), (ready, order) = _at_block(A, None, own, parts, shared)
     assert_array_equal(joined, d)
     assert_array_equal(ready, 5)  # blocks within the chunk, each of them told so
     assert order == 5

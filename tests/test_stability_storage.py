@@ -23,7 +23,7 @@ from rvamp_nb.select.columns import (
     open_table,
     standardised_columns,
 )
-from rvamp_nb.tables import storage
+from rvamp_nb.tables import door
 from rvamp_nb.tables.storage import Panels
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -149,7 +149,7 @@ def test_every_kind_of_table(kind, tmp_path, monkeypatch):
     """Larger than a block, which is small here, so that all is read in blocks."""
     table = KINDS[kind](X, tmp_path)
     assert not isinstance(open_table(table)[0], Panels)  # it fits in one block
-    for room in (storage, columns):
+    for room in (door, columns):
         monkeypatch.setattr(room, "BLOCK", 4000)
     one, options = in_memory(), dict(verbose=0, tol=1e-10, lambdas=[1.4])
     two = StabilitySelection(**options).fit(table, Y)
@@ -232,11 +232,6 @@ REFUSED = {
     "centred": (fit(in_blocks(X).changed(centre=np.ones(150))), "centred"),
     "ones": (fit(in_blocks(X).changed(ones=True)), "column of ones"),
     "groups": (fit(in_blocks(X), said=dict(groups=np.arange(60) // 2)), "groups"),
-    "sparse rows without weight": (
-        fit(in_blocks(sparse.csr_array(X)), said=dict(sample_weight=SOME)),
-        "sample_weight is 0 in 5 rows",
-        "X[sample_weight > 0]",
-    ),
     "refits of survival": (
         fit(in_blocks(X), EVENTS, loss="survival", refits=10),
         "survival times need the table in memory",

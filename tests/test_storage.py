@@ -14,19 +14,17 @@ from rvamp_nb import rvamp
 from rvamp_nb.datasets import standardize, unit_columns
 from rvamp_nb.likelihood import Logistic, PoissonLoss
 from rvamp_nb.resampling import Subsample
-from rvamp_nb.tables import storage
+from rvamp_nb.tables import door, storage
+from rvamp_nb.tables.door import in_blocks
 from rvamp_nb.tables.storage import (
     BlockError,
     Panels,
     SparseBlock,
-    added,
     as_block,
-    column_sizes,
     each,
-    in_blocks,
     sparse_forms,
     sparse_gram,
-    squared,
+    square_lengths,
     standardised,
 )
 
@@ -71,6 +69,11 @@ def kinds(values, folder):
     return types
 
 
+def some_of(N):
+    """Some columns, out of order."""
+    return [N - 1, 0] if N > 2 else list(range(N))
+
+
 def twice_stored(values):
     """Each number in two parts, and zeros stored as such."""
     M, N = values.shape
@@ -88,17 +91,18 @@ def twice_stored(values):
 def test_every_kind_is_the_array(shape, axis, tmp_path):
     values, rng = integers(*shape), np.random.default_rng(1)
     (M, N), centre = shape, rng.normal(size=shape[1])
-    unit = rng.uniform(0.5, 2, N)
-    truth = np.column_stack([(values - centre) / unit, np.ones(M)])
+    unit, root = rng.uniform(0.5, 2, N), rng.uniform(0, 2, M)
+    root[M // 2] = 0
+    view = dict(centre=centre, unit=unit, ones=True)
+    plain = np.column_stack([(values - centre) / unit, np.ones(M)])
+    truth = plain * np.append(np.repeat(root[:, None], N, 1), np.ones((M, 1)), 1)
     x, X = rng.normal(size=N + 1), rng.normal(size=(N + 1, 3))
     u, U = rng.normal(size=M), rng.normal(size=(M, 3))
     columns, rows = [N, 0, N, -1, N // 2], [M - 1, 0, 0, -1]
     chosen = rng.random(N + 1) < 0.5
     for name, source in kinds(values, tmp_path).items():
         for block in (1, M * 5, 10_000) if name in FEW else (M * 5,):
-            A = Panels(
-                source, axis=axis, block=block, centre=centre, unit=unit, ones=True
-            )
+            A = Panels(source, axis=axis, block=block, root=root, **view)
             told = dict(atol=1e-12, err_msg=f"{name}, {A}")
             assert A.shape == truth.shape and len(A) == M and A.ndim == 2
             assert isinstance(A.reading(0), SparseBlock) == sparse.issparse(source)
@@ -117,8 +121,13 @@ def test_every_kind_is_the_array(shape, axis, tmp_path):
                 assert_allclose(A[:, which], truth[:, which], **told)
             for which in (rows, M - 1, slice(None, None, -1), []):
                 assert_allclose(A[which], truth[which], **told)
-            assert_allclose(column_sizes(A)[0], np.abs(truth).max(0), **told)
-            assert_allclose(column_sizes(A)[1], (truth**2).sum(0), rtol=1e-12)
+            for B, expected in ((A, truth), (A.changed(root=None), plain)):
+                assert_allclose(B.sizes[0], np.abs(expected).max(0), **told)
+                assert_allclose(B.sizes[1], (expected**2).sum(0), rtol=1e-12)
+                assert_allclose(square_lengths(B), square_lengths(expected))
+            few = A.only(some_of(N))
+            assert few.shape == (M, len(some_of(N))) and not few.passes
+            assert_allclose(few[:, :], truth[:, some_of(N)], **told)
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -151,14 +160,21 @@ def test_blocks_come_in_order_and_once(axis, make):
 
 
 def test_some_columns_are_no_pass_and_all_are_one(tmp_path):
-    A = Panels(mapped(integers(6, 50).astype("i1"), tmp_path), axis=1, block=60)
     read = []
-    A.read = lambda k: read.append(k)
-    A[:, [3, 17]], A[:, 49]
-    assert A.passes == 0 and not read  # no block was read for two columns of it
+
+    class Source:
+        shape, dtype = (6, 50), np.dtype("i1")
+        values = mapped(integers(6, 50).astype("i1"), tmp_path)
+
+        def __getitem__(self, which):
+            read.append(self.values[which].size)
+            return self.values[which]
+
+    A = Panels(Source(), axis=1, block=60)
+    A[:, [3, 17]], A[:, 49], A.only(np.arange(8))[:, 1]
+    assert A.passes == 0 and sum(read) == 4 * 6  # and no other number of them
     A[:, :]
     assert A.passes == 1
-    del A.read
     A[[2, 1]]
     assert A.passes == 2
 
@@ -173,10 +189,10 @@ def test_a_column_of_ones_may_be_a_block_of_its_own():
 
 
 def test_a_sum_that_is_no_array_is_refused():
+    A = Panels(np.ones((2, 3)), axis=1, block=2)
     with pytest.raises(TypeError):
-        added((1.0,), (2.0,))
-    total = np.ones(2)
-    assert added((total,), (np.ones(2),))[0] is total and total[0] == 2
+        A.each(lambda X: ((), (float(X.sum()),)))
+    assert A.each(lambda X: ((), (X.sum(1),)))[1][0].tolist() == [3, 3]
 
 
 # --- sparse blocks --------------------------------------------------------------------
@@ -195,7 +211,7 @@ def test_a_sparse_block_is_its_array(m, n, form):
         (F @ X, F @ dense),
         (F[0] @ X, F[0] @ dense),
         (X.T @ F, dense.T @ F),
-        (squared(X)[:, :], dense**2),
+        ((X**2)[:, :], dense**2),
         (sparse_gram(X, w), (dense * w) @ dense.T),
         (sparse_gram(X.T, F[0]), (dense.T * F[0]) @ dense),
         (sparse_forms(L, X), ((L.T @ dense) ** 2).sum(0)),
@@ -248,6 +264,7 @@ def test_memory_order_is_kept():
 @pytest.mark.parametrize(
     "source, error, word",
     [
+        ([[1.0, 2.0]], TypeError, "got list"),
         (np.ones((3, 4), complex), TypeError, "A must hold real numbers"),
         (np.ones((3, 4), object), TypeError, "A must hold real numbers"),
         (np.full((3, 4), "a"), TypeError, "A must hold real numbers"),
@@ -263,6 +280,11 @@ def test_memory_order_is_kept():
 def test_no_tables(source, error, word):
     with pytest.raises(error, match=word):
         Panels(source)
+
+
+def test_blocks_of_neither_columns_nor_rows():
+    with pytest.raises(ValueError, match="axis must be 1 .* or 0 .*, got -1"):
+        Panels(np.ones((3, 4)), axis=-1)
 
 
 def test_a_table_is_not_made_an_array_by_accident():
@@ -282,7 +304,7 @@ def test_a_table_is_not_made_an_array_by_accident():
 
 
 def test_which_tables_are_read_in_blocks(monkeypatch, tmp_path):
-    monkeypatch.setattr(storage, "BLOCK", 100)
+    monkeypatch.setattr(door, "BLOCK", 100)
     large, small = integers(12, 40), integers(3, 4)
     arrays = large.astype(float), np.asfortranarray(large, float), small.astype("i1")
     masked = np.ma.masked_equal(large.astype("i1"), 0)
@@ -374,7 +396,9 @@ def test_of_a_table_that_was_standardised_already(axis):
     assert_allclose(twice[:, :], once[:, :], atol=1e-14)
     with pytest.raises(ValueError, match="column of ones"):
         standardised(once.changed(ones=True))
-    sums = once.T @ np.ones(8), column_sizes(once)[1]
+    with pytest.raises(ValueError, match="rows are multiplied"):
+        standardised(once.changed(root=np.ones(8)))
+    sums = once.T @ np.ones(8), once.sizes[1]
     assert_allclose(sums, (np.zeros(11), np.ones(11)), atol=1e-14)
 
 
@@ -385,7 +409,7 @@ def test_what_is_not_finite_is_seen(bad, axis, make):
     values = integers(8, 10).astype(float)
     values[5, 7] = bad
     A = Panels(make(values), axis=axis, block=16)
-    largest, length2 = column_sizes(A)
+    largest, length2 = A.sizes
     for found in (largest, length2, standardised(A)[1]):
         assert_array_equal(np.isfinite(found), np.arange(10) != 7)
 
@@ -395,7 +419,7 @@ def test_a_large_table_of_small_integers_does_not_overflow():
     values[::2] = -128
     for source in (values, sparse.csc_array(values)):
         A = Panels(source, axis=1, block=3_000)
-        assert_allclose(column_sizes(A)[0], 128)
+        assert_allclose(A.sizes[0], 128)
         assert_allclose(A @ np.ones(50), values.astype(float).sum(1))
         assert_allclose(A[:, :], values)
 
@@ -472,7 +496,7 @@ def test_the_table_with_ones_knows_its_sizes():
     A.sizes
     sizes = A.with_ones.sizes
     assert A.with_ones.passes == 0
-    for found, expected in zip(sizes, column_sizes(A.changed(ones=True))):
+    for found, expected in zip(sizes, A.changed(ones=True).sizes):
         assert_allclose(found, expected)
 
 
@@ -496,7 +520,7 @@ def test_the_driver_never_holds_the_table(tmp_path):
     assert peak < 0.5 * 8 * M * N
 
 
-def test_an_array_in_a_file_of_chunks_goes_through_dask(tmp_path):
+def test_an_array_of_zarr_goes_through_dask(tmp_path):
     zarr = pytest.importorskip("zarr")
     pytest.importorskip("dask")
     values = integers(12, 40).astype(np.int8)

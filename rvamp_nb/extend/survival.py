@@ -19,7 +19,7 @@ from ..likelihood import FAINTEST, Loss, PoissonLoss, Squared
 from ..messages import Moments, Natural
 from ..resampling import Subsample
 from ..solver import ConvergenceWarning, rvamp
-from ..tables.storage import in_blocks
+from ..tables.door import in_blocks
 
 # %% ../../nbs/20_survival.ipynb #s113c6d2
 def asked(incoming, weight, offset):

@@ -17,7 +17,8 @@ from scipy.spatial import cKDTree
 
 from ..checks import listed
 from ..datasets import unit_columns
-from ..tables.storage import BLOCK, Panels, in_blocks, standardised
+from ..tables.door import in_blocks
+from ..tables.storage import BLOCK, Panels, square_lengths, standardised
 
 # %% ../../nbs/72_columns.ipynb #72000006
 def open_table(X):
@@ -126,7 +127,7 @@ def _like_a_number(value):
 def _check_source(X):
     """Refuse by name what cannot be read in blocks."""
     if isinstance(X, Panels):
-        if X.ones or X.centre is not None or X.unit is not None:
+        if X.ones or not X.centre is X.unit is X.root is None:
             raise ValueError(
                 "X is centred, scaled or has a column of ones: give Panels of the table"
                 " as it is, the estimator standardises it"
@@ -433,11 +434,24 @@ def check_finite(A, length, names):
 
 # %% ../../nbs/72_columns.ipynb #72000030
 def standardised_columns(X, weight):
-    """Columns with (weighted) sum 0 and sum of squares 1, (M, N); their center and
-    scale, (N,); and which are constant in the rows that count, (N,).
+    """Columns with (weighted) sum 0 and sum of squares 1.
+
+    Parameters
+    ----------
+    X : (M, N) array or Panels
+    weight : (M,) array or None
+
+    Returns
+    -------
+    A : (M, N) array or Panels
+        0 in rows without weight.
+    center, scale : (N,) arrays
+    constant : (N,) bool array
+        Which columns are constant in the rows that count.
     """
     if isinstance(X, Panels):
-        return _standardised_in_blocks(X, weight)
+        with np.errstate(all="ignore"):  # of what is not finite, the caller speaks
+            return _standardised_in_blocks(X, weight)
     A, scale, constant = unit_columns(X)
     center = X.mean(0)
     if weight is None:
@@ -453,33 +467,26 @@ def standardised_columns(X, weight):
 
 
 def _standardised_in_blocks(X, weight):
-    """The same for a table in blocks."""
-    with np.errstate(all="ignore"):  # of what is not finite, the caller speaks
-        A, scale, constant = standardised(X)
-        if weight is None:
-            return A, A.centre, scale, constant
-        shift = weight @ A / weight.sum()
-        size = np.sqrt(_squares(A, shift, weight))
+    """The same for a table in blocks, of which nothing is written."""
+    A, scale, constant = standardised(X)
+    if weight is None:
+        return A, A.centre, scale, constant
+    center = A.centre + (weight @ A / weight.sum()) * scale
+    weighed = A.changed(centre=center, root=np.sqrt(weight))
+    size = np.sqrt(square_lengths(weighed))
     constant = constant | (size < 1e-10)
-    center, scale = A.centre + shift * scale, np.where(constant, 0.0, scale * size)
-    source = _quiet(A.source, weight == 0, center)
-    A = type(A)(source, axis=A.axis, block=A.block, centre=center)
-    return A.changed(unit=np.where(constant, np.inf, scale)), center, scale, constant
+    scale = np.where(constant, 0.0, scale * size)
+    unit = np.where(constant, np.inf, scale)
+    A = X.changed(centre=center, unit=unit, root=(weight > 0) * 1.0)
+    return A, center, scale, constant
 
 
-def _of_columns(X, shift, weight):
-    return (weight @ (X[:, :] - shift) ** 2,), ()
-
-
-def _of_rows(X, weight, shift):
-    return (), (weight @ (X[:, :] - shift) ** 2,)
-
-
-def _squares(A, shift, weight):
-    """Weighted squares about a shift, (N,), in one pass."""
-    if A.axis:
-        return A.each(_of_columns, (shift,), (weight,))[0][0]
-    return A.each(_of_rows, (weight,), (shift,))[1][0]
+def _as_weighed(A, weight):
+    """The table as a squared loss sees it, its rows times the roots of weights."""
+    if weight is None:
+        return A
+    root = np.sqrt(weight)
+    return A.changed(root=root) if isinstance(A, Panels) else A * root[:, None]
 
 
 def _without(A, idle):
@@ -495,78 +502,5 @@ def _only(A, first, copies):
         return A[:, first] * copies
     if len(first) == A.shape[1]:
         return A
-    native = sparse.issparse(A.source) or hasattr(A.source, "dask")
-    source = A.source[:, first] if native else _Chosen(A.source, first)
-    how = dict(centre=A.centre[first], unit=A.unit[first] / copies)
-    return type(A)(source, block=A.block, **how)
-
-
-class _Chosen:
-    """Some columns of what a table is read from."""
-
-    def __init__(self, source, columns):
-        self.source, self.columns = source, columns
-        self.shape, self.dtype = (source.shape[0], len(columns)), source.dtype
-
-    def __getitem__(self, which):
-        if isinstance(which, tuple):
-            return self.source[which[0], self.columns[which[1]]]
-        return self.source[which][:, self.columns]
-
-
-class _Quiet:
-    """What a table is read from, with some rows at the centres of their columns."""
-
-    dtype = np.dtype(float)
-
-    def __init__(self, source, idle, center):
-        self.source, self.shape = source, source.shape
-        self.idle, self.center = idle, center
-
-    def __getitem__(self, which):
-        rows, columns = which if isinstance(which, tuple) else (which, slice(None))
-        X = np.array(self.source[rows, columns], dtype=float)
-        X[self.idle[rows]] = self.center[columns]
-        return X
-
-
-def _quiet(source, idle, center):
-    """The source with idle rows at the centres of their columns."""
-    if not idle.any():
-        return source
-    if sparse.issparse(source):
-        raise ValueError(
-            f"sample_weight is 0 in {idle.sum()} rows: leave these rows out of a sparse"
-            " table, X[sample_weight > 0]"
-        )
-    if hasattr(source, "dask"):
-        import dask.array as da
-
-        return da.where(idle[:, None], center, source)
-    return _Quiet(source, idle, center)
-
-
-class _Seen:
-    """A table in blocks, its rows times a root: what near copies are told by."""
-
-    __array_ufunc__ = None  # so that ndarray @ table asks the table
-
-    def __init__(self, A, root):
-        self.A, self.root, self.shape = A, root, A.shape
-
-    def __len__(self):
-        return self.shape[0]
-
-    def __rmatmul__(self, u):
-        return (u * self.root) @ self.A
-
-    def __getitem__(self, which):
-        return self.A[which] * self.root[:, None]
-
-
-def _as_weighed(A, weight):
-    """The table as a squared loss sees it, its rows times the roots of weights."""
-    if weight is None:
-        return A
-    root = np.sqrt(weight)
-    return _Seen(A, root) if isinstance(A, Panels) else A * root[:, None]
+    part = A.only(first)
+    return part.changed(unit=part.unit / copies)
