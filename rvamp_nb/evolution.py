@@ -590,7 +590,7 @@ def _check_asked(ratio, signal, noise, likelihood, counts, beta):
     owner = "state_evolution"
     check_number(owner, "ratio", ratio, 0)
     check_number(owner, "beta", beta, 0, closed="]")
-    check_law("counts", counts, averaged=True)
+    check_law("counts", counts, needs=("nodes",))
     if not callable(getattr(signal, "nodes", None)) or isinstance(signal, type):
         wanted = "a law such as FixedSizes(1, 0.1)"
         raise TypeError(f"signal must be {wanted}, not {signal!r}")
