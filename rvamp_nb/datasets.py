@@ -59,7 +59,7 @@ def unit_columns(A):
 
 # %% ../nbs/02_datasets.ipynb #d49b73cb
 def _check_table(A, y=None, names=None):
-    """A (M, N), y (M,) or None, and N names or None; a DataFrame brings its own."""
+    """A (M, N), y (M,) or None, N names or None; a DataFrame has its own."""
     names = getattr(A, "columns", None) if names is None else names
     panels = in_blocks(A)
     A = check_array("A", A) if panels is None else panels

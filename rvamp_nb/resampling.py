@@ -250,7 +250,7 @@ def _as_law(what, values, probabilities, positive=False):
         raise ValueError(f"{what}: {wanted}, got shapes {c.shape} and {w.shape}")
     if (w < 0).any():
         raise ValueError(f"{what}: probabilities must be >= 0, one is {w.min():g}")
-    if abs(w.sum() - 1) > 1e-9:
+    if abs(w.sum() - 1) > 1e-6:
         raise ValueError(f"{what}: probabilities must sum to 1, not to {w.sum():g}")
     if (c < 0).any() or (positive and (c == 0).any()):
         least = "> 0" if positive else ">= 0"
