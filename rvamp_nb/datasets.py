@@ -36,7 +36,7 @@ def toy():
 # %% ../nbs/02_datasets.ipynb #c997a62f
 def unit_columns(A):
     """Centred columns of unit norm, whatever their units (`column-scaling`), of an
-    (M, N) float array of finite numbers, or Panels; `standardize` checks, this does not.
+    (M, N) float array of finite numbers, or Panels; nothing is checked here.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def unit_columns(A):
 
 # %% ../nbs/02_datasets.ipynb #d49b73cb
 def _check_table(A, y=None, names=None):
-    """A (M, N), y (M,) or None, N names or None; a DataFrame has its own."""
+    """A (M, N), y (M,) or None, N names or None; a frame has its own."""
     names = getattr(A, "columns", None) if names is None else names
     panels = in_blocks(A)
     A = check_array("A", A) if panels is None else panels
