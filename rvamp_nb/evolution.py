@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, gammaln, ndtr
 
-from .checks import check_array, check_number, check_size
+from .checks import check_array, check_number, check_offers, check_size
 from .likelihood import Huber, Logistic, PoissonLoss, Squared
 from .messages import Natural
-from .prior import Laplace, Prior, field_nodes
+from .prior import Laplace, Prior, check_prior, field_nodes
 from .resampling import Poisson, check_law
 from .solver import ConvergenceWarning
 
@@ -56,13 +56,8 @@ class FixedSizes:
 # %% ../nbs/15_state_evolution.ipynb #4431ec8b
 @dataclass(frozen=True)
 class GaussianSizes:
-    """True coefficients drawn from a normal distribution: spike and slab.
-
-    Parameters
-    ----------
-    sd : float > 0
-        Their standard deviation, on the scale of `FixedSizes.size`.
-    density : float in (0, 1]
+    """True coefficients drawn from a normal distribution: spike and slab. `sd` > 0 is
+    on the scale of `FixedSizes.size`, and the density as there.
     """
 
     sd: float
@@ -153,16 +148,13 @@ def fields(effects, macro, prior, beta=np.inf):
     Parameters
     ----------
     effects : FixedSizes, GaussianSizes or SampledSizes
-    macro : Macro
-    prior : Prior
-    beta : float > 0
+    macro, prior, beta : Macro, Prior, float > 0
 
     Returns
     -------
-    x_0 : (K,) array
-        Values of the truth, the first of them 0.
-    h, weights : (n, K) arrays
-        Fields, and probabilities with the sum 1.
+    x_0, h, weights : (K,), (n, K) and (n, K) arrays
+        Values of the truth, the first of them 0; fields, and probabilities with the
+        sum 1.
     """
     x_0, share = effects.nodes()
     Q_hat, flat = macro.Q_hat_1x, np.ones(len(x_0))
@@ -176,16 +168,8 @@ def fields(effects, macro, prior, beta=np.inf):
 
 # %% ../nbs/15_state_evolution.ipynb #83b092f8
 def columns(effects, macro, prior, beta=np.inf):
-    """What the coefficients answer, on average over truth and data noise.
-
-    Parameters
-    ----------
-    effects, macro, prior, beta
-        As for `fields`.
-
-    Returns
-    -------
-    Side
+    """What the coefficients answer, on average over truth and data noise: a `Side`;
+    arguments as for `fields`.
     """
     x_0, h, w = fields(effects, macro, prior, beta)
     flat = np.ones(h.size)
@@ -213,8 +197,8 @@ def _normal(n):
 
 
 def _additive(macro, likelihood, noise, power, counts, beta):
-    """Rows of a loss in y - f with Gaussian noise: y - omega is Gaussian, and that is
-    all they see. Two nodes are enough for a square.
+    """Rows of a loss in y - f: all they see is y - omega, a Gaussian. Two nodes are
+    enough for a square.
     """
     t, w = _normal(2 if isinstance(likelihood, Squared) else 60)
     flat = np.ones(len(t))
@@ -225,22 +209,8 @@ def _additive(macro, likelihood, noise, power, counts, beta):
 
 # %% ../nbs/15_state_evolution.ipynb #78ec456b
 def rows(macro, likelihood, noise, power, counts, beta=np.inf):
-    """What the rows answer, on average over the data noise.
-
-    Parameters
-    ----------
-    macro : Macro
-    likelihood : Squared, Huber, Logistic or PoissonLoss
-    noise : float >= 0
-        Standard deviation of the noise, for the losses of y - f.
-    power : float > 0
-        Mean square of the true fit.
-    counts : law of independent counts
-    beta : float > 0
-
-    Returns
-    -------
-    Side
+    """What the rows answer, on average over the data noise: a `Side`. The noise's
+    standard deviation is for the losses of y - f; power is the true fit's mean square.
     """
     if isinstance(likelihood, (Squared, Huber)):
         return _additive(macro, likelihood, noise, power, counts, beta)
@@ -248,15 +218,9 @@ def rows(macro, likelihood, noise, power, counts, beta=np.inf):
 
 # %% ../nbs/15_state_evolution.ipynb #f2d6ba3e
 class Independent(NamedTuple):
-    """A design with independent entries of mean 0 and variance 1/M.
+    """A design with independent entries of mean 0 and variance 1/M."""
 
-    Parameters
-    ----------
-    ratio : float > 0
-        Rows per column, M/N.
-    """
-
-    ratio: float
+    ratio: float  # rows per column, M/N
 
     @property
     def gain(self):
@@ -318,8 +282,8 @@ def _begun(model):
 
 
 def _rescaled(model, new, macro):
-    """The factor on the penalty, nearer to where the share of features that one
-    resample selects is as asked for. To one resample both noises are one.
+    """The factor on the penalty, nearer to where one resample selects the share of
+    features that is asked for. To one resample both noises are one.
     """
     x_0, share = model.effects.nodes()
     both = np.full(len(x_0), new.psi_hat_1x + new.chi_hat_1x)
@@ -330,8 +294,8 @@ def _rescaled(model, new, macro):
 
 # %% ../nbs/15_state_evolution.ipynb #2fa4ba18
 def _accelerated(old, new, before, damping):
-    """Where eight numbers go: Anderson's combination of the last moves, or, where it
-    leaves the range of variances, a damped step.
+    """Where the numbers go: Anderson's combination of the last moves, or a damped step
+    where that leaves the range of variances.
     """
     plain = old + damping * (new - old)
     if len(before) < 2:
@@ -383,7 +347,7 @@ def _beyond(law, h):
     s, h = np.sqrt(law.macro.psi_hat_1x), np.asarray(h)[..., None]
     centre = law.macro.k * law.macro.Q_hat_1x * law.x_0
     tail = ndtr((centre - h) / s)
-    if not getattr(law.prior, "positive", False):
+    if not law.prior.positive:
         tail = tail + ndtr((-centre - h) / s)
     return tail @ law.share
 
@@ -392,7 +356,7 @@ def _ends(law):
     """Fields between which practically all features are found."""
     centre = np.abs(law.macro.k * law.macro.Q_hat_1x * law.x_0).max()
     far = centre + 12 * np.sqrt(law.macro.psi_hat_1x)
-    return (-far if getattr(law.prior, "positive", False) else 0.0), far
+    return (-far if law.prior.positive else 0.0), far
 
 # %% ../nbs/15_state_evolution.ipynb #efc8511d
 def _bisect(reached, low, high, n=42):
@@ -440,32 +404,20 @@ class Selection:
 class Evolution:
     """What to expect of a fit, before there are data.
 
-    Attributes
-    ----------
-    mse : float
-        Mean square of the mean coefficient minus the true one.
-    var, chi : float
-        Mean variance across resamples; mean response.
-    Pi_null, Pi_true : Selection
-        Laws of the selection probabilities of null and of true features, with `mean`,
-        `at_least(threshold)` and `quantile(p)`.
-    density : float
-        Share of true features.
-    converged, status, n_iter : bool, str, int
-    macro : Macro
-        The eight numbers: also where to start a neighbouring problem.
+    `Pi_null` and `Pi_true` are the laws of the selection probabilities of null and of
+    true features, with `mean`, `at_least(threshold)` and `quantile(p)`.
     """
 
-    mse: float
-    var: float
-    chi: float
+    mse: float  # mean square of the mean coefficient minus the true one
+    var: float  # mean variance across resamples
+    chi: float  # mean response
     Pi_null: Selection
     Pi_true: Selection
-    density: float
+    density: float  # share of true features
     converged: bool
     status: str
     n_iter: int
-    macro: Macro
+    macro: Macro  # the eight numbers: also where to start a neighbouring problem
 
     @property
     def lam(self):
@@ -540,23 +492,19 @@ def state_evolution(
     -------
     Evolution
         Not converging is `converged=False` and a `ConvergenceWarning`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Where an argument is not as above.
     """
-    model = _asked_for(
-        ratio, lam, signal, noise, prior, likelihood, counts, spectrum, beta, selected
-    )
+    _check_asked(ratio, signal, noise, likelihood, counts, beta)
+    prior = _one_prior(lam, prior, beta, selected)
+    design, (x_0, share) = _design(ratio, spectrum), signal.nodes()
+    fixed = signal, noise, prior, likelihood, counts, design, beta
+    model = _Model(*fixed, design.gain * (share @ x_0**2), selected)
     macro = _begun(model) if start is None else start.macro._replace(scale=1.0)
     macro, n, change = _settled(model, macro, tol, check_size("", "max_iter", max_iter))
     converged = bool(change < tol)
     status = _status(converged, n, change)
     if not converged:
         warnings.warn(status, ConvergenceWarning, stacklevel=2)
-    x, (x_0, share) = model.sides(macro)[0], signal.nodes()
-    true = share[1:].sum()
+    x, true = model.sides(macro)[0], share[1:].sum()
     law = lambda *of: Selection(*of, macro, model.scaled(macro), beta)
     null, others = law(x_0[:1], np.ones(1)), law(x_0[1:], share[1:] / true)
     numbers = x.error, x.var, x.chi, null, others, float(true)
@@ -591,9 +539,7 @@ def _check_asked(ratio, signal, noise, likelihood, counts, beta):
     check_number(owner, "ratio", ratio, 0)
     check_number(owner, "beta", beta, 0, closed="]")
     check_law("counts", counts, needs=("nodes",))
-    if not callable(getattr(signal, "nodes", None)) or isinstance(signal, type):
-        wanted = "a law such as FixedSizes(1, 0.1)"
-        raise TypeError(f"signal must be {wanted}, not {signal!r}")
+    check_offers("signal", signal, ("nodes",), "a law such as FixedSizes(1, 0.1)")
     if not isinstance(likelihood, (Squared, Huber, Logistic, PoissonLoss)):
         known = "Squared, Huber, Logistic or PoissonLoss"
         raise TypeError(f"likelihood must be {known}, not {likelihood!r}")
@@ -603,44 +549,26 @@ def _check_asked(ratio, signal, noise, likelihood, counts, beta):
         check_number(owner, "noise", noise, 0, closed="[")
 
 # %% ../nbs/15_state_evolution.ipynb #d9315487
-def _one_prior(lam, prior, beta):
+def _one_prior(lam, prior, beta, selected):
     """The prior, the same for every coefficient."""
     if (lam is None) == (prior is None):
         raise ValueError("give either lam (the paper's prior) or a prior")
     prior = Laplace(lam) if prior is None else prior
-    if not callable(getattr(prior, "moments", None)) or isinstance(prior, type):
-        raise TypeError(f"prior must be one such as Laplace(0.2), not {prior!r}")
+    check_prior(prior, needs=("moments", "cases", "bends", "check", "positive"))
     if any(np.ndim(value) for value in vars(prior).values()):
         problem = "a vector of penalties makes columns differ"
         raise ValueError(f"prior must be the same for all columns: {problem}")
     prior.check(1, beta)
-    return prior
-
-# %% ../nbs/15_state_evolution.ipynb #ddc6b3ff
-def _asked_for(
-    ratio, lam, signal, noise, prior, likelihood, counts, spectrum, beta, selected
-):
-    """The model, or a refusal that says what is wrong."""
-    _check_asked(ratio, signal, noise, likelihood, counts, beta)
-    prior, design = _one_prior(lam, prior, beta), _design(ratio, spectrum)
-    x_0, share = signal.nodes()
-    power = design.gain * (share @ x_0**2)
     if selected is not None:
         check_number("state_evolution", "selected", selected, 0, 1)
         if np.isfinite(beta) or prior.scaled(1.0) is None:
             raise ValueError("selected needs beta = inf and a penalty such as Laplace")
-    fixed = signal, noise, prior, likelihood, counts, design, beta
-    return _Model(*fixed, power, selected)
+    return prior
 
 # %% ../nbs/15_state_evolution.ipynb #88cb40e2
 def coupled(spectrum, q_x, q_u):
-    """The averaged coupling (`message-of-a-direction`, `through-the-coupling`).
-
-    Parameters
-    ----------
-    spectrum : Spectrum
-    q_x, q_u : float > 0
-        Precisions Q_hat_2x and Q_hat_2u of the messages to the coupling.
+    """The averaged coupling (`message-of-a-direction`, `through-the-coupling`) of a
+    `Spectrum`, given the precisions Q_hat_2x and Q_hat_2u of the messages to it.
 
     Returns
     -------
@@ -659,19 +587,11 @@ def coupled(spectrum, q_x, q_u):
 
 # %% ../nbs/15_state_evolution.ipynb #4d207130
 class Spectrum(NamedTuple):
-    """A design whose singular vectors point anywhere: only eigenvalues count.
+    """A design whose singular vectors point anywhere: only eigenvalues count."""
 
-    Parameters
-    ----------
-    eigenvalues : (K,) array >= 0
-        Of A'A and of AA'.
-    columns, rows : (K,) arrays
-        Their shares among the N of A'A, and among the M of AA'.
-    """
-
-    eigenvalues: np.ndarray
-    columns: np.ndarray
-    rows: np.ndarray
+    eigenvalues: np.ndarray  # (K,), of A'A and of AA'
+    columns: np.ndarray  # (K,), their shares among the N of A'A
+    rows: np.ndarray  # (K,), and among the M of AA'
 
     @property
     def gain(self):
@@ -697,17 +617,9 @@ def _own(x, u, chi_x, chi_u, past_x, past_u):
 
 # %% ../nbs/15_state_evolution.ipynb #5e118835
 def spectrum_of(singular_values, ratio):
-    """The spectrum of a matrix with M = ratio N rows.
-
-    Parameters
-    ----------
-    singular_values : (min(M, N),) array, or fewer that stand for all
-        Their squares have the mean N / min(M, N) where columns have unit norm.
-    ratio : float > 0
-
-    Returns
-    -------
-    Spectrum
+    """The `Spectrum` of a matrix with M = ratio N rows, from its singular values or
+    fewer that stand for all; for columns of unit norm the mean of their squares is
+    N / min(M, N).
     """
     values = check_array("spectrum", singular_values)
     if values.ndim != 1 or not (values >= 0).all() or not values.any():
@@ -715,11 +627,8 @@ def spectrum_of(singular_values, ratio):
         raise ValueError(f"spectrum: {problem}, got shape {values.shape}")
     each = np.full(len(values), 1 / len(values))
     on_columns, on_rows = min(1.0, ratio), min(1.0, 1 / ratio)
-    return Spectrum(
-        np.r_[0.0, values**2],
-        np.r_[1 - on_columns, on_columns * each],
-        np.r_[1 - on_rows, on_rows * each],
-    )
+    columns = np.r_[1 - on_columns, on_columns * each]
+    return Spectrum(np.r_[0.0, values**2], columns, np.r_[1 - on_rows, on_rows * each])
 
 # %% ../nbs/15_state_evolution.ipynb #b7dcfe7f
 def _targets(likelihood, fit):
@@ -732,8 +641,8 @@ def _targets(likelihood, fit):
 
 
 def _labelled(macro, likelihood, power, counts, beta):
-    """Rows whose y is drawn given the true fit z: y says something of z, the
-    prediction omega says something else.
+    """Rows whose y is drawn given the true fit z, of which the prediction omega says
+    something else: averages over predictions (n,) and targets (K,).
     """
     t, w = _normal(31)
     omega = np.sqrt(macro.power_1u) * t
@@ -742,21 +651,10 @@ def _labelled(macro, likelihood, power, counts, beta):
     y, p = _targets(likelihood, slope * omega[:, None] + left * t)
     often = (p @ w) @ w > 1e-12
     y, p = y[often], p[often]
-    weight, pull = w * (p @ w), w * (p @ (w * t)) / left
-    return _asked(macro, likelihood, y, omega, weight, pull, counts, beta)
-
-# %% ../nbs/15_state_evolution.ipynb #bfa4f794
-def _asked(macro, likelihood, y, omega, weight, pull, counts, beta):
-    """The averages over predictions (n,) and targets (K,), weights (K, n)."""
+    weight, pull = (w * (p @ w)).ravel(), (w * (p @ (w * t)) / left).ravel()
     target, field = (v.ravel() for v in np.meshgrid(y, -omega, indexing="ij"))
-    flat, weight = np.ones(len(target)), weight.ravel()
+    flat = np.ones(len(target))
     incoming = Natural(macro.Q_hat_1u * flat, field, macro.chi_hat_1u * flat)
     mean, chi, var, _, slack = likelihood.message(target, incoming, counts, beta)[0]
-    response = weight @ chi
-    return Side(
-        response,
-        weight @ slack,
-        weight @ mean**2,
-        weight @ var,
-        k=pull.ravel() @ mean / response,
-    )
+    answers = weight @ chi, weight @ slack, weight @ mean**2, weight @ var
+    return Side(*answers, k=pull @ mean / answers[0])

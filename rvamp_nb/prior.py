@@ -220,9 +220,8 @@ class Prior:
         return None
 
 
-def check_prior(prior):
-    """Refuse (TypeError) what is no `Prior`, or lacks what the solver asks of one."""
-    needs = "moments", "check", "unpenalised"
+def check_prior(prior, needs=("moments", "check", "unpenalised")):
+    """Refuse (TypeError) what is no prior, or lacks what will be asked of it."""
     check_offers("prior", prior, needs, "an object such as Laplace(0.1)")
 
 # %% ../nbs/08_prior.ipynb #61f3234c
