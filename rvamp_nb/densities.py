@@ -229,17 +229,16 @@ class P1Posterior:
 
     def pdf(self, x):
         """Density of the continuous part at x; coordinates' shape, then that of x."""
-        x, given = np.asarray(x, dtype=float), (self.incoming, self.beta)
-        cases = self.prior.cases()
-        return sum(weight * _posterior_pdf(case, *given, x) for weight, case in cases)
+        given = self.incoming, self.beta, np.asarray(x, dtype=float)
+        return sum(w * _posterior_pdf(case, *given) for w, case in self.prior.cases())
 
     def inner_pdf(self, x, xi):
         """The posterior of one resample, whose field is h + sqrt(chi_hat) xi, for a
         prior without randomness and one coordinate; of the shape of x.
         """
         Q_hat, h, chi_hat = self.incoming
-        field, x = h + np.sqrt(chi_hat) * xi, np.asarray(x, dtype=float)
-        log_z = self.prior.inner(np.asarray(field, dtype=float), Q_hat, self.beta)[0]
+        field, x = np.asarray(h + np.sqrt(chi_hat) * xi), np.asarray(x, dtype=float)
+        log_z = self.prior.inner(field, Q_hat, self.beta)[0]
         log_p = field * x - Q_hat * x**2 / 2 + self.prior.log_density(x) - log_z
         return np.exp(self.beta * log_p)
 

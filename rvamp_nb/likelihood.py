@@ -634,11 +634,9 @@ class Huber(Loss):
     def check(self, y, beta):
         """Refuse a finite beta."""
         if np.isfinite(beta):
-            raise ValueError(
-                f"the Huber loss is for beta = inf, got {beta:g}: its second derivative"
-                " jumps, and posteriors need a smooth one; leave beta out, or take"
-                " Squared(sigma)"
-            )
+            problem = f"the Huber loss is for beta = inf, got {beta:g}"
+            why = "its second derivative jumps; leave beta out, or take Squared(sigma)"
+            raise ValueError(f"{problem}: {why}")
 
     def value(self, y, f):
         """As `Loss.value`."""

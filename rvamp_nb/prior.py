@@ -219,7 +219,7 @@ class Prior:
         """The same prior with its penalty times factor; None where it has none."""
         return None
 
-
+# %% ../nbs/08_prior.ipynb #h5chkpri
 def check_prior(prior, needs=("moments", "check", "unpenalised")):
     """Refuse (TypeError) what is no prior, or lacks what will be asked of it."""
     check_offers("prior", prior, needs, "an object such as Laplace(0.1)")

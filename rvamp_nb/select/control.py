@@ -181,10 +181,8 @@ def settle(p, most, threshold=None, pfer=None, q=None, bound="mb"):
     """
     _check_given(p, threshold, pfer, q, bound)
     if None not in (threshold, pfer, q):
-        raise ValueError(
-            "give at most two of threshold, pfer and q, the third follows from them;"
-            f" got threshold={threshold}, pfer={pfer}, q={q}"
-        )
+        got = f"got threshold={threshold}, pfer={pfer}, q={q}"
+        raise ValueError(f"give at most two of threshold, pfer and q; {got}")
     if q is not None:
         if threshold is None and pfer is None:
             threshold = DEFAULT_THRESHOLD
