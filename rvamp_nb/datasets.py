@@ -352,9 +352,7 @@ def _penalties(pulls, M):
 
 # %% ../nbs/02_datasets.ipynb #02000112
 def _sums_of_folds(X, y, fold, start, K):
-    """Of a block of rows: its largest and smallest numbers, and for each fold Z'Z with
-    Z = (X - start, y, 1).
-    """
+    """Of rows: their largest and smallest numbers, and Z'Z of each fold."""
     X = X[:, :] - start
     Z = np.column_stack([X, y, np.ones(len(y))])
     parts = [Z[fold == k] for k in range(K)]
@@ -363,9 +361,7 @@ def _sums_of_folds(X, y, fold, start, K):
 
 
 def _compressed_path(C, M, alphas):
-    """The path from C, the centred products of M rows of (X, y): N rows with the same
-    products stand for them.
-    """
+    """The path from C, the centred products of M rows, by N rows with the same."""
     values, vectors = np.linalg.eigh(C[:-1, :-1])
     root = np.sqrt(np.maximum(values, 1e-14 * values[-1]))
     y = vectors.T @ C[:-1, -1] / root
@@ -395,9 +391,7 @@ def _errors_of_tall(A, y, folds):
 
 # %% ../nbs/02_datasets.ipynb #02000115
 def _fits(A_W, y, train, alphas):
-    """Fits on some columns, and the rows where `train`, at L penalties: residuals (M,
-    L), 0 on rows held out; sums of absolute coefficients; mean squares held out.
-    """
+    """Residuals (0 on rows held out), sums of |x|, errors held out: L fits."""
     mean, y_mean = A_W[train].mean(0), y[train].mean()
     x = _path(A_W[train] - mean, y[train] - y_mean, alphas, GAP / 3)
     left = (y - y_mean)[:, None] - (A_W - mean) @ x
@@ -417,9 +411,7 @@ def _first_look(X, R):
 
 
 def _checked(X, R, bounds):
-    """Of a block of columns: the hardest pull on each residual, and of each column the
-    largest pull beyond a bound, as a share of the hardest.
-    """
+    """Of columns: hardest pull on each residual, and each's share beyond a bound."""
     shares, hardest = np.empty(X.shape[1]), np.zeros(R.shape[1])
     for k in range(0, X.shape[1], 256):
         j = slice(k, k + 256)

@@ -215,8 +215,8 @@ class P1Posterior:
         """Variance of a draw from the posterior of a random resample (var across
         resamples + chi / beta).
         """
-        m = self.prior.moments(self.incoming, self.beta)
-        return m.var + m.chi / self.beta
+        _, chi, var, _, _ = self.prior.moments(self.incoming, self.beta)
+        return var + chi / self.beta
 
     @property
     def atom(self):
@@ -229,8 +229,7 @@ class P1Posterior:
 
     def pdf(self, x):
         """Density of the continuous part at x; coordinates' shape, then that of x."""
-        given = self.incoming, self.beta, np.asarray(x, dtype=float)
-        return sum(w * _posterior_pdf(case, *given) for w, case in self.prior.cases())
+        return sum(w * _posterior_pdf(case, self, x) for w, case in self.prior.cases())
 
     def inner_pdf(self, x, xi):
         """The posterior of one resample, whose field is h + sqrt(chi_hat) xi, for a
@@ -238,13 +237,14 @@ class P1Posterior:
         """
         Q_hat, h, chi_hat = self.incoming
         field, x = np.asarray(h + np.sqrt(chi_hat) * xi), np.asarray(x, dtype=float)
+        log_p = field * x - Q_hat * x**2 / 2 + self.prior.log_density(x)
         log_z = self.prior.inner(field, Q_hat, self.beta)[0]
-        log_p = field * x - Q_hat * x**2 / 2 + self.prior.log_density(x) - log_z
-        return np.exp(self.beta * log_p)
+        return np.exp(self.beta * (log_p - log_z))
 
 # %% ../nbs/13_densities.ipynb #514bfe15
-def _posterior_pdf(prior, incoming, beta, x):
+def _posterior_pdf(prior, density, x):
     """The inner density averaged over the field, for one case."""
+    incoming, beta, x = density.incoming, density.beta, np.asarray(x, dtype=float)
     xi, w = field_nodes(incoming, prior.bends(incoming.Q_hat, beta))
     Q_hat, h, chi_hat = incoming
     at = h + np.sqrt(chi_hat) * xi

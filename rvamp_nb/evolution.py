@@ -25,18 +25,10 @@ from .solver import ConvergenceWarning
 # %% ../nbs/15_state_evolution.ipynb #003271fb
 @dataclass(frozen=True)
 class FixedSizes:
-    """True coefficients of one size.
-
-    Parameters
-    ----------
-    size : float > 0
-        On the scale of columns of unit norm: the effect per standard deviation of the
-        feature, times the root of the number of rows.
-    density : float in (0, 1]
-        Share of the features that are true.
-    two_sided : bool
-        Whether half of them are negative. A penalty that treats both signs alike
-        cannot tell.
+    """True coefficients of one size > 0, on the scale of columns of unit norm: the
+    effect per standard deviation of the feature, times the root of the number of rows.
+    A share `density` of the features, in (0, 1], is true; two_sided: half of them are
+    negative, which most penalties cannot tell.
     """
 
     size: float
@@ -78,13 +70,8 @@ class GaussianSizes:
 # %% ../nbs/15_state_evolution.ipynb #64add364
 @dataclass(frozen=True, eq=False)
 class SampledSizes:
-    """True coefficients as they were seen elsewhere, zeros included.
-
-    Parameters
-    ----------
-    values : (K,) array-like of numbers, not all 0
-        Each as probable as it is frequent. More than 100 values that are not 0 are
-        put together to 100 groups of neighbours.
+    """True coefficients as they were seen elsewhere, a vector with zeros included; more
+    than 100 that are not 0 are put together to 100 groups of neighbours.
     """
 
     values: tuple
@@ -123,9 +110,7 @@ class Macro(NamedTuple):
     scale: float = 1.0  # factor on the penalty, where q is asked for
 
     def psi_hat_1u(self, k, power):
-        """Data noise of the prediction around k times a true fit of mean square
-        power.
-        """
+        """Data noise around k times a true fit of mean square `power`."""
         return self.power_1u - 2 * k * self.overlap_1u + k**2 * power
 
 
@@ -143,12 +128,7 @@ class Side(NamedTuple):
 # %% ../nbs/15_state_evolution.ipynb #cd909190
 def fields(effects, macro, prior, beta=np.inf):
     """The fields that coefficients meet: nodes over the data noise for each value of
-    the truth.
-
-    Parameters
-    ----------
-    effects : FixedSizes, GaussianSizes or SampledSizes
-    macro, prior, beta : Macro, Prior, float > 0
+    the truth; effects is a law such as `FixedSizes`.
 
     Returns
     -------
@@ -197,9 +177,7 @@ def _normal(n):
 
 
 def _additive(macro, likelihood, noise, power, counts, beta):
-    """Rows of a loss in y - f: all they see is y - omega, a Gaussian. Two nodes are
-    enough for a square.
-    """
+    """Rows of a loss in y - f, a Gaussian; two nodes are enough for a square."""
     t, w = _normal(2 if isinstance(likelihood, Squared) else 60)
     flat = np.ones(len(t))
     incoming = Natural(macro.Q_hat_1u * flat, 0 * flat, macro.chi_hat_1u * flat)
@@ -282,11 +260,9 @@ def _begun(model):
 
 
 def _rescaled(model, new, macro):
-    """The factor on the penalty, nearer to where one resample selects the share of
-    features that is asked for. To one resample both noises are one.
-    """
+    """The factor on the penalty, nearer to where the share selected is as asked for."""
     x_0, share = model.effects.nodes()
-    both = np.full(len(x_0), new.psi_hat_1x + new.chi_hat_1x)
+    both = np.full(len(x_0), new.psi_hat_1x + new.chi_hat_1x)  # one, to a resample
     heard = Natural(0 * x_0 + new.Q_hat_1x, new.k * new.Q_hat_1x * x_0, both)
     found = share @ model.scaled(macro).Pi(heard, model.beta)
     gap = np.log(max(found, 1e-12) / model.selected)
@@ -294,9 +270,7 @@ def _rescaled(model, new, macro):
 
 # %% ../nbs/15_state_evolution.ipynb #2fa4ba18
 def _accelerated(old, new, before, damping):
-    """Where the numbers go: Anderson's combination of the last moves, or a damped step
-    where that leaves the range of variances.
-    """
+    """Anderson's combination of the last moves, or a damped step where that is wild."""
     plain = old + damping * (new - old)
     if len(before) < 2:
         return plain
@@ -310,9 +284,7 @@ def _accelerated(old, new, before, damping):
 
 # %% ../nbs/15_state_evolution.ipynb #12bdc101
 def _change(old, new):
-    """The largest relative change; a variance that is nothing beside its neighbour may
-    do as it likes.
-    """
+    """The largest relative change; a variance that is nothing beside another may go."""
     size = np.abs(new)
     size[[2, 7]] += 1e-9 * size[[1, 4]]
     gap = np.abs(new - old)
@@ -351,18 +323,14 @@ def _beyond(law, h):
         tail = tail + ndtr((-centre - h) / s)
     return tail @ law.share
 
-
-def _ends(law):
-    """Fields between which practically all features are found."""
-    centre = np.abs(law.macro.k * law.macro.Q_hat_1x * law.x_0).max()
-    far = centre + 12 * np.sqrt(law.macro.psi_hat_1x)
-    return (-far if law.prior.positive else 0.0), far
-
 # %% ../nbs/15_state_evolution.ipynb #efc8511d
-def _bisect(reached, low, high, n=42):
-    """The least h in [low, high] with reached(h), which must stay true once it is."""
+def _bisect(law, reached):
+    """The least field h with reached(h), which must stay true once it is."""
+    centre = np.abs(law.macro.k * law.macro.Q_hat_1x * law.x_0).max()
+    high = centre + 12 * np.sqrt(law.macro.psi_hat_1x)  # beyond it is practically none
+    low = -high if law.prior.positive else 0.0
     low, high = np.broadcast_arrays(low + 0.0 * reached(low), high)
-    for _ in range(n):
+    for _ in range(42):
         middle = (low + high) / 2
         there = reached(middle)
         low, high = np.where(there, low, middle), np.where(there, middle, high)
@@ -392,12 +360,12 @@ class Selection:
     def at_least(self, threshold):
         """Probability that Pi reaches a threshold, of the threshold's shape."""
         reached = lambda h: _at(self, h) >= threshold
-        return _beyond(self, _bisect(reached, *_ends(self)))
+        return _beyond(self, _bisect(self, reached))
 
     def quantile(self, p):
         """The Pi that a share p of the features does not exceed, of p's shape."""
         inside = lambda h: 1 - _beyond(self, h) >= p
-        return _at(self, _bisect(inside, *_ends(self)))
+        return _at(self, _bisect(self, inside))
 
 # %% ../nbs/15_state_evolution.ipynb #41386114
 @dataclass(frozen=True, eq=False)
@@ -458,11 +426,9 @@ def state_evolution(
     max_iter=500,
     start=None,
 ):
-    """What `rvamp` will find on large data, before there are any.
-
-    Columns have unit norm on average, y = A x_0 + noise (or y drawn given A x_0, for
-    the logistic and the Poisson loss), and A has independent entries or singular
-    vectors that point anywhere.
+    """What `rvamp` will find on large data with y = A x_0 + noise (or y drawn given A
+    x_0, for the logistic and the Poisson loss), before there are any. Columns have unit
+    norm on average; A has independent entries or singular vectors that point anywhere.
 
     Parameters
     ----------
@@ -472,19 +438,17 @@ def state_evolution(
         As for `rvamp`; one penalty for all coefficients; the likelihood is Squared,
         Huber, Logistic or PoissonLoss.
     signal : FixedSizes, GaussianSizes or SampledSizes
-        The law of the true coefficients.
+        The law of the true coefficients; your own needs `density` and `nodes()`.
     noise : float >= 0
-        Standard deviation of the noise of y; needed for Squared and Huber, where it is
-        Gaussian.
+        Standard deviation of y's Gaussian noise; needed for Squared and Huber.
     spectrum : None, "orthogonal" or (K,) array of singular values
         None: independent entries. "orthogonal": equal singular values, such as random
         rows of a cosine matrix. An array: those of A, or some that stand for them.
     selected : float in (0, 1), optional
         Share of the features that one resample is to select on average: lam, or the
         prior's penalty, is only where the search begins.
-    tol : float
-        On the relative change of the eight numbers in one turn.
-    max_iter : int >= 1
+    tol, max_iter : float, int >= 1
+        On the relative change of the eight numbers in one turn, and how many turns.
     start : Evolution, optional
         Of a problem nearby.
 
@@ -572,10 +536,9 @@ def coupled(spectrum, q_x, q_u):
 
     Returns
     -------
-    Q_hat_1x, Q_hat_1u : float
-        Precisions of the messages back.
-    through : (2, 2) array
-        What the noises of columns and of rows contribute to those messages' noises.
+    Q_hat_1x, Q_hat_1u, through : float, float, (2, 2) array
+        Precisions of the messages back, and what the noises of columns and of rows
+        contribute to their noises.
     """
     e = spectrum.eigenvalues
     b, a = 1 / (q_x + e / q_u), 1 / (q_u + e / q_x)
@@ -617,9 +580,8 @@ def _own(x, u, chi_x, chi_u, past_x, past_u):
 
 # %% ../nbs/15_state_evolution.ipynb #5e118835
 def spectrum_of(singular_values, ratio):
-    """The `Spectrum` of a matrix with M = ratio N rows, from its singular values or
-    fewer that stand for all; for columns of unit norm the mean of their squares is
-    N / min(M, N).
+    """The `Spectrum` of M = ratio N rows, from all singular values or some that stand
+    for them; for columns of unit norm their squares have the mean N / min(M, N).
     """
     values = check_array("spectrum", singular_values)
     if values.ndim != 1 or not (values >= 0).all() or not values.any():
@@ -641,9 +603,7 @@ def _targets(likelihood, fit):
 
 
 def _labelled(macro, likelihood, power, counts, beta):
-    """Rows whose y is drawn given the true fit z, of which the prediction omega says
-    something else: averages over predictions (n,) and targets (K,).
-    """
+    """Rows whose y is drawn given the true fit z: averages over omega and y."""
     t, w = _normal(31)
     omega = np.sqrt(macro.power_1u) * t
     slope = macro.overlap_1u / max(macro.power_1u, 1e-300)

@@ -257,9 +257,7 @@ def group_pulls(loss, y, omega, c, V, layout):
 
 # %% ../nbs/19_groups.ipynb #19000034
 def _lengths(loss, y, omega, c, V, u, step, layout):
-    """1, 1/2, 1/4, ... for each node and row: the step does not raise its group's
-    energy.
-    """
+    """1, 1/2, 1/4, ... for each node and row: its group's energy must not rise."""
 
     def energy(u):
         Vu = _times(V, u, layout)
@@ -322,9 +320,7 @@ def _of_size(p, parts, X):
 
 # %% ../nbs/19_groups.ipynb #19000039
 def _inverse_response(chi, faintest=1e-10):
-    """chi^{-1}, block by block; directions that nothing can move get a small response,
-    so that their message stays finite.
-    """
+    """chi^{-1}; what nothing can move gets a small response, to stay finite."""
     values, E = np.linalg.eigh(chi)
     values = np.maximum(values, faintest * values[:, -1:] + 1e-100)
     return (E / values[:, None]) @ np.swapaxes(E, 1, 2)

@@ -18,9 +18,8 @@ from .prior import noises, ramp
 
 # %% ../nbs/09_likelihood.ipynb #3bf43af6
 class _Row:
-    """What a loss offers: the solver asks for `message`, `check` and `derivatives`
-    (`check_loss`); the free energy for `log_partition`; weights, offsets and groups of
-    rows for `value`, too. `moments` is had from `message`.
+    """What a loss offers: `message`, `check` and `derivatives` to the solver (see
+    `check_loss`), `log_partition` to the free energy, `value` to weights and groups.
     """
 
     def check(self, y, beta):
@@ -57,9 +56,7 @@ class Squared(_Row):
         return (y - f) ** 2 / (2 * self.sigma**2)
 
     def derivatives(self, y, f):
-        """First and second derivative of the loss in f, of the shape of f; at f = 0
-        they start the solver.
-        """
+        """First and second derivative of the loss in f, of the shape of f."""
         return (f - y) / self.sigma**2, np.full_like(f, self.sigma**-2)
 
     def message(self, y, incoming, counts, beta=np.inf):
@@ -68,22 +65,17 @@ class Squared(_Row):
 
         Parameters
         ----------
-        y : (M,) array
-        incoming : Natural
+        y, incoming : (M,) array, Natural
             V = Q_hat_1u >= 0, h_1u, chi_hat_1u >= 0; each (M,). Row mu's fit is
             predicted as -h_1u with variance chi_hat_1u across resamples.
-        counts : Poisson, Subsample, NoResampling, Exponential or Discrete
-            A law of independent counts, with `nodes()`; P[c > 0] > 0.
-        beta : float > 0
-            No matter here: the mean of a Gaussian is its most probable point.
+        counts, beta : Law of independent counts, float > 0
+            P[c > 0] > 0; beta is no matter here: a Gaussian's mean is its top.
 
         Returns
         -------
-        Moments
-            Mean, response, variance of u, rho = V chi and rho_bar = 1 - rho; each (M,).
-        Natural
-            Q_hat_2u > 0, h_2u, chi_hat_2u >= 0; each (M,), the first and the last
-            without cancellation.
+        Moments, Natural
+            Mean, response, variance of u, rho = V chi and rho_bar = 1 - rho; Q_hat_2u >
+            0, h_2u, chi_hat_2u >= 0, without cancellation; each (M,).
         """
         V, h, chi_hat = incoming
         chi, spread, rho_bar = _gain(V, *self._stiffnesses(counts))
@@ -108,9 +100,7 @@ class Squared(_Row):
 
 # %% ../nbs/09_likelihood.ipynb #a57609d9
 def _gain(V, c, w):
-    """E[g], Var(g) / E[g]^2 and E[1 / (1 + c V)] for g = c / (1 + c V); V is (M,),
-    the law's support c and weights w (K,).
-    """
+    """E[g], Var(g) / E[g]^2 and E[1 / (1 + c V)], (M,), for g = c / (1 + c V)."""
     stiffness = 1 + np.multiply.outer(c, V)
     g = c[:, None] / stiffness
     mean = w @ g
@@ -132,9 +122,7 @@ def _newton_in_box(f, low, high, last, gap, rate):
 
 # %% ../nbs/09_likelihood.ipynb #83f46bbc
 def _proximal(loss, y, omega, cV):
-    """The f with f + cV l'(y, f) = omega, by safeguarded Newton steps in the box of
-    each root; of the shape of omega.
-    """
+    """The f with f + cV l'(y, f) = omega, by safeguarded Newton steps."""
     y, target, cV = (np.ravel(v) for v in np.broadcast_arrays(y, omega, cV))
     left, answer = np.arange(len(target)), np.empty(len(target))
     bound = target - cV * loss.derivatives(y, target)[0]
@@ -159,9 +147,7 @@ _T = np.linspace(-7, 7, 61)
 
 
 def _around_top(loss, y, top, c, V, beta):
-    """Nodes d = f - top along the first axis, the density at each (not normalised),
-    and log of the step.
-    """
+    """Nodes d = f - top, the density there (not normalised), and log of the step."""
     slope, curvature = loss.derivatives(y, top)
     steep = np.sqrt(1 + c * V * curvature)
     gamma, width = 0.25 + 0.2 * np.log(steep), np.sqrt(V / beta) / steep
@@ -196,9 +182,7 @@ _hermite = cache(np.polynomial.hermite_e.hermegauss)
 
 
 def _field_grid(spread):
-    """Nodes xi and weights w, (K,), close enough for a smooth loss whose fields spread
-    that much at most.
-    """
+    """Nodes and weights, (K,), for a smooth loss whose fields spread that much."""
     level = np.searchsorted(_SPREADS, spread)
     if level < len(_HERMITE):
         xi, w = _hermite(_HERMITE[level])
@@ -224,9 +208,7 @@ def _likely(c, w):
 
 # %% ../nbs/09_likelihood.ipynb #632918c6
 def _gauss(c, w, n):
-    """Gauss's rule: n nodes and weights, (n,) each, under which polynomials up to the
-    degree 2n - 1 have the averages that they have under values c, weights w, (K,).
-    """
+    """Gauss's rule for values c, weights w: n nodes and weights, exact to 2n - 1."""
     powers = np.interp(c, [c.min(), c.max()], [-1, 1])[:, None] ** np.arange(n)
     start = np.sqrt(w / w.sum())
     basis = np.linalg.qr(start[:, None] * powers)[0]
@@ -238,9 +220,7 @@ _RARE, _NODES = 2e-5, 5
 
 
 def _merged(c, w):
-    """The law of a count with the largest values merged into a few nodes: those that
-    together are rarer than _RARE, and three below them.
-    """
+    """The law with its largest values merged: the rare ones, and three below them."""
     order = np.argsort(c)
     c, w = c[order], w[order]
     first = max(int((np.cumsum(w[::-1])[::-1] >= _RARE).sum()) - 3, 0)
@@ -262,9 +242,7 @@ FAINTEST = 1e-100
 
 
 def _total(chi_hat, V, weights, parts):
-    """Moments, and the noise v/chi^2 - chi_hat, from mean, response, excess and slack
-    for each count, (K, 4, M).
-    """
+    """Moments, and the noise v/chi^2 - chi_hat, from the parts (K, 4, M)."""
     mean, chi, _, slack = np.tensordot(weights, parts, 1)
     m_c, chi_c, excess, _ = np.moveaxis(parts, 1, 0)
     squares = excess + (m_c - mean) ** 2 + chi_hat * (chi_c - chi) ** 2
@@ -285,8 +263,7 @@ class Loss(_Row):
     and count (Algorithm 1, Variable 1).
 
     A loss of your own is a subclass with `value` and `derivatives`, and perhaps with
-    `grain` > 0, the scale on which exp(-l) is smooth: at finite beta no two nodes of f
-    are further apart.
+    `grain`, the scale on which exp(-l) is smooth, for nodes of f at finite beta.
     """
 
     grain = 0.45
@@ -304,9 +281,7 @@ class Loss(_Row):
         return _proximal(self, y, omega, cV)
 
     def guess(self, y, omega, cV):
-        """A first guess of the proximal point; it is kept between omega and omega -
-        cV l'(y, omega).
-        """
+        """A first guess; it is kept between omega and omega - cV l'(y, omega)."""
         return omega - cV * self.derivatives(y, omega)[0] / 2
 
     def inner(self, y, omega, c, V, beta):
@@ -316,9 +291,7 @@ class Loss(_Row):
         return _at_the_top(self, y, omega, c, V)
 
     def channel(self, y, incoming, c, beta):
-        """Mean, response, excess q and slack E[1 - V response] of the pull for one
-        count, averaged over the field, (4, M).
-        """
+        """Mean, response, excess and slack E[1 - V response] of the pull, (4, M)."""
         return _averaged_pull(self, y, incoming, c, beta)
 
     def channels(self, y, incoming, c, w, beta):
@@ -335,16 +308,12 @@ class Loss(_Row):
         return m, Natural(m.rho_bar / m.chi, m.mean / m.chi - incoming.h, noise)
 
     def log_partition(self, y, incoming, counts, beta=np.inf):
-        """E (1/beta) log of the integral over f, less log(V) / (2 beta), (M,), up to
-        a constant: its derivatives are the moments.
-        """
+        """E (1/beta) log of the integral over f, less log(V) / (2 beta), (M,)."""
         return _expected_log_z(self, y, incoming, counts, beta)
 
 # %% ../nbs/09_likelihood.ipynb #2f465637
 def _averaged_pull(loss, y, incoming, c, beta):
-    """The four parts of a channel from the nodes of the field, for rows that share a
-    grid at once; a row that is not drawn does not pull.
-    """
+    """The four parts of a channel, by nodes; a row not drawn does not pull."""
     if c == 0:
         return np.array([0 * y, 0 * y, 0 * y, 0 * y + 1])
     parts = np.empty((4, len(y)))
@@ -381,9 +350,7 @@ def _depth(loss, y, incoming, lattice, c, digits, beta):
 
 # %% ../nbs/09_likelihood.ipynb #f35959a9
 def _lattice(loss, y, incoming, c, w, beta):
-    """The lattice's ends relative to -h, and how many points it takes (inf where it
-    cannot be had), (M,) each; all counts > 0.
-    """
+    """The ends relative to -h, and how many points it takes (inf: it cannot be)."""
     V, h, chi_hat = incoming
     sd = np.sqrt(chi_hat + V / beta)
     reach = sd * (7.0 + np.minimum(sd, 2.0))  # slopes may grow like exp(f)
@@ -417,9 +384,7 @@ def _through_windows(loss, y, h, width, eta, zeta, c, beta):
 
 # %% ../nbs/09_likelihood.ipynb #bbf7fc9b
 def _on_a_lattice(loss, y, incoming, spread, eta, zeta, c, beta):
-    """The four parts for all counts, (C, 4, M), for rows that share points and noises;
-    spread is that of the field, (M,).
-    """
+    """The four parts, (C, 4, M), for rows that share points and noises."""
     V, h, _ = incoming
     width = np.sqrt(V / beta)
     noise = np.multiply.outer(zeta, width)
@@ -441,9 +406,7 @@ _DENSER = 1.3  # where a field spreads more than 1 / this, noises are closer
 
 
 def _shared(low, high, step, spread, steep):
-    """Points eta and noises zeta for rows with these ends, spacings and spreads in
-    widths; where steep > 1 the noises must be closer by that factor.
-    """
+    """Points and noises for rows; where steep > 1 the noises are closer by that."""
     step, gap = step.min(), _GAP * (spread / steep).min()
     first, last = np.floor(low.min() / step), np.ceil(high.max() / step)
     count = np.ceil(_FAR * spread.max() / gap)
@@ -451,9 +414,7 @@ def _shared(low, high, step, spread, steep):
 
 
 def _kindred(rows, points, *sizes):
-    """Blocks of rows in which no size differs by more than a factor of 2; smaller ones
-    where there are more points.
-    """
+    """Blocks of rows whose sizes differ by less than 2; small ones of many points."""
     levels = [np.floor(np.log2(size[rows])) for size in sizes]
     kind = np.array([1e8, 1e4, 1]) @ levels  # one number for three small integers
     for which in np.unique(kind):
@@ -476,9 +437,8 @@ def _on_lattices(loss, y, incoming, c, w, beta):
     for rows in _kindred(some, points, *sizes[2:]):
         given = y[rows], Natural(*(view[rows] for view in incoming)), spread[rows]
         grids = _shared(*(size[rows] for size in sizes))
-        parts[np.ix_(drawn, range(4), rows)] = _on_a_lattice(
-            loss, *given, *grids, c, beta
-        )
+        found = _on_a_lattice(loss, *given, *grids, c, beta)
+        parts[np.ix_(drawn, range(4), rows)] = found
     rows = np.flatnonzero(np.isinf(points))
     if len(rows):
         given = y[rows], Natural(*(view[rows] for view in incoming))
@@ -488,9 +448,7 @@ def _on_lattices(loss, y, incoming, c, w, beta):
 
 # %% ../nbs/09_likelihood.ipynb #db5cc932
 def _of_all_counts(loss, y, incoming, c, w, beta):
-    """The four parts for all counts, (K, 4, M): from lattices at finite beta, unless
-    the loss has an `inner` or a `channel` of its own.
-    """
+    """The four parts, (K, 4, M): from lattices at finite beta if they may be."""
     own = type(loss)
     if own.inner is Loss.inner and own.channel is Loss.channel and beta < np.inf:
         return _on_lattices(loss, y, incoming, c, w, beta)
@@ -586,9 +544,7 @@ class PoissonLoss(Loss):
 
 # %% ../nbs/09_likelihood.ipynb #bca40f4d
 def _clipped(m, s, delta):
-    """Of clip(m + s xi, -delta, delta): mean, P[inside], P[outside], and the variance
-    beyond that of its linear part.
-    """
+    """Of clip(m + s xi, -delta, delta): mean, P[inside], P[outside], excess."""
     flip, m, noisy = np.where(m < 0, -1.0, 1.0), np.abs(m), s > 0
     unit = np.where(noisy, s, 1.0)
     above, below = noises(delta - m, unit), noises(-delta - m, unit)
@@ -609,7 +565,7 @@ def _mean_square_ramp(a, s):
 
 
 def _least_huber(y, incoming, counts, delta):
-    """E min over f of c l(y, f) + (f - omega')^2 / (2 V) over field and count, (M,)."""
+    """E min over f of c l(y, f) + (f - omega')^2 / (2 V), (M,)."""
     V, h, chi_hat = incoming
     s, mean, total = np.sqrt(chi_hat), y + h, np.zeros(len(y))
     for c, weight in zip(*counts.nodes()):
@@ -634,9 +590,8 @@ class Huber(Loss):
     def check(self, y, beta):
         """Refuse a finite beta."""
         if np.isfinite(beta):
-            problem = f"the Huber loss is for beta = inf, got {beta:g}"
-            why = "its second derivative jumps; leave beta out, or take Squared(sigma)"
-            raise ValueError(f"{problem}: {why}")
+            remedy = "leave beta out, or take Squared(sigma)"
+            raise ValueError(f"Huber loss is for beta = inf, got {beta:g}: {remedy}")
 
     def value(self, y, f):
         """As `Loss.value`."""

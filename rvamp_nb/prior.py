@@ -27,9 +27,7 @@ FAR = -5.0  # beyond this the tail's moments come from their ratios
 
 
 def _tail_moments(a, depth=20):
-    """Mean and mean square of z under exp(a z - z^2/2) on z > 0, for a <= FAR of any
-    shape.
-    """
+    """Mean and mean square of z under exp(a z - z^2/2) on z > 0, for a <= FAR."""
     r = 1 / (np.sqrt(depth) - a)
     for k in range(depth, 0, -1):
         r_next, r = r, 1 / ((k + 1) * r - a)
@@ -151,10 +149,9 @@ class Prior:
     posterior in a given field averaged over the field (Algorithm 1, Variable 1).
 
     A prior of your own is a subclass with `inner`, and with `bends` where its response
-    is not smooth on the scale of the field's noise; with `log_density(x)`, of the
-    broadcast shape of x and its numbers, it has a p1 at finite beta, too. The solver
-    asks any object for `moments`, `check` and `unpenalised` (`check_prior`), and for
-    `scaled`, `Pi` and `log_partition` where they are needed.
+    is not smooth on the scale of the field's noise; `log_density(x)` gives it a p1 at
+    finite beta, too. The solver asks for `moments`, `check` and `unpenalised`
+    (`check_prior`), others for `cases`, `scaled`, `Pi` and `log_partition`.
     """
 
     positive = False  # whether x >= 0 is imposed
@@ -163,8 +160,7 @@ class Prior:
         """(1/beta) log z, mean and response d mean / d field of the posterior in a
         given field; arrays of the field's shape (K, N).
         """
-        name = type(self).__name__
-        raise NotImplementedError(f"{name} has no inner(field, Q_hat, beta)")
+        raise NotImplementedError(f"{type(self).__name__} has no inner")
 
     def bends(self, Q_hat, beta):
         """Fields where the response bends, and over which widths: a list of pairs of
@@ -226,9 +222,7 @@ def check_prior(prior, needs=("moments", "check", "unpenalised")):
 
 # %% ../nbs/08_prior.ipynb #61f3234c
 def _averaged(prior, incoming, beta):
-    """The five parts of a channel, from its inner posterior and the nodes of the
-    field.
-    """
+    """The five parts of a channel, from its inner posterior and the field's nodes."""
     Q_hat, h, chi_hat = incoming
     xi, w = field_nodes(incoming, prior.bends(Q_hat, beta))
     s = np.sqrt(chi_hat)
@@ -249,9 +243,7 @@ def _averaged_log_z(prior, incoming, beta):
 
 # %% ../nbs/08_prior.ipynb #4c63bc34
 def _mixture(weights, parts):
-    """Plain averages of all parts (K, 5, N) but the variances, which follow the law
-    of total variance.
-    """
+    """Averages of parts (K, 5, N); variances by the law of total variance."""
     first = parts[0, 0].copy()
     parts[:, 0] -= first  # a difference of close means is exact; their squares are not
     shift, chi, var, rho, rho_bar = np.tensordot(weights, parts, axes=1)
@@ -260,9 +252,7 @@ def _mixture(weights, parts):
 
 # %% ../nbs/08_prior.ipynb #8d9d556b
 def _half_line(a):
-    """log of the integral, mean and variance of exp(a z - z^2/2) on z > 0, for a of
-    any shape.
-    """
+    """log of the integral, mean and variance of exp(a z - z^2/2) on z > 0."""
     # 2 exp(a^2/2) Phi(a); beyond 20, Phi is 1
     scaled = erfcx(-np.minimum(a, 20.0) / 2**0.5)
     log_Phi = np.log(scaled) + np.log(np.pi / 2) / 2
@@ -278,9 +268,7 @@ def _half_line(a):
 
 # %% ../nbs/08_prior.ipynb #c5aee55e
 def _in_field(field, t, k, Q_hat, beta, positive):
-    """(1/beta) log z, mean and response of the posterior in a given field, for the
-    penalty t |x| + k x^2 / 2; at beta = inf a soft threshold.
-    """
+    """(1/beta) log z, mean and response in a given field, for t |x| + k x^2 / 2."""
     Q = Q_hat + k
     if np.isinf(beta):
         up = np.maximum(field - t, 0)
@@ -312,9 +300,7 @@ def one_sided(incoming, lam):
 
 # %% ../nbs/08_prior.ipynb #68986234
 def _penalised(incoming, t, k, positive):
-    """The five parts of a channel at beta = inf, for a threshold t and an added
-    precision k.
-    """
+    """The five parts at beta = inf, for a threshold t and an added precision k."""
     Q = incoming.Q_hat + k
     form = one_sided if positive else thresholded
     mean, var, Pi, Pi_bar = form(incoming._replace(Q_hat=Q), t)
@@ -421,9 +407,7 @@ class Penalty(_TwoTerms, Prior):
 
 # %% ../nbs/08_prior.ipynb #f57654e6
 def _with_penalty(prior, lam):
-    """A copy with this penalty, which is not drawn; nothing is checked again, because
-    a solver asks at every step.
-    """
+    """A copy at this penalty, not drawn; it is not checked, for speed."""
     case = copy(prior)
     vars(case).update(lam=lam, randomise=Fixed())
     return case
@@ -591,9 +575,7 @@ class SpikeSlab(_TwoParts, Prior):
 
 # %% ../nbs/08_prior.ipynb #513dac08
 def _even_odds(at_zero, Q):
-    """The two fields where spike and slab are equally probable, and the width over
-    which that changes.
-    """
+    """The fields where spike and slab are equally probable, and their width."""
     place = np.sqrt(2 * Q * np.maximum(-at_zero, 0))
     width = Q / np.maximum(place, np.sqrt(Q))
     return [(place, width), (-place, width)]

@@ -142,9 +142,7 @@ THRESHOLDS = (0.52, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9)
 
 
 def _least_rows(ask, power, most, first=16, within=0.0):
-    """The study with the fewest rows (up to a share `within`) that reaches the power,
-    or the largest one: by doubling and bisection.
-    """
+    """The smallest study that reaches the power (up to `within`), or the largest."""
     low, rows = 3, min(first, most)
     study = ask(rows, None)
     while not study.power >= power and rows < most:
