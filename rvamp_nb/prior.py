@@ -160,7 +160,8 @@ class Prior:
         """(1/beta) log z, mean and response d mean / d field of the posterior in a
         given field; arrays of the field's shape (K, N).
         """
-        raise NotImplementedError(f"{type(self).__name__} has no inner")
+        name = type(self).__name__
+        raise NotImplementedError(f"{name} has no inner(field, Q_hat, beta)")
 
     def bends(self, Q_hat, beta):
         """Fields where the response bends, and over which widths: a list of pairs of
@@ -189,9 +190,8 @@ class Prior:
         beta : float > 0
             Inverse temperature: inf is the penalised estimate, 1 the posterior.
         """
-        weights, cases = zip(*self.cases())
-        parts = [case.channel(incoming, beta) for case in cases]
-        return Moments(*_mixture(np.array(weights), np.array(parts)))
+        answers = [(w, case.channel(incoming, beta)) for w, case in self.cases()]
+        return Moments(*_mixture(*map(np.array, zip(*answers))))
 
     def log_partition(self, incoming, beta=np.inf):
         """E (1/beta) log z, (N,), up to a constant: its derivatives are the moments."""
