@@ -10,8 +10,8 @@ __all__ = ['Dataset', 'RIBOFLAVIN_URL', 'RIBOFLAVIN_SHA256', 'PENALTIES', 'GAP',
 import os
 import warnings
 from collections import namedtuple
+from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -28,26 +28,16 @@ Dataset.__doc__ = (
 
 # %% ../nbs/02_datasets.ipynb #49b58f54
 def toy():
-    """The running example: three data points, one coefficient; used as it is, neither
-    centred nor scaled.
-
-    Returns
-    -------
-    Dataset
-        A (3, 1), y (3,), no x0, one name.
+    """The running example, a `Dataset` of three data points and one coefficient; used
+    as it is, neither centred nor scaled.
     """
-    return Dataset(
-        np.array([[1.0], [0.5], [-0.8]]), np.array([1.2, -0.3, 0.4]), None, ("x",)
-    )
+    A, y = np.array([[1.0], [0.5], [-0.8]]), np.array([1.2, -0.3, 0.4])
+    return Dataset(A, y, None, ("x",))
 
 # %% ../nbs/02_datasets.ipynb #c997a62f
 def unit_columns(A):
-    """Centred columns of unit norm, whatever their units (`column-scaling`).
-
-    Parameters
-    ----------
-    A : (M, N) float array of finite numbers, or Panels
-        Never modified. No argument is checked here; `standardize` does that.
+    """Centred columns of unit norm, whatever their units (`column-scaling`), of an
+    (M, N) float array of finite numbers, or Panels; nothing is checked here.
 
     Returns
     -------
@@ -70,36 +60,33 @@ def unit_columns(A):
 
 # %% ../nbs/02_datasets.ipynb #d49b73cb
 def _check_table(A, y=None, names=None):
-    """A (M, N), y (M,) or None, and N names or None, taken from a DataFrame's columns
-    when none are given.
-    """
-    if names is None:
-        names = getattr(A, "columns", None)
+    """A (M, N), y (M,) or None, N names or None; a frame has its own."""
+    names = getattr(A, "columns", None) if names is None else names
     panels = in_blocks(A)
     A = check_array("A", A) if panels is None else panels
     if A.ndim != 2 or 0 in A.shape:
-        raise ValueError(
-            "A must be a table with at least one row and one column, got shape"
-            f" {A.shape}"
-        )
-    names = None if names is None else tuple(str(n) for n in names)
-    if names is not None and len(names) != A.shape[1]:
-        raise ValueError(
-            f"names has {len(names)} entries for the {A.shape[1]} columns of A"
-        )
+        wanted = "a table with at least one row and one column"
+        raise ValueError(f"A must be {wanted}, got shape {A.shape}")
+    M, N = A.shape
+    names = None if names is None else tuple(names)
+    if names is not None and len(names) != N:
+        raise ValueError(f"names has {len(names)} entries for the {N} columns of A")
     y = None if y is None else check_array("y", y)
-    if y is not None and y.shape != A.shape[:1]:
-        raise ValueError(
-            f"y must have shape ({A.shape[0]},), one value a row of A, got {y.shape}"
-        )
+    if y is not None and y.shape != (M,):
+        wanted = f"shape ({M},), one value a row of A"
+        raise ValueError(f"y must have {wanted}, got {y.shape}")
     return A, y, names
 
 
-def _check_columns(finite):
-    """Refuse a table in blocks with numbers that are not finite."""
+def _check_spans(spans):
+    """Refuse columns that are not finite, or all of them constant."""
+    finite = np.isfinite(spans)
     if not finite.all():
         problem = f"NaN or infinite values, the first in column {np.argmin(finite)}"
         raise ValueError(f"A has {problem}; drop or fill them first")
+    if not np.any(spans):
+        problem = "constant columns only: there is nothing to predict with"
+        raise ValueError(f"A has {problem}")
 
 # %% ../nbs/02_datasets.ipynb #98943ea9
 def standardize(A, y=None, names=None):
@@ -112,17 +99,15 @@ def standardize(A, y=None, names=None):
         Panels, or an array that is read in blocks (`rvamp_nb.tables.door.in_blocks`)
         Never modified.
     y : (M,) array of finite numbers, or None
-        The response.
     names : sequence of N strings, or None
-        Names of the columns for the warning; by default the columns of a DataFrame,
-        else x[0], x[1], ...
+        For the warning; by default the columns of a DataFrame, else x[0], x[1], ...
 
     Returns
     -------
     A : (M, N) float array, or Panels
         Each column with sum 0 and sum of squares 1; constant columns are zero, and a
-        UserWarning names them. Of a table in blocks no copy is made: its columns are
-        centred and scaled as they are read.
+        UserWarning names them. A table in blocks is not copied: its columns are centred
+        and scaled as they are read.
     y : (M,) float array with sum 0, or None when none was given
 
     Raises
@@ -132,17 +117,13 @@ def standardize(A, y=None, names=None):
     """
     A, y, names = _check_table(A, y, names)
     B, norms, constant = unit_columns(A)
-    if isinstance(B, Panels):
-        _check_columns(np.isfinite(norms))
+    _check_spans(np.where(constant, 1.0, norms))
     if constant.any():
         which = np.flatnonzero(constant)
         names = {i: f"x[{i}]" for i in which} if names is None else names
-        warnings.warn(
-            "constant columns carry no information and stay zero:"
-            f" {listed(names, which, most=20)}",
-            UserWarning,
-            stacklevel=2,
-        )
+        said = listed(names, which, most=20)
+        problem = "constant columns carry no information and stay zero"
+        warnings.warn(f"{problem}: {said}", UserWarning, stacklevel=2)
     return B, None if y is None else y - y.mean()
 
 # %% ../nbs/02_datasets.ipynb #003eca9d
@@ -153,9 +134,7 @@ def _dct_rows(k, N):
 
 # %% ../nbs/02_datasets.ipynb #78f338a0
 def _respond(A, density, noise, rng):
-    """Bernoulli-Gauss coefficients, a noisy response, then the common scale for all
-    three.
-    """
+    """Bernoulli-Gauss coefficients, a noisy response, then the common scale."""
     check_number("datasets", "density", density, 0, 1, closed="[]")
     check_number("datasets", "noise", noise, 0, closed="[")
     M, N = A.shape
@@ -172,7 +151,6 @@ def random_dct(N=512, ratio=0.15, density=0.05, noise=0.1, seed=0):
     Parameters
     ----------
     N : int, at least 2
-        Number of features.
     ratio : float in (0, 1]
         M = round(ratio N) rows are drawn without replacement, at least two.
     density : float in [0, 1]
@@ -185,13 +163,7 @@ def random_dct(N=512, ratio=0.15, density=0.05, noise=0.1, seed=0):
     Returns
     -------
     Dataset
-        A (M, N) and y (M,), standardised; x0 (N,) on the scale of A; names x[0], x[1],
-        ...
-
-    Raises
-    ------
-    TypeError, ValueError
-        Arguments outside their range.
+        With x0 on the scale of A, and names x[0], x[1], ...
     """
     N = check_size("random_dct", "N", N, least=2)
     check_number("random_dct", "ratio", ratio, 0, 1, closed="]")
@@ -215,25 +187,14 @@ def gaussian_design(M, N, rho=0.0, density=0.05, noise=0.1, seed=0):
     Parameters
     ----------
     M, N : int, at least 2 and at least 1
-        Number of rows and of features.
     rho : float in (-1, 1)
         Correlation of neighbouring columns; 0 for independent ones.
-    density : float in [0, 1]
-        Probability that a coefficient is not zero.
-    noise : float, at least 0
-        Standard deviation of the noise; rows have norm about 1 before standardising, so
-        the signal has a variance of about `density`.
-    seed : int, or anything numpy.random.default_rng takes
+    density, noise, seed
+        As for `random_dct`: rows have norm about 1 before standardising.
 
     Returns
     -------
     Dataset
-        As random_dct.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Arguments outside their range.
     """
     M = check_size("gaussian_design", "M", M, least=2)
     N = check_size("gaussian_design", "N", N)
@@ -244,29 +205,20 @@ def gaussian_design(M, N, rho=0.0, density=0.05, noise=0.1, seed=0):
 
 # %% ../nbs/02_datasets.ipynb #b31f9349
 def load_diabetes():
-    """The diabetes data of scikit-learn with all interactions and squares: 442
-    patients, 64 features, standardised.
-
+    """The diabetes data of scikit-learn with all interactions and squares, a `Dataset`
+    of 442 patients and 64 features such as "bmi", "bmi*bp" and "bmi^2", standardised.
     The square of `sex`, which has two values, is left out: it would repeat `sex`.
-
-    Returns
-    -------
-    Dataset
-        A (442, 64), y (442,); names such as "bmi", "bmi*bp" and "bmi^2"; no x0.
     """
     from sklearn.datasets import load_diabetes as load
 
     raw = load()
     X, names = raw.data, raw.feature_names
-    pairs = [(i, j) for i in range(10) for j in range(i + 1, 10)] + [
-        (i, i) for i in range(10) if names[i] != "sex"
-    ]
-    table = np.column_stack([X] + [X[:, i] * X[:, j] for i, j in pairs])
-    labels = [
-        *names,
-        *(f"{names[i]}^2" if i == j else f"{names[i]}*{names[j]}" for i, j in pairs),
-    ]
-    A, y = standardize(table, raw.target, labels)
+    pairs = list(combinations(range(10), 2))
+    squares = [i for i in range(10) if names[i] != "sex"]
+    table = [X] + [X[:, i] * X[:, j] for i, j in pairs] + [X[:, squares] ** 2]
+    labels = [*names, *(f"{names[i]}*{names[j]}" for i, j in pairs)]
+    labels += [f"{names[i]}^2" for i in squares]
+    A, y = standardize(np.column_stack(table), raw.target)
     return Dataset(A, y, None, tuple(labels))
 
 # %% ../nbs/02_datasets.ipynb #29c81b92
@@ -278,19 +230,14 @@ RIBOFLAVIN_SHA256 = "ff5c2257a46367992cfb329041ffb5fef77663761811fef8c55043c274d
 
 
 def _riboflavin_file(path):
-    """The path of a file with the right bytes: the one named, or a download that is
-    kept in the user's cache.
-    """
+    """A file with the right bytes: the one named, or a download kept in the cache."""
     import pooch
 
     named = path if path is not None else os.environ.get("RVAMP_NB_RIBOFLAVIN") or None
     if named is None:
-        return pooch.retrieve(
-            RIBOFLAVIN_URL + "riboflavin.RData",
-            f"sha256:{RIBOFLAVIN_SHA256}",
-            fname="riboflavin.RData",
-            path=pooch.os_cache("rvamp_nb"),
-        )
+        name, cache = "riboflavin.RData", pooch.os_cache("rvamp_nb")
+        known = f"sha256:{RIBOFLAVIN_SHA256}"
+        return pooch.retrieve(RIBOFLAVIN_URL + name, known, fname=name, path=cache)
     if not Path(named).is_file():
         raise FileNotFoundError(
             f"path: there is no file {str(named)!r}; without a path (and without"
@@ -312,44 +259,29 @@ def load_riboflavin(path=None):
     ----------
     path : str or path, or None
         A copy of riboflavin.RData. Without it the file named by the environment
-        variable RVAMP_NB_RIBOFLAVIN is taken, else a
-        download, which is kept in the user's cache. Its SHA-256 is checked in every
-        case.
+        variable RVAMP_NB_RIBOFLAVIN is taken, else a download, which is kept in the
+        user's cache.
 
     Returns
     -------
     Dataset
-        A (71, 4088), y (71,); the names of the genes; no x0.
+        With the names of the genes, and no x0.
 
     Raises
     ------
     FileNotFoundError, ValueError
-        There is no such file, or its bytes are not those of the original (local or
-        downloaded).
+        There is no such file, or its SHA-256 is not that of the original.
     """
     import rdata
 
     # the R data frame holds a matrix, which pandas would not take
-    as_it_is = lambda obj, attrs: obj
-    constructors = {
-        **rdata.conversion.DEFAULT_CLASS_MAP,
-        "data.frame": as_it_is,
-        "AsIs": as_it_is,
-    }
-    frame = rdata.conversion.convert(
-        rdata.parser.parse_file(_riboflavin_file(path)), constructors
-    )["riboflavin"]
+    kinds = dict.fromkeys(("data.frame", "AsIs"), lambda obj, attrs: obj)
+    kinds = {**rdata.conversion.DEFAULT_CLASS_MAP, **kinds}
+    parsed = rdata.parser.parse_file(_riboflavin_file(path))
+    frame = rdata.conversion.convert(parsed, kinds)["riboflavin"]
     names = tuple(str(n) for n in frame["x"].coords["dim_1"].values)
     A, y = standardize(np.asarray(frame["x"]), np.asarray(frame["y"]), names)
     return Dataset(A, y, None, names)
-
-# %% ../nbs/02_datasets.ipynb #02000101
-def _check_spans(spans):
-    """Refuse a table whose columns are all constant."""
-    if not np.any(spans):
-        raise ValueError(
-            "A has constant columns only: there is nothing to predict with"
-        )
 
 # %% ../nbs/02_datasets.ipynb #54688183
 def choose_lambda(A, y, cv=10, seed=0):
@@ -376,24 +308,22 @@ def choose_lambda(A, y, cv=10, seed=0):
     Raises
     ------
     TypeError, ValueError
-        As standardize; a constant y; columns that are all constant; a number of folds
-        below 2 or above M.
+        As `standardize`; a constant y, or constant columns only; cv out of range.
     """
     from sklearn.linear_model import LassoCV
     from sklearn.model_selection import KFold
 
     A, y, _ = _check_table(A, y)
     if y is None or np.ptp(y) == 0:
-        raise ValueError(
-            "y must be given and must not be constant: there is nothing to predict"
-        )
-    if not isinstance(A, Panels):
-        _check_spans(np.ptp(A, axis=0))
+        problem = "there is nothing to predict"
+        raise ValueError(f"y must be given and must not be constant: {problem}")
     if check_size("choose_lambda", "cv", cv, least=2) > len(y):
         raise ValueError(f"cv = {cv} folds need at least as many rows, got {len(y)}")
     folds = KFold(cv, shuffle=True, random_state=seed)
     if isinstance(A, Panels):
-        return _choose_in_blocks(A, y, folds)
+        alphas, errors = (_errors_of_wide if A.axis else _errors_of_tall)(A, y, folds)
+        return float(len(y) * alphas[errors.mean(0).argmin()])
+    _check_spans(np.ptp(A, axis=0))
     search = LassoCV(cv=folds, max_iter=100_000, random_state=0)
     return float(len(y) * search.fit(A, y).alpha_)
 
@@ -409,15 +339,21 @@ def _path(X, y, alphas, tol):
     return lasso_path(X, y, alphas=alphas, tol=tol, max_iter=100_000)[1]
 
 
+def _fold_of_rows(folds, M):
+    """The number of the fold in which each row is held out, (M,)."""
+    fold = np.empty(M, dtype=int)
+    for k, (_, held_out) in enumerate(folds.split(fold)):
+        fold[held_out] = k
+    return fold
+
+
 def _penalties(pulls, M):
     """From the one where the fit is empty down to a thousandth."""
     return np.geomspace(1, 1e-3, PENALTIES) * np.abs(pulls).max() / M
 
 # %% ../nbs/02_datasets.ipynb #02000112
 def _sums_of_folds(X, y, fold, start, K):
-    """Of a block of rows: its largest and smallest numbers, and for each fold Z'Z with
-    Z = (X - start, y, 1).
-    """
+    """Of rows: their largest and smallest numbers, and Z'Z of each fold."""
     X = X[:, :] - start
     Z = np.column_stack([X, y, np.ones(len(y))])
     parts = [Z[fold == k] for k in range(K)]
@@ -426,9 +362,7 @@ def _sums_of_folds(X, y, fold, start, K):
 
 
 def _compressed_path(C, M, alphas):
-    """The path from C, the centred products of M rows of (X, y): N rows with the same
-    products stand for them.
-    """
+    """The path from C, the centred products of M rows, by N rows with the same."""
     values, vectors = np.linalg.eigh(C[:-1, :-1])
     root = np.sqrt(np.maximum(values, 1e-14 * values[-1]))
     y = vectors.T @ C[:-1, -1] / root
@@ -442,14 +376,12 @@ def _about_means(sums):
     return mean, sums[:-1, :-1] - M * np.outer(mean, mean)
 
 
-def _errors_of_tall(A, y, fold):
-    """The same of a table in blocks of rows, from one pass."""
-    K = fold.max() + 1
-    told = A[0], K
-    (high, low), (sums,) = A.each(_sums_of_folds, (y - y.mean(), fold), told)
-    spans, total = high.max(1) - low.min(1), sums.sum(0)
-    _check_columns(np.isfinite(spans))
-    _check_spans(spans)
+def _errors_of_tall(A, y, folds):
+    """Penalties (L,) and held-out errors (K, L) of a table in blocks of rows."""
+    fold, K = _fold_of_rows(folds, len(A)), folds.n_splits
+    (high, low), (sums,) = A.each(_sums_of_folds, (y - y.mean(), fold), (A[0], K))
+    _check_spans(high.max(1) - low.min(1))
+    total = sums.sum(0)
     alphas, errors = _penalties(_about_means(total)[1][:-1, -1], len(A)), []
     for part in sums:
         mean, C = _about_means(total - part)
@@ -459,30 +391,19 @@ def _errors_of_tall(A, y, fold):
     return alphas, np.array(errors)
 
 # %% ../nbs/02_datasets.ipynb #02000115
-class _Fits(NamedTuple):
-    """Fits of one turn at L penalties."""
-
-    which: np.ndarray  # (L,) the penalties' numbers
-    residuals: np.ndarray  # (M, L), 0 on rows that are held out
-    sizes: np.ndarray  # (L,) sums of absolute coefficients
-    errors: np.ndarray  # (L,) mean squares on rows that are held out
-
-
-def _fits(A_W, y, train, alphas, which):
-    """Fits on some columns, and rows where `train`."""
+def _fits(A_W, y, train, alphas):
+    """Residuals (0 on rows held out), sums of |x|, errors held out: L fits."""
     mean, y_mean = A_W[train].mean(0), y[train].mean()
-    x = _path(A_W[train] - mean, y[train] - y_mean, alphas[which], GAP / 3)
+    x = _path(A_W[train] - mean, y[train] - y_mean, alphas, GAP / 3)
     left = (y - y_mean)[:, None] - (A_W - mean) @ x
-    errors = (left[~train] ** 2).mean(0)
     residuals = np.where(train[:, None], left, 0)
-    return _Fits(which, residuals, np.abs(x).sum(0), errors)
+    return residuals, np.abs(x).sum(0), (left[~train] ** 2).mean(0)
 
 
-def _gaps(fits, y, bounds, hardest):
+def _gaps(R, sizes, y, bounds, hardest):
     """Duality gaps, where some column outside may pull as hard as `hardest`."""
-    c, R = bounds / np.maximum(hardest, bounds), fits.residuals
-    own = np.einsum("ij,ij->j", R, R)
-    return own * (1 + c**2) / 2 + bounds * fits.sizes - c * (y @ R)
+    c, own = bounds / np.maximum(hardest, bounds), np.einsum("ij,ij->j", R, R)
+    return own * (1 + c**2) / 2 + bounds * sizes - c * (y @ R)
 
 # %% ../nbs/02_datasets.ipynb #02000116
 def _first_look(X, R):
@@ -491,9 +412,7 @@ def _first_look(X, R):
 
 
 def _checked(X, R, bounds):
-    """Of a block of columns: the hardest pull on each residual, and of each column the
-    largest pull beyond a bound, as a share of the hardest.
-    """
+    """Of columns: hardest pull on each residual, and each's share beyond a bound."""
     shares, hardest = np.empty(X.shape[1]), np.zeros(R.shape[1])
     for k in range(0, X.shape[1], 256):
         j = slice(k, k + 256)
@@ -513,34 +432,27 @@ def _one_round(A, y, fold, alphas, errors, used):
     fits that no other column would change. In place, and new columns into `used`.
     """
     A_W, turns = A[:, used], np.flatnonzero(np.isnan(errors).any(1))
-    trains = [fold != k for k in turns]
-    missing = [np.flatnonzero(np.isnan(errors[k])) for k in turns]
-    fits = [_fits(A_W, y, t, alphas, which) for t, which in zip(trains, missing)]
-    bounds = [alphas[which] * t.sum() for t, which in zip(trains, missing)]
-    R = np.hstack([f.residuals for f in fits])
+    which = [np.flatnonzero(np.isnan(errors[k])) for k in turns]
+    fits = [_fits(A_W, y, fold != k, alphas[w]) for k, w in zip(turns, which)]
+    bounds = [alphas[w] * (fold != k).sum() for k, w in zip(turns, which)]
+    R = np.hstack([residuals for residuals, _, _ in fits])
     (hardest, shares), _ = A.each(_checked, (), (R, np.concatenate(bounds)))
     shares[used] = 0
-    ends = np.cumsum([len(which) for which in missing])[:-1]
-    parts = np.split(hardest.max(1), ends)
-    for k, train, f, bound, most in zip(turns, trains, fits, bounds, parts):
-        y_k = _centred(y, train)
-        solved = _gaps(f, y_k, bound, most) <= GAP * y_k @ y_k
+    parts = np.split(hardest.max(1), np.cumsum([len(w) for w in which])[:-1])
+    for k, w, (R, sizes, mse), bound, most in zip(turns, which, fits, bounds, parts):
+        y_k = _centred(y, fold != k)
+        solved = _gaps(R, sizes, y_k, bound, most) <= GAP * y_k @ y_k
         solved |= not shares.any()
-        errors[k, f.which[solved]] = f.errors[solved]
-    used[_largest(shares, 4 * len(A))] = True
-
-
-def _largest(shares, most):
-    """The columns with the largest shares that are not 0."""
-    return [i for i in np.argsort(-shares, kind="stable")[:most] if shares[i] > 0]
+        errors[k, w[solved]] = mse[solved]
+    next_ones = np.argsort(-shares, kind="stable")[: 4 * len(A)]
+    used[next_ones[shares[next_ones] > 0]] = True
 
 # %% ../nbs/02_datasets.ipynb #02000118
-def _errors_of_wide(A, y, fold):
-    """Penalties (L,) and held-out errors (K, L) of a table in blocks of columns."""
-    M, K = len(A), fold.max() + 1
+def _errors_of_wide(A, y, folds):
+    """The same of a table in blocks of columns."""
+    M, K, fold = len(A), folds.n_splits, _fold_of_rows(folds, len(A))
     starts = [_centred(y, fold != k) for k in range(K)] + [y - y.mean()]
     (pulls, spans), _ = A.each(_first_look, (), (np.array(starts).T,))
-    _check_columns(np.isfinite(spans))
     _check_spans(spans)
     alphas, used = _penalties(pulls[-1], M), np.zeros(A.shape[1], dtype=bool)
     used[np.argsort(-np.abs(pulls).max(0), kind="stable")[: 4 * M]] = True
@@ -548,12 +460,3 @@ def _errors_of_wide(A, y, fold):
     while np.isnan(errors).any():
         _one_round(A, y, fold, alphas, errors, used)
     return alphas, errors
-
-# %% ../nbs/02_datasets.ipynb #02000119
-def _choose_in_blocks(A, y, folds):
-    """The penalty with the smallest error of a table in blocks."""
-    M, fold = len(A), np.empty(len(A), dtype=int)
-    for k, (_, held_out) in enumerate(folds.split(np.empty((M, 1)))):
-        fold[held_out] = k
-    alphas, errors = (_errors_of_wide if A.axis else _errors_of_tall)(A, y, fold)
-    return float(M * alphas[errors.mean(0).argmin()])

@@ -17,7 +17,14 @@ from .checks import check_array, check_number
 from .coupling import inverse_of
 from .messages import Natural
 from .panels import at_most_2M, is_wide, wide_matrices
-from .prior import Penalty, Prior, field_nodes, one_sided, thresholded
+from rvamp_nb.prior import (
+    Penalty,
+    Prior,
+    SpikeSlab,
+    field_nodes,
+    one_sided,
+    thresholded,
+)
 from .solver import Fit
 from .tables.storage import Panels, SparseBlock, each, sparse_gram
 
@@ -37,98 +44,16 @@ def _widen(v, extra):
     return np.asarray(v)[(...,) + (None,) * extra]
 
 # %% ../nbs/13_densities.ipynb #d4f4923e
-def _standardised(density, x, extra):
-    """z for every penalty, (K, ...), with `extra` axes of x behind those of the
-    coordinates; +-inf without field noise.
-    """
-    _, h, chi_hat = density.incoming
-    parts = density.precisions, h, np.sqrt(chi_hat), density.thresholds
-    Q, h, s, t = (_widen(part, extra) for part in parts)
-    gap = Q * x + t * np.where(x < 0, -1, 1) - h
-    step = np.where(gap < 0, -np.inf, np.inf)
-    z = np.where(s > 0, gap / np.where(s > 0, s, 1), step)
-    return np.where((x < 0) & density.prior.positive, -np.inf, z)
-
-# %% ../nbs/13_densities.ipynb #a10b549a
-def _cdf(density, x, extra):
-    """P[coefficient <= x], averaged over the penalties."""
-    return np.tensordot(density.weights, ndtr(_standardised(density, x, extra)), 1)
-
-# %% ../nbs/13_densities.ipynb #352553f2
-def _soft(field, t, positive=False):
-    """The soft threshold; one-sided if positive."""
-    if positive:
-        return np.maximum(field - t, 0)
-    return np.sign(field) * np.maximum(np.abs(field) - t, 0)
-
-# %% ../nbs/13_densities.ipynb #9c3c3896
-def _components(density, q):
-    """The q-quantile of the coefficient for each penalty, (K, ...)."""
-    _, h, chi_hat = density.incoming
-    parts = density.precisions, h, chi_hat, density.thresholds
-    Q, h, chi_hat, t = (_widen(part, q.ndim) for part in parts)
-    return _soft(h + np.sqrt(chi_hat) * ndtri(q), t, density.prior.positive) / Q
-
-# %% ../nbs/13_densities.ipynb #6d17a2fb
-def _quantile(density, q):
-    """Smallest x with cdf >= q: bisection between the components' quantiles, and
-    exactly 0 on the atom.
-    """
-    if not ((q > 0) & (q < 1)).all():
-        raise ValueError(f"q must lie strictly between 0 and 1, got {q}")
-    parts = _components(density, q)
-    low, high = parts.min(0), parts.max(0)
-    for _ in range(100):
-        middle = (low + high) / 2
-        enough = _cdf(density, middle, q.ndim) >= q
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    # the last double below zero, and zero
-    jump_from, jump_to = (_cdf(density, np.array(x), q.ndim) for x in (-5e-324, 0.0))
-    return np.where((jump_from < q) & (q <= jump_to), 0.0, high)[()]
-
-# %% ../nbs/13_densities.ipynb #1ea410d7
-def _moment(density, k):
-    """E x^k."""
-    if not (isinstance(k, (int, np.integer)) and k >= 1):
-        raise ValueError(f"k must be an integer >= 1, got {k!r}")
-    _, h, chi_hat = density.incoming
-    t, positive = density.thresholds, density.prior.positive
-    s = np.sqrt(chi_hat)
-    unit = np.where(s > 0, s, 1)
-    up, down = (_ramp_moment((sign * h - t) / unit, k) for sign in (1, -1))
-    noisy = s**k * (up + (-1) ** k * down * (not positive))
-    powers = np.where(s > 0, noisy, _soft(h, t, positive) ** k) / density.precisions**k
-    return np.tensordot(density.weights, powers, 1)
-
-# %% ../nbs/13_densities.ipynb #9355be3c
-def _pdf(density, x):
-    """Density of the continuous part."""
-    s, z = np.sqrt(density.incoming.chi_hat), _standardised(density, x, x.ndim)
-    slope = np.where(s > 0, density.precisions / np.where(s > 0, s, 1), 0)
-    heights = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
-    return np.tensordot(density.weights, _widen(slope, x.ndim) * heights, 1)
-
-# %% ../nbs/13_densities.ipynb #05e46d5b
-def _sample(density, size, rng):
-    """Draws of field and penalty through the threshold."""
-    prior, shape = density.prior, np.shape(density.incoming.h) + (size,)
-    parts = (v + 0 * density.incoming.h for v in (*density.incoming, *prior.split()))
-    Q_hat, h, chi_hat, t, k = (_widen(part, 1) for part in parts)
-    factor = prior.randomise.draw(int(np.prod(shape)), rng).reshape(shape)
-    field = h + np.sqrt(chi_hat) * rng.normal(size=shape)
-    return _soft(field, t * factor, prior.positive) / (Q_hat + k * factor)
-
-# %% ../nbs/13_densities.ipynb #4896096e
-class _Components:
+class _Thresholds:
     """One threshold for each penalty that may be drawn: what `P1` is a mixture of."""
 
-    @property
+    @cached_property
     def thresholds(self):
         """t for each penalty that may be drawn, (K, ...)."""
         cases = (case for _, case in self.prior.cases())
         return np.array([case.split()[0] + 0 * self.incoming.h for case in cases])
 
-    @property
+    @cached_property
     def precisions(self):
         """Q_hat + k for each of them, (K, ...)."""
         cases = (case for _, case in self.prior.cases())
@@ -142,11 +67,89 @@ class _Components:
     @property
     def atom(self):
         """P[x = 0] = 1 - Pi."""
-        return self.weights @ _zeros(self)
+        positive, t = self.prior.positive, self.thresholds
+        form = one_sided if positive else thresholded
+        shares = [form(self.incoming, each)[3] for each in t]
+        return self.weights @ np.where(np.equal(t, 0) & (not positive), 0.0, shares)
+
+# %% ../nbs/13_densities.ipynb #352553f2
+class _Distribution(_Thresholds):
+    """Its distribution function, with `extra` axes of x behind the coordinates'."""
+
+    def distance(self, x, extra):
+        """z for every penalty, (K, ...); +-inf without field noise."""
+        _, h, chi_hat = self.incoming
+        parts = self.precisions, h, np.sqrt(chi_hat), self.thresholds
+        Q, h, s, t = (_widen(part, extra) for part in parts)
+        gap = Q * x + t * np.where(x < 0, -1, 1) - h
+        step = np.where(gap < 0, -np.inf, np.inf)
+        z = np.where(s > 0, gap / np.where(s > 0, s, 1), step)
+        return np.where((x < 0) & self.prior.positive, -np.inf, z)
+
+    def below(self, x, extra):
+        """P[coefficient <= x], averaged over the penalties."""
+        return np.tensordot(self.weights, ndtr(self.distance(x, extra)), 1)
+
+
+def _soft(field, t, positive=False):
+    """The soft threshold; one-sided if positive."""
+    if positive:
+        return np.maximum(field - t, 0)
+    return np.sign(field) * np.maximum(np.abs(field) - t, 0)
+
+# %% ../nbs/13_densities.ipynb #6d17a2fb
+def _halved(low, high, q, cdf):
+    """Smallest x with cdf(x) >= q: bisection, and exactly 0 on the atom."""
+    for _ in range(100):
+        middle = (low + high) / 2
+        enough = cdf(middle) >= q
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    # the last double below zero, and zero
+    before, at = cdf(np.full_like(high, -5e-324)), cdf(np.zeros_like(high))
+    return np.where((before < q) & (q <= at), 0.0, high)[()]
+
+
+def _quantile(density, q):
+    """The quantile of the mixture, between those of its components."""
+    if not ((q > 0) & (q < 1)).all():
+        raise ValueError(f"q must lie strictly between 0 and 1, got {q}")
+    _, h, chi_hat = density.incoming
+    parts = density.precisions, h, chi_hat, density.thresholds
+    Q, h, chi_hat, t = (_widen(part, q.ndim) for part in parts)
+    parts = _soft(h + np.sqrt(chi_hat) * ndtri(q), t, density.prior.positive) / Q
+    cdf = lambda x: density.below(x, q.ndim)
+    return _halved(parts.min(0), parts.max(0), q, cdf)
 
 # %% ../nbs/13_densities.ipynb #a242a372
+class _Draws:
+    """Its moments, and draws from it."""
+
+    def moment(self, k):
+        """E x^k for an integer k >= 1."""
+        if not (isinstance(k, (int, np.integer)) and k >= 1):
+            raise ValueError(f"k must be an integer >= 1, got {k!r}")
+        t, positive = self.thresholds, self.prior.positive
+        h, s = self.incoming.h, np.sqrt(self.incoming.chi_hat)
+        unit = np.where(s > 0, s, 1)
+        up, down = (_ramp_moment((sign * h - t) / unit, k) for sign in (1, -1))
+        noisy = s**k * (up + (-1) ** k * down * (not positive))
+        powers = np.where(s > 0, noisy, _soft(h, t, positive) ** k)
+        return np.tensordot(self.weights, powers / self.precisions**k, 1)
+
+    def sample(self, size, rng):
+        """`size` exact draws of field and penalty through the threshold; the
+        coordinates' shape, then (size,).
+        """
+        prior, shape = self.prior, np.shape(self.incoming.h) + (size,)
+        parts = (v + 0 * self.incoming.h for v in (*self.incoming, *prior.split()))
+        Q_hat, h, chi_hat, t, k = (_widen(part, 1) for part in parts)
+        factor = prior.randomise.draw(int(np.prod(shape)), rng).reshape(shape)
+        field = h + np.sqrt(chi_hat) * rng.normal(size=shape)
+        return _soft(field, t * factor, prior.positive) / (Q_hat + k * factor)
+
+# %% ../nbs/13_densities.ipynb #h5p1
 @dataclass(frozen=True, eq=False)
-class P1(_Components):
+class P1(_Draws, _Distribution):
     """p̄₁ of some coefficients at beta = inf (`eq:approximate_one`): an atom at zero
     and a density. Made by `p1`.
 
@@ -176,7 +179,7 @@ class P1(_Components):
 
     def cdf(self, x):
         """P[coefficient <= x], the atom included from x = 0 on."""
-        return _cdf(self, np.asarray(x, dtype=float), np.ndim(x))
+        return self.below(np.asarray(x, dtype=float), np.ndim(x))
 
     def quantile(self, q):
         """Smallest x with cdf(x) >= q, for q in (0, 1)."""
@@ -186,40 +189,16 @@ class P1(_Components):
         """Density of the continuous part at x (at 0 its limit from the right); with
         the atom it integrates to 1. Zero without field noise.
         """
-        return _pdf(self, np.asarray(x, dtype=float))
-
-    def moment(self, k):
-        """E x^k for an integer k >= 1."""
-        return _moment(self, k)
-
-    def sample(self, size, rng):
-        """`size` exact draws of field and penalty through the threshold; the
-        coordinates' shape, then (size,).
-        """
-        return _sample(self, size, rng)
-
-# %% ../nbs/13_densities.ipynb #15896a4a
-def _zeros(density):
-    """P[x = 0] for each penalty, (K, ...)."""
-    positive = density.prior.positive
-    form = one_sided if positive else thresholded
-    free = [np.equal(t, 0) & (not positive) for t in density.thresholds]
-    shares = [form(density.incoming, t)[3] for t in density.thresholds]
-    return np.where(free, 0.0, shares)
+        x, s = np.asarray(x, dtype=float), np.sqrt(self.incoming.chi_hat)
+        slope = np.where(s > 0, self.precisions / np.where(s > 0, s, 1), 0)
+        heights = np.exp(-0.5 * self.distance(x, x.ndim) ** 2) / np.sqrt(2 * np.pi)
+        return np.tensordot(self.weights, _widen(slope, x.ndim) * heights, 1)
 
 # %% ../nbs/13_densities.ipynb #5a2ef957
 @dataclass(frozen=True, eq=False)
 class P1Posterior:
     """p̄₁ of some coefficients at finite beta (`eq:approximate_one`): posteriors,
-    averaged over resamples. Made by `p1`.
-
-    Attributes
-    ----------
-    prior : Prior
-        With a method log_density(x); with its parameters at these coordinates.
-    incoming : Natural
-        The message to the prior at these coordinates; each () or (n,).
-    beta : float
+    averaged over resamples. Made by `p1`; `prior` and `incoming` as for `P1`.
     """
 
     prior: Prior
@@ -236,43 +215,36 @@ class P1Posterior:
         """Variance of a draw from the posterior of a random resample (var across
         resamples + chi / beta).
         """
-        m = self.prior.moments(self.incoming, self.beta)
-        return m.var + m.chi / self.beta
+        _, chi, var, _, _ = self.prior.moments(self.incoming, self.beta)
+        return var + chi / self.beta
 
     @property
     def atom(self):
         """Posterior probability of exactly zero, averaged over resamples; 0 but for
         a prior with a spike.
         """
-        if hasattr(self.prior, "inclusion"):
+        if isinstance(self.prior, SpikeSlab):
             return 1 - self.prior.Pi(self.incoming, self.beta)
         return 0.0 * self.incoming.h
 
     def pdf(self, x):
-        """Density of the continuous part at x; the coordinates' shape, then that of
-        x.
-        """
-        x, given = np.asarray(x, dtype=float), (self.incoming, self.beta)
-        cases = self.prior.cases()
-        return sum(weight * _posterior_pdf(case, *given, x) for weight, case in cases)
+        """Density of the continuous part at x; coordinates' shape, then that of x."""
+        return sum(w * _posterior_pdf(case, self, x) for w, case in self.prior.cases())
 
     def inner_pdf(self, x, xi):
         """The posterior of one resample, whose field is h + sqrt(chi_hat) xi, for a
         prior without randomness and one coordinate; of the shape of x.
         """
         Q_hat, h, chi_hat = self.incoming
-        x, field = np.asarray(x, dtype=float), h + np.sqrt(chi_hat) * xi
-        return _inner_pdf(self.prior, x, field, Q_hat, self.beta)
-
-# %% ../nbs/13_densities.ipynb #16caf9b0
-def _inner_pdf(prior, x, field, Q_hat, beta):
-    """The posterior's density in a given field, of the shape of x."""
-    log_z = prior.inner(np.asarray(field, dtype=float), Q_hat, beta)[0]
-    return np.exp(beta * (field * x - Q_hat * x**2 / 2 + prior.log_density(x) - log_z))
+        field, x = np.asarray(h + np.sqrt(chi_hat) * xi), np.asarray(x, dtype=float)
+        log_p = field * x - Q_hat * x**2 / 2 + self.prior.log_density(x)
+        log_z = self.prior.inner(field, Q_hat, self.beta)[0]
+        return np.exp(self.beta * (log_p - log_z))
 
 # %% ../nbs/13_densities.ipynb #514bfe15
-def _posterior_pdf(prior, incoming, beta, x):
+def _posterior_pdf(prior, density, x):
     """The inner density averaged over the field, for one case."""
+    incoming, beta, x = density.incoming, density.beta, np.asarray(x, dtype=float)
     xi, w = field_nodes(incoming, prior.bends(incoming.Q_hat, beta))
     Q_hat, h, chi_hat = incoming
     at = h + np.sqrt(chi_hat) * xi
@@ -303,8 +275,7 @@ def p1(fit, i=None):
     Raises
     ------
     TypeError, ValueError, IndexError
-        When fit is not a Fit, holds no step, or i is not an index of a column; for a
-        prior that p̄₁ is not written for.
+        fit is not a Fit or holds no step, i is no index, p̄₁ does not know the prior.
     """
     N = _check_fit(fit)
     i = _rows(i, N)
@@ -332,9 +303,8 @@ def _at(prior, i, N):
 def _check_fit(fit):
     """N, for a fit that holds a step."""
     if not isinstance(fit, Fit):
-        raise TypeError(
-            f"fit must be a Fit as rvamp returns it, got {type(fit).__name__}"
-        )
+        kind = type(fit).__name__
+        raise TypeError(f"fit must be a Fit as rvamp returns it, got {kind}")
     if fit.last is None:
         raise ValueError(f"fit holds no step to take a density from: {fit.status}")
     return len(fit.mean)
@@ -348,10 +318,8 @@ def _rows(rows, N):
     if rows.dtype.kind not in "iu":
         raise TypeError(f"coefficients are chosen by integers, got {rows.dtype}")
     if rows.ndim > 1:
-        raise ValueError(
-            "coefficients are chosen by one integer or a vector of them, got shape"
-            f" {rows.shape}"
-        )
+        wanted = "chosen by one integer or a vector of them"
+        raise ValueError(f"coefficients are {wanted}, got shape {rows.shape}")
     if ((rows < -N) | (rows >= N)).any():
         raise IndexError(f"there are {N} coefficients, 0 to {N - 1}; got {rows}")
     return np.arange(N)[rows]
@@ -389,34 +357,20 @@ def coefficient_interval(fit, level=0.9, draws=None, counts_for=None):
         p̄₁ is a law of posterior draws and not of coefficients.
     """
     check_number("coefficient_interval", "level", level, 0, 1)
-    density = p1(fit)
+    density, N = p1(fit), len(fit.mean)
     if not isinstance(density, P1):
         raise TypeError("coefficient_interval is for beta = inf: look at p1(fit).pdf")
     q = np.array([(1 - level) / 2, (1 + level) / 2])
     if draws is None:
         return density.quantile(q)
-    draws = _check_draws(draws, len(fit.mean))
-    weight = _share_of_p1(counts_for, len(draws))
-    return _mixed_quantiles(density, draws, weight, q)
-
-# %% ../nbs/13_densities.ipynb #c0ef1e02
-def _check_draws(draws, N):
-    """Draws of all coefficients, (B, N)."""
     draws = check_array("draws", draws)
     if draws.ndim != 2 or draws.shape[1] != N or not len(draws):
-        raise ValueError(
-            f"draws must hold a row for each refit and {N} columns, one for each"
-            f" coefficient, got shape {draws.shape}"
-        )
-    return draws
-
-
-def _share_of_p1(counts_for, B):
-    """What p̄₁ has in the mixture, in [0, 1]."""
-    if counts_for is None:
-        return 0.5
-    check_number("coefficient_interval", "counts_for", counts_for, 0, closed="[]")
-    return 1.0 if np.isinf(counts_for) else counts_for / (counts_for + B)
+        wanted = f"a row for each refit and {N} columns, one for each coefficient"
+        raise ValueError(f"draws must hold {wanted}, got shape {draws.shape}")
+    worth = len(draws) if counts_for is None else counts_for
+    check_number("coefficient_interval", "counts_for", worth, 0, closed="[]")
+    share = 1.0 if np.isinf(worth) else worth / (worth + len(draws))
+    return _mixed_quantiles(density, draws, share, q)
 
 # %% ../nbs/13_densities.ipynb #c0ef1e03
 def _mixed_quantiles(density, draws, weight, q):
@@ -426,16 +380,10 @@ def _mixed_quantiles(density, draws, weight, q):
     low, high = np.minimum(own, seen), np.maximum(own, seen)
 
     def cdf(x):
-        ours = np.tensordot(density.weights, ndtr(_standardised(density, x, 1)), 1)
         below = np.array([(draws <= end).mean(0) for end in x.T]).T
-        return weight * ours + (1 - weight) * below
+        return weight * density.below(x, 1) + (1 - weight) * below
 
-    for _ in range(60):
-        middle = (low + high) / 2
-        enough = cdf(middle) >= q
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    before, at = cdf(np.full_like(high, -5e-324)), cdf(np.zeros_like(high))
-    return np.where((before < q) & (q <= at), 0.0, high)
+    return _halved(low, high, q, cdf)
 
 # %% ../nbs/13_densities.ipynb #b26171e1
 def _covariances(fit, F):
@@ -503,38 +451,16 @@ def _wide_within(w, F):
 
 # %% ../nbs/13_densities.ipynb #5fc414d8
 class TallForm(NamedTuple):
-    """The N x N form, in which all rows are two sums (`tall-form`).
+    """The N x N form, in which all rows are two sums (`tall-form`)."""
 
-    Attributes
-    ----------
-    C : (N, N) array
-        A' Di(1/Q_hat_2u) A.
-    noise : (N, N) array
-        A' Di(chi_hat_2u/Q_hat_2u^2) A, what the rows' noise sends to x.
-    Sigma_x : (N, N) array
-        Lambda_x^{-1}; zero rows and columns where D = 0.
-    """
-
-    C: np.ndarray
-    noise: np.ndarray
-    Sigma_x: np.ndarray
+    C: np.ndarray  # A' Di(1/Q_hat_2u) A
+    noise: np.ndarray  # A' Di(chi_hat_2u/Q_hat_2u^2) A, what the rows' noise sends to x
+    Sigma_x: np.ndarray  # Lambda_x^{-1}; zero rows and columns where D = 0
 
 
 def tall_form(A, prior, likelihood):
-    """The matrices of the N x N form, from one pass over the rows.
-
-    Parameters
-    ----------
-    A : (M, N) float array or Panels
-        The design matrix, with N small.
-    prior : Mixed
-        What the prior says, each array (N,).
-    likelihood : Natural
-        What the likelihood says, each array (M,).
-
-    Returns
-    -------
-    TallForm
+    """The matrices of the N x N form, from one pass over the rows of A, an array or
+    Panels; prior and likelihood are their messages, Mixed and Natural.
     """
     _, (C, noise) = each(A, _sums_of_rows, (likelihood.Q_hat, likelihood.chi_hat))
     W, q = np.where(prior.S, 1, np.sqrt(prior.D)), np.where(prior.S, prior.Q_hat, 1)
@@ -543,7 +469,6 @@ def tall_form(A, prior, likelihood):
 
 # %% ../nbs/13_densities.ipynb #70ca5272
 def _sums_of_rows(X, Q_hat, chi_hat):
-    """A block of rows' part of both."""
     return (), (_gram(X, 1 / Q_hat), _gram(X, chi_hat / Q_hat**2))
 
 
@@ -566,15 +491,7 @@ class P2:
     """p̄₂ (`eq:approximate_two`): a Gaussian over coefficients that move together. Made
     by `p2`.
 
-    Attributes
-    ----------
-    mean : (n,) array
-        Of the coefficients asked for.
-    across, within : (n, n) arrays
-        Covariance of the (posterior) mean across resamples, and mean covariance of the
-        posterior within one (0 at beta = inf); computed when first asked for.
-    covariance : (n, n) array
-        Their sum.
+    The covariances are computed when one is first asked for.
     """
 
     def __init__(self, fit, rows):
@@ -592,7 +509,7 @@ class P2:
 
     @property
     def within(self):
-        """Mean covariance of the posterior within a resample, (n, n)."""
+        """Mean covariance of the posterior within a resample, (n, n); 0 at inf."""
         return self._both[1]
 
     @property
@@ -610,9 +527,8 @@ class P2:
         return rng.multivariate_normal(self.mean, self.covariance, size, method="eigh")
 
     def predict(self, A_new):
-        """Mean, (m,), and covariance, (m, m), of the prediction A_new x (and
-        intercept); A_new is (m, N). At finite beta the covariance is across plus
-        within.
+        """Mean, (m,), and covariance across plus within, (m, m), of the prediction
+        A_new x (and intercept); A_new is (m, N).
         """
         F = _new_rows(self._fit, A_new)
         return F @ self._fit.last.coupled.x.mean, sum(_covariances(self._fit, F))
@@ -629,9 +545,7 @@ def _check_size(A, n):
 
 # %% ../nbs/13_densities.ipynb #390b6909
 def _new_rows(fit, A_new):
-    """New rows of features as a finite (m, N) array, with the column of ones where
-    there is an intercept.
-    """
+    """New rows of features, (m, N), with a column of ones for an intercept."""
     A_new, N = check_array("A_new", A_new), len(fit.mean)
     if A_new.ndim != 2 or A_new.shape[1] != N:
         wanted = f"shape (m, {N}), one column for each coefficient"
@@ -660,6 +574,6 @@ def p2(fit, rows=None):
     Raises
     ------
     TypeError, ValueError, IndexError
-        When fit is not a Fit, holds no step, or rows are not indices of columns.
+        fit is not a Fit or holds no step, or rows are no indices.
     """
     return P2(fit, np.atleast_1d(_rows(rows, _check_fit(fit))))

@@ -19,47 +19,23 @@ from .densities import tall_form
 from .likelihood import Huber, Squared
 from .messages import Mixed, Natural
 from .panels import at_most_2M, couple, is_wide, wide_matrices
-from .prior import SpikeSlab, field_nodes
+from .prior import Penalty, SpikeSlab, field_nodes
 from .solver import Fit
 from .tables.storage import Panels
 
 # %% ../nbs/14_free_energy.ipynb #e39e997e
 class Messages(NamedTuple):
-    """All messages at one point: what the free energy is a function of.
+    """All messages at one point: what the free energy is a function of."""
 
-    Attributes
-    ----------
-    to_prior, to_likelihood : Natural
-        From the coupling; each array (N,), (M,).
-    from_prior : Mixed
-        From the prior to the coupling; each array (N,).
-    from_likelihood : Natural
-        From the likelihood to the coupling; each array (M,).
-    """
-
-    to_prior: Natural
-    to_likelihood: Natural
-    from_prior: Mixed
+    to_prior: Natural  # from the coupling; each array (N,)
+    to_likelihood: Natural  # each array (M,)
+    from_prior: Mixed  # to the coupling
     from_likelihood: Natural
 
 
 def messages_of(fit):
-    """The messages of a fit.
-
-    Parameters
-    ----------
-    fit : Fit, or Step
-        A fit with at least one step taken, or one step of `iterate`.
-
-    Returns
-    -------
-    Messages
-        Those that came in at its last step, and what the factors answered.
-
-    Raises
-    ------
-    ValueError
-        If no step could be taken.
+    """The `Messages` that came in at the last step of a fit (or at a `Step`), and what
+    the factors answered; a ValueError if no step could be taken.
     """
     last = getattr(fit, "last", fit)
     if last is None:
@@ -68,14 +44,11 @@ def messages_of(fit):
 
 # %% ../nbs/14_free_energy.ipynb #e7f2fd85
 def _inner_prior(problem):
-    """The prior without the intercept that the solver may have added, and whether it
-    has.
-    """
+    """The prior without an intercept that the solver added, and whether it has."""
     view = Fit(problem, None, False, 0, "", None)
     prior = view.prior
     if isinstance(prior, SpikeSlab):
-        below_one = np.minimum(prior.inclusion, 1 - 2.0**-53)
-        prior = replace(prior, inclusion=below_one)
+        prior = replace(prior, inclusion=np.minimum(prior.inclusion, 1 - 2.0**-53))
     return prior, view.has_intercept
 
 
@@ -96,17 +69,8 @@ def _log_width(Q_hat, beta):
 
 # %% ../nbs/14_free_energy.ipynb #e61bf179
 def prior_part(problem, incoming):
-    """Sum of F_x over all coefficients, an intercept among them.
-
-    Parameters
-    ----------
-    problem : Problem
-    incoming : Natural
-        The message to the prior, each array (N,).
-
-    Returns
-    -------
-    float
+    """Sum of F_x over all coefficients, an intercept among them, for a `Problem` and
+    the message to its prior.
     """
     prior, with_intercept = _inner_prior(problem)
     incoming = _heard(problem.A, incoming)
@@ -118,18 +82,7 @@ def prior_part(problem, incoming):
 
 # %% ../nbs/14_free_energy.ipynb #e7a593e0
 def likelihood_part(problem, incoming):
-    """Sum of F_u over all rows.
-
-    Parameters
-    ----------
-    problem : Problem
-    incoming : Natural
-        The message to the likelihood, each array (M,).
-
-    Returns
-    -------
-    float
-    """
+    """Sum of F_u over all rows, given the message to the likelihood."""
     _, y, _, loss, counts, beta = problem
     total = loss.log_partition(y, incoming, counts, beta).sum()
     if isinstance(loss, Squared):
@@ -138,19 +91,8 @@ def likelihood_part(problem, incoming):
 
 # %% ../nbs/14_free_energy.ipynb #ee310c0b
 def coupling_part(A, from_prior, from_likelihood):
-    """Phi without what the joint term cancels (`coupling-moment-view`).
-
-    Parameters
-    ----------
-    A : (M, N) array or Panels
-    from_prior : Mixed
-        Each array (N,).
-    from_likelihood : Natural
-        Each array (M,).
-
-    Returns
-    -------
-    float
+    """Phi without what the joint term cancels (`coupling-moment-view`); A is an array
+    or Panels.
     """
     x, u, back, _ = couple(A, from_prior, from_likelihood)
     s = back.Q_hat / (1 + from_prior.D * back.Q_hat)
@@ -163,14 +105,6 @@ def coupling_part(A, from_prior, from_likelihood):
 def joint_part(messages):
     """The joint term of the rows less that of the coefficients, `joint-moment-view`
     where the view is that one.
-
-    Parameters
-    ----------
-    messages : Messages
-
-    Returns
-    -------
-    float
     """
     one, row, two, other = messages
     Q = row.Q_hat + other.Q_hat
@@ -182,36 +116,22 @@ def joint_part(messages):
     return rows.sum() - (np.where(two.S, on_S, off_S) / (2 * Q)).sum()
 
 # %% ../nbs/14_free_energy.ipynb #ef8ccc2a
-def _log_det(K):
-    """log det of a positive definite matrix."""
-    return np.linalg.slogdet(K)[1]
-
-
 def _log_det_coupling(A, two, other):
     """The last two terms of `widths`, without log(1 / D) off S."""
     S, Q_u = two.S, other.Q_hat
     if is_wide(A):
         wide = wide_matrices(A, two, other)
-        return _log_det(mirrored(wide.H) + np.diag(Q_u)) - _log_det(wide.Sigma_S)
+        both = mirrored(wide.H) + np.diag(Q_u), wide.Sigma_S
+        of_rows, of_S = (np.linalg.slogdet(matrix)[1] for matrix in both)
+        return of_rows - of_S
     W, q = np.where(S, 1, np.sqrt(two.D)), np.where(S, two.Q_hat, 1)
     C = tall_form(A, two, other).C
-    return np.log(Q_u).sum() + _log_det(W[:, None] * C * W + np.diag(q))
+    scaled = W[:, None] * C * W + np.diag(q)
+    return np.log(Q_u).sum() + np.linalg.slogdet(scaled)[1]
 
 # %% ../nbs/14_free_energy.ipynb #e4492337
 def width_part(A, messages, beta):
-    """What the widths of the Gaussians add at finite beta (`widths`).
-
-    Parameters
-    ----------
-    A : (M, N) array or Panels
-    messages : Messages
-    beta : float > 0
-
-    Returns
-    -------
-    float
-        0 at beta = inf.
-    """
+    """What the widths of the Gaussians add at finite beta (`widths`); 0 at inf."""
     if np.isinf(beta):
         return 0.0
     one, row, two, other = messages
@@ -222,16 +142,8 @@ def width_part(A, messages, beta):
 
 # %% ../nbs/14_free_energy.ipynb #e88ade76
 def variational(problem, messages):
-    """G at any messages (`free-energy`): its derivatives are differences of moments.
-
-    Parameters
-    ----------
-    problem : Problem
-    messages : Messages
-
-    Returns
-    -------
-    float
+    """G of a `Problem` at any `Messages` (`free-energy`): its derivatives are
+    differences of moments.
     """
     A, beta = problem.A, problem.beta
     if is_wide(A):
@@ -250,7 +162,7 @@ def free_energy(fit):
     Parameters
     ----------
     fit : Fit
-        Of `rvamp`, any loss, prior, law of counts and beta.
+        Of `rvamp`, any loss, prior, law of independent counts and beta.
 
     Returns
     -------
@@ -259,11 +171,6 @@ def free_energy(fit):
         sum_mu c_mu l(y_mu, a_mu'x) plus the penalty. At finite beta, beta G is the mean
         of the logarithm of the integral of exp(-beta (that)) over x, the spike-and-slab
         prior normalised and all others not. An error of the messages enters squared.
-
-    Raises
-    ------
-    ValueError
-        If the fit has no messages.
     """
     return variational(fit.problem, messages_of(fit))
 
@@ -274,12 +181,6 @@ def _difference(at, upwards):
     if upwards:
         return (4 * at(step) - 3 * at(0.0) - at(2 * step)) / (2 * step)
     return (at(step) - at(-step)) / (2 * step)
-
-
-def _typical(values):
-    """The median size; where that is 0, the mean."""
-    sizes = np.abs(values)
-    return np.median(sizes) or sizes.mean()
 
 
 def _blocks(messages):
@@ -298,12 +199,10 @@ def slopes(problem, messages, n_directions=3, seed=0):
 
     Parameters
     ----------
-    problem : Problem
-        The right one, whatever the messages were made by.
-    messages : Messages
-    n_directions : int >= 1
+    problem, messages : Problem, Messages
+        The problem is the right one, whatever the messages were made by.
+    n_directions, seed : int >= 1, int
         In each block all entries are moved at once, in so many random directions.
-    seed : int
 
     Returns
     -------
@@ -316,7 +215,8 @@ def slopes(problem, messages, n_directions=3, seed=0):
         message = getattr(messages, name)
         values = getattr(message, view)
         scale = np.zeros(len(values))
-        scale[where] = np.abs(values[where]) + _typical(values[where])
+        sizes = np.abs(values[where])
+        scale[where] = sizes + (np.median(sizes) or sizes.mean())
         found[name, view] = 0.0
         for _ in range(n_directions):
             direction = scale * rng.uniform(0.5, 1.5, len(values))
@@ -336,7 +236,7 @@ def _prior_gains(prior, incoming, beta):
     """E g and E g^2 of the response of each coefficient in one resample, (2, N)."""
     total = np.zeros((2, len(incoming.h)))
     for weight, case in prior.cases():
-        if np.isinf(beta) and hasattr(case, "split"):
+        if np.isinf(beta) and isinstance(case, Penalty):
             chi = case.channel(incoming, beta)[1]  # g is 0 or 1 / (Q + k)
             gains = chi, chi / (incoming.Q_hat + case.split()[1])
         else:
@@ -422,16 +322,18 @@ def stability_radius(fit, tol=1e-8, max_iter=1000):
 
     Raises
     ------
-    ValueError
-        If the fit has no messages. Not arriving is a RuntimeWarning.
-    TypeError
-        For rows in groups (`Grouped`).
+    ValueError, TypeError
+        If the fit has no messages, or rows in groups (`Grouped`). Not arriving is a
+        RuntimeWarning.
     """
-    _refuse_groups(fit, "stability_radius")
     check_number("stability_radius", "tol", tol, 0, 1)
     check_size("stability_radius", "max_iter", max_iter, least=3)
+    messages = messages_of(fit)
+    if not isinstance(messages.from_likelihood, Natural):
+        problem = "is for rows drawn one by one, not for Grouped counts"
+        raise TypeError(f"stability_radius {problem}")
     replicon = _factor_replicon(fit)
-    x, u = (np.full(len(m.h), np.mean(m.Q_hat**2)) for m in messages_of(fit)[:2])
+    x, u = (np.full(len(m.h), np.mean(m.Q_hat**2)) for m in messages[:2])
     size, growth = np.sqrt(x @ x + u @ u), []
     while len(growth) < max_iter and not _settled(growth, tol):
         x, u = _turn(fit, replicon, x / size, u / size)
@@ -444,12 +346,6 @@ def stability_radius(fit, tol=1e-8, max_iter=1000):
         warnings.warn(said, RuntimeWarning, stacklevel=2)
     radius = np.sqrt(growth[-1] * growth[-2])
     return float(radius) if radius > tol else 0.0
-
-# %% ../nbs/14_free_energy.ipynb #eb344760
-def _refuse_groups(fit, owner):
-    """What is derived for independent rows says so."""
-    if hasattr(fit.problem.likelihood, "noise_of_groups"):
-        raise TypeError(f"{owner} is for rows drawn one by one, not for Grouped counts")
 
 # %% ../nbs/14_free_energy.ipynb #eb34475a
 def _settled(growth, tol):

@@ -15,28 +15,20 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, gammaln, ndtr
 
-from .checks import check_array, check_number, check_size
+from .checks import check_array, check_number, check_offers, check_size
 from .likelihood import Huber, Logistic, PoissonLoss, Squared
 from .messages import Natural
-from .prior import Laplace, Prior, field_nodes
+from .prior import Laplace, Prior, check_prior, field_nodes
 from .resampling import Poisson, check_law
 from .solver import ConvergenceWarning
 
 # %% ../nbs/15_state_evolution.ipynb #003271fb
 @dataclass(frozen=True)
 class FixedSizes:
-    """True coefficients of one size.
-
-    Parameters
-    ----------
-    size : float > 0
-        On the scale of columns of unit norm: the effect per standard deviation of the
-        feature, times the root of the number of rows.
-    density : float in (0, 1]
-        Share of the features that are true.
-    two_sided : bool
-        Whether half of them are negative. A penalty that treats both signs alike
-        cannot tell.
+    """True coefficients of one size > 0, on the scale of columns of unit norm: the
+    effect per standard deviation of the feature, times the root of the number of rows.
+    A share `density` of the features, in (0, 1], is true; two_sided: half of them are
+    negative, which most penalties cannot tell.
     """
 
     size: float
@@ -56,13 +48,8 @@ class FixedSizes:
 # %% ../nbs/15_state_evolution.ipynb #4431ec8b
 @dataclass(frozen=True)
 class GaussianSizes:
-    """True coefficients drawn from a normal distribution: spike and slab.
-
-    Parameters
-    ----------
-    sd : float > 0
-        Their standard deviation, on the scale of `FixedSizes.size`.
-    density : float in (0, 1]
+    """True coefficients drawn from a normal distribution: spike and slab. `sd` > 0 is
+    on the scale of `FixedSizes.size`, and the density as there.
     """
 
     sd: float
@@ -83,13 +70,8 @@ class GaussianSizes:
 # %% ../nbs/15_state_evolution.ipynb #64add364
 @dataclass(frozen=True, eq=False)
 class SampledSizes:
-    """True coefficients as they were seen elsewhere, zeros included.
-
-    Parameters
-    ----------
-    values : (K,) array-like of numbers, not all 0
-        Each as probable as it is frequent. More than 100 values that are not 0 are
-        put together to 100 groups of neighbours.
+    """True coefficients as they were seen elsewhere, a vector with zeros included; more
+    than 100 that are not 0 are put together to 100 groups of neighbours.
     """
 
     values: tuple
@@ -128,9 +110,7 @@ class Macro(NamedTuple):
     scale: float = 1.0  # factor on the penalty, where q is asked for
 
     def psi_hat_1u(self, k, power):
-        """Data noise of the prediction around k times a true fit of mean square
-        power.
-        """
+        """Data noise around k times a true fit of mean square `power`."""
         return self.power_1u - 2 * k * self.overlap_1u + k**2 * power
 
 
@@ -148,21 +128,13 @@ class Side(NamedTuple):
 # %% ../nbs/15_state_evolution.ipynb #cd909190
 def fields(effects, macro, prior, beta=np.inf):
     """The fields that coefficients meet: nodes over the data noise for each value of
-    the truth.
-
-    Parameters
-    ----------
-    effects : FixedSizes, GaussianSizes or SampledSizes
-    macro : Macro
-    prior : Prior
-    beta : float > 0
+    the truth; effects is a law such as `FixedSizes`.
 
     Returns
     -------
-    x_0 : (K,) array
-        Values of the truth, the first of them 0.
-    h, weights : (n, K) arrays
-        Fields, and probabilities with the sum 1.
+    x_0, h, weights : (K,), (n, K) and (n, K) arrays
+        Values of the truth, the first of them 0; fields, and probabilities with the
+        sum 1.
     """
     x_0, share = effects.nodes()
     Q_hat, flat = macro.Q_hat_1x, np.ones(len(x_0))
@@ -176,16 +148,8 @@ def fields(effects, macro, prior, beta=np.inf):
 
 # %% ../nbs/15_state_evolution.ipynb #83b092f8
 def columns(effects, macro, prior, beta=np.inf):
-    """What the coefficients answer, on average over truth and data noise.
-
-    Parameters
-    ----------
-    effects, macro, prior, beta
-        As for `fields`.
-
-    Returns
-    -------
-    Side
+    """What the coefficients answer, on average over truth and data noise: a `Side`;
+    arguments as for `fields`.
     """
     x_0, h, w = fields(effects, macro, prior, beta)
     flat = np.ones(h.size)
@@ -213,9 +177,7 @@ def _normal(n):
 
 
 def _additive(macro, likelihood, noise, power, counts, beta):
-    """Rows of a loss in y - f with Gaussian noise: y - omega is Gaussian, and that is
-    all they see. Two nodes are enough for a square.
-    """
+    """Rows of a loss in y - f, a Gaussian; two nodes are enough for a square."""
     t, w = _normal(2 if isinstance(likelihood, Squared) else 60)
     flat = np.ones(len(t))
     incoming = Natural(macro.Q_hat_1u * flat, 0 * flat, macro.chi_hat_1u * flat)
@@ -225,22 +187,8 @@ def _additive(macro, likelihood, noise, power, counts, beta):
 
 # %% ../nbs/15_state_evolution.ipynb #78ec456b
 def rows(macro, likelihood, noise, power, counts, beta=np.inf):
-    """What the rows answer, on average over the data noise.
-
-    Parameters
-    ----------
-    macro : Macro
-    likelihood : Squared, Huber, Logistic or PoissonLoss
-    noise : float >= 0
-        Standard deviation of the noise, for the losses of y - f.
-    power : float > 0
-        Mean square of the true fit.
-    counts : law of independent counts
-    beta : float > 0
-
-    Returns
-    -------
-    Side
+    """What the rows answer, on average over the data noise: a `Side`. The noise's
+    standard deviation is for the losses of y - f; power is the true fit's mean square.
     """
     if isinstance(likelihood, (Squared, Huber)):
         return _additive(macro, likelihood, noise, power, counts, beta)
@@ -248,15 +196,9 @@ def rows(macro, likelihood, noise, power, counts, beta=np.inf):
 
 # %% ../nbs/15_state_evolution.ipynb #f2d6ba3e
 class Independent(NamedTuple):
-    """A design with independent entries of mean 0 and variance 1/M.
+    """A design with independent entries of mean 0 and variance 1/M."""
 
-    Parameters
-    ----------
-    ratio : float > 0
-        Rows per column, M/N.
-    """
-
-    ratio: float
+    ratio: float  # rows per column, M/N
 
     @property
     def gain(self):
@@ -318,11 +260,9 @@ def _begun(model):
 
 
 def _rescaled(model, new, macro):
-    """The factor on the penalty, nearer to where the share of features that one
-    resample selects is as asked for. To one resample both noises are one.
-    """
+    """The factor on the penalty, nearer to where the share selected is as asked for."""
     x_0, share = model.effects.nodes()
-    both = np.full(len(x_0), new.psi_hat_1x + new.chi_hat_1x)
+    both = np.full(len(x_0), new.psi_hat_1x + new.chi_hat_1x)  # one, to a resample
     heard = Natural(0 * x_0 + new.Q_hat_1x, new.k * new.Q_hat_1x * x_0, both)
     found = share @ model.scaled(macro).Pi(heard, model.beta)
     gap = np.log(max(found, 1e-12) / model.selected)
@@ -330,9 +270,7 @@ def _rescaled(model, new, macro):
 
 # %% ../nbs/15_state_evolution.ipynb #2fa4ba18
 def _accelerated(old, new, before, damping):
-    """Where eight numbers go: Anderson's combination of the last moves, or, where it
-    leaves the range of variances, a damped step.
-    """
+    """Anderson's combination of the last moves, or a damped step where that is wild."""
     plain = old + damping * (new - old)
     if len(before) < 2:
         return plain
@@ -346,9 +284,7 @@ def _accelerated(old, new, before, damping):
 
 # %% ../nbs/15_state_evolution.ipynb #12bdc101
 def _change(old, new):
-    """The largest relative change; a variance that is nothing beside its neighbour may
-    do as it likes.
-    """
+    """The largest relative change; a variance that is nothing beside another may go."""
     size = np.abs(new)
     size[[2, 7]] += 1e-9 * size[[1, 4]]
     gap = np.abs(new - old)
@@ -383,22 +319,18 @@ def _beyond(law, h):
     s, h = np.sqrt(law.macro.psi_hat_1x), np.asarray(h)[..., None]
     centre = law.macro.k * law.macro.Q_hat_1x * law.x_0
     tail = ndtr((centre - h) / s)
-    if not getattr(law.prior, "positive", False):
+    if not law.prior.positive:
         tail = tail + ndtr((-centre - h) / s)
     return tail @ law.share
 
-
-def _ends(law):
-    """Fields between which practically all features are found."""
-    centre = np.abs(law.macro.k * law.macro.Q_hat_1x * law.x_0).max()
-    far = centre + 12 * np.sqrt(law.macro.psi_hat_1x)
-    return (-far if getattr(law.prior, "positive", False) else 0.0), far
-
 # %% ../nbs/15_state_evolution.ipynb #efc8511d
-def _bisect(reached, low, high, n=42):
-    """The least h in [low, high] with reached(h), which must stay true once it is."""
+def _bisect(law, reached):
+    """The least field h with reached(h), which must stay true once it is."""
+    centre = np.abs(law.macro.k * law.macro.Q_hat_1x * law.x_0).max()
+    high = centre + 12 * np.sqrt(law.macro.psi_hat_1x)  # beyond it is practically none
+    low = -high if law.prior.positive else 0.0
     low, high = np.broadcast_arrays(low + 0.0 * reached(low), high)
-    for _ in range(n):
+    for _ in range(42):
         middle = (low + high) / 2
         there = reached(middle)
         low, high = np.where(there, low, middle), np.where(there, middle, high)
@@ -428,44 +360,32 @@ class Selection:
     def at_least(self, threshold):
         """Probability that Pi reaches a threshold, of the threshold's shape."""
         reached = lambda h: _at(self, h) >= threshold
-        return _beyond(self, _bisect(reached, *_ends(self)))
+        return _beyond(self, _bisect(self, reached))
 
     def quantile(self, p):
         """The Pi that a share p of the features does not exceed, of p's shape."""
         inside = lambda h: 1 - _beyond(self, h) >= p
-        return _at(self, _bisect(inside, *_ends(self)))
+        return _at(self, _bisect(self, inside))
 
 # %% ../nbs/15_state_evolution.ipynb #41386114
 @dataclass(frozen=True, eq=False)
 class Evolution:
     """What to expect of a fit, before there are data.
 
-    Attributes
-    ----------
-    mse : float
-        Mean square of the mean coefficient minus the true one.
-    var, chi : float
-        Mean variance across resamples; mean response.
-    Pi_null, Pi_true : Selection
-        Laws of the selection probabilities of null and of true features, with `mean`,
-        `at_least(threshold)` and `quantile(p)`.
-    density : float
-        Share of true features.
-    converged, status, n_iter : bool, str, int
-    macro : Macro
-        The eight numbers: also where to start a neighbouring problem.
+    `Pi_null` and `Pi_true` are the laws of the selection probabilities of null and of
+    true features, with `mean`, `at_least(threshold)` and `quantile(p)`.
     """
 
-    mse: float
-    var: float
-    chi: float
+    mse: float  # mean square of the mean coefficient minus the true one
+    var: float  # mean variance across resamples
+    chi: float  # mean response
     Pi_null: Selection
     Pi_true: Selection
-    density: float
+    density: float  # share of true features
     converged: bool
     status: str
     n_iter: int
-    macro: Macro
+    macro: Macro  # the eight numbers: also where to start a neighbouring problem
 
     @property
     def lam(self):
@@ -506,11 +426,9 @@ def state_evolution(
     max_iter=500,
     start=None,
 ):
-    """What `rvamp` will find on large data, before there are any.
-
-    Columns have unit norm on average, y = A x_0 + noise (or y drawn given A x_0, for
-    the logistic and the Poisson loss), and A has independent entries or singular
-    vectors that point anywhere.
+    """What `rvamp` will find on large data with y = A x_0 + noise (or y drawn given A
+    x_0, for the logistic and the Poisson loss), before there are any. Columns have unit
+    norm on average; A has independent entries or singular vectors that point anywhere.
 
     Parameters
     ----------
@@ -520,19 +438,17 @@ def state_evolution(
         As for `rvamp`; one penalty for all coefficients; the likelihood is Squared,
         Huber, Logistic or PoissonLoss.
     signal : FixedSizes, GaussianSizes or SampledSizes
-        The law of the true coefficients.
+        The law of the true coefficients; your own needs `density` and `nodes()`.
     noise : float >= 0
-        Standard deviation of the noise of y; needed for Squared and Huber, where it is
-        Gaussian.
+        Standard deviation of y's Gaussian noise; needed for Squared and Huber.
     spectrum : None, "orthogonal" or (K,) array of singular values
         None: independent entries. "orthogonal": equal singular values, such as random
         rows of a cosine matrix. An array: those of A, or some that stand for them.
     selected : float in (0, 1), optional
         Share of the features that one resample is to select on average: lam, or the
         prior's penalty, is only where the search begins.
-    tol : float
-        On the relative change of the eight numbers in one turn.
-    max_iter : int >= 1
+    tol, max_iter : float, int >= 1
+        On the relative change of the eight numbers in one turn, and how many turns.
     start : Evolution, optional
         Of a problem nearby.
 
@@ -540,23 +456,19 @@ def state_evolution(
     -------
     Evolution
         Not converging is `converged=False` and a `ConvergenceWarning`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Where an argument is not as above.
     """
-    model = _asked_for(
-        ratio, lam, signal, noise, prior, likelihood, counts, spectrum, beta, selected
-    )
+    _check_asked(ratio, signal, noise, likelihood, counts, beta)
+    prior = _one_prior(lam, prior, beta, selected)
+    design, (x_0, share) = _design(ratio, spectrum), signal.nodes()
+    fixed = signal, noise, prior, likelihood, counts, design, beta
+    model = _Model(*fixed, design.gain * (share @ x_0**2), selected)
     macro = _begun(model) if start is None else start.macro._replace(scale=1.0)
     macro, n, change = _settled(model, macro, tol, check_size("", "max_iter", max_iter))
     converged = bool(change < tol)
     status = _status(converged, n, change)
     if not converged:
         warnings.warn(status, ConvergenceWarning, stacklevel=2)
-    x, (x_0, share) = model.sides(macro)[0], signal.nodes()
-    true = share[1:].sum()
+    x, true = model.sides(macro)[0], share[1:].sum()
     law = lambda *of: Selection(*of, macro, model.scaled(macro), beta)
     null, others = law(x_0[:1], np.ones(1)), law(x_0[1:], share[1:] / true)
     numbers = x.error, x.var, x.chi, null, others, float(true)
@@ -590,10 +502,8 @@ def _check_asked(ratio, signal, noise, likelihood, counts, beta):
     owner = "state_evolution"
     check_number(owner, "ratio", ratio, 0)
     check_number(owner, "beta", beta, 0, closed="]")
-    check_law("counts", counts, averaged=True)
-    if not callable(getattr(signal, "nodes", None)) or isinstance(signal, type):
-        wanted = "a law such as FixedSizes(1, 0.1)"
-        raise TypeError(f"signal must be {wanted}, not {signal!r}")
+    check_law("counts", counts, needs=("nodes",))
+    check_offers("signal", signal, ("nodes",), "a law such as FixedSizes(1, 0.1)")
     if not isinstance(likelihood, (Squared, Huber, Logistic, PoissonLoss)):
         known = "Squared, Huber, Logistic or PoissonLoss"
         raise TypeError(f"likelihood must be {known}, not {likelihood!r}")
@@ -603,51 +513,32 @@ def _check_asked(ratio, signal, noise, likelihood, counts, beta):
         check_number(owner, "noise", noise, 0, closed="[")
 
 # %% ../nbs/15_state_evolution.ipynb #d9315487
-def _one_prior(lam, prior, beta):
+def _one_prior(lam, prior, beta, selected):
     """The prior, the same for every coefficient."""
     if (lam is None) == (prior is None):
         raise ValueError("give either lam (the paper's prior) or a prior")
     prior = Laplace(lam) if prior is None else prior
-    if not callable(getattr(prior, "moments", None)) or isinstance(prior, type):
-        raise TypeError(f"prior must be one such as Laplace(0.2), not {prior!r}")
+    check_prior(prior, needs=("moments", "cases", "bends", "check", "positive"))
     if any(np.ndim(value) for value in vars(prior).values()):
         problem = "a vector of penalties makes columns differ"
         raise ValueError(f"prior must be the same for all columns: {problem}")
     prior.check(1, beta)
-    return prior
-
-# %% ../nbs/15_state_evolution.ipynb #ddc6b3ff
-def _asked_for(
-    ratio, lam, signal, noise, prior, likelihood, counts, spectrum, beta, selected
-):
-    """The model, or a refusal that says what is wrong."""
-    _check_asked(ratio, signal, noise, likelihood, counts, beta)
-    prior, design = _one_prior(lam, prior, beta), _design(ratio, spectrum)
-    x_0, share = signal.nodes()
-    power = design.gain * (share @ x_0**2)
     if selected is not None:
         check_number("state_evolution", "selected", selected, 0, 1)
         if np.isfinite(beta) or prior.scaled(1.0) is None:
             raise ValueError("selected needs beta = inf and a penalty such as Laplace")
-    fixed = signal, noise, prior, likelihood, counts, design, beta
-    return _Model(*fixed, power, selected)
+    return prior
 
 # %% ../nbs/15_state_evolution.ipynb #88cb40e2
 def coupled(spectrum, q_x, q_u):
-    """The averaged coupling (`message-of-a-direction`, `through-the-coupling`).
-
-    Parameters
-    ----------
-    spectrum : Spectrum
-    q_x, q_u : float > 0
-        Precisions Q_hat_2x and Q_hat_2u of the messages to the coupling.
+    """The averaged coupling (`message-of-a-direction`, `through-the-coupling`) of a
+    `Spectrum`, given the precisions Q_hat_2x and Q_hat_2u of the messages to it.
 
     Returns
     -------
-    Q_hat_1x, Q_hat_1u : float
-        Precisions of the messages back.
-    through : (2, 2) array
-        What the noises of columns and of rows contribute to those messages' noises.
+    Q_hat_1x, Q_hat_1u, through : float, float, (2, 2) array
+        Precisions of the messages back, and what the noises of columns and of rows
+        contribute to their noises.
     """
     e = spectrum.eigenvalues
     b, a = 1 / (q_x + e / q_u), 1 / (q_u + e / q_x)
@@ -659,19 +550,11 @@ def coupled(spectrum, q_x, q_u):
 
 # %% ../nbs/15_state_evolution.ipynb #4d207130
 class Spectrum(NamedTuple):
-    """A design whose singular vectors point anywhere: only eigenvalues count.
+    """A design whose singular vectors point anywhere: only eigenvalues count."""
 
-    Parameters
-    ----------
-    eigenvalues : (K,) array >= 0
-        Of A'A and of AA'.
-    columns, rows : (K,) arrays
-        Their shares among the N of A'A, and among the M of AA'.
-    """
-
-    eigenvalues: np.ndarray
-    columns: np.ndarray
-    rows: np.ndarray
+    eigenvalues: np.ndarray  # (K,), of A'A and of AA'
+    columns: np.ndarray  # (K,), their shares among the N of A'A
+    rows: np.ndarray  # (K,), and among the M of AA'
 
     @property
     def gain(self):
@@ -697,17 +580,8 @@ def _own(x, u, chi_x, chi_u, past_x, past_u):
 
 # %% ../nbs/15_state_evolution.ipynb #5e118835
 def spectrum_of(singular_values, ratio):
-    """The spectrum of a matrix with M = ratio N rows.
-
-    Parameters
-    ----------
-    singular_values : (min(M, N),) array, or fewer that stand for all
-        Their squares have the mean N / min(M, N) where columns have unit norm.
-    ratio : float > 0
-
-    Returns
-    -------
-    Spectrum
+    """The `Spectrum` of M = ratio N rows, from all singular values or some that stand
+    for them; for columns of unit norm their squares have the mean N / min(M, N).
     """
     values = check_array("spectrum", singular_values)
     if values.ndim != 1 or not (values >= 0).all() or not values.any():
@@ -715,11 +589,8 @@ def spectrum_of(singular_values, ratio):
         raise ValueError(f"spectrum: {problem}, got shape {values.shape}")
     each = np.full(len(values), 1 / len(values))
     on_columns, on_rows = min(1.0, ratio), min(1.0, 1 / ratio)
-    return Spectrum(
-        np.r_[0.0, values**2],
-        np.r_[1 - on_columns, on_columns * each],
-        np.r_[1 - on_rows, on_rows * each],
-    )
+    columns = np.r_[1 - on_columns, on_columns * each]
+    return Spectrum(np.r_[0.0, values**2], columns, np.r_[1 - on_rows, on_rows * each])
 
 # %% ../nbs/15_state_evolution.ipynb #b7dcfe7f
 def _targets(likelihood, fit):
@@ -732,9 +603,7 @@ def _targets(likelihood, fit):
 
 
 def _labelled(macro, likelihood, power, counts, beta):
-    """Rows whose y is drawn given the true fit z: y says something of z, the
-    prediction omega says something else.
-    """
+    """Rows whose y is drawn given the true fit z: averages over omega and y."""
     t, w = _normal(31)
     omega = np.sqrt(macro.power_1u) * t
     slope = macro.overlap_1u / max(macro.power_1u, 1e-300)
@@ -742,21 +611,10 @@ def _labelled(macro, likelihood, power, counts, beta):
     y, p = _targets(likelihood, slope * omega[:, None] + left * t)
     often = (p @ w) @ w > 1e-12
     y, p = y[often], p[often]
-    weight, pull = w * (p @ w), w * (p @ (w * t)) / left
-    return _asked(macro, likelihood, y, omega, weight, pull, counts, beta)
-
-# %% ../nbs/15_state_evolution.ipynb #bfa4f794
-def _asked(macro, likelihood, y, omega, weight, pull, counts, beta):
-    """The averages over predictions (n,) and targets (K,), weights (K, n)."""
+    weight, pull = (w * (p @ w)).ravel(), (w * (p @ (w * t)) / left).ravel()
     target, field = (v.ravel() for v in np.meshgrid(y, -omega, indexing="ij"))
-    flat, weight = np.ones(len(target)), weight.ravel()
+    flat = np.ones(len(target))
     incoming = Natural(macro.Q_hat_1u * flat, field, macro.chi_hat_1u * flat)
     mean, chi, var, _, slack = likelihood.message(target, incoming, counts, beta)[0]
-    response = weight @ chi
-    return Side(
-        response,
-        weight @ slack,
-        weight @ mean**2,
-        weight @ var,
-        k=pull.ravel() @ mean / response,
-    )
+    answers = weight @ chi, weight @ slack, weight @ mean**2, weight @ var
+    return Side(*answers, k=pull @ mean / answers[0])

@@ -24,6 +24,7 @@ from threadpoolctl import ThreadpoolController
 
 from .checks import check_array, check_number, check_size, progress_bar
 from .coupling import Coupled
+from .groups import answered_in_groups
 from .likelihood import Squared
 from .messages import Mixed, Moments, Natural, mixed_extrinsic
 from .panels import Gathered, at_most_2M, couple, gather, stand_in_columns
@@ -1329,17 +1330,6 @@ def _with_ones(A):
         raise ValueError("A has a column of ones already, and intercept=True adds one")
     return A.with_ones
 
-# %% ../nbs/12_rvamp.ipynb #12000194
-def _in_groups(A, y, likelihood, counts, beta):
-    """The loss of rows that share a count; the blocks of chapter 19 turn A's rows."""
-    if isinstance(A, Panels):
-        raise TypeError(
-            "rows in groups (Grouped counts) need A in memory: give an array"
-        )
-    likelihood = counts.answering(likelihood)
-    likelihood.check(y, beta)
-    return likelihood
-
 # %% ../nbs/12_rvamp.ipynb #4b0737b7
 def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     """The problem asked for, every part checked; a column of ones is added for an
@@ -1355,8 +1345,7 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     prior = _prior(lam, prior, N, beta)
     likelihood.check(y, beta)
     _check_loss(likelihood, y)
-    if hasattr(counts, "answering"):  # rows that share a count, chapter 19
-        likelihood = _in_groups(A, y, likelihood, counts, beta)
+    likelihood = answered_in_groups(likelihood, counts, A, y, beta)  # chapter 19
     if intercept:
         A, prior = _with_ones(A), _WithIntercept(prior, N)
     if isinstance(A, Panels):

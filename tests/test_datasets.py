@@ -365,12 +365,9 @@ def test_errors_of_all_penalties_are_those_of_a_dense_search():
         d = gaussian_design(M, N, 0.5, density=0.02, seed=4)
         folds = KFold(4, shuffle=True, random_state=0)
         dense = LassoCV(cv=folds, max_iter=100_000, tol=1e-6).fit(d.A, d.y)
-        fold = np.empty(M, dtype=int)
-        for k, (_, held_out) in enumerate(folds.split(d.A)):
-            fold[held_out] = k
         table = Panels(d.A, block=M * N // 5)
         wide = datasets._errors_of_wide if M < N else datasets._errors_of_tall
-        alphas, errors = wide(table, d.y, fold)
+        alphas, errors = wide(table, d.y, folds)
         np.testing.assert_allclose(alphas, np.sort(dense.alphas_)[::-1], rtol=1e-9)
         np.testing.assert_allclose(
             errors.mean(0), dense.mse_path_.mean(1), rtol=0.03 if M < N else 2e-3

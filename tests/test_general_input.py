@@ -191,7 +191,7 @@ for kind in (Laplace, Ridge, ElasticNet, NonNegative):
         f"{kind.__name__}: factors that can be 0": (
             lambda kind=kind: kind(0.1, randomise=Poisson(0.5)),
             ValueError,
-            r"randomise must be a law of factors > 0.*Poisson",
+            r"randomise: Poisson\(tau=0.5\): values must be > 0, one is 0",
         ),
         **{
             f"{kind.__name__}: lam {v!r}": (
@@ -241,7 +241,7 @@ for kind in (Laplace, Ridge, ElasticNet, NonNegative):
             f"{kind.__name__}: randomise {v!r}": (
                 lambda v=v, kind=kind: kind(0.1, v),
                 TypeError,
-                r"randomise must be TwoPoint\(...\), Weakness\(...\) or Fixed\(\)",
+                r"randomise must be a law such as TwoPoint\(2, 0.5\) or Fixed\(\)",
             )
             for v in (TwoPoint, "fixed", None, 2.0)
         },

@@ -33,6 +33,7 @@ HEAVY = (
 IS_AN_ESTIMATOR = "select.stability"  # made of scikit-learn's base classes
 EXPORTS = r"^#\| *(?:default_exp|exporti?s?) +(\S+)"
 MAY_IMPORT_ANY = ("index", "00_tour")  # they show what the course will arrive at
+AHEAD = {"12_rvamp": {"groups"}}  # the loop hands rows that share a count to chapter 19
 
 
 def loaded_by(statement):
@@ -147,7 +148,7 @@ def test_a_chapter_imports_only_what_comes_before_it():
                 module
                 for module in imported
                 if not homes.get(module, "") < path.stem[:2]
-            }
+            } - AHEAD.get(path.stem, set())
     assert {stem: found for stem, found in later.items() if found} == {}
 
 

@@ -263,12 +263,12 @@ class Own:
 
 
 WRONG = [
-    (Own([0, 1], [1.5, 1.0]), "sum to 2.5, not to 1"),
-    (Own([0, 1], [1.5, -0.5]), "a probability is -0.5, below 0"),
+    (Own([0, 1], [1.5, 1.0]), "probabilities must sum to 1, not to 2.5"),
+    (Own([0, 1], [1.5, -0.5]), "probabilities must be >= 0, one is -0.5"),
     (Own([0, -1], [0.5, 0.5]), "must be >= 0, one is -1|must be > 0, one is -1"),
     (Own([0, 1, 2], [0.5, 0.5]), "vectors of one length"),
     (Own([0, np.nan], [0.5, 0.5]), "NaN"),
-    (Own([0.0], [1.0]), "every value would be 0|must be > 0"),
+    (Own([0.0], [1.0]), "every count would be 0|must be > 0"),
     (Own([], []), "vectors of one length"),
 ]
 
@@ -297,9 +297,11 @@ def test_laws_that_are_laws_pass():
     for law in (Poisson(), Multinomial(), Subsample(), NoResampling(), Own([1], [1])):
         check_law("counts", law)
     for law in (TwoPoint(), Fixed()):
-        check_law("randomise", law, positive=True, averaged=True)
+        check_law("randomise", law, ("draw", "nodes"), positive=True)
     with pytest.raises(TypeError, match="Poisson"):
-        check_law("counts", Multinomial(), averaged=True)
+        check_law("counts", Multinomial(), needs=("nodes",))
+    with pytest.raises(TypeError, match="it has no mean and no var$"):
+        check_law("counts", Own([1], [1]), needs=("nodes", "mean", "var"))
     for law in (Poisson, 0.5, None, "Poisson"):
         with pytest.raises(TypeError, match="^counts must be a law such as Poisson"):
             check_law("counts", law)

@@ -33,11 +33,6 @@ def pfer_bound(q, threshold, p):
     -------
     float
         q^2 / ((2 threshold - 1) p).
-
-    Raises
-    ------
-    TypeError, ValueError
-        Arguments outside their range.
     """
     _check_control(q, threshold, p)
     return q**2 / ((2 * threshold - 1) * p)
@@ -63,13 +58,8 @@ def unimodal_bound(q, threshold, p, n_pairs=np.inf):
     -------
     float
         Bound on the expected number of selected features whose probability to be
-        selected in one half-sample is at most q / p.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Arguments outside their range, or a threshold too close to 1/2 for the bound to
-        hold.
+        selected in one half-sample is at most q / p. A ValueError for a threshold too
+        close to 1/2 for it.
     """
     _check_control(q, threshold, p)
     if np.isfinite(n_pairs):
@@ -121,13 +111,10 @@ def error_control(p, threshold=None, pfer=None, q=None, bound="mb"):
 
     Parameters
     ----------
-    p : int >= 1
-        Number of features that could be selected.
-    threshold : float in (1/2, 1], optional
+    p, threshold, q
+        As for `pfer_bound`.
     pfer : float > 0, optional
         Bound on the expected number of false selections (per-family error rate).
-    q : float in (0, p], optional
-        Expected number of features selected in one resample.
     bound : "mb" or "unimodal"
 
     Returns
@@ -138,8 +125,7 @@ def error_control(p, threshold=None, pfer=None, q=None, bound="mb"):
     Raises
     ------
     TypeError, ValueError
-        Not exactly two given, one of them out of range, or two that contradict each
-        other.
+        Not exactly two given, one out of range, or two that contradict each other.
     """
     _check_given(p, threshold, pfer, q, bound)
     if sum(v is None for v in (threshold, pfer, q)) != 1:
@@ -160,7 +146,6 @@ def error_control(p, threshold=None, pfer=None, q=None, bound="mb"):
 
 # %% ../../nbs/18_error_control.ipynb #ca7892ee
 def _check_given(p, threshold, pfer, q, bound):
-    """What is given must be in its range."""
     if not isinstance(bound, str) or bound not in BOUNDS:
         raise ValueError(f"bound must be 'mb' or 'unimodal', got {bound!r}")
     owner = "error control"
@@ -181,32 +166,23 @@ def settle(p, most, threshold=None, pfer=None, q=None, bound="mb"):
 
     Parameters
     ----------
-    p : int >= 1
-        Number of features that could be selected.
-    most : float > 0
-        The largest q that is chosen; one that is given may be larger.
-    threshold, pfer, q, bound
+    p, threshold, pfer, q, bound
         As for `error_control`. By default the threshold is `DEFAULT_THRESHOLD` and pfer
         is `DEFAULT_PFER`. Where the q that follows is above `most`, it is `most`, and a
         threshold that was not given is lowered until the bound equals pfer.
+    most : float > 0
+        The largest q that is chosen; one that is given may be larger.
 
     Returns
     -------
     threshold, pfer, q : float
     unspent : str
         Where threshold and pfer are given and q is capped: what the promise is now.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `error_control`, and where all three are given.
     """
     _check_given(p, threshold, pfer, q, bound)
     if None not in (threshold, pfer, q):
-        raise ValueError(
-            "give at most two of threshold, pfer and q, the third follows from them;"
-            f" got threshold={threshold}, pfer={pfer}, q={q}"
-        )
+        got = f"got threshold={threshold}, pfer={pfer}, q={q}"
+        raise ValueError(f"give at most two of threshold, pfer and q; {got}")
     if q is not None:
         if threshold is None and pfer is None:
             threshold = DEFAULT_THRESHOLD
@@ -218,20 +194,14 @@ def settle(p, most, threshold=None, pfer=None, q=None, bound="mb"):
     if threshold is None:
         return *error_control(p, pfer=allowed, q=most, bound=bound), ""
     capped = error_control(p, threshold, q=most, bound=bound)
-    return *capped, _unspent(p, most, pfer, settled[2], capped, bound)
-
-# %% ../../nbs/18_error_control.ipynb #9ff8cedf
-def _unspent(p, most, pfer, wanted, capped, bound):
-    """What is said where a threshold and a pfer were given that q cannot use up."""
     if pfer is None:
-        return ""
-    threshold, kept, _ = capped
+        return *capped, ""
     enough = error_control(p, pfer=pfer, q=most, bound=bound)[0]
-    return (
-        f"pfer = {pfer:g} at threshold {threshold:g} would allow q = {wanted:.3g},"
+    return *capped, (
+        f"pfer = {pfer:g} at threshold {threshold:g} would allow q = {settled[2]:.3g},"
         f" more than a sixth of the rows: q = {most:.3g} is taken, and the bound is"
-        f" {kept:.2g}; without a threshold, {enough:.3f} would be taken, at which the"
-        f" bound is {pfer:g}"
+        f" {capped[1]:.2g}; without a threshold, {enough:.3f} would be taken, at which"
+        f" the bound is {pfer:g}"
     )
 
 # %% ../../nbs/18_error_control.ipynb #66b78731
@@ -248,9 +218,8 @@ def decoy_threshold(scores, is_decoy, fdr=None):
 
     Parameters
     ----------
-    scores : (N + decoys,) non-negative numbers
+    scores, is_decoy : (N + decoys,) non-negative numbers, and bools
         Of real features and decoys that were looked at together, such as Pi.
-    is_decoy : (N + decoys,) bool
     fdr : float in (0, 1], optional
         The smallest threshold whose estimate is at most this; by default the threshold
         with the smallest estimate, as Stabl has it.
@@ -258,12 +227,6 @@ def decoy_threshold(scores, is_decoy, fdr=None):
     Returns
     -------
     Decoyed
-        `threshold`, `estimate`, and `selected` for the real features in their order.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Arguments outside their range, no decoys, or no real features.
     """
     scores, is_decoy = _check_decoys(scores, is_decoy, fdr)
     real, fake = scores[~is_decoy], scores[is_decoy]
@@ -297,12 +260,8 @@ def _check_decoys(scores, is_decoy, fdr):
 
 # %% ../../nbs/18_error_control.ipynb #07fb98af
 def common_factors(A):
-    """Loadings and own variances of standardised columns (`factor-model`).
-
-    Parameters
-    ----------
-    A : (M, N) array
-        Columns of mean 0 and mean square 1.
+    """Loadings and own variances of columns of mean 0 and mean square 1, (M, N)
+    (`factor-model`).
 
     Returns
     -------
@@ -343,9 +302,8 @@ def _permuted_decoys(X, labels, rng):
         alike = np.flatnonzero(sizes == size)
         rows = np.array([np.flatnonzero(group == g) for g in alike])
         blocks = X[rows]  # (groups, size, N)
-        order = rng.permuted(
-            np.tile(np.arange(len(alike))[:, None], X.shape[1]), axis=0
-        )
+        places = np.tile(np.arange(len(alike))[:, None], X.shape[1])
+        order = rng.permuted(places, axis=0)
         made[rows] = np.take_along_axis(blocks, order[:, None, :], axis=0)
     return made
 
@@ -368,30 +326,19 @@ def decoys(X, rng, kind="permuted", groups=None):
     Returns
     -------
     (M, N) array
-
-    Raises
-    ------
-    TypeError, ValueError
-        Arguments that are not of these kinds.
     """
-    _check_in_memory(X)
+    if isinstance(X, Panels) or sparse.issparse(X) or hasattr(X, "dask"):
+        raise TypeError(
+            "decoys are a second table of the size of the first, and both must be in"
+            f" memory: give an array, not {type(X).__name__}, or decoys of some columns"
+        )
     X = np.asarray(X, dtype=float)
     if X.ndim != 2 or not np.isfinite(X).all():
         raise ValueError("decoys need a table (M, N) of finite numbers")
     if kind == "gaussian" and groups is None:
         return _gaussian_decoys(X, rng)
     if kind != "permuted":
-        raise ValueError(
-            f"kind must be 'permuted' or, without groups, 'gaussian', got {kind!r}"
-        )
+        known = "'permuted' or, without groups, 'gaussian'"
+        raise ValueError(f"kind must be {known}, got {kind!r}")
     labels = np.arange(len(X)) if groups is None else np.asarray(groups)
     return _permuted_decoys(X, labels, rng)
-
-# %% ../../nbs/18_error_control.ipynb #aef20558
-def _check_in_memory(X):
-    """Decoys are a second table of the same size."""
-    if isinstance(X, Panels) or sparse.issparse(X) or hasattr(X, "dask"):
-        raise TypeError(
-            "decoys are a second table of the size of the first, and both must be in"
-            f" memory: give an array, not {type(X).__name__}, or decoys of some columns"
-        )

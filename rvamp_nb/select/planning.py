@@ -58,9 +58,7 @@ class _Design(NamedTuple):
 
 
 def _at_size(design, q, near=None):
-    """What to expect where one resample selects q features on average; `near` is the
-    answer to a similar question.
-    """
+    """The answer where one resample selects q features; `near`: to one like it."""
     density = design.n_effects / design.n_features
     guess = design.noise * np.sqrt(np.log(design.n_features / q))
     return state_evolution(
@@ -94,9 +92,8 @@ def expected_study(
 
     Parameters
     ----------
-    rows, n_features : int
-    n_effects : int from 1 to n_features
-        Features that matter.
+    rows, n_features, n_effects : int
+        The last: features that matter, at least 1 and fewer than all.
     size : float > 0
         Change of the target per standard deviation of a feature that matters; its sign
         makes no difference.
@@ -134,9 +131,8 @@ def _question(rows, n_features, n_effects, size, noise):
     n_features = check_size(owner, "n_features", n_features, least=2)
     n_effects = check_size(owner, "n_effects", n_effects)
     if n_effects >= n_features:
-        raise ValueError(
-            f"n_effects must be below n_features = {n_features}, got {n_effects}"
-        )
+        limit = f"below n_features = {n_features}"
+        raise ValueError(f"n_effects must be {limit}, got {n_effects}")
     check_number(owner, "size", size, 0)
     check_number(owner, "noise", noise, 0)
     return _Design(rows, n_features, n_effects, float(size), float(noise))
@@ -146,9 +142,7 @@ THRESHOLDS = (0.52, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9)
 
 
 def _least_rows(ask, power, most, first=16, within=0.0):
-    """The study with the fewest rows (up to a share `within`) that reaches the power,
-    by doubling and bisection; the largest one where none does.
-    """
+    """The smallest study that reaches the power (up to `within`), or the largest."""
     low, rows = 3, min(first, most)
     study = ask(rows, None)
     while not study.power >= power and rows < most:
@@ -194,11 +188,6 @@ def plan(
     Study
         With the fewest rows. Where `max_rows` are not enough, the study of that size,
         and a UserWarning.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Where an argument is not as above.
     """
     check_number("plan", "power", power, 0, 1)
     most = check_size("plan", "max_rows", max_rows, least=32)
