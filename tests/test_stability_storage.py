@@ -85,7 +85,7 @@ PROBLEMS = {
         dict(loss="poisson", lambdas=[2.0, 1.5]),
     ),
     "covariates": (X, Y, {}, dict(penalty_factor=FACTORS)),
-    "sparse, weights": (sparse.csr_array(X), Y, dict(sample_weight=WEIGHTS), {}),
+    "sparse, weights": (sparse.csr_array(X), Y, dict(sample_weight=SOME), {}),
     "rows without weight, elastic net": (
         X,
         Y,

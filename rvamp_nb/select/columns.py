@@ -127,7 +127,7 @@ def _like_a_number(value):
 def _check_source(X):
     """Refuse by name what cannot be read in blocks."""
     if isinstance(X, Panels):
-        if X.ones or not X.centre is X.unit is X.root is None:
+        if X.ones or any(p is not None for p in (X.centre, X.unit, X.root)):
             raise ValueError(
                 "X is centred, scaled or has a column of ones: give Panels of the table"
                 " as it is, the estimator standardises it"
