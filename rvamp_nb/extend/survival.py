@@ -13,10 +13,10 @@ from functools import cached_property
 
 import numpy as np
 
-from ..bootstrap import penalised_fit
 from ..checks import check_array
 from ..likelihood import FAINTEST, Loss, PoissonLoss, Squared
 from ..messages import Moments, Natural
+from ..refits import penalised_fit
 from ..resampling import Subsample
 from ..solver import ConvergenceWarning, rvamp
 from ..tables.storage import in_blocks
