@@ -82,10 +82,6 @@ def _filled(rows, y):
 class _AskedElsewhere(Loss):
     """What other chapters ask of Rows."""
 
-    def numbered(self, y):
-        """The loss of numbered rows, and their numbers as floats."""
-        return _Numbered(self.loss, y, *_filled(self, y)), np.arange(len(y)) * 1.0
-
     def log_partition(self, y, incoming, counts, beta=np.inf):
         """w times that of the plain loss (`scaled-row`), (M,)."""
         if not _translates(self, beta):
@@ -108,6 +104,13 @@ class _AskedElsewhere(Loss):
             return loss.inner(numbers, omega, c, V, beta)
         plain = self.loss.inner(y, omega + offset, c, weight * V, beta)
         return weight * plain[0], weight * plain[1], plain[2]
+
+    def of(self, rows):
+        """The loss of some of the rows, a slice or their numbers, as Rows."""
+        weight, offset = self.weight, self.offset
+        if weight is not None:  # 0 is kept as the smallest there is
+            weight = np.maximum(weight[rows], FAINTEST)
+        return Rows(self.loss, weight, None if offset is None else offset[rows])
 
 # %% ../../nbs/20_survival.ipynb #s430cf87
 @dataclass(frozen=True, eq=False)
@@ -135,12 +138,9 @@ class Rows(_AskedElsewhere):
         """
         _check_target(self, y, beta)
 
-    def of(self, rows):
-        """The loss of some of the rows, a slice or their numbers, as Rows."""
-        weight, offset = self.weight, self.offset
-        if weight is not None:  # 0 is kept as the smallest there is
-            weight = np.maximum(weight[rows], FAINTEST)
-        return Rows(self.loss, weight, None if offset is None else offset[rows])
+    def numbered(self, y):
+        """The loss of numbered rows, and their numbers as floats."""
+        return _Numbered(self.loss, y, *_filled(self, y)), np.arange(len(y)) * 1.0
 
     def value(self, y, f):
         """As `Loss.value`, for all M rows (the last axis)."""
@@ -320,6 +320,21 @@ def own_hazard(time, deaths, risk, counts):
         hazard[rows] = np.sum(together.T @ jumps * met, 1)
     return hazard
 
+# %% ../../nbs/20_survival.ipynb #s9ef89c1
+def _levelled_hazard(base):
+    """`drawn-share` at the level at which the intercept starts at 0, (M,)."""
+    deaths = base.weight * base.event
+    hazard = own_hazard(base.time, deaths, base.risk, base.counts)
+    return hazard * (deaths.sum() / (base.weight * np.exp(base.offset) @ hazard))
+
+
+def _implied_risk(base, u):
+    """E c w exp(eta + b) from the mean pulls u (`mean-breslow`), (M,)."""
+    met, died = base.hazard > 0, base.weight * base.event
+    expected = np.maximum(base.counts.mean * died - u, 0)
+    risk = expected / np.where(met, base.hazard, 1.0)
+    return np.where(met, risk, base.risk)
+
 # %% ../../nbs/20_survival.ipynb #se98e8ec
 @dataclass(frozen=True, eq=False)
 class Baseline:
@@ -356,9 +371,7 @@ class Baseline:
         """(M,) cumulative hazard as each row sees it (`drawn-share`), at the level at
         which the intercept starts at 0; 0 before the first event.
         """
-        deaths = self.weight * self.event
-        hazard = own_hazard(self.time, deaths, self.risk, self.counts)
-        return hazard * (deaths.sum() / (self.weight * np.exp(self.offset) @ hazard))
+        return _levelled_hazard(self)
 
     @property
     def rows(self):
@@ -373,10 +386,7 @@ class Baseline:
         ----------
         fit : Fit
         """
-        met, died = self.hazard > 0, self.weight * self.event
-        expected = np.maximum(self.counts.mean * died - fit.last.u.mean, 0)
-        risk = expected / np.where(met, self.hazard, 1.0)
-        return replace(self, risk=np.where(met, risk, self.risk))
+        return replace(self, risk=_implied_risk(self, fit.last.u.mean))
 
     def moved(self, other):
         """The largest change of the cumulative hazard, relative to its largest value.
