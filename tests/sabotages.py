@@ -73,8 +73,8 @@ SABOTAGES = [
     Sabotage(
         "bootstrap.py",
         "rows are multiplied by their counts, not by the roots",
-        "root = np.sqrt(counts * 2.0**-of_counts)",
-        "root = counts * 2.0**-of_counts",
+        "root = np.sqrt(counts[rows])",
+        "root = counts[rows]",
         "tests/test_bootstrap.py::test_refits_meet_the_conditions_closely",
     ),
     Sabotage(
@@ -85,12 +85,19 @@ SABOTAGES = [
         "tests/test_bootstrap.py::test_against_an_independent_implementation",
     ),
     Sabotage(
-        "bootstrap.py",
+        "refits.py",
         "a refit that has not arrived is passed on",
-        "raise RuntimeError(_not_reached(p, name, gap, inside.sum()))",
-        "return x",
+        "if not gap[0] <= GAP:",
+        "if False:",
         "tests/test_bootstrap_general.py"
         "::test_what_is_not_reached_is_an_error_that_says_by_how_much",
+    ),
+    Sabotage(
+        "refits.py",
+        "columns outside the guess are not looked at again",
+        "again = new.any(1) & there",
+        "again = np.zeros(len(there), dtype=bool)",
+        "tests/test_bootstrap_general.py::test_every_refit_at_once_is_optimal",
     ),
     # --- messages ---------------------------------------------------------------------
     Sabotage(

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rvamp_nb.bootstrap import penalised_fit
 from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.extend.beyond import (
     LARGEST,
@@ -20,6 +19,7 @@ from rvamp_nb.extend.beyond import (
 )
 from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge
+from rvamp_nb.refits import penalised_fit
 from rvamp_nb.resampling import (
     Discrete,
     Exponential,

@@ -15,7 +15,6 @@ from rvamp_nb.energy import free_energy, stability_radius
 from rvamp_nb.extend.beyond import corrected
 from rvamp_nb.extend.survival import (
     Baseline,
-    Numbered,
     Rows,
     breslow,
     cox_fit,
@@ -110,9 +109,10 @@ def test_moments_are_derivatives_of_the_log_partition(name, beta, step=1e-4):
 @pytest.mark.parametrize("name", ["logistic", "poisson"])
 def test_two_ways_to_a_weighted_row_agree(name):
     _, y, w, o = weighted(name)
-    incoming, numbers = some_messages(), np.arange(M) * 1.0
+    incoming = some_messages()
     one = Rows(NAMES[name], w, o).message(y, incoming, Poisson(0.5))
-    two = Numbered(NAMES[name], y, w, o).message(numbers, incoming, Poisson(0.5))
+    rows, numbers = Rows(NAMES[name], w, o).numbered(y)
+    two = rows.message(numbers, incoming, Poisson(0.5))
     for a, b in zip([*one[0][:3], *one[1]], [*two[0][:3], *two[1]]):
         np.testing.assert_allclose(a, b, rtol=1e-10)
 
@@ -426,6 +426,21 @@ def test_everybody_dies_and_people_leave_before_the_first_death():
     fit, base = survival_fit(A, time, event, prior=prior)
     assert fit.converged and (base.hazard == 0).sum() > 20
     assert (base.rows.weight == (base.hazard > 0)).all()
+
+
+def test_nobody_holds_more_than_the_whole_risk():
+    """Whoever has most of it, drawn on the average half a time: the share of the risk
+    seen by that row is at most 1 (`drawn-share` with g = 3), and the others' at least
+    0.
+    """
+    law, both = Poisson(0.5), np.ones(2)
+    for share in (0.1, 0.4, 0.6, 0.8, 1.0):
+        risk = law.mean * np.array([share, 1 - share])
+        mine = own_hazard(both, np.array([1.0, 0.0]), risk, law)[0] * risk[0] / law.mean
+        assert 0 < mine <= 1 + 1e-12
+        others = own_hazard(both, np.array([0.0, 1.0]), risk, law)[0]
+        p = others * (risk[1] + 1e-300) / law.mean
+        assert abs(mine + p - 1) < 1e-12 or share == 1
 
 
 # Targets and refusals ----------------------------------------------------------------
