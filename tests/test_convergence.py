@@ -15,17 +15,12 @@ from hypothesis import strategies as st
 import rvamp_nb.solver as solver
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.datasets import gaussian_design, random_dct, standardize
+from rvamp_nb.iteration import iterate
 from rvamp_nb.likelihood import Huber, Squared
 from rvamp_nb.prior import Laplace, Ridge, SpikeSlab
 from rvamp_nb.resampling import Fixed, NoResampling, Poisson, Subsample, TwoPoint
-from rvamp_nb.solver import (
-    ConvergenceWarning,
-    Problem,
-    State,
-    iterate,
-    rvamp,
-    rvamp_path,
-)
+from rvamp_nb.solver import ConvergenceWarning, rvamp, rvamp_path
+from rvamp_nb.step import Problem, State
 
 GRID = [
     (case, law, fraction) for case in cases() for law in LAWS for fraction in FRACTIONS

@@ -25,6 +25,7 @@ from rvamp_nb.energy import (
     variational,
 )
 from rvamp_nb.extend.trust import judge
+from rvamp_nb.iteration import damp, iterate
 from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.messages import Moments, Natural
 from rvamp_nb.panels import couple
@@ -37,7 +38,8 @@ from rvamp_nb.resampling import (
     Subsample,
     TwoPoint,
 )
-from rvamp_nb.solver import Breakdown, ConvergenceWarning, damp, iterate, rvamp, step
+from rvamp_nb.solver import ConvergenceWarning, rvamp
+from rvamp_nb.step import Breakdown, step
 
 RNG = np.random.default_rng(0)
 M, N = 40, 60

@@ -56,7 +56,8 @@ from rvamp_nb.saving import (
     save_fit,
     save_state,
 )
-from rvamp_nb.solver import ConvergenceWarning, Problem, State, initial_state
+from rvamp_nb.solver import ConvergenceWarning
+from rvamp_nb.step import Problem, State, initial_state
 from rvamp_nb.tables.storage import Panels
 
 M, N = 40, 60

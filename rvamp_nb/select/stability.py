@@ -64,14 +64,9 @@ from rvamp_nb.extend.trust import (
     repeated_rows,
     squared_error,
 )
-from rvamp_nb.solver import (
-    ConvergenceWarning,
-    Problem,
-    damp,
-    emptying_factor,
-    rvamp,
-    rvamp_path,
-)
+from ..iteration import damp
+from ..solver import ConvergenceWarning, rvamp, rvamp_path
+from ..step import Problem, emptying_factor
 
 # %% ../../nbs/21_stability.ipynb #0abec732
 _LOSSES = {"squared": Squared, "logistic": Logistic, "poisson": PoissonLoss}

@@ -42,7 +42,8 @@ from rvamp_nb.likelihood import Squared  # noqa: E402
 from rvamp_nb.messages import Mixed, Natural  # noqa: E402
 from rvamp_nb.panels import couple  # noqa: E402
 from rvamp_nb.prior import Laplace  # noqa: E402
-from rvamp_nb.solver import Problem, _fit, physical_cores, step  # noqa: E402
+from rvamp_nb.solver import _fit, physical_cores  # noqa: E402
+from rvamp_nb.step import Problem, step  # noqa: E402
 
 COUNTS = experiments.COUNTS
 # celer's duality gap for a refit that is only timed (the truths use 1e-9)
