@@ -56,18 +56,8 @@ def from_coordinates(z, like):
 
 # %% ../nbs/12_rvamp.ipynb #e77decbf
 def damp(old, new, damping):
-    """The state `damping` of the way from old to new, in (log Q_hat, h, log chi_hat);
-    where either is zero, the new one.
-
-    Parameters
-    ----------
-    old, new : State
-    damping : float in (0, 1]
-        1 is the new state.
-
-    Returns
-    -------
-    State
+    """The state `damping` (in (0, 1]) of the way from old to new, in (log Q_hat, h,
+    log chi_hat); where either is zero, the new one.
     """
     z, f = coordinates(old), coordinates(new)
     free = np.isfinite(z) & np.isfinite(f)
@@ -81,13 +71,8 @@ def damp(old, new, damping):
 # %% ../nbs/12_rvamp.ipynb #4877e594
 class Anderson:
     """Acceleration from the last few moves: the combination of them that leaves the
-    smallest residual (Anderson, Journal of the ACM 12, 1965).
-
-    Parameters
-    ----------
-    A : (M, N) array or Panels, optional
-        For a table in blocks half the digits of a move are kept, so that the memory is
-        not the largest thing that is held.
+    smallest residual (Anderson, Journal of the ACM 12, 1965). For a table A in blocks
+    half the digits of a move are kept: it would be the largest thing that is held.
     """
 
     def __init__(self, A=None):
@@ -303,11 +288,10 @@ def iterate(
         Where to start; the empty model if not given.
     damping : float in (0, 1]
     accelerate : bool
-        False leaves Anderson's acceleration out.
     anderson : Anderson, optional
         What is remembered from a problem nearby.
     take : callable
-        How a step is taken: `step`, or what answers as it does.
+        How a step is taken: as `step` does.
 
     Yields
     ------
@@ -413,19 +397,9 @@ def _averaged(problem, state, damping):
 # %% ../nbs/12_rvamp.ipynb #a5e14008
 def averaged_start(problem, damping=0.7):
     """A State from a few steps with one number in place of each vector of precisions
-    and variances.
-
-    Parameters
-    ----------
-    problem : Problem
-    damping : float in (0, 1]
-
-    Returns
-    -------
-    State or None
-        None where it would not pay: M < 128, N < 4M, finite beta, a loss whose channel
-        is no closed form, a table that is read in blocks; and where the averaged
-        messages break down.
+    and variances. None where it would not pay: M < 128, N < 4M, finite beta, a loss
+    whose channel is no closed form, a table that is read in blocks; and where the
+    averaged messages break down.
     """
     M, N = problem.A.shape
     closed = np.isinf(problem.beta) and isinstance(problem.likelihood, Squared)
