@@ -273,7 +273,8 @@ def _start(problem, state):
     if np.isfinite(problem.beta) and not isinstance(problem.likelihood, Squared):
         most = min(most, N)
     free = np.broadcast_to(problem.prior.unpenalised(), N).sum()
-    return _within(problem, initial_state(problem), free + ROOM * max(most - free, 0.0))
+    most = free + ROOM * max(most - free, 0.0)
+    return _within(problem, initial_state(problem), most)
 
 # %% ../nbs/12_rvamp.ipynb #859fa21c
 def iterate(
@@ -286,8 +287,7 @@ def iterate(
     problem : Problem
     state : State, optional
         Where to start; the empty model if not given.
-    damping : float in (0, 1]
-    accelerate : bool
+    damping, accelerate : float in (0, 1], bool
     anderson : Anderson, optional
         What is remembered from a problem nearby.
     take : callable
@@ -296,8 +296,7 @@ def iterate(
     Yields
     ------
     current : Step or None
-        None where the step broke down and will be tried again, slower (the first step:
-        from a fainter message).
+        None where the step broke down and will be tried again, slower or fainter.
     damping : float
     event : str
         "plain", "accelerated", "undone" or "breakdown: ...".
@@ -412,13 +411,8 @@ def averaged_start(problem, damping=0.7):
             return None
 
 # %% ../nbs/12_rvamp.ipynb #07db8985
-TRACE = [
-    ("change", float),
-    ("delta", float),
-    ("damping", float),
-    ("floored", int),
-    ("event", "U96"),
-]
+TRACE = [(name, float) for name in ("change", "delta", "damping")]
+TRACE += [("floored", int), ("event", "U96")]
 
 
 class Run(NamedTuple):
@@ -436,8 +430,10 @@ def _too_slow(last, max_iter, tol):
     if last.change >= tol:
         what = f"the messages still change by {last.change:.1e}"
     else:
-        what = "the messages have settled, but the two factors' means or variances"
-        what += f" still differ by {last.delta:.1e} (delta)"
+        what = (
+            "the messages have settled, but the two factors' means or variances still"
+        )
+        what += f" differ by {last.delta:.1e} (delta)"
     return f"iteration limit: after {max_iter} steps {what}, tol is {tol:.0e}"
 
 

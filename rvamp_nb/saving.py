@@ -37,12 +37,7 @@ def written_whole(paths):
 
     Yields
     ------
-    list of binary files
-
-    Raises
-    ------
-    OSError
-        One cannot be written, or is there and is no regular file.
+    list of binary files; an OSError where one is there and is no regular file
     """
     ends = [Path(os.path.realpath(path)) for path in paths]
     for path, end in zip(paths, ends):
@@ -143,16 +138,8 @@ def _parts(problem):
 
 
 def check_same(path, there, problem, names=None):
-    """Refuse the file of another problem; says which parts differ.
-
-    Parameters
-    ----------
-    path : path
-    there : dict
-        The header of the file.
-    problem : Problem
-    names : set of str, optional
-        The parts that are compared; all if not given.
+    """A ValueError where the header `there` of a file is of another problem, in some of
+    the parts named (all if none are); says which differ.
     """
     others, here = [], _parts(problem)["digests"]
     for name in sorted(here if names is None else names):
@@ -198,7 +185,7 @@ def read(path, kind=None):
     ----------
     path : path
     kind : "fit", "state" or "checkpoint", optional
-        What it must be.
+        What it must be: a `FileError` where it is not, or is damaged.
 
     Returns
     -------
@@ -206,11 +193,6 @@ def read(path, kind=None):
         rvamp_nb (the version that wrote it), format, kind, shape; about (of a state),
         settings and digests (of the others), converged, n_iter, status (of a fit).
     state : State
-
-    Raises
-    ------
-    FileError
-        It is damaged, of another format or kind, or no file of this package.
     """
     if Path(path).exists() and not Path(path).is_file():
         raise FileError(f"{path} is no regular file: give the name of a file")
@@ -273,13 +255,8 @@ def save_fit(fit, path):
 
 def settings(path, given):
     """What a saved fit is made of again: the header, the state that went into its last
-    step, and prior, likelihood, counts, beta and intercept by name.
-
-    Parameters
-    ----------
-    path : path
-    given : dict
-        Those that the file cannot hold, or all.
+    step, and prior, likelihood, counts, beta and intercept by name. `given` has those
+    that the file cannot hold, or all; one that is missing is a TypeError.
     """
     header, state = read(path, "fit")
     kept = json.dumps(header["settings"])

@@ -389,7 +389,6 @@ def test_products_of_moves_give_the_least_squares_weights():
 
 
 LIMITS = """
-import os
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 import joblib
