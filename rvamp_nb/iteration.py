@@ -430,10 +430,8 @@ def _too_slow(last, max_iter, tol):
     if last.change >= tol:
         what = f"the messages still change by {last.change:.1e}"
     else:
-        what = (
-            "the messages have settled, but the two factors' means or variances still"
-        )
-        what += f" differ by {last.delta:.1e} (delta)"
+        what = "the messages have settled, but the two factors' means or variances"
+        what += f" still differ by {last.delta:.1e} (delta)"
     return f"iteration limit: after {max_iter} steps {what}, tol is {tol:.0e}"
 
 
