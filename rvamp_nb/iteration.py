@@ -98,24 +98,24 @@ class Anderson:
             self.reset()
         self.free, which = free, slice(None) if free.all() else free
         z, residual = z[which], f[which] - z[which]
-        self._remember(old, z, residual, which)
+        if self.last:
+            self.moves = self.moves[-7:]
+            move = _moved(*self.last, z, residual, which)
+            self.moves.append([part.astype(self.dtype) for part in move])
+        self.last = old, residual
         if not self.moves:
             return None
         f[which] = _combine(z, residual, self.moves, _weights(new)[which], damping)
         return from_coordinates(f, old)
 
-    def _remember(self, old, z, residual, which):
-        """The move to here, as one of the last eight. The last point is made again from
-        its state: its coordinates would be the largest thing that is held.
-        """
-        if self.last:
-            before, last_residual = self.last
-            self.moves = self.moves[-7:]
-            dz = coordinates(before)[which]
-            np.subtract(z, dz, out=dz)  # in place, and at once in fewer digits
-            move = dz.astype(self.dtype), (residual - last_residual).astype(self.dtype)
-            self.moves.append(move)
-        self.last = old, residual
+# %% ../nbs/12_rvamp.ipynb #12000607
+def _moved(before, last_residual, z, residual, which):
+    """The move to here and what it did to the residual. The last point is made again
+    from its state: its coordinates would be the largest thing that is held.
+    """
+    dz = coordinates(before)[which]
+    np.subtract(z, dz, out=dz)  # in place, for the same reason
+    return dz, residual - last_residual
 
 # %% ../nbs/12_rvamp.ipynb #12000197
 def _combine(z, residual, moves, weights, damping):
@@ -276,6 +276,14 @@ def _start(problem, state):
     most = free + ROOM * max(most - free, 0.0)
     return _within(problem, initial_state(problem), most)
 
+
+def _try(take, problem, state):
+    """The step and no words, or None and the reason why not."""
+    try:
+        return take(problem, state), ""
+    except Breakdown as reason:
+        return None, f"breakdown: {reason}"
+
 # %% ../nbs/12_rvamp.ipynb #859fa21c
 def iterate(
     problem, state=None, damping=0.7, accelerate=True, anderson=None, take=step
@@ -330,14 +338,6 @@ def iterate(
             pace.slow_down()
         yield current, pace.damping, event or "undone"
         state, fast = _onward(problem, good, pace.damping)
-
-
-def _try(take, problem, state):
-    """The step and no words, or None and the reason why not."""
-    try:
-        return take(problem, state), ""
-    except Breakdown as reason:
-        return None, f"breakdown: {reason}"
 
 # %% ../nbs/12_rvamp.ipynb #a5e14001
 def _spectrum(A):
