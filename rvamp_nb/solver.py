@@ -247,6 +247,20 @@ def _check_loss(loss, y, h=1e-4):
                 f" {s[wrong][0]:.6g} at y = {y[wrong][0]:.6g}, f = {f[wrong][0]:g}"
             )
 
+# %% ../nbs/12_rvamp.ipynb #12000609
+def _loss(likelihood, counts, y, beta, stored):
+    """The loss asked for, checked; for rows that share a count (19), as they need it."""
+    likelihood.check(y, beta)
+    _check_loss(likelihood, y)
+    if not hasattr(counts, "answering"):
+        return likelihood
+    if stored:
+        what = "rows in groups (Grouped counts) need A in memory: give an array"
+        raise TypeError(what)
+    likelihood = counts.answering(likelihood)
+    likelihood.check(y, beta)
+    return likelihood
+
 # %% ../nbs/12_rvamp.ipynb #f94b1703
 def _prior(lam, prior, N, beta):
     """The prior asked for, checked against N and beta."""
@@ -277,19 +291,11 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     _check_kind("likelihood", likelihood, "message", "Squared() or Logistic()")
     _check_counts(counts)
     prior = _prior(lam, prior, N, beta)
-    likelihood.check(y, beta)
-    _check_loss(likelihood, y)
-    if hasattr(counts, "answering"):  # rows that share a count: chapter 19 turns them
-        if stored:
-            what = "rows in groups (Grouped counts) need A in memory: give an array"
-            raise TypeError(what)
-        likelihood = counts.answering(likelihood)
-        likelihood.check(y, beta)
+    likelihood = _loss(likelihood, counts, y, beta, stored)
     if intercept:
         if getattr(A, "ones", False):
             raise ValueError("A has a column of ones, and intercept=True adds one")
-        ones = np.ones(len(A))
-        A = A.with_ones if stored else np.column_stack([A, ones])
+        A = A.with_ones if stored else np.column_stack([A, np.ones(len(A))])
         prior = WithIntercept(prior, N)
     if stored:
         _check_stored(A)
@@ -499,7 +505,7 @@ def _kept(fit, N):
     numbers = getattr(fit, "Pi", nothing), fit.mean, fit.var
     return *numbers, True, fit.n_iter, fit.status, fit.intercept, fit.messages
 
-
+# %% ../nbs/12_rvamp.ipynb #12000608
 def _path(lams, kept):
     """Fits as arrays; what has not converged or was not reached is NaN."""
     nothing = np.full(len(kept[0][0]), np.nan)
