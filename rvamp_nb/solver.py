@@ -249,7 +249,7 @@ def _check_loss(loss, y, h=1e-4):
 
 # %% ../nbs/12_rvamp.ipynb #12000609
 def _loss(likelihood, counts, y, beta, stored):
-    """The loss asked for, checked; for rows that share a count (19), as they need it."""
+    """The loss asked for, checked; for rows that share a count, theirs (chapter 19)."""
     likelihood.check(y, beta)
     _check_loss(likelihood, y)
     if not hasattr(counts, "answering"):
