@@ -196,12 +196,14 @@ def read_cells(path):
 
 
 def exported_module(path):
-    """The dotted name of the module that a notebook exports to, or None. Read without
-    nbdev: every worker asks this of every notebook.
+    """The dotted name of the (first) module that a notebook exports to, or None. Read
+    without nbdev: every worker asks this of every notebook.
     """
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     code = ["".join(c["source"]) for c in cells if c["cell_type"] == "code"]
-    names = re.findall(r"^#\| *default_exp +(\S+)", "\n".join(code), re.MULTILINE)
+    names = re.findall(
+        r"^#\| *(?:default_exp|exporti?s?) +(\S+)", "\n".join(code), re.MULTILINE
+    )
     exports = any(re.match(r"#\| *exporti?s?\b", source) for source in code)
     return f"rvamp_nb.{names[0]}" if names and exports else None
 

@@ -201,33 +201,40 @@ SABOTAGES = [
         "out = Mixed(*prior)",
         "tests/test_coupling.py::test_inputs_are_not_modified",
     ),
-    # --- solver -----------------------------------------------------------------------
+    # --- step, iteration, active, solver ----------------------------------------------
     Sabotage(
-        "solver.py",
+        "iteration.py",
         "it has converged when the messages stand still, whatever the factors say",
-        "if current and max(current.change, current.delta) < tol:",
-        "if current and current.change < tol:",
+        "if max(change, delta) < tol:",
+        "if change < tol:",
         "tests/test_convergence.py::test_the_status_names_what_fails",
     ),
     Sabotage(
-        "solver.py",
+        "iteration.py",
         "a bad accelerated step is kept",
-        "if current is None or (fast and current.change > WORSE * good.change):",
-        "if current is None:",
+        "if current and not (fast and current.change > 3 * good.change):",
+        "if current:",
         "tests/test_convergence.py::test_a_bad_acceleration_is_undone",
     ),
     Sabotage(
-        "solver.py",
+        "step.py",
         "the intercept's variance is divided by its precision once",
         "*map(np.append, x, (h / Q_hat, 1 / Q_hat, chi_hat / Q_hat**2, 1.0, 0.0))",
         "*map(np.append, x, (h / Q_hat, 1 / Q_hat, chi_hat / Q_hat, 1.0, 0.0))",
         "tests/test_bagging.py::test_a_bagged_prediction_against_refits",
     ),
     Sabotage(
+        "active.py",
+        "the few columns have the penalties of the first ones",
+        "cut = {k: np.asarray(v)[which] for k",
+        "cut = {k: np.asarray(v)[: len(which)] for k",
+        "tests/test_panels.py::test_most_columns_keep_still_and_the_answer_is_the_same",
+    ),
+    Sabotage(
         "solver.py",
         "the table is the caller's array, not a copy",
-        'A = np.array(check_array("A", A))',
-        'A = check_array("A", A)',
+        'table = np.array(check_array("A", A))',
+        'table = check_array("A", A)',
         "tests/test_solver_input.py::test_the_caller_may_reuse_what_was_passed_in",
     ),
     # --- what is read off a fit -------------------------------------------------------
@@ -398,11 +405,10 @@ SABOTAGES = [
     ),
     Sabotage(
         "saving.py",
-        "a file may ask for anything that its room has imported",
-        "if not isinstance(kind, type) or _home(kind) != name:",
-        "if kind is None:",
-        "tests/test_saving.py"
-        "::test_a_file_cannot_ask_for_anything_but_a_class_of_this_package",
+        "a file may hold a pickle, which is a program",
+        "with np.load(path, allow_pickle=False) as file:",
+        "with np.load(path, allow_pickle=True) as file:",
+        "tests/test_saving.py::test_arrays_of_objects_are_not_unpickled",
     ),
     Sabotage(
         "__init__.py",

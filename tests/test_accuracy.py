@@ -19,7 +19,7 @@ import pytest
 import textbook
 from truth.make_truth import load_truth
 
-import rvamp_nb.solver as solver
+import rvamp_nb.step as turn
 from rvamp_nb.coupling import Coupled
 from rvamp_nb.messages import Moments, Natural
 from rvamp_nb.prior import Laplace
@@ -221,7 +221,7 @@ def mirrored(A, prior_message, likelihood_message, gathered=None):
     return COUPLE(-A, prior_message, likelihood_message)
 
 
-COUPLE = solver.couple
+COUPLE = turn.couple
 
 
 SABOTAGE = {  # what is done to the solver, and with what it is called
@@ -242,7 +242,7 @@ SABOTAGE = {  # what is done to the solver, and with what it is called
 def sabotaged(
     truth, monkeypatch, couple, counts, randomise=None, factor=1.0, max_iter=60
 ):
-    monkeypatch.setattr(solver, "couple", couple)
+    monkeypatch.setattr(turn, "couple", couple)
     prior = (
         Laplace(truth.lam * factor)
         if randomise is None

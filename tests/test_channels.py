@@ -9,7 +9,7 @@ import pytest
 from scipy.special import erfcx, log_ndtr
 from sklearn.datasets import load_breast_cancer
 
-from rvamp_nb import likelihood, rvamp, solver
+from rvamp_nb import iteration, likelihood, rvamp
 from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.messages import Natural
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Prior, Ridge, SpikeSlab
@@ -546,7 +546,7 @@ def test_a_dear_posterior_begins_faintly(monkeypatch):
     given = dict(prior=Laplace(5.0), counts=Subsample(0.5), intercept=True, beta=1.0)
     faint = rvamp(A, labels, likelihood=Logistic(), **given)
     assert faint.converged and faint.n_iter <= 17
-    monkeypatch.setattr(solver, "ROOM", 1e9)
+    monkeypatch.setattr(iteration, "ROOM", 1e9)
     loud = rvamp(A, labels, likelihood=Logistic(), **given)
     assert loud.n_iter >= faint.n_iter + 4
     np.testing.assert_allclose(faint.mean, loud.mean, atol=1e-5)

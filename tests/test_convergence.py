@@ -12,20 +12,16 @@ from designs import FRACTIONS, LAWS, SHARES, cases, penalty, strong_cases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import rvamp_nb.solver as solver
+import rvamp_nb.step as turn
+from rvamp_nb import iteration, solver
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.datasets import gaussian_design, random_dct, standardize
+from rvamp_nb.iteration import iterate
 from rvamp_nb.likelihood import Huber, Squared
 from rvamp_nb.prior import Laplace, Ridge, SpikeSlab
 from rvamp_nb.resampling import Fixed, NoResampling, Poisson, Subsample, TwoPoint
-from rvamp_nb.solver import (
-    ConvergenceWarning,
-    Problem,
-    State,
-    iterate,
-    rvamp,
-    rvamp_path,
-)
+from rvamp_nb.solver import ConvergenceWarning, rvamp, rvamp_path
+from rvamp_nb.step import Problem, State, initial_state, lambda_empty
 
 GRID = [
     (case, law, fraction) for case in cases() for law in LAWS for fraction in FRACTIONS
@@ -81,7 +77,7 @@ def test_the_start_does_not_matter(fits):
     for k in rng.choice(len(THINNED), 8, replace=False):
         case, law, fraction = THINNED[k]
         cold = fits[identity(THINNED[k])]
-        first = solver.initial_state(cold.problem)
+        first = initial_state(cold.problem)
         wild = State(
             first.to_prior._replace(
                 h=0 * first.to_prior.h, chi_hat=10 * first.to_prior.chi_hat
@@ -152,10 +148,10 @@ def test_cold_starts_arrive_on_strong_equal_effects(case):
     """
     given = dict(prior=Laplace(1e9, Fixed()), counts=Subsample(0.5))
     problem = rvamp(case.A, case.y, **given).problem
-    top = solver.lambda_empty(problem)
+    top = lambda_empty(problem)
     for share in SHARES[3::3]:
         there = problem._replace(prior=Laplace(share * top, Fixed()))
-        run = solver._run(there, None, 1e-6, 100, 0.7)
+        run = iteration.run(there, None, 1e-6, 100, 0.7)
         assert run.failure == "" and run.last.x.rho.sum() < len(case.y) / 2
 
 
@@ -163,7 +159,7 @@ def test_the_first_message_claims_no_more_than_the_rows_can_hold():
     case = next(strong_cases())
     given = dict(prior=Laplace(0.5, Fixed()), counts=Subsample(0.5), max_iter=500)
     problem = rvamp(case.A, case.y, **given).problem
-    loud = problem.prior.moments(solver.initial_state(problem).to_prior).rho.sum()
+    loud = problem.prior.moments(initial_state(problem).to_prior).rho.sum()
     first = next(iter(iterate(problem)))[0]
     assert loud > 500 and first.x.rho.sum() <= 0.5 * 0.5 * len(case.y)
 
@@ -246,7 +242,7 @@ def test_huber_starts_where_the_rows_are(shift):
 
 def test_a_run_without_progress_ends(monkeypatch):
     """Messages that never settle: it stops well before the limit, and says so."""
-    couple = solver.couple
+    couple = turn.couple
     rng = np.random.default_rng(0)
 
     def noisy(*messages):
@@ -254,9 +250,9 @@ def test_a_run_without_progress_ends(monkeypatch):
         h = done.to_prior.h * rng.uniform(0.5, 2, size=60)
         return done._replace(to_prior=done.to_prior._replace(h=h))
 
-    monkeypatch.setattr(solver, "couple", noisy)
+    monkeypatch.setattr(turn, "couple", noisy)
     problem = Problem(DATA.A, DATA.y, Laplace(LAM), Squared(), Poisson(0.5))
-    run = solver._run(problem, None, 1e-6, 100_000, 0.7)
+    run = iteration.run(problem, None, 1e-6, 100_000, 0.7)
     assert run.failure.startswith("no progress") and len(run.trace) <= 1000
 
 
@@ -265,16 +261,16 @@ def test_delta_is_the_larger_of_means_and_of_variances():
     both = [SimpleNamespace(mean=m, var=v) for m in (one, two) for v in (one, two)]
     gap = 0.5 / np.linalg.norm(one)
     for other, expected in zip(both, (0, gap, gap, gap)):
-        assert solver.scale_free_delta(both[0], other) == pytest.approx(expected)
+        assert turn.scale_free_delta(both[0], other) == pytest.approx(expected)
     still = SimpleNamespace(mean=one, var=1e-18 * one)  # no resampling: only decays
-    assert solver.scale_free_delta(still, SimpleNamespace(mean=one, var=0 * one)) == 0
+    assert turn.scale_free_delta(still, SimpleNamespace(mean=one, var=0 * one)) == 0
 
 
 def test_the_status_names_what_fails(monkeypatch):
     """Messages that stand still while the two factors differ: that is delta."""
-    monkeypatch.setattr(solver, "scale_free_delta", lambda *_: 0.25)
+    monkeypatch.setattr(turn, "scale_free_delta", lambda *_: 0.25)
     problem = Problem(DATA.A, DATA.y, Laplace(LAM), Squared(), Poisson(0.5))
-    run = solver._run(problem, None, 1e-6, 60, 0.7)
+    run = iteration.run(problem, None, 1e-6, 60, 0.7)
     assert "still differ by 2.5e-01 (delta)" in run.failure
 
 
@@ -299,7 +295,7 @@ def test_breakdown_is_said_with_its_quantity(monkeypatch):
     def refuse(*_):
         raise np.linalg.LinAlgError("not positive definite")
 
-    monkeypatch.setattr(solver, "couple", refuse)
+    monkeypatch.setattr(turn, "couple", refuse)
     with pytest.warns(ConvergenceWarning, match="not positive definite"):
         fit = rvamp(DATA.A, DATA.y, LAM)
     assert (
@@ -315,7 +311,7 @@ def test_a_breakdown_on_the_way_is_survived(monkeypatch):
     """One failed step in the middle: the solver slows down and still arrives at the
     same answer.
     """
-    calm, calls, couple = rvamp(DATA.A, DATA.y, LAM, tol=1e-9), [], solver.couple
+    calm, calls, couple = rvamp(DATA.A, DATA.y, LAM, tol=1e-9), [], turn.couple
 
     def shaky(*messages):
         calls.append(1)
@@ -323,7 +319,7 @@ def test_a_breakdown_on_the_way_is_survived(monkeypatch):
             raise np.linalg.LinAlgError
         return couple(*messages)
 
-    monkeypatch.setattr(solver, "couple", shaky)
+    monkeypatch.setattr(turn, "couple", shaky)
     fit = rvamp(DATA.A, DATA.y, LAM, tol=1e-9)
     assert (
         fit.converged
@@ -342,7 +338,7 @@ def test_a_bad_acceleration_is_undone(monkeypatch):
     def mislead(self, old, new, damping):
         return State(new.to_prior._replace(h=-3 * new.to_prior.h), new.to_likelihood)
 
-    monkeypatch.setattr(solver.Anderson, "propose", mislead)
+    monkeypatch.setattr(iteration.Anderson, "propose", mislead)
     fit = rvamp(DATA.A, DATA.y, LAM, tol=1e-9)
     assert fit.converged and (fit.trace.event == "undone").sum() > 3
     np.testing.assert_allclose(fit.Pi, honest.Pi, atol=1e-7)
@@ -354,7 +350,7 @@ def test_a_start_from_averages_that_leads_nowhere_is_undone(monkeypatch, bad):
     wide = random_dct(N=1000, ratio=0.15, seed=3)
     lam = 0.1 * np.abs(wide.A.T @ wide.y).max()
     honest = rvamp(wide.A, wide.y, lam)
-    cold = solver.initial_state(honest.problem)
+    cold = initial_state(honest.problem)
     scale = {"loud": 1e3, "infinite": np.inf, "none": None}[bad]
 
     def mislead(problem):
@@ -363,7 +359,7 @@ def test_a_start_from_averages_that_leads_nowhere_is_undone(monkeypatch, bad):
         h = scale * (1 + np.abs(cold.to_prior.h))
         return State(cold.to_prior._replace(h=h), cold.to_likelihood)
 
-    assert solver.averaged_start(honest.problem) is not None
+    assert iteration.averaged_start(honest.problem) is not None
     monkeypatch.setattr(solver, "averaged_start", mislead)
     fit = rvamp(wide.A, wide.y, lam)
     assert fit.converged and "continuation" not in fit.status
@@ -378,7 +374,7 @@ def test_averages_are_asked_where_they_pay_only():
     hot = problem._replace(beta=1.0)
     robust = problem._replace(likelihood=Huber(1.0))
     for other in (few, square, hot, robust):
-        assert solver.averaged_start(other) is None
+        assert iteration.averaged_start(other) is None
 
 
 def test_products_of_moves_give_the_least_squares_weights():
@@ -387,16 +383,16 @@ def test_products_of_moves_give_the_least_squares_weights():
     moves, residual = rng.normal(size=(6, 500)), rng.normal(size=500)
     moves[5] = moves[4] + 1e-5 * rng.normal(size=500)
     moves[1] *= 1e-2
-    ours = solver._least_squares(moves @ moves.T, moves @ residual)
+    ours = iteration._least_squares(moves @ moves.T, moves @ residual)
     theirs = np.linalg.lstsq(moves.T, residual, rcond=1e-4)[0]
     np.testing.assert_allclose(ours, theirs, rtol=1e-7)
 
 
 LIMITS = """
-import os
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
-from rvamp_nb import solver
+import joblib
+from rvamp_nb import step
 
 def threads_of(shared):  # of NumPy's own BLAS; or of SciPy's, or a common one
     blas = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
@@ -404,15 +400,14 @@ def threads_of(shared):  # of NumPy's own BLAS; or of SciPy's, or a common one
     alone = lambda pool: "numpy.libs" in pool["filepath"]
     return {pool["num_threads"] for pool in blas if alone(pool) != shared}
 
-assert 1 <= solver.physical_cores() <= os.cpu_count()
-big, small = np.zeros((solver.SMALL, solver.SMALL)), np.zeros((solver.SMALL, 20))
+big, small = np.zeros((step.SMALL, step.SMALL)), np.zeros((step.SMALL, 20))
 for cores, limit, expected in ((1, 2, 1), (2, 2, 2), (2, 1, 1)):
-    solver.physical_cores = lambda n=cores: n
+    joblib.cpu_count = lambda n=cores, only_physical_cores=None: n
     with threadpool_limits(limit):
-        with solver._threads(big):
+        with step.threads(big):
             assert threads_of(shared=False) <= {1}  # they would wait for each other
             assert threads_of(shared=True) <= {expected}
-        with solver._threads(small):
+        with step.threads(small):
             assert threads_of(shared=False) | threads_of(shared=True) == {1}
         assert threads_of(shared=False) | threads_of(shared=True) == {limit}
 """
@@ -429,7 +424,7 @@ def test_continuation_rescues_a_cold_start_that_fails(monkeypatch):
     """Whatever starts cold at the penalty asked for fails; coming down from a larger
     one works, and the status says so.
     """
-    honest, run = rvamp(DATA.A, DATA.y, LAM), solver._run
+    honest, run = rvamp(DATA.A, DATA.y, LAM), iteration.run
 
     def fail_cold(problem, state, *rest):
         done = run(problem, state, *rest)
@@ -439,14 +434,14 @@ def test_continuation_rescues_a_cold_start_that_fails(monkeypatch):
             else done
         )
 
-    monkeypatch.setattr(solver, "_run", fail_cold)
+    monkeypatch.setattr(solver, "run", fail_cold)
     fit = rvamp(DATA.A, DATA.y, LAM)
     assert fit.converged and "continuation" in fit.status
     np.testing.assert_allclose(fit.Pi, honest.Pi, atol=1e-5)
 
 
 def test_negative_variances_are_counted(monkeypatch):
-    couple = solver.couple
+    couple = turn.couple
 
     def rounded(*messages):
         done = couple(*messages)
@@ -456,7 +451,7 @@ def test_negative_variances_are_counted(monkeypatch):
             )
         )
 
-    monkeypatch.setattr(solver, "couple", rounded)
+    monkeypatch.setattr(turn, "couple", rounded)
     fit = rvamp(DATA.A, DATA.y, LAM)
     assert (fit.trace.floored >= 1).all()
 
@@ -652,12 +647,12 @@ def test_a_spike_and_slab_starts_faintly(N, ratio, sigma, monkeypatch):
     )
     fit = rvamp(data.A, data.y, **problem)
     assert fit.converged and fit.trace.event[0] == "plain"
-    monkeypatch.setattr(solver, "ROOM", 1e9)
+    monkeypatch.setattr(iteration, "ROOM", 1e9)
     loud = rvamp(data.A, data.y, **problem)
     breaks = (N, sigma) != (200, 0.3)
     assert loud.converged and loud.trace.event[0].startswith("breakdown") == breaks
     np.testing.assert_allclose(fit.Pi, loud.Pi, atol=1e-6)
-    start = solver.initial_state(fit.problem)
+    start = initial_state(fit.problem)
     other = rvamp(
         data.A,
         data.y,
@@ -671,7 +666,7 @@ def test_a_spike_and_slab_starts_faintly(N, ratio, sigma, monkeypatch):
         ),
     )
     np.testing.assert_allclose(fit.Pi, other.Pi, atol=1e-6)
-    monkeypatch.setattr(solver, "QUIETEST", 0)
+    monkeypatch.setattr(iteration, "QUIETEST", 0)
     if breaks:
         with pytest.warns(ConvergenceWarning, match="at step 1"):
             assert not rvamp(data.A, data.y, **problem).converged

@@ -12,10 +12,12 @@ import pytest
 from scipy.linalg import blas
 
 from rvamp_nb import panels, rvamp
+from rvamp_nb.active import step_of_few
+from rvamp_nb.iteration import iterate
 from rvamp_nb.likelihood import Squared
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Poisson
-from rvamp_nb.solver import Problem, iterate
+from rvamp_nb.step import Problem
 from rvamp_nb.tables.storage import Panels, standardised
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "bench"))
@@ -50,7 +52,8 @@ def problem_of(A, y, lam):
 
 def steps_of(table, y, lam, settled=5):
     """The passes of the last of some steps."""
-    for _ in islice(iterate(problem_of(table, y, lam)), settled):
+    steps = iterate(problem_of(table, y, lam), take=step_of_few)
+    for _ in islice(steps, settled):
         log = list(table.log)
         table.log.clear()
     return log

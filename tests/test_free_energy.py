@@ -13,7 +13,7 @@ from truth_trust.make_trust_truth import load as load_table
 from truth_trust.make_trust_truth import problem as table_problem
 from truth_trust.make_trust_truth import solve as solve_table
 
-import rvamp_nb.solver
+import rvamp_nb.step
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.energy import (
     free_energy,
@@ -25,6 +25,7 @@ from rvamp_nb.energy import (
     variational,
 )
 from rvamp_nb.extend.trust import judge
+from rvamp_nb.iteration import damp, iterate
 from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.messages import Moments, Natural
 from rvamp_nb.panels import couple
@@ -37,7 +38,8 @@ from rvamp_nb.resampling import (
     Subsample,
     TwoPoint,
 )
-from rvamp_nb.solver import Breakdown, ConvergenceWarning, damp, iterate, rvamp, step
+from rvamp_nb.solver import ConvergenceWarning, rvamp
+from rvamp_nb.step import Breakdown, step
 
 RNG = np.random.default_rng(0)
 M, N = 40, 60
@@ -169,7 +171,7 @@ def test_planted_mistakes_are_seen(name):
     change = parts.pop("change", lambda answer: answer)
     right = fitted("squared").problem
     with mock.patch.object(
-        rvamp_nb.solver, "couple", lambda *given: change(couple(*given))
+        rvamp_nb.step, "couple", lambda *given: change(couple(*given))
     ):
         for _, (now, _, _) in zip(range(80), iterate(right._replace(**parts))):
             if now is not None and now.change < 1e-10:

@@ -167,7 +167,9 @@ def test_the_functions_in_the_table_of_lines_exist():
     ]
     names = set(
         re.findall(
-            r"`((?:solver|prior|likelihood|messages|coupling|panels)\.[\w.]+)`", table
+            r"`((?:step|iteration|solver|prior|likelihood|messages|coupling|panels)"
+            r"\.[\w.]+)`",
+            table,
         )
     )
     assert len(names) > 10

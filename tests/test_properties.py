@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Lasso
 
 from rvamp_nb.datasets import gaussian_design, load_diabetes
+from rvamp_nb.iteration import iterate
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Fixed, NoResampling, Poisson, Subsample, TwoPoint
-from rvamp_nb.solver import initial_state, iterate, rvamp, step
+from rvamp_nb.solver import rvamp
+from rvamp_nb.step import initial_state, step
 
 # No resampling: the plain Lasso -------------------------------------------------------
 

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SUFFIXES = {".py", ".ipynb"}
 FILES = sorted(
     path.relative_to(ROOT).as_posix()
-    for folder in ("", "docs", "nbs", "nbs/howto")
+    for folder in ("", "docs", "nbs", "nbs/howto", "nbs/rooms")
     for path in (ROOT / folder).glob("[!.]*")
     if path.suffix in SUFFIXES
 ) + sorted(

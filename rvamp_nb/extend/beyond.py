@@ -21,10 +21,12 @@ from scipy.special import ndtri
 
 from ..densities import tall_form
 from .trust import column_rows, row_shares
+from ..iteration import Anderson, iterate
 from ..messages import Mixed, Moment, Natural, mixed_extrinsic
 from ..panels import is_wide, wide_matrices
 from ..prior import Penalty, one_sided, thresholded
-from ..solver import Anderson, Breakdown, ConvergenceWarning, Fit, iterate, rvamp
+from ..solver import ConvergenceWarning, Fit, rvamp
+from ..step import Breakdown
 from ..tables.storage import Panels
 
 # %% ../../nbs/17_beyond_diagonal.ipynb #40571163

@@ -15,19 +15,14 @@ import numpy as np
 from scipy.interpolate import PchipInterpolator
 
 from ..checks import check_array, check_number, check_size, listed, progress_bar
+from ..iteration import damp
 from ..prior import ElasticNet, Laplace, Penalty, SpikeSlab
 from ..resampling import Fixed
 from .columns import Columns
 from .control import settle
 from .target import Target, draws_halves
-from rvamp_nb.solver import (
-    ConvergenceWarning,
-    Problem,
-    damp,
-    emptying_factor,
-    rvamp,
-    rvamp_path,
-)
+from ..solver import ConvergenceWarning, rvamp, rvamp_path
+from ..step import Problem, emptying_factor
 from ..tables.storage import Panels
 
 # %% ../../nbs/73_penalty.ipynb #73000005

@@ -356,7 +356,8 @@ def plain_steps(problem, damping):
     """Algorithm 1 as it stands, without safeguards: every step but the first goes
     `damping` of the way.
     """
-    from rvamp_nb.solver import damp, initial_state, step
+    from rvamp_nb.iteration import damp
+    from rvamp_nb.step import initial_state, step
 
     state, now = initial_state(problem), 1.0
     while True:
@@ -367,7 +368,7 @@ def plain_steps(problem, damping):
 
 def solver_steps(problem):
     """The steps that rvamp takes, those that broke down left out."""
-    from rvamp_nb.solver import iterate
+    from rvamp_nb.iteration import iterate
 
     return (current for current, _, _ in iterate(problem) if current)
 
@@ -385,7 +386,7 @@ def deltas(A, y, lam, run, steps):
     """
     from rvamp_nb.likelihood import Squared
     from rvamp_nb.prior import Laplace
-    from rvamp_nb.solver import Breakdown, Problem
+    from rvamp_nb.step import Breakdown, Problem
 
     out = np.full((2, steps), np.nan)
     try:

@@ -31,7 +31,8 @@ from designs import (  # noqa: E402
 from rvamp_nb.datasets import load_riboflavin, standardize  # noqa: E402
 from rvamp_nb.prior import Laplace  # noqa: E402
 from rvamp_nb.resampling import Fixed, Subsample  # noqa: E402
-from rvamp_nb.solver import lambda_empty, rvamp  # noqa: E402
+from rvamp_nb.solver import rvamp  # noqa: E402
+from rvamp_nb.step import lambda_empty  # noqa: E402
 
 
 def measure(case, counts, fraction, tol):

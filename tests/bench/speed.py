@@ -30,6 +30,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.linalg  # noqa: F401  (loads its BLAS before `experiments` asks for one thread)
+from joblib import cpu_count
 from threadpoolctl import threadpool_info, threadpool_limits
 
 HERE = Path(__file__).resolve().parent
@@ -42,7 +43,8 @@ from rvamp_nb.likelihood import Squared  # noqa: E402
 from rvamp_nb.messages import Mixed, Natural  # noqa: E402
 from rvamp_nb.panels import couple  # noqa: E402
 from rvamp_nb.prior import Laplace  # noqa: E402
-from rvamp_nb.solver import Problem, _fit, physical_cores, step  # noqa: E402
+from rvamp_nb.solver import _fit  # noqa: E402
+from rvamp_nb.step import Problem, step  # noqa: E402
 
 COUNTS = experiments.COUNTS
 # celer's duality gap for a refit that is only timed (the truths use 1e-9)
@@ -59,7 +61,7 @@ class Threads:
         self.one = one
         blas = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
         most = max((pool["num_threads"] for pool in blas), default=1)
-        cores = f"{physical_cores()} cores as the system counts them"
+        cores = f"{cpu_count(only_physical_cores=True)} cores as the system counts them"
         self.name = "one thread" if one else f"{most} threads (the default), {cores}"
         self.clock = time.process_time if one else time.perf_counter
 
