@@ -61,7 +61,7 @@ def each(paths):
                     check(path=path, **fixtures)
                 except AssertionError as error:
                     wrong[path.stem] = str(error)
-            assert wrong == {}
+            assert wrong == {}, wrong
 
         test.__name__, test.__doc__ = check.__name__, check.__doc__
         others = inspect.signature(check).parameters.copy()

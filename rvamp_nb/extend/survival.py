@@ -479,7 +479,11 @@ def _two_columns(y):
     names = names or list(getattr(y, "columns", []))
     if set(names) == {"event", "time"}:
         names = "event", "time"
-    parts = [np.asarray(y[name]) for name in names] if names else list(np.transpose(y))
+    parts = (
+        [np.asarray(y[name]) for name in names]
+        if names
+        else [*np.transpose(np.atleast_1d(y))]
+    )
     wanted = (
         "y for survival must be a structured array with a bool field and a time field,"
         " or two columns, event and time"

@@ -410,7 +410,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         roles = dict(groups=groups, strata=strata)
         roles |= dict(sample_weight=sample_weight, offset=offset)
         try:
-            found, notes = self._found(X, y, roles)
+            found, notes = _found(self, X, y, roles)
         except BaseException:
             vars(self).pop("n_features_in_", None)
             vars(self).pop("feature_names_in_", None)
@@ -425,59 +425,6 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         for text, kind in [*notes, *_said_of(found)]:
             warnings.warn(text, kind, stacklevel=2)
         return self
-
-    def _found(self, X, y, roles):
-        """What a fit finds: a `Selection`, and warnings as (text, kind)."""
-        X, y = self._validated(X, y)
-        unnamed = [f"x{i}" for i in range(self.n_features_in_)]
-        names = np.asarray(getattr(self, "feature_names_in_", unnamed), dtype=object)
-        _check_options(self)
-        rows = row_roles(len(X), **roles)
-        counts = count_law(self.resampling, rows)
-        if isinstance(X, Panels) and isinstance(counts, Grouped):
-            raise ValueError(
-                "groups: rows that are drawn together are turned into independent ones"
-                " (chapter 19), for which the table must be in memory; give X as an"
-                " array"
-            )
-        target = read_target(y, self.loss, rows, counts)
-        penalty = self.prior, self.l1_ratio, self.randomise, self.penalty_factor
-        prior = read_penalty(*penalty, names, len(rows.that_count(target.y)))
-        A, prior, columns = prepare(X, names, prior, rows, counts, self.categories)
-        digits = self.tol, self.max_iter, bool(self.verbose)
-        question = Question(A, target, prior, counts, columns, *digits)
-        if self.refits:
-            refitting.check_refittable(question)
-        wanted = self.threshold, self.pfer, self.q, self.bound
-        promise = settled_promise(question, *wanted)
-        steer = steering(self.lambdas, self.n_lambdas, self.lambda_min_ratio)
-        asked = self.get_params(deep=False)
-        found = select(question, steer, promise, asked, repeated_rows(X))
-        notes = [note for note in (target.note, *columns.notes, promise.note) if note]
-        return found, [(note, UserWarning) for note in notes]
-
-    def _validated(self, X, y):
-        """The table and the target, as scikit-learn and rooms 71 and 72 want them."""
-        X, names = open_table(X)
-        y, options = y.compute() if hasattr(y, "dask") else y, {}
-        if isinstance(self.loss, str) and self.loss == "survival":
-            y = np.column_stack(survival_target(y))  # times and events
-            options = dict(multi_output=True)
-        else:
-            check_column(y)
-        if not isinstance(X, Panels):
-            options |= dict(dtype=np.float64, ensure_min_samples=4)
-            return validate_data(self, X, y, **options)
-        y = validate_data(self, "no_validation", y, **options)
-        if len(y) != len(X):
-            raise ValueError(
-                "Found input variables with inconsistent numbers of samples:"
-                f" {[len(X), len(y)]}"
-            )
-        if len(X) < 4:
-            raise ValueError(f"X has {len(X)} sample(s), a minimum of 4 is required")
-        _name_columns(self, X.shape[1], names, reset=True)
-        return X, y
 
     def _get_support_mask(self):
         check_is_fitted(self)
@@ -504,6 +451,61 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         return tags
 
 # %% ../../nbs/21_stability.ipynb #70310397
+def _found(est, X, y, roles):
+    """What a fit finds: a `Selection`, and warnings as (text, kind)."""
+    X, y = _validated(est, X, y)
+    unnamed = [f"x{i}" for i in range(est.n_features_in_)]
+    names = np.asarray(getattr(est, "feature_names_in_", unnamed), dtype=object)
+    _check_options(est)
+    rows = row_roles(len(X), **roles)
+    counts = count_law(est.resampling, rows)
+    if isinstance(X, Panels) and isinstance(counts, Grouped):
+        raise ValueError(
+            "groups: rows that are drawn together are turned into independent ones"
+            " (chapter 19), for which the table must be in memory; give X as an"
+            " array"
+        )
+    target = read_target(y, est.loss, rows, counts)
+    penalty = est.prior, est.l1_ratio, est.randomise, est.penalty_factor
+    prior = read_penalty(*penalty, names, len(rows.that_count(target.y)))
+    A, prior, columns = prepare(X, names, prior, rows, counts, est.categories)
+    digits = est.tol, est.max_iter, bool(est.verbose)
+    question = Question(A, target, prior, counts, columns, *digits)
+    if est.refits:
+        refitting.check_refittable(question)
+    wanted = est.threshold, est.pfer, est.q, est.bound
+    promise = settled_promise(question, *wanted)
+    steer = steering(est.lambdas, est.n_lambdas, est.lambda_min_ratio)
+    asked = est.get_params(deep=False)
+    found = select(question, steer, promise, asked, repeated_rows(X))
+    notes = [note for note in (target.note, *columns.notes, promise.note) if note]
+    return found, [(note, UserWarning) for note in notes]
+
+
+def _validated(est, X, y):
+    """The table and the target, as scikit-learn and rooms 71 and 72 want them."""
+    X, names = open_table(X)
+    y, options = y.compute() if hasattr(y, "dask") else y, {}
+    if isinstance(est.loss, str) and est.loss == "survival":
+        y = np.column_stack(survival_target(y))  # times and events
+        options = dict(multi_output=True)
+    else:
+        check_column(y)
+    if not isinstance(X, Panels):
+        options |= dict(dtype=np.float64, ensure_min_samples=4)
+        return validate_data(est, X, y, **options)
+    y = validate_data(est, "no_validation", y, **options)
+    if len(y) != len(X):
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples:"
+            f" {[len(X), len(y)]}"
+        )
+    if len(X) < 4:
+        raise ValueError(f"X has {len(X)} sample(s), a minimum of 4 is required")
+    _name_columns(est, X.shape[1], names, reset=True)
+    return X, y
+
+
 def _check_options(est):
     """What steers the path and the iteration."""
     if not isinstance(est.bound, str) or est.bound not in BOUNDS:
