@@ -328,7 +328,7 @@ SABOTAGES = [
     Sabotage(
         "cli.py",
         "a red light is exit code 0",
-        'return 3 if answer.estimator.trust_.light == "red" else 0',
+        'return 3 if s.trust.light == "red" else 0',
         "return 0",
         "tests/test_cli.py::test_a_row_that_decides_is_exit_code_3",
     ),
@@ -355,10 +355,10 @@ SABOTAGES = [
         "tests/test_checks.py::test_ends_of_an_interval",
     ),
     Sabotage(
-        "select/report.py",
+        "select/pictures.py",
         "the picture shows what was asked for, not what was reached",
-        'ax.plot(_size(est), est.threshold_, "*", clip_on=False, zorder=5, **star)',
-        'ax.plot(est.q_, est.threshold_, "*", clip_on=False, zorder=5, **star)',
+        'ax.plot(size_reported(s), s.threshold, "*", clip_on=False, zorder=5, **star)',
+        'ax.plot(s.q, s.threshold, "*", clip_on=False, zorder=5, **star)',
         "tests/test_report.py::test_curves_of_the_map_are_those_of_the_bound",
     ),
     Sabotage(
