@@ -6,10 +6,8 @@
 __all__ = ['main']
 
 # %% ../nbs/25_cli.ipynb #788ee63f
-import argparse
 import hashlib
 import json
-import math
 import os
 import signal
 import sys
@@ -20,6 +18,7 @@ from pathlib import Path
 
 # %% ../nbs/25_cli.ipynb #ac768d65
 import rvamp_nb
+from .select.arguments import arguments
 from rvamp_nb.select.frames import (
     BadInput,
     Table,
@@ -199,12 +198,11 @@ def _source(args, frame):
         raise BadInput(f"{problem}: choose another with --name")
     pair = f"{args.time}, {args.event}"
     target = pair if args.time else args.target or frame.columns[0]
-    file = rows = _known(args.rows or args.file, frame.attrs["sha256"], args.out)
+    files = [_known(args.rows or args.file, frame.attrs["sha256"], args.out), ("", "")]
     if args.rows:
-        file = _known(args.file, _fingerprint(args.file), args.out)
-    else:
-        rows = "", ""
-    known = dict(zip(("file", "sha256", "rows", "rows_sha256"), file + rows))
+        files = [_known(args.file, _fingerprint(args.file), args.out), files[0]]
+    (file, sha256), (rows, rows_sha256) = files
+    known = dict(file=file, sha256=sha256, rows=rows, rows_sha256=rows_sha256)
     return dict(name=name, target=target, **known)
 
 
@@ -375,7 +373,7 @@ def _read(args):
 # %% ../nbs/25_cli.ipynb #04ec9a33
 def _run(argv):
     """All of it. Returns the exit code."""
-    args = _parser().parse_args(argv)
+    args = arguments(rvamp_nb.__version__).parse_args(argv)
     if args.command == "plan":
         return _planned(args)
     try:
@@ -451,231 +449,6 @@ def _ended(argv):
     except BrokenPipeError:  # rvamp-nb --help | true
         return 0
 
-# %% ../nbs/25_cli.ipynb #4f74ad3c
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are bad input."""
-
-    def error(self, message):
-        raise BadInput(message)
-
-
-def _refused(text, problem):
-    return argparse.ArgumentTypeError(f"'{shown(text)}' {problem}")
-
-
-def _number(low, high, what, kind=float):
-    """What reads a number in (low, high]."""
-
-    def read(text):
-        try:
-            value = kind(text)
-        except ValueError:
-            value = math.nan
-        if not low < value <= high:
-            raise _refused(text, f"is not {what}")
-        return value
-
-    return read
-
-
-_LARGEST = sys.float_info.max
-_positive = _number(0, _LARGEST, "a number above 0")
-_share = _number(0.5, 1, "a number above 0.5 and up to 1")
-_part = _number(0, 1, "a number above 0 and up to 1")
-_power = _number(0, 0.9999, "a number between 0 and 1")
-_whole = _number(0, 10**9, "a whole number above 0", int)
-
-
-def _refits(text):
-    value = _number(-1, 10**9, "a whole number", int)(text)
-    if 0 < value < 10:
-        raise _refused(text, "refits say next to nothing: give 0, or 10 and more")
-    return value
-
-
-def _file_name(text):
-    if Path(text).name != text or not text.isprintable():
-        raise _refused(text, "cannot be part of a file's name: give no folders")
-    return text
-
-
-def _mark(text):
-    mark = {"tab": "\t", "\\t": "\t"}.get(text, text)
-    if len(mark) != 1:
-        raise _refused(text, "is not one sign: give one, or the word tab")
-    return mark
-
-
-def _pair(text):
-    column, equals, level = text.partition("=")
-    if not equals:
-        raise _refused(text, "is not COLUMN=LEVEL")
-    return column, level
-
-# %% ../nbs/25_cli.ipynb #cf534bc6
-_ABOUT = """\
-Selection probabilities of the Lasso across resamples, computed without resampling
-(replicated vector approximate message passing).
-
-Without a command, rvamp-nb does its main job on embedded data (diabetes, 442
-patients, 64 features), in a few seconds."""
-
-_CODES = """\
-exit codes:
-  0    done
-  2    refused: the arguments, the table or the folder will not do; nothing is written
-  3    done, but the light is red
-  4    nothing converged that could be reported: the files say so, nothing is selected
-  5    computed, but the files or the report could not be written
-  130  ctrl-C; if the fit was finished, its table is written, without refits"""
-
-_EXAMPLES = f"""\
-examples:
-  rvamp-nb
-  rvamp-nb select patients.csv --target dose
-  rvamp-nb select patients.tsv --target died --threshold 0.9 --pfer 0.5 --path
-  rvamp-nb select patients.csv --target dose --refits 1000 --out results
-  rvamp-nb select clinic.csv.gz --target dose --id patient --categorical site \\
-      --keep age --missing median
-  rvamp-nb plan --features 1000 --effects 10 --size 0.35
-
-{_CODES}"""
-
-_SELECT = """\
-Which features of a table would a Lasso keep, if the data had come out a little
-differently?
-
-Every column without a role is a feature. Columns are centred and scaled to unit norm.
-A resample is half of the rows, drawn without replacement; Π is the probability that a
-feature's coefficient is not 0 in a resample; mean and sd are those of the coefficient
-across resamples. Features with Π at or above the threshold are selected. The penalty λ
-is taken where Π sums to q. Threshold, q and the bound on the expected number of false
-selections (pfer) determine each other: give two of them at most. The bound takes the
-rows as independent. Several samples of one patient are not, unless --groups says whose
-they are. Π by rVAMP needs no refit; real refits are combined with it, and give it a
-standard error.
-A matrix holds features alone: the target, and whatever else is known of the rows, are
-columns of a second table (--rows), of which --keep and --categorical make features. A
-matrix of more than 67 million numbers is read a block at a time, some hundred times, so
-that it had better lie on this machine."""
-
-_FILES = f"""\
-writes into DIR, whole or not at all:
-  NAME-selection.csv   all features, the most probable first
-  NAME-selection.json  every setting that decides the answer, light, status, warnings
-  NAME-selection.png   (not after ctrl-C)
-  NAME-path.csv, .png  with --path: Π at every penalty, empty where not converged
-An earlier answer for the same table and target is replaced; anything else is refused.
-A constant column has Π = 0 and a warning. Text, dates and missing values are refused,
-all in one line, unless the options about the table say what to do with them.
-
-{_CODES}"""
-
-
-def _parser():
-    """All that can be typed."""
-    shape = dict(formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser = _Parser(prog="rvamp-nb", description=_ABOUT, epilog=_EXAMPLES, **shape)
-    version = f"rvamp-nb {rvamp_nb.__version__}"
-    parser.add_argument("--version", action="version", version=version)
-    parser.set_defaults(out=Path("rvamp-nb-out"), path=False, report=None, refits=200)
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    about = dict(description=_SELECT, epilog=_FILES, help="for a table of yours")
-    select = commands.add_parser("select", **about, **shape)
-    _add_table(select)
-    _add_promise(select)
-    about = dict(description=_PLAN, epilog=_PLAN_CODES, help="before there is a table")
-    _add_plan(commands.add_parser("plan", **about, **shape))
-    return parser
-
-# %% ../nbs/25_cli.ipynb #776676ab
-def _adding(parser, title):
-    """What adds an option to a new group: its name, its help, what argparse takes."""
-    group = parser.add_argument_group(title)
-    return lambda name, help, **how: group.add_argument(name, help=help, **how)
-
-
-def _add_table(select):
-    """What is read, what is asked, and what the columns are for."""
-    add, file = _adding(select, "the table"), dict(metavar="FILE")
-    table = "CSV, TSV or Parquet, also in gzip, or a pipe; names in the first line; or"
-    table += " a matrix of numbers: an .npy file, or the folder of a Zarr array"
-    add("file", table, **file)
-    rows = "of a matrix: the table with its target, and with whatever else is known of"
-    rows += " its rows, in their order; or the target alone, as .npy"
-    add("--rows", rows, **file)
-    add(
-        "--names",
-        "of a matrix: its columns' names, one a line (default: x0, ...)",
-        **file,
-    )
-    sep = "what stands between columns (default: tab if line 1 has one, else comma)"
-    add("--sep", sep, type=_mark, metavar="SIGN")
-    point = dict(type=_mark, default=".", metavar="SIGN")
-    add("--decimal", "of the numbers (default: a point)", **point)
-    add("--encoding", "such as latin-1 (default: UTF-8)", metavar="NAME")
-    add, column = _adding(select, "the question"), dict(metavar="COLUMN")
-    add("--target", "the column to explain: numbers, or two classes", **column)
-    add("--time", "instead of a target: how long each row was observed", **column)
-    add("--event", "with --time: 1 where the event was seen, 0 where not", **column)
-    losses = ("auto", "squared", "logistic", "poisson", "huber", "survival")
-    loss = "auto: survival with --time, logistic for a target with two classes, else"
-    loss += " squared (default: auto)"
-    add("--loss", loss, choices=losses, default="auto")
-    ratio = "1: Lasso; below it, elastic net: share of |b|, as in glmnet's alpha"
-    add("--l1-ratio", ratio, type=_part, default=1.0, metavar="SHARE")
-    correct = "put twins, dominant rows and thin columns right (default: no)"
-    add("--correct", correct, choices=("auto", "no"), default="no")
-    add = _adding(select, "its columns, or those of --rows (* may come several times)")
-    add("--id", "names the rows, no feature", **column)
-    several = dict(action="append", default=[])
-    add("--drop", "* is left out", **several, **column)
-    keep = "* stays in every refit without a penalty; no bound is about it"
-    add("--keep", keep, **several, **column)
-    categorical = "* becomes columns of 0 and 1, one for each level but the reference"
-    add("--categorical", categorical, **several, **column)
-    reference = "* its reference level (default: the most frequent one)"
-    add("--reference", reference, metavar="COLUMN=LEVEL", type=_pair, **several)
-    groups = "rows of one label are drawn together: several samples of one patient"
-    add("--groups", groups, **column)
-    strata = "half of each label is drawn: rare classes, hospitals; no feature, unless"
-    strata += " it is named with --categorical or --keep, too"
-    add("--strata", strata, **column)
-    add("--weights", "how much each row counts; not negative", **column)
-    offset = "is added to what the features predict: log exposure, for counts"
-    add("--offset", offset, **column)
-    missing = "drop: leave out rows with a gap; median: fill gaps in features by the"
-    missing += " column's median or most frequent level (default: error)"
-    add("--missing", missing, choices=("error", "drop", "median"), default="error")
-
-
-def _add_promise(select):
-    """What is promised, and what is written."""
-    add, positive = _adding(select, "the promise"), dict(type=_positive)
-    add("--threshold", "least Π of a selected feature, above 0.5", type=_share)
-    add("--pfer", _PFER, **positive)
-    q = "features selected in a resample on average, at the penalty of the report"
-    add("--q", q, **positive)
-    lam = "λ itself, for the sum of losses (half the squares) plus λ times the sum of"
-    lam += " absolute coefficients; not with --pfer or --q (default: chosen)"
-    add("--lam", lam, **positive)
-    add("--bound", _BOUND, choices=("mb", "unimodal"), default="mb")
-    refits = "combine rVAMP with N refits, and select by both; 0: none (default: 200)"
-    add("--refits", refits, type=_refits, default=200, metavar="N")
-    add = _adding(select, "the results")
-    path = "write Π along the whole path of penalties, too, and draw it"
-    add("--path", path, action="store_true")
-    out = "folder for the results (default: rvamp-nb-out)"
-    add("--out", out, type=Path, default=Path("rvamp-nb-out"), metavar="DIR")
-    report = "write a page for a paper, too: methods, settings, tables and pictures"
-    add("--report", report, type=Path, metavar="FOLDER")
-    name = "what their names begin with (default: FILE without folder and ending)"
-    add("--name", name, type=_file_name)
-
-
-_PFER = "bound on the expected number of false selections (default: 1)"
-_BOUND = "mb: Meinshausen and Bühlmann's (default); unimodal: Shah and Samworth's"
-
 # %% ../nbs/25_cli.ipynb #6ce657c9
 _AROUND = (0.25, 0.5, 0.75, 1, 1.5, 2)  # sizes that are shown, as parts of the answer
 _SAID = ("rows", "true_selections", "power", "false_selections", "lam", "converged")
@@ -731,43 +504,3 @@ def _as_table(args, study, beside, code):
         lines.append(f"{s.rows:8}{shares}")
     assumed = "for independent features and normal noise; correlated features find less"
     return "\n".join([*lines, "", assumed])
-
-# %% ../nbs/25_cli.ipynb #3c9a8fc9
-_PLAN = """\
-How many rows does a study need, so that stability selection finds effects of a given
-size?
-
-By state evolution, before there are data: features are independent of each other, all
-effects have one size, the noise is normal. Resamples are halves of the rows. The
-threshold is the one that finds most, unless it is given; q follows from it and the
-bound, the penalty from q. When the data are there, give `select` the same threshold,
-pfer and bound."""
-
-_PLAN_CODES = """\
-exit codes:
-  0    done
-  2    refused: the arguments will not do
-  4    no number of rows up to --max-rows is enough
-  130  ctrl-C"""
-
-
-def _add_plan(plan):
-    """What is planned."""
-    add, positive = _adding(plan, "the study"), dict(type=_positive)
-    whole = dict(type=_whole, required=True, metavar="N")
-    add("--features", "features that are measured", **whole)
-    add("--effects", "how many of them matter", **whole)
-    size = "change of the target per standard deviation of a feature that matters"
-    add("--size", size, required=True, **positive)
-    noise = "standard deviation of what no feature explains (default: 1)"
-    add("--noise", noise, default=1.0, **positive)
-    add = _adding(plan, "the promise")
-    add("--pfer", _PFER, default=1.0, **positive)
-    power = "share of the effects to be found, on average (default: 0.8)"
-    add("--power", power, type=_power, default=0.8)
-    threshold = "least Π of a selected feature, above 0.5 (default: chosen)"
-    add("--threshold", threshold, type=_share)
-    add("--bound", _BOUND, choices=("mb", "unimodal"), default="mb")
-    most = "look no further (default: 100000)"
-    add("--max-rows", most, type=_whole, default=100_000, metavar="N")
-    add("--json", "print JSON", action="store_true")

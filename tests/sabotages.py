@@ -304,18 +304,18 @@ SABOTAGES = [
     ),
     # --- the estimator ----------------------------------------------------------------
     Sabotage(
-        "select/stability.py",
+        "select/answer.py",
         "the threshold itself is not enough",
-        "kept = np.where(model.candidates, best.Pi >= threshold, model.factors == 0)",
-        "kept = np.where(model.candidates, best.Pi > threshold, model.factors == 0)",
+        "kept = np.where(columns.candidates, best.Pi >= threshold, False)[where]",
+        "kept = np.where(columns.candidates, best.Pi > threshold, False)[where]",
         "tests/test_stability_estimator.py"
         "::test_a_probability_equal_to_the_threshold_is_enough",
     ),
     Sabotage(
-        "select/stability.py",
+        "select/answer.py",
         "a bound is promised of resamples for which none holds",
-        "if not _halves(model.counts) or not fit.converged:",
-        "if not fit.converged:",
+        "if not draws_halves(question.counts):",
+        "if not question.counts:",
         "tests/test_stability_estimator.py::test_laws",
     ),
     Sabotage(
@@ -324,6 +324,13 @@ SABOTAGES = [
         "signal=FixedSizes(design.size * np.sqrt(design.rows), density),",
         "signal=FixedSizes(design.size * design.rows, density),",
         "tests/test_evolution.py::test_planned_studies_do_what_was_planned",
+    ),
+    Sabotage(
+        "select/arguments.py",
+        "a limit that is open lets its end in",
+        "if not low < value <= high:",
+        "if not low <= value <= high:",
+        "tests/test_cli.py::test_bad_numbers_name_their_argument",
     ),
     Sabotage(
         "cli.py",
@@ -353,6 +360,20 @@ SABOTAGES = [
         "if not (low < value < high or at_end):",
         "if not (low <= value < high or at_end):",
         "tests/test_checks.py::test_ends_of_an_interval",
+    ),
+    Sabotage(
+        "select/answer.py",
+        "the bound forgets the sum that the refits have",
+        "sums = fit.Pi, Pi, both.Pi[columns.first]",
+        "sums = fit.Pi, Pi",
+        "tests/test_report.py::test_the_bound_holds_for_the_largest_of_the_sums",
+    ),
+    Sabotage(
+        "select/report.py",
+        "one standard error is called decided",
+        "away = np.abs(s.probabilities - s.threshold) - 2 * s.refined.se",
+        "away = np.abs(s.probabilities - s.threshold) - s.refined.se",
+        "tests/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
     Sabotage(
         "select/pictures.py",

@@ -65,8 +65,9 @@ def summary_table(s):
 
     columns, ends = s.question.columns, {}
     if s.interval is not None:
-        ends = dict(zip(("probability_low", "probability_high"), s.interval.T))
-        ends = dict(probability_se=s.refined.se) | ends
+        low, high = s.interval.T
+        ends = dict(probability_se=s.refined.se)
+        ends |= dict(probability_low=low, probability_high=high)
     values = dict(
         probability=s.probabilities,
         **ends,
@@ -88,9 +89,7 @@ def summary_table(s):
 
 
 def path_table(s):
-    """Π of all features at each penalty of the path, a column each; NaN where it has
-    not converged.
-    """
+    """Π of all features at each penalty, a column each; NaN where not converged."""
     import pandas as pd
 
     Pi = np.where(s.converged, s.selection_probabilities, np.nan)
@@ -112,7 +111,7 @@ def _statuses(s):
         said.get(kind, word) for kind, word in zip(s.question.columns.kind, reached)
     ]
 
-
+# %% ../../nbs/83_report.ipynb #83000004
 def settings(s):
     """All that decided the answer of a `Selection`, as plain numbers, words and None;
     `summary_table` names it.
@@ -190,20 +189,12 @@ def _of_the_table(s):
         said = ", ".join(str(name) for name in free[:8])
         more = f" and {len(free) - 8} more" * (len(free) > 8)
         yield f"Never penalised, and always in the model: {said}{more}."
+    rest, near = "of the unpenalised ones", "of others, up to sign,"
+    explained, joined = kinds.count("explained"), "taken as one with them"
     for n, one, several, fate in (
         (kinds.count("constant"), "constant", "constant", "left out"),
-        (
-            kinds.count("explained"),
-            "a combination of the unpenalised ones",
-            "combinations of the unpenalised ones",
-            "left out",
-        ),
-        (
-            copies,
-            "a near copy of others, up to sign,",
-            "near copies of others, up to sign,",
-            "taken as one with them",
-        ),
+        (explained, f"a combination {rest}", f"combinations {rest}", "left out"),
+        (copies, f"a near copy {near}", f"near copies {near}", joined),
     ):
         if n:
             was = f"was {one}" if n == 1 else f"were {several}"
@@ -520,9 +511,7 @@ FILES += [f"{name}.{kind}" for name in PICTURES for kind in sorted(KINDS)]
 
 
 def picture_files(s, pictures=PICTURES, kinds=KINDS):
-    """Pictures as the bytes of files of several kinds, {name of the file: bytes}; the
-    same bytes every time.
-    """
+    """Pictures as files of several kinds, {name: bytes}; the same bytes every time."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -585,18 +574,13 @@ def report_files(s, pictures=PICTURES, kinds=KINDS):
 
 # %% ../../nbs/83_report.ipynb #32e14d96
 def write_report(s, folder):
-    """Methods paragraph, settings, tables and pictures of a `Selection`, in a folder.
-
-    Parameters
-    ----------
-    s : Selection
-    folder : path
-        Made if it is not there. Other files in it are left alone.
+    """Methods paragraph, settings, tables and pictures of a `Selection` in a folder,
+    which is made if it is not there; other files in it are left alone.
 
     Returns
     -------
     list of Path
-        methods.md, settings.json, tables and pictures (`FILES`): all, or none.
+        Of `FILES`: all are written, or none.
 
     Raises
     ------
