@@ -18,13 +18,16 @@ from matplotlib.text import Text
 from rvamp_nb import StabilitySelection
 from rvamp_nb.explore import style
 from rvamp_nb.select import report
+from rvamp_nb.select.answer import with_refits
 from rvamp_nb.select.control import pfer_bound
 from rvamp_nb.select.pictures import counts_along, label, promise, spread
 from rvamp_nb.select.report import (
     FILES,
+    console,
     fingerprint,
     methods_text,
     report_files,
+    verdict,
     write_files,
 )
 
@@ -340,11 +343,84 @@ def test_no_paragraph_speaks_python(cases, name):
         assert word not in said, word
 
 
+# On a screen --------------------------------------------------------------------------
+
+
+def test_refits_may_come_later_and_are_the_same(all_of_it):
+    """As if they had been asked for at once."""
+    X, y = table()
+    for options in (dict(), dict(lambdas=[3.0]), dict(correct=True)):
+        at_once = fitted(X, y, refits=20, **options).selection_
+        later = with_refits(fitted(X, y, **options).selection_, 20)
+        for name in vars(at_once):
+            if name not in ("question", "fit", "trust", "corrected", "refined"):
+                one, other = getattr(at_once, name), getattr(later, name)
+                np.testing.assert_equal(one, other, name)
+        np.testing.assert_array_equal(at_once.refined.se, later.refined.se)
+    nothing = fitted(X, y, max_iter=2).selection_
+    assert with_refits(nothing, 20) is nothing
+    with pytest.raises(ValueError, match="n_refits must be at least 10, got 3"):
+        with_refits(later, 3)
+
+
+def test_the_bound_holds_for_the_largest_of_the_sums(plain, monkeypatch):
+    all_of_them = lambda question, *_, **__: np.ones((50, question.A.shape[1]))
+    monkeypatch.setattr("rvamp_nb.select.refitting.draws", all_of_them)
+    both = with_refits(plain.selection_, 50)
+    size = both.probabilities.sum()
+    assert size > 1.01 * plain.probabilities_.sum()
+    assert both.pfer_bound == pytest.approx(pfer_bound(size, both.threshold, 30))
+
+
+def test_the_verdict_says_what_is_undecided(plain):
+    alone, both = plain.selection_, with_refits(plain.selection_, 50)
+    assert verdict(alone) == promise(alone)
+    kept = np.flatnonzero(both.support)
+    sure = replace(both, refined=replace(both.refined, se=np.full(30, 1e-9)))
+    many = f"all {len(kept)} decided" if len(kept) > 2 else "decided"
+    assert verdict(sure).startswith(promise(both)) and many in verdict(sure)
+    se = np.full(30, 1e-9)
+    se[7] = abs(both.probabilities[7] - both.threshold) / 1.99
+    near = replace(both, refined=replace(both.refined, se=se))
+    assert "; look at gene 7 (within 2 s.e. of the threshold)" in verdict(near)
+    se[7] *= 1.99 / 2.01
+    assert "look at" not in verdict(near)
+    red = alone.trust._replace(light="red")
+    said = verdict(replace(alone, trust=red))
+    assert said == f"do not trust this without refits: {promise(alone)}"
+    assert "without refits" not in verdict(replace(both, trust=red))
+
+
+@each_case
+def test_a_screen_has_88_columns_and_what_the_table_says(cases, name):
+    s = cases[name].selection_
+    lines = console(s, "a table", ["all of it"], ["beware " * 30], "none today", 5)
+    assert max(map(len, lines)) <= 88 and lines[0] in verdict(s)
+    text = " ".join(" ".join(lines).split())
+    assert "all of it" in text and "warning: beware beware" in text
+    assert f"light: {s.trust.light}: " in text and "and 25 more features" in text
+    assert ("none today" in text) == (s.refined is None) != ("±" in text)
+    assert text.startswith("no answer") == (name == "no answer")
+    first = cases[name].summary().iloc[0]
+    row = lines[lines.index("", 1) + 2]
+    assert f"{first.probability:.3f}" in row and f"{first.coef_mean:.4g}" in row
+    assert ("glmnet" in text) == (name != "no answer")
+
+
+def test_the_report_may_be_had_in_parts(plain):
+    s = plain.selection_
+    few = report_files(s, ["bars"], ["png"])
+    texts = {"methods.md", "selected.csv", "settings.json", "table.csv"}
+    assert set(few) == {*texts, "bars.png"}
+    assert set(json.loads(few["settings.json"])["files"]) == set(few)
+    assert few["table.csv"] == report_files(s, [])["table.csv"]
+
+
 # Table and folder ---------------------------------------------------------------------
 
 
 def test_the_table_has_intervals_where_there_are_any(plain, all_of_it):
-    assert "probability_low" not in plain.summary()
+    assert not {"probability_se", "probability_low"} & set(plain.summary())
     found = all_of_it.summary()
     by_name = found.loc[all_of_it.question_.columns.names]
     np.testing.assert_array_equal(
@@ -353,6 +429,8 @@ def test_the_table_has_intervals_where_there_are_any(plain, all_of_it):
     np.testing.assert_array_equal(
         by_name[["coef_low", "coef_high"]], all_of_it.coef_interval_
     )
+    np.testing.assert_array_equal(by_name["probability_se"], all_of_it.refined_.se)
+    assert list(found)[:2] == ["probability", "probability_se"]
     assert (found.probability_low <= found.probability).all()
     assert found.attrs["n_refits"] == 20
 
@@ -386,7 +464,7 @@ def test_a_report_is_whole_and_the_same_every_time(all_of_it, tmp_path):
 def no_pictures(monkeypatch):
     """They take a second each."""
     files = {name: b"" for name in FILES if name.split(".")[0] in report.PICTURES}
-    monkeypatch.setattr(report, "picture_files", lambda est: files)
+    monkeypatch.setattr(report, "picture_files", lambda *_: dict(files))
 
 
 def test_a_promise_counts_what_was_selected_and_names_a_bound_that_holds():

@@ -4,13 +4,14 @@
 
 # %% auto #0
 __all__ = ['PINNED', 'SMALL', 'DRAWN', 'Selection', 'told_of_path', 'told_of_answer', 'bound_reached', 'of_different_units',
-           'light_of', 'mended', 'other_scales', 'select']
+           'light_of', 'mended', 'other_scales', 'with_refits', 'select']
 
 # %% ../../nbs/79_answer.ipynb #79000003
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..checks import check_size
 from rvamp_nb.extend.beyond import (
     DOUBTFUL,
     carried_columns,
@@ -23,7 +24,7 @@ from ..extend.trust import judge
 from ..resampling import Grouped
 from . import refitting
 from .control import BOUNDS, DEFAULT_THRESHOLD
-from .penalty import PICTURE, Question, search
+from .penalty import PICTURE, Question, search, steering
 from .target import draws_halves
 
 # %% ../../nbs/79_answer.ipynb #9221b386
@@ -215,6 +216,58 @@ def other_scales(question, lam):
         scales["scikit-learn C"] = 1 / (n * (t + k))
     return scales
 
+# %% ../../nbs/79_answer.ipynb #79000009
+def _one_penalty(asked):
+    """Whether one penalty was given, and nothing is promised."""
+    path = asked["lambdas"], asked["n_lambdas"], asked["lambda_min_ratio"]
+    return asked["pfer"] is asked["q"] is None and steering(*path).one_penalty
+
+
+def with_refits(selection, n_refits, seed=0, n_jobs=1, progress=None):
+    """A `Selection` in which real refits are combined with rVAMP: probabilities, what
+    is selected, intervals, bound.
+
+    Parameters
+    ----------
+    selection : Selection
+        One in which nothing converged is given back as it is.
+    n_refits : int >= 10
+    seed, n_jobs : int
+    progress : bool, optional
+        Whether there is a bar; by default as in the fit.
+
+    Returns
+    -------
+    Selection
+
+    Raises
+    ------
+    ValueError
+        A loss, penalty or table that cannot be refitted.
+    """
+    check_size("real refits", "n_refits", n_refits, least=10)
+    s, fit, question = selection, selection.fit, selection.question
+    if not fit.converged:
+        return s
+    columns, Pi = question.columns, (s.corrected or fit).Pi
+    plan = dict(seed=seed, n_jobs=n_jobs, columns=np.flatnonzero(fit.Pi > 0.003))
+    plan["progress"] = question.progress if progress is None else progress
+    x = refitting.draws(question, s.lam, n_refits, **plan)
+    both = refitting.combined(columns, Pi, s.threshold, x != 0)
+    sums = fit.Pi, Pi, both.Pi[columns.first]
+    bound = bound_reached(question, s.asked["bound"], s.threshold, *sums)
+    return replace(
+        s,
+        probabilities=both.Pi,
+        support=both.support,
+        interval=np.column_stack(both.interval()),
+        coef_interval=refitting.coefficients_lie(columns, fit, both, x),
+        refined=both,
+        pfer_bound=bound,
+        pfer=bound if _one_penalty(s.asked) else s.pfer,
+        asked=s.asked | dict(refits=n_refits),
+    )
+
 # %% ../../nbs/79_answer.ipynb #e16found2
 def select(question, steer, promise, asked, repeated):
     """From a question to a `Selection`.
@@ -230,10 +283,10 @@ def select(question, steer, promise, asked, repeated):
     repeated : list of int arrays
         Rows of the table that are the same.
     """
-    given = asked["pfer"] is None and asked["q"] is None and steer.one_penalty
+    given = _one_penalty(asked)
     threshold, pfer, q, _ = promise
     question, path, answer = search(question, steer, np.inf if given else q)
-    fit, columns = answer.fit, question.columns
+    fit = answer.fit
     if given:
         threshold, pfer, q = asked["threshold"] or DEFAULT_THRESHOLD, None, np.nan
         if fit.converged:
@@ -243,21 +296,14 @@ def select(question, steer, promise, asked, repeated):
     best, said = mended(asked["correct"], fit, trust.light)
     told = told_of_path(question, path, answer, steer.is_walk)
     told |= told_of_answer(question, fit, threshold, best or fit)
-    sums = [part.Pi for part in (fit, best) if part is not None]
-    both = x = None
-    if asked["refits"] and fit.converged:
-        hint = dict(progress=question.progress, columns=np.flatnonzero(fit.Pi > 0.003))
-        x = refitting.draws(question, answer.lam, asked["refits"], **hint)
-        both = refitting.combined(columns, sums[-1], threshold, x != 0)
-        told |= dict(probabilities=both.Pi, support=both.support)
-        told["interval"] = np.column_stack(both.interval())
-        sums.append(both.Pi[columns.first])
     bound = np.nan
     if fit.converged:
-        bound = bound_reached(question, asked["bound"], threshold, *sums)
+        both = fit.Pi, (best or fit).Pi
+        bound = bound_reached(question, asked["bound"], threshold, *both)
     told |= dict(pfer_bound=bound, pfer=bound if pfer is None else pfer)
-    told["coef_interval"] = refitting.coefficients_lie(columns, fit, both, x)
-    told |= dict(refined=both, corrected=best, correction=said, trust=trust)
+    told["coef_interval"] = refitting.coefficients_lie(question.columns, fit)
+    told |= dict(corrected=best, correction=said, trust=trust)
     told |= dict(lambda_scales=other_scales(question, answer.lam), asked=asked)
     told |= dict(threshold=threshold, q=q)
-    return Selection(question, answer.lam, fit, answer.status, **told)
+    found = Selection(question, answer.lam, fit, answer.status, **told)
+    return with_refits(found, asked["refits"]) if asked["refits"] else found
