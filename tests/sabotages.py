@@ -397,6 +397,13 @@ SABOTAGES = [
         "tests/test_report.py::test_curves_of_the_map_are_those_of_the_bound",
     ),
     Sabotage(
+        "select/stability.py",
+        "predictions are made where nothing has converged",
+        "if not self.fit_.converged:",
+        "if self.fit_ is None:",
+        "tests/test_stability.py",
+    ),
+    Sabotage(
         "select/target.py",
         "weights are not divided by the mean of those above 0",
         "rows = rows._replace(weight=rows.weight / mean)",
