@@ -6,12 +6,14 @@ than three.
 """
 
 import ast
+import re
 from collections import Counter
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 HOUSE = Path(__file__).resolve().parent.parent / "rvamp_nb"
 STOREYS = ("ground", "tables", "algorithm", "extend", "select", "cli")
+HIDDEN = re.compile(r"""import_module\(f?["']rvamp_nb""")
 GROUND = {"checks"}  # what even a table may use
 
 
@@ -119,7 +121,7 @@ def count():
             for other in sorted(uses[room])
             if storey(other) > storey(room)
         ],
-        hidden=[room for room, text in texts.items() if "import_module" in text],
+        hidden=[room for room, text in texts.items() if HIDDEN.search(text)],
         twice=sorted(name for name, n in homes.items() if n > 1 and name != "__all__"),
         once=[f"{room}.{name}" for room in private for name in private[room]],
         deep=sorted(name for name, n in depths(trees).items() if n > 3),
