@@ -896,6 +896,9 @@ def test_near_copies_change_nothing(without_copies, apart):
     assert s.converged_.all() and s.status_ == "converged"
     np.testing.assert_allclose(s.probabilities_[:20], alone.probabilities_, atol=1e-6)
     assert s.probabilities_[20] == s.probabilities_[3]
+    shared = s.coef_mean_[3] + 2.54 * s.coef_mean_[20]  # each has half of it
+    assert shared == pytest.approx(alone.coef_mean_[3], rel=1e-5)
+    assert s.coef_mean_[3] == pytest.approx(shared / 2, rel=1e-3)
     assert set(np.flatnonzero(s.support_)) == {*np.flatnonzero(alone.support_), 20}
 
 
