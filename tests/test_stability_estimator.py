@@ -802,3 +802,20 @@ def test_a_corrected_estimator_is_cloned_and_pickled(mended):
     copy = pickle.loads(pickle.dumps(s))
     np.testing.assert_array_equal(copy.probabilities_, s.probabilities_)
     assert copy.correction_ == s.correction_
+
+
+def test_a_bagged_count_is_the_mean_over_resamples():
+    """And its standard deviation theirs: of exp of a normal variable, by quadrature."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    y = rng.poisson(np.exp(0.8 * X[:, 0]))
+    s = StabilitySelection(loss="poisson", lambdas=[1.0], verbose=0).fit(X, y)
+    mean, std = s.linear_predictor(X, return_std=True)
+    assert std.max() > 0.3
+    node, weight = np.polynomial.hermite_e.hermegauss(40)
+    counts = np.exp(mean[:, None] + std[:, None] * node)
+    once, twice = (counts**k @ weight / weight.sum() for k in (1, 2))
+    bagged, spread = s.predict(X, return_std=True)
+    np.testing.assert_allclose(bagged, once, rtol=1e-9)
+    np.testing.assert_allclose(spread, np.sqrt(twice - once**2), rtol=1e-6)
+    np.testing.assert_array_equal(s.predict(X), bagged)
