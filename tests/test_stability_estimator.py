@@ -640,7 +640,7 @@ def test_the_table(plain):
 def test_the_page_for_a_paper(plain, tmp_path, monkeypatch):
     pictures = (n for n in report.FILES if n.split(".")[0] in report.PICTURES)
     drawn = {name: bytes(60) for name in pictures}
-    monkeypatch.setattr(report, "picture_files", lambda est: drawn)
+    monkeypatch.setattr(report, "picture_files", lambda *_, **__: drawn)
     files = plain.report(tmp_path / "page")
     assert {f.name for f in files} >= {"methods.md", "settings.json", "table.csv"}
     assert all(f.stat().st_size > 50 for f in files)
