@@ -93,7 +93,8 @@ def load_fit(path, A, y, **parts):
 @dataclass(frozen=True, repr=False)
 class Fit(_Answer):
     """The answer of `rvamp`: the distribution of the estimator across resamples,
-    coordinate by coordinate.
+    coordinate by coordinate. `fit.save(path)` and `Fit.load(path, A, y)` are `save_fit`
+    and `load_fit`.
 
     Attributes
     ----------
@@ -105,8 +106,6 @@ class Fit(_Answer):
         var + chi / beta: of a draw from the posterior of a random resample.
     intercept, intercept_var : float
         Mean and variance across resamples; 0 without an intercept.
-    save(path), load(path, A, y)
-        As `save_fit` and `load_fit`.
     """
 
     problem: Problem  # with an intercept, A has a column of ones at the end

@@ -283,8 +283,8 @@ SABOTAGES = [
     Sabotage(
         "extend/beyond.py",
         "the pieces of a law do not sum to 1",
-        "Law(c[p], w[p] / w[p].sum())) for p in pieces]",
-        "Law(c[p], w[p])) for p in pieces]",
+        "CountLaw(c[p], w[p] / w[p].sum())) for p in pieces]",
+        "CountLaw(c[p], w[p])) for p in pieces]",
         "tests/test_beyond.py::test_groups_of_counts_make_up_their_law",
     ),
     Sabotage(

@@ -9,7 +9,7 @@ import pytest
 from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.extend.beyond import (
     LARGEST,
-    Law,
+    CountLaw,
     Pinned,
     corrected,
     count_groups,
@@ -117,7 +117,7 @@ def test_rows_pinned_to_the_common_law_change_nothing(loss):
     y = (rng.random(60) < 0.5).astype(float)
     fit = rvamp(A, y, 0.2, likelihood=loss)
     values, chances = Poisson(0.5).nodes()
-    pinned = Pinned(loss, {3: Law(values, chances), 59: Poisson(0.5)})
+    pinned = Pinned(loss, {3: CountLaw(values, chances), 59: Poisson(0.5)})
     incoming = fit.messages.to_likelihood
     for one, other in zip(
         loss.message(y, incoming, Poisson(0.5)),

@@ -6,7 +6,7 @@
 __all__ = ['ALWAYS', 'NODES', 'CLOSE', 'LARGEST', 'DOUBTFUL', 'GONE', 'ENOUGH', 'MOST', 'DOMINANT', 'NOTABLE', 'MANY', 'HALF',
            'FEW', 'CARRIERS', 'CARRIED', 'DRAWS', 'COLUMNS', 'ANSWERS', 'Frozen', 'moment_view', 'frozen', 'Seen',
            'seen', 'seen_along', 'without_columns', 'small_lassos', 'channel', 'block_moments', 'find_blocks',
-           'with_blocks', 'Law', 'count_groups', 'Pinned', 'of_rows', 'pinned_fits', 'dominant_rows', 'Carried',
+           'with_blocks', 'CountLaw', 'count_groups', 'Pinned', 'of_rows', 'pinned_fits', 'dominant_rows', 'Carried',
            'take_out', 'drawn_fields', 'carried_columns', 'with_columns', 'Corrected', 'some_columns', 'corrected']
 
 # %% ../../nbs/17_beyond_diagonal.ipynb #895319f2
@@ -464,7 +464,7 @@ def _one_block(fit, system, block, given):
 GONE = 1e-9  # a count so small that the row is as good as deleted
 
 
-class Law(NamedTuple):
+class CountLaw(NamedTuple):
     """A law of one row's count."""
 
     values: np.ndarray  # (K,)
@@ -484,7 +484,7 @@ def count_groups(counts):
 
     Returns
     -------
-    list of (float, Law)
+    list of (float, CountLaw)
         The probability of each piece, and the law of the count inside it.
     """
     c, w = counts.nodes()
@@ -493,7 +493,7 @@ def count_groups(counts):
     cuts = range(len(c) + 1) if len(c) <= 3 else _narrowest(c, w)
     c = np.maximum(c, GONE * counts.mean)
     pieces = [slice(a, b) for a, b in zip(cuts, cuts[1:])]
-    return [(w[p].sum() / w.sum(), Law(c[p], w[p] / w[p].sum())) for p in pieces]
+    return [(w[p].sum() / w.sum(), CountLaw(c[p], w[p] / w[p].sum())) for p in pieces]
 
 
 def _narrowest(c, w):

@@ -52,7 +52,7 @@ def summary_table(s):
     that positive coefficients speak for), penalty, resampling, randomise, correct,
     bound, threshold, pfer, q; status, correction (what was corrected, or why nothing
     was), converged, path_converged (penalties), path_tol, tol, n_steps (of the
-    solver), lambda_, lambda_scales, expected_selected, pfer_bound, n_selected,
+    solver), `lambda_`, lambda_scales, expected_selected, pfer_bound, n_selected,
     n_refits, refits_that_rvamp_counts_for; light (for Π), spread (the light for the
     standard deviations), effective_rows, largest_row_share, largest_row, duplicates,
     repeated_rows (groups of them), trust.
