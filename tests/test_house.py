@@ -3,7 +3,7 @@
 import pytest
 from house import count
 
-LINES, FLOORS, TWICE, ONCE = 18_150, 15, 56, 48  # on the way to 15,000 and 11
+LINES, FLOORS, TWICE, ONCE = 18_150, 15, 53, 48  # on the way to 15,000 and 11
 LARGEST = 620  # lines of a room
 WAITING = {"extend.beyond", "extend.trust"}  # they are written anew
 
@@ -25,4 +25,4 @@ def test_imports_run_one_way(counted):
 
 def test_names_have_one_meaning_and_small_things_stand_where_they_are_used(counted):
     assert len(counted["twice"]) <= TWICE and len(counted["once"]) <= ONCE
-    assert counted["deep"] == []
+    assert counted["deep"] == ["Rows"]  # of chapter 20, four deep
