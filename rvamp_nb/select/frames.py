@@ -418,7 +418,7 @@ def _response(ask, frame, values):
     known = {"1": True, "1.0": True, "true": True, "yes": True}
     known |= {"0": False, "0.0": False, "false": False, "no": False}
     words = [_label(cell).lower() for cell in frame[ask.event]]
-    for word in set(words) - set(known):
+    for word in sorted(set(words) - set(known)):
         problem = f"'{shown(word)}' in '{shown(ask.event)}' is neither"
         remedy = "write 1 where the event was seen, 0 where it was not"
         raise BadInput(f"{ask.where}: {problem}: {remedy}")
