@@ -29,7 +29,7 @@ from rvamp_nb.iteration import (
 from .likelihood import Squared
 from .messages import Natural
 from .prior import Laplace
-from .resampling import Poisson
+from .resampling import Poisson, law_of_one
 from .saving import Checkpoint, check_same, save_fit, settings
 from .step import Problem, State, Step, WithIntercept, emptying_factor
 from .tables.door import in_blocks
@@ -284,6 +284,7 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
         raise TypeError(f"intercept must be True or False, got {intercept!r}")
     _check_kind("likelihood", likelihood, "message", "Squared() or Logistic()")
     _check_counts(counts)
+    counts = law_of_one(counts, len(y))
     prior = _prior(lam, prior, N, beta)
     likelihood = _loss(likelihood, counts, A, y, beta)
     if intercept:

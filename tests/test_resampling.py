@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from rvamp_nb.bootstrap import naive_bootstrap
+from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.resampling import (
     Fixed,
     Grouped,
@@ -20,7 +21,11 @@ from rvamp_nb.resampling import (
     TwoPoint,
     all_resamples,
     check_law,
+    law_of_one,
 )
+from rvamp_nb.solver import rvamp
+
+HALF = Subsample(0.5)
 
 
 # --- nodes ----------------------------------------------------------------------------
@@ -147,8 +152,9 @@ def test_draws_are_float_vectors_fixed_by_the_generator(law):
 def test_totals_for_any_tau(tau, M):
     rng = np.random.default_rng(0)
     for law in (Multinomial(tau), Subsample(min(tau, 1.0))):
-        if round(law.tau * M) >= 1:
-            assert law.draw(M, rng).sum() == round(law.tau * M)
+        n = int(law.tau * M + 1e-9)
+        if n >= 1:
+            assert law.draw(M, rng).sum() == n
         else:
             with pytest.raises(ValueError, match="no row"):
                 law.draw(M, rng)
@@ -343,9 +349,26 @@ def test_a_groups_marginal_law_is_that_of_its_count():
 @given(st.lists(st.integers(0, 3), min_size=8, max_size=40), st.floats(0.3, 1))
 def test_a_stratum_is_drawn_by_itself(strata, tau):
     strata = np.array([*strata, 0, 1, 2, 3] * 2)
-    c = Stratified(Subsample(tau), strata).draw(len(strata), np.random.default_rng(0))
-    for s in range(4):
-        assert c[strata == s].sum() == round(tau * np.sum(strata == s))
+    law, sizes = Stratified(Subsample(tau), strata), np.bincount(strata)
+    drawn = (tau * sizes + 1e-9).astype(int)
+    if (drawn < 1).any():
+        with pytest.raises(ValueError, match="stratum"):
+            law.nodes()
+        return
+    c = law.draw(len(strata), np.random.default_rng(0))
+    np.testing.assert_array_equal(np.bincount(strata, c), drawn)
+    assert law.mean == pytest.approx(drawn.sum() / len(strata))
+
+
+def test_the_solver_is_told_the_share_that_is_drawn():
+    """35 of 71 rows: two halves that share none exist, and the mean is 35 / 71."""
+    c = HALF.draw(71, np.random.default_rng(0))
+    assert c.sum() == 35 and law_of_one(HALF, 71).mean == pytest.approx(35 / 71)
+    assert Grouped(HALF, np.arange(71)).mean == pytest.approx(35 / 71)
+    d = gaussian_design(71, 5, seed=0)
+    assert rvamp(d.A, d.y, 0.3, counts=HALF).problem.counts.tau == 35 / 71
+    again = law_of_one(law_of_one(HALF, 71), 71)
+    assert again.drawn(71) == 35
 
 
 def test_groups_are_drawn_stratum_by_stratum():
