@@ -7,7 +7,7 @@ the public names and loads the module behind each on first use, so that ``import
 __version__ = "0.1.0"
 
 _HOMES = {  # module: the public names that live in it
-    "extend.beyond": ("corrected",),
+    "extend.rows": ("counted",),
     "bootstrap": ("naive_bootstrap",),
     "tables.on_dask": ("DaskPanels",),
     "densities": ("coefficient_interval", "p1", "p2"),

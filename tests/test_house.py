@@ -3,9 +3,9 @@
 import pytest
 from house import count
 
-LINES, FLOORS, TWICE, ONCE = 18_150, 15, 53, 48  # on the way to 15,000 and 11
+LINES, FLOORS, TWICE, ONCE = 17_850, 14, 50, 47  # on the way to 15,000 and 11
 LARGEST = 620  # lines of a room
-WAITING = {"extend.beyond", "extend.trust"}  # they are written anew
+WAITING = {"extend.trust"}  # it is written anew
 
 
 @pytest.fixture(scope="module")

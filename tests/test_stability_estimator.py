@@ -730,7 +730,7 @@ def test_corrected_numbers_reach_all_that_is_reported(mended):
     np.testing.assert_allclose(s.coef_std_ * s.scale_, np.sqrt(new.var))
     table = s.summary()
     np.testing.assert_array_equal(table.probability, np.sort(new.Pi)[::-1])
-    assert table.attrs["correction"] == s.correction_ and "1 row" in s.correction_
+    assert table.attrs["correction"] == s.correction_ and "4 rows" in s.correction_
     assert table.attrs["correct"] == "auto"
     np.testing.assert_allclose(table.attrs["expected_selected"], new.Pi.sum())
     # the path and the lights stay the solver's
@@ -762,13 +762,13 @@ def test_the_bound_is_that_of_the_larger_sum(mended):
 
 def test_what_cannot_be_corrected_is_left_and_said(monkeypatch):
     def refuse(*_, **__):
-        raise ValueError("corrected: not this one")
+        raise ValueError("counted: not this one")
 
-    monkeypatch.setattr("rvamp_nb.select.answer.corrected", refuse)
+    monkeypatch.setattr("rvamp_nb.select.answer.counted", refuse)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         s = StabilitySelection(correct=True, verbose=0).fit(X, Y)
-    assert s.correction_ == "not corrected: corrected: not this one"
+    assert s.correction_ == "not corrected: counted: not this one"
     assert s.corrected_ is None
     np.testing.assert_array_equal(s.probabilities_, s.fit_.Pi)
 
@@ -776,8 +776,8 @@ def test_what_cannot_be_corrected_is_left_and_said(monkeypatch):
 def test_few_rows_are_left_and_a_word_is_refused():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        s = StabilitySelection(correct="auto", verbose=0).fit(X[:16], Y[:16])
-    assert s.corrected_ is None and "fewer than 20 rows" in s.correction_
+        s = StabilitySelection(correct="auto", verbose=0).fit(X[:7], Y[:7])
+    assert s.corrected_ is None and "7 rows are too few" in s.correction_
     with pytest.raises(ValueError, match="correct must be"):
         StabilitySelection(correct="yes").fit(X, Y)
 

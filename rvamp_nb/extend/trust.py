@@ -21,9 +21,8 @@ from scipy.special import betaincinv, betaln
 from scipy.stats import binom
 
 from ..checks import check_number, check_size, listed
-from ..energy import stability_radius
 from ..explore import COLOURS
-from ..tables.storage import Panels, each
+from ..tables.storage import Panels, each, in_rows
 
 # %% ../../nbs/16_trust.ipynb #567e644b
 def _of_parts(parts, doubt):
@@ -76,11 +75,6 @@ def _doubt_and_var(fit):
     more = fit.problem.A.shape[1] - len(doubt)
     return np.append(doubt, np.zeros(more)), 0 * u.var if nothing else u.var
 
-
-def _in_rows(A):
-    """Whether the table is read in blocks of rows."""
-    return isinstance(A, Panels) and not A.axis
-
 # %% ../../nbs/16_trust.ipynb #496a97ef
 def _beside(work, other, X, *args):
     """Two works in one pass."""
@@ -98,7 +92,7 @@ def _noise(fit, other=_nothing_else):
     (first) pass over the table.
     """
     A, (doubt, var) = fit.problem.A, _doubt_and_var(fit)
-    if _in_rows(A):
+    if in_rows(A):
         work = partial(_beside, _noise_of_rows, other)
         (largest, *more), (total, *_) = A.each(work, (var,))
         largest, weight = largest.max(1), _weights(doubt, total)
@@ -212,7 +206,7 @@ def column_rows(fit):
         of zeros.
     """
     A = fit.problem.A
-    work = _thickness_of_rows if _in_rows(A) else _thickness
+    work = _thickness_of_rows if in_rows(A) else _thickness
     return _rows_of(each(A, work)[0], len(A))[: len(fit.mean)]
 
 # %% ../../nbs/16_trust.ipynb #d1ce0004
@@ -240,7 +234,7 @@ def strongest_partner(fit):
 
 def _cosines(A, columns):
     """Of some columns with each other; of a table in rows, in one pass."""
-    if _in_rows(A):
+    if in_rows(A):
         products = A.each(_products, (), (columns,))[1][0]
         length = np.sqrt(products.diagonal())
         length = np.where(length > 0, length, 1)
@@ -296,16 +290,6 @@ class TrustWarning(UserWarning):
     """There are signs that the answer of rVAMP should not be trusted without refits."""
 
 # %% ../../nbs/16_trust.ipynb #c3baa4ba
-def _radius(trust):
-    """Stability radius of the fit (chapter 14), computed when asked: below 1 the
-    replica-symmetric point is stable; nan where nothing converged. No light goes by it:
-    on 28 tables it said nothing of the errors that the rows do not say better.
-    """
-    if trust.fit is None or trust.fit.last is None:
-        return np.nan
-    return stability_radius(trust.fit, tol=1e-3)
-
-
 def _unit_of(fit):
     """What is drawn: a row, or a group of rows."""
     likelihood = getattr(getattr(fit, "problem", None), "likelihood", None)
@@ -358,7 +342,6 @@ class Trust(NamedTuple):
     unit : "row" or "group"
         What is drawn, and counted above.
     fit : Fit
-        What `radius` is computed from, when asked.
     """
 
     light: str
@@ -376,7 +359,6 @@ class Trust(NamedTuple):
     column_rows: np.ndarray = None
     partner: np.ndarray = None
     fit: object = None
-    radius = property(_radius)
     unit = property(_unit)
 
     def __str__(self):
@@ -485,7 +467,7 @@ def _of_the_table(fit):
     A = fit.problem.A
     if _unit_of(fit) == "group":
         return _of_units(fit), column_rows(fit)
-    work = _thickness_of_rows if _in_rows(A) else _thickness
+    work = _thickness_of_rows if in_rows(A) else _thickness
     noise, thickness = _noise(fit, work)
     return noise, _rows_of(thickness, len(A))[: len(fit.mean)]
 
@@ -704,7 +686,7 @@ def _rows_seen(A, seen, rng):
     """Some rows as they are compared; of a table in columns, by one pass and a look at
     200 columns.
     """
-    if not isinstance(A, Panels) or _in_rows(A):
+    if not isinstance(A, Panels) or in_rows(A):
         return _compared(_standardised(A[seen])[0], rng)
     (varies,), (products,) = A.each(_products_of_rows, (), (seen,))
     which = np.flatnonzero(varies)

@@ -264,12 +264,9 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         Which columns are levels of one variable: they are not reported to share their
         signal with each other.
     correct : False, "auto" or True
-        Whether the answer at the reported penalty is corrected for twins, dominant rows
-        and columns that few rows carry (`corrected`). False leaves rVAMP's numbers.
-        "auto" corrects tables of at least 20 rows where the light is
-        not green, or there are twins or such columns, in about the time of the path: 4
-        rows at most, and such columns only where they are 16 at most. True always
-        corrects, without these limits.
+        Whether at the reported penalty four rows are counted and close columns taken
+        together (`counted`), in about the time of the path. False leaves rVAMP's
+        numbers; "auto" corrects where the light is not green or columns are close.
     tol, max_iter
         As for `rvamp`.
     verbose : bool or int
@@ -307,8 +304,8 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
     lambda_scales_ : dict
         The reported penalty as glmnet and scikit-learn count it, for a resample of the
         mean number of rows, on columns of variance one.
-    corrected_, correction_ : Corrected or None, str
-        What `rvamp_nb.corrected` found, and a sentence: what was corrected, or
+    corrected_, correction_ : Counted or None, str
+        What `rvamp_nb.counted` found, and a sentence: what was corrected, or
         why nothing was. Lights, `linear_predictor`'s standard deviation and stand-ins
         are those of rVAMP.
     status_ : str

@@ -95,12 +95,10 @@ class Bench:
         """Whether a table has such a feature."""
         return np.bincount(self.table, of_feature, minlength=len(self.names)) > 0
 
-    def feature_lights(self, few, twins=True):
-        """Of each feature in question; without the twins that were corrected."""
-        partner = self.of_feature("partner")
-        if not twins:
-            partner = partner * (1 - self.of_feature("corrected_together"))
-        return trust.feature_lights(self.of_feature("rows"), partner, few)
+    def feature_lights(self, few):
+        """Of each feature in question."""
+        columns = self.of_feature("rows"), self.of_feature("partner")
+        return trust.feature_lights(*columns, few)
 
     def light_Pi(self):
         """The light of each table."""
@@ -110,17 +108,14 @@ class Bench:
         red |= largest > trust.RED_SHARE
         return np.array(COLOURS)[np.where(red, 2, np.where(amber, 1, 0))]
 
-    def light_spread(self, after=False):
-        """The light of each table's spreads; after correction, twins that were taken
-        together and single rows do not count.
-        """
-        lights = self.feature_lights(trust.FEW_FOR_SPREAD, twins=not after)
+    def light_spread(self):
+        """The light of each table's spreads."""
+        lights = self.feature_lights(trust.FEW_FOR_SPREAD)
         shown = self.of_feature("Pi") > trust.SHOWN
         level = np.zeros(len(self.names), dtype=int)
         for k, light in enumerate(COLOURS):
             level[self.any_in_table(shown & (lights == light))] = k
-        if not after:
-            level[self.of_table("largest") > trust.RED_SHARE] = 2
+        level[self.of_table("largest") > trust.RED_SHARE] = 2
         return np.array(COLOURS)[level]
 
     def rates(self, wrong, lights, among):
@@ -137,12 +132,11 @@ def show(bench):
     of_features = bench.converged[bench.table]
     asked = bench.asked & of_features
     odd = bench.odd[bench.table]
-    done = ("", "corrected_") if "of_feature_corrected_Pi" in bench.kept else ("",)
-    for after in done:
-        print("after correction" if after else "rVAMP")
+    for after in ("", "counted_"):
+        print("four rows counted, twins together" if after else "rVAMP")
         few = (trust.FEW_FOR_PI, trust.FEW_FOR_SPREAD)
-        lights = [bench.feature_lights(each, twins=not after) for each in few]
-        spread = bench.light_spread(bool(after))
+        lights = [bench.feature_lights(each) for each in few]
+        spread = bench.light_spread()
         for what, wrong, seen, among, half in (
             ("table: Π badly wrong", bench.bad_Pi(after), bench.light_Pi(), None, None),
             (
@@ -182,9 +176,9 @@ def show_kinds(bench):
     for kind in dict.fromkeys(kind_of):
         here, line = kind_of == kind, f"{kind:22}"
         line += (
-            f"{bench.rms()[here].max():6.2f}{bench.rms('corrected_')[here].max():7.2f}"
+            f"{bench.rms()[here].max():6.2f}{bench.rms('counted_')[here].max():7.2f}"
         )
-        for after in ("", "corrected_"):
+        for after in ("", "counted_"):
             ratio = bench.ratio(after)[here[bench.table]]
             line += f"  {ratio.min():5.2f}-{ratio.max():.2f}"
         print(f"{line}  {bench.bad_Pi()[here].sum()}  {bench.bad_spread()[here].sum()}")

@@ -1,15 +1,14 @@
 """What refits say of two hundred small tables of fifty kinds (tests/designs.py).
 
     python tests/truth_light/make_light_truth.py PARTS          # refits, half an hour
-    python tests/truth_light/make_light_truth.py PARTS --signs  # rVAMP, five minutes
-    python tests/truth_light/make_light_truth.py PARTS --corrected  # and corrected
+    python tests/truth_light/make_light_truth.py PARTS --signs  # rVAMP, ten minutes
     python tests/truth_light/make_light_truth.py PARTS --pack   # the files beside this
     python tests/truth_light/make_light_truth.py PARTS --again  # 6,000 fresh refits
 
-The first three keep a file for each table in the folder PARTS and go on where they were
+The first two keep a file for each table in the folder PARTS and go on where they were
 stopped. `--pack` writes one file for each group of kinds, and `signs.npz`: what rVAMP
-says of the same tables, and what the light goes by; Π and variances after `corrected`
-stand there, too. `again.npz` looks again, with other refits and more of them, at the
+says of the same tables, and what the light goes by; Π and variances of `counted` stand
+there, too. `again.npz` looks again, with other refits and more of them, at the
 tables that no rule was made on, that are green, and that have a wrong variance.
 
 In the file of a group, for each table: the penalty (`lam`), how many refits (`n`),
@@ -32,10 +31,11 @@ from designs import KINDS, small_design, small_names
 
 from rvamp_nb import naive_bootstrap, rvamp
 from rvamp_nb.energy import stability_radius
-from rvamp_nb.extend.beyond import corrected
+from rvamp_nb.extend.rows import counted
 from rvamp_nb.extend.trust import judge
 from rvamp_nb.likelihood import Logistic, Squared
 from rvamp_nb.prior import Laplace
+from rvamp_nb.resampling import Subsample
 
 HERE = Path(__file__).resolve().parent
 IN_QUESTION = 0.01  # features above this, by refits or rVAMP, are looked at
@@ -90,14 +90,16 @@ def make(recipe):
 
 def fitted(design, lam):
     """The answer of rVAMP to the same question."""
-    logistic = design.loss == "logistic"
+    logistic, counts = design.loss == "logistic", design.counts
+    if isinstance(counts, Subsample):  # the refits drew so many
+        counts = Subsample(round(counts.tau * len(design.y)) / len(design.y))
     return rvamp(
         design.A,
         design.y,
         prior=Laplace(lam, design.randomise),
         likelihood=Logistic() if logistic else Squared(),
         intercept=logistic,
-        counts=design.counts,
+        counts=counts,
     )
 
 
@@ -128,11 +130,13 @@ def signs(recipe, truth):
         own=trust.own_share,
         radius=_radius(fit),
     )
-    ask = np.flatnonzero(np.maximum(Pi, fit.Pi) > IN_QUESTION)
+    ask, better = np.flatnonzero(np.maximum(Pi, fit.Pi) > IN_QUESTION), counted(fit)
     of_feature = dict(
         number=ask,
         Pi=fit.Pi[ask],
         var=fit.var[ask],
+        counted_Pi=better.Pi[ask],
+        counted_var=better.var[ask],
         rows=trust.column_rows[ask],
         partner=trust.partner[ask],
         share=_largest_shares(fit)[ask],
@@ -141,24 +145,7 @@ def signs(recipe, truth):
 
 
 OF_TABLE = "converged rms largest_error effective largest own radius".split()
-OF_FEATURE = "Pi var rows partner share".split()
-
-
-def mended(recipe, truth, number):
-    """Π and variances after `corrected`, of the features in question, and which of them
-    were taken together with their twins; as in the fit where that is refused.
-    """
-    fit = fitted(small_design(*recipe), float(truth["lam"]))
-    together = np.zeros(len(fit.mean), dtype=bool)
-    try:
-        better = corrected(fit)
-    except ValueError:
-        better = fit
-    else:
-        left = [tuple(what) for what, _ in better.left if np.ndim(what)]
-        for block in better.blocks:
-            together[block] = tuple(block) not in left
-    return dict(Pi=better.Pi[number], var=better.var[number], together=together[number])
+OF_FEATURE = "Pi var counted_Pi counted_var rows partner share".split()
 
 
 def _radius(fit):
@@ -180,7 +167,6 @@ def pack_signs(parts):
     names, groups, _, kinds, _ = zip(*recipes)
     signs = [np.load(parts / "signs" / f"{name}.npz") for name in names]
     truths = [np.load(parts / f"{name}.npz") for name in names]
-    after = [parts / "corrected" / f"{name}.npz" for name in names]
     numbers = [table["of_feature_number"].astype(int) for table in signs]
     larger = [
         np.maximum(table["of_feature_Pi"], truth["Pi"][which]) > KEPT
@@ -201,8 +187,6 @@ def pack_signs(parts):
     for new, key in (("true_Pi", "Pi"), ("true_var", "var"), ("var_se", "var_se")):
         of_key = [truth[key][which] for truth, which in zip(truths, numbers)]
         joined[f"of_feature_{new}"] = join(of_key)
-    for key in ("Pi", "var", "together") if all(map(Path.exists, after)) else ():
-        joined[f"of_feature_corrected_{key}"] = join([np.load(at)[key] for at in after])
     joined |= dict(names=names, groups=groups, kinds=kinds)
     np.savez_compressed(HERE / "signs.npz", sizes=[n.sum() for n in larger], **joined)
 
@@ -274,20 +258,6 @@ def make_signs(parts):
         np.savez_compressed(path, **kept)
 
 
-def make_corrected(parts):
-    """What is missing, for the signs that are there."""
-    (parts / "corrected").mkdir(exist_ok=True)
-    for name, *recipe in small_names():
-        path, seen = (parts / f"{of}/{name}.npz" for of in ("corrected", "signs"))
-        if path.exists() or not seen.exists():
-            continue
-        truth, number = (
-            np.load(parts / f"{name}.npz"),
-            np.load(seen)["of_feature_number"],
-        )
-        np.savez_compressed(path, **mended(recipe, truth, number.astype(int)))
-
-
 def make_again(n=6000):
     """Other refits of the tables in question."""
     recipes, truths = {name: recipe for name, *recipe in small_names()}, dict(load())
@@ -305,7 +275,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", type=Path)
     parser.add_argument("--signs", action="store_true")
-    parser.add_argument("--corrected", action="store_true")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--pack", action="store_true")
     told = parser.parse_args()
@@ -317,7 +286,5 @@ if __name__ == "__main__":
         make_signs(told.parts)
     elif told.again:
         make_again()
-    elif told.corrected:
-        make_corrected(told.parts)
     else:
         make_truths(told.parts)

@@ -1,0 +1,357 @@
+"""A few rows counted jointly, close columns taken together: against refits, every
+resample, and bad input.
+"""
+
+import sys
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rvamp_nb.datasets import gaussian_design, standardize
+from rvamp_nb.extend import rows as room
+from rvamp_nb.extend.blocks import LARGEST, find_blocks, small_lassos
+from rvamp_nb.extend.rows import ByRow, counted, patterns, row_scores, two_pieces
+from rvamp_nb.extend.survival import Rows
+from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
+from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge
+from rvamp_nb.refits import penalised_fit
+from rvamp_nb.resampling import (
+    Discrete,
+    Exponential,
+    Fixed,
+    Grouped,
+    NoResampling,
+    Poisson,
+    Stratified,
+    Subsample,
+)
+from rvamp_nb.solver import rvamp
+
+sys.path.insert(0, str(Path(__file__).parent / "truth_beyond"))
+import make_beyond_truth as refitted
+
+HALF = Subsample(0.5)
+
+
+def worth(Pi, truth, n):
+    one = np.mean(truth * (1 - truth)) * n / (n - 1)
+    return one / max(np.mean((Pi - truth) ** 2) - one / n, one / (30 * n))
+
+
+def fit_of(name):
+    design, _, law = name.rpartition("_")
+    A, y, _ = refitted.problem(design)
+    return rvamp(A, y, **refitted.options(design, law)), refitted.load(name)
+
+
+# what each is worth at least, and by how much more than before
+AIMS = {
+    "outlier_20_half": (10_000, 200),
+    "outlier_08_poisson": (5_000, 5),
+    "few_rows_half": (1_400, 3),
+    "breast_cancer_poisson": (2_000, 15),
+    "pairs_half": (2_500, 10),
+}
+
+
+@pytest.mark.parametrize("name", AIMS)
+def test_what_is_counted_is_worth_more(name):
+    fit, (Pi, _, var, n) = fit_of(name)
+    better, (least, factor) = counted(fit), AIMS[name]
+    assert worth(better.Pi, Pi, n) > max(least, factor * worth(fit.Pi, Pi, n))
+    seen = (Pi > 0.1) & (var > 0)
+    off, was = (np.abs(np.log(v.var[seen] / var[seen])).max() for v in (better, fit))
+    assert off < 1.1 * was and not better.left
+    assert np.isin(better.Pi > 1, False).all() and (better.var >= 0).all()
+
+
+@pytest.mark.parametrize("name", ["outlier_20_half", "breast_cancer_poisson"])
+def test_no_row_counted_is_the_fit(name):
+    fit, _ = fit_of(name)
+    same = counted(fit, rows=0, blocks=[])
+    for key in ("Pi", "mean", "var"):
+        np.testing.assert_allclose(getattr(same, key), getattr(fit, key), atol=1e-5)
+    assert len(same.parts) == same.steps == 1 and same.parts[0].weight == 1
+
+
+# Every resample -----------------------------------------------------------------------
+
+
+def every_half(n):
+    """All half-samples of n things, (K, n)."""
+    halves = combinations(range(n), n // 2)
+    return np.array([np.isin(range(n), half) for half in halves], dtype=float)
+
+
+@pytest.mark.parametrize(
+    "prior",
+    [
+        Laplace(0.6, Fixed()),
+        ElasticNet(0.6, Fixed(), l1_ratio=0.7),
+        NonNegative(0.6, Fixed()),
+    ],
+)
+def test_all_rows_counted_are_every_half_sample(prior):
+    rng = np.random.default_rng(5)
+    A = rng.normal(size=(8, 3)) * rng.lognormal(0, 0.5, size=(8, 1))
+    A, y = standardize(A, A[:, :2].sum(1) + rng.normal(size=8))
+    t, k = (np.broadcast_to(v, 3) for v in prior.split())
+    fit = rvamp(A, y, prior=prior, counts=HALF)
+    all_of_it = counted(fit, rows=range(8), blocks=[])
+    assert len(all_of_it.parts) == 70 and not all_of_it.left
+    for weight, chosen, part in all_of_it.parts:  # each is one resample
+        x = penalised_fit(A, y, t, k, np.array(chosen, float), positive=prior.positive)
+        np.testing.assert_allclose(part.mean, x, atol=0.02)
+        np.testing.assert_allclose(part.Pi, np.abs(x) > 1e-8, atol=0.05)
+        assert weight == pytest.approx(1 / 70)
+
+
+def test_all_groups_counted_are_every_half_of_the_groups():
+    rng = np.random.default_rng(6)
+    A, label = rng.normal(size=(24, 5)), np.repeat(np.arange(8), 3)
+    A, y = standardize(A, A[:, :2].sum(1) + rng.normal(size=24))
+    fit = rvamp(A, y, prior=Laplace(1.0, Fixed()), counts=Grouped(HALF, label))
+    all_of_it = counted(fit, rows=range(8), blocks=[])
+    t, k = np.ones(5), np.zeros(5)
+    x = np.array([penalised_fit(A, y, t, k, c[label]) for c in every_half(8)])
+    np.testing.assert_allclose(all_of_it.Pi, np.mean(np.abs(x) > 1e-8, 0), atol=5e-3)
+    np.testing.assert_allclose(all_of_it.mean, x.mean(0), atol=5e-3)
+
+
+LABELS = np.array([0, 0, 0, 1, 1, 1, 1, 1, 0])
+OF_ROWS = np.array([0, 0, 1, 2, 2, 3, 4, 5, 6])  # seven groups of nine rows
+
+
+@pytest.mark.parametrize(
+    "law, draws",
+    [
+        (HALF, every_half(9)),
+        (
+            Stratified(HALF, LABELS),
+            np.array(
+                [
+                    np.isin(range(9), (*a, *b))
+                    for a in combinations(np.flatnonzero(LABELS == 0), 2)
+                    for b in combinations(np.flatnonzero(LABELS == 1), 2)
+                ]
+            ),
+        ),
+        (Grouped(HALF, OF_ROWS), every_half(7)[:, OF_ROWS]),
+    ],
+)
+def test_patterns_are_the_draws_that_have_them(law, draws):
+    """Weights and the other rows' rates, by going through all draws."""
+    rows = [1, 3, 6]
+    first = np.array([np.flatnonzero(OF_ROWS == g)[0] for g in rows])
+    first = first if isinstance(law, Grouped) else np.array(rows)
+    found, total = patterns(law, 9, rows), 0.0
+    for weight, chosen, which, laws in found:
+        here = (draws[:, first] == chosen).all(1)
+        assert weight == pytest.approx(here.mean())
+        rates = np.array([law.nodes()[0] @ law.nodes()[1] for law in laws])[which]
+        np.testing.assert_allclose(rates, draws[here].mean(0), atol=1e-8)
+        total += weight
+    assert total == pytest.approx(1)
+    moves = [np.sum(np.not_equal(a[1], b[1])) for a, b in zip(found, found[1:])]
+    assert set(moves) <= {1, 2}  # two where a pattern between them cannot be
+
+
+@pytest.mark.parametrize("law", [Poisson(0.5), Exponential(1.0), Discrete([1], [1])])
+def test_patterns_of_independent_rows_are_products(law):
+    found = patterns(law, 12, [2, 5, 7])
+    weights = np.array([g.weight for g in found])
+    assert weights.sum() == pytest.approx(1) and len(found) in (1, 8)
+    for g in found:
+        chances = [two_pieces(law)[k][0] for k in g.chosen]
+        assert g.weight == pytest.approx(np.prod(chances))
+        assert g.laws[g.which[0]] is law
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        Poisson(0.5),
+        Poisson(7.0),
+        Subsample(0.3),
+        NoResampling(),
+        Exponential(1.0),
+        Discrete([3.0, 0.0, 1.0], [0.2, 0.5, 0.3]),
+    ],
+)
+def test_pieces_make_up_their_law(law):
+    pieces = two_pieces(law)
+    chances = np.array([p for p, _ in pieces])
+    means = np.array([g.probabilities @ g.values for _, g in pieces])
+    squares = np.array([g.probabilities @ g.values**2 for _, g in pieces])
+    assert 1 <= len(pieces) <= 2 and (np.diff(means) > 0).all()
+    np.testing.assert_allclose(chances.sum(), 1, rtol=1e-12)
+    np.testing.assert_allclose(chances @ means, law.mean, rtol=1e-6)
+    np.testing.assert_allclose(chances @ squares - law.mean**2, law.var, atol=1e-6)
+
+
+LOSSES = [Squared(), Logistic(), PoissonLoss(), Huber(0.7)]
+
+
+@pytest.mark.parametrize("loss", [*LOSSES, Rows(Logistic(), np.linspace(0.5, 2, 60))])
+def test_rows_with_the_common_law_change_nothing(loss):
+    rng = np.random.default_rng(0)
+    A = gaussian_design(60, 30, rho=0.5, seed=0).A
+    y = (rng.random(60) < 0.5).astype(float)
+    incoming = rvamp(A, y, 0.2, likelihood=loss).messages.to_likelihood
+    which = np.arange(60) % 2
+    by_row = ByRow(loss, which, [Poisson(0.5), Subsample(0.5)])
+    laws = [loss.message(y, incoming, law) for law in by_row.laws]
+    for k, half in enumerate(by_row.message(y, incoming, None)):
+        for j, part in enumerate(half):
+            np.testing.assert_array_equal(part[::2], laws[0][k][j][::2])
+            np.testing.assert_array_equal(part[1::2], laws[1][k][j][1::2])
+
+
+# Choices ------------------------------------------------------------------------------
+
+
+def test_the_rows_that_matter_are_found():
+    fit, _ = fit_of("outlier_20_half")
+    assert counted(fit, rows=1, blocks=[]).rows.tolist() == [17]
+    np.testing.assert_array_equal(counted(fit, rows=[3, 8], blocks=[]).rows, [3, 8])
+
+
+def test_the_score_is_the_sum_of_squared_shares():
+    d = gaussian_design(30, 12, seed=2)
+    fit = rvamp(d.A, d.y, 0.3, intercept=True)
+    columns = np.array([1, 4, 11])
+    parts = d.A[:, columns] ** 2 * fit.last.u.var[:, None]
+    doubt = (fit.Pi * (1 - fit.Pi))[columns]
+    expected = (parts / parts.sum(0)) ** 2 @ doubt
+    np.testing.assert_allclose(row_scores(fit, columns), expected, rtol=1e-10)
+
+
+def test_columns_that_are_never_selected_stay_as_they_are():
+    d = gaussian_design(60, 400, density=0.02, seed=3)
+    prior = Laplace(0.3 * np.abs(d.A.T @ d.y).max(), Fixed())
+    fit = rvamp(d.A, d.y, prior=prior, counts=HALF)
+    better = counted(fit, rows=2)
+    rest = np.setdiff1d(np.arange(400), better.columns)
+    assert 0 < len(better.columns) < 200 and (fit.Pi[rest] <= room.KEPT).all()
+    np.testing.assert_array_equal(better.Pi[rest], fit.Pi[rest])
+    parts, _ = room.solved(fit, better.rows, np.arange(400))
+    whole = sum(part.weight * part.fit.Pi for part in parts)
+    np.testing.assert_allclose(better.Pi, whole, atol=0.01)
+
+
+def test_what_does_not_settle_is_said_and_stays(monkeypatch):
+    d = gaussian_design(40, 20, seed=1)
+    fit = rvamp(d.A, d.y, 0.3, counts=HALF)
+    good, seen = counted(fit, rows=2, blocks=[]), []
+
+    def broken(*arguments):
+        seen.append(0)
+        return (None, 7) if len(seen) == 2 else settled(*arguments)
+
+    settled = room._settled
+    monkeypatch.setattr(room, "_settled", broken)
+    found = counted(fit, rows=2, blocks=[])
+    _, second, *_ = found.parts
+    assert found.left == {f"pattern {second.chosen}": second.weight}
+    assert second.fit is None and f"pattern {second.chosen} left" in repr(found)
+    mixed = sum(p.weight * (p.fit or fit).Pi for p in found.parts)
+    np.testing.assert_allclose(found.Pi, mixed)
+    assert np.abs(found.Pi - good.Pi).max() < 0.3
+
+
+@pytest.mark.parametrize("positive", [False, True])
+def test_small_lassos_against_penalised_fit(positive):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(12, 1)) + 0.03 * rng.normal(size=(12, 6))
+    Y = rng.normal(size=(25, 12))
+    t, k = rng.uniform(0, 2, size=(2, 25, 6))
+    x, unsure = small_lassos(X.T @ X, Y @ X, t, k, positive)
+    assert unsure == 0
+    for y, t_b, k_b, found in zip(Y, t, k, x):
+        truth = penalised_fit(X, y, t_b, k_b, np.ones(12), positive=positive)
+        np.testing.assert_allclose(found, truth, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        dict(prior=Laplace(0.2, Fixed()), counts=HALF),
+        dict(prior=ElasticNet(0.2, l1_ratio=0.6), counts=Exponential(1.0)),
+        dict(prior=NonNegative(0.2), counts=Poisson(0.5)),
+        dict(prior=Laplace(0.2), counts=Discrete([0.0, 1.0, 3.0], [0.5, 0.3, 0.2])),
+        dict(prior=Laplace(0.2), counts=Stratified(HALF, np.arange(60) % 3)),
+        dict(prior=Laplace(0.2), counts=Grouped(HALF, np.arange(60) // 2)),
+        dict(prior=Laplace(0.2), likelihood=Huber(0.5)),
+        dict(prior=Laplace(0.2), likelihood=PoissonLoss(), intercept=True),
+        dict(prior=Laplace(0.2), likelihood=Logistic(), intercept=True),
+        dict(prior=Laplace(0.2), counts=NoResampling()),
+        dict(prior=Laplace(0.2, penalty_factor=[0.0, 0.0] + [1.0] * 28)),
+    ],
+)
+def test_every_loss_law_and_penalty(options):
+    """Numbers that are numbers, and not far from the diagonal's on a tame design."""
+    M = 60 if "intercept" in options or "counts" in options else 25
+    A = gaussian_design(M, 30, rho=0.8, seed=1).A
+    y = (np.random.default_rng(1).random(M) < 0.5 + 0.4 * np.sign(A[:, 3])) * 1.0
+    fit = rvamp(A, y, **options)
+    better = counted(fit, rows=[2, 5])
+    for part in (better.Pi, better.mean, better.var):
+        assert part.shape == (30,) and np.isfinite(part).all()
+    assert ((better.Pi >= 0) & (better.Pi <= 1)).all() and (better.var >= 0).all()
+    assert np.abs(better.Pi - fit.Pi).max() < 0.25
+    varies = options.get("counts", Poisson()).var > 0
+    assert len(better.parts) == (4 if varies else 1)
+
+
+def test_blocks_are_small_and_disjoint():
+    A = gaussian_design(80, 200, rho=0.99, seed=0).A
+    blocks = find_blocks(A, np.arange(0, 200, 2))
+    together = np.concatenate(blocks)
+    assert max(map(len, blocks)) <= LARGEST and min(map(len, blocks)) >= 2
+    assert len(set(together)) == len(together) and not (together % 2).any()
+    assert find_blocks(np.linalg.qr(A[:, :20])[0], np.arange(20)) == []
+
+
+# Bad input ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tame():
+    d = gaussian_design(40, 30, seed=0)
+    return d.A, d.y
+
+
+def test_what_cannot_be_counted_is_refused(tame):
+    with pytest.raises(TypeError, match="fit must be a Fit"):
+        counted(tame[0])
+    with pytest.raises(ValueError, match="beta must be inf"):
+        counted(rvamp(*tame, 0.1, beta=1.0))
+    with pytest.raises(TypeError, match="must select.*Ridge"):
+        counted(rvamp(*tame, prior=Ridge(0.1)))
+    with pytest.warns(UserWarning), pytest.raises(ValueError, match="not converged"):
+        counted(rvamp(*tame, 0.1, max_iter=2))
+    A, y = (part[:7] for part in tame)
+    with pytest.raises(ValueError, match="7 rows are too few, at least 8"):
+        counted(rvamp(A, y, 0.5))
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (dict(blocks="all"), "blocks must be"),
+        (dict(blocks=None), "blocks must be"),
+        (dict(blocks=[[0, 30]]), "numbers from 0 to 29"),
+        (dict(blocks=[[0, 1], [1, 2]]), "each once"),
+        (dict(blocks=[range(13)]), "at most 12 columns, got one of 13"),
+        (dict(rows="some"), "rows must be"),
+        (dict(rows=41), "between 0 and 40, got 41"),
+        (dict(rows=9), "up to 512 fits; name the rows"),
+        (dict(rows=[40]), "numbers from 0 to 39"),
+        (dict(rows=[1, 1]), "each once"),
+    ],
+)
+def test_columns_and_rows_that_are_not_there(tame, options, words):
+    with pytest.raises(ValueError, match=words):
+        counted(rvamp(*tame, 0.1), **options)
