@@ -282,9 +282,9 @@ SABOTAGES = [
     ),
     Sabotage(
         "extend/rows.py",
-        "the pieces of a law do not sum to 1",
-        "CountLaw(c[p], w[p] / w[p].sum())) for p in best]",
-        "CountLaw(c[p], w[p])) for p in best]",
+        "the pieces of a law are taken for equally probable",
+        "[(w[p].sum() / w.sum(), Discrete(",
+        "[(1 / len(best), Discrete(",
         "tests/test_counted.py::test_pieces_make_up_their_law",
     ),
     Sabotage(

@@ -183,8 +183,8 @@ def test_patterns_of_independent_rows_are_products(law):
 def test_pieces_make_up_their_law(law):
     pieces = two_pieces(law)
     chances = np.array([p for p, _ in pieces])
-    means = np.array([g.probabilities @ g.values for _, g in pieces])
-    squares = np.array([g.probabilities @ g.values**2 for _, g in pieces])
+    means = np.array([g.mean for _, g in pieces])
+    squares = np.array([g.var + g.mean**2 for _, g in pieces])
     assert 1 <= len(pieces) <= 2 and (np.diff(means) > 0).all()
     np.testing.assert_allclose(chances.sum(), 1, rtol=1e-12)
     np.testing.assert_allclose(chances @ means, law.mean, rtol=1e-6)
@@ -216,6 +216,14 @@ def test_the_rows_that_matter_are_found():
     fit, _ = fit_of("outlier_20_half")
     assert counted(fit, rows=1, blocks=[]).rows.tolist() == [17]
     np.testing.assert_array_equal(counted(fit, rows=[3, 8], blocks=[]).rows, [3, 8])
+
+
+def test_groups_of_one_row_are_found_by_their_own_numbers():
+    fit, _ = fit_of("outlier_20_half")
+    label = np.random.default_rng(0).permutation(120)
+    law = Grouped(fit.problem.counts, label)
+    grouped = rvamp(fit.problem.A, fit.problem.y, prior=fit.prior, counts=law)
+    assert counted(grouped, rows=1, blocks=[]).rows.tolist() == [label[17]]
 
 
 def test_the_score_is_the_sum_of_squared_shares():
