@@ -307,6 +307,10 @@ def _check_fit(fit):
         raise TypeError(f"fit must be a Fit as rvamp returns it, got {kind}")
     if fit.last is None:
         raise ValueError(f"fit holds no step to take a density from: {fit.status}")
+    if not isinstance(fit.last.state.to_prior, Natural):
+        raise TypeError(
+            "densities of columns in blocks are not had: ask the fit without blocks"
+        )
     return len(fit.mean)
 
 # %% ../nbs/13_densities.ipynb #d5788f54

@@ -40,6 +40,10 @@ def messages_of(fit):
     last = getattr(fit, "last", fit)
     if last is None:
         raise ValueError(f"the fit has no messages: {fit.status}")
+    if not isinstance(last.state.to_prior, Natural):
+        raise TypeError(
+            "free energies of columns in blocks are not had: ask the fit without blocks"
+        )
     return Messages(*last.state, last.prior_message, last.likelihood_message)
 
 # %% ../nbs/14_free_energy.ipynb #e7f2fd85

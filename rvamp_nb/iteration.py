@@ -44,9 +44,9 @@ def coordinates(state):
 
 def from_coordinates(z, like):
     """The state with these coordinates, of the same kind and size as another."""
-    messages, N = [], len(like.to_prior.h)
+    messages, n = [], sum(map(len, like.to_prior[:3]))
     with np.errstate(over="ignore"):
-        for part, message in zip((z[: 3 * N], z[3 * N :]), like):
+        for part, message in zip((z[:n], z[n:]), like):
             if hasattr(message, "at"):
                 messages.append(message.at(part))
             else:
@@ -206,9 +206,9 @@ def kept_rows(problem):
 
 def _faint(state, factor):
     """The same estimates, with a message to the prior that stands for fewer rows."""
-    Q_hat, h, chi_hat = state.to_prior
-    fainter = Natural(factor * Q_hat, factor * h, factor**2 * chi_hat)
-    return state._replace(to_prior=fainter)
+    Q_hat, h, chi_hat = state.to_prior[:3]
+    parts = dict(Q_hat=factor * Q_hat, h=factor * h, chi_hat=factor**2 * chi_hat)
+    return state._replace(to_prior=state.to_prior._replace(**parts))
 
 # %% ../nbs/12_rvamp.ipynb #a7d10c06
 def _within(problem, state, most):
@@ -223,7 +223,8 @@ def _within(problem, state, most):
             to_prior = _faint(state, 0.5**power).to_prior
             return problem.prior.moments(to_prior, problem.beta).rho.sum() > most
 
-    if most >= problem.A.shape[1] or not too_loud(0):
+    in_blocks = not isinstance(state.to_prior, Natural)  # those start nearby
+    if in_blocks or most >= problem.A.shape[1] or not too_loud(0):
         return state
     loud, quiet = 0.0, 0.5
     while too_loud(quiet):

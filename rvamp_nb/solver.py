@@ -39,7 +39,11 @@ from .tables.storage import Panels
 class _Answer:
     """What a Fit reads off its last step."""
 
-    has_intercept = property(lambda self: isinstance(self.problem.prior, WithIntercept))
+    has_intercept = property(lambda self: isinstance(self._whole, WithIntercept))
+    # the prior, also where some columns are in blocks (chapter 17)
+    _whole = property(
+        lambda self: getattr(self.problem.prior, "whole", self.problem.prior)
+    )
     posterior_var = property(lambda self: self.var + self.chi / self.problem.beta)
     mean = property(lambda self: self._of_x("mean"))
     var = property(lambda self: self._of_x("var"))
@@ -50,7 +54,7 @@ class _Answer:
     @property
     def prior(self):
         """That of the coefficients, without the intercept."""
-        return self.problem.prior.prior if self.has_intercept else self.problem.prior
+        return self._whole.prior if self.has_intercept else self._whole
 
     def _of_x(self, name):
         N = self.problem.A.shape[1] - self.has_intercept
@@ -330,6 +334,8 @@ def _warm_state(warm_start, problem):
     if not isinstance(state, State):
         what = "warm_start must be a Fit with messages, or a State"
         raise TypeError(f"{what}, got {type(warm_start).__name__}")
+    if not isinstance(state.to_prior, Natural):
+        raise TypeError("warm_start has columns in blocks: give the fit without")
     shape = len(state.to_likelihood.h), len(state.to_prior.h)
     if shape != problem.A.shape:
         what = f"warm_start is for a problem of shape {shape}, A has shape"

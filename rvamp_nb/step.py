@@ -82,6 +82,8 @@ def initial_state(problem):
     to_likelihood = Natural(V, -f, np.zeros(len(y)))
     if hasattr(likelihood, "in_blocks"):
         to_likelihood = likelihood.in_blocks(to_likelihood)
+    if hasattr(problem.prior, "in_blocks"):
+        to_prior = problem.prior.in_blocks(to_prior)
     return State(to_prior, to_likelihood)
 
 # %% ../nbs/12_rvamp.ipynb #a7d10c10
@@ -174,9 +176,13 @@ class Said(NamedTuple):
 def ask(problem, state):
     """Variable 1: prior and rows are asked, and answer (`Said`)."""
     A, y, prior, likelihood, counts, beta = problem
-    x = prior.moments(state.to_prior, beta)
     u, likelihood_message = likelihood.message(y, state.to_likelihood, counts, beta)
-    message, grain, floored = to_coupling(x, state.to_prior, own_precision(A, u))
+    own = own_precision(A, u)
+    if hasattr(prior, "message"):  # columns in blocks, chapter 17
+        x, message, grain, floored = prior.message(state.to_prior, own)
+    else:
+        x = prior.moments(state.to_prior, beta)
+        message, grain, floored = to_coupling(x, state.to_prior, own)
     return Said(x, u, message, likelihood_message, grain, floored)
 
 # %% ../nbs/12_rvamp.ipynb #b55a70e8
@@ -234,11 +240,13 @@ def _couple(A, said, gathered):
     `gathered` is what a first pass has brought already.
     """
     prior_message, likelihood_message = said.prior_message, said.likelihood_message
-    for name, part in zip(prior_message._fields, prior_message):
-        if not np.isfinite(part).all():
+    for name in Mixed._fields:
+        if not np.isfinite(getattr(prior_message, name)).all():
             raise Breakdown(f"{name}_2x is not finite")
     grained = prior_message._replace(Q_hat=prior_message.Q_hat + said.grain)
     try:
+        if hasattr(grained, "coupled"):  # columns in blocks, chapter 17
+            return grained.coupled(A, likelihood_message)
         if hasattr(likelihood_message, "coupled"):  # in blocks, chapter 19
             return likelihood_message.coupled(A, grained)
         return couple(A, grained, likelihood_message, gathered)
@@ -246,17 +254,23 @@ def _couple(A, said, gathered):
         raise Breakdown("the coupling's matrix is not positive definite") from None
 
 # %% ../nbs/12_rvamp.ipynb #a7d10e03
+def _floor_back(message):
+    """As `_floor`, of a message back; blocks are sums of squares."""
+    if not isinstance(message, Natural):
+        return message, 0
+    return _floor(message, {"chi_hat": 0.0})
+
+
 def join(problem, state, said, gathered=None):
     """Variable 2: the coupling joins what is said, and replies: a `Step`."""
     own = own_precision(problem.A, said.u)
     coupled = _couple(problem.A, said, gathered)
-    to_prior, a = _floor(coupled.to_prior, {"chi_hat": 0.0})
-    to_likelihood, b = coupled.to_likelihood, 0
-    if isinstance(to_likelihood, Natural):  # blocks are sums of squares
-        to_likelihood, b = _floor(to_likelihood, {"chi_hat": 0.0})
+    (to_prior, a), (to_likelihood, b) = map(_floor_back, coupled[2:])
     # a column of zeros hears nothing: its precision stays as it was
-    Q_hat = np.where(own > 0, to_prior.Q_hat + said.grain, state.to_prior.Q_hat)
-    new = State(to_prior._replace(Q_hat=Q_hat), to_likelihood)
+    own_entries = getattr(getattr(to_prior, "layout", None), "diagonal", slice(None))
+    heard, before = to_prior.Q_hat.copy(), state.to_prior.Q_hat[own_entries]
+    heard[own_entries] = np.where(own > 0, heard[own_entries] + said.grain, before)
+    new = State(to_prior._replace(Q_hat=heard), to_likelihood)
     check_state(new)
     messages = said.prior_message, said.likelihood_message, coupled, new
     change, delta = relative_change(state, new), scale_free_delta(said.x, coupled.x)
@@ -279,7 +293,7 @@ def check_state(state):
         for name, part in zip(Natural._fields, message):
             if not np.isfinite(part).all():
                 raise Breakdown(f"{name}_{block} is not finite")
-    if not (state.to_prior.Q_hat > 0).all():
+    if not (scales(state.to_prior)[0] > 0).all():
         raise Breakdown("Q_hat_1x is not positive")
     if not (scales(state.to_likelihood)[0] >= 0).all():
         raise Breakdown("Q_hat_1u is negative")

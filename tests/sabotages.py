@@ -311,8 +311,23 @@ SABOTAGES = [
     Sabotage(
         "extend/blocks.py",
         "a block's own noise is not taken out of what it sees",
-        "E @ (P - (B * T) @ B) @ E.T",
-        "E @ P @ E.T",
+        "E @ (P - (B * T[..., None, :]) @ B) @ transposed(E)",
+        "E @ P @ transposed(E)",
+        "tests/test_counted.py::test_both_factors_agree_at_the_fixed_point_of_blocks",
+    ),
+    Sabotage(
+        "extend/blocks.py",
+        "what a block says is not symmetric",
+        "D, T = (symmetric(X) for X in (L @ chi, L @ bent @ transposed(L)))",
+        "D, T = L @ np.triu(chi), symmetric(L @ bent @ transposed(L))",
+        "tests/test_counted.py::test_a_gaussian_with_the_message_has_the_moments_of_the"
+        "_block",
+    ),
+    Sabotage(
+        "extend/blocks.py",
+        "a block's response by its diagonal",
+        "(1 - ALWAYS) * symmetric(nodes.response)",
+        "(1 - ALWAYS) * nodes.response * np.eye(h.shape[1])",
         "tests/test_counted.py::test_what_is_counted_is_worth_more[pairs_half]",
     ),
     Sabotage(

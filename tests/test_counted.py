@@ -10,10 +10,23 @@ import numpy as np
 import pytest
 
 from rvamp_nb.datasets import gaussian_design, standardize
+from rvamp_nb.densities import p1, p2
+from rvamp_nb.energy import free_energy, stability_radius
 from rvamp_nb.extend import rows as room
-from rvamp_nb.extend.blocks import LARGEST, find_blocks, small_lassos
+from rvamp_nb.extend.blocks import (
+    FEW,
+    LARGEST,
+    Seen,
+    at_nodes,
+    block_message,
+    find_blocks,
+    put_in_blocks,
+    small_lassos,
+    turned,
+)
 from rvamp_nb.extend.rows import ByRow, counted, patterns, row_scores, two_pieces
 from rvamp_nb.extend.survival import Rows
+from rvamp_nb.iteration import iterate
 from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge
 from rvamp_nb.refits import penalised_fit
@@ -51,8 +64,8 @@ AIMS = {
     "outlier_20_half": (10_000, 200),
     "outlier_08_poisson": (5_000, 5),
     "few_rows_half": (1_400, 3),
-    "breast_cancer_poisson": (2_000, 15),
-    "pairs_half": (2_500, 10),
+    "breast_cancer_poisson": (3_500, 25),
+    "pairs_half": (8_000, 40),
 }
 
 
@@ -275,8 +288,12 @@ def test_small_lassos_against_penalised_fit(positive):
     X = rng.normal(size=(12, 1)) + 0.03 * rng.normal(size=(12, 6))
     Y = rng.normal(size=(25, 12))
     t, k = rng.uniform(0, 2, size=(2, 25, 6))
-    x, unsure = small_lassos(X.T @ X, Y @ X, t, k, positive)
+    Q = np.array([X.T @ X, X.T @ X + np.eye(6)])
+    block = np.arange(25) % 2
+    k -= block[:, None] * k.min()  # the second's ridge is partly in its Q
+    x, R, unsure = small_lassos(Q, block, Y @ X, t, k, positive)
     assert unsure == 0
+    k += block[:, None]
     for y, t_b, k_b, found in zip(Y, t, k, x):
         truth = penalised_fit(X, y, t_b, k_b, np.ones(12), positive=positive)
         np.testing.assert_allclose(found, truth, atol=1e-7)
@@ -311,6 +328,109 @@ def test_every_loss_law_and_penalty(options):
     assert np.abs(better.Pi - fit.Pi).max() < 0.25
     varies = options.get("counts", Poisson()).var > 0
     assert len(better.parts) == (4 if varies else 1)
+
+
+@pytest.mark.parametrize("spread", [0.3, 0.003])
+@pytest.mark.parametrize("positive", [False, True])
+def test_signs_of_twelve_near_copies_settle(spread, positive):
+    rng = np.random.default_rng(12)
+    X = rng.normal(size=(20, 1)) + spread * rng.normal(size=(20, 12))
+    X *= rng.choice([-1, 1], 12)
+    g, t = rng.normal(size=(20_000, 20)) @ X, rng.uniform(0.1, 2, size=(20_000, 12))
+    Q, block = (X.T @ X)[None], np.zeros(20_000, int)
+    x, _, unsure = small_lassos(Q, block, g, t, 0 * t, positive)
+    rest = g - x @ Q[0]
+    assert unsure == 0 and (np.abs(rest - t * np.sign(x))[x != 0] < 1e-6).all()
+    assert ((rest if positive else np.abs(rest)) <= t + 1e-6)[x == 0].all()
+
+
+def cavities(rng, B, d):
+    """Cavities of B blocks of d columns, (B, d) and twice (B, d, d)."""
+    X, Y = rng.normal(size=(2, B, 3 * d, d))
+    X[..., -1] = X[..., 0] + 0.2 * X[..., -1]
+    Q, C = (np.swapaxes(Z, 1, 2) @ Z / 3 for Z in (X, Y))
+    return Seen(rng.normal(size=(B, d)), Q, C)
+
+
+@pytest.mark.parametrize("d", [2, 5])
+@pytest.mark.parametrize("kind", [Laplace, ElasticNet, NonNegative])
+def test_a_gaussian_with_the_message_has_the_moments_of_the_block(kind, d):
+    rng = np.random.default_rng(d)
+    given, columns = cavities(rng, 4, d), rng.permutation(4 * d).reshape(4, d)
+    nodes = at_nodes(kind(1.0), columns, 4 * d, given)
+    moments, (D, r, T) = block_message(nodes, given)
+    _, t = turned(D, T)
+    assert (t >= 0).all() and (np.linalg.eigvalsh(D) > -1e-12).all()
+    close = dict(atol=1e-9)
+    np.testing.assert_array_equal(D, np.swapaxes(D, 1, 2))
+    for b, (h, Q, C, mean, chi, v) in enumerate(zip(*given, *moments)):
+        slack = np.eye(d) - chi @ Q
+        np.testing.assert_allclose(slack @ D[b], chi, **close)
+        np.testing.assert_allclose(slack @ r[b] + chi @ h, mean, **close)
+        v_2 = slack @ T[b] @ slack.T + chi @ C @ chi.T
+        np.testing.assert_allclose(v_2, v, **close)
+    # a response is the derivative of the mean by the field
+    step = np.array([1e-4, *[0] * (d - 1)])
+    up, down = (
+        at_nodes(kind(1.0), columns, 4 * d, given._replace(mean=given.mean + move))
+        for move in (step, -step)
+    )
+    slope = (up.x.mean(1) - down.x.mean(1)) / 2e-4
+    np.testing.assert_allclose(nodes.response[:, 0], slope, atol=2e-2)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        dict(prior=Laplace(0.2, Fixed()), counts=HALF),
+        dict(prior=Laplace(0.2), intercept=True, likelihood=Logistic()),
+        dict(prior=ElasticNet(0.2), counts=Grouped(HALF, np.arange(60) // 2)),
+        dict(prior=NonNegative(0.1), counts=Poisson(0.5)),
+    ],
+)
+@pytest.mark.parametrize("N", [30, 90])
+def test_both_factors_agree_at_the_fixed_point_of_blocks(options, N):
+    """Means and variances, of wide and of tall tables; and the cavities are those of
+    the block left out.
+    """
+    A = gaussian_design(60, N, rho=0.9, seed=1).A
+    y = (np.random.default_rng(1).random(60) < 0.5 + 0.4 * np.sign(A[:, 3])) * 1.0
+    fit = rvamp(A, y, **options)
+    blocks = [np.array(b) for b in ([2, 3, 4], [9, 8], [20, 21], [28])]
+    problem, state = put_in_blocks(fit.problem, fit.messages, blocks, N)
+    for _, (last, *_) in zip(range(40), iterate(problem, state)):
+        if max(last.change, last.delta) < 1e-5:
+            break
+    assert last.delta < 1e-5
+    there = last.state.to_prior
+    alone = fit.problem.prior.moments(fit.messages.to_prior)
+    mean, var = last.coupled.x.mean, last.coupled.x.var
+    assert np.abs(mean - alone.mean).max() > 1e-4  # the blocks have changed something
+    np.testing.assert_allclose(last.x.mean, mean, atol=1e-4 * np.abs(mean).max())
+    np.testing.assert_allclose(last.x.var, var, atol=1e-4 * var.max())
+    one_by_one = problem.prior.three(there, FEW)
+    np.testing.assert_allclose(one_by_one[1], last.x.mean[:N], atol=1e-9)
+
+
+def test_blocks_of_columns_that_do_not_see_each_other_change_nothing():
+    A = np.linalg.qr(np.random.default_rng(3).normal(size=(80, 12)))[0]
+    y = 4 * A[:, :3].sum(1) + np.random.default_rng(4).normal(size=80)
+    fit = rvamp(A, y, 0.5, counts=HALF)
+    same = counted(fit, rows=0, blocks=[range(6), [7, 9]])
+    np.testing.assert_allclose(same.Pi, fit.Pi, atol=0.01)
+    np.testing.assert_allclose(same.var, fit.var, rtol=0.03)
+    assert counted(fit, rows=0, blocks=[[3]]).blocks == []
+
+
+def test_what_is_not_had_for_blocks_is_refused(tame):
+    fit = rvamp(*tame, 0.1)
+    (part, *_) = counted(fit, rows=1, blocks=[[2, 3]]).parts
+    asked = p1, p2, free_energy, stability_radius, counted
+    for ask in asked:
+        with pytest.raises(TypeError, match="blocks"):
+            ask(part.fit)
+    with pytest.raises(TypeError, match="columns in blocks"):
+        rvamp(*tame, 0.1, warm_start=part.fit)
 
 
 def test_blocks_are_small_and_disjoint():

@@ -12,7 +12,7 @@ from scipy import sparse
 from rvamp_nb import rvamp
 from rvamp_nb.densities import coefficient_interval, p1, p2
 from rvamp_nb.energy import free_energy, stability_radius
-from rvamp_nb.extend.blocks import find_blocks, frozen, seen
+from rvamp_nb.extend.blocks import moment_view, seen
 from rvamp_nb.extend.rows import counted
 from rvamp_nb.extend.survival import (
     cox_fit,
@@ -82,7 +82,7 @@ def dense(request):
 @pytest.fixture(scope="module")
 def mended(dense):
     """Four rows counted."""
-    return counted(dense)
+    return counted(dense, blocks=[])
 
 
 @pytest.fixture(params=["memmap", "sparse"])
@@ -169,43 +169,32 @@ def test_posteriors_have_their_width_from_blocks(shape, tmp_path):
 # Corrections --------------------------------------------------------------------------
 
 
-def test_what_columns_see_does_not_ask_where_the_table_is(dense, fit):
-    columns = np.array([4, 0, 6])
-    systems = [frozen(f.problem.A, f.last) for f in (dense, fit)]
-    for one, two in zip(*(seen(system, columns) for system in systems)):
-        np.testing.assert_allclose(two, one, rtol=1e-9, atol=1e-11 * np.abs(one).max())
-
-
 def test_what_columns_see_is_that_of_the_matrix_that_is_never_formed():
     fit = fitted(TALL)
-    A, system = fit.problem.A, frozen(fit.problem.A, fit.last)
-    D, r, T = system.prior
-    Q, h, chi = system.likelihood
+    A, last = fit.problem.A, fit.last
+    view = moment_view(last.prior_message, last.x, last.state.to_prior)
+    (D, _, T), (Q, _, chi) = view, last.likelihood_message
     Sigma = np.linalg.inv(np.diag(Q) + (A * D) @ A.T)
     noise = Sigma @ (np.diag(chi) + (A * T) @ A.T) @ Sigma
     columns = np.array([1, 4])
-    W, u = A[:, columns], fit.last.coupled.u.mean
+    W, u = A[:, columns], last.coupled.u.mean
     for one, other in zip(
-        seen(system, columns), (W.T @ u, W.T @ Sigma @ W, W.T @ noise @ W)
+        seen(A, view, last.likelihood_message, u, columns),
+        (W.T @ u, W.T @ Sigma @ W, W.T @ noise @ W),
     ):
         np.testing.assert_allclose(one, other, atol=1e-9 * np.abs(other).max())
 
 
 def test_what_is_counted_is_that_of_a_table_in_memory(mended, fit):
     theirs, ours = mended, counted(fit)
-    assert theirs.blocks and len(theirs.parts) == 16
+    assert len(theirs.parts) == 16
+    with pytest.raises(TypeError, match="blocks need the table in memory"):
+        counted(fit, blocks=[[4, 5]])
     assert repr(ours) == repr(theirs)
     for name in ("Pi", "mean", "var"):
         one, other = getattr(ours, name), getattr(theirs, name)
         # each pattern stops at a change of 1e-2
         np.testing.assert_allclose(one, other, atol=1e-5 * np.abs(other).max())
-
-
-def test_blocks_are_found_among_rows():
-    A = counts_table(np.random.default_rng(4), *TALL) + 3.0  # far from centred
-    where = np.array([0, 4, 9, 5, 20])
-    theirs, ours = find_blocks(A, where), find_blocks(Panels(A, block=200), where)
-    assert [b.tolist() for b in theirs] == [b.tolist() for b in ours] == [[4, 5]]
 
 
 # Free energy, and what cannot be had --------------------------------------------------
@@ -238,7 +227,8 @@ def test_a_table_in_rows_goes_through_sums_over_rows(tmp_path):
     assert fit.problem.A.shape == (31, 31) and fit.problem.A.axis == 0
     near = dict(rtol=1e-7, atol=1e-12)
     np.testing.assert_allclose(p2(fit, [4]).across, p2(dense, [4]).across, **near)
-    np.testing.assert_allclose(counted(fit).Pi, counted(dense).Pi, atol=1e-6)
+    ours, theirs = (counted(f, blocks=[]).Pi for f in (fit, dense))
+    np.testing.assert_allclose(ours, theirs, atol=1e-6)
 
 
 def test_a_covariance_larger_than_the_table_is_refused(tmp_path):

@@ -33,7 +33,10 @@ HEAVY = (
 IS_AN_ESTIMATOR = "select.stability"  # made of scikit-learn's base classes
 EXPORTS = r"^#\| *(?:default_exp|exporti?s?) +(\S+)"
 MAY_IMPORT_ANY = ("index", "00_tour")  # they show what the course will arrive at
-AHEAD = {"12_rvamp": {"groups"}}  # the loop hands rows that share a count to chapter 19
+AHEAD = {  # chapter 19 has rows that share a count, and the messages of blocks
+    "12_rvamp": {"groups"},
+    "17_beyond_diagonal": {"groups"},
+}
 
 
 def loaded_by(statement):
