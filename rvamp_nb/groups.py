@@ -123,7 +123,8 @@ def _coordinates(flat, layout):
 def _entries(z, layout):
     """The entries with these coordinates, (L,)."""
     scale = np.exp(z[layout.diagonal])
-    flat = z * np.sqrt(scale[layout.row] * scale[layout.col])
+    with np.errstate(invalid="ignore"):  # the diagonal, which is written next
+        flat = z * np.sqrt(scale[layout.row] * scale[layout.col])
     flat[layout.diagonal] = scale
     return flat
 
