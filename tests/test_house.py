@@ -3,7 +3,7 @@
 import pytest
 from house import count
 
-LINES, FLOORS, TWICE, ONCE = 18_021, 14, 49, 46  # on the way to 15,000 and 11
+LINES, FLOORS, TWICE, ONCE = 18_025, 14, 49, 46  # on the way to 15,000 and 11
 LARGEST = 620  # lines of a room
 WAITING = {"extend.trust"}  # it is written anew
 

@@ -399,7 +399,7 @@ def _alone(incoming):
     return Natural(Q_hat, incoming.h, chi_hat)
 
 
-def _answer(prior, m, N, cavity):
+def _of_blocks(prior, m, N, cavity):
     """Moments of some blocks, (B, d) each, their Turn, and what they say in these
     coordinates: D, r and T.
     """
@@ -444,7 +444,7 @@ class InBlocks(_InBlocks):
         mixed, grain, floored = to_coupling(x, alone, own)
         view, turns = moment_view(mixed, x, alone), []
         for m, cavity in self.cavities(incoming):
-            moments, turn, message = _answer(self.prior, m, self.N, cavity)
+            moments, turn, message = _of_blocks(self.prior, m, self.N, cavity)
             turns.append(turn)
             said = zip((*x, *mixed[4:], *view), (*moments, *message, *message))
             for part, value in (*said, *((part, 0) for part in (*mixed[:4], grain))):
