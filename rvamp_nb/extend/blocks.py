@@ -78,8 +78,8 @@ def seen(A, view, rows, pulls, columns):
     A : (M, N) array
     view : Moment
         What the prior says, (N,) each.
-    rows : Natural, or Blocks of groups of rows
-        What the rows say.
+    rows : Natural or Blocks
+        What the rows, or groups of them, say.
     pulls : (M,) array
         The mean of u.
     columns : (k,) int array
