@@ -34,6 +34,7 @@ _HOMES = {  # module: the public names that live in it
     "select.stability": ("StabilitySelection",),
     "tables.storage": ("BlockError", "Panels"),
     "extend.survival": ("Rows", "survival_fit"),
+    "extend.refined": ("refined",),
     "extend.trust": ("TrustWarning",),
 }
 _MODULES = ("datasets",)  # public as modules

@@ -69,9 +69,10 @@ def _refitted(found, n_refits):
     from rvamp_nb.select.answer import with_refits
 
     try:
-        return with_refits(found, n_refits) if n_refits else found, "", False
+        s = with_refits(found, n_refits=n_refits) if n_refits else found
+        return s, "", s.refined is not None and s.refined.interrupted
     except KeyboardInterrupt:
-        return found, "interrupted, none of them is used", True
+        return found, "interrupted before the first were there", True
     except (ValueError, RuntimeError) as e:
         return found, f"none were made; {e}", False
 
@@ -338,7 +339,6 @@ def _asked(args):
     options = {name: getattr(args, name) for name in _OPTIONS}
     if args.time and args.loss == "auto":
         options["loss"] = "survival"
-    options["correct"] = False if args.correct == "no" else "auto"
     options["lambdas"] = None if args.lam is None else [args.lam]
     return source, table, options
 

@@ -15,10 +15,9 @@ import numpy as np
 
 from .checks import check_number, check_size
 from .coupling import mirrored
-from .densities import tall_form
 from .likelihood import Huber, Squared
 from .messages import Mixed, Natural
-from .panels import at_most_2M, couple, is_wide, wide_matrices
+from .panels import at_most_2M, couple, is_wide, tall_form, wide_matrices
 from .prior import Penalty, SpikeSlab, field_nodes
 from .solver import Fit
 from .tables.storage import Panels

@@ -152,8 +152,9 @@ class Subsample(_Tau):
 
     def draw(self, M, rng):
         """One occupation vector, (M,) zeros and ones, exactly `drawn(M)` ones."""
-        n = self.drawn(M)
-        return np.isin(np.arange(M), rng.choice(M, n, replace=False)).astype(float)
+        counts = np.zeros(M)
+        counts[rng.choice(M, self.drawn(M), replace=False)] = 1
+        return counts
 
 
 def law_of_one(law, M):

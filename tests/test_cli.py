@@ -151,7 +151,7 @@ def test_the_main_job_prints_what_the_library_reports(capsys):
     lines = capsys.readouterr().out.splitlines()
     data = load_diabetes()
     X = pd.DataFrame(data.A, columns=list(data.names))
-    s = with_refits(StabilitySelection().fit(X, data.y).selection_, 200)
+    s = with_refits(StabilitySelection().fit(X, data.y).selection_, n_refits=200)
     said = console(s, "diabetes")
     assert lines[: len(said)] == said
     assert [line.split(":")[0] for line in lines[len(said) :]] == FILE_LINES
@@ -185,13 +185,16 @@ def test_select_writes_what_the_estimator_reports(capsys):
     assert list(found.columns) == list(s.summary().columns)
     assert len(found) == 6 and found.probability.is_monotonic_decreasing
     np.testing.assert_array_equal(found.selected[list(X)], s.support_)
-    np.testing.assert_allclose(found.probability_se[list(X)], s.refined_.se, rtol=1e-5)
+    se = s.refined_.Pi_se
+    np.testing.assert_allclose(found.probability_se[list(X)], se, rtol=1e-5)
     said = settings(out="deep/results")
     assert said["arguments"]["refits"] == said["n_refits"] == 50
     assert said["pfer_bound"] == s.pfer_bound_
     assert Path("deep/results/data-selection.png").read_bytes().startswith(PNG)
     out = capsys.readouterr().out
-    assert "Π ± s.e." in out and "refits: 50 combined with rVAMP" in out
+    worth = f"with rVAMP as accurate as {s.refined_.worth:,.0f} refits alone"
+    assert "Π ± s.e." in out and said["worth_in_refits"] == s.refined_.worth
+    assert f"refits: {s.refined_.status}; {worth}" in unwrapped(out)
     assert "table: deep/results/data-selection.csv\n" in out
     assert "picture: deep/results/data-selection.png\n" in out
     assert "data: 150 rows, 6 features, squared loss\n" in out
@@ -212,38 +215,25 @@ def test_no_refits(capsys):
 def test_defaults_of_select(capsys):
     table()
     main("select data.csv --target y".split())
-    assert "refits: 200 combined" in capsys.readouterr().out
+    assert "refits: 200 refits, s.e. of Π at most" in capsys.readouterr().out
     ends = ("csv", "json", "png")
     assert listed() == [f"data-selection.{end}" for end in ends]
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_a_corrected_answer_says_so_and_the_spread_has_its_light(capsys):
+def test_the_spread_has_its_light(capsys):
     rng = np.random.default_rng(0)
     A = rng.normal(size=(120, 30))
     b = A[:, :3].sum(1) + rng.normal(size=120)
     b[17] += 8 * b.std()
-    names = [f"x{i}" for i in range(30)]
-    frame = pd.DataFrame(A, columns=names)
+    frame = pd.DataFrame(A, columns=[f"x{i}" for i in range(30)])
     frame.assign(y=b).to_csv("data.csv", index=False, float_format="%.17g")
-    said = {}
-    for asked in ("no", "auto"):
-        with pytest.raises(SystemExit):  # the light is red
-            line = ["select", "data.csv", "--target", "y", "--refits", "0"]
-            main([*line, "--correct", asked])
-        said[asked] = settings() | {"shown": unwrapped(capsys.readouterr().out)}
-    s = StabilitySelection(correct="auto").fit(frame, b)
-    assert said["auto"]["correct"] == "auto" and said["no"]["correct"] is False
-    assert said["auto"]["correction"] == s.correction_
-    assert f"Π, mean, sd: {s.correction_}" in said["auto"]["shown"]
-    assert "corrected" not in said["no"]["shown"]
-    assert said["auto"]["pfer_bound"] == pytest.approx(s.pfer_bound_)
-    for row in rows("rvamp-nb-out/data-selection.csv"):
-        i = names.index(row["feature"])
-        assert float(row["probability"]) == pytest.approx(s.probabilities_[i], abs=1e-5)
-        assert row["std_light"] == s.trust_.spread_lights[i]
+    with pytest.raises(SystemExit):  # the light is red
+        main("select data.csv --target y --refits 0".split())
+    s = StabilitySelection().fit(frame, b)
     sentence = f"sd: {s.trust_.spread}: " + "; ".join(s.trust_.spread_reasons)
-    assert s.trust_.spread_reasons and sentence[:30] in said["no"]["shown"]
+    assert s.trust_.spread_reasons and settings()["spread"] == s.trust_.spread
+    assert sentence[:30] in unwrapped(capsys.readouterr().out)
 
 
 def test_a_constant_column_has_probability_0_and_one_clean_line(capsys):
@@ -851,7 +841,7 @@ def test_ctrl_c_in_the_fit(monkeypatch, capsys):
     assert listed(".") == ["data.csv"]
 
 
-def test_ctrl_c_in_the_refits_keeps_the_fit():
+def test_ctrl_c_in_the_refits_keeps_those_that_were_made():
     X, y = table()
     screen, end = pty.openpty()  # on a terminal there is a bar, if it has a width
     fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 88, 0, 0))
@@ -872,14 +862,35 @@ def test_ctrl_c_in_the_refits_keeps_the_fit():
     assert code == 130
     assert said.strip() == "interrupted: the fit was finished, and is reported"
     assert all(not s or s.startswith("refits: ") for s in re.split(r"[\r\n]+", bar))
-    assert "refits: interrupted, none of them is used" in unwrapped(out) and "x0" in out
     assert listed() == ["data-selection.csv", "data-selection.json"]
-    found = pd.read_csv("rvamp-nb-out/data-selection.csv", index_col="feature")
-    expected = StabilitySelection().fit(X, y).probabilities_
-    np.testing.assert_allclose(
-        found.probability[[f"x{i}" for i in range(6)]], expected, rtol=1e-5, atol=1e-9
-    )
-    assert settings()["refits_refused"] and settings()["exit_code"] == 130
+    made = settings()["n_refits"]
+    assert 200 <= made < 1_000_000 and made % 100 == 0
+    s = StabilitySelection(refits=made).fit(X, y)
+    assert f"refits: {s.refined_.status}; interrupted; with rVAMP" in unwrapped(out)
+    found = of("data").loc[[f"x{i}" for i in range(6)]]
+    close = dict(rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(found.probability, s.probabilities_, **close)
+    np.testing.assert_allclose(found.probability_se, s.refined_.Pi_se, **close)
+    assert not settings()["refits_refused"] and settings()["exit_code"] == 130
+
+
+def test_ctrl_c_before_the_first_refits_keeps_the_fit(monkeypatch, capsys):
+    def impatient(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rvamp_nb.select.answer.refits_of", impatient)
+    table()
+    assert exit_code("select data.csv --target y --lam 0.8 --refits 20".split()) == 130
+    shown = capsys.readouterr()
+    assert "refits: interrupted before the first were there" in unwrapped(shown.out)
+    assert shown.err.endswith(": interrupted: the fit was finished, and is reported\n")
+    assert listed() == ["data-selection.csv", "data-selection.json"]
+    said = settings()
+    assert said["refits_refused"] and said["n_refits"] == 0
+    assert said["exit_code"] == 130
+    interrupted = of("data")
+    main(QUICK.split())
+    pd.testing.assert_frame_equal(of("data"), interrupted)
 
 
 def test_ctrl_c_at_the_picture_keeps_the_answer(monkeypatch, capsys):
@@ -1263,7 +1274,7 @@ def test_refits_that_are_refused_are_said_and_the_table_is_there(
     def refuse(*_, **__):
         raise error("refits need the table in memory")
 
-    monkeypatch.setattr("rvamp_nb.select.refitting.draws", refuse)
+    monkeypatch.setattr("rvamp_nb.select.answer.refits_of", refuse)
     table()
     main("select data.csv --target y --lam 0.8 --refits 50".split())
     out = unwrapped(capsys.readouterr().out)
@@ -1671,4 +1682,4 @@ def test_refits_beyond_memory_may_be_refused(capsys, no_memory):
     line = "select A.npy --rows pair.csv --time days --event died --lam 2 --refits 50"
     main(line.split())
     out = unwrapped(capsys.readouterr().out)
-    assert "refits: none were made; real refits of survival times need" in out
+    assert "refits: none were made; refits of survival times need" in out

@@ -218,8 +218,10 @@ def test_rows_with_the_common_law_change_nothing(loss):
     laws = [loss.message(y, incoming, law) for law in by_row.laws]
     for k, half in enumerate(by_row.message(y, incoming, None)):
         for j, part in enumerate(half):
-            np.testing.assert_array_equal(part[::2], laws[0][k][j][::2])
-            np.testing.assert_array_equal(part[1::2], laws[1][k][j][1::2])
+            for here, law in ((slice(0, None, 2), 0), (slice(1, None, 2), 1)):
+                # Newton ends when the last of the rows that are asked is there
+                alone = laws[law][k][j][here]
+                np.testing.assert_allclose(part[here], alone, rtol=1e-8, atol=1e-11)
 
 
 # Choices ------------------------------------------------------------------------------

@@ -99,10 +99,10 @@ def test_the_light_is_that_of_a_table_in_memory(dense, fit):
         np.testing.assert_allclose(ask(fit), ask(dense), **CLOSE)
     before = fit.problem.A.passes
     ours, theirs = (judge(f, np.arange(N), range(N)) for f in (fit, dense))
-    assert fit.problem.A.passes - before <= 3
+    assert fit.problem.A.passes - before <= 4
     assert ours.reasons == theirs.reasons and ours.light == theirs.light
-    np.testing.assert_array_equal(ours.spread_lights, theirs.spread_lights)
-    assert theirs.partner.max() > 0.9 and theirs.column_rows.min() < 4
+    assert ours.spread_reasons == theirs.spread_reasons
+    assert strongest_partner(dense).max() > 0.9 and column_rows(dense).min() < 4
 
 
 @pytest.mark.parametrize("shape", [WIDE, TALL])

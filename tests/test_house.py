@@ -3,9 +3,8 @@
 import pytest
 from house import count
 
-LINES, FLOORS, TWICE, ONCE = 18_025, 14, 49, 46  # on the way to 15,000 and 11
+LINES, FLOORS, TWICE, ONCE = 18_017, 14, 47, 45  # on the way to 15,000 and 11
 LARGEST = 620  # lines of a room
-WAITING = {"extend.trust"}  # it is written anew
 
 
 @pytest.fixture(scope="module")
@@ -14,8 +13,8 @@ def counted():
 
 
 def test_no_room_is_too_large(counted):
-    large = {room for room, lines in counted["lines"].items() if lines > LARGEST}
-    assert large <= WAITING and sum(counted["lines"].values()) <= LINES
+    lines = counted["lines"].values()
+    assert max(lines) <= LARGEST and sum(lines) <= LINES
 
 
 def test_imports_run_one_way(counted):

@@ -35,6 +35,7 @@ EXPORTS = r"^#\| *(?:default_exp|exporti?s?) +(\S+)"
 MAY_IMPORT_ANY = ("index", "00_tour")  # they show what the course will arrive at
 AHEAD = {  # chapter 19 has rows that share a count, and the messages of blocks
     "12_rvamp": {"groups"},
+    "16_trust": {"extend.blocks", "extend.rows", "groups"},
     "17_beyond_diagonal": {"groups"},
 }
 

@@ -18,7 +18,7 @@ from matplotlib.text import Text
 from rvamp_nb import StabilitySelection
 from rvamp_nb.explore import style
 from rvamp_nb.select import report
-from rvamp_nb.select.answer import with_refits
+from rvamp_nb.select.answer import refits_of, with_refits
 from rvamp_nb.select.control import pfer_bound
 from rvamp_nb.select.pictures import counts_along, label, promise, spread
 from rvamp_nb.select.report import (
@@ -199,7 +199,8 @@ def test_bars_are_those_of_the_leaders_with_their_intervals(all_of_it):
     (bars,) = ax.containers[1:]
     low_high = np.array([path.vertices[:, 0] for path in bars[2][0].get_paths()])
     which = [shown.index(name) for name in ("gene 0", "gene 1")]
-    np.testing.assert_allclose(low_high[which], all_of_it.interval_[[0, 1]], atol=1e-12)
+    intervals = all_of_it.refined_.interval()[[0, 1]]
+    np.testing.assert_allclose(low_high[which], intervals, atol=1e-12)
     plt.close(ax.figure)
 
 
@@ -277,7 +278,8 @@ def test_the_paragraph_has_every_number(plain):
         "arXiv:1905.09545",
     ):
         assert part in said, part
-    assert "Shah" not in said and "real refit" not in said
+    for absent in ("Shah", "real refit", "Stephens"):
+        assert absent not in said
     assert "was never" not in said and "Never penalised" not in said
 
 
@@ -291,7 +293,8 @@ def test_the_paragraph_tells_of_what_was_set_aside_and_of_refits(all_of_it):
         "1 column was a near copy",
         "an unpenalised intercept was refitted",
         "combined with 20 real refits",
-        f"rVAMP counted for {all_of_it.refined_.kappa:,.0f}",
+        f"as accurate as {all_of_it.refined_.worth:,.0f} refits alone",
+        "Stephens M (2017)",
         "factors from 1 to 2",
     ):
         assert part in said, part
@@ -349,39 +352,41 @@ def test_no_paragraph_speaks_python(cases, name):
 def test_refits_may_come_later_and_are_the_same(all_of_it):
     """As if they had been asked for at once."""
     X, y = table()
-    for options in (dict(), dict(lambdas=[3.0]), dict(correct=True)):
+    for options in (dict(), dict(lambdas=[3.0])):
         at_once = fitted(X, y, refits=20, **options).selection_
-        later = with_refits(fitted(X, y, **options).selection_, 20)
+        later = with_refits(fitted(X, y, **options).selection_, n_refits=20)
         for name in vars(at_once):
-            if name not in ("question", "fit", "trust", "corrected", "refined"):
+            if name not in ("question", "fit", "trust", "refined"):
                 one, other = getattr(at_once, name), getattr(later, name)
                 np.testing.assert_equal(one, other, name)
-        np.testing.assert_array_equal(at_once.refined.se, later.refined.se)
+        for name, value in vars(at_once.refined).items():
+            np.testing.assert_equal(value, getattr(later.refined, name), name)
     nothing = fitted(X, y, max_iter=2).selection_
-    assert with_refits(nothing, 20) is nothing
+    assert with_refits(nothing, n_refits=20) is nothing
     with pytest.raises(ValueError, match="n_refits must be at least 10, got 3"):
-        with_refits(later, 3)
+        with_refits(later, n_refits=3)
 
 
 def test_the_bound_holds_for_the_largest_of_the_sums(plain, monkeypatch):
-    all_of_them = lambda question, *_, **__: np.ones((50, question.A.shape[1]))
-    monkeypatch.setattr("rvamp_nb.select.refitting.draws", all_of_them)
-    both = with_refits(plain.selection_, 50)
+    some = refits_of(plain.selection_, accuracy=None, n_refits=50, progress=False)
+    all_of_them = lambda *_, **__: replace(some, Pi=np.ones(30))
+    monkeypatch.setattr("rvamp_nb.select.answer.refits_of", all_of_them)
+    both = with_refits(plain.selection_, n_refits=50)
     size = both.probabilities.sum()
     assert size > 1.01 * plain.probabilities_.sum()
     assert both.pfer_bound == pytest.approx(pfer_bound(size, both.threshold, 30))
 
 
 def test_the_verdict_says_what_is_undecided(plain):
-    alone, both = plain.selection_, with_refits(plain.selection_, 50)
+    alone, both = plain.selection_, with_refits(plain.selection_, n_refits=50)
     assert verdict(alone) == promise(alone)
     kept = np.flatnonzero(both.support)
-    sure = replace(both, refined=replace(both.refined, se=np.full(30, 1e-9)))
+    sure = replace(both, refined=replace(both.refined, Pi_se=np.full(30, 1e-9)))
     many = f"all {len(kept)} decided" if len(kept) > 2 else "decided"
     assert verdict(sure).startswith(promise(both)) and many in verdict(sure)
     se = np.full(30, 1e-9)
     se[7] = abs(both.probabilities[7] - both.threshold) / 1.99
-    near = replace(both, refined=replace(both.refined, se=se))
+    near = replace(both, refined=replace(both.refined, Pi_se=se))
     assert "; look at gene 7 (within 2 s.e. of the threshold)" in verdict(near)
     se[7] *= 1.99 / 2.01
     assert "look at" not in verdict(near)
@@ -400,6 +405,9 @@ def test_a_screen_has_88_columns_and_what_the_table_says(cases, name):
     assert "all of it" in text and "warning: beware beware" in text
     assert f"light: {s.trust.light}: " in text and "and 25 more features" in text
     assert ("none today" in text) == (s.refined is None) != ("±" in text)
+    if s.refined is not None:
+        worth = f"with rVAMP as accurate as {s.refined.worth:,.0f} refits alone"
+        assert f"refits: {s.refined.status}; with rVAMP {worth}" in text
     assert text.startswith("no answer") == (name == "no answer")
     first = cases[name].summary().iloc[0]
     row = lines[lines.index("", 1) + 2]
@@ -424,15 +432,17 @@ def test_the_table_has_intervals_where_there_are_any(plain, all_of_it):
     found = all_of_it.summary()
     by_name = found.loc[all_of_it.question_.columns.names]
     np.testing.assert_array_equal(
-        by_name[["probability_low", "probability_high"]], all_of_it.interval_
+        by_name[["probability_low", "probability_high"]], all_of_it.refined_.interval()
     )
     np.testing.assert_array_equal(
         by_name[["coef_low", "coef_high"]], all_of_it.coef_interval_
     )
-    np.testing.assert_array_equal(by_name["probability_se"], all_of_it.refined_.se)
+    np.testing.assert_array_equal(by_name["probability_se"], all_of_it.refined_.Pi_se)
     assert list(found)[:2] == ["probability", "probability_se"]
     assert (found.probability_low <= found.probability).all()
     assert found.attrs["n_refits"] == 20
+    assert found.attrs["worth_in_refits"] == all_of_it.refined_.worth > 20
+    assert plain.summary().attrs["worth_in_refits"] is None
 
 
 def test_what_was_said_of_the_rows_stands_in_the_settings():

@@ -13,24 +13,22 @@ import pytest
 from cover import in_turn
 from sklearn.exceptions import NotFittedError
 
-from rvamp_nb import StabilitySelection, naive_bootstrap, rvamp, rvamp_path
-from rvamp_nb.datasets import gaussian_design, load_diabetes, standardize, toy
-from rvamp_nb.extend.trust import (
-    TrustWarning,
-    beyond_chance,
-    duplicated,
-    precision,
+from rvamp_nb import (
+    StabilitySelection,
+    counted,
+    naive_bootstrap,
     refined,
-    row_shares,
-    squared_error,
+    rvamp,
+    rvamp_path,
 )
+from rvamp_nb.datasets import gaussian_design, load_diabetes, standardize, toy
+from rvamp_nb.extend.trust import TrustWarning, duplicated, row_shares
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Fixed, NoResampling, Subsample
 from rvamp_nb.select import answer, penalty
 from rvamp_nb.select.columns import explained, near_copies
 from rvamp_nb.select.control import error_control, pfer_bound, settle, unimodal_bound
 from rvamp_nb.select.predict import shared_signal
-from rvamp_nb.select.refitting import draws
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "truth"))
@@ -44,13 +42,24 @@ SIMULATION = runpy.run_path(
 # Probabilities against refits ---------------------------------------------------------
 
 
+def refits(s, lam, n, seed):
+    """Coefficients of plain refits of an estimator's question, (n, columns)."""
+    question = s.question_
+    given = dict(counts=question.counts, loss=s.loss_, intercept=question.intercept)
+    given |= dict(penalty_factor=question.prior.penalty_factor)
+    given |= dict(randomise=question.prior.randomise, n_resamples=n, seed=seed)
+    A, y = question.A, question.target.y
+    keep = np.arange(A.shape[1])
+    return naive_bootstrap(A, y, lam, **given, keep=keep, progress=False).draws
+
+
 def agreement(s, n, at, seed=11):
     """Largest distance of Π from n refits at path positions `at`, in standard errors
     beyond the allowance; and the correlations.
     """
     worst, correlations = [], []
     for k in at:
-        selected = draws(s.question_, s.lambdas_[k], n, seed) != 0
+        selected = refits(s, s.lambdas_[k], n, seed) != 0
         Pi = s.selection_probabilities_[:, k][
             np.unique(s.question_.columns.where, return_index=True)[1]
         ]
@@ -266,248 +275,64 @@ def test_columns_that_are_not_alike_cannot_stand_in_for_each_other():
     assert shared_signal(s.fit_, [0, 6, 11], alike=0.0)[0] != []
 
 
-# Trust, for refits --------------------------------------------------------------------
-
-
-def test_the_squared_error_is_unbiased_on_a_toy():
-    """100 checks of 20 refits each, of a Π that is wrong by known amounts: the mean
-    estimate is the true error.
-    """
-    X, y = clean(3, M=20, N=5)
-    A, y = standardize(X, y)
-    lam, n, B = 0.5 * np.abs(A.T @ y).max(), 2000, 20
-    Z = (
-        naive_bootstrap(
-            A,
-            y,
-            lam,
-            counts=Subsample(0.5),
-            randomise=Fixed(),
-            n_resamples=n,
-            keep=np.arange(5),
-            progress=False,
-        ).draws
-        != 0
-    )
-    exact = Z.mean(0)
-    for wrong in (
-        exact,
-        rvamp(A, y, prior=Laplace(lam, Fixed()), counts=Subsample(0.5)).Pi,
-        np.clip(exact + [0.1, -0.1, 0.05, 0, 0.2], 0, 1),
-    ):
-        estimates = np.array(
-            [squared_error(Z[b : b + B], wrong) for b in range(0, n, B)]
-        )
-        mean = estimates[:, 0].mean()
-        error = estimates[:, 0].std() / np.sqrt(len(estimates))
-        truth = np.mean((exact - wrong) ** 2) - np.mean(exact * (1 - exact)) / n
-        assert len(estimates) == 100 and abs(mean - truth) < 3 * error
-        # the jackknife is somewhat conservative
-        assert 0.8 < estimates[:, 1].mean() / estimates[:, 0].std() < 1.6
-
-
-def test_the_jackknife_is_that_of_the_definition():
-    rng = np.random.default_rng(2)
-    Pi = rng.random(7)
-    Z = rng.random((12, 7)) < Pi
-
-    def U(z):
-        return sum(
-            z[a] @ z[b] for a in range(len(z)) for b in range(len(z)) if a != b
-        ) / (len(z) * (len(z) - 1) * 7)
-
-    z = Z - Pi
-    without = np.array([U(np.delete(z, b, axis=0)) for b in range(12)])
-    mse, se, worth = squared_error(Z, Pi)
-    np.testing.assert_allclose(
-        [mse, se], [U(z), np.sqrt(11 / 12 * np.sum((without - without.mean()) ** 2))]
-    )
-    share = Z.mean(0)
-    np.testing.assert_allclose(
-        worth, 12 / 11 * np.mean(share * (1 - share)) / (max(mse, 0) + 1.645 * se)
-    )
-
-
-def test_worth_at_least_is_seldom_too_high():
-    """Π wrong by an amount that makes it worth 100 refits; 'at least' may exceed
-    that in one case of twenty.
-    """
-    rng = np.random.default_rng(5)
-    truth = rng.uniform(0.2, 0.8, size=200)
-    off = np.sqrt(truth * (1 - truth) / 100)
-    claims = []
-    for _ in range(300):
-        Pi = truth + off * rng.choice([-1, 1], size=200)
-        claims.append(squared_error(rng.random((60, 200)) < truth, Pi)[2])
-    assert np.mean(np.array(claims) > 100) < 0.09 and np.median(claims) > 40
-
-
-@pytest.mark.parametrize("tolerance", [0.0, 0.02])
-def test_flags_have_the_stated_rate_of_false_alarms(tolerance):
-    rng = np.random.default_rng(6)
-    truth = np.r_[rng.uniform(0, 1, size=60), np.full(60, 0.002)]
-    alarms = 0
-    for _ in range(600):
-        Pi = np.clip(truth + tolerance * rng.choice([-1, 1], size=120), 0, 1)
-        alarms += beyond_chance(
-            rng.random((100, 120)) < truth, Pi, tolerance=tolerance
-        ).any()
-    assert alarms / 600 <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 600)
-
-
-def test_flags_find_what_is_wrong():
-    rng = np.random.default_rng(7)
-    truth = rng.uniform(0.1, 0.9, size=50)
-    Pi = truth.copy()
-    Pi[[4, 9]] = truth[[4, 9]] + np.where(truth[[4, 9]] > 0.5, -0.4, 0.4)
-    assert list(np.flatnonzero(beyond_chance(rng.random((200, 50)) < truth, Pi))) == [
-        4,
-        9,
-    ]
-    assert beyond_chance(np.ones((100, 3), dtype=bool), np.zeros(3)).all()
-    # 2 P(at least 60 of 100) = 0.057, of 61 0.035
-    for k, off in ((59, False), (60, False), (61, True), (39, True), (40, False)):
-        assert (
-            beyond_chance(np.arange(100)[:, None] < k, np.array([0.5]), tolerance=0.0)[
-                0
-            ]
-            == off
-        )
-
-
-def test_a_check_says_good_on_a_clean_design_and_poor_on_a_bad_one():
-    X, y = clean(1)
-    s = StabilitySelection(n_lambdas=8).fit(X, y)
-    report = s.check(100, progress=False)
-    assert (
-        report.verdict.startswith("no contradiction")
-        and report.worth > 30
-        and report.flagged == []
-        and report.n_refits == 100
-    )
-    one, again, other = (s.check(20, seed=k, progress=False).mse for k in (0, 0, 1))
-    assert one == again != other
-    d = load_diabetes()
-    assert (
-        StabilitySelection(n_lambdas=8)
-        .fit(d.A, d.y)
-        .check(100, progress=False)
-        .verdict.startswith("good")
-    )
-    y[17] += 60
-    with pytest.warns(TrustWarning):
-        bad = StabilitySelection(n_lambdas=8).fit(X, y)
-    assert bad.check(200, progress=False).verdict.startswith("poor")
-
-
-def test_a_check_is_of_the_refits_it_says(capfd):
-    X, y = clean(2, M=60, N=10)
-    s = StabilitySelection(n_lambdas=8).fit(X, y)
-    selected = (
-        naive_bootstrap(
-            s.question_.A,
-            s.question_.target.y,
-            s.lambda_,
-            counts=Subsample(0.5),
-            randomise=Fixed(),
-            n_resamples=30,
-            seed=9,
-            keep=np.arange(10),
-            progress=False,
-        ).draws
-        != 0
-    )
-    report = s.check(30, seed=9)
-    np.testing.assert_array_equal(report.share, selected.mean(0))
-    assert (report.mse, report.mse_se, report.worth) == squared_error(
-        selected, s.probabilities_
-    )
-
-
 # Refits and rVAMP together ------------------------------------------------------------
 
 
-def test_the_precision_maximises_the_likelihood():
-    rng = np.random.default_rng(8)
-    Pi, B = rng.uniform(0.05, 0.95, size=400), 100
-    truth = rng.beta(40 * Pi, 40 * (1 - Pi))
-    likely, largest = precision(rng.binomial(B, truth), B, Pi)
-    assert 30 < likely < 55 and likely < largest < 80
-    k = rng.binomial(B, Pi)
-    assert precision(k, B, Pi)[1] > 9e4  # nothing contradicts an exact Π
-    k = rng.binomial(B, truth)
-    from scipy.stats import betabinom
+def test_refining_says_nothing_new_on_a_clean_design_and_corrects_a_bad_one():
+    X, y = clean(1)
+    s = StabilitySelection(n_lambdas=8).fit(X, y)
+    r = s.refine(None, 100, progress=False)
+    assert r.worth > 300 and r.gain > 1.5 and r.n_refits == 100
+    assert (np.abs(r.Pi - s.probabilities_) < 4 * r.Pi_se + 0.01).all()
+    one, again, other = (s.refine(None, 20, seed=k, progress=False) for k in (0, 0, 1))
+    np.testing.assert_array_equal(one.Pi, again.Pi)
+    assert not np.array_equal(one.Pi, other.Pi)
+    y[17] += 60
+    with pytest.warns(TrustWarning):
+        bad = StabilitySelection(n_lambdas=8).fit(X, y)
+    found = bad.refine(None, 200, progress=False)
+    off = np.abs(found.Pi - bad.probabilities_) / found.Pi_se
+    assert np.sum(off > 4) >= 5
 
-    log_likelihood = lambda t: betabinom.logpmf(k, B, t * Pi, t * (1 - Pi)).sum()
-    likely, largest = precision(k, B, Pi)
-    assert log_likelihood(likely) > max(
-        log_likelihood(0.95 * likely), log_likelihood(1.05 * likely)
+
+def test_the_refits_are_those_of_the_naive_bootstrap():
+    X, y = clean(2, M=60, N=10)
+    s = StabilitySelection(n_lambdas=8).fit(X, y)
+    draws = s.refine(None, 30, seed=9, progress=False).draws
+    expected = refits(s, s.lambda_, 30, 9)
+    np.testing.assert_array_equal(draws != 0, expected != 0)
+    np.testing.assert_allclose(draws * s.scale_, expected, atol=1e-6)
+
+
+def test_refining_goes_on_until_it_is_accurate():
+    X, y = clean(1, M=120, N=20)
+    X[:, 18:] = X[:, :2] + [0.2, 0.3] * X[:, 18:]
+    s = silently(StabilitySelection(n_lambdas=8), X, y)
+    few, more, budget = (
+        s.refine(*asked, progress=False) for asked in [(0.05,), (0.015,), (0.001, 250)]
     )
-    np.testing.assert_allclose(
-        log_likelihood(likely) - log_likelihood(largest), 1.92, atol=0.02
-    )
+    assert few.n_refits == 200 and few.Pi_se.max() <= 0.05
+    assert few.n_refits < more.n_refits < 1112 and more.Pi_se.max() <= 0.015
+    assert budget.n_refits == 250 and "0.001 would take some" in budget.status
+    np.testing.assert_array_equal(more.draws[:200], few.draws)
 
 
-def test_refining_is_a_weighted_mean():
-    rng = np.random.default_rng(9)
-    Pi = rng.random(50)
-    Z = rng.random((100, 50)) < np.clip(Pi + 0.1 * rng.normal(size=50), 0, 1)
-    better, se, kappa, worth = refined(Z, Pi)
-    np.testing.assert_allclose(better, (kappa * Pi + Z.sum(0)) / (kappa + 100))
-    assert (
-        ((better - Pi) * (Z.mean(0) - better) >= -1e-12).all()
-        and (se > 0).all()
-        and worth == squared_error(Z, Pi)[2]
-    )
-
-
-@pytest.mark.parametrize("off", [0.0, 0.02, 0.05, 0.2])
-def test_the_weight_is_the_largest_that_nothing_contradicts(off):
-    rng = np.random.default_rng(10)
-    Pi = rng.uniform(0.2, 0.8, size=300)
-    Z = rng.random((100, 300)) < Pi + off * rng.choice([-1, 1], size=300)
-    mse, se, _ = squared_error(Z, Pi)
-    variance = 100 / 99 * np.mean(Z.mean(0) * (1 - Z.mean(0)))
-    by_error = variance / (mse - 1.645 * se) if mse > 1.645 * se else np.inf
-    by_likelihood = precision(Z.sum(0), 100, Pi)[1]
-    np.testing.assert_allclose(refined(Z, Pi)[2], min(by_error, by_likelihood))
-    assert by_likelihood < 1e4 or off == 0.0
-
-
-def blocks(name, n_blocks=10, B=100):
-    """Mean squared errors of rVAMP, of B refits and of both together against 4,000
-    other refits, and the coverage of the bars, averaged over blocks.
+def blocks(fit, truth, n_blocks=6, B=100):
+    """Mean squared errors of rVAMP, of B refits and of both together against many
+    other refits (Π, mean, variance, the number of them), and the coverage of the bars
+    of Π and mean, averaged over blocks.
     """
-    t = load_truth(name)
-    fit = rvamp(t.A, t.y, t.lam)
-    Z = (
-        naive_bootstrap(
-            t.A,
-            t.y,
-            t.lam,
-            n_resamples=n_blocks * B,
-            seed=77,
-            keep=np.arange(t.A.shape[1]),
-            progress=False,
-        ).draws
-        != 0
-    )
-    noise = np.mean(t.Pi * (1 - t.Pi)) / t.n_resamples
-    alone = []
-    refits = []
-    both = []
-    covered = []
-    active = (t.Pi > 0.01) & (t.Pi < 0.99)
-    for b in range(0, n_blocks * B, B):
-        Pi, se, _, _ = refined(Z[b : b + B], fit.Pi)
-        for errors, estimate in (
-            (alone, fit.Pi),
-            (refits, Z[b : b + B].mean(0)),
-            (both, Pi),
-        ):
-            errors.append(np.mean((estimate - t.Pi) ** 2) - noise)
-        covered.append(np.mean(np.abs(Pi - t.Pi)[active] < 1.96 * se[active]))
-    return np.mean(alone), np.mean(refits), np.mean(both), np.mean(covered)
+    Pi, mean, var, n = truth
+    noise, active = Pi * (1 - Pi) / n, (Pi > 0.01) & (Pi < 0.99)
+    errors, covered, best = [], [], counted(fit, blocks=[])
+    for seed in range(77, 77 + n_blocks):
+        r = refined(best, None, B, seed=seed, progress=False)
+        parts = fit.Pi, (r.draws != 0).mean(0), r.Pi
+        errors.append([np.mean((estimate - Pi) ** 2 - noise) for estimate in parts])
+        z = (r.Pi - Pi) / np.sqrt(r.Pi_se**2 + noise + 1e-20)
+        z_mean = (r.mean - mean) / np.sqrt(r.mean_se**2 + var / n + 1e-20)
+        covered.append(np.abs(np.array([z, z_mean])[:, active]) < 1.96)
+    return *np.mean(errors, axis=0), np.mean(covered, axis=(0, 2))
 
 
 @pytest.mark.parametrize(
@@ -522,69 +347,57 @@ def blocks(name, n_blocks=10, B=100):
         1,
     ),
 )
-def test_refining_is_as_accurate_as_the_better_part(name):
-    """Up to a tenth, which is what it costs not to know which part is the better
-    one; on average over ten draws of 100 refits.
-    """
-    alone, refits, both, covered = blocks(name)
+def test_refining_is_worth_many_refits(name):
+    """More than six times those that are made; and its bars hold the truth."""
+    t = load_truth(name)
+    fit, truth = rvamp(t.A, t.y, t.lam), (t.Pi, t.mean, t.var, t.n_resamples)
+    alone, plain, both, covered = blocks(fit, truth)
     print(
-        f"{name}: mean squared errors {alone:.2e} (rVAMP), {refits:.2e} (100 refits),"
-        f" {both:.2e} (both); covered {covered:.3f}"
+        f"{name}: mean squared errors {alone:.2e} (rVAMP), {plain:.2e} (100 refits),"
+        f" {both:.2e} (both); covered {covered.round(3)}"
     )
-    assert both < 1.1 * min(alone, refits) and covered >= 0.92
+    assert both < 0.15 * plain and covered.min() >= 0.92
 
 
-def test_refining_where_rvamp_is_poor_is_about_as_accurate_as_the_refits():
+def test_refining_where_rvamp_is_poor_is_more_accurate_than_either():
     X, y = clean(1, M=120, N=100)
     y[17] += 40
     with pytest.warns(TrustWarning):
         s = StabilitySelection(n_lambdas=12).fit(X, y)
-    Z = draws(s.question_, s.lambda_, 4000, 5) != 0
-    truth, n = Z[2000:].mean(0), 2000
-    noise, errors, covered = np.mean(truth * (1 - truth)) / n, [], []
-    active = (truth > 0.01) & (truth < 0.99)
-    for b in range(0, 2000, 100):
-        Pi, se, _, _ = refined(Z[b : b + 100], s.probabilities_)
-        errors.append(
-            [
-                np.mean((estimate - truth) ** 2) - noise
-                for estimate in (s.probabilities_, Z[b : b + 100].mean(0), Pi)
-            ]
-        )
-        covered.append(
-            np.mean(
-                np.abs(Pi - truth)[active]
-                < 1.96 * np.sqrt(se**2 + truth * (1 - truth) / n)[active]
-            )
-        )
-    alone, refits, both = np.mean(errors, axis=0)
-    print(alone, refits, both, np.mean(covered))
-    assert both < 0.6 * alone and both < 1.2 * refits and np.mean(covered) >= 0.92
+    Z = refits(s, s.lambda_, 4000, 5)
+    truth = (Z != 0).mean(0), Z.mean(0), Z.var(0), 4000
+    alone, plain, both, covered = blocks(s.fit_, truth)
+    print(alone, plain, both, covered)
+    assert both < 0.2 * min(alone, plain) and covered.min() >= 0.92
 
 
 def test_refine_reports_on_all_columns():
     X, y = clean(2, M=80, N=12)
-    X[:, 5] = 3.0
+    X[:, 5], X[:, 7] = 3.0, -2 * X[:, 1]
+    options = dict(n_lambdas=8, penalty_factor=np.r_[0, np.ones(11)])
     with pytest.warns(UserWarning, match="x5"):
-        s = StabilitySelection(n_lambdas=8, penalty_factor=np.r_[0, np.ones(11)]).fit(
-            X, y
-        )
-    r = s.refine(100, progress=False)
-    assert (
-        r.Pi.shape == r.se.shape == r.support.shape == (12,)
-        and r.Pi[0] == 1
-        and r.support[0]
-        and r.Pi[5] == 0
-        and not r.support[5]
-    )
-    low, high = r.interval()
-    assert (
-        (0 <= low).all()
-        and (low <= r.Pi).all()
-        and (r.Pi <= high).all()
-        and (high <= 1).all()
-    )
-    np.testing.assert_array_equal(r.support[1:], r.Pi[1:] >= s.threshold_)
+        s = StabilitySelection(**options).fit(X, y)
+    r = s.refine(None, 100, progress=False)
+    for name in ("Pi", "mean", "var"):
+        values, errors = getattr(r, name), getattr(r, f"{name}_se")
+        assert values.shape == errors.shape == (12,), name
+        assert np.isfinite([values, errors]).all(), name
+        assert values[5] == errors[5] == 0 != errors[1], name
+    assert r.draws.shape == (100, 12) and r.Pi[0] == 1 and r.Pi_se[0] == 0
+    assert r.mean[7] == pytest.approx(-r.mean[1] / 2) and r.Pi[7] == r.Pi[1]
+    assert r.var_se[7] == pytest.approx(r.var_se[1] / 4)
+    noise = np.hypot(r.mean_se, np.sqrt(r.var / 100))
+    assert (np.abs(r.draws.mean(0) - r.mean) <= 4 * noise).all()
+    low, high = r.interval().T
+    assert (0 <= low).all() and (low <= r.Pi).all()
+    assert (r.Pi <= high).all() and (high <= 1).all()
+    with pytest.warns(UserWarning, match="x5"):
+        both = StabilitySelection(refits=100, **options).fit(X, y)
+    np.testing.assert_array_equal(both.probabilities_, r.Pi)
+    assert both.support_[0] and not both.support_[5]
+    np.testing.assert_array_equal(both.support_[1:], r.Pi[1:] >= s.threshold_)
+    np.testing.assert_array_equal(both.coef_mean_, r.mean)
+    np.testing.assert_array_equal(both.coef_std_, np.sqrt(r.var))
 
 
 # Nothing from what has not converged --------------------------------------------------
@@ -701,8 +514,8 @@ def test_where_nothing_converges_nothing_is_selected(failing, path_fails):
     assert summary.attrs["status"] == s.status_ and not summary.attrs["converged"]
     for call in (
         lambda: s.predict(table()[0]),
-        lambda: s.check(20),
-        lambda: s.refine(20),
+        lambda: s.refine(),
+        lambda: s.refine(None, 20),
     ):
         with pytest.raises(ValueError, match="no answer"):
             call()

@@ -23,11 +23,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rvamp_nb import StabilitySelection, datasets
-from rvamp_nb.extend.trust import TrustWarning, refined
+from rvamp_nb.extend.trust import TrustWarning
 from rvamp_nb.resampling import Poisson, Subsample, TwoPoint, Weakness
 from rvamp_nb.select import report
 from rvamp_nb.select.control import pfer_bound
-from rvamp_nb.select.refitting import draws
 from rvamp_nb.solver import ConvergenceWarning
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -471,9 +470,10 @@ def test_exact_duplicates_share_their_probability(short):
         and s.trust_.light == "amber"
         and s.summary().loc["x0", "same_as"] == "x12, x13"
     )
-    assert len(s.check(20, progress=False).names) == 12 and s.refine(
-        20, progress=False
-    ).Pi.shape == (14,)
+    r = s.refine(None, 20, progress=False)
+    assert r.Pi.shape == (14,) and r.Pi[0] == r.Pi[12] == r.Pi[13]
+    assert r.draws.shape == (20, 14)
+    np.testing.assert_allclose(r.draws[:, 13], -0.5 * r.draws[:, 0])
 
 
 def test_equal_columns_with_different_penalties_stay_apart():
@@ -570,7 +570,9 @@ def test_clones_and_pickles(plain):
     np.testing.assert_array_equal(
         copy.predict(X, return_std=True)[1], plain.predict(X, return_std=True)[1]
     )
-    assert copy.check(20, progress=False).mse == plain.check(20, progress=False).mse
+    one, other = (s.refine(None, 20, progress=False) for s in (copy, plain))
+    np.testing.assert_array_equal(one.Pi, other.Pi)
+    np.testing.assert_array_equal(one.draws, other.draws)
 
 
 def test_fitting_twice_is_fitting_once(short):
@@ -598,7 +600,6 @@ def test_pictures(plain):
     assert [t.get_text() for t in bars.get_yticklabels()][:2] == ["x0", "x4"] and len(
         bars.patches
     ) == 5
-    assert "20 refits" in plain.check(20, progress=False).plot().get_ylabel()
     plt.close("all")
 
 
@@ -612,7 +613,6 @@ def test_the_table(plain):
         "coef_std",
         "coef_low",
         "coef_high",
-        "std_light",
         "shares_signal_with",
         "same_as",
         "status",
@@ -689,7 +689,7 @@ def test_the_package_stays_light():
     )
 
 
-# Corrected answers ------------------------------------------------------------------
+# Answers with refits ----------------------------------------------------------------
 
 
 def mistyped(M=100, N=60):
@@ -703,35 +703,36 @@ def mistyped(M=100, N=60):
 
 @pytest.fixture(scope="module")
 def mended():
-    """The same table without correction, and with it."""
+    """The same table without refits, and with them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return [
-            StabilitySelection(correct=correct, verbose=0).fit(*mistyped())
-            for correct in (False, "auto")
+            StabilitySelection(refits=n, verbose=0).fit(*mistyped()) for n in (0, 100)
         ]
 
 
-def test_without_correction_the_numbers_are_the_solver_s(mended):
+def test_without_refits_the_numbers_are_the_solver_s(mended):
     plain, _ = mended
-    assert plain.corrected_ is None and plain.correction_.endswith("correct=False")
+    assert plain.refined_ is None
     np.testing.assert_array_equal(plain.probabilities_, plain.fit_.Pi)
     assert 0.99 * plain.q_ <= plain.probabilities_.sum() <= plain.q_
 
 
-def test_corrected_numbers_reach_all_that_is_reported(mended):
+def test_refined_numbers_reach_all_that_is_reported(mended):
     plain, s = mended
-    new = s.corrected_
+    new = s.refined_
     assert s.lambda_ == plain.lambda_ and np.abs(new.Pi - s.fit_.Pi).max() > 0.03
     np.testing.assert_array_equal(s.fit_.Pi, plain.fit_.Pi)
     np.testing.assert_array_equal(s.probabilities_, new.Pi)
     np.testing.assert_array_equal(s.support_, new.Pi >= s.threshold_)
-    np.testing.assert_allclose(s.coef_mean_ * s.scale_, new.mean)
-    np.testing.assert_allclose(s.coef_std_ * s.scale_, np.sqrt(new.var))
+    np.testing.assert_array_equal(s.coef_mean_, new.mean)
+    np.testing.assert_array_equal(s.coef_std_, np.sqrt(new.var))
     table = s.summary()
     np.testing.assert_array_equal(table.probability, np.sort(new.Pi)[::-1])
-    assert table.attrs["correction"] == s.correction_ and "4 rows" in s.correction_
-    assert table.attrs["correct"] == "auto"
+    by_place = table.loc[s.question_.columns.names]
+    np.testing.assert_array_equal(by_place.probability_se, new.Pi_se)
+    assert table.attrs["n_refits"] == 100
+    assert table.attrs["worth_in_refits"] == new.worth > 200
     np.testing.assert_allclose(table.attrs["expected_selected"], new.Pi.sum())
     # the path and the lights stay the solver's
     np.testing.assert_array_equal(
@@ -740,68 +741,54 @@ def test_corrected_numbers_reach_all_that_is_reported(mended):
     assert s.trust_.light == plain.trust_.light == "red"
 
 
-def test_real_refits_prefer_the_corrected_numbers(mended):
-    before, after = (s.check(300, progress=False).mse for s in mended)
-    assert after < before / 3
-
-
-def test_refining_starts_from_the_corrected_numbers(mended):
-    s = mended[1]
-    Z = draws(s.question_, s.lambda_, 50) != 0
-    start = refined(Z, s.corrected_.Pi)[0]
-    np.testing.assert_allclose(s.refine(50, progress=False).Pi, start)
-    assert np.abs(refined(Z, s.fit_.Pi)[0] - start).max() > 0.01
+def test_other_refits_prefer_the_refined_numbers(mended):
+    """Of Π, mean and variance, on the scale of the table; what is said is near it."""
+    plain, s = mended
+    x, r = plain.refine(None, 1500, seed=9, progress=False).draws, s.refined_
+    names = ("probabilities_", "coef_mean_", "coef_std_")
+    for name, truth in zip(names, ((x != 0).mean(0), x.mean(0), x.std(0))):
+        before, after = (np.mean((getattr(e, name) - truth) ** 2) for e in mended)
+        assert after < before / 3, name
+    share = (x != 0).mean(0)
+    noise = np.hypot(r.Pi_se, np.sqrt(share * (1 - share) / 1500) + 1e-3)
+    assert (np.abs(r.Pi - share) < 4 * noise).all()
+    noise = np.hypot(r.mean_se, x.std(0) / 1500**0.5 + 1e-4)
+    assert (np.abs(r.mean - x.mean(0)) < 4 * noise).all()
 
 
 def test_the_bound_is_that_of_the_larger_sum(mended):
     plain, s = mended
-    larger = max(s.fit_.Pi.sum(), s.corrected_.Pi.sum())
-    assert larger > s.q_ and s.pfer_bound_ > plain.pfer_bound_
+    larger = max(s.fit_.Pi.sum(), s.refined_.Pi.sum())
+    assert s.pfer_bound_ >= plain.pfer_bound_
     np.testing.assert_allclose(s.pfer_bound_, pfer_bound(larger, s.threshold_, 60))
 
 
-def test_what_cannot_be_corrected_is_left_and_said(monkeypatch):
-    def refuse(*_, **__):
-        raise ValueError("counted: not this one")
-
-    monkeypatch.setattr("rvamp_nb.select.answer.counted", refuse)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        s = StabilitySelection(correct=True, verbose=0).fit(X, Y)
-    assert s.correction_ == "not corrected: counted: not this one"
-    assert s.corrected_ is None
-    np.testing.assert_array_equal(s.probabilities_, s.fit_.Pi)
-
-
-def test_few_rows_are_left_and_a_word_is_refused():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        s = StabilitySelection(correct="auto", verbose=0).fit(X[:7], Y[:7])
-    assert s.corrected_ is None and "7 rows are too few" in s.correction_
-    with pytest.raises(ValueError, match="correct must be"):
-        StabilitySelection(correct="yes").fit(X, Y)
-
-
-def test_copies_and_covariates_are_corrected_in_their_place():
+def test_copies_and_covariates_are_refined_in_their_place():
     X, y = mistyped()
     both = np.column_stack([X, -2 * X[:, 0]])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         factors = np.ones(61)
         factors[1] = 0
-        s = StabilitySelection(correct="auto", penalty_factor=factors, verbose=0)
+        s = StabilitySelection(refits=20, penalty_factor=factors, verbose=0)
         s.fit(both, y)
-    assert s.corrected_ is not None and s.probabilities_[1] == 1 and s.support_[1]
-    assert s.probabilities_[60] == s.probabilities_[0]
-    np.testing.assert_allclose(s.coef_mean_[60], -s.coef_mean_[0] / 2)
+    r = s.refined_
+    assert s.probabilities_[1] == 1 and r.Pi_se[1] == 0 and s.support_[1]
+    assert s.probabilities_[60] == s.probabilities_[0] != s.fit_.Pi[0]
+    for values in (s.coef_mean_, r.draws.T):
+        np.testing.assert_allclose(values[60], -values[0] / 2)
+    np.testing.assert_allclose(r.mean_se[60], r.mean_se[0] / 2)
+    np.testing.assert_allclose(r.var_se[60], r.var_se[0] / 4)
+    np.testing.assert_allclose(r.var[60], r.var[0] / 4)
 
 
-def test_a_corrected_estimator_is_cloned_and_pickled(mended):
+def test_a_refined_estimator_is_cloned_and_pickled(mended):
     s = mended[1]
-    assert clone(s).get_params() == s.get_params() and s.get_params()["correct"]
+    assert clone(s).get_params() == s.get_params() and s.get_params()["refits"] == 100
     copy = pickle.loads(pickle.dumps(s))
     np.testing.assert_array_equal(copy.probabilities_, s.probabilities_)
-    assert copy.correction_ == s.correction_
+    np.testing.assert_array_equal(copy.refined_.draws, s.refined_.draws)
+    assert copy.refined_.status == s.refined_.status
 
 
 def test_a_bagged_count_is_the_mean_over_resamples():

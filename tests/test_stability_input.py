@@ -267,8 +267,8 @@ BAD = {
         "no covariate that always stays in",
     ),
     "refits of a loss of one's own": (
-        lambda: fitted(loss=Own()).check(20),
-        "real refits know the losses",
+        lambda: fitted(loss=Own()).refine(None, 20),
+        "refits know the losses squared, logistic",
     ),
     # what is said of the rows, refits, categories
     "groups too short": (with_rows(groups=range(39)), "one entry for each of the 40"),
@@ -307,7 +307,7 @@ BAD = {
     "refits text": (fit(refits="100"), "refits"),
     "refits of a loss of one's own, in fit": (
         fit(loss=Own(), refits=20),
-        "real refits know the losses",
+        "Laplace, ElasticNet and NonNegative, not Own",
     ),
     "categories unknown": (
         fit(FRAME, categories={"sex": ["male"]}),
@@ -400,7 +400,6 @@ BAD = {
     "transform before fit": (lambda: StabilitySelection().transform(X), "not fitted"),
     "predict before fit": (lambda: StabilitySelection().predict(X), "not fitted"),
     "summary before fit": (lambda: StabilitySelection().summary(), "not fitted"),
-    "check before fit": (lambda: StabilitySelection().check(), "not fitted"),
     "refine before fit": (lambda: StabilitySelection().refine(), "not fitted"),
     "plot before fit": (lambda: StabilitySelection().plot_path(), "not fitted"),
     "transform of other columns": (lambda: fitted().transform(X[:, :5]), "features"),
@@ -408,16 +407,19 @@ BAD = {
     "predict with NaN": (lambda: fitted().predict(altered(np.nan)), "NaN"),
     "predict 1d": (lambda: fitted().predict(X[0]), "2D"),
     "predict_proba of a mean": (lambda: fitted().predict_proba(X), "predict_proba"),
-    "check with few refits": (lambda: fitted().check(5), "n_refits"),
-    "check with half a refit": (lambda: fitted().check(20.5), "n_refits"),
-    "check with text": (lambda: fitted().check("100"), "n_refits"),
-    "check with a negative tolerance": (
-        lambda: fitted().check(20, tolerance=-0.1),
-        "tolerance",
+    "refine with few refits": (lambda: fitted().refine(None, 5), "at least 10"),
+    "refine with half a refit": (lambda: fitted().refine(None, 20.5), "n_refits"),
+    "refine with text": (lambda: fitted().refine(None, "100"), "n_refits"),
+    "refine with a negative seed": (lambda: fitted().refine(0.1, seed=-1), "seed"),
+    "refine to nothing": (lambda: fitted().refine(0), "accuracy must lie in (0, 0.5)"),
+    "refine to a negative error": (lambda: fitted().refine(-0.1), "accuracy"),
+    "refine to a number of refits": (lambda: fitted().refine(200), "accuracy"),
+    "refine to a word": (lambda: fitted().refine("0.02"), "accuracy"),
+    "refine without an end": (lambda: fitted().refine(None), "n_refits"),
+    "interval of every level": (
+        lambda: fitted().refine(None, 20, progress=False).interval(1),
+        "level",
     ),
-    "check with a negative seed": (lambda: fitted().check(20, seed=-1), "seed"),
-    "check with no processor": (lambda: fitted().check(20, n_jobs=0), "n_jobs"),
-    "refine with nothing": (lambda: fitted().refine(0), "n_refits"),
     # the bounds alone
     "bound of no feature": (lambda: pfer_bound(1, 0.6, 0), "p"),
     "bound of q above p": (lambda: pfer_bound(11, 0.6, 10), "q"),

@@ -13,13 +13,14 @@ from sklearn.linear_model import ElasticNet as SklearnNet
 from sklearn.linear_model import Lasso, LogisticRegression
 
 from rvamp_nb import StabilitySelection, naive_bootstrap
+from rvamp_nb.extend import refitting
+from rvamp_nb.extend.refined import resamples
 from rvamp_nb.extend.survival import simulated_survival, survival_fit
 from rvamp_nb.extend.trust import TrustWarning
 from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative
 from rvamp_nb.resampling import Fixed, NoResampling, Subsample, TwoPoint
 from rvamp_nb.select.control import pfer_bound
-from rvamp_nb.select.refitting import draws
 
 M, N = 120, 40
 
@@ -45,6 +46,19 @@ def near(X, y, **options):
     return fitted(X, y, lambdas=[8.0, 5.0, 3.5], **options)
 
 
+def off(s, n, seed=0):
+    """The root of the mean squared distance of rVAMP's Π from the shares of n plain
+    refits, and the largest distance beyond 0.03, in standard errors.
+    """
+    r, among = s.refine(None, n, seed=seed, progress=False), s.question_.columns
+    among = among.candidates[among.where]
+    Pi, share = s.probabilities_[among], (r.draws[:, among] != 0).mean(0)
+    noise = np.maximum(share * (1 - share), 1 / n) / n
+    error = np.mean((Pi - share) ** 2 - share * (1 - share) / (n - 1))
+    far = np.max((np.abs(Pi - share) - 0.03) / np.sqrt(noise))
+    return np.sqrt(max(error, 0)), far
+
+
 LANGUAGE = {
     "huber": dict(loss="huber"),
     "huber with its scale": dict(loss=Huber(1.0)),
@@ -65,13 +79,13 @@ def test_probabilities_agree_with_refits_of_the_same_question(what):
         y = y > 0
     s = fitted(X, y, **LANGUAGE[what])
     assert s.status_ == "converged"
-    check = s.check(200, progress=False)
-    assert np.sqrt(max(check.mse, 0)) < 0.03 and not check.flagged, check.verdict
-    assert check.Pi.std() > 0.1
+    error, far = off(s, 200)
+    assert error < 0.03 and far < 3.5
+    assert s.probabilities_.std() > 0.1
 
 
 def test_the_refits_are_those_of_a_penalty_written_out():
-    """`check` of an elastic net, against refits told by hand."""
+    """Those of `refine` of an elastic net, against refits told by hand."""
     X, y = table()
     X = X[:, :N]
     s = fitted(X, y, loss=Huber(2.0), l1_ratio=0.6)
@@ -90,8 +104,9 @@ def test_the_refits_are_those_of_a_penalty_written_out():
         keep=range(N),
         progress=False,
     )
-    ours = draws(s.question_, s.lambda_, 20, 4) != 0
-    np.testing.assert_array_equal(ours, by_hand.draws != 0)
+    ours = s.refine(None, 20, seed=4, progress=False).draws
+    np.testing.assert_array_equal(ours != 0, by_hand.draws != 0)
+    np.testing.assert_allclose(ours * s.scale_, by_hand.draws, atol=1e-5)
 
 
 def test_an_object_is_the_same_as_its_name():
@@ -258,14 +273,17 @@ def both():
 
 def test_the_combination_is_what_refine_says(both):
     X, y, s, plain = both
-    refined = plain.refine(50, progress=False)
+    refined = plain.refine(None, 50, progress=False)
+    for name, value in vars(refined).items():
+        np.testing.assert_array_equal(getattr(s.refined_, name), value, name)
     np.testing.assert_array_equal(s.probabilities_, refined.Pi)
-    np.testing.assert_array_equal(s.interval_, np.column_stack(refined.interval()))
-    np.testing.assert_array_equal(s.support_, refined.support)
-    assert s.refined_.kappa == refined.kappa and s.refined_.n_refits == 50
-    assert plain.refined_ is None and plain.interval_ is None
+    np.testing.assert_array_equal(s.support_, refined.Pi >= s.threshold_)
+    np.testing.assert_array_equal(s.coef_mean_, refined.mean)
+    np.testing.assert_array_equal(s.coef_std_, np.sqrt(refined.var))
+    assert refined.n_refits == 50 and plain.refined_ is None
     np.testing.assert_array_equal(s.lambda_, plain.lambda_)
-    np.testing.assert_array_equal(s.coef_mean_, plain.coef_mean_)
+    one, other = s.predict(X).mean(), plain.predict(X).mean()
+    assert one == pytest.approx(other, rel=1e-9)  # the intercept follows the means
 
 
 def test_the_bound_is_of_the_largest_sum(both):
@@ -284,18 +302,22 @@ def test_the_bound_is_of_the_largest_sum(both):
 
 def test_intervals_hold_what_they_are_of(both):
     X, y, s, plain = both
-    low, high = s.interval_.T
-    assert (low <= s.probabilities_ + 1e-12).all()
-    assert (s.probabilities_ <= high + 1e-12).all()
-    copies = s.interval_[[0, 1]], s.interval_[[N, N + 1]]
-    np.testing.assert_array_equal(*copies)
+    interval = s.refined_.interval()
+    low, high = interval.T
+    assert (low <= s.probabilities_).all() and (s.probabilities_ <= high).all()
+    np.testing.assert_array_equal(interval[[0, 1]], interval[[N, N + 1]])
+    wider, narrower = (s.refined_.interval(level) for level in (0.99, 0.5))
+    assert (wider[:, 0] <= low).all() and (narrower[:, 0] >= low).all()
+    many = plain.refine(None, 1500, seed=7, progress=False).draws != 0
+    noise = np.hypot(s.refined_.Pi_se, np.sqrt(s.probabilities_ / 1500) + 1e-3)
+    assert (np.abs(s.probabilities_ - many.mean(0)) < 4 * noise).all()
 
 
 def test_coefficients_lie_where_refits_have_them():
     """Shares of 1,000 other refits beyond each end, of which 5 % are meant."""
     X, y = table(wild=0)
     X = X[:, :N]
-    plain, combined = (near(X, y, q=4, **options) for options in ({}, dict(refits=50)))
+    plain, combined = (near(X, y, q=4, refits=n) for n in (0, 300))
     assert plain.lambda_ == combined.lambda_
     given = dict(counts=Subsample(0.5), randomise=Fixed(), keep=range(N))
     given |= dict(n_resamples=1000, seed=77, progress=False)
@@ -405,8 +427,9 @@ def test_strata_are_halved_one_by_one():
     drawn = s.question_.counts.draw(M, np.random.default_rng(0))
     assert drawn[rare].sum() == 6 and drawn.sum() == 60
     assert np.isfinite(s.pfer_bound_)
-    refits = draws(s.question_, s.lambda_, 300, 1) != 0
-    assert np.abs(refits.mean(0) - s.fit_.Pi).max() < 0.03 + 4 * 0.5 / 300**0.5
+    refits = s.refine(None, 300, seed=1, progress=False).draws != 0
+    apart = np.abs(refits.mean(0) - s.probabilities_)
+    assert apart.max() < 0.03 + 4 * 0.5 / 300**0.5
 
 
 # Weights and offsets ------------------------------------------------------------------
@@ -436,9 +459,9 @@ def test_weights_and_offsets_agree_with_refits(what):
     y = target(X[:, :4].sum(1) + offset, rng)
     s = fitted(X, y, q=4, **options, fit=dict(sample_weight=weights(), offset=offset))
     assert s.status_ == "converged" and s.loss_ == what
-    check = s.check(150, progress=False)
-    assert np.sqrt(max(check.mse, 0)) < 0.04, check.verdict
-    assert np.corrcoef(check.Pi, check.share)[0, 1] > 0.99
+    assert off(s, 150)[0] < 0.04
+    share = (s.refine(None, 150, progress=False).draws != 0).mean(0)
+    assert np.corrcoef(s.probabilities_, share)[0, 1] > 0.99
 
 
 def test_only_ratios_of_weights_matter():
@@ -543,8 +566,8 @@ def test_survival_is_worth_real_cox_refits(lives):
     X, y, s = lives
     assert s.status_ == "converged" and s.loss_ == "survival"
     assert s.support_[:2].all() and not s.support_[2:].any()
-    check = s.check(40, progress=False)
-    assert np.sqrt(max(check.mse, 0)) < 0.04 and not check.flagged, check.verdict
+    error, far = off(s, 40)
+    assert error < 0.04 and far < 3.5
 
 
 def test_the_baseline_is_that_of_the_answer(lives):
@@ -556,14 +579,14 @@ def test_the_baseline_is_that_of_the_answer(lives):
     assert np.abs(fit.Pi - s.probabilities_).max() < 5e-3
 
 
-def test_a_refit_that_looks_at_likely_columns_first_is_the_same(lives):
+def test_a_refit_that_looks_at_likely_columns_first_is_the_same(lives, monkeypatch):
     X, y, s = lives
-    model = s.question_
-    few, all_ = (
-        draws(model, 0.6 * s.lambda_, 4, 3, columns=columns) != 0
-        for columns in (np.array([5]), None)
-    )
-    assert few.sum() > 8
+    fit, draw = s.question_.solve(0.6 * s.lambda_), resamples(s.fit_, range(4), 3)
+    few, all_ = [], []
+    for found, hint in ((few, np.arange(14) == 5), (all_, np.ones(14, dtype=bool))):
+        monkeypatch.setattr(refitting, "_looked_at_first", lambda fit, hint=hint: hint)
+        found.append(refitting.refitter(fit, s.baseline_)(*draw) != 0)
+    assert few[0].sum() > 8
     np.testing.assert_array_equal(few, all_)
 
 
@@ -589,14 +612,18 @@ def test_survival_with_groups_weights_and_a_covariate(lives):
         fit=dict(groups=np.arange(90) // 2, sample_weight=np.r_[2.0, np.ones(89)]),
     )
     assert s.status_ == "converged" and s.support_[:3].all()
-    with pytest.raises(ValueError, match="without weights"):
-        s.check(10, progress=False)
+    r = s.refine(None, 20, progress=False)
+    assert r.Pi[2] == 1 and r.failed == 0 and (r.draws[:, 2] != 0).all()
+    share = (r.draws != 0).mean(0)
+    assert np.abs(s.probabilities_ - share).max() < 0.05 + 3 * 0.5 / 20**0.5
+    with pytest.raises(ValueError, match="without offsets only, not offsets"):
+        fitted(X, y, **COX, refits=10, fit=dict(offset=np.arange(90) / 90))
 
 
 def test_refits_of_survival_in_the_answer(lives):
     X, y, plain = lives
     s = fitted(X, y, **COX, refits=10)
-    assert s.refined_.n_refits == 10 and s.interval_.shape == (14, 2)
+    assert s.refined_.n_refits == 10 and s.refined_.interval().shape == (14, 2)
     assert "glmnet lambda" not in s.lambda_scales_
 
 
@@ -631,9 +658,3 @@ def test_all_of_it_is_cloned_and_pickled(lives):
         np.testing.assert_array_equal(again.probabilities_, s.probabilities_)
         np.testing.assert_array_equal(again.coef_interval_, s.coef_interval_)
         assert repr(clone(s)) == repr(s)
-
-
-def test_what_has_weights_is_not_corrected():
-    X, y = table()
-    s = near(X, y, q=4, correct=True, fit=dict(sample_weight=weights()))
-    assert s.corrected_ is None and "weights" in s.correction_

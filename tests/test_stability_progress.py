@@ -34,7 +34,8 @@ WORK = {
     "refits": "from rvamp_nb import naive_bootstrap as refits;"
     " refits(A, y, 0.1, n_resamples=200)",
     "the estimator": ESTIMATOR,
-    "a check": ESTIMATOR.replace("fit", "set_params(verbose=0).fit") + ".check(50)",
+    "refining": ESTIMATOR.replace("fit", "set_params(verbose=0).fit")
+    + ".refine(None, 300)",
 }
 
 
@@ -75,6 +76,7 @@ def parts(seen):
 
 QUIET = {
     "no bar is wanted": ESTIMATOR.replace("q=3", "q=3, verbose=0"),
+    "nor of refits": ESTIMATOR.replace("q=3", "q=3, verbose=0, refits=300"),
     "a clock that stands": "tqdm.std.time = lambda: begun\n" + WORK["a loop"],
 }
 

@@ -5,7 +5,6 @@ table in memory; what cannot work from blocks is refused by name.
 import gc
 import tracemalloc
 import weakref
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -14,9 +13,11 @@ import pytest
 from scipy import sparse
 
 from rvamp_nb import StabilitySelection
+from rvamp_nb.extend import refitting
+from rvamp_nb.extend.refined import resamples
 from rvamp_nb.prior import Laplace, NonNegative
-from rvamp_nb.resampling import Fixed, TwoPoint, Weakness
-from rvamp_nb.select import columns, refitting, report
+from rvamp_nb.resampling import Discrete, Fixed, TwoPoint, Weakness
+from rvamp_nb.select import columns, report
 from rvamp_nb.select.columns import (
     merged,
     near_copies,
@@ -69,7 +70,7 @@ def assert_same(one, two):
     assert (one.support_ == two.support_).all()
     assert str(one.trust_) == str(two.trust_)
     told, seen = one.summary(), two.summary()
-    for column in ("selected", "status", "same_as", "shares_signal_with", "std_light"):
+    for column in ("selected", "status", "same_as", "shares_signal_with"):
         assert (told[column] == seen[column]).all(), column
 
 
@@ -95,8 +96,6 @@ PROBLEMS = {
     "tall, weights": (TALL, OF_TALL, dict(sample_weight=np.arange(1, 121)), {}),
     "huber, strata": (X, Y, dict(strata=np.arange(60) % 3), dict(loss="huber")),
     "survival": (X[:, :60], EVENTS, {}, dict(loss="survival", lambdas=[0.9], q=None)),
-    "corrected": (X[:, :60], Y, {}, dict(correct=True, lambdas=[1.4], q=None)),
-    "refitted": (X, Y, {}, dict(refits=10)),
 }
 
 
@@ -171,14 +170,41 @@ def test_every_kind_of_table(kind, tmp_path, monkeypatch):
 
 
 def test_refits_from_blocks_are_the_refits():
-    one, two = both(X, Y)
+    one, two = both(X, Y, refits=20)
     two.question_.A.passes = 0
-    checks = [s.check(20, seed=3, progress=False) for s in (one, two)]
-    np.testing.assert_array_equal(checks[0].share, checks[1].share)
-    assert checks[0].verdict == checks[1].verdict
+    few = refitting.refitter(two.fit_)(*resamples(two.fit_, range(20), 0))
     assert two.question_.A.passes <= 3
-    Pi = [s.refine(20, progress=False).Pi for s in (one, two)]
-    np.testing.assert_allclose(*Pi, atol=1e-9)
+    draws = [s.refined_.draws for s in (one, two)]
+    np.testing.assert_allclose(*draws, atol=1e-8)
+    where, unit = two.question_.columns.where, two.question_.columns.unit
+    np.testing.assert_allclose(few[:, where] * unit, draws[1], atol=1e-8)
+
+
+def test_refits_from_blocks_are_combined_without_what_is_said_of_each():
+    """With rVAMP, and no control: within their errors of what both say in memory."""
+    one, two = both(X, Y, refits=20)
+    in_memory, from_blocks = one.refined_, two.refined_
+    assert from_blocks.gain == pytest.approx(1) and in_memory.gain > 1.3
+    assert min(in_memory.kappa, from_blocks.kappa, from_blocks.worth) > 60
+    for name in ("Pi", "mean", "var"):
+        a, b = (getattr(r, name) for r in (in_memory, from_blocks))
+        errors = [getattr(r, f"{name}_se") for r in (in_memory, from_blocks)]
+        assert np.isfinite([a, b, *errors]).all(), name
+        assert (np.abs(a - b) <= 3 * np.hypot(*errors) + 1e-12).all(), name
+    again = two.refine(None, 20, progress=False)
+    np.testing.assert_array_equal(again.Pi, two.probabilities_)
+    np.testing.assert_array_equal(again.mean, two.coef_mean_)
+    np.testing.assert_array_equal(np.sqrt(again.var), two.coef_std_)
+    assert (two.support_ == (again.Pi >= two.threshold_)).all()
+
+
+@pytest.mark.parametrize("y", [Y, Y > 1])
+def test_refits_of_an_answer_in_which_nothing_is_selected(y):
+    for s in both(X, y, lambdas=[1e3], q=None, refits=20):
+        assert s.refined_.n_refits == 20 and not s.refined_.draws.any()
+        assert not s.probabilities_.any() and not s.support_.any()
+        for name in ("Pi_se", "mean", "mean_se", "var", "var_se"):
+            assert np.isfinite(getattr(s.refined_, name)).all(), name
 
 
 @pytest.mark.parametrize(
@@ -186,17 +212,23 @@ def test_refits_from_blocks_are_the_refits():
     [
         (Y, dict(randomise=TwoPoint(2, 0.5), penalty_factor=FACTORS)),
         (Y, dict(randomise=Weakness(0.5))),
+        (Y, dict(randomise=Discrete([0.4, 1.5], [0.5, 0.5]))),
         (Y, dict(prior=NonNegative(1.0, Fixed()))),
         (Y > 1, dict(l1_ratio=0.7)),
     ],
 )
-def test_a_column_that_the_refits_miss_is_found(y, options):
+def test_a_column_that_the_refits_miss_is_found(y, options, monkeypatch):
     """From a hint that holds next to nothing: every coefficient of every refit."""
     one, two = both(X, y, lambdas=[1.4], q=None, tol=1e-3, **options)
-    plan = dict(n_resamples=8, seed=1, progress=False, columns=np.array([2]))
-    u, v = (refitting.draws(s.question_, 0.7, **plan) for s in (one, two))
-    assert (u != 0).sum() > 20
-    np.testing.assert_allclose(v, u, atol=1e-8)
+    fits = [s.question_.solve(0.7) for s in (one, two)]
+    draw = resamples(fits[0], range(8), 1)
+    whole = refitting.refitter(fits[0])(*draw)
+    hint = (np.arange(whole.shape[1]) == 2) | (fits[0].prior.penalty_factor == 0)
+    monkeypatch.setattr(refitting, "_looked_at_first", lambda fit: hint)
+    few = [refitting.refitter(fit)(*draw) for fit in fits]
+    assert (whole != 0).any(0).sum() > 3 * hint.sum() and (whole != 0).sum() > 20
+    for x in few:
+        np.testing.assert_allclose(x, whole, atol=1e-8)
 
 
 def refused(call, *words):
@@ -250,21 +282,14 @@ def test_what_cannot_work_from_blocks_says_so(what):
     refused(call, *words)
 
 
-class Odd(Fixed):
-    """Multipliers of which nobody says how small they can be."""
-
-    def __repr__(self):
-        return "Odd()"
-
-
-def test_what_is_refused_after_the_fit():
+def test_what_is_refused_after_the_fit(monkeypatch):
     s = StabilitySelection(verbose=0, lambdas=[1.4]).fit(in_blocks(X), Y)
     refused(lambda: s.predict(in_blocks(X[:, :100])), "100 features", "150")
     refused(lambda: s.predict(in_blocks(altered(np.nan))), "NaN", "'x8'")
     refused(lambda: s.transform(in_blocks(X[:, :100])), "100 features")
-    refused(lambda: s.check(400_000), "in memory", "as an array")
-    odd = replace(s.question_, prior=Laplace(1.0, Odd(), np.ones(148)))
-    refused(lambda: refitting.draws(odd, 1.0, 10), "Odd", "as an array")
+    monkeypatch.setattr(refitting, "ROOM", 60 * 400)
+    refused(lambda: s.refine(None, 600), "in memory", "200 refits", "as an array")
+    assert s.refine(None, 30, progress=False).n_refits == 30
 
 
 def test_a_frame_of_dask_with_words_names_the_column():

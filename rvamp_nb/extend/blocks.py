@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from ..densities import tall_form
 from rvamp_nb.groups import (
     Blocks,
     Layout,
@@ -23,7 +22,7 @@ from rvamp_nb.groups import (
     transposed,
 )
 from ..messages import Mixed, Moment, Moments, Natural
-from ..panels import couple, is_wide, wide_matrices
+from ..panels import couple, is_wide, tall_form, wide_matrices
 from ..prior import Prior
 from ..step import Breakdown, WithIntercept, to_coupling
 from ..tables.storage import Panels

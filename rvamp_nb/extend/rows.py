@@ -20,7 +20,7 @@ from rvamp_nb.extend.blocks import (
     whole_numbers,
 )
 from ..iteration import Anderson, iterate
-from ..messages import Natural
+from ..messages import Moments, Natural
 from ..prior import Penalty
 from ..resampling import Discrete, Grouped, Stratified, Subsample
 from ..solver import Fit
@@ -57,6 +57,19 @@ def two_pieces(counts):
     c = np.maximum(c, GONE * counts.mean)
     return [(w[p].sum() / w.sum(), Discrete(c[p], w[p] / w[p].sum())) for p in best]
 
+# %% ../../nbs/17_beyond_diagonal.ipynb #c0unt5aa
+def _of_groups(which, *answers):
+    """Of the answers under each law, each group's own."""
+    chosen = []
+    for parts in zip(*answers):
+        own = parts[0]
+        if isinstance(own, np.ndarray):
+            blocks = len(own) != len(which)
+            law = which[answers[0].layout.row] if blocks else which
+            own = np.stack(parts)[law, np.arange(len(own))]
+        chosen.append(own)
+    return type(answers[0])(*chosen)
+
 # %% ../../nbs/17_beyond_diagonal.ipynb #c0unt005
 @dataclass(frozen=True)
 class ByRow:
@@ -80,20 +93,22 @@ class ByRow:
 
     def message(self, y, incoming, counts, beta=np.inf):
         """As the loss's own, each row by its own law; `counts` is not asked."""
-        answers = [self.loss.message(y, incoming, law, beta) for law in self.laws]
-        return tuple(self._chosen(*parts) for parts in zip(*answers))
+        if hasattr(self.loss, "layout"):  # in groups, chapter 19
+            answers = [self.loss.message(y, incoming, law, beta) for law in self.laws]
+            return tuple(_of_groups(self.which, *parts) for parts in zip(*answers))
+        whole = np.empty((5, len(y))), np.empty((3, len(y)))
+        for law, at in self._rows_of_laws():
+            loss = self.loss.of(at) if hasattr(self.loss, "of") else self.loss
+            heard = Natural(*(part[at] for part in incoming))
+            answer = loss.message(y[at], heard, law, beta)
+            for all_rows, part in zip(whole, answer):
+                all_rows[:, at] = part
+        return Moments(*whole[0]), Natural(*whole[1])
 
-    def _chosen(self, *answers):
-        """Of the answers under each law, each row's own."""
-        chosen = []
-        for parts in zip(*answers):
-            own = parts[0]
-            if isinstance(own, np.ndarray):
-                blocks = len(own) != len(self.which)
-                which = self.which[answers[0].layout.row] if blocks else self.which
-                own = np.stack(parts)[which, np.arange(len(own))]
-            chosen.append(own)
-        return type(answers[0])(*chosen)
+    def _rows_of_laws(self):
+        """Each law that is in use, and its rows."""
+        rows = (np.flatnonzero(self.which == k) for k in range(len(self.laws)))
+        return [(law, at) for law, at in zip(self.laws, rows) if len(at)]
 
 # %% ../../nbs/17_beyond_diagonal.ipynb #c0unt007
 class Pattern(NamedTuple):

@@ -89,7 +89,7 @@ exit codes:
   3    done, but the light is red
   4    nothing converged that could be reported: the files say so, nothing is selected
   5    computed, but the files or the report could not be written
-  130  ctrl-C; if the fit was finished, its table is written, without refits"""
+  130  ctrl-C; if the fit was finished, its table is written, with refits made so far"""
 
 _EXAMPLES = f"""\
 examples:
@@ -168,8 +168,6 @@ def _add_table(select):
     add("--loss", loss, choices=losses, default="auto")
     ratio = "1: Lasso; below it, elastic net: share of |b|, as in glmnet's alpha"
     add("--l1-ratio", ratio, type=_part, default=1.0, metavar="SHARE")
-    correct = "put twins, dominant rows and thin columns right (default: no)"
-    add("--correct", correct, choices=("auto", "no"), default="no")
     add = _adding(select, "its columns, or those of --rows (* may come several times)")
     add("--id", "names the rows, no feature", **column)
     several = dict(action="append", default=[])

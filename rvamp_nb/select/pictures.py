@@ -111,8 +111,7 @@ def plot_path(s, ax=None, leaders=8):
     Selected leaders are full lines, other leaders dashed, all others grey; the
     horizontal line is the threshold, the vertical one the reported penalty; the scale
     above is the sum of Π over the features that can be selected. The path is rVAMP's
-    alone: where the reported probability is another, corrected or combined with
-    refits, a diamond shows it.
+    alone: where refits were combined with it, a diamond shows what is reported.
 
     Parameters
     ----------
@@ -159,7 +158,7 @@ def _draw_leaders(s, ax, lams, which):
         line["linestyle"] = "-" if s.support[i] else (0, (4, 2))
         line["marker"] = "o" if done.sum() == 1 else None
         ax.plot(lams, path, **line)
-        if s.corrected is not None or s.refined is not None:
+        if s.refined is not None:
             ax.plot(1, s.probabilities[i], "D", color=line["color"], zorder=4)
         ends.append((lams[done][-1], path[done][-1], line["color"]))
     box, figure = ax.get_position(), ax.figure.get_size_inches()
@@ -231,8 +230,8 @@ def plot_probabilities(s, ax=None, leaders=20):
     rows, Pi = np.arange(len(which)), s.probabilities[which]
     colours = [COLOURS["rvamp" if s.support[i] else "p2"] for i in which]
     ax.barh(rows, Pi, color=colours, height=0.7)
-    if s.interval is not None and len(which):
-        ends = np.abs(s.interval[which] - Pi[:, None]).T
+    if s.refined is not None and len(which):
+        ends = np.abs(s.refined.interval()[which] - Pi[:, None]).T
         bars = dict(fmt="none", ecolor=COLOURS["truth"], elinewidth=1.3, capsize=3)
         ax.errorbar(Pi, rows, xerr=ends, **bars)
     ax.axvline(s.threshold, color=COLOURS["p1"], linewidth=1.5)

@@ -42,18 +42,16 @@ def summary_table(s):
     Its columns: probability (where refits were combined with rVAMP, with its standard
     error probability_se, and probability_low and probability_high, 95 %), selected,
     max_probability, coef_mean, coef_std, coef_low and coef_high (over resamples, 90 %),
-    std_light (whether coef_std can be believed, of this feature), shares_signal_with
-    (features that stand in for a selected one), same_as (near copies), status (why a
-    feature is selected or not).
+    shares_signal_with (features that stand in for a selected one), same_as (near
+    copies), status (why a feature is selected or not).
 
     Its `attrs` hold all that decided the answer, in plain Python types: version,
     n_rows, n_groups, n_strata, weights, offsets, n_columns, n_candidates,
     n_covariates, n_constant, n_explained, loss, classes, coefficients_for (the class
-    that positive coefficients speak for), penalty, resampling, randomise, correct,
-    bound, threshold, pfer, q; status, correction (what was corrected, or why nothing
-    was), converged, path_converged (penalties), path_tol, tol, n_steps (of the
-    solver), `lambda_`, lambda_scales, expected_selected, pfer_bound, n_selected,
-    n_refits, refits_that_rvamp_counts_for; light (for Π), spread (the light for the
+    that positive coefficients speak for), penalty, resampling, randomise, bound,
+    threshold, pfer, q; status, converged, path_converged (penalties), path_tol, tol,
+    n_steps (of the solver), `lambda_`, lambda_scales, expected_selected, pfer_bound,
+    n_selected, n_refits, worth_in_refits; light (for Π), spread (the light for the
     standard deviations), effective_rows, largest_row_share, largest_row, duplicates,
     repeated_rows (groups of them), trust.
 
@@ -64,9 +62,9 @@ def summary_table(s):
     import pandas as pd
 
     columns, ends = s.question.columns, {}
-    if s.interval is not None:
-        low, high = s.interval.T
-        ends = dict(probability_se=s.refined.se)
+    if s.refined is not None:
+        low, high = s.refined.interval().T
+        ends = dict(probability_se=s.refined.Pi_se)
         ends |= dict(probability_low=low, probability_high=high)
     values = dict(
         probability=s.probabilities,
@@ -77,7 +75,6 @@ def summary_table(s):
         coef_std=s.coef_std,
         coef_low=s.coef_interval[:, 0],
         coef_high=s.coef_interval[:, 1],
-        std_light=s.trust.spread_lights,
         shares_signal_with=stand_ins(s.fit, columns, s.support),
         same_as=same_as(columns),
         status=_statuses(s),
@@ -140,13 +137,11 @@ def settings(s):
         penalty=type(s.question.prior).__name__,
         resampling=repr(s.question.counts),
         randomise=repr(s.question.prior.randomise),
-        correct=s.asked["correct"],
         bound=s.asked["bound"],
         threshold=s.threshold,
         pfer=s.pfer,
         q=s.q,
         status=s.status,
-        correction=s.correction,
         converged=answered,
         path_converged=f"{s.converged.sum()} of {len(s.converged)}",
         path_tol=s.path_tol,
@@ -158,7 +153,7 @@ def settings(s):
         pfer_bound=s.pfer_bound,
         n_selected=int(s.support.sum()),
         n_refits=0 if s.refined is None else int(s.refined.n_refits),
-        refits_that_rvamp_counts_for=s.refined and float(s.refined.kappa),
+        worth_in_refits=s.refined and s.refined.worth,
         light=trust.light,
         spread=trust.spread,
         effective_rows=trust.effective_rows,
@@ -269,7 +264,7 @@ def _law(law, n, unit="rows"):
 
 
 def _of_the_method(s):
-    """Resampling, rVAMP, correction, refits."""
+    """Resampling, rVAMP, refits."""
     yield (
         "The selection probability Π of a feature is the share of resamples in which"
         " its coefficient is not zero; a resample is"
@@ -282,20 +277,26 @@ def _of_the_method(s):
         f" all resamples ({_several(int(s.n_iter), 'step')} in all, relative"
         f" tolerance {s.question.tol:g} at the reported penalty)."
     )
-    if s.corrected is not None:
-        yield f"The answer was then {s.correction}."
     if s.refined is not None:
         yield (
             f"It was combined with {_several(s.refined.n_refits, 'real refit')} at the"
-            " reported penalty (beta-binomial; rVAMP counted for"
-            f" {s.refined.kappa:,.0f} refits); intervals of Π are those of the beta"
-            " posterior at 95 %."
+            " reported penalty, with what rVAMP says of each as a control variate and"
+            " rVAMP's own answer by adaptive shrinkage (Stephens 2017); the result is"
+            f" {_as_good(s.refined)}, and intervals of Π are 1.96 standard errors to"
+            " each side."
         )
     yield (
         "Coefficients are means and standard deviations over resamples, on the scale of"
         " the table; their 90 % intervals say how they spread over resamples and are"
         " no confidence intervals."
     )
+
+
+def _as_good(refined):
+    """How accurate a `Refined` is."""
+    if np.isinf(refined.worth):
+        return "without a doubt about any feature"
+    return f"as accurate as {refined.worth:,.0f} refits alone"
 
 
 _ASSUMPTIONS = {
@@ -355,6 +356,7 @@ _REFERENCES = (
     " Statistical Society B 72, 417–473.",
     "Shah RD, Samworth RJ (2013). Variable selection with error control: another look"
     " at stability selection. Journal of the Royal Statistical Society B 75, 55–80.",
+    "Stephens M (2017). False discovery rates: a new deal. Biostatistics 18, 275–294.",
     "Takahashi T, Kabashima Y (2019). Replicated vector approximate message passing for"
     " resampling problem. arXiv:1905.09545.",
 )
@@ -392,7 +394,7 @@ def verdict(s):
     if s.refined is None:
         red = s.trust.light == "red"
         return f"do not trust this without refits: {said}" if red else said
-    away = np.abs(s.probabilities - s.threshold) - 2 * s.refined.se
+    away = np.abs(s.probabilities - s.threshold) - 2 * s.refined.Pi_se
     near = among[away[among] <= 0]
     if len(near):
         names = [shown(name, 28) for name in s.question.columns.names[near]]
@@ -422,8 +424,7 @@ def console(s, name="the table", done=(), warnings=(), no_refits="none", leaders
         light += f"; sd: {s.trust.spread}: {'; '.join(s.trust.spread_reasons)}"
     refits = f"refits: {no_refits}"
     if s.refined is not None:
-        worth = f"beside which rVAMP counts for {s.refined.counted:.0f}"
-        refits = f"refits: {s.refined.n_refits} combined with rVAMP, {worth}"
+        refits = f"refits: {s.refined.status}; with rVAMP {_as_good(s.refined)}"
     parts = _filled(head), _leading(s, leaders), _filled([light, refits])
     return [line for part in parts for line in (*part, "")][:-1]
 
@@ -455,8 +456,6 @@ def _done(s, name, done):
     reached = f"{size_reported(s):.3g} features in a resample on average"
     asked = f"q = {s.q:.3g}, threshold {s.threshold:.3g}"
     yield f"λ = {s.lam:.5g}{theirs}: {reached} ({asked})"
-    if s.asked["correct"]:
-        yield f"Π, mean, sd: {s.correction}"
     if not np.isnan(s.pfer_bound):
         yield f"the bound takes the {s.trust.unit}s as independent"
 

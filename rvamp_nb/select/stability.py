@@ -15,12 +15,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..checks import check_number, check_size, listed
+from ..extend.refitting import check_refittable
 from ..extend.survival import survival_target
 from ..extend.trust import TrustWarning, repeated_rows
 from ..likelihood import Logistic
 from ..resampling import Grouped
-from . import predict, refitting, report
-from .answer import select
+from . import predict, report
+from .answer import in_the_table, refits_of, select
 from .columns import check_finite, framed, open_table, prepare
 from .control import BOUNDS
 from .penalty import Question, read_penalty, settled_promise, steering
@@ -90,62 +91,22 @@ def _name_columns(est, N, names, reset=False):
 class _Beside:
     """Real refits beside the answer; tables and pictures."""
 
-    def check(self, n_refits=100, *, seed=0, n_jobs=1, tolerance=0.01, progress=True):
-        """Refit at the reported penalty and compare. Returns a `Check`: `verdict`,
-        `worth`, `mse`, `mse_se`, `flagged`, `plot()`.
+    def refine(self, accuracy=0.02, n_refits=None, *, seed=0, progress=True):
+        """Refit at the reported penalty until the probabilities are known to an
+        accuracy, and combine with rVAMP; see `rvamp_nb.refined`, which says what the
+        arguments are and what is raised. To have it reported, say
+        `StabilitySelection(refits=...)`.
 
-        Parameters
-        ----------
-        n_refits : int >= 10
-            Single features are flagged with little power below some hundreds.
-        seed, n_jobs : int
-            As for `naive_bootstrap`.
-        tolerance : float in [0, 1)
-            Features are flagged when they are off by more than this, beyond chance (5 %
-            for one false flag or more).
-        progress : bool
-            Show a bar when it takes more than two seconds.
-
-        Raises
-        ------
-        TypeError, ValueError
-            Arguments out of range, or an answer that is not there since nothing
-            converged.
-        NotFittedError
-            Before `fit`.
+        Returns
+        -------
+        Refined
+            About the columns of X, coefficients on their scale.
         """
         check_is_fitted(self)
-        check_number("check", "tolerance", tolerance, 0, 1, closed="[")
-        selected = self._refitted(n_refits, seed, n_jobs, progress)
-        columns, best = self.selection_.question.columns, self.corrected_ or self.fit_
-        return refitting.compared(columns, best.Pi, selected, tolerance)
-
-    def refine(self, n_refits=200, *, seed=0, n_jobs=1, progress=True):
-        """Refit at the reported penalty and combine with rVAMP (`beta-binomial`).
-        Returns a `Refined`: `Pi`, `se`, `support`, `kappa`, `interval()`. To have it
-        reported, say `StabilitySelection(refits=...)`.
-
-        Parameters
-        ----------
-        n_refits : int >= 10
-            From a hundred on, the combination is about as accurate as the better of its
-            parts, or more.
-        seed, n_jobs, progress
-            As for `check`, which also says what is raised.
-        """
-        check_is_fitted(self)
-        selected = self._refitted(n_refits, seed, n_jobs, progress)
-        columns, best = self.selection_.question.columns, self.corrected_ or self.fit_
-        return refitting.combined(columns, best.Pi, self.threshold_, selected)
-
-    def _refitted(self, n_refits, seed, n_jobs, progress):
-        """Whether each column was selected, (n_refits, n)."""
-        check_size("real refits", "n_refits", n_refits, least=10)
         self._need_answer()
-        plan = dict(seed=seed, n_jobs=n_jobs, progress=progress)
-        plan["columns"] = np.flatnonzero(self.fit_.Pi > 0.003)
-        question = self.selection_.question
-        return refitting.draws(question, self.lambda_, n_refits, **plan) != 0
+        asked = dict(accuracy=accuracy, n_refits=n_refits, seed=seed)
+        both = refits_of(self.selection_, progress=progress, **asked)
+        return in_the_table(self.selection_.question.columns, self.fit_, both)
 
     def plot_path(self, ax=None, leaders=8):
         """Π along the path; see `rvamp_nb.select.report.plot_path`."""
@@ -258,15 +219,10 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         further where q is not reached there.
     refits : int, 0 or at least 10
         So many real refits at the reported penalty are combined with rVAMP (as `refine`
-        does), and the combination is reported. With 100 an answer costs about twice as
-        much.
+        does), and the combination is reported, with standard errors.
     categories : dict {variable: columns}, or list of lists of columns, optional
         Which columns are levels of one variable: they are not reported to share their
         signal with each other.
-    correct : False, "auto" or True
-        Whether at the reported penalty four rows are counted and close columns taken
-        together (`counted`), in about the time of the path. False leaves rVAMP's
-        numbers; "auto" corrects where the light is not green or columns are close.
     tol, max_iter
         As for `rvamp`.
     verbose : bool or int
@@ -276,8 +232,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
     Attributes
     ----------
     selection_probabilities_ : (N, L) array
-        By rVAMP alone, at the reported penalty too: nothing on the path is corrected.
-        NaN at penalties that did not converge.
+        By rVAMP alone, at the reported penalty too; NaN where that did not converge.
     lambdas_, expected_selected_, converged_ : (L,) arrays
         The path: penalties, sum of probabilities over the features that can be
         selected, and whether each converged. A walk also holds the reported penalty.
@@ -290,33 +245,28 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         it: see chapter 18.
     lambda_, probabilities_, support_ : float, (N,) array, (N,) bool array
         The reported penalty, where rVAMP's probabilities sum to q; the probabilities
-        there, corrected where `corrected_` is not None and combined with refits where
-        there are any, so that their sum may differ a little; which reach the threshold.
+        there, combined with refits where there are any, so that their sum may differ a
+        little; which reach the threshold.
         NaN, and nothing, where no penalty converged.
-    refined_, interval_ : Refined or None, (N, 2) array or None
-        rVAMP and the refits combined, and 95 % intervals of the probabilities; None
-        without refits.
+    refined_ : Refined or None
+        rVAMP and the refits combined, with standard errors; None without refits.
     coef_interval_ : (N, 2) array
-        Where a coefficient lies in 90 % of the resamples, by p̄₁ of rVAMP's own fit,
-        mixed with the refits if there are any. It is the spread of a penalised
+        Where a coefficient lies in 90 % of the resamples, by p̄₁ of rVAMP, or
+        by the refits if there are any. It is the spread of a penalised
         coefficient over resamples, and no confidence interval of an effect: that was
         shrunk by the penalty, and selected for its size.
     lambda_scales_ : dict
         The reported penalty as glmnet and scikit-learn count it, for a resample of the
         mean number of rows, on columns of variance one.
-    corrected_, correction_ : Counted or None, str
-        What `rvamp_nb.counted` found, and a sentence: what was corrected, or
-        why nothing was. Lights, `linear_predictor`'s standard deviation and stand-ins
-        are those of rVAMP.
     status_ : str
         "converged", or "fell back: ...", "q not met: ...", "no answer: ...", with
         numbers.
     threshold_, pfer_, q_, pfer_bound_ : float
-        As asked for or derived; the last for the sum reached, the largest of rVAMP's,
-        the corrected and the combined one. nan where no bound holds (other resampling).
+        As asked for or derived; the last for the sum reached, the larger of rVAMP's and
+        the combined one. nan where no bound holds (other resampling).
     coef_mean_, coef_std_ : (N,) arrays
         Mean and standard deviation across resamples of the coefficients at the reported
-        penalty, by rVAMP (corrected, where that was done).
+        penalty, from the same source as the probabilities.
     intercept_ : float
         The mean intercept.
     loss_, classes_, baseline_, trust_, fit_
@@ -344,7 +294,6 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         lambda_min_ratio=None,
         refits=0,
         categories=None,
-        correct=False,
         tol=1e-6,
         max_iter=500,
         verbose=1,
@@ -357,7 +306,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         self.lambdas = lambdas
         self.n_lambdas = n_lambdas
         self.lambda_min_ratio = lambda_min_ratio
-        self.refits, self.categories, self.correct = refits, categories, correct
+        self.refits, self.categories = refits, categories
         self.tol, self.max_iter, self.verbose = tol, max_iter, verbose
 
     def fit(self, X, y, *, groups=None, strata=None, sample_weight=None, offset=None):
@@ -469,7 +418,8 @@ def _found(est, X, y, roles):
     digits = est.tol, est.max_iter, bool(est.verbose)
     question = Question(A, target, prior, counts, columns, *digits)
     if est.refits:
-        refitting.check_refittable(question)
+        loss = target.likelihood, question.intercept, target.baseline
+        check_refittable(A, prior, *loss)
     wanted = est.threshold, est.pfer, est.q, est.bound
     promise = settled_promise(question, *wanted)
     steer = steering(est.lambdas, est.n_lambdas, est.lambda_min_ratio)
@@ -507,8 +457,6 @@ def _check_options(est):
     """What steers the path and the iteration."""
     if not isinstance(est.bound, str) or est.bound not in BOUNDS:
         raise ValueError(f"bound must be 'mb' or 'unimodal', got {est.bound!r}")
-    if not isinstance(est.correct, (bool, np.bool_)) and str(est.correct) != "auto":
-        raise ValueError(f"correct must be 'auto', True or False, got {est.correct!r}")
     if not (isinstance(est.beta, float) and est.beta == np.inf):
         raise ValueError(
             f"beta must be inf, got {est.beta!r}: at a finite beta a resample has a"
@@ -530,7 +478,7 @@ def _said_of(found):
     elif found.status != "converged":
         yield f"{found.status}; the bound is {found.pfer_bound:.2g}", UserWarning
     if trust.light == "red" and answered:
-        said = "do not trust this answer without refits (see check and refine):"
+        said = "do not trust this answer without refits (see refine):"
         yield f"{said} {trust}", TrustWarning
     for group in trust.duplicates[:3]:
         names = listed(found.question.columns.names, group)

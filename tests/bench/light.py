@@ -95,11 +95,6 @@ class Bench:
         """Whether a table has such a feature."""
         return np.bincount(self.table, of_feature, minlength=len(self.names)) > 0
 
-    def feature_lights(self, few):
-        """Of each feature in question."""
-        columns = self.of_feature("rows"), self.of_feature("partner")
-        return trust.feature_lights(*columns, few)
-
     def light_Pi(self):
         """The light of each table."""
         effective, largest, own = map(self.of_table, ("effective", "largest", "own"))
@@ -110,11 +105,11 @@ class Bench:
 
     def light_spread(self):
         """The light of each table's spreads."""
-        lights = self.feature_lights(trust.FEW_FOR_SPREAD)
+        few, very_few = (self.of_feature("rows") < k for k in trust.FEW_ROWS)
+        amber = few | (self.of_feature("partner") > trust.TWIN)
         shown = self.of_feature("Pi") > trust.SHOWN
-        level = np.zeros(len(self.names), dtype=int)
-        for k, light in enumerate(COLOURS):
-            level[self.any_in_table(shown & (lights == light))] = k
+        level = self.any_in_table(shown & amber).astype(int)
+        level[self.any_in_table(shown & very_few)] = 2
         level[self.of_table("largest") > trust.RED_SHARE] = 2
         return np.array(COLOURS)[level]
 
@@ -129,43 +124,21 @@ class Bench:
 
 def show(bench):
     """The verdict table."""
-    of_features = bench.converged[bench.table]
-    asked = bench.asked & of_features
-    odd = bench.odd[bench.table]
     for after in ("", "counted_"):
         print("four rows counted, twins together" if after else "rVAMP")
-        few = (trust.FEW_FOR_PI, trust.FEW_FOR_SPREAD)
-        lights = [bench.feature_lights(each) for each in few]
-        spread = bench.light_spread()
-        for what, wrong, seen, among, half in (
-            ("table: Π badly wrong", bench.bad_Pi(after), bench.light_Pi(), None, None),
-            (
-                "table: Π worth < 100",
-                bench.rms(after) > 1,
-                bench.light_Pi(),
-                None,
-                None,
-            ),
-            ("table: a spread wrong", bench.bad_spread(after), spread, None, None),
-            (
-                "table: surely wrong",
-                bench.any_in_table(bench.surely_off(after)),
-                spread,
-                None,
-                None,
-            ),
-            ("feature: Π off by .1", bench.far(after), lights[0], of_features, odd),
-            ("feature: variance off", bench.off(after), lights[1], asked, odd),
+        Pi, spread = bench.light_Pi(), bench.light_spread()
+        for what, wrong, seen in (
+            ("Π badly wrong", bench.bad_Pi(after), Pi),
+            ("Π worth < 100", bench.rms(after) > 1, Pi),
+            ("a spread wrong", bench.bad_spread(after), spread),
+            ("surely wrong", bench.any_in_table(bench.surely_off(after)), spread),
         ):
-            among = bench.converged if among is None else among
-            half = bench.odd if half is None else half
-            for name, here in (("chosen on", ~half), ("held out", half)):
-                print(f"  {what:22} {name:9}", end="")
-                for light, (bad, all_) in bench.rates(
-                    wrong, seen, among & here
-                ).items():
-                    print(f"  {light} {bad:4} of {all_:5}", end="")
-                print()
+            for name, here in (("chosen on", ~bench.odd), ("held out", bench.odd)):
+                rates = bench.rates(wrong, seen, bench.converged & here)
+                said = (
+                    f"{light} {bad:4} of {n:5}" for light, (bad, n) in rates.items()
+                )
+                print(f"  {what:22} {name:9}", *said, sep="  ")
     print(f"not converged: {(~bench.converged).sum()}")
 
 

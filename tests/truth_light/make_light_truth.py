@@ -32,7 +32,7 @@ from designs import KINDS, small_design, small_names
 from rvamp_nb import naive_bootstrap, rvamp
 from rvamp_nb.energy import stability_radius
 from rvamp_nb.extend.rows import counted
-from rvamp_nb.extend.trust import judge
+from rvamp_nb.extend.trust import column_rows, judge, strongest_partner
 from rvamp_nb.likelihood import Logistic, Squared
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Subsample
@@ -137,8 +137,8 @@ def signs(recipe, truth):
         var=fit.var[ask],
         counted_Pi=better.Pi[ask],
         counted_var=better.var[ask],
-        rows=trust.column_rows[ask],
-        partner=trust.partner[ask],
+        rows=column_rows(fit)[ask],
+        partner=strongest_partner(fit)[ask],
         share=_largest_shares(fit)[ask],
     )
     return of_table, of_feature

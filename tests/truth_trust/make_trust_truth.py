@@ -1,16 +1,14 @@
-"""What Π is worth on tables of many kinds, and how often a verdict on it is wrong.
+"""What Π is worth on tables of many kinds.
 
     python tests/truth_trust/make_trust_truth.py            # what is missing, an hour
     python tests/truth_trust/make_trust_truth.py NAME ...
 
 Each `NAME.npz` beside this script holds, for one table at one penalty under
 half-sampling: Π by rVAMP (`Pi`), the shares of many refits (`share`), the first refits
-themselves (`slice`, packed bits), mean squared errors and what they are worth in
-numbers of refits, and for some numbers of refits the estimates that random sets of so
-many give (`estimates`: error, its standard error, worth, how much is in doubt); the
+themselves (`slice`, packed bits), the mean squared error and its standard error; the
 bias of Π over the features that lead (`leaders`), and what single rows make of the
-noise (`rows`). The arrays of features are about the features
-that some refit or rVAMP ever selects (`active`). The recipe is there as a JSON string.
+noise (`rows`). The arrays of features are about the features that some refit or rVAMP
+ever selects (`active`). The recipe is there as a JSON string.
 The penalty is the one at which the probabilities sum to q = min(√(p/2), M/6), which is
 the default of `StabilitySelection` today.
 """
@@ -32,14 +30,12 @@ from rvamp_nb.datasets import (
     standardize,
     unit_columns,
 )
-from rvamp_nb.extend.trust import own_share, row_shares, squared_error, turned
+from rvamp_nb.extend.trust import own_share, row_shares
 from rvamp_nb.likelihood import Logistic, Squared
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Fixed, Subsample
 
 HERE = Path(__file__).resolve().parent
-SIZES = (50, 100, 200, 400)  # of the sets of refits that are judged
-SETS = 400  # so many sets of each size
 
 
 # Tables -------------------------------------------------------------------------------
@@ -216,13 +212,16 @@ def refits(recipe, A, y, n, start=0):
 # Truths -------------------------------------------------------------------------------
 
 
-def sets_of(Z, Pi, B):
-    """`squared_error` of random sets of B refits, and how much they leave in doubt
-    (`turned`), (SETS, 4).
+def squared_error(Z, Pi):
+    """Unbiased estimate of the mean squared error of Π from refits Z (B, N), since two
+    different refits are independent; and its standard error, by the jackknife.
     """
-    rng = np.random.default_rng(B)
-    sets = (Z[rng.choice(len(Z), B, replace=False)] for _ in range(SETS))
-    return np.array([[*squared_error(z, Pi), turned(z.mean(0), B, Pi)] for z in sets])
+    z, (B, N) = Z - Pi, Z.shape
+    total, squares = z.sum(0), (z**2).sum(1)
+    mse = (total @ total - squares.sum()) / (B * (B - 1) * N)
+    without = ((total - z) ** 2).sum(1) - (squares.sum() - squares)
+    without = without / ((B - 1) * (B - 2) * N)
+    return mse, np.sqrt((B - 1) / B * np.sum((without - without.mean()) ** 2))
 
 
 def bias_of_leaders(Z, Pi, number=5):
@@ -242,10 +241,9 @@ def make(name):
         recipe["lam"], recipe["q"] = at_size(recipe, A, y)
     fit = solve(recipe, A, y, recipe["lam"])
     Z = refits(recipe, A, y, recipe["n"])
-    mse, se, worth = squared_error(Z, fit.Pi)
+    mse, se = squared_error(Z, fit.Pi)
     active = np.flatnonzero(Z.any(0) | (fit.Pi > 1e-4))
     shares = row_shares(fit)
-    estimates = [sets_of(Z, fit.Pi, B) for B in SIZES]
     np.savez_compressed(
         HERE / f"{name}.npz",
         recipe=json.dumps(recipe),
@@ -258,7 +256,6 @@ def make(name):
         converged=fit.converged,
         mse=[mse, se],
         W=np.mean(Z.mean(0) * (1 - Z.mean(0))),
-        estimates=np.array(estimates, dtype=np.float32),
     )
     return fit, mse, se
 

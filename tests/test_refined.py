@@ -1,0 +1,416 @@
+"""The last word: what rVAMP says of each resample, refits with that as a control, and
+both together, against many more refits.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from rvamp_nb import (
+    ElasticNet,
+    Exponential,
+    Fixed,
+    Grouped,
+    Huber,
+    Laplace,
+    Logistic,
+    NonNegative,
+    NoResampling,
+    Panels,
+    Poisson,
+    PoissonLoss,
+    Ridge,
+    Rows,
+    Squared,
+    Stratified,
+    Subsample,
+    Weakness,
+    counted,
+    naive_bootstrap,
+    refined,
+    rvamp,
+    survival_fit,
+)
+from rvamp_nb.extend import refined as room
+from rvamp_nb.extend.refitting import refitter
+from rvamp_nb.panels import couple
+
+M, N = 60, 30
+RNG = np.random.default_rng(0)
+A = RNG.normal(size=(M, N))
+A = (A - A.mean(0)) / np.linalg.norm(A - A.mean(0), axis=0)
+Y = A[:, :4] @ [6.0, 5.0, 4.0, 3.0] + RNG.normal(size=M)
+GROUPS, STRATA = np.repeat(np.arange(20), 3), np.arange(M) % 3 > 0
+HALF = Subsample(0.5)
+LABELS, EVENTS = 1.0 * (Y > 0), RNG.poisson(np.exp(0.3 * Y)).astype(float)
+WEIGHTED = Rows(Squared(), RNG.uniform(0.5, 2, M), 0.3 * RNG.normal(size=M))
+
+
+def lasso(lam, **more):
+    return Laplace(lam, Fixed(), **more)
+
+
+def logistic(counts):
+    parts = dict(likelihood=Logistic(), intercept=True)
+    return rvamp(A, LABELS, prior=lasso(0.5), counts=counts, **parts)
+
+
+FITS = {
+    "halves": lambda: rvamp(A, Y, prior=lasso(1.5), counts=HALF),
+    "the paper's": lambda: rvamp(A, Y, prior=Laplace(1.2), counts=Poisson(0.5)),
+    "weakness": lambda: rvamp(A, Y, prior=Laplace(1.2, Weakness(0.4)), counts=HALF),
+    "weights": lambda: rvamp(A, Y, prior=lasso(2.5), counts=Exponential(1.0)),
+    "groups": lambda: rvamp(A, Y, prior=lasso(1.5), counts=Grouped(HALF, GROUPS)),
+    "strata": lambda: rvamp(A, Y, prior=lasso(1.5), counts=Stratified(HALF, STRATA)),
+    "elastic net": lambda: rvamp(
+        A, Y, prior=ElasticNet(1.5, Fixed(), l1_ratio=0.7), counts=HALF
+    ),
+    "non-negative": lambda: rvamp(A, Y, prior=NonNegative(1.5, Fixed()), counts=HALF),
+    "a covariate": lambda: rvamp(
+        A, Y, prior=lasso(1.5, penalty_factor=1.0 * (np.arange(N) > 0)), counts=HALF
+    ),
+    "labels": lambda: logistic(HALF),
+    "labels in groups": lambda: logistic(Grouped(HALF, GROUPS)),
+    "counts": lambda: rvamp(
+        A,
+        EVENTS,
+        prior=lasso(2.0),
+        counts=HALF,
+        likelihood=PoissonLoss(),
+        intercept=True,
+    ),
+    "Huber": lambda: rvamp(
+        A, Y, prior=lasso(1.0), counts=HALF, likelihood=Huber(1.0), intercept=True
+    ),
+    "sigma": lambda: rvamp(
+        A, Y, prior=lasso(1.5 / 4), counts=HALF, likelihood=Squared(2.0)
+    ),
+    "rows of weights": lambda: rvamp(
+        A, Y, prior=lasso(1.5), counts=HALF, likelihood=WEIGHTED
+    ),
+    "in blocks": lambda: rvamp(Panels(A, block=10), Y, prior=lasso(1.5), counts=HALF),
+}
+
+
+def off(answer, fit, n=1500, **given):
+    """Distances of Π, mean and variance from those of n other refits, in standard
+    errors of both, (3, N).
+    """
+    draw = room.resamples(fit, range(n), 99)
+    x = refitter(fit, **given)(*draw)
+    share, var = (x != 0).mean(0), x.var(0)
+    share_se = np.sqrt(np.maximum(share * (1 - share), 1 / n) / n)
+    fourth = ((x - x.mean(0)) ** 4).mean(0) - var**2
+    small = 1e-3 * np.abs(x).max()  # a variance has the square of its unit
+    noise = share_se, np.sqrt(var / n) + small / 10, np.sqrt(fourth / n) + small**2
+    truth = share, x.mean(0), var
+    found = (getattr(answer, name) for name in ("Pi", "mean", "var"))
+    errors = (getattr(answer, f"{name}_se") for name in ("Pi", "mean", "var"))
+    rows = zip(found, truth, errors, noise)
+    return np.array([(a - b) / np.hypot(e, s) for a, b, e, s in rows])
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_it_agrees_with_many_more_refits(name):
+    """In standard errors of both; a refit counts for two plain ones at least."""
+    fit = FITS[name]()
+    answer = refined(fit, progress=False)
+    z = off(answer, fit)
+    assert np.sqrt(np.mean(z**2, axis=1)).max() < 1.45 and np.abs(z).max() < 5.5
+    assert answer.Pi_se.max() <= 0.02
+    if name != "in blocks":
+        assert answer.gain > 2 and answer.worth > 1000
+
+
+def test_survival_times_are_refitted_by_cox_fits():
+    rng = np.random.default_rng(1)
+    time, event = rng.exponential(np.exp(-0.3 * Y)), 1.0 * (rng.random(M) < 0.8)
+    few = slice(0, 12)
+    told = dict(prior=lasso(0.8), counts=HALF)
+    fit, baseline = survival_fit(A[:, few], time, event, **told)
+    answer = refined(fit, None, 100, baseline=baseline, progress=False)
+    assert answer.gain > 1.5 and answer.n_refits == 100
+    z = off(answer, fit, 200, baseline=baseline)
+    assert np.sqrt(np.mean(z[:2] ** 2)) < 1.5
+
+
+@pytest.mark.parametrize("rows", [M, 20])
+@pytest.mark.parametrize("name", ["halves", "groups", "labels"])
+def test_fields_move_as_the_coupling_says(name, rows):
+    """`linear-response` against the coupling itself, a row's message pushed."""
+    if name == "groups":
+        fit = rvamp(
+            A[:rows], Y[:rows], prior=lasso(2.5), counts=Grouped(HALF, GROUPS[:rows])
+        )
+    elif name == "labels":
+        parts = dict(likelihood=Logistic(), intercept=True)
+        labels = 1.0 * (np.arange(rows) % 2 == 0)
+        fit = rvamp(A[:rows], labels, prior=lasso(0.6), counts=HALF, **parts)
+    else:
+        fit = rvamp(A[:rows], Y[:rows], prior=lasso(2.5), counts=HALF)
+    last, fields = fit.last, []
+    ask = getattr(last.likelihood_message, "coupled", None)
+    for force in (1.0, -1.0):
+        said = last.likelihood_message
+        said = said._replace(h=said.h + force * (np.arange(rows) == 3))
+        out = (
+            said.coupled(fit.problem.A, last.prior_message)
+            if ask
+            else couple(fit.problem.A, last.prior_message, said)
+        )
+        fields.append(out.to_prior.h[: len(fit.mean)])
+    slope = (fields[0] - fields[1]) / 2
+    W = room.field_of(fit).W
+    np.testing.assert_allclose(W[3], slope, atol=2e-3 * np.abs(slope).max())
+
+
+def test_the_mean_force_of_a_row_is_nothing():
+    """The law's mean of n(c) is 0: laws of one and of many values, and blocks."""
+    for counts in (HALF, Poisson(0.5), Exponential(1.0), Grouped(HALF, GROUPS)):
+        fit = rvamp(A, Y, prior=lasso(1.5), counts=counts)
+        c, w = (getattr(counts, "alone", counts)).nodes()
+        says = room.row_says(fit, c)
+        force = np.array([says.at(np.full((1, M), value))[0] for value in c])
+        np.testing.assert_allclose(w @ force, 0, atol=1e-3 * np.abs(force).max())
+
+
+def test_what_is_said_is_a_truncated_gaussian():
+    """Π, mean and mean square by two million draws."""
+    rng = np.random.default_rng(0)
+    field = room.Field(None, np.array([2.0]), np.array([0.7]), None)
+    shift, rest = np.array([[0.4]]), np.array([0.8])
+    t, k = np.array([[0.9]]), np.array([[0.5]])
+    h = 1.1 + 0.8 * rng.normal(size=2_000_000)
+    for positive in (False, True):
+        x = np.sign(h) * np.maximum(np.abs(h) - 0.9, 0) / 2.5
+        x = np.maximum(x, 0) if positive else x
+        found = room.what_it_says(field, shift, rest, t, k, positive)[:, 0, 0]
+        by_hand = [(x != 0).mean(), x.mean(), (x**2).mean()]
+        np.testing.assert_allclose(found, by_hand, rtol=4e-3)
+
+
+def test_a_control_is_without_bias_whatever_it_says():
+    """A control that is nonsense, and one that knows half of it."""
+    rng = np.random.default_rng(0)
+    truth = rng.uniform(0.1, 0.9, 40)
+    known, errors, claimed = rng.random((200, 60, 40)) < 0.5, {}, {}
+    for name, expected in (("half", 0.5), ("nonsense", 0.5)):
+        values = []
+        for says in known:
+            heard = says if name == "half" else rng.random(says.shape) < 0.5
+            P = np.clip(
+                truth + 0.4 * np.minimum(truth, 1 - truth) * (2 * says - 1), 0, 1
+            )
+            Z = 1.0 * (rng.random(says.shape) < P)
+            unit = truth * (1 - truth)
+            given = np.full(40, expected), np.zeros(40)
+            found = room.controlled(Z, 1.0 * heard, *given, unit)
+            values.append(found.value)
+            claimed.setdefault(name, []).append(found.square_error)
+        values = np.array(values)
+        assert np.abs(values.mean(0) - truth).max() < 5 * 0.5 / np.sqrt(60 * 200)
+        errors[name] = values.var(0).mean()
+        assert np.mean(claimed[name]) == pytest.approx(errors[name], rel=0.08)
+    assert errors["half"] < 0.97 * errors["nonsense"]
+
+
+def test_the_error_holds_that_of_the_mean_of_what_is_said():
+    """A control that knows it all but for its mean: g by hand, and both errors."""
+    Z, B = np.tile([[0.0], [1.0]], (50, 3)), 100
+    unit, at = np.full(3, 0.25), np.full(3, 0.5)
+    for error in (0.0, 1e-4, 1e-2):
+        found = room.controlled(Z, Z, at, np.full(3, error), unit)
+        g = 25 / (25 + B * B * error)
+        left = (1 - g) ** 2
+        var = (left * 25 + room.MADE_UP * max(left, 0.05) * 0.25) / (B + 2)
+        np.testing.assert_allclose(found.square_error, var / B + g * g * error)
+        assert found.left == pytest.approx(left, abs=1e-12)
+
+
+def test_many_refits_do_not_lean_on_a_mean_of_few_counts():
+    """Never worse than the refits alone, however many there are."""
+    fit = FITS["halves"]()
+    alone = []
+    for n in (200, 6000):
+        answer = refined(fit, None, n, progress=False)
+        share = (answer.draws != 0).mean(0)
+        alone.append(np.sqrt(share * (1 - share) / n).max())
+        assert answer.Pi_se.max() < 1.05 * alone[-1]
+
+
+def test_rvamp_is_believed_as_far_as_the_refits_bear_it_out():
+    rng = np.random.default_rng(1)
+    truth = rng.uniform(0.05, 0.95, 300)
+    unit = truth * (1 - truth)
+    kappas = []
+    for worth in (20, 400, 8000):
+        own = truth + np.sqrt(unit / worth) * rng.normal(size=300)
+        seen = truth + np.sqrt(unit / 200) * rng.normal(size=300)
+        mean = room.Mean(seen, unit / 200, 1.0)
+        value, error, kappa = room.shrunk(mean, own, unit, unit > 0, 200)
+        best = np.mean(unit) / (200 + worth)
+        assert np.mean((value - truth) ** 2) < 1.35 * best
+        assert np.mean(np.abs(value - truth) < 1.96 * error) > 0.92
+        kappas.append(kappa)
+    assert kappas == sorted(kappas)
+    own = truth + 0.4 * (np.arange(300) == 7)
+    value, error, _ = room.shrunk(
+        room.Mean(truth, unit / 200, 1.0), own, unit, unit > 0, 200
+    )
+    assert abs(value[7] - truth[7]) < 2 * error[7] < 0.1  # one feature is not believed
+
+
+def test_refits_are_those_of_the_naive_bootstrap():
+    fit = FITS["halves"]()
+    answer = refined(fit, None, 30, seed=5, progress=False)
+    told = dict(counts=HALF, randomise=Fixed(), seed=5, n_resamples=30)
+    brute = naive_bootstrap(A, Y, 1.5, keep=range(N), progress=False, **told)
+    np.testing.assert_allclose(answer.draws, brute.draws, atol=1e-8)
+
+
+def test_no_resample_is_drawn_twice():
+    """Neither by a later batch, nor for what is said of all of them."""
+    fit = FITS["halves"]()
+    few = refined(fit, None, 200, progress=False)
+    many = refined(fit, None, 350, progress=False)
+    np.testing.assert_array_equal(many.draws[:200], few.draws)
+    assert len(np.unique(many.draws.round(6), axis=0)) == 350
+    law = room.resamples(fit, range(50), [0, 1])[0]
+    assert not np.array_equal(law, room.resamples(fit, range(50), 0)[0])
+
+
+def test_the_same_numbers_every_time_and_other_ones_by_another_seed():
+    fit = FITS["the paper's"]()
+    one, two, other = (refined(fit, 0.03, seed=k, progress=False) for k in (3, 3, 4))
+    np.testing.assert_array_equal(one.Pi, two.Pi)
+    assert not np.array_equal(one.Pi, other.Pi)
+
+
+def test_a_counted_fit_is_used_as_it_is():
+    fit = FITS["halves"]()
+    rows = counted(fit, 2)
+    ones = refined(rows, None, 200, progress=False)
+    more = refined(counted(fit, blocks=[[0, 1, 2]]), None, 200, progress=False)
+    np.testing.assert_array_equal(ones.draws, more.draws)
+    for answer in (ones, more):
+        assert answer.gain > 2 and np.sqrt(np.mean(off(answer, fit)[0] ** 2)) < 1.45
+
+
+def test_refits_that_fail_are_left_out_and_named(monkeypatch):
+    fit = FITS["halves"]()
+
+    def some(*_):
+        def again(counts, factor):
+            x = refitter(fit)(counts, factor)
+            x[::50] = np.nan
+            return x
+
+        return again
+
+    monkeypatch.setattr(room, "refitter", some)
+    answer = refined(fit, None, 200, progress=False)
+    assert answer.n_refits == 196 and answer.failed == 4
+    assert "4 more did not arrive" in answer.status
+    assert np.sqrt(np.mean(off(answer, fit)[0] ** 2)) < 1.45
+
+
+def test_nothing_is_lost_when_it_is_interrupted(monkeypatch):
+    fit, made = FITS["halves"](), []
+
+    def impatient(*_):
+        def again(counts, factor):
+            made.append(len(counts))
+            if len(made) == 2:
+                raise KeyboardInterrupt
+            return refitter(fit)(counts, factor)
+
+        return again
+
+    monkeypatch.setattr(room, "refitter", impatient)
+    answer = refined(fit, 0.001, progress=False)
+    assert answer.interrupted and answer.n_refits == 200
+    assert "interrupted" in answer.status
+    made.append(0)
+    made[:] = [0]
+    with pytest.raises(KeyboardInterrupt):  # before there are any
+        refined(fit, progress=False)
+
+
+def test_a_fit_that_has_not_converged_leaves_the_refits_alone():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit = rvamp(A, Y, prior=lasso(1.5), counts=HALF, max_iter=1)
+    answer = refined(fit, 0.03, progress=False)
+    assert answer.kappa == 0 and answer.gain == 1
+    np.testing.assert_allclose(answer.Pi, (answer.draws != 0).mean(0))
+    assert np.sqrt(np.mean(off(answer, FITS["halves"]())[0] ** 2)) < 1.45
+
+
+def test_a_budget_that_does_not_reach_says_what_would():
+    answer = refined(FITS["halves"](), 0.004, 250, progress=False)
+    assert answer.n_refits == 250 and "0.004 would take some" in answer.status
+    assert answer.Pi_se.max() > 0.004 and not answer.interrupted
+
+
+@pytest.mark.parametrize("counts", [NoResampling(), HALF])
+def test_where_nothing_is_in_doubt(counts):
+    """Two features that stand out, or nothing that is random."""
+    y = 60 * A[:, 0] - 50 * A[:, 1]
+    fit = rvamp(A, y, prior=lasso(8.0), counts=counts)
+    answer = refined(fit, progress=False)
+    sure = answer.Pi_se < 1e-3
+    np.testing.assert_allclose(answer.Pi[sure], fit.Pi[sure].round(), atol=2e-3)
+    assert sure.sum() > 20 and np.isfinite(answer.var_se).all()
+
+
+def test_units_change_nothing_but_units():
+    fit = FITS["halves"]()
+    large = rvamp(1e5 * A, 1e3 * Y, prior=lasso(1.5e8), counts=HALF)
+    one, two = (refined(each, progress=False) for each in (fit, large))
+    np.testing.assert_allclose(two.Pi, one.Pi, atol=1e-5)
+    np.testing.assert_allclose(1e2 * two.mean_se, one.mean_se, rtol=1e-3)
+    np.testing.assert_allclose(1e4 * two.var, one.var, rtol=1e-3, atol=1e-6)
+
+
+def test_intervals_and_what_they_are_worth():
+    answer = refined(FITS["halves"](), progress=False)
+    low, high = answer.interval().T
+    inside = (answer.Pi > 0.1) & (answer.Pi < 0.9)
+    width = (high - low)[inside] / answer.Pi_se[inside]
+    np.testing.assert_allclose(width, 2 * 1.959964, rtol=1e-5)
+    assert low.min() >= 0 and high.max() <= 1
+    noise = np.sum(answer.Pi * (1 - answer.Pi))
+    assert answer.worth == pytest.approx(noise / np.sum(answer.Pi_se**2))
+    assert repr(answer) == f"Refined({answer.status})"
+
+
+class Own(Logistic):
+    """A loss of one's own."""
+
+
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda fit: refined("fit"), "from rvamp or counted"),
+        (lambda fit: refined(fit, 0), "accuracy"),
+        (lambda fit: refined(fit, -0.1), "accuracy"),
+        (lambda fit: refined(fit, 0.7), "accuracy"),
+        (lambda fit: refined(fit, "0.1"), "accuracy"),
+        (lambda fit: refined(fit, None), "n_refits"),
+        (lambda fit: refined(fit, n_refits=9), "n_refits"),
+        (lambda fit: refined(fit, n_refits=20.5), "n_refits"),
+        (lambda fit: refined(fit, seed=-1), "seed"),
+        (lambda fit: refined(rvamp(A, Y, prior=Ridge(1.0), counts=HALF)), "Ridge"),
+        (
+            lambda fit: refined(
+                rvamp(A, LABELS, prior=lasso(0.5), counts=HALF, likelihood=Own())
+            ),
+            "Own",
+        ),
+        (lambda fit: refined(fit).interval(1.0), "level"),
+    ],
+)
+def test_what_cannot_be_is_refused(call, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        call(FITS["halves"]())
