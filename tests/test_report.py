@@ -406,7 +406,7 @@ def test_a_screen_has_88_columns_and_what_the_table_says(cases, name):
     assert f"light: {s.trust.light}: " in text and "and 25 more features" in text
     assert ("none today" in text) == (s.refined is None) != ("±" in text)
     if s.refined is not None:
-        worth = f"with rVAMP as accurate as {s.refined.worth:,.0f} refits alone"
+        worth = f"as accurate as {s.refined.worth:,.0f} refits alone"
         assert f"refits: {s.refined.status}; with rVAMP {worth}" in text
     assert text.startswith("no answer") == (name == "no answer")
     first = cases[name].summary().iloc[0]
