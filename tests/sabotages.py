@@ -241,8 +241,8 @@ SABOTAGES = [
     Sabotage(
         "densities.py",
         "an interval leaves out at each end what it may leave out in all",
-        "q = np.array([(1 - level) / 2, (1 + level) / 2])",
-        "q = np.array([1 - level, level])",
+        "density.quantile(np.array([(1 - level) / 2, (1 + level) / 2]))",
+        "density.quantile(np.array([1 - level, level]))",
         "tests/test_densities.py::test_an_interval_is_two_quantiles",
     ),
     Sabotage(
@@ -297,8 +297,8 @@ SABOTAGES = [
     Sabotage(
         "extend/refined.py",
         "later refits draw what the first have drawn",
-        "parts.append(asked.batch(range(done, done + size)))",
-        "parts.append(asked.batch(range(size)))",
+        "parts.append(job.batch(range(first, first + size)))",
+        "parts.append(job.batch(range(size)))",
         "tests/test_refined.py::test_no_resample_is_drawn_twice",
     ),
     Sabotage(
@@ -405,8 +405,8 @@ SABOTAGES = [
     Sabotage(
         "select/answer.py",
         "the threshold itself is not enough",
-        "kept = np.where(columns.candidates, best.Pi >= threshold, False)[where]",
-        "kept = np.where(columns.candidates, best.Pi > threshold, False)[where]",
+        "kept = np.where(columns.candidates, fit.Pi >= threshold, False)[where]",
+        "kept = np.where(columns.candidates, fit.Pi > threshold, False)[where]",
         "tests/test_stability_estimator.py"
         "::test_a_probability_equal_to_the_threshold_is_enough",
     ),
@@ -463,15 +463,15 @@ SABOTAGES = [
     Sabotage(
         "select/answer.py",
         "the bound forgets the sum that the refits have",
-        "sums = fit.Pi, Pi, both.Pi[columns.first]",
-        "sums = fit.Pi, Pi",
+        "sums = s.fit.Pi, both.Pi",
+        "sums = (s.fit.Pi,)",
         "tests/test_report.py::test_the_bound_holds_for_the_largest_of_the_sums",
     ),
     Sabotage(
         "select/report.py",
         "one standard error is called decided",
-        "away = np.abs(s.probabilities - s.threshold) - 2 * s.refined.se",
-        "away = np.abs(s.probabilities - s.threshold) - s.refined.se",
+        "away = np.abs(s.probabilities - s.threshold) - 2 * s.refined.Pi_se",
+        "away = np.abs(s.probabilities - s.threshold) - s.refined.Pi_se",
         "tests/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
     Sabotage(
