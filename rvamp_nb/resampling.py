@@ -152,8 +152,9 @@ class Subsample(_Tau):
 
     def draw(self, M, rng):
         """One occupation vector, (M,) zeros and ones, exactly `drawn(M)` ones."""
+        n = self.drawn(M)
         counts = np.zeros(M)
-        counts[rng.choice(M, self.drawn(M), replace=False)] = 1
+        counts[rng.choice(M, n, replace=False)] = 1
         return counts
 
 
