@@ -283,7 +283,7 @@ class Control:
 
     Attributes
     ----------
-    columns : (n,) int array
+    kept : (n,) int array
         The coefficients that it is about.
     mean, error : (3, n) arrays
         Of Π, mean and mean square over the law of the resamples, and squared errors.
@@ -292,8 +292,8 @@ class Control:
     def __init__(self, found, seed):
         fit = getattr(found, "fit", found)
         self._prior, self._patterns = fit.prior, patterns_of(found)
-        self.columns, self._N = self._patterns.columns, len(fit.mean)
-        size = max(len(fit.problem.y) / 10, len(self.columns))
+        self.kept, self._N = self._patterns.columns, len(fit.mean)
+        size = max(len(fit.problem.y) / 10, len(self.kept))
         n = int(np.clip(4e6 / size, 512, 2048))
         law = resamples(fit, range(n), [seed, 1])
         parts = zip(self._patterns.parts, self._patterns.of(law[0]))
@@ -303,8 +303,8 @@ class Control:
 
     def says(self, counts, factor):
         """Of resamples (b, M), (b, N), what `what_it_says` returns: (3, b, n)."""
-        prior, factor = self._prior, factor[:, self.columns]
-        parts = (np.broadcast_to(v, self._N)[self.columns] for v in prior.split())
+        prior, factor = self._prior, factor[:, self.kept]
+        parts = (np.broadcast_to(v, self._N)[self.kept] for v in prior.split())
         t, k = (v * factor for v in parts)
         out = np.zeros((3, *factor.shape))
         for at, told in zip(self._patterns.of(counts), self._told):
@@ -439,7 +439,7 @@ def _answer(job, x, known):
         none = np.zeros((3, x.shape[1]))
         return together(None, x, np.zeros((3, *x.shape)), none, none)
     own, control = job.own, job.control
-    kept = control.columns if control else np.flatnonzero(own[0] > KEPT)
+    kept = control.kept if control else np.flatnonzero(own[0] > KEPT)
     at = np.union1d(kept, np.flatnonzero(x.any(0)))
     said, means = np.zeros((3, len(x), len(at))), np.zeros((2, 3, len(at)))
     if control:
