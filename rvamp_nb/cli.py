@@ -53,7 +53,7 @@ def _fitted(name, table, options):
     """
     from rvamp_nb.select.stability import StabilitySelection
 
-    estimator = StabilitySelection(**options, **table.options)
+    estimator = StabilitySelection(**options, **table.options, refits=0)
     try:
         found = estimator.fit(table.X, table.y, **table.rows).selection_
     except (ValueError, TypeError, OSError) as e:
@@ -64,12 +64,13 @@ def _fitted(name, table, options):
     return replace(found, question=replace(found.question, columns=columns))
 
 
-def _refitted(found, n_refits):
+def _refitted(found, accuracy, n_refits):
     """The `Selection` with refits, why there are none, whether that was ctrl-C."""
     from rvamp_nb.select.answer import with_refits
 
     try:
-        s = with_refits(found, n_refits=n_refits) if n_refits else found
+        accuracy = accuracy if n_refits is None else None
+        s = found if n_refits == 0 else with_refits(found, accuracy, n_refits)
         return s, "", s.refined is not None and s.refined.interrupted
     except KeyboardInterrupt:
         return found, "interrupted before the first were there", True
@@ -277,7 +278,7 @@ def _code(s, stopped):
     """The exit code that an answer deserves."""
     if stopped or not s.fit.converged:
         return 130 if stopped else 4
-    return 3 if s.trust.light == "red" else 0
+    return 3 if s.trust.light == "red" and s.refined is None else 0
 
 
 def _complain(text, code):
@@ -391,7 +392,7 @@ def _run(argv):
         _check_place(args.report, "--report")
     with _collected_warnings() as said:
         found = _fitted(source["name"], table, options)
-        s, refused, stopped = _refitted(found, args.refits)
+        s, refused, stopped = _refitted(found, args.accuracy, args.refits)
     said = _doubts(table, said)
     about = _about(source, table, s, said, refused)
     contents, code = _contents(s, args.path, stopped, about)

@@ -41,13 +41,16 @@ class Selection:
     trust: object
     pfer: float | None = None
     pfer_bound: float = np.nan
+    pfer_bound_se: float = np.nan
     probabilities: np.ndarray = None
     support: np.ndarray = None
+    undecided: np.ndarray = None  # within two s.e. of the threshold
     coef_mean: np.ndarray = None
     coef_std: np.ndarray = None
     coef_interval: np.ndarray = None
     intercept: float = np.nan
     refined: object = None
+    refused: str = ""  # why there are no refits, where they were wanted
     lambda_scales: dict | None = None
     asked: dict | None = None
 
@@ -189,24 +192,40 @@ def with_refits(s, accuracy=None, n_refits=None, seed=0, progress=None):
     progress = question.progress if progress is None else progress
     asked = dict(accuracy=accuracy, n_refits=n_refits, seed=seed)
     both = refits_of(s, progress=progress, **asked)
-    sums = s.fit.Pi, both.Pi
-    bound = bound_reached(question, s.asked["bound"], s.threshold, *sums)
+    bound, its_error = _bound_and_error(s, both)
     table, free = in_the_table(columns, s.fit, both), columns.kind == "covariate"
     kept = columns.candidates & (both.Pi >= s.threshold)
+    near = np.abs(both.Pi - s.threshold) <= 2 * both.Pi_se
     level = s.intercept + columns.center @ s.coef_mean
     return replace(
         s,
         probabilities=table.Pi,
         support=kept[columns.where] | free,
+        undecided=(columns.candidates & near)[columns.where],
         coef_mean=table.mean,
         coef_std=np.sqrt(table.var),
         intercept=float(level - columns.center @ table.mean),
         coef_interval=coefficients_lie(columns, s.fit, both),
         refined=table,
         pfer_bound=bound,
+        pfer_bound_se=its_error,
         pfer=bound if _one_penalty(s.asked) else s.pfer,
         asked=s.asked | dict(refits=both.n_refits + both.failed),
     )
+
+
+def _bound_and_error(s, both):
+    """The bound for the larger of two sums, and its standard error by that of the mean
+    number that the refits select: too large rather than too small, since the combined
+    sum is the better one.
+    """
+    question, sums = s.question, (s.fit.Pi, both.Pi)
+    at = question, s.asked["bound"], s.threshold
+    sizes = [float(question.size(draw != 0)) for draw in both.draws]
+    error = np.std(sizes) / np.sqrt(len(sizes)) / max(np.mean(sizes), 1e-300)
+    bound = bound_reached(*at, *sums)
+    more = bound_reached(*at, *(Pi * (1 + error) for Pi in sums))
+    return bound, more - bound
 
 
 def coefficients_lie(columns, fit, both=None, level=0.9):
@@ -257,5 +276,12 @@ def select(question, steer, promise, asked, repeated):
     told |= dict(lambda_scales=other_scales(question, answer.lam), asked=asked)
     told |= dict(threshold=threshold, q=q, trust=trust)
     found = Selection(question, answer.lam, fit, answer.status, **told)
-    n_refits = asked["refits"]
-    return with_refits(found, n_refits=n_refits) if n_refits else found
+    if asked["refits"] == 0:
+        return found
+    accuracy = asked["accuracy"] if asked["refits"] is None else None
+    try:
+        return with_refits(found, accuracy, asked["refits"])
+    except ValueError as why:
+        if asked["refits"] is not None:
+            raise
+        return replace(found, refused=str(why))

@@ -45,6 +45,7 @@ _positive = _number(0, _LARGEST, "a number above 0")
 _share = _number(0.5, 1, "a number above 0.5 and up to 1")
 _part = _number(0, 1, "a number above 0 and up to 1")
 _power = _number(0, 0.9999, "a number between 0 and 1")
+_close = _number(0, 0.4999, "a number between 0 and 0.5")
 _whole = _number(0, 10**9, "a whole number above 0", int)
 
 
@@ -202,8 +203,10 @@ def _add_promise(select):
     lam += " absolute coefficients; not with --pfer or --q (default: chosen)"
     add("--lam", lam, **positive)
     add("--bound", _BOUND, choices=("mb", "unimodal"), default="mb")
-    refits = "combine rVAMP with N refits, and select by both; 0: none (default: 200)"
-    add("--refits", refits, type=_refits, default=200, metavar="N")
+    accuracy = "the largest standard error of Π: so many refits are combined with rVAMP"
+    add("--accuracy", f"{accuracy} (default: 0.02)", type=_close, default=0.02)
+    refits = "so many refits, whatever the accuracy; 0: none, rVAMP alone"
+    add("--refits", refits, type=_refits, metavar="N")
     add = _adding(select, "the results")
     path = "write Π along the whole path of penalties, too, and draw it"
     add("--path", path, action="store_true")
@@ -266,7 +269,9 @@ def arguments(version):
     shape = dict(formatter_class=argparse.RawDescriptionHelpFormatter)
     parser = _Parser(prog="rvamp-nb", description=_ABOUT, epilog=_EXAMPLES, **shape)
     parser.add_argument("--version", action="version", version=f"rvamp-nb {version}")
-    parser.set_defaults(out=Path("rvamp-nb-out"), path=False, report=None, refits=200)
+    parser.set_defaults(
+        out=Path("rvamp-nb-out"), path=False, report=None, refits=None, accuracy=0.02
+    )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     about = dict(description=_SELECT, epilog=_FILES, help="for a table of yours")
     select = commands.add_parser("select", **about, **shape)

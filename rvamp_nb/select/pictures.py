@@ -82,7 +82,8 @@ def promise(s):
         return many
     if np.isnan(s.pfer_bound):
         return f"{many}; no bound on false ones holds here"
-    return f"{many}, at most {s.pfer_bound:.2g} of them false on average"
+    error = "" if np.isnan(s.pfer_bound_se) else f" ± {s.pfer_bound_se:.1g}"
+    return f"{many}, at most {s.pfer_bound:.2g}{error} of them false on average"
 
 
 def _new_axes(ax, width, height):

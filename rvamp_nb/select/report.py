@@ -51,9 +51,9 @@ def summary_table(s):
     that positive coefficients speak for), penalty, resampling, randomise, bound,
     threshold, pfer, q; status, converged, path_converged (penalties), path_tol, tol,
     n_steps (of the solver), `lambda_`, lambda_scales, expected_selected, pfer_bound,
-    n_selected, n_refits, worth_in_refits; light (for Π), spread (the light for the
-    standard deviations), effective_rows, largest_row_share, largest_row, duplicates,
-    repeated_rows (groups of them), trust.
+    pfer_bound_se, n_selected, n_refits, worth_in_refits; light (for Π), spread (the
+    light for the standard deviations), effective_rows, largest_row_share, largest_row,
+    duplicates, repeated_rows (groups of them), trust.
 
     Parameters
     ----------
@@ -103,7 +103,9 @@ def _statuses(s):
     }
     if not s.fit.converged:
         return ["no answer"] * len(s.support)
-    reached = np.where(s.support, "selected", "below the threshold")
+    reached = np.where(s.support, "selected", "below the threshold").astype(object)
+    if s.refined is not None:
+        reached[s.undecided] += ", undecided"
     return [
         said.get(kind, word) for kind, word in zip(s.question.columns.kind, reached)
     ]
@@ -151,6 +153,7 @@ def settings(s):
         lambda_scales=s.lambda_scales,
         expected_selected=size_reported(s) if answered else np.nan,
         pfer_bound=s.pfer_bound,
+        pfer_bound_se=s.pfer_bound_se,
         n_selected=int(s.support.sum()),
         n_refits=0 if s.refined is None else int(s.refined.n_refits),
         worth_in_refits=s.refined and s.refined.worth,
@@ -330,7 +333,8 @@ def _of_the_choice(s):
     else:
         unit = "groups" if type(s.question.counts).__name__ == "Grouped" else "rows"
         by = _ASSUMPTIONS[s.asked["bound"]].format(unit)
-        least = f"at most {s.pfer_bound:.2g}, by {by}"
+        error = "" if np.isnan(s.pfer_bound_se) else f" (± {s.pfer_bound_se:.1g})"
+        least = f"at most {s.pfer_bound:.2g}{error}, by {by}"
         yield f"The expected number of false selections is {least}."
 
 
@@ -390,17 +394,15 @@ def verdict(s):
     """
     if not s.fit.converged:
         return f"no answer: {s.status.removeprefix('no answer: ')}"
-    said, among = promise(s), candidates(s)
+    said = promise(s)
     if s.refined is None:
         red = s.trust.light == "red"
         return f"do not trust this without refits: {said}" if red else said
-    away = np.abs(s.probabilities - s.threshold) - 2 * s.refined.Pi_se
-    near = among[away[among] <= 0]
-    if len(near):
-        names = [shown(name, 28) for name in s.question.columns.names[near]]
+    if s.undecided.any():
+        names = [shown(name, 28) for name in s.question.columns.names[s.undecided]]
         few = listed(names, range(len(names)))
         return f"{said}; look at {few} (within 2 s.e. of the threshold)"
-    kept = int(s.support[among].sum())
+    kept = int(s.support[candidates(s)].sum())
     words = {0: "none is near the threshold", 1: "it is decided", 2: "both decided"}
     return f"{said}; {words.get(kept, f'all {kept} decided')}"
 
@@ -422,7 +424,7 @@ def console(s, name="the table", done=(), warnings=(), no_refits="none", leaders
     light = f"light: {s.trust}"
     if s.trust.spread_reasons:
         light += f"; sd: {s.trust.spread}: {'; '.join(s.trust.spread_reasons)}"
-    refits = f"refits: {no_refits}"
+    refits = f"refits: {s.refused or no_refits}"
     if s.refined is not None:
         refits = f"refits: {s.refined.status}; with rVAMP {_as_good(s.refined)}"
     parts = _filled(head), _leading(s, leaders), _filled([light, refits])

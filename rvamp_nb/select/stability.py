@@ -178,7 +178,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         (`settle`). By default pfer is 1 and the threshold 0.75; where the q that
         follows would be above a sixth of the rows (a third of those in a half-sample),
         q is that, and the threshold, if it was not given, is lowered until the bound
-        equals pfer. Where `lambdas` holds one penalty, q is what that penalty selects.
+        equals pfer, but not below 0.6. Where `lambdas` holds one penalty, q is what that penalty selects.
     bound : "mb" or "unimodal"
         Meinshausen and Bühlmann's bound, or Shah and Samworth's under unimodality.
     loss : "auto", "squared", "logistic", "poisson", "huber", "survival", or a loss
@@ -217,9 +217,13 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         Either of them asks for a path in full, to `tol`: so many penalties (50), evenly
         in the logarithm, down to this share (0.05) of the one that selects nothing, and
         further where q is not reached there.
-    refits : int, 0 or at least 10
-        So many real refits at the reported penalty are combined with rVAMP (as `refine`
-        does), and the combination is reported, with standard errors.
+    accuracy : float in (0, 1/2)
+        The largest standard error of a reported probability: real refits at the
+        reported penalty are combined with rVAMP (`refined`) until it is reached.
+    refits : int, 0 or at least 10, optional
+        So many refits, whatever the accuracy; 0 reports rVAMP alone. Where a loss,
+        penalty or table cannot be refitted, rVAMP's answer is reported, with a warning;
+        if `refits` was given, that is an error.
     categories : dict {variable: columns}, or list of lists of columns, optional
         Which columns are levels of one variable: they are not reported to share their
         signal with each other.
@@ -248,6 +252,8 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         there, combined with refits where there are any, so that their sum may differ a
         little; which reach the threshold.
         NaN, and nothing, where no penalty converged.
+    undecided_ : (N,) bool array or None
+        Which probabilities are within two standard errors of the threshold.
     refined_ : Refined or None
         rVAMP and the refits combined, with standard errors; None without refits.
     coef_interval_ : (N, 2) array
@@ -261,9 +267,10 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
     status_ : str
         "converged", or "fell back: ...", "q not met: ...", "no answer: ...", with
         numbers.
-    threshold_, pfer_, q_, pfer_bound_ : float
-        As asked for or derived; the last for the sum reached, the larger of rVAMP's and
-        the combined one. nan where no bound holds (other resampling).
+    threshold_, pfer_, q_, pfer_bound_, pfer_bound_se_ : float
+        As asked for or derived; the bound for the sum reached, the larger of rVAMP's
+        and the combined one, and its standard error by the refits (nan without). nan
+        where no bound holds (other resampling).
     coef_mean_, coef_std_ : (N,) arrays
         Mean and standard deviation across resamples of the coefficients at the reported
         penalty, from the same source as the probabilities.
@@ -292,7 +299,8 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         lambdas=None,
         n_lambdas=None,
         lambda_min_ratio=None,
-        refits=0,
+        accuracy=0.02,
+        refits=None,
         categories=None,
         tol=1e-6,
         max_iter=500,
@@ -306,7 +314,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         self.lambdas = lambdas
         self.n_lambdas = n_lambdas
         self.lambda_min_ratio = lambda_min_ratio
-        self.refits, self.categories = refits, categories
+        self.accuracy, self.refits, self.categories = accuracy, refits, categories
         self.tol, self.max_iter, self.verbose = tol, max_iter, verbose
 
     def fit(self, X, y, *, groups=None, strata=None, sample_weight=None, offset=None):
@@ -467,17 +475,22 @@ def _check_options(est):
     steering(est.lambdas, est.n_lambdas, est.lambda_min_ratio)
     check_size(owner, "max_iter", est.max_iter)
     check_number(owner, "tol", est.tol, 0, 1)
-    check_size(owner, "refits", est.refits, least=10 if est.refits else 0)
+    check_number(owner, "accuracy", est.accuracy, 0, 0.5)
+    if est.refits is not None:
+        check_size(owner, "refits", est.refits, least=10 if est.refits else 0)
 
 
 def _said_of(found):
     """Warnings about the answer, once it is there, as (text, kind)."""
     answered, trust = found.fit.converged, found.trust
+    if found.refused:
+        said = "no refits were made, and the probabilities are rVAMP's alone"
+        yield f"{said}: {found.refused}", UserWarning
     if not answered:
         yield f"nothing is selected: {found.status}", TrustWarning
     elif found.status != "converged":
         yield f"{found.status}; the bound is {found.pfer_bound:.2g}", UserWarning
-    if trust.light == "red" and answered:
+    if trust.light == "red" and answered and found.refined is None:
         said = "do not trust this answer without refits (see refine):"
         yield f"{said} {trust}", TrustWarning
     for group in trust.duplicates[:3]:
