@@ -278,7 +278,8 @@ def _code(s, stopped):
     """The exit code that an answer deserves."""
     if stopped or not s.fit.converged:
         return 130 if stopped else 4
-    return 3 if s.trust.light == "red" and s.refined is None else 0
+    doubtful = s.refined is None or s.status != "converged"
+    return 3 if doubtful and s.trust.light == "red" else 0
 
 
 def _complain(text, code):

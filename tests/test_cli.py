@@ -151,7 +151,9 @@ def test_the_main_job_prints_what_the_library_reports(capsys):
     lines = capsys.readouterr().out.splitlines()
     data = load_diabetes()
     X = pd.DataFrame(data.A, columns=list(data.names))
-    s = with_refits(StabilitySelection().fit(X, data.y).selection_, n_refits=200)
+    s = with_refits(
+        StabilitySelection(refits=0).fit(X, data.y).selection_, n_refits=200
+    )
     said = console(s, "diabetes")
     assert lines[: len(said)] == said
     assert [line.split(":")[0] for line in lines[len(said) :]] == FILE_LINES
@@ -206,7 +208,7 @@ def test_no_refits(capsys):
     shown = capsys.readouterr()
     assert "refits: none\n" in shown.out and shown.err == ""
     assert "λ = 0.8 (" in shown.out and "±" not in shown.out
-    s = StabilitySelection(lambdas=[0.8])
+    s = StabilitySelection(refits=0, lambdas=[0.8])
     s.fit(*(f := pd.read_csv("data.csv"), f.pop("y")))
     found = pd.read_csv("rvamp-nb-out/data-selection.csv")
     assert list(found.columns)[1:] == list(s.summary().columns)
@@ -230,7 +232,7 @@ def test_the_spread_has_its_light(capsys):
     frame.assign(y=b).to_csv("data.csv", index=False, float_format="%.17g")
     with pytest.raises(SystemExit):  # the light is red
         main("select data.csv --target y --refits 0".split())
-    s = StabilitySelection().fit(frame, b)
+    s = StabilitySelection(refits=0).fit(frame, b)
     sentence = f"sd: {s.trust_.spread}: " + "; ".join(s.trust_.spread_reasons)
     assert s.trust_.spread_reasons and settings()["spread"] == s.trust_.spread
     assert sentence[:30] in unwrapped(capsys.readouterr().out)
@@ -297,7 +299,7 @@ def test_a_row_that_decides_is_exit_code_3(capsys):
 def test_the_promise_is_passed_on(capsys):
     X, y = table()
     main("select data.csv --target y --refits 0 --threshold 0.9 --pfer 0.5".split())
-    s = StabilitySelection(threshold=0.9, pfer=0.5).fit(X, y)
+    s = StabilitySelection(refits=0, threshold=0.9, pfer=0.5).fit(X, y)
     out = capsys.readouterr().out
     out = unwrapped(out)
     assert (
@@ -311,7 +313,7 @@ def test_the_promise_is_passed_on(capsys):
     assert kept == {f"x{i}" for i in np.flatnonzero(s.support_)} and kept
     main("select data.csv --target y --refits 0 --q 1.5".split())
     assert (
-        f"λ = {StabilitySelection(q=1.5).fit(X, y).lambda_:.5g} ("
+        f"λ = {StabilitySelection(refits=0, q=1.5).fit(X, y).lambda_:.5g} ("
         in capsys.readouterr().out
     )
 
@@ -319,7 +321,10 @@ def test_the_promise_is_passed_on(capsys):
 def test_the_whole_path(capsys):
     X, y = table()
     main("select data.csv --target y --refits 0 --path".split())
-    s, written = StabilitySelection().fit(X, y), rows("rvamp-nb-out/data-path.csv")
+    s, written = (
+        StabilitySelection(refits=0).fit(X, y),
+        rows("rvamp-nb-out/data-path.csv"),
+    )
     np.testing.assert_allclose(
         [float(v) for v in list(written[0])[1:]], s.lambdas_, rtol=1e-5
     )
@@ -345,7 +350,7 @@ def test_two_words_are_two_classes(capsys, loss):
             [[*"abcdef", "state"], *([*x, w] for x, w in zip(X, words))]
         )
     main(["select", "words.csv", "--target", "state", "--loss", loss, "--refits", "0"])
-    s = StabilitySelection().fit(X, words)
+    s = StabilitySelection(refits=0).fit(X, words)
     assert "logistic loss" in capsys.readouterr().out
     for row in rows("rvamp-nb-out/words-selection.csv"):
         np.testing.assert_allclose(
@@ -1041,7 +1046,7 @@ def test_the_table_reads_back_with_pandas(capsys):
     main(QUICK.replace("data.csv", "odd.csv").split())
     found = pd.read_csv("rvamp-nb-out/odd-selection.csv", index_col="feature")
     assert set(found.index) == set(names)
-    s = StabilitySelection(lambdas=[0.8]).fit(X, y)
+    s = StabilitySelection(refits=0, lambdas=[0.8]).fit(X, y)
     np.testing.assert_allclose(found.probability[names], s.probabilities_, rtol=1e-5)
     assert set(found.status) <= {"selected", "below the threshold"}
     assert found.selected.dtype == bool and found.coef_mean.dtype == float
@@ -1112,7 +1117,7 @@ def test_the_report_says_of_which_class_the_coefficients_are(capsys, classes):
     pd.DataFrame(X).assign(state=labels).to_csv("classes.csv", index=False)
     argv = "select classes.csv --target state --lam 0.4 --refits 0".split()
     assert exit_code(argv) in (0, 3)
-    no, yes = StabilitySelection(lambdas=[0.4]).fit(X, labels).classes_
+    no, yes = StabilitySelection(refits=0, lambdas=[0.4]).fit(X, labels).classes_
     said = f"change of the log odds of {yes} against {no}"
     assert said in unwrapped(capsys.readouterr().out)
     assert settings("classes")["classes"] == [str(no), str(yes)]
@@ -1260,7 +1265,7 @@ def test_a_bound_can_be_chosen():
     main(
         [*QUICK.replace("--lam 0.8", "--threshold 0.8").split(), "--bound", "unimodal"]
     )
-    s = StabilitySelection(threshold=0.8, bound="unimodal").fit(X, y)
+    s = StabilitySelection(refits=0, threshold=0.8, bound="unimodal").fit(X, y)
     said = settings()
     assert said["bound"] == "unimodal"
     assert said["lambda_"] == pytest.approx(s.lambda_)
@@ -1293,7 +1298,7 @@ def test_the_estimators_language(capsys, options, asked):
     X, y = table()
     main([*"select data.csv --target y --refits 0".split(), *options.split()])
     s = StabilitySelection(verbose=0, **asked).fit(X, y)
-    plain = StabilitySelection(verbose=0).fit(X, y)
+    plain = StabilitySelection(refits=0, verbose=0).fit(X, y)
     found = pd.read_csv("rvamp-nb-out/data-selection.csv", index_col="feature")
     Pi = found.probability[[f"x{i}" for i in range(6)]]
     np.testing.assert_allclose(Pi, s.probabilities_, rtol=1e-5)
@@ -1330,7 +1335,7 @@ def test_weights_and_offsets_go_with_their_rows():
     line = "select w.csv --target y --loss poisson --refits 0 --weights w --offset o"
     assert exit_code(line.split()) in (0, 3)
     found = pd.read_csv("rvamp-nb-out/w-selection.csv", index_col="feature")
-    s = StabilitySelection(loss="poisson", verbose=0)
+    s = StabilitySelection(refits=0, loss="poisson", verbose=0)
     Pi = s.fit(X, y, sample_weight=weights, offset=offset).probabilities_
     np.testing.assert_allclose(found.probability[list("abcd")], Pi, rtol=1e-5)
     without = s.fit(X, y).probabilities_
@@ -1350,7 +1355,7 @@ def test_a_page_for_the_paper(capsys, monkeypatch):
     main([*QUICK.split(), "--report", "page"])
     assert "report: page\n" in capsys.readouterr().out
     frame = pd.read_csv("data.csv")
-    s = StabilitySelection(lambdas=[0.8])
+    s = StabilitySelection(refits=0, lambdas=[0.8])
     s.fit(frame.drop(columns="y"), frame["y"]).report("by hand")
     names = listed("page")
     assert names == listed("by hand") and "methods.md" in names
@@ -1398,7 +1403,11 @@ def test_a_time_and_an_event(capsys):
     out = unwrapped(capsys.readouterr().out)
     assert "survival loss" in out and "change of the log hazard per unit" in out
     assert settings("s")["target"] == "days, died"
-    Pi = StabilitySelection(loss="survival", verbose=0).fit(X, y).probabilities_
+    Pi = (
+        StabilitySelection(refits=0, loss="survival", verbose=0)
+        .fit(X, y)
+        .probabilities_
+    )
     found = pd.read_csv("rvamp-nb-out/s-selection.csv", index_col="feature")
     np.testing.assert_allclose(found.probability[list("abcde")], Pi, rtol=1e-5)
     for line, words in (

@@ -76,14 +76,14 @@ def agreement(s, n, at, seed=11):
 
 def test_the_path_of_a_squared_loss_agrees_with_refits():
     d = gaussian_design(120, 150, rho=0.5, density=0.06, noise=0.15, seed=3)
-    s = StabilitySelection(n_lambdas=20).fit(d.A, d.y)
+    s = StabilitySelection(refits=0, n_lambdas=20).fit(d.A, d.y)
     worst, correlation = agreement(s, 400, at=(7, 15))
     assert worst < 4 and correlation > 0.995
 
 
 def test_the_path_on_real_data_agrees_with_refits():
     d = load_diabetes()
-    s = StabilitySelection(n_lambdas=20).fit(d.A, d.y)
+    s = StabilitySelection(refits=0, n_lambdas=20).fit(d.A, d.y)
     worst, correlation = agreement(s, 400, at=(6, 15))
     assert worst < 4 and correlation > 0.995
 
@@ -92,7 +92,7 @@ def test_the_path_of_a_logistic_loss_agrees_with_refits():
     rng = np.random.default_rng(4)
     A = gaussian_design(150, 80, rho=0.5, seed=5).A
     y = (A[:, :4].sum(1) * 15 + rng.logistic(size=150) > 0.3).astype(int)
-    s = StabilitySelection(n_lambdas=20).fit(A, y)
+    s = StabilitySelection(refits=0, n_lambdas=20).fit(A, y)
     assert s.loss_ == "logistic"
     worst, correlation = agreement(s, 300, at=(7, 15))
     assert worst < 4 and correlation > 0.99
@@ -100,9 +100,9 @@ def test_the_path_of_a_logistic_loss_agrees_with_refits():
 
 def test_an_unpenalised_column_agrees_with_refits():
     d = gaussian_design(100, 60, rho=0.5, density=0.1, noise=0.1, seed=6)
-    s = StabilitySelection(n_lambdas=20, penalty_factor=np.r_[0, np.ones(59)]).fit(
-        d.A, d.y
-    )
+    s = StabilitySelection(
+        refits=0, n_lambdas=20, penalty_factor=np.r_[0, np.ones(59)]
+    ).fit(d.A, d.y)
     worst, correlation = agreement(s, 400, at=(8,))
     assert worst < 4 and correlation > 0.995 and s.probabilities_[0] == 1
 
@@ -159,10 +159,10 @@ def test_defaults_promise_one_false_selection_at_most():
         assert (s.threshold_, s.pfer_) == pytest.approx(
             expected
         ) and s.q_ == pytest.approx(np.sqrt(expected[1] * (2 * expected[0] - 1) * 60))
-    s = StabilitySelection(n_lambdas=5, q=4).fit(X, y)
+    s = StabilitySelection(refits=0, n_lambdas=5, q=4).fit(X, y)
     assert (s.threshold_, s.pfer_) == pytest.approx((0.75, 16 / 30))
     # a sixth of the rows, and the threshold at which that spends what is allowed
-    s = StabilitySelection(n_lambdas=5).fit(X[:24], y[:24])
+    s = StabilitySelection(refits=0, n_lambdas=5).fit(X[:24], y[:24])
     assert (s.q_, s.pfer_) == (4, pytest.approx(1))
     assert s.threshold_ == pytest.approx((1 + 16 / 60) / 2)
 
@@ -216,7 +216,7 @@ def clean(seed, M=150, N=100):
 def test_the_light_stays_off_on_a_clean_design(seed):
     with warnings.catch_warnings():
         warnings.simplefilter("error", TrustWarning)
-        s = StabilitySelection(n_lambdas=8).fit(*clean(seed))
+        s = StabilitySelection(refits=0, n_lambdas=8).fit(*clean(seed))
     assert s.trust_.light == "green" and s.trust_.effective_rows > 30
 
 
@@ -225,7 +225,7 @@ def test_a_planted_outlier_turns_it_on(seed):
     X, y = clean(seed)
     y[17] += 40
     with pytest.warns(TrustWarning, match="row 17"):
-        s = StabilitySelection(n_lambdas=8).fit(X, y)
+        s = StabilitySelection(refits=0, n_lambdas=8).fit(X, y)
     assert (
         s.trust_.light == "red"
         and s.trust_.largest_row == 17
@@ -259,7 +259,7 @@ def test_features_that_share_a_signal_are_named():
     # nearly the same, with the other sign
     X[:, 7] = -X[:, 0] + 0.1 * rng.normal(size=150)
     y = X[:, 0] + X[:, 3] + rng.normal(size=150)
-    s = StabilitySelection(n_lambdas=15, q=4).fit(X, y)
+    s = StabilitySelection(refits=0, n_lambdas=15, q=4).fit(X, y)
     both = shared_signal(s.fit_, [0, 3])
     assert both[0][0] == 7 and 7 not in both[3]
     assert s.summary().loc["x3", "shares_signal_with"] == ""
@@ -269,7 +269,7 @@ def test_columns_that_are_not_alike_cannot_stand_in_for_each_other():
     rng = np.random.default_rng(5)
     X = rng.normal(size=(180, 30))
     y = 2 * X[:, 0] - 1.5 * X[:, 6] + X[:, 11] + 2 * rng.normal(size=180)
-    s = StabilitySelection(n_lambdas=15, threshold=0.9, pfer=0.5).fit(X, y)
+    s = StabilitySelection(refits=0, n_lambdas=15, threshold=0.9, pfer=0.5).fit(X, y)
     assert shared_signal(s.fit_, [0, 6, 11]) == {0: [], 6: [], 11: []}
     # their coefficients do move against each other
     assert shared_signal(s.fit_, [0, 6, 11], alike=0.0)[0] != []
@@ -280,7 +280,7 @@ def test_columns_that_are_not_alike_cannot_stand_in_for_each_other():
 
 def test_refining_says_nothing_new_on_a_clean_design_and_corrects_a_bad_one():
     X, y = clean(1)
-    s = StabilitySelection(n_lambdas=8).fit(X, y)
+    s = StabilitySelection(refits=0, n_lambdas=8).fit(X, y)
     r = s.refine(None, 100, progress=False)
     assert r.worth > 300 and r.gain > 1.5 and r.n_refits == 100
     assert (np.abs(r.Pi - s.probabilities_) < 4 * r.Pi_se + 0.01).all()
@@ -289,7 +289,7 @@ def test_refining_says_nothing_new_on_a_clean_design_and_corrects_a_bad_one():
     assert not np.array_equal(one.Pi, other.Pi)
     y[17] += 60
     with pytest.warns(TrustWarning):
-        bad = StabilitySelection(n_lambdas=8).fit(X, y)
+        bad = StabilitySelection(refits=0, n_lambdas=8).fit(X, y)
     found = bad.refine(None, 200, progress=False)
     off = np.abs(found.Pi - bad.probabilities_) / found.Pi_se
     assert np.sum(off > 4) >= 5
@@ -297,7 +297,7 @@ def test_refining_says_nothing_new_on_a_clean_design_and_corrects_a_bad_one():
 
 def test_the_refits_are_those_of_the_naive_bootstrap():
     X, y = clean(2, M=60, N=10)
-    s = StabilitySelection(n_lambdas=8).fit(X, y)
+    s = StabilitySelection(refits=0, n_lambdas=8).fit(X, y)
     draws = s.refine(None, 30, seed=9, progress=False).draws
     expected = refits(s, s.lambda_, 30, 9)
     np.testing.assert_array_equal(draws != 0, expected != 0)
@@ -307,7 +307,7 @@ def test_the_refits_are_those_of_the_naive_bootstrap():
 def test_refining_goes_on_until_it_is_accurate():
     X, y = clean(1, M=120, N=20)
     X[:, 18:] = X[:, :2] + [0.2, 0.3] * X[:, 18:]
-    s = silently(StabilitySelection(n_lambdas=8), X, y)
+    s = silently(StabilitySelection(refits=0, n_lambdas=8), X, y)
     few, more, budget = (
         s.refine(*asked, progress=False) for asked in [(0.05,), (0.015,), (0.001, 250)]
     )
@@ -363,7 +363,7 @@ def test_refining_where_rvamp_is_poor_is_more_accurate_than_either():
     X, y = clean(1, M=120, N=100)
     y[17] += 40
     with pytest.warns(TrustWarning):
-        s = StabilitySelection(n_lambdas=12).fit(X, y)
+        s = StabilitySelection(refits=0, n_lambdas=12).fit(X, y)
     Z = refits(s, s.lambda_, 4000, 5)
     truth = (Z != 0).mean(0), Z.mean(0), Z.var(0), 4000
     alone, plain, both, covered = blocks(s.fit_, truth)
@@ -449,13 +449,13 @@ def silently(s, *data):
 
 @pytest.fixture(scope="module")
 def sound():
-    return StabilitySelection(n_lambdas=8).fit(*table())
+    return StabilitySelection(refits=0, n_lambdas=8).fit(*table())
 
 
 def test_cold_starts_that_fail_do_no_harm(failing, sound):
     """What the path has reached warm is never started cold."""
     failing(lambda lam, warm: not warm)
-    s = StabilitySelection(n_lambdas=8).fit(*table())
+    s = StabilitySelection(refits=0, n_lambdas=8).fit(*table())
     assert s.status_ == sound.status_ == "converged" and s.fit_.converged
     np.testing.assert_allclose(s.lambda_, sound.lambda_)
     np.testing.assert_allclose(s.probabilities_, sound.probabilities_)
@@ -469,7 +469,7 @@ def test_where_the_last_steps_fail_the_nearest_converged_penalty_is_reported(
         pytest.warns(UserWarning, match="fell back: .* selected on average where q"),
         pytest.warns(TrustWarning),
     ):
-        s = StabilitySelection(n_lambdas=8).fit(*table())
+        s = StabilitySelection(refits=0, n_lambdas=8).fit(*table())
     assert s.status_.startswith("fell back") and s.fit_.converged
     assert 1.02 * sound.lambda_ <= s.lambda_ < 1.1 * sound.lambda_
     assert s.question_.size(s.fit_.Pi) < s.q_ and s.pfer_bound_ < s.pfer_
@@ -480,7 +480,7 @@ def test_where_the_path_itself_fails_below_q_is_not_met(failing, sound):
     broken_below = 1.5 * sound.lambda_
     failing(lambda lam, warm: lam < broken_below, lambda lam: lam < broken_below)
     with pytest.warns(UserWarning, match="q not met"), pytest.warns(TrustWarning):
-        s = StabilitySelection(n_lambdas=8).fit(*table())
+        s = StabilitySelection(refits=0, n_lambdas=8).fit(*table())
     assert s.lambda_ >= broken_below and s.fit_.converged
     assert "no smaller penalty has converged" in s.status_
     assert s.trust_.light != "green"
@@ -495,7 +495,7 @@ def test_a_failed_penalty_above_the_reported_one_is_never_green(failing, sound):
     assert sound.trust_.light == "green"
     hole = sound.lambdas_[2]
     failing(lambda lam, warm: False, lambda lam: lam == hole)
-    s = silently(StabilitySelection(n_lambdas=8), *table())
+    s = silently(StabilitySelection(refits=0, n_lambdas=8), *table())
     assert s.status_ == "converged" and s.lambda_ < hole and s.trust_.light != "green"
 
 
@@ -503,7 +503,7 @@ def test_a_failed_penalty_above_the_reported_one_is_never_green(failing, sound):
 def test_where_nothing_converges_nothing_is_selected(failing, path_fails):
     failing(lambda lam, warm: True, lambda lam: path_fails)
     with pytest.warns(TrustWarning, match="nothing is selected: no answer"):
-        s = StabilitySelection(n_lambdas=8).fit(*table())
+        s = StabilitySelection(refits=0, n_lambdas=8).fit(*table())
     assert s.status_.startswith("no answer") and "on purpose" in s.status_
     assert not s.support_.any() and s.trust_.light == "red"
     for missing in (s.probabilities_, s.coef_mean_, s.coef_std_):
@@ -533,7 +533,7 @@ def test_a_solver_that_takes_no_step_is_no_answer(monkeypatch):
 
     monkeypatch.setattr(penalty, "rvamp", none)
     monkeypatch.setattr(penalty, "rvamp_path", nothing)
-    s = silently(StabilitySelection(n_lambdas=6), *table())
+    s = silently(StabilitySelection(refits=0, n_lambdas=6), *table())
     assert s.status_ == "no answer: at no penalty, not converged (0/0)"
     assert not s.support_.any() and s.trust_.light == "red"
     assert s.summary().attrs["q"] == s.q_ > 0 and s.plot_path() is not None
@@ -547,14 +547,14 @@ def test_what_did_not_converge_is_not_drawn(failing, sound):
 
     broken_below = 1.5 * sound.lambda_
     failing(lambda lam, warm: lam < broken_below, lambda lam: lam < broken_below)
-    s = silently(StabilitySelection(n_lambdas=8), *table())
+    s = silently(StabilitySelection(refits=0, n_lambdas=8), *table())
     ax = s.plot_path()
     assert len(ax.get_lines()) > 4
     for line in ax.get_lines()[:-2]:
         drawn = np.isfinite(line.get_ydata())
         assert (line.get_xdata()[drawn] * s.lambda_ > 0.999 * broken_below).all()
     failing(lambda lam, warm: True, lambda lam: True)
-    s = silently(StabilitySelection(n_lambdas=8), *table())
+    s = silently(StabilitySelection(refits=0, n_lambdas=8), *table())
     assert len(s.plot_path().get_lines()) == 1 and not s.plot_probabilities().patches
     plt.close("all")
 
@@ -581,7 +581,7 @@ def test_strong_equal_effects_select_nothing_by_breakdown():
 
 
 def test_a_fit_that_fails_leaves_nothing_of_an_older_one(monkeypatch):
-    s = StabilitySelection(n_lambdas=6).fit(*table())
+    s = StabilitySelection(refits=0, n_lambdas=6).fit(*table())
     late = lambda *args, **options: 1 / 0
     monkeypatch.setattr(answer, "judge", late)
     with pytest.raises(ZeroDivisionError):
@@ -593,14 +593,14 @@ def test_a_fit_that_fails_leaves_nothing_of_an_older_one(monkeypatch):
 
 def test_a_path_that_was_asked_for_ends_where_it_was_asked_to():
     X, y = table()
-    short = StabilitySelection(q=4, n_lambdas=6, lambda_min_ratio=0.8)
+    short = StabilitySelection(refits=0, q=4, n_lambdas=6, lambda_min_ratio=0.8)
     with pytest.warns(UserWarning, match="selects fewer: add smaller lambdas"):
         s = silently_but(short, X, y)
     assert len(s.lambdas_) == 6 and s.probabilities_.sum() < 4
     # three features explain all there is: no penalty selects ten
     exact = X[:, 0] - X[:, 6] + X[:, 11]
     with pytest.warns(UserWarning, match="no smaller penalty selects more"):
-        s = silently_but(StabilitySelection(q=10), X, exact)
+        s = silently_but(StabilitySelection(refits=0, q=10), X, exact)
     assert list(np.flatnonzero(s.support_)) == [0, 6, 11]
 
 
@@ -618,8 +618,14 @@ def silently_but(s, *data):
 @pytest.mark.parametrize("p, M", [(64, 442), (500, 60), (4088, 71), (20_000, 40)])
 def test_the_bound_equals_the_pfer_that_is_allowed(p, M, pfer, bound):
     threshold, kept, q, unspent = settle(p, M / 6, pfer=pfer, bound=bound)
-    assert kept == pytest.approx(pfer) and unspent == "" and q <= M / 6
-    assert (threshold == 0.75) == (q < M / 6) and 0.5 < threshold <= 0.75
+    assert q <= M / 6 and 0.6 <= threshold <= 0.75
+    assert (threshold == 0.75) == (q < M / 6)
+    assert kept <= pfer * (1 + 1e-9)
+    if error_control(p, pfer=pfer, q=M / 6, bound=bound)[0] >= 0.6:
+        assert kept == pytest.approx(pfer) and unspent == ""
+    else:  # nearer to 1/2 the bound would hang on the last digit of Π
+        assert threshold == 0.6
+        assert f"would be {pfer:g} at threshold 0.5" in unspent
 
 
 def test_what_cannot_be_spent_is_said_with_numbers():
@@ -627,21 +633,25 @@ def test_what_cannot_be_spent_is_said_with_numbers():
     assert settled == [0.75, pytest.approx(0.0685, abs=1e-4), 71 / 6]
     for number in ("pfer = 3", "threshold 0.75", "q = 78.3", "q = 11.8", "0.069"):
         assert number in unspent
-    assert "0.506 would be taken" in unspent
+    assert "it would be 3 at threshold 0.506" in unspent
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(30, 300)), rng.normal(size=30)
     with pytest.warns(UserWarning, match="pfer = 1 at threshold 0.75 would allow"):
-        s = silently_but(StabilitySelection(pfer=1, threshold=0.75, n_lambdas=8), X, y)
+        s = silently_but(
+            StabilitySelection(refits=0, pfer=1, threshold=0.75, n_lambdas=8), X, y
+        )
     assert s.q_ == 5 and s.pfer_bound_ < 0.2
-    # a pfer that is given is spent
+    # a pfer that is given is spent, where a threshold of .6 allows
+    X = X[:, :60]
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         warnings.simplefilter("ignore", TrustWarning)
-        one, three = (
-            StabilitySelection(pfer=pfer, n_lambdas=8).fit(X, y) for pfer in (1, 3)
+        one, two = (
+            StabilitySelection(refits=0, pfer=pfer, n_lambdas=8).fit(X, y)
+            for pfer in (1, 2)
         )
-    assert one.threshold_ > three.threshold_ > 0.5
-    assert 0.98 < one.pfer_bound_ <= 1 and 2.94 < three.pfer_bound_ <= 3
+    assert one.threshold_ > two.threshold_ > 0.6
+    assert 0.98 < one.pfer_bound_ <= 1 and 1.96 < two.pfer_bound_ <= 2
 
 
 POWER = runpy.run_path(
@@ -668,7 +678,10 @@ def test_the_default_pair_is_a_good_one():
         borne = q <= 1.1 * recipe["M"] / 6
         assert np.isfinite(counts[:, :, borne]).all()
         found = counts[:, 0].mean(0)
-        chosen = settle(recipe["N"], recipe["M"] / 6)[0]
+        chosen, _, q, _ = settle(recipe["N"], recipe["M"] / 6)
+        if chosen == 0.6:  # the rows cannot bear the q that would belong to it
+            assert q == recipe["M"] / 6 < np.sqrt(0.2 * recipe["N"])
+            continue
         assert np.interp(chosen, thresholds, found) > 0.9 * found[borne].max(), name
 
 
@@ -680,9 +693,9 @@ def test_repeated_samples_break_the_promise_and_the_light_sees_it():
         between = np.repeat(rng.normal(size=(30, 201)), 8, axis=0)
         rows = 0.9**0.5 * between + 0.1**0.5 * rng.normal(size=(240, 201))
         with pytest.warns(TrustWarning):
-            s = StabilitySelection(n_lambdas=10, lambda_min_ratio=0.12, tol=1e-4).fit(
-                rows[:, 1:], rows[:, 0]
-            )
+            s = StabilitySelection(
+                refits=0, n_lambdas=10, lambda_min_ratio=0.12, tol=1e-4
+            ).fit(rows[:, 1:], rows[:, 0])
         false.append(s.support_.sum())
         assert s.trust_.light == "red" and len(s.trust_.repeated) == 30
         assert s.pfer_ == pytest.approx(1)
@@ -694,7 +707,7 @@ def test_repeated_samples_break_the_promise_and_the_light_sees_it():
 
 @pytest.fixture(scope="module")
 def without_copies():
-    return StabilitySelection(n_lambdas=5).fit(*seven_digits())
+    return StabilitySelection(refits=0, n_lambdas=5).fit(*seven_digits())
 
 
 @pytest.mark.parametrize("apart", [0.0, 1e-9, 1e-6, 3e-5])
@@ -705,7 +718,7 @@ def test_near_copies_change_nothing(without_copies, apart):
     Z = np.column_stack([X, 2.54 * (X[:, 3] + apart * spread)])
     assert (alone.probabilities_[[0, 3, 7]] > 0.99).all()
     with pytest.warns(UserWarning, match="x3, x20 are the same up to sign and the"):
-        s = StabilitySelection(n_lambdas=5).fit(Z, y)
+        s = StabilitySelection(refits=0, n_lambdas=5).fit(Z, y)
     assert s.converged_.all() and s.status_ == "converged"
     np.testing.assert_allclose(s.probabilities_[:20], alone.probabilities_, atol=1e-6)
     assert s.probabilities_[20] == s.probabilities_[3]
@@ -725,7 +738,7 @@ def test_a_column_read_as_float32_is_a_copy():
     X, y = seven_digits()
     Z = np.column_stack([X, X[:, 3].astype(np.float32), np.round(X[:, 7], 6)])
     with pytest.warns(UserWarning, match="are the same"):
-        s = StabilitySelection(n_lambdas=8).fit(Z, y)
+        s = StabilitySelection(refits=0, n_lambdas=8).fit(Z, y)
     assert s.support_[[0, 3, 7, 20, 21]].all() and s.support_.sum() == 5
 
 
@@ -753,7 +766,7 @@ def test_what_the_covariates_explain_is_named_and_left_out():
     X[:, 20], X[:, 21] = 3 * X[:, 1] + 7, X[:, 1] - X[:, 2]
     factors = np.ones(40)
     factors[[1, 2]] = 0
-    options = dict(penalty_factor=factors, n_lambdas=10)
+    options = dict(penalty_factor=factors, n_lambdas=10, refits=0)
     with pytest.warns(UserWarning, match="already explain have Π = 0: x20, x21"):
         s = StabilitySelection(**options).fit(X, y)
     assert (s.probabilities_[[20, 21]] == 0).all() and not s.support_[[20, 21]].any()
@@ -762,9 +775,9 @@ def test_what_the_covariates_explain_is_named_and_left_out():
     assert kinds["x20"] == kinds["x21"] == "explained by the covariates"
     assert kinds["x1"] == "covariate, always in" and kinds["x0"] == "selected"
     keep = np.delete(np.arange(40), [20, 21])
-    without = StabilitySelection(penalty_factor=factors[keep], n_lambdas=10).fit(
-        X[:, keep], y
-    )
+    without = StabilitySelection(
+        refits=0, penalty_factor=factors[keep], n_lambdas=10
+    ).fit(X[:, keep], y)
     np.testing.assert_allclose(s.probabilities_[keep], without.probabilities_)
 
 
@@ -807,14 +820,14 @@ def genes(seed, M=50, N=120):
 def test_the_walk_finds_what_the_whole_path_finds(classes):
     X, y = genes(int(classes))
     y = y > np.median(y) if classes else y
-    walk = silently(StabilitySelection(), X, y)
-    whole = silently(StabilitySelection(n_lambdas=50), X, y)
+    walk = silently(StabilitySelection(refits=0), X, y)
+    whole = silently(StabilitySelection(refits=0, n_lambdas=50), X, y)
     assert walk.status_ == whole.status_ == "converged"
     assert walk.n_iter_ < whole.n_iter_ / 2 and len(walk.lambdas_) < 25
     assert walk.lambda_ == pytest.approx(whole.lambda_, rel=0.01)
     assert set(np.flatnonzero(walk.support_)) == set(np.flatnonzero(whole.support_))
     # its probabilities are those of the same penalties with all digits
-    again = silently(StabilitySelection(lambdas=walk.lambdas_), X, y)
+    again = silently(StabilitySelection(refits=0, lambdas=walk.lambdas_), X, y)
     error = np.abs(again.selection_probabilities_ - walk.selection_probabilities_)
     at = list(walk.lambdas_).index(walk.lambda_)
     assert error.max() < walk.path_tol_ == 3e-3 and error[:, at].max() < 1e-5
@@ -837,7 +850,7 @@ def test_the_walk_finds_what_the_whole_path_finds(classes):
 
 def test_a_looser_answer_has_no_tighter_path():
     X, y = genes(2)
-    s = silently(StabilitySelection(tol=1e-2), X, y)
+    s = silently(StabilitySelection(refits=0, tol=1e-2), X, y)
     assert s.status_ == "converged" and s.path_tol_ == 1e-2
     assert 0.99 * s.q_ <= s.probabilities_.sum() <= s.q_
 
@@ -845,10 +858,10 @@ def test_a_looser_answer_has_no_tighter_path():
 @pytest.mark.parametrize("share", [1.02, 1.5])
 def test_a_walk_whose_search_fails_is_honest(failing, share):
     """Of trials that fail nothing is reported: the nearest penalty that does not."""
-    sound = StabilitySelection().fit(*table())
+    sound = StabilitySelection(refits=0).fit(*table())
     below = share * sound.lambda_
     failing(lambda lam, warm: lam < below, lambda lam: lam < below and share == 1.5)
-    s = silently(StabilitySelection(), *table())
+    s = silently(StabilitySelection(refits=0), *table())
     assert s.fit_.converged and below <= s.lambda_ < 1.1 * below / 0.85
     assert s.question_.size(s.fit_.Pi) < s.q_ and s.trust_.light != "green"
     assert s.status_.startswith("fell back" if share == 1.02 else "q not met")
@@ -861,7 +874,7 @@ def test_a_walk_whose_search_fails_is_honest(failing, share):
 @pytest.mark.parametrize("path_fails", [True, False])
 def test_a_walk_on_which_nothing_converges_selects_nothing(failing, path_fails):
     failing(lambda lam, warm: True, lambda lam: path_fails)
-    s = silently(StabilitySelection(), *table())
+    s = silently(StabilitySelection(refits=0), *table())
     assert s.status_.startswith("no answer") and not s.support_.any()
     assert np.isnan(s.lambda_) and np.isnan(s.probabilities_).all()
     assert s.trust_.light == "red" and s.plot_path() is not None
@@ -876,7 +889,7 @@ def test_a_sum_that_jumps_across_q_is_said(monkeypatch):
         return np.where(size > 2.9, np.maximum(size, 5.0), np.minimum(size, 2.0))
 
     monkeypatch.setattr(penalty.Question, "size", two_or_five)
-    s = silently(StabilitySelection(q=3), *table())
+    s = silently(StabilitySelection(refits=0, q=3), *table())
     assert (
         s.status_.startswith("q not met: 2 selected") and "jumps across q" in s.status_
     )
@@ -891,7 +904,7 @@ def test_of_two_crossings_the_larger_penalty_is_reported():
     grid = dict(n_lambdas=25, lambda_min_ratio=1e-3)
     whole = silently(StabilitySelection(q=2.9, **grid), X, y)
     assert np.sum(np.diff(np.sign(whole.expected_selected_ - 2.9)) != 0) == 2
-    walk = silently(StabilitySelection(q=2.9), X, y)
+    walk = silently(StabilitySelection(refits=0, q=2.9), X, y)
     assert walk.lambda_ == pytest.approx(whole.lambda_, rel=0.02)
     assert walk.status_ == "converged" and 0.99 * 2.9 < walk.probabilities_.sum() <= 2.9
     # it ends four penalties that select more than q further on, not at the end of time

@@ -41,7 +41,7 @@ def one_that_asks_something_else(estimator):
 
 
 @parametrize_with_checks(
-    [StabilitySelection(lambdas=[0.5])],
+    [StabilitySelection(refits=0, lambdas=[0.5])],
     expected_failed_checks=one_that_asks_something_else,
 )
 def test_scikit_learns_own_checks(estimator, check):
@@ -52,7 +52,7 @@ def test_scikit_learns_own_checks(estimator, check):
     if check.func.__name__ == "check_array_api_input":
         return
     if check.func.__name__ == "check_transformer_general":
-        estimator = StabilitySelection(n_lambdas=3)
+        estimator = StabilitySelection(refits=0, n_lambdas=3)
     with warnings.catch_warnings():
         # tiny data: the light is red, and rightly so
         warnings.simplefilter("ignore", UserWarning)
@@ -72,9 +72,11 @@ def data(M=80, N=12, seed=0):
 
 
 X, Y = data()
-QUICK = dict(n_lambdas=12)
-SHORT = dict(lambdas=[4.0, 2.0, 1.0])  # where 1, 2 and 4 of X's columns are selected
-OF_CLASSES = dict(lambdas=[0.6, 0.25])
+QUICK = dict(n_lambdas=12, refits=0)
+SHORT = dict(
+    lambdas=[4.0, 2.0, 1.0], refits=0
+)  # where 1, 2 and 4 of X's columns are selected
+OF_CLASSES = dict(lambdas=[0.6, 0.25], refits=0)
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +143,7 @@ def test_the_reported_penalty_is_where_q_are_selected():
         dict(pfer=2, q=4, bound="unimodal"),
         dict(resampling="poisson", q=2),
     ):
-        s = StabilitySelection(n_lambdas=4, **options).fit(X, Y)
+        s = StabilitySelection(refits=0, n_lambdas=4, **options).fit(X, Y)
         assert 0.99 * s.q_ <= s.probabilities_.sum() <= s.q_ * (1 + 1e-9)
         np.testing.assert_array_equal(s.support_, s.probabilities_ >= s.threshold_)
         if "resampling" not in options:
@@ -153,7 +155,7 @@ def test_the_largest_probability_need_not_be_at_the_end_of_the_path():
     A = rng.normal(size=(150, 6))
     # comes in first, and goes when both of its parts are in
     A[:, 0] = A[:, 1] + A[:, 2] + 0.8 * rng.normal(size=150)
-    s = StabilitySelection(n_lambdas=20, lambda_min_ratio=0.01).fit(
+    s = StabilitySelection(refits=0, n_lambdas=20, lambda_min_ratio=0.01).fit(
         A, A[:, 1] + A[:, 2] + 0.3 * rng.normal(size=150)
     )
     np.testing.assert_array_equal(
@@ -190,7 +192,7 @@ def test_a_probability_equal_to_the_threshold_is_enough():
 
 def test_one_penalty_is_a_path_too():
     whole = StabilitySelection(q=2, **SHORT).fit(X, Y)
-    one = StabilitySelection(q=2, lambdas=[whole.lambda_]).fit(X, Y)
+    one = StabilitySelection(refits=0, q=2, lambdas=[whole.lambda_]).fit(X, Y)
     np.testing.assert_allclose(one.probabilities_, whole.probabilities_, atol=1e-5)
     # what is reported is a step further than the path
     np.testing.assert_allclose(
@@ -200,13 +202,13 @@ def test_one_penalty_is_a_path_too():
 
 def test_a_grid_that_selects_too_many_says_so():
     with pytest.warns(UserWarning, match="add larger lambdas"):
-        s = StabilitySelection(q=1, lambdas=[0.5, 0.4]).fit(X, Y)
+        s = StabilitySelection(refits=0, q=1, lambdas=[0.5, 0.4]).fit(X, Y)
     assert s.lambda_ == 0.5 and s.probabilities_.sum() > 1 and s.pfer_bound_ > s.pfer_
 
 
 def test_a_grid_that_selects_too_few_reports_its_end():
     with pytest.warns(TrustWarning), pytest.warns(UserWarning, match="add smaller"):
-        s = StabilitySelection(q=5, lambdas=[1e4, 1e3]).fit(X, Y)
+        s = StabilitySelection(refits=0, q=5, lambdas=[1e4, 1e3]).fit(X, Y)
     assert s.lambda_ == 1e3 and not s.support_.any() and s.pfer_bound_ < s.pfer_
     assert s.status_.startswith("q not met: 0 selected") and s.trust_.light != "green"
 
@@ -324,7 +326,7 @@ def test_integers():
     A = rng.integers(-5, 6, size=(60, 8))
     y = 2 * A[:, 0] - A[:, 3] + rng.integers(-3, 4, size=60)
     whole, real = (
-        StabilitySelection(n_lambdas=4).fit(a, b)
+        StabilitySelection(refits=0, n_lambdas=4).fit(a, b)
         for a, b in ((A, y), (A.astype(float), y.astype(float)))
     )
     assert whole.loss_ == "squared" and list(np.flatnonzero(whole.support_)) == [0, 3]
@@ -416,7 +418,7 @@ def test_counts():
     rng = np.random.default_rng(5)
     A = rng.normal(size=(150, 10))
     y = rng.poisson(np.exp(0.5 + 0.6 * A[:, 0] - 0.5 * A[:, 1]))
-    s = StabilitySelection(loss="poisson", n_lambdas=4).fit(A, y)
+    s = StabilitySelection(refits=0, loss="poisson", n_lambdas=4).fit(A, y)
     assert list(np.flatnonzero(s.support_)) == [0, 1]
     mean, std = s.predict(A, return_std=True)
     np.testing.assert_allclose(mean, s.predict(A))
@@ -506,7 +508,7 @@ def test_a_column_that_must_stay():
         np.delete(by_name.selection_probabilities_, 11, axis=0).sum(0),
     )
     heavier = StabilitySelection(
-        lambdas=[by_name.lambda_], q=2, penalty_factor={"l": 0, "a": 1.5}
+        refits=0, lambdas=[by_name.lambda_], q=2, penalty_factor={"l": 0, "a": 1.5}
     ).fit(frame, Y)
     assert heavier.probabilities_[0] < by_name.probabilities_[0]
 
@@ -535,7 +537,7 @@ def test_not_converging_is_said():
         pytest.warns(ConvergenceWarning),
         pytest.warns(TrustWarning, match="not converged"),
     ):
-        s = StabilitySelection(max_iter=2, n_lambdas=4).fit(X, Y)
+        s = StabilitySelection(refits=0, max_iter=2, n_lambdas=4).fit(X, Y)
     assert (
         not s.converged_.any()
         and s.trust_.light == "red"
@@ -654,7 +656,7 @@ def seconds(work):
 
 
 def test_the_diabetes_path_converges():
-    diabetes, s = datasets.load_diabetes(), StabilitySelection()
+    diabetes, s = datasets.load_diabetes(), StabilitySelection(refits=0)
     print(
         f"442 x 64: {seconds(lambda: s.fit(diabetes.A, diabetes.y)):.2f} s for the path"
     )
@@ -663,7 +665,7 @@ def test_the_diabetes_path_converges():
 
 @pytest.mark.riboflavin
 def test_riboflavin_is_amber():
-    riboflavin, s = datasets.load_riboflavin(), StabilitySelection()
+    riboflavin, s = datasets.load_riboflavin(), StabilitySelection(refits=0)
     print(
         f"71 x 4088: {seconds(lambda: s.fit(riboflavin.A, riboflavin.y)):.2f} s for the"
         " path"
@@ -796,7 +798,7 @@ def test_a_bagged_count_is_the_mean_over_resamples():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 4))
     y = rng.poisson(np.exp(0.8 * X[:, 0]))
-    s = StabilitySelection(loss="poisson", lambdas=[1.0], verbose=0).fit(X, y)
+    s = StabilitySelection(refits=0, loss="poisson", lambdas=[1.0], verbose=0).fit(X, y)
     mean, std = s.linear_predictor(X, return_std=True)
     assert std.max() > 0.3
     node, weight = np.polynomial.hermite_e.hermegauss(40)

@@ -45,7 +45,7 @@ def fitted(**options):
 
 
 def with_rows(**said):
-    return lambda: StabilitySelection().fit(X, Y, **said)
+    return lambda: StabilitySelection(refits=0).fit(X, Y, **said)
 
 
 WIDE = rng.normal(size=(40, 30))
@@ -397,11 +397,20 @@ BAD = {
     "max_iter 0": (fit(max_iter=0), "max_iter"),
     "max_iter 1.5": (fit(max_iter=1.5), "max_iter"),
     # after the fit
-    "transform before fit": (lambda: StabilitySelection().transform(X), "not fitted"),
-    "predict before fit": (lambda: StabilitySelection().predict(X), "not fitted"),
-    "summary before fit": (lambda: StabilitySelection().summary(), "not fitted"),
-    "refine before fit": (lambda: StabilitySelection().refine(), "not fitted"),
-    "plot before fit": (lambda: StabilitySelection().plot_path(), "not fitted"),
+    "transform before fit": (
+        lambda: StabilitySelection(refits=0).transform(X),
+        "not fitted",
+    ),
+    "predict before fit": (
+        lambda: StabilitySelection(refits=0).predict(X),
+        "not fitted",
+    ),
+    "summary before fit": (
+        lambda: StabilitySelection(refits=0).summary(),
+        "not fitted",
+    ),
+    "refine before fit": (lambda: StabilitySelection(refits=0).refine(), "not fitted"),
+    "plot before fit": (lambda: StabilitySelection(refits=0).plot_path(), "not fitted"),
     "transform of other columns": (lambda: fitted().transform(X[:, :5]), "features"),
     "predict of other columns": (lambda: fitted().predict(X[:, :5]), "features"),
     "predict with NaN": (lambda: fitted().predict(altered(np.nan)), "NaN"),
@@ -449,7 +458,7 @@ def test_it_is_refused(what):
 def test_codes_of_classes_are_warned_of(kind):
     codes = (np.digitize(Y, [-0.5, 0.5])).astype(kind)
     with pytest.warns(UserWarning, match="y holds 3 different whole numbers.*loss="):
-        s = StabilitySelection(n_lambdas=8).fit(X, codes)
+        s = StabilitySelection(refits=0, n_lambdas=8).fit(X, codes)
     assert s.loss_ == "squared"
 
 
@@ -458,13 +467,13 @@ def test_a_loss_that_is_given_is_not_warned_of(y, loss):
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         warnings.simplefilter("ignore", TrustWarning)
-        StabilitySelection(n_lambdas=8, loss=loss).fit(X, y)
+        StabilitySelection(refits=0, n_lambdas=8, loss=loss).fit(X, y)
 
 
 def test_masks_without_anything_masked_are_harmless():
     whole = np.ma.array(X, mask=False)
     with pytest.warns(TrustWarning):
-        s = StabilitySelection(n_lambdas=8).fit(whole, np.ma.array(Y))
+        s = StabilitySelection(refits=0, n_lambdas=8).fit(whole, np.ma.array(Y))
     np.testing.assert_allclose(s.probabilities_, fitted().probabilities_)
 
 

@@ -224,7 +224,7 @@ def test_a_light_of_copies_speaks_of_both_signs():
     with pytest.warns(UserWarning, match="same up to sign"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TrustWarning)
-            StabilitySelection(l1_ratio=0.5, verbose=0).fit(X, y)
+            StabilitySelection(refits=0, l1_ratio=0.5, verbose=0).fit(X, y)
 
 
 # Scales of the penalty ----------------------------------------------------------------

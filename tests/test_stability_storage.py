@@ -283,7 +283,7 @@ def test_what_cannot_work_from_blocks_says_so(what):
 
 
 def test_what_is_refused_after_the_fit(monkeypatch):
-    s = StabilitySelection(verbose=0, lambdas=[1.4]).fit(in_blocks(X), Y)
+    s = StabilitySelection(refits=0, verbose=0, lambdas=[1.4]).fit(in_blocks(X), Y)
     refused(lambda: s.predict(in_blocks(X[:, :100])), "100 features", "150")
     refused(lambda: s.predict(in_blocks(altered(np.nan))), "NaN", "'x8'")
     refused(lambda: s.transform(in_blocks(X[:, :100])), "100 features")
@@ -340,7 +340,7 @@ def peak_of_a_fit(M, N, folder):
     y = numbers[:, :3].sum(1) + np.random.default_rng(2).normal(size=M)
     table = Panels(mapped(numbers, folder), block=40_000)
     tracemalloc.start()
-    StabilitySelection(verbose=0, lambdas=[4.0], tol=1e-2).fit(table, y)
+    StabilitySelection(refits=0, verbose=0, lambdas=[4.0], tol=1e-2).fit(table, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak / 8

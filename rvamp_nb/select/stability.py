@@ -178,7 +178,8 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         (`settle`). By default pfer is 1 and the threshold 0.75; where the q that
         follows would be above a sixth of the rows (a third of those in a half-sample),
         q is that, and the threshold, if it was not given, is lowered until the bound
-        equals pfer, but not below 0.6. Where `lambdas` holds one penalty, q is what that penalty selects.
+        equals pfer, but not below 0.6. Where `lambdas` holds one penalty, q is what
+        that penalty selects.
     bound : "mb" or "unimodal"
         Meinshausen and Bühlmann's bound, or Shah and Samworth's under unimodality.
     loss : "auto", "squared", "logistic", "poisson", "huber", "survival", or a loss

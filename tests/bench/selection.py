@@ -4,7 +4,7 @@
     python tests/bench/selection.py a              # this table
     python tests/bench/selection.py --threads one  # or: default, both
 
-a  `StabilitySelection()` over a hundred half-sample paths by celer, and over ipss (L1)
+a  `StabilitySelection(refits=0)` over 100 half-sample paths by celer, and ipss (L1)
 e  equal accuracy: what a fit costs in refits, and how many refits it is worth
 
 In table a celer follows (1) fifty penalties down to 5 % of the largest, what one would
@@ -94,7 +94,7 @@ def whole_job(threads, turns=3):
     """
     rows = []
     for name, A, y in tables():
-        job = lambda: StabilitySelection(verbose=0).fit(A, y)
+        job = lambda: StabilitySelection(refits=0, verbose=0).fit(A, y)
         s = job()
         fifty = s.lambdas_[0] * np.geomspace(1, 0.05, 50)
         refits = [
@@ -138,7 +138,7 @@ def print_tables(which, threads):
         print(f"\n======== {threads.name}")
         if "a" in which:
             speed.table(
-                "(a) StabilitySelection() over a hundred half-sample paths, and ipss",
+                "(a) StabilitySelection without refits over 100 half-sample paths, and ipss",
                 (
                     "problem",
                     "steps",

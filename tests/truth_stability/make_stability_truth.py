@@ -69,7 +69,12 @@ def false_selections(recipe, d):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         s = StabilitySelection(
-            threshold=0.75, q=recipe["q"], n_lambdas=15, lambda_min_ratio=0.1, tol=1e-4
+            refits=0,
+            threshold=0.75,
+            q=recipe["q"],
+            n_lambdas=15,
+            lambda_min_ratio=0.1,
+            tol=1e-4,
         ).fit(X, y)
     Pi = s.probabilities_
     if "pairs" in recipe:
