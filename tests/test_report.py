@@ -27,6 +27,7 @@ from rvamp_nb.select.report import (
     fingerprint,
     methods_text,
     report_files,
+    summary_table,
     verdict,
     write_files,
 )
@@ -42,7 +43,8 @@ def table(seed=0, M=90, N=30, effects=4):
 def fitted(X, y, fit=None, **options):
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        return StabilitySelection(verbose=0, **options).fit(X, y, **(fit or {}))
+        options = dict(refits=0, verbose=0) | options
+        return StabilitySelection(**options).fit(X, y, **(fit or {}))
 
 
 def paragraph(est):
@@ -377,19 +379,27 @@ def test_the_bound_holds_for_the_largest_of_the_sums(plain, monkeypatch):
     assert both.pfer_bound == pytest.approx(pfer_bound(size, both.threshold, 30))
 
 
-def test_the_verdict_says_what_is_undecided(plain):
+def test_the_verdict_says_what_is_undecided(plain, monkeypatch):
     alone, both = plain.selection_, with_refits(plain.selection_, n_refits=50)
+    some = refits_of(alone, accuracy=None, n_refits=50, progress=False)
+
+    def known_to(se):
+        less = lambda *_, **__: replace(some, Pi_se=se)
+        monkeypatch.setattr("rvamp_nb.select.answer.refits_of", less)
+        return with_refits(alone, n_refits=50)
+
     assert verdict(alone) == promise(alone)
     kept = np.flatnonzero(both.support)
-    sure = replace(both, refined=replace(both.refined, Pi_se=np.full(30, 1e-9)))
+    sure = known_to(np.full(30, 1e-9))
     many = f"all {len(kept)} decided" if len(kept) > 2 else "decided"
     assert verdict(sure).startswith(promise(both)) and many in verdict(sure)
     se = np.full(30, 1e-9)
     se[7] = abs(both.probabilities[7] - both.threshold) / 1.99
-    near = replace(both, refined=replace(both.refined, Pi_se=se))
+    near = known_to(se)
     assert "; look at gene 7 (within 2 s.e. of the threshold)" in verdict(near)
+    assert ", undecided" in summary_table(near).status["gene 7"]
     se[7] *= 1.99 / 2.01
-    assert "look at" not in verdict(near)
+    assert "look at" not in verdict(known_to(se))
     red = alone.trust._replace(light="red")
     said = verdict(replace(alone, trust=red))
     assert said == f"do not trust this without refits: {promise(alone)}"

@@ -37,11 +37,11 @@ def with_y(value):
 
 
 def fit(X=X, y=Y, **options):
-    return lambda: StabilitySelection(**options).fit(X, y)
+    return lambda: StabilitySelection(**dict(refits=0) | options).fit(X, y)
 
 
 def fitted(**options):
-    return StabilitySelection(n_lambdas=8, **options).fit(X, Y)
+    return StabilitySelection(refits=0, n_lambdas=8, **options).fit(X, Y)
 
 
 def with_rows(**said):

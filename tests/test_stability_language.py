@@ -38,7 +38,9 @@ def fitted(X, y, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         fit = options.pop("fit", {})
-        return StabilitySelection(verbose=0, **options).fit(X, y, **fit)
+        return StabilitySelection(**dict(refits=0, verbose=0) | options).fit(
+            X, y, **fit
+        )
 
 
 def near(X, y, **options):

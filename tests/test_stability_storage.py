@@ -56,7 +56,7 @@ def in_blocks(table):
 def both(table, y, said=(), **options):
     """Fits of a table in memory and of the same in blocks, along two penalties."""
     said = dict(said)
-    options = dict(verbose=0, tol=1e-9, lambdas=[1.4, 0.9], q=6) | options
+    options = dict(verbose=0, tol=1e-9, lambdas=[1.4, 0.9], q=6, refits=0) | options
     dense = table.toarray() if sparse.issparse(table) else table.astype(float)
     one = StabilitySelection(**options).fit(dense, y, **said)
     return one, StabilitySelection(**options).fit(in_blocks(table), y, **said)
@@ -139,7 +139,7 @@ KINDS = {
 
 @cache
 def in_memory():
-    options = dict(verbose=0, tol=1e-10, lambdas=[1.4])
+    options = dict(verbose=0, tol=1e-10, lambdas=[1.4], refits=0)
     return StabilitySelection(**options).fit(X.astype(float), Y)
 
 
@@ -150,7 +150,7 @@ def test_every_kind_of_table(kind, tmp_path, monkeypatch):
     assert not isinstance(open_table(table)[0], Panels)  # it fits in one block
     for room in (door, columns):
         monkeypatch.setattr(room, "BLOCK", 4000)
-    one, options = in_memory(), dict(verbose=0, tol=1e-10, lambdas=[1.4])
+    one, options = in_memory(), dict(verbose=0, tol=1e-10, lambdas=[1.4], refits=0)
     two = StabilitySelection(**options).fit(table, Y)
     assert isinstance(two.question_.A, Panels)
     for name in NUMBERS:
@@ -329,7 +329,7 @@ def test_one_table_has_one_fingerprint():
     other = X.copy()
     other[0, 1] += 1
     tables = in_blocks(X), Panels(X, block=1000), in_blocks(other)
-    options = dict(verbose=0, lambdas=[2.0], tol=1e-2)
+    options = dict(verbose=0, lambdas=[2.0], tol=1e-2, refits=0)
     fits = [StabilitySelection(**options).fit(table, Y) for table in tables]
     first, again, another = (report.fingerprint(each.question_) for each in fits)
     assert first == again != another

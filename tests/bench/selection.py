@@ -138,7 +138,7 @@ def print_tables(which, threads):
         print(f"\n======== {threads.name}")
         if "a" in which:
             speed.table(
-                "(a) StabilitySelection without refits over 100 half-sample paths, and ipss",
+                "(a) StabilitySelection(refits=0) over 100 half-sample paths, and ipss",
                 (
                     "problem",
                     "steps",
