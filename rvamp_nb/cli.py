@@ -48,12 +48,12 @@ def _collected_warnings():
 
 
 def _fitted(name, table, options):
-    """The `Selection` of rVAMP alone, with the table's names in it; what is refused is
-    bad input, and so is a block that cannot be read.
+    """The `Selection`, with the table's names in it; what is refused is bad input,
+    and so is a block that cannot be read.
     """
     from rvamp_nb.select.stability import StabilitySelection
 
-    estimator = StabilitySelection(**options, **table.options, refits=0)
+    estimator = StabilitySelection(**options, **table.options)
     try:
         found = estimator.fit(table.X, table.y, **table.rows).selection_
     except (ValueError, TypeError, OSError) as e:
@@ -62,20 +62,6 @@ def _fitted(name, table, options):
     columns = columns._replace(names=columns.names.astype(object))
     columns.names[:] = table.names
     return replace(found, question=replace(found.question, columns=columns))
-
-
-def _refitted(found, accuracy, n_refits):
-    """The `Selection` with refits, why there are none, whether that was ctrl-C."""
-    from rvamp_nb.select.answer import with_refits
-
-    try:
-        accuracy = accuracy if n_refits is None else None
-        s = found if n_refits == 0 else with_refits(found, accuracy, n_refits)
-        return s, "", s.refined is not None and s.refined.interrupted
-    except KeyboardInterrupt:
-        return found, "interrupted before the first were there", True
-    except (ValueError, RuntimeError) as e:
-        return found, f"none were made; {e}", False
 
 
 def _doubts(table, said):
@@ -116,7 +102,7 @@ def _contents(s, with_path, stopped, about):
     return contents | {"-selection.json": json_file(settings)}, code
 
 
-def _about(source, table, s, said, refused):
+def _about(source, table, s, said):
     """What the settings say beside those of the report: of the file, and of what was
     done to the table before it was fitted.
     """
@@ -129,7 +115,7 @@ def _about(source, table, s, said, refused):
         "kept": list(columns.names[columns.kind == "covariate"]),
         "said": table.said,
     }
-    return source | dict(table=done, warnings=said, refits_refused=refused)
+    return source | dict(table=done, warnings=said)
 
 # %% ../nbs/25_cli.ipynb #575d4ea5
 def _lines_of(s, lines):
@@ -326,7 +312,7 @@ def _embedded():
 _READ = ("sep", "decimal", "encoding")
 _ROLES = ("target", "id", "drop", "keep", "categorical", "missing", "groups", "strata")
 _ROLES += ("weights", "offset", "time", "event")
-_OPTIONS = ("loss", "threshold", "pfer", "q", "bound", "l1_ratio")
+_OPTIONS = ("loss", "threshold", "pfer", "q", "bound", "l1_ratio", "accuracy", "refits")
 
 
 def _asked(args):
@@ -392,13 +378,13 @@ def _run(argv):
     if args.report is not None:
         _check_place(args.report, "--report")
     with _collected_warnings() as said:
-        found = _fitted(source["name"], table, options)
-        s, refused, stopped = _refitted(found, args.accuracy, args.refits)
+        s = _fitted(source["name"], table, options)
     said = _doubts(table, said)
-    about = _about(source, table, s, said, refused)
+    about = _about(source, table, s, said)
+    stopped = s.refined.interrupted if s.refined else s.refused[:11] == "interrupted"
     contents, code = _contents(s, args.path, stopped, about)
     done = [f"table: {'; '.join(table.said)}"] if table.said else []
-    lines = console(s, source["name"], done, said, refused or "none")
+    lines = console(s, source["name"], done, said)
     lines += _lines_of(s, table.lines)
     try:
         lines += _saved(source["name"], contents, args.out)

@@ -102,9 +102,9 @@ SABOTAGES = [
     # --- messages ---------------------------------------------------------------------
     Sabotage(
         "rs_gaussian.py",
-        "the mean log-partition forgets the variance of the field",
-        "return constant + beta * (h**2 + chi_hat) / (2 * Q_hat)",
-        "return constant + beta * h**2 / (2 * Q_hat)",
+        "the log-partition function forgets what the replicas share",
+        "+ n * beta * h**2 / (2 * left)",
+        "+ n * beta * h**2 / (2 * Q_hat)",
         "nbs/06_rs_gaussian.ipynb::module",
     ),
     Sabotage(
@@ -375,8 +375,8 @@ SABOTAGES = [
     Sabotage(
         "select/control.py",
         "the threshold of decoys forgets the one that stands for chance",
-        "estimates = (1 + passed) / np.maximum(kept, 1) * len(real) / len(fake)",
-        "estimates = passed / np.maximum(kept, 1) * len(real) / len(fake)",
+        "estimates = (1 + behind) / np.maximum(ahead, 1)",
+        "estimates = behind / np.maximum(ahead, 1)",
         "tests/test_error_control.py::test_the_threshold_is_the_smallest_that_will_do",
     ),
     # --- rows of their own kinds ------------------------------------------------------
@@ -434,7 +434,7 @@ SABOTAGES = [
     Sabotage(
         "cli.py",
         "a red light is exit code 0",
-        'return 3 if s.trust.light == "red" else 0',
+        'return 3 if doubtful and s.trust.light == "red" else 0',
         "return 0",
         "tests/test_cli.py::test_a_row_that_decides_is_exit_code_3",
     ),
@@ -463,15 +463,36 @@ SABOTAGES = [
     Sabotage(
         "select/answer.py",
         "the bound forgets the sum that the refits have",
-        "sums = s.fit.Pi, both.Pi",
-        "sums = (s.fit.Pi,)",
+        "question, sums = s.question, (s.fit.Pi, both.Pi)",
+        "question, sums = s.question, (s.fit.Pi,)",
         "tests/test_report.py::test_the_bound_holds_for_the_largest_of_the_sums",
     ),
     Sabotage(
-        "select/report.py",
+        "select/answer.py",
         "one standard error is called decided",
-        "away = np.abs(s.probabilities - s.threshold) - 2 * s.refined.Pi_se",
-        "away = np.abs(s.probabilities - s.threshold) - s.refined.Pi_se",
+        "near = np.abs(both.Pi - s.threshold) <= 2 * both.Pi_se",
+        "near = np.abs(both.Pi - s.threshold) <= both.Pi_se",
+        "tests/test_report.py::test_the_verdict_says_what_is_undecided",
+    ),
+    Sabotage(
+        "select/answer.py",
+        "the bound has the error of one resample's number, not of their mean",
+        "error = np.std(sizes) / np.sqrt(len(sizes))",
+        "error = np.std(sizes)",
+        "tests/test_stability_language.py",
+    ),
+    Sabotage(
+        "select/control.py",
+        "a threshold is lowered to where the bound hangs on a digit",
+        "LEAST_THRESHOLD = 0.6",
+        "LEAST_THRESHOLD = 0.5",
+        "tests/test_stability.py",
+    ),
+    Sabotage(
+        "select/report.py",
+        "what is undecided is called decided",
+        "if s.undecided.any():",
+        "if s.undecided.all():",
         "tests/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
     Sabotage(

@@ -33,7 +33,6 @@ from rvamp_nb.cli import BadInput, main
 from rvamp_nb.datasets import load_diabetes
 from rvamp_nb.select import frames as tables
 from rvamp_nb.select import report
-from rvamp_nb.select.answer import with_refits
 from rvamp_nb.select.frames import prepare, read_frame
 from rvamp_nb.select.report import console, report_files
 
@@ -153,9 +152,7 @@ def test_the_main_job_prints_what_the_library_reports(capsys):
     lines = capsys.readouterr().out.splitlines()
     data = load_diabetes()
     X = pd.DataFrame(data.A, columns=list(data.names))
-    s = with_refits(
-        StabilitySelection(refits=0).fit(X, data.y).selection_, n_refits=200
-    )
+    s = StabilitySelection().fit(X, data.y).selection_
     said = console(s, "diabetes")
     assert lines[: len(said)] == said
     assert [line.split(":")[0] for line in lines[len(said) :]] == FILE_LINES
@@ -1132,6 +1129,33 @@ def test_a_promise_that_cannot_be_met_is_said_in_the_report(capsys):
     assert f"warning: {warned[0]}" in unwrapped(capsys.readouterr().out)
 
 
+def test_refits_put_a_red_light_right_and_nothing_else():
+    X, y = table(M=80, N=12)
+    y[4] = 90
+    pd.DataFrame(X).assign(y=y).to_csv("data.csv", index=False)
+    for refits, code in (("0", 3), ("20", 0)):
+        assert (
+            exit_code(f"select data.csv --target y --refits {refits}".split()) == code
+        )
+        assert settings()["light"] == "red" and settings()["status"] == "converged"
+    table(M=20, N=60)  # ten rows cannot bear fifteen features
+    assert (
+        exit_code("select data.csv --target y --refits 20 --q 15 --name b".split()) == 3
+    )
+    assert settings("b")["status"].startswith(("q not met", "fell back"))
+
+
+def test_an_accuracy_is_reached():
+    table(M=80, N=12)
+    worst = []
+    for accuracy in ("0.02", "0.006"):
+        main(f"select data.csv --target y --q 3 --accuracy {accuracy}".split())
+        found = pd.read_csv("rvamp-nb-out/data-selection.csv")
+        worst.append(found.probability_se.max())
+        assert worst[-1] <= float(accuracy)
+    assert worst[1] < worst[0]
+
+
 def test_the_row_of_the_light_is_found_in_the_file(capsys):
     """Of which the head is the first line, and some may be blank; what looks like a row
     in a name is no row.
@@ -1284,7 +1308,7 @@ def test_refits_that_are_refused_are_said_and_the_table_is_there(
     table()
     main("select data.csv --target y --lam 0.8 --refits 50".split())
     out = unwrapped(capsys.readouterr().out)
-    assert "refits: none were made; refits need the table in memory" in out
+    assert "refits: refits need the table in memory" in out and "warning" not in out
     said = settings()
     assert said["exit_code"] == 0 and said["n_refits"] == 0
     assert "table in memory" in said["refits_refused"]
@@ -1689,7 +1713,9 @@ def test_refits_beyond_memory_may_be_refused(capsys, no_memory):
     _, rows = matrix(N=800)
     pair = rows.assign(days=np.arange(60) + 1.0, died=1)
     pair.to_csv("pair.csv", index=False)
-    line = "select A.npy --rows pair.csv --time days --event died --lam 2 --refits 50"
+    line = "select A.npy --rows pair.csv --time days --event died --lam 2"
     main(line.split())
     out = unwrapped(capsys.readouterr().out)
-    assert "refits: none were made; refits of survival times need" in out
+    assert "refits: refits of survival times need the table in memory" in out
+    asked = refused(capsys, *line.split(), "--refits", "50")
+    assert "refits of survival times need the table in memory" in asked

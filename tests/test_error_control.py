@@ -205,46 +205,42 @@ def test_the_mean_and_covariance_of_a_decoy_are_the_long_formula():
 def test_the_threshold_is_the_smallest_that_will_do():
     rng = np.random.default_rng(4)
     for _ in range(20):
-        scores = np.round(rng.random(60) ** 2, 1)  # with ties, and zeros
-        fake = rng.random(60) < 0.4
+        scores, of_decoys = np.round(
+            rng.random((2, 40)) ** 2, 1
+        )  # with ties, and zeros
+        lead = scores - of_decoys
         for fdr in (0.3, 0.6, 1.0):
-            found = decoy_threshold(scores, fake, fdr)
-            n, d = (~fake).sum(), fake.sum()
+            found = decoy_threshold(scores, of_decoys, fdr)
             passing = [
                 t
-                for t in np.unique(scores[scores > 0])
-                if (scores[~fake] >= t).any()
-                and (1 + (scores[fake] >= t).sum()) / (scores[~fake] >= t).sum() * n / d
-                <= fdr
+                for t in np.abs(lead)[lead != 0]
+                if (lead >= t).any()
+                and (1 + (lead <= -t).sum()) / (lead >= t).sum() <= fdr
             ]
             assert found.threshold == (min(passing) if passing else np.inf)
-            assert (found.selected == (scores[~fake] >= found.threshold)).all()
-        smallest = decoy_threshold(scores, fake).estimate
-        assert (
-            np.isnan(smallest)
-            or smallest <= decoy_threshold(scores, fake, 0.6).estimate
-            or np.isnan(decoy_threshold(scores, fake, 0.6).estimate)
-        )
+            assert (found.selected == (lead >= found.threshold)).all()
 
 
 @pytest.mark.parametrize("fdr", [0.2, 0.5])
-def test_exchangeable_labels_keep_the_promise(fdr):
-    """And a threshold chosen without the 1 would not."""
+def test_exchangeable_pairs_keep_the_promise(fdr):
+    """Pairs of sizes and dependence of their own; a threshold chosen without the 1
+    would not keep it.
+    """
     rng = np.random.default_rng(5)
     shares = {1: [], 0: []}
+    scale = np.geomspace(0.05, 1, 36)
     for _ in range(3000):
-        scores = rng.random(40)
-        scores[-4:] += 1
-        fake = np.zeros(40, dtype=bool)
-        fake[rng.choice(36, 18, replace=False)] = True
-        signal = np.arange(40)[~fake] >= 36
-        found = decoy_threshold(scores, fake, fdr)
+        common = 0.5 * scale * rng.random()
+        pairs = common + scale * rng.random((2, 36))  # exchangeable within a pair
+        pairs = np.hstack([pairs, [[1.9] * 4, [0.1] * 4]])
+        signal = np.arange(40) >= 36
+        found = decoy_threshold(*pairs, fdr)
         shares[1].append(share_false(found.selected, signal))
-        order = np.argsort(-scores)
-        kept, passed = np.cumsum(~fake[order]), np.cumsum(fake[order])
-        good = np.flatnonzero(passed / np.maximum(kept, 1) <= fdr)
-        chosen = scores[~fake] >= scores[order][good[-1]]
-        shares[0].append(share_false(chosen, signal))
+        lead = pairs[0] - pairs[1]
+        tried = np.sort(np.abs(lead))[:, None]
+        ahead, behind = (lead >= tried).sum(1), (lead <= -tried).sum(1)
+        good = np.flatnonzero((ahead > 0) & (behind <= fdr * ahead))
+        shares[0].append(share_false(lead >= tried[good[0]], signal))
     mean, error = np.mean(shares[1]), np.std(shares[1]) / 3000**0.5
     assert mean < fdr + 3 * error
     assert np.mean(shares[0]) > mean + 3 * error
@@ -255,21 +251,21 @@ def share_false(selected, signal):
 
 
 @pytest.mark.parametrize(
-    "scores, fake, fdr",
+    "scores, of_decoys, fdr",
     [
-        ([0.1, 0.2], [True, True], 0.1),
-        ([0.1, 0.2], [False, False], 0.1),
-        ([0.1, 0.2], [0, 1], 0.1),
-        ([0.1, np.nan], [True, False], 0.1),
-        ([0.1, -0.1], [True, False], 0.1),
-        ([0.1], [True, False], 0.1),
-        ([0.1, 0.2], [True, False], 0),
-        ([0.1, 0.2], [True, False], 1.5),
+        ([], [], 0.1),
+        ([[0.1, 0.2]], [[0.1, 0.2]], 0.1),
+        ([0.1, np.nan], [0.1, 0.2], 0.1),
+        ([0.1, 0.2], [0.1, -0.1], 0.1),
+        ([0.1], [0.1, 0.2], 0.1),
+        ([0.1, 0.2], [0.1, 0.2], 0),
+        ([0.1, 0.2], [0.1, 0.2], 1.5),
+        ([0.1, 0.2], [0.1, 0.2], None),
     ],
 )
-def test_decoys_that_make_no_sense_are_refused(scores, fake, fdr):
+def test_decoys_that_make_no_sense_are_refused(scores, of_decoys, fdr):
     with pytest.raises((TypeError, ValueError)):
-        decoy_threshold(scores, fake, fdr)
+        decoy_threshold(scores, of_decoys, fdr)
 
 
 def test_tables_that_decoys_cannot_be_made_of_are_refused():

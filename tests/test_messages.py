@@ -21,7 +21,7 @@ from rvamp_nb.messages import (
     moment_to_natural,
     natural_to_moment,
 )
-from rvamp_nb.rs_gaussian import rs_covariance, rs_log_partition, rs_mean_log_partition
+from rvamp_nb.rs_gaussian import rs_covariance, rs_log_partition
 
 SIZES = st.integers(1, 12)
 SEEDS = st.integers(0, 2**32 - 1)
@@ -234,7 +234,7 @@ def test_limit_of_no_replicas(Q_hat, chi_hat, beta, h):
     slope = (up - down) / (2 * n)
     # the value may be near 0 by cancellation of its parts
     scale = 1 + beta * (h**2 + chi_hat) / Q_hat
-    mean = rs_mean_log_partition(Q_hat, h, chi_hat, beta)
+    mean = np.log(2 * np.pi / (beta * Q_hat)) / 2 + beta * (h**2 + chi_hat) / Q_hat / 2
     assert_allclose(slope, mean, rtol=1e-6, atol=1e-6 * scale)
 
 

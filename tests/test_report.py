@@ -409,12 +409,12 @@ def test_the_verdict_says_what_is_undecided(plain, monkeypatch):
 @each_case
 def test_a_screen_has_88_columns_and_what_the_table_says(cases, name):
     s = cases[name].selection_
-    lines = console(s, "a table", ["all of it"], ["beware " * 30], "none today", 5)
+    lines = console(s, "a table", ["all of it"], ["beware " * 30], 5)
     assert max(map(len, lines)) <= 88 and lines[0] in verdict(s)
     text = " ".join(" ".join(lines).split())
     assert "all of it" in text and "warning: beware beware" in text
     assert f"light: {s.trust.light}: " in text and "and 25 more features" in text
-    assert ("none today" in text) == (s.refined is None) != ("±" in text)
+    assert ("refits: none" in text) == (s.refined is None) != ("±" in text)
     if s.refined is not None:
         worth = f"as accurate as {s.refined.worth:,.0f} refits alone"
         assert f"refits: {s.refined.status}; with rVAMP {worth}" in text

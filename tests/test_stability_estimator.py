@@ -179,8 +179,9 @@ def test_probabilities_of_classes_are_averaged_over_resamples():
     assert np.abs(averaged - expit(mean)).max() > 1e-4
 
 
-def test_a_probability_equal_to_the_threshold_is_enough():
-    at = dict(q=1, lambdas=[6.0, 4.5])
+@pytest.mark.parametrize("refits", [0, 20])
+def test_a_probability_equal_to_the_threshold_is_enough(refits):
+    at = dict(q=1, lambdas=[6.0, 4.5], refits=refits)
     first = StabilitySelection(threshold=0.75, **at).fit(X, Y)
     i = np.argmax(np.where(first.probabilities_ < 1, first.probabilities_, 0))
     edge = first.probabilities_[i]

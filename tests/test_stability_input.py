@@ -305,6 +305,9 @@ BAD = {
     "refits too few": (fit(refits=5), "refits"),
     "refits negative": (fit(refits=-1), "refits"),
     "refits text": (fit(refits="100"), "refits"),
+    "accuracy zero": (fit(accuracy=0), "accuracy must lie in (0, 0.5)"),
+    "accuracy one half": (fit(accuracy=0.5), "accuracy must lie in (0, 0.5)"),
+    "accuracy text": (fit(accuracy="0.02"), "accuracy"),
     "refits of a loss of one's own, in fit": (
         fit(loss=Own(), refits=20),
         "Laplace, ElasticNet and NonNegative, not Own",

@@ -302,6 +302,58 @@ def test_the_bound_is_of_the_largest_sum(both):
     assert s.pfer_bound_ >= plain.pfer_bound_
 
 
+def test_by_default_refits_have_the_last_word():
+    X, y = table(wild=2)
+    s, again, plain = (
+        StabilitySelection(q=4, verbose=0, **how).fit(X[:, :N], y)
+        for how in ({}, {}, dict(refits=0))
+    )
+    assert s.refined_.n_refits >= 200 and s.refined_.Pi_se.max() <= 0.02
+    np.testing.assert_array_equal(s.probabilities_, again.probabilities_)
+    np.testing.assert_array_equal(s.probabilities_, plain.refine(progress=False).Pi)
+    assert plain.refined_ is plain.undecided_ is None and np.isnan(plain.pfer_bound_se_)
+    np.testing.assert_array_equal(plain.probabilities_, plain.fit_.Pi)
+    finer = StabilitySelection(q=4, accuracy=0.009, verbose=0).fit(X[:, :N], y)
+    assert finer.refined_.Pi_se.max() <= 0.009 < s.refined_.Pi_se.max()
+    assert finer.refined_.n_refits > s.refined_.n_refits
+
+
+def test_undecided_is_who_is_within_two_standard_errors():
+    X, y = table(wild=2)
+    middle = fitted(X, y, refits=50, q=4, penalty_factor={"x5": 0.0})
+    near = middle.probabilities_[3] + 1.9 * middle.refined_.Pi_se[3]
+    options = dict(refits=50, q=4, penalty_factor={"x5": 0.0}, threshold=near)
+    s = fitted(X, y, **options)
+    away = np.abs(s.probabilities_ - s.threshold_) / np.maximum(s.refined_.Pi_se, 1e-12)
+    free = s.selection_.question.columns.kind == "covariate"
+    np.testing.assert_array_equal(s.undecided_, (away <= 2) & ~free)
+    assert s.undecided_[3] and not s.undecided_[5]
+
+
+def test_the_bound_has_the_error_of_the_mean_number_selected(both):
+    """By other draws: as much as their mean numbers selected differ, through q^2."""
+    X, y, s, plain = both
+    apart = []
+    for seed in range(1, 25):
+        draws = plain.refine(None, 50, seed=seed, progress=False).draws[:, :N] != 0
+        apart.append(pfer_bound(draws.sum(1).mean(), s.threshold_, N))
+    stated = s.pfer_bound_se_ * np.mean(apart) / s.pfer_bound_
+    assert 0.7 < stated / np.std(apart, ddof=1) < 1.4
+
+
+def test_what_cannot_be_refitted_is_said_and_rvamp_reported():
+    X, y = table(wild=0)
+    with pytest.warns(
+        UserWarning, match="probabilities are rVAMP's alone: refits know"
+    ):
+        s = StabilitySelection(loss=LogCosh(), lambdas=[3.0], verbose=0).fit(X, y)
+    assert s.refined_ is None and "LogCosh" in s.refused_
+    columns = s.selection_.question.columns
+    np.testing.assert_array_equal(s.probabilities_, s.fit_.Pi[columns.where])
+    with pytest.raises(ValueError, match="refits know the losses"):
+        StabilitySelection(loss=LogCosh(), lambdas=[3.0], refits=50).fit(X, y)
+
+
 def test_intervals_hold_what_they_are_of(both):
     X, y, s, plain = both
     interval = s.refined_.interval()

@@ -219,10 +219,6 @@ def _unit_of(fit):
     likelihood = getattr(getattr(fit, "problem", None), "likelihood", None)
     return "group" if hasattr(likelihood, "noise_of_groups") else "row"
 
-
-def _unit(trust):
-    return _unit_of(trust.fit)
-
 # %% ../../nbs/16_trust.ipynb #483986a8
 class Trust(NamedTuple):
     """The warning lights at the reported penalty, for Π and for the spreads, and what
@@ -275,7 +271,7 @@ class Trust(NamedTuple):
     spread: str = "red"
     spread_reasons: tuple = ()
     fit: object = None
-    unit = property(_unit)
+    unit = property(lambda trust: _unit_of(trust.fit))
 
     def __str__(self):
         reasons = "; ".join(self.reasons) if self.reasons else "no sign of trouble"

@@ -281,7 +281,8 @@ def select(question, steer, promise, asked, repeated):
     accuracy = asked["accuracy"] if asked["refits"] is None else None
     try:
         return with_refits(found, accuracy, asked["refits"])
-    except ValueError as why:
-        if asked["refits"] is not None:
-            raise
-        return replace(found, refused=str(why))
+    except KeyboardInterrupt:
+        why = "interrupted before the first were there"
+    except (ValueError, RuntimeError) as refusal:
+        why = str(refusal)
+    return replace(found, refused=why)

@@ -269,9 +269,7 @@ def arguments(version):
     shape = dict(formatter_class=argparse.RawDescriptionHelpFormatter)
     parser = _Parser(prog="rvamp-nb", description=_ABOUT, epilog=_EXAMPLES, **shape)
     parser.add_argument("--version", action="version", version=f"rvamp-nb {version}")
-    parser.set_defaults(
-        out=Path("rvamp-nb-out"), path=False, report=None, refits=None, accuracy=0.02
-    )
+    parser.set_defaults(out=Path("rvamp-nb-out"), path=False, report=None)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     about = dict(description=_SELECT, epilog=_FILES, help="for a table of yours")
     select = commands.add_parser("select", **about, **shape)

@@ -193,73 +193,65 @@ def settle(p, most, threshold=None, pfer=None, q=None, bound="mb"):
     settled = error_control(p, at, allowed, bound=bound)
     if settled[2] <= most:
         return *settled, ""
-    enough = error_control(p, pfer=allowed, q=most, bound=bound)
-    if threshold is None and enough[0] >= LEAST_THRESHOLD:
-        return *enough, ""
-    at = threshold or LEAST_THRESHOLD
-    settled = error_control(p, at, allowed, bound=bound)
+    enough = error_control(p, pfer=allowed, q=most, bound=bound)[0]
+    at = threshold or max(enough, LEAST_THRESHOLD)
     capped = error_control(p, at, q=most, bound=bound)
-    if pfer is None:
+    if pfer is None or at == enough:
         return *capped, ""
+    would = error_control(p, at, pfer, bound=bound)[2]
     return *capped, (
-        f"pfer = {pfer:g} at threshold {at:g} would allow q = {settled[2]:.3g},"
-        f" more than a sixth of the rows: q = {most:.3g} is taken, and the bound is"
-        f" {capped[1]:.2g}; it would be {pfer:g} at threshold {enough[0]:.3f}"
+        f"pfer = {pfer:g} at threshold {at:g} would allow q = {would:.3g}, more than a"
+        f" sixth of the rows: q = {most:.3g} is taken, and the bound is"
+        f" {capped[1]:.2g}; it would be {pfer:g} at threshold {enough:.3f}"
     )
 
 # %% ../../nbs/18_error_control.ipynb #66b78731
 class Decoyed(NamedTuple):
     """What `decoy_threshold` finds."""
 
-    threshold: float  # inf where none will do
+    threshold: float  # for the lead; inf where none will do
     estimate: float  # of the share of false selections there
-    selected: np.ndarray  # (real features,) bool
+    selected: np.ndarray  # (N,) bool
 
 
-def decoy_threshold(scores, is_decoy, fdr=None):
-    """The threshold at which few enough decoys are kept (`fdp-plus`).
+def decoy_threshold(scores, of_decoys, fdr):
+    """The smallest lead over its own decoy with which a feature is kept (`fdp-plus`).
 
     Parameters
     ----------
-    scores, is_decoy : (N + decoys,) non-negative numbers, and bools
-        Of real features and decoys that were looked at together, such as Pi.
-    fdr : float in (0, 1], optional
-        The smallest threshold whose estimate is at most this; by default the threshold
-        with the smallest estimate, as Stabl has it.
+    scores, of_decoys : (N,) arrays of numbers >= 0
+        Of features and of their decoys that were looked at together, such as Pi.
+    fdr : float in (0, 1]
+        The largest estimate of the share of false selections that is allowed.
 
     Returns
     -------
     Decoyed
     """
-    scores, is_decoy = _check_decoys(scores, is_decoy, fdr)
-    real, fake = scores[~is_decoy], scores[is_decoy]
-    tried = np.unique(scores[scores > 0])
-    kept = len(real) - np.searchsorted(np.sort(real), tried)
-    passed = len(fake) - np.searchsorted(np.sort(fake), tried)
-    estimates = (1 + passed) / np.maximum(kept, 1) * len(real) / len(fake)
-    met = (kept > 0) & (estimates <= (1 if fdr is None else fdr))
-    if not met.any():
-        return Decoyed(np.inf, np.nan, np.zeros(len(real), dtype=bool))
-    k = np.argmax(met)
-    if fdr is None:
-        k = np.argmin(np.where(met, estimates, np.inf))
-    return Decoyed(float(tried[k]), float(estimates[k]), real >= tried[k])
+    check_number("error control", "fdr", fdr, 0, 1, closed="]")
+    lead = _leads(scores, of_decoys)
+    tried, order = np.unique(np.abs(lead[lead != 0])), np.sort(lead)
+    ahead = len(lead) - np.searchsorted(order, tried)
+    behind = np.searchsorted(order, -tried, side="right")
+    estimates = (1 + behind) / np.maximum(ahead, 1)
+    met = np.flatnonzero((ahead > 0) & (estimates <= fdr))
+    if len(met) == 0:
+        return Decoyed(np.inf, np.nan, np.zeros(len(lead), dtype=bool))
+    threshold, estimate = float(tried[met[0]]), float(estimates[met[0]])
+    return Decoyed(threshold, estimate, lead >= threshold)
 
 # %% ../../nbs/18_error_control.ipynb #b60c9e3a
-def _check_decoys(scores, is_decoy, fdr):
-    scores, is_decoy = np.asarray(scores, dtype=float), np.asarray(is_decoy)
-    if scores.ndim != 1 or is_decoy.shape != scores.shape or is_decoy.dtype != bool:
+def _leads(scores, of_decoys):
+    """By how much each feature leads over its decoy."""
+    pair = np.asarray(scores, dtype=float), np.asarray(of_decoys, dtype=float)
+    if pair[0].ndim != 1 or pair[0].shape != pair[1].shape or pair[0].size == 0:
         raise ValueError(
-            "scores must be (n,) and is_decoy (n,) bool, got"
-            f" {scores.shape} and {is_decoy.shape} {is_decoy.dtype}"
+            "scores and of_decoys must be (N,), a decoy for each feature, got"
+            f" {pair[0].shape} and {pair[1].shape}"
         )
-    if is_decoy.all() or not is_decoy.any():
-        raise ValueError("there must be real features and decoys")
-    if not np.isfinite(scores).all() or (scores < 0).any():
+    if not np.isfinite(pair).all() or np.min(pair) < 0:
         raise ValueError("scores must be finite and not negative")
-    if fdr is not None:
-        check_number("error control", "fdr", fdr, 0, 1, closed="]")
-    return scores, is_decoy
+    return pair[0] - pair[1]
 
 # %% ../../nbs/18_error_control.ipynb #07fb98af
 def common_factors(A):

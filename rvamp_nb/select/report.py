@@ -51,9 +51,10 @@ def summary_table(s):
     that positive coefficients speak for), penalty, resampling, randomise, bound,
     threshold, pfer, q; status, converged, path_converged (penalties), path_tol, tol,
     n_steps (of the solver), `lambda_`, lambda_scales, expected_selected, pfer_bound,
-    pfer_bound_se, n_selected, n_refits, worth_in_refits; light (for Π), spread (the
-    light for the standard deviations), effective_rows, largest_row_share, largest_row,
-    duplicates, repeated_rows (groups of them), trust.
+    pfer_bound_se, n_selected, n_refits, refits_refused (why there are none),
+    worth_in_refits; light (for Π), spread (the light for the standard deviations),
+    effective_rows, largest_row_share, largest_row, duplicates, repeated_rows (groups of
+    them), trust.
 
     Parameters
     ----------
@@ -156,6 +157,7 @@ def settings(s):
         pfer_bound_se=s.pfer_bound_se,
         n_selected=int(s.support.sum()),
         n_refits=0 if s.refined is None else int(s.refined.n_refits),
+        refits_refused=s.refused,
         worth_in_refits=s.refined and s.refined.worth,
         light=trust.light,
         spread=trust.spread,
@@ -333,8 +335,7 @@ def _of_the_choice(s):
     else:
         unit = "groups" if type(s.question.counts).__name__ == "Grouped" else "rows"
         by = _ASSUMPTIONS[s.asked["bound"]].format(unit)
-        error = "" if np.isnan(s.pfer_bound_se) else f" (± {s.pfer_bound_se:.1g})"
-        least = f"at most {s.pfer_bound:.2g}{error}, by {by}"
+        least = f"at most {s.pfer_bound:.2g}, by {by}"
         yield f"The expected number of false selections is {least}."
 
 
@@ -407,15 +408,15 @@ def verdict(s):
     return f"{said}; {words.get(kept, f'all {kept} decided')}"
 
 
-def console(s, name="the table", done=(), warnings=(), no_refits="none", leaders=12):
+def console(s, name="the table", done=(), warnings=(), leaders=12):
     """A `Selection` for a screen, as lines of 88 letters at most: the verdict, what was
     done, warnings, the leading features, how far to believe it.
 
     Parameters
     ----------
     s : Selection
-    name, no_refits : str
-        Of the table; what is said of refits where there are none.
+    name : str
+        Of the table.
     done, warnings : sequences of str
         What was done to the table before, and what else is to be said.
     leaders : int >= 0
@@ -424,7 +425,7 @@ def console(s, name="the table", done=(), warnings=(), no_refits="none", leaders
     light = f"light: {s.trust}"
     if s.trust.spread_reasons:
         light += f"; sd: {s.trust.spread}: {'; '.join(s.trust.spread_reasons)}"
-    refits = f"refits: {s.refused or no_refits}"
+    refits = f"refits: {s.refused or 'none'}"
     if s.refined is not None:
         refits = f"refits: {s.refined.status}; with rVAMP {_as_good(s.refined)}"
     parts = _filled(head), _leading(s, leaders), _filled([light, refits])

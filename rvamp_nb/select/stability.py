@@ -461,7 +461,7 @@ def _validated(est, X, y):
     _name_columns(est, X.shape[1], names, reset=True)
     return X, y
 
-
+# %% ../../nbs/21_stability.ipynb #21refit3
 def _check_options(est):
     """What steers the path and the iteration."""
     if not isinstance(est.bound, str) or est.bound not in BOUNDS:
@@ -486,7 +486,7 @@ def _said_of(found):
     answered, trust = found.fit.converged, found.trust
     if found.refused:
         said = "no refits were made, and the probabilities are rVAMP's alone"
-        yield f"{said}: {found.refused}", UserWarning
+        yield f"{said}: {found.refused}", TrustWarning
     if not answered:
         yield f"nothing is selected: {found.status}", TrustWarning
     elif found.status != "converged":
