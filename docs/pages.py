@@ -21,9 +21,9 @@ import rvamp_nb
 PARTS = {  # caption: its chapters
     "I. The problem": range(0, 4),
     "II. The theory": range(4, 8),
-    "III. The algorithm": range(8, 14),
+    "III. The algorithm": [*range(8, 14), 26],
     "IV. What the answer is worth": range(14, 18),
-    "V. Using it": range(18, 70),
+    "V. Using it": [*range(18, 26), *range(27, 70)],
     "Workshop": [WORKSHOP],
     "How to": [HOW_TO],
     "Appendices": [None],
@@ -31,11 +31,13 @@ PARTS = {  # caption: its chapters
 ROOMS = {  # the same for the API reference: (page, title), its chapters
     ("api-data", "Resamples, data, refits"): range(0, 4),
     ("api-messages", "Gaussians and messages"): range(4, 8),
-    ("api-algorithm", "The rooms of the algorithm"): range(8, 13),
+    ("api-algorithm", "The rooms of the algorithm"): [*range(8, 13), 26],
     ("api-results", "What comes out, and what it is worth"): range(13, 18),
     ("api-selection", "Selecting features"): range(18, 24),
     ("api-tools", "Command line, pictures and checks"): [
-        *range(24, 70),
+        24,
+        25,
+        *range(27, 70),
         WORKSHOP,
         None,
     ],

@@ -438,6 +438,13 @@ SABOTAGES = [
         "return 0",
         "tests/test_cli.py::test_a_row_that_decides_is_exit_code_3",
     ),
+    Sabotage(
+        "micro.py",
+        "a coefficient hears of its own variance",
+        "others = (B - np.diag(b)) ** 2 @ T + back**2 @ chi_hat",
+        "others = B**2 @ T + back**2 @ chi_hat",
+        "tests/test_micro.py",
+    ),
     # --- rooms that serve the others --------------------------------------------------
     Sabotage(
         "explore.py",

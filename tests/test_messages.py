@@ -18,7 +18,6 @@ from rvamp_nb.messages import (
     Natural,
     extrinsic,
     mixed_extrinsic,
-    moment_to_natural,
     natural_to_moment,
 )
 from rvamp_nb.rs_gaussian import rs_covariance, rs_log_partition
@@ -89,17 +88,14 @@ def test_views_undo_each_other(Q_hat, h, chi_hat, sign):
     there = natural_to_moment(message)
     assert isinstance(there, Moment)
     tiny = 1e-280  # below this, h / Q and chi_hat / Q**2 lose digits to underflow
-    for back, start, seen in zip(moment_to_natural(there), message, there):
+    for back, start, seen in zip(natural_to_moment(there), message, there):
         fine = (np.abs(seen) > tiny) | (start == 0)
         assert_allclose(back[fine], start[fine], rtol=1e-14)
 
 
-@pytest.mark.parametrize(
-    "turn, name", [(natural_to_moment, "Q_hat"), (moment_to_natural, "D")]
-)
-def test_a_view_that_does_not_exist_is_refused(turn, name):
-    with pytest.raises(ValueError, match=name):
-        turn((np.array([1.0, 0.0]), np.ones(2), np.ones(2)))
+def test_a_view_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match="Q_hat"):
+        natural_to_moment((np.array([1.0, 0.0]), np.ones(2), np.ones(2)))
 
 
 @given(st.floats(-250, -0.5), st.booleans(), SEEDS)
