@@ -1,4 +1,5 @@
-"""Draw the landing page's picture for light and for dark pages: python docs/picture.py
+"""Draw the landing page's picture for light and for dark pages, and README's, on white:
+python docs/picture.py
 
 Seven coefficients of the diabetes data: their histograms over 4,000 refits, and over
 them the laws that one run of rVAMP gives.
@@ -34,6 +35,8 @@ def main():
         plt.savefig(
             STATIC / f"landing-{page}.svg", transparent=True, metadata={"Date": None}
         )
+        if page == "light":
+            plt.savefig(STATIC / "front.png", facecolor="white", dpi=110)
         plt.close()
 
 
