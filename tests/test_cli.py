@@ -831,10 +831,12 @@ main({QUICK.split()})
     assert done.stderr == "rvamp-nb: interrupted; no file is half-written\n"
 
 
-def test_ctrl_c_in_the_fit(monkeypatch, capsys):
-    def impatient(*_, **__):
-        raise KeyboardInterrupt
+def impatient(*_, **__):
+    """Somebody who presses ctrl-C."""
+    raise KeyboardInterrupt
 
+
+def test_ctrl_c_in_the_fit(monkeypatch, capsys):
     monkeypatch.setattr("rvamp_nb.select.stability.StabilitySelection.fit", impatient)
     table()
     assert exit_code(["select", "data.csv", "--target", "y"]) == 130
@@ -877,9 +879,6 @@ def test_ctrl_c_in_the_refits_keeps_those_that_were_made():
 
 
 def test_ctrl_c_before_the_first_refits_keeps_the_fit(monkeypatch, capsys):
-    def impatient(*_, **__):
-        raise KeyboardInterrupt
-
     monkeypatch.setattr("rvamp_nb.select.answer.refits_of", impatient)
     table()
     assert exit_code("select data.csv --target y --lam 0.8 --refits 20".split()) == 130
@@ -896,9 +895,6 @@ def test_ctrl_c_before_the_first_refits_keeps_the_fit(monkeypatch, capsys):
 
 
 def test_ctrl_c_at_the_picture_keeps_the_answer(monkeypatch, capsys):
-    def impatient(*_, **__):
-        raise KeyboardInterrupt
-
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", impatient)
     table()
     assert exit_code("select data.csv --target y --lam 0.8 --refits 20".split()) == 130
