@@ -413,7 +413,9 @@ def test_a_screen_has_88_columns_and_what_the_table_says(cases, name):
     assert max(map(len, lines)) <= 88 and lines[0] in verdict(s)
     text = " ".join(" ".join(lines).split())
     assert "all of it" in text and "warning: beware beware" in text
-    assert f"light: {s.trust.light}: " in text and "and 25 more features" in text
+    whose = "" if s.refined is None else ", of rVAMP without refits"
+    assert f"light{whose}: {s.trust.light}: " in text
+    assert "and 25 more features" in text
     assert ("refits: none" in text) == (s.refined is None) != ("±" in text)
     if s.refined is not None:
         worth = f"as accurate as {s.refined.worth:,.0f} refits alone"

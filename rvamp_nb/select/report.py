@@ -422,13 +422,13 @@ def console(s, name="the table", done=(), warnings=(), leaders=12):
     leaders : int >= 0
     """
     head = [verdict(s), *_done(s, name, done), *(f"warning: {w}" for w in warnings)]
-    light = f"light: {s.trust}"
+    light, refits = f"light: {s.trust}", f"refits: {s.refused or 'none'}"
+    if s.refined is not None:
+        light = f"light, of rVAMP without refits: {s.trust}"
+        refits = f"refits: {s.refined.status}; with rVAMP {_as_good(s.refined)}"
     if s.trust.spread_reasons:
         light += f"; sd: {s.trust.spread}: {'; '.join(s.trust.spread_reasons)}"
-    refits = f"refits: {s.refused or 'none'}"
-    if s.refined is not None:
-        refits = f"refits: {s.refined.status}; with rVAMP {_as_good(s.refined)}"
-    parts = _filled(head), _leading(s, leaders), _filled([light, refits])
+    parts = _filled(head), _leading(s, leaders), _filled([refits, light])
     return [line for part in parts for line in (*part, "")][:-1]
 
 
