@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['COIN', 'all_refits', 'toy', 'Message', 'above', 'prior', 'likelihood', 'passed_on', 'passed_on_inverted', 'coupling',
-           'Fit', 'rvamp', 'main', 'density']
+           'Found', 'rvamp', 'main', 'density']
 
 # %% ../nbs/26_micro.ipynb #26m00005
 from math import erfc, pi, sqrt
@@ -99,7 +99,7 @@ def coupling(A, D, r, T, of_u):
     return r + D * (A.T @ u), to_x, Message(1 / g - Q_hat, u / g - h, of_rows / g**2)
 
 # %% ../nbs/26_micro.ipynb #26m00025
-class Fit(NamedTuple):
+class Found(NamedTuple):
     """Of each coefficient over all resamples: mean, variance, how often it is not 0."""
 
     mean: np.ndarray
@@ -111,7 +111,7 @@ class Fit(NamedTuple):
 
 
 def rvamp(A, y, lam, law=COIN, tol=1e-10, max_iter=500):
-    """A `Fit`: half the sum of squares plus lam times the sum of absolute values."""
+    """Half the sum of squares plus lam times the sum of absolute values, refitted."""
     tau, square = (sum(p * c**k for c, p in law) for k in (1, 2))
     to_x = tau * (A**2).sum(0), tau * A.T @ y, (square - tau**2) * (A**2).T @ y**2
     to_x, to_u = Message(*to_x), Message((A**2).sum(1) / A.shape[1], 0 * y, 0 * y)
@@ -120,7 +120,7 @@ def rvamp(A, y, lam, law=COIN, tol=1e-10, max_iter=500):
         of_x = passed_on_inverted((mean, chi, var), to_x, Pi)
         of_u = passed_on(likelihood(to_u, y, law), to_u)
         joint, new_x, new_u = coupling(A, *of_x, of_u)
-        fit = Fit(mean, var, Pi, to_x, n_iter, np.abs(joint - mean).max())
+        fit = Found(mean, var, Pi, to_x, n_iter, np.abs(joint - mean).max())
         if fit.gap < tol:
             break
         to_x = Message(*((old + new) / 2 for old, new in zip(to_x, new_x)))
