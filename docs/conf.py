@@ -49,6 +49,7 @@ nb_execution_mode = "off"
 nb_output_stderr = "remove"
 nb_merge_streams = True
 nb_code_prompt_show = nb_code_prompt_hide = "Code"
+myst_heading_anchors = 4  # as Jupyter names them: the routes lead to sections
 myst_enable_extensions = [
     "amsmath",
     "attrs_block",
