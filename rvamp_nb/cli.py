@@ -381,8 +381,7 @@ def _run(argv):
         s = _fitted(source["name"], table, options)
     said = _doubts(table, said)
     about = _about(source, table, s, said)
-    stopped = s.refined.interrupted if s.refined else s.refused[:11] == "interrupted"
-    contents, code = _contents(s, args.path, stopped, about)
+    contents, code = _contents(s, args.path, s.interrupted, about)
     done = [f"table: {'; '.join(table.said)}"] if table.said else []
     lines = console(s, source["name"], done, said)
     lines += _lines_of(s, table.lines)

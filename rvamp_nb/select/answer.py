@@ -8,6 +8,7 @@ __all__ = ['Selection', 'told_of_path', 'told_of_answer', 'bound_reached', 'of_d
 
 # %% ../../nbs/79_answer.ipynb #79000003
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -51,6 +52,7 @@ class Selection:
     intercept: float = np.nan
     refined: object = None
     refused: str = ""  # why there are no refits, where they were wanted
+    interrupted: bool = False  # whether ctrl-C ended the refits
     lambda_scales: dict | None = None
     asked: dict | None = None
 
@@ -207,6 +209,7 @@ def with_refits(s, accuracy=None, n_refits=None, seed=0, progress=None):
         intercept=float(level - columns.center @ table.mean),
         coef_interval=coefficients_lie(columns, s.fit, both),
         refined=table,
+        interrupted=both.interrupted,
         pfer_bound=bound,
         pfer_bound_se=its_error,
         pfer=bound if _one_penalty(s.asked) else s.pfer,
@@ -216,15 +219,13 @@ def with_refits(s, accuracy=None, n_refits=None, seed=0, progress=None):
 
 def _bound_and_error(s, both):
     """The bound for the larger of two sums, and its standard error by that of the mean
-    number that the refits select: too large rather than too small, since the combined
-    sum is the better one.
+    number that the refits select: if anything too large, as both together know more.
     """
     question, sums = s.question, (s.fit.Pi, both.Pi)
-    at = question, s.asked["bound"], s.threshold
-    sizes = [float(question.size(draw != 0)) for draw in both.draws]
+    sizes = question.size((both.draws != 0).T)
     error = np.std(sizes) / np.sqrt(len(sizes)) / max(np.mean(sizes), 1e-300)
-    bound = bound_reached(*at, *sums)
-    more = bound_reached(*at, *(Pi * (1 + error) for Pi in sums))
+    reached = partial(bound_reached, question, s.asked["bound"], s.threshold)
+    bound, more = reached(*sums), reached(*(Pi * (1 + error) for Pi in sums))
     return bound, more - bound
 
 
@@ -283,6 +284,6 @@ def select(question, steer, promise, asked, repeated):
         return with_refits(found, accuracy, asked["refits"])
     except KeyboardInterrupt:
         why = "interrupted before the first were there"
+        return replace(found, refused=why, interrupted=True)
     except (ValueError, RuntimeError) as refusal:
-        why = str(refusal)
-    return replace(found, refused=why)
+        return replace(found, refused=str(refusal))

@@ -256,7 +256,8 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
     undecided_ : (N,) bool array or None
         Which probabilities are within two standard errors of the threshold.
     refined_ : Refined or None
-        rVAMP and the refits combined, with standard errors; None without refits.
+        rVAMP and the refits combined, with standard errors; None without refits
+        (`refused_`: why). `interrupted_`: ctrl-C ended them.
     coef_interval_ : (N, 2) array
         Where a coefficient lies in 90 % of the resamples, by p̄₁ of rVAMP, or
         by the refits if there are any. It is the spread of a penalised
