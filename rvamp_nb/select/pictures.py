@@ -124,19 +124,20 @@ def plot_path(s, ax=None, leaders=8):
         How many features are coloured, and named at the ends of their lines.
     """
     ax, answered = _new_axes(ax, 8.6, 5.2), bool(s.fit.converged)
-    lams = s.lambdas / (s.lam if answered else s.lambdas[0])
+    path = s.along
+    lams = path.lambdas / (s.lam if answered else path.lambdas[0])
     unit = "the largest one"
     if answered:
         unit = f"the reported one (λ = {s.lam:.3g}, ΣΠ = {size_reported(s):.3g})"
     ax.set(xscale="log", xlabel=f"penalty λ, in units of {unit}")
     ax.set(ylabel="selection probability Π", ylim=(-0.02, 1.02), title=promise(s))
-    _scales(s, ax, lams)
+    _scales(path, ax, lams)
     leading = leaders_of(s, leaders)
     grey = dict(color=COLOURS["muted"], linewidth=0.8, zorder=1)
     grey["marker"] = "." if len(lams) == 1 else None
     for i in np.setdiff1d(candidates(s), leading):
-        if s.max_selection_probability[i] > 0.02:
-            ax.plot(lams, s.selection_probabilities[i], **grey)
+        if np.nanmax(path.selection_probabilities[i], initial=0) > 0.02:
+            ax.plot(lams, path.selection_probabilities[i], **grey)
     _draw_leaders(s, ax, lams, leading)
     lines = dict(color=COLOURS["truth"], linewidth=1, zorder=2)
     small, place = dict(fontsize=10, color=COLOURS["truth"]), ax.get_yaxis_transform()
@@ -154,7 +155,7 @@ def _draw_leaders(s, ax, lams, which):
     """The leading features, with their names at the ends of their lines."""
     ends, columns = [], s.question.columns
     for rank, i in enumerate(which):
-        path, done = s.selection_probabilities[i], s.converged
+        path, done = s.along.selection_probabilities[i], s.along.converged
         line = dict(color=PALETTE[rank % len(PALETTE)], linewidth=2, zorder=3)
         line["linestyle"] = "-" if s.support[i] else (0, (4, 2))
         line["marker"] = "o" if done.sum() == 1 else None
@@ -183,7 +184,7 @@ def _draw_leaders(s, ax, lams, which):
 _ROUND = np.array([d * 10.0**k for k in range(-4, 6) for d in (1, 2, 3, 5, 7)])
 
 
-def _scales(s, ax, lams):
+def _scales(path, ax, lams):
     """Below round shares of the penalty that is 1, above ΣΠ along the path; only
     numbers that are far enough from each other.
     """
@@ -202,9 +203,10 @@ def _scales(s, ax, lams):
     ticks = _ROUND[(low <= _ROUND) & (_ROUND <= high)][::-1]
     ticks = ticks[apart(ticks)]
     ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
-    done, top = s.converged & (s.expected_selected > 0), ax.secondary_xaxis("top")
+    done = path.converged & (path.expected_selected > 0)
+    top = ax.secondary_xaxis("top")
     top.set_xlabel("features selected in a resample on average, ΣΠ")
-    size = ticks = np.maximum.accumulate(s.expected_selected[done])
+    size = ticks = np.maximum.accumulate(path.expected_selected[done])
     if done.sum() > 1:
         ticks = _ROUND[(max(size[0], 0.1) <= _ROUND) & (_ROUND <= size[-1])]
     at = np.exp(np.interp(ticks, size, np.log(lams[done]))) if done.any() else ticks
@@ -284,11 +286,12 @@ def counts_along(s, n_q=81, n_thresholds=51):
     """Sums q, thresholds, and how many features reach them, (thresholds, q); None
     where nothing converged.
     """
-    done = s.converged & (s.expected_selected > 0)
+    path = s.along
+    done = path.converged & (path.expected_selected > 0)
     if not done.any():
         return None, None, None
-    size = np.maximum.accumulate(s.expected_selected[done])
-    Pi = s.selection_probabilities[candidates(s)][:, done]
+    size = np.maximum.accumulate(path.expected_selected[done])
+    Pi = path.selection_probabilities[candidates(s)][:, done]
     Pi = Pi[Pi.max(1) >= 0.5]
     q = np.linspace(size[0], size[-1], n_q)
     if len(size) == 1:

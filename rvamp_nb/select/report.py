@@ -41,7 +41,7 @@ def summary_table(s):
 
     Its columns: probability (where refits were combined with rVAMP, with its standard
     error probability_se, and probability_low and probability_high, 95 %), selected,
-    max_probability, coef_mean, coef_std, coef_low and coef_high (over resamples, 90 %),
+    coef_mean, coef_std, coef_low and coef_high (over resamples, 90 %),
     shares_signal_with (features that stand in for a selected one), same_as (near
     copies), status (why a feature is selected or not).
 
@@ -49,7 +49,7 @@ def summary_table(s):
     n_rows, n_groups, n_strata, weights, offsets, n_columns, n_candidates,
     n_covariates, n_constant, n_explained, loss, classes, coefficients_for (the class
     that positive coefficients speak for), penalty, resampling, randomise, bound,
-    threshold, pfer, q; status, converged, path_converged (penalties), path_tol, tol,
+    threshold, pfer, q; status, converged, path_converged (penalties), tol,
     n_steps (of the solver), `lambda_`, lambda_scales, expected_selected, pfer_bound,
     pfer_bound_se, n_selected, n_refits, refits_refused (why there are none),
     worth_in_refits; light (for Π), spread (the light for the standard deviations),
@@ -71,7 +71,6 @@ def summary_table(s):
         probability=s.probabilities,
         **ends,
         selected=s.support,
-        max_probability=s.max_selection_probability,
         coef_mean=s.coef_mean,
         coef_std=s.coef_std,
         coef_low=s.coef_interval[:, 0],
@@ -90,9 +89,10 @@ def path_table(s):
     """Π of all features at each penalty, a column each; NaN where not converged."""
     import pandas as pd
 
-    Pi = np.where(s.converged, s.selection_probabilities, np.nan)
+    path = s.along
+    Pi = np.where(path.converged, path.selection_probabilities, np.nan)
     features = pd.Index(s.question.columns.names, name="feature")
-    return pd.DataFrame(Pi, features, [f"{lam:.6g}" for lam in s.lambdas])
+    return pd.DataFrame(Pi, features, [f"{lam:.6g}" for lam in path.lambdas])
 
 
 def _statuses(s):
@@ -119,6 +119,7 @@ def settings(s):
     from rvamp_nb import __version__
 
     target, columns, trust = s.question.target, s.question.columns, s.trust
+    done = s.path.converged
     rows, kinds, answered = target.rows, list(columns.kind), bool(s.fit.converged)
     classes = None if target.classes is None else [str(name) for name in target.classes]
     many = lambda labels: None if labels is None else len(set(labels.tolist()))
@@ -146,8 +147,7 @@ def settings(s):
         q=s.q,
         status=s.status,
         converged=answered,
-        path_converged=f"{s.converged.sum()} of {len(s.converged)}",
-        path_tol=s.path_tol,
+        path_converged=f"{done.sum()} of {len(done)}",
         tol=s.question.tol,
         n_steps=s.n_iter,
         lambda_=s.lam,
@@ -342,7 +342,7 @@ def _of_the_choice(s):
 def _of_the_trust(s):
     """What is known of how far to believe it."""
     trust = s.trust
-    path = f"{s.converged.sum()} of {len(s.converged)}"
+    path = f"{s.path.converged.sum()} of {len(s.path.converged)}"
     yield f"The iteration converged at {path} penalties."
     if s.fit.converged:
         why = "; ".join(trust.reasons) or "no sign of trouble"

@@ -88,8 +88,25 @@ def _name_columns(est, N, names, reset=False):
     validate_data(est, empty, "no_validation", reset=reset, skip_check_array=True)
 
 # %% ../../nbs/21_stability.ipynb #4b4b11f0
+def _of_path(name):
+    """What a `Selection` tells of its path, as an attribute."""
+    return property(lambda self: getattr(self.selection_.along, name))
+
+
 class _Beside:
-    """Real refits beside the answer; tables and pictures."""
+    """The path, real refits beside the answer, tables and pictures."""
+
+    lambdas_ = _of_path("lambdas")
+    selection_probabilities_ = _of_path("selection_probabilities")
+    expected_selected_ = _of_path("expected_selected")
+    converged_ = _of_path("converged")
+    path_tol_ = _of_path("tol")
+
+    @property
+    def max_selection_probability_(self):
+        """The largest along the path, of penalties that converged."""
+        Pi = self.selection_probabilities_[:, self.converged_]
+        return Pi.max(1) if Pi.size else np.full(len(Pi), np.nan)
 
     def refine(self, accuracy=0.02, n_refits=None, *, seed=0, progress=True):
         """Refit at the reported penalty until the probabilities are known to an
@@ -240,11 +257,13 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         By rVAMP alone, at the reported penalty too; NaN where that did not converge.
     lambdas_, expected_selected_, converged_ : (L,) arrays
         The path: penalties, sum of probabilities over the features that can be
-        selected, and whether each converged. A walk also holds the reported penalty.
+        selected, and whether each converged. By default there is none until these, or
+        a picture of it, are first asked for; then it is walked, down to somewhat more
+        than q, and also holds the reported penalty.
     path_tol_ : float
         The tolerance of the path.
     n_iter_ : int
-        Steps taken, along the path and in the search for the reported penalty.
+        Steps taken in the search for the reported penalty, and on a path asked for.
     max_selection_probability_ : (N,) array
         The largest along the path, of penalties that converged. No bound is stated for
         it: see chapter 18.
@@ -372,7 +391,8 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
             vars(self).pop("feature_names_in_", None)
             raise
         question = found.question
-        told = {name: getattr(found, name) for name in vars(found) if name != "asked"}
+        inside = ("asked", "path")
+        told = {name: part for name, part in vars(found).items() if name not in inside}
         told["lambda"] = told.pop("lam")
         told |= dict(loss=question.target.loss, classes=question.target.classes)
         told |= dict(center=question.columns.center, scale=question.columns.scale)
