@@ -476,6 +476,13 @@ SABOTAGES = [
     ),
     Sabotage(
         "select/answer.py",
+        "a refit that ctrl-C ended is called whole",
+        "interrupted=both.interrupted,",
+        "",
+        "tests/test_cli.py::test_ctrl_c_in_the_refits_keeps_those_that_were_made",
+    ),
+    Sabotage(
+        "select/answer.py",
         "one standard error is called decided",
         "near = np.abs(both.Pi - s.threshold) <= 2 * both.Pi_se",
         "near = np.abs(both.Pi - s.threshold) <= both.Pi_se",
@@ -529,6 +536,13 @@ SABOTAGES = [
         "return first, where, sign / copies[where], np.ones(len(first))",
         "return first, where, sign, np.ones(len(first))",
         "tests/test_stability.py",
+    ),
+    Sabotage(
+        "select/penalty.py",
+        "the next look goes away from q",
+        "gap = np.log(",
+        "gap = -np.log(",
+        "tests/test_stability.py::test_looks_have_q_between_them",
     ),
     Sabotage(
         "select/penalty.py",

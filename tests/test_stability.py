@@ -489,8 +489,7 @@ def test_where_the_path_itself_fails_below_q_is_not_met(failing, sound):
     failed = ~s.converged_
     assert failed.any() and np.isnan(s.selection_probabilities_[:, failed]).all()
     assert np.isnan(s.expected_selected_[failed]).all()
-    kept = s.selection_probabilities_[:, ~failed].max(1)
-    np.testing.assert_array_equal(s.max_selection_probability_, kept)
+    assert np.isfinite(s.selection_probabilities_[:, ~failed]).all()
 
 
 def test_a_failed_penalty_above_the_reported_one_is_never_green(failing, sound):
@@ -819,41 +818,73 @@ def genes(seed, M=50, N=120):
 
 
 @pytest.mark.parametrize("classes", [False, True])
-def test_the_walk_finds_what_the_whole_path_finds(classes):
+def test_the_search_finds_what_the_whole_path_finds(classes):
     X, y = genes(int(classes))
     y = y > np.median(y) if classes else y
-    walk = silently(StabilitySelection(refits=0), X, y)
+    found = silently(StabilitySelection(refits=0), X, y)
     whole = silently(StabilitySelection(refits=0, n_lambdas=50), X, y)
-    assert walk.status_ == whole.status_ == "converged"
-    assert walk.n_iter_ < whole.n_iter_ / 2 and len(walk.lambdas_) < 25
-    assert walk.lambda_ == pytest.approx(whole.lambda_, rel=0.01)
-    assert set(np.flatnonzero(walk.support_)) == set(np.flatnonzero(whole.support_))
-    # its probabilities are those of the same penalties with all digits
-    again = silently(StabilitySelection(refits=0, lambdas=walk.lambdas_), X, y)
-    error = np.abs(again.selection_probabilities_ - walk.selection_probabilities_)
-    at = list(walk.lambdas_).index(walk.lambda_)
-    assert error.max() < walk.path_tol_ == 3e-3 and error[:, at].max() < 1e-5
+    assert found.status_ == whole.status_ == "converged"
+    assert found.n_iter_ < whole.n_iter_ / 5
+    assert found.lambda_ == pytest.approx(whole.lambda_, rel=0.01)
+    assert set(np.flatnonzero(found.support_)) == set(np.flatnonzero(whole.support_))
+    said, path = found.summary().attrs, found.selection_.path
+    assert (said["tol"], said["n_steps"]) == (1e-6, found.n_iter_)
+    assert said["path_converged"] == f"{len(path.lams)} of {len(path.lams)}"
+    # the picture's probabilities are those of the same penalties with all digits
+    again = silently(StabilitySelection(refits=0, lambdas=found.lambdas_), X, y)
+    error = np.abs(again.selection_probabilities_ - found.selection_probabilities_)
+    at = list(found.lambdas_).index(found.lambda_)
+    assert error.max() < penalty.PICTURE == 3e-3 and error[:, at].max() < 1e-5
     np.testing.assert_array_equal(
-        walk.selection_probabilities_[:, at], walk.probabilities_
+        found.selection_probabilities_[:, at], found.probabilities_
     )
     # from nothing to well over q, and no further
-    sizes, most = walk.expected_selected_, 1.5 * walk.q_
-    assert sizes[0] < 0.01 and walk.converged_.all() and (np.diff(sizes) > 0).all()
-    assert sizes[-1] >= most or np.sum(sizes > walk.q_) == 4
-    assert (sizes[:-1] < most).all() and np.sum(sizes > walk.q_) <= 4
-    said = walk.summary().attrs
-    assert (said["path_tol"], said["tol"], said["n_steps"]) == (
-        3e-3,
-        1e-6,
-        walk.n_iter_,
-    )
-    assert said["path_converged"] == f"{len(walk.lambdas_)} of {len(walk.lambdas_)}"
+    sizes, most = found.expected_selected_, 1.5 * found.q_
+    assert sizes[0] < 0.01 and found.converged_.all() and (np.diff(sizes) > 0).all()
+    assert sizes[-1] >= most or np.sum(sizes > found.q_) == 4
+    assert (sizes[:-1] < most).all() and np.sum(sizes > found.q_) <= 4
 
 
-def test_a_looser_answer_has_no_tighter_path():
+def test_the_path_is_made_when_somebody_asks(monkeypatch):
+    """Once; and what pictures show of it is what the attributes hold."""
+    made, walk = [], penalty.walk
+    counting = lambda *given: made.append(1) or walk(*given)
+    monkeypatch.setattr("rvamp_nb.select.answer.walk", counting)
+    s = silently(StabilitySelection(refits=0), *table())
+    s.summary()
+    assert not made
+    lines = [line.get_xdata() for line in s.plot_path().lines]
+    assert made == [1]
+    longest = max(lines, key=len)
+    np.testing.assert_allclose(longest, s.lambdas_ / s.lambda_)
+    assert made == [1] and np.isfinite(s.expected_selected_).all()
+
+
+def test_looks_have_q_between_them(monkeypatch):
+    """Few, each counted; from a hint fewer; where they find no bracket, a walk."""
+    s = silently(StabilitySelection(refits=0), *table())
+    few = penalty.looks(s.question_, s.q_)
+    sizes = s.question_.size(few.Pi) / s.q_
+    assert (np.diff(few.lams) < 0).all() and len(few.lams) <= 4
+    assert sizes[0] < 0.98 and sizes[-1] > 1.02
+    again = [s.question_.solve(lam, tol=1e-8).Pi for lam in few.lams]
+    np.testing.assert_allclose(few.Pi, np.stack(again, axis=1), atol=0.02)
+    assert s.n_iter_ > few.n_iter.sum() > 5
+    hint = penalty.looks(s.question_, s.q_, s.lambda_, s.fit_.messages)
+    assert hint.n_iter.sum() < few.n_iter.sum()
+    assert penalty.looks(s.question_, 1e6) is None
+    monkeypatch.setattr(penalty, "looks", lambda *given: None)
+    walked = silently(StabilitySelection(refits=0), *table())
+    assert walked.lambda_ == pytest.approx(s.lambda_, rel=0.005)
+    assert walked.n_iter_ > s.n_iter_ and len(walked.selection_.path.lams) > 8
+
+
+def test_a_looser_answer_has_no_tighter_search():
     X, y = genes(2)
-    s = silently(StabilitySelection(refits=0, tol=1e-2), X, y)
-    assert s.status_ == "converged" and s.path_tol_ == 1e-2
+    s, tight = (
+        silently(StabilitySelection(refits=0, tol=tol), X, y) for tol in (3e-2, 1e-6)
+    )
+    assert s.status_ == "converged" and s.n_iter_ < tight.n_iter_
     assert 0.99 * s.q_ <= s.probabilities_.sum() <= s.q_
 
 
@@ -898,7 +929,7 @@ def test_a_sum_that_jumps_across_q_is_said(monkeypatch):
     assert 2.89 < sizes(s.question_, s.fit_.Pi) <= 2.9 and s.fit_.converged
 
 
-def test_of_two_crossings_the_larger_penalty_is_reported():
+def test_of_two_crossings_that_on_the_way_down_is_reported():
     rng = np.random.default_rng(3)
     parts = rng.normal(size=(150, 2))
     total = parts.sum(1) + 0.3 * 2**0.5 * rng.normal(size=150)
@@ -906,8 +937,9 @@ def test_of_two_crossings_the_larger_penalty_is_reported():
     grid = dict(n_lambdas=25, lambda_min_ratio=1e-3)
     whole = silently(StabilitySelection(q=2.9, **grid), X, y)
     assert np.sum(np.diff(np.sign(whole.expected_selected_ - 2.9)) != 0) == 2
-    walk = silently(StabilitySelection(refits=0, q=2.9), X, y)
-    assert walk.lambda_ == pytest.approx(whole.lambda_, rel=0.02)
-    assert walk.status_ == "converged" and 0.99 * 2.9 < walk.probabilities_.sum() <= 2.9
+    found = silently(StabilitySelection(refits=0, q=2.9), X, y)
+    assert found.lambda_ == pytest.approx(whole.lambda_, rel=0.02)
+    assert found.status_ == "converged"
+    assert 0.99 * 2.9 < found.probabilities_.sum() <= 2.9
     # it ends four penalties that select more than q further on, not at the end of time
-    assert np.sum(walk.lambdas_ < walk.lambda_) == 4
+    assert np.sum(found.lambdas_ < found.lambda_) == 4

@@ -106,22 +106,13 @@ def test_shapes_and_ranges(plain):
         and plain.converged_.all()
         and plain.n_iter_ >= L
     )
-    for name in (
-        "probabilities_",
-        "support_",
-        "max_selection_probability_",
-        "coef_mean_",
-        "coef_std_",
-    ):
+    for name in ("probabilities_", "support_", "coef_mean_", "coef_std_"):
         assert getattr(plain, name).shape == (N,)
     assert (
         (plain.selection_probabilities_ >= 0) & (plain.selection_probabilities_ <= 1)
     ).all() and (plain.coef_std_ >= 0).all()
     np.testing.assert_allclose(
         plain.expected_selected_, plain.selection_probabilities_.sum(0)
-    )
-    np.testing.assert_array_equal(
-        plain.max_selection_probability_, plain.selection_probabilities_.max(1)
     )
     assert plain.support_.dtype == bool and list(np.flatnonzero(plain.support_)) == [
         0,
@@ -158,10 +149,8 @@ def test_the_largest_probability_need_not_be_at_the_end_of_the_path():
     s = StabilitySelection(refits=0, n_lambdas=20, lambda_min_ratio=0.01).fit(
         A, A[:, 1] + A[:, 2] + 0.3 * rng.normal(size=150)
     )
-    np.testing.assert_array_equal(
-        s.max_selection_probability_, s.selection_probabilities_.max(1)
-    )
-    assert s.max_selection_probability_[0] > s.selection_probabilities_[0, -1] + 0.05
+    along = s.selection_probabilities_[0]
+    assert along.max() > along[-1] + 0.05
 
 
 def test_probabilities_of_classes_are_averaged_over_resamples():
@@ -611,7 +600,6 @@ def test_the_table(plain):
     assert list(table.columns) == [
         "probability",
         "selected",
-        "max_probability",
         "coef_mean",
         "coef_std",
         "coef_low",

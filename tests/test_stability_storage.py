@@ -44,7 +44,7 @@ EVENTS = np.c_[np.arange(60) % 3 > 0, rng.exponential(size=60) / np.exp(X[:, 0])
 
 NUMBERS = (
     "probabilities_ coef_mean_ coef_std_ coef_interval_ lambda_ pfer_bound_ lambdas_"
-    " selection_probabilities_ max_selection_probability_ expected_selected_ center_"
+    " selection_probabilities_ expected_selected_ center_"
     " scale_ intercept_"
 ).split()
 

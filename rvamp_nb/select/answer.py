@@ -16,30 +16,20 @@ from ..densities import coefficient_interval
 from ..extend.refined import refined
 from ..extend.trust import judge
 from .control import BOUNDS, DEFAULT_THRESHOLD
-from rvamp_nb.select.penalty import (
-    LOOK,
-    PICTURE,
-    Looks,
-    Question,
-    search,
-    steering,
-    walk,
-)
+from .penalty import Question, search, steering, walk
 from .target import draws_halves
-from ..solver import Path
 
 # %% ../../nbs/79_answer.ipynb #9221b386
 @dataclass(frozen=True)
 class Along:
-    """What is told of a path: (L,) penalties, decreasing, with the reported one; (N, L)
-    probabilities, NaN where not converged; (L,) sums of them, and what converged.
+    """What is told of a path: (L,) penalties, decreasing; (N, L) probabilities, NaN
+    where not converged; (L,) their sums over what can be selected; what converged.
     """
 
     lambdas: np.ndarray
     selection_probabilities: np.ndarray
     expected_selected: np.ndarray
     converged: np.ndarray
-    tol: float
 
 
 @dataclass(frozen=True)
@@ -52,7 +42,7 @@ class Selection:
     lam: float
     fit: object
     status: str
-    path: object  # a Path, or what was looked at
+    path: object  # the Path asked for, or the Looks, without their states
     n_iter: int
     threshold: float
     q: float
@@ -75,31 +65,24 @@ class Selection:
 
     @cached_property
     def along(self):
-        """`Along` of the path that was asked for, or of the walk, which is made when
-        somebody first asks.
+        """`Along` the path that was asked for; if none was, along the walk, which is
+        made when somebody first asks.
         """
-        path = self.path
-        if isinstance(path, Looks):
-            path = walk(self.question, self.q)
-        return along(self, path)
+        if not _steering(self.asked).is_search:
+            return along(self.question, self.path)
+        return along(self.question, walk(self.question, self.q), self)
 
 # %% ../../nbs/79_answer.ipynb #d486a7d1
-def along(s, path):
-    """`Along` of a Path or Looks; of one that was not asked for, with the reported
-    penalty in its place.
-    """
-    question, lams, Pi, done = s.question, path.lams, path.Pi, path.converged
-    asked_for = isinstance(path, Path) and not _steering(s.asked).is_search
-    if not asked_for and s.fit.converged:
-        keep = lams != s.lam
-        at = np.count_nonzero(lams[keep] > s.lam)
-        lams = np.insert(lams[keep], at, s.lam)
-        Pi = np.insert(Pi[:, keep], at, s.fit.Pi, axis=1)
+def along(question, path, answer=None):
+    """`Along` a path, with the penalty of an answer in its place."""
+    lams, Pi, done = path.lams, path.Pi, path.converged
+    if answer is not None and answer.fit.converged:
+        keep = lams != answer.lam
+        at = np.count_nonzero(lams[keep] > answer.lam)
+        lams = np.insert(lams[keep], at, answer.lam)
+        Pi = np.insert(Pi[:, keep], at, answer.fit.Pi, axis=1)
         done = np.insert(done[keep], at, True)
-    all_Pi = Pi[question.columns.where]
-    coarse = LOOK if isinstance(path, Looks) else PICTURE
-    tol = question.tol if asked_for else max(coarse, question.tol)
-    return Along(lams, all_Pi, question.size(Pi), done, tol)
+    return Along(lams, Pi[question.columns.where], question.size(Pi), done)
 
 
 def _steering(asked):
@@ -295,7 +278,8 @@ def select(question, steer, promise, asked, repeated):
             answer = answer._replace(status="converged")
     trust = light_of(question, path, answer, q, repeated)
     told = told_of_answer(question, fit, threshold)
-    told |= dict(path=path, n_iter=int(path.n_iter.sum()) + answer.n_iter)
+    steps = int(path.n_iter.sum()) + answer.n_iter
+    told |= dict(path=replace(path, states=()), n_iter=steps)
     bound = np.nan
     if fit.converged:
         bound = bound_reached(question, asked["bound"], threshold, fit.Pi)

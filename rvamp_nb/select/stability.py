@@ -100,13 +100,6 @@ class _Beside:
     selection_probabilities_ = _of_path("selection_probabilities")
     expected_selected_ = _of_path("expected_selected")
     converged_ = _of_path("converged")
-    path_tol_ = _of_path("tol")
-
-    @property
-    def max_selection_probability_(self):
-        """The largest along the path, of penalties that converged."""
-        Pi = self.selection_probabilities_[:, self.converged_]
-        return Pi.max(1) if Pi.size else np.full(len(Pi), np.nan)
 
     def refine(self, accuracy=0.02, n_refits=None, *, seed=0, progress=True):
         """Refit at the reported penalty until the probabilities are known to an
@@ -225,11 +218,8 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
     penalty_factor : (N,) array or dict {column: factor}, optional
         Multiplies the penalty of each column; 0 means never penalised, always in.
     lambdas : (L,) array of numbers > 0, decreasing, optional
-        The path, followed in full to `tol`. By default there is none but the walk on
-        which the reported penalty is looked for: down from the penalty that selects
-        next to nothing in strides of 15 %, until the probabilities sum to 1.5 q or four
-        penalties select more than q; probabilities on it are right to about 0.003, at
-        the reported penalty to `tol`.
+        The path, followed in full to `tol`. By default there is none: the reported
+        penalty is looked for.
     n_lambdas : int >= 1, optional
     lambda_min_ratio : float in (0, 1), optional
         Either of them asks for a path in full, to `tol`: so many penalties (50), evenly
@@ -257,16 +247,12 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         By rVAMP alone, at the reported penalty too; NaN where that did not converge.
     lambdas_, expected_selected_, converged_ : (L,) arrays
         The path: penalties, sum of probabilities over the features that can be
-        selected, and whether each converged. By default there is none until these, or
-        a picture of it, are first asked for; then it is walked, down to somewhat more
-        than q, and also holds the reported penalty.
-    path_tol_ : float
-        The tolerance of the path.
+        selected, and whether each converged. If no path was asked for, it is made when
+        one of these, or a picture of it, is: in strides of 15 %, until the
+        probabilities sum to 1.5 q or four penalties select more than q; right to about
+        0.003, and to `tol` at the reported penalty, which is among them.
     n_iter_ : int
-        Steps taken in the search for the reported penalty, and on a path asked for.
-    max_selection_probability_ : (N,) array
-        The largest along the path, of penalties that converged. No bound is stated for
-        it: see chapter 18.
+        Steps of the solver in `fit`.
     lambda_, probabilities_, support_ : float, (N,) array, (N,) bool array
         The reported penalty, where rVAMP's probabilities sum to q; the probabilities
         there, combined with refits where there are any, so that their sum may differ a
@@ -339,7 +325,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         self.tol, self.max_iter, self.verbose = tol, max_iter, verbose
 
     def fit(self, X, y, *, groups=None, strata=None, sample_weight=None, offset=None):
-        """Fit the path, find the reported penalty, and judge the answer.
+        """Find the reported penalty, fit there, and judge the answer.
 
         Parameters
         ----------

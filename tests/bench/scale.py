@@ -111,13 +111,13 @@ def selected(path):
     y = simulated_trait(A, causal(A.shape[1]), explained=EXPLAINED)
     before, start = peak(), time.perf_counter()
     sel = StabilitySelection(refits=0).fit(A, y)
-    Pi = sel.selection_probabilities_.max(1)
+    Pi = sel.probabilities_
     best = np.argsort(-Pi)[:20]
     return dict(
         seconds=time.perf_counter() - start,
         bytes_before=before,
         peak_bytes=peak(),
-        penalties=len(sel.lambdas_),
+        penalties=len(sel.selection_.path.lams),
         steps=int(np.sum(sel.n_iter_)),
         threshold=float(sel.threshold_),
         pfer=float(sel.pfer_bound_),
