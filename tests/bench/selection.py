@@ -4,13 +4,14 @@
     python tests/bench/selection.py a              # this table
     python tests/bench/selection.py --threads one  # or: default, both
 
-a  `StabilitySelection(refits=0)` over 100 half-sample paths by celer, and ipss (L1)
+a  `StabilitySelection()`, and `refits=0`, over 100 half-sample paths by celer, and ipss
 e  equal accuracy: what a fit costs in refits, and how many refits it is worth
 
 In table a celer follows (1) fifty penalties down to 5 % of the largest, what one would
-do without knowing where q is reached, and (2) the very penalties that the estimator
-visited; both to celer's default duality gap, in twenty halves, times five. ipss runs at
-its defaults, which keep a part of the columns after a first look at all of them.
+do without knowing where q is reached, and (2) those of the estimator's picture, which
+ends soon after q; both to celer's default duality gap, in twenty halves, times five.
+ipss (L1) runs at its defaults, which keep a part of the columns after a first look at
+all of them.
 Contestants take turns and of each the fastest turn counts. celer and ipss are
 development extras, and ipss is left out where it is not installed.
 """
@@ -89,24 +90,26 @@ def by_ipss(A, y):
 
 
 def whole_job(threads, turns=3):
-    """Rows (problem, steps, seconds of the estimator, of a hundred paths (1) and (2),
-    of ipss, and the ratios to these three).
+    """Rows (problem, steps, seconds of the estimator alone and with refits, of a
+    hundred paths (1) and (2), of ipss; of both the ratio to (2), with refits to ipss).
     """
     rows = []
     for name, A, y in tables():
-        job = lambda: StabilitySelection(refits=0, verbose=0).fit(A, y)
-        s = job()
+        job = lambda **refits: StabilitySelection(verbose=0, **refits).fit(A, y)
+        alone = lambda: job(refits=0)
+        s = alone()
         fifty = s.lambdas_[0] * np.geomspace(1, 0.05, 50)
         refits = [
             lambda lams=lams: half_sample_paths(s.question_, lams)
             for lams in (fifty, s.lambdas_)
         ]
         peer = by_ipss(A, y)
-        actions = [job, *refits, *[peer] * (peer is not None)]
-        ours, *seconds = threads.fastest(*actions, repeat=turns)
-        seconds[:2] = [PATHS / HALVES * t for t in seconds[:2]]
-        seconds += [np.nan] * (3 - len(seconds))
-        rows.append((name, s.n_iter_, ours, *seconds, *(ours / t for t in seconds)))
+        actions = [alone, job, *refits, *[peer] * (peer is not None)]
+        one, both, *seconds = threads.fastest(*actions, repeat=turns)
+        fifty, same = (PATHS / HALVES * t for t in seconds[:2])
+        ipss = seconds[2] if peer else np.nan
+        ratios = one / same, both / same, both / ipss
+        rows.append((name, s.n_iter_, one, both, fifty, same, ipss, *ratios))
     return rows
 
 
@@ -138,17 +141,18 @@ def print_tables(which, threads):
         print(f"\n======== {threads.name}")
         if "a" in which:
             speed.table(
-                "(a) StabilitySelection(refits=0) over 100 half-sample paths, and ipss",
+                "(a) StabilitySelection() over 100 half-sample paths, and ipss",
                 (
                     "problem",
                     "steps",
-                    "s",
+                    "alone",
+                    "default",
                     "celer 50",
                     "celer same",
                     "ipss",
-                    "/ celer 50",
-                    "/ same",
-                    "/ ipss",
+                    "alone / same",
+                    "default / same",
+                    "default / ipss",
                 ),
                 whole_job(threads),
             )
