@@ -379,13 +379,6 @@ SABOTAGES = [
         'check_size(f"{name}.draw", "M", M) + 0.5)',
         "tests/test_resampling.py",
     ),
-    Sabotage(
-        "select/control.py",
-        "the threshold of decoys forgets the one that stands for chance",
-        "estimates = (1 + behind) / np.maximum(ahead, 1)",
-        "estimates = behind / np.maximum(ahead, 1)",
-        "tests/test_error_control.py::test_the_threshold_is_the_smallest_that_will_do",
-    ),
     # --- rows of their own kinds ------------------------------------------------------
     Sabotage(
         "groups.py",

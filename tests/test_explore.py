@@ -14,16 +14,7 @@ matplotlib.use("agg")
 import ipywidgets as w
 import matplotlib.pyplot as plt
 
-from rvamp_nb.explore import (
-    COLOURS,
-    LINES,
-    MARKERS,
-    scatter_with_bars,
-    sliders,
-    still,
-    style,
-    sweep,
-)
+from rvamp_nb.explore import COLOURS, LINES, MARKERS, sliders, still, style, sweep
 
 
 def draw_line(a):
@@ -273,22 +264,3 @@ def test_style_is_opaque_and_repeatable():
 
         rgba = plt.imread(io.BytesIO(base64.b64decode(picture(box))))
         assert rgba[..., 3].min() == 1
-
-
-def test_scatter_with_bars_draws_each_point_and_leaves_its_input():
-    truth = np.array([0.1, 0.5, 0.9])
-    se = np.array([0.02, 0.05, 0.02])
-    ours = np.array([0.12, 0.45, 0.9])
-    kept = truth.copy(), se.copy(), ours.copy()
-    fig, ax = plt.subplots()
-    scatter_with_bars(ax, truth, se, ours, "Π")
-    assert all(np.array_equal(a, b) for a, b in zip(kept, (truth, se, ours)))
-    dots = next(l for l in ax.lines if l.get_marker() == MARKERS["rvamp"])
-    assert (
-        np.array_equal(dots.get_xdata(), truth)
-        and np.array_equal(dots.get_ydata(), ours)
-        and "Π" in ax.get_xlabel()
-    )
-    (bars,) = [c.get_segments() for c in ax.collections]
-    assert np.allclose([b[1][0] - b[0][0] for b in bars], 2 * se)
-    plt.close(fig)

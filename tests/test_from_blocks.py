@@ -31,7 +31,6 @@ from rvamp_nb.extend.trust import (
 )
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Fixed, Grouped, Stratified, Subsample
-from rvamp_nb.select.control import decoys
 from rvamp_nb.tables.storage import Panels, standardised
 
 WIDE, TALL = (40, 90), (90, 30)
@@ -245,9 +244,6 @@ def test_what_needs_the_table_in_memory_says_so():
     fit = rvamp(A, A[:, 4], 0.1, counts=counts)
     with pytest.raises(TypeError, match="one row of each group"):
         p2(replace(fit, problem=fit.problem._replace(A=Panels(A))), 4).across
-    for table in (Panels(A), sparse.csr_array(A)):
-        with pytest.raises(TypeError, match="both must be in memory"):
-            decoys(table, np.random.default_rng(0))
 
 
 def test_strata_are_drawn_from_blocks():

@@ -3,7 +3,7 @@
 import pytest
 from house import count
 
-LINES, FLOORS, TWICE, ONCE = 18_011, 14, 47, 43  # on the way to 15,000 and 11
+LINES, FLOORS, TWICE, ONCE = 17_963, 14, 45, 41  # on the way to 15,000 and 11
 LARGEST = 620  # lines of a room
 
 

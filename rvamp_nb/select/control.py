@@ -4,16 +4,14 @@
 
 # %% auto #0
 __all__ = ['BOUNDS', 'DEFAULT_THRESHOLD', 'DEFAULT_PFER', 'LEAST_THRESHOLD', 'pfer_bound', 'unimodal_bound', 'error_control',
-           'settle', 'Decoyed', 'decoy_threshold', 'common_factors', 'decoys']
+           'settle']
 
 # %% ../../nbs/18_error_control.ipynb #4081f442
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from ..checks import check_number, check_size
-from ..tables.storage import Panels
 
 # %% ../../nbs/18_error_control.ipynb #6598b7e2
 def pfer_bound(q, threshold, p):
@@ -204,136 +202,3 @@ def settle(p, most, threshold=None, pfer=None, q=None, bound="mb"):
         f" sixth of the rows: q = {most:.3g} is taken, and the bound is"
         f" {capped[1]:.2g}; it would be {pfer:g} at threshold {enough:.3f}"
     )
-
-# %% ../../nbs/18_error_control.ipynb #66b78731
-class Decoyed(NamedTuple):
-    """What `decoy_threshold` finds."""
-
-    threshold: float  # for the lead; inf where none will do
-    estimate: float  # of the share of false selections there
-    selected: np.ndarray  # (N,) bool
-
-
-def decoy_threshold(scores, of_decoys, fdr):
-    """The smallest lead over its own decoy with which a feature is kept (`fdp-plus`).
-
-    Parameters
-    ----------
-    scores, of_decoys : (N,) arrays of numbers >= 0
-        Of features and of their decoys that were looked at together, such as Pi.
-    fdr : float in (0, 1]
-        The largest estimate of the share of false selections that is allowed.
-
-    Returns
-    -------
-    Decoyed
-    """
-    check_number("error control", "fdr", fdr, 0, 1, closed="]")
-    lead = _leads(scores, of_decoys)
-    tried, order = np.unique(np.abs(lead[lead != 0])), np.sort(lead)
-    ahead = len(lead) - np.searchsorted(order, tried)
-    behind = np.searchsorted(order, -tried, side="right")
-    estimates = (1 + behind) / np.maximum(ahead, 1)
-    met = np.flatnonzero((ahead > 0) & (estimates <= fdr))
-    if len(met) == 0:
-        return Decoyed(np.inf, np.nan, np.zeros(len(lead), dtype=bool))
-    threshold, estimate = float(tried[met[0]]), float(estimates[met[0]])
-    return Decoyed(threshold, estimate, lead >= threshold)
-
-# %% ../../nbs/18_error_control.ipynb #b60c9e3a
-def _leads(scores, of_decoys):
-    """By how much each feature leads over its decoy."""
-    pair = np.asarray(scores, dtype=float), np.asarray(of_decoys, dtype=float)
-    if pair[0].ndim != 1 or pair[0].shape != pair[1].shape or pair[0].size == 0:
-        raise ValueError(
-            "scores and of_decoys must be (N,), a decoy for each feature, got"
-            f" {pair[0].shape} and {pair[1].shape}"
-        )
-    if not np.isfinite(pair).all() or np.min(pair) < 0:
-        raise ValueError("scores must be finite and not negative")
-    return pair[0] - pair[1]
-
-# %% ../../nbs/18_error_control.ipynb #07fb98af
-def common_factors(A):
-    """Loadings and own variances of columns of mean 0 and mean square 1, (M, N)
-    (`factor-model`).
-
-    Returns
-    -------
-    loadings : (N, k) array
-        Of the k directions that stand out of what independent columns would show.
-    own : (N,) array
-        Variance of each column that the factors leave, at least .05.
-    """
-    M, N = A.shape
-    _, d, Vt = np.linalg.svd(A, full_matrices=False)
-    sizes = d**2 / M
-    stands_out = sizes > (1 + np.sqrt(N / M)) ** 2
-    rest = sizes[~stands_out].mean() if not stands_out.all() else 0.0
-    loadings = Vt[stands_out].T * np.sqrt(sizes[stands_out] - rest)
-    return loadings, np.maximum(1 - (loadings**2).sum(1), 0.05)
-
-# %% ../../nbs/18_error_control.ipynb #e46faae6
-def _gaussian_decoys(X, rng):
-    """Columns with the second moments of `knockoff-moments`."""
-    centre, spread = X.mean(0), X.std(0)
-    A = (X - centre) / np.where(spread > 0, spread, 1)
-    L, own = common_factors(A)
-    s = np.minimum(1, 2 * own)
-    share = s / own
-    K = np.linalg.inv(np.eye(L.shape[1]) + (L.T / own) @ L)
-    factors = A / own @ L @ K  # what the columns say about the factors
-    noise = rng.normal(size=A.shape) * np.sqrt(np.maximum(2 * s - s * share, 0))
-    common = rng.normal(size=(len(A), L.shape[1])) @ np.linalg.cholesky(K).T
-    made = A * (1 - share) + (factors + common) @ (L.T * share) + noise
-    return centre + spread * made
-
-# %% ../../nbs/18_error_control.ipynb #35dec2d2
-def _permuted_decoys(X, labels, rng):
-    """Groups of rows change places with groups of the same size, for each column."""
-    made = np.empty_like(X)
-    _, group, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-    for size in np.unique(sizes):
-        alike = np.flatnonzero(sizes == size)
-        rows = np.array([np.flatnonzero(group == g) for g in alike])
-        blocks = X[rows]  # (groups, size, N)
-        places = np.tile(np.arange(len(alike))[:, None], X.shape[1])
-        order = rng.permuted(places, axis=0)
-        made[rows] = np.take_along_axis(blocks, order[:, None, :], axis=0)
-    return made
-
-# %% ../../nbs/18_error_control.ipynb #8261e356
-def decoys(X, rng, kind="permuted", groups=None):
-    """One made-up feature for each column, related to nothing (`decoys`).
-
-    Parameters
-    ----------
-    X : (M, N) array of finite numbers
-        The table, in memory.
-    rng : numpy.random.Generator
-    kind : "permuted" or "gaussian"
-        "permuted": each column in an order of its own; decoys are then independent of
-        all columns and of each other. "gaussian": normal columns that are correlated
-        with each other and with all columns but their own as those are.
-    groups : (M,) labels, optional
-        Whole groups of equal size change places ("permuted" only).
-
-    Returns
-    -------
-    (M, N) array
-    """
-    if isinstance(X, Panels) or sparse.issparse(X) or hasattr(X, "dask"):
-        raise TypeError(
-            "decoys are a second table of the size of the first, and both must be in"
-            f" memory: give an array, not {type(X).__name__}, or decoys of some columns"
-        )
-    X = np.asarray(X, dtype=float)
-    if X.ndim != 2 or not np.isfinite(X).all():
-        raise ValueError("decoys need a table (M, N) of finite numbers")
-    if kind == "gaussian" and groups is None:
-        return _gaussian_decoys(X, rng)
-    if kind != "permuted":
-        known = "'permuted' or, without groups, 'gaussian'"
-        raise ValueError(f"kind must be {known}, got {kind!r}")
-    labels = np.arange(len(X)) if groups is None else np.asarray(groups)
-    return _permuted_decoys(X, labels, rng)

@@ -35,7 +35,7 @@ from rvamp_nb.bootstrap import naive_bootstrap  # noqa: E402
 from rvamp_nb.datasets import load_riboflavin, standardize  # noqa: E402
 from rvamp_nb.prior import Laplace  # noqa: E402
 from rvamp_nb.resampling import Fixed, Grouped, Poisson, Stratified, Subsample  # noqa: E402
-from rvamp_nb.select.control import decoy_threshold, decoys, settle  # noqa: E402
+from rvamp_nb.select.control import settle  # noqa: E402
 from rvamp_nb.solver import rvamp_path  # noqa: E402
 
 KEPT = HERE.parent / "truth_control"
@@ -228,14 +228,70 @@ def by_ipss(A, y, true):
     return rows, before_false(-false, true), seconds
 
 
+def decoy_threshold(scores, of_decoys, fdr):
+    """Which features are kept (N,), and the smallest lead over their own decoys that
+    will do (`fdp-plus`).
+    """
+    lead = scores - of_decoys
+    tried, order = np.unique(np.abs(lead[lead != 0])), np.sort(lead)
+    ahead = len(lead) - np.searchsorted(order, tried)
+    behind = np.searchsorted(order, -tried, side="right")
+    met = (ahead > 0) & (1 + behind <= fdr * ahead)
+    threshold = tried[met].min(initial=np.inf)
+    return lead >= threshold, threshold
+
+
+def common_factors(A):
+    """Loadings (N, k) and own variances (N,) of columns of mean 0 and mean square 1
+    (`factor-model`).
+    """
+    M, N = A.shape
+    _, d, Vt = np.linalg.svd(A, full_matrices=False)
+    sizes = d**2 / M
+    stands_out = sizes > (1 + np.sqrt(N / M)) ** 2
+    rest = sizes[~stands_out].mean() if not stands_out.all() else 0.0
+    loadings = Vt[stands_out].T * np.sqrt(sizes[stands_out] - rest)
+    return loadings, np.maximum(1 - (loadings**2).sum(1), 0.05)
+
+
+def gaussian_decoys(X, rng):
+    """Columns with the second moments of `knockoff-moments`."""
+    centre, spread = X.mean(0), X.std(0)
+    A = (X - centre) / np.where(spread > 0, spread, 1)
+    L, own = common_factors(A)
+    s = np.minimum(1, 2 * own)
+    share = s / own
+    K = np.linalg.inv(np.eye(L.shape[1]) + (L.T / own) @ L)
+    factors = A / own @ L @ K
+    noise = rng.normal(size=A.shape) * np.sqrt(np.maximum(2 * s - s * share, 0))
+    common = rng.normal(size=(len(A), L.shape[1])) @ np.linalg.cholesky(K).T
+    return centre + spread * (
+        A * (1 - share) + (factors + common) @ (L.T * share) + noise
+    )
+
+
+def permuted_decoys(X, labels, rng):
+    """Groups of rows change places with groups of the same size, for each column."""
+    made = np.empty_like(X)
+    _, group, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    for size in np.unique(sizes):
+        alike = np.flatnonzero(sizes == size)
+        rows = np.array([np.flatnonzero(group == g) for g in alike])
+        blocks = X[rows]  # (groups, size, N)
+        places = np.tile(np.arange(len(alike))[:, None], X.shape[1])
+        order = rng.permuted(places, axis=0)
+        made[rows] = np.take_along_axis(blocks, order[:, None, :], axis=0)
+    return made
+
+
 def by_decoys(A, y, true, seed):
     """Gaussian decoys at several targets, and the ranking."""
     start = time.perf_counter()
     rng = np.random.default_rng([seed, 1])
-    both, _ = standardize(np.hstack([A, decoys(A, rng, "gaussian")]))
+    both, _ = standardize(np.hstack([A, gaussian_decoys(A, rng)]))
     lams, Pi = by_rvamp(both, y, n_lambdas=10, share=1 / 6)
     pairs = Pi[:, -1].reshape(2, -1)  # of columns, of their decoys
-    rows = [counted(decoy_threshold(*pairs, fdr).selected, true) for fdr in TARGETS]
+    rows = [counted(decoy_threshold(*pairs, fdr)[0], true) for fdr in TARGETS]
     return rows, before_false(pairs[0] - pairs[1], true), time.perf_counter() - start
 
 
@@ -373,12 +429,16 @@ def false_by_decoys(A, y, rng, paths):
     """Selected at targets of .3 and .5, {kind: (2,)}"""
     found = {}
     for kind, groups in paths.items():
-        made = decoys(A, rng, kind.split()[0], groups)
+        if kind == "gaussian":
+            made = gaussian_decoys(A, rng)
+        else:
+            labels = np.arange(len(A)) if groups is None else groups
+            made = permuted_decoys(A, labels, rng)
         both, _ = standardize(np.hstack([A, made]))
         lams, Pi = by_rvamp(both, y, n_lambdas=8, share=1 / 8)
         pairs = Pi[:, -1].reshape(2, -1)
         found[f"decoys, {kind}"] = [
-            decoy_threshold(*pairs, fdr).selected.sum() for fdr in (0.3, 0.5)
+            decoy_threshold(*pairs, fdr)[0].sum() for fdr in (0.3, 0.5)
         ]
     return found
 
