@@ -186,9 +186,9 @@ class _Many(NamedTuple):
     """Some refits on some columns of a Table."""
 
     X: np.ndarray  # (n, M)
-    y: np.ndarray  # (M,)
     lowest: np.ndarray  # (n,)
     loss: RefitLoss
+    y: np.ndarray  # (b, M)
     counts: np.ndarray  # (b, M), the largest of each refit 1
     t: np.ndarray  # (b, n)
     k: np.ndarray  # (b, n)
@@ -201,7 +201,7 @@ class _Many(NamedTuple):
     def of_refits(self, b):  # (b,) bool
         if b.all():
             return self
-        parts = dict(counts=self.counts[b], force=self.force[b])
+        parts = dict(counts=self.counts[b], y=self.y[b], force=self.force[b])
         return self._replace(t=self.t[b], k=self.k[b], **parts)
 
 # %% ../nbs/70_refits.ipynb #70000014
@@ -328,13 +328,14 @@ def _settled(p, b, used, z, f):
     digits; False where Newton's steps do not end or change a sign.
     """
     on = np.flatnonzero(used[b])
-    X, c, t, k, was = p.X[on], p.counts[b], p.t[b, on], p.k[b, on], z[b, on]
+    X, c, y, was = p.X[on], p.counts[b], p.y[b], z[b, on]
+    t, k = p.t[b, on], p.k[b, on]
     f[b], digit = was @ X, np.ldexp(1.0, np.frexp(was)[1] - 10)
     v, push = np.round(was / digit) * digit, t * np.sign(was)
     for _ in range(8):
         at = v @ X
-        G = (X * (c * p.loss.curvature(p.y, at, 0.0))) @ X.T + np.diag(k + 1e-12)
-        downhill = -(X @ (c * p.loss.slope(p.y, at))) - k * v - push
+        G = (X * (c * p.loss.curvature(y, at, 0.0))) @ X.T + np.diag(k + 1e-12)
+        downhill = -(X @ (c * p.loss.slope(y, at))) - k * v - push
         try:
             step = np.linalg.solve(G, downhill)
         except np.linalg.LinAlgError:
@@ -379,7 +380,7 @@ def _exact(p, W):
     always = (p.t[0] == 0) & (p.lowest < 0)
     used = np.broadcast_to(always, p.t.shape).copy()
     if W is None:  # those that pull hardest at 0
-        W = _verdict(p, z, f, used, 2 * len(p.y))[0].any(0)
+        W = _verdict(p, z, f, used, 2 * p.X.shape[1])[0].any(0)
     going, W, q = np.arange(len(z)), W | always, p
     for _ in range(_ROUNDS):
         here = np.ix_(going, np.flatnonzero(W))
@@ -397,7 +398,7 @@ def _exact(p, W):
     return z, f, sure, gap
 
 # %% ../nbs/70_refits.ipynb #70000019
-def refit(table, counts, factor, likely=None):
+def refit(table, counts, factor, likely=None, targets=None):
     """Many refits of one table (`general-refit`).
 
     Parameters
@@ -408,6 +409,8 @@ def refit(table, counts, factor, likely=None):
         What both penalties of each column are multiplied by.
     likely : (N,) bool array, optional
         Columns to look at first. It moves no digit.
+    targets : (b, M) array, optional
+        Of each refit, for a loss that is not of y - f; by default the table's.
 
     Returns
     -------
@@ -428,8 +431,9 @@ def refit(table, counts, factor, likely=None):
     most = np.where(counts.any(1), counts.max(1), 1.0)[:, None]
     with np.errstate(all="ignore"):  # what is not finite is not sure
         c, factor = counts / most, factor / most
-        force = np.sqrt(c @ loss.slope(y, np.zeros(M)) ** 2)
-        p = _Many(X, y, lowest, loss, c, t * factor, k * factor, force)
+        y = np.broadcast_to(y if targets is None else targets, counts.shape)
+        force = np.sqrt((c * loss.slope(y, np.zeros(M)) ** 2).sum(1))
+        p = _Many(X, lowest, loss, y, c, t * factor, k * factor, force)
         together = int(np.clip(_MEMORY // max(M * min(M, n), n, 1), 1, b))
         part = np.arange(b) // together
         parts = [_exact(p.of_refits(part == i), likely) for i in range(part[-1] + 1)]

@@ -397,9 +397,16 @@ SABOTAGES = [
     Sabotage(
         "extend/survival.py",
         "at risk are those who left before, not those who are still there",
-        "at_risk = np.cumsum(np.bincount(at, risk, len(times))[::-1])[::-1]",
-        "at_risk = np.cumsum(np.bincount(at, risk, len(times)))",
+        "at_risk = np.cumsum(own[..., ::-1], -1)[..., ::-1]",
+        "at_risk = np.cumsum(own, -1)",
         "tests/test_survival.py::test_a_cox_refit_meets_its_conditions",
+    ),
+    Sabotage(
+        "extend/survival.py",
+        "a refit has the deaths of another",
+        "factor[going], likely, target)",
+        "factor[going], likely, target[::-1])",
+        "tests/test_survival.py::test_many_cox_refits_are_each_its_own",
     ),
     # --- the estimator ----------------------------------------------------------------
     Sabotage(

@@ -18,6 +18,7 @@ from rvamp_nb.extend.survival import (
     Rows,
     breslow,
     cox_fit,
+    cox_fits,
     own_hazard,
     simulated_survival,
     survival_fit,
@@ -313,6 +314,29 @@ def test_an_unpenalised_cox_refit_against_lifelines():
     theirs = lifelines.CoxPHFitter().fit(frame, "time", "event").params_.values
     ours = cox_fit(A[:, :3], frame["time"].values, event, 1e-9, np.ones(len(A)))
     np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-4)
+
+
+def test_many_cox_refits_are_each_its_own():
+    """Each with its baseline, its penalties, and a column that is never penalised."""
+    A, y = simulated_survival(M=60, N=8, seed=2)
+    time, event, rng = y["time"], y["event"] * 1.0, np.random.default_rng(3)
+    counts = rng.poisson(0.7, size=(6, 60)) * 1.0
+    counts[2] *= event == 0  # nobody dies
+    lam = rng.uniform(0.5, 2, size=(6, 8)) * (np.arange(8) > 0)
+    x = cox_fits(A, time, event, lam, counts)
+    assert not x[2].any() and (x[[0, 1, 3, 4, 5], 0] != 0).all()
+    for one, penalties, c in zip(x, lam, counts):
+        np.testing.assert_allclose(
+            one, cox_fit(A, time, event, penalties, c), atol=1e-6
+        )
+        risk = c * np.exp(A @ one)
+        pull = A.T @ (c * event - breslow(time, c * event, risk) * risk)
+        on = one != 0
+        if c @ event:
+            np.testing.assert_allclose(
+                pull[on], penalties[on] * np.sign(one[on]), atol=1e-5
+            )
+            assert (np.abs(pull[~on]) <= penalties[~on]).all()
 
 
 def test_a_cox_refit_without_deaths_is_zero():

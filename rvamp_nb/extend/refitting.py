@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .survival import Rows, breslow, cox_fit
+from .survival import Rows, cox_fits
 from ..groups import GroupedLoss
 from ..likelihood import Huber, Logistic, PoissonLoss, Squared
 from ..prior import ElasticNet, Laplace, NonNegative
@@ -220,25 +220,6 @@ def _pulls(X, U):
 # %% ../../nbs/74_refitting.ipynb #74000009
 def _cox_refits(fit, base, counts, factor):
     """Coefficients of Cox refits, (b, N)."""
-    penalties = factor * fit.prior.split()[0]
-    likely, found = _looked_at_first(fit), np.zeros_like(factor)
-    A = fit.problem.A[:, : len(likely)]
-    for x, c, penalty in zip(found, counts, penalties):
-        try:
-            _cox_refit(A, base, c, penalty, likely, x)
-        except (RuntimeError, np.linalg.LinAlgError):
-            x[:] = np.nan
-    return found
-
-
-def _cox_refit(A, base, counts, penalties, likely, x, slack=1e-6):
-    """One of them, in place."""
-    weight = counts * base.weight
-    died, missed, inside = weight * base.event, likely, likely.copy()
-    while died.any() and missed.any():
-        told = base.time, base.event, penalties[inside], weight
-        x[inside] = cox_fit(A[:, inside], *told, tol=1e-6)
-        risk = weight * np.exp(A @ x)
-        pull = np.abs(A.T @ (died - breslow(base.time, died, risk) * risk))
-        missed = ~inside & (pull > penalties + slack * pull.max())
-        inside |= missed
+    penalties, likely = factor * fit.prior.split()[0], _looked_at_first(fit)
+    A, weight = fit.problem.A[:, : len(likely)], counts * base.weight
+    return cox_fits(A, base.time, base.event, penalties, weight, likely, tol=1e-6)
