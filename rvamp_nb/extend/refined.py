@@ -83,12 +83,10 @@ class Says(NamedTuple):
 
     def at(self, counts):
         """n(c) of `linear-response` for counts (b, M), (b, M)."""
-        rows, at = np.arange(counts.shape[1]), self.counts
-        if len(at) == 1:
-            return np.broadcast_to(self.force, counts.shape)
-        k = np.clip(np.searchsorted(at, counts, side="right") - 1, 0, len(at) - 2)
-        share = (counts - at[k]) / (at[k + 1] - at[k])
-        return (1 - share) * self.force[k, rows] + share * self.force[k + 1, rows]
+        said, at = np.tile(self.force[0], (len(counts), 1)), self.counts
+        for low, high, rise in zip(at, at[1:], np.diff(self.force, axis=0)):
+            said += np.clip((counts - low) / (high - low), 0, 1) * rise
+        return said
 
 # %% ../../nbs/16_trust.ipynb #1a570a01
 def row_says(fit, counts):
