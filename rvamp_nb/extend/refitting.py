@@ -127,7 +127,9 @@ def refitter(fit, baseline=None):
     one = int(fit.has_intercept)
     check_refittable(p.A, prior, p.likelihood, one, baseline)
     if baseline is not None:
-        return partial(_cox_refits, fit, baseline)
+        A, t, likely = p.A[:, : len(fit.mean)], prior.split()[0], _looked_at_first(fit)
+        told, weight = (A, baseline.time, baseline.event), baseline.weight
+        return lambda c, factor: cox_fits(*told, factor * t, c * weight, likely, 1e-6)
     if isinstance(p.A, Panels):
         return partial(_stored_refits, fit)
     parts, likely = (
@@ -216,10 +218,3 @@ def _hardest_pull(A, U, positive):
 
 def _pulls(X, U):
     return (np.max(X.T @ U, axis=1),), ()
-
-# %% ../../nbs/74_refitting.ipynb #74000009
-def _cox_refits(fit, base, counts, factor):
-    """Coefficients of Cox refits, (b, N)."""
-    penalties, likely = factor * fit.prior.split()[0], _looked_at_first(fit)
-    A, weight = fit.problem.A[:, : len(likely)], counts * base.weight
-    return cox_fits(A, base.time, base.event, penalties, weight, likely, tol=1e-6)
