@@ -127,7 +127,7 @@ def test_rows_are_counted_where_a_few_hold_most(monkeypatch):
     seen = []
     counting = lambda fit, **how: seen.append(fit) or counted(fit, **how)
     monkeypatch.setattr(room, "counted", counting)
-    for name, times in (("labels", 0), ("halves", 1)):
+    for name, times in (("labels", 0), ("counts", 1)):
         refined(FITS[name](), None, 10, progress=False)
         assert len(seen) == times
 

@@ -465,7 +465,7 @@ def _answer(job, x, known):
     return values, errors, left, kappa
 
 # %% ../../nbs/16_trust.ipynb #1a57001b
-FEW_HOLD = 2 / 3  # of what the counts of all rows matter
+FEW_HOLD = 3 / 4  # of what the counts of all rows matter
 
 
 def _counted_if_it_pays(fit):
