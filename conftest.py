@@ -310,9 +310,10 @@ def watching_shell():
 
 
 def composed(fig, *_, **__):
-    """A cell's picture is composed and not rendered, which is what takes the time; that
-    pictures can be rendered the sweep of the controls shows.
+    """A cell's picture is composed, but neither laid out nor rendered, which is what
+    takes the time; that pictures can be, the sweep of the controls shows.
     """
+    fig.set_layout_engine("none")
     fig.draw_without_rendering()
     return ""
 

@@ -324,16 +324,17 @@ def _beyond(law, h):
     return tail @ law.share
 
 # %% ../nbs/15_state_evolution.ipynb #efc8511d
-def _bisect(law, reached):
+def _least_field(law, reached):
     """The least field h with reached(h), which must stay true once it is."""
     centre = np.abs(law.macro.k * law.macro.Q_hat_1x * law.x_0).max()
     high = centre + 12 * np.sqrt(law.macro.psi_hat_1x)  # beyond it is practically none
     low = -high if law.prior.positive else 0.0
     low, high = np.broadcast_arrays(low + 0.0 * reached(low), high)
-    for _ in range(42):
-        middle = (low + high) / 2
-        there = reached(middle)
-        low, high = np.where(there, low, middle), np.where(there, middle, high)
+    parts = np.arange(1, 16).reshape(-1, *[1] * np.ndim(low))
+    for _ in range(11):  # one of sixteen parts each time
+        width = (high - low) / 16
+        short = 15 - reached(low + parts * width).sum(0)
+        low, high = low + short * width, low + (short + 1) * width
     return high
 
 # %% ../nbs/15_state_evolution.ipynb #8689d873
@@ -360,12 +361,12 @@ class Chances:
     def at_least(self, threshold):
         """Probability that Pi reaches a threshold, of the threshold's shape."""
         reached = lambda h: _at(self, h) >= threshold
-        return _beyond(self, _bisect(self, reached))
+        return _beyond(self, _least_field(self, reached))
 
     def quantile(self, p):
         """The Pi that a share p of the features does not exceed, of p's shape."""
         inside = lambda h: 1 - _beyond(self, h) >= p
-        return _at(self, _bisect(self, inside))
+        return _at(self, _least_field(self, inside))
 
 # %% ../nbs/15_state_evolution.ipynb #41386114
 @dataclass(frozen=True, eq=False)
