@@ -14,6 +14,12 @@ ipss (L1) runs at its defaults, which keep a part of the columns after a first l
 all of them.
 Contestants take turns and of each the fastest turn counts. celer and ipss are
 development extras, and ipss is left out where it is not installed.
+
+Tried on these tables for a cheaper search, and not kept: a walk from the top with two
+digits and longer strides (three quarters of its steps; looks take a quarter); stand-in
+columns on the walk (as many steps); a walk in averages alone (it diverges); four rows
+counted on every table (twice the time of the refits, and worth it where few rows hold
+most).
 """
 
 import argparse
