@@ -91,8 +91,8 @@ def test_a_terminal_sees_progress(on_a_terminal):
     for name in WORK:
         seen = on_a_terminal[name]
         assert RATE.search(seen), name
-        if name == "the estimator":  # a walk of unknown length promises no end
-            assert "λ path: " in seen and "%|" not in seen.split("reported")[0]
+        if name == "the estimator":  # of looks nobody knows how many there will be
+            assert "looks for λ: " in seen and "%|" not in seen.split("reported")[0]
 
 
 def test_a_pipe_sees_nothing():

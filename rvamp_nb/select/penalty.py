@@ -332,7 +332,8 @@ def looks(question, q, lam=None, state=None, most=8):
     more; None where that was not to be had.
     """
     lam, fits = lam or _first_look(question, q), {}
-    while lam and len(fits) < most:
+    bar = dict(shown=question.progress, desc="looks for λ", total=np.inf, leave=False)
+    for _ in progress_bar(range(most if lam else 0), **bar):
         fit = question.solve(lam, state, max(LOOK, question.tol))
         if not fit.converged:
             return None
