@@ -329,13 +329,12 @@ def _least_field(law, reached):
     centre = np.abs(law.macro.k * law.macro.Q_hat_1x * law.x_0).max()
     high = centre + 12 * np.sqrt(law.macro.psi_hat_1x)  # beyond it is practically none
     low = -high if law.prior.positive else 0.0
-    low, high = np.broadcast_arrays(low + 0.0 * reached(low), high)
+    low, width = low + 0.0 * reached(low), high - low
     parts = np.arange(1, 16).reshape(-1, *[1] * np.ndim(low))
     for _ in range(11):  # one of sixteen parts each time
-        width = (high - low) / 16
-        short = 15 - reached(low + parts * width).sum(0)
-        low, high = low + short * width, low + (short + 1) * width
-    return high
+        width = width / 16
+        low = low + width * (15 - reached(low + width * parts).sum(0))
+    return low + width
 
 # %% ../nbs/15_state_evolution.ipynb #8689d873
 @dataclass(frozen=True, eq=False)
