@@ -329,11 +329,11 @@ def _least_field(law, reached):
     centre = np.abs(law.macro.k * law.macro.Q_hat_1x * law.x_0).max()
     high = centre + 12 * np.sqrt(law.macro.psi_hat_1x)  # beyond it is practically none
     low = -high if law.prior.positive else 0.0
-    low = low + 0.0 * reached(low)
-    parts, width = np.arange(1, 16).reshape(-1, *[1] * np.ndim(low)), high - low
+    low, width = low + 0.0 * reached(low), high - low
+    parts = np.arange(1, 16).reshape(-1, *[1] * np.ndim(low))
     for _ in range(11):  # one of sixteen parts each time
         width = width / 16
-        low = low + width * (~reached(low + parts * width)).sum(0)
+        low = low + width * (15 - reached(low + width * parts).sum(0))
     return low + width
 
 # %% ../nbs/15_state_evolution.ipynb #8689d873
