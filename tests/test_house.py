@@ -3,7 +3,7 @@
 import pytest
 from house import count
 
-LINES, FLOORS, TWICE, ONCE = 17_968, 14, 45, 41  # on the way to 15,000 and 11
+LINES, FLOORS, TWICE, ONCE = 17_969, 14, 45, 41  # on the way to 15,000 and 11
 LARGEST = 620  # lines of a room
 
 
