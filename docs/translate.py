@@ -2,7 +2,7 @@
 MyST. First what stands in the notebook, then what the site makes of it:
 
 ``# Title`` and ``> one line``
-    a numbered title, its lead, and the notebook to download
+    a numbered title, its lead, the notebook to download, and where to run it
 ``$$ ... \\tag{eq:x} $$``
     an equation numbered by chapter, with an anchor
 an equation's label in backticks
@@ -25,6 +25,7 @@ import ast
 import posixpath
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 from nbformat.v4 import new_markdown_cell
 
@@ -201,18 +202,28 @@ class Translator:
 
     def markdown(self, text, stem):
         # as seen from docs/_build/pages
-        download = (
-            "{.download}\n{download}`Download this notebook"
-            f" <../../../nbs/{stem}.ipynb>`"
-        )
+        take_home = f"{{download}}`Download this notebook <../../../nbs/{stem}.ipynb>`"
+        ways = f"{{.download}}\n{take_home}, or run it in {self.elsewhere(stem)}"
         text = TITLE.sub(
-            lambda m: f"# {page_title(stem, m[1])}\n\n{{.lead}}\n{m[2]}\n\n{download}",
-            text,
+            lambda m: f"# {page_title(stem, m[1])}\n\n{{.lead}}\n{m[2]}\n\n{ways}", text
         )
         text = DETAILS.sub(lambda m: dropdown(*m.groups()), text)
         parts = FENCE.split(text)  # every second part is a fenced block: left alone
         parts[::2] = [self.prose(part, stem) for part in parts[::2]]
         return "".join(parts)
+
+    def elsewhere(self, stem):
+        """Where a notebook can be run without installing anything here."""
+        home, _, branch = self.repository.partition("/blob/")
+        place, file = home.removeprefix("https://github.com/"), f"nbs/{stem}.ipynb"
+        binder = (
+            f"https://mybinder.org/v2/gh/{place}/{branch}?labpath={quote(file, '')}"
+        )
+        colab = f"https://colab.research.google.com/github/{place}/blob/{branch}/{file}"
+        folder = posixpath.dirname(f"{posixpath.basename(home)}/{file}")
+        root = "/".join([".."] * folder.count("/"))
+        begin = f"`!git clone {home}`, `%cd {folder}`, `%pip install -q {root}`"
+        return f"[Binder]({binder}) or [Colab]({colab}) (there, first, {begin})"
 
     def prose(self, text, stem):
         text = EQUATION.sub(self.equation, text)

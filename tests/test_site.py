@@ -29,7 +29,7 @@ def translator():
     return Translator(
         built=["06_rs_gaussian", "07_messages", "howto/one", "howto/two", "index"],
         known=["eq:family", "mine"],
-        repository="https://example.org/repo",
+        repository="https://github.com/us/repo/blob/main",
     )
 
 
@@ -45,11 +45,22 @@ def translator():
 def test_a_title_gets_its_number_its_lead_and_the_notebook_to_download(
     translator, stem, title
 ):
-    assert (
-        translator.markdown("# Gaussians\n> One line.", stem)
-        == f"# {title}\n\n{{.lead}}\nOne line.\n\n{{.download}}\n{{download}}`Download"
-        f" this notebook <../../../nbs/{stem}.ipynb>`"
+    page = translator.markdown("# Gaussians\n> One line.", stem)
+    assert page.startswith(
+        f"# {title}\n\n{{.lead}}\nOne line.\n\n{{.download}}\n{{download}}`Download"
+        f" this notebook <../../../nbs/{stem}.ipynb>`, or run it in ["
     )
+
+
+def test_a_page_says_where_else_it_runs(translator):
+    page = translator.markdown("# One\n> One line.", "howto/one")
+    assert (
+        "(https://mybinder.org/v2/gh/us/repo/main?labpath=nbs%2Fhowto%2Fone.ipynb)"
+        in page
+    )
+    assert "research.google.com/github/us/repo/blob/main/nbs/howto/one.ipynb)" in page
+    assert "`!git clone https://github.com/us/repo`, `%cd repo/nbs/howto`" in page
+    assert page.endswith("`%pip install -q ../..`)")
 
 
 @pytest.mark.parametrize(
@@ -79,7 +90,7 @@ def test_a_title_gets_its_number_its_lead_and_the_notebook_to_download(
         ("[how](index.ipynb#ten-lines)", "[how](quickstart.ipynb#ten-lines)"),
         (
             "![p](../docs/p.png), [how](../CONTRIBUTING.md)",
-            "![p](../../p.png), [how](https://example.org/repo/CONTRIBUTING.md)",
+            "![p](../../p.png), [how](https://github.com/us/repo/blob/main/CONTRIBUTING.md)",
         ),
         (
             "<details><summary><b>Solution</b></summary>\n\nAs `mine`.\n\n</details>",
@@ -106,7 +117,7 @@ def test_markdown(translator, text, expected):
         ("[three](three.ipynb)", "three"),
         (
             "[how](../../CONTRIBUTING.md)",
-            "[how](https://example.org/repo/CONTRIBUTING.md)",
+            "[how](https://github.com/us/repo/blob/main/CONTRIBUTING.md)",
         ),
     ],
 )

@@ -219,12 +219,12 @@ def arrives(link, visit, address):
     )
 
 
-def test_every_chapter_is_a_page_and_can_be_taken_home(visit):
+def test_every_chapter_is_a_page_and_can_be_taken_home(visit, address):
     for page, path in NOTEBOOKS.items():
         copies = [
             link
             for link in visit(f"{page}.html").links
-            if link.endswith(f"/{path.name}")
+            if link.startswith(address) and link.endswith(f"/{path.name}")
         ]
         assert len(copies) == 1, f"{page}.html offers {copies}"
         copy = SITE / urlsplit(copies[0]).path.lstrip("/")
