@@ -42,12 +42,17 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 @pytest.fixture(autouse=True)
 def in_a_folder(tmp_path, monkeypatch):
-    """And pictures are composed, but not rendered: the commands in processes of their
-    own show that they can be.
+    """And pictures are not drawn, which takes longer than all the rest: the commands in
+    processes of their own show that they can be.
     """
     monkeypatch.chdir(tmp_path)
-    unrendered = lambda self, file, **how: file.write(PNG + bytes(20_000))
-    monkeypatch.setattr("matplotlib.figure.Figure.savefig", unrendered)
+    monkeypatch.setattr(report, "picture_files", blank)
+
+
+def blank(_, pictures=report.PICTURES, kinds=report.KINDS):
+    return {
+        f"{name}.{kind}": PNG + bytes(20_000) for name in pictures for kind in kinds
+    }
 
 
 def table(path="data.csv", M=150, N=6, extra=(), seed=0):
@@ -893,7 +898,8 @@ def test_ctrl_c_before_the_first_refits_keeps_the_fit(monkeypatch, capsys):
 
 
 def test_ctrl_c_at_the_picture_keeps_the_answer(monkeypatch, capsys):
-    monkeypatch.setattr("matplotlib.figure.Figure.savefig", impatient)
+    at_work = lambda s, pictures, kinds: impatient() if pictures else {}
+    monkeypatch.setattr(report, "picture_files", at_work)
     table()
     assert exit_code("select data.csv --target y --lam 0.8 --refits 20".split()) == 130
     assert listed() == ["data-selection.csv", "data-selection.json"]
@@ -1361,15 +1367,7 @@ def test_weights_and_offsets_go_with_their_rows():
     assert abs(without - Pi).max() > 1e-3
 
 
-def test_a_page_for_the_paper(capsys, monkeypatch):
-    """Its pictures have tests of their own, and take a second each."""
-    monkeypatch.setattr(
-        report,
-        "picture_files",
-        lambda s, pictures=report.PICTURES, kinds=report.KINDS: {
-            f"{name}.{kind}": PNG for name in pictures for kind in kinds
-        },
-    )
+def test_a_page_for_the_paper(capsys):
     table()
     main([*QUICK.split(), "--report", "page"])
     assert "report: page\n" in capsys.readouterr().out
