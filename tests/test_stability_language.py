@@ -49,7 +49,7 @@ def near(X, y, **options):
 
 
 def refits(s, n, seed=0):
-    """What n plain refits of the same question select, a column for each in the table."""
+    """What n plain refits of the same question select, by the columns of the table."""
     draw = resamples(s.fit_, range(n), seed)
     again = refitting.refitter(s.fit_, s.baseline_)
     return (again(*draw) != 0)[:, s.question_.columns.where]
