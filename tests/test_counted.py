@@ -3,6 +3,7 @@ resample, and bad input.
 """
 
 import sys
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 
@@ -53,6 +54,7 @@ def worth(Pi, truth, n):
     return one / max(np.mean((Pi - truth) ** 2) - one / n, one / (30 * n))
 
 
+@cache
 def fit_of(name):
     design, _, law = name.rpartition("_")
     A, y, _ = refitted.problem(design)
