@@ -66,7 +66,6 @@ def solve(truth, **changes):
                 likelihood=loss,
                 counts=truth.counts,
                 intercept=model.get("intercept", False),
-                tol=1e-4,  # a sixtieth of the least that is allowed
             )
             | changes
         ),
