@@ -475,12 +475,14 @@ def test_a_fit_from_blocks_is_the_fit(case, shape, tmp_path):
 
 @pytest.mark.parametrize("shape", [(12, 30), (30, 8)])
 def test_a_fit_of_columns_that_are_standardised_lazily(shape, tmp_path):
+    """Every second kind of table for each of the two."""
     values, rng = integers(*shape), np.random.default_rng(6)
     values[0] = np.arange(shape[1]) % 3  # no column of ones and zeros only
     A, y = standardize(values, response(values, "intercept", rng))
     lam = 0.4 * np.abs(A.T @ y).max()
     dense = rvamp(A, y, lam)
-    for name, table in fitted_kinds(values, tmp_path).items():
+    kinds = list(fitted_kinds(values, tmp_path).items())
+    for name, table in kinds[shape[0] < shape[1] :: 2]:
         fit = rvamp(standardize(table)[0], y, lam)
         assert fit.n_iter == dense.n_iter, name
         for what in ("mean", "var", "Pi"):
@@ -501,17 +503,17 @@ def test_the_table_with_ones_knows_its_sizes():
 
 
 def test_the_driver_never_holds_the_table(tmp_path):
-    """A quarter of 200 x 200,000 (and a quarter of a block) in a file: standardising
+    """A tenth of 200 x 200,000 (and a tenth of a block) in a file: standardising
     and the first steps hold less than half of what A takes as floats. (A whole fit at
     full size held 0.48 of it.)
     """
-    M, N = 200, 50_000
+    M, N = 200, 20_000
     rng = np.random.default_rng(0)
     A = mapped(rng.integers(0, 3, size=(M, N), dtype=np.int8), tmp_path)
     y = A[:, :5].sum(1) + rng.normal(size=M)
     tracemalloc.start()
     try:
-        B, y = standardize(Panels(A, block=storage.BLOCK // 4), y)
+        B, y = standardize(Panels(A, block=storage.BLOCK // 10), y)
         fit = rvamp(B, y, 6.0, tol=0.1)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
