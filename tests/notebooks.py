@@ -27,7 +27,7 @@ def is_workshop(path):
 
 @cache
 def notebook(path):
-    return nbformat.read(path, 4)
+    return nbformat.reader.reads(path.read_text(encoding="utf-8"))
 
 
 def cells(path, kind=None):

@@ -228,7 +228,7 @@ SABOTAGE = {  # what is done to the solver, and with what it is called
     "wrong sign of the coupling": (mirrored, dict(counts=Poisson(0.5))),
     "Λ in place of its inverse": (
         by_textbook(lambda Lambda: Lambda),
-        dict(counts=Poisson(0.5), max_iter=5),  # it leads nowhere, and is slow
+        dict(counts=Poisson(0.5), max_iter=2),  # it leads nowhere, and is slow
     ),
     "no average over counts": (COUPLE, dict(counts=OneCount())),
     "λ instead of {λ, 2λ}": (COUPLE, dict(counts=Poisson(0.5), randomise=Fixed())),

@@ -2,6 +2,8 @@
 in standard errors plus a stated bias allowance.
 """
 
+from functools import cache
+
 import numpy as np
 import pytest
 from truth.make_truth import RECIPES, load_truth
@@ -86,10 +88,15 @@ def errors(truth, fit):
     )
 
 
+@cache
+def solved(name):
+    truth = load_truth(name)
+    return truth, solve(truth)
+
+
 @pytest.mark.parametrize("name", ALLOWED)
 def test_against_refits(name):
-    truth = load_truth(name)
-    fit = solve(truth)
+    truth, fit = solved(name)
     assert fit.converged and fit.trace.floored.sum() == 0
     found = errors(truth, fit)
     of_u = beyond(fit.last.u.mean - truth.u_mean, truth.u_se) / truth.u_mean.std()
@@ -102,8 +109,7 @@ def test_against_refits(name):
 
 @pytest.mark.parametrize("name", ["logistic_200x400", "logistic_200x400_subsample"])
 def test_logistic_correlations(name):
-    truth = load_truth(name)
-    fit = solve(truth)
+    truth, fit = solved(name)
     agree = [
         np.corrcoef(getattr(fit, part), getattr(truth, part))[0, 1]
         for part in ("mean", "var", "Pi")

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tracemalloc
 import warnings
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -47,12 +46,12 @@ if __name__ == "__main__":
 """
 
 
-@contextmanager
-def workers(folder):
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
     """The address of two worker processes, in a process of their own: what other tests
-    leave behind in this one is nothing to them.
+    leave behind in this one is nothing to them. Who is killed is begun anew.
     """
-    script = folder / "alone.py"
+    script = tmp_path_factory.mktemp("cluster") / "alone.py"
     script.write_text(ALONE)
     command = [sys.executable, str(script)]
     pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -63,20 +62,6 @@ def workers(folder):
         assert address, "the cluster did not come up"
         yield address
         made.stdin.close()
-
-
-@contextmanager
-def talking_to(address):
-    with distributed.Client(address) as made:
-        made.wait_for_workers(2, timeout=HANGS)
-        yield made
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    """Workers that nobody kills. Only a test that says so talks to them."""
-    with workers(tmp_path_factory.mktemp("cluster")) as address:
-        yield address
 
 
 @pytest.fixture(autouse=True)
@@ -95,14 +80,9 @@ def ends():
 
 @pytest.fixture
 def client(cluster):
-    with talking_to(cluster) as made:
-        yield made
-
-
-@pytest.fixture
-def doomed(tmp_path):
-    """A client whose workers will be killed, and are nobody else's."""
-    with workers(tmp_path) as address, talking_to(address) as made:
+    """Only a test that says so talks to them."""
+    with distributed.Client(cluster) as made:
+        made.wait_for_workers(2, timeout=HANGS)
         yield made
 
 
@@ -520,24 +500,24 @@ def test_a_fit_is_the_dense_fit(k, kind):
     same_fit(found, rvamp(A, y, LAM, **options))
 
 
-def test_workers_are_killed(tmp_path, undisturbed, doomed):
+def test_workers_are_killed(tmp_path, undisturbed, client):
     """One that holds blocks, between two passes; then two in the middle of a fit."""
     A = da.from_array(values(WIDE), chunks=(30, 50)).persist()
     distributed.wait(A)
     panels = DaskPanels(A)
     identical(one_pass(panels), undisturbed)
-    os.kill(next(iter(doomed.run(os.getpid).values())), signal.SIGKILL)
+    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
     identical(one_pass(panels), undisturbed)
-    doomed.wait_for_workers(2, timeout=HANGS)
+    client.wait_for_workers(2, timeout=HANGS)
     y = problem(WIDE)[1]
     with dask.config.set(scheduler="synchronous"):
         wanted = rvamp(da.from_array(values(WIDE), chunks=(30, 50)), y, LAM, tol=1e-2)
-    before = set(doomed.run(os.getpid).values())
+    before = set(client.run(os.getpid).values())
     found = rvamp(on_disk(tmp_path / "disk", die=(5, 6)), y, LAM, tol=1e-2)
     passes = found.problem.A.passes
     assert passes > 8
     assert readings(tmp_path / "disk")[2] == passes + 2  # two ended a worker
-    assert before - set(doomed.run(os.getpid).values())
+    assert before - set(client.run(os.getpid).values())
     for name in "Pi", "mean", "var":
         assert_array_equal(getattr(found, name), getattr(wanted, name))
 

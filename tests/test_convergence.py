@@ -26,9 +26,9 @@ from rvamp_nb.step import Problem, State, initial_state, lambda_empty
 GRID = [
     (case, law, fraction) for case in cases() for law in LAWS for fraction in FRACTIONS
 ]
-# 23 and the 30 problems of a case share no factor: every law meets every penalty; the
+# 29 and the 30 problems of a case share no factor: every law meets every penalty; the
 # whole grid is tests/bench/grid.py
-THINNED = GRID[::23]
+THINNED = GRID[::29]
 # where the approximation itself is known to be off
 HARD = ("duplicated", "outlier", "heavy", "snr 100", "snr 10000")
 
@@ -176,29 +176,23 @@ def test_near_equal_columns_converge():
     assert path.converged.all() and np.median(path.n_iter) < 40
 
 
-COPIES = {
-    "float32": lambda x: x.astype(np.float32),
-    "five digits": lambda x: np.round(x, 5),
-}
-
-
-@pytest.mark.parametrize("copy", COPIES)
-def test_a_near_copy_of_a_column_is_a_twin(copy):
+def test_a_near_copy_of_a_column_is_a_twin():
     """One column again, at a few digits, with no random penalty to tell them apart:
     the path arrives, and everybody else keeps their answer.
     """
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 20))
-    y = X[:, :3].sum(1) + rng.normal(size=300)
-    twin = COPIES[copy](X[:, 0])
+    X = rng.normal(size=(150, 20))
+    y = X[:, :3].sum(1) + rng.normal(size=150)
     given = dict(prior=Laplace(1.0, Fixed()), counts=Subsample(0.5), progress=False)
-    alone = rvamp_path(*standardize(X, y), n_lambdas=12, **given)
-    A, y = standardize(np.column_stack([X, twin]), y)
-    both = rvamp_path(A, y, alone.lams, **given)
-    assert alone.converged.all() and both.converged.all()
-    np.testing.assert_allclose(both.Pi[1:20], alone.Pi[1:], atol=0.02)
-    together = both.mean[0] + both.mean[20]
-    np.testing.assert_allclose(together, alone.mean[0], atol=0.02 * together.max())
+    alone = rvamp_path(*standardize(X, y), n_lambdas=8, **given)
+    assert alone.converged.all()
+    for twin in (X[:, 0].astype(np.float32), X[:, 0].round(5)):
+        table = standardize(np.column_stack([X, twin]), y)
+        both = rvamp_path(*table, alone.lams, **given)
+        assert both.converged.all()
+        np.testing.assert_allclose(both.Pi[1:20], alone.Pi[1:], atol=0.02)
+        together = both.mean[0] + both.mean[20]
+        np.testing.assert_allclose(together, alone.mean[0], atol=0.02 * together.max())
 
 
 @pytest.mark.parametrize("shape", [(30, 60), (40, 40), (60, 30)])
@@ -344,26 +338,22 @@ def test_a_bad_acceleration_is_undone(monkeypatch):
     np.testing.assert_allclose(fit.Pi, honest.Pi, atol=1e-7)
 
 
-@pytest.mark.parametrize("bad", ["loud", "infinite", "none"])
-def test_a_start_from_averages_that_leads_nowhere_is_undone(monkeypatch, bad):
+def test_a_start_from_averages_that_leads_nowhere_is_undone(monkeypatch):
     """The answer, and that it is one, do not hang on where the averages end."""
     wide = random_dct(N=1000, ratio=0.15, seed=3)
     lam = 0.1 * np.abs(wide.A.T @ wide.y).max()
     honest = rvamp(wide.A, wide.y, lam)
     cold = initial_state(honest.problem)
-    scale = {"loud": 1e3, "infinite": np.inf, "none": None}[bad]
-
-    def mislead(problem):
-        if scale is None:
-            return None
-        h = scale * (1 + np.abs(cold.to_prior.h))
-        return State(cold.to_prior._replace(h=h), cold.to_likelihood)
-
     assert iteration.averaged_start(honest.problem) is not None
-    monkeypatch.setattr(solver, "averaged_start", mislead)
-    fit = rvamp(wide.A, wide.y, lam)
-    assert fit.converged and "continuation" not in fit.status
-    np.testing.assert_allclose(fit.Pi, honest.Pi, atol=1e-5)
+    h = 1 + np.abs(cold.to_prior.h)
+    astray = [
+        cold._replace(to_prior=cold.to_prior._replace(h=s * h)) for s in (1e3, np.inf)
+    ]
+    for bad in (*astray, None):
+        monkeypatch.setattr(solver, "averaged_start", lambda problem: bad)
+        fit = rvamp(wide.A, wide.y, lam)
+        assert fit.converged and "continuation" not in fit.status
+        np.testing.assert_allclose(fit.Pi, honest.Pi, atol=1e-5)
 
 
 def test_averages_are_asked_where_they_pay_only():
@@ -456,6 +446,10 @@ def test_negative_variances_are_counted(monkeypatch):
     assert (fit.trace.floored >= 1).all()
 
 
+def path_of_data(**given):
+    return rvamp_path(DATA.A, DATA.y, n_lambdas=8, progress=False, **given)
+
+
 def _failing(at, fit=solver._fit):
     """A solver that fails at some of the penalties, in the order of the calls."""
     calls = []
@@ -473,10 +467,10 @@ def _failing(at, fit=solver._fit):
 
 
 def test_one_failed_penalty_does_not_poison_the_path(monkeypatch):
-    clean = rvamp_path(DATA.A, DATA.y, n_lambdas=12, progress=False)
+    clean = path_of_data()
     monkeypatch.setattr(solver, "_fit", _failing({4, 5}))
-    with pytest.warns(ConvergenceWarning, match="10 of 12"):
-        path = rvamp_path(DATA.A, DATA.y, n_lambdas=12, progress=False)
+    with pytest.warns(ConvergenceWarning, match="6 of 8"):
+        path = path_of_data()
     assert (
         list(np.flatnonzero(~path.converged)) == [4, 5]
         and path.statuses[4] == "made to fail"
@@ -505,7 +499,7 @@ def test_what_has_not_converged_is_no_answer():
 @pytest.mark.parametrize("intercept", [False, True])
 def test_a_path_keeps_its_states(intercept):
     """Each converged state restarts at its own penalty and is there at once."""
-    path = rvamp_path(DATA.A, DATA.y, n_lambdas=8, intercept=intercept, progress=False)
+    path = path_of_data(intercept=intercept)
     for lam, state, Pi in zip(path.lams, path.states, path.Pi.T):
         given = dict(prior=Laplace(lam), intercept=intercept, warm_start=state)
         again = rvamp(DATA.A, DATA.y, **given)
@@ -517,7 +511,7 @@ def test_a_path_keeps_its_states(intercept):
 def test_a_path_that_keeps_failing_stops_and_says_so(monkeypatch):
     monkeypatch.setattr(solver, "_fit", _failing({3, 4, 5}))
     with pytest.warns(ConvergenceWarning, match="stopped early"):
-        path = rvamp_path(DATA.A, DATA.y, n_lambdas=12, progress=False)
+        path = path_of_data()
     assert (
         path.converged.sum() == 3
         and path.statuses[-1] == "not reached"
@@ -630,8 +624,7 @@ def test_an_adversary_finds_no_crash_no_nan_and_no_false_convergence(problem):
 
 
 @pytest.mark.parametrize(
-    "N, ratio, sigma",
-    [(200, 0.5, 0.1), (200, 0.5, 0.3), (512, 0.3, 0.1), (512, 0.15, 0.3)],
+    "N, ratio, sigma", [(200, 0.5, 0.1), (200, 0.5, 0.3), (512, 0.15, 0.3)]
 )
 def test_a_spike_and_slab_starts_faintly(N, ratio, sigma, monkeypatch):
     """A loud first message has an answer with negative precisions; said more faintly

@@ -3,6 +3,7 @@ resample, and bad input.
 """
 
 import sys
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 
@@ -53,6 +54,7 @@ def worth(Pi, truth, n):
     return one / max(np.mean((Pi - truth) ** 2) - one / n, one / (30 * n))
 
 
+@cache
 def fit_of(name):
     design, _, law = name.rpartition("_")
     A, y, _ = refitted.problem(design)
@@ -100,11 +102,7 @@ def every_half(n):
 
 @pytest.mark.parametrize(
     "prior",
-    [
-        Laplace(0.6, Fixed()),
-        ElasticNet(0.6, Fixed(), l1_ratio=0.7),
-        NonNegative(0.6, Fixed()),
-    ],
+    [ElasticNet(0.6, Fixed(), l1_ratio=0.7), NonNegative(0.6, Fixed())],
 )
 def test_all_rows_counted_are_every_half_sample(prior):
     rng = np.random.default_rng(5)

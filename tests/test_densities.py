@@ -19,7 +19,7 @@ from rvamp_nb.resampling import Fixed, Grouped, NoResampling, Subsample, TwoPoin
 from rvamp_nb.solver import rvamp
 
 
-def fitted(M, N, fraction=0.1, n_resamples=1500, **options):
+def fitted(M, N, fraction=0.1, n_resamples=800, **options):
     data = gaussian_design(M, N, rho=0.7, density=0.08, noise=0.1, seed=3, **options)
     lam = fraction * np.abs(data.A.T @ data.y).max() / 2
     refits = naive_bootstrap(
@@ -205,7 +205,7 @@ def test_without_resampling_there_is_no_spread():
 
 def test_memory_stays_at_a_few_copies_of_the_design():
     rng = np.random.default_rng(0)
-    A, y = rng.normal(size=(100, 20_000)) / 10, rng.normal(size=100)
+    A, y = rng.normal(size=(100, 8_000)) / 10, rng.normal(size=100)
     with pytest.warns(UserWarning):
         fit = rvamp(A, y, 1.5, max_iter=2)
     tracemalloc.start()
@@ -291,7 +291,7 @@ def test_groups_of_rows_have_their_covariances(M, N):
     joint = p2(fit)
     np.testing.assert_allclose(np.diag(joint.covariance), fit.var, atol=1e-7)
     refits = naive_bootstrap(
-        data.A, data.y, lam, n_resamples=1500, progress=False, **given
+        data.A, data.y, lam, n_resamples=800, progress=False, **given
     )
     busy = np.argsort(-fit.Pi)[:12]
     ours, theirs = joint.covariance[np.ix_(busy, busy)], np.cov(refits.draws[:, busy].T)

@@ -3,9 +3,8 @@ in part, and bear out what the chapter says.
 """
 
 import json
-import subprocess
 import sys
-from pathlib import Path
+from functools import cache
 
 import numpy as np
 import pytest
@@ -242,15 +241,27 @@ def test_delta_falls_with_damping_and_faster_with_acceleration():
     }
 
 
-def test_a_row_of_the_table_of_errors_is_made_again():
+def test_a_row_of_the_table_of_errors_is_made_again(monkeypatch):
+    """By the package's refits of the same resamples, which are quicker than celer."""
     [case] = [case for case in problems_of_error() if case[:3] == ("rows", 20, 0)]
+    *_, A, y = case
+
+    def refit(A, At, y, lam, b, seed):
+        return again(lam, seed).draws[b], None
+
+    @cache
+    def again(lam, seed):
+        given = dict(counts=COUNTS, randomise=RANDOMISE, keep=range(A.shape[1]))
+        given |= dict(n_resamples=ERROR["refits"], seed=seed, progress=False)
+        return naive_bootstrap(A, y, lam, **given)
+
+    monkeypatch.setattr(experiments, "refit", refit)
     table, row = load_summary("error"), one_error(*case, ERROR["refits"])
     [here] = np.flatnonzero(
         (table["kind"] == "rows") & (table["value"] == 20) & (table["seed"] == 0)
     )
-    assert row["selected"] == pytest.approx(
-        table["selected"][here], abs=2 / ERROR["refits"]
-    )
+    # celer, whose refits the table is of, keeps one more in five thousand
+    assert row["selected"] == pytest.approx(table["selected"][here], rel=3e-4)
     for key in ("effective_rows", "spread", "error", "error_se", "correlation_of_Pi"):
         assert row[key] == pytest.approx(table[key][here], rel=1e-2), key
     assert row["converged"] == 1
@@ -325,12 +336,11 @@ def test_a_fit_is_worth_more_than_it_costs():
         )
 
 
-def test_the_script_lists_and_refuses():
-    script = [sys.executable, str(Path(experiments.__file__))]
-    assert subprocess.run(
-        [*script, "--list"], capture_output=True, text=True, check=True
-    ).stdout.split() == list(TRUTHS)
-    wrong = subprocess.run(
-        [*script, "truth", "no_such"], capture_output=True, text=True
-    )
-    assert wrong.returncode == 2 and "no_such" in wrong.stderr
+def test_the_script_lists_and_refuses(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["experiments.py", "--list"])
+    experiments.main()
+    assert capsys.readouterr().out.split() == list(TRUTHS)
+    monkeypatch.setattr(sys, "argv", ["experiments.py", "truth", "no_such"])
+    with pytest.raises(SystemExit, match="2"):
+        experiments.main()
+    assert "no_such" in capsys.readouterr().err

@@ -40,40 +40,25 @@ AHEAD = {  # chapter 19 has rows that share a count, and the messages of blocks
 }
 
 
-def loaded_by(statement):
-    """The top-level modules that are loaded in a fresh interpreter after
-    ``statement``.
+def said(code):
+    """What a fresh interpreter says, line by line."""
+    command = dict(cwd=ROOT, capture_output=True, text=True, check=True)
+    return subprocess.run([sys.executable, "-c", code], **command).stdout.splitlines()
+
+
+def test_what_is_imported_brings_nothing_heavy():
+    """The package not even NumPy; all rooms but one no more than NumPy and SciPy: what
+    none of them brings no single one does; and that one what an estimator is made of.
     """
-    code = (
-        f"{statement}\nimport sys; print(*{{name.partition('.')[0] for name in"
-        " sys.modules})"
-    )
-    return set(
-        subprocess.run(
-            [sys.executable, "-c", code],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.split()
-    )
-
-
-def test_the_package_imports_nothing_heavy():
-    assert loaded_by("import rvamp_nb").isdisjoint((*HEAVY, "numpy", "scipy"))
-
-
-def test_a_module_imports_numpy_and_scipy_at_most():
-    """All rooms together but one: what none of them brings no single one does."""
     light = (f"rvamp_nb.{name}" for name in MODULES if name != IS_AN_ESTIMATOR)
-    assert loaded_by(f"import {', '.join(light)}").isdisjoint(HEAVY)
-
-
-def test_the_estimator_imports_what_an_estimator_is_made_of():
+    steps = "rvamp_nb", ", ".join(light), f"rvamp_nb.{IS_AN_ESTIMATOR}"
+    loaded = "print(*{name.partition('.')[0] for name in sys.modules})"
+    code = "import sys" + "".join(f"\nimport {step}; {loaded}" for step in steps)
+    package, rooms, estimator = (set(line.split()) for line in said(code))
+    assert package.isdisjoint((*HEAVY, "numpy", "scipy"))
+    assert rooms.isdisjoint(HEAVY)
     # scikit-learn brings the other two
-    allowed = {"sklearn", "joblib", "pandas"}
-    loaded = loaded_by(f"import rvamp_nb.{IS_AN_ESTIMATOR}")
-    assert loaded.isdisjoint(set(HEAVY) - allowed)
+    assert estimator.isdisjoint(set(HEAVY) - {"sklearn", "joblib", "pandas"})
 
 
 @pytest.mark.parametrize("name", rvamp_nb.__all__)
@@ -83,15 +68,8 @@ def test_a_public_name_resolves(name):
 
 
 def test_all_names_are_listed_before_any_is_loaded():
-    code = "import rvamp_nb; print(*dir(rvamp_nb))"
-    told = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert set(rvamp_nb.__all__) <= set(told.stdout.split())
+    [told] = said("import rvamp_nb; print(*dir(rvamp_nb))")
+    assert set(rvamp_nb.__all__) <= set(told.split())
 
 
 def test_an_unknown_name_is_an_attribute_error():

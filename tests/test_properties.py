@@ -109,6 +109,7 @@ PROBLEMS = st.builds(
     st.sampled_from([Poisson(0.5), Poisson(1.0), Subsample(0.5)]),
     st.integers(0, 10**6),
 )
+UNITS = st.sampled_from([1e-8, 1e-3, 7.0, 1e6])
 for_every_problem = settings(max_examples=settings().max_examples // 4)
 
 
@@ -139,35 +140,32 @@ def test_probabilities_are_probabilities(p):
 @given(PROBLEMS)
 def test_the_order_of_columns_and_rows_does_not_matter(p):
     columns, rows = p.rng.permutation(p.A.shape[1]), p.rng.permutation(p.A.shape[0])
-    same(p.fit(A=p.A[:, columns]), p.fit(), order=columns)
-    same(p.fit(A=p.A[rows], y=p.y[rows]), p.fit())
+    same(p.fit(A=p.A[rows][:, columns], y=p.y[rows]), p.fit(), order=columns)
 
 
 @for_every_problem
 @given(PROBLEMS)
 def test_the_sign_of_a_column_turns_its_coefficient(p):
+    """And that of y turns them all."""
     signs = p.rng.choice([-1.0, 1.0], p.A.shape[1])
-    same(p.fit(A=p.A * signs), p.fit(), mean=signs)
-    same(p.fit(y=-p.y), p.fit(), mean=-1.0)
+    same(p.fit(A=p.A * signs, y=-p.y), p.fit(), mean=-signs)
 
 
 @for_every_problem
-@given(PROBLEMS, st.sampled_from([1e-8, 1e-3, 7.0, 1e6]))
-def test_units(p, unit):
+@given(PROBLEMS, UNITS, UNITS)
+def test_units(p, of_y, of_A):
     """y and λ in another unit scale the coefficients; A in another unit, and λ with
     it, scales them the other way.
     """
-    same(p.fit(y=unit * p.y, lam=unit * p.lam), p.fit(), mean=unit)
-    same(p.fit(A=unit * p.A, lam=unit * p.lam), p.fit(), mean=1 / unit)
+    other = p.fit(A=of_A * p.A, y=of_y * p.y, lam=of_A * of_y * p.lam)
+    same(other, p.fit(), mean=of_y / of_A)
 
 
 @for_every_problem
 @given(PROBLEMS)
 def test_one_number_or_one_for_each_column(p):
-    N = p.A.shape[1]
-    same(p.fit(lam=np.full(N, p.lam)), p.fit())
-    # a penalty of one's own is a column on another scale
-    weights = p.rng.uniform(0.5, 2, N)
+    """A penalty of one's own is a column on another scale."""
+    weights = p.rng.uniform(0.5, 2, p.A.shape[1])
     same(p.fit(lam=weights * p.lam), p.fit(A=p.A / weights), mean=1 / weights)
 
 

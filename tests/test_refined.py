@@ -3,6 +3,7 @@ both together, against many more refits.
 """
 
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -93,10 +94,18 @@ FITS = {
 }
 
 
-def off(answer, fit, n=1500, **given):
-    """Distances of Π, mean and variance from those of n other refits, in standard
-    errors of both, (3, N).
-    """
+@cache
+def fitted(name):
+    return FITS[name]()
+
+
+@cache
+def answered(name):
+    return refined(fitted(name), progress=False)
+
+
+def seen(fit, n=1500, **given):
+    """Π, mean and variance of n refits, and their standard errors."""
     draw = room.resamples(fit, range(n), 99)
     x = refitter(fit, **given)(*draw)
     share, var = (x != 0).mean(0), x.var(0)
@@ -104,19 +113,34 @@ def off(answer, fit, n=1500, **given):
     fourth = ((x - x.mean(0)) ** 4).mean(0) - var**2
     small = 1e-3 * np.abs(x).max()  # a variance has the square of its unit
     noise = share_se, np.sqrt(var / n) + small / 10, np.sqrt(fourth / n) + small**2
-    truth = share, x.mean(0), var
+    return (share, x.mean(0), var), noise
+
+
+@cache
+def seen_of(name):
+    return seen(fitted(name))
+
+
+def off(answer, truth, noise):
+    """Distances of Π, mean and variance from the truth, in standard errors of both,
+    (3, N).
+    """
     found = (getattr(answer, name) for name in ("Pi", "mean", "var"))
     errors = (getattr(answer, f"{name}_se") for name in ("Pi", "mean", "var"))
     rows = zip(found, truth, errors, noise)
     return np.array([(a - b) / np.hypot(e, s) for a, b, e, s in rows])
 
 
+def agrees_with_halves(answer):
+    """Whether its Π is as near to the refits of "halves" as the errors say."""
+    return np.sqrt(np.mean(off(answer, *seen_of("halves"))[0] ** 2)) < 1.45
+
+
 @pytest.mark.parametrize("name", FITS)
 def test_it_agrees_with_many_more_refits(name):
     """In standard errors of both; a refit counts for two plain ones at least."""
-    fit = FITS[name]()
-    answer = refined(fit, progress=False)
-    z = off(answer, fit)
+    answer = answered(name)
+    z = off(answer, *seen_of(name))
     assert np.sqrt(np.mean(z**2, axis=1)).max() < 1.45 and np.abs(z).max() < 5.5
     assert answer.Pi_se.max() <= 0.02
     if name != "in blocks":
@@ -128,7 +152,7 @@ def test_rows_are_counted_where_a_few_hold_most(monkeypatch):
     counting = lambda fit, **how: seen.append(fit) or counted(fit, **how)
     monkeypatch.setattr(room, "counted", counting)
     for name, times in (("labels", 0), ("counts", 1)):
-        refined(FITS[name](), None, 10, progress=False)
+        refined(fitted(name), None, 10, progress=False)
         assert len(seen) == times
 
 
@@ -140,7 +164,7 @@ def test_survival_times_are_refitted_by_cox_fits():
     fit, baseline = survival_fit(A[:, few], time, event, **told)
     answer = refined(fit, None, 100, baseline=baseline, progress=False)
     assert answer.gain > 1.5 and answer.n_refits == 100
-    z = off(answer, fit, 200, baseline=baseline)
+    z = off(answer, *seen(fit, 200, baseline=baseline))
     assert np.sqrt(np.mean(z[:2] ** 2)) < 1.5
 
 
@@ -239,7 +263,7 @@ def test_the_error_holds_that_of_the_mean_of_what_is_said():
 
 def test_many_refits_do_not_lean_on_a_mean_of_few_counts():
     """Never worse than the refits alone, however many there are."""
-    fit = FITS["halves"]()
+    fit = fitted("halves")
     alone = []
     for n in (200, 6000):
         answer = refined(fit, None, n, progress=False)
@@ -271,7 +295,7 @@ def test_rvamp_is_believed_as_far_as_the_refits_bear_it_out():
 
 
 def test_refits_are_those_of_the_naive_bootstrap():
-    fit = FITS["halves"]()
+    fit = fitted("halves")
     answer = refined(fit, None, 30, seed=5, progress=False)
     told = dict(counts=HALF, randomise=Fixed(), seed=5, n_resamples=30)
     brute = naive_bootstrap(A, Y, 1.5, keep=range(N), progress=False, **told)
@@ -280,7 +304,7 @@ def test_refits_are_those_of_the_naive_bootstrap():
 
 def test_no_resample_is_drawn_twice():
     """Neither by a later batch, nor for what is said of all of them."""
-    fit = FITS["halves"]()
+    fit = fitted("halves")
     few = refined(fit, None, 200, progress=False)
     many = refined(fit, None, 350, progress=False)
     np.testing.assert_array_equal(many.draws[:200], few.draws)
@@ -290,24 +314,24 @@ def test_no_resample_is_drawn_twice():
 
 
 def test_the_same_numbers_every_time_and_other_ones_by_another_seed():
-    fit = FITS["the paper's"]()
+    fit = fitted("the paper's")
     one, two, other = (refined(fit, 0.03, seed=k, progress=False) for k in (3, 3, 4))
     np.testing.assert_array_equal(one.Pi, two.Pi)
     assert not np.array_equal(one.Pi, other.Pi)
 
 
 def test_a_counted_fit_is_used_as_it_is():
-    fit = FITS["halves"]()
+    fit = fitted("halves")
     rows = counted(fit, 2)
     ones = refined(rows, None, 200, progress=False)
     more = refined(counted(fit, blocks=[[0, 1, 2]]), None, 200, progress=False)
     np.testing.assert_array_equal(ones.draws, more.draws)
     for answer in (ones, more):
-        assert answer.gain > 2 and np.sqrt(np.mean(off(answer, fit)[0] ** 2)) < 1.45
+        assert answer.gain > 2 and agrees_with_halves(answer)
 
 
 def test_refits_that_fail_are_left_out_and_named(monkeypatch):
-    fit = FITS["halves"]()
+    fit = fitted("halves")
 
     def some(*_):
         def again(counts, factor):
@@ -321,11 +345,11 @@ def test_refits_that_fail_are_left_out_and_named(monkeypatch):
     answer = refined(fit, None, 200, progress=False)
     assert answer.n_refits == 196 and answer.failed == 4
     assert "4 more did not arrive" in answer.status
-    assert np.sqrt(np.mean(off(answer, fit)[0] ** 2)) < 1.45
+    assert agrees_with_halves(answer)
 
 
 def test_nothing_is_lost_when_it_is_interrupted(monkeypatch):
-    fit, made = FITS["halves"](), []
+    fit, made = fitted("halves"), []
 
     def impatient(*_):
         def again(counts, factor):
@@ -353,11 +377,11 @@ def test_a_fit_that_has_not_converged_leaves_the_refits_alone():
     answer = refined(fit, 0.03, progress=False)
     assert answer.kappa == 0 and answer.gain == 1
     np.testing.assert_allclose(answer.Pi, (answer.draws != 0).mean(0))
-    assert np.sqrt(np.mean(off(answer, FITS["halves"]())[0] ** 2)) < 1.45
+    assert agrees_with_halves(answer)
 
 
 def test_a_budget_that_does_not_reach_says_what_would():
-    answer = refined(FITS["halves"](), 0.004, 250, progress=False)
+    answer = refined(fitted("halves"), 0.004, 250, progress=False)
     assert answer.n_refits == 250 and "0.004 would take some" in answer.status
     assert answer.Pi_se.max() > 0.004 and not answer.interrupted
 
@@ -374,16 +398,15 @@ def test_where_nothing_is_in_doubt(counts):
 
 
 def test_units_change_nothing_but_units():
-    fit = FITS["halves"]()
     large = rvamp(1e5 * A, 1e3 * Y, prior=lasso(1.5e8), counts=HALF)
-    one, two = (refined(each, progress=False) for each in (fit, large))
+    one, two = answered("halves"), refined(large, progress=False)
     np.testing.assert_allclose(two.Pi, one.Pi, atol=1e-5)
     np.testing.assert_allclose(1e2 * two.mean_se, one.mean_se, rtol=1e-3)
     np.testing.assert_allclose(1e4 * two.var, one.var, rtol=1e-3, atol=1e-6)
 
 
 def test_intervals_and_what_they_are_worth():
-    answer = refined(FITS["halves"](), progress=False)
+    answer = answered("halves")
     low, high = answer.interval().T
     inside = (answer.Pi > 0.1) & (answer.Pi < 0.9)
     width = (high - low)[inside] / answer.Pi_se[inside]
@@ -417,9 +440,9 @@ class Own(Logistic):
             ),
             "Own",
         ),
-        (lambda fit: refined(fit).interval(1.0), "level"),
+        (lambda fit: answered("halves").interval(1.0), "level"),
     ],
 )
 def test_what_cannot_be_is_refused(call, words):
     with pytest.raises((TypeError, ValueError), match=words):
-        call(FITS["halves"]())
+        call(fitted("halves"))

@@ -276,23 +276,19 @@ def executed(monkeypatch, **notebooks):
     asyncio.run(build.execute_all(notebooks, ["slow"]))
 
 
-def test_the_build_draws_into_the_page_whatever_the_shell_says(monkeypatch):
+def test_a_build_draws_into_the_page_and_names_all_that_fails(monkeypatch, capfd):
+    """Whatever the shell says; every cell that fails, and its exception."""
     figure = "import matplotlib.pyplot as plt\nplt.plot([0, 1])\nplt.show()"
     drawing = chapter("Drawing", figure, "#| slow\n1 / 0", "plt.get_fignums()")
-    executed(monkeypatch, drawing=drawing)
-    _, picture, left_out, count = drawing.cells
-    assert "image/png" in picture.outputs[0].data
-    assert left_out.outputs == [] and count.outputs[0].data["text/plain"] == "[]"
-
-
-def test_a_failing_build_names_every_cell_and_exception(monkeypatch, capfd):
     empty = chapter("Empty", "x = 1", "def f():\n    assert not x\n\nf()", "x = 2")
     dead = chapter("Dead", "import os", "os._exit(1)")
-    fine = chapter("Fine", "x = 1")
     with pytest.raises(SystemExit) as stop:
-        executed(monkeypatch, empty=empty, fine=fine, dead=dead)
+        executed(monkeypatch, empty=empty, drawing=drawing, dead=dead)
     told = str(stop.value)
     assert "empty.ipynb fails in cell 3 with AssertionError: def f():" in told
     assert "assert not x" in told  # the traceback
     assert "dead.ipynb fails in cell 3 with DeadKernelError: os._exit(1)" in told
-    assert "fine" not in told and "s  fine" in capfd.readouterr().out
+    assert "drawing" not in told and "s  drawing" in capfd.readouterr().out
+    _, picture, left_out, count = drawing.cells
+    assert "image/png" in picture.outputs[0].data
+    assert left_out.outputs == [] and count.outputs[0].data["text/plain"] == "[]"

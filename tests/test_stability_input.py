@@ -3,6 +3,7 @@ was wrong.
 """
 
 import warnings
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -40,6 +41,7 @@ def fit(X=X, y=Y, **options):
     return lambda: StabilitySelection(**dict(refits=0) | options).fit(X, y)
 
 
+@cache
 def fitted(**options):
     return StabilitySelection(refits=0, n_lambdas=8, **options).fit(X, Y)
 

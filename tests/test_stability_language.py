@@ -44,17 +44,23 @@ def fitted(X, y, **options):
 
 
 def near(X, y, **options):
-    """A fit along few penalties, among which q of the columns are selected."""
-    return fitted(X, y, lambdas=[8.0, 5.0, 3.5], **options)
+    """A fit at one penalty, at which a handful is selected."""
+    return fitted(X, y, lambdas=[5.0], **options)
+
+
+def refits(s, n, seed=0):
+    """What n plain refits of the same question select, by the columns of the table."""
+    draw = resamples(s.fit_, range(n), seed)
+    again = refitting.refitter(s.fit_, s.baseline_)
+    return (again(*draw) != 0)[:, s.question_.columns.where]
 
 
 def off(s, n, seed=0):
     """The root of the mean squared distance of rVAMP's Π from the shares of n plain
     refits, and the largest distance beyond 0.03, in standard errors.
     """
-    r, among = s.refine(None, n, seed=seed, progress=False), s.question_.columns
-    among = among.candidates[among.where]
-    Pi, share = s.probabilities_[among], (r.draws[:, among] != 0).mean(0)
+    among = s.question_.columns.candidates[s.question_.columns.where]
+    Pi, share = s.probabilities_[among], refits(s, n, seed)[:, among].mean(0)
     noise = np.maximum(share * (1 - share), 1 / n) / n
     error = np.mean((Pi - share) ** 2 - share * (1 - share) / (n - 1))
     far = np.max((np.abs(Pi - share) - 0.03) / np.sqrt(noise))
@@ -193,7 +199,7 @@ def test_copies_of_an_elastic_net_share():
     X, y = table(wild=0)
     s = fitted(X, y, l1_ratio=0.5, q=4)
     A = (X - X.mean(0)) / np.sqrt(((X - X.mean(0)) ** 2).sum(0))
-    refits = naive_bootstrap(
+    brute = naive_bootstrap(
         A,
         y - y.mean(),
         s.lambda_,
@@ -204,13 +210,13 @@ def test_copies_of_an_elastic_net_share():
         keep=range(N + 2),
         progress=False,
     )
-    assert (refits.draws[:, 0] != 0).tolist() == (refits.draws[:, N] != 0).tolist()
-    np.testing.assert_allclose(refits.draws[:, 1], -refits.draws[:, N + 1], atol=1e-6)
-    apart = np.abs(s.probabilities_ - refits.Pi)
-    assert apart.max() < 0.03 + 4 * refits.Pi_se.max()
+    assert (brute.draws[:, 0] != 0).tolist() == (brute.draws[:, N] != 0).tolist()
+    np.testing.assert_allclose(brute.draws[:, 1], -brute.draws[:, N + 1], atol=1e-6)
+    apart = np.abs(s.probabilities_ - brute.Pi)
+    assert apart.max() < 0.03 + 4 * brute.Pi_se.max()
     mean = s.coef_mean_ * s.scale_
-    allowed = 0.03 * np.abs(mean).max() + 4 * refits.mean_se
-    assert (np.abs(mean - refits.mean) < allowed).all()
+    allowed = 0.03 * np.abs(mean).max() + 4 * brute.mean_se
+    assert (np.abs(mean - brute.mean) < allowed).all()
 
 
 def test_a_column_and_its_negative_stay_apart_where_signs_matter():
@@ -319,10 +325,10 @@ def test_by_default_refits_have_the_last_word():
 
 def test_undecided_is_who_is_within_two_standard_errors():
     X, y = table(wild=2)
-    middle = fitted(X, y, refits=50, q=4, penalty_factor={"x5": 0.0})
-    near = middle.probabilities_[3] + 1.9 * middle.refined_.Pi_se[3]
-    options = dict(refits=50, q=4, penalty_factor={"x5": 0.0}, threshold=near)
-    s = fitted(X, y, **options)
+    options = dict(refits=50, penalty_factor={"x5": 0.0})
+    middle = near(X, y, **options)
+    threshold = middle.probabilities_[3] + 1.9 * middle.refined_.Pi_se[3]
+    s = near(X, y, **options, threshold=threshold)
     away = np.abs(s.probabilities_ - s.threshold_) / np.maximum(s.refined_.Pi_se, 1e-12)
     free = s.selection_.question.columns.kind == "covariate"
     np.testing.assert_array_equal(s.undecided_, (away <= 2) & ~free)
@@ -332,10 +338,8 @@ def test_undecided_is_who_is_within_two_standard_errors():
 def test_the_bound_has_the_error_of_the_mean_number_selected(both):
     """By other draws: as much as their mean numbers selected differ, through q^2."""
     X, y, s, plain = both
-    again, apart = refitting.refitter(plain.fit_), []
-    for seed in range(1, 25):
-        draws = again(*resamples(plain.fit_, range(50), seed)) != 0
-        apart.append(pfer_bound(draws.sum(1).mean(), s.threshold_, N))
+    sizes = refits(plain, 24 * 50, seed=1)[:, :N].sum(1).reshape(24, 50).mean(1)
+    apart = [pfer_bound(size, s.threshold_, N) for size in sizes]
     stated = s.pfer_bound_se_ * np.mean(apart) / s.pfer_bound_
     assert 0.7 < stated / np.std(apart, ddof=1) < 1.4
 
@@ -361,7 +365,7 @@ def test_intervals_hold_what_they_are_of(both):
     np.testing.assert_array_equal(interval[[0, 1]], interval[[N, N + 1]])
     wider, narrower = (s.refined_.interval(level) for level in (0.99, 0.5))
     assert (wider[:, 0] <= low).all() and (narrower[:, 0] >= low).all()
-    many = plain.refine(None, 1500, seed=7, progress=False).draws != 0
+    many = refits(plain, 1500, seed=7)
     noise = np.hypot(s.refined_.Pi_se, np.sqrt(s.probabilities_ / 1500) + 1e-3)
     assert (np.abs(s.probabilities_ - many.mean(0)) < 4 * noise).all()
 
@@ -370,8 +374,7 @@ def test_coefficients_lie_where_refits_have_them():
     """Shares of 1,000 other refits beyond each end, of which 5 % are meant."""
     X, y = table(wild=0)
     X = X[:, :N]
-    plain, combined = (near(X, y, q=4, refits=n) for n in (0, 300))
-    assert plain.lambda_ == combined.lambda_
+    plain, combined = (near(X, y, refits=n) for n in (0, 300))
     given = dict(counts=Subsample(0.5), randomise=Fixed(), keep=range(N))
     given |= dict(n_resamples=1000, seed=77, progress=False)
     model = plain.question_
@@ -480,8 +483,7 @@ def test_strata_are_halved_one_by_one():
     drawn = s.question_.counts.draw(M, np.random.default_rng(0))
     assert drawn[rare].sum() == 6 and drawn.sum() == 60
     assert np.isfinite(s.pfer_bound_)
-    refits = s.refine(None, 300, seed=1, progress=False).draws != 0
-    apart = np.abs(refits.mean(0) - s.probabilities_)
+    apart = np.abs(refits(s, 300, seed=1).mean(0) - s.probabilities_)
     assert apart.max() < 0.03 + 4 * 0.5 / 300**0.5
 
 
@@ -513,25 +515,24 @@ def test_weights_and_offsets_agree_with_refits(what):
     s = fitted(X, y, q=4, **options, fit=dict(sample_weight=weights(), offset=offset))
     assert s.status_ == "converged" and s.loss_ == what
     assert off(s, 150)[0] < 0.04
-    share = (s.refine(None, 150, progress=False).draws != 0).mean(0)
-    assert np.corrcoef(s.probabilities_, share)[0, 1] > 0.99
+    assert np.corrcoef(s.probabilities_, refits(s, 150).mean(0))[0, 1] > 0.99
 
 
 def test_only_ratios_of_weights_matter():
     X, y = table(wild=0)
     one, two, three = (
-        near(X, y, q=4, fit=dict(sample_weight=w))
+        near(X, y, fit=dict(sample_weight=w))
         for w in (weights(), 64 * weights(), np.full(M, 7.0))
     )
     np.testing.assert_allclose(one.probabilities_, two.probabilities_, atol=1e-9)
-    plain = near(X, y, q=4)
+    plain = near(X, y)
     np.testing.assert_allclose(three.probabilities_, plain.probabilities_, atol=1e-6)
     np.testing.assert_allclose(three.coef_mean_, plain.coef_mean_, atol=1e-6)
 
 
 def test_weighted_columns_are_standardised_with_the_weights():
     X, y = table(wild=0)
-    s = near(X, y, q=4, fit=dict(sample_weight=weights()))
+    s = near(X, y, fit=dict(sample_weight=weights()))
     w, A = s.question_.target.rows.weight, s.question_.A
     np.testing.assert_allclose(w.mean(), 1)
     np.testing.assert_allclose(w @ A, 0, atol=1e-10)
@@ -563,7 +564,7 @@ def test_rows_without_weight_do_not_matter():
     other, z = X.copy(), y.copy()
     other[::4], z[::4] = 1e3, -1e3
     one, two = (
-        near(table_, target, q=4, fit=dict(sample_weight=w))
+        near(table_, target, fit=dict(sample_weight=w))
         for table_, target in ((X, y), (other, z))
     )
     np.testing.assert_allclose(one.probabilities_, two.probabilities_, atol=1e-4)
@@ -574,16 +575,16 @@ def test_the_cap_counts_rows_that_weigh_something():
     X, y = table(wild=0)
     w = np.ones(M)
     w[:84] = 0
-    s = near(X, y, pfer=3, fit=dict(sample_weight=w))
-    assert s.q_ <= 36 / 6 + 1e-9 < near(X, y, pfer=3).q_
+    s = fitted(X, y, pfer=3, fit=dict(sample_weight=w))
+    assert s.q_ <= 36 / 6 + 1e-9 < fitted(X, y, pfer=3).q_
 
 
 @pytest.mark.parametrize("loss", ["squared", "huber"])
 def test_an_offset_of_a_shifted_target(loss):
     X, y = table(wild=0)
     offset = 5 * np.random.default_rng(2).normal(size=M)
-    one = near(X, y + offset, q=4, loss=loss, fit=dict(offset=offset))
-    two = near(X, y, q=4, loss=loss)
+    one = near(X, y + offset, loss=loss, fit=dict(offset=offset))
+    two = near(X, y, loss=loss)
     np.testing.assert_allclose(one.probabilities_, two.probabilities_, atol=1e-5)
     np.testing.assert_allclose(one.intercept_, two.intercept_, atol=1e-5)
     np.testing.assert_allclose(one.predict(X), two.predict(X), atol=1e-4)
@@ -643,13 +644,16 @@ def test_a_refit_that_looks_at_likely_columns_first_is_the_same(lives, monkeypat
     np.testing.assert_array_equal(few, all_)
 
 
-def test_survival_in_other_forms(lives):
+def test_survival_in_other_forms_and_with_refits_in_the_answer(lives):
     X, y, s = lives
     frame = pd.DataFrame(dict(time=y["time"], event=y["event"]))
     pair = np.column_stack([y["event"], y["time"]])
-    for given in (frame, pair):
-        again = fitted(X, given, **COX)
-        np.testing.assert_array_equal(again.probabilities_, s.probabilities_)
+    for given, refits in ((frame, 0), (pair, 10)):
+        again = fitted(X, given, **COX, refits=refits)
+        np.testing.assert_array_equal(again.fit_.Pi, s.probabilities_)
+    refined = again.refined_
+    assert refined.n_refits == 10 and refined.interval().shape == (14, 2)
+    assert "glmnet lambda" not in s.lambda_scales_
     np.testing.assert_allclose(s.predict(X), s.linear_predictor(X))
     risk = X[:, 0] - X[:, 1]
     assert np.corrcoef(s.predict(X), risk)[0, 1] > 0.95
@@ -669,15 +673,9 @@ def test_survival_with_groups_weights_and_a_covariate(lives):
     assert r.Pi[2] == 1 and r.failed == 0 and (r.draws[:, 2] != 0).all()
     share = (r.draws != 0).mean(0)
     assert np.abs(s.probabilities_ - share).max() < 0.05 + 3 * 0.5 / 20**0.5
+    at = dict(loss="survival", lambdas=[0.8], refits=10)
     with pytest.raises(ValueError, match="without offsets only, not offsets"):
-        fitted(X, y, **COX, refits=10, fit=dict(offset=np.arange(90) / 90))
-
-
-def test_refits_of_survival_in_the_answer(lives):
-    X, y, plain = lives
-    s = fitted(X, y, **COX, refits=10)
-    assert s.refined_.n_refits == 10 and s.refined_.interval().shape == (14, 2)
-    assert "glmnet lambda" not in s.lambda_scales_
+        fitted(X, y, **at, fit=dict(offset=np.arange(90) / 90))
 
 
 # Levels of one variable ---------------------------------------------------------------
@@ -704,7 +702,7 @@ def test_levels_of_one_variable_do_not_stand_in_for_each_other():
 
 def test_all_of_it_is_cloned_and_pickled(lives):
     X, y = table()
-    options = dict(q=4, prior=NonNegative(1.0, Fixed()), refits=10)
+    options = dict(prior=NonNegative(1.0, Fixed()), refits=10)
     said = dict(groups=np.arange(M) // 2, sample_weight=weights(), offset=np.ones(M))
     for s in (lives[2], near(X, y, **options, fit=said)):
         again = pickle.loads(pickle.dumps(s))

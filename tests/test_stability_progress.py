@@ -30,11 +30,11 @@ ESTIMATOR = "from rvamp_nb import StabilitySelection as S; S(q=3).fit(A, y)"
 RATE = re.compile("it/s|s/it")  # what a bar ends with
 WORK = {
     "a loop": "for _ in progress_bar(range(20)): time.sleep(0.003)",
-    "a path": "from rvamp_nb import rvamp_path; rvamp_path(A, y)",
+    "a path": "from rvamp_nb import rvamp_path; rvamp_path(A, y, n_lambdas=10)",
     "refits": "from rvamp_nb import naive_bootstrap as refits;"
     " refits(A, y, 0.1, n_resamples=200)",
     "the estimator": ESTIMATOR,
-    "refining": ESTIMATOR.replace("fit", "set_params(verbose=0).fit")
+    "refining": ESTIMATOR.replace("q=3", "q=3, refits=0, verbose=0")
     + ".refine(None, 300)",
 }
 
@@ -76,7 +76,6 @@ def parts(seen):
 
 QUIET = {
     "no bar is wanted": ESTIMATOR.replace("q=3", "q=3, verbose=0"),
-    "nor of refits": ESTIMATOR.replace("q=3", "q=3, verbose=0, refits=300"),
     "a clock that stands": "tqdm.std.time = lambda: begun\n" + WORK["a loop"],
 }
 

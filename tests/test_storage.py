@@ -475,12 +475,14 @@ def test_a_fit_from_blocks_is_the_fit(case, shape, tmp_path):
 
 @pytest.mark.parametrize("shape", [(12, 30), (30, 8)])
 def test_a_fit_of_columns_that_are_standardised_lazily(shape, tmp_path):
+    """Every second kind of table for each of the two."""
     values, rng = integers(*shape), np.random.default_rng(6)
     values[0] = np.arange(shape[1]) % 3  # no column of ones and zeros only
     A, y = standardize(values, response(values, "intercept", rng))
     lam = 0.4 * np.abs(A.T @ y).max()
     dense = rvamp(A, y, lam)
-    for name, table in fitted_kinds(values, tmp_path).items():
+    kinds = list(fitted_kinds(values, tmp_path).items())
+    for name, table in kinds[shape[0] < shape[1] :: 2]:
         fit = rvamp(standardize(table)[0], y, lam)
         assert fit.n_iter == dense.n_iter, name
         for what in ("mean", "var", "Pi"):

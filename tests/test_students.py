@@ -21,7 +21,7 @@ from students import NOTEBOOKS, is_solution, main, strip  # noqa: E402
 def edition(tmp_path_factory):
     """A folder with the students' edition."""
     out = tmp_path_factory.mktemp("students") / "new" / "folder"
-    subprocess.run([sys.executable, ROOT / "docs" / "students.py", out], check=True)
+    main(out)
     return out
 
 
