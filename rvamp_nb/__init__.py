@@ -33,7 +33,8 @@ _HOMES = {  # module: the public names that live in it
     "solver": ("ConvergenceWarning", "Fit", "load_fit", "rvamp", "rvamp_path"),
     "select.stability": ("StabilitySelection",),
     "tables.storage": ("BlockError", "Panels"),
-    "extend.survival": ("Rows", "survival_fit"),
+    "extend.survival": ("survival_fit",),
+    "extend.weights": ("Rows",),
     "extend.refined": ("refined",),
     "extend.trust": ("TrustWarning",),
 }

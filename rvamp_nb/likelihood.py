@@ -14,7 +14,7 @@ from scipy.special import ndtr, wrightomega
 
 from .checks import check_number, check_offers
 from .messages import Moments, Natural
-from .prior import noises, ramp
+from .ramps import noises, ramp
 
 # %% ../nbs/09_likelihood.ipynb #3bf43af6
 class _Row:

@@ -125,8 +125,8 @@ SABOTAGES = [
     Sabotage(
         "prior.py",
         "the variance counts the product of the two means once",
-        "var = chi_hat * (v_up + v_down) + 2 * m_up * m_down",
-        "var = chi_hat * (v_up + v_down) + m_up * m_down",
+        "var = chi_hat * v.sum(0) + 2 * m_up * m_down",
+        "var = chi_hat * v.sum(0) + m_up * m_down",
         "tests/test_prior.py::test_against_a_million_draws",
     ),
     Sabotage(
@@ -201,7 +201,14 @@ SABOTAGES = [
         "out = Mixed(*prior)",
         "tests/test_coupling.py::test_inputs_are_not_modified",
     ),
-    # --- step, iteration, active, solver ----------------------------------------------
+    Sabotage(
+        "ramps.py",
+        "the variance of a ramp forgets the mean that is above 0",
+        "np.where(a > 0, 1 - lift2 + 2 * low * lift - lift**2,",
+        "np.where(a > 0, 1 - lift2 - lift**2,",
+        "tests/test_prior.py",
+    ),
+    # --- step, iteration, solver ------------------------------------------------------
     Sabotage(
         "iteration.py",
         "it has converged when the messages stand still, whatever the factors say",
@@ -224,7 +231,7 @@ SABOTAGES = [
         "tests/test_bagging.py::test_a_bagged_prediction_against_refits",
     ),
     Sabotage(
-        "active.py",
+        "iteration.py",
         "the few columns have the penalties of the first ones",
         "cut = {k: np.asarray(v)[which] for k",
         "cut = {k: np.asarray(v)[: len(which)] for k",
@@ -388,14 +395,14 @@ SABOTAGES = [
         "tests/test_groups.py::test_a_groups_moments_are_those_of_draws",
     ),
     Sabotage(
-        "extend/survival.py",
+        "extend/weights.py",
         "a weighted row's variance forgets the square of the weight",
         "back = Moments(weight * mean, chi, weight**2 * var, rho, rho_bar)",
         "back = Moments(weight * mean, chi, weight * var, rho, rho_bar)",
         "tests/test_survival.py::test_two_ways_to_a_weighted_row_agree",
     ),
     Sabotage(
-        "extend/survival.py",
+        "extend/cox.py",
         "at risk are those who left before, not those who are still there",
         "at_risk = np.cumsum(own[..., ::-1], -1)[..., ::-1]",
         "at_risk = np.cumsum(own, -1)",
@@ -403,6 +410,13 @@ SABOTAGES = [
     ),
     Sabotage(
         "extend/survival.py",
+        "the baseline stays that of the model without features",
+        "        base = new\n",
+        "",
+        "tests/test_survival.py::test_survival_against_cox_refits",
+    ),
+    Sabotage(
+        "extend/cox.py",
         "a refit has the deaths of another",
         "factor[going], likely, target)",
         "factor[going], likely, target[::-1])",

@@ -12,8 +12,7 @@ import pytest
 from scipy.linalg import blas
 
 from rvamp_nb import panels, rvamp
-from rvamp_nb.active import step_of_few
-from rvamp_nb.iteration import iterate
+from rvamp_nb.iteration import iterate, step_of_few
 from rvamp_nb.likelihood import Squared
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Poisson

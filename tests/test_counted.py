@@ -26,7 +26,7 @@ from rvamp_nb.extend.blocks import (
     turned,
 )
 from rvamp_nb.extend.rows import ByRow, counted, patterns, row_scores, two_pieces
-from rvamp_nb.extend.survival import Rows
+from rvamp_nb.extend.weights import Rows
 from rvamp_nb.iteration import iterate
 from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge
@@ -101,8 +101,7 @@ def every_half(n):
 
 
 @pytest.mark.parametrize(
-    "prior",
-    [ElasticNet(0.6, Fixed(), l1_ratio=0.7), NonNegative(0.6, Fixed())],
+    "prior", [ElasticNet(0.6, Fixed(), l1_ratio=0.7), NonNegative(0.6, Fixed())]
 )
 def test_all_rows_counted_are_every_half_sample(prior):
     rng = np.random.default_rng(5)

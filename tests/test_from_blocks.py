@@ -13,13 +13,9 @@ from rvamp_nb import rvamp
 from rvamp_nb.densities import coefficient_interval, p1, p2
 from rvamp_nb.energy import free_energy, stability_radius
 from rvamp_nb.extend.blocks import moment_view, seen
+from rvamp_nb.extend.cox import cox_fit, survival_target
 from rvamp_nb.extend.rows import counted
-from rvamp_nb.extend.survival import (
-    cox_fit,
-    simulated_survival,
-    survival_fit,
-    survival_target,
-)
+from rvamp_nb.extend.survival import simulated_survival, survival_fit
 from rvamp_nb.extend.trust import (
     column_rows,
     duplicated,

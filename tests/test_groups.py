@@ -8,8 +8,8 @@ import pytest
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.densities import p2
 from rvamp_nb.energy import free_energy, stability_radius
-from rvamp_nb.extend.survival import Rows
 from rvamp_nb.extend.trust import judge, row_shares
+from rvamp_nb.extend.weights import Rows
 from rvamp_nb.groups import (
     Blocks,
     GroupedLoss,

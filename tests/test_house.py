@@ -3,7 +3,7 @@
 import pytest
 from house import count
 
-LINES, FLOORS, TWICE, ONCE = 17_969, 14, 45, 41  # on the way to 15,000 and 11
+LINES, FLOORS, TWICE, ONCE = 17_989, 11, 45, 41  # lines are on the way to 15,000
 LARGEST = 620  # lines of a room
 
 
@@ -24,4 +24,4 @@ def test_imports_run_one_way(counted):
 
 def test_names_have_one_meaning_and_small_things_stand_where_they_are_used(counted):
     assert len(counted["twice"]) <= TWICE and len(counted["once"]) <= ONCE
-    assert counted["deep"] == ["Rows"]  # of chapter 20, four deep
+    assert counted["deep"] == []

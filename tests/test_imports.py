@@ -34,9 +34,11 @@ IS_AN_ESTIMATOR = "select.stability"  # made of scikit-learn's base classes
 EXPORTS = r"^#\| *(?:default_exp|exporti?s?) +(\S+)"
 MAY_IMPORT_ANY = ("index", "00_tour")  # they show what the course will arrive at
 AHEAD = {  # chapter 19 has rows that share a count, and the messages of blocks
+    "08_prior": {"ramps"},  # a room of its own
     "12_rvamp": {"groups"},
     "16_trust": {"extend.blocks", "extend.rows", "groups"},
     "17_beyond_diagonal": {"groups"},
+    "20_survival": {"extend.cox"},  # one of its own
 }
 
 

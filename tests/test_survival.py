@@ -12,18 +12,17 @@ import pytest
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.densities import p1
 from rvamp_nb.energy import free_energy, stability_radius
-from rvamp_nb.extend.rows import counted
-from rvamp_nb.extend.survival import (
+from rvamp_nb.extend.cox import (
     Baseline,
-    Rows,
     breslow,
     cox_fit,
     cox_fits,
     own_hazard,
-    simulated_survival,
-    survival_fit,
     survival_target,
 )
+from rvamp_nb.extend.rows import counted
+from rvamp_nb.extend.survival import simulated_survival, survival_fit
+from rvamp_nb.extend.weights import Rows
 from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.messages import Natural, extrinsic
 from rvamp_nb.prior import Laplace

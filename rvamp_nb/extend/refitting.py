@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .survival import Rows, cox_fits
+from .cox import cox_fits
+from .weights import Rows
 from ..groups import GroupedLoss
 from ..likelihood import Huber, Logistic, PoissonLoss, Squared
 from ..prior import ElasticNet, Laplace, NonNegative

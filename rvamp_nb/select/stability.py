@@ -15,8 +15,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..checks import check_number, check_size, listed
+from ..extend.cox import survival_target
 from ..extend.refitting import check_refittable
-from ..extend.survival import survival_target
 from ..extend.trust import TrustWarning, repeated_rows
 from ..likelihood import Logistic
 from ..resampling import Grouped

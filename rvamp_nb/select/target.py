@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..checks import check_array, listed
-from ..extend.survival import Baseline, Rows
+from ..extend.cox import Baseline
+from ..extend.weights import Rows
 from ..likelihood import Huber, Logistic, PoissonLoss, Squared
 from ..resampling import Grouped, Poisson, Stratified, Subsample
 

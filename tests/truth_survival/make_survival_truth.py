@@ -16,7 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from rvamp_nb.bootstrap import naive_bootstrap
-from rvamp_nb.extend.survival import breslow, cox_fit, survival_fit
+from rvamp_nb.extend.cox import breslow, cox_fit
+from rvamp_nb.extend.survival import survival_fit
 from rvamp_nb.prior import Laplace
 from rvamp_nb.refits import penalised_fit
 from rvamp_nb.resampling import Fixed, Subsample
