@@ -9,6 +9,7 @@ __all__ = ['LOSSES', 'GAP', 'RefitLoss', 'loss_of', 'check_target', 'Table', 'st
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs
 from scipy.special import expit
 
 # %% ../nbs/70_refits.ipynb #70000009
@@ -325,30 +326,32 @@ def _on_few(p, z, used, sign):
 
 def _settled(p, b, used, z, f):
     """Refit b once more on its face, in place, from coefficients rounded to three
-    digits; False where Newton's steps do not end or change a sign.
+    digits; False where Newton's steps do not end or change a sign. A matrix of second
+    derivatives serves as long as each step is a tenth of the one before.
     """
     on = np.flatnonzero(used[b])
     X, c, y, was = p.X[on], p.counts[b], p.y[b], z[b, on]
-    t, k = p.t[b, on], p.k[b, on]
+    t, k, least = p.t[b, on], p.k[b, on], 1e-13 * p.force[b]
     f[b], digit = was @ X, np.ldexp(1.0, np.frexp(was)[1] - 10)
-    v, push = np.round(was / digit) * digit, t * np.sign(was)
-    for _ in range(8):
+    v, push, size = np.round(was / digit) * digit, t * np.sign(was), np.inf
+    for _ in range(24 * (len(on) > 0)):
         at = v @ X
-        G = (X * (c * p.loss.curvature(y, at, 0.0))) @ X.T + np.diag(k + 1e-12)
         downhill = -(X @ (c * p.loss.slope(y, at))) - k * v - push
-        try:
-            step = np.linalg.solve(G, downhill)
-        except np.linalg.LinAlgError:
-            return False
-        v = v + step
-        small = np.abs(step).max(initial=0) <= 1e-9 * np.abs(v).max(initial=0)
-        if small or np.abs(downhill).max() <= 1e-13 * p.force[b]:
+        if size == np.inf:
+            G = (X * (c * p.loss.curvature(y, at, 0.0))) @ X.T + np.diag(k + 1e-12)
+            root, wrong = dpotrf(G)
+            if wrong:
+                return False
+        step = dpotrs(root, downhill)[0]
+        v, before, size = v + step, size, np.abs(step).max()
+        if size <= 1e-11 * np.abs(v).max() or np.abs(downhill).max() <= least:
             signed = (t > 0) | (p.lowest[on] == 0)
             kept = bool((v * was > 0)[signed].all())
             if kept:
                 z[b, on], f[b] = v, v @ X
             return kept
-    return False
+        size = size if size < before / 10 else np.inf
+    return not len(on)
 
 # %% ../nbs/70_refits.ipynb #70000018
 def _verdict(p, z, f, used, most=20):

@@ -129,7 +129,7 @@ def _first_guess(B, y, loss):
 
 # %% ../nbs/12_rvamp.ipynb #edb936e1
 SMALL = 1000  # below this many rows (or columns) one BLAS thread is as fast as several
-_BLAS = ThreadpoolController()
+_BLAS = ThreadpoolController().select(user_api="blas").lib_controllers
 
 
 @contextmanager
@@ -142,12 +142,13 @@ def threads(A):
         from joblib import cpu_count
 
         most = cpu_count(only_physical_cores=True)
-    with ExitStack() as limits:
-        for blas in _BLAS.select(user_api="blas").lib_controllers:
+    with ExitStack() as after:
+        for blas in _BLAS:
             alone = "numpy.libs" in blas.filepath  # NumPy's own, beside SciPy's
-            n = min(1 if alone else most, blas.num_threads)
-            library = _BLAS.select(filepath=blas.filepath)
-            limits.enter_context(library.limit(limits=n))
+            now, n = blas.num_threads, 1 if alone else most
+            if n < now:
+                after.callback(blas.set_num_threads, now)
+                blas.set_num_threads(n)
         yield
 
 # %% ../nbs/12_rvamp.ipynb #edb936e0
