@@ -65,6 +65,7 @@ _STYLE = {
     "figure.figsize": (7, 4),
     "figure.dpi": 100,
     "savefig.dpi": 100,
+    "axes.titley": 1.0,  # no search for a place: it takes a quarter of a picture
     "figure.constrained_layout.use": True,
     "figure.facecolor": "white",
     "axes.facecolor": "white",

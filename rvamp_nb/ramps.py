@@ -53,4 +53,4 @@ def noises(distance, s):
     tails are 0 or 1 to all digits.
     """
     with np.errstate(over="ignore"):
-        return np.clip(distance / s, -40, 40)
+        return np.minimum(np.maximum(distance / s, -40), 40)

@@ -171,6 +171,7 @@ class Said(NamedTuple):
     prior_message: Mixed
     likelihood_message: Natural
     grain: np.ndarray  # a ridge for loose coefficients, (N,)
+    own: np.ndarray  # `own_precision`, (N,)
     floored: int
 
 
@@ -184,7 +185,7 @@ def ask(problem, state):
     else:
         x = prior.moments(state.to_prior, beta)
         message, grain, floored = to_coupling(x, state.to_prior, own)
-    return Said(x, u, message, likelihood_message, grain, floored)
+    return Said(x, u, message, likelihood_message, grain, own, floored)
 
 # %% ../nbs/12_rvamp.ipynb #b55a70e8
 def step(problem, state):
@@ -264,13 +265,12 @@ def _floor_back(message):
 
 def join(problem, state, said, gathered=None):
     """Variable 2: the coupling joins what is said, and replies: a `Step`."""
-    own = own_precision(problem.A, said.u)
     coupled = _couple(problem.A, said, gathered)
     (to_prior, a), (to_likelihood, b) = map(_floor_back, coupled[2:])
     # a column of zeros hears nothing: its precision stays as it was
     own_entries = getattr(getattr(to_prior, "layout", None), "diagonal", slice(None))
     heard, before = to_prior.Q_hat.copy(), state.to_prior.Q_hat[own_entries]
-    heard[own_entries] = np.where(own > 0, heard[own_entries] + said.grain, before)
+    heard[own_entries] = np.where(said.own > 0, heard[own_entries] + said.grain, before)
     new = State(to_prior._replace(Q_hat=heard), to_likelihood)
     check_state(new)
     messages = said.prior_message, said.likelihood_message, coupled, new

@@ -857,7 +857,7 @@ def test_ctrl_c_in_the_refits_keeps_those_that_were_made():
     os.close(end)
     seen = b""
     while not re.search(rb"refits: +\d+%.*[1-9]\d*/1000000", seen):
-        seen += os.read(screen, 1)
+        seen += os.read(screen, 4096)
     process.send_signal(signal.SIGINT)
     code, out, _ = left_of(process)
     with suppress(OSError):  # how Linux says that nobody writes any more
