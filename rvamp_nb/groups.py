@@ -233,10 +233,10 @@ def _times(V, u, layout):
     return out
 
 # %% ../nbs/19_groups.ipynb #19000032
-def _inverses(V, curvature, layout):
-    """(I + C V)^{-1} for every node and group, size by size: (K, G_n, n, n)."""
+def _systems(V, curvature, layout):
+    """I + C V for every node and group, size by size: (K, G_n, n, n)."""
     return [
-        np.linalg.inv(np.eye(m.shape[1]) + curvature[:, m][..., None] * block)
+        np.eye(m.shape[1]) + curvature[:, m][..., None] * block
         for m, block in zip(layout.members, V)
     ]
 
@@ -264,9 +264,8 @@ def group_pulls(loss, y, omega, c, V, layout):
         if np.abs(gap).max() <= 1e-11 * (1 + np.abs(u).max()):
             break
         step = np.empty_like(u)
-        inverses = _inverses(V, c * curvature, layout)
-        for m, inverse in zip(layout.members, inverses):
-            step[:, m] = -times(inverse, gap[:, m])
+        for m, system in zip(layout.members, _systems(V, c * curvature, layout)):
+            step[:, m] = -np.linalg.solve(system, gap[:, m][..., None])[..., 0]
         u = u + _lengths(loss, y, omega, c, V, u, step, layout) * step
     return u, c * curvature
 
@@ -301,7 +300,8 @@ def _one_count(loss, y, incoming, noise, w, c, V):
         ]
     u, C = group_pulls(loss, y, -incoming.h - noise, c, V, layout)
     parts = []
-    for m, inverse in zip(layout.members, _inverses(V, C, layout)):
+    for m, system in zip(layout.members, _systems(V, C, layout)):
+        inverse = np.linalg.inv(system)
         slack = np.tensordot(w, inverse, 1)
         chi = np.tensordot(w, inverse * C[:, m][:, :, None], 1)
         mean = np.tensordot(w, u[:, m], 1)

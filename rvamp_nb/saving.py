@@ -314,7 +314,11 @@ class Checkpoint:
     """
 
     def __init__(self, path, every=10):
-        self.path = Path(path)
+        try:
+            self.path = Path(path)
+        except TypeError:
+            wanted = "checkpoint must be a path, or Checkpoint(path)"
+            raise TypeError(f"{wanted}, got {path!r}") from None
         self.every = check_size("Checkpoint", "every", every)
         self.steps, self.next, self.warned = 0, 0.0, False
 

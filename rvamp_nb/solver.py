@@ -6,7 +6,6 @@
 __all__ = ['load_fit', 'Fit', 'ConvergenceWarning', 'rvamp', 'Path', 'rvamp_path']
 
 # %% ../nbs/rooms/0-solver.ipynb #12000733
-import os
 import warnings
 from dataclasses import dataclass
 
@@ -26,10 +25,10 @@ from rvamp_nb.iteration import (
     run,
     step_of_few,
 )
-from .likelihood import Squared
+from .likelihood import Squared, check_loss
 from .messages import Natural
-from .prior import Laplace
-from .resampling import Poisson, law_of_one
+from .prior import Laplace, check_prior
+from .resampling import Poisson, check_law, law_of_one
 from .saving import Checkpoint, check_same, save_fit, settings
 from .step import Problem, State, Step, WithIntercept, emptying_factor
 from .tables.door import in_blocks
@@ -214,24 +213,8 @@ def _check_scale(name, values, most=1e70):
             " lam with it)"
         )
 
-# %% ../nbs/12_rvamp.ipynb #a7d10c12
-def _check_kind(name, value, method, examples):
-    """An object that can do what its role asks for; a class is not one."""
-    if isinstance(value, type) or not hasattr(value, method):
-        raise TypeError(f"{name} must be an object such as {examples}, got {value!r}")
-
-
-def _check_counts(counts):
-    """A law of counts whose probabilities are probabilities."""
-    for part in ("nodes", "var"):
-        _check_kind("counts", counts, part, "Poisson(0.5) or Subsample(0.5)")
-    chances = np.asarray(counts.nodes()[1], dtype=float)
-    if (chances < 0).any() or abs(chances.sum() - 1) > 1e-6:
-        what = "counts must be a law whose probabilities are >= 0 and sum to 1; those"
-        raise ValueError(f"{what} of {counts!r} sum to {chances.sum():.6g}")
-
 # %% ../nbs/12_rvamp.ipynb #a7d10cff
-def _check_loss(loss, y, h=1e-4):
+def _check_derivatives(loss, y, h=1e-4):
     """Value, slope and curvature of a loss against each other, at nine points; one
     that bends sharply may differ at a few of them.
     """
@@ -256,7 +239,7 @@ def _check_loss(loss, y, h=1e-4):
 def _loss(likelihood, counts, A, y, beta):
     """The loss asked for, checked; for rows that share a count, theirs (chapter 19)."""
     likelihood.check(y, beta)
-    _check_loss(likelihood, y)
+    _check_derivatives(likelihood, y)
     return answered_in_groups(likelihood, counts, A, y, beta)
 
 # %% ../nbs/12_rvamp.ipynb #f94b1703
@@ -268,7 +251,7 @@ def _prior(lam, prior, N, beta):
             " choose_lambda(A, y) finds a lam by cross-validation"
         )
     prior = Laplace(lam) if prior is None else prior
-    _check_kind("prior", prior, "unpenalised", "Laplace(0.1)")
+    check_prior(prior)
     largest = np.max(getattr(prior, "lam", 0.0))
     if np.isfinite(largest) and largest > 1e140:
         what = "overflows double precision when it is squared; give a smaller one"
@@ -286,8 +269,8 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     check_number("rvamp", "beta", beta, 0, closed="]")
     if not isinstance(intercept, (bool, np.bool_)):
         raise TypeError(f"intercept must be True or False, got {intercept!r}")
-    _check_kind("likelihood", likelihood, "message", "Squared() or Logistic()")
-    _check_counts(counts)
+    check_loss("likelihood", likelihood, needs=("message", "check"))
+    check_law("counts", counts, needs=("nodes", "var"))
     counts = law_of_one(counts, len(y))
     prior = _prior(lam, prior, N, beta)
     likelihood = _loss(likelihood, counts, A, y, beta)
@@ -420,10 +403,9 @@ def rvamp(
     """
     problem = _problem(A, y, lam, prior, likelihood, counts, beta, intercept)
     _check_options(tol, max_iter, damping)
-    if isinstance(checkpoint, (str, os.PathLike)):
-        checkpoint = Checkpoint(checkpoint)
     if checkpoint is not None:
-        _check_kind("checkpoint", checkpoint, "begin", "a path, or Checkpoint(path)")
+        if not isinstance(checkpoint, Checkpoint):
+            checkpoint = Checkpoint(checkpoint)
         warm_start = checkpoint.begin(problem) or warm_start
     start = None if warm_start is None else _warm_state(warm_start, problem)
     fit = _fit(problem, start, tol, max_iter, damping, None, checkpoint)

@@ -10,8 +10,8 @@ from scipy.linalg import hadamard
 from scipy.stats import norm
 
 from rvamp_nb.datasets import standardize
-from rvamp_nb.extend.trust import duplicated as equal_columns
 from rvamp_nb.resampling import Fixed, Poisson, Subsample, TwoPoint
+from rvamp_nb.select.columns import near_copies
 
 
 class Case(NamedTuple):
@@ -479,5 +479,4 @@ def _told_apart(X):
     """
     X = X[:, np.ptp(X, axis=0) > 1e-9]
     A, _ = standardize(X)
-    copies = [i for group in equal_columns(A) for i in group[1:]]
-    return np.delete(X, copies, axis=1)
+    return X[:, near_copies(A, within=1e-9) == np.arange(A.shape[1])]

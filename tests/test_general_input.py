@@ -491,18 +491,18 @@ BAD = {
     "counts a class": (
         dict(counts=Discrete),
         TypeError,
-        r"counts must be an object such as Poisson\(0.5\)",
+        r"counts must be a law such as Poisson\(0.5\)",
     ),
-    "counts None": (dict(counts=None), TypeError, "counts must be an object"),
+    "counts None": (dict(counts=None), TypeError, "counts must be a law"),
     "a loss for counts": (
         dict(counts=Squared()),
         TypeError,
-        "counts must be an object.*Squared",
+        "counts must be a law.*Squared",
     ),
     "a prior for counts": (
         dict(counts=RIDGE),
         TypeError,
-        "counts must be an object.*Ridge",
+        "counts must be a law.*Ridge",
     ),
     "tied counts under another loss": (
         dict(y=LABELS, likelihood=Logistic(), counts=Multinomial(0.5)),

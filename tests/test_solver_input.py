@@ -327,7 +327,11 @@ BAD = {
     "A at 1e100": (dict(A=1e100 * A), ValueError, r"^A has numbers of size"),
     "y at 1e200": (dict(y=1e200 * Y), ValueError, r"^y has numbers of size"),
     "lam that overflows": (dict(lam=1e308), ValueError, "lam = 1e.308 overflows"),
-    "counts that sum to 2.5": (dict(counts=Sums()), ValueError, "counts.*sum to 2.5"),
+    "counts that sum to 2.5": (
+        dict(counts=Sums()),
+        ValueError,
+        "counts.*sum to 1, not to 2.5",
+    ),
     "a wrong curvature": (
         dict(y=1.0 * (Y > 0), likelihood=Bent()),
         ValueError,

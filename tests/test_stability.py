@@ -22,7 +22,7 @@ from rvamp_nb import (
     rvamp_path,
 )
 from rvamp_nb.datasets import gaussian_design, load_diabetes, standardize, toy
-from rvamp_nb.extend.trust import TrustWarning, duplicated, row_shares
+from rvamp_nb.extend.trust import TrustWarning, row_shares
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Fixed, NoResampling, Subsample
 from rvamp_nb.select import answer, penalty
@@ -231,25 +231,6 @@ def test_a_planted_outlier_turns_it_on(seed):
         and s.trust_.largest_row == 17
         and s.trust_.largest_share > 0.25
         and s.summary().attrs["light"] == "red"
-    )
-
-
-def test_duplicates_are_found_up_to_sign():
-    A = standardize(np.random.default_rng(0).normal(size=(30, 8)))[0]
-    B = np.column_stack(
-        [
-            A,
-            A[:, 2],
-            -A[:, 5],
-            A[:, 2],
-            np.zeros(30),
-            np.zeros(30),
-            A[:, 0] + 1e-6 * A[:, 1],
-        ]
-    )
-    assert (
-        sorted(g.tolist() for g in duplicated(B)) == [[2, 8, 10], [5, 9]]
-        and duplicated(A) == []
     )
 
 

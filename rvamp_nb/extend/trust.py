@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['IN_PLAY', 'FEW_ROWS', 'TWIN', 'SHOWN', 'AMBER_ROWS', 'RED_ROWS', 'RED_SHARE', 'AMBER_OWN', 'RED_OWN', 'RED_REPEATS',
            'LIGHTS', 'row_shares', 'own_share', 'column_rows', 'strongest_partner', 'TrustWarning', 'Trust', 'judge',
-           'duplicated', 'repeated_rows']
+           'repeated_rows']
 
 # %% ../../nbs/16_trust.ipynb #90e4c283
 from typing import NamedTuple
@@ -434,50 +434,6 @@ def judge(fit, where, names, *, path_failed=False, q_reached=True, rows=()):
     spread = _signs_of_the_spreads(fit.Pi[where], own_rows, partner, share, names)
     of_rows = effective, share, row, twins, reasons, list(rows), own
     return Trust(light, *of_rows, *_worst(spread), fit)
-
-# %% ../../nbs/16_trust.ipynb #96ed8aba
-_SKETCH = (
-    9  # random vectors whose products with a column of a table on disk stand for it
-)
-
-
-def duplicated(A):
-    """Groups of columns that are equal up to their sign.
-
-    Parameters
-    ----------
-    A : (M, N) float array or Panels
-        Standardised columns; columns of zeros are left out. Panels are read once, and
-        their columns compared by nine random products.
-
-    Returns
-    -------
-    list of int arrays
-        Column numbers, increasing, two or more in each group.
-    """
-    rng = np.random.default_rng(0)
-    if isinstance(A, Panels):
-        A = rng.normal(size=(_SKETCH, len(A))) @ A
-        code = np.abs(A[0])
-    else:
-        code = np.abs(rng.normal(size=len(A)) @ A)
-    order = np.argsort(code, kind="stable")
-    order = order[A.any(0)[order]]
-    groups = []
-    for k in np.flatnonzero(np.diff(code[order]) <= 1e-9):
-        before, now = order[k : k + 2]
-        if not _equal(A[:, now], A[:, before]):
-            continue
-        if groups and groups[-1][-1] == before:
-            groups[-1].append(now)
-        else:
-            groups.append([before, now])
-    return [np.sort(group) for group in groups]
-
-# %% ../../nbs/16_trust.ipynb #6a18206c
-def _equal(a, b):
-    """Up to sign and to rounding."""
-    return min(np.abs(a - b).max(), np.abs(a + b).max()) < 1e-9
 
 # %% ../../nbs/16_trust.ipynb #b1c0ffe3
 _ROWS_SEEN = 1000  # of a longer table so many rows are compared, drawn at random

@@ -522,12 +522,13 @@ def picture_files(s, pictures=PICTURES, kinds=KINDS):
         warnings.simplefilter("ignore")  # letters that the font does not have
         style()
         mpl.rcParams.update({"svg.hashsalt": "rvamp_nb", "pdf.fonttype": 42})
+        mpl.rcParams["figure.constrained_layout.use"] = False  # once, not for each kind
         for name in pictures:
             draw, shape = PICTURES[name]
             figure = Figure(figsize=shape, layout="constrained")
             draw(s, ax=figure.subplots())
             figure.draw_without_rendering()
-            figure.set_layout_engine("none")  # it is done, and the same for all three
+            figure.set_layout_engine(None)
             for kind in kinds:
                 file = io.BytesIO()
                 figure.savefig(file, format=kind, metadata=KINDS[kind], dpi=200)
