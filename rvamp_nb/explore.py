@@ -244,11 +244,11 @@ def sliders(draw, **controls):
     for knob in knobs.values():
         knob.observe(on_move, "value")
     box = w.VBox([*knobs.values(), out])
-    _live.add(box)
+    _live[box] = on_move
     return box
 
 
-_live = weakref.WeakSet()  # what `sweep` moves
+_live = weakref.WeakKeyDictionary()  # what `sweep` moves, and who redraws
 
 # %% ../nbs/80_explore.ipynb #d0b84282
 def _error(e):
@@ -299,20 +299,23 @@ def sweep(box=None):
         if alive.comm is not None:
             *knobs, out = alive.children
             for knob in knobs:
-                found += _errors_of(knob, out)
+                found += _errors_of(knob, out, _live[alive])
     return found
 
 # %% ../nbs/80_explore.ipynb #da6fb544
-def _errors_of(knob, out):
-    """The errors that one control meets at its ends and on the way back."""
-    found, before, moved = [], out.outputs, False
-    for value in (*_ends(knob), knob.value):
+def _errors_of(knob, out, redraw):
+    """The errors that one control meets at its ends; it and the picture go back."""
+    found, start, before, moved = [], knob.value, out.outputs, False
+    for value in _ends(knob):
         knob.value = value
         moved |= out.outputs != before
         for o in out.outputs:
             if o["output_type"] == "error":
                 place = f"{knob.description} = {value}"
                 found.append(f"{place}: {o['ename']}: {o['evalue']}")
+    knob.unobserve(redraw, "value")
+    knob.value, out.outputs = start, before
+    knob.observe(redraw, "value")
     return found if moved else [f"{knob.description} changes nothing"]
 
 # %% ../nbs/80_explore.ipynb #a4ac08d5
