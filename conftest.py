@@ -40,7 +40,8 @@ ON_DEMAND = {  # folders that take an option to be collected
     ),
     "--site": (
         ROOT / "tests" / "site",
-        "collect the tests of the site in _docs/ as well: run docs/build.py before",
+        "collect the tests in a browser as well: JupyterLab, and the site in _docs/,"
+        " which docs/build.py builds",
     ),
     "--lowest": (
         ROOT / "tests" / "lowest",
@@ -127,13 +128,6 @@ def pytest_xdist_auto_num_workers(config):
         and not config.getoption("--bench")
         else 0
     )
-
-
-def pytest_collection_modifyitems(items):
-    """The live notebooks take longest, in one worker: they begin, and the other worker
-    has the rest.
-    """
-    items.sort(key=lambda item: item.path.name != "test_lab.py")
 
 
 def pytest_ignore_collect(collection_path, config):

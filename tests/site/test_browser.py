@@ -3,7 +3,6 @@ tests/site.
 """
 
 import re
-import shutil
 import threading
 from functools import cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -12,7 +11,6 @@ from typing import NamedTuple
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
-from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SITE = ROOT / "_docs"
@@ -90,20 +88,6 @@ def address():
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()
-
-
-@pytest.fixture(scope="session")
-def browser():
-    with sync_playwright() as playwright:
-        options = [
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--disable-background-networking",
-        ]
-        yield playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=options
-        )
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ waited for as long as they live: the limit below is for what hangs.
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -18,21 +17,7 @@ from pathlib import Path
 import pytest
 from nbformat import v4, write
 
-ROOT = Path(__file__).resolve().parent.parent
-CHROMIUM = (
-    shutil.which("chromium")
-    or shutil.which("chromium-browser")
-    or shutil.which("google-chrome")
-)
-QUIET = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+ROOT = Path(__file__).resolve().parents[2]
 PANELS = [
     """
 import matplotlib.pyplot as plt
@@ -73,11 +58,6 @@ def looks(seconds):
     while time.monotonic() < end:
         yield
         time.sleep(0.2)
-
-
-pytestmark = pytest.mark.skipif(
-    not CHROMIUM, reason="needs Chromium: apt-get install chromium"
-)
 
 
 @pytest.fixture(scope="module")
@@ -134,16 +114,6 @@ def address_of(server, here):
             except (ValueError, OSError):
                 pass  # not yet written, or not yet listening
     raise AssertionError((here / "log").read_text())
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play:
-        chromium = play.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield chromium
-        chromium.close()
 
 
 def run_all(page, url, name):
