@@ -300,11 +300,37 @@ class _TwoTerms:
         straight = np.equal(t, 0) & (not self.positive)
         if not np.any(straight):
             return bent
-        return np.where(straight, _linear(incoming, k), bent)
+        return np.where(straight, _linear(incoming, k + 0 * t), bent)
+
+# %% ../nbs/08_prior.ipynb #8d4a3c11
+class _Drawn:
+    """What a random factor on the penalty makes of the channel of one penalty."""
+
+    def cases(self):
+        """As `Prior.cases`: one for each value of the random factor."""
+        drawn = zip(*self.randomise.nodes())
+        return [(w, _with_penalty(self, self.lam * factor)) for factor, w in drawn]
+
+    def moments(self, incoming, beta=np.inf):
+        """As `Prior.moments`; in closed form all penalties go together, (K, N)."""
+        if np.isfinite(beta):
+            return super().moments(incoming, beta)
+        factors, weights = self.randomise.nodes()
+        factors = factors.reshape(-1, *[1] * np.ndim(incoming.h))
+        parts = _with_penalty(self, factors * self.lam).channel(incoming, beta)
+        return Moments(*_mixture(weights, np.moveaxis(parts, 1, 0)))
+
+    def Pi(self, incoming, beta=np.inf):
+        """Selection probability P[x != 0], (N,), at beta = inf and with a threshold;
+        else an AttributeError, for nothing is ever exactly zero.
+        """
+        if np.isfinite(beta) or not np.any(self.split()[0]):
+            return super().Pi(incoming, beta)
+        return sum(w * _share_selected(case, incoming) for w, case in self.cases())
 
 # %% ../nbs/08_prior.ipynb #ca7e9f54
 @dataclass(frozen=True, eq=False)
-class Penalty(_TwoTerms, Prior):
+class Penalty(_Drawn, _TwoTerms, Prior):
     """Penalties t_i |x_i| + k_i x_i^2 / 2: what `Laplace`, `Ridge`, `ElasticNet` and
     `NonNegative` share.
 
@@ -334,20 +360,6 @@ class Penalty(_TwoTerms, Prior):
     def split(self):
         """The threshold t and the added precision k; numbers or (N,)."""
         return self.lam * self.penalty_factor, 0.0
-
-    def cases(self):
-        """As `Prior.cases`: one for each value of the random factor."""
-        factors, weights = self.randomise.nodes()
-        lams = [self.lam * factor for factor in factors]
-        return [(w, _with_penalty(self, lam)) for w, lam in zip(weights, lams)]
-
-    def Pi(self, incoming, beta=np.inf):
-        """Selection probability P[x != 0], (N,), at beta = inf and with a threshold;
-        else an AttributeError, for nothing is ever exactly zero.
-        """
-        if np.isfinite(beta) or not np.any(self.split()[0]):
-            return super().Pi(incoming, beta)
-        return sum(w * _share_selected(case, incoming) for w, case in self.cases())
 
     def check(self, N, beta):
         """As `Prior.check`: one number, or one for each column."""

@@ -235,13 +235,6 @@ def _check_derivatives(loss, y, h=1e-4):
                 f" {s[wrong][0]:.6g} at y = {y[wrong][0]:.6g}, f = {f[wrong][0]:g}"
             )
 
-# %% ../nbs/12_rvamp.ipynb #12000609
-def _loss(likelihood, counts, A, y, beta):
-    """The loss asked for, checked; for rows that share a count, theirs (chapter 19)."""
-    likelihood.check(y, beta)
-    _check_derivatives(likelihood, y)
-    return answered_in_groups(likelihood, counts, A, y, beta)
-
 # %% ../nbs/12_rvamp.ipynb #f94b1703
 def _prior(lam, prior, N, beta):
     """The prior asked for, checked against N and beta."""
@@ -273,7 +266,9 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     check_law("counts", counts, needs=("nodes", "var"))
     counts = law_of_one(counts, len(y))
     prior = _prior(lam, prior, N, beta)
-    likelihood = _loss(likelihood, counts, A, y, beta)
+    likelihood.check(y, beta)
+    _check_derivatives(likelihood, y)
+    likelihood = answered_in_groups(likelihood, counts, A, y, beta)  # chapter 19
     if intercept:
         if getattr(A, "ones", False):
             raise ValueError("A has a column of ones, and intercept=True adds one")

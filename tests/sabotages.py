@@ -143,6 +143,13 @@ SABOTAGES = [
         'values = check_array("lam", lam)',
         "tests/test_prior.py::test_the_callers_penalties_are_copied",
     ),
+    Sabotage(
+        "prior.py",
+        "penalties that go together mix up whose weight is whose",
+        "_mixture(weights, np.moveaxis(parts, 1, 0))",
+        "_mixture(weights[::-1], np.moveaxis(parts, 1, 0))",
+        "tests/test_prior.py::test_against_a_million_draws",
+    ),
     # --- likelihood -------------------------------------------------------------------
     Sabotage(
         "likelihood.py",
