@@ -22,7 +22,7 @@ config.read(HERE / "settings.ini", encoding="utf-8")
 project = config["DEFAULT"]
 extras = {
     name: project[f"{name}_requirements"].split()
-    for name in ("course", "dask", "parquet", "dev", "site")
+    for name in ("course", "dask", "parquet", "dev", "site", "release")
 }
 extras["all"] = extras["course"] + extras["dask"] + extras["parquet"]
 extras["dev"] += extras["all"]  # the tests
