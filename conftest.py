@@ -42,6 +42,10 @@ ON_DEMAND = {  # folders that take an option to be collected
         ROOT / "tests" / "site",
         "collect the tests of the site in _docs/ as well: run docs/build.py before",
     ),
+    "--release": (
+        ROOT / "tests" / "release",
+        "collect the rehearsal of a release as well: builds, and minutes of pip",
+    ),
     "--lowest": (
         ROOT / "tests" / "lowest",
         "collect the tests of the lowest versions allowed as well: minutes of pip",
