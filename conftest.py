@@ -43,6 +43,10 @@ ON_DEMAND = {  # folders that take an option to be collected
         "collect the tests in a browser as well: JupyterLab, and the site in _docs/,"
         " which docs/build.py builds",
     ),
+    "--release": (
+        ROOT / "tests" / "release",
+        "collect the rehearsal of a release as well: builds, and minutes of pip",
+    ),
     "--lowest": (
         ROOT / "tests" / "lowest",
         "collect the tests of the lowest versions allowed as well: minutes of pip",

@@ -20,12 +20,16 @@ PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 config = ConfigParser(delimiters=["="])
 config.read(HERE / "settings.ini", encoding="utf-8")
 project = config["DEFAULT"]
-parquet = project["parquet_requirements"].split()
-dask = project["dask_requirements"].split()
+extras = {
+    name: project[f"{name}_requirements"].split()
+    for name in ("course", "dask", "parquet", "dev", "site", "release")
+}
+extras["all"] = extras["course"] + extras["dask"] + extras["parquet"]
+extras["dev"] += extras["all"]  # the tests
 
 setup(
     packages=find_packages(include=[project["lib_path"], project["lib_path"] + ".*"]),
-    package_data={project["lib_path"]: ["*.js"]},
+    package_data={project["lib_path"]: ["*.js", "*.pyi", "py.typed"]},
     version=project["version"],
     description=project["description"],
     long_description=(HERE / "README.md").read_text(encoding="utf-8"),
@@ -44,12 +48,7 @@ setup(
         *(f"Programming Language :: Python :: {version}" for version in PYTHONS),
     ],
     install_requires=project["requirements"].split(),
-    extras_require={
-        "dev": project["dev_requirements"].split() + parquet + dask,  # the tests
-        "site": project["site_requirements"].split(),
-        "dask": dask,
-        "parquet": parquet,
-    },
+    extras_require=extras,
     entry_points={
         "console_scripts": project["console_scripts"].split(),
         # lets other nbdev sites link here

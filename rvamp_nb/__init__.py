@@ -4,7 +4,7 @@ Every module of this package is exported from the notebook that derives it; only
 the public names and loads the module behind each on first use, so that ``import rvamp_nb`` costs next to nothing.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.3.0"
 
 _HOMES = {  # module: the public names that live in it
     "extend.rows": ("counted",),

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .checks import check_array, check_number, check_size, listed
+from .checks import check_array, check_number, check_size, listed, needed
 from .tables.door import in_blocks
 from .tables.storage import Panels, standardised
 
@@ -231,8 +231,7 @@ RIBOFLAVIN_SHA256 = "ff5c2257a46367992cfb329041ffb5fef77663761811fef8c55043c274d
 
 def _riboflavin_file(path):
     """A file with the right bytes: the one named, or a download kept in the cache."""
-    import pooch
-
+    pooch = needed("pooch", "course")
     named = path if path is not None else os.environ.get("RVAMP_NB_RIBOFLAVIN") or None
     if named is None:
         name, cache = "riboflavin.RData", pooch.os_cache("rvamp_nb")
@@ -272,8 +271,7 @@ def load_riboflavin(path=None):
     FileNotFoundError, ValueError
         There is no such file, or its SHA-256 is not that of the original.
     """
-    import rdata
-
+    rdata = needed("rdata", "course")
     # the R data frame holds a matrix, which pandas would not take
     kinds = dict.fromkeys(("data.frame", "AsIs"), lambda obj, attrs: obj)
     kinds = {**rdata.conversion.DEFAULT_CLASS_MAP, **kinds}

@@ -9,8 +9,11 @@ __all__ = ['COLOURS', 'LINES', 'MARKERS', 'style', 'sliders', 'still', 'sweep']
 import base64
 import io
 import weakref
+from traceback import format_exception
 
 import numpy as np
+
+from .checks import needed
 
 # %% ../nbs/80_explore.ipynb #7fe6bcb2
 COLOURS = {
@@ -225,8 +228,7 @@ def sliders(draw, **controls):
         If a control's specification makes no sense. What `draw` raises at its first
         call is raised, too.
     """
-    import ipywidgets as w
-
+    w = needed("ipywidgets", "course")
     knobs = {name: _control(name, spec) for name, spec in controls.items()}
     out, places = w.Output(), {}
 
@@ -238,7 +240,9 @@ def sliders(draw, **controls):
         try:
             redraw()
         except Exception as e:
-            out.outputs = (_error(e),)
+            lines = format_exception(e)
+            told = dict(ename=type(e).__name__, evalue=str(e), traceback=lines)
+            out.outputs = (dict(output_type="error", **told),)
 
     redraw()
     for knob in knobs.values():
@@ -250,28 +254,10 @@ def sliders(draw, **controls):
 
 _live = weakref.WeakKeyDictionary()  # what `sweep` moves, and who redraws
 
-# %% ../nbs/80_explore.ipynb #d0b84282
-def _error(e):
-    """An exception as a notebook output."""
-    import traceback
-
-    return dict(
-        output_type="error",
-        ename=type(e).__name__,
-        evalue=str(e),
-        traceback=traceback.format_exception(e),
-    )
-
 # %% ../nbs/80_explore.ipynb #f1d5b85e
 def still(draw, **values):
-    """The plain picture that follows a slider: call ``draw(**values)`` and show it.
-
-    Parameters
-    ----------
-    draw : callable
-        The function given to `sliders`.
-    **values
-        One value for each of its arguments.
+    """The plain picture that follows a slider: call ``draw(**values)``, the function
+    given to `sliders`, and show it.
     """
     import matplotlib.pyplot as plt
 

@@ -12,6 +12,7 @@ from itertools import product
 
 import numpy as np
 
+from .checks import needed
 from .explore import COLOURS
 
 # %% ../nbs/81_explorers.ipynb #15ae9590
@@ -99,7 +100,7 @@ def density_explorer(
 @lru_cache
 def _widget_class():
     """The widget's class; anywidget is imported when it is first needed."""
-    import anywidget
+    anywidget = needed("anywidget", "course")
     import traitlets
 
     class DensityExplorer(anywidget.AnyWidget):

@@ -197,7 +197,7 @@ def read(path, kind=None):
     if Path(path).exists() and not Path(path).is_file():
         raise FileError(f"{path} is no regular file: give the name of a file")
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             header = json.loads(file["header"].item())
             if header["format"] != FORMAT:
                 version = f"by rvamp_nb {header['rvamp_nb']}: read it with that"

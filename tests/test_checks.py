@@ -1,6 +1,7 @@
 """Checks of numbers, sizes and arrays: each refusal by name, and nothing written to."""
 
 import datetime
+import sys
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,15 @@ import scipy.sparse
 
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.checks import check_array, check_number, check_size, listed
-from rvamp_nb.datasets import choose_lambda, gaussian_design, standardize
+from rvamp_nb.datasets import (
+    choose_lambda,
+    gaussian_design,
+    load_riboflavin,
+    standardize,
+)
+from rvamp_nb.explore import sliders
+from rvamp_nb.explorers import density_explorer
+from rvamp_nb.tables.on_dask import the_dask
 
 DAY = datetime.date(2026, 1, 1)
 
@@ -186,3 +195,25 @@ def test_nobody_touches_the_global_generator():
     boot(), boot(intercept=True), choose_lambda(D.A, D.y, cv=3), standardize(D.A, D.y)
     after = np.random.get_state()
     assert (after[1] == state[0]).all() and after[2] == state[1]
+
+
+@pytest.mark.parametrize(
+    "module, extra, use",
+    [
+        ("ipywidgets", "course", lambda: sliders(print)),
+        (
+            "anywidget",
+            "course",
+            lambda: density_explorer({(): 0}, {}, (), (0, 1), 1, "x"),
+        ),
+        ("rdata", "course", load_riboflavin),
+        ("pooch", "course", load_riboflavin),
+        ("dask.array", "dask", the_dask),
+    ],
+)
+def test_what_an_extra_brings_is_asked_for_by_its_name(module, extra, use, monkeypatch):
+    monkeypatch.setitem(sys.modules, module, None)  # as if it were not installed
+    with pytest.raises(
+        ImportError, match=rf"{module} .*pip install 'rvamp-nb\[{extra}\]'"
+    ):
+        use()

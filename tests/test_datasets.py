@@ -8,6 +8,7 @@ import shutil
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -403,9 +404,8 @@ def test_download_is_checked_and_kept(server, monkeypatch):
         datasets, "RIBOFLAVIN_SHA256", hashlib.sha256(b"some bytes").hexdigest()
     )
     first = datasets._riboflavin_file(None)
-    assert open(first, "rb").read() == b"some bytes" and requests == [
-        "/riboflavin.RData"
-    ]
+    assert Path(first).read_bytes() == b"some bytes"
+    assert requests == ["/riboflavin.RData"]
     # the second time from the cache
     assert datasets._riboflavin_file(None) == first and len(requests) == 1
 

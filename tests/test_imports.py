@@ -79,10 +79,18 @@ def test_an_unknown_name_is_an_attribute_error():
         rvamp_nb.nonsense
 
 
-def test_version_is_that_of_the_settings():
-    assert f"version = {rvamp_nb.__version__}\n" in (ROOT / "settings.ini").read_text(
-        encoding="utf-8"
-    )
+@pytest.mark.parametrize(
+    "file, line",
+    [
+        ("settings.ini", "version = {}"),
+        ("CITATION.cff", "version: {}"),
+        ("CHANGELOG.md", "## {}"),
+        ("docs/conda/recipe.yaml", '  version: "{}"'),
+    ],
+)
+def test_the_version_is_the_same_everywhere(file, line):
+    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
+    assert line.format(rvamp_nb.__version__) in lines
 
 
 def modules_imported(tree):

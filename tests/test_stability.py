@@ -354,6 +354,7 @@ def test_refining_where_rvamp_is_poor_is_more_accurate_than_either():
     assert both < 0.2 * min(alone, plain) and covered.min() >= 0.92
 
 
+@pytest.mark.filterwarnings("ignore:columns x1, x7 are the same")
 def test_refine_reports_on_all_columns():
     X, y = clean(2, M=80, N=12)
     X[:, 5], X[:, 7] = 3.0, -2 * X[:, 1]

@@ -308,6 +308,7 @@ def test_the_bound_is_of_the_largest_sum(both):
     assert s.pfer_bound_ >= plain.pfer_bound_
 
 
+@pytest.mark.filterwarnings("ignore:do not trust this answer without refits")
 def test_by_default_refits_have_the_last_word():
     X, y = table(wild=2)
     s, plain = (
@@ -344,6 +345,7 @@ def test_the_bound_has_the_error_of_the_mean_number_selected(both):
     assert 0.7 < stated / np.std(apart, ddof=1) < 1.4
 
 
+@pytest.mark.filterwarnings("ignore:columns x., x4. are the same")
 def test_what_cannot_be_refitted_is_said_and_rvamp_reported():
     X, y = table(wild=0)
     with pytest.warns(

@@ -103,7 +103,7 @@ def test_parquet_without_pyarrow_says_what_to_install(monkeypatch, tmp_path):
     (tmp_path / "a.parquet").write_bytes(b"PAR1 and more PAR1")
     for name in ("pyarrow", "pyarrow.parquet", "fastparquet"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(BadInput, match="a.parquet .*needs pyarrow"):
+    with pytest.raises(BadInput, match=r"a.parquet .*rvamp-nb\[parquet\]"):
         read_frame(tmp_path / "a.parquet")
 
 

@@ -103,7 +103,7 @@ def read_frame(path, *, sep=None, decimal=".", encoding=None, typed=in_python):
     except BadInput:
         raise
     except Exception as e:  # each library has errors of its own
-        kinds = "CSV (UTF-8), TSV or Parquet (which needs pyarrow), also in gzip"
+        kinds = "CSV (UTF-8), TSV or Parquet (with rvamp-nb[parquet]), also in gzip"
         remedy = f"give the path of {kinds}, or say {typed('encoding')}"
         raise _unreadable(where, e, remedy) from None
     frame.attrs = {"sha256": sha256}

@@ -11,17 +11,15 @@ from warnings import warn
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from ..checks import needed
 from .storage import Panels, added, side_by_side
 
 # %% ../../nbs/86_cluster.ipynb #86000011
 def the_dask():
     """Dask with its arrays; an ImportError says what to install."""
-    try:
-        import dask.array
-    except ImportError as problem:
-        raise ImportError(
-            "a table in Dask needs Dask: pip install 'rvamp-nb[dask]'"
-        ) from problem
+    needed("dask.array", "dask")
+    import dask
+
     return dask
 
 

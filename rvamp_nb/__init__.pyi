@@ -1,0 +1,295 @@
+"""The public names as a type checker sees them: functions and the estimator are told
+here, for a chapter's code bears no annotations; all other classes are those of their
+rooms. tests/release holds this file to the package.
+"""
+
+from abc import ABCMeta
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path as File
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike, NDArray
+from pandas import DataFrame
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from typing_extensions import Self
+
+from . import datasets as datasets
+from .bootstrap import Refits
+from .densities import P1, P2, P1Posterior
+from .evolution import Evolution, FixedSizes, GaussianSizes, SampledSizes
+from .extend.cox import Baseline
+from .extend.refined import Refined
+from .extend.rows import Counted
+from .extend.trust import Trust, TrustWarning
+from .extend.weights import Rows
+from .likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
+from .prior import ElasticNet, Laplace, NonNegative, Prior, Ridge, SpikeSlab
+from .resampling import (
+    Discrete,
+    Exponential,
+    Fixed,
+    Grouped,
+    Law,
+    Multinomial,
+    NoResampling,
+    Poisson,
+    Stratified,
+    Subsample,
+    TwoPoint,
+    Weakness,
+)
+from .saving import Checkpoint
+from .select.planning import Study
+from .solver import ConvergenceWarning, Fit, Path
+from .step import State
+from .tables.on_dask import DaskPanels
+from .tables.storage import BlockError, Panels
+
+__version__: str
+# fmt: off
+__all__ = [
+    "BlockError", "Checkpoint", "ConvergenceWarning", "DaskPanels", "Discrete",
+    "ElasticNet", "Exponential", "Fit", "Fixed", "FixedSizes", "GaussianSizes",
+    "Grouped", "Huber", "Laplace", "Logistic", "Loss", "Multinomial",
+    "NoResampling", "NonNegative", "Panels", "Poisson", "PoissonLoss", "Prior",
+    "Ridge", "Rows", "SampledSizes", "SpikeSlab", "Squared", "StabilitySelection",
+    "Stratified", "Subsample", "TrustWarning", "TwoPoint", "Weakness",
+    "coefficient_interval", "counted", "datasets", "expected_study", "free_energy",
+    "load_fit", "load_state", "naive_bootstrap", "p1", "p2", "plan", "refined",
+    "rvamp", "rvamp_path", "save_fit", "save_state", "stability_radius",
+    "state_evolution", "survival_fit",
+]
+# fmt: on
+
+_Floats: TypeAlias = NDArray[np.float64]
+_File: TypeAlias = str | PathLike[str]
+_Table: TypeAlias = Any  # whatever NumPy takes, and what is read in blocks
+_Loss: TypeAlias = Squared | Loss
+_Bound: TypeAlias = Literal["mb", "unimodal"]
+
+def coefficient_interval(fit: Fit, level: float = 0.9) -> _Floats: ...
+def counted(
+    fit: Fit,
+    rows: int | Sequence[int] = 4,
+    blocks: Literal["auto"] | Sequence[Sequence[int]] = "auto",
+) -> Counted: ...
+def expected_study(
+    rows: int,
+    n_features: int,
+    n_effects: int,
+    size: float,
+    noise: float = 1.0,
+    *,
+    threshold: float = 0.75,
+    pfer: float = 1.0,
+    bound: _Bound = "mb",
+    near: Study | None = None,
+) -> Study: ...
+def free_energy(fit: Fit) -> float: ...
+def load_fit(path: _File, A: _Table, y: ArrayLike, **parts: Any) -> Fit: ...
+def load_state(path: _File) -> State: ...
+def naive_bootstrap(
+    A: ArrayLike,
+    y: ArrayLike,
+    lam: float | ArrayLike,
+    *,
+    loss: Literal["squared", "logistic", "poisson", "huber"] = "squared",
+    l1_ratio: float = 1.0,
+    positive: bool = False,
+    penalty_factor: float | ArrayLike | None = None,
+    intercept: bool = False,
+    delta: float = 1.0,
+    counts: Law = ...,
+    randomise: Law = ...,
+    sample_weight: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
+    n_resamples: int = 1000,
+    seed: int = 0,
+    n_jobs: int = 1,
+    tol: float = 1e-10,
+    keep: Sequence[int] | None = None,
+    columns: Sequence[int] | None = None,
+    progress: bool = True,
+) -> Refits: ...
+def p1(fit: Fit, i: ArrayLike | None = None) -> P1 | P1Posterior: ...
+def p2(fit: Fit, rows: ArrayLike | None = None) -> P2: ...
+def plan(
+    n_features: int,
+    n_effects: int,
+    size: float,
+    noise: float = 1.0,
+    *,
+    pfer: float = 1.0,
+    power: float = 0.8,
+    threshold: float | None = None,
+    bound: _Bound = "mb",
+    max_rows: int = 100000,
+) -> Study: ...
+def refined(
+    fit: Fit | Counted,
+    accuracy: float | None = 0.02,
+    n_refits: int | None = None,
+    seed: int = 0,
+    *,
+    baseline: Baseline | None = None,
+    progress: bool = True,
+) -> Refined: ...
+def rvamp(
+    A: _Table,
+    y: ArrayLike,
+    lam: float | ArrayLike | None = None,
+    *,
+    prior: Prior | None = None,
+    likelihood: _Loss = ...,
+    counts: Law = ...,
+    beta: float = ...,
+    intercept: bool = False,
+    tol: float = 1e-6,
+    max_iter: int = 500,
+    damping: float = 0.7,
+    warm_start: Fit | State | None = None,
+    checkpoint: _File | Checkpoint | None = None,
+) -> Fit: ...
+def rvamp_path(
+    A: _Table,
+    y: ArrayLike,
+    lams: ArrayLike | None = None,
+    *,
+    n_lambdas: int = 50,
+    lambda_min_ratio: float = 0.05,
+    prior: Prior = ...,
+    likelihood: _Loss = ...,
+    counts: Law = ...,
+    beta: float = ...,
+    intercept: bool = False,
+    tol: float = 1e-6,
+    max_iter: int = 500,
+    damping: float = 0.7,
+    progress: bool = True,
+    until: Callable[[Fit], bool] | None = None,
+) -> Path: ...
+def save_fit(fit: Fit, path: _File) -> None: ...
+def save_state(state: State | Fit, path: _File, about: Any = None) -> None: ...
+def stability_radius(fit: Fit, tol: float = 1e-8, max_iter: int = 1000) -> float: ...
+def state_evolution(
+    ratio: float,
+    lam: float | None = None,
+    *,
+    signal: FixedSizes | GaussianSizes | SampledSizes,
+    noise: float | None = None,
+    prior: Prior | None = None,
+    likelihood: _Loss = ...,
+    counts: Law = ...,
+    spectrum: Literal["orthogonal"] | ArrayLike | None = None,
+    beta: float = ...,
+    selected: float | None = None,
+    tol: float = 1e-7,
+    max_iter: int = 500,
+    start: Evolution | None = None,
+) -> Evolution: ...
+def survival_fit(
+    A: _Table,
+    time: ArrayLike,
+    event: ArrayLike,
+    lam: float | ArrayLike | None = None,
+    *,
+    prior: Prior | None = None,
+    counts: Law = ...,
+    sample_weight: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
+    still: float = 1e-4,
+    rounds: int = 50,
+    **options: float,
+) -> tuple[Fit, Baseline]: ...
+
+class StabilitySelection(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+    def __init__(
+        self,
+        *,
+        threshold: float | None = None,
+        pfer: float | None = None,
+        q: float | None = None,
+        bound: _Bound = "mb",
+        loss: str | _Loss = "auto",
+        l1_ratio: float = 1.0,
+        prior: Prior | None = None,
+        beta: float = ...,
+        resampling: Literal["subsample", "poisson"] | Law = "subsample",
+        randomise: Law | None = None,
+        penalty_factor: ArrayLike | Mapping[Any, float] | None = None,
+        lambdas: ArrayLike | None = None,
+        n_lambdas: int | None = None,
+        lambda_min_ratio: float | None = None,
+        accuracy: float = 0.02,
+        refits: int | None = None,
+        categories: Mapping[Any, Any] | Sequence[Any] | None = None,
+        tol: float = 1e-6,
+        max_iter: int = 500,
+        verbose: bool | int = 1,
+    ) -> None: ...
+    def fit(
+        self,
+        X: _Table,
+        y: ArrayLike,
+        *,
+        groups: ArrayLike | None = None,
+        strata: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> Self: ...
+    def transform(self, X: _Table) -> Any: ...
+    def linear_predictor(self, X: _Table, return_std: bool = False) -> Any: ...
+    def predict(self, X: _Table, return_std: bool = False) -> Any: ...
+    def predict_proba(self, X: _Table) -> _Floats: ...
+    def refine(
+        self,
+        accuracy: float | None = 0.02,
+        n_refits: int | None = None,
+        *,
+        seed: int = 0,
+        progress: bool = True,
+    ) -> Refined: ...
+    def report(self, folder: _File) -> list[File]: ...
+    def summary(self) -> DataFrame: ...
+    def same_as(self) -> list[str]: ...
+    def stand_ins(self) -> list[str]: ...
+    def plot_path(self, ax: Axes | None = None, leaders: int = 8) -> Axes: ...
+    def plot_probabilities(self, ax: Axes | None = None, leaders: int = 20) -> Axes: ...
+    def plot_calibration(self, ax: Axes | None = None) -> Axes: ...
+    # known after fit
+    @property
+    def selection_probabilities_(self) -> _Floats: ...
+    @property
+    def lambdas_(self) -> _Floats: ...
+    @property
+    def expected_selected_(self) -> _Floats: ...
+    @property
+    def converged_(self) -> NDArray[np.bool_]: ...
+    n_iter_: int
+    lambda_: float
+    probabilities_: _Floats
+    support_: NDArray[np.bool_]
+    undecided_: NDArray[np.bool_] | None
+    refined_: Refined | None
+    refused_: str
+    interrupted_: bool
+    coef_mean_: _Floats
+    coef_std_: _Floats
+    coef_interval_: _Floats
+    intercept_: float
+    lambda_scales_: dict[str, float]
+    status_: str
+    threshold_: float
+    pfer_: float | None
+    q_: float
+    pfer_bound_: float
+    pfer_bound_se_: float
+    loss_: str | _Loss
+    classes_: NDArray[Any] | None
+    baseline_: Baseline | None
+    trust_: Trust
+    fit_: Fit

@@ -1,0 +1,198 @@
+"""A release, rehearsed: python -m pytest --release tests/release, after pip install -e
+".[dev,release]".
+
+Both distributions are built as the workflow builds them; the wheel is installed where
+there is nothing else, first alone and then with its extras.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from configparser import ConfigParser
+from pathlib import Path
+
+import pytest
+import rattler_build
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+MINE = {"PKG-INFO", "setup.cfg"}  # what setuptools adds to an sdist
+EXTRAS = {  # what each brings
+    "course": "anywidget ipywidgets jupyterlab pooch rdata",
+    "dask": "dask.array distributed zarr",
+    "parquet": "pyarrow",
+}
+# what a type checker need not know
+ALLOWED = r"""
+rvamp_nb\.StabilitySelection\.(__sklearn_tags__|set_\w+_request)  # as scikit-learn adds
+rvamp_nb\.(?!StabilitySelection|datasets)\w+\..*  # the rooms, which have no stubs
+"""
+
+
+def run(*command, **options):
+    """What the command prints; all it said if it fails."""
+    options = dict(capture_output=True, text=True, timeout=900) | options
+    answer = subprocess.run([str(part) for part in command], **options)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    return answer.stdout
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory, repository_files):
+    """The folder with the sdist, and the wheel that was made from it."""
+    copy, dist = tmp_path_factory.mktemp("copy"), tmp_path_factory.mktemp("dist")
+    for name in repository_files:
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, copy / name)
+    run(sys.executable, "-m", "build", "--outdir", dist, copy)
+    return dist
+
+
+@pytest.fixture(scope="session")
+def wheel(built):
+    [wheel] = built.glob("*.whl")
+    return wheel
+
+
+@pytest.fixture(scope="session")
+def unpacked(built, tmp_path_factory):
+    """The folder that the sdist unpacks to."""
+    folder = tmp_path_factory.mktemp("unpacked")
+    [sdist] = built.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder, filter="data")
+    [top] = folder.iterdir()
+    return top
+
+
+@pytest.fixture(scope="session")
+def clean(wheel, tmp_path_factory):
+    """The scripts' folder of an environment with the wheel alone."""
+    folder = tmp_path_factory.mktemp("clean")
+    run(sys.executable, "-m", "venv", folder)
+    run(folder / "bin" / "pip", "install", "-q", wheel, cwd=folder)
+    return folder / "bin"
+
+
+@pytest.fixture(scope="session")
+def complete(clean, wheel):
+    """The same with all extras."""
+    run(clean / "pip", "install", "-q", f"{wheel}[all]", cwd=clean)
+    return clean
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """A folder from which the clone is not seen."""
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(wheel, repository_files):
+    held = set(zipfile.ZipFile(wheel).namelist())
+    about = {name for name in held if ".dist-info/" in name}
+    ours = {name.as_posix() for name in repository_files if name.parts[0] == "rvamp_nb"}
+    assert held - about == ours
+    assert {"licenses/LICENSE", "METADATA", "entry_points.txt"} <= {
+        name.partition(".dist-info/")[2] for name in about
+    }
+
+
+def test_the_sdist_is_the_repository(unpacked, repository_files):
+    names = {path.relative_to(unpacked) for path in unpacked.rglob("*")}
+    held = {name for name in names if (unpacked / name).is_file()}
+    own = {name for name in held if ".egg-info" in name.parts[0] or name.name in MINE}
+    assert held - own == set(repository_files)
+
+
+def test_the_index_will_take_them(built):
+    run(sys.executable, "-m", "twine", "check", "--strict", *built.iterdir())
+
+
+def test_the_main_job_needs_no_extra(clean, elsewhere):
+    assert "4 features selected" in run(clean / "rvamp-nb")
+    assert list((elsewhere / "rvamp-nb-out").glob("*.png"))
+    code = "from rvamp_nb.explore import sliders; sliders(print)"
+    answer = subprocess.run([clean / "python", "-c", code], capture_output=True)
+    assert b"pip install 'rvamp-nb[course]'" in answer.stderr
+    run(clean / "pip", "check")
+
+
+def test_each_extra_brings_what_it_is_for(complete, elsewhere):
+    run(
+        complete / "python",
+        "-c",
+        f"import {', '.join(' '.join(EXTRAS.values()).split())}",
+    )
+    run(complete / "pip", "check")
+
+
+def test_the_first_chapter_runs(complete, unpacked, elsewhere):
+    chapter = unpacked / "nbs" / "01_resampling.ipynb"
+    run(complete / "jupyter", "execute", "--output", elsewhere / "out.ipynb", chapter)
+
+
+def test_tests_run_in_the_sdist(unpacked):
+    some = ["tests/test_prior.py", "tests/test_readme.py", "nbs/06_rs_gaussian.ipynb"]
+    env = os.environ | {"PYTHONPATH": str(unpacked)}
+    told = run(sys.executable, "-m", "pytest", "-q", *some, cwd=unpacked, env=env)
+    assert re.search(r"^\d+ passed in", told, re.MULTILINE)
+
+
+def test_the_public_names_have_the_types_that_are_told(tmp_path):
+    (tmp_path / "allowed").write_text(ALLOWED, encoding="utf-8")
+    options = ["--mypy-config-file", "pyproject.toml", "--concise"]
+    options += ["--allowlist", tmp_path / "allowed", "--ignore-unused-allowlist"]
+    run(sys.executable, "-m", "mypy.stubtest", "rvamp_nb", *options, cwd=ROOT)
+
+
+@pytest.mark.parametrize(
+    "schema, files",
+    [
+        ("citation-file-format", "CITATION.cff"),
+        ("dependabot", ".github/dependabot.yml"),
+        ("github-issue-config", ".github/ISSUE_TEMPLATE/config.yml"),
+        ("github-issue-forms", ".github/ISSUE_TEMPLATE/[!c]*.yml"),
+        ("github-workflows", ".github/workflows/*.yml"),
+    ],
+)
+def test_a_file_is_of_its_form(schema, files):
+    command = [sys.executable, "-m", "check_jsonschema"]
+    found = sorted(ROOT.glob(files))
+    assert run(*command, "--builtin-schema", f"vendor.{schema}", *found)
+
+
+def test_workflows_give_nothing_away():
+    run(shutil.which("zizmor", path=Path(sys.executable).parent), "--offline", ROOT)
+
+
+def test_a_review_finds_what_contributing_explains():
+    """[tool.repo-review] lists what is not asked for; CONTRIBUTING says why."""
+    run(Path(sys.executable).with_name("repo-review"), ROOT)
+    ignored = re.search(
+        r"ignore = \[(.*?)\]",
+        text("pyproject.toml").partition("repo-review")[2],
+        re.DOTALL,
+    )[1]
+    for check in re.findall(r'"(\w+)"', ignored):
+        assert check in text("CONTRIBUTING.md")
+
+
+def text(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_the_conda_recipe_says_what_the_settings_say():
+    found = rattler_build.Stage0Recipe.from_yaml(text("docs/conda/recipe.yaml"))
+    [made] = found.render(rattler_build.VariantConfig({"python_min": ["3.10"]}))
+    recipe = made.recipe.to_dict()
+    settings = ConfigParser(delimiters=["="])
+    settings.read(ROOT / "settings.ini", encoding="utf-8")
+    asked = settings["DEFAULT"]["requirements"].replace("matplotlib", "matplotlib-base")
+    needs = [need.replace(" ", "") for need in recipe["requirements"]["run"]]
+    assert needs == [f"python>={settings['DEFAULT']['min_python']}", *asked.split()]
+    assert recipe["package"]["version"] == settings["DEFAULT"]["version"]
