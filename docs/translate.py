@@ -222,8 +222,8 @@ class Translator:
         colab = f"https://colab.research.google.com/github/{place}/blob/{branch}/{file}"
         folder = posixpath.dirname(f"{posixpath.basename(home)}/{file}")
         root = "/".join([".."] * folder.count("/"))
-        begin = f"`!git clone {home}`, `%cd {folder}`, `%pip install -q "{root}[course]"`"
-        return f"[Binder]({binder}) or [Colab]({colab}) (there, first, {begin})"
+        begin = f"`!git clone {home}`, `%cd {folder}`, `%pip install -q {root}[course]`"
+        return f"[Binder]({binder}) or [Colab]({colab}) (in Colab first {begin})"
 
     def prose(self, text, stem):
         text = EQUATION.sub(self.equation, text)

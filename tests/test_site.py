@@ -60,7 +60,7 @@ def test_a_page_says_where_else_it_runs(translator):
     )
     assert "research.google.com/github/us/repo/blob/main/nbs/howto/one.ipynb)" in page
     assert "`!git clone https://github.com/us/repo`, `%cd repo/nbs/howto`" in page
-    assert page.endswith("`%pip install -q ../..`)")
+    assert page.endswith("`%pip install -q ../..[course]`)")
 
 
 @pytest.mark.parametrize(
