@@ -296,5 +296,5 @@ def select(question, steer, promise, asked, repeated):
     except KeyboardInterrupt:
         why = "interrupted before the first were there"
         return replace(found, refused=why, interrupted=True)
-    except (ValueError, RuntimeError) as refusal:
-        return replace(found, refused=str(refusal))
+    except (ArithmeticError, MemoryError, OSError, RuntimeError, ValueError) as e:
+        return replace(found, refused=str(e) or type(e).__name__)

@@ -400,15 +400,31 @@ def prepare(X, names, prior, rows, counts, categories=None):
     return _only(A, first, copies), prior, columns
 
 
+def _listed_levels(sets):
+    """Lists of what could be columns; else a TypeError."""
+    try:
+        each = [[levels] if isinstance(levels, str) else [*levels] for levels in sets]
+    except TypeError:
+        each = [[None]]
+    if all(isinstance(i, (str, int, np.integer)) for levels in each for i in levels):
+        return each
+    raise TypeError(
+        "categories must be a dict {variable: its columns} or a list of lists of"
+        f" columns, by name or number, got {sets!r}"
+    )
+
+
 def _family(categories, names):
     """The number of the variable of which each column is a level, (N,); -1 of none."""
     family = np.full(len(names), -1)
     sets = categories.values() if isinstance(categories, dict) else categories or ()
-    place = {name: i for i, name in enumerate(names)}
-    for k, levels in enumerate(sets):
-        for level in [levels] if isinstance(levels, str) else levels:
-            i = place.get(level, level)
-            if isinstance(i, str) or not 0 <= i < len(names):
+    place = {name: i for i, name in enumerate(names)} | {
+        i: i for i in range(len(names))
+    }
+    for k, levels in enumerate(_listed_levels(sets)):
+        for level in levels:
+            i = place.get(level)
+            if i is None:
                 raise ValueError(
                     f"categories names {level!r}, which is no column of X: its columns"
                     f" are {listed(names, range(len(names)))}"

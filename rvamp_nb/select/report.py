@@ -596,7 +596,7 @@ def write_report(s, folder):
     there = [name for name in FILES if (folder / name).exists()]
     try:
         earlier = json.loads((folder / "settings.json").read_bytes())["question"]
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         earlier = None
     if there and earlier != fingerprint(s.question):
         what = "no report" if earlier is None else "the report of another question"

@@ -25,7 +25,13 @@ from .answer import in_the_table, refits_of, select
 from .columns import check_finite, framed, open_table, prepare
 from .control import BOUNDS
 from .penalty import Question, read_penalty, settled_promise, steering
-from .target import check_column, count_law, read_target, row_roles
+from rvamp_nb.select.target import (
+    check_column,
+    check_estimable,
+    count_law,
+    read_target,
+    row_roles,
+)
 from ..tables.storage import Panels
 
 # %% ../../nbs/21_stability.ipynb #0fdc7fcd
@@ -101,6 +107,7 @@ class _Beside:
     expected_selected_ = _of_path("expected_selected")
     converged_ = _of_path("converged")
 
+    @np.errstate(all="warn", under="ignore")
     def refine(self, accuracy=0.02, n_refits=None, *, seed=0, progress=True):
         """Refit at the reported penalty until the probabilities are known to an
         accuracy, and combine with rVAMP; see `rvamp_nb.refined`, which says what the
@@ -371,7 +378,8 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         roles = dict(groups=groups, strata=strata)
         roles |= dict(sample_weight=sample_weight, offset=offset)
         try:
-            found, notes = _found(self, X, y, roles)
+            with np.errstate(all="warn", under="ignore"):  # whatever the caller's is
+                found, notes = _found(self, X, y, roles)
         except BaseException:
             vars(self).pop("n_features_in_", None)
             vars(self).pop("feature_names_in_", None)
@@ -431,6 +439,8 @@ def _found(est, X, y, roles):
     penalty = est.prior, est.l1_ratio, est.randomise, est.penalty_factor
     prior = read_penalty(*penalty, names, len(rows.that_count(target.y)))
     A, prior, columns = prepare(X, names, prior, rows, counts, est.categories)
+    kept = np.flatnonzero(columns.kind[columns.first] == "covariate")
+    apart = check_estimable(target, A[:, kept], names[columns.first[kept]], counts)
     digits = est.tol, est.max_iter, bool(est.verbose)
     question = Question(A, target, prior, counts, columns, *digits)
     if est.refits:
@@ -441,8 +451,8 @@ def _found(est, X, y, roles):
     steer = steering(est.lambdas, est.n_lambdas, est.lambda_min_ratio)
     asked = est.get_params(deep=False)
     found = select(question, steer, promise, asked, repeated_rows(X))
-    notes = [note for note in (target.note, *columns.notes, promise.note) if note]
-    return found, [(note, UserWarning) for note in notes]
+    notes = target.note, *columns.notes, apart, promise.note
+    return found, [(note, UserWarning) for note in notes if note]
 
 
 def _validated(est, X, y):
