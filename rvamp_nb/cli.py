@@ -173,12 +173,12 @@ def _saved(name, contents, out):
     return [f"{what}: {shown(file, 1000)}" for file, what in told.items()]
 
 
-def _reported(s, folder):
+def _reported(s, folder, done):
     """Write the report. Returns the line that tells of it."""
     from rvamp_nb.select.report import write_report
 
     try:
-        write_report(s, folder)
+        write_report(s, folder, done)
     except Exception as e:
         why = getattr(e, "strerror", None) or str(e) or type(e).__name__
         remedy = "" if "choose" in why else ": choose another folder with --report"
@@ -402,7 +402,7 @@ def _run(argv):
     try:
         lines += _saved(source["name"], contents, args.out)
         if args.report is not None and code != 130:
-            lines += _reported(s, args.report)
+            lines += _reported(s, args.report, table.said)
     finally:
         _show("\n".join(lines))
     if code == 130:

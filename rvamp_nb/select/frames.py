@@ -262,10 +262,10 @@ def _features(ask, names):
     there = set(names)
     for name, roles in ask.roles.items():
         if name not in there:
-            problem = (
-                f"{ask.where} has no column '{shown(name)}', only {_quoted(names)}"
-            )
-            raise BadInput(f"argument {ask.typed(min(roles))}: {problem}")
+            problem = f"has no column '{shown(name)}', only {_quoted(names)}"
+            if there.issuperset(name.split(",")):
+                problem = f"has several columns '{shown(name)}': repeat the option"
+            raise BadInput(f"argument {ask.typed(min(roles))}: {ask.where} {problem}")
         if len(roles) > 1 and not any(roles <= pair for pair in _TOGETHER):
             both = " and ".join(map(ask.typed, sorted(roles)))
             problem = f"'{shown(name)}' cannot have the roles {both} at once"
@@ -434,6 +434,12 @@ def _by_row(ask, frame, values):
     return rows | {r: values[n].to_numpy() for r, n in numbers.items() if n}
 
 # %% ../../nbs/84_tables.ipynb #3d2a19bf
+_OWNER = re.compile(
+    "(?i)(^|[^a-z])(id|(patient|subject|person|donor|animal|participant)s?_?(id)?)"
+    "([^a-z]|$)"
+)
+
+
 def _done(ask, table):
     """Sentences about what was done to the columns."""
     said, total = [], sum(table.filled.values())
@@ -454,16 +460,20 @@ def _done(ask, table):
 
 def _doubts(ask, frame, table):
     """Sentences about what may be wrong."""
-    said = []
-    if ask.id is not None and ask.groups is None:
-        times = frame[ask.id].astype(object).map(_label).value_counts()
-        if (times > 1).any():
-            problem = (
-                f"{(times > 1).sum()} of the values of '{shown(ask.id)}' come more"
-            )
-            remedy = f"{ask.typed('groups')} {shown(ask.id)} draws whole patients"
+    said, whole = [], table.X if table.lines is not None else frame[[]]
+    owners = [name for name in whole if name in frame and _OWNER.search(name)]
+    for name in filter(None, [ask.id, *owners]) if ask.groups is None else ():
+        times = frame[name].astype(object).map(_label).value_counts()
+        if (times > 1).any() and (len(times) > 2 or name == ask.id):
+            problem = f"{(times > 1).sum()} of the values of '{shown(name)}' come more"
+            remedy = f"{ask.typed('groups')} {shown(name)} draws whole patients"
             why = "than once: rows of one patient are not independent"
             said.append(f"{problem} {why}: {remedy}")
+    spans = whole.columns[(whole.max() - whole.min()).to_numpy() == len(frame) - 1]
+    numbers = [name for name in spans if whole[name].nunique() == len(frame)]
+    if numbers:
+        remedy = f"is it an {ask.typed('id')}, or to {ask.typed('drop')}?"
+        said.append(f"{_quoted(numbers)} numbers the rows, and is a feature: {remedy}")
     levels = [column for family in table.categories.values() for column in family]
     rare = _quoted([column for column in levels if table.X[column].sum() < 5])
     if rare:

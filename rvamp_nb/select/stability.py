@@ -144,12 +144,12 @@ class _Beside:
         check_is_fitted(self)
         return report.plot_calibration(self.selection_, ax)
 
-    def report(self, folder):
+    def report(self, folder, done=()):
         """Write a methods paragraph, settings, tables and pictures into a folder; see
         `rvamp_nb.select.report.write_report`. Returns the list of files.
         """
         check_is_fitted(self)
-        return report.write_report(self.selection_, folder)
+        return report.write_report(self.selection_, folder, done)
 
     def summary(self):
         """All features, the most probable first, as a DataFrame; its columns and what

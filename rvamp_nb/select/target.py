@@ -387,7 +387,9 @@ def check_estimable(target, Z, names, counts, draws=20):
         " with another, or penalise it"
     )
     if not which:
-        said = f"y is the same in all rows, or 0, in {where}: there the intercept has no"
+        said = (
+            f"y is the same in all rows, or 0, in {where}: there the intercept has no"
+        )
         said += " finite value; more events are needed, or strata that keep them in"
     if whole or times > draws // 4:
         raise ValueError(said)
