@@ -60,7 +60,8 @@ np, pd = Later("numpy"), Later("pandas")
 
 # %% ../../nbs/84_tables.ipynb #64f14195
 def read_frame(path, *, sep=None, decimal=".", encoding=None, typed=in_python):
-    """A CSV, TSV or Parquet file, or one of these in gzip, as a data frame; strict.
+    """A CSV, TSV or Parquet file, or one of these in gzip, as a data frame; a BadInput,
+    in one line, where it cannot be read, a name is missing or twice, a line too short.
 
     Parameters
     ----------
@@ -78,12 +79,6 @@ def read_frame(path, *, sep=None, decimal=".", encoding=None, typed=in_python):
         Of a text file the cells as text, under the names in its first line; the index
         "line" says where each row stands. Of Parquet what pandas reads, but its index;
         rows count from 1. The file's fingerprint is ``attrs["sha256"]``.
-
-    Raises
-    ------
-    BadInput
-        A ValueError, in one line: the file cannot be read, a name is missing or comes
-        twice, a line is too short or too long.
     """
     where = shown(path)
     try:
@@ -278,13 +273,6 @@ def _features(ask, names):
     return found
 
 # %% ../../nbs/84_tables.ipynb #6dc30efe
-def _place(frame, i):
-    """Where a row is found."""
-    unit = "line" if frame.index.name == "line" else "row"
-    counted = " (counted from 0)" if getattr(frame.index, "start", None) == 0 else ""
-    return f"{unit} {shown(frame.index[i], 20)}{counted}"
-
-
 def _refuse(ask, frame, values, gaps, features):
     """One line about all columns that will not do, if any will not."""
     typed, words = ask.typed, values.isna() & ~gaps
@@ -302,6 +290,8 @@ def _refuse(ask, frame, values, gaps, features):
     drop, median = typed("drop"), typed("missing", "median")
     code = f"{typed('categorical')} codes categories as 0/1 columns, {drop} leaves a"
     gap = f"or let {median} do it, or {typed('missing', 'drop')} leave out the row, or"
+    unit = "line" if frame.index.name == "line" else "row"
+    counted = " (counted from 0)" if getattr(frame.index, "start", None) == 0 else ""
     lines = []
     for wrong, problem, remedy in (
         (words.drop(columns=dates), "is not a number", f"{code} column out"),
@@ -312,8 +302,9 @@ def _refuse(ask, frame, values, gaps, features):
         seen = []
         for name in wrong.columns[wrong.any().to_numpy()]:
             many, first = wrong[name].sum(), int(np.argmax(wrong[name]))
-            cell, place = shown(frame[name].iloc[first], 40), _place(frame, first)
-            many = f"{many} of {len(frame)}, first '{cell}' in {place}"
+            cell, place = shown(frame[name].iloc[first], 40), frame.index[first]
+            many = f"{many} of {len(frame)}, first '{cell}' in {unit} {shown(place, 20)}"
+            many += counted
             seen.append(f"'{shown(name)}' ({many})")
         if seen:
             lines.append(f"{problem}: {', '.join(seen)}: {remedy}")
@@ -434,10 +425,8 @@ def _by_row(ask, frame, values):
     return rows | {r: values[n].to_numpy() for r, n in numbers.items() if n}
 
 # %% ../../nbs/84_tables.ipynb #3d2a19bf
-_OWNER = re.compile(
-    "(?i)(^|[^a-z])(id|(patient|subject|person|donor|animal|participant)s?_?(id)?)"
-    "([^a-z]|$)"
-)
+_OWNER = "id|(patient|subject|person|donor|animal|participant)s?_?(id)?"
+_OWNER = re.compile(f"(?i)(^|[^a-z])({_OWNER})([^a-z]|$)")
 
 
 def _done(ask, table):
@@ -466,9 +455,9 @@ def _doubts(ask, frame, table):
         times = frame[name].astype(object).map(_label).value_counts()
         if (times > 1).any() and (len(times) > 2 or name == ask.id):
             problem = f"{(times > 1).sum()} of the values of '{shown(name)}' come more"
+            problem += " than once: rows of one patient are not independent"
             remedy = f"{ask.typed('groups')} {shown(name)} draws whole patients"
-            why = "than once: rows of one patient are not independent"
-            said.append(f"{problem} {why}: {remedy}")
+            said.append(f"{problem}: {remedy}")
     spans = whole.columns[(whole.max() - whole.min()).to_numpy() == len(frame) - 1]
     numbers = [name for name in spans if whole[name].nunique() == len(frame)]
     if numbers:
@@ -494,7 +483,8 @@ def prepare(
     typed=in_python,
     **asked,
 ):
-    """A table with its columns' roles as what `StabilitySelection` takes: a `Table`.
+    """A table with its columns' roles as what `StabilitySelection` takes: a `Table`; a
+    `BadInput`, whose one line names every column that will not do, and the remedy.
 
     Parameters
     ----------
@@ -516,11 +506,6 @@ def prepare(
         reference. `reference`: dict {column: level}, by default the most frequent one.
         `missing`: "error", "drop" (rows with a gap) or "median" (gaps in features are
         filled by it, or by the most frequent level).
-
-    Raises
-    ------
-    BadInput
-        A ValueError whose one line names every column that will not do, and the remedy.
     """
     if not hasattr(frame, "columns"):
         raise TypeError(f"frame must be a pandas DataFrame, not {type(frame).__name__}")

@@ -39,18 +39,7 @@ class RowRoles(NamedTuple):
 
 
 def row_roles(M, groups=None, strata=None, sample_weight=None, offset=None):
-    """What is said of M rows, checked by name.
-
-    Parameters
-    ----------
-    M : int
-    groups, strata : (M,) labels, optional
-    sample_weight : (M,) array of numbers >= 0, not all 0; optional
-    offset : (M,) array of numbers, optional
-
-    Returns
-    -------
-    RowRoles
+    """What is said of M rows, (M,) each or None, checked by name: `RowRoles`.
 
     Raises
     ------
@@ -192,7 +181,7 @@ class Target(NamedTuple):
 
 
 def read_target(y, loss, rows, counts):
-    """The target with its loss.
+    """A `Target`: y with its loss; a ValueError where they do not suit each other.
 
     Parameters
     ----------
@@ -203,15 +192,6 @@ def read_target(y, loss, rows, counts):
     rows : RowRoles
     counts : law of counts
         Asked for the baseline of survival times.
-
-    Returns
-    -------
-    Target
-
-    Raises
-    ------
-    ValueError
-        A target that does not suit its loss.
     """
     if isinstance(loss, str) and loss == "survival":
         rows, level = _offset_centred(rows)
@@ -363,11 +343,9 @@ def check_estimable(target, Z, names, counts, draws=20):
     Parameters
     ----------
     target : Target
-    Z : (M, k) array
-        Of unit norm; an intercept is put beside.
-    names : list of k str
+    Z : (M, k) array of columns of unit norm, and names (k,)
+        An intercept is put beside.
     counts : law of counts
-    draws : int
     """
     if target.loss not in ("logistic", "poisson", "survival"):
         return ""
