@@ -188,6 +188,8 @@ def test_the_scale_above_is_the_sum_of_probabilities(plain):
     labels = [float(label.get_text()) for label in top.get_xticklabels()]
     assert len(labels) >= 3
     np.testing.assert_allclose(sizes, labels, rtol=0.01)
+    above = top.get_tightbbox().y1  # the title stands above it
+    assert ax.title.get_window_extent().y0 > above
     plt.close(ax.figure)
 
 

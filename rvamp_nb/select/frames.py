@@ -303,7 +303,9 @@ def _refuse(ask, frame, values, gaps, features):
         for name in wrong.columns[wrong.any().to_numpy()]:
             many, first = wrong[name].sum(), int(np.argmax(wrong[name]))
             cell, place = shown(frame[name].iloc[first], 40), frame.index[first]
-            many = f"{many} of {len(frame)}, first '{cell}' in {unit} {shown(place, 20)}"
+            many = (
+                f"{many} of {len(frame)}, first '{cell}' in {unit} {shown(place, 20)}"
+            )
             many += counted
             seen.append(f"'{shown(name)}' ({many})")
         if seen:

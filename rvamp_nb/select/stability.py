@@ -131,9 +131,7 @@ class _Beside:
         return report.plot_path(self.selection_, ax, leaders)
 
     def plot_probabilities(self, ax=None, leaders=20):
-        """Π at the reported penalty as bars; see
-        `rvamp_nb.select.report.plot_probabilities`.
-        """
+        """Bars; see `rvamp_nb.select.report.plot_probabilities`."""
         check_is_fitted(self)
         return report.plot_probabilities(self.selection_, ax, leaders)
 
@@ -152,9 +150,7 @@ class _Beside:
         return report.write_report(self.selection_, folder, done)
 
     def summary(self):
-        """All features, the most probable first, as a DataFrame; its columns and what
-        its `attrs` hold stand at `rvamp_nb.select.report.summary_table`.
-        """
+        """All features as a DataFrame; see `rvamp_nb.select.report.summary_table`."""
         check_is_fitted(self)
         return report.summary_table(self.selection_)
 
@@ -271,10 +267,9 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         rVAMP and the refits combined, with standard errors; None without refits
         (`refused_`: why). `interrupted_`: ctrl-C ended them.
     coef_interval_ : (N, 2) array
-        Where a coefficient lies in 90 % of the resamples, by p̄₁ of rVAMP, or
-        by the refits if there are any. It is the spread of a penalised
-        coefficient over resamples, and no confidence interval of an effect: that was
-        shrunk by the penalty, and selected for its size.
+        Where a coefficient lies in 90 % of the resamples, by p̄₁ of rVAMP, or by the
+        refits if there are any: no confidence interval of an effect, which was shrunk
+        by the penalty, and selected for its size.
     lambda_scales_ : dict
         The reported penalty as glmnet and scikit-learn count it, for a resample of the
         mean number of rows, on columns of variance one.
@@ -292,8 +287,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         The mean intercept.
     loss_, classes_, baseline_, trust_, fit_
         The loss; the two classes or None; the `Baseline` of survival times or None; a
-        `Trust`, with the light; the solver's `Fit`
-        at the reported penalty.
+        `Trust`, with the light; the solver's `Fit` at the reported penalty.
     """
 
     def __init__(
