@@ -175,8 +175,10 @@ def test_the_path_is_drawn_as_it_is(plain):
 
 
 def test_the_scale_above_is_the_sum_of_probabilities(plain):
-    ax = plain.plot_path()
-    ax.figure.draw_without_rendering()
+    with plt.rc_context():
+        style()
+        ax = plain.plot_path()
+        ax.figure.draw_without_rendering()
     (top,) = ax.child_axes
     at = top.get_xticks() * plain.lambda_
     done = plain.converged_

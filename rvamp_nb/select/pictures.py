@@ -113,7 +113,7 @@ def plot_path(s, ax=None, leaders=8):
         unit = f"the reported one (λ = {s.lam:.3g}, ΣΠ = {size_reported(s):.3g})"
     ax.set(xscale="log", xlabel=f"penalty λ, in units of {unit}")
     ax.set(ylabel="selection probability Π", ylim=(-0.02, 1.02))
-    ax.set_title(promise(s), pad=45)  # above the scale above
+    ax.set_title(promise(s), y=1, pad=45)  # above the scale above
     _scales(path, ax, lams)
     leading = leaders_of(s, leaders)
     grey = dict(color=COLOURS["muted"], linewidth=0.8, zorder=1)

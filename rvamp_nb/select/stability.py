@@ -136,16 +136,12 @@ class _Beside:
         return report.plot_probabilities(self.selection_, ax, leaders)
 
     def plot_calibration(self, ax=None):
-        """How many features other q and thresholds would select; see
-        `rvamp_nb.select.report.plot_calibration`.
-        """
+        """Other choices; see `rvamp_nb.select.report.plot_calibration`."""
         check_is_fitted(self)
         return report.plot_calibration(self.selection_, ax)
 
     def report(self, folder, done=()):
-        """Write a methods paragraph, settings, tables and pictures into a folder; see
-        `rvamp_nb.select.report.write_report`. Returns the list of files.
-        """
+        """A page for a paper; see `rvamp_nb.select.report.write_report`."""
         check_is_fitted(self)
         return report.write_report(self.selection_, folder, done)
 
