@@ -282,6 +282,41 @@ def _check_covariates(A, first, factors, names, counts):
             " is a combination: their fit is not unique; drop it, or penalise it"
         )
 
+
+def _listed_levels(sets):
+    """Lists of what could be columns; else a TypeError."""
+    try:
+        each = [[levels] if isinstance(levels, str) else [*levels] for levels in sets]
+    except TypeError:
+        each = [[None]]
+    if all(isinstance(i, (str, int, np.integer)) for levels in each for i in levels):
+        return each
+    raise TypeError(
+        "categories must be a dict {variable: its columns} or a list of lists of"
+        f" columns, by name or number, got {sets!r}"
+    )
+
+
+def _family(categories, names):
+    """The number of the variable of which each column is a level, (N,); -1 of none."""
+    family = np.full(len(names), -1)
+    sets = categories.values() if isinstance(categories, dict) else categories or ()
+    place = {name: i for i, name in enumerate(names)} | {
+        i: i for i in range(len(names))
+    }
+    for k, levels in enumerate(_listed_levels(sets)):
+        for level in levels:
+            i = place.get(level)
+            if i is None:
+                raise ValueError(
+                    f"categories names {level!r}, which is no column of X: its columns"
+                    f" are {listed(names, range(len(names)))}"
+                )
+            if family[i] >= 0:
+                raise ValueError(f"categories: column {level!r} is in two variables")
+            family[i] = k
+    return family
+
 # %% ../../nbs/72_columns.ipynb #72000017
 class Columns(NamedTuple):
     """What is known of the N columns of the table, and which of the n columns of A
@@ -383,41 +418,6 @@ def prepare(X, names, prior, rows, counts, categories=None):
     columns = Columns(names, center, scale, kind, where, weight, family)
     prior = replace(prior, lam=1.0, penalty_factor=factors[first] * copies)
     return _only(A, first, copies), prior, columns
-
-
-def _listed_levels(sets):
-    """Lists of what could be columns; else a TypeError."""
-    try:
-        each = [[levels] if isinstance(levels, str) else [*levels] for levels in sets]
-    except TypeError:
-        each = [[None]]
-    if all(isinstance(i, (str, int, np.integer)) for levels in each for i in levels):
-        return each
-    raise TypeError(
-        "categories must be a dict {variable: its columns} or a list of lists of"
-        f" columns, by name or number, got {sets!r}"
-    )
-
-
-def _family(categories, names):
-    """The number of the variable of which each column is a level, (N,); -1 of none."""
-    family = np.full(len(names), -1)
-    sets = categories.values() if isinstance(categories, dict) else categories or ()
-    place = {name: i for i, name in enumerate(names)} | {
-        i: i for i in range(len(names))
-    }
-    for k, levels in enumerate(_listed_levels(sets)):
-        for level in levels:
-            i = place.get(level)
-            if i is None:
-                raise ValueError(
-                    f"categories names {level!r}, which is no column of X: its columns"
-                    f" are {listed(names, range(len(names)))}"
-                )
-            if family[i] >= 0:
-                raise ValueError(f"categories: column {level!r} is in two variables")
-            family[i] = k
-    return family
 
 
 def check_finite(A, length, names):

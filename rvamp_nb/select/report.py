@@ -287,13 +287,6 @@ def _of_the_method(s):
     )
 
 
-def _as_good(refined):
-    """How accurate a `Refined` is."""
-    if np.isinf(refined.worth):
-        return "without a doubt about any feature"
-    return f"as accurate as {refined.worth:,.0f} refits alone"
-
-
 _ASSUMPTIONS = {
     "mb": "the bound of Meinshausen and Bühlmann (2010), for independent {}, noise"
     " features that are exchangeable, and a selection no worse than guessing",
@@ -425,6 +418,13 @@ def console(s, name="the table", done=(), warnings=(), leaders=12):
         light += f"; sd: {s.trust.spread}: {'; '.join(s.trust.spread_reasons)}"
     parts = _filled(head), _leading(s, leaders), _filled([refits, light])
     return [line for part in parts for line in (*part, "")][:-1]
+
+
+def _as_good(refined):
+    """How accurate a `Refined` is."""
+    if np.isinf(refined.worth):
+        return "without a doubt about any feature"
+    return f"as accurate as {refined.worth:,.0f} refits alone"
 
 
 def _filled(sentences):
