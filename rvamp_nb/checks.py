@@ -46,8 +46,11 @@ def check_size(owner, name, value, least=1):
         size = None
     if size is None:
         raise TypeError(f"{owner}: {name} must be an integer, not {value!r}")
-    if size < least:
-        raise ValueError(f"{owner}: {name} must be at least {least}, got {value!r}")
+    if not least <= size < 2**63:
+        most = "" if size < least else " and below 2**63"
+        raise ValueError(
+            f"{owner}: {name} must be at least {least}{most}, got {value!r}"
+        )
     return size
 
 # %% ../nbs/82_checks.ipynb #bd38962a

@@ -79,27 +79,41 @@ _ENDS = ("-selection.csv", "-selection.json", "-selection.png", "-path.csv")
 _ENDS += ("-path.png",)
 
 
+@contextmanager
+def _beside_the_answer(what, missing):
+    """What fails here is missed, and said; the answer is there."""
+    try:
+        yield
+    except Exception as e:  # such as fonts that matplotlib does not find
+        missing.append(f"{what} could not be made: {type(e).__name__}: {e}")
+
+
 def _contents(s, with_path, stopped, about):
     """What the files will hold, {end of the name: bytes}, and the exit code; `about`
     stands in the settings beside those of the report. Ctrl-C leaves no pictures.
     """
-    from rvamp_nb.select.report import csv_file, json_file, path_table, report_files
+    from rvamp_nb.select import report
 
-    ends = {"bars": "-selection.png", "path": "-path.png"}
+    ends, missing = {"bars": "-selection.png", "path": "-path.png"}, []
     pictures = list(ends)[: 1 + with_path] if s.fit.converged and not stopped else []
+    contents, made = {}, report.report_files(s, [])
     try:
-        made = report_files(s, pictures, ["png"])
+        if with_path:
+            with _beside_the_answer("the path", missing):
+                contents["-path.csv"] = report.csv_file(report.path_table(s))
+        if pictures:
+            with _beside_the_answer("the pictures", missing):
+                drawn = report.picture_files(s, pictures, ["png"])
+                contents |= {ends[name]: drawn[f"{name}.png"] for name in pictures}
     except KeyboardInterrupt:
-        stopped, pictures, made = True, [], report_files(s, [])
-    contents = {ends[name]: made[f"{name}.png"] for name in pictures}
+        stopped = True
+    about["warnings"] += missing
     contents["-selection.csv"] = made["table.csv"]
-    if with_path:
-        contents["-path.csv"] = csv_file(path_table(s))
     files = [end for end in _ENDS if end in {*contents, "-selection.json"}]
     settings = json.loads(made["settings.json"]) | about
-    settings["exit_code"] = code = _code(s, stopped)
+    settings["exit_code"] = code = 5 if missing else _code(s, stopped)
     settings["files"] = [about["name"] + end for end in files]
-    return contents | {"-selection.json": json_file(settings)}, code
+    return contents | {"-selection.json": report.json_file(settings)}, code
 
 
 def _about(source, table, s, said):
@@ -159,14 +173,14 @@ def _saved(name, contents, out):
     return [f"{what}: {shown(file, 1000)}" for file, what in told.items()]
 
 
-def _reported(s, folder):
+def _reported(s, folder, done):
     """Write the report. Returns the line that tells of it."""
     from rvamp_nb.select.report import write_report
 
     try:
-        write_report(s, folder)
-    except OSError as e:
-        why = e.strerror or str(e)
+        write_report(s, folder, done)
+    except Exception as e:
+        why = getattr(e, "strerror", None) or str(e) or type(e).__name__
         remedy = "" if "choose" in why else ": choose another folder with --report"
         problem = f"the report cannot be written to {shown(folder)}: {why}{remedy}"
         raise _Unwritten(problem) from None
@@ -265,7 +279,7 @@ def _code(s, stopped):
     if stopped or not s.fit.converged:
         return 130 if stopped else 4
     doubtful = s.refined is None or s.status != "converged"
-    return 3 if doubtful and s.trust.light == "red" else 0
+    return 3 if s.refused or (doubtful and s.trust.light == "red") else 0
 
 
 def _complain(text, code):
@@ -388,7 +402,7 @@ def _run(argv):
     try:
         lines += _saved(source["name"], contents, args.out)
         if args.report is not None and code != 130:
-            lines += _reported(s, args.report)
+            lines += _reported(s, args.report, table.said)
     finally:
         _show("\n".join(lines))
     if code == 130:
@@ -489,5 +503,10 @@ def _as_table(args, study, beside, code):
     for s in beside:
         shares = f"{s.true_selections:8.2f}{s.power:8.2f}{s.false_selections:9.2g}"
         lines.append(f"{s.rows:8}{shares}")
-    assumed = "for independent features and normal noise; correlated features find less"
+    assumed = (
+        "for independent features and normal noise; where factors make half of the"
+    )
+    assumed += (
+        " variance, half\nof this power was found, with genes' correlations a quarter"
+    )
     return "\n".join([*lines, "", assumed])

@@ -26,28 +26,14 @@ COLOURS = {
 }
 
 # %% ../nbs/80_explore.ipynb #5396389a
-_STROKES = {
-    "truth": "-",
-    "rvamp": (0, (6, 2)),
-    "p1": "-",
-    "p2": "-.",
-    "accent": ":",
-    "muted": "-",
-}
+_STROKES = "-", (0, (6, 2)), "-", "-.", ":", "-"
 LINES = {
-    role: {"color": colour, "linestyle": _STROKES[role]}
-    for role, colour in COLOURS.items()
+    role: {"color": colour, "linestyle": stroke}
+    for (role, colour), stroke in zip(COLOURS.items(), _STROKES)
 }
 
 # %% ../nbs/80_explore.ipynb #8190463b
-MARKERS = {
-    "truth": "o",
-    "rvamp": "s",
-    "p1": "^",
-    "p2": "D",
-    "accent": "*",
-    "muted": ".",
-}
+MARKERS = dict(zip(COLOURS, "os^D*."))
 
 # %% ../nbs/80_explore.ipynb #04bf0bb4
 def style():
@@ -184,22 +170,18 @@ def _as_png(fig):
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def _power_of_ten(value, _):
-    """A tick's label in plain text."""
-    return "10" + f"{np.log10(value):.0f}".translate(_RAISED)
-
-
 def _plain_ticks(ax):
     """Log axes with powers of ten only, in plain text: small ticks and formulas take
     most of the time of a picture.
     """
     from matplotlib.ticker import LogFormatter, NullLocator
 
+    ten = lambda value, _: "10" + f"{np.log10(value):.0f}".translate(_RAISED)
     for axis in (ax.xaxis, ax.yaxis):
         if axis.get_scale() == "log":
             axis.set_minor_locator(NullLocator())
             if isinstance(axis.get_major_formatter(), LogFormatter):
-                axis.set_major_formatter(_power_of_ten)
+                axis.set_major_formatter(ten)
 
 # %% ../nbs/80_explore.ipynb #719eba7c
 def sliders(draw, **controls):

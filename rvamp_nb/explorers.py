@@ -35,20 +35,11 @@ def explorer_entry(density, draws, span, n_bars=40):
         The message, the histogram of the non-zero draws as a density (its area is their
         share), and the share of zeros.
     """
-    Q_hat, h, chi_hat = (float(v) for v in density.incoming)
-    message = dict(
-        Q_hat=Q_hat,
-        h=h,
-        chi_hat=chi_hat,
-        lams=[float(v) for v in density.thresholds],
-        weights=[float(v) for v in density.weights],
-    )
-    bars = (
-        np.histogram(draws[draws != 0], bins=n_bars, range=span)[0]
-        / len(draws)
-        * n_bars
-        / (span[1] - span[0])
-    )
+    message = dict(zip(("Q_hat", "h", "chi_hat"), map(float, density.incoming)))
+    message["lams"] = [float(v) for v in density.thresholds]
+    message["weights"] = [float(v) for v in density.weights]
+    bars = np.histogram(draws[draws != 0], bins=n_bars, range=span)[0] / len(draws)
+    bars = bars * n_bars / (span[1] - span[0])
     return dict(message=message, bars=bars.tolist(), zeros=float(np.mean(draws == 0)))
 
 # %% ../nbs/81_explorers.ipynb #0649df69
@@ -87,13 +78,9 @@ def density_explorer(
             for name, values in choices.items()
         ],
         start=[values.index(v) for v, values in zip(start, choices.values())],
-        span=list(span),
-        top=top,
-        label=label,
-        shift=shift,
-        gaussian=gaussian,
-        colours=COLOURS,
     )
+    table |= dict(span=list(span), top=top, label=label, colours=COLOURS)
+    table |= dict(shift=shift, gaussian=gaussian)
     return _widget_class()(table=table)
 
 

@@ -303,6 +303,9 @@ class _TwoTerms:
         return np.where(straight, _linear(incoming, k + 0 * t), bent)
 
 # %% ../nbs/08_prior.ipynb #8d4a3c11
+_AT_ONCE = 4096  # coefficients: beyond the cache it saves no time, and takes memory
+
+
 class _Drawn:
     """What a random factor on the penalty makes of the channel of one penalty."""
 
@@ -313,7 +316,7 @@ class _Drawn:
 
     def moments(self, incoming, beta=np.inf):
         """As `Prior.moments`; in closed form all penalties go together, (K, N)."""
-        if np.isfinite(beta):
+        if np.isfinite(beta) or np.size(incoming.h) > _AT_ONCE:
             return super().moments(incoming, beta)
         factors, weights = self.randomise.nodes()
         factors = factors.reshape(-1, *[1] * np.ndim(incoming.h))

@@ -462,8 +462,8 @@ SABOTAGES = [
     Sabotage(
         "cli.py",
         "a red light is exit code 0",
-        'return 3 if doubtful and s.trust.light == "red" else 0',
-        "return 0",
+        'return 3 if s.refused or (doubtful and s.trust.light == "red") else 0',
+        "return 3 if s.refused else 0",
         "tests/test_cli.py::test_a_row_that_decides_is_exit_code_3",
     ),
     Sabotage(
@@ -477,15 +477,15 @@ SABOTAGES = [
     Sabotage(
         "explore.py",
         "what goes wrong while a slider moves is not shown",
-        "out.outputs = (_error(e),)",
+        'out.outputs = (dict(output_type="error", **told),)',
         "out.outputs = ()",
         "tests/test_explore.py::test_error_of_a_callback_is_visible_and_goes_away",
     ),
     Sabotage(
         "explorers.py",
         "the histogram leaves the zeros out of its area",
-        "        / len(draws)\n",
-        "        / np.count_nonzero(draws)\n",
+        "bins=n_bars, range=span)[0] / len(draws)",
+        "bins=n_bars, range=span)[0] / np.count_nonzero(draws)",
         "tests/test_explorers.py::test_an_entry_holds_all_of_the_refits",
     ),
     Sabotage(
@@ -624,8 +624,8 @@ SABOTAGES = [
     Sabotage(
         "saving.py",
         "a file may hold a pickle, which is a program",
-        "with np.load(path, allow_pickle=False) as file:",
-        "with np.load(path, allow_pickle=True) as file:",
+        "np.load(raw, allow_pickle=False) as file:",
+        "np.load(raw, allow_pickle=True) as file:",
         "tests/test_saving.py::test_arrays_of_objects_are_not_unpickled",
     ),
     Sabotage(

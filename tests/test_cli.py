@@ -1298,7 +1298,26 @@ def test_a_bound_can_be_chosen():
     assert said["pfer_bound"] == pytest.approx(s.pfer_bound_)
 
 
-@pytest.mark.parametrize("error", [ValueError, RuntimeError])
+@pytest.mark.parametrize("part", ["picture_files", "path_table", "write_report"])
+def test_what_fails_after_the_fit_does_not_take_the_answer_along(
+    capsys, monkeypatch, part
+):
+    def fail(_, *pictures):
+        if pictures != ([], report.KINDS):
+            raise RecursionError("a font is missing")
+        return {}
+
+    table()
+    monkeypatch.setattr(report, part, fail)
+    line = f"{QUICK} --path" if part == "path_table" else f"{QUICK} --report page"
+    assert exit_code(line.split()) == 5
+    said = capsys.readouterr()
+    assert "a font is missing" in unwrapped(said.out + said.err)
+    assert len(rows("rvamp-nb-out/data-selection.csv")) == 6
+    assert part == "write_report" or settings()["exit_code"] == 5
+
+
+@pytest.mark.parametrize("error", [ValueError, OverflowError, MemoryError])
 def test_refits_that_are_refused_are_said_and_the_table_is_there(
     capsys, monkeypatch, error
 ):
@@ -1307,11 +1326,11 @@ def test_refits_that_are_refused_are_said_and_the_table_is_there(
 
     monkeypatch.setattr("rvamp_nb.select.answer.refits_of", refuse)
     table()
-    main("select data.csv --target y --lam 0.8 --refits 50".split())
+    assert exit_code("select data.csv --target y --lam 0.8 --refits 50".split()) == 3
     out = unwrapped(capsys.readouterr().out)
     assert "refits: refits need the table in memory" in out and "warning" not in out
     said = settings()
-    assert said["exit_code"] == 0 and said["n_refits"] == 0
+    assert said["exit_code"] == 3 and said["n_refits"] == 0
     assert "table in memory" in said["refits_refused"]
     assert len(listed()) == 3
 
@@ -1707,7 +1726,7 @@ def test_refits_beyond_memory_may_be_refused(capsys, no_memory):
     pair = rows.assign(days=np.arange(60) + 1.0, died=1)
     pair.to_csv("pair.csv", index=False)
     line = "select A.npy --rows pair.csv --time days --event died --lam 2"
-    main(line.split())
+    assert exit_code(line.split()) == 3
     out = unwrapped(capsys.readouterr().out)
     assert "refits: refits of survival times need the table in memory" in out
     asked = refused(capsys, *line.split(), "--refits", "50")

@@ -178,8 +178,10 @@ def test_the_path_is_drawn_as_it_is(plain):
 
 
 def test_the_scale_above_is_the_sum_of_probabilities(plain):
-    ax = plain.plot_path()
-    ax.figure.draw_without_rendering()
+    with plt.rc_context():
+        style()
+        ax = plain.plot_path()
+        ax.figure.draw_without_rendering()
     (top,) = ax.child_axes
     at = top.get_xticks() * plain.lambda_
     done = plain.converged_
@@ -191,6 +193,8 @@ def test_the_scale_above_is_the_sum_of_probabilities(plain):
     labels = [float(label.get_text()) for label in top.get_xticklabels()]
     assert len(labels) >= 3
     np.testing.assert_allclose(sizes, labels, rtol=0.01)
+    above = top.get_tightbbox().y1  # the title stands above it
+    assert ax.title.get_window_extent().y0 > above
     plt.close(ax.figure)
 
 
@@ -303,6 +307,27 @@ def test_the_paragraph_tells_of_what_was_set_aside_and_of_refits(all_of_it):
         "factors from 1 to 2",
     ):
         assert part in said, part
+
+
+def test_the_paragraph_tells_what_was_done_before_and_what_is_undecided(all_of_it):
+    s = all_of_it.selection_
+    said = methods_text(s, ["5 of 686 rows left out", "2 gaps filled"])
+    assert "Before that: 5 of 686 rows left out; 2 gaps filled. The model" in said
+    assert "Before that" not in methods_text(s)
+    some = np.flatnonzero(s.question.columns.candidates[s.question.columns.where])[:2]
+    near = np.isin(np.arange(30), some)
+    said = methods_text(replace(s, undecided=near))
+    names = ", ".join(s.question.columns.names[some])
+    assert f"Within two standard errors of that: {names}." in said
+    assert "Within two" not in methods_text(replace(s, undecided=near & False))
+
+
+def test_a_bound_that_says_next_to_nothing_is_named(plain):
+    s = plain.selection_
+    n = int(s.support.sum())
+    told = lambda bound: " ".join(console(replace(s, pfer_bound=bound))).split()
+    assert f"a pfer of {n / 10:.2g} says more" in " ".join(told(0.6 * n))
+    assert "says more" not in " ".join(told(0.4 * n))
 
 
 def test_other_choices_are_told(cases):
@@ -433,7 +458,7 @@ def test_a_screen_has_88_columns_and_what_the_table_says(cases, name):
 def test_the_report_may_be_had_in_parts(plain):
     s = plain.selection_
     few = report_files(s, ["bars"], ["png"])
-    texts = {"methods.md", "selected.csv", "settings.json", "table.csv"}
+    texts = set(FILES[:5])
     assert set(few) == {*texts, "bars.png"}
     assert set(json.loads(few["settings.json"])["files"]) == set(few)
     assert few["table.csv"] == report_files(s, [])["table.csv"]
@@ -478,7 +503,7 @@ def test_a_report_is_whole_and_the_same_every_time(all_of_it, tmp_path):
     before, figures = dict(plt.rcParams), plt.get_fignums()
     some = report_files(all_of_it.selection_, ["bars"])  # in all kinds of files
     listed = dict.fromkeys(("settings.json",))  # the files that are there
-    assert {**again, **listed} == {**again, **some, **listed} and len(some) == 7
+    assert {**again, **listed} == {**again, **some, **listed} and len(some) == 8
     assert dict(plt.rcParams) == before and plt.get_fignums() == figures
     for picture in ("path", "bars", "calibration"):
         assert again[f"{picture}.pdf"][:5] == b"%PDF-"
@@ -516,7 +541,11 @@ def test_settings_and_tables_of_every_case(cases, name, no_pictures):
     assert settings["arguments"]["threshold"] == est.threshold
     whole = pd.read_csv(io.BytesIO(files["table.csv"]))
     assert len(whole) == len(est.support_)
-    chosen = pd.read_csv(io.BytesIO(files["selected.csv"]))
+    parts = [
+        pd.read_csv(io.BytesIO(files[f"{n}.csv"])) for n in ("selected", "covariates")
+    ]
+    assert len(parts[1]) == settings["n_covariates"]
+    chosen = pd.concat(parts)
     assert len(chosen) == est.support_.sum()
 
 

@@ -71,8 +71,64 @@ class NotPandas:
         self.columns, self.dtypes = list(kinds), list(kinds.values())
 
 
+def astray(form, index):
+    """A sparse table with one index that leads out of it."""
+    A = getattr(sparse, f"{form}_array")(np.where(X > 0, X, 0))
+    (A.coords[0] if form == "coo" else A.indices)[3] = index
+    return A
+
+
+GROUP = (np.arange(40) < 8) * 1.0  # never penalised below
+BESIDE, FREE = np.column_stack([X, GROUP]), dict(penalty_factor=[1] * 6 + [0])
+SOME = np.where(np.arange(40) == 3, 1, COUNTS * (GROUP == 0))  # one count in the group
+LIVED = np.column_stack([(np.arange(40) % 2) * (GROUP == 0), 41.0 - np.arange(40)])
+
+
+def with_offset(offset, y, **options):
+    return lambda: StabilitySelection(refits=0, **options).fit(X, y, offset=offset)
+
+
 # what: (a call that must be refused, a word that the message must hold)
 BAD = {
+    "X sparse by rows, astray": (fit(astray("csr", 60)), "table is damaged (indices"),
+    "X sparse by columns, astray": (fit(astray("csc", -1)), "table is damaged"),
+    "X sparse and astray": (fit(astray("coo", 60)), "table is damaged"),
+    # coefficients without a finite value
+    "a group without counts": (
+        fit(BESIDE, COUNTS * (GROUP == 0), loss="poisson", **FREE),
+        "x6 is never penalised and separates y in the table",
+    ),
+    "a group with one count": (
+        fit(BESIDE, SOME, loss="poisson", **FREE),
+        "separates y in 12 of 20 resamples",
+    ),
+    "a group of one class": (
+        fit(BESIDE, GROUP + (Y > 0) > 0, **FREE),
+        "x6 is never penalised and separates y in the table",
+    ),
+    "a group without events": (
+        fit(BESIDE, LIVED, loss="survival", **FREE),
+        "merge its",
+    ),
+    "classes that a sum separates": (
+        fit(y=X[:, 0] + X[:, 1] > 0, penalty_factor=[0, 0, 1, 1, 1, 1]),
+        "x0, x1 is never penalised and separates y in the table",
+    ),
+    "next to no counts": (
+        fit(y=(np.arange(40) == 3) * 1, loss="poisson"),
+        "the intercept has no finite value; more events",
+    ),
+    # an offset that is an exposure
+    "offset of counts": (
+        with_offset(100.0 + 2 * np.arange(40), COUNTS, loss="poisson"),
+        "offset goes from 100 to 178",
+    ),
+    "offset of times": (with_offset(Y * 100, LIVED, loss="survival"), "logarithm"),
+    "offset of classes": (with_offset(Y * 100, LABELS), "logarithm"),
+    "categories 5": (fit(categories=5), "by name or number, got 5"),
+    "categories of half a column": (fit(categories=[[0, 1], [1.5]]), "[1.5]"),
+    "categories of nothing": (fit(categories=[[0, None]]), "categories must be"),
+    "refits without end": (fit(refits=10**30), "at least 10 and below 2"),
     # the table
     "X with NaN": (fit(altered(np.nan)), "NaN"),
     "X with inf": (fit(altered(np.inf)), "inf"),
@@ -485,3 +541,44 @@ def test_masks_without_anything_masked_are_harmless():
 
 def test_there_are_enough_of_them():
     assert len(BAD) >= 100
+
+
+@pytest.mark.parametrize("loss, y", [("poisson", COUNTS), ("logistic", LABELS)])
+def test_a_constant_offset_is_the_intercepts(loss, y):
+    """However large: a logistic fit with 100 did not end."""
+    plain, moved = (
+        StabilitySelection(loss=loss, lambdas=[1.0], refits=0).fit(X, y, offset=offset)
+        for offset in (np.zeros(40), np.full(40, 100.0))
+    )
+    assert np.array_equal(plain.probabilities_, moved.probabilities_)
+    assert moved.intercept_ == pytest.approx(plain.intercept_ - 100)
+
+
+def test_offsets_of_rows_without_weight_do_not_count():
+    weight, offset = np.r_[0.0, np.ones(39)], np.r_[900.0, np.arange(39) / 20]
+    said = dict(sample_weight=weight, offset=offset)
+    fits = [StabilitySelection(loss="poisson", lambdas=[1.0], refits=0) for _ in "ab"]
+    one = fits[0].fit(X, COUNTS, **said)
+    two = fits[1].fit(X, COUNTS, **said | dict(offset=np.r_[0.0, offset[1:]]))
+    assert np.array_equal(one.probabilities_, two.probabilities_)
+
+
+def test_what_is_kept_and_does_not_separate_is_fitted():
+    said = []
+    for k in (6, 3):  # events in the group
+        events = np.where(np.cumsum(GROUP) * GROUP > k, 0, COUNTS + 1)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            s = StabilitySelection(loss="poisson", refits=0, **FREE)
+            assert abs(s.fit(BESIDE, events).coef_mean_[6]) < 6
+        said.append([str(w.message) for w in caught if "separates" in str(w.message)])
+    assert not said[0] and "x6" in said[1][0] and "of 20 resamples" in said[1][0]
+
+
+@pytest.mark.parametrize("y", [Y, LABELS, LIVED], ids=["numbers", "classes", "times"])
+def test_the_callers_errstate_does_not_matter(y):
+    loss = "survival" if np.ndim(y) == 2 else "auto"
+    ask = lambda: StabilitySelection(loss=loss, lambdas=[0.8], refits=20)
+    expected = ask().fit(X, y).probabilities_
+    with np.errstate(all="raise"):
+        assert np.array_equal(ask().fit(X, y).probabilities_, expected)

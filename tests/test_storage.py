@@ -2,6 +2,7 @@
 it stands for, in passes that are counted, and nothing handed over is changed.
 """
 
+import os
 import tracemalloc
 import warnings
 
@@ -531,3 +532,16 @@ def test_an_array_of_zarr_goes_through_dask(tmp_path):
     blocks = in_blocks(A)
     assert type(blocks).__name__ == "DaskPanels"
     assert_allclose(blocks @ np.arange(40.0), values @ np.arange(40.0))
+
+
+@pytest.mark.parametrize("only", [False, True])
+def test_a_mapped_file_that_is_cut_off_is_an_error_and_not_the_end(tmp_path, only):
+    """Reading what is not there any more ends the process (SIGBUS)."""
+    path = tmp_path / "A.npy"
+    np.save(path, np.ones((50, 400)))
+    A = Panels(np.load(path, mmap_mode="r"), block=5000)
+    A = A.only(np.arange(300, 350)) if only else A
+    A @ np.ones(A.shape[1])
+    os.truncate(path, 1000)
+    with pytest.raises(BlockError, match="could not be read: the file has been cut"):
+        A @ np.ones(A.shape[1])

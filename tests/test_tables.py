@@ -602,3 +602,27 @@ def test_names_are_read_as_lines(tmp_path):
     assert read_names(tmp_path / "names.txt") == ["a", "b c"]
     with pytest.raises(BadInput, match="cannot read .*none.txt"):
         read_names(tmp_path / "none.txt")
+
+
+def test_several_names_in_one_are_told_apart():
+    frame = pd.DataFrame(np.eye(6)[:, :3], columns=["a", "b", "y"])
+    with pytest.raises(BadInput, match="several columns 'a,b': repeat the option"):
+        prepare(frame, "y", keep=["a,b"])
+
+
+@pytest.mark.parametrize(
+    "name, cells, word",
+    [
+        ("patient", [0, 0, 1, 1, 2, 2, 3, 3], "4 of the values of 'patient' come more"),
+        ("PatientID", [7, 7, 8, 9, 10, 11, 12, 13], "1 of the values of 'PatientID'"),
+        ("donor", [0, 1] * 4, None),  # yes or no
+        ("width", [0, 0, 1, 1, 2, 2, 3, 3], None),
+        ("x", [3, 4, 5, 6, 7, 9, 8, 10], "'x' numbers the rows, and is a feature"),
+        ("x", [3, 4, 5, 6, 7, 8, 8, 10], None),
+    ],
+)
+def test_numbers_of_patients_and_of_rows_are_suspected(name, cells, word):
+    frame = pd.DataFrame({name: cells, "z": np.arange(8) ** 2.0, "y": np.sin(range(8))})
+    said = " ".join(prepare(frame, "y").warnings)
+    assert word in said if word else not said
+    assert not prepare(frame, "y", drop=[name]).warnings

@@ -104,14 +104,8 @@ class _Few:
 
 # %% ../../nbs/74_refitting.ipynb #74000020
 def refitter(fit, baseline=None):
-    """What refits a fit for given resamples.
-
-    Parameters
-    ----------
-    fit : Fit
-        From `rvamp`; it need not have converged.
-    baseline : Baseline, optional
-        Of survival times: the refits are Cox fits, each with a baseline of its own.
+    """What refits a fit from `rvamp`, which need not have converged, for given
+    resamples; with a `Baseline` the refits are Cox fits, each with one of its own.
 
     Returns
     -------

@@ -254,18 +254,8 @@ def coefficients_lie(columns, fit, both=None, level=0.9):
 
 # %% ../../nbs/79_answer.ipynb #e16found2
 def select(question, steer, promise, asked, repeated):
-    """From a question to a `Selection`.
-
-    Parameters
-    ----------
-    question : Question
-    steer : Steering
-        Which path was asked for.
-    promise : Promise
-    asked : dict
-        The estimator's arguments.
-    repeated : list of int arrays
-        Rows of the table that are the same.
+    """A `Selection` from a `Question`, a `Steering`, a `Promise`, the estimator's
+    arguments (dict), and which rows of the table are the same (list of int arrays).
     """
     given = _one_penalty(asked)
     threshold, pfer, q, _ = promise
@@ -296,5 +286,5 @@ def select(question, steer, promise, asked, repeated):
     except KeyboardInterrupt:
         why = "interrupted before the first were there"
         return replace(found, refused=why, interrupted=True)
-    except (ValueError, RuntimeError) as refusal:
-        return replace(found, refused=str(refusal))
+    except (ArithmeticError, MemoryError, OSError, RuntimeError, ValueError) as e:
+        return replace(found, refused=str(e) or type(e).__name__)

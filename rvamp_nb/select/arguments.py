@@ -89,7 +89,7 @@ exit codes:
   2    refused: the arguments, the table or the folder will not do; nothing is written
   3    done, but not as asked for, or the light is red and there are no refits
   4    nothing converged that could be reported: the files say so, nothing is selected
-  5    computed, but the files or the report could not be written
+  5    computed, but pictures, files or the report could not be made or written
   130  ctrl-C; if the fit was finished, its table is written, with refits made so far"""
 
 _EXAMPLES = f"""\

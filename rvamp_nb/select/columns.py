@@ -49,12 +49,13 @@ def open_table(X):
     names, source = None, X
     if hasattr(X, "columns"):
         _check_frame(X)
+    kinds = list(X.dtypes) if hasattr(X, "iloc") else []
     if hasattr(X, "to_dask_array"):
         kinds = set(X.dtypes)
         plain = len(kinds) == 1 and isinstance(next(iter(kinds)), np.dtype)
         names = list(X.columns)
         source = (X if plain else X.astype(float)).to_dask_array(lengths=True)
-    elif _is_sparse(X):
+    elif kinds and all(hasattr(kind, "fill_value") for kind in kinds):
         names, source = list(X.columns), X.sparse.to_coo()
     _check_source(source)
     A = in_blocks(source)
@@ -71,12 +72,6 @@ def framed(values, names):
     import pandas as pd
 
     return pd.DataFrame(values, columns=names)
-
-
-def _is_sparse(X):
-    """Whether every column of a data frame is sparse."""
-    kinds = getattr(X, "dtypes", ()) if hasattr(X, "iloc") else ()
-    return len(kinds) > 0 and all(hasattr(kind, "fill_value") for kind in kinds)
 
 
 def _check_frame(X):
@@ -218,15 +213,9 @@ def _join(X, near, within, stands):
 
 # %% ../../nbs/72_columns.ipynb #72000011
 def merged(A, factors, prior):
-    """Near copies with equal penalty factors as one.
-
-    Parameters
-    ----------
-    A : (M, N) array or Panels
-    factors : (N,) array
-    prior : Penalty
-        Under a square of the penalty copies share; where it is positive, a column and
-        its negative stay apart.
+    """Near copies among the columns of A, (M, N), with equal penalty factors (N,) as
+    one. Under a prior with a square of the penalty they share; where it is positive, a
+    column and its negative stay apart.
 
     Returns
     -------
@@ -258,16 +247,9 @@ def merged(A, factors, prior):
 
 # %% ../../nbs/72_columns.ipynb #72000013
 def explained(A, factors, within=NEAR):
-    """Which penalised columns are linear combinations of unpenalised ones, (N,) bool.
-
-    Parameters
-    ----------
-    A : (M, N) float array or Panels
-        Columns of unit norm, or of zeros.
-    factors : (N,) array >= 0
-        Penalty factors; 0 is unpenalised.
-    within : float > 0
-        Norm of what regression leaves, below which a column is explained.
+    """Which penalised columns of A (M, N), of unit norm or zeros, are combinations of
+    unpenalised ones (factors (N,) of 0), (N,) bool: regression leaves a norm below
+    `within`.
     """
     if factors.all():
         return np.zeros(len(factors), dtype=bool)
@@ -299,6 +281,41 @@ def _check_covariates(A, first, factors, names, counts):
             f"column {names[bad]} has penalty factor 0, and so have columns of which it"
             " is a combination: their fit is not unique; drop it, or penalise it"
         )
+
+
+def _listed_levels(sets):
+    """Lists of what could be columns; else a TypeError."""
+    try:
+        each = [[levels] if isinstance(levels, str) else [*levels] for levels in sets]
+    except TypeError:
+        each = [[None]]
+    if all(isinstance(i, (str, int, np.integer)) for levels in each for i in levels):
+        return each
+    raise TypeError(
+        "categories must be a dict {variable: its columns} or a list of lists of"
+        f" columns, by name or number, got {sets!r}"
+    )
+
+
+def _family(categories, names):
+    """The number of the variable of which each column is a level, (N,); -1 of none."""
+    family = np.full(len(names), -1)
+    sets = categories.values() if isinstance(categories, dict) else categories or ()
+    place = {name: i for i, name in enumerate(names)} | {
+        i: i for i in range(len(names))
+    }
+    for k, levels in enumerate(_listed_levels(sets)):
+        for level in levels:
+            i = place.get(level)
+            if i is None:
+                raise ValueError(
+                    f"categories names {level!r}, which is no column of X: its columns"
+                    f" are {listed(names, range(len(names)))}"
+                )
+            if family[i] >= 0:
+                raise ValueError(f"categories: column {level!r} is in two variables")
+            family[i] = k
+    return family
 
 # %% ../../nbs/72_columns.ipynb #72000017
 class Columns(NamedTuple):
@@ -390,7 +407,10 @@ def prepare(X, names, prior, rows, counts, categories=None):
         raise ValueError(
             "the unpenalised columns explain all others: there is nothing to select"
         )
-    A = _without(A, idle)
+    if isinstance(A, Panels):
+        A = A.changed(unit=np.where(idle, np.inf, A.unit)) if idle.any() else A
+    else:
+        A = np.where(idle, 0.0, A)
     seen = _as_weighed(A, rows.weight)
     first, where, weight, copies = merged(seen, factors, prior)
     _check_covariates(seen, first, factors, names, counts)
@@ -398,25 +418,6 @@ def prepare(X, names, prior, rows, counts, categories=None):
     columns = Columns(names, center, scale, kind, where, weight, family)
     prior = replace(prior, lam=1.0, penalty_factor=factors[first] * copies)
     return _only(A, first, copies), prior, columns
-
-
-def _family(categories, names):
-    """The number of the variable of which each column is a level, (N,); -1 of none."""
-    family = np.full(len(names), -1)
-    sets = categories.values() if isinstance(categories, dict) else categories or ()
-    place = {name: i for i, name in enumerate(names)}
-    for k, levels in enumerate(sets):
-        for level in [levels] if isinstance(levels, str) else levels:
-            i = place.get(level, level)
-            if isinstance(i, str) or not 0 <= i < len(names):
-                raise ValueError(
-                    f"categories names {level!r}, which is no column of X: its columns"
-                    f" are {listed(names, range(len(names)))}"
-                )
-            if family[i] >= 0:
-                raise ValueError(f"categories: column {level!r} is in two variables")
-            family[i] = k
-    return family
 
 
 def check_finite(A, length, names):
@@ -487,13 +488,6 @@ def _as_weighed(A, weight):
         return A
     root = np.sqrt(weight)
     return A.changed(root=root) if isinstance(A, Panels) else A * root[:, None]
-
-
-def _without(A, idle):
-    """The table with some columns zero."""
-    if not isinstance(A, Panels):
-        return np.where(idle, 0.0, A)
-    return A.changed(unit=np.where(idle, np.inf, A.unit)) if idle.any() else A
 
 
 def _only(A, first, copies):

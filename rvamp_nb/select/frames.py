@@ -60,7 +60,8 @@ np, pd = Later("numpy"), Later("pandas")
 
 # %% ../../nbs/84_tables.ipynb #64f14195
 def read_frame(path, *, sep=None, decimal=".", encoding=None, typed=in_python):
-    """A CSV, TSV or Parquet file, or one of these in gzip, as a data frame; strict.
+    """A CSV, TSV or Parquet file, or one of these in gzip, as a data frame; a BadInput,
+    in one line, where it cannot be read, a name is missing or twice, a line too short.
 
     Parameters
     ----------
@@ -78,12 +79,6 @@ def read_frame(path, *, sep=None, decimal=".", encoding=None, typed=in_python):
         Of a text file the cells as text, under the names in its first line; the index
         "line" says where each row stands. Of Parquet what pandas reads, but its index;
         rows count from 1. The file's fingerprint is ``attrs["sha256"]``.
-
-    Raises
-    ------
-    BadInput
-        A ValueError, in one line: the file cannot be read, a name is missing or comes
-        twice, a line is too short or too long.
     """
     where = shown(path)
     try:
@@ -262,10 +257,10 @@ def _features(ask, names):
     there = set(names)
     for name, roles in ask.roles.items():
         if name not in there:
-            problem = (
-                f"{ask.where} has no column '{shown(name)}', only {_quoted(names)}"
-            )
-            raise BadInput(f"argument {ask.typed(min(roles))}: {problem}")
+            problem = f"has no column '{shown(name)}', only {_quoted(names)}"
+            if there.issuperset(name.split(",")):
+                problem = f"has several columns '{shown(name)}': repeat the option"
+            raise BadInput(f"argument {ask.typed(min(roles))}: {ask.where} {problem}")
         if len(roles) > 1 and not any(roles <= pair for pair in _TOGETHER):
             both = " and ".join(map(ask.typed, sorted(roles)))
             problem = f"'{shown(name)}' cannot have the roles {both} at once"
@@ -278,13 +273,6 @@ def _features(ask, names):
     return found
 
 # %% ../../nbs/84_tables.ipynb #6dc30efe
-def _place(frame, i):
-    """Where a row is found."""
-    unit = "line" if frame.index.name == "line" else "row"
-    counted = " (counted from 0)" if getattr(frame.index, "start", None) == 0 else ""
-    return f"{unit} {shown(frame.index[i], 20)}{counted}"
-
-
 def _refuse(ask, frame, values, gaps, features):
     """One line about all columns that will not do, if any will not."""
     typed, words = ask.typed, values.isna() & ~gaps
@@ -302,6 +290,8 @@ def _refuse(ask, frame, values, gaps, features):
     drop, median = typed("drop"), typed("missing", "median")
     code = f"{typed('categorical')} codes categories as 0/1 columns, {drop} leaves a"
     gap = f"or let {median} do it, or {typed('missing', 'drop')} leave out the row, or"
+    unit = "line" if frame.index.name == "line" else "row"
+    counted = " (counted from 0)" if getattr(frame.index, "start", None) == 0 else ""
     lines = []
     for wrong, problem, remedy in (
         (words.drop(columns=dates), "is not a number", f"{code} column out"),
@@ -312,8 +302,11 @@ def _refuse(ask, frame, values, gaps, features):
         seen = []
         for name in wrong.columns[wrong.any().to_numpy()]:
             many, first = wrong[name].sum(), int(np.argmax(wrong[name]))
-            cell, place = shown(frame[name].iloc[first], 40), _place(frame, first)
-            many = f"{many} of {len(frame)}, first '{cell}' in {place}"
+            cell, place = shown(frame[name].iloc[first], 40), frame.index[first]
+            many = (
+                f"{many} of {len(frame)}, first '{cell}' in {unit} {shown(place, 20)}"
+            )
+            many += counted
             seen.append(f"'{shown(name)}' ({many})")
         if seen:
             lines.append(f"{problem}: {', '.join(seen)}: {remedy}")
@@ -434,6 +427,10 @@ def _by_row(ask, frame, values):
     return rows | {r: values[n].to_numpy() for r, n in numbers.items() if n}
 
 # %% ../../nbs/84_tables.ipynb #3d2a19bf
+_OWNER = "id|(patient|subject|person|donor|animal|participant)s?_?(id)?"
+_OWNER = re.compile(f"(?i)(^|[^a-z])({_OWNER})([^a-z]|$)")
+
+
 def _done(ask, table):
     """Sentences about what was done to the columns."""
     said, total = [], sum(table.filled.values())
@@ -454,16 +451,20 @@ def _done(ask, table):
 
 def _doubts(ask, frame, table):
     """Sentences about what may be wrong."""
-    said = []
-    if ask.id is not None and ask.groups is None:
-        times = frame[ask.id].astype(object).map(_label).value_counts()
-        if (times > 1).any():
-            problem = (
-                f"{(times > 1).sum()} of the values of '{shown(ask.id)}' come more"
-            )
-            remedy = f"{ask.typed('groups')} {shown(ask.id)} draws whole patients"
-            why = "than once: rows of one patient are not independent"
-            said.append(f"{problem} {why}: {remedy}")
+    said, whole = [], table.X if table.lines is not None else frame[[]]
+    owners = [name for name in whole if name in frame and _OWNER.search(name)]
+    for name in filter(None, [ask.id, *owners]) if ask.groups is None else ():
+        times = frame[name].astype(object).map(_label).value_counts()
+        if (times > 1).any() and (len(times) > 2 or name == ask.id):
+            problem = f"{(times > 1).sum()} of the values of '{shown(name)}' come more"
+            problem += " than once: rows of one patient are not independent"
+            remedy = f"{ask.typed('groups')} {shown(name)} draws whole patients"
+            said.append(f"{problem}: {remedy}")
+    spans = whole.columns[(whole.max() - whole.min()).to_numpy() == len(frame) - 1]
+    numbers = [name for name in spans if whole[name].nunique() == len(frame)]
+    if numbers:
+        remedy = f"is it an {ask.typed('id')}, or to {ask.typed('drop')}?"
+        said.append(f"{_quoted(numbers)} numbers the rows, and is a feature: {remedy}")
     levels = [column for family in table.categories.values() for column in family]
     rare = _quoted([column for column in levels if table.X[column].sum() < 5])
     if rare:
@@ -484,7 +485,8 @@ def prepare(
     typed=in_python,
     **asked,
 ):
-    """A table with its columns' roles as what `StabilitySelection` takes: a `Table`.
+    """A table with its columns' roles as what `StabilitySelection` takes: a `Table`; a
+    `BadInput`, whose one line names every column that will not do, and the remedy.
 
     Parameters
     ----------
@@ -506,11 +508,6 @@ def prepare(
         reference. `reference`: dict {column: level}, by default the most frequent one.
         `missing`: "error", "drop" (rows with a gap) or "median" (gaps in features are
         filled by it, or by the most frequent level).
-
-    Raises
-    ------
-    BadInput
-        A ValueError whose one line names every column that will not do, and the remedy.
     """
     if not hasattr(frame, "columns"):
         raise TypeError(f"frame must be a pandas DataFrame, not {type(frame).__name__}")

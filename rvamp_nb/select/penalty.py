@@ -520,21 +520,14 @@ def _at_end(question, path, end, q):
 
 # %% ../../nbs/73_penalty.ipynb #73000016
 def search(question, steer, q):
-    """The path and the answer at the penalty that selects q.
-
-    Parameters
-    ----------
-    question : Question
-    steer : Steering
-    q : float
-        inf takes the last penalty of the path that converges.
+    """The answer at the penalty that selects q; inf takes the last penalty of the path
+    that converges.
 
     Returns
     -------
     question : Question
         Of survival times with the baseline that the answer implies.
     path : Path or Looks
-        What was asked for, or was looked at.
     answer : Answer
     """
     path, answer = _sought(question, steer, q)

@@ -13,31 +13,13 @@ from ..explore import COLOURS
 from .control import BOUNDS
 
 # %% ../../nbs/77_pictures.ipynb #b9236a35
-PALETTE = (
-    COLOURS["rvamp"],
-    COLOURS["p1"],
-    COLOURS["accent"],
-    "#CC79A7",
-    "#E5B800",
-    COLOURS["p2"],
-    COLOURS["truth"],
-)
+PALETTE = [COLOURS[role] for role in ("rvamp", "p1", "accent")]
+PALETTE += ["#CC79A7", "#E5B800", COLOURS["p2"], COLOURS["truth"]]
 
 # %% ../../nbs/77_pictures.ipynb #990ec225
 def spread(heights, gap, low=0.0, high=1.0):
-    """Heights for names, as near to these as a gap between each two allows.
-
-    Parameters
-    ----------
-    heights : (n,) array
-    gap : float > 0
-        Made smaller where n of them do not fit between low and high.
-    low, high : float
-
-    Returns
-    -------
-    (n,) array
-        In the order of `heights`, within [low, high].
+    """Heights for names within [low, high], (n,), as near to the given ones, (n,), as a
+    gap between each two allows; it is made smaller where so many do not fit.
     """
     from sklearn.isotonic import isotonic_regression
 
@@ -130,7 +112,8 @@ def plot_path(s, ax=None, leaders=8):
     if answered:
         unit = f"the reported one (λ = {s.lam:.3g}, ΣΠ = {size_reported(s):.3g})"
     ax.set(xscale="log", xlabel=f"penalty λ, in units of {unit}")
-    ax.set(ylabel="selection probability Π", ylim=(-0.02, 1.02), title=promise(s))
+    ax.set(ylabel="selection probability Π", ylim=(-0.02, 1.02))
+    ax.set_title(promise(s), y=1, pad=45)  # above the scale above
     _scales(path, ax, lams)
     leading = leaders_of(s, leaders)
     grey = dict(color=COLOURS["muted"], linewidth=0.8, zorder=1)

@@ -96,7 +96,7 @@ def expected_study(
         The last: features that matter, at least 1 and fewer than all.
     size : float > 0
         Change of the target per standard deviation of a feature that matters; its sign
-        makes no difference.
+        makes no difference. Within a factor 1e6 of the noise.
     noise : float > 0
         Standard deviation of what is left of the target.
     threshold : float in (1/2, 1]
@@ -133,8 +133,8 @@ def _question(rows, n_features, n_effects, size, noise):
     if n_effects >= n_features:
         limit = f"below n_features = {n_features}"
         raise ValueError(f"n_effects must be {limit}, got {n_effects}")
-    check_number(owner, "size", size, 0)
-    check_number(owner, "noise", noise, 0)
+    check_number(owner, "noise", noise, 1e-100, 1e100)
+    check_number(owner, "size", size, 1e-6 * noise, 1e6 * noise)
     return _Design(rows, n_features, n_effects, float(size), float(noise))
 
 # %% ../../nbs/24_planning.ipynb #0cb0c489

@@ -17,17 +17,8 @@ from ..tables.storage import BLOCK, Panels
 
 # %% ../../nbs/78_predict.ipynb #a0a7d3c7
 def spread(fit, columns, X, chunk=256):
-    """Standard deviation of the linear predictor across resamples.
-
-    Parameters
-    ----------
-    fit : Fit
-    columns : Columns
-    X : (m, N) array or Panels
-
-    Returns
-    -------
-    (m,) array
+    """Standard deviation of the linear predictor across resamples, (m,), of the rows of
+    X (m, N), an array or Panels.
     """
     joint, parts = p2(row_by_row(fit)), []
     chunk = max(1, min(chunk, BLOCK // len(columns.scale)))  # rows at a time

@@ -43,18 +43,7 @@ def summary_table(s):
     error probability_se, and probability_low and probability_high, 95 %), selected,
     coef_mean, coef_std, coef_low and coef_high (over resamples, 90 %),
     shares_signal_with (features that stand in for a selected one), same_as (near
-    copies), status (why a feature is selected or not).
-
-    Its `attrs` hold all that decided the answer, in plain Python types: version,
-    n_rows, n_groups, n_strata, weights, offsets, n_columns, n_candidates,
-    n_covariates, n_constant, n_explained, loss, classes, coefficients_for (the class
-    that positive coefficients speak for), penalty, resampling, randomise, bound,
-    threshold, pfer, q; status, converged, path_converged (penalties), tol,
-    n_steps (of the solver), `lambda_`, lambda_scales, expected_selected, pfer_bound,
-    pfer_bound_se, n_selected, n_refits, refits_refused (why there are none),
-    worth_in_refits; light (for Π), spread (the light for the standard deviations),
-    effective_rows, largest_row_share, largest_row, duplicates, repeated_rows (groups of
-    them), trust.
+    copies), status (why a feature is selected or not). Its `attrs` are the `settings`.
 
     Parameters
     ----------
@@ -95,11 +84,14 @@ def path_table(s):
     return pd.DataFrame(Pi, features, [f"{lam:.6g}" for lam in path.lambdas])
 
 
+_COVARIATE = "covariate, always in"
+
+
 def _statuses(s):
     """Why each feature is selected or not, (N,) list of str."""
     said = {
         "constant": "constant",
-        "covariate": "covariate, always in",
+        "covariate": _COVARIATE,
         "explained": "explained by the covariates",
     }
     if not s.fit.converged:
@@ -113,9 +105,7 @@ def _statuses(s):
 
 # %% ../../nbs/83_report.ipynb #83000004
 def settings(s):
-    """All that decided the answer of a `Selection`, as plain numbers, words and None;
-    `summary_table` names it.
-    """
+    """All that decided the answer of a `Selection`, as numbers, words and None."""
     from rvamp_nb import __version__
 
     target, columns, trust = s.question.target, s.question.columns, s.trust
@@ -297,13 +287,6 @@ def _of_the_method(s):
     )
 
 
-def _as_good(refined):
-    """How accurate a `Refined` is."""
-    if np.isinf(refined.worth):
-        return "without a doubt about any feature"
-    return f"as accurate as {refined.worth:,.0f} refits alone"
-
-
 _ASSUMPTIONS = {
     "mb": "the bound of Meinshausen and Bühlmann (2010), for independent {}, noise"
     " features that are exchangeable, and a selection no worse than guessing",
@@ -330,6 +313,9 @@ def _of_the_choice(s):
     kept = int(s.support[candidates(s)].sum())
     kept = _several(kept, "feature") if kept else "no feature"
     yield f"Selected if Π ≥ {s.threshold:.3g}: {kept}."
+    if s.undecided is not None and s.undecided.any():
+        near = listed(s.question.columns.names, np.flatnonzero(s.undecided), 8)
+        yield f"Within two standard errors of that: {near}."
     if np.isnan(s.pfer_bound):
         yield "No bound on false selections is stated for these resamples."
     else:
@@ -375,16 +361,18 @@ def _versions():
     return own | dict(python=platform.python_version())
 
 
-def methods_text(s):
+def methods_text(s, done=()):
     """A methods paragraph with every number of a `Selection`, and its references, as
-    Markdown.
+    Markdown; `done` are sentences about what was done to the table before.
     """
     versions = _versions()
     by = f"rvamp_nb {versions['rvamp_nb']} (Python {versions['python']}, NumPy"
     by += f" {versions['numpy']}, SciPy {versions['scipy']})"
     first = f"Features were selected by stability selection with {by}."
     parts = _of_the_table, _of_the_model, _of_the_method, _of_the_choice, _of_the_trust
-    said = " ".join([first, *(sentence for part in parts for sentence in part(s))])
+    before = [f"Before that: {'; '.join(done)}."] if done else []
+    after = [sentence for part in parts[1:] for sentence in part(s)]
+    said = " ".join([first, *_of_the_table(s), *before, *after])
     needed = [line for line in _REFERENCES if line.split()[0] in said]
     return f"## Methods\n\n{said}\n\n## References\n\n" + "\n\n".join(needed) + "\n"
 
@@ -432,6 +420,13 @@ def console(s, name="the table", done=(), warnings=(), leaders=12):
     return [line for part in parts for line in (*part, "")][:-1]
 
 
+def _as_good(refined):
+    """How accurate a `Refined` is."""
+    if np.isinf(refined.worth):
+        return "without a doubt about any feature"
+    return f"as accurate as {refined.worth:,.0f} refits alone"
+
+
 def _filled(sentences):
     """Sentences in lines of 88 letters; what follows a break is set in."""
     how = dict(subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
@@ -461,6 +456,10 @@ def _done(s, name, done):
     yield f"λ = {s.lam:.5g}{theirs}: {reached} ({asked})"
     if not np.isnan(s.pfer_bound):
         yield f"the bound takes the {s.trust.unit}s as independent"
+    kept = int(s.support[candidates(s)].sum())
+    if kept and s.pfer_bound > kept / 2:
+        said = f"of {kept} selected, {s.pfer_bound:.2g} may be false: that is next to"
+        yield f"{said} nothing; a pfer of {kept / 10:.2g} says more"
 
 
 def _leading(s, most):
@@ -508,7 +507,7 @@ KINDS = {  # of files of pictures, and what would make each run's bytes others
     "svg": {"Date": None},
     "png": {"Software": None},
 }
-FILES = ["methods.md", "selected.csv", "settings.json", "table.csv"]
+FILES = "covariates.csv methods.md selected.csv settings.json table.csv".split()
 FILES += [f"{name}.{kind}" for name in PICTURES for kind in sorted(KINDS)]
 
 
@@ -523,8 +522,7 @@ def picture_files(s, pictures=PICTURES, kinds=KINDS):
         style()
         mpl.rcParams.update({"svg.hashsalt": "rvamp_nb", "pdf.fonttype": 42})
         mpl.rcParams["figure.constrained_layout.use"] = False  # once, not for each kind
-        for name in pictures:
-            draw, shape = PICTURES[name]
+        for name, (draw, shape) in zip(pictures, map(PICTURES.get, pictures)):
             figure = Figure(figsize=shape, layout="constrained")
             draw(s, ax=figure.subplots())
             figure.draw_without_rendering()
@@ -562,23 +560,26 @@ def json_file(settings):
     return (json.dumps(plain(settings), indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def report_files(s, pictures=PICTURES, kinds=KINDS):
+def report_files(s, pictures=PICTURES, kinds=KINDS, done=()):
     """The files of the report of a `Selection`, {name: bytes}, with those pictures and
-    in those kinds of files that are wanted.
+    in those kinds of files that are wanted; `done` as in `methods_text`.
     """
     table, files = summary_table(s), picture_files(s, pictures, kinds)
-    files["methods.md"] = methods_text(s).encode()
+    files["methods.md"] = methods_text(s, done).encode()
     files["table.csv"] = csv_file(table)
-    files["selected.csv"] = csv_file(table[table["selected"]])
+    kept = table["status"] == _COVARIATE
+    files["covariates.csv"] = csv_file(table[kept])
+    files["selected.csv"] = csv_file(table[table["selected"] & ~kept])
     said = dict(question=fingerprint(s.question), **table.attrs)
     said |= dict(versions=_versions(), arguments=s.asked)
     said["files"] = [name for name in FILES if name in {*files, "settings.json"}]
     return files | {"settings.json": json_file(said)}
 
 # %% ../../nbs/83_report.ipynb #32e14d96
-def write_report(s, folder):
+def write_report(s, folder, done=()):
     """Methods paragraph, settings, tables and pictures of a `Selection` in a folder,
-    which is made if it is not there; other files in it are left alone.
+    which is made if it is not there; other files in it are left alone. `done` as in
+    `methods_text`.
 
     Returns
     -------
@@ -597,7 +598,7 @@ def write_report(s, folder):
     there = [name for name in FILES if (folder / name).exists()]
     try:
         earlier = json.loads((folder / "settings.json").read_bytes())["question"]
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         earlier = None
     if there and earlier != fingerprint(s.question):
         what = "no report" if earlier is None else "the report of another question"
@@ -605,7 +606,7 @@ def write_report(s, folder):
             f"{folder} holds {there[0]}, which is part of {what}: move it away, or"
             " choose another folder"
         )
-    write_files(folder, report_files(s))
+    write_files(folder, report_files(s, done=done))
     return [folder / name for name in FILES]
 
 

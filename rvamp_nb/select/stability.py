@@ -25,7 +25,13 @@ from .answer import in_the_table, refits_of, select
 from .columns import check_finite, framed, open_table, prepare
 from .control import BOUNDS
 from .penalty import Question, read_penalty, settled_promise, steering
-from .target import check_column, count_law, read_target, row_roles
+from rvamp_nb.select.target import (
+    check_column,
+    check_estimable,
+    count_law,
+    read_target,
+    row_roles,
+)
 from ..tables.storage import Panels
 
 # %% ../../nbs/21_stability.ipynb #0fdc7fcd
@@ -101,6 +107,7 @@ class _Beside:
     expected_selected_ = _of_path("expected_selected")
     converged_ = _of_path("converged")
 
+    @np.errstate(all="warn", under="ignore")
     def refine(self, accuracy=0.02, n_refits=None, *, seed=0, progress=True):
         """Refit at the reported penalty until the probabilities are known to an
         accuracy, and combine with rVAMP; see `rvamp_nb.refined`, which says what the
@@ -124,30 +131,22 @@ class _Beside:
         return report.plot_path(self.selection_, ax, leaders)
 
     def plot_probabilities(self, ax=None, leaders=20):
-        """Π at the reported penalty as bars; see
-        `rvamp_nb.select.report.plot_probabilities`.
-        """
+        """Bars; see `rvamp_nb.select.report.plot_probabilities`."""
         check_is_fitted(self)
         return report.plot_probabilities(self.selection_, ax, leaders)
 
     def plot_calibration(self, ax=None):
-        """How many features other q and thresholds would select; see
-        `rvamp_nb.select.report.plot_calibration`.
-        """
+        """Other choices; see `rvamp_nb.select.report.plot_calibration`."""
         check_is_fitted(self)
         return report.plot_calibration(self.selection_, ax)
 
-    def report(self, folder):
-        """Write a methods paragraph, settings, tables and pictures into a folder; see
-        `rvamp_nb.select.report.write_report`. Returns the list of files.
-        """
+    def report(self, folder, done=()):
+        """A page for a paper; see `rvamp_nb.select.report.write_report`."""
         check_is_fitted(self)
-        return report.write_report(self.selection_, folder)
+        return report.write_report(self.selection_, folder, done)
 
     def summary(self):
-        """All features, the most probable first, as a DataFrame; its columns and what
-        its `attrs` hold stand at `rvamp_nb.select.report.summary_table`.
-        """
+        """All features as a DataFrame; see `rvamp_nb.select.report.summary_table`."""
         check_is_fitted(self)
         return report.summary_table(self.selection_)
 
@@ -264,10 +263,9 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         rVAMP and the refits combined, with standard errors; None without refits
         (`refused_`: why). `interrupted_`: ctrl-C ended them.
     coef_interval_ : (N, 2) array
-        Where a coefficient lies in 90 % of the resamples, by p̄₁ of rVAMP, or
-        by the refits if there are any. It is the spread of a penalised
-        coefficient over resamples, and no confidence interval of an effect: that was
-        shrunk by the penalty, and selected for its size.
+        Where a coefficient lies in 90 % of the resamples, by p̄₁ of rVAMP, or by the
+        refits if there are any: no confidence interval of an effect, which was shrunk
+        by the penalty, and selected for its size.
     lambda_scales_ : dict
         The reported penalty as glmnet and scikit-learn count it, for a resample of the
         mean number of rows, on columns of variance one.
@@ -285,8 +283,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         The mean intercept.
     loss_, classes_, baseline_, trust_, fit_
         The loss; the two classes or None; the `Baseline` of survival times or None; a
-        `Trust`, with the light; the solver's `Fit`
-        at the reported penalty.
+        `Trust`, with the light; the solver's `Fit` at the reported penalty.
     """
 
     def __init__(
@@ -371,7 +368,8 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         roles = dict(groups=groups, strata=strata)
         roles |= dict(sample_weight=sample_weight, offset=offset)
         try:
-            found, notes = _found(self, X, y, roles)
+            with np.errstate(all="warn", under="ignore"):  # whatever the caller's is
+                found, notes = _found(self, X, y, roles)
         except BaseException:
             vars(self).pop("n_features_in_", None)
             vars(self).pop("feature_names_in_", None)
@@ -431,6 +429,8 @@ def _found(est, X, y, roles):
     penalty = est.prior, est.l1_ratio, est.randomise, est.penalty_factor
     prior = read_penalty(*penalty, names, len(rows.that_count(target.y)))
     A, prior, columns = prepare(X, names, prior, rows, counts, est.categories)
+    kept = np.flatnonzero(columns.kind[columns.first] == "covariate")
+    apart = check_estimable(target, A[:, kept], names[columns.first[kept]], counts)
     digits = est.tol, est.max_iter, bool(est.verbose)
     question = Question(A, target, prior, counts, columns, *digits)
     if est.refits:
@@ -441,8 +441,8 @@ def _found(est, X, y, roles):
     steer = steering(est.lambdas, est.n_lambdas, est.lambda_min_ratio)
     asked = est.get_params(deep=False)
     found = select(question, steer, promise, asked, repeated_rows(X))
-    notes = [note for note in (target.note, *columns.notes, promise.note) if note]
-    return found, [(note, UserWarning) for note in notes]
+    notes = target.note, *columns.notes, apart, promise.note
+    return found, [(note, UserWarning) for note in notes if note]
 
 
 def _validated(est, X, y):

@@ -4,12 +4,13 @@
 
 # %% auto #0
 __all__ = ['LOSSES', 'SHIFTED', 'EPSILON', 'RowRoles', 'row_roles', 'count_law', 'draws_halves', 'loss_name', 'bend', 'Target',
-           'read_target', 'check_column']
+           'read_target', 'check_column', 'check_estimable']
 
 # %% ../../nbs/71_target.ipynb #71000003
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import linprog
 
 from ..checks import check_array, listed
 from ..extend.cox import Baseline
@@ -38,18 +39,7 @@ class RowRoles(NamedTuple):
 
 
 def row_roles(M, groups=None, strata=None, sample_weight=None, offset=None):
-    """What is said of M rows, checked by name.
-
-    Parameters
-    ----------
-    M : int
-    groups, strata : (M,) labels, optional
-    sample_weight : (M,) array of numbers >= 0, not all 0; optional
-    offset : (M,) array of numbers, optional
-
-    Returns
-    -------
-    RowRoles
+    """What is said of M rows, (M,) each or None, checked by name: `RowRoles`.
 
     Raises
     ------
@@ -184,14 +174,14 @@ class Target(NamedTuple):
     loss: str  # its name
     likelihood: object  # with weights and offsets, if there are any
     rows: RowRoles = RowRoles()  # without an offset that has left the target
-    level: float = 0.0  # what was subtracted from the target
+    level: float = 0.0  # what was subtracted from the target, or added to offsets
     classes: np.ndarray | None = None  # two, where there are any
     baseline: object = None  # of survival times
     note: str = ""  # a warning
 
 
 def read_target(y, loss, rows, counts):
-    """The target with its loss.
+    """A `Target`: y with its loss; a ValueError where they do not suit each other.
 
     Parameters
     ----------
@@ -202,41 +192,47 @@ def read_target(y, loss, rows, counts):
     rows : RowRoles
     counts : law of counts
         Asked for the baseline of survival times.
-
-    Returns
-    -------
-    Target
-
-    Raises
-    ------
-    ValueError
-        A target that does not suit its loss.
     """
     if isinstance(loss, str) and loss == "survival":
+        rows, level = _offset_centred(rows)
         base = Baseline(*y.T, counts, rows.weight, rows.offset)
-        return Target(base.target, "survival", base.rows, rows, baseline=base)
+        return Target(base.target, "survival", base.rows, rows, level, baseline=base)
     y, note = _numbers_or_names(y), ""
     if isinstance(loss, str) and loss == "auto":
         loss, note = _suggested(y)
-    name, level, classes = loss_name(loss), 0.0, None
+    name, classes, likelihood = loss_name(loss), None, loss
     if name == "logistic":
         (y, classes), likelihood = _coded(y, rows), Logistic()
     else:
         y = _numbers(name, y, rows)
-        if name in SHIFTED and rows.offset is not None:
-            y, rows = y - rows.offset, rows._replace(offset=None)
-        if name == "squared":
-            level = np.mean(y) if rows.weight is None else np.average(y, 0, rows.weight)
-        if name == "huber":
-            level = np.median(rows.that_count(y))
-        likelihood = loss
-        if isinstance(loss, str):
-            given = [bend(rows.that_count(y))] if name == "huber" else []
-            likelihood = LOSSES[name](*given)
+    if name in SHIFTED and rows.offset is not None:
+        y, rows = y - rows.offset, rows._replace(offset=None)
+    rows, level = _offset_centred(rows)
+    if name in SHIFTED:
+        counted, weight = rows.that_count(y), rows.weight
+        middle = np.median(counted) if name == "huber" else np.average(y, 0, weight)
+        y, level = y - middle, float(middle)
+    if isinstance(loss, str) and name != "logistic":
+        likelihood = Huber(bend(counted)) if name == "huber" else LOSSES[name]()
     if rows.weight is not None or rows.offset is not None:
         likelihood = Rows(likelihood, rows.weight, rows.offset)
-    level = float(level)
-    return Target(y - level, name, likelihood, rows, level, classes, note=note)
+    return Target(y, name, likelihood, rows, level, classes, note=note)
+
+
+def _offset_centred(rows, most=50):
+    """The rows with offsets about their mean, and what the intercept is then off by."""
+    if rows.offset is None:
+        return rows, 0.0
+    low, high = np.percentile(rows.that_count(rows.offset), [0, 100])
+    if high - low > most:
+        raise ValueError(
+            f"offset goes from {low:g} to {high:g}, and is added to what the features"
+            " predict, on the scale of logarithms: give the logarithm of the exposure,"
+            " not the exposure"
+        )
+    middle = np.mean(rows.that_count(rows.offset))
+    counts = True if rows.weight is None else rows.weight > 0
+    return rows._replace(offset=np.where(counts, rows.offset - middle, 0.0)), -middle
 
 # %% ../../nbs/71_target.ipynb #71000014
 def check_column(y):
@@ -326,3 +322,53 @@ def _coded(y, rows):
             " never see it"
         )
     return codes.astype(float), classes
+
+# %% ../../nbs/71_target.ipynb #71sep002
+def _separating(side, open_, Z):
+    """Which columns of Z (m, k) have a combination of one sign on each side (1 or -1,
+    (m,)) and not 0 everywhere in the rows that are open; it is 0 in the others.
+    """
+    pulls, closed = side[open_, None] * Z[open_], Z[~open_]
+    if Z.shape[1] == 1:  # the intercept
+        return np.array([open_.all() and abs(side.sum()) == len(side)])
+    none = np.zeros(len(pulls)), closed, np.zeros(len(closed))
+    found = linprog(-pulls.sum(0), -pulls, *none, bounds=(-1, 1))
+    return (np.abs(found.x) > 1e-3) & (found.fun < -1e-4)
+
+
+def check_estimable(target, Z, names, counts, draws=20):
+    """Refuse (ValueError) unpenalised columns that separate the target, in the table or
+    in a quarter of so many resamples; a warning where it is more than one, else "".
+
+    Parameters
+    ----------
+    target : Target
+    Z : (M, k) array of columns of unit norm, and names (k,)
+        An intercept is put beside.
+    counts : law of counts
+    """
+    if target.loss not in ("logistic", "poisson", "survival"):
+        return ""
+    y, rng = target.y, np.random.default_rng(0)
+    seen = getattr(target.likelihood, "weight", None)
+    seen = np.full(len(y), True) if seen is None else seen > 0
+    drawn = [seen, *(seen & (counts.draw(len(y), rng) > 0) for _ in range(draws))]
+    side, open_ = np.where(y > 0, 1.0, -1.0), (y == 0) | (target.loss == "logistic")
+    Z = np.column_stack([np.sqrt(len(y)) * Z, np.ones(len(y))])
+    found = np.array([_separating(side[rows], open_[rows], Z[rows]) for rows in drawn])
+    whole, times = found[0].any(), int(found[1:].any(1).sum())
+    where = "the table" if whole else f"{times} of {draws} resamples"
+    which = listed(names, np.flatnonzero(found[: 1 if whole else None, :-1].any(0)))
+    said = (
+        f"{which} is never penalised and separates y in {where}, as a level without"
+        " events does: there it has no finite coefficient; drop it, merge its level"
+        " with another, or penalise it"
+    )
+    if not which:
+        said = (
+            f"y is the same in all rows, or 0, in {where}: there the intercept has no"
+        )
+        said += " finite value; more events are needed, or strata that keep them in"
+    if whole or times > draws // 4:
+        raise ValueError(said)
+    return said if times > 1 else ""

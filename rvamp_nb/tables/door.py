@@ -13,6 +13,21 @@ from .on_dask import DaskPanels, the_dask
 from .storage import BLOCK, Panels
 
 # %% ../../nbs/88_door.ipynb #88000009
+def _check_indices(A):
+    """Refuse (ValueError) a sparse matrix whose indices lead out of it: what reads them
+    believes them.
+    """
+    try:
+        if A.format == "coo":
+            sparse.coo_array((A.data, A.coords), A.shape)
+        elif hasattr(A, "check_format"):
+            A.check_format()
+    except ValueError as problem:
+        raise ValueError(
+            f"the sparse table is damaged ({problem}): make it again"
+        ) from None
+
+
 def in_blocks(A):
     """The table as `Panels` where it has to be read in blocks, else None.
 
@@ -31,6 +46,7 @@ def in_blocks(A):
     if (hasattr(A, "dask") or in_file) and getattr(A, "ndim", 0) == 2:
         return DaskPanels(the_dask().array.from_array(A) if in_file else A)
     if sparse.issparse(A):
+        _check_indices(A)
         return Panels(A)
     if not isinstance(A, np.ndarray) or isinstance(A, np.ma.MaskedArray):
         return None

@@ -273,6 +273,9 @@ class _Blocks:
 
     def read(self, j):
         """Lines j (a slice, or ascending numbers) as a block; one attempt."""
+        mapped = getattr(getattr(self.source, "source", self.source), "_mmap", None)
+        if mapped is not None and mapped.size() < len(mapped):  # reading it would kill
+            raise OSError("the file has been cut off since it was opened")
         j, told = self._told(j)
         return as_block(self.source[:, j] if self.axis else self.source[j], *told)
 
