@@ -75,6 +75,7 @@ def main(wanted):
     )
     # of the notebooks as they still are
     texts = api(pages) | {"index": translator.markdown(landing(pages), "index")}
+    texts["changelog"] = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     (BUILD / "pages").mkdir()
     for stem, nb in pages.items():
         translator.notebook(nb, stem)

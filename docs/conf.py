@@ -2,9 +2,11 @@
 
 import re
 import sys
+from html import escape
 from pathlib import Path
 
 import nbformat
+from docutils.nodes import paragraph
 from sphinx.domains.math import MathDomain
 
 DOCS = Path(__file__).resolve().parent
@@ -12,7 +14,10 @@ sys.path[:0] = [str(DOCS), str(DOCS.parent)]
 
 from translate import LABEL, labels, notebook_files
 
-project = html_title = "rvamp_nb"
+import rvamp_nb
+
+project, release = "rvamp_nb", rvamp_nb.__version__
+html_title = f"{project} {release}"  # above the menu, and in the title of every page
 author = "The rvamp_nb authors"
 copyright = f"2026 onwards, {author}"
 
@@ -143,6 +148,17 @@ def skip_field(app, what, name, obj, skip, options):
     )
 
 
+def describe(app, pagename, templatename, context, doctree):
+    """What a search engine shows: the page's first paragraph, the one line under its
+    title.
+    """
+    first = doctree and next(doctree.findall(paragraph), None)
+    text = first.astext() if first else rvamp_nb.__doc__.partition("\n")[0]
+    said = escape(" ".join(text.split())[:300])
+    tag = f'<meta name="description" content="{said}">'
+    context["metatags"] = context.get("metatags", "") + tag
+
+
 def setup(app):
     app.add_domain(ChapterMath, override=True)
     app.connect("missing-reference", equation_not_on_this_site)
@@ -151,3 +167,4 @@ def setup(app):
     # after it
     app.connect("autodoc-process-docstring", index_properties_once, priority=900)
     app.connect("autodoc-skip-member", skip_field)
+    app.connect("html-page-context", describe)

@@ -90,7 +90,7 @@ def landing(notebooks):
     trees = (
         {"Start": ["quickstart"] if "index" in notebooks else []}
         | parts
-        | {"Look up": ["api"]}
+        | {"Look up": ["api", "changelog"]}
     )
     return (
         text

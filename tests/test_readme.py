@@ -5,6 +5,8 @@ what CI runs).
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -22,6 +24,8 @@ def test_the_two_commands_stand_first_and_are_one_line_each():
     assert tests[0].endswith(".venv/bin/python -m pytest")
 
 
-def test_links_lead_to_files_that_are_there():
-    targets = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", readme())
-    assert [target for target in targets if not (ROOT / target).exists()] == []
+@pytest.mark.parametrize("path", [*ROOT.glob("*.md"), ROOT / "paper" / "paper.md"])
+def test_links_lead_to_files_that_are_there(path):
+    text = path.read_text(encoding="utf-8")
+    targets = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", text)
+    assert [target for target in targets if not (path.parent / target).exists()] == []

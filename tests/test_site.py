@@ -242,7 +242,15 @@ def test_the_landing_page_lists_every_chapter_in_its_part(notebooks):
         r"^([\w-]+)$",
         "".join(re.findall(r":hidden:\n\n(.*?)```", text, re.DOTALL)),
         re.MULTILINE,
-    ) == ["quickstart", "06_rs_gaussian", "08_prior", "25_cli", "howto-one", "api"]
+    ) == [
+        "quickstart",
+        "06_rs_gaussian",
+        "08_prior",
+        "25_cli",
+        "howto-one",
+        "api",
+        "changelog",
+    ]
     assert "<" not in re.sub("<genindex>", "", text)  # no list left unfilled
 
 

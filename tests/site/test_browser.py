@@ -12,6 +12,8 @@ from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
 
+import rvamp_nb
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 SITE = ROOT / "_docs"
 PAGES = sorted(
@@ -88,6 +90,7 @@ def address():
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()
+    server.server_close()
 
 
 @pytest.fixture
@@ -153,6 +156,16 @@ def visit(browser, address):
 @each_page
 def test_a_page_loads_without_complaint(visit, name):
     assert visit(name).complaints == []
+
+
+@each_page
+def test_a_page_says_its_version_and_what_it_is_about_and_is_light(name):
+    html = (SITE / name).read_text(encoding="utf-8")
+    title = re.search("<title>(.*?)</title>", html, re.DOTALL)[1]
+    assert f"rvamp_nb {rvamp_nb.__version__}" in title
+    assert len(re.findall('<meta name="description" content="[^"]{20,}"', html)) == 1
+    drawn = re.findall(r"(?:src=|url\()\W?data:[^\s\"')]*", html)
+    assert len(html) - sum(map(len, drawn)) < 1_000_000
 
 
 @each_page
