@@ -3,7 +3,7 @@
 import pytest
 from house import count
 
-LINES, FLOORS, TWICE, ONCE = 17_990, 11, 45, 37  # lines are on the way to 15,000
+LINES, FLOORS, TWICE, ONCE = 17_989, 11, 45, 37  # lines are on the way to 15,000
 LARGEST = 620  # lines of a room
 
 
