@@ -236,9 +236,9 @@ def _support(counts, beta):
     return _merged(c, w) if np.isfinite(beta) else (c, w)
 
 # %% ../nbs/09_likelihood.ipynb #bdec2278
-# a row whose pull cannot be moved has this response instead of 0, so that its message
-# stays finite
-FAINTEST = 1e-100
+# a row whose pull cannot be moved gets a response all the same: its message stays
+# finite, and beside it those of other rows keep their digits
+FAINTEST, _FAINT = 1e-100, 1e-10  # the least of all, and beside the largest
 
 
 def _total(chi_hat, V, weights, parts):
@@ -247,7 +247,7 @@ def _total(chi_hat, V, weights, parts):
     m_c, chi_c, excess, _ = np.moveaxis(parts, 1, 0)
     squares = excess + (m_c - mean) ** 2 + chi_hat * (chi_c - chi) ** 2
     noise = np.tensordot(weights, squares, 1)
-    chi = np.maximum(chi, FAINTEST)
+    chi = np.maximum(chi, max(_FAINT * chi.max(), FAINTEST))
     return Moments(mean, chi, chi**2 * chi_hat + noise, V * chi, slack), noise / chi**2
 
 # %% ../nbs/09_likelihood.ipynb #6a6f50e8

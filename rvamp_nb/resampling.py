@@ -191,7 +191,7 @@ class Exponential(_Tau):
     @property
     def var(self):
         """Variance of one weight: tau squared."""
-        return self.tau**2
+        return self.tau * self.tau
 
     def nodes(self):
         """Values (K,) of a weight and their probabilities (K,): trapezoid rule after

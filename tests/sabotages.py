@@ -153,6 +153,13 @@ SABOTAGES = [
     # --- likelihood -------------------------------------------------------------------
     Sabotage(
         "likelihood.py",
+        "a row without a response takes all digits from the others",
+        "chi = np.maximum(chi, max(_FAINT * chi.max(), FAINTEST))",
+        "chi = np.maximum(chi, FAINTEST)",
+        "tests/test_convergence.py::test_a_wide_huber_fit_with_outliers_arrives_and_is_right",
+    ),
+    Sabotage(
+        "likelihood.py",
         "the prediction is taken with the wrong sign",
         "noise = spread * ((y + h) ** 2 + chi_hat)",
         "noise = spread * ((y - h) ** 2 + chi_hat)",

@@ -663,3 +663,21 @@ def test_a_spike_and_slab_starts_faintly(N, ratio, sigma, monkeypatch):
     if breaks:
         with pytest.warns(ConvergenceWarning, match="at step 1"):
             assert not rvamp(data.A, data.y, **problem).converged
+
+
+def test_a_wide_huber_fit_with_outliers_arrives_and_is_right():
+    """Rows beyond the bend in every resample have no response of their own."""
+    rng = np.random.default_rng(0)
+    X, errors = rng.normal(size=(50, 80)), rng.normal(size=50)
+    errors += (rng.random(50) < 0.1) * 10 * rng.normal(size=50)
+    A, y, *_ = standardize(X, X[:, 0] - X[:, 1] + errors)
+    delta, law = 2.0, Subsample(0.5)
+    empty = np.abs(A.T @ np.clip(y, -delta, delta)).max() / 2
+    for lam in (0.6 * empty, 0.2 * empty):
+        prior, how = Laplace(lam, Fixed()), dict(counts=law, intercept=True)
+        fit = rvamp(A, y, prior=prior, likelihood=Huber(delta), **how)
+        assert fit.converged and fit.n_iter <= 30
+    how |= dict(loss="huber", delta=delta, randomise=Fixed(), n_resamples=300)
+    refits = naive_bootstrap(A, y, lam, progress=False, **how)
+    noise = np.mean(refits.Pi_se**2)
+    assert np.mean((fit.Pi - refits.Pi) ** 2) < 1.3 * noise + 0.01**2

@@ -626,3 +626,13 @@ def test_numbers_of_patients_and_of_rows_are_suspected(name, cells, word):
     said = " ".join(prepare(frame, "y").warnings)
     assert word in said if word else not said
     assert not prepare(frame, "y", drop=[name]).warnings
+
+
+def test_a_damaged_chunk_of_zarr_is_one_line(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    zarr.save_array(tmp_path / "A.zarr", np.eye(6))
+    for chunk in filter(Path.is_file, (tmp_path / "A.zarr" / "c").rglob("*")):
+        chunk.write_bytes(b"no chunk")
+    matrix = read_matrix(tmp_path / "A.zarr")
+    with pytest.raises(BadInput, match="cannot read .*: mend the file"):
+        prepare(pd.DataFrame({"y": np.arange(6.0)}), "y", matrix=matrix)

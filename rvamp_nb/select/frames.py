@@ -572,7 +572,7 @@ def read_matrix(path):
 
 
 def read_names(path, encoding=None):
-    """What the columns of a matrix are called: a text file with one name a line."""
+    """What the columns of a matrix are called, one name a line."""
     try:
         text = _text(Path(path).read_bytes(), encoding)
     except Exception as e:
@@ -599,7 +599,10 @@ def _beside(ask, rows, matrix, names):
     rows = rows.drop(columns=away).set_axis(pd.RangeIndex(M, name="row"))
     is_sparse = hasattr(matrix, "toarray")
     if M * N <= IN_MEMORY:
-        matrix = np.asarray(matrix.toarray() if is_sparse else matrix)
+        try:
+            matrix = np.asarray(matrix.toarray() if is_sparse else matrix)
+        except Exception as e:  # Dask's, Zarr's, and what their codecs raise
+            raise _unreadable(ask.where, e, "mend the file, or make it again") from None
         X = pd.DataFrame(matrix, index=rows.index, columns=names)
         return pd.concat([rows, X], axis=1), said, {}
     beyond = {"keep": set(ask.keep) - set(names), "drop": set(ask.drop) & set(names)}

@@ -156,9 +156,7 @@ class _Beside:
         return predict.same_as(self.selection_.question.columns)
 
     def stand_ins(self):
-        """Who shares its signal with each selected feature, (N,) list of str: not the
-        other levels of one variable, where `categories` says which these are.
-        """
+        """Who shares its signal with each selected feature, (N,) list of str."""
         check_is_fitted(self)
         columns = self.selection_.question.columns
         return predict.stand_ins(self.fit_, columns, self.support_)
@@ -391,9 +389,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         return self.support_
 
     def transform(self, X):
-        """The selected columns of X (m, N): an array; of what Dask has, the same kind,
-        which reads nothing yet.
-        """
+        """The selected columns of X (m, N): an array; of what Dask has, the same."""
         check_is_fitted(self)
         selected = np.flatnonzero(self.support_)
         if hasattr(X, "to_dask_array"):
