@@ -26,7 +26,7 @@ DOCS = Path(__file__).resolve().parent
 # the package of this checkout, whatever else is installed
 sys.path.insert(1, str(DOCS.parent))
 
-from pages import api, landing
+from pages import api, landing, releases
 from translate import (
     NOTEBOOKS,
     Translator,
@@ -75,7 +75,7 @@ def main(wanted):
     )
     # of the notebooks as they still are
     texts = api(pages) | {"index": translator.markdown(landing(pages), "index")}
-    texts["changelog"] = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    texts |= releases()
     (BUILD / "pages").mkdir()
     for stem, nb in pages.items():
         translator.notebook(nb, stem)

@@ -43,6 +43,7 @@ ROOMS = {  # the same for the API reference: (page, title), its chapters
     ],
 }
 LANDING = Path(__file__).resolve().parent / "landing.md"
+CHANGELOG = LANDING.parent.parent / "CHANGELOG.md"
 
 
 def in_order(notebooks, numbers):
@@ -90,7 +91,7 @@ def landing(notebooks):
     trees = (
         {"Start": ["quickstart"] if "index" in notebooks else []}
         | parts
-        | {"Look up": ["api", "changelog"]}
+        | {"Look up": ["api"], "Versions": [*releases()]}
     )
     return (
         text
@@ -99,6 +100,14 @@ def landing(notebooks):
             toctree(caption, pages) for caption, pages in trees.items() if pages
         )
     )
+
+
+def releases():
+    """{page: its text} of every version, the newest first, from the changelog."""
+    text = CHANGELOG.read_text(encoding="utf-8")
+    versions = re.split(r"^## (?=\d)", text, flags=re.MULTILINE)[1:]
+    names = ("version-" + v.split()[0].replace(".", "-") for v in versions)
+    return {name: f"# Version {v}" for name, v in zip(names, versions)}
 
 
 def leads(stems, named):
