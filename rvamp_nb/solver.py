@@ -399,7 +399,7 @@ def rvamp(
     problem = _problem(A, y, lam, prior, likelihood, counts, beta, intercept)
     _check_options(tol, max_iter, damping)
     if checkpoint is not None:
-        if not isinstance(checkpoint, Checkpoint):
+        if not hasattr(checkpoint, "begin"):
             checkpoint = Checkpoint(checkpoint)
         warm_start = checkpoint.begin(problem) or warm_start
     start = None if warm_start is None else _warm_state(warm_start, problem)
