@@ -241,6 +241,13 @@ def _of_the_model(s):
     if target.rows.offset is not None:
         yield "Each row had an offset."
 
+
+def _as_good(refined):
+    """How accurate a `Refined` is."""
+    if np.isinf(refined.worth):
+        return "without a doubt about any feature"
+    return f"as accurate as {refined.worth:,.0f} refits alone"
+
 # %% ../../nbs/83_report.ipynb #d2727b5c
 def _law(law, n, unit="rows"):
     """How resamples of n units were drawn."""
@@ -418,13 +425,6 @@ def console(s, name="the table", done=(), warnings=(), leaders=12):
         light += f"; sd: {s.trust.spread}: {'; '.join(s.trust.spread_reasons)}"
     parts = _filled(head), _leading(s, leaders), _filled([refits, light])
     return [line for part in parts for line in (*part, "")][:-1]
-
-
-def _as_good(refined):
-    """How accurate a `Refined` is."""
-    if np.isinf(refined.worth):
-        return "without a doubt about any feature"
-    return f"as accurate as {refined.worth:,.0f} refits alone"
 
 
 def _filled(sentences):
