@@ -149,12 +149,11 @@ def skip_field(app, what, name, obj, skip, options):
 
 
 def describe(app, pagename, templatename, context, doctree):
-    """What a search engine shows: the page's first paragraph, the one line under its
-    title.
-    """
+    """What a search engine shows: the page's title and its first paragraph."""
     first = doctree and next(doctree.findall(paragraph), None)
     text = first.astext() if first else rvamp_nb.__doc__.partition("\n")[0]
-    said = escape(" ".join(text.split())[:300])
+    title = re.sub("<.*?>", "", context.get("title", project)).replace('"', "&quot;")
+    said = f"{title}: {escape(' '.join(text.split())[:300])}"
     tag = f'<meta name="description" content="{said}">'
     context["metatags"] = context.get("metatags", "") + tag
 
