@@ -43,7 +43,7 @@ from .resampling import (
     Weakness,
 )
 from .saving import Checkpoint
-from .select.planning import Study
+from .select.planning import Pilot, Study
 from .solver import ConvergenceWarning, Fit, Path
 from .step import State
 from .tables.on_dask import DaskPanels
@@ -87,6 +87,7 @@ def expected_study(
     threshold: float = 0.75,
     pfer: float = 1.0,
     bound: _Bound = "mb",
+    like: Pilot | None = None,
     near: Study | None = None,
 ) -> Study: ...
 def free_energy(fit: Fit) -> float: ...
@@ -128,6 +129,10 @@ def plan(
     threshold: float | None = None,
     bound: _Bound = "mb",
     max_rows: int = 100000,
+    like: ArrayLike | Pilot | None = None,
+    n_studies: int = 32,
+    seed: int = 0,
+    progress: bool = True,
 ) -> Study: ...
 def refined(
     fit: Fit | Counted,

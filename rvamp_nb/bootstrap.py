@@ -19,18 +19,9 @@ from .tables.storage import Panels
 
 # %% ../nbs/03_bootstrap.ipynb #3ad0b3ae
 def optimality_gap(A, y, lam, counts, x):
-    """How far x is from the optimality conditions of the weighted Lasso, in units of
-    the penalty (`optimality`).
-
-    Parameters
-    ----------
-    A, y, counts, x : (M, N), (M,), (M,) and (N,) float arrays
-    lam : float > 0, or (N,) array of such
-
-    Returns
-    -------
-    float
-        The largest violation over coordinates, divided by lam_i; 0 at the minimiser.
+    """How far x, (N,), is from the optimality conditions of the weighted Lasso
+    (`optimality`): the largest violation over coordinates, divided by lam_i; 0 at the
+    minimiser. lam is one penalty > 0, or (N,) of them.
     """
     lam = np.broadcast_to(lam, A.shape[1])
     pull = A.T @ (counts * (y - A @ x))
@@ -60,26 +51,13 @@ def _unit_lasso(X, target, tol):
 # %% ../nbs/03_bootstrap.ipynb #67a3ce04
 def weighted_lasso(A, y, lam, counts, tol=1e-10):
     """The Lasso on one resample, by scikit-learn on rescaled rows and columns
-    (`eq:lasso`, `folded-lasso`).
+    (`eq:lasso`, `folded-lasso`): coefficients (N,), exactly 0 where not selected, for A
+    (M, N), y (M,), counts (M,) >= 0 and one penalty lam > 0, or (N,) of them. With all
+    counts 0 the coefficients are 0.
 
-    Parameters
-    ----------
-    A, y : (M, N) and (M,) float arrays
-    lam : float > 0, or (N,) array of such
-    counts : (M,) float array, at least 0; with all counts 0 the coefficients are 0
-    tol : float
-        Largest duality gap, relative to the weighted sum of squares of y. Where
-        10,000 sweeps do not reach it, `penalised_fit` takes over, which is stricter.
-
-    Returns
-    -------
-    x : (N,) float array
-        The minimiser; coefficients that are not selected are exactly 0.
-
-    Raises
-    ------
-    ValueError, RuntimeError
-        As `penalised_fit`.
+    `tol` bounds the duality gap, relative to the weighted sum of squares of y. Where
+    10,000 sweeps do not reach it, `penalised_fit` takes over, which is stricter; errors
+    are as there.
     """
     rows, lam = np.flatnonzero(counts), np.broadcast_to(lam, A.shape[1])
     root = np.sqrt(counts[rows])
@@ -155,9 +133,7 @@ def _one_refit(plan, counts, factor):
 
 # %% ../nbs/03_bootstrap.ipynb #f8ed4043
 class _Sums(NamedTuple):
-    """n vectors: how many, their mean, and the sums of powers 0..4 of their
-    distances from it.
-    """
+    """n vectors: their mean, and the sums of powers 0..4 of distances from it."""
 
     n: int
     mean: np.ndarray

@@ -16,16 +16,8 @@ import numpy as np
 # %% ../nbs/82_checks.ipynb #1791d076
 def check_number(owner, name, value, low, high=np.inf, closed=""):
     """Refuse what is no number (TypeError; truth values are none), or one outside its
-    interval (ValueError).
-
-    Parameters
-    ----------
-    owner, name : str
-        Whose argument it is, and what it is called: both stand in the message.
-    value : object
-    low, high : float
-        The ends of the interval, which belong to it where `closed` has "[" or "]".
-    closed : str
+    interval (ValueError), whose ends belong to it where `closed` has "[" or "]". Whose
+    argument it is, and its name, stand in the message.
     """
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise TypeError(f"{owner}: {name} must be a number, not {value!r}")
@@ -55,20 +47,10 @@ def check_size(owner, name, value, least=1):
 
 # %% ../nbs/82_checks.ipynb #bd38962a
 def check_array(name, value):
-    """The value as a dense array of finite 64-bit floats, of any shape.
-
-    Parameters
-    ----------
-    name : str
-        What the argument is called.
-    value : array-like
-        Numbers or truth values. Not written to, and not copied where it is such an
-        array already.
-
-    Raises
-    ------
-    TypeError, ValueError
-        None, sparse, masked, ragged, not numbers, or numbers that are not finite.
+    """The value, numbers or truth values, as a dense array of finite 64-bit floats, of
+    any shape; not written to, and not copied where it is such an array already. A
+    TypeError or ValueError with its name for None, and what is sparse, masked, ragged,
+    not numbers, or not finite.
     """
     _refuse_kind(name, value)
     value = _as_floats(name, value)
@@ -119,18 +101,9 @@ def _as_floats(name, value):
 
 # %% ../nbs/82_checks.ipynb #h5offers
 def check_offers(name, value, parts, wanted):
-    """Refuse (TypeError) an object without one of the parts that it will be asked for,
-    and name those that are missing. A class is no object of its kind.
-
-    Parameters
-    ----------
-    name : str
-        What the argument is called.
-    value : object
-    parts : tuple of str
-        Methods and attributes.
-    wanted : str
-        What it must be, with an example: "a law such as Poisson(0.5)".
+    """Refuse (TypeError) an object without one of the methods and attributes that it
+    will be asked for, and name those that are missing. A class is no object of its
+    kind. `wanted` says what it must be, with an example: "a law such as Poisson(0.5)".
     """
     missing = [part for part in parts if not hasattr(value, part)]
     if isinstance(value, type):
@@ -155,21 +128,9 @@ def watched(stream=None):
 
 
 def progress_bar(items=None, *, shown=True, **options):
-    """A bar on stderr, after two seconds, where somebody watches.
-
-    Parameters
-    ----------
-    items : iterable, optional
-        What is gone through. Without it, say `total` and call `update(n)`.
-    shown : bool
-        False keeps it away altogether.
-    options
-        What tqdm takes: `desc`, `total`, `unit`.
-
-    Returns
-    -------
-    tqdm
-        To be iterated over, or used in a `with` and updated.
+    """A bar (tqdm) on stderr, after two seconds, where somebody watches; `shown=False`
+    keeps it away altogether. Iterate over it, or without items say `total`, and
+    `update(n)` it in a `with`. Options are tqdm's.
     """
     from tqdm.std import tqdm
 

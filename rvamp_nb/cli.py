@@ -22,6 +22,7 @@ from .select.arguments import arguments
 from rvamp_nb.select.frames import (
     BadInput,
     Table,
+    measured,
     prepare,
     read_frame,
     read_matrix,
@@ -456,38 +457,63 @@ _SAID = ("rows", "true_selections", "power", "false_selections", "lam", "converg
 _ASKED = ("features", "effects", "size", "noise", "pfer", "power", "threshold", "bound")
 
 
+def _pilot(path):
+    """The pilot in a file, as a table of numbers, and what is left out of it."""
+    if str(path).endswith(".npy"):
+        return read_matrix(path), []
+    values, _ = measured(read_frame(path, typed=_in_shell))
+    whole = values.notna().all() & (values.nunique() > 1)
+    if whole.sum() < 2:
+        raise BadInput(f"{shown(path)}: a pilot has two columns of numbers, or more")
+    return values.loc[:, whole].to_numpy(), list(values.columns[~whole])
+
+
 def _planned(args):
     """Print how many rows a study needs. Returns the exit code."""
+    from rvamp_nb.select.planning import genes
+
+    X, left = _pilot(args.like) if args.like else (None, None)
+    if X is None and args.features is None:
+        raise BadInput("--features is needed: how many are measured (or --like FILE)")
+    args.features = args.features or X.shape[1]
     question = args.features, args.effects, args.size, args.noise
     promise = dict(pfer=args.pfer, bound=args.bound)
     with _collected_warnings() as said:
         try:
             wanted = dict(power=args.power, threshold=args.threshold, **promise)
-            study = rvamp_nb.plan(*question, max_rows=args.max_rows, **wanted)
-        except ValueError as e:
+            wanted |= dict(max_rows=args.max_rows)
+            study = rvamp_nb.plan(*question, like=X, **wanted)
+            if X is None:
+                wanted |= dict(like=genes(args.features), n_studies=0)
+                left = rvamp_nb.plan(*question, **wanted).rows
+        except (TypeError, ValueError) as e:
             raise BadInput(e) from None
         promise["threshold"], ask = study.threshold, rvamp_nb.expected_study
         sizes = [max(int(study.rows * part), 4) for part in _AROUND]
-        beside = [ask(rows, *question, **promise) for rows in sizes]
+        beside = [ask(rows, *question, **promise) for rows in sizes if not args.like]
     code = 0 if study.power >= args.power else 4
-    _show((_as_json if args.json else _as_table)(args, study, beside, code))
+    _show((_as_json if args.json else _as_table)(args, study, beside, left, code))
     if code:
         problem = said[0] if said else "state evolution has not converged"
         return _complain(f"no plan: {problem}", code)
     return code
 
 
-def _as_json(args, study, beside, code):
-    """The question, the answer and studies of other sizes."""
+def _as_json(args, study, beside, left, code):
+    """The question, the answer and studies of other sizes; `left`: the columns of the
+    pilot that were left out, or without one the rows that genes would take.
+    """
     from rvamp_nb.select.report import json_file
 
-    answer = {name: getattr(study, name) for name in (*_SAID, "threshold", "q", "pfer")}
-    others = [{name: getattr(s, name) for name in _SAID} for s in beside]
-    said = dict(asked={name: getattr(args, name) for name in _ASKED}, answer=answer)
-    return json_file(said | dict(beside=others, exit_code=code)).decode().rstrip()
+    names = (*_SAID, "threshold", "q", "pfer", "n_simulated", "power_se")
+    said = dict(asked={name: getattr(args, name) for name in _ASKED})
+    said |= dict(answer={name: getattr(study, name) for name in names})
+    said |= dict(beside=[{name: getattr(s, name) for name in _SAID} for s in beside])
+    said["left_out" if args.like else "rows_like_genes"] = left
+    return json_file(said | dict(exit_code=code)).decode().rstrip()
 
 
-def _as_table(args, study, beside, code):
+def _as_table(args, study, beside, left, code):
     """The same as lines."""
     effects = f"{study.n_effects} effects of size {study.size:g}"
     among = f"among {study.n_features} features (noise {study.noise:g})"
@@ -497,16 +523,22 @@ def _as_table(args, study, beside, code):
         f"threshold {study.threshold:.3g}, pfer {study.pfer:.3g}: q = {study.q:.3g},"
         f" λ = {study.lam:.4g} on centred columns of unit norm",
         f"false selections: at most {study.pfer:.2g} by the bound, {false}",
-        "",
-        f"{'rows':>8}{'true':>8}{'power':>8}{'false':>9}",
     ]
+    if args.like:
+        lines.append(
+            f"power {study.power:.2f} ± {study.power_se:.2f}, seen in"
+            f" {study.n_simulated} studies that were drawn like it and refitted"
+        )
+        names = ", ".join(map(shown, left[:8])) + ", …" * (len(left) > 8)
+        lines += [
+            f"left out of the pilot, not all numbers or constant: {names}"
+        ] * bool(left)
+        return "\n".join(lines)
+    lines += ["", f"{'rows':>8}{'true':>8}{'power':>8}{'false':>9}"]
     for s in beside:
         shares = f"{s.true_selections:8.2f}{s.power:8.2f}{s.false_selections:9.2g}"
         lines.append(f"{s.rows:8}{shares}")
-    assumed = (
-        "for independent features and normal noise; where factors make half of the"
-    )
-    assumed += (
-        " variance, half\nof this power was found, with genes' correlations a quarter"
-    )
-    return "\n".join([*lines, "", assumed])
+    lines += ["", "For independent features. If they hang together as genes may"]
+    lines.append(f"(ten factors make half of the variance) it takes {left} rows.")
+    lines.append("With a pilot in a file: --like FILE says it for features like yours.")
+    return "\n".join(lines)

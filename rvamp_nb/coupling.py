@@ -17,21 +17,10 @@ from .messages import Moments, Natural
 
 # %% ../nbs/10_coupling.ipynb #42608ed9
 class Coupled(NamedTuple):
-    r"""What the coupling answers: the moments of both blocks and the messages back
-    ("Variable 2" of Algorithm 1).
-
-    Attributes
-    ----------
-    x : Moments
-        Mean :math:`\hat x_2`, response :math:`\chi_{2x}` and variance across
-        resamples :math:`v_{2x}`; each (N,).
-    u : Moments
-        The same for the (real) residuals u, each (M,), with ``rho`` = Q_hat_2u * chi_2u
-        and ``rho_bar`` = 1 - rho.
-    to_prior : Natural
-        The message back, Q_hat_1x, h_1x, chi_hat_1x; each (N,).
-    to_likelihood : Natural
-        The message back, Q_hat_1u, h_1u, chi_hat_1u; each (M,).
+    """What the coupling answers ("Variable 2" of Algorithm 1): moments of x, (N,) each,
+    and of the (real) residuals u, (M,) each, these with rho = Q_hat_2u * chi_2u and
+    rho_bar = 1 - rho; and the messages back, Q_hat_1x, h_1x, chi_hat_1x, (N,), and
+    Q_hat_1u, h_1u, chi_hat_1u, (M,).
     """
 
     x: Moments
@@ -41,41 +30,16 @@ class Coupled(NamedTuple):
 
 # %% ../nbs/10_coupling.ipynb #c6a09359
 def mirrored(L):
-    """The whole symmetric matrix of which this is the lower triangle.
-
-    Parameters
-    ----------
-    L : ndarray (k, k)
-        The lower triangle with its diagonal; zeros stand above it.
-
-    Returns
-    -------
-    ndarray (k, k)
-        L + L.T with the diagonal counted once.
-    """
+    """The whole symmetric matrix, (k, k), of a lower triangle with zeros above it."""
     full = L + L.T
     np.fill_diagonal(full, L.diagonal())
     return full
 
 
 def inverse_of(K):
-    """Inverse of a symmetric positive definite matrix, by Cholesky.
-
-    Parameters
-    ----------
-    K : ndarray (k, k)
-        Its lower triangle is read, the rest is not. Overwritten if it lies column by
-        column in memory.
-
-    Returns
-    -------
-    ndarray (k, k)
-        The inverse, both triangles.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If K is not positive definite or holds NaN.
+    """Inverse, both triangles, of a symmetric positive definite matrix (k, k) of which
+    the lower triangle is read; by Cholesky. K is overwritten if it lies column by
+    column in memory. A LinAlgError if it is not positive definite or holds NaN.
     """
     if len(K) == 0:
         return K
@@ -89,40 +53,19 @@ def inverse_of(K):
 
 
 def row_dots(X, Y):
-    """Dot product of each row of X with the same row of Y.
-
-    Parameters
-    ----------
-    X, Y : ndarray (k, l)
-        Two matrices of one shape.
-
-    Returns
-    -------
-    ndarray (k,)
-        The diagonal of ``X @ Y.T``, without the rest of it.
-    """
+    """The diagonal of ``X @ Y.T``, (k,), of (k, l) matrices, without the rest of it."""
     return np.einsum("ij,ij->i", X, Y)
 
 # %% ../nbs/10_coupling.ipynb #b3a7805a
 class WideSystem(NamedTuple):
-    """The M x M system: R enters through H, then S is added by the Woodbury identity
-    (`mixed-form`).
+    """The M x M system: R enters through H, then S, of k coordinates, is added by the
+    Woodbury identity (`mixed-form`).
 
-    Attributes
-    ----------
-    H : ndarray (M, M)
-        A_R Di(D) A_R'; where speed counts, its lower triangle with zeros above.
-    noise_R : ndarray (M, M) or None
-        A_R Di(T) A_R', the covariance that the noise of R brings to the data; None
-        where nobody asked for it as a matrix.
-    Sigma_R : ndarray (M, M)
-        (Di(Q_hat_2u) + H)^{-1}.
-    B : ndarray (M, k)
-        Sigma_R A_S, where k is the number of coordinates in S.
-    Sigma_S : ndarray (k, k)
-        (Di(Q_hat_S) + A_S' B)^{-1}.
-    J : ndarray (M, k)
-        B Sigma_S = -du/dh_S.
+    H = A_R Di(D) A_R', (M, M); where speed counts, its lower triangle with zeros above.
+    noise_R = A_R Di(T) A_R', the covariance that the noise of R brings to the data;
+    None where nobody asked for it as a matrix. Sigma_R = (Di(Q_hat_2u) + H)^{-1}; B =
+    Sigma_R A_S, (M, k); Sigma_S = (Di(Q_hat_S) + A_S' B)^{-1}, (k, k); J = B Sigma_S =
+    -du/dh_S.
     """
 
     H: np.ndarray
@@ -134,30 +77,14 @@ class WideSystem(NamedTuple):
 
 # %% ../nbs/10_coupling.ipynb #162728ab
 class Diagonals(NamedTuple):
-    """What every form of the linear system must deliver: vectors only.
+    """What every form of the linear system must deliver: vectors only. The means x (N,)
+    and u (M,), and with them A'u and A x.
 
-    Attributes
-    ----------
-    x, u : ndarray (N,), (M,)
-        The means.
-    Atu, Ax : ndarray (N,), (M,)
-        A'u and A x.
-    s : ndarray (N,)
-        diag(A' Sigma_u A); read on R only.
-    free : ndarray (N,)
-        1 - D s on R: how far a coordinate follows its own r; 1 on S.
-    others_x : ndarray (N,)
-        Variance of (A'u)_i without coordinate i's own noise; read on R only.
-    chi_S : ndarray (k,)
-        diag(Sigma_x) on S.
-    others_S : ndarray (k,)
-        On S: variance of x_i without coordinate i's own noise.
-    chi_u : ndarray (M,)
-        diag(Sigma_u).
-    t : ndarray (M,)
-        1 - Q_hat_2u chi_u, computed as a sum (`row-share`).
-    others_u : ndarray (M,)
-        Variance of u_mu without row mu's own noise.
+    On R, (N,): s = diag(A' Sigma_u A); `free` = 1 - D s, how far a coordinate follows
+    its own r (1 on S); others_x, the variance of (A'u)_i without coordinate i's own
+    noise. On S, (k,): chi_S = diag(Sigma_x); others_S, the variance of x_i without its
+    own noise. Of rows, (M,): chi_u = diag(Sigma_u); t = 1 - Q_hat_2u chi_u, computed as
+    a sum (`row-share`); others_u, the variance of u_mu without row mu's own noise.
     """
 
     x: np.ndarray
@@ -175,22 +102,8 @@ class Diagonals(NamedTuple):
 
 # %% ../nbs/10_coupling.ipynb #2e1aef97
 def answer_x(prior, solved):
-    """Moments of x and the message to the prior: `leave-one-out` on R,
+    """Moments of x and the message to the prior, (N,) each: `leave-one-out` on R,
     `heard-on-S` on S.
-
-    Parameters
-    ----------
-    prior : Mixed
-        What the prior said, each array (N,).
-    solved : Diagonals
-        The solution of the linear system.
-
-    Returns
-    -------
-    moments : Moments
-        Mean, response and variance of x, each (N,).
-    back : Natural
-        The message to the prior, each array (N,).
     """
     S, D, r, T = prior.S, prior.D, prior.r, prior.T
     s, free, others = solved.s, solved.free, solved.others_x
@@ -206,21 +119,8 @@ def answer_x(prior, solved):
 
 # %% ../nbs/10_coupling.ipynb #ffb62b83
 def answer_u(likelihood, solved):
-    """Moments of u and the message to the likelihood (`message-to-rows`).
-
-    Parameters
-    ----------
-    likelihood : Natural
-        What the likelihood said, each array (M,).
-    solved : Diagonals
-        The solution of the linear system.
-
-    Returns
-    -------
-    moments : Moments
-        Mean, response and variance of u, each (M,), with ``rho_bar`` = t.
-    back : Natural
-        The message to the likelihood, each array (M,).
+    """Moments of u, with ``rho_bar`` = t, and the message to the likelihood, (M,) each
+    (`message-to-rows`).
     """
     u, chi, t, others = solved.u, solved.chi_u, solved.t, solved.others_u
     var = chi**2 * likelihood.chi_hat + others  # own noise + others' noise
@@ -230,42 +130,16 @@ def answer_u(likelihood, solved):
 
 # %% ../nbs/10_coupling.ipynb #c0de1001
 def coupled(prior, likelihood, solved):
-    """Both answers in one container.
-
-    Parameters
-    ----------
-    prior : Mixed
-        What the prior said, each array (N,).
-    likelihood : Natural
-        What the likelihood said, each array (M,).
-    solved : Diagonals
-        The solution of the linear system.
-
-    Returns
-    -------
-    Coupled
-        Moments of both blocks, and the messages back.
-    """
+    """Both answers, (N,) and (M,), in one container."""
     x, to_prior = answer_x(prior, solved)
     u, to_likelihood = answer_u(likelihood, solved)
     return Coupled(x, u, to_prior, to_likelihood)
 
 # %% ../nbs/10_coupling.ipynb #d2a005b0
 class TallSystem(NamedTuple):
-    """The N x N system and its Jacobians (`tall-form`).
-
-    Attributes
-    ----------
-    C : ndarray (N, N)
-        A' Di(1/Q_hat_2u) A.
-    Sigma_x : ndarray (N, N)
-        Lambda_x^{-1}; zero rows and columns where D = 0.
-    free : ndarray (N,)
-        1 - D s on R, 1 on S.
-    X_r : ndarray (N, N)
-        dx/dr.
-    X_u : ndarray (N, M)
-        dx/dh_2u.
+    """The N x N system and its Jacobians (`tall-form`): C = A' Di(1/Q_hat_2u) A;
+    Sigma_x = Lambda_x^{-1}, with zero rows and columns where D = 0; `free`, (N,), 1 - D
+    s on R, 1 on S; X_r = dx/dr, (N, N), and X_u = dx/dh_2u, (N, M).
     """
 
     C: np.ndarray
@@ -276,26 +150,9 @@ class TallSystem(NamedTuple):
 
 # %% ../nbs/10_coupling.ipynb #c0de1002
 def tall_matrices(A, prior, likelihood):
-    """All matrices of the N x N form (`tall-form`).
-
-    Parameters
-    ----------
-    A : ndarray (M, N)
-        The design matrix, with N small.
-    prior : Mixed
-        What the prior says, each array (N,).
-    likelihood : Natural
-        What the likelihood says, each array (M,).
-
-    Returns
-    -------
-    TallSystem
-        The matrices, N x N but for one of A's size.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the joint precision is not positive definite.
+    """All matrices of the N x N form (`tall-form`), given A (M, N) with N small, and
+    the messages, (N,) and (M,) each. A LinAlgError if the joint precision is not
+    positive definite.
     """
     S = prior.S
     A_Q = A / likelihood.Q_hat[:, None]
@@ -310,25 +167,9 @@ def tall_matrices(A, prior, likelihood):
 
 # %% ../nbs/10_coupling.ipynb #c3b7b28e
 def tall_noise(A, prior, likelihood, tall):
-    """What the noises add up to in the N x N form.
-
-    Parameters
-    ----------
-    A : ndarray (M, N)
-        The design matrix, with N small.
-    prior : Mixed
-        What the prior says, each array (N,).
-    likelihood : Natural
-        What the likelihood says, each array (M,).
-    tall : TallSystem
-        The matrices of these messages.
-
-    Returns
-    -------
-    cov_x : ndarray (N, N)
-        Covariance of the coefficients across resamples.
-    others_x : ndarray (N,)
-        Variance of (A'u)_i without coordinate i's own noise, for i in R.
+    """What the noises add up to in the N x N form: the covariance of the coefficients
+    across resamples, (N, N), and the variance of (A'u)_i without coordinate i's own
+    noise, (N,), which holds on R.
     """
     Q_u, chi_hat_u = likelihood.Q_hat, likelihood.chi_hat
     C, Sigma_x, X_r, X_u = tall.C, tall.Sigma_x, tall.X_r, tall.X_u

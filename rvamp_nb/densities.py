@@ -75,6 +75,7 @@ class _Thresholds:
 class _Distribution(_Thresholds):
     """Its distribution function, with `extra` axes of x behind the coordinates'."""
 
+    @np.errstate(under="ignore")
     def distance(self, x, extra):
         """z for every penalty, (K, ...); +-inf without field noise."""
         _, h, chi_hat = self.incoming
@@ -123,6 +124,7 @@ def _quantile(density, q):
 class _Draws:
     """Its moments, and draws from it."""
 
+    @np.errstate(under="ignore")
     def moment(self, k):
         """E x^k for an integer k >= 1."""
         if not (isinstance(k, (int, np.integer)) and k >= 1):
@@ -184,6 +186,7 @@ class P1(_Draws, _Distribution):
         """Smallest x with cdf(x) >= q, for q in (0, 1)."""
         return _quantile(self, np.asarray(q, dtype=float))
 
+    @np.errstate(under="ignore")
     def pdf(self, x):
         """Density of the continuous part at x (at 0 its limit from the right); with
         the atom it integrates to 1. Zero without field noise.
@@ -228,21 +231,22 @@ class P1Posterior:
 
     def pdf(self, x):
         """Density of the continuous part at x; coordinates' shape, then that of x."""
-        return sum(w * _posterior_pdf(case, self, x) for w, case in self.prior.cases())
+        return sum(_posterior_pdf(self, *case, x) for case in self.prior.cases())
 
+    @np.errstate(under="ignore")
     def inner_pdf(self, x, xi):
         """The posterior of one resample, whose field is h + sqrt(chi_hat) xi, for a
         prior without randomness and one coordinate; of the shape of x.
         """
-        Q_hat, h, chi_hat = self.incoming
+        Q, h, chi_hat = self.incoming
         field, x = np.asarray(h + np.sqrt(chi_hat) * xi), np.asarray(x, dtype=float)
-        log_p = field * x - Q_hat * x**2 / 2 + self.prior.log_density(x)
-        log_z = self.prior.inner(field, Q_hat, self.beta)[0]
-        return np.exp(self.beta * (log_p - log_z))
+        log_p = field * x - Q * x**2 / 2 + self.prior.log_density(x)
+        return np.exp(self.beta * (log_p - self.prior.inner(field, Q, self.beta)[0]))
 
 # %% ../nbs/13_densities.ipynb #514bfe15
-def _posterior_pdf(prior, density, x):
-    """The inner density averaged over the field, for one case."""
+@np.errstate(under="ignore")
+def _posterior_pdf(density, share, prior, x):
+    """The inner density averaged over the field, for one case, times its share."""
     incoming, beta, x = density.incoming, density.beta, np.asarray(x, dtype=float)
     xi, w = field_nodes(incoming, prior.bends(incoming.Q_hat, beta))
     Q_hat, h, chi_hat = incoming
@@ -251,7 +255,8 @@ def _posterior_pdf(prior, density, x):
     at, log_z, w, Q_hat = (_widen(v, x.ndim) for v in (at, log_z, w, Q_hat))
     log_prior = np.array([prior.log_density(value) + 0 * h for value in x.ravel()])
     log_prior = log_prior.T.reshape(np.shape(h) + x.shape)
-    return (w * np.exp(beta * (at * x - Q_hat * x**2 / 2 + log_prior - log_z))).sum(0)
+    heights = np.exp(beta * (at * x - Q_hat * x**2 / 2 + log_prior - log_z))
+    return share * (w * heights).sum(0)
 
 # %% ../nbs/13_densities.ipynb #e4c3d1dc
 def p1(fit, i=None):
@@ -360,6 +365,7 @@ def coefficient_interval(fit, level=0.9):
     return density.quantile(np.array([(1 - level) / 2, (1 + level) / 2]))
 
 # %% ../nbs/13_densities.ipynb #b26171e1
+@np.errstate(under="ignore")
 def _covariances(fit, F):
     """Of F x under p̄₂, for F of shape (n, N), or of n coordinates given by their
     numbers: covariance across resamples, and within one, (n, n) each.

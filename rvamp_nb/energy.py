@@ -145,9 +145,7 @@ def width_part(A, messages, beta):
 
 # %% ../nbs/14_free_energy.ipynb #e88ade76
 def variational(problem, messages):
-    """G of a `Problem` at any `Messages` (`free-energy`): its derivatives are
-    differences of moments.
-    """
+    """G at any `Messages` (`free-energy`); its derivatives: differences of moments."""
     A, beta = problem.A, problem.beta
     if is_wide(A):
         fewer = at_most_2M(A, messages.from_prior)
@@ -159,6 +157,7 @@ def variational(problem, messages):
     return float(factors + coupling + together)
 
 
+@np.errstate(under="ignore")
 def free_energy(fit):
     """G at the fixed point: minus the mean over resamples of the refitted objective.
 
@@ -198,20 +197,11 @@ def _blocks(messages):
 
 # %% ../nbs/14_free_energy.ipynb #e5d679bd
 def slopes(problem, messages, n_directions=3, seed=0):
-    """Derivatives of G at these messages, by finite differences.
-
-    Parameters
-    ----------
-    problem, messages : Problem, Messages
-        The problem is the right one, whatever the messages were made by.
-    n_directions, seed : int >= 1, int
-        In each block all entries are moved at once, in so many random directions.
-
-    Returns
-    -------
-    dict
-        For each (message, view) the largest derivative found, in units of the entries:
-        by how much G would change, to first order, if all of them (nearly) doubled.
+    """Derivatives of G at these messages, by finite differences: for each (message,
+    view) the largest found, in units of the entries: by how much G would change, to
+    first order, if all of them (nearly) doubled. The entries of a block are moved at
+    once, in so many random directions. The problem is the right one, whatever the
+    messages were made by.
     """
     rng, found = np.random.default_rng(seed), {}
     for name, view, where in _blocks(messages):
@@ -304,6 +294,7 @@ def _turn(fit, replicon, x, u):
     return np.maximum(back[2].chi_hat, 0), np.maximum(back[3].chi_hat, 0)
 
 # %% ../nbs/14_free_energy.ipynb #eb680846
+@np.errstate(under="ignore")
 def stability_radius(fit, tol=1e-8, max_iter=1000):
     """Spectral radius of one round's action on differences between copies: below 1
     the replica-symmetric point is stable.
@@ -346,7 +337,7 @@ def stability_radius(fit, tol=1e-8, max_iter=1000):
             return 0.0
     if not _settled(growth, tol):
         said = f"stability_radius has not settled after {max_iter} turns"
-        warnings.warn(said, RuntimeWarning, stacklevel=2)
+        warnings.warn(said, RuntimeWarning, stacklevel=3)  # errstate is one
     radius = np.sqrt(growth[-1] * growth[-2])
     return float(radius) if radius > tol else 0.0
 

@@ -410,6 +410,7 @@ class Evolution:
         return f"Evolution({self.status}; {numbers})"
 
 # %% ../nbs/15_state_evolution.ipynb #63fc33df
+@np.errstate(under="ignore")
 def state_evolution(
     ratio,
     lam=None,
@@ -441,7 +442,7 @@ def state_evolution(
         The law of the true coefficients; your own needs `density` and `nodes()`.
     noise : float >= 0
         Standard deviation of y's Gaussian noise; needed for Squared and Huber.
-    spectrum : None, "orthogonal" or (K,) array of singular values
+    spectrum : None, "orthogonal", (K,) array of singular values, or Spectrum
         None: independent entries. "orthogonal": equal singular values, such as random
         rows of a cosine matrix. An array: those of A, or some that stand for them.
     selected : float in (0, 1), optional
@@ -467,7 +468,7 @@ def state_evolution(
     converged = bool(change < tol)
     status = _status(converged, n, change)
     if not converged:
-        warnings.warn(status, ConvergenceWarning, stacklevel=2)
+        warnings.warn(status, ConvergenceWarning, stacklevel=3)  # errstate is one
     x, true = model.sides(macro)[0], share[1:].sum()
     law = lambda *of: Chances(*of, macro, model.scaled(macro), beta)
     null, others = law(x_0[:1], np.ones(1)), law(x_0[1:], share[1:] / true)
@@ -487,8 +488,8 @@ def _status(converged, n, change):
 
 def _design(ratio, spectrum):
     """The design that was asked for."""
-    if spectrum is None:
-        return Independent(ratio)
+    if spectrum is None or isinstance(spectrum, Spectrum):
+        return spectrum or Independent(ratio)
     if isinstance(spectrum, str):
         if spectrum != "orthogonal":
             wanted = 'None, "orthogonal", or singular values'
@@ -613,8 +614,7 @@ def _labelled(macro, likelihood, power, counts, beta):
     y, p = y[often], p[often]
     weight, pull = (w * (p @ w)).ravel(), (w * (p @ (w * t)) / left).ravel()
     target, field = (v.ravel() for v in np.meshgrid(y, -omega, indexing="ij"))
-    flat = np.ones(len(target))
-    incoming = Natural(macro.Q_hat_1u * flat, field, macro.chi_hat_1u * flat)
+    incoming = Natural(macro.Q_hat_1u + 0 * field, field, macro.chi_hat_1u + 0 * field)
     mean, chi, var, _, slack = likelihood.message(target, incoming, counts, beta)[0]
     answers = weight @ chi, weight @ slack, weight @ mean**2, weight @ var
     return Side(*answers, k=pull @ mean / answers[0])

@@ -248,18 +248,10 @@ def still(draw, **values):
 
 # %% ../nbs/80_explore.ipynb #ba7a80b5
 def sweep(box=None):
-    """Move every control to both its ends and back; list what went wrong on the way.
-
-    Parameters
-    ----------
-    box : VBox, optional
-        What `sliders` returned. None visits all that are alive and not closed.
-
-    Returns
-    -------
-    list of str
-        One line for each error, with the control and its value, and one for each
-        control that changed nothing; empty if all is well.
+    """Move every control of a box from `sliders` (None: of all that are alive and not
+    closed) to both its ends and back. A line, a str, for each error, with the control
+    and its value, and for each control that changed nothing; an empty list if all is
+    well.
     """
     boxes = list(_live) if box is None else [box]
     found = []

@@ -17,23 +17,10 @@ from .explore import COLOURS
 
 # %% ../nbs/81_explorers.ipynb #15ae9590
 def explorer_entry(density, draws, span, n_bars=40):
-    """What the page must know of one setting.
-
-    Parameters
-    ----------
-    density : P1
-        Of one coefficient with an L1 penalty, with field noise.
-    draws : (B,) array
-        That coefficient in B refits.
-    span : (float, float)
-        Range of the histogram.
-    n_bars : int
-
-    Returns
-    -------
-    dict
-        The message, the histogram of the non-zero draws as a density (its area is their
-        share), and the share of zeros.
+    """What the page must know of one setting, as a dict: the message of a `P1` of one
+    coefficient with an L1 penalty and field noise; the histogram, over `span`, of the
+    non-zero draws among B refits, (B,), as a density whose area is their share; the
+    share of zeros.
     """
     message = dict(zip(("Q_hat", "h", "chi_hat"), map(float, density.incoming)))
     message["lams"] = [float(v) for v in density.thresholds]
@@ -46,30 +33,13 @@ def explorer_entry(density, draws, span, n_bars=40):
 def density_explorer(
     entries, choices, start, span, top, label, shift=False, gaussian=False
 ):
-    """A widget that draws p̄₁ over refits and moves with no kernel.
+    """A widget (anywidget) that draws p̄₁ over refits and moves with no kernel.
 
-    Parameters
-    ----------
-    entries : dict
-        Setting (a tuple, one value for each choice) to `explorer_entry`.
-    choices : dict
-        Name of each slider to the list of its values, in the order of the tuples.
-    start : tuple
-        The setting shown first.
-    span : (float, float)
-        Range of the horizontal axis, as in the entries.
-    top : float
-        Largest density shown.
-    label : str
-        Of the horizontal axis.
-    shift : bool
-        Add a slider that moves the field.
-    gaussian : bool
-        Draw p̄₂, the Gaussian with the same mean and variance, too.
-
-    Returns
-    -------
-    anywidget.AnyWidget
+    `entries` has an `explorer_entry` for each setting: a tuple, one value for each
+    choice, in the order of `choices`, which has the values of each slider by its name;
+    `start` is the one shown first. `span` and `label` are the horizontal axis's, the
+    span as in the entries; `top` is the largest density shown. `shift` adds a slider
+    that moves the field, `gaussian` draws p̄₂, with the same mean and variance, too.
     """
     table = dict(
         entries=[entries[setting] for setting in product(*choices.values())],

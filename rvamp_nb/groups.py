@@ -23,20 +23,12 @@ from .tables.storage import Panels
 # %% ../nbs/19_groups.ipynb #19000017
 class Layout:
     """Which rows make a block, and where the entries of all blocks stand in one flat
-    vector, (L,).
+    vector, (L,); made from `index`, (M,), the number of each row's group, 0 to G - 1.
 
-    Attributes
-    ----------
-    index : (M,) array of int
-        The number of each row's group, 0 to G - 1: what it is made from.
-    members : list of (G_n, n) arrays of int
-        Rows of all groups of n rows, one array for each size n.
-    row, col : (L,) arrays of int
-        Where each entry stands in an M x M matrix.
-    diagonal : (M,) array of int
-        Where the diagonal entry of each row stands in the flat vector.
-    sums : (M, G) array
-        1 where a row belongs to a group: v @ sums adds up each group's rows.
+    `members` has the rows of all groups of n rows, (G_n, n), one array for each n.
+    `row` and `col`, (L,), say where an entry stands in an M x M matrix, `diagonal`,
+    (M,), where each row's diagonal entry stands in the flat vector. v @ sums adds up
+    each group's rows: `sums`, (M, G), is 1 where a row belongs to a group.
     """
 
     def __init__(self, index):
@@ -155,19 +147,9 @@ def times(X, v):
 
 # %% ../nbs/19_groups.ipynb #19000023
 def squared_block(c, w, V, X, z):
-    """Moments and message of groups under the squared loss.
-
-    Parameters
-    ----------
-    c, w : (K,) arrays
-        Counts (in units of sigma^2) and their probabilities.
-    V, X, z : (G, n, n), (G, n, n) and (G, n) arrays
-        Q_hat_1u, chi_hat_1u and y + h_1u.
-
-    Returns
-    -------
-    mean, chi, slack, Q_hat, chi_hat : (G, n) array and four (G, n, n) arrays
-        Mean, response, 1 - V chi, and the message's precision and noise.
+    """Mean (G, n), response, 1 - V chi, and the message's precision and noise, (G, n,
+    n) each, of groups under the squared loss. c and w, (K,), are counts (in units of
+    sigma^2) and their probabilities; V = Q_hat_1u, X = chi_hat_1u, z = y + h_1u.
     """
     v, E = np.linalg.eigh(V)
     back = np.swapaxes(E, 1, 2)
@@ -242,20 +224,10 @@ def _systems(V, curvature, layout):
 
 # %% ../nbs/19_groups.ipynb #19000033
 def group_pulls(loss, y, omega, c, V, layout):
-    """The pulls u with u = -c l'(y, omega + V u) for every node and group, by Newton's
-    steps, halved until they go downhill.
-
-    Parameters
-    ----------
-    loss, y, c : Loss, (M,) array and count > 0
-    omega : (K, M) array
-        Predictions, one row for each node.
-    V, layout : list of (G_n, n, n) arrays, and their Layout
-
-    Returns
-    -------
-    u, curvature : (K, M) arrays
-        The pulls, and c l'' there.
+    """The pulls u with u = -c l'(y, omega + V u) for every node and group, c > 0, and
+    the curvature c l'' there, (K, M) each like the predictions omega; by Newton's
+    steps, halved until they go downhill. V has (G_n, n, n) arrays, one for each size of
+    groups.
     """
     u = np.zeros_like(omega)
     for _ in range(100):
@@ -427,20 +399,10 @@ def _answer(incoming, X, V, parts, target=None):
 
 # %% ../nbs/19_groups.ipynb #19000048
 def rotated(A, message):
-    """A and the rows' message in coordinates in which every block is diagonal.
-
-    Parameters
-    ----------
-    A : (M, N) array, in memory
-    message : Blocks
-
-    Returns
-    -------
-    A_rot : (M, N) array
-        T'A, with a matrix T for each group.
-    message_rot : Natural
-        Precision 1, field T'h and noise diag(T' chi_hat T); (M,) each.
-    T, T_inv : lists of (G_n, n, n) arrays
+    """A, in memory, and the rows' message in coordinates in which every block is
+    diagonal: T'A (M, N), with a matrix T for each group; the message with precision 1,
+    field T'h and noise diag(T' chi_hat T), (M,) each; T and its inverses, (G_n, n, n)
+    each.
     """
     _check_in_memory(A)
     layout = message.layout

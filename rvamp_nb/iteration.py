@@ -93,9 +93,7 @@ class Anderson:
         self.moves, self.last = [], None
 
     def pause(self):
-        """The problem changes a little: the moves stay true, but the way to the next
-        point is no move.
-        """
+        """The problem changes a little: the moves stay true, the next one is none."""
         self.last = None
 
     def propose(self, old, new, damping):
@@ -246,9 +244,7 @@ def _within(problem, state, most):
 
 # %% ../nbs/12_rvamp.ipynb #a7d10c07
 def _near(proposal, plain):
-    """Whether the proposal is finite and no precision or variance differs by more
-    than a factor e^2.
-    """
+    """Whether the proposal is finite, no precision or variance off by a factor e^2."""
     far = np.exp(2.0)
     for a, b in zip(proposal, plain):
         if not all(np.isfinite(part).all() for part in a[:3]):
@@ -297,31 +293,14 @@ def _try(take, problem, state):
 def iterate(
     problem, state=None, damping=0.7, accelerate=True, anderson=None, take=step
 ):
-    """Steps of rVAMP under all safeguards, one at a time, without end.
+    """Steps of rVAMP under all safeguards, one at a time, without end; from the empty
+    model if no state is given. `anderson` is what is remembered from a problem nearby,
+    `take` takes a step as `step` does.
 
-    Parameters
-    ----------
-    problem : Problem
-    state : State, optional
-        Where to start; the empty model if not given.
-    damping, accelerate : float in (0, 1], bool
-    anderson : Anderson, optional
-        What is remembered from a problem nearby.
-    take : callable
-        How a step is taken: as `step` does.
-
-    Yields
-    ------
-    current : Step or None
-        None where the step broke down and will be tried again, slower or fainter.
-    damping : float
-    event : str
-        "plain", "accelerated", "undone" or "breakdown: ...".
-
-    Raises
-    ------
-    Breakdown
-        When even the faintest first step fails, or the slowest damping.
+    Yields the Step (None where it broke down and will be tried again, slower or
+    fainter), the damping in (0, 1], and the event: "plain", "accelerated", "undone" or
+    "breakdown: ...". A `Breakdown` when even the faintest first step fails, or the
+    slowest damping.
     """
     pace, anderson = Pace(damping), anderson or Anderson(problem.A)
     state, good, fast, faint = _start(problem, state), None, False, 0

@@ -12,17 +12,10 @@ import numpy as np
 
 # %% ../nbs/07_messages.ipynb #2dc00c52
 class Natural(NamedTuple):
-    """A message in its natural view (`eq:gaussian_family`): one Gaussian for each
-    coordinate and its replicas.
-
-    Parameters
-    ----------
-    Q_hat : array (N,)
-        Precision in units of beta. A quotient may be negative.
-    h : array (N,)
-        Mean field: Q_hat times the mean.
-    chi_hat : array (N,)
-        Variance of the field across resamples, >= 0.
+    """A message in its natural view (`eq:gaussian_family`), one Gaussian for each of N
+    coordinates and its replicas: precision Q_hat in units of beta (that of a quotient
+    may be negative), mean field h = Q_hat times the mean, and chi_hat >= 0, the
+    variance of the field across resamples.
     """
 
     Q_hat: np.ndarray
@@ -31,21 +24,11 @@ class Natural(NamedTuple):
 
 # %% ../nbs/07_messages.ipynb #e8b2fe50
 class Moments(NamedTuple):
-    """What a factor answers: three moments of each coordinate in the presence of an
-    incoming message.
-
-    Parameters
-    ----------
-    mean : array (N,)
-        Mean over the posterior, then over resamples.
-    chi : array (N,)
-        Response of the mean to its field, >= 0; beta times the variance within a
-        resample.
-    var : array (N,)
-        Variance of the posterior mean across resamples, >= 0.
-    rho, rho_bar : array (N,), optional
-        Q_hat * chi for the incoming Q_hat, and 1 - rho, each without cancellation.
-        Needed by `mixed_extrinsic` only.
+    """What a factor answers in the presence of an incoming message, (N,) each: the mean
+    over the posterior, then over resamples; the response chi >= 0 of the mean to its
+    field, which is beta times the variance within a resample; var >= 0, that of the
+    posterior mean across resamples. rho = Q_hat * chi, for the incoming Q_hat, and
+    rho_bar = 1 - rho, each without cancellation, are needed by `mixed_extrinsic` only.
     """
 
     mean: np.ndarray
@@ -56,20 +39,9 @@ class Moments(NamedTuple):
 
 # %% ../nbs/07_messages.ipynb #bd9d38b6
 def extrinsic(moments, incoming):
-    """The message a factor sends: its moments as a Gaussian, divided by what came in
-    (`eq:message_factor_to_variable` at n = 0).
-
-    Parameters
-    ----------
-    moments : Moments
-        Of the factor, with chi > 0; each field (N,).
-    incoming : Natural
-        The message under which they were computed; each field (N,).
-
-    Returns
-    -------
-    Natural
-        1 / chi - Q_hat, mean / chi - h, var / chi**2 - chi_hat; each (N,).
+    """The message a factor sends, (N,) each: its moments, with chi > 0, as a Gaussian,
+    divided by what came in (`eq:message_factor_to_variable` at n = 0): 1 / chi - Q_hat,
+    mean / chi - h, var / chi**2 - chi_hat.
     """
     mean, chi, var = moments[:3]
     Q_hat, h, chi_hat = incoming
@@ -77,13 +49,9 @@ def extrinsic(moments, incoming):
 
 # %% ../nbs/07_messages.ipynb #3b2b18ec
 class Moment(NamedTuple):
-    """The same message in its moment view; finite where the precision is infinite.
-
-    Parameters
-    ----------
-    D, r, T : array (N,)
-        1 / Q_hat, h / Q_hat, chi_hat / Q_hat**2: response, mean, and variance across
-        resamples that the message stands for.
+    """The same message in its moment view, finite where the precision is infinite:
+    response D = 1 / Q_hat, mean r = h / Q_hat and variance across resamples T = chi_hat
+    / Q_hat**2 that the message stands for; (N,) each.
     """
 
     D: np.ndarray
@@ -92,23 +60,9 @@ class Moment(NamedTuple):
 
 # %% ../nbs/07_messages.ipynb #views07a
 def natural_to_moment(message):
-    """The moment view of a message (`eq:gaussian_family`), and back: each view is the
-    same function of the other.
-
-    Parameters
-    ----------
-    message : Natural
-        Each field (N,).
-
-    Returns
-    -------
-    Moment
-        1 / Q_hat, h / Q_hat, chi_hat / Q_hat**2; each (N,).
-
-    Raises
-    ------
-    ValueError
-        Where Q_hat is 0: there the moment view does not exist.
+    """The moment view of a message (`eq:gaussian_family`), (N,) each, and back: each
+    view is the same function of the other. A ValueError where Q_hat is 0: there the
+    moment view does not exist.
     """
     Q_hat, h, chi_hat = message
     if np.any(np.equal(Q_hat, 0)):
@@ -120,16 +74,9 @@ def natural_to_moment(message):
 
 # %% ../nbs/07_messages.ipynb #ece298d9
 class Mixed(NamedTuple):
-    """A message in two views, each coordinate in the one that stays finite.
-
-    Parameters
-    ----------
-    S : array of bool (N,)
-        True where the natural view holds.
-    Q_hat, h, chi_hat : array (N,)
-        The natural view on S; 0 elsewhere.
-    D, r, T : array (N,)
-        The moment view off S; 0 on S.
+    """A message in two views, each coordinate in the one that stays finite: on S, (N,)
+    bool, the natural view, Q_hat, h and chi_hat; off S the moment view, D, r and T; 0
+    in the other view. (N,) each.
     """
 
     S: np.ndarray
@@ -143,29 +90,12 @@ class Mixed(NamedTuple):
 # %% ../nbs/07_messages.ipynb #32f59f8a
 def mixed_extrinsic(moments, incoming, S):
     """The extrinsic map without cancellation, coordinate by coordinate in the view that
-    stays finite (`mixed-message`).
+    stays finite (`mixed-message`), for Q_hat > 0. On S, (N,) bool, it is the natural
+    view: S must leave out rho = 0 and take in rho = 1; rho > 1/2 is the good choice.
 
-    Parameters
-    ----------
-    moments : Moments
-        Of the factor, each (N,), with rho and rho_bar given; chi may be 0 off S.
-    incoming : Natural
-        The message under which they were computed, each (N,), with Q_hat > 0.
-    S : array of bool (N,)
-        True for the natural view. It must leave out rho = 0 and take in rho = 1;
-        rho > 1/2 is the good choice.
-
-    Returns
-    -------
-    Mixed
-        chi_hat and T may be negative by rounding and are returned so; who uses them
-        decides.
-
-    Raises
-    ------
-    ValueError
-        If rho or rho_bar is missing, or S puts a coordinate into a view in which it is
-        infinite.
+    chi may be 0 off S. chi_hat and T may be negative by rounding and are returned so;
+    who uses them decides. A ValueError if rho or rho_bar is missing, or S puts a
+    coordinate into a view in which it is infinite.
     """
     S = np.asarray(S, dtype=bool)
     _check_views(moments, S)

@@ -88,9 +88,7 @@ def _square_lengths(X):
 
 # %% ../nbs/11_panels.ipynb #75464245
 def _sweep(F, X, weights):
-    """With V = F' X: squared lengths of its columns, and the lower triangle of V
-    Di(weights) V'.
-    """
+    """With V = F' X: squared lengths of columns, lower triangle of V Di(weights) V'."""
     lengths = np.empty(X.shape[1])
     gram = np.zeros((len(X), len(X)), order="F")
     root = np.sqrt(weights)
@@ -135,9 +133,7 @@ def _through(Y, Sigma_S, X):
 
 
 def _diagonal(F, X):
-    """diag(F X F') for lower triangular F and symmetric X, known from its lower
-    triangle.
-    """
+    """diag(F X F') for lower triangular F, symmetric X given by its lower triangle."""
     return row_dots(dtrmm(1.0, F, mirrored(X), lower=1), F)
 
 # %% ../nbs/11_panels.ipynb #11000101
@@ -157,10 +153,9 @@ class Gathered(NamedTuple):
 
 
 def gather(A, S, D, r, T=None):
-    """The first pass over a wide table, (M, N) array or Panels: what is `Gathered`.
-
-    S, (N,) bool, says which columns to bring; D, r and T, (N,), are of the others, 0 on
-    S. Without T the noise is not collected.
+    """The first pass over a wide table, (M, N) array or Panels. S, (N,) bool, says
+    which columns to bring; D, r and T, (N,), are of the others, 0 on S. Without T the
+    noise is not collected.
     """
     (A_S,), sums = each(A, _looked, (S, D, r) if T is None else (S, D, r, T))
     return Gathered(A_S, *sums)
@@ -184,14 +179,9 @@ def _wide_system(gathered, prior, likelihood):
 
 # %% ../nbs/11_panels.ipynb #11000011
 def wide_matrices(A, prior, likelihood):
-    """All matrices of the M x M form (`mixed-form`), a WideSystem: H by its lower
-    triangle, `noise_R` whole. A, (M, N) array or Panels, is read once; the messages are
-    a Mixed of (N,) and a Natural of (M,) arrays.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the joint precision is not positive definite.
+    """All matrices of the M x M form (`mixed-form`): H by its lower triangle, `noise_R`
+    whole. A, (M, N) array or Panels, is read once. A LinAlgError if the joint precision
+    is not positive definite.
     """
     gathered = gather(A, prior.S, prior.D, prior.r, prior.T)
     wide = _wide_system(gathered, prior, likelihood)
@@ -300,9 +290,7 @@ def _answered(X, D, r, T, u, wide, chi_hat_S, outer, *F):
 
 # %% ../nbs/11_panels.ipynb #11000107
 def _solve_wide(A, prior, likelihood, gathered=None):
-    """The diagonals through the wide form (`mixed-form`, `triangle-form`); about 4
-    M^2 N operations.
-    """
+    """The diagonals by `mixed-form` and `triangle-form`; about 4 M^2 N operations."""
     S, chi_hat_S, chi_hat_u = prior.S, prior.chi_hat[prior.S], likelihood.chi_hat
     if gathered is None:  # of an array the noise comes with the sweep
         noise = prior.T if isinstance(A, Panels) else None
@@ -481,40 +469,18 @@ def _check_lengths(A, prior, likelihood):
 
 # %% ../nbs/11_panels.ipynb #18410f45
 def couple(A, prior_message, likelihood_message, gathered=None):
-    """Solve the linear-Gaussian coupling for given messages: "Variable 2" of Algorithm
-    1 and the extrinsic messages after it.
+    """Solve the linear-Gaussian coupling for given messages, which are not changed:
+    "Variable 2" of Algorithm 1 and the extrinsic messages after it. Costs O(M N min(M,
+    N)) operations; no array is larger than a few times A, (M, N), or 2M x 2M.
 
-    Costs O(M N min(M, N)) operations; no array is larger than a few times A, or 2M x
-    2M.
+    The prior's message, (N,) each, has Q_hat, h, chi_hat where ``S`` (any sign of Q_hat
+    as long as the whole is positive definite) and D >= 0, r, T >= 0 elsewhere; the
+    likelihood's, (M,) each, Q_hat > 0 and chi_hat >= 0. `gathered` is of a wide table
+    and this very message, |S| <= 2M, where the first pass has been made already.
 
-    Parameters
-    ----------
-    A : (M, N) float array or Panels
-        The design matrix.
-    prior_message : Mixed
-        What the prior says about each coefficient, each array (N,): ``Q_hat, h,
-        chi_hat`` where ``S`` (any sign of Q_hat as long as the whole is positive
-        definite) and ``D >= 0, r, T >= 0`` elsewhere; zeros in the other view.
-    likelihood_message : Natural
-        What the likelihood says about each residual u, each array (M,): ``Q_hat > 0, h,
-        chi_hat >= 0``.
-    gathered : Gathered, optional
-        Of a wide table and this very message, |S| <= 2M, where the first pass has been
-        made already.
-
-    Returns
-    -------
-    Coupled
-        Moments of x (N,) and of u (M,), and the messages back to the prior (N,) and to
-        the likelihood (M,). The inputs are not changed.
-
-    Raises
-    ------
-    ValueError
-        If the length of a message does not fit the shape of `A`.
-    numpy.linalg.LinAlgError
-        If the joint precision is not positive definite (Q_hat too negative on S), or
-        holds NaN or infinity.
+    A ValueError if the length of a message does not fit A; a LinAlgError if the joint
+    precision is not positive definite (Q_hat too negative on S), or holds NaN or
+    infinity.
     """
     _check_lengths(A, prior_message, likelihood_message)
     if is_wide(A):

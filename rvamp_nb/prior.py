@@ -29,19 +29,11 @@ def _inside(size, lam, s):
     return np.where(e * (1 + d) < 0.02, 2 * e * phi(d) * series, wide)
 
 # %% ../nbs/08_prior.ipynb #05f616d6
+@np.errstate(under="ignore")
 def thresholded(incoming, lam):
-    """The soft threshold of a Gaussian field, for one penalty that is not drawn.
-
-    Parameters
-    ----------
-    incoming : Natural
-        Q_hat > 0, h, chi_hat >= 0; each (N,).
-    lam : float >= 0, or (N,) array of such
-
-    Returns
-    -------
-    mean, var, Pi, Pi_bar : (N,) arrays
-        Mean and variance across resamples, P[x != 0] and P[x = 0].
+    """The soft threshold of a Gaussian field, Q_hat > 0, for one penalty lam >= 0, or
+    (N,) of them, not drawn: mean and variance across resamples, P[x != 0] and P[x = 0];
+    (N,) each.
     """
     Q_hat, h, chi_hat = incoming
     size, s, noisy = np.abs(h), np.sqrt(chi_hat), chi_hat > 0
@@ -72,22 +64,10 @@ _legendre = cache(np.polynomial.legendre.leggauss)
 
 
 def field_nodes(incoming, bends, n=8, far=7.5):
-    """Nodes and weights for averages over the noise of the field.
-
-    Parameters
-    ----------
-    incoming : Natural
-        h and chi_hat are (N,).
-    bends : list of (place, width)
-        As `Prior.bends` gives them.
-    n, far : int, float
-        Gauss-Legendre nodes on each panel between two cuts, and the standard deviations
-        beyond which there are none.
-
-    Returns
-    -------
-    xi, w : (K, N) arrays
-        For each coefficient a discrete law of mean 0 and variance 1.
+    """Nodes xi and weights w, (K, N) each, for averages over the noise of the field:
+    for each coefficient a discrete law of mean 0 and variance 1. Gauss-Legendre, n
+    nodes on each panel between two cuts at the bends (place, width), as `Prior.bends`
+    gives them; none beyond so many standard deviations.
     """
     edges = _panel_edges(incoming, bends, far)
     x, w = _legendre(n)
@@ -177,6 +157,7 @@ def check_prior(prior, needs=("moments", "check", "unpenalised")):
     check_offers("prior", prior, needs, "an object such as Laplace(0.1)")
 
 # %% ../nbs/08_prior.ipynb #61f3234c
+@np.errstate(under="ignore")
 def _averaged(prior, incoming, beta):
     """The five parts of a channel, from its inner posterior and the field's nodes."""
     Q_hat, h, chi_hat = incoming
@@ -198,6 +179,7 @@ def _averaged_log_z(prior, incoming, beta):
     return (w * prior.inner(field, incoming.Q_hat, beta)[0]).sum(0)
 
 # %% ../nbs/08_prior.ipynb #4c63bc34
+@np.errstate(under="ignore")
 def _mixture(weights, parts):
     """Averages of parts (K, 5, N); variances by the law of total variance."""
     first = parts[0, 0].copy()
@@ -241,6 +223,7 @@ def _in_field(field, t, k, Q_hat, beta, positive):
     return (np.logaddexp(log_a, log_b) + np.log(scale)) / beta, mean, var / Q
 
 # %% ../nbs/08_prior.ipynb #e510e437
+@np.errstate(under="ignore")
 def one_sided(incoming, lam):
     """The one-sided threshold (h' - lam)_+ / Q_hat of a Gaussian field h'; arguments
     and what is returned as for `thresholded`.
@@ -314,6 +297,7 @@ class _Drawn:
         drawn = zip(*self.randomise.nodes())
         return [(w, _with_penalty(self, self.lam * factor)) for factor, w in drawn]
 
+    @np.errstate(under="ignore")
     def moments(self, incoming, beta=np.inf):
         """As `Prior.moments`; in closed form all penalties go together, (K, N)."""
         if np.isfinite(beta) or np.size(incoming.h) > _AT_ONCE:

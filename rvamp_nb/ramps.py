@@ -27,14 +27,9 @@ def tail_moments(a, depth=20):
 
 # %% ../nbs/08_prior.ipynb #d2d1a71e
 def ramp(a):
-    """The ramp (a + xi)_+ of a standard normal xi, for a in [-40, 40] of any shape.
-
-    Returns
-    -------
-    lift, var, share : arrays
-        R(-|a|), the mean less what it would be without noise, max(a, 0); the variance;
-        and the probability that the ramp is not zero. All three to about twelve digits,
-        however small they are.
+    """The ramp (a + xi)_+ of a standard normal xi, for a in [-40, 40] of any shape:
+    R(-|a|), the mean less what it would be without noise, max(a, 0); the variance; and
+    the probability that it is not zero. All to about twelve digits, however small.
     """
     low = -np.abs(a)
     pdf, tail = phi(low), np.asarray(ndtr(low))

@@ -28,18 +28,8 @@ class RefitLoss(NamedTuple):
 
 
 def loss_of(name, delta=1.0, offset=0.0):
-    """The loss l(y, f + offset).
-
-    Parameters
-    ----------
-    name : one of LOSSES
-    delta : float > 0
-        Where the Huber loss turns linear.
-    offset : float, or (M,) array
-
-    Returns
-    -------
-    RefitLoss
+    """The loss l(y, f + offset), by its name in LOSSES; offset is a float or (M,). The
+    Huber loss turns linear at delta > 0.
     """
 
     def huber(y, f):
@@ -74,12 +64,8 @@ def loss_of(name, delta=1.0, offset=0.0):
 
 
 def check_target(loss, y):
-    """Refuse targets that do not suit the loss.
-
-    Parameters
-    ----------
-    loss : str
-    y : (M,) float array
+    """Refuse (ValueError) targets, (M,), that do not suit the loss, and a loss that is
+    none of LOSSES.
     """
     if not isinstance(loss, str) or loss not in LOSSES:
         known = ", ".join(map(repr, LOSSES))
@@ -140,12 +126,8 @@ def _scaled(name, table):
 
 
 def standardised(A, y, t, k, loss="squared", positive=False, delta=1.0, offset=0.0):
-    """A problem for many refits, all units taken out of it; arguments and errors as
-    `penalised_fit`.
-
-    Returns
-    -------
-    Table
+    """A problem for many refits, a Table, all units taken out of it; arguments and
+    errors as `penalised_fit`.
     """
     A, size = _scaled("A", A)
     positive = np.broadcast_to(positive, t.shape)
@@ -402,29 +384,16 @@ def _exact(p, W):
 
 # %% ../nbs/70_refits.ipynb #70000019
 def refit(table, counts, factor, likely=None, targets=None):
-    """Many refits of one table (`general-refit`).
+    """Many refits of one table (`general-refit`), under counts (b, M) >= 0 and with
+    both penalties of each column multiplied by `factor`, (b, N), > 0. `likely`, (N,)
+    bool, says which columns to look at first and moves no digit; `targets`, (b, M), are
+    those of each refit, for a loss that is not of y - f.
 
-    Parameters
-    ----------
-    table : Table
-    counts : (b, M) array, at least 0
-    factor : (b, N) array of numbers > 0
-        What both penalties of each column are multiplied by.
-    likely : (N,) bool array, optional
-        Columns to look at first. It moves no digit.
-    targets : (b, M) array, optional
-        Of each refit, for a loss that is not of y - f; by default the table's.
-
-    Returns
-    -------
-    x, u : (b, N) and (b, M) arrays
-        Coefficients, and weighted residuals -c l'(y, f).
-    sure : (b,) bool array
-        False where a column outside ties with its penalty, so that another guess might
-        have found another minimiser, or where the conditions are not met to 1e-10.
-    gap : (b,) array
-        How far each coordinate at the most is from its condition, relative to its
-        penalty plus the largest pull that a column of unit length could have.
+    The coefficients x, (b, N), and weighted residuals u = -c l'(y, f), (b, M). sure,
+    (b,), is False where a column outside ties with its penalty, so that another guess
+    might have found another minimiser, or where the conditions are not met to 1e-10.
+    gap, (b,), is how far each coordinate at the most is from its condition, relative to
+    its penalty plus the largest pull that a column of unit length could have.
     """
     X, y, t, k, lowest, loss, free, *_ = table
     (n, M), b, r = X.shape, len(counts), len(table.start)
@@ -449,38 +418,21 @@ def penalised_fit(
     A, y, t, k, counts, loss="squared", positive=False, delta=1.0, offset=0.0
 ):
     """The minimiser of sum_mu c_mu l(y_mu, a_mu'x + o_mu) + sum_i (t_i |x_i| + k_i
-    x_i^2 / 2) on one resample (`general-refit`).
+    x_i^2 / 2) on one resample (`general-refit`): (N,), exactly 0 where not selected.
+    Every coordinate meets its condition to 1e-8 of its penalty plus the largest pull of
+    a unit column.
 
-    Parameters
-    ----------
-    A : (M, N) float array
-        Its columns in any units from 1e-100 to 1e100.
-    y : (M,) float array
-    t, k : (N,) float arrays, at least 0
-        With t_i = k_i = 0 a coefficient is unpenalised. Where the rows drawn do not
-        tell unpenalised columns apart, the smallest predictions are taken.
-    counts : (M,) float array, at least 0; with all counts 0 the coefficients are 0
-    loss : "squared", "logistic", "poisson" or "huber"
-    positive : bool, or (N,) bool array
-        Which coefficients to keep at least 0.
-    delta : float > 0
-        Where the Huber loss turns linear.
-    offset : float, or (M,) float array
-        What is known of each row's fit: o_mu.
+    A, (M, N), has columns in any units from 1e-100 to 1e100. t, k >= 0 are (N,): with
+    t_i = k_i = 0 a coefficient is unpenalised; where the rows drawn do not tell
+    unpenalised columns apart, the smallest predictions are taken. With all counts, (M,)
+    >= 0, 0 the coefficients are 0. The loss is one of LOSSES; the Huber loss turns
+    linear at delta > 0. `positive`, a bool or (N,) of them, says which coefficients to
+    keep at least 0; `offset`, a float or (M,), is what is known of each row's fit,
+    o_mu.
 
-    Returns
-    -------
-    x : (N,) float array
-        Coefficients that are not selected are exactly 0. Every coordinate meets its
-        condition to 1e-8 of its penalty plus the largest pull of a unit column.
-
-    Raises
-    ------
-    ValueError
-        NaN or infinite numbers; units so far apart that 64-bit numbers cannot hold
-        the scaled penalties. No other argument is checked here.
-    RuntimeError
-        The conditions are not met; it says by how much.
+    A ValueError for NaN or infinite numbers, and units so far apart that 64-bit numbers
+    cannot hold the scaled penalties; no other argument is checked here. A RuntimeError
+    where the conditions are not met; it says by how much.
     """
     if not all(np.isfinite(v).all() for v in (A, y, t, k, counts, offset)):
         raise ValueError("penalised_fit: A, y, t, k, counts, offset must be finite")

@@ -18,19 +18,9 @@ from .checks import check_array, check_number, check_offers, check_size
 
 # %% ../nbs/01_resampling.ipynb #fa91b33d
 def all_resamples(M, n_draws):
-    """Every occupation vector of n_draws draws with replacement from M data points,
-    with its probability.
-
-    Parameters
-    ----------
-    M, n_draws : int, at least 1 and at least 0
-        Data points, and draws: the paper's M_B.
-
-    Returns
-    -------
-    counts : (K, M) float array
-        One a row; K = (M + n_draws - 1 over n_draws), so meant for small M.
-    probabilities : (K,) float array
+    """Every occupation vector of n_draws (the paper's M_B) draws with replacement from
+    M data points, (K, M) floats, with its probability, (K,). K = (M + n_draws - 1 over
+    n_draws), so meant for small M.
     """
     M = check_size("all_resamples", "M", M)
     n_draws = check_size("all_resamples", "n_draws", n_draws, least=0)
@@ -328,18 +318,11 @@ class Weakness:
 
 # %% ../nbs/01_resampling.ipynb #e57c030c
 def check_law(name, law, needs=("draw",), positive=False):
-    """Refuse (TypeError, ValueError) what is no `Law`, and say what is wrong.
-
-    Parameters
-    ----------
-    name : str
-        What the argument is called: it stands in the message.
-    law : object
-    needs : tuple of str
-        What will be asked of it: "draw", "nodes", "mean", "var". Without "nodes", laws
-        that have none or refuse them by a TypeError, such as Multinomial, will do.
-    positive : bool
-        Whether its values must be above 0 (multipliers), or 0 is allowed (counts).
+    """Refuse (TypeError, ValueError) what is no `Law`, and say what is wrong with the
+    argument of that name. `needs` says what will be asked of it: "draw", "nodes",
+    "mean", "var"; without "nodes", laws that have none or refuse them by a TypeError,
+    such as Multinomial, will do. Its values must be above 0 where `positive`
+    (multipliers), else 0 is allowed (counts).
     """
     example = "TwoPoint(2, 0.5) or Fixed()" if positive else "Poisson(0.5)"
     check_offers(name, law, needs, f"a law such as {example}")

@@ -11,30 +11,12 @@ import numpy as np
 # %% ../nbs/06_rs_gaussian.ipynb #8ea0f3a4
 def rs_covariance(Q_hat, chi_hat, beta, n):
     """Variance of one replica and covariance between two, for n replicas (inverse of
-    the precision of `eq:gaussian_family`).
+    the precision of `eq:gaussian_family`); shapes are broadcast.
 
-    Parameters
-    ----------
-    Q_hat : float or array
-        The precision of one replica in units of beta, > 0.
-    chi_hat : float or array
-        The variance of the field they share; >= 0 for x. For u, whose precision carries
-        the other sign, give -chi_hat.
-    beta : float
-        Inverse temperature, > 0 and finite.
-    n : float
-        Number of replicas, below Q_hat / (beta * chi_hat). It need not be whole; 0 is
-        the replica limit.
-
-    Returns
-    -------
-    diagonal, off_diagonal : float or array
-        Variance of one replica; covariance of two different ones. Shapes are broadcast.
-
-    Raises
-    ------
-    ValueError
-        If no such Gaussian exists.
+    Q_hat > 0 is the precision of one replica in units of a finite beta > 0, chi_hat the
+    variance of the field they share: >= 0 for x; for u, whose precision carries the
+    other sign, give -chi_hat. n, which need not be whole, is below Q_hat / (beta *
+    chi_hat); 0 is the replica limit. A ValueError if no such Gaussian exists.
     """
     left = _positive_definite(Q_hat, chi_hat, beta, n)
     off_diagonal = chi_hat / (Q_hat * left)
@@ -42,9 +24,7 @@ def rs_covariance(Q_hat, chi_hat, beta, n):
 
 # %% ../nbs/06_rs_gaussian.ipynb #pd06
 def _positive_definite(Q_hat, chi_hat, beta, n):
-    """Return Q_hat - n beta chi_hat, the precision (over beta) that is left to the
-    sum of the replicas.
-    """
+    """Q_hat - n beta chi_hat > 0: the precision (over beta) of the replicas' sum."""
     Q_hat, chi_hat = np.asarray(Q_hat, float), np.asarray(chi_hat, float)
     if not 0 < beta < np.inf:
         raise ValueError(
@@ -66,26 +46,8 @@ def _positive_definite(Q_hat, chi_hat, beta, n):
 # %% ../nbs/06_rs_gaussian.ipynb #43c86238
 def rs_log_partition(Q_hat, h, chi_hat, beta, n):
     """Logarithm of the integral of n replicas' Gaussian weight (the log-partition
-    function of `eq:gaussian_family`).
-
-    Parameters
-    ----------
-    Q_hat, h, chi_hat : float or array
-        Precision (> 0), mean field and variance of the field of a coordinate.
-    beta : float
-        Inverse temperature, > 0 and finite.
-    n : float
-        Number of replicas, below Q_hat / (beta * chi_hat); need not be whole.
-
-    Returns
-    -------
-    float or array
-        log E_xi Z(xi)**n for each coordinate; 0 at n = 0.
-
-    Raises
-    ------
-    ValueError
-        If no such Gaussian exists.
+    function of `eq:gaussian_family`), log E_xi Z(xi)**n, for each coordinate; 0 at n =
+    0. Arguments and errors as `rs_covariance`, h the mean field.
     """
     left = _positive_definite(Q_hat, chi_hat, beta, n)
     return (

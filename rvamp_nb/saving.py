@@ -28,16 +28,9 @@ from .step import State, WithIntercept
 # %% ../nbs/87_saving.ipynb #87000107
 @contextmanager
 def written_whole(paths):
-    """Files to write to, which stand under their names when all are on the disk; none
-    of them where anything fails.
-
-    Parameters
-    ----------
-    paths : list of paths
-
-    Yields
-    ------
-    list of binary files; an OSError where one is there and is no regular file
+    """Yield files to write to, binary, which stand under their names when all are on
+    the disk; none of them where anything fails. An OSError where one is there and is no
+    regular file.
     """
     ends = [Path(os.path.realpath(path)) for path in paths]
     for path, end in zip(paths, ends):
@@ -179,20 +172,10 @@ def _write(path, kind, state, **facts):
 
 
 def read(path, kind=None):
-    """What a file of this room holds.
-
-    Parameters
-    ----------
-    path : path
-    kind : "fit", "state" or "checkpoint", optional
-        What it must be: a `FileError` where it is not, or is damaged.
-
-    Returns
-    -------
-    header : dict
-        rvamp_nb (the version that wrote it), format, kind, shape; about (of a state),
-        settings and digests (of the others), converged, n_iter, status (of a fit).
-    state : State
+    """Header and State that a file of this room holds; a `FileError` where it is
+    damaged or not of the kind asked for: "fit", "state" or "checkpoint". The header has
+    rvamp_nb (the version that wrote it), format, kind, shape; about (of a state),
+    settings and digests (of the others), converged, n_iter, status (of a fit).
     """
     if Path(path).exists() and not Path(path).is_file():
         raise FileError(f"{path} is no regular file: give the name of a file")

@@ -254,9 +254,7 @@ def _prior(lam, prior, N, beta):
 
 # %% ../nbs/12_rvamp.ipynb #4b0737b7
 def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
-    """The problem asked for, every part checked; a column of ones is added for an
-    intercept.
-    """
+    """The problem, checked; a column of ones is added for an intercept."""
     A = _matrix(A)
     y, N, stored = _target(y, len(A)), A.shape[1], isinstance(A, Panels)
     check_number("rvamp", "beta", beta, 0, closed="]")
@@ -305,9 +303,7 @@ def _check_unpenalised(problem):
 
 # %% ../nbs/12_rvamp.ipynb #01f28002
 def _warm_state(warm_start, problem):
-    """The messages of an earlier fit, if they are for a problem of this size and these
-    groups of rows.
-    """
+    """An earlier fit's messages, if for a problem of this size and these groups."""
     state = getattr(warm_start, "messages", warm_start)
     if not isinstance(state, State):
         what = "warm_start must be a Fit with messages, or a State"

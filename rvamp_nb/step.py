@@ -55,18 +55,9 @@ class Step(NamedTuple):
 
 # %% ../nbs/12_rvamp.ipynb #881c9e7c
 def initial_state(problem):
-    """Messages as if every coefficient were zero.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Returns
-    -------
-    State
-        h_1x and Q_hat_1x as the empty model makes them (only unpenalised coefficients
-        differ from zero), chi_hat_1x at least as wide; Q_hat_1u is one over the
-        loss's mean curvature.
+    """Messages as if every coefficient were zero: h_1x and Q_hat_1x as the empty model
+    makes them (only unpenalised coefficients differ from zero), chi_hat_1x at least as
+    wide; Q_hat_1u is one over the loss's mean curvature.
     """
     A, y, _, likelihood, counts, _ = problem
     x, f = _null_fit(problem)
@@ -189,23 +180,9 @@ def ask(problem, state):
 
 # %% ../nbs/12_rvamp.ipynb #b55a70e8
 def step(problem, state):
-    """One turn of Algorithm 1: prior and likelihood answer, the coupling joins them.
-
-    Parameters
-    ----------
-    problem : Problem
-    state : State
-        Messages to the prior, (N,) each, and to the likelihood, (M,) each.
-
-    Returns
-    -------
-    Step
-
-    Raises
-    ------
-    Breakdown
-        Where a message is not finite, a precision not positive, or a matrix not
-        positive definite.
+    """One turn of Algorithm 1: prior and likelihood answer, the coupling joins them. A
+    `Breakdown` where a message is not finite, a precision not positive, or a matrix not
+    positive definite.
     """
     # what is not finite is caught by name
     with np.errstate(all="ignore"), threads(problem.A):

@@ -436,6 +436,22 @@ SABOTAGES = [
         "factor[going], likely, target[::-1])",
         "tests/test_survival.py::test_many_cox_refits_are_each_its_own",
     ),
+    Sabotage(
+        "extend/cox.py",
+        "every round of a Cox refit is a plain step",
+        "return new - share[:, None] * (new - new_before)",
+        "return new",
+        "tests/test_survival.py::"
+        "test_a_secant_saves_rounds_and_refits_that_run_away_are_given_up",
+    ),
+    Sabotage(
+        "extend/cox.py",
+        "a refit that runs away is followed to the end",
+        " & (np.ptp(new, axis=1) < RUNAWAY)",
+        "",
+        "tests/test_survival.py::"
+        "test_a_secant_saves_rounds_and_refits_that_run_away_are_given_up",
+    ),
     # --- the estimator ----------------------------------------------------------------
     Sabotage(
         "select/answer.py",
@@ -458,6 +474,27 @@ SABOTAGES = [
         "signal=FixedSizes(design.size * np.sqrt(design.rows), density),",
         "signal=FixedSizes(design.size * design.rows, density),",
         "tests/test_evolution.py::test_planned_studies_do_what_was_planned",
+    ),
+    Sabotage(
+        "select/planning.py",
+        "a table has the eigenvalues of the population",
+        "s = np.maximum(1 / m - total(m), least)",
+        "s = np.maximum(1 / m - total(0 * m), least)",
+        "tests/test_evolution.py::test_eigenvalues_of_a_table_are_those_of_the_pilot_s_population",
+    ),
+    Sabotage(
+        "select/planning.py",
+        "a factor is as strong as the pilot shows it",
+        "return rest * (half + np.sqrt(half**2 - shown) - 1)",
+        "return rest * (shown - 1)",
+        "tests/test_evolution.py::test_a_pilot_shows_its_factors",
+    ),
+    Sabotage(
+        "select/planning.py",
+        "the line points the wrong way",
+        "lambda power: middle + (power - share.mean()) / slope",
+        "lambda power: middle - (power - share.mean()) / slope",
+        "tests/test_evolution.py::test_a_plan_from_a_pilot_is_carried_out_by_refits",
     ),
     Sabotage(
         "select/arguments.py",

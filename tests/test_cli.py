@@ -34,6 +34,7 @@ from rvamp_nb.datasets import load_diabetes
 from rvamp_nb.select import frames as tables
 from rvamp_nb.select import report
 from rvamp_nb.select.frames import prepare, read_frame
+from rvamp_nb.select.planning import genes
 from rvamp_nb.select.report import console, report_files
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -1473,6 +1474,35 @@ def test_a_plan_is_printed_as_the_library_computes_it(capsys, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_plan_like_a_pilot(capsys, tmp_path):
+    """Numbers of a file, whichever kind; what is left out of it is named."""
+    X = genes(60).draw(50, np.random.default_rng(0))
+    np.save(tmp_path / "pilot.npy", X)
+    frame = pd.DataFrame(X, columns=[f"g{i}" for i in range(60)])
+    frame.insert(7, "batch", ["a", "b"] * 25)
+    frame.to_csv(tmp_path / "pilot.csv", index=False)
+    asked = "plan --effects 3 --size 1 --threshold 0.7 --json --like".split()
+    said = []
+    for name in ("pilot.npy", "pilot.csv"):
+        main([*asked, str(tmp_path / name)])
+        said.append(json.loads(capsys.readouterr().out))
+    assert said[0]["answer"]["rows"] == said[1]["answer"]["rows"]
+    assert said[0]["answer"]["n_simulated"] >= 32 and said[0]["asked"]["features"] == 60
+    assert said[0]["left_out"] == [] and said[1]["left_out"] == ["batch"]
+    main([*asked[:-2], "--like", str(tmp_path / "pilot.csv")])
+    text = capsys.readouterr().out
+    assert "left out of the pilot" in text and "batch" in text and "drawn" in text
+    assert max(map(len, text.splitlines())) <= 88
+
+
+def test_a_plan_says_what_genes_would_take(capsys):
+    main([*PLAN, "--json"])
+    said = json.loads(capsys.readouterr().out)
+    like = dict(like=genes(60), n_studies=0, threshold=0.7)
+    assert said["rows_like_genes"] == rvamp_nb.plan(60, 3, 1, **like).rows
+    assert said["rows_like_genes"] > said["answer"]["rows"]
+
+
 def test_a_plan_as_json(capsys):
     main([*PLAN, "--json"])
     said = json.loads(capsys.readouterr().out)
@@ -1487,6 +1517,8 @@ def test_a_plan_as_json(capsys):
     "options, word",
     [
         ("--features 300 --effects 5", "--size"),
+        ("--effects 5 --size 1", "--features"),
+        ("--effects 5 --size 1 --like nowhere.csv", "nowhere.csv"),
         ("--features 3 --effects 5 --size 1", "n_effects"),
         ("--features 300 --effects 5 --size 0", "--size"),
         ("--features 3.5 --effects 5 --size 1", "--features"),

@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib.util
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,12 +18,14 @@ from rvamp_nb import (
     plan,
     state_evolution,
 )
+from rvamp_nb.datasets import standardize
 from rvamp_nb.evolution import Spectrum, coupled, spectrum_of
 from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.messages import Natural
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.resampling import Fixed, NoResampling, Poisson, Subsample, Weakness
 from rvamp_nb.select.control import pfer_bound
+from rvamp_nb.select.planning import Pilot, _drawn_study, genes, pilot_of
 
 PLACE = Path(__file__).parent / "truth_evolution" / "make_evolution_truth.py"
 spec = importlib.util.spec_from_file_location("make_evolution_truth", PLACE)
@@ -30,6 +33,15 @@ truth = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(truth)
 MEASURED = truth.load()
 EFFECTS = FixedSizes(1.0, 0.025)
+
+
+def script_of(name):
+    """A script beside the truths."""
+    sys.path.insert(0, str(PLACE.parent))
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.pop(0)
 
 
 def predicted(name):
@@ -325,12 +337,90 @@ def test_plans_that_make_no_sense(wrong):
         plan(**asked)
 
 
+PILOT = genes(150)
+
+
+def test_eigenvalues_of_a_table_are_those_of_the_pilot_s_population():
+    """Averages of 1/(e + s) as in a table that is drawn, also with more rows."""
+    rng = np.random.default_rng(3)
+    for rows in (60, 400):
+        said = PILOT.spectrum(rows)
+        assert_allclose([said.rows.sum(), said.columns.sum()], 1)
+        assert_allclose(said.gain, 150 / rows, rtol=1e-3)
+        drawn = [
+            np.linalg.eigvalsh(A @ A.T)[1:]  # without the mean's
+            for A, _ in (standardize(PILOT.draw(rows, rng)) for _ in range(10))
+        ]
+        for s in (0.1, 1.0, 10.0):
+            seen = [np.mean(s / (e + s)) for e in drawn]
+            se = np.std(seen, ddof=1) / np.sqrt(10)
+            found = said.rows @ (s / (said.eigenvalues + s))
+            assert abs(found - np.mean(seen)) < 4 * se + 0.01
+
+
+def test_independent_features_with_a_pilot_are_independent_features():
+    alone = Pilot(np.empty((0, 150)), np.ones(150))
+    one = expected_study(120, 150, 5, 0.5)
+    two = expected_study(120, 150, 5, 0.5, like=alone)
+    assert_allclose(one.true_selections, two.true_selections, rtol=1e-3)
+    assert_allclose(one.lam, two.lam, rtol=1e-3)
+
+
+def test_a_pilot_shows_its_factors():
+    """As many as there are, as strong as they are, and none where there are none."""
+    rng = np.random.default_rng(4)
+    found = pilot_of(genes(1000).draw(100, rng))
+    assert len(found.loadings) == 10 and abs(found.own.mean() - 0.5) < 0.05
+    assert_allclose((found.loadings**2).sum(0) + found.own, 1)
+    none = pilot_of(rng.normal(size=(100, 1000)))
+    assert len(none.loadings) == 0 and (none.own == 1).all()
+
+
+def test_a_plan_from_a_pilot_is_carried_out_by_refits():
+    """Studies drawn anew find what was promised, in two standard errors."""
+    asked = dict(like=PILOT, threshold=0.7, progress=False)
+    study = plan(150, 5, 0.6, n_studies=24, **asked)
+    assert study.n_simulated >= 24 and 0.8 <= study.power < 0.81
+    assert study.rows > 1.5 * plan(150, 5, 0.6, threshold=0.7).rows
+    again = plan(150, 5, 0.6, n_studies=24, **asked)
+    assert again.rows == study.rows and again.power == study.power
+    rng = np.random.default_rng(9)
+    hits = np.array([_drawn_study(PILOT, study, rng)[0] for _ in range(24)]) / 5
+    se = np.hypot(hits.std(ddof=1) / np.sqrt(24), study.power_se)
+    assert 0 < study.power_se < 0.08 and abs(hits.mean() - study.power) < 2 * se
+
+
+def test_promises_from_a_pilot_were_kept():
+    """Thirty studies from the truth, at the planned size: within two standard errors
+    where a pilot shows what the features share.
+    """
+    for name in ("riboflavin", "factors"):
+        asked, counts = script_of("make_like_truth").load()[name]
+        se = counts[:, 0].std(ddof=1) / np.sqrt(len(counts))
+        assert len(counts) == 30
+        assert abs(counts[:, 0].mean() - asked[3]) < 2 * np.hypot(se, asked[4])
+
+
+@pytest.mark.parametrize(
+    "wrong, word",
+    [
+        (dict(like=PILOT), "n_features = 150"),
+        (dict(like=np.ones(5)), "like"),
+        (dict(like=np.full((9, 500), np.nan)), "like"),
+        (dict(like=PILOT, n_studies=3), "n_studies"),
+        (dict(like=PILOT, n_studies=1.5), "n_studies"),
+        (dict(like=PILOT, seed=-1), "seed"),
+        (dict(like="pilot.csv"), "like"),
+    ],
+)
+def test_pilots_that_make_no_sense(wrong, word):
+    with pytest.raises((TypeError, ValueError), match=word):
+        plan(500, 10, 0.4, **wrong)
+
+
 def test_planned_studies_do_what_was_planned():
     """By real refits: power within three standard errors, and below the bound."""
-    place = PLACE.with_name("make_plan_truth.py")
-    spec = importlib.util.spec_from_file_location("make_plan_truth", place)
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
+    script = script_of("make_plan_truth")
     asked = script.N_FEATURES, script.N_EFFECTS, script.SIZE
     study = expected_study(script.ROWS, *asked, threshold=script.THRESHOLD)
     assert study.power >= 0.8 and abs(study.q - script.Q) < 0.01

@@ -184,8 +184,9 @@ def test_what_is_counted_is_that_of_a_table_in_memory(mended, fit):
     assert repr(ours) == repr(theirs)
     for name in ("Pi", "mean", "var"):
         one, other = getattr(ours, name), getattr(theirs, name)
-        # each pattern stops at a change of 1e-2
-        np.testing.assert_allclose(one, other, atol=1e-5 * np.abs(other).max())
+        # each pattern stops at a change of 1e-2; one takes 44 steps to it, over which
+        # what two orders of summation differ by grows from 1e-16 to 2e-5
+        np.testing.assert_allclose(one, other, atol=1e-4 * np.abs(other).max())
 
 
 # Free energy, and what cannot be had --------------------------------------------------

@@ -34,6 +34,7 @@ from rvamp_nb import (
     survival_fit,
 )
 from rvamp_nb.extend import refined as room
+from rvamp_nb.extend.cox import Baseline
 from rvamp_nb.extend.refitting import refitter
 from rvamp_nb.panels import couple
 
@@ -433,6 +434,14 @@ class Own(Logistic):
         (lambda fit: refined(fit, n_refits=9), "n_refits"),
         (lambda fit: refined(fit, n_refits=20.5), "n_refits"),
         (lambda fit: refined(fit, seed=-1), "seed"),
+        (lambda fit: refined(fit, seed="one"), "seed must be an integer"),
+        (lambda fit: refined(rvamp(A, Y, 1.0, beta=2.0)), "beta = inf.* not 2"),
+        (lambda fit: refined(fit, baseline=5), "baseline must be the Baseline .* 5"),
+        (lambda fit: refined(fit, baseline=Baseline), "not the class Baseline"),
+        (
+            lambda fit: refined(fit, baseline=Baseline(Y - Y.min(), LABELS)),
+            "baseline must be the Baseline .* events differ",
+        ),
         (lambda fit: refined(rvamp(A, Y, prior=Ridge(1.0), counts=HALF)), "Ridge"),
         (
             lambda fit: refined(

@@ -364,6 +364,8 @@ def test_survival_times_are_told_and_are_part_of_the_question():
     model = f"Cox's proportional-hazards model of {y['event'].sum()} events"
     assert model in paragraph(est)
     assert "baseline hazard was held fixed" in paragraph(est)
+    alpha = est.lambda_scales_["scikit-survival alpha"]
+    assert f"(scikit-survival alpha {alpha:.4g})" in paragraph(est)
     y["time"] = y["time"] ** 2
     other = fitted(X, y, loss="survival", **ONE)
     assert fingerprint(other.question_) != fingerprint(est.question_)

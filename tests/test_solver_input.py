@@ -10,10 +10,15 @@ import pytest
 from scipy import sparse
 
 from rvamp_nb.datasets import gaussian_design, standardize
-from rvamp_nb.densities import p2
+from rvamp_nb.densities import coefficient_interval, p1, p2
+from rvamp_nb.energy import free_energy, stability_radius
+from rvamp_nb.evolution import FixedSizes, state_evolution
+from rvamp_nb.extend.refined import refined
+from rvamp_nb.extend.rows import counted
 from rvamp_nb.likelihood import Logistic, Squared
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import (
+    Fixed,
     Grouped,
     Multinomial,
     NoResampling,
@@ -451,3 +456,56 @@ def test_global_random_state_is_left_alone():
     rvamp(A, Y, LAM)
     rvamp_path(A, Y, n_lambdas=3, progress=False)
     np.testing.assert_array_equal(np.random.get_state()[1], before)
+
+
+WIDE = gaussian_design(60, 40, seed=0)
+SIZES = FixedSizes(6.0, 0.1)
+FAR = np.linspace(-300, 300, 9)  # where densities are too small for a double
+ALL_ASKED = {
+    "Pi": lambda fit: fit.Pi,
+    "free energy": free_energy,
+    "radius": lambda fit: stability_radius(fit, 1e-4),
+    "moments of p1": lambda fit: [p1(fit).mean, p1(fit).var, p1(fit).atom],
+    "p1": lambda fit: p1(fit).pdf(FAR),
+    "higher moments": lambda fit: p1(fit).moment(3),
+    "intervals": coefficient_interval,
+    "p2": lambda fit: p2(fit).covariance,
+    "counted": lambda fit: counted(fit).Pi,
+    "refined": lambda fit: refined(fit, None, 20, progress=False).Pi,
+    "at finite beta": lambda fit: p1(rvamp(WIDE.A, WIDE.y, 0.1, beta=1.0)).pdf(FAR),
+    "logistic, at finite beta": lambda fit: free_energy(
+        rvamp(WIDE.A, WIDE.y > 0, 0.1, beta=1.0, likelihood=Logistic())
+    ),
+    "path": lambda fit: rvamp_path(WIDE.A, WIDE.y).Pi,
+    "state evolution": lambda fit: (
+        state_evolution(1.0, 20.0, signal=FixedSizes(6.0, 0.1), noise=1.0).macro
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        dict(prior=Laplace(0.5, Fixed()), counts=Subsample(0.5)),
+        dict(prior=Laplace(0.3), counts=NoResampling()),
+    ],
+)
+@pytest.mark.parametrize("what", ALL_ASKED)
+def test_the_callers_errstate_does_not_matter(what, model):
+    ask = lambda: ALL_ASKED[what](rvamp(WIDE.A, WIDE.y, **model))
+    expected = ask()
+    with np.errstate(all="raise"):
+        np.testing.assert_array_equal(ask(), expected)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: state_evolution(1.0, 2.0, signal=SIZES, noise=1.0, max_iter=3),
+        lambda: stability_radius(rvamp(A, Y, LAM), tol=1e-15, max_iter=3),
+    ],
+)
+def test_a_warning_points_at_the_caller(call):
+    with pytest.warns((ConvergenceWarning, RuntimeWarning)) as seen:
+        call()
+    assert [w.filename for w in seen] == [__file__]

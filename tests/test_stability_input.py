@@ -481,7 +481,10 @@ BAD = {
     "refine with half a refit": (lambda: fitted().refine(None, 20.5), "n_refits"),
     "refine with text": (lambda: fitted().refine(None, "100"), "n_refits"),
     "refine with a negative seed": (lambda: fitted().refine(0.1, seed=-1), "seed"),
-    "refine to nothing": (lambda: fitted().refine(0), "accuracy must lie in (0, 0.5)"),
+    "refine to nothing": (
+        lambda: fitted().refine(0),
+        "accuracy must lie in (1e-06, 0.5)",
+    ),
     "refine to a negative error": (lambda: fitted().refine(-0.1), "accuracy"),
     "refine to a number of refits": (lambda: fitted().refine(200), "accuracy"),
     "refine to a word": (lambda: fitted().refine("0.02"), "accuracy"),

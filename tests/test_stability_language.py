@@ -646,6 +646,27 @@ def test_a_refit_that_looks_at_likely_columns_first_is_the_same(lives, monkeypat
     np.testing.assert_array_equal(few, all_)
 
 
+@pytest.mark.parametrize("ratio", [1.0, 0.6])
+def test_the_penalty_on_scikit_survivals_scale(lives, ratio):
+    """Cox's score over risk sets, per row and on columns of variance one, is the slope
+    of the penalty at the answer of all rows: optimality at Coxnet's alpha.
+    """
+    X, y, _ = lives
+    asked = dict(COX, q=None, lambdas=[0.8], l1_ratio=ratio, refits=0)
+    s = fitted(X, y, resampling=NoResampling(), **asked)
+    Z, b = standard(X), s.coef_mean_ * X.std(0)
+    alpha, share = (s.lambda_scales_[k] for k in ("scikit-survival alpha", "l1_ratio"))
+    risk, score = np.exp(Z @ b), np.zeros(14)
+    for died in np.flatnonzero(y["event"]):
+        there = y["time"] >= y["time"][died]
+        score += Z[died] - risk[there] @ Z[there] / risk[there].sum()
+    rest = score / len(X) - alpha * (1 - share) * b
+    on = np.abs(b) > 1e-6
+    assert 1 < on.sum() < 14 and np.isclose(share, ratio)
+    np.testing.assert_allclose(rest[on], alpha * share * np.sign(b[on]), rtol=5e-3)
+    assert np.abs(rest).max() < 1.005 * alpha * share
+
+
 def test_survival_in_other_forms_and_with_refits_in_the_answer(lives):
     X, y, s = lives
     frame = pd.DataFrame(dict(time=y["time"], event=y["event"]))

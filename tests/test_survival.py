@@ -26,6 +26,7 @@ from rvamp_nb.extend.weights import Rows
 from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.messages import Natural, extrinsic
 from rvamp_nb.prior import Laplace
+from rvamp_nb.refits import refit
 from rvamp_nb.resampling import Fixed, Grouped, NoResampling, Poisson, Subsample
 from rvamp_nb.solver import rvamp
 
@@ -340,6 +341,21 @@ def test_many_cox_refits_are_each_its_own():
             assert (np.abs(pull[~on]) <= penalties[~on]).all()
 
 
+def test_a_secant_saves_rounds_and_refits_that_run_away_are_given_up(monkeypatch):
+    A, y = simulated_survival(M=80, N=30, seed=1)
+    time, event = y["time"], y["event"] * 1.0
+    counts = np.array([half(b, 80) for b in range(6)])
+    lam = np.full((6, 30), 0.3)
+    few = cox_fits(A, time, event, lam, counts, tol=1e-6, max_iter=24)
+    assert np.isfinite(few).all()  # without secants one needs 60 rounds
+    lam = np.full((6, 30), 1e-3)
+    made = []
+    keep = lambda *a: made.append(len(a[1])) or refit(*a)
+    monkeypatch.setattr("rvamp_nb.extend.cox.refit", keep)
+    assert np.isnan(cox_fits(A, time, event, lam, counts)).all()
+    assert sum(made) < 6 * 50  # of 6 * 100 Poisson fits
+
+
 def test_a_cox_refit_without_deaths_is_zero():
     A, time, event, lam = table("120x60")
     assert not cox_fit(A, time, event, lam, (event == 0) * 1.0).any()
@@ -493,7 +509,7 @@ def test_targets_in_all_forms():
     "y, word",
     [
         (np.column_stack([np.zeros(5), np.ones(5), np.ones(5)]), "left truncation"),
-        (np.column_stack([np.full(5, 2.0), np.ones(5)]), "event"),
+        (np.column_stack([np.full(5, 2.0), np.ones(5)]), "event .* first of two col"),
         (np.column_stack([np.ones(5), -np.ones(5)]), "time must be >= 0"),
         (np.column_stack([np.ones(5), np.full(5, np.nan)]), "time"),
         (np.ones(5), "structured"),

@@ -507,36 +507,41 @@ def put_in_blocks(problem, state, blocks, N):
 # %% ../../nbs/17_beyond_diagonal.ipynb #c0unt023
 def whole_numbers(name, given, n):
     """Whole numbers from 0 to n - 1, each once, as an int array."""
-    numbers = np.asarray(list(given), dtype=float)
-    whole = np.rint(numbers).astype(int)
-    inside = (whole == numbers) & (0 <= whole) & (whole < n)
-    if not inside.all() or len(set(whole.tolist())) < len(whole):
+    try:
+        numbers = np.array(list(given))
+    except (TypeError, ValueError):  # no list, or one of lists that differ in length
+        numbers = np.array(None)
+    plain = numbers.ndim == 1 and numbers.dtype.kind in "iuf"
+    inside = plain and np.isin(numbers, np.arange(n)).all()
+    if not inside or len(np.unique(numbers)) < len(numbers):
         raise ValueError(
-            f"counted: {name} must hold numbers from 0 to {n - 1}, each once, got"
-            f" {given!r}"
+            f"counted: {name} must be a list of numbers from 0 to {n - 1}, each once,"
+            f" got {given!r}"
         )
-    return whole
+    return numbers.astype(int)
 
 # %% ../../nbs/17_beyond_diagonal.ipynb #b10ck013
 def blocks_asked(fit, blocks):
     """The blocks as a list of int arrays; by default those that `find_blocks` finds,
     and none where the table is read in parts.
     """
-    if blocks is None or (isinstance(blocks, str) and blocks != "auto"):
+    if not np.iterable(blocks) or (isinstance(blocks, str) and blocks != "auto"):
         raise ValueError(
-            f'counted: blocks must be "auto" or a list ([] for none), got {blocks!r}'
+            'counted: blocks must be "auto" or a list of lists ([] for none), got'
+            f" {blocks!r}"
         )
     stored = isinstance(fit.problem.A, Panels)
     if isinstance(blocks, str):
         doubtful = np.flatnonzero(fit.Pi > DOUBTFUL)
         return [] if stored else find_blocks(fit.problem.A, doubtful)
-    blocks = [np.array(block, dtype=int) for block in blocks]
+    N = len(fit.Pi)
+    blocks = [whole_numbers("each of blocks", block, N) for block in blocks]
     if stored and blocks:
         raise TypeError(
             "counted: blocks need the table in memory, since a step turns their"
             " columns; give an array, or blocks=[]"
         )
-    whole_numbers("blocks", [i for block in blocks for i in block], len(fit.Pi))
+    whole_numbers("blocks together", [i for block in blocks for i in block], N)
     if any(len(block) > WIDEST for block in blocks):
         raise ValueError(
             f"counted: a block holds at most {WIDEST} columns, got one of"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from ..checks import check_number, check_size, progress_bar
+from ..checks import check_number, check_offers, check_size, progress_bar
 from .blocks import moment_view
 from .refitting import refitter
 from rvamp_nb.extend.rows import (
@@ -476,12 +476,21 @@ def _counted_if_it_pays(fit):
             return counted(fit, blocks=[])
     return fit
 
-
+# %% ../../nbs/16_trust.ipynb #296882ab
 def _job(fit, seed, baseline):
     """Of a Fit or a Counted: `_Job`."""
     alone = getattr(fit, "fit", fit)
-    if not hasattr(alone.problem.counts, "draw"):
-        raise ValueError(f"refined: {alone.problem.counts!r} has no draw(M, rng)")
+    y, _, _, counts, beta = alone.problem[1:]
+    if np.isfinite(beta):
+        raise ValueError(f"refined: fit must be at beta = inf, as refits, not {beta:g}")
+    if not hasattr(counts, "draw"):
+        raise ValueError(f"refined: {counts!r} has no draw(M, rng)")
+    if baseline is not None:
+        wanted = "the Baseline that survival_fit returned with the fit"
+        parts = "time", "event", "weight", "offset"
+        check_offers("refined: baseline", baseline, parts, wanted)
+        if not np.array_equal(baseline.event, y):
+            raise ValueError(f"refined: baseline must be {wanted}; its events differ")
     again = refitter(alone, baseline)
     if not alone.converged:
         return _Job(alone, again, None, None, seed)
@@ -494,6 +503,7 @@ def _job(fit, seed, baseline):
     return _Job(alone, again, own, control, seed)
 
 # %% ../../nbs/16_trust.ipynb #1a570a04
+@np.errstate(under="ignore")
 def refined(fit, accuracy=0.02, n_refits=None, seed=0, *, baseline=None, progress=True):
     """Refit until every selection probability is known to an accuracy, each refit with
     what rVAMP says of it, and combine with rVAMP (`control-variate`, `shrinkage`).
@@ -531,6 +541,7 @@ def refined(fit, accuracy=0.02, n_refits=None, seed=0, *, baseline=None, progres
         try:
             for first, size in _batches(most):
                 parts.append(job.batch(range(first, first + size)))
+                done = first + size
                 bar.update(size)
                 found = _so_far(job, parts) if accuracy else None
                 if found and found[0][1][0].max() <= accuracy:
@@ -540,7 +551,6 @@ def refined(fit, accuracy=0.02, n_refits=None, seed=0, *, baseline=None, progres
                 raise
             found, stopped = None, True
     found = found or _so_far(job, parts)
-    done = sum(size for _, size in _batches(most)[: len(parts)])
     return _as_refined(*found, done, accuracy, stopped)
 
 # %% ../../nbs/16_trust.ipynb #1a57001c
@@ -550,7 +560,7 @@ def _budget(fit, accuracy, n_refits, seed):
         raise TypeError(f"refined: fit must be from rvamp or counted, got {fit!r}")
     check_size("refined", "seed", seed, least=0)
     if accuracy is not None:
-        check_number("refined", "accuracy", accuracy, 0, 0.5)
+        check_number("refined", "accuracy", accuracy, 1e-6, 0.5)
     if n_refits is not None:
         return check_size("refined", "n_refits", n_refits, least=10)
     if accuracy is None:
@@ -560,8 +570,11 @@ def _budget(fit, accuracy, n_refits, seed):
 
 def _batches(most):
     """The first number of each batch of refits, and how many it has."""
-    starts = [0, *range(FIRST, most, MORE)]
-    return [(a, min(MORE if a else FIRST, most - a)) for a in starts]
+    first, size = 0, FIRST
+    while first < most:
+        yield first, min(size, most - first)
+        first += size
+        size = max(MORE, first // 10 // MORE * MORE)  # all are combined after each
 
 # %% ../../nbs/16_trust.ipynb #1a570a05
 def _so_far(job, parts):

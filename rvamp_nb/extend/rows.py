@@ -450,12 +450,13 @@ def _rows_asked(fit, rows, columns):
             f"counted: {G} rows are too few, at least {FEWEST} are needed; enumerate"
             " the resamples (naive_bootstrap)"
         )
-    if isinstance(rows, (str, bool)) or rows is None:
-        raise ValueError(
-            f"counted: rows must be a number or a list of row numbers, got {rows!r}"
-        )
-    if not isinstance(rows, (int, np.integer)):
+    if np.iterable(rows) and not isinstance(rows, str):
         return whole_numbers("rows", rows, G)
+    if isinstance(rows, bool) or not isinstance(rows, (int, np.integer)):
+        raise ValueError(
+            "counted: rows must be a whole number or a list of row numbers, got"
+            f" {rows!r}"
+        )
     if not 0 <= rows <= G:
         raise ValueError(f"counted: rows must lie between 0 and {G}, got {rows}")
     if rows > MANY:
@@ -483,6 +484,7 @@ def _mixed(fit, parts, columns):
     return moments, left
 
 # %% ../../nbs/17_beyond_diagonal.ipynb #3ebbf27f
+@np.errstate(under="ignore")
 def counted(fit, rows=4, blocks="auto"):
     """A fit with a few rows counted jointly, the rest averaged over, and with close
     columns taken together (`mixture`, `block-cavity`).

@@ -162,6 +162,8 @@ def other_scales(question, lam):
         scales["scikit-learn alpha"] = t + k
     if target.loss == "logistic":
         scales["scikit-learn C"] = 1 / (n * (t + k))
+    if target.loss == "survival":
+        scales["scikit-survival alpha"] = t + k
     return scales
 
 # %% ../../nbs/79_answer.ipynb #79000009

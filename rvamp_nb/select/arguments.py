@@ -227,10 +227,11 @@ How many rows does a study need, so that stability selection finds effects of a 
 size?
 
 By state evolution, before there are data: features are independent of each other, all
-effects have one size, the noise is normal. Resamples are halves of the rows. The
-threshold is the one that finds most, unless it is given; q follows from it and the
-bound, the penalty from q. When the data are there, give `select` the same threshold,
-pfer and bound."""
+effects have one size, the noise is normal. With --like features hang together as those
+of a pilot, and studies that are drawn and refitted settle the number. Resamples are
+halves of the rows. The threshold is the one that finds most, unless it is given; q
+follows from it and the bound, the penalty from q. When the data are there, give
+`select` the same threshold, pfer and bound."""
 
 _PLAN_CODES = """\
 exit codes:
@@ -243,13 +244,15 @@ exit codes:
 def _add_plan(plan):
     """What is planned."""
     add, positive = _adding(plan, "the study"), dict(type=_positive)
-    whole = dict(type=_whole, required=True, metavar="N")
-    add("--features", "features that are measured", **whole)
-    add("--effects", "how many of them matter", **whole)
+    whole = dict(type=_whole, metavar="N")
+    add("--features", "features that are measured (default: the pilot's)", **whole)
+    add("--effects", "how many of them matter", required=True, **whole)
     size = "change of the target per standard deviation of a feature that matters"
     add("--size", size, required=True, **positive)
     noise = "standard deviation of what no feature explains (default: 1)"
     add("--noise", noise, default=1.0, **positive)
+    pilot = "a pilot (CSV, Parquet, .npy): features hang together as its numbers do"
+    add("--like", pilot, metavar="FILE")
     add = _adding(plan, "the promise")
     add("--pfer", _PFER, default=1.0, **positive)
     power = "share of the effects to be found, on average (default: 0.8)"
@@ -263,9 +266,7 @@ def _add_plan(plan):
 
 # %% ../../nbs/76_arguments.ipynb #25a00002
 def arguments(version):
-    """What reads the arguments of `rvamp-nb`: an `argparse.ArgumentParser` that raises
-    `BadInput`.
-    """
+    """The parser of `rvamp-nb`'s arguments, which raises `BadInput`."""
     shape = dict(formatter_class=argparse.RawDescriptionHelpFormatter)
     parser = _Parser(prog="rvamp-nb", description=_ABOUT, epilog=_EXAMPLES, **shape)
     parser.add_argument("--version", action="version", version=f"rvamp-nb {version}")

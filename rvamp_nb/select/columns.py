@@ -22,23 +22,10 @@ from ..tables.storage import BLOCK, Panels, square_lengths, standardised
 
 # %% ../../nbs/72_columns.ipynb #72000006
 def open_table(X):
-    """A table from elsewhere, refused by name where it will not do.
-
-    Parameters
-    ----------
-    X : array, data frame, or anything that is read in blocks
-
-    Returns
-    -------
-    X : array, data frame, or Panels
-        What fits in one block is read whole.
-    names : list or None
-        Of the columns of `Panels` that came from a frame.
-
-    Raises
-    ------
-    ValueError
-        Masked entries, dates, text, missing values, two columns of one name.
+    """A table from elsewhere, an array or data frame, and None; or as Panels, with the
+    names of their columns where these came from a frame, or None. What fits in one
+    block is read whole. A ValueError, by name, for masked entries, dates, text, missing
+    values, two columns of one name.
     """
     if np.ma.is_masked(X):
         raise ValueError(
@@ -141,22 +128,11 @@ NEAR = 1e-4  # columns of unit norm that are nearer than this are one
 
 
 def near_copies(A, within=NEAR):
-    """Which column stands for each: the first that is the same up to sign and to the
-    last digits.
-
-    Parameters
-    ----------
-    A : (M, N) float array or Panels
-        Columns of unit norm, or of zeros, which stand for themselves. Of a table in
-        blocks, one pass is taken, and then candidates are read, a block at a time.
-    within : float > 0
-        Distance of two columns, or of one and the negative of the other, below which
-        they are the same.
-
-    Returns
-    -------
-    stands : (N,) int array
-        stands[i] <= i, and stands[stands[i]] == stands[i].
+    """Which column stands for each, (N,) int: the first that is the same up to the last
+    digits: it, or its negative, is nearer than `within`. stands[i] <= i, and
+    stands[stands[i]] == stands[i]. A, (M, N) array or Panels, has columns of unit norm,
+    or of zeros, which stand for themselves. Of a table in blocks, one pass is taken,
+    and then candidates are read, a block at a time.
     """
     stands, groups, size = np.arange(A.shape[1]), [], 0
     for group in [*_alike(A, within), None]:
@@ -196,9 +172,7 @@ def _alike(A, within):
 
 
 def _join(X, near, within, stands):
-    """Among a few columns X, numbers `near`, let the first stand for those that are
-    the same.
-    """
+    """Among columns X, numbers `near`, the first stands for all that are the same."""
     for k, i in enumerate(near):
         if stands[i] != i:
             continue
@@ -214,19 +188,10 @@ def _join(X, near, within, stands):
 # %% ../../nbs/72_columns.ipynb #72000011
 def merged(A, factors, prior):
     """Near copies among the columns of A, (M, N), with equal penalty factors (N,) as
-    one. Under a prior with a square of the penalty they share; where it is positive, a
-    column and its negative stay apart.
-
-    Returns
-    -------
-    first : (n,) int array
-        The columns that stay.
-    where : (N,) int array
-        Which of them stands for each.
-    weight : (N,) array
-        With which sign and share.
-    copies : (n,) array
-        How many each stands for, where they share; else 1.
+    one: `first`, (n,), the columns that stay; of each, (N,), `where` its stand-in is
+    among them, and its weight, a sign and share; `copies`, (n,), how many each stands
+    for, where they share, else 1. They share under a prior with a square of the
+    penalty; where the prior is positive, a column and its negative stay apart.
     """
     stands = near_copies(A)
     sign = np.ones(len(stands))
@@ -319,9 +284,7 @@ def _family(categories, names):
 
 # %% ../../nbs/72_columns.ipynb #72000017
 class Columns(NamedTuple):
-    """What is known of the N columns of the table, and which of the n columns of A
-    stands for each.
-    """
+    """What is known of the table's N columns, and which of A's n stands for each."""
 
     names: np.ndarray  # (N,)
     center: np.ndarray  # (N,)
@@ -360,32 +323,13 @@ class Columns(NamedTuple):
 
 
 def prepare(X, names, prior, rows, counts, categories=None):
-    """Columns of length one, and what is known of them.
+    """Standardised columns A (M, n), of near copies the first, the prior of them, and
+    what is known of them, `Columns`. The prior comes with a penalty factor for each
+    column, (N,); one of 0 is never penalised. `categories`, a dict or list of lists,
+    says which columns are levels of one variable.
 
-    Parameters
-    ----------
-    X : (M, N) float array or Panels
-    names : (N,) array of str
-    prior : Penalty
-        Its penalty factors (N,) are those of the columns; 0 is never penalised.
-    rows : RowRoles
-    counts : law of counts
-    categories : dict or list of lists, optional
-        Which columns are levels of one variable.
-
-    Returns
-    -------
-    A : (M, n) array or Panels
-        Standardised, of near copies the first.
-    prior : Penalty
-        Of the n columns.
-    columns : Columns
-
-    Raises
-    ------
-    ValueError
-        Numbers that are not finite, nothing that varies or can be selected, covariates
-        that no resample can fit.
+    A ValueError for numbers that are not finite, nothing that varies or can be
+    selected, covariates that no resample can fit.
     """
     A, center, scale, constant = standardised_columns(X, rows.weight)
     check_finite(X, scale, names)
@@ -435,20 +379,9 @@ def check_finite(A, length, names):
 
 # %% ../../nbs/72_columns.ipynb #72000030
 def standardised_columns(X, weight):
-    """Columns with (weighted) sum 0 and sum of squares 1.
-
-    Parameters
-    ----------
-    X : (M, N) array or Panels
-    weight : (M,) array or None
-
-    Returns
-    -------
-    A : (M, N) array or Panels
-        0 in rows without weight.
-    center, scale : (N,) arrays
-    constant : (N,) bool array
-        Which columns are constant in the rows that count.
+    """Columns with sum 0 and sum of squares 1, under weights (M,) or none: A, (M, N)
+    array or Panels, 0 in rows without weight; center and scale, (N,); and which columns
+    are constant in the rows that count, (N,) bool.
     """
     if isinstance(X, Panels):
         with np.errstate(all="ignore"):  # of what is not finite, the caller speaks

@@ -15,22 +15,10 @@ from ..checks import check_number, check_size
 
 # %% ../../nbs/18_error_control.ipynb #6598b7e2
 def pfer_bound(q, threshold, p):
-    """Meinshausen and Bühlmann's bound on the expected number of false selections
-    (`mb-bound`).
-
-    Parameters
-    ----------
-    q : float in (0, p]
-        Expected number of features selected in one resample of half the rows.
-    threshold : float in (1/2, 1]
-        Features with a selection probability of at least this are kept.
-    p : int >= 1
-        Number of features that could be selected.
-
-    Returns
-    -------
-    float
-        q^2 / ((2 threshold - 1) p).
+    """Meinshausen and Bühlmann's bound on the expected number of false selections, q^2
+    / ((2 threshold - 1) p) (`mb-bound`). q in (0, p] of p features are expected to be
+    selected in one resample of half the rows; those with a selection probability of at
+    least the threshold in (1/2, 1] are kept.
     """
     _check_control(q, threshold, p)
     return q**2 / ((2 * threshold - 1) * p)
@@ -43,21 +31,11 @@ def _check_control(q, threshold, p):
 
 # %% ../../nbs/18_error_control.ipynb #3691500e
 def unimodal_bound(q, threshold, p, n_pairs=np.inf):
-    """Shah and Samworth's bound for complementary pairs under unimodality (`ss-bound`).
-
-    Parameters
-    ----------
-    q, threshold, p
-        As for `pfer_bound`; q / p must be at most 1/sqrt(3).
-    n_pairs : int >= 1, or inf
-        Number B of complementary pairs; inf is the limit that rVAMP stands for.
-
-    Returns
-    -------
-    float
-        Bound on the expected number of selected features whose probability to be
-        selected in one half-sample is at most q / p. A ValueError for a threshold too
-        close to 1/2 for it.
+    """Shah and Samworth's bound for n_pairs complementary pairs under unimodality
+    (`ss-bound`), on the expected number of selected features whose probability to be
+    selected in one half-sample is at most q / p, which must be at most 1/sqrt(3). inf
+    pairs are the limit that rVAMP stands for. A ValueError for a threshold too close to
+    1/2.
     """
     _check_control(q, threshold, p)
     if np.isfinite(n_pairs):
@@ -105,25 +83,11 @@ def _q_for(bound, threshold, pfer, p):
 
 # %% ../../nbs/18_error_control.ipynb #2c6825c6
 def error_control(p, threshold=None, pfer=None, q=None, bound="mb"):
-    """The third of threshold, pfer and q from the other two.
-
-    Parameters
-    ----------
-    p, threshold, q
-        As for `pfer_bound`.
-    pfer : float > 0, optional
-        Bound on the expected number of false selections (per-family error rate).
-    bound : "mb" or "unimodal"
-
-    Returns
-    -------
-    threshold, pfer, q : float
-        That satisfy the bound with equality (q is capped at p).
-
-    Raises
-    ------
-    TypeError, ValueError
-        Not exactly two given, one out of range, or two that contradict each other.
+    """Threshold, pfer and q from two of them, in the sense of `pfer_bound`, so that the
+    bound, "mb" or "unimodal", holds with equality (q is capped at p); pfer > 0 bounds
+    the expected number of false selections (per-family error rate). A TypeError or
+    ValueError: not exactly two given, one out of range, or two that contradict each
+    other.
     """
     _check_given(p, threshold, pfer, q, bound)
     if sum(v is None for v in (threshold, pfer, q)) != 1:
@@ -161,23 +125,14 @@ LEAST_THRESHOLD = 0.6  # near 1/2 the bound hangs on the last digit of Π
 
 
 def settle(p, most, threshold=None, pfer=None, q=None, bound="mb"):
-    """Threshold, pfer and q from at most two of them, with a q that the rows can bear.
+    """Threshold, pfer and q as in `error_control`, from at most two of them, with a q
+    that the rows can bear, and a text: where a pfer that was given cannot be spent,
+    what the promise is now.
 
-    Parameters
-    ----------
-    p, threshold, pfer, q, bound
-        As for `error_control`. By default the threshold is `DEFAULT_THRESHOLD` and pfer
-        is `DEFAULT_PFER`. Where the q that follows is above `most`, it is `most`, and a
-        threshold that was not given is lowered until the bound equals pfer, but not
-        below `LEAST_THRESHOLD`.
-    most : float > 0
-        The largest q that is chosen; one that is given may be larger.
-
-    Returns
-    -------
-    threshold, pfer, q : float
-    unspent : str
-        Where a pfer that was given cannot be spent: what the promise is now.
+    By default the threshold is `DEFAULT_THRESHOLD` and pfer is `DEFAULT_PFER`. Where
+    the q that follows is above `most` > 0, it is `most` (one that is given may be
+    larger), and a threshold that was not given is lowered until the bound equals pfer,
+    but not below `LEAST_THRESHOLD`.
     """
     _check_given(p, threshold, pfer, q, bound)
     if None not in (threshold, pfer, q):

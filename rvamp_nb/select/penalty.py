@@ -29,24 +29,10 @@ from ..tables.storage import Panels
 
 # %% ../../nbs/73_penalty.ipynb #73000005
 def read_penalty(prior, l1_ratio, randomise, penalty_factor, names, M):
-    """The penalty asked for, with a factor for each column; the path varies its lam.
-
-    Parameters
-    ----------
-    prior : None or Penalty
-        In place of the three that follow.
-    l1_ratio : float in (0, 1]
-        As scikit-learn's, for columns of variance one.
-    randomise : None or law of multipliers
-    penalty_factor : None, (N,) array, or dict {name: factor}
-    names : (N,) array of str
-    M : int
-        Rows that weigh something.
-
-    Returns
-    -------
-    Penalty
-        Its lam is 1, its penalty_factor (N,).
+    """The Penalty asked for, its lam 1 (the path varies it), with a factor for each
+    column, (N,). A prior takes the place of `l1_ratio` in (0, 1] (scikit-learn's, for
+    columns of variance one), `randomise` (None or a law of multipliers), and
+    `penalty_factor` (None, (N,), or a dict by name). M rows weigh something.
     """
     check_number("StabilitySelection", "l1_ratio", l1_ratio, 0, 1, closed="]")
     if prior is not None:
@@ -287,9 +273,7 @@ def _empty(question):
 
 
 def _strides(problem, sigmas=3.0):
-    """Penalties from that on at which a field of so many standard deviations selects
-    nothing.
-    """
+    """Penalties from where a field of so many standard deviations selects nothing."""
     steps = np.arange(np.ceil(np.log(LOWEST) / np.log(STRIDE)) + 1)
     return emptying_factor(problem, sigmas) * STRIDE**steps
 
@@ -399,9 +383,7 @@ class _Bracket:
         return float(np.clip(at, self.at[1], self.at[0]))
 
     def secant(self):
-        """Where a straight line through both sizes meets the goal, not too near an
-        end.
-        """
+        """Where a line through both sizes meets the goal, not too near an end."""
         share = -self.size[0] / (self.size[1] - self.size[0])
         return self.at[0] + np.clip(share, 0.05, 0.95) * (self.at[1] - self.at[0])
 
@@ -410,9 +392,7 @@ class _Bracket:
         return damp(*self.states, (at - self.at[0]) / (self.at[1] - self.at[0]))
 
     def tried(self, at, state, tol):
-        """The fit from the state given; if that fails, from the nearer end, then from
-        the other.
-        """
+        """The fit from the state given, else from the nearer end, else the other."""
         near = int(np.abs(self.at[1] - at) < np.abs(self.at[0] - at))
         for start in (state, self.states[near], self.states[1 - near]):
             fit = self.question.solve(np.exp(at), start, tol)
@@ -520,15 +500,9 @@ def _at_end(question, path, end, q):
 
 # %% ../../nbs/73_penalty.ipynb #73000016
 def search(question, steer, q):
-    """The answer at the penalty that selects q; inf takes the last penalty of the path
-    that converges.
-
-    Returns
-    -------
-    question : Question
-        Of survival times with the baseline that the answer implies.
-    path : Path or Looks
-    answer : Answer
+    """The `Question`, of survival times with the baseline that the answer implies, its
+    Path or Looks, and the Answer at the penalty that selects q; inf takes the last
+    penalty of the path that converges.
     """
     path, answer = _sought(question, steer, q)
     target = question.target

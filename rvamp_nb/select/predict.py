@@ -65,25 +65,11 @@ def row_by_row(fit):
 
 # %% ../../nbs/78_predict.ipynb #c0b966ba
 def shared_signal(fit, features, least=0.2, alike=0.3, most=200):
-    """For each of some features, the others that stand in for it: when one comes in
-    across resamples, the other goes out (p̄₂).
-
-    Parameters
-    ----------
-    fit : Fit
-    features : list of int
-    least : float in (0, 1)
-        Correlation of the two contributions across resamples must be below minus this.
-    alike : float in [0, 1)
-        Correlation of the two columns must be at least this, up to sign: others cannot
-        stand in.
-    most : int
-        Only this many of the features selected most often are looked at.
-
-    Returns
-    -------
-    dict
-        {feature: [others, the strongest first]}, column numbers of the fit's A.
+    """{feature: others, the strongest first}, column numbers of the fit's A: those that
+    stand in for it, so that when one comes in across resamples, the other goes out
+    (p̄₂). Their contributions' correlation across resamples is below minus `least`,
+    that of the columns at least `alike`, up to sign: others cannot stand in. Only the
+    `most` features selected most often are looked at.
     """
     A, Pi = fit.problem.A, fit.Pi
     features = np.asarray(features, dtype=int)

@@ -89,23 +89,25 @@ _COVARIATE = "covariate, always in"
 
 def _statuses(s):
     """Why each feature is selected or not, (N,) list of str."""
-    said = {
-        "constant": "constant",
-        "covariate": _COVARIATE,
-        "explained": "explained by the covariates",
-    }
+    said = {"constant": "constant", "covariate": _COVARIATE}
+    said["explained"] = "explained by the covariates"
     if not s.fit.converged:
         return ["no answer"] * len(s.support)
     reached = np.where(s.support, "selected", "below the threshold").astype(object)
     if s.refined is not None:
         reached[s.undecided] += ", undecided"
-    return [
-        said.get(kind, word) for kind, word in zip(s.question.columns.kind, reached)
-    ]
+    kinds = s.question.columns.kind
+    return [said.get(kind, word) for kind, word in zip(kinds, reached)]
 
 # %% ../../nbs/83_report.ipynb #83000004
 def settings(s):
-    """All that decided the answer of a `Selection`, as numbers, words and None."""
+    """All that decided the answer of a `Selection`, as numbers, words and None.
+
+    q, expected_selected : features in a resample on average, asked for and reached
+    pfer, pfer_bound : false selections, promised, and by the bound for what is reached
+    worth_in_refits : how many refits alone would be as accurate
+    duplicates, repeated_rows : groups of equal columns, of rows that look like repeats
+    """
     from rvamp_nb import __version__
 
     target, columns, trust = s.question.target, s.question.columns, s.trust
@@ -307,7 +309,7 @@ def _of_the_choice(s):
     if not s.fit.converged:
         yield f"No penalty gave an answer ({s.status}), and nothing was selected."
         return
-    theirs = ("glmnet", "scikit-learn")
+    theirs = ("glmnet", "scikit")
     scales = s.lambda_scales.items()
     others = [f"{name} {lam:.4g}" for name, lam in scales if name.startswith(theirs)]
     beside = f" ({', '.join(others)})" if others else ""
@@ -372,10 +374,8 @@ def methods_text(s, done=()):
     """A methods paragraph with every number of a `Selection`, and its references, as
     Markdown; `done` are sentences about what was done to the table before.
     """
-    versions = _versions()
-    by = f"rvamp_nb {versions['rvamp_nb']} (Python {versions['python']}, NumPy"
-    by += f" {versions['numpy']}, SciPy {versions['scipy']})"
-    first = f"Features were selected by stability selection with {by}."
+    by = "with rvamp_nb {rvamp_nb} (Python {python}, NumPy {numpy}, SciPy {scipy})."
+    first = f"Features were selected by stability selection {by}".format(**_versions())
     parts = _of_the_table, _of_the_model, _of_the_method, _of_the_choice, _of_the_trust
     before = [f"Before that: {'; '.join(done)}."] if done else []
     after = [sentence for part in parts[1:] for sentence in part(s)]
@@ -405,16 +405,8 @@ def verdict(s):
 
 def console(s, name="the table", done=(), warnings=(), leaders=12):
     """A `Selection` for a screen, as lines of 88 letters at most: the verdict, what was
-    done, warnings, the leading features, how far to believe it.
-
-    Parameters
-    ----------
-    s : Selection
-    name : str
-        Of the table.
-    done, warnings : sequences of str
-        What was done to the table before, and what else is to be said.
-    leaders : int >= 0
+    done to the table before, what else is to be said (warnings), the leading features,
+    how far to believe it.
     """
     head = [verdict(s), *_done(s, name, done), *(f"warning: {w}" for w in warnings)]
     light, refits = f"light: {s.trust}", f"refits: {s.refused or 'none'}"

@@ -265,8 +265,8 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         refits if there are any: no confidence interval of an effect, which was shrunk
         by the penalty, and selected for its size.
     lambda_scales_ : dict
-        The reported penalty as glmnet and scikit-learn count it, for a resample of the
-        mean number of rows, on columns of variance one.
+        The reported penalty as glmnet, scikit-learn and scikit-survival count it, for a
+        resample of the mean number of rows, on columns of variance one.
     status_ : str
         "converged", or "fell back: ...", "q not met: ...", "no answer: ...", with
         numbers.

@@ -29,16 +29,9 @@ def _check_indices(A):
 
 
 def in_blocks(A):
-    """The table as `Panels` where it has to be read in blocks, else None.
-
-    Parameters
-    ----------
-    A : array-like, sparse matrix, Dask array, array of Zarr, or Panels
-
-    Returns
-    -------
-    Panels or None
-        None for what is (or should become) one array of floats in memory.
+    """The table as `Panels` where it has to be read in blocks: one that is sparse, of
+    Dask or of Zarr, or large and on the disk or not of floats. None for what is (or
+    should become) one array of floats in memory.
     """
     if isinstance(A, Panels):
         return A
