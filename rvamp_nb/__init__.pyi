@@ -231,6 +231,7 @@ class StabilitySelection(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # ty
         lambda_min_ratio: float | None = None,
         accuracy: float = 0.02,
         refits: int | None = None,
+        min_features: int = 0,
         categories: Mapping[Any, Any] | Sequence[Any] | None = None,
         tol: float = 1e-6,
         max_iter: int = 500,
@@ -260,6 +261,9 @@ class StabilitySelection(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # ty
     ) -> Refined: ...
     def report(self, folder: _File, done: Sequence[str] = ()) -> list[File]: ...
     def summary(self) -> DataFrame: ...
+    def any_of(
+        self, families: Mapping[Any, Any] | Sequence[Any] | None = None
+    ) -> DataFrame: ...
     def same_as(self) -> list[str]: ...
     def stand_ins(self) -> list[str]: ...
     def plot_path(self, ax: Axes | None = None, leaders: int = 8) -> Axes: ...
@@ -278,6 +282,8 @@ class StabilitySelection(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # ty
     lambda_: float
     probabilities_: _Floats
     support_: NDArray[np.bool_]
+    stability_: float
+    stability_se_: float
     undecided_: NDArray[np.bool_] | None
     refined_: Refined | None
     refused_: str

@@ -456,8 +456,8 @@ SABOTAGES = [
     Sabotage(
         "select/answer.py",
         "the threshold itself is not enough",
-        "kept = np.where(columns.candidates, fit.Pi >= threshold, False)[where]",
-        "kept = np.where(columns.candidates, fit.Pi > threshold, False)[where]",
+        "kept = columns.candidates & (Pi >= threshold)",
+        "kept = columns.candidates & (Pi > threshold)",
         "tests/test_stability_estimator.py"
         "::test_a_probability_equal_to_the_threshold_is_enough",
     ),
@@ -566,6 +566,34 @@ SABOTAGES = [
         "error = np.std(sizes) / np.sqrt(len(sizes))",
         "error = np.std(sizes)",
         "tests/test_stability_language.py",
+    ),
+    Sabotage(
+        "select/answer.py",
+        "a list that is longer moves the stability as if chance did not know it",
+        "moved = np.mean((2 * Pi - 1) * off, 1) + lost * (1 - 2 * share) * off.mean(1)",
+        "moved = np.mean((2 * Pi - 1) * off, 1)",
+        "tests/test_stability_language.py::test_the_stability_index_is_nogueiras",
+    ),
+    Sabotage(
+        "select/answer.py",
+        "the stability takes the error of an estimate for instability",
+        "lost = np.mean(Pi * (1 - Pi) + np.square(Pi_se)) / by_chance",
+        "lost = np.mean(Pi * (1 - Pi)) / by_chance",
+        "tests/test_stability_language.py::test_the_stability_index_is_nogueiras",
+    ),
+    Sabotage(
+        "select/answer.py",
+        "the least probable features are kept",
+        "np.where(columns.candidates, -Pi, 1)",
+        "np.where(columns.candidates, Pi, 9)",
+        "tests/test_stability_language.py::test_so_many_features_are_kept_at_least",
+    ),
+    Sabotage(
+        "select/predict.py",
+        "all of a family must be selected, not any",
+        "(s.refined.draws[:, apart] != 0).any(1)",
+        "(s.refined.draws[:, apart] != 0).all(1)",
+        "tests/test_stability_language.py::test_how_often_any_of_a_family_is_selected",
     ),
     Sabotage(
         "select/control.py",

@@ -280,7 +280,7 @@ def test_the_paragraph_has_every_number(plain):
         f"λ = {plain.lambda_:.4g}",
         f"q = {plain.q_:.3g}",
         f"Π ≥ {plain.threshold_:.3g}: {kept} features",
-        f"at most {plain.pfer_bound_:.2g}, by the bound of Meinshausen",
+        f"at most {plain.pfer_bound_:.2g} selections are false, by the bound of",
         f"light for Π was {plain.trust_.light}",
         f"NumPy {np.__version__}",
         "tolerance 1e-06",

@@ -43,7 +43,7 @@ def fit(X=X, y=Y, **options):
 
 @cache
 def fitted(**options):
-    return StabilitySelection(refits=0, n_lambdas=8, **options).fit(X, Y)
+    return StabilitySelection(**dict(refits=0, n_lambdas=8) | options).fit(X, Y)
 
 
 def with_rows(**said):
@@ -363,9 +363,12 @@ BAD = {
     "refits too few": (fit(refits=5), "refits"),
     "refits negative": (fit(refits=-1), "refits"),
     "refits text": (fit(refits="100"), "refits"),
-    "accuracy zero": (fit(accuracy=0), "accuracy must lie in (0, 0.5)"),
-    "accuracy one half": (fit(accuracy=0.5), "accuracy must lie in (0, 0.5)"),
+    "accuracy zero": (fit(accuracy=0), "accuracy must lie in (1e-06, 0.5)"),
+    "accuracy one half": (fit(accuracy=0.5), "accuracy must lie in (1e-06, 0.5)"),
+    "accuracy of a billionth": (fit(accuracy=1e-9), "accuracy must lie in"),
     "accuracy text": (fit(accuracy="0.02"), "accuracy"),
+    "min_features below zero": (fit(min_features=-1), "min_features"),
+    "min_features of a half": (fit(min_features=1.5), "min_features"),
     "refits of a loss of one's own, in fit": (
         fit(loss=Own(), refits=20),
         "Laplace, ElasticNet and NonNegative, not Own",
@@ -375,7 +378,8 @@ BAD = {
         "categories names 'male'",
     ),
     "categories out of range": (fit(categories=[[0, 6]]), "categories names 6"),
-    "categories twice": (fit(categories=[[0, 1], [1, 2]]), "in two variables"),
+    "categories twice": (fit(categories=[[0, 1], [1, 2]]), "is in two sets"),
+    "categories empty": (fit(categories={"sex": []}), "categories: set 0"),
     "survival of numbers": (fit(loss="survival"), "event and time"),
     "survival of nobody": (fit(y=None, loss="survival"), "event and time"),
     "survival without an event": (
@@ -477,6 +481,20 @@ BAD = {
     "predict with NaN": (lambda: fitted().predict(altered(np.nan)), "NaN"),
     "predict 1d": (lambda: fitted().predict(X[0]), "2D"),
     "predict_proba of a mean": (lambda: fitted().predict_proba(X), "predict_proba"),
+    "families without refits": (lambda: fitted().any_of([[0, 1]]), "no refits"),
+    "families that overlap": (
+        lambda: fitted(refits=10).any_of({"a": [0, 1], "b": [1, 2]}),
+        "families: column 1 is in two sets",
+    ),
+    "families of strangers": (
+        lambda: fitted(refits=10).any_of({"a": ["nobody"]}),
+        "families names 'nobody'",
+    ),
+    "families empty": (
+        lambda: fitted(refits=10).any_of([[0], []]),
+        "families: set 1 (from 0) holds no columns",
+    ),
+    "families of a number": (lambda: fitted(refits=10).any_of(3), "families must be"),
     "refine with few refits": (lambda: fitted().refine(None, 5), "at least 10"),
     "refine with half a refit": (lambda: fitted().refine(None, 20.5), "n_refits"),
     "refine with text": (lambda: fitted().refine(None, "100"), "n_refits"),

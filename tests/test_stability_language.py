@@ -20,7 +20,9 @@ from rvamp_nb.extend.trust import TrustWarning
 from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative
 from rvamp_nb.resampling import Fixed, NoResampling, Subsample, TwoPoint
+from rvamp_nb.select.answer import stability_index
 from rvamp_nb.select.control import pfer_bound
+from rvamp_nb.select.report import verdict
 
 M, N = 120, 40
 
@@ -343,6 +345,79 @@ def test_the_bound_has_the_error_of_the_mean_number_selected(both):
     apart = [pfer_bound(size, s.threshold_, N) for size in sizes]
     stated = s.pfer_bound_se_ * np.mean(apart) / s.pfer_bound_
     assert 0.7 < stated / np.std(apart, ddof=1) < 1.4
+
+
+def test_the_stability_index_is_nogueiras(both):
+    """And its error: both written out as in the paper (their theorems 3 and 7)."""
+    X, y, s, plain = both
+    among = s.question_.columns.candidates
+    Z = refits(plain, 2000, seed=3)[:, s.question_.columns.first][:, among] * 1.0
+    B, p = Z.shape
+    share, k = Z.mean(0), Z.sum(1)
+    by_chance = k.mean() / p * (1 - k.mean() / p)
+    index = 1 - np.mean(B / (B - 1) * share * (1 - share)) / by_chance
+    each = Z @ share / p - k * k.mean() / p**2
+    each += index / 2 * (2 * k.mean() * k / p**2 - (k + k.mean()) / p + 1)
+    error = np.sqrt(4 / B**2 * np.sum((each - each.mean()) ** 2)) / by_chance
+    ours = stability_index(share, Z.std(0) / np.sqrt(B - 1), Z)
+    np.testing.assert_allclose(ours, (index, error), rtol=1e-3)
+    np.testing.assert_allclose(ours[0], index, rtol=1e-12)
+    assert np.isnan(plain.stability_se_) and plain.stability_ > 0
+    away = abs(s.stability_ - index)
+    assert away < 2 * np.hypot(s.stability_se_, error) and s.stability_se_ < 0.05
+    assert s.summary().attrs["stability"] == s.stability_
+    tame = fitted(*table(wild=0), q=4)
+    others = refits(tame, 1000)[:, tame.question_.columns.first]
+    index, error = stability_index(others.mean(0), 0.0, others)
+    assert abs(tame.stability_ - index) < 3 * error + 0.01
+
+
+def test_an_index_of_nothing_is_none():
+    for Pi in (np.zeros(5), np.ones(5)):
+        assert np.isnan(stability_index(Pi)).all()
+
+
+def test_so_many_features_are_kept_at_least():
+    """The most probable ones, said to be below the threshold; nothing else changes."""
+    X, y = table(wild=2)
+    X = X[:, :N]
+    plain, s = fitted(X, y, q=4), fitted(X, y, q=4, refits=50)
+    for least, refits in ((0, 50), (2, 50), (9, 50), (9, 0), (99, 50)):
+        found = fitted(X, y, q=4, refits=refits, min_features=least)
+        reached = found.probabilities_ >= found.threshold_
+        n = int(found.support_.sum())
+        assert n == min(max(least, reached.sum()), N)
+        order = np.argsort(-found.probabilities_, kind="stable")
+        assert found.support_[order[:n]].all()
+        assert found.pfer_bound_ == (s if refits else plain).pfer_bound_
+        below = np.flatnonzero(found.support_ & ~reached)
+        said = found.summary().status[[f"x{i}" for i in below]]
+        assert said.str.contains("below the threshold, kept").all()
+        words = f"{len(below)} kept below the threshold"
+        assert (words in verdict(found.selection_)) == (len(below) > 0)
+    assert found.transform(X).shape == X.shape
+
+
+@pytest.mark.filterwarnings("ignore:columns x., x4. are the same")
+def test_how_often_any_of_a_family_is_selected():
+    """By the lists of refits; others tell the same; twins are one by default."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(100, 12))
+    X[:, 3:5] = rng.normal(size=(100, 1)) + 0.1 * X[:, 3:5]
+    y = X[:, 3] + X[:, 0] + rng.normal(size=100)
+    s = fitted(X, y, q=2.5, refits=300, categories={"dose": [6, 7]})
+    both = s.any_of({"few": ["x0", "x1"], "noise": [9, "x10"]})
+    assert list(both.index) == ["few", "noise"] and both.leader["few"] == "x0"
+    assert both.members["noise"] == "x9, x10"
+    draws = s.refined_.draws != 0
+    assert both.probability["noise"] == (draws[:, 9] | draws[:, 10]).mean()
+    np.testing.assert_allclose(both.expected["few"], s.probabilities_[:2].sum())
+    alone = s.any_of()
+    assert {"dose"} < set(alone.index) and len(alone) == 2
+    twins = alone.drop("dose").iloc[0]
+    assert twins.members == "x3, x4" and s.probabilities_[3:5].max() < 0.9
+    others = refits(s, 2000, seed=8)[:, 3:5].any(1).mean()
+    assert abs(twins.probability - others) < 3 * twins.probability_se < 0.1
 
 
 @pytest.mark.filterwarnings("ignore:columns x., x4. are the same")

@@ -26,12 +26,13 @@ from ..explore import style
 from ..saving import written_whole
 from .frames import shown
 from rvamp_nb.select.pictures import (
-    candidates,
     plot_calibration,
     plot_path,
     plot_probabilities,
     promise,
     size_reported,
+    size_selected,
+    stability_words,
 )
 from .predict import same_as, stand_ins
 
@@ -94,6 +95,7 @@ def _statuses(s):
     if not s.fit.converged:
         return ["no answer"] * len(s.support)
     reached = np.where(s.support, "selected", "below the threshold").astype(object)
+    reached[s.support & (s.probabilities < s.threshold)] = "below the threshold, kept"
     if s.refined is not None:
         reached[s.undecided] += ", undecided"
     kinds = s.question.columns.kind
@@ -148,6 +150,8 @@ def settings(s):
         pfer_bound=s.pfer_bound,
         pfer_bound_se=s.pfer_bound_se,
         n_selected=int(s.support.sum()),
+        stability=s.stability,
+        stability_se=s.stability_se,
         n_refits=0 if s.refined is None else int(s.refined.n_refits),
         refits_refused=s.refused,
         worth_in_refits=s.refined and s.refined.worth,
@@ -319,9 +323,12 @@ def _of_the_choice(s):
     )
     if s.status != "converged":
         yield f"Not as asked for: {s.status}."
-    kept = int(s.support[candidates(s)].sum())
+    if words := stability_words(s):
+        yield f"The stability of the lists was {words}."
+    kept, below = size_selected(s)
     kept = _several(kept, "feature") if kept else "no feature"
-    yield f"Selected if Π ≥ {s.threshold:.3g}: {kept}."
+    more = f", and {below:,} below it, of which no bound speaks" * (below > 0)
+    yield f"Selected if Π ≥ {s.threshold:.3g}: {kept}{more}."
     if s.undecided is not None and s.undecided.any():
         near = listed(s.question.columns.names, np.flatnonzero(s.undecided), 8)
         yield f"Within two standard errors of that: {near}."
@@ -330,15 +337,13 @@ def _of_the_choice(s):
     else:
         unit = "groups" if type(s.question.counts).__name__ == "Grouped" else "rows"
         by = _ASSUMPTIONS[s.asked["bound"]].format(unit)
-        least = f"at most {s.pfer_bound:.2g}, by {by}"
-        yield f"The expected number of false selections is {least}."
+        yield f"On average at most {s.pfer_bound:.2g} selections are false, by {by}."
 
 
 def _of_the_trust(s):
     """What is known of how far to believe it."""
-    trust = s.trust
-    path = f"{s.path.converged.sum()} of {len(s.path.converged)}"
-    yield f"The iteration converged at {path} penalties."
+    trust, done = s.trust, s.path.converged
+    yield f"The iteration converged at {done.sum()} of {len(done)} penalties."
     if s.fit.converged:
         why = "; ".join(trust.reasons) or "no sign of trouble"
         yield (
@@ -354,6 +359,8 @@ def _of_the_trust(s):
 _REFERENCES = (
     "Meinshausen N, Bühlmann P (2010). Stability selection. Journal of the Royal"
     " Statistical Society B 72, 417–473.",
+    "Nogueira S, Sechidis K, Brown G (2018). On the stability of feature selection"
+    " algorithms. Journal of Machine Learning Research 18(174), 1–54.",
     "Shah RD, Samworth RJ (2013). Variable selection with error control: another look"
     " at stability selection. Journal of the Royal Statistical Society B 75, 55–80.",
     "Stephens M (2017). False discovery rates: a new deal. Biostatistics 18, 275–294.",
@@ -398,7 +405,7 @@ def verdict(s):
         names = [shown(name, 28) for name in s.question.columns.names[s.undecided]]
         few = listed(names, range(len(names)))
         return f"{said}; look at {few} (within 2 s.e. of the threshold)"
-    kept = int(s.support[candidates(s)].sum())
+    kept, _ = size_selected(s)
     words = {0: "none is near the threshold", 1: "it is decided", 2: "both decided"}
     return f"{said}; {words.get(kept, f'all {kept} decided')}"
 
@@ -448,8 +455,9 @@ def _done(s, name, done):
     yield f"λ = {s.lam:.5g}{theirs}: {reached} ({asked})"
     if not np.isnan(s.pfer_bound):
         yield f"the bound takes the {s.trust.unit}s as independent"
-    kept = int(s.support[candidates(s)].sum())
-    if kept and s.pfer_bound > kept / 2:
+    if words := stability_words(s):
+        yield f"stability {words}"
+    if (kept := size_selected(s)[0]) and s.pfer_bound > kept / 2:
         said = f"of {kept} selected, {s.pfer_bound:.2g} may be false: that is next to"
         yield f"{said} nothing; a pfer of {kept / 10:.2g} says more"
 
@@ -466,8 +474,7 @@ def _leading(s, most):
         Pi += f" ± {row.probability_se:.3f}" if beside else ""
         numbers = f"{row.coef_mean:11.4g}{row.coef_std:11.4g}"
         yield f"{name:{wide}}{Pi}{'yes' if row.selected else '':>10}{numbers}"
-    left = len(s.support) - most
-    if left > 0:
+    if (left := len(s.support) - most) > 0:
         yield f"... and {_several(left, 'more feature')}"
 
 # %% ../../nbs/83_report.ipynb #c2f630e0

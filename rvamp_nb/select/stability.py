@@ -150,6 +150,13 @@ class _Beside:
         check_is_fitted(self)
         return report.summary_table(self.selection_)
 
+    def any_of(self, families=None):
+        """How often at least one feature of a family is selected, a DataFrame; see
+        `rvamp_nb.select.predict.any_of`.
+        """
+        check_is_fitted(self)
+        return predict.any_of(self.selection_, families)
+
     def same_as(self):
         """The names of its near copies for each feature, (N,) list of str."""
         check_is_fitted(self)
@@ -229,6 +236,9 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         So many refits, whatever the accuracy; 0 reports rVAMP alone. Where a loss,
         penalty or table cannot be refitted, rVAMP's answer is reported, with a warning;
         if `refits` was given, that is an error.
+    min_features : int >= 0
+        So many of the most probable features are selected at least, also below the
+        threshold, where nothing is promised of them.
     categories : dict {variable: columns}, or list of lists of columns, optional
         Which columns are levels of one variable: they are not reported to share their
         signal with each other.
@@ -255,6 +265,10 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         there, combined with refits where there are any, so that their sum may differ a
         little; which reach the threshold.
         NaN, and nothing, where no penalty converged.
+    stability_, stability_se_ : float
+        How far the lists of single resamples agree (Nogueira, Sechidis and Brown 2018;
+        `stability-index`): 1 where all are the same, 0 where they agree as by chance;
+        its standard error by the refits (nan without).
     undecided_ : (N,) bool array or None
         Which probabilities are within two standard errors of the threshold.
     refined_ : Refined or None
@@ -303,6 +317,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         lambda_min_ratio=None,
         accuracy=0.02,
         refits=None,
+        min_features=0,
         categories=None,
         tol=1e-6,
         max_iter=500,
@@ -317,6 +332,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         self.n_lambdas = n_lambdas
         self.lambda_min_ratio = lambda_min_ratio
         self.accuracy, self.refits, self.categories = accuracy, refits, categories
+        self.min_features = min_features
         self.tol, self.max_iter, self.verbose = tol, max_iter, verbose
 
     def fit(self, X, y, *, groups=None, strata=None, sample_weight=None, offset=None):
@@ -479,7 +495,8 @@ def _check_options(est):
     steering(est.lambdas, est.n_lambdas, est.lambda_min_ratio)
     check_size(owner, "max_iter", est.max_iter)
     check_number(owner, "tol", est.tol, 0, 1)
-    check_number(owner, "accuracy", est.accuracy, 0, 0.5)
+    check_number(owner, "accuracy", est.accuracy, 1e-6, 0.5)
+    check_size(owner, "min_features", est.min_features, least=0)
     if est.refits is not None:
         check_size(owner, "refits", est.refits, least=10 if est.refits else 0)
 
