@@ -590,6 +590,22 @@ SABOTAGES = [
     ),
     Sabotage(
         "select/predict.py",
+        "a row's prediction out of bag has the wrong sign",
+        "return s.question.target.level - message.h",
+        "return s.question.target.level + message.h",
+        "tests/test_stability_language.py"
+        "::test_intervals_of_new_targets_hold_what_they_name",
+    ),
+    Sabotage(
+        "select/predict.py",
+        "the error of a new row is the mean one",
+        "return np.sort(off)[k - 1]",
+        "return np.sort(off)[len(off) // 2]",
+        "tests/test_stability_language.py"
+        "::test_intervals_of_new_targets_hold_what_they_name",
+    ),
+    Sabotage(
+        "select/predict.py",
         "all of a family must be selected, not any",
         "(s.refined.draws[:, apart] != 0).any(1)",
         "(s.refined.draws[:, apart] != 0).all(1)",

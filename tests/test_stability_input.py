@@ -481,6 +481,23 @@ BAD = {
     "predict with NaN": (lambda: fitted().predict(altered(np.nan)), "NaN"),
     "predict 1d": (lambda: fitted().predict(X[0]), "2D"),
     "predict_proba of a mean": (lambda: fitted().predict_proba(X), "predict_proba"),
+    "an interval of a class": (
+        lambda: StabilitySelection(refits=0).fit(X, Y > 0).predict_interval(X),
+        "one of y - f, squared or huber, not logistic",
+    ),
+    "an interval from groups": (
+        lambda: (
+            StabilitySelection(refits=0)
+            .fit(X, Y, groups=np.arange(len(Y)) // 2)
+            .predict_interval(X)
+        ),
+        "drawn one by one, not of `groups`",
+    ),
+    "an interval of all": (lambda: fitted().predict_interval(X, 1), "level"),
+    "an interval of nearly all": (
+        lambda: fitted().predict_interval(X, 0.999),
+        "needs more than 40 rows; with these it is at most 0.976",
+    ),
     "families without refits": (lambda: fitted().any_of([[0, 1]]), "no refits"),
     "families that overlap": (
         lambda: fitted(refits=10).any_of({"a": [0, 1], "b": [1, 2]}),

@@ -22,6 +22,7 @@ from rvamp_nb.prior import ElasticNet, Laplace, NonNegative
 from rvamp_nb.resampling import Fixed, NoResampling, Subsample, TwoPoint
 from rvamp_nb.select.answer import stability_index
 from rvamp_nb.select.control import pfer_bound
+from rvamp_nb.select.predict import out_of_bag
 from rvamp_nb.select.report import verdict
 
 M, N = 120, 40
@@ -418,6 +419,32 @@ def test_how_often_any_of_a_family_is_selected():
     assert twins.members == "x3, x4" and s.probabilities_[3:5].max() < 0.9
     others = refits(s, 2000, seed=8)[:, 3:5].any(1).mean()
     assert abs(twins.probability - others) < 3 * twins.probability_se < 0.1
+
+
+@pytest.mark.parametrize(
+    "options", [{}, dict(refits=30), dict(loss="huber"), dict(prior=NonNegative(1.0))]
+)
+def test_intervals_of_new_targets_hold_what_they_name(options):
+    """Over twelve tables; and out-of-bag predictions are those of refits without it."""
+    held = []
+    for seed in range(12):
+        rng = np.random.default_rng([5, seed])
+        X = rng.normal(size=(560, 90)) + rng.normal(size=(560, 1))
+        y = 10 + X[:, :4].sum(1) + rng.standard_t(4, size=560)
+        offset = rng.normal(size=60)
+        fit = dict(offset=offset)
+        s = fitted(X[:60], y[:60] + offset, **options, fit=fit)
+        low, high = s.predict_interval(X[60:], 0.8).T
+        held.append(np.mean((low <= y[60:]) & (y[60:] <= high)))
+        np.testing.assert_allclose((low + high) / 2, s.predict(X[60:]))
+    assert abs(np.mean(held) - 0.8) < 3 * np.std(held, ddof=1) / 12**0.5 + 0.02
+    if s.loss_ == "squared":
+        drawn = resamples(s.fit_, range(1500), 0)
+        fits = refitting.refitter(s.fit_, None)(*drawn) @ s.question_.A.T
+        out = drawn[0] == 0
+        alone = (fits * out).sum(0) / out.sum(0) + s.question_.target.level
+        away = out_of_bag(s.selection_) - alone
+        assert np.sqrt(np.mean(away**2)) < 0.1 * alone.std()
 
 
 @pytest.mark.filterwarnings("ignore:columns x., x4. are the same")

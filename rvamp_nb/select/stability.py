@@ -72,6 +72,16 @@ class _Bagging:
         mean, std = predict.predicted(self.loss_, self.classes_, mean, std)
         return (mean, std) if return_std else mean
 
+    def predict_interval(self, X, level=0.9):
+        """Where the target of each row of X (m, N) lies with a probability of about
+        `level`, (m, 2): the bagged prediction, and to each side what out-of-bag errors
+        do not exceed in that share. No refit is made; rows must be like those of the
+        fit, drawn one by one, and the loss "squared" or "huber".
+        """
+        mean = self.linear_predictor(X)
+        wide = predict.half_width(self.selection_, level)
+        return np.column_stack([mean - wide, mean + wide])
+
     def _is_logistic(self):
         loss = getattr(self, "loss_", self.loss)
         return isinstance(loss, Logistic) or str(loss) == "logistic"
