@@ -22,7 +22,11 @@ def check_number(owner, name, value, low, high=np.inf, closed=""):
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise TypeError(f"{owner}: {name} must be a number, not {value!r}")
     at_end = ("[" in closed and value == low) or ("]" in closed and value == high)
-    if not (low < value < high or at_end):
+    try:
+        number = float(value)
+    except OverflowError:  # an int of hundreds of digits
+        number = np.nan
+    if not (low < number < high or at_end):
         left, right = "[" if "[" in closed else "(", "]" if "]" in closed else ")"
         interval = f"{left}{low:g}, {high:g}{right}"
         raise ValueError(f"{owner}: {name} must lie in {interval}, got {value!r}")
@@ -96,7 +100,7 @@ def _as_floats(name, value):
     number = value.dtype.kind in "biufO" and not any(isinstance(v, wrong) for v in flat)
     try:
         return np.asarray(value, dtype=float) if number else value
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return value
 
 # %% ../nbs/82_checks.ipynb #h5offers

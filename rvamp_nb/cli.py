@@ -38,7 +38,7 @@ def _collected_warnings():
 
     def keep(message, category, *_, **__):
         text = " ".join(str(message).split())
-        by_itself = (rvamp_nb.ConvergenceWarning, rvamp_nb.TrustWarning)
+        by_itself = (rvamp_nb.ConvergenceWarning, rvamp_nb.TrustWarning, RuntimeWarning)
         if text not in said and not issubclass(category, by_itself):
             said.append(text)
 
@@ -279,7 +279,7 @@ def _code(s, stopped):
     """The exit code that an answer deserves."""
     if stopped or not s.fit.converged:
         return 130 if stopped else 4
-    doubtful = s.refined is None or s.status != "converged"
+    doubtful = s.refined is None or s.status != "converged" or s.trust.repeated
     return 3 if s.refused or (doubtful and s.trust.light == "red") else 0
 
 
@@ -457,11 +457,17 @@ _SAID = ("rows", "true_selections", "power", "false_selections", "lam", "converg
 _ASKED = ("features", "effects", "size", "noise", "pfer", "power", "threshold", "bound")
 
 
-def _pilot(path):
+def _pilot(path, drop):
     """The pilot in a file, as a table of numbers, and what is left out of it."""
-    if str(path).endswith(".npy"):
-        return read_matrix(path), []
-    values, _ = measured(read_frame(path, typed=_in_shell))
+    is_matrix = str(path).endswith(".npy")
+    table = read_matrix(path) if is_matrix else read_frame(path, typed=_in_shell)
+    strangers = [name for name in drop if is_matrix or name not in table]
+    if strangers:
+        problem = f"{shown(path)} has no column '{shown(strangers[0])}'"
+        raise BadInput(f"argument --drop: {problem}")
+    if is_matrix:
+        return table, []
+    values, _ = measured(table.drop(columns=drop))
     whole = values.notna().all() & (values.nunique() > 1)
     if whole.sum() < 2:
         raise BadInput(f"{shown(path)}: a pilot has two columns of numbers, or more")
@@ -472,7 +478,9 @@ def _planned(args):
     """Print how many rows a study needs. Returns the exit code."""
     from rvamp_nb.select.planning import genes
 
-    X, left = _pilot(args.like) if args.like else (None, None)
+    if args.drop and not args.like:
+        raise BadInput("argument --drop: it is for a pilot: give it with --like FILE")
+    X, left = _pilot(args.like, args.drop) if args.like else (None, None)
     if X is None and args.features is None:
         raise BadInput("--features is needed: how many are measured (or --like FILE)")
     args.features = args.features or X.shape[1]
@@ -498,7 +506,7 @@ def _planned(args):
         return _complain(f"no plan: {problem}", code)
     return code
 
-
+# %% ../nbs/25_cli.ipynb #25c00001
 def _as_json(args, study, beside, left, code):
     """The question, the answer and studies of other sizes; `left`: the columns of the
     pilot that were left out, or without one the rows that genes would take.
@@ -528,6 +536,11 @@ def _as_table(args, study, beside, left, code):
         lines.append(
             f"power {study.power:.2f} ± {study.power_se:.2f}, seen in"
             f" {study.n_simulated} studies that were drawn like it and refitted"
+        )
+        lines.append(
+            "the bound takes noise features as exchangeable; what hangs together with"
+            "\nan effect may stand in for it, and counts as false. Each column of"
+            "\nnumbers is taken for a feature (--drop COLUMN: not this one)"
         )
         names = ", ".join(map(shown, left[:8])) + ", …" * (len(left) > 8)
         lines += [

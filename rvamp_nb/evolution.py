@@ -564,7 +564,7 @@ class Spectrum(NamedTuple):
 
     def reply(self, x, u, macro, power):
         """The next messages, from what columns x and rows u answer to the last."""
-        q_x, q_u = x.slack / x.chi, u.slack / u.chi
+        q_x, q_u = max(x.slack / x.chi, 1e-300), max(u.slack / u.chi, 1e-300)
         Q_hat, V, through = coupled(self, q_x, q_u)
         past = macro.psi_hat_1x, macro.psi_hat_1u(u.k, power)
         psi = through @ _own(x.square, u.square, x.chi, u.chi, *past)

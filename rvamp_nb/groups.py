@@ -105,8 +105,8 @@ def diagonal_blocks(message, layout):
 def _coordinates(flat, layout):
     """Entries as logarithms (diagonal) and correlations, (L,)."""
     scale = flat[layout.diagonal]
-    size = np.sqrt(scale[layout.row] * scale[layout.col])
     with np.errstate(divide="ignore", invalid="ignore"):
+        size = np.sqrt(scale[layout.row] * scale[layout.col])
         z = np.where(size > 0, flat / size, 0.0)
         z[layout.diagonal] = np.log(scale)
     return z
@@ -230,6 +230,8 @@ def group_pulls(loss, y, omega, c, V, layout):
     groups.
     """
     u = np.zeros_like(omega)
+    if not np.isfinite(omega).all():  # the messages ran away: no step is worth taking
+        return u + np.nan, u + np.nan
     for _ in range(100):
         slope, curvature = loss.derivatives(y, omega + _times(V, u, layout))
         gap = u + c * slope

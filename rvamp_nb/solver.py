@@ -258,6 +258,7 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     A = _matrix(A)
     y, N, stored = _target(y, len(A)), A.shape[1], isinstance(A, Panels)
     check_number("rvamp", "beta", beta, 0, closed="]")
+    beta = float(beta)
     if not isinstance(intercept, (bool, np.bool_)):
         raise TypeError(f"intercept must be True or False, got {intercept!r}")
     check_loss("likelihood", likelihood, needs=("message", "check"))
@@ -274,7 +275,7 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
         prior = WithIntercept(prior, N)
     if stored:
         _check_stored(A)
-    problem = Problem(A, y, prior, likelihood, counts, float(beta))
+    problem = Problem(A, y, prior, likelihood, counts, beta)
     _check_unpenalised(problem)
     return problem
 

@@ -217,3 +217,12 @@ def test_what_an_extra_brings_is_asked_for_by_its_name(module, extra, use, monke
         ImportError, match=rf"{module} .*pip install 'rvamp-nb\[{extra}\]'"
     ):
         use()
+
+
+def test_a_number_of_hundreds_of_digits_is_refused():
+    with pytest.raises(ValueError, match="pfer must lie in"):
+        check_number("me", "pfer", 10**400, 0)
+    with pytest.raises(TypeError, match="lam must hold real numbers"):
+        check_array("lam", 10**400)
+    with np.errstate(all="raise"):
+        check_number("me", "size", np.float32(2), 1e-100, 1e100)

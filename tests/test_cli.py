@@ -1495,6 +1495,20 @@ def test_a_plan_like_a_pilot(capsys, tmp_path):
     assert max(map(len, text.splitlines())) <= 88
 
 
+def test_a_column_of_the_pilot_that_is_no_feature_is_dropped(capsys, tmp_path):
+    frame = pd.DataFrame(genes(60).draw(50, np.random.default_rng(0)))
+    frame = frame.add_prefix("g").assign(dose=np.arange(50) % 7)
+    frame.to_csv(tmp_path / "pilot.csv", index=False)
+    np.save(tmp_path / "pilot.npy", frame.to_numpy())
+    asked = "plan --effects 3 --size 1 --threshold 0.7 --json --drop dose".split()
+    main([*asked, "--like", str(tmp_path / "pilot.csv")])
+    assert json.loads(capsys.readouterr().out)["asked"]["features"] == 60
+    for more in ([], ["--like", str(tmp_path / "pilot.npy")]):
+        with pytest.raises(SystemExit) as stop:
+            main([*asked, *(more or ["--features", "60"])])
+        assert stop.value.code == 2 and "--drop" in capsys.readouterr().err
+
+
 def test_a_plan_says_what_genes_would_take(capsys):
     main([*PLAN, "--json"])
     said = json.loads(capsys.readouterr().out)
@@ -1525,6 +1539,7 @@ def test_a_plan_as_json(capsys):
         ("--features 300 --effects 5 --size 1 --power 1", "--power"),
         ("--features 300 --effects 5 --size 1 --threshold 0.4", "--threshold"),
         ("--features 300 --effects 5 --size 1 --pfer -1", "--pfer"),
+        ("--features 300 --effects 5 --size 1 --drop y", "--drop"),
     ],
 )
 def test_a_plan_that_makes_no_sense_is_one_line(capsys, options, word):
@@ -1650,6 +1665,27 @@ def test_a_covariate_beside_a_matrix_stays(capsys):
     pd.testing.assert_frame_equal(of("A"), of("wide"))
     assert {"age", "site=B"} < set(of("A").index)
     assert of("A").status["age"] == "covariate, always in"
+
+
+def test_patients_beside_a_matrix_are_suspected_without_a_role(capsys):
+    A, rows = matrix()
+    rows.assign(patient=np.arange(60) // 3).to_csv("rows.csv", index=False)
+    main("select A.npy --rows rows.csv --target dose --id who --refits 0".split())
+    said = unwrapped(capsys.readouterr().out)
+    assert "20 of the values of 'patient' come more than once" in said
+
+
+def test_rows_that_repeat_each_other_are_code_3(capsys):
+    """Refits do not mend that the bound takes rows as independent."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(20, 30)), 3, axis=0)
+    frame = pd.DataFrame(X + 1e-3 * rng.normal(size=X.shape)).add_prefix("x")
+    frame.assign(dose=X[:, 0] + rng.normal(size=60)).to_csv("t.csv", index=False)
+    with pytest.raises(SystemExit) as stop:
+        main("select t.csv --target dose --refits 20".split())
+    assert stop.value.code == 3
+    first = unwrapped(capsys.readouterr().out).split("t: 60 rows")[0]
+    assert "were the rows independent: they look like repeats" in first
 
 
 def test_a_library_that_is_not_there_is_named(capsys, monkeypatch):

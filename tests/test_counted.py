@@ -450,6 +450,24 @@ def tame():
     return d.A, d.y
 
 
+def test_a_pattern_of_groups_that_starts_anew_is_answered():
+    """Near copies: no pattern settles from its neighbour's state."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 12))
+    X[:, 1] = X[:, 0] + 1e-9 * X[:, 2]
+    A, y = standardize(X)[0], 2 * X[:, 0] - X[:, 2] + rng.normal(size=40)
+    law = Grouped(Subsample(0.5), np.repeat(np.arange(20), 2))
+    fit = rvamp(A, y, prior=Laplace(0.5, Fixed()), counts=law)
+    found = counted(fit)
+    assert len(found.parts) == 16 and ((0 <= found.Pi) & (found.Pi <= 1)).all()
+
+
+def test_a_pattern_is_not_counted_once_more(tame):
+    part = counted(rvamp(*tame, 0.1), rows=1, blocks=[]).parts[0]
+    with pytest.raises(TypeError, match="one of a pattern"):
+        counted(part.fit)
+
+
 def test_what_cannot_be_counted_is_refused(tame):
     with pytest.raises(TypeError, match="fit must be a Fit"):
         counted(tame[0])

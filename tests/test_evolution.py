@@ -337,6 +337,17 @@ def test_plans_that_make_no_sense(wrong):
         plan(**asked)
 
 
+def test_stronger_effects_take_no_more_rows():
+    """Where there is no answer from a cold start, sizes between are bridges."""
+    rows = [plan(5000, 5, size).rows for size in (1.0, 2.0, 5.0)]
+    assert rows[0] > rows[1] > rows[2] > 80
+
+
+def test_a_plan_without_an_answer_says_so():
+    with pytest.warns(UserWarning, match="at 100000 rows state evolution"):
+        assert np.isnan(plan(3, 2, 5.0).power)
+
+
 PILOT = genes(150)
 
 
@@ -411,11 +422,25 @@ def test_promises_from_a_pilot_were_kept():
         (dict(like=PILOT, n_studies=1.5), "n_studies"),
         (dict(like=PILOT, seed=-1), "seed"),
         (dict(like="pilot.csv"), "like"),
+        (dict(like=np.ones((30, 500))), "columns 0, 1, 2, 3, ... .* are constant"),
+        (dict(like=Pilot(None, None)), "like: loadings"),
+        (dict(like=Pilot(np.ones((2, 500)), np.zeros(500))), "numbers above 0"),
+        (dict(threshold=0), "threshold"),
     ],
 )
 def test_pilots_that_make_no_sense(wrong, word):
     with pytest.raises((TypeError, ValueError), match=word):
         plan(500, 10, 0.4, **wrong)
+
+
+def test_a_small_study_is_planned_and_nonsense_beside_it_refused():
+    study = plan(2, 1, 5.0, like=genes(2), n_studies=8, progress=False)
+    assert study.rows == 8 and study.n_simulated >= 8
+    with pytest.raises(TypeError, match="near must be a Study"):
+        expected_study(50, 10, 2, 1.0, near="x")
+    for wrong in (0, 2.5, "x"):
+        with pytest.raises((TypeError, ValueError), match="genes: n_features"):
+            genes(wrong)
 
 
 def test_planned_studies_do_what_was_planned():

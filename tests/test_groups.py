@@ -410,3 +410,19 @@ def test_what_is_derived_for_single_rows_says_so(derived):
     fit = rvamp(A, y, 0.4, counts=Grouped(Subsample(0.5), label))
     with pytest.raises(TypeError, match="Grouped"):
         derived(fit)
+
+
+def test_messages_that_ran_away_take_no_step():
+    """Once it took a hundred steps of forty halvings, in each turn of a fit."""
+    layout, V = Layout(np.repeat([0, 1], 2)), [np.tile(np.eye(2), (2, 1, 1))]
+
+    class Asked(Huber):
+        times = 0
+
+        def derivatives(self, y, f):
+            Asked.times += 1
+            return super().derivatives(y, f)
+
+    omega = np.array([[0.0, np.nan, 0.0, 1.0]])
+    u, curvature = group_pulls(Asked(), np.ones(4), omega, 1.0, V, layout)
+    assert np.isnan(u).all() and np.isnan(curvature).all() and not Asked.times

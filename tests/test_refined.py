@@ -418,6 +418,33 @@ def test_intervals_and_what_they_are_worth():
     assert repr(answer) == f"Refined({answer.status})"
 
 
+class Drawn:
+    """Halves whose draws are something else."""
+
+    mean, var = 0.5, 0.25
+
+    def __init__(self, draw):
+        self.draw = draw
+
+    def nodes(self):
+        return HALF.nodes()
+
+
+@pytest.mark.parametrize(
+    "draw, words",
+    [
+        (lambda M, rng: -np.ones(M), "must draw numbers >= 0, and drew -1"),
+        (lambda M, rng: np.ones(M - 1), "must draw .* array of shape"),
+        (lambda M, rng: np.full(M, np.inf), "NaN or infinite"),
+        (lambda M, rng: "half", "counts: a draw of"),
+    ],
+)
+def test_a_law_that_draws_nonsense_is_refused(draw, words):
+    fit = rvamp(A, Y, prior=lasso(1.0), counts=Drawn(draw))
+    with pytest.raises((TypeError, ValueError), match=words):
+        refined(fit)
+
+
 class Own(Logistic):
     """A loss of one's own."""
 

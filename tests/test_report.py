@@ -434,6 +434,13 @@ def test_the_verdict_says_what_is_undecided(plain, monkeypatch):
     said = verdict(replace(alone, trust=red))
     assert said == f"do not trust this without refits: {promise(alone)}"
     assert "without refits" not in verdict(replace(both, trust=red))
+    repeats = red._replace(repeated=[np.arange(2)])
+    assert "were the rows independent" in verdict(replace(both, trust=repeats))
+    missed = replace(sure, status="q not met: 1 selected")
+    assert verdict(missed).startswith(f"not as asked for: {promise(both)}")
+    lost = replace(both, refined=replace(both.refined, failed=3))
+    assert "to each side; 3 more did not arrive." in methods_text(lost)
+    assert "did not arrive" not in methods_text(both)
 
 
 @each_case
@@ -538,7 +545,8 @@ def test_settings_and_tables_of_every_case(cases, name, no_pictures):
     settings = json.loads(files["settings.json"])
     assert set(files) == set(FILES) == set(settings["files"])
     assert settings["question"] == fingerprint(est.question_)
-    assert settings["n_selected"] == int(est.support_.sum())
+    among = est.selection_.question.columns.kind != "covariate"
+    assert settings["n_selected"] == int(est.support_[among].sum())
     assert settings["versions"]["numpy"] == np.__version__
     assert settings["arguments"]["threshold"] == est.threshold
     whole = pd.read_csv(io.BytesIO(files["table.csv"]))

@@ -28,7 +28,7 @@ from rvamp_nb.messages import Natural, extrinsic
 from rvamp_nb.prior import Laplace
 from rvamp_nb.refits import refit
 from rvamp_nb.resampling import Fixed, Grouped, NoResampling, Poisson, Subsample
-from rvamp_nb.solver import rvamp
+from rvamp_nb.solver import ConvergenceWarning, rvamp
 
 TRUTH = Path(__file__).parent / "truth_survival"
 sys.path.insert(0, str(TRUTH))
@@ -129,6 +129,38 @@ def test_weights_of_one_and_offsets_of_zero_change_nothing(name, beta):
     for rows in (Rows(NAMES[name]), Rows(NAMES[name], np.ones(M), np.zeros(M))):
         for a, b in zip(rows.message(y, incoming, HALF, beta), plain):
             np.testing.assert_array_equal(a[:3], b[:3])
+
+
+def test_an_offset_that_leaves_no_doubt_about_a_class_is_refused():
+    rows = Rows(Logistic(), offset=np.full(M, 100.0))
+    A, y, _, _ = weighted("logistic")
+    with pytest.raises(ValueError, match="offset is up to 100 .* within 30"):
+        rvamp(A, y, 2.0, likelihood=rows, intercept=True)
+    taken = Rows(Logistic(), np.r_[0.0, np.ones(M - 1)], np.r_[100.0, np.zeros(M - 1)])
+    assert rvamp(A, y, 2.0, likelihood=taken, intercept=True).converged
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (dict(rounds=0), "rounds must be at least 1"),
+        (dict(rounds="x"), "rounds must be an integer"),
+        (dict(still=np.nan), "still must lie in"),
+        (dict(still=-1), "still must lie in"),
+        (dict(counts="x"), "counts must be a law"),
+    ],
+)
+def test_what_steers_a_survival_fit_is_checked(options, words):
+    A, y = simulated_survival(M=30, N=4)
+    with pytest.raises((TypeError, ValueError), match=words):
+        survival_fit(A, y["time"], y["event"], 1.0, **options)
+
+
+def test_a_survival_fit_that_takes_no_step_says_so():
+    A, y = simulated_survival(M=30, N=4)
+    with pytest.warns(ConvergenceWarning):
+        fit, _ = survival_fit(A, y["time"], y["event"], 1.0, beta=1e300)
+    assert not fit.converged and fit.last is None
 
 
 def test_equal_weights_at_finite_beta_are_another_beta():

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from ..bootstrap import drawn
 from ..checks import check_number, check_offers, check_size, progress_bar
 from .blocks import moment_view
 from .refitting import refitter
@@ -152,11 +153,11 @@ def resamples(fit, numbers, seed):
     seeds = [np.random.SeedSequence(seed, spawn_key=(b,)) for b in numbers]
     rngs = [np.random.default_rng(one) for one in seeds]
     M, N, randomise = len(fit.problem.y), len(fit.mean), fit.prior.randomise
-    counts = np.array([fit.problem.counts.draw(M, rng) for rng in rngs])
+    counts = drawn("counts", fit.problem.counts, M, rngs)
     values, _ = randomise.nodes()
     if len(values) == 1:  # nothing to draw
         return counts, np.broadcast_to(values[0], (len(counts), N))
-    return counts, np.array([randomise.draw(N, rng) for rng in rngs])
+    return counts, drawn("randomise", randomise, N, rngs)
 
 # %% ../../nbs/16_trust.ipynb #1a57000d
 MADE_UP = 4.0  # refits with the average share of residuals, so that no error is 0
@@ -535,7 +536,8 @@ def refined(fit, accuracy=0.02, n_refits=None, seed=0, *, baseline=None, progres
         No fit; arguments out of range; a loss, penalty or table that cannot be
         refitted.
     """
-    most = _budget(fit, accuracy, n_refits, seed)
+    most = _budget(fit, accuracy, n_refits)
+    seed = check_size("refined", "seed", seed, least=0)
     job, parts, found, stopped = _job(fit, seed, baseline), [], None, False
     with progress_bar(total=most, shown=progress, desc="refits") as bar:
         try:
@@ -554,11 +556,10 @@ def refined(fit, accuracy=0.02, n_refits=None, seed=0, *, baseline=None, progres
     return _as_refined(*found, done, accuracy, stopped)
 
 # %% ../../nbs/16_trust.ipynb #1a57001c
-def _budget(fit, accuracy, n_refits, seed):
+def _budget(fit, accuracy, n_refits):
     """How many refits at most; refuses what makes no sense."""
     if not isinstance(fit, (Fit, Counted)):
         raise TypeError(f"refined: fit must be from rvamp or counted, got {fit!r}")
-    check_size("refined", "seed", seed, least=0)
     if accuracy is not None:
         check_number("refined", "accuracy", accuracy, 1e-6, 0.5)
     if n_refits is not None:

@@ -90,6 +90,7 @@ class ByRow:
 
     value = property(lambda self: self.loss.value)
     derivatives = property(lambda self: self.loss.derivatives)
+    in_blocks = property(lambda self: self.loss.in_blocks)  # of a loss in groups only
 
     def message(self, y, incoming, counts, beta=np.inf):
         """As the loss's own, each row by its own law; `counts` is not asked."""
@@ -429,6 +430,8 @@ def _check(fit):
         )
     if hasattr(fit.problem.prior, "whole"):
         raise TypeError("counted: the fit has columns in blocks: give the one without")
+    if isinstance(fit.problem.likelihood, ByRow):
+        raise TypeError("counted: the fit is one of a pattern: give the whole one")
     if np.isfinite(fit.problem.beta):
         raise ValueError(
             "counted: beta must be inf (a penalised estimate in each resample), got"

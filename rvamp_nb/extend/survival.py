@@ -10,8 +10,9 @@ import warnings
 
 import numpy as np
 
+from ..checks import check_number, check_size
 from .cox import Baseline
-from ..resampling import Subsample
+from ..resampling import Subsample, check_law
 from ..solver import ConvergenceWarning, rvamp
 
 # %% ../../nbs/20_survival.ipynb #se2712cf
@@ -62,7 +63,7 @@ def survival_fit(
         As for `rvamp`; penalties as in `cox`.
     time, event : (M,) arrays
     sample_weight, offset : (M,) arrays, optional
-    still : float > 0
+    still : finite float > 0
         Change of the baseline, relative to its largest value, at which to stop.
     rounds : int; baselines at most, more is a ConvergenceWarning
     **options : tol, max_iter, damping, beta of `rvamp`
@@ -72,11 +73,15 @@ def survival_fit(
     Fit : of `rvamp`; its intercept is the level of the log hazard
     Baseline : the one it was made with
     """
-    base = Baseline(time, event, counts, sample_weight, offset)
-    fit = None
+    check_law("counts", counts, needs=("nodes", "mean", "var"))
+    check_number("survival_fit", "still", still, 0)
+    rounds = check_size("survival_fit", "rounds", rounds)
+    base, fit = Baseline(time, event, counts, sample_weight, offset), None
     for _ in range(rounds):
         model = dict(likelihood=base.rows, prior=prior, counts=counts, intercept=True)
         fit = rvamp(A, base.target, lam, warm_start=fit, **model, **options)
+        if fit.last is None:  # it has warned
+            return fit, base
         new = base.after(fit)
         if new.moved(base) < still:
             return fit, base

@@ -337,7 +337,7 @@ def _signs_of_the_table(twins, names, repeated, M):
             "red" if share > RED_REPEATS else "amber",
             f"rows {listed(range(M), repeated[0])} look like repeated samples of one"
             f" unit{groups}: the bound on false selections needs independent rows;"
-            " keep one of each, or their mean",
+            " draw whole units (groups), or keep one of each",
         )
     if twins:
         more = " (and there are more of the kind)" if len(twins) > 1 else ""

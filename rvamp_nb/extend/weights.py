@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..checks import check_array
-from ..likelihood import FAINTEST, Loss, Squared
+from ..likelihood import FAINTEST, Logistic, Loss, Squared
 from ..messages import Moments, Natural
 
 # %% ../../nbs/20_survival.ipynb #s113c6d2
@@ -166,8 +166,14 @@ def _is_generic(loss):
 
 def _check_target(rows, y, beta):
     """See `Rows.check`."""
-    weight, _ = _filled(rows, y)
+    weight, offset = _filled(rows, y)
     rows.loss.check(y[weight > FAINTEST], beta)
+    far = np.abs(offset[weight > FAINTEST]).max()
+    if isinstance(rows.loss, Logistic) and far > 30:  # beyond, classes have no noise
+        raise ValueError(
+            f"Rows: offset is up to {far:g} in size, on the scale of log odds: it must"
+            " lie within 30 of 0; a constant is the intercept's"
+        )
     if not (_translates(rows, beta) or _is_generic(rows.loss)):
         name = type(rows.loss).__name__
         raise ValueError(

@@ -87,7 +87,7 @@ _CODES = """\
 exit codes:
   0    done
   2    refused: the arguments, the table or the folder will not do; nothing is written
-  3    done, but not as asked for, or the light is red and there are no refits
+  3    done, but not as asked for; rows repeat each other; a red light without refits
   4    nothing converged that could be reported: the files say so, nothing is selected
   5    computed, but pictures, files or the report could not be made or written
   130  ctrl-C; if the fit was finished, its table is written, with refits made so far"""
@@ -253,6 +253,8 @@ def _add_plan(plan):
     add("--noise", noise, default=1.0, **positive)
     pilot = "a pilot (CSV, Parquet, .npy): features hang together as its numbers do"
     add("--like", pilot, metavar="FILE")
+    drop = "a column of the pilot that is no feature, such as its target (repeatable)"
+    add("--drop", drop, action="append", default=[], metavar="COLUMN")
     add = _adding(plan, "the promise")
     add("--pfer", _PFER, default=1.0, **positive)
     power = "share of the effects to be found, on average (default: 0.8)"

@@ -66,7 +66,7 @@ BOUNDS = {"mb": pfer_bound, "unimodal": unimodal_bound}
 
 def _threshold_for(bound, pfer, q, p):
     """The threshold at which the bound equals pfer; one above 1 cannot be met."""
-    ratio = pfer * p / q**2
+    ratio = float(pfer) * p / q**2
     if bound == "mb":
         return (1 + 1 / ratio) / 2
     if ratio < 1:
@@ -79,7 +79,7 @@ def _q_for(bound, threshold, pfer, p):
     constant = 1 / (2 * threshold - 1)
     if bound == "unimodal":
         constant = constant / 2 if threshold <= 0.75 else 4 * (1 - threshold)
-    return min(np.sqrt(pfer * p / constant), p) if constant > 0 else p
+    return min(np.sqrt(float(pfer) * p / constant), p) if constant > 0 else p
 
 # %% ../../nbs/18_error_control.ipynb #2c6825c6
 def error_control(p, threshold=None, pfer=None, q=None, bound="mb"):

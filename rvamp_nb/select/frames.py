@@ -449,12 +449,13 @@ def _done(ask, table):
     return said
 
 
-def _doubts(ask, frame, table):
-    """Sentences about what may be wrong."""
+def _doubts(ask, frame, table, file):
+    """Sentences about what may be wrong; `file` has the columns without a role, too."""
     said, whole = [], table.X if table.lines is not None else frame[[]]
-    owners = [name for name in whole if name in frame and _OWNER.search(name)]
+    used = {getattr(ask, role) for role in _ONE}
+    owners = [name for name in file if _OWNER.search(name) and name not in used]
     for name in filter(None, [ask.id, *owners]) if ask.groups is None else ():
-        times = frame[name].astype(object).map(_label).value_counts()
+        times = file[name].astype(object).map(_label).value_counts()
         if (times > 1).any() and (len(times) > 2 or name == ask.id):
             problem = f"{(times > 1).sum()} of the values of '{shown(name)}' come more"
             problem += " than once: rows of one patient are not independent"
@@ -511,7 +512,7 @@ def prepare(
     """
     if not hasattr(frame, "columns"):
         raise TypeError(f"frame must be a pandas DataFrame, not {type(frame).__name__}")
-    frame = frame.set_axis(frame.columns.astype(str), axis=1)
+    frame = file = frame.set_axis(frame.columns.astype(str), axis=1)
     if target is None and asked.get("time") is None and frame.shape[1] == 1:
         target = frame.columns[0]
     ask, said, given = _asked(where, typed, dict(asked, target=target)), [], {}
@@ -541,7 +542,7 @@ def prepare(
     return table._replace(
         options={name: value for name, value in options.items() if len(value)},
         said=(*said, *lost, *_done(ask, table)),
-        warnings=tuple(_doubts(ask, frame, table)),
+        warnings=tuple(_doubts(ask, frame, table, file[stay])),
     )
 
 # %% ../../nbs/84_tables.ipynb #84m00010

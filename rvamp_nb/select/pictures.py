@@ -143,14 +143,17 @@ def plot_path(s, ax=None, leaders=8):
     small, place = dict(fontsize=10, color=COLOURS["truth"]), ax.get_yaxis_transform()
     ax.axhline(s.threshold, linestyle=":", **lines)
     said = f"threshold {s.threshold:.3g}"
-    ax.text(0.01, s.threshold + 0.01, said, transform=place, **small)
+    small |= dict(bbox=dict(facecolor="white", alpha=0.8, linewidth=0, pad=1), zorder=5)
+    ax.text(0.01, s.threshold + 0.015, said, transform=place, **small)
     if answered:
         ax.axvline(1, **lines)
-        small["bbox"] = dict(facecolor="white", alpha=0.8, linewidth=0, pad=1)
-        ax.text(1, 0.5, "reported", rotation=90, ha="center", va="center", **small)
+        taken = np.sort([0, 1, s.threshold, *s.probabilities[leading]])
+        widest = np.diff(taken).argmax()  # between the diamonds
+        free = taken[widest : widest + 2].mean()
+        ax.text(1, free, "reported", rotation=90, ha="center", va="center", **small)
     return ax
 
-
+# %% ../../nbs/77_pictures.ipynb #77c00001
 def _draw_leaders(s, ax, lams, which):
     """The leading features, with their names at the ends of their lines."""
     ends, columns = [], s.question.columns

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import brentq, nnls
 
 from ..bootstrap import naive_bootstrap
-from ..checks import check_array, check_number, check_size, progress_bar
+from ..checks import check_array, check_number, check_size, listed, progress_bar
 from ..datasets import standardize
 from ..evolution import FixedSizes, Spectrum, state_evolution
 from ..prior import Laplace
@@ -122,6 +122,8 @@ def expected_study(
         NaN selections where there is no answer.
     """
     design = _question(rows, n_features, n_effects, size, noise)
+    if not isinstance(near, (Study, type(None))):
+        raise TypeError(f"near must be a Study, not {near!r:.60}")
     spectrum = None if like is None else _check_like(like, design).spectrum(rows)
     threshold, pfer, q, _ = settle(
         n_features, design.rows / 6, threshold, pfer, bound=bound
@@ -147,11 +149,16 @@ def _question(rows, n_features, n_effects, size, noise):
     check_number(owner, "size", size, 1e-6 * noise, 1e6 * noise)
     return _Design(rows, n_features, n_effects, float(size), float(noise))
 
-
+# %% ../../nbs/24_planning.ipynb #24c00001
 def _check_like(like, design):
     """The pilot, which must have as many features."""
     if not isinstance(like, Pilot):
         raise TypeError(f"like must be a Pilot (pilot_of makes one), not {like!r:.60}")
+    like = Pilot(
+        *(check_array(f"like: {name}", v) for name, v in zip(Pilot._fields, like))
+    )
+    if like.loadings.shape[1:] != like.own.shape or not (like.own > 0).all():
+        raise ValueError("like: loadings must be (K, N), and own (N,) numbers above 0")
     if len(like.own) != design.n_features:
         remedy = f"n_features = {len(like.own)}, got {design.n_features}"
         raise ValueError(f"like: the pilot's features are those of the study: {remedy}")
@@ -166,13 +173,13 @@ def _check_studies(n_studies, seed):
     return np.random.default_rng(check_size("plan", "seed", seed, least=0)), n_studies
 
 # %% ../../nbs/24_planning.ipynb #0cb0c489
-THRESHOLDS = (0.52, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9)
+THRESHOLDS = (0.6, 0.65, 0.7, 0.75, 0.8, 0.9)  # below, the bound hangs on a digit
 
 
-def _least_rows(ask, power, most, first=16, within=0.0):
+def _least_rows(ask, power, most, first=16, within=0.0, near=None):
     """The smallest study that reaches the power (up to `within`), or the largest."""
     low, rows = 3, min(first, most)
-    study = ask(rows, None)
+    study = ask(rows, near)
     while not study.power >= power and rows < most:
         low, rows = rows, min(2 * rows, most)
         study = ask(rows, study)
@@ -185,13 +192,32 @@ def _least_rows(ask, power, most, first=16, within=0.0):
             low = middle
     return study
 
+# %% ../../nbs/24_planning.ipynb #24c00002
+def _reached(rows, near, question, promise, bridges=3):
+    """The study of so many rows, started from one that is near; where that fails, by
+    way of sizes between the two. Its power is nan where there is no answer.
+    """
+    near = near if near and near.converged else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = expected_study(rows, *question, near=near, **promise)
+    there = near.rows if near else rows
+    middle = round(np.sqrt(rows * there))
+    if found.converged or not bridges or middle in (rows, there):
+        return found
+    bridge = _reached(middle, near, question, promise, bridges - 1)
+    if not bridge.converged:
+        return found
+    return _reached(rows, bridge, question, promise, bridges - 1)
+
 
 def _at_best_threshold(ask, study, power, most):
     """The smallest study at the threshold that finds most at this study's size."""
     power_at = lambda t: np.nan_to_num(ask(study.rows, study, t).power)
     best = max(THRESHOLDS, key=power_at)
     again = lambda rows, near: ask(rows, near, best)
-    return _least_rows(again, power, most, first=max(int(0.7 * study.rows), 16))
+    first = max(int(0.7 * study.rows), 16)
+    return _least_rows(again, power, most, first, near=study)
 
 # %% ../../nbs/24_planning.ipynb #a7c732f7
 def plan(
@@ -241,12 +267,10 @@ def plan(
     like = like if like is None or isinstance(like, Pilot) else pilot_of(like)
     question = n_features, n_effects, size, noise
     promise = dict(pfer=pfer, bound=bound, like=like)
+    first = 0.7 if threshold is None else threshold
 
-    def ask(rows, near, t=threshold or 0.7):
-        near = near if near and near.converged else None
-        with warnings.catch_warnings():  # the power is nan then
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return expected_study(rows, *question, threshold=t, near=near, **promise)
+    def ask(rows, near, t=first):
+        return _reached(rows, near, question, dict(promise, threshold=t))
 
     study = _least_rows(ask, power, most, within=0.03 if threshold is None else 0.0)
     if threshold is None:
@@ -255,7 +279,10 @@ def plan(
         near = lambda rows: ask(rows, study, study.threshold)
         drawn = like, n_studies, rng, progress
         study = _by_refits(near, study.rows, power, most, *drawn)
-    if not study.power >= power:
+    if np.isnan(study.power):
+        said = "state evolution has no answer for so many rows, effects and features"
+        warnings.warn(f"plan: at {study.rows} rows {said}", stacklevel=2)
+    elif study.power < power:
         found = f"{study.rows} rows reach a power of {study.power:.2g}"
         warnings.warn(f"{found}, not {power:g}: raise max_rows", stacklevel=2)
     return study
@@ -333,6 +360,10 @@ def pilot_of(X):
     X = check_array("like", X)
     if X.ndim != 2 or len(X) < 4 or X.shape[1] < 2:
         raise ValueError(f"like must have 4 rows and 2 columns, or more, not {X.shape}")
+    still = np.flatnonzero(np.ptp(X, axis=0) == 0)
+    if len(still):
+        names = listed(range(X.shape[1]), still)
+        raise ValueError(f"like: columns {names} (from 0) are constant: leave them out")
     A = standardize(X)[0]
     s, V = np.linalg.svd(A, full_matrices=False)[1:]
     factors = _factors(s[: min(len(A) - 1, len(s))] ** 2, *A.shape)
@@ -346,7 +377,9 @@ def genes(n_features, seed=0):
     """A `Pilot` for those who have none: ten factors make half of each feature's
     variance, as they may in expression data; seed says which loadings.
     """
-    loadings = np.random.default_rng(seed).normal(size=(10, n_features))
+    n_features = check_size("genes", "n_features", n_features, least=2)
+    rng = np.random.default_rng(check_size("genes", "seed", seed, least=0))
+    loadings = rng.normal(size=(10, n_features))
     loadings /= np.sqrt(2) * np.linalg.norm(loadings, axis=0)
     return Pilot(loadings, np.full(n_features, 0.5))
 
@@ -384,11 +417,12 @@ def _line(log_rows, share):
     """
     n, middle = len(share), log_rows.mean()
     x = log_rows - middle
-    slope = max(x @ share / (x @ x), 0.3)  # less is chance: more rows find more
+    spread = max(x @ x, 1e-300)  # 0 where all studies had the same number
+    slope = max(x @ share / spread, 0.3)  # less is chance: more rows find more
     left = share - share.mean() - slope * x
     s = np.sqrt(left @ left / (n - 2))
     value = lambda at: np.clip(share.mean() + slope * (at - middle), 0, 1)
-    error = lambda at: s * np.sqrt(1 / n + (at - middle) ** 2 / (x @ x))
+    error = lambda at: s * np.sqrt(1 / n + (at - middle) ** 2 / spread)
     return value, error, lambda power: middle + (power - share.mean()) / slope
 
 # %% ../../nbs/24_planning.ipynb #269acdbd

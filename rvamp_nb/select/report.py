@@ -149,7 +149,7 @@ def settings(s):
         expected_selected=size_reported(s) if answered else np.nan,
         pfer_bound=s.pfer_bound,
         pfer_bound_se=s.pfer_bound_se,
-        n_selected=int(s.support.sum()),
+        n_selected=sum(size_selected(s)),
         stability=s.stability,
         stability_se=s.stability_se,
         n_refits=0 if s.refined is None else int(s.refined.n_refits),
@@ -285,13 +285,13 @@ def _of_the_method(s):
         f" all resamples ({_several(int(s.n_iter), 'step')} in all, relative"
         f" tolerance {s.question.tol:g} at the reported penalty)."
     )
-    if s.refined is not None:
+    if (both := s.refined) is not None:
         yield (
-            f"It was combined with {_several(s.refined.n_refits, 'real refit')} at the"
+            f"It was combined with {_several(both.n_refits, 'real refit')} at the"
             " reported penalty, with what rVAMP says of each as a control variate and"
             " rVAMP's own answer by adaptive shrinkage (Stephens 2017); the result is"
-            f" {_as_good(s.refined)}, and intervals of Π are 1.96 standard errors to"
-            " each side."
+            f" {_as_good(both)}, and intervals of Π are 1.96 standard errors to"
+            f" each side{f'; {both.failed} more did not arrive' * (both.failed > 0)}."
         )
     yield (
         "Coefficients are means and standard deviations over resamples, on the scale of"
@@ -392,12 +392,16 @@ def methods_text(s, done=()):
 
 # %% ../../nbs/83_report.ipynb #83000002
 def verdict(s):
-    """What matters of a `Selection`, in one line: what is selected and promised; with
-    refits which features are undecided, within two standard errors of the threshold.
+    """What matters of a `Selection`, in one line: what is selected and promised, and
+    with refits who is undecided, within two standard errors of the threshold.
     """
     if not s.fit.converged:
         return f"no answer: {s.status.removeprefix('no answer: ')}"
     said = promise(s)
+    if s.status != "converged":
+        said = f"not as asked for: {said}"
+    if s.trust.repeated and s.trust.light == "red":
+        return f"{said}, were the rows independent: they look like repeats"
     if s.refined is None:
         red = s.trust.light == "red"
         return f"do not trust this without refits: {said}" if red else said
@@ -411,9 +415,8 @@ def verdict(s):
 
 
 def console(s, name="the table", done=(), warnings=(), leaders=12):
-    """A `Selection` for a screen, as lines of 88 letters at most: the verdict, what was
-    done to the table before, what else is to be said (warnings), the leading features,
-    how far to believe it.
+    """A `Selection` for a screen, in lines of 88 letters: the verdict, what was done to
+    the table, warnings, the leading features, how far to believe it.
     """
     head = [verdict(s), *_done(s, name, done), *(f"warning: {w}" for w in warnings)]
     light, refits = f"light: {s.trust}", f"refits: {s.refused or 'none'}"
@@ -448,8 +451,9 @@ def _done(s, name, done):
     yield f"a coefficient is the change of {change} per unit of its column"
     if not s.fit.converged:
         return
-    scale = s.lambda_scales.get("glmnet lambda")
-    theirs = "" if scale is None else f" ({scale:.4g} in glmnet)"
+    at = "scikit-survival alpha" if target.loss == "survival" else "glmnet lambda"
+    scale = s.lambda_scales.get(at)
+    theirs = "" if scale is None else f" ({scale:.4g} in {at.split()[0]})"
     reached = f"{size_reported(s):.3g} features in a resample on average"
     asked = f"q = {s.q:.3g}, threshold {s.threshold:.3g}"
     yield f"λ = {s.lam:.5g}{theirs}: {reached} ({asked})"
@@ -472,17 +476,16 @@ def _leading(s, most):
     for name, row in zip(names, table.itertuples()):
         Pi = f"{row.probability:8.3f}"
         Pi += f" ± {row.probability_se:.3f}" if beside else ""
+        kept = "kept" if row.status == _COVARIATE else "yes" if row.selected else ""
         numbers = f"{row.coef_mean:11.4g}{row.coef_std:11.4g}"
-        yield f"{name:{wide}}{Pi}{'yes' if row.selected else '':>10}{numbers}"
+        yield f"{name:{wide}}{Pi}{kept:>10}{numbers}"
     if (left := len(s.support) - most) > 0:
         yield f"... and {_several(left, 'more feature')}"
 
 # %% ../../nbs/83_report.ipynb #c2f630e0
 def fingerprint(question):
-    """What tells one question from another: a digest of the columns' names, the
-    standardised table and the target, 64 letters. Columns of a table that is read in
-    blocks of columns are taken one after the other, and its digest is not that of the
-    same table in memory.
+    """What tells one question from another: a digest, 64 letters, of the target, the
+    columns' names and the standardised table (another one where it is read in blocks).
     """
     A, target = question.A, question.target
     digest = hashlib.sha256("\n".join(map(str, question.columns.names)).encode())
@@ -534,8 +537,8 @@ def picture_files(s, pictures=PICTURES, kinds=KINDS):
 
 
 def plain(value):
-    """A value as JSON holds it: dicts, lists, tuples and arrays are gone through; a
-    number that is none becomes null; what JSON does not know becomes its repr.
+    """A value as JSON holds it: inside dicts, lists and arrays, too; null for a number
+    that is none, and for what JSON does not know its repr.
     """
     if isinstance(value, dict):
         return {str(k): plain(v) for k, v in value.items()}
@@ -560,9 +563,7 @@ def json_file(settings):
 
 
 def report_files(s, pictures=PICTURES, kinds=KINDS, done=()):
-    """The files of the report of a `Selection`, {name: bytes}, with those pictures and
-    in those kinds of files that are wanted; `done` as in `methods_text`.
-    """
+    """The files of a report, {name: bytes}; `done` as in `methods_text`."""
     table, files = summary_table(s), picture_files(s, pictures, kinds)
     files["methods.md"] = methods_text(s, done).encode()
     files["table.csv"] = csv_file(table)
@@ -610,9 +611,7 @@ def write_report(s, folder, done=()):
 
 
 def write_files(folder, files):
-    """Files {name: bytes} in a folder (Path), which is made if it is not there: all of
-    them, or none where a disk is full.
-    """
+    """Files {name: bytes} in a folder (Path), made if it is not there: all or none."""
     folder.mkdir(parents=True, exist_ok=True)
     with written_whole([folder / name for name in files]) as opened:
         for file, data in zip(opened, files.values()):
