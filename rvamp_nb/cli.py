@@ -408,7 +408,7 @@ def _run(argv):
         _show("\n".join(lines))
     if code == 130:
         _complain("interrupted: the fit was finished, and is reported", 130)
-    return code
+    return _complain(lines[0], 4) if code == 4 else code
 
 
 def main(argv=None):

@@ -46,7 +46,7 @@ class Law(Protocol):
 class _Tau:
     """Counts with the mean `tau`; the variance is tau, too, if it is not said."""
 
-    most, closed = np.inf, ""
+    most, closed = 1e100, ""  # beyond, its square is no number
 
     def __post_init__(self):
         name = type(self).__name__

@@ -62,7 +62,9 @@ def number(make, owner, name, interval, inside, outside):
 
 
 MAKING = {
-    **number(Exponential, "Exponential", "tau", r"\(0, inf\)", 1.0, (0, -1.0, np.inf)),
+    **number(
+        Exponential, "Exponential", "tau", r"\(0, 1e\+100\)", 1.0, (0, -1.0, 1e300)
+    ),
     **number(Weakness, "Weakness", "w", r"\(0, 1\]", 0.5, (0, -0.1, 1.001, np.inf)),
     **number(
         lambda v: ElasticNet(0.1, l1_ratio=v),
