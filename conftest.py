@@ -15,6 +15,8 @@ import os
 # once, when numpy is first imported.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
+# Another environment that is active in the shell is none of ours; IPython warns of it.
+os.environ.pop("VIRTUAL_ENV", None)
 
 import re
 import subprocess
