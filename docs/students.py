@@ -3,12 +3,14 @@
     python docs/students.py          into _students/
     python docs/students.py OUT      into OUT/
 
-A cell tagged ``solution`` is left out, and where its exercise ends an empty cell waits
-for the student's own. All else stays,
-outputs included. Notebooks of these names in OUT are written over (a student's work
-should live elsewhere); nothing else is touched.
+A cell tagged ``solution`` is left out, and where its exercise ends a cell waits for the
+student's own. What answers back stands in cells tagged ``check``: the checks of chapter
+7 go into a module ``checks_07`` beside the notebooks, and the cell that waits imports
+its own. All else stays, outputs included. Notebooks and modules of these names in OUT
+are written over (a student's work should live elsewhere); nothing else is touched.
 """
 
+import ast
 import sys
 from pathlib import Path
 
@@ -24,19 +26,38 @@ def is_solution(cell):
     return "solution" in cell.metadata.get("tags", [])
 
 
-def strip(nb):
-    """Replace each run of solution cells in ``nb`` by one empty code cell, in place;
-    returns how many there were.
+def checks(cell):
+    """The imports and the functions of a cell tagged ``check``, as sources, and the
+    functions' heads: what a check is called and what it wants.
     """
-    kept, runs = [], 0
+    if "check" not in cell.metadata.get("tags", []):
+        return [], []
+    tree = ast.parse(cell.source)
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    imports = [n for n in tree.body if isinstance(n, (ast.Import, ast.ImportFrom))]
+    parts = [ast.get_source_segment(cell.source, n) for n in [*imports, *functions]]
+    return parts, [f"{node.name}({ast.unparse(node.args)})" for node in functions]
+
+
+def strip(nb, module="checks"):
+    """Replace each run of solution cells in ``nb`` by one code cell that waits, in
+    place; returns how many there were, and the source of the ``module`` of checks.
+    """
+    kept, runs, source = [], 0, []
     for before, cell in zip([None, *nb.cells], nb.cells):
         if not is_solution(cell):
             kept.append(cell)
-        elif before is None or not is_solution(before):
+            continue
+        if before is None or not is_solution(before):
             runs += 1
             kept.append(new_code_cell("# your turn", id=f"turn-{runs}"))
+        parts, heads = checks(cell)
+        source += parts
+        for head in heads:
+            name = head.partition("(")[0]
+            kept[-1].source += f", then ask {head}\nfrom {module} import {name}"
     nb.cells = kept
-    return runs
+    return runs, "\n\n\n".join([*source, ""]).rstrip("\n") + "\n"
 
 
 def main(out=OUT):
@@ -50,8 +71,11 @@ def main(out=OUT):
     left_out = {}
     for path in sorted(NOTEBOOKS.glob("[!_.]*.ipynb")):
         nb = nbformat.read(path, 4)
-        left_out[path.stem] = strip(nb)
+        module = f"checks_{path.stem[:2]}"
+        left_out[path.stem], source = strip(nb, module)
         nbformat.write(nb, out / path.name)
+        if source.strip():
+            (out / f"{module}.py").write_text(source, encoding="utf-8")
     print(
         f"{len(left_out)} notebooks in {out}, {sum(left_out.values())} solutions"
         " left out"

@@ -4,6 +4,7 @@ nothing that leaned on them.
 
 import ast
 import builtins
+import re
 import subprocess
 import sys
 
@@ -25,10 +26,15 @@ def edition(tmp_path_factory):
     return out
 
 
+def waits(cell):
+    """Whether a cell of the students' edition waits for an answer."""
+    return cell.source.startswith("# your turn")
+
+
 @each(PATHS)
 def test_solutions_are_gone_and_the_rest_is_as_it_was(edition, path):
     teachers, students = notebook(path), notebook(edition / path.name)
-    assert [cell for cell in students.cells if cell.source != "# your turn"] == [
+    assert [cell for cell in students.cells if not waits(cell)] == [
         cell for cell in teachers.cells if not is_solution(cell)
     ]
     assert "<b>Solution</b>" not in "".join(
@@ -45,7 +51,7 @@ def test_the_edition_is_valid(edition):
 def test_after_each_exercise_an_empty_cell_waits(edition, path):
     found = cells(edition / path.name)
     for cell, after in zip(found, found[1:]):
-        assert cell.source.startswith("**Exercise") == (after.source == "# your turn")
+        assert cell.source.startswith("**Exercise") == waits(after)
 
 
 def test_one_empty_cell_for_each_run_of_solution_cells():
@@ -59,7 +65,7 @@ def test_one_empty_cell_for_each_run_of_solution_cells():
             new_code_cell("e", metadata=tagged),
         ]
     )
-    assert strip(nb) == 2
+    assert strip(nb)[0] == 2
     assert [cell.source for cell in nb.cells] == [
         "a",
         "# your turn",
@@ -67,6 +73,27 @@ def test_one_empty_cell_for_each_run_of_solution_cells():
         "# your turn",
     ]
     assert len({cell.id for cell in nb.cells}) == 4
+
+
+@each([path for path in PATHS if path.stem[:1] in "012"])
+def test_each_exercise_of_the_course_answers_back(edition, path):
+    """Its check can be imported by itself, and says to a solution that it is right
+    (the notebook's own cell does that), and to nonsense that it is not.
+    """
+    asked = [cell for cell in cells(edition / path.name) if waits(cell)]
+    module = {}
+    if asked:
+        exec((edition / f"checks_{path.stem[:2]}.py").read_text(), module)
+    for number, cell in enumerate(asked, 1):
+        name = f"check_{number}"
+        assert cell.source.endswith(f"from checks_{path.stem[:2]} import {name}")
+        check = module[name]
+        nonsense = [-123.456] * check.__code__.co_argcount
+        assert check(*nonsense) not in ("", "Right."), name
+        assert check.__doc__, name
+    solved = "".join(c.source for c in cells(path) if is_solution(c))
+    for number in range(1, len(asked) + 1):
+        assert re.search(rf"check_{number}\(.*Right", solved, re.DOTALL), number
 
 
 def test_the_notebooks_themselves_are_not_written_over():
