@@ -1,0 +1,210 @@
+"""Effects with intervals (extend.effects): against least squares, scikit-learn's Lasso
+and a Newton iteration of our own; coverage; what is refused.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.stats import norm
+from sklearn.linear_model import Lasso
+
+from rvamp_nb import Huber, Logistic, NoResampling, rvamp
+from rvamp_nb.extend.effects import debiased, effects, resemblance
+from rvamp_nb.extend.trust import TrustWarning
+from rvamp_nb.prior import ElasticNet, Laplace, Ridge, SpikeSlab
+from rvamp_nb.resampling import Fixed
+
+
+def problem(seed, M=60, N=30, size=4.0):
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(M, N))
+    A = (A - A.mean(0)) / (A.std(0) * np.sqrt(M))
+    x0 = np.zeros(N)
+    x0[:4] = [size, -size, size, -size]
+    y = A @ x0 + rng.normal(size=M)
+    return A, y - y.mean(), x0
+
+
+def plain(A, y, lam, **more):
+    return rvamp(A, y, prior=Laplace(lam, Fixed()), counts=NoResampling(), **more)
+
+
+def test_least_squares_and_its_robust_errors():
+    A, y, _ = problem(0)
+    estimate, se, left = debiased(plain(A, y, 1e-5, tol=1e-9))
+    squares = np.linalg.lstsq(A, y, rcond=None)[0]
+    np.testing.assert_allclose(estimate, squares, atol=2e-4)
+    pseudo, e = np.linalg.pinv(A), y - A @ squares
+    hat = np.einsum("mi,im->m", A, pseudo)
+    np.testing.assert_allclose(se, np.sqrt(pseudo**2 @ (e**2 / (1 - hat))), rtol=1e-3)
+    assert left == pytest.approx(60 - 30, abs=0.01)
+
+
+@pytest.mark.parametrize("M, N", [(60, 30), (40, 90)])
+def test_the_debiased_lasso_of_another_solver(M, N):
+    A, y, _ = problem(1, M, N)
+    estimate, se, left = debiased(plain(A, y, 1.2, tol=1e-9))
+    other = Lasso(1.2 / M, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(A, y)
+    x, e = other.coef_, y - A @ other.coef_
+    kept = np.flatnonzero(x)
+    for i in range(N):
+        B = A[:, kept[kept != i]]
+        a = A[:, i] - B @ np.linalg.lstsq(B, A[:, i], rcond=None)[0]
+        Q = a @ A[:, i]
+        assert estimate[i] == pytest.approx(x[i] + A[:, i] @ e / Q, abs=2e-3)
+    hat = np.einsum("mi,im->m", A[:, kept], np.linalg.pinv(A[:, kept]))
+    assert left == pytest.approx(M - len(kept), abs=0.05)
+    np.testing.assert_allclose(se[i], np.sqrt(a**2 @ (e**2 / (1 - hat))) / Q, rtol=1e-2)
+
+
+def test_intervals_hold_as_often_as_they_say():
+    """3,600 zeros and 400 effects. Their s.e. (columns of a study hang together, so
+    twice the binomial one) is .007 and .022; the bench allows .01 beyond.
+    """
+    inside, true = [], []
+    for seed in range(100):
+        A, y, x0 = problem(seed, 80, 40)
+        found = effects(plain(A, y, 1.5))
+        inside.append((found.low <= x0) & (x0 <= found.high))
+        true.append(x0 != 0)
+    inside, true = np.concatenate(inside), np.concatenate(true)
+    assert abs(inside[~true].mean() - 0.95) < 0.01 + 2 * 0.007
+    assert abs(inside[true].mean() - 0.95) < 0.01 + 2 * 0.022
+
+
+def test_rows_with_unequal_noise():
+    """Rows with three times the noise sit where the first column is large: an error
+    that takes all rows alike would be too small by a third.
+    """
+    z = []
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        A = rng.normal(size=(200, 10))
+        noise = np.where(np.abs(A[:, 0]) > 1.2, 3.0, 0.5)
+        estimate, se, _ = debiased(plain(A, noise * rng.normal(size=200), 5.0))
+        z.append(estimate[0] / se[0])
+    assert 0.8 < np.std(z) < 1.2
+
+
+def newton(A, y):
+    """The logistic fit and its sandwich errors."""
+    x = np.zeros(A.shape[1])
+    for _ in range(50):
+        p = 1 / (1 + np.exp(-A @ x))
+        H = (A.T * (p * (1 - p))) @ A
+        x = x + np.linalg.solve(H, A.T @ (y - p))
+    inverse = np.linalg.inv(H)
+    return x, np.sqrt(np.diag(inverse @ (A.T * (y - p) ** 2) @ A @ inverse))
+
+
+def test_logistic_with_hardly_a_penalty():
+    rng = np.random.default_rng(2)
+    A = rng.normal(size=(800, 4))
+    y = (rng.random(800) < 1 / (1 + np.exp(-A @ [1.0, -1.0, 0.0, 0.5] - 0.3))) * 1.0
+    fit = plain(A, y, 1e-3, likelihood=Logistic(), intercept=True)
+    found = effects(fit)
+    x, se = newton(np.c_[A, np.ones(800)], y)
+    np.testing.assert_allclose(found.estimate, x[:4], atol=0.01)
+    np.testing.assert_allclose(found.se, se[:4], rtol=0.02)
+    assert np.all(found.light == "green")
+
+
+def test_a_logistic_fit_of_few_rows_has_p_values_only():
+    A, y, _ = problem(3, 60, 30)
+    fit = plain(A, (y > 0) * 1.0, 0.5, likelihood=Logistic())
+    with pytest.warns(TrustWarning, match="no column has an interval"):
+        found = effects(fit)
+    assert set(found.light) == {"yellow"} and np.isnan(found.estimate).all()
+    assert np.all((found.p_value > 0) & (found.p_value <= 1))
+
+
+def test_what_is_alike_is_refused_and_the_rest_is_not():
+    A, y, _ = problem(4)
+    A[:, 1] = A[:, 0] + 0.05 * A[:, 2]
+    before = A.copy(), y.copy()
+    found = effects(plain(A, y, 1.0))
+    red = found.light == "red"
+    assert red[0] and red[1] and red.sum() == 2
+    for part in found[:5]:
+        np.testing.assert_array_equal(np.isnan(part), red)
+    np.testing.assert_array_equal(A, before[0])
+    np.testing.assert_array_equal(y, before[1])
+
+
+def test_a_common_factor_is_refused_as_a_whole():
+    rng = np.random.default_rng(5)
+    A = rng.normal(size=(100, 60)) + rng.normal(size=(100, 1))
+    assert np.median(resemblance(A)[0]) < 0.7  # no column is too much like another
+    with pytest.warns(TrustWarning, match="effective rank 0"):
+        found = effects(plain(A, rng.normal(size=100), 20.0))
+    assert set(found.light) == {"red"} and np.isnan(found.p_value).all()
+
+
+def test_a_column_of_zeros_has_no_effect():
+    A, y, _ = problem(6)
+    A[:, 7] = 0
+    found = effects(plain(A, y, 1.0))
+    assert np.flatnonzero(found.light == "red").tolist() == [7]
+
+
+def test_resemblance_in_pieces_is_the_same():
+    A = problem(7)[0]
+    whole, pieces = resemblance(A), resemblance(A, at_once=7)
+    np.testing.assert_allclose(pieces[0], whole[0])
+    assert pieces[1] == pytest.approx(whole[1])
+
+
+def test_units_signs_and_levels():
+    A, y, _ = problem(8)
+    found = effects(plain(A, y, 1.0))
+    half = (found.high - found.low) / 2
+    np.testing.assert_allclose((found.high + found.low) / 2, found.estimate)
+    other = effects(plain(-10 * A, y, 10.0), level=0.8)
+    np.testing.assert_allclose(other.estimate, -found.estimate / 10, atol=1e-4)
+    np.testing.assert_allclose(other.p_value, found.p_value, atol=1e-3)
+    ratio = norm.ppf(0.9) / norm.ppf(0.975)  # of Student's t nearly the same
+    np.testing.assert_allclose(
+        10 * (other.high - other.low) / 2 / half, ratio, rtol=0.03
+    )
+
+
+OTHERS = Ridge(0.5, Fixed()), ElasticNet(1.0, l1_ratio=0.5, randomise=Fixed())
+
+
+@pytest.mark.parametrize("prior", OTHERS)
+def test_other_penalties(prior):
+    """The field takes off whatever the penalty did."""
+    A, y, x0 = problem(9, 200, 20)
+    found = effects(rvamp(A, y, prior=prior, counts=NoResampling()))
+    assert np.all(np.abs(found.estimate - x0) < 4.5 * found.se)
+
+
+def test_what_has_no_effects_is_refused_by_name():
+    A, y, _ = problem(10)
+    fit = plain(A, y, 1.0)
+    with pytest.raises(TypeError, match="fit must be a Fit"):
+        effects((A, y))
+    for level in (0, 1, 95, np.nan):
+        with pytest.raises(ValueError, match="level"):
+            effects(fit, level)
+    with pytest.raises(ValueError, match="without resampling"):
+        effects(rvamp(A, y, lam=1.0))
+    drawn = rvamp(A, y, prior=Laplace(1.0), counts=NoResampling())
+    with pytest.raises(ValueError, match="without resampling"):
+        effects(drawn)
+    with pytest.raises(ValueError, match="without resampling"):
+        effects(plain(A, y, 1.0, beta=5.0))
+    slab = rvamp(A, y, prior=SpikeSlab(0.1, 4.0), counts=NoResampling(), beta=1.0)
+    with pytest.raises(ValueError, match="without resampling"):
+        effects(slab)
+    with pytest.raises(TypeError, match="Squared or Logistic"):
+        effects(plain(A, y, 1.0, likelihood=Huber(1.0)))
+    with pytest.raises(TypeError, match="in memory"):
+        effects(plain(csr_array(A), y, 1.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        early = plain(A, y, 1.0, max_iter=2)
+    with pytest.raises(ValueError, match="not converged"):
+        effects(early)
