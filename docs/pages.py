@@ -33,11 +33,11 @@ ROOMS = {  # the same for the API reference: (page, title), its chapters
     ("api-messages", "Gaussians and messages"): range(4, 8),
     ("api-algorithm", "The rooms of the algorithm"): [*range(8, 13), 26],
     ("api-results", "What comes out, and what it is worth"): range(13, 18),
-    ("api-selection", "Selecting features"): range(18, 24),
+    ("api-selection", "Selecting features"): [*range(18, 24), 27],
     ("api-tools", "Command line, pictures and checks"): [
         24,
         25,
-        *range(27, 70),
+        *range(28, 70),
         WORKSHOP,
         None,
     ],

@@ -7,6 +7,7 @@ the public names and loads the module behind each on first use, so that ``import
 __version__ = "0.3.0"
 
 _HOMES = {  # module: the public names that live in it
+    "extend.effects": ("effects",),
     "extend.rows": ("counted",),
     "bootstrap": ("naive_bootstrap",),
     "tables.on_dask": ("DaskPanels",),

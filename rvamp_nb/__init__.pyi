@@ -22,6 +22,7 @@ from .bootstrap import Refits
 from .densities import P1, P2, P1Posterior
 from .evolution import Evolution, FixedSizes, GaussianSizes, SampledSizes
 from .extend.cox import Baseline
+from .extend.effects import Effects
 from .extend.refined import Refined
 from .extend.rows import Counted
 from .extend.trust import Trust, TrustWarning
@@ -58,9 +59,9 @@ __all__ = [
     "NoResampling", "NonNegative", "Panels", "Poisson", "PoissonLoss", "Prior",
     "Ridge", "Rows", "SampledSizes", "SpikeSlab", "Squared", "StabilitySelection",
     "Stratified", "Subsample", "TrustWarning", "TwoPoint", "Weakness",
-    "coefficient_interval", "counted", "datasets", "expected_study", "free_energy",
-    "load_fit", "load_state", "naive_bootstrap", "p1", "p2", "plan", "refined",
-    "rvamp", "rvamp_path", "save_fit", "save_state", "stability_radius",
+    "coefficient_interval", "counted", "datasets", "effects", "expected_study",
+    "free_energy", "load_fit", "load_state", "naive_bootstrap", "p1", "p2", "plan",
+    "refined", "rvamp", "rvamp_path", "save_fit", "save_state", "stability_radius",
     "state_evolution", "survival_fit",
 ]
 # fmt: on
@@ -77,6 +78,7 @@ def counted(
     rows: int | Sequence[int] = 4,
     blocks: Literal["auto"] | Sequence[Sequence[int]] = "auto",
 ) -> Counted: ...
+def effects(fit: Fit, level: float = 0.95) -> Effects: ...
 def expected_study(
     rows: int,
     n_features: int,
@@ -232,6 +234,7 @@ class StabilitySelection(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # ty
         accuracy: float = 0.02,
         refits: int | None = None,
         min_features: int = 0,
+        decoys: Literal["permuted", "gaussian"] | None = None,
         categories: Mapping[Any, Any] | Sequence[Any] | None = None,
         tol: float = 1e-6,
         max_iter: int = 500,
@@ -289,6 +292,7 @@ class StabilitySelection(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # ty
     refined_: Refined | None
     refused_: str
     interrupted_: bool
+    q_values_: _Floats | None
     coef_mean_: _Floats
     coef_std_: _Floats
     coef_interval_: _Floats

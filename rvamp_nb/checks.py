@@ -8,6 +8,7 @@ __all__ = ['check_number', 'check_size', 'check_array', 'check_offers', 'watched
 # %% ../nbs/82_checks.ipynb #10cf4f98
 import operator
 import sys
+from contextlib import suppress
 from importlib import import_module
 from numbers import Real
 
@@ -37,11 +38,10 @@ def check_size(owner, name, value, least=1):
     TypeError (truth values are none) or a ValueError. Arguments as in `check_number`.
     """
     try:
-        size = None if isinstance(value, (bool, np.bool_)) else operator.index(value)
+        size = operator.index(None if isinstance(value, (bool, np.bool_)) else value)
     except TypeError:
-        size = None
-    if size is None:
-        raise TypeError(f"{owner}: {name} must be an integer, not {value!r}")
+        problem = f"{name} must be an integer, not {value!r}"
+        raise TypeError(f"{owner}: {problem}") from None
     if not least <= size < 2**63:
         most = "" if size < least else " and below 2**63"
         raise ValueError(
@@ -57,7 +57,16 @@ def check_array(name, value):
     not numbers, or not finite.
     """
     _refuse_kind(name, value)
-    value = _as_floats(name, value)
+    try:
+        value = np.asarray(value)
+    except ValueError:
+        problem = "must be rectangular; its rows have different lengths"
+        raise ValueError(f"{name} {problem}") from None
+    flat = value.flat if value.dtype.kind == "O" else ()
+    wrong = (str, bytes, np.datetime64, np.timedelta64)
+    if value.dtype.kind in "biufO" and not any(isinstance(v, wrong) for v in flat):
+        with suppress(TypeError, ValueError, OverflowError):
+            value = np.asarray(value, dtype=float)
     if value.dtype != float:
         remedy = "turn text, dates or complex numbers into numbers first"
         raise TypeError(f"{name} must hold real numbers only; {remedy}")
@@ -87,40 +96,23 @@ def _refuse_kind(name, value):
         remedy = "turn them into numbers first, for example into days"
         raise TypeError(f"{name} must hold real numbers only, not dates; {remedy}")
 
-
-def _as_floats(name, value):
-    """The value as an array of floats; text, dates and complex numbers are none."""
-    try:
-        value = np.asarray(value)
-    except ValueError:
-        problem = "must be rectangular; its rows have different lengths"
-        raise ValueError(f"{name} {problem}") from None
-    flat = value.flat if value.dtype.kind == "O" else ()
-    wrong = (str, bytes, np.datetime64, np.timedelta64)
-    number = value.dtype.kind in "biufO" and not any(isinstance(v, wrong) for v in flat)
-    try:
-        return np.asarray(value, dtype=float) if number else value
-    except (TypeError, ValueError, OverflowError):
-        return value
-
 # %% ../nbs/82_checks.ipynb #h5offers
 def check_offers(name, value, parts, wanted):
-    """Refuse (TypeError) an object without one of the methods and attributes that it
-    will be asked for, and name those that are missing. A class is no object of its
-    kind. `wanted` says what it must be, with an example: "a law such as Poisson(0.5)".
+    """Refuse (TypeError) a class, and an object without one of the methods and
+    attributes (`parts`) that it will be asked for; these are named. `wanted` says what
+    it must be, with an example: "a law such as Poisson(0.5)".
     """
-    missing = [part for part in parts if not hasattr(value, part)]
     if isinstance(value, type):
         raise TypeError(f"{name} must be {wanted}, not the class {value.__name__}")
+    missing = [part for part in parts if not hasattr(value, part)]
     if missing:
         lacks = f"it has no {' and no '.join(missing)}"
         raise TypeError(f"{name} must be {wanted}, got {value!r}: {lacks}")
 
 # %% ../nbs/82_checks.ipynb #ce259327
 def watched(stream=None):
-    """Whether somebody sees what is written to a stream (stderr, if not given) while it
-    is written: True for a terminal and in a notebook; False for a pipe, a file, and a
-    stream that is closed or missing.
+    """Whether somebody sees what is written to a stream (stderr, if not given) as it is
+    written: in a terminal and a notebook, in no pipe or file, nor where it is closed.
     """
     stream = sys.stderr if stream is None else stream
     if type(stream).__module__.startswith("ipykernel"):
@@ -151,8 +143,6 @@ def needed(module, extra):
 
 # %% ../nbs/82_checks.ipynb #19418845
 def listed(names, which, most=4):
-    """The first `most` of the names with the numbers `which`, for a message; dots stand
-    for the others.
-    """
+    """The first `most` of the names with the numbers `which`, and dots for the others."""
     first = ", ".join(str(names[i]) for i in which[:most])
     return first + ", ..." * (len(which) > most)

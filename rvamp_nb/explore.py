@@ -31,17 +31,12 @@ LINES = {
     role: {"color": colour, "linestyle": stroke}
     for (role, colour), stroke in zip(COLOURS.items(), _STROKES)
 }
-
-# %% ../nbs/80_explore.ipynb #8190463b
 MARKERS = dict(zip(COLOURS, "os^D*."))
 
 # %% ../nbs/80_explore.ipynb #04bf0bb4
 def style():
-    """Set matplotlib's defaults for the course; call it once at the top of a notebook.
-
-    Figures get an opaque white background, letters that are legible at half size, and
-    the colours of ``COLOURS`` in their cycle. Nothing is returned;
-    ``matplotlib.rcParams`` is changed.
+    """Set matplotlib's defaults (``rcParams``), once at the top of a notebook: figures
+    on opaque white, letters that are legible at half size, the colours of ``COLOURS``.
     """
     import matplotlib as mpl
 
@@ -75,7 +70,7 @@ _NAMES = dict(beta="β", lam="λ", tau="τ", rho="ρ", chi="χ", chi_hat="χ̂",
 
 
 def _control(name, spec):
-    """One widget from a short specification (see `sliders`)."""
+    """One widget from a short specification (see `sliders`); ValueError for no such."""
     import ipywidgets as w
 
     look = dict(
@@ -91,13 +86,6 @@ def _control(name, spec):
         if all(isinstance(s, (int, float)) for s in spec):
             return w.SelectionSlider(options=spec, continuous_update=False, **look)
         return w.Dropdown(options=spec, **look)
-    return _slider(name, spec, look)
-
-# %% ../nbs/80_explore.ipynb #1b70097d
-def _slider(name, spec, look):
-    """A slider from ``(lo, hi, step, start)``; ValueError for all else."""
-    import ipywidgets as w
-
     four = isinstance(spec, tuple) and len(spec) == 4
     if not (four and spec[0] <= spec[3] <= spec[1] and spec[2] > 0):
         raise ValueError(
@@ -105,7 +93,7 @@ def _slider(name, spec, look):
             " <= hi, a list of choices, True, False, or a widget"
         )
     lo, hi, step, start = spec
-    look = look | dict(min=lo, max=hi, step=step, value=start, continuous_update=False)
+    look |= dict(min=lo, max=hi, step=step, value=start, continuous_update=False)
     if all(isinstance(s, int) for s in spec):
         return w.IntSlider(readout_format="d", **look)
     decimals = len(f"{step:.6f}".rstrip("0").partition(".")[2])
@@ -113,9 +101,7 @@ def _slider(name, spec, look):
 
 # %% ../nbs/80_explore.ipynb #cb70e19e
 def _outputs(draw, values, places):
-    """What ``draw(**values)`` printed, displayed and drew, as a tuple of notebook
-    outputs; its figures are closed, come what may. See `_picture` for `places`.
-    """
+    """What ``draw(**values)`` makes, as notebook outputs; its figures are closed."""
     import matplotlib.pyplot as plt
     from IPython.utils.capture import capture_output
 
@@ -128,22 +114,20 @@ def _outputs(draw, values, places):
     finally:
         for k in set(plt.get_fignums()) - before:
             plt.close(k)
-    return (*_said(shown), *pictures)
-
-# %% ../nbs/80_explore.ipynb #620c74ce
-def _said(shown):
-    """What was printed and displayed, as notebook outputs."""
-    for name, text in (("stdout", shown.stdout), ("stderr", shown.stderr)):
-        if text:
-            yield dict(output_type="stream", name=name, text=text)
+    printed = dict(stdout=shown.stdout, stderr=shown.stderr).items()
+    said = [
+        dict(output_type="stream", name=k, text=text) for k, text in printed if text
+    ]
     for o in shown.outputs:
-        yield dict(output_type="display_data", data=o.data, metadata=o.metadata or {})
+        told = dict(data=o.data, metadata=o.metadata or {})
+        said.append(dict(output_type="display_data", **told))
+    return (*said, *pictures)
 
 # %% ../nbs/80_explore.ipynb #cb5cda04
 def _picture(fig, places):
-    """A figure as a notebook output. `places` remembers where the axes of the first
-    one stood: later ones stand there too, and nothing jumps.
-    """
+    """A figure as an output; axes stay where `places` has them, and nothing jumps."""
+    from PIL import Image
+
     for ax in fig.axes:
         _plain_ticks(ax)
     known = places.get(len(fig.axes))
@@ -154,26 +138,18 @@ def _picture(fig, places):
             ax.set_position(place)
     fig.canvas.draw()
     places[len(fig.axes)] = known or [ax.get_position() for ax in fig.axes]
-    png = base64.b64encode(_as_png(fig)).decode()
-    return dict(output_type="display_data", data={"image/png": png}, metadata={})
-
-# %% ../nbs/80_explore.ipynb #0f445581
-def _as_png(fig):
-    """The pixels of a drawn figure, packed to be quick rather than small."""
-    from PIL import Image
-
-    data, pixels = io.BytesIO(), np.asarray(fig.canvas.buffer_rgba())
-    Image.fromarray(pixels).save(data, format="png", compress_level=1)
-    return data.getvalue()
+    png, pixels = io.BytesIO(), np.asarray(fig.canvas.buffer_rgba())
+    # packed to be quick rather than small
+    Image.fromarray(pixels).save(png, format="png", compress_level=1)
+    data = {"image/png": base64.b64encode(png.getvalue()).decode()}
+    return dict(output_type="display_data", data=data, metadata={})
 
 # %% ../nbs/80_explore.ipynb #722330b6
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def _plain_ticks(ax):
-    """Log axes with powers of ten only, in plain text: small ticks and formulas take
-    most of the time of a picture.
-    """
+    """Log axes with powers of ten in plain text: small ticks and formulas take long."""
     from matplotlib.ticker import LogFormatter, NullLocator
 
     ten = lambda value, _: "10" + f"{np.log10(value):.0f}".translate(_RAISED)
@@ -238,9 +214,7 @@ _live = weakref.WeakKeyDictionary()  # what `sweep` moves, and who redraws
 
 # %% ../nbs/80_explore.ipynb #f1d5b85e
 def still(draw, **values):
-    """The plain picture that follows a slider: call ``draw(**values)``, the function
-    given to `sliders`, and show it.
-    """
+    """The plain picture that follows a slider: call ``draw(**values)``, and show it."""
     import matplotlib.pyplot as plt
 
     draw(**values)
@@ -266,7 +240,10 @@ def sweep(box=None):
 def _errors_of(knob, out, redraw):
     """The errors that one control meets at its ends; it and the picture go back."""
     found, start, before, moved = [], knob.value, out.outputs, False
-    for value in _ends(knob):
+    ends = [getattr(knob, "min", False), getattr(knob, "max", True)]
+    if hasattr(knob, "options"):
+        ends = [o[1] if isinstance(o, tuple) else o for o in knob.options]
+    for value in (ends[0], ends[-1]):
         knob.value = value
         moved |= out.outputs != before
         for o in out.outputs:
@@ -277,12 +254,3 @@ def _errors_of(knob, out, redraw):
     knob.value, out.outputs = start, before
     knob.observe(redraw, "value")
     return found if moved else [f"{knob.description} changes nothing"]
-
-# %% ../nbs/80_explore.ipynb #a4ac08d5
-def _ends(knob):
-    """The first and the last value of a control."""
-    if hasattr(knob, "options"):
-        choices = [o[1] if isinstance(o, tuple) else o for o in knob.options]
-    else:
-        choices = [getattr(knob, "min", False), getattr(knob, "max", True)]
-    return choices[0], choices[-1]

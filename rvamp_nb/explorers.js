@@ -1,5 +1,5 @@
-// Density explorers that need no kernel: p̄₁ (and a Gaussian with its moments) over a histogram, redrawn as controls move.
-// The first half is mathematics, which node tests against Python; the second half draws.
+// Explorers that need no kernel: p̄₁ (and a Gaussian with its moments) over a histogram, redrawn as controls move; and films,
+// whose pictures come with the page. The first half is mathematics, which node tests against Python; the second half draws.
 
 // erfc by a series of positive terms near zero and a continued fraction beyond: full double precision.
 export function erfc(x) {
@@ -71,16 +71,38 @@ export function picture(table, entry, shift) {
   return svg;
 }
 
-function render({ model, el }) {
+// A film: on the first picture lies what differs from it in the one that is chosen.
+export function film(table) {
+  const [width, height] = table.size, base = node("image", { href: table.base, width, height }), front = node("image", { width, height });
+  const screen = node("svg", { viewBox: `0 0 ${width} ${height}`, width: "100%", role: "img", style: `max-width: ${width}px` });
+  screen.append(base, front);
+  const show = (picks) => {
+    front.setAttribute("href", table.frames[entryAt(table.choices, picks)]);
+    screen.setAttribute("aria-label", table.choices.map((choice, k) => `${choice.name} = ${choice.values[picks[k]]}`).join(", "));
+  };
+  return { screen, show };
+}
+
+export function render({ model, el }) {
   const table = model.get("table"), picks = [...table.start], controls = document.createElement("div"), stage = document.createElement("div");
-  let shift = 0;
-  const draw = () => stage.replaceChildren(picture(table, table.entries[entryAt(table.choices, picks)], shift));
+  let shift = 0, draw = () => stage.replaceChildren(picture(table, table.entries[entryAt(table.choices, picks)], shift));
+  if (table.frames) {
+    const { screen, show } = film(table);
+    stage.append(screen);
+    draw = () => show(picks);
+  }
   const slider = (name, low, high, step, start, shown, moved) => {
     const row = document.createElement("label"), input = document.createElement("input"), text = document.createElement("span");
     row.style.cssText = "display: flex; gap: 0.8em; align-items: center; margin: 0.2em 0";
     Object.assign(input, { type: "range", min: low, max: high, step, value: start });
     input.setAttribute("aria-label", name);
-    const update = () => { moved(Number(input.value)); text.textContent = `${name} = ${shown(Number(input.value))}`; draw(); };
+    const update = () => {
+      const value = Number(input.value);
+      moved(value);
+      text.textContent = `${name} = ${shown(value)}`;
+      input.setAttribute("aria-valuetext", shown(value));
+      draw();
+    };
     input.addEventListener("input", update);
     row.append(input, text);
     controls.append(row);

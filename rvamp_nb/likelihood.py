@@ -106,157 +106,6 @@ def _gain(V, c, w):
     mean = w @ g
     return mean, w @ (g / mean - 1) ** 2, w @ (1 / stiffness)
 
-# %% ../nbs/09_likelihood.ipynb #55d078d6
-def _newton_in_box(f, low, high, last, gap, rate):
-    """The next step towards gap = 0, Newton's where it stays in the box and is at most
-    half as long as `last`, else to the middle; the next `last`; who has arrived.
-    """
-    step = -gap / rate
-    inside = (low <= f + step) & (f + step <= high)
-    # after a Newton step that short the error is its square
-    short = np.abs(step) <= 1e-8 * (1 + np.abs(f))
-    safe = short | (inside & (np.abs(step) <= 0.5 * np.abs(last)))
-    box = high - low
-    step = np.where(safe, step, low + box / 2 - f)
-    return step, np.where(safe, step, box), short
-
-# %% ../nbs/09_likelihood.ipynb #83f46bbc
-def _proximal(loss, y, omega, cV):
-    """The f with f + cV l'(y, f) = omega, by safeguarded Newton steps."""
-    y, target, cV = (np.ravel(v) for v in np.broadcast_arrays(y, omega, cV))
-    left, answer = np.arange(len(target)), np.empty(len(target))
-    bound = target - cV * loss.derivatives(y, target)[0]
-    low, high = np.minimum(target, bound), np.maximum(target, bound)
-    f, last = np.clip(loss.guess(y, target, cV), low, high), 2 * (high - low)
-    for _ in range(200):
-        slope, curvature = loss.derivatives(y, f)
-        gap = f - target + cV * slope
-        low, high = np.where(gap < 0, f, low), np.where(gap > 0, f, high)
-        rate = 1 + cV * curvature
-        step, last, short = _newton_in_box(f, low, high, last, gap, rate)
-        answer[left] = f = f + step
-        if short.all():
-            break
-        if short.mean() > 0.5:  # go on with the others
-            rows = left, y, target, cV, f, last, low, high
-            left, y, target, cV, f, last, low, high = (v[~short] for v in rows)
-    return answer.reshape(np.shape(omega))
-
-# %% ../nbs/09_likelihood.ipynb #66bfd865
-_T = np.linspace(-7, 7, 61)
-
-
-def _around_top(loss, y, top, c, V, beta):
-    """Nodes d = f - top, the density there (not normalised), and log of the step."""
-    slope, curvature = loss.derivatives(y, top)
-    steep = np.sqrt(1 + c * V * curvature)
-    gamma, width = 0.25 + 0.2 * np.log(steep), np.sqrt(V / beta) / steep
-    t = _T.reshape(-1, *[1] * np.ndim(top))
-    d = width * np.sinh(gamma * t) / gamma
-    bend = loss.value(y, top + d) - loss.value(y, top) - d * slope
-    p = np.cosh(gamma * t) * np.exp(-beta * (c * bend + d**2 / (2 * V)))
-    return d, p, np.log(width * (_T[1] - _T[0]))
-
-# %% ../nbs/09_likelihood.ipynb #67fcca6d
-def _posterior_of_fit(loss, y, omega, c, V, beta):
-    """Pull, response, 1 - V response, and (1/beta) log of the integral over f."""
-    top = loss.proximal(y, omega, c * V)
-    d, p, log_step = _around_top(loss, y, top, c, V, beta)
-    z = p.sum(0)
-    p, slopes = p / z, loss.derivatives(y, top + d)[0]
-    mean_d, mean_slope = (p * d).sum(0), (p * slopes).sum(0)
-    response = c * beta / V * (p * (slopes - mean_slope) * d).sum(0)
-    slack = beta / V * (p * (d - mean_d) ** 2).sum(0)
-    pull_at_top = c * loss.derivatives(y, top)[0]
-    height = c * loss.value(y, top) + V * pull_at_top**2 / 2
-    return -c * mean_slope, response, slack, (np.log(z) + log_step) / beta - height
-
-# %% ../nbs/09_likelihood.ipynb #92289340
-# groups of rows by the spread of their field; the first three get Gauss-Hermite nodes
-_SPREADS = np.array([0.05, 0.3, 0.8, *2.0 ** np.arange(0.5, 6.5, 0.5)])
-_HERMITE = 5, 9, 16
-_BLOCK = 400  # rows that are worked on at once, so that they stay in the cache
-
-
-_hermite = cache(np.polynomial.hermite_e.hermegauss)
-
-
-def _field_grid(spread):
-    """Nodes and weights, (K,), for a smooth loss whose fields spread that much."""
-    level = np.searchsorted(_SPREADS, spread)
-    if level < len(_HERMITE):
-        xi, w = _hermite(_HERMITE[level])
-        return xi, w / w.sum()
-    n = int(np.ceil(6.5 * min(max(1 / 0.7, spread), 60.0)))
-    xi = np.linspace(-6.5, 6.5, 2 * n + 1)
-    w = np.exp(-(xi**2) / 2)
-    return xi, w / w.sum()
-
-
-def _alike(chi_hat):
-    """Blocks of rows whose fields have nearly the same spread: each needs its grid."""
-    kind = np.searchsorted(_SPREADS, np.sqrt(chi_hat))
-    for which in np.unique(kind):
-        rows = np.flatnonzero(kind == which)
-        yield from np.array_split(rows, -(-len(rows) // _BLOCK))
-
-# %% ../nbs/09_likelihood.ipynb #9c21a1c5
-def _likely(c, w):
-    """Counts that are not rarer than 1e-12: the quadrature is no more accurate."""
-    keep = w > 1e-12
-    return c[keep], w[keep] / w[keep].sum()
-
-# %% ../nbs/09_likelihood.ipynb #632918c6
-def _gauss(c, w, n):
-    """Gauss's rule for values c, weights w: n nodes and weights, exact to 2n - 1."""
-    powers = np.interp(c, [c.min(), c.max()], [-1, 1])[:, None] ** np.arange(n)
-    start = np.sqrt(w / w.sum())
-    basis = np.linalg.qr(start[:, None] * powers)[0]
-    nodes, vectors = np.linalg.eigh(basis.T @ (c[:, None] * basis))
-    return nodes, w.sum() * (start @ basis @ vectors) ** 2
-
-
-_RARE, _NODES = 2e-5, 5
-
-
-def _merged(c, w):
-    """The law with its largest values merged: the rare ones, and three below them."""
-    order = np.argsort(c)
-    c, w = c[order], w[order]
-    first = max(int((np.cumsum(w[::-1])[::-1] >= _RARE).sum()) - 3, 0)
-    if len(c) - first <= _NODES:
-        return c, w
-    nodes, weights = _gauss(c[first:], w[first:], _NODES)
-    return np.append(c[:first], nodes), np.append(w[:first], weights)
-
-
-def _support(counts, beta):
-    """Values and weights of a count, (K,) each, for averages at this beta."""
-    c, w = _likely(*counts.nodes())
-    return _merged(c, w) if np.isfinite(beta) else (c, w)
-
-# %% ../nbs/09_likelihood.ipynb #bdec2278
-# a row whose pull cannot be moved gets a response all the same: its message stays
-# finite, and beside it those of other rows keep their digits
-FAINTEST, _FAINT = 1e-100, 1e-10  # the least of all, and beside the largest
-
-
-def _total(chi_hat, V, weights, parts):
-    """Moments, and the noise v/chi^2 - chi_hat, from the parts (K, 4, M)."""
-    mean, chi, _, slack = np.tensordot(weights, parts, 1)
-    m_c, chi_c, excess, _ = np.moveaxis(parts, 1, 0)
-    squares = excess + (m_c - mean) ** 2 + chi_hat * (chi_c - chi) ** 2
-    noise = np.tensordot(weights, squares, 1)
-    chi = np.maximum(chi, max(_FAINT * chi.max(), FAINTEST))
-    return Moments(mean, chi, chi**2 * chi_hat + noise, V * chi, slack), noise / chi**2
-
-# %% ../nbs/09_likelihood.ipynb #6a6f50e8
-def _at_the_top(loss, y, omega, c, V):
-    """Pull, response and 1 - V response at beta = inf."""
-    slope, curvature = loss.derivatives(y, loss.proximal(y, omega, c * V))
-    slack = 1 / (1 + c * V * curvature)
-    return -c * slope, c * curvature * slack, slack
-
 # %% ../nbs/09_likelihood.ipynb #c9c97d50
 class Loss(_Row):
     """The general scalar channel of a convex loss l(y, f): one row, averaged over field
@@ -311,6 +160,117 @@ class Loss(_Row):
         """E (1/beta) log of the integral over f, less log(V) / (2 beta), (M,)."""
         return _expected_log_z(self, y, incoming, counts, beta)
 
+# %% ../nbs/09_likelihood.ipynb #dca2664d
+@dataclass(frozen=True)
+class Logistic(Loss):
+    """The loss log(1 + exp(f)) - y f for y in {0, 1}."""
+
+    grain = 0.6
+
+    def value(self, y, f):
+        """As `Loss.value`."""
+        return np.maximum(f, 0) + np.log1p(np.exp(-np.abs(f))) - y * f
+
+    def derivatives(self, y, f):
+        """As `Loss.derivatives`; one exponential for both."""
+        odds = np.exp(-np.abs(f))  # of the less probable label
+        p = 1 / (1 + odds)
+        return np.where(f > 0, p, odds * p) - y, odds * p * p
+
+    def guess(self, y, omega, cV):
+        """As `Loss.guess`, as if p were 1/2 + f/4 between 0 and 1."""
+        middle = (omega + cV * (y - 0.5)) / (1 + cV / 4)
+        return np.where(np.abs(middle) <= 2, middle, omega + cV * (y - (middle > 0)))
+
+    def check(self, y, beta):
+        """Refuse what is no label, or one label only."""
+        if not np.isin(y, (0, 1)).all():
+            raise ValueError(
+                "y must hold the labels 0 and 1 for the logistic loss; code the two"
+                " classes so, for example y = (labels == positive)"
+            )
+        if len(np.unique(y)) < 2:
+            problem = f"y holds one class only ({y[0]:g})"
+            raise ValueError(f"{problem}; the logistic loss needs both")
+
+# %% ../nbs/09_likelihood.ipynb #55d078d6
+def _newton_in_box(f, low, high, last, gap, rate):
+    """The next step towards gap = 0, Newton's where it stays in the box and is at most
+    half as long as `last`, else to the middle; the next `last`; who has arrived.
+    """
+    step = -gap / rate
+    inside = (low <= f + step) & (f + step <= high)
+    # after a Newton step that short the error is its square
+    short = np.abs(step) <= 1e-8 * (1 + np.abs(f))
+    safe = short | (inside & (np.abs(step) <= 0.5 * np.abs(last)))
+    box = high - low
+    step = np.where(safe, step, low + box / 2 - f)
+    return step, np.where(safe, step, box), short
+
+# %% ../nbs/09_likelihood.ipynb #83f46bbc
+def _proximal(loss, y, omega, cV):
+    """The f with f + cV l'(y, f) = omega, by safeguarded Newton steps."""
+    y, target, cV = (np.ravel(v) for v in np.broadcast_arrays(y, omega, cV))
+    left, answer = np.arange(len(target)), np.empty(len(target))
+    bound = target - cV * loss.derivatives(y, target)[0]
+    low, high = np.minimum(target, bound), np.maximum(target, bound)
+    f, last = np.clip(loss.guess(y, target, cV), low, high), 2 * (high - low)
+    for _ in range(200):
+        slope, curvature = loss.derivatives(y, f)
+        gap = f - target + cV * slope
+        low, high = np.where(gap < 0, f, low), np.where(gap > 0, f, high)
+        rate = 1 + cV * curvature
+        step, last, short = _newton_in_box(f, low, high, last, gap, rate)
+        answer[left] = f = f + step
+        if short.all():
+            break
+        if short.mean() > 0.5:  # go on with the others
+            rows = left, y, target, cV, f, last, low, high
+            left, y, target, cV, f, last, low, high = (v[~short] for v in rows)
+    return answer.reshape(np.shape(omega))
+
+# %% ../nbs/09_likelihood.ipynb #6a6f50e8
+def _at_the_top(loss, y, omega, c, V):
+    """Pull, response and 1 - V response at beta = inf."""
+    slope, curvature = loss.derivatives(y, loss.proximal(y, omega, c * V))
+    slack = 1 / (1 + c * V * curvature)
+    return -c * slope, c * curvature * slack, slack
+
+# %% ../nbs/09_likelihood.ipynb #92289340
+# groups of rows by the spread of their field; the first three get Gauss-Hermite nodes
+_SPREADS = np.array([0.05, 0.3, 0.8, *2.0 ** np.arange(0.5, 6.5, 0.5)])
+_HERMITE = 5, 9, 16
+_BLOCK = 400  # rows that are worked on at once, so that they stay in the cache
+
+
+_hermite = cache(np.polynomial.hermite_e.hermegauss)
+
+
+def _field_grid(spread):
+    """Nodes and weights, (K,), for a smooth loss whose fields spread that much."""
+    level = np.searchsorted(_SPREADS, spread)
+    if level < len(_HERMITE):
+        xi, w = _hermite(_HERMITE[level])
+        return xi, w / w.sum()
+    n = int(np.ceil(6.5 * min(max(1 / 0.7, spread), 60.0)))
+    xi = np.linspace(-6.5, 6.5, 2 * n + 1)
+    w = np.exp(-(xi**2) / 2)
+    return xi, w / w.sum()
+
+
+def _alike(chi_hat):
+    """Blocks of rows whose fields have nearly the same spread: each needs its grid."""
+    kind = np.searchsorted(_SPREADS, np.sqrt(chi_hat))
+    for which in np.unique(kind):
+        rows = np.flatnonzero(kind == which)
+        yield from np.array_split(rows, -(-len(rows) // _BLOCK))
+
+# %% ../nbs/09_likelihood.ipynb #9c21a1c5
+def _likely(c, w):
+    """Counts that are not rarer than 1e-12: the quadrature is no more accurate."""
+    keep = w > 1e-12
+    return c[keep], w[keep] / w[keep].sum()
+
 # %% ../nbs/09_likelihood.ipynb #2f465637
 def _averaged_pull(loss, y, incoming, c, beta):
     """The four parts of a channel, by nodes; a row not drawn does not pull."""
@@ -326,6 +286,219 @@ def _averaged_pull(loss, y, incoming, c, beta):
         excess = w @ (pull - mean - chi * (field - h)) ** 2
         parts[:, rows] = mean, chi, excess, w @ slack
     return parts
+
+# %% ../nbs/09_likelihood.ipynb #bdec2278
+# a row whose pull cannot be moved gets a response all the same: its message stays
+# finite, and beside it those of other rows keep their digits
+FAINTEST, _FAINT = 1e-100, 1e-10  # the least of all, and beside the largest
+
+
+def _total(chi_hat, V, weights, parts):
+    """Moments, and the noise v/chi^2 - chi_hat, from the parts (K, 4, M)."""
+    mean, chi, _, slack = np.tensordot(weights, parts, 1)
+    m_c, chi_c, excess, _ = np.moveaxis(parts, 1, 0)
+    squares = excess + (m_c - mean) ** 2 + chi_hat * (chi_c - chi) ** 2
+    noise = np.tensordot(weights, squares, 1)
+    chi = np.maximum(chi, max(_FAINT * chi.max(), FAINTEST))
+    return Moments(mean, chi, chi**2 * chi_hat + noise, V * chi, slack), noise / chi**2
+
+# %% ../nbs/09_likelihood.ipynb #632918c6
+def _gauss(c, w, n):
+    """Gauss's rule for values c, weights w: n nodes and weights, exact to 2n - 1."""
+    powers = np.interp(c, [c.min(), c.max()], [-1, 1])[:, None] ** np.arange(n)
+    start = np.sqrt(w / w.sum())
+    basis = np.linalg.qr(start[:, None] * powers)[0]
+    nodes, vectors = np.linalg.eigh(basis.T @ (c[:, None] * basis))
+    return nodes, w.sum() * (start @ basis @ vectors) ** 2
+
+
+_RARE, _NODES = 2e-5, 5
+
+
+def _merged(c, w):
+    """The law with its largest values merged: the rare ones, and three below them."""
+    order = np.argsort(c)
+    c, w = c[order], w[order]
+    first = max(int((np.cumsum(w[::-1])[::-1] >= _RARE).sum()) - 3, 0)
+    if len(c) - first <= _NODES:
+        return c, w
+    nodes, weights = _gauss(c[first:], w[first:], _NODES)
+    return np.append(c[:first], nodes), np.append(w[:first], weights)
+
+
+def _support(counts, beta):
+    """Values and weights of a count, (K,) each, for averages at this beta."""
+    c, w = _likely(*counts.nodes())
+    return _merged(c, w) if np.isfinite(beta) else (c, w)
+
+# %% ../nbs/09_likelihood.ipynb #db5cc932
+def _of_all_counts(loss, y, incoming, c, w, beta):
+    """The four parts, (K, 4, M): from lattices at finite beta if they may be."""
+    own = type(loss)
+    if own.inner is Loss.inner and own.channel is Loss.channel and beta < np.inf:
+        return _on_lattices(loss, y, incoming, c, w, beta)
+    return np.array([loss.channel(y, incoming, count, beta) for count in c])
+
+# %% ../nbs/09_likelihood.ipynb #1117ab2f
+def _log_z(loss, y, omega, c, V, beta):
+    """(1/beta) log of the integral over f; at beta = inf the exponent's maximum."""
+    if c == 0:
+        flat = np.log(2 * np.pi * V / beta) / (2 * beta) if np.isfinite(beta) else 0.0
+        return np.broadcast_to(flat, omega.shape)
+    if np.isfinite(beta):
+        return _posterior_of_fit(loss, y, omega, c, V, beta)[3]
+    f = loss.proximal(y, omega, c * V)
+    return -c * loss.value(y, f) - V * (c * loss.derivatives(y, f)[0]) ** 2 / 2
+
+# %% ../nbs/09_likelihood.ipynb #91d8aa82
+def _expected_log_z(loss, y, incoming, counts, beta):
+    """Its average over field and count, less log(V) / (2 beta), (M,)."""
+    V, h, chi_hat = incoming
+    xi, w = _field_grid(np.sqrt(chi_hat.max()))
+    omega = -(h + np.multiply.outer(xi, np.sqrt(chi_hat)))
+    total = -np.log(V) / (2 * beta)
+    for c, weight in zip(*_likely(*counts.nodes())):
+        total = total + weight * (w @ _log_z(loss, y, omega, c, V, beta))
+    return total
+
+# %% ../nbs/09_likelihood.ipynb #f2478a78
+@dataclass(frozen=True)
+class PoissonLoss(Loss):
+    """The loss exp(f) - y f for counts y >= 0 (log link)."""
+
+    grain = 0.36
+
+    def value(self, y, f):
+        """As `Loss.value`."""
+        with np.errstate(over="ignore"):
+            return np.exp(f) - y * f
+
+    def derivatives(self, y, f):
+        """As `Loss.derivatives`."""
+        with np.errstate(over="ignore"):
+            rate = np.exp(f)
+        return rate - y, rate
+
+    def check(self, y, beta):
+        """Refuse negative counts, or none at all."""
+        if (y < 0).any():
+            wanted = "y must hold counts >= 0 for the Poisson loss"
+            raise ValueError(f"{wanted}, got {y.min():g}")
+        if not y.any():
+            raise ValueError("y is 0 in every row: the Poisson loss has no finite fit")
+
+    def proximal(self, y, omega, cV):
+        """As `Loss.proximal`, by the Wright function."""
+        right = omega + cV * y
+        with np.errstate(divide="ignore"):
+            x = wrightomega(right + np.log(cV))
+        return np.where(x > 1, np.log(np.maximum(x, 1)) - np.log(cV), right - x)
+
+# %% ../nbs/09_likelihood.ipynb #bca40f4d
+def _clipped(m, s, delta):
+    """Of clip(m + s xi, -delta, delta): mean, P[inside], P[outside], excess."""
+    flip, m, noisy = np.where(m < 0, -1.0, 1.0), np.abs(m), s > 0
+    unit = np.where(noisy, s, 1.0)
+    above, below = noises(delta - m, unit), noises(-delta - m, unit)
+    (lift_a, var_a, P_a), (lift_b, var_b, P_b) = ramp(above), ramp(below)
+    a, b = np.maximum(delta - m, 0) + s * lift_a, np.maximum(-delta - m, 0) + s * lift_b
+    var = s**2 * (var_a + var_b) - 2 * (s**2 * var_b + b**2 + 2 * delta * b - a * b)
+    inside = np.where(noisy, P_a - P_b, m <= delta)
+    outside = np.where(noisy, ndtr(-above) + P_b, m > delta)
+    # the maximum is for rounding: Cauchy-Schwarz
+    excess = np.maximum(var - (inside * s) ** 2, 0)
+    return flip * (delta - a + b), inside, outside, excess
+
+# %% ../nbs/09_likelihood.ipynb #2f1e72e2
+def _mean_square_ramp(a, s):
+    """E (a + s xi)_+^2 of a standard normal xi."""
+    lift, var, _ = ramp(noises(a, np.where(s > 0, s, 1.0)))
+    return s**2 * var + (np.maximum(a, 0) + s * lift) ** 2
+
+
+def _least_huber(y, incoming, counts, delta):
+    """E min over f of c l(y, f) + (f - omega')^2 / (2 V), (M,)."""
+    V, h, chi_hat = incoming
+    s, mean, total = np.sqrt(chi_hat), y + h, np.zeros(len(y))
+    for c, weight in zip(*counts.nodes()):
+        corner = delta * (1 + c * V)
+        beyond = _mean_square_ramp(mean - corner, s)
+        beyond = beyond + _mean_square_ramp(-mean - corner, s)
+        total += weight * c / (1 + c * V) * (mean**2 + chi_hat - beyond) / 2
+    return total
+
+# %% ../nbs/09_likelihood.ipynb #e28bf1e8
+@dataclass(frozen=True)
+class Huber(Loss):
+    """(y - f)^2 / 2 up to |y - f| = delta, delta |y - f| - delta^2 / 2 beyond; delta
+    > 0 in units of y.
+    """
+
+    delta: float = 1.0
+
+    def __post_init__(self):
+        check_number("Huber", "delta", self.delta, 0)
+
+    def check(self, y, beta):
+        """Refuse a finite beta."""
+        if np.isfinite(beta):
+            remedy = "leave beta out, or take Squared(sigma)"
+            raise ValueError(f"Huber loss is for beta = inf, got {beta:g}: {remedy}")
+
+    def value(self, y, f):
+        """As `Loss.value`."""
+        near = np.minimum(np.abs(y - f), self.delta)
+        return near * (np.abs(y - f) - near / 2)
+
+    def derivatives(self, y, f):
+        """As `Loss.derivatives`."""
+        return np.clip(f - y, -self.delta, self.delta), 1.0 * (abs(y - f) <= self.delta)
+
+    def proximal(self, y, omega, cV):
+        """As `Loss.proximal`, in closed form."""
+        return omega + cV * np.clip((y - omega) / (1 + cV), -self.delta, self.delta)
+
+    def channel(self, y, incoming, c, beta):
+        """As `Loss.channel`, in closed form."""
+        _, h, chi_hat = incoming
+        soft = 1 / (1 + c * incoming.Q_hat)
+        parts = _clipped((y + h) * soft, np.sqrt(chi_hat) * soft, self.delta)
+        mean, inside, outside, excess = parts
+        slack = outside + inside * soft if c else 1 + 0 * soft
+        return np.array([c * mean, c * inside * soft, c**2 * excess, slack])
+
+    def log_partition(self, y, incoming, counts, beta=np.inf):
+        """As `Loss.log_partition`, in closed form."""
+        return -_least_huber(y, incoming, counts, self.delta)
+
+# %% ../nbs/09_likelihood.ipynb #66bfd865
+_T = np.linspace(-7, 7, 61)
+
+
+def _around_top(loss, y, top, c, V, beta):
+    """Nodes d = f - top, the density there (not normalised), and log of the step."""
+    slope, curvature = loss.derivatives(y, top)
+    steep = np.sqrt(1 + c * V * curvature)
+    gamma, width = 0.25 + 0.2 * np.log(steep), np.sqrt(V / beta) / steep
+    t = _T.reshape(-1, *[1] * np.ndim(top))
+    d = width * np.sinh(gamma * t) / gamma
+    bend = loss.value(y, top + d) - loss.value(y, top) - d * slope
+    p = np.cosh(gamma * t) * np.exp(-beta * (c * bend + d**2 / (2 * V)))
+    return d, p, np.log(width * (_T[1] - _T[0]))
+
+# %% ../nbs/09_likelihood.ipynb #67fcca6d
+def _posterior_of_fit(loss, y, omega, c, V, beta):
+    """Pull, response, 1 - V response, and (1/beta) log of the integral over f."""
+    top = loss.proximal(y, omega, c * V)
+    d, p, log_step = _around_top(loss, y, top, c, V, beta)
+    z = p.sum(0)
+    p, slopes = p / z, loss.derivatives(y, top + d)[0]
+    mean_d, mean_slope = (p * d).sum(0), (p * slopes).sum(0)
+    response = c * beta / V * (p * (slopes - mean_slope) * d).sum(0)
+    slack = beta / V * (p * (d - mean_d) ** 2).sum(0)
+    pull_at_top = c * loss.derivatives(y, top)[0]
+    height = c * loss.value(y, top) + V * pull_at_top**2 / 2
+    return -c * mean_slope, response, slack, (np.log(z) + log_step) / beta - height
 
 # %% ../nbs/09_likelihood.ipynb #4da875b8
 _MOST_POINTS = 3240  # of a lattice
@@ -445,176 +618,3 @@ def _on_lattices(loss, y, incoming, c, w, beta):
         by_tops = [_averaged_pull(loss, *given, count, beta) for count in c]
         parts[np.ix_(drawn, range(4), rows)] = by_tops
     return parts
-
-# %% ../nbs/09_likelihood.ipynb #db5cc932
-def _of_all_counts(loss, y, incoming, c, w, beta):
-    """The four parts, (K, 4, M): from lattices at finite beta if they may be."""
-    own = type(loss)
-    if own.inner is Loss.inner and own.channel is Loss.channel and beta < np.inf:
-        return _on_lattices(loss, y, incoming, c, w, beta)
-    return np.array([loss.channel(y, incoming, count, beta) for count in c])
-
-# %% ../nbs/09_likelihood.ipynb #1117ab2f
-def _log_z(loss, y, omega, c, V, beta):
-    """(1/beta) log of the integral over f; at beta = inf the exponent's maximum."""
-    if c == 0:
-        flat = np.log(2 * np.pi * V / beta) / (2 * beta) if np.isfinite(beta) else 0.0
-        return np.broadcast_to(flat, omega.shape)
-    if np.isfinite(beta):
-        return _posterior_of_fit(loss, y, omega, c, V, beta)[3]
-    f = loss.proximal(y, omega, c * V)
-    return -c * loss.value(y, f) - V * (c * loss.derivatives(y, f)[0]) ** 2 / 2
-
-# %% ../nbs/09_likelihood.ipynb #91d8aa82
-def _expected_log_z(loss, y, incoming, counts, beta):
-    """Its average over field and count, less log(V) / (2 beta), (M,)."""
-    V, h, chi_hat = incoming
-    xi, w = _field_grid(np.sqrt(chi_hat.max()))
-    omega = -(h + np.multiply.outer(xi, np.sqrt(chi_hat)))
-    total = -np.log(V) / (2 * beta)
-    for c, weight in zip(*_likely(*counts.nodes())):
-        total = total + weight * (w @ _log_z(loss, y, omega, c, V, beta))
-    return total
-
-# %% ../nbs/09_likelihood.ipynb #dca2664d
-@dataclass(frozen=True)
-class Logistic(Loss):
-    """The loss log(1 + exp(f)) - y f for y in {0, 1}."""
-
-    grain = 0.6
-
-    def value(self, y, f):
-        """As `Loss.value`."""
-        return np.maximum(f, 0) + np.log1p(np.exp(-np.abs(f))) - y * f
-
-    def derivatives(self, y, f):
-        """As `Loss.derivatives`; one exponential for both."""
-        odds = np.exp(-np.abs(f))  # of the less probable label
-        p = 1 / (1 + odds)
-        return np.where(f > 0, p, odds * p) - y, odds * p * p
-
-    def guess(self, y, omega, cV):
-        """As `Loss.guess`, as if p were 1/2 + f/4 between 0 and 1."""
-        middle = (omega + cV * (y - 0.5)) / (1 + cV / 4)
-        return np.where(np.abs(middle) <= 2, middle, omega + cV * (y - (middle > 0)))
-
-    def check(self, y, beta):
-        """Refuse what is no label, or one label only."""
-        if not np.isin(y, (0, 1)).all():
-            raise ValueError(
-                "y must hold the labels 0 and 1 for the logistic loss; code the two"
-                " classes so, for example y = (labels == positive)"
-            )
-        if len(np.unique(y)) < 2:
-            problem = f"y holds one class only ({y[0]:g})"
-            raise ValueError(f"{problem}; the logistic loss needs both")
-
-# %% ../nbs/09_likelihood.ipynb #f2478a78
-@dataclass(frozen=True)
-class PoissonLoss(Loss):
-    """The loss exp(f) - y f for counts y >= 0 (log link)."""
-
-    grain = 0.36
-
-    def value(self, y, f):
-        """As `Loss.value`."""
-        with np.errstate(over="ignore"):
-            return np.exp(f) - y * f
-
-    def derivatives(self, y, f):
-        """As `Loss.derivatives`."""
-        with np.errstate(over="ignore"):
-            rate = np.exp(f)
-        return rate - y, rate
-
-    def check(self, y, beta):
-        """Refuse negative counts, or none at all."""
-        if (y < 0).any():
-            wanted = "y must hold counts >= 0 for the Poisson loss"
-            raise ValueError(f"{wanted}, got {y.min():g}")
-        if not y.any():
-            raise ValueError("y is 0 in every row: the Poisson loss has no finite fit")
-
-    def proximal(self, y, omega, cV):
-        """As `Loss.proximal`, by the Wright function."""
-        right = omega + cV * y
-        with np.errstate(divide="ignore"):
-            x = wrightomega(right + np.log(cV))
-        return np.where(x > 1, np.log(np.maximum(x, 1)) - np.log(cV), right - x)
-
-# %% ../nbs/09_likelihood.ipynb #bca40f4d
-def _clipped(m, s, delta):
-    """Of clip(m + s xi, -delta, delta): mean, P[inside], P[outside], excess."""
-    flip, m, noisy = np.where(m < 0, -1.0, 1.0), np.abs(m), s > 0
-    unit = np.where(noisy, s, 1.0)
-    above, below = noises(delta - m, unit), noises(-delta - m, unit)
-    (lift_a, var_a, P_a), (lift_b, var_b, P_b) = ramp(above), ramp(below)
-    a, b = np.maximum(delta - m, 0) + s * lift_a, np.maximum(-delta - m, 0) + s * lift_b
-    var = s**2 * (var_a + var_b) - 2 * (s**2 * var_b + b**2 + 2 * delta * b - a * b)
-    inside = np.where(noisy, P_a - P_b, m <= delta)
-    outside = np.where(noisy, ndtr(-above) + P_b, m > delta)
-    # the maximum is for rounding: Cauchy-Schwarz
-    excess = np.maximum(var - (inside * s) ** 2, 0)
-    return flip * (delta - a + b), inside, outside, excess
-
-# %% ../nbs/09_likelihood.ipynb #2f1e72e2
-def _mean_square_ramp(a, s):
-    """E (a + s xi)_+^2 of a standard normal xi."""
-    lift, var, _ = ramp(noises(a, np.where(s > 0, s, 1.0)))
-    return s**2 * var + (np.maximum(a, 0) + s * lift) ** 2
-
-
-def _least_huber(y, incoming, counts, delta):
-    """E min over f of c l(y, f) + (f - omega')^2 / (2 V), (M,)."""
-    V, h, chi_hat = incoming
-    s, mean, total = np.sqrt(chi_hat), y + h, np.zeros(len(y))
-    for c, weight in zip(*counts.nodes()):
-        corner = delta * (1 + c * V)
-        beyond = _mean_square_ramp(mean - corner, s)
-        beyond = beyond + _mean_square_ramp(-mean - corner, s)
-        total += weight * c / (1 + c * V) * (mean**2 + chi_hat - beyond) / 2
-    return total
-
-# %% ../nbs/09_likelihood.ipynb #e28bf1e8
-@dataclass(frozen=True)
-class Huber(Loss):
-    """(y - f)^2 / 2 up to |y - f| = delta, delta |y - f| - delta^2 / 2 beyond; delta
-    > 0 in units of y.
-    """
-
-    delta: float = 1.0
-
-    def __post_init__(self):
-        check_number("Huber", "delta", self.delta, 0)
-
-    def check(self, y, beta):
-        """Refuse a finite beta."""
-        if np.isfinite(beta):
-            remedy = "leave beta out, or take Squared(sigma)"
-            raise ValueError(f"Huber loss is for beta = inf, got {beta:g}: {remedy}")
-
-    def value(self, y, f):
-        """As `Loss.value`."""
-        near = np.minimum(np.abs(y - f), self.delta)
-        return near * (np.abs(y - f) - near / 2)
-
-    def derivatives(self, y, f):
-        """As `Loss.derivatives`."""
-        return np.clip(f - y, -self.delta, self.delta), 1.0 * (abs(y - f) <= self.delta)
-
-    def proximal(self, y, omega, cV):
-        """As `Loss.proximal`, in closed form."""
-        return omega + cV * np.clip((y - omega) / (1 + cV), -self.delta, self.delta)
-
-    def channel(self, y, incoming, c, beta):
-        """As `Loss.channel`, in closed form."""
-        _, h, chi_hat = incoming
-        soft = 1 / (1 + c * incoming.Q_hat)
-        parts = _clipped((y + h) * soft, np.sqrt(chi_hat) * soft, self.delta)
-        mean, inside, outside, excess = parts
-        slack = outside + inside * soft if c else 1 + 0 * soft
-        return np.array([c * mean, c * inside * soft, c**2 * excess, slack])
-
-    def log_partition(self, y, incoming, counts, beta=np.inf):
-        """As `Loss.log_partition`, in closed form."""
-        return -_least_huber(y, incoming, counts, self.delta)

@@ -94,6 +94,20 @@ def count(nb):
     return Count(words, lines, formulas)
 
 
+def without_stars(nb):
+    """A notebook without its starred sections, which the rest does not need: each ends
+    at the next heading of its own level or a higher one.
+    """
+    kept, level = [], 0
+    for cell in nb.cells:
+        for marks, star in re.findall(r"^(#+) (★)?", cell.source, re.MULTILINE):
+            if cell.cell_type == "markdown" and (not level or len(marks) <= level):
+                level = len(marks) if star else 0
+        if not level:
+            kept.append(cell)
+    return nbformat.v4.new_notebook(cells=kept)
+
+
 def said(nb):
     """The minutes that the second cell names, or None."""
     found = [m for m in SAID.finditer(nb.cells[1].source) if m[0]]
@@ -144,18 +158,20 @@ def long_cells(wanted):
 
 def main(wanted):
     """Print a line for each chapter, with what it could say."""
-    total = 0
+    total = least = 0
     for stem, nb in chosen(wanted, "[0-7]?_*.ipynb"):
-        counted = count(nb)
+        counted, core = count(nb), count(without_stars(nb)).minutes
         total += counted.minutes
+        least += core
         says = said(nb)
         print(
-            f"{stem:20} {counted.minutes:4.0f} min  ({counted.words:5} words,"
+            f"{stem:20} {counted.minutes:4.0f} min, {core:4.0f} without stars"
+            f" ({counted.words:5} words,"
             f" {counted.lines:4} lines, {counted.formulas:3} formulas), says"
             f" {says if says is not None else '-':>4}"
             + ("" if is_honest(nb) else f"   write: {in_words(counted.minutes)}")
         )
-    print(f"{'together':20} {total:4.0f} min")
+    print(f"{'together':20} {total:4.0f} min, {least:4.0f} without stars")
 
 
 if __name__ == "__main__":

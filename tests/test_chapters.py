@@ -193,6 +193,28 @@ def test_a_chapter_names_honest_minutes(path):
     )
 
 
+def test_the_course_takes_a_day_and_a_night():
+    """Without starred sections and without the workshop: 24 hours, and no chapter more
+    than 100 minutes.
+    """
+    course = [path for path in PATHS if path.stem[:1] in "012"]
+    took = {
+        path.stem: minutes.count(minutes.without_stars(notebook(path))).minutes
+        for path in course
+        if path.parent.name == "nbs" and not is_workshop(path)
+    }
+    assert max(took.values()) <= 100, took
+    assert sum(took.values()) <= 24 * 60
+
+
+def test_starred_sections_end_where_their_level_does():
+    parts = "# a", "b", "## ★ c", "d", "### e", "f", "## g", "### ★ h", "# i"
+    kept = minutes.without_stars(
+        new_notebook(cells=[new_markdown_cell(part) for part in parts])
+    ).cells
+    assert [cell.source for cell in kept] == ["# a", "b", "## g", "# i"]
+
+
 def numbered(text):
     """How many items a list has that is written 1. 2. 3., in lines or in a row; "8. "
     at the end of a sentence is none.

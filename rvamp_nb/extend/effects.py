@@ -95,7 +95,7 @@ NEAREST, RANK, ROWS = 0.7, 0.2, 4  # chosen on the even half of tests/bench/effe
 
 
 def _light(A, loss):
-    """ "green", "yellow" or "red" for each column of A."""
+    """What may be said of each column of A: green, yellow or red; and its rank."""
     nearest, rank = resemblance(A)
     few_rows = isinstance(loss, Logistic) and A.shape[0] < ROWS * A.shape[1]
     best = "yellow" if few_rows else "green"

@@ -4,19 +4,23 @@
 
 # %% auto #0
 __all__ = ['Along', 'Selection', 'along', 'stability_index', 'chosen', 'told_of_answer', 'bound_reached', 'of_different_units',
-           'light_of', 'other_scales', 'refits_of', 'in_the_table', 'with_refits', 'coefficients_lie', 'select']
+           'light_of', 'other_scales', 'against_decoys', 'refits_of', 'in_the_table', 'with_refits', 'coefficients_lie',
+           'select']
 
 # %% ../../nbs/79_answer.ipynb #79000003
+import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
 
+from ..datasets import unit_columns
 from ..densities import coefficient_interval
 from ..extend.refined import refined
-from ..extend.trust import judge
-from .control import BOUNDS, DEFAULT_THRESHOLD
-from .penalty import Question, search, steering, walk
+from ..extend.trust import TrustWarning, judge
+from .columns import Columns
+from .control import BOUNDS, DECOYS, DEFAULT_THRESHOLD, q_values
+from .penalty import Question, Steering, search, steering, walk
 from .target import draws_halves
 
 # %% ../../nbs/79_answer.ipynb #9221b386
@@ -55,6 +59,7 @@ class Selection:
     undecided: np.ndarray = None  # within two s.e. of the threshold
     stability: float = np.nan
     stability_se: float = np.nan
+    q_values: np.ndarray | None = None
     coef_mean: np.ndarray = None
     coef_std: np.ndarray = None
     coef_interval: np.ndarray = None
@@ -210,6 +215,42 @@ def other_scales(question, lam):
         scales["scikit-survival alpha"] = t + k
     return scales
 
+# %% ../../nbs/79_answer.ipynb #79dec002
+def against_decoys(question, kind):
+    """`q_values` of the N columns of a table, each against a decoy, "permuted" or
+    "gaussian", at a penalty of their own; nan where none converged.
+    """
+    columns, A, prior = question.columns, question.A, question.prior
+    tied = any(given is not None for given in question.target.rows[:3])
+    if tied or not isinstance(A, np.ndarray) or "covariate" in columns.kind:
+        raise ValueError(
+            f"decoys={kind!r}: they are like noise only without groups, strata, weights"
+            " and unpenalised columns, and X must be in memory"
+        )
+    among = np.flatnonzero(columns.candidates)
+    twice, unit = np.r_[among, among], np.linalg.norm(A[:, among], axis=0)
+    largest, alone = np.linalg.norm(A[:, among] / unit, 2), (len(among) / len(A)) ** 0.5
+    if kind == "permuted" and largest**2 > 1.2 * (1 + alone) ** 2:
+        said = (
+            "the columns follow a common factor, permuted decoys do not, and q-values"
+        )
+        said += " may be far too small: take decoys='gaussian'"
+        warnings.warn(said, TrustWarning, stacklevel=5)
+    rng = np.random.default_rng([79, 18])  # from 0 a table may have been drawn itself
+    made = DECOYS[kind](A[:, among] / unit * len(A) ** 0.5, rng)
+    of_both = Columns(*(part[columns.first[twice]] for part in columns))
+    both = replace(
+        question,
+        A=np.hstack([A[:, among], unit_columns(made)[0] * unit]),
+        prior=replace(prior, penalty_factor=prior.penalty_factor[twice]),
+        columns=of_both._replace(where=np.arange(len(twice))),
+    )
+    q = min(question.counts.mean * len(A) / 3, len(among))
+    fit, found = search(both, Steering(), q)[2].fit, np.ones(len(columns.first))
+    ours, theirs = np.split(fit.Pi, 2)
+    found[among] = q_values(ours - theirs) if fit.converged else np.nan
+    return found[columns.where]
+
 # %% ../../nbs/79_answer.ipynb #79000009
 def _one_penalty(asked):
     """Whether one penalty was given, and nothing is promised."""
@@ -308,7 +349,8 @@ def select(question, steer, promise, asked, repeated):
     """A `Selection` from a `Question`, a `Steering`, a `Promise`, the estimator's
     arguments (dict), and which rows of the table are the same (list of int arrays).
     """
-    given = _one_penalty(asked)
+    given, kind = _one_penalty(asked), asked["decoys"]
+    told = dict(q_values=kind and against_decoys(question, kind))
     threshold, pfer, q, _ = promise
     question, path, answer = search(question, steer, np.inf if given else q)
     fit = answer.fit
@@ -318,16 +360,15 @@ def select(question, steer, promise, asked, repeated):
             q = float(question.size(fit.Pi))
             answer = answer._replace(status="converged")
     trust = light_of(question, path, answer, q, repeated)
-    told = told_of_answer(question, fit, threshold, asked["min_features"])
+    told |= told_of_answer(question, fit, threshold, asked["min_features"])
     steps = int(path.n_iter.sum()) + answer.n_iter
-    told |= dict(path=replace(path, states=()), n_iter=steps)
+    told |= dict(path=replace(path, states=()), n_iter=steps, threshold=threshold)
     bound = np.nan
     if fit.converged:
         bound = bound_reached(question, asked["bound"], threshold, fit.Pi)
-    told |= dict(pfer_bound=bound, pfer=bound if pfer is None else pfer)
-    told["coef_interval"] = coefficients_lie(question.columns, fit)
-    told |= dict(lambda_scales=other_scales(question, answer.lam), asked=asked)
-    told |= dict(threshold=threshold, q=q, trust=trust)
+    told |= dict(pfer_bound=bound, pfer=bound if pfer is None else pfer, asked=asked)
+    told |= dict(coef_interval=coefficients_lie(question.columns, fit), trust=trust)
+    told |= dict(lambda_scales=other_scales(question, answer.lam), q=q)
     found = Selection(question, answer.lam, fit, answer.status, **told)
     if asked["refits"] == 0:
         return found

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['STRIDE', 'PICTURE', 'LOWEST', 'LOOK', 'BELOW_EMPTY', 'FALL', 'CLOSE', 'SEEKING', 'read_penalty', 'Question',
-           'Promise', 'settled_promise', 'Steering', 'steering', 'walk', 'path_asked', 'Looks', 'looks', 'Answer',
-           'at_size', 'search']
+           'Promise', 'settled_promise', 'Steering', 'steering', 'walk', 'Looks', 'looks', 'Answer', 'at_size',
+           'search']
 
 # %% ../../nbs/73_penalty.ipynb #73000003
 import warnings
@@ -277,12 +277,6 @@ def _strides(problem, sigmas=3.0):
     steps = np.arange(np.ceil(np.log(LOWEST) / np.log(STRIDE)) + 1)
     return emptying_factor(problem, sigmas) * STRIDE**steps
 
-
-def path_asked(question, steer):
-    """The path that was asked for."""
-    n, ratio = steer.n_lambdas or 50, steer.lambda_min_ratio or 0.05
-    return question.path(steer.lambdas, n_lambdas=n, lambda_min_ratio=ratio)
-
 # %% ../../nbs/73_penalty.ipynb #73search2
 LOOK = 1e-2  # tolerance of a look
 BELOW_EMPTY = 2.5  # q is at a penalty smaller by this than where the empty model has it
@@ -525,7 +519,8 @@ def search(question, steer, q):
 def _sought(question, steer, q, before=None):
     """Path and answer; `before` is an answer to nearly the same question."""
     if not steer.is_search:
-        path = path_asked(question, steer)
+        n, ratio = steer.n_lambdas or 50, steer.lambda_min_ratio or 0.05
+        path = question.path(steer.lambdas, n_lambdas=n, lambda_min_ratio=ratio)
     else:
         near = () if before is None else (before.lam, before.fit.messages)
         path = looks(question, q, *near) or walk(question, q)

@@ -38,17 +38,12 @@ from .predict import same_as, stand_ins
 
 # %% ../../nbs/83_report.ipynb #c27359fd
 def summary_table(s):
-    """All features, the most probable first, as a DataFrame.
-
-    Its columns: probability (where refits were combined with rVAMP, with its standard
-    error probability_se, and probability_low and probability_high, 95 %), selected,
-    coef_mean, coef_std, coef_low and coef_high (over resamples, 90 %),
+    """All features, the most probable first, as a DataFrame: probability (where refits
+    were combined with rVAMP, with its standard error probability_se, and
+    probability_low and probability_high, 95 %), q_value (where decoys were asked for),
+    selected, coef_mean, coef_std, coef_low and coef_high (over resamples, 90 %),
     shares_signal_with (features that stand in for a selected one), same_as (near
     copies), status (why a feature is selected or not). Its `attrs` are the `settings`.
-
-    Parameters
-    ----------
-    s : Selection
     """
     import pandas as pd
 
@@ -57,6 +52,8 @@ def summary_table(s):
         low, high = s.refined.interval().T
         ends = dict(probability_se=s.refined.Pi_se)
         ends |= dict(probability_low=low, probability_high=high)
+    if s.q_values is not None:
+        ends |= dict(q_value=s.q_values)
     values = dict(
         probability=s.probabilities,
         **ends,
@@ -80,9 +77,8 @@ def path_table(s):
     import pandas as pd
 
     path = s.along
-    Pi = np.where(path.converged, path.selection_probabilities, np.nan)
-    features = pd.Index(s.question.columns.names, name="feature")
-    return pd.DataFrame(Pi, features, [f"{lam:.6g}" for lam in path.lambdas])
+    Pi, at = path.selection_probabilities, [f"{lam:.6g}" for lam in path.lambdas]
+    return pd.DataFrame(Pi, pd.Index(s.question.columns.names, name="feature"), at)
 
 
 _COVARIATE = "covariate, always in"
@@ -210,10 +206,8 @@ _PENALTIES = {
 }
 _BESIDE = {
     "squared": "the target was centred",
-    "survival": (
-        "the shape of the baseline hazard was held fixed across resamples and its"
-        " level refitted"
-    ),
+    "survival": "the shape of the baseline hazard was held fixed across resamples and"
+    " its level refitted",
 }
 
 
@@ -293,6 +287,11 @@ def _of_the_method(s):
             f" {_as_good(both)}, and intervals of Π are 1.96 standard errors to"
             f" each side{f'; {both.failed} more did not arrive' * (both.failed > 0)}."
         )
+    if s.q_values is not None:
+        yield (
+            f"For its q-value each feature competed with a decoy ({s.asked['decoys']};"
+            " Barber and Candès 2015), with which noise must be exchangeable."
+        )
     yield (
         "Coefficients are means and standard deviations over resamples, on the scale of"
         " the table; their 90 % intervals say how they spread over resamples and are"
@@ -357,6 +356,8 @@ def _of_the_trust(s):
 
 # %% ../../nbs/83_report.ipynb #07e27ceb
 _REFERENCES = (
+    "Barber RF, Candès EJ (2015). Controlling the false discovery rate via knockoffs."
+    " Annals of Statistics 43, 2055–2085.",
     "Meinshausen N, Bühlmann P (2010). Stability selection. Journal of the Royal"
     " Statistical Society B 72, 417–473.",
     "Nogueira S, Sechidis K, Brown G (2018). On the stability of feature selection"
@@ -477,8 +478,7 @@ def _leading(s, most):
         Pi = f"{row.probability:8.3f}"
         Pi += f" ± {row.probability_se:.3f}" if beside else ""
         kept = "kept" if row.status == _COVARIATE else "yes" if row.selected else ""
-        numbers = f"{row.coef_mean:11.4g}{row.coef_std:11.4g}"
-        yield f"{name:{wide}}{Pi}{kept:>10}{numbers}"
+        yield f"{name:{wide}}{Pi}{kept:>10}{row.coef_mean:11.4g}{row.coef_std:11.4g}"
     if (left := len(s.support) - most) > 0:
         yield f"... and {_several(left, 'more feature')}"
 

@@ -23,7 +23,7 @@ from ..resampling import Grouped
 from . import predict, report
 from .answer import in_the_table, refits_of, select
 from .columns import check_finite, framed, open_table, prepare
-from .control import BOUNDS
+from .control import DECOYS
 from .penalty import Question, read_penalty, settled_promise, steering
 from rvamp_nb.select.target import (
     check_column,
@@ -249,6 +249,11 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
     min_features : int >= 0
         So many of the most probable features are selected at least, also below the
         threshold, where nothing is promised of them.
+    decoys : "permuted" or "gaussian", optional
+        Every feature competes with a decoy, in a fit of its own of twice as many
+        columns, for a q-value. Permuted ones (entries in another order) are like noise
+        features that are independent of all others; Gaussian ones like those of a
+        normal table whose covariance is that of a few common factors.
     categories : dict {variable: columns}, or list of lists of columns, optional
         Which columns are levels of one variable: they are not reported to share their
         signal with each other.
@@ -284,6 +289,10 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
     refined_ : Refined or None
         rVAMP and the refits combined, with standard errors; None without refits
         (`refused_`: why). `interrupted_`: ctrl-C ended them.
+    q_values_ : (N,) array or None
+        Of all features with at most alpha, alpha at most are false, as a share and on
+        average, where noise features are like their `decoys` (None without). It is no
+        part of `support_`.
     coef_interval_ : (N, 2) array
         Where a coefficient lies in 90 % of the resamples, by p̄₁ of rVAMP, or by the
         refits if there are any: no confidence interval of an effect, which was shrunk
@@ -328,6 +337,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         accuracy=0.02,
         refits=None,
         min_features=0,
+        decoys=None,
         categories=None,
         tol=1e-6,
         max_iter=500,
@@ -342,7 +352,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         self.n_lambdas = n_lambdas
         self.lambda_min_ratio = lambda_min_ratio
         self.accuracy, self.refits, self.categories = accuracy, refits, categories
-        self.min_features = min_features
+        self.min_features, self.decoys = min_features, decoys
         self.tol, self.max_iter, self.verbose = tol, max_iter, verbose
 
     def fit(self, X, y, *, groups=None, strata=None, sample_weight=None, offset=None):
@@ -493,8 +503,6 @@ def _validated(est, X, y):
 # %% ../../nbs/21_stability.ipynb #21refit3
 def _check_options(est):
     """What steers the path and the iteration."""
-    if not isinstance(est.bound, str) or est.bound not in BOUNDS:
-        raise ValueError(f"bound must be 'mb' or 'unimodal', got {est.bound!r}")
     if not (isinstance(est.beta, float) and est.beta == np.inf):
         raise ValueError(
             f"beta must be inf, got {est.beta!r}: at a finite beta a resample has a"
@@ -502,11 +510,13 @@ def _check_options(est):
             " rvamp(A, y, lam, beta=...) gives its mean and variance"
         )
     owner = "StabilitySelection"
-    steering(est.lambdas, est.n_lambdas, est.lambda_min_ratio)
     check_size(owner, "max_iter", est.max_iter)
     check_number(owner, "tol", est.tol, 0, 1)
     check_number(owner, "accuracy", est.accuracy, 1e-6, 0.5)
     check_size(owner, "min_features", est.min_features, least=0)
+    if est.decoys is not None and str(est.decoys) not in DECOYS:
+        wanted = "'permuted', 'gaussian' or None"
+        raise ValueError(f"decoys must be {wanted}, got {est.decoys!r}")
     if est.refits is not None:
         check_size(owner, "refits", est.refits, least=10 if est.refits else 0)
 

@@ -263,8 +263,11 @@ def test_a_chapter_opens_from_disk(tab):
     assert complaints == []
 
 
-def test_explorers_move(tab, address):
-    tab.goto(f"{address}81_explorers.html")
+@pytest.mark.parametrize(
+    "name, wanted", [("00_tour", 1), ("06_rs_gaussian", 2), ("81_explorers", 3)]
+)
+def test_explorers_and_films_move(tab, address, name, wanted):
+    tab.goto(f"{address}{name}.html")
     tab.wait_for_selector("input[type=range]")
     settle(tab)
     boxes = [
@@ -272,7 +275,7 @@ def test_explorers_move(tab, address):
         for box in tab.query_selector_all("div.cell_output")
         if box.query_selector("input[type=range]")
     ]
-    assert len(boxes) >= 2
+    assert len(boxes) == wanted
     for box in boxes:
         for slider in box.query_selector_all("input[type=range]"):
             before = box.evaluate(DRAWN)

@@ -23,7 +23,7 @@ PANELS = [
 import matplotlib.pyplot as plt
 from rvamp_nb.densities import P1
 from rvamp_nb.explore import sliders
-from rvamp_nb.explorers import density_explorer, explorer_entry
+from rvamp_nb.explorers import density_explorer, explorer_entry, film
 from rvamp_nb.messages import Natural
 from rvamp_nb.prior import Laplace
 
@@ -42,6 +42,7 @@ entries = {
 }
 density_explorer(entries, {"h": [0.3, 0.9]}, (0.3,), (-2.0, 2.0), 2.2, "x")
 """,
+    "film(sliders(draw, a=[1, 2, 3]))",
 ]
 CURRENT = "window.jupyterapp.shell.currentWidget"
 # a panel of ours, whose picture is an image, or text where draw prints; or anywidget's
