@@ -143,6 +143,6 @@ def needed(module, extra):
 
 # %% ../nbs/82_checks.ipynb #19418845
 def listed(names, which, most=4):
-    """The first `most` of the names with the numbers `which`, and dots for the others."""
+    """The first `most` of the names with the numbers `which`; dots for the others."""
     first = ", ".join(str(names[i]) for i in which[:most])
     return first + ", ..." * (len(which) > most)

@@ -55,13 +55,12 @@ def density_explorer(
     )
     table |= dict(span=list(span), top=top, label=label, colours=COLOURS)
     table |= dict(shift=shift, gaussian=gaussian)
-    return _widget_class()(table=table)
+    return _explorer(needed("anywidget", "course"))(table=table)
 
 
 @lru_cache
-def _widget_class():
+def _explorer(anywidget):
     """The widget's class; anywidget is imported when it is first needed."""
-    anywidget = needed("anywidget", "course")
     import traitlets
 
     class Explorer(anywidget.AnyWidget):
@@ -109,7 +108,7 @@ def film(box):
         choices=[dict(name=n, values=[*map(str, v)]) for n, v in zip(names, places)],
         start=[values.index(v) for v, values in zip(start, places)],
     )
-    return _widget_class()(table=table)
+    return _explorer(needed("anywidget", "course"))(table=table)
 
 # %% ../nbs/81_explorers.ipynb #f1lm0003
 def _places(knob):

@@ -1,22 +1,36 @@
-"""Control of errors by the whole path and by decoys: against definitions, against
-ipss' own code, and against what was simulated.
+"""Control of errors by the whole path, by decoys and by a sharper assumption: against
+definitions, against ipss' own code, and against what was simulated.
 """
 
+import json
 import sys
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from cover import in_turn
+from notebooks import cells
+from scipy.optimize import brentq, minimize, minimize_scalar
+from scipy.special import ndtr, ndtri
 
-from rvamp_nb.select.control import pfer_bound, unimodal_bound
+from rvamp_nb import StabilitySelection
+from rvamp_nb.select import answer
+from rvamp_nb.select.control import (
+    BOUNDS,
+    DECOYS,
+    _common_factors,
+    pfer_bound,
+    q_values,
+    unimodal_bound,
+)
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE / "bench"), str(HERE)]
 import control  # noqa: E402
+import qvalues  # noqa: E402
 from control import (  # noqa: E402
-    common_factors,
     decoy_threshold,
     gaussian_decoys,
     integrated_control,
@@ -163,7 +177,17 @@ def test_whole_groups_change_places_with_groups_of_their_size():
     np.testing.assert_allclose(np.sort(made, 0), np.sort(X, 0))
 
 
-def test_gaussian_decoys_have_the_moments_of_knockoffs():
+def of_the_package(X, rng):
+    """Gaussian decoys of a table whose columns have places and scales."""
+    centre, spread = X.mean(0), X.std(0)
+    return centre + spread * DECOYS["gaussian"]((X - centre) / spread, rng)
+
+
+EITHER = pytest.mark.parametrize("make", [gaussian_decoys, of_the_package])
+
+
+@EITHER
+def test_gaussian_decoys_have_the_moments_of_knockoffs(make):
     """Two factors, many rows: as the formulas with the matrices written out."""
     rng = np.random.default_rng(2)
     L = rng.uniform(0.4, 0.8, size=(80, 2)) * (rng.random((80, 2)) < 0.5)
@@ -173,8 +197,8 @@ def test_gaussian_decoys_have_the_moments_of_knockoffs():
     N = len(L)
     common = rng.normal(size=(6000, 2)) @ L.T
     X = 3 + 2 * (common + rng.normal(size=(6000, N)) * own**0.5)
-    _, left = common_factors((X - X.mean(0)) / X.std(0))
-    made = gaussian_decoys(X, rng)
+    _, left = _common_factors((X - X.mean(0)) / X.std(0))
+    made = make(X, rng)
     np.testing.assert_allclose(made.mean(0), 3, atol=0.15)
     both = np.corrcoef(X.T, made.T)
     S = np.diag(np.minimum(1, 2 * left))
@@ -183,19 +207,18 @@ def test_gaussian_decoys_have_the_moments_of_knockoffs():
     np.testing.assert_allclose(both[:N, N:], both[:N, :N] - S, atol=0.1)
 
 
-def test_the_mean_and_covariance_of_a_decoy_are_the_long_formula():
+@EITHER
+def test_the_mean_and_covariance_of_a_decoy_are_the_long_formula(make):
     """The same draws through Woodbury's identity and through the inverse."""
     rng = np.random.default_rng(3)
     X = rng.normal(size=(30, 2)) @ rng.normal(size=(2, 60)) + rng.normal(size=(30, 60))
     A = (X - X.mean(0)) / X.std(0)
-    L, own = common_factors(A)
+    L, own = _common_factors(A)
     Sigma, S = L @ L.T + np.diag(own), np.diag(np.minimum(1, 2 * own))
     assert L.shape[1] == 2
     mean = A @ (np.eye(60) - np.linalg.solve(Sigma, S))
     covariance = 2 * S - S @ np.linalg.solve(Sigma, S)
-    made = np.array(
-        [(gaussian_decoys(X, rng) - X.mean(0)) / X.std(0) for _ in range(600)]
-    )
+    made = np.array([(make(X, rng) - X.mean(0)) / X.std(0) for _ in range(600)])
     error = np.abs(made.mean(0) - mean) / np.sqrt(np.diag(covariance) / 600)
     assert error.max() < 5
     apart = (made - mean).reshape(-1, 60)
@@ -220,6 +243,82 @@ def test_the_threshold_is_the_smallest_that_will_do():
             ]
             assert threshold == (min(passing) if passing else np.inf)
             assert (selected == (lead >= threshold)).all()
+
+
+def by_definition(lead):
+    """The smallest estimate over the thresholds in (0, lead], and at most 1."""
+    found = []
+    for own in lead:
+        tried = [t for t in abs(lead) if 0 < t <= own]
+        estimates = [(1 + sum(lead <= -t)) / max(1, sum(lead >= t)) for t in tried]
+        found.append(min([1.0, *estimates]))
+    return found
+
+
+def test_a_q_value_is_the_smallest_estimate_that_a_lead_reaches():
+    rng = np.random.default_rng(20)
+    for n in (1, 2, 7, 30):
+        for digits in (1, 15):  # with ties and zeros, and without
+            for _ in range(20):
+                lead = np.round(rng.normal(0.3, 0.6, size=n), digits)
+                np.testing.assert_allclose(q_values(lead), by_definition(lead))
+    assert q_values(np.array([0.9] * 5)).tolist() == [1 / 5] * 5
+    assert q_values(np.array([0.9, 0.8, 0.7, -0.8, 0.0])).tolist() == [
+        *(2 / 3 for _ in range(3)),
+        *(1, 1),
+    ]
+    assert q_values(np.zeros(3)).tolist() == [1] * 3
+
+
+def test_a_q_value_up_to_alpha_is_what_the_threshold_selects():
+    rng = np.random.default_rng(21)
+    for _ in range(50):
+        scores, of_decoys = np.round(rng.random((2, 30)) ** 2, 2)
+        scores[:8] += 0.5
+        found = q_values(scores - of_decoys)
+        for alpha in (0.1, 0.15, 0.3, 0.5, 0.9):
+            selected, _ = decoy_threshold(scores, of_decoys, alpha)
+            assert (selected == (found <= alpha)).all()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_each_feature_competes_with_its_own_decoy(monkeypatch):
+    """A solver that says what the test wants: the pairs are of a feature and the column
+    that is made of its entries; near copies have one, constant columns none.
+    """
+    rng = np.random.default_rng(22)
+    X = rng.normal(size=(50, 9))
+    X[:, 5], X[:, 7] = 3.0, -2 * X[:, 1]
+    factor = np.arange(1.0, 10)
+    factor[7] = factor[1]
+    s = StabilitySelection(penalty_factor=factor, refits=0, verbose=0)
+    question = s.fit(X, X[:, 0] + rng.normal(size=50)).selection_.question
+    seen, lead = [], np.array([0.8, 0.7, -0.6, -0.65, 0.5, 0.4, 0.3])
+    Pi = np.array([0.9, 0.75, 0.1, 0.2, 0.95, 0.6, 0.31])
+    Pi = np.r_[Pi, Pi - lead]
+
+    def known(both, steer, q):
+        seen.append((both, q))
+        return None, None, SimpleNamespace(fit=SimpleNamespace(Pi=Pi, converged=True))
+
+    monkeypatch.setattr(answer, "search", known)
+    found = answer.against_decoys(question, "permuted")
+    (both, q), kept = seen[0], [0, 1, 2, 3, 4, 6, 8]
+    assert q == 7 and both.size(np.ones(14)) == 14
+    ours, theirs = both.A[:, :7], both.A[:, 7:]
+    np.testing.assert_allclose(np.sort(ours, 0), np.sort(theirs, 0), atol=1e-12)
+    assert (np.abs((ours * theirs).sum(0)) < 0.9).all()
+    of_pairs = both.prior.penalty_factor.reshape(2, -1)
+    assert (of_pairs == factor[kept]).all()
+    expected = np.ones(9)
+    expected[kept] = by_definition(lead)
+    expected[7] = expected[1]
+    np.testing.assert_allclose(found, expected)
+    assert set(found.round(3)) == {0.5, 0.6, 1}
+    Pi = np.r_[Pi[7:], Pi[:7]]  # leads turn their signs
+    expected[kept] = by_definition(-lead)
+    expected[7] = expected[1]
+    np.testing.assert_allclose(answer.against_decoys(question, "gaussian"), expected)
 
 
 @pytest.mark.parametrize("fdr", [0.2, 0.5])
@@ -249,6 +348,104 @@ def test_exchangeable_pairs_keep_the_promise(fdr):
 
 def share_false(selected, signal):
     return (selected & ~signal).sum() / max(selected.sum(), 1)
+
+
+def test_q_values_keep_the_promise_where_pairs_are_exchangeable_and_not_else():
+    kept = json.loads(qvalues.KEPT.read_text())
+    for name, of in kept["designs"].items():
+        share, error = np.array(of["share"]), np.array(of["error"])
+        if name == "twelve matter, one factor, permuted":
+            assert share.min() > 0.6
+        else:
+            assert (share < np.array(kept["alphas"]) + 2 * error).all(), name
+
+
+@pytest.mark.parametrize("kind", DECOYS)
+@pytest.mark.parametrize("design", in_turn(qvalues.DESIGNS, 2))
+def test_the_first_tables_with_q_values_are_made_again(design, kind):
+    kept = json.loads(qvalues.KEPT.read_text())["designs"][f"{design}, {kind}"]
+    again = [qvalues.counted(design, kind, d) for d in range(2)]
+    # one lead within rounding of another may stand on its other side
+    assert np.abs(np.array(again) - kept["first"][:2]).max() <= 1
+
+
+# A sharper assumption -----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def chapter():
+    """The functions of chapter 18 about r-concavity, which no room has."""
+    names = dict(np=np, ndtr=ndtr, ndtri=ndtri, unimodal_bound=unimodal_bound)
+    names |= dict(brentq=brentq, minimize_scalar=minimize_scalar)
+    for cell in cells(HERE.parent / "nbs/18_error_control.ipynb", "code"):
+        if cell.source.startswith("def heaviest_tail"):
+            exec(cell.source, names)
+        if cell.source.startswith("def plain_noise"):
+            exec(cell.source.partition("\n\n\ndef of_one")[0], names)
+    return SimpleNamespace(**names)
+
+
+def searched(mean, least, B, r, starts=12):
+    """The heaviest tail by an optimiser over all laws f with f^r convex, of any number
+    of points: slopes that grow, from a first slope, and no idea of a line.
+    """
+    best, rng = 0.0, np.random.default_rng(0)
+    x = np.arange(B + 1) / B
+    for n in range(2, B + 2):  # points
+
+        def law(given, n=n):
+            slopes = given[0] + np.cumsum(np.r_[0, np.exp(given[1:])])
+            f = np.maximum(1 + np.r_[0, np.cumsum(slopes)], 1e-9) ** (1 / r)
+            return f[:n] / f[:n].sum()
+
+        off = dict(type="eq", fun=lambda given, n=n: law(given) @ x[:n] - mean)
+        for _ in range(starts):
+            start = np.r_[rng.exponential(3), rng.normal(-2, 2, size=n - 2)]
+            bounds = [(-0.9, 1e4), *[(-14, 8)] * (n - 2)]
+            found = minimize(
+                lambda given, n=n: -law(given)[x[:n] > least - 1e-9].sum(),
+                *(start, (), "SLSQP"),
+                bounds=bounds,
+                constraints=[off],
+                options=dict(maxiter=300, ftol=1e-12),
+            )
+            if abs(off["fun"](found.x)) < 1e-8:
+                best = max(best, -found.fun)
+    return best
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    "mean, least, B, r",
+    [(0.04, 0.4, 5, -1 / 2), (0.1, 0.6, 5, -1 / 4), (0.01, 0.5, 6, -1 / 2)],
+)
+def test_the_heaviest_r_concave_tail_is_what_a_search_finds(chapter, mean, least, B, r):
+    found, seen = chapter.heaviest_tail(mean, least, B, r), searched(mean, least, B, r)
+    assert found * (1 - 1e-3) < seen < found * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("theta", [0.01, 0.05, 0.2])
+def test_r_concavity_says_less_than_unimodality(chapter, theta):
+    for t in (0.6, 0.75, 0.9):
+        assert chapter.r_concave(theta, t) < unimodal_bound(theta, t, 1, 50)
+
+
+def test_plain_noise_breaks_it_by_draws_too(chapter):
+    """At theta = .1 and .7: two halves of what normal numbers say, fifty times."""
+    assert set(BOUNDS) == {"mb", "unimodal"}
+    rng, theta, n = np.random.default_rng(23), 0.1, 400_000
+    kappa, many = -(2**0.5) * ndtri(theta / 2), 0
+    h = np.abs(rng.normal(size=n))
+    h = h[h > 1.5]  # others are as good as never selected in 70 halves of 100
+    for part in np.array_split(h, 40):
+        more = rng.normal(size=(len(part), 50))
+        first, second = (np.abs(part[:, None] + sign * more) for sign in (1, -1))
+        halves = (first > kappa).sum(1) + (second > kappa).sum(1)
+        many += (halves >= 70).sum()
+    chance = chapter.plain_noise(theta)[70:].sum()
+    assert many / n == pytest.approx(chance, abs=4 * (chance / n) ** 0.5)
+    assert chance > 1.09 * chapter.r_concave(theta, 0.7)
+    assert chance < 0.5 * unimodal_bound(theta, 0.7, 1, 50)
 
 
 # What was simulated -------------------------------------------------------------------

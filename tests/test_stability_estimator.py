@@ -797,3 +797,75 @@ def test_a_bagged_count_is_the_mean_over_resamples():
     np.testing.assert_allclose(bagged, once, rtol=1e-9)
     np.testing.assert_allclose(spread, np.sqrt(twice - once**2), rtol=1e-6)
     np.testing.assert_array_equal(s.predict(X), bagged)
+
+
+# Decoys -------------------------------------------------------------------------------
+
+
+def test_q_values_are_there_for_who_asks_and_change_nothing_else(plain):
+    s = StabilitySelection(**QUICK, decoys="permuted").fit(X, Y)
+    again = StabilitySelection(**QUICK, decoys="permuted").fit(X, Y)
+    assert plain.q_values_ is None and "q_value" not in plain.summary()
+    np.testing.assert_array_equal(s.q_values_, again.q_values_)
+    np.testing.assert_array_equal(s.probabilities_, plain.probabilities_)
+    table = s.summary()
+    assert list(table.drop(columns="q_value").columns) == list(plain.summary().columns)
+    np.testing.assert_array_equal(
+        table.q_value[[f"x{i}" for i in range(12)]], s.q_values_
+    )
+    said = report.methods_text(s.selection_)
+    assert "decoy (permuted; Barber" in said and "Barber RF" in said
+    assert "decoy" not in report.methods_text(plain.selection_)
+
+
+@pytest.mark.parametrize("kind", ["permuted", "gaussian"])
+def test_ten_strong_features_have_small_q_values(kind):
+    rng = np.random.default_rng(3)
+    wide = rng.normal(size=(150, 40))
+    y = wide[:, :15].sum(1) + 0.3 * rng.normal(size=150)
+    s = StabilitySelection(refits=0, verbose=0, decoys=kind).fit(wide, y)
+    assert (s.q_values_[:15] <= 0.1).all() and (s.q_values_[15:] > 0.1).sum() >= 23
+    assert s.q_values_.min() >= 1 / 40
+
+
+@pytest.mark.parametrize(
+    "given, roles",
+    [
+        ({}, dict(groups=np.repeat(np.arange(40), 2))),
+        ({}, dict(strata=np.arange(80) % 2)),
+        ({}, dict(sample_weight=np.arange(80.0))),
+        (dict(penalty_factor={"x3": 0.0}), {}),
+    ],
+)
+def test_decoys_are_refused_where_they_are_not_like_noise(given, roles):
+    frame = pd.DataFrame(X).add_prefix("x")
+    s = StabilitySelection(refits=0, verbose=0, decoys="permuted", **given)
+    with pytest.raises(ValueError, match="decoys='permuted': they are like noise only"):
+        s.fit(frame, Y, **roles)
+    assert not hasattr(s, "support_")
+
+
+def test_decoys_of_no_known_kind_are_refused():
+    for kind in ("knockoff", 1, X):
+        with pytest.raises(ValueError, match="decoys must be 'permuted', 'gaussian'"):
+            StabilitySelection(decoys=kind).fit(X, Y)
+
+
+def test_permuted_decoys_beside_a_common_factor_are_warned_of():
+    rng = np.random.default_rng(4)
+    follow = rng.normal(size=(80, 1)) + 0.7 * X
+    s = StabilitySelection(refits=0, verbose=0, decoys="permuted")
+    with pytest.warns(TrustWarning, match="take decoys='gaussian'") as seen:
+        s.fit(follow, Y)
+    assert seen[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", TrustWarning)
+        s.set_params(decoys="gaussian").fit(follow, Y)
+        s.set_params(decoys="permuted").fit(X, Y)
+
+
+def test_where_the_competition_has_no_answer_there_is_no_q_value():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        s = StabilitySelection(refits=0, verbose=0, max_iter=1, decoys="permuted")
+        assert np.isnan(s.fit(X, Y).q_values_).all()

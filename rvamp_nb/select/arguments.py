@@ -40,8 +40,7 @@ def _number(low, high, what, kind=float):
     return read
 
 
-_LARGEST = sys.float_info.max
-_positive = _number(0, _LARGEST, "a number above 0")
+_positive = _number(0, sys.float_info.max, "a number above 0")
 _share = _number(0.5, 1, "a number above 0.5 and up to 1")
 _part = _number(0, 1, "a number above 0 and up to 1")
 _power = _number(0, 0.9999, "a number between 0 and 1")
@@ -140,8 +139,8 @@ def _adding(parser, title):
     return lambda name, help, **how: group.add_argument(name, help=help, **how)
 
 
-def _add_table(select):
-    """What is read, what is asked, and what the columns are for."""
+def _add_select(select):
+    """What is read, asked and promised, what columns are for, and what is written."""
     add, file = _adding(select, "the table"), dict(metavar="FILE")
     table = "CSV, TSV or Parquet, also in gzip, or a pipe; names in the first line; or"
     table += " a matrix of numbers: an .npy file, or the folder of a Zarr array"
@@ -149,11 +148,8 @@ def _add_table(select):
     rows = "of a matrix: the table with its target, and with whatever else is known of"
     rows += " its rows, in their order; or the target alone, as .npy"
     add("--rows", rows, **file)
-    add(
-        "--names",
-        "of a matrix: its columns' names, one a line (default: x0, ...)",
-        **file,
-    )
+    names = "of a matrix: its columns' names, one a line (default: x0, ...)"
+    add("--names", names, **file)
     sep = "what stands between columns (default: tab if line 1 has one, else comma)"
     add("--sep", sep, type=_mark, metavar="SIGN")
     point = dict(type=_mark, default=".", metavar="SIGN")
@@ -190,10 +186,6 @@ def _add_table(select):
     missing = "drop: leave out rows with a gap; median: fill gaps in features by the"
     missing += " column's median or most frequent level (default: error)"
     add("--missing", missing, choices=("error", "drop", "median"), default="error")
-
-
-def _add_promise(select):
-    """What is promised, and what is written."""
     add, positive = _adding(select, "the promise"), dict(type=_positive)
     add("--threshold", "least Π of a selected feature, above 0.5", type=_share)
     add("--pfer", _PFER, **positive)
@@ -275,9 +267,7 @@ def arguments(version):
     parser.set_defaults(out=Path("rvamp-nb-out"), path=False, report=None)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     about = dict(description=_SELECT, epilog=_FILES, help="for a table of yours")
-    select = commands.add_parser("select", **about, **shape)
-    _add_table(select)
-    _add_promise(select)
+    _add_select(commands.add_parser("select", **about, **shape))
     about = dict(description=_PLAN, epilog=_PLAN_CODES, help="before there is a table")
     _add_plan(commands.add_parser("plan", **about, **shape))
     return parser

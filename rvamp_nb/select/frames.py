@@ -11,7 +11,6 @@ import csv
 import gzip
 import hashlib
 import io
-import os
 import re
 from collections import Counter
 from importlib import import_module
@@ -30,9 +29,7 @@ def in_python(option, value=None):
 
 
 def shown(text, most=60):
-    """Text from outside as a terminal may show it: in one line, codes spelled out, cut
-    in the middle where it is longer than `most` letters.
-    """
+    """Text from outside for a terminal: one line, codes spelled out, cut in the middle."""
     text = str(text)
     tail = most // 3
     cut = text if len(text) <= most else f"{text[: most - tail - 3]}...{text[-tail:]}"
@@ -73,17 +70,13 @@ def read_frame(path, *, sep=None, decimal=".", encoding=None, typed=in_python):
     typed : callable
         How an option is written in messages.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Of a text file the cells as text, under the names in its first line; the index
-        "line" says where each row stands. Of Parquet what pandas reads, but its index;
-        rows count from 1. The file's fingerprint is ``attrs["sha256"]``.
+    Of a text file the cells come as text, under the names in its first line; the index
+    "line" says where each row stands. Of Parquet what pandas reads, but its index; rows
+    count from 1. The file's fingerprint is ``attrs["sha256"]``.
     """
     where = shown(path)
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        data = Path(path).read_bytes()
         sha256 = hashlib.sha256(data).hexdigest()
         if data.startswith(b"\x1f\x8b"):
             data = gzip.decompress(data)
@@ -222,8 +215,8 @@ _TOGETHER += ({"strata", "keep", "categorical"},)
 
 def _asked(where, typed, asked):
     """What is asked of the columns, {column: its roles} included; it makes sense."""
-    ask = SimpleNamespace(**dict.fromkeys(_ONE), **dict.fromkeys(_MANY))
-    ask.reference, ask.missing = None, "error"
+    roles = dict.fromkeys([*_ONE, *_MANY, "reference"])
+    ask = SimpleNamespace(**roles, missing="error")
     unknown = asked.keys() - vars(ask).keys()
     if unknown:
         raise TypeError(f"prepare has no argument {min(unknown)!r}")
@@ -251,9 +244,7 @@ def _asked(where, typed, asked):
 
 
 def _features(ask, names):
-    """The columns whose roles leave them a feature. All that have a role must be there,
-    and roles of one column must go together.
-    """
+    """The columns that are features; roles have columns, and those of one go together."""
     there = set(names)
     for name, roles in ask.roles.items():
         if name not in there:
@@ -302,12 +293,9 @@ def _refuse(ask, frame, values, gaps, features):
         seen = []
         for name in wrong.columns[wrong.any().to_numpy()]:
             many, first = wrong[name].sum(), int(np.argmax(wrong[name]))
-            cell, place = shown(frame[name].iloc[first], 40), frame.index[first]
-            many = (
-                f"{many} of {len(frame)}, first '{cell}' in {unit} {shown(place, 20)}"
-            )
-            many += counted
-            seen.append(f"'{shown(name)}' ({many})")
+            place = f"{unit} {shown(frame.index[first], 20)}{counted}"
+            cell = f"first '{shown(frame[name].iloc[first], 40)}' in {place}"
+            seen.append(f"'{shown(name)}' ({many} of {len(frame)}, {cell})")
         if seen:
             lines.append(f"{problem}: {', '.join(seen)}: {remedy}")
     if lines:
@@ -339,10 +327,7 @@ def _rows_left(ask, gaps, features):
 
 # %% ../../nbs/84_tables.ipynb #9c7f7dd2
 class Table(NamedTuple):
-    """A table ready to be fitted.
-
-    ``StabilitySelection(**table.options).fit(table.X, table.y, **table.rows)``.
-    """
+    """Ready for ``StabilitySelection(**options).fit(X, y, **rows)``, with these fields."""
 
     X: object  # DataFrame of floats, its index the lines of the file; or a matrix
     y: object  # (M,) floats, words of two kinds, or the fields event and time
@@ -393,12 +378,10 @@ def _design(ask, frame, values, features):
         twice = Counter(order).most_common(1)[0][0]
         problem = f"a level of a category and a column are '{shown(twice)}'"
         raise BadInput(f"{ask.where}: {problem}: rename the column")
-    return dict(
-        X=pd.concat(parts, axis=1)[order] if references else X,
-        categories={name: tuple(families[name]) for name in references},
-        references=references,
-        filled={name: filled[name] for name in features if filled[name]},
-    )
+    X = pd.concat(parts, axis=1)[order] if references else X
+    categories = {name: tuple(families[name]) for name in references}
+    filled = {name: filled[name] for name in features if filled[name]}
+    return dict(X=X, categories=categories, references=references, filled=filled)
 
 
 def _response(ask, frame, values):
@@ -408,23 +391,14 @@ def _response(ask, frame, values):
         words = np.isnan(y).any()  # gaps are gone
         return np.array([_label(cell) for cell in frame[ask.target]]) if words else y
     y = np.empty(len(frame), dtype=[("event", bool), ("time", float)])
-    known = {"1": True, "1.0": True, "true": True, "yes": True}
-    known |= {"0": False, "0.0": False, "false": False, "no": False}
+    yes, no = {"1", "1.0", "true", "yes"}, {"0", "0.0", "false", "no"}
     words = [_label(cell).lower() for cell in frame[ask.event]]
-    for word in sorted(set(words) - set(known)):
+    for word in sorted(set(words) - yes - no):
         problem = f"'{shown(word)}' in '{shown(ask.event)}' is neither"
         remedy = "write 1 where the event was seen, 0 where it was not"
         raise BadInput(f"{ask.where}: {problem}: {remedy}")
-    y["event"], y["time"] = [known[word] for word in words], values[ask.time]
+    y["event"], y["time"] = [word in yes for word in words], values[ask.time]
     return y
-
-
-def _by_row(ask, frame, values):
-    """What goes to `fit` with each row."""
-    labels = dict(groups=ask.groups, strata=ask.strata)
-    numbers = dict(sample_weight=ask.weights, offset=ask.offset)
-    rows = {r: np.array([*map(_label, frame[n])]) for r, n in labels.items() if n}
-    return rows | {r: values[n].to_numpy() for r, n in numbers.items() if n}
 
 # %% ../../nbs/84_tables.ipynb #3d2a19bf
 _OWNER = "id|(patient|subject|person|donor|animal|participant)s?_?(id)?"
@@ -528,22 +502,22 @@ def prepare(
     _refuse(ask, frame, values, gaps, features)
     stay, lost = _rows_left(ask, gaps, features)
     frame, values = frame[stay], values[stay]
-    table = Table(
-        y=_response(ask, frame, values),
-        rows=_by_row(ask, frame, values),
-        left_out=int((~stay).sum()),
-        **(given or _design(ask, frame, values, features)),
-    )
+    labels = dict(groups=ask.groups, strata=ask.strata)
+    numbers = dict(sample_weight=ask.weights, offset=ask.offset)
+    rows = {r: np.array([*map(_label, frame[n])]) for r, n in labels.items() if n}
+    rows |= {r: values[n].to_numpy() for r, n in numbers.items() if n}
+    y, left_out = _response(ask, frame, values), int((~stay).sum())
+    parts = given or _design(ask, frame, values, features)
+    table = Table(y=y, rows=rows, left_out=left_out, **parts)
     kept = {c: 0 for name in ask.keep for c in table.categories.get(name, [name])}
     if given and kept:  # by place, where the columns have no names
         kept = np.array([float(name not in kept) for name in table.features])
     several = {k: list(v) for k, v in table.categories.items() if len(v) > 1}
     options = dict(penalty_factor=kept, categories=several)
-    return table._replace(
-        options={name: value for name, value in options.items() if len(value)},
-        said=(*said, *lost, *_done(ask, table)),
-        warnings=tuple(_doubts(ask, frame, table, file[stay])),
-    )
+    options = {name: value for name, value in options.items() if len(value)}
+    said = (*said, *lost, *_done(ask, table))
+    warnings = tuple(_doubts(ask, frame, table, file[stay]))
+    return table._replace(options=options, said=said, warnings=warnings)
 
 # %% ../../nbs/84_tables.ipynb #84m00010
 def read_matrix(path):
@@ -553,22 +527,18 @@ def read_matrix(path):
     where = shown(path)
     try:
         if Path(path).is_dir():
-            from dask.array import from_zarr
-
-            values = from_zarr(os.fspath(path))
+            values = import_module("dask.array").from_zarr(str(path))
         else:
             values = np.lib.format.open_memmap(path, mode="r")  # nothing is unpickled
         kind, shape = values.dtype.kind, values.shape
     except Exception as e:  # each version of zarr has errors of its own
         remedy = "give an .npy file of numbers, or the folder of one Zarr array"
-        raise _unreadable(
-            where, e, f"{remedy} (pip install 'rvamp-nb[dask]')"
-        ) from None
+        remedy += " (pip install 'rvamp-nb[dask]')"
+        raise _unreadable(where, e, remedy) from None
     if len(shape) != 2 or not all(shape) or kind not in "biuf":
         problem = f"holds an array of {values.dtype}, of shape {tuple(shape)}"
-        raise BadInput(
-            f"{where} {problem}: a table has rows and columns of real numbers"
-        )
+        remedy = "a table has rows and columns of real numbers"
+        raise BadInput(f"{where} {problem}: {remedy}")
     return values
 
 
@@ -582,9 +552,7 @@ def read_names(path, encoding=None):
 
 
 def _beside(ask, rows, matrix, names):
-    """A matrix beside what is known of its rows: a frame, what is said, and the matrix
-    where it does not stand in the frame.
-    """
+    """A frame of what is in memory, what is said, and a matrix that is not in it."""
     M, N = matrix.shape
     names = [f"x{j}" for j in range(N)] if names is None else list(names)
     if len(names) != N:
@@ -609,11 +577,9 @@ def _beside(ask, rows, matrix, names):
     beyond = {"keep": set(ask.keep) - set(names), "drop": set(ask.drop) & set(names)}
     beyond |= {"categorical": ask.categorical, "missing": ask.missing != "error"}
     for option in filter(beyond.get, beyond):
-        problem = (
-            f"the matrix of {ask.where} is too large for memory, and taken as it is"
-        )
+        why = f"the matrix of {ask.where} is too large for memory, and taken as it is"
         remedy = "prepare it before, or leave the option out"
-        raise BadInput(f"argument {ask.typed(option)}: {problem}: {remedy}")
+        raise BadInput(f"argument {ask.typed(option)}: {why}: {remedy}")
     lazy = isinstance(matrix, np.memmap) or hasattr(matrix, "dask")
     how = "stay where they are, read a block at a time" if lazy else "are held as such"
     said.append(f"{M} x {N} numbers ({'sparse' if is_sparse else matrix.dtype}) {how}")

@@ -69,9 +69,7 @@ def stability_words(s):
 
 
 def promise(s):
-    """What is promised of a `Selection`, in a few words, such as "7 features selected,
-    at most 0.98 of them false on average".
-    """
+    """What is promised of a `Selection`, as "7 features selected, at most 0.98 ..."."""
     if not s.fit.converged:
         return "no answer: nothing is selected"
     kept, below = size_selected(s)
@@ -95,9 +93,7 @@ def _new_axes(ax, width, height):
 
 
 def label(columns, i, most=26):
-    """The name of a feature, on one line, no formula, and how many near copies it has;
-    of a long name its beginning and its end.
-    """
+    """A feature's name in a line, no formula, not too long, and its near copies."""
     copies = int((columns.where == columns.where[i]).sum()) - 1
     name = " ".join(str(columns.names[i]).split())
     if len(name) > most:
@@ -170,27 +166,18 @@ def _draw_leaders(s, ax, lams, which):
     inches = max(0.9 * box.height * figure[1], 0.5)  # about: the layout is not done yet
     size = min(10.0, 72 * inches / (1.3 * max(len(which), 1)))
     heights = spread([end[1] for end in ends], 1.3 * size / 72 / inches)
+    text = dict(textcoords=ax.get_yaxis_transform(), va="center", fontsize=size)
     for i, height, (x, y, colour) in zip(which, heights, ends):
         stroke = dict(arrowstyle="-", color=colour, linewidth=1, shrinkA=1, shrinkB=0)
-        ax.annotate(
-            label(columns, i),
-            (x, y),
-            (1.03, height),
-            textcoords=ax.get_yaxis_transform(),
-            arrowprops=dict(relpos=(0, 0.5), **stroke),
-            va="center",
-            fontsize=size,
-            annotation_clip=False,
-        )
+        line = dict(arrowprops=dict(relpos=(0, 0.5), **stroke), annotation_clip=False)
+        ax.annotate(label(columns, i), (x, y), (1.03, height), **text, **line)
 
 
 _ROUND = np.array([d * 10.0**k for k in range(-4, 6) for d in (1, 2, 3, 5, 7)])
 
 
 def _scales(path, ax, lams):
-    """Below round shares of the penalty that is 1, above ΣΠ along the path; only
-    numbers that are far enough from each other.
-    """
+    """Below shares of the penalty that is 1, above ΣΠ: round numbers, not too near."""
 
     def apart(at, least=0.075):
         left, right = np.log(ax.get_xlim())
@@ -220,16 +207,9 @@ def _scales(path, ax, lams):
 
 # %% ../../nbs/77_pictures.ipynb #fd02a672
 def plot_probabilities(s, ax=None, leaders=20):
-    """Π at the reported penalty as bars, of so many leaders, with intervals where there
-    are any. Returns the Axes.
-
-    Selected features are dark, the line is the threshold.
-
-    Parameters
-    ----------
-    s : Selection
-    ax : matplotlib Axes, optional
-    leaders : int >= 0
+    """Π at the reported penalty as bars, of so many leaders (>= 0) of a `Selection`, on
+    the Axes given or new ones, which are returned: intervals where there are any,
+    selected features dark, a line at the threshold.
     """
     which, columns = leaders_of(s, leaders), s.question.columns
     ax = _new_axes(ax, 7.5, 1.3 + 0.3 * max(len(which), 3))
@@ -250,16 +230,12 @@ def plot_probabilities(s, ax=None, leaders=20):
 
 # %% ../../nbs/77_pictures.ipynb #1a8caac9
 def plot_calibration(s, ax=None):
-    """How many features other q and thresholds would select, from the path that is
-    there, with curves of equal bounds. Returns the Axes.
+    """How many features of a `Selection` other q and thresholds would select, from the
+    path that is there, with curves of equal bounds, where a bound holds. On the Axes
+    given or new ones, which are returned.
 
     Π is interpolated between the penalties of the path, linearly in the sum of Π; the
-    star is the choice that was made. Where no bound holds there are no curves.
-
-    Parameters
-    ----------
-    s : Selection
-    ax : matplotlib Axes, optional
+    star is the choice that was made.
     """
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.ticker import MaxNLocator

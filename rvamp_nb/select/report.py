@@ -287,18 +287,15 @@ def _of_the_method(s):
             f" {_as_good(both)}, and intervals of Π are 1.96 standard errors to"
             f" each side{f'; {both.failed} more did not arrive' * (both.failed > 0)}."
         )
-    if s.q_values is not None:
-        yield (
-            f"For its q-value each feature competed with a decoy ({s.asked['decoys']};"
-            " Barber and Candès 2015), with which noise must be exchangeable."
-        )
+    if kind := s.asked["decoys"]:
+        by = f"({kind}; Barber and Candès 2015), with which noise must be exchangeable"
+        yield f"For its q-value each feature competed with a decoy {by}."
     yield (
         "Coefficients are means and standard deviations over resamples, on the scale of"
-        " the table; their 90 % intervals say how they spread over resamples and are"
-        " no confidence intervals."
+        " the table; their 90 % intervals are of that spread, no confidence intervals."
     )
 
-
+# %% ../../nbs/83_report.ipynb #83000007
 _ASSUMPTIONS = {
     "mb": "the bound of Meinshausen and Bühlmann (2010), for independent {}, noise"
     " features that are exchangeable, and a selection no worse than guessing",
@@ -312,8 +309,7 @@ def _of_the_choice(s):
     if not s.fit.converged:
         yield f"No penalty gave an answer ({s.status}), and nothing was selected."
         return
-    theirs = ("glmnet", "scikit")
-    scales = s.lambda_scales.items()
+    theirs, scales = ("glmnet", "scikit"), s.lambda_scales.items()
     others = [f"{name} {lam:.4g}" for name, lam in scales if name.startswith(theirs)]
     beside = f" ({', '.join(others)})" if others else ""
     yield (

@@ -395,7 +395,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         UserWarning, TrustWarning, ConvergenceWarning
             Columns that are constant, near copies, or explained; a target that may hold
             codes of classes; a promise that cannot be spent; q not met; a red light or
-            no answer; a penalty of the path that did not converge.
+            no answer; a penalty of the path that did not converge; decoys unlike X.
         """
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)

@@ -33,33 +33,27 @@ class RowRoles(NamedTuple):
 
     def units(self, M):
         """How many independent units there are among M rows."""
-        if self.groups is None:
-            return len(self.that_count(np.arange(M)))
-        return len(set(self.that_count(self.groups).tolist()))
+        labels = np.arange(M) if self.groups is None else self.groups
+        return len(set(self.that_count(labels).tolist()))
 
 
 def row_roles(M, groups=None, strata=None, sample_weight=None, offset=None):
-    """What is said of M rows, (M,) each or None, checked by name: `RowRoles`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Another number of entries, negative weights, fewer than 4 units.
+    """What is said of M rows, (M,) each or None: `RowRoles`. A TypeError or ValueError
+    names another number of entries, negative weights, fewer than 4 units.
     """
-    said = {"groups": groups, "strata": strata}
-    for name, values in dict(sample_weight=sample_weight, offset=offset).items():
-        said[name] = None if values is None else check_array(name, values)
-    for name, values in said.items():
+    row = dict(groups=groups, strata=strata, sample_weight=sample_weight, offset=offset)
+    for name, values in row.items():
         if values is None:
             continue
-        values = np.asarray(values)
-        said[name] = values = values[:, 0] if values.shape == (M, 1) else values
+        labels = name in ("groups", "strata")
+        values = np.asarray(values) if labels else check_array(name, values)
+        row[name] = values = values[:, 0] if values.shape == (M, 1) else values
         if values.shape != (M,):
             raise ValueError(
                 f"{name} must hold one entry for each of the {M} rows of X, got shape"
                 f" {values.shape}"
             )
-    rows = RowRoles(*said.values())
+    rows = RowRoles(*row.values())
     if rows.weight is not None:
         if (rows.weight < 0).any() or not rows.weight.any():
             raise ValueError(
@@ -82,45 +76,34 @@ def count_law(resampling, rows):
     """The law of the counts: "subsample" (halves), "poisson" (the paper's) or a law
     such as Subsample(0.5); of whole groups and inside strata where the rows have them.
     """
-    if isinstance(resampling, str) and resampling in ("subsample", "poisson"):
-        law = Subsample(0.5) if resampling == "subsample" else Poisson(0.5)
-    elif isinstance(resampling, (str, type)) or not all(
-        hasattr(resampling, name) for name in ("nodes", "draw", "mean", "var")
-    ):
+    law = resampling
+    if isinstance(law, str):
+        law = dict(subsample=Subsample(0.5), poisson=Poisson(0.5)).get(law)
+    asked = "nodes", "draw", "mean", "var"
+    if isinstance(law, type) or not all(hasattr(law, name) for name in asked):
         raise ValueError(
             "resampling must be 'subsample', 'poisson' or a law of counts such as"
             f" Subsample(0.5), got {resampling!r}"
         )
-    else:
-        law = resampling
-        law.nodes()  # refused here where counts are not independent
+    law.nodes()  # refused here where counts are not independent
     if rows.strata is not None:
         law = Stratified(law, rows.strata)
     return law if rows.groups is None else Grouped(law, rows.groups)
 
 
 def draws_halves(law):
-    """Whether it draws half of the units at most, without replacement: then the bounds
-    hold.
-    """
+    """Whether it draws at most half of the units, none twice, as the bounds ask."""
     while isinstance(law, (Grouped, Stratified)):
         law = law.law
     return isinstance(law, Subsample) and law.tau <= 0.5
 
 # %% ../../nbs/71_target.ipynb #71000008
-LOSSES = {
-    "squared": Squared,
-    "logistic": Logistic,
-    "poisson": PoissonLoss,
-    "huber": Huber,
-}
+LOSSES = dict(squared=Squared, logistic=Logistic, poisson=PoissonLoss, huber=Huber)
 SHIFTED = ("squared", "huber")  # losses of y - f: what is known of f can leave y
 
 
 def loss_name(loss):
-    """What a loss is called; of an object that is none of the package's, the name of
-    its class.
-    """
+    """What a loss is called; one that is none of the package's, by its class."""
     if isinstance(loss, str) and loss in (*LOSSES, "survival"):
         return loss
     if isinstance(loss, (str, type)) or not hasattr(loss, "message"):
@@ -264,22 +247,20 @@ def _numbers_or_names(y):
     text = [isinstance(v, (str, bytes)) for v in y] if y.dtype.kind == "O" else [True]
     if all(text):
         return y
+    wanted = "must hold numbers, or the names of two classes"
+    if any(text):
+        raise ValueError(f"y mixes text and numbers: it {wanted}")
     try:
-        numbers = None if any(text) else y.astype(float)
+        numbers = y.astype(float)
     except (TypeError, ValueError):
-        numbers = None
-    if numbers is None:
-        mixed = "mixes text and numbers: it " * any(text)
-        raise ValueError(f"y {mixed}must hold numbers, or the names of two classes")
+        raise ValueError(f"y {wanted}") from None
     if not np.isfinite(numbers).all():
         raise ValueError("y contains NaN, None or infinity: drop these rows")
     return numbers
 
 
 def _numbers(name, y, rows):
-    """A target of numbers that vary, of a size that can be squared; counts where they
-    must be.
-    """
+    """A target of numbers that vary and can be squared; counts where they must be."""
     if y.dtype.kind not in "biuf":
         raise ValueError(
             f"y holds {len(np.unique(y))} different labels: text is taken for classes,"
@@ -325,8 +306,8 @@ def _coded(y, rows):
 
 # %% ../../nbs/71_target.ipynb #71sep002
 def _separating(side, open_, Z):
-    """Which columns of Z (m, k) have a combination of one sign on each side (1 or -1,
-    (m,)) and not 0 everywhere in the rows that are open; it is 0 in the others.
+    """Which columns of Z (m, k) combine to one sign on each side (1 or -1, (m,)), not 0
+    everywhere in the rows that are open (m,), and 0 in the others.
     """
     pulls, closed = side[open_, None] * Z[open_], Z[~open_]
     if Z.shape[1] == 1:  # the intercept
@@ -337,15 +318,9 @@ def _separating(side, open_, Z):
 
 
 def check_estimable(target, Z, names, counts, draws=20):
-    """Refuse (ValueError) unpenalised columns that separate the target, in the table or
-    in a quarter of so many resamples; a warning where it is more than one, else "".
-
-    Parameters
-    ----------
-    target : Target
-    Z : (M, k) array of columns of unit norm, and names (k,)
-        An intercept is put beside.
-    counts : law of counts
+    """Refuse (ValueError) unpenalised columns Z, (M, k) of unit norm, with names (k,),
+    that separate the target, with an intercept beside, in the table or in a quarter of
+    so many resamples under a law of counts; a warning where it is more than one, or "".
     """
     if target.loss not in ("logistic", "poisson", "survival"):
         return ""
@@ -365,10 +340,8 @@ def check_estimable(target, Z, names, counts, draws=20):
         " with another, or penalise it"
     )
     if not which:
-        said = (
-            f"y is the same in all rows, or 0, in {where}: there the intercept has no"
-        )
-        said += " finite value; more events are needed, or strata that keep them in"
+        said = f"y is the same in all rows, or 0, in {where}: there the intercept has"
+        said += " no finite value; more events are needed, or strata that keep them in"
     if whole or times > draws // 4:
         raise ValueError(said)
     return said if times > 1 else ""

@@ -13,25 +13,11 @@ from .on_dask import DaskPanels, the_dask
 from .storage import BLOCK, Panels
 
 # %% ../../nbs/88_door.ipynb #88000009
-def _check_indices(A):
-    """Refuse (ValueError) a sparse matrix whose indices lead out of it: what reads them
-    believes them.
-    """
-    try:
-        if A.format == "coo":
-            sparse.coo_array((A.data, A.coords), A.shape)
-        elif hasattr(A, "check_format"):
-            A.check_format()
-    except ValueError as problem:
-        raise ValueError(
-            f"the sparse table is damaged ({problem}): make it again"
-        ) from None
-
-
 def in_blocks(A):
     """The table as `Panels` where it has to be read in blocks: one that is sparse, of
     Dask or of Zarr, or large and on the disk or not of floats. None for what is (or
-    should become) one array of floats in memory.
+    should become) one array of floats in memory; a ValueError for a sparse table whose
+    indices lead out of it.
     """
     if isinstance(A, Panels):
         return A
@@ -39,7 +25,14 @@ def in_blocks(A):
     if (hasattr(A, "dask") or in_file) and getattr(A, "ndim", 0) == 2:
         return DaskPanels(the_dask().array.from_array(A) if in_file else A)
     if sparse.issparse(A):
-        _check_indices(A)
+        try:  # what reads the indices believes them
+            if A.format == "coo":
+                sparse.coo_array((A.data, A.coords), A.shape)
+            elif hasattr(A, "check_format"):
+                A.check_format()
+        except ValueError as problem:
+            damage = f"the sparse table is damaged ({problem}): make it again"
+            raise ValueError(damage) from None
         return Panels(A)
     if not isinstance(A, np.ndarray) or isinstance(A, np.ma.MaskedArray):
         return None

@@ -18,9 +18,7 @@ from .storage import Panels, added, side_by_side
 def the_dask():
     """Dask with its arrays; an ImportError says what to install."""
     needed("dask.array", "dask")
-    import dask
-
-    return dask
+    return needed("dask", "dask")
 
 
 def _borders(source, axis):
@@ -54,9 +52,7 @@ FAN = 4  # answers that one task puts together
 
 
 def _settled(thing):
-    """Arrays, in tuples and lists, as linear algebra takes them: in one piece, at an
-    address that it likes, free to be written.
-    """
+    """Arrays, in tuples and lists, as BLAS takes them: whole, aligned, writeable."""
     if isinstance(thing, (tuple, list)):
         parts = [_settled(part) for part in thing]
         return thing._make(parts) if hasattr(thing, "_make") else type(thing)(parts)
@@ -159,9 +155,6 @@ class DaskPanels(Panels):
         starts = [0, *ends[:-1]]
         ends[-1] = self.shape[self.axis]  # a column of ones is the last chunk's
         return source, list(map(slice, starts, ends))
-
-    def _with_columns(self, columns):
-        return self.source[:, columns]
 
     def read(self, j):
         """Lines j (a slice, or ascending numbers), brought here as they are used."""

@@ -254,13 +254,12 @@ class _Blocks:
 
     def only(self, columns):
         """The table of some columns (numbers; a column of ones is none of them)."""
+        source, columns = self.source, np.asarray(columns)
+        cheap = sparse.issparse(source) or hasattr(source, "dask")  # to cut out at once
+        source = source[:, columns] if cheap else _Columns(source, columns)
         centre, unit = _of(self.centre, columns), _of(self.unit, columns)
         how = dict(block=self.block, centre=centre, unit=unit, root=self.root)
-        return type(self)(self._with_columns(np.asarray(columns)), **how)
-
-    def _with_columns(self, columns):
-        lazy = not sparse.issparse(self.source)
-        return _Columns(self.source, columns) if lazy else self.source[:, columns]
+        return type(self)(source, **how)
 
     def _told(self, j):
         """Which lines of the source the lines j are; their centre, unit, ones, root."""
@@ -394,9 +393,7 @@ class Panels(_Blocks):
 
     @cached_property
     def sizes(self):
-        """Largest number (without sign) and squared length of each column, (N,) each,
-        NaN or infinite where one of its numbers is.
-        """
+        """Largest size and squared length of each column, (N,) each, or not finite."""
         joined, summed = self.each(_sizes, (), (self.axis,))
         return joined if self.axis else (joined[0].max(1), *summed)
 
@@ -485,18 +482,10 @@ def _size(largest):
 
 
 def standardised(A):
-    """A table in blocks with centred columns of unit length (`column-scaling`).
-
-    Parameters
-    ----------
-    A : Panels without root and column of ones; else a ValueError
-
-    Returns
-    -------
-    B : Panels of the same source; constant columns are zero
-    norms : (N,) array
-        What is divided out: 0 of constant columns, NaN where a number is not finite.
-    constant : (N,) bool array
+    """A table in blocks with centred columns of unit length (`column-scaling`): Panels
+    of the same source, where constant columns are zero; what is divided out, (N,), 0 of
+    constant columns and NaN where a number is not finite; and which are constant, (N,)
+    bool. A ValueError for Panels with root or a column of ones.
     """
     if A.ones or A.root is not None:
         what = "a column of ones is put behind it, or its rows are multiplied"
