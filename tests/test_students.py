@@ -9,9 +9,12 @@ import subprocess
 import sys
 
 import nbformat
+import numpy as np
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from notebooks import PATHS, ROOT, cells, each, notebook, trees
+
+from rvamp_nb.exercises import answered
 
 PATHS = [path for path in PATHS if path.parent.name == "nbs"]
 sys.path.insert(0, str(ROOT / "docs"))
@@ -73,6 +76,27 @@ def test_one_empty_cell_for_each_run_of_solution_cells():
         "# your turn",
     ]
     assert len({cell.id for cell in nb.cells}) == 4
+
+
+def test_what_is_wrong_with_an_answer_is_said():
+    right = np.array([0.5, 0.25])
+    for given, word in {
+        "Right.": right,
+        "sign": -right,
+        "Twice": 2 * right,
+        "by 4": right * 1.5,
+        "factor": 3 * right,
+        "one minus": 1 - right,
+        "shape": right[:, None],
+        "nan": right * np.nan,
+        "not a number": ["a", "b"],
+        "Not yet": right + [0.1, 0],
+    }.items():
+        assert given in answered(word, right, {"Not by 4.": right * 1.5})
+    assert answered(20_000.0 * 1.01, 20_000.0, rtol=0.03) == "Right."
+    assert answered(-123.0, 20_000.0, rtol=0.03) == "Not yet."
+    assert answered("Sign", "sign") == answered(True, np.bool_(True)) == "Right."
+    assert answered("size", "sign").startswith("No.")
 
 
 @each([path for path in PATHS if path.stem[:1] in "012"])

@@ -33,17 +33,15 @@ def open_table(X):
         )
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
         raise ValueError("X holds dates or durations: turn them into numbers first")
-    names, source = None, X
     if hasattr(X, "columns"):
         _check_frame(X)
-    kinds = list(X.dtypes) if hasattr(X, "iloc") else []
+    source, kinds = X, list(X.dtypes) if hasattr(X, "iloc") else []
     if hasattr(X, "to_dask_array"):
-        kinds = set(X.dtypes)
-        plain = len(kinds) == 1 and isinstance(next(iter(kinds)), np.dtype)
-        names = list(X.columns)
+        plain = len(set(kinds)) == 1 and isinstance(kinds[0], np.dtype)
         source = (X if plain else X.astype(float)).to_dask_array(lengths=True)
     elif kinds and all(hasattr(kind, "fill_value") for kind in kinds):
-        names, source = list(X.columns), X.sparse.to_coo()
+        source = X.sparse.to_coo()
+    names = None if source is X else list(X.columns)
     _check_source(source)
     A = in_blocks(source)
     if A is None:
@@ -62,9 +60,7 @@ def framed(values, names):
 
 
 def _check_frame(X):
-    """Refuse a frame with names used twice, dates, text or missing values, by the name
-    of the column; of a frame of Dask nothing is read for that.
-    """
+    """Refuse names used twice, dates, text and gaps, by the column; no Dask is read."""
     name, times = Counter(X.columns).most_common(1)[0] if len(X.columns) else ("", 0)
     if times > 1:
         raise ValueError(f"two columns of X are called {name!r}: rename one of them")
@@ -84,17 +80,10 @@ def _check_frame(X):
                 f"column {name!r} of X holds {what} ({kind}): drop the column, or code"
                 " its categories as 0/1 columns"
             )
-    if lazy or not hasattr(X, "iloc"):
-        return
-    missing = X.isna().sum().to_numpy()
-    if missing.any():
-        k, others = int(np.argmax(missing > 0)), np.count_nonzero(missing) - 1
-        raise ValueError(
-            f"X contains NaN: column {X.columns[k]!r} misses {missing[k]} of {len(X)}"
-            f" values{f', and {others} other columns miss some' if others else ''}:"
-            " drop these rows or columns, or fill them in (SimpleImputer in a Pipeline"
-            " does)"
-        )
+    if hasattr(X, "iloc") and not lazy:
+        gappy = X.loc[:, X.isna().any().to_numpy()]
+        gaps = np.where(gappy.isna(), np.nan, 0.0)
+        check_finite(gaps, gaps.sum(0), gappy.columns)
 
 
 def _like_a_number(value):
@@ -248,36 +237,26 @@ def _check_covariates(A, first, factors, names, counts):
         )
 
 
-def _listed_levels(sets, owner):
-    """Lists of what could be columns; else a TypeError."""
+def family_of(sets, names, owner="categories"):
+    """The number of the set that each of the columns with names (N,) is in, (N,) int
+    array; -1 of none. The sets are a dict {name: columns}, a list of lists of columns,
+    or None; columns by name or number, each in one set at most; else a TypeError or a
+    ValueError that begins with the owner.
+    """
+    family = np.full(len(names), -1)
+    sets = sets.values() if isinstance(sets, dict) else sets or ()
     try:
         each = [[levels] if isinstance(levels, str) else [*levels] for levels in sets]
     except TypeError:
         each = [[None]]
-    if all(isinstance(i, (str, int, np.integer)) for levels in each for i in levels):
-        return each
-    raise TypeError(
-        f"{owner} must be a dict {{name: its columns}} or a list of lists of columns,"
-        f" by name or number, got {sets!r}"
-    )
-
-
-def family_of(sets, names, owner="categories"):
-    """The number of the set that each column is in, (N,) int array; -1 of none.
-
-    Parameters
-    ----------
-    sets : dict {name: columns}, list of lists of columns, or None
-        Columns by name or number, each in one set at most; else a TypeError or a
-        ValueError that begins with the owner.
-    names : (N,) sequence
-    """
-    family = np.full(len(names), -1)
-    sets = sets.values() if isinstance(sets, dict) else sets or ()
-    place = {name: i for i, name in enumerate(names)} | {
-        i: i for i in range(len(names))
-    }
-    for k, levels in enumerate(_listed_levels(sets, owner)):
+    if not all(isinstance(i, (str, int, np.integer)) for some in each for i in some):
+        raise TypeError(
+            f"{owner} must be a dict {{name: its columns}} or a list of lists of"
+            f" columns, by name or number, got {sets!r}"
+        )
+    place = {name: i for i, name in enumerate(names)}
+    place |= {i: i for i in range(len(names))}
+    for k, levels in enumerate(each):
         if not levels:
             raise ValueError(f"{owner}: set {k} (from 0) holds no columns")
         for level in levels:
@@ -311,9 +290,7 @@ class Columns(NamedTuple):
 
     @property
     def candidates(self):
-        """Which columns of A can be selected, (n,) bool: they vary, are penalised, and
-        are not explained.
-        """
+        """Which of A can be selected, (n,) bool: they vary, are penalised, not explained."""
         return self.kind[self.first] == ""
 
     @property
@@ -361,17 +338,22 @@ def prepare(X, names, prior, rows, counts, categories=None):
         raise ValueError(
             "the unpenalised columns explain all others: there is nothing to select"
         )
-    if isinstance(A, Panels):
-        A = A.changed(unit=np.where(idle, np.inf, A.unit)) if idle.any() else A
-    else:
+    if not isinstance(A, Panels):
         A = np.where(idle, 0.0, A)
+    elif idle.any():
+        A = A.changed(unit=np.where(idle, np.inf, A.unit))
     seen = _as_weighed(A, rows.weight)
     first, where, weight, copies = merged(seen, factors, prior)
     _check_covariates(seen, first, factors, names, counts)
     family = family_of(categories, names)
     columns = Columns(names, center, scale, kind, where, weight, family)
     prior = replace(prior, lam=1.0, penalty_factor=factors[first] * copies)
-    return _only(A, first, copies), prior, columns
+    if not isinstance(A, Panels):
+        A = A[:, first] * copies
+    elif len(first) < A.shape[1]:
+        A = A.only(first)
+        A = A.changed(unit=A.unit / copies)
+    return A, prior, columns
 
 
 def check_finite(A, length, names):
@@ -379,13 +361,15 @@ def check_finite(A, length, names):
     wrong = np.flatnonzero(~np.isfinite(length))
     if not len(wrong):
         return
-    column = A[:, wrong[:1]][:, 0]
-    missing, j = np.isnan(column).sum(), wrong[0]
-    what = f"contains NaN: column {names[j]!r} misses {missing} of {len(A)} values"
-    if not missing:
-        what = f"contains infinity, or numbers too large to square: column {names[j]!r}"
+    missing, j = np.isnan(A[:, wrong[:1]]).sum(), wrong[0]
+    what = f"infinity, or numbers too large to square: column {names[j]!r}"
+    remedy = "drop or fill these, or change their unit"
+    if missing:
+        what = f"NaN: column {names[j]!r} misses {missing} of {len(A)} values"
+        remedy = "drop these rows or columns, or fill them in (SimpleImputer in a"
+        remedy += " Pipeline does)"
     others = f", and {len(wrong) - 1} other columns" if len(wrong) > 1 else ""
-    raise ValueError(f"X {what}{others}: drop or fill these, or change their unit")
+    raise ValueError(f"X contains {what}{others}: {remedy}")
 
 # %% ../../nbs/72_columns.ipynb #72000030
 def standardised_columns(X, weight):
@@ -431,13 +415,3 @@ def _as_weighed(A, weight):
         return A
     root = np.sqrt(weight)
     return A.changed(root=root) if isinstance(A, Panels) else A * root[:, None]
-
-
-def _only(A, first, copies):
-    """Some columns of the table, times so many."""
-    if not isinstance(A, Panels):
-        return A[:, first] * copies
-    if len(first) == A.shape[1]:
-        return A
-    part = A.only(first)
-    return part.changed(unit=part.unit / copies)

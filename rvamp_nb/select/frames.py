@@ -29,7 +29,7 @@ def in_python(option, value=None):
 
 
 def shown(text, most=60):
-    """Text from outside for a terminal: one line, codes spelled out, cut in the middle."""
+    """Text from outside for a terminal: a line, codes spelled out, `most` letters."""
     text = str(text)
     tail = most // 3
     cut = text if len(text) <= most else f"{text[: most - tail - 3]}...{text[-tail:]}"
@@ -244,7 +244,7 @@ def _asked(where, typed, asked):
 
 
 def _features(ask, names):
-    """The columns that are features; roles have columns, and those of one go together."""
+    """The columns that are features; a role has its column, and fits its others."""
     there = set(names)
     for name, roles in ask.roles.items():
         if name not in there:
@@ -327,7 +327,7 @@ def _rows_left(ask, gaps, features):
 
 # %% ../../nbs/84_tables.ipynb #9c7f7dd2
 class Table(NamedTuple):
-    """Ready for ``StabilitySelection(**options).fit(X, y, **rows)``, with these fields."""
+    """A table for ``StabilitySelection(**options).fit(X, y, **rows)``."""
 
     X: object  # DataFrame of floats, its index the lines of the file; or a matrix
     y: object  # (M,) floats, words of two kinds, or the fields event and time

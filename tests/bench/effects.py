@@ -3,7 +3,7 @@
 Tables of many kinds, in six sizes; six effects on columns at random; the penalty by
 cross-validation. Counts how often the truth is inside: for all columns with an
 interval, for those refused, for a refit of the Lasso's selection, and, where hidimstat
-is installed, for its desparsified Lasso. Writes summaries/effects.json.
+is installed, for its desparsified Lasso. Writes effects.json.
 The limits of `effects` were chosen on the half called "choice".
 """
 
@@ -24,7 +24,7 @@ from rvamp_nb.likelihood import Logistic
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Fixed, NoResampling
 
-OUT = Path(__file__).parent / "summaries" / "effects.json"
+OUT = Path(__file__).with_suffix(".json")
 SIZES = (60, 200), (100, 300), (100, 500), (150, 150), (200, 100), (400, 80)
 TALL = (200, 40), (240, 60), (400, 80), (600, 150)
 CHOICE = [
