@@ -174,17 +174,10 @@ def sliders(draw, **controls):
         things for a menu (both start at the first), ``True`` or ``False`` for a tick
         box, or any ipywidgets widget.
 
-    Returns
-    -------
-    ipywidgets.VBox
-        The controls and, as last child, the ``Output`` with the picture. An exception
-        while a control moves stands there as an error output.
-
-    Raises
-    ------
-    ValueError
-        If a control's specification makes no sense. What `draw` raises at its first
-        call is raised, too.
+    Returns an ipywidgets.VBox: the controls and, as last child, the ``Output`` with the
+    picture. An exception while a control moves stands there as an error output; what
+    `draw` raises at its first call is raised. A ValueError for a specification that
+    makes no sense.
     """
     w = needed("ipywidgets", "course")
     knobs = {name: _control(name, spec) for name, spec in controls.items()}

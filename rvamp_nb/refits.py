@@ -10,16 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
-from scipy.special import expit
+from scipy.special import expit, huber
 
 # %% ../nbs/70_refits.ipynb #70000009
 LOSSES = ("squared", "logistic", "poisson", "huber")
 
 
 class RefitLoss(NamedTuple):
-    """A loss by its functions of targets and fits; its curvature also takes what may
-    be lent where it has none.
-    """
+    """A loss by its functions of targets and fits; a curvature may be lent some."""
 
     name: str
     value: object
@@ -31,10 +29,6 @@ def loss_of(name, delta=1.0, offset=0.0):
     """The loss l(y, f + offset), by its name in LOSSES; offset is a float or (M,). The
     Huber loss turns linear at delta > 0.
     """
-
-    def huber(y, f):
-        r = np.abs(y - f)
-        return np.where(r <= delta, r**2 / 2, delta * (r - delta / 2))
 
     def of_huber(y, f, lent):
         r = np.abs(y - f)
@@ -56,7 +50,11 @@ def loss_of(name, delta=1.0, offset=0.0):
             lambda y, f: np.exp(f) - y,
             lambda y, f, lent: np.exp(f),
         ),
-        "huber": (huber, lambda y, f: np.clip(f - y, -delta, delta), of_huber),
+        "huber": (
+            lambda y, f: huber(delta, y - f),
+            lambda y, f: np.clip(f - y, -delta, delta),
+            of_huber,
+        ),
     }[name]
     if np.any(offset):
         parts = (lambda y, f, *a, part=part: part(y, f + offset, *a) for part in parts)
@@ -64,9 +62,7 @@ def loss_of(name, delta=1.0, offset=0.0):
 
 
 def check_target(loss, y):
-    """Refuse (ValueError) targets, (M,), that do not suit the loss, and a loss that is
-    none of LOSSES.
-    """
+    """Refuse (ValueError) an unknown loss, and targets, (M,), that do not suit it."""
     if not isinstance(loss, str) or loss not in LOSSES:
         known = ", ".join(map(repr, LOSSES))
         raise ValueError(f"loss must be one of {known}, got {loss!r}")
@@ -126,9 +122,7 @@ def _scaled(name, table):
 
 
 def standardised(A, y, t, k, loss="squared", positive=False, delta=1.0, offset=0.0):
-    """A problem for many refits, a Table, all units taken out of it; arguments and
-    errors as `penalised_fit`.
-    """
+    """A Table, a problem without units for many refits; called as `penalised_fit`."""
     A, size = _scaled("A", A)
     positive = np.broadcast_to(positive, t.shape)
     free = (t == 0) & (k == 0) & ~positive
@@ -189,9 +183,7 @@ class _Many(NamedTuple):
 
 # %% ../nbs/70_refits.ipynb #70000014
 def _walk(G, downhill, sign, z, step):
-    """The end of a step, or the better of two points on the way where signs would
-    change; where none does; and which coefficients leave.
-    """
+    """The end of a step, or the best where signs change; where none does; what leaves."""
     new = z + step
     crossing = (sign != 0) & (sign * new <= 0)
     calm = ~crossing.any(1)
@@ -262,9 +254,7 @@ GAP = 1e-8  # what a refit must reach, relative to the forces that have to cance
 
 
 def _let_in(p, pull, used, left, most):
-    """The worst violators among the columns that are not in use, `most` at the most
-    (b, n); `left` (b,) is what the columns in use lack.
-    """
+    """The worst violators, `most` at most, (b, n); columns in use lack `left`, (b,)."""
     excess = np.where(p.lowest == 0, pull, np.abs(pull)) - p.t
     excess[used] = -np.inf
     most, rows = min(most, excess.shape[1]), np.arange(len(excess))[:, None]
@@ -307,9 +297,8 @@ def _on_few(p, z, used, sign):
 
 
 def _settled(p, b, used, z, f):
-    """Refit b once more on its face, in place, from coefficients rounded to three
-    digits; False where Newton's steps do not end or change a sign. A matrix of second
-    derivatives serves as long as each step is a tenth of the one before.
+    """Refit b once more on its face, in place, from rounded coefficients; False where
+    Newton's steps do not end or change a sign. A matrix serves while steps get shorter.
     """
     on = np.flatnonzero(used[b])
     X, c, y, was = p.X[on], p.counts[b], p.y[b], z[b, on]
@@ -337,9 +326,7 @@ def _settled(p, b, used, z, f):
 
 # %% ../nbs/70_refits.ipynb #70000018
 def _verdict(p, z, f, used, most=20):
-    """Violators of each refit (b, n), where the answer is sure (b,), and how far it is
-    from its conditions (b,).
-    """
+    """Violators (b, n), what is sure (b,), and how far off its conditions (b,)."""
     pull = -(p.counts * p.loss.slope(p.y, f)) @ p.X.T
     excess = np.where(p.lowest == 0, pull, np.abs(pull)) - p.t
     excess[used] = -np.inf
@@ -357,9 +344,7 @@ def _verdict(p, z, f, used, most=20):
 
 
 def _exact(p, W):
-    """Coefficients (b, n), predictions (b, M), which are sure, and their gaps (b,);
-    W (n,) is a guess at the columns that matter, or None.
-    """
+    """Coefficients, predictions, which are sure, gaps; W (n,), or None, is a guess."""
     z, sign, f = np.zeros(p.t.shape), np.zeros(p.t.shape), np.zeros(p.counts.shape)
     sure, gap = np.zeros(len(z), dtype=bool), np.zeros(len(z))
     always = (p.t[0] == 0) & (p.lowest < 0)

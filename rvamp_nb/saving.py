@@ -29,8 +29,7 @@ from .step import State, WithIntercept
 @contextmanager
 def written_whole(paths):
     """Yield files to write to, binary, which stand under their names when all are on
-    the disk; none of them where anything fails. An OSError where one is there and is no
-    regular file.
+    the disk, or none does. An OSError where one is there and is no regular file.
     """
     ends = [Path(os.path.realpath(path)) for path in paths]
     for path, end in zip(paths, ends):
@@ -217,18 +216,9 @@ def _state(file, M, N):
 
 # %% ../nbs/87_saving.ipynb #87000115
 def save_fit(fit, path):
-    """Write a fit to a file, whole or not at all: its messages and its settings.
-
-    Parameters
-    ----------
-    fit : Fit
-    path : path
-        Such as "fit.npz". A file of that name is replaced.
-
-    Raises
-    ------
-    TypeError, OSError
-        There are no messages; it cannot be written, and what was there is as it was.
+    """Write a Fit, its messages and its settings, to a file such as "fit.npz", whole or
+    not at all; one of that name is replaced. A TypeError where there are no messages;
+    an OSError where it cannot be written, and what was there is as it was.
     """
     if fit.last is None:
         raise TypeError("save_fit: the fit has no messages: no step could be taken")
@@ -254,20 +244,9 @@ def settings(path, given):
 
 
 def save_state(state, path, about=None):
-    """Write the six messages to a file, whole or not at all.
-
-    Parameters
-    ----------
-    state : State or Fit
-        Of a fit, its messages.
-    path : path
-    about : str, number, list or dict of such, optional
-        Words of your own; `read(path)[0]["about"]` gives them back.
-
-    Raises
-    ------
-    TypeError, OSError
-        There are no messages; it cannot be written, and what was there is as it was.
+    """Write the six messages, a State or those of a Fit, to a file, whole or not at
+    all. `about` are words of your own (a str, number, list or dict of such), which
+    `read(path)[0]["about"]` gives back. Errors as of `save_fit`.
     """
     state = getattr(state, "messages", state)
     if not isinstance(state, State):
@@ -286,14 +265,9 @@ def load_state(path):
 
 # %% ../nbs/87_saving.ipynb #87000114
 class Checkpoint:
-    """Where the state of a run is written to as it goes, and where the next one begins.
-
-    Parameters
-    ----------
-    path : path
-    every : int >= 1
-        Steps between two writings, at least; never more than a twentieth of the time
-        goes into them.
+    """Where the state of a run is written to as it goes, and where the next one begins:
+    a path, and the least number of steps (>= 1) between two writings. Never more than a
+    twentieth of the time goes into them.
     """
 
     def __init__(self, path, every=10):
@@ -306,9 +280,8 @@ class Checkpoint:
         self.steps, self.next, self.warned = 0, 0.0, False
 
     def begin(self, problem):
-        """The State that an earlier run of this problem left, None where there is no
-        file; an error where it is of another problem, or damaged, or none can be
-        written.
+        """The State that an earlier run of this problem left, or None; an error where
+        the file is damaged, of another problem, or cannot be written.
         """
         with _named(self.path):
             TemporaryFile(dir=self.path.parent).close()

@@ -290,7 +290,7 @@ class Columns(NamedTuple):
 
     @property
     def candidates(self):
-        """Which of A can be selected, (n,) bool: they vary, are penalised, not explained."""
+        """Which of A can be selected, (n,) bool: varying, penalised, not explained."""
         return self.kind[self.first] == ""
 
     @property

@@ -102,21 +102,14 @@ def label(columns, i, most=26):
 
 # %% ../../nbs/77_pictures.ipynb #6fcc4488
 def plot_path(s, ax=None, leaders=8):
-    """Π along the path, with gaps where it did not converge. Returns the Axes.
+    """Π along the path, with gaps where it did not converge, on Axes given or new.
 
-    Selected leaders are full lines, other leaders dashed, all others grey; the
-    horizontal line is the threshold, the vertical one the reported penalty; the scale
-    above is the sum of Π over the features that can be selected. The path is rVAMP's
-    alone: where refits were combined with it, a diamond shows what is reported.
-
-    Parameters
-    ----------
-    s : Selection
-        Of a fitted `StabilitySelection`.
-    ax : matplotlib Axes, optional
-        The names stand to the right of it: layout="constrained" leaves them room.
-    leaders : int >= 0
-        How many features are coloured, and named at the ends of their lines.
+    Of a `Selection` so many leaders (>= 0) are coloured, and named at the ends of their
+    lines, to the right of the Axes: layout="constrained" leaves them room. Those that
+    are selected are full lines, others dashed, all other features grey; the horizontal
+    line is the threshold, the vertical one the reported penalty; the scale above is the
+    sum of Π over the features that can be selected. The path is rVAMP's alone: where
+    refits were combined with it, a diamond shows what is reported.
     """
     ax, answered = _new_axes(ax, 8.6, 5.2), bool(s.fit.converged)
     path = s.along

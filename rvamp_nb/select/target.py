@@ -164,17 +164,9 @@ class Target(NamedTuple):
 
 
 def read_target(y, loss, rows, counts):
-    """A `Target`: y with its loss; a ValueError where they do not suit each other.
-
-    Parameters
-    ----------
-    y : (M,) array
-        Numbers, or two classes of any kind; (M, 2) times and events for survival.
-    loss : str or Loss
-        "auto", a name, or an object.
-    rows : RowRoles
-    counts : law of counts
-        Asked for the baseline of survival times.
+    """A `Target`: y with its loss, "auto", a name or an object; a ValueError where they
+    do not suit each other. y, (M,), has numbers, or two classes of any kind; for
+    survival, (M, 2), times and events, whose baseline asks the law of counts.
     """
     if isinstance(loss, str) and loss == "survival":
         rows, level = _offset_centred(rows)

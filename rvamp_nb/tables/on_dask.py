@@ -21,23 +21,12 @@ def the_dask():
     return needed("dask", "dask")
 
 
-def _borders(source, axis):
-    """How long chunks of whole columns (axis 1) or rows are, as Dask likes them."""
-    dask = the_dask()
-    limit = dask.utils.parse_bytes(dask.config.get("array.chunk-size"))
-    widest = max(1, limit // (source.shape[1 - axis] * source.dtype.itemsize))
-    return tuple(
-        len(part)
-        for length in source.chunks[axis]
-        for part in np.array_split(np.arange(length), max(1, -(-length // widest)))
-    )
-
-
 def _whole_lines(source, axis):
     """A Dask array in chunks of whole columns (axis 1) or whole rows (axis 0)."""
     if source.numblocks[1 - axis] == 1:
         return source
-    size = the_dask().utils.format_bytes(source.nbytes)
+    dask = the_dask()
+    size = dask.utils.format_bytes(source.nbytes)
     what, how = ("columns", '(-1, "auto")') if axis else ("rows", '("auto", -1)')
     warn(
         f"the chunks of A cut its {what}, so every pass puts them together anew and"
@@ -45,7 +34,13 @@ def _whole_lines(source, axis):
         f" once is enough: A.rechunk({how}).persist(), or store A in such chunks",
         stacklevel=2,
     )
-    return source.rechunk({1 - axis: -1, axis: _borders(source, axis)})
+    limit = dask.utils.parse_bytes(dask.config.get("array.chunk-size"))
+    widest = max(1, limit // (source.shape[1 - axis] * source.dtype.itemsize))
+    borders = ()
+    for length in source.chunks[axis]:
+        parts = np.array_split(np.arange(length), max(1, -(-length // widest)))
+        borders += tuple(map(len, parts))
+    return source.rechunk({1 - axis: -1, axis: borders})
 
 # %% ../../nbs/86_cluster.ipynb #86000015
 FAN = 4  # answers that one task puts together
@@ -91,14 +86,6 @@ def _together(answers):
         added(total, parts)
     return side_by_side(joined), total
 
-
-def _tree(answers):
-    """One delayed answer out of many; its shape follows from how many there are."""
-    put = the_dask().delayed(_together, pure=False)
-    while len(answers) > 1:
-        answers = [put(answers[k : k + FAN]) for k in range(0, len(answers), FAN)]
-    return answers[0]
-
 # %% ../../nbs/86_cluster.ipynb #86000038
 RETRIES, PASSES = 2, 3
 GRAPH_WARNING = "distributed.admin.large-graph-warning-threshold"
@@ -122,17 +109,9 @@ class DaskPanels(Panels):
         Bytes of arrays handed to tasks (what all must know: once), and of answers
         that came back to the driver.
 
-    Warns
-    -----
-    UserWarning
-        Where the chunks cut columns (rows), so that data have to move.
-
-    Raises
-    ------
-    TypeError, ValueError
-        What is no Dask array, or does not know its shape.
-    BlockError
-        In a pass: a chunk could not be read, and again, and again.
+    A UserWarning where the chunks cut columns (rows), so that data have to move; a
+    TypeError or ValueError for what is no Dask array, or does not know its shape; a
+    BlockError in a pass where a chunk could not be read, and again, and again.
     """
 
     sent = received = 0
@@ -195,7 +174,10 @@ class DaskPanels(Panels):
             told = self._told(self.slices[k])[1]
             own, parts = told[:3] if self.axis else told[3:], [part[j] for part in cut]
             tasks.append(ask(self.chunks[k], lines, own, parts, shared))
-        return _tree(tasks)
+        put = delayed(_together, pure=False)
+        while len(tasks) > 1:
+            tasks = [put(tasks[k : k + FAN]) for k in range(0, len(tasks), FAN)]
+        return tasks[0]
 
     def _unreadable(self):
         """The number of the first chunk that cannot be read, or None."""

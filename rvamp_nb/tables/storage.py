@@ -327,12 +327,8 @@ class Panels(_Blocks):
     passes : int
         How often the table has been read.
 
-    Raises
-    ------
-    TypeError, ValueError
-        What is no table of real numbers.
-    BlockError
-        In a pass: a block could not be read, twice.
+    A TypeError or ValueError for what is no table of real numbers; a BlockError in a
+    pass where a block could not be read, twice.
     """
 
     ndim = 2
