@@ -56,7 +56,19 @@ def check_array(name, value):
     TypeError or ValueError with its name for None, and what is sparse, masked, ragged,
     not numbers, or not finite.
     """
-    _refuse_kind(name, value)
+    if value is None:
+        raise TypeError(f"{name} is None; pass a number or an array of numbers")
+    if hasattr(value, "tocsc"):
+        remedy = f"pass a dense array, for example {name}.toarray()"
+        raise TypeError(f"{name} is sparse; {remedy}")
+    if np.ma.isMaskedArray(value) and np.ma.getmaskarray(value).any():
+        remedy = "drop or fill the masked entries first"
+        raise ValueError(f"{name} is a masked array with entries masked; {remedy}")
+    kinds = getattr(value, "dtypes", getattr(value, "dtype", ()))
+    kinds = [kinds] if isinstance(kinds, (np.dtype, type)) else np.atleast_1d(kinds)
+    if any(str(k).lower().startswith(("date", "time", "duration")) for k in kinds):
+        remedy = "turn them into numbers first, for example into days"
+        raise TypeError(f"{name} must hold real numbers only, not dates; {remedy}")
     try:
         value = np.asarray(value)
     except ValueError:
@@ -78,23 +90,6 @@ def check_array(name, value):
     if len(wrong):
         raise ValueError(f"{name} must be a finite number, got {value}")
     return value
-
-
-def _refuse_kind(name, value):
-    """Refuse by name what is no plain dense table of numbers."""
-    if value is None:
-        raise TypeError(f"{name} is None; pass a number or an array of numbers")
-    if hasattr(value, "tocsc"):
-        remedy = f"pass a dense array, for example {name}.toarray()"
-        raise TypeError(f"{name} is sparse; {remedy}")
-    if np.ma.isMaskedArray(value) and np.ma.getmaskarray(value).any():
-        remedy = "drop or fill the masked entries first"
-        raise ValueError(f"{name} is a masked array with entries masked; {remedy}")
-    kinds = getattr(value, "dtypes", getattr(value, "dtype", ()))
-    kinds = [kinds] if isinstance(kinds, (np.dtype, type)) else np.atleast_1d(kinds)
-    if any(str(k).lower().startswith(("date", "time", "duration")) for k in kinds):
-        remedy = "turn them into numbers first, for example into days"
-        raise TypeError(f"{name} must hold real numbers only, not dates; {remedy}")
 
 # %% ../nbs/82_checks.ipynb #h5offers
 def check_offers(name, value, parts, wanted):
@@ -124,9 +119,8 @@ def watched(stream=None):
 
 
 def progress_bar(items=None, *, shown=True, **options):
-    """A bar (tqdm) on stderr, after two seconds, where somebody watches; `shown=False`
-    keeps it away altogether. Iterate over it, or without items say `total`, and
-    `update(n)` it in a `with`. Options are tqdm's.
+    """A bar (tqdm's, with its options) on stderr, after two seconds, if `shown` and
+    watched. Iterate over it; or say `total`, and `update(n)` it in a `with`.
     """
     from tqdm.std import tqdm
 

@@ -41,8 +41,7 @@ def style():
     import matplotlib as mpl
 
     cycle = [COLOURS[role] for role in ("rvamp", "p1", "p2", "truth", "accent")]
-    mpl.rcParams.update(_STYLE)
-    mpl.rcParams["axes.prop_cycle"] = mpl.cycler(color=cycle)
+    mpl.rcParams.update(_STYLE | {"axes.prop_cycle": mpl.cycler(color=cycle)})
 
 
 _STYLE = {
@@ -216,13 +215,11 @@ def still(draw, **values):
 # %% ../nbs/80_explore.ipynb #ba7a80b5
 def sweep(box=None):
     """Move every control of a box from `sliders` (None: of all that are alive and not
-    closed) to both its ends and back. A line, a str, for each error, with the control
-    and its value, and for each control that changed nothing; an empty list if all is
-    well.
+    closed) to both its ends and back. A list of lines: one for each error, with the
+    control and its value, and one for each control that changed nothing.
     """
-    boxes = list(_live) if box is None else [box]
     found = []
-    for alive in boxes:
+    for alive in list(_live) if box is None else [box]:
         if alive.comm is not None:
             *knobs, out = alive.children
             for knob in knobs:

@@ -183,7 +183,7 @@ class _Many(NamedTuple):
 
 # %% ../nbs/70_refits.ipynb #70000014
 def _walk(G, downhill, sign, z, step):
-    """The end of a step, or the best where signs change; where none does; what leaves."""
+    """The end of a step, or the best where signs change; where none does; leavers."""
     new = z + step
     crossing = (sign != 0) & (sign * new <= 0)
     calm = ~crossing.any(1)

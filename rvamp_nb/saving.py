@@ -232,8 +232,7 @@ def settings(path, given):
     that the file cannot hold, or all; one that is missing is a TypeError.
     """
     header, state = read(path, "fit")
-    kept = json.dumps(header["settings"])
-    parts = json.loads(kept, object_hook=_made) | given
+    parts = json.loads(json.dumps(header["settings"]), object_hook=_made) | given
     for name in ("prior", "likelihood", "counts"):
         if isinstance(parts[name], (dict, type(None))):
             raise TypeError(
@@ -258,9 +257,7 @@ def save_state(state, path, about=None):
 
 
 def load_state(path):
-    """The State in a file of `save_state`, of `save_fit`, or a checkpoint: a
-    `warm_start` for `rvamp`. Errors as of `read`.
-    """
+    """The State in a file of any kind, a `warm_start` for `rvamp`; errors as `read`."""
     return read(path)[1]
 
 # %% ../nbs/87_saving.ipynb #87000114

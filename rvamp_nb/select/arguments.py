@@ -254,8 +254,7 @@ def _add_plan(plan):
     threshold = "least Π of a selected feature, above 0.5 (default: chosen)"
     add("--threshold", threshold, type=_share)
     add("--bound", _BOUND, choices=("mb", "unimodal"), default="mb")
-    most = "look no further (default: 100000)"
-    add("--max-rows", most, type=_whole, default=100_000, metavar="N")
+    add("--max-rows", "look no further (default: 100000)", default=100_000, **whole)
     add("--json", "print JSON", action="store_true")
 
 # %% ../../nbs/76_arguments.ipynb #25a00002

@@ -117,23 +117,19 @@ NEAR = 1e-4  # columns of unit norm that are nearer than this are one
 
 
 def near_copies(A, within=NEAR):
-    """Which column stands for each, (N,) int: the first that is the same up to the last
-    digits: it, or its negative, is nearer than `within`. stands[i] <= i, and
-    stands[stands[i]] == stands[i]. A, (M, N) array or Panels, has columns of unit norm,
-    or of zeros, which stand for themselves. Of a table in blocks, one pass is taken,
-    and then candidates are read, a block at a time.
+    """Which column stands for each, (N,) int: the first that is nearer than `within`,
+    or whose negative is. stands[i] <= i, and stands[stands[i]] == stands[i]. A, (M, N)
+    array or Panels, has columns of unit norm, or of zeros, which stand for themselves.
+    In blocks, one pass is taken, and then candidates are read, a block at a time.
     """
-    stands, groups, size = np.arange(A.shape[1]), [], 0
-    for group in [*_alike(A, within), None]:
-        if group is None or size + len(group) > BLOCK // len(A):
-            few = np.unique(np.concatenate(groups)) if groups else []
-            X = A[:, few] if groups else None
-            for near in groups:
-                _join(X[:, np.searchsorted(few, near)], near, within, stands)
-            groups, size = [], 0
-        if group is not None:
-            groups.append(group)
-            size += len(group)
+    stands, groups = np.arange(A.shape[1]), [*_alike(A, within)]
+    block = np.cumsum([len(group) for group in groups]) // max(1, BLOCK // len(A))
+    for k in np.unique(block):
+        together = [groups[i] for i in np.flatnonzero(block == k)]
+        few = np.unique(np.concatenate(together))
+        X = A[:, few]
+        for near in together:
+            _join(X[:, np.searchsorted(few, near)], near, within, stands)
     return stands
 
 
@@ -202,8 +198,7 @@ def merged(A, factors, prior):
 # %% ../../nbs/72_columns.ipynb #72000013
 def explained(A, factors, within=NEAR):
     """Which penalised columns of A (M, N), of unit norm or zeros, are combinations of
-    unpenalised ones (factors (N,) of 0), (N,) bool: regression leaves a norm below
-    `within`.
+    unpenalised ones (factors (N,) of 0), (N,) bool: all but a norm below `within`.
     """
     if factors.all():
         return np.zeros(len(factors), dtype=bool)
@@ -313,10 +308,8 @@ def prepare(X, names, prior, rows, counts, categories=None):
     """Standardised columns A (M, n), of near copies the first, the prior of them, and
     what is known of them, `Columns`. The prior comes with a penalty factor for each
     column, (N,); one of 0 is never penalised. `categories`, a dict or list of lists,
-    says which columns are levels of one variable.
-
-    A ValueError for numbers that are not finite, nothing that varies or can be
-    selected, covariates that no resample can fit.
+    says which columns are levels of one variable. A ValueError for numbers that are not
+    finite, nothing that varies or can be selected, covariates that no resample can fit.
     """
     A, center, scale, constant = standardised_columns(X, rows.weight)
     check_finite(X, scale, names)
@@ -368,7 +361,7 @@ def check_finite(A, length, names):
         what = f"NaN: column {names[j]!r} misses {missing} of {len(A)} values"
         remedy = "drop these rows or columns, or fill them in (SimpleImputer in a"
         remedy += " Pipeline does)"
-    others = f", and {len(wrong) - 1} other columns" if len(wrong) > 1 else ""
+    others = f", and {len(wrong) - 1} other columns are not finite" * (len(wrong) > 1)
     raise ValueError(f"X contains {what}{others}: {remedy}")
 
 # %% ../../nbs/72_columns.ipynb #72000030

@@ -407,25 +407,24 @@ _OWNER = re.compile(f"(?i)(^|[^a-z])({_OWNER})([^a-z]|$)")
 
 def _done(ask, table):
     """Sentences about what was done to the columns."""
-    said, total = [], sum(table.filled.values())
+    total = sum(table.filled.values())
     if total:
         named = ", ".join(f"{n} in '{shown(k)}'" for k, n in table.filled.items())
         how = "filled by the column's median or most frequent level"
-        said.append(f"{total} gap{'s' * (total != 1)} {how}: {named}")
+        yield f"{total} gap{'s' * (total != 1)} {how}: {named}"
     for name, level in table.references.items():
         many, against = len(table.categories[name]), f"against '{shown(level)}'"
-        said.append(f"'{shown(name)}' is {many} column{'s' * (many != 1)} {against}")
+        yield f"'{shown(name)}' is {many} column{'s' * (many != 1)} {against}"
     if ask.keep:
-        said.append(f"in every refit, without a penalty: {_quoted(ask.keep, None)}")
+        yield f"in every refit, without a penalty: {_quoted(ask.keep, None)}"
     away = ask.drop + [ask.id] * (ask.id is not None)
     if away:
-        said.append(f"no feature: {_quoted(away, None)}")
-    return said
+        yield f"no feature: {_quoted(away, None)}"
 
 
 def _doubts(ask, frame, table, file):
     """Sentences about what may be wrong; `file` has the columns without a role, too."""
-    said, whole = [], table.X if table.lines is not None else frame[[]]
+    whole = table.X if table.lines is not None else frame[[]]
     used = {getattr(ask, role) for role in _ONE}
     owners = [name for name in file if _OWNER.search(name) and name not in used]
     for name in filter(None, [ask.id, *owners]) if ask.groups is None else ():
@@ -434,17 +433,16 @@ def _doubts(ask, frame, table, file):
             problem = f"{(times > 1).sum()} of the values of '{shown(name)}' come more"
             problem += " than once: rows of one patient are not independent"
             remedy = f"{ask.typed('groups')} {shown(name)} draws whole patients"
-            said.append(f"{problem}: {remedy}")
+            yield f"{problem}: {remedy}"
     spans = whole.columns[(whole.max() - whole.min()).to_numpy() == len(frame) - 1]
     numbers = [name for name in spans if whole[name].nunique() == len(frame)]
     if numbers:
         remedy = f"is it an {ask.typed('id')}, or to {ask.typed('drop')}?"
-        said.append(f"{_quoted(numbers)} numbers the rows, and is a feature: {remedy}")
+        yield f"{_quoted(numbers)} numbers the rows, and is a feature: {remedy}"
     levels = [column for family in table.categories.values() for column in family]
     rare = _quoted([column for column in levels if table.X[column].sum() < 5])
     if rare:
-        said.append(f"levels in fewer than 5 rows can hardly be found: {rare}")
-    return said
+        yield f"levels in fewer than 5 rows can hardly be found: {rare}"
 
 # %% ../../nbs/84_tables.ipynb #7ea9633f
 IN_MEMORY = 2**26  # numbers: half a gigabyte as 64-bit floats

@@ -7,6 +7,8 @@ __all__ = ['PALETTE', 'spread', 'candidates', 'leaders_of', 'size_reported', 'si
            'label', 'plot_path', 'plot_probabilities', 'plot_calibration', 'counts_along']
 
 # %% ../../nbs/77_pictures.ipynb #77000003
+from contextlib import suppress
+
 import numpy as np
 
 from ..explore import COLOURS
@@ -41,9 +43,7 @@ def candidates(s):
 
 def leaders_of(s, most):
     """The candidates with the largest probabilities, at most so many."""
-    columns = candidates(s)
-    if not s.fit.converged:
-        return columns[:0]
+    columns, most = candidates(s), most if s.fit.converged else 0
     return columns[np.argsort(-s.probabilities[columns], kind="stable")][:most]
 
 
@@ -276,12 +276,9 @@ def counts_along(s, n_q=81, n_thresholds=51):
 def _draw_bounds(s, ax, q, thresholds, levels=(0.1, 0.3, 1, 3, 10, 30, 100)):
     """Curves of equal bounds on the number of false selections."""
     p, bound = len(candidates(s)), np.full((len(thresholds), len(q)), np.nan)
-    for k, threshold in enumerate(thresholds):
-        for j in np.flatnonzero(q <= p):
-            try:
-                bound[k, j] = BOUNDS[s.asked["bound"]](q[j], threshold, p)
-            except ValueError:  # the unimodal bound does not hold there
-                pass
+    for k, j in np.ndindex(bound.shape):
+        with suppress(ValueError):  # no bound holds there
+            bound[k, j] = BOUNDS[s.asked["bound"]](q[j], thresholds[k], p)
     inside = [v for v in levels if np.nanmin(bound) < v < np.nanmax(bound)]
     if inside:
         look = dict(colors=COLOURS["truth"], linewidths=1.2)

@@ -128,8 +128,7 @@ class DaskPanels(Panels):
             )
         source = _whole_lines(source, self.axis)
         lengths = np.array(source.chunks[self.axis])
-        chunks = source.to_delayed().ravel()
-        self.chunks = [chunks[k] for k in np.flatnonzero(lengths)]
+        self.chunks = [*source.to_delayed().ravel()[lengths > 0]]
         ends = np.cumsum(lengths[lengths > 0]).tolist()
         starts = [0, *ends[:-1]]
         ends[-1] = self.shape[self.axis]  # a column of ones is the last chunk's
