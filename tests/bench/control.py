@@ -35,7 +35,7 @@ from rvamp_nb.bootstrap import naive_bootstrap  # noqa: E402
 from rvamp_nb.datasets import load_riboflavin, standardize  # noqa: E402
 from rvamp_nb.prior import Laplace  # noqa: E402
 from rvamp_nb.resampling import Fixed, Grouped, Poisson, Stratified, Subsample  # noqa: E402
-from rvamp_nb.select.control import settle  # noqa: E402
+from rvamp_nb.select.control import _common_factors, settle  # noqa: E402
 from rvamp_nb.solver import rvamp_path  # noqa: E402
 
 KEPT = HERE.parent / "truth_control"
@@ -241,24 +241,11 @@ def decoy_threshold(scores, of_decoys, fdr):
     return lead >= threshold, threshold
 
 
-def common_factors(A):
-    """Loadings (N, k) and own variances (N,) of columns of mean 0 and mean square 1
-    (`factor-model`).
-    """
-    M, N = A.shape
-    _, d, Vt = np.linalg.svd(A, full_matrices=False)
-    sizes = d**2 / M
-    stands_out = sizes > (1 + np.sqrt(N / M)) ** 2
-    rest = sizes[~stands_out].mean() if not stands_out.all() else 0.0
-    loadings = Vt[stands_out].T * np.sqrt(sizes[stands_out] - rest)
-    return loadings, np.maximum(1 - (loadings**2).sum(1), 0.05)
-
-
 def gaussian_decoys(X, rng):
     """Columns with the second moments of `knockoff-moments`."""
     centre, spread = X.mean(0), X.std(0)
     A = (X - centre) / np.where(spread > 0, spread, 1)
-    L, own = common_factors(A)
+    L, own = _common_factors(A)
     s = np.minimum(1, 2 * own)
     share = s / own
     K = np.linalg.inv(np.eye(L.shape[1]) + (L.T / own) @ L)
