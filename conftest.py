@@ -257,7 +257,7 @@ def run_notebook(path, module=None):
     boxes = [
         box for box in explore._live if box.comm and all(box is not o for o in others)
     ]
-    wrong = [line for box in boxes for line in explore.sweep(box)]
+    wrong = [line for box in boxes for line in swept(box)]
     if wrong:
         raise NotebookError(f"{path}: controls that were moved:\n" + "\n".join(wrong))
     errors = errors_on_show(cells)
@@ -266,6 +266,45 @@ def run_notebook(path, module=None):
             f"{path}: a widget shows an error at the"
             f" end:\n{''.join(errors[0]['traceback'])}"
         )
+
+
+def swept(box=None):
+    """Move every control of a box from `sliders` (None: of all that are alive and not
+    closed) to both its ends and back. A list of lines: one for each error, with the
+    control and its value, and one for each control that changed nothing.
+    """
+    live, found = import_module("rvamp_nb.explore")._live, []
+    for alive in list(live) if box is None else [box]:
+        if alive.comm is not None:
+            *knobs, out = alive.children
+            for knob in knobs:
+                found += errors_of(knob, out, live[alive])
+    return found
+
+
+def errors_of(knob, out, redraw):
+    """The errors that one control meets at its ends; it and the picture go back."""
+    found, start, before, moved = [], knob.value, out.outputs, False
+    ends = [getattr(knob, "min", False), getattr(knob, "max", True)]
+    if hasattr(knob, "options"):
+        ends = [o[1] if isinstance(o, tuple) else o for o in knob.options]
+    for value in (ends[0], ends[-1]):
+        knob.value = value
+        moved |= out.outputs != before
+        for o in out.outputs:
+            if o["output_type"] == "error":
+                place = f"{knob.description} = {value}"
+                found.append(f"{place}: {o['ename']}: {o['evalue']}")
+    knob.unobserve(redraw, "value")
+    knob.value, out.outputs = start, before
+    knob.observe(redraw, "value")
+    return found if moved else [f"{knob.description} changes nothing"]
+
+
+@pytest.fixture
+def sweep():
+    """See `swept`."""
+    return swept
 
 
 def errors_on_show(cells):

@@ -25,16 +25,13 @@ def optimality_gap(A, y, lam, counts, x):
     """
     lam = np.broadcast_to(lam, A.shape[1])
     pull = A.T @ (counts * (y - A @ x))
-    off = np.where(
-        x == 0, np.maximum(np.abs(pull) - lam, 0), np.abs(pull - lam * np.sign(x))
-    )
+    beyond = np.maximum(np.abs(pull) - lam, 0)
+    off = np.where(x == 0, beyond, np.abs(pull - lam * np.sign(x)))
     return float(np.max(off / lam))
 
 # %% ../nbs/03_bootstrap.ipynb #2ba17c08
 def _unit_lasso(X, target, tol):
-    """scikit-learn's coordinate descent with a penalty of 1 for every column of X, and
-    whether it got there.
-    """
+    """scikit-learn's coordinate descent at penalties 1, and whether it got there."""
     from sklearn import config_context
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import lasso_path
@@ -52,12 +49,10 @@ def _unit_lasso(X, target, tol):
 def weighted_lasso(A, y, lam, counts, tol=1e-10):
     """The Lasso on one resample, by scikit-learn on rescaled rows and columns
     (`eq:lasso`, `folded-lasso`): coefficients (N,), exactly 0 where not selected, for A
-    (M, N), y (M,), counts (M,) >= 0 and one penalty lam > 0, or (N,) of them. With all
-    counts 0 the coefficients are 0.
-
-    `tol` bounds the duality gap, relative to the weighted sum of squares of y. Where
-    10,000 sweeps do not reach it, `penalised_fit` takes over, which is stricter; errors
-    are as there.
+    (M, N), y (M,), counts (M,) >= 0 and one penalty lam > 0, or (N,) of them. `tol`
+    bounds the duality gap, relative to the weighted sum of squares of y. Where 10,000
+    sweeps do not reach it, `penalised_fit` takes over, which is stricter; errors are as
+    there.
     """
     rows, lam = np.flatnonzero(counts), np.broadcast_to(lam, A.shape[1])
     root = np.sqrt(counts[rows])
@@ -103,36 +98,34 @@ def _draws(plan, numbers):
     rngs = [np.random.default_rng(one) for one in seeds]
     c = drawn("counts", plan.counts, M, rngs)
     factor = drawn("randomise", plan.randomise, N, rngs)
-    return c * plan.weight, np.hstack(
-        [factor, np.ones((len(c), len(plan.table.free) - N))]
-    )
+    of_intercept = np.ones((len(c), len(plan.table.free) - N))
+    return c * plan.weight, np.hstack([factor, of_intercept])
 
 
 def drawn(name, law, size, rngs):
-    """One draw a row, (b, size), with a check that holds for laws of the user's own:
-    a ValueError for draws of another size, and for "counts" below 0 or multipliers of
-    the penalty, "randomise", that are not above 0.
+    """One draw a row, (b, size); a ValueError for draws of another size, for "counts"
+    below 0, and for multipliers of the penalty, "randomise", that are not above 0.
     """
     v = check_array(f"{name}: a draw of {law!r}", [law.draw(size, rng) for rng in rngs])
+    must = f"{name}: {law!r} must draw"
     if v.shape != (len(rngs), size):
-        wanted = f"draw {size} numbers, and drew an array of shape {v.shape[1:]}"
-        raise ValueError(f"{name}: {law!r} must {wanted}")
+        found = f"drew an array of shape {v.shape[1:]}"
+        raise ValueError(f"{must} {size} numbers, and {found}")
     low, least = (v < 0, ">= 0") if name == "counts" else (v <= 0, "> 0")
     if low.any():
-        wanted = f"draw numbers {least}, and drew {v.min():g}"
-        raise ValueError(f"{name}: {law!r} must {wanted}")
+        raise ValueError(f"{must} numbers {least}, and drew {v.min():g}")
     return v
 
 # %% ../nbs/03_bootstrap.ipynb #553d24b8
 def _one_refit(plan, counts, factor):
     """Coefficients and weighted residuals of one resample."""
     (A, y, t, k), options = plan.args, plan.options
-    loss, delta, offset = (options[name] for name in ("loss", "delta", "offset"))
+    loss = loss_of(options["loss"], options["delta"], options["offset"])
     if plan.is_lasso:
-        x = weighted_lasso(A, y - offset, t * factor, counts, plan.tol)
+        x = weighted_lasso(A, y - options["offset"], t * factor, counts, plan.tol)
     else:
         x = penalised_fit(A, y, t * factor, k * factor, counts, **options)
-    return x, -counts * loss_of(loss, delta, offset).slope(y, A @ x)
+    return x, -counts * loss.slope(y, A @ x)
 
 # %% ../nbs/03_bootstrap.ipynb #f8ed4043
 class _Sums(NamedTuple):
@@ -155,23 +148,18 @@ def _sums(X):
     return _Sums(len(X), mean, powers)
 
 # %% ../nbs/03_bootstrap.ipynb #88ab2f44
-def _moved(s, mean):
-    """The sums of powers about another point (`moved-sums`)."""
-    shift = s.mean - mean
-    powers = np.zeros_like(s.powers)
-    for p in range(5):
-        for j in range(p + 1):
-            powers[p] += comb(p, j) * shift ** (p - j) * s.powers[j]
-    return powers
-
-
 def _merge(first, second):
-    """The sums of two chunks together."""
+    """The sums of two chunks together, both about their common mean (`moved-sums`)."""
     n = first.n + second.n
     mean = first.mean + (second.mean - first.mean) * (second.n / n)
-    powers = _moved(first, mean) + _moved(second, mean)
-    powers[1] = 0.0  # distances from the mean sum to nothing
-    return _Sums(n, mean, powers)
+    moved = np.zeros((2, *first.powers.shape))
+    for s, powers in zip((first, second), moved):
+        shift = s.mean - mean
+        for p in range(5):
+            for j in range(p + 1):
+                powers[p] += comb(p, j) * shift ** (p - j) * s.powers[j]
+    moved[:, 1] = 0.0  # distances from the mean sum to nothing
+    return _Sums(n, mean, moved.sum(0))
 
 # %% ../nbs/03_bootstrap.ipynb #b14812af
 def _spread(s):
@@ -186,23 +174,19 @@ def _spread(s):
 
 
 def _share_error(selected, n):
-    """Standard error of the share selected / n; at 0 and n, that of half a case from
-    the end.
-    """
+    """Standard error of a share; at 0 and n, that of half a case from the end."""
     share = np.clip(selected, 0.5, n - 0.5) / n
     return np.sqrt(share * (1 - share) / n)
 
 # %% ../nbs/03_bootstrap.ipynb #03000101
-def _check_table(A, y):
+def _check_data(A, y):
     """A (M, N) and y (M,) as finite floats."""
     held = {"tocsc": ("sparse", ".toarray()"), "dask": ("a Dask array", ".compute()")}
     what, ending = next((held[v] for v in held if hasattr(A, v)), ("", ""))
     if what or isinstance(A, Panels):
-        raise TypeError(
-            f"A is {what or 'read in blocks'}, and naive_bootstrap refits on an array"
-            f" in memory; give the columns of interest, A[:, columns]{ending}, or rows"
-            " and columns that fit"
-        )
+        problem = "and naive_bootstrap refits on an array in memory"
+        remedy = f"give the columns of interest, A[:, columns]{ending}, or some rows"
+        raise TypeError(f"A is {what or 'read in blocks'}, {problem}; {remedy}")
     A, y = check_array("A", A), check_array("y", y)
     if A.ndim != 2 or A.size == 0:
         wanted = "a table with at least one row and one column"
@@ -214,20 +198,17 @@ def _check_vector(name, given, size, each="row", scalar=False):
     """One number for each row or column of A, or one for all, as floats."""
     v = check_array(name, given)
     if v.shape != (size,) and not (scalar and v.shape == ()):
-        wanted = f"have shape ({size},), one number a {each} of A"
-        raise ValueError(
-            f"{name} must {'be one number or ' * scalar}{wanted}, got shape {v.shape}"
-        )
+        wanted = f"{'be one number or ' * scalar}have shape ({size},)"
+        problem = f"one number a {each} of A, got shape {v.shape}"
+        raise ValueError(f"{name} must {wanted}, {problem}")
     return np.broadcast_to(v, (size,))
 
 # %% ../nbs/03_bootstrap.ipynb #15bf7a14
-def _check_lam(lam, N):
+def _check_penalty(lam, N):
     """The penalty as a float array (N,)."""
-    if lam is None:
+    if lam is None or isinstance(lam, (bool, np.bool_)):
         hint = "give a number > 0, for example datasets.choose_lambda(A, y)"
-        raise TypeError(f"lam is None; {hint}")
-    if isinstance(lam, (bool, np.bool_)):
-        raise TypeError(f"lam must be a number > 0, got {lam!r}")
+        raise TypeError(f"lam is {lam!r}; {hint}")
     lam = _check_vector("lam", lam, N, "column", scalar=True)
     if lam.min() <= 0:
         hint = "for columns without a penalty give a penalty_factor of 0"
@@ -237,17 +218,15 @@ def _check_lam(lam, N):
 # %% ../nbs/03_bootstrap.ipynb #c28a6e17
 def _check_factor(A, factor, intercept):
     """The penalty factors (N,), which leave no more unpenalised than rows can tell."""
-    name = "penalty_factor"
-    factor = _check_vector(name, factor, A.shape[1], "column", scalar=True)
+    factor = _check_vector("penalty_factor", factor, A.shape[1], "column", scalar=True)
     if (factor < 0).any():
-        raise ValueError(f"{name} must be >= 0, got {factor.min():g}")
+        raise ValueError(f"penalty_factor must be >= 0, got {factor.min():g}")
     free = np.column_stack([A[:, factor == 0], np.ones((len(A), int(intercept)))])
     free = free / np.maximum(np.abs(free).max(0, initial=0), 1e-300)
     if free.size and np.linalg.matrix_rank(free) < free.shape[1]:
-        raise ValueError(
-            f"the {free.shape[1]} unpenalised columns (with the intercept) are linearly"
-            f" dependent or more than the {len(A)} rows: drop some, or penalise them"
-        )
+        what = f"the {free.shape[1]} unpenalised columns (with the intercept)"
+        problem = f"are linearly dependent or more than the {len(A)} rows"
+        raise ValueError(f"{what} {problem}: drop some, or penalise them")
     return factor
 
 # %% ../nbs/03_bootstrap.ipynb #9765a1dd
@@ -272,9 +251,8 @@ def _check_columns(name, given, N):
         raise TypeError(f"{name} must be a list of column numbers, got {given!r}")
     check_array(name, given)  # no masks
     if columns.size and not 0 <= columns.min() <= columns.max() < N:
-        raise ValueError(
-            f"{name} must hold column numbers from 0 to {N - 1}, got {given!r}"
-        )
+        wanted = f"column numbers from 0 to {N - 1}"
+        raise ValueError(f"{name} must hold {wanted}, got {given!r}")
     return columns.astype(int)
 
 # %% ../nbs/03_bootstrap.ipynb #wrows003
@@ -282,10 +260,8 @@ def _check_weight(weight, M):
     """Weights (M,), not all 0."""
     w = _check_vector("sample_weight", weight, M)
     if (w < 0).any() or not w.any():
-        raise ValueError(
-            "sample_weight must be >= 0 and not 0 in every row, its smallest and"
-            f" largest entries are {w.min():g} and {w.max():g}"
-        )
+        found = f"its smallest and largest entries are {w.min():g} and {w.max():g}"
+        raise ValueError(f"sample_weight must be >= 0 and not 0 in every row, {found}")
     return w
 
 # %% ../nbs/03_bootstrap.ipynb #97cc1c90
@@ -300,12 +276,9 @@ def _model(A, y, lam, l1_ratio, positive, intercept, loss, delta, offset):
     return args, options, plain, standardised(*args, **options)
 
 # %% ../nbs/03_bootstrap.ipynb #2cc32a46
-_CHUNK = 50  # refits a task: part of what makes the sums reproducible, whatever n_jobs
-
-
 def _chunk(plan, likely, numbers, keep):
-    """One chunk of refits, on one thread: sums of coefficients and residuals, how often
-    each was selected, and the coefficients of the columns to keep.
+    """Refits on one thread: sums of coefficients and residuals, how often each was
+    selected, and the coefficients of the columns to keep.
     """
     from threadpoolctl import threadpool_limits
 
@@ -321,8 +294,8 @@ def _chunks(plan, likely, n_resamples, n_jobs, keep):
     """The chunks in order, made by n_jobs processes."""
     from joblib import Parallel, delayed
 
-    starts = list(range(0, n_resamples, _CHUNK))
-    numbers = [range(s, min(s + _CHUNK, n_resamples)) for s in starts]
+    size = 50  # part of what makes the sums reproducible, whatever n_jobs
+    numbers = [range(n_resamples)[s : s + size] for s in range(0, n_resamples, size)]
     if likely is None:
         first = _chunk(plan, likely, numbers.pop(0), keep)
         yield first
@@ -367,11 +340,9 @@ def _report(total, selected, draws, seed, N, M):
     var, mean_se, var_se = _spread(total)
     n = total.n
     table = total.mean, var, selected / n, mean_se, var_se, _share_error(selected, n)
-    of_intercept = [
-        float(v[N]) for v in (total.mean, var, mean_se) if len(selected) > N
-    ]
+    own = [float(v[N]) for v in (total.mean, var, mean_se) if len(selected) > N]
     of_u = total.mean[-M:], mean_se[-M:]
-    return Refits(*(v[:N] for v in table), *of_u, n, seed, draws, *of_intercept)
+    return Refits(*(v[:N] for v in table), *of_u, n, seed, draws, *own)
 
 # %% ../nbs/03_bootstrap.ipynb #16514809
 def naive_bootstrap(
@@ -398,20 +369,16 @@ def naive_bootstrap(
     progress=True,
 ):
     """Refit on many resamples with random penalties, and average, with Monte-Carlo
-    standard errors (`eq:lasso`).
-
-    Each refit minimises sum_mu c_mu w_mu l(y_mu, a_mu'x + o_mu) + sum_i lam_i (l1_ratio
-    |x_i| + (1 - l1_ratio) x_i^2 / 2), lam_i = lam times penalty_factor_i times what is
-    drawn; by default (w = 1, o = 0) that is the Lasso.
+    standard errors (`eq:lasso`). Each refit minimises sum_mu c_mu w_mu l(y_mu, a_mu'x +
+    o_mu) + sum_i lam_i (l1_ratio |x_i| + (1 - l1_ratio) x_i^2 / 2), lam_i = lam times
+    penalty_factor_i times what is drawn; by default (w = 1, o = 0) that is the Lasso.
 
     Parameters
     ----------
     A : (M, N) array of finite numbers
-        Used as it is, never modified, and in memory; of a table that is not, give the
-        columns of interest.
+        In memory; of a table that is not, give the columns of interest.
     y : (M,) array of finite numbers
-    lam : float > 0, or (N,) array of such
-        Penalty; the losses are sums over data, not means.
+    lam : float > 0, or (N,) array of such; the losses are sums over data, not means
     loss : "squared", "logistic" (y in {0, 1}), "poisson" (log link, y >= 0) or "huber"
     l1_ratio : float in [0, 1]; 1 is the Lasso, 0 is ridge
     positive : bool; whether to keep the coefficients (not an intercept) at least 0
@@ -426,8 +393,7 @@ def naive_bootstrap(
     sample_weight : (M,) array of numbers >= 0, not all 0; optional
         w: what a row weighs whenever it is drawn. 0 leaves the row out of every fit,
         though not out of the draw.
-    offset : (M,) array of finite numbers, optional
-        o: what is added to each row's linear predictor.
+    offset : (M,) array of finite numbers, optional; o, added to the linear predictor
     n_resamples : int, at least 1
     seed : int, at least 0
         Refit b depends on (seed, b) only: not on n_jobs, and not on n_resamples.
@@ -436,9 +402,9 @@ def naive_bootstrap(
         As for `weighted_lasso`, which refits a Lasso where columns tie; all other
         refits are closer.
     keep : list of column numbers whose coefficients are returned for every refit
-    columns : list of column numbers, or None
-        Columns that are likely to be selected: they are looked at first. A hint saves
-        or costs time and changes no result, because every refit is checked against all.
+    columns : list of column numbers that are likely to be selected, optional
+        A hint that saves or costs time and changes no result: every refit is checked
+        against all columns.
     progress : bool; show a progress bar when it takes more than two seconds
 
     Returns
@@ -450,19 +416,12 @@ def naive_bootstrap(
         u_mean, u_se : (M,), mean of the weighted residuals -c w l'(y, f + o), and its
         standard error; n_resamples, seed : as given; draws : (n_resamples, len(keep))
         or None; intercept_mean, intercept_var, intercept_se : floats, nan without one.
-        With one resample the variances and their errors are nan.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Input that is no table of finite numbers in memory, wrong shapes, laws that are
-        none, units that 64-bit numbers cannot hold, and whatever else cannot work.
-    RuntimeError
-        A refit that does not reach its optimality conditions; it says by how much.
+        With one resample the variances and their errors are nan. A refit that does not
+        reach its optimality conditions is a RuntimeError.
     """
-    A, y = _check_table(A, y)
+    A, y = _check_data(A, y)
     M, N = A.shape
-    lam = _check_lam(lam, N)
+    lam = _check_penalty(lam, N)
     n_resamples = check_size("naive_bootstrap", "n_resamples", n_resamples)
     check_law("counts", counts)
     check_law("randomise", randomise, positive=True)

@@ -17,8 +17,7 @@ import numpy as np
 # %% ../nbs/82_checks.ipynb #1791d076
 def check_number(owner, name, value, low, high=np.inf, closed=""):
     """Refuse what is no number (TypeError; truth values are none), or one outside its
-    interval (ValueError), whose ends belong to it where `closed` has "[" or "]". Whose
-    argument it is, and its name, stand in the message.
+    interval (ValueError), whose ends belong to it where `closed` has "[" or "]".
     """
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise TypeError(f"{owner}: {name} must be a number, not {value!r}")
@@ -40,21 +39,17 @@ def check_size(owner, name, value, least=1):
     try:
         size = operator.index(None if isinstance(value, (bool, np.bool_)) else value)
     except TypeError:
-        problem = f"{name} must be an integer, not {value!r}"
-        raise TypeError(f"{owner}: {problem}") from None
+        raise TypeError(f"{owner}: {name} must be an integer, not {value!r}") from None
     if not least <= size < 2**63:
-        most = "" if size < least else " and below 2**63"
-        raise ValueError(
-            f"{owner}: {name} must be at least {least}{most}, got {value!r}"
-        )
+        wanted = f"at least {least}{'' if size < least else ' and below 2**63'}"
+        raise ValueError(f"{owner}: {name} must be {wanted}, got {value!r}")
     return size
 
 # %% ../nbs/82_checks.ipynb #bd38962a
 def check_array(name, value):
-    """The value, numbers or truth values, as a dense array of finite 64-bit floats, of
-    any shape; not written to, and not copied where it is such an array already. A
-    TypeError or ValueError with its name for None, and what is sparse, masked, ragged,
-    not numbers, or not finite.
+    """The value as a dense array of finite 64-bit floats, not copied where it is one
+    already. A TypeError or ValueError with its name for None, and what is sparse,
+    masked, ragged, not numbers or truth values, or not finite.
     """
     if value is None:
         raise TypeError(f"{name} is None; pass a number or an array of numbers")
@@ -72,8 +67,8 @@ def check_array(name, value):
     try:
         value = np.asarray(value)
     except ValueError:
-        problem = "must be rectangular; its rows have different lengths"
-        raise ValueError(f"{name} {problem}") from None
+        wanted = "rectangular; its rows have different lengths"
+        raise ValueError(f"{name} must be {wanted}") from None
     flat = value.flat if value.dtype.kind == "O" else ()
     wrong = (str, bytes, np.datetime64, np.timedelta64)
     if value.dtype.kind in "biufO" and not any(isinstance(v, wrong) for v in flat):
@@ -83,19 +78,17 @@ def check_array(name, value):
         remedy = "turn text, dates or complex numbers into numbers first"
         raise TypeError(f"{name} must hold real numbers only; {remedy}")
     wrong = np.argwhere(~np.isfinite(value))
-    if len(wrong) and value.ndim:
-        where = ", ".join(str(i) for i in wrong[0])
-        problem = f"NaN or infinite values, the first at [{where}]"
-        raise ValueError(f"{name} has {problem}; drop or fill them first")
-    if len(wrong):
+    if len(wrong) and not value.ndim:
         raise ValueError(f"{name} must be a finite number, got {value}")
+    if len(wrong):
+        problem = f"NaN or infinite values, the first at {wrong[0].tolist()}"
+        raise ValueError(f"{name} has {problem}; drop or fill them first")
     return value
 
 # %% ../nbs/82_checks.ipynb #h5offers
 def check_offers(name, value, parts, wanted):
-    """Refuse (TypeError) a class, and an object without one of the methods and
-    attributes (`parts`) that it will be asked for; these are named. `wanted` says what
-    it must be, with an example: "a law such as Poisson(0.5)".
+    """Refuse (TypeError) a class, and an object without some of the `parts`, methods
+    and attributes, that it will be asked for. `wanted`: "a law such as Poisson(0.5)".
     """
     if isinstance(value, type):
         raise TypeError(f"{name} must be {wanted}, not the class {value.__name__}")
@@ -112,10 +105,9 @@ def watched(stream=None):
     stream = sys.stderr if stream is None else stream
     if type(stream).__module__.startswith("ipykernel"):
         return True
-    try:
+    with suppress(AttributeError, ValueError):
         return bool(stream.isatty())
-    except (AttributeError, ValueError):
-        return False
+    return False
 
 
 def progress_bar(items=None, *, shown=True, **options):

@@ -16,13 +16,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-# %% ../nbs/25_cli.ipynb #ac768d65
 import rvamp_nb
 from .select.arguments import arguments
 from rvamp_nb.select.frames import (
     BadInput,
+    Later,
     Table,
     measured,
+    np,
+    pd,
     prepare,
     read_frame,
     read_matrix,
@@ -31,115 +33,91 @@ from rvamp_nb.select.frames import (
 )
 
 # %% ../nbs/25_cli.ipynb #02e1fa38
+_reports = Later("rvamp_nb.select.report")
+
+
 @contextmanager
 def _collected_warnings():
-    """A list that fills with the sentences of warnings, each once."""
+    """A list that has, after the block, the sentences of its warnings, each once."""
     said = []
-
-    def keep(message, category, *_, **__):
-        text = " ".join(str(message).split())
-        by_itself = (rvamp_nb.ConvergenceWarning, rvamp_nb.TrustWarning, RuntimeWarning)
-        if text not in said and not issubclass(category, by_itself):
-            said.append(text)
-
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = keep
         yield said
+    by_itself = (rvamp_nb.ConvergenceWarning, rvamp_nb.TrustWarning, RuntimeWarning)
+    found = [w.message for w in caught if not issubclass(w.category, by_itself)]
+    said += dict.fromkeys(" ".join(str(message).split()) for message in found)
 
 
 def _fitted(name, table, options):
-    """The `Selection`, with the table's names in it; what is refused is bad input,
-    and so is a block that cannot be read.
-    """
-    from rvamp_nb.select.stability import StabilitySelection
-
-    estimator = StabilitySelection(**options, **table.options)
+    """The `Selection`, with the table's names in it; what is refused is bad input."""
+    estimator = rvamp_nb.StabilitySelection(**options, **table.options)
     try:
-        found = estimator.fit(table.X, table.y, **table.rows).selection_
-    except (ValueError, TypeError, OSError) as e:
+        s = estimator.fit(table.X, table.y, **table.rows).selection_
+    except (ValueError, TypeError, OSError) as e:  # or a block that cannot be read
         raise BadInput(f"{shown(name)}: {e}") from None
-    columns = found.question.columns
-    columns = columns._replace(names=columns.names.astype(object))
-    columns.names[:] = table.names
-    return replace(found, question=replace(found.question, columns=columns))
+    names = np.array(table.names, dtype=object)
+    columns = s.question.columns._replace(names=names)
+    return replace(s, question=replace(s.question, columns=columns))
 
 
-def _doubts(table, said):
+def _all_warnings(table, said):
     """Sentences of the table and of the fit, and two about names."""
     said = [*table.warnings, *said]
-    if table.features and said:
+    if table.lines is None and said:
         said.append("columns of the matrix are called x0, x1, ... by their place here")
     if any(str(name)[0] in "=+-@" for name in table.names):
         formula = "a spreadsheet takes names that begin with =, +, - or @ for formulas"
         said.append(f"{formula}: let it import the column 'feature' as text")
     return said
 
-# %% ../nbs/25_cli.ipynb #3d5b598f
+# %% ../nbs/25_cli.ipynb #575d4ea5
 _ENDS = ("-selection.csv", "-selection.json", "-selection.png", "-path.csv")
 _ENDS += ("-path.png",)
 
 
-@contextmanager
-def _beside_the_answer(what, missing):
-    """What fails here is missed, and said; the answer is there."""
-    try:
-        yield
-    except Exception as e:  # such as fonts that matplotlib does not find
-        missing.append(f"{what} could not be made: {type(e).__name__}: {e}")
-
-
-def _contents(s, with_path, stopped, about):
-    """What the files will hold, {end of the name: bytes}, and the exit code; `about`
-    stands in the settings beside those of the report. Ctrl-C leaves no pictures.
+def _contents(s, with_path, source, table, said):
+    """What the files will hold, {end of the name: bytes}, and the exit code. What fails
+    is left out, and `said` has a sentence more; after ctrl-C there are no pictures.
     """
-    from rvamp_nb.select import report
-
-    ends, missing = {"bars": "-selection.png", "path": "-path.png"}, []
+    made, stopped = _reports.report_files(s, []), s.interrupted
+    ends = {"bars": "-selection.png", "path": "-path.png"}
     pictures = list(ends)[: 1 + with_path] if s.fit.converged and not stopped else []
-    contents, made = {}, report.report_files(s, [])
+
+    def drawn():
+        files = _reports.picture_files(s, pictures, ["png"])
+        return {ends[name]: files[f"{name}.png"] for name in pictures}
+
+    path = lambda: {"-path.csv": _reports.csv_file(_reports.path_table(s))}
+    extras = [("the path", path)] * with_path
+    extras += [("the pictures", drawn)] * bool(pictures)
+    contents, missing = {"-selection.csv": made["table.csv"]}, []
     try:
-        if with_path:
-            with _beside_the_answer("the path", missing):
-                contents["-path.csv"] = report.csv_file(report.path_table(s))
-        if pictures:
-            with _beside_the_answer("the pictures", missing):
-                drawn = report.picture_files(s, pictures, ["png"])
-                contents |= {ends[name]: drawn[f"{name}.png"] for name in pictures}
+        for what, make in extras:
+            try:
+                contents |= make()
+            except Exception as e:  # such as fonts that matplotlib does not find
+                missing.append(f"{what} could not be made: {type(e).__name__}: {e}")
     except KeyboardInterrupt:
         stopped = True
-    about["warnings"] += missing
-    contents["-selection.csv"] = made["table.csv"]
-    files = [end for end in _ENDS if end in {*contents, "-selection.json"}]
-    settings = json.loads(made["settings.json"]) | about
-    settings["exit_code"] = code = 5 if missing else _code(s, stopped)
-    settings["files"] = [about["name"] + end for end in files]
-    return contents | {"-selection.json": report.json_file(settings)}, code
+    columns, code = s.question.columns, 5 if missing else _code(s, stopped)
+    said += missing
+    done = dict(rows_left_out=table.left_out, gaps_filled=table.filled)
+    done |= _some(table, ("categories", "references"))
+    done["kept"] = list(columns.names[columns.kind == "covariate"])
+    done["said"] = table.said
+    ends = [end for end in _ENDS if end in {*contents, "-selection.json"}]
+    settings = json.loads(made["settings.json"]) | source
+    settings |= dict(table=done, warnings=said, exit_code=code)
+    settings["files"] = [source["name"] + end for end in ends]
+    return contents | {"-selection.json": _reports.json_file(settings)}, code
 
 
-def _about(source, table, s, said):
-    """What the settings say beside those of the report: of the file, and of what was
-    done to the table before it was fitted.
-    """
-    columns = s.question.columns
-    done = {
-        "rows_left_out": table.left_out,
-        "gaps_filled": table.filled,
-        "categories": table.categories,
-        "references": table.references,
-        "kept": list(columns.names[columns.kind == "covariate"]),
-        "said": table.said,
-    }
-    return source | dict(table=done, warnings=said)
-
-# %% ../nbs/25_cli.ipynb #575d4ea5
 def _lines_of(s, lines):
     """Where in the file the rows stand that the light names, as sentences."""
-    from rvamp_nb.extend.trust import RED_SHARE
-
     trust, unit = s.trust, getattr(lines, "name", None)
     named = [row for group in trust.repeated[:1] for row in group[:4]]
-    if trust.unit == "row" and trust.largest_share > RED_SHARE:
+    much = Later("rvamp_nb.extend.trust").RED_SHARE
+    if trust.unit == "row" and trust.largest_share > much:
         named.insert(0, trust.largest_row)
     if unit is None or not named:
         return []
@@ -151,15 +129,13 @@ def _saved(name, contents, out):
     """Write the files, all of them or none, undisturbed by ctrl-C; what an earlier run
     left under the same name goes. Returns the lines that tell of them.
     """
-    from rvamp_nb.select.report import write_files
-
     place = lambda end: out / (name + end)
     left = [end for end in _ENDS if end not in contents and place(end).exists()]
     before = None
     with suppress(ValueError):  # not the main thread: ctrl-C does not arrive here
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        write_files(out, {name + end: data for end, data in contents.items()})
+        _reports.write_files(out, {name + end: data for end, data in contents.items()})
         for end in left:
             place(end).unlink()
     except OSError as e:
@@ -176,44 +152,41 @@ def _saved(name, contents, out):
 
 def _reported(s, folder, done):
     """Write the report. Returns the line that tells of it."""
-    from rvamp_nb.select.report import write_report
-
     try:
-        write_report(s, folder, done)
+        _reports.write_report(s, folder, done)
     except Exception as e:
         why = getattr(e, "strerror", None) or str(e) or type(e).__name__
         remedy = "" if "choose" in why else ": choose another folder with --report"
         problem = f"the report cannot be written to {shown(folder)}: {why}{remedy}"
         raise _Unwritten(problem) from None
-    return [f"report: {shown(folder, 1000)}"]
+    return f"report: {shown(folder, 1000)}"
 
-# %% ../nbs/25_cli.ipynb #e81af970
+# %% ../nbs/25_cli.ipynb #0ef4d875
 def _source(args, frame):
-    """Which question is asked, and what the files of its answer are called; the frame
-    is of the file that has names.
+    """Which question is asked, of the file that has names as a frame, and what the
+    files of its answer are called.
     """
-    name = args.name
-    if name is None:
-        name = Path(args.file).stem
-        name = Path(name).stem if args.file.endswith(".gz") else name
+    own = Path(args.file.removesuffix(".gz")).stem
+    name = own if args.name is None else args.name
     if len(os.fsencode(name)) > 240:
         problem = f"'{shown(name)}' is too long a name for files of results"
         raise BadInput(f"{problem}: choose another with --name")
     pair = f"{args.time}, {args.event}"
     target = pair if args.time else args.target or frame.columns[0]
-    files = [_known(args.rows or args.file, frame.attrs["sha256"], args.out), ("", "")]
+    sha256, rows_sha256 = frame.attrs["sha256"], ""
     if args.rows:
-        files = [_known(args.file, _fingerprint(args.file), args.out), files[0]]
-    (file, sha256), (rows, rows_sha256) = files
+        sha256, rows_sha256 = _fingerprint(args.file), sha256
+    file = _place(args.file, sha256, args.out)
+    rows = _place(args.rows, rows_sha256, args.out) if args.rows else ""
     known = dict(file=file, sha256=sha256, rows=rows, rows_sha256=rows_sha256)
     return dict(name=name, target=target, **known)
 
 
-def _known(path, sha256, out):
-    """Where a file is, told from the folder of the results, and its fingerprint."""
+def _place(path, sha256, out):
+    """Where a file is, told from the folder of the results; of a pipe what came."""
     if not (os.path.isfile(path) or os.path.isdir(path)):
-        return f"pipe {sha256}", sha256
-    return os.path.relpath(os.path.realpath(path), os.path.realpath(out)), sha256
+        return f"pipe {sha256}"
+    return os.path.relpath(os.path.realpath(path), os.path.realpath(out))
 
 
 def _fingerprint(place, piece=2**20):
@@ -231,30 +204,29 @@ def _fingerprint(place, piece=2**20):
 
 def _check_licence(out, source):
     """Refuse to replace anything but an answer to the same question."""
-    remedy = "move it away, or choose another folder (--out) or name (--name)"
-    place = lambda end: out / (source["name"] + end)
-    if not place("-selection.json").exists():
-        for table in filter(Path.exists, map(place, ("-selection.csv", "-path.csv"))):
-            problem = "is there, and no JSON file beside it says what it is"
-            raise BadInput(f"argument --out: {shown(table)} {problem}: {remedy}")
-        return
-    try:
-        earlier = {"rows": ""} | json.loads(place("-selection.json").read_bytes())
-        asked = ("file", "target", "rows")
-        same = all(earlier[key] == source[key] for key in asked)
-    except (ValueError, TypeError, KeyError, RecursionError):
-        same = False
-    if not same:
-        file = shown(place("-selection.json"))
-        problem = "belongs to another table or target"
-        raise BadInput(f"argument --out: {file} {problem}: {remedy}")
+    settings, *tables = (
+        out / f"{source['name']}{end}"
+        for end in ("-selection.json", "-selection.csv", "-path.csv")
+    )
+    if settings.exists():
+        problem, wrong = "belongs to another table or target", [settings]
+        with suppress(ValueError, TypeError, KeyError, RecursionError):
+            earlier = {"rows": ""} | json.loads(settings.read_bytes())
+            if all(earlier[key] == source[key] for key in ("file", "target", "rows")):
+                wrong = []
+    else:
+        problem = "is there, and no JSON file beside it says what it is"
+        wrong = [table for table in tables if table.exists()]
+    for file in wrong:
+        remedy = "move it away, or choose another folder (--out) or name (--name)"
+        raise BadInput(f"argument --out: {shown(file)} {problem}: {remedy}")
 
-# %% ../nbs/25_cli.ipynb #0ef4d875
+
 def _check_place(folder, option, source=None):
     """Refuse a folder that cannot be written to, or made; with a source also one that
     holds the answer to another question.
     """
-    here = folder.absolute()
+    here, problem = folder.absolute(), f"no permission to write to {shown(folder)}"
     try:
         there = next(path for path in (here, *here.parents) if path.exists())
         if source is not None:
@@ -264,7 +236,6 @@ def _check_place(folder, option, source=None):
     else:
         if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
             return
-        problem = f"no permission to write to {shown(folder)}"
         if not there.is_dir():
             file = shown(os.path.relpath(there))
             problem = f"cannot make {shown(folder)}, since {file} is a file"
@@ -294,43 +265,48 @@ def _complain(text, code):
 def _show(text):
     """Print; a closed pipe is no error, a full disk is."""
     try:
-        print(text, flush=True)
-    except BrokenPipeError:
-        pass
+        with suppress(BrokenPipeError):
+            print(text, flush=True)
     except OSError as e:
         raise _Unwritten(f"the report cannot be printed ({e.strerror})") from None
 
 
 def _settle(stream):
-    """Flush; what cannot be flushed goes nowhere, lest Python tries again at its end
-    and complains.
-    """
+    """Flush, or Python complains at its end; what cannot be flushed goes nowhere."""
     try:
         stream.flush()
     except (OSError, ValueError, AttributeError):
         with suppress(OSError, ValueError, AttributeError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
-# %% ../nbs/25_cli.ipynb #2bdb8fd1
-def _embedded():
-    """The question of the main job, its table, and no options."""
-    import pandas as pd
-
-    from rvamp_nb.datasets import load_diabetes
-
-    data = load_diabetes()
-    source = dict(name="diabetes", file="embedded", target="disease progression")
-    source |= dict(sha256="", rows="", rows_sha256="")
-    return source, Table(pd.DataFrame(data.A, columns=list(data.names)), data.y), {}
-
-
-_READ = ("sep", "decimal", "encoding")
+# %% ../nbs/25_cli.ipynb #42db189d
+_FILE = ("sep", "decimal", "encoding")
 _ROLES = ("target", "id", "drop", "keep", "categorical", "missing", "groups", "strata")
 _ROLES += ("weights", "offset", "time", "event")
 _OPTIONS = ("loss", "threshold", "pfer", "q", "bound", "l1_ratio", "accuracy", "refits")
+_OPTIONS += ("decoys",)
 
 
-def _asked(args):
+def _in_shell(option, value=None):
+    """An option as it is typed at the command line."""
+    return f"--{option}" if value is None else f"--{option} {value}"
+
+
+def _embedded():
+    """The question of the main job, its table, and no options."""
+    data = rvamp_nb.datasets.load_diabetes()
+    source = dict(name="diabetes", file="embedded", target="disease progression")
+    source |= dict(sha256="", rows="", rows_sha256="")
+    names = tuple(data.names)
+    return source, Table(pd.DataFrame(data.A, columns=names), data.y, names=names), {}
+
+
+def _some(args, names):
+    """Some attributes, {name: value}."""
+    return {name: getattr(args, name) for name in names}
+
+
+def _request(args):
     """The question of the user, the table, and the estimator's options."""
     if args.lam is not None and (args.pfer is not None or args.q is not None):
         problem = "the penalty settles how many features are selected, so --pfer and"
@@ -338,23 +314,7 @@ def _asked(args):
         raise BadInput(f"argument --lam: {problem} {remedy}")
     if args.loss == "survival" and args.time is None:
         raise BadInput("argument --loss: survival needs --time and --event")
-    source, table = _read(args)
-    options = {name: getattr(args, name) for name in _OPTIONS}
-    if args.time and args.loss == "auto":
-        options["loss"] = "survival"
-    options["lambdas"] = None if args.lam is None else [args.lam]
-    return source, table, options
-
-# %% ../nbs/25_cli.ipynb #42db189d
-def _in_shell(option, value=None):
-    """An option as it is typed at the command line."""
-    return f"--{option}" if value is None else f"--{option} {value}"
-
-
-def _read(args):
-    """The question and the table, its columns in their roles."""
-    where = shown(args.file)
-    asked = {name: getattr(args, name) for name in _ROLES}
+    where, asked = shown(args.file), _some(args, _ROLES)
     asked["reference"] = dict(args.reference)
     if os.path.isdir(args.file) or args.file.lower().endswith(".npy"):
         if args.rows is None:
@@ -365,13 +325,16 @@ def _read(args):
         where = f"{where} with {shown(args.rows)}"
     elif args.rows or args.names:
         problem = f"{where} has names, and a target, of its own"
-        option = "rows" if args.rows else "names"
         remedy = "the option is for a matrix (.npy, .zarr)"
+        option = "rows" if args.rows else "names"
         raise BadInput(f"argument --{option}: {problem}: {remedy}")
-    how = {name: getattr(args, name) for name in _READ}
-    frame = read_frame(args.rows or args.file, typed=_in_shell, **how)
+    frame = read_frame(args.rows or args.file, typed=_in_shell, **_some(args, _FILE))
     table = prepare(frame, where=where, typed=_in_shell, **asked)
-    return _source(args, frame), table
+    options = _some(args, _OPTIONS)
+    options["lambdas"] = None if args.lam is None else [args.lam]
+    if args.time and args.loss == "auto":
+        options["loss"] = "survival"
+    return _source(args, frame), table, options
 
 # %% ../nbs/25_cli.ipynb #04ec9a33
 def _run(argv):
@@ -382,57 +345,28 @@ def _run(argv):
     try:
         import matplotlib  # noqa: F401
     except ValueError as e:
-        problem = shown(str(e).split(";")[0], 200)
-        raise BadInput(
-            f"environment variable MPLBACKEND: {problem}: unset it"
-        ) from None
-    from rvamp_nb.select.report import console
-
-    source, table, options = _asked(args) if args.command else _embedded()
+        problem = f"MPLBACKEND: {shown(str(e).split(';')[0], 200)}"
+        raise BadInput(f"environment variable {problem}: unset it") from None
+    source, table, options = _request(args) if args.command else _embedded()
     _check_place(args.out, "--out", source)
     if args.report is not None:
         _check_place(args.report, "--report")
     with _collected_warnings() as said:
         s = _fitted(source["name"], table, options)
-    said = _doubts(table, said)
-    about = _about(source, table, s, said)
-    contents, code = _contents(s, args.path, s.interrupted, about)
+    said = _all_warnings(table, said)
+    contents, code = _contents(s, args.path, source, table, said)
     done = [f"table: {'; '.join(table.said)}"] if table.said else []
-    lines = console(s, source["name"], done, said)
+    lines = _reports.console(s, source["name"], done, said)
     lines += _lines_of(s, table.lines)
     try:
         lines += _saved(source["name"], contents, args.out)
         if args.report is not None and code != 130:
-            lines += _reported(s, args.report, table.said)
+            lines.append(_reported(s, args.report, table.said))
     finally:
         _show("\n".join(lines))
     if code == 130:
         _complain("interrupted: the fit was finished, and is reported", 130)
     return _complain(lines[0], 4) if code == 4 else code
-
-
-def main(argv=None):
-    """The command `rvamp-nb`.
-
-    Parameters
-    ----------
-    argv : list of str, or None
-        The arguments after the command's name; None takes those of the process.
-
-    Raises
-    ------
-    SystemExit
-        With the code of the table above, unless it is 0; after --help with 0.
-    """
-    for stream in filter(lambda s: hasattr(s, "reconfigure"), (sys.stdout, sys.stderr)):
-        stream.reconfigure(errors="replace")  # a terminal without Π prints ?
-    try:
-        code = _ended(argv)
-    finally:
-        _settle(sys.stdout)
-        _settle(sys.stderr)
-    if code:
-        raise SystemExit(code)
 
 
 def _ended(argv):
@@ -451,19 +385,34 @@ def _ended(argv):
     except BrokenPipeError:  # rvamp-nb --help | true
         return 0
 
+
+def main(argv=None):
+    """The command `rvamp-nb`. `argv`, a list of str: what comes after its name; None
+    takes the arguments of the process. SystemExit with the code of the table above,
+    unless it is 0; after --help with 0.
+    """
+    for stream in filter(lambda s: hasattr(s, "reconfigure"), (sys.stdout, sys.stderr)):
+        stream.reconfigure(errors="replace")  # a terminal without Π prints ?
+    try:
+        code = _ended(argv)
+    finally:
+        _settle(sys.stdout)
+        _settle(sys.stderr)
+    if code:
+        raise SystemExit(code)
+
 # %% ../nbs/25_cli.ipynb #6ce657c9
 _AROUND = (0.25, 0.5, 0.75, 1, 1.5, 2)  # sizes that are shown, as parts of the answer
 _SAID = ("rows", "true_selections", "power", "false_selections", "lam", "converged")
-_ASKED = ("features", "effects", "size", "noise", "pfer", "power", "threshold", "bound")
+_GIVEN = ("features", "effects", "size", "noise", "pfer", "power", "threshold", "bound")
 
 
 def _pilot(path, drop):
     """The pilot in a file, as a table of numbers, and what is left out of it."""
     is_matrix = str(path).endswith(".npy")
     table = read_matrix(path) if is_matrix else read_frame(path, typed=_in_shell)
-    strangers = [name for name in drop if is_matrix or name not in table]
-    if strangers:
-        problem = f"{shown(path)} has no column '{shown(strangers[0])}'"
+    for stranger in [name for name in drop if is_matrix or name not in table]:
+        problem = f"{shown(path)} has no column '{shown(stranger)}'"
         raise BadInput(f"argument --drop: {problem}")
     if is_matrix:
         return table, []
@@ -476,8 +425,6 @@ def _pilot(path, drop):
 
 def _planned(args):
     """Print how many rows a study needs. Returns the exit code."""
-    from rvamp_nb.select.planning import genes
-
     if args.drop and not args.like:
         raise BadInput("argument --drop: it is for a pilot: give it with --like FILE")
     X, left = _pilot(args.like, args.drop) if args.like else (None, None)
@@ -485,15 +432,14 @@ def _planned(args):
         raise BadInput("--features is needed: how many are measured (or --like FILE)")
     args.features = args.features or X.shape[1]
     question = args.features, args.effects, args.size, args.noise
-    promise = dict(pfer=args.pfer, bound=args.bound)
+    promise = _some(args, ("pfer", "bound"))
+    wanted = promise | _some(args, ("power", "threshold", "max_rows"))
     with _collected_warnings() as said:
         try:
-            wanted = dict(power=args.power, threshold=args.threshold, **promise)
-            wanted |= dict(max_rows=args.max_rows)
             study = rvamp_nb.plan(*question, like=X, **wanted)
             if X is None:
-                wanted |= dict(like=genes(args.features), n_studies=0)
-                left = rvamp_nb.plan(*question, **wanted).rows
+                like = Later("rvamp_nb.select.planning").genes(args.features)
+                left = rvamp_nb.plan(*question, like=like, n_studies=0, **wanted).rows
         except (TypeError, ValueError) as e:
             raise BadInput(e) from None
         promise["threshold"], ask = study.threshold, rvamp_nb.expected_study
@@ -511,14 +457,11 @@ def _as_json(args, study, beside, left, code):
     """The question, the answer and studies of other sizes; `left`: the columns of the
     pilot that were left out, or without one the rows that genes would take.
     """
-    from rvamp_nb.select.report import json_file
-
+    said = dict(asked=_some(args, _GIVEN))
     names = (*_SAID, "threshold", "q", "pfer", "n_simulated", "power_se")
-    said = dict(asked={name: getattr(args, name) for name in _ASKED})
-    said |= dict(answer={name: getattr(study, name) for name in names})
-    said |= dict(beside=[{name: getattr(s, name) for name in _SAID} for s in beside])
-    said["left_out" if args.like else "rows_like_genes"] = left
-    return json_file(said | dict(exit_code=code)).decode().rstrip()
+    said |= dict(answer=_some(study, names), beside=[_some(s, _SAID) for s in beside])
+    said |= {"left_out" if args.like else "rows_like_genes": left, "exit_code": code}
+    return _reports.json_file(said).decode().rstrip()
 
 
 def _as_table(args, study, beside, left, code):
@@ -533,24 +476,20 @@ def _as_table(args, study, beside, left, code):
         f"false selections: at most {study.pfer:.2g} by the bound, {false}",
     ]
     if args.like:
-        lines.append(
-            f"power {study.power:.2f} ± {study.power_se:.2f}, seen in"
-            f" {study.n_simulated} studies that were drawn like it and refitted"
-        )
-        lines.append(
-            "the bound takes noise features as exchangeable; what hangs together with"
-            "\nan effect may stand in for it, and counts as false. Each column of"
-            "\nnumbers is taken for a feature (--drop COLUMN: not this one)"
-        )
         names = ", ".join(map(shown, left[:8])) + ", …" * (len(left) > 8)
+        out = f"left out of the pilot, not all numbers or constant: {names}"
         lines += [
-            f"left out of the pilot, not all numbers or constant: {names}"
-        ] * bool(left)
-        return "\n".join(lines)
+            f"power {study.power:.2f} ± {study.power_se:.2f}, seen in"
+            f" {study.n_simulated} studies that were drawn like it and refitted",
+            "the bound takes noise features as exchangeable; what hangs together with",
+            "an effect may stand in for it, and counts as false. Each column of",
+            "numbers is taken for a feature (--drop COLUMN: not this one)",
+        ]
+        return "\n".join(lines + [out] * bool(left))
     lines += ["", f"{'rows':>8}{'true':>8}{'power':>8}{'false':>9}"]
     for s in beside:
-        shares = f"{s.true_selections:8.2f}{s.power:8.2f}{s.false_selections:9.2g}"
-        lines.append(f"{s.rows:8}{shares}")
+        found = f"{s.rows:8}{s.true_selections:8.2f}{s.power:8.2f}"
+        lines.append(f"{found}{s.false_selections:9.2g}")
     lines += ["", "For independent features. If they hang together as genes may"]
     lines.append(f"(ten factors make half of the variance) it takes {left} rows.")
     lines.append("With a pilot in a file: --like FILE says it for features like yours.")

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['Coupled', 'mirrored', 'inverse_of', 'row_dots', 'WideSystem', 'Diagonals', 'answer_x', 'answer_u', 'coupled',
-           'TallSystem', 'tall_matrices', 'tall_noise']
+           'TallSystem', 'scaled_inverse', 'tall_matrices', 'tall_noise']
 
 # %% ../nbs/10_coupling.ipynb #00d493d8
 from typing import NamedTuple
@@ -17,16 +17,12 @@ from .messages import Moments, Natural
 
 # %% ../nbs/10_coupling.ipynb #42608ed9
 class Coupled(NamedTuple):
-    """What the coupling answers ("Variable 2" of Algorithm 1): moments of x, (N,) each,
-    and of the (real) residuals u, (M,) each, these with rho = Q_hat_2u * chi_2u and
-    rho_bar = 1 - rho; and the messages back, Q_hat_1x, h_1x, chi_hat_1x, (N,), and
-    Q_hat_1u, h_1u, chi_hat_1u, (M,).
-    """
+    """What the coupling answers ("Variable 2" of Algorithm 1)."""
 
-    x: Moments
-    u: Moments
-    to_prior: Natural
-    to_likelihood: Natural
+    x: Moments  # (N,) each
+    u: Moments  # (M,) each, of the (real) residuals, with rho = Q_hat_2u * chi_2u
+    to_prior: Natural  # Q_hat_1x, h_1x, chi_hat_1x
+    to_likelihood: Natural  # Q_hat_1u, h_1u, chi_hat_1u
 
 # %% ../nbs/10_coupling.ipynb #c6a09359
 def mirrored(L):
@@ -37,18 +33,15 @@ def mirrored(L):
 
 
 def inverse_of(K):
-    """Inverse, both triangles, of a symmetric positive definite matrix (k, k) of which
-    the lower triangle is read; by Cholesky. K is overwritten if it lies column by
-    column in memory. A LinAlgError if it is not positive definite or holds NaN.
+    """Inverse of a symmetric matrix (k, k) by its lower triangle, overwritten if in
+    Fortran's order. A LinAlgError if it is not positive definite or holds NaN.
     """
     if len(K) == 0:
         return K
     factor, info = dpotrf(K, lower=1, overwrite_a=1)
     if info or not np.isfinite(factor.diagonal()).all():
-        raise LinAlgError(
-            "the joint precision is not positive definite: look for a Q_hat below zero"
-            " or a NaN in the messages"
-        )
+        what = "look for a Q_hat below zero or a NaN in the messages"
+        raise LinAlgError(f"the joint precision is not positive definite: {what}")
     return mirrored(dpotri(factor, lower=1, overwrite_c=1)[0])
 
 
@@ -60,51 +53,35 @@ def row_dots(X, Y):
 class WideSystem(NamedTuple):
     """The M x M system: R enters through H, then S, of k coordinates, is added by the
     Woodbury identity (`mixed-form`).
-
-    H = A_R Di(D) A_R', (M, M); where speed counts, its lower triangle with zeros above.
-    noise_R = A_R Di(T) A_R', the covariance that the noise of R brings to the data;
-    None where nobody asked for it as a matrix. Sigma_R = (Di(Q_hat_2u) + H)^{-1}; B =
-    Sigma_R A_S, (M, k); Sigma_S = (Di(Q_hat_S) + A_S' B)^{-1}, (k, k); J = B Sigma_S =
-    -du/dh_S.
     """
 
-    H: np.ndarray
-    noise_R: np.ndarray
-    Sigma_R: np.ndarray
-    B: np.ndarray
-    Sigma_S: np.ndarray
-    J: np.ndarray
+    H: np.ndarray  # A_R Di(D) A_R', (M, M); where speed counts, its lower triangle
+    noise_R: np.ndarray  # A_R Di(T) A_R', (M, M), what R brings to the data; or None
+    Sigma_R: np.ndarray  # (Di(Q_hat_2u) + H)^{-1}
+    B: np.ndarray  # Sigma_R A_S, (M, k)
+    Sigma_S: np.ndarray  # (Di(Q_hat_S) + A_S' B)^{-1}, (k, k)
+    J: np.ndarray  # B Sigma_S = -du/dh_S
 
 # %% ../nbs/10_coupling.ipynb #162728ab
 class Diagonals(NamedTuple):
-    """What every form of the linear system must deliver: vectors only. The means x (N,)
-    and u (M,), and with them A'u and A x.
+    """What every form of the linear system must deliver: vectors only."""
 
-    On R, (N,): s = diag(A' Sigma_u A); `free` = 1 - D s, how far a coordinate follows
-    its own r (1 on S); others_x, the variance of (A'u)_i without coordinate i's own
-    noise. On S, (k,): chi_S = diag(Sigma_x); others_S, the variance of x_i without its
-    own noise. Of rows, (M,): chi_u = diag(Sigma_u); t = 1 - Q_hat_2u chi_u, computed as
-    a sum (`row-share`); others_u, the variance of u_mu without row mu's own noise.
-    """
-
-    x: np.ndarray
-    u: np.ndarray
-    Atu: np.ndarray
+    x: np.ndarray  # mean, (N,)
+    u: np.ndarray  # mean, (M,)
+    Atu: np.ndarray  # A'u
     Ax: np.ndarray
-    s: np.ndarray
-    free: np.ndarray
-    others_x: np.ndarray
-    chi_S: np.ndarray
-    others_S: np.ndarray
-    chi_u: np.ndarray
-    t: np.ndarray
-    others_u: np.ndarray
+    s: np.ndarray  # on R, (N,): diag(A' Sigma_u A)
+    free: np.ndarray  # 1 - D s, how far a coordinate follows its own r (1 on S)
+    others_x: np.ndarray  # on R: variance of (A'u)_i without coordinate i's own noise
+    chi_S: np.ndarray  # on S, (k,): diag(Sigma_x)
+    others_S: np.ndarray  # on S: variance of x_i without its own noise
+    chi_u: np.ndarray  # diag(Sigma_u)
+    t: np.ndarray  # 1 - Q_hat_2u chi_u, computed as a sum (`row-share`)
+    others_u: np.ndarray  # variance of u_mu without row mu's own noise
 
 # %% ../nbs/10_coupling.ipynb #2e1aef97
 def answer_x(prior, solved):
-    """Moments of x and the message to the prior, (N,) each: `leave-one-out` on R,
-    `heard-on-S` on S.
-    """
+    """Moments of x and the message to the prior (`leave-one-out`, `heard-on-S`)."""
     S, D, r, T = prior.S, prior.D, prior.r, prior.T
     s, free, others = solved.s, solved.free, solved.others_x
     chi = D * free
@@ -119,9 +96,7 @@ def answer_x(prior, solved):
 
 # %% ../nbs/10_coupling.ipynb #ffb62b83
 def answer_u(likelihood, solved):
-    """Moments of u, with ``rho_bar`` = t, and the message to the likelihood, (M,) each
-    (`message-to-rows`).
-    """
+    """Moments of u and the message to the likelihood (`message-to-rows`)."""
     u, chi, t, others = solved.u, solved.chi_u, solved.t, solved.others_u
     var = chi**2 * likelihood.chi_hat + others  # own noise + others' noise
     V = t / chi
@@ -130,49 +105,44 @@ def answer_u(likelihood, solved):
 
 # %% ../nbs/10_coupling.ipynb #c0de1001
 def coupled(prior, likelihood, solved):
-    """Both answers, (N,) and (M,), in one container."""
+    """Both answers in one container."""
     x, to_prior = answer_x(prior, solved)
     u, to_likelihood = answer_u(likelihood, solved)
     return Coupled(x, u, to_prior, to_likelihood)
 
 # %% ../nbs/10_coupling.ipynb #d2a005b0
 class TallSystem(NamedTuple):
-    """The N x N system and its Jacobians (`tall-form`): C = A' Di(1/Q_hat_2u) A;
-    Sigma_x = Lambda_x^{-1}, with zero rows and columns where D = 0; `free`, (N,), 1 - D
-    s on R, 1 on S; X_r = dx/dr, (N, N), and X_u = dx/dh_2u, (N, M).
-    """
+    """The N x N system and its Jacobians (`tall-form`)."""
 
-    C: np.ndarray
-    Sigma_x: np.ndarray
-    free: np.ndarray
-    X_r: np.ndarray
-    X_u: np.ndarray
+    C: np.ndarray  # A' Di(1/Q_hat_2u) A
+    Sigma_x: np.ndarray  # Lambda_x^{-1}, with zero rows and columns where D = 0
+    free: np.ndarray  # (N,), 1 - D s on R, 1 on S
+    X_r: np.ndarray  # dx/dr, (N, N)
+    X_u: np.ndarray  # dx/dh_2u, (N, M)
 
 # %% ../nbs/10_coupling.ipynb #c0de1002
+def scaled_inverse(C, prior, least=0.0):
+    """Inverse of the scaled system and its scale W (`tall-form`), for D >= `least`."""
+    D = np.maximum(prior.D, least)
+    W, q = np.where(prior.S, 1, np.sqrt(D)), np.where(prior.S, prior.Q_hat, 1)
+    # the diagonal is at least 1 on R, however small D is
+    return inverse_of(W[:, None] * C * W + np.diag(q)), W
+
+
 def tall_matrices(A, prior, likelihood):
-    """All matrices of the N x N form (`tall-form`), given A (M, N) with N small, and
-    the messages, (N,) and (M,) each. A LinAlgError if the joint precision is not
-    positive definite.
-    """
-    S = prior.S
+    """All matrices of the N x N form (`tall-form`). Errors as of `inverse_of`."""
     A_Q = A / likelihood.Q_hat[:, None]
     C = A.T @ A_Q
-    W, q = np.where(S, 1, np.sqrt(prior.D)), np.where(S, prior.Q_hat, 1)
-    # the diagonal is at least 1 on R, however small D is
-    inverse = inverse_of(W[:, None] * C * W + np.diag(q))
-    Sigma_x = W[:, None] * inverse * W
-    free = np.where(S, 1, np.diag(inverse))
-    X_r = np.eye(len(C)) - Sigma_x @ C
-    return TallSystem(C, Sigma_x, free, X_r, X_u=Sigma_x @ A_Q.T)
+    inverse, W = scaled_inverse(C, prior)
+    Sigma_x, free = W[:, None] * inverse * W, np.where(prior.S, 1, np.diag(inverse))
+    return TallSystem(C, Sigma_x, free, np.eye(len(C)) - Sigma_x @ C, Sigma_x @ A_Q.T)
 
 # %% ../nbs/10_coupling.ipynb #c3b7b28e
 def tall_noise(A, prior, likelihood, tall):
-    """What the noises add up to in the N x N form: the covariance of the coefficients
-    across resamples, (N, N), and the variance of (A'u)_i without coordinate i's own
-    noise, (N,), which holds on R.
+    """The covariance of the coefficients across resamples, (N, N), and on R the
+    variance of (A'u)_i without coordinate i's own noise, (N,), in the N x N form.
     """
-    Q_u, chi_hat_u = likelihood.Q_hat, likelihood.chi_hat
-    C, Sigma_x, X_r, X_u = tall.C, tall.Sigma_x, tall.X_r, tall.X_u
+    (Q_u, _, chi_hat_u), (C, Sigma_x, _, X_r, X_u) = likelihood, tall
     cov_x = (
         (Sigma_x * prior.chi_hat) @ Sigma_x
         + (X_u * chi_hat_u) @ X_u.T

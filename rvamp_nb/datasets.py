@@ -21,16 +21,12 @@ from .tables.storage import Panels, standardised
 
 # %% ../nbs/02_datasets.ipynb #84532228
 Dataset = namedtuple("Dataset", "A y x0 names")
-Dataset.__doc__ = (
-    "A data set: A (M, N), y (M,), the true coefficients x0 (N,) or None, and the names"
-    " of the columns (a tuple of N strings)."
-)
+Dataset.__doc__ = """A data set: A (M, N), y (M,), the true coefficients x0 (N,) or
+None, and the names of the columns (a tuple of N strings)."""
 
 # %% ../nbs/02_datasets.ipynb #49b58f54
 def toy():
-    """The running example, a `Dataset` of three data points and one coefficient; used
-    as it is, neither centred nor scaled.
-    """
+    """The running example, a `Dataset` of three points, not standardised."""
     A, y = np.array([[1.0], [0.5], [-0.8]]), np.array([1.2, -0.3, 0.4])
     return Dataset(A, y, None, ("x",))
 
@@ -38,15 +34,9 @@ def toy():
 def unit_columns(A):
     """Centred columns of unit norm, whatever their units (`column-scaling`), of an
     (M, N) float array of finite numbers, or Panels; nothing is checked here.
-
-    Returns
-    -------
-    B : (M, N) float array, or Panels
-        Each column with sum 0 and sum of squares 1; constant columns are zero.
-    norms : (N,) float array
-        What was divided out: A - A.mean(0) is B times these. 0 for constant columns.
-    constant : (N,) bool array
-        Which columns are constant, to rounding.
+    Returns the columns B, with sum 0 and sum of squares 1, constant ones zero; the
+    norms, (N,), that were divided out: A - A.mean(0) is B times these; and which
+    columns are constant, to rounding, (N,).
     """
     if isinstance(A, Panels):
         return standardised(A)
@@ -85,35 +75,24 @@ def _check_spans(spans):
         problem = f"NaN or infinite values, the first in column {np.argmin(finite)}"
         raise ValueError(f"A has {problem}; drop or fill them first")
     if not np.any(spans):
-        problem = "constant columns only: there is nothing to predict with"
-        raise ValueError(f"A has {problem}")
+        raise ValueError(
+            "A has constant columns only: there is nothing to predict with"
+        )
 
 # %% ../nbs/02_datasets.ipynb #98943ea9
 def standardize(A, y=None, names=None):
     """Columns centred with unit norm, response centred: the scale on which one penalty
-    is fair (`column-scaling`).
+    is fair (`column-scaling`). Returns A and y, or None for it. Constant columns become
+    zero, and a UserWarning names them. A table in blocks is not copied: its columns are
+    centred and scaled as they are read.
 
     Parameters
     ----------
     A : (M, N) array of finite numbers, or a DataFrame; a sparse matrix, a Dask array,
         Panels, or an array that is read in blocks (`rvamp_nb.tables.door.in_blocks`)
-        Never modified.
     y : (M,) array of finite numbers, or None
     names : sequence of N strings, or None
         For the warning; by default the columns of a DataFrame, else x[0], x[1], ...
-
-    Returns
-    -------
-    A : (M, N) float array, or Panels
-        Each column with sum 0 and sum of squares 1; constant columns are zero, and a
-        UserWarning names them. A table in blocks is not copied: its columns are centred
-        and scaled as they are read.
-    y : (M,) float array with sum 0, or None when none was given
-
-    Raises
-    ------
-    TypeError, ValueError
-        Text or complex input, NaN or infinite values, wrong shapes.
     """
     A, y, names = _check_table(A, y, names)
     B, norms, constant = unit_columns(A)
@@ -121,9 +100,8 @@ def standardize(A, y=None, names=None):
     if constant.any():
         which = np.flatnonzero(constant)
         names = {i: f"x[{i}]" for i in which} if names is None else names
-        said = listed(names, which, most=20)
-        problem = "constant columns carry no information and stay zero"
-        warnings.warn(f"{problem}: {said}", UserWarning, stacklevel=2)
+        said = f"carry no information and stay zero: {listed(names, which, most=20)}"
+        warnings.warn(f"constant columns {said}", UserWarning, stacklevel=2)
     return B, None if y is None else y - y.mean()
 
 # %% ../nbs/02_datasets.ipynb #003eca9d
@@ -146,24 +124,17 @@ def _respond(A, density, noise, rng):
 # %% ../nbs/02_datasets.ipynb #bcc59d27
 def random_dct(N=512, ratio=0.15, density=0.05, noise=0.1, seed=0):
     """The paper's synthetic data: random rows of a cosine matrix, Bernoulli-Gauss
-    coefficients, standardised.
+    coefficients, standardised; a `Dataset` with x0 on the scale of A.
 
     Parameters
     ----------
     N : int, at least 2
     ratio : float in (0, 1]
         M = round(ratio N) rows are drawn without replacement, at least two.
-    density : float in [0, 1]
-        Probability that a coefficient is not zero.
+    density : float in [0, 1]; probability that a coefficient is not zero
     noise : float, at least 0
-        Standard deviation of the noise; a row has unit norm, so the signal has the
-        variance `density`.
+        Its standard deviation; a row has unit norm, so the signal has variance density.
     seed : int, or anything numpy.random.default_rng takes
-
-    Returns
-    -------
-    Dataset
-        With x0 on the scale of A, and names x[0], x[1], ...
     """
     N = check_size("random_dct", "N", N, least=2)
     check_number("random_dct", "ratio", ratio, 0, 1, closed="]")
@@ -181,20 +152,15 @@ def _toeplitz_columns(E, rho):
 
 # %% ../nbs/02_datasets.ipynb #43a49175
 def gaussian_design(M, N, rho=0.0, density=0.05, noise=0.1, seed=0):
-    """Gaussian rows with Toeplitz correlation rho^|i-j| between columns,
-    Bernoulli-Gauss coefficients, standardised.
+    """Gaussian rows, of norm about 1, with Toeplitz correlation rho^|i-j| between
+    columns, Bernoulli-Gauss coefficients, standardised; a `Dataset`.
 
     Parameters
     ----------
     M, N : int, at least 2 and at least 1
-    rho : float in (-1, 1)
-        Correlation of neighbouring columns; 0 for independent ones.
+    rho : float in (-1, 1); correlation of neighbouring columns, 0 for independent ones
     density, noise, seed
-        As for `random_dct`: rows have norm about 1 before standardising.
-
-    Returns
-    -------
-    Dataset
+        As for `random_dct`.
     """
     M = check_size("gaussian_design", "M", M, least=2)
     N = check_size("gaussian_design", "N", N)
@@ -238,38 +204,20 @@ def _riboflavin_file(path):
         known = f"sha256:{RIBOFLAVIN_SHA256}"
         return pooch.retrieve(RIBOFLAVIN_URL + name, known, fname=name, path=cache)
     if not Path(named).is_file():
-        raise FileNotFoundError(
-            f"path: there is no file {str(named)!r}; without a path (and without"
-            " RVAMP_NB_RIBOFLAVIN) it is downloaded"
-        )
+        remedy = "without a path (and without RVAMP_NB_RIBOFLAVIN) it is downloaded"
+        raise FileNotFoundError(f"path: there is no file {str(named)!r}; {remedy}")
     if pooch.file_hash(str(named), alg="sha256") != RIBOFLAVIN_SHA256:
-        raise ValueError(
-            f"path: {str(named)!r} is not the riboflavin.RData of the R package hdi"
-            " (its SHA-256 differs)"
-        )
+        wanted = "the riboflavin.RData of the R package hdi (its SHA-256 differs)"
+        raise ValueError(f"path: {str(named)!r} is not {wanted}")
     return named
 
 # %% ../nbs/02_datasets.ipynb #be971a69
 def load_riboflavin(path=None):
     """The riboflavin data of the R package hdi: 71 samples, 4,088 gene expressions,
-    standardised.
-
-    Parameters
-    ----------
-    path : str or path, or None
-        A copy of riboflavin.RData. Without it the file named by the environment
-        variable RVAMP_NB_RIBOFLAVIN is taken, else a download, which is kept in the
-        user's cache.
-
-    Returns
-    -------
-    Dataset
-        With the names of the genes, and no x0.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        There is no such file, or its SHA-256 is not that of the original.
+    standardised; a `Dataset` with the names of the genes, and no x0. `path` is a copy
+    of riboflavin.RData (a ValueError if its SHA-256 is another); without it the file
+    that the environment variable RVAMP_NB_RIBOFLAVIN names is taken, else a download,
+    which is kept in the user's cache.
     """
     rdata = needed("rdata", "course")
     # the R data frame holds a matrix, which pandas would not take
@@ -284,37 +232,24 @@ def load_riboflavin(path=None):
 # %% ../nbs/02_datasets.ipynb #54688183
 def choose_lambda(A, y, cv=10, seed=0):
     """The penalty that predicts best in cross-validation, on the scale of this package:
-    lam = M alpha (`sum-or-average`).
+    lam = M alpha (`sum-or-average`), for half the sum of squares plus lam times the sum
+    of absolute coefficients. The same for {lam, 2 lam} of stability selection.
 
     Parameters
     ----------
-    A : (M, N) array of finite numbers, or a DataFrame
+    A : (M, N) array of finite numbers, or a DataFrame, not in blocks
         The columns as they will be fitted; standardise them first.
     y : (M,) array of finite numbers, not constant
-    cv : int from 2 to M
-        Number of folds.
-    seed : int
-        Shuffles the rows into folds.
-
-    Returns
-    -------
-    lam : float > 0
-        For half the sum of squares plus lam times the sum of absolute coefficients. The
-        same for {lam, 2 lam} of stability selection.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `standardize`; a constant y, or constant columns only; cv out of range; a
-        table in blocks.
+    cv : int from 2 to M; number of folds
+    seed : int; shuffles the rows into folds
     """
     from sklearn.linear_model import LassoCV
     from sklearn.model_selection import KFold
 
     A, y, _ = _check_table(A, y)
     if y is None or np.ptp(y) == 0:
-        problem = "there is nothing to predict"
-        raise ValueError(f"y must be given and must not be constant: {problem}")
+        wanted = "be given and must not be constant: there is nothing to predict"
+        raise ValueError(f"y must {wanted}")
     if check_size("choose_lambda", "cv", cv, least=2) > len(y):
         raise ValueError(f"cv = {cv} folds need at least as many rows, got {len(y)}")
     if isinstance(A, Panels):

@@ -8,7 +8,6 @@ __all__ = ['P1', 'P1Posterior', 'p1', 'coefficient_interval', 'P2', 'p2']
 # %% ../nbs/13_densities.ipynb #1fb48ae8
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -16,26 +15,18 @@ from scipy.special import ndtr, ndtri
 from .checks import check_array, check_number
 from .messages import Natural
 from .panels import at_most_2M, is_wide, tall_form, wide_matrices
-from rvamp_nb.prior import (
-    Penalty,
-    Prior,
-    SpikeSlab,
-    field_nodes,
-    one_sided,
-    thresholded,
-)
+from .prior import Penalty, Prior, SpikeSlab, field_nodes
+from .ramps import phi
 from .solver import Fit
 from .tables.storage import Panels
 
 # %% ../nbs/13_densities.ipynb #055e67e2
 def _ramp_moment(a, k):
     """E (a + xi)_+^k for xi standard normal, k >= 0; of the shape of a."""
-    before, now = ndtr(a), a * ndtr(a) + np.exp(-0.5 * a**2) / np.sqrt(2 * np.pi)
-    if k == 0:
-        return before
+    M = [ndtr(a), a * ndtr(a) + phi(a)]
     for j in range(2, k + 1):
-        before, now = now, a * now + (j - 1) * before
-    return now
+        M.append(a * M[-1] + (j - 1) * M[-2])
+    return M[k]
 
 # %% ../nbs/13_densities.ipynb #d2f2c441
 def _widen(v, extra):
@@ -43,8 +34,10 @@ def _widen(v, extra):
     return np.asarray(v)[(...,) + (None,) * extra]
 
 # %% ../nbs/13_densities.ipynb #d4f4923e
-class _Thresholds:
-    """One threshold for each penalty that may be drawn: what `P1` is a mixture of."""
+class _Mixture:
+    """One threshold for each penalty that may be drawn; `extra` axes of x stand behind
+    those of the coordinates.
+    """
 
     @cached_property
     def thresholds(self):
@@ -63,18 +56,6 @@ class _Thresholds:
         """Their probabilities, (K,)."""
         return self.prior.randomise.nodes()[1]
 
-    @property
-    def atom(self):
-        """P[x = 0] = 1 - Pi."""
-        positive, t = self.prior.positive, self.thresholds
-        form = one_sided if positive else thresholded
-        shares = [form(self.incoming, each)[3] for each in t]
-        return self.weights @ np.where(np.equal(t, 0) & (not positive), 0.0, shares)
-
-# %% ../nbs/13_densities.ipynb #352553f2
-class _Distribution(_Thresholds):
-    """Its distribution function, with `extra` axes of x behind the coordinates'."""
-
     @np.errstate(under="ignore")
     def distance(self, x, extra):
         """z for every penalty, (K, ...); +-inf without field noise."""
@@ -90,7 +71,7 @@ class _Distribution(_Thresholds):
         """P[coefficient <= x], averaged over the penalties."""
         return np.tensordot(self.weights, ndtr(self.distance(x, extra)), 1)
 
-
+# %% ../nbs/13_densities.ipynb #352553f2
 def _soft(field, t, positive=False):
     """The soft threshold; one-sided if positive."""
     if positive:
@@ -114,15 +95,21 @@ def _quantile(density, q):
     if not ((q > 0) & (q < 1)).all():
         raise ValueError(f"q must lie strictly between 0 and 1, got {q}")
     _, h, chi_hat = density.incoming
-    parts = density.precisions, h, chi_hat, density.thresholds
-    Q, h, chi_hat, t = (_widen(part, q.ndim) for part in parts)
-    parts = _soft(h + np.sqrt(chi_hat) * ndtri(q), t, density.prior.positive) / Q
-    cdf = lambda x: density.below(x, q.ndim)
-    return _halved(parts.min(0), parts.max(0), q, cdf)
+    parts = density.precisions, h, np.sqrt(chi_hat), density.thresholds
+    Q, h, s, t = (_widen(part, q.ndim) for part in parts)
+    parts = _soft(h + s * ndtri(q), t, density.prior.positive) / Q
+    return _halved(parts.min(0), parts.max(0), q, lambda x: density.below(x, q.ndim))
 
 # %% ../nbs/13_densities.ipynb #a242a372
 class _Draws:
-    """Its moments, and draws from it."""
+    """Its atom and its moments, and draws from it."""
+
+    @property
+    def atom(self):
+        """P[x = 0] = 1 - Pi."""
+        prior, t = self.prior, self.thresholds
+        shares = [prior.in_noise(self.incoming, each)[3] for each in t]
+        return self.weights @ np.where(np.equal(t, 0) & (not prior.positive), 0, shares)
 
     @np.errstate(under="ignore")
     def moment(self, k):
@@ -138,9 +125,7 @@ class _Draws:
         return np.tensordot(self.weights, powers / self.precisions**k, 1)
 
     def sample(self, size, rng):
-        """`size` exact draws of field and penalty through the threshold; the
-        coordinates' shape, then (size,).
-        """
+        """`size` exact draws; the coordinates' shape, then (size,)."""
         prior, shape = self.prior, np.shape(self.incoming.h) + (size,)
         parts = (v + 0 * self.incoming.h for v in (*self.incoming, *prior.split()))
         Q_hat, h, chi_hat, t, k = (_widen(part, 1) for part in parts)
@@ -150,19 +135,10 @@ class _Draws:
 
 # %% ../nbs/13_densities.ipynb #h5p1
 @dataclass(frozen=True, eq=False)
-class P1(_Draws, _Distribution):
+class P1(_Draws, _Mixture):
     """p̄₁ of some coefficients at beta = inf (`eq:approximate_one`): an atom at zero
-    and a density. Made by `p1`.
-
-    Results have the shape of the coordinates, () or (n,), followed by the shape of the
-    argument.
-
-    Attributes
-    ----------
-    prior : Laplace, Ridge, ElasticNet or NonNegative
-        With its penalties at these coordinates.
-    incoming : Natural
-        The message to the prior at these coordinates; each () or (n,).
+    and a density, made by `p1`. The prior and the message to it are those at these
+    coordinates, () or (n,); results have that shape, followed by the argument's.
     """
 
     prior: Penalty
@@ -188,12 +164,10 @@ class P1(_Draws, _Distribution):
 
     @np.errstate(under="ignore")
     def pdf(self, x):
-        """Density of the continuous part at x (at 0 its limit from the right); with
-        the atom it integrates to 1. Zero without field noise.
-        """
+        """Density beside the atom; at 0 from the right. Zero without field noise."""
         x, s = np.asarray(x, dtype=float), np.sqrt(self.incoming.chi_hat)
         slope = np.where(s > 0, self.precisions / np.where(s > 0, s, 1), 0)
-        heights = np.exp(-0.5 * self.distance(x, x.ndim) ** 2) / np.sqrt(2 * np.pi)
+        heights = phi(self.distance(x, x.ndim))
         return np.tensordot(self.weights, _widen(slope, x.ndim) * heights, 1)
 
 # %% ../nbs/13_densities.ipynb #5a2ef957
@@ -214,17 +188,13 @@ class P1Posterior:
 
     @property
     def var(self):
-        """Variance of a draw from the posterior of a random resample (var across
-        resamples + chi / beta).
-        """
-        _, chi, var, _, _ = self.prior.moments(self.incoming, self.beta)
-        return var + chi / self.beta
+        """Of a draw from a random resample's posterior: var across + chi / beta."""
+        moments = self.prior.moments(self.incoming, self.beta)
+        return moments.var + moments.chi / self.beta
 
     @property
     def atom(self):
-        """Posterior probability of exactly zero, averaged over resamples; 0 but for
-        a prior with a spike.
-        """
+        """Mean posterior probability of zero; 0 but for a prior with a spike."""
         if isinstance(self.prior, SpikeSlab):
             return 1 - self.prior.Pi(self.incoming, self.beta)
         return 0.0 * self.incoming.h
@@ -235,7 +205,7 @@ class P1Posterior:
 
     @np.errstate(under="ignore")
     def inner_pdf(self, x, xi):
-        """The posterior of one resample, whose field is h + sqrt(chi_hat) xi, for a
+        """The posterior of one resample, with the field h + sqrt(chi_hat) xi, for a
         prior without randomness and one coordinate; of the shape of x.
         """
         Q, h, chi_hat = self.incoming
@@ -260,30 +230,18 @@ def _posterior_pdf(density, share, prior, x):
 
 # %% ../nbs/13_densities.ipynb #e4c3d1dc
 def p1(fit, i=None):
-    """p̄₁ of coefficient i (`eq:approximate_one`): its distribution across resamples,
-    with the atom at zero.
+    """p̄₁ of coefficients across resamples (`eq:approximate_one`), with its atom at
+    zero: a P1, or at finite beta a P1Posterior.
 
     Parameters
     ----------
     fit : Fit
-        From `rvamp`.
+        From `rvamp`. A TypeError says if p̄₁ does not know its prior.
     i : int, or (n,) array of int, optional
         Which coefficients; all if not given.
-
-    Returns
-    -------
-    P1
-        With `atom`, `pdf`, `cdf`, `quantile`, `moment`, `mean`, `var`, `sample`. At
-        finite beta a P1Posterior, with `atom`, `pdf`, `mean`, `var`, `inner_pdf`.
-
-    Raises
-    ------
-    TypeError, ValueError, IndexError
-        fit is not a Fit or holds no step, i is no index, p̄₁ does not know the prior.
     """
-    N = _check_fit(fit)
-    i = _rows(i, N)
-    prior, beta = _at(fit.prior, i, N), fit.problem.beta
+    i, N = _chosen(fit, i), len(fit.mean)
+    prior, beta = _prior_at(fit.prior, i, N), fit.problem.beta
     incoming = Natural(*(part[:N][i] for part in fit.last.state.to_prior))
     if np.isfinite(beta) and hasattr(prior, "log_density"):
         return P1Posterior(prior, incoming, beta)
@@ -295,17 +253,16 @@ def p1(fit, i=None):
     )
 
 # %% ../nbs/13_densities.ipynb #cdeb3fdf
-def _at(prior, i, N):
+def _prior_at(prior, i, N):
     """The prior of the coordinates i: its vectors of length N cut down."""
-    if not is_dataclass(prior):
-        return prior
-    parts = {field.name: getattr(prior, field.name) for field in fields(prior)}
-    own = {name: v[i] for name, v in parts.items() if np.shape(v) == (N,)}
+    names = [f.name for f in fields(prior)] if is_dataclass(prior) else []
+    own = {name: getattr(prior, name) for name in names}
+    own = {name: v[i] for name, v in own.items() if np.shape(v) == (N,)}
     return replace(prior, **own) if own else prior
 
 # %% ../nbs/13_densities.ipynb #6a0d50c5
-def _check_fit(fit):
-    """N, for a fit that holds a step."""
+def _chosen(fit, rows):
+    """Indices of coefficients, all for None, of a fit that holds a step."""
     if not isinstance(fit, Fit):
         kind = type(fit).__name__
         raise TypeError(f"fit must be a Fit as rvamp returns it, got {kind}")
@@ -315,14 +272,8 @@ def _check_fit(fit):
         raise TypeError(
             "densities of columns in blocks are not had: ask the fit without blocks"
         )
-    return len(fit.mean)
-
-# %% ../nbs/13_densities.ipynb #d5788f54
-def _rows(rows, N):
-    """Indices of coefficients; all for None."""
-    if rows is None:
-        return np.arange(N)
-    rows = np.asarray(rows)
+    N = len(fit.mean)
+    rows = np.arange(N) if rows is None else np.asarray(rows)
     if rows.dtype.kind not in "iu":
         raise TypeError(f"coefficients are chosen by integers, got {rows.dtype}")
     if rows.ndim > 1:
@@ -334,29 +285,16 @@ def _rows(rows, N):
 
 # %% ../nbs/13_densities.ipynb #c0ef1e01
 def coefficient_interval(fit, level=0.9):
-    """Where a coefficient lies in a share `level` of the resamples: quantiles of p̄₁.
-
-    It is the spread of a penalised coefficient over resamples, with its atom at zero;
-    not a confidence interval for an effect, which the penalty has shrunk and the
-    selection has favoured.
+    """Where a coefficient lies in a share `level` of the resamples: quantiles of p̄₁,
+    (N, 2), lower and upper; exactly 0 where an end falls on the atom. Not a confidence
+    interval for an effect, which the penalty has shrunk and the selection has favoured.
 
     Parameters
     ----------
     fit : Fit
-        From `rvamp`, at beta = inf.
+        From `rvamp`, at beta = inf: else p̄₁ is a law of posterior draws (TypeError).
     level : float in (0, 1)
         As much is left out below as above: (1 - level) / 2, or less at an atom.
-
-    Returns
-    -------
-    (N, 2) array
-        Lower and upper ends; exactly 0 where an end falls on the atom.
-
-    Raises
-    ------
-    TypeError, ValueError
-        A level out of range, or a fit at finite beta, whose p̄₁ is a law of posterior
-        draws and not of coefficients.
     """
     check_number("coefficient_interval", "level", level, 0, 1)
     density = p1(fit)
@@ -374,75 +312,52 @@ def _covariances(fit, F):
     prior, likelihood = fit.last.prior_message, fit.last.likelihood_message
     if hasattr(likelihood, "uncoupled"):  # rows in groups, chapter 19
         A, likelihood = likelihood.uncoupled(A)
-    if not is_wide(A):
-        tall = tall_form(A, prior, likelihood)
-        across = _seen_by(F, _tall_across(prior, tall))
-        return across, _seen_by(F, tall.Sigma_x) / beta
-    prior = at_most_2M(A, prior)
-    w, asked = wide_matrices(A, prior, likelihood), _asked(A, prior, F)
-    across = _wide_across(prior, likelihood, w, asked)
-    within = _wide_within(w, asked)
+    form = _wide if is_wide(A) else _tall
+    across, within = form(A, prior, likelihood, F)
     return (across + across.T) / 2, (within + within.T) / (2 * beta)
 
 # %% ../nbs/13_densities.ipynb #89606f92
-class _Asked(NamedTuple):
-    """Functionals F of x, through what the wide form asks of them."""
-
-    on_S: np.ndarray  # F_S, (n, |S|)
-    by_D: np.ndarray  # F Di(D) A', (n, M)
-    by_T: np.ndarray  # F Di(T) A', (n, M)
-    own_D: np.ndarray  # F Di(D) F', (n, n)
-    own_T: np.ndarray  # F Di(T) F', (n, n)
-
-
-def _asked(A, prior, F):
-    """Functionals, or single coordinates, of which only the columns are read."""
+def _functionals(A, prior, F):
+    """F_S, F Di(D) A', F Di(T) A', F Di(D) F' and F Di(T) F', of functionals or of
+    single coordinates, of which only the columns are read.
+    """
     D, T = prior.D, prior.T
     if F.ndim == 1:
         columns, same = A[:, F], np.equal.outer(F, F)
-        on_S = np.equal.outer(F, np.flatnonzero(prior.S)) * 1.0
-        by_D, by_T = ((columns * v[F]).T for v in (D, T))
-        return _Asked(on_S, by_D, by_T, same * D[F], same * T[F])
-    by_D, by_T = np.split((A @ np.concatenate([F * D, F * T]).T).T, 2)
-    return _Asked(F[:, prior.S], by_D, by_T, (F * D) @ F.T, (F * T) @ F.T)
-
-
-def _seen_by(F, C):
-    """F C F' for functionals, or the part of C that belongs to single coordinates."""
-    return C[np.ix_(F, F)] if F.ndim == 1 else F @ C @ F.T
+        F_S = np.equal.outer(F, np.flatnonzero(prior.S)) * 1.0
+        F_D, F_T = ((columns * v[F]).T for v in (D, T))
+        return F_S, F_D, F_T, same * D[F], same * T[F]
+    F_D, F_T = np.split((A @ np.concatenate([F * D, F * T]).T).T, 2)
+    return F[:, prior.S], F_D, F_T, (F * D) @ F.T, (F * T) @ F.T
 
 # %% ../nbs/13_densities.ipynb #65cafa1d
-def _wide_across(prior, likelihood, w, F):
-    """Cov(F x) across resamples in the mixed view, (n, n)."""
-    Sigma_u = w.Sigma_R - w.J @ w.B.T
-    L_h = F.on_S @ w.Sigma_S - F.by_D @ w.J
-    L_w = F.on_S @ w.J.T + F.by_D @ Sigma_u
+def _wide(A, prior, likelihood, F):
+    """Cov(F x) across resamples and F Lambda_x^{-1} F' in the mixed view, (n, n)."""
+    prior = at_most_2M(A, prior)
+    w = wide_matrices(A, prior, likelihood)
+    F_S, F_D, F_T, own_D, own_T = _functionals(A, prior, F)
+    L_h = F_S @ w.Sigma_S - F_D @ w.J
+    L_w = F_S @ w.J.T + F_D @ (w.Sigma_R - w.J @ w.B.T)
     G = np.diag(likelihood.chi_hat) + w.noise_R
-    X = L_w @ F.by_T.T
+    X = L_w @ F_T.T
     from_S = (L_h * prior.chi_hat[prior.S]) @ L_h.T
-    return from_S + L_w @ G @ L_w.T + F.own_T - X - X.T
-
-# %% ../nbs/13_densities.ipynb #f9c85f3b
-def _wide_within(w, F):
-    """F Lambda_x^{-1} F' in the mixed view, (n, n)."""
-    Sigma_u, cross = w.Sigma_R - w.J @ w.B.T, F.by_D @ w.J @ F.on_S.T
-    from_S = F.on_S @ w.Sigma_S @ F.on_S.T - cross - cross.T
-    return from_S + F.own_D - F.by_D @ Sigma_u @ F.by_D.T
+    across = from_S + L_w @ G @ L_w.T + own_T - X - X.T
+    return across, L_h @ F_S.T + own_D - L_w @ F_D.T
 
 # %% ../nbs/13_densities.ipynb #70ca5272
-def _tall_across(prior, tall):
-    """Cov(x) across resamples, (N, N)."""
-    C, noise, Sigma_x = tall
-    X_r = np.eye(len(C)) - Sigma_x @ C
-    from_fields = (Sigma_x * prior.chi_hat + Sigma_x @ noise) @ Sigma_x
-    return from_fields + (X_r * prior.T) @ X_r.T
+def _tall(A, prior, likelihood, F):
+    """The same two from the N x N form."""
+    F = np.eye(A.shape[1])[F] if F.ndim == 1 else F
+    C, noise, Sigma_x = tall_form(A, prior, likelihood)
+    L = F @ Sigma_x
+    X_r = F - L @ C
+    across = (L * prior.chi_hat + L @ noise) @ L.T + (X_r * prior.T) @ X_r.T
+    return across, L @ F.T
 
 # %% ../nbs/13_densities.ipynb #30db549c
 class P2:
     """p̄₂ (`eq:approximate_two`): a Gaussian over coefficients that move together. Made
-    by `p2`.
-
-    The covariances are computed when one is first asked for.
+    by `p2`; the covariances are computed when one is first asked for.
     """
 
     def __init__(self, fit, rows):
@@ -478,8 +393,8 @@ class P2:
         return rng.multivariate_normal(self.mean, self.covariance, size, method="eigh")
 
     def predict(self, A_new):
-        """Mean, (m,), and covariance across plus within, (m, m), of the prediction
-        A_new x (and intercept); A_new is (m, N).
+        """Mean, (m,), and covariance, (m, m), of A_new x (and intercept), for an A_new
+        of shape (m, N).
         """
         F = _new_rows(self._fit, A_new)
         return F @ self._fit.last.coupled.x.mean, sum(_covariances(self._fit, F))
@@ -506,7 +421,7 @@ def _new_rows(fit, A_new):
 # %% ../nbs/13_densities.ipynb #114beb3f
 def p2(fit, rows=None):
     """p̄₂ of some coefficients (`eq:approximate_two`): how they move together across
-    resamples.
+    resamples and within a posterior, as a P2.
 
     Parameters
     ----------
@@ -515,16 +430,5 @@ def p2(fit, rows=None):
     rows : (n,) array of int, or int, optional
         Which coefficients; all if not given (the covariance is then N x N, and refused
         for a table in blocks with N > M).
-
-    Returns
-    -------
-    P2
-        With `mean`, `covariance` (`across` resamples and `within` a posterior),
-        `sample` and `predict`.
-
-    Raises
-    ------
-    TypeError, ValueError, IndexError
-        fit is not a Fit or holds no step, or rows are no indices.
     """
-    return P2(fit, np.atleast_1d(_rows(rows, _check_fit(fit))))
+    return P2(fit, np.atleast_1d(_chosen(fit, rows)))

@@ -34,15 +34,14 @@ class Messages(NamedTuple):
 
 def messages_of(fit):
     """The `Messages` that came in at the last step of a fit (or at a `Step`), and what
-    the factors answered; a ValueError if no step could be taken.
+    the factors answered.
     """
     last = getattr(fit, "last", fit)
     if last is None:
         raise ValueError(f"the fit has no messages: {fit.status}")
     if not isinstance(last.state.to_prior, Natural):
-        raise TypeError(
-            "free energies of columns in blocks are not had: ask the fit without blocks"
-        )
+        problem = "free energies of columns in blocks are not had"
+        raise TypeError(f"{problem}: ask the fit without blocks")
     return Messages(*last.state, last.prior_message, last.likelihood_message)
 
 # %% ../nbs/14_free_energy.ipynb #e7f2fd85
@@ -72,31 +71,25 @@ def _log_width(Q_hat, beta):
 
 # %% ../nbs/14_free_energy.ipynb #e61bf179
 def prior_part(problem, incoming):
-    """Sum of F_x over all coefficients, an intercept among them, for a `Problem` and
-    the message to its prior.
-    """
+    """Sum of F_x over all coefficients, for a `Problem` and what its prior hears."""
     prior, with_intercept = _inner_prior(problem)
-    incoming = _heard(problem.A, incoming)
-    if not with_intercept:
-        return prior.log_partition(incoming, problem.beta).sum()
-    total = prior.log_partition(_cut(incoming, slice(None, -1)), problem.beta).sum()
-    Q_hat, h, chi_hat = (view[-1] for view in incoming)
-    return total + (h**2 + chi_hat) / (2 * Q_hat) + _log_width(Q_hat, problem.beta)
+    incoming, beta = _heard(problem.A, incoming), problem.beta
+    k = len(incoming.h) - with_intercept
+    total = prior.log_partition(_cut(incoming, slice(k)), beta).sum()
+    for Q_hat, h, chi_hat in zip(*_cut(incoming, slice(k, None))):  # an intercept's
+        total += (h**2 + chi_hat) / (2 * Q_hat) + _log_width(Q_hat, beta)
+    return total
 
 # %% ../nbs/14_free_energy.ipynb #e7a593e0
 def likelihood_part(problem, incoming):
     """Sum of F_u over all rows, given the message to the likelihood."""
     _, y, _, loss, counts, beta = problem
-    total = loss.log_partition(y, incoming, counts, beta).sum()
-    if isinstance(loss, Squared):
-        return total
-    return total - len(y) * _log_width(1.0, beta)
+    left_out = 0.0 if isinstance(loss, Squared) else len(y) * _log_width(1.0, beta)
+    return loss.log_partition(y, incoming, counts, beta).sum() - left_out
 
 # %% ../nbs/14_free_energy.ipynb #ee310c0b
 def coupling_part(A, from_prior, from_likelihood):
-    """Phi without what the joint term cancels (`coupling-moment-view`); A is an array
-    or Panels.
-    """
+    """Phi without what the joint term cancels (`coupling-moment-view`)."""
     x, u, back, _ = couple(A, from_prior, from_likelihood)
     s = back.Q_hat / (1 + from_prior.D * back.Q_hat)
     drive = from_likelihood.h - A @ from_prior.r
@@ -119,29 +112,23 @@ def joint_part(messages):
     return rows.sum() - (np.where(two.S, on_S, off_S) / (2 * Q)).sum()
 
 # %% ../nbs/14_free_energy.ipynb #ef8ccc2a
-def _log_det_coupling(A, two, other):
-    """The last two terms of `widths`, without log(1 / D) off S."""
-    S, Q_u = two.S, other.Q_hat
-    if is_wide(A):
-        wide = wide_matrices(A, two, other)
-        both = mirrored(wide.H) + np.diag(Q_u), wide.Sigma_S
-        of_rows, of_S = (np.linalg.slogdet(matrix)[1] for matrix in both)
-        return of_rows - of_S
-    W, q = np.where(S, 1, np.sqrt(two.D)), np.where(S, two.Q_hat, 1)
-    C = tall_form(A, two, other).C
-    scaled = W[:, None] * C * W + np.diag(q)
-    return np.log(Q_u).sum() + np.linalg.slogdet(scaled)[1]
-
-# %% ../nbs/14_free_energy.ipynb #e4492337
 def width_part(A, messages, beta):
     """What the widths of the Gaussians add at finite beta (`widths`); 0 at inf."""
     if np.isinf(beta):
         return 0.0
     one, row, two, other = messages
-    Q = _heard(A, one).Q_hat
-    joint = np.log(np.where(two.S, Q + two.Q_hat, 1 + two.D * Q)).sum()
+    S, Q = two.S, _heard(A, one).Q_hat
+    joint = np.log(np.where(S, Q + two.Q_hat, 1 + two.D * Q)).sum()
     joint += np.log(row.Q_hat + other.Q_hat).sum()
-    return (joint - _log_det_coupling(A, two, other)) / (2 * beta)
+    if is_wide(A):
+        wide = wide_matrices(A, two, other)
+        rows = mirrored(wide.H) + np.diag(other.Q_hat)
+        coupling = np.linalg.slogdet(rows)[1] - np.linalg.slogdet(wide.Sigma_S)[1]
+    else:
+        W, q = np.where(S, 1, np.sqrt(two.D)), np.where(S, two.Q_hat, 1)
+        scaled = W[:, None] * tall_form(A, two, other).C * W + np.diag(q)
+        coupling = np.log(other.Q_hat).sum() + np.linalg.slogdet(scaled)[1]
+    return (joint - coupling) / (2 * beta)
 
 # %% ../nbs/14_free_energy.ipynb #e88ade76
 def variational(problem, messages):
@@ -150,84 +137,66 @@ def variational(problem, messages):
     if is_wide(A):
         fewer = at_most_2M(A, messages.from_prior)
         messages = messages._replace(from_prior=fewer)
-    factors = prior_part(problem, messages.to_prior)
-    factors += likelihood_part(problem, messages.to_likelihood)
-    coupling = coupling_part(A, messages.from_prior, messages.from_likelihood)
+    one, row, two, other = messages
+    factors = prior_part(problem, one) + likelihood_part(problem, row)
     together = joint_part(messages) + width_part(A, messages, beta)
-    return float(factors + coupling + together)
+    return float(factors + coupling_part(A, two, other) + together)
 
 
 @np.errstate(under="ignore")
 def free_energy(fit):
-    """G at the fixed point: minus the mean over resamples of the refitted objective.
-
-    Parameters
-    ----------
-    fit : Fit
-        Of `rvamp`, any loss, prior, law of independent counts and beta.
-
-    Returns
-    -------
-    float
-        At beta = inf, -G is the mean over counts and penalties of the least value of
-        sum_mu c_mu l(y_mu, a_mu'x) plus the penalty. At finite beta, beta G is the mean
-        of the logarithm of the integral of exp(-beta (that)) over x, the spike-and-slab
-        prior normalised and all others not. An error of the messages enters squared.
+    """G at the fixed point of a fit of `rvamp`, any loss, prior, law of independent
+    counts and beta. At beta = inf, -G is the mean over counts and penalties of the
+    least value of sum_mu c_mu l(y_mu, a_mu'x) plus the penalty. At finite beta, beta G
+    is the mean of the logarithm of the integral of exp(-beta (that)) over x, the spike-
+    and-slab prior normalised and all others not. Errors of messages enter squared.
     """
     return variational(fit.problem, messages_of(fit))
 
 # %% ../nbs/14_free_energy.ipynb #eb955f0a
-def _difference(at, upwards):
-    """The derivative of `at` at 0, from one side where the other is forbidden."""
-    step = 1e-4
-    if upwards:
-        return (4 * at(step) - 3 * at(0.0) - at(2 * step)) / (2 * step)
-    return (at(step) - at(-step)) / (2 * step)
-
-
-def _blocks(messages):
+def _every_view(messages):
     """(message's name, view's name, coordinates that have that view)."""
     for name, message in messages._asdict().items():
+        S = getattr(message, "S", np.ones(len(message.h), dtype=bool))
         for view in message._fields:
-            where = np.ones(len(message.h), dtype=bool)
-            if isinstance(message, Mixed):
-                where = message.S if view in Natural._fields else ~message.S
+            where = S if view in Natural._fields else ~S
             if view != "S" and where.any():
                 yield name, view, np.flatnonzero(where)
 
 # %% ../nbs/14_free_energy.ipynb #e5d679bd
 def slopes(problem, messages, n_directions=3, seed=0):
     """Derivatives of G at these messages, by finite differences: for each (message,
-    view) the largest found, in units of the entries: by how much G would change, to
-    first order, if all of them (nearly) doubled. The entries of a block are moved at
-    once, in so many random directions. The problem is the right one, whatever the
-    messages were made by.
+    view) the largest found in so many random directions, in units of the entries: by
+    how much G would change, to first order, if all of them (nearly) doubled. The
+    problem is the right one, whatever the messages were made by.
     """
-    rng, found = np.random.default_rng(seed), {}
-    for name, view, where in _blocks(messages):
+    rng, found, step = np.random.default_rng(seed), {}, 1e-4
+    for name, view, where in _every_view(messages):
         message = getattr(messages, name)
         values = getattr(message, view)
-        scale = np.zeros(len(values))
-        sizes = np.abs(values[where])
+        scale, sizes = np.zeros(len(values)), np.abs(values[where])
         scale[where] = sizes + (np.median(sizes) or sizes.mean())
         found[name, view] = 0.0
         for _ in range(n_directions):
             direction = scale * rng.uniform(0.5, 1.5, len(values))
-            if view == "h" or view == "r":
+            if view in ("h", "r"):
                 direction *= rng.choice([-1, 1], len(values))
 
             def at(t):
                 moved = message._replace(**{view: values + t * direction})
                 return variational(problem, messages._replace(**{name: moved}))
 
-            slope = abs(_difference(at, view in ("D", "T", "chi_hat")))
-            found[name, view] = max(found[name, view], float(slope))
+            if view in ("D", "T", "chi_hat"):  # from above: negative ones are none
+                change = 4 * at(step) - 3 * at(0.0) - at(2 * step)
+            else:
+                change = at(step) - at(-step)
+            found[name, view] = max(found[name, view], float(abs(change / (2 * step))))
     return found
 
 # %% ../nbs/14_free_energy.ipynb #eb90c910
 def _prior_gains(prior, incoming, beta):
     """E g and E g^2 of the response of each coefficient in one resample, (2, N)."""
-    total = np.zeros((2, len(incoming.h)))
+    total = 0.0
     for weight, case in prior.cases():
         if np.isinf(beta) and isinstance(case, Penalty):
             chi = case.channel(incoming, beta)[1]  # g is 0 or 1 / (Q + k)
@@ -237,11 +206,11 @@ def _prior_gains(prior, incoming, beta):
             field = incoming.h + np.sqrt(incoming.chi_hat) * xi
             g = case.inner(field, incoming.Q_hat, beta)[2]
             gains = (w * g).sum(0), (w * g**2).sum(0)
-        total += weight * np.array(gains)
+        total = total + weight * np.array(gains)
     return total
 
 # %% ../nbs/14_free_energy.ipynb #ea12447d
-def _gains_of_count(loss, y, incoming, c, beta):
+def _of_count(loss, y, incoming, c, beta):
     """The same for the rows at one count, two arrays (M,)."""
     V, h, chi_hat = incoming
     if isinstance(loss, Squared):
@@ -258,12 +227,9 @@ def _gains_of_count(loss, y, incoming, c, beta):
 def _row_gains(problem, incoming):
     """Their average over the counts, (2, M)."""
     _, y, _, loss, counts, beta = problem
-    total = np.zeros((2, len(y)))
-    for c, weight in zip(*counts.nodes()):
-        if c > 0 and weight > 1e-14:
-            gains = _gains_of_count(loss, y, incoming, c, beta)
-            total += weight * np.array(gains)
-    return total
+    drawn = [(c, w) for c, w in zip(*counts.nodes()) if c > 0 and w > 1e-14]
+    gains = [w * np.array(_of_count(loss, y, incoming, c, beta)) for c, w in drawn]
+    return sum(gains)
 
 # %% ../nbs/14_free_energy.ipynb #ee69b4ba
 def _factor_replicon(fit):
@@ -271,18 +237,16 @@ def _factor_replicon(fit):
     messages, problem = messages_of(fit), fit.problem
     prior, with_intercept = _inner_prior(problem)
     incoming = messages.to_prior
-    mean, square = np.zeros((2, len(incoming.h)))
-    k = len(mean) - with_intercept
+    mean = 1 / incoming.Q_hat  # an intercept's
+    square, k = mean**2, len(mean) - with_intercept
     mean[:k], square[:k] = _prior_gains(prior, _cut(incoming, slice(k)), problem.beta)
-    mean[k:] = 1 / incoming.Q_hat[k:]
-    square[k:] = mean[k:] ** 2
     rest = np.where(messages.from_prior.S, mean, fit.last.x.rho_bar)
     of_x = np.maximum(square - mean**2, 0) / rest**2
     mean, square = _row_gains(problem, messages.to_likelihood)
     return of_x, np.maximum(square - mean**2, 0) / np.where(mean > 0, mean, 1) ** 2
 
 # %% ../nbs/14_free_energy.ipynb #e94ca213
-def _turn(fit, replicon, x, u):
+def _passed_on(fit, replicon, x, u):
     """R_2 R_1 applied to (x, u), both at least 0: the noises of the coupling."""
     messages = messages_of(fit)
     S, noise, silent = messages.from_prior.S, replicon[0] * x, np.zeros(len(x))
@@ -297,7 +261,8 @@ def _turn(fit, replicon, x, u):
 @np.errstate(under="ignore")
 def stability_radius(fit, tol=1e-8, max_iter=1000):
     """Spectral radius of one round's action on differences between copies: below 1
-    the replica-symmetric point is stable.
+    the replica-symmetric point of a converged fit is stable; 0 where nothing is random.
+    Not for rows in groups (`Grouped`). Not arriving is a RuntimeWarning.
 
     Parameters
     ----------
@@ -308,41 +273,32 @@ def stability_radius(fit, tol=1e-8, max_iter=1000):
     max_iter : int >= 3
         Turns; each costs one call of `couple`: two or three passes over a table that
         is read in blocks.
-
-    Returns
-    -------
-    float
-        0 where nothing is random.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If the fit has no messages, or rows in groups (`Grouped`). Not arriving is a
-        RuntimeWarning.
     """
     check_number("stability_radius", "tol", tol, 0, 1)
     check_size("stability_radius", "max_iter", max_iter, least=3)
     messages = messages_of(fit)
     if not isinstance(messages.from_likelihood, Natural):
-        problem = "is for rows drawn one by one, not for Grouped counts"
-        raise TypeError(f"stability_radius {problem}")
+        wanted = "rows drawn one by one, not for Grouped counts"
+        raise TypeError(f"stability_radius is for {wanted}")
     replicon = _factor_replicon(fit)
     x, u = (np.full(len(m.h), np.mean(m.Q_hat**2)) for m in messages[:2])
     size, growth = np.sqrt(x @ x + u @ u), []
-    while len(growth) < max_iter and not _settled(growth, tol):
-        x, u = _turn(fit, replicon, x / size, u / size)
+    for _ in range(max_iter):
+        x, u = _passed_on(fit, replicon, x / size, u / size)
         size = np.sqrt(x @ x + u @ u)
         growth.append(size)
         if size == 0:
             return 0.0
-    if not _settled(growth, tol):
+        if _has_arrived(growth, tol):
+            break
+    else:
         said = f"stability_radius has not settled after {max_iter} turns"
         warnings.warn(said, RuntimeWarning, stacklevel=3)  # errstate is one
     radius = np.sqrt(growth[-1] * growth[-2])
     return float(radius) if radius > tol else 0.0
 
 # %% ../nbs/14_free_energy.ipynb #eb34475a
-def _settled(growth, tol):
+def _has_arrived(growth, tol):
     """Whether the growth over two turns has less than tol still to go."""
     if len(growth) < 5:
         return False

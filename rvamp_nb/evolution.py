@@ -4,19 +4,18 @@
 
 # %% auto #0
 __all__ = ['FixedSizes', 'GaussianSizes', 'SampledSizes', 'Macro', 'Side', 'fields', 'columns', 'rows', 'Independent', 'Chances',
-           'Evolution', 'state_evolution', 'coupled', 'Spectrum', 'spectrum_of']
+           'Evolution', 'state_evolution', 'averaged_coupling', 'Spectrum', 'spectrum_of']
 
 # %% ../nbs/15_state_evolution.ipynb #07a46f33
 import warnings
 from dataclasses import dataclass
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, gammaln, ndtr
 
 from .checks import check_array, check_number, check_offers, check_size
-from .likelihood import Huber, Logistic, PoissonLoss, Squared
+from .likelihood import Huber, Logistic, PoissonLoss, Squared, normal_nodes
 from .messages import Natural
 from .prior import Laplace, Prior, check_prior, field_nodes
 from .resampling import Poisson, check_law
@@ -126,73 +125,56 @@ class Side(NamedTuple):
     error: float = np.nan  # columns: mean of (x_hat - x_0)^2
 
 # %% ../nbs/15_state_evolution.ipynb #cd909190
-def fields(effects, macro, prior, beta=np.inf):
-    """The fields that coefficients meet: nodes over the data noise for each value of
-    the truth; effects is a law such as `FixedSizes`.
+def _message(Q_hat, h, chi_hat):
+    """A message with one precision and one noise, or as many as fields h, to all."""
+    return Natural(*(v.ravel() for v in np.broadcast_arrays(Q_hat, h, chi_hat)))
 
-    Returns
-    -------
-    x_0, h, weights : (K,), (n, K) and (n, K) arrays
-        Values of the truth, the first of them 0; fields, and probabilities with the
-        sum 1.
+
+def fields(effects, macro, prior, beta=np.inf):
+    """The fields that coefficients meet under a law `effects` such as `FixedSizes`:
+    values of the truth (K,), the first of them 0; nodes over the data noise for each,
+    (n, K); and their probabilities (n, K), with the sum 1.
     """
     x_0, share = effects.nodes()
-    Q_hat, flat = macro.Q_hat_1x, np.ones(len(x_0))
-    bends, cases = [], prior.cases()
-    for _, case in cases[:: max(1, len(cases) // 3)]:
-        for place, width in case.bends(Q_hat * flat, beta):
-            bends.append((place, np.sqrt(np.square(width) + macro.chi_hat_1x)))
-    centre = Natural(Q_hat * flat, macro.k * Q_hat * x_0, macro.psi_hat_1x * flat)
+    mean = macro.k * macro.Q_hat_1x * x_0
+    centre, cases = _message(macro.Q_hat_1x, mean, macro.psi_hat_1x), prior.cases()
+    bends = [
+        (place, np.sqrt(np.square(width) + macro.chi_hat_1x))
+        for _, case in cases[:: max(1, len(cases) // 3)]
+        for place, width in case.bends(centre.Q_hat, beta)
+    ]
     xi, w = field_nodes(centre, bends)
-    return x_0, centre.h + np.sqrt(macro.psi_hat_1x) * xi, share * w
+    return x_0, mean + np.sqrt(macro.psi_hat_1x) * xi, share * w
 
 # %% ../nbs/15_state_evolution.ipynb #83b092f8
 def columns(effects, macro, prior, beta=np.inf):
     """What the coefficients answer, on average over truth and data noise: a `Side`;
     arguments as for `fields`.
     """
-    x_0, h, w = fields(effects, macro, prior, beta)
-    flat = np.ones(h.size)
-    incoming = Natural(macro.Q_hat_1x * flat, h.ravel(), macro.chi_hat_1x * flat)
-    mean, chi, var, _, slack = (
-        part.reshape(h.shape) for part in prior.moments(incoming, beta)
-    )
-    off = mean - macro.k * x_0
-    average = lambda part: float((w * part).sum())
-    return Side(
-        average(chi),
-        average(slack),
-        average(off**2),
-        average(var),
-        lean=average(off * x_0),
-        error=average((mean - x_0) ** 2),
-    )
+    nodes = np.broadcast_arrays(*fields(effects, macro, prior, beta))
+    x_0, h, w = (part.ravel() for part in nodes)
+    incoming = _message(macro.Q_hat_1x, h, macro.chi_hat_1x)
+    mean, chi, var, _, slack = prior.moments(incoming, beta)
+    off, error = mean - macro.k * x_0, (mean - x_0) ** 2
+    parts = chi, slack, off**2, var, off * x_0, error
+    *answers, lean, error = (float((w * part).sum()) for part in parts)
+    return Side(*answers, lean=lean, error=error)
 
 # %% ../nbs/15_state_evolution.ipynb #c0b13f88
-@cache
-def _normal(n):
-    """Nodes and weights of the standard normal, (n,) each."""
-    t, w = np.polynomial.hermite_e.hermegauss(n)
-    return t, w / w.sum()
-
-
-def _additive(macro, likelihood, noise, power, counts, beta):
-    """Rows of a loss in y - f, a Gaussian; two nodes are enough for a square."""
-    t, w = _normal(2 if isinstance(likelihood, Squared) else 60)
-    flat = np.ones(len(t))
-    incoming = Natural(macro.Q_hat_1u * flat, 0 * flat, macro.chi_hat_1u * flat)
-    y = np.sqrt(noise**2 + max(macro.psi_hat_1u(1.0, power), 0.0)) * t
-    mean, chi, var, _, slack = likelihood.message(y, incoming, counts, beta)[0]
-    return Side(w @ chi, w @ slack, w @ mean**2, w @ var, k=1.0)
-
-# %% ../nbs/15_state_evolution.ipynb #78ec456b
 def rows(macro, likelihood, noise, power, counts, beta=np.inf):
     """What the rows answer, on average over the data noise: a `Side`. The noise's
     standard deviation is for the losses of y - f; power is the true fit's mean square.
     """
     if isinstance(likelihood, (Squared, Huber)):
-        return _additive(macro, likelihood, noise, power, counts, beta)
-    return _labelled(macro, likelihood, power, counts, beta)
+        t, w = normal_nodes(2 if isinstance(likelihood, Squared) else 60)
+        y = np.sqrt(noise**2 + max(macro.psi_hat_1u(1.0, power), 0.0)) * t
+        omega, to_k = 0 * t, None
+    else:
+        y, omega, w, to_k = _labelled(macro, likelihood, power)
+    incoming = _message(macro.Q_hat_1u, -omega, macro.chi_hat_1u)
+    mean, chi, var, _, slack = likelihood.message(y, incoming, counts, beta)[0]
+    answers = w @ chi, w @ slack, w @ mean**2, w @ var
+    return Side(*answers, k=1.0 if to_k is None else to_k @ mean / answers[0])
 
 # %% ../nbs/15_state_evolution.ipynb #f2d6ba3e
 class Independent(NamedTuple):
@@ -207,9 +189,7 @@ class Independent(NamedTuple):
 
     def reply(self, x, u, macro, power):
         """The next messages, from what columns x and rows u answer to the last."""
-        V, psi, lean, chi_hat = (
-            part / self.ratio for part in (x.chi, x.square, x.lean, x.var)
-        )
+        V, psi, lean, chi_hat = np.divide([x.chi, x.square, x.lean, x.var], self.ratio)
         prediction = _prediction(psi, lean, macro.k, power)
         return Macro(u.chi, u.square, u.var, u.k, V, *prediction, chi_hat)
 
@@ -223,14 +203,18 @@ class _Model(NamedTuple):
     """All that stays fixed."""
 
     effects: FixedSizes
-    noise: float
     prior: Laplace
-    likelihood: Squared
-    counts: Poisson
     design: Independent
     beta: float
     power: float
+    of_rows: tuple  # what `rows` needs beside the messages
     selected: float = None  # the share of features to be selected, if asked for
+
+    def begun(self):
+        """The messages of the empty model: every prediction is 0."""
+        empty = Macro(np.nan, np.nan, np.nan, 1.0, 1.0, 0.0, 0.0, 0.0)
+        u = rows(empty, *self.of_rows)
+        return Macro(u.chi, u.square, u.var, u.k, *empty[4:])
 
     def scaled(self, macro):
         """The prior at the penalty of these messages."""
@@ -239,79 +223,59 @@ class _Model(NamedTuple):
     def sides(self, macro):
         """What columns and rows answer."""
         x = columns(self.effects, macro, self.scaled(macro), self.beta)
-        rest = self.noise, self.power, self.counts, self.beta
-        return x, rows(macro, self.likelihood, *rest)
+        return x, rows(macro, *self.of_rows)
 
     def turn(self, macro):
         """The next messages."""
         new = self.design.reply(*self.sides(macro), macro, self.power)
-        if self.selected is None:
-            return new
-        return new._replace(scale=_rescaled(self, new, macro))
+        return new if self.selected is None else _rescaled(self, new, macro)
 
 # %% ../nbs/15_state_evolution.ipynb #f632656e
-def _begun(model):
-    """The empty model: every prediction is 0."""
-    unknown = Macro(np.nan, np.nan, np.nan, 1.0, 1.0, 0.0, 0.0, 0.0)
-    rest = model.noise, model.power, model.counts, model.beta
-    u = rows(unknown, model.likelihood, *rest)
-    heard = dict(Q_hat_1x=u.chi, psi_hat_1x=u.square, chi_hat_1x=u.var, k=u.k)
-    return unknown._replace(**heard)
-
-
 def _rescaled(model, new, macro):
-    """The factor on the penalty, nearer to where the share selected is as asked for."""
+    """The penalty moved nearer to where the share selected is as asked for."""
     x_0, share = model.effects.nodes()
-    both = np.full(len(x_0), new.psi_hat_1x + new.chi_hat_1x)  # one, to a resample
-    heard = Natural(0 * x_0 + new.Q_hat_1x, new.k * new.Q_hat_1x * x_0, both)
+    both = new.psi_hat_1x + new.chi_hat_1x  # one noise, to a resample
+    heard = _message(new.Q_hat_1x, new.k * new.Q_hat_1x * x_0, both)
     found = share @ model.scaled(macro).Pi(heard, model.beta)
     gap = np.log(max(found, 1e-12) / model.selected)
-    return macro.scale * np.exp(np.clip(gap / 3, -0.5, 0.5))
+    return new._replace(scale=macro.scale * np.exp(np.clip(gap / 3, -0.5, 0.5)))
 
 # %% ../nbs/15_state_evolution.ipynb #2fa4ba18
-def _accelerated(old, new, before, damping):
-    """Anderson's combination of the last moves, or a damped step where that is wild."""
-    plain = old + damping * (new - old)
+def _accelerated(old, new, before):
+    """Anderson's combination of the last moves, or half a step where that is wild."""
+    move, scale = new - old, np.abs(new) + 1e-300
+    plain = old + move / 2
     if len(before) < 2:
         return plain
-    scale = np.abs(new) + 1e-300
-    moves = [(old - z, (new - old) - r) for z, r in before]
-    R = np.array([dr / scale for _, dr in moves]).T
-    gamma = np.linalg.lstsq(R, (new - old) / scale, rcond=1e-6)[0]
-    out = plain - sum(g * (dz + damping * dr) for g, (dz, dr) in zip(gamma, moves))
+    dz, dr = ([old, move] - np.array(before)).swapaxes(0, 1)
+    gamma = np.linalg.lstsq((dr / scale).T, move / scale, rcond=1e-6)[0]
+    out = plain - (gamma[:, None] * (dz + dr / 2)).sum(0)
     allowed = (out > 0.2 * plain) & (out < 5 * plain) | (new == 0)
     return out if allowed.all() else plain
 
 # %% ../nbs/15_state_evolution.ipynb #12bdc101
-def _change(old, new):
-    """The largest relative change; a variance that is nothing beside another may go."""
-    size = np.abs(new)
-    size[[2, 7]] += 1e-9 * size[[1, 4]]
-    gap = np.abs(new - old)
-    return np.max(gap / np.maximum(size, 1e-300), where=gap > 0, initial=0.0)
-
-
-def _settled(model, macro, tol, max_iter, damping=0.5):
+def _turned(model, macro, tol, max_iter):
     """Turn until nothing moves; the messages, the number of turns, the last change."""
-    before, change = [], np.inf
+    before, change = [], np.inf  # the largest relative one
     for n in range(1, max_iter + 1):
         old, new = np.array(macro), np.array(model.turn(macro))
         if not np.isfinite(new).all():
             return macro, n, np.nan
-        change = _change(old, new)
+        gap, size = np.abs(new - old), np.abs(new)
+        size[[2, 7]] += 1e-9 * size[[1, 4]]  # nothing beside another: it may go
+        share = gap / np.maximum(size, 1e-300)
+        change = np.max(share, where=gap > 0, initial=0.0)
         if change < tol:
-            return Macro(*map(float, new)), n, change
-        macro = Macro(*_accelerated(old, new, before[-5:], damping).tolist())
+            return Macro(*new.tolist()), n, change
+        macro = Macro(*_accelerated(old, new, before[-5:]).tolist())
         before.append((old, new - old))
     return macro, max_iter, change
 
 # %% ../nbs/15_state_evolution.ipynb #ae7fc7b9
-def _at(law, h):
+def _Pi_at(law, h):
     """Pi of features whose fields have the means h, of h's shape."""
-    flat, macro = np.ones(np.size(h)), law.macro
-    Q_hat, chi_hat = macro.Q_hat_1x * flat, macro.chi_hat_1x * flat
-    Pi = law.prior.Pi(Natural(Q_hat, np.ravel(h), chi_hat), law.beta)
-    return np.reshape(Pi, np.shape(h))
+    heard = _message(law.macro.Q_hat_1x, h, law.macro.chi_hat_1x)
+    return law.prior.Pi(heard, law.beta).reshape(np.shape(h))
 
 
 def _beyond(law, h):
@@ -355,17 +319,17 @@ class Chances:
     def mean(self):
         """Mean selection probability."""
         _, h, w = fields(self, self.macro, self.prior, self.beta)
-        return float((w * _at(self, h)).sum())
+        return float((w * _Pi_at(self, h)).sum())
 
     def at_least(self, threshold):
         """Probability that Pi reaches a threshold, of the threshold's shape."""
-        reached = lambda h: _at(self, h) >= threshold
+        reached = lambda h: _Pi_at(self, h) >= threshold
         return _beyond(self, _least_field(self, reached))
 
     def quantile(self, p):
         """The Pi that a share p of the features does not exceed, of p's shape."""
         inside = lambda h: 1 - _beyond(self, h) >= p
-        return _at(self, _least_field(self, inside))
+        return _Pi_at(self, _least_field(self, inside))
 
 # %% ../nbs/15_state_evolution.ipynb #41386114
 @dataclass(frozen=True, eq=False)
@@ -430,6 +394,8 @@ def state_evolution(
     """What `rvamp` will find on large data with y = A x_0 + noise (or y drawn given A
     x_0, for the logistic and the Poisson loss), before there are any. Columns have unit
     norm on average; A has independent entries or singular vectors that point anywhere.
+    Returns an `Evolution`; where it does not converge, that says `converged=False`, and
+    there is a `ConvergenceWarning`.
 
     Parameters
     ----------
@@ -452,52 +418,24 @@ def state_evolution(
         On the relative change of the eight numbers in one turn, and how many turns.
     start : Evolution, optional
         Of a problem nearby.
-
-    Returns
-    -------
-    Evolution
-        Not converging is `converged=False` and a `ConvergenceWarning`.
     """
     _check_asked(ratio, signal, noise, likelihood, counts, beta)
     prior = _one_prior(lam, prior, beta, selected)
-    design, (x_0, share) = _design(ratio, spectrum), signal.nodes()
-    fixed = signal, noise, prior, likelihood, counts, design, beta
-    model = _Model(*fixed, design.gain * (share @ x_0**2), selected)
-    macro = _begun(model) if start is None else start.macro._replace(scale=1.0)
-    macro, n, change = _settled(model, macro, tol, check_size("", "max_iter", max_iter))
-    converged = bool(change < tol)
-    status = _status(converged, n, change)
+    design, (x_0, share) = _design_of(ratio, spectrum), signal.nodes()
+    power = design.gain * (share @ x_0**2)
+    of_rows = likelihood, noise, power, counts, beta
+    model = _Model(signal, prior, design, beta, power, of_rows, selected)
+    macro = model.begun() if start is None else start.macro._replace(scale=1.0)
+    macro, n, change = _turned(model, macro, tol, check_size("", "max_iter", max_iter))
+    converged, status = bool(change < tol), _status(change < tol, n, change)
     if not converged:
         warnings.warn(status, ConvergenceWarning, stacklevel=3)  # errstate is one
-    x, true = model.sides(macro)[0], share[1:].sum()
+    x, true = model.sides(macro)[0], float(share[1:].sum())
     law = lambda *of: Chances(*of, macro, model.scaled(macro), beta)
-    null, others = law(x_0[:1], np.ones(1)), law(x_0[1:], share[1:] / true)
-    numbers = x.error, x.var, x.chi, null, others, float(true)
-    return Evolution(*numbers, converged, status, n, macro)
+    laws = law(x_0[:1], np.ones(1)), law(x_0[1:], share[1:] / true)
+    return Evolution(x.error, x.var, x.chi, *laws, true, converged, status, n, macro)
 
 # %% ../nbs/15_state_evolution.ipynb #ed11684b
-def _status(converged, n, change):
-    """How it ended, and what to try."""
-    if converged:
-        return f"converged in {n} turns"
-    if not np.isfinite(change):
-        return f"broke down at turn {n}: try a larger penalty"
-    remedy = "raise max_iter, or start from a solution nearby"
-    return f"not converged: the last of {n} turns changed by {change:.1e}; {remedy}"
-
-
-def _design(ratio, spectrum):
-    """The design that was asked for."""
-    if spectrum is None or isinstance(spectrum, Spectrum):
-        return spectrum or Independent(ratio)
-    if isinstance(spectrum, str):
-        if spectrum != "orthogonal":
-            wanted = 'None, "orthogonal", or singular values'
-            raise ValueError(f"spectrum must be {wanted}, got {spectrum!r}")
-        spectrum = [max(1.0, 1 / ratio) ** 0.5]
-    return spectrum_of(spectrum, ratio)
-
-# %% ../nbs/15_state_evolution.ipynb #1b513019
 def _check_asked(ratio, signal, noise, likelihood, counts, beta):
     """Refuse what is no question."""
     owner = "state_evolution"
@@ -513,7 +451,29 @@ def _check_asked(ratio, signal, noise, likelihood, counts, beta):
             raise ValueError("noise is needed: the standard deviation of y - A x_0")
         check_number(owner, "noise", noise, 0, closed="[")
 
+
+def _status(converged, n, change):
+    """How it ended, and what to try."""
+    if converged:
+        return f"converged in {n} turns"
+    if not np.isfinite(change):
+        return f"broke down at turn {n}: try a larger penalty"
+    remedy = "raise max_iter, or start from a solution nearby"
+    return f"not converged: the last of {n} turns changed by {change:.1e}; {remedy}"
+
 # %% ../nbs/15_state_evolution.ipynb #d9315487
+def _design_of(ratio, spectrum):
+    """The design that was asked for."""
+    if spectrum is None or isinstance(spectrum, Spectrum):
+        return spectrum or Independent(ratio)
+    if isinstance(spectrum, str):
+        if spectrum != "orthogonal":
+            wanted = 'None, "orthogonal", or singular values'
+            raise ValueError(f"spectrum must be {wanted}, got {spectrum!r}")
+        spectrum = [max(1.0, 1 / ratio) ** 0.5]
+    return spectrum_of(spectrum, ratio)
+
+
 def _one_prior(lam, prior, beta, selected):
     """The prior, the same for every coefficient."""
     if (lam is None) == (prior is None):
@@ -531,15 +491,11 @@ def _one_prior(lam, prior, beta, selected):
     return prior
 
 # %% ../nbs/15_state_evolution.ipynb #88cb40e2
-def coupled(spectrum, q_x, q_u):
+def averaged_coupling(spectrum, q_x, q_u):
     """The averaged coupling (`message-of-a-direction`, `through-the-coupling`) of a
-    `Spectrum`, given the precisions Q_hat_2x and Q_hat_2u of the messages to it.
-
-    Returns
-    -------
-    Q_hat_1x, Q_hat_1u, through : float, float, (2, 2) array
-        Precisions of the messages back, and what the noises of columns and of rows
-        contribute to their noises.
+    `Spectrum`, given the precisions Q_hat_2x and Q_hat_2u of the messages to it: the
+    precisions Q_hat_1x and Q_hat_1u of the messages back, and what the noises of
+    columns and of rows contribute to their noises, (2, 2).
     """
     e = spectrum.eigenvalues
     b, a = 1 / (q_x + e / q_u), 1 / (q_u + e / q_x)
@@ -564,20 +520,14 @@ class Spectrum(NamedTuple):
 
     def reply(self, x, u, macro, power):
         """The next messages, from what columns x and rows u answer to the last."""
-        q_x, q_u = max(x.slack / x.chi, 1e-300), max(u.slack / u.chi, 1e-300)
-        Q_hat, V, through = coupled(self, q_x, q_u)
-        past = macro.psi_hat_1x, macro.psi_hat_1u(u.k, power)
-        psi = through @ _own(x.square, u.square, x.chi, u.chi, *past)
-        past = macro.chi_hat_1x, macro.chi_hat_1u
-        chi_hat = through @ _own(x.var, u.var, x.chi, u.chi, *past)
+        q_x, q_u = (max(side.slack / side.chi, 1e-300) for side in (x, u))
+        Q_hat, V, through = averaged_coupling(self, q_x, q_u)
+        psi_u = macro.psi_hat_1u(u.k, power)
+        came_in = [[macro.psi_hat_1x, macro.chi_hat_1x], [psi_u, macro.chi_hat_1u]]
+        sent = np.array([[s.square / s.chi**2, s.var / s.chi**2] for s in (x, u)])
+        psi, chi_hat = (through @ np.maximum(sent - came_in, 0.0)).T  # the sides' own
         prediction = _prediction(psi[1], V * x.lean / x.chi, macro.k, power)
         return Macro(Q_hat, psi[0], chi_hat[0], u.k, V, *prediction, chi_hat[1])
-
-
-def _own(x, u, chi_x, chi_u, past_x, past_u):
-    """Noise of the messages to the coupling: all there is, less what came in."""
-    all_x, all_u = x / chi_x**2, u / chi_u**2
-    return np.maximum([all_x - past_x, all_u - past_u], 0.0)
 
 # %% ../nbs/15_state_evolution.ipynb #5e118835
 def spectrum_of(singular_values, ratio):
@@ -589,9 +539,9 @@ def spectrum_of(singular_values, ratio):
         problem = "must be singular values >= 0, a vector that is not all 0"
         raise ValueError(f"spectrum: {problem}, got shape {values.shape}")
     each = np.full(len(values), 1 / len(values))
-    on_columns, on_rows = min(1.0, ratio), min(1.0, 1 / ratio)
-    columns = np.r_[1 - on_columns, on_columns * each]
-    return Spectrum(np.r_[0.0, values**2], columns, np.r_[1 - on_rows, on_rows * each])
+    there = min(1.0, ratio), min(1.0, 1 / ratio)  # the share that is not 0
+    shares = (np.r_[1 - share, share * each] for share in there)
+    return Spectrum(np.r_[0.0, values**2], *shares)
 
 # %% ../nbs/15_state_evolution.ipynb #b7dcfe7f
 def _targets(likelihood, fit):
@@ -603,18 +553,14 @@ def _targets(likelihood, fit):
     return y, np.exp(log_p - gammaln(y + 1).reshape(-1, *[1] * np.ndim(fit)))
 
 
-def _labelled(macro, likelihood, power, counts, beta):
-    """Rows whose y is drawn given the true fit z: averages over omega and y."""
-    t, w = _normal(31)
+def _labelled(macro, likelihood, power):
+    """Nodes where y is drawn given the true fit: y, prediction, weight, part in k."""
+    t, w = normal_nodes(31)
     omega = np.sqrt(macro.power_1u) * t
     slope = macro.overlap_1u / max(macro.power_1u, 1e-300)
     left = np.sqrt(max(power - slope * macro.overlap_1u, 1e-12 * power))
     y, p = _targets(likelihood, slope * omega[:, None] + left * t)
     often = (p @ w) @ w > 1e-12
     y, p = y[often], p[often]
-    weight, pull = (w * (p @ w)).ravel(), (w * (p @ (w * t)) / left).ravel()
-    target, field = (v.ravel() for v in np.meshgrid(y, -omega, indexing="ij"))
-    incoming = Natural(macro.Q_hat_1u + 0 * field, field, macro.chi_hat_1u + 0 * field)
-    mean, chi, var, _, slack = likelihood.message(target, incoming, counts, beta)[0]
-    answers = weight @ chi, weight @ slack, weight @ mean**2, weight @ var
-    return Side(*answers, k=pull @ mean / answers[0])
+    weight, to_k = w * (p @ w), w * (p @ (w * t)) / left
+    return np.repeat(y, len(t)), np.tile(omega, len(y)), weight.ravel(), to_k.ravel()

@@ -33,7 +33,7 @@ def explorer_entry(density, draws, span, n_bars=40):
     bars = bars * n_bars / (span[1] - span[0])
     return dict(message=message, bars=bars.tolist(), zeros=float(np.mean(draws == 0)))
 
-# %% ../nbs/81_explorers.ipynb #0649df69
+
 def density_explorer(
     entries, choices, start, span, top, label, shift=False, gaussian=False
 ):
@@ -45,21 +45,24 @@ def density_explorer(
     span as in the entries; `top` is the largest density shown. `shift` adds a slider
     that moves the field, `gaussian` draws p̄₂, with the same mean and variance, too.
     """
-    table = dict(
-        entries=[entries[setting] for setting in product(*choices.values())],
-        choices=[
-            dict(name=name, values=[str(v) for v in values])
-            for name, values in choices.items()
-        ],
-        start=[values.index(v) for v, values in zip(start, choices.values())],
-    )
-    table |= dict(span=list(span), top=top, label=label, colours=COLOURS)
-    table |= dict(shift=shift, gaussian=gaussian)
-    return _explorer(needed("anywidget", "course"))(table=table)
+    entries = [entries[setting] for setting in product(*choices.values())]
+    axis = dict(span=list(span), top=top, label=label, colours=COLOURS)
+    table = dict(entries=entries, **axis, shift=shift, gaussian=gaussian)
+    return _explorer([*choices], [*choices.values()], start, table)
+
+
+def _explorer(names, places, start, table):
+    """The widget with a slider for each name; what else the page must know, a dict."""
+    table["choices"] = [
+        dict(name=name, values=[*map(str, values)])
+        for name, values in zip(names, places)
+    ]
+    table["start"] = [values.index(v) for v, values in zip(start, places)]
+    return _widget_class(needed("anywidget", "course"))(table=table)
 
 
 @lru_cache
-def _explorer(anywidget):
+def _widget_class(anywidget):
     """The widget's class; anywidget is imported when it is first needed."""
     import traitlets
 
@@ -70,24 +73,19 @@ def _explorer(anywidget):
     return Explorer
 
 # %% ../nbs/81_explorers.ipynb #f1lm0002
-_LONGEST = 60  # pictures of a film
-
-
 def film(box):
     """The pictures of a box from `sliders`, all taken beforehand: a widget (anywidget)
-    with the same controls that moves with no kernel. The box is closed.
-
-    There may be 60 settings; each must give one figure, all of one size, and nothing
-    else. A ValueError names the control that changes nothing, or the setting that has
-    no picture.
+    with the same controls that moves with no kernel. The box is closed. There may be 60
+    settings; each must give one figure, all of one size, and nothing else. A ValueError
+    names the control that changes nothing, or the setting that has no picture.
     """
     *knobs, out = getattr(box, "children", None) or [None]
     if not knobs:
         raise ValueError("film: box must come from sliders, with a control or more")
     names, places = [knob.description for knob in knobs], [*map(_places, knobs)]
-    if prod(map(len, places)) > _LONGEST:
+    if prod(map(len, places)) > 60:
         fewer = f"give fewer values for {' or '.join(names)}"
-        raise ValueError(f"film: box has more than {_LONGEST} settings; {fewer}")
+        raise ValueError(f"film: box has more than 60 settings; {fewer}")
     start = tuple(knob.value for knob in knobs)
     taken = {start: _pixels(out.outputs, "the start")}
     out.outputs = ()  # what is closed is still kept with a page
@@ -101,16 +99,11 @@ def film(box):
             taken[setting] = _pixels(out.outputs, said)
     pictures, first = [taken[setting] for setting in product(*places)], taken[start]
     _check_moves(pictures, names, places)
-    table = dict(
-        base=_frame(first),
-        frames=[_frame(pixels, first) for pixels in pictures],
-        size=first.shape[1::-1],
-        choices=[dict(name=n, values=[*map(str, v)]) for n, v in zip(names, places)],
-        start=[values.index(v) for v, values in zip(start, places)],
-    )
-    return _explorer(needed("anywidget", "course"))(table=table)
+    frames = [_frame(pixels, first) for pixels in pictures]
+    table = dict(base=_frame(first), frames=frames, size=first.shape[1::-1])
+    return _explorer(names, places, start, table)
 
-# %% ../nbs/81_explorers.ipynb #f1lm0003
+
 def _places(knob):
     """Where a control can stand, as a list: numbers by their size."""
     found = list(getattr(knob, "options", (False, True)))
@@ -155,8 +148,8 @@ def _check_moves(taken, names, places):
     """Each control changes a picture, and all are of one size."""
     if len({pixels.shape for pixels in taken}) > 1:
         raise ValueError("film: box has pictures of several sizes")
-    known = [hash(pixels.tobytes()) for pixels in taken]
-    known = np.array(known).reshape(*map(len, places))
+    known = np.array([hash(pixels.tobytes()) for pixels in taken])
+    known = known.reshape(*map(len, places))
     for axis, name in enumerate(names):
         if (known == known.take([0], axis)).all():
             raise ValueError(f"film: control {name} changes nothing")

@@ -36,9 +36,7 @@ from .tables.storage import Panels
 
 # %% ../nbs/12_rvamp.ipynb #6fead0fa
 def coordinates(state):
-    """One vector: h as it is, precisions and variances as logarithms (a zero becomes
-    -inf); (3N + 3M,), and more for rows in blocks.
-    """
+    """One vector, (3N + 3M,) or more: h, and the logarithms of the rest (-inf of 0)."""
     parts = []
     with np.errstate(divide="ignore"):
         for message in state:
@@ -64,9 +62,7 @@ def from_coordinates(z, like):
 
 # %% ../nbs/12_rvamp.ipynb #e77decbf
 def damp(old, new, damping):
-    """The state `damping` (in (0, 1]) of the way from old to new, in (log Q_hat, h,
-    log chi_hat); where either is zero, the new one.
-    """
+    """The state `damping` (in (0, 1]) of the way from old to new, by `coordinates`."""
     z, f = coordinates(old), coordinates(new)
     free = np.isfinite(z) & np.isfinite(f)
     which = slice(None) if free.all() else free  # a slice copies nothing
@@ -79,13 +75,12 @@ def damp(old, new, damping):
 # %% ../nbs/12_rvamp.ipynb #4877e594
 class Anderson:
     """Acceleration from the last few moves: the combination of them that leaves the
-    smallest residual (Anderson, Journal of the ACM 12, 1965). For a table A in blocks
-    half the digits of a move are kept: it would be the largest thing that is held.
+    smallest residual (Anderson, Journal of the ACM 12, 1965).
     """
 
     def __init__(self, A=None):
-        self.dtype = np.float32 if isinstance(A, Panels) else float
-        self.free = None
+        # of a table in blocks, moves would be the largest thing that is held
+        self.dtype, self.free = np.float32 if isinstance(A, Panels) else float, None
         self.reset()
 
     def reset(self):
@@ -105,33 +100,23 @@ class Anderson:
         self.free, which = free, slice(None) if free.all() else free
         z, residual = z[which], f[which] - z[which]
         if self.last:
-            self.moves = self.moves[-7:]
-            move = _moved(*self.last, z, residual, which)
-            self.moves.append([part.astype(self.dtype) for part in move])
+            # the last point is made again: it would be the largest thing that is held
+            dz = coordinates(self.last[0])[which]
+            np.subtract(z, dz, out=dz)  # in place, for the same reason
+            move = [p.astype(self.dtype) for p in (dz, residual - self.last[1])]
+            self.moves = [*self.moves[-7:], move]
         self.last = old, residual
         if not self.moves:
             return None
         f[which] = _combine(z, residual, self.moves, _weights(new)[which], damping)
         return from_coordinates(f, old)
 
-# %% ../nbs/12_rvamp.ipynb #12000607
-def _moved(before, last_residual, z, residual, which):
-    """The move to here and what it did to the residual. The last point is made again
-    from its state: its coordinates would be the largest thing that is held.
-    """
-    dz = coordinates(before)[which]
-    np.subtract(z, dz, out=dz)  # in place, for the same reason
-    return dz, residual - last_residual
-
 # %% ../nbs/12_rvamp.ipynb #12000197
 def _combine(z, residual, moves, weights, damping):
-    """Anderson's point from z and its residual, (n,) each, and a list of moves (dz,
-    change of the residual); moves too small for this residual are left out.
-    """
+    """Anderson's point from z and its residual, (n,) each, and (dz, dR) of moves."""
     few = 2**14  # coordinates at a time fit the cache
     parts = [slice(start, start + few) for start in range(0, len(z), few)]
-    gram, image = np.zeros((len(moves), len(moves))), np.zeros(len(moves))
-    size2 = 0.0
+    gram, image, size2 = np.zeros((len(moves),) * 2), np.zeros(len(moves)), 0.0
     for part in parts:
         changes = np.array([weights[part] * dR[part] for _, dR in moves])
         rest = weights[part] * residual[part]
@@ -139,32 +124,19 @@ def _combine(z, residual, moves, weights, damping):
         image += changes @ rest
         size2 += rest @ rest
     kept = np.flatnonzero(np.sqrt(gram.diagonal()) >= 1e-2 * np.sqrt(size2))
-    gamma = np.zeros(len(moves))
-    gamma[kept] = _least_squares(gram[np.ix_(kept, kept)], image[kept])
+    values, V = np.linalg.eigh(gram[np.ix_(kept, kept)])
+    told = values > 1e-4**2 * values.max(initial=0.0)
+    gamma = V[:, told] @ (V[:, told].T @ image[kept] / values[told])
     out = np.empty_like(z)
     for part in parts:
         out[part] = z[part] + damping * residual[part]
-        for k in kept:
-            dz, dR = moves[k]
-            out[part] -= gamma[k] * (dz[part] + damping * dR[part])
+        for weight, (dz, dR) in zip(gamma, (moves[k] for k in kept)):
+            out[part] -= weight * (dz[part] + damping * dR[part])
     return out
 
 # %% ../nbs/12_rvamp.ipynb #12000193
-def _least_squares(gram, image):
-    """The weights that bring moves closest to a residual, (k,), from their products
-    with each other, (k, k), and with it, (k,); directions below 1e-4 of the largest
-    are left out.
-    """
-    values, directions = np.linalg.eigh(gram)
-    kept = values > 1e-4**2 * values.max(initial=0.0)
-    directions = directions[:, kept]
-    return directions @ (directions.T @ image / values[kept])
-
-
 def _weights(state):
-    """Each of the six blocks counts alike in a norm over coordinates, (3N + 3M,);
-    columns of zeros (chi_hat = 0) do not count.
-    """
+    """Weights, (3N + 3M,), by which each of the six blocks counts alike in a norm."""
     parts = []
     for Q_hat, h, chi_hat in (message[:3] for message in state):
         flat = np.full(len(Q_hat), max(np.count_nonzero(chi_hat), 1) ** -0.5)
@@ -172,12 +144,9 @@ def _weights(state):
     return np.concatenate(parts)
 
 # %% ../nbs/12_rvamp.ipynb #0d92d88e
-# the first message to the prior may claim this share of what the rows can hold
-ROOM = 0.5
-# how often a first message that breaks the first step is said at a quarter of it
-QUIETEST = 5
-# the smallest damping tried
-SLOWEST = 0.02
+ROOM = 0.5  # share of what the rows can hold that the first message may claim
+QUIETEST = 5  # how often a first message that breaks the step is said more faintly
+SLOWEST = 0.02  # the smallest damping tried
 
 # %% ../nbs/12_rvamp.ipynb #a7d10c03
 class Pace:
@@ -187,10 +156,7 @@ class Pace:
         self.damping, self.best, self.waited = damping, np.inf, 0
 
     def watch(self, change):
-        """Halve the damping when the change has not fallen for ten steps; True when it
-        was halved. A change of (nearly) 1 is a message that grows from next to
-        nothing: no stall, and small steps would only make the climb longer.
-        """
+        """Halve the damping, and say True, when no fall was seen for ten steps."""
         self.waited += not 0.95 <= change <= 1
         if change < 0.9 * self.best:
             self.best, self.waited = change, 0
@@ -217,14 +183,11 @@ def _faint(state, factor):
     return state._replace(to_prior=state.to_prior._replace(**parts))
 
 # %% ../nbs/12_rvamp.ipynb #a7d10c06
-def _within(problem, state, most):
-    """The state, as faint as it must be for the prior to claim at most so many
-    coefficients, and no fainter than that by more than a factor 1.5; unchanged where
-    that cannot be had.
-    """
+def _no_louder(problem, state, most):
+    """The state, as faint as it must be for the prior to claim at most so much."""
 
     def too_loud(power):
-        """Whether 0.5**power of the state claims more: the sum of rho does."""
+        """Whether 0.5**power of the state claims more."""
         with np.errstate(all="ignore"):
             to_prior = _faint(state, 0.5**power).to_prior
             return problem.prior.moments(to_prior, problem.beta).rho.sum() > most
@@ -246,40 +209,33 @@ def _within(problem, state, most):
 def _near(proposal, plain):
     """Whether the proposal is finite, no precision or variance off by a factor e^2."""
     far = np.exp(2.0)
-    for a, b in zip(proposal, plain):
-        if not all(np.isfinite(part).all() for part in a[:3]):
-            return False
-        for one, two in zip(scales(a), scales(b)):
-            if (one > far * two).any() or (two > far * one).any():
-                return False
-    return True
+    finite = all(np.isfinite(part).all() for a in proposal for part in a[:3])
+    pairs = (p for both in zip(proposal, plain) for p in zip(*map(scales, both)))
+    off = ((one > far * two) | (two > far * one) for one, two in pairs)
+    return finite and not any(part.any() for part in off)
 
 
 def _onward(problem, current, damping, anderson=None):
-    """The state after a good step, and whether it is accelerated: the accelerated one
-    where there is one near the plain one.
-    """
+    """The state after a good step, and whether it is accelerated."""
     plain = damp(current.state, current.new, damping)
     if anderson and current.change <= 1:
         mixing = min(damping / 0.7, 1.0)
         proposal = anderson.propose(current.state, current.new, mixing)
         if proposal and _near(proposal, plain):
             return proposal, True
-    return _within(problem, plain, len(problem.y)), False
+    return _no_louder(problem, plain, len(problem.y)), False
 
 # %% ../nbs/12_rvamp.ipynb #a7d10c08
 def _start(problem, state):
-    """The first state: the empty model as loud as there is room, or the caller's with
-    no more claims than rows.
-    """
+    """The first state: the caller's, or the empty model as loud as there is room."""
     if state is not None:
-        return _within(problem, state, len(problem.y))
+        return _no_louder(problem, state, len(problem.y))
     N, most = problem.A.shape[1], kept_rows(problem)
     if np.isfinite(problem.beta) and not isinstance(problem.likelihood, Squared):
         most = min(most, N)
     free = np.broadcast_to(problem.prior.unpenalised(), N).sum()
     most = free + ROOM * max(most - free, 0.0)
-    return _within(problem, initial_state(problem), most)
+    return _no_louder(problem, initial_state(problem), most)
 
 
 def _try(take, problem, state):
@@ -295,12 +251,9 @@ def iterate(
 ):
     """Steps of rVAMP under all safeguards, one at a time, without end; from the empty
     model if no state is given. `anderson` is what is remembered from a problem nearby,
-    `take` takes a step as `step` does.
-
-    Yields the Step (None where it broke down and will be tried again, slower or
-    fainter), the damping in (0, 1], and the event: "plain", "accelerated", "undone" or
-    "breakdown: ...". A `Breakdown` when even the faintest first step fails, or the
-    slowest damping.
+    `take` takes a step as `step` does. Yields the Step (None where it broke down and is
+    tried again), the damping in (0, 1], and the event: "plain", "accelerated", "undone"
+    or "breakdown: ...". A `Breakdown` when the faintest or slowest attempt fails.
     """
     pace, anderson = Pace(damping), anderson or Anderson(problem.A)
     state, good, fast, faint = _start(problem, state), None, False, 0
@@ -329,9 +282,7 @@ def iterate(
 
 # %% ../nbs/12_rvamp.ipynb #a5e14001
 def _spectrum(A):
-    """Squared lengths of the columns, (N,) (1 for a column of zeros), and eigenvalues
-    and eigenvectors of A Di(1/length2) A', (M,) and (M, M).
-    """
+    """Squared lengths of columns (1 for 0); eigenvalues and eigenvectors of K."""
     length2 = np.einsum("mi,mi->i", A, A)
     length2[length2 == 0] = 1.0
     values, vectors = np.linalg.eigh((A / length2) @ A.T)
@@ -339,9 +290,7 @@ def _spectrum(A):
 
 # %% ../nbs/12_rvamp.ipynb #a5e14002
 def _averaged_reply(A, spectrum, D, r, T, rows):
-    """The coupling's messages for one D and T, (N,) means r, and the rows' message
-    with its precision and noise averaged: a State.
-    """
+    """The coupling's messages for one D and T, means r, and averages of the rows."""
     length2, e, U = spectrum
     q, g = np.mean(rows.Q_hat), np.mean(rows.chi_hat)
     answer = 1 / (q + D * e)
@@ -383,11 +332,7 @@ def _averaged(problem, state, damping):
 
 # %% ../nbs/12_rvamp.ipynb #a5e14008
 def averaged_start(problem, damping=0.7):
-    """A State from a few steps with one number in place of each vector of precisions
-    and variances. None where it would not pay: M < 128, N < 4M, finite beta, a loss
-    whose channel is no closed form, a table that is read in blocks; and where the
-    averaged messages break down.
-    """
+    """A State from a few averaged steps; None where they do not pay or break down."""
     M, N = problem.A.shape
     closed = np.isinf(problem.beta) and isinstance(problem.likelihood, Squared)
     if M < 128 or N < 4 * M or not closed or isinstance(problem.A, Panels):
@@ -415,9 +360,8 @@ def _too_slow(last, max_iter, tol):
     """Which of the two questions is still open after the last step allowed."""
     if last is None:
         return f"iteration limit: no step could be taken in {max_iter} attempts"
-    if last.change >= tol:
-        what = f"the messages still change by {last.change:.1e}"
-    else:
+    what = f"the messages still change by {last.change:.1e}"
+    if last.change < tol:
         what = "the messages have settled, but the two factors' means or variances"
         what += f" still differ by {last.delta:.1e} (delta)"
     return f"iteration limit: after {max_iter} steps {what}, tol is {tol:.0e}"
@@ -444,11 +388,10 @@ def run(
             rows.append((change, delta, pace, floored, event))
             if max(change, delta) < tol:
                 break
-            if len(rows) % 50 == 0 and _stuck(rows):
-                failure = f"no progress: {_too_slow(last, len(rows), tol)}"
-                break
-            if len(rows) >= max_iter:
-                failure = _too_slow(last, max_iter, tol)
+            stuck = len(rows) % 50 == 0 and _stuck(rows)
+            if stuck or len(rows) >= max_iter:
+                why = "no progress: " if stuck else ""
+                failure = why + _too_slow(last, len(rows), tol)
                 break
             if checkpoint and event in ("plain", "accelerated"):
                 checkpoint.after(current.state)
@@ -460,9 +403,7 @@ def run(
 
 # %% ../nbs/12_rvamp.ipynb #7ed88299
 def continuation(problem, tol, max_iter, damping, take=step):
-    """Start at a penalty that empties the model, and come down to the one asked for:
-    the last `Run`; None where there is no penalty to raise.
-    """
+    """The last `Run` on the way down from a penalty that empties the model, or None."""
     if problem.prior.scaled(1.0) is None:
         return None
     state, top = None, max(emptying_factor(problem) or 100.0, 2.0)
@@ -494,7 +435,7 @@ def _of_columns(prior, which, N):
     """The prior of some of its N columns; None for one that is no dataclass."""
     if isinstance(prior, WithIntercept):  # which is always among them
         inside = _of_columns(prior.prior, which[:-1], prior.n)
-        return None if inside is None else WithIntercept(inside, len(which) - 1)
+        return inside and WithIntercept(inside, len(which) - 1)
     if not is_dataclass(prior):
         return None
     given = vars(prior).items()
@@ -519,14 +460,12 @@ def _few(problem, said):
     return np.sort(which) if pays else None
 
 # %% ../nbs/12_rvamp.ipynb #12000206
-def _alone(problem, state, said, which, gathered):
-    """The small problem: M stand-ins and the columns `which`; and its state. None for
-    either where there is no such problem.
-    """
+def _small_problem(problem, state, said, which, gathered):
+    """The problem of M stand-ins and the columns `which`, and its state; or None."""
     X, r, T = stand_in_columns(gathered)
     prior = _of_columns(problem.prior, which, problem.A.shape[1])
     if prior is None or not np.isfinite(X).all():
-        return None, None
+        return None
     A, prior = np.hstack([X, gathered.A_S]), _StandIns(r, T, prior)
     Q_hat = np.einsum("ij,ij->j", X, X) * np.mean(said.u.chi)  # about what they hear
     mine = (part[which] for part in state.to_prior)
@@ -535,9 +474,7 @@ def _alone(problem, state, said, which, gathered):
 
 
 def _arrived(small, state, most=30):
-    """The last step on the small problem, which has settled when it changes by less
-    than a tenth; None where it breaks down.
-    """
+    """The last step on the small problem, to a change below a tenth; or None."""
     last = None
     try:
         for taken, (current, _, _) in enumerate(iterate(small, state)):
@@ -549,9 +486,7 @@ def _arrived(small, state, most=30):
 
 # %% ../nbs/12_rvamp.ipynb #12000208
 def _moved_on(said, which, gathered, small, last):
-    """What is said, with the answers of the columns `which` from the last step on the
-    small problem; and what the first pass has gathered, with theirs.
-    """
+    """What is said and gathered, with what the columns `which` have come to."""
     M, own = len(small.y), own_precision(small.A, last.u)
     message, grain, _ = to_coupling(last.x, last.state.to_prior, own)
     try:
@@ -561,28 +496,19 @@ def _moved_on(said, which, gathered, small, last):
     few = Mixed(*(part[M:] for part in message))
     now = gather(gathered.A_S, few.S, few.D, few.r, few.T)
     sums = (a + b for a, b in zip(gathered[1:], now[1:]))
-    said = said._replace(
-        x=Moments(*_with(said.x, which, (part[M:] for part in last.x))),
-        u=last.u,
-        prior_message=Mixed(*_with(said.prior_message, which, few)),
-        likelihood_message=last.likelihood_message,
-        grain=_with([said.grain], which, [grain[M:]])[0],
-    )
-    return said, Gathered(now.A_S, *sums)
-
-
-def _with(parts, which, theirs):
-    """The parts of a message, with others' numbers for some columns."""
+    parts = [*said.x, *said.prior_message, said.grain]
+    theirs = [*(part[M:] for part in last.x), *few, grain[M:]]
     new = [part.copy() for part in parts]
     for part, some in zip(new, theirs):
         part[which] = some
-    return new
+    x, message, grain = Moments(*new[:5]), Mixed(*new[5:-1]), new[-1]
+    said = said._replace(x=x, prior_message=message, grain=grain)
+    said = said._replace(u=last.u, likelihood_message=last.likelihood_message)
+    return said, Gathered(now.A_S, *sums)
 
 # %% ../nbs/12_rvamp.ipynb #12000207
 def step_of_few(problem, state):
-    """As `step`; where it pays, a few columns settle between the two passes while the
-    others keep still.
-    """
+    """As `step`; where it pays, a few columns settle first while the others rest."""
     A = problem.A
     with np.errstate(all="ignore"), threads(A):
         said = ask(problem, state)
@@ -592,8 +518,8 @@ def step_of_few(problem, state):
         inside = np.isin(np.arange(A.shape[1]), which)
         D, r, T = (np.where(inside, 0, part) for part in said.prior_message[4:])
         gathered = gather(A, inside, D, r, T)
-        small, start = _alone(problem, state, said, which, gathered)
-        last = None if small is None else _arrived(small, start)
+        small = _small_problem(problem, state, said, which, gathered)
+        last = small and _arrived(*small)
         if last is None:
             return join(problem, state, said)
-        return join(problem, state, *_moved_on(said, which, gathered, small, last))
+        return join(problem, state, *_moved_on(said, which, gathered, small[0], last))

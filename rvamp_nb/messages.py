@@ -13,35 +13,27 @@ import numpy as np
 # %% ../nbs/07_messages.ipynb #2dc00c52
 class Natural(NamedTuple):
     """A message in its natural view (`eq:gaussian_family`), one Gaussian for each of N
-    coordinates and its replicas: precision Q_hat in units of beta (that of a quotient
-    may be negative), mean field h = Q_hat times the mean, and chi_hat >= 0, the
-    variance of the field across resamples.
+    coordinates and its replicas; (N,) each.
     """
 
-    Q_hat: np.ndarray
-    h: np.ndarray
-    chi_hat: np.ndarray
+    Q_hat: np.ndarray  # precision in units of beta; that of a quotient may be negative
+    h: np.ndarray  # mean field, Q_hat times the mean
+    chi_hat: np.ndarray  # variance of the field across resamples, >= 0
 
 # %% ../nbs/07_messages.ipynb #e8b2fe50
 class Moments(NamedTuple):
-    """What a factor answers in the presence of an incoming message, (N,) each: the mean
-    over the posterior, then over resamples; the response chi >= 0 of the mean to its
-    field, which is beta times the variance within a resample; var >= 0, that of the
-    posterior mean across resamples. rho = Q_hat * chi, for the incoming Q_hat, and
-    rho_bar = 1 - rho, each without cancellation, are needed by `mixed_extrinsic` only.
-    """
+    """What a factor answers in the presence of an incoming message, (N,) each."""
 
-    mean: np.ndarray
-    chi: np.ndarray
-    var: np.ndarray
-    rho: np.ndarray = None
-    rho_bar: np.ndarray = None
+    mean: np.ndarray  # over the posterior, then over resamples
+    chi: np.ndarray  # response to the field: beta times the variance in a resample
+    var: np.ndarray  # that of the posterior mean across resamples
+    rho: np.ndarray = None  # Q_hat * chi for the incoming Q_hat, if `Mixed` is wanted
+    rho_bar: np.ndarray = None  # 1 - rho, each without cancellation
 
 # %% ../nbs/07_messages.ipynb #bd9d38b6
 def extrinsic(moments, incoming):
     """The message a factor sends, (N,) each: its moments, with chi > 0, as a Gaussian,
-    divided by what came in (`eq:message_factor_to_variable` at n = 0): 1 / chi - Q_hat,
-    mean / chi - h, var / chi**2 - chi_hat.
+    divided by what came in (`eq:message_factor_to_variable` at n = 0).
     """
     mean, chi, var = moments[:3]
     Q_hat, h, chi_hat = incoming
@@ -49,34 +41,25 @@ def extrinsic(moments, incoming):
 
 # %% ../nbs/07_messages.ipynb #3b2b18ec
 class Moment(NamedTuple):
-    """The same message in its moment view, finite where the precision is infinite:
-    response D = 1 / Q_hat, mean r = h / Q_hat and variance across resamples T = chi_hat
-    / Q_hat**2 that the message stands for; (N,) each.
-    """
+    """The same message in its moment view, finite where the precision is infinite."""
 
-    D: np.ndarray
-    r: np.ndarray
-    T: np.ndarray
+    D: np.ndarray  # response, 1 / Q_hat
+    r: np.ndarray  # mean, h / Q_hat
+    T: np.ndarray  # variance across resamples, chi_hat / Q_hat**2
 
 # %% ../nbs/07_messages.ipynb #views07a
 def natural_to_moment(message):
-    """The moment view of a message (`eq:gaussian_family`), (N,) each, and back: each
-    view is the same function of the other. A ValueError where Q_hat is 0: there the
-    moment view does not exist.
-    """
+    """The moment view of a message and back; a ValueError where Q_hat is 0."""
     Q_hat, h, chi_hat = message
     if np.any(np.equal(Q_hat, 0)):
-        raise ValueError(
-            "Q_hat is 0 for a coordinate: it has no moment view; keep it in the natural"
-            " one (Mixed)"
-        )
+        what = "it has no moment view; keep it in the natural one (Mixed)"
+        raise ValueError(f"Q_hat is 0 for a coordinate: {what}")
     return Moment(1 / Q_hat, h / Q_hat, chi_hat / Q_hat**2)
 
 # %% ../nbs/07_messages.ipynb #ece298d9
 class Mixed(NamedTuple):
-    """A message in two views, each coordinate in the one that stays finite: on S, (N,)
-    bool, the natural view, Q_hat, h and chi_hat; off S the moment view, D, r and T; 0
-    in the other view. (N,) each.
+    """A message in two views, (N,) each: on S, bool, the natural view; off S the moment
+    view; 0 in the other view.
     """
 
     S: np.ndarray
@@ -90,8 +73,8 @@ class Mixed(NamedTuple):
 # %% ../nbs/07_messages.ipynb #32f59f8a
 def mixed_extrinsic(moments, incoming, S):
     """The extrinsic map without cancellation, coordinate by coordinate in the view that
-    stays finite (`mixed-message`), for Q_hat > 0. On S, (N,) bool, it is the natural
-    view: S must leave out rho = 0 and take in rho = 1; rho > 1/2 is the good choice.
+    stays finite (`mixed-message`), for Q_hat > 0: on S, (N,) bool, the natural one. S
+    must leave out rho = 0 and take in rho = 1; rho > 1/2 is the good choice.
 
     chi may be 0 off S. chi_hat and T may be negative by rounding and are returned so;
     who uses them decides. A ValueError if rho or rho_bar is missing, or S puts a
@@ -99,40 +82,26 @@ def mixed_extrinsic(moments, incoming, S):
     """
     S = np.asarray(S, dtype=bool)
     _check_views(moments, S)
-    out = Mixed(S, *np.zeros((6, *S.shape)))
-    for fill, part in ((_fill_natural, S), (_fill_moment, ~S)):
-        of = Moments(*(z[part] for z in moments))
-        by = Natural(*(z[part] for z in incoming))
-        fill(out, part, of, by)
-    return out
-
-# %% ../nbs/07_messages.ipynb #735a68c1
-def _fill_natural(out, S, of, by):
+    R, out = ~S, Mixed(S, *np.zeros((6, *S.shape)))
+    of, by = Moments(*(z[S] for z in moments)), Natural(*(z[S] for z in incoming))
     out.Q_hat[S] = by.Q_hat * of.rho_bar / of.rho
     out.h[S] = of.mean / of.chi - by.h
     out.chi_hat[S] = of.var / of.chi**2 - by.chi_hat
-
-
-def _fill_moment(out, R, of, by):
+    of, by = Moments(*(z[R] for z in moments)), Natural(*(z[R] for z in incoming))
     chi = of.rho / by.Q_hat
     out.D[R] = chi / of.rho_bar
     out.r[R] = (of.mean - chi * by.h) / of.rho_bar
     out.T[R] = (of.var - chi**2 * by.chi_hat) / of.rho_bar**2
+    return out
 
 # %% ../nbs/07_messages.ipynb #check07
 def _check_views(moments, S):
     if moments.rho is None or moments.rho_bar is None:
-        raise ValueError(
-            "moments has no rho or rho_bar: give both, each computed without"
-            " cancellation"
-        )
+        what = "give both, each computed without cancellation"
+        raise ValueError(f"moments has no rho or rho_bar: {what}")
     if np.any(moments.rho[S] == 0):
-        raise ValueError(
-            "S holds a coordinate with rho = 0, where the natural view is infinite:"
-            " leave it out"
-        )
+        what = "rho = 0, where the natural view is infinite: leave it out"
+        raise ValueError(f"S holds a coordinate with {what}")
     if np.any(moments.rho_bar[~S] == 0):
-        raise ValueError(
-            "S leaves out a coordinate with rho = 1, where the moment view is infinite:"
-            " take it in"
-        )
+        what = "rho = 1, where the moment view is infinite: take it in"
+        raise ValueError(f"S leaves out a coordinate with {what}")

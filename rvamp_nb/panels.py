@@ -21,6 +21,7 @@ from rvamp_nb.coupling import (
     inverse_of,
     mirrored,
     row_dots,
+    scaled_inverse,
 )
 from .messages import Mixed, natural_to_moment
 from rvamp_nb.tables.storage import (
@@ -42,14 +43,12 @@ def _add_gram(total, X):
 
 # %% ../nbs/11_panels.ipynb #11000051
 def _panels(X):
-    """The columns of X in pieces that fit the processor's cache, each with its slice;
-    a sparse block is one piece.
-    """
+    """The columns of X in pieces that fit the cache, each with its slice."""
     if isinstance(X, SparseBlock):
         return [(slice(None), X)]
     width = max(256, 65536 // len(X))
-    slices = [slice(k, k + width) for k in range(0, X.shape[1], width)]
-    return [(j, X[:, j]) for j in slices]
+    starts = range(0, X.shape[1], width)
+    return [(slice(k, k + width), X[:, k : k + width]) for k in starts]
 
 
 def _gram(X, weights):
@@ -63,9 +62,7 @@ def _gram(X, weights):
 
 # %% ../nbs/11_panels.ipynb #1046eee6
 def _root(X):
-    """Lower triangular F with F F' = X, for X positive semidefinite up to rounding
-    and known from its lower triangle.
-    """
+    """Lower triangular F, F F' = X, for X positive semidefinite up to rounding."""
     F, info = dpotrf(X, lower=1)
     if info == 0:
         return F
@@ -73,7 +70,7 @@ def _root(X):
     return np.linalg.qr((vectors * np.sqrt(np.maximum(values, 0))).T, mode="r").T
 
 # %% ../nbs/11_panels.ipynb #11000052
-def _times(F, X):
+def _inward(F, X):
     """F' X for lower triangular F, in the memory order of X."""
     if isinstance(X, SparseBlock):
         return (X.T @ F).T
@@ -81,20 +78,14 @@ def _times(F, X):
         return dtrmm(1.0, F, X, trans_a=1, lower=1)
     return dtrmm(1.0, F, X.T, side=1, lower=1).T
 
-
-def _square_lengths(X):
-    """Squared length of every column."""
-    return np.einsum("ij,ij->j", X, X)
-
 # %% ../nbs/11_panels.ipynb #75464245
 def _sweep(F, X, weights):
     """With V = F' X: squared lengths of columns, lower triangle of V Di(weights) V'."""
-    lengths = np.empty(X.shape[1])
+    lengths, root = np.empty(X.shape[1]), np.sqrt(weights)
     gram = np.zeros((len(X), len(X)), order="F")
-    root = np.sqrt(weights)
     for j, panel in _panels(X):
-        V = _times(F, panel)
-        lengths[j] = _square_lengths(V)
+        V = _inward(F, panel)
+        lengths[j] = square_lengths(V)
         V *= root[j]
         _add_gram(gram, V)
     return lengths, gram
@@ -104,8 +95,9 @@ def _forms(F, X):
     """x' F F' x for every column x of X."""
     if isinstance(X, SparseBlock):
         return sparse_forms(F, X)
-    lengths = [_square_lengths(_times(F, panel)) for _, panel in _panels(X)]
-    return np.concatenate(lengths)
+    return np.concatenate(
+        [square_lengths(_inward(F, panel)) for _, panel in _panels(X)]
+    )
 
 # %% ../nbs/11_panels.ipynb #11000010
 def _conjugated(F, variances):
@@ -113,17 +105,8 @@ def _conjugated(F, variances):
     return dlauum(np.sqrt(variances)[:, None] * F, lower=1, overwrite_c=1)[0]
 
 
-def _seen(F, X):
-    """Lower triangle of F' X F, for lower triangular F and symmetric X, known from its
-    lower triangle (overwritten).
-    """
-    return np.tril(dsygst(X, F, itype=2, lower=1, overwrite_a=1)[0])
-
-
 def _through(Y, Sigma_S, X):
-    """Lower triangle of Z X Z with Z = I - Y Sigma_S Y', for symmetric X known from
-    its lower triangle (overwritten).
-    """
+    """Lower triangle of Z X Z (Z = I - Y Sigma_S Y') from that of X, overwritten."""
     if Y.shape[1] == 0:
         return X
     YS = Y @ Sigma_S
@@ -135,12 +118,6 @@ def _through(Y, Sigma_S, X):
 def _diagonal(F, X):
     """diag(F X F') for lower triangular F, symmetric X given by its lower triangle."""
     return row_dots(dtrmm(1.0, F, mirrored(X), lower=1), F)
-
-# %% ../nbs/11_panels.ipynb #11000101
-def _looked(X, S, D, r, *T):
-    """Of a block of columns: those in S; its parts of H, A r and the noise of R."""
-    grams = [_gram(X, weights) for weights in (D, *T)]  # D, r and T are 0 on S
-    return (X[:, S],), (grams[0], X @ r, *grams[1:])
 
 # %% ../nbs/11_panels.ipynb #11000110
 class Gathered(NamedTuple):
@@ -154,10 +131,14 @@ class Gathered(NamedTuple):
 
 def gather(A, S, D, r, T=None):
     """The first pass over a wide table, (M, N) array or Panels. S, (N,) bool, says
-    which columns to bring; D, r and T, (N,), are of the others, 0 on S. Without T the
-    noise is not collected.
+    which columns to bring; D, r and T (without it no noise), (N,), are 0 on S.
     """
-    (A_S,), sums = each(A, _looked, (S, D, r) if T is None else (S, D, r, T))
+
+    def work(X, S, D, r, *T):
+        H, *noise = [_gram(X, weights) for weights in (D, *T)]
+        return (X[:, S],), (H, X @ r, *noise)
+
+    (A_S,), sums = each(A, work, (S, D, r) if T is None else (S, D, r, T))
     return Gathered(A_S, *sums)
 
 # %% ../nbs/11_panels.ipynb #46503926
@@ -168,9 +149,7 @@ def _plus_diagonal(K, d):
 
 
 def _wide_system(gathered, prior, likelihood):
-    """The matrices of the M x M form (`mixed-form`), H by its lower triangle,
-    without the noise of R.
-    """
+    """The matrices of the M x M form (`mixed-form`), without the noise of R."""
     A_S, H = gathered.A_S, gathered.H
     Sigma_R = inverse_of(_plus_diagonal(H.copy("F"), likelihood.Q_hat))
     B = Sigma_R @ A_S
@@ -179,9 +158,8 @@ def _wide_system(gathered, prior, likelihood):
 
 # %% ../nbs/11_panels.ipynb #11000011
 def wide_matrices(A, prior, likelihood):
-    """All matrices of the M x M form (`mixed-form`): H by its lower triangle, `noise_R`
-    whole. A, (M, N) array or Panels, is read once. A LinAlgError if the joint precision
-    is not positive definite.
+    """The M x M form (`mixed-form`) of an array or Panels (M, N), read once: H by its
+    lower triangle, `noise_R` whole. A LinAlgError where it is not positive definite.
     """
     gathered = gather(A, prior.S, prior.D, prior.r, prior.T)
     wide = _wide_system(gathered, prior, likelihood)
@@ -189,11 +167,8 @@ def wide_matrices(A, prior, likelihood):
 
 # %% ../nbs/11_panels.ipynb #11000012
 def _through_S(X, wide, chi_hat_S, T):
-    """What S takes from s, what its fields add to p, both (N,), and the variance
-    that the noise of R brings to x on S, (|S|,).
-    """
-    from_s = np.empty(X.shape[1])
-    to_p = np.empty(X.shape[1])
+    """What S takes from s and adds to p, (N,) each, and what R's noise brings to S."""
+    from_s, to_p = np.empty((2, X.shape[1]))
     var_S = np.zeros(len(wide.Sigma_S))
     for j, panel in _panels(X):
         pull = wide.B.T @ panel
@@ -205,9 +180,7 @@ def _through_S(X, wide, chi_hat_S, T):
 
 # %% ../nbs/11_panels.ipynb #11000040
 def _from_others(X, variances):
-    """What each row of the square matrix X makes of independent noises of these
-    variances, its own left out: sum over k != i of X_ik^2 variances_k.
-    """
+    """Sum over k != i of X_ik^2 variances_k, for each row i of a square matrix."""
     squares = X**2
     np.fill_diagonal(squares, 0)
     return squares @ variances
@@ -216,39 +189,28 @@ def _from_others(X, variances):
 OUTWEIGHED = 1e-4  # others' noise below this share of the own is summed, not subtracted
 
 
-def _outweighed(own, others, cap):
-    """Indices where `others`, a difference, has lost more than four digits to the own
-    noise; where there are more than `cap`, those that have lost most.
-    """
+def _less_own(total, own, cap):
+    """The others' noise, and the (at most `cap`) places where it lost four digits."""
+    others = total - own
     few = np.flatnonzero(others < OUTWEIGHED * own)
     if len(few) > cap:
         few = few[np.argsort(others[few] / own[few])[:cap]]
-    return few
+    return others, few
 
 # %% ../nbs/11_panels.ipynb #11000104
-def _summed_columns(X, weights, own, half):
-    """Of one block, for each column of `half`: the sum of weights_k (x_k' half)^2. The
-    column k's own, own_k (-1 for none), is left out.
-    """
-    total = np.zeros(half.shape[1])
-    for j, panel in _panels(X):
-        squares = (panel.T @ half) ** 2
-        mine = np.flatnonzero(own[j] >= 0)
-        squares[mine, own[j][mine]] = 0
-        total += weights[j] @ squares
-    return (), (total,)
+def _summed(A, weights, half, few, rows=False):
+    """Sum over k != i of weights_k (x_k' half_i)^2 for columns (rows) i in `few`."""
 
+    def work(X, weights, own, half):
+        total = np.zeros(half.shape[1])
+        for j, panel in _panels(X.T if rows else X):
+            squares = (panel.T @ half) ** 2
+            mine = np.flatnonzero(own[j] >= 0)
+            squares[mine, own[j][mine]] = 0
+            total += weights[j] @ squares
+        return (), (total,)
 
-def _summed_rows(X, weights, own, half):
-    """The same for the rows of a block."""
-    return _summed_columns(X.T, weights, own, half)
-
-
-def _summed(A, work, weights, half, few):
-    """Sum over k != i of weights_k (x_k' half_i)^2 for the columns (rows) i in `few`,
-    with one column of `half` for each; one pass.
-    """
-    own = np.full(len(weights), -1)
+    own = np.full(len(weights), -1)  # the place in `few`, -1 for none
     own[few] = np.arange(len(few))
     return each(A, work, (weights, own), (half,))[1][0]
 
@@ -264,24 +226,20 @@ def _rows_of_wide(prior, likelihood, wide, F, noise_R, Sigma_u):
 
 # %% ../nbs/11_panels.ipynb #11000013
 def _others_of_wide(A, prior, likelihood, wide, Sigma_u, s, p):
-    """Variance of (A'u)_i without coordinate i's own noise, (N,): p - T s^2, and a
-    sum over the others where that would cost digits.
-    """
-    own = prior.T * s**2
-    others = p - own
-    few = _outweighed(own, others, 2 * len(A))
+    """Variance of (A'u)_i without coordinate i's own noise, (N,)."""
+    others, few = _less_own(p, prior.T * s**2, 2 * len(A))
     if len(few):
         A_few = A[:, few]
         half = Sigma_u @ A_few
-        others[few] = _summed(A, _summed_columns, prior.T, half, few)
+        others[few] = _summed(A, prior.T, half, few)
         others[few] += likelihood.chi_hat @ half**2
         others[few] += prior.chi_hat[prior.S] @ (wide.J.T @ A_few) ** 2
     return others
 
 # %% ../nbs/11_panels.ipynb #11000041
-def _answered(X, D, r, T, u, wide, chi_hat_S, outer, *F):
-    """Of a block of columns: A'u, what S takes from s, p, and the squared lengths of
-    F'X where F is told; its parts of A x and of the variance on S.
+def _told_columns(X, D, r, T, u, wide, chi_hat_S, outer, *F):
+    """Of a block of columns: A'u, what S takes from s, p, and forms by F where it is
+    told; its parts of A x and of the variance on S.
     """
     Atu = X.T @ u
     from_s, to_p, var_S = _through_S(X, wide, chi_hat_S, T)
@@ -302,14 +260,17 @@ def _solve_wide(A, prior, likelihood, gathered=None):
     u = wide.Sigma_R @ b - wide.B @ x_S
     Sigma_u, F = wide.Sigma_R - wide.J @ wide.B.T, _root(wide.Sigma_R)
     swept = noise is None
-    lengths, noise_R = _sweep(F, A, prior.T) if swept else (None, _seen(F, noise))
-    Y = _times(F, A_S)
+    if swept:
+        lengths, noise_R = _sweep(F, A, prior.T)
+    else:
+        noise_R = np.tril(dsygst(noise, F, itype=2, lower=1, overwrite_a=1)[0])
+    Y = _inward(F, A_S)
     noise_R = _through(Y, wide.Sigma_S, noise_R)
     noise_u = _through(Y, wide.Sigma_S, _conjugated(F, chi_hat_u))
     outer = dtrmm(1.0, F, _root(noise_R + noise_u), lower=1)
     told = u, wide._replace(H=None, Sigma_R=None, J=None), chi_hat_S, outer
     told = told if swept else (*told, F)
-    found, (Ax, others_S) = each(A, _answered, (prior.D, prior.r, prior.T), told)
+    found, (Ax, others_S) = each(A, _told_columns, (prior.D, prior.r, prior.T), told)
     Atu, from_s, p, *more = found
     s = (lengths if swept else more[0]) - from_s
     x = prior.r + prior.D * Atu
@@ -317,30 +278,13 @@ def _solve_wide(A, prior, likelihood, gathered=None):
     others_S = others_S + _from_others(wide.Sigma_S, chi_hat_S) + chi_hat_u @ wide.J**2
     others_x = _others_of_wide(A, prior, likelihood, wide, Sigma_u, s, p)
     t, others_u = _rows_of_wide(prior, likelihood, wide, F, noise_R, Sigma_u)
-    free, chi_S, chi_u = 1 - prior.D * s, wide.Sigma_S.diagonal(), Sigma_u.diagonal()
-    Ax = Ax + A_S @ x_S
-    return Diagonals(
-        x, u, Atu, Ax, s, free, others_x, chi_S, others_S, chi_u, t, others_u
-    )
+    of_x = x, u, Atu, Ax + A_S @ x_S, s, 1 - prior.D * s, others_x
+    chi_S, chi_u = wide.Sigma_S.diagonal(), Sigma_u.diagonal()
+    return Diagonals(*of_x, chi_S, others_S, chi_u, t, others_u)
 
 # %% ../nbs/11_panels.ipynb #af123762
-def _looked_at_rows(X, Q_u, h_u, r):
-    """Of a block of rows: its parts of C and of the field on x."""
-    return (), (_gram(X.T, 1 / Q_u), X.T @ ((h_u - X @ r) / Q_u))
-
-
-def _tall_root(C, prior):
-    """The inverse of the scaled system, its root F, and the scale W (`tall-form`)."""
-    D = np.maximum(prior.D, 1e-100)  # what 0 means for a scale; see above
-    W, q = np.where(prior.S, 1, np.sqrt(D)), np.where(prior.S, prior.Q_hat, 1)
-    inverse = inverse_of(W[:, None] * C * W + np.diag(q))
-    return inverse, _root(inverse), W
-
-
-def _swept_rows(X, Q_u, h_u, chi_hat_u, F_W, x):
-    """Of a block of rows: x'F_W F_W'x for each, A x and u; its parts of the rows'
-    noise and of A'u.
-    """
+def _told_rows(X, Q_u, h_u, chi_hat_u, F_W, x):
+    """Of a block of rows: x'F_W F_W'x, A x, u; its parts of the noise and of A'u."""
     forms, noise = _sweep(F_W, X.T, chi_hat_u / Q_u**2)
     Ax = X @ x
     u = (h_u - Ax) / Q_u
@@ -348,9 +292,7 @@ def _swept_rows(X, Q_u, h_u, chi_hat_u, F_W, x):
 
 # %% ../nbs/11_panels.ipynb #11000042
 def _others_of_tall(C, F_W, prior, seen, W):
-    """s, and the variance of (A'u)_i without coordinate i's own noise; right for
-    coordinates of R, each (N,).
-    """
+    """s, and the variance of (A'u)_i without coordinate i's own noise, (N,), on R."""
     C = mirrored(C)
     U = C @ F_W
     Omega = C - U @ U.T
@@ -360,16 +302,12 @@ def _others_of_tall(C, F_W, prior, seen, W):
 
 
 def _rows_of_tall(A, prior, likelihood, F_W, W, t, var_Ax):
-    """Variance of u_mu without row mu's own noise, (M,): a difference, and a sum over
-    the others where that would cost digits.
-    """
+    """Variance of u_mu without row mu's own noise, (M,)."""
     S, weights = prior.S, likelihood.chi_hat / likelihood.Q_hat**2
-    own = t**2 * likelihood.chi_hat
-    others = var_Ax - own
-    few = _outweighed(own, others, 2 * A.shape[1])
+    others, few = _less_own(var_Ax, t**2 * likelihood.chi_hat, 2 * A.shape[1])
     if len(few):
         half = F_W @ (F_W.T @ A[few].T)
-        others[few] = _summed(A, _summed_rows, weights, half, few)
+        others[few] = _summed(A, weights, half, few, rows=True)
         slopes = half / np.where(S, 1, W**2)[:, None]  # d(Ax)/dh on S, d(Ax)/dr on R
         others[few] += np.where(S, prior.chi_hat, prior.T) @ slopes**2
     return others / likelihood.Q_hat**2
@@ -378,12 +316,14 @@ def _rows_of_tall(A, prior, likelihood, F_W, W, t, var_Ax):
 def _solve_tall(A, prior, likelihood):
     """The same diagonals through the tall form, for N < M; about 4 N^2 M operations."""
     S, Q_u, h_u, chi_hat_u = prior.S, *likelihood
-    _, (C, field) = each(A, _looked_at_rows, (Q_u, h_u), (prior.r,))
-    inverse, F, W = _tall_root(C, prior)
+    sums = lambda X, Q, h, r: ((), (_gram(X.T, 1 / Q), X.T @ ((h - X @ r) / Q)))
+    _, (C, field) = each(A, sums, (Q_u, h_u), (prior.r,))
+    inverse, W = scaled_inverse(C, prior, 1e-100)  # what D = 0 means for a scale
+    F = _root(inverse)
     F_W = np.asfortranarray(W[:, None] * F)
     moves = S | (prior.D > 0)
     x = prior.r + np.where(moves, F_W @ (F_W.T @ (prior.h + field)), 0)
-    (forms, Ax, u), (noise, Atu) = each(A, _swept_rows, (Q_u, h_u, chi_hat_u), (F_W, x))
+    (forms, Ax, u), (noise, Atu) = each(A, _told_rows, (Q_u, h_u, chi_hat_u), (F_W, x))
     t = forms / Q_u
     g = np.where(S, prior.chi_hat, prior.T / W**2)
     inner = dtrmm(1.0, F_W, _root(noise + _conjugated(F, g)), lower=1)
@@ -392,10 +332,9 @@ def _solve_tall(A, prior, likelihood):
     s, others_x = _others_of_tall(C, F_W, prior, seen, W)
     others_S = (_from_others(inverse, g) + seen)[S]
     others_u = _rows_of_tall(A, prior, likelihood, F_W, W, t, var_Ax)
-    free, chi_S = np.where(S, 1, inverse.diagonal()), inverse.diagonal()[S]
-    return Diagonals(
-        x, u, Atu, Ax, s, free, others_x, chi_S, others_S, (1 - t) / Q_u, t, others_u
-    )
+    chi = inverse.diagonal()
+    of_x = x, u, Atu, Ax, s, np.where(S, 1, chi), others_x
+    return Diagonals(*of_x, chi[S], others_S, (1 - t) / Q_u, t, others_u)
 
 # %% ../nbs/11_panels.ipynb #5fc414d8
 class TallForm(NamedTuple):
@@ -407,31 +346,20 @@ class TallForm(NamedTuple):
 
 
 def tall_form(A, prior, likelihood):
-    """The N x N form in full, from one pass over the rows of A, an array or Panels;
-    prior and likelihood are their messages, Mixed and Natural.
-    """
-    _, (C, noise) = each(A, _sums_of_rows, (likelihood.Q_hat, likelihood.chi_hat))
-    W, q = np.where(prior.S, 1, np.sqrt(prior.D)), np.where(prior.S, prior.Q_hat, 1)
-    inverse = inverse_of(W[:, None] * C * W + np.diag(q))
+    """The N x N form in full, from one pass over the rows of A, an array or Panels."""
+    sums = lambda X, Q, chi_hat: ((), (_gram(X.T, 1 / Q), _gram(X.T, chi_hat / Q**2)))
+    C, noise = map(mirrored, each(A, sums, (likelihood.Q_hat, likelihood.chi_hat))[1])
+    inverse, W = scaled_inverse(C, prior)
     return TallForm(C, noise, W[:, None] * inverse * W)
-
-
-def _sums_of_rows(X, Q_hat, chi_hat):
-    weights = 1 / Q_hat, chi_hat / Q_hat**2
-    return (), tuple(mirrored(_gram(X.T, w)) for w in weights)
 
 # %% ../nbs/11_panels.ipynb #11000111
 def is_wide(A):
-    """Whether the system of an array or Panels is solved in its wide form, M x M, by
-    columns; a table in blocks says by its blocks what it is.
-    """
+    """Whether an array or Panels is solved in the wide form, by columns."""
     return bool(A.axis) if isinstance(A, Panels) else A.shape[0] <= A.shape[1]
 
 # %% ../nbs/11_panels.ipynb #b86811aa
 def at_most_2M(A, prior):
-    """The same message with |S| <= 2M: the coordinates of S with the largest Q_hat,
-    per squared column length, go to R.
-    """
+    """The same message with |S| <= 2M: of S the stiffest, per length^2, go to R."""
     S, limit = np.flatnonzero(prior.S), 2 * len(A)
     if len(S) <= limit:
         return prior
@@ -440,62 +368,50 @@ def at_most_2M(A, prior):
     with np.errstate(divide="ignore", invalid="ignore"):
         move = S[np.argsort(prior.Q_hat[S] / length2)[limit:]]
     if not np.all(prior.Q_hat[move] > 0):
-        raise LinAlgError(
-            f"more than {limit} = 2M coordinates of prior_message have Q_hat <= 0: the"
-            " data cannot hold them; damp more"
-        )
+        what = f"more than {limit} = 2M coordinates of prior_message have Q_hat <= 0"
+        raise LinAlgError(f"{what}: the data cannot hold them; damp more")
     out = Mixed(*(view.copy() for view in prior))
-    out.D[move], out.r[move], out.T[move] = natural_to_moment(
-        [view[move] for view in prior[1:4]]
-    )
+    there = natural_to_moment([view[move] for view in prior[1:4]])
+    out.D[move], out.r[move], out.T[move] = there
     for view in out[:4]:
         view[move] = 0
     return out
 
 # %% ../nbs/11_panels.ipynb #191a50a0
-def _check_lengths(A, prior, likelihood):
-    """Each message needs one number per column (prior) or per row (likelihood) of A."""
+def _check_messages(A, *messages):
+    """One number for each column of A in the prior's, each row in the likelihood's."""
     M, N = A.shape
-    for name, message, size, side in (
-        ("prior_message", prior, N, "column"),
-        ("likelihood_message", likelihood, M, "row"),
-    ):
+    names, sides = ("prior", "likelihood"), ((N, "column"), (M, "row"))
+    for name, message, (size, side) in zip(names, messages, sides):
         shapes = {np.shape(view) for view in message}
         if shapes != {(size,)}:
             raise ValueError(
-                f"{name} has arrays of shape {sorted(shapes)}, but A is {M} x {N}: give"
-                f" one number for each {side}, shape ({size},)"
+                f"{name}_message has arrays of shape {sorted(shapes)}, but A is"
+                f" {M} x {N}: give one number for each {side}, shape ({size},)"
             )
 
 # %% ../nbs/11_panels.ipynb #18410f45
 def couple(A, prior_message, likelihood_message, gathered=None):
-    """Solve the linear-Gaussian coupling for given messages, which are not changed:
-    "Variable 2" of Algorithm 1 and the extrinsic messages after it. Costs O(M N min(M,
-    N)) operations; no array is larger than a few times A, (M, N), or 2M x 2M.
-
-    The prior's message, (N,) each, has Q_hat, h, chi_hat where ``S`` (any sign of Q_hat
-    as long as the whole is positive definite) and D >= 0, r, T >= 0 elsewhere; the
-    likelihood's, (M,) each, Q_hat > 0 and chi_hat >= 0. `gathered` is of a wide table
-    and this very message, |S| <= 2M, where the first pass has been made already.
-
-    A ValueError if the length of a message does not fit A; a LinAlgError if the joint
-    precision is not positive definite (Q_hat too negative on S), or holds NaN or
-    infinity.
+    """Solve the linear-Gaussian coupling, "Variable 2" of Algorithm 1, for given
+    messages, which are not changed: `Coupled`. The prior's message, (N,) each, has
+    Q_hat (of any sign), h, chi_hat on ``S`` and D >= 0, r, T >= 0 elsewhere; the
+    likelihood's, (M,) each, Q_hat > 0, chi_hat >= 0. `gathered` is of a wide table and
+    this very message, |S| <= 2M, where the first pass has been made already. A
+    ValueError if a message does not fit A; a LinAlgError if the joint precision is not
+    positive definite, or holds NaN or infinity.
     """
-    _check_lengths(A, prior_message, likelihood_message)
-    if is_wide(A):
-        prior = at_most_2M(A, prior_message)
-        solved = _solve_wide(A, prior, likelihood_message, gathered)
-    else:
-        prior = prior_message
-        solved = _solve_tall(A, prior, likelihood_message)
-    return coupled(prior, likelihood_message, solved)
+    prior, rows = prior_message, likelihood_message
+    _check_messages(A, prior, rows)
+    if not is_wide(A):
+        return coupled(prior, rows, _solve_tall(A, prior, rows))
+    prior = at_most_2M(A, prior)
+    return coupled(prior, rows, _solve_wide(A, prior, rows, gathered))
 
 # %% ../nbs/11_panels.ipynb #11000113
 def stand_in_columns(gathered, smallest=1e-12):
     """M columns that stand for many (`stand-in-columns`), all `Gathered` in R: X
-    (M, M), and what they say with D = 1, r and T (M,). Directions that H knows by less
-    than the `smallest` share of its largest are taken as if they had that share.
+    (M, M), and what they say with D = 1, r and T (M,). Directions of H below the
+    `smallest` share of its largest are taken as if they had that share.
     """
     values, V = np.linalg.eigh(gathered.H)  # reads the lower triangle
     root = np.sqrt(np.maximum(values, smallest * values[-1]))

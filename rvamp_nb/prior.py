@@ -73,16 +73,12 @@ class Prior:
     positive = False  # whether x >= 0 is imposed
 
     def inner(self, field, Q_hat, beta):
-        """(1/beta) log z, mean and response d mean / d field of the posterior in a
-        given field; arrays of the field's shape (K, N).
-        """
+        """(1/beta) log z, mean and response d mean / d field in the field, (K, N)."""
         name = type(self).__name__
         raise NotImplementedError(f"{name} has no inner(field, Q_hat, beta)")
 
     def bends(self, Q_hat, beta):
-        """Fields where the response bends, and over which widths: a list of pairs of
-        numbers or (N,) arrays.
-        """
+        """Pairs: fields where the response bends, and over which widths; () or (N,)."""
         return []
 
     def cases(self):
@@ -90,35 +86,26 @@ class Prior:
         return [(1.0, self)]
 
     def channel(self, incoming, beta):
-        """Mean, response, variance across resamples, rho = Q_hat chi and 1 - rho,
-        for one case, (N,) each.
-        """
-        return _averaged(self, incoming, beta)
+        """The five parts of `moments` for one case, (5, N)."""
+        return _by_nodes(self, incoming, beta)[1:]
 
     def moments(self, incoming, beta=np.inf):
         """Moments of every coefficient: mean, chi, var across resamples, rho = Q_hat
-        chi and rho_bar = 1 - rho; each (N,).
-
-        Parameters
-        ----------
-        incoming : Natural
-            Q_hat_1x > 0, h_1x, chi_hat_1x >= 0; each (N,).
-        beta : float > 0
-            Inverse temperature: inf is the penalised estimate, 1 the posterior.
+        chi and rho_bar = 1 - rho, (N,) each; of the message incoming, Natural with
+        Q_hat > 0, at beta > 0: inf is the penalised estimate, 1 the posterior.
         """
         answers = [(w, case.channel(incoming, beta)) for w, case in self.cases()]
         return Moments(*_mixture(*map(np.array, zip(*answers))))
 
     def log_partition(self, incoming, beta=np.inf):
         """E (1/beta) log z, (N,), up to a constant: its derivatives are the moments."""
-        return sum(w * _averaged_log_z(c, incoming, beta) for w, c in self.cases())
+        return sum(w * _by_nodes(c, incoming, beta)[0] for w, c in self.cases())
 
     def Pi(self, incoming, beta=np.inf):
         """Selection probabilities, where the prior has any: this one has none."""
-        raise AttributeError(
-            f"Pi is not available: under {type(self).__name__} at beta = {beta:g} no"
-            " coefficient is ever exactly zero; look at mean and var"
-        )
+        where = f"under {type(self).__name__} at beta = {beta:g}"
+        problem = f"{where} no coefficient is ever exactly zero; look at mean and var"
+        raise AttributeError(f"Pi is not available: {problem}")
 
     def check(self, N, beta):
         """Refuse a number of coefficients or a beta that this prior is not made for."""
@@ -137,31 +124,26 @@ def check_prior(prior, needs=("moments", "check", "unpenalised")):
     check_offers("prior", prior, needs, "an object such as Laplace(0.1)")
 
 # %% ../nbs/08_prior.ipynb #68986234
-def _penalised(incoming, t, k, positive):
-    """The five parts at beta = inf, for a threshold t and an added precision k."""
+def _penalised(prior, incoming):
+    """The five parts at beta = inf, of a threshold t and an added precision k."""
+    t, k = prior.split()
     Q = incoming.Q_hat + k
-    form = one_sided if positive else thresholded
-    mean, var, Pi, Pi_bar = form(incoming._replace(Q_hat=Q), t)
+    mean, var, Pi, Pi_bar = prior.in_noise(incoming._replace(Q_hat=Q), t)
     rho_bar = (incoming.Q_hat * Pi_bar + k) / Q
     return np.array([mean, Pi / Q, var, Pi * (incoming.Q_hat / Q), rho_bar])
-
-# %% ../nbs/08_prior.ipynb #4950de79
-def _linear(incoming, k):
-    """The five parts where there is no threshold, at any beta."""
-    Q_hat, h, chi_hat = incoming
-    Q = Q_hat + k
-    return np.array([h / Q, 1 / Q, chi_hat / Q / Q, Q_hat / Q, k / Q + 0 * Q])
 
 # %% ../nbs/08_prior.ipynb #7a7c8d4b
 class _TwoTerms:
     """The channel of the penalty t_i |x_i| + k_i x_i^2 / 2; `split` gives t and k."""
 
+    def in_noise(self, incoming, t):
+        """`thresholded`, or `one_sided` where x >= 0 is imposed."""
+        return (one_sided if self.positive else thresholded)(incoming, t)
+
     def inner(self, field, Q_hat, beta):
-        """As `Prior.inner`."""
         return _in_field(field, *self.split(), Q_hat, beta, self.positive)
 
-    def bends(self, Q_hat, beta):
-        """As `Prior.bends`: at the threshold, over the posterior's width."""
+    def bends(self, Q_hat, beta):  # at the threshold, over the posterior's width
         t, k = self.split()
         width = np.sqrt((Q_hat + k) / beta)
         return [(t, width)] if self.positive else [(t, width), (-t, width)]
@@ -173,33 +155,28 @@ class _TwoTerms:
         return np.where((x < 0) & self.positive, -np.inf, inside)
 
     def channel(self, incoming, beta):
-        """As `Prior.channel`, in closed form where there is one."""
-        t, k = self.split()
-        if np.isinf(beta) or not (np.any(t) or self.positive):
-            bent = _penalised(incoming, t, k, self.positive)
-        else:
-            bent = super().channel(incoming, beta)
+        (Q_hat, h, chi_hat), (t, k) = incoming, self.split()
         straight = np.equal(t, 0) & (not self.positive)
+        closed = np.isinf(beta) or np.all(straight)
+        bent = _penalised(self, incoming) if closed else super().channel(incoming, beta)
         if not np.any(straight):
             return bent
-        return np.where(straight, _linear(incoming, k + 0 * t), bent)
+        Q = Q_hat + k + 0 * t
+        linear = np.array([h / Q, 1 / Q, chi_hat / Q / Q, Q_hat / Q, k / Q])
+        return np.where(straight, linear, bent)
 
 # %% ../nbs/08_prior.ipynb #8d4a3c11
-_AT_ONCE = 4096  # coefficients: beyond the cache it saves no time, and takes memory
-
-
 class _Drawn:
     """What a random factor on the penalty makes of the channel of one penalty."""
 
     def cases(self):
-        """As `Prior.cases`: one for each value of the random factor."""
         drawn = zip(*self.randomise.nodes())
         return [(w, _with_penalty(self, self.lam * factor)) for factor, w in drawn]
 
     @np.errstate(under="ignore")
     def moments(self, incoming, beta=np.inf):
-        """As `Prior.moments`; in closed form all penalties go together, (K, N)."""
-        if np.isfinite(beta) or np.size(incoming.h) > _AT_ONCE:
+        # beyond the cache, all penalties together save no time, and take memory
+        if np.isfinite(beta) or np.size(incoming.h) > 4096:
             return super().moments(incoming, beta)
         factors, weights = self.randomise.nodes()
         factors = factors.reshape(-1, *[1] * np.ndim(incoming.h))
@@ -212,7 +189,12 @@ class _Drawn:
         """
         if np.isfinite(beta) or not np.any(self.split()[0]):
             return super().Pi(incoming, beta)
-        return sum(w * _share_selected(case, incoming) for w, case in self.cases())
+        total = 0.0
+        for weight, case in self.cases():
+            rho, k = case.channel(incoming, beta)[3], case.split()[1]
+            share = rho * (1 + k / incoming.Q_hat)
+            total = total + weight * np.clip(share, 0, 1)
+        return total
 
 # %% ../nbs/08_prior.ipynb #ca7e9f54
 @dataclass(frozen=True, eq=False)
@@ -229,11 +211,6 @@ class Penalty(_Drawn, _TwoTerms, Prior):
         paper's is {1, 2}, each with probability 1/2.
     penalty_factor : float >= 0, or (N,) array of such
         A fixed factor on lam_i; 0 leaves a coefficient unpenalised.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For numbers out of range, and when randomise is no law of a factor.
     """
 
     lam: float
@@ -241,7 +218,14 @@ class Penalty(_Drawn, _TwoTerms, Prior):
     penalty_factor: float = 1.0
 
     def __post_init__(self):
-        _check_penalty(self)
+        if np.asarray(self.lam).dtype == bool:
+            raise TypeError(f"lam must be a number, got {self.lam!r}")
+        free = "; to leave coefficients unpenalised, give them a penalty_factor of 0"
+        some = lambda lam: lam.size and lam > 0
+        _own_numbers(self, "lam", some, "positive, one number", remedy=free)
+        _own_numbers(self, "penalty_factor", lambda f: f >= 0, "one number >= 0")
+        # a law that cannot be averaged over one coefficient says so here
+        check_law("randomise", self.randomise, needs=("nodes",), positive=True)
 
     def split(self):
         """The threshold t and the added precision k; numbers or (N,)."""
@@ -249,7 +233,7 @@ class Penalty(_Drawn, _TwoTerms, Prior):
 
     def check(self, N, beta):
         """As `Prior.check`: one number, or one for each column."""
-        _check_lengths(self, ("lam", "penalty_factor"), N)
+        _check_sizes(self, N)
 
     def unpenalised(self):
         """As `Prior.unpenalised`: where the penalty factor is 0."""
@@ -266,85 +250,51 @@ def _with_penalty(prior, lam):
     vars(case).update(lam=lam, randomise=Fixed())
     return case
 
-
-def _share_selected(prior, incoming):
-    """P[x != 0] for one case; an unpenalised coefficient is always selected."""
-    t, k = prior.split()
-    form = one_sided if prior.positive else thresholded
-    share = form(incoming._replace(Q_hat=incoming.Q_hat + k), t)[2]
-    free = np.equal(t, 0) & (not prior.positive)
-    return np.where(free, 1.0, np.clip(share, 0.0, 1.0))
-
 # %% ../nbs/08_prior.ipynb #5a33160e
-def _check_penalty(prior):
-    """Arguments as they should be: floats or vectors of floats of our own, a law."""
-    lam, given = _check_lam(prior.lam), prior.penalty_factor
-    factor = np.array(check_array("penalty_factor", given))
-    if factor.ndim > 1 or (factor < 0).any():
-        wanted = "one number >= 0 or a vector of such"
-        raise ValueError(f"penalty_factor must be {wanted}, got {given!r}")
-    vars(prior).update(lam=lam, penalty_factor=factor if factor.ndim else float(factor))
-    # a law that cannot be averaged over one coefficient says so here
-    check_law("randomise", prior.randomise, needs=("nodes",), positive=True)
-
-# %% ../nbs/08_prior.ipynb #eb275e1e
-def _check_lam(lam):
-    """The penalty as a float or a vector of floats > 0."""
+def _own_numbers(prior, name, fits, wanted, owner="", remedy=""):
+    """Make one number, or a vector of such, a float or floats of the prior's own."""
+    given = getattr(prior, name)
     # a copy: what the caller does to theirs later is not our affair
-    values = np.array(check_array("lam", lam))
-    if np.asarray(lam).dtype == bool:
-        raise TypeError(f"lam must be a number, got {lam!r}")
-    if values.ndim > 1 or values.size == 0:
-        wanted = "one number or a vector with one for each column"
-        raise ValueError(f"lam must be {wanted}, got shape {values.shape}")
-    if not (values > 0).all():
-        remedy = "to leave coefficients unpenalised, give them a penalty_factor of 0"
-        raise ValueError(f"lam must be positive, got {lam!r}; {remedy}")
-    return values if values.ndim else float(values)
+    values = np.array(check_array(name, given))
+    if values.ndim > 1 or not np.all(fits(values)):
+        wanted = f"{wanted} or a vector of such, got {given!r}"
+        raise ValueError(f"{owner}{name} must be {wanted}{remedy}")
+    vars(prior)[name] = values if values.ndim else float(values)
 
-# %% ../nbs/08_prior.ipynb #ea395125
-def _check_lengths(prior, names, N):
+
+def _check_sizes(prior, N):
     """One number, or one for each column."""
-    for name in names:
-        shape = np.shape(getattr(prior, name))
-        if shape not in ((), (N,)):
+    for name, value in vars(prior).items():
+        if np.shape(value) not in ((), (N,)):
             wanted = f"one number or one for each of the {N} columns of A"
-            raise ValueError(f"{name} must be {wanted}, got shape {shape}")
+            raise ValueError(f"{name} must be {wanted}, got shape {np.shape(value)}")
 
 # %% ../nbs/08_prior.ipynb #2d23416f
 class Laplace(Penalty):
-    """The L1 penalty lam_i |x_i|, the Lasso; arguments as for `Penalty`.
-
-    At beta = inf all is in closed form, to about twelve digits however small Pi,
-    1 - Pi, or the moments beyond the threshold are (a mean near 0 by symmetry: of what
-    cancels in it).
+    """The L1 penalty lam_i |x_i|, the Lasso; arguments as for `Penalty`. At beta = inf
+    in closed form, to about twelve digits however small Pi, 1 - Pi, or the moments
+    beyond the threshold are (a mean near 0 by symmetry: of what cancels in it).
     """
 
 # %% ../nbs/08_prior.ipynb #0841ca82
-def _panel_edges(incoming, bends, far):
-    """Where the field's noise is cut, (n, N): at -3, 0, 3, and around each bend."""
-    h, s = incoming.h, np.sqrt(incoming.chi_hat)
-    edges = [cut + 0 * h for cut in (-far, -3, 0, 3, far)]
-    with np.errstate(all="ignore"):
-        for place, width in bends:
-            edges += [(place + side * width - h) / s for side in (-6, 0, 6)]
-    return np.sort(np.clip(np.nan_to_num(edges), -far, far), axis=0)
-
-# %% ../nbs/08_prior.ipynb #a3f58a94
 _legendre = cache(np.polynomial.legendre.leggauss)
 
 
 def field_nodes(incoming, bends, n=8, far=7.5):
     """Nodes xi and weights w, (K, N) each, for averages over the noise of the field:
     for each coefficient a discrete law of mean 0 and variance 1. Gauss-Legendre, n
-    nodes on each panel between two cuts at the bends (place, width), as `Prior.bends`
-    gives them; none beyond so many standard deviations.
+    nodes on each panel between two cuts: at -3, 0, 3, and around the bends (place,
+    width), as `Prior.bends` gives them; none beyond so many standard deviations.
     """
-    edges = _panel_edges(incoming, bends, far)
-    x, w = _legendre(n)
-    x, w = (v.reshape(-1, *[1] * np.ndim(incoming.h)) for v in (x, w))
+    h, s = incoming.h, np.sqrt(incoming.chi_hat)
+    edges = [cut + 0 * h for cut in (-far, -3, 0, 3, far)]
+    with np.errstate(all="ignore"):
+        for place, width in bends:
+            edges += [(place + side * width - h) / s for side in (-6, 0, 6)]
+    edges = np.sort(np.clip(np.nan_to_num(edges), -far, far), axis=0)
+    x, w = (v.reshape(-1, *[1] * np.ndim(h)) for v in _legendre(n))
     middle, half = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
-    xi = (middle[:, None] + half[:, None] * x).reshape(-1, *np.shape(incoming.h))
+    xi = (middle[:, None] + half[:, None] * x).reshape(-1, *np.shape(h))
     w = (half[:, None] * w).reshape(xi.shape) * phi(xi)
     w = w / w.sum(0)
     xi = xi - (w * xi).sum(0)
@@ -352,25 +302,18 @@ def field_nodes(incoming, bends, n=8, far=7.5):
 
 # %% ../nbs/08_prior.ipynb #61f3234c
 @np.errstate(under="ignore")
-def _averaged(prior, incoming, beta):
-    """The five parts of a channel, from its inner posterior and the field's nodes."""
+def _by_nodes(prior, incoming, beta):
+    """E (1/beta) log z, and the five parts, by the inner posterior at the nodes."""
     Q_hat, h, chi_hat = incoming
     xi, w = field_nodes(incoming, prior.bends(Q_hat, beta))
     s = np.sqrt(chi_hat)
-    _, inner_mean, response = prior.inner(h + s * xi, Q_hat, beta)
+    log_z, inner_mean, response = prior.inner(h + s * xi, Q_hat, beta)
     mean = (w * inner_mean).sum(0)
     around, noisy = inner_mean - mean, s > 1e-6 * np.abs(h)
     by_stein = (w * around * xi).sum(0) / np.where(noisy, s, 1)
     chi = np.where(noisy, by_stein, (w * response).sum(0))
     var = (w * around**2).sum(0)
-    return np.array([mean, chi, var, Q_hat * chi, 1 - Q_hat * chi])
-
-# %% ../nbs/08_prior.ipynb #93e1a816
-def _averaged_log_z(prior, incoming, beta):
-    """E (1/beta) log z over the nodes of the field, (N,)."""
-    xi, w = field_nodes(incoming, prior.bends(incoming.Q_hat, beta))
-    field = incoming.h + np.sqrt(incoming.chi_hat) * xi
-    return (w * prior.inner(field, incoming.Q_hat, beta)[0]).sum(0)
+    return np.array([(w * log_z).sum(0), mean, chi, var, Q_hat * chi, 1 - Q_hat * chi])
 
 # %% ../nbs/08_prior.ipynb #8d9d556b
 def _half_line(a):
@@ -409,9 +352,7 @@ def _in_field(field, t, k, Q_hat, beta, positive):
 # %% ../nbs/08_prior.ipynb #e510e437
 @np.errstate(under="ignore")
 def one_sided(incoming, lam):
-    """The one-sided threshold (h' - lam)_+ / Q_hat of a Gaussian field h'; arguments
-    and what is returned as for `thresholded`.
-    """
+    """The one-sided threshold (h' - lam)_+ / Q_hat of a field; as `thresholded`."""
     Q_hat, h, chi_hat = incoming
     s, noisy = np.sqrt(chi_hat), chi_hat > 0
     distance = noises(h - lam, np.where(noisy, s, 1.0))
@@ -423,9 +364,7 @@ def one_sided(incoming, lam):
 
 # %% ../nbs/08_prior.ipynb #e2b2453e
 class Ridge(Penalty):
-    """The quadratic penalty lam_i x_i^2 / 2; arguments as for `Penalty`. Nothing is
-    ever exactly zero, so that Pi is not available.
-    """
+    """The penalty lam_i x_i^2 / 2, arguments as for `Penalty`; there is no Pi."""
 
     def split(self):
         """The threshold 0 and the added precision; numbers or (N,)."""
@@ -440,14 +379,8 @@ class NonNegative(Penalty):
 # %% ../nbs/08_prior.ipynb #b92e8b1c
 @dataclass(frozen=True, eq=False)
 class ElasticNet(Penalty):
-    """The penalty lam_i (l1_ratio |x_i| + (1 - l1_ratio) x_i^2 / 2).
-
-    Parameters
-    ----------
-    lam, randomise, penalty_factor
-        As for `Penalty`.
-    l1_ratio : float in [0, 1]
-        1 is the Lasso, 0 is ridge.
+    """The penalty lam_i (l1_ratio |x_i| + (1 - l1_ratio) x_i^2 / 2): an l1_ratio of 1
+    is the Lasso, 0 is ridge. Other arguments as for `Penalty`.
     """
 
     l1_ratio: float = 0.5
@@ -472,21 +405,21 @@ class _TwoParts:
         return prior - np.log1p(self.slab_variance * Q_hat) / 2 + field**2 / (2 * Q)
 
     def inner(self, field, Q_hat, beta):
-        """As `Prior.inner`."""
         Q, odds = Q_hat + 1 / self.slab_variance, self._log_odds(field, Q_hat)
         w, slab = expit(odds), field / Q
-        spike = np.log1p(-self.inclusion * (self.inclusion < 1))
-        response = w / Q + w * (1 - w) * slab**2
-        return spike + np.logaddexp(0, odds), w * slab, response
+        log_z = np.log1p(-self.inclusion * (self.inclusion < 1)) + np.logaddexp(0, odds)
+        return log_z, w * slab, w / Q + w * (1 - w) * slab**2
 
     def log_density(self, x):
         """log of the slab's part at x; the spike is an atom of its own."""
         V = self.slab_variance
         return np.log(self.inclusion) - (x**2 / V + np.log(2 * np.pi * V)) / 2
 
-    def bends(self, Q_hat, beta):
-        """As `Prior.bends`: where spike and slab are equally probable."""
-        return _even_odds(self._log_odds(0.0, Q_hat), Q_hat + 1 / self.slab_variance)
+    def bends(self, Q_hat, beta):  # where spike and slab are equally probable
+        Q, at_zero = Q_hat + 1 / self.slab_variance, self._log_odds(0.0, Q_hat)
+        place = np.sqrt(2 * Q * np.maximum(-at_zero, 0))
+        width = Q / np.maximum(place, np.sqrt(Q))
+        return [(place, width), (-place, width)]
 
     def Pi(self, incoming, beta=1.0):
         """Mean inclusion probability, (N,), in [0, 1]."""
@@ -498,13 +431,8 @@ class _TwoParts:
 @dataclass(frozen=True, eq=False)
 class SpikeSlab(_TwoParts, Prior):
     """(1 - inclusion) delta(x) + inclusion N(0, slab_variance), for beta = 1; Pi is the
-    mean inclusion probability.
-
-    Parameters
-    ----------
-    inclusion : float in (0, 1], or (N,) array of such
-        Prior probability that a coefficient is not zero.
-    slab_variance : float > 0, or (N,) array of such
+    mean inclusion probability. `inclusion`, in (0, 1], is the prior probability that a
+    coefficient is not zero; both may be (N,) arrays.
     """
 
     inclusion: float
@@ -512,25 +440,15 @@ class SpikeSlab(_TwoParts, Prior):
 
     def __post_init__(self):
         for name, most in (("inclusion", 1.0), ("slab_variance", np.inf)):
-            given = getattr(self, name)
-            value = np.array(check_array(name, given))
-            if value.ndim > 1 or not ((value > 0) & (value <= most)).all():
-                wanted = f"one number in (0, {most:g}] or a vector of such"
-                raise ValueError(f"SpikeSlab: {name} must be {wanted}, got {given!r}")
-            vars(self)[name] = value
+            fits = lambda values: (values > 0) & (values <= most)
+            _own_numbers(
+                self, name, fits, f"one number in (0, {most:g}]", "SpikeSlab: "
+            )
 
     def check(self, N, beta):
         """As `Prior.check`: only beta = 1 will do."""
         if beta != 1:
-            raise ValueError(
-                "SpikeSlab is for beta = 1 (a power of a spike means nothing), got"
-                f" beta = {beta:g}: pass beta=1.0, or a Laplace prior"
-            )
-        _check_lengths(self, ("inclusion", "slab_variance"), N)
-
-# %% ../nbs/08_prior.ipynb #513dac08
-def _even_odds(at_zero, Q):
-    """The fields where spike and slab are equally probable, and their width."""
-    place = np.sqrt(2 * Q * np.maximum(-at_zero, 0))
-    width = Q / np.maximum(place, np.sqrt(Q))
-    return [(place, width), (-place, width)]
+            remedy = f"got beta = {beta:g}: pass beta=1.0, or a Laplace prior"
+            why = "a power of a spike means nothing"
+            raise ValueError(f"SpikeSlab is for beta = 1 ({why}), {remedy}")
+        _check_sizes(self, N)

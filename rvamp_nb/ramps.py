@@ -23,7 +23,7 @@ def tail_moments(a, depth=20):
     r = 1 / (np.sqrt(depth) - a)
     for k in range(depth, 0, -1):
         r_next, r = r, 1 / ((k + 1) * r - a)
-    return r, 2 * r * r_next
+    return np.array([r, 2 * r * r_next])
 
 # %% ../nbs/08_prior.ipynb #d2d1a71e
 def ramp(a):
@@ -33,19 +33,15 @@ def ramp(a):
     """
     low = -np.abs(a)
     pdf, tail = phi(low), np.asarray(ndtr(low))
-    lift = np.asarray(low * tail + pdf)
-    lift2 = np.asarray((low**2 + 1) * tail + low * pdf)
+    lift, lift2 = map(np.asarray, (low * tail + pdf, (low**2 + 1) * tail + low * pdf))
     far = np.asarray(low < FAR)
     if far.any():
-        first, second = tail_moments(np.asarray(low)[far])
-        lift[far], lift2[far] = tail[far] * first, tail[far] * second
+        lift[far], lift2[far] = tail[far] * tail_moments(np.asarray(low)[far])
     var = np.where(a > 0, 1 - lift2 + 2 * low * lift - lift**2, lift2 - lift**2)
     return lift, var, np.where(a > 0, 1 - tail, tail)
 
 # %% ../nbs/08_prior.ipynb #c72e5a0c
 def noises(distance, s):
-    """A distance in units of the noise s > 0, kept to +-40: beyond that the normal
-    tails are 0 or 1 to all digits.
-    """
+    """A distance in units of s > 0, kept to +-40: beyond, normal tails are 0 or 1."""
     with np.errstate(over="ignore"):
-        return np.minimum(np.maximum(distance / s, -40), 40)
+        return np.clip(distance / s, -40, 40)

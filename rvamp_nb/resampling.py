@@ -9,7 +9,8 @@ __all__ = ['all_resamples', 'Law', 'Multinomial', 'Poisson', 'Subsample', 'law_o
 # %% ../nbs/01_resampling.ipynb #eb9d7e04
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from math import factorial
+from math import factorial, prod
+from operator import attrgetter
 from typing import Protocol
 
 import numpy as np
@@ -26,10 +27,7 @@ def all_resamples(M, n_draws):
     n_draws = check_size("all_resamples", "n_draws", n_draws, least=0)
     picks = combinations_with_replacement(range(M), n_draws)
     counts = np.array([np.bincount(np.array(p, dtype=int), minlength=M) for p in picks])
-    ways = [
-        factorial(n_draws) // np.prod([factorial(k) for k in c.tolist()], dtype=object)
-        for c in counts
-    ]
+    ways = [factorial(n_draws) // prod(map(factorial, c)) for c in counts.tolist()]
     return counts.astype(float), np.array([w / M**n_draws for w in ways])
 
 # %% ../nbs/01_resampling.ipynb #h5law
@@ -47,30 +45,21 @@ class _Tau:
     """Counts with the mean `tau`; the variance is tau, too, if it is not said."""
 
     most, closed = 1e100, ""  # beyond, its square is no number
+    mean = property(attrgetter("tau"), doc="Mean count of a row: tau.")
+    var = property(attrgetter("tau"), doc="Variance of one count: tau.")
 
     def __post_init__(self):
         name = type(self).__name__
         check_number(name, "tau", self.tau, 0, self.most, closed=self.closed)
-
-    @property
-    def mean(self):
-        """Mean count of a row: tau."""
-        return self.tau
-
-    @property
-    def var(self):
-        """Variance of one count: tau."""
-        return self.tau
 
     def drawn(self, M):
         """The number of rows drawn from M: the whole part of tau M."""
         name = type(self).__name__
         n = int(self.tau * check_size(f"{name}.draw", "M", M) + 1e-9)
         if n < 1:
-            raise ValueError(
-                f"{name}: tau = {self.tau:g} of M = {M} rows is no row at all; take tau"
-                f" of at least {1 / M:.3g}"
-            )
+            remedy = f"take tau of at least {1 / M:.3g}"
+            problem = f"tau = {self.tau:g} of M = {M} rows is no row at all"
+            raise ValueError(f"{name}: {problem}; {remedy}")
         return n
 
 # %% ../nbs/01_resampling.ipynb #51b944c0
@@ -85,10 +74,8 @@ class Multinomial(_Tau):
 
     def nodes(self):
         """Refused: a TypeError that names the independent law to use instead."""
-        raise TypeError(
-            "Multinomial counts are not independent across rows; use"
-            f" Poisson(tau={self.tau:g}), their limit, in the solver"
-        )
+        remedy = f"use Poisson(tau={self.tau:g}), their limit, in the solver"
+        raise TypeError(f"Multinomial counts are not independent across rows; {remedy}")
 
     def draw(self, M, rng):
         """One occupation vector, (M,) floats that sum to `drawn(M)`."""
@@ -97,8 +84,8 @@ class Multinomial(_Tau):
 # %% ../nbs/01_resampling.ipynb #0c05a10f
 @dataclass(frozen=True)
 class Poisson(_Tau):
-    """Independent Poisson counts with mean and variance tau > 0 (M_B / M in the paper):
-    the bootstrap with a free total, as in the paper.
+    """Independent Poisson counts with mean and variance tau > 0 (M_B / M): the
+    bootstrap with a free total, as in the paper.
     """
 
     tau: float = 0.5
@@ -149,31 +136,33 @@ class Subsample(_Tau):
 
 
 def law_of_one(law, M):
-    """The law of a single count among M, as the solver sees it: of a `Subsample` the
-    one with the mean n / M.
-    """
+    """The law of one count of M to the solver; of a `Subsample`, that of mean n / M."""
     return Subsample(law.drawn(M) / M) if isinstance(law, Subsample) else law
 
 # %% ../nbs/01_resampling.ipynb #e6005bfd
-@dataclass(frozen=True)
-class NoResampling:
-    """Every row exactly once (mean 1, variance 0): the fit to the data as they are."""
-
-    mean, var = 1.0, 0.0
+class _Ones:
+    """Nothing is drawn."""
 
     def nodes(self):
         """The value [1] with probability [1]."""
         return np.ones(1), np.ones(1)
 
-    def draw(self, M, rng):
-        """(M,) ones."""
-        return np.ones(check_size("NoResampling.draw", "M", M))
+    def draw(self, size, rng):
+        """(size,) ones."""
+        return np.ones(check_size(f"{type(self).__name__}.draw", "size", size))
+
+
+@dataclass(frozen=True)
+class NoResampling(_Ones):
+    """Every row exactly once (mean 1, variance 0): the fit to the data as they are."""
+
+    mean, var = 1.0, 0.0
 
 # %% ../nbs/01_resampling.ipynb #2bed9f9e
 @dataclass(frozen=True)
 class Exponential(_Tau):
-    """Independent exponential weights with mean tau > 0: the Bayesian bootstrap with a
-    free total (Rubin 1981).
+    """Exponential weights, mean tau > 0: a Bayesian bootstrap with a free total
+    (Rubin 1981).
     """
 
     tau: float = 1.0
@@ -184,8 +173,8 @@ class Exponential(_Tau):
         return self.tau * self.tau
 
     def nodes(self):
-        """Values (K,) of a weight and their probabilities (K,): trapezoid rule after
-        c = tau exp(t - exp(-t)); K is about 30.
+        """About 30 weights tau exp(t - exp(-t)) and their probabilities, by the
+        trapezoid rule in t.
         """
         t = np.linspace(-4.2, 3.7, 40)
         c = np.exp(t - np.exp(-t))
@@ -200,12 +189,8 @@ class Exponential(_Tau):
 # %% ../nbs/01_resampling.ipynb #ea291f6c
 @dataclass(frozen=True, eq=False)
 class Discrete:
-    """Independent counts with a law of the user's own.
-
-    Parameters
-    ----------
-    values, probabilities : (K,) array-likes of numbers >= 0
-        Not all values 0; the probabilities sum to 1, up to rounding.
+    """Independent counts with a law of the user's own: values and probabilities, (K,)
+    numbers >= 0 each, not all values 0; the probabilities sum to 1, up to rounding.
     """
 
     values: tuple
@@ -213,14 +198,13 @@ class Discrete:
 
     def __post_init__(self):
         c, w = _as_law("Discrete", self.values, self.probabilities)
-        for name, part in (("values", c), ("probabilities", w / w.sum())):
-            vars(self)[name] = tuple(part.tolist())
+        w = (w / w.sum()).tolist()
+        vars(self).update(values=tuple(c.tolist()), probabilities=tuple(w))
 
     @property
     def mean(self):
         """Mean count of a row."""
-        c, w = self.nodes()
-        return float(w @ c)
+        return float(np.dot(self.probabilities, self.values))
 
     @property
     def var(self):
@@ -245,16 +229,15 @@ def _as_law(what, values, probabilities, positive=False):
     if c.ndim != 1 or c.shape != w.shape or not c.size:
         wanted = "values and probabilities must be vectors of one length"
         raise ValueError(f"{what}: {wanted}, got shapes {c.shape} and {w.shape}")
-    if (w < 0).any():
-        raise ValueError(f"{what}: probabilities must be >= 0, one is {w.min():g}")
-    if abs(w.sum() - 1) > 1e-6:
-        raise ValueError(f"{what}: probabilities must sum to 1, not to {w.sum():g}")
-    if (c < 0).any() or (positive and (c == 0).any()):
-        least = "> 0" if positive else ">= 0"
-        raise ValueError(f"{what}: values must be {least}, one is {c.min():g}")
-    if not c @ w > 0:
-        remedy = "give some probability to a positive value"
-        raise ValueError(f"{what}: every count would be 0: {remedy}")
+    low, least = (c.min() <= 0, "> 0") if positive else (c.min() < 0, ">= 0")
+    for wrong, problem in (
+        (w.min() < 0, f"probabilities must be >= 0, one is {w.min():g}"),
+        (abs(w.sum() - 1) > 1e-6, f"probabilities must sum to 1, not to {w.sum():g}"),
+        (low, f"values must be {least}, one is {c.min():g}"),
+        (not c @ w > 0, "every count would be 0: give probability to a positive value"),
+    ):
+        if wrong:
+            raise ValueError(f"{what}: {problem}")
     return c, w
 
 # %% ../nbs/01_resampling.ipynb #c8702615
@@ -273,8 +256,8 @@ class TwoPoint:
 
     def nodes(self):
         """The values [1, factor] and their probabilities."""
-        share = np.array([1 - self.prob, self.prob], dtype=float)
-        return np.array([1.0, self.factor]), share
+        shares = 1 - self.prob, self.prob
+        return np.array([1.0, self.factor]), np.array(shares, dtype=float)
 
     def draw(self, N, rng):
         """Multipliers for one refit, (N,) floats."""
@@ -283,16 +266,8 @@ class TwoPoint:
 
 # %% ../nbs/01_resampling.ipynb #19135b8f
 @dataclass(frozen=True)
-class Fixed:
+class Fixed(_Ones):
     """The multiplier of each penalty is 1: nothing is drawn."""
-
-    def nodes(self):
-        """The value [1] with probability [1]."""
-        return np.ones(1), np.ones(1)
-
-    def draw(self, N, rng):
-        """(N,) ones."""
-        return np.ones(check_size("Fixed.draw", "N", N))
 
 # %% ../nbs/01_resampling.ipynb #c0bab894
 @dataclass(frozen=True)
@@ -318,11 +293,10 @@ class Weakness:
 
 # %% ../nbs/01_resampling.ipynb #e57c030c
 def check_law(name, law, needs=("draw",), positive=False):
-    """Refuse (TypeError, ValueError) what is no `Law`, and say what is wrong with the
-    argument of that name. `needs` says what will be asked of it: "draw", "nodes",
-    "mean", "var"; without "nodes", laws that have none or refuse them by a TypeError,
-    such as Multinomial, will do. Its values must be above 0 where `positive`
-    (multipliers), else 0 is allowed (counts).
+    """Refuse (TypeError, ValueError) what is no `Law`, by the name of the argument.
+    `needs` says what will be asked of it: "draw", "nodes", "mean", "var"; without
+    "nodes", laws that refuse them by a TypeError, such as Multinomial, will do. Values
+    must be above 0 where `positive` (multipliers), else 0 is allowed (counts).
     """
     example = "TwoPoint(2, 0.5) or Fixed()" if positive else "Poisson(0.5)"
     check_offers(name, law, needs, f"a law such as {example}")
@@ -331,7 +305,7 @@ def check_law(name, law, needs=("draw",), positive=False):
     except TypeError:
         if "nodes" in needs:
             raise
-        return
+        nodes = None
     if nodes is not None:
         _as_law(f"{name}: {law!r}", *nodes, positive)
 
@@ -339,31 +313,28 @@ def check_law(name, law, needs=("draw",), positive=False):
 class _Tied:
     """Counts that each follow `law`, but are drawn together by labels of the rows."""
 
+    mean = property(attrgetter("alone.mean"), doc="Mean count of a row.")
+    var = property(attrgetter("alone.var"), doc="Variance of one count.")
+
     def __post_init__(self):
         owner = type(self).__name__
         check_law(f"{owner}: law", self.law)
         if isinstance(self.law, (Grouped, type(self))):
-            raise TypeError(
-                f"{owner}: law must be a plain law such as Subsample(0.5), not"
-                f" {self.law!r}; groups with strata are Grouped(Stratified(law,"
-                " strata), groups)"
-            )
+            remedy = "groups with strata are Grouped(Stratified(law, strata), groups)"
+            wanted = f"a plain law such as Subsample(0.5), not {self.law!r}"
+            raise TypeError(f"{owner}: law must be {wanted}; {remedy}")
         names, index = _labels(f"{owner}: {self.kind}", getattr(self, self.kind))
         vars(self).update(names=names, index=index)
-
-    @property
-    def mean(self):
-        """Mean count of a row."""
-        return self.alone.mean
-
-    @property
-    def var(self):
-        """Variance of one count."""
-        return self.alone.var
 
     def nodes(self):
         """Values (K,) of one count and their probabilities (K,)."""
         return self.alone.nodes()
+
+    def _check_rows(self, M):
+        """As many labels as rows."""
+        if M != len(self.index):
+            found = f"has {len(self.index)} labels, but there are {M} rows"
+            raise ValueError(f"{type(self).__name__}: {self.kind} {found}")
 
     def __repr__(self):
         k, M = len(self.names), len(self.index)
@@ -373,20 +344,10 @@ class _Tied:
 @dataclass(frozen=True, eq=False, repr=False)
 class Grouped(_Tied):
     """One count for each group of rows, shared by all of its rows: whole groups are
-    drawn, as when a patient gave several samples.
-
-    Parameters
-    ----------
-    law : Poisson, Subsample, Multinomial, Exponential, Discrete, Stratified, ...
-        Of the counts of the groups; `Grouped(Subsample(0.5), groups)` draws half of the
-        groups. In a `Stratified` law all rows of a group must have one stratum.
-    groups : (M,) array-like
-        The label of each row's group: numbers, text, or anything that can be sorted.
-
-    Attributes
-    ----------
-    names, index : (G,) and (M,) arrays
-        The labels, sorted, and the number of each row's.
+    drawn, as when a patient gave several samples. `Grouped(Subsample(0.5), groups)`
+    draws half of the groups; `groups`, (M,), has the label of each row's: numbers,
+    text, or anything that can be sorted. In a `Stratified` law all rows of a group must
+    have one stratum. `names`, (G,), are the sorted labels; `index`, (M,), says which.
     """
 
     law: object
@@ -395,9 +356,8 @@ class Grouped(_Tied):
 
     def __post_init__(self):
         super().__post_init__()
-        law = self.law
-        if isinstance(law, Stratified):
-            law = Stratified(law.law, _of_groups(self, law))
+        law, strata = self.law, isinstance(self.law, Stratified)
+        law = Stratified(law.law, _of_groups(self, law)) if strata else law
         vars(self).update(of_groups=law)
 
     @property
@@ -407,22 +367,17 @@ class Grouped(_Tied):
 
     def draw(self, M, rng):
         """One occupation vector, (M,) floats, the same number within a group."""
-        _check_rows("Grouped: groups", M, len(self.index))
+        self._check_rows(M)
         return self.of_groups.draw(len(self.names), rng)[self.index]
 
 # %% ../nbs/01_resampling.ipynb #g0100004
 @dataclass(frozen=True, eq=False, repr=False)
 class Stratified(_Tied):
     """The law's counts drawn in each stratum by itself: balanced halves, so that a rare
-    class is never lost. To the solver they are independent.
-
-    Parameters
-    ----------
-    law : Subsample, Multinomial, ...
-        `Stratified(Subsample(tau), strata)` draws the whole part of tau m of the m rows
-        of each stratum. Independent counts, such as Poisson's, are what they were.
-    strata : (M,) array-like
-        The label of each row's stratum, often the class.
+    class is never lost. To the solver they are independent. `strata`, (M,), has the
+    label of each row's stratum, often the class: `Stratified(Subsample(tau), strata)`
+    draws the whole part of tau m of the m rows of each. Independent counts, such as
+    Poisson's, are what they were.
     """
 
     law: object
@@ -431,19 +386,16 @@ class Stratified(_Tied):
 
     @property
     def alone(self):
-        """The law of a single count, as the solver sees it: of draws without
-        replacement, one share for all strata.
-        """
+        """Law of a single count to the solver; of a Subsample, one for all strata."""
         if not isinstance(self.law, Subsample):
             return self.law
         return Subsample(sum(self._of_each(self.law.drawn)) / len(self.index))
 
     def draw(self, M, rng):
         """One occupation vector, (M,) floats, drawn stratum by stratum."""
-        _check_rows("Stratified: strata", M, len(self.index))
-        counts = np.empty(len(self.index))
-        parts = self._of_each(lambda m: self.law.draw(m, rng))
-        for k, part in enumerate(parts):
+        self._check_rows(M)
+        counts = np.empty(M)
+        for k, part in enumerate(self._of_each(lambda m: self.law.draw(m, rng))):
             counts[self.index == k] = part
         return counts
 
@@ -453,8 +405,7 @@ class Stratified(_Tied):
             try:
                 yield ask(m)
             except ValueError as error:
-                problem = f"Stratified: stratum {name}: {error}"
-                raise ValueError(problem) from None
+                raise ValueError(f"Stratified: stratum {name}: {error}") from None
 
 # %% ../nbs/01_resampling.ipynb #g0100005
 def _labels(what, labels):
@@ -473,24 +424,17 @@ def _labels(what, labels):
     except TypeError as error:
         raise TypeError(f"{what} must be labels that can be sorted: {error}") from None
 
-
-def _check_rows(what, M, given):
-    """As many labels as rows."""
-    if M != given:
-        raise ValueError(f"{what} has {given} labels, but there are {M} rows")
-
 # %% ../nbs/01_resampling.ipynb #g0100010
 def _of_groups(groups, strata):
     """The stratum of each group, (G,), where its rows agree on it."""
     index, stratum = groups.index, strata.index
-    _check_rows("Stratified: strata", len(index), len(stratum))
+    strata._check_rows(len(index))
     first = np.unique(index, return_index=True)[1]
     astray = np.flatnonzero(stratum != stratum[first][index])
     if len(astray):
         row = astray[0]
         one, other = strata.names[[stratum[first[index[row]]], stratum[row]]]
-        raise ValueError(
-            f"Grouped: group {groups.names[index[row]]} has rows in the strata {one}"
-            f" and {other}; a group is drawn as a whole, so its rows need one stratum"
-        )
+        found = f"{groups.names[index[row]]} has rows in the strata {one} and {other}"
+        wanted = "a group is drawn as a whole, so its rows need one stratum"
+        raise ValueError(f"Grouped: group {found}; {wanted}")
     return strata.names[stratum[first]]

@@ -49,6 +49,7 @@ class _Answer:
     chi = property(lambda self: self._of_x("chi"))
     intercept = property(lambda self: self._at_end("mean"))
     intercept_var = property(lambda self: self._at_end("var"))
+    messages = property(lambda self: self.last and self.last.new)
 
     @property
     def prior(self):
@@ -65,24 +66,13 @@ class _Answer:
 
 # %% ../nbs/12_rvamp.ipynb #12000606
 def load_fit(path, A, y, **parts):
-    """Read a fit from a file of `save_fit`, and take its last step again, which is the
+    """Read a Fit from a file of `save_fit`, and take its last step again, which is the
     one entry of its `trace`.
 
-    Parameters
-    ----------
-    path : path
-    A, y : (M, N) and (M,) array-like
-        As given to `rvamp`; so are prior, likelihood and counts in `parts`, where the
-        file cannot hold them (with arrays, groups, a class of your own).
-
-    Returns
-    -------
-    Fit
-
-    Raises
-    ------
-    TypeError, ValueError
-        The file cannot be read; or a part is missing, or another than the fit's.
+    A, (M, N), and y, (M,), are those given to `rvamp`; so are prior, likelihood and
+    counts in `parts`, where the file cannot hold them (with arrays, groups, a class of
+    your own). A TypeError or ValueError where the file cannot be read, or a part is
+    missing, or another than the fit's.
     """
     header, state, remade = settings(path, parts)
     problem = _problem(A, y, None, **remade)
@@ -95,20 +85,17 @@ def load_fit(path, A, y, **parts):
 # %% ../nbs/12_rvamp.ipynb #4c3650d9
 @dataclass(frozen=True, repr=False)
 class Fit(_Answer):
-    """The answer of `rvamp`: the distribution of the estimator across resamples,
-    coordinate by coordinate. `fit.save(path)` and `Fit.load(path, A, y)` are `save_fit`
-    and `load_fit`.
+    """The answer of `rvamp`. `fit.save(path)` is `save_fit`, `Fit.load` is `load_fit`.
 
     Attributes
     ----------
     mean, var, chi, Pi : (N,) arrays
-        Mean, variance across resamples, response and selection probability of each
-        coefficient; NaN if no step could be taken. Where the prior has no selection
-        probability, Pi is an AttributeError.
-    posterior_var : (N,) array
-        var + chi / beta: of a draw from the posterior of a random resample.
-    intercept, intercept_var : float
-        Mean and variance across resamples; 0 without an intercept.
+        Mean, variance across resamples, response and selection probability (an
+        AttributeError where the prior has none); NaN if no step could be taken.
+    posterior_var : (N,) array, var + chi / beta
+        Of a draw from the posterior of a random resample.
+    intercept, intercept_var : float, 0 without an intercept
+    messages : State to go on from; None if no step could be taken
     """
 
     problem: Problem  # with an intercept, A has a column of ones at the end
@@ -127,11 +114,6 @@ class Fit(_Answer):
             return self._of_x("rho")
         return self.problem.prior.Pi(self.last.state.to_prior, self.problem.beta)
 
-    @property
-    def messages(self):
-        """The State to go on from (None if no step could be taken)."""
-        return None if self.last is None else self.last.new
-
     def __repr__(self):
         words = f"Fit({self.status}; {len(self.mean)} coefficients"
         if hasattr(self, "Pi"):
@@ -144,32 +126,27 @@ class ConvergenceWarning(UserWarning):
 
 
 def _fit(problem, state, tol, max_iter, damping, anderson=None, checkpoint=None):
-    """Cold or warm; if that fails, by continuation from a larger penalty. A cold
-    start is one from averages, where there is one and it leads somewhere.
-    """
+    """Warm, from averages or cold; if that fails, by continuation."""
     options, how = (tol, max_iter, damping), "by continuation from a larger penalty"
     start = averaged_start(problem) if state is None else state
     done = run(problem, start, *options, anderson, checkpoint, step_of_few)
     if done.failure and start is not state:
         done = run(problem, None, *options, None, checkpoint, step_of_few)
-    failure, again = done.failure, None
-    if failure:
-        again = continuation(problem, *options, step_of_few)
+    failure = done.failure
+    again = continuation(problem, *options, step_of_few) if failure else None
     if again:
         failure = again.failure and f"{failure}; {how}, {again.failure}"
         done = again if again.last else done
     status = f"converged in {len(done.trace)} steps" + (f", {how}" if again else "")
     if failure:
-        advice = "raise lam or max_iter; look for duplicated columns and for rows far"
-        advice += " from all others; standardise A"
-        status = f"not converged ({failure}). What to try: {advice}"
+        status = f"not converged ({failure}). What to try: raise lam or max_iter; look"
+        status += " for duplicated columns and for rows far from all others;"
+        status += " standardise A"
     return Fit(problem, done.last, not failure, len(done.trace), status, done.trace)
 
 # %% ../nbs/12_rvamp.ipynb #f857aae6
 def _matrix(A):
-    """A as a finite (M, N) float64 array of our own, because the caller may reuse
-    theirs; or as the Panels in which it has to be read, not yet looked through.
-    """
+    """A as a finite (M, N) array of our own, or as Panels not yet looked through."""
     table = in_blocks(A)
     if table is None:
         table = np.array(check_array("A", A))
@@ -192,15 +169,13 @@ def _target(y, M):
 
 # %% ../nbs/12_rvamp.ipynb #12000191
 def _check_stored(A):
-    """A table in blocks of finite numbers; acceleration remembers in 32 bits, which
-    takes fewer powers of ten.
-    """
+    """A table in blocks of finite numbers."""
     sizes = A.sizes[0]
     wrong = np.flatnonzero(~np.isfinite(sizes))
     if len(wrong):
         first = f"the first in column {wrong[0]}; drop or fill them first"
         raise ValueError(f"A has NaN or infinite values, {first}")
-    _check_scale("A", sizes, 1e15)
+    _check_scale("A", sizes, 1e15)  # acceleration remembers in 32 bits
 
 
 def _check_scale(name, values, most=1e70):
@@ -215,9 +190,7 @@ def _check_scale(name, values, most=1e70):
 
 # %% ../nbs/12_rvamp.ipynb #a7d10cff
 def _check_derivatives(loss, y, h=1e-4):
-    """Value, slope and curvature of a loss against each other, at nine points; one
-    that bends sharply may differ at a few of them.
-    """
+    """Value, slope and curvature of a loss have to agree at most of nine points."""
     loss = getattr(loss, "loss", loss)  # weights and offsets come on top (20)
     if not hasattr(loss, "derivatives"):
         return
@@ -281,9 +254,7 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
 
 # %% ../nbs/12_rvamp.ipynb #a7d10c14
 def _check_unpenalised(problem):
-    """Unpenalised columns must have a unique fit, on all rows and on those that a
-    resample keeps (in all but one of twenty).
-    """
+    """Unpenalised columns must have a unique fit, on all rows and on those kept."""
     A = problem.A
     free = np.broadcast_to(problem.prior.unpenalised(), A.shape[1:])
     k, M, kept = int(free.sum()), len(A), kept_rows(problem)
@@ -324,8 +295,7 @@ def _warm_state(warm_start, problem):
     return state
 
 
-def _check_options(tol, max_iter, damping):
-    """What steers the iteration."""
+def _check_steering(tol, max_iter, damping):
     check_number("rvamp", "tol", tol, 0, 1)
     check_number("rvamp", "damping", damping, 0, 1, "]")
     check_size("rvamp", "max_iter", max_iter)
@@ -347,13 +317,14 @@ def rvamp(
     warm_start=None,
     checkpoint=None,
 ):
-    """The distribution of an estimator across resamples, without resampling (Algorithm
-    1).
+    """The distribution of an estimator across resamples, without resampling: a `Fit`.
 
     At beta = inf the estimator is the minimiser of sum_mu c_mu l(y_mu, a_mu'x) plus the
     penalty; at beta = 1 the posterior mean whose minus log-likelihood and log-prior
     these are. The counts c and the penalties are random. A and y are taken as they are:
-    see `datasets.standardize`; for a penalty, `datasets.choose_lambda`.
+    see `datasets.standardize`; for a penalty, `datasets.choose_lambda`. A TypeError or
+    ValueError where an argument is not as below; not converging is a
+    `ConvergenceWarning` and `converged=False`, no exception.
 
     Parameters
     ----------
@@ -362,8 +333,7 @@ def rvamp(
     y : (M,) array-like of finite numbers
     lam : float > 0 or (N,) array, optional
         The paper's prior: each lam_i is lam or 2 lam with probability 1/2.
-    prior : Prior, in place of lam
-        Laplace, Ridge, ElasticNet, NonNegative, SpikeSlab, or one of your own.
+    prior : Laplace, Ridge, ElasticNet, NonNegative, SpikeSlab, or a Prior of your own
     likelihood : Squared, Logistic, PoissonLoss, Huber, or a Loss of your own
     counts : Poisson, Subsample, NoResampling, Exponential or Discrete
         Law of the occupation numbers c_mu; or Grouped, Stratified.
@@ -371,33 +341,19 @@ def rvamp(
         Inverse temperature: inf for the penalised estimate, 1 for the posterior.
     intercept : bool
         Whether to refit an unpenalised intercept in every resample.
-    tol : float in (0, 1)
-        On the relative change of all messages and on the scale-free delta.
+    tol : float in (0, 1), on the relative change of all messages and on delta
     max_iter : int >= 1
-    damping : float in (0, 1]
-        Where to begin; it backs off by itself.
+    damping : float in (0, 1], where to begin; it backs off by itself
     warm_start : Fit or State, optional
     checkpoint : path or Checkpoint, optional
-        A file to which the messages are written every ten steps. Where it is there
-        already, and of this problem, the run starts from it. It stays.
-
-    Returns
-    -------
-    Fit
-        `mean`, `var`, `Pi`, (N,) each; `converged`, `status`, `trace`, `last`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Where an argument is not as above; where the checkpoint is of another problem.
-        Not converging is a `ConvergenceWarning` and `converged=False`, never an
-        exception.
+        A file to which the messages are written every ten steps, and from which the run
+        starts where it is there already. It stays; one of another problem is an error.
     """
     problem = _problem(A, y, lam, prior, likelihood, counts, beta, intercept)
-    _check_options(tol, max_iter, damping)
+    _check_steering(tol, max_iter, damping)
     if checkpoint is not None:
-        if not hasattr(checkpoint, "begin"):
-            checkpoint = Checkpoint(checkpoint)
+        is_path = not hasattr(checkpoint, "begin")
+        checkpoint = Checkpoint(checkpoint) if is_path else checkpoint
         warm_start = checkpoint.begin(problem) or warm_start
     start = None if warm_start is None else _warm_state(warm_start, problem)
     fit = _fit(problem, start, tol, max_iter, damping, None, checkpoint)
@@ -407,9 +363,7 @@ def rvamp(
 
 # %% ../nbs/12_rvamp.ipynb #5c21f289
 def _foreseen(past, log_lam):
-    """The state at a penalty by the polynomial in log lambda through the last four of
-    some (log_lam, state); None without any.
-    """
+    """The state at a penalty by the cubic through the last four (log_lam, state)."""
     if not past:
         return None
     at, states = zip(*past[-4:])
@@ -440,11 +394,9 @@ def _penalties(problem, lams, n_lambdas, lambda_min_ratio):
 # %% ../nbs/12_rvamp.ipynb #75a55acf
 @dataclass(frozen=True, repr=False)
 class Path:
-    """The answer of `rvamp_path`: one column (or entry) a penalty.
-
-    What has not converged is no answer: where `converged` is False, `Pi`, `mean`, `var`
-    and `intercept` are NaN, and there is no state. Nothing may be read off,
-    interpolated through or plotted there.
+    """The answer of `rvamp_path`: one column (or entry) a penalty. What has not
+    converged is no answer: there `Pi`, `mean`, `var` and `intercept` are NaN, and the
+    state is None.
     """
 
     lams: np.ndarray  # (L,), decreasing
@@ -456,12 +408,10 @@ class Path:
     statuses: list  # (L,) str
     status: str  # of the path as a whole
     intercept: np.ndarray  # (L,)
-    states: list = ()  # (L,) State, or None
+    states: list = ()  # (L,) State
 
     def near(self, lam):
-        """The converged penalty nearest to lam (in the logarithm), and its State: a
-        warm start for `rvamp`; (nan, None) where none has converged.
-        """
+        """The converged penalty nearest to lam, and its State; (nan, None) if none."""
         reached = np.flatnonzero(self.converged)
         if not len(reached):
             return np.nan, None
@@ -472,20 +422,18 @@ class Path:
         return f"Path({self.status}; {len(self.Pi)} coefficients)"
 
 # %% ../nbs/12_rvamp.ipynb #12000220
-def _kept(fit, N):
+def _kept(N, n_iter=0, status="not reached", fit=None):
     """What a path keeps of a fit: its last step alone is three times as large."""
     nothing = np.full(N, np.nan)
-    if not fit.converged:
-        return nothing, nothing, nothing, False, fit.n_iter, fit.status, np.nan, None
+    if fit is None:
+        return nothing, nothing, nothing, False, n_iter, status, np.nan, None
     numbers = getattr(fit, "Pi", nothing), fit.mean, fit.var
-    return *numbers, True, fit.n_iter, fit.status, fit.intercept, fit.messages
+    return *numbers, True, n_iter, status, fit.intercept, fit.messages
 
 # %% ../nbs/12_rvamp.ipynb #12000608
 def _path(lams, kept):
     """Fits as arrays; what has not converged or was not reached is NaN."""
-    nothing = np.full(len(kept[0][0]), np.nan)
-    missing = [(nothing, nothing, nothing, False, 0, "not reached", np.nan, None)]
-    missing *= len(lams) - len(kept)
+    missing = [_kept(len(kept[0][0]))] * (len(lams) - len(kept))
     *numbers, converged, n_iter, statuses, intercept, states = zip(*kept, *missing)
     status = f"{sum(converged)} of {len(lams)} penalties converged"
     if missing:
@@ -493,16 +441,9 @@ def _path(lams, kept):
         status += f"; stopped early at lam = {last:.3g}, after 3 failures"
     if not all(converged):
         warnings.warn(status, ConvergenceWarning, stacklevel=3)
-    return Path(
-        lams,
-        *(np.stack(part, axis=1) for part in numbers),
-        np.array(converged),
-        np.array(n_iter),
-        list(statuses),
-        status,
-        np.array(intercept),
-        list(states),
-    )
+    numbers = [np.stack(part, axis=1) for part in numbers]
+    told = np.array(converged), np.array(n_iter), list(statuses), status
+    return Path(lams, *numbers, *told, np.array(intercept), list(states))
 
 # %% ../nbs/12_rvamp.ipynb #ca9d13d7
 def rvamp_path(
@@ -523,49 +464,38 @@ def rvamp_path(
     progress=True,
     until=None,
 ):
-    """Fits along a path of penalties, each started from its neighbours.
+    """Fits along a path of penalties, each started from its neighbours: a `Path`, whose
+    `states[k]` (or `near(lam)`) is a `warm_start` for `rvamp` near `lams[k]`. Errors as
+    of `rvamp`; penalties that fail are marked, with one `ConvergenceWarning`.
 
     Parameters
     ----------
     A, y, likelihood, counts, beta, intercept, tol, max_iter, damping
         As for `rvamp`.
     lams : (L,) array-like of positive numbers, optional
-        Any order, each used once; by default `n_lambdas` from the penalty that empties
-        (nearly) every resample down to `lambda_min_ratio` of it, in even ratios.
-    n_lambdas : int >= 1
-    lambda_min_ratio : float in (0, 1)
+        By default `n_lambdas` >= 1 from the penalty that empties (nearly) every
+        resample down to `lambda_min_ratio` in (0, 1) of it, in even ratios.
     prior : Laplace, ElasticNet, NonNegative, or Ridge (which needs lams)
-        Its `lam` is multiplied by each penalty of the path.
-    progress : bool
-        Whether a bar is shown when it takes more than two seconds.
+        Its `lam` is multiplied by each penalty.
+    progress : bool, whether a bar is shown when it takes more than two seconds
     until : callable, optional
-        Told each converged Fit; the path ends with the first of which it says True.
-
-    Returns
-    -------
-    Path
-        `Pi`, `mean`, `var`, (N, L) each, NaN at penalties that did not converge;
-        `states[k]` (or `near(lam)`) is a `warm_start` for `rvamp` near `lams[k]`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As for `rvamp`. Penalties that fail are marked, with one `ConvergenceWarning`.
+        Told each converged Fit; the path ends where it says True.
     """
     problem = _problem(A, y, None, prior, likelihood, counts, beta, intercept)
     if problem.prior.scaled(1.0) is None:
         what = "a path needs a prior with a penalty to vary, such as Laplace(1.0)"
         raise TypeError(f"{what}, not {type(prior).__name__}")
-    _check_options(tol, max_iter, damping)
+    _check_steering(tol, max_iter, damping)
     lams = _penalties(problem, lams, n_lambdas, lambda_min_ratio)
-    kept, past, failures, anderson = [], [], 0, Anderson(problem.A)
+    N, kept, past, failures = problem.A.shape[1] - intercept, [], [], 0
+    anderson = Anderson(problem.A)
     bar = dict(desc="λ path", total=None if until is None else np.inf)
     for lam in progress_bar(lams, shown=progress, **bar):
         there = problem._replace(prior=problem.prior.scaled(lam))
         start = _foreseen(past, np.log(lam))
         fit = _fit(there, start, tol, max_iter, damping, anderson)
         anderson.pause()
-        kept.append(_kept(fit, problem.A.shape[1] - intercept))
+        kept.append(_kept(N, fit.n_iter, fit.status, fit if fit.converged else None))
         if fit.converged:
             past = [*past[-3:], (np.log(lam), fit.messages)]
             if until is not None and until(fit):

@@ -55,10 +55,7 @@ class Step(NamedTuple):
 
 # %% ../nbs/12_rvamp.ipynb #881c9e7c
 def initial_state(problem):
-    """Messages as if every coefficient were zero: h_1x and Q_hat_1x as the empty model
-    makes them (only unpenalised coefficients differ from zero), chi_hat_1x at least as
-    wide; Q_hat_1u is one over the loss's mean curvature.
-    """
+    """The State of the empty model: only unpenalised coefficients are not zero."""
     A, y, _, likelihood, counts, _ = problem
     x, f = _null_fit(problem)
     slope, curvature = likelihood.derivatives(y, f)
@@ -79,9 +76,7 @@ def initial_state(problem):
 
 # %% ../nbs/12_rvamp.ipynb #a7d10c10
 def _null_fit(problem):
-    """The model of the unpenalised coefficients alone, by Newton steps halved until
-    they go downhill: x (N,) and its fit (M,).
-    """
+    """The model of the unpenalised coefficients alone: x (N,) and its fit (M,)."""
     A, y, prior, loss, _, _ = problem
     x = np.zeros(A.shape[1])
     free = np.broadcast_to(prior.unpenalised(), A.shape[1:])
@@ -90,7 +85,7 @@ def _null_fit(problem):
     B = A[:, free]
     x[free] = _first_guess(B, y, loss)
     f = B @ x[free]
-    for _ in range(100):
+    for _ in range(100):  # Newton's steps, halved until they go downhill
         slope, curvature = loss.derivatives(y, f)
         move = np.linalg.lstsq((B.T * curvature) @ B, -B.T @ slope, rcond=None)[0]
         here, along = loss.value(y, f).sum(), B @ move
@@ -105,9 +100,7 @@ def _null_fit(problem):
 
 # %% ../nbs/12_rvamp.ipynb #a7d10e01
 def _first_guess(B, y, loss):
-    """Where Newton's steps begin: 0 where the loss is curved, and least absolute
-    deviations (by reweighting) where half of the rows lie on its flat parts.
-    """
+    """Where Newton's steps begin: 0, or least absolute deviations by reweighting."""
     x = np.zeros(B.shape[1])
     if np.mean(loss.derivatives(y, B @ x)[1] > 0) > 0.5:
         return x
@@ -125,9 +118,7 @@ _BLAS = ThreadpoolController().select(user_api="blas").lib_controllers
 
 @contextmanager
 def threads(A):
-    """A context in which linear algebra on matrices of A's size runs with a sensible
-    number of threads.
-    """
+    """A context with a sensible number of BLAS threads for matrices of A's size."""
     most = 1
     if min(A.shape) >= SMALL:
         from joblib import cpu_count
@@ -148,9 +139,7 @@ class Breakdown(Exception):
 
 
 def own_precision(A, u):
-    """About the precision that each column's own data have, (N,): its squared length
-    times the rows' mean response.
-    """
+    """About the precision that each column's own data have, (N,)."""
     return square_lengths(A) * np.mean(u.chi)
 
 # %% ../nbs/12_rvamp.ipynb #12000201
@@ -181,18 +170,14 @@ def ask(problem, state):
 # %% ../nbs/12_rvamp.ipynb #b55a70e8
 def step(problem, state):
     """One turn of Algorithm 1: prior and likelihood answer, the coupling joins them. A
-    `Breakdown` where a message is not finite, a precision not positive, or a matrix not
-    positive definite.
+    `Breakdown` where a number is not finite, or a precision or matrix not positive.
     """
-    # what is not finite is caught by name
-    with np.errstate(all="ignore"), threads(problem.A):
+    with np.errstate(all="ignore"), threads(problem.A):  # caught below, by name
         return join(problem, state, ask(problem, state))
 
 # %% ../nbs/12_rvamp.ipynb #ee101917
 def to_coupling(x, incoming, own):
-    """What the prior tells the coupling, each coordinate in the view that keeps its
-    digits; the grain of ridge for loose ones, (N,); how many variances were floored.
-    """
+    """What the prior tells the coupling; the grain of loose ones; how many floored."""
     width = x.rho / (x.rho_bar * incoming.Q_hat) * own  # D in units of the data's own
     loose = (x.rho > 1e-3) & (width > 100)
     S = (x.rho > 0.5) | loose
@@ -203,47 +188,38 @@ def to_coupling(x, incoming, own):
 
 
 def _floor(message, rounding):
-    """The message with negative variances set to 0, and how many there were beyond
-    the rounding of what they are differences of.
-    """
-    count, mended = 0, {}
-    for name, error in rounding.items():
-        variance = getattr(message, name)
-        count += int((variance < -error).sum())
-        mended[name] = np.maximum(variance, 0.0)
-    return message._replace(**mended), count
+    """The message with negative variances set to 0; how many were beyond rounding."""
+    given = {name: getattr(message, name) for name in rounding}
+    count = sum(int((given[name] < -error).sum()) for name, error in rounding.items())
+    return message._replace(**{k: np.maximum(v, 0.0) for k, v in given.items()}), count
 
 # %% ../nbs/12_rvamp.ipynb #a7d10c09
 def _couple(A, said, gathered):
-    """`couple` with a grain of ridge; what it cannot take is reported as a breakdown.
-    `gathered` is what a first pass has brought already.
-    """
-    prior_message, likelihood_message = said.prior_message, said.likelihood_message
+    """`couple` with a grain of ridge; what it cannot take is a breakdown."""
+    prior, rows = said.prior_message, said.likelihood_message
     for name in Mixed._fields:
-        if not np.isfinite(getattr(prior_message, name)).all():
+        if not np.isfinite(getattr(prior, name)).all():
             raise Breakdown(f"{name}_2x is not finite")
-    grained = prior_message._replace(Q_hat=prior_message.Q_hat + said.grain)
+    prior = prior._replace(Q_hat=prior.Q_hat + said.grain)
     try:
-        if hasattr(grained, "coupled"):  # columns in blocks, chapter 17
-            return grained.coupled(A, likelihood_message)
-        if hasattr(likelihood_message, "coupled"):  # in blocks, chapter 19
-            return likelihood_message.coupled(A, grained)
-        return couple(A, grained, likelihood_message, gathered)
+        if hasattr(prior, "coupled"):  # columns in blocks, chapter 17
+            return prior.coupled(A, rows)
+        if hasattr(rows, "coupled"):  # in blocks, chapter 19
+            return rows.coupled(A, prior)
+        return couple(A, prior, rows, gathered)
     except np.linalg.LinAlgError:
         raise Breakdown("the coupling's matrix is not positive definite") from None
 
 # %% ../nbs/12_rvamp.ipynb #a7d10e03
-def _floor_back(message):
-    """As `_floor`, of a message back; blocks are sums of squares."""
-    if not isinstance(message, Natural):
-        return message, 0
-    return _floor(message, {"chi_hat": 0.0})
-
-
 def join(problem, state, said, gathered=None):
-    """Variable 2: the coupling joins what is said, and replies: a `Step`."""
+    """Variable 2: the coupling joins what is said, and replies: a `Step`. `gathered` is
+    what a first pass has brought already.
+    """
     coupled = _couple(problem.A, said, gathered)
-    (to_prior, a), (to_likelihood, b) = map(_floor_back, coupled[2:])
+    (to_prior, a), (to_likelihood, b) = (
+        _floor(message, {"chi_hat": 0.0} if isinstance(message, Natural) else {})
+        for message in coupled[2:]  # blocks are sums of squares
+    )
     # a column of zeros hears nothing: its precision stays as it was
     own_entries = getattr(getattr(to_prior, "layout", None), "diagonal", slice(None))
     heard, before = to_prior.Q_hat.copy(), state.to_prior.Q_hat[own_entries]
@@ -264,9 +240,7 @@ def scales(message):
 
 
 def check_state(state):
-    """A `Breakdown` where a message is not finite, a precision not positive (to the
-    likelihood: negative).
-    """
+    """A `Breakdown` where a message is not finite or a precision not positive."""
     for block, message in zip(("1x", "1u"), state):
         for name, part in zip(Natural._fields, message):
             if not np.isfinite(part).all():
@@ -279,45 +253,33 @@ def check_state(state):
 # %% ../nbs/12_rvamp.ipynb #eabb324d
 def relative_change(old, new):
     """Largest of ||new - old|| / ||new|| over the six messages of a State."""
-    return max(
-        gap
-        for a, b in zip(old, new)
-        for gap in (
-            _relative(a.Q_hat, b.Q_hat),
-            _relative(a.h, b.h),
-            _relative(a.chi_hat, b.chi_hat, b.h),
-        )
-    )
+    gaps = []
+    for a, b in zip(old, new):
+        gaps += [_relative(a.Q_hat, b.Q_hat), _relative(a.h, b.h)]
+        gaps += [_relative(a.chi_hat, b.chi_hat, b.h)]
+    return max(gaps)
 
 
 def scale_free_delta(one, two):
-    """Relative distance of two factors' means and of their variances, the larger:
-    the paper's delta without its units.
-    """
+    """Relative distance of two factors' means or variances, whichever is larger."""
     return max(_relative(two.mean, one.mean), _relative(two.var, one.var, one.mean))
 
 
 def _relative(a, b, mean=None):
-    """||b - a|| / ||b||; 0 for variances whose root is below 1e-8 of the mean:
-    without resampling they decay towards 0 for ever.
-    """
+    """||b - a|| / ||b||; 0 for variances whose root is below 1e-8 of the mean."""
     gap, size = np.linalg.norm(b - a), np.linalg.norm(b)
     if mean is not None and max(gap, size) <= (1e-8 * np.linalg.norm(mean)) ** 2:
-        return 0.0
+        return 0.0  # without resampling they decay towards 0 for ever
     return float(gap / size) if size > 0 else float(gap > 0)
 
 # %% ../nbs/12_rvamp.ipynb #e06e2dc4
 def lambda_empty(problem, sigmas=4.0):
-    """The penalty above which (nearly) every resample leaves every penalised
-    coefficient at zero: max |h| + sigmas * sqrt(chi_hat) for a factor of 1.
-    """
+    """The penalty that empties (nearly) every resample, for a factor of 1."""
     return emptying_factor(problem, sigmas) * float(np.min(problem.prior.lam))
 
 
 def emptying_factor(problem, sigmas=4.0):
-    """By which factor the prior's penalties have to be multiplied for that; 0 where
-    none of them has a threshold.
-    """
+    """By which factor to multiply the penalties for that; 0 if none has a threshold."""
     if not hasattr(problem.prior, "split"):
         return 0.0
     _, h, chi_hat = initial_state(problem).to_prior
@@ -336,9 +298,8 @@ class WithIntercept(Prior):
         """As `Prior.moments`."""
         x = self.prior.moments(Natural(*(part[:-1] for part in incoming)), beta)
         Q_hat, h, chi_hat = (part[-1] for part in incoming)
-        return Moments(
-            *map(np.append, x, (h / Q_hat, 1 / Q_hat, chi_hat / Q_hat**2, 1.0, 0.0))
-        )
+        last = h / Q_hat, 1 / Q_hat, chi_hat / Q_hat**2, 1.0, 0.0
+        return Moments(*map(np.append, x, last))
 
     def Pi(self, incoming, beta=np.inf):
         """As `Prior.Pi`: of the others."""

@@ -139,8 +139,8 @@ SABOTAGES = [
     Sabotage(
         "prior.py",
         "penalties are the caller's array, not a copy",
-        'values = np.array(check_array("lam", lam))',
-        'values = check_array("lam", lam)',
+        "values = np.array(check_array(name, given))",
+        "values = check_array(name, given)",
         "tests/test_prior.py::test_the_callers_penalties_are_copied",
     ),
     Sabotage(
@@ -240,8 +240,8 @@ SABOTAGES = [
     Sabotage(
         "step.py",
         "the intercept's variance is divided by its precision once",
-        "*map(np.append, x, (h / Q_hat, 1 / Q_hat, chi_hat / Q_hat**2, 1.0, 0.0))",
-        "*map(np.append, x, (h / Q_hat, 1 / Q_hat, chi_hat / Q_hat, 1.0, 0.0))",
+        "last = h / Q_hat, 1 / Q_hat, chi_hat / Q_hat**2, 1.0, 0.0",
+        "last = h / Q_hat, 1 / Q_hat, chi_hat / Q_hat, 1.0, 0.0",
         "tests/test_bagging.py::test_a_bagged_prediction_against_refits",
     ),
     Sabotage(
@@ -269,8 +269,8 @@ SABOTAGES = [
     Sabotage(
         "densities.py",
         "a covariance forgets a cross term",
-        "return from_S + L_w @ G @ L_w.T + F.own_T - X - X.T",
-        "return from_S + L_w @ G @ L_w.T + F.own_T - X",
+        "across = from_S + L_w @ G @ L_w.T + own_T - X - X.T",
+        "across = from_S + L_w @ G @ L_w.T + own_T - X",
         "tests/test_densities.py::test_the_two_densities_share_their_diagonal_moments",
     ),
     Sabotage(
@@ -283,8 +283,8 @@ SABOTAGES = [
     Sabotage(
         "evolution.py",
         "a message holds the noise that came in",
-        "return np.maximum([all_x - past_x, all_u - past_u], 0.0)",
-        "return np.maximum([all_x, all_u], 0.0)",
+        "psi, chi_hat = (through @ np.maximum(sent - came_in, 0.0)).T",
+        "psi, chi_hat = (through @ np.maximum(sent, 0.0)).T",
         "tests/test_evolution.py::test_a_square_orthogonal_design_is_one_threshold_each",
     ),
     Sabotage(
@@ -297,16 +297,23 @@ SABOTAGES = [
     Sabotage(
         "extend/effects.py",
         "the noise of a row is that of the row left out",
-        "(off**2 * share))",
-        "(off**2))",
+        "np.sqrt((w**2).T @ (off**2 * share))",
+        "np.sqrt((w**2).T @ off**2)",
         "tests/test_effects.py",
     ),
     Sabotage(
         "extend/effects.py",
-        "a twin has an interval",
-        "cosines[first + own, own] = 0",
-        "cosines[first + own] = 0",
-        "tests/test_effects.py",
+        "a copy has an interval",
+        " & (alike.closest <= COPY)",
+        "",
+        "tests/test_effects.py::test_what_is_alike_is_refused_and_the_rest_is_not",
+    ),
+    Sabotage(
+        "extend/effects.py",
+        "the noise of what is heard with a twin is left out of its error",
+        "fit.mean[i] + first @ force[own], W @ first",
+        "fit.mean[i] + first @ force[own], W[:, 0] * first[0]",
+        "tests/test_effects.py::test_intervals_of_twins_hold_as_often_as_they_say",
     ),
     Sabotage(
         "extend/effects.py",
@@ -314,6 +321,13 @@ SABOTAGES = [
         "share.sum()",
         "(1 - share).sum()",
         "tests/test_effects.py",
+    ),
+    Sabotage(
+        "extend/effects.py",
+        "the columns that are heard together pull, too",
+        "pull = r[: len(estimate)] - w.T @ (A @ r)",
+        "pull = -w.T @ (A @ r)",
+        "tests/test_effects.py::test_who_is_pulled_far_is_refused",
     ),
     Sabotage(
         "select/control.py",
@@ -367,8 +381,8 @@ SABOTAGES = [
     Sabotage(
         "extend/refined.py",
         "later refits draw what the first have drawn",
-        "parts.append(job.batch(range(first, first + size)))",
-        "parts.append(job.batch(range(size)))",
+        "parts.append(job.batch(numbers))",
+        "parts.append(job.batch(range(len(numbers))))",
         "tests/test_refined.py::test_no_resample_is_drawn_twice",
     ),
     Sabotage(
@@ -409,8 +423,8 @@ SABOTAGES = [
     Sabotage(
         "extend/rows.py",
         "rows that are in are taken for out",
-        "own[rows] = len(drawn) + np.array(chosen, dtype=int)",
-        "own[rows] = len(drawn) + 1 - np.array(chosen, dtype=int)",
+        "which[rows] = len(laws) - pieces + np.array(chosen, dtype=int)",
+        "which[rows] = len(laws) - 1 - np.array(chosen, dtype=int)",
         "tests/test_counted.py::test_all_rows_counted_are_every_half_sample",
     ),
     Sabotage(
@@ -446,7 +460,7 @@ SABOTAGES = [
     Sabotage(
         "groups.py",
         "the noise of a group forgets that its counts differ",
-        '    noise += np.einsum("k,kgi,kgj->gij", p, means - mean, means - mean)\n',
+        '    noise += np.einsum("k,kgi,kgj->gij", p, moved, moved)\n',
         "",
         "tests/test_groups.py::test_a_groups_moments_are_those_of_draws",
     ),
@@ -541,8 +555,8 @@ SABOTAGES = [
     Sabotage(
         "select/arguments.py",
         "a limit that is open lets its end in",
-        "if not low < value <= high:",
-        "if not low <= value <= high:",
+        'return _reader(kind, lambda value: low < value <= high, f"is not {what}")',
+        'return _reader(kind, lambda value: low <= value <= high, f"is not {what}")',
         "tests/test_cli.py::test_bad_numbers_name_their_argument",
     ),
     Sabotage(
@@ -654,6 +668,14 @@ SABOTAGES = [
         "tests/test_stability_language.py::test_how_often_any_of_a_family_is_selected",
     ),
     Sabotage(
+        "select/predict.py",
+        "what enters is scored without what came before",
+        "table[:, :end]",
+        "table[:, end - 1 : end]",
+        "tests/test_stability_language.py"
+        "::test_scores_as_features_enter_are_those_of_least_squares",
+    ),
+    Sabotage(
         "extend/refined.py",
         "a law may draw what it likes",
         'counts = drawn("counts", fit.problem.counts, M, rngs)',
@@ -684,8 +706,8 @@ SABOTAGES = [
     Sabotage(
         "select/frames.py",
         "patients without a role are not looked at",
-        "owners = [name for name in file if _OWNER.search(name) and name not in used]",
-        "owners = [name for name in whole if _OWNER.search(name) and name in frame]",
+        "if _OWNER.search(name) and name not in ask.used]",
+        "if _OWNER.search(name) and name in frame]",
         "tests/test_cli.py::test_patients_beside_a_matrix_are_suspected_without_a_role",
     ),
     Sabotage(
@@ -747,8 +769,8 @@ SABOTAGES = [
     Sabotage(
         "select/penalty.py",
         "the answer may select more than q",
-        "close = CLOSE * q <= question.size(fit.Pi) <= q",
-        "close = CLOSE * q <= question.size(fit.Pi) <= 1.02 * q",
+        "if not CLOSE_TO_Q * q <= question.size(fit.Pi) <= q:",
+        "if not CLOSE_TO_Q * q <= question.size(fit.Pi) <= 1.02 * q:",
         "tests/test_stability.py",
     ),
     Sabotage(

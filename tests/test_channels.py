@@ -357,10 +357,10 @@ def fine_field(spread):
 def by_tops(loss, y, incoming, law, beta, monkeypatch):
     """The message from the rule that looks for each posterior's own top."""
     monkeypatch.setattr(likelihood, "_field_grid", fine_field)
-    c, w = likelihood._likely(*law.nodes())
+    c, w = likelihood._support(law)
     parts = [likelihood._averaged_pull(loss, y, incoming, one, beta) for one in c]
-    m, noise = likelihood._total(incoming.chi_hat, incoming.Q_hat, w, np.array(parts))
-    return np.array([m.mean, m.chi, m.var, m.rho_bar, noise])
+    m, back = likelihood._total(incoming, w, np.array(parts))
+    return np.array([m.mean, m.chi, m.var, m.rho_bar, back.chi_hat])
 
 
 def many_rows(name, size, seed=0):
@@ -445,7 +445,7 @@ def test_without_noise_a_difference_quotient_serves(law, monkeypatch):
 
 def test_merged_counts_have_the_moments_of_all():
     for law in (Poisson(0.5), Poisson(4.0), Exponential(), Subsample(0.3)):
-        c, w = likelihood._likely(*law.nodes())
+        c, w = likelihood._support(law)
         few, weights = likelihood._merged(c, w)
         assert len(few) <= len(c) and (weights > 0).all()
         for power in range(9):
@@ -514,7 +514,7 @@ def test_extreme_rows_by_a_plain_grid(beta, V):
 def test_most_rows_of_a_posterior_have_a_lattice(monkeypatch):
     """The slow rule is for the rows that need it."""
     y, incoming = many_rows("logistic", 0.5)
-    c, w = likelihood._likely(*Poisson(0.5).nodes())
+    c, w = likelihood._support(Poisson(0.5))
     found = likelihood._lattice(Logistic(), y, incoming, c[1:], w[1:], 1.0)
     assert np.isfinite(found[2]).all() and np.median(found[2]) < 40
     monkeypatch.setattr(likelihood, "_averaged_pull", None)

@@ -217,6 +217,16 @@ def test_no_refits(capsys):
     assert list(found.columns)[1:] == list(s.summary().columns)
 
 
+def test_q_values_by_decoys():
+    X, y = table()
+    main("select data.csv --target y --refits 0 --decoys gaussian".split())
+    s = StabilitySelection(refits=0, decoys="gaussian")
+    s.fit(pd.read_csv("data.csv").drop(columns="y"), y)
+    found = pd.read_csv("rvamp-nb-out/data-selection.csv", index_col="feature")
+    told = found.q_value[s.feature_names_in_]
+    np.testing.assert_allclose(told, s.q_values_, rtol=1e-5)
+
+
 def test_defaults_of_select(capsys):
     table()
     main("select data.csv --target y".split())

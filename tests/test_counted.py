@@ -168,7 +168,15 @@ def test_patterns_are_the_draws_that_have_them(law, draws):
     assert set(moves) <= {1, 2}  # two where a pattern between them cannot be
 
 
-@pytest.mark.parametrize("law", [Poisson(0.5), Exponential(1.0), Discrete([1], [1])])
+@pytest.mark.parametrize(
+    "law",
+    [
+        Poisson(0.5),
+        Exponential(1.0),
+        Discrete([1], [1]),
+        Stratified(Poisson(0.5), np.arange(12) % 2),  # strata make no difference
+    ],
+)
 def test_patterns_of_independent_rows_are_products(law):
     found = patterns(law, 12, [2, 5, 7])
     weights = np.array([g.weight for g in found])
@@ -176,7 +184,7 @@ def test_patterns_of_independent_rows_are_products(law):
     for g in found:
         chances = [two_pieces(law)[k][0] for k in g.chosen]
         assert g.weight == pytest.approx(np.prod(chances))
-        assert g.laws[g.which[0]] is law
+        assert all(g.laws[k] is law for k in np.delete(g.which, [2, 5, 7]))
 
 
 @pytest.mark.parametrize(
@@ -270,8 +278,8 @@ def test_what_does_not_settle_is_said_and_stays(monkeypatch):
         seen.append(0)
         return (None, 7) if len(seen) == 2 else settled(*arguments)
 
-    settled = room._settled
-    monkeypatch.setattr(room, "_settled", broken)
+    settled = room._solve_pattern
+    monkeypatch.setattr(room, "_solve_pattern", broken)
     found = counted(fit, rows=2, blocks=[])
     _, second, *_ = found.parts
     assert found.left == {f"pattern {second.chosen}": second.weight}

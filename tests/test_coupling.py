@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from rvamp_nb import panels
+from rvamp_nb import coupling, panels
 from rvamp_nb.coupling import coupled
 from rvamp_nb.messages import Mixed, Natural
 from rvamp_nb.panels import couple
@@ -217,7 +217,8 @@ def wrong_sign(monkeypatch):
 
 
 def no_inverse(monkeypatch):  # Lambda where its inverse must stand, as printed
-    monkeypatch.setattr(panels, "inverse_of", lambda X: X)
+    for room in coupling, panels:
+        monkeypatch.setattr(room, "inverse_of", lambda X: X)
 
 
 def no_noise_from_R(monkeypatch):

@@ -11,7 +11,7 @@ from scipy.stats import norm
 from sklearn.linear_model import Lasso
 
 from rvamp_nb import Huber, Logistic, NoResampling, rvamp
-from rvamp_nb.extend.effects import debiased, effects, resemblance
+from rvamp_nb.extend.effects import debiased, debiased_together, effects, resemblance
 from rvamp_nb.extend.trust import TrustWarning
 from rvamp_nb.prior import ElasticNet, Laplace, Ridge, SpikeSlab
 from rvamp_nb.resampling import Fixed
@@ -133,13 +133,116 @@ def test_what_is_alike_is_refused_and_the_rest_is_not():
     np.testing.assert_array_equal(y, before[1])
 
 
-def test_a_common_factor_is_refused_as_a_whole():
-    rng = np.random.default_rng(5)
-    A = rng.normal(size=(100, 60)) + rng.normal(size=(100, 1))
-    assert np.median(resemblance(A)[0]) < 0.7  # no column is too much like another
-    with pytest.warns(TrustWarning, match="effective rank 0"):
-        found = effects(plain(A, rng.normal(size=100), 20.0))
+def twins(seed, M=60, N=90):
+    rng = np.random.default_rng([1, seed])
+    A = rng.normal(size=(M, N))
+    A[:, 1::2] = A[:, ::2] + 0.3 * A[:, 1::2]
+    A = (A - A.mean(0)) / (A.std(0) * np.sqrt(M))
+    x0 = np.zeros(N)
+    x0[[0, 3, 4]] = 5.0, -5.0, 5.0
+    y = A @ x0 + rng.normal(size=M)
+    return A, y - y.mean(), x0
+
+
+def test_twins_are_those_of_another_solver_beside_its_selection():
+    """Take the other columns that are kept out of both, and regress what is left."""
+    A, y, _ = twins(0)
+    company = [np.array([i, i ^ 1]) for i in range(90)]
+    estimate, se, *_ = debiased_together(plain(A, y, 1.2, tol=1e-9), company)
+    other = Lasso(1.2 / 60, fit_intercept=False, tol=1e-12, max_iter=100_000).fit(A, y)
+    x, e = other.coef_, y - A @ other.coef_
+    kept = np.flatnonzero(x)
+    assert 0 < len(kept) < 50
+    hat = np.einsum("mi,im->m", A[:, kept], np.linalg.pinv(A[:, kept]))
+    for own in company:
+        B = A[:, np.setdiff1d(kept, own)]
+        W = A[:, own] - B @ np.linalg.lstsq(B, A[:, own], rcond=None)[0]
+        inverse = np.linalg.inv(W.T @ A[:, own])
+        i = own[0]
+        known = x[own] + inverse @ A[:, own].T @ e
+        assert estimate[i] == pytest.approx(known[0], abs=5e-3)
+        error = np.sqrt((W @ inverse)[:, 0] ** 2 @ (e**2 / (1 - hat)))
+        assert se[i] == pytest.approx(error, rel=1e-2)
+
+
+def test_intervals_of_twins_hold_as_often_as_they_say():
+    """60 tables: 180 effects, 5,220 zeros, their s.e. (twins hang together, so twice
+    the binomial one) .032 and .006. One by one the same intervals hold half of the
+    effects.
+    """
+    inside, alone, true, green = [], [], [], []
+    for seed in range(60):
+        A, y, x0 = twins(seed)
+        fit = plain(A, y, 1.5)
+        found = effects(fit)
+        green.append(found.light == "green")
+        inside.append((found.low <= x0) & (x0 <= found.high))
+        estimate, se, _ = debiased(fit)
+        alone.append(np.abs(estimate - x0) <= 2 * se)
+        true.append(x0 != 0)
+    inside, alone, true, green = map(np.concatenate, (inside, alone, true, green))
+    assert green.mean() > 0.95
+    assert abs(inside[green & ~true].mean() - 0.95) < 0.015 + 2 * 0.006
+    assert abs(inside[green & true].mean() - 0.95) < 0.015 + 2 * 0.032
+    assert alone[true].mean() < 0.75
+
+
+def test_logistic_twins_with_hardly_a_penalty():
+    rng = np.random.default_rng(12)
+    A = rng.normal(size=(1500, 4))
+    A[:, 1] = A[:, 0] + 0.4 * A[:, 1]
+    y = (rng.random(1500) < 1 / (1 + np.exp(-A @ [1.0, -1.0, 0.0, 0.5] - 0.3))) * 1.0
+    found = effects(plain(A, y, 1e-3, likelihood=Logistic(), intercept=True))
+    x, se = newton(np.c_[A, np.ones(1500)], y)
+    np.testing.assert_allclose(found.estimate, x[:4], atol=0.01)
+    np.testing.assert_allclose(found.se, se[:4], rtol=0.02)
+
+
+def crowd(factor):
+    """Sixty columns that follow one factor, and six effects along it."""
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(100, 60)) + factor * rng.normal(size=(100, 1))
+    A = (A - A.mean(0)) / (A.std(0) * 10)
+    y = A[:, :6].sum(1) * 5 + rng.normal(size=100)
+    return A, y - y.mean()
+
+
+def test_who_is_pulled_far_is_refused():
+    """The pulls by hand: the estimate less a refit beside the selection."""
+    A, y = crowd(1.0)
+    fit, company = plain(A, y, 3.0), resemblance(A)
+    alone = [np.array([i]) for i in range(60)]
+    estimate, se, _, pull = debiased_together(fit, alone)
+    np.testing.assert_array_equal(estimate, debiased(fit)[0])
+    np.testing.assert_allclose(se, debiased(fit)[1], rtol=1e-3)
+    kept = fit.mean != 0
+    for i in (0, 30):
+        B = A[:, kept & (np.arange(60) != i)]
+        a = A[:, i] - B @ np.linalg.lstsq(B, A[:, i], rcond=None)[0]
+        assert estimate[i] - a @ y / (a @ A[:, i]) == pytest.approx(pull[i], abs=0.02)
+    assert np.all(np.abs(pull) > 2 * se) and np.all(company.apart < 0.7)
+    _, se, _, pull = debiased_together(fit, company.together)
+    far = np.abs(pull) > 2 * se
+    assert 10 < far.sum() < 30
+    np.testing.assert_array_equal(effects(fit).light == "red", far)
+
+
+def test_a_table_without_an_interval_says_so():
+    A, y = crowd(2.0)
+    assert np.all(resemblance(A).apart > 0.7)
+    with pytest.warns(TrustWarning, match="the pull of the others is .* in the middle"):
+        found = effects(plain(A, y, 3.0))
     assert set(found.light) == {"red"} and np.isnan(found.p_value).all()
+
+
+def test_copies_are_refused_and_whoever_resembles_them_is_not():
+    A, y, _ = problem(14)
+    A[:, 1], A[:, 2] = A[:, 0], A[:, 0] + 0.7 * A[:, 2]
+    found = effects(plain(A, y, 1.0))
+    assert np.flatnonzero(found.light == "red").tolist() == [0, 1]
+    once = effects(plain(np.delete(A, 1, axis=1), y, 1.0))
+    np.testing.assert_allclose(found.estimate[2:], once.estimate[1:], atol=5e-3)
+    np.testing.assert_allclose(found.se[2:], once.se[1:], rtol=5e-3)
 
 
 def test_a_column_of_zeros_has_no_effect():
@@ -151,9 +254,22 @@ def test_a_column_of_zeros_has_no_effect():
 
 def test_resemblance_in_pieces_is_the_same():
     A = problem(7)[0]
+    A[:, 5] = A[:, 20] + 0.3 * A[:, 5]
     whole, pieces = resemblance(A), resemblance(A, at_once=7)
-    np.testing.assert_allclose(pieces[0], whole[0])
-    assert pieces[1] == pytest.approx(whole[1])
+    for one, other in zip(whole.together, pieces.together, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert whole.together[5].tolist() == [5, 20] and whole.together[7].tolist() == [7]
+    np.testing.assert_allclose(pieces.closest, whole.closest)
+    np.testing.assert_allclose(pieces.apart, whole.apart)
+    assert whole.closest[5] > 0.9 and whole.apart[5] < 0.6
+
+
+def test_a_crowd_is_larger_than_what_is_heard_together():
+    rng = np.random.default_rng(8)
+    A = rng.normal(size=(50, 1)) + 0.3 * rng.normal(size=(50, 12))
+    found = resemblance(A)
+    assert all(len(own) == 8 and own[0] == i for i, own in enumerate(found.together))
+    assert np.all(found.apart > 0.7)
 
 
 def test_units_signs_and_levels():

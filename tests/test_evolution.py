@@ -19,7 +19,7 @@ from rvamp_nb import (
     state_evolution,
 )
 from rvamp_nb.datasets import standardize
-from rvamp_nb.evolution import Spectrum, coupled, spectrum_of
+from rvamp_nb.evolution import Spectrum, averaged_coupling, spectrum_of
 from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.messages import Natural
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
@@ -133,7 +133,7 @@ def test_a_square_orthogonal_design_is_one_threshold_each():
 
 
 def test_equal_singular_values_send_back_none_of_a_side_s_own_noise():
-    Q_hat, V, through = coupled(spectrum_of([1.0], 1.0), 2.0, 0.5)
+    Q_hat, V, through = averaged_coupling(spectrum_of([1.0], 1.0), 2.0, 0.5)
     assert_allclose((Q_hat, V), (2.0, 0.5))
     assert_allclose(through, [[0, 4.0], [0.25, 0]], atol=1e-12)
 
@@ -144,7 +144,7 @@ def test_the_noise_of_any_spectrum_goes_through_as_through_matrices():
         A = rng.normal(size=(M, N)) * rng.uniform(0.5, 2, size=(M, 1)) / M**0.5
         spectrum = spectrum_of(np.linalg.svd(A, compute_uv=False), M / N)
         assert isinstance(spectrum, Spectrum)
-        _, _, through = coupled(spectrum, 3.0, 0.7)
+        _, _, through = averaged_coupling(spectrum, 3.0, 0.7)
         Sigma = np.linalg.inv(3.0 * np.eye(N) + A.T @ A / 0.7)
         chi = np.trace(Sigma) / N
         own, other = Sigma / chi - np.eye(N), Sigma @ A.T / 0.7 / chi

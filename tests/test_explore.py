@@ -14,7 +14,7 @@ matplotlib.use("agg")
 import ipywidgets as w
 import matplotlib.pyplot as plt
 
-from rvamp_nb.explore import COLOURS, LINES, MARKERS, sliders, still, style, sweep
+from rvamp_nb.explore import COLOURS, LINES, MARKERS, sliders, still, style
 
 
 def draw_line(a):
@@ -152,7 +152,7 @@ def test_error_is_in_the_saved_widget_state(tmp_path):
     assert kinds == ["display_data", "error"]
 
 
-def test_sweep_finds_the_bad_end_and_restores():
+def test_sweep_finds_the_bad_end_and_restores(sweep):
     good = sliders(draw_line, a=(0.0, 2.0, 0.1, 1.0))
     bad = sliders(draw_reciprocal, k=(0, 3, 1, 2))
     assert sweep(good) == []
@@ -164,7 +164,7 @@ def test_sweep_finds_the_bad_end_and_restores():
     assert not any(line.startswith("k = 0") for line in sweep())
 
 
-def test_sweep_moves_every_kind_of_control():
+def test_sweep_moves_every_kind_of_control(sweep):
     seen = []
     box = sliders(
         lambda **values: (seen.append(tuple(values.values())), print(values)),
@@ -182,7 +182,7 @@ def test_sweep_moves_every_kind_of_control():
     )
 
 
-def test_sweep_finds_the_control_that_does_nothing():
+def test_sweep_finds_the_control_that_does_nothing(sweep):
     box = sliders(lambda a, b: print(a), a=(0, 3, 1, 2), b=[5, 6])
     assert sweep(box) == ["b changes nothing"]
     box.close()

@@ -51,9 +51,10 @@ def test_the_difference_alone_would_not_do(monkeypatch):
 
 def test_where_too_many_are_outweighed_the_worst_are_summed():
     own, others = np.ones(6), np.array([1.0, 1e-7, -1e-9, 1e-5, 1e-3, 0.0])
-    assert set(panels._outweighed(own, others, 9)) == {1, 2, 3, 5}
-    assert set(panels._outweighed(own, others, 2)) == {2, 5}
-    assert len(panels._outweighed(0 * own, 0 * own, 9)) == 0  # nothing to leave out
+    few = lambda own, others, cap: panels._less_own(own + others, own, cap)[1]
+    assert set(few(own, others, 9)) == {1, 2, 3, 5}
+    assert set(few(own, others, 2)) == {2, 5}
+    assert len(few(0 * own, 0 * own, 9)) == 0  # nothing to leave out
 
 
 @pytest.mark.parametrize("order", "CF")

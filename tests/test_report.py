@@ -20,7 +20,7 @@ from rvamp_nb.explore import style
 from rvamp_nb.select import report
 from rvamp_nb.select.answer import refits_of, with_refits
 from rvamp_nb.select.control import pfer_bound
-from rvamp_nb.select.pictures import counts_along, label, promise, spread
+from rvamp_nb.select.pictures import counts_along, label, promise, spaced
 from rvamp_nb.select.report import (
     FILES,
     console,
@@ -115,7 +115,7 @@ def texts(ax):
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.floats(0.01, 0.3))
 def test_names_keep_their_distance_and_their_order(heights, gap):
-    placed = spread(heights, gap)
+    placed = spaced(heights, gap)
     room = min(gap, 1 / max(len(heights) - 1, 1))
     assert placed.min() >= -1e-12 and placed.max() <= 1 + 1e-12
     assert (np.diff(np.sort(placed)) >= room - 1e-9).all()
@@ -125,15 +125,15 @@ def test_names_keep_their_distance_and_their_order(heights, gap):
 
 def test_names_stay_where_there_is_room():
     heights = np.array([0.9, 0.1, 0.5])
-    np.testing.assert_allclose(spread(heights, 0.05), heights)
+    np.testing.assert_allclose(spaced(heights, 0.05), heights)
 
 
 def test_names_move_as_little_as_they_can():
     heights, gap = np.array([0.30, 0.33, 0.36, 0.7]), 0.06
-    best = np.sum((spread(heights, gap) - heights) ** 2)
+    best = np.sum((spaced(heights, gap) - heights) ** 2)
     rng = np.random.default_rng(0)
     for _ in range(2000):
-        other = spread(heights + rng.normal(0, 0.02, 4), gap)
+        other = spaced(heights + rng.normal(0, 0.02, 4), gap)
         assert np.sum((other - heights) ** 2) >= best - 1e-12
 
 

@@ -244,7 +244,7 @@ def test_another_table_is_refused_by_name(tmp_path, monkeypatch, spoil, small):
     save_fit(fit, tmp_path / "fit.npz")
     header, _ = read(tmp_path / "fit.npz")
     if not small:
-        monkeypatch.setattr(saving, "SMALL", 0)
+        monkeypatch.setattr(saving, "LOOKED_AT", 0)
         header["digests"]["A"] = saving._table(A)
         for B in (Panels(A, block=300), Panels(A, axis=0, block=300)):
             saving.check_same("it", header, fit.problem._replace(A=B))

@@ -46,6 +46,11 @@ def fitted(**options):
     return StabilitySelection(**dict(refits=0, n_lambdas=8) | options).fit(X, Y)
 
 
+def survived():
+    times = np.column_stack([np.ones(len(Y)), np.exp(Y)])
+    return StabilitySelection(loss="survival", refits=0).fit(X, times)
+
+
 def with_rows(**said):
     return lambda: StabilitySelection(refits=0).fit(X, Y, **said)
 
@@ -499,6 +504,10 @@ BAD = {
         "needs more than 40 rows; with these it is at most 0.976",
     ),
     "families without refits": (lambda: fitted().any_of([[0, 1]]), "no refits"),
+    "a table of families without refits": (
+        lambda: fitted().summary([[0, 1]]),
+        "no refits",
+    ),
     "families that overlap": (
         lambda: fitted(refits=10).any_of({"a": [0, 1], "b": [1, 2]}),
         "families: column 1 is in two sets",
@@ -512,6 +521,18 @@ BAD = {
         "families: set 1 (from 0) holds no columns",
     ),
     "families of a number": (lambda: fitted(refits=10).any_of(3), "families must be"),
+    "scores of survival": (
+        lambda: survived().incremental(X, Y),
+        "incremental: the loss must be one of squared, huber, logistic, poisson",
+    ),
+    "scores of no features": (lambda: fitted().incremental(X, Y, most=0), "most"),
+    "scores on no halves": (lambda: fitted().incremental(X, Y, splits=0), "splits"),
+    "scores on too few targets": (
+        lambda: fitted().incremental(X, Y[:-1]),
+        "inconsistent numbers of samples",
+    ),
+    "scores on gaps": (lambda: fitted().incremental(X, Y * np.nan), "y contains NaN"),
+    "scores of other columns": (lambda: fitted().incremental(X[:, 1:], Y), "features"),
     "refine with few refits": (lambda: fitted().refine(None, 5), "at least 10"),
     "refine with half a refit": (lambda: fitted().refine(None, 20.5), "n_refits"),
     "refine with text": (lambda: fitted().refine(None, "100"), "n_refits"),

@@ -11,6 +11,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import ElasticNet as SklearnNet
 from sklearn.linear_model import Lasso, LogisticRegression
+from sklearn.model_selection import ShuffleSplit
 
 from rvamp_nb import StabilitySelection, naive_bootstrap
 from rvamp_nb.extend import refitting
@@ -410,6 +411,10 @@ def test_how_often_any_of_a_family_is_selected():
     both = s.any_of({"few": ["x0", "x1"], "noise": [9, "x10"]})
     assert list(both.index) == ["few", "noise"] and both.leader["few"] == "x0"
     assert both.members["noise"] == "x9, x10"
+    shown = s.summary({"few": ["x0", "x1"]})
+    assert shown.family["x0"] == "x0, x1" and (shown.family.drop("x0") == "").all()
+    assert shown.family_probability["x0"] == both.probability["few"]
+    assert shown.family_probability.notna().sum() == 1
     draws = s.refined_.draws != 0
     assert both.probability["noise"] == (draws[:, 9] | draws[:, 10]).mean()
     np.testing.assert_allclose(both.expected["few"], s.probabilities_[:2].sum())
@@ -419,6 +424,44 @@ def test_how_often_any_of_a_family_is_selected():
     assert twins.members == "x3, x4" and s.probabilities_[3:5].max() < 0.9
     others = refits(s, 2000, seed=8)[:, 3:5].any(1).mean()
     assert abs(twins.probability - others) < 3 * twins.probability_se < 0.1
+
+
+def test_scores_as_features_enter_are_those_of_least_squares():
+    """Halves drawn as scikit-learn draws them, fitted and scored by hand; a covariate
+    is in from the beginning.
+    """
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(160, 8))
+    y = X @ [2.0, 1.0, 0, 0, 0, 0, 0, 1.0] + rng.normal(size=160)
+    s = fitted(X[:80], y[:80], q=2.0, refits=0, penalty_factor=[1] * 7 + [0])
+    found = s.incremental(X[80:], y[80:], most=2, splits=9, seed=3)
+    assert list(found.index) == ["nothing", "x0", "x1"]
+    X, y, scores = X[80:], y[80:], []
+    for fit, judge in ShuffleSplit(9, test_size=0.5, random_state=3).split(X):
+        B = np.column_stack([np.ones(80), X[:, [7, 0, 1]]])
+        each = []
+        for end in (2, 3, 4):
+            x = np.linalg.lstsq(B[fit, :end], y[fit], rcond=None)[0]
+            off = y[judge] - B[judge, :end] @ x
+            each.append(1 - np.mean(off**2) / np.var(y[judge]))
+        scores.append(each)
+    np.testing.assert_allclose(found.score, np.median(scores, axis=0), atol=1e-8)
+    np.testing.assert_allclose(found.low, np.quantile(scores, 0.05, axis=0), atol=1e-8)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "poisson"])
+def test_scores_of_classes_and_counts(loss):
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(240, 6))
+    y = rng.poisson(np.exp(0.7 * X[:, 0] - 0.7 * X[:, 1]))
+    y = np.where(y > 1, "many", "few") if loss == "logistic" else y
+    s = fitted(X[:120], y[:120], loss=loss, q=1.5, refits=0)
+    found = s.incremental(X[120:], y[120:], splits=10)
+    assert len(found) == 7 and set(found.index[1:3]) == {"x0", "x1"}
+    assert abs(found.score["nothing"] - (0.5 if loss == "logistic" else 0)) < 0.05
+    assert found.score.iloc[2] > found.score.iloc[1] + 0.02 > found.score.iloc[0] + 0.1
+    assert np.all(np.abs(found.score.iloc[3:] - found.score.iloc[2]) < 0.1)
+    assert np.all(found.low <= found.score) and np.all(found.score <= found.high)
 
 
 @pytest.mark.parametrize(

@@ -287,7 +287,7 @@ def test_what_is_refused_after_the_fit(monkeypatch):
     refused(lambda: s.predict(in_blocks(X[:, :100])), "100 features", "150")
     refused(lambda: s.predict(in_blocks(altered(np.nan))), "NaN", "'x8'")
     refused(lambda: s.transform(in_blocks(X[:, :100])), "100 features")
-    monkeypatch.setattr(refitting, "ROOM", 60 * 400)
+    monkeypatch.setattr(refitting, "MOST_HELD", 60 * 400)
     refused(lambda: s.refine(None, 600), "in memory", "200 refits", "as an array")
     assert s.refine(None, 30, progress=False).n_refits == 30
 

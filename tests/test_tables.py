@@ -453,7 +453,7 @@ def test_a_wide_table_of_numbers_is_not_looked_at_cell_by_cell(monkeypatch):
     wide.iloc[0, 5] = np.nan
     wide = wide.assign(y=np.arange(6.0))
     text = prepare(wide.astype(str), "y", missing="median")
-    monkeypatch.setattr(tables, "_number", slow)
+    monkeypatch.setattr(tables, "_as_float", slow)
     table = prepare(wide, "y", missing="median")
     assert table.X.shape == (6, 3000) and table.filled == {"5": 1}
     pd.testing.assert_frame_equal(text.X, table.X, check_exact=True)

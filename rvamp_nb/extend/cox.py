@@ -20,18 +20,9 @@ from ..tables.door import in_blocks
 
 # %% ../../nbs/20_survival.ipynb #s1c2f34f
 def breslow(time, deaths, risk):
-    """The cumulative baseline hazard at each time: a jump of deaths over total risk at
-    every time of death (`full`).
-
-    Parameters
-    ----------
-    time : (M,) array
-    deaths, risk : (M,) or (b, M) arrays
-        Deaths as counts times events, risks as counts times exp(eta).
-
-    Returns
-    -------
-    (M,) or (b, M) array
+    """The cumulative baseline hazard at each time (M,), (M,) or (b, M): a jump of
+    deaths over total risk at every time of death (`full`). Deaths are counts times
+    events, risks counts times exp(eta), (M,) or (b, M) each.
     """
     order = np.argsort(time, kind="stable")
     _, first, at = np.unique(time[order], return_index=True, return_inverse=True)
@@ -48,9 +39,7 @@ WILD = 10.0  # a secant that goes further than so many steps is not believed
 
 
 def _secant(new, off, new_before, off_before):
-    """The linear predictors at which the next baselines are taken, (b, M): where the
-    line through two rounds meets no change, `off`; else the plain step.
-    """
+    """Where the line through two rounds meets no change, `off`; else the plain step."""
     bend = off - off_before
     size = np.sum(bend**2, 1)
     share = np.divide(np.sum(off * bend, 1), size, out=0 * size, where=size > 0)
@@ -59,8 +48,9 @@ def _secant(new, off, new_before, off_before):
 
 # %% ../../nbs/20_survival.ipynb #sd5e6ba2
 def cox_fits(A, time, event, lam, counts, likely=None, tol=1e-8, max_iter=100):
-    """Cox models with a Lasso penalty on many resamples, by Poisson fits with the
-    baselines taken again after each (`cox`, `full`), sped up by secants.
+    """Cox models with a Lasso penalty on many resamples, (b, N), by Poisson fits with
+    the baselines taken again after each (`cox`, `full`), sped up by secants; nan in the
+    rows of fits that did not arrive.
 
     Parameters
     ----------
@@ -68,24 +58,15 @@ def cox_fits(A, time, event, lam, counts, likely=None, tol=1e-8, max_iter=100):
     time, event : (M,) float arrays; events 0 or 1
     lam : (b, N) array of numbers >= 0; for each column all 0 or none
     counts : (b, M) float array, >= 0
-    likely : (N,) bool array, optional
-        Columns to look at first. It moves no digit.
-    tol : float
-        Relative change of the linear predictors at which to stop.
-    max_iter : int
-        Poisson fits.
-
-    Returns
-    -------
-    (b, N) float array
-        nan in the rows of fits that did not arrive.
+    likely : (N,) bool array, optional; columns to look at first, it moves no digit
+    tol : float; relative change of the linear predictors at which to stop
+    max_iter : int; Poisson fits
     """
     t = np.append(lam[0] > 0, False) * 1.0
     factor = np.where(t, np.column_stack([lam, np.ones(len(lam))]), 1.0)
     likely = likely if likely is None else np.append(likely, True)
-    table = standardised(
-        np.column_stack([A, np.ones(len(A))]), event, t, 0 * t, "poisson"
-    )
+    columns = np.column_stack([A, np.ones(len(A))])
+    table = standardised(columns, event, t, 0 * t, "poisson")
     x, eta, deaths = np.zeros(factor.shape), np.zeros(counts.shape), counts * event
     last = np.zeros((2, *counts.shape))
     going = np.flatnonzero(deaths.any(1))
@@ -123,18 +104,9 @@ def cox_fit(A, time, event, lam, counts, tol=1e-8):
 
 # %% ../../nbs/20_survival.ipynb #s4518bbb
 def own_hazard(time, deaths, risk, counts):
-    """The mean cumulative baseline through the eyes of each row that is drawn
-    (`drawn-share`).
-
-    Parameters
-    ----------
-    time, deaths, risk : (M,) arrays
-        Deaths as events times weights, risks as E c exp(eta + b) times weights.
-    counts : law of the counts; by `Grouped` the shares are those of groups
-
-    Returns
-    -------
-    (M,) array
+    """The mean cumulative baseline through the eyes of each row that is drawn, (M,)
+    (`drawn-share`). Deaths are events times weights, risks E c exp(eta + b) times
+    weights, (M,) each; under `Grouped` counts the shares are those of groups.
     """
     tau = counts.mean
     g = 1 + counts.var / tau**2
@@ -157,30 +129,39 @@ def own_hazard(time, deaths, risk, counts):
     return hazard
 
 # %% ../../nbs/20_survival.ipynb #s9ef89c1
-def _levelled_hazard(base):
-    """`drawn-share` at the level at which the intercept starts at 0, (M,)."""
-    deaths = base.weight * base.event
-    hazard = own_hazard(base.time, deaths, base.risk, base.counts)
-    return hazard * (deaths.sum() / (base.weight * np.exp(base.offset) @ hazard))
+class _Level:
+    """How the hazard of a `Baseline` follows from its risks, and back."""
 
+    @cached_property
+    def hazard(self):
+        """(M,) cumulative hazard as each row sees it (`drawn-share`), at the level at
+        which the intercept starts at 0; 0 before the first event.
+        """
+        deaths = self.weight * self.event
+        hazard = own_hazard(self.time, deaths, self.risk, self.counts)
+        return hazard * (deaths.sum() / (self.weight * np.exp(self.offset) @ hazard))
 
-def _implied_risk(base, u):
-    """E c w exp(eta + b) from the mean pulls u (`mean-breslow`), (M,)."""
-    met, died = base.hazard > 0, base.weight * base.event
-    expected = np.maximum(base.counts.mean * died - u, 0)
-    risk = expected / np.where(met, base.hazard, 1.0)
-    return np.where(met, risk, base.risk)
+    def after(self, fit):
+        """The baseline that a `Fit` with this one implies (`mean-breslow`)."""
+        met, died = self.hazard > 0, self.weight * self.event
+        expected = np.maximum(self.counts.mean * died - fit.last.u.mean, 0)
+        risk = expected / np.where(met, self.hazard, 1.0)
+        return replace(self, risk=np.where(met, risk, self.risk))
+
+    def moved(self, other):
+        """The largest change of the hazard, relative to its largest value."""
+        change = np.abs(self.hazard - other.hazard).max()
+        return float(change / other.hazard.max())
 
 # %% ../../nbs/20_survival.ipynb #se98e8ec
 @dataclass(frozen=True, eq=False)
-class Baseline:
+class Baseline(_Level):
     """A frozen baseline hazard, which makes each row of survival data a Poisson row
     (`full`, `drawn-share`).
 
     Parameters
     ----------
-    time, event : (M,) arrays
-        As `survival_target` gives them.
+    time, event : (M,) arrays, as `survival_target` gives them
     counts : law of the counts
     weight, offset : (M,) arrays, optional
     risk : (M,) array, optional
@@ -196,18 +177,12 @@ class Baseline:
 
     def __post_init__(self):
         _check_baseline(self)
+        _check_events(self)
 
     @property
     def target(self):
         """(M,) floats, 1 for an event: y for the solver."""
         return self.event
-
-    @cached_property
-    def hazard(self):
-        """(M,) cumulative hazard as each row sees it (`drawn-share`), at the level at
-        which the intercept starts at 0; 0 before the first event.
-        """
-        return _levelled_hazard(self)
 
     @property
     def rows(self):
@@ -215,44 +190,13 @@ class Baseline:
         shape = np.log(np.where(self.hazard > 0, self.hazard, 1.0))
         return Rows(PoissonLoss(), self.weight * (self.hazard > 0), self.offset + shape)
 
-    def after(self, fit):
-        """The baseline that a fit with this one implies (`mean-breslow`).
-
-        Parameters
-        ----------
-        fit : Fit
-        """
-        return replace(self, risk=_implied_risk(self, fit.last.u.mean))
-
-    def moved(self, other):
-        """The largest change of the cumulative hazard, relative to its largest value.
-
-        Parameters
-        ----------
-        other : Baseline
-        """
-        change = np.abs(self.hazard - other.hazard).max()
-        return float(change / other.hazard.max())
-
 # %% ../../nbs/20_survival.ipynb #sbf88d5f
 def survival_target(y):
-    """Times and events of survival data in one of the usual forms.
-
-    Parameters
-    ----------
-    y : structured array (M,), or data frame or array (M, 2)
-        The event and then the time, as scikit-survival has them, or fields or columns
-        "event" and "time" in any order.
-
-    Returns
-    -------
-    time, event : (M,) float arrays; events 0 or 1
-
-    Raises
-    ------
-    TypeError, ValueError
-        What is none of these; missing or negative times; three columns (entry times,
-        left truncation, are not supported).
+    """Times and events, (M,) floats, events 0 or 1, of survival data in one of the
+    usual forms: a structured array (M,), a data frame or an array (M, 2), of the event
+    and then the time, as scikit-survival has them, or with fields or columns "event"
+    and "time" in any order. A TypeError or ValueError for what is none of these,
+    missing or negative times, and entry times (left truncation, a third column).
     """
     first, second = _two_columns(y)
     event = np.asarray(first)
@@ -273,20 +217,12 @@ def _two_columns(y):
     names = names or list(getattr(y, "columns", []))
     if set(names) == {"event", "time"}:
         names = "event", "time"
-    parts = (
-        [np.asarray(y[name]) for name in names]
-        if names
-        else [*np.transpose(np.atleast_1d(y))]
-    )
-    wanted = (
-        "y for survival must be a structured array with a bool field and a time field,"
-        " or two columns, event and time"
-    )
+    parts = [np.asarray(y[name]) for name in names] or [*np.transpose(np.atleast_1d(y))]
+    wanted = "a structured array with a bool field and a time field, or two columns"
+    wanted = f"y for survival must be {wanted}, event and time"
     if len(parts) == 3:
-        raise ValueError(
-            "y has three columns: entry times (left truncation) are not supported;"
-            f" {wanted}"
-        )
+        what = "entry times (left truncation) are not supported"
+        raise ValueError(f"y has three columns: {what}; {wanted}")
     if len(parts) != 2 or parts[0].ndim != 1:
         raise TypeError(f"{wanted}, got {type(y).__name__} of shape {np.shape(y)}")
     return parts
@@ -302,24 +238,21 @@ def _check_time(time):
 
 # %% ../../nbs/20_survival.ipynb #s98f86ec
 def _check_baseline(base):
-    """Everything as float arrays (M,), and enough events."""
+    """Everything as float arrays (M,)."""
     time = _check_time(check_array("time", base.time))
     filled = dict(weight=np.ones(len(time)), offset=np.zeros(len(time)), time=time)
     for name in ("event", "weight", "offset"):
-        if getattr(base, name) is None:
-            continue
-        filled[name] = v = check_array(name, getattr(base, name))
-        if v.shape != time.shape:
+        if name == "event" or getattr(base, name) is not None:
+            filled[name] = check_array(name, getattr(base, name))
+        if filled[name].shape != time.shape:
             problem = f"{name} must have shape {time.shape}, one number a row"
-            raise ValueError(f"{problem}, got {v.shape}")
+            raise ValueError(f"{problem}, got {filled[name].shape}")
     if (filled["weight"] < 0).any():
         raise ValueError(f"weight must be >= 0, got {filled['weight'].min():g}")
     if base.risk is None:
         start = filled["weight"] * np.exp(filled["offset"])
         filled["risk"] = base.counts.mean * start
-    for name, v in filled.items():
-        object.__setattr__(base, name, v)
-    _check_events(base)
+    vars(base).update(filled)
 
 # %% ../../nbs/20_survival.ipynb #scd39277
 def _check_events(base, share=0.05):

@@ -18,17 +18,9 @@ from ..solver import ConvergenceWarning, rvamp
 # %% ../../nbs/20_survival.ipynb #se2712cf
 def simulated_survival(M=200, N=40, effect=0.8, leaving=1.2, seed=0):
     """A table with survival times: features 0 and 1 act on the risk, 2 on censoring.
-
-    Parameters
-    ----------
-    M, N : int; rows and columns, N >= 3
-    effect, leaving : float; log hazard ratios of a standard deviation
-    seed : int
-
-    Returns
-    -------
-    A : (M, N) float array, columns centred and of unit length
-    y : (M,) structured array, fields "event" (bool) and "time" (float)
+    M rows, N >= 3 columns; effect and leaving are log hazard ratios of a standard
+    deviation. A, (M, N), has centred columns of unit length; y, (M,), is a structured
+    array with fields "event" (bool) and "time" (float).
     """
     rng = np.random.default_rng(seed)
     A = rng.normal(size=(M, N))
@@ -55,23 +47,18 @@ def survival_fit(
     rounds=50,
     **options,
 ):
-    """The distribution of a penalised Cox fit across resamples, without Cox fits.
+    """The distribution of a penalised Cox fit across resamples, without Cox fits: the
+    `Fit` of `rvamp`, its intercept the level of the log hazard, and its `Baseline`.
 
     Parameters
     ----------
-    A, lam, prior, counts
-        As for `rvamp`; penalties as in `cox`.
+    A, lam, prior, counts : as for `rvamp`; penalties as in `cox`
     time, event : (M,) arrays
     sample_weight, offset : (M,) arrays, optional
     still : finite float > 0
         Change of the baseline, relative to its largest value, at which to stop.
     rounds : int; baselines at most, more is a ConvergenceWarning
     **options : tol, max_iter, damping, beta of `rvamp`
-
-    Returns
-    -------
-    Fit : of `rvamp`; its intercept is the level of the log hazard
-    Baseline : the one it was made with
     """
     check_law("counts", counts, needs=("nodes", "mean", "var"))
     check_number("survival_fit", "still", still, 0)

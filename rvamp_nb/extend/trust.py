@@ -22,39 +22,27 @@ def _of_parts(parts, doubt):
     one, and what each row makes on average.
     """
     total = parts.sum(0)
-    return (total, parts.max(0)), (parts @ _weights(doubt, total),)
+    return (total, parts.max(0)), (parts @ _averaging(doubt, total),)
 
 
-def _weights(doubt, total):
+def _averaging(doubt, total):
     """A feature's weight in an average of shares, 0 where nothing is random, (N,)."""
     return np.where(total > 0, doubt, 0.0) / np.where(total > 0, total, 1.0)
 
-
-def _noise_of_columns(X, doubt, var):
-    """The same for whole columns of the table."""
-    return _of_parts(X[:, :] ** 2 * var[:, None], doubt)
-
 # %% ../../nbs/16_trust.ipynb #06e5a18e
-def _noise_of_rows(X, var):
-    """Of some rows: the largest part of each feature's noise, and the parts' sum."""
-    parts = X[:, :] ** 2 * var[:, None]
-    return (parts.max(0)[:, None],), (parts.sum(0),)
+def _in_two_passes(A, doubt, var):
+    """The same of a table in blocks of rows."""
 
+    def looked(X, var):
+        parts = X[:, :] ** 2 * var[:, None]
+        return (parts.max(0)[:, None],), (parts.sum(0),)
 
-def _made_by_rows(X, var, weight):
-    """What each of some rows makes of the noise on average."""
-    return (var * (X[:, :] ** 2 @ weight),), ()
+    (largest,), (total,) = A.each(looked, (var,))
+    weight = _averaging(doubt, total)
+    made, _ = A.each(lambda X, var: ((var * (X[:, :] ** 2 @ weight),), ()), (var,))
+    return (total, largest.max(1)), made
 
 # %% ../../nbs/16_trust.ipynb #95ec5b5e
-class _Noise(NamedTuple):
-    """What the rows make of the noise of the fields."""
-
-    made: np.ndarray  # (M,), of all features' together, or (G,) for groups
-    largest: np.ndarray  # (N,), of each feature's
-    total: np.ndarray  # (N,)
-    weight: np.ndarray  # (N,), of each feature in an average of shares
-
-
 def _doubt_and_var(fit):
     """Π (1 - Π) of each column, 0 for an intercept's (all 1 where nothing is in doubt),
     and the variance of each row's pull, 0 where nothing is random.
@@ -69,54 +57,32 @@ def _doubt_and_var(fit):
 
 # %% ../../nbs/16_trust.ipynb #496a97ef
 def _noise(fit):
-    """The noise of the fields, by one pass over the table, or two over its rows."""
-    A, (doubt, var) = fit.problem.A, _doubt_and_var(fit)
-    if not in_rows(A):
-        (total, largest), (made,) = each(A, _noise_of_columns, (doubt,), (var,))
-        return _Noise(made, largest, total, _weights(doubt, total))
-    (largest,), (total,) = A.each(_noise_of_rows, (var,))
-    weight = _weights(doubt, total)
-    (made,), _ = A.each(_made_by_rows, (var,), (weight,))
-    return _Noise(made, largest.max(1), total, weight)
+    """What is drawn, rows or groups of them, in the noise of the fields: the share of
+    each, (M,) or (G,); of each feature the largest part, the sum of all and the weight
+    in an average of shares, (N,) each.
+    """
+    (A, _, _, likelihood, *_), (doubt, var) = fit.problem, _doubt_and_var(fit)
+    if hasattr(likelihood, "noise_of_groups"):
+        parts = likelihood.noise_of_groups(fit) * var.any()
+        doubt = doubt[: parts.shape[1]]
+        found = _of_parts(parts, doubt)
+    elif in_rows(A):
+        found = _in_two_passes(A, doubt, var)
+    else:
+        squares = lambda X: X[:, :] ** 2 * var[:, None]
+        found = each(A, lambda X, doubt: _of_parts(squares(X), doubt), (doubt,))
+    (total, largest), (made,) = found
+    shares = made / made.sum() if made.sum() > 0 else np.full(len(made), 1 / len(made))
+    return shares, largest, total, _averaging(doubt, total)
 
 # %% ../../nbs/16_trust.ipynb #567e644c
-def _of_units(fit):
-    """The noise of the fields by what is drawn: by rows, or by groups of rows that
-    share a count.
-    """
-    of_groups = getattr(fit.problem.likelihood, "noise_of_groups", None)
-    if of_groups is None:
-        return _noise(fit)
-    doubt, var = _doubt_and_var(fit)
-    parts = of_groups(fit) * var.any()
-    doubt = doubt[: parts.shape[1]]
-    (total, largest), (made,) = _of_parts(parts, doubt)
-    return _Noise(made, largest, total, _weights(doubt, total))
-
-
 def row_shares(fit):
     """The share of each row in the noise of the fields, averaged over the features that
-    could go either way (`noise-share`).
-
-    Parameters
-    ----------
-    fit : Fit
-        From `rvamp`.
-
-    Returns
-    -------
-    (M,) array
-        Shares >= 0 that sum to 1; 1 / (shares @ shares) is the effective number of
-        rows. Even shares where nothing is random. With `Grouped` counts, (G,): one
-        for each group, in the order of the sorted labels.
+    could go either way (`noise-share`): (M,) numbers >= 0 that sum to 1, all equal
+    where nothing is random; 1 / (shares @ shares) is the effective number of rows. With
+    `Grouped` counts (G,), one for each group, in the order of the sorted labels.
     """
-    return _shares(_of_units(fit))
-
-
-def _shares(noise):
-    """Parts of the noise that sum to 1."""
-    made = noise.made
-    return made / made.sum() if made.sum() > 0 else np.full(len(made), 1 / len(made))
+    return _noise(fit)[0]
 
 # %% ../../nbs/16_trust.ipynb #567e644d
 def own_share(fit):
@@ -124,85 +90,68 @@ def own_share(fit):
     features that could go either way (`own-share`), a float: 1 where each feature
     hangs on one row; 0 where nothing is random.
     """
-    return _own(_of_units(fit))
+    return _signs_of_noise(fit)[-1]
 
 
-def _own(noise):
-    """The share of the largest row in single features, averaged."""
-    total = noise.weight @ noise.total
-    return float(noise.weight @ noise.largest / total) if total > 0 else 0.0
+def _signs_of_noise(fit):
+    """Effective rows, the largest share, its row, the own share."""
+    shares, largest, total, weight = _noise(fit)
+    row, total = int(np.argmax(shares)), weight @ total
+    own = float(weight @ largest / total) if total > 0 else 0.0
+    return float(1 / (shares @ shares)), float(shares[row]), row, own
 
 # %% ../../nbs/16_trust.ipynb #d1ce0003
 IN_PLAY = 0.01  # features with a larger Π decide together who is selected
 
 
 def _thickness(X):
-    """Each column's largest size; squares and fourth powers in its unit, summed."""
+    """Each column's largest size; its squares and fourth powers in this unit, summed:
+    (3, n).
+    """
     sizes = np.abs(X[:, :])
     largest = sizes.max(0)
     squares = (sizes / np.where(largest > 0, largest, 1)) ** 2
-    return (largest, squares.sum(0), (squares**2).sum(0)), ()
-
-
-def _thickness_of_rows(X):
-    """The same of a block of rows, to be joined."""
-    return tuple(part[:, None] for part in _thickness(X)[0]), ()
+    return np.array([largest, squares.sum(0), (squares**2).sum(0)])
 
 # %% ../../nbs/16_trust.ipynb #24a95087
-def _rows_of(thickness, M):
-    """`column-rows` of M rows, (N,); of blocks of rows (N, blocks) in one unit."""
-    largest, second, fourth = thickness
-    if largest.ndim == 2:
-        most = largest.max(1, keepdims=True)
-        unit = (largest / np.where(most > 0, most, 1)) ** 2
-        second, fourth = (second * unit).sum(1), (fourth * unit**2).sum(1)
-    return np.where(fourth > 0, second**2, M) / np.maximum(fourth, 1)
-
-
 def column_rows(fit):
     """Effective number of rows of each column (`column-rows`), (N,), from 1 (one entry
     is not zero) to M (all are equally large); M for a column of zeros.
     """
     A = fit.problem.A
-    work = _thickness_of_rows if in_rows(A) else _thickness
-    return _rows_of(each(A, work)[0], len(A))[: len(fit.mean)]
+    place = np.s_[..., None] if in_rows(A) else np.s_[...]  # blocks of rows: (3, N, K)
+    (parts,), _ = each(A, lambda X: ((_thickness(X)[place],), ()))
+    largest, second, fourth = parts.reshape(3, A.shape[1], -1)
+    most = largest.max(1, keepdims=True)
+    unit = (largest / np.where(most > 0, most, 1)) ** 2
+    second, fourth = (second * unit).sum(1), (fourth * unit**2).sum(1)
+    rows = np.where(fourth > 0, second**2, len(A)) / np.maximum(fourth, 1)
+    return rows[: len(fit.mean)]
 
 # %% ../../nbs/16_trust.ipynb #d1ce0004
 def strongest_partner(fit):
     """How much each feature in play looks like the most similar other one: the largest
     |correlation| (of centred columns), (N,); 0 where Π is not above 0.01.
     """
-    play = np.flatnonzero(fit.Pi > IN_PLAY)
-    alike = np.abs(_cosines(fit.problem.A, play))
+    A, play = fit.problem.A, np.flatnonzero(fit.Pi > IN_PLAY)
+
+    def products(X):
+        X = X[:, play]
+        return (), (X.T @ X,)
+
+    alike = (A.each(products) if in_rows(A) else products(A))[1][0]
+    length = np.sqrt(alike.diagonal())
+    length = np.where(length > 0, length, 1)
+    alike = np.abs(alike / length / length[:, None])
     np.fill_diagonal(alike, 0)
     partner = np.zeros(len(fit.Pi))
     partner[play] = np.minimum(alike.max(0, initial=0), 1)
     return partner
 
-
-def _cosines(A, columns):
-    """Of some columns with each other; of a table in rows, in one pass."""
-    if in_rows(A):
-        products = A.each(_products, (), (columns,))[1][0]
-        length = np.sqrt(products.diagonal())
-        length = np.where(length > 0, length, 1)
-        return products / length / length[:, None]
-    A = A[:, columns]
-    length = np.linalg.norm(A, axis=0)
-    A = A / np.where(length > 0, length, 1)
-    return A.T @ A
-
-
-def _products(X, columns):
-    X = X[:, columns]
-    return (), (X.T @ X,)
-
-# %% ../../nbs/16_trust.ipynb #d1ce0007
+# %% ../../nbs/16_trust.ipynb #483986a7
 FEW_ROWS = (8, 3)  # of a column: amber below the first number, red below the second
 TWIN = 0.98  # amber where a partner is more correlated
 SHOWN = 0.1  # the light of the spreads looks at features with a larger Π
-
-# %% ../../nbs/16_trust.ipynb #483986a7
 AMBER_ROWS, RED_ROWS = 30, 10  # effective rows
 RED_SHARE = 0.25  # of one row in all of the noise
 AMBER_OWN, RED_OWN = 0.25, 0.4  # of one row in the noise of a single feature
@@ -222,39 +171,28 @@ def _unit_of(fit):
 # %% ../../nbs/16_trust.ipynb #483986a8
 class Trust(NamedTuple):
     """The warning lights at the reported penalty, for Π and for the spreads, and what
-    they go by; they cost no refit.
-
-    On the kinds of small designs that had no say in the limits, no table with a green
-    `light` had a badly wrong Π (of 70), and 5 % of those with a green `spread` had a
-    variance that is off by more than a factor of two (3 of 60).
+    they go by; they cost no refit. Of small tables of kinds that had no say in the
+    limits, none of 70 with a green `light` had a badly wrong Π, and 3 of 60 with a
+    green `spread` a variance that is off by more than a factor of two.
 
     Attributes
     ----------
-    light : "green", "amber" or "red"
-        For Π.
+    light, spread : "green", "amber" or "red"
+        For Π, and for the standard deviations of the features with Π above 0.1.
+    reasons, spread_reasons : tuples of str
+        What turned them on, and what to do, in words; empty when green.
     effective_rows : float >= 1
         1 / sum of the squared row shares (`noise-share`); amber below 30, red below 10.
-        nan where nothing converged.
     largest_share, largest_row : float in [0, 1], int
-        The row that makes most of the noise, and its share; red above 0.25. nan and -1
-        where nothing converged. Where whole groups are drawn (`Grouped`), groups stand
-        in the place of rows, by their number among the sorted labels.
-    duplicates : list of int arrays
-        Groups of columns that are equal up to sign.
-    reasons : tuple of str
-        What turned the light on, and what to do, in words; empty when green.
-    repeated : list of int arrays
-        Groups of rows that look like repeated samples of one unit.
+        The row that makes most of the noise, and its share; red above 0.25. Where whole
+        groups are drawn (`Grouped`), groups stand in the place of rows, by their number
+        among the sorted labels. All three are nan, nan and -1 where nothing converged.
     own_share : float in [0, 1]
-        What one row makes of a single feature's noise (`own-share`); amber
-        above 0.25, red above 0.4.
-    spread : "green", "amber" or "red"
-        For the standard deviations of the features with Π above 0.1: amber where fewer
-        than 8 rows carry a column (`column-rows`), red below 3; amber where a partner
-        in play has a correlation above 0.98; red where one row makes more than a
-        quarter of the noise.
-    spread_reasons : tuple of str
-        Which features, and why; empty when green.
+        What one row makes of a single feature's noise (`own-share`); amber above 0.25,
+        red above 0.4.
+    duplicates, repeated : lists of int arrays
+        Groups of columns that are equal up to sign; groups of rows that look like
+        repeated samples of one unit.
     unit : "row" or "group"
         What is drawn, and counted above.
     fit : Fit
@@ -285,53 +223,38 @@ class Trust(NamedTuple):
 # %% ../../nbs/16_trust.ipynb #a1c0ffe1
 def _signs_of_the_path(fit, path_failed, q_reached):
     """Lights and reasons for what the iteration says of itself."""
+    failed = "rVAMP has not converged at"
     if not fit.converged:
-        yield (
-            "red",
-            f"rVAMP has not converged at the reported penalty ({fit.status}): select"
-            " nothing from it",
-        )
+        where = f"the reported penalty ({fit.status})"
+        yield "red", f"{failed} {where}: select nothing from it"
     if path_failed:
-        yield (
-            "red",
-            "rVAMP has not converged at a penalty at or above the reported one:"
-            " compare with refits, or ask for fewer features (a smaller q)",
-        )
+        where = "a penalty at or above the reported one: compare with refits"
+        yield "red", f"{failed} {where}, or ask for fewer features (a smaller q)"
     if not q_reached:
-        yield (
-            "red",
-            "the path of penalties ends before q features are selected on average:"
-            " fewer are reported than asked for; ask for a smaller q",
-        )
+        what = "the path of penalties ends before q features are selected on average"
+        yield "red", f"{what}: fewer are reported than asked for; ask for a smaller q"
 
 # %% ../../nbs/16_trust.ipynb #a1c0ffe2
 def _signs_of_the_rows(unit, effective, row, share, own):
     """Lights and reasons for rows that make most of the noise."""
     if share > RED_SHARE:
-        yield (
-            "red",
-            f"{unit} {row} alone makes {share:.0%} of the noise: look at it, and"
-            " compare with refits",
-        )
+        what = f"{unit} {row} alone makes {share:.0%} of the noise"
+        yield "red", f"{what}: look at it, and compare with refits"
     if effective < AMBER_ROWS:
-        yield (
-            "red" if effective < RED_ROWS else "amber",
-            f"a few {unit}s make most of the noise, as if there were"
-            f" {effective:.0f} of them: compare with refits",
-        )
+        light = "red" if effective < RED_ROWS else "amber"
+        what = f"a few {unit}s make most of the noise, as if there were"
+        yield light, f"{what} {effective:.0f} of them: compare with refits"
     if own > AMBER_OWN:
-        yield (
-            "red" if own > RED_OWN else "amber",
-            f"single features hang on single {unit}s, which make {own:.0%} of their"
-            " noise: compare with refits",
-        )
+        light = "red" if own > RED_OWN else "amber"
+        what = f"single features hang on single {unit}s, which make {own:.0%} of their"
+        yield light, f"{what} noise: compare with refits"
 
 # %% ../../nbs/16_trust.ipynb #a1c0ffe3
 def _signs_of_the_table(twins, names, repeated, M):
     """Lights and reasons for rows that repeat each other and for equal columns."""
     if repeated:
-        seen = min(M, _ROWS_SEEN)
-        share = sum(len(group) - 1 for group in repeated) * M / seen**2
+        repeats = sum(map(len, repeated)) - len(repeated)
+        share = repeats * M / min(M, _ROWS_SEEN) ** 2
         groups = f" ({len(repeated)} such groups)" if len(repeated) > 1 else ""
         yield (
             "red" if share > RED_REPEATS else "amber",
@@ -341,11 +264,8 @@ def _signs_of_the_table(twins, names, repeated, M):
         )
     if twins:
         more = " (and there are more of the kind)" if len(twins) > 1 else ""
-        yield (
-            "amber",
-            f"columns {listed(names, twins[0])} are the same up to sign{more}: taken"
-            " as one, each has its probability",
-        )
+        what = f"columns {listed(names, twins[0])} are the same up to sign{more}"
+        yield "amber", f"{what}: taken as one, each has its probability"
 
 # %% ../../nbs/16_trust.ipynb #d1ce0008
 def _signs_of_the_spreads(Pi, rows, partner, share, names):
@@ -354,42 +274,16 @@ def _signs_of_the_spreads(Pi, rows, partner, share, names):
         yield "red", "nothing has converged, and there are no spreads"
         return
     shown, rows = Pi > SHOWN, np.round(rows, 8)  # a whole number stays one
+    far = "their standard deviations may be off by much"
     if share > RED_SHARE:
         yield "red", f"one row makes {share:.0%} of the noise, and of the spreads"
     few = np.flatnonzero(shown & (rows < FEW_ROWS[0]))
     if len(few):
-        yield (
-            "red" if rows[few].min() < FEW_ROWS[1] else "amber",
-            f"few rows carry the columns of {listed(names, few)}: their standard"
-            " deviations may be off by much",
-        )
+        light = "red" if rows[few].min() < FEW_ROWS[1] else "amber"
+        yield light, f"few rows carry the columns of {listed(names, few)}: {far}"
     twins = np.flatnonzero(shown & (partner > TWIN))
     if len(twins):
-        yield (
-            "amber",
-            f"{listed(names, twins)} take turns with a near copy: their standard"
-            " deviations may be off by much",
-        )
-
-# %% ../../nbs/16_trust.ipynb #d1ce0013
-def _of_the_rows(noise):
-    """Effective rows, the largest share, its row, the own share."""
-    shares = _shares(noise)
-    row = int(np.argmax(shares))
-    return float(1 / (shares @ shares)), float(shares[row]), row, _own(noise)
-
-
-def _rows_and_columns(fit, where):
-    """What the light goes by: of the rows, and rows and partner of each column of the
-    table; nan where nothing is known.
-    """
-    unknown = np.full((2, len(where)), np.nan)
-    if fit.last is None:
-        return (np.nan, np.nan, -1, np.nan), unknown
-    noise = _of_units(fit)
-    if not fit.converged:
-        return _of_the_rows(noise), unknown
-    return _of_the_rows(noise), (column_rows(fit)[where], strongest_partner(fit)[where])
+        yield "amber", f"{listed(names, twins)} take turns with a near copy: {far}"
 
 # %% ../../nbs/16_trust.ipynb #32c01ea4
 def _worst(signs):
@@ -400,27 +294,18 @@ def _worst(signs):
 
 # %% ../../nbs/16_trust.ipynb #7a801347
 def judge(fit, where, names, *, path_failed=False, q_reached=True, rows=()):
-    """The light at one penalty.
-
-    Parameters
-    ----------
-    fit : Fit
-        From `rvamp`, for n columns.
-    where : (N,) int array
-        Which of the n columns stands for each column of the table.
-    names : (N,) sequence
-    path_failed : bool
-        Whether a penalty at or above this one has not converged.
-    q_reached : bool
-        Whether as many features are selected on average as were asked for.
-    rows : list of int arrays
-        Groups of repeated samples, from `repeated_rows`.
-
-    Returns
-    -------
-    Trust
+    """The light at one penalty: the `Trust` of a fit from `rvamp` to n columns, of
+    which `where`, (N,) int array, says for each column of the table which one stands
+    for it; names are (N,). path_failed says whether a penalty at or above this one has
+    not converged, q_reached whether as many features are selected on average as were
+    asked for; rows are groups of repeated samples, from `repeated_rows`.
     """
-    (effective, share, row, own), (own_rows, partner) = _rows_and_columns(fit, where)
+    of_noise, columns = (np.nan, np.nan, -1, np.nan), np.full((2, len(where)), np.nan)
+    if fit.last is not None:
+        of_noise = _signs_of_noise(fit)
+    if fit.converged:
+        columns = column_rows(fit)[where], strongest_partner(fit)[where]
+    effective, share, row, own = of_noise
     order = np.argsort(where, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(where[order])) + 1)
     twins = [group for group in groups if len(group) > 1]
@@ -431,9 +316,9 @@ def judge(fit, where, names, *, path_failed=False, q_reached=True, rows=()):
             *_signs_of_the_table(twins, names, rows, len(fit.problem.A)),
         ]
     )
-    spread = _signs_of_the_spreads(fit.Pi[where], own_rows, partner, share, names)
+    spread = _worst(_signs_of_the_spreads(fit.Pi[where], *columns, share, names))
     of_rows = effective, share, row, twins, reasons, list(rows), own
-    return Trust(light, *of_rows, *_worst(spread), fit)
+    return Trust(light, *of_rows, *spread, fit)
 
 # %% ../../nbs/16_trust.ipynb #b1c0ffe3
 _ROWS_SEEN = 1000  # of a longer table so many rows are compared, drawn at random
@@ -457,25 +342,19 @@ def _compared(Z, rng):
     return _Rows(products, columns, values, N)
 
 # %% ../../nbs/16_trust.ipynb #85e39a7a
-def _log_mean(apart, values, t):
-    """log E exp(-tD) from squared differences of some pairs of rows, (pairs, columns),
-    and the eigenvalues of the covariance, (N,) (`too-close-columns`).
-    """
-    near = (1 + np.exp(-t * apart).sum(0)) / (1 + len(apart))
-    return np.log1p(4 * t * values).sum() / np.log1p(4 * t) * np.log(near).mean()
-
-
 def _closest_by_chance(rows, level, rng):
     """The squared distance that no two of all rows undercut by chance, but in a share
-    `level` of all tables (`too-close`).
+    `level` of all tables (`too-close`, `too-close-columns`).
     """
-    (M, _), columns = rows.products.shape, rows.columns
+    M, columns, closest = len(rows.products), rows.columns, 0.0
     one, step = rng.integers(M, size=400), rng.integers(1, M, size=400)
     apart = (columns[one] - columns[(one + step) % M]) ** 2
     allowed = np.log(2 * level / (M * (M - 1)))
-    grid = np.geomspace(0.1, 1e7, 33) / (2 * rows.N)
-    means = ((allowed - _log_mean(apart, rows.values, t)) / t for t in grid)
-    return max(0.0, *means)
+    for t in np.geomspace(0.1, 1e7, 33) / (2 * rows.N):
+        near = (1 + np.exp(-t * apart).sum(0)) / (1 + len(apart))
+        free = np.log1p(4 * t * rows.values).sum() / np.log1p(4 * t)
+        closest = max(closest, (allowed - free * np.log(near).mean()) / t)
+    return closest
 
 # %% ../../nbs/16_trust.ipynb #b1c0ffe5
 def _closest_by_tail(apart, level):
@@ -491,21 +370,12 @@ def _closest_by_tail(apart, level):
 # %% ../../nbs/16_trust.ipynb #b1c0ffe4
 def repeated_rows(A, level=0.01):
     """Groups of rows that are closer to each other than independent rows come by
-    chance (`too-close`, `tail`): repeated samples of one unit, or copies.
+    chance (`too-close`, `tail`): repeated samples of one unit, or copies. A list of int
+    arrays, row numbers, increasing, two or more in each.
 
-    Parameters
-    ----------
-    A : (M, N) float array or Panels
-        Columns on one scale; columns that do not vary are left out.
-    level : float in (0, 1)
-        Independent rows are taken for repeated ones in about this share of all tables
-        at most.
-
-    Returns
-    -------
-    list of int arrays
-        Row numbers, increasing, two or more in each group. Of a table with more than
-        1,000 rows, so many are looked at, drawn at random.
+    A, (M, N) floats or Panels, has columns on one scale; those that do not vary are
+    left out. Of more than 1,000 rows so many are looked at, drawn at random. In about a
+    share `level` of all tables at most independent rows are taken for repeated ones.
     """
     rng = np.random.default_rng(0)
     seen = np.sort(rng.permutation(len(A))[:_ROWS_SEEN])
@@ -540,15 +410,14 @@ def _rows_seen(A, seen, rng):
     """
     if not isinstance(A, Panels) or in_rows(A):
         return _compared(_standardised(A[seen])[0], rng)
-    (varies,), (products,) = A.each(_products_of_rows, (), (seen,))
+
+    def looked(X):
+        Z, varies = _standardised(X[seen])
+        return (varies,), (Z @ Z.T,)
+
+    (varies,), (products,) = A.each(looked)
     which = np.flatnonzero(varies)
     some = which[rng.permutation(len(which))[:_COLUMNS_SEEN]]
     columns = _standardised(A[:, some][seen])[0]
     values = np.linalg.eigvalsh(products).clip(0) / len(seen)
     return _Rows(products, columns, values, len(which))
-
-
-def _products_of_rows(X, seen):
-    """Which of some whole columns vary, and the rows' products over them."""
-    Z, varies = _standardised(X[seen])
-    return (varies,), (Z @ Z.T,)

@@ -15,15 +15,13 @@ from ..likelihood import FAINTEST, Logistic, Loss, Squared
 from ..messages import Moments, Natural
 
 # %% ../../nbs/20_survival.ipynb #s113c6d2
-def _asked(incoming, weight, offset):
-    """The question to the plain loss that stands for a row with a weight and an offset
-    (`scaled-row`).
-    """
+def _plain_question(incoming, weight, offset):
+    """What the plain loss is asked for a row with weight and offset (`scaled-row`)."""
     V, h, chi_hat = incoming
     return Natural(weight * V, h - offset, chi_hat)
 
 
-def _answered(moments, message, weight, offset):
+def _translated(moments, message, weight, offset):
     """The plain loss's answer, translated back (`scaled-row`)."""
     mean, chi, var, rho, rho_bar = moments
     Q_hat, h, noise = message
@@ -32,45 +30,63 @@ def _answered(moments, message, weight, offset):
     return back, Natural(np.minimum(Q_hat, 1 / FAINTEST), h - offset, noise)
 
 # %% ../../nbs/20_survival.ipynb #s06f5ecc
-class _Numbered(Loss):
-    """The loss w l(y, f + o) of rows that are given by their numbers."""
-
-    def __init__(self, loss, y, weight, offset):
-        self.loss, self.grain = loss, loss.grain
-        self.rows = np.array([y, weight, offset], dtype=float)
+class _Weighted:
+    """The loss w l(y, f + o), where `known(y)` tells y, w and o of the rows."""
 
     def value(self, y, f):
-        """As `Loss.value`, y the numbers of the rows."""
-        y, weight, offset = self.rows[:, y.astype(int)]
+        """As `Loss.value`."""
+        y, weight, offset = self.known(y)
         return weight * self.loss.value(y, f + offset)
 
     def derivatives(self, y, f):
         """As `Loss.derivatives`."""
-        y, weight, offset = self.rows[:, y.astype(int)]
+        y, weight, offset = self.known(y)
         slope, curvature = self.loss.derivatives(y, f + offset)
         return weight * slope, weight * curvature
 
+
+class _Numbered(_Weighted, Loss):
+    """Such a loss of rows that are given by their numbers."""
+
+    def __init__(self, loss, *rows):
+        self.loss, self.grain, self.rows = loss, loss.grain, np.array(rows, dtype=float)
+
+    def known(self, y):
+        return self.rows[:, y.astype(int)]
+
     def proximal(self, y, omega, cV):
         """As `Loss.proximal`, by that of the plain loss."""
-        y, weight, offset = self.rows[:, y.astype(int)]
+        y, weight, offset = self.known(y)
         return self.loss.proximal(y, omega + offset, weight * cV) - offset
 
 # %% ../../nbs/20_survival.ipynb #s53ab0d1
-def _translates(rows, beta):
-    """Whether the plain loss can answer, at this beta."""
-    alike = rows.weight is None or np.all(np.equal(rows.weight, 1))
-    return np.isinf(beta) or alike or isinstance(rows.loss, Squared)
+class _CheckedRows:
+    """Weights and offsets that are numbers, kept as arrays that nobody changes."""
 
+    def __post_init__(self):
+        parts = ("message", "value", "derivatives")
+        if not all(hasattr(self.loss, part) for part in parts):
+            wanted = "loss must be a Loss, such as Logistic()"
+            raise TypeError(f"Rows: {wanted}, got {self.loss!r}")
+        for name in ("weight", "offset"):
+            if getattr(self, name) is not None:
+                v = check_array(f"Rows: {name}", getattr(self, name)).copy()
+                if v.ndim != 1:
+                    wanted = f"a vector, got shape {v.shape}"
+                    raise ValueError(f"Rows: {name} must be {wanted}")
+                vars(self)[name] = v
+        w = self.weight
+        if w is not None and ((w < 0).any() or not w.any()):
+            least = f"got numbers from {w.min():g} to {w.max():g}"
+            raise ValueError(f"Rows: weight must be >= 0 and not all 0, {least}")
 
-def _filled(rows, y):
-    """Weights, at least FAINTEST, and offsets of as many rows as y has."""
-    M = np.shape(y)[-1]
-    weight = np.ones(M) if rows.weight is None else rows.weight
-    offset = np.zeros(M) if rows.offset is None else rows.offset
-    for name, v in dict(weight=weight, offset=offset).items():
-        if v.shape != (M,):
-            raise ValueError(f"Rows: {len(v)} numbers of {name} for {M} rows of y")
-    return np.maximum(weight, FAINTEST), offset
+    def known(self, y):
+        M, (weight, offset) = np.shape(y)[-1], (self.weight, self.offset)
+        for name, v in dict(weight=weight, offset=offset).items():
+            if v is not None and v.shape != (M,):
+                raise ValueError(f"Rows: {len(v)} numbers of {name} for {M} rows of y")
+        weight = np.ones(M) if weight is None else np.maximum(weight, FAINTEST)
+        return y, weight, np.zeros(M) if offset is None else offset
 
 # %% ../../nbs/20_survival.ipynb #sd5b200a
 class _AskedElsewhere:
@@ -81,14 +97,14 @@ class _AskedElsewhere:
         if not _translates(self, beta):
             loss, numbers = self.numbered(y)
             return loss.log_partition(numbers, incoming, counts, beta)
-        weight, offset = _filled(self, y)
+        _, weight, offset = self.known(y)
         beta = beta * weight if isinstance(self.loss, Squared) else beta
-        question = _asked(incoming, weight, offset)
+        question = _plain_question(incoming, weight, offset)
         return weight * self.loss.log_partition(y, question, counts, beta)
 
     def inner(self, y, omega, c, V, beta):
         """Pull, response and slack at a count, from the plain loss (`scaled-row`)."""
-        weight, offset = _filled(self, y)
+        _, weight, offset = self.known(y)
         if isinstance(self.loss, Squared):
             slack = 1 / (1 + c * weight * V / self.loss.sigma**2)
             response = slack * c * weight / self.loss.sigma**2
@@ -99,18 +115,11 @@ class _AskedElsewhere:
         plain = self.loss.inner(y, omega + offset, c, weight * V, beta)
         return weight * plain[0], weight * plain[1], plain[2]
 
-    def of(self, rows):
-        """The loss of some of the rows, a slice or their numbers, as Rows."""
-        weight, offset = self.weight, self.offset
-        if weight is not None:  # 0 is kept as the smallest there is
-            weight = np.maximum(weight[rows], FAINTEST)
-        return Rows(self.loss, weight, None if offset is None else offset[rows])
-
 # %% ../../nbs/20_survival.ipynb #s430cf87
 @dataclass(frozen=True, eq=False)
-class Rows(_AskedElsewhere, Loss):
+class Rows(_CheckedRows, _AskedElsewhere, _Weighted, Loss):
     """A loss with a weight and an offset for each row: w_mu l(y_mu, f_mu + o_mu)
-    (`scaled-row`).
+    (`scaled-row`); value and derivatives are those of all M rows (the last axis).
 
     Parameters
     ----------
@@ -123,9 +132,6 @@ class Rows(_AskedElsewhere, Loss):
     weight: np.ndarray = None
     offset: np.ndarray = None
 
-    def __post_init__(self):
-        _check_rows(self)
-
     def check(self, y, beta):
         """Refuse lengths that do not fit, and what the plain loss refuses in the rows
         that weigh something.
@@ -134,69 +140,45 @@ class Rows(_AskedElsewhere, Loss):
 
     def numbered(self, y):
         """The loss of numbered rows, and their numbers as floats."""
-        return _Numbered(self.loss, y, *_filled(self, y)), np.arange(len(y)) * 1.0
-
-    def value(self, y, f):
-        """As `Loss.value`, for all M rows (the last axis)."""
-        weight, offset = _filled(self, y)
-        return weight * self.loss.value(y, f + offset)
-
-    def derivatives(self, y, f):
-        """As `Loss.derivatives`, for all M rows (the last axis)."""
-        weight, offset = _filled(self, y)
-        slope, curvature = self.loss.derivatives(y, f + offset)
-        return weight * slope, weight * curvature
+        return _Numbered(self.loss, *self.known(y)), np.arange(len(y)) * 1.0
 
     def message(self, y, incoming, counts, beta=np.inf):
         """As `Loss.message`."""
         if not _translates(self, beta):
             loss, numbers = self.numbered(y)
             return loss.message(numbers, incoming, counts, beta)
-        known = _filled(self, y)
-        question = _asked(incoming, *known)
-        return _answered(*self.loss.message(y, question, counts, beta), *known)
+        _, *known = self.known(y)
+        question = _plain_question(incoming, *known)
+        return _translated(*self.loss.message(y, question, counts, beta), *known)
+
+    def of(self, rows):
+        """The loss of some of the rows, a slice or their numbers, as Rows."""
+        weight, offset = self.weight, self.offset
+        if weight is not None:  # 0 is kept as the smallest there is
+            weight = np.maximum(weight[rows], FAINTEST)
+        return Rows(self.loss, weight, None if offset is None else offset[rows])
 
 # %% ../../nbs/20_survival.ipynb #sb1eab83
-def _is_generic(loss):
-    """Whether the loss is one of value and derivatives, with no channel of its own."""
-    own = type(loss)
-    plain = isinstance(loss, Loss) and own.message is Loss.message
-    return plain and own.channel is Loss.channel and own.inner is Loss.inner
+def _translates(rows, beta):
+    """Whether the plain loss can answer, at this beta."""
+    alike = rows.weight is None or np.all(np.equal(rows.weight, 1))
+    return np.isinf(beta) or alike or isinstance(rows.loss, Squared)
 
 
 def _check_target(rows, y, beta):
     """See `Rows.check`."""
-    weight, offset = _filled(rows, y)
+    _, weight, offset = rows.known(y)
     rows.loss.check(y[weight > FAINTEST], beta)
-    far = np.abs(offset[weight > FAINTEST]).max()
+    far, own = np.abs(offset[weight > FAINTEST]).max(), type(rows.loss)
     if isinstance(rows.loss, Logistic) and far > 30:  # beyond, classes have no noise
         raise ValueError(
             f"Rows: offset is up to {far:g} in size, on the scale of log odds: it must"
             " lie within 30 of 0; a constant is the intercept's"
         )
-    if not (_translates(rows, beta) or _is_generic(rows.loss)):
-        name = type(rows.loss).__name__
+    parts = ("message", "channel", "inner")
+    generic = all(getattr(own, p, None) is getattr(Loss, p) for p in parts)
+    if not (_translates(rows, beta) or generic):
         raise ValueError(
-            f"Rows: {name} has a channel of its own, which takes one beta for all rows;"
-            f" with weights it needs beta = inf, got {beta:g}"
+            f"Rows: {own.__name__} has a channel of its own, which takes one beta for"
+            f" all rows; with weights it needs beta = inf, got {beta:g}"
         )
-
-# %% ../../nbs/20_survival.ipynb #s0359235
-def _check_rows(rows):
-    """Weights and offsets that are numbers, kept as arrays that nobody changes."""
-    for part in ("message", "value", "derivatives"):
-        if not hasattr(rows.loss, part):
-            wanted = "loss must be a Loss, such as Logistic()"
-            raise TypeError(f"Rows: {wanted}, got {rows.loss!r}")
-    for name in ("weight", "offset"):
-        given = getattr(rows, name)
-        if given is None:
-            continue
-        v = check_array(f"Rows: {name}", given).copy()
-        if v.ndim != 1:
-            raise ValueError(f"Rows: {name} must be a vector, got shape {v.shape}")
-        object.__setattr__(rows, name, v)
-    w = rows.weight
-    if w is not None and ((w < 0).any() or not w.any()):
-        least = f"got numbers from {w.min():g} to {w.max():g}"
-        raise ValueError(f"Rows: weight must be >= 0 and not all 0, {least}")

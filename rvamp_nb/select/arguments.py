@@ -7,8 +7,8 @@ __all__ = ['arguments']
 
 # %% ../../nbs/76_arguments.ipynb #76000003
 import argparse
-import math
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from .frames import BadInput, shown
@@ -21,58 +21,49 @@ class _Parser(argparse.ArgumentParser):
         raise BadInput(message)
 
 
-def _refused(text, problem):
-    return argparse.ArgumentTypeError(f"'{shown(text)}' {problem}")
-
-
-def _number(low, high, what, kind=float):
-    """What reads a number in (low, high]."""
+def _reader(kind, fits, problem):
+    """What reads an argument; what is not of a kind, or does not fit, is refused."""
 
     def read(text):
-        try:
-            value = kind(text)
-        except ValueError:
-            value = math.nan
-        if not low < value <= high:
-            raise _refused(text, f"is not {what}")
-        return value
+        with suppress(ValueError):
+            if fits(value := kind(text)):
+                return value
+        raise argparse.ArgumentTypeError(f"'{shown(text)}' {problem}")
 
     return read
 
 
-_positive = _number(0, sys.float_info.max, "a number above 0")
-_share = _number(0.5, 1, "a number above 0.5 and up to 1")
-_part = _number(0, 1, "a number above 0 and up to 1")
-_power = _number(0, 0.9999, "a number between 0 and 1")
-_close = _number(0, 0.4999, "a number between 0 and 0.5")
-_whole = _number(0, 10**9, "a whole number above 0", int)
+def _within(low, high, what, kind=float):
+    """What reads a number in (low, high]."""
+    return _reader(kind, lambda value: low < value <= high, f"is not {what}")
 
 
-def _refits(text):
-    value = _number(-1, 10**9, "a whole number", int)(text)
-    if 0 < value < 10:
-        raise _refused(text, "refits say next to nothing: give 0, or 10 and more")
-    return value
-
-
-def _file_name(text):
-    if Path(text).name != text or not text.isprintable():
-        raise _refused(text, "cannot be part of a file's name: give no folders")
-    return text
-
-
-def _mark(text):
-    mark = {"tab": "\t", "\\t": "\t"}.get(text, text)
-    if len(mark) != 1:
-        raise _refused(text, "is not one sign: give one, or the word tab")
-    return mark
-
-
-def _pair(text):
-    column, equals, level = text.partition("=")
-    if not equals:
-        raise _refused(text, "is not COLUMN=LEVEL")
-    return column, level
+_positive = _within(0, sys.float_info.max, "a number above 0")
+_share = _within(0.5, 1, "a number above 0.5 and up to 1")
+_part = _within(0, 1, "a number above 0 and up to 1")
+_power = _within(0, 0.9999, "a number between 0 and 1")
+_close = _within(0, 0.4999, "a number between 0 and 0.5")
+_whole = _within(0, 10**9, "a whole number above 0", int)
+_refits = _reader(
+    _within(-1, 10**9, "a whole number", int),
+    lambda n: n == 0 or n >= 10,
+    "refits say next to nothing: give 0, or 10 and more",
+)
+_base = _reader(
+    str,
+    lambda text: Path(text).name == text and text.isprintable(),
+    "cannot be part of a file's name: give no folders",
+)
+_mark = _reader(
+    lambda text: {"tab": "\t", "\\t": "\t"}.get(text, text),
+    lambda mark: len(mark) == 1,
+    "is not one sign: give one, or the word tab",
+)
+_pair = _reader(
+    lambda text: tuple(text.split("=", 1)),
+    lambda pair: len(pair) == 2,
+    "is not COLUMN=LEVEL",
+)
 
 # %% ../../nbs/76_arguments.ipynb #cf534bc6
 _ABOUT = """\
@@ -199,6 +190,8 @@ def _add_select(select):
     add("--accuracy", f"{accuracy} (default: 0.02)", type=_close, default=0.02)
     refits = "so many refits, whatever the accuracy; 0: none, rVAMP alone"
     add("--refits", refits, type=_refits, metavar="N")
+    decoys = "a q-value for each feature, by decoys that are entries in another order, or"
+    add("--decoys", f"{decoys} follow common factors", choices=("permuted", "gaussian"))
     add = _adding(select, "the results")
     path = "write Π along the whole path of penalties, too, and draw it"
     add("--path", path, action="store_true")
@@ -207,7 +200,7 @@ def _add_select(select):
     report = "write a page for a paper, too: methods, settings, tables and pictures"
     add("--report", report, type=Path, metavar="FOLDER")
     name = "what their names begin with (default: FILE without folder and ending)"
-    add("--name", name, type=_file_name)
+    add("--name", name, type=_base)
 
 
 _PFER = "bound on the expected number of false selections (default: 1)"
@@ -257,7 +250,7 @@ def _add_plan(plan):
     add("--max-rows", "look no further (default: 100000)", default=100_000, **whole)
     add("--json", "print JSON", action="store_true")
 
-# %% ../../nbs/76_arguments.ipynb #25a00002
+
 def arguments(version):
     """The parser of `rvamp-nb`'s arguments, which raises `BadInput`."""
     shape = dict(formatter_class=argparse.RawDescriptionHelpFormatter)

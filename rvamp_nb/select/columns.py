@@ -18,7 +18,7 @@ from scipy.spatial import cKDTree
 from ..checks import listed
 from ..datasets import unit_columns
 from ..tables.door import in_blocks
-from ..tables.storage import BLOCK, Panels, square_lengths, standardised
+from ..tables.storage import BLOCK, Panels, square_lengths
 
 # %% ../../nbs/72_columns.ipynb #72000006
 def open_table(X):
@@ -28,9 +28,8 @@ def open_table(X):
     values, two columns of one name.
     """
     if np.ma.is_masked(X):
-        raise ValueError(
-            "X is a masked array with entries masked: drop or fill these first"
-        )
+        what = "a masked array with entries masked: drop or fill these first"
+        raise ValueError(f"X is {what}")
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
         raise ValueError("X holds dates or durations: turn them into numbers first")
     if hasattr(X, "columns"):
@@ -42,7 +41,7 @@ def open_table(X):
     elif kinds and all(hasattr(kind, "fill_value") for kind in kinds):
         source = X.sparse.to_coo()
     names = None if source is X else list(X.columns)
-    _check_source(source)
+    _check_readable(source)
     A = in_blocks(source)
     if A is None:
         return X, None
@@ -64,23 +63,17 @@ def _check_frame(X):
     name, times = Counter(X.columns).most_common(1)[0] if len(X.columns) else ("", 0)
     if times > 1:
         raise ValueError(f"two columns of X are called {name!r}: rename one of them")
-    lazy = hasattr(X, "dask")
+    lazy, pandas = hasattr(X, "dask"), hasattr(X, "iloc")
     for name, kind in zip(X.columns, X.dtypes):
+        what, remedy = "", "drop the column, or code its categories as 0/1 columns"
         if str(kind).split("(")[0] in ("Date", "Datetime", "Duration", "Time"):
-            raise ValueError(
-                f"column {name!r} of X holds dates or times ({kind}): turn them into"
-                " numbers first"
-            )
-        if getattr(kind, "kind", "O") in "biufc" or not hasattr(X, "iloc"):
-            continue
-        wrong = [] if lazy else [v for v in X[name] if not _like_a_number(v)]
-        if lazy or wrong:
-            what = f"{wrong[0]!r}, which is no number" if wrong else "no numbers"
-            raise ValueError(
-                f"column {name!r} of X holds {what} ({kind}): drop the column, or code"
-                " its categories as 0/1 columns"
-            )
-    if hasattr(X, "iloc") and not lazy:
+            what, remedy = "dates or times", "turn them into numbers first"
+        elif pandas and getattr(kind, "kind", "O") not in "biufc":
+            wrong = [] if lazy else [v for v in X[name] if not _like_a_number(v)]
+            what = f"{wrong[0]!r}, which is no number" if wrong else "no numbers" * lazy
+        if what:
+            raise ValueError(f"column {name!r} of X holds {what} ({kind}): {remedy}")
+    if pandas and not lazy:
         gappy = X.loc[:, X.isna().any().to_numpy()]
         gaps = np.where(gappy.isna(), np.nan, 0.0)
         check_finite(gaps, gaps.sum(0), gappy.columns)
@@ -95,7 +88,7 @@ def _like_a_number(value):
     return True
 
 
-def _check_source(X):
+def _check_readable(X):
     """Refuse by name what cannot be read in blocks."""
     if isinstance(X, Panels):
         if X.ones or any(p is not None for p in (X.centre, X.unit, X.root)):
@@ -122,7 +115,7 @@ def near_copies(A, within=NEAR):
     array or Panels, has columns of unit norm, or of zeros, which stand for themselves.
     In blocks, one pass is taken, and then candidates are read, a block at a time.
     """
-    stands, groups = np.arange(A.shape[1]), [*_alike(A, within)]
+    stands, groups = np.arange(A.shape[1]), [*_hardly_apart(A, within)]
     block = np.cumsum([len(group) for group in groups]) // max(1, BLOCK // len(A))
     for k in np.unique(block):
         together = [groups[i] for i in np.flatnonzero(block == k)]
@@ -133,7 +126,7 @@ def near_copies(A, within=NEAR):
     return stands
 
 
-def _alike(A, within):
+def _hardly_apart(A, within):
     """Groups of columns that three random projections do not tell apart."""
     directions = np.random.default_rng(0).normal(size=(3, len(A)))
     reach = within * np.linalg.norm(directions, axis=1, keepdims=True)
@@ -159,18 +152,14 @@ def _alike(A, within):
 def _join(X, near, within, stands):
     """Among columns X, numbers `near`, the first stands for all that are the same."""
     for k, i in enumerate(near):
-        if stands[i] != i:
-            continue
-        others = np.flatnonzero(stands[near] == near)
-        others = others[others > k]
-        apart = np.minimum(
-            np.linalg.norm(X[:, others] - X[:, [k]], axis=0),
-            np.linalg.norm(X[:, others] + X[:, [k]], axis=0),
-        )
-        same = near[others[apart < within]]
-        stands[np.isin(stands, same)] = i
+        if stands[i] == i:
+            others = np.flatnonzero(stands[near] == near)
+            others = others[others > k]
+            two = [X[:, others] + side * X[:, [k]] for side in (-1, 1)]
+            same = near[others[np.linalg.norm(two, axis=1).min(0) < within]]
+            stands[np.isin(stands, same)] = i
 
-# %% ../../nbs/72_columns.ipynb #72000011
+
 def merged(A, factors, prior):
     """Near copies among the columns of A, (M, N), with equal penalty factors (N,) as
     one: `first`, (n,), the columns that stay; of each, (N,), `where` its stand-in is
@@ -185,11 +174,8 @@ def merged(A, factors, prior):
     for k in range(0, len(others), width):
         some = others[k : k + width]
         sign[some] = np.sign(np.einsum("ij,ij->j", A[:, some], A[:, stands[some]]))
-    apart = factors != factors[stands]
-    if prior.positive:
-        apart |= sign < 0
-    stands[apart] = np.flatnonzero(apart)
-    sign = np.where(apart, 1.0, sign)
+    apart = (factors != factors[stands]) | (prior.positive & (sign < 0))
+    stands[apart], sign[apart] = np.flatnonzero(apart), 1.0
     first, where, copies = np.unique(stands, return_inverse=True, return_counts=True)
     if np.any(prior.split()[1]):
         return first, where, sign, copies
@@ -208,14 +194,11 @@ def explained(A, factors, within=NEAR):
     left = 1 - np.sum(np.square(seen), axis=0)  # squared, of a column of length one
     return (factors > 0) & (told != 0) & (left < within**2)
 
-# %% ../../nbs/72_columns.ipynb #72000015
-def _check_covariates(A, first, factors, names, counts):
-    """Refuse covariates that a resample cannot fit, or that repeat each other."""
-    free = first[factors[first] == 0]
-    if not len(free):
-        return
-    values, chances = counts.nodes()
-    share = float(np.sum(np.asarray(chances)[np.asarray(values) > 0]))
+
+def _check_covariates(A, free, names, counts):
+    """Refuse covariates, numbers `free`, that no resample fits, or that repeat."""
+    values, chances = map(np.asarray, counts.nodes())
+    share = float(np.sum(chances[values > 0]))
     rows = len(A) * share - 2 * np.sqrt(len(A) * share * (1 - share))
     if len(free) + 1 > rows:
         raise ValueError(
@@ -223,12 +206,12 @@ def _check_covariates(A, first, factors, names, counts):
             f" ({listed(names, free)}): too many for resamples of {len(A)} rows, of"
             f" which some have no more than {max(int(rows), 0)}; penalise some of them"
         )
-    sizes = np.abs(np.diag(np.linalg.qr(A[:, free], mode="r")))
-    if (sizes < NEAR).any():
-        bad = free[int(np.argmax(sizes < NEAR))]
+    repeat = np.abs(np.diag(np.linalg.qr(A[:, free], mode="r"))) < NEAR
+    if repeat.any():
         raise ValueError(
-            f"column {names[bad]} has penalty factor 0, and so have columns of which it"
-            " is a combination: their fit is not unique; drop it, or penalise it"
+            f"column {names[free[np.argmax(repeat)]]} has penalty factor 0, and so have"
+            " columns of which it is a combination: their fit is not unique; drop it,"
+            " or penalise it"
         )
 
 
@@ -245,25 +228,22 @@ def family_of(sets, names, owner="categories"):
     except TypeError:
         each = [[None]]
     if not all(isinstance(i, (str, int, np.integer)) for some in each for i in some):
-        raise TypeError(
-            f"{owner} must be a dict {{name: its columns}} or a list of lists of"
-            f" columns, by name or number, got {sets!r}"
-        )
-    place = {name: i for i, name in enumerate(names)}
-    place |= {i: i for i in range(len(names))}
+        wanted = "a dict {name: its columns} or a list of lists of columns"
+        raise TypeError(f"{owner} must be {wanted}, by name or number, got {sets!r}")
+    place = {name: i for i, name in enumerate(names)} | {
+        i: i for i in range(len(names))
+    }
     for k, levels in enumerate(each):
         if not levels:
             raise ValueError(f"{owner}: set {k} (from 0) holds no columns")
         for level in levels:
-            i = place.get(level)
-            if i is None:
-                raise ValueError(
-                    f"{owner} names {level!r}, which is no column of X: its columns"
-                    f" are {listed(names, range(len(names)))}"
-                )
-            if family[i] >= 0:
+            if level not in place:
+                what = f"{level!r}, which is no column of X: its columns are"
+                known = listed(names, range(len(names)))
+                raise ValueError(f"{owner} names {what} {known}")
+            if family[place[level]] >= 0:
                 raise ValueError(f"{owner}: column {level!r} is in two sets")
-            family[i] = k
+            family[place[level]] = k
     return family
 
 # %% ../../nbs/72_columns.ipynb #72000017
@@ -314,30 +294,26 @@ def prepare(X, names, prior, rows, counts, categories=None):
     A, center, scale, constant = standardised_columns(X, rows.weight)
     check_finite(X, scale, names)
     if constant.all():
-        raise ValueError(
-            "every column of X is constant: there is nothing to select from"
-        )
+        what = "there is nothing to select from"
+        raise ValueError(f"every column of X is constant: {what}")
     factors = np.where(constant, 1.0, prior.penalty_factor)
     if not (factors[~constant] > 0).any():
-        raise ValueError(
-            "penalty_factor leaves no column to select: at least one that varies must"
-            " have a factor above 0"
-        )
-    seen = _as_weighed(A, rows.weight)
-    idle = explained(seen, factors)
-    kind = np.where(constant, "constant", np.where(factors == 0, "covariate", ""))
-    kind = np.where(idle, "explained", kind)
+        what = "at least one that varies must have a factor above 0"
+        raise ValueError(f"penalty_factor leaves no column to select: {what}")
+    idle = explained(_as_weighed(A, rows.weight), factors)
+    kinds = {"constant": constant, "covariate": factors == 0, "explained": idle}
+    kind = np.select([*kinds.values()], [*kinds], "")
     if not (kind == "").any():
-        raise ValueError(
-            "the unpenalised columns explain all others: there is nothing to select"
-        )
+        what = "there is nothing to select"
+        raise ValueError(f"the unpenalised columns explain all others: {what}")
     if not isinstance(A, Panels):
         A = np.where(idle, 0.0, A)
     elif idle.any():
         A = A.changed(unit=np.where(idle, np.inf, A.unit))
     seen = _as_weighed(A, rows.weight)
     first, where, weight, copies = merged(seen, factors, prior)
-    _check_covariates(seen, first, factors, names, counts)
+    if (factors[first] == 0).any():
+        _check_covariates(seen, first[factors[first] == 0], names, counts)
     family = family_of(categories, names)
     columns = Columns(names, center, scale, kind, where, weight, family)
     prior = replace(prior, lam=1.0, penalty_factor=factors[first] * copies)
@@ -365,40 +341,31 @@ def check_finite(A, length, names):
     raise ValueError(f"X contains {what}{others}: {remedy}")
 
 # %% ../../nbs/72_columns.ipynb #72000030
+@np.errstate(all="ignore")  # of what is not finite, the caller speaks
 def standardised_columns(X, weight):
     """Columns with sum 0 and sum of squares 1, under weights (M,) or none: A, (M, N)
     array or Panels, 0 in rows without weight; center and scale, (N,); and which columns
     are constant in the rows that count, (N,) bool.
     """
-    if isinstance(X, Panels):
-        with np.errstate(all="ignore"):  # of what is not finite, the caller speaks
-            return _standardised_in_blocks(X, weight)
-    A, scale, constant = unit_columns(X)
-    center = X.mean(0)
+    stored, (A, scale, constant) = isinstance(X, Panels), unit_columns(X)
+    center = A.centre if stored else X.mean(0)
     if weight is None:
         return A, center, scale, constant
     shift = weight @ A / weight.sum()
-    A = A - shift
-    size = np.sqrt(weight @ A**2)
-    constant = constant | (size < 1e-10)
-    idle = constant | (weight == 0)[:, None]  # rows without weight say nothing
-    A = np.where(idle, 0.0, A / np.where(constant, 1.0, size))
     center = center + shift * scale
-    return A, center, np.where(constant, 0.0, scale * size), constant
-
-
-def _standardised_in_blocks(X, weight):
-    """The same for a table in blocks, of which nothing is written."""
-    A, scale, constant = standardised(X)
-    if weight is None:
-        return A, A.centre, scale, constant
-    center = A.centre + (weight @ A / weight.sum()) * scale
-    weighed = A.changed(centre=center, root=np.sqrt(weight))
-    size = np.sqrt(square_lengths(weighed))
+    if stored:
+        size = np.sqrt(square_lengths(A.changed(centre=center, root=np.sqrt(weight))))
+    else:
+        A = A - shift
+        size = np.sqrt(weight @ A**2)
     constant = constant | (size < 1e-10)
     scale = np.where(constant, 0.0, scale * size)
-    unit = np.where(constant, np.inf, scale)
-    A = X.changed(centre=center, unit=unit, root=(weight > 0) * 1.0)
+    if stored:
+        unit = np.where(constant, np.inf, scale)
+        A = X.changed(centre=center, unit=unit, root=(weight > 0) * 1.0)
+    else:
+        idle = constant | (weight == 0)[:, None]
+        A = np.where(idle, 0.0, A / np.where(constant, 1.0, size))
     return A, center, scale, constant
 
 

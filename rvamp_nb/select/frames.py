@@ -13,6 +13,7 @@ import hashlib
 import io
 import re
 from collections import Counter
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,11 +31,9 @@ def in_python(option, value=None):
 
 def shown(text, most=60):
     """Text from outside for a terminal: a line, codes spelled out, `most` letters."""
-    text = str(text)
-    tail = most // 3
+    text, tail = str(text), most // 3
     cut = text if len(text) <= most else f"{text[: most - tail - 3]}...{text[-tail:]}"
-    spelled = lambda c: c.encode("unicode_escape").decode()
-    return "".join(c if c.isprintable() else spelled(c) for c in cut)
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in cut)
 
 
 def _quoted(names, most=8):
@@ -57,8 +56,7 @@ np, pd = Later("numpy"), Later("pandas")
 
 # %% ../../nbs/84_tables.ipynb #64f14195
 def read_frame(path, *, sep=None, decimal=".", encoding=None, typed=in_python):
-    """A CSV, TSV or Parquet file, or one of these in gzip, as a data frame; a BadInput,
-    in one line, where it cannot be read, a name is missing or twice, a line too short.
+    """A CSV, TSV or Parquet file, or one of these in gzip, as a data frame.
 
     Parameters
     ----------
@@ -70,12 +68,13 @@ def read_frame(path, *, sep=None, decimal=".", encoding=None, typed=in_python):
     typed : callable
         How an option is written in messages.
 
-    Of a text file the cells come as text, under the names in its first line; the index
-    "line" says where each row stands. Of Parquet what pandas reads, but its index; rows
-    count from 1. The file's fingerprint is ``attrs["sha256"]``.
+    Cells of a text file stay text; the index "line" says where each row stands. Parquet
+    is what pandas reads, its rows counted from 1. ``attrs["sha256"]`` is of the file. A
+    BadInput says what cannot be read, is cut short, or has no name of its own.
     """
-    where = shown(path)
-    try:
+    kinds = "CSV (UTF-8), TSV or Parquet (with rvamp-nb[parquet]), also in gzip"
+    where, remedy = shown(path), f"give the path of {kinds}, or say {typed('encoding')}"
+    with _reading(where, remedy):
         data = Path(path).read_bytes()
         sha256 = hashlib.sha256(data).hexdigest()
         if data.startswith(b"\x1f\x8b"):
@@ -88,21 +87,21 @@ def read_frame(path, *, sep=None, decimal=".", encoding=None, typed=in_python):
             frame = pd.DataFrame({"y": values.reshape(len(values))})
         else:
             frame = _lines(where, _text(data, encoding), sep, decimal, typed)
-    except BadInput:
-        raise
-    except Exception as e:  # each library has errors of its own
-        kinds = "CSV (UTF-8), TSV or Parquet (with rvamp-nb[parquet]), also in gzip"
-        remedy = f"give the path of {kinds}, or say {typed('encoding')}"
-        raise _unreadable(where, e, remedy) from None
     frame.attrs = {"sha256": sha256}
     return frame
 
 
-def _unreadable(where, e, remedy):
-    """What a library says of a file, in one line."""
-    reason = getattr(e, "strerror", None) or str(e) or type(e).__name__
-    reason = shown(" ".join(reason.split()), 100)
-    return BadInput(f"cannot read {where} ({reason}): {remedy}")
+@contextmanager
+def _reading(where, remedy):
+    """What a library says of a file that it cannot read, in one line."""
+    try:
+        yield
+    except BadInput:
+        raise
+    except Exception as e:  # each library, and each version, has errors of its own
+        reason = getattr(e, "strerror", None) or str(e) or type(e).__name__
+        reason = shown(" ".join(reason.split()), 100)
+        raise BadInput(f"cannot read {where} ({reason}): {remedy}") from None
 
 
 def _text(data, encoding):
@@ -113,36 +112,32 @@ def _text(data, encoding):
     text.encode()  # some encodings let half a letter in, which no file takes
     return text
 
-# %% ../../nbs/84_tables.ipynb #d3b1f4ff
+
 def _lines(where, text, sep, decimal, typed):
     """A text file as a frame of text, with the line of each row."""
     sep = sep or ("\t" if "\t" in re.match(r"[^\r\n]*", text)[0] else ",")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=sep)
-    rows, lines = [], []
-    for row in reader:
-        cells = [cell.strip() for cell in row]
-        if any(cells):
-            rows.append(cells)
-            lines.append(reader.line_num)
+    rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
+    rows = {line: cells for line, cells in rows if any(cells)}
     if not rows:
         problem = "is empty: the first line must hold the names of the columns"
         raise BadInput(f"{where} {problem}")
-    N = len(rows[0])
-    if N == 1 and ";" in rows[0][0]:
+    (_, *lines), (names, *cells) = rows, rows.values()
+    if len(names) == 1 and ";" in names[0]:
         problem = "semicolons stand between the columns: save the table with commas or"
         remedy = f"tabs there, and with points in its numbers, or say {typed('sep')}"
         raise BadInput(f"{where}: {problem} {remedy}")
-    for line, row in zip(lines, rows):
-        if len(row) != N:
-            problem = f"{len(row)} values for {N} columns: mend that line"
+    for line, row in rows.items():
+        if len(row) != len(names):
+            problem = f"{len(row)} values for {len(names)} columns: mend that line"
             remedy = "(text that holds commas needs quotes)"
             raise BadInput(f"{where}, line {line}: {problem} {remedy}")
-    _check_names(where, rows[0])
-    cells = np.array(rows, dtype=object)
+    _check_names(where, names)
+    cells = np.array(cells, dtype=object).reshape(-1, len(names))
     if decimal != ".":
         cells = np.frompyfunc(lambda c: _pointed(c, decimal), 1, 1)(cells)
-    index = pd.Index(lines[1:], name="line")
-    return pd.DataFrame(cells[1:], index=index, columns=rows[0], dtype=object)
+    index = pd.Index(lines, name="line")
+    return pd.DataFrame(cells, index=index, columns=names, dtype=object)
 
 
 def _check_names(where, names):
@@ -156,6 +151,10 @@ def _check_names(where, names):
         problem = f"{times} columns are named '{shown(name)}'"
         raise BadInput(f"{where}: {problem}: rename all but one")
 
+# %% ../../nbs/84_tables.ipynb #d2864a6f
+_GAPS = {"", "na", "n/a", "nan", "null", "none", "?", ".", "-"}  # in lower case
+_DATE = re.compile(r"\d{4}-\d\d?-\d\d?([ T].*)?|\d\d?([./-])\d\d?\2\d{2,4}")
+
 
 class _Word(str):
     """Text that is no number, whatever it looks like."""
@@ -163,22 +162,15 @@ class _Word(str):
 
 def _pointed(cell, decimal):
     """A cell under another decimal mark, by which 5.914 may be meant for 5914."""
-    if "." in cell:
-        return _Word(cell)
     pointed = cell.replace(decimal, ".")
-    return cell if np.isnan(_number(pointed)) else pointed
-
-# %% ../../nbs/84_tables.ipynb #d2864a6f
-_GAPS = {"", "na", "n/a", "nan", "null", "none", "?", ".", "-"}  # in lower case
-_DATE = re.compile(r"\d{4}-\d\d?-\d\d?([ T].*)?|\d\d?([./-])\d\d?\2\d{2,4}")
+    return _Word(cell) if "." in cell or np.isnan(_as_float(pointed)) else pointed
 
 
-def _number(cell):
+def _as_float(cell):
     """A cell as a float, nan where it is none; 3_1 is thirty-one to Python alone."""
-    if isinstance(cell, _Word) or (isinstance(cell, str) and "_" in cell):
-        return np.nan
     try:
-        return float(cell)
+        strange = isinstance(cell, _Word) or (isinstance(cell, str) and "_" in cell)
+        return np.nan if strange else float(cell)
     except (TypeError, ValueError, OverflowError):
         return np.nan
 
@@ -198,7 +190,7 @@ def measured(frame):
     cells = frame.loc[:, ~typed].to_numpy(dtype=object)
     values = np.empty(frame.shape)
     values[:, typed] = frame.loc[:, typed].to_numpy(dtype=float, na_value=np.nan)
-    values[:, ~typed] = np.frompyfunc(_number, 1, 1)(cells)
+    values[:, ~typed] = np.frompyfunc(_as_float, 1, 1)(cells)
     gaps = np.isnan(values)
     open_ = gaps[:, ~typed]
     open_[open_] = [_label(cell) is None for cell in cells[open_]]
@@ -213,13 +205,12 @@ _TOGETHER = ({"id", "groups"}, {"target", "strata"}, {"event", "strata"})
 _TOGETHER += ({"strata", "keep", "categorical"},)
 
 
-def _asked(where, typed, asked):
+def _roles(where, typed, asked):
     """What is asked of the columns, {column: its roles} included; it makes sense."""
-    roles = dict.fromkeys([*_ONE, *_MANY, "reference"])
+    roles = dict.fromkeys((*_ONE, *_MANY, "reference"))
     ask = SimpleNamespace(**roles, missing="error")
-    unknown = asked.keys() - vars(ask).keys()
-    if unknown:
-        raise TypeError(f"prepare has no argument {min(unknown)!r}")
+    for unknown in asked.keys() - vars(ask).keys():
+        raise TypeError(f"prepare has no argument {unknown!r}")
     vars(ask).update(asked, where=where, typed=typed, roles={})
     ask.reference = dict(ask.reference or {})
     for role in (*_ONE, *_MANY):
@@ -229,6 +220,7 @@ def _asked(where, typed, asked):
             ask.roles.setdefault(name, set()).add(role)
         if role in _MANY:
             setattr(ask, role, names)
+    ask.used = [name for name, roles in ask.roles.items() if roles & {*_ONE}]
     pair = f"{typed('time')} and {typed('event')}"
     if (ask.time is None) != (ask.event is None):
         raise BadInput(f"{pair} go together: a time needs to know how it ended")
@@ -266,54 +258,51 @@ def _features(ask, names):
 # %% ../../nbs/84_tables.ipynb #6dc30efe
 def _refuse(ask, frame, values, gaps, features):
     """One line about all columns that will not do, if any will not."""
-    typed, words = ask.typed, values.isna() & ~gaps
     free = {ask.id, ask.groups, ask.strata, ask.event} - {*features, ask.target}
     free |= {*ask.categorical}  # of these only equal and different matters
     if ask.target is not None and values[ask.target].isna().all():
         free.add(ask.target)  # it holds classes
     numbers = [name for name in values if name not in free]
-    words, infinite = words[numbers], np.isinf(values[numbers])
-    worded = words.columns[words.any().to_numpy()]
-    first = {name: frame[name].iloc[int(np.argmax(words[name]))] for name in worded}
-    dates = [name for name in worded if _DATE.fullmatch(str(first[name]).strip())]
     doomed = gaps.all() | (ask.missing == "error")
     doomed &= (doomed.index != ask.id) | (ask.id == ask.groups)
-    drop, median = typed("drop"), typed("missing", "median")
-    code = f"{typed('categorical')} codes categories as 0/1 columns, {drop} leaves a"
-    gap = f"or let {median} do it, or {typed('missing', 'drop')} leave out the row, or"
+    word, date, infinite = "is not a number", "is a date", "is not a finite number"
+    drop, median = ask.typed("drop"), ask.typed("missing", "median")
+    code = f"{ask.typed('categorical')} codes categories as 0/1 columns, {drop} leaves"
+    gap = f"or let {median} do it, or {ask.typed('missing', 'drop')} leave out the row,"
+    remedies = {
+        word: f"{code} a column out",
+        date: f"turn it into days, or {drop}",
+        infinite: f"mend it, or {drop}",
+        "is missing": f"fill it in, {gap} or {drop} the column",
+    }
     unit = "line" if frame.index.name == "line" else "row"
     counted = " (counted from 0)" if getattr(frame.index, "start", None) == 0 else ""
-    lines = []
-    for wrong, problem, remedy in (
-        (words.drop(columns=dates), "is not a number", f"{code} column out"),
-        (words[dates], "is a date", f"turn it into days, or {drop}"),
-        (infinite, "is not a finite number", f"mend it, or {drop}"),
-        (gaps.loc[:, doomed], "is missing", f"fill it in, {gap} {drop} the column"),
-    ):
-        seen = []
-        for name in wrong.columns[wrong.any().to_numpy()]:
-            many, first = wrong[name].sum(), int(np.argmax(wrong[name]))
+    wrong = {word: values.isna() & ~gaps, infinite: np.isinf(values)}
+    wrong = {problem: bad[numbers] for problem, bad in wrong.items()}
+    seen = {problem: [] for problem in remedies}
+    for problem, bad in (wrong | {"is missing": gaps.loc[:, doomed]}).items():
+        for name in bad.columns[bad.any().to_numpy()]:
+            many, first = bad[name].sum(), int(np.argmax(bad[name]))
+            cell = str(frame[name].iloc[first])
+            is_date = problem == word and _DATE.fullmatch(cell.strip())
             place = f"{unit} {shown(frame.index[first], 20)}{counted}"
-            cell = f"first '{shown(frame[name].iloc[first], 40)}' in {place}"
-            seen.append(f"'{shown(name)}' ({many} of {len(frame)}, {cell})")
-        if seen:
-            lines.append(f"{problem}: {', '.join(seen)}: {remedy}")
+            said = f"{many} of {len(frame)}, first '{shown(cell, 40)}' in {place}"
+            seen[date if is_date else problem].append(f"'{shown(name)}' ({said})")
+    lines = [f"{p}: {', '.join(seen[p])}: {remedies[p]}" for p in remedies if seen[p]]
     if lines:
         raise BadInput(f"{ask.where}: {'; '.join(lines)}")
 
 
 def _rows_left(ask, gaps, features):
     """Which rows stay, (M,) bool, and sentences about those that do not."""
-    known = filter(None, [getattr(ask, role) for role in _ONE if role != "id"])
+    known = [n for n in ask.used if not ask.roles[n] & {*_ONE} <= {"id"}]
     asked = features if ask.missing == "drop" else []
     said, stay = [], np.ones(len(gaps), dtype=bool)
-    away = ("the target or another role", list(known)), ("a feature", asked)
-    for what, names in away:
+    for what, names in ("the target or another role", known), ("a feature", asked):
         lost = gaps[names].any(axis=1).to_numpy() & stay
         stay &= ~lost
-        if lost.any():
-            rows = f"{lost.sum()} of {len(lost)} rows left out"
-            said.append(f"{rows}: a value in {what} is missing")
+        rows = f"{lost.sum()} of {len(lost)} rows left out"
+        said += [f"{rows}: a value in {what} is missing"] * bool(lost.any())
     left = int(stay.sum())
     if left < 4:
         problem = f"has {left} row{'s' * (left != 1)} of data"
@@ -339,12 +328,7 @@ class Table(NamedTuple):
     left_out: int = 0  # rows
     said: tuple = ()  # sentences about what was done
     warnings: tuple = ()  # sentences about what may be wrong
-    features: tuple = ()  # what the columns are called, where X does not say it
-
-    @property
-    def names(self):
-        """What the columns are called."""
-        return self.features or tuple(self.X.columns)
+    names: tuple = ()  # what the columns of X are called
 
     @property
     def lines(self):
@@ -352,13 +336,13 @@ class Table(NamedTuple):
         return getattr(self.X, "index", None)
 
 
-def _design(ask, frame, values, features):
+def _dummies(ask, frame, values, features):
     """What a `Table` says of its features, which are numbers without gaps."""
     X = values[[name for name in features if name not in ask.categorical]]
     filled, references = X.isna().sum().to_dict(), {}
     gappy = [name for name, many in filled.items() if many]
-    X = X.fillna(X[gappy].median()) if gappy else X
-    parts, families = [X], {name: [name] for name in features}
+    parts = [X.fillna(X[gappy].median()) if gappy else X]
+    families = {name: [name] for name in features}
     for name in filter(ask.categorical.__contains__, features):
         labels = frame[name].astype(object).map(_label)
         levels, usual = sorted(labels.dropna().unique()), labels.mode()[0]
@@ -374,14 +358,15 @@ def _design(ask, frame, values, features):
         parts.append(coded.drop(columns=f"{name}={reference}"))
         families[name] = list(parts[-1])
     order = [column for name in features for column in families[name]]
-    if len(set(order)) < len(order):
-        twice = Counter(order).most_common(1)[0][0]
+    twice, times = Counter(order).most_common(1)[0]
+    if times > 1:
         problem = f"a level of a category and a column are '{shown(twice)}'"
         raise BadInput(f"{ask.where}: {problem}: rename the column")
-    X = pd.concat(parts, axis=1)[order] if references else X
+    X = pd.concat(parts, axis=1)[order] if references else parts[0]
     categories = {name: tuple(families[name]) for name in references}
     filled = {name: filled[name] for name in features if filled[name]}
-    return dict(X=X, categories=categories, references=references, filled=filled)
+    coded = dict(categories=categories, references=references, filled=filled)
+    return dict(X=X, names=tuple(order), **coded)
 
 
 def _response(ask, frame, values):
@@ -389,14 +374,14 @@ def _response(ask, frame, values):
     if ask.time is None:
         y = values[ask.target].to_numpy()
         words = np.isnan(y).any()  # gaps are gone
-        return np.array([_label(cell) for cell in frame[ask.target]]) if words else y
-    y = np.empty(len(frame), dtype=[("event", bool), ("time", float)])
+        return np.array([*map(_label, frame[ask.target])]) if words else y
     yes, no = {"1", "1.0", "true", "yes"}, {"0", "0.0", "false", "no"}
     words = [_label(cell).lower() for cell in frame[ask.event]]
-    for word in sorted(set(words) - yes - no):
+    for word in sorted({*words} - yes - no):
         problem = f"'{shown(word)}' in '{shown(ask.event)}' is neither"
         remedy = "write 1 where the event was seen, 0 where it was not"
         raise BadInput(f"{ask.where}: {problem}: {remedy}")
+    y = np.empty(len(frame), dtype=[("event", bool), ("time", float)])
     y["event"], y["time"] = [word in yes for word in words], values[ask.time]
     return y
 
@@ -405,10 +390,9 @@ _OWNER = "id|(patient|subject|person|donor|animal|participant)s?_?(id)?"
 _OWNER = re.compile(f"(?i)(^|[^a-z])({_OWNER})([^a-z]|$)")
 
 
-def _done(ask, table):
+def _acts(ask, table):
     """Sentences about what was done to the columns."""
-    total = sum(table.filled.values())
-    if total:
+    if total := sum(table.filled.values()):
         named = ", ".join(f"{n} in '{shown(k)}'" for k, n in table.filled.items())
         how = "filled by the column's median or most frequent level"
         yield f"{total} gap{'s' * (total != 1)} {how}: {named}"
@@ -417,16 +401,13 @@ def _done(ask, table):
         yield f"'{shown(name)}' is {many} column{'s' * (many != 1)} {against}"
     if ask.keep:
         yield f"in every refit, without a penalty: {_quoted(ask.keep, None)}"
-    away = ask.drop + [ask.id] * (ask.id is not None)
-    if away:
+    if away := ask.drop + [ask.id] * (ask.id is not None):
         yield f"no feature: {_quoted(away, None)}"
 
 
-def _doubts(ask, frame, table, file):
+def _warnings(ask, frame, table, file):
     """Sentences about what may be wrong; `file` has the columns without a role, too."""
-    whole = table.X if table.lines is not None else frame[[]]
-    used = {getattr(ask, role) for role in _ONE}
-    owners = [name for name in file if _OWNER.search(name) and name not in used]
+    owners = [name for name in file if _OWNER.search(name) and name not in ask.used]
     for name in filter(None, [ask.id, *owners]) if ask.groups is None else ():
         times = file[name].astype(object).map(_label).value_counts()
         if (times > 1).any() and (len(times) > 2 or name == ask.id):
@@ -434,14 +415,14 @@ def _doubts(ask, frame, table, file):
             problem += " than once: rows of one patient are not independent"
             remedy = f"{ask.typed('groups')} {shown(name)} draws whole patients"
             yield f"{problem}: {remedy}"
+    whole = table.X if table.lines is not None else frame[[]]
     spans = whole.columns[(whole.max() - whole.min()).to_numpy() == len(frame) - 1]
     numbers = [name for name in spans if whole[name].nunique() == len(frame)]
     if numbers:
         remedy = f"is it an {ask.typed('id')}, or to {ask.typed('drop')}?"
         yield f"{_quoted(numbers)} numbers the rows, and is a feature: {remedy}"
     levels = [column for family in table.categories.values() for column in family]
-    rare = _quoted([column for column in levels if table.X[column].sum() < 5])
-    if rare:
+    if rare := _quoted([column for column in levels if table.X[column].sum() < 5]):
         yield f"levels in fewer than 5 rows can hardly be found: {rare}"
 
 # %% ../../nbs/84_tables.ipynb #7ea9633f
@@ -478,24 +459,22 @@ def prepare(
         target; `id`, the names of rows; `groups` and `strata`, labels by which rows are
         drawn; `weights`, `offset`. Lists of columns: `drop`; `keep`, unpenalised;
         `categorical` (as is pandas' type category), 0/1 columns for each level but the
-        reference. `reference`: dict {column: level}, by default the most frequent one.
-        `missing`: "error", "drop" (rows with a gap) or "median" (gaps in features are
-        filled by it, or by the most frequent level).
+        `reference`: dict {column: level}, by default the most frequent one. `missing`:
+        "error", "drop" (rows with a gap) or "median" (of features; or the usual level).
     """
     if not hasattr(frame, "columns"):
         raise TypeError(f"frame must be a pandas DataFrame, not {type(frame).__name__}")
     frame = file = frame.set_axis(frame.columns.astype(str), axis=1)
     if target is None and asked.get("time") is None and frame.shape[1] == 1:
         target = frame.columns[0]
-    ask, said, given = _asked(where, typed, dict(asked, target=target)), [], {}
+    ask, said, given = _roles(where, typed, dict(asked, target=target)), [], {}
     if matrix is not None:
         frame, said, given = _beside(ask, frame, matrix, names)
     _check_names(where, list(frame.columns))
     features = [] if given else _features(ask, list(frame.columns))
     coded = frame[features].select_dtypes("category").columns
     ask.categorical = list(dict.fromkeys([*ask.categorical, *coded]))
-    used = filter(None, [getattr(ask, role) for role in _ONE])
-    frame = frame[list(dict.fromkeys([*used, *features]))]
+    frame = frame[list(dict.fromkeys([*ask.used, *features]))]
     values, gaps = measured(frame)
     _refuse(ask, frame, values, gaps, features)
     stay, lost = _rows_left(ask, gaps, features)
@@ -505,16 +484,16 @@ def prepare(
     rows = {r: np.array([*map(_label, frame[n])]) for r, n in labels.items() if n}
     rows |= {r: values[n].to_numpy() for r, n in numbers.items() if n}
     y, left_out = _response(ask, frame, values), int((~stay).sum())
-    parts = given or _design(ask, frame, values, features)
+    parts = given or _dummies(ask, frame, values, features)
     table = Table(y=y, rows=rows, left_out=left_out, **parts)
     kept = {c: 0 for name in ask.keep for c in table.categories.get(name, [name])}
     if given and kept:  # by place, where the columns have no names
-        kept = np.array([float(name not in kept) for name in table.features])
+        kept = np.array([float(name not in kept) for name in table.names])
     several = {k: list(v) for k, v in table.categories.items() if len(v) > 1}
     options = dict(penalty_factor=kept, categories=several)
     options = {name: value for name, value in options.items() if len(value)}
-    said = (*said, *lost, *_done(ask, table))
-    warnings = tuple(_doubts(ask, frame, table, file[stay]))
+    said = (*said, *lost, *_acts(ask, table))
+    warnings = tuple(_warnings(ask, frame, table, file[stay]))
     return table._replace(options=options, said=said, warnings=warnings)
 
 # %% ../../nbs/84_tables.ipynb #84m00010
@@ -523,16 +502,13 @@ def read_matrix(path):
     real numbers, which is read when it is used; BadInput where it holds none.
     """
     where = shown(path)
-    try:
+    remedy = "give an .npy file of numbers, or the folder of one Zarr array"
+    with _reading(where, f"{remedy} (pip install 'rvamp-nb[dask]')"):
         if Path(path).is_dir():
             values = import_module("dask.array").from_zarr(str(path))
         else:
             values = np.lib.format.open_memmap(path, mode="r")  # nothing is unpickled
         kind, shape = values.dtype.kind, values.shape
-    except Exception as e:  # each version of zarr has errors of its own
-        remedy = "give an .npy file of numbers, or the folder of one Zarr array"
-        remedy += " (pip install 'rvamp-nb[dask]')"
-        raise _unreadable(where, e, remedy) from None
     if len(shape) != 2 or not all(shape) or kind not in "biuf":
         problem = f"holds an array of {values.dtype}, of shape {tuple(shape)}"
         remedy = "a table has rows and columns of real numbers"
@@ -542,10 +518,8 @@ def read_matrix(path):
 
 def read_names(path, encoding=None):
     """What the columns of a matrix are called, one name a line."""
-    try:
+    with _reading(shown(path), "give a text file, one name a line"):
         text = _text(Path(path).read_bytes(), encoding)
-    except Exception as e:
-        raise _unreadable(shown(path), e, "give a text file, one name a line") from None
     return [name.strip() for name in text.rstrip().splitlines()]
 
 
@@ -566,10 +540,8 @@ def _beside(ask, rows, matrix, names):
     rows = rows.drop(columns=away).set_axis(pd.RangeIndex(M, name="row"))
     is_sparse = hasattr(matrix, "toarray")
     if M * N <= IN_MEMORY:
-        try:
+        with _reading(ask.where, "mend the file, or make it again"):
             matrix = np.asarray(matrix.toarray() if is_sparse else matrix)
-        except Exception as e:  # Dask's, Zarr's, and what their codecs raise
-            raise _unreadable(ask.where, e, "mend the file, or make it again") from None
         X = pd.DataFrame(matrix, index=rows.index, columns=names)
         return pd.concat([rows, X], axis=1), said, {}
     beyond = {"keep": set(ask.keep) - set(names), "drop": set(ask.drop) & set(names)}
@@ -581,4 +553,4 @@ def _beside(ask, rows, matrix, names):
     lazy = isinstance(matrix, np.memmap) or hasattr(matrix, "dask")
     how = "stay where they are, read a block at a time" if lazy else "are held as such"
     said.append(f"{M} x {N} numbers ({'sparse' if is_sparse else matrix.dtype}) {how}")
-    return rows, said, dict(X=matrix, features=tuple(names))
+    return rows, said, dict(X=matrix, names=tuple(names))

@@ -7,6 +7,7 @@ __all__ = ['THRESHOLDS', 'Study', 'expected_study', 'plan', 'Pilot', 'pilot_of',
 
 # %% ../../nbs/24_planning.ipynb #fc010cc6
 import warnings
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -93,9 +94,9 @@ def expected_study(
     like=None,
     near=None,
 ):
-    """What stability selection by half-samples would find in a study.
-
-    Effects are of one size, the noise is normal and the loss is the squared one.
+    """What stability selection by half-samples would find in a study: a `Study`, with
+    NaN selections where there is no answer. Effects are of one size, the noise is
+    normal and the loss is the squared one.
 
     Parameters
     ----------
@@ -106,47 +107,35 @@ def expected_study(
         makes no difference. Within a factor 1e6 of the noise.
     noise : float > 0
         Standard deviation of what is left of the target.
-    threshold : float in (1/2, 1]
-    pfer : float > 0
-        The bound on the expected number of false selections, as of
-        `StabilitySelection`.
-    bound : "mb" or "unimodal"
+    threshold, pfer, bound : float in (1/2, 1], float > 0, "mb" or "unimodal"
+        As of `StabilitySelection`; pfer bounds the expected number of false selections.
     like : Pilot, optional
         How the features hang together (`one-row`); by default they are independent.
     near : Study, optional
         One of similar size, to start from.
-
-    Returns
-    -------
-    Study
-        NaN selections where there is no answer.
     """
     design = _question(rows, n_features, n_effects, size, noise)
     if not isinstance(near, (Study, type(None))):
         raise TypeError(f"near must be a Study, not {near!r:.60}")
     spectrum = None if like is None else _check_like(like, design).spectrum(rows)
-    threshold, pfer, q, _ = settle(
-        n_features, design.rows / 6, threshold, pfer, bound=bound
-    )
+    threshold, pfer, q, _ = settle(n_features, rows / 6, threshold, pfer, bound=bound)
     found = _at_size(design, q, near and near.evolution, spectrum)
-    true = n_effects * float(found.power(threshold))
-    false = float(found.false_selections(threshold, n_features))
-    known = np.array([true, false]) if found.converged else np.full(2, np.nan)
+    true, false = found.power(threshold), found.false_selections(threshold, n_features)
+    known = (float(v) if found.converged else np.nan for v in (n_effects * true, false))
     settings = threshold, q, pfer, float(found.lam)
-    return Study(*design[:5], *settings, *known.tolist(), found.converged, found)
+    return Study(*design[:5], *settings, *known, found.converged, found)
 
 # %% ../../nbs/24_planning.ipynb #22d9ad49
 def _question(rows, n_features, n_effects, size, noise):
     """The design, or a refusal that says what is wrong."""
-    owner = "plan"
-    rows = check_size(owner, "rows", rows, least=4)
-    n_features = check_size(owner, "n_features", n_features, least=2)
-    n_effects = check_size(owner, "n_effects", n_effects)
+    rows = check_size("plan", "rows", rows, least=4)
+    n_features = check_size("plan", "n_features", n_features, least=2)
+    n_effects = check_size("plan", "n_effects", n_effects)
     if n_effects >= n_features:
-        limit = f"below n_features = {n_features}"
-        raise ValueError(f"n_effects must be {limit}, got {n_effects}")
-    check_number(owner, "noise", noise, 1e-100, 1e100)
-    check_number(owner, "size", size, 1e-6 * noise, 1e6 * noise)
+        limit = f"below n_features = {n_features}, got {n_effects}"
+        raise ValueError(f"n_effects must be {limit}")
+    check_number("plan", "noise", noise, 1e-100, 1e100)
+    check_number("plan", "size", size, 1e-6 * noise, 1e6 * noise)
     return _Design(rows, n_features, n_effects, float(size), float(noise))
 
 # %% ../../nbs/24_planning.ipynb #24c00001
@@ -154,9 +143,7 @@ def _check_like(like, design):
     """The pilot, which must have as many features."""
     if not isinstance(like, Pilot):
         raise TypeError(f"like must be a Pilot (pilot_of makes one), not {like!r:.60}")
-    like = Pilot(
-        *(check_array(f"like: {name}", v) for name, v in zip(Pilot._fields, like))
-    )
+    like = Pilot(*map(check_array, ("like: loadings", "like: own"), like))
     if like.loadings.shape[1:] != like.own.shape or not (like.own > 0).all():
         raise ValueError("like: loadings must be (K, N), and own (N,) numbers above 0")
     if len(like.own) != design.n_features:
@@ -210,15 +197,6 @@ def _reached(rows, near, question, promise, bridges=3):
         return found
     return _reached(rows, bridge, question, promise, bridges - 1)
 
-
-def _at_best_threshold(ask, study, power, most):
-    """The smallest study at the threshold that finds most at this study's size."""
-    power_at = lambda t: np.nan_to_num(ask(study.rows, study, t).power)
-    best = max(THRESHOLDS, key=power_at)
-    again = lambda rows, near: ask(rows, near, best)
-    first = max(int(0.7 * study.rows), 16)
-    return _least_rows(again, power, most, first, near=study)
-
 # %% ../../nbs/24_planning.ipynb #a7c732f7
 def plan(
     n_features,
@@ -236,7 +214,8 @@ def plan(
     seed=0,
     progress=True,
 ):
-    """How many rows a study needs.
+    """How many rows a study needs: the `Study` with the fewest. Where `max_rows` are
+    not enough, the study of that size, and a UserWarning.
 
     Parameters
     ----------
@@ -254,12 +233,6 @@ def plan(
         half of them around that number, half around the better one that they show.
     n_studies, seed, progress : int (0: state evolution alone), int >= 0, bool
         How many studies are drawn, of which numbers; whether a bar is shown.
-
-    Returns
-    -------
-    Study
-        With the fewest rows. Where `max_rows` are not enough, the study of that size,
-        and a UserWarning.
     """
     check_number("plan", "power", power, 0, 1)
     most = check_size("plan", "max_rows", max_rows, least=32)
@@ -267,18 +240,17 @@ def plan(
     like = like if like is None or isinstance(like, Pilot) else pilot_of(like)
     question = n_features, n_effects, size, noise
     promise = dict(pfer=pfer, bound=bound, like=like)
-    first = 0.7 if threshold is None else threshold
-
-    def ask(rows, near, t=first):
-        return _reached(rows, near, question, dict(promise, threshold=t))
-
-    study = _least_rows(ask, power, most, within=0.03 if threshold is None else 0.0)
-    if threshold is None:
-        study = _at_best_threshold(ask, study, power, most)
+    ask = lambda t, *at: _reached(*at, question, dict(promise, threshold=t))
+    if threshold is None:  # the best of them, at about the size that .7 needs
+        study = _least_rows(partial(ask, 0.7), power, most, within=0.03)
+        power_at = lambda t: np.nan_to_num(ask(t, study.rows, study).power)
+        again = partial(ask, max(THRESHOLDS, key=power_at))
+        first = max(int(0.7 * study.rows), 16)
+        study = _least_rows(again, power, most, first, near=study)
+    else:
+        study = _least_rows(partial(ask, threshold), power, most)
     if like is not None and n_studies:
-        near = lambda rows: ask(rows, study, study.threshold)
-        drawn = like, n_studies, rng, progress
-        study = _by_refits(near, study.rows, power, most, *drawn)
+        study = _by_refits(ask, study, power, most, like, n_studies, rng, progress)
     if np.isnan(study.power):
         said = "state evolution has no answer for so many rows, effects and features"
         warnings.warn(f"plan: at {study.rows} rows {said}", stacklevel=2)
@@ -345,17 +317,10 @@ def _factors(square, M, N):
 
 # %% ../../nbs/24_planning.ipynb #586715da
 def pilot_of(X):
-    """What a pilot tells of how its features hang together: factors that stand out of
-    its own noise, at the strength that they have in the population (`one-factor`).
-
-    Parameters
-    ----------
-    X : (n, N) table of finite numbers, n >= 4
-        Constant columns are refused.
-
-    Returns
-    -------
-    Pilot
+    """What a pilot X, an (n, N) table of finite numbers, tells of how its features hang
+    together: a `Pilot` of the factors that stand out of its own noise, at the strength
+    that they have in the population (`one-factor`). A ValueError for constant columns,
+    or n < 4.
     """
     X = check_array("like", X)
     if X.ndim != 2 or len(X) < 4 or X.shape[1] < 2:
@@ -384,17 +349,15 @@ def genes(n_features, seed=0):
     return Pilot(loadings, np.full(n_features, 0.5))
 
 # %% ../../nbs/24_planning.ipynb #d92496a3
-_HALVES = dict(counts=Subsample(0.5), randomise=Fixed(), progress=False)
-
-
-def _drawn_study(pilot, study, rng, n_refits=40):
+def _drawn_study(pilot, study, rng):
     """True and false selections in one study like the planned one."""
     X = pilot.draw(study.rows, rng)
     true = rng.choice(study.n_features, study.n_effects, replace=False)
     effects = study.size * rng.choice([-1.0, 1.0], study.n_effects)
     y = X[:, true] @ effects + study.noise * rng.normal(size=study.rows)
     A, y = standardize(X, y)
-    laws = dict(_HALVES, seed=int(rng.integers(2**31)))
+    laws = dict(counts=Subsample(0.5), randomise=Fixed(), progress=False)
+    laws["seed"] = int(rng.integers(2**31))
     lam, slope, before = study.lam, -2.5, None
     for _ in range(4):  # secants, of the logarithms
         few = naive_bootstrap(A, y, lam, n_resamples=10, **laws).Pi
@@ -406,7 +369,7 @@ def _drawn_study(pilot, study, rng, n_refits=40):
             slope = np.clip((gap - before[1]) / (at - before[0]), -10, -0.5)
         before = at, gap
         lam = np.exp(at - np.clip(gap / slope, -1, 1))
-    Pi = naive_bootstrap(A, y, lam, n_resamples=n_refits, **laws).Pi
+    Pi = naive_bootstrap(A, y, lam, n_resamples=40, **laws).Pi
     kept = Pi >= study.threshold
     return kept[true].sum(), kept.sum() - kept[true].sum()
 
@@ -426,23 +389,24 @@ def _line(log_rows, share):
     return value, error, lambda power: middle + (power - share.mean()) / slope
 
 # %% ../../nbs/24_planning.ipynb #269acdbd
-def _by_refits(ask, rows, power, most, pilot, n_studies, rng, progress):
+def _by_refits(ask, study, power, most, pilot, n_studies, rng, progress):
     """The study with the power, by studies that are drawn around a number of rows."""
-    at, seen = np.empty(0), np.empty((0, 2))
+    rows, at, seen = study.rows, np.empty(0), np.empty((0, 2))
+    of_size = lambda rows: ask(study.threshold, rows, study)
     for _ in range(3):
         sizes = np.unique((rows * np.geomspace(0.8, 1.25, 4)).astype(int).clip(8, most))
-        sized = [ask(int(size)) for size in sizes]
+        sized = [of_size(int(size)) for size in sizes]
         asked = [sized[n % len(sized)] for n in range(max(n_studies // 2, 4))]
         bar = progress_bar(asked, shown=progress, desc=f"studies of {rows} rows")
-        seen = np.r_[seen, [_drawn_study(pilot, study, rng) for study in bar]]
-        at = np.r_[at, np.log([study.rows for study in asked])]
+        seen = np.r_[seen, [_drawn_study(pilot, one, rng) for one in bar]]
+        at = np.r_[at, np.log([one.rows for one in asked])]
         value, error, where = _line(at, seen[:, 0] / asked[0].n_effects)
         step = np.clip(where(power) - np.log(rows), -0.5, 0.5)
         rows = int(np.clip(np.ceil(rows * np.exp(step)), 8, most))
         if len(seen) >= n_studies and np.abs(step) < 0.3:
             break
     near = np.abs(at - np.log(rows)) <= max(np.abs(at - np.log(rows)).min(), 0.25)
-    return ask(rows)._replace(
+    return of_size(rows)._replace(
         true_selections=float(value(np.log(rows))) * asked[0].n_effects,
         false_selections=float(seen[near, 1].mean()),
         n_simulated=len(seen),

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['spread', 'predicted', 'class_probabilities', 'row_by_row', 'out_of_bag', 'half_width', 'shared_signal', 'same_as',
-           'stand_ins', 'any_of']
+           'stand_ins', 'any_of', 'incremental']
 
 # %% ../../nbs/78_predict.ipynb #78000003
 from dataclasses import replace
@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import expit
 
-from ..checks import check_number, listed
+from ..checks import check_number, check_size, listed
 from ..densities import p2
 from ..extend.blocks import DOUBTFUL, find_blocks
 from ..groups import Blocks, rotated
@@ -215,3 +215,61 @@ def _families(s, families):
     names = list(sets) if isinstance(sets, dict) else []
     for k in range(of.max() + 1):
         yield (names[k] if k < len(names) else None), np.flatnonzero(of == k)
+
+# %% ../../nbs/78_predict.ipynb #78000041
+def incremental(s, X, y, most=10, splits=50, seed=0):
+    """How well the features predict as they enter, the most probable first: refitted
+    without a penalty on random halves of some rows, scored on the other halves.
+
+    Parameters
+    ----------
+    s : Selection
+        With the loss "squared" or "huber" (scored by R²), "logistic" (by the area under
+        the ROC curve) or "poisson" (by D², the share of the deviance); else a
+        ValueError.
+    X, y : (m, N) array, (m,) array
+        Rows that were not in the fit; those of the fit score too well.
+    most, splits, seed : int
+        So many features, so many halves.
+
+    Returns
+    -------
+    DataFrame
+        A row for each feature that enters, after "nothing" (covariates are always in):
+        score (median over the splits), low, high (5 and 95 %).
+    """
+    import pandas as pd
+    from sklearn import linear_model, model_selection
+    from sklearn.utils import check_X_y
+
+    columns, loss = s.question.columns, s.question.target.loss
+    squares = linear_model.LinearRegression(), "r2", model_selection.ShuffleSplit
+    classes = linear_model.LogisticRegression(C=np.inf), "roc_auc"
+    known = {
+        **dict.fromkeys(("squared", "huber"), squares),
+        "logistic": (*classes, model_selection.StratifiedShuffleSplit),
+        "poisson": (linear_model.PoissonRegressor(alpha=0), None, squares[-1]),
+    }
+    if loss not in known:
+        losses = ", ".join(known)
+        raise ValueError(f"incremental: the loss must be one of {losses}, not {loss}")
+    check_size("incremental", "most", most)
+    check_size("incremental", "splits", splits)
+    X, y = check_X_y(X, y, dtype=np.float64)
+    free = columns.kind == "covariate"
+    order = np.argsort(np.where(free, 1, -s.probabilities), kind="stable")
+    order = order[: min(most, np.sum(~free))]
+    model, scoring, halves = known[loss]
+    half = halves(splits, test_size=0.5, random_state=seed)
+    table = np.column_stack([np.zeros(len(y)), X[:, np.flatnonzero(free)], X[:, order]])
+    ends = range(1 + free.sum(), table.shape[1] + 1)
+    scores = [
+        model_selection.cross_val_score(
+            model, table[:, :end], y, cv=half, scoring=scoring, error_score="raise"
+        )
+        for end in ends
+    ]
+    names = ["nothing", *columns.names[order]]
+    told = np.quantile(scores, [0.5, 0.05, 0.95], axis=1).T
+    table = pd.DataFrame(told, index=names, columns=["score", "low", "high"])
+    return table.rename_axis("enters")

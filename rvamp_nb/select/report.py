@@ -21,10 +21,11 @@ from textwrap import fill
 import numpy as np
 import scipy
 
+import rvamp_nb
 from ..checks import listed
 from ..explore import style
 from ..saving import written_whole
-from .frames import shown
+from .frames import pd, shown
 from rvamp_nb.select.pictures import (
     plot_calibration,
     plot_path,
@@ -34,39 +35,37 @@ from rvamp_nb.select.pictures import (
     size_selected,
     stability_words,
 )
-from .predict import same_as, stand_ins
+from .predict import any_of, same_as, stand_ins
 
 # %% ../../nbs/83_report.ipynb #c27359fd
-def summary_table(s):
+def summary_table(s, families=None):
     """All features, the most probable first, as a DataFrame: probability (where refits
     were combined with rVAMP, with its standard error probability_se, and
     probability_low and probability_high, 95 %), q_value (where decoys were asked for),
     selected, coef_mean, coef_std, coef_low and coef_high (over resamples, 90 %),
     shares_signal_with (features that stand in for a selected one), same_as (near
-    copies), status (why a feature is selected or not). Its `attrs` are the `settings`.
+    copies), status (why a feature is selected or not). Where refits know of `families`
+    (as for `any_of`), the most probable member has family (the members) and
+    family_probability (that any is selected). Its `attrs` are the `settings`.
     """
-    import pandas as pd
-
-    columns, ends = s.question.columns, {}
+    columns, values = s.question.columns, dict(probability=s.probabilities)
     if s.refined is not None:
         low, high = s.refined.interval().T
-        ends = dict(probability_se=s.refined.Pi_se)
-        ends |= dict(probability_low=low, probability_high=high)
+        values |= dict(probability_se=s.refined.Pi_se)
+        values |= dict(probability_low=low, probability_high=high)
     if s.q_values is not None:
-        ends |= dict(q_value=s.q_values)
-    values = dict(
-        probability=s.probabilities,
-        **ends,
-        selected=s.support,
-        coef_mean=s.coef_mean,
-        coef_std=s.coef_std,
-        coef_low=s.coef_interval[:, 0],
-        coef_high=s.coef_interval[:, 1],
-        shares_signal_with=stand_ins(s.fit, columns, s.support),
-        same_as=same_as(columns),
-        status=_statuses(s),
-    )
+        values |= dict(q_value=s.q_values)
+    low, high = s.coef_interval.T
+    values |= dict(selected=s.support, coef_mean=s.coef_mean, coef_std=s.coef_std)
+    values |= dict(coef_low=low, coef_high=high)
+    values |= dict(shares_signal_with=stand_ins(s.fit, columns, s.support))
+    values |= dict(same_as=same_as(columns), status=_statuses(s))
     table = pd.DataFrame(values, index=pd.Index(columns.names, name="feature"))
+    among = () if s.refined is None and families is None else any_of(s, families)
+    if len(among):
+        first = among.set_index("leader")
+        table["family"] = first.members.reindex(table.index, fill_value="")
+        table["family_probability"] = first.probability
     table = table.iloc[np.argsort(-np.nan_to_num(s.probabilities), kind="stable")]
     table.attrs = settings(s)
     return table
@@ -74,11 +73,9 @@ def summary_table(s):
 
 def path_table(s):
     """Π of all features at each penalty, a column each; NaN where not converged."""
-    import pandas as pd
-
-    path = s.along
-    Pi, at = path.selection_probabilities, [f"{lam:.6g}" for lam in path.lambdas]
-    return pd.DataFrame(Pi, pd.Index(s.question.columns.names, name="feature"), at)
+    path, names = s.along, pd.Index(s.question.columns.names, name="feature")
+    at = [f"{lam:.6g}" for lam in path.lambdas]
+    return pd.DataFrame(path.selection_probabilities, names, at)
 
 
 _COVARIATE = "covariate, always in"
@@ -86,35 +83,30 @@ _COVARIATE = "covariate, always in"
 
 def _statuses(s):
     """Why each feature is selected or not, (N,) list of str."""
-    said = {"constant": "constant", "covariate": _COVARIATE}
-    said["explained"] = "explained by the covariates"
     if not s.fit.converged:
         return ["no answer"] * len(s.support)
     reached = np.where(s.support, "selected", "below the threshold").astype(object)
     reached[s.support & (s.probabilities < s.threshold)] = "below the threshold, kept"
     if s.refined is not None:
         reached[s.undecided] += ", undecided"
-    kinds = s.question.columns.kind
-    return [said.get(kind, word) for kind, word in zip(kinds, reached)]
+    said = {"explained": "explained by the covariates", "covariate": _COVARIATE}
+    said["constant"] = "constant"
+    return [said.get(kind, w) for kind, w in zip(s.question.columns.kind, reached)]
 
-# %% ../../nbs/83_report.ipynb #83000004
+# %% ../../nbs/83_report.ipynb #83000051
 def settings(s):
-    """All that decided the answer of a `Selection`, as numbers, words and None.
-
-    q, expected_selected : features in a resample on average, asked for and reached
-    pfer, pfer_bound : false selections, promised, and by the bound for what is reached
-    worth_in_refits : how many refits alone would be as accurate
-    duplicates, repeated_rows : groups of equal columns, of rows that look like repeats
+    """All that decided the answer of a `Selection`, as numbers, words and None: q and
+    expected_selected (features in a resample on average), pfer and pfer_bound (false
+    selections) are what was asked for and what was reached; worth_in_refits says how
+    many refits alone would be as accurate; duplicates and repeated_rows count groups.
     """
-    from rvamp_nb import __version__
-
+    named = lambda of, names: {name: getattr(of, name) for name in names.split()}
     target, columns, trust = s.question.target, s.question.columns, s.trust
-    done = s.path.converged
-    rows, kinds, answered = target.rows, list(columns.kind), bool(s.fit.converged)
+    done, rows, kinds = s.path.converged, target.rows, list(columns.kind)
     classes = None if target.classes is None else [str(name) for name in target.classes]
     many = lambda labels: None if labels is None else len(set(labels.tolist()))
     return dict(
-        version=__version__,
+        version=rvamp_nb.__version__,
         n_rows=len(target.y),
         n_groups=many(rows.groups),
         n_strata=many(rows.strata),
@@ -132,28 +124,21 @@ def settings(s):
         resampling=repr(s.question.counts),
         randomise=repr(s.question.prior.randomise),
         bound=s.asked["bound"],
-        threshold=s.threshold,
-        pfer=s.pfer,
-        q=s.q,
-        status=s.status,
-        converged=answered,
+        **named(s, "threshold pfer q status"),
+        converged=bool(s.fit.converged),
         path_converged=f"{done.sum()} of {len(done)}",
         tol=s.question.tol,
         n_steps=s.n_iter,
         lambda_=s.lam,
         lambda_scales=s.lambda_scales,
-        expected_selected=size_reported(s) if answered else np.nan,
-        pfer_bound=s.pfer_bound,
-        pfer_bound_se=s.pfer_bound_se,
+        expected_selected=size_reported(s) if s.fit.converged else np.nan,
+        **named(s, "pfer_bound pfer_bound_se"),
         n_selected=sum(size_selected(s)),
-        stability=s.stability,
-        stability_se=s.stability_se,
+        **named(s, "stability stability_se"),
         n_refits=0 if s.refined is None else int(s.refined.n_refits),
         refits_refused=s.refused,
         worth_in_refits=s.refined and s.refined.worth,
-        light=trust.light,
-        spread=trust.spread,
-        effective_rows=trust.effective_rows,
+        **named(trust, "light spread effective_rows"),
         largest_row_share=trust.largest_share,
         largest_row=trust.largest_row,
         duplicates=len(trust.duplicates),
@@ -171,14 +156,13 @@ def _of_the_table(s):
     """How large the table was, and what was set aside."""
     columns = s.question.columns
     kinds, copies = list(columns.kind), len(columns.where) - len(columns.first)
-    rows, many = len(s.question.target.y), len(columns.names)
-    yield (
-        f"The table had {_several(rows, 'row')} and {_several(many, 'column')}, of"
-        f" which {int(columns.candidates.sum()):,} could be selected."
-    )
+    size = f"{_several(len(s.question.target.y), 'row')} and"
+    size += f" {_several(len(columns.names), 'column')}"
+    can = f"{int(columns.candidates.sum()):,}"
+    yield f"The table had {size}, of which {can} could be selected."
     free = columns.names[columns.kind == "covariate"]
     if len(free):
-        said = ", ".join(str(name) for name in free[:8])
+        said = ", ".join(map(str, free[:8]))
         more = f" and {len(free) - 8} more" * (len(free) > 8)
         yield f"Never penalised, and always in the model: {said}{more}."
     rest, near = "of the unpenalised ones", "of others, up to sign,"
@@ -204,11 +188,9 @@ _PENALTIES = {
     "Laplace": "an L1 penalty (Lasso)",
     "NonNegative": "an L1 penalty on coefficients that may not be negative",
 }
-_BESIDE = {
-    "squared": "the target was centred",
-    "survival": "the shape of the baseline hazard was held fixed across resamples and"
-    " its level refitted",
-}
+_INTERCEPT = "an unpenalised intercept was refitted in every resample"
+_BASELINE = "the shape of the baseline hazard was held fixed across resamples and its"
+_BASELINE += " level refitted"
 
 
 def _of_the_model(s):
@@ -222,13 +204,13 @@ def _of_the_model(s):
         name += f" of {int(np.sum(target.baseline.event)):,} events"
     if target.classes is not None:
         name += f" of class {target.classes[1]} against {target.classes[0]}"
-    kind, ratio = type(prior).__name__, s.asked["l1_ratio"]
+    kind = type(prior).__name__
     penalty = _PENALTIES.get(kind, f"the penalty {kind}")
     if kind == "ElasticNet" and s.asked["prior"] is None:
-        penalty = f"an elastic-net penalty (share of L1 {ratio:g})"
+        penalty = f"an elastic-net penalty (share of L1 {s.asked['l1_ratio']:g})"
     yield f"The model was {name} with {penalty}."
-    intercept = "an unpenalised intercept was refitted in every resample"
-    beside = _BESIDE.get(target.loss, intercept)
+    beside = {"squared": "the target was centred", "survival": _BASELINE}
+    beside = beside.get(target.loss, _INTERCEPT)
     yield f"Columns were centred and scaled to unit norm, and {beside}."
     factors = prior.penalty_factor[s.question.columns.candidates]
     if np.ptp(factors) > 0:
@@ -267,11 +249,9 @@ def _law(law, n, unit="rows"):
 
 def _of_the_method(s):
     """Resampling, rVAMP, refits."""
-    yield (
-        "The selection probability Π of a feature is the share of resamples in which"
-        " its coefficient is not zero; a resample is"
-        f" {_law(s.question.counts, len(s.question.target.y))}."
-    )
+    share = "the share of resamples in which its coefficient is not zero; a resample is"
+    law = _law(s.question.counts, len(s.question.target.y))
+    yield f"The selection probability Π of a feature is {share} {law}."
     yield (
         "Π was not estimated by refitting but computed by replicated vector approximate"
         " message passing (rVAMP; Takahashi and Kabashima, 2019), a deterministic"
@@ -290,10 +270,9 @@ def _of_the_method(s):
     if kind := s.asked["decoys"]:
         by = f"({kind}; Barber and Candès 2015), with which noise must be exchangeable"
         yield f"For its q-value each feature competed with a decoy {by}."
-    yield (
-        "Coefficients are means and standard deviations over resamples, on the scale of"
-        " the table; their 90 % intervals are of that spread, no confidence intervals."
-    )
+    what = "means and standard deviations over resamples, on the scale of the table"
+    ends = "their 90 % intervals are of that spread, no confidence intervals"
+    yield f"Coefficients are {what}; {ends}."
 
 # %% ../../nbs/83_report.ipynb #83000007
 _ASSUMPTIONS = {
@@ -312,10 +291,9 @@ def _of_the_choice(s):
     theirs, scales = ("glmnet", "scikit"), s.lambda_scales.items()
     others = [f"{name} {lam:.4g}" for name, lam in scales if name.startswith(theirs)]
     beside = f" ({', '.join(others)})" if others else ""
-    yield (
-        f"At the reported penalty, λ = {s.lam:.4g}{beside}, a resample selects"
-        f" {size_reported(s):.3g} features on average (q = {s.q:.3g} was asked for)."
-    )
+    many = f"{size_reported(s):.3g} features on average (q = {s.q:.3g} was asked for)"
+    at = f"At the reported penalty, λ = {s.lam:.4g}{beside}"
+    yield f"{at}, a resample selects {many}."
     if s.status != "converged":
         yield f"Not as asked for: {s.status}."
     if words := stability_words(s):
@@ -341,16 +319,15 @@ def _of_the_trust(s):
     yield f"The iteration converged at {done.sum()} of {len(done)} penalties."
     if s.fit.converged:
         why = "; ".join(trust.reasons) or "no sign of trouble"
-        yield (
-            f"The package's warning light for Π was {trust.light} ({why}); the noise"
-            f" was that of {trust.effective_rows:.0f} effective {trust.unit}s, of which"
-            f" the largest made {trust.largest_share:.0%}."
-        )
+        noise = f"that of {trust.effective_rows:.0f} effective {trust.unit}s, of which"
+        noise += f" the largest made {trust.largest_share:.0%}"
+        light = f"The package's warning light for Π was {trust.light} ({why})"
+        yield f"{light}; the noise was {noise}."
         yield f"Its light for standard deviations was {trust.spread}."
     if trust.repeated:
         yield f"{_several(len(trust.repeated), 'group')} of rows looked like repeats."
 
-# %% ../../nbs/83_report.ipynb #07e27ceb
+
 _REFERENCES = (
     "Barber RF, Candès EJ (2015). Controlling the false discovery rate via knockoffs."
     " Annals of Statistics 43, 2055–2085.",
@@ -368,10 +345,8 @@ _REFERENCES = (
 
 def _versions():
     """Name and number of what computed."""
-    from rvamp_nb import __version__
-
-    own = dict(rvamp_nb=__version__, numpy=np.__version__, scipy=scipy.__version__)
-    return own | dict(python=platform.python_version())
+    own = dict(rvamp_nb=rvamp_nb.__version__, python=platform.python_version())
+    return own | dict(numpy=np.__version__, scipy=scipy.__version__)
 
 
 def methods_text(s, done=()):
@@ -379,11 +354,11 @@ def methods_text(s, done=()):
     Markdown; `done` are sentences about what was done to the table before.
     """
     by = "with rvamp_nb {rvamp_nb} (Python {python}, NumPy {numpy}, SciPy {scipy})."
-    first = f"Features were selected by stability selection {by}".format(**_versions())
-    parts = _of_the_table, _of_the_model, _of_the_method, _of_the_choice, _of_the_trust
-    before = [f"Before that: {'; '.join(done)}."] if done else []
-    after = [sentence for part in parts[1:] for sentence in part(s)]
-    said = " ".join([first, *_of_the_table(s), *before, *after])
+    said = [f"Features were selected by stability selection {by}".format(**_versions())]
+    said += [*_of_the_table(s), *[f"Before that: {'; '.join(done)}."] * bool(done)]
+    for part in (_of_the_model, _of_the_method, _of_the_choice, _of_the_trust):
+        said += part(s)
+    said = " ".join(said)
     needed = [line for line in _REFERENCES if line.split()[0] in said]
     return f"## Methods\n\n{said}\n\n## References\n\n" + "\n\n".join(needed) + "\n"
 
@@ -415,29 +390,28 @@ def console(s, name="the table", done=(), warnings=(), leaders=12):
     """A `Selection` for a screen, in lines of 88 letters: the verdict, what was done to
     the table, warnings, the leading features, how far to believe it.
     """
-    head = [verdict(s), *_done(s, name, done), *(f"warning: {w}" for w in warnings)]
+    head = [verdict(s), *_facts(s, name, done), *(f"warning: {w}" for w in warnings)]
     light, refits = f"light: {s.trust}", f"refits: {s.refused or 'none'}"
     if s.refined is not None:
         light = f"light, of rVAMP without refits: {s.trust}"
         refits = f"refits: {s.refined.status}; with rVAMP {_as_good(s.refined)}"
     if s.trust.spread_reasons:
         light += f"; sd: {s.trust.spread}: {'; '.join(s.trust.spread_reasons)}"
-    parts = _filled(head), _leading(s, leaders), _filled([refits, light])
+    parts = _wrapped(head), _leading(s, leaders), _wrapped([refits, light])
     return [line for part in parts for line in (*part, "")][:-1]
 
 
-def _filled(sentences):
+def _wrapped(sentences):
     """Sentences in lines of 88 letters; what follows a break is set in."""
     how = dict(subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     for text in sentences:
         yield from fill(shown(text, 1000), 88, **how).split("\n")
 
 
-def _done(s, name, done):
+def _facts(s, name, done):
     """What was done, in sentences."""
-    target = s.question.target
-    rows, many = len(target.y), len(s.question.columns.names)
-    size = f"{_several(rows, 'row')}, {_several(many, 'feature')}"
+    target, N = s.question.target, len(s.question.columns.names)
+    size = f"{_several(len(target.y), 'row')}, {_several(N, 'feature')}"
     yield f"{shown(name)}: {size}, {target.loss} loss"
     yield from done
     of = {"poisson": "the log of the expected count", "survival": "the log hazard"}
@@ -520,7 +494,8 @@ def picture_files(s, pictures=PICTURES, kinds=KINDS):
         style()
         mpl.rcParams.update({"svg.hashsalt": "rvamp_nb", "pdf.fonttype": 42})
         mpl.rcParams["figure.constrained_layout.use"] = False  # once, not for each kind
-        for name, (draw, shape) in zip(pictures, map(PICTURES.get, pictures)):
+        for name in pictures:
+            draw, shape = PICTURES[name]
             figure = Figure(figsize=shape, layout="constrained")
             draw(s, ax=figure.subplots())
             figure.draw_without_rendering()
@@ -560,10 +535,10 @@ def json_file(settings):
 
 def report_files(s, pictures=PICTURES, kinds=KINDS, done=()):
     """The files of a report, {name: bytes}; `done` as in `methods_text`."""
-    table, files = summary_table(s), picture_files(s, pictures, kinds)
+    files, table = picture_files(s, pictures, kinds), summary_table(s)
+    kept = table["status"] == _COVARIATE
     files["methods.md"] = methods_text(s, done).encode()
     files["table.csv"] = csv_file(table)
-    kept = table["status"] == _COVARIATE
     files["covariates.csv"] = csv_file(table[kept])
     files["selected.csv"] = csv_file(table[table["selected"] & ~kept])
     said = dict(question=fingerprint(s.question), **table.attrs)
@@ -575,20 +550,11 @@ def report_files(s, pictures=PICTURES, kinds=KINDS, done=()):
 def write_report(s, folder, done=()):
     """Methods paragraph, settings, tables and pictures of a `Selection` in a folder,
     which is made if it is not there; other files in it are left alone. `done` as in
-    `methods_text`.
+    `methods_text`. Returns the paths of `FILES`: all are written, or none.
 
-    Returns
-    -------
-    list of Path
-        Of `FILES`: all are written, or none.
-
-    Raises
-    ------
-    FileExistsError
-        The folder holds files of these names that are no report, or the report of
-        another question (other names, table or target).
-    OSError
-        It cannot be written to.
+    FileExistsError: the folder holds files of these names that are no report, or the
+    report of another question (other names, table or target). OSError: it cannot be
+    written to.
     """
     folder = Path(folder)
     there = [name for name in FILES if (folder / name).exists()]
@@ -598,10 +564,8 @@ def write_report(s, folder, done=()):
         earlier = None
     if there and earlier != fingerprint(s.question):
         what = "no report" if earlier is None else "the report of another question"
-        raise FileExistsError(
-            f"{folder} holds {there[0]}, which is part of {what}: move it away, or"
-            " choose another folder"
-        )
+        problem = f"{folder} holds {there[0]}, which is part of {what}"
+        raise FileExistsError(f"{problem}: move it away, or choose another folder")
     write_files(folder, report_files(s, done=done))
     return [folder / name for name in FILES]
 

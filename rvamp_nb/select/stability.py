@@ -155,10 +155,10 @@ class _Beside:
         check_is_fitted(self)
         return report.write_report(self.selection_, folder, done)
 
-    def summary(self):
+    def summary(self, families=None):
         """All features as a DataFrame; see `rvamp_nb.select.report.summary_table`."""
         check_is_fitted(self)
-        return report.summary_table(self.selection_)
+        return report.summary_table(self.selection_, families)
 
     def any_of(self, families=None):
         """How often at least one feature of a family is selected, a DataFrame; see
@@ -166,6 +166,15 @@ class _Beside:
         """
         check_is_fitted(self)
         return predict.any_of(self.selection_, families)
+
+    def incremental(self, X, y, most=10, splits=50, seed=0):
+        """How well the features predict as they enter, on new rows, a DataFrame; see
+        `rvamp_nb.select.predict.incremental`.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        self._need_answer()
+        return predict.incremental(self.selection_, X, y, most, splits, seed)
 
     def same_as(self):
         """The names of its near copies for each feature, (N,) list of str."""

@@ -14,10 +14,9 @@ from .storage import BLOCK, Panels
 
 # %% ../../nbs/88_door.ipynb #88000009
 def in_blocks(A):
-    """The table as `Panels` where it has to be read in blocks: one that is sparse, of
-    Dask or of Zarr, or large and on the disk or not of floats. None for what is (or
-    should become) one array of floats in memory; a ValueError for a sparse table whose
-    indices lead out of it.
+    """The table as `Panels` where it has to be read in blocks: sparse, of Dask or Zarr,
+    or large and on the disk or not of floats. None for what is (or should become) an
+    array of floats in memory; a ValueError for a sparse table that is damaged.
     """
     if isinstance(A, Panels):
         return A

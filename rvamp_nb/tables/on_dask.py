@@ -6,6 +6,7 @@
 __all__ = ['FAN', 'RETRIES', 'PASSES', 'GRAPH_WARNING', 'the_dask', 'DaskPanels']
 
 # %% ../../nbs/86_cluster.ipynb #86000004
+from functools import reduce
 from warnings import warn
 
 import numpy as np
@@ -36,20 +37,20 @@ def _whole_lines(source, axis):
     )
     limit = dask.utils.parse_bytes(dask.config.get("array.chunk-size"))
     widest = max(1, limit // (source.shape[1 - axis] * source.dtype.itemsize))
-    borders = ()
+    borders = []
     for length in source.chunks[axis]:
-        parts = np.array_split(np.arange(length), max(1, -(-length // widest)))
-        borders += tuple(map(len, parts))
-    return source.rechunk({1 - axis: -1, axis: borders})
+        parts = max(1, -(-length // widest))
+        borders += map(len, np.array_split(np.arange(length), parts))
+    return source.rechunk({1 - axis: -1, axis: tuple(borders)})
 
 # %% ../../nbs/86_cluster.ipynb #86000015
 FAN = 4  # answers that one task puts together
 
 
-def _settled(thing):
+def _laid_anew(thing):
     """Arrays, in tuples and lists, as BLAS takes them: whole, aligned, writeable."""
     if isinstance(thing, (tuple, list)):
-        parts = [_settled(part) for part in thing]
+        parts = map(_laid_anew, thing)
         return thing._make(parts) if hasattr(thing, "_make") else type(thing)(parts)
     if not isinstance(thing, np.ndarray):
         return thing
@@ -66,9 +67,9 @@ def _bytes(thing):
 
 def _at_block(raw, lines, own, cut, shared):
     """What work says of a chunk (or of some of its lines), where the chunk lives."""
-    own, cut, (axis, block, common, work, whole) = _settled((own, cut, shared))
-    centre, unit, ones, root = (*own, *common) if axis else (*common, *own)
-    how = dict(centre=centre, unit=unit, ones=ones, root=root)
+    own, cut, (axis, block, common, work, whole) = _laid_anew((own, cut, shared))
+    told = (*own, *common) if axis else (*common, *own)
+    how = dict(zip(("centre", "unit", "ones", "root"), told))
     try:
         return Panels(raw, axis=axis, block=block, **how)._ask(work, cut, whole, lines)
     except Exception as problem:
@@ -80,11 +81,8 @@ def _together(answers):
     for answer in answers:
         if isinstance(answer, Exception):
             return answer
-    joined, summed = zip(*answers)
-    total = tuple(np.array(part) for part in summed[0])
-    for parts in summed[1:]:
-        added(total, parts)
-    return side_by_side(joined), total
+    joined, (first, *others) = zip(*answers)
+    return side_by_side(joined), reduce(added, others, tuple(map(np.array, first)))
 
 # %% ../../nbs/86_cluster.ipynb #86000038
 RETRIES, PASSES = 2, 3
@@ -98,28 +96,23 @@ class DaskPanels(Panels):
     ----------
     source : (M, N) dask.array
         Chunks of any shape and any real type, arrays or SciPy's sparse matrices.
-    block : int
-        Numbers of a chunk that become floats at once.
+    block : int, numbers of a chunk that become floats at once
     axis, centre, unit, ones, root
-        As of `Panels`, and so are the attributes that are not named here.
+        As of `Panels`, and so are its attributes.
 
-    Attributes
-    ----------
-    sent, received : int
-        Bytes of arrays handed to tasks (what all must know: once), and of answers
-        that came back to the driver.
-
-    A UserWarning where the chunks cut columns (rows), so that data have to move; a
-    TypeError or ValueError for what is no Dask array, or does not know its shape; a
-    BlockError in a pass where a chunk could not be read, and again, and again.
+    `sent` and `received` are bytes of arrays handed to tasks (what all must know: once)
+    and of answers that came back. A UserWarning where the chunks cut columns (rows), so
+    that data have to move; a TypeError or ValueError for what is no Dask array, or does
+    not know its shape; a BlockError in a pass where a chunk could not be read.
     """
 
     sent = received = 0
 
     def _laid_out(self, source):
         if not isinstance(source, the_dask().array.Array):
-            kind = type(source).__name__
-            raise TypeError(f"DaskPanels takes a dask.array, not {kind}")
+            raise TypeError(
+                f"DaskPanels takes a dask.array, not {type(source).__name__}"
+            )
         if np.isnan(source.shape).any():
             raise ValueError(
                 "the chunks of A do not know how long they are: call"
@@ -159,13 +152,13 @@ class DaskPanels(Panels):
         if isinstance(answer, Exception):
             raise answer
         self.received += _bytes(answer)
-        return _settled(answer)
+        return _laid_anew(answer)
 
     def _graph(self, work, cut, whole, wanted):
         """The answer, delayed: a task for each chunk, and the tree."""
         delayed = the_dask().delayed
         common = (self.root,) if self.axis else (self.centre, self.unit, self.ones)
-        shared = self.axis, self.block, common, work, _settled(tuple(whole))
+        shared = self.axis, self.block, common, work, _laid_anew(tuple(whole))
         shared = delayed(shared, traverse=False, pure=False)
         ask, tasks = delayed(_at_block, pure=False), []
         for k, j in self._lines(wanted):
@@ -185,10 +178,8 @@ class DaskPanels(Panels):
         first, last = 0, len(self.chunks)
         while last - first > 1:
             middle = (first + last) // 2
-            if _readable(self.chunks[first:middle]):
-                first = middle
-            else:
-                last = middle
+            fine = _readable(self.chunks[first:middle])
+            first, last = (middle, last) if fine else (first, middle)
         return None if _readable(self.chunks[first:last]) else first
 
 
@@ -197,7 +188,6 @@ def _readable(chunks):
     dask = the_dask()
     seen = dask.delayed(type, pure=False)  # a small answer
     try:
-        dask.compute(*(seen(chunk) for chunk in [None, *chunks]))
+        return bool(dask.compute(*(seen(chunk) for chunk in [None, *chunks])))
     except Exception:
         return False
-    return True

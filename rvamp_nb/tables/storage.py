@@ -7,6 +7,7 @@ __all__ = ['BLOCK', 'FILLED', 'each', 'in_rows', 'added', 'side_by_side', 'Spars
            'BlockError', 'as_block', 'Panels', 'square_lengths', 'column_sums', 'standardised']
 
 # %% ../../nbs/85_storage.ipynb #85000004
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,15 +17,13 @@ from scipy.linalg.blas import dger
 # %% ../../nbs/85_storage.ipynb #85000007
 def each(A, work, cut=(), whole=()):
     """One pass over a table, (M, N) array or Panels: for each block something small.
-
     ``work(X, *parts, *whole)`` returns two tuples of arrays: those that are put side
     by side (along the last axis), and those that are added; these two are returned. Of
-    each array in `cut`, one entry for each column (of a table in rows: each row) along
-    the first axis, a block is told its part; of `whole` every block is told all.
+    the arrays in `cut`, one entry for each column (of a table in rows: each row), a
+    block is told its part; of `whole` every block is told all.
     """
-    if isinstance(A, Panels):
-        return A.each(work, cut, whole)
-    return work(A, *cut, *whole)
+    stored = isinstance(A, Panels)
+    return A.each(work, cut, whole) if stored else work(A, *cut, *whole)
 
 
 def in_rows(A):
@@ -53,10 +52,7 @@ class SparseBlock:
     def __init__(self, S, a, b):
         self.S, self.a, self.b, self.shape = S, a, b, S.shape
 
-    @property
-    def T(self):
-        """The transpose, a block again."""
-        return SparseBlock(self.S.T, self.b, self.a)
+    T = property(lambda self: SparseBlock(self.S.T, self.b, self.a))
 
     def __len__(self):
         return self.shape[0]
@@ -73,7 +69,7 @@ class SparseBlock:
         return SparseBlock(self.S.multiply(self.S) - cross, -(self.a**2), self.b**2)
 
     def __getitem__(self, which):
-        """Some rows and columns (these of each of those), as an array."""
+        """Some rows and columns, as an array."""
         rows, columns = which if isinstance(which, tuple) else (which, slice(None))
         i, j = np.arange(self.shape[0])[rows], np.arange(self.shape[1])[columns]
         S = self.S[:, np.atleast_1d(j)][np.atleast_1d(i)]
@@ -91,15 +87,12 @@ def sparse_gram(X, weights):
 
 
 def sparse_forms(F, X, pieces=4):
-    """x'FF'x for every column x of a SparseBlock (m, n) and a lower triangular F
-    (m, m), from so many groups of columns of F.
-    """
+    """x'FF'x for every column x of a SparseBlock (m, n) and lower triangular F."""
     forms = np.zeros(X.shape[1])
     edges = np.linspace(0, len(F), pieces + 1).astype(int)
     for start, stop in zip(edges[:-1], edges[1:]):
         part = np.ascontiguousarray(F[start:, start:stop])
-        seen = X.S[start:].T @ part
-        seen -= np.outer(X.b, X.a[start:] @ part)
+        seen = X.S[start:].T @ part - np.outer(X.b, X.a[start:] @ part)
         forms += np.einsum("ij,ij->i", seen, seen)
     return forms
 
@@ -113,9 +106,8 @@ class BlockError(OSError):
 
 
 def as_block(raw, centre=None, unit=None, ones=False, root=None):
-    """What was read, an array or sparse matrix (m, n), never modified, as a block of
-    floats in the same memory order: centre and unit, (n,), subtracted and divided out,
-    each row times its root, (m,), and perhaps a column of ones behind.
+    """What was read, (m, n), as a block of floats in the same memory order: less the
+    centre, over the unit, times the root, and perhaps with a column of ones.
     """
     if sparse.issparse(raw):
         if raw.nnz <= FILLED * raw.shape[0] * raw.shape[1]:
@@ -152,7 +144,7 @@ def _sparse_block(raw, centre, unit, ones, root):
     return SparseBlock(S, a, b)
 
 # %% ../../nbs/85_storage.ipynb #85000104
-def _check_source(source, axis):
+def _check_numbers(source, axis):
     """Refuse what is no table of real numbers."""
     given = getattr(source, "dtype", type(source).__name__)
     if getattr(given, "kind", "O") not in "biuf":
@@ -161,13 +153,13 @@ def _check_source(source, axis):
     if isinstance(source, np.ma.MaskedArray):
         raise TypeError("A is a masked array; drop or fill the masked entries first")
     if len(source.shape) != 2 or 0 in source.shape:
-        problem = "must be a table with at least one row and one column"
-        raise ValueError(f"A {problem}, got shape {source.shape}")
+        what = f"at least one row and one column, got shape {source.shape}"
+        raise ValueError(f"A must be a table with {what}")
     if axis not in (None, 0, 1):
         raise ValueError(f"axis must be 1 (blocks of columns) or 0 (rows), got {axis}")
 
 
-class _Columns:
+class _SomeColumns:
     """Some columns of what a table is read from."""
 
     def __init__(self, source, columns):
@@ -211,27 +203,25 @@ class _Transposed:
         return (self.A @ x.T).T
 
 # %% ../../nbs/85_storage.ipynb #85000102
+@dataclass(eq=False, repr=False)
 class _Blocks:
     """How a table is read: some lines of its source at a time."""
 
-    def __init__(
-        self,
-        source,
-        *,
-        axis=None,
-        block=BLOCK,
-        centre=None,
-        unit=None,
-        ones=False,
-        root=None,
-    ):
-        _check_source(source, axis)
-        M, N = source.shape
-        self.axis = int(M <= N) if axis is None else axis
-        self.block, self.centre, self.unit = block, centre, unit
-        self.ones, self.root = ones, root
-        self.shape, self.passes = (M, N + ones), 0
-        self.source, self.slices = self._laid_out(source)
+    source: np.ndarray
+    _: KW_ONLY
+    axis: int = None
+    block: int = BLOCK
+    centre: np.ndarray = None
+    unit: np.ndarray = None
+    ones: bool = False
+    root: np.ndarray = None
+
+    def __post_init__(self):
+        _check_numbers(self.source, self.axis)
+        M, N = self.source.shape
+        self.axis = int(M <= N) if self.axis is None else self.axis
+        self.shape, self.passes = (M, N + self.ones), 0
+        self.source, self.slices = self._laid_out(self.source)
 
     def _laid_out(self, source):
         """The source in the order in which it is read, and the lines of each block."""
@@ -249,17 +239,15 @@ class _Blocks:
 
     def changed(self, **how):
         """The same source with other arguments (centre, unit, ones, root)."""
-        names = "axis", "block", "centre", "unit", "ones", "root"
-        return type(self)(self.source, **{k: getattr(self, k) for k in names} | how)
+        return replace(self, **how)
 
     def only(self, columns):
         """The table of some columns (numbers; a column of ones is none of them)."""
         source, columns = self.source, np.asarray(columns)
         cheap = sparse.issparse(source) or hasattr(source, "dask")  # to cut out at once
-        source = source[:, columns] if cheap else _Columns(source, columns)
-        centre, unit = _of(self.centre, columns), _of(self.unit, columns)
-        how = dict(block=self.block, centre=centre, unit=unit, root=self.root)
-        return type(self)(source, **how)
+        source = source[:, columns] if cheap else _SomeColumns(source, columns)
+        how = dict(centre=_of(self.centre, columns), unit=_of(self.unit, columns))
+        return replace(self, source=source, axis=None, ones=False, **how)
 
     def _told(self, j):
         """Which lines of the source the lines j are; their centre, unit, ones, root."""
@@ -289,15 +277,14 @@ class _Blocks:
 
     def _not_read(self, k, reason):
         j, what = self.slices[k], "columns" if self.axis else "rows"
-        lines = f"{what} {j.start} to {j.stop - 1}"
-        return BlockError(f"{lines} of A could not be read: {reason}")
+        lines = f"{what} {j.start} to {j.stop - 1} of A"
+        return BlockError(f"{lines} could not be read: {reason}")
 
     def _lines(self, wanted=None):
         """Number and lines of each block: all, or those wanted (ascending numbers)."""
         for k, j in enumerate(self.slices):
             if wanted is not None:
-                start, stop = np.searchsorted(wanted, [j.start, j.stop])
-                j = wanted[start:stop]
+                j = wanted[slice(*np.searchsorted(wanted, [j.start, j.stop]))]
             if wanted is None or len(j):
                 yield k, j
 
@@ -309,31 +296,23 @@ class Panels(_Blocks):
     ----------
     source : (M, N) array of any real type, in memory or mapped from a file
         (numpy.memmap), or a sparse matrix; never modified
-    axis : 0 or 1, optional
-        Blocks of rows or of columns; by default columns where M <= N.
-    block : int
-        Numbers in a block.
+    axis : 0 or 1, for blocks of rows or of columns; by default columns where M <= N
+    block : int, numbers in a block
     centre, unit : (N,) arrays, optional
         Subtracted from each column and divided out as it is read.
-    ones : bool
-        Whether a column of ones follows the last one; `shape` counts it.
+    ones : bool, whether a column of ones follows the last one; `shape` counts it
     root : (M,) array, optional
         Multiplies each row after that, but for the ones.
 
-    Attributes
-    ----------
-    slices : list of slice
-        The columns (axis 1) or rows of each block.
-    passes : int
-        How often the table has been read.
-
-    A TypeError or ValueError for what is no table of real numbers; a BlockError in a
-    pass where a block could not be read, twice.
+    `slices` has the columns (axis 1) or rows of each block, `passes` how often the
+    table was read. A TypeError or ValueError for what is no table of real numbers; a
+    BlockError in a pass where a block could not be read, twice.
     """
 
     ndim = 2
     __array_ufunc__ = __iter__ = None  # so that ndarray @ table asks the table
     __array__ = _no_array
+    T = property(_Transposed)  # for products
 
     def each(self, work, cut=(), whole=()):
         """One pass; arguments and answer as of the function `each`."""
@@ -382,15 +361,17 @@ class Panels(_Blocks):
             return self.each(lambda X, u: (((X.T @ u).T,), ()), (), (u.T,))[0][0]
         return self.each(lambda X, u: ((), (X.T @ u,)), (u.T,))[1][0].T
 
-    @property
-    def T(self):
-        """The transpose, for products."""
-        return _Transposed(self)
-
     @cached_property
     def sizes(self):
         """Largest size and squared length of each column, (N,) each, or not finite."""
-        joined, summed = self.each(_sizes, (), (self.axis,))
+
+        def work(X, axis):
+            _, length2, largest = _sums_about(X, 0.0, 1.0)
+            if axis:
+                return (largest, length2), ()
+            return (largest[:, None],), (length2,)
+
+        joined, summed = self.each(work, (), (self.axis,))
         return joined if self.axis else (joined[0].max(1), *summed)
 
     @cached_property
@@ -426,11 +407,6 @@ def _sparse_sums_about(X, centre, size):
     return S.sum(0) + absent * zero, squares, largest
 
 
-def _sizes(X, of_columns):
-    _, length2, largest = _sums_about(X, 0.0, 1.0)
-    return ((largest, length2), ()) if of_columns else ((largest[:, None],), (length2,))
-
-
 def square_lengths(A):
     """The squared length of each column, (N,); a table in blocks keeps them."""
     return A.sizes[1] if isinstance(A, Panels) else np.einsum("ij,ij->j", A, A)
@@ -444,8 +420,8 @@ def _weighted(X, k, *weights):
 
 
 def column_sums(A, linear, square=()):
-    """Of an array or Panels (M, N), in one pass: u'A for each u in `linear` and
-    w'(A o A) for each w in `square`, sequences of (M,) arrays; a tuple of (N,) arrays.
+    """Of a table (M, N), in one pass: u'A for each u in `linear` and w'(A o A) for each
+    w in `square`, sequences of (M,) arrays; a tuple of (N,) arrays.
     """
     k, weights = len(linear), (*linear, *square)
     if not isinstance(A, Panels):
@@ -461,43 +437,37 @@ def _means(X, M):
     return (largest[:, None],), (np.full(len(X), 1 / M) @ X,)
 
 
-def _about(X, centre, size):
-    return (), _sums_about(X, centre, size)[:2]
-
-
-def _of_columns(X):
-    """Of whole columns: size, rough mean, and sums about it."""
-    (largest,), (centre,) = _means(X, len(X))
-    size = _size(largest)
-    return (size, centre, *_about(X, centre, size)[1]), ()
-
-
-def _size(largest):
-    size = largest.max(1)
-    return np.where(size == 0, 1.0, size)
+def _rough(largest, means):
+    """Size (1 for 0) and rough mean of each column, from what `_means` says."""
+    size = largest[0].max(1)
+    return np.where(size == 0, 1.0, size), means[0]
 
 
 def standardised(A):
-    """A table in blocks with centred columns of unit length (`column-scaling`): Panels
-    of the same source, where constant columns are zero; what is divided out, (N,), 0 of
-    constant columns and NaN where a number is not finite; and which are constant, (N,)
-    bool. A ValueError for Panels with root or a column of ones.
+    """A table in blocks with centred columns of unit length (`column-scaling`), Panels
+    of the same source; what is divided out, (N,), 0 of constant columns and NaN where a
+    number is not finite; and which are constant. A ValueError for root or ones.
     """
+
+    def of_columns(X):
+        size, centre = _rough(*_means(X, len(X)))
+        return (size, centre, *_sums_about(X, centre, size)[:2]), ()
+
     if A.ones or A.root is not None:
         what = "a column of ones is put behind it, or its rows are multiplied"
         raise ValueError(f"standardise A before {what}")
     M, raw = len(A), A.changed(centre=None, unit=None)
     with np.errstate(all="ignore"):  # NaN and infinite numbers are seen in the norms
         if A.axis:
-            size, centre, total, squares = raw.each(_of_columns)[0]
+            size, centre, total, squares = raw.each(of_columns)[0]
         else:
-            (largest,), (centre,) = raw.each(_means, (), (M,))
-            size = _size(largest)
-            total, squares = raw.each(_about, (), (centre, size))[1]
+            size, centre = _rough(*raw.each(_means, (), (M,)))
+            about = lambda X, *told: ((), _sums_about(X, *told)[:2])
+            total, squares = raw.each(about, (), (centre, size))[1]
     centre = centre + total / M * size
     lengths = np.sqrt(np.maximum(squares - total**2 / M, 0))
     constant = lengths <= 8 * np.finfo(float).eps * np.sqrt(M)
     norms = np.where(constant, 0, lengths * size)
-    unit = np.where(constant, np.inf, norms)
     A.passes += raw.passes
+    unit = np.where(constant, np.inf, norms)
     return raw.changed(centre=centre, unit=unit), norms, constant

@@ -19,7 +19,7 @@ from sklearn.linear_model import LassoCV, LogisticRegressionCV
 from tqdm.std import tqdm
 
 from rvamp_nb import rvamp
-from rvamp_nb.extend.effects import debiased, effects
+from rvamp_nb.extend.effects import debiased_together, effects, resemblance
 from rvamp_nb.likelihood import Logistic
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Fixed, NoResampling
@@ -29,21 +29,26 @@ SIZES = (60, 200), (100, 300), (100, 500), (150, 150), (200, 100), (400, 80)
 TALL = (200, 40), (240, 60), (400, 80), (600, 150)
 CHOICE = [
     *("iid", "Toeplitz .5", "Toeplitz .7", "Toeplitz .8", "Toeplitz .9", "factors .3"),
-    *("factors 1", "equal .5", "twins", "t3", "dummies"),
+    *("factors 1", "equal .5", "twins", "t3", "dummies", "diabetes"),
 ]
 CLAIM = [
     *("Toeplitz .3", "Toeplitz .6", "Toeplitz .95", "factors .6", "equal .3"),
-    *("lognormal", "counts", "breast cancer", "diabetes", "wine", "riboflavin"),
+    *("pairs", "triplets"),
+    *("lognormal", "counts", "breast cancer", "wine", "wine products", "digits"),
+    "riboflavin",
 ]
 LOADINGS = np.random.default_rng(99).normal(size=(4, 800))
 
 
-def diabetes():
-    """The ten columns, their squares and their products."""
-    X = shipped.load_diabetes().data
-    X = X / X.std(0)
-    pairs = [(i, j) for i in range(10) for j in range(i, 10) if (i, j) != (1, 1)]
-    return np.hstack([X, *(X[:, [i]] * X[:, [j]] for i, j in pairs)])
+TWINS = {"twins": (2, 0.14), "pairs": (2, 0.4), "triplets": (3, 0.6)}  # cos .98 to .74
+
+
+def with_products(X):
+    """The columns of a table, their squares and their products, each once."""
+    X = (X - X.mean(0)) / X.std(0)
+    pairs = [(i, j) for i in range(X.shape[1]) for j in range(i, X.shape[1])]
+    products = [X[:, i] * X[:, j] for i, j in pairs if np.ptp(np.abs(X[:, i])) > 1e-9]
+    return np.column_stack([X, *products])
 
 
 def table(kind, M, N, rng, riboflavin=None):
@@ -60,9 +65,10 @@ def table(kind, M, N, rng, riboflavin=None):
     if name == "equal":
         common = rng.normal(size=(M, 1))
         return np.sqrt(1 - float(number)) * Z + np.sqrt(float(number)) * common
-    if kind == "twins":
-        Z[:, 1::2] = Z[:, ::2][:, : Z[:, 1::2].shape[1]] + 0.2 * Z[:, 1::2]
-        return Z
+    if kind in TWINS:
+        members, noise = TWINS[kind]
+        common = rng.normal(size=(M, N))[:, np.arange(N) // members]
+        return common + noise * Z
     made = {
         "iid": lambda: Z,
         "t3": lambda: rng.standard_t(3, size=(M, N)),
@@ -75,7 +81,9 @@ def table(kind, M, N, rng, riboflavin=None):
     X = {
         "breast cancer": lambda: shipped.load_breast_cancer().data,
         "wine": lambda: shipped.load_wine().data,
-        "diabetes": diabetes,
+        "diabetes": lambda: with_products(shipped.load_diabetes().data),
+        "wine products": lambda: with_products(shipped.load_wine().data),
+        "digits": lambda: shipped.load_digits().data,
         "riboflavin": lambda: riboflavin,
     }[kind]()
     rows = rng.choice(len(X), min(M, len(X)), replace=False)
@@ -148,7 +156,8 @@ def of_kind(kind, sizes, seeds, logistic, riboflavin):
                 failed += 1
                 continue
             light = effects(fit).light
-            estimate, se, left = debiased(fit)
+            together = resemblance(A).together
+            estimate, se, left, _ = debiased_together(fit, together)
             p = 2 * student.sf(np.abs(estimate - x0) / se, left)
             said["light"].extend(light)
             said["inside"].extend(p > 0.05)
