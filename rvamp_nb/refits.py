@@ -26,17 +26,20 @@ class RefitLoss(NamedTuple):
     offset: float | np.ndarray  # or (M,)
 
     def value(self, y, f):
+        """The loss, an array."""
         f = f + self.offset
         if self.name in ("logistic", "poisson"):
             return (np.exp(f) if self.name == "poisson" else np.logaddexp(0, f)) - y * f
         return huber(self.delta, y - f) if self.name == "huber" else (y - f) ** 2 / 2
 
     def slope(self, y, f):
+        """Its derivative by f."""
         mean = {"logistic": expit, "poisson": np.exp}.get(self.name, np.positive)
         off = mean(f + self.offset) - y
         return np.clip(off, -self.delta, self.delta) if self.name == "huber" else off
 
     def curvature(self, y, f, lent):
+        """Its second derivative, of Huber's tails the lent one."""
         f = f + self.offset
         if self.name == "huber":
             r = np.maximum(np.abs(y - f), self.delta)

@@ -190,7 +190,9 @@ def _add_select(select):
     add("--accuracy", f"{accuracy} (default: 0.02)", type=_close, default=0.02)
     refits = "so many refits, whatever the accuracy; 0: none, rVAMP alone"
     add("--refits", refits, type=_refits, metavar="N")
-    decoys = "a q-value for each feature, by decoys that are entries in another order, or"
+    decoys = (
+        "a q-value for each feature, by decoys that are entries in another order, or"
+    )
     add("--decoys", f"{decoys} follow common factors", choices=("permuted", "gaussian"))
     add = _adding(select, "the results")
     path = "write Π along the whole path of penalties, too, and draw it"
