@@ -306,7 +306,7 @@ SABOTAGES = [
         "a copy has an interval",
         " & (alike.closest <= COPY)",
         "",
-        "tests/test_effects.py::test_what_is_alike_is_refused_and_the_rest_is_not",
+        "tests/test_effects.py::test_copies_are_refused_and_whoever_resembles_them_is_not",
     ),
     Sabotage(
         "extend/effects.py",
