@@ -33,10 +33,11 @@ HEAVY = (
 IS_AN_ESTIMATOR = "select.stability"  # made of scikit-learn's base classes
 EXPORTS = r"^#\| *(?:default_exp|exporti?s?) +(\S+)"
 MAY_IMPORT_ANY = ("index", "00_tour")  # they show what the course will arrive at
+READ_AFTER = {"28": "16"}  # chapters that stand elsewhere in the contents
 AHEAD = {  # chapter 19 has rows that share a count, and the messages of blocks
     "08_prior": {"ramps"},  # a room of its own
     "12_rvamp": {"groups"},
-    "16_trust": {"extend.blocks", "extend.rows", "groups"},
+    "16_last_word": {"extend.blocks", "extend.rows", "groups"},
     "17_beyond_diagonal": {"groups"},
     "20_survival": {"extend.cox"},  # one of its own
 }
@@ -120,14 +121,19 @@ def chapters_imported(tree):
             )
 
 
+def place(path):
+    """Where a chapter stands in the course: its number, or that of the one before."""
+    return READ_AFTER.get(path.stem[:2], path.stem[:2])
+
+
 def home_of_modules():
-    """{module: the number of the chapter that exports it}."""
+    """{module: the place of the chapter that exports it}."""
     homes = {}
     for path in PATHS:
         for cell in cells(path, "code"):
             if not (is_workshop(path) or is_head(path)):  # which derive nothing
                 for name in re.findall(EXPORTS, cell.source, re.MULTILINE):
-                    homes[name] = path.stem[:2]
+                    homes[name] = place(path)
     return homes
 
 
@@ -144,9 +150,7 @@ def test_a_chapter_imports_only_what_comes_before_it():
             derived = [tree for cell, tree in own if not is_check(cell)]  # stand alone
             imported = set().union(*map(chapters_imported, derived))
             later[path.stem] = {
-                module
-                for module in imported
-                if not homes.get(module, "") < path.stem[:2]
+                module for module in imported if not homes.get(module, "") < place(path)
             } - AHEAD.get(path.stem, set())
     assert {stem: found for stem, found in later.items() if found} == {}
 
