@@ -33,7 +33,7 @@ HEAVY = (
 IS_AN_ESTIMATOR = "select.stability"  # made of scikit-learn's base classes
 EXPORTS = r"^#\| *(?:default_exp|exporti?s?) +(\S+)"
 MAY_IMPORT_ANY = ("index", "00_tour")  # they show what the course will arrive at
-READ_AFTER = {"28": "16", "29": "07"}  # chapters that stand elsewhere in the contents
+READ_AFTER = {"29": "07a", "30": "11a", "31": "11b", "28": "16a"}  # in the contents
 AHEAD = {  # chapter 19 has rows that share a count, and the messages of blocks
     "08_prior": {"ramps"},  # a room of its own
     "12_rvamp": {"groups"},
