@@ -16,7 +16,8 @@ CHAPTERS = {  # the problem, the theory and the algorithm: 00 to 13
     for path in sorted(NOTEBOOKS.glob("[01]?_*.ipynb"))
     if int(path.stem[:2]) < 14
 }
-WITHOUT_SLIDERS = {11}  # what runs at speed and at size is measured, not moved
+# what runs at speed and at size is measured, not moved; the algorithm moves in 31
+WITHOUT_SLIDERS = {11, 12}
 ALGORITHM = "92_algorithm"
 LABELS = {  # the labels of the paper's sections 2 to 4: where each is derived
     "eq:posterior": "01_resampling",
