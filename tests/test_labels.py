@@ -5,6 +5,7 @@ the tables in the appendices say so truly.
 import ast
 import importlib
 import re
+from collections import Counter
 
 import pytest
 from notebooks import ROOT
@@ -233,3 +234,46 @@ def test_the_theory_and_the_algorithm_have_sliders():
         if not any(map(draws_sliders, read(CHAPTERS[number])))
     ]
     assert without == []
+
+
+STANDING = {  # letters of the whole course, and a word that their meaning has
+    "M": "row|point",
+    "N": "column",
+    "y": "target|response|observed|residual",
+    "c": "count|drawn|in the sample",
+    r"\lambda": "penalty",
+    r"\beta": "temperature",
+    r"\tau": "mean",
+    r"\xi": "noise|normal",
+    r"\Pi": "probabilit",
+    r"\chi": "response|moment",
+    r"\hat Q": "precision|message",
+    r"\hat\chi": "variance|message",
+}
+ROW = re.compile(r"^\| (.+?) \| (.+) \|$", re.MULTILINE)
+# arguments of a function, and the number of a copy, which stands in brackets alone
+ARGUMENT = re.compile(r"(?<=[\w}'])\([^)]*\)|^\(a\)$")
+LETTERS = re.compile(r"(?:^|[,;(] *)(\\\w+|\\hat *\\?\w+|\w)(?=[,;)]|$)")
+
+
+def letters(path):
+    """[(letter, its meaning)] of a chapter, from the table at its head."""
+    tables = [c.source for c in read(path) if "| letter | meaning" in c.source]
+    for left, meaning in (row for table in tables for row in ROW.findall(table)):
+        for formula in re.findall(r"\$([^$]+)\$", left):
+            formula = ARGUMENT.sub("", formula)
+            yield from ((letter, meaning) for letter in LETTERS.findall(formula))
+
+
+def test_a_letter_has_one_meaning():
+    """Those of the whole course everywhere the same one, and every letter in its
+    chapter.
+    """
+    course = sorted(NOTEBOOKS.glob("[0-3]?_*.ipynb"))
+    found = {path.stem: list(letters(path)) for path in course}
+    assert sum(map(len, found.values())) > 150
+    for stem, pairs in found.items():
+        for letter, meaning in pairs:
+            assert re.search(STANDING.get(letter, ""), meaning), (stem, letter, meaning)
+        twice = [a for a, n in Counter(a for a, _ in pairs).items() if n > 1]
+        assert twice == [], (stem, twice)
