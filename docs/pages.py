@@ -20,10 +20,10 @@ import rvamp_nb
 
 PARTS = {  # caption: its chapters
     "I. The problem": range(0, 4),
-    "II. The theory": range(4, 8),
-    "III. The algorithm": [*range(8, 14), 26],
-    "IV. What the answer is worth": range(14, 18),
-    "V. Using it": [*range(18, 26), *range(27, 70)],
+    "II. The theory": [*range(4, 8), 29],
+    "III. The algorithm": [*range(8, 12), 30, 31, 12, 13, 26],
+    "IV. What the answer is worth": [14, 15, 16, 28, 17],
+    "V. Using it": [*range(18, 26), 27, *range(32, 70)],
     "Workshop": [WORKSHOP],
     "How to": [HOW_TO],
     "Appendices": [None],
@@ -31,13 +31,13 @@ PARTS = {  # caption: its chapters
 ROOMS = {  # the same for the API reference: (page, title), its chapters
     ("api-data", "Resamples, data, refits"): range(0, 4),
     ("api-messages", "Gaussians and messages"): range(4, 8),
-    ("api-algorithm", "The rooms of the algorithm"): [*range(8, 13), 26],
-    ("api-results", "What comes out, and what it is worth"): range(13, 18),
+    ("api-algorithm", "The rooms of the algorithm"): [*range(8, 12), 30, 31, 12, 26],
+    ("api-results", "What comes out, and what it is worth"): [*range(13, 17), 28, 17],
     ("api-selection", "Selecting features"): [*range(18, 24), 27],
     ("api-tools", "Command line, pictures and checks"): [
         24,
         25,
-        *range(28, 70),
+        *range(32, 70),
         WORKSHOP,
         None,
     ],
@@ -47,11 +47,11 @@ CHANGELOG = LANDING.parent.parent / "CHANGELOG.md"
 
 
 def in_order(notebooks, numbers):
-    return [
-        stem
-        for stem in sorted(notebooks)
-        if stem != "index" and chapter_number(stem) in numbers
-    ]
+    """The stems of these chapters, in the order of the numbers."""
+    numbers = list(numbers)
+    found = [stem for stem in sorted(notebooks) if chapter_number(stem) in numbers]
+    found.sort(key=lambda stem: numbers.index(chapter_number(stem)))
+    return [stem for stem in found if stem != "index"]
 
 
 def name_of(stem, nb):
