@@ -296,7 +296,8 @@ class Panels(_Blocks):
     ----------
     source : (M, N) array of any real type, in memory or mapped from a file
         (numpy.memmap), or a sparse matrix; never modified
-    axis : 0 or 1, for blocks of rows or of columns; by default columns where M <= N
+    axis : 0 or 1, optional
+        Blocks of rows or of columns; by default columns where M <= N.
     block : int, numbers in a block
     centre, unit : (N,) arrays, optional
         Subtracted from each column and divided out as it is read.
