@@ -12,13 +12,13 @@ from notebooks import ROOT
 from notebooks import cells as read
 
 NOTEBOOKS = ROOT / "nbs"
-CHAPTERS = {  # the problem, the theory and the algorithm: 00 to 13
-    int(path.stem[:2]): path
-    for path in sorted(NOTEBOOKS.glob("[01]?_*.ipynb"))
-    if int(path.stem[:2]) < 14
-}
-# what runs at speed and at size is measured, not moved; the algorithm moves in 31
-WITHOUT_SLIDERS = {11, 12}
+PARTS = {29: 7, 30: 12, 31: 12}  # pages that are parts of these
+CHAPTERS = {}  # the problem, the theory and the algorithm: the pages of 00 to 13
+for path in sorted(NOTEBOOKS.glob("[0-3]?_*.ipynb")):
+    number = int(path.stem[:2])
+    if PARTS.get(number, number) < 14:
+        CHAPTERS.setdefault(PARTS.get(number, number), []).append(path)
+WITHOUT_SLIDERS = {11}  # what runs at speed and at size is measured, not moved
 ALGORITHM = "92_algorithm"
 LABELS = {  # the labels of the paper's sections 2 to 4: where each is derived
     "eq:posterior": "01_resampling",
@@ -40,6 +40,11 @@ LABELS = {  # the labels of the paper's sections 2 to 4: where each is derived
 }
 SOON = 5  # a check comes within so many cells of its equation
 each_chapter = pytest.mark.parametrize("number", CHAPTERS)
+
+
+def whole(number):
+    """The cells of a chapter, of all its pages."""
+    return [cell for path in CHAPTERS[number] for cell in read(path)]
 
 
 def is_check(cell):
@@ -190,10 +195,8 @@ def test_the_functions_in_the_table_of_lines_exist():
 
 @each_chapter
 def test_a_chapter_has_two_exercises(number):
-    assert (
-        sum(cell.source.startswith("**Exercise") for cell in read(CHAPTERS[number]))
-        >= 2
-    )
+    exercises = [c for c in whole(number) if c.source.startswith("**Exercise")]
+    assert len(exercises) >= 2
 
 
 def draws_sliders(cell):
@@ -211,7 +214,7 @@ def draws_sliders(cell):
 
 @each_chapter
 def test_a_slider_is_followed_by_questions_and_a_picture(number):
-    cells = read(CHAPTERS[number])
+    cells = whole(number)
     for k, cell in enumerate(cells):
         if draws_sliders(cell):
             asked, pictured = False, False
@@ -231,7 +234,7 @@ def test_the_theory_and_the_algorithm_have_sliders():
     without = [
         number
         for number in sorted(set(CHAPTERS) - set(range(4)) - WITHOUT_SLIDERS)
-        if not any(map(draws_sliders, read(CHAPTERS[number])))
+        if not any(map(draws_sliders, whole(number)))
     ]
     assert without == []
 
