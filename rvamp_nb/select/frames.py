@@ -58,6 +58,10 @@ np, pd = Later("numpy"), Later("pandas")
 def read_frame(path, *, sep=None, decimal=".", encoding=None, typed=in_python):
     """A CSV, TSV or Parquet file, or one of these in gzip, as a data frame.
 
+    Cells of a text file stay text; the index "line" says where each row stands. Parquet
+    is what pandas reads, its rows counted from 1. ``attrs["sha256"]`` is of the file. A
+    BadInput says what cannot be read, is cut short, or has no name of its own.
+
     Parameters
     ----------
     path : str or path
@@ -67,10 +71,6 @@ def read_frame(path, *, sep=None, decimal=".", encoding=None, typed=in_python):
         commas), the decimal mark, and how text is coded (by default in UTF-8).
     typed : callable
         How an option is written in messages.
-
-    Cells of a text file stay text; the index "line" says where each row stands. Parquet
-    is what pandas reads, its rows counted from 1. ``attrs["sha256"]`` is of the file. A
-    BadInput says what cannot be read, is cut short, or has no name of its own.
     """
     kinds = "CSV (UTF-8), TSV or Parquet (with rvamp-nb[parquet]), also in gzip"
     where, remedy = shown(path), f"give the path of {kinds}, or say {typed('encoding')}"

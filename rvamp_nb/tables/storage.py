@@ -292,22 +292,30 @@ class _Blocks:
 class Panels(_Blocks):
     """A table (M, N) that is read one block at a time.
 
+    A TypeError or ValueError for what is no table of real numbers; a
+    BlockError in a pass where a block could not be read, twice.
+
     Parameters
     ----------
     source : (M, N) array of any real type, in memory or mapped from a file
         (numpy.memmap), or a sparse matrix; never modified
     axis : 0 or 1, optional
         Blocks of rows or of columns; by default columns where M <= N.
-    block : int, numbers in a block
+    block : int
+        Numbers in a block.
     centre, unit : (N,) arrays, optional
         Subtracted from each column and divided out as it is read.
-    ones : bool, whether a column of ones follows the last one; `shape` counts it
+    ones : bool
+        Whether a column of ones follows the last one; `shape` counts it.
     root : (M,) array, optional
         Multiplies each row after that, but for the ones.
 
-    `slices` has the columns (axis 1) or rows of each block, `passes` how often the
-    table was read. A TypeError or ValueError for what is no table of real numbers; a
-    BlockError in a pass where a block could not be read, twice.
+    Attributes
+    ----------
+    slices : list of slice
+        The columns (axis 1) or rows of each block.
+    passes : int
+        How often the table was read.
     """
 
     ndim = 2
