@@ -21,16 +21,16 @@ import rvamp_nb
 PARTS = {  # caption: its chapters
     "I. The problem": range(0, 4),
     "II. The theory": [*range(4, 8), 29],
-    "III. The algorithm": [*range(8, 12), 30, 31, 12, 13, 26],
-    "IV. What the answer is worth": [14, 15, 16, 28, 17],
-    "V. Using it": [*range(18, 26), 27, *range(32, 70)],
-    "Workshop": [WORKSHOP],
+    "III. The algorithm": [8, 9, 10, 30, 31, 12, 13, 26],
+    "IV. What the answer is worth": [23, 14, 15, 16, 28, 17],
+    "V. Using it": [*range(18, 23), 27, 24, *range(32, 70)],
+    "Workshop": [11, 25, WORKSHOP],
     "How to": [HOW_TO],
     "Appendices": [None],
 }
 ROOMS = {  # the same for the API reference: (page, title), its chapters
     ("api-data", "Resamples, data, refits"): range(0, 4),
-    ("api-messages", "Gaussians and messages"): range(4, 8),
+    ("api-messages", "Gaussians and messages"): [*range(4, 8), 29],
     ("api-algorithm", "The rooms of the algorithm"): [*range(8, 12), 30, 31, 12, 26],
     ("api-results", "What comes out, and what it is worth"): [*range(13, 17), 28, 17],
     ("api-selection", "Selecting features"): [*range(18, 24), 27],
