@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .coupling import mirrored, tall_matrices, tall_noise
+from .coupling import mirrored
 from .likelihood import Squared
 from .messages import Moments, Natural
-from .panels import at_most_2M, couple, wide_matrices
+from .panels import at_most_2M, couple, tall_form, wide_matrices
 from .resampling import Grouped
 from .tables.storage import Panels
 
@@ -416,8 +416,8 @@ def wide_blocks(A, prior, rows, layout):
 # %% ../nbs/19_groups.ipynb #19000053
 def tall_blocks(A, prior, rows, layout):
     """The same through N x N."""
-    tall, found = tall_matrices(A, prior, rows), []
-    cov_x = tall_noise(A, prior, rows, tall)[0]
+    tall, found = tall_form(A, prior, rows), []
+    cov_x = tall.covariance(prior)
     for m in layout.members:
         part, across = A[m], transposed(A[m])
         t = part @ tall.Sigma_x @ across

@@ -14,32 +14,15 @@ from scipy.linalg import LinAlgError
 from scipy.linalg.blas import dsymm, dsyr2k, dsyrk, dtrmm
 from scipy.linalg.lapack import dlauum, dpotrf, dsygst
 
-from rvamp_nb.coupling import (
-    Diagonals,
-    WideSystem,
-    coupled,
-    inverse_of,
-    mirrored,
-    row_dots,
-    scaled_inverse,
-)
+from .coupling import Diagonals, WideSystem, coupled, inverse_of, mirrored
 from .messages import Mixed, natural_to_moment
-from rvamp_nb.tables.storage import (
-    Panels,
-    SparseBlock,
-    each,
-    sparse_forms,
-    sparse_gram,
-    square_lengths,
-)
+from .tables.storage import Panels, SparseBlock, each, square_lengths
 
 # %% ../nbs/11_panels.ipynb #555947b5
 def _add_gram(total, X):
     """Add X X' to the lower triangle of `total`, in place."""
-    if X.flags.f_contiguous:
-        dsyrk(1.0, X, beta=1.0, c=total, lower=1, overwrite_c=1)
-    else:
-        dsyrk(1.0, X.T, beta=1.0, c=total, trans=1, lower=1, overwrite_c=1)
+    X, turned = (X, 0) if X.flags.f_contiguous else (X.T, 1)
+    dsyrk(1.0, X, beta=1.0, c=total, trans=turned, lower=1, overwrite_c=1)
 
 # %% ../nbs/11_panels.ipynb #11000051
 def _panels(X):
@@ -54,7 +37,7 @@ def _panels(X):
 def _gram(X, weights):
     """Lower triangle of X Di(weights) X', (len(X), len(X)), for weights >= 0."""
     if isinstance(X, SparseBlock):
-        return np.tril(sparse_gram(X, weights))
+        return np.tril(X.gram(weights))
     total, root = np.zeros((len(X), len(X)), order="F"), np.sqrt(weights)
     for j, panel in _panels(X):
         _add_gram(total, panel * root[j])
@@ -94,7 +77,7 @@ def _sweep(F, X, weights):
 def _forms(F, X):
     """x' F F' x for every column x of X."""
     if isinstance(X, SparseBlock):
-        return sparse_forms(F, X)
+        return X.forms(F)
     return np.concatenate(
         [square_lengths(_inward(F, panel)) for _, panel in _panels(X)]
     )
@@ -117,7 +100,7 @@ def _through(Y, Sigma_S, X):
 
 def _diagonal(F, X):
     """diag(F X F') for lower triangular F, symmetric X given by its lower triangle."""
-    return row_dots(dtrmm(1.0, F, mirrored(X), lower=1), F)
+    return np.einsum("ij,ij->i", dtrmm(1.0, F, mirrored(X), lower=1), F)
 
 # %% ../nbs/11_panels.ipynb #11000110
 class Gathered(NamedTuple):
@@ -219,7 +202,7 @@ def _rows_of_wide(prior, likelihood, wide, F, noise_R, Sigma_u):
     """For the rows: t and the others' noise, each (M,)."""
     shared = wide.Sigma_R * wide.H  # a lower triangle, because H is one
     heard_R = shared.sum(0) + shared.sum(1) - shared.diagonal()
-    heard_S = likelihood.Q_hat * row_dots(wide.J, wide.B)
+    heard_S = likelihood.Q_hat * np.einsum("ij,ij->i", wide.J, wide.B)
     others = _from_others(Sigma_u, likelihood.chi_hat) + _diagonal(F, noise_R)
     others += wide.J**2 @ prior.chi_hat[prior.S]
     return heard_R + heard_S, others
@@ -283,6 +266,14 @@ def _solve_wide(A, prior, likelihood, gathered=None):
     return Diagonals(*of_x, chi_S, others_S, chi_u, t, others_u)
 
 # %% ../nbs/11_panels.ipynb #af123762
+def _scaled_inverse(C, prior, least=0.0):
+    """Inverse of the scaled system and its scale W (`tall-form`), for D >= `least`."""
+    D = np.maximum(prior.D, least)
+    W, q = np.where(prior.S, 1, np.sqrt(D)), np.where(prior.S, prior.Q_hat, 1)
+    # the diagonal is at least 1 on R, however small D is
+    return inverse_of(W[:, None] * C * W + np.diag(q)), W
+
+
 def _told_rows(X, Q_u, h_u, chi_hat_u, F_W, x):
     """Of a block of rows: x'F_W F_W'x, A x, u; its parts of the noise and of A'u."""
     forms, noise = _sweep(F_W, X.T, chi_hat_u / Q_u**2)
@@ -318,7 +309,7 @@ def _solve_tall(A, prior, likelihood):
     S, Q_u, h_u, chi_hat_u = prior.S, *likelihood
     sums = lambda X, Q, h, r: ((), (_gram(X.T, 1 / Q), X.T @ ((h - X @ r) / Q)))
     _, (C, field) = each(A, sums, (Q_u, h_u), (prior.r,))
-    inverse, W = scaled_inverse(C, prior, 1e-100)  # what D = 0 means for a scale
+    inverse, W = _scaled_inverse(C, prior, 1e-100)  # what D = 0 means for a scale
     F = _root(inverse)
     F_W = np.asfortranarray(W[:, None] * F)
     moves = S | (prior.D > 0)
@@ -344,12 +335,18 @@ class TallForm(NamedTuple):
     noise: np.ndarray  # A' Di(chi_hat_2u/Q_hat_2u^2) A, what the rows' noise sends to x
     Sigma_x: np.ndarray  # Lambda_x^{-1}; zero rows and columns where D = 0
 
+    def covariance(self, prior):
+        """Of the coefficients across resamples, (N, N)."""
+        X_r = np.eye(len(self.C)) - self.Sigma_x @ self.C  # dx/dr
+        from_h = self.Sigma_x * prior.chi_hat + self.Sigma_x @ self.noise
+        return from_h @ self.Sigma_x + (X_r * prior.T) @ X_r.T
+
 
 def tall_form(A, prior, likelihood):
     """The N x N form in full, from one pass over the rows of A, an array or Panels."""
     sums = lambda X, Q, chi_hat: ((), (_gram(X.T, 1 / Q), _gram(X.T, chi_hat / Q**2)))
     C, noise = map(mirrored, each(A, sums, (likelihood.Q_hat, likelihood.chi_hat))[1])
-    inverse, W = scaled_inverse(C, prior)
+    inverse, W = _scaled_inverse(C, prior)
     return TallForm(C, noise, W[:, None] * inverse * W)
 
 # %% ../nbs/11_panels.ipynb #11000111

@@ -195,10 +195,10 @@ SABOTAGES = [
         "tests/test_coupling.py::test_equals_the_dense_solution",
     ),
     Sabotage(
-        "coupling.py",
+        "panels.py",
         "the noise of the moment view does not reach the coefficients",
-        "        + (X_r * prior.T) @ X_r.T\n",
-        "",
+        "return from_h @ self.Sigma_x + (X_r * prior.T) @ X_r.T",
+        "return from_h @ self.Sigma_x",
         "tests/test_groups.py::test_the_coupling_is_that_of_dense_matrices",
     ),
     Sabotage(

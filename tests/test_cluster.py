@@ -107,7 +107,7 @@ def quietly_only(panels, columns):
 
 def looked(X, d, U):
     """What a coupling asks: products, and a matrix in Fortran's order."""
-    gram = storage.sparse_gram(X, d) if hasattr(X, "S") else (X * d) @ X.T
+    gram = X.gram(d) if hasattr(X, "S") else (X * d) @ X.T
     return (U @ X, U[0] @ X), (np.asfortranarray(gram), X @ d)
 
 
