@@ -90,20 +90,14 @@ GRAPH_WARNING = "distributed.admin.large-graph-warning-threshold"
 
 
 class DaskPanels(Panels):
-    """A Dask array that is asked one chunk at a time, where the chunk lives.
+    """A Dask array that is asked one chunk at a time, where the chunk lives: chunks of
+    any shape and real type, arrays or SciPy's sparse matrices. `block` is how many
+    numbers of a chunk become floats at once; the other arguments are those of `Panels`.
 
     `sent` and `received` are bytes of arrays handed to tasks (what all must know: once)
     and of answers that came back. A UserWarning where the chunks cut columns (rows), so
     that data have to move; a TypeError or ValueError for what is no Dask array, or does
     not know its shape; a BlockError in a pass where a chunk could not be read.
-
-    Parameters
-    ----------
-    source : (M, N) dask.array
-        Chunks of any shape and any real type, arrays or SciPy's sparse matrices.
-    block : int, numbers of a chunk that become floats at once
-    axis, centre, unit, ones, root
-        As of `Panels`, and so are its attributes.
     """
 
     sent = received = 0

@@ -290,30 +290,15 @@ class _Blocks:
 class Panels(_Blocks):
     """A table (M, N) that is read one block at a time.
 
-    A TypeError or ValueError for what is no table of real numbers; a
-    BlockError in a pass where a block could not be read, twice.
+    source, an array of any real type, in memory or mapped from a file (numpy.memmap),
+    or a sparse matrix, is never modified. Blocks of about `block` numbers are columns
+    (axis 1, by default where M <= N) or rows (axis 0). As they are read, centre, (N,),
+    is subtracted from each column, unit, (N,), divided out, and root, (M,), multiplies
+    each row; with `ones` a column of ones follows the last one, and `shape` counts it.
+    `slices` are the columns or rows of each block, `passes` is how often all were read.
 
-    Parameters
-    ----------
-    source : (M, N) array of any real type, in memory or mapped from a file
-        (numpy.memmap), or a sparse matrix; never modified
-    axis : 0 or 1, optional
-        Blocks of rows or of columns; by default columns where M <= N.
-    block : int
-        Numbers in a block.
-    centre, unit : (N,) arrays, optional
-        Subtracted from each column and divided out as it is read.
-    ones : bool
-        Whether a column of ones follows the last one; `shape` counts it.
-    root : (M,) array, optional
-        Multiplies each row after that, but for the ones.
-
-    Attributes
-    ----------
-    slices : list of slice
-        The columns (axis 1) or rows of each block.
-    passes : int
-        How often the table was read.
+    A TypeError or ValueError for what is no table of real numbers; a BlockError in a
+    pass where a block could not be read, twice.
     """
 
     ndim = 2
