@@ -90,9 +90,7 @@ class _Plan(NamedTuple):
 
 # %% ../nbs/03_bootstrap.ipynb #f1355485
 def _draws(plan, numbers):
-    """Weighted counts (b, M) and multipliers of the penalties (b, n), an intercept's 1,
-    of some resamples; those of resample b depend on (seed, b) only.
-    """
+    """Weighted counts (b, M) and multipliers (b, n), an intercept's 1; by (seed, b)."""
     M, N = plan.shape
     seeds = [np.random.SeedSequence(plan.seed, spawn_key=(b,)) for b in numbers]
     rngs = [np.random.default_rng(one) for one in seeds]
@@ -163,9 +161,7 @@ def _merge(first, second):
 
 # %% ../nbs/03_bootstrap.ipynb #b14812af
 def _spread(s):
-    """Unbiased variance, standard error of the mean, and of the variance
-    (`variance-of-variance`); nan for one vector.
-    """
+    """Unbiased variance; errors of the mean, and of it (`variance-of-variance`)."""
     if s.n < 2:
         return (np.full_like(s.mean, np.nan),) * 3
     var = s.powers[2] / (s.n - 1)
@@ -179,8 +175,8 @@ def _share_error(selected, n):
     return np.sqrt(share * (1 - share) / n)
 
 # %% ../nbs/03_bootstrap.ipynb #03000101
-def _check_data(A, y):
-    """A (M, N) and y (M,) as finite floats."""
+def _check_rows(A, y, weight, offset):
+    """A (M, N), y (M,), weights, not all 0, and offsets, as floats; no None is left."""
     held = {"tocsc": ("sparse", ".toarray()"), "dask": ("a Dask array", ".compute()")}
     what, ending = next((held[v] for v in held if hasattr(A, v)), ("", ""))
     if what or isinstance(A, Panels):
@@ -191,7 +187,13 @@ def _check_data(A, y):
     if A.ndim != 2 or A.size == 0:
         wanted = "a table with at least one row and one column"
         raise ValueError(f"A must be {wanted}, got shape {A.shape}")
-    return A, _check_vector("y", y, len(A))
+    M = len(A)
+    w = 1.0 if weight is None else _check_vector("sample_weight", weight, M)
+    offset = 0.0 if offset is None else _check_vector("offset", offset, M)
+    if np.min(w) < 0 or not np.any(w):
+        found = f"its smallest and largest entries are {w.min():g} and {w.max():g}"
+        raise ValueError(f"sample_weight must be >= 0 and not 0 in every row, {found}")
+    return A, _check_vector("y", y, M), w, offset
 
 # %% ../nbs/03_bootstrap.ipynb #a13b647a
 def _check_vector(name, given, size, each="row", scalar=False):
@@ -204,20 +206,16 @@ def _check_vector(name, given, size, each="row", scalar=False):
     return np.broadcast_to(v, (size,))
 
 # %% ../nbs/03_bootstrap.ipynb #15bf7a14
-def _check_penalty(lam, N):
-    """The penalty as a float array (N,)."""
+def _check_penalties(A, lam, factor, intercept):
+    """Penalties times factors (N,); no more are free than the rows can tell apart."""
     if lam is None or isinstance(lam, (bool, np.bool_)):
         hint = "give a number > 0, for example datasets.choose_lambda(A, y)"
         raise TypeError(f"lam is {lam!r}; {hint}")
-    lam = _check_vector("lam", lam, N, "column", scalar=True)
+    lam = _check_vector("lam", lam, A.shape[1], "column", scalar=True)
     if lam.min() <= 0:
         hint = "for columns without a penalty give a penalty_factor of 0"
         raise ValueError(f"lam must be > 0, got {lam.min():g}; {hint}")
-    return lam
-
-# %% ../nbs/03_bootstrap.ipynb #c28a6e17
-def _check_factor(A, factor, intercept):
-    """The penalty factors (N,), which leave no more unpenalised than rows can tell."""
+    factor = 1.0 if factor is None else factor
     factor = _check_vector("penalty_factor", factor, A.shape[1], "column", scalar=True)
     if (factor < 0).any():
         raise ValueError(f"penalty_factor must be >= 0, got {factor.min():g}")
@@ -227,7 +225,7 @@ def _check_factor(A, factor, intercept):
         what = f"the {free.shape[1]} unpenalised columns (with the intercept)"
         problem = f"are linearly dependent or more than the {len(A)} rows"
         raise ValueError(f"{what} {problem}: drop some, or penalise them")
-    return factor
+    return lam * factor
 
 # %% ../nbs/03_bootstrap.ipynb #9765a1dd
 def _check_plan(seed, n_jobs, tol, l1_ratio, delta, **flags):
@@ -255,15 +253,6 @@ def _check_columns(name, given, N):
         raise ValueError(f"{name} must hold {wanted}, got {given!r}")
     return columns.astype(int)
 
-# %% ../nbs/03_bootstrap.ipynb #wrows003
-def _check_weight(weight, M):
-    """Weights (M,), not all 0."""
-    w = _check_vector("sample_weight", weight, M)
-    if (w < 0).any() or not w.any():
-        found = f"its smallest and largest entries are {w.min():g} and {w.max():g}"
-        raise ValueError(f"sample_weight must be >= 0 and not 0 in every row, {found}")
-    return w
-
 # %% ../nbs/03_bootstrap.ipynb #97cc1c90
 def _model(A, y, lam, l1_ratio, positive, intercept, loss, delta, offset):
     """The first four of a _Plan; an intercept is one more column with no penalty."""
@@ -277,9 +266,7 @@ def _model(A, y, lam, l1_ratio, positive, intercept, loss, delta, offset):
 
 # %% ../nbs/03_bootstrap.ipynb #2cc32a46
 def _chunk(plan, likely, numbers, keep):
-    """Refits on one thread: sums of coefficients and residuals, how often each was
-    selected, and the coefficients of the columns to keep.
-    """
+    """Refits on one thread: their sums, how often each was selected, what to keep."""
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):
@@ -303,18 +290,6 @@ def _chunks(plan, likely, n_resamples, n_jobs, keep):
     tasks = (delayed(_chunk)(plan, likely, part, keep) for part in numbers)
     yield from Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
 
-# %% ../nbs/03_bootstrap.ipynb #43724863
-def _gather(chunks, n_resamples, progress):
-    """All chunks together."""
-    total, selected, draws = None, 0, []
-    with progress_bar(total=n_resamples, shown=progress, desc="refits") as bar:
-        for sums, chosen, kept in chunks:
-            total = sums if total is None else _merge(total, sums)
-            selected = selected + chosen
-            draws.append(kept)
-            bar.update(sums.n)
-    return total, selected, np.concatenate(draws)
-
 # %% ../nbs/03_bootstrap.ipynb #85163584
 class Refits(NamedTuple):
     """What a naive bootstrap saw; see `naive_bootstrap`."""
@@ -334,15 +309,22 @@ class Refits(NamedTuple):
     intercept_var: float = np.nan
     intercept_se: float = np.nan
 
-# %% ../nbs/03_bootstrap.ipynb #acbf8716
-def _report(total, selected, draws, seed, N, M):
-    """Sums of N coefficients, of an intercept if there is one, and of M residuals."""
-    var, mean_se, var_se = _spread(total)
-    n = total.n
-    table = total.mean, var, selected / n, mean_se, var_se, _share_error(selected, n)
-    own = [float(v[N]) for v in (total.mean, var, mean_se) if len(selected) > N]
-    of_u = total.mean[-M:], mean_se[-M:]
-    return Refits(*(v[:N] for v in table), *of_u, n, seed, draws, *own)
+# %% ../nbs/03_bootstrap.ipynb #43724863
+def _gather(chunks, plan, n, keep, progress):
+    """All n refits together; of an intercept, the last coefficient, by itself."""
+    (M, N), total, selected, draws = plan.shape, None, 0, []
+    with progress_bar(total=n, shown=progress, desc="refits") as bar:
+        for sums, chosen, kept in chunks:
+            total = sums if total is None else _merge(total, sums)
+            selected = selected + chosen
+            draws.append(kept)
+            bar.update(sums.n)
+    mean, (var, mean_se, var_se) = total.mean, _spread(total)
+    table = mean, var, selected / n, mean_se, var_se, _share_error(selected, n)
+    draws = None if keep is None else np.concatenate(draws)
+    own = [float(v[N]) for v in (mean, var, mean_se) if len(selected) > N]
+    known = mean[-M:], mean_se[-M:], n, plan.seed, draws
+    return Refits(*(v[:N] for v in table), *known, *own)
 
 # %% ../nbs/03_bootstrap.ipynb #16514809
 def naive_bootstrap(
@@ -375,8 +357,7 @@ def naive_bootstrap(
 
     Parameters
     ----------
-    A : (M, N) array of finite numbers
-        In memory; of a table that is not, give the columns of interest.
+    A : (M, N) array of finite numbers, in memory: else give the columns of interest
     y : (M,) array of finite numbers
     lam : float > 0, or (N,) array of such; the losses are sums over data, not means
     loss : "squared", "logistic" (y in {0, 1}), "poisson" (log link, y >= 0) or "huber"
@@ -403,8 +384,7 @@ def naive_bootstrap(
         refits are closer.
     keep : list of column numbers whose coefficients are returned for every refit
     columns : list of column numbers that are likely to be selected, optional
-        A hint that saves or costs time and changes no result: every refit is checked
-        against all columns.
+        A hint: it changes time, no result, as every refit is checked on all columns.
     progress : bool; show a progress bar when it takes more than two seconds
 
     Returns
@@ -419,19 +399,15 @@ def naive_bootstrap(
         With one resample the variances and their errors are nan. A refit that does not
         reach its optimality conditions is a RuntimeError.
     """
-    A, y = _check_data(A, y)
+    A, y, weight, offset = _check_rows(A, y, sample_weight, offset)
     M, N = A.shape
-    lam = _check_penalty(lam, N)
     n_resamples = check_size("naive_bootstrap", "n_resamples", n_resamples)
     check_law("counts", counts)
     check_law("randomise", randomise, positive=True)
     flags = dict(positive=positive, intercept=intercept)
     _check_plan(seed, n_jobs, tol, l1_ratio, delta, **flags)
-    weight = 1.0 if sample_weight is None else _check_weight(sample_weight, M)
-    offset = 0.0 if offset is None else _check_vector("offset", offset, M)
+    lam = _check_penalties(A, lam, penalty_factor, intercept)
     check_target(loss, y if sample_weight is None else y[weight > 0])
-    factor = 1.0 if penalty_factor is None else penalty_factor
-    lam = lam * _check_factor(A, factor, intercept)
     model = _model(A, y, lam, l1_ratio, positive, intercept, loss, delta, offset)
     plan = _Plan(*model, (M, N), counts, randomise, weight, seed, tol)
     likely = None
@@ -440,5 +416,4 @@ def naive_bootstrap(
         likely = np.isin(np.arange(N + intercept), hint)
     kept = _check_columns("keep", [] if keep is None else keep, N)
     chunks = _chunks(plan, likely, n_resamples, n_jobs, kept)
-    total, selected, draws = _gather(chunks, n_resamples, progress)
-    return _report(total, selected, None if keep is None else draws, seed, N, M)
+    return _gather(chunks, plan, n_resamples, keep, progress)

@@ -6,7 +6,8 @@
 __all__ = ['P1', 'P1Posterior', 'p1', 'coefficient_interval', 'P2', 'p2']
 
 # %% ../nbs/13_densities.ipynb #1fb48ae8
-from dataclasses import dataclass, fields, is_dataclass, replace
+from copy import copy
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -35,33 +36,25 @@ def _widen(v, extra):
 
 # %% ../nbs/13_densities.ipynb #d4f4923e
 class _Mixture:
-    """One threshold for each penalty that may be drawn; `extra` axes of x stand behind
-    those of the coordinates.
-    """
+    """A threshold for each penalty that may be drawn; x has `extra` axes of its own."""
 
     @cached_property
-    def thresholds(self):
-        """t for each penalty that may be drawn, (K, ...)."""
-        cases = (case for _, case in self.prior.cases())
-        return np.array([case.split()[0] + 0 * self.incoming.h for case in cases])
-
-    @cached_property
-    def precisions(self):
-        """Q_hat + k for each of them, (K, ...)."""
-        cases = (case for _, case in self.prior.cases())
-        return np.array([case.split()[1] + self.incoming.Q_hat for case in cases])
+    def terms(self):
+        """Q_hat + k, h, s and t; first and last for each penalty, (K, ...)."""
+        Q_hat, h, chi_hat = self.incoming
+        splits = (case.split() for _, case in self.prior.cases())
+        t, Q = zip(*((t + 0 * h, k + Q_hat) for t, k in splits))
+        return np.array(Q), h, np.sqrt(chi_hat), np.array(t)
 
     @property
     def weights(self):
-        """Their probabilities, (K,)."""
+        """The probabilities of the penalties, (K,)."""
         return self.prior.randomise.nodes()[1]
 
     @np.errstate(under="ignore")
     def distance(self, x, extra):
         """z for every penalty, (K, ...); +-inf without field noise."""
-        _, h, chi_hat = self.incoming
-        parts = self.precisions, h, np.sqrt(chi_hat), self.thresholds
-        Q, h, s, t = (_widen(part, extra) for part in parts)
+        Q, h, s, t = (_widen(part, extra) for part in self.terms)
         gap = Q * x + t * np.where(x < 0, -1, 1) - h
         step = np.where(gap < 0, -np.inf, np.inf)
         z = np.where(s > 0, gap / np.where(s > 0, s, 1), step)
@@ -89,17 +82,6 @@ def _halved(low, high, q, cdf):
     before, at = cdf(np.full_like(high, -5e-324)), cdf(np.zeros_like(high))
     return np.where((before < q) & (q <= at), 0.0, high)[()]
 
-
-def _quantile(density, q):
-    """The quantile of the mixture, between those of its components."""
-    if not ((q > 0) & (q < 1)).all():
-        raise ValueError(f"q must lie strictly between 0 and 1, got {q}")
-    _, h, chi_hat = density.incoming
-    parts = density.precisions, h, np.sqrt(chi_hat), density.thresholds
-    Q, h, s, t = (_widen(part, q.ndim) for part in parts)
-    parts = _soft(h + s * ndtri(q), t, density.prior.positive) / Q
-    return _halved(parts.min(0), parts.max(0), q, lambda x: density.below(x, q.ndim))
-
 # %% ../nbs/13_densities.ipynb #a242a372
 class _Draws:
     """Its atom and its moments, and draws from it."""
@@ -107,7 +89,7 @@ class _Draws:
     @property
     def atom(self):
         """P[x = 0] = 1 - Pi."""
-        prior, t = self.prior, self.thresholds
+        prior, t = self.prior, self.terms[-1]
         shares = [prior.in_noise(self.incoming, each)[3] for each in t]
         return self.weights @ np.where(np.equal(t, 0) & (not prior.positive), 0, shares)
 
@@ -116,13 +98,12 @@ class _Draws:
         """E x^k for an integer k >= 1."""
         if not (isinstance(k, (int, np.integer)) and k >= 1):
             raise ValueError(f"k must be an integer >= 1, got {k!r}")
-        t, positive = self.thresholds, self.prior.positive
-        h, s = self.incoming.h, np.sqrt(self.incoming.chi_hat)
+        (Q, h, s, t), positive = self.terms, self.prior.positive
         unit = np.where(s > 0, s, 1)
         up, down = (_ramp_moment((sign * h - t) / unit, k) for sign in (1, -1))
         noisy = s**k * (up + (-1) ** k * down * (not positive))
         powers = np.where(s > 0, noisy, _soft(h, t, positive) ** k)
-        return np.tensordot(self.weights, powers / self.precisions**k, 1)
+        return np.tensordot(self.weights, powers / Q**k, 1)
 
     def sample(self, size, rng):
         """`size` exact draws; the coordinates' shape, then (size,)."""
@@ -133,9 +114,24 @@ class _Draws:
         field = h + np.sqrt(chi_hat) * rng.normal(size=shape)
         return _soft(field, t * factor, prior.positive) / (Q_hat + k * factor)
 
+# %% ../nbs/13_densities.ipynb #h5mv
+class _Moments:
+    """Those of a draw: of a coefficient, from the posterior of a random resample."""
+
+    @property
+    def mean(self):
+        """E x."""
+        return self.prior.moments(self.incoming, self.beta).mean
+
+    @property
+    def var(self):
+        """The variance across resamples, plus that within one, chi / beta."""
+        moments = self.prior.moments(self.incoming, self.beta)
+        return moments.var + moments.chi / self.beta
+
 # %% ../nbs/13_densities.ipynb #h5p1
 @dataclass(frozen=True, eq=False)
-class P1(_Draws, _Mixture):
+class P1(_Draws, _Mixture, _Moments):
     """p̄₁ of some coefficients at beta = inf (`eq:approximate_one`): an atom at zero
     and a density, made by `p1`. The prior and the message to it are those at these
     coordinates, () or (n,); results have that shape, followed by the argument's.
@@ -143,16 +139,7 @@ class P1(_Draws, _Mixture):
 
     prior: Penalty
     incoming: Natural
-
-    @property
-    def mean(self):
-        """E x."""
-        return self.prior.moments(self.incoming).mean
-
-    @property
-    def var(self):
-        """Variance across resamples."""
-        return self.prior.moments(self.incoming).var
+    beta = np.inf
 
     def cdf(self, x):
         """P[coefficient <= x], the atom included from x = 0 on."""
@@ -160,19 +147,24 @@ class P1(_Draws, _Mixture):
 
     def quantile(self, q):
         """Smallest x with cdf(x) >= q, for q in (0, 1)."""
-        return _quantile(self, np.asarray(q, dtype=float))
+        q = np.asarray(q, dtype=float)
+        if not ((q > 0) & (q < 1)).all():
+            raise ValueError(f"q must lie strictly between 0 and 1, got {q}")
+        Q, h, s, t = (_widen(part, q.ndim) for part in self.terms)
+        ends = _soft(h + s * ndtri(q), t, self.prior.positive) / Q
+        return _halved(ends.min(0), ends.max(0), q, lambda x: self.below(x, q.ndim))
 
     @np.errstate(under="ignore")
     def pdf(self, x):
         """Density beside the atom; at 0 from the right. Zero without field noise."""
-        x, s = np.asarray(x, dtype=float), np.sqrt(self.incoming.chi_hat)
-        slope = np.where(s > 0, self.precisions / np.where(s > 0, s, 1), 0)
+        x, (Q, _, s, _) = np.asarray(x, dtype=float), self.terms
+        slope = np.where(s > 0, Q / np.where(s > 0, s, 1), 0)
         heights = phi(self.distance(x, x.ndim))
         return np.tensordot(self.weights, _widen(slope, x.ndim) * heights, 1)
 
 # %% ../nbs/13_densities.ipynb #5a2ef957
 @dataclass(frozen=True, eq=False)
-class P1Posterior:
+class P1Posterior(_Moments):
     """p̄₁ of some coefficients at finite beta (`eq:approximate_one`): posteriors,
     averaged over resamples. Made by `p1`; `prior` and `incoming` as for `P1`.
     """
@@ -182,51 +174,37 @@ class P1Posterior:
     beta: float
 
     @property
-    def mean(self):
-        """E x."""
-        return self.prior.moments(self.incoming, self.beta).mean
-
-    @property
-    def var(self):
-        """Of a draw from a random resample's posterior: var across + chi / beta."""
-        moments = self.prior.moments(self.incoming, self.beta)
-        return moments.var + moments.chi / self.beta
-
-    @property
     def atom(self):
         """Mean posterior probability of zero; 0 but for a prior with a spike."""
-        if isinstance(self.prior, SpikeSlab):
-            return 1 - self.prior.Pi(self.incoming, self.beta)
-        return 0.0 * self.incoming.h
+        spike = isinstance(self.prior, SpikeSlab)
+        return 1 - self.prior.Pi(self.incoming) if spike else 0.0 * self.incoming.h
 
     def pdf(self, x):
         """Density of the continuous part at x; coordinates' shape, then that of x."""
-        return sum(_posterior_pdf(self, *case, x) for case in self.prior.cases())
+        incoming, beta, total = self.incoming, self.beta, 0.0
+        for share, case in self.prior.cases():
+            xi, w = field_nodes(incoming, case.bends(incoming.Q_hat, beta))
+            inner = _inner_pdf(case, incoming, beta, x, xi)
+            total = total + share * (_widen(w, np.ndim(x)) * inner).sum(0)
+        return total
 
-    @np.errstate(under="ignore")
     def inner_pdf(self, x, xi):
         """The posterior of one resample, with the field h + sqrt(chi_hat) xi, for a
         prior without randomness and one coordinate; of the shape of x.
         """
-        Q, h, chi_hat = self.incoming
-        field, x = np.asarray(h + np.sqrt(chi_hat) * xi), np.asarray(x, dtype=float)
-        log_p = field * x - Q * x**2 / 2 + self.prior.log_density(x)
-        return np.exp(self.beta * (log_p - self.prior.inner(field, Q, self.beta)[0]))
+        return _inner_pdf(self.prior, self.incoming, self.beta, x, xi)
 
 # %% ../nbs/13_densities.ipynb #514bfe15
 @np.errstate(under="ignore")
-def _posterior_pdf(density, share, prior, x):
-    """The inner density averaged over the field, for one case, times its share."""
-    incoming, beta, x = density.incoming, density.beta, np.asarray(x, dtype=float)
-    xi, w = field_nodes(incoming, prior.bends(incoming.Q_hat, beta))
-    Q_hat, h, chi_hat = incoming
-    at = h + np.sqrt(chi_hat) * xi
+def _inner_pdf(prior, incoming, beta, x, xi):
+    """The posteriors in the noises xi; their shape, the coordinates', and that of x."""
+    (Q_hat, h, chi_hat), x = incoming, np.asarray(x, dtype=float)
+    at = np.asarray(h + np.sqrt(chi_hat) * xi)
     log_z = prior.inner(at, Q_hat, beta)[0]
-    at, log_z, w, Q_hat = (_widen(v, x.ndim) for v in (at, log_z, w, Q_hat))
+    at, log_z, Q_hat = (_widen(v, x.ndim) for v in (at, log_z, Q_hat))
     log_prior = np.array([prior.log_density(value) + 0 * h for value in x.ravel()])
     log_prior = log_prior.T.reshape(np.shape(h) + x.shape)
-    heights = np.exp(beta * (at * x - Q_hat * x**2 / 2 + log_prior - log_z))
-    return share * (w * heights).sum(0)
+    return np.exp(beta * (at * x - Q_hat * x**2 / 2 + log_prior - log_z))
 
 # %% ../nbs/13_densities.ipynb #e4c3d1dc
 def p1(fit, i=None):
@@ -241,7 +219,9 @@ def p1(fit, i=None):
         Which coefficients; all if not given.
     """
     i, N = _chosen(fit, i), len(fit.mean)
-    prior, beta = _prior_at(fit.prior, i, N), fit.problem.beta
+    prior, beta = copy(fit.prior), fit.problem.beta
+    own = {name: v[i] for name, v in vars(prior).items() if np.shape(v) == (N,)}
+    vars(prior).update(own)
     incoming = Natural(*(part[:N][i] for part in fit.last.state.to_prior))
     if np.isfinite(beta) and hasattr(prior, "log_density"):
         return P1Posterior(prior, incoming, beta)
@@ -252,14 +232,6 @@ def p1(fit, i=None):
         " give it a method log_density(x), or look at fit.mean and fit.var"
     )
 
-# %% ../nbs/13_densities.ipynb #cdeb3fdf
-def _prior_at(prior, i, N):
-    """The prior of the coordinates i: its vectors of length N cut down."""
-    names = [f.name for f in fields(prior)] if is_dataclass(prior) else []
-    own = {name: getattr(prior, name) for name in names}
-    own = {name: v[i] for name, v in own.items() if np.shape(v) == (N,)}
-    return replace(prior, **own) if own else prior
-
 # %% ../nbs/13_densities.ipynb #6a0d50c5
 def _chosen(fit, rows):
     """Indices of coefficients, all for None, of a fit that holds a step."""
@@ -269,9 +241,8 @@ def _chosen(fit, rows):
     if fit.last is None:
         raise ValueError(f"fit holds no step to take a density from: {fit.status}")
     if not isinstance(fit.last.state.to_prior, Natural):
-        raise TypeError(
-            "densities of columns in blocks are not had: ask the fit without blocks"
-        )
+        remedy = "ask the fit without blocks"
+        raise TypeError(f"densities of columns in blocks are not had: {remedy}")
     N = len(fit.mean)
     rows = np.arange(N) if rows is None else np.asarray(rows)
     if rows.dtype.kind not in "iu":
@@ -305,10 +276,14 @@ def coefficient_interval(fit, level=0.9):
 # %% ../nbs/13_densities.ipynb #b26171e1
 @np.errstate(under="ignore")
 def _covariances(fit, F):
-    """Of F x under p̄₂, for F of shape (n, N), or of n coordinates given by their
-    numbers: covariance across resamples, and within one, (n, n) each.
-    """
+    """Of F x, or coordinates F, under p̄₂: across resamples and within one, (n, n)."""
     A, beta = fit.problem.A, fit.problem.beta
+    (M, N), n = A.shape, len(F)
+    if isinstance(A, Panels) and F.ndim == 1 and n * n > M * N:
+        raise ValueError(
+            f"p2 of {n} coefficients is a covariance of {n} x {n} numbers, more than"
+            f" the table has, which is not in memory ({M} x {N}): choose rows"
+        )
     prior, likelihood = fit.last.prior_message, fit.last.likelihood_message
     if hasattr(likelihood, "uncoupled"):  # rows in groups, chapter 19
         A, likelihood = likelihood.uncoupled(A)
@@ -318,9 +293,7 @@ def _covariances(fit, F):
 
 # %% ../nbs/13_densities.ipynb #89606f92
 def _functionals(A, prior, F):
-    """F_S, F Di(D) A', F Di(T) A', F Di(D) F' and F Di(T) F', of functionals or of
-    single coordinates, of which only the columns are read.
-    """
+    """F_S, F Di(D) A', F Di(T) A', F Di(D) F', F Di(T) F'; F may be column numbers."""
     D, T = prior.D, prior.T
     if F.ndim == 1:
         columns, same = A[:, F], np.equal.outer(F, F)
@@ -385,7 +358,6 @@ class P2:
 
     @cached_property
     def _both(self):
-        _check_size(self._fit.problem.A, len(self._rows))
         return _covariances(self._fit, self._rows)
 
     def sample(self, size, rng):
@@ -398,16 +370,6 @@ class P2:
         """
         F = _new_rows(self._fit, A_new)
         return F @ self._fit.last.coupled.x.mean, sum(_covariances(self._fit, F))
-
-# %% ../nbs/13_densities.ipynb #3686f38e
-def _check_size(A, n):
-    """Of a table that is not in memory, no covariance with more numbers than it has."""
-    M, N = A.shape
-    if isinstance(A, Panels) and n * n > M * N:
-        raise ValueError(
-            f"p2 of {n} coefficients is a covariance of {n} x {n} numbers, more than"
-            f" the table has, which is not in memory ({M} x {N}): choose rows"
-        )
 
 # %% ../nbs/13_densities.ipynb #390b6909
 def _new_rows(fit, A_new):

@@ -77,8 +77,8 @@ class Squared(_Row):
         law of independent counts, with P[c > 0] > 0; beta is no matter here: a
         Gaussian's mean is its top.
         """
-        V, h, chi_hat = incoming
-        chi, spread, rho_bar = _gain(V, *self._stiffnesses(counts))
+        (V, h, chi_hat), (c, w) = incoming, counts.nodes()
+        chi, spread, rho_bar = _gain(V, c / self.sigma**2, w)
         noise = spread * ((y + h) ** 2 + chi_hat)
         var = chi**2 * (chi_hat + noise)
         moments = Moments(chi * (y + h), chi, var, V * chi, rho_bar)
@@ -88,15 +88,10 @@ class Squared(_Row):
         """-E min_f {c l + (f - omega')^2 / (2 V)}, less E log(1 + c V / sigma^2) /
         (2 beta), (M,); its derivatives are the moments.
         """
-        V, h, chi_hat = incoming
-        c, w = self._stiffnesses(counts)
+        (V, h, chi_hat), (c, w) = incoming, counts.nodes()
+        c = c / self.sigma**2
         least = _gain(V, c, w)[0] * ((y + h) ** 2 + chi_hat) / 2
         return -least - w @ np.log1p(np.multiply.outer(c, V)) / (2 * beta)
-
-    def _stiffnesses(self, counts):
-        """c / sigma^2 and its probabilities."""
-        c, w = counts.nodes()
-        return c / self.sigma**2, w
 
 # %% ../nbs/09_likelihood.ipynb #a57609d9
 def _gain(V, c, w):
@@ -105,6 +100,40 @@ def _gain(V, c, w):
     g = c[:, None] / stiffness
     mean = w @ g
     return mean, w @ (g / mean - 1) ** 2, w @ (1 / stiffness)
+
+# %% ../nbs/09_likelihood.ipynb #55d078d6
+def _newton_in_box(f, low, high, last, gap, rate):
+    """Newton's step to gap = 0, or to the box's middle; its `last`; who has arrived."""
+    step = -gap / rate
+    inside = (low <= f + step) & (f + step <= high)
+    # after a Newton step that short the error is its square
+    short = np.abs(step) <= 1e-8 * (1 + np.abs(f))
+    safe = short | (inside & (np.abs(step) <= 0.5 * np.abs(last)))
+    box = high - low
+    step = np.where(safe, step, low + box / 2 - f)
+    return step, np.where(safe, step, box), short
+
+# %% ../nbs/09_likelihood.ipynb #83f46bbc
+def _proximal(loss, y, omega, cV):
+    """The f with f + cV l'(y, f) = omega, of the shape of omega: safeguarded Newton."""
+    y, target, cV = (np.ravel(v) for v in np.broadcast_arrays(y, omega, cV))
+    left, answer = np.arange(len(target)), np.empty(len(target))
+    bound = target - cV * loss.derivatives(y, target)[0]
+    low, high = np.minimum(target, bound), np.maximum(target, bound)
+    f, last = np.clip(loss.guess(y, target, cV), low, high), 2 * (high - low)
+    for _ in range(200):
+        slope, curvature = loss.derivatives(y, f)
+        gap = f - target + cV * slope
+        low, high = np.where(gap < 0, f, low), np.where(gap > 0, f, high)
+        rate = 1 + cV * curvature
+        step, last, short = _newton_in_box(f, low, high, last, gap, rate)
+        answer[left] = f = f + step
+        if short.all():
+            break
+        if short.mean() > 0.5:  # go on with the others
+            rows = left, y, target, cV, f, last, low, high
+            left, y, target, cV, f, last, low, high = (v[~short] for v in rows)
+    return answer.reshape(np.shape(omega))
 
 # %% ../nbs/09_likelihood.ipynb #c9c97d50
 class Loss(_Row):
@@ -116,10 +145,7 @@ class Loss(_Row):
     """
 
     grain = 0.45
-
-    def proximal(self, y, omega, cV):
-        """The f with f + cV l'(y, f) = omega, of the shape of omega."""
-        return _proximal(self, y, omega, cV)
+    proximal = _proximal
 
     def guess(self, y, omega, cV):
         """A first guess; it is kept between omega and omega - cV l'(y, omega)."""
@@ -180,49 +206,12 @@ class Logistic(Loss):
     def check(self, y, beta):
         """Refuse what is no label, or one label only."""
         if not np.isin(y, (0, 1)).all():
-            raise ValueError(
-                "y must hold the labels 0 and 1 for the logistic loss; code the two"
-                " classes so, for example y = (labels == positive)"
-            )
+            remedy = "code the two classes so, for example y = (labels == positive)"
+            wanted = "the labels 0 and 1 for the logistic loss"
+            raise ValueError(f"y must hold {wanted}; {remedy}")
         if len(np.unique(y)) < 2:
             problem = f"y holds one class only ({y[0]:g})"
             raise ValueError(f"{problem}; the logistic loss needs both")
-
-# %% ../nbs/09_likelihood.ipynb #55d078d6
-def _newton_in_box(f, low, high, last, gap, rate):
-    """The next step towards gap = 0, Newton's where it stays in the box and is at most
-    half as long as `last`, else to the middle; the next `last`; who has arrived.
-    """
-    step = -gap / rate
-    inside = (low <= f + step) & (f + step <= high)
-    # after a Newton step that short the error is its square
-    short = np.abs(step) <= 1e-8 * (1 + np.abs(f))
-    safe = short | (inside & (np.abs(step) <= 0.5 * np.abs(last)))
-    box = high - low
-    step = np.where(safe, step, low + box / 2 - f)
-    return step, np.where(safe, step, box), short
-
-# %% ../nbs/09_likelihood.ipynb #83f46bbc
-def _proximal(loss, y, omega, cV):
-    """The f with f + cV l'(y, f) = omega, by safeguarded Newton steps."""
-    y, target, cV = (np.ravel(v) for v in np.broadcast_arrays(y, omega, cV))
-    left, answer = np.arange(len(target)), np.empty(len(target))
-    bound = target - cV * loss.derivatives(y, target)[0]
-    low, high = np.minimum(target, bound), np.maximum(target, bound)
-    f, last = np.clip(loss.guess(y, target, cV), low, high), 2 * (high - low)
-    for _ in range(200):
-        slope, curvature = loss.derivatives(y, f)
-        gap = f - target + cV * slope
-        low, high = np.where(gap < 0, f, low), np.where(gap > 0, f, high)
-        rate = 1 + cV * curvature
-        step, last, short = _newton_in_box(f, low, high, last, gap, rate)
-        answer[left] = f = f + step
-        if short.all():
-            break
-        if short.mean() > 0.5:  # go on with the others
-            rows = left, y, target, cV, f, last, low, high
-            left, y, target, cV, f, last, low, high = (v[~short] for v in rows)
-    return answer.reshape(np.shape(omega))
 
 # %% ../nbs/09_likelihood.ipynb #92289340
 # groups of rows by the spread of their field; the first three get Gauss-Hermite nodes
@@ -324,25 +313,23 @@ def _support(counts, beta=np.inf):
     return _merged(c, w) if np.isfinite(beta) else (c, w)
 
 # %% ../nbs/09_likelihood.ipynb #1117ab2f
-def _log_z(loss, y, omega, c, V, beta):
-    """(1/beta) log of the integral over f; at beta = inf the exponent's maximum."""
-    if c == 0:
-        flat = np.log(2 * np.pi * V / beta) / (2 * beta) if np.isfinite(beta) else 0.0
-        return np.broadcast_to(flat, omega.shape)
-    if np.isfinite(beta):
-        return _posterior_of_fit(loss, y, omega, c, V, beta)[3]
-    f = loss.proximal(y, omega, c * V)
-    return -c * loss.value(y, f) - V * (c * loss.derivatives(y, f)[0]) ** 2 / 2
-
-
 def _expected_log_z(loss, y, incoming, counts, beta):
-    """Its average over field and count, less log(V) / (2 beta), (M,)."""
+    """As `Loss.log_partition`; at beta = inf the average of the exponent's maximum."""
     V, h, chi_hat = incoming
     xi, w = _field_grid(np.sqrt(chi_hat.max()))
     omega = -(h + np.multiply.outer(xi, np.sqrt(chi_hat)))
-    total = -np.log(V) / (2 * beta)
+    cold, total = np.isinf(beta), -np.log(V) / (2 * beta)
+    flat = 0 * V if cold else np.log(2 * np.pi * V / beta) / (2 * beta)
     for c, weight in zip(*_support(counts)):
-        total = total + weight * (w @ _log_z(loss, y, omega, c, V, beta))
+        if c == 0:
+            log_z = flat + 0 * omega
+        elif cold:
+            f = loss.proximal(y, omega, c * V)
+            pull = c * loss.derivatives(y, f)[0]
+            log_z = -c * loss.value(y, f) - V * pull**2 / 2
+        else:
+            log_z = _posterior_of_fit(loss, y, omega, c, V, beta)[3]
+        total = total + weight * (w @ log_z)
     return total
 
 # %% ../nbs/09_likelihood.ipynb #f2478a78
@@ -382,27 +369,26 @@ class PoissonLoss(Loss):
 def _clipped(m, s, delta):
     """Of clip(m + s xi, -delta, delta): mean, P[inside], P[outside], excess."""
     flip, m, noisy = np.where(m < 0, -1.0, 1.0), np.abs(m), s > 0
-    unit = np.where(noisy, s, 1.0)
-    above, below = noises(delta - m, unit), noises(-delta - m, unit)
-    (lift_a, var_a, P_a), (lift_b, var_b, P_b) = ramp(above), ramp(below)
-    a, b = np.maximum(delta - m, 0) + s * lift_a, np.maximum(-delta - m, 0) + s * lift_b
-    var = s**2 * (var_a + var_b) - 2 * (s**2 * var_b + b**2 + 2 * delta * b - a * b)
-    inside = np.where(noisy, P_a - P_b, m <= delta)
-    outside = np.where(noisy, ndtr(-above) + P_b, m > delta)
+    walls = np.array([delta - m, -delta - m])
+    far = noises(walls, np.where(noisy, s, 1.0))
+    lift, var, P = ramp(far)
+    a, b = np.maximum(walls, 0) + s * lift
+    var = s**2 * var.sum(0) - 2 * (s**2 * var[1] + b**2 + 2 * delta * b - a * b)
+    inside = np.where(noisy, P[0] - P[1], m <= delta)
+    outside = np.where(noisy, ndtr(-far[0]) + P[1], m > delta)
     # the maximum is for rounding: Cauchy-Schwarz
     excess = np.maximum(var - (inside * s) ** 2, 0)
     return flip * (delta - a + b), inside, outside, excess
 
 # %% ../nbs/09_likelihood.ipynb #2f1e72e2
-def _least_huber(y, incoming, counts, delta):
-    """E min over f of c l(y, f) + (f - omega')^2 / (2 V), (M,)."""
-    V, h, chi_hat = incoming
-    c, w = counts.nodes()
+def _least_huber(huber, y, incoming, counts, beta=np.inf):
+    """As `Loss.log_partition`, in closed form."""
+    (V, h, chi_hat), (c, w) = incoming, counts.nodes()
     s, mean, give = np.sqrt(chi_hat), y + h, 1 + np.multiply.outer(c, V)
-    a = np.array([mean, -mean])[:, None] - delta * give
+    a = np.array([mean, -mean])[:, None] - huber.delta * give
     lift, var, _ = ramp(noises(a, np.where(s > 0, s, 1.0)))
     beyond = (s**2 * var + (np.maximum(a, 0) + s * lift) ** 2).sum(0)
-    return (w * c) @ ((mean**2 + chi_hat - beyond) / give) / 2
+    return -((w * c) @ ((mean**2 + chi_hat - beyond) / give) / 2)
 
 # %% ../nbs/09_likelihood.ipynb #e28bf1e8
 @dataclass(frozen=True)
@@ -439,14 +425,12 @@ class Huber(Loss):
         """As `Loss.channel`, in closed form."""
         _, h, chi_hat = incoming
         soft = 1 / (1 + c * incoming.Q_hat)
-        parts = _clipped((y + h) * soft, np.sqrt(chi_hat) * soft, self.delta)
-        mean, inside, outside, excess = parts
+        z = (y + h) * soft, np.sqrt(chi_hat) * soft
+        mean, inside, outside, excess = _clipped(*z, self.delta)
         slack = outside + inside * soft if c else 1 + 0 * soft
         return np.array([c * mean, c * inside * soft, c**2 * excess, slack])
 
-    def log_partition(self, y, incoming, counts, beta=np.inf):
-        """As `Loss.log_partition`, in closed form."""
-        return -_least_huber(y, incoming, counts, self.delta)
+    log_partition = _least_huber
 
 # %% ../nbs/09_likelihood.ipynb #66bfd865
 def _posterior_of_fit(loss, y, omega, c, V, beta):
@@ -501,9 +485,11 @@ def _lattice(loss, y, incoming, c, w, beta):
     fits = (points <= most) & np.isfinite(loss.value(y, high - h))
     return low, high, np.where(fits & (depth < 1250), points, np.inf)
 
-# %% ../nbs/09_likelihood.ipynb #7bf06a13
-def _through_windows(loss, y, h, width, eta, zeta, c, beta):
-    """Mean of l' for each count, noise zeta and row, (C, K, M), over the points f."""
+# %% ../nbs/09_likelihood.ipynb #bbf7fc9b
+def _on_a_lattice(loss, y, incoming, spread, eta, zeta, c, beta):
+    """The four parts, (C, 4, M), for rows that share points eta and noises zeta."""
+    V, h, _ = incoming
+    width = np.sqrt(V / beta)
     f = np.multiply.outer(eta, width) - h
     height, slope = loss.value(y, f), loss.derivatives(y, f)[0]
     # half way up, but where that would overflow: so twice as much can underflow
@@ -512,19 +498,12 @@ def _through_windows(loss, y, h, width, eta, zeta, c, beta):
     likely = np.exp(np.multiply.outer(-beta * c, height))
     window = np.exp(-(np.add.outer(zeta, eta) ** 2) / 2)
     # where all underflows nothing is drawn that often
-    return window @ (likely * slope) / np.maximum(window @ likely, 1e-300)
-
-# %% ../nbs/09_likelihood.ipynb #bbf7fc9b
-def _on_a_lattice(loss, y, incoming, spread, eta, zeta, c, beta):
-    """The four parts, (C, 4, M), for rows that share points and noises."""
-    V, h, _ = incoming
-    width = np.sqrt(V / beta)
+    slope = window @ (likely * slope) / np.maximum(window @ likely, 1e-300)
+    pull = -c[:, None, None] * slope
     noise = np.multiply.outer(zeta, width)
     w = np.exp(-((noise / spread) ** 2) / 2)
     w = w / w.sum(0)
     average = lambda part: np.einsum("km,ckm->cm", w, part)
-    slope = _through_windows(loss, y, h, width, eta, zeta, c, beta)
-    pull = -c[:, None, None] * slope
     mean = average(pull)
     chi = average(noise * pull) / (w * noise**2).sum(0)
     excess = average((pull - mean[:, None] - chi[:, None] * noise) ** 2)

@@ -123,15 +123,6 @@ def check_prior(prior, needs=("moments", "check", "unpenalised")):
     """Refuse (TypeError) what is no prior, or lacks what will be asked of it."""
     check_offers("prior", prior, needs, "an object such as Laplace(0.1)")
 
-# %% ../nbs/08_prior.ipynb #68986234
-def _penalised(prior, incoming):
-    """The five parts at beta = inf, of a threshold t and an added precision k."""
-    t, k = prior.split()
-    Q = incoming.Q_hat + k
-    mean, var, Pi, Pi_bar = prior.in_noise(incoming._replace(Q_hat=Q), t)
-    rho_bar = (incoming.Q_hat * Pi_bar + k) / Q
-    return np.array([mean, Pi / Q, var, Pi * (incoming.Q_hat / Q), rho_bar])
-
 # %% ../nbs/08_prior.ipynb #7a7c8d4b
 class _TwoTerms:
     """The channel of the penalty t_i |x_i| + k_i x_i^2 / 2; `split` gives t and k."""
@@ -156,12 +147,14 @@ class _TwoTerms:
 
     def channel(self, incoming, beta):
         (Q_hat, h, chi_hat), (t, k) = incoming, self.split()
-        straight = np.equal(t, 0) & (not self.positive)
-        closed = np.isinf(beta) or np.all(straight)
-        bent = _penalised(self, incoming) if closed else super().channel(incoming, beta)
-        if not np.any(straight):
-            return bent
-        Q = Q_hat + k + 0 * t
+        Q, straight = Q_hat + k + 0 * t, np.equal(t, 0) & (not self.positive)
+        if np.isinf(beta) or np.all(straight):
+            given = Natural(Q_hat + k, h, chi_hat)
+            mean, var, Pi, Pi_bar = self.in_noise(given, t)
+            rho_bar = (Q_hat * Pi_bar + k) / Q
+            bent = np.array([mean, Pi / Q, var, Pi * (Q_hat / Q), rho_bar])
+        else:
+            bent = super().channel(incoming, beta)
         linear = np.array([h / Q, 1 / Q, chi_hat / Q / Q, Q_hat / Q, k / Q])
         return np.where(straight, linear, bent)
 
@@ -192,9 +185,27 @@ class _Drawn:
         total = 0.0
         for weight, case in self.cases():
             rho, k = case.channel(incoming, beta)[3], case.split()[1]
-            share = rho * (1 + k / incoming.Q_hat)
-            total = total + weight * np.clip(share, 0, 1)
+            total = total + weight * np.clip(rho * (1 + k / incoming.Q_hat), 0, 1)
         return total
+
+# %% ../nbs/08_prior.ipynb #5a33160e
+def _own_numbers(prior, name, fits, wanted, owner="", remedy=""):
+    """Make one number, or a vector of such, a float or floats of the prior's own."""
+    given = getattr(prior, name)
+    # a copy: what the caller does to theirs later is not our affair
+    values = np.array(check_array(name, given))
+    if values.ndim > 1 or not np.all(fits(values)):
+        wanted = f"{wanted} or a vector of such, got {given!r}"
+        raise ValueError(f"{owner}{name} must be {wanted}{remedy}")
+    vars(prior)[name] = values if values.ndim else float(values)
+
+
+def _check_sizes(prior, N, beta):
+    """As `Prior.check`: one number, or one for each column."""
+    for name, value in vars(prior).items():
+        if np.shape(value) not in ((), (N,)):
+            wanted = f"one number or one for each of the {N} columns of A"
+            raise ValueError(f"{name} must be {wanted}, got shape {np.shape(value)}")
 
 # %% ../nbs/08_prior.ipynb #ca7e9f54
 @dataclass(frozen=True, eq=False)
@@ -231,9 +242,7 @@ class Penalty(_Drawn, _TwoTerms, Prior):
         """The threshold t and the added precision k; numbers or (N,)."""
         return self.lam * self.penalty_factor, 0.0
 
-    def check(self, N, beta):
-        """As `Prior.check`: one number, or one for each column."""
-        _check_sizes(self, N)
+    check = _check_sizes
 
     def unpenalised(self):
         """As `Prior.unpenalised`: where the penalty factor is 0."""
@@ -249,25 +258,6 @@ def _with_penalty(prior, lam):
     case = copy(prior)
     vars(case).update(lam=lam, randomise=Fixed())
     return case
-
-# %% ../nbs/08_prior.ipynb #5a33160e
-def _own_numbers(prior, name, fits, wanted, owner="", remedy=""):
-    """Make one number, or a vector of such, a float or floats of the prior's own."""
-    given = getattr(prior, name)
-    # a copy: what the caller does to theirs later is not our affair
-    values = np.array(check_array(name, given))
-    if values.ndim > 1 or not np.all(fits(values)):
-        wanted = f"{wanted} or a vector of such, got {given!r}"
-        raise ValueError(f"{owner}{name} must be {wanted}{remedy}")
-    vars(prior)[name] = values if values.ndim else float(values)
-
-
-def _check_sizes(prior, N):
-    """One number, or one for each column."""
-    for name, value in vars(prior).items():
-        if np.shape(value) not in ((), (N,)):
-            wanted = f"one number or one for each of the {N} columns of A"
-            raise ValueError(f"{name} must be {wanted}, got shape {np.shape(value)}")
 
 # %% ../nbs/08_prior.ipynb #2d23416f
 class Laplace(Penalty):
@@ -441,9 +431,8 @@ class SpikeSlab(_TwoParts, Prior):
     def __post_init__(self):
         for name, most in (("inclusion", 1.0), ("slab_variance", np.inf)):
             fits = lambda values: (values > 0) & (values <= most)
-            _own_numbers(
-                self, name, fits, f"one number in (0, {most:g}]", "SpikeSlab: "
-            )
+            wanted = f"one number in (0, {most:g}]"
+            _own_numbers(self, name, fits, wanted, "SpikeSlab: ")
 
     def check(self, N, beta):
         """As `Prior.check`: only beta = 1 will do."""
@@ -451,4 +440,4 @@ class SpikeSlab(_TwoParts, Prior):
             remedy = f"got beta = {beta:g}: pass beta=1.0, or a Laplace prior"
             why = "a power of a spike means nothing"
             raise ValueError(f"SpikeSlab is for beta = 1 ({why}), {remedy}")
-        _check_sizes(self, N)
+        _check_sizes(self, N, beta)

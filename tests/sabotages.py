@@ -132,8 +132,8 @@ SABOTAGES = [
     Sabotage(
         "prior.py",
         "an added precision is left out of 1 - rho",
-        "rho_bar = (incoming.Q_hat * Pi_bar + k) / Q",
-        "rho_bar = incoming.Q_hat * Pi_bar / Q",
+        "rho_bar = (Q_hat * Pi_bar + k) / Q",
+        "rho_bar = Q_hat * Pi_bar / Q",
         "tests/test_channels.py::test_a_priors_moments_are_derivatives",
     ),
     Sabotage(
@@ -168,8 +168,8 @@ SABOTAGES = [
     Sabotage(
         "likelihood.py",
         "a row's stiffness forgets the square of sigma",
-        "return c / self.sigma**2, w",
-        "return c / self.sigma, w",
+        "_gain(V, c / self.sigma**2, w)",
+        "_gain(V, c / self.sigma, w)",
         "tests/test_general_input.py::test_laws_at_the_edge_are_the_data_as_they_are",
     ),
     Sabotage(
