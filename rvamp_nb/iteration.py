@@ -7,6 +7,7 @@ __all__ = ['ROOM', 'QUIETEST', 'SLOWEST', 'TRACE', 'DEAR', 'CROWD', 'coordinates
            'kept_rows', 'iterate', 'averaged_start', 'Run', 'run', 'continuation', 'step_of_few']
 
 # %% ../nbs/31_until_it_stops.ipynb #31a00005
+from bisect import bisect_left
 from dataclasses import is_dataclass, replace
 from typing import NamedTuple
 
@@ -26,12 +27,10 @@ from rvamp_nb.step import (
     emptying_factor,
     initial_state,
     join,
-    own_precision,
     relative_change,
     scales,
     step,
     threads,
-    to_coupling,
 )
 from .tables.storage import Panels
 
@@ -187,24 +186,20 @@ def _faint(state, factor):
 def _no_louder(problem, state, most):
     """The state, as faint as it must be for the prior to claim at most so much."""
 
-    def too_loud(power):
-        """Whether 0.5**power of the state claims more."""
+    def faint_enough(k):
+        """Whether 0.5 ** (k / 2) of the state claims no more."""
         with np.errstate(all="ignore"):
-            to_prior = _faint(state, 0.5**power).to_prior
-            return problem.prior.moments(to_prior, problem.beta).rho.sum() > most
+            to_prior = _faint(state, 0.5 ** (k / 2)).to_prior
+            return not problem.prior.moments(to_prior, problem.beta).rho.sum() > most
 
     in_blocks = not isinstance(state.to_prior, Natural)  # those start nearby
-    if in_blocks or most >= problem.A.shape[1] or not too_loud(0):
+    if in_blocks or most >= problem.A.shape[1] or faint_enough(0):
         return state
-    loud, quiet = 0.0, 0.5
-    while too_loud(quiet):
-        loud, quiet = quiet, 2 * quiet
-        if quiet > 128:
-            return state
-    while quiet - loud > 0.5:
-        middle = (loud + quiet) / 2
-        loud, quiet = (middle, quiet) if too_loud(middle) else (loud, middle)
-    return _faint(state, 0.5**quiet)
+    k = next((2**j for j in range(9) if faint_enough(2**j)), None)
+    if k is None:
+        return state
+    k = bisect_left(range(k), True, lo=k // 2 + 1, key=faint_enough)
+    return _faint(state, 0.5 ** (k / 2))
 
 # %% ../nbs/31_until_it_stops.ipynb #a7d10c07
 def _near(proposal, plain):
@@ -376,12 +371,10 @@ def _stuck(rows, window=300):
     return worst[-window:].min() > 0.9 * worst[:-window].min()
 
 # %% ../nbs/31_until_it_stops.ipynb #a7d10e04
-def run(
-    problem, state, tol, max_iter, damping, anderson=None, checkpoint=None, take=step
-):
+def run(problem, state, tol, max_iter, damping, anderson=None, checkpoint=None):
     """Iterate until change and delta are below tol, or say why not: a `Run`."""
     last, rows, failure = None, [], ""
-    steps = iterate(problem, state, damping, anderson=anderson, take=take)
+    steps = iterate(problem, state, damping, anderson=anderson, take=step_of_few)
     try:
         for current, pace, event in steps:
             last, nothing = current or last, (np.nan, np.nan, 0)
@@ -403,7 +396,7 @@ def run(
     return Run(last, np.array(rows, dtype=TRACE).view(np.recarray), failure)
 
 # %% ../nbs/31_until_it_stops.ipynb #7ed88299
-def continuation(problem, tol, max_iter, damping, take=step):
+def continuation(problem, tol, max_iter, damping):
     """The last `Run` on the way down from a penalty that empties the model, or None."""
     if problem.prior.scaled(1.0) is None:
         return None
@@ -411,7 +404,7 @@ def continuation(problem, tol, max_iter, damping, take=step):
     for factor in np.geomspace(top, 1, 12):
         there = problem._replace(prior=problem.prior.scaled(factor))
         there_tol, most = (tol, max_iter) if factor == 1 else (1e-3, min(100, max_iter))
-        done = run(there, state, there_tol, most, damping, take=take)
+        done = run(there, state, there_tol, most, damping)
         if not done.failure:
             state = done.last.new
     return done
@@ -488,23 +481,20 @@ def _arrived(small, state, most=30):
 # %% ../nbs/31_until_it_stops.ipynb #12000208
 def _moved_on(said, which, gathered, small, last):
     """What is said and gathered, with what the columns `which` have come to."""
-    M, own = len(small.y), own_precision(small.A, last.u)
-    message, grain, _ = to_coupling(last.x, last.state.to_prior, own)
+    M, few = len(small.y), ask(small, last.state)
     try:
-        message = at_most_2M(small.A, message)
+        message = at_most_2M(small.A, few.prior_message)
     except np.linalg.LinAlgError:
         return said, None
-    few = Mixed(*(part[M:] for part in message))
-    now = gather(gathered.A_S, few.S, few.D, few.r, few.T)
+    theirs = Mixed(*(part[M:] for part in message))
+    now = gather(gathered.A_S, theirs.S, theirs.D, theirs.r, theirs.T)
     sums = (a + b for a, b in zip(gathered[1:], now[1:]))
-    parts = [*said.x, *said.prior_message, said.grain]
-    theirs = [*(part[M:] for part in last.x), *few, grain[M:]]
-    new = [part.copy() for part in parts]
-    for part, some in zip(new, theirs):
+    new = [part.copy() for part in (*said.x, *said.prior_message, said.grain)]
+    for part, some in zip(new, [*(part[M:] for part in few.x), *theirs, few.grain[M:]]):
         part[which] = some
     x, message, grain = Moments(*new[:5]), Mixed(*new[5:-1]), new[-1]
     said = said._replace(x=x, prior_message=message, grain=grain)
-    said = said._replace(u=last.u, likelihood_message=last.likelihood_message)
+    said = said._replace(u=few.u, likelihood_message=few.likelihood_message)
     return said, Gathered(now.A_S, *sums)
 
 # %% ../nbs/31_until_it_stops.ipynb #12000207

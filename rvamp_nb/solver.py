@@ -129,11 +129,11 @@ def _fit(problem, state, tol, max_iter, damping, anderson=None, checkpoint=None)
     """Warm, from averages or cold; if that fails, by continuation."""
     options, how = (tol, max_iter, damping), "by continuation from a larger penalty"
     start = averaged_start(problem) if state is None else state
-    done = run(problem, start, *options, anderson, checkpoint, step_of_few)
+    done = run(problem, start, *options, anderson, checkpoint)
     if done.failure and start is not state:
-        done = run(problem, None, *options, None, checkpoint, step_of_few)
+        done = run(problem, None, *options, None, checkpoint)
     failure = done.failure
-    again = continuation(problem, *options, step_of_few) if failure else None
+    again = continuation(problem, *options) if failure else None
     if again:
         failure = again.failure and f"{failure}; {how}, {again.failure}"
         done = again if again.last else done

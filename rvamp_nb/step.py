@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['SMALL', 'Problem', 'State', 'Step', 'initial_state', 'lambda_empty', 'emptying_factor', 'threads', 'Breakdown',
-           'own_precision', 'Said', 'ask', 'step', 'to_coupling', 'join', 'scales', 'check_state', 'relative_change',
-           'scale_free_delta', 'WithIntercept']
+           'Said', 'ask', 'step', 'to_coupling', 'join', 'scales', 'check_state', 'relative_change', 'scale_free_delta',
+           'WithIntercept']
 
 # %% ../nbs/30_one_turn.ipynb #30a00005
 from contextlib import ExitStack, contextmanager
@@ -154,11 +154,6 @@ def threads(A):
 class Breakdown(Exception):
     """A step that cannot be taken; says which quantity failed."""
 
-
-def own_precision(A, u):
-    """About the precision that each column's own data have, (N,)."""
-    return square_lengths(A) * np.mean(u.chi)
-
 # %% ../nbs/30_one_turn.ipynb #12000201
 class Said(NamedTuple):
     """What prior and rows answer to a state."""
@@ -168,7 +163,7 @@ class Said(NamedTuple):
     prior_message: Mixed
     likelihood_message: Natural
     grain: np.ndarray  # a ridge for loose coefficients, (N,)
-    own: np.ndarray  # `own_precision`, (N,)
+    own: np.ndarray  # about the precision that each column's own data have, (N,)
     floored: int
 
 
@@ -176,7 +171,7 @@ def ask(problem, state):
     """Variable 1: prior and rows are asked, and answer (`Said`)."""
     A, y, prior, likelihood, counts, beta = problem
     u, likelihood_message = likelihood.message(y, state.to_likelihood, counts, beta)
-    own = own_precision(A, u)
+    own = square_lengths(A) * np.mean(u.chi)
     if hasattr(prior, "message"):  # columns in blocks, chapter 17
         x, message, grain, floored = prior.message(state.to_prior, own)
     else:
