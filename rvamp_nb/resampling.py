@@ -191,7 +191,6 @@ class Exponential(_Tau):
 class Discrete:
     """Independent counts with a law of the user's own: values and probabilities, (K,)
     numbers >= 0 each, not all values 0; the probabilities sum to 1, up to rounding.
-    `mean` and `var` are those of one count.
     """
 
     values: tuple
@@ -199,10 +198,19 @@ class Discrete:
 
     def __post_init__(self):
         c, w = _as_law("Discrete", self.values, self.probabilities)
-        w = w / w.sum()
-        vars(self).update(values=tuple(c.tolist()), probabilities=tuple(w.tolist()))
-        mean = float(w @ c)
-        vars(self).update(mean=mean, var=float(w @ (c - mean) ** 2))
+        w = (w / w.sum()).tolist()
+        vars(self).update(values=tuple(c.tolist()), probabilities=tuple(w))
+
+    @property
+    def mean(self):
+        """Mean count of a row."""
+        return float(np.dot(self.probabilities, self.values))
+
+    @property
+    def var(self):
+        """Variance of one count."""
+        c, w = self.nodes()
+        return float(w @ (c - w @ c) ** 2)
 
     def nodes(self):
         """The values and probabilities given, (K,) each."""
