@@ -374,19 +374,6 @@ def at_most_2M(A, prior):
         view[move] = 0
     return out
 
-# %% ../nbs/11_panels.ipynb #191a50a0
-def _check_messages(A, *messages):
-    """One number for each column of A in the prior's, each row in the likelihood's."""
-    M, N = A.shape
-    names, sides = ("prior", "likelihood"), ((N, "column"), (M, "row"))
-    for name, message, (size, side) in zip(names, messages, sides):
-        shapes = {np.shape(view) for view in message}
-        if shapes != {(size,)}:
-            raise ValueError(
-                f"{name}_message has arrays of shape {sorted(shapes)}, but A is"
-                f" {M} x {N}: give one number for each {side}, shape ({size},)"
-            )
-
 # %% ../nbs/11_panels.ipynb #18410f45
 def couple(A, prior_message, likelihood_message, gathered=None):
     """Solve the linear-Gaussian coupling, "Variable 2" of Algorithm 1, for given
@@ -398,7 +385,15 @@ def couple(A, prior_message, likelihood_message, gathered=None):
     positive definite, or holds NaN or infinity.
     """
     prior, rows = prior_message, likelihood_message
-    _check_messages(A, prior, rows)
+    sides = ("prior", "column", prior), ("likelihood", "row", rows)
+    for (name, side, message), size in zip(sides, A.shape[::-1]):
+        shapes = {np.shape(view) for view in message}
+        if shapes != {(size,)}:
+            raise ValueError(
+                f"{name}_message has arrays of shape {sorted(shapes)}, but A is"
+                f" {len(A)} x {A.shape[1]}: give one number for each {side}, shape"
+                f" ({size},)"
+            )
     if not is_wide(A):
         return coupled(prior, rows, _solve_tall(A, prior, rows))
     prior = at_most_2M(A, prior)
