@@ -179,6 +179,7 @@ class P1Posterior(_Moments):
         spike = isinstance(self.prior, SpikeSlab)
         return 1 - self.prior.Pi(self.incoming) if spike else 0.0 * self.incoming.h
 
+    @np.errstate(under="ignore")
     def pdf(self, x):
         """Density of the continuous part at x; coordinates' shape, then that of x."""
         incoming, beta, total = self.incoming, self.beta, 0.0
