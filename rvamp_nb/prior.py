@@ -176,6 +176,7 @@ class _Drawn:
         parts = _with_penalty(self, factors * self.lam).channel(incoming, beta)
         return Moments(*_mixture(weights, np.moveaxis(parts, 1, 0)))
 
+    @np.errstate(under="ignore")
     def Pi(self, incoming, beta=np.inf):
         """Selection probability P[x != 0], (N,), at beta = inf and with a threshold;
         else an AttributeError, for nothing is ever exactly zero.
