@@ -98,9 +98,9 @@ def _held(what, numbers, most):
     """Refuse numbers that products of them would carry out of the 64-bit range."""
     v = numbers[numbers > 0]
     if not ((v > 1 / most) & (v < most)).all():
+        found = f"{what} are {v.min():.0e} to {v.max():.0e}"
         raise ValueError(
-            f"{what} are {v.min():.0e} to {v.max():.0e}, too far from 1 for 64-bit"
-            " numbers; change their units"
+            f"{found}, too far from 1 for 64-bit numbers; change their units"
         )
 
 
@@ -277,9 +277,7 @@ def _on_few(p, z, used, sign):
 
 
 def _last_digits(p, b, used, z, f):
-    """Refit b once more on its face, in place, from rounded coefficients; whether
-    Newton's steps end and change no sign. A matrix serves while steps get shorter.
-    """
+    """Refit b once more on its face, in place; whether it ends and keeps all signs."""
     on = np.flatnonzero(used[b])
     X, c, y, was = p.X[on], p.counts[b], p.y[b], z[b, on]
     t, k, least = p.t[b, on], p.k[b, on], 1e-13 * p.force[b]

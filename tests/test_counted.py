@@ -429,6 +429,17 @@ def test_blocks_of_columns_that_do_not_see_each_other_change_nothing():
     assert counted(fit, rows=0, blocks=[[3]]).blocks == []
 
 
+def test_without_resampling_a_block_has_no_noise_below_zero():
+    """Rounding made some, and the iteration broke down."""
+    A, y, *_ = gaussian_design(150, 150, rho=0.5, seed=6)
+    prior = Laplace(0.05 * np.abs(A.T @ y).max(), Fixed())
+    fit = rvamp(A, y, prior=prior, counts=NoResampling())
+    same = counted(fit, rows=0)
+    assert len(same.blocks) == 1 and not same.left
+    np.testing.assert_allclose(same.mean, fit.mean, atol=1e-2 * fit.mean.max())
+    np.testing.assert_allclose(same.var, 0, atol=1e-9)
+
+
 def test_what_is_not_had_for_blocks_is_refused(tame):
     fit = rvamp(*tame, 0.1)
     (part, *_) = counted(fit, rows=1, blocks=[[2, 3]]).parts

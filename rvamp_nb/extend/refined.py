@@ -173,13 +173,13 @@ LEAST_WORTH, MOST_WORTH = 3, 100  # refits for which rVAMP's own answer counts a
 SPREAD_OUT = 3.0  # features that are spread evenly over these
 
 
-def shrunk(mean, own, unit, doubtful, n_refits, turns=60):
+def shrunk(mean, own, unit, doubtful, n_refits):
     """Averages over refits, a `Mean`, drawn towards rVAMP's own answer by as much as it
     has earned (`shrinkage`), which is learned from the features that are doubtful, (n,)
     bool. own and unit, (n,), are rVAMP's answer and the variance of one refit.
 
     The posterior means and standard deviations, (n,) each, and for how many refits
-    rVAMP's answer counts, the harmonic mean. `turns` are those of the EM algorithm.
+    rVAMP's answer counts, the harmonic mean.
     """
     worth = np.geomspace(LEAST_WORTH, MOST_WORTH * n_refits, 9)
     spread = unit / worth[:, None]
@@ -187,7 +187,7 @@ def shrunk(mean, own, unit, doubtful, n_refits, turns=60):
     likely = -0.5 * (np.log(total) + off**2 / total)
     likely = np.exp(likely - likely.max(0))
     pi = even = np.full(len(worth), 1 / len(worth))
-    for _ in range(turns):
+    for _ in range(60):
         share = pi[:, None] * likely[:, doubtful]
         pi = (share / share.sum(0)).sum(1) + SPREAD_OUT * even
         pi /= pi.sum()
@@ -230,10 +230,7 @@ def patterns_of(found):
 
 # %% ../../nbs/16_last_word.ipynb #1a570015
 def _told(fit, counts, among):
-    """What is known of the resamples of one pattern, of some coefficients of its fit:
-    their `Field`, what rows say, and the standard deviation, (n,), of what the counts
-    do not explain; nothing, (), without a fit or resamples.
-    """
+    """Of one pattern's resamples: `Field`, `Says`, what is left, (n,); or nothing."""
     if fit is None or len(counts) < 2:
         return ()
     field, rows = Field(*(v[..., among] for v in field_of(fit))), row_says(fit, counts)
@@ -327,9 +324,7 @@ class Refined:
 
 # %% ../../nbs/16_last_word.ipynb #1a570018
 def _in_units(own, x, said, expected, error):
-    """The same with every coefficient in units of its standard deviation, and with
-    squares about rVAMP's mean; and the scale of each row, (3, n).
-    """
+    """In units of each one's deviation, squares about rVAMP's mean; scales, (3, n)."""
     _, m, var = own
     var = np.max([var, x.var(0), expected[2] - expected[1] ** 2], axis=0)
     unit = np.sqrt(np.maximum(var, 1e-12 * m**2)) + 1e-60
@@ -396,10 +391,9 @@ def _together_so_far(job, parts):
     x, known = zip(*parts)
     x, alone, control = np.concatenate(x), job.own is None, job.control
     if len(x) < 3:
-        raise ValueError(
-            f"refined: {len(x)} refits have reached their optimality conditions:"
-            " penalise more, or drop columns that repeat others"
-        )
+        what = f"{len(x)} refits have reached their optimality conditions"
+        why = "penalise more, or drop columns that repeat others"
+        raise ValueError(f"refined: {what}: {why}")
     at = np.union1d(job.kept, np.flatnonzero(x.any(0)))
     said, means = np.zeros((3, len(x), len(at))), np.zeros((2, 3, len(at)))
     if control:

@@ -18,9 +18,7 @@ from ..tables.storage import Panels, each, in_rows
 
 # %% ../../nbs/28_light.ipynb #567e644b
 def _of_parts(parts, doubt):
-    """Of the parts that rows make of each feature's noise: their sum and the largest
-    one, and what each row makes on average.
-    """
+    """Sum and largest of each feature's parts, (M, N); what each row makes of all."""
     total = parts.sum(0)
     return (total, parts.max(0)), (parts @ _averaging(doubt, total),)
 
@@ -42,34 +40,24 @@ def _in_two_passes(A, doubt, var):
     made, _ = A.each(lambda X, var: ((var * (X[:, :] ** 2 @ weight),), ()), (var,))
     return (total, largest.max(1)), made
 
-# %% ../../nbs/28_light.ipynb #95ec5b5e
-def _doubt_and_var(fit):
-    """Π (1 - Π) of each column, 0 for an intercept's (all 1 where nothing is in doubt),
-    and the variance of each row's pull, 0 where nothing is random.
-    """
-    u, doubt = fit.last.u, fit.Pi * (1 - fit.Pi)
-    if doubt.sum() <= 1e-12:
-        doubt = np.ones(len(fit.Pi))
-    # without resampling the variances die out, and never quite reach 0
-    nothing = u.var.max() <= (1e-8 * np.abs(u.mean).max()) ** 2
-    more = fit.problem.A.shape[1] - len(doubt)
-    return np.append(doubt, np.zeros(more)), 0 * u.var if nothing else u.var
-
 # %% ../../nbs/28_light.ipynb #496a97ef
 def _noise(fit):
-    """What is drawn, rows or groups of them, in the noise of the fields: the share of
-    each, (M,) or (G,); of each feature the largest part, the sum of all and the weight
-    in an average of shares, (N,) each.
+    """The share of each row (M,) or group (G,) in the noise of the fields; of each
+    feature, (N,), the largest part, the sum of all, and its weight in the average.
     """
-    (A, _, _, likelihood, *_), (doubt, var) = fit.problem, _doubt_and_var(fit)
-    if hasattr(likelihood, "noise_of_groups"):
-        parts = likelihood.noise_of_groups(fit) * var.any()
-        doubt = doubt[: parts.shape[1]]
-        found = _of_parts(parts, doubt)
+    A, u, doubt = fit.problem.A, fit.last.u, fit.Pi * (1 - fit.Pi)
+    if doubt.sum() <= 1e-12:
+        doubt = np.ones(len(fit.Pi))
+    doubt = np.append(doubt, np.zeros(A.shape[1] - len(doubt)))  # an intercept has none
+    # without resampling the variances die out, and never quite reach 0
+    varies = u.var.max() > (1e-8 * np.abs(u.mean).max()) ** 2
+    if hasattr(fit.problem.likelihood, "noise_of_groups"):  # chapter 19
+        doubt = doubt[: len(fit.Pi)]
+        found = _of_parts(varies * fit.problem.likelihood.noise_of_groups(fit), doubt)
     elif in_rows(A):
-        found = _in_two_passes(A, doubt, var)
+        found = _in_two_passes(A, doubt, varies * u.var)
     else:
-        squares = lambda X: X[:, :] ** 2 * var[:, None]
+        squares = lambda X: X[:, :] ** 2 * (varies * u.var)[:, None]
         found = each(A, lambda X, doubt: _of_parts(squares(X), doubt), (doubt,))
     (total, largest), (made,) = found
     shares = made / made.sum() if made.sum() > 0 else np.full(len(made), 1 / len(made))
@@ -105,9 +93,7 @@ IN_PLAY = 0.01  # features with a larger Π decide together who is selected
 
 
 def _thickness(X):
-    """Each column's largest size; its squares and fourth powers in this unit, summed:
-    (3, n).
-    """
+    """Of each column, (3, n): largest size; squares and 4th powers in it, summed."""
     sizes = np.abs(X[:, :])
     largest = sizes.max(0)
     squares = (sizes / np.where(largest > 0, largest, 1)) ** 2
@@ -162,12 +148,6 @@ LIGHTS = ("red", "amber")  # the worst first; else green
 class TrustWarning(UserWarning):
     """There are signs that the answer of rVAMP should not be trusted without refits."""
 
-# %% ../../nbs/28_light.ipynb #c3baa4ba
-def _unit_of(fit):
-    """What is drawn: a row, or a group of rows."""
-    likelihood = getattr(getattr(fit, "problem", None), "likelihood", None)
-    return "group" if hasattr(likelihood, "noise_of_groups") else "row"
-
 # %% ../../nbs/28_light.ipynb #483986a8
 class Trust(NamedTuple):
     """The warning lights at the reported penalty, for Π and for the spreads, and what
@@ -193,9 +173,9 @@ class Trust(NamedTuple):
     duplicates, repeated : lists of int arrays
         Groups of columns that are equal up to sign; groups of rows that look like
         repeated samples of one unit.
+    fit : Fit
     unit : "row" or "group"
         What is drawn, and counted above.
-    fit : Fit
     """
 
     light: str
@@ -209,7 +189,7 @@ class Trust(NamedTuple):
     spread: str = "red"
     spread_reasons: tuple = ()
     fit: object = None
-    unit = property(lambda trust: _unit_of(trust.fit))
+    unit: str = "row"
 
     def __str__(self):
         reasons = "; ".join(self.reasons) if self.reasons else "no sign of trouble"
@@ -288,7 +268,6 @@ def _signs_of_the_spreads(Pi, rows, partner, share, names):
 # %% ../../nbs/28_light.ipynb #32c01ea4
 def _worst(signs):
     """The worst of the lights, and all reasons, the worst first."""
-    signs = list(signs)
     reasons = tuple(words for light in LIGHTS for on, words in signs if on == light)
     return next((at for at in LIGHTS if at in dict(signs)), "green"), reasons
 
@@ -309,16 +288,16 @@ def judge(fit, where, names, *, path_failed=False, q_reached=True, rows=()):
     order = np.argsort(where, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(where[order])) + 1)
     twins = [group for group in groups if len(group) > 1]
-    light, reasons = _worst(
-        [
-            *_signs_of_the_path(fit, path_failed, q_reached),
-            *_signs_of_the_rows(_unit_of(fit), effective, row, share, own),
-            *_signs_of_the_table(twins, names, rows, len(fit.problem.A)),
-        ]
-    )
-    spread = _worst(_signs_of_the_spreads(fit.Pi[where], *columns, share, names))
+    grouped = hasattr(fit.problem.likelihood, "noise_of_groups")
+    unit = "group" if grouped else "row"
+    signs = [*_signs_of_the_path(fit, path_failed, q_reached)]
+    signs += _signs_of_the_rows(unit, effective, row, share, own)
+    signs += _signs_of_the_table(twins, names, rows, len(fit.problem.A))
+    light, reasons = _worst(signs)
+    spreads = _signs_of_the_spreads(fit.Pi[where], *columns, share, names)
+    spread = _worst([*spreads])
     of_rows = effective, share, row, twins, reasons, list(rows), own
-    return Trust(light, *of_rows, *spread, fit)
+    return Trust(light, *of_rows, *spread, fit, unit)
 
 # %% ../../nbs/28_light.ipynb #b1c0ffe3
 _ROWS_SEEN = 1000  # of a longer table so many rows are compared, drawn at random
@@ -358,9 +337,7 @@ def _closest_by_chance(rows, level, rng):
 
 # %% ../../nbs/28_light.ipynb #b1c0ffe5
 def _closest_by_tail(apart, level):
-    """The squared distance that none of these undercuts by chance if the smallest
-    follow the power law of the small ones (`tail`).
-    """
+    """The squared distance that none of these undercuts by the power law (`tail`)."""
     low, high = np.quantile(apart, [0.05, 0.2], method="lower")
     if not 0 < low < high:
         return 0.0
@@ -393,9 +370,7 @@ def repeated_rows(A, level=0.01):
 
 # %% ../../nbs/28_light.ipynb #867f74d5
 def _standardised(A):
-    """Columns that vary, with mean 0 and variance 1, whatever their unit; and which of
-    all columns these are.
-    """
+    """Columns that vary, mean 0 and variance 1 in any unit; and which these are."""
     unit = np.abs(A).max(0, initial=0.0)
     Z = A / np.where(unit > 0, unit, 1.0)
     Z = Z - Z.mean(0)
@@ -405,9 +380,7 @@ def _standardised(A):
 
 
 def _rows_seen(A, seen, rng):
-    """Some rows as they are compared; of a table in columns, by one pass and a look at
-    200 columns.
-    """
+    """Some rows, compared; of a table in columns by one pass and 200 columns."""
     if not isinstance(A, Panels) or in_rows(A):
         return _compared(_standardised(A[seen])[0], rng)
 
