@@ -149,17 +149,19 @@ def wide_matrices(A, prior, likelihood):
     return wide._replace(noise_R=mirrored(gathered.noise))
 
 # %% ../nbs/11_panels.ipynb #11000012
-def _through_S(X, wide, chi_hat_S, T):
-    """What S takes from s and adds to p, (N,) each, and what R's noise brings to S."""
-    from_s, to_p = np.empty((2, X.shape[1]))
-    var_S = np.zeros(len(wide.Sigma_S))
+def _told_columns(X, D, r, T, u, B, Sigma_S, chi_hat_S, outer, *F):
+    """Of a block of columns: A'u, what S takes from s, p, and forms by F where it is
+    told; its parts of A x and of the variance on S.
+    """
+    Atu, from_s, var_S = X.T @ u, np.empty(X.shape[1]), np.zeros(len(Sigma_S))
+    p, *forms = [_forms(factor, X) for factor in (outer, *F)]
     for j, panel in _panels(X):
-        pull = wide.B.T @ panel
-        x_S = wide.Sigma_S @ pull  # how x_S answers to each column
+        pull = B.T @ panel
+        x_S = Sigma_S @ pull  # how x_S answers to each column
         from_s[j] = np.einsum("ij,ij->j", pull, x_S)
-        to_p[j] = chi_hat_S @ x_S**2
+        p[j] += chi_hat_S @ x_S**2
         var_S += x_S**2 @ T[j]
-    return from_s, to_p, var_S
+    return (Atu, from_s, p, *forms), (X @ (r + D * Atu), var_S)
 
 # %% ../nbs/11_panels.ipynb #11000040
 def _from_others(X, variances):
@@ -219,16 +221,6 @@ def _others_of_wide(A, prior, likelihood, wide, Sigma_u, s, p):
         others[few] += prior.chi_hat[prior.S] @ (wide.J.T @ A_few) ** 2
     return others
 
-# %% ../nbs/11_panels.ipynb #11000041
-def _told_columns(X, D, r, T, u, wide, chi_hat_S, outer, *F):
-    """Of a block of columns: A'u, what S takes from s, p, and forms by F where it is
-    told; its parts of A x and of the variance on S.
-    """
-    Atu = X.T @ u
-    from_s, to_p, var_S = _through_S(X, wide, chi_hat_S, T)
-    forms = [_forms(factor, X) for factor in (outer, *F)]
-    return (Atu, from_s, to_p + forms[0], *forms[1:]), (X @ (r + D * Atu), var_S)
-
 # %% ../nbs/11_panels.ipynb #11000107
 def _solve_wide(A, prior, likelihood, gathered=None):
     """The diagonals by `mixed-form` and `triangle-form`; about 4 M^2 N operations."""
@@ -251,7 +243,7 @@ def _solve_wide(A, prior, likelihood, gathered=None):
     noise_R = _through(Y, wide.Sigma_S, noise_R)
     noise_u = _through(Y, wide.Sigma_S, _conjugated(F, chi_hat_u))
     outer = dtrmm(1.0, F, _root(noise_R + noise_u), lower=1)
-    told = u, wide._replace(H=None, Sigma_R=None, J=None), chi_hat_S, outer
+    told = u, wide.B, wide.Sigma_S, chi_hat_S, outer
     told = told if swept else (*told, F)
     found, (Ax, others_S) = each(A, _told_columns, (prior.D, prior.r, prior.T), told)
     Atu, from_s, p, *more = found
