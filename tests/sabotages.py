@@ -395,9 +395,30 @@ SABOTAGES = [
     Sabotage(
         "extend/refined.py",
         "one worth for all features",
-        "share = pi[:, None] * likely\n",
-        "share = pi[:, None] * np.ones_like(likely)\n",
+        "share = (pi / pi.sum(0))[:, kind] * likely\n",
+        "share = (pi / pi.sum(0))[:, kind] * np.ones_like(likely)\n",
         "tests/test_refined.py::test_rvamp_is_believed_as_far_as_the_refits_bear_it_out",
+    ),
+    Sabotage(
+        "extend/refined.py",
+        "weak features vouch for strong ones",
+        "kind, votes = strong.astype(int)",
+        "kind, votes = 0 * strong.astype(int)",
+        "tests/test_refined.py::test_weak_features_do_not_vouch_for_strong_ones",
+    ),
+    Sabotage(
+        "extend/refined.py",
+        "a feature that all refits select is sure",
+        "MADE_UP / np.sqrt(4 * noise)",
+        "MADE_UP",
+        "tests/test_refined.py::test_a_feature_that_every_refit_selects_is_not_sure",
+    ),
+    Sabotage(
+        "extend/refined.py",
+        "the accuracy of the worst feature is enough",
+        "noise * accuracy**2 >= ENOUGH * square_error",
+        "noise >= 0",
+        "tests/test_refined.py::test_refits_go_on_until_all_together_are_worth_enough",
     ),
     Sabotage(
         "extend/rows.py",

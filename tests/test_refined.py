@@ -282,17 +282,55 @@ def test_rvamp_is_believed_as_far_as_the_refits_bear_it_out():
         own = truth + np.sqrt(unit / worth) * rng.normal(size=300)
         seen = truth + np.sqrt(unit / 200) * rng.normal(size=300)
         mean = room.Mean(seen, unit / 200, 1.0)
-        value, error, kappa = room.shrunk(mean, own, unit, unit > 0, 200)
+        value, error, kappa = room.shrunk(mean, own, unit, unit > 0, own > 1, 200)
         best = np.mean(unit) / (200 + worth)
         assert np.mean((value - truth) ** 2) < 1.35 * best
         assert np.mean(np.abs(value - truth) < 1.96 * error) > 0.92
         kappas.append(kappa)
     assert kappas == sorted(kappas)
     own = truth + 0.4 * (np.arange(300) == 7)
-    value, error, _ = room.shrunk(
-        room.Mean(truth, unit / 200, 1.0), own, unit, unit > 0, 200
-    )
+    mean = room.Mean(truth, unit / 200, 1.0)
+    value, error, _ = room.shrunk(mean, own, unit, unit > 0, own > 1, 200)
     assert abs(value[7] - truth[7]) < 2 * error[7] < 0.1  # one feature is not believed
+
+
+def few_strong(B=200):
+    """Refits of 300 weak features and 4 strong ones, all independent, and rVAMP's Π,
+    right for the weak ones.
+    """
+    rng = np.random.default_rng(3)
+    truth = np.append(rng.uniform(0.005, 0.1, 300), [0.9, 0.92, 0.93, 0.95])
+    own = truth + np.where(truth > 0.5, 0.03, 0.0)
+    while True:
+        yield truth, own, 1.0 * (rng.random((B, len(truth))) < truth)
+
+
+def test_weak_features_do_not_vouch_for_strong_ones():
+    inside = []
+    for _, (truth, own, Z) in zip(range(40), few_strong()):
+        none = np.zeros((3, *Z.shape)), *np.zeros((2, 3, len(truth)))
+        theirs = np.array([own, own, own * (1 - own)])
+        values, errors, *_ = room.together(theirs, Z, *none)
+        inside.append(np.abs(values[0] - truth)[-4:] < 1.96 * errors[0][-4:])
+    assert np.mean(inside) > 0.65  # .41 where all learn from all
+
+
+def test_a_feature_that_every_refit_selects_is_not_sure():
+    truth = np.append(np.random.default_rng(4).uniform(0.05, 0.5, 100), 0.99)
+    Z = 1.0 * (np.random.default_rng(5).random((200, 101)) < truth)
+    Z[:, -1] = 1
+    none = np.zeros((3, *Z.shape)), *np.zeros((2, 3, 101))
+    theirs = np.array([truth, truth, truth * (1 - truth)])
+    _, errors, *_ = room.together(theirs, Z, *none)
+    assert errors[0][-1] > 0.0015  # .001 with no more made-up refits than at 1/2
+
+
+def test_refits_go_on_until_all_together_are_worth_enough():
+    fit = fitted("halves")
+    worth = [refined(fit, a, progress=False).worth for a in (0.02, 0.025)]
+    assert worth[0] > 1500 and worth[1] > 0.6 / 0.025**2
+    least = refined(fit, 0.1, progress=False)
+    assert least.n_refits == room.FIRST and least.Pi_se.max() < 0.1
 
 
 def test_refits_are_those_of_the_naive_bootstrap():
