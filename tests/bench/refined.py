@@ -100,7 +100,8 @@ def row(name):
 def main(names):
     kept = json.loads(TABLE.read_text()) if TABLE.exists() else []
     table = {line["name"]: line for line in kept}
-    for name in names or refitted.NAMES:
+    there = [n for n in refitted.NAMES if (TABLE.parent / f"{n}.npz").exists()]
+    for name in names or there:
         table[name] = line = row(name)
         print(name, line["worth"], line["says"], line["cover"], flush=True)
         lines = [table[name] for name in refitted.NAMES if name in table]
