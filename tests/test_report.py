@@ -559,6 +559,12 @@ def test_settings_and_tables_of_every_case(cases, name, no_pictures):
     assert len(chosen) == est.support_.sum()
 
 
+def test_a_folder_that_is_no_path_is_refused_by_name(plain):
+    for folder in (None, 3, ["page"]):
+        with pytest.raises(TypeError, match="report: folder must be the path of a"):
+            plain.report(folder)
+
+
 def test_the_same_question_may_be_answered_again_and_no_other(
     plain, tmp_path, no_pictures
 ):

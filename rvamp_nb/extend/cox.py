@@ -177,7 +177,6 @@ class Baseline(_Level):
 
     def __post_init__(self):
         _check_baseline(self)
-        _check_events(self)
 
     @property
     def target(self):
@@ -238,25 +237,20 @@ def _check_time(time):
 
 # %% ../../nbs/20_survival.ipynb #s98f86ec
 def _check_baseline(base):
-    """Everything as float arrays (M,)."""
-    time = _check_time(check_array("time", base.time))
-    filled = dict(weight=np.ones(len(time)), offset=np.zeros(len(time)), time=time)
-    for name in ("event", "weight", "offset"):
-        if name == "event" or getattr(base, name) is not None:
-            filled[name] = check_array(name, getattr(base, name))
-        if filled[name].shape != time.shape:
+    """Float arrays (M,), and so many events that hardly a resample has none."""
+    fields = vars(base)
+    fields["time"] = time = _check_time(check_array("time", base.time))
+    usual = dict(event=None, weight=np.ones(len(time)), offset=np.zeros(len(time)))
+    for name, default in usual.items():
+        given = default if fields[name] is None else fields[name]
+        fields[name] = value = check_array(name, given)
+        if value.shape != time.shape:
             problem = f"{name} must have shape {time.shape}, one number a row"
-            raise ValueError(f"{problem}, got {filled[name].shape}")
-    if (filled["weight"] < 0).any():
-        raise ValueError(f"weight must be >= 0, got {filled['weight'].min():g}")
+            raise ValueError(f"{problem}, got {value.shape}")
+    if (base.weight < 0).any():
+        raise ValueError(f"weight must be >= 0, got {base.weight.min():g}")
     if base.risk is None:
-        start = filled["weight"] * np.exp(filled["offset"])
-        filled["risk"] = base.counts.mean * start
-    vars(base).update(filled)
-
-# %% ../../nbs/20_survival.ipynb #scd39277
-def _check_events(base, share=0.05):
-    """Events that are 0 or 1, and so many that hardly a resample has none."""
+        fields["risk"] = base.counts.mean * (base.weight * np.exp(base.offset))
     if not np.isin(base.event, (0, 1)).all():
         raise ValueError("event must be 0 or 1 in every row")
     events = int(np.sum((base.event > 0) & (base.weight > 0)))
@@ -264,9 +258,8 @@ def _check_events(base, share=0.05):
         raise ValueError("no event: every row is censored, there is nothing to fit")
     values, chances = base.counts.nodes()
     none = float(chances[np.asarray(values) == 0].sum()) ** events
-    if none > share:
+    if none > 0.05:
         raise ValueError(
-            f"{events} event(s) among {len(base.time)} rows: {none:.0%} of the"
-            " resamples would hold none, and no hazard could be fitted; more events"
-            " are needed"
+            f"{events} event(s) among {len(time)} rows: {none:.0%} of the resamples"
+            " would hold none, and no hazard could be fitted; more events are needed"
         )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..checks import check_array
+from ..checks import check_array, check_offers
 from ..likelihood import FAINTEST, Logistic, Loss, Squared
 from ..messages import Moments, Natural
 
@@ -64,17 +64,13 @@ class _CheckedRows:
     """Weights and offsets that are numbers, kept as arrays that nobody changes."""
 
     def __post_init__(self):
-        parts = ("message", "value", "derivatives")
-        if not all(hasattr(self.loss, part) for part in parts):
-            wanted = "loss must be a Loss, such as Logistic()"
-            raise TypeError(f"Rows: {wanted}, got {self.loss!r}")
-        for name in ("weight", "offset"):
-            if getattr(self, name) is not None:
-                v = check_array(f"Rows: {name}", getattr(self, name)).copy()
-                if v.ndim != 1:
-                    wanted = f"a vector, got shape {v.shape}"
-                    raise ValueError(f"Rows: {name} must be {wanted}")
-                vars(self)[name] = v
+        parts, wanted = ("message", "value", "derivatives"), "a Loss such as Logistic()"
+        check_offers("Rows: loss", self.loss, parts, wanted)
+        given = dict(weight=self.weight, offset=self.offset)
+        for name in [name for name in given if given[name] is not None]:
+            v = vars(self)[name] = check_array(f"Rows: {name}", given[name]).copy()
+            if v.ndim != 1:
+                raise ValueError(f"Rows: {name} must be a vector, got shape {v.shape}")
         w = self.weight
         if w is not None and ((w < 0).any() or not w.any()):
             least = f"got numbers from {w.min():g} to {w.max():g}"
@@ -88,32 +84,32 @@ class _CheckedRows:
         weight = np.ones(M) if weight is None else np.maximum(weight, FAINTEST)
         return y, weight, np.zeros(M) if offset is None else offset
 
+    def asked(self, y, beta):
+        """The loss that answers, what it takes for y, and w and o to translate by."""
+        if _translates(self, beta):
+            return self.loss, *self.known(y)
+        return *self.numbered(y), 1.0, 0.0
+
 # %% ../../nbs/20_survival.ipynb #sd5b200a
 class _AskedElsewhere:
     """What other chapters ask of Rows."""
 
     def log_partition(self, y, incoming, counts, beta=np.inf):
         """w times that of the plain loss (`scaled-row`), (M,)."""
-        if not _translates(self, beta):
-            loss, numbers = self.numbered(y)
-            return loss.log_partition(numbers, incoming, counts, beta)
-        _, weight, offset = self.known(y)
-        beta = beta * weight if isinstance(self.loss, Squared) else beta
+        loss, y, weight, offset = self.asked(y, beta)
+        beta = beta * weight if isinstance(loss, Squared) else beta
         question = _plain_question(incoming, weight, offset)
-        return weight * self.loss.log_partition(y, question, counts, beta)
+        return weight * loss.log_partition(y, question, counts, beta)
 
     def inner(self, y, omega, c, V, beta):
         """Pull, response and slack at a count, from the plain loss (`scaled-row`)."""
-        _, weight, offset = self.known(y)
-        if isinstance(self.loss, Squared):
-            slack = 1 / (1 + c * weight * V / self.loss.sigma**2)
-            response = slack * c * weight / self.loss.sigma**2
+        loss, y, weight, offset = self.asked(y, beta)
+        if isinstance(loss, Squared):
+            slack = 1 / (1 + c * weight * V / loss.sigma**2)
+            response = slack * c * weight / loss.sigma**2
             return response * (y - offset - omega), response, slack
-        if not _translates(self, beta):
-            loss, numbers = self.numbered(y)
-            return loss.inner(numbers, omega, c, V, beta)
-        plain = self.loss.inner(y, omega + offset, c, weight * V, beta)
-        return weight * plain[0], weight * plain[1], plain[2]
+        pull, response, slack = loss.inner(y, omega + offset, c, weight * V, beta)
+        return weight * pull, weight * response, slack
 
 # %% ../../nbs/20_survival.ipynb #s430cf87
 @dataclass(frozen=True, eq=False)
@@ -144,12 +140,9 @@ class Rows(_CheckedRows, _AskedElsewhere, _Weighted, Loss):
 
     def message(self, y, incoming, counts, beta=np.inf):
         """As `Loss.message`."""
-        if not _translates(self, beta):
-            loss, numbers = self.numbered(y)
-            return loss.message(numbers, incoming, counts, beta)
-        _, *known = self.known(y)
+        loss, y, *known = self.asked(y, beta)
         question = _plain_question(incoming, *known)
-        return _translated(*self.loss.message(y, question, counts, beta), *known)
+        return _translated(*loss.message(y, question, counts, beta), *known)
 
     def of(self, rows):
         """The loss of some of the rows, a slice or their numbers, as Rows."""

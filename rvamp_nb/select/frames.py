@@ -120,8 +120,7 @@ def _lines(where, text, sep, decimal, typed):
     rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
     rows = {line: cells for line, cells in rows if any(cells)}
     if not rows:
-        problem = "is empty: the first line must hold the names of the columns"
-        raise BadInput(f"{where} {problem}")
+        raise BadInput(f"{where} is empty: it must begin with the names of the columns")
     (_, *lines), (names, *cells) = rows, rows.values()
     if len(names) == 1 and ";" in names[0]:
         problem = "semicolons stand between the columns: save the table with commas or"
@@ -262,7 +261,7 @@ def _refuse(ask, frame, values, gaps, features):
     free |= {*ask.categorical}  # of these only equal and different matters
     if ask.target is not None and values[ask.target].isna().all():
         free.add(ask.target)  # it holds classes
-    numbers = [name for name in values if name not in free]
+    real = [name for name in values if name not in free]
     doomed = gaps.all() | (ask.missing == "error")
     doomed &= (doomed.index != ask.id) | (ask.id == ask.groups)
     word, date, infinite = "is not a number", "is a date", "is not a finite number"
@@ -277,10 +276,10 @@ def _refuse(ask, frame, values, gaps, features):
     }
     unit = "line" if frame.index.name == "line" else "row"
     counted = " (counted from 0)" if getattr(frame.index, "start", None) == 0 else ""
-    wrong = {word: values.isna() & ~gaps, infinite: np.isinf(values)}
-    wrong = {problem: bad[numbers] for problem, bad in wrong.items()}
+    wrong = {word: (values.isna() & ~gaps)[real], infinite: np.isinf(values)[real]}
+    wrong["is missing"] = gaps.loc[:, doomed]
     seen = {problem: [] for problem in remedies}
-    for problem, bad in (wrong | {"is missing": gaps.loc[:, doomed]}).items():
+    for problem, bad in wrong.items():
         for name in bad.columns[bad.any().to_numpy()]:
             many, first = bad[name].sum(), int(np.argmax(bad[name]))
             cell = str(frame[name].iloc[first])
