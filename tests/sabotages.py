@@ -318,15 +318,15 @@ SABOTAGES = [
     Sabotage(
         "extend/effects.py",
         "the rows' degrees of freedom are not what is left",
-        "share.sum()",
-        "(1 - share).sum()",
+        "se, share.sum()",
+        "se, (1 - share).sum()",
         "tests/test_effects.py",
     ),
     Sabotage(
         "extend/effects.py",
         "the columns that are heard together pull, too",
-        "pull = r[: len(estimate)] - w.T @ (A @ r)",
-        "pull = -w.T @ (A @ r)",
+        "pull = prior.r[:n] - w.T @ (A @ prior.r)",
+        "pull = -w.T @ (A @ prior.r)",
         "tests/test_effects.py::test_who_is_pulled_far_is_refused",
     ),
     Sabotage(
@@ -416,7 +416,7 @@ SABOTAGES = [
     Sabotage(
         "extend/refined.py",
         "the accuracy of the worst feature is enough",
-        "noise * accuracy**2 >= ENOUGH * square_error",
+        "noise * accuracy**2 >= ASKED * square_error",
         "noise >= 0",
         "tests/test_refined.py::test_refits_go_on_until_all_together_are_worth_enough",
     ),
@@ -548,8 +548,8 @@ SABOTAGES = [
     Sabotage(
         "select/planning.py",
         "an effect does not grow with the root of the rows",
-        "signal=FixedSizes(design.size * np.sqrt(design.rows), density),",
-        "signal=FixedSizes(design.size * design.rows, density),",
+        "signal=FixedSizes(size * np.sqrt(rows), n_effects / n_features),",
+        "signal=FixedSizes(size * rows, n_effects / n_features),",
         "tests/test_evolution.py::test_planned_studies_do_what_was_planned",
     ),
     Sabotage(
