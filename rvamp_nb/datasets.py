@@ -67,18 +67,6 @@ def _check_table(A, y=None, names=None):
         raise ValueError(f"y must have {wanted}, got {y.shape}")
     return A, y, names
 
-
-def _check_spans(spans):
-    """Refuse columns that are not finite, or all of them constant."""
-    finite = np.isfinite(spans)
-    if not finite.all():
-        problem = f"NaN or infinite values, the first in column {np.argmin(finite)}"
-        raise ValueError(f"A has {problem}; drop or fill them first")
-    if not np.any(spans):
-        raise ValueError(
-            "A has constant columns only: there is nothing to predict with"
-        )
-
 # %% ../nbs/02_datasets.ipynb #98943ea9
 def standardize(A, y=None, names=None):
     """Columns centred with unit norm, response centred: the scale on which one penalty
@@ -96,7 +84,10 @@ def standardize(A, y=None, names=None):
     """
     A, y, names = _check_table(A, y, names)
     B, norms, constant = unit_columns(A)
-    _check_spans(np.where(constant, 1.0, norms))
+    finite = np.isfinite(norms)
+    if not finite.all():
+        problem = f"NaN or infinite values, the first in column {np.argmin(finite)}"
+        raise ValueError(f"A has {problem}; drop or fill them first")
     if constant.any():
         which = np.flatnonzero(constant)
         names = {i: f"x[{i}]" for i in which} if names is None else names
@@ -253,12 +244,13 @@ def choose_lambda(A, y, cv=10, seed=0):
     if check_size("choose_lambda", "cv", cv, least=2) > len(y):
         raise ValueError(f"cv = {cv} folds need at least as many rows, got {len(y)}")
     if isinstance(A, Panels):
-        raise TypeError(
-            "choose_lambda sweeps over the table hundreds of times, and needs it in"
-            " memory: give some of its rows or columns as an array, or follow a path of"
-            " penalties (rvamp_path, StabilitySelection)"
-        )
+        why = "sweeps over the table hundreds of times, and needs it in memory"
+        some = "give some of its rows or columns as an array"
+        path = "follow a path of penalties (rvamp_path, StabilitySelection)"
+        raise TypeError(f"choose_lambda {why}: {some}, or {path}")
+    if not np.ptp(A, axis=0).any():
+        why = "there is nothing to predict with"
+        raise ValueError(f"A has constant columns only: {why}")
     folds = KFold(cv, shuffle=True, random_state=seed)
-    _check_spans(np.ptp(A, axis=0))
     search = LassoCV(cv=folds, max_iter=100_000, random_state=0)
     return float(len(y) * search.fit(A, y).alpha_)

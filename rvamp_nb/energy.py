@@ -20,7 +20,7 @@ from .messages import Mixed, Natural
 from .panels import at_most_2M, couple, is_wide, tall_form, wide_matrices
 from .prior import Penalty, SpikeSlab, field_nodes
 from .solver import Fit
-from .tables.storage import Panels
+from .tables.storage import square_lengths
 
 # %% ../nbs/14_free_energy.ipynb #e39e997e
 class Messages(NamedTuple):
@@ -54,15 +54,10 @@ def _inner_prior(problem):
     return prior, view.has_intercept
 
 
-def _cut(message, where):
-    """The part of a message at these coordinates."""
-    return type(message)(*(view[where] for view in message))
-
-
 def _heard(A, incoming):
     """The message to the prior with next to no precision for columns of zeros."""
-    silent = A.sizes[0] == 0 if isinstance(A, Panels) else ~A.any(axis=0)
-    return incoming._replace(Q_hat=np.where(silent, 1e-12, incoming.Q_hat))
+    Q_hat = np.where(square_lengths(A) > 0, incoming.Q_hat, 1e-12)
+    return incoming._replace(Q_hat=Q_hat)
 
 
 def _log_width(Q_hat, beta):
@@ -73,12 +68,11 @@ def _log_width(Q_hat, beta):
 def prior_part(problem, incoming):
     """Sum of F_x over all coefficients, for a `Problem` and what its prior hears."""
     prior, with_intercept = _inner_prior(problem)
-    incoming, beta = _heard(problem.A, incoming), problem.beta
-    k = len(incoming.h) - with_intercept
-    total = prior.log_partition(_cut(incoming, slice(k)), beta).sum()
-    for Q_hat, h, chi_hat in zip(*_cut(incoming, slice(k, None))):  # an intercept's
-        total += (h**2 + chi_hat) / (2 * Q_hat) + _log_width(Q_hat, beta)
-    return total
+    heard, beta = np.array(_heard(problem.A, incoming)), problem.beta
+    own, intercept = np.split(heard, [heard.shape[1] - with_intercept], axis=1)
+    Q_hat, h, chi_hat = intercept  # (1,) each, or empty
+    total = prior.log_partition(Natural(*own), beta).sum()
+    return total + ((h**2 + chi_hat) / (2 * Q_hat) + _log_width(Q_hat, beta)).sum()
 
 # %% ../nbs/14_free_energy.ipynb #e7a593e0
 def likelihood_part(problem, incoming):
@@ -210,39 +204,34 @@ def _prior_gains(prior, incoming, beta):
     return total
 
 # %% ../nbs/14_free_energy.ipynb #ea12447d
-def _of_count(loss, y, incoming, c, beta):
-    """The same for the rows at one count, two arrays (M,)."""
-    V, h, chi_hat = incoming
+def _row_gains(problem, incoming, c):
+    """The same for the rows at a count c > 0, two arrays (M,)."""
+    (V, h, chi_hat), loss, beta = incoming, problem.likelihood, problem.beta
     if isinstance(loss, Squared):
         g = c / (loss.sigma**2 + c * V)
         return g, g**2
     if isinstance(loss, Huber):
-        mean = loss.channel(y, incoming, c, beta)[1]  # g is 0 or c / (1 + c V)
+        mean = loss.channel(problem.y, incoming, c, beta)[1]  # g is 0 or c / (1 + c V)
         return mean, mean * c / (1 + c * V)
     xi, w = field_nodes(incoming, [], n=24)
-    g = loss.inner(y, -(h + np.sqrt(chi_hat) * xi), c, V, beta)[1]
+    g = loss.inner(problem.y, -(h + np.sqrt(chi_hat) * xi), c, V, beta)[1]
     return (w * g).sum(0), (w * g**2).sum(0)
-
-
-def _row_gains(problem, incoming):
-    """Their average over the counts, (2, M)."""
-    _, y, _, loss, counts, beta = problem
-    drawn = [(c, w) for c, w in zip(*counts.nodes()) if c > 0 and w > 1e-14]
-    gains = [w * np.array(_of_count(loss, y, incoming, c, beta)) for c, w in drawn]
-    return sum(gains)
 
 # %% ../nbs/14_free_energy.ipynb #ee69b4ba
 def _factor_replicon(fit):
     """R_1 of the coefficients (off S for T, not chi_hat) and of the rows."""
     messages, problem = messages_of(fit), fit.problem
     prior, with_intercept = _inner_prior(problem)
-    incoming = messages.to_prior
-    mean = 1 / incoming.Q_hat  # an intercept's
+    heard, pulled, said, _ = messages
+    mean = 1 / heard.Q_hat  # an intercept's
     square, k = mean**2, len(mean) - with_intercept
-    mean[:k], square[:k] = _prior_gains(prior, _cut(incoming, slice(k)), problem.beta)
-    rest = np.where(messages.from_prior.S, mean, fit.last.x.rho_bar)
+    own = Natural(*np.array(heard)[:, :k])
+    mean[:k], square[:k] = _prior_gains(prior, own, problem.beta)
+    rest = np.where(said.S, mean, fit.last.x.rho_bar)
     of_x = np.maximum(square - mean**2, 0) / rest**2
-    mean, square = _row_gains(problem, messages.to_likelihood)
+    drawn = [(c, w) for c, w in zip(*problem.counts.nodes()) if c > 0 and w > 1e-14]
+    gains = [w * np.array(_row_gains(problem, pulled, c)) for c, w in drawn]
+    mean, square = sum(gains)
     return of_x, np.maximum(square - mean**2, 0) / np.where(mean > 0, mean, 1) ** 2
 
 # %% ../nbs/14_free_energy.ipynb #e94ca213

@@ -27,20 +27,15 @@ def _positive_definite(Q_hat, chi_hat, beta, n):
     """Q_hat - n beta chi_hat > 0: the precision (over beta) of the replicas' sum."""
     Q_hat, chi_hat = np.asarray(Q_hat, float), np.asarray(chi_hat, float)
     if not 0 < beta < np.inf:
-        raise ValueError(
-            f"beta is {beta}: give a finite number above 0 (for beta = inf use the"
-            " limits n = 0, 1/beta = 0)"
-        )
+        limits = "for beta = inf use the limits n = 0, 1/beta = 0"
+        raise ValueError(f"beta is {beta}: give a finite number above 0 ({limits})")
     if np.any(Q_hat <= 0):
-        raise ValueError(
-            f"Q_hat has the value {Q_hat.min()}: a precision must be above 0"
-        )
+        problem = f"Q_hat has the value {Q_hat.min()}"
+        raise ValueError(f"{problem}: a precision must be above 0")
     left = Q_hat - n * beta * chi_hat
     if np.any(left <= 0):
-        raise ValueError(
-            f"n is {n}: no Gaussian has so many replicas here; keep n below Q_hat /"
-            " (beta * chi_hat)"
-        )
+        remedy = "keep n below Q_hat / (beta * chi_hat)"
+        raise ValueError(f"n is {n}: no Gaussian has so many replicas here; {remedy}")
     return left
 
 # %% ../nbs/06_rs_gaussian.ipynb #43c86238
@@ -50,8 +45,5 @@ def rs_log_partition(Q_hat, h, chi_hat, beta, n):
     0. Arguments and errors as `rs_covariance`, h the mean field.
     """
     left = _positive_definite(Q_hat, chi_hat, beta, n)
-    return (
-        n / 2 * np.log(2 * np.pi / (beta * Q_hat))
-        - np.log(left / Q_hat) / 2
-        + n * beta * h**2 / (2 * left)
-    )
+    width = n / 2 * np.log(2 * np.pi / (beta * Q_hat)) - np.log(left / Q_hat) / 2
+    return width + n * beta * h**2 / (2 * left)

@@ -43,18 +43,13 @@ def debiased(fit):
         return field.h / field.Q_hat, se, share.sum()
 
 # %% ../../nbs/27_effects.ipynb #27ef0062
-def _view(fit):
-    """What the prior says of all columns: D, r and T of a `Moment`."""
-    return moment_view(fit.last.prior_message, fit.last.x, fit.last.state.to_prior)
-
-
-def heard_together(fit, field, own):
-    """How the rows move the fields of some columns, own (k,), from which all of these
-    are left out (`field-of-several`), (M, k); field is `field_of` the fit.
+def heard_together(A, W, D):
+    """How the rows move the fields of some columns A, (M, k), from which all of these
+    are left out (`field-of-several`), (M, k); W, (M, k), moves the field of each by
+    itself, D, (k,), are their responses.
     """
-    A, W, D = fit.problem.A[:, own], field.W[:, own], _view(fit).D[own]
     U = W / (1 + D * np.einsum("mi,mi->i", W, A))
-    return U @ np.linalg.inv(np.eye(len(own)) - D[:, None] * (A.T @ U))
+    return U @ np.linalg.inv(np.eye(len(D)) - D[:, None] * (A.T @ U))
 
 # %% ../../nbs/27_effects.ipynb #27ef0067
 def debiased_together(fit, together):
@@ -62,19 +57,20 @@ def debiased_together(fit, together):
     arrays, column i at the head of the one of number i. Fourth, (N,), how far the kept
     columns pull the estimates (`pull-of-others`).
     """
-    estimate, _, left = debiased(fit)
-    A, field, (off, share) = fit.problem.A, field_of(fit), left_out(fit)
-    force = A.T @ fit.last.u.mean
+    A, last, n = fit.problem.A, fit.last, len(together)
+    field, (off, share) = field_of(fit), left_out(fit)
+    prior = moment_view(last.prior_message, last.x, last.state.to_prior)
+    force = A.T @ last.u.mean
     with np.errstate(divide="ignore", invalid="ignore"):  # columns of zeros
-        w = field.W / np.einsum("mi,mi->i", field.W, A[:, : len(estimate)])
+        estimate = field.h / field.Q_hat
+        w = field.W / np.einsum("mi,mi->i", field.W, A[:, :n])
     for i, own in enumerate(together):
         if len(own) > 1:
-            W = heard_together(fit, field, own)
+            W = heard_together(A[:, own], field.W[:, own], prior.D[own])
             first = np.linalg.pinv(W.T @ A[:, own], 1e-10)[0]  # some may be copies
             estimate[i], w[:, i] = fit.mean[i] + first @ force[own], W @ first
-    r = _view(fit).r
-    pull = r[: len(estimate)] - w.T @ (A @ r)
-    return estimate, np.sqrt((w**2).T @ (off**2 * share)), left, pull
+    pull = prior.r[:n] - w.T @ (A @ prior.r)
+    return estimate, np.sqrt((w**2).T @ (off**2 * share)), share.sum(), pull
 
 # %% ../../nbs/27_effects.ipynb #27ef0023
 RESEMBLING, TOGETHER = 0.6, 8  # columns beyond this cosine are heard together, so many
@@ -119,39 +115,34 @@ def _check(fit, level):
     """Refuse what has no effects, and say what to do."""
     if not isinstance(fit, Fit):
         raise TypeError(f"effects: fit must be a Fit, from rvamp, got {fit!r}")
-    check_number("effects", "level", level, 0, 1, closed="")
-    if fit.last is None or not fit.converged:
+    check_number("effects", "level", level, 0, 1)
+    if not fit.converged:
         raise ValueError(f"effects: the fit has not converged ({fit.status})")
     A, _, _, loss, counts, beta = fit.problem
     plain = isinstance(counts, NoResampling) and np.isinf(beta)
     if not plain or not isinstance(getattr(fit.prior, "randomise", None), Fixed):
-        raise ValueError(
-            "effects: fit must be one penalised estimate, without resampling:"
-            " rvamp(A, y, prior=Laplace(lam, Fixed()), counts=NoResampling())"
-        )
+        remedy = "rvamp(A, y, prior=Laplace(lam, Fixed()), counts=NoResampling())"
+        wanted = "one penalised estimate, without resampling"
+        raise ValueError(f"effects: fit must be {wanted}: {remedy}")
     if not isinstance(fit.prior, Penalty) or type(loss) not in (Squared, Logistic):
-        raise TypeError(
-            "effects: fit must have a penalty and a Squared or Logistic loss, not"
-            f" {type(fit.prior).__name__} and {type(loss).__name__}"
-        )
+        found = f"{type(fit.prior).__name__} and {type(loss).__name__}"
+        wanted = "a penalty and a Squared or Logistic loss"
+        raise TypeError(f"effects: fit must have {wanted}, not {found}")
     if not isinstance(A, np.ndarray):
         raise TypeError("effects: A must be a dense array in memory")
 
-# %% ../../nbs/27_effects.ipynb #27ef0028
+# %% ../../nbs/27_effects.ipynb #27ef0029
 COPY, NEAREST = 0.99, 0.7  # chosen on the even half of tests/bench/effects.py, as are
 PULL, ROWS = 2, 4  # ... these: standard errors, and rows of a logistic fit a column
 
 
-def _light(alike, pull, shape, loss):
-    """What may be said of each column: green, yellow or red."""
-    few_rows = isinstance(loss, Logistic) and shape[0] < ROWS * shape[1]
-    told = (alike.apart <= NEAREST) & (alike.closest <= COPY) & (np.abs(pull) <= PULL)
-    return np.where(told, "yellow" if few_rows else "green", "red")
-
-# %% ../../nbs/27_effects.ipynb #27ef0029
 def effects(fit, level=0.95):
     """Debiased coefficients with standard errors, intervals and p-values
-    (`field-error`, `effect-error`), where they hold.
+    (`field-error`, `effect-error`), where they hold: `Effects`, on the scale of the
+    columns of A. Where a column resembles too many others, or is pulled too far by
+    them, `light` says so and there are no numbers; a TrustWarning if no column has an
+    interval. A TypeError or ValueError for another kind of fit, or one that has not
+    converged.
 
     Parameters
     ----------
@@ -160,40 +151,25 @@ def effects(fit, level=0.95):
         counts=NoResampling(), the loss Squared or Logistic. `choose_lambda` finds lam.
     level : float in (0, 1)
         How often an interval should hold the true coefficient.
-
-    Returns
-    -------
-    Effects
-        On the scale of the columns of A. Where a column resembles too many others, or
-        is pulled too far by them, `light` says so and there are no numbers.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Another kind of fit; one that has not converged; level out of range.
-
-    Warns
-    -----
-    TrustWarning
-        If no column has an interval.
     """
     _check(fit, level)
     A = fit.problem.A[:, : len(fit.mean)]
     alike = resemblance(A - A.mean(0) * fit.has_intercept)
     estimate, se, left, pull = debiased_together(fit, alike.together)
     se[~(se > 0)] = np.nan  # columns of zeros
-    light = _light(alike, pull / se, A.shape, fit.problem.likelihood)
+    pulled = np.abs(pull / se)
+    told = (alike.apart <= NEAREST) & (alike.closest <= COPY) & (pulled <= PULL)
+    logistic = isinstance(fit.problem.likelihood, Logistic)
+    few_rows = logistic and A.shape[0] < ROWS * A.shape[1]
+    light = np.where(told, "yellow" if few_rows else "green", "red")
     half = student.ppf((1 + level) / 2, left) * se
     p_value = 2 * student.sf(np.abs(estimate) / se, left)
     green = light == "green"
     if not green.any():
-        warnings.warn(
-            "effects: no column has an interval (of its standard error the pull of the"
-            f" others is {np.nanmedian(np.abs(pull / se)):.2g} in the middle; 'light'"
-            f" has {', '.join(sorted(set(light)))})",
-            TrustWarning,
-            stacklevel=2,
-        )
+        middle, seen = np.nanmedian(pulled), ", ".join(sorted(set(light)))
+        pull = f"of its standard error the pull of the others is {middle:.2g}"
+        said = f"no column has an interval ({pull} in the middle; 'light' has {seen})"
+        warnings.warn(f"effects: {said}", TrustWarning, stacklevel=2)
     numbers = estimate, se, estimate - half, estimate + half
     given = [np.where(green, number, np.nan) for number in numbers]
     return Effects(*given, np.where(light == "red", np.nan, p_value), light)
