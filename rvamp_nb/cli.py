@@ -17,20 +17,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import rvamp_nb
+from .select import frames
 from .select.arguments import arguments
-from rvamp_nb.select.frames import (
-    BadInput,
-    Later,
-    Table,
-    measured,
-    np,
-    pd,
-    prepare,
-    read_frame,
-    read_matrix,
-    read_names,
-    shown,
-)
+from .select.frames import BadInput, Later, Table, np, pd, shown
 
 # %% ../nbs/25_cli.ipynb #02e1fa38
 _reports = Later("rvamp_nb.select.report")
@@ -76,9 +65,7 @@ _ENDS += ("-path.png",)
 
 
 def _contents(s, with_path, source, table, said):
-    """What the files will hold, {end of the name: bytes}, and the exit code. What fails
-    is left out, and `said` has a sentence more; after ctrl-C there are no pictures.
-    """
+    """{end of a file: its bytes}, and the exit code; `said` hears of what fails."""
     made, stopped = _reports.report_files(s, []), s.interrupted
     ends = {"bars": "-selection.png", "path": "-path.png"}
     pictures = list(ends)[: 1 + with_path] if s.fit.converged and not stopped else []
@@ -102,7 +89,7 @@ def _contents(s, with_path, source, table, said):
     columns, code = s.question.columns, 5 if missing else _code(s, stopped)
     said += missing
     done = dict(rows_left_out=table.left_out, gaps_filled=table.filled)
-    done |= _some(table, ("categories", "references"))
+    done |= _some(table, "categories references")
     done["kept"] = list(columns.names[columns.kind == "covariate"])
     done["said"] = table.said
     ends = [end for end in _ENDS if end in {*contents, "-selection.json"}]
@@ -126,9 +113,7 @@ def _lines_of(s, lines):
 
 # %% ../nbs/25_cli.ipynb #59200d3a
 def _saved(name, contents, out):
-    """Write the files, all of them or none, undisturbed by ctrl-C; what an earlier run
-    left under the same name goes. Returns the lines that tell of them.
-    """
+    """Write all files or none, undisturbed by ctrl-C. Returns lines that tell of it."""
     place = lambda end: out / (name + end)
     left = [end for end in _ENDS if end not in contents and place(end).exists()]
     before = None
@@ -163,9 +148,7 @@ def _reported(s, folder, done):
 
 # %% ../nbs/25_cli.ipynb #0ef4d875
 def _source(args, frame):
-    """Which question is asked, of the file that has names as a frame, and what the
-    files of its answer are called.
-    """
+    """The question, and how its answer is called; the frame is that with the target."""
     own = Path(args.file.removesuffix(".gz")).stem
     name = own if args.name is None else args.name
     if len(os.fsencode(name)) > 240:
@@ -223,9 +206,7 @@ def _check_licence(out, source):
 
 
 def _check_place(folder, option, source=None):
-    """Refuse a folder that cannot be written to, or made; with a source also one that
-    holds the answer to another question.
-    """
+    """Refuse a folder that nobody can write to; with a source also one of others."""
     here, problem = folder.absolute(), f"no permission to write to {shown(folder)}"
     try:
         there = next(path for path in (here, *here.parents) if path.exists())
@@ -280,11 +261,8 @@ def _settle(stream):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 # %% ../nbs/25_cli.ipynb #42db189d
-_FILE = ("sep", "decimal", "encoding")
-_ROLES = ("target", "id", "drop", "keep", "categorical", "missing", "groups", "strata")
-_ROLES += ("weights", "offset", "time", "event")
-_OPTIONS = ("loss", "threshold", "pfer", "q", "bound", "l1_ratio", "accuracy", "refits")
-_OPTIONS += ("decoys",)
+_ASK = "target time event id drop keep categorical missing groups strata weights offset"
+_OPTIONS = "loss threshold pfer q bound l1_ratio accuracy refits decoys"
 
 
 def _in_shell(option, value=None):
@@ -303,7 +281,7 @@ def _embedded():
 
 def _some(args, names):
     """Some attributes, {name: value}."""
-    return {name: getattr(args, name) for name in names}
+    return {name: getattr(args, name) for name in names.split()}
 
 
 def _request(args):
@@ -314,22 +292,23 @@ def _request(args):
         raise BadInput(f"argument --lam: {problem} {remedy}")
     if args.loss == "survival" and args.time is None:
         raise BadInput("argument --loss: survival needs --time and --event")
-    where, asked = shown(args.file), _some(args, _ROLES)
+    where, asked = shown(args.file), _some(args, _ASK)
     asked["reference"] = dict(args.reference)
     if os.path.isdir(args.file) or args.file.lower().endswith(".npy"):
         if args.rows is None:
             remedy = "say which file has the target, such as --rows y.csv"
             raise BadInput(f"argument --rows: {where} holds numbers only: {remedy}")
-        asked["matrix"] = read_matrix(args.file)
-        asked["names"] = args.names and read_names(args.names, args.encoding)
+        asked["matrix"] = frames.read_matrix(args.file)
+        asked["names"] = args.names and frames.read_names(args.names, args.encoding)
         where = f"{where} with {shown(args.rows)}"
     elif args.rows or args.names:
         problem = f"{where} has names, and a target, of its own"
         remedy = "the option is for a matrix (.npy, .zarr)"
         option = "rows" if args.rows else "names"
         raise BadInput(f"argument --{option}: {problem}: {remedy}")
-    frame = read_frame(args.rows or args.file, typed=_in_shell, **_some(args, _FILE))
-    table = prepare(frame, where=where, typed=_in_shell, **asked)
+    how = _some(args, "sep decimal encoding")
+    frame = frames.read_frame(args.rows or args.file, typed=_in_shell, **how)
+    table = frames.prepare(frame, where=where, typed=_in_shell, **asked)
     options = _some(args, _OPTIONS)
     options["lambdas"] = None if args.lam is None else [args.lam]
     if args.time and args.loss == "auto":
@@ -369,23 +348,6 @@ def _run(argv):
     return _complain(lines[0], 4) if code == 4 else code
 
 
-def _ended(argv):
-    """The exit code, however it ends."""
-    try:
-        return _run(argv)
-    except BadInput as e:
-        return _complain(f"error: {e} (see rvamp-nb --help)", 2)
-    except MemoryError:
-        remedy = "give it as a matrix, which is read a block at a time"
-        return _complain(f"error: the table does not fit into memory: {remedy}", 2)
-    except _Unwritten as e:
-        return _complain(f"error: {e}", 5)
-    except KeyboardInterrupt:
-        return _complain("interrupted; no file is half-written", 130)
-    except BrokenPipeError:  # rvamp-nb --help | true
-        return 0
-
-
 def main(argv=None):
     """The command `rvamp-nb`. `argv`, a list of str: what comes after its name; None
     takes the arguments of the process. SystemExit with the code of the table above,
@@ -393,8 +355,19 @@ def main(argv=None):
     """
     for stream in filter(lambda s: hasattr(s, "reconfigure"), (sys.stdout, sys.stderr)):
         stream.reconfigure(errors="replace")  # a terminal without Π prints ?
+    code = 0
     try:
-        code = _ended(argv)
+        with suppress(BrokenPipeError):  # rvamp-nb --help | true
+            code = _run(argv)
+    except BadInput as e:
+        code = _complain(f"error: {e} (see rvamp-nb --help)", 2)
+    except MemoryError:
+        remedy = "give it as a matrix, which is read a block at a time"
+        code = _complain(f"error: the table does not fit into memory: {remedy}", 2)
+    except _Unwritten as e:
+        code = _complain(f"error: {e}", 5)
+    except KeyboardInterrupt:
+        code = _complain("interrupted; no file is half-written", 130)
     finally:
         _settle(sys.stdout)
         _settle(sys.stderr)
@@ -403,20 +376,20 @@ def main(argv=None):
 
 # %% ../nbs/25_cli.ipynb #6ce657c9
 _AROUND = (0.25, 0.5, 0.75, 1, 1.5, 2)  # sizes that are shown, as parts of the answer
-_SAID = ("rows", "true_selections", "power", "false_selections", "lam", "converged")
-_GIVEN = ("features", "effects", "size", "noise", "pfer", "power", "threshold", "bound")
+_SAID = "rows true_selections power false_selections lam converged"
 
 
 def _pilot(path, drop):
     """The pilot in a file, as a table of numbers, and what is left out of it."""
     is_matrix = str(path).endswith(".npy")
-    table = read_matrix(path) if is_matrix else read_frame(path, typed=_in_shell)
+    how = {} if is_matrix else dict(typed=_in_shell)
+    table = (frames.read_matrix if is_matrix else frames.read_frame)(path, **how)
     for stranger in [name for name in drop if is_matrix or name not in table]:
         problem = f"{shown(path)} has no column '{shown(stranger)}'"
         raise BadInput(f"argument --drop: {problem}")
     if is_matrix:
         return table, []
-    values, _ = measured(table.drop(columns=drop))
+    values, _ = frames.measured(table.drop(columns=drop))
     whole = values.notna().all() & (values.nunique() > 1)
     if whole.sum() < 2:
         raise BadInput(f"{shown(path)}: a pilot has two columns of numbers, or more")
@@ -432,8 +405,8 @@ def _planned(args):
         raise BadInput("--features is needed: how many are measured (or --like FILE)")
     args.features = args.features or X.shape[1]
     question = args.features, args.effects, args.size, args.noise
-    promise = _some(args, ("pfer", "bound"))
-    wanted = promise | _some(args, ("power", "threshold", "max_rows"))
+    promise = _some(args, "pfer bound")
+    wanted = promise | _some(args, "power threshold max_rows")
     with _collected_warnings() as said:
         try:
             study = rvamp_nb.plan(*question, like=X, **wanted)
@@ -454,12 +427,10 @@ def _planned(args):
 
 # %% ../nbs/25_cli.ipynb #25c00001
 def _as_json(args, study, beside, left, code):
-    """The question, the answer and studies of other sizes; `left`: the columns of the
-    pilot that were left out, or without one the rows that genes would take.
-    """
-    said = dict(asked=_some(args, _GIVEN))
-    names = (*_SAID, "threshold", "q", "pfer", "n_simulated", "power_se")
-    said |= dict(answer=_some(study, names), beside=[_some(s, _SAID) for s in beside])
+    """Question, answer, other sizes; left: columns left out, or rows for genes."""
+    asked = _some(args, "features effects size noise pfer power threshold bound")
+    answer = _some(study, f"{_SAID} threshold q pfer n_simulated power_se")
+    said = dict(asked=asked, answer=answer, beside=[_some(s, _SAID) for s in beside])
     said |= {"left_out" if args.like else "rows_like_genes": left, "exit_code": code}
     return _reports.json_file(said).decode().rstrip()
 
