@@ -76,7 +76,7 @@ class SampledSizes:
     values: tuple
 
     def __post_init__(self):
-        values = np.sort(np.array(check_array("SampledSizes: values", self.values)))
+        values = np.sort(check_array("SampledSizes: values", self.values))
         if values.ndim != 1 or not values.any():
             raise ValueError("SampledSizes: values must be a vector that is not all 0")
         object.__setattr__(self, "values", values)
@@ -120,9 +120,9 @@ class Side(NamedTuple):
     slack: float  # 1 - Q_hat chi
     square: float  # mean square around the truth, of what all resamples share
     var: float  # variance across resamples
-    k: float = np.nan  # rows: how large the truth appears
     lean: float = np.nan  # columns: mean of (x_hat - k x_0) x_0
     error: float = np.nan  # columns: mean of (x_hat - x_0)^2
+    k: float = np.nan  # rows: how large the truth appears
 
 # %% ../nbs/15_state_evolution.ipynb #cd909190
 def _message(Q_hat, h, chi_hat):
@@ -155,10 +155,9 @@ def columns(effects, macro, prior, beta=np.inf):
     x_0, h, w = (part.ravel() for part in nodes)
     incoming = _message(macro.Q_hat_1x, h, macro.chi_hat_1x)
     mean, chi, var, _, slack = prior.moments(incoming, beta)
-    off, error = mean - macro.k * x_0, (mean - x_0) ** 2
-    parts = chi, slack, off**2, var, off * x_0, error
-    *answers, lean, error = (float((w * part).sum()) for part in parts)
-    return Side(*answers, lean=lean, error=error)
+    off = mean - macro.k * x_0
+    parts = chi, slack, off**2, var, off * x_0, (mean - x_0) ** 2
+    return Side(*(float((w * part).sum()) for part in parts))
 
 # %% ../nbs/15_state_evolution.ipynb #c0b13f88
 def rows(macro, likelihood, noise, power, counts, beta=np.inf):
@@ -427,7 +426,13 @@ def state_evolution(
     model = _Model(signal, prior, design, beta, power, of_rows, selected)
     macro = model.begun() if start is None else start.macro._replace(scale=1.0)
     macro, n, change = _turned(model, macro, tol, check_size("", "max_iter", max_iter))
-    converged, status = bool(change < tol), _status(change < tol, n, change)
+    converged, status = bool(change < tol), f"converged in {n} turns"
+    if not np.isfinite(change):
+        status = f"broke down at turn {n}: try a larger penalty"
+    elif not converged:
+        moved = f"the last of {n} turns changed by {change:.1e}"
+        remedy = "raise max_iter, or start from a solution nearby"
+        status = f"not converged: {moved}; {remedy}"
     if not converged:
         warnings.warn(status, ConvergenceWarning, stacklevel=3)  # errstate is one
     x, true = model.sides(macro)[0], float(share[1:].sum())
@@ -450,16 +455,6 @@ def _check_asked(ratio, signal, noise, likelihood, counts, beta):
         if noise is None:
             raise ValueError("noise is needed: the standard deviation of y - A x_0")
         check_number(owner, "noise", noise, 0, closed="[")
-
-
-def _status(converged, n, change):
-    """How it ended, and what to try."""
-    if converged:
-        return f"converged in {n} turns"
-    if not np.isfinite(change):
-        return f"broke down at turn {n}: try a larger penalty"
-    remedy = "raise max_iter, or start from a solution nearby"
-    return f"not converged: the last of {n} turns changed by {change:.1e}; {remedy}"
 
 # %% ../nbs/15_state_evolution.ipynb #d9315487
 def _design_of(ratio, spectrum):
@@ -544,22 +539,19 @@ def spectrum_of(singular_values, ratio):
     return Spectrum(np.r_[0.0, values**2], *shares)
 
 # %% ../nbs/15_state_evolution.ipynb #b7dcfe7f
-def _targets(likelihood, fit):
-    """Values (K,) that y can take and their probabilities given the true fit."""
-    if isinstance(likelihood, Logistic):
-        return np.array([0.0, 1.0]), np.array([expit(-fit), expit(fit)])
-    y, rate = np.arange(200.0), np.exp(fit)
-    log_p = np.multiply.outer(y, fit) - rate
-    return y, np.exp(log_p - gammaln(y + 1).reshape(-1, *[1] * np.ndim(fit)))
-
-
 def _labelled(macro, likelihood, power):
     """Nodes where y is drawn given the true fit: y, prediction, weight, part in k."""
     t, w = normal_nodes(31)
     omega = np.sqrt(macro.power_1u) * t
     slope = macro.overlap_1u / max(macro.power_1u, 1e-300)
     left = np.sqrt(max(power - slope * macro.overlap_1u, 1e-12 * power))
-    y, p = _targets(likelihood, slope * omega[:, None] + left * t)
+    fit = slope * omega[:, None] + left * t
+    if isinstance(likelihood, Logistic):
+        y, p = np.array([0.0, 1.0]), np.array([expit(-fit), expit(fit)])
+    else:
+        y = np.arange(200.0)
+        count = y[:, None, None]
+        p = np.exp(count * fit - np.exp(fit) - gammaln(count + 1))
     often = (p @ w) @ w > 1e-12
     y, p = y[often], p[often]
     weight, to_k = w * (p @ w), w * (p @ (w * t)) / left

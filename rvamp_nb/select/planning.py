@@ -52,29 +52,19 @@ class Study(NamedTuple):
         return f"Study({self.rows} rows: {kept}, {self.false_selections:.2g} false)"
 
 # %% ../../nbs/24_planning.ipynb #8e35bd58
-class _Design(NamedTuple):
-    """A question to `state_evolution` but for the penalty."""
-
-    rows: int
-    n_features: int
-    n_effects: int
-    size: float
-    noise: float
-    counts: Subsample = Subsample(0.5)
-    randomise: Fixed = Fixed()
-
-
-def _at_size(design, q, near=None, spectrum=None):
-    """The answer where one resample selects q features; `near`: to one like it."""
-    density = design.n_effects / design.n_features
-    guess = design.noise * np.sqrt(np.log(design.n_features / q))
+def _at_size(question, q, near=None, spectrum=None, laws=(Subsample(0.5), Fixed())):
+    """The answer where one resample selects q features, by laws of counts and of
+    penalties; question: the first five of a `Study`; `near`: an answer to one like it.
+    """
+    rows, n_features, n_effects, size, noise = question
+    guess = noise * np.sqrt(np.log(n_features / q))
     return state_evolution(
-        design.rows / design.n_features,
-        signal=FixedSizes(design.size * np.sqrt(design.rows), density),
-        noise=design.noise,
-        prior=Laplace(near.lam if near else guess, design.randomise),
-        counts=design.counts,
-        selected=q / design.n_features,
+        rows / n_features,
+        signal=FixedSizes(size * np.sqrt(rows), n_effects / n_features),
+        noise=noise,
+        prior=Laplace(near.lam if near else guess, laws[1]),
+        counts=laws[0],
+        selected=q / n_features,
         tol=1e-5,
         start=near,
         spectrum=spectrum,
@@ -114,20 +104,20 @@ def expected_study(
     near : Study, optional
         One of similar size, to start from.
     """
-    design = _question(rows, n_features, n_effects, size, noise)
+    question = _question(rows, n_features, n_effects, size, noise)
     if not isinstance(near, (Study, type(None))):
         raise TypeError(f"near must be a Study, not {near!r:.60}")
-    spectrum = None if like is None else _check_like(like, design).spectrum(rows)
+    spectrum = None if like is None else _check_like(like, n_features).spectrum(rows)
     threshold, pfer, q, _ = settle(n_features, rows / 6, threshold, pfer, bound=bound)
-    found = _at_size(design, q, near and near.evolution, spectrum)
+    found = _at_size(question, q, near and near.evolution, spectrum)
     true, false = found.power(threshold), found.false_selections(threshold, n_features)
     known = (float(v) if found.converged else np.nan for v in (n_effects * true, false))
     settings = threshold, q, pfer, float(found.lam)
-    return Study(*design[:5], *settings, *known, found.converged, found)
+    return Study(*question, *settings, *known, found.converged, found)
 
 # %% ../../nbs/24_planning.ipynb #22d9ad49
 def _question(rows, n_features, n_effects, size, noise):
-    """The design, or a refusal that says what is wrong."""
+    """All five, or a refusal that says what is wrong."""
     rows = check_size("plan", "rows", rows, least=4)
     n_features = check_size("plan", "n_features", n_features, least=2)
     n_effects = check_size("plan", "n_effects", n_effects)
@@ -136,18 +126,18 @@ def _question(rows, n_features, n_effects, size, noise):
         raise ValueError(f"n_effects must be {limit}")
     check_number("plan", "noise", noise, 1e-100, 1e100)
     check_number("plan", "size", size, 1e-6 * noise, 1e6 * noise)
-    return _Design(rows, n_features, n_effects, float(size), float(noise))
+    return rows, n_features, n_effects, float(size), float(noise)
 
 # %% ../../nbs/24_planning.ipynb #24c00001
-def _check_like(like, design):
+def _check_like(like, n_features):
     """The pilot, which must have as many features."""
     if not isinstance(like, Pilot):
         raise TypeError(f"like must be a Pilot (pilot_of makes one), not {like!r:.60}")
     like = Pilot(*map(check_array, ("like: loadings", "like: own"), like))
     if like.loadings.shape[1:] != like.own.shape or not (like.own > 0).all():
         raise ValueError("like: loadings must be (K, N), and own (N,) numbers above 0")
-    if len(like.own) != design.n_features:
-        remedy = f"n_features = {len(like.own)}, got {design.n_features}"
+    if len(like.own) != n_features:
+        remedy = f"n_features = {len(like.own)}, got {n_features}"
         raise ValueError(f"like: the pilot's features are those of the study: {remedy}")
     return like
 
