@@ -93,9 +93,7 @@ def coupling_part(A, from_prior, from_likelihood):
 
 # %% ../nbs/14_free_energy.ipynb #e06ffca4
 def joint_part(messages):
-    """The joint term of the rows less that of the coefficients, `joint-moment-view`
-    where the view is that one.
-    """
+    """The joint term of the rows less that of the columns (`joint-moment-view`)."""
     one, row, two, other = messages
     Q = row.Q_hat + other.Q_hat
     rows = ((row.h + other.h) ** 2 + row.chi_hat + other.chi_hat) / (2 * Q)

@@ -333,17 +333,13 @@ class Chances:
 # %% ../nbs/15_state_evolution.ipynb #41386114
 @dataclass(frozen=True, eq=False)
 class Evolution:
-    """What to expect of a fit, before there are data.
-
-    `Pi_null` and `Pi_true` are the laws of the selection probabilities of null and of
-    true features, with `mean`, `at_least(threshold)` and `quantile(p)`.
-    """
+    """What to expect of a fit, before there are data."""
 
     mse: float  # mean square of the mean coefficient minus the true one
     var: float  # mean variance across resamples
     chi: float  # mean response
-    Pi_null: Chances
-    Pi_true: Chances
+    Pi_null: Chances  # the law of the selection probabilities of null features
+    Pi_true: Chances  # ... and of true ones
     density: float  # share of true features
     converged: bool
     status: str

@@ -58,11 +58,8 @@ def _control(name, spec):
     """One widget from a short specification (see `sliders`); ValueError for no such."""
     import ipywidgets as w
 
-    look = dict(
-        description=_NAMES.get(name, name.replace("_", " ")),
-        style={"description_width": "9em"},
-        layout={"width": "32em"},
-    )
+    look = dict(style={"description_width": "9em"}, layout={"width": "32em"})
+    look["description"] = _NAMES.get(name, name.replace("_", " "))
     if isinstance(spec, w.Widget):
         return spec
     if isinstance(spec, bool):
@@ -73,10 +70,9 @@ def _control(name, spec):
         return w.Dropdown(options=spec, **look)
     four = isinstance(spec, tuple) and len(spec) == 4
     if not (four and spec[0] <= spec[3] <= spec[1] and spec[2] > 0):
-        raise ValueError(
-            f"control {name!r} is {spec!r}: give (lo, hi, step, start) with lo <= start"
-            " <= hi, a list of choices, True, False, or a widget"
-        )
+        wanted = "(lo, hi, step, start) with lo <= start <= hi, a list of choices"
+        given = f"control {name!r} is {spec!r}"
+        raise ValueError(f"{given}: give {wanted}, True, False, or a widget")
     lo, hi, step, start = spec
     look |= dict(min=lo, max=hi, step=step, value=start, continuous_update=False)
     if all(isinstance(s, int) for s in spec):

@@ -129,13 +129,11 @@ def _pixels(outputs, said):
 
 
 def _frame(pixels, base=None):
-    """A picture as an address of its own data: a PNG of 31 colours, transparent where
-    nothing differs from `base`, nor next to it: else `base` shines through when both
-    are made smaller.
-    """
+    """A PNG of 31 colours, as an address, transparent where `base` is the same."""
     from PIL import Image
 
     few = Image.fromarray(pixels).quantize(31, dither=Image.Dither.NONE)
+    # and around what is new: else `base` shines through when both are made smaller
     new = base is None or binary_dilation((pixels != base).any(2), iterations=3)
     numbers = np.where(new, np.asarray(few), 31).astype(np.uint8)
     picture, data = Image.frombytes("P", few.size, numbers.tobytes()), io.BytesIO()

@@ -53,9 +53,7 @@ class Study(NamedTuple):
 
 # %% ../../nbs/24_planning.ipynb #8e35bd58
 def _at_size(question, q, near=None, spectrum=None, laws=(Subsample(0.5), Fixed())):
-    """The answer where one resample selects q features, by laws of counts and of
-    penalties; question: the first five of a `Study`; `near`: an answer to one like it.
-    """
+    """The answer where a resample selects q features; question: as a `Study` begins."""
     rows, n_features, n_effects, size, noise = question
     guess = noise * np.sqrt(np.log(n_features / q))
     return state_evolution(
@@ -171,9 +169,7 @@ def _least_rows(ask, power, most, first=16, within=0.0, near=None):
 
 # %% ../../nbs/24_planning.ipynb #24c00002
 def _reached(rows, near, question, promise, bridges=3):
-    """The study of so many rows, started from one that is near; where that fails, by
-    way of sizes between the two. Its power is nan where there is no answer.
-    """
+    """The study of so many rows, from one that is near, or by way of sizes between."""
     near = near if near and near.converged else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -294,9 +290,7 @@ def _of_rows(t, share, ratio, N):
 
 # %% ../../nbs/24_planning.ipynb #7c4f578c
 def _factors(square, M, N):
-    """How much variance each factor has in the population, beside the rest's; from the
-    squares (n,) of a pilot's singular values, the largest first.
-    """
+    """Each factor's variance in the population; squares, (n,): of singular values."""
     n, ratio = M - 1, N / (M - 1)
     beyond = square > 1.1 * (1 + np.sqrt(ratio)) ** 2  # than independent features show
     K = min(int(beyond.sum()), len(square) - 1)
@@ -365,9 +359,7 @@ def _drawn_study(pilot, study, rng):
 
 # %% ../../nbs/24_planning.ipynb #2016cc07
 def _line(log_rows, share):
-    """A straight line through what was seen: values at other points, and their errors,
-    as a function; and where the line has a given value.
-    """
+    """A line through what was seen: its values and their errors; where it has one."""
     n, middle = len(share), log_rows.mean()
     x = log_rows - middle
     spread = max(x @ x, 1e-300)  # 0 where all studies had the same number
