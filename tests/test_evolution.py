@@ -25,7 +25,7 @@ from rvamp_nb.messages import Natural
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.resampling import Fixed, NoResampling, Poisson, Subsample, Weakness
 from rvamp_nb.select.control import pfer_bound
-from rvamp_nb.select.planning import Pilot, _drawn_study, genes, pilot_of
+from rvamp_nb.select.planning import Pilot, _drawn_study, _reached, genes, pilot_of
 
 PLACE = Path(__file__).parent / "truth_evolution" / "make_evolution_truth.py"
 spec = importlib.util.spec_from_file_location("make_evolution_truth", PLACE)
@@ -341,6 +341,21 @@ def test_stronger_effects_take_no_more_rows():
     """Where there is no answer from a cold start, sizes between are bridges."""
     rows = [plan(5000, 5, size).rows for size in (1.0, 2.0, 5.0)]
     assert rows[0] > rows[1] > rows[2] > 80
+
+
+def test_a_size_without_an_answer_is_reached_by_way_of_sizes_between(monkeypatch):
+    """Here there are answers from a study that has half, or twice, as many rows."""
+    study = expected_study(320, 50, 5, 0.5)
+
+    def arrives_from_nearby(rows, near=None):
+        found = near is not None and 0.49 < rows / near.rows < 2.01
+        return study._replace(rows=rows, converged=found)
+
+    asked = "rvamp_nb.select.planning.expected_study"
+    monkeypatch.setattr(asked, arrives_from_nearby)
+    assert not _reached(80, None, (), {}).converged
+    assert not arrives_from_nearby(80, study).converged
+    assert _reached(80, study, (), {}).converged
 
 
 def test_a_plan_without_an_answer_says_so(monkeypatch):
