@@ -127,8 +127,7 @@ def variational(problem, messages):
     """G at any `Messages` (`free-energy`); its derivatives: differences of moments."""
     A, beta = problem.A, problem.beta
     if is_wide(A):
-        fewer = at_most_2M(A, messages.from_prior)
-        messages = messages._replace(from_prior=fewer)
+        messages = messages._replace(from_prior=at_most_2M(A, messages.from_prior))
     one, row, two, other = messages
     factors = prior_part(problem, one) + likelihood_part(problem, row)
     together = joint_part(messages) + width_part(A, messages, beta)
@@ -228,8 +227,7 @@ def _factor_replicon(fit):
     rest = np.where(said.S, mean, fit.last.x.rho_bar)
     of_x = np.maximum(square - mean**2, 0) / rest**2
     drawn = [(c, w) for c, w in zip(*problem.counts.nodes()) if c > 0 and w > 1e-14]
-    gains = [w * np.array(_row_gains(problem, pulled, c)) for c, w in drawn]
-    mean, square = sum(gains)
+    mean, square = sum(w * np.array(_row_gains(problem, pulled, c)) for c, w in drawn)
     return of_x, np.maximum(square - mean**2, 0) / np.where(mean > 0, mean, 1) ** 2
 
 # %% ../nbs/14_free_energy.ipynb #e94ca213

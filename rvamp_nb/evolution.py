@@ -322,13 +322,11 @@ class Chances:
 
     def at_least(self, threshold):
         """Probability that Pi reaches a threshold, of the threshold's shape."""
-        reached = lambda h: _Pi_at(self, h) >= threshold
-        return _beyond(self, _least_field(self, reached))
+        return _beyond(self, _least_field(self, lambda h: _Pi_at(self, h) >= threshold))
 
     def quantile(self, p):
         """The Pi that a share p of the features does not exceed, of p's shape."""
-        inside = lambda h: 1 - _beyond(self, h) >= p
-        return _Pi_at(self, _least_field(self, inside))
+        return _Pi_at(self, _least_field(self, lambda h: 1 - _beyond(self, h) >= p))
 
 # %% ../nbs/15_state_evolution.ipynb #41386114
 @dataclass(frozen=True, eq=False)
