@@ -722,7 +722,8 @@ SABOTAGES = [
         "a size without an answer is too small",
         "if found.converged or not bridges or middle in (rows, there):",
         "if True:",
-        "tests/test_evolution.py::test_stronger_effects_take_no_more_rows",
+        "tests/test_evolution.py"
+        "::test_a_size_without_an_answer_is_reached_by_way_of_sizes_between",
     ),
     Sabotage(
         "select/frames.py",
