@@ -533,8 +533,8 @@ SABOTAGES = [
     Sabotage(
         "select/answer.py",
         "the threshold itself is not enough",
-        "kept = columns.candidates & (Pi >= threshold)",
-        "kept = columns.candidates & (Pi > threshold)",
+        "kept = among & (Pi >= threshold)",
+        "kept = among & (Pi > threshold)",
         "tests/test_stability_estimator.py"
         "::test_a_probability_equal_to_the_threshold_is_enough",
     ),
@@ -619,8 +619,8 @@ SABOTAGES = [
     Sabotage(
         "select/answer.py",
         "the bound forgets the sum that the refits have",
-        "question, sums = s.question, (s.fit.Pi, both.Pi)",
-        "question, sums = s.question, (s.fit.Pi,)",
+        "sums, sizes = (s.fit.Pi, both.Pi), question.size(",
+        "sums, sizes = (s.fit.Pi,), question.size(",
         "tests/test_report.py::test_the_bound_holds_for_the_largest_of_the_sums",
     ),
     Sabotage(
@@ -661,8 +661,8 @@ SABOTAGES = [
     Sabotage(
         "select/answer.py",
         "the least probable features are kept",
-        "np.where(columns.candidates, -Pi, 1)",
-        "np.where(columns.candidates, Pi, 9)",
+        "np.where(among, -Pi, 1)",
+        "np.where(among, Pi, 9)",
         "tests/test_stability_language.py::test_so_many_features_are_kept_at_least",
     ),
     Sabotage(
@@ -763,8 +763,8 @@ SABOTAGES = [
     Sabotage(
         "select/stability.py",
         "predictions are made where nothing has converged",
-        "if not self.fit_.converged:",
-        "if self.fit_ is None:",
+        "if not self._known.fit.converged:",
+        "if self._known.fit is None:",
         "tests/test_stability.py",
     ),
     Sabotage(

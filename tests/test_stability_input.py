@@ -133,6 +133,10 @@ BAD = {
     "categories 5": (fit(categories=5), "by name or number, got 5"),
     "categories of half a column": (fit(categories=[[0, 1], [1.5]]), "[1.5]"),
     "categories of nothing": (fit(categories=[[0, None]]), "categories must be"),
+    "categories as an array of labels": (
+        fit(categories=np.arange(6) % 2),
+        "categories must be a dict {name: its columns} or a list of lists of columns",
+    ),
     "refits without end": (fit(refits=10**30), "at least 10 and below 2"),
     # the table
     "X with NaN": (fit(altered(np.nan)), "NaN"),

@@ -858,10 +858,11 @@ def test_levels_of_one_variable_do_not_stand_in_for_each_other():
     apart = fitted(X, y, **at)
     told = fitted(X, y, **at, categories={"level": ["x0", "x1"]})
     by_place = fitted(X, y, **at, categories=[[0, 1]])
+    in_an_array = fitted(X, y, **at, categories=np.array([["x0", "x1"]]))
     assert apart.support_[:2].all()
-    shares = [s.summary().shares_signal_with for s in (apart, told, by_place)]
-    assert shares[0]["x0"] == "x1"
-    assert shares[1]["x0"] == shares[2]["x0"] == ""
+    levels = told, by_place, in_an_array
+    shares = [s.summary().shares_signal_with["x0"] for s in (apart, *levels)]
+    assert shares == ["x1", "", "", ""]
     np.testing.assert_array_equal(apart.probabilities_, told.probabilities_)
 
 

@@ -124,85 +124,82 @@ all in one line, unless the options about the table say what to do with them.
 {_CODES}"""
 
 # %% ../../nbs/76_arguments.ipynb #776676ab
-def _adding(parser, title):
-    """What adds an option to a new group: its name, its help, what argparse takes."""
-    group = parser.add_argument_group(title)
-    return lambda name, help, **how: group.add_argument(name, help=help, **how)
-
-
 def _add_select(select):
     """What is read, asked and promised, what columns are for, and what is written."""
-    add, file = _adding(select, "the table"), dict(metavar="FILE")
+    add = select.add_argument_group("the table").add_argument
+    file, column = dict(metavar="FILE"), dict(metavar="COLUMN")
     table = "CSV, TSV or Parquet, also in gzip, or a pipe; names in the first line; or"
     table += " a matrix of numbers: an .npy file, or the folder of a Zarr array"
-    add("file", table, **file)
+    add("file", help=table, **file)
     rows = "of a matrix: the table with its target, and with whatever else is known of"
     rows += " its rows, in their order; or the target alone, as .npy"
-    add("--rows", rows, **file)
+    add("--rows", help=rows, **file)
     names = "of a matrix: its columns' names, one a line (default: x0, ...)"
-    add("--names", names, **file)
+    add("--names", help=names, **file)
     sep = "what stands between columns (default: tab if line 1 has one, else comma)"
-    add("--sep", sep, type=_mark, metavar="SIGN")
+    add("--sep", help=sep, type=_mark, metavar="SIGN")
     point = dict(type=_mark, default=".", metavar="SIGN")
-    add("--decimal", "of the numbers (default: a point)", **point)
-    add("--encoding", "such as latin-1 (default: UTF-8)", metavar="NAME")
-    add, column = _adding(select, "the question"), dict(metavar="COLUMN")
-    add("--target", "the column to explain: numbers, or two classes", **column)
-    add("--time", "instead of a target: how long each row was observed", **column)
-    add("--event", "with --time: 1 where the event was seen, 0 where not", **column)
+    add("--decimal", help="of the numbers (default: a point)", **point)
+    add("--encoding", help="such as latin-1 (default: UTF-8)", metavar="NAME")
+    add = select.add_argument_group("the question").add_argument
+    add("--target", help="the column to explain: numbers, or two classes", **column)
+    add("--time", help="instead of a target: how long each row was observed", **column)
+    event = "with --time: 1 where the event was seen, 0 where not"
+    add("--event", help=event, **column)
     losses = ("auto", "squared", "logistic", "poisson", "huber", "survival")
     loss = "auto: survival with --time, logistic for a target with two classes, else"
     loss += " squared (default: auto)"
-    add("--loss", loss, choices=losses, default="auto")
+    add("--loss", help=loss, choices=losses, default="auto")
     ratio = "1: Lasso; below it, elastic net: share of |b|, as in glmnet's alpha"
-    add("--l1-ratio", ratio, type=_part, default=1.0, metavar="SHARE")
-    add = _adding(select, "its columns, or those of --rows (* may come several times)")
-    add("--id", "names the rows, no feature", **column)
+    add("--l1-ratio", help=ratio, type=_part, default=1.0, metavar="SHARE")
+    title = "its columns, or those of --rows (* may come several times)"
+    add = select.add_argument_group(title).add_argument
+    add("--id", help="names the rows, no feature", **column)
     several = dict(action="append", default=[])
-    add("--drop", "* is left out", **several, **column)
+    add("--drop", help="* is left out", **several, **column)
     keep = "* stays in every refit without a penalty; no bound is about it"
-    add("--keep", keep, **several, **column)
+    add("--keep", help=keep, **several, **column)
     categorical = "* becomes columns of 0 and 1, one for each level but the reference"
-    add("--categorical", categorical, **several, **column)
+    add("--categorical", help=categorical, **several, **column)
     reference = "* its reference level (default: the most frequent one)"
-    add("--reference", reference, metavar="COLUMN=LEVEL", type=_pair, **several)
+    add("--reference", help=reference, metavar="COLUMN=LEVEL", type=_pair, **several)
     groups = "rows of one label are drawn together: several samples of one patient"
-    add("--groups", groups, **column)
+    add("--groups", help=groups, **column)
     strata = "half of each label is drawn: rare classes, hospitals; no feature, unless"
     strata += " it is named with --categorical or --keep, too"
-    add("--strata", strata, **column)
-    add("--weights", "how much each row counts; not negative", **column)
+    add("--strata", help=strata, **column)
+    add("--weights", help="how much each row counts; not negative", **column)
     offset = "is added to what the features predict: log exposure, for counts"
-    add("--offset", offset, **column)
+    add("--offset", help=offset, **column)
     missing = "drop: leave out rows with a gap; median: fill gaps in features by the"
     missing += " column's median or most frequent level (default: error)"
-    add("--missing", missing, choices=("error", "drop", "median"), default="error")
-    add, positive = _adding(select, "the promise"), dict(type=_positive)
-    add("--threshold", "least Π of a selected feature, above 0.5", type=_share)
-    add("--pfer", _PFER, **positive)
+    add("--missing", help=missing, choices=("error", "drop", "median"), default="error")
+    add = select.add_argument_group("the promise").add_argument
+    add("--threshold", help="least Π of a selected feature, above 0.5", type=_share)
+    positive = dict(type=_positive)
+    add("--pfer", help=_PFER, **positive)
     q = "features selected in a resample on average, at the penalty of the report"
-    add("--q", q, **positive)
+    add("--q", help=q, **positive)
     lam = "λ itself, for the sum of losses (half the squares) plus λ times the sum of"
     lam += " absolute coefficients; not with --pfer or --q (default: chosen)"
-    add("--lam", lam, **positive)
-    add("--bound", _BOUND, choices=("mb", "unimodal"), default="mb")
+    add("--lam", help=lam, **positive)
+    add("--bound", help=_BOUND, choices=("mb", "unimodal"), default="mb")
     accuracy = "the largest standard error of Π: so many refits are combined with rVAMP"
-    add("--accuracy", f"{accuracy} (default: 0.02)", type=_close, default=0.02)
+    add("--accuracy", help=f"{accuracy} (default: 0.02)", type=_close, default=0.02)
     refits = "so many refits, whatever the accuracy; 0: none, rVAMP alone"
-    add("--refits", refits, type=_refits, metavar="N")
-    decoys = (
-        "a q-value for each feature, by decoys that are entries in another order, or"
-    )
-    add("--decoys", f"{decoys} follow common factors", choices=("permuted", "gaussian"))
-    add = _adding(select, "the results")
+    add("--refits", help=refits, type=_refits, metavar="N")
+    decoys = "a q-value for each feature, by decoys that are entries in another order"
+    decoys += ", or follow common factors"
+    add("--decoys", help=decoys, choices=("permuted", "gaussian"))
+    add = select.add_argument_group("the results").add_argument
     path = "write Π along the whole path of penalties, too, and draw it"
-    add("--path", path, action="store_true")
+    add("--path", help=path, action="store_true")
     out = "folder for the results (default: rvamp-nb-out)"
-    add("--out", out, type=Path, default=Path("rvamp-nb-out"), metavar="DIR")
+    add("--out", help=out, type=Path, default=Path("rvamp-nb-out"), metavar="DIR")
     report = "write a page for a paper, too: methods, settings, tables and pictures"
-    add("--report", report, type=Path, metavar="FOLDER")
+    add("--report", help=report, type=Path, metavar="FOLDER")
     name = "what their names begin with (default: FILE without folder and ending)"
-    add("--name", name, type=_base)
+    add("--name", help=name, type=_base)
 
 
 _PFER = "bound on the expected number of false selections (default: 1)"
@@ -230,27 +227,28 @@ exit codes:
 
 def _add_plan(plan):
     """What is planned."""
-    add, positive = _adding(plan, "the study"), dict(type=_positive)
-    whole = dict(type=_whole, metavar="N")
-    add("--features", "features that are measured (default: the pilot's)", **whole)
-    add("--effects", "how many of them matter", required=True, **whole)
+    add = plan.add_argument_group("the study").add_argument
+    positive, whole = dict(type=_positive), dict(type=_whole, metavar="N")
+    add("--features", help="features that are measured (default: the pilot's)", **whole)
+    add("--effects", help="how many of them matter", required=True, **whole)
     size = "change of the target per standard deviation of a feature that matters"
-    add("--size", size, required=True, **positive)
+    add("--size", help=size, required=True, **positive)
     noise = "standard deviation of what no feature explains (default: 1)"
-    add("--noise", noise, default=1.0, **positive)
+    add("--noise", help=noise, default=1.0, **positive)
     pilot = "a pilot (CSV, Parquet, .npy): features hang together as its numbers do"
-    add("--like", pilot, metavar="FILE")
+    add("--like", help=pilot, metavar="FILE")
     drop = "a column of the pilot that is no feature, such as its target (repeatable)"
-    add("--drop", drop, action="append", default=[], metavar="COLUMN")
-    add = _adding(plan, "the promise")
-    add("--pfer", _PFER, default=1.0, **positive)
+    add("--drop", help=drop, action="append", default=[], metavar="COLUMN")
+    add = plan.add_argument_group("the promise").add_argument
+    add("--pfer", help=_PFER, default=1.0, **positive)
     power = "share of the effects to be found, on average (default: 0.8)"
-    add("--power", power, type=_power, default=0.8)
+    add("--power", help=power, type=_power, default=0.8)
     threshold = "least Π of a selected feature, above 0.5 (default: chosen)"
-    add("--threshold", threshold, type=_share)
-    add("--bound", _BOUND, choices=("mb", "unimodal"), default="mb")
-    add("--max-rows", "look no further (default: 100000)", default=100_000, **whole)
-    add("--json", "print JSON", action="store_true")
+    add("--threshold", help=threshold, type=_share)
+    add("--bound", help=_BOUND, choices=("mb", "unimodal"), default="mb")
+    most = "look no further (default: 100000)"
+    add("--max-rows", help=most, default=100_000, **whole)
+    add("--json", help="print JSON", action="store_true")
 
 
 def arguments(version):

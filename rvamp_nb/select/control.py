@@ -47,15 +47,11 @@ def unimodal_bound(q, threshold, p, n_pairs=np.inf):
         check_size("error control", "n_pairs", n_pairs)
     half, least = 1 / (2 * n_pairs), _least_threshold(q / p, n_pairs)
     if q / p > 3**-0.5:
-        raise ValueError(
-            f"error control: the unimodal bound needs q / p <= 0.577, got {q:g} / {p}:"
-            " lower q, or pfer where q follows from it"
-        )
+        what = f"q / p <= 0.577, got {q:g} / {p}: lower q, or pfer where q follows"
+        raise ValueError(f"error control: the unimodal bound needs {what} from it")
     if threshold <= least:
-        raise ValueError(
-            f"error control: for q = {q:g} of {p} the unimodal bound needs a threshold"
-            f" above {least:.4g}, got {threshold:g}"
-        )
+        what = f"for q = {q:g} of {p} the unimodal bound needs a threshold above"
+        raise ValueError(f"error control: {what} {least:.4g}, got {threshold:g}")
     if threshold <= 0.75:
         return q**2 / p / (2 * (2 * threshold - 1 - half))
     return q**2 / p * 4 * (1 - threshold + half) / (1 + 2 * half)
@@ -96,19 +92,16 @@ def error_control(p, threshold=None, pfer=None, q=None, bound="mb"):
     """
     _check_given(p, threshold, pfer, q, bound)
     if sum(v is None for v in (threshold, pfer, q)) != 1:
-        raise ValueError(
-            "give two of threshold, pfer and q: the third follows; got"
-            f" threshold={threshold}, pfer={pfer}, q={q}"
-        )
+        got = f"got threshold={threshold}, pfer={pfer}, q={q}"
+        raise ValueError(f"give two of threshold, pfer and q: the third follows; {got}")
     if q is None:
         q = _q_for(bound, threshold, pfer, p)
     if threshold is None:
         threshold = _threshold_for(bound, pfer, q, p)
     if not 0.5 < threshold <= 1:
-        raise ValueError(
-            f"pfer = {pfer:g} and q = {q:g} contradict each other for {p} features: no"
-            " threshold up to 1 keeps that promise; lower q or raise pfer"
-        )
+        two = f"pfer = {pfer:g} and q = {q:g} contradict each other for {p} features"
+        why = "no threshold up to 1 keeps that promise; lower q or raise pfer"
+        raise ValueError(f"{two}: {why}")
     return float(threshold), float(BOUNDS[bound](q, threshold, p)), float(q)
 
 # %% ../../nbs/18_error_control.ipynb #db8eb094

@@ -8,6 +8,7 @@ __all__ = ['spread', 'predicted', 'class_probabilities', 'row_by_row', 'out_of_b
 
 # %% ../../nbs/78_predict.ipynb #78000003
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy.special import expit
@@ -16,18 +17,19 @@ from ..checks import check_number, check_size, listed
 from ..densities import p2
 from ..extend.blocks import DOUBTFUL, find_blocks
 from ..groups import Blocks, rotated
+from ..likelihood import normal_nodes
 from ..messages import Natural
 from .columns import family_of
 from .target import SHIFTED
 from ..tables.storage import BLOCK, Panels
 
 # %% ../../nbs/78_predict.ipynb #a0a7d3c7
-def spread(fit, columns, X, chunk=256):
+def spread(fit, columns, X):
     """Standard deviation of the linear predictor across resamples, (m,), of the rows of
     X (m, N), an array or Panels.
     """
     joint, parts = p2(row_by_row(fit)), []
-    chunk = max(1, min(chunk, BLOCK // len(columns.scale)))  # rows at a time
+    chunk = max(1, min(256, BLOCK // len(columns.scale)))  # rows at a time
     for i in range(0, len(X), chunk):
         rows = (X[i : i + chunk] - columns.center) * columns.unit
         Z = np.zeros((len(rows), fit.mean.size))
@@ -53,8 +55,8 @@ def class_probabilities(mean, std):
     """Probabilities of the two classes averaged over a Gaussian linear predictor,
     (m, 2).
     """
-    node, weight = np.polynomial.hermite_e.hermegauss(31)
-    p = expit(mean[:, None] + std[:, None] * node) @ weight / weight.sum()
+    node, weight = normal_nodes(31)
+    p = expit(mean[:, None] + std[:, None] * node) @ weight
     return np.column_stack([1 - p, p])
 
 # %% ../../nbs/78_predict.ipynb #e16turn02
@@ -77,10 +79,8 @@ def out_of_bag(s):
     """
     message = s.fit.last.state.to_likelihood
     if not isinstance(message, Natural):
-        raise ValueError(
-            "out-of-bag predictions are those of rows that are drawn one by one, not"
-            " of `groups`"
-        )
+        what = "rows that are drawn one by one, not of `groups`"
+        raise ValueError(f"out-of-bag predictions are those of {what}")
     return s.question.target.level - message.h
 
 
@@ -90,19 +90,15 @@ def half_width(s, level):
     """
     target = s.question.target
     if target.loss not in SHIFTED:
-        raise ValueError(
-            f"predict_interval: the loss must be one of y - f, {' or '.join(SHIFTED)},"
-            f" not {target.loss}"
-        )
+        wanted = f"one of y - f, {' or '.join(SHIFTED)}, not {target.loss}"
+        raise ValueError(f"predict_interval: the loss must be {wanted}")
     check_number("predict_interval", "level", level, 0, 1)
     off = target.rows.that_count(np.abs(target.y + target.level - out_of_bag(s)))
     k = int(np.ceil(level * (len(off) + 1)))
     if k > len(off):
-        most = len(off) / (len(off) + 1)
-        raise ValueError(
-            f"predict_interval: level = {level:g} needs more than {len(off)} rows; with"
-            f" these it is at most {most:.3f}"
-        )
+        most = f"with these it is at most {len(off) / (len(off) + 1):.3f}"
+        needs = f"level = {level:g} needs more than {len(off)} rows; {most}"
+        raise ValueError(f"predict_interval: {needs}")
     return np.sort(off)[k - 1]
 
 # %% ../../nbs/78_predict.ipynb #c0b966ba
@@ -134,16 +130,14 @@ def shared_signal(fit, features, least=0.2, alike=0.3, most=200):
 # %% ../../nbs/78_predict.ipynb #30e8f621
 def same_as(columns):
     """The names of its near copies for each feature, (N,) list of str."""
-    where, names = columns.where, columns.names
-    said = [""] * len(where)
-    order = np.argsort(where, kind="stable")
-    for group in np.split(order, np.flatnonzero(np.diff(where[order])) + 1):
-        for i in group if len(group) > 1 else ():
-            said[i] = ", ".join(str(names[j]) for j in group if j != i)
-    return said
+    alike = [[] for _ in columns.first]
+    for i, k in enumerate(columns.where):
+        alike[k].append(i)
+    others = ([j for j in alike[k] if j != i] for i, k in enumerate(columns.where))
+    return [", ".join(str(columns.names[j]) for j in some) for some in others]
 
 
-def stand_ins(fit, columns, support, most=3):
+def stand_ins(fit, columns, support):
     """Who shares its signal with each selected feature, (N,) list of str."""
     said, chosen = [""] * len(support), np.flatnonzero(support)
     if not fit.converged or not len(chosen):
@@ -153,37 +147,26 @@ def stand_ins(fit, columns, support, most=3):
     for i in chosen:
         found = [first[k] for k in others[where[i]]]
         found = [j for j in found if family[j] < 0 or family[j] != family[i]]
-        said[i] = ", ".join(str(columns.names[j]) for j in found[:most])
+        said[i] = ", ".join(str(columns.names[j]) for j in found[:3])
     return said
 
 # %% ../../nbs/78_predict.ipynb #78000011
 def any_of(s, families=None):
     """How often at least one feature of a family is selected, by the refits of a
-    `Selection`.
+    `Selection` (a ValueError where it has none). Families are a dict {name: features}
+    or a list of lists of features, by name or number, each in one at most; by default
+    the levels of each variable (`categories`), and, of a table in memory, columns with
+    a correlation above 0.6 (`find_blocks`).
 
-    Parameters
-    ----------
-    s : Selection
-        With refits, else a ValueError.
-    families : dict {name: features} or list of lists of features, optional
-        By name or number, each in one family at most. By default the levels of each
-        variable (`categories`), and, of a table in memory, columns with a correlation
-        above 0.6 (`find_blocks`).
-
-    Returns
-    -------
-    DataFrame
-        A row for each family, the most probable first, called by its name or else its
-        most probable member: leader, members, expected (how many of them a resample
-        selects on average), probability, probability_se.
+    A DataFrame with a row for each, the most probable first, called by its name or else
+    its most probable member: leader, members, expected (how many of them a resample
+    selects on average), probability, probability_se.
     """
     import pandas as pd
 
     if s.refined is None:
-        raise ValueError(
-            "any_of: there are no refits, whose lists are counted here: fit with"
-            f" refits=200, say{f' ({s.refused})' if s.refused else ''}"
-        )
+        what = "there are no refits, whose lists are counted here: fit with refits=200,"
+        raise ValueError(f"any_of: {what} say{f' ({s.refused})' if s.refused else ''}")
     columns, found = s.question.columns, {}
     for name, members in _families(s, families):
         leader = members[np.argmax(s.probabilities[members])]
@@ -218,57 +201,41 @@ def _families(s, families):
 
 # %% ../../nbs/78_predict.ipynb #78000041
 def incremental(s, X, y, most=10, splits=50, seed=0):
-    """How well the features predict as they enter, the most probable first: refitted
-    without a penalty on random halves of some rows, scored on the other halves.
+    """How well the features of a `Selection` predict as they enter, the most probable
+    first, `most` of them: refitted without a penalty on random halves of the rows X, y,
+    (m, N) and (m,), and scored on the other halves, in so many splits. The rows should
+    be new; those of the fit score too well.
 
-    Parameters
-    ----------
-    s : Selection
-        With the loss "squared" or "huber" (scored by R²), "logistic" (by the area under
-        the ROC curve) or "poisson" (by D², the share of the deviance); else a
-        ValueError.
-    X, y : (m, N) array, (m,) array
-        Rows that were not in the fit; those of the fit score too well.
-    most, splits, seed : int
-        So many features, so many halves.
-
-    Returns
-    -------
-    DataFrame
-        A row for each feature that enters, after "nothing" (covariates are always in):
-        score (median over the splits), low, high (5 and 95 %).
+    The score is R² for the loss "squared" or "huber", the area under the ROC curve for
+    "logistic", D² (the share of the deviance) for "poisson"; else a ValueError. A
+    DataFrame with a row for each feature that enters, after "nothing" (covariates are
+    always in): score (median over the splits), low, high (5 and 95 %).
     """
     import pandas as pd
     from sklearn import linear_model, model_selection
-    from sklearn.utils import check_X_y
 
     columns, loss = s.question.columns, s.question.target.loss
-    squares = linear_model.LinearRegression(), "r2", model_selection.ShuffleSplit
-    classes = linear_model.LogisticRegression(C=np.inf), "roc_auc"
-    known = {
-        **dict.fromkeys(("squared", "huber"), squares),
-        "logistic": (*classes, model_selection.StratifiedShuffleSplit),
-        "poisson": (linear_model.PoissonRegressor(alpha=0), None, squares[-1]),
-    }
+    squares = linear_model.LinearRegression(), "r2"
+    known = dict(squared=squares, huber=squares)
+    known["logistic"] = linear_model.LogisticRegression(C=np.inf), "roc_auc"
+    known["poisson"] = linear_model.PoissonRegressor(alpha=0), None
     if loss not in known:
         losses = ", ".join(known)
         raise ValueError(f"incremental: the loss must be one of {losses}, not {loss}")
     check_size("incremental", "most", most)
     check_size("incremental", "splits", splits)
-    X, y = check_X_y(X, y, dtype=np.float64)
     free = columns.kind == "covariate"
     order = np.argsort(np.where(free, 1, -s.probabilities), kind="stable")
     order = order[: min(most, np.sum(~free))]
-    model, scoring, halves = known[loss]
-    half = halves(splits, test_size=0.5, random_state=seed)
+    model, scoring = known[loss]
+    halves = model_selection.ShuffleSplit
+    if loss == "logistic":
+        halves = model_selection.StratifiedShuffleSplit
+    how = dict(cv=halves(splits, test_size=0.5, random_state=seed), scoring=scoring)
+    score = partial(model_selection.cross_val_score, model, error_score="raise", **how)
     table = np.column_stack([np.zeros(len(y)), X[:, np.flatnonzero(free)], X[:, order]])
     ends = range(1 + free.sum(), table.shape[1] + 1)
-    scores = [
-        model_selection.cross_val_score(
-            model, table[:, :end], y, cv=half, scoring=scoring, error_score="raise"
-        )
-        for end in ends
-    ]
+    scores = [score(table[:, :end], y) for end in ends]
     names = ["nothing", *columns.names[order]]
     told = np.quantile(scores, [0.5, 0.05, 0.95], axis=1).T
     table = pd.DataFrame(told, index=names, columns=["score", "low", "high"])

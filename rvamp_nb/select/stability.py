@@ -11,6 +11,7 @@ import warnings
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_consistent_length
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -24,7 +25,7 @@ from . import predict, report
 from .answer import in_the_table, refits_of, select
 from .columns import check_finite, framed, open_table, prepare
 from .control import DECOYS
-from .penalty import Question, read_penalty, settled_promise, steering
+from .penalty import Question, read_penalty, settled_promise
 from rvamp_nb.select.target import (
     check_column,
     check_estimable,
@@ -48,9 +49,8 @@ class _Bagging:
             _name_columns(self, X.shape[1], names)
         else:
             X = validate_data(self, X, reset=False, dtype=np.float64)
-        self._need_answer()
+        columns = self._answered().question.columns
         mean = X @ self.coef_mean_ + self.intercept_
-        columns = self.selection_.question.columns
         if not np.isfinite(mean).all():
             check_finite(X, X.sizes[1], columns.names)
         return (mean, predict.spread(self.fit_, columns, X)) if return_std else mean
@@ -62,10 +62,8 @@ class _Bagging:
         """
         check_is_fitted(self)
         if self.loss_ == "logistic" and return_std:
-            raise ValueError(
-                "return_std: a class has no standard deviation; use predict_proba"
-                " or linear_predictor"
-            )
+            remedy = "use predict_proba or linear_predictor"
+            raise ValueError(f"return_std: a class has no standard deviation; {remedy}")
         both = return_std or self.loss_ == "poisson"
         found = self.linear_predictor(X, return_std=both)
         mean, std = found if both else (found, None)
@@ -91,11 +89,18 @@ class _Bagging:
         """Probabilities of the two classes averaged over resamples, (m, 2)."""
         return predict.class_probabilities(*self.linear_predictor(X, return_std=True))
 
-    def _need_answer(self):
-        if not self.fit_.converged:
-            raise ValueError(
-                f"nothing converged, so there is no answer: {self.status_}"
-            )
+    @property
+    def _known(self):
+        """The `Selection` of a fit."""
+        check_is_fitted(self)
+        return self.selection_
+
+    def _answered(self):
+        """The `Selection` of a fit, or a ValueError where nothing converged."""
+        if not self._known.fit.converged:
+            said = f"nothing converged, so there is no answer: {self.status_}"
+            raise ValueError(said)
+        return self.selection_
 
 
 def _name_columns(est, N, names, reset=False):
@@ -120,71 +125,55 @@ class _Beside:
     @np.errstate(all="warn", under="ignore")
     def refine(self, accuracy=0.02, n_refits=None, *, seed=0, progress=True):
         """Refit at the reported penalty until the probabilities are known to an
-        accuracy, and combine with rVAMP; see `rvamp_nb.refined`, which says what the
-        arguments are and what is raised. To have it reported, say
-        `StabilitySelection(refits=...)`.
-
-        Returns
-        -------
-        Refined
-            About the columns of X, coefficients on their scale.
+        accuracy, and combine with rVAMP: a `Refined` about the columns of X, on their
+        scale. `rvamp_nb.refined` says what the arguments are and what is raised. To
+        have it reported, say `StabilitySelection(refits=...)`.
         """
-        check_is_fitted(self)
-        self._need_answer()
-        asked = dict(accuracy=accuracy, n_refits=n_refits, seed=seed)
-        both = refits_of(self.selection_, progress=progress, **asked)
+        asked = dict(n_refits=n_refits, seed=seed, progress=progress)
+        both = refits_of(self._answered(), accuracy=accuracy, **asked)
         return in_the_table(self.selection_.question.columns, self.fit_, both)
 
     def plot_path(self, ax=None, leaders=8):
         """Π along the path; see `rvamp_nb.select.report.plot_path`."""
-        check_is_fitted(self)
-        return report.plot_path(self.selection_, ax, leaders)
+        return report.plot_path(self._known, ax, leaders)
 
     def plot_probabilities(self, ax=None, leaders=20):
         """Bars; see `rvamp_nb.select.report.plot_probabilities`."""
-        check_is_fitted(self)
-        return report.plot_probabilities(self.selection_, ax, leaders)
+        return report.plot_probabilities(self._known, ax, leaders)
 
     def plot_calibration(self, ax=None):
         """Other choices; see `rvamp_nb.select.report.plot_calibration`."""
-        check_is_fitted(self)
-        return report.plot_calibration(self.selection_, ax)
+        return report.plot_calibration(self._known, ax)
 
     def report(self, folder, done=()):
         """A page for a paper; see `rvamp_nb.select.report.write_report`."""
-        check_is_fitted(self)
-        return report.write_report(self.selection_, folder, done)
+        return report.write_report(self._known, folder, done)
 
     def summary(self, families=None):
         """All features as a DataFrame; see `rvamp_nb.select.report.summary_table`."""
-        check_is_fitted(self)
-        return report.summary_table(self.selection_, families)
+        return report.summary_table(self._known, families)
 
     def any_of(self, families=None):
         """How often at least one feature of a family is selected, a DataFrame; see
         `rvamp_nb.select.predict.any_of`.
         """
-        check_is_fitted(self)
-        return predict.any_of(self.selection_, families)
+        return predict.any_of(self._known, families)
 
     def incremental(self, X, y, most=10, splits=50, seed=0):
         """How well the features predict as they enter, on new rows, a DataFrame; see
         `rvamp_nb.select.predict.incremental`.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        self._need_answer()
-        return predict.incremental(self.selection_, X, y, most, splits, seed)
+        X, y = validate_data(self, X, y, reset=False, dtype=np.float64)
+        return predict.incremental(self._answered(), X, y, most, splits, seed)
 
     def same_as(self):
         """The names of its near copies for each feature, (N,) list of str."""
-        check_is_fitted(self)
-        return predict.same_as(self.selection_.question.columns)
+        return predict.same_as(self._known.question.columns)
 
     def stand_ins(self):
         """Who shares its signal with each selected feature, (N,) list of str."""
-        check_is_fitted(self)
-        columns = self.selection_.question.columns
+        columns = self._known.question.columns
         return predict.stand_ins(self.fit_, columns, self.support_)
 
 # %% ../../nbs/21_stability.ipynb #51661272
@@ -192,45 +181,40 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
     """Stability selection without resampling: a scikit-learn selector whose selection
     probabilities come from rVAMP.
 
-    Columns are standardised inside (centred, unit norm); reported coefficients are on
-    the scale of X. The penalty on standardised columns is lambda times sum |x|, for the
-    sum of losses over the rows of a resample (half the squared residuals for the
-    squared loss). The bounds need rows that are independent; several samples of one
-    patient are not, unless `groups` says so.
+    Columns are centred and scaled to unit norm inside; coefficients are on the scale of
+    X. The penalty is lambda times sum |x|, for the sum of losses over the rows of a
+    resample (half the squared residuals for the squared loss). The bounds need rows
+    that are independent; several samples of one patient need `groups`.
 
     Parameters
     ----------
     threshold : float in (1/2, 1], optional
-        Features with a selection probability of at least this at the reported penalty
-        are selected.
+        Selected is whose probability at the reported penalty is at least this.
     pfer : float > 0, optional
         Bound on the expected number of false selections.
     q : float > 0, optional
         Expected number of features selected in one resample: it fixes the reported
-        penalty. Give two of threshold, pfer and q at most: the third follows
-        (`settle`). By default pfer is 1 and the threshold 0.75; where the q that
-        follows would be above a sixth of the rows (a third of those in a half-sample),
-        q is that, and the threshold, if it was not given, is lowered until the bound
-        equals pfer, but not below 0.6. Where `lambdas` holds one penalty, q is what
-        that penalty selects.
+        penalty. Give two of threshold, pfer and q at most: the third follows. By
+        default pfer is 1 and the threshold 0.75; a q that follows is at most a third of
+        a resample's rows, and there the threshold, if it was not given, is lowered
+        until the bound equals pfer, but not below 0.6. Where `lambdas` holds one
+        penalty, q is what that penalty selects.
     bound : "mb" or "unimodal"
         Meinshausen and Bühlmann's bound, or Shah and Samworth's under unimodality.
     loss : "auto", "squared", "logistic", "poisson", "huber", "survival", or a loss
-        "auto" takes logistic for a target with two classes, else squared (and warns
-        where the target may hold codes of classes). The squared loss centres columns
-        and target once, for the whole table; the others refit an unpenalised intercept
-        in every resample. "huber" bends at 1.35 times a robust scale of y (1.4826 times
-        the median distance from its median); Huber(delta) says where, in units of y.
-        "survival" is Cox's model with a baseline frozen across resamples (chapter 20);
-        its real refits are Cox fits, and it predicts log hazards. A
-        `rvamp_nb.likelihood.Loss` of your own has no real refits.
+        "auto" takes logistic for a target with two classes, else squared. The squared
+        loss centres columns and target once, for the whole table; the others refit an
+        unpenalised intercept in every resample. "huber" bends at 1.35 times a robust
+        scale of y (1.4826 times the median distance from its median); Huber(delta) says
+        where, in units of y. "survival" is Cox's model with a baseline frozen across
+        resamples (chapter 20); its real refits are Cox fits, and it predicts log
+        hazards. A `rvamp_nb.likelihood.Loss` of your own has no real refits.
     l1_ratio : float in (0, 1]
         1 is the Lasso; below, the elastic net, with the share of |b| that it has in
         scikit-learn (and glmnet's alpha): for columns of variance one.
     prior : None or a penalty with a threshold
-        Such as NonNegative(1.0, Fixed()), from `rvamp_nb.prior`, in place of l1_ratio,
-        randomise and penalty_factor; the path multiplies its lam. Mind that its own
-        randomise is the paper's {1, 2} unless you say Fixed().
+        Such as NonNegative(1.0, Fixed()), in place of l1_ratio, randomise (the paper's
+        {1, 2} unless it says Fixed()) and penalty_factor; the path multiplies its lam.
     beta : inf
         Nothing else: at a finite beta no coefficient is ever exactly zero.
     resampling : "subsample", "poisson" or a law of counts
@@ -245,24 +229,21 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         penalty is looked for.
     n_lambdas : int >= 1, optional
     lambda_min_ratio : float in (0, 1), optional
-        Either of them asks for a path in full, to `tol`: so many penalties (50), evenly
-        in the logarithm, down to this share (0.05) of the one that selects nothing, and
-        further where q is not reached there.
+        Either of them asks for such a path, too: so many penalties (50), evenly in the
+        logarithm, down to this share (0.05) of the one that selects nothing.
     accuracy : float in (0, 1/2)
         The largest standard error of a reported probability: real refits at the
         reported penalty are combined with rVAMP (`refined`) until it is reached.
     refits : int, 0 or at least 10, optional
-        So many refits, whatever the accuracy; 0 reports rVAMP alone. Where a loss,
-        penalty or table cannot be refitted, rVAMP's answer is reported, with a warning;
-        if `refits` was given, that is an error.
+        So many refits, whatever the accuracy; 0 reports rVAMP alone. What cannot be
+        refitted is an error if this was given; else rVAMP is reported, with a warning.
     min_features : int >= 0
         So many of the most probable features are selected at least, also below the
         threshold, where nothing is promised of them.
     decoys : "permuted" or "gaussian", optional
-        Every feature competes with a decoy, in a fit of its own of twice as many
-        columns, for a q-value. Permuted ones (entries in another order) are like noise
-        features that are independent of all others; Gaussian ones like those of a
-        normal table whose covariance is that of a few common factors.
+        For q-values every feature competes with a decoy, in a fit of its own. Permuted
+        ones (entries in another order) are like noise features that are independent of
+        all others; Gaussian ones like those of a normal table with common factors.
     categories : dict {variable: columns}, or list of lists of columns, optional
         Which columns are levels of one variable: they are not reported to share their
         signal with each other.
@@ -277,50 +258,41 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
     selection_probabilities_ : (N, L) array
         By rVAMP alone, at the reported penalty too; NaN where that did not converge.
     lambdas_, expected_selected_, converged_ : (L,) arrays
-        The path: penalties, sum of probabilities over the features that can be
-        selected, and whether each converged. If no path was asked for, it is made when
-        one of these, or a picture of it, is: in strides of 15 %, until the
-        probabilities sum to 1.5 q or four penalties select more than q; right to about
-        0.003, and to `tol` at the reported penalty, which is among them.
+        The path: penalties, sum of probabilities over what can be selected, and whether
+        each converged. If no path was asked for, it is made when one of these, or a
+        picture of it, is: in strides of 15 %, until the sum is 1.5 q or four penalties
+        select more than q; right to about 0.003, but to `tol` at the reported penalty.
     n_iter_ : int
         Steps of the solver in `fit`.
     lambda_, probabilities_, support_ : float, (N,) array, (N,) bool array
         The reported penalty, where rVAMP's probabilities sum to q; the probabilities
-        there, combined with refits where there are any, so that their sum may differ a
-        little; which reach the threshold.
-        NaN, and nothing, where no penalty converged.
+        there, with refits combined; which reach the threshold. NaN, and nothing, where
+        no penalty converged.
     stability_, stability_se_ : float
-        How far the lists of single resamples agree (Nogueira, Sechidis and Brown 2018;
-        `stability-index`): 1 where all are the same, 0 where they agree as by chance;
-        its standard error by the refits (nan without).
+        How far the lists of single resamples agree (Nogueira, Sechidis and Brown 2018):
+        1 where all are the same, 0 as by chance; its error by the refits (nan without).
     undecided_ : (N,) bool array or None
         Which probabilities are within two standard errors of the threshold.
     refined_ : Refined or None
         rVAMP and the refits combined, with standard errors; None without refits
         (`refused_`: why). `interrupted_`: ctrl-C ended them.
     q_values_ : (N,) array or None
-        Of all features with at most alpha, alpha at most are false, as a share and on
-        average, where noise features are like their `decoys` (None without). It is no
-        part of `support_`.
+        Of all features with at most alpha a share of at most alpha is false on average,
+        where noise is like its `decoys` (None without). It is no part of `support_`.
     coef_interval_ : (N, 2) array
-        Where a coefficient lies in 90 % of the resamples, by p̄₁ of rVAMP, or by the
-        refits if there are any: no confidence interval of an effect, which was shrunk
-        by the penalty, and selected for its size.
+        Where a coefficient lies in 90 % of the resamples, by p̄₁ of rVAMP or by the
+        refits: no confidence interval of an effect, which was shrunk and selected.
     lambda_scales_ : dict
         The reported penalty as glmnet, scikit-learn and scikit-survival count it, for a
         resample of the mean number of rows, on columns of variance one.
     status_ : str
-        "converged", or "fell back: ...", "q not met: ...", "no answer: ...", with
-        numbers.
+        "converged", or "fell back: ...", "q not met: ...", "no answer: ...".
     threshold_, pfer_, q_, pfer_bound_, pfer_bound_se_ : float
-        As asked for or derived; the bound for the sum reached, the larger of rVAMP's
-        and the combined one, and its standard error by the refits (nan without). nan
-        where no bound holds (other resampling).
-    coef_mean_, coef_std_ : (N,) arrays
+        As asked for or derived; the bound for the sum reached, rVAMP's or the combined
+        one, whichever is larger, and its standard error by the refits. nan: none holds.
+    coef_mean_, coef_std_, intercept_ : (N,) arrays, float
         Mean and standard deviation across resamples of the coefficients at the reported
-        penalty, from the same source as the probabilities.
-    intercept_ : float
-        The mean intercept.
+        penalty, and the mean intercept, from the same source as the probabilities.
     loss_, classes_, baseline_, trust_, fit_
         The loss; the two classes or None; the `Baseline` of survival times or None; a
         `Trust`, with the light; the solver's `Fit` at the reported penalty.
@@ -365,7 +337,15 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         self.tol, self.max_iter, self.verbose = tol, max_iter, verbose
 
     def fit(self, X, y, *, groups=None, strata=None, sample_weight=None, offset=None):
-        """Find the reported penalty, fit there, and judge the answer.
+        """Find the reported penalty, fit there, and judge the answer; returns self.
+
+        A fit that is refused (TypeError, ValueError: masked X, missing values, dates, a
+        target that does not suit the loss, too many covariates, options out of range or
+        in contradiction) leaves nothing of an earlier one. Warnings (UserWarning,
+        TrustWarning, ConvergenceWarning) tell of columns that are constant, near copies
+        or explained; a target that may hold codes of classes; a promise that cannot be
+        spent; q not met; a red light or no answer; a penalty of the path that did not
+        converge; decoys unlike X.
 
         Parameters
         ----------
@@ -386,30 +366,10 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
             columns are standardised with it.
         offset : (M,) array of numbers, optional
             A known part of the linear predictor, which predictions leave out.
-
-        Returns
-        -------
-        self
-            An estimator whose fit is refused is left unfitted, with nothing of an
-            earlier fit.
-
-        Raises
-        ------
-        TypeError, ValueError
-            Masked X, missing values, dates, a target that does not suit the
-            loss, too many covariates, options out of range or in contradiction.
-
-        Warns
-        -----
-        UserWarning, TrustWarning, ConvergenceWarning
-            Columns that are constant, near copies, or explained; a target that may hold
-            codes of classes; a promise that cannot be spent; q not met; a red light or
-            no answer; a penalty of the path that did not converge; decoys unlike X.
         """
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
-        roles = dict(groups=groups, strata=strata)
-        roles |= dict(sample_weight=sample_weight, offset=offset)
+        roles = groups, strata, sample_weight, offset
         try:
             with np.errstate(all="warn", under="ignore"):  # whatever the caller's is
                 found, notes = _found(self, X, y, roles)
@@ -430,8 +390,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         return self
 
     def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.support_
+        return self._known.support
 
     def transform(self, X):
         """The selected columns of X (m, N): an array; of what Dask has, the same."""
@@ -458,14 +417,12 @@ def _found(est, X, y, roles):
     unnamed = [f"x{i}" for i in range(est.n_features_in_)]
     names = np.asarray(getattr(est, "feature_names_in_", unnamed), dtype=object)
     _check_options(est)
-    rows = row_roles(len(X), **roles)
+    rows = row_roles(len(X), *roles)
     counts = count_law(est.resampling, rows)
     if isinstance(X, Panels) and isinstance(counts, Grouped):
-        raise ValueError(
-            "groups: rows that are drawn together are turned into independent ones"
-            " (chapter 19), for which the table must be in memory; give X as an"
-            " array"
-        )
+        what = "groups: rows that are drawn together are turned into independent ones"
+        remedy = "for which the table must be in memory; give X as an array"
+        raise ValueError(f"{what} (chapter 19), {remedy}")
     target = read_target(y, est.loss, rows, counts)
     penalty = est.prior, est.l1_ratio, est.randomise, est.penalty_factor
     prior = read_penalty(*penalty, names, len(rows.that_count(target.y)))
@@ -478,11 +435,9 @@ def _found(est, X, y, roles):
         loss = target.likelihood, question.intercept, target.baseline
         check_refittable(A, prior, *loss)
     wanted = est.threshold, est.pfer, est.q, est.bound
-    promise = settled_promise(question, *wanted)
-    steer = steering(est.lambdas, est.n_lambdas, est.lambda_min_ratio)
-    asked = est.get_params(deep=False)
-    found = select(question, steer, promise, asked, repeated_rows(X))
-    notes = target.note, *columns.notes, apart, promise.note
+    *promise, note = settled_promise(question, *wanted)
+    found = select(question, promise, est.get_params(deep=False), repeated_rows(X))
+    notes = target.note, *columns.notes, apart, note
     return found, [(note, UserWarning) for note in notes if note]
 
 
@@ -499,11 +454,7 @@ def _validated(est, X, y):
         options |= dict(dtype=np.float64, ensure_min_samples=4)
         return validate_data(est, X, y, **options)
     y = validate_data(est, "no_validation", y, **options)
-    if len(y) != len(X):
-        raise ValueError(
-            "Found input variables with inconsistent numbers of samples:"
-            f" {[len(X), len(y)]}"
-        )
+    check_consistent_length(X, y)
     if len(X) < 4:
         raise ValueError(f"X has {len(X)} sample(s), a minimum of 4 is required")
     _name_columns(est, X.shape[1], names, reset=True)
@@ -545,8 +496,5 @@ def _said_of(found):
         yield f"{said} {trust}", TrustWarning
     for group in trust.duplicates[:3]:
         names = listed(found.question.columns.names, group)
-        yield (
-            f"columns {names} are the same up to sign and the last digits: taken as"
-            " one, each is given its probability",
-            UserWarning,
-        )
+        said = "are the same up to sign and the last digits: taken as one, each is"
+        yield f"columns {names} {said} given its probability", UserWarning

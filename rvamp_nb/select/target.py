@@ -53,9 +53,8 @@ def row_roles(M, groups=None, strata=None, sample_weight=None, offset=None):
     if rows.weight is not None:
         low, high = rows.weight.min(), rows.weight.max()
         if low < 0 or high == 0:
-            wanted = ">= 0, and not all of them zero"
-            said = f"got numbers from {low:g} to {high:g}"
-            raise ValueError(f"sample_weight must be {wanted}; {said}")
+            told = f"and not all of them zero; got numbers from {low:g} to {high:g}"
+            raise ValueError(f"sample_weight must be >= 0, {told}")
         mean = rows.weight[rows.weight > 0].mean()
         rows = rows._replace(weight=rows.weight / mean)
     units = rows.units(M)
@@ -100,10 +99,8 @@ def loss_name(loss):
     if isinstance(loss, str) and loss in (*_NAMED, "survival"):
         return loss
     if isinstance(loss, (str, type)) or not hasattr(loss, "message"):
-        wanted = "'auto', 'squared', 'logistic', 'poisson', 'huber', 'survival'"
-        raise ValueError(
-            f"loss must be {wanted} or a loss such as Huber(2.0), got {loss!r}"
-        )
+        wanted = "'auto', 'squared', 'logistic', 'poisson', 'huber', 'survival' or a"
+        raise ValueError(f"loss must be {wanted} loss such as Huber(2.0), got {loss!r}")
     if isinstance(loss, Squared) and loss.sigma != 1:
         what = "sigma would only rescale the penalty, which is searched for"
         raise ValueError(f"loss=Squared({loss.sigma:g}): {what}; leave it at 1")
@@ -188,11 +185,10 @@ def _offset_centred(rows, most=50):
         return rows, 0.0
     counted = rows.that_count(rows.offset)
     if np.ptp(counted) > most:
-        raise ValueError(
-            f"offset goes from {counted.min():g} to {counted.max():g}, and is added to"
-            " what the features predict, on the scale of logarithms: give the logarithm"
-            " of the exposure, not the exposure"
-        )
+        ends = f"offset goes from {counted.min():g} to {counted.max():g}"
+        what = "is added to what the features predict, on the scale of logarithms"
+        remedy = "give the logarithm of the exposure, not the exposure"
+        raise ValueError(f"{ends}, and {what}: {remedy}")
     middle = np.mean(counted)
     counts = True if rows.weight is None else rows.weight > 0
     return rows._replace(offset=np.where(counts, rows.offset - middle, 0.0)), -middle
@@ -302,11 +298,9 @@ def check_estimable(target, Z, names, counts, draws=20):
     whole, times = found[0].any(), int(found[1:].any(1).sum())
     where = "the table" if whole else f"{times} of {draws} resamples"
     which = listed(names, np.flatnonzero(found[: 1 if whole else None, :-1].any(0)))
-    said = (
-        f"{which} is never penalised and separates y in {where}, as a level without"
-        " events does: there it has no finite coefficient; drop it, merge its level"
-        " with another, or penalise it"
-    )
+    said = f"{which} is never penalised and separates y in {where}, as a level without"
+    said += " events does: there it has no finite coefficient; drop it, merge its level"
+    said += " with another, or penalise it"
     if not which:
         said = f"y is the same in all rows, or 0, in {where}: there the intercept has"
         said += " no finite value; more events are needed, or strata that keep them in"
