@@ -238,7 +238,7 @@ def _try(take, problem, state):
     """The step and no words, or None and the reason why not."""
     try:
         return take(problem, state), ""
-    except Breakdown as reason:
+    except (Breakdown, np.linalg.LinAlgError) as reason:
         return None, f"breakdown: {reason}"
 
 # %% ../nbs/31_until_it_stops.ipynb #859fa21c

@@ -682,3 +682,13 @@ def test_a_wide_huber_fit_with_outliers_arrives_and_is_right():
     refits = naive_bootstrap(A, y, lam, progress=False, **how)
     noise = np.mean(refits.Pi_se**2)
     assert np.mean((fit.Pi - refits.Pi) ** 2) < 1.3 * noise + 0.01**2
+
+
+def test_eigenvalues_that_are_not_found_are_a_breakdown():
+    """As of messages to groups that run away: told in the status, never raised."""
+
+    def lost(problem, state):
+        raise np.linalg.LinAlgError("Eigenvalues did not converge")
+
+    step, why = iteration._try(lost, None, None)
+    assert step is None and why == "breakdown: Eigenvalues did not converge"
