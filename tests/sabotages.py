@@ -416,9 +416,16 @@ SABOTAGES = [
     Sabotage(
         "extend/refined.py",
         "the accuracy of the worst feature is enough",
-        "noise * accuracy**2 >= ASKED * square_error",
-        "noise >= 0",
+        "np.sum(se**2) <= accuracy**2 * max(doubt, 1)",
+        "np.sum(se**2) >= 0",
         "tests/test_refined.py::test_refits_go_on_until_all_together_are_worth_enough",
+    ),
+    Sabotage(
+        "extend/refined.py",
+        "where nothing is selected, refits go on for nothing",
+        "accuracy**2 * max(doubt, 1)",
+        "accuracy**2 * doubt",
+        "tests/test_refined.py::test_where_nothing_is_selected_the_first_refits_do",
     ),
     Sabotage(
         "extend/rows.py",

@@ -333,6 +333,13 @@ def test_refits_go_on_until_all_together_are_worth_enough():
     assert least.n_refits == room.FIRST and least.Pi_se.max() < 0.1
 
 
+def test_where_nothing_is_selected_the_first_refits_do():
+    empty = rvamp(A, Y, prior=Laplace(100.0, Fixed()), counts=HALF)
+    answer = refined(empty, progress=False)
+    assert empty.Pi.sum() < 1e-4 and not answer.draws.any()
+    assert answer.n_refits == room.FIRST
+
+
 def test_refits_are_those_of_the_naive_bootstrap():
     fit = fitted("halves")
     answer = refined(fit, None, 30, seed=5, progress=False)

@@ -232,8 +232,8 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         Either of them asks for such a path, too: so many penalties (50), evenly in the
         logarithm, down to this share (0.05) of the one that selects nothing.
     accuracy : float in (0, 1/2)
-        The largest standard error of a reported probability: real refits at the
-        reported penalty are combined with rVAMP (`refined`) until it is reached.
+        The largest standard error of a reported probability: real refits are combined
+        with rVAMP until it is reached, and all together are worth more (`refined`).
     refits : int, 0 or at least 10, optional
         So many refits, whatever the accuracy; 0 reports rVAMP alone. What cannot be
         refitted is an error if this was given; else rVAMP is reported, with a warning.

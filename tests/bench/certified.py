@@ -25,6 +25,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from beyond import worth
 from effects import CHOICE, CLAIM, table, with_products
 from sklearn import datasets as shipped
 from tqdm.std import tqdm
@@ -175,13 +176,6 @@ def ten_thousand(s):
     return (selected / n)[columns.where], int(n), seconds
 
 
-def worth(Pi, truth, n):
-    """In refits; None where the error is not more than that of the truth."""
-    one = np.sum(truth * (1 - truth))
-    error = np.sum((Pi - truth) ** 2) - one / n
-    return float(one / error) if error > one / (30 * n) else None
-
-
 def row(name, real, make):
     """One line of the table; None where the estimator has no answer."""
     X, y, told, asked = make(np.random.default_rng([7, *name.encode()]))
@@ -230,7 +224,8 @@ def main():
     for k, (name, real, make) in enumerate(tqdm(list(tables(riboflavin)))):
         if name not in found:
             found[name] = row(name, real, make) | dict(claim=k % 6 in (1, 5))
-            OUT.write_text(json.dumps(list(found.values()), indent=0) + "\n")
+            lines = ",\n".join(map(json.dumps, found.values()))
+            OUT.write_text(f"[{lines}]\n")
 
 
 if __name__ == "__main__":
