@@ -74,7 +74,7 @@ def _soft(field, t, positive=False):
 # %% ../nbs/13_densities.ipynb #6d17a2fb
 def _halved(low, high, q, cdf):
     """Smallest x with cdf(x) >= q: bisection, and exactly 0 on the atom."""
-    for _ in range(100):
+    for _ in range(0 if np.array_equal(low, high) else 100):  # one penalty: no search
         middle = (low + high) / 2
         enough = cdf(middle) >= q
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)

@@ -353,9 +353,30 @@ SABOTAGES = [
     Sabotage(
         "extend/refined.py",
         "the mean of what is said is taken under another law",
-        "self.mean, self.error = said.mean(1), said.var(1) / n",
-        "self.mean, self.error = said[:, : n // 8].min(1), said.var(1) / n",
-        "tests/test_refined.py::test_it_agrees_with_many_more_refits",
+        "return series + share * off, share * error",
+        "return 1.1 * series + 0 * off, share * error",
+        "tests/test_refined.py::test_the_mean_over_the_law_is_that_of_many_draws",
+    ),
+    Sabotage(
+        "extend/refined.py",
+        "a series is believed whatever draws say",
+        "if share[0] < 1 / 4:",
+        "share = 0 * share + 1 / 17\n            if True:",
+        "tests/test_refined.py::test_a_series_that_draws_do_not_bear_out_is_not_believed",
+    ),
+    Sabotage(
+        "extend/refined.py",
+        "how many rows are drawn is forgotten",
+        "fixed = isinstance(law, Subsample) and n > 1",
+        "fixed = False and n > 1",
+        "tests/test_refined.py::test_cumulants_are_those_of_all_resamples",
+    ),
+    Sabotage(
+        "extend/refined.py",
+        "the other side is skewed alike",
+        "_by_which_more(z, density, side * bent[0], bent[1])",
+        "_by_which_more(z, density, bent[0], bent[1])",
+        "tests/test_refined.py::test_skewness_and_excess_do_what_their_series_says",
     ),
     Sabotage(
         "extend/refined.py",
@@ -790,10 +811,10 @@ SABOTAGES = [
     ),
     Sabotage(
         "select/penalty.py",
-        "the next look goes away from q",
-        "gap = np.log(",
-        "gap = -np.log(",
-        "tests/test_stability.py::test_looks_have_q_between_them",
+        "the penalty goes away from where q are selected",
+        "move, before = np.clip(off / self.fall, -1, 1), off",
+        "move, before = np.clip(-off / self.fall, -1, 1), off",
+        "tests/test_stability.py::test_in_any_fields_the_penalty_that_goes_along_selects_q",
     ),
     Sabotage(
         "select/penalty.py",

@@ -842,23 +842,32 @@ def test_the_path_is_made_when_somebody_asks(monkeypatch):
     assert made == [1] and np.isfinite(s.expected_selected_).all()
 
 
-def test_looks_have_q_between_them(monkeypatch):
-    """Few, each counted; from a hint fewer; where they find no bracket, a walk."""
+def test_a_penalty_that_goes_along_ends_where_q_are_selected(monkeypatch):
+    """At a plain fit with all digits; from a hint sooner; where it fails, a walk."""
     s = silently(StabilitySelection(refits=0), *table())
-    few = penalty.looks(s.question_, s.q_)
-    sizes = s.question_.size(few.Pi) / s.q_
-    assert (np.diff(few.lams) < 0).all() and len(few.lams) <= 4
-    assert sizes[0] < 0.98 and sizes[-1] > 1.02
-    again = [s.question_.solve(lam, tol=1e-8).Pi for lam in few.lams]
-    np.testing.assert_allclose(few.Pi, np.stack(again, axis=1), atol=0.02)
-    assert s.n_iter_ > few.n_iter.sum() > 5
-    hint = penalty.looks(s.question_, s.q_, s.lambda_, s.fit_.messages)
-    assert hint.n_iter.sum() < few.n_iter.sum()
-    assert penalty.looks(s.question_, 1e6) is None
-    monkeypatch.setattr(penalty, "looks", lambda *given: None)
+    path, answer = penalty.at_once(s.question_, s.q_)
+    assert path.lams == answer.lam == s.lambda_ and path.converged.all()
+    assert 0.995 * s.q_ <= s.question_.size(answer.fit.Pi) <= s.q_
+    plain = s.question_.solve(answer.lam, tol=1e-8)
+    np.testing.assert_allclose(answer.fit.Pi, plain.Pi, atol=1e-5)
+    assert answer.fit.prior.lam == answer.lam
+    _, again = penalty.at_once(s.question_, s.q_, s.lambda_, s.fit_.messages)
+    assert again.n_iter < answer.n_iter == s.n_iter_
+    assert penalty.at_once(s.question_, 1e6) is None
+    monkeypatch.setattr(penalty, "at_once", lambda *given: None)
     walked = silently(StabilitySelection(refits=0), *table())
     assert walked.lambda_ == pytest.approx(s.lambda_, rel=0.005)
     assert walked.n_iter_ > s.n_iter_ and len(walked.selection_.path.lams) > 8
+
+
+def test_in_any_fields_the_penalty_that_goes_along_selects_q():
+    s = silently(StabilitySelection(refits=0), *table())
+    for factor in (0.4, 1.0, 1.5):
+        fields = s.question_.solve(factor * s.lambda_).last.state.to_prior
+        along = penalty._Along(s.question_, s.q_, s.lambda_)
+        along.moments(fields)
+        size = s.question_.size(s.question_.prior.scaled(along.lam).Pi(fields))
+        assert size == pytest.approx(0.9975 * s.q_, rel=5e-3)
 
 
 def test_a_looser_answer_has_no_tighter_search():

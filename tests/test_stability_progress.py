@@ -91,7 +91,7 @@ def test_a_terminal_sees_progress(on_a_terminal):
         seen = on_a_terminal[name]
         assert RATE.search(seen), name
         if name == "the estimator":  # of looks nobody knows how many there will be
-            assert "looks for λ: " in seen and "%|" not in seen.split("reported")[0]
+            assert "looks for λ: " in seen and "%|" not in seen.split("refits")[0]
 
 
 def test_a_pipe_sees_nothing():
