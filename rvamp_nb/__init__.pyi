@@ -224,7 +224,6 @@ class StabilitySelection(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # ty
         loss: str | _Loss = "auto",
         l1_ratio: float = 1.0,
         prior: Prior | None = None,
-        beta: float = ...,
         resampling: Literal["subsample", "poisson"] | Law = "subsample",
         randomise: Law | None = None,
         penalty_factor: ArrayLike | Mapping[Any, float] | None = None,

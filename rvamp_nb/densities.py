@@ -21,14 +21,6 @@ from .ramps import phi
 from .solver import Fit
 from .tables.storage import Panels
 
-# %% ../nbs/13_densities.ipynb #055e67e2
-def _ramp_moment(a, k):
-    """E (a + xi)_+^k for xi standard normal, k >= 0; of the shape of a."""
-    M = [ndtr(a), a * ndtr(a) + phi(a)]
-    for j in range(2, k + 1):
-        M.append(a * M[-1] + (j - 1) * M[-2])
-    return M[k]
-
 # %% ../nbs/13_densities.ipynb #d2f2c441
 def _widen(v, extra):
     """v with `extra` axes of length 1 at the end."""
@@ -84,7 +76,7 @@ def _halved(low, high, q, cdf):
 
 # %% ../nbs/13_densities.ipynb #a242a372
 class _Draws:
-    """Its atom and its moments, and draws from it."""
+    """Its atom, and draws from it."""
 
     @property
     def atom(self):
@@ -92,18 +84,6 @@ class _Draws:
         prior, t = self.prior, self.terms[-1]
         shares = [prior.in_noise(self.incoming, each)[3] for each in t]
         return self.weights @ np.where(np.equal(t, 0) & (not prior.positive), 0, shares)
-
-    @np.errstate(under="ignore")
-    def moment(self, k):
-        """E x^k for an integer k >= 1."""
-        if not (isinstance(k, (int, np.integer)) and k >= 1):
-            raise ValueError(f"k must be an integer >= 1, got {k!r}")
-        (Q, h, s, t), positive = self.terms, self.prior.positive
-        unit = np.where(s > 0, s, 1)
-        up, down = (_ramp_moment((sign * h - t) / unit, k) for sign in (1, -1))
-        noisy = s**k * (up + (-1) ** k * down * (not positive))
-        powers = np.where(s > 0, noisy, _soft(h, t, positive) ** k)
-        return np.tensordot(self.weights, powers / Q**k, 1)
 
     def sample(self, size, rng):
         """`size` exact draws; the coordinates' shape, then (size,)."""

@@ -353,15 +353,15 @@ SABOTAGES = [
     Sabotage(
         "extend/refined.py",
         "the mean of what is said is taken under another law",
-        "return series + share * off, share * error",
-        "return 1.1 * series + 0 * off, share * error",
+        "return series + share * (said.mean(1) - series), share * of_one / n",
+        "return 1.1 * series + 0 * said.mean(1), share * of_one / n",
         "tests/test_refined.py::test_the_mean_over_the_law_is_that_of_many_draws",
     ),
     Sabotage(
         "extend/refined.py",
         "a series is believed whatever draws say",
-        "if share[0] < 1 / 4:",
-        "share = 0 * share + 1 / 17\n            if True:",
+        "share = said.var(1), n * bent / (n * bent + TRUSTED)",
+        "share = said.var(1), 0 * bent",
         "tests/test_refined.py::test_a_series_that_draws_do_not_bear_out_is_not_believed",
     ),
     Sabotage(

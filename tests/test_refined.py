@@ -647,7 +647,7 @@ def test_a_series_that_draws_do_not_bear_out_is_not_believed():
     control, n = room.Control(fit, 0), 20_000
     says = control.says(*room.resamples(fit, range(n), 77))[0]
     error = says.var(0).sum() / n
-    series, mean = control._series()[0], control.mean[0]
+    series, mean = room._series(control)[0][0], control.mean[0]
     off = [np.sum((says.mean(0) - part) ** 2) for part in (series, mean)]
     assert off[0] > 20 * error and off[1] < off[0] / 5
     assert off[1] < 4 * (control.error[0].sum() + error)

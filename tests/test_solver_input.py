@@ -467,7 +467,6 @@ ALL_ASKED = {
     "radius": lambda fit: stability_radius(fit, 1e-4),
     "moments of p1": lambda fit: [p1(fit).mean, p1(fit).var, p1(fit).atom],
     "p1": lambda fit: p1(fit).pdf(FAR),
-    "higher moments": lambda fit: p1(fit).moment(3),
     "intervals": coefficient_interval,
     "p2": lambda fit: p2(fit).covariance,
     "counted": lambda fit: counted(fit).Pi,

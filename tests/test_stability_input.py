@@ -306,8 +306,6 @@ BAD = {
     "l1_ratio 0": (fit(l1_ratio=0), "l1_ratio"),
     "l1_ratio 1.2": (fit(l1_ratio=1.2), "l1_ratio"),
     "l1_ratio text": (fit(l1_ratio="half"), "l1_ratio"),
-    "beta finite": (fit(beta=1.0), "posterior mean, which is never exactly zero"),
-    "beta text": (fit(beta="inf"), "beta"),
     "prior without a threshold": (fit(prior=Ridge(1.0)), "no threshold"),
     "prior an elastic net that is ridge": (
         fit(prior=ElasticNet(1.0, l1_ratio=0)),

@@ -141,7 +141,11 @@ def _stored_refits(fit, likely, counts, factor):
         X = A[:, few]
         x = _Few(fit, X, few)(counts, factor[:, few])
         slope = np.array([loss.derivatives(y, f)[0] for f in x @ X.T])
-        pull = _hardest_pull(A, -counts * slope, fit.prior.positive)
+        U = -counts * slope
+        U = U.T if fit.prior.positive else np.vstack([U, -U]).T
+        hardest = lambda X: np.max(X.T @ U, axis=1)
+        # a block's products are as large as its share of the columns
+        pull = A.each(lambda X: ((hardest(X),), ()))[0][0] if A.axis else hardest(A)
         missed = ~inside & (pull > bar)
         if not missed.any():
             break
@@ -149,11 +153,3 @@ def _stored_refits(fit, likely, counts, factor):
     found = np.zeros(factor.shape)
     found[:, few] = x
     return found
-
-
-def _hardest_pull(A, U, positive):
-    """How hard each column pulls at U (b, M) where it pulls hardest, (n,)."""
-    U = U.T if positive else np.vstack([U, -U]).T
-    if A.axis:  # a block's products are as large as its share of the columns
-        return A.each(lambda X: ((np.max(X.T @ U, axis=1),), ()))[0][0]
-    return np.max(A.T @ U, axis=1)

@@ -204,14 +204,6 @@ def _empty(question):
     steps = np.arange(np.ceil(np.log(LOWEST) / np.log(STRIDE)) + 1)
     return problem, emptying_factor(problem, sigmas=3.0) * STRIDE**steps
 
-
-def _first_look(question, q):
-    """A penalty not far from where q are selected; None where there is no telling."""
-    (problem, strides), n = _empty(question), question.A.shape[1]
-    fields = Natural(*(part[:n] for part in initial_state(problem).to_prior))
-    size = lambda lam: question.size(question.prior.scaled(lam).Pi(fields, np.inf))
-    return next((lam for lam in strides if size(lam) >= q), 0.0) / BELOW_EMPTY or None
-
 # %% ../../nbs/73_penalty.ipynb #73search3
 FALL = 1.5  # the sum of the probabilities falls with this power of the penalty, or so
 NEARLY = 1e-3  # how well the penalty that goes along has to settle
@@ -222,7 +214,7 @@ class _Along(Prior):
 
     def __init__(self, question, q, lam):
         self.question, self.lam, self.fall = question, lam, 2 * FALL
-        self.goal = (1 + CLOSE_TO_Q) / 2 * q  # the middle of the band
+        self.goal = 0.9985 * q  # near the end of the band of what is near enough
         self.unpenalised, self.check = question.prior.unpenalised, question.prior.check
 
     def beyond(self, Pi):
@@ -247,8 +239,12 @@ def at_once(question, q, lam=None, state=None):
     """The `Path` of one penalty and the `Answer` at q, from a run in which the penalty
     goes along; None where that does not settle, or selects another number.
     """
-    lam, steps = lam or _first_look(question, q), 0
-    along = lam and _Along(question, q, lam)
+    if lam is None:  # not far from where q are selected
+        (problem, strides), n = _empty(question), question.A.shape[1]
+        fields = Natural(*(part[:n] for part in initial_state(problem).to_prior))
+        size = lambda lam: question.size(question.prior.scaled(lam).Pi(fields))
+        lam = next((lam for lam in strides if size(lam) >= q), 0.0) / BELOW_EMPTY
+    along, steps = _Along(question, q, lam), 0
     bar = dict(shown=question.progress, desc="looks for λ", total=np.inf, leave=False)
     for look in progress_bar(range(8 if lam else 0), **bar):
         if look == 1:

@@ -215,8 +215,6 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
     prior : None or a penalty with a threshold
         Such as NonNegative(1.0, Fixed()), in place of l1_ratio, randomise (the paper's
         {1, 2} unless it says Fixed()) and penalty_factor; the path multiplies its lam.
-    beta : inf
-        Nothing else: at a finite beta no coefficient is ever exactly zero.
     resampling : "subsample", "poisson" or a law of counts
         "subsample" draws half of the rows without replacement, for which the bounds
         hold; "poisson" is the paper's.
@@ -308,7 +306,6 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         loss="auto",
         l1_ratio=1.0,
         prior=None,
-        beta=np.inf,
         resampling="subsample",
         randomise=None,
         penalty_factor=None,
@@ -325,7 +322,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         verbose=1,
     ):
         self.threshold, self.pfer, self.q, self.bound = threshold, pfer, q, bound
-        self.loss, self.l1_ratio, self.prior, self.beta = loss, l1_ratio, prior, beta
+        self.loss, self.l1_ratio, self.prior = loss, l1_ratio, prior
         self.resampling = resampling
         self.randomise = randomise
         self.penalty_factor = penalty_factor
@@ -463,12 +460,6 @@ def _validated(est, X, y):
 # %% ../../nbs/21_stability.ipynb #21refit3
 def _check_options(est):
     """What steers the path and the iteration."""
-    if not (isinstance(est.beta, float) and est.beta == np.inf):
-        raise ValueError(
-            f"beta must be inf, got {est.beta!r}: at a finite beta a resample has a"
-            " posterior mean, which is never exactly zero, and nothing is selected;"
-            " rvamp(A, y, lam, beta=...) gives its mean and variance"
-        )
     owner = "StabilitySelection"
     check_size(owner, "max_iter", est.max_iter)
     check_number(owner, "tol", est.tol, 0, 1)
