@@ -15,12 +15,18 @@ all of them.
 Contestants take turns and of each the fastest turn counts. celer and ipss are
 development extras, and ipss is left out where it is not installed.
 
-Tried on these tables for a cheaper search, and not kept: a walk from the top with two
-digits and longer strides (three quarters of its steps; looks take a quarter); stand-in
-columns on the walk (as many steps); a walk in averages alone (it diverges); four rows
-counted on every table (twice the time of the refits, and worth it where few rows hold
-most); patterns that begin where those with one row less and two rows less point to (99
-steps for 109 on riboflavin, 76 for 96 logistic: a twentieth of the job).
+Tried on these tables for a cheaper search, and not kept: three looks at fixed penalties
+and a bracket (30 to 45 steps for 19 to 27, in which the penalty goes along); the next
+penalty by the power of the sum at each step (diverges, as does a walk in averages
+alone); all digits in the run in which the penalty moves (as many steps); the columns in
+play alone at first (Π above 1e-3 at the next penalty in the fields of the last: 600 to
+5,200 of them, and what they miss sets the run with all back: as many steps in all);
+stand-in columns on a walk (as many steps); more, or fewer, columns that refits look at
+first (within a tenth); four rows counted on every table (twice the time of the refits,
+and worth it where few rows hold most); patterns solved to 3e-2 (a tenth of their time);
+patterns that begin where those with one row less and two rows less point to (a
+twentieth of the job); a hundred refits first, then fifty at a time (fewer refits, and
+no less time).
 """
 
 import argparse
