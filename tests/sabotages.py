@@ -818,10 +818,10 @@ SABOTAGES = [
     ),
     Sabotage(
         "select/penalty.py",
-        "the answer may select more than q",
-        "if not CLOSE_TO_Q * q <= question.size(fit.Pi) <= q:",
-        "if not CLOSE_TO_Q * q <= question.size(fit.Pi) <= 1.02 * q:",
-        "tests/test_stability.py",
+        "the penalty that goes along aims beyond q",
+        "self.goal = 0.9985 * q",
+        "self.goal = 1.01 * q",
+        "tests/test_stability.py::test_in_any_fields_the_penalty_that_goes_along_selects_q",
     ),
     Sabotage(
         "extend/refitting.py",

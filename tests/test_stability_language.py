@@ -323,8 +323,8 @@ def test_by_default_refits_have_the_last_word():
     np.testing.assert_array_equal(s.probabilities_, plain.refine(progress=False).Pi)
     assert plain.refined_ is plain.undecided_ is None and np.isnan(plain.pfer_bound_se_)
     np.testing.assert_array_equal(plain.probabilities_, plain.fit_.Pi)
-    finer = StabilitySelection(q=4, accuracy=0.009, verbose=0).fit(X[:, :N], y)
-    assert finer.refined_.Pi_se.max() <= 0.009 < s.refined_.Pi_se.max()
+    finer = StabilitySelection(q=4, accuracy=0.008, verbose=0).fit(X[:, :N], y)
+    assert finer.refined_.Pi_se.max() <= 0.008 < s.refined_.Pi_se.max()
     assert finer.refined_.n_refits > s.refined_.n_refits
 
 

@@ -604,5 +604,5 @@ def _as_refined(found, done, accuracy, stopped):
         said += f"; {accuracy:g} would take some {len(x) * (se / accuracy) ** 2:.0f}"
     if failed:
         said += f"; {failed} more did not arrive and are left out"
-    told = len(x), 1 / left, kappa, x, failed, stopped, said
+    told = len(x), 1 / max(left, 1e-9), kappa, x, failed, stopped, said
     return Refined(*values, *errors, *told)
