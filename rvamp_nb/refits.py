@@ -318,15 +318,15 @@ def _verdict(p, z, f, used, most=20):
     return new, ~near & (gap <= 1e-10), np.fmax(gap, outside / p.force)
 
 
-def _exact(p, W):
-    """Coefficients, predictions, which are sure, gaps; W (n,), or None, is a guess."""
-    (z, sign), f = np.zeros((2, *p.t.shape)), np.zeros(p.counts.shape)
+def _exact(p, W, z):
+    """Coefficients, predictions, which are sure, gaps; W (n,) or None, z guessed."""
+    sign, f = np.sign(z), z @ p.X
     sure, gap = np.zeros(len(z), dtype=bool), np.zeros(len(z))
     always = (p.t[0] == 0) & (p.lowest < 0)
-    used = np.broadcast_to(always, p.t.shape).copy()
+    used = always | (z != 0)
     if W is None:  # those that pull hardest at 0
         W = _verdict(p, z, f, used, 2 * p.X.shape[1])[0].any(0)
-    going, W, q = np.arange(len(z)), W | always, p
+    going, W, q = np.arange(len(z)), W | used.any(0), p
     for _ in range(_ROUNDS):
         here = np.ix_(going, np.flatnonzero(W))
         tables = z[here], used[here], sign[here]
@@ -344,11 +344,12 @@ def _exact(p, W):
     return z, f, sure, gap
 
 
-def refit(table, counts, factor, likely=None, targets=None):
+def refit(table, counts, factor, likely=None, targets=None, Z=None):
     """Many refits of one table (`general-refit`), under counts (b, M) >= 0 and with
     both penalties of each column multiplied by `factor`, (b, N), > 0. `likely`, (N,)
     bool, says which columns to look at first and moves no digit; `targets`, (b, M), are
-    those of each refit, for a loss that is not of y - f.
+    those of each refit, for a loss that is not of y - f. Z, coefficients in the table's
+    own units, (b, n), is where to begin, and becomes where it ended.
 
     Coefficients (b, N); weighted residuals u = -c l'(y, f), (b, M); what is sure, (b,):
     no column outside ties with its penalty, so that another guess might have found
@@ -369,10 +370,11 @@ def refit(table, counts, factor, likely=None, targets=None):
         p = _Many(X, lowest, loss, y, c, t * factor, k * factor, force)
         together = int(np.clip(_MEMORY // max(M * min(M, n), n, 1), 1, b))
         part = np.arange(b) // together
-        parts = [_exact(p.of_refits(part == i), likely) for i in range(part[-1] + 1)]
-        z, f, sure, gap = map(np.concatenate, zip(*parts))
+        Z, each = np.zeros(p.t.shape) if Z is None else Z, range(part[-1] + 1)
+        parts = [_exact(p.of_refits(part == i), likely, Z[part == i]) for i in each]
+        Z[:], f, sure, gap = map(np.concatenate, zip(*parts))
         u = -counts * loss.slope(y, f) * table.target
-    return table.back(z), u, sure, gap
+    return table.back(Z), u, sure, gap
 
 
 def penalised_fit(

@@ -86,6 +86,13 @@ SABOTAGES = [
     ),
     Sabotage(
         "refits.py",
+        "where refits begin, their columns are not in use",
+        "used = always | (z != 0)",
+        "used = always | (z != z)",
+        "tests/test_bootstrap_general.py::test_to_begin_elsewhere_moves_no_digit",
+    ),
+    Sabotage(
+        "refits.py",
         "a refit that has not arrived is passed on",
         "if not gap[0] <= GAP:",
         "if False:",

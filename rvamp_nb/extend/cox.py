@@ -47,7 +47,7 @@ def _secant(new, off, new_before, off_before):
     return new - share[:, None] * (new - new_before)
 
 # %% ../../nbs/20_survival.ipynb #sd5e6ba2
-def cox_fits(A, time, event, lam, counts, likely=None, tol=1e-8, max_iter=100):
+def cox_fits(A, time, event, lam, counts, tol=1e-8, max_iter=100):
     """Cox models with a Lasso penalty on many resamples, (b, N), by Poisson fits with
     the baselines taken again after each (`cox`, `full`), sped up by secants; nan in the
     rows of fits that did not arrive.
@@ -58,23 +58,22 @@ def cox_fits(A, time, event, lam, counts, likely=None, tol=1e-8, max_iter=100):
     time, event : (M,) float arrays; events 0 or 1
     lam : (b, N) array of numbers >= 0; for each column all 0 or none
     counts : (b, M) float array, >= 0
-    likely : (N,) bool array, optional; columns to look at first, it moves no digit
-    tol : float; relative change of the linear predictors at which to stop
-    max_iter : int; Poisson fits
+    tol, max_iter : float, int; change of linear predictors to stop at; Poisson fits
     """
     t = np.append(lam[0] > 0, False) * 1.0
     factor = np.where(t, np.column_stack([lam, np.ones(len(lam))]), 1.0)
-    likely = likely if likely is None else np.append(likely, True)
     columns = np.column_stack([A, np.ones(len(A))])
     table = standardised(columns, event, t, 0 * t, "poisson")
     x, eta, deaths = np.zeros(factor.shape), np.zeros(counts.shape), counts * event
-    last = np.zeros((2, *counts.shape))
+    last, Z = np.zeros((2, *counts.shape)), np.zeros((len(x), len(table.t)))
     going = np.flatnonzero(deaths.any(1))
     for _ in range(max_iter if len(going) else 0):
         c = counts[going]
         hazard = breslow(time, deaths[going], c * np.exp(eta[going]))
         target = np.divide(event, hazard, out=np.zeros(c.shape), where=hazard > 0)
-        x[going], _, _, gap = refit(table, c * hazard, factor[going], likely, target)
+        z = Z[going]
+        x[going], _, _, gap = refit(table, c * hazard, factor[going], None, target, z)
+        Z[going] = z  # the next round begins where this one ended
         new = x[going, :-1] @ A.T
         off, fine = new - eta[going], (gap <= GAP) & (np.ptp(new, axis=1) < RUNAWAY)
         moves = np.abs(off).max(1) > tol * np.abs(new).max(1)

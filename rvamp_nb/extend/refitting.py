@@ -97,7 +97,7 @@ def refitter(fit, baseline=None):
     if baseline is not None:
         told, t = (p.A[:, :N], baseline.time, baseline.event), fit.prior.split()[0]
         weight = baseline.weight
-        return lambda c, factor: cox_fits(*told, factor * t, c * weight, likely, 1e-6)
+        return lambda c, factor: cox_fits(*told, factor * t, c * weight, 1e-6)
     likely = np.append(likely, np.ones(one, dtype=bool))
     if isinstance(p.A, Panels):
         of_all = partial(_stored_refits, fit, likely)

@@ -248,8 +248,7 @@ def at_once(question, q, lam=None, state=None):
     bar = dict(shown=question.progress, desc="looks for λ", total=np.inf, leave=False)
     for look in progress_bar(range(8 if lam else 0), **bar):
         if look == 1:
-            fit = question.under(along, state, NEARLY)
-            lam = along.lam
+            fit, lam = question.under(along, state, NEARLY), along.lam
         else:
             fit = question.solve(lam, state, None if look else 0.3)
         state, steps = fit.messages, steps + fit.n_iter
