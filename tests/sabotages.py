@@ -544,8 +544,8 @@ SABOTAGES = [
     Sabotage(
         "extend/cox.py",
         "a refit has the deaths of another",
-        "factor[going], likely, target)",
-        "factor[going], likely, target[::-1])",
+        "factor[going], None, target, z)",
+        "factor[going], None, target[::-1], z)",
         "tests/test_survival.py::test_many_cox_refits_are_each_its_own",
     ),
     Sabotage(
