@@ -58,7 +58,7 @@ def cox_fits(A, time, event, lam, counts, tol=1e-8, max_iter=100):
     time, event : (M,) float arrays; events 0 or 1
     lam : (b, N) array of numbers >= 0; for each column all 0 or none
     counts : (b, M) float array, >= 0
-    tol, max_iter : float, int; change of linear predictors to stop at; Poisson fits
+    tol, max_iter : float, int; relative change of predictors to stop at; Poisson fits
     """
     t = np.append(lam[0] > 0, False) * 1.0
     factor = np.where(t, np.column_stack([lam, np.ones(len(lam))]), 1.0)

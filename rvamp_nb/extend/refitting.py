@@ -93,12 +93,11 @@ def refitter(fit, baseline=None):
     """
     p, N, one = fit.problem, len(fit.mean), int(fit.has_intercept)
     check_refittable(p.A, fit.prior, p.likelihood, one, baseline)
-    likely = _looked_at_first(fit)
     if baseline is not None:
         told, t = (p.A[:, :N], baseline.time, baseline.event), fit.prior.split()[0]
         weight = baseline.weight
         return lambda c, factor: cox_fits(*told, factor * t, c * weight, 1e-6)
-    likely = np.append(likely, np.ones(one, dtype=bool))
+    likely = np.append(_looked_at_first(fit), np.ones(one, dtype=bool))
     if isinstance(p.A, Panels):
         of_all = partial(_stored_refits, fit, likely)
     else:
