@@ -20,13 +20,12 @@ from typing_extensions import Self
 from . import datasets as datasets
 from .bootstrap import Refits
 from .densities import P1, P2, P1Posterior
-from .evolution import Evolution, FixedSizes, GaussianSizes, SampledSizes
-from .extend.cox import Baseline
+from .evolution import Evolution, FixedSizes, GaussianSizes
 from .extend.effects import Effects
 from .extend.refined import Refined
 from .extend.rows import Counted
+from .extend.survival import Baseline, Rows
 from .extend.trust import Trust, TrustWarning
-from .extend.weights import Rows
 from .likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from .prior import ElasticNet, Laplace, NonNegative, Prior, Ridge, SpikeSlab
 from .resampling import (
@@ -57,11 +56,11 @@ __all__ = [
     "ElasticNet", "Exponential", "Fit", "Fixed", "FixedSizes", "GaussianSizes",
     "Grouped", "Huber", "Laplace", "Logistic", "Loss", "Multinomial",
     "NoResampling", "NonNegative", "Panels", "Poisson", "PoissonLoss", "Prior",
-    "Ridge", "Rows", "SampledSizes", "SpikeSlab", "Squared", "StabilitySelection",
+    "Ridge", "Rows", "SpikeSlab", "Squared", "StabilitySelection",
     "Stratified", "Subsample", "TrustWarning", "TwoPoint", "Weakness",
     "coefficient_interval", "counted", "datasets", "effects", "expected_study",
     "free_energy", "load_fit", "load_state", "naive_bootstrap", "p1", "p2", "plan",
-    "refined", "rvamp", "rvamp_path", "save_fit", "save_state", "stability_radius",
+    "refined", "rvamp", "rvamp_path", "save_fit", "stability_radius",
     "state_evolution", "survival_fit",
 ]
 # fmt: on
@@ -113,7 +112,6 @@ def naive_bootstrap(
     n_resamples: int = 1000,
     seed: int = 0,
     n_jobs: int = 1,
-    tol: float = 1e-10,
     keep: Sequence[int] | None = None,
     columns: Sequence[int] | None = None,
     progress: bool = True,
@@ -180,13 +178,12 @@ def rvamp_path(
     until: Callable[[Fit], bool] | None = None,
 ) -> Path: ...
 def save_fit(fit: Fit, path: _File) -> None: ...
-def save_state(state: State | Fit, path: _File, about: Any = None) -> None: ...
 def stability_radius(fit: Fit, tol: float = 1e-8, max_iter: int = 1000) -> float: ...
 def state_evolution(
     ratio: float,
     lam: float | None = None,
     *,
-    signal: FixedSizes | GaussianSizes | SampledSizes,
+    signal: FixedSizes | GaussianSizes,
     noise: float | None = None,
     prior: Prior | None = None,
     likelihood: _Loss = ...,
@@ -276,7 +273,6 @@ class StabilitySelection(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # ty
     def stand_ins(self) -> list[str]: ...
     def plot_path(self, ax: Axes | None = None, leaders: int = 8) -> Axes: ...
     def plot_probabilities(self, ax: Axes | None = None, leaders: int = 20) -> Axes: ...
-    def plot_calibration(self, ax: Axes | None = None) -> Axes: ...
     # known after fit
     @property
     def selection_probabilities_(self) -> _Floats: ...

@@ -169,12 +169,6 @@ class P1Posterior(_Moments):
             total = total + share * (_widen(w, np.ndim(x)) * inner).sum(0)
         return total
 
-    def inner_pdf(self, x, xi):
-        """The posterior of one resample, with the field h + sqrt(chi_hat) xi, for a
-        prior without randomness and one coordinate; of the shape of x.
-        """
-        return _inner_pdf(self.prior, self.incoming, self.beta, x, xi)
-
 # %% ../nbs/13_densities.ipynb #514bfe15
 @np.errstate(under="ignore")
 def _inner_pdf(prior, incoming, beta, x, xi):

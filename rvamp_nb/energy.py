@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['Messages', 'messages_of', 'prior_part', 'likelihood_part', 'coupling_part', 'joint_part', 'width_part', 'variational',
-           'free_energy', 'slopes', 'stability_radius']
+           'free_energy', 'stability_radius']
 
 # %% ../nbs/14_free_energy.ipynb #e92b4e79
 import warnings
@@ -143,46 +143,6 @@ def free_energy(fit):
     and-slab prior normalised and all others not. Errors of messages enter squared.
     """
     return variational(fit.problem, messages_of(fit))
-
-# %% ../nbs/14_free_energy.ipynb #eb955f0a
-def _every_view(messages):
-    """(message's name, view's name, coordinates that have that view)."""
-    for name, message in messages._asdict().items():
-        S = getattr(message, "S", np.ones(len(message.h), dtype=bool))
-        for view in message._fields:
-            where = S if view in Natural._fields else ~S
-            if view != "S" and where.any():
-                yield name, view, np.flatnonzero(where)
-
-# %% ../nbs/14_free_energy.ipynb #e5d679bd
-def slopes(problem, messages, n_directions=3, seed=0):
-    """Derivatives of G at these messages, by finite differences: for each (message,
-    view) the largest found in so many random directions, in units of the entries: by
-    how much G would change, to first order, if all of them (nearly) doubled. The
-    problem is the right one, whatever the messages were made by.
-    """
-    rng, found, step = np.random.default_rng(seed), {}, 1e-4
-    for name, view, where in _every_view(messages):
-        message = getattr(messages, name)
-        values = getattr(message, view)
-        scale, sizes = np.zeros(len(values)), np.abs(values[where])
-        scale[where] = sizes + (np.median(sizes) or sizes.mean())
-        found[name, view] = 0.0
-        for _ in range(n_directions):
-            direction = scale * rng.uniform(0.5, 1.5, len(values))
-            if view in ("h", "r"):
-                direction *= rng.choice([-1, 1], len(values))
-
-            def at(t):
-                moved = message._replace(**{view: values + t * direction})
-                return variational(problem, messages._replace(**{name: moved}))
-
-            if view in ("D", "T", "chi_hat"):  # from above: negative ones are none
-                change = 4 * at(step) - 3 * at(0.0) - at(2 * step)
-            else:
-                change = at(step) - at(-step)
-            found[name, view] = max(found[name, view], float(abs(change / (2 * step))))
-    return found
 
 # %% ../nbs/14_free_energy.ipynb #eb90c910
 def _prior_gains(prior, incoming, beta):

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['DIRECTIONS', 'RARE', 'LARGEST_GROUP', 'Layout', 'Blocks', 'transposed', 'symmetric', 'diagonal', 'times',
-           'squared_block', 'field_nodes', 'group_pulls', 'general_blocks', 'GroupedLoss', 'rotated', 'wide_blocks',
+           'squared_block', 'joint_nodes', 'group_pulls', 'general_blocks', 'GroupedLoss', 'rotated', 'wide_blocks',
            'tall_blocks', 'couple_blocks', 'answered_in_groups', 'noise_of_groups']
 
 # %% ../nbs/19_groups.ipynb #19000004
@@ -165,7 +165,7 @@ RARE = 1e-8  # counts rarer than that are left out
 
 
 @cache
-def field_nodes(d):
+def joint_nodes(d):
     """Nodes (K, d) and weights > 0 (K,) for averages over d <= 6 standard normals,
     exact for polynomials up to degree 5; K = 1 + (d + 1)(d + 2).
     """
@@ -186,7 +186,7 @@ def field_nodes(d):
 def _noises(layout, X):
     """The field's noise at the nodes, (K, M), and the weights (K,)."""
     d = min(DIRECTIONS, max(m.shape[1] for m in layout.members))
-    (xi, w), noise = field_nodes(d), []
+    (xi, w), noise = joint_nodes(d), []
     for block in X:
         values, E = np.linalg.eigh(block)
         few = min(d, block.shape[-1])
@@ -323,10 +323,6 @@ class GroupedLoss:
     def pull_noise(self, slope, A):
         """For each column, the squares of its groups' pulls, added up: (N,)."""
         return square_lengths((self.layout.sums * slope[:, None]).T @ A)
-
-    def noise_of_groups(self, fit):
-        """The function of that name, for the light of chapter 28."""
-        return noise_of_groups(fit)
 
 # %% ../nbs/19_groups.ipynb #19000044
 def _with_message(incoming, X, V, parts, target=None):

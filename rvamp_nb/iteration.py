@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['ROOM', 'QUIETEST', 'SLOWEST', 'TRACE', 'DEAR', 'CROWD', 'coordinates', 'from_coordinates', 'damp', 'Anderson', 'Pace',
-           'kept_rows', 'iterate', 'averaged_start', 'Run', 'run', 'continuation', 'step_of_few']
+           'kept_rows', 'iterate', 'Run', 'run', 'continuation', 'step_of_few']
 
 # %% ../nbs/31_until_it_stops.ipynb #31a00005
 from bisect import bisect_left
@@ -23,11 +23,9 @@ from rvamp_nb.step import (
     Step,
     WithIntercept,
     ask,
-    check_state,
     emptying_factor,
     initial_state,
     join,
-    relative_change,
     scales,
     step,
     threads,
@@ -275,69 +273,6 @@ def iterate(
             pace.slow_down()
         yield current, pace.damping, event or "undone"
         state, fast = _onward(problem, good, pace.damping)
-
-# %% ../nbs/31_until_it_stops.ipynb #a5e14001
-def _spectrum(A):
-    """Squared lengths of columns (1 for 0); eigenvalues and eigenvectors of K."""
-    length2 = np.einsum("mi,mi->i", A, A)
-    length2[length2 == 0] = 1.0
-    values, vectors = np.linalg.eigh((A / length2) @ A.T)
-    return length2, np.maximum(values, 0.0), vectors
-
-# %% ../nbs/31_until_it_stops.ipynb #a5e14002
-def _averaged_reply(A, spectrum, D, r, T, rows):
-    """The coupling's messages for one D and T, means r, and averages of the rows."""
-    length2, e, U = spectrum
-    q, g = np.mean(rows.Q_hat), np.mean(rows.chi_hat)
-    answer = 1 / (q + D * e)
-    u = U @ (answer * (U.T @ (rows.h - A @ r)))
-    noise = (T * e + g) * answer**2
-    s, p = e @ answer / len(r), e @ noise / len(r)
-    free = 1 - D * s
-    chi = np.mean(answer)
-    V, wander = D * np.mean(e * answer) / chi, np.mean(noise) / chi**2 - g
-    h_x = (A.T @ u + s * length2 * r) / free
-    chi_hat_x = max(p - T * s**2, 0.0) / free**2 * length2
-    flat = np.ones(len(u))
-    return State(
-        Natural(s / free * length2, h_x, chi_hat_x),
-        Natural(V * flat, V * u - (rows.h - q * u), max(wander, 0.0) * flat),
-    )
-
-# %% ../nbs/31_until_it_stops.ipynb #a5e14006
-def _averaged(problem, state, damping):
-    """At most eight averaged steps from this state on."""
-    A, y, prior, likelihood, counts, beta = problem
-    spectrum = length2, _, _ = _spectrum(A)
-    for k in range(8):
-        # what the prior says with one D and one T for all columns of length one
-        x, (Q_hat, h, chi_hat) = prior.moments(state.to_prior, beta), state.to_prior
-        chi, heard = np.mean(length2 * x.chi), np.mean(Q_hat / length2)
-        rest = 1 - heard * chi
-        r = (x.mean - chi / length2 * h) / rest
-        noise = np.mean(length2 * x.var) - chi**2 * np.mean(chi_hat / length2)
-        D, T = chi / rest, max(noise, 0.0) / rest**2
-        rows = likelihood.message(y, state.to_likelihood, counts, beta)[1]
-        new = _averaged_reply(A, spectrum, D, r, T, rows)
-        check_state(new)
-        change = relative_change(state, new)
-        state = damp(state, new, damping if k else 1.0)
-        if change < 0.3:
-            break
-    return state
-
-# %% ../nbs/31_until_it_stops.ipynb #a5e14008
-def averaged_start(problem, damping=0.7):
-    """A State from a few averaged steps; None where they do not pay or break down."""
-    M, N = problem.A.shape
-    closed = np.isinf(problem.beta) and isinstance(problem.likelihood, Squared)
-    if M < 128 or N < 4 * M or not closed or isinstance(problem.A, Panels):
-        return None
-    with np.errstate(all="ignore"), threads(problem.A):
-        try:
-            return _averaged(problem, _start(problem, None), damping)
-        except (Breakdown, np.linalg.LinAlgError):
-            return None
 
 # %% ../nbs/31_until_it_stops.ipynb #07db8985
 TRACE = [(name, float) for name in ("change", "delta", "damping")]

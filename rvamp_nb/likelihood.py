@@ -174,7 +174,7 @@ class Loss(_Row):
         """Moments of u for every row, and the message to the coupling; arguments and
         shapes as in `Squared.message`, with V > 0.
         """
-        c, w = _support(counts, beta)
+        c, w = _support(counts)
         return _total(incoming, w, self.channels(y, incoming, c, w, beta))
 
     def log_partition(self, y, incoming, counts, beta=np.inf):
@@ -282,35 +282,11 @@ def _total(incoming, weights, parts):
     return moments, Natural(slack / chi, mean / chi - h, noise / chi**2)
 
 # %% ../nbs/09_likelihood.ipynb #632918c6
-def _gauss(c, w, n):
-    """Gauss's rule for values c, weights w: n nodes and weights, exact to 2n - 1."""
-    powers = np.interp(c, [c.min(), c.max()], [-1, 1])[:, None] ** np.arange(n)
-    start = np.sqrt(w / w.sum())
-    basis = np.linalg.qr(start[:, None] * powers)[0]
-    nodes, vectors = np.linalg.eigh(basis.T @ (c[:, None] * basis))
-    return nodes, w.sum() * (start @ basis @ vectors) ** 2
-
-
-_RARE, _NODES = 2e-5, 5
-
-
-def _merged(c, w):
-    """The law with its largest values merged: the rare ones, and three below them."""
-    order = np.argsort(c)
-    c, w = c[order], w[order]
-    first = max(int((np.cumsum(w[::-1])[::-1] >= _RARE).sum()) - 3, 0)
-    if len(c) - first <= _NODES:
-        return c, w
-    nodes, weights = _gauss(c[first:], w[first:], _NODES)
-    return np.append(c[:first], nodes), np.append(w[:first], weights)
-
-
-def _support(counts, beta=np.inf):
-    """Values and weights of a count, (K,) each, for averages at this beta."""
+def _support(counts):
+    """Values and weights of a count, (K,) each, without what hardly ever comes."""
     c, w = counts.nodes()
     often = w > 1e-12
-    c, w = c[often], w[often] / w[often].sum()
-    return _merged(c, w) if np.isfinite(beta) else (c, w)
+    return c[often], w[often] / w[often].sum()
 
 # %% ../nbs/09_likelihood.ipynb #1117ab2f
 def _expected_log_z(loss, y, incoming, counts, beta):

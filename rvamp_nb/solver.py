@@ -17,7 +17,6 @@ from .groups import answered_in_groups
 from rvamp_nb.iteration import (
     TRACE,
     Anderson,
-    averaged_start,
     continuation,
     coordinates,
     from_coordinates,
@@ -29,7 +28,7 @@ from .likelihood import Squared, check_loss
 from .messages import Natural
 from .prior import Laplace, check_prior
 from .resampling import Poisson, check_law, law_of_one
-from .saving import Checkpoint, check_same, save_fit, settings
+from .saving import Checkpoint, check_same, save_fit, saved_settings
 from .step import Problem, State, Step, WithIntercept, emptying_factor
 from .tables.door import in_blocks
 from .tables.storage import Panels
@@ -74,7 +73,7 @@ def load_fit(path, A, y, **parts):
     your own). A TypeError or ValueError where the file cannot be read, or a part is
     missing, or another than the fit's.
     """
-    header, state, remade = settings(path, parts)
+    header, state, remade = saved_settings(path, parts)
     problem = _problem(A, y, None, **remade)
     check_same(path, header, problem, {"A", "y", *parts})
     last = step_of_few(problem, _warm_state(state, problem))
@@ -126,12 +125,9 @@ class ConvergenceWarning(UserWarning):
 
 
 def _fit(problem, state, tol, max_iter, damping, anderson=None, checkpoint=None):
-    """Warm, from averages or cold; if that fails, by continuation."""
+    """Warm or cold; if that fails, by continuation."""
     options, how = (tol, max_iter, damping), "by continuation from a larger penalty"
-    start = averaged_start(problem) if state is None else state
-    done = run(problem, start, *options, anderson, checkpoint)
-    if done.failure and start is not state:
-        done = run(problem, None, *options, None, checkpoint)
+    done = run(problem, state, *options, anderson, checkpoint)
     failure = done.failure
     again = continuation(problem, *options) if failure else None
     if again:

@@ -415,8 +415,8 @@ def sizes(loss, y, incoming, law, beta):
     ),
     ids=str,
 )
-def test_half_the_spacing_and_all_counts_say_the_same(law, name, beta, monkeypatch):
-    """Errors of the spacings and of merged counts. (Where the top of the largest count
+def test_half_the_spacing_says_the_same(law, name, beta, monkeypatch):
+    """Errors of the spacings. (Where the top of the largest count
     did not enter the spacing, chi was wrong by 1e-3 here.)
     """
     y, incoming = grid_of_rows()
@@ -425,7 +425,6 @@ def test_half_the_spacing_and_all_counts_say_the_same(law, name, beta, monkeypat
     spacing = likelihood._spacing
     monkeypatch.setattr(likelihood, "_spacing", lambda *given: spacing(*given) / 2)
     monkeypatch.setattr(likelihood, "_GAP", 0.6)
-    monkeypatch.setattr(likelihood, "_NODES", 99)
     fine, scales = sizes(loss, y, incoming, law, beta)
     worst = (abs(ours - fine) / scales).max()
     assert worst < (1e-7 if name == "logistic" else 2e-6)
@@ -441,18 +440,6 @@ def test_without_noise_a_difference_quotient_serves(law, monkeypatch):
         ours = np.array([m.mean, m.chi, m.var, m.rho_bar, back.chi_hat])
         plain = by_tops(loss, y, still, law, 1.0, monkeypatch)
         np.testing.assert_allclose(ours, plain, rtol=2e-7, atol=1e-12)
-
-
-def test_merged_counts_have_the_moments_of_all():
-    for law in (Poisson(0.5), Poisson(4.0), Exponential(), Subsample(0.3)):
-        c, w = likelihood._support(law)
-        few, weights = likelihood._merged(c, w)
-        assert len(few) <= len(c) and (weights > 0).all()
-        for power in range(9):
-            np.testing.assert_allclose(weights @ few**power, w @ c**power, rtol=1e-10)
-    assert len(likelihood._support(Poisson(0.5), 1.0)[0]) == 8
-    assert len(likelihood._support(Poisson(0.5), np.inf)[0]) == 12
-    np.testing.assert_array_equal(likelihood._support(Subsample(0.3), 1.0)[0], [0, 1])
 
 
 def test_a_wide_posterior_is_met_better_than_before():

@@ -21,7 +21,7 @@ from rvamp_nb.likelihood import Huber, Squared
 from rvamp_nb.prior import Laplace, Ridge, SpikeSlab
 from rvamp_nb.resampling import Fixed, NoResampling, Poisson, Subsample, TwoPoint
 from rvamp_nb.solver import ConvergenceWarning, rvamp, rvamp_path
-from rvamp_nb.step import Problem, State, initial_state, lambda_empty
+from rvamp_nb.step import Problem, State, emptying_factor, initial_state
 
 GRID = [
     (case, law, fraction) for case in cases() for law in LAWS for fraction in FRACTIONS
@@ -148,7 +148,7 @@ def test_cold_starts_arrive_on_strong_equal_effects(case):
     """
     given = dict(prior=Laplace(1e9, Fixed()), counts=Subsample(0.5))
     problem = rvamp(case.A, case.y, **given).problem
-    top = lambda_empty(problem)
+    top = 1e9 * emptying_factor(problem)
     for share in SHARES[3::3]:
         there = problem._replace(prior=Laplace(share * top, Fixed()))
         run = iteration.run(there, None, 1e-6, 100, 0.7)
@@ -336,35 +336,6 @@ def test_a_bad_acceleration_is_undone(monkeypatch):
     fit = rvamp(DATA.A, DATA.y, LAM, tol=1e-9)
     assert fit.converged and (fit.trace.event == "undone").sum() > 3
     np.testing.assert_allclose(fit.Pi, honest.Pi, atol=1e-7)
-
-
-def test_a_start_from_averages_that_leads_nowhere_is_undone(monkeypatch):
-    """The answer, and that it is one, do not hang on where the averages end."""
-    wide = random_dct(N=1000, ratio=0.15, seed=3)
-    lam = 0.1 * np.abs(wide.A.T @ wide.y).max()
-    honest = rvamp(wide.A, wide.y, lam)
-    cold = initial_state(honest.problem)
-    assert iteration.averaged_start(honest.problem) is not None
-    h = 1 + np.abs(cold.to_prior.h)
-    astray = [
-        cold._replace(to_prior=cold.to_prior._replace(h=s * h)) for s in (1e3, np.inf)
-    ]
-    for bad in (*astray, None):
-        monkeypatch.setattr(solver, "averaged_start", lambda problem: bad)
-        fit = rvamp(wide.A, wide.y, lam)
-        assert fit.converged and "continuation" not in fit.status
-        np.testing.assert_allclose(fit.Pi, honest.Pi, atol=1e-5)
-
-
-def test_averages_are_asked_where_they_pay_only():
-    wide = random_dct(N=1000, ratio=0.15, seed=3)
-    problem = rvamp(wide.A, wide.y, 1.0).problem
-    few = problem._replace(A=wide.A[:100], y=wide.y[:100])
-    square = problem._replace(A=wide.A[:, :300])
-    hot = problem._replace(beta=1.0)
-    robust = problem._replace(likelihood=Huber(1.0))
-    for other in (few, square, hot, robust):
-        assert iteration.averaged_start(other) is None
 
 
 def test_products_of_moves_give_the_least_squares_weights():

@@ -26,7 +26,7 @@ from rvamp_nb.extend.blocks import (
     turned,
 )
 from rvamp_nb.extend.rows import ByRow, counted, patterns, row_scores, two_pieces
-from rvamp_nb.extend.weights import Rows
+from rvamp_nb.extend.survival import Rows
 from rvamp_nb.iteration import iterate
 from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge

@@ -13,9 +13,8 @@ from rvamp_nb import rvamp
 from rvamp_nb.densities import coefficient_interval, p1, p2
 from rvamp_nb.energy import free_energy, stability_radius
 from rvamp_nb.extend.blocks import moment_view, seen
-from rvamp_nb.extend.cox import cox_fit, survival_target
 from rvamp_nb.extend.rows import counted
-from rvamp_nb.extend.survival import simulated_survival, survival_fit
+from rvamp_nb.extend.survival import simulated_survival, survival_fit, survival_target
 from rvamp_nb.extend.trust import (
     column_rows,
     judge,
@@ -209,8 +208,6 @@ def test_survival_fits_read_tables_in_blocks():
     fits = [survival_fit(T, time, event, 0.8)[0] for T in (A, Panels(A, block=150))]
     assert isinstance(fits[1].problem.A, Panels) and fits[0].Pi.max() > 0.4
     np.testing.assert_allclose(fits[1].Pi, fits[0].Pi, rtol=1e-7, atol=1e-9)
-    with pytest.raises(TypeError, match="survival_fit, which reads Panels in blocks"):
-        cox_fit(Panels(A), time, event, 0.8, np.ones(60))
 
 
 def test_a_table_in_rows_goes_through_sums_over_rows(tmp_path):

@@ -8,15 +8,15 @@ import pytest
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.densities import p2
 from rvamp_nb.energy import free_energy, stability_radius
+from rvamp_nb.extend.survival import Rows
 from rvamp_nb.extend.trust import judge, row_shares
-from rvamp_nb.extend.weights import Rows
 from rvamp_nb.groups import (
     Blocks,
     GroupedLoss,
     Layout,
     couple_blocks,
-    field_nodes,
     group_pulls,
+    joint_nodes,
 )
 from rvamp_nb.iteration import iterate
 from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
@@ -174,7 +174,7 @@ def test_a_groups_moments_are_those_of_draws(loss, counts):
 
 @pytest.mark.parametrize("d", range(1, 7))
 def test_nodes_are_exact_to_degree_five(d):
-    xi, w = field_nodes(d)
+    xi, w = joint_nodes(d)
     eye = np.eye(d)
     assert (w >= 0).all() and np.isclose(w.sum(), 1, rtol=1e-13)
     np.testing.assert_allclose(xi.T @ (w[:, None] * xi), eye, atol=1e-13)

@@ -38,8 +38,8 @@ AHEAD = {  # chapter 19 has rows that share a count, and the messages of blocks
     "08_prior": {"ramps"},  # a room of its own
     "12_rvamp": {"groups"},
     "16_last_word": {"extend.blocks", "extend.rows", "groups"},
+    "28_light": {"groups"},
     "17_beyond_diagonal": {"groups"},
-    "20_survival": {"extend.cox"},  # one of its own
 }
 
 

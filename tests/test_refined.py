@@ -35,8 +35,8 @@ from rvamp_nb import (
     survival_fit,
 )
 from rvamp_nb.extend import refined as room
-from rvamp_nb.extend.cox import Baseline
 from rvamp_nb.extend.refitting import refitter
+from rvamp_nb.extend.survival import Baseline
 from rvamp_nb.panels import couple
 
 M, N = 60, 30

@@ -51,7 +51,6 @@ from rvamp_nb.saving import (
     load_state,
     read,
     save_fit,
-    save_state,
     written_whole,
 )
 from rvamp_nb.solver import ConvergenceWarning, load_fit
@@ -182,14 +181,12 @@ def test_a_fit_comes_back_to_the_last_digit(tmp_path, name):
 @pytest.mark.parametrize("name", ["plain", "huber, as it is", "groups"])
 def test_another_fit_goes_on_from_messages(tmp_path, name):
     (target, how), fit = KINDS[name], fitted(name)
-    save_state(fit, tmp_path / "state.npz", about={"why": ["a test", 1, None]})
+    fit.save(tmp_path / "fit.npz")
     how = how | dict(lam=0.9 * how["lam"])
-    near = rvamp(A, target, **how, warm_start=fit)
-    again = rvamp(A, target, **how, warm_start=load_state(tmp_path / "state.npz"))
+    near = rvamp(A, target, **how, warm_start=fit.last.state)
+    again = rvamp(A, target, **how, warm_start=load_state(tmp_path / "fit.npz"))
     assert_array_equal(near.mean, again.mean)
     assert_array_equal(near.trace.change, again.trace.change)
-    header, _ = read(tmp_path / "state.npz")
-    assert header["about"] == {"why": ["a test", 1, None]}
 
 
 def test_a_fit_without_a_step_and_one_that_has_not_converged(tmp_path):
@@ -202,11 +199,6 @@ def test_a_fit_without_a_step_and_one_that_has_not_converged(tmp_path):
     none = Fit(fit.problem, None, False, 0, "nothing", fit.trace[:0])
     with pytest.raises(TypeError, match="no messages"):
         none.save(tmp_path / "none.npz")
-    for bad in (none, np.ones(3)):
-        with pytest.raises(TypeError, match="must be a State"):
-            save_state(bad, tmp_path / "none.npz")
-    with pytest.raises(TypeError):
-        save_state(fit, tmp_path / "none.npz", about=object())
     assert os.listdir(tmp_path) == ["fit.npz"]
 
 
@@ -347,9 +339,9 @@ def test_what_is_cut_off_or_damaged_is_named(path):
 
 
 def test_a_file_of_another_kind_is_told_what_it_is(tmp_path, path):
-    save_state(fitted("plain"), tmp_path / "state.npz")
-    with pytest.raises(FileError, match="holds a state, not a fit"):
-        load_fit(tmp_path / "state.npz", A, y)
+    rvamp(A, y, 0.5, checkpoint=tmp_path / "run.npz")
+    with pytest.raises(FileError, match="holds a checkpoint, not a fit"):
+        load_fit(tmp_path / "run.npz", A, y)
     np.savez(tmp_path / "other.npz", a=np.ones(3))
     np.save(tmp_path / "array.npy", np.ones(3))
     (tmp_path / "words.txt").write_text("no archive")
@@ -443,15 +435,15 @@ def test_a_link_stays_a_link(tmp_path):
 KILLED = """
 import os, signal, sys
 import numpy as np
-from rvamp_nb.saving import load_state, save_state
-state, write, told = load_state(sys.argv[1]), np.lib.format.write_array, []
+from rvamp_nb.saving import _write, read
+(header, state), write, told = read(sys.argv[1]), np.lib.format.write_array, []
 def cut_off(file, values, **how):
     told.append(1)
     if len(told) == 4:
         os.kill(os.getpid(), signal.SIGKILL)
     write(file, values, **how)
 np.lib.format.write_array = cut_off
-save_state(state, sys.argv[1])
+_write(sys.argv[1], "fit", state)
 """
 
 

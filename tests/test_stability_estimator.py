@@ -587,7 +587,6 @@ def test_pictures(plain):
     own = plt.figure().gca()
     assert plain.plot_path(ax=own, leaders=2) is own
     assert named(own) >= {"x0", "x4"} and not named(own) & {"x1", "x2", "x3"}
-    assert plain.plot_calibration().get_xlabel()
     bars = plain.plot_probabilities(leaders=5)
     assert [t.get_text() for t in bars.get_yticklabels()][:2] == ["x0", "x4"] and len(
         bars.patches

@@ -12,17 +12,17 @@ import pytest
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.densities import p1
 from rvamp_nb.energy import free_energy, stability_radius
-from rvamp_nb.extend.cox import (
+from rvamp_nb.extend.rows import counted
+from rvamp_nb.extend.survival import (
     Baseline,
+    Rows,
     breslow,
-    cox_fit,
     cox_fits,
     own_hazard,
+    simulated_survival,
+    survival_fit,
     survival_target,
 )
-from rvamp_nb.extend.rows import counted
-from rvamp_nb.extend.survival import simulated_survival, survival_fit
-from rvamp_nb.extend.weights import Rows
 from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.messages import Natural, extrinsic
 from rvamp_nb.prior import Laplace
@@ -303,6 +303,12 @@ def pull(A, time, event, counts, x):
     return g
 
 
+def cox_fit(A, time, event, lam, counts, tol=1e-8):
+    """One of `cox_fits`."""
+    lam = np.broadcast_to(lam, (1, A.shape[1]))
+    return cox_fits(A, time, event, lam, np.asarray(counts)[None], tol)[0]
+
+
 @pytest.mark.parametrize(
     "name, twice", [("120x60", True), ("80x300", False), ("150x40", False)]
 )
@@ -383,7 +389,7 @@ def test_a_secant_saves_rounds_and_refits_that_run_away_are_given_up(monkeypatch
     lam = np.full((6, 30), 1e-3)
     made = []
     keep = lambda *a: made.append(len(a[1])) or refit(*a)
-    monkeypatch.setattr("rvamp_nb.extend.cox.refit", keep)
+    monkeypatch.setattr("rvamp_nb.extend.survival.refit", keep)
     assert np.isnan(cox_fits(A, time, event, lam, counts)).all()
     assert sum(made) < 6 * 50  # of 6 * 100 Poisson fits
 

@@ -74,3 +74,12 @@ def step(A, y, lam, tau, to_prior, to_likelihood, factors=(1.0, 2.0)):
     from_likelihood = extrinsic(u, to_likelihood)
     both = coupling_moments(A, from_prior, from_likelihood)
     return extrinsic(both[0], from_prior), extrinsic(both[1], from_likelihood), x
+
+
+def optimality_gap(A, y, lam, counts, x):
+    """How far x is from the optimality conditions of the weighted Lasso, over lam."""
+    lam = np.broadcast_to(lam, A.shape[1])
+    pull = A.T @ (counts * (y - A @ x))
+    beyond = np.maximum(np.abs(pull) - lam, 0)
+    off = np.where(x == 0, beyond, np.abs(pull - lam * np.sign(x)))
+    return float(np.max(off / lam))

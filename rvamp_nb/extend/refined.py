@@ -519,7 +519,9 @@ def _job(fit, seed, baseline):
 @np.errstate(under="ignore")
 def refined(fit, accuracy=0.02, n_refits=None, seed=0, *, baseline=None, progress=True):
     """Refit until every selection probability is known to an accuracy, each refit with
-    what rVAMP says of it, and combine with rVAMP (`control-variate`, `shrinkage`).
+    what rVAMP says of it, and combine with rVAMP (`control-variate`, `shrinkage`): a
+    `Refined`. Ctrl-C ends it with what there is. A TypeError or ValueError for no fit,
+    arguments out of range, and what cannot be refitted.
 
     Parameters
     ----------
@@ -536,16 +538,6 @@ def refined(fit, accuracy=0.02, n_refits=None, seed=0, *, baseline=None, progres
         Of a `survival_fit`: the refits are Cox fits.
     progress : bool
         Show a bar when it takes more than two seconds.
-
-    Returns
-    -------
-    Refined
-        Ctrl-C, once there are ten refits, ends it with what there is.
-
-    Raises
-    ------
-    TypeError, ValueError
-        No fit; arguments out of range; what cannot be refitted.
     """
     most = _budget(fit, accuracy, n_refits)
     seed = check_size("refined", "seed", seed, least=0)

@@ -11,12 +11,11 @@ from functools import partial
 
 import numpy as np
 
-from .cox import cox_fits
-from .weights import Rows
+from .survival import Rows, cox_fits
 from ..groups import GroupedLoss
 from ..likelihood import Huber, Logistic, PoissonLoss, Squared
 from ..prior import ElasticNet, Laplace, NonNegative
-from ..refits import penalised_fit, refit, standardised
+from ..refits import penalised_fit, refit, unit_table
 from ..tables.storage import Panels
 
 # %% ../../nbs/74_refitting.ipynb #74000017
@@ -67,7 +66,7 @@ class _Few:
         t, k = _penalty_terms(fit, columns)
         self.options["positive"] = fit.prior.positive & ((t > 0) | (k > 0))
         self.args = X, fit.problem.y, t, k
-        self.table = standardised(*self.args, **self.options)
+        self.table = unit_table(*self.args, **self.options)
 
     def __call__(self, counts, factor, likely=None):
         """Coefficients, (b, n), from counts (b, M) and factors of the penalties."""

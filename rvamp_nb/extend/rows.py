@@ -368,7 +368,9 @@ def _mixed(fit, parts, columns):
 @np.errstate(under="ignore")
 def counted(fit, rows=4, blocks="auto"):
     """A fit with a few rows counted jointly, the rest averaged over, and with close
-    columns taken together (`mixture`, `block-cavity`).
+    columns taken together (`mixture`, `block-cavity`): a `Counted`. A TypeError or
+    ValueError for no fit, one that has not converged, a finite beta, a prior without a
+    selection probability, fewer than 8 rows, rows or columns that are not there.
 
     Parameters
     ----------
@@ -379,17 +381,6 @@ def counted(fit, rows=4, blocks="auto"):
         to 2^K fits of some six steps each.
     blocks : "auto", or list of lists of int
         Groups of columns to take together; "auto" finds them by correlation.
-
-    Returns
-    -------
-    Counted
-        `Pi`, `mean`, `var`, (N,) each, and the patterns' fits.
-
-    Raises
-    ------
-    TypeError, ValueError
-        No fit, one that has not converged, a finite beta, a prior without a selection
-        probability, fewer than 8 rows, rows or columns that are not there.
     """
     _check_countable(fit)
     blocks = blocks_asked(fit, blocks)

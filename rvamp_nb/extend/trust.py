@@ -14,6 +14,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from ..checks import listed
+from ..groups import GroupedLoss, noise_of_groups
 from ..tables.storage import Panels, each, in_rows
 
 # %% ../../nbs/28_light.ipynb #567e644b
@@ -51,9 +52,9 @@ def _noise(fit):
     doubt = np.append(doubt, np.zeros(A.shape[1] - len(doubt)))  # an intercept has none
     # without resampling the variances die out, and never quite reach 0
     varies = u.var.max() > (1e-8 * np.abs(u.mean).max()) ** 2
-    if hasattr(fit.problem.likelihood, "noise_of_groups"):  # chapter 19
+    if isinstance(fit.problem.likelihood, GroupedLoss):  # chapter 19
         doubt = doubt[: len(fit.Pi)]
-        found = _of_parts(varies * fit.problem.likelihood.noise_of_groups(fit), doubt)
+        found = _of_parts(varies * noise_of_groups(fit), doubt)
     elif in_rows(A):
         found = _in_two_passes(A, doubt, varies * u.var)
     else:
@@ -163,19 +164,15 @@ class Trust(NamedTuple):
         What turned them on, and what to do, in words; empty when green.
     effective_rows : float >= 1
         1 / sum of the squared row shares (`noise-share`); amber below 30, red below 10.
-    largest_share, largest_row : float in [0, 1], int
-        The row that makes most of the noise, and its share; red above 0.25. Where whole
-        groups are drawn (`Grouped`), groups stand in the place of rows, by their number
-        among the sorted labels. All three are nan, nan and -1 where nothing converged.
-    own_share : float in [0, 1]
-        What one row makes of a single feature's noise (`own-share`); amber above 0.25,
-        red above 0.4.
+    largest_share, largest_row, own_share : float in [0, 1], int, float in [0, 1]
+        The row that makes most of the noise, and its share; red above 0.25. What one
+        row makes of a single feature's noise (`own-share`); amber above 0.25, red above
+        0.4. Where whole groups are drawn (`Grouped`), groups stand in the place of
+        rows, by their number among the sorted labels. nan and -1 if nothing converged.
     duplicates, repeated : lists of int arrays
         Groups of columns that are equal up to sign; groups of rows that look like
         repeated samples of one unit.
-    fit : Fit
-    unit : "row" or "group"
-        What is drawn, and counted above.
+    fit, unit : Fit, and what is drawn and counted above, "row" or "group"
     """
 
     light: str
@@ -288,7 +285,7 @@ def judge(fit, where, names, *, path_failed=False, q_reached=True, rows=()):
     order = np.argsort(where, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(where[order])) + 1)
     twins = [group for group in groups if len(group) > 1]
-    grouped = hasattr(fit.problem.likelihood, "noise_of_groups")
+    grouped = isinstance(fit.problem.likelihood, GroupedLoss)
     unit = "group" if grouped else "row"
     signs = [*_signs_of_the_path(fit, path_failed, q_reached)]
     signs += _signs_of_the_rows(unit, effective, row, share, own)

@@ -16,14 +16,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..checks import check_number, check_size, listed
-from ..extend.cox import survival_target
 from ..extend.refitting import check_refittable
+from ..extend.survival import survival_target
 from ..extend.trust import TrustWarning, repeated_rows
 from ..likelihood import Logistic
 from ..resampling import Grouped
 from . import predict, report
 from .answer import in_the_table, refits_of, select
-from .columns import check_finite, framed, open_table, prepare
+from .columns import check_finite, framed, open_table, prepare_columns
 from .control import DECOYS
 from .penalty import Question, read_penalty, settled_promise
 from rvamp_nb.select.target import (
@@ -141,10 +141,6 @@ class _Beside:
         """Bars; see `rvamp_nb.select.report.plot_probabilities`."""
         return report.plot_probabilities(self._known, ax, leaders)
 
-    def plot_calibration(self, ax=None):
-        """Other choices; see `rvamp_nb.select.report.plot_calibration`."""
-        return report.plot_calibration(self._known, ax)
-
     def report(self, folder, done=()):
         """A page for a paper; see `rvamp_nb.select.report.write_report`."""
         return report.write_report(self._known, folder, done)
@@ -188,13 +184,10 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
 
     Parameters
     ----------
-    threshold : float in (1/2, 1], optional
-        Selected is whose probability at the reported penalty is at least this.
-    pfer : float > 0, optional
-        Bound on the expected number of false selections.
-    q : float > 0, optional
-        Expected number of features selected in one resample: it fixes the reported
-        penalty. Give two of threshold, pfer and q at most: the third follows. By
+    threshold, pfer, q : float in (1/2, 1], float > 0, float > 0; optional
+        Selected is whose probability reaches the threshold; pfer bounds the expected
+        number of false selections; q features are selected in a resample on average,
+        which fixes the reported penalty. Two of them at most: the third follows. By
         default pfer is 1 and the threshold 0.75; a q that follows is at most a third of
         a resample's rows, and there the threshold, if it was not given, is lowered
         until the bound equals pfer, but not below 0.6. Where `lambdas` holds one
@@ -225,8 +218,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
     lambdas : (L,) array of numbers > 0, decreasing, optional
         The path, followed in full to `tol`. By default there is none: the reported
         penalty is looked for.
-    n_lambdas : int >= 1, optional
-    lambda_min_ratio : float in (0, 1), optional
+    n_lambdas, lambda_min_ratio : int >= 1, float in (0, 1); optional
         Either of them asks for such a path, too: so many penalties (50), evenly in the
         logarithm, down to this share (0.05) of the one that selects nothing.
     accuracy : float in (0, 1/2)
@@ -245,11 +237,9 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
     categories : dict {variable: columns}, or list of lists of columns, optional
         Which columns are levels of one variable: they are not reported to share their
         signal with each other.
-    tol, max_iter
-        As for `rvamp`.
-    verbose : bool or int
-        Show a progress bar on stderr when it takes more than two seconds, on a terminal
-        or in a notebook; 0 never shows one.
+    tol, max_iter, verbose
+        As for `rvamp`; whether a bar may be shown on stderr, after two seconds, on a
+        terminal or in a notebook.
 
     Attributes
     ----------
@@ -260,20 +250,17 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         each converged. If no path was asked for, it is made when one of these, or a
         picture of it, is: in strides of 15 %, until the sum is 1.5 q or four penalties
         select more than q; right to about 0.003, but to `tol` at the reported penalty.
-    n_iter_ : int
-        Steps of the solver in `fit`.
-    lambda_, probabilities_, support_ : float, (N,) array, (N,) bool array
+    lambda_, probabilities_, support_, n_iter_ : float, (N,) array, (N,) bool array, int
         The reported penalty, where rVAMP's probabilities sum to q; the probabilities
-        there, with refits combined; which reach the threshold. NaN, and nothing, where
-        no penalty converged.
+        there, with refits combined; which reach the threshold (NaN, and nothing, where
+        no penalty converged); and how many steps it took.
     stability_, stability_se_ : float
         How far the lists of single resamples agree (Nogueira, Sechidis and Brown 2018):
         1 where all are the same, 0 as by chance; its error by the refits (nan without).
-    undecided_ : (N,) bool array or None
-        Which probabilities are within two standard errors of the threshold.
-    refined_ : Refined or None
-        rVAMP and the refits combined, with standard errors; None without refits
-        (`refused_`: why). `interrupted_`: ctrl-C ended them.
+    refined_, undecided_ : Refined, (N,) bool array; None without refits
+        rVAMP and the refits combined, with standard errors; which probabilities are
+        within two of them of the threshold. `refused_`: why there are none;
+        `interrupted_`: whether ctrl-C ended the refits.
     q_values_ : (N,) array or None
         Of all features with at most alpha a share of at most alpha is false on average,
         where noise is like its `decoys` (None without). It is no part of `support_`.
@@ -283,11 +270,10 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
     lambda_scales_ : dict
         The reported penalty as glmnet, scikit-learn and scikit-survival count it, for a
         resample of the mean number of rows, on columns of variance one.
-    status_ : str
-        "converged", or "fell back: ...", "q not met: ...", "no answer: ...".
-    threshold_, pfer_, q_, pfer_bound_, pfer_bound_se_ : float
+    threshold_, pfer_, q_, pfer_bound_, pfer_bound_se_, status_ : float; str
         As asked for or derived; the bound for the sum reached, rVAMP's or the combined
-        one, whichever is larger, and its standard error by the refits. nan: none holds.
+        one, whichever is larger (nan: none holds), and its standard error by the
+        refits; "converged", or "fell back: ...", "q not met: ...", "no answer: ...".
     coef_mean_, coef_std_, intercept_ : (N,) arrays, float
         Mean and standard deviation across resamples of the coefficients at the reported
         penalty, and the mean intercept, from the same source as the probabilities.
@@ -353,16 +339,13 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         y : (M,) array
             Numbers, or two classes of any kind; not constant. Survival: a structured
             array with a bool field (event) and a number field (time), or two columns.
-        groups : (M,) labels, optional
-            Rows of one label are one unit, such as a patient: whole units are drawn,
-            and the bound counts units.
-        strata : (M,) labels, optional
-            Halves are drawn inside each stratum, such as a rare class.
-        sample_weight : (M,) array of numbers >= 0, not all 0; optional
-            What a row counts in the loss whenever it is drawn; only ratios matter. The
-            columns are standardised with it.
-        offset : (M,) array of numbers, optional
-            A known part of the linear predictor, which predictions leave out.
+        groups, strata : (M,) labels, optional
+            Rows of one group, such as a patient, are one unit: whole units are drawn,
+            and the bound counts units. Halves are drawn inside each stratum.
+        sample_weight, offset : (M,) arrays, optional
+            What a row counts in the loss whenever it is drawn, >= 0 and not all 0 (only
+            ratios matter; columns are standardised with it); a known part of the linear
+            predictor, which predictions leave out.
         """
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
@@ -423,7 +406,7 @@ def _found(est, X, y, roles):
     target = read_target(y, est.loss, rows, counts)
     penalty = est.prior, est.l1_ratio, est.randomise, est.penalty_factor
     prior = read_penalty(*penalty, names, len(rows.that_count(target.y)))
-    A, prior, columns = prepare(X, names, prior, rows, counts, est.categories)
+    A, prior, columns = prepare_columns(X, names, prior, rows, counts, est.categories)
     kept = np.flatnonzero(columns.kind[columns.first] == "covariate")
     apart = check_estimable(target, A[:, kept], names[columns.first[kept]], counts)
     digits = est.tol, est.max_iter, bool(est.verbose)

@@ -13,8 +13,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from ..checks import check_array, listed
-from ..extend.cox import Baseline
-from ..extend.weights import Rows
+from ..extend.survival import Baseline, Rows
 from ..likelihood import Huber, Logistic, PoissonLoss, Squared
 from ..resampling import Grouped, Poisson, Stratified, Subsample
 

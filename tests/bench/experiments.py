@@ -28,6 +28,7 @@ On one idle core each truth takes ten minutes, `decay` as long, `error` and
 import argparse
 import json
 import os
+import sys
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -38,8 +39,11 @@ for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from textbook import optimality_gap  # noqa: E402
+
 from rvamp_nb import datasets  # noqa: E402
-from rvamp_nb.bootstrap import _share_error, optimality_gap, weighted_lasso  # noqa: E402
+from rvamp_nb.bootstrap import _share_error, weighted_lasso  # noqa: E402
 from rvamp_nb.resampling import Poisson, TwoPoint  # noqa: E402
 
 SUMMARIES = Path(__file__).resolve().parent / "summaries"

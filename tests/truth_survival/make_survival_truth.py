@@ -16,8 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from rvamp_nb.bootstrap import naive_bootstrap
-from rvamp_nb.extend.cox import breslow, cox_fit
-from rvamp_nb.extend.survival import survival_fit
+from rvamp_nb.extend.survival import breslow, cox_fits, survival_fit
 from rvamp_nb.prior import Laplace
 from rvamp_nb.refits import penalised_fit
 from rvamp_nb.resampling import Fixed, Subsample
@@ -60,9 +59,9 @@ def half(b, M):
 def refits(name, numbers):
     """Coefficients of Cox refits, (B, N)."""
     A, time, event, lam = table(name)
-    return np.array(
-        [cox_fit(A, time, event, lam, half(b, len(A)), 1e-6) for b in numbers]
-    )
+    counts = np.array([half(b, len(A)) for b in numbers])
+    penalties = np.full((len(counts), A.shape[1]), lam)
+    return cox_fits(A, time, event, penalties, counts, 1e-6)
 
 
 def cuts(time, event, n):
