@@ -307,9 +307,9 @@ def _verdict(p, z, f, used, most=20):
     new = np.zeros(used.shape, dtype=bool)
     if near.any():
         new[near] = _let_in(p.of_refits(near), pull[near], used[near], 0.0, most)
-    off = np.abs(pull - p.k * z - p.t * np.sign(z))
-    off /= np.maximum(p.t + p.force[:, None], 1e-300)
-    gap = off.max(1, initial=0, where=used)
+    at, gap = np.nonzero(used), np.zeros(len(z))
+    off = np.abs(pull[at] - p.k[at] * z[at] - p.t[at] * np.sign(z[at]))
+    np.maximum.at(gap, at[0], off / np.maximum(p.t[at] + p.force[at[0]], 1e-300))
     return new, ~near & (gap <= 1e-10), np.fmax(gap, outside / p.force)
 
 
@@ -328,12 +328,12 @@ def _exact(p, W, z):
         few = q._replace(X=q.X[W], lowest=q.lowest[W], t=q.t[:, W], k=q.k[:, W])
         there = _on_few(few, *tables)
         z[here], used[here], sign[here] = tables
-        settled = [_last_digits(p, b, used, z, f) for b in going]
+        f[going] = tables[0] @ few.X
         new, fine, gap[going] = _verdict(q, z[going], f[going], used[going])
-        sure[going] = fine & there & settled
         again = new.any(1) & there
-        W = W | new[again].any(0)
-        going, q = going[again], q.of_refits(again)
+        settled = [_last_digits(p, b, used, z, f) for b in going[~again]]
+        sure[going[~again]] = (fine & there)[~again] & np.array(settled, bool)
+        W, going, q = W | new[again].any(0), going[again], q.of_refits(again)
         if not len(going):
             break
     return z, f, sure, gap

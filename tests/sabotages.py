@@ -395,7 +395,7 @@ SABOTAGES = [
     Sabotage(
         "extend/refined.py",
         "rows are counted where few matter least",
-        "if scores[-4:].sum() >=",
+        "if scores[-HOLD:].sum() >=",
         "if scores[:4].sum() >=",
         "tests/test_refined.py::test_rows_are_counted_where_a_few_hold_most",
     ),

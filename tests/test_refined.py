@@ -151,7 +151,7 @@ def test_it_agrees_with_many_more_refits(name):
 
 def test_rows_are_counted_where_a_few_hold_most(monkeypatch):
     seen = []
-    counting = lambda fit, **how: seen.append(fit) or counted(fit, **how)
+    counting = lambda fit, *how, **more: seen.append(fit) or counted(fit, *how, **more)
     monkeypatch.setattr(room, "counted", counting)
     for name, times in (("labels", 0), ("counts", 1)):
         refined(fitted(name), None, 10, progress=False)
