@@ -26,10 +26,10 @@ def _add_gram(total, X):
 
 # %% ../nbs/11_panels.ipynb #11000051
 def _panels(X):
-    """The columns of X in pieces that fit the cache, each with its slice."""
+    """The columns of X in pieces that fit the cache, or fill two threads; slices."""
     if isinstance(X, SparseBlock):
         return [(slice(None), X)]
-    width = max(256, 65536 // len(X))
+    width = max(256 if len(X) < 1000 else 1024, 65536 // len(X))
     starts = range(0, X.shape[1], width)
     return [(slice(k, k + width), X[:, k : k + width]) for k in starts]
 
