@@ -341,30 +341,6 @@ def _closest_by_tail(apart, level):
     power = np.log(0.2 / 0.05) / np.log(high / low)
     return low * (level / (0.05 * len(apart))) ** (1 / power)
 
-# %% ../../nbs/28_light.ipynb #b1c0ffe4
-def repeated_rows(A, level=0.01):
-    """Groups of rows that are closer to each other than independent rows come by
-    chance (`too-close`, `tail`): repeated samples of one unit, or copies. A list of int
-    arrays, row numbers, increasing, two or more in each.
-
-    A, (M, N) floats or Panels, has columns on one scale; those that do not vary are
-    left out. Of more than 1,000 rows so many are looked at, drawn at random. In about a
-    share `level` of all tables at most independent rows are taken for repeated ones.
-    """
-    rng = np.random.default_rng(0)
-    seen = np.sort(rng.permutation(len(A))[:_ROWS_SEEN])
-    rows = _rows_seen(A, seen, rng) if len(seen) > 2 else None
-    if rows is None or not rows.N:
-        return []
-    sizes = np.diag(rows.products)
-    apart = sizes[:, None] + sizes - 2 * rows.products
-    pairs = apart[np.triu_indices(len(seen), 1)]
-    closest = min(_closest_by_chance(rows, level, rng), _closest_by_tail(pairs, level))
-    near = apart < closest - 1e-9 * rows.N
-    near[sizes < np.median(sizes) / 2] = False  # rows of nothing but zeros are alike
-    group = connected_components(near & near.T, directed=False)[1]
-    return [seen[group == g] for g in np.flatnonzero(np.bincount(group) > 1)]
-
 # %% ../../nbs/28_light.ipynb #867f74d5
 def _standardised(A):
     """Columns that vary, mean 0 and variance 1 in any unit; and which these are."""
@@ -391,3 +367,27 @@ def _rows_seen(A, seen, rng):
     columns = _standardised(A[:, some][seen])[0]
     values = np.linalg.eigvalsh(products).clip(0) / len(seen)
     return _Rows(products, columns, values, len(which))
+
+# %% ../../nbs/28_light.ipynb #b1c0ffe4
+def repeated_rows(A, level=0.01):
+    """Groups of rows that are closer to each other than independent rows come by
+    chance (`too-close`, `tail`): repeated samples of one unit, or copies. A list of int
+    arrays, row numbers, increasing, two or more in each.
+
+    A, (M, N) floats or Panels, has columns on one scale; those that do not vary are
+    left out. Of more than 1,000 rows so many are looked at, drawn at random. In about a
+    share `level` of all tables at most independent rows are taken for repeated ones.
+    """
+    rng = np.random.default_rng(0)
+    seen = np.sort(rng.permutation(len(A))[:_ROWS_SEEN])
+    rows = _rows_seen(A, seen, rng) if len(seen) > 2 else None
+    if rows is None or not rows.N:
+        return []
+    sizes = np.diag(rows.products)
+    apart = sizes[:, None] + sizes - 2 * rows.products
+    pairs = apart[np.triu_indices(len(seen), 1)]
+    closest = min(_closest_by_chance(rows, level, rng), _closest_by_tail(pairs, level))
+    near = apart < closest - 1e-9 * rows.N
+    near[sizes < np.median(sizes) / 2] = False  # rows of nothing but zeros are alike
+    group = connected_components(near & near.T, directed=False)[1]
+    return [seen[group == g] for g in np.flatnonzero(np.bincount(group) > 1)]
