@@ -202,6 +202,18 @@ def _passed_on(fit, replicon, x, u):
     back = couple(fit.problem.A, prior, rows)
     return np.maximum(back[2].chi_hat, 0), np.maximum(back[3].chi_hat, 0)
 
+# %% ../nbs/14_free_energy.ipynb #eb34475a
+def _has_arrived(growth, tol):
+    """Whether the growth over two turns has less than tol still to go."""
+    if len(growth) < 5:
+        return False
+    over_two = np.sqrt(np.array(growth[-4:]) * np.array(growth[-5:-1]))
+    if over_two[-1] < tol:
+        return True
+    before, last = np.abs(over_two[1] - over_two[0]), np.abs(over_two[3] - over_two[2])
+    q = min(np.sqrt(last / before), 0.999) if before > 0 else 0.0
+    return last * max(q / (1 - q), 0.1) <= tol * over_two[-1]
+
 # %% ../nbs/14_free_energy.ipynb #eb680846
 @np.errstate(under="ignore")
 def stability_radius(fit, tol=1e-8, max_iter=1000):
@@ -241,15 +253,3 @@ def stability_radius(fit, tol=1e-8, max_iter=1000):
         warnings.warn(said, RuntimeWarning, stacklevel=3)  # errstate is one
     radius = np.sqrt(growth[-1] * growth[-2])
     return float(radius) if radius > tol else 0.0
-
-# %% ../nbs/14_free_energy.ipynb #eb34475a
-def _has_arrived(growth, tol):
-    """Whether the growth over two turns has less than tol still to go."""
-    if len(growth) < 5:
-        return False
-    over_two = np.sqrt(np.array(growth[-4:]) * np.array(growth[-5:-1]))
-    if over_two[-1] < tol:
-        return True
-    before, last = np.abs(over_two[1] - over_two[0]), np.abs(over_two[3] - over_two[2])
-    q = min(np.sqrt(last / before), 0.999) if before > 0 else 0.0
-    return last * max(q / (1 - q), 0.1) <= tol * over_two[-1]
