@@ -16,7 +16,7 @@ from scipy.linalg.lapack import dlauum, dpotrf, dsygst
 
 from .coupling import Diagonals, WideSystem, coupled, inverse_of, mirrored
 from .messages import Mixed, natural_to_moment
-from .tables.storage import Panels, SparseBlock, each, square_lengths
+from .tables.storage import SMALL, Panels, SparseBlock, each, square_lengths
 
 # %% ../nbs/11_panels.ipynb #555947b5
 def _add_gram(total, X):
@@ -26,10 +26,10 @@ def _add_gram(total, X):
 
 # %% ../nbs/11_panels.ipynb #11000051
 def _panels(X):
-    """The columns of X in pieces that fit the cache, or fill two threads; slices."""
+    """Pieces of X's columns, each with its slice: for the cache, or several threads."""
     if isinstance(X, SparseBlock):
         return [(slice(None), X)]
-    width = max(256 if len(X) < 1000 else 1024, 65536 // len(X))
+    width = max(256 if len(X) < SMALL else 1024, 65536 // len(X))
     starts = range(0, X.shape[1], width)
     return [(slice(k, k + width), X[:, k : k + width]) for k in starts]
 

@@ -132,10 +132,15 @@ def in_words(minutes):
     return f"{hours} and {rest} minutes" if rest else hours
 
 
+def is_exported(cell):
+    """Whether a cell is a part of the package."""
+    return cell.cell_type == "code" and re.match(r"#\s*\|\s*export", cell.source)
+
+
 def exported_cells(nb):
     """(lines of code, number of the cell from 0, its first words) of each."""
     for number, cell in enumerate(nb.cells):
-        if cell.cell_type == "code" and re.match(r"#\s*\|\s*export", cell.source):
+        if is_exported(cell):
             code = re.sub(r"^#.*\n|^@.*\n", "", cell.source, flags=re.MULTILINE)
             first = code.strip().partition("\n")[0]
             yield code_lines(cell.source), number, first

@@ -6,12 +6,14 @@ import unicodedata
 from pathlib import Path
 
 import minutes
+import numpy as np
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from notebooks import PATHS, ROOT, cells, each, is_workshop, notebook
 
 # in the reading order: no index, no appendix
 CHAPTERS = [path for path in PATHS if re.match(r"[0-7]\d_", path.name)]
+COURSE = [path for path in CHAPTERS if path.stem[0] in "0123" and not is_workshop(path)]
 each_notebook, each_chapter = each(PATHS), each(CHAPTERS)
 
 # Words that tell a reader who is stuck that it is their fault; "just" only where it is
@@ -28,6 +30,7 @@ MACHINE = re.compile(
 PICTURE = re.compile(r'"image/(?:png|jpeg)": "[^"]*"')
 LONGEST, MEDIAN = 25, 12  # lines of code in an exported cell of a chapter
 ONE_THOUGHT = 80  # the same in a room of the workshop
+SHOWN, BARE = 0.46, 0.15  # exported cells with a demo at once; lines without a sentence
 LETTERS_FROM, LETTERS_TO = 4, 16  # chapters with a box of letters
 WIDTH = 88  # columns of printed output
 REFERENCE = re.compile(r"\b[Cc]hapters?\s+(\d+(?:(?:,|,? and| to|–|-)\s?\d+)*)")
@@ -183,6 +186,40 @@ def test_most_exported_cells_are_shorter_still(capsys):
     assert median <= MEDIAN
 
 
+def exports(nb):
+    """(lines, whether prose comes before, whether a demo follows) of each exported cell
+    that defines something and is not folded; prose may stand before the demo.
+    """
+    for k, cell in enumerate(nb.cells):
+        lines = [line for line in cell.source.splitlines()[1:] if line.strip()]
+        defines = any(
+            re.match(r"def|class|@|\w+(, \w+)* [+]?=", line) for line in lines
+        )
+        if minutes.is_exported(cell) and defines and not minutes.is_folded(cell):
+            rest = (c for c in nb.cells[k + 1 :] if c.cell_type == "code")
+            following = next(rest, None)
+            shown = following is not None and not minutes.is_exported(following)
+            yield len(lines), nb.cells[k - 1].cell_type == "markdown", shown
+
+
+def test_the_course_shows_what_it_exports(capsys):
+    """No chapter of the course falls back to code that nobody introduces or tries."""
+    found = [row for path in COURSE for row in exports(notebook(path))]
+    lines, introduced, shown = map(np.array, zip(*found))
+    bare = lines[~introduced].sum() / lines.sum()
+    with capsys.disabled():
+        print(f"\nof {len(found)} exported cells {shown.mean():.1%} are shown at work")
+        print(f"of their {lines.sum()} lines {bare:.1%} follow no prose")
+    assert shown.mean() >= SHOWN and bare <= BARE
+
+
+def test_exports_are_seen():
+    code = "#| export\ndef f():\n    return 1"
+    cells = [new_markdown_cell("why"), new_code_cell(code), new_code_cell(code)]
+    cells += [new_markdown_cell("so"), new_code_cell("f()")]
+    assert [*exports(new_notebook(cells=cells))] == [(2, True, False), (2, False, True)]
+
+
 @each_chapter
 def test_a_chapter_names_honest_minutes(path):
     """python tests/minutes.py says what to write."""
@@ -197,11 +234,9 @@ def test_the_course_takes_a_day_and_a_night():
     """Without starred sections and without the workshop: 24 hours, and no chapter more
     than 100 minutes.
     """
-    course = [path for path in PATHS if path.stem[:1] in "0123"]
     took = {
         path.stem: minutes.count(minutes.without_stars(notebook(path))).minutes
-        for path in course
-        if path.parent.name == "nbs" and not is_workshop(path)
+        for path in COURSE
     }
     assert max(took.values()) <= 100, took
     assert sum(took.values()) <= 24 * 60

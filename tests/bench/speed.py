@@ -1,4 +1,4 @@
-"""How fast is it? Six tables of ratios, each measured within one run.
+"""How fast is it? Seven tables of ratios, each measured within one run.
 
     python tests/bench/speed.py                # all tables, one thread and several
     python tests/bench/speed.py a d            # these tables
@@ -10,6 +10,7 @@ c  refits of the same accuracy, and the speed-up over them
 d  a path of 50 penalties in units of one cold fit
 e  cost against N and against M, with fitted exponents
 f  peak memory over the size of A
+g  a whole fit on one thread over the same on several
 
 On one thread times are CPU times of this process, on several they are wall-clock times;
 of repetitions the fastest counts, because what disturbs a run makes it slower. A
@@ -43,6 +44,7 @@ from rvamp_nb.likelihood import Squared  # noqa: E402
 from rvamp_nb.messages import Mixed, Natural  # noqa: E402
 from rvamp_nb.panels import couple  # noqa: E402
 from rvamp_nb.prior import Laplace  # noqa: E402
+from rvamp_nb.resampling import Fixed, Subsample  # noqa: E402
 from rvamp_nb.solver import _fit  # noqa: E402
 from rvamp_nb.step import Problem, step  # noqa: E402
 
@@ -460,6 +462,33 @@ def memory():
     ]
 
 
+# --------------------------------------------------- (g) threads
+
+
+def one_and_several(threads):
+    """Rows (shape, steps, wall-clock seconds of a fit on one thread, on several, one /
+    several), for half-samples and a penalty that is not drawn.
+    """
+    rows = []
+    for M, N in SIZES:
+        A, y, *_ = datasets.gaussian_design(M, N, density=10 / N, noise=0.1, seed=0)
+        counts = Subsample(0.5)
+        lam = 0.3 * counts.mean * np.abs(A.T @ y).max()
+        fit = lambda: rvamp(A, y, prior=Laplace(lam, Fixed()), counts=counts)
+
+        def alone():
+            with threadpool_limits(1):
+                return fit()
+
+        one, several = threads.fastest(alone, fit)
+        rows.append((f"{M} x {N}", fit().n_iter, one, several, one / several))
+    return rows
+
+
+SIZES = (100, 6000), (410, 4096), (700, 3000), (1000, 1000), (1000, 5000)
+SIZES += (2000, 2000), (3000, 1200), (5000, 300)
+
+
 # --------------------------------------------------- the command
 
 
@@ -528,6 +557,12 @@ def print_tables(which, threads):
                 ("shape", "penalty", "numpy's", "the process's"),
                 memory(),
             )
+        if "g" in which and not threads.one:
+            table(
+                "(g) a whole fit on one thread over several",
+                ("shape", "steps", "one s", "several s", "one / several"),
+                one_and_several(threads),
+            )
 
 
 def main():
@@ -536,7 +571,7 @@ def main():
         "tables",
         nargs="*",
         metavar="TABLE",
-        help="of a b c d e f; all if none is named",
+        help="of a b c d e f g; all if none is named",
     )
     parser.add_argument("--threads", choices=["one", "default", "both"], default="both")
     parser.add_argument("--resident", nargs=3, type=float, help=argparse.SUPPRESS)
@@ -544,7 +579,7 @@ def main():
     if args.resident:
         return print(_resident_here(*map(int, args.resident[:2]), args.resident[2]))
     for one in {"one": [True], "default": [False], "both": [True, False]}[args.threads]:
-        print_tables(args.tables or "abcdef", Threads(one))
+        print_tables(args.tables or "abcdefg", Threads(one))
 
 
 if __name__ == "__main__":
