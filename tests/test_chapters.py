@@ -188,18 +188,20 @@ def test_most_exported_cells_are_shorter_still(capsys):
 
 def exports(nb):
     """(lines, whether prose comes before, whether a demo follows) of each exported cell
-    that defines something and is not folded; prose may stand before the demo.
+    that defines something and is not folded; prose may stand before the demo, and code
+    that is folded.
     """
+    exported = minutes.is_exported
     for k, cell in enumerate(nb.cells):
         lines = [line for line in cell.source.splitlines()[1:] if line.strip()]
         defines = any(
             re.match(r"def|class|@|\w+(, \w+)* [+]?=", line) for line in lines
         )
-        if minutes.is_exported(cell) and defines and not minutes.is_folded(cell):
-            rest = (c for c in nb.cells[k + 1 :] if c.cell_type == "code")
-            following = next(rest, None)
-            shown = following is not None and not minutes.is_exported(following)
-            yield len(lines), nb.cells[k - 1].cell_type == "markdown", shown
+        if exported(cell) and defines and not minutes.is_folded(cell):
+            code = [c for c in nb.cells[k + 1 :] if c.cell_type == "code"]
+            seen = [c for c in code if not (exported(c) and minutes.is_folded(c))]
+            shown = seen and not exported(seen[0])
+            yield len(lines), nb.cells[k - 1].cell_type == "markdown", bool(shown)
 
 
 def test_the_course_shows_what_it_exports(capsys):
