@@ -142,6 +142,18 @@ class P1(_Draws, _Mixture, _Moments):
         heights = phi(self.distance(x, x.ndim))
         return np.tensordot(self.weights, _widen(slope, x.ndim) * heights, 1)
 
+# %% ../nbs/13_densities.ipynb #514bfe15
+@np.errstate(under="ignore")
+def _inner_pdf(prior, incoming, beta, x, xi):
+    """The posteriors in the noises xi; their shape, the coordinates', and that of x."""
+    (Q_hat, h, chi_hat), x = incoming, np.asarray(x, dtype=float)
+    at = np.asarray(h + np.sqrt(chi_hat) * xi)
+    log_z = prior.inner(at, Q_hat, beta)[0]
+    at, log_z, Q_hat = (_widen(v, x.ndim) for v in (at, log_z, Q_hat))
+    log_prior = np.array([prior.log_density(value) + 0 * h for value in x.ravel()])
+    log_prior = log_prior.T.reshape(np.shape(h) + x.shape)
+    return np.exp(beta * (at * x - Q_hat * x**2 / 2 + log_prior - log_z))
+
 # %% ../nbs/13_densities.ipynb #5a2ef957
 @dataclass(frozen=True, eq=False)
 class P1Posterior(_Moments):
@@ -168,18 +180,6 @@ class P1Posterior(_Moments):
             inner = _inner_pdf(case, incoming, beta, x, xi)
             total = total + share * (_widen(w, np.ndim(x)) * inner).sum(0)
         return total
-
-# %% ../nbs/13_densities.ipynb #514bfe15
-@np.errstate(under="ignore")
-def _inner_pdf(prior, incoming, beta, x, xi):
-    """The posteriors in the noises xi; their shape, the coordinates', and that of x."""
-    (Q_hat, h, chi_hat), x = incoming, np.asarray(x, dtype=float)
-    at = np.asarray(h + np.sqrt(chi_hat) * xi)
-    log_z = prior.inner(at, Q_hat, beta)[0]
-    at, log_z, Q_hat = (_widen(v, x.ndim) for v in (at, log_z, Q_hat))
-    log_prior = np.array([prior.log_density(value) + 0 * h for value in x.ravel()])
-    log_prior = log_prior.T.reshape(np.shape(h) + x.shape)
-    return np.exp(beta * (at * x - Q_hat * x**2 / 2 + log_prior - log_z))
 
 # %% ../nbs/13_densities.ipynb #e4c3d1dc
 def p1(fit, i=None):
@@ -248,24 +248,6 @@ def coefficient_interval(fit, level=0.9):
         raise TypeError("coefficient_interval is for beta = inf: look at p1(fit).pdf")
     return density.quantile(np.array([(1 - level) / 2, (1 + level) / 2]))
 
-# %% ../nbs/13_densities.ipynb #b26171e1
-@np.errstate(under="ignore")
-def _covariances(fit, F):
-    """Of F x, or coordinates F, under p̄₂: across resamples and within one, (n, n)."""
-    A, beta = fit.problem.A, fit.problem.beta
-    (M, N), n = A.shape, len(F)
-    if isinstance(A, Panels) and F.ndim == 1 and n * n > M * N:
-        raise ValueError(
-            f"p2 of {n} coefficients is a covariance of {n} x {n} numbers, more than"
-            f" the table has, which is not in memory ({M} x {N}): choose rows"
-        )
-    prior, likelihood = fit.last.prior_message, fit.last.likelihood_message
-    if hasattr(likelihood, "uncoupled"):  # rows in groups, chapter 19
-        A, likelihood = likelihood.uncoupled(A)
-    form = _wide if is_wide(A) else _tall
-    across, within = form(A, prior, likelihood, F)
-    return (across + across.T) / 2, (within + within.T) / (2 * beta)
-
 # %% ../nbs/13_densities.ipynb #89606f92
 def _functionals(A, prior, F):
     """F_S, F Di(D) A', F Di(T) A', F Di(D) F', F Di(T) F'; F may be column numbers."""
@@ -301,6 +283,33 @@ def _tall(A, prior, likelihood, F):
     X_r = F - L @ C
     across = (L * prior.chi_hat + L @ noise) @ L.T + (X_r * prior.T) @ X_r.T
     return across, L @ F.T
+
+# %% ../nbs/13_densities.ipynb #b26171e1
+@np.errstate(under="ignore")
+def _covariances(fit, F):
+    """Of F x, or coordinates F, under p̄₂: across resamples and within one, (n, n)."""
+    A, beta = fit.problem.A, fit.problem.beta
+    (M, N), n = A.shape, len(F)
+    if isinstance(A, Panels) and F.ndim == 1 and n * n > M * N:
+        raise ValueError(
+            f"p2 of {n} coefficients is a covariance of {n} x {n} numbers, more than"
+            f" the table has, which is not in memory ({M} x {N}): choose rows"
+        )
+    prior, likelihood = fit.last.prior_message, fit.last.likelihood_message
+    if hasattr(likelihood, "uncoupled"):  # rows in groups, chapter 19
+        A, likelihood = likelihood.uncoupled(A)
+    form = _wide if is_wide(A) else _tall
+    across, within = form(A, prior, likelihood, F)
+    return (across + across.T) / 2, (within + within.T) / (2 * beta)
+
+# %% ../nbs/13_densities.ipynb #390b6909
+def _new_rows(fit, A_new):
+    """New rows of features, (m, N), with a column of ones for an intercept."""
+    A_new, N = check_array("A_new", A_new), len(fit.mean)
+    if A_new.ndim != 2 or A_new.shape[1] != N:
+        wanted = f"shape (m, {N}), one column for each coefficient"
+        raise ValueError(f"A_new must have {wanted}, got {A_new.shape}")
+    return np.column_stack([A_new, np.ones(len(A_new))]) if fit.has_intercept else A_new
 
 # %% ../nbs/13_densities.ipynb #30db549c
 class P2:
@@ -345,15 +354,6 @@ class P2:
         """
         F = _new_rows(self._fit, A_new)
         return F @ self._fit.last.coupled.x.mean, sum(_covariances(self._fit, F))
-
-# %% ../nbs/13_densities.ipynb #390b6909
-def _new_rows(fit, A_new):
-    """New rows of features, (m, N), with a column of ones for an intercept."""
-    A_new, N = check_array("A_new", A_new), len(fit.mean)
-    if A_new.ndim != 2 or A_new.shape[1] != N:
-        wanted = f"shape (m, {N}), one column for each coefficient"
-        raise ValueError(f"A_new must have {wanted}, got {A_new.shape}")
-    return np.column_stack([A_new, np.ones(len(A_new))]) if fit.has_intercept else A_new
 
 # %% ../nbs/13_densities.ipynb #114beb3f
 def p2(fit, rows=None):
