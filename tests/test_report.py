@@ -287,7 +287,7 @@ def test_the_paragraph_tells_what_was_done_before_and_what_is_undecided(all_of_i
     said = methods_text(s, ["5 of 686 rows left out", "2 gaps filled"])
     assert "Before that: 5 of 686 rows left out; 2 gaps filled. The model" in said
     assert "Before that" not in methods_text(s)
-    some = np.flatnonzero(s.question.columns.candidates[s.question.columns.where])[:2]
+    some = np.flatnonzero(s.question.candidates[s.question.columns.where])[:2]
     near = np.isin(np.arange(30), some)
     said = methods_text(replace(s, undecided=near))
     names = ", ".join(s.question.columns.names[some])

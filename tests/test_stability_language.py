@@ -63,7 +63,7 @@ def off(s, n, seed=0):
     """The root of the mean squared distance of rVAMP's Π from the shares of n plain
     refits, and the largest distance beyond 0.03, in standard errors.
     """
-    among = s.question_.columns.candidates[s.question_.columns.where]
+    among = s.question_.candidates[s.question_.columns.where]
     Pi, share = s.probabilities_[among], refits(s, n, seed)[:, among].mean(0)
     noise = np.maximum(share * (1 - share), 1 / n) / n
     error = np.mean((Pi - share) ** 2 - share * (1 - share) / (n - 1))
@@ -311,7 +311,7 @@ def test_the_combination_is_what_refine_says(both):
 
 def test_the_bound_is_of_the_largest_sum(both):
     X, y, s, plain = both
-    N_distinct = s.question_.columns.candidates.sum()
+    N_distinct = s.question_.candidates.sum()
     sums = [
         s.question_.size(s.fit_.Pi),
         s.probabilities_[
@@ -363,7 +363,7 @@ def test_the_bound_has_the_error_of_the_mean_number_selected(both):
 def test_the_stability_index_is_nogueiras(both):
     """And its error: both written out as in the paper (their theorems 3 and 7)."""
     X, y, s, plain = both
-    among = s.question_.columns.candidates
+    among = s.question_.candidates
     Z = refits(plain, 2000, seed=3)[:, s.question_.columns.first][:, among] * 1.0
     B, p = Z.shape
     share, k = Z.mean(0), Z.sum(1)

@@ -114,12 +114,11 @@ def told_of_answer(question, fit, threshold, least=0, both=None):
     threshold, and of those that can be selected the `least` most probable.
     """
     columns, where = question.columns, question.columns.where
-    among, known, best = columns.candidates, (), fit if both is None else both
+    among, known, best = question.candidates, (), fit if both is None else both
     if not fit.converged:
         nothing = np.full(len(where), np.nan)
-        told = dict(probabilities=nothing, support=np.zeros(len(where), dtype=bool))
-        told |= dict(coef_mean=nothing, coef_std=nothing)
-        return told | dict(coef_interval=np.full((len(where), 2), np.nan))
+        told = dict(probabilities=nothing, coef_mean=nothing, coef_std=nothing)
+        return told | dict(support=nothing > 0, coef_interval=nothing[:, None] + [0, 0])
     if both is None:
         ends = coefficient_interval(fit, 0.9)
     else:
@@ -148,7 +147,7 @@ def bound_reached(question, bound, threshold, *estimates):
     """
     if not draws_halves(question.counts):
         return np.nan
-    p = int(question.columns.candidates.sum())
+    p = int(question.candidates.sum())
     size = max(float(question.size(Pi)) for Pi in estimates)
     try:
         return BOUNDS[bound](min(size, p), threshold, p) if size > 0 else 0.0
@@ -202,7 +201,7 @@ def against_decoys(question, kind):
     if tied or not isinstance(A, np.ndarray) or "covariate" in columns.kind:
         what = "like noise only without groups, strata, weights and unpenalised columns"
         raise ValueError(f"decoys={kind!r}: they are {what}, and X must be in memory")
-    among = np.flatnonzero(columns.candidates)
+    among = np.flatnonzero(question.candidates)
     twice, unit = np.r_[among, among], np.linalg.norm(A[:, among], axis=0)
     largest, alone = np.linalg.norm(A[:, among] / unit, 2), (len(among) / len(A)) ** 0.5
     if kind == "permuted" and largest**2 > 1.2 * (1 + alone) ** 2:
@@ -238,9 +237,10 @@ def refits_of(s, **asked):
     return refined(s.fit, baseline=s.question.target.baseline, **asked)
 
 
-def in_the_table(columns, fit, both):
+def in_the_table(s, both):
     """A `Refined` about n columns as one about the N of the table, on its scale."""
-    among, at, unit = columns.candidates, columns.where, columns.unit
+    fit, columns, among = s.fit, s.question.columns, s.question.candidates
+    at, unit = columns.where, columns.unit
     return replace(
         both,
         Pi=np.where(among, both.Pi, fit.Pi)[at],
@@ -260,7 +260,7 @@ def with_refits(s, accuracy=None, n_refits=None):
     """
     if not s.fit.converged:
         return s
-    question, columns, least = s.question, s.question.columns, s.asked["min_features"]
+    question, least = s.question, s.asked["min_features"]
     asked = dict(accuracy=accuracy, n_refits=n_refits, progress=question.progress)
     both = refits_of(s, **asked)
     sums, sizes = (s.fit.Pi, both.Pi), question.size((both.draws != 0).T)
@@ -271,8 +271,8 @@ def with_refits(s, accuracy=None, n_refits=None):
     near = np.abs(both.Pi - s.threshold) <= 2 * both.Pi_se
     return replace(
         s,
-        undecided=(columns.candidates & near)[columns.where],
-        refined=in_the_table(columns, s.fit, both),
+        undecided=(question.candidates & near)[question.columns.where],
+        refined=in_the_table(s, both),
         interrupted=both.interrupted,
         pfer_bound=bound,
         pfer_bound_se=more - bound,

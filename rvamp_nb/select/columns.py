@@ -263,11 +263,6 @@ class Columns(NamedTuple):
         return np.unique(self.where, return_index=True)[1]
 
     @property
-    def candidates(self):
-        """Which of A can be selected, (n,) bool: varying, penalised, not explained."""
-        return self.kind[self.first] == ""
-
-    @property
     def unit(self):
         """What a coefficient of A is multiplied by for the table, (N,)."""
         return self.weight / np.where(self.scale > 0, self.scale, np.inf)

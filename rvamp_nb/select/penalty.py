@@ -9,6 +9,7 @@ __all__ = ['STRIDE', 'PICTURE', 'LOWEST', 'BELOW_EMPTY', 'FALL', 'NEARLY', 'CLOS
 # %% ../../nbs/73_penalty.ipynb #73000003
 import warnings
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -106,9 +107,14 @@ class Question:
         """Whether each resample refits one: a squared loss was centred once."""
         return self.target.loss != "squared"
 
+    @cached_property
+    def candidates(self):
+        """Which of A can be selected, (n,) bool: varying, penalised, not explained."""
+        return self.columns.kind[self.columns.first] == ""
+
     def size(self, Pi):
         """How many candidates are selected on average, of (n,) or (n, L)."""
-        return Pi[self.columns.candidates].sum(0)
+        return Pi[self.candidates].sum(0)
 
     def _options(self, prior, tol):
         model = dict(prior=prior, likelihood=self.target.likelihood)
@@ -143,7 +149,7 @@ def settled_promise(question, threshold, pfer, q, bound):
         remedy = "drop pfer, or take resampling='subsample' instead of"
         raise ValueError(f"pfer can be promised {what}; {remedy} {question.counts!r}")
     units = question.target.rows.units(len(question.target.y))
-    p, most = int(question.columns.candidates.sum()), question.counts.mean * units / 3
+    p, most = int(question.candidates.sum()), question.counts.mean * units / 3
     threshold, pfer, q, note = settle(p, most, threshold, pfer, q, bound)
     return threshold, pfer if halves else np.nan, q, note
 

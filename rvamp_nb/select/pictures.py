@@ -33,8 +33,7 @@ def spaced(heights, gap):
 # %% ../../nbs/77_pictures.ipynb #92a67364
 def candidates(s):
     """Columns of the table that can be selected, near copies by their first, (n,)."""
-    columns = s.question.columns
-    return columns.first[columns.candidates]
+    return s.question.columns.first[s.question.candidates]
 
 
 def leaders_of(s, most):

@@ -104,7 +104,7 @@ def settings(s):
     told = dict(version=rvamp_nb.__version__, n_rows=len(target.y))
     told |= dict(n_groups=many(rows.groups), n_strata=many(rows.strata))
     told |= dict(weights=rows.weight is not None, offsets=rows.offset is not None)
-    told |= dict(n_columns=len(kinds), n_candidates=int(columns.candidates.sum()))
+    told |= dict(n_columns=len(kinds), n_candidates=int(question.candidates.sum()))
     told["n_covariates"] = kinds.count("covariate")
     told |= {f"n_{kind}": kinds.count(kind) for kind in ("constant", "explained")}
     told |= dict(loss=target.loss, classes=classes)
@@ -146,7 +146,7 @@ def _of_the_table(s):
     count, copies = list(columns.kind).count, len(columns.where) - len(columns.first)
     M, N = len(s.question.target.y), len(columns.names)
     size = f"{_several(M, 'row')} and {_several(N, 'column')}"
-    can = f"{columns.candidates.sum():,} could be selected"
+    can = f"{s.question.candidates.sum():,} could be selected"
     yield f"The table had {size}, of which {can}."
     free = columns.names[columns.kind == "covariate"]
     if len(free):
@@ -197,7 +197,7 @@ def _of_the_model(s):
     beside = {"squared": "the target was centred", "survival": _BASELINE}
     beside = beside.get(target.loss, _INTERCEPT)
     yield f"Columns were centred and scaled to unit norm, and {beside}."
-    factors = prior.penalty_factor[s.question.columns.candidates]
+    factors = prior.penalty_factor[s.question.candidates]
     if np.ptp(factors) > 0:
         low, high = factors.min(), factors.max()
         yield f"Penalties were multiplied by factors from {low:.3g} to {high:.3g}."

@@ -131,7 +131,7 @@ class _Beside:
         """
         asked = dict(n_refits=n_refits, seed=seed, progress=progress)
         both = refits_of(self._answered(), accuracy=accuracy, **asked)
-        return in_the_table(self.selection_.question.columns, self.fit_, both)
+        return in_the_table(self.selection_, both)
 
     def plot_path(self, ax=None, leaders=8):
         """Π along the path; see `rvamp_nb.select.report.plot_path`."""
