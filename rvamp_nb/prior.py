@@ -8,7 +8,7 @@ __all__ = ['thresholded', 'Prior', 'check_prior', 'Penalty', 'Laplace', 'field_n
 
 # %% ../nbs/08_prior.ipynb #2bb28b18
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -53,6 +53,8 @@ def thresholded(incoming, lam):
 @np.errstate(under="ignore")
 def _mixture(weights, parts):
     """Averages of parts (K, 5, N); variances by the law of total variance."""
+    if len(parts) == 1:
+        return parts[0]
     first = parts[0, 0].copy()
     parts[:, 0] -= first  # a difference of close means is exact; their squares are not
     shift, chi, var, rho, rho_bar = np.tensordot(weights, parts, axes=1)
@@ -142,21 +144,21 @@ class _TwoTerms:
     def log_density(self, x):
         """log p_0(x) up to the constant that `inner` leaves out, too."""
         t, k = self.split()
-        inside = -t * np.abs(x) - k * x**2 / 2
-        return np.where((x < 0) & self.positive, -np.inf, inside)
+        return np.where((x < 0) & self.positive, -np.inf, -t * np.abs(x) - k * x**2 / 2)
 
     def channel(self, incoming, beta):
         (Q_hat, h, chi_hat), (t, k) = incoming, self.split()
         Q, straight = Q_hat + k + 0 * t, np.equal(t, 0) & (not self.positive)
         if np.isinf(beta) or np.all(straight):
-            given = Natural(Q_hat + k, h, chi_hat)
-            mean, var, Pi, Pi_bar = self.in_noise(given, t)
+            mean, var, Pi, Pi_bar = self.in_noise(Natural(Q_hat + k, h, chi_hat), t)
             rho_bar = (Q_hat * Pi_bar + k) / Q
             bent = np.array([mean, Pi / Q, var, Pi * (Q_hat / Q), rho_bar])
         else:
             bent = super().channel(incoming, beta)
-        linear = np.array([h / Q, 1 / Q, chi_hat / Q / Q, Q_hat / Q, k / Q])
-        return np.where(straight, linear, bent)
+        if straight.any():
+            linear = np.array([h / Q, 1 / Q, chi_hat / Q / Q, Q_hat / Q, k / Q])
+            bent = np.where(straight, linear, bent)
+        return bent
 
 # %% ../nbs/08_prior.ipynb #8d4a3c11
 class _Drawn:
@@ -251,13 +253,13 @@ class Penalty(_Drawn, _TwoTerms, Prior):
 
     def scaled(self, factor):
         """As `Prior.scaled`."""
-        return replace(self, lam=self.lam * factor)
+        return _with_penalty(self, self.lam * factor, self.randomise)
 
 # %% ../nbs/08_prior.ipynb #f57654e6
-def _with_penalty(prior, lam):
-    """A copy at this penalty, not drawn; it is not checked, for speed."""
+def _with_penalty(prior, lam, randomise=Fixed()):
+    """A copy at this penalty, by default not drawn; it is not checked, for speed."""
     case = copy(prior)
-    vars(case).update(lam=lam, randomise=Fixed())
+    vars(case).update(lam=lam, randomise=randomise)
     return case
 
 # %% ../nbs/08_prior.ipynb #2d23416f

@@ -8,6 +8,7 @@ __all__ = ['load_fit', 'Fit', 'ConvergenceWarning', 'rvamp', 'Path', 'rvamp_path
 # %% ../nbs/12_rvamp.ipynb #12a00005
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import bdtr
@@ -106,7 +107,7 @@ class Fit(_Answer):
 
     save, load = save_fit, staticmethod(load_fit)
 
-    @property
+    @cached_property
     def Pi(self):
         """Selection probabilities, (N,); an AttributeError where there are none."""
         if self.last is None:

@@ -8,6 +8,7 @@ __all__ = ['STRIDE', 'PICTURE', 'LOWEST', 'BELOW_EMPTY', 'FALL', 'NEARLY', 'CLOS
 
 # %% ../../nbs/73_penalty.ipynb #73000003
 import warnings
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -121,16 +122,12 @@ class Question:
         how = dict(intercept=self.intercept, tol=tol or self.tol)
         return dict(counts=self.counts, max_iter=self.max_iter, **model, **how)
 
-    def under(self, prior, state=None, tol=None):
-        """The fit under a prior; that it failed is for the caller to say."""
+    def solve(self, lam, state=None, tol=None, prior=None):
+        """The fit at one penalty, or under a prior; who calls says that it failed."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            options = self._options(prior, tol)
+            options = self._options(prior or self.prior.scaled(lam), tol)
             return rvamp(self.A, self.target.y, warm_start=state, **options)
-
-    def solve(self, lam, state=None, tol=None):
-        """The fit at one penalty."""
-        return self.under(self.prior.scaled(lam), state, tol)
 
     def path(self, lambdas, tol=None, **given):
         """The path at these penalties, with what else `rvamp_path` is given."""
@@ -249,12 +246,12 @@ def at_once(question, q, lam=None, state=None):
         (problem, strides), n = _empty(question), question.A.shape[1]
         fields = Natural(*(part[:n] for part in initial_state(problem).to_prior))
         size = lambda lam: question.size(question.prior.scaled(lam).Pi(fields))
-        lam = next((lam for lam in strides if size(lam) >= q), 0.0) / BELOW_EMPTY
+        lam = [*strides, 0.0][bisect_left(strides, q, key=size)] / BELOW_EMPTY
     along, steps = _Along(question, q, lam), 0
     bar = dict(shown=question.progress, desc="looks for λ", total=np.inf, leave=False)
     for look in progress_bar(range(8 if lam else 0), **bar):
         if look == 1:
-            fit, lam = question.under(along, state, NEARLY), along.lam
+            fit, lam = question.solve(None, state, NEARLY, along), along.lam
         else:
             fit = question.solve(lam, state, None if look else 0.3)
         state, steps = fit.messages, steps + fit.n_iter
