@@ -232,7 +232,7 @@ class StabilitySelection(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # ty
         min_features: int = 0,
         decoys: Literal["permuted", "gaussian"] | None = None,
         categories: Mapping[Any, Any] | Sequence[Any] | None = None,
-        tol: float = 1e-6,
+        tol: float = 1e-4,
         max_iter: int = 500,
         verbose: bool | int = 1,
     ) -> None: ...

@@ -256,7 +256,7 @@ def test_the_paragraph_has_every_number(plain):
         f"at most {plain.pfer_bound_:.2g} selections are false, by the bound of",
         f"light for Π was {plain.trust_.light}",
         f"NumPy {np.__version__}",
-        "tolerance 1e-06",
+        "tolerance 0.0001",
         "arXiv:1905.09545",
     ):
         assert part in said, part

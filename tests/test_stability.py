@@ -810,13 +810,13 @@ def test_the_search_finds_what_the_whole_path_finds(classes):
     assert found.lambda_ == pytest.approx(whole.lambda_, rel=0.01)
     assert set(np.flatnonzero(found.support_)) == set(np.flatnonzero(whole.support_))
     said, path = found.summary().attrs, found.selection_.path
-    assert (said["tol"], said["n_steps"]) == (1e-6, found.n_iter_)
+    assert (said["tol"], said["n_steps"]) == (1e-4, found.n_iter_)
     assert said["path_converged"] == f"{len(path.lams)} of {len(path.lams)}"
     # the picture's probabilities are those of the same penalties with all digits
     again = silently(StabilitySelection(refits=0, lambdas=found.lambdas_), X, y)
     error = np.abs(again.selection_probabilities_ - found.selection_probabilities_)
     at = list(found.lambdas_).index(found.lambda_)
-    assert error.max() < penalty.PICTURE == 3e-3 and error[:, at].max() < 1e-5
+    assert error.max() < penalty.PICTURE == 3e-3 and error[:, at].max() < 1e-4
     np.testing.assert_array_equal(
         found.selection_probabilities_[:, at], found.probabilities_
     )
@@ -849,7 +849,7 @@ def test_a_penalty_that_goes_along_ends_where_q_are_selected(monkeypatch):
     assert path.lams == answer.lam == s.lambda_ and path.converged.all()
     assert 0.995 * s.q_ <= s.question_.size(answer.fit.Pi) <= s.q_
     plain = s.question_.solve(answer.lam, tol=1e-8)
-    np.testing.assert_allclose(answer.fit.Pi, plain.Pi, atol=1e-5)
+    np.testing.assert_allclose(answer.fit.Pi, plain.Pi, atol=1e-4)
     assert answer.fit.prior.lam == answer.lam
     _, again = penalty.at_once(s.question_, s.q_, s.lambda_, s.fit_.messages)
     assert again.n_iter < answer.n_iter == s.n_iter_

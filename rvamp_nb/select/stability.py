@@ -238,8 +238,8 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         Which columns are levels of one variable: they are not reported to share their
         signal with each other.
     tol, max_iter, verbose
-        As for `rvamp`; whether a bar may be shown on stderr, after two seconds, on a
-        terminal or in a notebook.
+        As for `rvamp` (1e-4 is some 2e-5 of a probability); whether a bar may be shown
+        on stderr, after two seconds, on a terminal or in a notebook.
 
     Attributes
     ----------
@@ -303,7 +303,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         min_features=0,
         decoys=None,
         categories=None,
-        tol=1e-6,
+        tol=1e-4,
         max_iter=500,
         verbose=1,
     ):
