@@ -148,7 +148,7 @@ def patterns(counts, M, rows):
 
 # %% ../../nbs/17_beyond_diagonal.ipynb #c0unt011
 KEPT = 1e-3  # columns with a smaller Π keep what the fit says
-ENOUGH = 1e-2  # the relative change at which a pattern has settled
+ENOUGH = 1.5e-2  # the relative change at which a pattern has settled
 PATIENT, JITTER = 12, 5e-2  # after so many steps this is enough where there are blocks
 MOST_STEPS = 100  # before it is given up
 

@@ -23,10 +23,10 @@ play alone at first (Π above 1e-3 at the next penalty in the fields of the last
 5,200 of them, and what they miss sets the run with all back: as many steps in all);
 stand-in columns on a walk (as many steps); more, or fewer, columns that refits look at
 first (within a tenth); four rows counted on every table (twice the time of the refits,
-and worth it where few rows hold most); patterns solved to 3e-2 (a tenth of their time);
-patterns that begin where those with one row less and two rows less point to (a
-twentieth of the job); a hundred refits first, then fifty at a time (fewer refits, and
-no less time).
+and worth it where few rows hold most); patterns solved to 3e-2 in place of 1.5e-2 (as
+many steps on riboflavin); patterns that begin where those with one row less and two
+rows less point to (a twentieth of the job); a hundred refits first, then fifty at a
+time (fewer refits, and no less time).
 """
 
 import argparse
