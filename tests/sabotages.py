@@ -152,6 +152,13 @@ SABOTAGES = [
     ),
     Sabotage(
         "prior.py",
+        "a penalty that is multiplied is no longer drawn",
+        "_with_penalty(self, self.lam * factor, self.randomise)",
+        "_with_penalty(self, self.lam * factor)",
+        "tests/test_convergence.py::test_paths_take_few_steps_and_agree_with_single_fits",
+    ),
+    Sabotage(
+        "prior.py",
         "penalties that go together mix up whose weight is whose",
         "_mixture(weights, np.moveaxis(parts, 1, 0))",
         "_mixture(weights[::-1], np.moveaxis(parts, 1, 0))",

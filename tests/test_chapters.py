@@ -188,20 +188,21 @@ def test_most_exported_cells_are_shorter_still(capsys):
 
 def exports(nb):
     """(lines, whether prose comes before, whether a demo follows) of each exported cell
-    that defines something and is not folded; prose may stand before the demo, and code
-    that is folded.
+    that defines something; prose may stand before the demo. Folded ones are not seen.
     """
     exported = minutes.is_exported
-    for k, cell in enumerate(nb.cells):
+    seen = [
+        cell for cell in nb.cells if not (exported(cell) and minutes.is_folded(cell))
+    ]
+    for k, cell in enumerate(seen):
         lines = [line for line in cell.source.splitlines()[1:] if line.strip()]
         defines = any(
             re.match(r"def|class|@|\w+(, \w+)* [+]?=", line) for line in lines
         )
-        if exported(cell) and defines and not minutes.is_folded(cell):
-            code = [c for c in nb.cells[k + 1 :] if c.cell_type == "code"]
-            seen = [c for c in code if not (exported(c) and minutes.is_folded(c))]
-            shown = seen and not exported(seen[0])
-            yield len(lines), nb.cells[k - 1].cell_type == "markdown", bool(shown)
+        if exported(cell) and defines:
+            code = (after for after in seen[k + 1 :] if after.cell_type == "code")
+            shown = not exported(next(code, cell))
+            yield len(lines), seen[k - 1].cell_type == "markdown", shown
 
 
 def test_the_course_shows_what_it_exports(capsys):
@@ -217,9 +218,11 @@ def test_the_course_shows_what_it_exports(capsys):
 
 def test_exports_are_seen():
     code = "#| export\ndef f():\n    return 1"
-    cells = [new_markdown_cell("why"), new_code_cell(code), new_code_cell(code)]
-    cells += [new_markdown_cell("so"), new_code_cell("f()")]
-    assert [*exports(new_notebook(cells=cells))] == [(2, True, False), (2, False, True)]
+    folded = lambda: new_code_cell(code, metadata={"tags": ["hide-cell"]})
+    cells = [new_markdown_cell("why"), folded(), new_code_cell(code)]
+    cells += [new_code_cell(code), folded(), new_markdown_cell("so")]
+    nb = new_notebook(cells=[*cells, new_code_cell("f()")])
+    assert [*exports(nb)] == [(2, True, False), (2, False, True)]
 
 
 @each_chapter

@@ -803,20 +803,21 @@ def genes(seed, M=50, N=120):
 def test_the_search_finds_what_the_whole_path_finds(classes):
     X, y = genes(int(classes))
     y = y > np.median(y) if classes else y
-    found = silently(StabilitySelection(refits=0), X, y)
-    whole = silently(StabilitySelection(refits=0, n_lambdas=50), X, y)
+    digits = dict(refits=0, tol=1e-6)
+    found = silently(StabilitySelection(**digits), X, y)
+    whole = silently(StabilitySelection(n_lambdas=50, **digits), X, y)
     assert found.status_ == whole.status_ == "converged"
     assert found.n_iter_ < whole.n_iter_ / 5
     assert found.lambda_ == pytest.approx(whole.lambda_, rel=0.01)
     assert set(np.flatnonzero(found.support_)) == set(np.flatnonzero(whole.support_))
     said, path = found.summary().attrs, found.selection_.path
-    assert (said["tol"], said["n_steps"]) == (1e-4, found.n_iter_)
+    assert (said["tol"], said["n_steps"]) == (1e-6, found.n_iter_)
     assert said["path_converged"] == f"{len(path.lams)} of {len(path.lams)}"
     # the picture's probabilities are those of the same penalties with all digits
-    again = silently(StabilitySelection(refits=0, lambdas=found.lambdas_), X, y)
+    again = silently(StabilitySelection(lambdas=found.lambdas_, **digits), X, y)
     error = np.abs(again.selection_probabilities_ - found.selection_probabilities_)
     at = list(found.lambdas_).index(found.lambda_)
-    assert error.max() < penalty.PICTURE == 3e-3 and error[:, at].max() < 1e-4
+    assert error.max() < penalty.PICTURE == 3e-3 and error[:, at].max() < 1e-5
     np.testing.assert_array_equal(
         found.selection_probabilities_[:, at], found.probabilities_
     )
@@ -844,20 +845,28 @@ def test_the_path_is_made_when_somebody_asks(monkeypatch):
 
 def test_a_penalty_that_goes_along_ends_where_q_are_selected(monkeypatch):
     """At a plain fit with all digits; from a hint sooner; where it fails, a walk."""
-    s = silently(StabilitySelection(refits=0), *table())
+    s = silently(StabilitySelection(refits=0, tol=1e-6), *table())
     path, answer = penalty.at_once(s.question_, s.q_)
     assert path.lams == answer.lam == s.lambda_ and path.converged.all()
     assert 0.995 * s.q_ <= s.question_.size(answer.fit.Pi) <= s.q_
     plain = s.question_.solve(answer.lam, tol=1e-8)
-    np.testing.assert_allclose(answer.fit.Pi, plain.Pi, atol=1e-4)
+    np.testing.assert_allclose(answer.fit.Pi, plain.Pi, atol=1e-5)
     assert answer.fit.prior.lam == answer.lam
     _, again = penalty.at_once(s.question_, s.q_, s.lambda_, s.fit_.messages)
     assert again.n_iter < answer.n_iter == s.n_iter_
     assert penalty.at_once(s.question_, 1e6) is None
     monkeypatch.setattr(penalty, "at_once", lambda *given: None)
-    walked = silently(StabilitySelection(refits=0), *table())
+    walked = silently(StabilitySelection(refits=0, tol=1e-6), *table())
     assert walked.lambda_ == pytest.approx(s.lambda_, rel=0.005)
     assert walked.n_iter_ > s.n_iter_ and len(walked.selection_.path.lams) > 8
+
+
+def test_the_digits_of_the_default_are_enough():
+    """Those that it leaves out are a hundredth of what refits know."""
+    s = silently(StabilitySelection(refits=0), *table())
+    all_of_them = s.question_.solve(s.lambda_, tol=1e-9)
+    assert s.summary().attrs["tol"] == 1e-4
+    assert 1e-9 < np.abs(s.fit_.Pi - all_of_them.Pi).max() < 2e-4
 
 
 def test_in_any_fields_the_penalty_that_goes_along_selects_q():

@@ -378,7 +378,7 @@ def counted(fit, rows=4, blocks="auto"):
         From `rvamp`, converged, at beta = inf, under a prior that selects.
     rows : int, or list of int
         How many, at most 8, or which ones (of `Grouped` counts: groups). K rows are up
-        to 2^K fits of some six steps each.
+        to 2^K fits of some five steps each.
     blocks : "auto", or list of lists of int
         Groups of columns to take together; "auto" finds them by correlation.
     """

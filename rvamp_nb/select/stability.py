@@ -238,7 +238,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         Which columns are levels of one variable: they are not reported to share their
         signal with each other.
     tol, max_iter, verbose
-        As for `rvamp` (1e-4 is some 2e-5 of a probability); whether a bar may be shown
+        As for `rvamp` (1e-4: 5e-5 of a probability at most); whether a bar may be shown
         on stderr, after two seconds, on a terminal or in a notebook.
 
     Attributes
