@@ -7,10 +7,10 @@ __all__ = ['weighted_lasso', 'drawn', 'Refits', 'naive_bootstrap']
 
 # %% ../nbs/03_bootstrap.ipynb #46b76c61
 import warnings
-from math import comb
 from typing import NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from .checks import check_array, check_number, check_size, progress_bar
 from .refits import RefitLoss, check_target, penalised_fit, refit, unit_table
@@ -93,48 +93,18 @@ def _one_refit(plan, counts, factor):
         x = penalised_fit(A, y, t * factor, k * factor, counts, **options)
     return x, -counts * loss.slope(y, A @ x)
 
-# %% ../nbs/03_bootstrap.ipynb #f8ed4043
-class _Sums(NamedTuple):
-    """n vectors: their mean, and the sums of powers 0..4 of distances from it."""
-
-    n: int
-    mean: np.ndarray
-    powers: np.ndarray
-
-
-def _sums(X):
-    """The sums of the rows of X; columns of zeros, the most, are passed over."""
-    busy = X.any(0)
-    mean, powers = np.zeros(X.shape[1]), np.zeros((5, X.shape[1]))
-    mean[busy] = X[:, busy].mean(0)
-    d = X[:, busy] - mean[busy]
-    square = d * d
-    powers[0] = len(X)
-    powers[2:, busy] = [v.sum(0) for v in (square, square * d, square * square)]
-    return _Sums(len(X), mean, powers)
-
-# %% ../nbs/03_bootstrap.ipynb #88ab2f44
-def _merge(first, second):
-    """The sums of two chunks together, both about their common mean (`moved-sums`)."""
-    n = first.n + second.n
-    mean = first.mean + (second.mean - first.mean) * (second.n / n)
-    moved = np.zeros((2, *first.powers.shape))
-    for s, powers in zip((first, second), moved):
-        shift = s.mean - mean
-        for p in range(5):
-            for j in range(p + 1):
-                powers[p] += comb(p, j) * shift ** (p - j) * s.powers[j]
-    moved[:, 1] = 0.0  # distances from the mean sum to nothing
-    return _Sums(n, mean, moved.sum(0))
-
 # %% ../nbs/03_bootstrap.ipynb #b14812af
-def _spread(s):
-    """Unbiased variance; errors of the mean, and of it (`variance-of-variance`)."""
-    if s.n < 2:
-        return (np.full_like(s.mean, np.nan),) * 3
-    var = s.powers[2] / (s.n - 1)
-    noise = s.powers[4] / s.n - var**2 * (s.n - 3) / (s.n - 1)
-    return var, np.sqrt(var / s.n), np.sqrt(np.maximum(noise, 0) / s.n)
+def _spread(n, sums):
+    """By sums of powers 1..4 of n distances from a point (`moved-sums`): their mean,
+    unbiased variance; errors of the mean, and of it (`variance-of-variance`).
+    """
+    off, two, three, four = sums / n
+    if n < 2:
+        return off, *(np.full_like(off, np.nan),) * 3
+    var = np.maximum(two - off**2, 0) * n / (n - 1)
+    fourth = four - off * (4 * three - 6 * off * two) - 3 * off**4
+    noise = np.maximum(fourth - var**2 * (n - 3) / (n - 1), 0)
+    return off, var, np.sqrt(var / n), np.sqrt(noise / n)
 
 
 def _share_error(selected, n):
@@ -232,29 +202,27 @@ def _model(A, y, lam, l1_ratio, positive, intercept, loss, delta, offset):
     return args, options, plain, unit_table(*args, **options)
 
 # %% ../nbs/03_bootstrap.ipynb #2cc32a46
-def _chunk(plan, likely, numbers, keep):
-    """Refits on one thread: their sums, how often each was selected, what to keep."""
-    from threadpoolctl import threadpool_limits
-
+def _chunk(plan, likely, numbers):
+    """Coefficients (b, n) and weighted residuals (b, M) of refits, on one thread."""
     with threadpool_limits(1):
         counts, factor = _draws(plan, numbers)
         x, u, sure, _ = refit(plan.table, counts, factor, likely)
         for b in np.flatnonzero(~sure):
             x[b], u[b] = _one_refit(plan, counts[b], factor[b])
-        return _sums(np.hstack([x, u])), (x != 0).sum(0), x[:, keep]
+        return x, u
 
 # %% ../nbs/03_bootstrap.ipynb #3d41c388
-def _chunks(plan, likely, n_resamples, n_jobs, keep):
+def _chunks(plan, likely, n_resamples, n_jobs):
     """The chunks in order, made by n_jobs processes."""
     from joblib import Parallel, delayed
 
     size = 50  # part of what makes the sums reproducible, whatever n_jobs
     numbers = [range(n_resamples)[s : s + size] for s in range(0, n_resamples, size)]
     if likely is None:
-        first = _chunk(plan, likely, numbers.pop(0), keep)
+        first = _chunk(plan, likely, numbers.pop(0))
         yield first
-        likely = first[1] > 0
-    tasks = (delayed(_chunk)(plan, likely, part, keep) for part in numbers)
+        likely = first[0].any(0)
+    tasks = (delayed(_chunk)(plan, likely, part) for part in numbers)
     yield from Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
 
 # %% ../nbs/03_bootstrap.ipynb #85163584
@@ -279,14 +247,18 @@ class Refits(NamedTuple):
 # %% ../nbs/03_bootstrap.ipynb #43724863
 def _gather(chunks, plan, n, keep, progress):
     """All n refits together; of an intercept, the last coefficient, by itself."""
-    (M, N), total, selected, draws = plan.shape, None, 0, []
+    (M, N), about, sums, selected, draws = plan.shape, None, 0, 0, []
     with progress_bar(total=n, shown=progress, desc="refits") as bar:
-        for sums, chosen, kept in chunks:
-            total = sums if total is None else _merge(total, sums)
-            selected = selected + chosen
-            draws.append(kept)
-            bar.update(sums.n)
-    mean, (var, mean_se, var_se) = total.mean, _spread(total)
+        for x, u in chunks:
+            both = np.hstack([x, u])
+            about = both.mean(0) if about is None else about
+            d, selected = both - about, selected + (x != 0).sum(0)
+            d2 = d * d
+            sums = sums + np.array([v.sum(0) for v in (d, d2, d2 * d, d2 * d2)])
+            draws.append(x[:, [] if keep is None else keep])
+            bar.update(len(x))
+    off, var, mean_se, var_se = _spread(n, sums)
+    mean = about + off
     table = mean, var, selected / n, mean_se, var_se, _share_error(selected, n)
     draws = None if keep is None else np.concatenate(draws)
     own = [float(v[N]) for v in (mean, var, mean_se) if len(selected) > N]
@@ -373,6 +345,6 @@ def naive_bootstrap(
     if columns is not None:
         hint = _check_columns("columns", columns, N)
         likely = np.isin(np.arange(N + intercept), hint)
-    kept = _check_columns("keep", [] if keep is None else keep, N)
-    chunks = _chunks(plan, likely, n_resamples, n_jobs, kept)
+    keep = None if keep is None else _check_columns("keep", keep, N)
+    chunks = _chunks(plan, likely, n_resamples, n_jobs)
     return _gather(chunks, plan, n_resamples, keep, progress)

@@ -86,7 +86,7 @@ class UnitTable(NamedTuple):
         v = Z[:, :r] + self.start - (self.share @ Z[:, r:, None])[..., 0]
         x[:, self.free] = (self.basis @ v[..., None])[..., 0]
         x[:, ~self.free] = Z[:, r:]
-        return x * (self.target / self.size)
+        return np.multiply(x, self.target / self.size, out=x)
 
 
 def _held(what, numbers, most):
@@ -154,8 +154,8 @@ class _Many(NamedTuple):
     k: np.ndarray  # (b, n)
     force: np.ndarray  # (b,): no column of unit length pulls harder at 0
 
-    def of_refits(self, b):  # (b,) bool
-        each = () if b.all() else ("y", "counts", "t", "k", "force")
+    def of_refits(self, b):  # (b,) bool, or a slice
+        each = ("y", "counts", "t", "k", "force")
         return self._replace(**{name: getattr(self, name)[b] for name in each})
 
 
@@ -198,16 +198,18 @@ def _length(p, t, k, f, along, z, step):
 
 def _newton_step(p, going, pull, z, used, sign, f, calm, lent):
     """One Newton step of the refits that are going, on their faces, in place."""
-    size = max(1, used[going].sum(1).max())
-    at = np.argsort(~used[going], axis=1, kind="stable")[:, :size]
+    rows, columns = np.nonzero(used[going])
+    size, face = np.bincount(rows, minlength=len(going)), (going[rows], columns)
+    real = np.arange(max(1, size.max())) < size[:, None]  # the others fill up
+    at = np.zeros(real.shape, dtype=int)
+    at[real] = columns
     here, mine = (going[:, None], at), (np.arange(len(going))[:, None], at)
-    real, was, s = used[here], z[here], sign[here]  # not real: there to fill up
     X, t, k = p.X[at], p.t[mine] * real, p.k[mine] * real
-    X[~real] = 0
+    X[~real], was, s = 0, z[here] * real, sign[here] * real
     downhill = pull[mine] * real - k * was - t * s
     weight = p.counts * p.loss.curvature(p.y, f[going], lent[going, None])
     G = (X * weight[:, None]) @ X.transpose(0, 2, 1)
-    i = np.arange(size)
+    i = np.arange(len(at[0]))
     G[:, i, i] += np.where(real, k + 1e-12, 1.0)
     step = np.linalg.solve(G, downhill[..., None])[..., 0]
     new, calm[going], leaving = _walk(G, downhill, s, was, step)
@@ -219,8 +221,8 @@ def _newton_step(p, going, pull, z, used, sign, f, calm, lent):
         leaving &= whole
         less, more = lent[going] / 10, np.minimum(100 * lent[going], 1)
         lent[going] = np.where(whole[:, 0], np.maximum(less, 1e-10), more)
-    z[here], used[here] = new, real & ~leaving
-    sign[here] = np.where(leaving, 0.0, s)
+    z[face], used[face] = new[real], ~leaving[real]
+    sign[face] = np.where(leaving, 0.0, s)[real]
     f[going] = (new[:, None] @ X)[:, 0]
 
 # %% ../nbs/70_refits.ipynb #70000016
@@ -229,18 +231,22 @@ _MEMORY = 4e6  # numbers at a time
 GAP = 1e-8  # what a refit must reach, relative to the forces that have to cancel
 
 
-def _let_in(p, pull, used, left, most):
-    """The worst violators, `most` at most, (b, n); columns in use lack `left`, (b,)."""
-    excess = np.where(p.lowest == 0, pull, np.abs(pull)) - p.t
-    excess[used] = -np.inf
-    most, rows = min(most, excess.shape[1]), np.arange(len(excess))[:, None]
-    worst = np.sort(np.argpartition(-excess, most - 1, axis=1)[:, :most], axis=1)
-    worst = worst[rows, np.argsort(-excess[rows, worst], axis=1, kind="stable")]
-    size, new = excess[rows, worst], np.zeros(excess.shape, dtype=bool)
-    come = size > 1e-8 * p.t[rows, worst] + (1e-13 * p.force + 3 * left)[:, None]
-    come[:, 1:] &= size[:, 1:] < size[:, :-1] * (1 - 1e-9)  # of equals, the first
-    new[rows, worst] = come
-    return new
+def _let_in(p, pull, at, least, most, share=0.0):
+    """The worst violators, `most` of a refit at most, beyond its `least`, (b,), and a
+    share of its worst; not `at`, in use: refits and columns; what the worst violates.
+    """
+    excess = np.where(p.lowest == 0, 1, -1) * pull
+    np.maximum(excess, pull, out=excess)
+    excess -= p.t
+    excess[at] = -np.inf
+    outside = excess.max(1, initial=-np.inf)
+    b, new = np.nonzero(excess > np.maximum(least, share * outside)[:, None])
+    order = np.lexsort((new, -excess[b, new], b))  # of equals the first column
+    b, new = b[order], new[order]
+    size, place = excess[b, new], np.arange(len(b)) - np.searchsorted(b, b)
+    come = (place < most) & (size > 1e-8 * p.t[b, new] + least[b])
+    come[1:] &= (place[1:] == 0) | (size[1:] < size[:-1] * (1 - 1e-9))
+    return (b[come], new[come]), outside
 
 
 def _on_few(p, z, used, sign):
@@ -249,17 +255,19 @@ def _on_few(p, z, used, sign):
     f, calm, lent = z @ p.X, np.ones(len(z), dtype=bool), np.ones(len(z))
     for _ in range(_TURNS * (z.size > 0)):
         pull = -(p.counts * p.loss.slope(p.y, f[going])) @ p.X.T
-        on = used[going]
-        left = np.abs(pull - p.k * z[going] - p.t * sign[going])
-        left = left.max(1, initial=0, where=on)
+        at, left = np.nonzero(used[going]), np.zeros(len(going))
+        face = going[at[0]], at[1]
+        off = np.abs(pull[at] - p.k[at] * z[face] - p.t[at] * sign[face])
+        np.maximum.at(left, at[0], off)
         fine = np.isfinite(left)
         look = calm[going] & fine
-        if look.any():
-            most, which = max(5, on.sum(1).max() // 10), going[look]
-            come = _let_in(p.of_refits(look), pull[look], on[look], left[look], most)
-            used[which] |= come
-            sign[which] = np.where(come, np.sign(pull[look]), sign[which])
-            there[which] = ~come.any(1) & (left <= 1e-12 * p.force)[look]
+        least = np.where(look, 1e-13 * p.force + 3 * left, np.inf)
+        most = max(5, np.bincount(at[0], minlength=1).max() // 10)
+        (b, new), _ = _let_in(p, pull, at, least, most, 1 / 2)
+        come = going[b], new
+        used[come], sign[come] = True, np.sign(pull[b, new])
+        there[going] = look & (left <= 1e-12 * p.force)
+        there[come[0]] = False
         go = fine & ~there[going]
         if not go.any():
             break
@@ -272,11 +280,13 @@ def _on_few(p, z, used, sign):
 
 
 def _last_digits(p, b, used, z, f):
-    """Refit b once more on its face, in place; whether it ends and keeps all signs."""
+    """Refit b once more on its face, in place, f, (M,), too; whether it ends and keeps
+    all signs.
+    """
     on = np.flatnonzero(used[b])
     X, c, y, was = p.X[on], p.counts[b], p.y[b], z[b, on]
     t, k, least = p.t[b, on], p.k[b, on], 1e-13 * p.force[b]
-    f[b], digit = was @ X, np.ldexp(1.0, np.frexp(was)[1] - 10)
+    f[:], digit = was @ X, np.ldexp(1.0, np.frexp(was)[1] - 10)
     v, push, size = np.round(was / digit) * digit, t * np.sign(was), np.inf
     for _ in range(24 * (len(on) > 0)):
         at = v @ X
@@ -291,60 +301,61 @@ def _last_digits(p, b, used, z, f):
         if size <= 1e-11 * np.abs(v).max() or np.abs(downhill).max() <= least:
             kept = bool((v * was > 0)[(t > 0) | (p.lowest[on] == 0)].all())
             if kept:
-                z[b, on], f[b] = v, v @ X
+                z[b, on], f[:] = v, v @ X
             return kept
         size = size if size < before / 10 else np.inf
     return not len(on)
 
 # %% ../nbs/70_refits.ipynb #70000018
-def _verdict(p, z, f, used, most=20):
-    """Violators (b, n), what is sure (b,), and how far off its conditions (b,)."""
+def _verdict(p, w, z, f, used, most=20):
+    """Violators, what is sure (b,), and how far off its conditions (b,); z and used are
+    about the columns w.
+    """
     pull = -(p.counts * p.loss.slope(p.y, f)) @ p.X.T
-    excess = np.where(p.lowest == 0, pull, np.abs(pull)) - p.t
-    excess[used] = -np.inf
-    outside = excess.max(1, initial=-np.inf)
+    face = np.nonzero(used)
+    at, z = (face[0], w[face[1]]), z[face]
+    new, outside = _let_in(p, pull, at, 1e-13 * p.force, most)
     near = outside >= -1e-8 * p.t.max(1, initial=0) - 1e-13 * p.force
-    new = np.zeros(used.shape, dtype=bool)
-    if near.any():
-        new[near] = _let_in(p.of_refits(near), pull[near], used[near], 0.0, most)
-    at, gap = np.nonzero(used), np.zeros(len(z))
-    off = np.abs(pull[at] - p.k[at] * z[at] - p.t[at] * np.sign(z[at]))
+    off, gap = np.abs(pull[at] - p.k[at] * z - p.t[at] * np.sign(z)), np.zeros(len(f))
     np.maximum.at(gap, at[0], off / np.maximum(p.t[at] + p.force[at[0]], 1e-300))
     return new, ~near & (gap <= 1e-10), np.fmax(gap, outside / p.force)
 
 
-def _exact(p, W, z):
-    """Coefficients, predictions, which are sure, gaps; W (n,) or None, z guessed."""
-    sign, f = np.sign(z), z @ p.X
-    sure, gap = np.zeros(len(z), dtype=bool), np.zeros(len(z))
-    always = (p.t[0] == 0) & (p.lowest < 0)
-    used = always | (z != 0)
+def _exact(p, W, Z):
+    """Predictions, what is sure, gaps; W (n,) or None; Z (b, n) ends as the answer."""
+    going, always = np.arange(len(Z)), (p.t[0] == 0) & (p.lowest < 0)
+    f, sure, gap = np.zeros(p.counts.shape), going < 0, np.zeros(len(Z))
+    w = np.flatnonzero(always | Z.any(0) | (False if W is None else W))
     if W is None:  # those that pull hardest at 0
-        W = _verdict(p, z, f, used, 2 * p.X.shape[1])[0].any(0)
-    going, W, q = np.arange(len(z)), W | used.any(0), p
+        here, most = (Z[:, w], Z[:, w] @ p.X[w], Z[:, w] != 0), 2 * p.X.shape[1]
+        w = np.union1d(w, _verdict(p, w, *here, most)[0][1])
     for _ in range(_ROUNDS):
-        here = np.ix_(going, np.flatnonzero(W))
-        tables = z[here], used[here], sign[here]
-        few = q._replace(X=q.X[W], lowest=q.lowest[W], t=q.t[:, W], k=q.k[:, W])
-        there = _on_few(few, *tables)
-        z[here], used[here], sign[here] = tables
-        f[going] = tables[0] @ few.X
-        new, fine, gap[going] = _verdict(q, z[going], f[going], used[going])
-        again = new.any(1) & there
-        settled = [_last_digits(p, b, used, z, f) for b in going[~again]]
-        sure[going[~again]] = (fine & there)[~again] & np.array(settled, bool)
-        W, going, q = W | new[again].any(0), going[again], q.of_refits(again)
-        if not len(going):
+        here, z = np.ix_(going, w), Z[:, w][going]
+        used, sign = always[w] | (z != 0), np.where(always[w], 0, np.sign(z))
+        few = p._replace(X=p.X[w], lowest=p.lowest[w], t=p.t[:, w], k=p.k[:, w])
+        there, again = _on_few(few, z, used, sign), going < 0
+        f[going] = z @ few.X
+        new, fine, gap[going] = _verdict(p, w, z, f[going], used)
+        again[new[0]] = True
+        again &= there
+        for b in np.flatnonzero(~again):
+            kept = _last_digits(few, b, used, z, f[going[b]])
+            sure[going[b]] = kept and fine[b] and there[b]
+        Z[here] = z
+        if not again.any():
             break
-    return z, f, sure, gap
+        w = np.union1d(w, new[1][again[new[0]]])
+        going, p = going[again], p.of_refits(again)
+    return f, sure, gap
 
 
 def refit(table, counts, factor, likely=None, targets=None, Z=None):
     """Many refits of one table (`general-refit`), under counts (b, M) >= 0 and with
-    both penalties of each column multiplied by `factor`, (b, N), > 0. `likely`, (N,)
-    bool, says which columns to look at first and moves no digit; `targets`, (b, M), are
-    those of each refit, for a loss that is not of y - f. Z, coefficients in the table's
-    own units, (b, n), is where to begin, and becomes where it ended.
+    both penalties of each column multiplied by `factor`, (b, N) or (b, 1), > 0.
+    `likely`, (N,) bool, says which columns to look at first and moves no digit;
+    `targets`, (b, M), are those of each refit, for a loss that is not of y - f. Z,
+    coefficients in the table's own units, (b, n), is where to begin, and becomes where
+    it ended.
 
     Coefficients (b, N); weighted residuals u = -c l'(y, f), (b, M); what is sure, (b,):
     no column outside ties with its penalty, so that another guess might have found
@@ -354,7 +365,8 @@ def refit(table, counts, factor, likely=None, targets=None, Z=None):
     """
     X, y, t, k, lowest, loss, free, *_ = table
     (n, M), b, r = X.shape, len(counts), len(table.start)
-    factor = np.hstack([np.ones((b, r)), factor[:, ~free]])
+    if factor.shape[1] > 1:
+        factor = np.hstack([np.ones((b, r)), factor[:, ~free]])
     if likely is not None:
         likely = np.append(np.ones(r, dtype=bool), likely[~free])
     most = np.where(counts.any(1), counts.max(1), 1.0)[:, None]
@@ -364,10 +376,10 @@ def refit(table, counts, factor, likely=None, targets=None, Z=None):
         force = np.sqrt((c * loss.slope(y, np.zeros(M)) ** 2).sum(1))
         p = _Many(X, lowest, loss, y, c, t * factor, k * factor, force)
         together = int(np.clip(_MEMORY // max(M * min(M, n), n, 1), 1, b))
-        part = np.arange(b) // together
-        Z, each = np.zeros(p.t.shape) if Z is None else Z, range(part[-1] + 1)
-        parts = [_exact(p.of_refits(part == i), likely, Z[part == i]) for i in each]
-        Z[:], f, sure, gap = map(np.concatenate, zip(*parts))
+        Z = np.zeros(p.t.shape) if Z is None else Z
+        each = [slice(i, i + together) for i in range(0, b, together)]
+        parts = [_exact(p.of_refits(i), likely, Z[i]) for i in each]
+        f, sure, gap = map(np.concatenate, zip(*parts))
         u = -counts * loss.slope(y, f) * table.target
     return table.back(Z), u, sure, gap
 

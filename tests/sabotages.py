@@ -80,15 +80,15 @@ SABOTAGES = [
     Sabotage(
         "bootstrap.py",
         "the variance is divided by n",
-        "var = s.powers[2] / (s.n - 1)",
-        "var = s.powers[2] / s.n",
+        "np.maximum(two - off**2, 0) * n / (n - 1)",
+        "np.maximum(two - off**2, 0)",
         "tests/test_bootstrap.py::test_against_an_independent_implementation",
     ),
     Sabotage(
         "refits.py",
         "where refits begin, their columns are not in use",
-        "used = always | (z != 0)",
-        "used = always | (z != z)",
+        "used, sign = always[w] | (z != 0)",
+        "used, sign = always[w] | (z != z)",
         "tests/test_bootstrap_general.py::test_to_begin_elsewhere_moves_no_digit",
     ),
     Sabotage(
@@ -102,8 +102,8 @@ SABOTAGES = [
     Sabotage(
         "refits.py",
         "columns outside the guess are not looked at again",
-        "again = new.any(1) & there",
-        "again = np.zeros(len(there), dtype=bool)",
+        "again[new[0]] = True",
+        "again[new[0]] = False",
         "tests/test_bootstrap_general.py::test_every_refit_at_once_is_optimal",
     ),
     # --- messages ---------------------------------------------------------------------
@@ -430,15 +430,15 @@ SABOTAGES = [
     Sabotage(
         "extend/refined.py",
         "one worth for all features",
-        "share = (pi / pi.sum(0))[:, kind] * likely\n",
-        "share = (pi / pi.sum(0))[:, kind] * np.ones_like(likely)\n",
+        "share[:, kind] = pi[:, None] * likely[:, kind]",
+        "share[:, kind] = pi[:, None]",
         "tests/test_refined.py::test_rvamp_is_believed_as_far_as_the_refits_bear_it_out",
     ),
     Sabotage(
         "extend/refined.py",
         "weak features vouch for strong ones",
-        "kind, votes = strong.astype(int)",
-        "kind, votes = 0 * strong.astype(int)",
+        "voting = np.ones(len(worth)), likely[:, kind & doubtful]",
+        "voting = np.ones(len(worth)), likely[:, doubtful]",
         "tests/test_refined.py::test_weak_features_do_not_vouch_for_strong_ones",
     ),
     Sabotage(
@@ -451,15 +451,15 @@ SABOTAGES = [
     Sabotage(
         "extend/refined.py",
         "the accuracy of the worst feature is enough",
-        "np.sum(se**2) <= accuracy**2 * max(doubt, 1)",
-        "np.sum(se**2) >= 0",
+        "max(np.sum(se**2) / doubt, np.max(se) ** 2)",
+        "np.max(se) ** 2",
         "tests/test_refined.py::test_refits_go_on_until_all_together_are_worth_enough",
     ),
     Sabotage(
         "extend/refined.py",
         "where nothing is selected, refits go on for nothing",
-        "accuracy**2 * max(doubt, 1)",
-        "accuracy**2 * doubt",
+        "doubt = max(np.sum(Pi * (1 - Pi)) / ASKED, 1)",
+        "doubt = np.sum(Pi * (1 - Pi)) / ASKED + 1e-300",
         "tests/test_refined.py::test_where_nothing_is_selected_the_first_refits_do",
     ),
     Sabotage(
@@ -689,8 +689,8 @@ SABOTAGES = [
     Sabotage(
         "select/answer.py",
         "a list that is longer moves the stability as if chance did not know it",
-        "moved = np.mean((2 * Pi - 1) * off, 1) + lost * (1 - 2 * share) * off.mean(1)",
-        "moved = np.mean((2 * Pi - 1) * off, 1)",
+        "draws @ (2 * Pi - 1 + lost * (1 - 2 * share))",
+        "draws @ (2 * Pi - 1)",
         "tests/test_stability_language.py::test_the_stability_index_is_nogueiras",
     ),
     Sabotage(

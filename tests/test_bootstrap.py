@@ -15,7 +15,7 @@ from sklearn.linear_model import Lasso
 from textbook import optimality_gap
 
 import rvamp_nb
-from rvamp_nb.bootstrap import _merge, _sums, naive_bootstrap, weighted_lasso
+from rvamp_nb.bootstrap import _spread, naive_bootstrap, weighted_lasso
 from rvamp_nb.datasets import (
     gaussian_design,
     load_diabetes,
@@ -170,6 +170,10 @@ def test_against_an_independent_implementation(d, counts):
     assert fit.n_resamples == n and fit.seed == 0 and np.all(fit.Pi_se > 0)
 
 
+def powers(d):
+    return np.array([(d**p).sum(0) for p in (1, 2, 3, 4)])
+
+
 @given(
     sizes=st.lists(st.integers(1, 9), min_size=2, max_size=6),
     offset=st.floats(-1e3, 1e3),
@@ -177,16 +181,16 @@ def test_against_an_independent_implementation(d, counts):
 )
 def test_sums_add_up_in_any_cut(sizes, offset, seed):
     X = offset + np.random.default_rng(seed).exponential(size=(sum(sizes), 2))
-    parts = [_sums(p) for p in np.split(X, np.cumsum(sizes)[:-1])]
-    total = parts[0]
-    for p in parts[1:]:
-        total = _merge(total, p)
-    assert total.n == len(X)
-    np.testing.assert_allclose(total.mean, X.mean(0), rtol=1e-13, atol=1e-13)
-    for k in (0, 2, 3, 4):
-        np.testing.assert_allclose(
-            total.powers[k], ((X - X.mean(0)) ** k).sum(0), rtol=1e-8, atol=1e-8
-        )
+    about, n = X[: sizes[0]].mean(0), len(X)
+    parts = [powers(p - about) for p in np.split(X, np.cumsum(sizes)[:-1])]
+    off, var, mean_se, var_se = _spread(n, sum(parts))
+    two, four = (((X - X.mean(0)) ** k).mean(0) for k in (2, 4))
+    noise = four - (two * n / (n - 1)) ** 2 * (n - 3) / (n - 1)
+    np.testing.assert_allclose(about + off, X.mean(0), rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose([var, mean_se**2 * n], [X.var(0, ddof=1)] * 2, rtol=1e-8)
+    np.testing.assert_allclose(
+        var_se**2 * n, np.maximum(noise, 0), rtol=1e-8, atol=1e-8
+    )
 
 
 @pytest.mark.parametrize(
@@ -240,7 +244,7 @@ def test_standard_errors_cover():
     A, y, _, _ = toy()
     C, prob = all_resamples(3, 3)
     rng = np.random.default_rng(0)
-    from rvamp_nb.bootstrap import _share_error, _spread
+    from rvamp_nb.bootstrap import _share_error
 
     values = np.array(
         [[weighted_lasso(A, y, 0.3 * k, c)[0] for c in C] for k in (1, 2)]
@@ -249,7 +253,7 @@ def test_standard_errors_cover():
     results = []
     for _ in range(3000):
         x = rng.choice(values, B, p=p)[:, None]
-        var, mean_se, var_se = _spread(_sums(x))
+        _, var, mean_se, var_se = _spread(B, powers(x - x[:5].mean()))
         results.append(
             [
                 x.mean(),

@@ -120,7 +120,8 @@ def what_it_says(field, shift, rest, t, k, positive, bent=None):
         z = (side * at - t) / rest
         P, density = ndtr(z), np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
         mean = z * P + density
-        total += P, side * mean, z * mean + P
+        for sums, part in zip(total, (P, side * mean, z * mean + P)):
+            sums += part
         if bent is not None:
             more = _by_which_more(z, density, side * bent[0], bent[1])
             total += more[0], side * more[1], more[2]
@@ -130,8 +131,8 @@ def what_it_says(field, shift, rest, t, k, positive, bent=None):
 
 # %% ../../nbs/16_last_word.ipynb #1a570013
 def resamples(fit, numbers, seed):
-    """Counts (b, M) and multipliers of the penalties (b, N) of some resamples, each by
-    (seed, number) alone.
+    """Counts (b, M) and multipliers of the penalties, (b, N) or where nothing is drawn
+    (b, 1), of some resamples, each by (seed, number) alone.
     """
     seeds = [np.random.SeedSequence(seed, spawn_key=(b,)) for b in numbers]
     rngs = [np.random.default_rng(one) for one in seeds]
@@ -139,7 +140,7 @@ def resamples(fit, numbers, seed):
     counts = drawn("counts", fit.problem.counts, M, rngs)
     values, _ = randomise.nodes()
     if len(values) == 1:  # nothing to draw
-        return counts, np.broadcast_to(values[0], (len(counts), N))
+        return counts, np.full((len(counts), 1), values[0])
     return counts, drawn("randomise", randomise, N, rngs)
 
 # %% ../../nbs/16_last_word.ipynb #1a57000d
@@ -162,11 +163,13 @@ def controlled(values, says, expected, error, unit, made=MADE_UP):
     """
     B = len(values)
     z, c = values - values.mean(0), says - says.mean(0)
-    both, own = ((z * c).sum(0) / unit).sum(), (c * c).sum(0)
-    g = np.clip(both / max((own / unit).sum(), 1e-300), 0, 1.2)
+    of = lambda u, v: np.einsum("bi,bi->i", u, v)  # sums over the refits
+    all_of_it, both, own = of(z, z), of(z, c), of(c, c)
+    g = np.clip((both / unit).sum() / max((own / unit).sum(), 1e-300), 0, 1.2)
     g = g * own / (own + B * B * error + 1e-300)
-    rest, all_of_it = ((z - g * c) ** 2).sum(0), ((z * z).sum(0) / unit).sum()
-    left = (rest / unit).sum() / all_of_it if all_of_it > 0 else 1.0
+    z -= g * c
+    rest, var = of(z, z), (all_of_it / unit).sum()
+    left = (rest / unit).sum() / var if var > 0 else 1.0
     var = (rest + made * max(left, 0.05) * unit) / (B + made - 2)
     value = values.mean(0) - g * (says.mean(0) - expected)
     return Mean(value, var / B + g * g * error, float(left))
@@ -199,7 +202,8 @@ def cumulants(W, says, pattern, unit):
         fixed = isinstance(law, Subsample) and n > 1  # how many are drawn
         each -= fixed * each.mean(1, keepdims=True)
         each -= np.tensordot(p, each, 1)
-        two, three, four = (np.tensordot(p, each**j, 1) for j in (2, 3, 4))
+        powers = each**2, each**2 * each, (each**2) ** 2  # no other power is quick
+        two, three, four = (np.tensordot(p, part, 1) for part in powers)
         two_of_all = two.sum(0) * (n / (n - 1) if fixed else 1)
         found[1:] += two_of_all, three.sum(0), (four - 3 * two**2).sum(0)
     return found
@@ -224,16 +228,19 @@ def shrunk(mean, own, unit, doubtful, strong, n_refits):
     total, off = spread + mean.square_error, mean.value - own
     likely = -0.5 * (np.log(total) + off**2 / total)
     likely = np.exp(likely - likely.max(0))
-    kind, votes = strong.astype(int), np.array([~strong, strong]).T * doubtful[:, None]
-    share = np.full((len(worth), len(own)), 1 / len(worth))
-    for _ in range(60):
-        pi = share @ votes + SPREAD_OUT / len(worth)
-        share = (pi / pi.sum(0))[:, kind] * likely
-        share /= share.sum(0)
+    share, voted = np.empty(spread.shape), 0.0
+    for kind in ~strong, strong:
+        pi, voting = np.ones(len(worth)), likely[:, kind & doubtful]
+        for _ in range(60):
+            pi /= pi.sum()
+            pi = pi * (voting @ (1 / (pi @ voting))) + SPREAD_OUT / len(worth)
+        share[:, kind] = pi[:, None] * likely[:, kind]
+        voted = voted + pi
+    share /= share.sum(0)
     at = own + off * spread / total
     value = (share * at).sum(0)
     var = spread * mean.square_error / total + (at - value) ** 2
-    kappa = pi.sum() / (pi.sum(1) @ (1 / worth))
+    kappa = voted.sum() / (voted @ (1 / worth))
     return value, np.sqrt((share * var).sum(0)), float(kappa)
 
 # %% ../../nbs/16_last_word.ipynb #1a570014
@@ -299,7 +306,7 @@ def _series(control):
     return total, far
 
 # %% ../../nbs/16_last_word.ipynb #1a57b005
-FEW_DRAWN, ENOUGH_DRAWN = 256, 4000  # vectors of counts at once, and what is wanted
+FEW_DRAWN, ENOUGH_DRAWN = 64, 4000  # vectors of counts at first, and what is wanted
 TRUSTED = 100  # for how many the series counts where the law is as bent as 1
 
 
@@ -307,7 +314,8 @@ def _over_the_law(control, fit, seed):
     """The series, and draws as far as it may be wrong (`law-mean`)."""
     (series, bent), N = _series(control), len(control.kept)
     size, said = max(len(fit.problem.y) / 10, N), np.zeros((3, 0, N))
-    for n in np.unique([FEW_DRAWN, int(np.clip(1e6 / size, FEW_DRAWN, 2048))]):
+    most = int(np.clip(1e6 / size, 4 * FEW_DRAWN, 2048))
+    for n in (FEW_DRAWN, 4 * FEW_DRAWN, most):
         law = resamples(fit, range(said.shape[1], n), [seed, 1])
         said = np.append(said, control.says(*law), axis=1)
         of_one, share = said.var(1), n * bent / (n * bent + TRUSTED)
@@ -333,15 +341,17 @@ class Control:
         self.mean, self.error = _over_the_law(self, fit, seed)
 
     def says(self, counts, factor):
-        """Of resamples (b, M), (b, N), what `what_it_says` returns: (3, b, n)."""
-        parts = (np.broadcast_to(v, self.N)[self.kept] for v in self.prior.split())
-        t, k = (v * factor[:, self.kept] for v in parts)
-        out = np.zeros((3, *t.shape))
-        for at, told in zip(self.patterns.of(counts), self.told):
-            if told and len(at):
+        """Of `resamples`, (b, M), (b, N), what `what_it_says` returns: (3, b, n)."""
+        t, k = (np.broadcast_to(v, self.N)[self.kept] for v in self.prior.split())
+        factor = np.broadcast_to(factor, (len(counts), self.N))
+        out = np.zeros((3, len(counts), len(t)))
+        for own, told in zip(self.patterns.of(counts), self.told):
+            few = 1 + int(3e4 // len(t))  # resamples, for the cache
+            for at in np.split(own, range(few, len(own), few)) if told else ():
                 field, rows, rest, _ = told
-                shift, positive = rows.at(counts[at]) @ field.W, self.prior.positive
-                out[:, at] = what_it_says(field, shift, rest, t[at], k[at], positive)
+                shift, more = rows.at(counts[at]) @ field.W, factor[at][:, self.kept]
+                given = rest, more * t, more * k, self.prior.positive
+                out[:, at] = what_it_says(field, shift, *given)
         return out
 
 # %% ../../nbs/16_last_word.ipynb #1a570017
@@ -448,7 +458,7 @@ def _counted_if_it_pays(fit):
     return fit
 
 # %% ../../nbs/16_last_word.ipynb #1a57001a
-FIRST, MORE = 200, 100  # refits: at once, and then at a time
+FIRST, MORE = 200, 50  # refits: at once, and then at least at a time
 
 
 class _Job(NamedTuple):
@@ -503,12 +513,11 @@ def _together_so_far(job, parts):
         what = f"{len(x)} refits have reached their optimality conditions"
         why = "penalise more, or drop columns that repeat others"
         raise ValueError(f"refined: {what}: {why}")
-    at = np.union1d(job.kept, np.flatnonzero(x.any(0)))
+    at = np.append(job.kept, np.setdiff1d(np.flatnonzero(x.any(0)), job.kept))
     said, means = np.zeros((3, len(x), len(at))), np.zeros((2, 3, len(at)))
     if control:
-        here = np.searchsorted(at, job.kept)
-        said[:, :, here] = np.concatenate(known, axis=1)
-        means[:, :, here] = control.mean, control.error
+        said[:, :, : len(job.kept)] = np.concatenate(known, axis=1)
+        means[:, :, : len(job.kept)] = control.mean, control.error
     values = np.zeros((3, x.shape[1])) if alone else job.own.copy()
     errors, own = np.abs(values), None if alone else values[:, at]
     found = together(own, x.take(at, axis=1), said, *means)
@@ -532,12 +541,14 @@ def _budget(fit, accuracy, n_refits):
 ASKED = 0.6  # over accuracy^2: plain refits that the answer shall be worth
 
 
-def _is_enough(values, errors, accuracy):
-    """Whether each Π is known well enough, and all (where few are in doubt, easily)."""
+def _missing(values, errors, accuracy, done):
+    """How many refits more until each Π is known well enough, and all together (where
+    few are in doubt, easily): of those done a quarter at most; 0 where it is enough.
+    """
     Pi, se = values[0], errors[0]
-    doubt = np.sum(Pi * (1 - Pi)) / ASKED
-    together = np.sum(se**2) <= accuracy**2 * max(doubt, 1)
-    return together and se.max() <= accuracy
+    doubt = max(np.sum(Pi * (1 - Pi)) / ASKED, 1)
+    short = max(np.sum(se**2) / doubt, np.max(se) ** 2) / accuracy**2 - 1
+    return MORE * int(np.ceil(done * np.clip(short, 0, 1 / 4) / MORE))
 
 # %% ../../nbs/16_last_word.ipynb #1a570a05
 def _as_refined(found, done, accuracy, stopped):
@@ -581,18 +592,16 @@ def refined(fit, accuracy=0.02, n_refits=None, seed=0, *, baseline=None, progres
     most = _budget(fit, accuracy, n_refits)
     seed = check_size("refined", "seed", seed, least=0)
     job, parts, done = _job(fit, seed, baseline), [], 0
-    found, stopped = None, False
+    found, stopped, more = None, False, FIRST
     with progress_bar(total=most, shown=progress, desc="refits") as bar:
         try:
-            while done < most:  # all are combined after each batch
-                size = max(MORE, done // 10 // MORE * MORE) if done else FIRST
-                numbers = range(done, min(done + size, most))
+            while more and done < most:  # all are combined after each batch
+                numbers = range(done, min(done + more, most))
                 parts.append(job.batch(numbers))
                 done = numbers.stop
                 bar.update(len(numbers))
                 found = _together_so_far(job, parts) if accuracy else None
-                if found and _is_enough(*found[:2], accuracy):
-                    break
+                more = _missing(*found[:2], accuracy, done) if found else FIRST
         except KeyboardInterrupt:
             if not parts:
                 raise

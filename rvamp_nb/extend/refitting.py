@@ -10,6 +10,7 @@ from contextlib import suppress
 from functools import partial
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from .survival import Rows, cox_fits
 from ..groups import GroupedLoss
@@ -69,9 +70,7 @@ class _Few:
         self.table = unit_table(*self.args, **self.options)
 
     def __call__(self, counts, factor, likely=None):
-        """Coefficients, (b, n), from counts (b, M) and factors of the penalties."""
-        from threadpoolctl import threadpool_limits
-
+        """Coefficients, (b, n), from counts (b, M) and factors, (b, n) or (b, 1)."""
         (X, y, t, k), counts = self.args, counts * self.weight
         with threadpool_limits(1):
             x, _, sure, _ = refit(self.table, counts, factor, likely)
@@ -84,24 +83,24 @@ class _Few:
 # %% ../../nbs/74_refitting.ipynb #74000020
 def refitter(fit, baseline=None):
     """What refits a fit from `rvamp`, which need not have converged, for given
-    resamples: a function of counts (b, M) and multipliers of the penalties (b, N) that
-    returns coefficients (b, N), nan in the rows of refits that did not arrive. With a
-    `Baseline` the refits are Cox fits, each with one of its own.
+    resamples: a function of counts (b, M) and multipliers of the penalties, (b, N) or
+    (b, 1), that returns coefficients (b, N), nan in the rows of refits that did not
+    arrive. With a `Baseline` the refits are Cox fits, each with one of its own.
 
     A ValueError for a loss, penalty or table that cannot be refitted.
     """
     p, N, one = fit.problem, len(fit.mean), int(fit.has_intercept)
     check_refittable(p.A, fit.prior, p.likelihood, one, baseline)
     if baseline is not None:
-        told, t = (p.A[:, :N], baseline.time, baseline.event), fit.prior.split()[0]
-        weight = baseline.weight
+        told, weight = (p.A[:, :N], baseline.time, baseline.event), baseline.weight
+        t = np.broadcast_to(fit.prior.split()[0], N)
         return lambda c, factor: cox_fits(*told, factor * t, c * weight, 1e-6)
     likely = np.append(_looked_at_first(fit), np.ones(one, dtype=bool))
     if isinstance(p.A, Panels):
         of_all = partial(_stored_refits, fit, likely)
     else:
         of_all = partial(_Few(fit, p.A, slice(None)), likely=likely)
-    padded = partial(np.pad, pad_width=((0, 0), (0, one)), constant_values=1.0)
+    padded = lambda v: np.pad(v, ((0, 0), (0, one * (v.shape[1] > 1))))
     return lambda c, factor: of_all(c, padded(factor))[:, :N]
 
 # %% ../../nbs/74_refitting.ipynb #74000021
@@ -127,6 +126,7 @@ MOST_HELD = 2**25  # numbers that refits of a table in blocks may hold: 256 MB
 def _stored_refits(fit, likely, counts, factor):
     """Coefficients of refits of a table in blocks, the intercept's included."""
     (A, y, _, loss, *_), inside = fit.problem, likely.copy()
+    factor = np.broadcast_to(factor, (len(counts), len(inside)))
     bar = _penalty_terms(fit, slice(None))[0] * factor.min(0) * (1 + 1e-7)
     while True:
         few = np.flatnonzero(inside)

@@ -282,9 +282,8 @@ def judge(fit, where, names, *, path_failed=False, q_reached=True, rows=()):
     if fit.converged:
         columns = column_rows(fit)[where], strongest_partner(fit)[where]
     effective, share, row, own = of_noise
-    order = np.argsort(where, kind="stable")
-    groups = np.split(order, np.flatnonzero(np.diff(where[order])) + 1)
-    twins = [group for group in groups if len(group) > 1]
+    same = np.flatnonzero(np.bincount(where) > 1)
+    twins = [np.flatnonzero(where == column) for column in same]
     grouped = isinstance(fit.problem.likelihood, GroupedLoss)
     unit = "group" if grouped else "row"
     signs = [*_signs_of_the_path(fit, path_failed, q_reached)]

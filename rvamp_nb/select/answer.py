@@ -103,9 +103,8 @@ def stability_index(Pi, Pi_se=0.0, draws=None):
     lost = np.mean(Pi * (1 - Pi) + np.square(Pi_se)) / by_chance
     if draws is None:
         return float(1 - lost), np.nan
-    off = draws - Pi
-    moved = np.mean((2 * Pi - 1) * off, 1) + lost * (1 - 2 * share) * off.mean(1)
-    return float(1 - lost), float(moved.std() / by_chance / np.sqrt(len(off)))
+    moved = draws @ (2 * Pi - 1 + lost * (1 - 2 * share)) / len(Pi)
+    return float(1 - lost), float(moved.std() / by_chance / np.sqrt(len(draws)))
 
 # %% ../../nbs/79_answer.ipynb #62d62357
 def told_of_answer(question, fit, threshold, least=0, both=None):
