@@ -94,17 +94,17 @@ def _one_refit(plan, counts, factor):
     return x, -counts * loss.slope(y, A @ x)
 
 # %% ../nbs/03_bootstrap.ipynb #b14812af
-def _spread(n, sums):
-    """By sums of powers 1..4 of n distances from a point (`moved-sums`): their mean,
-    unbiased variance; errors of the mean, and of it (`variance-of-variance`).
+def _spread(n, sums, about=0.0):
+    """By sums of powers 1..4 of n distances from a point (`moved-sums`): mean, unbiased
+    variance; errors of the mean, and of it (`variance-of-variance`).
     """
     off, two, three, four = sums / n
     if n < 2:
-        return off, *(np.full_like(off, np.nan),) * 3
+        return about + off, *(np.full_like(off, np.nan),) * 3
     var = np.maximum(two - off**2, 0) * n / (n - 1)
     fourth = four - off * (4 * three - 6 * off * two) - 3 * off**4
     noise = np.maximum(fourth - var**2 * (n - 3) / (n - 1), 0)
-    return off, var, np.sqrt(var / n), np.sqrt(noise / n)
+    return about + off, var, np.sqrt(var / n), np.sqrt(noise / n)
 
 
 def _share_error(selected, n):
@@ -257,8 +257,7 @@ def _gather(chunks, plan, n, keep, progress):
             sums = sums + np.array([v.sum(0) for v in (d, d2, d2 * d, d2 * d2)])
             draws.append(x[:, [] if keep is None else keep])
             bar.update(len(x))
-    off, var, mean_se, var_se = _spread(n, sums)
-    mean = about + off
+    mean, var, mean_se, var_se = _spread(n, sums, about)
     table = mean, var, selected / n, mean_se, var_se, _share_error(selected, n)
     draws = None if keep is None else np.concatenate(draws)
     own = [float(v[N]) for v in (mean, var, mean_se) if len(selected) > N]

@@ -209,8 +209,7 @@ def _newton_step(p, going, pull, z, used, sign, f, calm, lent):
     downhill = pull[mine] * real - k * was - t * s
     weight = p.counts * p.loss.curvature(p.y, f[going], lent[going, None])
     G = (X * weight[:, None]) @ X.transpose(0, 2, 1)
-    i = np.arange(len(at[0]))
-    G[:, i, i] += np.where(real, k + 1e-12, 1.0)
+    np.einsum("bii->bi", G)[:] += np.where(real, k + 1e-12, 1.0)
     step = np.linalg.solve(G, downhill[..., None])[..., 0]
     new, calm[going], leaving = _walk(G, downhill, s, was, step)
     if p.loss.name != "squared":

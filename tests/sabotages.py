@@ -551,8 +551,8 @@ SABOTAGES = [
     Sabotage(
         "extend/survival.py",
         "a refit has the deaths of another",
-        "factor[going], None, target, z)",
-        "factor[going], None, target[::-1], z)",
+        "f, likely, target, z)",
+        "f, likely, target[::-1], z)",
         "tests/test_survival.py::test_many_cox_refits_are_each_its_own",
     ),
     Sabotage(

@@ -183,10 +183,10 @@ def test_sums_add_up_in_any_cut(sizes, offset, seed):
     X = offset + np.random.default_rng(seed).exponential(size=(sum(sizes), 2))
     about, n = X[: sizes[0]].mean(0), len(X)
     parts = [powers(p - about) for p in np.split(X, np.cumsum(sizes)[:-1])]
-    off, var, mean_se, var_se = _spread(n, sum(parts))
+    mean, var, mean_se, var_se = _spread(n, sum(parts), about)
     two, four = (((X - X.mean(0)) ** k).mean(0) for k in (2, 4))
     noise = four - (two * n / (n - 1)) ** 2 * (n - 3) / (n - 1)
-    np.testing.assert_allclose(about + off, X.mean(0), rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(mean, X.mean(0), rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose([var, mean_se**2 * n], [X.var(0, ddof=1)] * 2, rtol=1e-8)
     np.testing.assert_allclose(
         var_se**2 * n, np.maximum(noise, 0), rtol=1e-8, atol=1e-8

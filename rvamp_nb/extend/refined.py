@@ -522,6 +522,7 @@ def _together_so_far(job, parts):
     errors, own = np.abs(values), None if alone else values[:, at]
     found = together(own, x.take(at, axis=1), said, *means)
     values[:, at], errors[:, at], left, kappa = found
+    values[1] = np.maximum(values[1], 0 if job.fit.prior.positive else -np.inf)
     return values, errors, left, kappa, x
 
 # %% ../../nbs/16_last_word.ipynb #1a57001c

@@ -10,13 +10,13 @@ from contextlib import suppress
 from functools import partial
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from .survival import Rows, cox_fits
 from ..groups import GroupedLoss
 from ..likelihood import Huber, Logistic, PoissonLoss, Squared
 from ..prior import ElasticNet, Laplace, NonNegative
 from ..refits import penalised_fit, refit, unit_table
+from ..step import threads
 from ..tables.storage import Panels
 
 # %% ../../nbs/74_refitting.ipynb #74000017
@@ -72,7 +72,7 @@ class _Few:
     def __call__(self, counts, factor, likely=None):
         """Coefficients, (b, n), from counts (b, M) and factors, (b, n) or (b, 1)."""
         (X, y, t, k), counts = self.args, counts * self.weight
-        with threadpool_limits(1):
+        with threads(X):
             x, _, sure, _ = refit(self.table, counts, factor, likely)
             for b in np.flatnonzero(~sure):
                 again, x[b] = (X, y, t * factor[b], k * factor[b], counts[b]), np.nan

@@ -252,7 +252,7 @@ def row_scores(fit, columns):
     A, var = some_columns(fit.problem.A, columns), fit.last.u.var
     _, (noise,) = each(A, lambda X, var: ((), (var @ X[:, :] ** 2,)), (var,))
     weight = doubt / np.maximum(noise, 1e-150) ** 2
-    of_rows = lambda X, var: ((var**2 * (X[:, :] ** 4 @ weight),), ())
+    of_rows = lambda X, var: ((var**2 * ((X[:, :] ** 2) ** 2 @ weight),), ())
     (scores,), _ = each(A, of_rows, (var,))
     return np.bincount(units(fit.problem.counts, len(var))[0], scores)
 

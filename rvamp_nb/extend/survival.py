@@ -241,20 +241,20 @@ def cox_fits(A, time, event, lam, counts, tol=1e-8, max_iter=100):
     counts : (b, M) float array, >= 0
     tol, max_iter : float, int; relative change of predictors to stop at; Poisson fits
     """
-    t = np.append(lam[0] > 0, False) * 1.0
+    t, likely = np.append(lam[0] > 0, False) * 1.0, None
     factor = np.where(t, np.column_stack([lam, np.ones(len(lam))]), 1.0)
     columns = np.column_stack([A, np.ones(len(A))])
     table = unit_table(columns, event, t, 0 * t, "poisson")
-    x, eta, deaths = np.zeros(factor.shape), np.zeros(counts.shape), counts * event
+    x, eta, deaths = np.zeros((len(lam), len(t))), 0.0 * counts, counts * event
     last, Z = np.zeros((2, *counts.shape)), np.zeros((len(x), len(table.t)))
     going = np.flatnonzero(deaths.any(1))
     for _ in range(max_iter if len(going) else 0):
         c = counts[going]
         hazard = breslow(time, deaths[going], c * np.exp(eta[going]))
         target = np.divide(event, hazard, out=np.zeros(c.shape), where=hazard > 0)
-        z = Z[going]
-        x[going], _, _, gap = refit(table, c * hazard, factor[going], None, target, z)
-        Z[going] = z  # the next round begins where this one ended
+        f, z = factor[going], Z[going]
+        x[going], _, _, gap = refit(table, c * hazard, f, likely, target, z)
+        Z[going], likely = z, t < 0  # the next round begins where this one ended
         new = x[going, :-1] @ A.T
         off, fine = new - eta[going], (gap <= GAP) & (np.ptp(new, axis=1) < RUNAWAY)
         moves = np.abs(off).max(1) > tol * np.abs(new).max(1)
@@ -418,11 +418,6 @@ class Baseline(_Level):
         _check_baseline(self)
 
     @property
-    def target(self):
-        """(M,) floats, 1 for an event: y for the solver."""
-        return self.event
-
-    @property
     def rows(self):
         """The loss for the solver: a Poisson row for each person, as Rows."""
         shape = np.log(np.where(self.hazard > 0, self.hazard, 1.0))
@@ -462,7 +457,7 @@ def survival_fit(
     base, fit = Baseline(time, event, counts, sample_weight, offset), None
     for _ in range(rounds):
         model = dict(likelihood=base.rows, prior=prior, counts=counts, intercept=True)
-        fit = rvamp(A, base.target, lam, warm_start=fit, **model, **options)
+        fit = rvamp(A, base.event, lam, warm_start=fit, **model, **options)
         if fit.last is None:  # it has warned
             return fit, base
         new = base.after(fit)

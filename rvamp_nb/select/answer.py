@@ -122,7 +122,9 @@ def told_of_answer(question, fit, threshold, least=0, both=None):
         ends = coefficient_interval(fit, 0.9)
     else:
         known = both.Pi_se[among], both.draws[:, among] != 0
-        ends = np.quantile(both.draws, [0.05, 0.95], axis=0, method="inverted_cdf").T
+        ends, busy = np.zeros((len(among), 2)), both.draws.any(0)
+        how = dict(q=[0.05, 0.95], axis=0, method="inverted_cdf")
+        ends[busy] = np.quantile(both.draws[:, busy], **how).T
     Pi, mean = best.Pi, best.mean[where] * columns.unit
     kept = among & (Pi >= threshold)
     first = np.argsort(np.where(among, -Pi, 1), kind="stable")

@@ -238,25 +238,28 @@ class _Along(Prior):
         return at(x).moments(incoming, beta)
 
 
-def at_once(question, q, lam=None, state=None):
+def at_once(question, q, lam=None, state=None, rough=False):
     """The `Path` of one penalty and the `Answer` at q, from a run in which the penalty
-    goes along; None where that does not settle, or selects another number.
+    goes along; None where that fails, or selects another number; no Path if `rough`.
     """
     if lam is None:  # not far from where q are selected
         (problem, strides), n = _empty(question), question.A.shape[1]
         fields = Natural(*(part[:n] for part in initial_state(problem).to_prior))
         size = lambda lam: question.size(question.prior.scaled(lam).Pi(fields))
         lam = [*strides, 0.0][bisect_left(strides, q, key=size)] / BELOW_EMPTY
-    along, steps = _Along(question, q, lam), 0
+    along, steps, tol = _Along(question, q, lam), 0, 1e-2 if rough else NEARLY
     bar = dict(shown=question.progress, desc="looks for λ", total=np.inf, leave=False)
-    for look in progress_bar(range(8 if lam else 0), **bar):
+    looks = range(rough and state is not None, 8 if lam else 0)
+    for look in progress_bar(looks, **bar):
         if look == 1:
-            fit, lam = question.solve(None, state, NEARLY, along), along.lam
+            fit, lam = question.solve(None, state, tol, along), along.lam
         else:
             fit = question.solve(lam, state, None if look else 0.3)
         state, steps = fit.messages, steps + fit.n_iter
         if not fit.converged:
             return None
+        if rough and look == 1:
+            return None, Answer(lam, fit, "converged", steps)
         if look > 1:
             if CLOSE_TO_Q * q <= question.size(fit.Pi) <= q:
                 parts = (part[:, None] for part in (fit.Pi, fit.mean, fit.var))
@@ -352,20 +355,22 @@ def search(question, steer, q):
     """The `Question` (of survival times with the baseline that the answer implies), its
     `Path`, and the `Answer` at q; at inf the last penalty that converges.
     """
-    near = ()  # penalty and state of nearly the same question's answer
+    near, rough = (), question.target.baseline is not None
     for rounds_left in range(20, -1, -1):
-        found = None if steer else at_once(question, q, *near)
+        found = None if steer else at_once(question, q, *near, rough=rough)
         if found is None:
             path = question.path(**steer) if steer else walk(question, q)
             found = path, at_size(question, path, q)
         path, answer = found
         base, fit = question.target.baseline, answer.fit
         new = base.after(fit) if base is not None and fit.converged else None
-        if new is None or new.moved(base) < 1e-3:  # of its largest value
+        settled = new is None or new.moved(base) < 1e-3  # of its largest value
+        if settled and path is not None:
             return question, path, answer
+        rough = rounds_left > 1 and not settled
         if rounds_left:
             target = question.target._replace(baseline=new, likelihood=new.rows)
             question = replace(question, target=target)
-            near = answer.lam, fit.messages
+            near = answer.lam, fit.messages  # of nearly the same question
     why = "fell back: after 20 rounds the baseline hazard still moves"
     return question, path, answer._replace(status=why)

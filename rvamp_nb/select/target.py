@@ -155,7 +155,7 @@ def read_target(y, loss, rows, counts):
     if isinstance(loss, str) and loss == "survival":
         rows, level = _offset_centred(rows)
         base = Baseline(*y.T, counts, rows.weight, rows.offset)
-        return Target(base.target, "survival", base.rows, rows, level, baseline=base)
+        return Target(base.event, "survival", base.rows, rows, level, baseline=base)
     y, note = _numbers_or_names(y), ""
     if isinstance(loss, str) and loss == "auto":
         loss, note = _suggested(y)
