@@ -458,7 +458,7 @@ def _counted_if_it_pays(fit):
     return fit
 
 # %% ../../nbs/16_last_word.ipynb #1a57001a
-FIRST, MORE = 200, 50  # refits: at once, and then at least at a time
+FIRST, MORE = 200, 100  # refits: at once, and then at least at a time
 
 
 class _Job(NamedTuple):
