@@ -57,7 +57,7 @@ def selected(incoming, lam, positive=False):
     s, size = np.sqrt(chi_hat), h if positive else np.abs(h)
     unit = np.where(s > 0, s, 1.0)
     near, far = (ndtr(noises(v - lam, unit)) for v in (size, -size))
-    Pi = np.where(s > 0, near + (not positive) * far, size > lam)
+    Pi = np.where(s > 0, np.minimum(near + (not positive) * far, 1), size > lam)
     return np.where(np.equal(lam, 0) & (not positive), 1.0, Pi)
 
 # %% ../nbs/08_prior.ipynb #4c63bc34

@@ -124,6 +124,20 @@ SABOTAGES = [
     # --- prior ------------------------------------------------------------------------
     Sabotage(
         "prior.py",
+        "a probability alone forgets the other side",
+        "near + (not positive) * far",
+        "near + 0 * far",
+        "tests/test_prior.py::test_a_probability_alone_is_that_of_the_whole_channel",
+    ),
+    Sabotage(
+        "prior.py",
+        "next to no threshold a probability exceeds 1",
+        "np.minimum(near + (not positive) * far, 1)",
+        "near + (not positive) * far",
+        "tests/test_prior.py::test_a_probability_alone_is_that_of_the_whole_channel",
+    ),
+    Sabotage(
+        "prior.py",
         "the variance forgets that penalties differ",
         "return first + shift, chi, var + between, rho, rho_bar",
         "return first + shift, chi, var, rho, rho_bar",

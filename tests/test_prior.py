@@ -12,7 +12,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from rvamp_nb.messages import Natural
-from rvamp_nb.prior import Laplace
+from rvamp_nb.prior import Laplace, one_sided, selected, thresholded
 from rvamp_nb.resampling import Fixed, TwoPoint
 
 RANDOM = st.sampled_from([Fixed(), TwoPoint(2, 0.5), TwoPoint(3, 0.2)])
@@ -250,3 +250,17 @@ def test_the_callers_penalties_are_copied():
 def test_bad_randomisation_is_refused_by_name():
     with pytest.raises(TypeError, match="randomise"):
         Laplace(0.1, 2)
+
+
+@pytest.mark.parametrize("whole", [thresholded, one_sided])
+def test_a_probability_alone_is_that_of_the_whole_channel(whole):
+    """And never more than 1, as next to no threshold leaves more by rounding."""
+    rng = np.random.default_rng(0)
+    fields = message(np.ones(10**6), 2 * rng.normal(size=10**6), np.ones(10**6))
+    for lam in (0.3, 2.0):
+        alone = selected(fields, lam, whole is one_sided)
+        np.testing.assert_allclose(alone, whole(fields, lam)[2], atol=1e-15)
+    still = fields._replace(chi_hat=0 * fields.h)
+    alone = selected(still, 0.3, whole is one_sided)
+    np.testing.assert_array_equal(alone, whole(still, 0.3)[2])
+    assert selected(fields, 1e-16, whole is one_sided).max() <= 1

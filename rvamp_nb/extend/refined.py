@@ -544,7 +544,7 @@ ASKED = 0.6  # over accuracy^2: plain refits that the answer shall be worth
 
 def _missing(values, errors, accuracy, done):
     """How many refits more until each Π is known well enough, and all together (where
-    few are in doubt, easily): of those done a quarter at most; 0 where it is enough.
+    few are in doubt, easily): a quarter of those done at most, in full batches; or 0.
     """
     Pi, se = values[0], errors[0]
     doubt = max(np.sum(Pi * (1 - Pi)) / ASKED, 1)

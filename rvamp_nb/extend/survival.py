@@ -245,7 +245,7 @@ def cox_fits(A, time, event, lam, counts, tol=1e-8, max_iter=100):
     factor = np.where(t, np.column_stack([lam, np.ones(len(lam))]), 1.0)
     columns = np.column_stack([A, np.ones(len(A))])
     table = unit_table(columns, event, t, 0 * t, "poisson")
-    x, eta, deaths = np.zeros((len(lam), len(t))), 0.0 * counts, counts * event
+    x, eta, deaths = np.zeros(factor.shape), np.zeros(counts.shape), counts * event
     last, Z = np.zeros((2, *counts.shape)), np.zeros((len(x), len(table.t)))
     going = np.flatnonzero(deaths.any(1))
     for _ in range(max_iter if len(going) else 0):
