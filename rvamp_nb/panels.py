@@ -14,7 +14,14 @@ from scipy.linalg import LinAlgError
 from scipy.linalg.blas import dsymm, dsyr2k, dsyrk, dtrmm
 from scipy.linalg.lapack import dlauum, dpotrf, dsygst
 
-from .coupling import Diagonals, WideSystem, coupled, inverse_of, mirrored
+from rvamp_nb.coupling import (
+    Diagonals,
+    WideSystem,
+    coupled,
+    inverse_and_root,
+    mirrored,
+    row_dots,
+)
 from .messages import Mixed, natural_to_moment
 from .tables.storage import SMALL, Panels, SparseBlock, each, square_lengths
 
@@ -44,11 +51,19 @@ def _gram(X, weights):
     return total
 
 # %% ../nbs/11_panels.ipynb #1046eee6
+def _plus_diagonal(K, d):
+    """K with d added to its diagonal, in place."""
+    np.fill_diagonal(K, K.diagonal() + d)
+    return K
+
+
 def _root(X):
     """Lower triangular F, F F' = X, for X positive semidefinite up to rounding."""
-    F, info = dpotrf(X, lower=1)
-    if info == 0:
-        return F
+    for share in (0, 4e-15):  # of the diagonal, against pivots that rounding made < 0
+        more = _plus_diagonal(X.copy("F"), share * X.diagonal())
+        F, info = dpotrf(more, lower=1, overwrite_a=1)
+        if info == 0:
+            return F
     values, vectors = np.linalg.eigh(X)
     return np.linalg.qr((vectors * np.sqrt(np.maximum(values, 0))).T, mode="r").T
 
@@ -97,11 +112,6 @@ def _through(Y, Sigma_S, X):
     U -= (Y @ YS.T / 2) @ U
     return dsyr2k(-1.0, Y, U, beta=1.0, c=X, lower=1, overwrite_c=1)
 
-
-def _diagonal(F, X):
-    """diag(F X F') for lower triangular F, symmetric X given by its lower triangle."""
-    return np.einsum("ij,ij->i", dtrmm(1.0, F, mirrored(X), lower=1), F)
-
 # %% ../nbs/11_panels.ipynb #11000110
 class Gathered(NamedTuple):
     """What the first pass brings: all of A that the M x M algebra needs."""
@@ -125,19 +135,13 @@ def gather(A, S, D, r, T=None):
     return Gathered(A_S, *sums)
 
 # %% ../nbs/11_panels.ipynb #46503926
-def _plus_diagonal(K, d):
-    """K with d added to its diagonal, in place."""
-    np.fill_diagonal(K, K.diagonal() + d)
-    return K
-
-
 def _wide_system(gathered, prior, likelihood):
-    """The matrices of the M x M form (`mixed-form`), without the noise of R."""
+    """The matrices of the M x M form (`mixed-form`) without R's noise; a root."""
     A_S, H = gathered.A_S, gathered.H
-    Sigma_R = inverse_of(_plus_diagonal(H.copy("F"), likelihood.Q_hat))
+    Sigma_R, F = inverse_and_root(_plus_diagonal(H.copy("F"), likelihood.Q_hat))
     B = Sigma_R @ A_S
-    Sigma_S = inverse_of(_plus_diagonal((B.T @ A_S).T, prior.Q_hat[prior.S]))
-    return WideSystem(H, None, Sigma_R, B, Sigma_S, B @ Sigma_S)
+    Sigma_S, _ = inverse_and_root(_plus_diagonal(B.T @ A_S, prior.Q_hat[prior.S]))
+    return WideSystem(H, None, Sigma_R, B, Sigma_S, B @ Sigma_S), F
 
 # %% ../nbs/11_panels.ipynb #11000011
 def wide_matrices(A, prior, likelihood):
@@ -145,7 +149,7 @@ def wide_matrices(A, prior, likelihood):
     lower triangle, `noise_R` whole. A LinAlgError where it is not positive definite.
     """
     gathered = gather(A, prior.S, prior.D, prior.r, prior.T)
-    wide = _wide_system(gathered, prior, likelihood)
+    wide, _ = _wide_system(gathered, prior, likelihood)
     return wide._replace(noise_R=mirrored(gathered.noise))
 
 # %% ../nbs/11_panels.ipynb #11000012
@@ -200,22 +204,28 @@ def _summed(A, weights, half, few, rows=False):
     return each(A, work, (weights, own), (half,))[1][0]
 
 # %% ../nbs/11_panels.ipynb #96804a7a
-def _rows_of_wide(prior, likelihood, wide, F, noise_R, Sigma_u):
+def _rows_of_wide(prior, likelihood, wide, F, noise_R, outer, chi):
     """For the rows: t and the others' noise, each (M,)."""
-    shared = wide.Sigma_R * wide.H  # a lower triangle, because H is one
-    heard_R = shared.sum(0) + shared.sum(1) - shared.diagonal()
-    heard_S = likelihood.Q_hat * np.einsum("ij,ij->i", wide.J, wide.B)
-    others = _from_others(Sigma_u, likelihood.chi_hat) + _diagonal(F, noise_R)
-    others += wide.J**2 @ prior.chi_hat[prior.S]
-    return heard_R + heard_S, others
+    Sigma_R, H, J, chi_hat = wide.Sigma_R, wide.H, wide.J, likelihood.chi_hat
+    heard_R = row_dots(Sigma_R, H) + row_dots(Sigma_R.T, H.T)  # H is a lower triangle
+    heard_R -= Sigma_R.diagonal() * H.diagonal()
+    others, few = _less_own(row_dots(outer, outer), chi**2 * chi_hat, len(chi))
+    if len(few):
+        half = Sigma_R[:, few] - J @ wide.B[few].T
+        half[few, range(len(few))] = 0
+        heard = dsymm(1.0, noise_R, F[few].T, lower=1)
+        others[few] = chi_hat @ half**2 + row_dots(heard.T, F[few])
+    return heard_R + likelihood.Q_hat * row_dots(
+        J, wide.B
+    ), others + J**2 @ prior.chi_hat[prior.S]
 
 # %% ../nbs/11_panels.ipynb #11000013
-def _others_of_wide(A, prior, likelihood, wide, Sigma_u, s, p):
+def _others_of_wide(A, prior, likelihood, wide, s, p):
     """Variance of (A'u)_i without coordinate i's own noise, (N,)."""
     others, few = _less_own(p, prior.T * s**2, 2 * len(A))
     if len(few):
         A_few = A[:, few]
-        half = Sigma_u @ A_few
+        half = wide.Sigma_R @ A_few - wide.J @ (wide.B.T @ A_few)
         others[few] = _summed(A, prior.T, half, few)
         others[few] += likelihood.chi_hat @ half**2
         others[few] += prior.chi_hat[prior.S] @ (wide.J.T @ A_few) ** 2
@@ -228,12 +238,12 @@ def _solve_wide(A, prior, likelihood, gathered=None):
     if gathered is None:  # of an array the noise comes with the sweep
         noise = prior.T if isinstance(A, Panels) else None
         gathered = gather(A, S, prior.D, prior.r, noise)
-    wide = _wide_system(gathered, prior, likelihood)
+    wide, F = _wide_system(gathered, prior, likelihood)
     A_S, _, Ar, noise = gathered
     b = likelihood.h - Ar
     x_S = wide.Sigma_S @ (prior.h[S] + wide.B.T @ b)
     u = wide.Sigma_R @ b - wide.B @ x_S
-    Sigma_u, F = wide.Sigma_R - wide.J @ wide.B.T, _root(wide.Sigma_R)
+    chi_u = wide.Sigma_R.diagonal() - row_dots(wide.J, wide.B)
     swept = noise is None
     if swept:
         lengths, noise_R = _sweep(F, A, prior.T)
@@ -243,27 +253,25 @@ def _solve_wide(A, prior, likelihood, gathered=None):
     noise_R = _through(Y, wide.Sigma_S, noise_R)
     noise_u = _through(Y, wide.Sigma_S, _conjugated(F, chi_hat_u))
     outer = dtrmm(1.0, F, _root(noise_R + noise_u), lower=1)
-    told = u, wide.B, wide.Sigma_S, chi_hat_S, outer
-    told = told if swept else (*told, F)
+    told = u, wide.B, wide.Sigma_S, chi_hat_S, outer, *(() if swept else (F,))
     found, (Ax, others_S) = each(A, _told_columns, (prior.D, prior.r, prior.T), told)
     Atu, from_s, p, *more = found
     s = (lengths if swept else more[0]) - from_s
     x = prior.r + prior.D * Atu
     x[S] = x_S
     others_S = others_S + _from_others(wide.Sigma_S, chi_hat_S) + chi_hat_u @ wide.J**2
-    others_x = _others_of_wide(A, prior, likelihood, wide, Sigma_u, s, p)
-    t, others_u = _rows_of_wide(prior, likelihood, wide, F, noise_R, Sigma_u)
+    others_x = _others_of_wide(A, prior, likelihood, wide, s, p)
+    t, others_u = _rows_of_wide(prior, likelihood, wide, F, noise_R, outer, chi_u)
     of_x = x, u, Atu, Ax + A_S @ x_S, s, 1 - prior.D * s, others_x
-    chi_S, chi_u = wide.Sigma_S.diagonal(), Sigma_u.diagonal()
-    return Diagonals(*of_x, chi_S, others_S, chi_u, t, others_u)
+    return Diagonals(*of_x, wide.Sigma_S.diagonal(), others_S, chi_u, t, others_u)
 
 # %% ../nbs/11_panels.ipynb #af123762
 def _scaled_inverse(C, prior, least=0.0):
-    """Inverse of the scaled system and its scale W (`tall-form`), for D >= `least`."""
+    """The scaled system's inverse, root, scale W (`tall-form`), for D >= `least`."""
     D = np.maximum(prior.D, least)
     W, q = np.where(prior.S, 1, np.sqrt(D)), np.where(prior.S, prior.Q_hat, 1)
     # the diagonal is at least 1 on R, however small D is
-    return inverse_of(W[:, None] * C * W + np.diag(q)), W
+    return *inverse_and_root(_plus_diagonal(W[:, None] * C * W, q)), W
 
 
 def _told_rows(X, Q_u, h_u, chi_hat_u, F_W, x):
@@ -276,9 +284,8 @@ def _told_rows(X, Q_u, h_u, chi_hat_u, F_W, x):
 # %% ../nbs/11_panels.ipynb #11000042
 def _others_of_tall(C, F_W, prior, seen, W):
     """s, and the variance of (A'u)_i without coordinate i's own noise, (N,), on R."""
-    C = mirrored(C)
-    U = C @ F_W
-    Omega = C - U @ U.T
+    U = dtrmm(1.0, F_W, mirrored(C), side=1, lower=1)
+    Omega = mirrored(dsyrk(-1.0, U, beta=1.0, c=C, lower=1, overwrite_c=1))
     s = Omega.diagonal().copy()
     from_h = (U @ F_W[prior.S].T) ** 2 @ prior.chi_hat[prior.S]
     return s, _from_others(Omega, prior.T) + from_h + seen / W**2
@@ -301,8 +308,7 @@ def _solve_tall(A, prior, likelihood):
     S, Q_u, h_u, chi_hat_u = prior.S, *likelihood
     sums = lambda X, Q, h, r: ((), (_gram(X.T, 1 / Q), X.T @ ((h - X @ r) / Q)))
     _, (C, field) = each(A, sums, (Q_u, h_u), (prior.r,))
-    inverse, W = _scaled_inverse(C, prior, 1e-100)  # what D = 0 means for a scale
-    F = _root(inverse)
+    inverse, F, W = _scaled_inverse(C, prior, 1e-100)  # what D = 0 means for a scale
     F_W = np.asfortranarray(W[:, None] * F)
     moves = S | (prior.D > 0)
     x = prior.r + np.where(moves, F_W @ (F_W.T @ (prior.h + field)), 0)
@@ -311,7 +317,7 @@ def _solve_tall(A, prior, likelihood):
     g = np.where(S, prior.chi_hat, prior.T / W**2)
     inner = dtrmm(1.0, F_W, _root(noise + _conjugated(F, g)), lower=1)
     var_Ax = each(A, lambda X, F: ((_forms(F, X.T),), ()), (), (inner,))[0][0]
-    seen = _diagonal(F, noise)  # the rows' noise, seen through F
+    seen = row_dots(dtrmm(1.0, F, mirrored(noise), lower=1), F)  # the rows' noise
     s, others_x = _others_of_tall(C, F_W, prior, seen, W)
     others_S = (_from_others(inverse, g) + seen)[S]
     others_u = _rows_of_tall(A, prior, likelihood, F_W, W, t, var_Ax)
@@ -338,7 +344,7 @@ def tall_form(A, prior, likelihood):
     """The N x N form in full, from one pass over the rows of A, an array or Panels."""
     sums = lambda X, Q, chi_hat: ((), (_gram(X.T, 1 / Q), _gram(X.T, chi_hat / Q**2)))
     C, noise = map(mirrored, each(A, sums, (likelihood.Q_hat, likelihood.chi_hat))[1])
-    inverse, W = _scaled_inverse(C, prior)
+    inverse, _, W = _scaled_inverse(C, prior)
     return TallForm(C, noise, W[:, None] * inverse * W)
 
 # %% ../nbs/11_panels.ipynb #11000111

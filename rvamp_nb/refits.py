@@ -25,28 +25,33 @@ class RefitLoss(NamedTuple):
     delta: float = 1.0
     offset: float | np.ndarray = 0.0  # or (M,)
 
-    def value(self, y, f):
-        """The loss, an array."""
+    def value(self, y, f, c=1.0):
+        """The loss under counts c, an array."""
         f = f + self.offset
         if self.name in ("logistic", "poisson"):
-            return (np.exp(f) if self.name == "poisson" else np.logaddexp(0, f)) - y * f
-        return huber(self.delta, y - f) if self.name == "huber" else (y - f) ** 2 / 2
+            top = np.exp(f) if self.name == "poisson" else np.logaddexp(0, f)
+            return c * (top - y * f)
+        r = y - f
+        return c * (huber(self.delta, r) if self.name == "huber" else r**2 / 2)
 
-    def slope(self, y, f):
-        """Its derivative by f."""
+    def slope(self, y, f, c=1.0):
+        """Its derivative by f, under counts c."""
         mean = {"logistic": expit, "poisson": np.exp}.get(self.name, np.positive)
         off = mean(f + self.offset) - y
-        return np.clip(off, -self.delta, self.delta) if self.name == "huber" else off
+        off = np.clip(off, -self.delta, self.delta) if self.name == "huber" else off
+        return c * off
 
-    def curvature(self, y, f, lent):
-        """Its second derivative, of Huber's tails the lent one."""
+    def hessian(self, X, y, f, c, lent):
+        """Its second derivatives by the coefficients of columns X, (..., n, M), under
+        counts c: (..., n, n). In Huber's tails it bends as much as is lent.
+        """
         f = f + self.offset
+        known = {"logistic": lambda f: expit(f) * expit(-f), "poisson": np.exp}
+        bend = known.get(self.name, np.ones_like)(f)
         if self.name == "huber":
             r = np.maximum(np.abs(y - f), self.delta)
-            return np.where(r > self.delta, lent * self.delta / r, 1.0)
-        if self.name == "logistic":
-            return expit(f) * expit(-f)
-        return np.exp(f) if self.name == "poisson" else np.ones_like(f)
+            bend = np.where(r > self.delta, lent * self.delta / r, 1.0)
+        return (X * (c * bend)[..., None, :]) @ np.swapaxes(X, -1, -2)
 
 
 def check_target(loss, y):
@@ -55,11 +60,9 @@ def check_target(loss, y):
         known = ", ".join(map(repr, LOSSES))
         raise ValueError(f"loss must be one of {known}, got {loss!r}")
     if loss == "logistic" and sorted(set(y)) != [0, 1]:
-        wanted = "the labels 0 and 1, and both of them, for the logistic loss"
-        raise ValueError(f"y must hold {wanted}")
+        raise ValueError("y must hold the labels 0 and 1, both, for the logistic loss")
     if loss == "poisson" and (y < 0).any():
-        wanted = "counts >= 0 for the Poisson loss"
-        raise ValueError(f"y must hold {wanted}, got {y.min():g}")
+        raise ValueError(f"y must be counts >= 0 for the Poisson loss, got {y.min():g}")
     if loss == "poisson" and not y.any():
         raise ValueError("y is 0 in every row: there is nothing to fit")
 
@@ -183,10 +186,10 @@ def _length(p, t, k, f, along, z, step):
 
     def objective(length):
         v = z + length[:, None] * step
-        loss = p.counts * p.loss.value(p.y, f + length[:, None] * along)
+        loss = p.loss.value(p.y, f + length[:, None] * along, p.counts)
         return loss.sum(1) + np.sum(t * np.abs(v) + k * v**2 / 2, 1)
 
-    rounding = 1e-14 * np.sum(p.counts * np.abs(p.loss.value(p.y, f)), 1)
+    rounding = 1e-14 * np.abs(p.loss.value(p.y, f, p.counts)).sum(1)
     bound, length = objective(np.zeros(len(z))) + rounding, np.ones(len(z))
     for _ in range(40):
         higher = ~(objective(length) <= bound)
@@ -207,8 +210,7 @@ def _newton_step(p, going, pull, z, used, sign, f, calm, lent):
     X, t, k = p.X[at], p.t[mine] * real, p.k[mine] * real
     X[~real], was, s = 0, z[here] * real, sign[here] * real
     downhill = pull[mine] * real - k * was - t * s
-    weight = p.counts * p.loss.curvature(p.y, f[going], lent[going, None])
-    G = (X * weight[:, None]) @ X.transpose(0, 2, 1)
+    G = p.loss.hessian(X, p.y, f[going], p.counts, lent[going, None])
     np.einsum("bii->bi", G)[:] += np.where(real, k + 1e-12, 1.0)
     step = np.linalg.solve(G, downhill[..., None])[..., 0]
     new, calm[going], leaving = _walk(G, downhill, s, was, step)
@@ -253,7 +255,7 @@ def _on_few(p, z, used, sign):
     there, going = np.full(len(z), z.size == 0), np.arange(len(z))
     f, calm, lent = z @ p.X, np.ones(len(z), dtype=bool), np.ones(len(z))
     for _ in range(_TURNS * (z.size > 0)):
-        pull = -(p.counts * p.loss.slope(p.y, f[going])) @ p.X.T
+        pull = -p.loss.slope(p.y, f[going], p.counts) @ p.X.T
         at, left = np.nonzero(used[going]), np.zeros(len(going))
         face = going[at[0]], at[1]
         off = np.abs(pull[at] - p.k[at] * z[face] - p.t[at] * sign[face])
@@ -289,10 +291,9 @@ def _last_digits(p, b, used, z, f):
     v, push, size = np.round(was / digit) * digit, t * np.sign(was), np.inf
     for _ in range(24 * (len(on) > 0)):
         at = v @ X
-        downhill = -(X @ (c * p.loss.slope(y, at))) - k * v - push
+        downhill = -(X @ p.loss.slope(y, at, c)) - k * v - push
         if size == np.inf:
-            G = (X * (c * p.loss.curvature(y, at, 0.0))) @ X.T + np.diag(k + 1e-12)
-            root, wrong = dpotrf(G)
+            root, wrong = dpotrf(p.loss.hessian(X, y, at, c, 0.0) + np.diag(k + 1e-12))
             if wrong:
                 return False
         step = dpotrs(root, downhill)[0]
@@ -310,7 +311,7 @@ def _verdict(p, w, z, f, used, most=20):
     """Violators, what is sure (b,), and how far off its conditions (b,); z and used are
     about the columns w.
     """
-    pull = -(p.counts * p.loss.slope(p.y, f)) @ p.X.T
+    pull = -p.loss.slope(p.y, f, p.counts) @ p.X.T
     face = np.nonzero(used)
     at, z = (face[0], w[face[1]]), z[face]
     new, outside = _let_in(p, pull, at, 1e-13 * p.force, most)
@@ -320,14 +321,14 @@ def _verdict(p, w, z, f, used, most=20):
     return new, ~near & (gap <= 1e-10), np.fmax(gap, outside / p.force)
 
 
-def _exact(p, W, Z):
-    """Predictions, what is sure, gaps; W (n,) or None; Z (b, n) ends as the answer."""
-    going, always = np.arange(len(Z)), (p.t[0] == 0) & (p.lowest < 0)
-    f, sure, gap = np.zeros(p.counts.shape), going < 0, np.zeros(len(Z))
-    w = np.flatnonzero(always | Z.any(0) | (False if W is None else W))
+def _exact(p, W):
+    """Coefficients (b, n), predictions, what is sure, gaps; W (n,) or None."""
+    going, always = np.arange(len(p.t)), (p.t[0] == 0) & (p.lowest < 0)
+    Z, f = np.zeros(p.t.shape), np.zeros(p.counts.shape)
+    w, sure, gap = np.flatnonzero(always), going < 0, np.zeros(len(Z))
     if W is None:  # those that pull hardest at 0
-        here, most = (Z[:, w], Z[:, w] @ p.X[w], Z[:, w] != 0), 2 * p.X.shape[1]
-        w = np.union1d(w, _verdict(p, w, *here, most)[0][1])
+        W = _verdict(p, w, Z[:, w], f, Z[:, w] != 0, 2 * p.X.shape[1])[0][1]
+    w = np.union1d(w, np.arange(len(p.X))[W])
     for _ in range(_ROUNDS):
         here, z = np.ix_(going, w), Z[:, w][going]
         used, sign = always[w] | (z != 0), np.where(always[w], 0, np.sign(z))
@@ -345,16 +346,13 @@ def _exact(p, W, Z):
             break
         w = np.union1d(w, new[1][again[new[0]]])
         going, p = going[again], p.of_refits(again)
-    return f, sure, gap
+    return Z, f, sure, gap
 
 
-def refit(table, counts, factor, likely=None, targets=None, Z=None):
+def refit(table, counts, factor, likely=None):
     """Many refits of one table (`general-refit`), under counts (b, M) >= 0 and with
     both penalties of each column multiplied by `factor`, (b, N) or (b, 1), > 0.
-    `likely`, (N,) bool, says which columns to look at first and moves no digit;
-    `targets`, (b, M), are those of each refit, for a loss that is not of y - f. Z,
-    coefficients in the table's own units, (b, n), is where to begin, and becomes where
-    it ended.
+    `likely`, (N,) bool, says which columns to look at first and moves no digit.
 
     Coefficients (b, N); weighted residuals u = -c l'(y, f), (b, M); what is sure, (b,):
     no column outside ties with its penalty, so that another guess might have found
@@ -371,15 +369,14 @@ def refit(table, counts, factor, likely=None, targets=None, Z=None):
     most = np.where(counts.any(1), counts.max(1), 1.0)[:, None]
     with np.errstate(all="ignore"):  # what is not finite is not sure
         c, factor = counts / most, factor / most
-        y = np.broadcast_to(y if targets is None else targets, counts.shape)
-        force = np.sqrt((c * loss.slope(y, np.zeros(M)) ** 2).sum(1))
+        y = np.broadcast_to(y, counts.shape)
+        force = np.linalg.norm(loss.slope(y, np.zeros(counts.shape), c), axis=1)
         p = _Many(X, lowest, loss, y, c, t * factor, k * factor, force)
         together = int(np.clip(_MEMORY // max(M * min(M, n), n, 1), 1, b))
-        Z = np.zeros(p.t.shape) if Z is None else Z
         each = [slice(i, i + together) for i in range(0, b, together)]
-        parts = [_exact(p.of_refits(i), likely, Z[i]) for i in each]
-        f, sure, gap = map(np.concatenate, zip(*parts))
-        u = -counts * loss.slope(y, f) * table.target
+        parts = [_exact(p.of_refits(i), likely) for i in each]
+        Z, f, sure, gap = map(np.concatenate, zip(*parts))
+        u = -loss.slope(y, f, counts) * table.target
     return table.back(Z), u, sure, gap
 
 

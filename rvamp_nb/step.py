@@ -139,10 +139,9 @@ def threads(A):
     with ExitStack() as after:
         for blas in _BLAS:
             alone = "numpy.libs" in blas.filepath  # NumPy's own, beside SciPy's
-            now, n = blas.num_threads, 1 if alone else most
-            if n < now:
-                after.callback(blas.set_num_threads, now)
-                blas.set_num_threads(n)
+            now = blas.num_threads
+            after.callback(blas.set_num_threads, now)
+            blas.set_num_threads(min(now, 1 if alone else most))
         yield
 
 # %% ../nbs/30_one_turn.ipynb #edb936e0

@@ -86,10 +86,10 @@ SABOTAGES = [
     ),
     Sabotage(
         "refits.py",
-        "where refits begin, their columns are not in use",
+        "where refits go on, their columns are not in use",
         "used, sign = always[w] | (z != 0)",
         "used, sign = always[w] | (z != z)",
-        "tests/test_bootstrap_general.py::test_to_begin_elsewhere_moves_no_digit",
+        "tests/test_bootstrap_general.py::test_every_refit_at_once_is_optimal",
     ),
     Sabotage(
         "refits.py",
@@ -551,8 +551,8 @@ SABOTAGES = [
     Sabotage(
         "extend/survival.py",
         "at risk are those who left before, not those who are still there",
-        "at_risk = np.cumsum(own[..., ::-1], -1)[..., ::-1]",
-        "at_risk = np.cumsum(own, -1)",
+        "return np.cumsum(weights[..., ::-1], -1)[..., ::-1][..., self.first]",
+        "return np.cumsum(weights, -1)[..., self.first]",
         "tests/test_survival.py::test_a_cox_refit_meets_its_conditions",
     ),
     Sabotage(
@@ -564,26 +564,18 @@ SABOTAGES = [
     ),
     Sabotage(
         "extend/survival.py",
-        "a refit has the deaths of another",
-        "f, likely, target, z)",
-        "f, likely, target[::-1], z)",
-        "tests/test_survival.py::test_many_cox_refits_are_each_its_own",
+        "of those who leave together each is at risk alone",
+        "[..., ::-1][..., self.first]",
+        "[..., ::-1]",
+        "tests/test_survival.py::test_a_cox_refit_meets_its_conditions",
     ),
     Sabotage(
         "extend/survival.py",
-        "every round of a Cox refit is a plain step",
-        "return new - share[:, None] * (new - new_before)",
-        "return new",
-        "tests/test_survival.py::"
-        "test_a_secant_saves_rounds_and_refits_that_run_away_are_given_up",
-    ),
-    Sabotage(
-        "extend/survival.py",
-        "a refit that runs away is followed to the end",
-        " & (np.ptp(new, axis=1) < RUNAWAY)",
+        "the baseline of a Cox refit does not give way",
+        " - mean @ np.swapaxes(mean, -1, -2)",
         "",
-        "tests/test_survival.py::"
-        "test_a_secant_saves_rounds_and_refits_that_run_away_are_given_up",
+        "tests/test_survival.py"
+        "::test_a_cox_refit_takes_few_steps_also_where_hardly_a_penalty_holds_it",
     ),
     # --- the estimator ----------------------------------------------------------------
     Sabotage(

@@ -1028,23 +1028,6 @@ def test_many_at_once_are_cut_to_what_memory_holds(monkeypatch):
         np.testing.assert_array_equal(one, two)
 
 
-@pytest.mark.parametrize("loss", ["squared", "poisson"])
-def test_to_begin_elsewhere_moves_no_digit(loss):
-    """At its own end, at another's, and nowhere near; and it says where it ended."""
-    A, y = problem(loss)
-    table = unit_table(A, y, LAM * ONE, ZERO, loss)
-    rng = np.random.default_rng(1)
-    counts, factor = rng.poisson(1.0, (9, M)) * 1.0, rng.uniform(1, 2, (9, N))
-    end = np.zeros((9, N))
-    cold = refit(table, counts, factor, Z=end)
-    assert cold[2].all() and (end != 0).any(1).all()
-    np.testing.assert_array_equal(table.back(end), cold[0])
-    for start in (end.copy(), end[::-1].copy(), rng.normal(size=end.shape)):
-        warm = refit(table, counts, factor, Z=start)
-        np.testing.assert_allclose(warm[0], cold[0], rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(start, end, rtol=1e-9, atol=1e-12)
-
-
 def test_sweeps_that_do_not_suffice_hand_over():
     far = 100 + np.random.default_rng(0).normal(size=(60, 30))
     y = far[:, :3] @ [1.0, -1.0, 0.5] + np.random.default_rng(1).normal(size=60)

@@ -94,7 +94,7 @@ def refitter(fit, baseline=None):
     if baseline is not None:
         told, weight = (p.A[:, :N], baseline.time, baseline.event), baseline.weight
         t = np.broadcast_to(fit.prior.split()[0], N)
-        return lambda c, factor: cox_fits(*told, factor * t, c * weight, 1e-6)
+        return lambda c, factor: cox_fits(*told, factor * t, c * weight)
     likely = np.append(_looked_at_first(fit), np.ones(one, dtype=bool))
     if isinstance(p.A, Panels):
         of_all = partial(_stored_refits, fit, likely)

@@ -30,8 +30,8 @@ rows less point to (a twentieth of the job); a hundred refits first (a fifth of 
 whole, and errors that are guessed from half as many); refits that begin at what rVAMP
 says of them (a tenth of their steps, no time); more or fewer columns let in at a turn;
 refits on pieces of the resamples (the same time from 200 down to 25 at once); Cox
-refits to 1e-4 in place of 1e-6 (a third of the rounds, of which the last are cheap);
-one shift of all of rVAMP's probabilities, learned from the refits (long tails gain a
+refits that look first at the columns which rVAMP selects (a tenth of their time); one
+shift of all of rVAMP's probabilities, learned from the refits (long tails gain a
 third, near copies and Toeplitz columns lose a tenth).
 """
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from rvamp_nb.bootstrap import naive_bootstrap
-from rvamp_nb.extend.survival import breslow, cox_fits, survival_fit
+from rvamp_nb.extend.survival import cox_fits, survival_fit
 from rvamp_nb.prior import Laplace
 from rvamp_nb.refits import penalised_fit
 from rvamp_nb.resampling import Fixed, Subsample
@@ -49,6 +49,21 @@ def table(name):
     return A, time, event, share * np.abs(pull).max()
 
 
+def breslow(time, deaths, risk):
+    """The cumulative baseline hazard at each time (M,), (M,) or (b, M): a jump of
+    deaths over total risk at every time of death (`full`). Deaths are counts times
+    events, risks counts times exp(eta), (M,) or (b, M) each.
+    """
+    order = np.argsort(time, kind="stable")
+    _, first, at = np.unique(time[order], return_index=True, return_inverse=True)
+    died, own = (np.add.reduceat(v[..., order], first, -1) for v in (deaths, risk))
+    at_risk = np.cumsum(own[..., ::-1], -1)[..., ::-1]
+    jumps = np.divide(died, at_risk, out=np.zeros(died.shape), where=died > 0)
+    hazard = np.empty(jumps.shape[:-1] + time.shape)
+    hazard[..., order] = np.cumsum(jumps, -1)[..., at]
+    return hazard
+
+
 def half(b, M):
     """The counts of refit b."""
     return HALF.draw(
@@ -61,7 +76,7 @@ def refits(name, numbers):
     A, time, event, lam = table(name)
     counts = np.array([half(b, len(A)) for b in numbers])
     penalties = np.full((len(counts), A.shape[1]), lam)
-    return cox_fits(A, time, event, penalties, counts, 1e-6)
+    return cox_fits(A, time, event, penalties, counts)
 
 
 def cuts(time, event, n):
