@@ -247,7 +247,7 @@ def at_once(question, q, lam=None, state=None, rough=False):
         fields = Natural(*(part[:n] for part in initial_state(problem).to_prior))
         size = lambda lam: question.size(question.prior.scaled(lam).Pi(fields))
         lam = [*strides, 0.0][bisect_left(strides, q, key=size)] / BELOW_EMPTY
-    along, steps, tol = _Along(question, q, lam), 0, 1e-2 if rough else NEARLY
+    along, steps, tol = _Along(question, q, lam), 0, 3e-2 if rough else NEARLY
     bar = dict(shown=question.progress, desc="looks for λ", total=np.inf, leave=False)
     looks = range(rough and state is not None, 8 if lam else 0)
     for look in progress_bar(looks, **bar):
