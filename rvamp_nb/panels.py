@@ -213,11 +213,10 @@ def _rows_of_wide(prior, likelihood, wide, F, noise_R, outer, chi):
     if len(few):
         half = Sigma_R[:, few] - J @ wide.B[few].T
         half[few, range(len(few))] = 0
-        heard = dsymm(1.0, noise_R, F[few].T, lower=1)
-        others[few] = chi_hat @ half**2 + row_dots(heard.T, F[few])
-    return heard_R + likelihood.Q_hat * row_dots(
-        J, wide.B
-    ), others + J**2 @ prior.chi_hat[prior.S]
+        seen = dsymm(1.0, noise_R, F[few].T, lower=1)
+        others[few] = chi_hat @ half**2 + row_dots(seen.T, F[few])
+    heard = heard_R + likelihood.Q_hat * row_dots(J, wide.B)
+    return heard, others + J**2 @ prior.chi_hat[prior.S]
 
 # %% ../nbs/11_panels.ipynb #11000013
 def _others_of_wide(A, prior, likelihood, wide, s, p):

@@ -238,6 +238,20 @@ SABOTAGES = [
     ),
     Sabotage(
         "panels.py",
+        "a row of the wide form hears its own noise",
+        "_less_own(row_dots(outer, outer), chi**2 * chi_hat, len(chi))",
+        "_less_own(row_dots(outer, outer), 0 * chi_hat, len(chi))",
+        "tests/test_coupling.py::test_equals_the_dense_solution",
+    ),
+    Sabotage(
+        "panels.py",
+        "where a row's own noise outweighs, what R brings is forgotten",
+        "chi_hat @ half**2 + row_dots(seen.T, F[few])",
+        "chi_hat @ half**2",
+        "tests/test_panels.py::test_nobody_hears_its_own_noise_however_loud",
+    ),
+    Sabotage(
+        "panels.py",
         "views are changed in the message that was given",
         "out = Mixed(*(view.copy() for view in prior))",
         "out = Mixed(*prior)",
