@@ -591,6 +591,14 @@ SABOTAGES = [
         "tests/test_survival.py"
         "::test_a_cox_refit_takes_few_steps_also_where_hardly_a_penalty_holds_it",
     ),
+    Sabotage(
+        "extend/survival.py",
+        "a coefficient that runs away is passed on as far as it got",
+        "((gap <= GAP) & (spread < 20))[:, None]",
+        "(gap <= GAP)[:, None]",
+        "tests/test_survival.py"
+        "::test_an_unpenalised_column_that_nothing_bounds_is_no_answer",
+    ),
     # --- the estimator ----------------------------------------------------------------
     Sabotage(
         "select/answer.py",

@@ -393,6 +393,20 @@ def test_a_cox_refit_takes_few_steps_also_where_hardly_a_penalty_holds_it(monkey
             np.testing.assert_allclose(g[one != 0], np.sign(one[one != 0]), atol=1e-7)
 
 
+def test_an_unpenalised_column_that_nothing_bounds_is_no_answer():
+    """In two resamples of three nobody of the second group dies."""
+    A, y = simulated_survival(M=80, N=5, seed=3)
+    time, event = y["time"], y["event"] * 1.0
+    A[:, 0] = np.where(np.arange(80) < 40, 1, -1) / np.sqrt(80)
+    counts = np.array([half(b, 80) for b in range(3)])
+    counts[1:, 40:] *= event[40:] == 0
+    lam = np.tile([0.0, 1.0, 1.0, 1.0, 1.0], (3, 1))
+    x = cox_fits(A, time, event, lam, counts)
+    assert np.isfinite(x[0]).all() and np.isnan(x[1:]).all()
+    held = cox_fits(A, time, event, np.maximum(lam, 1e-3), counts)
+    assert np.isfinite(held).all()  # the smallest penalty is a bound
+
+
 def test_a_cox_refit_without_deaths_is_zero():
     A, time, event, lam = table("120x60")
     assert not cox_fit(A, time, event, lam, (event == 0) * 1.0).any()

@@ -238,8 +238,8 @@ class CoxLoss(NamedTuple):
 
 # %% ../../nbs/20_survival.ipynb #sd5e6ba2
 def cox_fits(A, time, event, lam, counts):
-    """Cox models with a Lasso penalty on many resamples (`cox`), (b, N); nan in the
-    rows of fits that did not arrive.
+    """Cox models with a Lasso penalty on many resamples (`cox`), (b, N); nan in rows of
+    fits that did not arrive, or to whose unpenalised coefficients nothing sets a bound.
 
     Parameters
     ----------
@@ -254,7 +254,8 @@ def cox_fits(A, time, event, lam, counts):
     table = unit_table(A[order], event, t, 0 * t, "poisson")
     table = table._replace(loss=CoxLoss(ends[0], ends[1] - 1))
     found, _, _, gap = refit(table, counts, np.where(t, lam, 1.0))
-    return np.where(gap[:, None] <= GAP, found, np.nan)
+    spread = np.ptp(found[:, t == 0] @ A[:, t == 0].T, axis=1)  # of log hazards
+    return np.where(((gap <= GAP) & (spread < 20))[:, None], found, np.nan)
 
 # %% ../../nbs/20_survival.ipynb #s4518bbb
 def own_hazard(time, deaths, risk, counts):
