@@ -19,7 +19,7 @@ from typing_extensions import Self
 
 from . import datasets as datasets
 from .bootstrap import Refits
-from .densities import P1, P2, P1Posterior
+from .densities import P1, P2, P1InBlocks, P1Posterior
 from .evolution import Evolution, FixedSizes, GaussianSizes
 from .extend.effects import Effects
 from .extend.refined import Refined
@@ -72,11 +72,7 @@ _Loss: TypeAlias = Squared | Loss
 _Bound: TypeAlias = Literal["mb", "unimodal"]
 
 def coefficient_interval(fit: Fit, level: float = 0.9) -> _Floats: ...
-def counted(
-    fit: Fit,
-    rows: int | Sequence[int] = 4,
-    blocks: Literal["auto"] | Sequence[Sequence[int]] = "auto",
-) -> Counted: ...
+def counted(fit: Fit, rows: int | Sequence[int] = 4) -> Counted: ...
 def effects(fit: Fit, level: float = 0.95) -> Effects: ...
 def expected_study(
     rows: int,
@@ -116,7 +112,7 @@ def naive_bootstrap(
     columns: Sequence[int] | None = None,
     progress: bool = True,
 ) -> Refits: ...
-def p1(fit: Fit, i: ArrayLike | None = None) -> P1 | P1Posterior: ...
+def p1(fit: Fit, i: ArrayLike | None = None) -> P1 | P1InBlocks | P1Posterior: ...
 def p2(fit: Fit, rows: ArrayLike | None = None) -> P2: ...
 def plan(
     n_features: int,
@@ -156,6 +152,7 @@ def rvamp(
     tol: float = 1e-6,
     max_iter: int = 500,
     damping: float = 0.7,
+    blocks: Literal["auto"] | Sequence[Sequence[int]] | None = None,
     warm_start: Fit | State | None = None,
     checkpoint: _File | Checkpoint | None = None,
 ) -> Fit: ...

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .blocks import apart, echoed, echoes
 from .checks import check_number, check_size
 from .coupling import mirrored
 from .likelihood import Huber, Squared
@@ -20,6 +21,7 @@ from .messages import Mixed, Natural
 from .panels import at_most_2M, couple, is_wide, tall_form, wide_matrices
 from .prior import Penalty, SpikeSlab, field_nodes
 from .solver import Fit
+from .step import scales
 from .tables.storage import square_lengths
 
 # %% ../nbs/14_free_energy.ipynb #e39e997e
@@ -39,9 +41,6 @@ def messages_of(fit):
     last = getattr(fit, "last", fit)
     if last is None:
         raise ValueError(f"the fit has no messages: {fit.status}")
-    if not isinstance(last.state.to_prior, Natural):
-        problem = "free energies of columns in blocks are not had"
-        raise TypeError(f"{problem}: ask the fit without blocks")
     return Messages(*last.state, last.prior_message, last.likelihood_message)
 
 # %% ../nbs/14_free_energy.ipynb #e7f2fd85
@@ -125,13 +124,15 @@ def width_part(A, messages, beta):
 # %% ../nbs/14_free_energy.ipynb #e88ade76
 def variational(problem, messages):
     """G at any `Messages` (`free-energy`); its derivatives: differences of moments."""
-    A, beta = problem.A, problem.beta
+    A, beta, blocks = problem.A, problem.beta, 0.0
+    if hasattr(messages.from_prior, "turns"):  # columns in blocks, chapter 17
+        blocks, A, messages = apart(problem.prior, A, messages)
     if is_wide(A):
         messages = messages._replace(from_prior=at_most_2M(A, messages.from_prior))
     one, row, two, other = messages
     factors = prior_part(problem, one) + likelihood_part(problem, row)
     together = joint_part(messages) + width_part(A, messages, beta)
-    return float(factors + coupling_part(A, two, other) + together)
+    return float(factors + coupling_part(A, two, other) + together + blocks)
 
 
 @np.errstate(under="ignore")
@@ -180,6 +181,7 @@ def _factor_replicon(fit):
     messages, problem = messages_of(fit), fit.problem
     prior, with_intercept = _inner_prior(problem)
     heard, pulled, said, _ = messages
+    heard = heard.alone() if fit.blocks else heard
     mean = 1 / heard.Q_hat  # an intercept's
     square, k = mean**2, len(mean) - with_intercept
     own = Natural(*np.array(heard)[:, :k])
@@ -191,16 +193,21 @@ def _factor_replicon(fit):
     return of_x, np.maximum(square - mean**2, 0) / np.where(mean > 0, mean, 1) ** 2
 
 # %% ../nbs/14_free_energy.ipynb #e94ca213
-def _passed_on(fit, replicon, x, u):
+def _passed_on(fit, replicon, x, u, found=()):
     """R_2 R_1 applied to (x, u), both at least 0: the noises of the coupling."""
     messages = messages_of(fit)
-    S, noise, silent = messages.from_prior.S, replicon[0] * x, np.zeros(len(x))
+    own = x[messages.to_prior.layout.diagonal] if found else x
+    S, noise, silent = messages.from_prior.S, replicon[0] * own, np.zeros(len(own))
     prior = messages.from_prior._replace(
         h=silent, r=silent, chi_hat=np.where(S, noise, 0), T=np.where(S, 0, noise)
     )
     rows = messages.from_likelihood._replace(h=0 * u, chi_hat=replicon[1] * u)
-    back = couple(fit.problem.A, prior, rows)
-    return np.maximum(back[2].chi_hat, 0), np.maximum(back[3].chi_hat, 0)
+    if found:  # columns in blocks, chapter 17
+        back = echoed(prior, x, found).coupled(fit.problem.A, rows)
+    else:
+        back = couple(fit.problem.A, prior, rows)
+    least = -np.inf if found else 0.0
+    return np.maximum(back[2].chi_hat, least), np.maximum(back[3].chi_hat, 0)
 
 # %% ../nbs/14_free_energy.ipynb #eb34475a
 def _has_arrived(growth, tol):
@@ -238,10 +245,11 @@ def stability_radius(fit, tol=1e-8, max_iter=1000):
         wanted = "rows drawn one by one, not for Grouped counts"
         raise TypeError(f"stability_radius is for {wanted}")
     replicon = _factor_replicon(fit)
-    x, u = (np.full(len(m.h), np.mean(m.Q_hat**2)) for m in messages[:2])
+    found = echoes(fit.problem.prior, messages.to_prior) if fit.blocks else ()
+    x, u = (np.full(len(m.Q_hat), np.mean(scales(m)[0] ** 2)) for m in messages[:2])
     size, growth = np.sqrt(x @ x + u @ u), []
     for _ in range(max_iter):
-        x, u = _passed_on(fit, replicon, x / size, u / size)
+        x, u = _passed_on(fit, replicon, x / size, u / size, found)
         size = np.sqrt(x @ x + u @ u)
         growth.append(size)
         if size == 0:

@@ -74,9 +74,10 @@ class Blocks(NamedTuple):
         entries[:, layout.diagonal] = message.Q_hat, message.chi_hat
         return cls(entries[0], message.h, entries[1], layout)
 
-    def scales(self):
-        """The diagonals of Q_hat and of chi_hat, (M,) each."""
-        return self.Q_hat[self.layout.diagonal], self.chi_hat[self.layout.diagonal]
+    def alone(self):
+        """What each coordinate hears by itself: the diagonals, `Natural`."""
+        own = self.layout.diagonal
+        return Natural(self.Q_hat[own], self.h, self.chi_hat[own])
 
     def coordinates(self):
         """One vector: logarithms of the diagonals, h, and correlations."""

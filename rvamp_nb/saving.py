@@ -212,8 +212,10 @@ def save_fit(fit, path):
     name is replaced), whole or not at all. A TypeError where there are no messages; an
     OSError where it cannot be written.
     """
-    if fit.last is None:
-        raise TypeError("save_fit: the fit has no messages: no step could be taken")
+    if fit.last is None or fit.blocks:
+        why = "has columns in blocks: save the one without, and give blocks again"
+        why = why if fit.blocks else "has no messages: no step could be taken"
+        raise TypeError(f"save_fit: the fit {why}")
     said = dict(converged=fit.converged, n_iter=fit.n_iter, status=fit.status)
     _write(path, "fit", fit.last.state, **said, **_parts(fit.problem))
 

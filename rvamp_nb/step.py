@@ -240,8 +240,8 @@ def join(problem, state, said, gathered=None):
 # %% ../nbs/30_one_turn.ipynb #12000601
 def scales(message):
     """The precisions and the variances of a message; of blocks, their diagonals."""
-    if hasattr(message, "scales"):
-        return message.scales()
+    if hasattr(message, "alone"):
+        message = message.alone()
     return message.Q_hat, message.chi_hat
 
 

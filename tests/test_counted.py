@@ -10,24 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rvamp_nb.blocks import find_blocks
 from rvamp_nb.datasets import gaussian_design, standardize
-from rvamp_nb.densities import p1, p2
-from rvamp_nb.energy import free_energy, stability_radius
 from rvamp_nb.extend import rows as room
-from rvamp_nb.extend.blocks import (
-    FEW,
-    LARGEST,
-    Seen,
-    at_nodes,
-    block_message,
-    find_blocks,
-    put_in_blocks,
-    small_lassos,
-    turned,
-)
 from rvamp_nb.extend.rows import ByRow, counted, patterns, row_scores, two_pieces
 from rvamp_nb.extend.survival import Rows
-from rvamp_nb.iteration import iterate
 from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge
 from rvamp_nb.refits import penalised_fit
@@ -41,7 +28,7 @@ from rvamp_nb.resampling import (
     Stratified,
     Subsample,
 )
-from rvamp_nb.solver import rvamp
+from rvamp_nb.solver import rvamp, with_blocks
 
 sys.path.insert(0, str(Path(__file__).parent / "truth_beyond"))
 import make_beyond_truth as refitted
@@ -74,7 +61,8 @@ AIMS = {
 @pytest.mark.parametrize("name", AIMS)
 def test_what_is_counted_is_worth_more(name):
     fit, (Pi, _, var, n) = fit_of(name)
-    better, (least, factor) = counted(fit), AIMS[name]
+    close = with_blocks(fit, find_blocks(fit.problem.A, fit.Pi))
+    better, (least, factor) = counted(close), AIMS[name]
     assert worth(better.Pi, Pi, n) > max(least, factor * worth(fit.Pi, Pi, n))
     seen = (Pi > 0.1) & (var > 0)
     off, was = (np.abs(np.log(v.var[seen] / var[seen])).max() for v in (better, fit))
@@ -85,7 +73,7 @@ def test_what_is_counted_is_worth_more(name):
 @pytest.mark.parametrize("name", ["outlier_20_half", "breast_cancer_poisson"])
 def test_no_row_counted_is_the_fit(name):
     fit, _ = fit_of(name)
-    same = counted(fit, rows=0, blocks=[])
+    same = counted(fit, rows=0)
     for key in ("Pi", "mean", "var"):
         np.testing.assert_allclose(getattr(same, key), getattr(fit, key), atol=1e-5)
     assert len(same.parts) == same.steps == 1 and same.parts[0].weight == 1
@@ -110,7 +98,7 @@ def test_all_rows_counted_are_every_half_sample(prior, monkeypatch):
     A, y = standardize(A, A[:, :2].sum(1) + rng.normal(size=8))
     t, k = (np.broadcast_to(v, 3) for v in prior.split())
     fit = rvamp(A, y, prior=prior, counts=HALF)
-    all_of_it = counted(fit, rows=range(8), blocks=[])
+    all_of_it = counted(fit, rows=range(8))
     assert len(all_of_it.parts) == 70 and not all_of_it.left
     for weight, chosen, part in all_of_it.parts:  # each is one resample
         x = penalised_fit(A, y, t, k, np.array(chosen, float), positive=prior.positive)
@@ -124,7 +112,7 @@ def test_all_groups_counted_are_every_half_of_the_groups():
     A, label = rng.normal(size=(24, 5)), np.repeat(np.arange(8), 3)
     A, y = standardize(A, A[:, :2].sum(1) + rng.normal(size=24))
     fit = rvamp(A, y, prior=Laplace(1.0, Fixed()), counts=Grouped(HALF, label))
-    all_of_it = counted(fit, rows=range(8), blocks=[])
+    all_of_it = counted(fit, rows=range(8))
     t, k = np.ones(5), np.zeros(5)
     x = np.array([penalised_fit(A, y, t, k, c[label]) for c in every_half(8)])
     np.testing.assert_allclose(all_of_it.Pi, np.mean(np.abs(x) > 1e-8, 0), atol=5e-3)
@@ -235,8 +223,8 @@ def test_rows_with_the_common_law_change_nothing(loss):
 
 def test_the_rows_that_matter_are_found():
     fit, _ = fit_of("outlier_20_half")
-    assert counted(fit, rows=1, blocks=[]).rows.tolist() == [17]
-    np.testing.assert_array_equal(counted(fit, rows=[3, 8], blocks=[]).rows, [3, 8])
+    assert counted(fit, rows=1).rows.tolist() == [17]
+    np.testing.assert_array_equal(counted(fit, rows=[3, 8]).rows, [3, 8])
 
 
 def test_groups_of_one_row_are_found_by_their_own_numbers():
@@ -244,7 +232,7 @@ def test_groups_of_one_row_are_found_by_their_own_numbers():
     label = np.random.default_rng(0).permutation(120)
     law = Grouped(fit.problem.counts, label)
     grouped = rvamp(fit.problem.A, fit.problem.y, prior=fit.prior, counts=law)
-    assert counted(grouped, rows=1, blocks=[]).rows.tolist() == [label[17]]
+    assert counted(grouped, rows=1).rows.tolist() == [label[17]]
 
 
 def test_the_score_is_the_sum_of_squared_shares():
@@ -273,7 +261,7 @@ def test_columns_that_are_never_selected_stay_as_they_are():
 def test_what_does_not_settle_is_said_and_stays(monkeypatch):
     d = gaussian_design(40, 20, seed=1)
     fit = rvamp(d.A, d.y, 0.3, counts=HALF)
-    good, seen = counted(fit, rows=2, blocks=[]), []
+    good, seen = counted(fit, rows=2), []
 
     def broken(*arguments):
         seen.append(0)
@@ -281,30 +269,13 @@ def test_what_does_not_settle_is_said_and_stays(monkeypatch):
 
     settled = room._solve_pattern
     monkeypatch.setattr(room, "_solve_pattern", broken)
-    found = counted(fit, rows=2, blocks=[])
+    found = counted(fit, rows=2)
     _, second, *_ = found.parts
     assert found.left == {f"pattern {second.chosen}": second.weight}
     assert second.fit is None and f"pattern {second.chosen} left" in repr(found)
     mixed = sum(p.weight * (p.fit or fit).Pi for p in found.parts)
     np.testing.assert_allclose(found.Pi, mixed)
     assert np.abs(found.Pi - good.Pi).max() < 0.3
-
-
-@pytest.mark.parametrize("positive", [False, True])
-def test_small_lassos_against_penalised_fit(positive):
-    rng = np.random.default_rng(2)
-    X = rng.normal(size=(12, 1)) + 0.03 * rng.normal(size=(12, 6))
-    Y = rng.normal(size=(25, 12))
-    t, k = rng.uniform(0, 2, size=(2, 25, 6))
-    Q = np.array([X.T @ X, X.T @ X + np.eye(6)])
-    block = np.arange(25) % 2
-    k -= block[:, None] * k.min()  # the second's ridge is partly in its Q
-    x, R, unsure = small_lassos(Q, block, Y @ X, t, k, positive)
-    assert unsure == 0
-    k += block[:, None]
-    for y, t_b, k_b, found in zip(Y, t, k, x):
-        truth = penalised_fit(X, y, t_b, k_b, np.ones(12), positive=positive)
-        np.testing.assert_allclose(found, truth, atol=1e-7)
 
 
 @pytest.mark.parametrize(
@@ -329,136 +300,13 @@ def test_every_loss_law_and_penalty(options):
     A = gaussian_design(M, 30, rho=0.8, seed=1).A
     y = (np.random.default_rng(1).random(M) < 0.5 + 0.4 * np.sign(A[:, 3])) * 1.0
     fit = rvamp(A, y, **options)
-    better = counted(fit, rows=[2, 5])
+    better = counted(rvamp(A, y, **options, blocks="auto"), rows=[2, 5])
     for part in (better.Pi, better.mean, better.var):
         assert part.shape == (30,) and np.isfinite(part).all()
     assert ((better.Pi >= 0) & (better.Pi <= 1)).all() and (better.var >= 0).all()
     assert np.abs(better.Pi - fit.Pi).max() < 0.25
     varies = options.get("counts", Poisson()).var > 0
     assert len(better.parts) == (4 if varies else 1)
-
-
-@pytest.mark.parametrize("spread", [0.3, 0.003])
-@pytest.mark.parametrize("positive", [False, True])
-def test_signs_of_twelve_near_copies_settle(spread, positive):
-    rng = np.random.default_rng(12)
-    X = rng.normal(size=(20, 1)) + spread * rng.normal(size=(20, 12))
-    X *= rng.choice([-1, 1], 12)
-    g, t = rng.normal(size=(20_000, 20)) @ X, rng.uniform(0.1, 2, size=(20_000, 12))
-    Q, block = (X.T @ X)[None], np.zeros(20_000, int)
-    x, _, unsure = small_lassos(Q, block, g, t, 0 * t, positive)
-    rest = g - x @ Q[0]
-    assert unsure == 0 and (np.abs(rest - t * np.sign(x))[x != 0] < 1e-6).all()
-    assert ((rest if positive else np.abs(rest)) <= t + 1e-6)[x == 0].all()
-
-
-def cavities(rng, B, d):
-    """Cavities of B blocks of d columns, (B, d) and twice (B, d, d)."""
-    X, Y = rng.normal(size=(2, B, 3 * d, d))
-    X[..., -1] = X[..., 0] + 0.2 * X[..., -1]
-    Q, C = (np.swapaxes(Z, 1, 2) @ Z / 3 for Z in (X, Y))
-    return Seen(rng.normal(size=(B, d)), Q, C)
-
-
-@pytest.mark.parametrize("d", [2, 5])
-@pytest.mark.parametrize("kind", [Laplace, ElasticNet, NonNegative])
-def test_a_gaussian_with_the_message_has_the_moments_of_the_block(kind, d):
-    rng = np.random.default_rng(d)
-    given, columns = cavities(rng, 4, d), rng.permutation(4 * d).reshape(4, d)
-    nodes = at_nodes(kind(1.0), columns, 4 * d, given)
-    moments, (D, r, T) = block_message(nodes, given)
-    _, t = turned(D, T)
-    assert (t >= 0).all() and (np.linalg.eigvalsh(D) > -1e-12).all()
-    close = dict(atol=1e-9)
-    np.testing.assert_array_equal(D, np.swapaxes(D, 1, 2))
-    for b, (h, Q, C, mean, chi, v) in enumerate(zip(*given, *moments)):
-        slack = np.eye(d) - chi @ Q
-        np.testing.assert_allclose(slack @ D[b], chi, **close)
-        np.testing.assert_allclose(slack @ r[b] + chi @ h, mean, **close)
-        v_2 = slack @ T[b] @ slack.T + chi @ C @ chi.T
-        np.testing.assert_allclose(v_2, v, **close)
-    # a response is the derivative of the mean by the field
-    step = np.array([1e-4, *[0] * (d - 1)])
-    up, down = (
-        at_nodes(kind(1.0), columns, 4 * d, given._replace(mean=given.mean + move))
-        for move in (step, -step)
-    )
-    slope = (up.x.mean(1) - down.x.mean(1)) / 2e-4
-    np.testing.assert_allclose(nodes.response[:, 0], slope, atol=2e-2)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        dict(prior=Laplace(0.2, Fixed()), counts=HALF),
-        dict(prior=Laplace(0.2), intercept=True, likelihood=Logistic()),
-        dict(prior=ElasticNet(0.2), counts=Grouped(HALF, np.arange(60) // 2)),
-        dict(prior=NonNegative(0.1), counts=Poisson(0.5)),
-    ],
-)
-@pytest.mark.parametrize("N", [30, 90])
-def test_both_factors_agree_at_the_fixed_point_of_blocks(options, N):
-    """Means and variances, of wide and of tall tables; and the cavities are those of
-    the block left out.
-    """
-    A = gaussian_design(60, N, rho=0.9, seed=1).A
-    y = (np.random.default_rng(1).random(60) < 0.5 + 0.4 * np.sign(A[:, 3])) * 1.0
-    fit = rvamp(A, y, **options)
-    blocks = [np.array(b) for b in ([2, 3, 4], [9, 8], [20, 21], [28])]
-    problem, state = put_in_blocks(fit.problem, fit.messages, blocks, N)
-    for _, (last, *_) in zip(range(40), iterate(problem, state)):
-        if max(last.change, last.delta) < 1e-5:
-            break
-    assert last.delta < 1e-5
-    there = last.state.to_prior
-    alone = fit.problem.prior.moments(fit.messages.to_prior)
-    mean, var = last.coupled.x.mean, last.coupled.x.var
-    assert np.abs(mean - alone.mean).max() > 1e-4  # the blocks have changed something
-    np.testing.assert_allclose(last.x.mean, mean, atol=1e-4 * np.abs(mean).max())
-    np.testing.assert_allclose(last.x.var, var, atol=1e-4 * var.max())
-    one_by_one = problem.prior.three(there, FEW)
-    np.testing.assert_allclose(one_by_one[1], last.x.mean[:N], atol=1e-9)
-
-
-def test_blocks_of_columns_that_do_not_see_each_other_change_nothing():
-    A = np.linalg.qr(np.random.default_rng(3).normal(size=(80, 12)))[0]
-    y = 4 * A[:, :3].sum(1) + np.random.default_rng(4).normal(size=80)
-    fit = rvamp(A, y, 0.5, counts=HALF)
-    same = counted(fit, rows=0, blocks=[range(6), [7, 9]])
-    np.testing.assert_allclose(same.Pi, fit.Pi, atol=0.01)
-    np.testing.assert_allclose(same.var, fit.var, rtol=0.03)
-    assert counted(fit, rows=0, blocks=[[3]]).blocks == []
-
-
-def test_without_resampling_a_block_has_no_noise_below_zero():
-    """Rounding made some, and the iteration broke down."""
-    A, y, *_ = gaussian_design(150, 150, rho=0.5, seed=6)
-    prior = Laplace(0.05 * np.abs(A.T @ y).max(), Fixed())
-    fit = rvamp(A, y, prior=prior, counts=NoResampling())
-    same = counted(fit, rows=0)
-    assert len(same.blocks) == 1 and not same.left
-    np.testing.assert_allclose(same.mean, fit.mean, atol=1e-2 * fit.mean.max())
-    np.testing.assert_allclose(same.var, 0, atol=1e-9)
-
-
-def test_what_is_not_had_for_blocks_is_refused(tame):
-    fit = rvamp(*tame, 0.1)
-    (part, *_) = counted(fit, rows=1, blocks=[[2, 3]]).parts
-    asked = p1, p2, free_energy, stability_radius, counted
-    for ask in asked:
-        with pytest.raises(TypeError, match="blocks"):
-            ask(part.fit)
-    with pytest.raises(TypeError, match="columns in blocks"):
-        rvamp(*tame, 0.1, warm_start=part.fit)
-
-
-def test_blocks_are_small_and_disjoint():
-    A = gaussian_design(80, 200, rho=0.99, seed=0).A
-    blocks = find_blocks(A, np.arange(0, 200, 2))
-    together = np.concatenate(blocks)
-    assert max(map(len, blocks)) <= LARGEST and min(map(len, blocks)) >= 2
-    assert len(set(together)) == len(together) and not (together % 2).any()
-    assert find_blocks(np.linalg.qr(A[:, :20])[0], np.arange(20)) == []
 
 
 # Bad input ----------------------------------------------------------------------------
@@ -483,7 +331,7 @@ def test_a_pattern_of_groups_that_starts_anew_is_answered():
 
 
 def test_a_pattern_is_not_counted_once_more(tame):
-    part = counted(rvamp(*tame, 0.1), rows=1, blocks=[]).parts[0]
+    part = counted(rvamp(*tame, 0.1), rows=1).parts[0]
     with pytest.raises(TypeError, match="one of a pattern"):
         counted(part.fit)
 
@@ -505,17 +353,6 @@ def test_what_cannot_be_counted_is_refused(tame):
 @pytest.mark.parametrize(
     "options, words",
     [
-        (dict(blocks="all"), "blocks must be"),
-        (dict(blocks=None), "blocks must be"),
-        (dict(blocks=5), "blocks must be .* list of lists .* got 5"),
-        (dict(blocks=[1, 2]), "each of blocks must be a list .* got 1"),
-        (dict(blocks=[[[0, 1]]]), "each of blocks must be a list"),
-        (dict(blocks=[[0, 1.5]]), "each of blocks .* numbers from 0 to 29"),
-        (dict(blocks=[[2**70, 1]]), "each of blocks .* numbers from 0 to 29"),
-        (dict(blocks=[["a", None]]), "each of blocks .* numbers from 0 to 29"),
-        (dict(blocks=[[0, 30]]), "numbers from 0 to 29"),
-        (dict(blocks=[[0, 1], [1, 2]]), "each once"),
-        (dict(blocks=[range(13)]), "at most 12 columns, got one of 13"),
         (dict(rows="some"), "rows must be"),
         (dict(rows=1.5), "rows must be a whole number or a list .* got 1.5"),
         (dict(rows=[[1], [2, 3]]), "rows must be a list of numbers from 0 to 39"),

@@ -10,9 +10,9 @@ import pytest
 from scipy import sparse
 
 from rvamp_nb import rvamp
+from rvamp_nb.blocks import moment_view, seen
 from rvamp_nb.densities import coefficient_interval, p1, p2
 from rvamp_nb.energy import free_energy, stability_radius
-from rvamp_nb.extend.blocks import moment_view, seen
 from rvamp_nb.extend.rows import counted
 from rvamp_nb.extend.survival import simulated_survival, survival_fit, survival_target
 from rvamp_nb.extend.trust import (
@@ -75,7 +75,7 @@ def dense(request):
 @pytest.fixture(scope="module")
 def mended(dense):
     """Four rows counted."""
-    return counted(dense, blocks=[])
+    return counted(dense)
 
 
 @pytest.fixture(params=["memmap", "sparse"])
@@ -178,8 +178,6 @@ def test_what_columns_see_is_that_of_the_matrix_that_is_never_formed():
 def test_what_is_counted_is_that_of_a_table_in_memory(mended, fit):
     theirs, ours = mended, counted(fit)
     assert len(theirs.parts) == 16
-    with pytest.raises(TypeError, match="blocks need the table in memory"):
-        counted(fit, blocks=[[4, 5]])
     assert repr(ours) == repr(theirs)
     for name in ("Pi", "mean", "var"):
         one, other = getattr(ours, name), getattr(theirs, name)
@@ -216,7 +214,7 @@ def test_a_table_in_rows_goes_through_sums_over_rows(tmp_path):
     assert fit.problem.A.shape == (31, 31) and fit.problem.A.axis == 0
     near = dict(rtol=1e-7, atol=1e-12)
     np.testing.assert_allclose(p2(fit, [4]).across, p2(dense, [4]).across, **near)
-    ours, theirs = (counted(f, blocks=[]).Pi for f in (fit, dense))
+    ours, theirs = (counted(f).Pi for f in (fit, dense))
     np.testing.assert_allclose(ours, theirs, atol=1e-6)
 
 

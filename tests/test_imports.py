@@ -37,7 +37,7 @@ READ_AFTER = {"29": "07a", "30": "11a", "31": "11b", "28": "16a"}  # in the cont
 AHEAD = {  # chapter 19 has rows that share a count, and the messages of blocks
     "08_prior": {"ramps"},  # a room of its own
     "12_rvamp": {"groups"},
-    "16_last_word": {"extend.blocks", "extend.rows", "groups"},
+    "16_last_word": {"blocks", "extend.rows", "groups"},
     "28_light": {"groups"},
     "17_beyond_diagonal": {"groups"},
 }

@@ -38,6 +38,7 @@ from rvamp_nb.extend import refined as room
 from rvamp_nb.extend.refitting import refitter
 from rvamp_nb.extend.survival import Baseline
 from rvamp_nb.panels import couple
+from rvamp_nb.solver import with_blocks
 
 M, N = 60, 30
 RNG = np.random.default_rng(0)
@@ -372,9 +373,12 @@ def test_a_counted_fit_is_used_as_it_is():
     fit = fitted("halves")
     rows = counted(fit, 2)
     ones = refined(rows, None, 200, progress=False)
-    more = refined(counted(fit, blocks=[[0, 1, 2]]), None, 200, progress=False)
-    np.testing.assert_array_equal(ones.draws, more.draws)
-    for answer in (ones, more):
+    close = with_blocks(fit, [[0, 1, 2]])
+    both = (
+        refined(what, None, 200, progress=False) for what in (close, counted(close))
+    )
+    for answer in (ones, *both):
+        np.testing.assert_array_equal(ones.draws, answer.draws)
         assert answer.gain > 2 and agrees_with_halves(answer)
 
 
@@ -617,7 +621,7 @@ LAWS = {
 def test_the_mean_over_the_law_is_that_of_many_draws(law, rows):
     """In errors of 8,000 draws and of what is claimed; the series far within."""
     fit = rvamp(A, Y, prior=Laplace(1.2, Weakness(0.5)), counts=LAWS[law])
-    found = counted(fit, rows=rows, blocks=[]) if rows else fit
+    found = counted(fit, rows=rows) if rows else fit
     control, n = room.Control(found, 0), 8_000
     says = np.concatenate(
         [

@@ -305,7 +305,7 @@ def blocks(fit, truth, n_blocks=3, B=200):
     """
     Pi, mean, var, n = truth
     noise, active = Pi * (1 - Pi) / n, (Pi > 0.01) & (Pi < 0.99)
-    errors, covered, best = [], [], counted(fit, blocks=[])
+    errors, covered, best = [], [], counted(fit)
     for seed in range(77, 77 + n_blocks):
         r = refined(best, None, B, seed=seed, progress=False)
         parts = fit.Pi, (r.draws != 0).mean(0), r.Pi

@@ -13,14 +13,14 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import t as student
 
+from ..blocks import moment_view
 from ..checks import check_number
-from .blocks import moment_view
 from .refined import field_of
 from .trust import TrustWarning
 from ..likelihood import Logistic, Squared
 from ..prior import Penalty
 from ..resampling import Fixed, NoResampling
-from ..solver import Fit
+from ..solver import Fit, with_blocks
 
 # %% ../../nbs/27_effects.ipynb #27ef0016
 def left_out(fit):
@@ -153,6 +153,7 @@ def effects(fit, level=0.95):
         How often an interval should hold the true coefficient.
     """
     _check(fit, level)
+    fit = with_blocks(fit, [])
     A = fit.problem.A[:, : len(fit.mean)]
     alike = resemblance(A - A.mean(0) * fit.has_intercept)
     estimate, se, left, pull = debiased_together(fit, alike.together)

@@ -13,9 +13,9 @@ from functools import partial
 import numpy as np
 from scipy.special import expit
 
+from ..blocks import find_blocks
 from ..checks import check_number, check_size, listed
 from ..densities import p2
-from ..extend.blocks import DOUBTFUL, find_blocks
 from ..groups import Blocks, rotated
 from ..likelihood import normal_nodes
 from ..messages import Natural
@@ -190,8 +190,7 @@ def _families(s, families):
     columns, sets = s.question.columns, families
     if families is None:
         sets, of, A = s.asked["categories"], columns.family.copy(), s.question.A
-        doubtful = np.flatnonzero(s.fit.Pi > DOUBTFUL)
-        for block in [] if isinstance(A, Panels) else find_blocks(A, doubtful):
+        for block in find_blocks(A, s.fit.Pi):
             of[np.isin(columns.where, block) & (columns.family < 0)] = of.max() + 1
     else:
         of = family_of(families, columns.names, "families")

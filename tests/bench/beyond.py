@@ -1,4 +1,4 @@
-"""What `counted` is worth, with and without blocks, and at what cost.
+"""What columns in blocks and rows counted are worth, and at what cost.
 
     python tests/bench/beyond.py              # all truths of tests/truth_beyond
     python tests/bench/beyond.py NAME ...     # these again
@@ -6,10 +6,11 @@
 By hand: some minutes. The table goes to tests/truth_beyond/worths.json and into
 chapter 17. For each truth: the worth of Π in refits (the number whose own error is as
 large; the truth's own error subtracted; null where nothing is left but that) of the
-fit, of four rows counted, and of these with blocks; the 5 to 95 % range of the ratio of
-variances to the refits' among features with Π > 0.1; steps of the fit and of the
-patterns; processor time in units of the fit's. For the four tables of CURVES the worth
-for none to six rows, too, and what is left of the rows' scores.
+fit, of the fit in blocks, of four rows counted, and of these in blocks; the 5 to 95 %
+range of the ratio of variances to the refits' among features with Π > 0.1; steps of the
+fit, in blocks from there, and of the patterns; processor time beyond the fit's in units
+of it. For the four tables of CURVES the worth for none to six rows, too, and what is
+left of the rows' scores.
 """
 
 import json
@@ -23,8 +24,9 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "truth_beyond"))
 import make_beyond_truth as refitted
 
+from rvamp_nb.blocks import find_blocks
 from rvamp_nb.extend.rows import counted, row_scores
-from rvamp_nb.solver import rvamp
+from rvamp_nb.solver import rvamp, with_blocks
 
 TABLE = HERE.parent / "truth_beyond" / "worths.json"
 # the tables that were looked at before the constants of `rows` stood
@@ -60,21 +62,26 @@ def row(name):
     options, (Pi, _, var, n) = refitted.options(design, law), refitted.load(name)
     rvamp(A, y, **options)  # warms caches
     fit, of_fit = timed(rvamp, A, y, **options)
-    rows, of_rows = timed(counted, fit, blocks=[])
-    both, of_both = timed(counted, fit)
+    blocks = find_blocks(A, fit.Pi)
+    close, of_blocks = timed(with_blocks, fit, blocks)
+    rows, of_rows = timed(counted, fit)
+    both, of_both = timed(counted, close)
+    ways = fit, close, rows, both
     line = dict(
         name=name,
         refits=n,
         untouched=design not in CHOSEN_ON,
-        worth=[worth(v.Pi, Pi, n) for v in (fit, rows, both)],
-        var=[spread(v.var, var, Pi) for v in (fit, rows, both)],
-        steps=[fit.n_iter, both.steps],
-        cost=[of_rows / of_fit, of_both / of_fit],
+        worth=[worth(v.Pi, Pi, n) for v in ways],
+        var=[spread(v.var, var, Pi) for v in ways],
+        steps=[fit.n_iter, close.n_iter if blocks else 0, both.steps],
+        cost=[t / of_fit for t in (of_blocks, of_rows, of_blocks + of_both)],
+        blocks=[len(blocks), max(map(len, blocks), default=0)],
+        settled=close.converged,
         seconds=of_fit,
         done=str(both),
     )
     if name in CURVES:
-        by_rows = [counted(fit, K, blocks=[]).Pi for K in range(7)]
+        by_rows = [counted(fit, K).Pi for K in range(7)]
         scores = np.sort(row_scores(fit, np.arange(A.shape[1])))
         line["by_rows"] = [worth(each, Pi, n) for each in by_rows]
         line["score_left"] = [scores[: len(scores) - K].sum() for K in range(7)]
@@ -92,7 +99,7 @@ def main():
     kept = {line["name"]: line for line in table}
     for name in names:
         kept[name] = line = row(name)
-        print(f"{name:28}", *(w and round(w) for w in line["worth"]), line["var"][::2])
+        print(f"{name:28}", *(w and round(w) for w in line["worth"]), line["var"][::3])
         print(f"    {line['steps']} {line['cost']} {line['done']}", flush=True)
     ordered = [kept[name] for name in refitted.NAMES if name in kept]
     TABLE.write_text("[\n" + ",\n".join(map(json.dumps, ordered)) + "\n]\n")

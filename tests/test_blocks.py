@@ -1,0 +1,452 @@
+"""Columns taken together: the small Lassos, the message of a block, a fit in blocks and
+what is asked of it, bad input.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rvamp_nb.blocks import (
+    FEW,
+    LARGEST,
+    NODES,
+    Seen,
+    at_nodes,
+    block_message,
+    echoes,
+    find_blocks,
+    small_lassos,
+    turned,
+)
+from rvamp_nb.bootstrap import naive_bootstrap, weighted_lasso
+from rvamp_nb.datasets import gaussian_design
+from rvamp_nb.densities import coefficient_interval, p1, p2
+from rvamp_nb.energy import free_energy, messages_of, stability_radius, variational
+from rvamp_nb.extend.effects import effects
+from rvamp_nb.extend.refined import refined
+from rvamp_nb.extend.rows import counted
+from rvamp_nb.likelihood import Logistic
+from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
+from rvamp_nb.refits import penalised_fit
+from rvamp_nb.resampling import Fixed, Grouped, NoResampling, Poisson, Subsample
+from rvamp_nb.solver import load_fit, rvamp, with_blocks
+from rvamp_nb.tables.storage import Panels
+
+sys.path.insert(0, str(Path(__file__).parent / "truth_beyond"))
+import make_beyond_truth as refitted
+
+HALF = Subsample(0.5)
+
+
+# One block ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("positive", [False, True])
+def test_small_lassos_against_penalised_fit(positive):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(12, 1)) + 0.03 * rng.normal(size=(12, 6))
+    Y = rng.normal(size=(25, 12))
+    t, k = rng.uniform(0, 2, size=(2, 25, 6))
+    Q = np.array([X.T @ X, X.T @ X + np.eye(6)])
+    block = np.arange(25) % 2
+    k -= block[:, None] * k.min()  # the second's ridge is partly in its Q
+    x, R, unsure = small_lassos(Q, block, Y @ X, t, k, positive)
+    assert unsure == 0
+    k += block[:, None]
+    for y, t_b, k_b, found in zip(Y, t, k, x):
+        truth = penalised_fit(X, y, t_b, k_b, np.ones(12), positive=positive)
+        np.testing.assert_allclose(found, truth, atol=1e-7)
+
+
+@pytest.mark.parametrize("spread", [0.3, 0.003])
+@pytest.mark.parametrize("positive", [False, True])
+def test_signs_of_twelve_near_copies_settle(spread, positive):
+    rng = np.random.default_rng(12)
+    X = rng.normal(size=(20, 1)) + spread * rng.normal(size=(20, 12))
+    X *= rng.choice([-1, 1], 12)
+    g, t = rng.normal(size=(20_000, 20)) @ X, rng.uniform(0.1, 2, size=(20_000, 12))
+    Q, block = (X.T @ X)[None], np.zeros(20_000, int)
+    x, _, unsure = small_lassos(Q, block, g, t, 0 * t, positive)
+    rest = g - x @ Q[0]
+    assert unsure == 0 and (np.abs(rest - t * np.sign(x))[x != 0] < 1e-6).all()
+    assert ((rest if positive else np.abs(rest)) <= t + 1e-6)[x == 0].all()
+
+
+def cavities(rng, B, d):
+    """Cavities of B blocks of d columns, (B, d) and twice (B, d, d)."""
+    X, Y = rng.normal(size=(2, B, 3 * d, d))
+    X[..., -1] = X[..., 0] + 0.2 * X[..., -1]
+    Q, C = (np.swapaxes(Z, 1, 2) @ Z / 3 for Z in (X, Y))
+    return Seen(rng.normal(size=(B, d)), Q, C)
+
+
+@pytest.mark.parametrize("d", [2, 5])
+@pytest.mark.parametrize("kind", [Laplace, ElasticNet, NonNegative])
+def test_a_gaussian_with_the_message_has_the_moments_of_the_block(kind, d):
+    rng = np.random.default_rng(d)
+    given, columns = cavities(rng, 4, d), rng.permutation(4 * d).reshape(4, d)
+    nodes = at_nodes(kind(1.0), columns, 4 * d, given)
+    moments, (D, r, T) = block_message(nodes, given)
+    _, t = turned(D, T)
+    assert (t >= 0).all() and (np.linalg.eigvalsh(D) > -1e-12).all()
+    close = dict(atol=1e-9)
+    np.testing.assert_array_equal(D, np.swapaxes(D, 1, 2))
+    for b, (h, Q, C, mean, chi, v) in enumerate(zip(*given, *moments)):
+        slack = np.eye(d) - chi @ Q
+        np.testing.assert_allclose(slack @ D[b], chi, **close)
+        np.testing.assert_allclose(slack @ r[b] + chi @ h, mean, **close)
+        v_2 = slack @ T[b] @ slack.T + chi @ C @ chi.T
+        np.testing.assert_allclose(v_2, v, **close)
+
+
+@pytest.mark.parametrize("d", [2, 5])
+@pytest.mark.parametrize("kind", [Laplace, ElasticNet, NonNegative])
+def test_moments_are_derivatives_of_the_gain(kind, d):
+    """By the field, exactly at any points; by precision and covariance, too, but for
+    what is not symmetric in a mean over points.
+    """
+    rng = np.random.default_rng(d)
+    given, columns = cavities(rng, 4, d), np.arange(4 * d).reshape(4, d)
+    gain = lambda cavity: at_nodes(kind(1.0), columns, 4 * d, cavity, NODES).gain
+    nodes = at_nodes(kind(1.0), columns, 4 * d, given, NODES)
+    square = np.swapaxes(nodes.x, 1, 2) @ nodes.x / NODES
+    for name, expected, off in (
+        ("mean", nodes.x.mean(1)[:, 1], 1e-6),
+        ("Sigma", -square[:, 0, 1], 1e-6),
+        ("noise", (nodes.response[:, 0, 1] + nodes.response[:, 1, 0]) / 2, 0.02),
+    ):
+        move = np.zeros(getattr(given, name).shape)
+        move[(slice(None), 1) if name == "mean" else (slice(None), [0, 1], [1, 0])] = 1
+        up, down = (
+            gain(given._replace(**{name: getattr(given, name) + side * 1e-5 * move}))
+            for side in (1, -1)
+        )
+        size = np.abs(expected).max()
+        np.testing.assert_allclose((up - down) / 2e-5, expected, atol=off * size + 1e-9)
+
+
+def test_a_response_is_the_derivative_of_the_mean():
+    given = cavities(np.random.default_rng(2), 4, 2)
+    ask = lambda cavity: at_nodes(
+        Laplace(1.0), np.arange(8).reshape(4, 2), 8, cavity, NODES
+    )
+    step = np.array([0.02, 0])  # points change their signs in between
+    up, down = (ask(given._replace(mean=given.mean + side * step)) for side in (1, -1))
+    slope = (up.x.mean(1) - down.x.mean(1)) / 0.04
+    size = np.abs(slope).max()
+    np.testing.assert_allclose(ask(given).response[:, 0], slope, atol=0.02 * size)
+
+
+def test_where_nothing_is_random_the_response_is_that_of_the_face():
+    Q = np.array([[[2.0, 1.0], [1.0, 2.0]]])
+    still = Seen(np.array([[3.0, 2.5]]), Q, 0 * Q)
+    nodes = at_nodes(Laplace(0.5, Fixed()), np.array([[0, 1]]), 2, still)
+    np.testing.assert_allclose(nodes.response, np.linalg.inv(Q), rtol=1e-12)
+    np.testing.assert_allclose(block_message(nodes, still)[1][2], 0, atol=1e-20)
+
+
+# A fit in blocks ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        dict(prior=Laplace(0.2, Fixed()), counts=HALF),
+        dict(prior=Laplace(0.2), intercept=True, likelihood=Logistic()),
+        dict(prior=ElasticNet(0.2), counts=Grouped(HALF, np.arange(60) // 2)),
+        dict(prior=NonNegative(0.1), counts=Poisson(0.5)),
+    ],
+)
+@pytest.mark.parametrize("N", [30, 90])
+def test_both_factors_agree_at_the_fixed_point_of_blocks(options, N):
+    """Means and variances, of wide and of tall tables; and the cavities are those of
+    the block left out.
+    """
+    A = gaussian_design(60, N, rho=0.9, seed=1).A
+    y = (np.random.default_rng(1).random(60) < 0.5 + 0.4 * np.sign(A[:, 3])) * 1.0
+    fit = rvamp(A, y, **options)
+    close = rvamp(A, y, **options, blocks=[[2, 3, 4], [9, 8], [20, 21], [28]])
+    last = close.last
+    assert close.converged and max(last.change, last.delta) < 1e-6
+    assert [block.tolist() for block in close.blocks] == [[2, 3, 4], [9, 8], [20, 21]]
+    mean, var = last.coupled.x.mean, last.coupled.x.var
+    # the blocks have changed something
+    assert np.abs(mean - fit.last.x.mean).max() > 1e-4
+    np.testing.assert_allclose(last.x.mean, mean, atol=1e-6 * np.abs(mean).max())
+    np.testing.assert_allclose(last.x.var, var, atol=1e-6 * var.max())
+    np.testing.assert_allclose(last.x.chi, last.coupled.x.chi, rtol=1e-5)
+    few = close.problem.prior.three(last.state.to_prior, FEW)
+    np.testing.assert_allclose(few[1], last.x.mean[:N], atol=1e-9)
+    # read off at many points, nearly the same
+    off = np.abs(close.mean - last.x.mean[:N]) / np.sqrt(var[:N])
+    assert 0 < off.max() < 0.15
+
+
+def test_blocks_of_columns_that_do_not_see_each_other_change_nothing():
+    A = np.linalg.qr(np.random.default_rng(3).normal(size=(80, 12)))[0]
+    y = 4 * A[:, :3].sum(1) + np.random.default_rng(4).normal(size=80)
+    fit = rvamp(A, y, 0.5, counts=HALF)
+    same = rvamp(A, y, 0.5, counts=HALF, blocks=[range(6), [7, 9]])
+    np.testing.assert_allclose(same.Pi, fit.Pi, atol=0.01)
+    np.testing.assert_allclose(same.var, fit.var, rtol=0.03)
+    assert free_energy(same) == pytest.approx(free_energy(fit), rel=1e-3)
+    assert stability_radius(same) == pytest.approx(stability_radius(fit), rel=0.05)
+
+
+def test_without_resampling_a_block_has_no_noise_below_zero():
+    """Rounding made some, and the iteration broke down."""
+    A, y, *_ = gaussian_design(150, 150, rho=0.5, seed=6)
+    prior = Laplace(0.05 * np.abs(A.T @ y).max(), Fixed())
+    fit = rvamp(A, y, prior=prior, counts=NoResampling())
+    same = with_blocks(fit, find_blocks(A, fit.Pi))
+    assert len(same.blocks) == 1 and same.converged
+    np.testing.assert_allclose(same.mean, fit.mean, atol=1e-2 * fit.mean.max())
+    np.testing.assert_allclose(same.var, 0, atol=1e-9)
+
+
+def test_blocks_are_small_and_disjoint():
+    A = gaussian_design(80, 200, rho=0.99, seed=0).A
+    blocks = find_blocks(A, (np.arange(200) % 2 == 0) * 0.5)
+    together = np.concatenate(blocks)
+    assert max(map(len, blocks)) <= LARGEST and min(map(len, blocks)) >= 2
+    assert len(set(together)) == len(together) and not (together % 2).any()
+    assert find_blocks(np.linalg.qr(A[:, :20])[0], np.ones(20)) == []
+    assert find_blocks(Panels(A), np.ones(200)) == []
+
+
+def test_blocks_of_one_column_change_no_bit(tame):
+    fit = rvamp(*tame, 0.1)
+    for blocks in ([], [[3], [7]]):
+        same = rvamp(*tame, 0.1, blocks=blocks)
+        np.testing.assert_array_equal(same.Pi, fit.Pi)
+        assert same.status == fit.status and same.blocks == []
+
+
+def test_twins_are_told_apart_no_more_and_share():
+    """Exact copies, of which the diagonal knows nothing."""
+    d = gaussian_design(60, 12, seed=3)
+    A = np.column_stack([d.A, d.A[:, 0], -d.A[:, 1]])
+    prior = Laplace(0.3 * np.abs(A.T @ d.y).max(), Fixed())
+    fit = rvamp(A, d.y, prior=prior, counts=HALF, blocks=[[0, 12], [13, 1]])
+    one = rvamp(d.A, d.y, prior=prior, counts=HALF)
+    assert fit.converged
+    together = fit.mean[[0, 1]] + [1, -1] * fit.mean[[12, 13]]
+    np.testing.assert_allclose(together, one.mean[:2], atol=0.01 * one.mean.max())
+    np.testing.assert_allclose(fit.Pi[2:12], one.Pi[2:], atol=0.01)
+
+
+# What is asked of it ------------------------------------------------------------------
+
+
+def twins(M=60, seed=1):
+    """Two columns with a correlation of .95, of which the first matters; six others."""
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(M, 8))
+    A[:, 1] = 0.95 * A[:, 0] + np.sqrt(1 - 0.95**2) * A[:, 1]
+    A -= A.mean(0)
+    A /= np.linalg.norm(A, axis=0)
+    y = 0.5 * np.sqrt(M) * A[:, 0] + rng.normal(size=M)
+    return A, y - y.mean()
+
+
+@pytest.fixture(scope="module")
+def pair():
+    A, y = twins()
+    both = (rvamp(A, y, 1.0, blocks=blocks) for blocks in (None, [[0, 1]]))
+    return *both, naive_bootstrap(A, y, 1.0, n_resamples=3000, keep=[0, 1])
+
+
+def test_both_densities_of_a_pair_against_refits(pair):
+    """In errors of 3,000 refits, plus what the diagonal is off by, a third of it."""
+    alone, close, refits = pair
+    both = [0, 1]
+    for name, error in (("Pi", refits.Pi_se), ("mean", refits.mean_se)):
+        off, was = (
+            np.abs(getattr(f, name) - getattr(refits, name)) for f in (close, alone)
+        )
+        assert (off[both] < 3 * error[both] + was[both] / 3).all()
+    correlation = lambda C: C[0, 1] / np.sqrt(C[0, 0] * C[1, 1])
+    truth = correlation(np.cov(refits.draws.T))
+    ours, theirs = (correlation(p2(f, both).across) for f in (close, alone))
+
+    assert abs(ours - truth) < 0.1 < abs(theirs - truth)
+    x = np.linspace(-1, 6, 50)
+    shares = np.mean(refits.draws[:, :, None] <= x, axis=0)
+    assert np.abs(p1(close, both).cdf(x) - shares).max() < 0.04
+
+
+def test_p1_of_a_fit_in_blocks_is_one_law(pair):
+    alone, close, _ = pair
+    every, inside = p1(close), [0, 1]
+    np.testing.assert_allclose(every.mean, close.mean, atol=1e-9)
+    np.testing.assert_allclose(every.var, close.var, rtol=1e-9)
+    np.testing.assert_allclose(1 - every.atom, close.Pi, atol=1e-12)
+    x, q = np.linspace(-12, 12, 6001), np.array([0.05, 0.5, 0.95])
+    total = np.trapezoid(every.pdf(x), x) + every.atom
+    np.testing.assert_allclose(total, 1, atol=3e-3)
+    np.testing.assert_allclose(every.cdf(every.quantile(0.9)[0])[0], 0.9, atol=1e-3)
+    np.testing.assert_array_equal(every.quantile(q)[0], p1(close, 0).quantile(q))
+    np.testing.assert_allclose(coefficient_interval(close), every.quantile(q[[0, 2]]))
+    drawn = every.sample(4000, np.random.default_rng(0))
+    assert drawn.shape == (8, 4000)
+    error = np.sqrt(close.var / 4000)
+    assert (np.abs(drawn.mean(1) - close.mean) < 4 * error).all()
+    assert type(p1(close, [4, 5])) is type(p1(alone)) is type(every.alone)
+    with pytest.raises(ValueError, match="q must lie"):
+        p1(close, inside).quantile(1.0)
+
+
+def test_p2_of_a_fit_in_blocks_is_the_coupling_s_gaussian(pair):
+    """Variances are those of the coupling; a wide table and a tall one say the same of
+    sums, and of rows.
+    """
+    _, close, _ = pair
+    A = close.problem.A
+    whole = p2(close)
+    var = close.last.coupled.x.var
+    np.testing.assert_allclose(np.diag(whole.across), var, rtol=1e-9)
+    mean, covariance = whole.predict(A[:5])
+    np.testing.assert_allclose(
+        covariance, A[:5] @ whole.covariance @ A[:5].T, atol=1e-9
+    )
+    np.testing.assert_allclose(mean, A[:5] @ whole.mean)
+    wide = gaussian_design(40, 90, rho=0.9, seed=1)
+    fit = rvamp(wide.A, wide.y, 0.1, intercept=True, blocks=[[2, 3, 4], [9, 8]])
+    some = p2(fit, [3, 9, 50]).across
+    var = fit.last.coupled.x.var[[3, 9, 50]]
+    np.testing.assert_allclose(np.diag(some), var, atol=1e-8 * var.max())
+
+
+def test_the_free_energy_is_flat_and_that_of_refits(pair):
+    alone, close, _ = pair
+    rng, least, problem = np.random.default_rng(0), [], close.problem
+    point, G = messages_of(close), free_energy(close)
+    for name in ("to_prior", "from_prior"):
+        message = getattr(point, name)
+        for part in ("h", "Q_hat", "chi_hat") if name == "to_prior" else ("r", "T"):
+            values = getattr(message, part)
+            move = 1e-3 * np.abs(values).max() * (values != 0)
+            there = [
+                variational(
+                    problem,
+                    point._replace(
+                        **{name: message._replace(**{part: values + side * move})}
+                    ),
+                )
+                for side in (1, -1)
+            ]
+            # of some 1e-3 that each side of the difference would move it
+            assert abs(there[0] - there[1]) < 2e-6, part
+    for _ in range(1000):
+        c, factor = rng.poisson(0.5, 60) * 1.0, rng.choice([1.0, 2.0], 8)
+        x = weighted_lasso(problem.A, problem.y, factor, c)
+        rest = problem.y - problem.A @ x
+        least.append(c @ rest**2 / 2 + factor @ np.abs(x))
+    error = np.std(least) / np.sqrt(1000)
+    assert abs(np.mean(least) + G) < 3 * error
+    assert abs(G - free_energy(alone)) < 3 * error
+
+
+def test_echoes_of_one_column_are_those_of_the_channel():
+    """E g^2 - (E g)^2 over (1 - rho)^2, for columns that do not see each other."""
+    A = np.linalg.qr(np.random.default_rng(3).normal(size=(80, 6)))[0]
+    y = 4 * A[:, :3].sum(1) + np.random.default_rng(4).normal(size=80)
+    fit = rvamp(A, y, prior=Laplace(0.5, Fixed()), counts=HALF, blocks=[[3, 5]])
+    [(L, G)] = echoes(fit.problem.prior, fit.messages.to_prior)
+    Q_hat = fit.messages.to_prior.alone().Q_hat[[3, 5]]
+    Pi = fit.Pi[[3, 5]]
+    expected = Pi * (1 - Pi) / Q_hat**2 / (1 - Pi) ** 2
+    found = np.einsum("ij,njj,njj,ij->i", L[0], G[0], G[0], L[0]) / FEW
+    np.testing.assert_allclose(found, expected, rtol=0.1)
+
+
+def test_the_radius_stays_below_one():
+    """The problem is convex (chapter 14)."""
+    for name in ("breast_cancer", "toeplitz_99"):
+        A, y, _ = refitted.problem(name)
+        fit = rvamp(A, y, **refitted.options(name, "half"), blocks="auto")
+        assert 0.01 < stability_radius(fit, 1e-3) < 1
+
+
+def test_a_fit_in_blocks_where_others_ask(pair, tmp_path, tame):
+    alone, close, _ = pair
+    again = rvamp(close.problem.A, close.problem.y, 1.0, warm_start=close)
+    np.testing.assert_allclose(again.Pi, alone.Pi, atol=1e-5)
+    np.testing.assert_allclose(with_blocks(close, []).Pi, alone.Pi, atol=1e-5)
+    answer = refined(close, None, 200, progress=False)
+    plain = refined(alone, None, 200, progress=False)
+    np.testing.assert_array_equal(answer.draws, plain.draws)
+    assert answer.gain == pytest.approx(plain.gain, rel=0.01)
+    rows = counted(close, rows=2)
+    assert "1 blocks" in repr(rows) and rows.parts[0].fit.blocks
+    with pytest.raises(TypeError, match="columns in blocks: save the one without"):
+        close.save(tmp_path / "fit.npz")
+    alone.save(tmp_path / "fit.npz")
+    loaded = load_fit(tmp_path / "fit.npz", close.problem.A, close.problem.y)
+    np.testing.assert_allclose(with_blocks(loaded, [[0, 1]]).Pi, close.Pi, atol=1e-5)
+    d = gaussian_design(200, 20, seed=2)
+    model = dict(prior=Laplace(0.5, Fixed()), counts=NoResampling())
+    one, two = (effects(rvamp(d.A, d.y, **model, blocks=b)) for b in (None, [[2, 3]]))
+    np.testing.assert_allclose(two.estimate, one.estimate, atol=1e-5)
+
+
+def test_what_the_caller_does_with_errors_does_not_matter(pair):
+    _, close, _ = pair
+    A, y = close.problem.A, close.problem.y
+    with np.errstate(all="raise"):
+        fit = rvamp(A, y, 1.0, blocks=[[0, 1]])
+        np.testing.assert_array_equal(fit.Pi, close.Pi)
+        p1(fit).pdf(np.linspace(-300, 300, 9))
+        free_energy(fit), stability_radius(fit, 1e-4), p2(fit).covariance
+
+
+# Bad input ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tame():
+    d = gaussian_design(40, 30, seed=0)
+    return d.A, d.y
+
+
+@pytest.mark.parametrize(
+    "blocks, words",
+    [
+        ("all", 'blocks must be "auto" or a list of lists .* got'),
+        (5, "blocks must be .* list of lists .* got 5"),
+        ([1, 2], "each of blocks must be a list .* got 1"),
+        ([[[0, 1]]], "each of blocks must be a list"),
+        ([[0, 1.5]], "each of blocks .* numbers from 0 to 29"),
+        ([[2**70, 1]], "each of blocks .* numbers from 0 to 29"),
+        ([["a", None]], "each of blocks .* numbers from 0 to 29"),
+        ([[0, 30]], "numbers from 0 to 29"),
+        ([[0, 1], [1, 2]], "blocks together .* each once"),
+        ([range(13)], "at most 12 columns, got one of 13"),
+    ],
+)
+def test_columns_that_are_not_there(tame, blocks, words):
+    with pytest.raises(ValueError, match=words):
+        rvamp(*tame, 0.1, blocks=blocks)
+
+
+def test_what_has_no_blocks_is_refused(tame):
+    A, y = tame
+    asked = dict(beta=1.0, lam=0.1), dict(beta=1.0, prior=SpikeSlab(0.1))
+    for more in (*asked, dict(prior=Ridge(0.1)), dict(prior=ElasticNet(1, l1_ratio=0))):
+        for blocks in ("auto", [[0, 1]]):
+            with pytest.raises(TypeError, match="blocks are for a penalty that sel"):
+                rvamp(A, y, **more, blocks=blocks)
+    with pytest.raises(TypeError, match="blocks need the table in memory"):
+        rvamp(Panels(A), y, 0.1, blocks=[[4, 5]])
+    assert rvamp(Panels(A), y, 0.1, blocks="auto").blocks == []
+
+
+def test_what_does_not_converge_is_not_put_in_blocks(tame):
+    with pytest.warns(UserWarning, match="not converged"):
+        fit = rvamp(*tame, 0.1, max_iter=2, blocks=[[0, 1]])
+    assert fit.blocks == [] and not fit.converged
+    first = rvamp(*tame, 0.1)
+    with pytest.warns(UserWarning, match="(?s)not converged.*with 1 blocks"):
+        fit = rvamp(*tame, 0.1, max_iter=3, warm_start=first, blocks=[range(8)])
