@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from .blocks import values_at_nodes
 from .checks import check_array, check_number
 from .messages import Natural
 from .panels import at_most_2M, is_wide, tall_form, wide_matrices
@@ -142,6 +143,17 @@ class P1(_Draws, _Mixture, _Moments):
         heights = phi(self.distance(x, x.ndim))
         return np.tensordot(self.weights, _widen(slope, x.ndim) * heights, 1)
 
+# %% ../nbs/13_densities.ipynb #13b10ck0
+def _by_nearest(v, x):
+    """The density at x of sorted values, beside 0, by the nearest 200 of them."""
+    own = v[v != 0]
+    at, last = np.searchsorted(own, x), len(own) - 1
+    if last < 1:
+        return 0.0 * at
+    low, high = np.clip(at - 100, 0, last), np.clip(at + 100, 0, last)
+    density = (high - low) / len(v) / np.maximum(own[high] - own[low], 1e-300)
+    return np.where((x >= own[0]) & (x <= own[-1]), density, 0)
+
 # %% ../nbs/13_densities.ipynb #13b10ck1
 @dataclass(frozen=True, eq=False)
 class P1InBlocks:
@@ -174,18 +186,8 @@ class P1InBlocks:
         return self._of(self.alone.quantile(q), at)
 
     def pdf(self, x):
-        """As of a P1, by the 200 nearest points beside zero."""
-
-        def by_nearest(v):
-            own = v[v != 0]
-            at, last = np.searchsorted(own, x), len(own) - 1
-            if last < 1:
-                return 0.0 * at
-            low, high = np.clip(at - 100, 0, last), np.clip(at + 100, 0, last)
-            density = (high - low) / len(v) / np.maximum(own[high] - own[low], 1e-300)
-            return np.where((x >= own[0]) & (x <= own[-1]), density, 0)
-
-        return self._of(self.alone.pdf(x), by_nearest)
+        """As of a P1."""
+        return self._of(self.alone.pdf(x), lambda v: _by_nearest(v, x))
 
     def sample(self, size, rng):
         """`size` draws; the coordinates' shape, then (size,)."""
@@ -256,7 +258,7 @@ def p1(fit, i=None):
         inside = np.isin(i, close)
         if not inside.any():
             return alone
-        points = fit.problem.prior.points(fit.last.state.to_prior, i[inside])
+        points = values_at_nodes(fit.problem.prior, fit.last.state.to_prior, i[inside])
         return P1InBlocks(alone, inside, np.sort(points))
     raise TypeError(
         f"p1 is not written for the prior {type(prior).__name__} at beta = {beta:g}:"

@@ -60,9 +60,8 @@ class _Answer:
 
     def _of_x(self, name):
         N = self.problem.A.shape[1] - self.has_intercept
-        if self.last is None:
-            return np.full(N, np.nan)
-        return getattr(self._read[1] if self.blocks else self.last.x, name)[:N]
+        x = self._read[1] if self.blocks else getattr(self.last, "x", None)
+        return np.full(N, np.nan) if x is None else getattr(x, name)[:N]
 
     @cached_property
     def _read(self):

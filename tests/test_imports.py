@@ -34,12 +34,14 @@ IS_AN_ESTIMATOR = "select.stability"  # made of scikit-learn's base classes
 EXPORTS = r"^#\| *(?:default_exp|exporti?s?) +(\S+)"
 MAY_IMPORT_ANY = ("index", "00_tour")  # they show what the course will arrive at
 READ_AFTER = {"29": "07a", "30": "11a", "31": "11b", "28": "16a"}  # in the contents
-AHEAD = {  # chapter 19 has rows that share a count, and the messages of blocks
+AHEAD = {  # chapter 17 has columns in blocks, 19 rows that share a count, in blocks
     "08_prior": {"ramps"},  # a room of its own
-    "12_rvamp": {"groups"},
+    "12_rvamp": {"blocks", "groups"},
+    "13_densities": {"blocks"},
+    "14_free_energy": {"blocks"},
     "16_last_word": {"blocks", "extend.rows", "groups"},
     "28_light": {"groups"},
-    "17_beyond_diagonal": {"groups"},
+    "17_beyond_diagonal": {"blocks", "groups"},
 }
 
 

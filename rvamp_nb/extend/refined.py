@@ -238,20 +238,24 @@ class Patterns(NamedTuple):
         chosen = [np.array(part.chosen, dtype=bool) for part in self.parts]
         return [np.flatnonzero((own == here).all(1)) for here in chosen]
 
-
-def patterns_of(found):
-    """The `Patterns` of a Counted, without blocks of columns; of a Fit, of which no row
-    is counted, one.
-    """
+# %% ../../nbs/16_last_word.ipynb #16b10ck0
+def _column_by_column(found):
+    """A Fit or Counted, without blocks of columns."""
     fit = getattr(found, "fit", found)
-    if fit.blocks:
-        fit = with_blocks(fit, [])
-        found = fit if isinstance(found, Fit) else counted(fit, found.rows.tolist())
-    p = fit.problem
-    if found is fit:
-        none = np.zeros(0, dtype=int)
+    if not fit.blocks:
+        return found
+    apart = with_blocks(fit, [])
+    return apart if found is fit else counted(apart, found.rows.tolist())
+
+# %% ../../nbs/16_last_word.ipynb #16b10ck1
+def patterns_of(found):
+    """The `Patterns` of a Counted; of a Fit, of which no row is counted, one."""
+    found = _column_by_column(found)
+    if isinstance(found, Fit):
+        none, p = np.zeros(0, dtype=int), found.problem
         laws = patterns(p.counts, len(p.y), none)
         return Patterns([Part(1.0, (), found)], laws, in_play(found), none, 0.0)
+    p = found.fit.problem
     unit, law = units(p.counts, len(p.y))
     law = law.law if isinstance(law, Stratified) else law
     first = np.array([np.argmax(unit == row) for row in found.rows], dtype=int)

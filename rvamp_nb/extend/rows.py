@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..blocks import NODES, TOGETHER, put_in_blocks, whole_numbers
+from ..blocks import NODES, PIECE, put_in_blocks, whole_numbers
 from ..groups import GroupedLoss, noise_of_groups
 from ..iteration import Anderson, iterate
 from ..messages import Moments, Natural
@@ -344,7 +344,7 @@ def _rows_asked(fit, rows, columns):
 # %% ../../nbs/17_beyond_diagonal.ipynb #c0unt028
 def _mixed(fit, parts, columns):
     """Π, mean and mean square of all patterns, (3, N), and what was left as it was."""
-    n = max(NODES // len(parts), TOGETHER)  # patterns average over nodes, too
+    n = max(NODES // len(parts), PIECE)  # patterns average over nodes, too
     moments = np.array([fit.Pi, fit.mean, fit.var + fit.mean**2])
     mixed, left = 0.0, {}
     for k, (weight, chosen, part) in enumerate(parts):

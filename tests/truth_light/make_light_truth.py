@@ -7,9 +7,9 @@
 
 The first two keep a file for each table in the folder PARTS and go on where they were
 stopped. `--pack` writes one file for each group of kinds, and `signs.npz`: what rVAMP
-says of the same tables, and what the light goes by; Π and variances of `counted` stand
-there, too. `again.npz` looks again, with other refits and more of them, at the
-tables that no rule was made on, that are green, and that have a wrong variance.
+says of the same tables, and what the light goes by; Π and variances of `counted`, in
+blocks, stand there, too. `again.npz` looks again, with other refits and more of them,
+at the tables that no rule was made on, that are green, and that have a wrong variance.
 
 In the file of a group, for each table: the penalty (`lam`), how many refits (`n`),
 their `seed`, and for all features, one table after the other (`sizes` says how many
@@ -30,12 +30,14 @@ import numpy as np
 from designs import KINDS, small_design, small_names
 
 from rvamp_nb import naive_bootstrap, rvamp
+from rvamp_nb.blocks import find_blocks
 from rvamp_nb.energy import stability_radius
 from rvamp_nb.extend.rows import counted
 from rvamp_nb.extend.trust import column_rows, judge, strongest_partner
 from rvamp_nb.likelihood import Logistic, Squared
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Subsample
+from rvamp_nb.solver import with_blocks
 
 HERE = Path(__file__).resolve().parent
 IN_QUESTION = 0.01  # features above this, by refits or rVAMP, are looked at
@@ -130,7 +132,8 @@ def signs(recipe, truth):
         own=trust.own_share,
         radius=_radius(fit),
     )
-    ask, better = np.flatnonzero(np.maximum(Pi, fit.Pi) > IN_QUESTION), counted(fit)
+    ask = np.flatnonzero(np.maximum(Pi, fit.Pi) > IN_QUESTION)
+    better = counted(with_blocks(fit, find_blocks(fit.problem.A, fit.Pi)))
     of_feature = dict(
         number=ask,
         Pi=fit.Pi[ask],
