@@ -333,10 +333,13 @@ class _InBlocks(Prior):
         matrices = zip(blocks(incoming.Q_hat), blocks(incoming.chi_hat))
         for m, (Q, C) in zip(self.layout.members, matrices):
             if m.shape[1] > 1:
-                # of exact copies, whose Lasso is not unique, each takes its share
-                Q = Q + COPIES * diagonal(Q)[..., None] * np.eye(m.shape[1])
-                if not (np.linalg.eigvalsh(Q) > 0).all():
+                scale = np.sqrt(diagonal(Q))
+                least = np.linalg.eigvalsh(Q / scale[..., None] / scale[:, None])[:, :1]
+                if not (least > -1e-5).all():  # more than rounding
                     raise Breakdown("Q_hat_1x of a block is not positive definite")
+                # of exact copies, whose Lasso is not unique, each takes its share
+                more = (COPIES - 2 * np.minimum(least, 0)) * scale**2
+                Q = Q + more[..., None] * np.eye(m.shape[1])
                 yield m, Seen(incoming.h[m], Q, C)
 
 # %% ../nbs/17_beyond_diagonal.ipynb #b10ck012

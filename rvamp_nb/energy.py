@@ -190,7 +190,8 @@ def _factor_replicon(fit):
     of_x = np.maximum(square - mean**2, 0) / rest**2
     drawn = [(c, w) for c, w in zip(*problem.counts.nodes()) if c > 0 and w > 1e-14]
     mean, square = sum(w * np.array(_row_gains(problem, pulled, c)) for c, w in drawn)
-    return of_x, np.maximum(square - mean**2, 0) / np.where(mean > 0, mean, 1) ** 2
+    # chi of rows that cannot be moved is kept above 0 (chapter 9)
+    return of_x, np.maximum(square - mean**2, 0) / fit.last.u.chi**2
 
 # %% ../nbs/14_free_energy.ipynb #e94ca213
 def _passed_on(fit, replicon, x, u, found=()):
