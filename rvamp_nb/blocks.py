@@ -61,49 +61,46 @@ class Seen(NamedTuple):
         return Seen(self.mean[at], self.Sigma[here], self.noise[here])
 
 # %% ../nbs/17_beyond_diagonal.ipynb #b10ck000
-def felt(A, view, rows, W=None):
-    """How the pulls answer to a force along columns W (M, k), A (M, N) by default:
-    Sigma_u W (`seen`, `linear-response`); view, Moment, is what the prior says, rows,
-    Natural or Blocks, what the rows say.
+def felt(A, view, rows, columns=slice(None)):
+    """How the pulls answer to a force on columns of A (M, N), by number, on all by
+    default: Sigma_u A (`seen`, `linear-response`); view, Moment, is what the prior
+    says, rows, Natural or Blocks, what the rows say.
     """
-    W = A if W is None else W
     if hasattr(rows, "uncoupled"):  # groups of rows, chapter 19
-        both, message, back, _ = rotated(np.hstack([A, W]), rows)
-        U = felt(both[:, : A.shape[1]], view, message, both[:, A.shape[1] :])
+        turned, message, back, _ = rotated(A, rows)
+        U = felt(turned, view, message, columns)
         for m, turn in zip(rows.layout.members, back):
             U[m] = turn @ U[m]
         return U
     none = np.zeros((3, A.shape[1]))
     prior = Mixed(none[0] > 0, *none, *view)
     if is_wide(A):
-        return wide_matrices(A, prior, rows).Sigma_R @ W
-    scaled = W / rows.Q_hat[:, None]
-    answer = tall_form(A, prior, rows).Sigma_x @ (A.T @ scaled)
-    return scaled - (A @ answer) / rows.Q_hat[:, None]
+        return wide_matrices(A, prior, rows).Sigma_R @ A[:, columns]
+    form, I = tall_form(A, prior, rows), np.eye(A.shape[1])
+    return A / rows.Q_hat[:, None] @ (I - form.Sigma_x @ form.C)[:, columns]
 
 # %% ../nbs/17_beyond_diagonal.ipynb #b10ck0s1
-def seen(A, view, rows, pulls, W):
-    """What columns W (M, k) see of the pulls: W'u, its response and noise (`seen`). A,
-    view and rows as of `felt`; pulls, (M,), are the mean of u.
+def seen(A, view, rows, pulls, columns):
+    """What columns of A (M, N), numbers (k,), see of the pulls: W'u, its response and
+    noise (`seen`). view and rows as of `felt`; pulls, (M,), are the mean of u.
     """
-    forces = W.T @ pulls
+    forces = A[:, columns].T @ pulls
     if hasattr(rows, "uncoupled"):
-        both, rows = rows.uncoupled(np.hstack([A, W]))
-        A, W = both[:, : A.shape[1]], both[:, A.shape[1] :]
-    U = felt(A, view, rows, W)
+        A, rows = rows.uncoupled(A)
+    U = felt(A, view, rows, columns)
     V = A.T @ U
     noise = (U.T * rows.chi_hat) @ U + (V.T * view.T) @ V
-    return Seen(forces, W.T @ U, noise)
+    return Seen(forces, V[columns], noise)
 
 # %% ../nbs/17_beyond_diagonal.ipynb #c0unt021
 def without(given, D, r, T):
-    """What the columns of B blocks see once they are taken out of the model, `Seen`:
-    their field, precision and noise (`block-cavity`). given is what they see in it, D,
-    r and T, (B, d, d), (B, d) and (B, d, d), are what the prior says.
+    """What the columns of a block see once they are taken out of the model, `Seen`: its
+    field, precision and noise (`block-cavity`). given is what they see in it, of d
+    columns or of B blocks of them; D, r and T, (d,) or (B, d), are what the prior says.
     """
     mean, B, P = given
-    E = np.linalg.inv(np.eye(mean.shape[-1]) - B @ D)
-    noise = E @ (P - B @ T @ B) @ transposed(E)
+    E = np.linalg.inv(np.eye(mean.shape[-1]) - B * D[..., None, :])
+    noise = E @ (P - (B * T[..., None, :]) @ B) @ transposed(E)
     return Seen(times(E, mean + times(B, r)), E @ B, noise)
 
 # %% ../nbs/17_beyond_diagonal.ipynb #2ed73d1c
@@ -247,10 +244,10 @@ def turned(D, T):
     return ((E * root) @ R, transposed(R) @ back), np.maximum(t, 0)
 
 # %% ../nbs/17_beyond_diagonal.ipynb #b10ck004
-class Turned(namedtuple("Turned", (*Mixed._fields, "view", "told", "layout"))):
+class Turned(namedtuple("Turned", (*Mixed._fields, "view", "turns", "layout"))):
     """What a prior in blocks says: as `Mixed`, the coefficients of blocks in their own
-    coordinates. `view`, Moment, is the same in the moment view; `told` has, for each
-    size of the blocks of a Layout, their J, and D, r, T as they are.
+    coordinates. `view`, Moment, is the same in the moment view, `turns` has the J and
+    its inverse for each size of the blocks of a Layout.
     """
 
     __slots__ = ()
@@ -263,36 +260,46 @@ class Turned(namedtuple("Turned", (*Mixed._fields, "view", "told", "layout"))):
     def turn(self, A):
         """Columns (M, N) for these coordinates: in each block A J in place of A."""
         A = A.copy()
-        for m, (J, *_) in zip(self.members, self.told):
+        for m, (J, _) in zip(self.members, self.turns):
             A[:, m] = np.einsum("mbd,bde->mbe", A[:, m], J)
         return A
 
     def coupled(self, A, rows):
         """As `couple`; the message back is in blocks."""
-        own = A[:, np.concatenate([m.ravel() for m in self.members])]
         A, mixed = self.turn(A), Mixed(*self[:7])
         in_groups = hasattr(rows, "coupled")  # chapter 19
         out = rows.coupled(A, mixed) if in_groups else couple(A, mixed, rows)
-        return _back(out, self, seen(A, self.view, rows, out.u.mean, own))
+        columns = np.concatenate([m.ravel() for m in self.members])
+        given = seen(A, self.view, rows, out.u.mean, columns)
+        return _back(out, self, self.members, given)
 
 # %% ../nbs/17_beyond_diagonal.ipynb #b10ck005
-def _back(out, message, given):
-    """What the coupling has answered, and what it has to the blocks: `Coupled`."""
+def _back(out, message, members, given):
+    """What the coupling has answered, with the blocks turned back: `Coupled`."""
     (mean, chi, var), layout = (part.copy() for part in out.x[:3]), message.layout
     alone, end = out.to_prior._replace(h=out.to_prior.h.copy()), 0
-    to_prior, members = Blocks.of(alone, layout), message.members
+    to_prior = Blocks.of(alone, layout)
     flat = to_prior.Q_hat, to_prior.chi_hat
     matrices = zip(*(layout.blocks(part)[-len(members) :] for part in flat))
-    for m, (_, D, r, T), (Q_hat, chi_hat) in zip(members, message.told, matrices):
-        own, I = given.of(end + np.arange(m.size).reshape(m.shape)), np.eye(m.shape[1])
-        to_prior.h[m], Q_hat[:], C = without(own, D, r, T)
-        values, E = np.linalg.eigh(symmetric(C))  # below 0 by rounding only
-        chi_hat[:] = E * np.maximum(values, 0)[:, None] @ transposed(E)
-        mean[m], B, end = r + times(D, own.mean), own.Sigma, end + m.size
-        left = I - D @ B
-        rest = left @ T @ transposed(left) + D @ (own.noise - B @ T @ B) @ D
-        chi[m], var[m] = diagonal(left @ D), diagonal(rest)
+    for m, turn, (Q_hat, chi_hat) in zip(members, message.turns, matrices):
+        at = end + np.arange(m.size).reshape(m.shape)
+        field, moments = _turned_back(given.of(at), turn, message.r[m], message.T[m])
+        to_prior.h[m], Q_hat[:], chi_hat[:] = field
+        mean[m], end = times(turn[0], out.x.mean[m]), end + m.size
+        chi[m], var[m] = (diagonal(X) for X in moments)
     return out._replace(x=Moments(mean, chi, var), to_prior=to_prior)
+
+
+def _turned_back(own, turn, r, t):
+    """From what blocks see: the message to them, and their response and covariance."""
+    (_, B, P), I, (J, back) = own, np.eye(r.shape[1]), turn
+    field, Q, C = without(own, np.ones(r.shape), r, t)
+    values, E = np.linalg.eigh(symmetric(C))
+    C = C - (E * np.minimum(values, 0)[:, None]) @ transposed(E)  # rounding's own
+    rest = ((I - B) * t[:, None]) @ (I - B) + P - (B * t[:, None]) @ B
+    matrices = (transposed(back) @ X @ back for X in (Q, C))
+    message = times(transposed(back), field), *map(symmetric, matrices)
+    return message, [J @ X @ transposed(J) for X in (I - B, rest)]
 
 # %% ../nbs/17_beyond_diagonal.ipynb #b10ck006
 COPIES = 1e-9  # what is added to a block's precision, in units of its diagonal
@@ -337,14 +344,12 @@ class _InBlocks(Prior):
 
 # %% ../nbs/17_beyond_diagonal.ipynb #b10ck012
 def _of_blocks(prior, m, N, cavity):
-    """Moments of blocks, (B, d) each; what they say, J, D, r and T; and in J's
-    coordinates, D, r and T.
-    """
+    """Moments of blocks, (B, d) each; their turn; what they say in it: D, r and T."""
     nodes = at_nodes(prior, m, N, cavity)
     (mean, chi, v), (D, r, T) = block_message(nodes, cavity)
-    (J, back), t = turned(D, T)
+    turn, t = turned(D, T)
     chi, v, rho = map(diagonal, (chi, v, chi @ cavity.Sigma))
-    return (mean, chi, v, rho, 1 - rho), (J, D, r, T), (1.0, times(back, r), t)
+    return (mean, chi, v, rho, 1 - rho), turn, (1.0, times(turn[1], r), t)
 
 # %% ../nbs/17_beyond_diagonal.ipynb #b10ck007
 class InBlocks(_InBlocks):
@@ -375,14 +380,14 @@ class InBlocks(_InBlocks):
         alone = incoming.alone()
         x = self.whole.moments(alone)
         mixed, grain, floored = to_coupling(x, alone, own)
-        view, told = moment_view(mixed, x, alone), []
+        view, turns = moment_view(mixed, x, alone), []
         for m, cavity in self.cavities(incoming):
-            moments, said_of, message = _of_blocks(self.prior, m, self.N, cavity)
-            told.append(said_of)
+            moments, turn, message = _of_blocks(self.prior, m, self.N, cavity)
+            turns.append(turn)
             said = zip((*x, *mixed[4:], *view), (*moments, *message, *message))
             for part, value in (*said, *((part, 0) for part in (*mixed[:4], grain))):
                 part[m] = value
-        return x, Turned(*mixed, view, told, self.layout), grain, floored
+        return x, Turned(*mixed, view, turns, self.layout), grain, floored
 
 # %% ../nbs/17_beyond_diagonal.ipynb #17b10ck5
 def values_at_nodes(prior, incoming, i):
@@ -481,8 +486,10 @@ def apart(prior, A, messages):
     one, _, two, _ = messages
     alone = Natural(*(part.copy() for part in one.alone()))
     total = 0.0
-    for (m, cavity), (_, D, r, T) in zip(prior.cavities(one), two.told):
+    for (m, cavity), (J, _) in zip(prior.cavities(one), two.turns):
         nodes, (f, Q, C) = at_nodes(prior.prior, m, prior.N, cavity), cavity
+        D, r = J @ transposed(J), times(J, two.r[m])
+        T = J * two.T[m][:, None] @ transposed(J)
         left = np.linalg.inv(np.eye(m.shape[1]) + Q @ D)  # I - Q chi
         fields, places = (V + v[..., None] * v[:, None] for V, v in ((C, f), (T, r)))
         both = (D @ left * fields - left @ Q * places).sum() / 2
@@ -509,12 +516,12 @@ def echoed(said, x, found):
     """A message `Turned` without means, its noise in blocks what `echoes` make of
     fields with covariances x, (L,).
     """
-    T_all, told = said.T.copy(), []
-    parts = zip(said.layout.blocks(x)[-len(found) :], found, said.members, said.told)
-    for P, (L, G), m, (_, D, r, _) in parts:
-        T = symmetric(L @ (G @ P[:, None] @ G).mean(1) @ transposed(L))
-        (J, _), T_all[m] = turned(D, T)
-        told.append((J, D, 0 * r, T))
+    T, turns = said.T.copy(), []
+    parts = zip(said.layout.blocks(x)[-len(found) :], found, said.members, said.turns)
+    for P, (L, G), m, (J, _) in parts:
+        noise = L @ (G @ P[:, None] @ G).mean(1) @ transposed(L)
+        turn, T[m] = turned(J @ transposed(J), symmetric(noise))
+        turns.append(turn)
     at_S = said.chi_hat * said.view.D**2
-    view = said.view._replace(r=0 * T_all, T=np.where(said.S, at_S, T_all))
-    return said._replace(T=T_all, view=view, told=told)
+    view = said.view._replace(r=0 * T, T=np.where(said.S, at_S, T))
+    return said._replace(T=T, view=view, turns=turns)

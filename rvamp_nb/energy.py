@@ -125,7 +125,7 @@ def width_part(A, messages, beta):
 def variational(problem, messages):
     """G at any `Messages` (`free-energy`); its derivatives: differences of moments."""
     A, beta, blocks = problem.A, problem.beta, 0.0
-    if hasattr(messages.from_prior, "told"):  # columns in blocks, chapter 17
+    if hasattr(messages.from_prior, "turns"):  # columns in blocks, chapter 17
         blocks, A, messages = apart(problem.prior, A, messages)
     if is_wide(A):
         messages = messages._replace(from_prior=at_most_2M(A, messages.from_prior))

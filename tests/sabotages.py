@@ -521,7 +521,7 @@ SABOTAGES = [
     Sabotage(
         "blocks.py",
         "a block's own noise is not taken out of what it sees",
-        "E @ (P - B @ T @ B) @ transposed(E)",
+        "E @ (P - (B * T[..., None, :]) @ B) @ transposed(E)",
         "E @ P @ transposed(E)",
         "tests/test_blocks.py::test_both_factors_agree_at_the_fixed_point_of_blocks",
     ),

@@ -328,7 +328,6 @@ def test_the_free_energy_is_flat_and_that_of_refits(pair):
         for part in ("h", "Q_hat", "chi_hat") if name == "to_prior" else ("r", "T"):
             values = getattr(message, part)
             move = 1e-3 * np.abs(values).max() * (values != 0)
-            move[:2] *= name == "to_prior"  # what the block says stands beside
             there = [
                 variational(
                     problem,

@@ -169,7 +169,7 @@ def test_what_columns_see_is_that_of_the_matrix_that_is_never_formed():
     columns = np.array([1, 4])
     W, u = A[:, columns], last.coupled.u.mean
     for one, other in zip(
-        seen(A, view, last.likelihood_message, u, W),
+        seen(A, view, last.likelihood_message, u, columns),
         (W.T @ u, W.T @ Sigma @ W, W.T @ noise @ W),
     ):
         np.testing.assert_allclose(one, other, atol=1e-9 * np.abs(other).max())
