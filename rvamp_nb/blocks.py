@@ -238,7 +238,7 @@ def turned(D, T):
     its inverse, (B, d, d) each; and their t, (B, d).
     """
     values, E = np.linalg.eigh(D)
-    root = np.sqrt(np.maximum(values, 1e-10 * values[:, -1:] + 1e-300))[:, None]
+    root = np.sqrt(np.maximum(values, 1e-13 * values[:, -1:] + 1e-300))[:, None]
     back = transposed(E / root)
     t, R = np.linalg.eigh(symmetric(back @ T @ transposed(back)))
     return ((E * root) @ R, transposed(R) @ back), np.maximum(t, 0)
@@ -301,10 +301,22 @@ def _turned_back(own, turn, r, t):
     message = times(transposed(back), field), *map(symmetric, matrices)
     return message, [J @ X @ transposed(J) for X in (I - B, rest)]
 
+# %% ../nbs/17_beyond_diagonal.ipynb #17b10ck6
+COPIES = 1e-11  # what is added to a block's precision, in units of its diagonal
+
+
+def _definite(Q):
+    """Precisions (B, d, d) under which each of exact copies, whose Lasso is not unique,
+    takes its share; a Breakdown where they are negative by more than rounding.
+    """
+    scale = np.sqrt(diagonal(Q))
+    least = np.linalg.eigvalsh(Q / scale[..., None] / scale[:, None])[:, :1]
+    if not (least > -1e-5).all():
+        raise Breakdown("Q_hat_1x of a block is not positive definite")
+    more = (COPIES - 2 * np.minimum(least, 0)) * scale**2
+    return Q + more[..., None] * np.eye(Q.shape[-1])
+
 # %% ../nbs/17_beyond_diagonal.ipynb #b10ck006
-COPIES = 1e-9  # what is added to a block's precision, in units of its diagonal
-
-
 class _InBlocks(Prior):
     """Which columns answer together, and what they see."""
 
@@ -333,14 +345,7 @@ class _InBlocks(Prior):
         matrices = zip(blocks(incoming.Q_hat), blocks(incoming.chi_hat))
         for m, (Q, C) in zip(self.layout.members, matrices):
             if m.shape[1] > 1:
-                scale = np.sqrt(diagonal(Q))
-                least = np.linalg.eigvalsh(Q / scale[..., None] / scale[:, None])[:, :1]
-                if not (least > -1e-5).all():  # more than rounding
-                    raise Breakdown("Q_hat_1x of a block is not positive definite")
-                # of exact copies, whose Lasso is not unique, each takes its share
-                more = (COPIES - 2 * np.minimum(least, 0)) * scale**2
-                Q = Q + more[..., None] * np.eye(m.shape[1])
-                yield m, Seen(incoming.h[m], Q, C)
+                yield m, Seen(incoming.h[m], _definite(Q), C)
 
 # %% ../nbs/17_beyond_diagonal.ipynb #b10ck012
 def _of_blocks(prior, m, N, cavity):
