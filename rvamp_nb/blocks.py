@@ -460,7 +460,9 @@ def check_blocks(blocks, problem, N):
         raise ValueError(f"blocks must be {wanted}, got {blocks!r}")
     else:
         wanted = [whole_numbers("each of blocks", block, N) for block in blocks]
-        whole_numbers("blocks together", [i for block in wanted for i in block], N)
+        whole_numbers(
+            "blocks together", [i for block in wanted for i in block.tolist()], N
+        )
         if (widest := max(map(len, wanted), default=0)) > WIDEST:
             found = f"got one of {widest}; give the closest of them"
             raise ValueError(f"a block holds at most {WIDEST} columns, {found}")

@@ -390,8 +390,9 @@ def with_blocks(fit, blocks, tol=1e-6, max_iter=500, damping=0.7):
     state = _warm_state(fit, problem)
     start = put_in_blocks(problem, state, blocks, len(fit.mean))
     found = _fit(*start, tol, max_iter, damping)
-    how = f" with {len(blocks)} blocks, after {fit.n_iter} without" if blocks else ""
-    return replace(found, status=found.status + how)
+    how = f" with {len(blocks)} block{'s' * (len(blocks) > 1)}"
+    how += f", after {fit.n_iter} without"
+    return replace(found, status=found.status + how * bool(blocks))
 
 # %% ../nbs/12_rvamp.ipynb #5c21f289
 def _foreseen(past, log_lam):

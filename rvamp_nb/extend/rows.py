@@ -294,7 +294,8 @@ class Counted:
         solved = f"{len(self.parts)} patterns, {self.steps} steps on"
         solved += f" {len(self.columns)} of {len(self.Pi)} columns"
         said = [f"rows {self.rows.tolist()}", solved]
-        said += [f"{len(self.fit.blocks)} blocks"] * bool(self.fit.blocks)
+        n = len(self.fit.blocks)
+        said += [f"{n} block{'s' * (n > 1)}"] * bool(n)
         said += [f"{what} left as it was ({w:.2g})" for what, w in self.left.items()]
         return f"Counted({'; '.join(said)})"
 
