@@ -569,6 +569,28 @@ SABOTAGES = [
         "tests/test_blocks.py::test_p2_of_a_fit_in_blocks_is_the_coupling_s_gaussian",
     ),
     Sabotage(
+        "blocks.py",
+        "a response of a block is held too low",
+        "np.clip(values, 0, 1 - ALWAYS)",
+        "np.clip(values, 0, 0.9)",
+        "tests/test_blocks.py::test_a_pair_that_is_always_selected_is_the_linear_one",
+    ),
+    Sabotage(
+        "extend/rows.py",
+        "patterns on some columns forget the blocks",
+        "return put_in_blocks(problem, state, blocks, len(columns))",
+        "return problem, state",
+        "tests/test_counted.py::test_blocks_stay_blocks_where_few_columns_are_in_play",
+    ),
+    Sabotage(
+        "energy.py",
+        "rows that cannot be moved have a response of their own in the radius",
+        "/ fit.last.u.chi**2",
+        "/ np.where(mean > 0, mean, 1) ** 2",
+        "tests/test_free_energy.py::test_rows_whose_pull_is_clipped_in_nearly_every"
+        "_resample_do_not_blow_up",
+    ),
+    Sabotage(
         "resampling.py",
         "half-samples of odd numbers are too large",
         'check_size(f"{name}.draw", "M", M) + 1e-9)',

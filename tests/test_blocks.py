@@ -13,6 +13,7 @@ from rvamp_nb.blocks import (
     LARGEST,
     NODES,
     Seen,
+    _definite,
     at_nodes,
     block_message,
     echoes,
@@ -32,6 +33,7 @@ from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.refits import penalised_fit
 from rvamp_nb.resampling import Fixed, Grouped, NoResampling, Poisson, Subsample
 from rvamp_nb.solver import load_fit, rvamp, with_blocks
+from rvamp_nb.step import Breakdown
 from rvamp_nb.tables.storage import Panels
 
 sys.path.insert(0, str(Path(__file__).parent / "truth_beyond"))
@@ -222,6 +224,31 @@ def test_blocks_of_one_column_change_no_bit(tame):
         same = rvamp(*tame, 0.1, blocks=blocks)
         np.testing.assert_array_equal(same.Pi, fit.Pi)
         assert same.status == fit.status and same.blocks == []
+
+
+def test_a_pair_that_is_always_selected_is_the_linear_one():
+    """Then nothing is beyond the diagonal: responses, means and variances are its."""
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(80, 10))
+    A[:, 1] = A[:, 0] + 0.5 * A[:, 1]
+    A -= A.mean(0)
+    A /= np.linalg.norm(A, axis=0)
+    y = A[:, :3] @ [30.0, -30.0, 25.0] + rng.normal(size=80)
+    model = dict(prior=Laplace(0.5, Fixed()), counts=Poisson(0.5))
+    alone, close = (rvamp(A, y, **model, blocks=b) for b in (None, [[0, 1]]))
+    assert (close.Pi[:2] > 0.99).all()
+    for name in ("mean", "var", "chi"):
+        ours, theirs = (getattr(fit, name)[:3] for fit in (close, alone))
+        np.testing.assert_allclose(ours, theirs, rtol=0.01)
+
+
+def test_what_rounding_has_made_negative_is_mended_and_more_is_refused():
+    copies = np.ones((1, 2, 2)) - 1e-7 * np.eye(2)
+    mended = _definite(copies)
+    assert (np.linalg.eigvalsh(mended) > 0).all()
+    np.testing.assert_allclose(mended, copies, atol=1e-6)
+    with pytest.raises(Breakdown, match="of a block is not positive definite"):
+        _definite(copies - 1e-3 * np.eye(2))
 
 
 def test_twins_are_told_apart_no_more_and_share():

@@ -258,6 +258,20 @@ def test_columns_that_are_never_selected_stay_as_they_are():
     np.testing.assert_allclose(better.Pi, whole, atol=0.01)
 
 
+def test_blocks_stay_blocks_where_few_columns_are_in_play():
+    d = gaussian_design(60, 400, density=0.02, seed=3)
+    prior = Laplace(0.3 * np.abs(d.A.T @ d.y).max(), Fixed())
+    fit = rvamp(d.A, d.y, prior=prior, counts=HALF)
+    one, two, idle = (*np.argsort(-fit.Pi)[1:3], np.argmin(fit.Pi))
+    close = with_blocks(fit, [np.array([two, idle]), np.array([399, one])])
+    better = counted(close, rows=1)
+    assert len(better.columns) < 210 and idle in better.columns
+    for part in better.parts:
+        there = [better.columns[block].tolist() for block in part.fit.blocks]
+        assert there == [[two, idle], [399, one]]
+    np.testing.assert_allclose(better.Pi, close.Pi, atol=0.1)
+
+
 def test_what_does_not_settle_is_said_and_stays(monkeypatch):
     d = gaussian_design(40, 20, seed=1)
     fit = rvamp(d.A, d.y, 0.3, counts=HALF)

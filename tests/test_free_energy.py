@@ -401,6 +401,18 @@ def test_the_known_line(share):
     assert abs(stability_radius(fit, tol=1e-5) - (a - b) / (1 - b)) < 0.03
 
 
+@pytest.mark.parametrize("far", [3.0, 5.0, 30.0])
+def test_rows_whose_pull_is_clipped_in_nearly_every_resample_do_not_blow_up(far):
+    """Their response is next to 0; the problem is convex, the radius below 1."""
+    d = gaussian_design(60, 30, seed=1)
+    y = d.y / d.y.std()
+    y[::7] += far
+    prior = Laplace(0.3 * np.abs(d.A.T @ np.clip(y, -1, 1)).max(), Fixed())
+    fit = rvamp(d.A, y, prior=prior, likelihood=Huber(1.0), counts=Subsample(0.5))
+    with np.errstate(all="raise", under="ignore"):
+        assert 0.05 < stability_radius(fit, 1e-4) < 0.2
+
+
 def test_the_radius_is_refused_or_warned_of():
     fit = fitted("squared")
     with pytest.warns(RuntimeWarning, match="after 3 turns"):
