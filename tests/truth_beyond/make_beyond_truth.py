@@ -123,6 +123,17 @@ def factors(M, N, k, seed, common=0.5):
     return A, response(A, rng, 8)
 
 
+def modules(M, N, k, seed, size=5, common=0.5, correlation=0.8):
+    """Factors as above, and columns in modules, of which the rest is correlated."""
+    rng = np.random.default_rng(seed)
+    own, shared = rng.normal(size=(M, N)), rng.normal(size=(M, N // size))
+    rest = np.sqrt(1 - correlation) * own
+    rest += np.sqrt(correlation) * shared.repeat(size, axis=1)
+    A = np.sqrt(common / k) * rng.normal(size=(M, k)) @ rng.normal(size=(k, N))
+    A += np.sqrt(1 - common) * rest
+    return A, response(A[:, ::size], rng, 8)
+
+
 def leverage(M, N, seed, rows=3, size=6.0):
     """Some rows of the table, and their responses, are much larger than the rest."""
     rng = np.random.default_rng(seed)
@@ -180,6 +191,7 @@ DESIGNS = {
     "pairs": (pairs, (120, 100, 0.95, 0), 0.2, 6_000),
     "smooth_curves": (smooth_curves, (100, 120, 0), 0.2, 5_000),
     "factors": (factors, (100, 400, 5, 0), 0.3, 5_000),
+    "modules": (modules, (100, 400, 2, 0), 0.3, 8_000),
     "leverage": (leverage, (100, 100, 0), 0.3, 6_000),
     "few_rows": (independent, (30, 100, 2), 0.3, 10_000),
     "diabetes": (diabetes, (), 0.1, 6_000),
@@ -190,7 +202,7 @@ DESIGNS = {
 }
 NAMES = [f"{design}_{law}" for design in DESIGNS for law in LAWS]
 # near-copies are slow for coordinate descent: celer, a development extra, refits these
-BY_CELER = ("toeplitz_90", "toeplitz_95", "toeplitz_99", "smooth_curves", "pairs")
+BY_CELER = "toeplitz_90 toeplitz_95 toeplitz_99 smooth_curves pairs modules".split()
 
 
 def fingerprint(A, y):
