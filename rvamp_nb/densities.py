@@ -248,8 +248,7 @@ def p1(fit, i=None):
     prior, beta = copy(fit.prior), fit.problem.beta
     own = {name: v[i] for name, v in vars(prior).items() if np.shape(v) == (N,)}
     vars(prior).update(own)
-    heard = fit.last.state.to_prior
-    heard = heard.alone() if fit.blocks else heard
+    heard = fit.last.state.to_prior.alone()
     incoming = Natural(*(part[:N][i] for part in heard))
     if np.isfinite(beta) and hasattr(prior, "log_density"):
         return P1Posterior(prior, incoming, beta)

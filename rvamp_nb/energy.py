@@ -21,7 +21,6 @@ from .messages import Mixed, Natural
 from .panels import at_most_2M, couple, is_wide, tall_form, wide_matrices
 from .prior import Penalty, SpikeSlab, field_nodes
 from .solver import Fit
-from .step import scales
 from .tables.storage import square_lengths
 
 # %% ../nbs/14_free_energy.ipynb #e39e997e
@@ -180,8 +179,7 @@ def _factor_replicon(fit):
     """R_1 of the coefficients (off S for T, not chi_hat) and of the rows."""
     messages, problem = messages_of(fit), fit.problem
     prior, with_intercept = _inner_prior(problem)
-    heard, pulled, said, _ = messages
-    heard = heard.alone() if fit.blocks else heard
+    heard, pulled, said, _ = messages._replace(to_prior=messages.to_prior.alone())
     mean = 1 / heard.Q_hat  # an intercept's
     square, k = mean**2, len(mean) - with_intercept
     own = Natural(*np.array(heard)[:, :k])
@@ -247,7 +245,7 @@ def stability_radius(fit, tol=1e-8, max_iter=1000):
         raise TypeError(f"stability_radius is for {wanted}")
     replicon = _factor_replicon(fit)
     found = echoes(fit.problem.prior, messages.to_prior) if fit.blocks else ()
-    x, u = (np.full(len(m.Q_hat), np.mean(scales(m)[0] ** 2)) for m in messages[:2])
+    x, u = (np.full(len(m.Q_hat), np.mean(m.alone().Q_hat ** 2)) for m in messages[:2])
     size, growth = np.sqrt(x @ x + u @ u), []
     for _ in range(max_iter):
         x, u = _passed_on(fit, replicon, x / size, u / size, found)

@@ -26,7 +26,6 @@ from rvamp_nb.step import (
     emptying_factor,
     initial_state,
     join,
-    scales,
     step,
     threads,
 )
@@ -204,8 +203,8 @@ def _near(proposal, plain):
     """Whether the proposal is finite, no precision or variance off by a factor e^2."""
     far = np.exp(2.0)
     finite = all(np.isfinite(part).all() for a in proposal for part in a[:3])
-    pairs = (p for both in zip(proposal, plain) for p in zip(*map(scales, both)))
-    off = ((one > far * two) | (two > far * one) for one, two in pairs)
+    both = (zip(a.alone()[::2], b.alone()[::2]) for a, b in zip(proposal, plain))
+    off = ((one > far * two) | (two > far * one) for part in both for one, two in part)
     return finite and not any(part.any() for part in off)
 
 

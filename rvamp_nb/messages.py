@@ -20,6 +20,10 @@ class Natural(NamedTuple):
     h: np.ndarray  # mean field, Q_hat times the mean
     chi_hat: np.ndarray  # variance of the field across resamples, >= 0
 
+    def alone(self):
+        """Itself; messages in blocks (chapter 19) give their diagonals."""
+        return self
+
 # %% ../nbs/07_messages.ipynb #e8b2fe50
 class Moments(NamedTuple):
     """What a factor answers in the presence of an incoming message, (N,) each."""

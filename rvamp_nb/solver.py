@@ -288,8 +288,7 @@ def _warm_state(warm_start, problem):
     if not isinstance(state, State):
         what = "warm_start must be a Fit with messages, or a State"
         raise TypeError(f"{what}, got {type(warm_start).__name__}")
-    if not isinstance(state.to_prior, Natural):  # from columns in blocks
-        state = state._replace(to_prior=state.to_prior.alone())
+    state = state._replace(to_prior=state.to_prior.alone())  # without its blocks
     shape = len(state.to_likelihood.h), len(state.to_prior.h)
     if shape != problem.A.shape:
         what = f"warm_start is for a problem of shape {shape}, A has shape"

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['Problem', 'State', 'Step', 'initial_state', 'emptying_factor', 'threads', 'Breakdown', 'step', 'to_coupling', 'Said',
-           'ask', 'join', 'scales', 'check_state', 'relative_change', 'scale_free_delta', 'WithIntercept']
+           'ask', 'join', 'check_state', 'relative_change', 'scale_free_delta', 'WithIntercept']
 
 # %% ../nbs/30_one_turn.ipynb #30a00005
 from contextlib import ExitStack, contextmanager
@@ -238,22 +238,15 @@ def join(problem, state, said, gathered=None):
     return Step(state, said.x, said.u, *messages, change, delta, floored)
 
 # %% ../nbs/30_one_turn.ipynb #12000601
-def scales(message):
-    """The precisions and the variances of a message; of blocks, their diagonals."""
-    if hasattr(message, "alone"):
-        message = message.alone()
-    return message.Q_hat, message.chi_hat
-
-
 def check_state(state):
     """A `Breakdown` where a message is not finite or a precision not positive."""
     for block, message in zip(("1x", "1u"), state):
         for name, part in zip(Natural._fields, message):
             if not np.isfinite(part).all():
                 raise Breakdown(f"{name}_{block} is not finite")
-    if not (scales(state.to_prior)[0] > 0).all():
+    if not (state.to_prior.alone().Q_hat > 0).all():
         raise Breakdown("Q_hat_1x is not positive")
-    if not (scales(state.to_likelihood)[0] >= 0).all():
+    if not (state.to_likelihood.alone().Q_hat >= 0).all():
         raise Breakdown("Q_hat_1u is negative")
 
 # %% ../nbs/30_one_turn.ipynb #eabb324d

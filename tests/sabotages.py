@@ -520,6 +520,14 @@ SABOTAGES = [
     ),
     Sabotage(
         "blocks.py",
+        "all blocks are read in the field of the first",
+        "own = Seen(*(part[[b]] for part in cavity))",
+        "own = Seen(*(part[[0]] for part in cavity))",
+        "tests/test_blocks.py"
+        "::test_both_factors_agree_at_the_fixed_point_of_blocks[30-options0]",
+    ),
+    Sabotage(
+        "blocks.py",
         "a block's own noise is not taken out of what it sees",
         "E @ (P - (B * T[..., None, :]) @ B) @ transposed(E)",
         "E @ P @ transposed(E)",
@@ -557,8 +565,8 @@ SABOTAGES = [
     Sabotage(
         "blocks.py",
         "the mean of a block's response counts as noise",
-        "nodes.R - nodes.R.mean(1)[:, None]",
-        "nodes.R",
+        "R - R.mean(1, keepdims=True)",
+        "R",
         "tests/test_blocks.py::test_echoes_of_one_column_are_those_of_the_channel",
     ),
     Sabotage(

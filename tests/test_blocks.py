@@ -54,7 +54,7 @@ def test_small_lassos_against_penalised_fit(positive):
     Q = np.array([X.T @ X, X.T @ X + np.eye(6)])
     block = np.arange(25) % 2
     k -= block[:, None] * k.min()  # the second's ridge is partly in its Q
-    x, R, unsure = small_lassos(Q, block, Y @ X, t, k, positive)
+    x, unsure = small_lassos(Q, block, Y @ X, t, k, positive)
     assert unsure == 0
     k += block[:, None]
     for y, t_b, k_b, found in zip(Y, t, k, x):
@@ -70,7 +70,7 @@ def test_signs_of_twelve_near_copies_settle(spread, positive):
     X *= rng.choice([-1, 1], 12)
     g, t = rng.normal(size=(20_000, 20)) @ X, rng.uniform(0.1, 2, size=(20_000, 12))
     Q, block = (X.T @ X)[None], np.zeros(20_000, int)
-    x, _, unsure = small_lassos(Q, block, g, t, 0 * t, positive)
+    x, unsure = small_lassos(Q, block, g, t, 0 * t, positive)
     rest = g - x @ Q[0]
     assert unsure == 0 and (np.abs(rest - t * np.sign(x))[x != 0] < 1e-6).all()
     assert ((rest if positive else np.abs(rest)) <= t + 1e-6)[x == 0].all()

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..blocks import NODES, PIECE, put_in_blocks, whole_numbers
+from ..blocks import NODES, SOME, put_in_blocks, whole_numbers
 from ..groups import GroupedLoss, noise_of_groups
 from ..iteration import Anderson, iterate
 from ..messages import Moments, Natural
@@ -172,8 +172,7 @@ def kept_part(fit, columns):
     if fit.has_intercept:
         A = A.with_ones if in_rows(A) else np.column_stack([A, np.ones(len(A))])
         prior, at = WithIntercept(prior, len(columns)), np.append(columns, len(fit.Pi))
-    alone = fit.messages.to_prior.alone() if fit.blocks else fit.messages.to_prior
-    to_prior = Natural(*(part[at] for part in alone))
+    to_prior = Natural(*(part[at] for part in fit.messages.to_prior.alone()))
     problem = p._replace(A=A, prior=prior)
     state = fit.messages._replace(to_prior=to_prior)
     blocks = [columns.searchsorted(block) for block in fit.blocks]
@@ -345,7 +344,7 @@ def _rows_asked(fit, rows, columns):
 # %% ../../nbs/17_beyond_diagonal.ipynb #c0unt028
 def _mixed(fit, parts, columns):
     """Π, mean and mean square of all patterns, (3, N), and what was left as it was."""
-    n = max(NODES // len(parts), PIECE)  # patterns average over nodes, too
+    n = max(NODES // len(parts), SOME)  # patterns average over nodes, too
     moments = np.array([fit.Pi, fit.mean, fit.var + fit.mean**2])
     mixed, left = 0.0, {}
     for k, (weight, chosen, part) in enumerate(parts):

@@ -7,10 +7,11 @@ By hand: some minutes. The table goes to tests/truth_beyond/worths.json and into
 chapter 17. For each truth: the worth of Π in refits (the number whose own error is as
 large; the truth's own error subtracted; null where nothing is left but that) of the
 fit, of the fit in blocks, of four rows counted, and of these in blocks; the 5 to 95 %
-range of the ratio of variances to the refits' among features with Π > 0.1; steps of the
-fit, in blocks from there, and of the patterns; processor time beyond the fit's in units
-of it. For the four tables of CURVES the worth for none to six rows, too, and what is
-left of the rows' scores.
+range of the ratio of variances to the refits' among features with Π > 0.1, and the
+share of these from .85 to 1.2; steps of the fit, in blocks from there, and of the
+patterns; processor time until Π is there, beyond the fit's and in units of it. For the
+four tables of CURVES the worth for none to six rows, too, and what is left of the rows'
+scores.
 """
 
 import json
@@ -43,10 +44,21 @@ def worth(Pi, truth, n):
     return float(one / error) if error > one / (30 * n) else None
 
 
-def spread(var, truth, Pi):
-    """The 5 and 95 % quantiles of the ratio of variances."""
+def ratios(var, truth, Pi):
+    """Of variances, where a spread is worth a look."""
     seen = (Pi > 0.1) & (truth > 0)
-    return np.quantile(var[seen] / truth[seen], [0.05, 0.95]).round(3).tolist()
+    return var[seen] / truth[seen]
+
+
+def spread(ratio):
+    """The 5 and 95 % quantiles."""
+    return np.quantile(ratio, [0.05, 0.95]).round(3).tolist()
+
+
+def read(fit, blocks):
+    """The fit with other blocks, its Π read off."""
+    close = with_blocks(fit, blocks)
+    return close if close.Pi is not None else None
 
 
 def timed(call, *arguments, **options):
@@ -63,16 +75,18 @@ def row(name):
     rvamp(A, y, **options)  # warms caches
     fit, of_fit = timed(rvamp, A, y, **options)
     blocks = find_blocks(A, fit.Pi)
-    close, of_blocks = timed(with_blocks, fit, blocks)
+    close, of_blocks = timed(read, fit, blocks)
     rows, of_rows = timed(counted, fit)
     both, of_both = timed(counted, close)
     ways = fit, close, rows, both
+    of_var = [ratios(v.var, var, Pi) for v in ways]
     line = dict(
         name=name,
         refits=n,
         untouched=design not in CHOSEN_ON,
         worth=[worth(v.Pi, Pi, n) for v in ways],
-        var=[spread(v.var, var, Pi) for v in ways],
+        var=[spread(ratio) for ratio in of_var],
+        near=[float(np.mean((0.85 <= r) & (r <= 1.2))) for r in of_var],
         steps=[fit.n_iter, close.n_iter if blocks else 0, both.steps],
         cost=[t / of_fit for t in (of_blocks, of_rows, of_blocks + of_both)],
         blocks=[len(blocks), max(map(len, blocks), default=0)],
