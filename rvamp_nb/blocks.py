@@ -520,9 +520,8 @@ def echoes(prior, incoming):
     found = []
     for m, cavity in prior.cavities(incoming):
         nodes = at_nodes(prior.prior, m, prior.N, cavity)
-        chi = _possible(nodes.response, cavity.Sigma)
+        R, chi = nodes.R(), _possible(nodes.response, cavity.Sigma)
         L = np.linalg.inv(np.eye(m.shape[1]) - chi @ cavity.Sigma)
-        R = nodes.R()
         found.append((L, R - R.mean(1, keepdims=True)))
     return found
 

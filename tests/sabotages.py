@@ -394,6 +394,13 @@ SABOTAGES = [
     ),
     Sabotage(
         "extend/refined.py",
+        "few columns begin with as many refits as many do",
+        "2 if len(fit.mean) <= FEW_COLUMNS else 1",
+        "1",
+        "tests/test_refined.py::test_where_nothing_is_selected_the_first_refits_do",
+    ),
+    Sabotage(
+        "extend/refined.py",
         "the mean of what is said is taken under another law",
         "return series + share * (said.mean(1) - series), share * of_one / n",
         "return 1.1 * series + 0 * said.mean(1), share * of_one / n",

@@ -230,7 +230,7 @@ def test_q_values_by_decoys():
 def test_defaults_of_select(capsys):
     table()
     main("select data.csv --target y".split())
-    assert "refits: 200 refits, s.e. of Π at most" in capsys.readouterr().out
+    assert "refits: 400 refits, s.e. of Π at most" in capsys.readouterr().out
     ends = ("csv", "json", "png")
     assert listed() == [f"data-selection.{end}" for end in ends]
 
