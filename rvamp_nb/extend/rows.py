@@ -14,7 +14,7 @@ import numpy as np
 
 from ..blocks import NODES, SOME, put_in_blocks, whole_numbers
 from ..groups import GroupedLoss, noise_of_groups
-from ..iteration import Anderson, iterate
+from ..iteration import Anderson, coordinates, from_coordinates, iterate
 from ..messages import Moments, Natural
 from ..prior import Penalty
 from ..resampling import Discrete, Grouped, Stratified, Subsample
@@ -223,11 +223,19 @@ def solved(fit, rows, columns):
     """
     problem, state = kept_part(fit, columns)
     anderson, parts, steps = Anderson(problem.A), [], 0
+    z, last = coordinates(state), ()
+    moves = np.zeros((len(rows), len(z)))
     for weight, chosen, which, laws in patterns(problem.counts, len(problem.y), rows):
         here = problem._replace(likelihood=ByRow(problem.likelihood, which, laws))
-        step, taken = _solve_pattern(here, state, anderson)
+        side = np.subtract(chosen, last or chosen)
+        begin = from_coordinates(z + side @ moves, state)
+        step, taken = _solve_pattern(here, begin, anderson)
         found = step and replace(fit, problem=here, last=step, n_iter=taken)
-        state = step.new if step else state
+        if step:
+            now, move = coordinates(step.new), np.zeros_like(z)
+            np.subtract(now, z, out=move, where=np.isfinite(now) & np.isfinite(z))
+            moves[(side != 0) & (np.abs(side).sum() == 1)] = move * side.sum()
+            z, last = now, chosen
         parts.append(Part(weight, chosen, found))
         steps += taken
     return parts, steps
