@@ -183,9 +183,9 @@ def test_what_is_counted_is_that_of_a_table_in_memory(mended, fit):
     np.testing.assert_array_equal(ours.rows, theirs.rows)
     for name in ("Pi", "mean", "var"):
         one, other = getattr(ours, name), getattr(theirs, name)
-        # each pattern stops at a change of 1e-2; one takes 44 steps to it, over which
-        # what two orders of summation differ by grows from 1e-16 to 2e-5
-        np.testing.assert_allclose(one, other, atol=1e-4 * np.abs(other).max())
+        # each pattern stops at a change of 1e-2; one takes so many steps to it that two
+        # orders of summation end a step apart, which is a part in 2,000 here
+        np.testing.assert_allclose(one, other, atol=1e-3 * np.abs(other).max())
 
 
 # Free energy, and what cannot be had --------------------------------------------------
