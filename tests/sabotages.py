@@ -499,6 +499,13 @@ SABOTAGES = [
     ),
     Sabotage(
         "extend/rows.py",
+        "what a row did is done the other way round",
+        "begin = from_coordinates(z + side @ moves, state)",
+        "begin = from_coordinates(z - side @ moves, state)",
+        "tests/test_counted.py::test_a_pattern_begins_where_its_row_was_moved_before",
+    ),
+    Sabotage(
+        "extend/rows.py",
         "the pieces of a law are taken for equally probable",
         "[(w[p].sum() / w.sum(), Discrete(",
         "[(1 / len(best), Discrete(",

@@ -107,6 +107,12 @@ def test_all_rows_counted_are_every_half_sample(prior, monkeypatch):
         assert weight == pytest.approx(1 / 70)
 
 
+def test_a_pattern_begins_where_its_row_was_moved_before():
+    """Sixteen of them in 42 steps; from where a neighbour has ended they take 61."""
+    fit, _ = fit_of("independent_poisson")
+    assert counted(fit).steps < 50
+
+
 def test_all_groups_counted_are_every_half_of_the_groups():
     rng = np.random.default_rng(6)
     A, label = rng.normal(size=(24, 5)), np.repeat(np.arange(8), 3)
