@@ -87,10 +87,10 @@ def seen(A, view, rows, pulls, columns):
     forces = A[:, columns].T @ pulls
     if hasattr(rows, "uncoupled"):
         A, rows = rows.uncoupled(A)
-    U, T = felt(A, view, rows, columns), view.T[:, None]  # and the shorter way:
+    U, T = felt(A, view, rows, columns), view.T[:, None]
+    # A Di(T) A'U, over the short side first
     of_x = (A * view.T) @ A.T @ U if is_wide(A) else A @ (T * (A.T @ U))
-    noise = U.T @ (rows.chi_hat[:, None] * U + of_x)
-    return Seen(forces, A[:, columns].T @ U, noise)
+    return Seen(forces, A[:, columns].T @ U, U.T @ (rows.chi_hat[:, None] * U + of_x))
 
 # %% ../nbs/17_beyond_diagonal.ipynb #c0unt021
 def without(given, D, r, T):
@@ -126,7 +126,7 @@ def small_lassos(Q, block, g, t, k, positive=False):
     positive definite; block, (n,), says which of them belongs to each field.
     """
     down, beyond = 1.0 - positive, (g if positive else np.abs(g)) - t
-    loudest = beyond == np.maximum(beyond.max(1, keepdims=True), 1e-300)
+    loudest = (beyond > 0) & (beyond == beyond.max(1, keepdims=True))
     signs, x, left = np.sign(g) * loudest, np.empty_like(g), np.arange(len(g))
     for turn in range(100):
         s, own, reach = signs[left], block[left], t[left] * (1 + 1e-9)

@@ -234,7 +234,8 @@ def solved(fit, rows, columns):
         if step:
             now, move = coordinates(step.new), np.zeros_like(z)
             np.subtract(now, z, out=move, where=np.isfinite(now) & np.isfinite(z))
-            moves[(side != 0) & (np.abs(side).sum() == 1)] = move * side.sum()
+            if np.abs(side).sum() == 1:  # more where one between has no answer
+                moves[side != 0] = move * side.sum()
             z, last = now, chosen
         parts.append(Part(weight, chosen, found))
         steps += taken
