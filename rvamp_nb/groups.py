@@ -12,6 +12,7 @@ from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from .coupling import mirrored
 from .likelihood import Squared
@@ -26,12 +27,13 @@ class Layout:
     vector, (L,); from `index`, (M,), the number of each row's group. `members` are the
     rows of all groups of n rows, (G_n, n), for each n; `row` and `col`, (L,), an
     entry's place in an M x M matrix; `diagonal`, (M,), that of a row's own entry in the
-    flat vector; `sums`, (M, G), is 1 where a row belongs to a group.
+    flat vector; `sums`, (M, G) and sparse, is 1 where a row belongs to a group.
     """
 
     def __init__(self, index):
         self.index, sizes = np.asarray(index), np.bincount(index)
-        self.sums = np.eye(len(sizes))[self.index]
+        ends = np.arange(len(self.index) + 1)
+        self.sums = csr_array((np.ones(len(self.index)), self.index, ends))
         order = np.argsort(self.index, kind="stable")
         many = sizes[self.index[order]]
         self.members = [order[many == n].reshape(-1, n) for n in np.unique(sizes)]
