@@ -265,12 +265,13 @@ def own_hazard(time, deaths, risk, counts):
     """
     tau = counts.mean
     g = 1 + counts.var / tau**2
-    ends = np.unique(time[deaths > 0])
-    died = np.array([deaths[time == end].sum() for end in ends])
-    at_risk = np.array([risk[time >= end].sum() for end in ends])
+    ends, at = np.unique(time[deaths > 0], return_inverse=True)
+    died, late = np.bincount(at, deaths[deaths > 0]), np.argsort(-time)
+    at_risk = np.cumsum(risk[late])[np.searchsorted(-time[late], -ends, "right") - 1]
     groups = getattr(counts, "groups", np.arange(len(time)))
     hazard, unit = np.zeros(len(time)), np.unique(groups, return_inverse=True)[1]
-    for some in np.array_split(np.unique(unit), 1 + unit.max() // 500):
+    pieces = 1 + len(ends) * len(time) // 10**5  # that fit the cache
+    for some in np.array_split(np.unique(unit), min(pieces, 1 + unit.max())):
         rows = np.flatnonzero(np.isin(unit, some))
         together = (unit[rows] == some[:, None]) * 1.0
         met, last = time[rows, None] >= ends, time[rows, None] == ends
