@@ -425,12 +425,13 @@ def find_blocks(A, Pi):
     X = X / np.maximum(np.linalg.norm(X, axis=0), 1e-300)
     near = np.triu(np.abs(X.T @ X), 1)
     one, two = np.nonzero(near > CORRELATED)
-    group = np.arange(len(columns))
+    group, size = np.arange(len(columns)), np.ones(len(columns), dtype=int)
     for pair in np.argsort(-near[one, two], kind="stable"):
         a, b = group[one[pair]], group[two[pair]]
-        if a != b and np.isin(group, (a, b)).sum() <= LARGEST:
+        if a != b and size[a] + size[b] <= LARGEST:
             group[group == b] = a
-    return [columns[group == g] for g in np.unique(group) if (group == g).sum() > 1]
+            size[a] += size[b]
+    return [columns[group == g] for g in np.unique(group) if size[g] > 1]
 
 # %% ../nbs/17_beyond_diagonal.ipynb #c0unt023
 def whole_numbers(name, given, n):

@@ -28,6 +28,7 @@ from rvamp_nb.energy import free_energy, messages_of, stability_radius, variatio
 from rvamp_nb.extend.effects import effects
 from rvamp_nb.extend.refined import refined
 from rvamp_nb.extend.rows import counted
+from rvamp_nb.groups import Layout
 from rvamp_nb.likelihood import Logistic
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.refits import penalised_fit
@@ -477,3 +478,9 @@ def test_what_does_not_converge_is_not_put_in_blocks(tame):
     first = rvamp(*tame, 0.1)
     with pytest.warns(UserWarning, match="(?s)not converged.*with 1 block,"):
         fit = rvamp(*tame, 0.1, max_iter=3, warm_start=first, blocks=[range(8)])
+
+
+def test_a_wide_table_in_blocks_holds_no_square_of_its_width():
+    """Of 30,000 columns that would be 7 GB."""
+    layout = Layout(np.append(np.arange(29_998), [0, 7]))
+    assert layout.sums.nnz == 30_000 and len(layout.row) == 29_996 + 2 * 4
