@@ -736,6 +736,28 @@ SABOTAGES = [
         "others = B**2 @ T + back**2 @ chi_hat",
         "tests/test_micro.py",
     ),
+    Sabotage(
+        "select/penalty.py",
+        "a resample is taken to be as noisy as all rows",
+        " * np.sqrt(var + tau**2))",
+        ")",
+        "tests/test_stability_language.py"
+        "::test_the_search_in_a_large_table_begins_near_its_end",
+    ),
+    Sabotage(
+        "select/predict.py",
+        "many new rows are predicted without an intercept",
+        "np.column_stack([Z, 1 - Z.sum(1)])",
+        "np.column_stack([Z, 0 * Z.sum(1)])",
+        "tests/test_stability_language.py::test_many_new_rows_have_the_spreads_of_each",
+    ),
+    Sabotage(
+        "blocks.py",
+        "a block grows beyond what it may hold",
+        "            size[a] += size[b]\n",
+        "",
+        "tests/test_blocks.py",
+    ),
     # --- rooms that serve the others --------------------------------------------------
     Sabotage(
         "explore.py",
@@ -829,14 +851,6 @@ SABOTAGES = [
         "(s.refined.draws[:, apart] != 0).any(1)",
         "(s.refined.draws[:, apart] != 0).all(1)",
         "tests/test_stability_language.py::test_how_often_any_of_a_family_is_selected",
-    ),
-    Sabotage(
-        "select/predict.py",
-        "what enters is scored without what came before",
-        "table[:, :end]",
-        "table[:, end - 1 : end]",
-        "tests/test_stability_language.py"
-        "::test_scores_as_features_enter_are_those_of_least_squares",
     ),
     Sabotage(
         "extend/refined.py",

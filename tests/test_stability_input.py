@@ -523,18 +523,6 @@ BAD = {
         "families: set 1 (from 0) holds no columns",
     ),
     "families of a number": (lambda: fitted(refits=10).any_of(3), "families must be"),
-    "scores of survival": (
-        lambda: survived().incremental(X, Y),
-        "incremental: the loss must be one of squared, huber, logistic, poisson",
-    ),
-    "scores of no features": (lambda: fitted().incremental(X, Y, most=0), "most"),
-    "scores on no halves": (lambda: fitted().incremental(X, Y, splits=0), "splits"),
-    "scores on too few targets": (
-        lambda: fitted().incremental(X, Y[:-1]),
-        "inconsistent numbers of samples",
-    ),
-    "scores on gaps": (lambda: fitted().incremental(X, Y * np.nan), "y contains NaN"),
-    "scores of other columns": (lambda: fitted().incremental(X[:, 1:], Y), "features"),
     "refine with few refits": (lambda: fitted().refine(None, 5), "at least 10"),
     "refine with half a refit": (lambda: fitted().refine(None, 20.5), "n_refits"),
     "refine with text": (lambda: fitted().refine(None, "100"), "n_refits"),

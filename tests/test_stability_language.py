@@ -11,7 +11,6 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import ElasticNet as SklearnNet
 from sklearn.linear_model import Lasso, LogisticRegression
-from sklearn.model_selection import ShuffleSplit
 
 from rvamp_nb import StabilitySelection, naive_bootstrap
 from rvamp_nb.extend import refitting
@@ -21,6 +20,7 @@ from rvamp_nb.extend.trust import TrustWarning
 from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative
 from rvamp_nb.resampling import Fixed, NoResampling, Subsample, TwoPoint
+from rvamp_nb.select import penalty
 from rvamp_nb.select.answer import stability_index
 from rvamp_nb.select.control import pfer_bound
 from rvamp_nb.select.predict import out_of_bag
@@ -437,42 +437,55 @@ def test_how_often_any_of_a_family_is_selected():
     assert abs(twins.probability - others) < 3 * twins.probability_se < 0.1
 
 
-def test_scores_as_features_enter_are_those_of_least_squares():
-    """Halves drawn as scikit-learn draws them, fitted and scored by hand; a covariate
-    is in from the beginning.
+@pytest.mark.parametrize("loss", ["squared", "logistic", "poisson"])
+@pytest.mark.parametrize("law", ["subsample", "poisson"])
+def test_the_search_in_a_large_table_begins_near_its_end(loss, law, monkeypatch):
+    """Where all columns follow common factors, the empty model does not know; penalty
+    factors and columns that depend on others do no harm.
     """
-    rng = np.random.default_rng(6)
-    X = rng.normal(size=(160, 8))
-    y = X @ [2.0, 1.0, 0, 0, 0, 0, 0, 1.0] + rng.normal(size=160)
-    s = fitted(X[:80], y[:80], q=2.0, refits=0, penalty_factor=[1] * 7 + [0])
-    found = s.incremental(X[80:], y[80:], most=2, splits=9, seed=3)
-    assert list(found.index) == ["nothing", "x0", "x1"]
-    X, y, scores = X[80:], y[80:], []
-    for fit, judge in ShuffleSplit(9, test_size=0.5, random_state=3).split(X):
-        B = np.column_stack([np.ones(80), X[:, [7, 0, 1]]])
-        each = []
-        for end in (2, 3, 4):
-            x = np.linalg.lstsq(B[fit, :end], y[fit], rcond=None)[0]
-            off = y[judge] - B[judge, :end] @ x
-            each.append(1 - np.mean(off**2) / np.var(y[judge]))
-        scores.append(each)
-    np.testing.assert_allclose(found.score, np.median(scores, axis=0), atol=1e-8)
-    np.testing.assert_allclose(found.low, np.quantile(scores, 0.05, axis=0), atol=1e-8)
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(900, 60)) + rng.normal(size=(900, 2)) @ rng.normal(
+        size=(2, 60)
+    )
+    X[:, 7] = X[:, 4] + X[:, 5]
+    f = (X[:, 0] - X[:, 1]) / 2
+    y = (
+        rng.poisson(np.exp(f - f.max() / 2))
+        if loss == "poisson"
+        else f + rng.normal(size=900)
+    )
+    y = y > 0 if loss == "logistic" else y
+    options = dict(loss=loss, resampling=law, q=8.0)
+    options["penalty_factor"] = np.where(np.arange(60) < 30, 1.0, 1.3)
+    before = fitted(X, y, **options)
+    monkeypatch.setattr(penalty, "BLOCK", 10_000)
+    guesses = []
+    by_lasso = penalty._by_lasso
+    noted = lambda *given: guesses.append(by_lasso(*given)) or guesses[-1]
+    monkeypatch.setattr(penalty, "_by_lasso", noted)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        s = StabilitySelection(refits=0, verbose=0, **options).fit(X, y)
+    assert len(guesses) == 1 and abs(np.log(guesses[0] / s.lambda_)) < 0.35
+    assert abs(s.lambda_ / before.lambda_ - 1) < 0.02
+    assert np.abs(s.probabilities_ - before.probabilities_).max() < 0.01
+    assert s.n_iter_ <= before.n_iter_
 
 
-@pytest.mark.parametrize("loss", ["logistic", "poisson"])
-def test_scores_of_classes_and_counts(loss):
-    rng = np.random.default_rng(7)
-    X = rng.normal(size=(240, 6))
-    y = rng.poisson(np.exp(0.7 * X[:, 0] - 0.7 * X[:, 1]))
-    y = np.where(y > 1, "many", "few") if loss == "logistic" else y
-    s = fitted(X[:120], y[:120], loss=loss, q=1.5, refits=0)
-    found = s.incremental(X[120:], y[120:], splits=10)
-    assert len(found) == 7 and set(found.index[1:3]) == {"x0", "x1"}
-    assert abs(found.score["nothing"] - (0.5 if loss == "logistic" else 0)) < 0.05
-    assert found.score.iloc[2] > found.score.iloc[1] + 0.02 > found.score.iloc[0] + 0.1
-    assert np.all(np.abs(found.score.iloc[3:] - found.score.iloc[2]) < 0.1)
-    assert np.all(found.low <= found.score) and np.all(found.score <= found.high)
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("shape", [(90, 20), (40, 60)])
+def test_many_new_rows_have_the_spreads_of_each(loss, shape):
+    """By one covariance of the coefficients, or of a few rows at a time."""
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=shape)
+    X[:, 3] = -X[:, 2]
+    y = X[:, :3].sum(1) + rng.normal(size=len(X))
+    s = fitted(X, y > 0 if loss == "logistic" else y, loss=loss)
+    new = 3 + 2 * rng.normal(size=(2 * shape[1], shape[1]))
+    mean, spread = s.linear_predictor(new, return_std=True)
+    each = [s.linear_predictor(row[None], return_std=True)[1][0] for row in new[:9]]
+    np.testing.assert_allclose(spread[:9], each, rtol=1e-10)
+    assert len(set(spread.round(12))) > shape[1]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from .control import settle
 from .target import Target, draws_halves
 from ..solver import ConvergenceWarning, Path, rvamp, rvamp_path
 from ..step import Problem, emptying_factor, initial_state
-from ..tables.storage import Panels
+from ..tables.storage import BLOCK, Panels
 
 # %% ../../nbs/73_penalty.ipynb #73000005
 def read_penalty(prior, l1_ratio, randomise, penalty_factor, names, M):
@@ -238,15 +238,40 @@ class _Along(Prior):
         return at(x).moments(incoming, beta)
 
 
+def _guess(question, q):
+    """A penalty not far from where q are selected: below that of the empty model, or
+    of a large table with more rows than columns by a Lasso of all rows.
+    """
+    (problem, strides), A = _empty(question), question.A
+    n, t = A.shape[1], question.prior.split()[0]
+    fields = Natural(*(part[:n] for part in initial_state(problem).to_prior))
+    if isinstance(A, np.ndarray) and BLOCK < A.size <= len(A) ** 2 and np.all(t):
+        return _by_lasso(question, fields, t * np.ones(n), q)
+    size = lambda lam: question.size(question.prior.scaled(lam).Pi(fields))
+    return [*strides, 0.0][bisect_left(strides, q, key=size)] / BELOW_EMPTY
+
+
+def _by_lasso(question, fields, t, q):
+    """Where a Lasso of all rows, about the empty model, has q coefficients, times the
+    root of E c^2, by which noise is smaller in a resample.
+    """
+    from sklearn.linear_model import lars_path_gram
+
+    A, tau, var = question.A, question.counts.mean, question.counts.var
+    how = dict(n_samples=1, method="lasso", max_iter=int(3 * q) + 8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of columns that depend on others
+        gram = A.T @ A * (fields.Q_hat.mean() / tau) / np.multiply.outer(t, t)
+        lams, _, x = lars_path_gram(fields.h / tau / t, gram, **how)
+    enough = np.append(np.count_nonzero(x, axis=0), np.inf) >= q
+    return float(lams[min(enough.argmax(), len(lams) - 1)] * np.sqrt(var + tau**2))
+
+
 def at_once(question, q, lam=None, state=None, rough=False):
     """The `Path` of one penalty and the `Answer` at q, from a run in which the penalty
     goes along; None where that fails, or selects another number; no Path if `rough`.
     """
-    if lam is None:  # not far from where q are selected
-        (problem, strides), n = _empty(question), question.A.shape[1]
-        fields = Natural(*(part[:n] for part in initial_state(problem).to_prior))
-        size = lambda lam: question.size(question.prior.scaled(lam).Pi(fields))
-        lam = [*strides, 0.0][bisect_left(strides, q, key=size)] / BELOW_EMPTY
+    lam = _guess(question, q) if lam is None else lam
     along, steps, tol = _Along(question, q, lam), 0, 3e-2 if rough else NEARLY
     bar = dict(shown=question.progress, desc="looks for λ", total=np.inf, leave=False)
     looks = range(rough and state is not None, 8 if lam else 0)

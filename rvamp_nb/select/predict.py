@@ -4,17 +4,17 @@
 
 # %% auto #0
 __all__ = ['spread', 'predicted', 'class_probabilities', 'row_by_row', 'out_of_bag', 'half_width', 'shared_signal', 'same_as',
-           'stand_ins', 'any_of', 'incremental']
+           'stand_ins', 'any_of']
 
 # %% ../../nbs/78_predict.ipynb #78000003
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from scipy.special import expit
 
 from ..blocks import find_blocks
-from ..checks import check_number, check_size, listed
+from ..checks import check_number, listed
+from ..coupling import row_dots
 from ..densities import p2
 from ..groups import Blocks, rotated
 from ..likelihood import normal_nodes
@@ -28,13 +28,16 @@ def spread(fit, columns, X):
     """Standard deviation of the linear predictor across resamples, (m,), of the rows of
     X (m, N), an array or Panels.
     """
-    joint, parts = p2(row_by_row(fit)), []
+    joint, parts, n = p2(row_by_row(fit)), [], fit.mean.size
+    many = len(X) > n  # for so many rows one covariance pays: of each coefficient
+    C = joint.predict(np.eye(n + 1, n))[1] if many else None  # plus intercept; of that
     chunk = max(1, min(256, BLOCK // len(columns.scale)))  # rows at a time
     for i in range(0, len(X), chunk):
         rows = (X[i : i + chunk] - columns.center) * columns.unit
-        Z = np.zeros((len(rows), fit.mean.size))
+        Z = np.zeros((len(rows), n))
         np.add.at(Z.T, columns.where, rows.T)
-        parts.append(np.diag(joint.predict(Z)[1]))
+        W = np.column_stack([Z, 1 - Z.sum(1)])
+        parts.append(row_dots(W @ C, W) if many else np.diag(joint.predict(Z)[1]))
     return np.sqrt(np.maximum(np.concatenate(parts), 0))
 
 
@@ -197,45 +200,3 @@ def _families(s, families):
     names = list(sets) if isinstance(sets, dict) else []
     for k in range(of.max() + 1):
         yield (names[k] if k < len(names) else None), np.flatnonzero(of == k)
-
-# %% ../../nbs/78_predict.ipynb #78000041
-def incremental(s, X, y, most=10, splits=50, seed=0):
-    """How well the features of a `Selection` predict as they enter, the most probable
-    first, `most` of them: refitted without a penalty on random halves of the rows X, y,
-    (m, N) and (m,), and scored on the other halves, in so many splits. The rows should
-    be new; those of the fit score too well.
-
-    The score is R² for the loss "squared" or "huber", the area under the ROC curve for
-    "logistic", D² (the share of the deviance) for "poisson"; else a ValueError. A
-    DataFrame with a row for each feature that enters, after "nothing" (covariates are
-    always in): score (median over the splits), low, high (5 and 95 %).
-    """
-    import pandas as pd
-    from sklearn import linear_model, model_selection
-
-    columns, loss = s.question.columns, s.question.target.loss
-    squares = linear_model.LinearRegression(), "r2"
-    known = dict(squared=squares, huber=squares)
-    known["logistic"] = linear_model.LogisticRegression(C=np.inf), "roc_auc"
-    known["poisson"] = linear_model.PoissonRegressor(alpha=0), None
-    if loss not in known:
-        losses = ", ".join(known)
-        raise ValueError(f"incremental: the loss must be one of {losses}, not {loss}")
-    check_size("incremental", "most", most)
-    check_size("incremental", "splits", splits)
-    free = columns.kind == "covariate"
-    order = np.argsort(np.where(free, 1, -s.probabilities), kind="stable")
-    order = order[: min(most, np.sum(~free))]
-    model, scoring = known[loss]
-    halves = model_selection.ShuffleSplit
-    if loss == "logistic":
-        halves = model_selection.StratifiedShuffleSplit
-    how = dict(cv=halves(splits, test_size=0.5, random_state=seed), scoring=scoring)
-    score = partial(model_selection.cross_val_score, model, error_score="raise", **how)
-    table = np.column_stack([np.zeros(len(y)), X[:, np.flatnonzero(free)], X[:, order]])
-    ends = range(1 + free.sum(), table.shape[1] + 1)
-    scores = [score(table[:, :end], y) for end in ends]
-    names = ["nothing", *columns.names[order]]
-    told = np.quantile(scores, [0.5, 0.05, 0.95], axis=1).T
-    table = pd.DataFrame(told, index=names, columns=["score", "low", "high"])
-    return table.rename_axis("enters")

@@ -155,14 +155,6 @@ class _Beside:
         """
         return predict.any_of(self._known, families)
 
-    def incremental(self, X, y, most=10, splits=50, seed=0):
-        """How well the features predict as they enter, on new rows, a DataFrame; see
-        `rvamp_nb.select.predict.incremental`.
-        """
-        check_is_fitted(self)
-        X, y = validate_data(self, X, y, reset=False, dtype=np.float64)
-        return predict.incremental(self._answered(), X, y, most, splits, seed)
-
     def same_as(self):
         """The names of its near copies for each feature, (N,) list of str."""
         return predict.same_as(self._known.question.columns)
