@@ -380,7 +380,7 @@ def search(question, steer, q):
     """The `Question` (of survival times with the baseline that the answer implies), its
     `Path`, and the `Answer` at q; at inf the last penalty that converges.
     """
-    near, rough = (), question.target.baseline is not None
+    near, rough, before = (), question.target.baseline is not None, np.inf
     for rounds_left in range(20, -1, -1):
         found = None if steer else at_once(question, q, *near, rough=rough)
         if found is None:
@@ -389,10 +389,12 @@ def search(question, steer, q):
         path, answer = found
         base, fit = question.target.baseline, answer.fit
         new = base.after(fit) if base is not None and fit.converged else None
-        settled = new is None or new.moved(base) < 1e-3  # of its largest value
+        move = 0.0 if new is None else new.moved(base)
+        settled = move < 1e-3  # of its largest value
         if settled and path is not None:
             return question, path, answer
-        rough = rounds_left > 1 and not settled
+        rough = rough and rounds_left > 1 and 1e-3 <= move < before
+        before = move
         if rounds_left:
             target = question.target._replace(baseline=new, likelihood=new.rows)
             question = replace(question, target=target)
