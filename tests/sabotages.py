@@ -650,6 +650,20 @@ SABOTAGES = [
     ),
     Sabotage(
         "extend/survival.py",
+        "odd powers of a share of the risk come with the wrong sign",
+        "share[1::2] *= -(a**0.5)",
+        "share[1::2] *= a**0.5",
+        "nbs/20_survival.ipynb::module",
+    ),
+    Sabotage(
+        "extend/survival.py",
+        "a group holds no more of the risk than its next member",
+        "        held[at - 1] += held[at]\n",
+        "        pass\n",
+        "nbs/20_survival.ipynb::module",
+    ),
+    Sabotage(
+        "extend/survival.py",
         "of those who leave together each is at risk alone",
         "[..., ::-1][..., self.first]",
         "[..., ::-1]",
@@ -936,6 +950,14 @@ SABOTAGES = [
         "return first, where, sign / copies[where], np.ones(len(first))",
         "return first, where, sign, np.ones(len(first))",
         "tests/test_stability.py",
+    ),
+    Sabotage(
+        "select/penalty.py",
+        "penalty and baseline take turns as long as they like",
+        "and 1e-3 <= move < before",
+        "and 1e-3 <= move",
+        "tests/test_stability_language.py"
+        "::test_rounds_in_which_penalty_and_baseline_take_turns_are_ended",
     ),
     Sabotage(
         "select/penalty.py",

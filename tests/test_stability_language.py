@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from designs import genes
 from sklearn.base import clone
 from sklearn.linear_model import ElasticNet as SklearnNet
 from sklearn.linear_model import Lasso, LogisticRegression
@@ -838,6 +839,22 @@ def test_survival_in_other_forms_and_with_refits_in_the_answer(lives):
     np.testing.assert_allclose(s.predict(X), s.linear_predictor(X))
     risk = X[:, 0] - X[:, 1]
     assert np.corrcoef(s.predict(X), risk)[0, 1] > 0.95
+
+
+def test_rounds_in_which_penalty_and_baseline_take_turns_are_ended(monkeypatch):
+    """With one step each they would swing; in full they settle soon."""
+    rng = np.random.default_rng([15, 12])
+    X = genes(rng, 600, 250, 3, 0.5)
+    some = rng.choice(250, 10, replace=False)
+    risk = X[:, some] @ rng.choice([-1, 1], 10)
+    death = rng.exponential(np.exp(-1.5 * risk / risk.std()))
+    left, rounds, at_once = rng.exponential(2.0, 600), [], penalty.at_once
+    y = pd.DataFrame(dict(event=death <= left, time=np.minimum(death, left)))
+    noted = lambda *given, **how: rounds.append(how["rough"]) or at_once(*given, **how)
+    monkeypatch.setattr(penalty, "at_once", noted)
+    s = fitted(X, y, loss="survival")
+    assert s.status_ == "converged" and len(rounds) < 8
+    assert rounds == sorted(rounds, reverse=True)  # once in full, always in full
 
 
 def test_survival_with_groups_weights_and_a_covariate(lives):

@@ -169,6 +169,14 @@ def test_every_kind_of_table(kind, tmp_path, monkeypatch):
     np.testing.assert_array_equal(few, X[:, two.support_])
 
 
+def test_the_spread_of_many_predictions_reads_the_table_twice():
+    _, two = both(X, Y)
+    many = np.random.default_rng(3).normal(size=(1000, X.shape[1]))
+    two.question_.A.passes = 0
+    two.linear_predictor(many, return_std=True)
+    assert two.question_.A.passes == 2
+
+
 def test_refits_from_blocks_are_the_refits():
     one, two = both(X, Y, refits=20)
     two.question_.A.passes = 0

@@ -245,7 +245,7 @@ def _guess(question, q):
     (problem, strides), A = _empty(question), question.A
     n, t = A.shape[1], question.prior.split()[0]
     fields = Natural(*(part[:n] for part in initial_state(problem).to_prior))
-    if isinstance(A, np.ndarray) and BLOCK < A.size <= len(A) ** 2 and np.all(t):
+    if isinstance(A, np.ndarray) and A.size > BLOCK and len(A) >= n and np.all(t):
         return _by_lasso(question, fields, t * np.ones(n), q)
     size = lambda lam: question.size(question.prior.scaled(lam).Pi(fields))
     return [*strides, 0.0][bisect_left(strides, q, key=size)] / BELOW_EMPTY
