@@ -430,8 +430,8 @@ SABOTAGES = [
     Sabotage(
         "extend/refined.py",
         "a resample is asked about in the wrong pattern",
-        "return [np.flatnonzero((own == here).all(1)) for here in chosen]",
-        "return [np.flatnonzero((own != here).all(1)) for here in chosen]",
+        "np.flatnonzero((own == part.chosen).all(1))",
+        "np.flatnonzero((own != part.chosen).all(1))",
         "tests/test_refined.py::test_it_agrees_with_many_more_refits",
     ),
     Sabotage(
