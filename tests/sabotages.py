@@ -600,8 +600,8 @@ SABOTAGES = [
     Sabotage(
         "extend/rows.py",
         "patterns on some columns forget the blocks",
-        "return put_in_blocks(problem, state, blocks, len(columns))",
-        "return problem, state",
+        "put_in_blocks(p._replace(A=A, prior=prior), state, blocks, len(columns))",
+        "p._replace(A=A, prior=prior), state",
         "tests/test_counted.py::test_blocks_stay_blocks_where_few_columns_are_in_play",
     ),
     Sabotage(
