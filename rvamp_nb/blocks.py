@@ -151,9 +151,7 @@ SOME = 1024  # ... and in a pattern, of which there are many
 
 @lru_cache(maxsize=128)
 def _points(d, start, stop):
-    """Some of NODES points that are always the same: normal ones, of mean 0 and
-    covariance I, and uniform ones, (n, d) each.
-    """
+    """Normal (mean 0, covariance I) and uniform points, always the same, (n, d)."""
     from scipy.stats import qmc
 
     u = qmc.Sobol(2 * d, seed=0).random(NODES // 2)[start // 2 : stop // 2]
@@ -211,9 +209,8 @@ def at_nodes(prior, columns, N, cavity, n=FEW, start=0):
 def _possible(chi, Q):
     """The nearest responses that a penalty can have: chi Q from 0 to 1 - ALWAYS."""
     root = np.linalg.cholesky(Q)
-    back = np.linalg.inv(root)
     values, E = np.linalg.eigh(symmetric(transposed(root) @ chi @ root))
-    E = transposed(back) @ E
+    E = transposed(np.linalg.inv(root)) @ E
     return symmetric(E * np.clip(values, 0, 1 - ALWAYS)[:, None] @ transposed(E))
 
 # %% ../nbs/17_beyond_diagonal.ipynb #b10ck0m1
@@ -228,8 +225,7 @@ def block_message(nodes, cavity):
     bent = transposed(bent) @ bent / bent.shape[1]
     L = np.linalg.inv(np.eye(h.shape[1]) - chi @ Q)
     D, T = (symmetric(X) for X in (L @ chi, L @ bent @ transposed(L)))
-    message = D, times(L, mean - times(chi, h)), T
-    return (mean, chi, chi @ C @ chi + bent), message
+    return (mean, chi, chi @ C @ chi + bent), (D, times(L, mean - times(chi, h)), T)
 
 # %% ../nbs/17_beyond_diagonal.ipynb #b10ck0m3
 def turned(D, T):
@@ -305,9 +301,7 @@ COPIES = 1e-11  # what is added to a block's precision, in units of its diagonal
 
 
 def _definite(Q):
-    """Precisions (B, d, d) under which each of exact copies, whose Lasso is not unique,
-    takes its share; a Breakdown where they are negative by more than rounding.
-    """
+    """Precisions (B, d, d) made definite: of exact copies each takes its share."""
     scale = np.sqrt(diagonal(Q))
     least = np.linalg.eigvalsh(Q / scale[..., None] / scale[:, None])[:, :1]
     if not (least > -1e-5).all():
@@ -350,8 +344,7 @@ class _InBlocks(Prior):
 # %% ../nbs/17_beyond_diagonal.ipynb #b10ck012
 def _of_blocks(prior, m, N, cavity):
     """Moments of blocks, (B, d) each; their turn; what they say in it: D, r and T."""
-    nodes = at_nodes(prior, m, N, cavity)
-    (mean, chi, v), (D, r, T) = block_message(nodes, cavity)
+    (mean, chi, v), (D, r, T) = block_message(at_nodes(prior, m, N, cavity), cavity)
     turn, t = turned(D, T)
     chi, v, rho = map(diagonal, (chi, v, chi @ cavity.Sigma))
     return (mean, chi, v, rho, 1 - rho), turn, (1.0, times(turn[1], r), t)

@@ -96,10 +96,8 @@ def _held(what, numbers, most):
     """Refuse numbers that products of them would carry out of the 64-bit range."""
     v = numbers[numbers > 0]
     if not ((v > 1 / most) & (v < most)).all():
-        found = f"{what} are {v.min():.0e} to {v.max():.0e}"
-        raise ValueError(
-            f"{found}, too far from 1 for 64-bit numbers; change their units"
-        )
+        found = f"{what} are {v.min():.0e} to {v.max():.0e}, too far from 1 for"
+        raise ValueError(f"{found} 64-bit numbers; change their units")
 
 
 def _scaled(name, table):
@@ -233,13 +231,11 @@ GAP = 1e-8  # what a refit must reach, relative to the forces that have to cance
 
 
 def _let_in(p, pull, at, least, most, share=0.0):
-    """The worst violators, `most` of a refit at most, beyond its `least`, (b,), and a
-    share of its worst; not `at`, in use: refits and columns; what the worst violates.
-    """
+    """The worst violators, `most` of each refit; by how much its worst is off, (b,)."""
     excess = np.where(p.lowest == 0, 1, -1) * pull
     np.maximum(excess, pull, out=excess)
     excess -= p.t
-    excess[at] = -np.inf
+    excess[at] = -np.inf  # those in use
     outside = excess.max(1, initial=-np.inf)
     b, new = np.nonzero(excess > np.maximum(least, share * outside)[:, None])
     order = np.lexsort((new, -excess[b, new], b))  # of equals the first column
@@ -281,9 +277,7 @@ def _on_few(p, z, used, sign):
 
 
 def _last_digits(p, b, used, z, f):
-    """Refit b once more on its face, in place, f, (M,), too; whether it ends and keeps
-    all signs.
-    """
+    """Refit b once more on its face, in place; whether it ends and keeps all signs."""
     on = np.flatnonzero(used[b])
     X, c, y, was = p.X[on], p.counts[b], p.y[b], z[b, on]
     t, k, least = p.t[b, on], p.k[b, on], 1e-13 * p.force[b]
@@ -308,9 +302,7 @@ def _last_digits(p, b, used, z, f):
 
 # %% ../nbs/70_refits.ipynb #70000018
 def _verdict(p, w, z, f, used, most=20):
-    """Violators, what is sure (b,), and how far off its conditions (b,); z and used are
-    about the columns w.
-    """
+    """Violators, what is sure, how far off, (b,) each; z and used are of columns w."""
     pull = -p.loss.slope(p.y, f, p.counts) @ p.X.T
     face = np.nonzero(used)
     at, z = (face[0], w[face[1]]), z[face]
@@ -404,10 +396,8 @@ def penalised_fit(
     table = unit_table(A[rows], y[rows], t, k, loss, positive, delta, offset)
     x, _, _, gap = refit(table, counts[None, rows], np.ones((1, len(t))))
     if not gap[0] <= GAP:
-        raise RuntimeError(
-            f"a refit (loss {loss!r}, {len(rows)} rows drawn, {(x != 0).sum()} of"
-            f" {len(t)} columns in use) did not reach its optimality conditions: they"
-            f" are off by {gap[0]:.1e}, and {GAP:g} is asked. Penalise more, or drop"
-            " columns that repeat others"
-        )
+        used = f"{len(rows)} rows drawn, {(x != 0).sum()} of {len(t)} columns in use"
+        what = f"did not reach its optimality conditions: they are off by {gap[0]:.1e}"
+        remedy = f"{GAP:g} is asked. Penalise more, or drop columns that repeat others"
+        raise RuntimeError(f"a refit (loss {loss!r}, {used}) {what}, and {remedy}")
     return x[0]

@@ -113,9 +113,8 @@ def _parts(problem):
     """The settings of a problem, and what tells all of its parts from others."""
     A, y, prior, likelihood, counts, beta = problem
     intercept = isinstance(prior, WithIntercept)
-    if isinstance(likelihood, GroupedLoss):  # around the loss that was given
-        likelihood = likelihood.loss
-    parts = dict(prior=prior.prior if intercept else prior, likelihood=likelihood)
+    loss = likelihood.loss if isinstance(likelihood, GroupedLoss) else likelihood
+    parts = dict(prior=prior.prior if intercept else prior, likelihood=loss)
     parts |= dict(counts=counts, beta=beta, intercept=intercept)
     digests = {name: _digest(part) for name, part in (parts | {"y": y}).items()}
     return dict(settings=parts, digests=digests | {"A": _table(A)})

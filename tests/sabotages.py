@@ -430,8 +430,8 @@ SABOTAGES = [
     Sabotage(
         "extend/refined.py",
         "a resample is asked about in the wrong pattern",
-        "return [np.flatnonzero((own == here).all(1)) for here in chosen]",
-        "return [np.flatnonzero((own != here).all(1)) for here in chosen]",
+        "np.flatnonzero((own == part.chosen).all(1))",
+        "np.flatnonzero((own != part.chosen).all(1))",
         "tests/test_refined.py::test_it_agrees_with_many_more_refits",
     ),
     Sabotage(
@@ -600,8 +600,8 @@ SABOTAGES = [
     Sabotage(
         "extend/rows.py",
         "patterns on some columns forget the blocks",
-        "return put_in_blocks(problem, state, blocks, len(columns))",
-        "return problem, state",
+        "put_in_blocks(p._replace(A=A, prior=prior), state, blocks, len(columns))",
+        "p._replace(A=A, prior=prior), state",
         "tests/test_counted.py::test_blocks_stay_blocks_where_few_columns_are_in_play",
     ),
     Sabotage(

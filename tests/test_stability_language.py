@@ -288,8 +288,8 @@ def test_a_refit_that_looks_at_likely_columns_first_is_the_same(both, monkeypatc
     s = both[3]
     fit, draw = s.question_.solve(0.6 * s.lambda_), resamples(s.fit_, range(4), 3)
     few, all_ = [], []
-    for found, hint in ((few, np.arange(N) == 5), (all_, np.ones(N, dtype=bool))):
-        monkeypatch.setattr(refitting, "_looked_at_first", lambda fit, hint=hint: hint)
+    for found, bar in ((few, np.sort(fit.Pi)[-2]), (all_, -1.0)):
+        monkeypatch.setattr(refitting, "LIKELY", bar)
         found.append(refitting.refitter(fit)(*draw))
     assert (few[0] != 0).sum() > 8
     np.testing.assert_array_equal(few, all_)

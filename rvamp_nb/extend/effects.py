@@ -171,6 +171,5 @@ def effects(fit, level=0.95):
         pull = f"of its standard error the pull of the others is {middle:.2g}"
         said = f"no column has an interval ({pull} in the middle; 'light' has {seen})"
         warnings.warn(f"effects: {said}", TrustWarning, stacklevel=2)
-    numbers = estimate, se, estimate - half, estimate + half
-    given = [np.where(green, number, np.nan) for number in numbers]
+    given = np.where(green, [estimate, se, estimate - half, estimate + half], np.nan)
     return Effects(*given, np.where(light == "red", np.nan, p_value), light)

@@ -235,32 +235,24 @@ class Patterns(NamedTuple):
     def of(self, counts):
         """The resamples (b, M) that belong to each part: a list of int arrays."""
         own = counts[:, self.rows] >= self.least
-        chosen = [np.array(part.chosen, dtype=bool) for part in self.parts]
-        return [np.flatnonzero((own == here).all(1)) for here in chosen]
-
-# %% ../../nbs/16_last_word.ipynb #16b10ck0
-def _column_by_column(found):
-    """A Fit or Counted, without blocks of columns."""
-    fit = getattr(found, "fit", found)
-    if not fit.blocks:
-        return found
-    apart = with_blocks(fit, [])
-    return apart if found is fit else counted(apart, found.rows.tolist())
+        return [np.flatnonzero((own == part.chosen).all(1)) for part in self.parts]
 
 # %% ../../nbs/16_last_word.ipynb #16b10ck1
 def patterns_of(found):
     """The `Patterns` of a Counted; of a Fit, of which no row is counted, one."""
-    found = _column_by_column(found)
-    if isinstance(found, Fit):
-        none, p = np.zeros(0, dtype=int), found.problem
-        laws = patterns(p.counts, len(p.y), none)
-        return Patterns([Part(1.0, (), found)], laws, in_play(found), none, 0.0)
-    p = found.fit.problem
+    fit = getattr(found, "fit", found)
+    p, alone = fit.problem, found is fit
+    rows = np.zeros(0, dtype=int) if alone else found.rows
+    if fit.blocks:  # columns one by one
+        fit = with_blocks(fit, [])
+        found = fit if alone else counted(fit, rows.tolist())
+    laws = patterns(p.counts, len(p.y), rows)
+    if alone:
+        return Patterns([Part(1.0, (), fit)], laws, in_play(fit), rows, 0.0)
     unit, law = units(p.counts, len(p.y))
     law = law.law if isinstance(law, Stratified) else law
-    first = np.array([np.argmax(unit == row) for row in found.rows], dtype=int)
+    first = np.array([np.argmax(unit == row) for row in rows], dtype=int)
     least = two_pieces(law)[-1][1].nodes()[0].min() * (1 - 1e-9)
-    laws = patterns(p.counts, len(p.y), found.rows)
     return Patterns(found.parts, laws, found.columns, first, least)
 
 # %% ../../nbs/16_last_word.ipynb #1a570015
@@ -531,11 +523,9 @@ ASKED = 0.6  # over accuracy^2: plain refits that the answer shall be worth
 
 
 def _missing(values, errors, accuracy, done):
-    """How many refits more until each Π is known well enough, and all together (where
-    few are in doubt, easily): a quarter of those done at most, in full batches; or 0.
-    """
+    """How many refits more until each Π, and all together, are known well; or 0."""
     Pi, se = values[0], errors[0]
-    doubt = max(np.sum(Pi * (1 - Pi)) / ASKED, 1)
+    doubt = max(np.sum(Pi * (1 - Pi)) / ASKED, 1)  # of few in doubt less is asked
     short = max(np.sum(se**2) / doubt, np.max(se) ** 2) / accuracy**2 - 1
     return MORE * int(np.ceil(done * np.clip(short, 0, 1 / 4) / MORE))
 

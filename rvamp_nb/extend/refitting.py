@@ -39,14 +39,16 @@ def plain_loss(likelihood):
     return weight / getattr(loss, "sigma", 1.0) ** 2, options
 
 # %% ../../nbs/74_refitting.ipynb #74000018
+_HINT = "give X[:, columns] of the features in question as an array"
+
+
 def check_refittable(A, prior, likelihood, intercept, baseline=None):
     """Refuse (ValueError) what refits do not know."""
     stored, kind = isinstance(A, Panels), type(prior)
-    here = "give X[:, columns] of the features in question as an array"
     known = baseline is not None or plain_loss(likelihood)[1]["loss"]
     odd = kind.__name__ if known else type(likelihood).__name__
     if baseline is not None and stored:
-        raise ValueError(f"refits of survival times need the table in memory: {here}")
+        raise ValueError(f"refits of survival times need the table in memory: {_HINT}")
     if baseline is not None and (kind is not Laplace or baseline.offset.any()):
         odd, what = "offsets" if kind is Laplace else odd, "the Lasso without offsets"
         raise ValueError(f"refits of survival times know {what} only, not {odd}")
@@ -56,7 +58,7 @@ def check_refittable(A, prior, likelihood, intercept, baseline=None):
         raise ValueError(f"refits know {losses} and {penalties}, not {odd}")
     if stored and prior.positive and intercept:
         what = "refits of a table in blocks know NonNegative for the squared loss only"
-        raise ValueError(f"{what}: {here}")
+        raise ValueError(f"{what}: {_HINT}")
 
 # %% ../../nbs/74_refitting.ipynb #74000019
 class _Few:
@@ -91,11 +93,12 @@ def refitter(fit, baseline=None):
     """
     p, N, one = fit.problem, len(fit.mean), int(fit.has_intercept)
     check_refittable(p.A, fit.prior, p.likelihood, one, baseline)
+    t, _ = _penalty_terms(fit, slice(None))
     if baseline is not None:
         told, weight = (p.A[:, :N], baseline.time, baseline.event), baseline.weight
-        t = np.broadcast_to(fit.prior.split()[0], N)
-        return lambda c, factor: cox_fits(*told, factor * t, c * weight)
-    likely = np.append(_looked_at_first(fit), np.ones(one, dtype=bool))
+        return lambda c, factor: cox_fits(*told, factor * t[:N], c * weight)
+    likely = t == 0
+    likely[:N] |= fit.Pi > LIKELY if fit.converged else True
     if isinstance(p.A, Panels):
         of_all = partial(_stored_refits, fit, likely)
     else:
@@ -105,12 +108,6 @@ def refitter(fit, baseline=None):
 
 # %% ../../nbs/74_refitting.ipynb #74000021
 LIKELY = 0.003  # columns with a larger Π are looked at first
-
-
-def _looked_at_first(fit):
-    """Columns that are likely to be selected in some refit, (N,) bool."""
-    found = fit.Pi > LIKELY if fit.converged else np.ones(len(fit.mean), dtype=bool)
-    return found | (np.broadcast_to(fit.prior.split()[0], found.shape) == 0)
 
 
 def _penalty_terms(fit, columns):
@@ -131,15 +128,12 @@ def _stored_refits(fit, likely, counts, factor):
     while True:
         few = np.flatnonzero(inside)
         if len(A) * (len(few) + 2 * len(counts)) > MOST_HELD:
-            raise ValueError(
-                f"refits need {len(few)} columns of {len(A)} rows in memory, and"
-                f" residuals of {len(counts)} refits: ask for fewer, or give"
-                " X[:, columns] of the features in question as an array"
-            )
+            what = f"{len(few)} columns of {len(A)} rows in memory, and residuals of"
+            what += f" {len(counts)} refits: ask for fewer, or {_HINT}"
+            raise ValueError(f"refits need {what}")
         X = A[:, few]
         x = _Few(fit, X, few)(counts, factor[:, few])
-        slope = np.array([loss.derivatives(y, f)[0] for f in x @ X.T])
-        U = -counts * slope
+        U = -counts * np.array([loss.derivatives(y, f)[0] for f in x @ X.T])
         U = U.T if fit.prior.positive else np.vstack([U, -U]).T
         hardest = lambda X: np.max(X.T @ U, axis=1)
         # a block's products are as large as its share of the columns

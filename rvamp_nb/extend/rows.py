@@ -35,9 +35,7 @@ def two_pieces(counts):
     order = np.argsort(c[w > 1e-12])
     c, w = c[w > 1e-12][order], w[w > 1e-12][order]
     # the variance that a piece keeps, times its probability
-    inside = lambda part: (
-        w[part] @ (c[part] - np.average(c[part], weights=w[part])) ** 2
-    )
+    inside = lambda p: w[p] @ (c[p] - np.average(c[p], weights=w[p])) ** 2
     cuts = [(slice(0, k), slice(k, None)) for k in range(1, len(c))]
     best = min(cuts, key=lambda cut: sum(map(inside, cut)), default=(slice(None),))
     c = np.maximum(c, GONE * counts.mean)
@@ -50,8 +48,7 @@ def _chosen_by_group(which, *answers):
     for parts in zip(*answers):
         own = parts[0]
         if isinstance(own, np.ndarray):
-            blocks = len(own) != len(which)
-            law = which[answers[0].layout.row] if blocks else which
+            law = which if len(own) == len(which) else which[answers[0].layout.row]
             own = np.stack(parts)[law, np.arange(len(own))]
         chosen.append(own)
     return type(answers[0])(*chosen)
@@ -95,14 +92,10 @@ def units(counts, M):
 
 # %% ../../nbs/17_beyond_diagonal.ipynb #c0unt0x1
 def _laws_of_patterns(law, G, rows):
-    """Of G units: the number of each one's law where it is not counted, (G,); how many
-    pieces the law of one that is counted has, the last of a pattern's laws; and what
-    says a pattern's weight and laws. A Subsample draws a given number of units in each
-    stratum; to independent counts strata make no difference.
-    """
+    """Each unit's law, (G,); a counted one's pieces; a pattern's weight and laws."""
     strata = isinstance(law, Stratified)
     stratum, inner = (law.index, law.law) if strata else (np.zeros(G, dtype=int), law)
-    if not isinstance(inner, Subsample):
+    if not isinstance(inner, Subsample):  # independent: strata change nothing
         weights, pieces = zip(*two_pieces(law))
         of = lambda chosen: (prod(weights[k] for k in chosen), [law, *pieces])
         return np.zeros(G, dtype=int), len(pieces), of
@@ -173,10 +166,9 @@ def kept_part(fit, columns):
         A = A.with_ones if in_rows(A) else np.column_stack([A, np.ones(len(A))])
         prior, at = WithIntercept(prior, len(columns)), np.append(columns, len(fit.Pi))
     to_prior = Natural(*(part[at] for part in fit.messages.to_prior.alone()))
-    problem = p._replace(A=A, prior=prior)
     state = fit.messages._replace(to_prior=to_prior)
     blocks = [columns.searchsorted(block) for block in fit.blocks]
-    return put_in_blocks(problem, state, blocks, len(columns))
+    return put_in_blocks(p._replace(A=A, prior=prior), state, blocks, len(columns))
 
 # %% ../../nbs/17_beyond_diagonal.ipynb #c0unt012
 def in_play(fit):
@@ -323,12 +315,10 @@ def _check_countable(fit):
     if isinstance(p.likelihood, ByRow):
         raise TypeError("counted: the fit is one of a pattern: give the whole one")
     if np.isfinite(p.beta):
-        wanted = "inf (a penalised estimate in each resample)"
-        raise ValueError(f"counted: beta must be {wanted}, got beta = {p.beta:g}")
+        raise ValueError(f"counted: beta must be inf, got beta = {p.beta:g}")
     if not isinstance(fit.prior, Penalty) or not hasattr(fit, "Pi"):
         which = "Laplace, ElasticNet with an l1_ratio above 0, or NonNegative"
-        given = type(fit.prior).__name__
-        raise TypeError(f"counted: the prior must select ({which}), got {given}")
+        raise TypeError(f"counted: the prior must select ({which}), got {fit.prior!r}")
 
 # %% ../../nbs/17_beyond_diagonal.ipynb #8c5bbe96
 def _rows_asked(fit, rows, columns):
@@ -382,8 +372,7 @@ def counted(fit, rows=4):
         to 2^K fits of some five steps each.
     """
     _check_countable(fit)
-    close = np.array([i for block in fit.blocks for i in block], dtype=int)
-    columns = np.union1d(in_play(fit), close)
+    columns = np.unique(np.concatenate([in_play(fit), *fit.blocks]))
     rows = _rows_asked(fit, rows, columns)
     parts, steps = solved(fit, rows, columns)
     (Pi, mean, square), left = _mixed(fit, parts, columns)

@@ -43,9 +43,7 @@ def _in_two_passes(A, doubt, var):
 
 # %% ../../nbs/28_light.ipynb #496a97ef
 def _noise(fit):
-    """The share of each row (M,) or group (G,) in the noise of the fields; of each
-    feature, (N,), the largest part, the sum of all, and its weight in the average.
-    """
+    """Shares of rows or groups, (M,); features' largest part, sum and weight, (N,)."""
     A, u, doubt = fit.problem.A, fit.last.u, fit.Pi * (1 - fit.Pi)
     if doubt.sum() <= 1e-12:
         doubt = np.ones(len(fit.Pi))
@@ -189,13 +187,11 @@ class Trust(NamedTuple):
     unit: str = "row"
 
     def __str__(self):
-        reasons = "; ".join(self.reasons) if self.reasons else "no sign of trouble"
+        said = f"{self.light}: {'; '.join(self.reasons) or 'no sign of trouble'}"
         if np.isnan(self.effective_rows):
-            return f"{self.light}: {reasons}"
-        return (
-            f"{self.light}: {reasons} ({self.effective_rows:.0f} effective"
-            f" {self.unit}s, the largest share is {self.largest_share:.0%})"
-        )
+            return said
+        rows = f"{self.effective_rows:.0f} effective {self.unit}s"
+        return f"{said} ({rows}, the largest share is {self.largest_share:.0%})"
 
 # %% ../../nbs/28_light.ipynb #a1c0ffe1
 def _signs_of_the_path(fit, path_failed, q_reached):
@@ -233,12 +229,10 @@ def _signs_of_the_table(twins, names, repeated, M):
         repeats = sum(map(len, repeated)) - len(repeated)
         share = repeats * M / min(M, _ROWS_SEEN) ** 2
         groups = f" ({len(repeated)} such groups)" if len(repeated) > 1 else ""
-        yield (
-            "red" if share > RED_REPEATS else "amber",
-            f"rows {listed(range(M), repeated[0])} look like repeated samples of one"
-            f" unit{groups}: the bound on false selections needs independent rows;"
-            " draw whole units (groups), or keep one of each",
-        )
+        light = "red" if share > RED_REPEATS else "amber"
+        what = f"rows {listed(range(M), repeated[0])} look like repeated samples of one"
+        what += f" unit{groups}: the bound on false selections needs independent rows"
+        yield light, f"{what}; draw whole units (groups), or keep one of each"
     if twins:
         more = " (and there are more of the kind)" if len(twins) > 1 else ""
         what = f"columns {listed(names, twins[0])} are the same up to sign{more}"
@@ -284,14 +278,12 @@ def judge(fit, where, names, *, path_failed=False, q_reached=True, rows=()):
     effective, share, row, own = of_noise
     same = np.flatnonzero(np.bincount(where) > 1)
     twins = [np.flatnonzero(where == column) for column in same]
-    grouped = isinstance(fit.problem.likelihood, GroupedLoss)
-    unit = "group" if grouped else "row"
+    unit = "group" if isinstance(fit.problem.likelihood, GroupedLoss) else "row"
     signs = [*_signs_of_the_path(fit, path_failed, q_reached)]
     signs += _signs_of_the_rows(unit, effective, row, share, own)
     signs += _signs_of_the_table(twins, names, rows, len(fit.problem.A))
     light, reasons = _worst(signs)
-    spreads = _signs_of_the_spreads(fit.Pi[where], *columns, share, names)
-    spread = _worst([*spreads])
+    spread = _worst([*_signs_of_the_spreads(fit.Pi[where], *columns, share, names)])
     of_rows = effective, share, row, twins, reasons, list(rows), own
     return Trust(light, *of_rows, *spread, fit, unit)
 
@@ -318,9 +310,7 @@ def _compared(Z, rng):
 
 # %% ../../nbs/28_light.ipynb #85e39a7a
 def _closest_by_chance(rows, level, rng):
-    """The squared distance that no two of all rows undercut by chance, but in a share
-    `level` of all tables (`too-close`, `too-close-columns`).
-    """
+    """Squared distances below it are no chance (`too-close`, `too-close-columns`)."""
     M, columns, closest = len(rows.products), rows.columns, 0.0
     one, step = rng.integers(M, size=400), rng.integers(1, M, size=400)
     apart = (columns[one] - columns[(one + step) % M]) ** 2

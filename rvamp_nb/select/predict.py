@@ -114,8 +114,7 @@ def shared_signal(fit, features, least=0.2, alike=0.3, most=200):
     """
     A, Pi = fit.problem.A, fit.Pi
     features = np.asarray(features, dtype=int)
-    often = np.argsort(-Pi, kind="stable")[:most]
-    rows = np.unique(np.concatenate([features, often]))
+    rows = np.union1d(features, np.argsort(-Pi, kind="stable")[:most])
     rows = rows[(Pi[rows] > 0.01) | np.isin(rows, features)]
     if isinstance(A, Panels) and A.shape[0] * A.shape[1] <= len(rows) ** 2:
         fit = replace(fit, problem=fit.problem._replace(A=A[:, :]))
@@ -124,11 +123,8 @@ def shared_signal(fit, features, least=0.2, alike=0.3, most=200):
     columns = A[:, rows].T @ A[:, rows]
     correlation = C / np.outer(sd, sd) * np.sign(columns)
     together = np.where(np.abs(columns) >= alike, correlation, 0.0)
-    ranked = {
-        rows[a]: [rows[b] for b in np.argsort(together[a]) if together[a, b] < -least]
-        for a in range(len(rows))
-    }
-    return {int(i): [int(j) for j in ranked[i]] for i in features}
+    each = zip(features.tolist(), together[rows.searchsorted(features)])
+    return {i: rows[np.argsort(v)[: np.sum(v < -least)]].tolist() for i, v in each}
 
 # %% ../../nbs/78_predict.ipynb #30e8f621
 def same_as(columns):
@@ -172,19 +168,15 @@ def any_of(s, families=None):
         raise ValueError(f"any_of: {what} say{f' ({s.refused})' if s.refused else ''}")
     columns, found = s.question.columns, {}
     for name, members in _families(s, families):
-        leader = members[np.argmax(s.probabilities[members])]
+        leader = columns.names[members[np.argmax(s.probabilities[members])]]
         apart = columns.first[np.unique(columns.where[members])]
         hit = (s.refined.draws[:, apart] != 0).any(1)
         near = (hit.sum() + 1) / (len(hit) + 2)
-        found[columns.names[leader] if name is None else name] = dict(
-            leader=columns.names[leader],
-            members=listed(columns.names, members, 8),
-            expected=s.probabilities[apart].sum(),
-            probability=hit.mean(),
-            probability_se=np.sqrt(near * (1 - near) / len(hit)),
-        )
-    told = ["leader", "members", "expected", "probability", "probability_se"]
-    table = pd.DataFrame.from_dict(found, orient="index", columns=told)
+        se = np.sqrt(near * (1 - near) / len(hit))
+        told = leader, listed(columns.names, members, 8), s.probabilities[apart].sum()
+        found[leader if name is None else name] = *told, hit.mean(), se
+    names = ["leader", "members", "expected", "probability", "probability_se"]
+    table = pd.DataFrame.from_dict(found, orient="index", columns=names)
     return table.rename_axis("family").sort_values("probability", ascending=False)
 
 
