@@ -318,7 +318,8 @@ def _check_countable(fit):
         raise ValueError(f"counted: beta must be inf, got beta = {p.beta:g}")
     if not isinstance(fit.prior, Penalty) or not hasattr(fit, "Pi"):
         which = "Laplace, ElasticNet with an l1_ratio above 0, or NonNegative"
-        raise TypeError(f"counted: the prior must select ({which}), got {fit.prior!r}")
+        given = type(fit.prior).__name__
+        raise TypeError(f"counted: the prior must select ({which}), got {given}")
 
 # %% ../../nbs/17_beyond_diagonal.ipynb #8c5bbe96
 def _rows_asked(fit, rows, columns):
