@@ -177,7 +177,9 @@ def _check_plan(seed, n_jobs, l1_ratio, delta, **flags):
 
 # %% ../nbs/03_bootstrap.ipynb #a0c7775c
 def _check_columns(name, given, N):
-    """Column numbers as an int array."""
+    """Column numbers as an int array; None as it is."""
+    if given is None:
+        return None
     columns = np.asarray(given)
     if columns.ndim != 1 or (columns.size and columns.dtype.kind not in "iu"):
         raise TypeError(f"{name} must be a list of column numbers, got {given!r}")
@@ -335,10 +337,7 @@ def naive_bootstrap(
     check_target(loss, y if sample_weight is None else y[weight > 0])
     model = _model(A, y, lam, l1_ratio, positive, intercept, loss, delta, offset)
     plan = _Plan(*model, (M, N), counts, randomise, weight, seed)
-    likely = None
-    if columns is not None:
-        hint = _check_columns("columns", columns, N)
-        likely = np.isin(np.arange(N + intercept), hint)
-    keep = None if keep is None else _check_columns("keep", keep, N)
+    hint, keep = _check_columns("columns", columns, N), _check_columns("keep", keep, N)
+    likely = None if hint is None else np.isin(np.arange(N + intercept), hint)
     chunks = _chunks(plan, likely, n_resamples, n_jobs)
     return _gather(chunks, plan, n_resamples, keep, progress)
