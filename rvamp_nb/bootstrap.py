@@ -75,8 +75,7 @@ def drawn(name, law, size, rngs):
     v = check_array(f"{name}: a draw of {law!r}", [law.draw(size, rng) for rng in rngs])
     must = f"{name}: {law!r} must draw"
     if v.shape != (len(rngs), size):
-        found = f"drew an array of shape {v.shape[1:]}"
-        raise ValueError(f"{must} {size} numbers, and {found}")
+        raise ValueError(f"{must} {size} numbers, not an array of shape {v.shape[1:]}")
     low, least = (v < 0, ">= 0") if name == "counts" else (v <= 0, "> 0")
     if low.any():
         raise ValueError(f"{must} numbers {least}, and drew {v.min():g}")
@@ -118,13 +117,11 @@ def _check_rows(A, y, weight, offset):
     held = {"tocsc": ("sparse", ".toarray()"), "dask": ("a Dask array", ".compute()")}
     what, ending = next((held[v] for v in held if hasattr(A, v)), ("", ""))
     if what or isinstance(A, Panels):
-        problem = "and naive_bootstrap refits on an array in memory"
-        remedy = f"give the columns of interest, A[:, columns]{ending}, or some rows"
-        raise TypeError(f"A is {what or 'read in blocks'}, {problem}; {remedy}")
+        remedy = f"refit on columns in memory, A[:, columns]{ending}, or on some rows"
+        raise TypeError(f"A is {what or 'read in blocks'}: {remedy}")
     A, y = check_array("A", A), check_array("y", y)
     if A.ndim != 2 or A.size == 0:
-        wanted = "a table with at least one row and one column"
-        raise ValueError(f"A must be {wanted}, got shape {A.shape}")
+        raise ValueError(f"A must be a table of rows and columns, got shape {A.shape}")
     M = len(A)
     w = 1.0 if weight is None else _check_vector("sample_weight", weight, M)
     offset = 0.0 if offset is None else _check_vector("offset", offset, M)
@@ -180,14 +177,15 @@ def _check_plan(seed, n_jobs, l1_ratio, delta, **flags):
 
 # %% ../nbs/03_bootstrap.ipynb #a0c7775c
 def _check_columns(name, given, N):
-    """Column numbers as an int array."""
+    """Column numbers as an int array; None as it is."""
+    if given is None:
+        return None
     columns = np.asarray(given)
     if columns.ndim != 1 or (columns.size and columns.dtype.kind not in "iu"):
         raise TypeError(f"{name} must be a list of column numbers, got {given!r}")
     check_array(name, given)  # no masks
     if columns.size and not 0 <= columns.min() <= columns.max() < N:
-        wanted = f"column numbers from 0 to {N - 1}"
-        raise ValueError(f"{name} must hold {wanted}, got {given!r}")
+        raise ValueError(f"{name} must hold numbers from 0 to {N - 1}, got {given!r}")
     return columns.astype(int)
 
 # %% ../nbs/03_bootstrap.ipynb #97cc1c90
@@ -334,16 +332,12 @@ def naive_bootstrap(
     n_resamples = check_size("naive_bootstrap", "n_resamples", n_resamples)
     check_law("counts", counts)
     check_law("randomise", randomise, positive=True)
-    flags = dict(positive=positive, intercept=intercept)
-    _check_plan(seed, n_jobs, l1_ratio, delta, **flags)
+    _check_plan(seed, n_jobs, l1_ratio, delta, positive=positive, intercept=intercept)
     lam = _check_penalties(A, lam, penalty_factor, intercept)
     check_target(loss, y if sample_weight is None else y[weight > 0])
     model = _model(A, y, lam, l1_ratio, positive, intercept, loss, delta, offset)
     plan = _Plan(*model, (M, N), counts, randomise, weight, seed)
-    likely = None
-    if columns is not None:
-        hint = _check_columns("columns", columns, N)
-        likely = np.isin(np.arange(N + intercept), hint)
-    keep = None if keep is None else _check_columns("keep", keep, N)
+    hint, keep = _check_columns("columns", columns, N), _check_columns("keep", keep, N)
+    likely = None if hint is None else np.isin(np.arange(N + intercept), hint)
     chunks = _chunks(plan, likely, n_resamples, n_jobs)
     return _gather(chunks, plan, n_resamples, keep, progress)

@@ -55,16 +55,14 @@ def _check_table(A, y=None, names=None):
     panels = in_blocks(A)
     A = check_array("A", A) if panels is None else panels
     if A.ndim != 2 or 0 in A.shape:
-        wanted = "a table with at least one row and one column"
-        raise ValueError(f"A must be {wanted}, got shape {A.shape}")
+        raise ValueError(f"A must be a table of rows and columns, got shape {A.shape}")
     M, N = A.shape
     names = None if names is None else tuple(names)
     if names is not None and len(names) != N:
         raise ValueError(f"names has {len(names)} entries for the {N} columns of A")
     y = None if y is None else check_array("y", y)
     if y is not None and y.shape != (M,):
-        wanted = f"shape ({M},), one value a row of A"
-        raise ValueError(f"y must have {wanted}, got {y.shape}")
+        raise ValueError(f"y must have shape ({M},), one value a row, got {y.shape}")
     return A, y, names
 
 # %% ../nbs/02_datasets.ipynb #98943ea9
@@ -239,18 +237,15 @@ def choose_lambda(A, y, cv=10, seed=0):
 
     A, y, _ = _check_table(A, y)
     if y is None or np.ptp(y) == 0:
-        wanted = "be given and must not be constant: there is nothing to predict"
-        raise ValueError(f"y must {wanted}")
+        raise ValueError("y must not be None or constant: there is nothing to predict")
     if check_size("choose_lambda", "cv", cv, least=2) > len(y):
         raise ValueError(f"cv = {cv} folds need at least as many rows, got {len(y)}")
     if isinstance(A, Panels):
-        why = "sweeps over the table hundreds of times, and needs it in memory"
         some = "give some of its rows or columns as an array"
         path = "follow a path of penalties (rvamp_path, StabilitySelection)"
-        raise TypeError(f"choose_lambda {why}: {some}, or {path}")
+        raise TypeError(f"choose_lambda needs A in memory: {some}, or {path}")
     if not np.ptp(A, axis=0).any():
-        why = "there is nothing to predict with"
-        raise ValueError(f"A has constant columns only: {why}")
+        raise ValueError("A has constant columns only: nothing to predict with")
     folds = KFold(cv, shuffle=True, random_state=seed)
     search = LassoCV(cv=folds, max_iter=100_000, random_state=0)
     return float(len(y) * search.fit(A, y).alpha_)

@@ -248,8 +248,7 @@ def p1(fit, i=None):
     prior, beta = copy(fit.prior), fit.problem.beta
     own = {name: v[i] for name, v in vars(prior).items() if np.shape(v) == (N,)}
     vars(prior).update(own)
-    heard = fit.last.state.to_prior.alone()
-    incoming = Natural(*(part[:N][i] for part in heard))
+    incoming = Natural(*(part[:N][i] for part in fit.last.state.to_prior.alone()))
     if np.isfinite(beta) and hasattr(prior, "log_density"):
         return P1Posterior(prior, incoming, beta)
     if np.isinf(beta) and isinstance(prior, Penalty):
@@ -259,17 +258,15 @@ def p1(fit, i=None):
             return alone
         points = values_at_nodes(fit.problem.prior, fit.last.state.to_prior, i[inside])
         return P1InBlocks(alone, inside, np.sort(points))
-    raise TypeError(
-        f"p1 is not written for the prior {type(prior).__name__} at beta = {beta:g}:"
-        " give it a method log_density(x), or look at fit.mean and fit.var"
-    )
+    remedy = "give it a method log_density(x), or look at fit.mean and fit.var"
+    what = f"the prior {type(prior).__name__} at beta = {beta:g}"
+    raise TypeError(f"p1 is not written for {what}: {remedy}")
 
 # %% ../nbs/13_densities.ipynb #6a0d50c5
 def _chosen(fit, rows):
     """Indices of coefficients, all for None, of a fit that holds a step."""
     if not isinstance(fit, Fit):
-        kind = type(fit).__name__
-        raise TypeError(f"fit must be a Fit as rvamp returns it, got {kind}")
+        raise TypeError(f"fit must be a Fit, from rvamp, got {fit!r:.60}")
     if fit.last is None:
         raise ValueError(f"fit holds no step to take a density from: {fit.status}")
     N = len(fit.mean)
@@ -277,8 +274,7 @@ def _chosen(fit, rows):
     if rows.dtype.kind not in "iu":
         raise TypeError(f"coefficients are chosen by integers, got {rows.dtype}")
     if rows.ndim > 1:
-        wanted = "chosen by one integer or a vector of them"
-        raise ValueError(f"coefficients are {wanted}, got shape {rows.shape}")
+        raise ValueError(f"coefficients are chosen by a vector, got shape {rows.shape}")
     if ((rows < -N) | (rows >= N)).any():
         raise IndexError(f"there are {N} coefficients, 0 to {N - 1}; got {rows}")
     return np.arange(N)[rows]
@@ -345,10 +341,8 @@ def _covariances(fit, F):
     A, beta = fit.problem.A, fit.problem.beta
     (M, N), n = A.shape, len(F)
     if isinstance(A, Panels) and F.ndim == 1 and n * n > M * N:
-        raise ValueError(
-            f"p2 of {n} coefficients is a covariance of {n} x {n} numbers, more than"
-            f" the table has, which is not in memory ({M} x {N}): choose rows"
-        )
+        what = f"{n} x {n} numbers, more than the table in blocks has ({M} x {N})"
+        raise ValueError(f"p2 of {n} coefficients is {what}: choose rows")
     prior, likelihood = fit.last.prior_message, fit.last.likelihood_message
     if fit.blocks:
         F = np.eye(N)[F] if F.ndim == 1 else F
@@ -363,9 +357,8 @@ def _covariances(fit, F):
 def _new_rows(fit, A_new):
     """New rows of features, (m, N), with a column of ones for an intercept."""
     A_new, N = check_array("A_new", A_new), len(fit.mean)
-    if A_new.ndim != 2 or A_new.shape[1] != N:
-        wanted = f"shape (m, {N}), one column for each coefficient"
-        raise ValueError(f"A_new must have {wanted}, got {A_new.shape}")
+    if A_new.shape[1:] != (N,):
+        raise ValueError(f"A_new must have shape (m, {N}), got {A_new.shape}")
     return np.column_stack([A_new, np.ones(len(A_new))]) if fit.has_intercept else A_new
 
 # %% ../nbs/13_densities.ipynb #30db549c

@@ -197,9 +197,8 @@ def _passed_on(fit, replicon, x, u, found=()):
     messages = messages_of(fit)
     own = x[messages.to_prior.layout.diagonal] if found else x
     S, noise, silent = messages.from_prior.S, replicon[0] * own, np.zeros(len(own))
-    prior = messages.from_prior._replace(
-        h=silent, r=silent, chi_hat=np.where(S, noise, 0), T=np.where(S, 0, noise)
-    )
+    noises = dict(chi_hat=np.where(S, noise, 0), T=np.where(S, 0, noise))
+    prior = messages.from_prior._replace(h=silent, r=silent, **noises)
     rows = messages.from_likelihood._replace(h=0 * u, chi_hat=replicon[1] * u)
     if found:  # columns in blocks, chapter 17
         back = echoed(prior, x, found).coupled(fit.problem.A, rows)
@@ -241,8 +240,7 @@ def stability_radius(fit, tol=1e-8, max_iter=1000):
     check_size("stability_radius", "max_iter", max_iter, least=3)
     messages = messages_of(fit)
     if not isinstance(messages.from_likelihood, Natural):
-        wanted = "rows drawn one by one, not for Grouped counts"
-        raise TypeError(f"stability_radius is for {wanted}")
+        raise TypeError("stability_radius is not for rows in groups (Grouped counts)")
     replicon = _factor_replicon(fit)
     found = echoes(fit.problem.prior, messages.to_prior) if fit.blocks else ()
     x, u = (np.full(len(m.Q_hat), np.mean(m.alone().Q_hat ** 2)) for m in messages[:2])
@@ -251,12 +249,10 @@ def stability_radius(fit, tol=1e-8, max_iter=1000):
         x, u = _passed_on(fit, replicon, x / size, u / size, found)
         size = np.sqrt(x @ x + u @ u)
         growth.append(size)
-        if size == 0:
-            return 0.0
-        if _has_arrived(growth, tol):
+        if size == 0 or _has_arrived(growth, tol):
             break
     else:
         said = f"stability_radius has not settled after {max_iter} turns"
         warnings.warn(said, RuntimeWarning, stacklevel=3)  # errstate is one
-    radius = np.sqrt(growth[-1] * growth[-2])
+    radius = np.sqrt(np.prod(growth[-2:]))
     return float(radius) if radius > tol else 0.0

@@ -227,15 +227,14 @@ def _accelerated(old, new, before):
 # %% ../nbs/15_state_evolution.ipynb #12bdc101
 def _turned(model, macro, tol, max_iter):
     """Turn until nothing moves; the messages, the number of turns, the last change."""
-    before, change = [], np.inf  # the largest relative one
+    before = []
     for n in range(1, max_iter + 1):
         old, new = np.array(macro), np.array(model.turn(macro))
         if not np.isfinite(new).all():
             return macro, n, np.nan
-        gap, size = np.abs(new - old), np.abs(new)
+        size = np.abs(new)
         size[[2, 7]] += 1e-9 * size[[1, 4]]  # nothing beside another: it may go
-        share = gap / np.maximum(size, 1e-300)
-        change = np.max(share, where=gap > 0, initial=0.0)
+        change = np.max(np.abs(new - old) / np.maximum(size, 1e-300))
         if change < tol:
             return Macro(*new.tolist()), n, change
         macro = Macro(*_accelerated(old, new, before[-5:]).tolist())
@@ -397,8 +396,7 @@ def state_evolution(
         status = f"broke down at turn {n}: try a larger penalty"
     elif not converged:
         moved = f"the last of {n} turns changed by {change:.1e}"
-        remedy = "raise max_iter, or start from a solution nearby"
-        status = f"not converged: {moved}; {remedy}"
+        status = f"not converged: {moved}; raise max_iter, or give a start nearby"
     if not converged:
         warnings.warn(status, ConvergenceWarning, stacklevel=3)  # errstate is one
     x, true = model.sides(macro)[0], float(share[1:].sum())
@@ -442,8 +440,7 @@ def _one_prior(lam, prior, beta, selected):
     prior = Laplace(lam) if prior is None else prior
     check_prior(prior, needs=("moments", "cases", "bends", "check", "positive"))
     if any(np.ndim(value) for value in vars(prior).values()):
-        problem = "a vector of penalties makes columns differ"
-        raise ValueError(f"prior must be the same for all columns: {problem}")
+        raise ValueError("prior must be the same for all columns: numbers, not vectors")
     prior.check(1, beta)
     if selected is not None:
         check_number("state_evolution", "selected", selected, 0, 1)

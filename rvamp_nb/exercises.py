@@ -54,8 +54,6 @@ def _usual(answer, right):
     scale = np.sum(answer * right) / np.sum(right**2) if right.any() else 0
     if right.size > 1 and scale:
         known[f"Right up to a factor: yours is {scale:.3g} times it."] = scale * right
-    if right.ndim == 0:
-        known["Close, but not to a part in a thousand."] = (
-            answer if abs(answer - right) < 0.1 * abs(right) else np.nan
-        )
+    if right.ndim == 0 and abs(answer - right) < 0.1 * abs(right):
+        known["Close, but not to a part in a thousand."] = answer
     return known

@@ -24,11 +24,8 @@ COLOURS = {
     "accent": "#007757",
     "muted": "#C8C8C8",
 }
-_STROKES = "-", (0, (6, 2)), "-", "-.", ":", "-"
-LINES = {
-    role: {"color": colour, "linestyle": stroke}
-    for (role, colour), stroke in zip(COLOURS.items(), _STROKES)
-}
+_STROKES = dict(zip(COLOURS, ("-", (0, (6, 2)), "-", "-.", ":", "-")))
+LINES = {role: dict(color=COLOURS[role], linestyle=_STROKES[role]) for role in COLOURS}
 MARKERS = dict(zip(COLOURS, "os^D*."))
 
 # %% ../nbs/80_explore.ipynb #04bf0bb4

@@ -53,10 +53,8 @@ def density_explorer(
 
 def _explorer(names, places, start, table):
     """The widget with a slider for each name; what else the page must know, a dict."""
-    table["choices"] = [
-        dict(name=name, values=[*map(str, values)])
-        for name, values in zip(names, places)
-    ]
+    shown = [[*map(str, values)] for values in places]
+    table["choices"] = [dict(name=name, values=v) for name, v in zip(names, shown)]
     table["start"] = [values.index(v) for v, values in zip(start, places)]
     return _widget_class(needed("anywidget", "course"))(table=table)
 
@@ -146,8 +144,7 @@ def _check_moves(taken, names, places):
     """Each control changes a picture, and all are of one size."""
     if len({pixels.shape for pixels in taken}) > 1:
         raise ValueError("film: box has pictures of several sizes")
-    known = np.array([hash(pixels.tobytes()) for pixels in taken])
-    known = known.reshape(*map(len, places))
+    known = np.array([hash(one.tobytes()) for one in taken]).reshape(*map(len, places))
     for axis, name in enumerate(names):
         if (known == known.take([0], axis)).all():
             raise ValueError(f"film: control {name} changes nothing")

@@ -48,17 +48,15 @@ class _Tau:
     mean = var = property(attrgetter("tau"), doc="Mean and variance of a count: tau.")
 
     def __post_init__(self):
-        name = type(self).__name__
-        check_number(name, "tau", self.tau, 0, self.most, closed=self.closed)
+        check_number(type(self).__name__, "tau", self.tau, 0, self.most, self.closed)
 
     def drawn(self, M):
         """The number of rows drawn from M: the whole part of tau M."""
         name = type(self).__name__
         n = int(self.tau * check_size(f"{name}.draw", "M", M) + 1e-9)
         if n < 1:
-            remedy = f"take tau of at least {1 / M:.3g}"
             problem = f"tau = {self.tau:g} of M = {M} rows is no row at all"
-            raise ValueError(f"{name}: {problem}; {remedy}")
+            raise ValueError(f"{name}: {problem}; take tau of at least {1 / M:.3g}")
         return n
 
 # %% ../nbs/01_resampling.ipynb #51b944c0
@@ -256,8 +254,7 @@ class TwoPoint:
 
     def nodes(self):
         """The values [1, factor] and their probabilities."""
-        shares = 1 - self.prob, self.prob
-        return np.array([1.0, self.factor]), np.array(shares, dtype=float)
+        return np.array([1.0, self.factor]), np.array([1 - self.prob, self.prob], float)
 
     def draw(self, N, rng):
         """Multipliers for one refit, (N,) floats."""
@@ -424,12 +421,12 @@ def _of_groups(groups, strata):
     """The stratum of each group, (G,), where its rows agree on it."""
     index, stratum = groups.index, strata.index
     strata._check_rows(len(index))
-    first = np.unique(index, return_index=True)[1]
-    astray = np.flatnonzero(stratum != stratum[first][index])
+    of_group = stratum[np.unique(index, return_index=True)[1]]
+    astray = np.flatnonzero(stratum != of_group[index])
     if len(astray):
         row = astray[0]
-        one, other = strata.names[[stratum[first[index[row]]], stratum[row]]]
+        one, other = strata.names[[of_group[index[row]], stratum[row]]]
         found = f"{groups.names[index[row]]} has rows in the strata {one} and {other}"
         wanted = "a group is drawn as a whole, so its rows need one stratum"
         raise ValueError(f"Grouped: group {found}; {wanted}")
-    return strata.names[stratum[first]]
+    return strata.names[of_group]

@@ -704,8 +704,8 @@ SABOTAGES = [
     Sabotage(
         "select/planning.py",
         "an effect does not grow with the root of the rows",
-        "signal=FixedSizes(size * np.sqrt(rows), n_effects / n_features),",
-        "signal=FixedSizes(size * rows, n_effects / n_features),",
+        "signal = FixedSizes(size * np.sqrt(rows), n_effects / n_features)",
+        "signal = FixedSizes(size * rows, n_effects / n_features)",
         "tests/test_evolution.py::test_planned_studies_do_what_was_planned",
     ),
     Sabotage(

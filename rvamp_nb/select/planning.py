@@ -55,18 +55,11 @@ class Study(NamedTuple):
 def _at_size(question, q, near=None, spectrum=None, laws=(Subsample(0.5), Fixed())):
     """The answer where a resample selects q features; question: as a `Study` begins."""
     rows, n_features, n_effects, size, noise = question
-    guess = noise * np.sqrt(np.log(n_features / q))
-    return state_evolution(
-        rows / n_features,
-        signal=FixedSizes(size * np.sqrt(rows), n_effects / n_features),
-        noise=noise,
-        prior=Laplace(near.lam if near else guess, laws[1]),
-        counts=laws[0],
-        selected=q / n_features,
-        tol=1e-5,
-        start=near,
-        spectrum=spectrum,
-    )
+    lam = near.lam if near else noise * np.sqrt(np.log(n_features / q))
+    signal = FixedSizes(size * np.sqrt(rows), n_effects / n_features)
+    drawn = dict(counts=laws[0], prior=Laplace(lam, laws[1]))
+    asked = dict(signal=signal, noise=noise, selected=q / n_features, spectrum=spectrum)
+    return state_evolution(rows / n_features, **asked, **drawn, tol=1e-5, start=near)
 
 # %% ../../nbs/24_planning.ipynb #0b99d334
 def expected_study(
@@ -120,8 +113,7 @@ def _question(rows, n_features, n_effects, size, noise):
     n_features = check_size("plan", "n_features", n_features, least=2)
     n_effects = check_size("plan", "n_effects", n_effects)
     if n_effects >= n_features:
-        limit = f"below n_features = {n_features}, got {n_effects}"
-        raise ValueError(f"n_effects must be {limit}")
+        raise ValueError(f"n_effects must be below {n_features = }, got {n_effects}")
     check_number("plan", "noise", noise, 1e-100, 1e100)
     check_number("plan", "size", size, 1e-6 * noise, 1e6 * noise)
     return rows, n_features, n_effects, float(size), float(noise)
@@ -135,8 +127,7 @@ def _check_like(like, n_features):
     if like.loadings.shape[1:] != like.own.shape or not (like.own > 0).all():
         raise ValueError("like: loadings must be (K, N), and own (N,) numbers above 0")
     if len(like.own) != n_features:
-        remedy = f"n_features = {len(like.own)}, got {n_features}"
-        raise ValueError(f"like: the pilot's features are those of the study: {remedy}")
+        raise ValueError(f"like needs n_features = {len(like.own)}, got {n_features}")
     return like
 
 
@@ -315,7 +306,7 @@ def pilot_of(X):
         raise ValueError(f"like: columns {names} (from 0) are constant: leave them out")
     A = standardize(X)[0]
     s, V = np.linalg.svd(A, full_matrices=False)[1:]
-    factors = _factors(s[: min(len(A) - 1, len(s))] ** 2, *A.shape)
+    factors = _factors(s[: len(A) - 1] ** 2, *A.shape)
     loadings = np.sqrt(factors)[:, None] * V[: len(factors)]
     common = (loadings**2).sum(0)
     loadings *= np.sqrt(0.95 / np.maximum(common, 0.95))  # something is always its own
@@ -353,8 +344,7 @@ def _drawn_study(pilot, study, rng):
             slope = np.clip((gap - before[1]) / (at - before[0]), -10, -0.5)
         before = at, gap
         lam = np.exp(at - np.clip(gap / slope, -1, 1))
-    Pi = naive_bootstrap(A, y, lam, n_resamples=40, **laws).Pi
-    kept = Pi >= study.threshold
+    kept = naive_bootstrap(A, y, lam, n_resamples=40, **laws).Pi >= study.threshold
     return kept[true].sum(), kept.sum() - kept[true].sum()
 
 # %% ../../nbs/24_planning.ipynb #2016cc07
