@@ -390,7 +390,8 @@ def state_evolution(
     of_rows = likelihood, noise, power, counts, beta
     model = _Model(signal, prior, design, beta, power, of_rows, selected)
     macro = model.begun() if start is None else start.macro._replace(scale=1.0)
-    macro, n, change = _turned(model, macro, tol, check_size("", "max_iter", max_iter))
+    most = check_size("state_evolution", "max_iter", max_iter)
+    macro, n, change = _turned(model, macro, tol, most)
     converged, status = bool(change < tol), f"converged in {n} turns"
     if not np.isfinite(change):
         status = f"broke down at turn {n}: try a larger penalty"
