@@ -158,10 +158,8 @@ def _matrix(A):
     table = in_blocks(A)
     if table is None:
         table = np.array(check_array("A", A))
-    if table.ndim != 2 or 0 in table.shape:
-        what = "A must have shape (M, N) with M and N at least 1"
-        raise ValueError(f"{what}, got {table.shape}")
-    if not isinstance(table, Panels):
+        if table.ndim != 2 or not table.size:
+            raise ValueError(f"A must have shape (M, N), both >= 1, got {table.shape}")
         _check_scale("A", table)
     return table
 
@@ -191,9 +189,8 @@ def _check_scale(name, values, most=1e70):
     size = np.abs(values).max()
     if size and not 1 / most < size < most:
         raise ValueError(
-            f"{name} has numbers of size {size:.0e}, and products of four such numbers"
-            f" leave the range of double precision; give {name} in other units (and"
-            " lam with it)"
+            f"{name} has numbers of size {size:.0e}: products of four of them leave the"
+            f" range of double precision; give {name} (and lam) in other units"
         )
 
 # %% ../nbs/12_rvamp.ipynb #a7d10cff
@@ -276,9 +273,8 @@ def _check_unpenalised(problem):
     short = bdtr(k - 1, M, min(kept / M, 1.0)) if k > 1 else 0.0
     if short > 0.05:
         raise ValueError(
-            f"{k} {what}, and a resample keeps {kept:.0f} of its {M} rows on average:"
-            f" in {short:.0%} of the resamples there are too few rows to fit them; drop"
-            " some, penalise them, or keep more rows"
+            f"{k} {what}, and a resample keeps {kept:.0f} of {M} rows on average, in"
+            f" {short:.0%} of cases below {k}: drop or penalise some, or keep more rows"
         )
 
 # %% ../nbs/12_rvamp.ipynb #01f28002
