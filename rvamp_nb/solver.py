@@ -188,10 +188,8 @@ def _check_scale(name, values, most=1e70):
     """Fourth powers of these numbers are formed; they must be doubles."""
     size = np.abs(values).max()
     if size and not 1 / most < size < most:
-        raise ValueError(
-            f"{name} has numbers of size {size:.0e}: products of four of them leave the"
-            f" range of double precision; give {name} (and lam) in other units"
-        )
+        what = f"numbers of size {size:.0e}: products of four overflow, or vanish"
+        raise ValueError(f"{name} has {what}; give {name} (and lam) in other units")
 
 # %% ../nbs/12_rvamp.ipynb #a7d10cff
 def _check_derivatives(loss, y, h=1e-4):
@@ -217,16 +215,13 @@ def _check_derivatives(loss, y, h=1e-4):
 def _prior(lam, prior, N, beta):
     """The prior asked for, checked against N and beta."""
     if (lam is None) == (prior is None):
-        raise TypeError(
-            "give lam (the paper's prior) or prior=Laplace(...), one of the two;"
-            " choose_lambda(A, y) finds a lam by cross-validation"
-        )
+        how = "choose_lambda(A, y) finds a lam by cross-validation"
+        raise TypeError(f"give lam or prior=Laplace(...), one of the two; {how}")
     prior = Laplace(lam) if prior is None else prior
     check_prior(prior)
     largest = np.max(getattr(prior, "lam", 0.0))
     if np.isfinite(largest) and largest > 1e140:
-        what = "overflows double precision when it is squared; give a smaller one"
-        raise ValueError(f"lam = {largest:.3g} {what}")
+        raise ValueError(f"lam = {largest:.3g} overflows when squared: give less")
     prior.check(N, beta)
     return prior
 
@@ -265,11 +260,9 @@ def _check_unpenalised(problem):
     k, M, kept = int(free.sum()), len(A), kept_rows(problem)
     what = "unpenalised columns of A (penalty_factor 0, and the intercept)"
     if k and np.linalg.matrix_rank(A[:, free]) < k:
-        raise ValueError(
-            f"the {k} {what} are linearly dependent, or more than its {M} rows: their"
-            " fit is not unique and their posterior improper; drop some, or penalise"
-            " them"
-        )
+        why = "their fit is not unique and their posterior improper"
+        problem = f"are linearly dependent, or more than its {M} rows: {why}"
+        raise ValueError(f"the {k} {what} {problem}; drop some, or penalise them")
     short = bdtr(k - 1, M, min(kept / M, 1.0)) if k > 1 else 0.0
     if short > 0.05:
         raise ValueError(
@@ -413,10 +406,8 @@ def _penalties(problem, lams, n_lambdas, lambda_min_ratio):
     check_number("rvamp_path", "lambda_min_ratio", lambda_min_ratio, 0, 1)
     top = emptying_factor(problem)
     if top == 0:
-        raise ValueError(
-            "every penalty empties the model (y is zero, or orthogonal to every"
-            " column of A), or none does (a prior without a threshold): give lams"
-        )
+        why = "y is zero or orthogonal to A; or a prior without a threshold"
+        raise ValueError(f"every penalty empties the model, or none ({why}): give lams")
     return top * np.geomspace(1, lambda_min_ratio, n_lambdas)
 
 # %% ../nbs/12_rvamp.ipynb #75a55acf
