@@ -365,10 +365,8 @@ def rotated(A, message):
 def _check_in_memory(A):
     """Refuse Panels (TypeError): a step turns the rows of A, and keeps the result."""
     if isinstance(A, Panels):
-        raise TypeError(
-            "rows in groups (Grouped counts) need A in memory, since a step turns each"
-            " group's rows among themselves: give an array, or one row of each group"
-        )
+        what = "rows in groups (Grouped counts) need A in memory, to turn each group's"
+        raise TypeError(f"{what} rows: give an array, or one row of each group")
 
 # %% ../nbs/19_groups.ipynb #19000051
 def wide_blocks(A, prior, rows, layout):
@@ -382,17 +380,14 @@ def wide_blocks(A, prior, rows, layout):
     noise += (wide.J * prior.chi_hat[prior.S]) @ wide.J.T
     without = Sigma_u.copy()
     without[layout.row, layout.col] = 0
-    found = []
     for m in layout.members:
         block, half = (m[:, :, None], m[:, None]), without[m] * np.sqrt(rows.chi_hat)
-        others = noise[block] + half @ transposed(half)
-        found.append((Sigma_u[block], heard[block], others))
-    return zip(*found)
+        yield Sigma_u[block], heard[block], noise[block] + half @ transposed(half)
 
 # %% ../nbs/19_groups.ipynb #19000053
 def tall_blocks(A, prior, rows, layout):
     """The same through N x N."""
-    tall, found = tall_form(A, prior, rows), []
+    tall = tall_form(A, prior, rows)
     cov_x = tall.covariance(prior)
     for m in layout.members:
         part, across = A[m], transposed(A[m])
@@ -400,8 +395,7 @@ def tall_blocks(A, prior, rows, layout):
         own = (t * rows.chi_hat[m][:, None]) @ t
         values, E = np.linalg.eigh(symmetric(part @ cov_x @ across - own))
         E = E * np.sqrt(np.maximum(values, 0))[:, None]
-        found.append((np.eye(m.shape[1]) - t, t, E @ transposed(E)))
-    return zip(*found)
+        yield np.eye(m.shape[1]) - t, t, E @ transposed(E)
 
 # %% ../nbs/19_groups.ipynb #19000055
 def couple_blocks(A, prior_message, message):
@@ -411,7 +405,7 @@ def couple_blocks(A, prior_message, message):
     solved = couple(A_rot, prior_message, rows)
     solve = wide_blocks if A.shape[0] <= A.shape[1] else tall_blocks
     parts = solve(A_rot, prior_message, rows, layout)
-    for m, turn, back, S, heard, others in zip(layout.members, T, T_inv, *parts):
+    for m, turn, back, (S, heard, others) in zip(layout.members, T, T_inv, parts):
         P = (S * rows.chi_hat[m][:, None]) @ transposed(S) + others
         chi, var = (diagonal(_both_sides(transposed(turn), X)) for X in (S, P))
         half = np.linalg.solve(S, back)
@@ -440,15 +434,12 @@ def answered_in_groups(loss, counts, A, y, beta):
         what = f"blocks of more than {LARGEST_GROUP} do not fit; give smaller groups"
         raise ValueError(f"counts: a group has {largest} rows, and {what}")
     if given != len(y):
-        what = f"the groups have {given} labels, but there are {len(y)} rows"
-        raise ValueError(f"counts: {what}")
+        raise ValueError(f"counts: groups has {given} labels, but y has {len(y)} rows")
     if largest == 1:
         return loss
     if np.isfinite(beta) and not isinstance(loss, Squared):
-        raise ValueError(
-            f"beta = {beta:g} with groups of rows: posteriors of groups are had for the"
-            f" squared loss, and for {type(loss).__name__} only at beta = inf"
-        )
+        what = f"{type(loss).__name__} with groups of rows is for beta = inf"
+        raise ValueError(f"{what}, got {beta:g}: leave it out, or take Squared(sigma)")
     return GroupedLoss(loss, counts.index)
 
 # %% ../nbs/19_groups.ipynb #19000067

@@ -206,12 +206,10 @@ class Logistic(Loss):
     def check(self, y, beta):
         """Refuse what is no label, or one label only."""
         if not np.isin(y, (0, 1)).all():
-            remedy = "code the two classes so, for example y = (labels == positive)"
-            wanted = "the labels 0 and 1 for the logistic loss"
-            raise ValueError(f"y must hold {wanted}; {remedy}")
+            what = "y must hold the labels 0 and 1 for the logistic loss"
+            raise ValueError(f"{what}; code the classes so: y = (labels == positive)")
         if len(np.unique(y)) < 2:
-            problem = f"y holds one class only ({y[0]:g})"
-            raise ValueError(f"{problem}; the logistic loss needs both")
+            raise ValueError(f"y holds one class only ({y[0]:g}); Logistic needs both")
 
 # %% ../nbs/09_likelihood.ipynb #92289340
 # groups of rows by the spread of their field; the first three get Gauss-Hermite nodes
@@ -329,8 +327,7 @@ class PoissonLoss(Loss):
     def check(self, y, beta):
         """Refuse negative counts, or none at all."""
         if (y < 0).any():
-            wanted = "y must hold counts >= 0 for the Poisson loss"
-            raise ValueError(f"{wanted}, got {y.min():g}")
+            raise ValueError(f"y must hold counts >= 0 (PoissonLoss), got {y.min():g}")
         if not y.any():
             raise ValueError("y is 0 in every row: the Poisson loss has no finite fit")
 

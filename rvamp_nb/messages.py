@@ -101,8 +101,7 @@ def mixed_extrinsic(moments, incoming, S):
 # %% ../nbs/07_messages.ipynb #check07
 def _check_views(moments, S):
     if moments.rho is None or moments.rho_bar is None:
-        what = "give both, each computed without cancellation"
-        raise ValueError(f"moments has no rho or rho_bar: {what}")
+        raise ValueError("moments needs rho and rho_bar, each without cancellation")
     if np.any(moments.rho[S] == 0):
         what = "rho = 0, where the natural view is infinite: leave it out"
         raise ValueError(f"S holds a coordinate with {what}")

@@ -93,9 +93,8 @@ def _forms(F, X):
     """x' F F' x for every column x of X."""
     if isinstance(X, SparseBlock):
         return X.forms(F)
-    return np.concatenate(
-        [square_lengths(_inward(F, panel)) for _, panel in _panels(X)]
-    )
+    forms = [square_lengths(_inward(F, panel)) for _, panel in _panels(X)]
+    return np.concatenate(forms)
 
 # %% ../nbs/11_panels.ipynb #11000010
 def _conjugated(F, variances):
@@ -154,9 +153,7 @@ def wide_matrices(A, prior, likelihood):
 
 # %% ../nbs/11_panels.ipynb #11000012
 def _told_columns(X, D, r, T, u, B, Sigma_S, chi_hat_S, outer, *F):
-    """Of a block of columns: A'u, what S takes from s, p, and forms by F where it is
-    told; its parts of A x and of the variance on S.
-    """
+    """Of some columns: A'u, what S takes from s, p, forms by F; parts of A x, var_S."""
     Atu, from_s, var_S = X.T @ u, np.empty(X.shape[1]), np.zeros(len(Sigma_S))
     p, *forms = [_forms(factor, X) for factor in (outer, *F)]
     for j, panel in _panels(X):
@@ -386,11 +383,9 @@ def couple(A, prior_message, likelihood_message, gathered=None):
     for (name, side, message), size in zip(sides, A.shape[::-1]):
         shapes = {np.shape(view) for view in message}
         if shapes != {(size,)}:
-            raise ValueError(
-                f"{name}_message has arrays of shape {sorted(shapes)}, but A is"
-                f" {len(A)} x {A.shape[1]}: give one number for each {side}, shape"
-                f" ({size},)"
-            )
+            what = f"arrays of shape {sorted(shapes)}, but A is {len(A)} x {A.shape[1]}"
+            remedy = f"give one number for each {side}, shape ({size},)"
+            raise ValueError(f"{name}_message has {what}: {remedy}")
     if not is_wide(A):
         return coupled(prior, rows, _solve_tall(A, prior, rows))
     prior = at_most_2M(A, prior)

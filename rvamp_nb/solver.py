@@ -158,10 +158,8 @@ def _matrix(A):
     table = in_blocks(A)
     if table is None:
         table = np.array(check_array("A", A))
-    if table.ndim != 2 or 0 in table.shape:
-        what = "A must have shape (M, N) with M and N at least 1"
-        raise ValueError(f"{what}, got {table.shape}")
-    if not isinstance(table, Panels):
+        if table.ndim != 2 or not table.size:
+            raise ValueError(f"A must have shape (M, N), both >= 1, got {table.shape}")
         _check_scale("A", table)
     return table
 
@@ -190,11 +188,8 @@ def _check_scale(name, values, most=1e70):
     """Fourth powers of these numbers are formed; they must be doubles."""
     size = np.abs(values).max()
     if size and not 1 / most < size < most:
-        raise ValueError(
-            f"{name} has numbers of size {size:.0e}, and products of four such numbers"
-            f" leave the range of double precision; give {name} in other units (and"
-            " lam with it)"
-        )
+        what = f"numbers of size {size:.0e}: products of four overflow, or vanish"
+        raise ValueError(f"{name} has {what}; give {name} (and lam) in other units")
 
 # %% ../nbs/12_rvamp.ipynb #a7d10cff
 def _check_derivatives(loss, y, h=1e-4):
@@ -220,16 +215,13 @@ def _check_derivatives(loss, y, h=1e-4):
 def _prior(lam, prior, N, beta):
     """The prior asked for, checked against N and beta."""
     if (lam is None) == (prior is None):
-        raise TypeError(
-            "give lam (the paper's prior) or prior=Laplace(...), one of the two;"
-            " choose_lambda(A, y) finds a lam by cross-validation"
-        )
+        how = "choose_lambda(A, y) finds a lam by cross-validation"
+        raise TypeError(f"give lam or prior=Laplace(...), one of the two; {how}")
     prior = Laplace(lam) if prior is None else prior
     check_prior(prior)
     largest = np.max(getattr(prior, "lam", 0.0))
     if np.isfinite(largest) and largest > 1e140:
-        what = "overflows double precision when it is squared; give a smaller one"
-        raise ValueError(f"lam = {largest:.3g} {what}")
+        raise ValueError(f"lam = {largest:.3g} overflows when squared: give less")
     prior.check(N, beta)
     return prior
 
@@ -268,17 +260,14 @@ def _check_unpenalised(problem):
     k, M, kept = int(free.sum()), len(A), kept_rows(problem)
     what = "unpenalised columns of A (penalty_factor 0, and the intercept)"
     if k and np.linalg.matrix_rank(A[:, free]) < k:
-        raise ValueError(
-            f"the {k} {what} are linearly dependent, or more than its {M} rows: their"
-            " fit is not unique and their posterior improper; drop some, or penalise"
-            " them"
-        )
+        why = "their fit is not unique and their posterior improper"
+        problem = f"are linearly dependent, or more than its {M} rows: {why}"
+        raise ValueError(f"the {k} {what} {problem}; drop some, or penalise them")
     short = bdtr(k - 1, M, min(kept / M, 1.0)) if k > 1 else 0.0
     if short > 0.05:
         raise ValueError(
-            f"{k} {what}, and a resample keeps {kept:.0f} of its {M} rows on average:"
-            f" in {short:.0%} of the resamples there are too few rows to fit them; drop"
-            " some, penalise them, or keep more rows"
+            f"{k} {what}, and a resample keeps {kept:.0f} of {M} rows on average, in"
+            f" {short:.0%} of cases below {k}: drop or penalise some, or keep more rows"
         )
 
 # %% ../nbs/12_rvamp.ipynb #01f28002
@@ -417,10 +406,8 @@ def _penalties(problem, lams, n_lambdas, lambda_min_ratio):
     check_number("rvamp_path", "lambda_min_ratio", lambda_min_ratio, 0, 1)
     top = emptying_factor(problem)
     if top == 0:
-        raise ValueError(
-            "every penalty empties the model (y is zero, or orthogonal to every"
-            " column of A), or none does (a prior without a threshold): give lams"
-        )
+        why = "y is zero or orthogonal to A; or a prior without a threshold"
+        raise ValueError(f"every penalty empties the model, or none ({why}): give lams")
     return top * np.geomspace(1, lambda_min_ratio, n_lambdas)
 
 # %% ../nbs/12_rvamp.ipynb #75a55acf

@@ -222,10 +222,9 @@ def join(problem, state, said, gathered=None):
     what a first pass has brought already.
     """
     coupled = _couple(problem.A, said, gathered)
-    (to_prior, a), (to_likelihood, b) = (
-        _floor(message, {"chi_hat": 0.0} if isinstance(message, Natural) else {})
-        for message in coupled[2:]  # blocks are sums of squares
-    )
+    # blocks are sums of squares
+    rounding = ({"chi_hat": 0.0} if isinstance(m, Natural) else {} for m in coupled[2:])
+    (to_prior, a), (to_likelihood, b) = map(_floor, coupled[2:], rounding)
     # a column of zeros hears nothing: its precision stays as it was
     own_entries = getattr(getattr(to_prior, "layout", None), "diagonal", slice(None))
     heard, before = to_prior.Q_hat.copy(), state.to_prior.Q_hat[own_entries]
@@ -234,8 +233,7 @@ def join(problem, state, said, gathered=None):
     check_state(new)
     messages = said.prior_message, said.likelihood_message, coupled, new
     change, delta = relative_change(state, new), scale_free_delta(said.x, coupled.x)
-    floored = said.floored + a + b
-    return Step(state, said.x, said.u, *messages, change, delta, floored)
+    return Step(state, said.x, said.u, *messages, change, delta, said.floored + a + b)
 
 # %% ../nbs/30_one_turn.ipynb #12000601
 def check_state(state):

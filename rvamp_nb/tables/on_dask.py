@@ -30,8 +30,7 @@ def _whole_lines(source, axis):
     size = dask.utils.format_bytes(source.nbytes)
     what, how = ("columns", '(-1, "auto")') if axis else ("rows", '("auto", -1)')
     warn(
-        f"the chunks of A cut its {what}, so every pass puts them together anew and"
-        f" moves up to {size} between workers;"
+        f"the chunks of A cut its {what}: each pass moves up to {size} between workers;"
         f" once is enough: A.rechunk({how}).persist(), or store A in such chunks",
         stacklevel=2,
     )
@@ -104,15 +103,12 @@ class DaskPanels(Panels):
 
     def _laid_out(self, source):
         if not isinstance(source, the_dask().array.Array):
-            raise TypeError(
-                f"DaskPanels takes a dask.array, not {type(source).__name__}"
-            )
+            given = type(source).__name__
+            raise TypeError(f"DaskPanels takes a dask.array, not {given}")
         if np.isnan(source.shape).any():
-            raise ValueError(
-                "the chunks of A do not know how long they are: call"
-                " A.compute_chunk_sizes() first (of a data frame:"
-                " frame.to_dask_array(lengths=True))"
-            )
+            what = "the chunks of A do not know how long they are"
+            of_frame = "of a data frame: frame.to_dask_array(lengths=True)"
+            raise ValueError(f"{what}: call A.compute_chunk_sizes() first ({of_frame})")
         source = _whole_lines(source, self.axis)
         lengths = np.array(source.chunks[self.axis])
         self.chunks = [*source.to_delayed().ravel()[lengths > 0]]

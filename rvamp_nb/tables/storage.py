@@ -181,10 +181,8 @@ def _picked(X, which, axis):
 
 
 def _no_array(table, *dtype, **copy):
-    raise TypeError(
-        "a table in blocks does not become an array by itself; take some of its"
-        " columns, A[:, which], or all of them, A[:, :]"
-    )
+    remedy = "take some of its columns, A[:, which], or all of them, A[:, :]"
+    raise TypeError(f"a table in blocks does not become an array by itself; {remedy}")
 
 
 class _Transposed:
