@@ -261,8 +261,8 @@ def _check_unpenalised(problem):
     what = "unpenalised columns of A (penalty_factor 0, and the intercept)"
     if k and np.linalg.matrix_rank(A[:, free]) < k:
         why = "their fit is not unique and their posterior improper"
-        problem = f"are linearly dependent, or more than its {M} rows: {why}"
-        raise ValueError(f"the {k} {what} {problem}; drop some, or penalise them")
+        found = f"are linearly dependent, or more than its {M} rows: {why}"
+        raise ValueError(f"the {k} {what} {found}; drop some, or penalise them")
     short = bdtr(k - 1, M, min(kept / M, 1.0)) if k > 1 else 0.0
     if short > 0.05:
         raise ValueError(

@@ -25,8 +25,8 @@ def in_blocks(A):
         return DaskPanels(the_dask().array.from_array(A) if in_file else A)
     if sparse.issparse(A):
         try:  # what reads the indices believes them
-            if A.format == "coo":
-                sparse.coo_array((A.data, A.coords), A.shape)
+            if A.format == "coo" and A.ndim == 2:
+                sparse.coo_array((A.data, (A.row, A.col)), A.shape)
             elif hasattr(A, "check_format"):
                 A.check_format()
         except ValueError as problem:

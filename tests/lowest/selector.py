@@ -4,6 +4,7 @@ the oldest versions allowed.
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import coo_matrix
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -37,6 +38,7 @@ fit = rvamp(data.A, y, lam)
 refits = naive_bootstrap(data.A, y, lam, n_resamples=200, keep=[0], n_jobs=2)
 assert np.abs(fit.Pi - refits.Pi).max() < 0.2
 assert p2(fit).covariance.shape == (12, 12)
+assert np.allclose(rvamp(coo_matrix(data.A), y, lam).Pi, fit.Pi, atol=1e-5)
 
 span = (-2.0, 2.0)
 entries = {(1,): explorer_entry(p1(fit, 0), refits.draws[:, 0], span)}
