@@ -891,7 +891,7 @@ SABOTAGES = [
     Sabotage(
         "select/report.py",
         "repeated rows are decided by refits",
-        'if s.trust.repeated and s.trust.light == "red":',
+        "if s.trust.repeated and red:",
         "if False:",
         "tests/test_report.py::test_the_verdict_says_what_is_undecided",
     ),

@@ -97,7 +97,7 @@ def settings(s):
     """
     named = lambda of, names: {name: getattr(of, name) for name in names.split()}
     many = lambda labels: None if labels is None else len(set(labels.tolist()))
-    question, trust, done = s.question, s.trust, s.path.converged
+    question, trust, done, both = s.question, s.trust, s.path.converged, s.refined
     target, columns, prior = question.target, question.columns, question.prior
     rows, kinds, classes = target.rows, list(columns.kind), target.classes
     classes = None if classes is None else [str(name) for name in classes]
@@ -117,9 +117,8 @@ def settings(s):
     told["expected_selected"] = size_reported(s)
     told |= named(s, "pfer_bound pfer_bound_se")
     told |= dict(n_selected=sum(size_selected(s)), **named(s, "stability stability_se"))
-    told["n_refits"] = 0 if s.refined is None else int(s.refined.n_refits)
-    told["refits_refused"] = s.refused
-    told["worth_in_refits"] = s.refined and s.refined.worth
+    told["n_refits"] = 0 if both is None else int(both.n_refits)
+    told |= dict(refits_refused=s.refused, worth_in_refits=both and both.worth)
     told |= named(trust, "light spread effective_rows")
     told |= dict(largest_row_share=trust.largest_share, largest_row=trust.largest_row)
     told |= dict(duplicates=len(trust.duplicates), repeated_rows=len(trust.repeated))
@@ -354,13 +353,12 @@ def verdict(s):
     """
     if not s.fit.converged:
         return f"no answer: {s.status.removeprefix('no answer: ')}"
-    said = promise(s)
+    said, red = promise(s), s.trust.light == "red"
     if s.status != "converged":
         said = f"not as asked for: {said}"
-    if s.trust.repeated and s.trust.light == "red":
+    if s.trust.repeated and red:
         return f"{said}, were the rows independent: they look like repeats"
     if s.refined is None:
-        red = s.trust.light == "red"
         return f"do not trust this without refits: {said}" if red else said
     if s.undecided.any():
         names = [shown(name, 28) for name in s.question.columns.names[s.undecided]]
@@ -497,8 +495,7 @@ def plain(value):
         value = value.item()
     if isinstance(value, float) and not np.isfinite(value):
         return None
-    known = isinstance(value, (str, int, float, type(None)))
-    return value if known else repr(value)
+    return value if isinstance(value, (str, int, float, type(None))) else repr(value)
 
 
 def csv_file(table):
