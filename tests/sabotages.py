@@ -926,8 +926,8 @@ SABOTAGES = [
     Sabotage(
         "select/target.py",
         "weights are not divided by the mean of those above 0",
-        "rows = rows._replace(weight=rows.weight / mean)",
-        "rows = rows._replace(weight=rows.weight)",
+        "weight=rows.weight / rows.that_count(rows.weight).mean())",
+        "weight=rows.weight)",
         "tests/test_stability_language.py",
     ),
     Sabotage(
