@@ -302,8 +302,7 @@ def _rows_left(ask, gaps, features):
         stay &= ~lost
         rows = f"{lost.sum()} of {len(lost)} rows left out"
         said += [f"{rows}: a value in {what} is missing"] * bool(lost.any())
-    left = int(stay.sum())
-    if left < 4:
+    if (left := int(stay.sum())) < 4:
         problem = f"has {left} row{'s' * (left != 1)} of data"
         remedy = "resampling needs at least 4, and 20 or more to mean anything"
         if said:
