@@ -21,7 +21,7 @@ from ..extend.survival import survival_target
 from ..extend.trust import TrustWarning, repeated_rows
 from ..likelihood import Logistic
 from ..resampling import Grouped
-from . import predict, report
+from . import pictures, predict, report
 from .answer import in_the_table, refits_of, select
 from .columns import check_finite, framed, open_table, prepare_columns
 from .control import DECOYS
@@ -133,12 +133,12 @@ class _Beside:
         return in_the_table(self.selection_, both)
 
     def plot_path(self, ax=None, leaders=8):
-        """Π along the path; see `rvamp_nb.select.report.plot_path`."""
-        return report.plot_path(self._known, ax, leaders)
+        """Π along the path; see `rvamp_nb.select.pictures.plot_path`."""
+        return pictures.plot_path(self._known, ax, leaders)
 
     def plot_probabilities(self, ax=None, leaders=20):
-        """Bars; see `rvamp_nb.select.report.plot_probabilities`."""
-        return report.plot_probabilities(self._known, ax, leaders)
+        """Bars; see `rvamp_nb.select.pictures.plot_probabilities`."""
+        return pictures.plot_probabilities(self._known, ax, leaders)
 
     def report(self, folder, done=()):
         """A page for a paper; see `rvamp_nb.select.report.write_report`."""
