@@ -135,8 +135,7 @@ def _lines(where, text, sep, decimal, typed):
     cells = np.array(cells, dtype=object).reshape(-1, len(names))
     if decimal != ".":
         cells = np.frompyfunc(lambda c: _pointed(c, decimal), 1, 1)(cells)
-    index = pd.Index(lines, name="line")
-    return pd.DataFrame(cells, index=index, columns=names, dtype=object)
+    return pd.DataFrame(cells, pd.Index(lines, name="line"), names, dtype=object)
 
 
 def _check_names(where, names):
