@@ -293,10 +293,9 @@ def _request(args):
         asked["names"] = args.names and frames.read_names(args.names, args.encoding)
         where = f"{where} with {shown(args.rows)}"
     elif args.rows or args.names:
-        problem = f"{where} has names, and a target, of its own"
-        remedy = "the option is for a matrix (.npy, .zarr)"
         option = "rows" if args.rows else "names"
-        raise BadInput(f"argument --{option}: {problem}: {remedy}")
+        problem = f"{where} has names, and a target, of its own"
+        raise BadInput(f"argument --{option}: for a matrix (.npy, .zarr); {problem}")
     how = _some(args, "sep decimal encoding")
     frame = frames.read_frame(args.rows or args.file, typed=_in_shell, **how)
     table = frames.prepare(frame, where=where, typed=_in_shell, **asked)
