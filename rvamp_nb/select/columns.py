@@ -269,8 +269,7 @@ class Columns(NamedTuple):
         idle = "columns that the unpenalised ones already explain have Π = 0"
         said = dict(constant="constant columns are never selected", explained=idle)
         for kind, what in said.items():
-            which = np.flatnonzero(self.kind == kind)
-            if len(which):
+            if len(which := np.flatnonzero(self.kind == kind)):
                 yield f"{what}: {listed(self.names, which, 8)}"
 
 
@@ -313,8 +312,7 @@ def prepare_columns(X, names, prior, rows, counts, categories=None):
 
 def check_finite(A, length, names):
     """Refuse NaN and infinity, by the name of the first column that holds them."""
-    wrong = np.flatnonzero(~np.isfinite(length))
-    if not len(wrong):
+    if not len(wrong := np.flatnonzero(~np.isfinite(length))):
         return
     missing, j = np.isnan(A[:, wrong[:1]]).sum(), wrong[0]
     what = f"infinity, or numbers too large to square: column {names[j]!r}"

@@ -190,8 +190,7 @@ def _offset_centred(rows, most=50):
 # %% ../../nbs/71_target.ipynb #71000014
 def check_column(y):
     """Refuse by name what looks like a target and is none."""
-    fields = getattr(getattr(y, "dtype", None), "names", None)
-    if fields:
+    if fields := getattr(getattr(y, "dtype", None), "names", None):
         what = f"structured (fields {', '.join(fields)}), as survival times are"
         raise ValueError(f"y is {what}: say loss='survival' if that is what they are")
     if np.ma.is_masked(y):
@@ -244,7 +243,7 @@ def _numbers(name, y, rows):
     with np.errstate(all="ignore"):
         size = np.sum((counted - counted.mean()) ** 2)
     if not 1e-200 < size < 1e200:
-        raise ValueError("y is too large or too small to square: change its unit")
+        raise ValueError("squares of y are too large or too small: change its unit")
     return y
 
 
@@ -257,7 +256,7 @@ def _coded(y, rows):
             what += "; fit each class against the rest, one at a time"
         raise ValueError(f"the logistic loss needs a target with two classes, {what}")
     if min(np.bincount(rows.that_count(codes), minlength=2)) < 2:
-        raise ValueError("y has only one row of a class: half of the resamples miss it")
+        raise ValueError("one of y's classes has one row, which many resamples miss")
     return codes.astype(float), classes
 
 # %% ../../nbs/71_target.ipynb #71sep002
