@@ -44,8 +44,7 @@ def _fitted(name, table, options):
         s = estimator.fit(table.X, table.y, **table.rows).selection_
     except (ValueError, TypeError, OSError) as e:  # or a block that cannot be read
         raise BadInput(f"{shown(name)}: {e}") from None
-    names = np.array(table.names, dtype=object)
-    columns = s.question.columns._replace(names=names)
+    columns = s.question.columns._replace(names=np.array(table.names, dtype=object))
     return replace(s, question=replace(s.question, columns=columns))
 
 
@@ -60,8 +59,7 @@ def _all_warnings(table, said):
     return said
 
 # %% ../nbs/25_cli.ipynb #575d4ea5
-_ENDS = ("-selection.csv", "-selection.json", "-selection.png", "-path.csv")
-_ENDS += ("-path.png",)
+_ENDS = "-selection.csv -selection.json -selection.png -path.csv -path.png".split()
 
 
 def _contents(s, with_path, source, table, said):
@@ -75,8 +73,7 @@ def _contents(s, with_path, source, table, said):
         return {ends[name]: files[f"{name}.png"] for name in pictures}
 
     path = lambda: {"-path.csv": _reports.csv_file(_reports.path_table(s))}
-    extras = [("the path", path)] * with_path
-    extras += [("the pictures", drawn)] * bool(pictures)
+    extras = [("the path", path)] * with_path + [("the pictures", drawn)]
     contents, missing = {"-selection.csv": made["table.csv"]}, []
     try:
         for what, make in extras:
@@ -90,8 +87,7 @@ def _contents(s, with_path, source, table, said):
     said += missing
     done = dict(rows_left_out=table.left_out, gaps_filled=table.filled)
     done |= _some(table, "categories references")
-    done["kept"] = list(columns.names[columns.kind == "covariate"])
-    done["said"] = table.said
+    done |= dict(kept=list(columns.names[columns.kind == "covariate"]), said=table.said)
     ends = [end for end in _ENDS if end in {*contents, "-selection.json"}]
     settings = json.loads(made["settings.json"]) | source
     settings |= dict(table=done, warnings=said, exit_code=code)
@@ -149,20 +145,17 @@ def _reported(s, folder, done):
 # %% ../nbs/25_cli.ipynb #0ef4d875
 def _source(args, frame):
     """The question, and how its answer is called; the frame is that with the target."""
-    own = Path(args.file.removesuffix(".gz")).stem
-    name = own if args.name is None else args.name
+    name = Path(args.file.removesuffix(".gz")).stem if args.name is None else args.name
     if len(os.fsencode(name)) > 240:
-        problem = f"'{shown(name)}' is too long a name for files of results"
-        raise BadInput(f"{problem}: choose another with --name")
+        raise BadInput(f"'{shown(name)}' is too long a name: choose one with --name")
     pair = f"{args.time}, {args.event}"
     target = pair if args.time else args.target or frame.columns[0]
-    sha256, rows_sha256 = frame.attrs["sha256"], ""
+    sha256, rows = frame.attrs["sha256"], dict(rows="", rows_sha256="")
     if args.rows:
-        sha256, rows_sha256 = _fingerprint(args.file), sha256
-    file = _place(args.file, sha256, args.out)
-    rows = _place(args.rows, rows_sha256, args.out) if args.rows else ""
-    known = dict(file=file, sha256=sha256, rows=rows, rows_sha256=rows_sha256)
-    return dict(name=name, target=target, **known)
+        rows = dict(rows=_place(args.rows, sha256, args.out), rows_sha256=sha256)
+        sha256 = _fingerprint(args.file)
+    file = dict(file=_place(args.file, sha256, args.out), sha256=sha256)
+    return dict(name=name, target=target) | file | rows
 
 
 def _place(path, sha256, out):
@@ -187,10 +180,8 @@ def _fingerprint(place, piece=2**20):
 
 def _check_licence(out, source):
     """Refuse to replace anything but an answer to the same question."""
-    settings, *tables = (
-        out / f"{source['name']}{end}"
-        for end in ("-selection.json", "-selection.csv", "-path.csv")
-    )
+    ends = "-selection.json", "-selection.csv", "-path.csv"
+    settings, *tables = (out / f"{source['name']}{end}" for end in ends)
     if settings.exists():
         problem, wrong = "belongs to another table or target", [settings]
         with suppress(ValueError, TypeError, KeyError, RecursionError):
@@ -302,15 +293,13 @@ def _request(args):
         asked["names"] = args.names and frames.read_names(args.names, args.encoding)
         where = f"{where} with {shown(args.rows)}"
     elif args.rows or args.names:
-        problem = f"{where} has names, and a target, of its own"
-        remedy = "the option is for a matrix (.npy, .zarr)"
         option = "rows" if args.rows else "names"
-        raise BadInput(f"argument --{option}: {problem}: {remedy}")
+        problem = f"{where} has names, and a target, of its own"
+        raise BadInput(f"argument --{option}: for a matrix (.npy, .zarr); {problem}")
     how = _some(args, "sep decimal encoding")
     frame = frames.read_frame(args.rows or args.file, typed=_in_shell, **how)
     table = frames.prepare(frame, where=where, typed=_in_shell, **asked)
-    options = _some(args, _OPTIONS)
-    options["lambdas"] = None if args.lam is None else [args.lam]
+    options = _some(args, _OPTIONS) | dict(lambdas=args.lam and [args.lam])
     if args.time and args.loss == "auto":
         options["loss"] = "survival"
     return _source(args, frame), table, options

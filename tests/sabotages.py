@@ -905,7 +905,7 @@ SABOTAGES = [
     Sabotage(
         "select/report.py",
         "repeated rows are decided by refits",
-        'if s.trust.repeated and s.trust.light == "red":',
+        "if s.trust.repeated and red:",
         "if False:",
         "tests/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
@@ -940,8 +940,8 @@ SABOTAGES = [
     Sabotage(
         "select/target.py",
         "weights are not divided by the mean of those above 0",
-        "rows = rows._replace(weight=rows.weight / mean)",
-        "rows = rows._replace(weight=rows.weight)",
+        "weight=rows.weight / rows.that_count(rows.weight).mean())",
+        "weight=rows.weight)",
         "tests/test_stability_language.py",
     ),
     Sabotage(

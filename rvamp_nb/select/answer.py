@@ -158,21 +158,17 @@ def bound_reached(question, bound, threshold, *estimates):
 # %% ../../nbs/79_answer.ipynb #e16light2
 def light_of(question, path, answer, q, repeated):
     """The light, told all that is known here; rows of one group do not repeat."""
-    fit, failed, groups = answer.fit, ~path.converged, question.target.rows.groups
-    above = failed & ~(path.lams < answer.lam)
+    fit, groups = answer.fit, question.target.rows.groups
+    above = ~path.converged & ~(path.lams < answer.lam)
     cut = any(status == "not reached" for status in path.statuses)
     if groups is not None:  # one row of each
         firsts = (np.unique(groups[rows], return_index=True)[1] for rows in repeated)
         each = [np.sort(rows[first]) for rows, first in zip(repeated, firsts)]
         repeated = [rows for rows in each if len(rows) > 1]
-    return judge(
-        fit,
-        question.columns.where,
-        question.columns.names,
-        path_failed=bool(above.any() or cut or answer.status.startswith("fell back")),
-        q_reached=bool(not fit.converged or question.size(fit.Pi) >= 0.99 * q),
-        rows=repeated,
-    )
+    failed = bool(above.any() or cut or answer.status.startswith("fell back"))
+    reached = bool(not fit.converged or question.size(fit.Pi) >= 0.99 * q)
+    at, names = question.columns.where, question.columns.names
+    return judge(fit, at, names, path_failed=failed, q_reached=reached, rows=repeated)
 
 # %% ../../nbs/79_answer.ipynb #e16scale2
 def other_scales(question, lam):
@@ -212,12 +208,10 @@ def against_decoys(question, kind):
     rng = np.random.default_rng([79, 18])  # from 0 a table may have been drawn itself
     made = DECOYS[kind](A[:, among] / unit * len(A) ** 0.5, rng)
     of_both = Columns(*(part[columns.first[twice]] for part in columns))
-    both = replace(
-        question,
-        A=np.hstack([A[:, among], unit_columns(made)[0] * unit]),
-        prior=replace(prior, penalty_factor=prior.penalty_factor[twice]),
-        columns=of_both._replace(where=np.arange(len(twice))),
-    )
+    of_both = of_both._replace(where=np.arange(len(twice)))
+    prior = replace(prior, penalty_factor=prior.penalty_factor[twice])
+    A = np.hstack([A[:, among], unit_columns(made)[0] * unit])
+    both = replace(question, A=A, prior=prior, columns=of_both)
     q = min(question.counts.mean * len(A) / 3, len(among))
     fit, found = search(both, None, q)[2].fit, np.ones(len(columns.first))
     ours, theirs = np.split(fit.Pi, 2)

@@ -176,13 +176,12 @@ def _add_select(select):
     add("--missing", help=missing, choices=("error", "drop", "median"), default="error")
     add = select.add_argument_group("the promise").add_argument
     add("--threshold", help="least Π of a selected feature, above 0.5", type=_share)
-    positive = dict(type=_positive)
-    add("--pfer", help=_PFER, **positive)
+    add("--pfer", help=_PFER, type=_positive)
     q = "features selected in a resample on average, at the penalty of the report"
-    add("--q", help=q, **positive)
+    add("--q", help=q, type=_positive)
     lam = "λ itself, for the sum of losses (half the squares) plus λ times the sum of"
     lam += " absolute coefficients; not with --pfer or --q (default: chosen)"
-    add("--lam", help=lam, **positive)
+    add("--lam", help=lam, type=_positive)
     add("--bound", help=_BOUND, choices=("mb", "unimodal"), default="mb")
     accuracy = "the largest standard error of Π: so many refits are combined with rVAMP"
     add("--accuracy", help=f"{accuracy} (default: 0.02)", type=_close, default=0.02)
@@ -246,8 +245,7 @@ def _add_plan(plan):
     threshold = "least Π of a selected feature, above 0.5 (default: chosen)"
     add("--threshold", help=threshold, type=_share)
     add("--bound", help=_BOUND, choices=("mb", "unimodal"), default="mb")
-    most = "look no further (default: 100000)"
-    add("--max-rows", help=most, default=100_000, **whole)
+    add("--max-rows", help="look no further (default: 100000)", default=10**5, **whole)
     add("--json", help="print JSON", action="store_true")
 
 

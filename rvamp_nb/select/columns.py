@@ -28,8 +28,7 @@ def open_table(X):
     values, two columns of one name.
     """
     if np.ma.is_masked(X):
-        what = "a masked array with entries masked: drop or fill these first"
-        raise ValueError(f"X is {what}")
+        raise ValueError("X is a masked array with entries masked: drop or fill them")
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
         raise ValueError("X holds dates or durations: turn them into numbers first")
     if hasattr(X, "columns"):
@@ -132,8 +131,6 @@ def _hardly_apart(A, within):
     order = np.argsort(codes[:, 0], kind="stable")
     order = order[codes[order].any(1)]  # columns of zeros stand for themselves
     points = codes[order]
-    if len(points) < 2:
-        return
     near = dict(k=2, p=np.inf, distance_upper_bound=1 + 1e-9)
     has_another = np.isfinite(cKDTree(points).query(points, **near)[0][:, 1])
     ends = np.searchsorted(points[:, 0], points[:, 0] + 1, side="right")
@@ -200,9 +197,8 @@ def _check_covariates(A, free, names, counts):
     rows = len(A) * share - 2 * np.sqrt(len(A) * share * (1 - share))
     if len(free) + 1 > rows:
         what = f"{len(free)} columns have penalty factor 0 ({listed(names, free)})"
-        few = f"of which some have no more than {max(int(rows), 0)}"
-        what += f": too many for resamples of {len(A)} rows, {few}"
-        raise ValueError(f"{what}; penalise some of them")
+        few = f"of which some have no more than {max(int(rows), 0)} rows"
+        raise ValueError(f"{what}: too many for resamples, {few}; penalise some")
     repeat = np.abs(np.diag(np.linalg.qr(A[:, free], mode="r"))) < NEAR
     if repeat.any():
         column = f"column {names[free[np.argmax(repeat)]]} has penalty factor 0, and so"
@@ -273,8 +269,7 @@ class Columns(NamedTuple):
         idle = "columns that the unpenalised ones already explain have Π = 0"
         said = dict(constant="constant columns are never selected", explained=idle)
         for kind, what in said.items():
-            which = np.flatnonzero(self.kind == kind)
-            if len(which):
+            if len(which := np.flatnonzero(self.kind == kind)):
                 yield f"{what}: {listed(self.names, which, 8)}"
 
 
@@ -292,14 +287,12 @@ def prepare_columns(X, names, prior, rows, counts, categories=None):
         raise ValueError(f"every column of X is constant: {what}")
     factors = np.where(constant, 1.0, prior.penalty_factor)
     if not (factors[~constant] > 0).any():
-        what = "at least one that varies must have a factor above 0"
-        raise ValueError(f"penalty_factor leaves no column to select: {what}")
+        raise ValueError("penalty_factor must be above 0 for some column that varies")
     idle = explained(_as_weighed(A, rows.weight), factors)
     kinds = {"constant": constant, "covariate": factors == 0, "explained": idle}
     kind = np.select([*kinds.values()], [*kinds], "")
     if not (kind == "").any():
-        what = "there is nothing to select"
-        raise ValueError(f"the unpenalised columns explain all others: {what}")
+        raise ValueError("unpenalised columns explain all others: penalise some")
     if not isinstance(A, Panels):
         A = np.where(idle, 0.0, A)
     elif idle.any():
@@ -309,19 +302,17 @@ def prepare_columns(X, names, prior, rows, counts, categories=None):
     if (factors[first] == 0).any():
         _check_covariates(seen, first[factors[first] == 0], names, counts)
     family = family_of(categories, names)
-    columns = Columns(names, center, scale, kind, where, weight, family)
     prior = replace(prior, lam=1.0, penalty_factor=factors[first] * copies)
     if not isinstance(A, Panels):
         A = A[:, first] * copies
     elif len(first) < A.shape[1]:
         A = A.only(first).changed(unit=A.unit[first] / copies)
-    return A, prior, columns
+    return A, prior, Columns(names, center, scale, kind, where, weight, family)
 
 
 def check_finite(A, length, names):
     """Refuse NaN and infinity, by the name of the first column that holds them."""
-    wrong = np.flatnonzero(~np.isfinite(length))
-    if not len(wrong):
+    if not len(wrong := np.flatnonzero(~np.isfinite(length))):
         return
     missing, j = np.isnan(A[:, wrong[:1]]).sum(), wrong[0]
     what = f"infinity, or numbers too large to square: column {names[j]!r}"

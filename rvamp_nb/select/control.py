@@ -159,23 +159,18 @@ def q_values(lead):
 
 # %% ../../nbs/18_error_control.ipynb #07fb98af
 def _common_factors(A):
-    """Loadings (n, k), of the directions that stand out of what independent columns
-    would show, and each column's own variance (n,), at least .05; of columns of mean 0
-    and mean square 1 (`factor-model`).
-    """
+    """Loadings (n, k) and own variances (n,), at least .05, of the `factor-model`."""
     M, n = A.shape
     _, d, Vt = np.linalg.svd(A, full_matrices=False)
     sizes = d**2 / M
-    stands_out = sizes > (1 + np.sqrt(n / M)) ** 2
+    stands_out = sizes > (1 + np.sqrt(n / M)) ** 2  # beyond independent columns
     rest = sizes[~stands_out].mean() if not stands_out.all() else 0.0
     loadings = Vt[stands_out].T * np.sqrt(sizes[stands_out] - rest)
     return loadings, np.maximum(1 - (loadings**2).sum(1), 0.05)
 
 # %% ../../nbs/18_error_control.ipynb #e46faae6
 def _gaussian_decoys(A, rng):
-    """Columns with the second moments of `knockoff-moments`, for such of mean 0 and
-    mean square 1.
-    """
+    """Decoys with `knockoff-moments`, for columns of mean 0 and mean square 1."""
     L, own = _common_factors(A)
     s = np.minimum(1, 2 * own)
     share = s / own

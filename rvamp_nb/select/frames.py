@@ -135,8 +135,7 @@ def _lines(where, text, sep, decimal, typed):
     cells = np.array(cells, dtype=object).reshape(-1, len(names))
     if decimal != ".":
         cells = np.frompyfunc(lambda c: _pointed(c, decimal), 1, 1)(cells)
-    index = pd.Index(lines, name="line")
-    return pd.DataFrame(cells, index=index, columns=names, dtype=object)
+    return pd.DataFrame(cells, pd.Index(lines, name="line"), names, dtype=object)
 
 
 def _check_names(where, names):
@@ -302,8 +301,7 @@ def _rows_left(ask, gaps, features):
         stay &= ~lost
         rows = f"{lost.sum()} of {len(lost)} rows left out"
         said += [f"{rows}: a value in {what} is missing"] * bool(lost.any())
-    left = int(stay.sum())
-    if left < 4:
+    if (left := int(stay.sum())) < 4:
         problem = f"has {left} row{'s' * (left != 1)} of data"
         remedy = "resampling needs at least 4, and 20 or more to mean anything"
         if said:

@@ -21,7 +21,7 @@ from ..extend.survival import survival_target
 from ..extend.trust import TrustWarning, repeated_rows
 from ..likelihood import Logistic
 from ..resampling import Grouped
-from . import predict, report
+from . import pictures, predict, report
 from .answer import in_the_table, refits_of, select
 from .columns import check_finite, framed, open_table, prepare_columns
 from .control import DECOYS
@@ -98,8 +98,7 @@ class _Bagging:
     def _answered(self):
         """The `Selection` of a fit, or a ValueError where nothing converged."""
         if not self._known.fit.converged:
-            said = f"nothing converged, so there is no answer: {self.status_}"
-            raise ValueError(said)
+            raise ValueError(f"nothing converged: {self.status_}")
         return self.selection_
 
 
@@ -134,12 +133,12 @@ class _Beside:
         return in_the_table(self.selection_, both)
 
     def plot_path(self, ax=None, leaders=8):
-        """Π along the path; see `rvamp_nb.select.report.plot_path`."""
-        return report.plot_path(self._known, ax, leaders)
+        """Π along the path; see `rvamp_nb.select.pictures.plot_path`."""
+        return pictures.plot_path(self._known, ax, leaders)
 
     def plot_probabilities(self, ax=None, leaders=20):
-        """Bars; see `rvamp_nb.select.report.plot_probabilities`."""
-        return report.plot_probabilities(self._known, ax, leaders)
+        """Bars; see `rvamp_nb.select.pictures.plot_probabilities`."""
+        return pictures.plot_probabilities(self._known, ax, leaders)
 
     def report(self, folder, done=()):
         """A page for a paper; see `rvamp_nb.select.report.write_report`."""
@@ -301,13 +300,11 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
     ):
         self.threshold, self.pfer, self.q, self.bound = threshold, pfer, q, bound
         self.loss, self.l1_ratio, self.prior = loss, l1_ratio, prior
-        self.resampling = resampling
-        self.randomise = randomise
-        self.penalty_factor = penalty_factor
-        self.lambdas = lambdas
-        self.n_lambdas = n_lambdas
+        self.resampling, self.randomise = resampling, randomise
+        self.penalty_factor, self.categories = penalty_factor, categories
+        self.lambdas, self.n_lambdas = lambdas, n_lambdas
         self.lambda_min_ratio = lambda_min_ratio
-        self.accuracy, self.refits, self.categories = accuracy, refits, categories
+        self.accuracy, self.refits = accuracy, refits
         self.min_features, self.decoys = min_features, decoys
         self.tol, self.max_iter, self.verbose = tol, max_iter, verbose
 
@@ -341,21 +338,19 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         """
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
-        roles = groups, strata, sample_weight, offset
         try:
             with np.errstate(all="warn", under="ignore"):  # whatever the caller's is
-                found, notes = _found(self, X, y, roles)
+                found, notes = _found(self, X, y, groups, strata, sample_weight, offset)
         except BaseException:
             vars(self).pop("n_features_in_", None)
             vars(self).pop("feature_names_in_", None)
             raise
-        question = found.question
+        target, columns = found.question.target, found.question.columns
         inside = ("asked", "path")
         told = {name: part for name, part in vars(found).items() if name not in inside}
         told["lambda"] = told.pop("lam")
-        told |= dict(loss=question.target.loss, classes=question.target.classes)
-        told |= dict(center=question.columns.center, scale=question.columns.scale)
-        told |= dict(baseline=question.target.baseline, selection=found)
+        told |= dict(loss=target.loss, classes=target.classes, baseline=target.baseline)
+        told |= dict(center=columns.center, scale=columns.scale, selection=found)
         vars(self).update({f"{name}_": value for name, value in told.items()})
         for text, kind in [*notes, *_said_of(found)]:
             warnings.warn(text, kind, stacklevel=2)
@@ -383,7 +378,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         return tags
 
 # %% ../../nbs/21_stability.ipynb #70310397
-def _found(est, X, y, roles):
+def _found(est, X, y, *roles):
     """What a fit finds: a `Selection`, and warnings as (text, kind)."""
     X, y = _validated(est, X, y)
     unnamed = [f"x{i}" for i in range(est.n_features_in_)]
@@ -392,9 +387,8 @@ def _found(est, X, y, roles):
     rows = row_roles(len(X), *roles)
     counts = count_law(est.resampling, rows)
     if isinstance(X, Panels) and isinstance(counts, Grouped):
-        what = "groups: rows that are drawn together are turned into independent ones"
-        remedy = "for which the table must be in memory; give X as an array"
-        raise ValueError(f"{what} (chapter 19), {remedy}")
+        why = "rows that are drawn together are turned into independent ones"
+        raise ValueError(f"groups: {why}, in memory (chapter 19); give X as an array")
     target = read_target(y, est.loss, rows, counts)
     penalty = est.prior, est.l1_ratio, est.randomise, est.penalty_factor
     prior = read_penalty(*penalty, names, len(rows.that_count(target.y)))

@@ -54,10 +54,8 @@ def row_roles(M, groups=None, strata=None, sample_weight=None, offset=None):
         if low < 0 or high == 0:
             told = f"and not all of them zero; got numbers from {low:g} to {high:g}"
             raise ValueError(f"sample_weight must be >= 0, {told}")
-        mean = rows.weight[rows.weight > 0].mean()
-        rows = rows._replace(weight=rows.weight / mean)
-    units = rows.units(M)
-    if units < 4:
+        rows = rows._replace(weight=rows.weight / rows.that_count(rows.weight).mean())
+    if (units := rows.units(M)) < 4:
         what = f"groups holds {units} different labels"
         what = f"{units} rows" if groups is None else what
         remedy = "halves are drawn of them, and there must be 4 at least"
@@ -117,8 +115,7 @@ def _suggested(y):
             f"y holds {len(values)} different whole numbers"
             f" ({listed(values, range(len(values)))}) and is taken as an amount:"
             " loss='squared' says that this is meant, loss='poisson' that they are"
-            " counts; of classes there must be two, so code one of them as 1 and the"
-            " others as 0"
+            " counts; of classes there must be two: code one as 1, the others as 0"
         )
     return "squared", ""
 
@@ -128,10 +125,9 @@ def bend(y):
     scale = 1.4826 * np.median(np.abs(y - np.median(y)))
     if scale > 0:
         return float(1.35 * scale)  # as in scikit-learn
-    raise ValueError(
-        "loss='huber' takes its scale from the median distance of y from its median,"
-        " which is 0 (more than half of the rows are equal): give loss=Huber(delta)"
-    )
+    what = "the median distance of y from its median, which is 0 (more than half of the"
+    what += " rows are equal): give loss=Huber(delta)"
+    raise ValueError(f"loss='huber' takes its scale from {what}")
 
 # %% ../../nbs/71_target.ipynb #71000013
 class Target(NamedTuple):
@@ -185,9 +181,8 @@ def _offset_centred(rows, most=50):
     counted = rows.that_count(rows.offset)
     if np.ptp(counted) > most:
         ends = f"offset goes from {counted.min():g} to {counted.max():g}"
-        what = "is added to what the features predict, on the scale of logarithms"
         remedy = "give the logarithm of the exposure, not the exposure"
-        raise ValueError(f"{ends}, and {what}: {remedy}")
+        raise ValueError(f"{ends}, and is added to what the features predict: {remedy}")
     middle = np.mean(counted)
     counts = True if rows.weight is None else rows.weight > 0
     return rows._replace(offset=np.where(counts, rows.offset - middle, 0.0)), -middle
@@ -195,8 +190,7 @@ def _offset_centred(rows, most=50):
 # %% ../../nbs/71_target.ipynb #71000014
 def check_column(y):
     """Refuse by name what looks like a target and is none."""
-    fields = getattr(getattr(y, "dtype", None), "names", None)
-    if fields:
+    if fields := getattr(getattr(y, "dtype", None), "names", None):
         what = f"structured (fields {', '.join(fields)}), as survival times are"
         raise ValueError(f"y is {what}: say loss='survival' if that is what they are")
     if np.ma.is_masked(y):
@@ -249,8 +243,7 @@ def _numbers(name, y, rows):
     with np.errstate(all="ignore"):
         size = np.sum((counted - counted.mean()) ** 2)
     if not 1e-200 < size < 1e200:
-        what = "too large or too small to square: change their unit"
-        raise ValueError(f"the values of y are {what}")
+        raise ValueError("squares of y are too large or too small: change its unit")
     return y
 
 
@@ -263,15 +256,12 @@ def _coded(y, rows):
             what += "; fit each class against the rest, one at a time"
         raise ValueError(f"the logistic loss needs a target with two classes, {what}")
     if min(np.bincount(rows.that_count(codes), minlength=2)) < 2:
-        what = "half of all resamples would never see it"
-        raise ValueError(f"y has only one row of one of its classes: {what}")
+        raise ValueError("one of y's classes has one row, which many resamples miss")
     return codes.astype(float), classes
 
 # %% ../../nbs/71_target.ipynb #71sep002
 def _separating(side, open_, Z):
-    """Which columns of Z (m, k) combine to one sign on each side (1 or -1, (m,)), not 0
-    everywhere in the rows that are open (m,), and 0 in the others.
-    """
+    """Which columns of Z (m, k) combine to signs `side` or 0, and 0 in closed rows."""
     pulls, closed = side[open_, None] * Z[open_], Z[~open_]
     if Z.shape[1] == 1:  # the intercept
         return np.array([open_.all() and abs(side.sum()) == len(side)])
