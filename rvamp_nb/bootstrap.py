@@ -94,9 +94,7 @@ def _one_refit(plan, counts, factor):
 
 # %% ../nbs/03_bootstrap.ipynb #b14812af
 def _spread(n, sums, about=0.0):
-    """By sums of powers 1..4 of n distances from a point (`moved-sums`): mean, unbiased
-    variance; errors of the mean, and of it (`variance-of-variance`).
-    """
+    """Mean, unbiased variance, and their errors, by `moved-sums` about a point."""
     off, two, three, four = sums / n
     if n < 2:
         return about + off, *(np.full_like(off, np.nan),) * 3

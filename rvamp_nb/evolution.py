@@ -428,8 +428,7 @@ def _design_of(ratio, spectrum):
         return spectrum or Independent(ratio)
     if isinstance(spectrum, str):
         if spectrum != "orthogonal":
-            wanted = 'None, "orthogonal", or singular values'
-            raise ValueError(f"spectrum must be {wanted}, got {spectrum!r}")
+            raise ValueError(f"spectrum must be 'orthogonal' or numbers: {spectrum!r}")
         spectrum = [max(1.0, 1 / ratio) ** 0.5]
     return spectrum_of(spectrum, ratio)
 

@@ -18,9 +18,7 @@ from .ramps import noises, ramp
 
 # %% ../nbs/09_likelihood.ipynb #3bf43af6
 class _Row:
-    """What a loss offers: `message`, `check` and `derivatives` to the solver (see
-    `check_loss`), `log_partition` to the free energy, `value` to weights and groups.
-    """
+    """What a loss offers to the solver (`check_loss`) and to other chapters."""
 
     def check(self, y, beta):
         """Refuse observations, or a beta, that this loss is not made for."""

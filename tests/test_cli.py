@@ -1081,6 +1081,12 @@ def test_escape_codes_do_not_reach_the_terminal(capsys):
         assert "\x1b" not in line and "\x07" not in line and len(line) < 1300
 
 
+def test_an_answer_has_a_name(capsys):
+    table()
+    line = refused(capsys, "select", "data.csv", "--target", "y", "--name", "")
+    assert "argument --name: '' cannot be part of a file's name" in line
+
+
 def test_long_names_are_one_line(capsys):
     long = "a" * 5000
     table()

@@ -321,6 +321,11 @@ def test_a_level_of_every_row_is_a_name():
     assert "'patient' has another level in every row: is it an id?" in said
 
 
+def test_categories_of_one_level_are_no_features_by_themselves():
+    one = pd.DataFrame(dict(site=["A"] * 6, y=np.arange(6.0)))
+    assert "each category has one level" in refused(one, "y", categorical=["site"])
+
+
 def test_a_reference_that_is_no_level_is_refused():
     said = refused(frame(), **ROLES, reference={"site": "Z"})
     assert "no level 'Z', only 'A', 'B', 'C'" in said

@@ -171,17 +171,13 @@ def _check_target(rows, y, beta):
     rows.loss.check(y[weight > FAINTEST], beta)
     far, own = np.abs(offset[weight > FAINTEST]).max(), type(rows.loss)
     if isinstance(rows.loss, Logistic) and far > 30:  # beyond, classes have no noise
-        raise ValueError(
-            f"Rows: offset is up to {far:g} in size, on the scale of log odds: it must"
-            " lie within 30 of 0; a constant is the intercept's"
-        )
+        what = f"up to {far:g} in size, on the scale of log odds: it must lie within 30"
+        raise ValueError(f"Rows: offset is {what} of 0; a constant is the intercept's")
     parts = ("message", "channel", "inner")
     generic = all(getattr(own, p, None) is getattr(Loss, p) for p in parts)
     if not (_translates(rows, beta) or generic):
-        raise ValueError(
-            f"Rows: {own.__name__} has a channel of its own, which takes one beta for"
-            f" all rows; with weights it needs beta = inf, got {beta:g}"
-        )
+        what = f"Rows: {own.__name__} has a channel of its own, with one beta for all"
+        raise ValueError(f"{what}; with weights it needs beta = inf, got {beta:g}")
 
 # %% ../../nbs/20_survival.ipynb #se2712cf
 def simulated_survival(M=200, N=40, effect=0.8, leaving=1.2, seed=0):
@@ -268,9 +264,7 @@ def _of_others(z, a):
 
 
 def _seen_of_others(died, at_risk, held, since, until, a):
-    """Sums over the deaths of others, seen by risks (n,) that are held from one death
-    on, by number, and up to another (`share-series`).
-    """
+    """Sums over others' deaths from `since` to `until`, (n,) each (`share-series`)."""
     large = np.searchsorted(-at_risk, -held * max(a, a**0.5) / LARGE, "right")
     low, high = np.minimum(since, large), np.minimum(until, large)
     p, sums = np.arange(TERMS)[:, None], np.zeros((TERMS, len(died) + 1))
@@ -326,11 +320,8 @@ def survival_target(y):
     if event.dtype.kind == "O":
         event = event.astype(float)
     if event.dtype.kind not in "biuf" or not np.isin(event, (0, 1)).all():
-        raise ValueError(
-            "y: the event must be True or False (or 1 or 0) in every row; it is the"
-            ' first of two columns, the time the second, unless they are called "event"'
-            ' and "time"'
-        )
+        where = 'the first of two columns, unless they are called "event" and "time"'
+        raise ValueError(f"y: the event, {where}, must be True or False (or 1 or 0)")
     return _check_time(check_array("y: time", second)), event.astype(float)
 
 # %% ../../nbs/20_survival.ipynb #s1fb4300
@@ -341,11 +332,10 @@ def _two_columns(y):
     if set(names) == {"event", "time"}:
         names = "event", "time"
     parts = [np.asarray(y[name]) for name in names] or [*np.transpose(np.atleast_1d(y))]
-    wanted = "a structured array with a bool field and a time field, or two columns"
-    wanted = f"y for survival must be {wanted}, event and time"
+    wanted = "y for survival must be a structured array or two columns: event and time"
     if len(parts) == 3:
-        what = "entry times (left truncation) are not supported"
-        raise ValueError(f"y has three columns: {what}; {wanted}")
+        what = "y has three columns: entry times (left truncation) are not supported"
+        raise ValueError(f"{what}; {wanted}")
     if len(parts) != 2 or parts[0].ndim != 1:
         raise TypeError(f"{wanted}, got {type(y).__name__} of shape {np.shape(y)}")
     return parts
@@ -369,8 +359,8 @@ def _check_baseline(base):
         given = default if fields[name] is None else fields[name]
         fields[name] = value = check_array(name, given)
         if value.shape != time.shape:
-            problem = f"{name} must have shape {time.shape}, one number a row"
-            raise ValueError(f"{problem}, got {value.shape}")
+            wanted = f"{time.shape}, one number a row"
+            raise ValueError(f"{name} must have shape {wanted}, got {value.shape}")
     if (base.weight < 0).any():
         raise ValueError(f"weight must be >= 0, got {base.weight.min():g}")
     if base.risk is None:

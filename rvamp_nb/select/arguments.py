@@ -51,8 +51,8 @@ _refits = _reader(
 )
 _base = _reader(
     str,
-    lambda text: Path(text).name == text and text.isprintable(),
-    "cannot be part of a file's name: give no folders",
+    lambda text: text and Path(text).name == text and text.isprintable(),
+    "cannot be part of a file's name: give a word, and no folders",
 )
 _mark = _reader(
     lambda text: {"tab": "\t", "\\t": "\t"}.get(text, text),

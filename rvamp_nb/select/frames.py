@@ -355,6 +355,8 @@ def _dummies(ask, frame, values, features):
         parts.append(coded.drop(columns=f"{name}={reference}"))
         families[name] = list(parts[-1])
     order = [column for name in features for column in families[name]]
+    if not order:
+        raise BadInput(f"{ask.where}: each category has one level: add a feature")
     twice, times = Counter(order).most_common(1)[0]
     if times > 1:
         problem = f"a level of a category and a column are '{shown(twice)}'"

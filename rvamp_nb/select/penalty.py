@@ -38,8 +38,7 @@ def read_penalty(prior, l1_ratio, randomise, penalty_factor, names, M):
         ratio = None if l1_ratio == 1 else l1_ratio
         own = dict(randomise=randomise, penalty_factor=penalty_factor, l1_ratio=ratio)
         for name in (name for name in own if own[name] is not None):
-            what = "are both given: the prior has its own; say it there"
-            raise ValueError(f"{name} and prior {what}")
+            raise ValueError(f"{name} and prior are both given: say it in the prior")
         _check_prior(prior)
         prior.check(len(names), np.inf)
         factors = prior.lam * prior.penalty_factor * np.ones(len(names))
@@ -55,18 +54,16 @@ def read_penalty(prior, l1_ratio, randomise, penalty_factor, names, M):
 
 def _one_each(penalty_factor, names):
     """The factors as they are given, by place or by name, (N,)."""
-    if penalty_factor is None:
-        penalty_factor = {}
+    penalty_factor = {} if penalty_factor is None else penalty_factor
     if isinstance(penalty_factor, dict):
         check_named("penalty_factor", penalty_factor, names, set(names))
         penalty_factor = [penalty_factor.get(name, 1.0) for name in names]
     factors = check_array("penalty_factor", penalty_factor)
     if factors.shape != (len(names),):
-        what = f"hold one number for each of the {len(names)} columns of X"
-        raise ValueError(f"penalty_factor must {what}, got shape {factors.shape}")
+        what = f"one number for each of the {len(names)} columns of X"
+        raise ValueError(f"penalty_factor must hold {what}, got shape {factors.shape}")
     if (factors < 0).any():
-        what = f"(0: never penalised), the smallest is {factors.min():g}"
-        raise ValueError(f"penalty_factor must be >= 0 {what}")
+        raise ValueError(f"penalty_factor must be >= 0, got {factors.min():g}")
     return factors
 
 
@@ -74,18 +71,15 @@ def _check_prior(prior):
     """Refuse, by name and with the reason, what selects nothing."""
     why = ""
     if isinstance(prior, SpikeSlab):
-        why = " gives the inclusion probability of a posterior, which is no share of"
-        why += " resamples: no bound holds for it; see rvamp(..., prior=SpikeSlab(...),"
-        why += " beta=1).Pi"
+        why = " gives a posterior's inclusion probability, no share of resamples: see"
+        why += " rvamp(..., prior=SpikeSlab(...), beta=1).Pi"
     elif not isinstance(prior, Penalty):
         wanted = "a penalty such as Laplace(1.0, Fixed()), ElasticNet or NonNegative"
         raise TypeError(f"prior must be {wanted}, got {prior!r}")
     elif not np.any(prior.split()[0]):
-        why = " has no threshold: no coefficient is ever exactly zero, and nothing is"
-        why += " selected; see rvamp for its mean and variance"
+        why = " has no threshold, and selects nothing; see rvamp for mean and variance"
     elif prior.positive and not np.all(prior.split()[0]):
-        why = ": a coefficient without a penalty is still kept at 0 in some resamples,"
-        why += " so it is no covariate that always stays in"
+        why = ": a column without penalty would be no covariate that always stays in"
     if why:
         raise ValueError(f"prior={type(prior).__name__}(...){why}")
 
@@ -239,9 +233,7 @@ class _Along(Prior):
 
 
 def _guess(question, q):
-    """A penalty not far from where q are selected: below that of the empty model, or
-    of a large table with more rows than columns by a Lasso of all rows.
-    """
+    """A penalty not far from where q are selected."""
     (problem, strides), A = _empty(question), question.A
     n, t = A.shape[1], question.prior.split()[0]
     fields = Natural(*(part[:n] for part in initial_state(problem).to_prior))
@@ -252,9 +244,7 @@ def _guess(question, q):
 
 
 def _by_lasso(question, fields, t, q):
-    """Where a Lasso of all rows, about the empty model, has q coefficients, times the
-    root of E c^2, by which noise is smaller in a resample.
-    """
+    """Where a Lasso of all rows has q coefficients, times the root of E c^2."""
     from sklearn.linear_model import lars_path_gram
 
     A, tau, var = question.A, question.counts.mean, question.counts.var

@@ -303,9 +303,8 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         self.resampling, self.randomise = resampling, randomise
         self.penalty_factor, self.categories = penalty_factor, categories
         self.lambdas, self.n_lambdas = lambdas, n_lambdas
-        self.lambda_min_ratio = lambda_min_ratio
-        self.accuracy, self.refits = accuracy, refits
-        self.min_features, self.decoys = min_features, decoys
+        self.lambda_min_ratio, self.min_features = lambda_min_ratio, min_features
+        self.accuracy, self.refits, self.decoys = accuracy, refits, decoys
         self.tol, self.max_iter, self.verbose = tol, max_iter, verbose
 
     def fit(self, X, y, *, groups=None, strata=None, sample_weight=None, offset=None):
