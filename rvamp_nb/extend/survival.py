@@ -321,7 +321,7 @@ def survival_target(y):
         event = event.astype(float)
     if event.dtype.kind not in "biuf" or not np.isin(event, (0, 1)).all():
         where = 'the first of two columns, unless they are called "event" and "time"'
-        raise ValueError(f"y: the event, {where}, must be True or False (or 1 or 0)")
+        raise ValueError(f"y: the event is {where}; it must be True or False")
     return _check_time(check_array("y: time", second)), event.astype(float)
 
 # %% ../../nbs/20_survival.ipynb #s1fb4300
