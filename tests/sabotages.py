@@ -637,8 +637,8 @@ SABOTAGES = [
     Sabotage(
         "extend/survival.py",
         "at risk are those who left before, not those who are still there",
-        "return np.cumsum(weights[..., ::-1], -1)[..., ::-1][..., self.first]",
-        "return np.cumsum(weights, -1)[..., self.first]",
+        "return np.take(np.cumsum(weights[..., ::-1], -1), -1 - self.first, -1)",
+        "return np.take(np.cumsum(weights, -1), self.first, -1)",
         "tests/test_survival.py::test_a_cox_refit_meets_its_conditions",
     ),
     Sabotage(
@@ -665,8 +665,8 @@ SABOTAGES = [
     Sabotage(
         "extend/survival.py",
         "of those who leave together each is at risk alone",
-        "[..., ::-1][..., self.first]",
-        "[..., ::-1]",
+        "-1 - self.first, -1)",
+        "np.arange(-1, -1 - len(self.first), -1), -1)",
         "tests/test_survival.py::test_a_cox_refit_meets_its_conditions",
     ),
     Sabotage(

@@ -208,7 +208,7 @@ class CoxLoss(NamedTuple):
 
     def at_risk(self, weights):
         """Sums over all rows whose time is not earlier, (..., M)."""
-        return np.cumsum(weights[..., ::-1], -1)[..., ::-1][..., self.first]
+        return np.take(np.cumsum(weights[..., ::-1], -1), -1 - self.first, -1)
 
     def shares(self, y, f, c):
         """Each row's risk, deaths, risk at its time, and risk times hazard, (b, M)."""
@@ -230,7 +230,8 @@ class CoxLoss(NamedTuple):
     def hessian(self, X, y, f, c, lent):
         """As `RefitLoss.hessian` (`cox-curvature`)."""
         risk, deaths, total, held = (v[..., None, :] for v in self.shares(y, f, c))
-        mean = self.at_risk(X * risk) * (np.sqrt(deaths) / total)
+        mean = self.at_risk(X * risk)
+        mean *= np.sqrt(deaths) / total
         return (X * held) @ np.swapaxes(X, -1, -2) - mean @ np.swapaxes(mean, -1, -2)
 
 # %% ../../nbs/20_survival.ipynb #sd5e6ba2
