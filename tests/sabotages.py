@@ -184,7 +184,8 @@ SABOTAGES = [
         "a row without a response takes all digits from the others",
         "chi = np.maximum(chi, max(_FAINT * chi.max(), FAINTEST))",
         "chi = np.maximum(chi, FAINTEST)",
-        "tests/test_convergence.py::test_a_wide_huber_fit_with_outliers_arrives_and_is_right",
+        "tests/test_convergence.py"
+        "::test_rows_far_beyond_the_bend_leave_the_others_their_digits",
     ),
     Sabotage(
         "likelihood.py",
