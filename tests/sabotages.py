@@ -658,6 +658,14 @@ SABOTAGES = [
     ),
     Sabotage(
         "extend/survival.py",
+        "powers leave the range of numbers where hardly any risk is left",
+        "/ LARGE, 1e-20 * at_risk[0])",
+        "/ LARGE, 0 * at_risk[0])",
+        "tests/test_survival.py"
+        "::test_rows_that_weigh_next_to_nothing_leave_the_others_as_they_are",
+    ),
+    Sabotage(
+        "extend/survival.py",
         "a group holds no more of the risk than its next member",
         "        held[at - 1] += held[at]\n",
         "        pass\n",

@@ -509,6 +509,19 @@ def test_the_own_share_against_resamples(law):
     assert np.abs(own - seen)[early].sum() < 0.2 * gap
 
 
+@pytest.mark.parametrize("law", [HALF, Poisson(0.5), TRIPLES], ids=str)
+@pytest.mark.parametrize("last", [1, 20])
+def test_rows_that_weigh_next_to_nothing_leave_the_others_as_they_are(law, last):
+    """At the end only such rows are at risk; what they see grows as they shrink."""
+    risk, time = np.random.default_rng(0).gamma(2, 1, 60), np.arange(60.0)
+    seen = []
+    for size in (1e-12, 1e-30, 1e-90):
+        risk[-last:] = size
+        seen.append(own_hazard(time, np.ones(60), risk, law))
+        seen[-1][-last:] *= size
+    np.testing.assert_allclose(seen[1:], [seen[0]] * 2, rtol=1e-9)
+
+
 def test_everybody_dies_and_people_leave_before_the_first_death():
     A, time, event, lam = table("120x60")
     prior = Laplace(lam, randomise=Fixed())

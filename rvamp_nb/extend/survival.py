@@ -266,11 +266,13 @@ def _of_others(z, a):
 
 def _seen_of_others(died, at_risk, held, since, until, a):
     """Sums over others' deaths from `since` to `until`, (n,) each (`share-series`)."""
-    large = np.searchsorted(-at_risk, -held * max(a, a**0.5) / LARGE, "right")
+    least = np.maximum(held * max(a, a**0.5) / LARGE, 1e-20 * at_risk[0])  # in range
+    large = np.searchsorted(-at_risk, -least, "right")
     low, high = np.minimum(since, large), np.minimum(until, large)
     p, sums = np.arange(TERMS)[:, None], np.zeros((TERMS, len(died) + 1))
-    np.cumsum(died / at_risk * (at_risk[-1] / at_risk) ** p, axis=1, out=sums[:, 1:])
-    share = (-1.0) ** (p // 2) * (held / at_risk[-1] * a**0.5) ** p
+    with np.errstate(over="ignore"):  # of the last few, which are not asked for
+        np.cumsum(died / at_risk * (at_risk[0] / at_risk) ** p, axis=1, out=sums[:, 1:])
+    share = (-1.0) ** (p // 2) * (held / at_risk[0] * a**0.5) ** p
     share[1::2] *= -(a**0.5)
     seen = np.sum(share * (sums[:, high] - sums[:, low]), axis=0)
     left = np.maximum(until - np.maximum(since, large), 0)
@@ -301,9 +303,9 @@ def own_hazard(time, deaths, risk, counts):
     since, mine = np.where(place, np.roll(until, 1), 0), np.flatnonzero(deaths)
     seen = _seen_of_others(died, at_risk, held, since, until, a)
     risk = at_risk[until[mine] - 1]
-    z = held[mine] / risk
+    z = held[mine] / risk  # of one's own death p / z counts, and p is at most 1
     own = np.minimum((1 + a) / (1 + a * z**2), 1 / np.maximum(z, FAINTEST))
-    seen[mine] += deaths[mine] * (own - _of_others(z, a)) / risk  # p is at most 1
+    seen[mine] += deaths[mine] * (own - _of_others(z, a)) / risk
     for at in later:
         seen[at] += seen[at - 1]
     return counts.mean * seen[row]
@@ -360,8 +362,7 @@ def _check_baseline(base):
         given = default if fields[name] is None else fields[name]
         fields[name] = value = check_array(name, given)
         if value.shape != time.shape:
-            wanted = f"{time.shape}, one number a row"
-            raise ValueError(f"{name} must have shape {wanted}, got {value.shape}")
+            raise ValueError(f"{name} must have shape {time.shape}, got {value.shape}")
     if (base.weight < 0).any():
         raise ValueError(f"weight must be >= 0, got {base.weight.min():g}")
     if base.risk is None:

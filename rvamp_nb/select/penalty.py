@@ -383,8 +383,7 @@ def search(question, steer, q):
         settled = move < 1e-3  # of its largest value
         if settled and path is not None:
             return question, path, answer
-        rough = rough and rounds_left > 1 and 1e-3 <= move < before
-        before = move
+        rough, before = rough and rounds_left > 1 and 1e-3 <= move < before, move
         if rounds_left:
             target = question.target._replace(baseline=new, likelihood=new.rows)
             question = replace(question, target=target)
