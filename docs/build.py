@@ -1,7 +1,7 @@
 """Build the documentation site into _docs/.
 
     python docs/build.py            every chapter
-    python docs/build.py 01 06 12   the index and these
+    python docs/build.py 12 23 saving   the index and these
 
 The notebooks are run afresh, translated (translate.py), joined by a landing page and an
 API reference (pages.py), and handed to
@@ -29,6 +29,7 @@ sys.path.insert(1, str(DOCS.parent))
 from pages import api, landing, releases
 from translate import (
     NOTEBOOKS,
+    README,
     Translator,
     directives,
     labels,
@@ -59,11 +60,11 @@ def main(wanted):
     pages = {
         stem: nb
         for stem, nb in notebooks.items()
-        if stem == "index" or not wanted or stem.startswith(tuple(wanted))
+        if stem == README or not wanted or page_name(stem).startswith(tuple(wanted))
     }
     for prefix in wanted:
-        if not any(stem.startswith(prefix) for stem in pages):
-            sys.exit(f"no notebook in nbs/ starts with {prefix!r}")
+        if not any(page_name(stem).startswith(prefix) for stem in pages):
+            sys.exit(f"no notebook in nbs/ has a name that starts with {prefix!r}")
 
     shutil.rmtree(BUILD, ignore_errors=True)
     fetch_scripts(BUILD / "scripts" / "npm")

@@ -12,7 +12,7 @@ from sphinx.domains.math import MathDomain
 DOCS = Path(__file__).resolve().parent
 sys.path[:0] = [str(DOCS), str(DOCS.parent)]
 
-from translate import LABEL, labels, notebook_files
+from translate import LABEL, chapter_number, labels, notebook_files
 
 import rvamp_nb
 
@@ -92,16 +92,16 @@ nb_ipywidgets_js = {
 
 
 class ChapterMath(MathDomain):
-    """Numbers equations by chapter: (6.2) is the second numbered equation of chapter
-    6.
+    """Numbers equations by chapter: (2.3.2) is the second numbered equation of chapter
+    2.3.
     """
 
     def note_equation(self, docname, labelid, location=None):
         super().note_equation(docname, labelid, location)
         docname, number = self.equations[labelid]
-        chapter = re.match(r"0?(\d+)_", docname)
+        chapter = chapter_number(docname)
         if chapter:
-            self.equations[labelid] = docname, f"{chapter[1]}.{number}"
+            self.equations[labelid] = docname, f"{chapter}.{number}"
 
 
 def equation_not_on_this_site(app, env, node, contnode):

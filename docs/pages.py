@@ -7,10 +7,10 @@ from importlib import import_module
 from pathlib import Path
 
 from translate import (
-    HOW_TO,
+    CAPTIONS,
+    README,
     TITLE,
-    WORKSHOP,
-    chapter_number,
+    caption,
     page_name,
     page_title,
     published_modules,
@@ -18,44 +18,24 @@ from translate import (
 
 import rvamp_nb
 
-PARTS = {  # caption: its chapters
-    "I. The problem": range(0, 4),
-    "II. The theory": [*range(4, 8), 29],
-    "III. The algorithm": [8, 9, 10, 30, 31, 12, 13, 26],
-    "IV. What the answer is worth": [23, 14, 15, 16, 28, 17],
-    "V. Using it": [*range(18, 23), 27, 24, *range(32, 70)],
-    "Workshop": [11, 25, WORKSHOP],
-    "How to": [HOW_TO],
-    "Appendices": [None],
-}
-ROOMS = {  # the same for the API reference: (page, title), its chapters
-    ("api-data", "Resamples, data, refits"): range(0, 4),
-    ("api-messages", "Gaussians and messages"): [*range(4, 8), 29],
-    ("api-algorithm", "The rooms of the algorithm"): [*range(8, 12), 30, 31, 12, 26],
-    ("api-results", "What comes out, and what it is worth"): [*range(13, 17), 28, 17],
-    ("api-selection", "Selecting features"): [*range(18, 24), 27],
-    ("api-tools", "Command line, pictures and checks"): [
-        24,
-        25,
-        *range(32, 70),
-        WORKSHOP,
-        None,
-    ],
-}
+ROUTES = "appendix/routes"  # the ways through the course: first on the site
 LANDING = Path(__file__).resolve().parent / "landing.md"
 CHANGELOG = LANDING.parent.parent / "CHANGELOG.md"
 
 
-def in_order(notebooks, numbers):
-    """The stems of these chapters, in the order of the numbers."""
-    numbers = list(numbers)
-    found = [stem for stem in sorted(notebooks) if chapter_number(stem) in numbers]
-    found.sort(key=lambda stem: numbers.index(chapter_number(stem)))
-    return [stem for stem in found if stem != "index"]
+def in_parts(notebooks):
+    """{caption: the stems of its notebooks}, in reading order; what is empty is left
+    out.
+    """
+    parts = {
+        name: [stem for stem in notebooks if caption(stem) == name]
+        for name in CAPTIONS.values()
+    }
+    return {name: stems for name, stems in parts.items() if stems}
 
 
 def name_of(stem, nb):
-    """A chapter as the site calls it, and the one line under its title: ``("7.
+    """A chapter as the site calls it, and the one line under its title: ``("2.4
     Messages", "What ...")``.
     """
     title, lead = TITLE.match(nb.cells[0].source).groups() if nb.cells else (stem, "")
@@ -66,18 +46,15 @@ def landing(notebooks):
     """landing.md with its lists filled in: the chapters of one part where
     ``<caption>`` stands, all where ``<chapters>`` does.
     """
-    parts = {
-        caption: in_order(notebooks, numbers) for caption, numbers in PARTS.items()
-    }
+    parts = in_parts(notebooks)
     named = {stem: name_of(stem, nb) for stem, nb in notebooks.items()}
     lists = {
-        caption: "\n".join(f"- [{named[stem][0]}]({stem}.ipynb)" for stem in stems)
-        for caption, stems in parts.items()
+        name: "\n".join(f"- [{named[stem][0]}]({stem}.ipynb)" for stem in stems)
+        for name, stems in parts.items()
     }
     lists["chapters"] = "\n".join(
-        f"## {caption}\n\n{{.chapters}}\n{leads(stems, named)}"
-        for caption, stems in parts.items()
-        if stems
+        f"## {name}\n\n{{.chapters}}\n{leads(stems, named)}"
+        for name, stems in parts.items()
     )
     text = re.sub(
         r"<([^>\n]+)>$",
@@ -85,20 +62,14 @@ def landing(notebooks):
         LANDING.read_text(encoding="utf-8"),
         flags=re.MULTILINE,
     )
-    parts = {
-        caption: [page_name(stem) for stem in stems] for caption, stems in parts.items()
-    }
-    trees = (
-        {"Start": ["quickstart"] if "index" in notebooks else []}
-        | parts
-        | {"Look up": ["api"], "Versions": [*releases()]}
-    )
+    start = [stem for stem in (ROUTES, README) if stem in notebooks]
+    trees = {"Start here": start} | parts
+    trees = {
+        name: [page_name(stem) for stem in stems if stem not in start or stems is start]
+        for name, stems in trees.items()
+    } | {"Look up": ["api"], "Versions": [*releases()]}
     return (
-        text
-        + "\n"
-        + "\n".join(
-            toctree(caption, pages) for caption, pages in trees.items() if pages
-        )
+        text + "\n" + "\n".join(toctree(name, pages) for name, pages in trees.items())
     )
 
 
@@ -136,24 +107,23 @@ def api(notebooks):
     }
     overview = [
         (
-            "# API reference\n\n{.lead}\nEvery public function and class, grouped as"
-            " the rooms of the house.\n"
+            "# API reference\n\n{.lead}\nEvery public function and class, in the order"
+            " of the chapters that derive them.\n"
         ),
         public_names([module for found in modules.values() for module in found]),
     ]
     texts = {}
-    for (page, title), numbers in ROOMS.items():
-        stems = in_order(modules, numbers)
-        if stems:
-            overview += [
-                f"## [{title}]({page}.md)\n",
-                *(table(module) for stem in stems for module in modules[stem]),
-            ]
-            texts[page] = f"# {title}\n\n" + "\n".join(
-                room(module, stem, notebooks[stem])
-                for stem in stems
-                for module in modules[stem]
-            )
+    for title, stems in in_parts(modules).items():
+        page = "api-" + re.sub(r"\W+", "-", title.lower())
+        overview += [
+            f"## [{title}]({page}.md)\n",
+            *(table(module) for stem in stems for module in modules[stem]),
+        ]
+        texts[page] = f"# {title}: the code\n\n" + "\n".join(
+            room(module, stem, notebooks[stem])
+            for stem in stems
+            for module in modules[stem]
+        )
     return {"api": "\n".join(overview) + toctree("Rooms", texts)} | texts
 
 

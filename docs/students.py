@@ -5,7 +5,7 @@
 
 A cell tagged ``solution`` is left out, and where its exercise ends a cell waits for the
 student's own. What answers back stands in cells tagged ``check``: the checks of chapter
-7 go into a module ``checks_07`` beside the notebooks, and the cell that waits imports
+2.4 go into a module ``checks_24`` beside the notebook, and the cell that waits imports
 its own. All else stays, outputs included. Notebooks and modules of these names in OUT
 are written over (a student's work should live elsewhere); nothing else is touched.
 """
@@ -16,9 +16,9 @@ from pathlib import Path
 
 import nbformat
 from nbformat.v4 import new_code_cell
+from translate import NOTEBOOKS, notebook_files
 
 ROOT = Path(__file__).resolve().parent.parent
-NOTEBOOKS = ROOT / "nbs"
 OUT = ROOT / "_students"  # ignored by git
 
 
@@ -67,15 +67,15 @@ def main(out=OUT):
     out = Path(out)
     if out.resolve() == NOTEBOOKS:
         sys.exit("that is the folder of the notebooks themselves: name another")
-    out.mkdir(parents=True, exist_ok=True)
     left_out = {}
-    for path in sorted(NOTEBOOKS.glob("[!_.]*.ipynb")):
-        nb = nbformat.read(path, 4)
-        module = f"checks_{path.stem[:2]}"
-        left_out[path.stem], source = strip(nb, module)
-        nbformat.write(nb, out / path.name)
+    for stem, path in notebook_files().items():
+        nb, copy = nbformat.read(path, 4), out / path.relative_to(NOTEBOOKS)
+        module = f"checks_{path.stem.partition('_')[0]}"
+        left_out[stem], source = strip(nb, module)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        nbformat.write(nb, copy)
         if source.strip():
-            (out / f"{module}.py").write_text(source, encoding="utf-8")
+            (copy.parent / f"{module}.py").write_text(source, encoding="utf-8")
     print(
         f"{len(left_out)} notebooks in {out}, {sum(left_out.values())} solutions"
         " left out"

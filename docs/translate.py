@@ -7,7 +7,7 @@ MyST. First what stands in the notebook, then what the site makes of it:
     an equation numbered by chapter, with an anchor
 an equation's label in backticks
     a link to that equation, on whichever page it is
-``[chapter 7](07_messages.ipynb)``
+``[chapter 2.4](24_messages.ipynb)``
     a link; plain text while that chapter is not being built
 a slider that needs Python to move
     a line that says so; the still picture that follows it stays
@@ -30,8 +30,16 @@ from urllib.parse import quote
 from nbformat.v4 import new_markdown_cell
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "nbs"
-HOW_TO = "howto/"  # their folder in nbs
-WORKSHOP = "workshop"  # rooms of engineering, numbered from 70
+CAPTIONS = {  # how the path of a notebook begins, in reading order, and what that is
+    "course/1": "I. The problem",
+    "course/2": "II. The theory",
+    "course/3": "III. The algorithm",
+    "course/4": "IV. What the answer is worth",
+    "course/5": "V. Using it",
+    "workshop/": "Workshop",
+    "howto/": "How to",
+    "appendix/": "Appendices",
+}
 # nbs/index.ipynb is the README; the site has an index of its own, and there this is ...
 README = "index"
 QUICKSTART, QUICKSTART_TITLE = "quickstart", "Quick start"
@@ -60,13 +68,19 @@ TITLE = re.compile(r"\A# (.+)\n+> (.+)\s*\Z")
 
 
 def notebook_files():
-    """{stem: path} of the chapters, then of the how-tos (``howto/...``)."""
-    found = [
-        *sorted(NOTEBOOKS.glob("[!_.]*.ipynb")),
-        *sorted(NOTEBOOKS.glob(f"{HOW_TO}[!_.]*.ipynb")),
-    ]
+    """{stem: path} of the notebooks in reading order, the README first; the stem of a
+    chapter is ``course/31_prior``.
+    """
+    found = {
+        path.relative_to(NOTEBOOKS).with_suffix("").as_posix(): path
+        for path in sorted(NOTEBOOKS.glob("**/[!_.]*.ipynb"))
+        if not any(part.startswith(".") for part in path.relative_to(NOTEBOOKS).parts)
+    }
     return {
-        path.relative_to(NOTEBOOKS).with_suffix("").as_posix(): path for path in found
+        stem: found[stem]
+        for start in (README, *CAPTIONS)
+        for stem in found
+        if stem.startswith(start)
     }
 
 
@@ -81,30 +95,29 @@ def directives(source):
     return found, "\n".join(lines).strip("\n")
 
 
+def caption(stem):
+    """What a notebook is a part of; None for the README."""
+    return next((CAPTIONS[start] for start in CAPTIONS if stem.startswith(start)), None)
+
+
 def chapter_number(stem):
-    """7 for ``07_messages``; HOW_TO for a how-to, WORKSHOP for a room of the workshop;
-    None for the appendices and the index.
+    """``"3.1"`` for ``course/31_prior``: its part and its place there; None for what is
+    no chapter.
     """
-    if stem.startswith(HOW_TO):
-        return HOW_TO
-    number = int(stem[:2]) if stem[:2].isdigit() else 99
-    return number if number < 70 else WORKSHOP if number < 90 else None
+    number = re.match(r"(?:course/)?(\d)(\d)_", stem)
+    return number and f"{number[1]}.{number[2]}"
 
 
 def page_name(stem):
     """The page that a notebook becomes: all in one folder."""
-    return QUICKSTART if stem == README else stem.replace("/", "-")
+    return QUICKSTART if stem == README else stem.rpartition("/")[2]
 
 
 def page_title(stem, title):
     """The title of a notebook as the site has it, with its number."""
     number = chapter_number(stem)
     return (
-        QUICKSTART_TITLE
-        if stem == README
-        else f"{number}. {title}"
-        if isinstance(number, int)
-        else title
+        QUICKSTART_TITLE if stem == README else f"{number} {title}" if number else title
     )
 
 

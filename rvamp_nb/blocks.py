@@ -28,7 +28,7 @@ from .prior import Prior
 from .step import Breakdown, WithIntercept, to_coupling
 from .tables.storage import Panels
 
-# %% ../nbs/17_beyond_diagonal.ipynb #d8145bd2
+# %% ../nbs/course/46_conditioning.ipynb #d8145bd2
 ALWAYS = 1e-3  # the least share of its precision that a coefficient owes to the prior
 
 
@@ -45,7 +45,7 @@ def moment_view(message, x, incoming):
     T[S] = message.chi_hat[S] / Q**2
     return Moment(D, r, T)
 
-# %% ../nbs/17_beyond_diagonal.ipynb #c0unt020
+# %% ../nbs/course/46_conditioning.ipynb #c0unt020
 class Seen(NamedTuple):
     """What k columns W (M, k) see of the pulls u (`seen`); B groups of them: (B, k)
     and twice (B, k, k).
@@ -60,13 +60,13 @@ class Seen(NamedTuple):
         here = at[..., :, None], at[..., None, :]
         return Seen(self.mean[at], self.Sigma[here], self.noise[here])
 
-# %% ../nbs/17_beyond_diagonal.ipynb #b10ck000
+# %% ../nbs/course/46_conditioning.ipynb #b10ck000
 def felt(A, view, rows, columns=slice(None)):
     """How the pulls answer to a force on columns of A (M, N), by number, on all by
     default: Sigma_u A (`seen`, `linear-response`); view, Moment, is what the prior
     says, rows, Natural or Blocks, what the rows say.
     """
-    if hasattr(rows, "uncoupled"):  # groups of rows, chapter 19
+    if hasattr(rows, "uncoupled"):  # groups of rows, chapter 5.2
         turned, message, back, _ = rotated(A, rows)
         U = felt(turned, view, message, columns)
         for m, turn in zip(rows.layout.members, back):
@@ -79,7 +79,7 @@ def felt(A, view, rows, columns=slice(None)):
     form, I = tall_form(A, prior, rows), np.eye(A.shape[1])
     return A / rows.Q_hat[:, None] @ (I - form.Sigma_x @ form.C)[:, columns]
 
-# %% ../nbs/17_beyond_diagonal.ipynb #b10ck0s1
+# %% ../nbs/course/46_conditioning.ipynb #b10ck0s1
 def seen(A, view, rows, pulls, columns):
     """What columns of A (M, N), numbers (k,), see of the pulls: W'u, its response and
     noise (`seen`). view and rows as of `felt`; pulls, (M,), are the mean of u.
@@ -92,7 +92,7 @@ def seen(A, view, rows, pulls, columns):
     of_x = (A * view.T) @ A.T @ U if is_wide(A) else A @ (T * (A.T @ U))
     return Seen(forces, A[:, columns].T @ U, U.T @ (rows.chi_hat[:, None] * U + of_x))
 
-# %% ../nbs/17_beyond_diagonal.ipynb #c0unt021
+# %% ../nbs/course/46_conditioning.ipynb #c0unt021
 def without(given, D, r, T):
     """What the columns of a block see once they are taken out of the model, `Seen`: its
     field, precision and noise (`block-cavity`). given is what they see in it, of d
@@ -103,7 +103,7 @@ def without(given, D, r, T):
     noise = E @ (P - (B * T[..., None, :]) @ B) @ transposed(E)
     return Seen(times(E, mean + times(B, r)), E @ B, noise)
 
-# %% ../nbs/17_beyond_diagonal.ipynb #2ed73d1c
+# %% ../nbs/course/46_conditioning.ipynb #2ed73d1c
 ALL_AT_ONCE = 10  # turns in which every wrong sign is changed
 
 
@@ -118,7 +118,7 @@ def _responses(Q, block, k, on):
     H += np.where(on, k, 1.0)[:, :, None] * np.eye(d)
     return (np.linalg.inv(H) * both)[each]
 
-# %% ../nbs/17_beyond_diagonal.ipynb #ea325715
+# %% ../nbs/course/46_conditioning.ipynb #ea325715
 def small_lassos(Q, block, g, t, k, positive=False):
     """Minimisers x, (n, d), of x'Qx/2 - g'x + sum_i (t_i |x_i| + k_i x_i^2 / 2), under
     x >= 0 if positive, for many fields g, (n, d), with their penalties t, k >= 0, (n,
@@ -143,7 +143,7 @@ def small_lassos(Q, block, g, t, k, positive=False):
             break
     return x, len(left)
 
-# %% ../nbs/17_beyond_diagonal.ipynb #7de45c76
+# %% ../nbs/course/46_conditioning.ipynb #7de45c76
 NODES = 8192  # points at which the joint noise of a block is looked at, at the end ...
 FEW = 256  # ... in each step of the iteration ...
 SOME = 1024  # ... and in a pattern, of which there are many
@@ -160,7 +160,7 @@ def _points(d, start, stop):
     z = z @ (E / np.sqrt(values)) @ E.T
     return np.concatenate([z, -z]), np.concatenate([u[:, d:]] * 2)
 
-# %% ../nbs/17_beyond_diagonal.ipynb #b10ck010
+# %% ../nbs/course/46_conditioning.ipynb #b10ck010
 SILENT = 1e-9  # share of the noise (and of the field) below which there is none
 
 
@@ -177,7 +177,7 @@ class Nodes(NamedTuple):
         """Π, mean and mean square of the coefficients, (3, B, d)."""
         return np.array([self.x != 0, self.x, self.x**2]).mean(2)
 
-# %% ../nbs/17_beyond_diagonal.ipynb #b10ck011
+# %% ../nbs/course/46_conditioning.ipynb #b10ck011
 def at_nodes(prior, columns, N, cavity, n=FEW, start=0):
     """The small Lassos of B blocks of columns, (B, d), under a prior for all N, at n
     points of the joint noise of their fields, from `start` on in the list of NODES;
@@ -205,7 +205,7 @@ def at_nodes(prior, columns, N, cavity, n=FEW, start=0):
     response = both / (roots**2 + least) @ transposed(E)
     return Nodes(noise, x, R, response, gain.reshape(-1, n).mean(1))
 
-# %% ../nbs/17_beyond_diagonal.ipynb #b10ck001
+# %% ../nbs/course/46_conditioning.ipynb #b10ck001
 def _possible(chi, Q):
     """The nearest responses that a penalty can have: chi Q from 0 to 1 - ALWAYS."""
     root = np.linalg.cholesky(Q)
@@ -213,7 +213,7 @@ def _possible(chi, Q):
     E = transposed(np.linalg.inv(root)) @ E
     return symmetric(E * np.clip(values, 0, 1 - ALWAYS)[:, None] @ transposed(E))
 
-# %% ../nbs/17_beyond_diagonal.ipynb #b10ck0m1
+# %% ../nbs/course/46_conditioning.ipynb #b10ck0m1
 def block_message(nodes, cavity):
     """The moments of B blocks at their `Nodes`, computed under what they see: mean, chi
     and v, (B, d) and twice (B, d, d); and what they tell the rest, D, r and T of the
@@ -227,7 +227,7 @@ def block_message(nodes, cavity):
     D, T = (symmetric(X) for X in (L @ chi, L @ bent @ transposed(L)))
     return (mean, chi, chi @ C @ chi + bent), (D, times(L, mean - times(chi, h)), T)
 
-# %% ../nbs/17_beyond_diagonal.ipynb #b10ck0m3
+# %% ../nbs/course/46_conditioning.ipynb #b10ck0m3
 def turned(D, T):
     """Coordinates x = J x' in which the coefficients of a block are independent: J and
     its inverse, (B, d, d) each; and their t, (B, d).
@@ -238,7 +238,7 @@ def turned(D, T):
     t, R = np.linalg.eigh(symmetric(back @ T @ transposed(back)))
     return ((E * root) @ R, transposed(R) @ back), np.maximum(t, 0)
 
-# %% ../nbs/17_beyond_diagonal.ipynb #b10ck004
+# %% ../nbs/course/46_conditioning.ipynb #b10ck004
 class Turned(namedtuple("Turned", (*Mixed._fields, "view", "turns", "layout"))):
     """What a prior in blocks says: as `Mixed`, the coefficients of blocks in their own
     coordinates. `view`, Moment, is the same in the moment view, `turns` has the J and
@@ -262,13 +262,13 @@ class Turned(namedtuple("Turned", (*Mixed._fields, "view", "turns", "layout"))):
     def coupled(self, A, rows):
         """As `couple`; the message back is in blocks."""
         A, mixed = self.turn(A), Mixed(*self[:7])
-        in_groups = hasattr(rows, "coupled")  # chapter 19
+        in_groups = hasattr(rows, "coupled")  # chapter 5.2
         out = rows.coupled(A, mixed) if in_groups else couple(A, mixed, rows)
         columns = np.concatenate([m.ravel() for m in self.members])
         given = seen(A, self.view, rows, out.u.mean, columns)
         return _back(out, self, self.members, given)
 
-# %% ../nbs/17_beyond_diagonal.ipynb #b10ck005
+# %% ../nbs/course/46_conditioning.ipynb #b10ck005
 def _back(out, message, members, given):
     """What the coupling has answered, with the blocks turned back: `Coupled`."""
     (mean, chi, var), layout = (part.copy() for part in out.x[:3]), message.layout
@@ -296,7 +296,7 @@ def _turned_back(own, turn, r, t):
     message = times(transposed(back), field), *map(symmetric, matrices)
     return message, [J @ X @ transposed(J) for X in (I - B, rest)]
 
-# %% ../nbs/17_beyond_diagonal.ipynb #17b10ck6
+# %% ../nbs/course/46_conditioning.ipynb #17b10ck6
 COPIES = 1e-11  # what is added to a block's precision, in units of its diagonal
 
 
@@ -309,7 +309,7 @@ def _definite(Q):
     more = (COPIES - 2 * np.minimum(least, 0)) * scale**2
     return Q + more[..., None] * np.eye(Q.shape[-1])
 
-# %% ../nbs/17_beyond_diagonal.ipynb #b10ck006
+# %% ../nbs/course/46_conditioning.ipynb #b10ck006
 class _InBlocks(Prior):
     """Which columns answer together, and what they see."""
 
@@ -341,7 +341,7 @@ class _InBlocks(Prior):
             if m.shape[1] > 1:
                 yield m, Seen(incoming.h[m], _definite(Q), C)
 
-# %% ../nbs/17_beyond_diagonal.ipynb #b10ck012
+# %% ../nbs/course/46_conditioning.ipynb #b10ck012
 def _of_blocks(prior, m, N, cavity):
     """Moments of blocks, (B, d) each; their turn; what they say in it: D, r and T."""
     (mean, chi, v), (D, r, T) = block_message(at_nodes(prior, m, N, cavity), cavity)
@@ -349,7 +349,7 @@ def _of_blocks(prior, m, N, cavity):
     chi, v, rho = map(diagonal, (chi, v, chi @ cavity.Sigma))
     return (mean, chi, v, rho, 1 - rho), turn, (1.0, times(turn[1], r), t)
 
-# %% ../nbs/17_beyond_diagonal.ipynb #b10ck007
+# %% ../nbs/course/46_conditioning.ipynb #b10ck007
 class InBlocks(_InBlocks):
     """A penalty, or WithIntercept of one, under which the coefficients of some of N
     columns answer block by block; blocks are int arrays, with no column in two.
@@ -387,7 +387,7 @@ class InBlocks(_InBlocks):
                 part[m] = value
         return x, Turned(*mixed, view, turns, self.layout), grain, floored
 
-# %% ../nbs/17_beyond_diagonal.ipynb #17b10ck5
+# %% ../nbs/course/46_conditioning.ipynb #17b10ck5
 def values_at_nodes(prior, incoming, i):
     """Of coefficients in the blocks of an `InBlocks`, numbers (n,), at all the nodes,
     (n, NODES).
@@ -398,7 +398,7 @@ def values_at_nodes(prior, incoming, i):
         out[k] = nodes.x[0, :, j]
     return out
 
-# %% ../nbs/17_beyond_diagonal.ipynb #39657242
+# %% ../nbs/course/46_conditioning.ipynb #39657242
 CORRELATED = 0.6  # columns with a larger correlation are taken together
 LARGEST = 8  # columns in a block ...
 WIDEST = 12  # ... and in one that is named
@@ -426,7 +426,7 @@ def find_blocks(A, Pi):
             size[a] += size[b]
     return [columns[group == g] for g in np.unique(group) if size[g] > 1]
 
-# %% ../nbs/17_beyond_diagonal.ipynb #c0unt023
+# %% ../nbs/course/46_conditioning.ipynb #c0unt023
 def whole_numbers(name, given, n):
     """Whole numbers from 0 to n - 1, each once, as an int array."""
     try:
@@ -440,7 +440,7 @@ def whole_numbers(name, given, n):
         raise ValueError(f"{name} must be {what}, got {given!r}")
     return numbers.astype(int)
 
-# %% ../nbs/17_beyond_diagonal.ipynb #b10ck013
+# %% ../nbs/course/46_conditioning.ipynb #b10ck013
 def check_blocks(blocks, problem, N):
     """The blocks of some of the N columns of a problem as a list of int arrays, or
     "auto"; a TypeError or ValueError where they cannot be had.
@@ -468,7 +468,7 @@ def check_blocks(blocks, problem, N):
         raise TypeError(f"blocks are for {what}")
     return wanted
 
-# %% ../nbs/17_beyond_diagonal.ipynb #c0unt022
+# %% ../nbs/course/46_conditioning.ipynb #c0unt022
 def put_in_blocks(problem, state, blocks, N):
     """The problem and the state with some of its N columns in blocks."""
     if not blocks:
@@ -477,7 +477,7 @@ def put_in_blocks(problem, state, blocks, N):
     to_prior = prior.in_blocks(state.to_prior)
     return problem._replace(prior=prior), state._replace(to_prior=to_prior)
 
-# %% ../nbs/17_beyond_diagonal.ipynb #b10ck020
+# %% ../nbs/course/46_conditioning.ipynb #b10ck020
 def apart(prior, A, messages):
     """What blocks of columns add to the free energy (`block-energy`); A in their own
     coordinates, and the `Messages` of the columns that are alone. prior, `InBlocks`.
@@ -497,7 +497,7 @@ def apart(prior, A, messages):
     two_alone = Mixed(*two[:7])
     return total, two.turn(A), messages._replace(to_prior=alone, from_prior=two_alone)
 
-# %% ../nbs/17_beyond_diagonal.ipynb #b10ck021
+# %% ../nbs/course/46_conditioning.ipynb #b10ck021
 def echoes(prior, incoming):
     """For each size of blocks of a prior `InBlocks`, what makes the noise of a message
     out of that of a field, L and G (`block-echo`): (B, d, d) and (B, n, d, d).
@@ -510,7 +510,7 @@ def echoes(prior, incoming):
         found.append((L, R - R.mean(1, keepdims=True)))
     return found
 
-# %% ../nbs/17_beyond_diagonal.ipynb #b10ck022
+# %% ../nbs/course/46_conditioning.ipynb #b10ck022
 def echoed(said, x, found):
     """A message `Turned` without means, its noise in blocks what `echoes` make of
     fields with covariances x, (L,).

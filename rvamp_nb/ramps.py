@@ -9,12 +9,12 @@ __all__ = ['FAR', 'phi', 'tail_moments', 'ramp', 'noises']
 import numpy as np
 from scipy.special import ndtr
 
-# %% ../nbs/08_prior.ipynb #baa9c1a5
+# %% ../nbs/course/31_prior.ipynb #baa9c1a5
 def phi(x):
     """The density of a standard normal variable."""
     return np.exp(-0.5 * x**2) / np.sqrt(2 * np.pi)
 
-# %% ../nbs/08_prior.ipynb #88a8d714
+# %% ../nbs/course/31_prior.ipynb #88a8d714
 FAR = -5.0  # beyond this the tail's moments come from their ratios
 
 
@@ -25,7 +25,7 @@ def tail_moments(a, depth=20):
         r_next, r = r, 1 / ((k + 1) * r - a)
     return np.array([r, 2 * r * r_next])
 
-# %% ../nbs/08_prior.ipynb #d2d1a71e
+# %% ../nbs/course/31_prior.ipynb #d2d1a71e
 def ramp(a):
     """The ramp (a + xi)_+ of a standard normal xi, for a in [-40, 40] of any shape:
     R(-|a|), the mean less what it would be without noise, max(a, 0); the variance; and
@@ -40,7 +40,7 @@ def ramp(a):
     var = np.where(a > 0, 1 - lift2 + 2 * low * lift - lift**2, lift2 - lift**2)
     return lift, var, np.where(a > 0, 1 - tail, tail)
 
-# %% ../nbs/08_prior.ipynb #c72e5a0c
+# %% ../nbs/course/31_prior.ipynb #c72e5a0c
 def noises(distance, s):
     """A distance in units of s > 0, kept to +-40: beyond, normal tails are 0 or 1."""
     with np.errstate(over="ignore"):

@@ -1,8 +1,8 @@
 """How long a chapter takes to read, counted and not guessed.
 
     python tests/minutes.py             every chapter: counted, and what it says
-    python tests/minutes.py 08 12       these
-    python tests/minutes.py --cells 08  its exported cells of more than 15 lines
+    python tests/minutes.py 31 36       these
+    python tests/minutes.py --cells 31  its exported cells of more than 15 lines
 
 150 words of prose and 20 lines of code a minute, and 2 minutes for a displayed formula.
 What is folded does not count: ``<details>``, cells tagged ``hide-cell`` or
@@ -146,16 +146,17 @@ def exported_cells(nb):
             yield code_lines(cell.source), number, first
 
 
-def chosen(wanted, pattern):
-    """(stem, notebook) of each that was asked for."""
-    for path in sorted(NOTEBOOKS.glob(pattern)):
-        if not wanted or path.stem.startswith(tuple(wanted)):
-            yield path.stem, nbformat.read(path, 4)
+def chosen(wanted):
+    """(stem, notebook) of each chapter and room that was asked for."""
+    for folder in "course", "workshop":
+        for path in sorted((NOTEBOOKS / folder).glob("[!_.]*.ipynb")):
+            if not wanted or path.stem.startswith(tuple(wanted)):
+                yield path.stem, nbformat.read(path, 4)
 
 
 def long_cells(wanted):
     """Print the exported cells that are longer than most should be."""
-    for stem, nb in chosen(wanted, "[0-9]?_*.ipynb"):
+    for stem, nb in chosen(wanted):
         for lines, number, first in exported_cells(nb):
             if lines > LONG:
                 print(f"{stem:20} cell {number:3}  {lines:3} lines   {first}")
@@ -164,7 +165,7 @@ def long_cells(wanted):
 def main(wanted):
     """Print a line for each chapter, with what it could say."""
     total = least = 0
-    for stem, nb in chosen(wanted, "[0-7]?_*.ipynb"):
+    for stem, nb in chosen(wanted):
         counted, core = count(nb), count(without_stars(nb)).minutes
         total += counted.minutes
         least += core

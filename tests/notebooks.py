@@ -11,18 +11,13 @@ import nbformat
 
 ROOT = Path(__file__).resolve().parent.parent
 PATHS = sorted((ROOT / "nbs").rglob("[!_.]*.ipynb"))
+COURSE = [path for path in PATHS if path.parent.name == "course"]  # in reading order
+WORKSHOP = [path for path in PATHS if path.parent.name == "workshop"]
 
 
-def is_head(path):
-    """Whether a notebook is the head of a room whose cells stand in a chapter that has
-    several rooms: what the room imports.
-    """
-    return path.parent.name == "rooms"
-
-
-def is_workshop(path):
-    """Whether a notebook is a room of engineering, which may have long cells."""
-    return path.stem[:1] in "78" or path.stem in {"11_panels", "21_stability", "25_cli"}
+def chapter_number(path):
+    """``"3.1"`` for ``31_prior.ipynb``: its part and its place there."""
+    return f"{path.stem[0]}.{path.stem[1]}"
 
 
 @cache

@@ -52,7 +52,7 @@ SABOTAGES = [
         "the weakness multiplies the penalty in place of dividing it",
         "return 1 / (self.w + (1 - self.w) * (x + 1) / 2), weights / 2",
         "return self.w + (1 - self.w) * (x + 1) / 2, weights / 2",
-        "nbs/01_resampling.ipynb::module",
+        "nbs/course/12_resampling.ipynb::module",
     ),
     Sabotage(
         "resampling.py",
@@ -112,7 +112,7 @@ SABOTAGES = [
         "the log-partition function forgets what the replicas share",
         "+ n * beta * h**2 / (2 * left)",
         "+ n * beta * h**2 / (2 * Q_hat)",
-        "nbs/06_rs_gaussian.ipynb::module",
+        "nbs/course/23_rs_gaussian.ipynb::module",
     ),
     Sabotage(
         "messages.py",
@@ -654,7 +654,7 @@ SABOTAGES = [
         "odd powers of a share of the risk come with the wrong sign",
         "share[1::2] *= -(a**0.5)",
         "share[1::2] *= a**0.5",
-        "nbs/20_survival.ipynb::module",
+        "nbs/course/53_survival.ipynb::module",
     ),
     Sabotage(
         "extend/survival.py",
@@ -669,7 +669,7 @@ SABOTAGES = [
         "a group holds no more of the risk than its next member",
         "        held[at - 1] += held[at]\n",
         "        pass\n",
-        "nbs/20_survival.ipynb::module",
+        "nbs/course/53_survival.ipynb::module",
     ),
     Sabotage(
         "extend/survival.py",

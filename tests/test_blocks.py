@@ -391,7 +391,7 @@ def test_echoes_of_one_column_are_those_of_the_channel():
 
 
 def test_the_radius_stays_below_one():
-    """The problem is convex (chapter 14)."""
+    """The problem is convex (chapter 4.2)."""
     for name in ("breast_cancer", "toeplitz_99"):
         A, y, _ = refitted.problem(name)
         fit = rvamp(A, y, **refitted.options(name, "half"), blocks="auto")

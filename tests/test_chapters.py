@@ -3,18 +3,26 @@
 import re
 import statistics
 import unicodedata
+from collections import Counter
 from pathlib import Path
 
 import minutes
 import numpy as np
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from notebooks import PATHS, ROOT, cells, each, is_workshop, notebook
+from notebooks import (
+    COURSE,
+    PATHS,
+    ROOT,
+    WORKSHOP,
+    cells,
+    chapter_number,
+    each,
+    notebook,
+)
 
-# in the reading order: no index, no appendix
-CHAPTERS = [path for path in PATHS if re.match(r"[0-7]\d_", path.name)]
-COURSE = [path for path in CHAPTERS if path.stem[0] in "0123" and not is_workshop(path)]
-each_notebook, each_chapter = each(PATHS), each(CHAPTERS)
+FOLDERS = "course", "workshop", "howto", "appendix"
+each_notebook, each_chapter = each(PATHS), each(COURSE + WORKSHOP)
 
 # Words that tell a reader who is stuck that it is their fault; "just" only where it is
 # not about place or time.
@@ -31,10 +39,98 @@ PICTURE = re.compile(r'"image/(?:png|jpeg)": "[^"]*"')
 LONGEST, MEDIAN = 25, 12  # lines of code in an exported cell of a chapter
 ONE_THOUGHT = 80  # the same in a room of the workshop
 SHOWN, BARE = 0.70, 0.15  # exported cells with a demo at once; lines without a sentence
-LETTERS_FROM, LETTERS_TO = 4, 16  # chapters with a box of letters
+LETTERED = [path for path in COURSE if path.stem[0] in "234"]  # with a box of letters
 WIDTH = 88  # columns of printed output
-REFERENCE = re.compile(r"\b[Cc]hapters?\s+(\d+(?:(?:,|,? and| to|–|-)\s?\d+)*)")
-LINKED = re.compile(r"\[([^\]]*)\]\((?:[\w./]*/)?((\d\d)_\w+)\.ipynb(?:#([^)]*))?\)")
+EXPORTS = re.compile(r"^#\| *(?:default_exp|exporti?s?) +(\S+)", re.MULTILINE)
+REFERENCE = re.compile(
+    r"\b[Cc]hapters?\s+(\d+(?:\.\d+)*(?:(?:,|,? and| to|–|-)\s?\d+(?:\.\d+)*)*)"
+)
+LINKED = re.compile(r"\[([^\]]*)\]\(([\w./-]+\.ipynb)(?:#([^)\s]*))?\)")
+
+
+def disorder(places):
+    """What is wrong with notebooks that lie at ``places``, relative to nbs/."""
+    stems = Counter(place.stem for place in places)
+    yield from (f"two notebooks are called {stem}" for stem in stems if stems[stem] > 1)
+    numbers = {}
+    for place in places:
+        if place.parent.as_posix() not in FOLDERS and place.name != "index.ipynb":
+            yield f"{place} is in none of {', '.join(FOLDERS)}"
+        elif place.parent.name == "course":
+            if not re.match(r"[1-9]{2}_[a-z]", place.stem):
+                yield f"{place} has no part and place, as 31_prior has"
+            else:
+                numbers.setdefault(place.stem[0], []).append(int(place.stem[1]))
+        elif re.match(r"\d", place.stem):
+            yield f"{place} has a number, which only a chapter has"
+    for part, found in sorted(numbers.items()):
+        for number in range(1, max(found) + 1):
+            if found.count(number) != 1:
+                times = "left out" if number not in found else "taken twice"
+                yield f"chapter {part}.{number} is {times}"
+    if [*numbers] != [str(k) for k in range(1, len(numbers) + 1)]:
+        yield f"the parts are {', '.join(numbers)}"
+
+
+def test_the_notebooks_are_in_order():
+    assert [*disorder([path.relative_to(ROOT / "nbs") for path in PATHS])] == []
+
+
+@pytest.mark.parametrize(
+    "added, told",
+    [
+        ("notes.ipynb", "notes.ipynb is in none of course, workshop, howto, appendix"),
+        ("more/notes.ipynb", "more/notes.ipynb is in none of"),
+        ("course/deep/23_notes.ipynb", "course/deep/23_notes.ipynb is in none of"),
+        ("howto/saving.ipynb", "two notebooks are called saving"),
+        ("course/21_notes.ipynb", "chapter 2.1 is taken twice"),
+        ("course/24_notes.ipynb", "chapter 2.3 is left out"),
+        ("course/51_notes.ipynb", "the parts are 1, 2, 5"),
+        ("course/notes.ipynb", "course/notes.ipynb has no part and place"),
+        ("workshop/70_notes.ipynb", "workshop/70_notes.ipynb has a number"),
+    ],
+)
+def test_a_notebook_out_of_order_is_named(added, told):
+    places = "index", "course/11_a", "course/21_b", "course/22_c", "workshop/saving"
+    assert [*disorder([Path(f"{place}.ipynb") for place in places])] == []
+    places = sorted([*(f"{place}.ipynb" for place in places), added])
+    [found] = disorder([Path(place) for place in places])
+    assert found.startswith(told)
+
+
+def homes(exported):
+    """Modules that are not what one notebook exports, from {notebook: the modules that
+    its cells name}, and notebooks that export to several.
+    """
+    makers = {}
+    for place, modules in exported.items():
+        if len(modules) > 1:
+            yield f"{place} exports {' and '.join(sorted(modules))}"
+        for module in modules:
+            makers.setdefault(module, []).append(place)
+    for module, places in makers.items():
+        if len(places) > 1:
+            yield f"{module} is exported by {' and '.join(sorted(places))}"
+
+
+def test_a_notebook_has_one_module_and_a_room_of_the_workshop_its_name():
+    exported = {
+        path.stem: set(
+            EXPORTS.findall("\n".join(c.source for c in cells(path, "code")))
+        )
+        for path in PATHS
+    }
+    assert [*homes(exported)] == []
+    named = {path.stem: path.stem for path in WORKSHOP}
+    assert named == {stem: "".join(exported[stem]).rpartition(".")[2] for stem in named}
+
+
+def test_a_module_of_two_notebooks_is_named():
+    assert [*homes({"a": {"x"}, "b": {"y"}, "c": set()})] == []
+    [found] = homes({"a": {"x"}, "b": {"x"}})
+    assert found == "x is exported by a and b"
+    [found] = homes({"a": {"x", "y"}})
+    assert found == "a exports x and y"
 
 
 @each_notebook
@@ -166,15 +262,14 @@ def test_minutes_are_read_and_written(named, text):
 def test_exported_cells_are_short(path):
     """One idea a cell: python tests/minutes.py --cells lists the long ones."""
     found = minutes.exported_cells(notebook(path))
-    most = ONE_THOUGHT if is_workshop(path) else LONGEST
+    most = ONE_THOUGHT if path in WORKSHOP else LONGEST
     assert [cell for cell in found if cell[0] > most] == []
 
 
 def test_most_exported_cells_are_shorter_still(capsys):
     lengths = [
         (lines, path.stem)
-        for path in PATHS
-        if not is_workshop(path)
+        for path in COURSE
         for lines, *_ in minutes.exported_cells(notebook(path))
     ]
     median = statistics.median(length for length, _ in lengths)
@@ -306,11 +401,7 @@ def letters(path):
     )
 
 
-def is_lettered(path):
-    return LETTERS_FROM <= int(path.stem[:2]) <= LETTERS_TO
-
-
-@each(list(filter(is_lettered, CHAPTERS)))
+@each(LETTERED)
 def test_a_chapter_with_mathematics_has_a_box_of_letters(path):
     """Folded, after the second cell, and no letter twice."""
     found = letters(path)
@@ -331,17 +422,20 @@ def test_a_starred_section_says_that_it_may_be_skipped(path):
 
 
 def numbers_meant(text):
-    """Every chapter that "chapters 4, 5 and 7" names; "4 to 7" names its ends."""
+    """Every chapter that "chapters 2.1, 2.2 and 2.4" names; "2.1 to 2.4" names its
+    ends.
+    """
     return [
-        int(n)
+        number
         for match in REFERENCE.finditer(text)
-        for n in re.findall(r"\d+", match[1])
+        for number in re.findall(r"\d+(?:\.\d+)*", match[1])
     ]
 
 
 def test_references_are_read():
-    text = "Chapter 3 and chapters 4, 5 and 7; chapters 8 to 13 (chapter 23)"
-    assert numbers_meant(text) == [3, 4, 5, 7, 8, 13, 23]
+    text = "Chapter 1.4, chapters 2.1, 2.2 and 2.4; chapters 3.1 to 3.7 (chapter 41). 5"
+    numbers = ["1.4", "2.1", "2.2", "2.4", "3.1", "3.7", "41"]
+    assert numbers_meant(text) == numbers
 
 
 def slugs(path):
@@ -369,31 +463,59 @@ def prose_of_the_repository(repository_files):
             yield name, path.read_text(encoding="utf-8")
 
 
+NUMBERED = {path: chapter_number(path) for path in COURSE}
+
+
 def test_every_chapter_that_is_named_is_there(repository_files):
-    there = {int(path.stem[:2]) for path in PATHS if path.stem[:2].isdigit()}
     found = [
         (str(name), number)
         for name, text in prose_of_the_repository(repository_files)
         for number in numbers_meant(LINKED.sub(lambda m: m[1], text))
-        if number not in there
+        if number not in NUMBERED.values()
     ]
     assert found == []
 
 
-def test_a_link_to_a_chapter_arrives_and_has_its_number(repository_files):
-    files, wrong = {path.stem: path for path in PATHS}, []
+def lost(shown, target, anchor, folder):
+    """What is wrong with a link to a notebook, as a file in ``folder`` has it: "" if it
+    arrives and names its chapter rightly.
+    """
+    path = (folder / target).resolve()
+    if path not in PATHS:
+        return "no such notebook"
+    named = re.match(r"(?:[Cc]hapters? )?(\d+(?:\.\d+)*)(?!\S)", shown)
+    if named and named[1] != NUMBERED.get(path):
+        return f"is {NUMBERED.get(path, 'no chapter')}"
+    if anchor and anchor.lower() not in slugs(path):
+        return "no such section"
+    return ""
+
+
+def test_a_link_to_a_notebook_arrives_and_has_its_number(repository_files):
+    wrong = []
     for name, text in prose_of_the_repository(repository_files):
         if str(name) in {"tests/test_site.py", "docs/translate.py"}:
             continue  # made-up links
-        for shown, stem, number, anchor in LINKED.findall(text):
-            named = re.match(r"(?:[Cc]hapters? )?(\d+)(?!\S)", shown)
-            if (
-                stem not in files
-                or (named and int(named[1]) != int(number))
-                or (anchor and anchor.lower() not in slugs(files[stem]))
-            ):
-                wrong.append((str(name), shown, stem, anchor))
+        as_if_in = "nbs" if name.name == "landing.md" else name.parent
+        for link in LINKED.findall(text):
+            if not re.match("[a-z]+:", link[1]):
+                why = lost(*link, ROOT / as_if_in)
+                wrong += [(str(name), *link, why)] if why else []
     assert wrong == []
+
+
+def test_a_lost_link_is_found():
+    at = ROOT / "nbs" / "course"
+    links = {
+        "[chapter 2.4](24_messages.ipynb)": "",
+        "[Kinds](../course/24_messages.ipynb)": "",
+        "[chapter 2.4](07_messages.ipynb)": "no such notebook",
+        "[chapter 2.4](../24_messages.ipynb)": "no such notebook",
+        "[chapter 3.1](24_messages.ipynb)": "is 2.4",
+        "[7](../workshop/saving.ipynb)": "is no chapter",
+        "[there](24_messages.ipynb#nowhere-at-all)": "no such section",
+    }
+    assert {link: lost(*LINKED.findall(link)[0], at) for link in links} == links
 
 
 def columns(line):

@@ -374,10 +374,10 @@ def test_the_first_tables_with_q_values_are_made_again(design, kind):
 
 @pytest.fixture(scope="module")
 def chapter():
-    """The functions of chapter 18 about r-concavity, which no room has."""
+    """The functions of chapter 5.1 about r-concavity, which no room has."""
     names = dict(np=np, ndtr=ndtr, ndtri=ndtri, unimodal_bound=unimodal_bound)
     names |= dict(brentq=brentq, minimize_scalar=minimize_scalar)
-    for cell in cells(HERE.parent / "nbs/18_error_control.ipynb", "code"):
+    for cell in cells(HERE.parent / "nbs/course/51_error_control.ipynb", "code"):
         if cell.source.startswith("def heaviest_tail"):
             exec(cell.source, names)
         if cell.source.startswith("def plain_noise"):

@@ -1,4 +1,4 @@
-"""What chapter 23 draws from: summaries that follow today's recipe, are made again
+"""What chapter 4.1 draws from: summaries that follow today's recipe, are made again
 in part, and bear out what the chapter says.
 """
 

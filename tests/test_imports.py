@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from notebooks import PATHS, ROOT, cells, is_head, is_workshop, trees
+from notebooks import COURSE, PATHS, ROOT, cells, chapter_number, trees
 
 import rvamp_nb
 
@@ -32,17 +32,7 @@ HEAVY = (
 )
 IS_AN_ESTIMATOR = "select.stability"  # made of scikit-learn's base classes
 EXPORTS = r"^#\| *(?:default_exp|exporti?s?) +(\S+)"
-MAY_IMPORT_ANY = ("index", "00_tour")  # they show what the course will arrive at
-READ_AFTER = {"29": "07a", "30": "11a", "31": "11b", "28": "16a"}  # in the contents
-AHEAD = {  # chapter 17 has columns in blocks, 19 rows that share a count, in blocks
-    "08_prior": {"ramps"},  # a room of its own
-    "12_rvamp": {"blocks", "groups"},
-    "13_densities": {"blocks"},
-    "14_free_energy": {"blocks"},
-    "16_last_word": {"blocks", "extend.rows", "groups"},
-    "28_light": {"groups"},
-    "17_beyond_diagonal": {"blocks", "groups"},
-}
+TOUR = COURSE[0]  # it shows what the course will arrive at
 
 
 def said(code):
@@ -107,36 +97,37 @@ def modules_imported(tree):
             yield node.module or "", [alias.name for alias in node.names]
 
 
-def chapters_imported(tree):
-    """The names of the modules of rvamp_nb that a piece of code needs."""
-    for module, names in modules_imported(tree):
-        package, _, inner = module.partition(".")
-        if package == "rvamp_nb":
-            yield from (
-                [inner]
-                if inner
-                else [
-                    rvamp_nb._HOME.get(name, name)
-                    for name in names or ()
-                    if name != "__version__"
-                ]
-            )
-
-
-def place(path):
-    """Where a chapter stands in the course: its number, or that of the one before."""
-    return READ_AFTER.get(path.stem[:2], path.stem[:2])
+def rooms_imported(tree):
+    """The names of the modules of rvamp_nb that a piece of code needs, each with the
+    last line of the statement that imports it.
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for module, names in modules_imported(ast.Module([node], [])):
+                package, _, inner = module.partition(".")
+                if package == "rvamp_nb":
+                    rooms = (
+                        [inner]
+                        if inner
+                        else [
+                            rvamp_nb._HOME.get(name, name)
+                            for name in names or ()
+                            if name != "__version__"
+                        ]
+                    )
+                    yield from ((room, node.end_lineno) for room in rooms)
 
 
 def home_of_modules():
-    """{module: the place of the chapter that exports it}."""
-    homes = {}
-    for path in PATHS:
-        for cell in cells(path, "code"):
-            if not (is_workshop(path) or is_head(path)):  # which derive nothing
-                for name in re.findall(EXPORTS, cell.source, re.MULTILINE):
-                    homes[name] = place(path)
-    return homes
+    """{module: the number of the chapter that exports it}; rooms of the workshop have
+    none, and are open to all.
+    """
+    return {
+        name: chapter_number(path)
+        for path in COURSE
+        for cell in cells(path, "code")
+        for name in re.findall(EXPORTS, cell.source, re.MULTILINE)
+    }
 
 
 def is_check(cell):
@@ -144,17 +135,34 @@ def is_check(cell):
     return "check" in cell.metadata.get("tags", [])
 
 
-def test_a_chapter_imports_only_what_comes_before_it():
-    homes, later = home_of_modules(), {}
-    for path in PATHS:
-        if not (path.stem in MAY_IMPORT_ANY or is_head(path)):
-            own = zip(cells(path, "code"), trees(path), strict=True)  # no checks, which
-            derived = [tree for cell, tree in own if not is_check(cell)]  # stand alone
-            imported = set().union(*map(chapters_imported, derived))
-            later[path.stem] = {
-                module for module in imported if not homes.get(module, "") < place(path)
-            } - AHEAD.get(path.stem, set())
-    assert {stem: found for stem, found in later.items() if found} == {}
+def imported_ahead(number, source, tree, homes):
+    """What a cell of a chapter imports from later ones without a comment in that line
+    that names them: ``# chapter 5.2``.
+    """
+    lines = source.splitlines()
+    for room, line in rooms_imported(tree):
+        home = homes.get(room, "")
+        if home > number and f"# chapter {home}" not in lines[line - 1]:
+            yield f"{room} of chapter {home}"
+
+
+def test_a_chapter_imports_what_comes_before_it_or_says_where_it_comes_from():
+    homes, unsaid = home_of_modules(), {}
+    for path in COURSE:
+        for cell, tree in zip(cells(path, "code"), trees(path), strict=True):
+            if path != TOUR and not is_check(cell):  # checks stand alone
+                found = imported_ahead(chapter_number(path), cell.source, tree, homes)
+                unsaid.setdefault(path.stem, []).extend(found)
+    assert {stem: found for stem, found in unsaid.items() if found} == {}
+
+
+def test_what_is_imported_ahead_is_found():
+    homes = {"groups": "5.2", "prior": "3.1"}
+    code = "from rvamp_nb.groups import a\nfrom rvamp_nb.prior import b\n"
+    ahead = lambda code: [*imported_ahead("3.6", code, ast.parse(code), homes)]
+    assert ahead(code) == ["groups of chapter 5.2"]
+    assert ahead(code.replace("import a", "import a  # chapter 5.2")) == []
+    assert ahead(code.replace("import a", "import (\n    a,\n)  # chapter 5.2")) == []
 
 
 def private_names(tree):

@@ -187,7 +187,7 @@ def test_a_response_above_one_over_the_precision_gives_a_negative_message():
     assert_allclose(out.Q_hat, 1 / 1.2 - 1, rtol=1e-12)
 
 
-# --- the replica-symmetric Gaussians of chapter 6 -------------------------------------
+# --- the replica-symmetric Gaussians of chapter 2.3 -----------------------------------
 
 
 def precision(Q_hat, chi_hat, beta, n):

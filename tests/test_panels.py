@@ -1,5 +1,5 @@
 """The coupling at speed: nothing that is left out by subtraction costs digits, and the
-sum of the probabilities has the bound that chapter 11 says.
+sum of the probabilities has the bound that the room `panels` says.
 """
 
 import numpy as np

@@ -13,21 +13,31 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "docs"))
 import build
 import pages
+from notebooks import COURSE, PATHS
 from translate import (
+    CAPTIONS,
     NEEDS_PYTHON,
     STATE,
     WIDGET,
-    WORKSHOP,
     Translator,
+    caption,
     directives,
     labels,
+    notebook_files,
+    page_name,
 )
 
 
 @pytest.fixture
 def translator():
     return Translator(
-        built=["06_rs_gaussian", "07_messages", "howto/one", "howto/two", "index"],
+        built=[
+            "course/23_rs_gaussian",
+            "course/24_messages",
+            "howto/one",
+            "howto/two",
+            "index",
+        ],
         known=["eq:family", "mine"],
         repository="https://github.com/us/repo/blob/main",
     )
@@ -36,8 +46,8 @@ def translator():
 @pytest.mark.parametrize(
     "stem, title",
     [
-        ("06_rs_gaussian", "6. Gaussians"),
-        ("80_explore", "Gaussians"),
+        ("course/23_rs_gaussian", "2.3 Gaussians"),
+        ("workshop/explore", "Gaussians"),
         ("howto/one", "Gaussians"),
         ("index", "Quick start"),
     ],
@@ -80,16 +90,16 @@ def test_a_page_says_where_else_it_runs(translator):
             "```python\n`mine`\n$$\n\\tag{mine}\n$$\n```",
             "```python\n`mine`\n$$\n\\tag{mine}\n$$\n```",
         ),
-        ("[chapter 7](07_messages.ipynb#kl)", "[chapter 7](07_messages.ipynb#kl)"),
-        ("[chapter 9](09_likelihood.ipynb)", "chapter 9"),
-        ("[how](howto/one.ipynb)", "[how](howto-one.ipynb)"),
+        ("[chapter 2.4](24_messages.ipynb#kl)", "[chapter 2.4](24_messages.ipynb#kl)"),
+        ("[chapter 3.2](32_likelihood.ipynb)", "chapter 3.2"),
+        ("[how](../howto/one.ipynb)", "[how](one.ipynb)"),
         (
             "[there](https://example.org/x.ipynb), [here](#x), [made](api.md)",
             "[there](https://example.org/x.ipynb), here, [made](api.md)",
         ),
-        ("[how](index.ipynb#ten-lines)", "[how](quickstart.ipynb#ten-lines)"),
+        ("[how](../index.ipynb#ten-lines)", "[how](quickstart.ipynb#ten-lines)"),
         (
-            "![p](../docs/p.png), [how](../CONTRIBUTING.md)",
+            "![p](../../docs/p.png), [how](../../CONTRIBUTING.md)",
             "![p](../../p.png), [how](https://github.com/us/repo/blob/main/CONTRIBUTING.md)",
         ),
         (
@@ -106,14 +116,14 @@ def test_a_page_says_where_else_it_runs(translator):
     ],
 )
 def test_markdown(translator, text, expected):
-    assert translator.markdown(text, "06_rs_gaussian") == expected
+    assert translator.markdown(text, "course/23_rs_gaussian") == expected
 
 
 @pytest.mark.parametrize(
     "text, expected",
     [
-        ("[chapter 7](../07_messages.ipynb#kl)", "[chapter 7](07_messages.ipynb#kl)"),
-        ("[two](two.ipynb)", "[two](howto-two.ipynb)"),
+        ("[2.4](../course/24_messages.ipynb#kl)", "[2.4](24_messages.ipynb#kl)"),
+        ("[two](two.ipynb)", "[two](two.ipynb)"),
         ("[three](three.ipynb)", "three"),
         (
             "[how](../../CONTRIBUTING.md)",
@@ -155,7 +165,7 @@ def test_cells(translator):
             new_code_cell("f()"),
         ]
     )
-    translator.notebook(nb, "08_prior")
+    translator.notebook(nb, "course/31_prior")
     imports, signatures, folded, demo = nb.cells
     assert (imports.source, demo.source) == ("import numpy as np", "f()")
     assert (
@@ -180,7 +190,7 @@ def test_cells(translator):
 def test_a_folded_cell_says_what_is_in_it(translator, tags, code, prompt):
     plumbing = new_code_cell(code, metadata={"tags": tags})
     nb = new_notebook(cells=[new_code_cell("#| default_exp prior"), plumbing])
-    translator.notebook(nb, "08_prior")
+    translator.notebook(nb, "course/31_prior")
     [cell] = nb.cells  # no signature stands above it
     assert cell.metadata.tags == tags
     assert cell.metadata.mystnb.code_prompt_show == prompt
@@ -202,7 +212,7 @@ def test_a_slider_that_needs_python_is_said_to(translator, inside, alive):
         cells=[new_code_cell("sliders(draw)", outputs=[widget])],
         metadata={"widgets": {STATE: {"state": models}}},
     )
-    translator.notebook(nb, "07_messages")
+    translator.notebook(nb, "course/24_messages")
     assert [cell.source for cell in nb.cells] == ["sliders(draw)"] + [NEEDS_PYTHON] * (
         not alive
     )
@@ -221,10 +231,12 @@ def notebooks():
         "The prior", "#| default_exp prior", "#| export\nclass Laplace: pass"
     )
     return {
-        "06_rs_gaussian": chapter("Gaussians"),
-        "08_prior": prior,
-        "25_cli": chapter("Commands"),
+        "course/23_rs_gaussian": chapter("Gaussians"),
+        "course/31_prior": prior,
+        "workshop/cli": chapter("Commands"),
         "howto/one": chapter("Do it"),
+        "appendix/errata": chapter("Errata"),
+        "appendix/routes": chapter("Ways"),
         "index": chapter("rvamp_nb"),
     }
 
@@ -233,8 +245,8 @@ def test_the_landing_page_lists_every_chapter_in_its_part(notebooks):
     text = pages.landing(notebooks)
     part = text[text.index("## II. The theory") : text.index("## III. The algorithm")]
     assert (
-        "[6. Gaussians](06_rs_gaussian.ipynb)\n: About it." in part
-        and "08_prior" not in part
+        "[2.3 Gaussians](course/23_rs_gaussian.ipynb)\n: About it." in part
+        and "course/31_prior" not in part
     )
     # behind the door "Use", too
     assert "- [Do it](howto/one.ipynb)" in text[: text.index("## II.")]
@@ -243,11 +255,13 @@ def test_the_landing_page_lists_every_chapter_in_its_part(notebooks):
         "".join(re.findall(r":hidden:\n\n(.*?)```", text, re.DOTALL)),
         re.MULTILINE,
     ) == [
+        "routes",
         "quickstart",
-        "06_rs_gaussian",
-        "08_prior",
-        "25_cli",
-        "howto-one",
+        "23_rs_gaussian",
+        "31_prior",
+        "cli",
+        "one",
+        "errata",
         "api",
         *pages.releases(),
     ]
@@ -257,10 +271,11 @@ def test_the_landing_page_lists_every_chapter_in_its_part(notebooks):
 
 def test_the_reference_has_a_page_for_each_room_with_code(notebooks):
     texts = pages.api(notebooks)
-    assert list(texts) == ["api", "api-algorithm"]
+    page = "api-iii-the-algorithm"
+    assert list(texts) == ["api", page]
     assert (
-        "From [8. The prior](08_prior.ipynb)." in texts["api-algorithm"]
-        and ".. automodule:: rvamp_nb.prior" in texts["api-algorithm"]
+        "From [3.1 The prior](31_prior.ipynb)." in texts[page]
+        and ".. automodule:: rvamp_nb.prior" in texts[page]
     )
     assert (
         "   Laplace\n" in texts["api"]
@@ -268,13 +283,14 @@ def test_the_reference_has_a_page_for_each_room_with_code(notebooks):
     )
 
 
-def test_every_chapter_has_one_part_and_one_room():
-    for groups in (pages.PARTS, pages.ROOMS):
-        numbers = [number for group in groups.values() for number in group]
-        assert (
-            sorted(n for n in numbers if isinstance(n, int)) == list(range(70))
-            and numbers.count(None) == numbers.count(WORKSHOP) == 1
-        )
+def test_every_notebook_has_a_page_of_its_own_in_reading_order():
+    files = notebook_files()
+    assert sorted(files.values()) == PATHS
+    assert len({page_name(stem) for stem in files}) == len(files)
+    course = [path for path in files.values() if path.parent.name == "course"]
+    assert course == COURSE
+    parts = [caption(stem) for stem in files]
+    assert [*dict.fromkeys(parts)] == [None, *CAPTIONS.values()]
 
 
 def executed(monkeypatch, **notebooks):

@@ -12,11 +12,10 @@ import nbformat
 import numpy as np
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from notebooks import PATHS, ROOT, cells, each, notebook, trees
+from notebooks import COURSE, PATHS, ROOT, cells, each, notebook, trees
 
 from rvamp_nb.exercises import answered
 
-PATHS = [path for path in PATHS if path.parent.name == "nbs"]
 sys.path.insert(0, str(ROOT / "docs"))
 from students import NOTEBOOKS, is_solution, main, strip  # noqa: E402
 
@@ -29,6 +28,11 @@ def edition(tmp_path_factory):
     return out
 
 
+def copy_of(path, edition):
+    """Where a notebook lies in the students' edition."""
+    return edition / path.relative_to(NOTEBOOKS)
+
+
 def waits(cell):
     """Whether a cell of the students' edition waits for an answer."""
     return cell.source.startswith("# your turn")
@@ -36,7 +40,7 @@ def waits(cell):
 
 @each(PATHS)
 def test_solutions_are_gone_and_the_rest_is_as_it_was(edition, path):
-    teachers, students = notebook(path), notebook(edition / path.name)
+    teachers, students = notebook(path), notebook(copy_of(path, edition))
     assert [cell for cell in students.cells if not waits(cell)] == [
         cell for cell in teachers.cells if not is_solution(cell)
     ]
@@ -47,12 +51,14 @@ def test_solutions_are_gone_and_the_rest_is_as_it_was(edition, path):
 
 
 def test_the_edition_is_valid(edition):
-    nbformat.validate(notebook(edition / PATHS[0].name))  # all are made of such cells
+    nbformat.validate(
+        notebook(copy_of(PATHS[0], edition))
+    )  # all are made of such cells
 
 
 @each(PATHS)
 def test_after_each_exercise_an_empty_cell_waits(edition, path):
-    found = cells(edition / path.name)
+    found = cells(copy_of(path, edition))
     for cell, after in zip(found, found[1:]):
         assert cell.source.startswith("**Exercise") == waits(after)
 
@@ -99,15 +105,15 @@ def test_what_is_wrong_with_an_answer_is_said():
     assert answered("size", "sign").startswith("No.")
 
 
-@each([path for path in PATHS if path.stem[:1] in "0123"])
+@each(COURSE)
 def test_each_exercise_of_the_course_answers_back(edition, path):
     """Its check can be imported by itself, and says to a solution that it is right
     (the notebook's own cell does that), and to nonsense that it is not.
     """
-    asked = [cell for cell in cells(edition / path.name) if waits(cell)]
+    asked = [cell for cell in cells(copy_of(path, edition)) if waits(cell)]
     module = {}
     if asked:
-        exec((edition / f"checks_{path.stem[:2]}.py").read_text(), module)
+        exec((edition / "course" / f"checks_{path.stem[:2]}.py").read_text(), module)
     for number, cell in enumerate(asked, 1):
         name = f"check_{number}"
         assert cell.source.endswith(f"from checks_{path.stem[:2]} import {name}")
@@ -128,7 +134,8 @@ def test_the_notebooks_themselves_are_not_written_over():
 def test_git_ignores_the_default_folder():
     assert (
         subprocess.run(
-            ["git", "check-ignore", "-q", "_students/01_resampling.ipynb"], cwd=ROOT
+            ["git", "check-ignore", "-q", "_students/course/12_resampling.ipynb"],
+            cwd=ROOT,
         ).returncode
         == 0
     )

@@ -13,13 +13,13 @@ ROOT = Path(__file__).resolve().parent.parent
 SUFFIXES = {".py", ".ipynb"}
 FILES = sorted(
     path.relative_to(ROOT).as_posix()
-    for folder in ("", "docs", "nbs", "nbs/howto", "nbs/rooms")
-    for path in (ROOT / folder).glob("[!.]*")
-    if path.suffix in SUFFIXES
+    for folder in ("", "docs")
+    for path in (ROOT / folder).glob("[!.]*.py")
 ) + sorted(
     path.relative_to(ROOT).as_posix()
-    for folder in ("rvamp_nb", "tests")
-    for path in (ROOT / folder).rglob("[!.]*.py")
+    for folder in ("nbs", "rvamp_nb", "tests")
+    for path in (ROOT / folder).rglob("[!.]*")
+    if path.suffix in SUFFIXES
 )
 
 

@@ -225,7 +225,7 @@ def test_a_posterior_with_weights():
 
 
 def test_what_other_chapters_ask_of_a_weighted_fit():
-    """Chapter 17's corrections and chapter 14's radius, as for scaled rows."""
+    """Chapter 4.6's corrections and chapter 4.2's radius, as for scaled rows."""
     A, y, w, o = weighted("squared")
     prior, root = Laplace(1.0, randomise=Fixed()), np.sqrt(w)
     one = rvamp(A, y, prior=prior, likelihood=Rows(Squared(), w, o))
@@ -268,7 +268,7 @@ def test_some_rows_are_those_rows(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_inner_answer_is_the_message_without_noise(name):
-    """One count, no field: the pull and the response that chapter 14 asks for."""
+    """One count, no field: the pull and the response that chapter 4.2 asks for."""
     _, y, w, o = weighted(name)
     V, h, _ = some_messages()
     rows = Rows(NAMES[name], w, o)

@@ -22,7 +22,7 @@ from ..solver import Fit
 from ..step import Breakdown, WithIntercept, relative_change
 from ..tables.storage import each, in_rows
 
-# %% ../../nbs/17_beyond_diagonal.ipynb #c0unt002
+# %% ../../nbs/course/46_conditioning.ipynb #c0unt002
 GONE = 1e-9  # a count so small that the row is as good as deleted
 
 
@@ -41,7 +41,7 @@ def two_pieces(counts):
     c = np.maximum(c, GONE * counts.mean)
     return [(w[p].sum() / w.sum(), Discrete(c[p], w[p] / w[p].sum())) for p in best]
 
-# %% ../../nbs/17_beyond_diagonal.ipynb #c0unt5aa
+# %% ../../nbs/course/46_conditioning.ipynb #c0unt5aa
 def _chosen_by_group(which, *answers):
     """Of the answers under each law, each group's own."""
     chosen = []
@@ -53,7 +53,7 @@ def _chosen_by_group(which, *answers):
         chosen.append(own)
     return type(answers[0])(*chosen)
 
-# %% ../../nbs/17_beyond_diagonal.ipynb #c0unt005
+# %% ../../nbs/course/46_conditioning.ipynb #c0unt005
 @dataclass(frozen=True)
 class ByRow:
     """A loss whose rows have laws of counts of their own."""
@@ -68,7 +68,7 @@ class ByRow:
 
     def message(self, y, incoming, counts, beta=np.inf):
         """As the loss's own, each row by its own law; `counts` is not asked."""
-        if hasattr(self.loss, "layout"):  # in groups, chapter 19
+        if hasattr(self.loss, "layout"):  # in groups, chapter 5.2
             answers = [self.loss.message(y, incoming, law, beta) for law in self.laws]
             return tuple(_chosen_by_group(self.which, *part) for part in zip(*answers))
         whole = np.empty((5, len(y))), np.empty((3, len(y)))
@@ -81,7 +81,7 @@ class ByRow:
                 all_rows[:, at] = part
         return Moments(*whole[0]), Natural(*whole[1])
 
-# %% ../../nbs/17_beyond_diagonal.ipynb #c0unt008
+# %% ../../nbs/course/46_conditioning.ipynb #c0unt008
 def units(counts, M):
     """What is drawn: the number of each row's unit, (M,), the row itself or its group;
     and the law of the units' counts.
@@ -90,7 +90,7 @@ def units(counts, M):
         return counts.index, counts.of_groups
     return np.arange(M), counts
 
-# %% ../../nbs/17_beyond_diagonal.ipynb #c0unt0x1
+# %% ../../nbs/course/46_conditioning.ipynb #c0unt0x1
 def _laws_of_patterns(law, G, rows):
     """Each unit's law, (G,); a counted one's pieces; a pattern's weight and laws."""
     strata = isinstance(law, Stratified)
@@ -115,7 +115,7 @@ def _laws_of_patterns(law, G, rows):
 
     return stratum, 2, of
 
-# %% ../../nbs/17_beyond_diagonal.ipynb #c0unt007
+# %% ../../nbs/course/46_conditioning.ipynb #c0unt007
 class Pattern(NamedTuple):
     """The counts of a few rows, and what they say about the others (`pattern`)."""
 
@@ -139,7 +139,7 @@ def patterns(counts, M, rows):
         found.append(Pattern(weight, chosen, which[unit], laws))
     return [g for g in found if g.weight]
 
-# %% ../../nbs/17_beyond_diagonal.ipynb #c0unt011
+# %% ../../nbs/course/46_conditioning.ipynb #c0unt011
 KEPT = 1e-3  # columns with a smaller Π keep what the fit says
 ENOUGH = 1.5e-2  # the relative change at which a pattern has settled
 MOST_STEPS = 100  # before it is given up
@@ -170,7 +170,7 @@ def kept_part(fit, columns):
     blocks = [columns.searchsorted(block) for block in fit.blocks]
     return put_in_blocks(p._replace(A=A, prior=prior), state, blocks, len(columns))
 
-# %% ../../nbs/17_beyond_diagonal.ipynb #c0unt012
+# %% ../../nbs/course/46_conditioning.ipynb #c0unt012
 def in_play(fit):
     """Columns whose Π is not next to 0, (n,) int array; all, where these are most."""
     kept = fit.Pi > KEPT
@@ -184,7 +184,7 @@ def _stands(step, enough):
         before = before._replace(to_likelihood=step.new.to_likelihood)
     return max(relative_change(before, step.new), step.delta) < enough
 
-# %% ../../nbs/17_beyond_diagonal.ipynb #c0unt014b
+# %% ../../nbs/course/46_conditioning.ipynb #c0unt014b
 def _solve_pattern(problem, state, anderson):
     """The step at which nothing moves, or None; and how many steps it took."""
     steps = 0
@@ -200,7 +200,7 @@ def _solve_pattern(problem, state, anderson):
             anderson.reset()
     return None, steps
 
-# %% ../../nbs/17_beyond_diagonal.ipynb #c0unt013
+# %% ../../nbs/course/46_conditioning.ipynb #c0unt013
 class Part(NamedTuple):
     """A pattern, solved."""
 
@@ -233,14 +233,14 @@ def solved(fit, rows, columns):
         steps += taken
     return parts, steps
 
-# %% ../../nbs/17_beyond_diagonal.ipynb #c0unt122
+# %% ../../nbs/course/46_conditioning.ipynb #c0unt122
 def moments_of(fit, n, start):
     """Π, mean and mean square, (3, N), those of blocks by n nodes."""
     if fit.blocks:
         return fit.problem.prior.three(fit.last.state.to_prior, n, start)
     return np.array([fit.Pi, fit.mean, fit.var + fit.mean**2])
 
-# %% ../../nbs/17_beyond_diagonal.ipynb #c0unt025
+# %% ../../nbs/course/46_conditioning.ipynb #c0unt025
 def row_scores(fit, columns):
     """How much each row's count matters to some columns, (n,) int array (`score`):
     (M,), or (G,) for groups of rows.
@@ -256,7 +256,7 @@ def row_scores(fit, columns):
     (scores,), _ = each(A, of_rows, (var,))
     return np.bincount(units(fit.problem.counts, len(var))[0], scores)
 
-# %% ../../nbs/17_beyond_diagonal.ipynb #c0unt026
+# %% ../../nbs/course/46_conditioning.ipynb #c0unt026
 @dataclass(frozen=True, repr=False)
 class Counted:
     """A fit with a few rows counted jointly, from `counted`.
@@ -299,7 +299,7 @@ class Counted:
         said += [f"{what} left as it was ({w:.2g})" for what, w in self.left.items()]
         return f"Counted({'; '.join(said)})"
 
-# %% ../../nbs/17_beyond_diagonal.ipynb #c0unt027
+# %% ../../nbs/course/46_conditioning.ipynb #c0unt027
 FEWEST = 8  # rows, or groups of rows
 MANY = 8  # rows that are counted without being named: each doubles the work
 
@@ -321,7 +321,7 @@ def _check_countable(fit):
         given = type(fit.prior).__name__
         raise TypeError(f"counted: the prior must select ({which}), got {given}")
 
-# %% ../../nbs/17_beyond_diagonal.ipynb #8c5bbe96
+# %% ../../nbs/course/46_conditioning.ipynb #8c5bbe96
 def _rows_asked(fit, rows, columns):
     """The rows to count, by number or the best of them, (K,)."""
     unit, _ = units(fit.problem.counts, len(fit.problem.y))
@@ -341,7 +341,7 @@ def _rows_asked(fit, rows, columns):
         raise ValueError(f"counted: {what} if that is meant")
     return np.argsort(-row_scores(fit, columns), kind="stable")[:rows]
 
-# %% ../../nbs/17_beyond_diagonal.ipynb #c0unt028
+# %% ../../nbs/course/46_conditioning.ipynb #c0unt028
 def _mixed(fit, parts, columns):
     """Π, mean and mean square of all patterns, (3, N), and what was left as it was."""
     n = max(NODES // len(parts), SOME)  # patterns average over nodes, too
@@ -356,7 +356,7 @@ def _mixed(fit, parts, columns):
     moments[:, columns] = mixed
     return moments, left
 
-# %% ../../nbs/17_beyond_diagonal.ipynb #3ebbf27f
+# %% ../../nbs/course/46_conditioning.ipynb #3ebbf27f
 @np.errstate(under="ignore")
 def counted(fit, rows=4):
     """A fit with a few rows counted jointly, the rest averaged over (`mixture`); its

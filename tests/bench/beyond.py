@@ -4,7 +4,7 @@
     python tests/bench/beyond.py NAME ...     # these again
 
 By hand: some minutes. The table goes to tests/truth_beyond/worths.json and into
-chapter 17. For each truth: the worth of Π in refits (the number whose own error is as
+chapter 4.6. For each truth: the worth of Π in refits (the number whose own error is as
 large; the truth's own error subtracted; null where nothing is left but that) of the
 fit, of the fit in blocks, of four rows counted, and of these in blocks; the 5 to 95 %
 range of the ratio of variances to the refits' among features with Π > 0.1, and the

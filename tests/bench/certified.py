@@ -12,7 +12,7 @@ alone (the truth's own error subtracted; null where nothing is left but that); h
 a 95 % interval holds the truth, for Π from .02 to .98 and from .98 to 1; processor
 seconds of the job on one thread, and of one of the ten thousand refits.
 
-How errors are guessed where few features are strong or rare (chapter 16) was chosen on
+How errors are guessed where few features are strong or rare (chapter 4.4) was chosen on
 two thirds of these tables; the others, every sixth and its neighbour, are the claim.
 Eight minutes; riboflavin needs its file.
 """

@@ -127,7 +127,7 @@ WAYS = {1: (1,), 2: (1, 1), 3: (1, 3, 1)}  # of so many pairs into 1, 2, 3 kinds
 
 def simultaneous_bound(q, p, power=2, n_pairs=50):
     """What noise features add up to at one penalty, by the condition of ipss: chapter
-    18.
+    5.1.
     """
     total = 0.0
     different = 1.0  # share of tuples: (1 - 1/B) (1 - 2/B) ...

@@ -231,7 +231,7 @@ class Cost(NamedTuple):
 
 
 def _settles(n, m, passes):
-    """Whether the driver settles a few columns by themselves (chapter 12)."""
+    """Whether the driver settles a few columns by themselves (chapter 3.6)."""
     return bool(passes == 2 and n >= DEAR * m)
 
 

@@ -1,4 +1,4 @@
-"""The paper's experiments at full size: what chapter 23 draws from.
+"""The paper's experiments at full size: what chapter 4.1 draws from.
 
     python tests/bench/experiments.py truth [NAME ...] [--refits 100000] [--workers 1]
     # stop it at any time; the same line goes on

@@ -3,15 +3,15 @@
     python tests/bench/refined.py              # all truths of tests/truth_beyond
     python tests/bench/refined.py NAME ...     # these again
 
-By hand: ten minutes. The table goes to tests/truth_beyond/refined.json and into
-chapter 16. For each truth, over three seeds: the worth of `refined(fit)` in refits (the
-number whose own error is as large; the truth's own error subtracted; null where nothing
-is left but that), that of the fit before, and what the answer says it is worth; the
-share of features with a true Π from .02 to .98 whose 95 % interval holds the truth, for
-Π, mean and variance; refits made, and how many plain ones each counts for; features on
-the wrong side of the threshold .75, and of these those that were not said to be
-undecided (two standard errors); the worth of `refined(counted(fit))`, close columns in
-blocks; processor seconds of the one, of the other, and of one refit.
+By hand: ten minutes. The table goes to tests/truth_beyond/refined.json and into chapter
+4.4. For each truth, over three seeds: the worth of `refined(fit)` in refits (the number
+whose own error is as large; the truth's own error subtracted; null where nothing is
+left but that), that of the fit before, and what the answer says it is worth; the share
+of features with a true Π from .02 to .98 whose 95 % interval holds the truth, for Π,
+mean and variance; refits made, and how many plain ones each counts for; features on the
+wrong side of the threshold .75, and of these those that were not said to be undecided
+(two standard errors); the worth of `refined(counted(fit))`, close columns in blocks;
+processor seconds of the one, of the other, and of one refit.
 """
 
 import json

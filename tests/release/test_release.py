@@ -123,12 +123,12 @@ def test_each_extra_brings_what_it_is_for(complete, tmp_path):
 
 
 def test_the_first_chapter_runs(complete, unpacked, tmp_path):
-    chapter = unpacked / "nbs" / "01_resampling.ipynb"
+    chapter = unpacked / "nbs" / "course" / "12_resampling.ipynb"
     run(complete / "jupyter", "execute", f"--output={tmp_path}/out.ipynb", chapter)
 
 
 def test_tests_run_in_the_sdist(unpacked):
-    some = ["tests/test_imports.py", "nbs/01_resampling.ipynb"]
+    some = ["tests/test_imports.py", "nbs/course/12_resampling.ipynb"]
     command = [sys.executable, "-m", "pytest", "-q", *some]
     told = run(*command, cwd=unpacked, PYTHONPATH=str(unpacked))
     assert re.search(r"^\d+ passed in", told, re.MULTILINE)

@@ -62,7 +62,7 @@ def dct(N, ratio, seed):
 
 
 def first_row(M, N, size, seed):
-    """Chapter 23's outlier: the first response of a design moved far."""
+    """Chapter 4.1's outlier: the first response of a design moved far."""
     d = datasets.gaussian_design(M, N, seed=seed)
     return d.A, d.y + size * d.y.std() * (np.arange(M) == 0)
 

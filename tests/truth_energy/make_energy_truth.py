@@ -6,12 +6,12 @@
 `radius.npz`: for each table of `truth_trust` the stability radius of its fit, the mean
 squared error of Π that thousands of refits leave (`mse`, and its standard error), the
 mean of Π (1 - Π) (`W`, the squared error of one refit), the number of refits, and two
-numbers that the light of chapter 16 reads: `effective` rows and `own` share.
+numbers that the light of chapter 4.4 reads: `effective` rows and `own` share.
 
-`slab.npz`: for forty draws of chapter 14's spike-and-slab problem at the noise 0.03
+`slab.npz`: for forty draws of chapter 4.2's spike-and-slab problem at the noise 0.03
 whether the fit settled, and the radius where it stopped.
 
-`energy.npz`: for each problem of chapter 14, and for half-sampling with independent
+`energy.npz`: for each problem of chapter 4.2, and for half-sampling with independent
 draws and at two larger sizes, -G, and the mean and standard error of the refitted
 objective less its linear part in counts and penalties, of `n` refits. Columns are in
 `COLUMNS`.

@@ -1,4 +1,4 @@
-"""What `rvamp` finds on data that chapter 15 has predicted without any.
+"""What `rvamp` finds on data that chapter 4.3 has predicted without any.
 
     python tests/truth_evolution/make_evolution_truth.py               # all, hours
     python tests/truth_evolution/make_evolution_truth.py NAME --N 500  # one, minutes
