@@ -50,7 +50,9 @@ function node(name, attributes, text) {
 export function picture(table, entry, shift) {
   const m = shifted(entry.message, shift), [low, high] = table.span, colours = table.colours;
   const x = (v) => LEFT + (v - low) / (high - low) * (WIDTH - LEFT - 10), y = (v) => HEIGHT - BOTTOM - v / table.top * (HEIGHT - BOTTOM - TOP);
-  const svg = node("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: "100%", role: "img", "font-family": "sans-serif", "font-size": 13 });
+  const numbers = `p̄₁: P[x = 0] = ${atom(m).toFixed(3)}   refits: ${entry.zeros.toFixed(3)}`;
+  const svg = node("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: "100%", role: "img", "aria-label": `${table.label}; ${numbers}`,
+    "font-family": "sans-serif", "font-size": 13 });
   svg.append(node("rect", { x: 0, y: 0, width: WIDTH, height: HEIGHT, fill: "white" }));
   const step = (high - low) / entry.bars.length;
   entry.bars.forEach((bar, k) => svg.append(node("rect", { x: x(low + k * step), y: y(Math.min(bar, table.top)), width: x(low + step) - x(low),
@@ -67,7 +69,7 @@ export function picture(table, entry, shift) {
   svg.append(node("line", { x1: LEFT, x2: WIDTH - 10, y1: y(0), y2: y(0), stroke: "black" }));
   for (let tick = Math.ceil(low * 2) / 2; tick <= high; tick += 0.5) svg.append(node("text", { x: x(tick), y: y(0) + 17, "text-anchor": "middle" }, tick.toFixed(1)));
   svg.append(node("text", { x: WIDTH / 2, y: HEIGHT - 6, "text-anchor": "middle" }, table.label));
-  svg.append(node("text", { x: LEFT, y: 16 }, `p̄₁: P[x = 0] = ${atom(m).toFixed(3)}   refits: ${entry.zeros.toFixed(3)}   (thick bar: P[x = 0], full height is 1)`));
+  svg.append(node("text", { x: LEFT, y: 16 }, `${numbers}   (thick bar: P[x = 0], full height is 1)`));
   return svg;
 }
 
@@ -96,6 +98,7 @@ export function render({ model, el }) {
     row.style.cssText = "display: flex; gap: 0.8em; align-items: center; margin: 0.2em 0";
     Object.assign(input, { type: "range", min: low, max: high, step, value: start });
     input.setAttribute("aria-label", name);
+    input.dataset.lmSuppressShortcuts = ""; // in JupyterLab arrow keys move the slider, not the notebook from heading to heading
     const update = () => {
       const value = Number(input.value);
       moved(value);
