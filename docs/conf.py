@@ -12,7 +12,7 @@ from sphinx.domains.math import MathDomain
 DOCS = Path(__file__).resolve().parent
 sys.path[:0] = [str(DOCS), str(DOCS.parent)]
 
-from translate import LABEL, chapter_number, labels, notebook_files
+from translate import LABEL, chapter_number, labels, notebook_files, settings
 
 import rvamp_nb
 
@@ -32,9 +32,12 @@ extensions = [
     "sphinx_copybutton",
 ]
 html_theme = "furo"
-pygments_style, pygments_dark_style = "friendly", "github-dark"
+# Every colour of these two reads well on their backgrounds (tests/site counts it).
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
 html_static_path = ["static", "_build/scripts"]
 html_css_files = ["style.css"]
+html_search_scorer = str(DOCS / "scorer.js")
 html_favicon = html_logo = "static/icon.svg"
 html_copy_source = html_show_sourcelink = False
 html_theme_options = {
@@ -83,12 +86,7 @@ autodoc_member_order = "bysource"
 mathjax_path = "npm/tex-svg-full.js"
 # its letters are larger than those around them
 mathjax3_config = {"svg": {"scale": 0.92}}
-nb_ipywidgets_js = {
-    "npm/require.js": {},
-    "widgets.js": {},
-    # where it would look for any other widget
-    "npm/embed-amd.js": {"data-jupyter-widgets-cdn": "_static/npm/"},
-}
+nb_ipywidgets_js = {"widgets.js": {}}  # on pages with a widget; all bring their own
 
 
 class ChapterMath(MathDomain):
@@ -158,6 +156,32 @@ def describe(app, pagename, templatename, context, doctree):
     context["metatags"] = context.get("metatags", "") + tag
 
 
+def name_folds(app, pagename, templatename, context, doctree):
+    """A fold over code is called what is written on it; myst-nb calls them all "Toggle
+    hidden content".
+    """
+    fold = '<summary aria-label="Toggle hidden content">'
+    context["body"] = context.get("body", "").replace(fold, "<summary>")
+
+
+def lead_home(app, pagename, templatename, context, doctree):
+    """A server shows 404.html under any address, so its links are read from where the
+    site begins: from the place where it is published; from the root of another
+    server; from the folder, where it is opened as a file.
+    """
+    if pagename == "404":
+        home = f"{settings()['doc_baseurl']}/"
+        context["metatags"] += f"""<base href="{home}"><script>{{
+const base = document.querySelector("base");
+if (location.protocol === "file:") base.remove();
+else if (!location.pathname.startsWith(base.getAttribute("href"))) base.href = "/";
+addEventListener("DOMContentLoaded", () => {{  // what leads to this page itself
+  for (const link of document.querySelectorAll('a[href^="#"]'))
+    link.href = location.pathname + link.getAttribute("href");
+}});
+}}</script>"""
+
+
 def setup(app):
     app.add_domain(ChapterMath, override=True)
     app.connect("missing-reference", equation_not_on_this_site)
@@ -167,3 +191,5 @@ def setup(app):
     app.connect("autodoc-process-docstring", index_properties_once, priority=900)
     app.connect("autodoc-skip-member", skip_field)
     app.connect("html-page-context", describe)
+    app.connect("html-page-context", name_folds)
+    app.connect("html-page-context", lead_home)  # after describe

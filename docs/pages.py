@@ -1,5 +1,5 @@
 """The pages of the site that are not notebooks: the landing page with its table of
-contents, and the API reference.
+contents, the API reference, the versions, and what stands where there is no page.
 """
 
 import re
@@ -21,6 +21,7 @@ import rvamp_nb
 ROUTES = "appendix/routes"  # the ways through the course: first on the site
 LANDING = Path(__file__).resolve().parent / "landing.md"
 CHANGELOG = LANDING.parent.parent / "CHANGELOG.md"
+NOT_FOUND = LANDING.parent / "404.md"
 
 
 def in_parts(notebooks):
@@ -81,6 +82,11 @@ def releases():
     return {name: f"# Version {v}" for name, v in zip(names, versions)}
 
 
+def not_found():
+    """The page that a server shows where it has none: in no list, and not searched."""
+    return f"---\norphan: true\nnosearch: true\n---\n{NOT_FOUND.read_text('utf-8')}"
+
+
 def leads(stems, named):
     """The chapters, each with its one line, as a definition list."""
     return "\n".join(
@@ -114,12 +120,13 @@ def api(notebooks):
     ]
     texts = {}
     for title, stems in in_parts(modules).items():
-        page = "api-" + re.sub(r"\W+", "-", title.lower())
+        title = re.sub(r"^[IVX]+\. ", "", title)
+        page = "api-" + re.sub(r"\W+", "-", title.removeprefix("The ").lower())
         overview += [
             f"## [{title}]({page}.md)\n",
             *(table(module) for stem in stems for module in modules[stem]),
         ]
-        texts[page] = f"# {title}: the code\n\n" + "\n".join(
+        texts[page] = f"# API: {title}\n\n" + "\n".join(
             room(module, stem, notebooks[stem])
             for stem in stems
             for module in modules[stem]
