@@ -87,6 +87,7 @@ napoleon_google_docstring = False
 napoleon_use_rtype = False
 autosummary_generate = False
 add_module_names = False
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 
@@ -234,12 +235,16 @@ def bring_weights(app, pagename, templatename, context, doctree):
         app.add_js_file("weights.js")
 
 
-def name_folds(app, pagename, templatename, context, doctree):
-    """A fold over code is called what is written on it; myst-nb calls them all "Toggle
-    hidden content".
+def name_parts(app, pagename, templatename, context, doctree):
+    """For those who listen to a page: a fold over code is called what is written on it
+    (myst-nb calls them all "Toggle hidden content"), and the parts of the menu are
+    headings of the second level (Sphinx does not say of which).
     """
-    fold = '<summary aria-label="Toggle hidden content">'
+    fold, menu = '<summary aria-label="Toggle hidden content">', "furo_navigation_tree"
     context["body"] = context.get("body", "").replace(fold, "<summary>")
+    context[menu] = context[menu].replace(
+        'role="heading"', 'role="heading" aria-level="2"'
+    )
 
 
 def lead_home(app, pagename, templatename, context, doctree):
@@ -273,5 +278,5 @@ def setup(app):
     app.connect("build-finished", weigh_words)
     app.connect("html-page-context", describe)
     app.connect("html-page-context", bring_weights)
-    app.connect("html-page-context", name_folds)
     app.connect("html-page-context", lead_home)  # after describe
+    app.connect("html-page-context", name_parts, priority=900)  # after furo

@@ -26,3 +26,15 @@ var Scorer = {
     return score * (/^(api|version|bibliography|errata|notation|teaching)/.test(page) ? 0.6 : 1);
   },
 };
+
+// The lines under a result: what one reads on the page, without the code of its formulas or where it runs elsewhere.
+Search.htmlToText = (html, anchor) => {
+  const page = new DOMParser().parseFromString(html, "text/html");
+  for (const part of page.querySelectorAll(".headerlink, .no-search, script, style")) part.remove();
+  for (const formula of page.querySelectorAll(".math")) {
+    const code = formula.textContent.replace(/\\[()[\]]/g, "");
+    formula.textContent = /[\\{]/.test(code) ? "…" : code;
+  }
+  const part = anchor && page.getElementById(decodeURIComponent(anchor.slice(1)));
+  return (part || page.querySelector("[role=main]")).textContent;
+};

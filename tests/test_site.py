@@ -333,9 +333,10 @@ def test_the_reference_has_a_page_for_each_room_with_code(notebooks):
         "From [3.1 The prior](31_prior.ipynb)." in texts[page]
         and ".. automodule:: rvamp_nb.prior" in texts[page]
     )
+    assert "   ~rvamp_nb.prior.Laplace\n" in texts["api"]
+    assert "   ~rvamp_nb.prior.check_prior\n" in texts[page]  # no public name
     assert (
-        "   Laplace\n" in texts["api"]
-        and "{py:obj}`Laplace <rvamp_nb.prior.Laplace>`" in texts["api"]
+        "check_prior" not in texts["api"] and "{py:mod}`rvamp_nb.prior`" in texts["api"]
     )
 
 
