@@ -553,6 +553,47 @@ def test_a_lost_link_is_found():
     assert {link: lost(*LINKED.findall(link)[0], at) for link in links} == links
 
 
+def led_to(path, text):
+    """The notebooks to which the links in a text of the notebook ``path`` lead."""
+    return [(path.parent / link[1]).resolve() for link in LINKED.findall(text)]
+
+
+def astray(path, last, course):
+    """What is wrong with where a chapter, by its ``last`` cell, leads first: "" if it
+    is the next one, or a how-to or an appendix after the last one.
+    """
+    first = next(iter(led_to(path, last)), path)
+    after = course[course.index(path) + 1 :]
+    if after:
+        return "" if first == after[0] else f"{first.stem}, not {after[0].stem}"
+    at_an_end = first.parent.name in {"howto", "appendix"}
+    return "" if at_an_end else f"{first.stem}, not a how-to or an appendix"
+
+
+@each(COURSE)
+def test_a_chapter_leads_to_the_next(path):
+    assert astray(path, notebook(path).cells[-1].source, COURSE) == ""
+
+
+def test_a_chapter_that_leads_astray_is_found():
+    course = [ROOT / "nbs" / "course" / f"{stem}.ipynb" for stem in ("11_a", "12_b")]
+    links = "[2](12_b.ipynb), or [how](../howto/c.ipynb)", "[how](../howto/c.ipynb)"
+    assert [*map(astray, course, links, [course] * 2)] == ["", ""]
+    assert astray(course[0], links[1], course) == "c, not 12_b"
+    assert astray(course[0], "nowhere", course) == "11_a, not 12_b"
+    assert astray(course[1], links[0], course) == "12_b, not a how-to or an appendix"
+
+
+def test_the_map_of_the_tour_is_in_reading_order():
+    tour, *others = COURSE
+    [text] = [
+        cell.source.partition("## What the course explains")[2]
+        for cell in cells(tour, "markdown")
+        if "## What the course explains" in cell.source
+    ]
+    assert [path for path in led_to(tour, text) if path.parent == tour.parent] == others
+
+
 def columns(line):
     """How many columns a line takes: accents stand on their letter."""
     return sum(not unicodedata.combining(letter) for letter in line)
