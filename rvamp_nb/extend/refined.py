@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from ..blocks import felt, moment_view
+from ..blocks import felt, moment_view  # chapter 4.7
 from ..bootstrap import drawn
 from ..checks import check_number, check_offers, check_size, progress_bar
 from .refitting import refitter
@@ -27,8 +27,8 @@ from rvamp_nb.extend.rows import (
     row_scores,
     two_pieces,
     units,
-)
-from ..groups import times
+)  # chapter 4.6
+from ..groups import times  # chapter 5.2
 from ..resampling import Discrete, Stratified, Subsample
 from ..solver import Fit, with_blocks
 from ..tables.storage import Panels
