@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from .blocks import values_at_nodes
+from .blocks import values_at_nodes  # chapter 4.7
 from .checks import check_array, check_number
 from .messages import Natural
 from .panels import at_most_2M, is_wide, tall_form, wide_matrices

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .blocks import apart, echoed, echoes
+from .blocks import apart, echoed, echoes  # chapter 4.7
 from .checks import check_number, check_size
 from .coupling import mirrored
 from .likelihood import Huber, Squared
@@ -124,7 +124,7 @@ def width_part(A, messages, beta):
 def variational(problem, messages):
     """G at any `Messages` (`free-energy`); its derivatives: differences of moments."""
     A, beta, blocks = problem.A, problem.beta, 0.0
-    if hasattr(messages.from_prior, "turns"):  # columns in blocks, chapter 4.6
+    if hasattr(messages.from_prior, "turns"):  # columns in blocks, chapter 4.7
         blocks, A, messages = apart(problem.prior, A, messages)
     if is_wide(A):
         messages = messages._replace(from_prior=at_most_2M(A, messages.from_prior))
@@ -200,7 +200,7 @@ def _passed_on(fit, replicon, x, u, found=()):
     noises = dict(chi_hat=np.where(S, noise, 0), T=np.where(S, 0, noise))
     prior = messages.from_prior._replace(h=silent, r=silent, **noises)
     rows = messages.from_likelihood._replace(h=0 * u, chi_hat=replicon[1] * u)
-    if found:  # columns in blocks, chapter 4.6
+    if found:  # columns in blocks, chapter 4.7
         back = echoed(prior, x, found).coupled(fit.problem.A, rows)
     else:
         back = couple(fit.problem.A, prior, rows)

@@ -13,9 +13,9 @@ from functools import cached_property
 import numpy as np
 from scipy.special import bdtr
 
-from .blocks import check_blocks, find_blocks, put_in_blocks
+from .blocks import check_blocks, find_blocks, put_in_blocks  # chapter 4.7
 from .checks import check_array, check_number, check_size, progress_bar
-from .groups import answered_in_groups
+from .groups import answered_in_groups  # chapter 5.2
 from rvamp_nb.iteration import (
     TRACE,
     Anderson,
@@ -40,7 +40,7 @@ class _Answer:
     """What a Fit reads off its last step."""
 
     has_intercept = property(lambda self: isinstance(self._whole, WithIntercept))
-    # columns that are one coordinate, int arrays (chapter 4.6), and the prior of all
+    # columns that are one coordinate, int arrays (chapter 4.7), and the prior of all
     blocks = property(lambda self: getattr(self.problem.prior, "blocks", []))
     _whole = property(
         lambda self: getattr(self.problem.prior, "whole", self.problem.prior)

@@ -265,6 +265,13 @@ SABOTAGES = [
         "np.where(a > 0, 1 - lift2 - lift**2,",
         "tests/test_prior.py",
     ),
+    Sabotage(
+        "ramps.py",
+        "the tail's second moment takes the first ratio twice",
+        "np.array([r, 2 * r * r_next])",
+        "np.array([r, 2 * r * r])",
+        "nbs/workshop/ramps.ipynb::module",
+    ),
     # --- step, iteration, solver ------------------------------------------------------
     Sabotage(
         "iteration.py",

@@ -32,13 +32,9 @@ from rvamp_nb.solver import rvamp, with_blocks
 
 sys.path.insert(0, str(Path(__file__).parent / "truth_beyond"))
 import make_beyond_truth as refitted
+from make_beyond_truth import worth
 
 HALF = Subsample(0.5)
-
-
-def worth(Pi, truth, n):
-    one = np.mean(truth * (1 - truth)) * n / (n - 1)
-    return one / max(np.mean((Pi - truth) ** 2) - one / n, one / (30 * n))
 
 
 @cache
