@@ -152,9 +152,8 @@ def main():
     found = count()
     for room, lines in sorted(found["lines"].items(), key=lambda item: -item[1]):
         print(f"{lines:6}  {room}")
-    print(
-        f"{sum(found['lines'].values()):6}  lines of code in {len(found['lines'])} rooms"
-    )
+    total = sum(found["lines"].values())
+    print(f"{total:6}  lines of code in {len(found['lines'])} rooms")
     print(f"{found['floors'] or 'a circle, no':>6}  floors")
     for what, said in (
         ("back", "arrows back"),
