@@ -236,8 +236,8 @@ def stability_radius(fit, tol=1e-8, max_iter=1000):
         Turns; each costs one call of `couple`: two or three passes over a table that
         is read in blocks.
     """
-    check_number("stability_radius", "tol", tol, 0, 1)
-    check_size("stability_radius", "max_iter", max_iter, least=3)
+    tol = check_number("stability_radius", "tol", tol, 0, 1)
+    max_iter = check_size("stability_radius", "max_iter", max_iter, least=3)
     messages = messages_of(fit)
     if not isinstance(messages.from_likelihood, Natural):
         raise TypeError("stability_radius is not for rows in groups (Grouped counts)")

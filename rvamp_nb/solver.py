@@ -230,8 +230,7 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     """The problem, checked; a column of ones is added for an intercept."""
     A = _matrix(A)
     y, N, stored = _target(y, len(A)), A.shape[1], isinstance(A, Panels)
-    check_number("rvamp", "beta", beta, 0, closed="]")
-    beta = float(beta)
+    beta = check_number("rvamp", "beta", beta, 0, closed="]")
     if not isinstance(intercept, (bool, np.bool_)):
         raise TypeError(f"intercept must be True or False, got {intercept!r}")
     check_loss("likelihood", likelihood, needs=("message", "check"))
@@ -292,9 +291,10 @@ def _warm_state(warm_start, problem):
 
 
 def _check_steering(tol, max_iter, damping):
-    check_number("rvamp", "tol", tol, 0, 1)
-    check_number("rvamp", "damping", damping, 0, 1, "]")
-    check_size("rvamp", "max_iter", max_iter)
+    """All three, as floats and an int."""
+    tol = check_number("rvamp", "tol", tol, 0, 1)
+    damping = check_number("rvamp", "damping", damping, 0, 1, "]")
+    return tol, check_size("rvamp", "max_iter", max_iter), damping
 
 # %% ../nbs/course/36_solver.ipynb #c3176abc
 def rvamp(
@@ -350,8 +350,7 @@ def rvamp(
         starts where it is there already. It stays; one of another problem is an error.
     """
     problem = _problem(A, y, lam, prior, likelihood, counts, beta, intercept)
-    options = tol, max_iter, damping
-    _check_steering(*options)
+    options = _check_steering(tol, max_iter, damping)
     if blocks is not None:
         blocks = check_blocks(blocks, problem, problem.A.shape[1] - intercept)
     if checkpoint is not None:
@@ -402,13 +401,13 @@ def _penalties(problem, lams, n_lambdas, lambda_min_ratio):
         if not len(lams) or not (np.isfinite(lams) & (lams > 0)).all():
             raise ValueError(f"lams must be positive finite numbers, got {lams}")
         return lams
-    check_size("rvamp_path", "n_lambdas", n_lambdas)
-    check_number("rvamp_path", "lambda_min_ratio", lambda_min_ratio, 0, 1)
+    n_lambdas = check_size("rvamp_path", "n_lambdas", n_lambdas)
+    least = check_number("rvamp_path", "lambda_min_ratio", lambda_min_ratio, 0, 1)
     top = emptying_factor(problem)
     if top == 0:
         why = "y is zero or orthogonal to A; or a prior without a threshold"
         raise ValueError(f"every penalty empties the model, or none ({why}): give lams")
-    return top * np.geomspace(1, lambda_min_ratio, n_lambdas)
+    return top * np.geomspace(1, least, n_lambdas)
 
 # %% ../nbs/course/36_solver.ipynb #75a55acf
 @dataclass(frozen=True, repr=False)
@@ -504,7 +503,7 @@ def rvamp_path(
     if problem.prior.scaled(1.0) is None:
         what = "a path needs a prior with a penalty to vary, such as Laplace(1.0)"
         raise TypeError(f"{what}, not {type(prior).__name__}")
-    _check_steering(tol, max_iter, damping)
+    options = _check_steering(tol, max_iter, damping)
     lams = _penalties(problem, lams, n_lambdas, lambda_min_ratio)
     N, kept, past, failures = problem.A.shape[1] - intercept, [], [], 0
     anderson = Anderson(problem.A)
@@ -512,7 +511,7 @@ def rvamp_path(
     for lam in progress_bar(lams, shown=progress, **bar):
         there = problem._replace(prior=problem.prior.scaled(lam))
         start = _foreseen(past, np.log(lam))
-        fit = _fit(there, start, tol, max_iter, damping, anderson)
+        fit = _fit(there, start, *options, anderson)
         anderson.pause()
         kept.append(_kept(N, fit.n_iter, fit.status, fit if fit.converged else None))
         if fit.converged:

@@ -111,11 +111,10 @@ class Effects(NamedTuple):
     light: np.ndarray  # "green"; "yellow": p-values only; "red": nothing
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0027
-def _check(fit, level):
+def _check(fit):
     """Refuse what has no effects, and say what to do."""
     if not isinstance(fit, Fit):
         raise TypeError(f"effects: fit must be a Fit, from rvamp, got {fit!r}")
-    check_number("effects", "level", level, 0, 1)
     if not fit.converged:
         raise ValueError(f"effects: the fit has not converged ({fit.status})")
     A, _, _, loss, counts, beta = fit.problem
@@ -152,7 +151,8 @@ def effects(fit, level=0.95):
     level : float in (0, 1)
         How often an interval should hold the true coefficient.
     """
-    _check(fit, level)
+    _check(fit)
+    level = check_number("effects", "level", level, 0, 1)
     fit = with_blocks(fit, [])
     A = fit.problem.A[:, : len(fit.mean)]
     alike = resemblance(A - A.mean(0) * fit.has_intercept)

@@ -465,7 +465,7 @@ def survival_fit(
     **options : tol, max_iter, damping, beta of `rvamp`
     """
     check_law("counts", counts, needs=("nodes", "mean", "var"))
-    check_number("survival_fit", "still", still, 0)
+    still = check_number("survival_fit", "still", still, 0)
     rounds = check_size("survival_fit", "rounds", rounds)
     base, fit = Baseline(time, event, counts, sample_weight, offset), None
     for _ in range(rounds):

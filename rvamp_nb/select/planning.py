@@ -114,9 +114,9 @@ def _question(rows, n_features, n_effects, size, noise):
     n_effects = check_size("plan", "n_effects", n_effects)
     if n_effects >= n_features:
         raise ValueError(f"n_effects must be below {n_features = }, got {n_effects}")
-    check_number("plan", "noise", noise, 1e-100, 1e100)
-    check_number("plan", "size", size, 1e-6 * noise, 1e6 * noise)
-    return rows, n_features, n_effects, float(size), float(noise)
+    noise = check_number("plan", "noise", noise, 1e-100, 1e100)
+    size = check_number("plan", "size", size, 1e-6 * noise, 1e6 * noise)
+    return rows, n_features, n_effects, size, noise
 
 # %% ../../nbs/course/57_planning.ipynb #24c00001
 def _check_like(like, n_features):
@@ -211,7 +211,7 @@ def plan(
     n_studies, seed, progress : int (0: state evolution alone), int >= 0, bool
         How many studies are drawn, of which numbers; whether a bar is shown.
     """
-    check_number("plan", "power", power, 0, 1)
+    power = check_number("plan", "power", power, 0, 1)
     most = check_size("plan", "max_rows", max_rows, least=32)
     rng, n_studies = _check_studies(n_studies, seed)
     like = like if like is None or isinstance(like, Pilot) else pilot_of(like)

@@ -394,7 +394,7 @@ def _found(est, X, y, *roles):
     A, prior, columns = prepare_columns(X, names, prior, rows, counts, est.categories)
     kept = np.flatnonzero(columns.kind[columns.first] == "covariate")
     apart = check_estimable(target, A[:, kept], names[columns.first[kept]], counts)
-    digits = est.tol, est.max_iter, bool(est.verbose)
+    digits = float(est.tol), est.max_iter, bool(est.verbose)
     question = Question(A, target, prior, counts, columns, *digits)
     if est.refits:
         loss = target.likelihood, question.intercept, target.baseline
@@ -436,8 +436,8 @@ def _check_options(est):
     if est.decoys is not None and str(est.decoys) not in DECOYS:
         wanted = "'permuted', 'gaussian' or None"
         raise ValueError(f"decoys must be {wanted}, got {est.decoys!r}")
-    if est.refits is not None:
-        check_size(owner, "refits", est.refits, least=10 if est.refits else 0)
+    if est.refits is not None and check_size(owner, "refits", est.refits, least=0):
+        check_size(owner, "refits", est.refits, least=10)
 
 
 def _said_of(found):
