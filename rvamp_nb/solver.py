@@ -30,8 +30,15 @@ from .likelihood import Squared, check_loss
 from .messages import Natural
 from .prior import Laplace, check_prior
 from .resampling import Poisson, check_law, law_of_one
-from .saving import Checkpoint, check_same, save_fit, saved_settings
-from .step import Problem, State, Step, WithIntercept, emptying_factor
+from .saving import Checkpoint, FileError, check_same, save_fit, saved_settings
+from rvamp_nb.step import (
+    Breakdown,
+    Problem,
+    State,
+    Step,
+    WithIntercept,
+    emptying_factor,
+)
 from .tables.door import in_blocks
 from .tables.storage import Panels
 
@@ -78,17 +85,36 @@ def load_fit(path, A, y, **parts):
     one entry of its `trace`.
 
     A, (M, N), and y, (M,), are those given to `rvamp`; so are prior, likelihood and
-    counts in `parts`, where the file cannot hold them (with arrays, groups, a class of
-    your own). A TypeError or ValueError where the file cannot be read, or a part is
-    missing, or another than the fit's.
+    counts in `parts`, where the file cannot hold them (weights, groups, a class of your
+    own). Whether it has converged is asked of that step. A TypeError or ValueError
+    where the file cannot be read, or a part is missing, or another than the fit's.
     """
     header, state, remade = saved_settings(path, parts)
     problem = _problem(A, y, None, **remade)
     check_same(path, header, problem, {"A", "y", *parts})
-    last = step_of_few(problem, _warm_state(state, problem))
+    try:
+        last = step_of_few(problem, _warm_state(state, problem))
+    except (Breakdown, np.linalg.LinAlgError) as e:
+        what = "its messages allow no step: it was damaged, save the fit again"
+        raise FileError(f"{path}: {what} ({e})") from e
     row = last.change, last.delta, 1.0, last.floored, "loaded"
-    said = (header[name] for name in ("converged", "n_iter", "status"))
-    return Fit(problem, last, *said, np.array([row], dtype=TRACE).view(np.recarray))
+    trace = np.array([row], dtype=TRACE).view(np.recarray)
+    converged, status = _judged(path, header, max(row[:2]))
+    return Fit(problem, last, converged, header["n_iter"], status, trace, header["tol"])
+
+
+def _judged(path, header, change):
+    """Whether a step that changes so much has converged, and the status: of the step,
+    not of the header.
+    """
+    converged, tol = bool(change < header["tol"]), header["tol"]
+    if converged == header["converged"]:
+        return converged, header["status"]
+    status = f"{'not ' * (not converged)}converged: {path} says otherwise, but one step"
+    return (
+        converged,
+        f"{status} from its messages changes them by {change:.1e}, tol is {tol:.0e}",
+    )
 
 # %% ../nbs/course/36_solver.ipynb #4c3650d9
 @dataclass(frozen=True, repr=False)
@@ -113,6 +139,7 @@ class Fit(_Answer):
     n_iter: int  # steps taken in the run that gave the answer
     status: str  # "converged ..." or why not and what to try
     trace: np.recarray  # change, delta, damping, floored, event; one entry a step
+    tol: float = 1e-6  # below which change and delta are converged
 
     save, load = save_fit, staticmethod(load_fit)
 
@@ -150,7 +177,8 @@ def _fit(problem, state, tol, max_iter, damping, anderson=None, checkpoint=None)
         status = f"not converged ({failure}). What to try: raise lam or max_iter; look"
         status += " for duplicated columns and for rows far from all others;"
         status += " standardise A"
-    return Fit(problem, done.last, not failure, len(done.trace), status, done.trace)
+    steps = len(done.trace)
+    return Fit(problem, done.last, not failure, steps, status, done.trace, tol)
 
 # %% ../nbs/course/36_solver.ipynb #f857aae6
 def _matrix(A):
