@@ -12,7 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from .checks import check_array, check_number, check_size, progress_bar
+from rvamp_nb.checks import (
+    check_array,
+    check_number,
+    check_size,
+    numpy_errors,
+    progress_bar,
+)
 from .refits import RefitLoss, check_target, penalised_fit, refit, unit_table
 from .resampling import Poisson, TwoPoint, check_law
 from .tables.storage import Panels
@@ -264,6 +270,7 @@ def _gather(chunks, plan, n, keep, progress):
     return Refits(*(v[:N] for v in table), *known, *own)
 
 # %% ../nbs/course/14_bootstrap.ipynb #16514809
+@numpy_errors(under="ignore")
 def naive_bootstrap(
     A,
     y,

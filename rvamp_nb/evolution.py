@@ -20,6 +20,7 @@ from rvamp_nb.checks import (
     check_number,
     check_offers,
     check_size,
+    numpy_errors,
 )
 from .likelihood import Huber, Logistic, PoissonLoss, Squared, normal_nodes
 from .messages import Natural
@@ -344,7 +345,7 @@ class Evolution:
         return f"Evolution({self.status}; {numbers})"
 
 # %% ../nbs/course/43_state_evolution.ipynb #63fc33df
-@np.errstate(under="ignore")
+@numpy_errors(under="ignore")
 def state_evolution(
     ratio,
     lam=None,
@@ -408,7 +409,7 @@ def state_evolution(
         moved = f"the last of {n} turns changed by {change:.1e}"
         status = f"not converged: {moved}; raise max_iter, or give a start nearby"
     if not converged:
-        warnings.warn(status, ConvergenceWarning, stacklevel=3)  # errstate is one
+        warnings.warn(status, ConvergenceWarning, stacklevel=3)  # one is its context
     x, true = model.sides(macro)[0], float(share[1:].sum())
     law = lambda *of: Chances(*of, macro, model.scaled(macro), beta)
     laws = law(x_0[:1], np.ones(1)), law(x_0[1:], share[1:] / true)

@@ -14,7 +14,13 @@ import numpy as np
 from scipy.special import bdtr
 
 from .blocks import check_blocks, find_blocks, put_in_blocks  # chapter 4.7
-from .checks import check_array, check_number, check_size, progress_bar
+from rvamp_nb.checks import (
+    check_array,
+    check_number,
+    check_size,
+    numpy_errors,
+    progress_bar,
+)
 from .groups import answered_in_groups  # chapter 5.2
 from rvamp_nb.iteration import (
     TRACE,
@@ -325,6 +331,7 @@ def _check_steering(tol, max_iter, damping):
     return tol, check_size("rvamp", "max_iter", max_iter), damping
 
 # %% ../nbs/course/36_solver.ipynb #c3176abc
+@numpy_errors(under="ignore")
 def rvamp(
     A,
     y,
@@ -393,7 +400,9 @@ def rvamp(
         found = find_blocks(problem.A, fit.Pi) if blocks == "auto" else blocks
         fit = with_blocks(fit, found, *options)
     if not fit.converged:
-        warnings.warn(fit.status, ConvergenceWarning, stacklevel=2)
+        warnings.warn(
+            fit.status, ConvergenceWarning, stacklevel=3
+        )  # one is its context
     return fit
 
 # %% ../nbs/course/36_solver.ipynb #12b10ck2
@@ -488,12 +497,13 @@ def _path(lams, kept):
         last = lams[len(kept) - 1]
         status += f"; stopped early at lam = {last:.3g}, after 3 failures"
     if not all(converged):
-        warnings.warn(status, ConvergenceWarning, stacklevel=3)
+        warnings.warn(status, ConvergenceWarning, stacklevel=4)  # as of `rvamp`
     numbers = [np.stack(part, axis=1) for part in numbers]
     told = np.array(converged), np.array(n_iter), list(statuses), status
     return Path(lams, *numbers, *told, np.array(intercept), list(states))
 
 # %% ../nbs/course/36_solver.ipynb #ca9d13d7
+@numpy_errors(under="ignore")
 def rvamp_path(
     A,
     y,

@@ -20,18 +20,23 @@ from rvamp_nb import (
     Multinomial,
     NoResampling,
     Poisson,
+    PoissonLoss,
     Squared,
+    StabilitySelection,
     Subsample,
     TwoPoint,
     Weakness,
     coefficient_interval,
     effects,
     plan,
+    refined,
     rvamp,
+    rvamp_path,
     state_evolution,
+    survival_fit,
 )
 from rvamp_nb.bootstrap import naive_bootstrap
-from rvamp_nb.checks import check_array, check_number, check_size, listed
+from rvamp_nb.checks import check_array, check_number, check_size, listed, numpy_errors
 from rvamp_nb.datasets import (
     choose_lambda,
     gaussian_design,
@@ -292,6 +297,62 @@ def test_what_an_extra_brings_is_asked_for_by_its_name(module, extra, use, monke
         ImportError, match=rf"{module} .*pip install 'rvamp-nb\[{extra}\]'"
     ):
         use()
+
+
+TALL = gaussian_design(30, 4, seed=1)
+COUNTS = np.arange(30) % 4.0
+ENTRIES = {
+    "rvamp": lambda: rvamp(TALL.A, COUNTS, 0.3, likelihood=PoissonLoss()),
+    "rvamp_path": lambda: rvamp_path(TALL.A, TALL.y, n_lambdas=3, progress=False),
+    "a selector": lambda: StabilitySelection(n_lambdas=3, refits=20).fit(
+        TALL.A, TALL.y
+    ),
+    "refits": lambda: boot(A=TALL.A, y=COUNTS, loss="poisson"),
+    "refined": lambda: refined(rvamp(TALL.A, TALL.y, 0.3), n_refits=20, progress=False),
+    "survival": lambda: survival_fit(TALL.A, 1 + COUNTS, COUNTS > 1, 0.5),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("where", ["__enter__", "__exit__"])
+@pytest.mark.parametrize("name", ENTRIES)
+def test_an_interrupt_leaves_numpy_s_errors_as_they_were(name, where, monkeypatch):
+    """Where it comes between a change of the state and the promise to undo it."""
+    real, seen, stop = getattr(np.errstate, where), [], [None]
+
+    def interrupted(self, *args):
+        seen.append(self)
+        if len(seen) == stop[0] and where == "__exit__":
+            raise KeyboardInterrupt
+        real(self, *args)
+        if len(seen) == stop[0]:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(np.errstate, where, interrupted)
+    before = np.geterr()
+    ENTRIES[name]()
+    number = len(seen)
+    assert number > 5 and np.geterr() == before
+    for stop[0] in np.unique(np.linspace(1, number, 12).astype(int)):
+        seen.clear()
+        try:
+            ENTRIES[name]()
+        except KeyboardInterrupt:
+            pass
+        assert np.geterr() == before, stop
+
+
+def test_the_context_is_a_decorator_and_may_be_entered_twice():
+    @numpy_errors(over="raise")
+    def down(n):
+        assert np.geterr()["over"] == "raise"
+        return down(n - 1) if n else np.geterr()["divide"]
+
+    before = np.geterr()
+    assert down(3) == before["divide"]
+    with pytest.raises(ZeroDivisionError), numpy_errors(all="ignore"):
+        assert 1 / 0
+    assert np.geterr() == before
 
 
 def test_a_number_of_hundreds_of_digits_is_refused():

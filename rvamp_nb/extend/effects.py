@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from ..blocks import moment_view
-from ..checks import check_number
+from ..checks import check_number, numpy_errors
 from .refined import field_of
 from .trust import TrustWarning
 from ..likelihood import Logistic, Squared
@@ -135,6 +135,7 @@ COPY, NEAREST = 0.99, 0.7  # chosen on the even half of tests/bench/effects.py, 
 PULL, ROWS = 2, 4  # ... these: standard errors, and rows of a logistic fit a column
 
 
+@numpy_errors(under="ignore")
 def effects(fit, level=0.95):
     """Debiased coefficients with standard errors, intervals and p-values
     (`field-error`, `effect-error`), where they hold: `Effects`, on the scale of the
@@ -170,6 +171,8 @@ def effects(fit, level=0.95):
         middle, seen = np.nanmedian(pulled), ", ".join(sorted(set(light)))
         pull = f"of its standard error the pull of the others is {middle:.2g}"
         said = f"no column has an interval ({pull} in the middle; 'light' has {seen})"
-        warnings.warn(f"effects: {said}", TrustWarning, stacklevel=2)
+        warnings.warn(
+            f"effects: {said}", TrustWarning, stacklevel=3
+        )  # one is its context
     given = np.where(green, [estimate, se, estimate - half, estimate + half], np.nan)
     return Effects(*given, np.where(light == "red", np.nan, p_value), light)

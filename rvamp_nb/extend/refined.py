@@ -18,7 +18,13 @@ from scipy.special import ndtr, ndtri
 
 from ..blocks import felt, moment_view  # chapter 4.7
 from ..bootstrap import drawn
-from ..checks import check_number, check_offers, check_size, progress_bar
+from rvamp_nb.checks import (
+    check_number,
+    check_offers,
+    check_size,
+    numpy_errors,
+    progress_bar,
+)
 from .refitting import refitter
 from rvamp_nb.extend.rows import (
     ByRow,
@@ -546,7 +552,7 @@ def _as_refined(found, done, accuracy, stopped):
     return Refined(*values, *errors, *told)
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570a04
-@np.errstate(under="ignore")
+@numpy_errors(under="ignore")
 def refined(fit, accuracy=0.02, n_refits=None, seed=0, *, baseline=None, progress=True):
     """Refit until every selection probability is known to an accuracy, each refit with
     what rVAMP says of it, and combine with rVAMP (`control-variate`, `shrinkage`): a

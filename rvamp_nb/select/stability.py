@@ -15,7 +15,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..checks import check_number, check_size, listed
+from ..checks import check_number, check_size, listed, numpy_errors
 from ..extend.refitting import check_refittable
 from ..extend.survival import survival_target
 from ..extend.trust import TrustWarning, repeated_rows
@@ -121,7 +121,7 @@ class _Beside:
     expected_selected_ = _of_path("expected_selected")
     converged_ = _of_path("converged")
 
-    @np.errstate(all="warn", under="ignore")
+    @numpy_errors(all="warn", under="ignore")
     def refine(self, accuracy=0.02, n_refits=None, *, seed=0, progress=True):
         """Refit at the reported penalty until the probabilities are known to an
         accuracy, and combine with rVAMP: a `Refined` about the columns of X, on their
@@ -338,7 +338,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
         try:
-            with np.errstate(all="warn", under="ignore"):  # whatever the caller's is
+            with numpy_errors(all="warn", under="ignore"):  # whatever the caller's is
                 found, notes = _found(self, X, y, groups, strata, sample_weight, offset)
         except BaseException:
             vars(self).pop("n_features_in_", None)
