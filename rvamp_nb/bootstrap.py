@@ -12,7 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from .checks import check_array, check_number, check_size, progress_bar
+from rvamp_nb.checks import (
+    check_array,
+    check_number,
+    check_size,
+    numpy_errors,
+    progress_bar,
+)
 from .refits import RefitLoss, check_target, penalised_fit, refit, unit_table
 from .resampling import Poisson, TwoPoint, check_law
 from .tables.storage import Panels
@@ -162,16 +168,19 @@ def _check_penalties(A, lam, factor, intercept):
 
 # %% ../nbs/course/14_bootstrap.ipynb #9765a1dd
 def _check_plan(seed, n_jobs, l1_ratio, delta, **flags):
-    """Numbers in their intervals, and flags that are True or False."""
+    """Numbers in their intervals, and flags that are True or False; the ratio and delta
+    as floats.
+    """
     owner = "naive_bootstrap"
     check_size(owner, "seed", seed, least=0)
     if check_size(owner, "n_jobs", n_jobs, least=-np.inf) == 0:
         raise ValueError(f"{owner}: n_jobs must not be 0; -1 means all processors")
-    check_number(owner, "l1_ratio", l1_ratio, 0, 1, closed="[]")
-    check_number(owner, "delta", delta, 0)
+    l1_ratio = check_number(owner, "l1_ratio", l1_ratio, 0, 1, closed="[]")
+    delta = check_number(owner, "delta", delta, 0)
     for name, flag in flags.items():
         if not isinstance(flag, (bool, np.bool_)):
             raise TypeError(f"{name} must be True or False, got {flag!r}")
+    return l1_ratio, delta
 
 # %% ../nbs/course/14_bootstrap.ipynb #a0c7775c
 def _check_columns(name, given, N):
@@ -261,6 +270,7 @@ def _gather(chunks, plan, n, keep, progress):
     return Refits(*(v[:N] for v in table), *known, *own)
 
 # %% ../nbs/course/14_bootstrap.ipynb #16514809
+@numpy_errors(under="ignore")
 def naive_bootstrap(
     A,
     y,
@@ -330,7 +340,8 @@ def naive_bootstrap(
     n_resamples = check_size("naive_bootstrap", "n_resamples", n_resamples)
     check_law("counts", counts)
     check_law("randomise", randomise, positive=True)
-    _check_plan(seed, n_jobs, l1_ratio, delta, positive=positive, intercept=intercept)
+    flags = dict(positive=positive, intercept=intercept)
+    l1_ratio, delta = _check_plan(seed, n_jobs, l1_ratio, delta, **flags)
     lam = _check_penalties(A, lam, penalty_factor, intercept)
     check_target(loss, y if sample_weight is None else y[weight > 0])
     model = _model(A, y, lam, l1_ratio, positive, intercept, loss, delta, offset)

@@ -401,7 +401,8 @@ def _planned(args):
             study = rvamp_nb.plan(*question, like=X, **wanted)
             if X is None:
                 like = Later("rvamp_nb.select.planning").genes(args.features)
-                left = rvamp_nb.plan(*question, like=like, n_studies=0, **wanted).rows
+                alike = rvamp_nb.plan(*question, like=like, n_studies=0, **wanted)
+                left = alike.rows if alike.power >= args.power else None
         except (TypeError, ValueError) as e:
             raise BadInput(e) from None
         promise["threshold"], ask = study.threshold, rvamp_nb.expected_study
@@ -416,7 +417,9 @@ def _planned(args):
 
 # %% ../nbs/workshop/cli.ipynb #25c00001
 def _as_json(args, study, beside, left, code):
-    """Question, answer, other sizes; left: columns left out, or rows for genes."""
+    """Question, answer, other sizes; left: columns left out, or rows for genes, None
+    where --max-rows are not enough.
+    """
     asked = _some(args, "features effects size noise pfer power threshold bound")
     answer = _some(study, f"{_SAID} threshold q pfer n_simulated power_se")
     said = dict(asked=asked, answer=answer, beside=[_some(s, _SAID) for s in beside])
@@ -429,7 +432,8 @@ def _as_table(args, study, beside, left, code):
     effects = f"{study.n_effects} effects of size {study.size:g}"
     among = f"among {study.n_features} features (noise {study.noise:g})"
     false = f"{study.false_selections:.2g} are expected"
-    lines = [
+    none = f"no plan up to --max-rows {args.max_rows}: they are not enough"
+    lines = [none] * bool(code) + [
         f"{study.rows} rows find {study.true_selections:.3g} of {effects} {among}",
         f"threshold {study.threshold:.3g}, pfer {study.pfer:.3g}: q = {study.q:.3g},"
         f" λ = {study.lam:.4g} on centred columns of unit norm",
@@ -451,6 +455,7 @@ def _as_table(args, study, beside, left, code):
         found = f"{s.rows:8}{s.true_selections:8.2f}{s.power:8.2f}"
         lines.append(f"{found}{s.false_selections:9.2g}")
     lines += ["", "For independent features. If they hang together as genes may"]
-    lines.append(f"(ten factors make half of the variance) it takes {left} rows.")
+    takes = f"{left} rows" if left else f"more than --max-rows {args.max_rows}"
+    lines.append(f"(ten factors make half of the variance) it takes {takes}.")
     lines.append("With a pilot in a file: --like FILE says it for features like yours.")
     return "\n".join(lines)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .blocks import apart, echoed, echoes  # chapter 4.7
-from .checks import check_number, check_size
+from .checks import check_number, check_size, numpy_errors
 from .coupling import mirrored
 from .likelihood import Huber, Squared
 from .messages import Mixed, Natural
@@ -134,7 +134,7 @@ def variational(problem, messages):
     return float(factors + coupling_part(A, two, other) + together + blocks)
 
 
-@np.errstate(under="ignore")
+@numpy_errors(under="ignore")
 def free_energy(fit):
     """G at the fixed point of a fit of `rvamp`, any loss, prior, law of independent
     counts and beta. At beta = inf, -G is the mean over counts and penalties of the
@@ -220,7 +220,7 @@ def _has_arrived(growth, tol):
     return last * max(q / (1 - q), 0.1) <= tol * over_two[-1]
 
 # %% ../nbs/course/42_free_energy.ipynb #eb680846
-@np.errstate(under="ignore")
+@numpy_errors(under="ignore")
 def stability_radius(fit, tol=1e-8, max_iter=1000):
     """Spectral radius of one round's action on differences between copies: below 1
     the replica-symmetric point of a converged fit is stable; 0 where nothing is random.
@@ -236,8 +236,8 @@ def stability_radius(fit, tol=1e-8, max_iter=1000):
         Turns; each costs one call of `couple`: two or three passes over a table that
         is read in blocks.
     """
-    check_number("stability_radius", "tol", tol, 0, 1)
-    check_size("stability_radius", "max_iter", max_iter, least=3)
+    tol = check_number("stability_radius", "tol", tol, 0, 1)
+    max_iter = check_size("stability_radius", "max_iter", max_iter, least=3)
     messages = messages_of(fit)
     if not isinstance(messages.from_likelihood, Natural):
         raise TypeError("stability_radius is not for rows in groups (Grouped counts)")
@@ -253,6 +253,6 @@ def stability_radius(fit, tol=1e-8, max_iter=1000):
             break
     else:
         said = f"stability_radius has not settled after {max_iter} turns"
-        warnings.warn(said, RuntimeWarning, stacklevel=3)  # errstate is one
+        warnings.warn(said, RuntimeWarning, stacklevel=3)  # one is its context
     radius = np.sqrt(np.prod(growth[-2:]))
     return float(radius) if radius > tol else 0.0

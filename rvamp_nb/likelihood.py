@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 from scipy.special import ndtr, wrightomega
 
-from .checks import check_number, check_offers
+from .checks import check_field, check_offers
 from .messages import Moments, Natural
 from .ramps import noises, ramp
 
@@ -55,7 +55,7 @@ class Squared(_Row):
     sigma: float = 1.0
 
     def __post_init__(self):
-        check_number("Squared", "sigma", self.sigma, 0)
+        check_field(self, "sigma", 0)
 
     def value(self, y, f):
         """The loss, of the shape of f."""
@@ -371,7 +371,7 @@ class Huber(Loss):
     delta: float = 1.0
 
     def __post_init__(self):
-        check_number("Huber", "delta", self.delta, 0)
+        check_field(self, "delta", 0)
 
     def check(self, y, beta):
         """Refuse a finite beta."""

@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from .checks import check_array, check_number, check_offers, check_size
+from .checks import check_array, check_field, check_offers, check_size
 
 # %% ../nbs/course/12_resampling.ipynb #fa91b33d
 def all_resamples(M, n_draws):
@@ -48,7 +48,7 @@ class _Tau:
     mean = var = property(attrgetter("tau"), doc="Mean and variance of a count: tau.")
 
     def __post_init__(self):
-        check_number(type(self).__name__, "tau", self.tau, 0, self.most, self.closed)
+        check_field(self, "tau", 0, self.most, self.closed)
 
     def drawn(self, M):
         """The number of rows drawn from M: the whole part of tau M."""
@@ -91,7 +91,7 @@ class Poisson(_Tau):
         """Values (K,) of a count and their probabilities (K,): ratios of neighbours
         from the mode outwards, both tails cut where they hold less than 4e-16.
         """
-        tau = float(self.tau)
+        tau = self.tau
         mode, reach = int(tau), int(12 * np.sqrt(tau) + 30)
         k = np.arange(max(mode - reach, 0), mode + reach + 1.0)
         below, above = k[k <= mode][1:], k[k > mode]
@@ -249,8 +249,8 @@ class TwoPoint:
     prob: float = 0.5
 
     def __post_init__(self):
-        check_number("TwoPoint", "factor", self.factor, 0)
-        check_number("TwoPoint", "prob", self.prob, 0, 1, closed="[]")
+        check_field(self, "factor", 0)
+        check_field(self, "prob", 0, 1, closed="[]")
 
     def nodes(self):
         """The values [1, factor] and their probabilities."""
@@ -272,7 +272,7 @@ class Weakness:
     w: float = 0.5
 
     def __post_init__(self):
-        check_number("Weakness", "w", self.w, 0, 1, closed="]")
+        check_field(self, "w", 0, 1, closed="]")
 
     def nodes(self):
         """Multipliers (16,) and their probabilities: the Gauss-Legendre rule in W."""

@@ -1571,7 +1571,23 @@ def test_no_plan_is_exit_code_4(capsys):
         main("plan --features 40 --effects 2 --size 0.01 --max-rows 32".split())
     out, err = capsys.readouterr()
     assert stop.value.code == 4
-    assert "32 rows" in out and "raise max_rows" in err
+    assert out.startswith("no plan up to --max-rows 32") and "raise max_rows" in err
+
+
+def test_a_plan_never_prints_a_limit_as_an_answer(capsys):
+    """Genes would take more than the limit; then no number of rows is enough."""
+    main("plan --features 1000 --effects 10 --size 0.35 --max-rows 500".split())
+    out = capsys.readouterr().out
+    assert out.startswith("335 rows find 8 of 10") and "no plan" not in out
+    assert "it takes more than --max-rows 500." in out and "500 rows" not in out
+    main([*PLAN, *"--max-rows 50 --json".split()])
+    said = json.loads(capsys.readouterr().out)
+    assert said["rows_like_genes"] is None and said["answer"]["rows"] < 50
+    with pytest.raises(SystemExit) as stop:
+        main("plan --features 100 --effects 4 --size 0.6 --pfer 0.1".split())
+    out, err = capsys.readouterr()
+    assert stop.value.code == 2 and not out
+    assert "no number of rows" in err and "raise pfer above 0.174" in err
 
 
 def test_help_of_plan(capsys):

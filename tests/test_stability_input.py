@@ -137,7 +137,7 @@ BAD = {
         fit(categories=np.arange(6) % 2),
         "categories must be a dict {name: its columns} or a list of lists of columns",
     ),
-    "refits without end": (fit(refits=10**30), "at least 10 and below 2"),
+    "refits without end": (fit(refits=10**30), "refits must be at least 0 and below 2"),
     # the table
     "X with NaN": (fit(altered(np.nan)), "NaN"),
     "X with inf": (fit(altered(np.inf)), "inf"),

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from ..blocks import moment_view
-from ..checks import check_number
+from ..checks import check_number, numpy_errors
 from .refined import field_of
 from .trust import TrustWarning
 from ..likelihood import Logistic, Squared
@@ -111,11 +111,10 @@ class Effects(NamedTuple):
     light: np.ndarray  # "green"; "yellow": p-values only; "red": nothing
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0027
-def _check(fit, level):
+def _check(fit):
     """Refuse what has no effects, and say what to do."""
     if not isinstance(fit, Fit):
         raise TypeError(f"effects: fit must be a Fit, from rvamp, got {fit!r}")
-    check_number("effects", "level", level, 0, 1)
     if not fit.converged:
         raise ValueError(f"effects: the fit has not converged ({fit.status})")
     A, _, _, loss, counts, beta = fit.problem
@@ -136,6 +135,7 @@ COPY, NEAREST = 0.99, 0.7  # chosen on the even half of tests/bench/effects.py, 
 PULL, ROWS = 2, 4  # ... these: standard errors, and rows of a logistic fit a column
 
 
+@numpy_errors(under="ignore")
 def effects(fit, level=0.95):
     """Debiased coefficients with standard errors, intervals and p-values
     (`field-error`, `effect-error`), where they hold: `Effects`, on the scale of the
@@ -152,7 +152,8 @@ def effects(fit, level=0.95):
     level : float in (0, 1)
         How often an interval should hold the true coefficient.
     """
-    _check(fit, level)
+    _check(fit)
+    level = check_number("effects", "level", level, 0, 1)
     fit = with_blocks(fit, [])
     A = fit.problem.A[:, : len(fit.mean)]
     alike = resemblance(A - A.mean(0) * fit.has_intercept)
@@ -170,6 +171,8 @@ def effects(fit, level=0.95):
         middle, seen = np.nanmedian(pulled), ", ".join(sorted(set(light)))
         pull = f"of its standard error the pull of the others is {middle:.2g}"
         said = f"no column has an interval ({pull} in the middle; 'light' has {seen})"
-        warnings.warn(f"effects: {said}", TrustWarning, stacklevel=2)
+        warnings.warn(
+            f"effects: {said}", TrustWarning, stacklevel=3
+        )  # one is its context
     given = np.where(green, [estimate, se, estimate - half, estimate + half], np.nan)
     return Effects(*given, np.where(light == "red", np.nan, p_value), light)

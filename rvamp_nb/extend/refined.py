@@ -18,7 +18,13 @@ from scipy.special import ndtr, ndtri
 
 from ..blocks import felt, moment_view  # chapter 4.7
 from ..bootstrap import drawn
-from ..checks import check_number, check_offers, check_size, progress_bar
+from rvamp_nb.checks import (
+    check_number,
+    check_offers,
+    check_size,
+    numpy_errors,
+    progress_bar,
+)
 from .refitting import refitter
 from rvamp_nb.extend.rows import (
     ByRow,
@@ -378,7 +384,7 @@ class Refined:
 
     def interval(self, level=0.95):
         """Ends of intervals of Pi at a level in (0, 1), (N, 2)."""
-        check_number("interval", "level", level, 0, 1)
+        level = check_number("interval", "level", level, 0, 1)
         width = ndtri((1 + level) / 2) * self.Pi_se
         return np.clip(self.Pi[:, None] + np.outer(width, [-1, 1]), 0, 1)
 
@@ -513,8 +519,6 @@ def _budget(fit, accuracy, n_refits):
     """How many refits at most; refuses what makes no sense."""
     if not isinstance(fit, (Fit, Counted)):
         raise TypeError(f"refined: fit must be from rvamp or counted, got {fit!r}")
-    if accuracy is not None:
-        check_number("refined", "accuracy", accuracy, 1e-6, 0.5)
     if n_refits is not None:
         return check_size("refined", "n_refits", n_refits, least=10)
     if accuracy is None:
@@ -548,7 +552,7 @@ def _as_refined(found, done, accuracy, stopped):
     return Refined(*values, *errors, *told)
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570a04
-@np.errstate(under="ignore")
+@numpy_errors(under="ignore")
 def refined(fit, accuracy=0.02, n_refits=None, seed=0, *, baseline=None, progress=True):
     """Refit until every selection probability is known to an accuracy, each refit with
     what rVAMP says of it, and combine with rVAMP (`control-variate`, `shrinkage`): a
@@ -571,6 +575,8 @@ def refined(fit, accuracy=0.02, n_refits=None, seed=0, *, baseline=None, progres
     progress : bool
         Show a bar when it takes more than two seconds.
     """
+    if accuracy is not None:
+        accuracy = check_number("refined", "accuracy", accuracy, 1e-6, 0.5)
     most = _budget(fit, accuracy, n_refits)
     seed = check_size("refined", "seed", seed, least=0)
     job, parts, done = _job(fit, seed, baseline), [], 0

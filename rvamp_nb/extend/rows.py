@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..blocks import NODES, SOME, put_in_blocks, whole_numbers  # chapter 4.7
+from ..checks import numpy_errors
 from ..groups import GroupedLoss, noise_of_groups  # chapter 5.2
 from ..iteration import Anderson, coordinates, from_coordinates, iterate
 from ..messages import Moments, Natural
@@ -358,7 +359,7 @@ def _mixed(fit, parts, columns):
     return moments, left
 
 # %% ../../nbs/course/46_conditioning.ipynb #3ebbf27f
-@np.errstate(under="ignore")
+@numpy_errors(under="ignore")
 def counted(fit, rows=4):
     """A fit with a few rows counted jointly, the rest averaged over (`mixture`); its
     blocks stay blocks: a `Counted`. A TypeError or ValueError for no fit, one that has

@@ -14,7 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..checks import check_array, check_number, check_offers, check_size
+from rvamp_nb.checks import (
+    check_array,
+    check_number,
+    check_offers,
+    check_size,
+    numpy_errors,
+)
 from ..likelihood import FAINTEST, Logistic, Loss, PoissonLoss, Squared
 from ..messages import Moments, Natural
 from ..refits import GAP, refit, unit_table
@@ -437,6 +443,7 @@ class Baseline(_Level):
         return Rows(PoissonLoss(), self.weight * (self.hazard > 0), self.offset + shape)
 
 # %% ../../nbs/course/53_survival.ipynb #s0721dfa
+@numpy_errors(under="ignore")
 def survival_fit(
     A,
     time,
@@ -465,7 +472,7 @@ def survival_fit(
     **options : tol, max_iter, damping, beta of `rvamp`
     """
     check_law("counts", counts, needs=("nodes", "mean", "var"))
-    check_number("survival_fit", "still", still, 0)
+    still = check_number("survival_fit", "still", still, 0)
     rounds = check_size("survival_fit", "rounds", rounds)
     base, fit = Baseline(time, event, counts, sample_weight, offset), None
     for _ in range(rounds):
@@ -478,5 +485,5 @@ def survival_fit(
             return fit, base
         base = new
     message = f"the baseline still moves after {rounds} rounds"
-    warnings.warn(message, ConvergenceWarning, stacklevel=2)
+    warnings.warn(message, ConvergenceWarning, stacklevel=3)  # one is its context
     return fit, base

@@ -33,7 +33,8 @@ def read_penalty(prior, l1_ratio, randomise, penalty_factor, names, M):
     columns of variance one), `randomise` (None or a law of multipliers), and
     `penalty_factor` (None, (N,), or a dict by name). M rows weigh something.
     """
-    check_number("StabilitySelection", "l1_ratio", l1_ratio, 0, 1, closed="]")
+    owner, name = "StabilitySelection", "l1_ratio"
+    l1_ratio = check_number(owner, name, l1_ratio, 0, 1, closed="]")
     if prior is not None:
         ratio = None if l1_ratio == 1 else l1_ratio
         own = dict(randomise=randomise, penalty_factor=penalty_factor, l1_ratio=ratio)
@@ -48,7 +49,7 @@ def read_penalty(prior, l1_ratio, randomise, penalty_factor, names, M):
     factors = _one_each(penalty_factor, names)
     if l1_ratio == 1:
         return Laplace(1.0, law, factors)
-    theirs = float(l1_ratio) * M**0.5
+    theirs = l1_ratio * M**0.5
     return ElasticNet(1.0, law, factors, l1_ratio=theirs / (theirs + 1 - l1_ratio))
 
 
@@ -154,7 +155,7 @@ def steering(asked):
     if n is not None:
         check_size(owner, "n_lambdas", n)
     if ratio is not None:
-        check_number(owner, "lambda_min_ratio", ratio, 0, 1)
+        ratio = check_number(owner, "lambda_min_ratio", ratio, 0, 1)
     if lambdas is not None:
         lambdas, wanted = check_array("lambdas", lambdas), ""
         if lambdas.ndim != 1 or not lambdas.size:

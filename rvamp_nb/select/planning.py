@@ -7,11 +7,13 @@ __all__ = ['THRESHOLDS', 'Study', 'expected_study', 'plan', 'Pilot', 'pilot_of',
 
 # %% ../../nbs/course/57_planning.ipynb #fc010cc6
 import warnings
+from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq, nnls
+from scipy.special import ndtr, ndtri
 
 from ..bootstrap import naive_bootstrap
 from ..checks import check_array, check_number, check_size, listed, progress_bar
@@ -19,7 +21,7 @@ from ..datasets import standardize
 from ..evolution import FixedSizes, Spectrum, state_evolution
 from ..prior import Laplace
 from ..resampling import Fixed, Subsample
-from .control import settle
+from .control import BOUNDS, settle
 from ..solver import ConvergenceWarning
 
 # %% ../../nbs/course/57_planning.ipynb #ac1a0432
@@ -114,9 +116,9 @@ def _question(rows, n_features, n_effects, size, noise):
     n_effects = check_size("plan", "n_effects", n_effects)
     if n_effects >= n_features:
         raise ValueError(f"n_effects must be below {n_features = }, got {n_effects}")
-    check_number("plan", "noise", noise, 1e-100, 1e100)
-    check_number("plan", "size", size, 1e-6 * noise, 1e6 * noise)
-    return rows, n_features, n_effects, float(size), float(noise)
+    noise = check_number("plan", "noise", noise, 1e-100, 1e100)
+    size = check_number("plan", "size", size, 1e-6 * noise, 1e6 * noise)
+    return rows, n_features, n_effects, size, noise
 
 # %% ../../nbs/course/57_planning.ipynb #24c00001
 def _check_like(like, n_features):
@@ -174,6 +176,38 @@ def _reached(rows, near, question, promise, bridges=3):
         return found
     return _reached(rows, bridge, question, promise, bridges - 1)
 
+# %% ../../nbs/course/57_planning.ipynb #24c00012
+def _q_needed(power, n_effects, threshold, alike):
+    """The q below which no number of rows has the power (`most-power`)."""
+    if not alike:  # Markov's inequality
+        return n_effects * min(power * threshold, 1)
+    return n_effects * ndtr((ndtri(power) + ndtri(threshold)) / 2**0.5)
+
+
+def _within_reach(question, power, thresholds, pfer, bound, alike):
+    """The thresholds at which some number of rows has the power, or a ValueError."""
+    N, K, reached, remedies = question[0], question[1], [], []
+    for t in thresholds:
+        t, _, q, _ = settle(N, np.inf, t, pfer, bound=bound)
+        needed = _q_needed(power, K, t, alike)
+        if needed <= q:
+            reached.append(t)
+        with suppress(ValueError):  # the unimodal bound does not hold everywhere
+            remedies.append((BOUNDS[bound](needed, t, N), t, q, needed))
+    if reached:
+        return reached
+    what = f"no number of rows gives power = {power:g}"
+    if not remedies:
+        raise ValueError(
+            f"plan: {what} with bound = {bound!r}: take 'mb', or less power"
+        )
+    enough, t, q, needed = min(remedies)
+    raise ValueError(
+        f"plan: {what}: at threshold {t:g} pfer = {pfer:g} lets a resample select q ="
+        f" {q:.3g} features, and {K} effects need more than {needed:.3g}: raise pfer"
+        f" above {enough:.3g}, or ask for less power"
+    )
+
 # %% ../../nbs/course/57_planning.ipynb #a7c732f7
 def plan(
     n_features,
@@ -192,7 +226,8 @@ def plan(
     progress=True,
 ):
     """How many rows a study needs: the `Study` with the fewest. Where `max_rows` are
-    not enough, the study of that size, and a UserWarning.
+    not enough, the study of that size, and a UserWarning; where no number of rows is,
+    a ValueError that says which pfer it takes (`most-power`).
 
     Parameters
     ----------
@@ -211,17 +246,21 @@ def plan(
     n_studies, seed, progress : int (0: state evolution alone), int >= 0, bool
         How many studies are drawn, of which numbers; whether a bar is shown.
     """
-    check_number("plan", "power", power, 0, 1)
+    power = check_number("plan", "power", power, 0, 1)
+    pfer = check_number("plan", "pfer", pfer, 0)
     most = check_size("plan", "max_rows", max_rows, least=32)
     rng, n_studies = _check_studies(n_studies, seed)
     like = like if like is None or isinstance(like, Pilot) else pilot_of(like)
-    question = n_features, n_effects, size, noise
+    question = _question(4, n_features, n_effects, size, noise)[1:]
     promise = dict(pfer=pfer, bound=bound, like=like)
+    tried = THRESHOLDS if threshold is None else [threshold]
+    tried = _within_reach(question, power, tried, pfer, bound, alike=like is None)
     ask = lambda t, *at: _reached(*at, question, dict(promise, threshold=t))
     if threshold is None:  # the best of them, at about the size that .7 needs
-        study = _least_rows(partial(ask, 0.7), power, most, within=0.03)
+        middle = min(tried, key=lambda t: abs(t - 0.7))
+        study = _least_rows(partial(ask, middle), power, most, within=0.03)
         power_at = lambda t: np.nan_to_num(ask(t, study.rows, study).power)
-        again = partial(ask, max(THRESHOLDS, key=power_at))
+        again = partial(ask, max(tried, key=power_at))
         first = max(int(0.7 * study.rows), 16)
         study = _least_rows(again, power, most, first, near=study)
     else:

@@ -95,7 +95,7 @@ def half_width(s, level):
     if target.loss not in SHIFTED:
         wanted = f"one of y - f, {' or '.join(SHIFTED)}, not {target.loss}"
         raise ValueError(f"predict_interval: the loss must be {wanted}")
-    check_number("predict_interval", "level", level, 0, 1)
+    level = check_number("predict_interval", "level", level, 0, 1)
     off = target.rows.that_count(np.abs(target.y + target.level - out_of_bag(s)))
     k = int(np.ceil(level * (len(off) + 1)))
     if k > len(off):

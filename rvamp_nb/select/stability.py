@@ -15,7 +15,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..checks import check_number, check_size, listed
+from ..checks import check_number, check_size, listed, numpy_errors
 from ..extend.refitting import check_refittable
 from ..extend.survival import survival_target
 from ..extend.trust import TrustWarning, repeated_rows
@@ -121,7 +121,7 @@ class _Beside:
     expected_selected_ = _of_path("expected_selected")
     converged_ = _of_path("converged")
 
-    @np.errstate(all="warn", under="ignore")
+    @numpy_errors(all="warn", under="ignore")
     def refine(self, accuracy=0.02, n_refits=None, *, seed=0, progress=True):
         """Refit at the reported penalty until the probabilities are known to an
         accuracy, and combine with rVAMP: a `Refined` about the columns of X, on their
@@ -338,7 +338,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
         try:
-            with np.errstate(all="warn", under="ignore"):  # whatever the caller's is
+            with numpy_errors(all="warn", under="ignore"):  # whatever the caller's is
                 found, notes = _found(self, X, y, groups, strata, sample_weight, offset)
         except BaseException:
             vars(self).pop("n_features_in_", None)
@@ -394,7 +394,7 @@ def _found(est, X, y, *roles):
     A, prior, columns = prepare_columns(X, names, prior, rows, counts, est.categories)
     kept = np.flatnonzero(columns.kind[columns.first] == "covariate")
     apart = check_estimable(target, A[:, kept], names[columns.first[kept]], counts)
-    digits = est.tol, est.max_iter, bool(est.verbose)
+    digits = float(est.tol), est.max_iter, bool(est.verbose)
     question = Question(A, target, prior, counts, columns, *digits)
     if est.refits:
         loss = target.likelihood, question.intercept, target.baseline
@@ -436,8 +436,8 @@ def _check_options(est):
     if est.decoys is not None and str(est.decoys) not in DECOYS:
         wanted = "'permuted', 'gaussian' or None"
         raise ValueError(f"decoys must be {wanted}, got {est.decoys!r}")
-    if est.refits is not None:
-        check_size(owner, "refits", est.refits, least=10 if est.refits else 0)
+    if est.refits is not None and check_size(owner, "refits", est.refits, least=0):
+        check_size(owner, "refits", est.refits, least=10)
 
 
 def _said_of(found):
