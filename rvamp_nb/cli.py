@@ -17,9 +17,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import rvamp_nb
-from .select import frames
+from .select import frames, readers
 from .select.arguments import arguments
-from .select.frames import BadInput, Later, Table, np, pd, shown
+from .select.frames import Table
+from .select.readers import BadInput, Later, np, pd, shown
 
 # %% ../nbs/workshop/cli.ipynb #02e1fa38
 _reports = Later("rvamp_nb.select.report")
@@ -289,15 +290,15 @@ def _request(args):
         if args.rows is None:
             remedy = "say which file has the target, such as --rows y.csv"
             raise BadInput(f"argument --rows: {where} holds numbers only: {remedy}")
-        asked["matrix"] = frames.read_matrix(args.file)
-        asked["names"] = args.names and frames.read_names(args.names, args.encoding)
+        asked["matrix"] = readers.read_matrix(args.file)
+        asked["names"] = args.names and readers.read_names(args.names, args.encoding)
         where = f"{where} with {shown(args.rows)}"
     elif args.rows or args.names:
         option = "rows" if args.rows else "names"
         problem = f"{where} has names, and a target, of its own"
         raise BadInput(f"argument --{option}: for a matrix (.npy, .zarr); {problem}")
     how = _some(args, "sep decimal encoding")
-    frame = frames.read_frame(args.rows or args.file, typed=_in_shell, **how)
+    frame = readers.read_frame(args.rows or args.file, typed=_in_shell, **how)
     table = frames.prepare(frame, where=where, typed=_in_shell, **asked)
     options = _some(args, _OPTIONS) | dict(lambdas=args.lam and [args.lam])
     if args.time and args.loss == "auto":
@@ -372,13 +373,13 @@ def _pilot(path, drop):
     """The pilot in a file, as a table of numbers, and what is left out of it."""
     is_matrix = str(path).endswith(".npy")
     how = {} if is_matrix else dict(typed=_in_shell)
-    table = (frames.read_matrix if is_matrix else frames.read_frame)(path, **how)
+    table = (readers.read_matrix if is_matrix else readers.read_frame)(path, **how)
     for stranger in [name for name in drop if is_matrix or name not in table]:
         problem = f"{shown(path)} has no column '{shown(stranger)}'"
         raise BadInput(f"argument --drop: {problem}")
     if is_matrix:
         return table, []
-    values, _ = frames.measured(table.drop(columns=drop))
+    values, _ = readers.measured(table.drop(columns=drop))
     whole = values.notna().all() & (values.nunique() > 1)
     if whole.sum() < 2:
         raise BadInput(f"{shown(path)}: a pilot has two columns of numbers, or more")

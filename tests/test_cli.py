@@ -31,10 +31,10 @@ import rvamp_nb
 from rvamp_nb import StabilitySelection
 from rvamp_nb.cli import BadInput, main
 from rvamp_nb.datasets import load_diabetes
-from rvamp_nb.select import frames as tables
-from rvamp_nb.select import report
-from rvamp_nb.select.frames import prepare, read_frame
+from rvamp_nb.select import frames, readers, report
+from rvamp_nb.select.frames import prepare
 from rvamp_nb.select.planning import genes
+from rvamp_nb.select.readers import read_frame
 from rvamp_nb.select.report import console, report_files
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -1121,7 +1121,7 @@ def test_the_header_is_looked_at_once():
 
         __hash__ = str.__hash__
 
-    tables._check_names("wide.csv", [Name(f"x{i}") for i in range(3000)] + ["y"])
+    readers.check_names("wide.csv", [Name(f"x{i}") for i in range(3000)] + ["y"])
     assert compared < 10 * 3000
 
 
@@ -1727,7 +1727,7 @@ def test_another_table_of_rows_is_another_question(capsys):
 @pytest.fixture
 def no_memory(monkeypatch):
     """Whatever is larger than a thousand numbers is read in blocks."""
-    monkeypatch.setattr(tables, "IN_MEMORY", 1000)
+    monkeypatch.setattr(frames, "IN_MEMORY", 1000)
     for room in ("tables.door", "select.columns"):
         monkeypatch.setattr(f"rvamp_nb.{room}.BLOCK", 1000)
 
@@ -1739,7 +1739,7 @@ def test_beyond_memory_the_answer_is_the_same(capsys, no_memory, monkeypatch):
     line = f"{ASK} --lam 1.5 --names names.txt --id who".split()
     main(["select", "A.npy", *line, "--keep", "snp 5"])
     assert "(int8) stay where they are" in unwrapped(capsys.readouterr().out)
-    monkeypatch.setattr(tables, "IN_MEMORY", 10**6)
+    monkeypatch.setattr(frames, "IN_MEMORY", 10**6)
     main(["select", "A.npy", *line, "--keep", "snp 5", "--name", "small"])
     numbers, small, large = (
         ["probability", "coef_mean", "coef_std"],

@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import rvamp_nb.select.frames as tables
 from rvamp_nb import StabilitySelection
-from rvamp_nb.select.frames import (
+from rvamp_nb.select import frames, readers
+from rvamp_nb.select.frames import prepare
+from rvamp_nb.select.readers import (
     BadInput,
     in_python,
-    prepare,
     read_frame,
     read_matrix,
     read_names,
@@ -458,7 +458,7 @@ def test_a_wide_table_of_numbers_is_not_looked_at_cell_by_cell(monkeypatch):
     wide.iloc[0, 5] = np.nan
     wide = wide.assign(y=np.arange(6.0))
     text = prepare(wide.astype(str), "y", missing="median")
-    monkeypatch.setattr(tables, "_as_float", slow)
+    monkeypatch.setattr(readers, "_as_float", slow)
     table = prepare(wide, "y", missing="median")
     assert table.X.shape == (6, 3000) and table.filled == {"5": 1}
     pd.testing.assert_frame_equal(text.X, table.X, check_exact=True)
@@ -551,7 +551,7 @@ def test_beyond_memory_the_matrix_is_handed_on_as_it_is(monkeypatch):
     rows = pd.DataFrame({"y": np.arange(30.0), "w": 1.0, "age": range(30)})
     asked = dict(target="y", weights="w", keep="x3")
     small = prepare(rows, matrix=A, **asked)
-    monkeypatch.setattr(tables, "IN_MEMORY", A.size - 1)
+    monkeypatch.setattr(frames, "IN_MEMORY", A.size - 1)
     large = prepare(rows, matrix=A, **asked)
     assert large.X is A and small.X.shape == A.shape
     assert large.names == small.names and large.lines is None

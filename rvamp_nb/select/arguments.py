@@ -11,7 +11,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from .frames import BadInput, shown
+from .readers import BadInput, shown
 
 # %% ../../nbs/workshop/arguments.ipynb #4f74ad3c
 class _Parser(argparse.ArgumentParser):
