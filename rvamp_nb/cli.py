@@ -9,6 +9,7 @@ __all__ = ['main']
 import hashlib
 import json
 import os
+import shlex
 import signal
 import sys
 import warnings
@@ -187,13 +188,18 @@ def _check_licence(out, source):
         problem, wrong = "belongs to another table or target", [settings]
         with suppress(ValueError, TypeError, KeyError, RecursionError):
             earlier = {"rows": ""} | json.loads(settings.read_bytes())
-            if all(earlier[key] == source[key] for key in ("file", "target", "rows")):
-                wrong = []
+            if all(earlier[key] == source[key] for key in ("file", "rows")):
+                problem = (
+                    f"answers for target '{shown(earlier['target'])}' of this table"
+                )
+                wrong = wrong if earlier["target"] != source["target"] else []
     else:
         problem = "is there, and no JSON file beside it says what it is"
         wrong = [table for table in tables if table.exists()]
     for file in wrong:
-        remedy = "move it away, or choose another folder (--out) or name (--name)"
+        remedy = (
+            "choose another folder (--out FOLDER) or name (--name NAME), or move it"
+        )
         raise BadInput(f"argument --out: {shown(file)} {problem}: {remedy}")
 
 
@@ -253,13 +259,14 @@ def _settle(stream):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 # %% ../nbs/workshop/cli.ipynb #42db189d
-_ASK = "target time event id drop keep categorical missing groups strata weights offset"
+_ASK = "target time event id groups strata weights offset"
+_ASK += " drop keep categorical missing na"
 _OPTIONS = "loss threshold pfer q bound l1_ratio accuracy refits decoys"
 
 
 def _in_shell(option, value=None):
     """An option as it is typed at the command line."""
-    return f"--{option}" if value is None else f"--{option} {value}"
+    return f"--{option}" if value is None else f"--{option} {shlex.quote(value)}"
 
 
 def _embedded():
@@ -306,6 +313,15 @@ def _request(args):
     return _source(args, frame), table, options
 
 # %% ../nbs/workshop/cli.ipynb #04ec9a33
+def _announce(options, many=5000):
+    """Where nobody sees a bar, one line about many refits, before they are made."""
+    most = 0.25 / options.get("accuracy", 0.5) ** 2
+    seen = Later("rvamp_nb.checks").watched
+    if most > many and options["refits"] is None and not seen():
+        how = f"--accuracy {options['accuracy']:g} may take {most:,.0f} refits"
+        _complain(f"{how}; --refits N makes N, and ctrl-C keeps those that are made", 0)
+
+
 def _run(argv):
     """All of it. Returns the exit code."""
     args = arguments(rvamp_nb.__version__).parse_args(argv)
@@ -320,6 +336,7 @@ def _run(argv):
     _check_place(args.out, "--out", source)
     if args.report is not None:
         _check_place(args.report, "--report")
+    _announce(options)
     with _collected_warnings() as said:
         s = _fitted(source["name"], table, options)
     said = _all_warnings(table, said)
@@ -376,6 +393,7 @@ def _pilot(path, drop):
     table = (readers.read_matrix if is_matrix else readers.read_frame)(path, **how)
     for stranger in [name for name in drop if is_matrix or name not in table]:
         problem = f"{shown(path)} has no column '{shown(stranger)}'"
+        problem += "" if is_matrix else readers.meant(stranger, table)
         raise BadInput(f"argument --drop: {problem}")
     if is_matrix:
         return table, []

@@ -11,8 +11,8 @@ from collections import Counter
 from types import SimpleNamespace
 from typing import NamedTuple
 
-from .readers import BadInput, cell_label, check_names, in_python, measured
-from .readers import np, pd, quoted, reading, shown
+from . import readers
+from .readers import BadInput, measured, np, pd, quoted, shown
 
 # %% ../../nbs/workshop/frames.ipynb #51a5e927
 _ONE = ("target", "time", "event", "id", "groups", "strata", "weights", "offset")
@@ -24,11 +24,12 @@ _TOGETHER += ({"strata", "keep", "categorical"},)
 def _roles(where, typed, asked):
     """What is asked of the columns, {column: its roles} included; it makes sense."""
     roles = dict.fromkeys((*_ONE, *_MANY, "reference"))
-    ask = SimpleNamespace(**roles, missing="error")
+    ask = SimpleNamespace(**roles, missing="error", na=())
     for unknown in asked.keys() - vars(ask).keys():
         raise TypeError(f"prepare has no argument {unknown!r}")
     vars(ask).update(asked, where=where, typed=typed, roles={})
     ask.reference = dict(ask.reference or {})
+    ask.na = [str(code) for code in ([ask.na] if np.isscalar(ask.na) else ask.na)]
     for role in (*_ONE, *_MANY):
         names = getattr(ask, role)
         names = [names] if isinstance(names, str) else list(names or [])
@@ -47,6 +48,14 @@ def _roles(where, typed, asked):
         raise BadInput(f"{typed('missing')} is {known}, not '{shown(ask.missing)}'")
     for name in ask.reference.keys() - set(ask.categorical):
         remedy = f"is not categorical: name it with {typed('categorical')}"
+        remedy += readers.meant(name, ask.categorical)
+        if name == ask.target:
+            remedy = (
+                "is the target: of its classes that is modelled which comes last in"
+            )
+            remedy += (
+                " order of sorting, as the report says; write it as 1, the other 0"
+            )
         raise BadInput(f"{typed('reference')}: '{shown(name)}' {remedy}")
     return ask
 
@@ -57,6 +66,7 @@ def _features(ask, names):
     for name, roles in ask.roles.items():
         if name not in there:
             problem = f"has no column '{shown(name)}', only {quoted(names)}"
+            problem += readers.meant(name, names)
             if there.issuperset(name.split(",")):
                 problem = f"has several columns '{shown(name)}': repeat the option"
             raise BadInput(f"argument {ask.typed(min(roles))}: {ask.where} {problem}")
@@ -73,6 +83,7 @@ def _features(ask, names):
 
 # %% ../../nbs/workshop/frames.ipynb #6dc30efe
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?([ T].*)?|\d\d?([./-])\d\d?\2\d{2,4}")
+_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
 
 
 def _refuse(ask, frame, values, gaps, features):
@@ -85,11 +96,13 @@ def _refuse(ask, frame, values, gaps, features):
     doomed = gaps.all() | (ask.missing == "error")
     doomed &= (doomed.index != ask.id) | (ask.id == ask.groups)
     word, date, infinite = "is not a number", "is a date", "is not a finite number"
+    comma = f"{word}, but for a comma"
     drop, median = ask.typed("drop"), ask.typed("missing", "median")
     code = f"{ask.typed('categorical')} codes categories as 0/1 columns, {drop} leaves"
     gap = f"or let {median} do it, or {ask.typed('missing', 'drop')} leave out the row,"
     remedies = {
-        word: f"{code} a column out",
+        word: f"{code} a column out, {ask.typed('na')} names what stands for a gap",
+        comma: f"say {ask.typed('decimal', ',')} if it is the decimal mark, or mend it",
         date: f"turn it into days, or {drop}",
         infinite: f"mend it, or {drop}",
         "is missing": f"fill it in, {gap} or {drop} the column",
@@ -104,9 +117,11 @@ def _refuse(ask, frame, values, gaps, features):
             many, first = bad[name].sum(), int(np.argmax(bad[name]))
             cell = str(frame[name].iloc[first])
             is_date = problem == word and _DATE.fullmatch(cell.strip())
+            is_comma = problem == word and _COMMA.fullmatch(cell.strip())
+            kind = date if is_date else comma if is_comma else problem
             place = f"{unit} {shown(frame.index[first], 20)}{counted}"
             said = f"{many} of {len(frame)}, first '{shown(cell, 40)}' in {place}"
-            seen[date if is_date else problem].append(f"'{shown(name)}' ({said})")
+            seen[kind].append(f"'{shown(name)}' ({said})")
     lines = [f"{p}: {', '.join(seen[p])}: {remedies[p]}" for p in remedies if seen[p]]
     if lines:
         raise BadInput(f"{ask.where}: {'; '.join(lines)}")
@@ -154,7 +169,7 @@ class Table(NamedTuple):
         return getattr(self.X, "index", None)
 
 
-def _dummies(ask, frame, values, features):
+def _dummies(ask, frame, values, gaps, features):
     """What a `Table` says of its features, which are numbers without gaps."""
     X = values[[name for name in features if name not in ask.categorical]]
     filled, references = X.isna().sum().to_dict(), {}
@@ -162,7 +177,7 @@ def _dummies(ask, frame, values, features):
     parts = [X.fillna(X[gappy].median()) if gappy else X]
     families = {name: [name] for name in features}
     for name in filter(ask.categorical.__contains__, features):
-        labels = frame[name].astype(object).map(cell_label)
+        labels = frame[name].astype(object).map(readers.cell_label).mask(gaps[name])
         levels, usual = sorted(labels.dropna().unique()), labels.mode()[0]
         if len(levels) == len(labels):
             problem = f"'{shown(name)}' has another level in every row"
@@ -170,7 +185,8 @@ def _dummies(ask, frame, values, features):
         reference = references[name] = str(ask.reference.get(name, usual))
         if reference not in levels:
             problem = f"'{shown(name)}' has no level '{shown(reference)}', only"
-            raise BadInput(f"{ask.typed('reference')}: {problem} {quoted(levels)}")
+            problem += f" {quoted(levels)}{readers.meant(reference, levels)}"
+            raise BadInput(f"{ask.typed('reference')}: {problem}")
         filled[name], labels = int(labels.isna().sum()), labels.fillna(usual)
         coded = pd.get_dummies(labels, prefix=name, prefix_sep="=", dtype=float)
         parts.append(coded.drop(columns=f"{name}={reference}"))
@@ -193,13 +209,21 @@ def _response(ask, frame, values):
     """The target: floats, words, or (event, time)."""
     if ask.time is None:
         y = values[ask.target].to_numpy()
-        words = np.isnan(y).any()  # gaps are gone
-        return np.array([*map(cell_label, frame[ask.target])]) if words else y
+        if not np.isnan(y).any():  # gaps are gone
+            return y
+        words = [*map(readers.cell_label, frame[ask.target])]
+        odd = sorted(word for word in {*words} if word.lower() in readers.GAPS)
+        if odd and len({*words}) > 2:
+            problem = f"'{shown(ask.target)}' has '{odd[0]}' beside its classes"
+            remedy = f"{ask.typed('na', odd[0])} makes it a gap"
+            raise BadInput(f"{ask.where}: {problem}: {remedy}")
+        return np.array(words)
     yes, no = {"1", "1.0", "true", "yes"}, {"0", "0.0", "false", "no"}
-    words = [cell_label(cell).lower() for cell in frame[ask.event]]
+    words = [readers.cell_label(cell).lower() for cell in frame[ask.event]]
     for word in sorted({*words} - yes - no):
         problem = f"'{shown(word)}' in '{shown(ask.event)}' is neither"
-        remedy = "write 1 where the event was seen, 0 where it was not"
+        remedy = "write 1 where the event was seen, 0 where it was not, or name what"
+        remedy += f" stands for a gap with {ask.typed('na')}"
         raise BadInput(f"{ask.where}: {problem}: {remedy}")
     y = np.empty(len(frame), dtype=[("event", bool), ("time", float)])
     y["event"], y["time"] = [word in yes for word in words], values[ask.time]
@@ -225,16 +249,86 @@ def _acts(ask, table):
         yield f"no feature: {quoted(away, None)}"
 
 
-def _warnings(ask, frame, table, file):
-    """Sentences about what may be wrong; `file` has the columns without a role, too."""
-    owners = [name for name in file if _OWNER.search(name) and name not in ask.used]
+def _repeats(ask, file):
+    """Sentences about names of patients, or of other things, that come again."""
+    known = {*ask.used, *ask.categorical}
+    owners = [name for name in file if _OWNER.search(name) and name not in known]
     for name in filter(None, [ask.id, *owners]) if ask.groups is None else ():
-        times = file[name].astype(object).map(cell_label).value_counts()
-        if (times > 1).any() and (len(times) > 2 or name == ask.id):
-            problem = f"{(times > 1).sum()} of the values of '{shown(name)}' come more"
-            problem += " than once: rows of one patient are not independent"
-            remedy = f"{ask.typed('groups')} {shown(name)} draws whole patients"
-            yield f"{problem}: {remedy}"
+        times = file[name].astype(object).map(readers.cell_label).value_counts()
+        if not (times > 1).any() or (len(times) < 3 and name != ask.id):
+            continue
+        code = f"{ask.typed('categorical')} {shown(name)}"
+        if len(times) < 4:  # too few to draw halves of
+            problem = f"'{shown(name)}' has {len(times)} values only"
+            yield f"{problem}: if they name kinds, such as sites, {code} codes them"
+            continue
+        problem = f"{(times > 1).sum()} of the values of '{shown(name)}' come more"
+        problem += " than once: rows of one patient are not independent"
+        remedy = f"{ask.typed('groups')} {shown(name)} draws whole patients"
+        kinds = (
+            "" if name == ask.id else f" (if they name kinds, such as sites, {code})"
+        )
+        yield f"{problem}: {remedy}{kinds}"
+
+
+def _unsaid_gaps(ask, frame, values, gaps):
+    """Sentences about levels and numbers that may stand for a gap."""
+    empty = lambda code: f"if it stands for a gap, say {ask.typed('na', code)}"
+    for name in frame.columns[(values.isna() & ~gaps).any()]:
+        words = frame[name].astype(object).map(readers.cell_label).mask(gaps[name])
+        for word, many in (
+            words[words.str.lower().isin(readers.GAPS)].value_counts().items()
+        ):
+            yield f"'{word}' is a level of '{shown(name)}' ({many} rows): {empty(word)}"
+    found = {}
+    for name, number, many, low, high in _far_values(
+        values.drop(columns=ask.categorical)
+    ):
+        text = f"{many} in '{shown(name)}' (else {low:.4g} to {high:.4g})"
+        found.setdefault(f"{number:.15g}", []).append(text)
+    for number, places in found.items():
+        where = ", ".join(places[:4]) + f", {len(places) - 4} more" * (len(places) > 4)
+        what = f"{number} comes several times, far from the rest: {where}"
+        yield f"{what}: {empty(number)}"
+
+
+def _far_values(values, block=4096):
+    """Of a few equal numbers far from a column's others: the column's name, the number,
+    how many rows have it, and the ends of the rest.
+    """
+    for start in range(0, values.shape[1], block):
+        part = np.sort(values.iloc[:, start : start + block].to_numpy(), axis=0)
+        widest = np.fmax.reduce(np.diff(part, axis=0), axis=0)
+        whole = np.fmax.reduce(part, axis=0) - part[0]
+        for j in np.flatnonzero((2 * widest > whole) & (widest < whole)):
+            numbers, rows = np.unique(part[:, j], return_counts=True)
+            yield from _apart(values.columns[start + j], numbers, rows)
+
+
+def _apart(name, numbers, rows):
+    """The same of one column, from its different numbers and the rows of each."""
+    while len(numbers) > 2:
+        cut = int(np.argmax(np.diff(numbers))) + 1
+        few, rest = slice(cut), slice(cut, None)
+        if rows[few].sum() > rows[rest].sum():
+            few, rest = rest, few
+        ends = numbers[rest][[0, -1]]
+        reach = np.ptp(ends) * (1 if len(numbers[rest]) > 9 else 3)  # a scale has jumps
+        equal = rows[few].sum() > len(rows[few]) < 4
+        if not equal or not 0 < reach < numbers[cut] - numbers[cut - 1]:
+            return
+        for number, many in zip(numbers[few], rows[few]):
+            yield name, number, many, *ends
+        numbers, rows = numbers[rest], rows[rest]
+
+
+def _warnings(ask, frame, values, gaps, table, file):
+    """Sentences about what may be wrong; `file` has the columns without a role, too."""
+    yield from _repeats(ask, file)
+    yield from _unsaid_gaps(ask, frame, values, gaps)
+    for name in (name for name in table.categories if not table.categories[name]):
+        level = shown(table.references[name])
+        yield f"'{shown(name)}' has one level, '{level}': nothing to code, no feature"
     whole = table.X if table.lines is not None else frame[[]]
     spans = whole.columns[(whole.max() - whole.min()).to_numpy() == len(frame) - 1]
     numbers = [name for name in spans if whole[name].nunique() == len(frame)]
@@ -256,7 +350,7 @@ def prepare(
     matrix=None,
     names=None,
     where="the table",
-    typed=in_python,
+    typed=readers.in_python,
     **asked,
 ):
     """A table with its columns' roles as what `StabilitySelection` takes: a `Table`; a
@@ -281,6 +375,7 @@ def prepare(
         `categorical` (as is pandas' type category), 0/1 columns for each level but the
         `reference`: dict {column: level}, by default the most frequent one. `missing`:
         "error", "drop" (rows with a gap) or "median" (of features; or the usual level).
+        `na`: what else stands for a gap, such as "?" or -99.
     """
     if not hasattr(frame, "columns"):
         raise TypeError(f"frame must be a pandas DataFrame, not {type(frame).__name__}")
@@ -290,21 +385,29 @@ def prepare(
     ask, said, given = _roles(where, typed, dict(asked, target=target)), [], {}
     if matrix is not None:
         frame, said, given = _beside(ask, frame, matrix, names)
-    check_names(where, list(frame.columns))
+    readers.check_names(where, list(frame.columns))
     features = [] if given else _features(ask, list(frame.columns))
     coded = frame[features].select_dtypes("category").columns
     ask.categorical = list(dict.fromkeys([*ask.categorical, *coded]))
     frame = frame[list(dict.fromkeys([*ask.used, *features]))]
-    values, gaps = measured(frame)
+    values, gaps = measured(frame, ask.na)
+    if ask.na:
+        more = (gaps & ~measured(frame)[1]).sum()
+        places = ", ".join(f"{n} in '{shown(name)}'" for name, n in more.items() if n)
+        said.append(f"{quoted(ask.na)} stands for a gap: {places or 'in no cell'}")
     _refuse(ask, frame, values, gaps, features)
     stay, lost = _rows_left(ask, gaps, features)
-    frame, values = frame[stay], values[stay]
+    frame, values, gaps = frame[stay], values[stay], gaps[stay]
     labels = dict(groups=ask.groups, strata=ask.strata)
     numbers = dict(sample_weight=ask.weights, offset=ask.offset)
-    rows = {r: np.array([*map(cell_label, frame[n])]) for r, n in labels.items() if n}
+    rows = {
+        r: np.array([*map(readers.cell_label, frame[n])])
+        for r, n in labels.items()
+        if n
+    }
     rows |= {r: values[n].to_numpy() for r, n in numbers.items() if n}
     y, left_out = _response(ask, frame, values), int((~stay).sum())
-    parts = given or _dummies(ask, frame, values, features)
+    parts = given or _dummies(ask, frame, values, gaps, features)
     table = Table(y=y, rows=rows, left_out=left_out, **parts)
     kept = {c: 0 for name in ask.keep for c in table.categories.get(name, [name])}
     if given and kept:  # by place, where the columns have no names
@@ -313,7 +416,7 @@ def prepare(
     options = dict(penalty_factor=kept, categories=several)
     options = {name: value for name, value in options.items() if len(value)}
     said = (*said, *lost, *_acts(ask, table))
-    warnings = tuple(_warnings(ask, frame, table, file[stay]))
+    warnings = tuple(_warnings(ask, frame, values, gaps, table, file[stay]))
     return table._replace(options=options, said=said, warnings=warnings)
 
 # %% ../../nbs/workshop/frames.ipynb #84m00010
@@ -327,19 +430,20 @@ def _beside(ask, rows, matrix, names):
     if len(rows) != M:
         problem = f"{len(rows)} rows for the {M} of the matrix"
         raise BadInput(f"{ask.where}: {problem}: give one for each, in its order")
-    check_names(ask.where, names)
+    readers.check_names(ask.where, names)
     _features(ask, [*rows.columns, *names])
     away = [name for name in rows.columns if name not in ask.roles]
     said = [f"no role, and no feature: {quoted(away)}"] if away else []
     rows = rows.drop(columns=away).set_axis(pd.RangeIndex(M, name="row"))
     is_sparse = hasattr(matrix, "toarray")
     if M * N <= IN_MEMORY:
-        with reading(ask.where, "mend the file, or make it again"):
+        with readers.reading(ask.where, "mend the file, or make it again"):
             matrix = np.asarray(matrix.toarray() if is_sparse else matrix)
         X = pd.DataFrame(matrix, index=rows.index, columns=names)
         return pd.concat([rows, X], axis=1), said, {}
     beyond = {"keep": set(ask.keep) - set(names), "drop": set(ask.drop) & set(names)}
     beyond |= {"categorical": ask.categorical, "missing": ask.missing != "error"}
+    beyond["na"] = ask.na
     for option in filter(beyond.get, beyond):
         why = f"the matrix of {ask.where} is too large for memory, and taken as it is"
         remedy = "prepare it before, or leave the option out"
