@@ -368,7 +368,9 @@ def test_codes_of_gaps_are_gathered():
     assert second.startswith("-99 comes several times, far from the rest: 3 in 'age'")
     wide = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 5000)))
     wide.iloc[:2, ::500] = -9999
-    (said,) = prepare(wide.assign(y=range(40)), "y", drop="1").warnings[-1:]
+    wide.iloc[30, :600] = np.nan
+    asked = dict(drop="1", missing="median")
+    (said,) = prepare(wide.assign(y=range(40)), "y", **asked).warnings[-1:]
     assert "2 in '1500' (else " in said and ", 6 more: if" in said
 
 

@@ -50,12 +50,8 @@ def _roles(where, typed, asked):
         remedy = f"is not categorical: name it with {typed('categorical')}"
         remedy += readers.meant(name, ask.categorical)
         if name == ask.target:
-            remedy = (
-                "is the target: of its classes that is modelled which comes last in"
-            )
-            remedy += (
-                " order of sorting, as the report says; write it as 1, the other 0"
-            )
+            remedy = "is the target, whose class that is last when sorted is modelled,"
+            remedy += " as the report says: write the one you mean as 1, the other as 0"
         raise BadInput(f"{typed('reference')}: '{shown(name)}' {remedy}")
     return ask
 
@@ -265,9 +261,7 @@ def _repeats(ask, file):
         problem = f"{(times > 1).sum()} of the values of '{shown(name)}' come more"
         problem += " than once: rows of one patient are not independent"
         remedy = f"{ask.typed('groups')} {shown(name)} draws whole patients"
-        kinds = (
-            "" if name == ask.id else f" (if they name kinds, such as sites, {code})"
-        )
+        kinds = f" (if they name kinds, such as sites, {code})" * (name != ask.id)
         yield f"{problem}: {remedy}{kinds}"
 
 
@@ -276,14 +270,11 @@ def _unsaid_gaps(ask, frame, values, gaps):
     empty = lambda code: f"if it stands for a gap, say {ask.typed('na', code)}"
     for name in frame.columns[(values.isna() & ~gaps).any()]:
         words = frame[name].astype(object).map(readers.cell_label).mask(gaps[name])
-        for word, many in (
-            words[words.str.lower().isin(readers.GAPS)].value_counts().items()
-        ):
+        words = words[words.str.lower().isin(readers.GAPS)]
+        for word, many in words.value_counts().items():
             yield f"'{word}' is a level of '{shown(name)}' ({many} rows): {empty(word)}"
-    found = {}
-    for name, number, many, low, high in _far_values(
-        values.drop(columns=ask.categorical)
-    ):
+    found, amounts = {}, values.drop(columns=ask.categorical)
+    for name, number, many, low, high in _far_values(amounts):
         text = f"{many} in '{shown(name)}' (else {low:.4g} to {high:.4g})"
         found.setdefault(f"{number:.15g}", []).append(text)
     for number, places in found.items():
@@ -301,7 +292,8 @@ def _far_values(values, block=4096):
         widest = np.fmax.reduce(np.diff(part, axis=0), axis=0)
         whole = np.fmax.reduce(part, axis=0) - part[0]
         for j in np.flatnonzero((2 * widest > whole) & (widest < whole)):
-            numbers, rows = np.unique(part[:, j], return_counts=True)
+            there = part[~np.isnan(part[:, j]), j]
+            numbers, rows = np.unique(there, return_counts=True)
             yield from _apart(values.columns[start + j], numbers, rows)
 
 
@@ -400,11 +392,8 @@ def prepare(
     frame, values, gaps = frame[stay], values[stay], gaps[stay]
     labels = dict(groups=ask.groups, strata=ask.strata)
     numbers = dict(sample_weight=ask.weights, offset=ask.offset)
-    rows = {
-        r: np.array([*map(readers.cell_label, frame[n])])
-        for r, n in labels.items()
-        if n
-    }
+    words = lambda name: np.array([*map(readers.cell_label, frame[name])])
+    rows = {role: words(name) for role, name in labels.items() if name}
     rows |= {r: values[n].to_numpy() for r, n in numbers.items() if n}
     y, left_out = _response(ask, frame, values), int((~stay).sum())
     parts = given or _dummies(ask, frame, values, gaps, features)
