@@ -11,7 +11,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from .frames import BadInput, shown
+from .readers import BadInput, shown
 
 # %% ../../nbs/workshop/arguments.ipynb #4f74ad3c
 class _Parser(argparse.ArgumentParser):
@@ -136,7 +136,8 @@ def _add_select(select):
     add("--rows", help=rows, **file)
     names = "of a matrix: its columns' names, one a line (default: x0, ...)"
     add("--names", help=names, **file)
-    sep = "what stands between columns (default: tab if line 1 has one, else comma)"
+    sep = "what stands between columns (default: as line 1 says, sep=; for one; else"
+    sep += " tab, comma or spaces, as the names have)"
     add("--sep", help=sep, type=_mark, metavar="SIGN")
     point = dict(type=_mark, default=".", metavar="SIGN")
     add("--decimal", help="of the numbers (default: a point)", **point)
@@ -174,6 +175,11 @@ def _add_select(select):
     missing = "drop: leave out rows with a gap; median: fill gaps in features by the"
     missing += " column's median or most frequent level (default: error)"
     add("--missing", help=missing, choices=("error", "drop", "median"), default="error")
+    na = (
+        "* stands for a gap: -99, or a word; so do an empty cell, and among numbers NA,"
+    )
+    na += " NaN, N/A, #N/A and null"
+    add("--na", help=na, metavar="CODE", **several)
     add = select.add_argument_group("the promise").add_argument
     add("--threshold", help="least Π of a selected feature, above 0.5", type=_share)
     add("--pfer", help=_PFER, type=_positive)
@@ -184,7 +190,8 @@ def _add_select(select):
     add("--lam", help=lam, type=_positive)
     add("--bound", help=_BOUND, choices=("mb", "unimodal"), default="mb")
     accuracy = "the largest standard error of Π: so many refits are combined with rVAMP"
-    add("--accuracy", help=f"{accuracy} (default: 0.02)", type=_close, default=0.02)
+    accuracy += ", up to 625 for 0.02 (the default), and 10,000 for 0.005"
+    add("--accuracy", help=accuracy, type=_close, default=0.02)
     refits = "so many refits, whatever the accuracy; 0: none, rVAMP alone"
     add("--refits", help=refits, type=_refits, metavar="N")
     decoys = "a q-value for each feature, by decoys that are entries in another order"
