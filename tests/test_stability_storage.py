@@ -25,7 +25,7 @@ from rvamp_nb.select.columns import (
     standardised_columns,
 )
 from rvamp_nb.tables import door
-from rvamp_nb.tables.storage import Panels
+from rvamp_nb.tables.storage import BlockError, Panels
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -309,6 +309,22 @@ def test_a_frame_of_dask_with_words_names_the_column():
     mixed = named(X).assign(flag=[True, False] * 30)
     s = fit(frames.from_pandas(mixed, npartitions=2))()
     assert s.n_features_in_ == 151
+
+
+@pytest.mark.parametrize("size", ["small", "large"])
+def test_a_chunk_that_cannot_be_read_is_named(size, monkeypatch):
+    da = pytest.importorskip("dask.array")
+    if size == "large":
+        monkeypatch.setattr(columns, "BLOCK", 10)
+
+    def broken(block):
+        raise RuntimeError("worker died")
+
+    table = da.zeros((60, 5), chunks=(20, 5)).map_blocks(broken, dtype=float)
+    with pytest.raises(
+        BlockError, match="rows 0 to 19 of A could not be read: Runtime"
+    ):
+        StabilitySelection(verbose=0).fit(table, np.arange(60.0))
 
 
 def test_near_copies_from_blocks_take_one_pass():

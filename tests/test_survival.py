@@ -560,6 +560,9 @@ def test_targets_in_all_forms():
         pd.DataFrame({"time": time, "event": event}),
         pd.DataFrame({"died": y["event"], "days": time}),
         np.column_stack([event, time]),
+        np.column_stack([time, event]),
+        pd.DataFrame({"days": time, "status": y["event"]}),
+        pd.DataFrame({"event": time, "then": y["event"]}),
         y.astype([("cens", bool), ("t", np.float32)]),
     ]
     for form in forms:
@@ -573,7 +576,8 @@ def test_targets_in_all_forms():
     "y, word",
     [
         (np.column_stack([np.zeros(5), np.ones(5), np.ones(5)]), "left truncation"),
-        (np.column_stack([np.full(5, 2.0), np.ones(5)]), "event .* first of two col"),
+        (np.column_stack([np.full(5, 2.0), np.full(5, 3.0)]), "event .* first of two"),
+        (np.column_stack([np.arange(5) % 2 + 1, np.arange(5)]), "codes 1, 2: y == 2"),
         (np.column_stack([np.ones(5), -np.ones(5)]), "time must be >= 0"),
         (np.column_stack([np.ones(5), np.full(5, np.nan)]), "time"),
         (np.ones(5), "structured"),

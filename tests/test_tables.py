@@ -479,6 +479,23 @@ def test_a_category_of_one_level_is_named():
     assert table.categories["site"] == ()
 
 
+def test_an_ordered_factor_is_coded_against_its_first_level():
+    """Also where another is more frequent, or the first one does not occur."""
+    levels, cells = ["calm", "mild", "severe"], ["mild"] * 6 + ["calm", "severe"] * 2
+    y, known = np.arange(10.0), pd.CategoricalDtype(["absent", *levels], ordered=True)
+    for kind, against in ((known, "calm"), ("category", "mild")):
+        pain = pd.Series(cells, dtype=kind)
+        table = prepare(pd.DataFrame({"pain": pain, "y": y}), "y")
+        assert table.references == {"pain": against}
+    table = prepare(
+        pd.DataFrame({"pain": pd.Series(cells, dtype=known), "y": y}),
+        "y",
+        categorical=["pain"],
+        reference={"pain": "severe"},
+    )
+    assert table.references == {"pain": "severe"}
+
+
 def test_a_level_of_every_row_is_a_name():
     said = refused(frame(), "y", categorical=["site", "patient"])
     assert "'patient' has another level in every row: is it an id?" in said

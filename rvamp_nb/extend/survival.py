@@ -320,17 +320,22 @@ def own_hazard(time, deaths, risk, counts):
 def survival_target(y):
     """Times and events, (M,) floats, events 0 or 1, of survival data in one of the
     usual forms: a structured array (M,), a data frame or an array (M, 2), of the event
-    and then the time, as scikit-survival has them, or with fields or columns "event"
-    and "time" in any order. A TypeError or ValueError for what is none of these,
-    missing or negative times, and entry times (left truncation, a third column).
+    and then the time, as scikit-survival has them, or in any order where they are
+    called "event" and "time", or where only the second holds 0 and 1 alone. A TypeError
+    or ValueError for what is none of these, missing or negative times, and entry times
+    (left truncation, a third column).
     """
     first, second = _two_columns(y)
+    one, two = (np.isin(np.asarray(v, dtype=object), (0, 1)) for v in (first, second))
+    if two.all() and not one.all():
+        first, second = second, first
     event = np.asarray(first)
     if event.dtype.kind == "O":
         event = event.astype(float)
     if event.dtype.kind not in "biuf" or not np.isin(event, (0, 1)).all():
-        where = 'the first of two columns, unless they are called "event" and "time"'
-        raise ValueError(f"y: the event is {where}; it must be True or False")
+        where = "the first of two columns, or the one that holds 0 and 1 alone"
+        remedy = "True where it was seen and False where not (of codes 1, 2: y == 2)"
+        raise ValueError(f"y: the event is {where}; it must be {remedy}")
     return _check_time(check_array("y: time", second)), event.astype(float)
 
 # %% ../../nbs/course/53_survival.ipynb #s1fb4300

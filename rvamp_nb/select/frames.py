@@ -175,10 +175,13 @@ def _dummies(ask, frame, values, gaps, features):
     for name in filter(ask.categorical.__contains__, features):
         labels = frame[name].astype(object).map(readers.cell_label).mask(gaps[name])
         levels, usual = sorted(labels.dropna().unique()), labels.mode()[0]
+        kind = frame[name].dtype
+        ordered = kind.categories if getattr(kind, "ordered", False) else ()
+        first = next((x for x in map(readers.cell_label, ordered) if x in levels), usual)
         if len(levels) == len(labels):
             problem = f"'{shown(name)}' has another level in every row"
             raise BadInput(f"{ask.where}: {problem}: is it an {ask.typed('id')}?")
-        reference = references[name] = str(ask.reference.get(name, usual))
+        reference = references[name] = str(ask.reference.get(name, first))
         if reference not in levels:
             problem = f"'{shown(name)}' has no level '{shown(reference)}', only"
             problem += f" {quoted(levels)}{readers.meant(reference, levels)}"
@@ -365,9 +368,10 @@ def prepare(
         target; `id`, the names of rows; `groups` and `strata`, labels by which rows are
         drawn; `weights`, `offset`. Lists of columns: `drop`; `keep`, unpenalised;
         `categorical` (as is pandas' type category), 0/1 columns for each level but the
-        `reference`: dict {column: level}, by default the most frequent one. `missing`:
-        "error", "drop" (rows with a gap) or "median" (of features; or the usual level).
-        `na`: what else stands for a gap, such as "?" or -99.
+        `reference`: dict {column: level}, by default the most frequent one, of an
+        ordered type the first. `missing`: "error", "drop" (rows with a gap) or "median"
+        (of features; or the usual level). `na`: what else stands for a gap, such as "?"
+        or -99.
     """
     if not hasattr(frame, "columns"):
         raise TypeError(f"frame must be a pandas DataFrame, not {type(frame).__name__}")

@@ -23,17 +23,27 @@ from ..likelihood import Logistic
 from ..resampling import Grouped
 from . import pictures, predict, report
 from .answer import in_the_table, refits_of, select
-from .columns import check_finite, framed, open_table, prepare_columns
+from rvamp_nb.select.columns import (
+    by_name,
+    check_finite,
+    column_names,
+    framed,
+    named,
+    open_table,
+    prepare_columns,
+)
 from .control import DECOYS
 from .penalty import Question, read_penalty, settled_promise
 from rvamp_nb.select.target import (
     check_column,
     check_estimable,
+    check_rows,
     count_law,
     read_target,
     row_roles,
+    suspected,
 )
-from ..tables.storage import Panels
+from ..tables.storage import Panels, square_lengths
 
 # %% ../../nbs/course/54_stability.ipynb #0fdc7fcd
 class _Bagging:
@@ -48,11 +58,12 @@ class _Bagging:
         if isinstance(X, Panels):
             _name_columns(self, X.shape[1], names)
         else:
-            X = validate_data(self, X, reset=False, dtype=np.float64)
+            how = dict(dtype=np.float64, ensure_all_finite=False)
+            X = validate_data(self, X, reset=False, **how)
         columns = self._answered().question.columns
         mean = X @ self.coef_mean_ + self.intercept_
         if not np.isfinite(mean).all():
-            check_finite(X, X.sizes[1], columns.names)
+            check_finite(X, square_lengths(X), columns.names)
         return (mean, predict.spread(self.fit_, columns, X)) if return_std else mean
 
     def predict(self, X, return_std=False):
@@ -314,8 +325,9 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         target that does not suit the loss, too many covariates, options out of range or
         in contradiction) leaves nothing of an earlier one. Warnings (UserWarning,
         TrustWarning, ConvergenceWarning) tell of columns that are constant, near copies
-        or explained; a target that may hold codes of classes; a promise that cannot be
-        spent; q not met; a red light or no answer; a penalty of the path that did not
+        or explained; a target that may hold codes of classes; a feature that may be the
+        target itself; a promise that cannot be spent, or that nothing can meet; q not
+        met; a red light or no answer; a penalty of the path that did not
         converge; decoys unlike X.
 
         Parameters
@@ -323,13 +335,18 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         X : (M, N) array or data frame of finite numbers, M at least 4
             Or a table in blocks: a scipy.sparse matrix, a numpy.memmap, a large array
             of small numbers, an array or data frame of Dask, a data frame of sparse
-            columns, `Panels`. It is never in memory as a whole.
+            columns, `Panels`. It is never in memory as a whole. Columns are called by
+            the `str` of their labels; those of an array, and 0, 1, ..., x0, x1, ...
         y : (M,) array
             Numbers, or two classes of any kind; not constant. Survival: a structured
-            array with a bool field (event) and a number field (time), or two columns.
+            array with a bool field (event) and a number field (time), or two columns,
+            of which one holds 0 and 1 only. All that pandas brings beside X must have
+            the row labels of X in the same order: another order is refused, other
+            labels give a warning, and nothing is aligned.
         groups, strata : (M,) labels, optional
             Rows of one group, such as a patient, are one unit: whole units are drawn,
-            and the bound counts units. Halves are drawn inside each stratum.
+            and the bound counts units. Halves are drawn inside each stratum; all strata
+            share the baseline hazard of survival times (no stratified Cox model).
         sample_weight, offset : (M,) arrays, optional
             What a row counts in the loss whenever it is drawn, >= 0 and not all 0 (only
             ratios matter; columns are standardised with it); a known part of the linear
@@ -337,9 +354,11 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         """
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
+        roles = dict(groups=groups, strata=strata, offset=offset)
+        roles["sample_weight"] = sample_weight
         try:
             with numpy_errors(all="warn", under="ignore"):  # whatever the caller's is
-                found, notes = _found(self, X, y, groups, strata, sample_weight, offset)
+                found, notes = _found(self, X, y, roles)
         except BaseException:
             vars(self).pop("n_features_in_", None)
             vars(self).pop("feature_names_in_", None)
@@ -363,12 +382,12 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         selected = np.flatnonzero(self.support_)
         if hasattr(X, "to_dask_array"):
-            _name_columns(self, len(X.columns), list(X.columns))
+            _name_columns(self, len(X.columns), column_names(X))
             return X[[X.columns[i] for i in selected]]
         if isinstance(X, Panels) or hasattr(X, "dask"):
             _name_columns(self, X.shape[1], None)
             return X[:, selected]
-        return super().transform(X)
+        return super().transform(named(X) if hasattr(X, "columns") else X)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -377,19 +396,21 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         return tags
 
 # %% ../../nbs/course/54_stability.ipynb #70310397
-def _found(est, X, y, *roles):
+def _found(est, X, y, roles):
     """What a fit finds: a `Selection`, and warnings as (text, kind)."""
+    strange = check_rows(X, y, **roles)
     X, y = _validated(est, X, y)
     unnamed = [f"x{i}" for i in range(est.n_features_in_)]
     names = np.asarray(getattr(est, "feature_names_in_", unnamed), dtype=object)
     _check_options(est)
-    rows = row_roles(len(X), *roles)
+    rows = row_roles(len(X), **roles)
     counts = count_law(est.resampling, rows)
     if isinstance(X, Panels) and isinstance(counts, Grouped):
         why = "rows that are drawn together are turned into independent ones"
         raise ValueError(f"groups: {why}, in memory (chapter 5.2); give X as an array")
     target = read_target(y, est.loss, rows, counts)
-    penalty = est.prior, est.l1_ratio, est.randomise, est.penalty_factor
+    factors = by_name("penalty_factor", est.penalty_factor, names)
+    penalty = est.prior, est.l1_ratio, est.randomise, factors
     prior = read_penalty(*penalty, names, len(rows.that_count(target.y)))
     A, prior, columns = prepare_columns(X, names, prior, rows, counts, est.categories)
     kept = np.flatnonzero(columns.kind[columns.first] == "covariate")
@@ -402,7 +423,7 @@ def _found(est, X, y, *roles):
     wanted = est.threshold, est.pfer, est.q, est.bound
     *promise, note = settled_promise(question, *wanted)
     found = select(question, promise, est.get_params(deep=False), repeated_rows(X))
-    notes = target.note, *columns.notes, apart, note
+    notes = *strange, target.note, *columns.notes, apart, note
     return found, [(note, UserWarning) for note in notes if note]
 
 
@@ -417,6 +438,7 @@ def _validated(est, X, y):
         check_column(y)
     if not isinstance(X, Panels):
         options |= dict(dtype=np.float64, ensure_min_samples=4)
+        options["ensure_all_finite"] = False  # `prepare_columns` names the column
         return validate_data(est, X, y, **options)
     y = validate_data(est, "no_validation", y, **options)
     check_consistent_length(X, y)
@@ -450,6 +472,8 @@ def _said_of(found):
         yield f"nothing is selected: {found.status}", TrustWarning
     elif found.status != "converged":
         yield f"{found.status}; the bound is {found.pfer_bound:.2g}", UserWarning
+    if answered:
+        yield from ((text, UserWarning) for text in _remarks(found))
     if trust.light == "red" and answered and found.refined is None:
         said = "do not trust this answer without refits (see refine):"
         yield f"{said} {trust}", TrustWarning
@@ -457,3 +481,21 @@ def _said_of(found):
         names = listed(found.question.columns.names, group)
         said = "are the same up to sign and the last digits: taken as one, each is"
         yield f"columns {names} {said} given its probability", UserWarning
+
+# %% ../../nbs/course/54_stability.ipynb #21remark
+def _remarks(found):
+    """Sentences about leaks among what is selected, and where nothing could be."""
+    question, columns = found.question, found.question.columns
+    chosen = np.flatnonzero(found.support)
+    seen = question.A[:, columns.where[chosen]]
+    yield from suspected(question.target, columns.names, chosen, seen)
+    Pi = found.probabilities[columns.first][question.candidates]
+    leaders, room = Pi[4 * Pi >= Pi.max()], int(found.q / found.threshold)
+    alike = leaders.sum() > 0.9 * Pi.sum() and len(leaders) > room
+    few = room < 2 or 2 * len(leaders) <= len(Pi)  # or else it may be noise
+    by_q = found.asked["lambdas"] is None
+    if Pi.max() < found.threshold and alike and few and by_q:
+        many = f"{len(leaders)} feature{'s' * (len(leaders) > 1)}"
+        said = f"nothing could be selected here: {many} share q = {found.q:.3g}, and at"
+        said += f" most {room} of them can reach the threshold {found.threshold:.3g}"
+        yield f"{said}; raise q or pfer, or lower the threshold"
