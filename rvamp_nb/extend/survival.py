@@ -40,6 +40,8 @@ def _translated(moments, message, weight, offset):
 class _Weighted:
     """The loss w l(y, f + o), where `known(y)` tells y, w and o of the rows."""
 
+    kinked = property(lambda self: self.loss.kinked)
+
     def value(self, y, f):
         """As `Loss.value`."""
         y, weight, offset = self.known(y)
