@@ -20,6 +20,8 @@ from .ramps import noises, ramp
 class _Row:
     """What a loss offers to the solver (`check_loss`) and to other chapters."""
 
+    kinked = False  # whether its curvature jumps
+
     def check(self, y, beta):
         """Refuse observations, or a beta, that this loss is not made for."""
 
@@ -139,7 +141,8 @@ class Loss(_Row):
     and count (Algorithm 1, Variable 1).
 
     A loss of your own is a subclass with `value` and `derivatives`, and perhaps with
-    `grain`, the scale on which exp(-l) is smooth, for nodes of f at finite beta.
+    `grain`, the scale on which exp(-l) is smooth, for nodes of f at finite beta, and
+    `kinked`, True where the curvature jumps, as Huber's does.
     """
 
     grain = 0.45
@@ -369,6 +372,7 @@ class Huber(Loss):
     """
 
     delta: float = 1.0
+    kinked = True
 
     def __post_init__(self):
         check_field(self, "delta", 0)

@@ -182,15 +182,16 @@ def _walk(G, downhill, sign, z, step):
 def _length(p, t, k, f, along, z, step):
     """1 for each refit, or halved until the objective falls."""
 
-    def objective(length):
-        v = z + length[:, None] * step
-        loss = p.loss.value(p.y, f + length[:, None] * along, p.counts)
+    def penalised(loss, v):
         return loss.sum(1) + np.sum(t * np.abs(v) + k * v**2 / 2, 1)
 
-    rounding = 1e-14 * np.abs(p.loss.value(p.y, f, p.counts)).sum(1)
-    bound, length = objective(np.zeros(len(z))) + rounding, np.ones(len(z))
+    here = p.loss.value(p.y, f, p.counts)
+    bound = penalised(here, z) + 1e-14 * np.abs(here).sum(1)
+    length = np.ones(len(z))
     for _ in range(40):
-        higher = ~(objective(length) <= bound)
+        part = length[:, None]
+        there = p.loss.value(p.y, f + part * along, p.counts)
+        higher = ~(penalised(there, z + part * step) <= bound)
         if not higher.any():
             break
         length[higher] /= 2

@@ -248,6 +248,23 @@ def standard(X):
     return (X - X.mean(0)) / X.std(0)
 
 
+@pytest.mark.parametrize("M", [13, 14])
+def test_the_rows_of_a_resample_are_counted_as_they_are_drawn(M):
+    """Six of thirteen, with groups of one row and without; so is the cap on q."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(M, 40))
+    y, found = X[:, 0] + rng.normal(size=M), []
+    for groups in (None, np.arange(M)):
+        s = StabilitySelection(refits=0, lambdas=[0.5], pfer=8, verbose=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            s.fit(X, y, groups=groups)
+        found.append(s.q_)
+        alpha = s.lambda_scales_["glmnet lambda"]
+        np.testing.assert_allclose(alpha, 0.5 * M**0.5 / (M // 2), rtol=1e-12)
+    np.testing.assert_allclose(found, M // 2 / 3, rtol=1e-9)
+
+
 @pytest.mark.parametrize("ratio", [1.0, 0.3])
 def test_the_penalty_on_scikit_learns_scale(ratio):
     """A fit to all rows by scikit-learn at `lambda_scales_`, and ours."""

@@ -16,6 +16,7 @@ from rvamp_nb.energy import free_energy, stability_radius
 from rvamp_nb.extend.rows import counted
 from rvamp_nb.extend.survival import (
     Baseline,
+    CoxLoss,
     Rows,
     cox_fits,
     own_hazard,
@@ -652,3 +653,29 @@ def test_a_baseline_moves_by_nothing_from_itself():
     fit, base = survival_fit(A, time, event, prior=Laplace(lam, randomise=Fixed()))
     np.testing.assert_allclose(base.hazard.sum(), event.sum())
     assert base.after(fit).moved(base) < 1e-4 < base.moved(Baseline(time, event))
+
+
+def test_the_hazard_counts_the_rows_that_are_drawn():
+    """Of 13 rows six: what the solver makes of halves, and not six and a half."""
+    _, y = simulated_survival(13, 3)
+    time, event = y["time"], y["event"] * 1.0
+    base, six = (Baseline(time, event, Subsample(tau)) for tau in (0.5, 6 / 13))
+    np.testing.assert_allclose(base.hazard, six.hazard, rtol=1e-12)
+    np.testing.assert_allclose(base.risk, six.risk, rtol=1e-12)
+
+
+def test_what_a_cox_loss_has_at_a_point_is_computed_once(monkeypatch):
+    rng, asked = np.random.default_rng(0), []
+    at_risk = CoxLoss.at_risk
+    counted = lambda self, v: asked.append(v.ndim) or at_risk(self, v)
+    monkeypatch.setattr(CoxLoss, "at_risk", counted)
+    loss, d = CoxLoss(np.arange(20), np.arange(20)), rng.integers(0, 2, 20)
+    X, f, c = rng.normal(size=(3, 20)), rng.normal(size=(2, 20)), np.ones((2, 20))
+    first = loss.value(d, f, c)
+    loss.slope(d, f.copy(), c.copy())
+    loss.hessian(np.array([X, X]), d, f, c, 0.0)
+    assert asked == [2, 3]  # once, and once for the columns
+    f += 0.1  # in place, as faces are
+    moved = loss.value(d, f, 2 * c)
+    assert asked == [2, 3, 2] and not np.allclose(moved, 2 * first)
+    assert np.allclose(loss.value(d, f - 0.1, c), first)

@@ -8,7 +8,7 @@ __all__ = ['GONE', 'KEPT', 'ENOUGH', 'MOST_STEPS', 'FEWEST', 'MANY', 'two_pieces
 
 # %% ../../nbs/course/46_conditioning.ipynb #170a0004
 from dataclasses import dataclass, replace
-from math import comb, prod
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -103,17 +103,18 @@ def _laws_of_patterns(law, G, rows):
         return np.zeros(G, dtype=int), len(pieces), of
     sizes = np.bincount(stratum)
     drawn = np.array([inner.drawn(n) for n in sizes])
-    left = sizes - np.bincount(stratum[rows], minlength=len(drawn))
 
     def of(chosen):
-        places = drawn - np.bincount(stratum[rows], chosen, len(drawn)).astype(int)
-        if (places < 0).any() or (places > left).any():
+        weight, places, left = 1.0, drawn.copy(), sizes.copy()
+        for k, inside in zip(stratum[rows], chosen):  # one after the other
+            weight *= (places[k] if inside else left[k] - places[k]) / left[k]
+            places[k] -= inside
+            left[k] -= 1
+        if not weight:
             return 0.0, [None, None]  # there is no such sample
-        numbers = zip(left.tolist(), places.tolist(), sizes.tolist(), drawn.tolist())
-        weight = prod(comb(a, b) / comb(c, d) for a, b, c, d in numbers)
         rates = (*places / np.maximum(left, 1), 0, 1)
         one = lambda p: Subsample(p) if 0 < p < 1 else Discrete([p or GONE], [1.0])
-        return weight, [one(p) for p in rates]
+        return float(weight), [one(p) for p in rates]
 
     return stratum, 2, of
 

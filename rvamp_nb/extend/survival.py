@@ -10,7 +10,6 @@ __all__ = ['LARGE', 'TERMS', 'Rows', 'simulated_survival', 'CoxLoss', 'cox_fits'
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from rvamp_nb.checks import (
 from ..likelihood import FAINTEST, Logistic, Loss, PoissonLoss, Squared
 from ..messages import Moments, Natural
 from ..refits import GAP, refit, unit_table
-from ..resampling import Subsample, check_law
+from ..resampling import Subsample, check_law, law_of_one
 from ..solver import ConvergenceWarning, rvamp
 
 # %% ../../nbs/course/53_survival.ipynb #s113c6d2
@@ -45,6 +44,8 @@ def _translated(moments, message, weight, offset):
 # %% ../../nbs/course/53_survival.ipynb #s06f5ecc
 class _Weighted:
     """The loss w l(y, f + o), where `known(y)` tells y, w and o of the rows."""
+
+    kinked = property(lambda self: self.loss.kinked)
 
     def value(self, y, f):
         """As `Loss.value`."""
@@ -203,25 +204,34 @@ def simulated_survival(M=200, N=40, effect=0.8, leaving=1.2, seed=0):
     return A / np.linalg.norm(A, axis=0), y
 
 # %% ../../nbs/course/53_survival.ipynb #afe3e1d8
-class CoxLoss(NamedTuple):
+class CoxLoss:
     """Cox's loss (`cox`) for `refit`, in place of a RefitLoss; y are the events, and
-    rows stand in the order of their times.
+    rows stand in the order of their times. first and last, (M,) ints, are for each row
+    the first and the last of the same time.
     """
 
-    first: np.ndarray  # (M,) ints: for each row the first of the same time
-    last: np.ndarray  # and the last
     name = "cox"
+
+    def __init__(self, first, last):
+        self.first, self.last = first, last
+        self.point, self.known = (np.nan, np.nan), None
 
     def at_risk(self, weights):
         """Sums over all rows whose time is not earlier, (..., M)."""
         return np.take(np.cumsum(weights[..., ::-1], -1), -1 - self.first, -1)
 
     def shares(self, y, f, c):
-        """Each row's risk, deaths, risk at its time, and risk times hazard, (b, M)."""
+        """Each row's risk, deaths, risk at its time, and risk times hazard, (b, M);
+        once for value, slope and curvature at a point.
+        """
+        point, known = self.point, self.known
+        if all(map(np.array_equal, (f, c), point)):
+            return known
         risk, deaths = c * np.exp(f), c * y
         total = np.maximum(self.at_risk(risk), FAINTEST)
         hazard = np.cumsum(deaths / total, -1)[..., self.last]
-        return risk, deaths, total, risk * hazard
+        self.point, self.known = (f.copy(), c), (risk, deaths, total, risk * hazard)
+        return self.known
 
     def value(self, y, f, c):
         """The loss under counts c, (b, M)."""
@@ -376,6 +386,7 @@ def _check_baseline(base):
             raise ValueError(f"{name} must have shape {time.shape}, got {value.shape}")
     if (base.weight < 0).any():
         raise ValueError(f"weight must be >= 0, got {base.weight.min():g}")
+    fields["counts"] = law_of_one(base.counts, len(time))
     if base.risk is None:
         fields["risk"] = base.counts.mean * (base.weight * np.exp(base.offset))
     if not np.isin(base.event, (0, 1)).all():

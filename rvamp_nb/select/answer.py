@@ -177,7 +177,7 @@ def other_scales(question, lam):
     """
     target, ratio = question.target, getattr(question.prior, "l1_ratio", 1.0)
     M = len(target.rows.that_count(target.y))
-    n = M * question.counts.mean
+    n = M * question.of_one.mean
     t, k = lam * ratio * M**0.5 / n, lam * (1 - ratio) * M / n
     scales = {"rvamp_nb": lam, "per row": t + k, "l1_ratio": t / (t + k)}
     theirs = {
@@ -212,7 +212,7 @@ def against_decoys(question, kind):
     prior = replace(prior, penalty_factor=prior.penalty_factor[twice])
     A = np.hstack([A[:, among], unit_columns(made)[0] * unit])
     both = replace(question, A=A, prior=prior, columns=of_both)
-    q = min(question.counts.mean * len(A) / 3, len(among))
+    q = min(question.of_one.mean * len(A) / 3, len(among))
     fit, found = search(both, None, q)[2].fit, np.ones(len(columns.first))
     ours, theirs = np.split(fit.Pi, 2)
     found[among] = q_values(ours - theirs) if fit.converged else np.nan

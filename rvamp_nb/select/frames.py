@@ -177,7 +177,9 @@ def _dummies(ask, frame, values, gaps, features):
         levels, usual = sorted(labels.dropna().unique()), labels.mode()[0]
         kind = frame[name].dtype
         ordered = kind.categories if getattr(kind, "ordered", False) else ()
-        first = next((x for x in map(readers.cell_label, ordered) if x in levels), usual)
+        first = next(
+            (x for x in map(readers.cell_label, ordered) if x in levels), usual
+        )
         if len(levels) == len(labels):
             problem = f"'{shown(name)}' has another level in every row"
             raise BadInput(f"{ask.where}: {problem}: is it an {ask.typed('id')}?")

@@ -18,7 +18,7 @@ import numpy as np
 from ..checks import check_array, check_number, check_size, progress_bar
 from ..messages import Natural
 from ..prior import ElasticNet, Laplace, Penalty, Prior, SpikeSlab
-from ..resampling import Fixed, check_law
+from ..resampling import Fixed, check_law, law_of_one
 from .columns import Columns, check_named
 from .control import settle
 from .target import Target, draws_halves
@@ -103,6 +103,11 @@ class Question:
         """Whether each resample refits one: a squared loss was centred once."""
         return self.target.loss != "squared"
 
+    @property
+    def of_one(self):
+        """The law of a row's count as it is drawn: half of 13 rows are six."""
+        return law_of_one(self.counts, len(self.target.y))
+
     @cached_property
     def candidates(self):
         """Which of A can be selected, (n,) bool: varying, penalised, not explained."""
@@ -141,7 +146,7 @@ def settled_promise(question, threshold, pfer, q, bound):
         remedy = "drop pfer, or take resampling='subsample' instead of"
         raise ValueError(f"pfer can be promised {what}; {remedy} {question.counts!r}")
     units = question.target.rows.units(len(question.target.y))
-    p, most = int(question.candidates.sum()), question.counts.mean * units / 3
+    p, most = int(question.candidates.sum()), question.of_one.mean * units / 3
     threshold, pfer, q, note = settle(p, most, threshold, pfer, q, bound)
     return threshold, pfer if halves else np.nan, q, note
 
