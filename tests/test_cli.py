@@ -1008,7 +1008,7 @@ def test_what_stands_for_a_gap_can_be_said(capsys):
     more = "--na -99 --na none --missing median --out c".split()
     assert exit_code([*ask, *more]) in (0, 3)
     said = unwrapped(capsys.readouterr().out)
-    assert "'-99', 'none' stands for a gap: 3 in 'x0', 50 in 'smoking'" in said
+    assert "'-99', 'none' taken for gaps: 3 in 'x0', 50 in 'smoking'" in said
     without = probabilities("c/data-selection.csv")
     assert without["x0"] > 0.99 > 0.9 > with_codes["x0"]
     assert "smoking=none" in with_codes and "smoking=none" not in without

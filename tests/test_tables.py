@@ -285,11 +285,11 @@ def test_a_word_among_words_is_a_level_unless_it_is_named(word):
     column = table.X[f"site={word}"]
     assert list(column.index[column == 1]) == [2, 5, 7] and not table.filled
     is_usual = word.lower() in readers.GAPS
-    remark = f"'{word}' is a level of 'site' (3 rows): if it stands for a gap, say na="
+    remark = f"'{word}' is a level of 'site', 3 times: if it stands for a gap, say na="
     assert any(remark in said for said in table.warnings) == is_usual
     named = prepare(data, **ROLES, na=word, missing="median")
     assert named.filled == {"site": 3} and f"site={word}" not in named.X
-    assert f"'{word}' stands for a gap: 3 in 'site'" in named.said
+    assert f"'{word}' taken for gaps: 3 in 'site'" in named.said
     data["crp"] = data["crp"].astype(object)
     data.loc[2, "crp"] = word
     reason = "is missing" if is_usual else "is not a number"
@@ -312,7 +312,7 @@ def test_a_number_that_is_named_is_a_gap():
     assert table.X["size"][0] == 14
     named = prepare(data, **asked, drop="code", na=["-99", "7"])
     assert "1 in 'site', 2 in 'size'" in named.said[0] and "site=007" in named.X
-    assert "stands for a gap: in no cell" in prepare(frame(), **ROLES, na="-9").said[0]
+    assert "taken for gaps: in no cell" in prepare(frame(), **ROLES, na="-9").said[0]
     first = refused(data, "y", categorical="site", drop=["patient", "code"], na="-99")
     assert "'crp' (2 of 30, first '-99' in row 0" in first
 
@@ -336,6 +336,8 @@ def test_a_gap_in_the_classes_is_named():
         (999, 30, "normal", True),
         (-9, 10, "normal", True),
         (-99, 2, "age", True),
+        (-99, 3, "ldl", True),
+        (230, 2, "ldl", False),
         (-99, 1, "age", False),  # one far value is the light's to find
         (9, 4, "dose", True),  # genotypes
         (3, 4, "dose", False),
@@ -348,6 +350,7 @@ def test_a_few_equal_numbers_far_from_the_rest_are_named(code, times, rest, foun
     rng = np.random.default_rng(0)
     columns = dict(normal=rng.normal(size=150), age=rng.integers(30, 80, size=150))
     columns |= dict(dose=rng.binomial(2, 0.3, size=150), zero=np.zeros(150))
+    columns["ldl"] = rng.normal(130, 30, size=150).round()
     x = np.array(columns[rest], dtype=float)
     x[:times] = code
     data = pd.DataFrame({"x": x, "z": rng.normal(size=150), "y": rng.normal(size=150)})
@@ -857,6 +860,14 @@ def test_numbers_of_patients_and_of_rows_are_suspected(name, cells, word):
         return
     dropped = " ".join(prepare(frame, "y", drop=[name]).warnings)
     assert dropped == (said if name.lower().startswith("patient") else "")
+
+
+def test_numbers_of_rows_are_suspected_where_rows_are_left_out():
+    frame = pd.DataFrame({"no": range(1, 13), "z": np.arange(12) ** 2.0})
+    frame["y"], frame["width"] = np.sin(range(12)), np.linspace(1, 12, 12) + 0.01
+    frame.loc[[0, 5], "z"] = np.nan
+    (said,) = prepare(frame, "y", missing="drop").warnings
+    assert said.startswith("'no' numbers the rows, and is a feature")
 
 
 def test_a_damaged_chunk_of_zarr_is_one_line(tmp_path):

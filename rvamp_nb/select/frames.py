@@ -277,7 +277,7 @@ def _unsaid_gaps(ask, frame, values, gaps):
         words = frame[name].astype(object).map(readers.cell_label).mask(gaps[name])
         words = words[words.str.lower().isin(readers.GAPS)]
         for word, many in words.value_counts().items():
-            yield f"'{word}' is a level of '{shown(name)}' ({many} rows): {empty(word)}"
+            yield f"'{word}' is a level of '{shown(name)}', {many} times: {empty(word)}"
     found, amounts = {}, values.drop(columns=ask.categorical)
     for name, number, many, low, high in _far_values(amounts):
         text = f"{many} in '{shown(name)}' (else {low:.4g} to {high:.4g})"
@@ -296,7 +296,7 @@ def _far_values(values, block=4096):
         part = np.sort(values.iloc[:, start : start + block].to_numpy(), axis=0)
         widest = np.fmax.reduce(np.diff(part, axis=0), axis=0)
         whole = np.fmax.reduce(part, axis=0) - part[0]
-        for j in np.flatnonzero((2 * widest > whole) & (widest < whole)):
+        for j in np.flatnonzero((3 * widest > whole) & (widest < whole)):
             there = part[~np.isnan(part[:, j]), j]
             numbers, rows = np.unique(there, return_counts=True)
             yield from _apart(values.columns[start + j], numbers, rows)
@@ -310,7 +310,8 @@ def _apart(name, numbers, rows):
         if rows[few].sum() > rows[rest].sum():
             few, rest = rest, few
         ends = numbers[rest][[0, -1]]
-        reach = np.ptp(ends) * (1 if len(numbers[rest]) > 9 else 3)  # a scale has jumps
+        steps = 0.5 if len(numbers[rest]) > 9 else 3  # a scale of few numbers has jumps
+        reach = steps * np.ptp(ends)
         equal = rows[few].sum() > len(rows[few]) < 4
         if not equal or not 0 < reach < numbers[cut] - numbers[cut - 1]:
             return
@@ -326,9 +327,10 @@ def _warnings(ask, frame, values, gaps, table, file):
     for name in (name for name in table.categories if not table.categories[name]):
         level = shown(table.references[name])
         yield f"'{shown(name)}' has one level, '{level}': nothing to code, no feature"
-    whole = table.X if table.lines is not None else frame[[]]
-    spans = whole.columns[(whole.max() - whole.min()).to_numpy() == len(frame) - 1]
-    numbers = [name for name in spans if whole[name].nunique() == len(frame)]
+    X, M = (table.X if table.lines is not None else frame[[]]), len(frame)
+    spans = (X.max() - X.min()).between(M - 1, M + table.left_out - 1)
+    counts = lambda x: x.nunique() == M and (x % 1 == 0).all()
+    numbers = [name for name in X.columns[spans] if counts(X[name])]
     if numbers:
         remedy = f"is it an {ask.typed('id')}, or to {ask.typed('drop')}?"
         yield f"{quoted(numbers)} numbers the rows, and is a feature: {remedy}"
@@ -392,7 +394,7 @@ def prepare(
     if ask.na:
         more = (gaps & ~measured(frame)[1]).sum()
         places = ", ".join(f"{n} in '{shown(name)}'" for name, n in more.items() if n)
-        said.append(f"{quoted(ask.na)} stands for a gap: {places or 'in no cell'}")
+        said.append(f"{quoted(ask.na)} taken for gaps: {places or 'in no cell'}")
     _refuse(ask, frame, values, gaps, features)
     stay, lost = _rows_left(ask, gaps, features)
     frame, values, gaps = frame[stay], values[stay], gaps[stay]
