@@ -16,7 +16,6 @@ import shutil
 import subprocess
 import sys
 import time
-from configparser import ConfigParser
 from pathlib import Path
 
 import nbformat
@@ -26,34 +25,28 @@ DOCS = Path(__file__).resolve().parent
 # the package of this checkout, whatever else is installed
 sys.path.insert(1, str(DOCS.parent))
 
-from pages import api, landing, releases
+from pages import api, landing, not_found, releases
 from translate import (
     NOTEBOOKS,
     README,
+    ROOT,
     Translator,
     directives,
     labels,
     notebook_files,
     page_name,
+    settings,
 )
 
-ROOT = DOCS.parent
 # pages/ and scripts/ go in, html/ comes out; ignored by git, made anew each time
 BUILD = DOCS / "_build"
 SITE = ROOT / "_docs"
 SCRIPTS = {  # what a page loads: from where in node_modules
-    "tex-svg-full.js": "mathjax/es5/tex-svg-full.js",
-    "require.js": "requirejs/require.js",
-    "embed-amd.js": "@jupyter-widgets/html-manager/dist/embed-amd.js",
-    "anywidget.js": "anywidget/dist/index.js",
+    "tex-svg-full.js": "mathjax/es5/tex-svg-full.js"
 }
 
 
 def main(wanted):
-    settings = ConfigParser(delimiters=["="])
-    settings.read(ROOT / "settings.ini", encoding="utf-8")
-    settings = settings["DEFAULT"]
-
     notebooks = {
         stem: nbformat.read(path, 4) for stem, path in notebook_files().items()
     }
@@ -68,18 +61,18 @@ def main(wanted):
 
     shutil.rmtree(BUILD, ignore_errors=True)
     fetch_scripts(BUILD / "scripts" / "npm")
-    asyncio.run(execute_all(pages, settings["tst_flags"].split()))
+    asyncio.run(execute_all(pages, settings()["tst_flags"].split()))
 
     known = [label for nb in notebooks.values() for label in labels(nb)]
-    translator = Translator(
-        pages, known, f"{settings['git_url']}/blob/{settings['branch']}"
-    )
+    repository = f"{settings()['git_url']}/blob/{settings()['branch']}"
+    translator = Translator(pages, known, repository)
     # of the notebooks as they still are
     texts = api(pages) | {"index": translator.markdown(landing(pages), "index")}
-    texts |= releases()
+    texts |= releases() | {"404": translator.markdown(not_found(), "index")}
     (BUILD / "pages").mkdir()
     for stem, nb in pages.items():
         translator.notebook(nb, stem)
+        number_lines(nb)
         nbformat.write(nb, BUILD / "pages" / f"{page_name(stem)}.ipynb")
     for name, text in texts.items():
         (BUILD / "pages" / f"{name}.md").write_text(text, encoding="utf-8")
@@ -93,6 +86,8 @@ def main(wanted):
         "-q",
         "-c",
         DOCS,
+        "-d",
+        BUILD / "doctrees",  # not into the site
         BUILD / "pages",
         BUILD / "html",
     ]
@@ -122,8 +117,6 @@ def fetch_scripts(folder):
     folder.mkdir(parents=True)
     for name, path in SCRIPTS.items():
         shutil.copy(modules / path, folder / name)
-    for font in (modules / SCRIPTS["embed-amd.js"]).parent.glob("*.wof*"):
-        shutil.copy(font, folder)
 
 
 async def execute_all(pages, flags):
@@ -186,6 +179,22 @@ def failure(stem, nb, begun, error):
         first_line = nb.cells[begun[-1]].source.strip().partition("\n")[0]
         told = f"{stem}.ipynb fails in cell {begun[-1] + 1} with {kind}: {first_line}"
     return f"{told}\n{getattr(error, 'traceback', '') or error}"
+
+
+def number_lines(nb):
+    """Note where in its file the source of each cell begins, as myst-nb wants it.
+
+    Sphinx's warnings then name lines that are there. Without a note myst-nb counts
+    10,000 lines a cell, and myst-parser puts as many empty lines before each
+    ``{eval-rst}`` fence as its number says: 26 million on one page, gigabytes and a
+    quarter of an hour for the site.
+    """
+    nb.metadata.pop("source_map", None)
+    lines = nbformat.writes(nb).split("\n")
+    begin = '   "source":'  # three spaces deep there is nothing else of this name
+    nb.metadata["source_map"] = [
+        number for number, line in enumerate(lines, 1) if line.startswith(begin)
+    ]
 
 
 def is_run(found, flags):

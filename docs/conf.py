@@ -1,18 +1,22 @@
 """Sphinx's configuration. build.py makes the pages and runs Sphinx on them."""
 
+import json
 import re
 import sys
+from collections import Counter
 from html import escape
+from math import log1p
 from pathlib import Path
 
 import nbformat
-from docutils.nodes import paragraph
+from docutils.nodes import Element, Text, paragraph
 from sphinx.domains.math import MathDomain
+from sphinx.search.en import SearchEnglish
 
 DOCS = Path(__file__).resolve().parent
 sys.path[:0] = [str(DOCS), str(DOCS.parent)]
 
-from translate import LABEL, chapter_number, labels, notebook_files
+from translate import LABEL, chapter_number, labels, notebook_files, settings
 
 import rvamp_nb
 
@@ -32,9 +36,12 @@ extensions = [
     "sphinx_copybutton",
 ]
 html_theme = "furo"
-pygments_style, pygments_dark_style = "friendly", "github-dark"
+# Every colour of these two reads well on their backgrounds (tests/site counts it).
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
 html_static_path = ["static", "_build/scripts"]
 html_css_files = ["style.css"]
+html_search_scorer = str(DOCS / "scorer.js")
 html_favicon = html_logo = "static/icon.svg"
 html_copy_source = html_show_sourcelink = False
 html_theme_options = {
@@ -64,6 +71,10 @@ myst_enable_extensions = [
     "dollarmath",
 ]
 
+# What the search weighs is what one reads (see weigh_words).
+SILENT = {"raw", "math", "math_block", "comment"}
+STEM = SearchEnglish({}).stem
+
 # Docstrings are numpydoc; in them `x` is code, unless x is the label of an equation
 # (see read_docstring).
 LABELS = {
@@ -76,6 +87,7 @@ napoleon_google_docstring = False
 napoleon_use_rtype = False
 autosummary_generate = False
 add_module_names = False
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 
@@ -83,12 +95,7 @@ autodoc_member_order = "bysource"
 mathjax_path = "npm/tex-svg-full.js"
 # its letters are larger than those around them
 mathjax3_config = {"svg": {"scale": 0.92}}
-nb_ipywidgets_js = {
-    "npm/require.js": {},
-    "widgets.js": {},
-    # where it would look for any other widget
-    "npm/embed-amd.js": {"data-jupyter-widgets-cdn": "_static/npm/"},
-}
+nb_ipywidgets_js = {"widgets.js": {}}  # on pages with a widget; all bring their own
 
 
 class ChapterMath(MathDomain):
@@ -136,6 +143,17 @@ def index_properties_once(app, what, name, obj, options, lines):
             lines.insert(k + 1, f"{attribute[1]}   :no-index:")
 
 
+def lead_back_to_the_reference(app, env):
+    """From its source, a function's link leads to the API reference, also where a
+    notebook with its signature, which has no anchors, was read after that.
+    """
+    objects = env.get_domain("py").objects
+    for module, entry in env._viewcode_modules.items():
+        _, _, pages, _ = entry or (None, None, {}, None)
+        for name in pages:
+            pages[name] = objects[f"{module}.{name}"].docname
+
+
 def skip_field(app, what, name, obj, skip, options):
     """Left out: the fields of a named tuple, which its own docstring tells, and the
     metadata methods that scikit-learn adds to every estimator.
@@ -158,6 +176,95 @@ def describe(app, pagename, templatename, context, doctree):
     context["metatags"] = context.get("metatags", "") + tag
 
 
+def count_words(app, doctree):
+    """Note how often a page has each word, as the search stems it; a word with hyphens
+    counts as one, too.
+    """
+    of_page = app.env.metadata[app.env.docname]
+    if "nosearch" in of_page:
+        return
+    silent = {
+        text
+        for node in doctree.findall(Element)
+        if node.tagname in SILENT or "no-search" in node["classes"]
+        for text in map(id, node.findall(Text))
+    }
+    spoken = (text for text in doctree.findall(Text) if id(text) not in silent)
+    of_page["counts"] = Counter(
+        "-".join([*begin, STEM(end)])
+        for word in re.findall(r"[^\W\d]\w*(?:-\w+)*", "\n".join(spoken).lower())
+        for *begin, end in {(part,) for part in word.split("-")} | {(*word.split("-"),)}
+    )
+
+
+def weigh_words(app, error):
+    """Write for scorer.js how much a page is about a word (BM25, the usual weighing of
+    how often, on how long a page, and on how few pages); Sphinx's index knows only
+    whether the word is there. {word: [number of a page, weight, number, weight, ...]}.
+    """
+    pages = {
+        page: found["counts"]
+        for page, found in sorted(app.env.metadata.items())
+        if "counts" in found
+    }
+    sizes = {page: counts.total() for page, counts in pages.items()}
+    usual = sum(sizes.values()) / len(sizes)
+    weights = {}
+    for word, n in Counter(
+        word for counts in pages.values() for word in counts
+    ).items():
+        rarity = log1p((len(pages) - n + 0.5) / (n + 0.5))
+        for number, (page, counts) in enumerate(pages.items()):
+            often = counts[word]
+            weight = often / (often + 1.2 * (0.25 + 0.75 * sizes[page] / usual))
+            if often > 1:
+                pair = [number, round(22 * rarity * weight)]
+                weights[word] = weights.get(word, []) + pair
+    table = json.dumps(
+        {"pages": [*pages], "weights": weights},
+        separators=(",", ":"),
+        ensure_ascii=False,
+    )
+    file = Path(app.outdir, "_static", "weights.js")
+    file.write_text(f"const WORDS = {table};\n", encoding="utf-8")
+
+
+def bring_weights(app, pagename, templatename, context, doctree):
+    """The search page, and no other, loads them."""
+    if pagename == "search":
+        app.add_js_file("weights.js")
+
+
+def name_parts(app, pagename, templatename, context, doctree):
+    """For those who listen to a page: a fold over code is called what is written on it
+    (myst-nb calls them all "Toggle hidden content"), and the parts of the menu are
+    headings of the second level (Sphinx does not say of which).
+    """
+    fold, menu = '<summary aria-label="Toggle hidden content">', "furo_navigation_tree"
+    context["body"] = context.get("body", "").replace(fold, "<summary>")
+    context[menu] = context[menu].replace(
+        'role="heading"', 'role="heading" aria-level="2"'
+    )
+
+
+def lead_home(app, pagename, templatename, context, doctree):
+    """A server shows 404.html under any address, so its links are read from where the
+    site begins: from the place where it is published; from the root of another
+    server; from the folder, where it is opened as a file.
+    """
+    if pagename == "404":
+        home = f"{settings()['doc_baseurl']}/"
+        context["metatags"] += f"""<base href="{home}"><script>{{
+const base = document.querySelector("base");
+if (location.protocol === "file:") base.remove();
+else if (!location.pathname.startsWith(base.getAttribute("href"))) base.href = "/";
+addEventListener("DOMContentLoaded", () => {{  // what leads to this page itself
+  for (const link of document.querySelectorAll('a[href^="#"]'))
+    link.href = location.pathname + link.getAttribute("href");
+}});
+}}</script>"""
+
+
 def setup(app):
     app.add_domain(ChapterMath, override=True)
     app.connect("missing-reference", equation_not_on_this_site)
@@ -166,4 +273,10 @@ def setup(app):
     # after it
     app.connect("autodoc-process-docstring", index_properties_once, priority=900)
     app.connect("autodoc-skip-member", skip_field)
+    app.connect("env-updated", lead_back_to_the_reference)
+    app.connect("doctree-read", count_words)
+    app.connect("build-finished", weigh_words)
     app.connect("html-page-context", describe)
+    app.connect("html-page-context", bring_weights)
+    app.connect("html-page-context", lead_home)  # after describe
+    app.connect("html-page-context", name_parts, priority=900)  # after furo

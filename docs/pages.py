@@ -1,9 +1,8 @@
 """The pages of the site that are not notebooks: the landing page with its table of
-contents, and the API reference.
+contents, the API reference, the versions, and what stands where there is no page.
 """
 
 import re
-from importlib import import_module
 from pathlib import Path
 
 from translate import (
@@ -21,6 +20,7 @@ import rvamp_nb
 ROUTES = "appendix/routes"  # the ways through the course: first on the site
 LANDING = Path(__file__).resolve().parent / "landing.md"
 CHANGELOG = LANDING.parent.parent / "CHANGELOG.md"
+NOT_FOUND = LANDING.parent / "404.md"
 
 
 def in_parts(notebooks):
@@ -81,6 +81,11 @@ def releases():
     return {name: f"# Version {v}" for name, v in zip(names, versions)}
 
 
+def not_found():
+    """The page that a server shows where it has none: in no list, and not searched."""
+    return f"---\norphan: true\nnosearch: true\n---\n{NOT_FOUND.read_text('utf-8')}"
+
+
 def leads(stems, named):
     """The chapters, each with its one line, as a definition list."""
     return "\n".join(
@@ -97,8 +102,8 @@ def toctree(caption, pages):
 
 
 def api(notebooks):
-    """{page: text} of the API reference: an overview, and a page for each group of
-    rooms.
+    """{page: text} of the API reference: what the package itself offers, and a page
+    for each part with all that its modules have.
     """
     modules = {
         stem: found
@@ -106,20 +111,16 @@ def api(notebooks):
         if (found := published_modules(nb))
     }
     overview = [
-        (
-            "# API reference\n\n{.lead}\nEvery public function and class, in the order"
-            " of the chapters that derive them.\n"
-        ),
-        public_names([module for found in modules.values() for module in found]),
+        "# API reference\n\n{.lead}\nWhat `from rvamp_nb import ...` offers. All that"
+        " the modules have besides is on the pages of the parts.\n"
     ]
     texts = {}
     for title, stems in in_parts(modules).items():
-        page = "api-" + re.sub(r"\W+", "-", title.lower())
-        overview += [
-            f"## [{title}]({page}.md)\n",
-            *(table(module) for stem in stems for module in modules[stem]),
-        ]
-        texts[page] = f"# {title}: the code\n\n" + "\n".join(
+        title = re.sub(r"^[IVX]+\. ", "", title)
+        page = "api-" + re.sub(r"\W+", "-", title.removeprefix("The ").lower())
+        here = [module for stem in stems for module in modules[stem]]
+        overview.append(f"## [{title}]({page}.md)\n\n{public_names(here)}")
+        texts[page] = f"# API: {title}\n\n" + "\n".join(
             room(module, stem, notebooks[stem])
             for stem in stems
             for module in modules[stem]
@@ -128,37 +129,20 @@ def api(notebooks):
 
 
 def public_names(modules):
-    """The sentence that says what can be imported from the package itself."""
-    homes = {name: getattr(rvamp_nb, name) for name in rvamp_nb.__all__}
-    names = [
-        f"{{py:obj}}`{name} <{home.__module__}.{name}>`"
-        for name, home in homes.items()
-        if getattr(home, "__module__", None) in modules
-    ]
-    names += [
-        f"{{py:mod}}`{name} <{home.__name__}>`"
-        for name, home in homes.items()
-        if getattr(home, "__name__", None) in modules
-    ]
-    return (
-        "`from rvamp_nb import ...` knows"
-        f" {', '.join(sorted(names, key=str.casefold))}; all others are imported from"
-        " their module.\n"
-        if names
-        else ""
-    )
-
-
-def table(module):
-    """The public names of a module with their first lines."""
-    members = vars(import_module(module))
-    names = "\n".join(
-        f"   {name}" for name in members["__all__"] if callable(members[name])
-    )
-    return (
-        f"{{py:mod}}`{module}`\n\n```{{eval-rst}}\n.. currentmodule:: {module}\n\n.."
-        f" autosummary::\n   :nosignatures:\n\n{names}\n```\n"
-    )
+    """The names of these modules that can be imported from the package itself, with
+    their first lines; and the modules, which lead to all else.
+    """
+    names = []
+    for name in rvamp_nb.__all__:
+        thing = getattr(rvamp_nb, name)
+        if getattr(thing, "__module__", None) in modules:
+            names.append(f"{thing.__module__}.{name}")
+        elif getattr(thing, "__name__", None) in modules:
+            names.append(thing.__name__)
+    rows = "\n".join(f"   ~{name}" for name in names)
+    table = f"```{{eval-rst}}\n.. autosummary::\n   :nosignatures:\n\n{rows}\n```\n\n"
+    links = ", ".join(f"{{py:mod}}`{module}`" for module in modules)
+    return table * bool(names) + f"All modules: {links}.\n"
 
 
 def room(module, stem, nb):

@@ -11,6 +11,9 @@ an equation's label in backticks
     a link; plain text while that chapter is not being built
 a slider that needs Python to move
     a line that says so; the still picture that follows it stays
+a figure
+    the figure, with the caption under it, or the title of its section, as what is read
+    to those who do not see it
 ``<details><summary>...``, a whole cell or the end of one
     a drop-down: letters, answers, solutions
 a cell tagged ``hide-cell``
@@ -24,12 +27,14 @@ a cell with ``#| hide``, or only directives
 import ast
 import posixpath
 import re
+from configparser import ConfigParser
 from pathlib import Path
 from urllib.parse import quote
 
 from nbformat.v4 import new_markdown_cell
 
-NOTEBOOKS = Path(__file__).resolve().parent.parent / "nbs"
+ROOT = Path(__file__).resolve().parent.parent
+NOTEBOOKS = ROOT / "nbs"
 CAPTIONS = {  # how the path of a notebook begins, in reading order, and what that is
     "course/1": "I. The problem",
     "course/2": "II. The theory",
@@ -50,7 +55,7 @@ NEEDS_PYTHON = (
     " notebook. Below stands one of their pictures."
 )
 EXPORTED = {"export", "exporti", "exports"}
-BESIDE = {"api.md"}  # pages that are made, not found
+BESIDE = {"api.md", "index.md"}  # pages that are made, not found
 DIRECTIVE = re.compile(r"\s*#\s*\|\s*(\w+):?\s*(.*)")
 FENCE = re.compile(r"^(```.*?^```[^\n]*$)", re.DOTALL | re.MULTILINE)
 EQUATION = re.compile(
@@ -65,6 +70,16 @@ DETAILS = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 TITLE = re.compile(r"\A# (.+)\n+> (.+)\s*\Z")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+# the caption of a figure: the cell under it, which begins with its number
+CAPTION = re.compile(r"\A[*_>\s]*(Fig(?:ure|\.) \d.*)\Z", re.DOTALL)
+
+
+def settings():
+    """The project's metadata, from settings.ini."""
+    found = ConfigParser(delimiters=["="])
+    found.read(ROOT / "settings.ini", encoding="utf-8")
+    return found["DEFAULT"]
 
 
 def notebook_files():
@@ -133,16 +148,11 @@ def published_modules(nb):
 
 
 def is_alive(output, models):
-    """Whether a widget moves without Python: some widget in it brings its own
-    JavaScript (anywidget).
+    """Whether a widget moves without Python: it brings its own JavaScript (anywidget),
+    which static/widgets.js calls.
     """
-    todo, seen = [output.data[WIDGET]["model_id"]], set()
-    while todo:
-        model = todo.pop()
-        if model in models and model not in seen:
-            seen.add(model)
-            todo += re.findall(r"IPY_MODEL_(\w+)", repr(models[model]["state"]))
-    return any(models[model]["model_module"] == "anywidget" for model in seen)
+    model = models.get(output.data[WIDGET]["model_id"], {})
+    return model.get("model_module") == "anywidget"
 
 
 def labels(nb):
@@ -168,18 +178,26 @@ class Translator:
         """Turn the cells of ``nb`` into those of the site, in place."""
         own, cells = [*published_modules(nb), None][0], []
         models = nb.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
-        for cell in nb.cells:
+        section = stem
+        for cell, below in zip(nb.cells, [*nb.cells[1:], None]):
             if cell.cell_type == "code":
+                describe_figures(cell, below, section)
                 cells += self.code(cell, own, models)
             else:
+                section = [section, *HEADING.findall(FENCE.sub("", cell.source))][-1]
                 cell.source = self.markdown(cell.source, stem)
                 cells.append(cell)
         nb.cells = cells
-        if not any(
-            WIDGET in output.get("data", {})
+        shown = {
+            output.data[WIDGET]["model_id"]
             for cell in cells
             for output in cell.get("outputs", ())
-        ):
+            if WIDGET in output.get("data", {})
+        }
+        if shown:  # of the others a page would only carry the weight
+            kept = {model: models[model] for model in models if model in shown}
+            nb.metadata.widgets[STATE]["state"] = kept
+        else:
             nb.metadata.pop("widgets", None)
 
     def code(self, cell, module, models):
@@ -190,10 +208,7 @@ class Translator:
         folded = "hide-cell" in cell.metadata.get("tags", ())
         if folded:
             what = what_is_folded(cell)
-            cell.metadata["mystnb"] = {
-                "code_prompt_show": what,
-                "code_prompt_hide": what,
-            }
+            prompt(cell, what)
         dead = [
             output
             for output in cell.outputs
@@ -207,6 +222,7 @@ class Translator:
         other = next(filter(None, (found.get(kind) for kind in EXPORTED)), None)
         module = f"rvamp_nb.{other}" if other else module
         cell.metadata["tags"] = ["hide-input"]
+        prompt(cell, f"Code: {', '.join(name for name, _, _ in names)}")
         entries = "\n".join(
             f".. {kind}:: {module}.{name}\n   :no-index:\n{options}"
             for name, kind, options in names
@@ -216,7 +232,9 @@ class Translator:
     def markdown(self, text, stem):
         # as seen from docs/_build/pages
         take_home = f"{{download}}`Download this notebook <../../../nbs/{stem}.ipynb>`"
-        ways = f"{{.download}}\n{take_home}, or run it in {self.elsewhere(stem)}"
+        # out of the search index, where every page would be one on installing
+        mark = "{.download .no-search}"
+        ways = f"{mark}\n{take_home}, or run it in {self.elsewhere(stem)}"
         text = TITLE.sub(
             lambda m: f"# {page_title(stem, m[1])}\n\n{{.lead}}\n{m[2]}\n\n{ways}", text
         )
@@ -281,6 +299,28 @@ def dropdown(summary, text):
     title = re.sub(r"<[^>]+>", "", summary).strip()
     kind = re.sub(r"\W+", "-", title.lower())
     return f"::::{{dropdown}} {title}\n:class-container: folded {kind}\n\n{text}\n::::"
+
+
+def prompt(cell, what):
+    """Write ``what`` on the fold over a cell's code."""
+    prompts = {"code_prompt_show": what, "code_prompt_hide": what}
+    cell.metadata["mystnb"] = cell.metadata.get("mystnb", {}) | prompts
+
+
+def describe_figures(cell, below, section):
+    """Give a cell's figures the words that stand for them: the caption in the cell
+    below, or the title of the section.
+    """
+    caption = CAPTION.match(below.source) if below else None
+    text = caption[1] if caption else f"Figure: {section}"
+    if any("image/png" in output.get("data", {}) for output in cell.outputs):
+        cell.metadata["mystnb"] = {"image": {"alt": plain(text)}}
+
+
+def plain(text):
+    """A line of Markdown as one would read it aloud."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    return " ".join(re.sub(r"[$`*\\{}]", "", text).split())
 
 
 def what_is_folded(cell):

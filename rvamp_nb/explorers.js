@@ -39,7 +39,7 @@ export const entryAt = (choices, picks) => choices.reduce((index, choice, k) => 
 
 // ---------------------------------------------------------------------------------------------------------------------------------
 
-const SVG = "http://www.w3.org/2000/svg", WIDTH = 640, HEIGHT = 300, LEFT = 46, BOTTOM = 40, TOP = 26;
+const SVG = "http://www.w3.org/2000/svg", WIDTH = 640, HEIGHT = 320, LEFT = 52, BOTTOM = 40, TOP = 48;
 function node(name, attributes, text) {
   const made = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
@@ -50,7 +50,9 @@ function node(name, attributes, text) {
 export function picture(table, entry, shift) {
   const m = shifted(entry.message, shift), [low, high] = table.span, colours = table.colours;
   const x = (v) => LEFT + (v - low) / (high - low) * (WIDTH - LEFT - 10), y = (v) => HEIGHT - BOTTOM - v / table.top * (HEIGHT - BOTTOM - TOP);
-  const svg = node("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: "100%", role: "img", "font-family": "sans-serif", "font-size": 13 });
+  const numbers = `p̄₁: P[x = 0] = ${atom(m).toFixed(3)}   refits: ${entry.zeros.toFixed(3)}`;
+  const svg = node("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: "100%", role: "img", "aria-label": `${table.label}; ${numbers}`,
+    "font-family": "sans-serif", "font-size": 13 });
   svg.append(node("rect", { x: 0, y: 0, width: WIDTH, height: HEIGHT, fill: "white" }));
   const step = (high - low) / entry.bars.length;
   entry.bars.forEach((bar, k) => svg.append(node("rect", { x: x(low + k * step), y: y(Math.min(bar, table.top)), width: x(low + step) - x(low),
@@ -67,7 +69,20 @@ export function picture(table, entry, shift) {
   svg.append(node("line", { x1: LEFT, x2: WIDTH - 10, y1: y(0), y2: y(0), stroke: "black" }));
   for (let tick = Math.ceil(low * 2) / 2; tick <= high; tick += 0.5) svg.append(node("text", { x: x(tick), y: y(0) + 17, "text-anchor": "middle" }, tick.toFixed(1)));
   svg.append(node("text", { x: WIDTH / 2, y: HEIGHT - 6, "text-anchor": "middle" }, table.label));
-  svg.append(node("text", { x: LEFT, y: 16 }, `p̄₁: P[x = 0] = ${atom(m).toFixed(3)}   refits: ${entry.zeros.toFixed(3)}   (thick bar: P[x = 0], full height is 1)`));
+  for (let tick = 0; tick <= table.top; tick += 0.5) {
+    svg.append(node("line", { x1: LEFT - 4, x2: LEFT, y1: y(tick), y2: y(tick), stroke: "black" }));
+    svg.append(node("text", { x: LEFT - 7, y: y(tick) + 4.5, "text-anchor": "end" }, tick.toFixed(1)));
+  }
+  svg.append(node("line", { x1: LEFT, x2: LEFT, y1: y(0), y2: y(table.top), stroke: "black" }));
+  svg.append(node("text", { x: 0, y: 0, "text-anchor": "middle", transform: `translate(13 ${y(table.top / 2)}) rotate(-90)` }, "density"));
+  svg.append(node("text", { x: LEFT, y: 16 }, `${numbers}   (thick bar: P[x = 0], full height is 1)`));
+  const legend = [["refits", colours.muted, 12, "none"], ["p̄₁", colours.p1, 2.5, "none"]];
+  if (table.gaussian) legend.push(["p̄₂, the Gaussian with its mean and variance", colours.p2, 2.5, "8 3 2 3"]);
+  legend.forEach(([text, stroke, width, dash], k) => {
+    const start = LEFT + 90 * k;
+    svg.append(node("line", { x1: start, x2: start + 26, y1: 33, y2: 33, stroke, "stroke-width": width, "stroke-dasharray": dash }));
+    svg.append(node("text", { x: start + 32, y: 38 }, text));
+  });
   return svg;
 }
 
@@ -95,7 +110,9 @@ export function render({ model, el }) {
     const row = document.createElement("label"), input = document.createElement("input"), text = document.createElement("span");
     row.style.cssText = "display: flex; gap: 0.8em; align-items: center; margin: 0.2em 0";
     Object.assign(input, { type: "range", min: low, max: high, step, value: start });
+    input.style.width = "min(16em, 45%)";
     input.setAttribute("aria-label", name);
+    input.dataset.lmSuppressShortcuts = ""; // in JupyterLab arrow keys move the slider, not the notebook from heading to heading
     const update = () => {
       const value = Number(input.value);
       moved(value);

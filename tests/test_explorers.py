@@ -277,7 +277,9 @@ def test_pictures_of_several_sizes_are_refused():
 
 PAGE = """
     class Part {
-        constructor(tag) { Object.assign(this, {tag, parts: [], seen: {}, style: {}}); }
+        constructor(tag) {
+            Object.assign(this, {tag, parts: [], seen: {}, style: {}, dataset: {}});
+        }
         setAttribute(name, value) { this.seen[name] = value; }
         append(...parts) { this.parts.push(...parts); }
         replaceChildren(...parts) { this.parts = parts; }

@@ -3,10 +3,12 @@ docs/pages.py); tests/site looks at the built site.
 """
 
 import asyncio
+import json
 import re
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
@@ -57,8 +59,8 @@ def test_a_title_gets_its_number_its_lead_and_the_notebook_to_download(
 ):
     page = translator.markdown("# Gaussians\n> One line.", stem)
     assert page.startswith(
-        f"# {title}\n\n{{.lead}}\nOne line.\n\n{{.download}}\n{{download}}`Download"
-        f" this notebook <../../../nbs/{stem}.ipynb>`, or run it in ["
+        f"# {title}\n\n{{.lead}}\nOne line.\n\n{{.download .no-search}}\n{{download}}"
+        f"`Download this notebook <../../../nbs/{stem}.ipynb>`, or run it in ["
     )
 
 
@@ -176,6 +178,7 @@ def test_cells(translator):
     assert folded.source.startswith("def f()") and folded.metadata.tags == [
         "hide-input"
     ]
+    assert folded.metadata.mystnb.code_prompt_show == "Code: f, C"
 
 
 @pytest.mark.parametrize(
@@ -197,17 +200,19 @@ def test_a_folded_cell_says_what_is_in_it(translator, tags, code, prompt):
 
 
 @pytest.mark.parametrize(
-    "inside, alive", [("anywidget", True), ("@jupyter-widgets/controls", False)]
+    "shown, alive", [("explorer", True), ("box", False), ("inner", False)]
 )
-def test_a_slider_that_needs_python_is_said_to(translator, inside, alive):
+def test_a_slider_that_needs_python_is_said_to(translator, shown, alive):
+    controls = "@jupyter-widgets/controls"
     models = {
+        "explorer": {"model_module": "anywidget", "state": {}},
         "box": {
-            "model_module": "@jupyter-widgets/controls",
-            "state": {"children": ["IPY_MODEL_inner"]},
+            "model_module": controls,
+            "state": {"children": ["IPY_MODEL_explorer"]},
         },
-        "inner": {"model_module": inside, "state": {}},
+        "inner": {"model_module": controls, "state": {}},
     }
-    widget = new_output("display_data", data={WIDGET: {"model_id": "box"}})
+    widget = new_output("display_data", data={WIDGET: {"model_id": shown}})
     nb = new_notebook(
         cells=[new_code_cell("sliders(draw)", outputs=[widget])],
         metadata={"widgets": {STATE: {"state": models}}},
@@ -216,7 +221,57 @@ def test_a_slider_that_needs_python_is_said_to(translator, inside, alive):
     assert [cell.source for cell in nb.cells] == ["sliders(draw)"] + [NEEDS_PYTHON] * (
         not alive
     )
-    assert (nb.cells[0].outputs, "widgets" in nb.metadata) == ([widget] * alive, alive)
+    assert nb.cells[0].outputs == [widget] * alive
+    # a page carries what it shows
+    saved = nb.metadata.get("widgets", {STATE: {"state": {}}})[STATE]["state"]
+    assert list(saved) == [shown] * alive
+
+
+PNG = new_output("display_data", data={"image/png": "", "text/plain": "<Figure>"})
+
+
+@pytest.mark.parametrize(
+    "below, words",
+    [
+        ([], "Figure: The law of p̄ and x"),
+        ([new_markdown_cell("On the left, `x`.")], "Figure: The law of p̄ and x"),
+        ([new_code_cell("plt.show()")], "Figure: The law of p̄ and x"),
+        (
+            [
+                new_markdown_cell(
+                    "*Figure 2.3.1. The law of $x$ (see [2.4](24_messages.ipynb)).*"
+                )
+            ],
+            "Figure 2.3.1. The law of x (see 2.4).",
+        ),
+    ],
+)
+def test_a_figure_has_words_that_stand_for_it(translator, below, words):
+    above = new_markdown_cell("Text.\n\n## The law of $p̄$ and `x`\n```sh\n# no\n```")
+    drawn, plain = new_code_cell("draw()", outputs=[PNG]), new_code_cell("x = 1")
+    nb = new_notebook(cells=[above, drawn, *below, plain])
+    translator.notebook(nb, "course/23_rs_gaussian")
+    assert nb.cells[1].metadata.mystnb.image.alt == words
+    assert "mystnb" not in nb.cells[-1].metadata
+
+
+def test_warnings_name_lines_that_are_there():
+    """Of the file that Sphinx reads; numbers that myst-nb makes up would be expensive
+    (docs/build.py).
+    """
+    cells = [
+        new_markdown_cell("# One\n> Two."),
+        new_code_cell(),
+        new_code_cell("x = 1\n\ny = {'source': 2}", outputs=[PNG]),
+        new_markdown_cell("```{eval-rst}\n.. autofunction:: f\n```"),
+    ]
+    nb = new_notebook(cells=cells)
+    build.number_lines(nb)
+    lines = nbformat.writes(nb).split("\n")
+    for cell, begin in zip(nb.cells, nb.metadata.source_map, strict=True):
+        for number, text in enumerate(cell.source.split("\n"), begin):
+            # the line after it, as one counts from 1
+            assert json.dumps(text)[1:-1] in lines[number]
 
 
 def chapter(title, *code):
@@ -271,16 +326,25 @@ def test_the_landing_page_lists_every_chapter_in_its_part(notebooks):
 
 def test_the_reference_has_a_page_for_each_room_with_code(notebooks):
     texts = pages.api(notebooks)
-    page = "api-iii-the-algorithm"
+    page = "api-algorithm"
     assert list(texts) == ["api", page]
+    assert texts[page].startswith("# API: The algorithm\n")
     assert (
         "From [3.1 The prior](31_prior.ipynb)." in texts[page]
         and ".. automodule:: rvamp_nb.prior" in texts[page]
     )
+    assert "   ~rvamp_nb.prior.Laplace\n" in texts["api"]
+    assert "   ~rvamp_nb.prior.check_prior\n" in texts[page]  # no public name
     assert (
-        "   Laplace\n" in texts["api"]
-        and "{py:obj}`Laplace <rvamp_nb.prior.Laplace>`" in texts["api"]
+        "check_prior" not in texts["api"] and "{py:mod}`rvamp_nb.prior`" in texts["api"]
     )
+
+
+def test_where_there_is_no_page_stands_what_to_do(translator):
+    text = translator.markdown(pages.not_found(), "index")
+    assert text.startswith("---\norphan: true\nnosearch: true\n---\n# There is no such")
+    assert "[Quick start](quickstart.ipynb)" in text and "(api.md)" in text
+    assert "- Start here: the ways" in text  # of a site without that page
 
 
 def test_every_notebook_has_a_page_of_its_own_in_reading_order():

@@ -1,11 +1,25 @@
-// What Jupyter's widget manager needs before it starts (it is loaded next).
-
-// It would fetch anywidget from a CDN unless it is told where the site's own copy lies.
-requirejs.config({
-  paths: { anywidget: (document.documentElement.dataset.content_root || "./") + "_static/npm/anywidget" },
-});
-
-// It asks for labels to be typeset in the manner of MathJax 2; the site has MathJax 3.
-document.addEventListener("DOMContentLoaded", () => {
-  if (window.MathJax) MathJax.Hub = { Queue: ([, , element]) => MathJax.typesetPromise?.([element]) };
+// The widgets of a page, shown without Jupyter: each brings its own JavaScript (anywidget), and its state lies in the page.
+// The manager of all kinds of widgets would do it, too, with a few megabytes.
+document.addEventListener("DOMContentLoaded", async () => {
+  const saved = document.querySelector('script[type="application/vnd.jupyter.widget-state+json"]');
+  const models = JSON.parse(saved.textContent).state;
+  for (const view of document.querySelectorAll('script[type="application/vnd.jupyter.widget-view+json"]')) {
+    const values = models[JSON.parse(view.textContent).model_id].state, listeners = {};
+    const model = { // as much of anywidget's as there is without a kernel
+      get: (name) => values[name],
+      set: (name, value) => {
+        values[name] = value;
+        for (const call of listeners[`change:${name}`] ?? []) call();
+      },
+      on: (event, call) => { (listeners[event] ??= []).push(call); },
+      save_changes: () => {},
+    };
+    const address = URL.createObjectURL(new Blob([values._esm], { type: "text/javascript" }));
+    const { default: widget } = await import(address);
+    URL.revokeObjectURL(address);
+    const el = document.createElement("div");
+    el.className = "widget";
+    view.after(el);
+    await widget.render({ model, el });
+  }
 });

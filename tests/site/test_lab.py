@@ -146,16 +146,12 @@ def turn(control):
         )
     elif control.get_attribute("type") == "checkbox":
         control.click()
-    elif control.get_attribute("type") == "range":  # Lab keeps the arrow keys
-        control.evaluate(
-            "e => { e.value = +e.value + (+e.value < +e.max ? +e.step : -e.step);"
-            " e.dispatchEvent(new Event('input', {bubbles: true})) }"
-        )
     else:
-        at_the_top = float(control.get_attribute("aria-valuenow")) >= float(
-            control.get_attribute("aria-valuemax")
+        at, top = control.evaluate(
+            "e => e.type === 'range' ? [+e.value, +e.max]"
+            " : ['aria-valuenow', 'aria-valuemax'].map(name => +e.getAttribute(name))"
         )
-        control.press("ArrowLeft" if at_the_top else "ArrowRight")
+        control.press("ArrowLeft" if at >= top else "ArrowRight")
 
 
 def settled(page, picture):
