@@ -226,7 +226,8 @@ def family_of(sets, names, owner="categories"):
         each = [[levels] if isinstance(levels, str) else [*levels] for levels in given]
     except TypeError:
         each = [[None]]
-    if not all(isinstance(i, (str, int, np.integer)) for some in each for i in some):
+    kinds, every = (str, int, np.integer), [i for some in each for i in some]
+    if not all(isinstance(i, kinds) and not isinstance(i, bool) for i in every):
         wanted = "a dict {name: its columns} or a list of lists of columns"
         raise TypeError(f"{owner} must be {wanted}, by name or number, got {sets!r}")
     place = {name: i for i, name in enumerate(names)}
