@@ -433,10 +433,12 @@ def find_blocks(A, Pi):
 def whole_numbers(name, given, n):
     """Whole numbers from 0 to n - 1, each once, as an int array."""
     try:
-        numbers = np.array(list(given))
+        each = list(given)
+        numbers = np.array(each or np.zeros(0, dtype=int))
     except (TypeError, ValueError):  # no list, or one of lists that differ in length
-        numbers = np.array(None)
-    plain = numbers.ndim == 1 and numbers.dtype.kind in "iuf"
+        each, numbers = [], np.array(None)
+    truths = any(isinstance(number, (bool, np.bool_)) for number in each)
+    plain = numbers.ndim == 1 and numbers.dtype.kind in "iu" and not truths
     inside = plain and np.isin(numbers, np.arange(n)).all()
     if not inside or len(np.unique(numbers)) < len(numbers):
         what = f"a list of numbers from 0 to {n - 1}, each once"

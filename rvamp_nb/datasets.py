@@ -191,7 +191,13 @@ def _riboflavin_file(path):
     if named is None:
         name, cache = "riboflavin.RData", pooch.os_cache("rvamp_nb")
         known = f"sha256:{RIBOFLAVIN_SHA256}"
-        return pooch.retrieve(RIBOFLAVIN_URL + name, known, fname=name, path=cache)
+        try:
+            return pooch.retrieve(RIBOFLAVIN_URL + name, known, fname=name, path=cache)
+        except Exception as problem:
+            remedy = "get riboflavin.RData elsewhere, and say load_riboflavin(path)"
+            what = f"the riboflavin data could not be downloaded ({problem})"
+            kind = ValueError if isinstance(problem, ValueError) else OSError
+            raise kind(f"{what}: {remedy}") from problem
     if not Path(named).is_file():
         remedy = "without a path (and without RVAMP_NB_RIBOFLAVIN) it is downloaded"
         raise FileNotFoundError(f"path: there is no file {str(named)!r}; {remedy}")

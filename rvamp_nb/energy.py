@@ -21,6 +21,7 @@ from .messages import Mixed, Natural
 from .panels import at_most_2M, couple, is_wide, tall_form, wide_matrices
 from .prior import Penalty, SpikeSlab, field_nodes
 from .solver import Fit
+from .step import Step
 from .tables.storage import square_lengths
 
 # %% ../nbs/course/42_free_energy.ipynb #e39e997e
@@ -38,6 +39,8 @@ def messages_of(fit):
     the factors answered.
     """
     last = getattr(fit, "last", fit)
+    if not isinstance(fit, (Fit, Step)):
+        raise TypeError(f"fit must be a Fit, from rvamp, got {fit!r:.60}")
     if last is None:
         raise ValueError(f"the fit has no messages: {fit.status}")
     return Messages(*last.state, last.prior_message, last.likelihood_message)
@@ -142,7 +145,8 @@ def free_energy(fit):
     is the mean of the logarithm of the integral of exp(-beta (that)) over x, the spike-
     and-slab prior normalised and all others not. Errors of messages enter squared.
     """
-    return variational(fit.problem, messages_of(fit))
+    messages = messages_of(fit)
+    return variational(fit.problem, messages)
 
 # %% ../nbs/course/42_free_energy.ipynb #eb90c910
 def _prior_gains(prior, incoming, beta):

@@ -345,7 +345,7 @@ class Evolution:
         return f"Evolution({self.status}; {numbers})"
 
 # %% ../nbs/course/43_state_evolution.ipynb #63fc33df
-@numpy_errors(under="ignore")
+@numpy_errors(all="ignore")  # of what is not finite, the status speaks
 def state_evolution(
     ratio,
     lam=None,
@@ -370,7 +370,7 @@ def state_evolution(
 
     Parameters
     ----------
-    ratio : float > 0
+    ratio : float in (1e-6, 1e6)
         Rows per column, M/N.
     lam, prior, likelihood, counts, beta
         As for `rvamp`; one penalty for all coefficients; the likelihood is Squared,
@@ -419,7 +419,7 @@ def state_evolution(
 def _check_asked(ratio, signal, noise, likelihood, counts, beta):
     """Refuse what is no question; ratio, noise and beta as floats."""
     owner = "state_evolution"
-    ratio = check_number(owner, "ratio", ratio, 0)
+    ratio = check_number(owner, "ratio", ratio, 1e-6, 1e6)
     beta = check_number(owner, "beta", beta, 0, closed="]")
     check_law("counts", counts, needs=("nodes",))
     check_offers("signal", signal, ("nodes",), "a law such as FixedSizes(1, 0.1)")

@@ -287,8 +287,9 @@ class Weakness:
 def check_law(name, law, needs=("draw",), positive=False):
     """Refuse (TypeError, ValueError) what is no `Law`, by the name of the argument.
     `needs` says what will be asked of it: "draw", "nodes", "mean", "var"; without
-    "nodes", laws that refuse them by a TypeError, such as Multinomial, will do. Values
-    must be above 0 where `positive` (multipliers), else 0 is allowed (counts).
+    "nodes", laws that refuse them by a TypeError, such as Multinomial, will do. A mean
+    and var that are asked for must be those of the nodes, to a thousandth. Values must
+    be above 0 where `positive` (multipliers), else 0 is allowed (counts).
     """
     example = "TwoPoint(2, 0.5) or Fixed()" if positive else "Poisson(0.5)"
     check_offers(name, law, needs, f"a law such as {example}")
@@ -298,8 +299,16 @@ def check_law(name, law, needs=("draw",), positive=False):
         if "nodes" in needs:
             raise
         nodes = None
-    if nodes is not None:
-        _as_law(f"{name}: {law!r}", *nodes, positive)
+    if nodes is None:
+        return
+    c, w = _as_law(f"{name}: {law!r}", *nodes, positive)
+    mean = w @ c / w.sum()
+    of_nodes = dict(mean=mean, var=w @ (c - mean) ** 2 / w.sum())
+    for part, value in of_nodes.items():
+        given = getattr(law, part, value)
+        if part in needs and not abs(given - value) <= 1e-3 * (value + mean**2):
+            what = f"{part} = {given}, but its nodes have {value:.6g}: make them agree"
+            raise ValueError(f"{name}: {law!r} has {what}")
 
 # %% ../nbs/course/12_resampling.ipynb #g0100009
 class _Tied:

@@ -268,7 +268,7 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     if not isinstance(intercept, (bool, np.bool_)):
         raise TypeError(f"intercept must be True or False, got {intercept!r}")
     check_loss("likelihood", likelihood, needs=("message", "check"))
-    check_law("counts", counts, needs=("nodes", "var"))
+    check_law("counts", counts, needs=("nodes", "mean", "var"))
     counts = law_of_one(counts, len(y))
     prior = _prior(lam, prior, N, beta)
     likelihood.check(y, beta)

@@ -21,6 +21,7 @@ from rvamp_nb import (
     NoResampling,
     Poisson,
     PoissonLoss,
+    Rows,
     Squared,
     StabilitySelection,
     Subsample,
@@ -28,10 +29,12 @@ from rvamp_nb import (
     Weakness,
     coefficient_interval,
     effects,
+    free_energy,
     plan,
     refined,
     rvamp,
     rvamp_path,
+    stability_radius,
     state_evolution,
     survival_fit,
 )
@@ -47,6 +50,7 @@ from rvamp_nb.explore import sliders
 from rvamp_nb.explorers import density_explorer
 from rvamp_nb.select.control import error_control, settle
 from rvamp_nb.tables.on_dask import the_dask
+from rvamp_nb.tables.storage import Panels
 
 DAY = datetime.date(2026, 1, 1)
 
@@ -362,3 +366,99 @@ def test_a_number_of_hundreds_of_digits_is_refused():
         check_array("lam", 10**400)
     with np.errstate(all="raise"):
         check_number("me", "size", np.float32(2), 1e-100, 1e100)
+
+
+# --- refusals that name argument and value, before the work ---------------------------
+
+
+class Own:
+    """A law of one's own: halves, unless it is told otherwise."""
+
+    mean, var = 0.5, 0.25
+
+    def __init__(self, **parts):
+        vars(self).update(parts)
+
+    def nodes(self):
+        return np.array([0.0, 1.0]), np.array([0.5, 0.5])
+
+    def draw(self, M, rng):
+        return rng.permutation(np.arange(M) % 2.0)
+
+    def __repr__(self):
+        return "Own()"
+
+
+NAN_DRAWS, BELOW = lambda M, rng: np.full(M, np.nan), lambda M, rng: -np.ones(M)
+LATE = lambda M, rng: np.ones(M) - 2 * (rng.random() < 0.3)  # the first is fine
+
+
+def chosen(**how):
+    return StabilitySelection(verbose=0, **how).fit(D.A, D.y)
+
+
+@pytest.mark.parametrize(
+    "ask, words",
+    [
+        (lambda: free_energy(None), "fit must be a Fit, from rvamp, got None"),
+        (lambda: stability_radius(None), "fit must be a Fit, from rvamp, got None"),
+        (lambda: stability_radius("x"), "fit must be a Fit, from rvamp, got 'x'"),
+        (lambda: Rows(Squared(), []), r"Rows: weight must be .* got shape \(0,\)"),
+        (lambda: chosen(refits=np.ones(2)), "refits must be an integer, not array"),
+        (lambda: chosen(refits=5), "refits must be at least 10, got 5"),
+        (lambda: chosen(refits=False), "refits must be an integer, not False"),
+        (lambda: Panels(D.A, block="x"), "Panels: block must be an integer, not 'x'"),
+        (lambda: Panels(D.A, block=0), "Panels: block must be at least 1, got 0"),
+        (lambda: Panels(D.A, axis=-0.0), "Panels: axis must be 1 .* got -0.0"),
+        (lambda: Panels(D.A, axis=True), "Panels: axis must be 1 .* got True"),
+        (
+            lambda: state_evolution(1e-308, 1.0, signal=FixedSizes(1, 0.1), noise=1),
+            r"ratio must lie in \(1e-06, 1e\+06\), got 1e-308",
+        ),
+        (lambda: chosen(categories=[[True, False]]), r"categories .* \[\[True, False"),
+        (lambda: rvamp(D.A, D.y, 0.1, blocks=[[0.0, 1.0]]), r"blocks .* \[0.0, 1.0\]"),
+        (lambda: rvamp(D.A, D.y, 0.1, blocks=[[0, True]]), r"blocks .* \[0, True\]"),
+        (lambda: rvamp(D.A, D.y, 0.1, counts=Own(var=-1)), "var = -1, but .* 0.25"),
+        (lambda: rvamp(D.A, D.y, 0.1, counts=Own(mean=3)), "mean = 3, but .* 0.5"),
+        (lambda: chosen(resampling=Own(draw=NAN_DRAWS)), "resampling: a draw .* NaN"),
+        (lambda: chosen(resampling=Own(draw=BELOW)), "resampling: Own.* and drew -1"),
+        (lambda: chosen(resampling=Own(mean=0.7)), "resampling: Own.* mean = 0.7"),
+        (lambda: chosen(resampling=Own(draw=LATE)), "Own.* and drew -1"),
+        (lambda: boot(counts=Own(draw=NAN_DRAWS)), "counts: a draw .* NaN"),
+    ],
+)
+def test_it_is_refused_by_name(ask, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        ask()
+
+
+def test_a_law_of_ones_own_that_is_right_is_taken():
+    assert rvamp(D.A, D.y, 0.1, counts=Own()).converged
+    assert not chosen(resampling=Own(), refits=20).refused_
+    assert rvamp(D.A, D.y, 0.1, blocks=[[0, np.int8(1)], []]).converged
+
+
+@pytest.mark.filterwarnings("ignore:do not trust this answer")
+@pytest.mark.parametrize(
+    "done, folder, error, words",
+    [
+        (None, "page", TypeError, "report: done must be a list of sentences, got None"),
+        ("filled", "page", TypeError, "report: done .* got 'filled'"),
+        (
+            (),
+            "there",
+            NotADirectoryError,
+            "report: folder is .*there, but .* is a file",
+        ),
+        ((), "there/page", NotADirectoryError, "page, but .*there is a file"),
+    ],
+)
+def test_a_report_is_refused_before_the_pictures(
+    done, folder, error, words, tmp_path, monkeypatch
+):
+    (tmp_path / "there").write_text("a file")
+    late = lambda *args, **how: pytest.fail("the pictures were made")
+    monkeypatch.setattr("rvamp_nb.select.report.report_files", late)
+    with pytest.raises(error, match=words):
+        chosen(refits=0).report(tmp_path / folder, done)
+    assert not (tmp_path / "page").exists()

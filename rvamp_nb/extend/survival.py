@@ -83,7 +83,7 @@ class _CheckedRows:
         given = dict(weight=self.weight, offset=self.offset)
         for name in [name for name in given if given[name] is not None]:
             v = vars(self)[name] = check_array(f"Rows: {name}", given[name]).copy()
-            if v.ndim != 1:
+            if v.ndim != 1 or not v.size:
                 raise ValueError(f"Rows: {name} must be a vector, got shape {v.shape}")
         w = self.weight
         if w is not None and ((w < 0).any() or not w.any()):

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..bootstrap import DrawError
 from ..datasets import unit_columns
 from ..densities import coefficient_interval
 from ..extend.refined import refined
@@ -308,5 +309,7 @@ def select(question, promise, asked, repeated):
     except KeyboardInterrupt:
         why = "interrupted before the first were there"
         return replace(found, refused=why, interrupted=True)
+    except DrawError:  # of a law of the user's own
+        raise
     except (ArithmeticError, MemoryError, OSError, RuntimeError, ValueError) as e:
         return replace(found, refused=str(e) or type(e).__name__)

@@ -528,6 +528,11 @@ def write_report(s, folder, done=()):
     except TypeError:
         wanted = "the path of a folder, such as 'report'"
         raise TypeError(f"report: folder must be {wanted}, got {folder!r}") from None
+    if isinstance(done, str) or not np.iterable(done):
+        raise TypeError(f"report: done must be a list of sentences, got {done!r}")
+    parent = next(place for place in (folder, *folder.parents) if place.exists())
+    if not parent.is_dir():
+        raise NotADirectoryError(f"report: folder is {folder}, but {parent} is a file")
     there = [name for name in FILES if (folder / name).exists()]
     try:
         earlier = json.loads((folder / "settings.json").read_bytes())["question"]

@@ -15,6 +15,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..bootstrap import drawn
 from ..checks import check_number, check_size, listed, numpy_errors
 from ..extend.refitting import check_refittable
 from ..extend.survival import survival_target
@@ -405,6 +406,7 @@ def _found(est, X, y, roles):
     _check_options(est)
     rows = row_roles(len(X), **roles)
     counts = count_law(est.resampling, rows)
+    drawn("resampling", counts, len(X), [np.random.default_rng(0)])
     if isinstance(X, Panels) and isinstance(counts, Grouped):
         why = "rows that are drawn together are turned into independent ones"
         raise ValueError(f"groups: {why}, in memory (chapter 5.2); give X as an array")

@@ -17,7 +17,7 @@ from scipy.special import comb
 from ..checks import check_array, listed
 from ..extend.survival import Baseline, Rows
 from ..likelihood import Huber, Logistic, PoissonLoss, Squared
-from ..resampling import Grouped, Poisson, Stratified, Subsample
+from ..resampling import Grouped, Poisson, Stratified, Subsample, check_law
 
 # %% ../../nbs/workshop/target.ipynb #71000005
 class RowRoles(NamedTuple):
@@ -76,7 +76,7 @@ def count_law(resampling, rows):
     if isinstance(law, type) or not all(hasattr(law, name) for name in asked):
         wanted = "'subsample', 'poisson' or a law of counts such as Subsample(0.5)"
         raise ValueError(f"resampling must be {wanted}, got {resampling!r}")
-    law.nodes()  # refused here where counts are not independent
+    check_law("resampling", law, asked)
     if rows.strata is not None:
         law = Stratified(law, rows.strata)
     return law if rows.groups is None else Grouped(law, rows.groups)
