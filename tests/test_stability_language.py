@@ -303,7 +303,7 @@ def test_the_combination_is_what_refine_says(both):
     np.testing.assert_array_equal(s.probabilities_, refined.Pi)
     np.testing.assert_array_equal(s.support_, refined.Pi >= s.threshold_)
     np.testing.assert_array_equal(s.coef_mean_, refined.mean)
-    np.testing.assert_array_equal(s.coef_std_, np.sqrt(refined.var))
+    np.testing.assert_allclose(s.coef_std_, np.sqrt(refined.var))
     assert refined.n_refits == 50 and plain.refined_ is None
     np.testing.assert_array_equal(s.lambda_, plain.lambda_)
     one, other = s.predict(X).mean(), plain.predict(X).mean()
@@ -436,6 +436,18 @@ def test_how_often_any_of_a_family_is_selected():
     assert twins.members == "x3, x4" and s.probabilities_[3:5].max() < 0.9
     others = refits(s, 2000, seed=8)[:, 3:5].any(1).mean()
     assert abs(twins.probability - others) < 3 * twins.probability_se < 0.1
+
+
+def test_a_family_that_is_called_as_a_leader_is_kept():
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(60, 6))
+    X[:, 4] = X[:, 3] + 0.2 * rng.normal(size=60)
+    y = X[:, 3] - X[:, 0] + rng.normal(size=60)
+    for name in ("grade", "x4"):
+        s = fitted(X, y, refits=40, categories={name: ["x0", "x1"]})
+        found = s.any_of()
+        assert {*found.members} == {"x0, x1", "x3, x4"} and name in found.index
+        assert (s.summary().family != "").sum() == 2
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "poisson"])

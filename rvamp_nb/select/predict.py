@@ -166,7 +166,7 @@ def any_of(s, families=None):
     if s.refined is None:
         what = "there are no refits, whose lists are counted here: fit with refits=200,"
         raise ValueError(f"any_of: {what} say{f' ({s.refused})' if s.refused else ''}")
-    columns, found = s.question.columns, {}
+    columns, called, found = s.question.columns, [], []
     for name, members in _families(s, families):
         leader = columns.names[members[np.argmax(s.probabilities[members])]]
         apart = columns.first[np.unique(columns.where[members])]
@@ -174,10 +174,11 @@ def any_of(s, families=None):
         near = (hit.sum() + 1) / (len(hit) + 2)
         se = np.sqrt(near * (1 - near) / len(hit))
         told = leader, listed(columns.names, members, 8), s.probabilities[apart].sum()
-        found[leader if name is None else name] = *told, hit.mean(), se
+        called.append(leader if name is None else name)
+        found.append((*told, hit.mean(), se))
     names = ["leader", "members", "expected", "probability", "probability_se"]
-    table = pd.DataFrame.from_dict(found, orient="index", columns=names)
-    return table.rename_axis("family").sort_values("probability", ascending=False)
+    table = pd.DataFrame(found, pd.Index(called, name="family"), names)
+    return table.sort_values("probability", ascending=False)
 
 
 def _families(s, families):
