@@ -582,6 +582,20 @@ def test_no_refits_of_no_answer():
     assert np.isnan(s.coef_interval_).all()
 
 
+@pytest.mark.parametrize("x, y_unit", [(1e-100, 1e60), (1e90, 1e-60), (1e-160, 1)])
+@pytest.mark.parametrize("refits", [0, 40])
+def test_spreads_are_numbers_in_all_units(x, y_unit, refits):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5))
+    y = X[:, 0] + 0.5 * rng.normal(size=60)
+    one, two = fitted(X, y, refits=refits), fitted(X * x, y * y_unit, refits=refits)
+    back = two.coef_std_ * x / y_unit
+    np.testing.assert_allclose(back, one.coef_std_, rtol=1e-6)
+    np.testing.assert_allclose(two.probabilities_, one.probabilities_, rtol=1e-6)
+    spreads = (s.linear_predictor(v, True)[1] for s, v in ((one, X), (two, X * x)))
+    np.testing.assert_allclose(next(spreads) * y_unit, next(spreads), rtol=1e-6)
+
+
 # Groups and strata --------------------------------------------------------------------
 
 

@@ -279,7 +279,7 @@ def _series(control):
     for part, told in zip(control.patterns.parts, control.told):
         for weight, case in control.prior.cases() if told else ():
             field, _, rest, (mean, two, *more) = told
-            width, share = np.sqrt(two + rest**2) + 1e-60, part.weight * weight
+            width, share = np.sqrt(two + rest**2) + 1e-75, part.weight * weight
             bent = more / width ** [[3], [4]]
             t, k = (np.broadcast_to(v, control.N)[control.kept] for v in case.split())
             given = mean, width, t, k, control.prior.positive, np.clip(bent, -1, 1)
@@ -390,7 +390,7 @@ def _in_units(own, x, said, expected, error):
     """In units of each one's deviation, squares about rVAMP's mean; scales, (3, n)."""
     _, m, var = own
     var = np.max([var, x.var(0), expected[2] - expected[1] ** 2], axis=0)
-    unit = np.sqrt(np.maximum(var, 1e-12 * m**2)) + 1e-60
+    unit = np.sqrt(np.maximum(var, 1e-12 * m**2)) + 1e-75
     scale = np.array([np.ones_like(unit), unit, unit**2])
     own, x, m = own / scale, x / unit, m / unit
     said, expected, error = said / scale[:, None], expected / scale, error / scale**2
@@ -423,8 +423,10 @@ def together(own, x, said, expected, error):
         learning = noise > 2e-3 * noise.max(initial=0), strong, len(x)
         found = [shrunk(*each, *learning) for each in zip(means, parts[0], units)]
     (Pi, m, square), errors, (kappa, *_) = zip(*found)
-    var = np.maximum(square - (m - parts[0][1]) ** 2, 0)
-    values = np.array([np.clip(Pi, 0, 1), m, var]) * scale
+    Pi, var = np.clip(Pi, 0, 1), square - (m - parts[0][1]) ** 2
+    least = m**2 * (1 - Pi) / np.maximum(Pi, 1e-200)  # by Cauchy and Schwarz
+    var = np.maximum(var, np.minimum(least, np.maximum(own[2], plain[2]) / scale[2]))
+    values = np.array([Pi, m, var]) * scale
     return values, np.array(errors) * scale, means[0].left, kappa
 
 # %% ../../nbs/course/44_refinement.ipynb #1a57001b

@@ -136,7 +136,7 @@ def told_of_answer(question, fit, threshold, least=0, both=None):
         stability_se=its_error,
         support=kept[where] | (columns.kind == "covariate"),
         coef_mean=mean,
-        coef_std=np.sqrt(best.var[where] * columns.unit**2),
+        coef_std=np.sqrt(best.var[where]) * np.abs(columns.unit),
         coef_interval=np.sort(ends[where] * columns.unit[:, None], axis=1),
         intercept=float(question.target.level + fit.intercept - columns.center @ mean),
     )
@@ -232,6 +232,7 @@ def refits_of(s, **asked):
     return refined(s.fit, baseline=s.question.target.baseline, **asked)
 
 
+@np.errstate(over="ignore")  # of variances, where only their roots are numbers
 def in_the_table(s, both):
     """A `Refined` about n columns as one about the N of the table, on its scale."""
     fit, columns, among = s.fit, s.question.columns, s.question.candidates
