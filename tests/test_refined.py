@@ -110,7 +110,7 @@ def answered(name):
 def seen(fit, n=1500, **given):
     """Π, mean and variance of n refits, and their standard errors."""
     draw = room.resamples(fit, range(n), 99)
-    x = refitter(fit, **given)(*draw)
+    x, _ = refitter(fit, **given)(*draw)
     share, var = (x != 0).mean(0), x.var(0)
     share_se = np.sqrt(np.maximum(share * (1 - share), 1 / n) / n)
     fourth = ((x - x.mean(0)) ** 4).mean(0) - var**2
@@ -409,9 +409,9 @@ def test_refits_that_fail_are_left_out_and_named(monkeypatch):
 
     def some(*_):
         def again(counts, factor):
-            x = refitter(fit)(counts, factor)
+            x, intercept = refitter(fit)(counts, factor)
             x[::50] = np.nan
-            return x
+            return x, intercept
 
         return again
 

@@ -57,7 +57,7 @@ def refits(s, n, seed=0):
     """What n plain refits of the same question select, by the columns of the table."""
     draw = resamples(s.fit_, range(n), seed)
     again = refitting.refitter(s.fit_, s.baseline_)
-    return (again(*draw) != 0)[:, s.question_.columns.where]
+    return (again(*draw)[0] != 0)[:, s.question_.columns.where]
 
 
 def off(s, n, seed=0):
@@ -290,7 +290,7 @@ def test_a_refit_that_looks_at_likely_columns_first_is_the_same(both, monkeypatc
     few, all_ = [], []
     for found, bar in ((few, np.sort(fit.Pi)[-2]), (all_, -1.0)):
         monkeypatch.setattr(refitting, "LIKELY", bar)
-        found.append(refitting.refitter(fit)(*draw))
+        found.append(refitting.refitter(fit)(*draw)[0])
     assert (few[0] != 0).sum() > 8
     np.testing.assert_array_equal(few, all_)
 
@@ -520,7 +520,7 @@ def test_intervals_of_new_targets_hold_what_they_name(options):
     assert abs(np.mean(held) - 0.8) < 3 * np.std(held, ddof=1) / 12**0.5 + 0.02
     if s.loss_ == "squared":
         drawn = resamples(s.fit_, range(1500), 0)
-        fits = refitting.refitter(s.fit_, None)(*drawn) @ s.question_.A.T
+        fits = refitting.refitter(s.fit_, None)(*drawn)[0] @ s.question_.A.T
         out = drawn[0] == 0
         alone = (fits * out).sum(0) / out.sum(0) + s.question_.target.level
         away = out_of_bag(s.selection_) - alone
@@ -580,6 +580,92 @@ def test_no_refits_of_no_answer():
     s = fitted(X, y, refits=20, lambdas=[1e-9], max_iter=2)
     assert s.refined_ is None and not s.support_.any()
     assert np.isnan(s.coef_interval_).all()
+
+
+# One source of predictions ------------------------------------------------------------
+
+
+def of_other_refits(s, X, n=2000, **given):
+    """Linear predictors of X in n plain refits, (n, len(X)), by naive_bootstrap: an
+    intercept is a column without a penalty, or of a squared loss the mean target.
+    """
+    squared = s.loss_ == "squared"
+    A = np.column_stack([(X - s.center_) / s.scale_, np.ones(len(X))])
+    A = A[:, : X.shape[1] + (not squared)]
+    factor = np.ones(A.shape[1])
+    factor[X.shape[1] :] = 0
+    given |= dict(loss=s.loss_, counts=s.question_.counts, randomise=Fixed())
+    given |= dict(penalty_factor=factor, keep=range(A.shape[1]), seed=5)
+    y = s.question_.target.y
+    seen = naive_bootstrap(A, y, s.lambda_, n_resamples=n, progress=False, **given)
+    return seen.draws @ A.T + s.question_.target.level * squared
+
+
+def test_probabilities_of_classes_are_those_of_refits():
+    """Few rows, many columns far from 0, classes of unequal size: here the intercept of
+    rVAMP is off, and coefficients of refits with it are no answer.
+    """
+    rng = np.random.default_rng(2)
+    common = rng.normal(size=(72, 4))
+    X = common @ rng.normal(size=(4, 300)) + rng.normal(size=(72, 300))
+    X += 20 * rng.random(300)
+    y = rng.random(72) < 1 / (1 + np.exp(1.2 - 1.5 * common[:, 0] + common[:, 1]))
+    s = fitted(X, y, refits=None)
+    f = of_other_refits(s, X)
+    ours, p = s.predict_proba(X)[:, 1], 1 / (1 + np.exp(-f))
+    error = p.std(0) * np.sqrt(1 / s.refined_.n_refits + 1 / len(f))
+    assert (np.abs(ours - p.mean(0)) < 0.01 + 3 * error).all()
+    assert abs(np.mean(ours - p.mean(0))) < 0.01
+    assert np.sqrt(np.mean((ours - p.mean(0)) ** 2)) < 0.01
+    np.testing.assert_array_equal(s.predict(X), ours > 0.5)
+    mean = X @ s.coef_mean_ + s.refined_.intercepts.mean()
+    level = s.intercept_ - s.center_ @ (s.refined_.draws.mean(0) - s.coef_mean_)
+    np.testing.assert_allclose(s.linear_predictor(X), mean - level + s.intercept_)
+
+
+@pytest.mark.parametrize(
+    "what", ["few", "strata", "groups", "classes", "poisson", "Poisson few"]
+)
+def test_predictions_vary_as_those_of_refits(what):
+    """p̄₂ alone is too wide here, by a fifth to a half."""
+    rng = np.random.default_rng(1)
+    M, few = 20 if "few" in what else 40, np.arange(40) // 2
+    X = rng.normal(size=(M, 6)) + 3
+    f = X[:, 0] - X[:, 1] + rng.normal(size=M)
+    y, fit, loss, offset = f, {}, "auto", {}
+    if what == "strata":
+        y, fit = f + 2 * (few % 2), dict(strata=few % 2)
+    if what == "groups":
+        fit = dict(groups=few)
+    if what == "classes":
+        y = f > 0
+    if "oisson" in what:
+        loss, offset = "poisson", dict(offset=0.5 * rng.normal(size=M))
+        y, fit = rng.poisson(np.exp(1 + f / 3 + offset["offset"])), offset
+    s = fitted(X, y, loss=loss, refits=400, fit=fit)
+    others = of_other_refits(s, X, **offset)
+    mean, std = s.linear_predictor(X, return_std=True)
+    assert abs(np.median(std / others.std(0)) - 1) < 0.1
+    assert np.abs(std / others.std(0) - 1).max() < 0.2
+    assert (np.abs(mean - others.mean(0)) < 0.2 * others.std(0)).all()
+    if loss == "poisson":
+        bagged, spread = s.predict(X, return_std=True)
+        np.testing.assert_allclose(bagged, np.exp(others).mean(0), rtol=0.1)
+        assert abs(np.median(spread / np.exp(others).std(0)) - 1) < 0.1
+
+
+def test_cox_refits_have_a_level_about_the_baseline_that_is_reported():
+    """With it as many events are expected in each resample as there are."""
+    X, y = simulated_survival(M=80, N=8, seed=3)
+    s = fitted(X, y, loss="survival", refits=60)
+    draw = resamples(s.fit_, range(60), 0)
+    hazard, event = s.baseline_.hazard, s.baseline_.event
+    f = X @ s.refined_.draws.T + s.refined_.intercepts
+    expected = np.einsum("bm,m,mb->b", draw[0], hazard, np.exp(f))
+    np.testing.assert_allclose(expected, draw[0] @ event)
+    mean, std = s.linear_predictor(X, return_std=True)
+    np.testing.assert_allclose(std, f.std(1))
+    assert np.abs(mean - f.mean(1)).max() < f.std(1).max() / 2
 
 
 @pytest.mark.parametrize("x, y_unit", [(1e-100, 1e60), (1e90, 1e-60), (1e-160, 1)])

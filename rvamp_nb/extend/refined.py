@@ -351,7 +351,8 @@ class Refined:
     gain, kappa : float
         For how many plain refits each of them counts in Pi, and for how many rVAMP's
         own Pi (`shrinkage`); 0 if it is not used.
-    draws : (n_refits, N) array of the refits' coefficients
+    draws, intercepts : (n_refits, N) and (n_refits,) arrays
+        The refits' coefficients, and intercepts (0 where the fit has none).
     interrupted : bool
     status : str, what was reached
     """
@@ -366,6 +367,7 @@ class Refined:
     gain: float
     kappa: float
     draws: np.ndarray
+    intercepts: np.ndarray
     failed: int
     interrupted: bool
     status: str
@@ -457,12 +459,12 @@ class _Job(NamedTuple):
     control: "Control | None" = None
 
     def batch(self, numbers):
-        """Coefficients of the refits that arrive, and what was said of them."""
+        """Of the refits that arrive coefficients, intercepts, what was said of them."""
         counts, factor = resamples(self.fit, numbers, self.seed)
-        x = self.again(counts, factor)
+        x, intercept = self.again(counts, factor)
         there = ~np.isnan(x).any(1)
         known = self.control and self.control.says(counts[there], factor[there])
-        return x[there], known
+        return x[there], intercept[there], known
 
 # %% ../../nbs/course/44_refinement.ipynb #296882ab
 def _job(fit, seed, baseline):
@@ -491,8 +493,8 @@ def _job(fit, seed, baseline):
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570a06
 def _together_so_far(job, parts):
-    """Of all batches: values and errors, (3, N) each, `left`, `kappa`, coefficients."""
-    x, known = zip(*parts)
+    """Of all batches: values and errors, (3, N) each, `left`, `kappa`, the refits."""
+    x, intercepts, known = zip(*parts)
     x, alone, control = np.concatenate(x), job.own is None, job.control
     if len(x) < 3:
         what = f"{len(x)} refits have reached their optimality conditions"
@@ -508,7 +510,7 @@ def _together_so_far(job, parts):
     found = together(own, x.take(at, axis=1), said, *means)
     values[:, at], errors[:, at], left, kappa = found
     values[1] = np.maximum(values[1], 0 if job.fit.prior.positive else -np.inf)
-    return values, errors, left, kappa, x
+    return values, errors, left, kappa, x, np.concatenate(intercepts)
 
 # %% ../../nbs/course/44_refinement.ipynb #1a57001c
 def _budget(fit, accuracy, n_refits):
@@ -537,7 +539,7 @@ def _missing(values, errors, accuracy, done):
 # %% ../../nbs/course/44_refinement.ipynb #1a570a05
 def _as_refined(found, done, accuracy, stopped):
     """A `Refined`."""
-    values, errors, left, kappa, x = found
+    values, errors, left, kappa, x, intercepts = found
     failed, se = done - len(x), errors[0].max()
     said = f"{len(x)} refits, s.e. of Π at most {se:.3f}"
     if stopped:
@@ -546,7 +548,7 @@ def _as_refined(found, done, accuracy, stopped):
         said += f"; {accuracy:g} would take some {len(x) * (se / accuracy) ** 2:.0f}"
     if failed:
         said += f"; {failed} more did not arrive and are left out"
-    told = len(x), 1 / max(left, 1e-9), kappa, x, failed, stopped, said
+    told = len(x), 1 / max(left, 1e-9), kappa, x, intercepts, failed, stopped, said
     return Refined(*values, *errors, *told)
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570a04

@@ -119,8 +119,9 @@ def told_of_answer(question, fit, threshold, least=0, both=None):
         told = dict(probabilities=nothing, coef_mean=nothing, coef_std=nothing)
         return told | dict(support=nothing > 0, coef_interval=nothing[:, None] + [0, 0])
     if both is None:
-        ends = coefficient_interval(fit, 0.9)
+        level, ends = fit.intercept, coefficient_interval(fit, 0.9)
     else:
+        level = np.mean(both.intercepts)
         known = both.Pi_se[among], both.draws[:, among] != 0
         ends, busy = np.zeros((len(among), 2)), both.draws.any(0)
         how = dict(q=[0.05, 0.95], axis=0, method="inverted_cdf")
@@ -138,7 +139,7 @@ def told_of_answer(question, fit, threshold, least=0, both=None):
         coef_mean=mean,
         coef_std=np.sqrt(best.var[where]) * np.abs(columns.unit),
         coef_interval=np.sort(ends[where] * columns.unit[:, None], axis=1),
-        intercept=float(question.target.level + fit.intercept - columns.center @ mean),
+        intercept=float(question.target.level + level - columns.center @ mean),
     )
 
 # %% ../../nbs/workshop/answer.ipynb #6d0de8bf
@@ -237,6 +238,7 @@ def in_the_table(s, both):
     """A `Refined` about n columns as one about the N of the table, on its scale."""
     fit, columns, among = s.fit, s.question.columns, s.question.candidates
     at, unit = columns.where, columns.unit
+    draws, level = both.draws[:, at] * unit, s.question.target.level
     return replace(
         both,
         Pi=np.where(among, both.Pi, fit.Pi)[at],
@@ -245,7 +247,8 @@ def in_the_table(s, both):
         mean_se=both.mean_se[at] * np.abs(unit),
         var=both.var[at] * unit**2,
         var_se=both.var_se[at] * unit**2,
-        draws=both.draws[:, at] * unit,
+        draws=draws,
+        intercepts=level + both.intercepts - draws @ columns.center,
     )
 
 

@@ -9,6 +9,7 @@ __all__ = ['StabilitySelection']
 import warnings
 
 import numpy as np
+from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_consistent_length
@@ -41,8 +42,16 @@ class _Bagging:
 
     def linear_predictor(self, X, return_std=False):
         """Mean across resamples of intercept + x'coef for each row of X (m, N),
-        (m,); with return_std also its standard deviation, (m,), from p̄₂.
+        (m,); with return_std also its standard deviation, (m,), by the refits, or by
+        p̄₂ where there are none.
         """
+        X, mean = self._mean_of(X)
+        if not return_std:
+            return mean
+        return mean, predict.averaged(self.selection_, X, mean)[1]
+
+    def _mean_of(self, X):
+        """New rows, an array or Panels, and their mean linear predictor."""
         check_is_fitted(self)
         X, names = open_table(X)
         if isinstance(X, Panels):
@@ -53,7 +62,11 @@ class _Bagging:
         mean = X @ self.coef_mean_ + self.intercept_
         if not np.isfinite(mean).all():
             check_finite(X, X.sizes[1], columns.names)
-        return (mean, predict.spread(self.fit_, columns, X)) if return_std else mean
+        return X, mean
+
+    def _averaged(self, X, f):
+        """Mean and standard deviation of f of the linear predictor, (2, m)."""
+        return predict.averaged(self.selection_, *self._mean_of(X), f)
 
     def predict(self, X, return_std=False):
         """The bagged prediction for each row of X (m, N), (m,): mean, class, or
@@ -64,11 +77,12 @@ class _Bagging:
         if self.loss_ == "logistic" and return_std:
             remedy = "use predict_proba or linear_predictor"
             raise ValueError(f"return_std: a class has no standard deviation; {remedy}")
-        both = return_std or self.loss_ == "poisson"
-        found = self.linear_predictor(X, return_std=both)
-        mean, std = found if both else (found, None)
-        mean, std = predict.predicted(self.loss_, self.classes_, mean, std)
-        return (mean, std) if return_std else mean
+        if self.loss_ == "logistic":
+            return self.classes_[(self._averaged(X, expit)[0] > 0.5).astype(int)]
+        if self.loss_ == "poisson":
+            mean, std = self._averaged(X, np.exp)
+            return (mean, std) if return_std else mean
+        return self.linear_predictor(X, return_std)
 
     def predict_interval(self, X, level=0.9):
         """Where the target of each row of X (m, N) lies with a probability of about
@@ -87,7 +101,8 @@ class _Bagging:
     @available_if(_is_logistic)
     def predict_proba(self, X):
         """Probabilities of the two classes averaged over resamples, (m, 2)."""
-        return predict.class_probabilities(*self.linear_predictor(X, return_std=True))
+        yes, _ = self._averaged(X, expit)
+        return np.column_stack([1 - yes, yes])
 
     @property
     def _known(self):
