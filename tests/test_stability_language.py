@@ -23,7 +23,7 @@ from rvamp_nb.prior import ElasticNet, Laplace, NonNegative
 from rvamp_nb.resampling import Fixed, NoResampling, Subsample, TwoPoint
 from rvamp_nb.select import penalty
 from rvamp_nb.select.answer import stability_index
-from rvamp_nb.select.control import pfer_bound
+from rvamp_nb.select.control import error_control, pfer_bound
 from rvamp_nb.select.predict import out_of_bag
 from rvamp_nb.select.report import verdict
 
@@ -350,6 +350,53 @@ def test_undecided_is_who_is_within_two_standard_errors():
     free = s.selection_.question.columns.kind == "covariate"
     np.testing.assert_array_equal(s.undecided_, (away <= 2) & ~free)
     assert s.undecided_[3] and not s.undecided_[5]
+
+
+def few_columns(seed, N=6):
+    """So few columns that refits select more of them than rVAMP says."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, N)) + 0.7 * rng.normal(size=(30, 1))
+    return X, X[:, :3].sum(1) + rng.normal(size=30)
+
+
+@pytest.mark.parametrize("bound", ["mb", "unimodal"])
+@pytest.mark.parametrize("asked", [{}, dict(pfer=0.8), dict(pfer=0.9, threshold=0.8)])
+def test_no_bound_is_above_the_pfer_that_was_asked_for(asked, bound):
+    """The threshold is raised as far as the refits' own q needs it, and no further."""
+    raised = 0
+    for seed in range(3):
+        s = fitted(*few_columns(seed), refits=100, bound=bound, **asked)
+        plain = fitted(*few_columns(seed), bound=bound, **asked)
+        assert s.pfer_bound_ <= asked.get("pfer", 1.0) == pytest.approx(s.pfer_)
+        assert s.status_ == "converged" and s.q_ == plain.q_
+        if s.threshold_ > plain.threshold_:
+            sizes = s.probabilities_.sum(), s.fit_.Pi.sum()
+            enough = error_control(6, pfer=s.pfer_, q=max(sizes), bound=bound)
+            assert s.threshold_ == pytest.approx(enough[0], rel=1e-12)
+            assert s.pfer_bound_ > 0.999 * s.pfer_
+            raised += 1
+        np.testing.assert_array_equal(s.support_, s.probabilities_ >= s.threshold_)
+        near = np.abs(s.probabilities_ - s.threshold_) <= 2 * s.refined_.Pi_se
+        np.testing.assert_array_equal(s.undecided_, near)
+    assert raised > 1
+
+
+def test_a_bound_that_was_not_promised_moves_no_threshold():
+    X, y = few_columns(0)
+    for asked in (dict(q=2.0, threshold=0.75), dict(q=2.0), dict(lambdas=[4.0])):
+        s = fitted(X, y, refits=100, **asked)
+        assert s.threshold_ == 0.75 and s.status_ == "converged"
+        assert s.pfer_bound_ == pfer_bound(
+            max(s.probabilities_.sum(), s.fit_.Pi.sum()), 0.75, 6
+        )
+
+
+def test_a_pfer_that_no_threshold_keeps_is_called_not_as_asked_for():
+    X, y = few_columns(0)
+    with pytest.warns(UserWarning, match="pfer not met: .* selected on average"):
+        s = StabilitySelection(pfer=0.5, threshold=1.0, refits=100, verbose=0).fit(X, y)
+    assert s.threshold_ == 1 and s.pfer_bound_ > s.pfer_ == pytest.approx(0.5)
+    assert verdict(s.selection_).startswith("not as asked for: ")
 
 
 def test_the_bound_has_the_error_of_the_mean_number_selected(both):

@@ -196,8 +196,9 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         which fixes the reported penalty. Two of them at most: the third follows. By
         default pfer is 1 and the threshold 0.75; a q that follows is at most a third of
         a resample's rows, and there the threshold, if it was not given, is lowered
-        until the bound equals pfer, but not below 0.6. Where `lambdas` holds one
-        penalty, q is what that penalty selects.
+        until the bound equals pfer, but not below 0.6. Where refits select more than q,
+        the threshold is raised until the bound is pfer again (not where q was given
+        without pfer). Where `lambdas` holds one penalty, q is what it selects.
     bound : "mb" or "unimodal"
         Meinshausen and Bühlmann's bound, or Shah and Samworth's under unimodality.
     loss : "auto", "squared", "logistic", "poisson", "huber", "survival", or a loss
@@ -279,7 +280,8 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
     threshold_, pfer_, q_, pfer_bound_, pfer_bound_se_, status_ : float; str
         As asked for or derived; the bound for the sum reached, rVAMP's or the combined
         one, whichever is larger (nan: none holds), and its standard error by the
-        refits; "converged", or "fell back: ...", "q not met: ...", "no answer: ...".
+        refits; "converged", or "fell back: ...", "q not met: ...", "pfer not met: ...",
+        "no answer: ...".
     coef_mean_, coef_std_, intercept_ : (N,) arrays, float
         Mean and standard deviation across resamples of the coefficients at the reported
         penalty, and the mean intercept, from the same source as the probabilities.
