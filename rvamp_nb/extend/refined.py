@@ -285,7 +285,7 @@ def _series(control):
     for part, told in zip(control.patterns.parts, control.told):
         for weight, case in control.prior.cases() if told else ():
             field, _, rest, (mean, two, *more) = told
-            width, share = np.sqrt(two + rest**2) + 1e-60, part.weight * weight
+            width, share = np.sqrt(two + rest**2) + 1e-75, part.weight * weight
             bent = more / width ** [[3], [4]]
             t, k = (np.broadcast_to(v, control.N)[control.kept] for v in case.split())
             given = mean, width, t, k, control.prior.positive, np.clip(bent, -1, 1)
@@ -357,7 +357,8 @@ class Refined:
     gain, kappa : float
         For how many plain refits each of them counts in Pi, and for how many rVAMP's
         own Pi (`shrinkage`); 0 if it is not used.
-    draws : (n_refits, N) array of the refits' coefficients
+    draws, intercepts : (n_refits, N) and (n_refits,) arrays
+        The refits' coefficients, and intercepts (0 where the fit has none).
     interrupted : bool
     status : str, what was reached
     """
@@ -372,6 +373,7 @@ class Refined:
     gain: float
     kappa: float
     draws: np.ndarray
+    intercepts: np.ndarray
     failed: int
     interrupted: bool
     status: str
@@ -396,7 +398,7 @@ def _in_units(own, x, said, expected, error):
     """In units of each one's deviation, squares about rVAMP's mean; scales, (3, n)."""
     _, m, var = own
     var = np.max([var, x.var(0), expected[2] - expected[1] ** 2], axis=0)
-    unit = np.sqrt(np.maximum(var, 1e-12 * m**2)) + 1e-60
+    unit = np.sqrt(np.maximum(var, 1e-12 * m**2)) + 1e-75
     scale = np.array([np.ones_like(unit), unit, unit**2])
     own, x, m = own / scale, x / unit, m / unit
     said, expected, error = said / scale[:, None], expected / scale, error / scale**2
@@ -429,8 +431,10 @@ def together(own, x, said, expected, error):
         learning = noise > 2e-3 * noise.max(initial=0), strong, len(x)
         found = [shrunk(*each, *learning) for each in zip(means, parts[0], units)]
     (Pi, m, square), errors, (kappa, *_) = zip(*found)
-    var = np.maximum(square - (m - parts[0][1]) ** 2, 0)
-    values = np.array([np.clip(Pi, 0, 1), m, var]) * scale
+    Pi, var = np.clip(Pi, 0, 1), square - (m - parts[0][1]) ** 2
+    least = m**2 * (1 - Pi) / np.maximum(Pi, 1e-200)  # by Cauchy and Schwarz
+    var = np.maximum(var, np.minimum(least, np.maximum(own[2], plain[2]) / scale[2]))
+    values = np.array([Pi, m, var]) * scale
     return values, np.array(errors) * scale, means[0].left, kappa
 
 # %% ../../nbs/course/44_refinement.ipynb #1a57001b
@@ -461,12 +465,12 @@ class _Job(NamedTuple):
     control: "Control | None" = None
 
     def batch(self, numbers):
-        """Coefficients of the refits that arrive, and what was said of them."""
+        """Of the refits that arrive coefficients, intercepts, what was said of them."""
         counts, factor = resamples(self.fit, numbers, self.seed)
-        x = self.again(counts, factor)
+        x, intercept = self.again(counts, factor)
         there = ~np.isnan(x).any(1)
         known = self.control and self.control.says(counts[there], factor[there])
-        return x[there], known
+        return x[there], intercept[there], known
 
 # %% ../../nbs/course/44_refinement.ipynb #296882ab
 def _job(fit, seed, baseline):
@@ -495,8 +499,8 @@ def _job(fit, seed, baseline):
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570a06
 def _together_so_far(job, parts):
-    """Of all batches: values and errors, (3, N) each, `left`, `kappa`, coefficients."""
-    x, known = zip(*parts)
+    """Of all batches: values and errors, (3, N) each, `left`, `kappa`, the refits."""
+    x, intercepts, known = zip(*parts)
     x, alone, control = np.concatenate(x), job.own is None, job.control
     if len(x) < 3:
         what = f"{len(x)} refits have reached their optimality conditions"
@@ -512,7 +516,7 @@ def _together_so_far(job, parts):
     found = together(own, x.take(at, axis=1), said, *means)
     values[:, at], errors[:, at], left, kappa = found
     values[1] = np.maximum(values[1], 0 if job.fit.prior.positive else -np.inf)
-    return values, errors, left, kappa, x
+    return values, errors, left, kappa, x, np.concatenate(intercepts)
 
 # %% ../../nbs/course/44_refinement.ipynb #1a57001c
 def _budget(fit, accuracy, n_refits):
@@ -539,7 +543,7 @@ def _missing(values, errors, accuracy, done):
 # %% ../../nbs/course/44_refinement.ipynb #1a570a05
 def _as_refined(found, done, accuracy, stopped):
     """A `Refined`."""
-    values, errors, left, kappa, x = found
+    values, errors, left, kappa, x, intercepts = found
     failed, se = done - len(x), errors[0].max()
     said = f"{len(x)} refits, s.e. of Π at most {se:.3f}"
     if stopped:
@@ -548,7 +552,7 @@ def _as_refined(found, done, accuracy, stopped):
         said += f"; {accuracy:g} would take some {len(x) * (se / accuracy) ** 2:.0f}"
     if failed:
         said += f"; {failed} more did not arrive and are left out"
-    told = len(x), 1 / max(left, 1e-9), kappa, x, failed, stopped, said
+    told = len(x), 1 / max(left, 1e-9), kappa, x, intercepts, failed, stopped, said
     return Refined(*values, *errors, *told)
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570a04

@@ -9,7 +9,7 @@ __all__ = ['Along', 'Selection', 'along', 'stability_index', 'told_of_answer', '
 # %% ../../nbs/workshop/answer.ipynb #79000003
 import warnings
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +20,14 @@ from ..densities import coefficient_interval
 from ..extend.refined import refined
 from ..extend.trust import TrustWarning, judge
 from .columns import Columns
-from .control import BOUNDS, DECOYS, DEFAULT_THRESHOLD, q_values
+from rvamp_nb.select.control import (
+    BOUNDS,
+    DECOYS,
+    DEFAULT_PFER,
+    DEFAULT_THRESHOLD,
+    error_control,
+    q_values,
+)
 from .penalty import Question, search, steering, walk
 from .target import draws_halves
 
@@ -120,8 +127,9 @@ def told_of_answer(question, fit, threshold, least=0, both=None):
         told = dict(probabilities=nothing, coef_mean=nothing, coef_std=nothing)
         return told | dict(support=nothing > 0, coef_interval=nothing[:, None] + [0, 0])
     if both is None:
-        ends = coefficient_interval(fit, 0.9)
+        level, ends = fit.intercept, coefficient_interval(fit, 0.9)
     else:
+        level = np.mean(both.intercepts)
         known = both.Pi_se[among], both.draws[:, among] != 0
         ends, busy = np.zeros((len(among), 2)), both.draws.any(0)
         how = dict(q=[0.05, 0.95], axis=0, method="inverted_cdf")
@@ -137,24 +145,49 @@ def told_of_answer(question, fit, threshold, least=0, both=None):
         stability_se=its_error,
         support=kept[where] | (columns.kind == "covariate"),
         coef_mean=mean,
-        coef_std=np.sqrt(best.var[where] * columns.unit**2),
+        coef_std=np.sqrt(best.var[where]) * np.abs(columns.unit),
         coef_interval=np.sort(ends[where] * columns.unit[:, None], axis=1),
-        intercept=float(question.target.level + fit.intercept - columns.center @ mean),
+        intercept=float(question.target.level + level - columns.center @ mean),
     )
 
 # %% ../../nbs/workshop/answer.ipynb #6d0de8bf
-def bound_reached(question, bound, threshold, *estimates):
-    """The bound for the largest sum among estimates of Π, (n,) each; nan where none
-    holds.
+def bound_reached(question, asked, threshold, pfer, status, *estimates):
+    """Threshold, pfer_bound and status as fields of `Selection`: the bound for the
+    largest sum among estimates of Π, (n,) each; nan where none holds. Where it is above
+    the pfer that was promised, the threshold is raised until it is not; where none up
+    to 1 is enough, the status says so.
     """
+    p = int(question.candidates.sum())
+    size = min(max(float(question.size(Pi)) for Pi in estimates), p)
+    bound = _bound_of(question, asked, threshold, size)
+    chosen = asked["q"] is not None and asked["pfer"] is None
+    pfer = min(pfer, asked["pfer"] or DEFAULT_PFER)  # which rounding may have moved
+    if bound > pfer and status == "converged" and not (chosen or _one_penalty(asked)):
+        try:
+            given = dict(pfer=pfer, q=size, bound=asked["bound"])
+            threshold, bound, _ = error_control(p, **given)
+            bound = min(bound, pfer)
+        except ValueError:
+            status = f"pfer not met: {size:.3g} selected on average, and the bound is"
+            status += f" above {pfer:g} at any threshold; raise pfer"
+    return dict(threshold=threshold, pfer_bound=bound, status=status)
+
+
+def _bound_of(question, asked, threshold, size):
+    """The bound for a sum of Π, nan where none holds."""
     if not draws_halves(question.counts):
         return np.nan
-    p = int(question.candidates.sum())
-    size = max(float(question.size(Pi)) for Pi in estimates)
     try:
-        return BOUNDS[bound](min(size, p), threshold, p) if size > 0 else 0.0
+        p = int(question.candidates.sum())
+        return BOUNDS[asked["bound"]](min(size, p), threshold, p) if size > 0 else 0.0
     except ValueError:
         return np.nan  # the unimodal bound says nothing of so large a sum
+
+
+def _one_penalty(asked):
+    """Whether one penalty was given, and nothing is promised."""
+    given = 0 if asked["lambdas"] is None else len(asked["lambdas"])
+    return asked["pfer"] is asked["q"] is None and 1 in (asked["n_lambdas"], given)
 
 # %% ../../nbs/workshop/answer.ipynb #e16light2
 def light_of(question, path, answer, q, repeated):
@@ -220,12 +253,6 @@ def against_decoys(question, kind):
     return found[columns.where]
 
 # %% ../../nbs/workshop/answer.ipynb #79000009
-def _one_penalty(asked):
-    """Whether one penalty was given, and nothing is promised."""
-    given = 0 if asked["lambdas"] is None else len(asked["lambdas"])
-    return asked["pfer"] is asked["q"] is None and 1 in (asked["n_lambdas"], given)
-
-
 def refits_of(s, **asked):
     """Refits at the reported penalty of a `Selection`, and rVAMP: a `Refined` about the
     n columns of its matrix; `asked` are further arguments of `refined`.
@@ -233,10 +260,12 @@ def refits_of(s, **asked):
     return refined(s.fit, baseline=s.question.target.baseline, **asked)
 
 
+@np.errstate(over="ignore")  # of variances, where only their roots are numbers
 def in_the_table(s, both):
     """A `Refined` about n columns as one about the N of the table, on its scale."""
     fit, columns, among = s.fit, s.question.columns, s.question.candidates
     at, unit = columns.where, columns.unit
+    draws, level = both.draws[:, at] * unit, s.question.target.level
     return replace(
         both,
         Pi=np.where(among, both.Pi, fit.Pi)[at],
@@ -245,7 +274,8 @@ def in_the_table(s, both):
         mean_se=both.mean_se[at] * np.abs(unit),
         var=both.var[at] * unit**2,
         var_se=both.var_se[at] * unit**2,
-        draws=both.draws[:, at] * unit,
+        draws=draws,
+        intercepts=level + both.intercepts - draws @ columns.center,
     )
 
 
@@ -262,19 +292,22 @@ def with_refits(s, accuracy=None, n_refits=None):
     sums, sizes = (s.fit.Pi, both.Pi), question.size((both.draws != 0).T)
     # that of the refits alone: if anything too large, as both together know more
     error = np.std(sizes) / np.sqrt(len(sizes)) / max(np.mean(sizes), 1e-300)
-    reached = partial(bound_reached, question, s.asked["bound"], s.threshold)
-    bound, more = reached(*sums), reached(*(Pi * (1 + error) for Pi in sums))
-    near = np.abs(both.Pi - s.threshold) <= 2 * both.Pi_se
+    promise = s.threshold, s.pfer, s.status
+    reached = bound_reached(question, s.asked, *promise, *sums)
+    threshold, bound, _ = reached.values()
+    more = max(question.size(Pi) for Pi in sums) * (1 + error)
+    more = _bound_of(question, s.asked, threshold, more)
+    near = np.abs(both.Pi - threshold) <= 2 * both.Pi_se
     return replace(
         s,
         undecided=(question.candidates & near)[question.columns.where],
         refined=in_the_table(s, both),
         interrupted=both.interrupted,
-        pfer_bound=bound,
         pfer_bound_se=more - bound,
         pfer=bound if _one_penalty(s.asked) else s.pfer,
         asked=s.asked | dict(refits=both.n_refits + both.failed),
-        **told_of_answer(question, s.fit, s.threshold, least, both),
+        **reached,
+        **told_of_answer(question, s.fit, threshold, least, both),
     )
 
 # %% ../../nbs/workshop/answer.ipynb #e16found2
@@ -292,15 +325,17 @@ def select(question, promise, asked, repeated):
         if fit.converged:
             q = float(question.size(fit.Pi))
             answer = answer._replace(status="converged")
-    bound, steps = np.nan, int(path.n_iter.sum()) + answer.n_iter
+    steps = int(path.n_iter.sum()) + answer.n_iter
+    reached = dict(threshold=threshold, pfer_bound=np.nan, status=answer.status)
     if fit.converged:
-        bound = bound_reached(question, asked["bound"], threshold, fit.Pi)
-    told = told_of_answer(question, fit, threshold, asked["min_features"])
-    told |= dict(path=replace(path, states=()), n_iter=steps, threshold=threshold, q=q)
-    told |= dict(pfer_bound=bound, pfer=bound if pfer is None else pfer, asked=asked)
+        promise = threshold, np.nan if pfer is None else pfer, answer.status
+        reached = bound_reached(question, asked, *promise, fit.Pi)
+    told = told_of_answer(question, fit, reached["threshold"], asked["min_features"])
+    told |= dict(path=replace(path, states=()), n_iter=steps, q=q, asked=asked)
+    told |= reached | dict(pfer=reached["pfer_bound"] if pfer is None else pfer)
     told |= dict(trust=light_of(question, path, answer, q, repeated))
     told |= dict(lambda_scales=other_scales(question, answer.lam), q_values=of_decoys)
-    found = Selection(question, answer.lam, fit, answer.status, **told)
+    found = Selection(question, answer.lam, fit, **told)
     if asked["refits"] == 0:
         return found
     accuracy = asked["accuracy"] if asked["refits"] is None else None

@@ -275,7 +275,9 @@ def family_of(sets, names, owner="categories"):
     except TypeError:
         each = [[None]]
     called, kinds = {str(name) for name in names}, (str, int, np.integer)
-    fits = lambda i: isinstance(i, kinds) and not isinstance(i, bool) or str(i) in called
+    fits = lambda i: (
+        isinstance(i, kinds) and not isinstance(i, bool) or str(i) in called
+    )
     if not all(fits(i) for some in each for i in some):
         wanted = "a dict {name: its columns} or a list of lists of columns"
         raise TypeError(f"{owner} must be {wanted}, by name or number, got {sets!r}")

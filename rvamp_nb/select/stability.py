@@ -9,6 +9,7 @@ __all__ = ['StabilitySelection']
 import warnings
 
 import numpy as np
+from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_consistent_length
@@ -52,8 +53,16 @@ class _Bagging:
 
     def linear_predictor(self, X, return_std=False):
         """Mean across resamples of intercept + x'coef for each row of X (m, N),
-        (m,); with return_std also its standard deviation, (m,), from p̄₂.
+        (m,); with return_std also its standard deviation, (m,), by the refits, or by
+        p̄₂ where there are none.
         """
+        X, mean = self._mean_of(X)
+        if not return_std:
+            return mean
+        return mean, predict.averaged(self.selection_, X, mean)[1]
+
+    def _mean_of(self, X):
+        """New rows, an array or Panels, and their mean linear predictor."""
         check_is_fitted(self)
         X, names = open_table(X)
         if isinstance(X, Panels):
@@ -65,7 +74,11 @@ class _Bagging:
         mean = X @ self.coef_mean_ + self.intercept_
         if not np.isfinite(mean).all():
             check_finite(X, square_lengths(X), columns.names)
-        return (mean, predict.spread(self.fit_, columns, X)) if return_std else mean
+        return X, mean
+
+    def _averaged(self, X, f):
+        """Mean and standard deviation of f of the linear predictor, (2, m)."""
+        return predict.averaged(self.selection_, *self._mean_of(X), f)
 
     def predict(self, X, return_std=False):
         """The bagged prediction for each row of X (m, N), (m,): mean, class, or
@@ -76,11 +89,12 @@ class _Bagging:
         if self.loss_ == "logistic" and return_std:
             remedy = "use predict_proba or linear_predictor"
             raise ValueError(f"return_std: a class has no standard deviation; {remedy}")
-        both = return_std or self.loss_ == "poisson"
-        found = self.linear_predictor(X, return_std=both)
-        mean, std = found if both else (found, None)
-        mean, std = predict.predicted(self.loss_, self.classes_, mean, std)
-        return (mean, std) if return_std else mean
+        if self.loss_ == "logistic":
+            return self.classes_[(self._averaged(X, expit)[0] > 0.5).astype(int)]
+        if self.loss_ == "poisson":
+            mean, std = self._averaged(X, np.exp)
+            return (mean, std) if return_std else mean
+        return self.linear_predictor(X, return_std)
 
     def predict_interval(self, X, level=0.9):
         """Where the target of each row of X (m, N) lies with a probability of about
@@ -99,7 +113,8 @@ class _Bagging:
     @available_if(_is_logistic)
     def predict_proba(self, X):
         """Probabilities of the two classes averaged over resamples, (m, 2)."""
-        return predict.class_probabilities(*self.linear_predictor(X, return_std=True))
+        yes, _ = self._averaged(X, expit)
+        return np.column_stack([1 - yes, yes])
 
     @property
     def _known(self):
@@ -193,8 +208,9 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         which fixes the reported penalty. Two of them at most: the third follows. By
         default pfer is 1 and the threshold 0.75; a q that follows is at most a third of
         a resample's rows, and there the threshold, if it was not given, is lowered
-        until the bound equals pfer, but not below 0.6. Where `lambdas` holds one
-        penalty, q is what that penalty selects.
+        until the bound equals pfer, but not below 0.6. Where refits select more than q,
+        the threshold is raised until the bound is pfer again (not where q was given
+        without pfer). Where `lambdas` holds one penalty, q is what it selects.
     bound : "mb" or "unimodal"
         Meinshausen and Bühlmann's bound, or Shah and Samworth's under unimodality.
     loss : "auto", "squared", "logistic", "poisson", "huber", "survival", or a loss
@@ -276,7 +292,8 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
     threshold_, pfer_, q_, pfer_bound_, pfer_bound_se_, status_ : float; str
         As asked for or derived; the bound for the sum reached, rVAMP's or the combined
         one, whichever is larger (nan: none holds), and its standard error by the
-        refits; "converged", or "fell back: ...", "q not met: ...", "no answer: ...".
+        refits; "converged", or "fell back: ...", "q not met: ...", "pfer not met: ...",
+        "no answer: ...".
     coef_mean_, coef_std_, intercept_ : (N,) arrays, float
         Mean and standard deviation across resamples of the coefficients at the reported
         penalty, and the mean intercept, from the same source as the probabilities.
