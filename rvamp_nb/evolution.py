@@ -390,8 +390,7 @@ def state_evolution(
     start : Evolution, optional
         Of a problem nearby.
     """
-    asked = _check_asked(ratio, signal, noise, likelihood, counts, beta)
-    ratio, noise, beta = asked
+    ratio, noise, beta = _check_asked(ratio, signal, noise, likelihood, counts, beta)
     if selected is not None:
         selected = check_number("state_evolution", "selected", selected, 0, 1)
     prior = _one_prior(lam, prior, beta, selected)

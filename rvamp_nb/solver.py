@@ -550,8 +550,7 @@ def rvamp_path(
     bar = dict(desc="λ path", total=None if until is None else np.inf)
     for lam in progress_bar(lams, shown=progress, **bar):
         there = problem._replace(prior=problem.prior.scaled(lam))
-        start = _foreseen(past, np.log(lam))
-        fit = _fit(there, start, *options, anderson)
+        fit = _fit(there, _foreseen(past, np.log(lam)), *options, anderson)
         anderson.pause()
         kept.append(_kept(N, fit.n_iter, fit.status, fit if fit.converged else None))
         if fit.converged:

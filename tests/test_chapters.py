@@ -37,7 +37,7 @@ MACHINE = re.compile(
     r"(?<![\w.])/(?:work|root|home|tmp|Users)/\w|(?:pypi|npmjs|pythonhosted|debian)\.(?:org|com)\b"
 )
 PICTURE = re.compile(r'"image/(?:png|jpeg)": "[^"]*"')
-LONGEST, MEDIAN = 25, 12  # lines of code in an exported cell of a chapter
+LONGEST, MEDIAN = 25, 13  # lines of code in an exported cell of a chapter
 A_CLASS = 60  # in such a cell that holds one class, which is not cut into pieces
 ONE_THOUGHT = 80  # in a room of the workshop, and in a cell that a chapter folds
 SHOWN, BARE = 0.70, 0.15  # exported cells with a demo at once; lines without a sentence
@@ -365,16 +365,15 @@ def test_a_chapter_names_honest_minutes(path):
     )
 
 
-def test_the_course_takes_a_day_and_a_night():
-    """Without starred sections and without the workshop: 24 hours, and no chapter more
-    than 100 minutes.
+def test_no_chapter_of_the_course_is_too_long():
+    """Without starred sections 90 minutes at most. The whole has no limit: a sentence
+    may be added without one being cut.
     """
     took = {
         path.stem: minutes.count(minutes.without_stars(notebook(path))).minutes
         for path in COURSE
     }
-    assert max(took.values()) <= 100, took
-    assert sum(took.values()) <= 24 * 60
+    assert max(took.values()) <= 90, took
 
 
 def test_starred_sections_end_where_their_level_does():
@@ -531,7 +530,7 @@ def test_a_link_to_a_notebook_arrives_and_has_its_number(repository_files):
     for name, text in prose_of_the_repository(repository_files):
         if str(name) in {"tests/test_site.py", "docs/translate.py"}:
             continue  # made-up links
-        as_if_in = "nbs" if name.name == "landing.md" else name.parent
+        as_if_in = "nbs" if name.parent.name == "docs" else name.parent
         for link in LINKED.findall(text):
             if not re.match("[a-z]+:", link[1]):
                 why = lost(*link, ROOT / as_if_in)
