@@ -826,9 +826,32 @@ SABOTAGES = [
     ),
     Sabotage(
         "select/answer.py",
+        "coefficients of refits with the intercept of rVAMP",
+        "level = np.mean(both.intercepts)",
+        "level = fit.intercept",
+        "tests/test_stability_language.py"
+        "::test_probabilities_of_classes_are_those_of_refits",
+    ),
+    Sabotage(
+        "select/answer.py",
+        "the threshold stays where refits select more than q",
+        "threshold, bound, _ = control.error_control(p, **given)",
+        "pass",
+        "tests/test_stability_language.py"
+        "::test_no_bound_is_above_the_pfer_that_was_asked_for",
+    ),
+    Sabotage(
+        "extend/refined.py",
+        "a difference of two estimates is a variance",
+        "np.minimum(least, np.maximum(own[2], plain[2]) / scale[2])",
+        "0",
+        "tests/test_refined.py::test_what_is_sometimes_0_has_a_spread",
+    ),
+    Sabotage(
+        "select/answer.py",
         "one standard error is called decided",
-        "near = np.abs(both.Pi - s.threshold) <= 2 * both.Pi_se",
-        "near = np.abs(both.Pi - s.threshold) <= both.Pi_se",
+        "near = np.abs(both.Pi - threshold) <= 2 * both.Pi_se",
+        "near = np.abs(both.Pi - threshold) <= both.Pi_se",
         "tests/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
     Sabotage(
@@ -1005,9 +1028,9 @@ SABOTAGES = [
     ),
     Sabotage(
         "select/predict.py",
-        "a bagged count forgets half of the variance",
-        "bagged = np.exp(mean + std**2 / 2)",
-        "bagged = np.exp(mean)",
+        "a bagged count is that of the mean linear predictor",
+        "each = f(mean[at, None] + each)",
+        "each = f(mean[at, None]) + each",
         "tests/test_stability_estimator.py",
     ),
     Sabotage(

@@ -19,15 +19,8 @@ from ..datasets import unit_columns
 from ..densities import coefficient_interval
 from ..extend.refined import refined
 from ..extend.trust import TrustWarning, judge
+from . import control
 from .columns import Columns
-from rvamp_nb.select.control import (
-    BOUNDS,
-    DECOYS,
-    DEFAULT_PFER,
-    DEFAULT_THRESHOLD,
-    error_control,
-    q_values,
-)
 from .penalty import Question, search, steering, walk
 from .target import draws_halves
 
@@ -161,11 +154,12 @@ def bound_reached(question, asked, threshold, pfer, status, *estimates):
     size = min(max(float(question.size(Pi)) for Pi in estimates), p)
     bound = _bound_of(question, asked, threshold, size)
     chosen = asked["q"] is not None and asked["pfer"] is None
-    pfer = min(pfer, asked["pfer"] or DEFAULT_PFER)  # which rounding may have moved
+    most = asked["pfer"] or control.DEFAULT_PFER
+    pfer = min(pfer, most)  # rounding may have moved it
     if bound > pfer and status == "converged" and not (chosen or _one_penalty(asked)):
         try:
             given = dict(pfer=pfer, q=size, bound=asked["bound"])
-            threshold, bound, _ = error_control(p, **given)
+            threshold, bound, _ = control.error_control(p, **given)
             bound = min(bound, pfer)
         except ValueError:
             status = f"pfer not met: {size:.3g} selected on average, and the bound is"
@@ -177,9 +171,10 @@ def _bound_of(question, asked, threshold, size):
     """The bound for a sum of Π, nan where none holds."""
     if not draws_halves(question.counts):
         return np.nan
+    p = int(question.candidates.sum())
+    bound = control.BOUNDS[asked["bound"]]
     try:
-        p = int(question.candidates.sum())
-        return BOUNDS[asked["bound"]](min(size, p), threshold, p) if size > 0 else 0.0
+        return bound(min(size, p), threshold, p) if size > 0 else 0.0
     except ValueError:
         return np.nan  # the unimodal bound says nothing of so large a sum
 
@@ -240,7 +235,7 @@ def against_decoys(question, kind):
         said += " q-values may be far too small: take decoys='gaussian'"
         warnings.warn(said, TrustWarning, stacklevel=5)
     rng = np.random.default_rng([79, 18])  # from 0 a table may have been drawn itself
-    made = DECOYS[kind](A[:, among] / unit * len(A) ** 0.5, rng)
+    made = control.DECOYS[kind](A[:, among] / unit * len(A) ** 0.5, rng)
     of_both = Columns(*(part[columns.first[twice]] for part in columns))
     of_both = of_both._replace(where=np.arange(len(twice)))
     prior = replace(prior, penalty_factor=prior.penalty_factor[twice])
@@ -249,7 +244,7 @@ def against_decoys(question, kind):
     q = min(question.of_one.mean * len(A) / 3, len(among))
     fit, found = search(both, None, q)[2].fit, np.ones(len(columns.first))
     ours, theirs = np.split(fit.Pi, 2)
-    found[among] = q_values(ours - theirs) if fit.converged else np.nan
+    found[among] = control.q_values(ours - theirs) if fit.converged else np.nan
     return found[columns.where]
 
 # %% ../../nbs/workshop/answer.ipynb #79000009
@@ -321,7 +316,11 @@ def select(question, promise, asked, repeated):
     question, path, answer = search(question, steer, np.inf if given else q)
     fit = answer.fit
     if given:
-        threshold, pfer, q = asked["threshold"] or DEFAULT_THRESHOLD, None, np.nan
+        threshold, pfer, q = (
+            asked["threshold"] or control.DEFAULT_THRESHOLD,
+            None,
+            np.nan,
+        )
         if fit.converged:
             q = float(question.size(fit.Pi))
             answer = answer._replace(status="converged")

@@ -29,7 +29,7 @@ def spread(fit, columns, X):
     joint, parts, n = p2(row_by_row(fit)), [], fit.mean.size
     many = len(X) > n  # for so many rows one covariance pays: of each coefficient
     C = joint.predict(np.eye(n + 1, n))[1] if many else None  # plus intercept; of that
-    for at in _chunks(X):
+    for at in _row_slices(X):
         rows = (X[at] - columns.center) * columns.unit
         Z = np.zeros((len(rows), n))
         np.add.at(Z.T, columns.where, rows.T)
@@ -51,7 +51,7 @@ def averaged(s, X, mean, f=np.positive):
         busy, share = both.draws.any(0), np.full(both.n_refits, 1 / both.n_refits)
         draws, center = both.draws[:, busy].T, center[busy]
         level = both.intercepts + center @ draws
-    for at in _chunks(X):
+    for at in _row_slices(X):
         if both is None:
             each = std[at, None] * node
         else:
@@ -63,7 +63,7 @@ def averaged(s, X, mean, f=np.positive):
     return np.hstack(parts)
 
 
-def _chunks(X):
+def _row_slices(X):
     """Slices of so many rows as are looked at together."""
     size = max(1, min(256, BLOCK // X.shape[1]))
     return [slice(i, i + size) for i in range(0, len(X), size)]
