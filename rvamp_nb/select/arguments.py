@@ -123,6 +123,36 @@ all in one line, unless the options about the table say what to do with them.
 
 {_CODES}"""
 
+# %% ../../nbs/workshop/arguments.ipynb #ar000001
+def _add_roles(select):
+    """What columns are for, and what stands for a gap."""
+    column = dict(metavar="COLUMN")
+    title = "its columns, or those of --rows (* may come several times)"
+    add = select.add_argument_group(title).add_argument
+    add("--id", help="names the rows, no feature", **column)
+    several = dict(action="append", default=[])
+    add("--drop", help="* is left out", **several, **column)
+    keep = "* stays in every refit without a penalty; no bound is about it"
+    add("--keep", help=keep, **several, **column)
+    categorical = "* becomes columns of 0 and 1, one for each level but the reference"
+    add("--categorical", help=categorical, **several, **column)
+    reference = "* its reference level (default: the most frequent one)"
+    add("--reference", help=reference, metavar="COLUMN=LEVEL", type=_pair, **several)
+    groups = "rows of one label are drawn together: several samples of one patient"
+    add("--groups", help=groups, **column)
+    strata = "half of each label is drawn: rare classes, hospitals; no feature, unless"
+    strata += " it is named with --categorical or --keep, too"
+    add("--strata", help=strata, **column)
+    add("--weights", help="how much each row counts; not negative", **column)
+    offset = "is added to what the features predict: log exposure, for counts"
+    add("--offset", help=offset, **column)
+    missing = "drop: leave out rows with a gap; median: fill gaps in features by the"
+    missing += " column's median or most frequent level (default: error)"
+    add("--missing", help=missing, choices=("error", "drop", "median"), default="error")
+    na = "* stands for a gap: -99, or a word; so do empty cells, and among numbers NA,"
+    na += " NaN, N/A, #N/A and null"
+    add("--na", help=na, metavar="CODE", **several)
+
 # %% ../../nbs/workshop/arguments.ipynb #776676ab
 def _add_select(select):
     """What is read, asked and promised, what columns are for, and what is written."""
@@ -153,33 +183,7 @@ def _add_select(select):
     add("--loss", help=loss, choices=losses, default="auto")
     ratio = "1: Lasso; below it, elastic net: share of |b|, as in glmnet's alpha"
     add("--l1-ratio", help=ratio, type=_part, default=1.0, metavar="SHARE")
-    title = "its columns, or those of --rows (* may come several times)"
-    add = select.add_argument_group(title).add_argument
-    add("--id", help="names the rows, no feature", **column)
-    several = dict(action="append", default=[])
-    add("--drop", help="* is left out", **several, **column)
-    keep = "* stays in every refit without a penalty; no bound is about it"
-    add("--keep", help=keep, **several, **column)
-    categorical = "* becomes columns of 0 and 1, one for each level but the reference"
-    add("--categorical", help=categorical, **several, **column)
-    reference = "* its reference level (default: the most frequent one)"
-    add("--reference", help=reference, metavar="COLUMN=LEVEL", type=_pair, **several)
-    groups = "rows of one label are drawn together: several samples of one patient"
-    add("--groups", help=groups, **column)
-    strata = "half of each label is drawn: rare classes, hospitals; no feature, unless"
-    strata += " it is named with --categorical or --keep, too"
-    add("--strata", help=strata, **column)
-    add("--weights", help="how much each row counts; not negative", **column)
-    offset = "is added to what the features predict: log exposure, for counts"
-    add("--offset", help=offset, **column)
-    missing = "drop: leave out rows with a gap; median: fill gaps in features by the"
-    missing += " column's median or most frequent level (default: error)"
-    add("--missing", help=missing, choices=("error", "drop", "median"), default="error")
-    na = (
-        "* stands for a gap: -99, or a word; so do an empty cell, and among numbers NA,"
-    )
-    na += " NaN, N/A, #N/A and null"
-    add("--na", help=na, metavar="CODE", **several)
+    _add_roles(select)
     add = select.add_argument_group("the promise").add_argument
     add("--threshold", help="least Π of a selected feature, above 0.5", type=_share)
     add("--pfer", help=_PFER, type=_positive)

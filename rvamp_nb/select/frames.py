@@ -269,7 +269,7 @@ def _repeats(ask, file):
         kinds = f" (if they name kinds, such as sites, {code})" * (name != ask.id)
         yield f"{problem}: {remedy}{kinds}"
 
-
+# %% ../../nbs/workshop/frames.ipynb #fr00001
 def _unsaid_gaps(ask, frame, values, gaps):
     """Sentences about levels and numbers that may stand for a gap."""
     empty = lambda code: f"if it stands for a gap, say {ask.typed('na', code)}"

@@ -121,7 +121,7 @@ def _text(data, encoding):
     text.encode()  # some encodings let half a letter in, which no file takes
     return text
 
-
+# %% ../../nbs/workshop/readers.ipynb #rd00016
 def _rows(lines, sep):
     """The number of each line that holds something, from 1, and its cells."""
     reader = csv.reader(lines, delimiter=sep)
