@@ -66,7 +66,7 @@ class _Plan(NamedTuple):
 class DrawError(ValueError):
     """A law of your own drew what is no count, or no multiplier."""
 
-
+# %% ../nbs/course/14_bootstrap.ipynb #f135548a
 def _draws(plan, numbers):
     """Weighted counts (b, M) and multipliers (b, n), an intercept's 1; by (seed, b)."""
     M, N = plan.shape

@@ -385,21 +385,19 @@ def state_evolution(
     selected : float in (0, 1), optional
         Share of the features that one resample is to select on average: lam, or the
         prior's penalty, is only where the search begins.
-    tol, max_iter : float, int >= 1
+    tol, max_iter : float in (0, 1), int >= 1
         On the relative change of the eight numbers in one turn, and how many turns.
     start : Evolution, optional
         Of a problem nearby.
     """
     ratio, noise, beta = _check_asked(ratio, signal, noise, likelihood, counts, beta)
-    if selected is not None:
-        selected = check_number("state_evolution", "selected", selected, 0, 1)
+    selected, tol, most = _check_search(selected, tol, max_iter, start)
     prior = _one_prior(lam, prior, beta, selected)
     design, (x_0, share) = _design_of(ratio, spectrum), signal.nodes()
     power = design.gain * (share @ x_0**2)
     of_rows = likelihood, noise, power, counts, beta
     model = _Model(signal, prior, design, beta, power, of_rows, selected)
     macro = model.begun() if start is None else start.macro._replace(scale=1.0)
-    most = check_size("state_evolution", "max_iter", max_iter)
     macro, n, change = _turned(model, macro, tol, most)
     converged, status = bool(change < tol), f"converged in {n} turns"
     if not np.isfinite(change):
@@ -428,8 +426,19 @@ def _check_asked(ratio, signal, noise, likelihood, counts, beta):
     if isinstance(likelihood, (Squared, Huber)):
         if noise is None:
             raise ValueError("noise is needed: the standard deviation of y - A x_0")
-        noise = check_number(owner, "noise", noise, 0, closed="[")
+        noise = check_number(owner, "noise", noise, 0, 1e100, closed="[")
     return ratio, noise, beta
+
+# %% ../nbs/course/43_state_evolution.ipynb #ed11684c
+def _check_search(selected, tol, max_iter, start):
+    """What steers the search, as floats and an int."""
+    owner = "state_evolution"
+    if selected is not None:
+        selected = check_number(owner, "selected", selected, 0, 1)
+    if not isinstance(start, (Evolution, type(None))):
+        raise TypeError(f"start must be an Evolution, got {start!r:.60}")
+    tol = check_number(owner, "tol", tol, 0, 1)
+    return selected, tol, check_size(owner, "max_iter", max_iter)
 
 # %% ../nbs/course/43_state_evolution.ipynb #d9315487
 def _design_of(ratio, spectrum):

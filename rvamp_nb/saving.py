@@ -153,13 +153,41 @@ def check_same(path, there, problem, names=None):
         what = "choose another file, or give what it was made with"
         raise ValueError(f"{path} is of another problem, with another {others}: {what}")
 
-# %% ../nbs/workshop/saving.ipynb #87000111
-FORMAT = 3  # of the files written here; others are refused
+# %% ../nbs/workshop/saving.ipynb #8700011a
 _PARTS = dict(
     prior=object, likelihood=object, counts=object, beta=float, intercept=bool
 )
 _HEADER = dict(rvamp_nb=str, kind=str, shape=list, settings=dict, digests=dict)
 _OF_FITS = dict(converged=bool, n_iter=int, status=str, tol=float)
+
+
+def _check_header(header):
+    """A ValueError where something is missing, or of another kind."""
+    _check_keys("its header", header, _HEADER)
+    _check_keys("the settings", header["settings"], _PARTS)
+    _check_keys("the digests", header["digests"], dict.fromkeys((*_PARTS, "A", "y")))
+    if header["kind"] == "fit":
+        _check_keys("its header", header, _OF_FITS)
+        check_number("its header", "tol", header["tol"], 0, 1)
+
+
+def _check_keys(what, found, wanted):
+    for name, kind in wanted.items():
+        if name not in found:
+            raise ValueError(f"{what} has no {name!r}")
+        if not isinstance(found[name], kind or (str, dict)):
+            raise ValueError(f"{name!r} in {what} is {found[name]!r:.40}")
+
+
+def _checked_path(path, name="path"):
+    """The path, or a TypeError that names the argument."""
+    try:
+        return Path(path)
+    except TypeError:
+        raise TypeError(f"{name} must be the path of a file, got {path!r}") from None
+
+# %% ../nbs/workshop/saving.ipynb #87000111
+FORMAT = 3  # of the files written here; others are refused
 
 
 class FileError(ValueError):
@@ -194,7 +222,8 @@ def read(path, kind=None):
     it), format, kind, shape, settings, digests; of a fit converged, n_iter, status and
     tol; and arrays, those of the settings by name. No array is larger than the file.
     """
-    if Path(path).exists() and not Path(path).is_file():
+    path = _checked_path(path)
+    if path.exists() and not path.is_file():
         raise FileError(f"{path} is no regular file: give the name of a file")
     try:
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
@@ -219,24 +248,6 @@ def read(path, kind=None):
     if kind not in (None, header["kind"]):
         raise FileError(f"{path} holds a {header['kind']}, not a {kind}")
     return header, state
-
-
-def _check_header(header):
-    """A ValueError where something is missing, or of another kind."""
-    _check_keys("its header", header, _HEADER)
-    _check_keys("the settings", header["settings"], _PARTS)
-    _check_keys("the digests", header["digests"], dict.fromkeys((*_PARTS, "A", "y")))
-    if header["kind"] == "fit":
-        _check_keys("its header", header, _OF_FITS)
-        check_number("its header", "tol", header["tol"], 0, 1)
-
-
-def _check_keys(what, found, wanted):
-    for name, kind in wanted.items():
-        if name not in found:
-            raise ValueError(f"{what} has no {name!r}")
-        if not isinstance(found[name], kind or (str, dict)):
-            raise ValueError(f"{name!r} in {what} is {found[name]!r:.40}")
 
 
 def _state(file, M, N):
@@ -272,6 +283,7 @@ def save_fit(fit, path):
         why = "has columns in blocks: save the one without, and give blocks again"
         why = why if fit.blocks else "has no messages: no step could be taken"
         raise TypeError(f"save_fit: the fit {why}")
+    path = _checked_path(path)
     said = dict(converged=fit.converged, n_iter=fit.n_iter, status=fit.status)
     said["tol"] = fit.tol
     _write(path, "fit", fit.last.state, **said, **_parts(fit.problem))
@@ -313,11 +325,7 @@ class Checkpoint:
     """
 
     def __init__(self, path, every=10):
-        try:
-            self.path = Path(path)
-        except TypeError:
-            wanted = "checkpoint must be a path, or Checkpoint(path)"
-            raise TypeError(f"{wanted}, got {path!r}") from None
+        self.path = _checked_path(path, "checkpoint")
         self.every = check_size("Checkpoint", "every", every)
         self.steps, self.next, self.warned = 0, 0.0, False
 

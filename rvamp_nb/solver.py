@@ -108,7 +108,7 @@ def load_fit(path, A, y, **parts):
     converged, status = _judged(path, header, max(row[:2]))
     return Fit(problem, last, converged, header["n_iter"], status, trace, header["tol"])
 
-
+# %% ../nbs/course/36_solver.ipynb #12000616
 def _judged(path, header, change):
     """Whether a step that changes so much has converged, and the status: of the step,
     not of the header.
@@ -436,8 +436,8 @@ def _foreseen(past, log_lam):
 def _penalties(problem, lams, n_lambdas, lambda_min_ratio):
     """The penalties of a path, decreasing, each once."""
     if lams is not None:
-        lams = np.unique(np.asarray(lams, dtype=float))[::-1]
-        if not len(lams) or not (np.isfinite(lams) & (lams > 0)).all():
+        lams = np.unique(check_array("lams", lams))[::-1]
+        if not len(lams) or not (lams > 0).all():
             raise ValueError(f"lams must be positive finite numbers, got {lams}")
         return lams
     n_lambdas = check_size("rvamp_path", "n_lambdas", n_lambdas)
@@ -558,7 +558,6 @@ def rvamp_path(
             if until is not None and until(fit):
                 lams = lams[: len(kept)]
                 break
-        failures = 0 if fit.converged else failures + 1
-        if failures == 3:
+        if (failures := 0 if fit.converged else failures + 1) == 3:
             break
     return _path(lams, kept)

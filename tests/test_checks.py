@@ -409,8 +409,8 @@ def chosen(**how):
         (lambda: chosen(refits=False), "refits must be an integer, not False"),
         (lambda: Panels(D.A, block="x"), "Panels: block must be an integer, not 'x'"),
         (lambda: Panels(D.A, block=0), "Panels: block must be at least 1, got 0"),
-        (lambda: Panels(D.A, axis=-0.0), "Panels: axis must be 1 .* got -0.0"),
-        (lambda: Panels(D.A, axis=True), "Panels: axis must be 1 .* got True"),
+        (lambda: Panels(D.A, axis=-0.0), "Panels: axis must be .* -0.0"),
+        (lambda: Panels(D.A, axis=True), "Panels: axis must be .* True"),
         (
             lambda: state_evolution(1e-308, 1.0, signal=FixedSizes(1, 0.1), noise=1),
             r"ratio must lie in \(1e-06, 1e\+06\), got 1e-308",

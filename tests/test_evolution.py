@@ -28,10 +28,10 @@ from rvamp_nb.select.control import pfer_bound
 from rvamp_nb.select.planning import (
     Pilot,
     _drawn_study,
-    _q_needed,
     _reached,
     genes,
     pilot_of,
+    q_needed,
 )
 
 PLACE = Path(__file__).parent / "truth_evolution" / "make_evolution_truth.py"
@@ -338,7 +338,7 @@ def test_the_power_that_no_number_of_rows_exceeds(pfer, t):
     many = expected_study(4000, 100, 20, 0.6, pfer=pfer, threshold=t)
     most = ndtr(2**0.5 * ndtri(many.q / 20) - ndtri(t))
     assert_allclose(many.power, most, atol=2e-3)
-    assert_allclose(_q_needed(most, 20, t, alike=True), many.q, rtol=1e-6)
+    assert_allclose(q_needed(most, 20, t, alike=True), many.q, rtol=1e-6)
     rng, alone = np.random.default_rng(5), Pilot(np.empty((0, 100)), np.ones(100))
     few = many._replace(rows=600)
     hits = np.array([_drawn_study(alone, few, rng)[0] for _ in range(20)]) / 20

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from ..blocks import moment_view
-from ..checks import check_number, numpy_errors
+from ..checks import check_number
 from .refined import field_of
 from .trust import TrustWarning
 from ..likelihood import Logistic, Squared
@@ -111,8 +111,9 @@ class Effects(NamedTuple):
     light: np.ndarray  # "green"; "yellow": p-values only; "red": nothing
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0027
-def _check(fit):
-    """Refuse what has no effects, and say what to do."""
+def _check(fit, level):
+    """The level; refuse what has no effects, and say what to do."""
+    level = check_number("effects", "level", level, 0, 1)
     if not isinstance(fit, Fit):
         raise TypeError(f"effects: fit must be a Fit, from rvamp, got {fit!r}")
     if not fit.converged:
@@ -129,13 +130,13 @@ def _check(fit):
         raise TypeError(f"effects: fit must have {wanted}, not {found}")
     if not isinstance(A, np.ndarray):
         raise TypeError("effects: A must be a dense array in memory")
+    return level
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0029
 COPY, NEAREST = 0.99, 0.7  # chosen on the even half of tests/bench/effects.py, as are
 PULL, ROWS = 2, 4  # ... these: standard errors, and rows of a logistic fit a column
 
 
-@numpy_errors(under="ignore")
 def effects(fit, level=0.95):
     """Debiased coefficients with standard errors, intervals and p-values
     (`field-error`, `effect-error`), where they hold: `Effects`, on the scale of the
@@ -152,8 +153,7 @@ def effects(fit, level=0.95):
     level : float in (0, 1)
         How often an interval should hold the true coefficient.
     """
-    _check(fit)
-    level = check_number("effects", "level", level, 0, 1)
+    level = _check(fit, level)
     fit = with_blocks(fit, [])
     A = fit.problem.A[:, : len(fit.mean)]
     alike = resemblance(A - A.mean(0) * fit.has_intercept)
@@ -171,8 +171,6 @@ def effects(fit, level=0.95):
         middle, seen = np.nanmedian(pulled), ", ".join(sorted(set(light)))
         pull = f"of its standard error the pull of the others is {middle:.2g}"
         said = f"no column has an interval ({pull} in the middle; 'light' has {seen})"
-        warnings.warn(
-            f"effects: {said}", TrustWarning, stacklevel=3
-        )  # one is its context
+        warnings.warn(f"effects: {said}", TrustWarning, stacklevel=2)
     given = np.where(green, [estimate, se, estimate - half, estimate + half], np.nan)
     return Effects(*given, np.where(light == "red", np.nan, p_value), light)

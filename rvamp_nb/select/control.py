@@ -18,10 +18,17 @@ def pfer_bound(q, threshold, p):
     selected in one resample of half the rows; those with a selection probability of at
     least the threshold in (1/2, 1] are kept.
     """
+    _check_both(q, threshold)
     threshold, _, q = _check_given(p, threshold, q=q)
     return q**2 / ((2 * threshold - 1) * p)
 
 
+def _check_both(q, threshold):
+    if q is None or threshold is None:
+        got = f"got q = {q}, threshold = {threshold}"
+        raise TypeError(f"error control: a bound needs both, {got}")
+
+# %% ../../nbs/course/51_error_control.ipynb #4081f44a
 def _check_given(p, threshold=None, pfer=None, q=None, bound="mb"):
     """Threshold, pfer and q as floats; None stays."""
     if str(bound) not in ("mb", "unimodal"):
@@ -44,9 +51,9 @@ def unimodal_bound(q, threshold, p, n_pairs=np.inf):
     pairs are the limit that rVAMP stands for. A ValueError for a threshold too close to
     1/2.
     """
+    _check_both(q, threshold)
     threshold, _, q = _check_given(p, threshold, q=q)
-    if np.isfinite(n_pairs):
-        check_size("error control", "n_pairs", n_pairs)
+    n_pairs = check_number("error control", "n_pairs", n_pairs, 1, closed="[]")
     half, least = 1 / (2 * n_pairs), _least_threshold(q / p, n_pairs)
     if q / p > 3**-0.5:
         what = f"q / p <= 0.577, got {q:g} / {p}: lower q, or pfer where q follows"

@@ -215,7 +215,9 @@ class _Blocks:
 
     def __post_init__(self):
         _check_numbers(self.source)
-        if self.axis not in (None, 0, 1) or isinstance(self.axis, (bool, float)):
+        least = -np.inf  # what it may be is told below
+        axis = self.axis is None or check_size("Panels", "axis", self.axis, least)
+        if axis not in (0, 1):
             what = "1 (blocks of columns) or 0 (rows)"
             raise ValueError(f"Panels: axis must be {what}, got {self.axis}")
         self.block = check_size("Panels", "block", self.block)
