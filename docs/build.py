@@ -182,7 +182,8 @@ def failure(stem, nb, begun, error):
 
 
 def number_lines(nb):
-    """Note where in its file the source of each cell begins, as myst-nb wants it.
+    """Note after how many lines of its file the source of each cell begins, as myst-nb
+    wants it.
 
     Sphinx's warnings then name lines that are there. Without a note myst-nb counts
     10,000 lines a cell, and myst-parser puts as many empty lines before each
@@ -193,7 +194,7 @@ def number_lines(nb):
     lines = nbformat.writes(nb).split("\n")
     begin = '   "source":'  # three spaces deep there is nothing else of this name
     nb.metadata["source_map"] = [
-        number for number, line in enumerate(lines, 1) if line.startswith(begin)
+        number for number, line in enumerate(lines) if line.startswith(begin)
     ]
 
 

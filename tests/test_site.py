@@ -255,9 +255,9 @@ def test_a_figure_has_words_that_stand_for_it(translator, below, words):
     assert "mystnb" not in nb.cells[-1].metadata
 
 
-def test_warnings_name_lines_that_are_there():
-    """Of the file that Sphinx reads; numbers that myst-nb makes up would be expensive
-    (docs/build.py).
+def test_the_lines_of_a_page_are_those_of_its_file():
+    """As Sphinx's warnings name them (tests/site looks at one); numbers that myst-nb
+    makes up are expensive (docs/build.py).
     """
     cells = [
         new_markdown_cell("# One\n> Two."),
@@ -269,8 +269,7 @@ def test_warnings_name_lines_that_are_there():
     build.number_lines(nb)
     lines = nbformat.writes(nb).split("\n")
     for cell, begin in zip(nb.cells, nb.metadata.source_map, strict=True):
-        for number, text in enumerate(cell.source.split("\n"), begin):
-            # the line after it, as one counts from 1
+        for number, text in enumerate(cell.source.split("\n"), begin + 1):
             assert json.dumps(text)[1:-1] in lines[number]
 
 

@@ -1,8 +1,12 @@
-"""One browser for all of them."""
+"""One browser and one server for all of them."""
 
 import shutil
+import threading
+from functools import partial
+from http.server import ThreadingHTTPServer
 
 import pytest
+from browsing import HANGS, PAGES, SITE, Handler
 
 OPTIONS = [
     "--no-sandbox",
@@ -32,3 +36,23 @@ def browser(chromium):
 
     with sync_playwright() as playwright:
         yield playwright.chromium.launch(**chromium)
+
+
+@pytest.fixture(scope="session")
+def address():
+    assert PAGES, "there is no site in _docs/: run docs/build.py first"
+    server = ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(Handler, directory=str(SITE))
+    )
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def tab(browser):
+    tab = browser.new_page()
+    tab.set_default_timeout(HANGS)
+    yield tab
+    tab.close()

@@ -1,0 +1,227 @@
+"""Every page of the built site: python docs/build.py, then python -m pytest --site
+tests/site.
+"""
+
+import asyncio
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+
+import pytest
+from browsing import HANGS, PAGES, ROOT, SETTLED, SITE, WINDOW, listen
+
+import rvamp_nb
+
+NOTEBOOKS = {
+    path.stem: path
+    for path in sorted((ROOT / "nbs").rglob("[!_.]*.ipynb"))
+    if path.stem != "index"
+}
+each_page = pytest.mark.parametrize("name", PAGES)
+
+# mathematics, directives, MyST roles: none for a reader's eyes
+RAW = re.compile(r"\$|#\||\\tag|\\[()\[\]]|\{\.?\w+\}|:::")
+PHONE = {"width": 390, "height": 844}  # here only what scrolls by itself is wider
+LOOK = """() => {
+    document.querySelectorAll("details").forEach(node => { node.open = true; });
+    const all = (selector, read) => [...document.querySelectorAll(selector)].map(read);
+    const prose = document.body.cloneNode(true);
+    const not_prose = "pre, code, script, style, mjx-container";
+    prose.querySelectorAll(not_prose).forEach(node => node.remove());
+    const unknown_macro = "[data-mml-node=mtext][fill=red]";
+    const error = `[data-mjx-error], [data-mml-node=merror], ${unknown_macro}`;
+    const typeset = node => node.querySelector("mjx-container svg");
+    const bare = node => !typeset(node) || node.querySelector(error);
+    const formulas = [...document.querySelectorAll(".math")];
+    const boxes = "pre, div.output, table, div.math > mjx-container";
+    const is_cut = node => node.scrollWidth > node.clientWidth + 1;
+    const cut = node => [node.tagName, node.scrollWidth, node.clientWidth,
+        (node.innerText || "").split("\\n").sort((a, b) => b.length - a.length)[0]];
+    const name = node => (node.getAttribute("aria-label") ?? node.getAttribute("alt")
+        ?? node.textContent).trim();
+    const no_name = /^$|^Toggle hidden content$|[0-9a-f]{16}|\\.(png|svg)$/;
+    const hidden = "[aria-hidden=true], [aria-hidden=true] *";
+    const named = `summary, img, svg[role=img]:not(${hidden})`;
+    return {
+        prose: prose.textContent,
+        code: all("pre", node => node.textContent),
+        links: all("a[href]", node => node.href),
+        not_typeset: formulas.filter(bare).map(node => node.textContent),
+        cut: [document.documentElement, ...document.querySelectorAll(boxes)]
+            .filter(is_cut).map(cut),
+        nameless: [...document.querySelectorAll(named)].filter(
+            node => no_name.test(name(node))).map(node => node.outerHTML.slice(0, 200)),
+        scripts: performance.getEntriesByType("resource")
+            .filter(entry => entry.initiatorType == "script")
+            .map(entry => [entry.name, entry.decodedBodySize]),
+    };
+}"""
+WIDER = "() => document.documentElement.scrollWidth"
+
+
+class Page(NamedTuple):
+    complaints: list  # console errors, failed requests, requests to anywhere else
+    prose: str  # all text, folded or not, outside code and mathematics
+    code: list
+    links: list
+    not_typeset: list
+    cut: list  # what does not fit: its tag, the room it needs and has, its longest line
+    nameless: list  # folds and pictures of which nothing can be read aloud
+    scripts: list  # (address, bytes) of each that it loads
+    on_a_phone: int  # how wide it is there, in pixels
+
+
+@pytest.fixture(scope="session")
+def pages(request, chromium, address):
+    """{name: what the browser saw there} of the pages that are asked for. Each is
+    opened once, several side by side: a tab mostly waits.
+    """
+    names = {
+        item.callspec.params["name"]
+        for item in request.session.items
+        if "pages" in item.fixturenames
+    }
+    with ThreadPoolExecutor(1) as thread:  # this one has a loop that runs
+        return thread.submit(asyncio.run, look(names, chromium, address)).result()
+
+
+async def look(names, chromium, address):
+    from playwright.async_api import async_playwright
+
+    async def visit(name):
+        async with free:
+            tab = await browser.new_page(viewport=WINDOW)
+            tab.set_default_timeout(HANGS)
+            complaints = listen(tab, address)
+            await tab.goto(address + name)
+            await tab.evaluate(SETTLED)
+            await tab.wait_for_load_state("networkidle")
+            seen = await tab.evaluate(LOOK)
+            await tab.set_viewport_size(PHONE)
+            on_a_phone = await tab.evaluate(WIDER)
+            await tab.close()
+            return Page(complaints, **seen, on_a_phone=on_a_phone)
+
+    free = asyncio.Semaphore(2 * (os.cpu_count() or 1))
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(**chromium)
+        return dict(zip(names, await asyncio.gather(*map(visit, names))))
+
+
+@each_page
+def test_a_page_loads_without_complaint(pages, name):
+    assert pages[name].complaints == []
+
+
+@each_page
+def test_a_page_says_its_version_and_what_it_is_about_and_is_light(name):
+    html = text(name)
+    title = re.search("<title>(.*?)</title>", html, re.DOTALL)[1]
+    assert f"rvamp_nb {rvamp_nb.__version__}" in title
+    assert len(re.findall('<meta name="description" content="[^"]{20,}"', html)) == 1
+    drawn = re.findall(r"(?:src=|url\()\W?data:[^\s\"')]*", html)
+    assert len(html) - sum(map(len, drawn)) < 1_000_000
+
+
+@each_page
+def test_nothing_raw_is_left(pages, name):
+    page = pages[name]
+    assert [
+        page.prose[max(0, match.start() - 40) : match.end() + 40]
+        for match in RAW.finditer(page.prose)
+    ] == []
+    assert [
+        code for code in page.code if re.search(r"^\s*#\s*\|", code, re.MULTILINE)
+    ] == []
+
+
+@each_page
+def test_mathematics_is_typeset(pages, name):
+    assert pages[name].not_typeset == []
+
+
+@each_page
+def test_no_line_is_cut(pages, name):
+    """Code, printed output, tables and formulas, folded or not."""
+    assert pages[name].cut == []
+
+
+@each_page
+def test_a_page_fits_a_phone(pages, name):
+    assert pages[name].on_a_phone <= PHONE["width"]
+
+
+@each_page
+def test_folds_and_pictures_have_names(pages, name):
+    assert pages[name].nameless == []
+
+
+@each_page
+def test_a_page_loads_the_scripts_that_it_needs(pages, name):
+    """MathJax, of 2.3 MB, where there is a formula, and else little, also for what
+    moves (the search page has its index).
+    """
+    sizes = {urlsplit(url).path.split("/")[-1]: n for url, n in pages[name].scripts}
+    assert ("tex-svg-full.js" in sizes) == ('class="math' in text(name))
+    assert ("widgets.js" in sizes) == ("widget-view+json" in text(name))
+    assert sizes.pop("tex-svg-full.js", 0) < 2_400_000
+    assert sum(sizes.values()) < (1_000_000 if name == "search.html" else 100_000)
+
+
+@each_page
+def test_links_arrive(pages, address, name):
+    assert [link for link in set(pages[name].links) if not arrives(link, address)] == []
+
+
+def arrives(link, address):
+    """Whether there is such a page and, on it, such an anchor; links that leave the
+    site are only looked at.
+    """
+    link, anchor = urldefrag(link)
+    if not link.startswith(address):
+        in_repository = re.search(r"github\.com/rvamp-nb/rvamp_nb/blob/main/(.+)", link)
+        return (
+            (ROOT / in_repository[1]).exists()
+            if in_repository
+            else urlsplit(link).scheme == "https"
+        )
+    name = unquote(urlsplit(link).path).lstrip("/") or "index.html"
+    return (SITE / name).is_file() and (not anchor or unquote(anchor) in anchors(name))
+
+
+@cache
+def text(name):
+    return (SITE / name).read_text(encoding="utf-8")
+
+
+@cache
+def anchors(name):
+    return set(re.findall(r'\bid="([^"]+)"', text(name)))
+
+
+def links(name):
+    """Where the links of a page lead, seen from the root of the site."""
+    return {urljoin(name, link) for link in re.findall(r'\bhref="([^"]+)"', text(name))}
+
+
+def test_every_chapter_is_a_page_and_can_be_taken_home():
+    for page, path in NOTEBOOKS.items():
+        copies = [link for link in links(f"{page}.html") if link.startswith("_down")]
+        assert [Path(copy).name for copy in copies] == [path.name], page
+        same = (SITE / copies[0]).read_bytes() == path.read_bytes()
+        assert same, (
+            f"{page} has changed since the site was built: run docs/build.py again"
+        )
+
+
+def test_the_landing_page_leads_everywhere():
+    found = {urldefrag(link)[0] for link in links("index.html")}
+    assert found >= {f"{page}.html" for page in NOTEBOOKS} | {
+        "quickstart.html",
+        "api.html",
+        "genindex.html",
+    }
