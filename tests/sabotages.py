@@ -937,8 +937,8 @@ SABOTAGES = [
     Sabotage(
         "select/frames.py",
         "patients without a role are not looked at",
-        "if _OWNER.search(name) and name not in ask.used]",
-        "if _OWNER.search(name) and name in frame]",
+        "if _OWNER.search(name) and name not in known]",
+        "if _OWNER.search(name) and name in known]",
         "tests/test_cli.py::test_patients_beside_a_matrix_are_suspected_without_a_role",
     ),
     Sabotage(
@@ -1032,6 +1032,13 @@ SABOTAGES = [
         "each = f(mean[at, None] + each)",
         "each = f(mean[at, None]) + each",
         "tests/test_stability_estimator.py",
+    ),
+    Sabotage(
+        "select/readers.py",
+        "a level of a category is taken for a gap",
+        "    if words <= GAPS:",
+        "    if True:",
+        "tests/test_tables.py::test_a_word_among_words_is_a_level_unless_it_is_named",
     ),
     Sabotage(
         "select/frames.py",
