@@ -522,8 +522,8 @@ SABOTAGES = [
     Sabotage(
         "extend/rows.py",
         "patterns are weighed as if rows were drawn one by one",
-        "prod(comb(a, b) / comb(c, d) for a, b, c, d in numbers)",
-        "prod(2.0 ** (a - c) for a, b, c, d in numbers)",
+        "weight *= (places[k] if inside else left[k] - places[k]) / left[k]",
+        "weight *= 0.5",
         "tests/test_counted.py::test_patterns_are_the_draws_that_have_them",
     ),
     Sabotage(
