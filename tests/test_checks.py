@@ -30,6 +30,7 @@ from rvamp_nb import (
     coefficient_interval,
     effects,
     free_energy,
+    load_state,
     plan,
     refined,
     rvamp,
@@ -48,7 +49,7 @@ from rvamp_nb.datasets import (
 )
 from rvamp_nb.explore import sliders
 from rvamp_nb.explorers import density_explorer
-from rvamp_nb.select.control import error_control, settle
+from rvamp_nb.select.control import error_control, pfer_bound, settle, unimodal_bound
 from rvamp_nb.tables.on_dask import the_dask
 from rvamp_nb.tables.storage import Panels
 
@@ -393,6 +394,10 @@ NAN_DRAWS, BELOW = lambda M, rng: np.full(M, np.nan), lambda M, rng: -np.ones(M)
 LATE = lambda M, rng: np.ones(M) - 2 * (rng.random() < 0.3)  # the first is fine
 
 
+def evolved(**how):
+    return state_evolution(0.5, 1.0, signal=FixedSizes(1, 0.1), **dict(noise=1) | how)
+
+
 def chosen(**how):
     return StabilitySelection(verbose=0, **how).fit(D.A, D.y)
 
@@ -415,6 +420,17 @@ def chosen(**how):
             lambda: state_evolution(1e-308, 1.0, signal=FixedSizes(1, 0.1), noise=1),
             r"ratio must lie in \(1e-06, 1e\+06\), got 1e-308",
         ),
+        (lambda: evolved(tol=None), "state_evolution: tol must be a number, not None"),
+        (lambda: evolved(start="x"), "start must be an Evolution, got 'x'"),
+        (
+            lambda: evolved(noise=1e308),
+            r"noise must lie in \[0, 1e\+100\), got 1e\+308",
+        ),
+        (lambda: Panels(D.A, axis=np.ones(2)), "Panels: axis must be an integer"),
+        (lambda: rvamp_path(D.A, D.y, lams=["a"]), "lams must hold real numbers"),
+        (lambda: pfer_bound(None, 0.75, 50), "a bound needs both, got q = None"),
+        (lambda: unimodal_bound(5, 0.75, 50, "x"), "n_pairs must be a number, not 'x'"),
+        (lambda: load_state(None), "path must be the path of a file, got None"),
         (lambda: chosen(categories=[[True, False]]), r"categories .* \[\[True, False"),
         (lambda: rvamp(D.A, D.y, 0.1, blocks=[[0.0, 1.0]]), r"blocks .* \[0.0, 1.0\]"),
         (lambda: rvamp(D.A, D.y, 0.1, blocks=[[0, True]]), r"blocks .* \[0, True\]"),
