@@ -672,3 +672,41 @@ def test_a_series_that_draws_do_not_bear_out_is_not_believed():
     off = [np.sum((says.mean(0) - part) ** 2) for part in (series, mean)]
     assert off[0] > 20 * error and off[1] < off[0] / 5
     assert off[1] < 4 * (control.error[0].sum() + error)
+
+
+class _Clock:
+    """One in which a refit takes two seconds."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def perf_counter(self):
+        return self.now
+
+
+@pytest.mark.parametrize("seen", [False, True])
+@pytest.mark.parametrize("progress", [False, True])
+def test_what_takes_long_is_announced_where_no_bar_is_seen(
+    seen, progress, monkeypatch, capsys
+):
+    clock, fit = _Clock(), fitted("halves")
+    monkeypatch.setattr(room, "time", clock)
+    monkeypatch.setattr(room, "watched", lambda: seen)
+    monkeypatch.setattr(room, "AT_ONCE", 25 * len(fit.problem.y))
+    job, made = room._job(fit, 0, None), []
+    for numbers in room._in_turn(job, range(200, 400), progress):
+        made.append(numbers)
+        clock.now += 2 * len(numbers)
+    assert [*np.concatenate(made)] == [*range(200, 400)] and len(made) == 8
+    said = capsys.readouterr().err
+    wanted = "25 of 200 refits are made, the others take some 350 seconds\n"
+    assert said == (wanted if progress and not seen else "")
+
+
+def test_refits_in_turn_are_those_at_once(monkeypatch):
+    fit = fitted("halves")
+    once = refined(fit, None, 60, progress=False)
+    monkeypatch.setattr(room, "AT_ONCE", 20 * len(fit.problem.y))
+    again = refined(fit, None, 60, progress=False)
+    np.testing.assert_array_equal(once.draws, again.draws)
+    np.testing.assert_allclose(once.Pi, again.Pi, rtol=1e-12)

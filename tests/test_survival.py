@@ -679,3 +679,16 @@ def test_what_a_cox_loss_has_at_a_point_is_computed_once(monkeypatch):
     moved = loss.value(d, f, 2 * c)
     assert asked == [2, 3, 2] and not np.allclose(moved, 2 * first)
     assert np.allclose(loss.value(d, f - 0.1, c), first)
+
+
+def test_cox_refits_of_a_long_table_are_those_of_a_short_one(monkeypatch):
+    """Each on its own rows, tied times among them, from where an average one ends."""
+    A, y = simulated_survival(120, 8)
+    rng, time = np.random.default_rng(1), np.ceil(y["time"] / 20)
+    counts = np.array([HALF.draw(120, rng) for _ in range(10)])
+    asked = A, time, y["event"] * 1.0, np.full((10, 8), 0.5), counts
+    together = cox_fits(*asked)
+    monkeypatch.setattr(refits_room, "LONG", 100)
+    alone = cox_fits(*asked)
+    assert np.isfinite(together).all() and (together != 0).any()
+    np.testing.assert_allclose(alone, together, rtol=1e-9, atol=1e-12)

@@ -4,11 +4,13 @@
 
 # %% auto #0
 __all__ = ['GRID', 'LEAST_LEFT', 'MADE_UP', 'LEAST_WORTH', 'MOST_WORTH', 'SPREAD_OUT', 'FEW_DRAWN', 'ENOUGH_DRAWN', 'TRUSTED',
-           'HOLD', 'MOST', 'FIRST', 'MORE', 'FEW_COLUMNS', 'ASKED', 'Field', 'field_of', 'Says', 'row_says',
-           'what_it_says', 'resamples', 'Mean', 'controlled', 'cumulants', 'shrunk', 'Patterns', 'patterns_of',
-           'Control', 'Refined', 'together', 'refined']
+           'HOLD', 'MOST', 'FIRST', 'MORE', 'FEW_COLUMNS', 'ASKED', 'AT_ONCE', 'ANNOUNCED', 'Field', 'field_of', 'Says',
+           'row_says', 'what_it_says', 'resamples', 'Mean', 'controlled', 'cumulants', 'shrunk', 'Patterns',
+           'patterns_of', 'Control', 'Refined', 'together', 'refined']
 
 # %% ../../nbs/course/44_refinement.ipynb #90e4c283
+import sys
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -24,6 +26,7 @@ from rvamp_nb.checks import (
     check_size,
     numpy_errors,
     progress_bar,
+    watched,
 )
 from .refitting import refitter
 from rvamp_nb.extend.rows import (
@@ -334,7 +337,7 @@ class Control:
         factor = np.broadcast_to(factor, (len(counts), self.N))
         out = np.zeros((3, len(counts), len(t)))
         for own, told in zip(self.patterns.of(counts), self.told):
-            few = 1 + int(3e4 // len(t))  # resamples, for the cache
+            few = 1 + int(3e4 // max(len(t), counts.shape[1] / 10))  # for the cache
             for at in np.split(own, range(few, len(own), few)) if told else ():
                 field, rows, rest, _ = told
                 shift, more = rows.at(counts[at]) @ field.W, factor[at][:, self.kept]
@@ -555,6 +558,22 @@ def _as_refined(found, done, accuracy, stopped):
     told = len(x), 1 / max(left, 1e-9), kappa, x, intercepts, failed, stopped, said
     return Refined(*values, *errors, *told)
 
+# %% ../../nbs/course/44_refinement.ipynb #l0ng0002
+AT_ONCE = 5e6  # counts in memory
+ANNOUNCED = 30  # seconds without a bar
+
+
+def _in_turn(job, numbers, progress):
+    """The numbers of refits, as many as are made at once."""
+    A, start = job.fit.problem.A, time.perf_counter()
+    few = len(numbers) if isinstance(A, Panels) else max(10, int(AT_ONCE // len(A)))
+    for done in range(0, len(numbers), few):
+        rest = (time.perf_counter() - start) * (len(numbers) / max(done, 1) - 1)
+        if done == few and rest > ANNOUNCED and progress and not watched():
+            said = f"{done} of {len(numbers)} refits are made, the others take some"
+            print(f"{said} {rest:.0f} seconds", file=sys.stderr)
+        yield numbers[done : done + few]
+
 # %% ../../nbs/course/44_refinement.ipynb #1a570a04
 @numpy_errors(under="ignore")
 def refined(fit, accuracy=0.02, n_refits=None, seed=0, *, baseline=None, progress=True):
@@ -589,10 +608,11 @@ def refined(fit, accuracy=0.02, n_refits=None, seed=0, *, baseline=None, progres
     with progress_bar(total=most, shown=progress, desc="refits") as bar:
         try:
             while more and done < most:  # all are combined after each batch
-                numbers = range(done, min(done + more, most))
-                parts.append(job.batch(numbers))
-                done = numbers.stop
-                bar.update(len(numbers))
+                wanted = range(done, min(done + more, most))
+                for numbers in _in_turn(job, wanted, progress):
+                    parts.append(job.batch(numbers))
+                    done = numbers.stop
+                    bar.update(len(numbers))
                 found = _together_so_far(job, parts) if accuracy else None
                 more = _missing(*found[:2], accuracy, done) if found else first
         except KeyboardInterrupt:

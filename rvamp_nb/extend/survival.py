@@ -216,6 +216,11 @@ class CoxLoss:
         self.first, self.last = first, last
         self.point, self.known = (np.nan, np.nan), None
 
+    def of(self, rows):
+        """The loss of some of the rows, which are sorted."""
+        first = np.searchsorted(rows, self.first[rows])
+        return CoxLoss(first, np.searchsorted(rows, self.last[rows], "right") - 1)
+
     def at_risk(self, weights):
         """Sums over all rows whose time is not earlier, (..., M)."""
         return np.take(np.cumsum(weights[..., ::-1], -1), -1 - self.first, -1)
