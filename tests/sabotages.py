@@ -375,8 +375,8 @@ SABOTAGES = [
     Sabotage(
         "extend/effects.py",
         "two copies that are both kept spoil the weights of all columns",
-        "MOST = 1e6",
-        "MOST = 1e300",
+        "UNBOUNDED = 1e6",
+        "UNBOUNDED = 1e300",
         "tests/test_effects.py::test_copies_that_are_both_kept_leave_the_others_alone",
     ),
     Sabotage(

@@ -12,7 +12,7 @@ from sklearn.linear_model import Lasso
 
 from rvamp_nb import Huber, Logistic, NoResampling, rvamp
 from rvamp_nb.extend.effects import (
-    bend,
+    bending,
     debiased,
     debiased_together,
     effects,
@@ -147,7 +147,7 @@ def test_logistic_with_hardly_a_penalty():
     fit = plain(A, y, 1e-3, likelihood=Logistic(), intercept=True)
     found = effects(fit)
     x, se = newton(np.c_[A, np.ones(800)], y)
-    factor, error = bend(fit)
+    factor, error = bending(fit)
     assert abs(factor - 1) < 2 * error < 0.1
     np.testing.assert_allclose(found.estimate * factor, x[:4], atol=0.01)
     known = np.hypot(se[:4], x[:4] * error / factor)
@@ -178,7 +178,7 @@ def test_rows_that_bend(lam, low, high, most):
         found, (estimate, se, left) = effects(fit), debiased(fit)
         known.append(slope.mean())
         known[-1] /= np.mean(1 / fit.last.likelihood_message.Q_hat)
-        factor.append(bend(fit)[0])
+        factor.append(bending(fit)[0])
         ratio.append(estimate @ x0 / (x0 @ x0))
         inside.append((found.low <= x0) & (x0 <= found.high) | (found.light == "red"))
         bare.append(np.abs(estimate - x0) <= student.ppf(0.975, left) * se)
@@ -272,7 +272,7 @@ def test_logistic_twins_with_hardly_a_penalty():
     A[:, 1] = A[:, 0] + 0.4 * A[:, 1]
     y = (rng.random(1500) < 1 / (1 + np.exp(-A @ [1.0, -1.0, 0.0, 0.5] - 0.3))) * 1.0
     fit = plain(A, y, 1e-3, likelihood=Logistic(), intercept=True)
-    found, (factor, error) = effects(fit), bend(fit)
+    found, (factor, error) = effects(fit), bending(fit)
     x, se = newton(np.c_[A, np.ones(1500)], y)
     np.testing.assert_allclose(found.estimate * factor, x[:4], atol=0.01)
     known = np.hypot(se[:4], x[:4] * error / factor)
