@@ -403,8 +403,8 @@ SABOTAGES = [
     Sabotage(
         "extend/effects.py",
         "logistic rows do not bend",
-        "factor, error = noise.sum(),",
-        "factor, error = slope.sum(),",
+        "factor = noise.sum() / slope.sum()",
+        "factor = slope.sum() / slope.sum()",
         "tests/test_effects.py::test_rows_that_bend",
     ),
     Sabotage(

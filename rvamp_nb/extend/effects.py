@@ -73,7 +73,9 @@ def heard_together(A, W, D):
     return U @ np.linalg.inv(np.eye(len(D)) - D[:, None] * (A.T @ U))
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0067
-UNBOUNDED = 1e6  # of a response, for columns of norm 1: two copies that are both kept have
+UNBOUNDED = (
+    1e6  # of a response, for columns of norm 1: two copies that are both kept have
+)
 #                  no bound, and with 1e13 the weights of all columns lose their digits
 
 
@@ -130,17 +132,15 @@ def resemblance(A, at_once=500):
 # %% ../../nbs/course/56_effects.ipynb #27ef0084
 def bending(fit):
     """By which factor the estimates of a logistic fit differ from the truth, because
-    its rows bend (`bend`), and the standard error of the factor.
+    its rows bend (`bend`), and the standard error of the factor. 1 and 0 for a squared
+    loss, whose rows do not.
     """
     if not isinstance(fit.problem.likelihood, Logistic):
         return 1.0, 0.0
     slope = 1 / fit.last.likelihood_message.Q_hat
     noise = fit.last.u.mean**2 / left_out(fit)[1]
-    factor, error = (
-        noise.sum(),
-        np.sum((noise - noise.sum() / slope.sum() * slope) ** 2),
-    )
-    return factor / slope.sum(), np.sqrt(error) / slope.sum()
+    factor = noise.sum() / slope.sum()
+    return factor, np.sqrt(np.sum((noise - factor * slope) ** 2)) / slope.sum()
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0026
 class Effects(NamedTuple):
@@ -181,8 +181,8 @@ PULL, ROWS = 2, 4  # ... these: standard errors, and rows of a logistic fit a co
 
 def effects(fit, level=0.95):
     """Debiased coefficients with standard errors, intervals and p-values
-    (`field-error`, `effect-error`; of a logistic fit over its `bending`), where they hold:
-    `Effects`, on the scale of the columns of A. Where a column resembles too many
+    (`field-error`, `effect-error`; those of a logistic fit over its `bending`), where
+    they hold: `Effects`, on the scale of the columns of A. Where a column resembles too many
     others, or is pulled too far by them, `light` says so and there are no numbers; a
     TrustWarning if no column has an interval. A TypeError or ValueError for another
     kind of fit, or one that has not converged.
