@@ -30,7 +30,7 @@ var Scorer = {
 // The lines under a result: what one reads on the page, without the code of its formulas or where it runs elsewhere.
 Search.htmlToText = (html, anchor) => {
   const page = new DOMParser().parseFromString(html, "text/html");
-  for (const part of page.querySelectorAll(".headerlink, .no-search, script, style")) part.remove();
+  for (const part of page.querySelectorAll(".headerlink, .no-search, h1, script, style")) part.remove();
   for (const formula of page.querySelectorAll(".math")) {
     const code = formula.textContent.replace(/\\[()[\]]/g, "");
     formula.textContent = /[\\{]/.test(code) ? "…" : code;
