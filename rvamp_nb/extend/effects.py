@@ -73,10 +73,9 @@ def heard_together(A, W, D):
     return U @ np.linalg.inv(np.eye(len(D)) - D[:, None] * (A.T @ U))
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0067
-UNBOUNDED = (
-    1e6  # of a response, for columns of norm 1: two copies that are both kept have
-)
-#                  no bound, and with 1e13 the weights of all columns lose their digits
+# A response at most, for columns of norm 1: two copies that are both kept have no
+# bound, and with 1e13 the weights of all columns lose their digits.
+UNBOUNDED = 1e6
 
 
 def debiased_together(fit, together):
@@ -183,9 +182,9 @@ PULL, ROWS = 2, 4  # ... these: standard errors, and rows of a logistic fit a co
 def effects(fit, level=0.95):
     """Debiased coefficients with standard errors, intervals and p-values
     (`field-error`, `effect-error`; those of a logistic fit over its `bending`), where
-    they hold: `Effects`, on the scale of the columns of A. Where a column resembles too many
-    others, or is pulled too far by them, `light` says so and there are no numbers; a
-    TrustWarning if no column has an interval. A TypeError or ValueError for another
+    they hold: `Effects`, on the scale of the columns of A. Where a column resembles too
+    many others, or is pulled too far by them, `light` says so and there are no numbers;
+    a TrustWarning if no column has an interval. A TypeError or ValueError for another
     kind of fit, or one that has not converged.
 
     Parameters
