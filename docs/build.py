@@ -18,6 +18,8 @@ import sys
 import time
 from pathlib import Path
 
+sys.modules.setdefault("rfc3987_syntax", None)  # three seconds for nothing: see conf.py
+
 import nbformat
 from nbclient import NotebookClient
 

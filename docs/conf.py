@@ -4,9 +4,14 @@ import json
 import re
 import sys
 from collections import Counter
+from functools import cache
 from html import escape
 from math import log1p
 from pathlib import Path
+
+# nbformat brings jsonschema, and that a checker of addresses that compiles its grammars
+# for three seconds: nobody asks it anything here.
+sys.modules.setdefault("rfc3987_syntax", None)
 
 import nbformat
 from docutils.nodes import Element, Text, paragraph
@@ -73,7 +78,7 @@ myst_enable_extensions = [
 
 # What the search weighs is what one reads (see weigh_words).
 SILENT = {"raw", "math", "math_block", "comment"}
-STEM = SearchEnglish({}).stem
+STEM = cache(SearchEnglish({}).stem)
 
 # Docstrings are numpydoc; in them `x` is code, unless x is the label of an equation
 # (see read_docstring).
@@ -223,6 +228,7 @@ def weigh_words(app, error):
     table = json.dumps(
         {"pages": [*pages], "weights": weights},
         separators=(",", ":"),
+        sort_keys=True,
         ensure_ascii=False,
     )
     file = Path(app.outdir, "_static", "weights.js")
