@@ -414,7 +414,7 @@ def refit(table, counts, factor, likely=None):
         u = -loss.slope(y, f, counts) * table.target
     return table.back(Z), u, sure, gap
 
-
+# %% ../nbs/workshop/refits.ipynb #refit0ne2
 def penalised_fit(
     A, y, t, k, counts, loss="squared", positive=False, delta=1.0, offset=0.0
 ):
