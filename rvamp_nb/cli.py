@@ -9,6 +9,7 @@ __all__ = ['main']
 import hashlib
 import json
 import os
+import shlex
 import signal
 import sys
 import warnings
@@ -17,9 +18,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import rvamp_nb
-from .select import frames
+from .select import frames, readers
 from .select.arguments import arguments
-from .select.frames import BadInput, Later, Table, np, pd, shown
+from .select.frames import Table
+from .select.readers import BadInput, Later, np, pd, shown
 
 # %% ../nbs/workshop/cli.ipynb #02e1fa38
 _reports = Later("rvamp_nb.select.report")
@@ -186,13 +188,18 @@ def _check_licence(out, source):
         problem, wrong = "belongs to another table or target", [settings]
         with suppress(ValueError, TypeError, KeyError, RecursionError):
             earlier = {"rows": ""} | json.loads(settings.read_bytes())
-            if all(earlier[key] == source[key] for key in ("file", "target", "rows")):
-                wrong = []
+            if all(earlier[key] == source[key] for key in ("file", "rows")):
+                problem = (
+                    f"answers for target '{shown(earlier['target'])}' of this table"
+                )
+                wrong = wrong if earlier["target"] != source["target"] else []
     else:
         problem = "is there, and no JSON file beside it says what it is"
         wrong = [table for table in tables if table.exists()]
     for file in wrong:
-        remedy = "move it away, or choose another folder (--out) or name (--name)"
+        remedy = (
+            "choose another folder (--out FOLDER) or name (--name NAME), or move it"
+        )
         raise BadInput(f"argument --out: {shown(file)} {problem}: {remedy}")
 
 
@@ -252,13 +259,14 @@ def _settle(stream):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 # %% ../nbs/workshop/cli.ipynb #42db189d
-_ASK = "target time event id drop keep categorical missing groups strata weights offset"
+_ASK = "target time event id groups strata weights offset"
+_ASK += " drop keep categorical missing na"
 _OPTIONS = "loss threshold pfer q bound l1_ratio accuracy refits decoys"
 
 
 def _in_shell(option, value=None):
     """An option as it is typed at the command line."""
-    return f"--{option}" if value is None else f"--{option} {value}"
+    return f"--{option}" if value is None else f"--{option} {shlex.quote(value)}"
 
 
 def _embedded():
@@ -289,15 +297,15 @@ def _request(args):
         if args.rows is None:
             remedy = "say which file has the target, such as --rows y.csv"
             raise BadInput(f"argument --rows: {where} holds numbers only: {remedy}")
-        asked["matrix"] = frames.read_matrix(args.file)
-        asked["names"] = args.names and frames.read_names(args.names, args.encoding)
+        asked["matrix"] = readers.read_matrix(args.file)
+        asked["names"] = args.names and readers.read_names(args.names, args.encoding)
         where = f"{where} with {shown(args.rows)}"
     elif args.rows or args.names:
         option = "rows" if args.rows else "names"
         problem = f"{where} has names, and a target, of its own"
         raise BadInput(f"argument --{option}: for a matrix (.npy, .zarr); {problem}")
     how = _some(args, "sep decimal encoding")
-    frame = frames.read_frame(args.rows or args.file, typed=_in_shell, **how)
+    frame = readers.read_frame(args.rows or args.file, typed=_in_shell, **how)
     table = frames.prepare(frame, where=where, typed=_in_shell, **asked)
     options = _some(args, _OPTIONS) | dict(lambdas=args.lam and [args.lam])
     if args.time and args.loss == "auto":
@@ -305,6 +313,15 @@ def _request(args):
     return _source(args, frame), table, options
 
 # %% ../nbs/workshop/cli.ipynb #04ec9a33
+def _announce(options, many=5000):
+    """Where nobody sees a bar, one line about many refits, before they are made."""
+    most = 0.25 / options.get("accuracy", 0.5) ** 2
+    seen = Later("rvamp_nb.checks").watched
+    if most > many and options["refits"] is None and not seen():
+        how = f"--accuracy {options['accuracy']:g} may take {most:,.0f} refits"
+        _complain(f"{how}; --refits N makes N, and ctrl-C keeps those that are made", 0)
+
+
 def _run(argv):
     """All of it. Returns the exit code."""
     args = arguments(rvamp_nb.__version__).parse_args(argv)
@@ -319,6 +336,7 @@ def _run(argv):
     _check_place(args.out, "--out", source)
     if args.report is not None:
         _check_place(args.report, "--report")
+    _announce(options)
     with _collected_warnings() as said:
         s = _fitted(source["name"], table, options)
     said = _all_warnings(table, said)
@@ -372,13 +390,14 @@ def _pilot(path, drop):
     """The pilot in a file, as a table of numbers, and what is left out of it."""
     is_matrix = str(path).endswith(".npy")
     how = {} if is_matrix else dict(typed=_in_shell)
-    table = (frames.read_matrix if is_matrix else frames.read_frame)(path, **how)
+    table = (readers.read_matrix if is_matrix else readers.read_frame)(path, **how)
     for stranger in [name for name in drop if is_matrix or name not in table]:
         problem = f"{shown(path)} has no column '{shown(stranger)}'"
+        problem += "" if is_matrix else readers.meant(stranger, table)
         raise BadInput(f"argument --drop: {problem}")
     if is_matrix:
         return table, []
-    values, _ = frames.measured(table.drop(columns=drop))
+    values, _ = readers.measured(table.drop(columns=drop))
     whole = values.notna().all() & (values.nunique() > 1)
     if whole.sum() < 2:
         raise BadInput(f"{shown(path)}: a pilot has two columns of numbers, or more")
@@ -401,7 +420,8 @@ def _planned(args):
             study = rvamp_nb.plan(*question, like=X, **wanted)
             if X is None:
                 like = Later("rvamp_nb.select.planning").genes(args.features)
-                left = rvamp_nb.plan(*question, like=like, n_studies=0, **wanted).rows
+                alike = rvamp_nb.plan(*question, like=like, n_studies=0, **wanted)
+                left = alike.rows if alike.power >= args.power else None
         except (TypeError, ValueError) as e:
             raise BadInput(e) from None
         promise["threshold"], ask = study.threshold, rvamp_nb.expected_study
@@ -416,7 +436,9 @@ def _planned(args):
 
 # %% ../nbs/workshop/cli.ipynb #25c00001
 def _as_json(args, study, beside, left, code):
-    """Question, answer, other sizes; left: columns left out, or rows for genes."""
+    """Question, answer, other sizes; left: columns left out, or rows for genes, None
+    where --max-rows are not enough.
+    """
     asked = _some(args, "features effects size noise pfer power threshold bound")
     answer = _some(study, f"{_SAID} threshold q pfer n_simulated power_se")
     said = dict(asked=asked, answer=answer, beside=[_some(s, _SAID) for s in beside])
@@ -429,7 +451,8 @@ def _as_table(args, study, beside, left, code):
     effects = f"{study.n_effects} effects of size {study.size:g}"
     among = f"among {study.n_features} features (noise {study.noise:g})"
     false = f"{study.false_selections:.2g} are expected"
-    lines = [
+    none = f"no plan up to --max-rows {args.max_rows}: they are not enough"
+    lines = [none] * bool(code) + [
         f"{study.rows} rows find {study.true_selections:.3g} of {effects} {among}",
         f"threshold {study.threshold:.3g}, pfer {study.pfer:.3g}: q = {study.q:.3g},"
         f" λ = {study.lam:.4g} on centred columns of unit norm",
@@ -451,6 +474,7 @@ def _as_table(args, study, beside, left, code):
         found = f"{s.rows:8}{s.true_selections:8.2f}{s.power:8.2f}"
         lines.append(f"{found}{s.false_selections:9.2g}")
     lines += ["", "For independent features. If they hang together as genes may"]
-    lines.append(f"(ten factors make half of the variance) it takes {left} rows.")
+    takes = f"{left} rows" if left else f"more than --max-rows {args.max_rows}"
+    lines.append(f"(ten factors make half of the variance) it takes {takes}.")
     lines.append("With a pilot in a file: --like FILE says it for features like yours.")
     return "\n".join(lines)

@@ -102,8 +102,8 @@ def _dct_rows(k, N):
 # %% ../nbs/course/13_datasets.ipynb #78f338a0
 def _respond(A, density, noise, rng):
     """Bernoulli-Gauss coefficients, a noisy response, then the common scale."""
-    check_number("datasets", "density", density, 0, 1, closed="[]")
-    check_number("datasets", "noise", noise, 0, closed="[")
+    density = check_number("datasets", "density", density, 0, 1, closed="[]")
+    noise = check_number("datasets", "noise", noise, 0, closed="[")
     M, N = A.shape
     x0 = rng.normal(size=N) * (rng.random(N) < density)
     y = A @ x0 + noise * rng.normal(size=M)
@@ -126,7 +126,7 @@ def random_dct(N=512, ratio=0.15, density=0.05, noise=0.1, seed=0):
     seed : int, or anything numpy.random.default_rng takes
     """
     N = check_size("random_dct", "N", N, least=2)
-    check_number("random_dct", "ratio", ratio, 0, 1, closed="]")
+    ratio = check_number("random_dct", "ratio", ratio, 0, 1, closed="]")
     M = check_size("random_dct", "round(ratio N)", round(ratio * N), least=2)
     rng = np.random.default_rng(seed)
     return _respond(_dct_rows(rng.choice(N, M, replace=False), N), density, noise, rng)
@@ -153,7 +153,7 @@ def gaussian_design(M, N, rho=0.0, density=0.05, noise=0.1, seed=0):
     """
     M = check_size("gaussian_design", "M", M, least=2)
     N = check_size("gaussian_design", "N", N)
-    check_number("gaussian_design", "rho", rho, -1, 1)
+    rho = check_number("gaussian_design", "rho", rho, -1, 1)
     rng = np.random.default_rng(seed)
     A = _toeplitz_columns(rng.normal(size=(M, N)), rho) / np.sqrt(N)
     return _respond(A, density, noise, rng)
@@ -191,7 +191,13 @@ def _riboflavin_file(path):
     if named is None:
         name, cache = "riboflavin.RData", pooch.os_cache("rvamp_nb")
         known = f"sha256:{RIBOFLAVIN_SHA256}"
-        return pooch.retrieve(RIBOFLAVIN_URL + name, known, fname=name, path=cache)
+        try:
+            return pooch.retrieve(RIBOFLAVIN_URL + name, known, fname=name, path=cache)
+        except Exception as problem:
+            remedy = "get riboflavin.RData elsewhere, and say load_riboflavin(path)"
+            what = f"the riboflavin data could not be downloaded ({problem})"
+            kind = ValueError if isinstance(problem, ValueError) else OSError
+            raise kind(f"{what}: {remedy}") from problem
     if not Path(named).is_file():
         remedy = "without a path (and without RVAMP_NB_RIBOFLAVIN) it is downloaded"
         raise FileNotFoundError(f"path: there is no file {str(named)!r}; {remedy}")

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from .blocks import values_at_nodes
+from .blocks import values_at_nodes  # chapter 4.7
 from .checks import check_array, check_number
 from .messages import Natural
 from .panels import at_most_2M, is_wide, tall_form, wide_matrices
@@ -292,7 +292,7 @@ def coefficient_interval(fit, level=0.9):
     level : float in (0, 1)
         As much is left out below as above: (1 - level) / 2, or less at an atom.
     """
-    check_number("coefficient_interval", "level", level, 0, 1)
+    level = check_number("coefficient_interval", "level", level, 0, 1)
     density = p1(fit)
     if not hasattr(density, "quantile"):
         raise TypeError("coefficient_interval is for beta = inf: look at p1(fit).pdf")

@@ -13,14 +13,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .blocks import apart, echoed, echoes
-from .checks import check_number, check_size
+from .blocks import apart, echoed, echoes  # chapter 4.7
+from .checks import check_number, check_size, numpy_errors
 from .coupling import mirrored
 from .likelihood import Huber, Squared
 from .messages import Mixed, Natural
 from .panels import at_most_2M, couple, is_wide, tall_form, wide_matrices
 from .prior import Penalty, SpikeSlab, field_nodes
 from .solver import Fit
+from .step import Step
 from .tables.storage import square_lengths
 
 # %% ../nbs/course/42_free_energy.ipynb #e39e997e
@@ -38,6 +39,8 @@ def messages_of(fit):
     the factors answered.
     """
     last = getattr(fit, "last", fit)
+    if not isinstance(fit, (Fit, Step)):
+        raise TypeError(f"fit must be a Fit, from rvamp, got {fit!r:.60}")
     if last is None:
         raise ValueError(f"the fit has no messages: {fit.status}")
     return Messages(*last.state, last.prior_message, last.likelihood_message)
@@ -124,7 +127,7 @@ def width_part(A, messages, beta):
 def variational(problem, messages):
     """G at any `Messages` (`free-energy`); its derivatives: differences of moments."""
     A, beta, blocks = problem.A, problem.beta, 0.0
-    if hasattr(messages.from_prior, "turns"):  # columns in blocks, chapter 4.6
+    if hasattr(messages.from_prior, "turns"):  # columns in blocks, chapter 4.7
         blocks, A, messages = apart(problem.prior, A, messages)
     if is_wide(A):
         messages = messages._replace(from_prior=at_most_2M(A, messages.from_prior))
@@ -134,7 +137,7 @@ def variational(problem, messages):
     return float(factors + coupling_part(A, two, other) + together + blocks)
 
 
-@np.errstate(under="ignore")
+@numpy_errors(under="ignore")
 def free_energy(fit):
     """G at the fixed point of a fit of `rvamp`, any loss, prior, law of independent
     counts and beta. At beta = inf, -G is the mean over counts and penalties of the
@@ -142,7 +145,8 @@ def free_energy(fit):
     is the mean of the logarithm of the integral of exp(-beta (that)) over x, the spike-
     and-slab prior normalised and all others not. Errors of messages enter squared.
     """
-    return variational(fit.problem, messages_of(fit))
+    messages = messages_of(fit)
+    return variational(fit.problem, messages)
 
 # %% ../nbs/course/42_free_energy.ipynb #eb90c910
 def _prior_gains(prior, incoming, beta):
@@ -200,7 +204,7 @@ def _passed_on(fit, replicon, x, u, found=()):
     noises = dict(chi_hat=np.where(S, noise, 0), T=np.where(S, 0, noise))
     prior = messages.from_prior._replace(h=silent, r=silent, **noises)
     rows = messages.from_likelihood._replace(h=0 * u, chi_hat=replicon[1] * u)
-    if found:  # columns in blocks, chapter 4.6
+    if found:  # columns in blocks, chapter 4.7
         back = echoed(prior, x, found).coupled(fit.problem.A, rows)
     else:
         back = couple(fit.problem.A, prior, rows)
@@ -220,7 +224,7 @@ def _has_arrived(growth, tol):
     return last * max(q / (1 - q), 0.1) <= tol * over_two[-1]
 
 # %% ../nbs/course/42_free_energy.ipynb #eb680846
-@np.errstate(under="ignore")
+@numpy_errors(under="ignore")
 def stability_radius(fit, tol=1e-8, max_iter=1000):
     """Spectral radius of one round's action on differences between copies: below 1
     the replica-symmetric point of a converged fit is stable; 0 where nothing is random.
@@ -236,8 +240,8 @@ def stability_radius(fit, tol=1e-8, max_iter=1000):
         Turns; each costs one call of `couple`: two or three passes over a table that
         is read in blocks.
     """
-    check_number("stability_radius", "tol", tol, 0, 1)
-    check_size("stability_radius", "max_iter", max_iter, least=3)
+    tol = check_number("stability_radius", "tol", tol, 0, 1)
+    max_iter = check_size("stability_radius", "max_iter", max_iter, least=3)
     messages = messages_of(fit)
     if not isinstance(messages.from_likelihood, Natural):
         raise TypeError("stability_radius is not for rows in groups (Grouped counts)")
@@ -253,6 +257,6 @@ def stability_radius(fit, tol=1e-8, max_iter=1000):
             break
     else:
         said = f"stability_radius has not settled after {max_iter} turns"
-        warnings.warn(said, RuntimeWarning, stacklevel=3)  # errstate is one
+        warnings.warn(said, RuntimeWarning, stacklevel=3)  # one is its context
     radius = np.sqrt(np.prod(growth[-2:]))
     return float(radius) if radius > tol else 0.0

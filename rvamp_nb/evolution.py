@@ -14,7 +14,14 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, gammaln, ndtr
 
-from .checks import check_array, check_number, check_offers, check_size
+from rvamp_nb.checks import (
+    check_array,
+    check_field,
+    check_number,
+    check_offers,
+    check_size,
+    numpy_errors,
+)
 from .likelihood import Huber, Logistic, PoissonLoss, Squared, normal_nodes
 from .messages import Natural
 from .prior import Laplace, Prior, check_prior, field_nodes
@@ -35,8 +42,8 @@ class FixedSizes:
     two_sided: bool = False
 
     def __post_init__(self):
-        check_number("FixedSizes", "size", self.size, 0)
-        check_number("FixedSizes", "density", self.density, 0, 1, closed="]")
+        check_field(self, "size", 0)
+        check_field(self, "density", 0, 1, closed="]")
 
     def nodes(self):
         """Values (K,), the first of them 0, and their probabilities."""
@@ -55,8 +62,8 @@ class GaussianSizes:
     density: float
 
     def __post_init__(self):
-        check_number("GaussianSizes", "sd", self.sd, 0)
-        check_number("GaussianSizes", "density", self.density, 0, 1, closed="]")
+        check_field(self, "sd", 0)
+        check_field(self, "density", 0, 1, closed="]")
 
     def nodes(self):
         """Values (41,), the first of them 0, and their probabilities."""
@@ -338,7 +345,7 @@ class Evolution:
         return f"Evolution({self.status}; {numbers})"
 
 # %% ../nbs/course/43_state_evolution.ipynb #63fc33df
-@np.errstate(under="ignore")
+@numpy_errors(all="ignore")  # of what is not finite, the status speaks
 def state_evolution(
     ratio,
     lam=None,
@@ -363,7 +370,7 @@ def state_evolution(
 
     Parameters
     ----------
-    ratio : float > 0
+    ratio : float in (1e-6, 1e6)
         Rows per column, M/N.
     lam, prior, likelihood, counts, beta
         As for `rvamp`; one penalty for all coefficients; the likelihood is Squared,
@@ -378,19 +385,19 @@ def state_evolution(
     selected : float in (0, 1), optional
         Share of the features that one resample is to select on average: lam, or the
         prior's penalty, is only where the search begins.
-    tol, max_iter : float, int >= 1
+    tol, max_iter : float in (0, 1), int >= 1
         On the relative change of the eight numbers in one turn, and how many turns.
     start : Evolution, optional
         Of a problem nearby.
     """
-    _check_asked(ratio, signal, noise, likelihood, counts, beta)
+    ratio, noise, beta = _check_asked(ratio, signal, noise, likelihood, counts, beta)
+    selected, tol, most = _check_search(selected, tol, max_iter, start)
     prior = _one_prior(lam, prior, beta, selected)
     design, (x_0, share) = _design_of(ratio, spectrum), signal.nodes()
     power = design.gain * (share @ x_0**2)
     of_rows = likelihood, noise, power, counts, beta
     model = _Model(signal, prior, design, beta, power, of_rows, selected)
     macro = model.begun() if start is None else start.macro._replace(scale=1.0)
-    most = check_size("state_evolution", "max_iter", max_iter)
     macro, n, change = _turned(model, macro, tol, most)
     converged, status = bool(change < tol), f"converged in {n} turns"
     if not np.isfinite(change):
@@ -399,7 +406,7 @@ def state_evolution(
         moved = f"the last of {n} turns changed by {change:.1e}"
         status = f"not converged: {moved}; raise max_iter, or give a start nearby"
     if not converged:
-        warnings.warn(status, ConvergenceWarning, stacklevel=3)  # errstate is one
+        warnings.warn(status, ConvergenceWarning, stacklevel=3)  # one is its context
     x, true = model.sides(macro)[0], float(share[1:].sum())
     law = lambda *of: Chances(*of, macro, model.scaled(macro), beta)
     laws = law(x_0[:1], np.ones(1)), law(x_0[1:], share[1:] / true)
@@ -407,10 +414,10 @@ def state_evolution(
 
 # %% ../nbs/course/43_state_evolution.ipynb #ed11684b
 def _check_asked(ratio, signal, noise, likelihood, counts, beta):
-    """Refuse what is no question."""
+    """Refuse what is no question; ratio, noise and beta as floats."""
     owner = "state_evolution"
-    check_number(owner, "ratio", ratio, 0)
-    check_number(owner, "beta", beta, 0, closed="]")
+    ratio = check_number(owner, "ratio", ratio, 1e-6, 1e6)
+    beta = check_number(owner, "beta", beta, 0, closed="]")
     check_law("counts", counts, needs=("nodes",))
     check_offers("signal", signal, ("nodes",), "a law such as FixedSizes(1, 0.1)")
     if not isinstance(likelihood, (Squared, Huber, Logistic, PoissonLoss)):
@@ -419,7 +426,19 @@ def _check_asked(ratio, signal, noise, likelihood, counts, beta):
     if isinstance(likelihood, (Squared, Huber)):
         if noise is None:
             raise ValueError("noise is needed: the standard deviation of y - A x_0")
-        check_number(owner, "noise", noise, 0, closed="[")
+        noise = check_number(owner, "noise", noise, 0, 1e100, closed="[")
+    return ratio, noise, beta
+
+# %% ../nbs/course/43_state_evolution.ipynb #ed11684c
+def _check_search(selected, tol, max_iter, start):
+    """What steers the search, as floats and an int."""
+    owner = "state_evolution"
+    if selected is not None:
+        selected = check_number(owner, "selected", selected, 0, 1)
+    if not isinstance(start, (Evolution, type(None))):
+        raise TypeError(f"start must be an Evolution, got {start!r:.60}")
+    tol = check_number(owner, "tol", tol, 0, 1)
+    return selected, tol, check_size(owner, "max_iter", max_iter)
 
 # %% ../nbs/course/43_state_evolution.ipynb #d9315487
 def _design_of(ratio, spectrum):
@@ -443,7 +462,6 @@ def _one_prior(lam, prior, beta, selected):
         raise ValueError("prior must be the same for all columns: numbers, not vectors")
     prior.check(1, beta)
     if selected is not None:
-        check_number("state_evolution", "selected", selected, 0, 1)
         if np.isfinite(beta) or prior.scaled(1.0) is None:
             raise ValueError("selected needs beta = inf and a penalty such as Laplace")
     return prior

@@ -12,13 +12,15 @@ from functools import cache
 import numpy as np
 from scipy.special import ndtr, wrightomega
 
-from .checks import check_number, check_offers
+from .checks import check_field, check_offers
 from .messages import Moments, Natural
 from .ramps import noises, ramp
 
 # %% ../nbs/course/32_likelihood.ipynb #3bf43af6
 class _Row:
     """What a loss offers to the solver (`check_loss`) and to other chapters."""
+
+    kinked = False  # whether its curvature jumps
 
     def check(self, y, beta):
         """Refuse observations, or a beta, that this loss is not made for."""
@@ -55,7 +57,7 @@ class Squared(_Row):
     sigma: float = 1.0
 
     def __post_init__(self):
-        check_number("Squared", "sigma", self.sigma, 0)
+        check_field(self, "sigma", 0)
 
     def value(self, y, f):
         """The loss, of the shape of f."""
@@ -139,7 +141,8 @@ class Loss(_Row):
     and count (Algorithm 1, Variable 1).
 
     A loss of your own is a subclass with `value` and `derivatives`, and perhaps with
-    `grain`, the scale on which exp(-l) is smooth, for nodes of f at finite beta.
+    `grain`, the scale on which exp(-l) is smooth, for nodes of f at finite beta, and
+    `kinked`, True where the curvature jumps, as Huber's does.
     """
 
     grain = 0.45
@@ -369,9 +372,10 @@ class Huber(Loss):
     """
 
     delta: float = 1.0
+    kinked = True
 
     def __post_init__(self):
-        check_number("Huber", "delta", self.delta, 0)
+        check_field(self, "delta", 0)
 
     def check(self, y, beta):
         """Refuse a finite beta."""

@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 from scipy.special import erfcx, expit, ndtr
 
-from .checks import check_array, check_number, check_offers
+from .checks import check_array, check_field, check_offers
 from .messages import Moments, Natural
 from .ramps import FAR, noises, phi, ramp, tail_moments
 from .resampling import Fixed, TwoPoint, check_law
@@ -200,7 +200,7 @@ class _Drawn:
         return sum(weight * of(case) for weight, case in self.cases())
 
 # %% ../nbs/course/31_prior.ipynb #5a33160e
-def _own_numbers(prior, name, fits, wanted, owner="", remedy=""):
+def _check_fields(prior, name, fits, wanted, owner="", remedy=""):
     """Make one number, or a vector of such, a float or floats of the prior's own."""
     given = getattr(prior, name)
     # a copy: what the caller does to theirs later is not our affair
@@ -244,8 +244,8 @@ class Penalty(_Drawn, _TwoTerms, Prior):
             raise TypeError(f"lam must be a number, got {self.lam!r}")
         free = "; to leave coefficients unpenalised, give them a penalty_factor of 0"
         some = lambda lam: lam.size and lam > 0
-        _own_numbers(self, "lam", some, "positive, one number", remedy=free)
-        _own_numbers(self, "penalty_factor", lambda f: f >= 0, "one number >= 0")
+        _check_fields(self, "lam", some, "positive, one number", remedy=free)
+        _check_fields(self, "penalty_factor", lambda f: f >= 0, "one number >= 0")
         # a law that cannot be averaged over one coefficient says so here
         check_law("randomise", self.randomise, needs=("nodes",), positive=True)
 
@@ -388,7 +388,7 @@ class ElasticNet(Penalty):
 
     def __post_init__(self):
         super().__post_init__()
-        check_number("ElasticNet", "l1_ratio", self.l1_ratio, 0, 1, closed="[]")
+        check_field(self, "l1_ratio", 0, 1, closed="[]")
 
     def split(self):
         """The threshold t and the added precision k; numbers or (N,)."""
@@ -443,7 +443,7 @@ class SpikeSlab(_TwoParts, Prior):
         for name, most in (("inclusion", 1.0), ("slab_variance", np.inf)):
             fits = lambda values: (values > 0) & (values <= most)
             wanted = f"one number in (0, {most:g}]"
-            _own_numbers(self, name, fits, wanted, "SpikeSlab: ")
+            _check_fields(self, name, fits, wanted, "SpikeSlab: ")
 
     def check(self, N, beta):
         """As `Prior.check`: only beta = 1 will do."""

@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from .checks import check_array, check_number, check_offers, check_size
+from .checks import check_array, check_field, check_offers, check_size
 
 # %% ../nbs/course/12_resampling.ipynb #fa91b33d
 def all_resamples(M, n_draws):
@@ -48,7 +48,7 @@ class _Tau:
     mean = var = property(attrgetter("tau"), doc="Mean and variance of a count: tau.")
 
     def __post_init__(self):
-        check_number(type(self).__name__, "tau", self.tau, 0, self.most, self.closed)
+        check_field(self, "tau", 0, self.most, self.closed)
 
     def drawn(self, M):
         """The number of rows drawn from M: the whole part of tau M."""
@@ -91,7 +91,7 @@ class Poisson(_Tau):
         """Values (K,) of a count and their probabilities (K,): ratios of neighbours
         from the mode outwards, both tails cut where they hold less than 4e-16.
         """
-        tau = float(self.tau)
+        tau = self.tau
         mode, reach = int(tau), int(12 * np.sqrt(tau) + 30)
         k = np.arange(max(mode - reach, 0), mode + reach + 1.0)
         below, above = k[k <= mode][1:], k[k > mode]
@@ -249,8 +249,8 @@ class TwoPoint:
     prob: float = 0.5
 
     def __post_init__(self):
-        check_number("TwoPoint", "factor", self.factor, 0)
-        check_number("TwoPoint", "prob", self.prob, 0, 1, closed="[]")
+        check_field(self, "factor", 0)
+        check_field(self, "prob", 0, 1, closed="[]")
 
     def nodes(self):
         """The values [1, factor] and their probabilities."""
@@ -272,7 +272,7 @@ class Weakness:
     w: float = 0.5
 
     def __post_init__(self):
-        check_number("Weakness", "w", self.w, 0, 1, closed="]")
+        check_field(self, "w", 0, 1, closed="]")
 
     def nodes(self):
         """Multipliers (16,) and their probabilities: the Gauss-Legendre rule in W."""
@@ -287,8 +287,9 @@ class Weakness:
 def check_law(name, law, needs=("draw",), positive=False):
     """Refuse (TypeError, ValueError) what is no `Law`, by the name of the argument.
     `needs` says what will be asked of it: "draw", "nodes", "mean", "var"; without
-    "nodes", laws that refuse them by a TypeError, such as Multinomial, will do. Values
-    must be above 0 where `positive` (multipliers), else 0 is allowed (counts).
+    "nodes", laws that refuse them by a TypeError, such as Multinomial, will do. A mean
+    and var that are asked for must be those of the nodes, to a thousandth. Values must
+    be above 0 where `positive` (multipliers), else 0 is allowed (counts).
     """
     example = "TwoPoint(2, 0.5) or Fixed()" if positive else "Poisson(0.5)"
     check_offers(name, law, needs, f"a law such as {example}")
@@ -298,8 +299,16 @@ def check_law(name, law, needs=("draw",), positive=False):
         if "nodes" in needs:
             raise
         nodes = None
-    if nodes is not None:
-        _as_law(f"{name}: {law!r}", *nodes, positive)
+    if nodes is None:
+        return
+    c, w = _as_law(f"{name}: {law!r}", *nodes, positive)
+    mean = w @ c / w.sum()
+    of_nodes = dict(mean=mean, var=w @ (c - mean) ** 2 / w.sum())
+    for part, value in of_nodes.items():
+        given = getattr(law, part, value)
+        if part in needs and not abs(given - value) <= 1e-3 * (value + mean**2):
+            what = f"{part} = {given}, but its nodes have {value:.6g}: make them agree"
+            raise ValueError(f"{name}: {law!r} has {what}")
 
 # %% ../nbs/course/12_resampling.ipynb #g0100009
 class _Tied:

@@ -14,22 +14,25 @@ import secrets
 import time
 import warnings
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from stat import S_IMODE
 from tempfile import TemporaryFile
 
 import numpy as np
 
 from . import likelihood, prior, resampling
-from .checks import check_size
+from .checks import check_number, check_size
 from .groups import Blocks, GroupedLoss, Layout
 from .messages import Natural
-from .step import State, WithIntercept
+from .step import State, WithIntercept, check_state
 
 # %% ../nbs/workshop/saving.ipynb #87000107
 @contextmanager
 def written_whole(paths):
     """Files to write to, which stand under their names when all are on the disk, or
-    none does. An OSError where one is there and is no regular file.
+    none does; one that replaces another has its permissions. An OSError where one is
+    there and is no regular file.
     """
     ends = [Path(os.path.realpath(path)) for path in paths]
     for path, end in zip(paths, ends):
@@ -38,14 +41,23 @@ def written_whole(paths):
             raise OSError(errno.EISDIR if end.is_dir() else errno.EEXIST, what, path)
     token = f".rvamp-nb-{os.getpid()}-{secrets.token_hex(4)}-"
     beside = [end.with_name(token + end.name) for end in ends]
+    modes = [S_IMODE(end.stat().st_mode) if end.exists() else None for end in ends]
+    # from the first byte on nobody reads who could not read what was there
+    private = lambda path, flags: os.open(
+        path, flags | getattr(os, "O_BINARY", 0), 0o600
+    )
     try:
         with ExitStack() as stack:
-            files = [stack.enter_context(open(path, "xb")) for path in beside]
+            openers = [None if mode is None else private for mode in modes]
+            opened = (open(p, "xb", opener=o) for p, o in zip(beside, openers))
+            files = [stack.enter_context(file) for file in opened]
             yield files
             for file in files:
                 file.flush()
                 os.fsync(file.fileno())
-        for path, end in zip(beside, ends):
+        for path, end, mode in zip(beside, ends, modes):
+            if mode is not None:
+                os.chmod(path, mode)
             os.replace(path, end)
     finally:
         for path in beside:
@@ -76,10 +88,12 @@ _KINDS = {
 }
 
 
-def _made(item):
-    """The way back: an object of one of these classes, and of no other."""
+def _made(arrays, item):
+    """The way back: an object of one of these classes, and of no other; an array."""
+    if list(item) == ["array"]:
+        return arrays[item["array"]]
     for name, parts in item.items():
-        if name in _KINDS and None not in parts.values():
+        if name in _KINDS and all(part is not None for part in parts.values()):
             return _KINDS[name](**parts)
     return item
 
@@ -126,7 +140,10 @@ def check_same(path, there, problem, names=None):
     def same(one, other):
         if not (isinstance(one, dict) and isinstance(other, dict)):
             return one == other
-        gap = np.abs(np.subtract(one["sums"], other["sums"])).max()
+        try:
+            gap = np.abs(np.subtract(one["sums"], other["sums"])).max()
+        except (KeyError, TypeError, ValueError):  # of a file that is damaged
+            return False
         return gap <= 1e-9 * one["size"]  # summed in other orders
 
     here, there = _parts(problem)["digests"], there["digests"]
@@ -136,8 +153,41 @@ def check_same(path, there, problem, names=None):
         what = "choose another file, or give what it was made with"
         raise ValueError(f"{path} is of another problem, with another {others}: {what}")
 
+# %% ../nbs/workshop/saving.ipynb #8700011a
+_PARTS = dict(
+    prior=object, likelihood=object, counts=object, beta=float, intercept=bool
+)
+_HEADER = dict(rvamp_nb=str, kind=str, shape=list, settings=dict, digests=dict)
+_OF_FITS = dict(converged=bool, n_iter=int, status=str, tol=float)
+
+
+def _check_header(header):
+    """A ValueError where something is missing, or of another kind."""
+    _check_keys("its header", header, _HEADER)
+    _check_keys("the settings", header["settings"], _PARTS)
+    _check_keys("the digests", header["digests"], dict.fromkeys((*_PARTS, "A", "y")))
+    if header["kind"] == "fit":
+        _check_keys("its header", header, _OF_FITS)
+        check_number("its header", "tol", header["tol"], 0, 1)
+
+
+def _check_keys(what, found, wanted):
+    for name, kind in wanted.items():
+        if name not in found:
+            raise ValueError(f"{what} has no {name!r}")
+        if not isinstance(found[name], kind or (str, dict)):
+            raise ValueError(f"{name!r} in {what} is {found[name]!r:.40}")
+
+
+def _checked_path(path, name="path"):
+    """The path, or a TypeError that names the argument."""
+    try:
+        return Path(path)
+    except TypeError:
+        raise TypeError(f"{name} must be the path of a file, got {path!r}") from None
+
 # %% ../nbs/workshop/saving.ipynb #87000111
-FORMAT = 2  # of the files written here; others are refused
+FORMAT = 3  # of the files written here; others are refused
 
 
 class FileError(ValueError):
@@ -149,6 +199,9 @@ def _write(path, kind, state, **facts):
     from rvamp_nb import __version__
 
     def known(value):  # an object of this package: its class and what it is made of
+        if isinstance(value, np.ndarray):
+            arrays[name := f"part_{len(arrays)}"] = value
+            return {"array": name}
         name = type(value).__name__
         return {name: vars(value)} if _KINDS.get(name) is type(value) else None
 
@@ -166,17 +219,26 @@ def _write(path, kind, state, **facts):
 def read(path, kind=None):
     """Header and State of a file; a `FileError` where it is damaged or not of the kind
     asked for: "fit" or "checkpoint". The header has rvamp_nb (the version that wrote
-    it), format, kind, shape, settings, digests; of a fit converged, n_iter, status.
+    it), format, kind, shape, settings, digests; of a fit converged, n_iter, status and
+    tol; and arrays, those of the settings by name. No array is larger than the file.
     """
-    if Path(path).exists() and not Path(path).is_file():
+    path = _checked_path(path)
+    if path.exists() and not path.is_file():
         raise FileError(f"{path} is no regular file: give the name of a file")
     try:
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
+            if any(member.compress_type for member in file.zip.infolist()):
+                raise ValueError(
+                    "its members are compressed: np.savez writes them plain"
+                )
             header = json.loads(file["header"].item())
             if header["format"] != FORMAT:
                 version = f"by rvamp_nb {header['rvamp_nb']}: read it with that"
                 raise FileError(f"{path} was written in another format, {version}")
+            _check_header(header)
             state = _state(file, *header["shape"])
+            names = [name for name in file.files if name.startswith("part_")]
+            header["arrays"] = {name: file[name] for name in names}
     except Exception as e:
         if isinstance(e, FileError) or getattr(e, "filename", None):
             raise  # it has its words already, or the file could not be opened
@@ -200,10 +262,16 @@ def _state(file, M, N):
 
     to_prior = Natural(*message("1x", N, N, N))
     if "groups" not in file:
-        return State(to_prior, Natural(*message("1u", M, M, M)))
-    layout = Layout(file["groups"])
-    L = len(layout.row)
-    return State(to_prior, Blocks(*message("1u", L, M, L), layout))
+        state = State(to_prior, Natural(*message("1u", M, M, M)))
+    else:
+        index = file["groups"]
+        if index.shape != (M,) or not np.isin(index, np.arange(M)).all():
+            raise ValueError(f"groups are not {M} numbers of groups")
+        L = int((np.bincount(index) ** 2).sum())  # before a layout of that size is made
+        parts = message("1u", L, M, L)
+        state = State(to_prior, Blocks(*parts, Layout(index)))
+    check_state(state)
+    return state
 
 # %% ../nbs/workshop/saving.ipynb #87000115
 def save_fit(fit, path):
@@ -215,7 +283,9 @@ def save_fit(fit, path):
         why = "has columns in blocks: save the one without, and give blocks again"
         why = why if fit.blocks else "has no messages: no step could be taken"
         raise TypeError(f"save_fit: the fit {why}")
+    path = _checked_path(path)
     said = dict(converged=fit.converged, n_iter=fit.n_iter, status=fit.status)
+    said["tol"] = fit.tol
     _write(path, "fit", fit.last.state, **said, **_parts(fit.problem))
 
 
@@ -225,7 +295,18 @@ def saved_settings(path, given):
     cannot hold are `given`, or it is a TypeError.
     """
     header, state = read(path, "fit")
-    parts = json.loads(json.dumps(header["settings"]), object_hook=_made) | given
+    settings = json.dumps(header["settings"])
+    try:
+        made = json.loads(settings, object_hook=partial(_made, header["arrays"]))
+        N = header["shape"][1] - made["intercept"]
+        for name, array in header["arrays"].items():
+            if array.shape != (N,):
+                raise ValueError(f"{name} has shape {array.shape}, not ({N},)")
+        check_number("the settings", "beta", made["beta"], 0, closed="]")
+    except (AttributeError, KeyError, TypeError, ValueError) as e:
+        what = "has settings that make no fit: it was damaged, save the fit again"
+        raise FileError(f"{path} {what} ({type(e).__name__}: {e})") from e
+    parts = made | given
     for name in ("prior", "likelihood", "counts"):
         if isinstance(parts[name], (dict, type(None))):
             what = f"is not in the file: give it, {name}=..., as it was given to rvamp"
@@ -244,11 +325,7 @@ class Checkpoint:
     """
 
     def __init__(self, path, every=10):
-        try:
-            self.path = Path(path)
-        except TypeError:
-            wanted = "checkpoint must be a path, or Checkpoint(path)"
-            raise TypeError(f"{wanted}, got {path!r}") from None
+        self.path = _checked_path(path, "checkpoint")
         self.every = check_size("Checkpoint", "every", every)
         self.steps, self.next, self.warned = 0, 0.0, False
 

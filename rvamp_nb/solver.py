@@ -13,9 +13,15 @@ from functools import cached_property
 import numpy as np
 from scipy.special import bdtr
 
-from .blocks import check_blocks, find_blocks, put_in_blocks
-from .checks import check_array, check_number, check_size, progress_bar
-from .groups import answered_in_groups
+from .blocks import check_blocks, find_blocks, put_in_blocks  # chapter 4.7
+from rvamp_nb.checks import (
+    check_array,
+    check_number,
+    check_size,
+    numpy_errors,
+    progress_bar,
+)
+from .groups import answered_in_groups  # chapter 5.2
 from rvamp_nb.iteration import (
     TRACE,
     Anderson,
@@ -30,8 +36,15 @@ from .likelihood import Squared, check_loss
 from .messages import Natural
 from .prior import Laplace, check_prior
 from .resampling import Poisson, check_law, law_of_one
-from .saving import Checkpoint, check_same, save_fit, saved_settings
-from .step import Problem, State, Step, WithIntercept, emptying_factor
+from .saving import Checkpoint, FileError, check_same, save_fit, saved_settings
+from rvamp_nb.step import (
+    Breakdown,
+    Problem,
+    State,
+    Step,
+    WithIntercept,
+    emptying_factor,
+)
 from .tables.door import in_blocks
 from .tables.storage import Panels
 
@@ -40,7 +53,7 @@ class _Answer:
     """What a Fit reads off its last step."""
 
     has_intercept = property(lambda self: isinstance(self._whole, WithIntercept))
-    # columns that are one coordinate, int arrays (chapter 4.6), and the prior of all
+    # columns that are one coordinate, int arrays (chapter 4.7), and the prior of all
     blocks = property(lambda self: getattr(self.problem.prior, "blocks", []))
     _whole = property(
         lambda self: getattr(self.problem.prior, "whole", self.problem.prior)
@@ -78,17 +91,36 @@ def load_fit(path, A, y, **parts):
     one entry of its `trace`.
 
     A, (M, N), and y, (M,), are those given to `rvamp`; so are prior, likelihood and
-    counts in `parts`, where the file cannot hold them (with arrays, groups, a class of
-    your own). A TypeError or ValueError where the file cannot be read, or a part is
-    missing, or another than the fit's.
+    counts in `parts`, where the file cannot hold them (weights, groups, a class of your
+    own). Whether it has converged is asked of that step. A TypeError or ValueError
+    where the file cannot be read, or a part is missing, or another than the fit's.
     """
     header, state, remade = saved_settings(path, parts)
     problem = _problem(A, y, None, **remade)
     check_same(path, header, problem, {"A", "y", *parts})
-    last = step_of_few(problem, _warm_state(state, problem))
+    try:
+        last = step_of_few(problem, _warm_state(state, problem))
+    except (Breakdown, np.linalg.LinAlgError) as e:
+        what = "its messages allow no step: it was damaged, save the fit again"
+        raise FileError(f"{path}: {what} ({e})") from e
     row = last.change, last.delta, 1.0, last.floored, "loaded"
-    said = (header[name] for name in ("converged", "n_iter", "status"))
-    return Fit(problem, last, *said, np.array([row], dtype=TRACE).view(np.recarray))
+    trace = np.array([row], dtype=TRACE).view(np.recarray)
+    converged, status = _judged(path, header, max(row[:2]))
+    return Fit(problem, last, converged, header["n_iter"], status, trace, header["tol"])
+
+# %% ../nbs/course/36_solver.ipynb #12000616
+def _judged(path, header, change):
+    """Whether a step that changes so much has converged, and the status: of the step,
+    not of the header.
+    """
+    converged, tol = bool(change < header["tol"]), header["tol"]
+    if converged == header["converged"]:
+        return converged, header["status"]
+    status = f"{'not ' * (not converged)}converged: {path} says otherwise, but one step"
+    return (
+        converged,
+        f"{status} from its messages changes them by {change:.1e}, tol is {tol:.0e}",
+    )
 
 # %% ../nbs/course/36_solver.ipynb #4c3650d9
 @dataclass(frozen=True, repr=False)
@@ -113,6 +145,7 @@ class Fit(_Answer):
     n_iter: int  # steps taken in the run that gave the answer
     status: str  # "converged ..." or why not and what to try
     trace: np.recarray  # change, delta, damping, floored, event; one entry a step
+    tol: float = 1e-6  # below which change and delta are converged
 
     save, load = save_fit, staticmethod(load_fit)
 
@@ -150,7 +183,8 @@ def _fit(problem, state, tol, max_iter, damping, anderson=None, checkpoint=None)
         status = f"not converged ({failure}). What to try: raise lam or max_iter; look"
         status += " for duplicated columns and for rows far from all others;"
         status += " standardise A"
-    return Fit(problem, done.last, not failure, len(done.trace), status, done.trace)
+    steps = len(done.trace)
+    return Fit(problem, done.last, not failure, steps, status, done.trace, tol)
 
 # %% ../nbs/course/36_solver.ipynb #f857aae6
 def _matrix(A):
@@ -230,12 +264,11 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     """The problem, checked; a column of ones is added for an intercept."""
     A = _matrix(A)
     y, N, stored = _target(y, len(A)), A.shape[1], isinstance(A, Panels)
-    check_number("rvamp", "beta", beta, 0, closed="]")
-    beta = float(beta)
+    beta = check_number("rvamp", "beta", beta, 0, closed="]")
     if not isinstance(intercept, (bool, np.bool_)):
         raise TypeError(f"intercept must be True or False, got {intercept!r}")
     check_loss("likelihood", likelihood, needs=("message", "check"))
-    check_law("counts", counts, needs=("nodes", "var"))
+    check_law("counts", counts, needs=("nodes", "mean", "var"))
     counts = law_of_one(counts, len(y))
     prior = _prior(lam, prior, N, beta)
     likelihood.check(y, beta)
@@ -292,11 +325,13 @@ def _warm_state(warm_start, problem):
 
 
 def _check_steering(tol, max_iter, damping):
-    check_number("rvamp", "tol", tol, 0, 1)
-    check_number("rvamp", "damping", damping, 0, 1, "]")
-    check_size("rvamp", "max_iter", max_iter)
+    """All three, as floats and an int."""
+    tol = check_number("rvamp", "tol", tol, 0, 1)
+    damping = check_number("rvamp", "damping", damping, 0, 1, "]")
+    return tol, check_size("rvamp", "max_iter", max_iter), damping
 
 # %% ../nbs/course/36_solver.ipynb #c3176abc
+@numpy_errors(under="ignore")
 def rvamp(
     A,
     y,
@@ -343,15 +378,16 @@ def rvamp(
     damping : float in (0, 1], where to begin; it backs off by itself
     blocks : "auto", or list of lists of int, optional
         Groups of columns that nearly repeat each other, each taken together as one
-        coordinate, at beta = inf under a penalty; "auto" finds them by correlation.
+        coordinate, at beta = inf under a penalty; "auto" finds them by correlation. Π
+        of a block is read at 8,192 fixed points, whatever `tol`: columns in another
+        order may move it by some .003.
     warm_start : Fit or State, optional
     checkpoint : path or Checkpoint, optional
         A file to which the messages are written every ten steps, and from which the run
         starts where it is there already. It stays; one of another problem is an error.
     """
     problem = _problem(A, y, lam, prior, likelihood, counts, beta, intercept)
-    options = tol, max_iter, damping
-    _check_steering(*options)
+    options = _check_steering(tol, max_iter, damping)
     if blocks is not None:
         blocks = check_blocks(blocks, problem, problem.A.shape[1] - intercept)
     if checkpoint is not None:
@@ -364,7 +400,9 @@ def rvamp(
         found = find_blocks(problem.A, fit.Pi) if blocks == "auto" else blocks
         fit = with_blocks(fit, found, *options)
     if not fit.converged:
-        warnings.warn(fit.status, ConvergenceWarning, stacklevel=2)
+        warnings.warn(
+            fit.status, ConvergenceWarning, stacklevel=3
+        )  # one is its context
     return fit
 
 # %% ../nbs/course/36_solver.ipynb #12b10ck2
@@ -398,17 +436,17 @@ def _foreseen(past, log_lam):
 def _penalties(problem, lams, n_lambdas, lambda_min_ratio):
     """The penalties of a path, decreasing, each once."""
     if lams is not None:
-        lams = np.unique(np.asarray(lams, dtype=float))[::-1]
-        if not len(lams) or not (np.isfinite(lams) & (lams > 0)).all():
+        lams = np.unique(check_array("lams", lams))[::-1]
+        if not len(lams) or not (lams > 0).all():
             raise ValueError(f"lams must be positive finite numbers, got {lams}")
         return lams
-    check_size("rvamp_path", "n_lambdas", n_lambdas)
-    check_number("rvamp_path", "lambda_min_ratio", lambda_min_ratio, 0, 1)
+    n_lambdas = check_size("rvamp_path", "n_lambdas", n_lambdas)
+    least = check_number("rvamp_path", "lambda_min_ratio", lambda_min_ratio, 0, 1)
     top = emptying_factor(problem)
     if top == 0:
         why = "y is zero or orthogonal to A; or a prior without a threshold"
         raise ValueError(f"every penalty empties the model, or none ({why}): give lams")
-    return top * np.geomspace(1, lambda_min_ratio, n_lambdas)
+    return top * np.geomspace(1, least, n_lambdas)
 
 # %% ../nbs/course/36_solver.ipynb #75a55acf
 @dataclass(frozen=True, repr=False)
@@ -459,12 +497,13 @@ def _path(lams, kept):
         last = lams[len(kept) - 1]
         status += f"; stopped early at lam = {last:.3g}, after 3 failures"
     if not all(converged):
-        warnings.warn(status, ConvergenceWarning, stacklevel=3)
+        warnings.warn(status, ConvergenceWarning, stacklevel=4)  # as of `rvamp`
     numbers = [np.stack(part, axis=1) for part in numbers]
     told = np.array(converged), np.array(n_iter), list(statuses), status
     return Path(lams, *numbers, *told, np.array(intercept), list(states))
 
 # %% ../nbs/course/36_solver.ipynb #ca9d13d7
+@numpy_errors(under="ignore")
 def rvamp_path(
     A,
     y,
@@ -504,15 +543,14 @@ def rvamp_path(
     if problem.prior.scaled(1.0) is None:
         what = "a path needs a prior with a penalty to vary, such as Laplace(1.0)"
         raise TypeError(f"{what}, not {type(prior).__name__}")
-    _check_steering(tol, max_iter, damping)
+    options = _check_steering(tol, max_iter, damping)
     lams = _penalties(problem, lams, n_lambdas, lambda_min_ratio)
     N, kept, past, failures = problem.A.shape[1] - intercept, [], [], 0
     anderson = Anderson(problem.A)
     bar = dict(desc="λ path", total=None if until is None else np.inf)
     for lam in progress_bar(lams, shown=progress, **bar):
         there = problem._replace(prior=problem.prior.scaled(lam))
-        start = _foreseen(past, np.log(lam))
-        fit = _fit(there, start, tol, max_iter, damping, anderson)
+        fit = _fit(there, _foreseen(past, np.log(lam)), *options, anderson)
         anderson.pause()
         kept.append(_kept(N, fit.n_iter, fit.status, fit if fit.converged else None))
         if fit.converged:
@@ -520,7 +558,6 @@ def rvamp_path(
             if until is not None and until(fit):
                 lams = lams[: len(kept)]
                 break
-        failures = 0 if fit.converged else failures + 1
-        if failures == 3:
+        if (failures := 0 if fit.converged else failures + 1) == 3:
             break
     return _path(lams, kept)

@@ -192,7 +192,7 @@ def ask(problem, state):
     A, y, prior, likelihood, counts, beta = problem
     u, likelihood_message = likelihood.message(y, state.to_likelihood, counts, beta)
     own = square_lengths(A) * np.mean(u.chi)
-    if hasattr(prior, "message"):  # columns in blocks, chapter 4.6
+    if hasattr(prior, "message"):  # columns in blocks, chapter 4.7
         x, message, grain, floored = prior.message(state.to_prior, own)
     else:
         x = prior.moments(state.to_prior, beta)
@@ -208,7 +208,7 @@ def _couple(A, said, gathered):
             raise Breakdown(f"{name}_2x is not finite")
     prior = prior._replace(Q_hat=prior.Q_hat + said.grain)
     try:
-        if hasattr(prior, "coupled"):  # columns in blocks, chapter 4.6
+        if hasattr(prior, "coupled"):  # columns in blocks, chapter 4.7
             return prior.coupled(A, rows)
         if hasattr(rows, "coupled"):  # in blocks, chapter 5.2
             return rows.coupled(A, prior)

@@ -265,6 +265,13 @@ SABOTAGES = [
         "np.where(a > 0, 1 - lift2 - lift**2,",
         "tests/test_prior.py",
     ),
+    Sabotage(
+        "ramps.py",
+        "the tail's second moment takes the first ratio twice",
+        "np.array([r, 2 * r * r_next])",
+        "np.array([r, 2 * r * r])",
+        "nbs/workshop/ramps.ipynb::module",
+    ),
     # --- step, iteration, solver ------------------------------------------------------
     Sabotage(
         "iteration.py",
@@ -340,8 +347,8 @@ SABOTAGES = [
     Sabotage(
         "extend/effects.py",
         "the noise of a row is that of the row left out",
-        "np.sqrt((w**2).T @ (off**2 * share))",
-        "np.sqrt((w**2).T @ off**2)",
+        "return (off * share) ** 2 / left, left.sum()",
+        "return off**2, left.sum()",
         "tests/test_effects.py",
     ),
     Sabotage(
@@ -354,23 +361,51 @@ SABOTAGES = [
     Sabotage(
         "extend/effects.py",
         "the noise of what is heard with a twin is left out of its error",
-        "fit.mean[i] + first @ force[own], W @ first",
-        "fit.mean[i] + first @ force[own], W[:, 0] * first[0]",
+        "fit.mean[i] + first @ force[own], W_B @ first",
+        "fit.mean[i] + first @ force[own], W_B[:, 0] * first[0]",
         "tests/test_effects.py::test_intervals_of_twins_hold_as_often_as_they_say",
     ),
     Sabotage(
         "extend/effects.py",
         "the rows' degrees of freedom are not what is left",
-        "se, share.sum()",
-        "se, (1 - share).sum()",
+        "/ left, left.sum()",
+        "/ left, (1 - left).sum()",
         "tests/test_effects.py",
     ),
     Sabotage(
         "extend/effects.py",
-        "the columns that are heard together pull, too",
-        "pull = prior.r[:n] - w.T @ (A @ prior.r)",
-        "pull = -w.T @ (A @ prior.r)",
+        "two copies that are both kept spoil the weights of all columns",
+        "UNBOUNDED = 1e6",
+        "UNBOUNDED = 1e300",
+        "tests/test_effects.py::test_copies_that_are_both_kept_leave_the_others_alone",
+    ),
+    Sabotage(
+        "extend/effects.py",
+        "the pull on a column is what its estimate is not",
+        "pull = estimate - w.T @ last.likelihood_message.h",
+        "pull = estimate",
         "tests/test_effects.py::test_who_is_pulled_far_is_refused",
+    ),
+    Sabotage(
+        "extend/effects.py",
+        "each column has all degrees of freedom",
+        "return 1 / (1 / left + uneven)",
+        "return left + 0 * uneven",
+        "tests/test_effects.py::test_a_column_of_few_rows_has_few_degrees_of_freedom",
+    ),
+    Sabotage(
+        "extend/effects.py",
+        "a mean that was taken off is no coefficient",
+        "left = share - all(map(np.all, means)) / len(y)",
+        "left = share",
+        "tests/test_effects.py::test_a_mean_that_was_taken_off_is_an_intercept",
+    ),
+    Sabotage(
+        "extend/effects.py",
+        "logistic rows do not bend",
+        "factor = noise.sum() / slope.sum()",
+        "factor = slope.sum() / slope.sum()",
+        "tests/test_effects.py::test_rows_that_bend",
     ),
     Sabotage(
         "select/control.py",
@@ -515,8 +550,8 @@ SABOTAGES = [
     Sabotage(
         "extend/rows.py",
         "patterns are weighed as if rows were drawn one by one",
-        "prod(comb(a, b) / comb(c, d) for a, b, c, d in numbers)",
-        "prod(2.0 ** (a - c) for a, b, c, d in numbers)",
+        "weight *= (places[k] if inside else left[k] - places[k]) / left[k]",
+        "weight *= 0.5",
         "tests/test_counted.py::test_patterns_are_the_draws_that_have_them",
     ),
     Sabotage(
@@ -819,9 +854,32 @@ SABOTAGES = [
     ),
     Sabotage(
         "select/answer.py",
+        "coefficients of refits with the intercept of rVAMP",
+        "level = np.mean(both.intercepts)",
+        "level = fit.intercept",
+        "tests/test_stability_language.py"
+        "::test_probabilities_of_classes_are_those_of_refits",
+    ),
+    Sabotage(
+        "select/answer.py",
+        "the threshold stays where refits select more than q",
+        "threshold, bound, _ = control.error_control(p, **given)",
+        "pass",
+        "tests/test_stability_language.py"
+        "::test_no_bound_is_above_the_pfer_that_was_asked_for",
+    ),
+    Sabotage(
+        "extend/refined.py",
+        "a difference of two estimates is a variance",
+        "np.minimum(least, np.maximum(own[2], plain[2]) / scale[2])",
+        "0",
+        "tests/test_refined.py::test_what_is_sometimes_0_has_a_spread",
+    ),
+    Sabotage(
+        "select/answer.py",
         "one standard error is called decided",
-        "near = np.abs(both.Pi - s.threshold) <= 2 * both.Pi_se",
-        "near = np.abs(both.Pi - s.threshold) <= both.Pi_se",
+        "near = np.abs(both.Pi - threshold) <= 2 * both.Pi_se",
+        "near = np.abs(both.Pi - threshold) <= both.Pi_se",
         "tests/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
     Sabotage(
@@ -907,8 +965,8 @@ SABOTAGES = [
     Sabotage(
         "select/frames.py",
         "patients without a role are not looked at",
-        "if _OWNER.search(name) and name not in ask.used]",
-        "if _OWNER.search(name) and name in frame]",
+        "if _OWNER.search(name) and name not in known]",
+        "if _OWNER.search(name) and name in known]",
         "tests/test_cli.py::test_patients_beside_a_matrix_are_suspected_without_a_role",
     ),
     Sabotage(
@@ -998,10 +1056,17 @@ SABOTAGES = [
     ),
     Sabotage(
         "select/predict.py",
-        "a bagged count forgets half of the variance",
-        "bagged = np.exp(mean + std**2 / 2)",
-        "bagged = np.exp(mean)",
+        "a bagged count is that of the mean linear predictor",
+        "each = f(mean[at, None] + each)",
+        "each = f(mean[at, None]) + each",
         "tests/test_stability_estimator.py",
+    ),
+    Sabotage(
+        "select/readers.py",
+        "a level of a category is taken for a gap",
+        "    if words <= GAPS:",
+        "    if True:",
+        "tests/test_tables.py::test_a_word_among_words_is_a_level_unless_it_is_named",
     ),
     Sabotage(
         "select/frames.py",

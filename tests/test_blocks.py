@@ -484,3 +484,15 @@ def test_a_wide_table_in_blocks_holds_no_square_of_its_width():
     """Of 30,000 columns that would be 7 GB."""
     layout = Layout(np.append(np.arange(29_998), [0, 7]))
     assert layout.sums.nnz == 30_000 and len(layout.row) == 29_996 + 2 * 4
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_columns_in_another_order_have_other_points(seed):
+    """Each column has its own coordinate of 8,192 points, whatever tol is."""
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(40, 8))
+    A[:, 1] = A[:, 0] + 0.1 * rng.normal(size=40)
+    y = A[:, 0] + rng.normal(size=40)
+    one = rvamp(A, y, 3.0, blocks=[[0, 1]], tol=1e-8)
+    other = rvamp(A[:, ::-1], y, 3.0, blocks=[[6, 7]], tol=1e-8)
+    assert np.abs(one.Pi - other.Pi[::-1]).max() < 3e-3

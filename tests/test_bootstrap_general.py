@@ -1059,3 +1059,49 @@ def test_an_unpenalised_column_in_tiny_units_is_not_called_dependent():
     usual = naive_bootstrap(A, y, LAM, **options)
     small = naive_bootstrap(A * d, y, LAM, **options)
     np.testing.assert_allclose(small.mean * d, usual.mean, rtol=1e-8, atol=1e-10)
+
+
+def rare_events(M=6000, N=30):
+    """A table of which one row in a hundred is an event, and twelve half-samples."""
+    rng = np.random.default_rng(2)
+    A = rng.normal(size=(M, N)) / np.sqrt(M)
+    chance = 1 / (1 + np.exp(5 - 0.5 * np.sqrt(M) * (A[:, 0] - A[:, 1])))
+    y = (rng.random(M) < chance) * 1.0
+    A, t = np.column_stack([A, np.ones(M)]), np.append(np.full(N, 0.15), 0.0)
+    counts = np.array([Subsample(0.5).draw(M, rng) for _ in range(12)])
+    return A, y, t, counts, unit_table(A, y, t, 0 * t, "logistic")
+
+
+def test_refits_of_many_rows_begin_nearby_and_on_their_rows(monkeypatch):
+    """Half the Newton steps, on half the rows; and it moves no digit that counts."""
+    A, y, t, counts, table = rare_events()
+    assert 30 < y.sum() < 120
+    taken, step = [], refits._newton_step
+    watch = lambda p, going, *rest: (
+        taken.append((len(going), p.y.shape[1])) or step(p, going, *rest)
+    )
+    monkeypatch.setattr(refits, "_newton_step", watch)
+    x, u, sure, gap = refit(table, counts, np.ones((12, 1)))
+    steps, rows = zip(*taken)
+    assert sure.all() and (gap < 1e-8).all()
+    assert sorted(set(rows)) == [3000, 6000]  # each its own; and all, once at first
+    begun = sum(steps)
+    taken.clear()
+    monkeypatch.setattr(refits, "SEVERAL", np.inf)
+    monkeypatch.setattr(refits, "LONG", np.inf)
+    plain = refit(table, counts, np.ones((12, 1)))
+    assert begun < 0.75 * sum(b for b, _ in taken)
+    np.testing.assert_allclose(x, plain[0], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(u, plain[1], rtol=1e-9, atol=1e-12)
+    for b in (0, 7):
+        alone = penalised_fit(A, y, t, 0 * t, counts[b], "logistic")
+        np.testing.assert_allclose(x[b], alone, rtol=1e-9, atol=1e-12)
+
+
+def test_offsets_go_with_the_rows_that_are_drawn(monkeypatch):
+    A, y, t, counts, _ = rare_events(M=5200, N=8)
+    offset = np.random.default_rng(0).normal(size=len(y))
+    table = unit_table(A, y, t, 0 * t, "logistic", offset=offset)
+    x, *_ = refit(table, counts, np.ones((12, 1)))
+    alone = penalised_fit(A, y, t, 0 * t, counts[3], "logistic", offset=offset)
+    np.testing.assert_allclose(x[3], alone, rtol=1e-9, atol=1e-12)

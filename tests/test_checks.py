@@ -2,14 +2,45 @@
 
 import datetime
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
 
+from rvamp_nb import (
+    ElasticNet,
+    Exponential,
+    Fixed,
+    FixedSizes,
+    GaussianSizes,
+    Huber,
+    Laplace,
+    Multinomial,
+    NoResampling,
+    Poisson,
+    PoissonLoss,
+    Rows,
+    Squared,
+    StabilitySelection,
+    Subsample,
+    TwoPoint,
+    Weakness,
+    coefficient_interval,
+    effects,
+    free_energy,
+    load_state,
+    plan,
+    refined,
+    rvamp,
+    rvamp_path,
+    stability_radius,
+    state_evolution,
+    survival_fit,
+)
 from rvamp_nb.bootstrap import naive_bootstrap
-from rvamp_nb.checks import check_array, check_number, check_size, listed
+from rvamp_nb.checks import check_array, check_number, check_size, listed, numpy_errors
 from rvamp_nb.datasets import (
     choose_lambda,
     gaussian_design,
@@ -18,7 +49,9 @@ from rvamp_nb.datasets import (
 )
 from rvamp_nb.explore import sliders
 from rvamp_nb.explorers import density_explorer
+from rvamp_nb.select.control import error_control, pfer_bound, settle, unimodal_bound
 from rvamp_nb.tables.on_dask import the_dask
+from rvamp_nb.tables.storage import Panels
 
 DAY = datetime.date(2026, 1, 1)
 
@@ -118,10 +151,62 @@ def test_numbers_that_are_none(value):
 )
 def test_ends_of_an_interval(value, closed, fine):
     if fine:
-        assert check_number("f", "tol", value, 0, 1, closed=closed) is None
+        found = check_number("f", "tol", value, 0, 1, closed=closed)
+        assert type(found) is float and found == value
         return
     with pytest.raises(ValueError, match=r"f: tol must lie in [\[(]0, 1[\])], got"):
         check_number("f", "tol", value, 0, 1, closed=closed)
+
+
+NUMBERS = np.float16, np.float32, np.longdouble, Fraction
+LAWS = {
+    Squared: 300,
+    Huber: 1,
+    Poisson: 0.5,
+    Multinomial: 0.5,
+    Subsample: 0.5,
+    Exponential: 2,
+    TwoPoint: 3,
+    Weakness: 0.5,
+}
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+@pytest.mark.parametrize("law", LAWS)
+def test_numbers_of_laws_and_losses_are_floats(law, kind):
+    for number in (LAWS[law], kind(LAWS[law])):
+        held = vars(law(number))
+        assert all(type(value) is float for value in held.values())
+        assert law(number) == law(float(LAWS[law]))
+    sizes = FixedSizes(kind(2), kind(0.5)), GaussianSizes(kind(2), kind(0.5))
+    assert all(type(one.density) is float for one in sizes)
+    assert type(ElasticNet(0.5, l1_ratio=kind(0.5)).l1_ratio) is float
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_numbers_of_any_kind_give_the_answer_of_floats(kind):
+    half, D = kind(0.5), gaussian_design(30, 6, seed=0)
+    alone = rvamp(D.A, D.y, prior=Laplace(0.1, Fixed()), counts=NoResampling())
+    for ask in (
+        lambda half: rvamp(D.A, D.y, 0.1, damping=half, tol=half / 512).mean,
+        lambda half: rvamp(D.A, D.y, 0.1, beta=half).mean,
+        lambda half: rvamp(D.A, D.y, 0.1, counts=Poisson(half)).Pi,
+        lambda half: rvamp(300 * D.A, D.y, 0.1, likelihood=Squared(600 * half)).Pi,
+        lambda half: rvamp(D.A, D.y, 0.1, likelihood=Huber(half)).Pi,
+        lambda half: effects(alone, half).low,
+        lambda half: coefficient_interval(rvamp(D.A, D.y, 0.1), half),
+        lambda half: error_control(100, half + 1 / kind(4), half),
+        lambda half: settle(100, 50, half + 1 / kind(4), half)[:3],
+        lambda half: plan(50, 3, 0.8, pfer=half, threshold=0.75, noise=2 * half).rows,
+        lambda half: boot(l1_ratio=half, delta=half, loss="huber").mean,
+        lambda half: gaussian_design(20, 5, half, half, half).y,
+        lambda half: (
+            state_evolution(
+                half, 0.5, signal=FixedSizes(2, 0.1), noise=half, selected=half / 4
+            ).mse
+        ),
+    ):
+        np.testing.assert_array_equal(ask(half), ask(0.5))
 
 
 def test_sizes():
@@ -219,6 +304,62 @@ def test_what_an_extra_brings_is_asked_for_by_its_name(module, extra, use, monke
         use()
 
 
+TALL = gaussian_design(30, 4, seed=1)
+COUNTS = np.arange(30) % 4.0
+ENTRIES = {
+    "rvamp": lambda: rvamp(TALL.A, COUNTS, 0.3, likelihood=PoissonLoss()),
+    "rvamp_path": lambda: rvamp_path(TALL.A, TALL.y, n_lambdas=3, progress=False),
+    "a selector": lambda: StabilitySelection(n_lambdas=3, refits=20).fit(
+        TALL.A, TALL.y
+    ),
+    "refits": lambda: boot(A=TALL.A, y=COUNTS, loss="poisson"),
+    "refined": lambda: refined(rvamp(TALL.A, TALL.y, 0.3), n_refits=20, progress=False),
+    "survival": lambda: survival_fit(TALL.A, 1 + COUNTS, COUNTS > 1, 0.5),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("where", ["__enter__", "__exit__"])
+@pytest.mark.parametrize("name", ENTRIES)
+def test_an_interrupt_leaves_numpy_s_errors_as_they_were(name, where, monkeypatch):
+    """Where it comes between a change of the state and the promise to undo it."""
+    real, seen, stop = getattr(np.errstate, where), [], [None]
+
+    def interrupted(self, *args):
+        seen.append(self)
+        if len(seen) == stop[0] and where == "__exit__":
+            raise KeyboardInterrupt
+        real(self, *args)
+        if len(seen) == stop[0]:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(np.errstate, where, interrupted)
+    before = np.geterr()
+    ENTRIES[name]()
+    number = len(seen)
+    assert number > 5 and np.geterr() == before
+    for stop[0] in np.unique(np.linspace(1, number, 12).astype(int)):
+        seen.clear()
+        try:
+            ENTRIES[name]()
+        except KeyboardInterrupt:
+            pass
+        assert np.geterr() == before, stop
+
+
+def test_the_context_is_a_decorator_and_may_be_entered_twice():
+    @numpy_errors(over="raise")
+    def down(n):
+        assert np.geterr()["over"] == "raise"
+        return down(n - 1) if n else np.geterr()["divide"]
+
+    before = np.geterr()
+    assert down(3) == before["divide"]
+    with pytest.raises(ZeroDivisionError), numpy_errors(all="ignore"):
+        assert 1 / 0
+    assert np.geterr() == before
+
+
 def test_a_number_of_hundreds_of_digits_is_refused():
     with pytest.raises(ValueError, match="pfer must lie in"):
         check_number("me", "pfer", 10**400, 0)
@@ -226,3 +367,114 @@ def test_a_number_of_hundreds_of_digits_is_refused():
         check_array("lam", 10**400)
     with np.errstate(all="raise"):
         check_number("me", "size", np.float32(2), 1e-100, 1e100)
+
+
+# --- refusals that name argument and value, before the work ---------------------------
+
+
+class Own:
+    """A law of one's own: halves, unless it is told otherwise."""
+
+    mean, var = 0.5, 0.25
+
+    def __init__(self, **parts):
+        vars(self).update(parts)
+
+    def nodes(self):
+        return np.array([0.0, 1.0]), np.array([0.5, 0.5])
+
+    def draw(self, M, rng):
+        return rng.permutation(np.arange(M) % 2.0)
+
+    def __repr__(self):
+        return "Own()"
+
+
+NAN_DRAWS, BELOW = lambda M, rng: np.full(M, np.nan), lambda M, rng: -np.ones(M)
+LATE = lambda M, rng: np.ones(M) - 2 * (rng.random() < 0.3)  # the first is fine
+
+
+def evolved(**how):
+    return state_evolution(0.5, 1.0, signal=FixedSizes(1, 0.1), **dict(noise=1) | how)
+
+
+def chosen(**how):
+    return StabilitySelection(verbose=0, **how).fit(D.A, D.y)
+
+
+@pytest.mark.parametrize(
+    "ask, words",
+    [
+        (lambda: free_energy(None), "fit must be a Fit, from rvamp, got None"),
+        (lambda: stability_radius(None), "fit must be a Fit, from rvamp, got None"),
+        (lambda: stability_radius("x"), "fit must be a Fit, from rvamp, got 'x'"),
+        (lambda: Rows(Squared(), []), r"Rows: weight must be .* got shape \(0,\)"),
+        (lambda: chosen(refits=np.ones(2)), "refits must be an integer, not array"),
+        (lambda: chosen(refits=5), "refits must be at least 10, got 5"),
+        (lambda: chosen(refits=False), "refits must be an integer, not False"),
+        (lambda: Panels(D.A, block="x"), "Panels: block must be an integer, not 'x'"),
+        (lambda: Panels(D.A, block=0), "Panels: block must be at least 1, got 0"),
+        (lambda: Panels(D.A, axis=-0.0), "Panels: axis must be .* -0.0"),
+        (lambda: Panels(D.A, axis=True), "Panels: axis must be .* True"),
+        (
+            lambda: state_evolution(1e-308, 1.0, signal=FixedSizes(1, 0.1), noise=1),
+            r"ratio must lie in \(1e-06, 1e\+06\), got 1e-308",
+        ),
+        (lambda: evolved(tol=None), "state_evolution: tol must be a number, not None"),
+        (lambda: evolved(start="x"), "start must be an Evolution, got 'x'"),
+        (
+            lambda: evolved(noise=1e308),
+            r"noise must lie in \[0, 1e\+100\), got 1e\+308",
+        ),
+        (lambda: Panels(D.A, axis=np.ones(2)), "Panels: axis must be an integer"),
+        (lambda: rvamp_path(D.A, D.y, lams=["a"]), "lams must hold real numbers"),
+        (lambda: pfer_bound(None, 0.75, 50), "a bound needs both, got q = None"),
+        (lambda: unimodal_bound(5, 0.75, 50, "x"), "n_pairs must be a number, not 'x'"),
+        (lambda: load_state(None), "path must be the path of a file, got None"),
+        (lambda: chosen(categories=[[True, False]]), r"categories .* \[\[True, False"),
+        (lambda: rvamp(D.A, D.y, 0.1, blocks=[[0.0, 1.0]]), r"blocks .* \[0.0, 1.0\]"),
+        (lambda: rvamp(D.A, D.y, 0.1, blocks=[[0, True]]), r"blocks .* \[0, True\]"),
+        (lambda: rvamp(D.A, D.y, 0.1, counts=Own(var=-1)), "var = -1, but .* 0.25"),
+        (lambda: rvamp(D.A, D.y, 0.1, counts=Own(mean=3)), "mean = 3, but .* 0.5"),
+        (lambda: chosen(resampling=Own(draw=NAN_DRAWS)), "resampling: a draw .* NaN"),
+        (lambda: chosen(resampling=Own(draw=BELOW)), "resampling: Own.* and drew -1"),
+        (lambda: chosen(resampling=Own(mean=0.7)), "resampling: Own.* mean = 0.7"),
+        (lambda: chosen(resampling=Own(draw=LATE)), "Own.* and drew -1"),
+        (lambda: boot(counts=Own(draw=NAN_DRAWS)), "counts: a draw .* NaN"),
+    ],
+)
+def test_it_is_refused_by_name(ask, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        ask()
+
+
+def test_a_law_of_ones_own_that_is_right_is_taken():
+    assert rvamp(D.A, D.y, 0.1, counts=Own()).converged
+    assert not chosen(resampling=Own(), refits=20).refused_
+    assert rvamp(D.A, D.y, 0.1, blocks=[[0, np.int8(1)], []]).converged
+
+
+@pytest.mark.filterwarnings("ignore:do not trust this answer")
+@pytest.mark.parametrize(
+    "done, folder, error, words",
+    [
+        (None, "page", TypeError, "report: done must be a list of sentences, got None"),
+        ("filled", "page", TypeError, "report: done .* got 'filled'"),
+        (
+            (),
+            "there",
+            NotADirectoryError,
+            "report: folder is .*there, but .* is a file",
+        ),
+        ((), "there/page", NotADirectoryError, "page, but .*there is a file"),
+    ],
+)
+def test_a_report_is_refused_before_the_pictures(
+    done, folder, error, words, tmp_path, monkeypatch
+):
+    (tmp_path / "there").write_text("a file")
+    late = lambda *args, **how: pytest.fail("the pictures were made")
+    monkeypatch.setattr("rvamp_nb.select.report.report_files", late)
+    with pytest.raises(error, match=words):
+        chosen(refits=0).report(tmp_path / folder, done)
+    assert not (tmp_path / "page").exists()

@@ -31,10 +31,10 @@ import rvamp_nb
 from rvamp_nb import StabilitySelection
 from rvamp_nb.cli import BadInput, main
 from rvamp_nb.datasets import load_diabetes
-from rvamp_nb.select import frames as tables
-from rvamp_nb.select import report
-from rvamp_nb.select.frames import prepare, read_frame
+from rvamp_nb.select import frames, readers, report
+from rvamp_nb.select.frames import prepare
 from rvamp_nb.select.planning import genes
+from rvamp_nb.select.readers import read_frame
 from rvamp_nb.select.report import console, report_files
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -69,6 +69,10 @@ def table(path="data.csv", M=150, N=6, extra=(), seed=0):
             [[name for name, _ in columns], *zip(*(cells for _, cells in columns))]
         )
     return X, y
+
+
+def probabilities(path):
+    return {row["feature"]: float(row["probability"]) for row in rows(path)}
 
 
 def rows(path):
@@ -492,8 +496,8 @@ BAD_TABLES = {  # text, target, what the line must name, what it must advise
     "classes with one missing": (
         "a,y\n1,low\n2,NA\n3,low\n4,high\n",
         "y",
-        ["'y'", "line 3", "missing"],
-        "--missing drop",
+        ["'y'", "'NA'", "classes"],
+        "--na NA makes it a gap",
     ),
     "missing": (
         "a,y\n1,2\n,3\n" + MORE,
@@ -952,9 +956,9 @@ def test_another_target_of_the_same_table_is_another_question(capsys):
     table()
     main(QUICK.split())
     capsys.readouterr()
-    assert "another table or target" in refused(
-        capsys, *QUICK.replace("--target y", "--target x0").split()
-    )
+    said = refused(capsys, *QUICK.replace("--target y", "--target x0").split())
+    assert "answers for target 'y' of this table: choose another folder" in said
+    assert "--out FOLDER" in said and "--name NAME" in said
 
 
 @pytest.mark.parametrize("end", ["-selection.csv", "-path.csv", "-selection.json"])
@@ -979,6 +983,102 @@ def test_an_old_path_does_not_stay_beside_a_new_table(capsys):
     for end in ("csv", "png"):
         assert f"removed, from an earlier run: rvamp-nb-out/data-path.{end}\n" in out
     assert sorted(settings()["files"]) == listed()
+
+
+def test_what_stands_for_a_gap_can_be_said(capsys):
+    """The levels of a category are what the file says, unless a word is named."""
+    X, _ = table(extra=[("smoking", ["none", "mild", "severe"] * 50)])
+    data = pd.read_csv("data.csv", keep_default_na=False)
+    ask = [*QUICK.split(), "--categorical", "smoking", "--reference", "smoking=mild"]
+    main(ask)
+    assert "'smoking' is 2 columns against 'mild'" in unwrapped(capsys.readouterr().out)
+    expected = rows("rvamp-nb-out/data-selection.csv")
+    data.replace("none", "never").to_csv("other.csv", index=False)
+    main(["select", "other.csv", *ask[2:]])
+    renamed = Path("rvamp-nb-out/other-selection.csv").read_text()
+    Path("named.csv").write_text(renamed.replace("smoking=never", "smoking=none"))
+    assert rows("named.csv") == expected
+    data.loc[3:5, "x0"] = -99
+    data.to_csv("data.csv", index=False)
+    assert exit_code([*ask, "--out", "b"]) in (0, 3)
+    said = unwrapped(capsys.readouterr().out)
+    remark = "-99 comes several times, far from the rest: 3 in 'x0' (else"
+    assert f"warning: {remark}" in said and "say --na -99" in said
+    with_codes = probabilities("b/data-selection.csv")
+    more = "--na -99 --na none --missing median --out c".split()
+    assert exit_code([*ask, *more]) in (0, 3)
+    said = unwrapped(capsys.readouterr().out)
+    assert "'-99', 'none' taken for gaps: 3 in 'x0', 50 in 'smoking'" in said
+    without = probabilities("c/data-selection.csv")
+    assert without["x0"] > 0.99 > 0.9 > with_codes["x0"]
+    assert "smoking=none" in with_codes and "smoking=none" not in without
+
+
+def test_files_as_people_have_them_give_one_answer(capsys):
+    X, y = table()
+    main(QUICK.split())
+    expected = rows("rvamp-nb-out/data-selection.csv")
+    text = Path("data.csv").read_text()
+    others = {
+        "sep=;": "sep=;\n" + text.replace(",", ";"),
+        "remarks": "# made by a lab, in May\n# v2\n" + text,
+        "spaces": text.replace(",", "  "),
+        "tabs": "# v2\n" + text.replace(",", "\t"),
+    }
+    for name, other in others.items():
+        Path("data.csv").write_text(other)
+        main([*QUICK.split(), "--out", name])
+        assert rows(f"{name}/data-selection.csv") == expected, name
+    capsys.readouterr()
+    R = "\n".join(f'"{k}",{line}' if k else line for k, line in enumerate(text.split()))
+    Path("data.csv").write_text(R)
+    said = refused(capsys, *QUICK.split(), "--out", "R")
+    assert "one value more than the first has names" in said and "write.table" in said
+    comma = text.replace(",", ";").replace(".", ",")
+    Path("data.csv").write_text("sep=;\n" + comma)
+    said = refused(capsys, *QUICK.split(), "--out", "comma")
+    assert "is not a number, but for a comma: " in said and "say --decimal ," in said
+    Path("data.csv").write_text(comma)
+    assert "--sep ';', and --decimal ," in refused(capsys, *QUICK.split())
+
+
+def test_a_name_that_may_be_meant_is_named(capsys, tmp_path):
+    clinic()
+    line = "select clinic.csv --target {} --categorical {}"
+    assert "(did you mean 'y'?)" in refused(capsys, *line.format("Y", "site").split())
+    assert "(did you mean 'site'?)" in refused(capsys, *line.format("y", "sit").split())
+    plan = "plan --effects 2 --size 1 --like clinic.csv --drop Age"
+    assert "(did you mean 'age'?)" in refused(capsys, *plan.split())
+
+
+def test_what_is_advised_for_a_number_of_kinds_can_be_done(capsys):
+    table(extra=[("site_id", [1, 2, 3] * 50)])
+    main(QUICK.split())
+    said = unwrapped(capsys.readouterr().out)
+    assert "--categorical site_id codes them" in said and "--groups site_id" not in said
+    main([*QUICK.split(), "--categorical", "site_id"])
+    assert "site_id codes" not in unwrapped(capsys.readouterr().out)
+
+
+def test_many_refits_are_announced_where_nobody_sees_a_bar(capsys, monkeypatch):
+    table()
+    asked = []
+
+    def fit(self, X, y, **rows):
+        asked.append(self.accuracy)
+        raise ValueError("enough")
+
+    monkeypatch.setattr(StabilitySelection, "fit", fit)
+    for accuracy, more, told in (
+        ("0.001", "", "--accuracy 0.001 may take 250,000 refits; --refits N makes N"),
+        ("0.02", "", None),
+        ("0.001", "--refits 20", None),
+    ):
+        line = f"select data.csv --target y --accuracy {accuracy} {more}"
+        exit_code(line.split())
+        first = capsys.readouterr().err.splitlines()[0]
+        assert (told in first) if told else ("enough" in first)
+    assert asked == [0.001, 0.02, 0.001]
 
 
 def test_a_pipe_is_a_table(capsys):
@@ -1044,7 +1144,7 @@ def test_every_setting_stands_beside_the_table(capsys):
     assert said["status"] and said["converged"] and not said["arguments"]["lambdas"]
     assert said["n_refits"] == 50 and said["question"] and said["versions"]["numpy"]
     found = pd.read_json("rvamp-nb-out/data-selection.json", typ="series")
-    assert found.threshold == said["threshold"]
+    assert found.threshold == pytest.approx(said["threshold"])  # read by another
 
 
 def test_the_table_reads_back_with_pandas(capsys):
@@ -1121,7 +1221,7 @@ def test_the_header_is_looked_at_once():
 
         __hash__ = str.__hash__
 
-    tables._check_names("wide.csv", [Name(f"x{i}") for i in range(3000)] + ["y"])
+    readers.check_names("wide.csv", [Name(f"x{i}") for i in range(3000)] + ["y"])
     assert compared < 10 * 3000
 
 
@@ -1571,7 +1671,23 @@ def test_no_plan_is_exit_code_4(capsys):
         main("plan --features 40 --effects 2 --size 0.01 --max-rows 32".split())
     out, err = capsys.readouterr()
     assert stop.value.code == 4
-    assert "32 rows" in out and "raise max_rows" in err
+    assert out.startswith("no plan up to --max-rows 32") and "raise max_rows" in err
+
+
+def test_a_plan_never_prints_a_limit_as_an_answer(capsys):
+    """Genes would take more than the limit; then no number of rows is enough."""
+    main("plan --features 1000 --effects 10 --size 0.35 --max-rows 500".split())
+    out = capsys.readouterr().out
+    assert out.startswith("335 rows find 8 of 10") and "no plan" not in out
+    assert "it takes more than --max-rows 500." in out and "500 rows" not in out
+    main([*PLAN, *"--max-rows 50 --json".split()])
+    said = json.loads(capsys.readouterr().out)
+    assert said["rows_like_genes"] is None and said["answer"]["rows"] < 50
+    with pytest.raises(SystemExit) as stop:
+        main("plan --features 100 --effects 4 --size 0.6 --pfer 0.1".split())
+    out, err = capsys.readouterr()
+    assert stop.value.code == 2 and not out
+    assert "no number of rows" in err and "raise pfer above 0.174" in err
 
 
 def test_help_of_plan(capsys):
@@ -1727,7 +1843,7 @@ def test_another_table_of_rows_is_another_question(capsys):
 @pytest.fixture
 def no_memory(monkeypatch):
     """Whatever is larger than a thousand numbers is read in blocks."""
-    monkeypatch.setattr(tables, "IN_MEMORY", 1000)
+    monkeypatch.setattr(frames, "IN_MEMORY", 1000)
     for room in ("tables.door", "select.columns"):
         monkeypatch.setattr(f"rvamp_nb.{room}.BLOCK", 1000)
 
@@ -1739,7 +1855,7 @@ def test_beyond_memory_the_answer_is_the_same(capsys, no_memory, monkeypatch):
     line = f"{ASK} --lam 1.5 --names names.txt --id who".split()
     main(["select", "A.npy", *line, "--keep", "snp 5"])
     assert "(int8) stay where they are" in unwrapped(capsys.readouterr().out)
-    monkeypatch.setattr(tables, "IN_MEMORY", 10**6)
+    monkeypatch.setattr(frames, "IN_MEMORY", 10**6)
     main(["select", "A.npy", *line, "--keep", "snp 5", "--name", "small"])
     numbers, small, large = (
         ["probability", "coef_mean", "coef_std"],

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.special import gammaln
+from scipy.stats import hypergeom
 
 from rvamp_nb.blocks import find_blocks
 from rvamp_nb.datasets import gaussian_design, standardize
@@ -32,13 +34,9 @@ from rvamp_nb.solver import rvamp, with_blocks
 
 sys.path.insert(0, str(Path(__file__).parent / "truth_beyond"))
 import make_beyond_truth as refitted
+from make_beyond_truth import worth
 
 HALF = Subsample(0.5)
-
-
-def worth(Pi, truth, n):
-    one = np.mean(truth * (1 - truth)) * n / (n - 1)
-    return one / max(np.mean((Pi - truth) ** 2) - one / n, one / (30 * n))
 
 
 @cache
@@ -385,3 +383,20 @@ def test_what_cannot_be_counted_is_refused(tame):
 def test_columns_and_rows_that_are_not_there(tame, options, words):
     with pytest.raises(ValueError, match=words):
         counted(rvamp(*tame, 0.1), **options)
+
+
+@pytest.mark.parametrize("M", [9, 41, 800_000])
+def test_the_weights_of_halves_are_quotients_of_binomials(M):
+    """By logarithms, which are quick for any M (two exact binomials took 7 s)."""
+
+    def log_binomial(n, k):
+        return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+
+    n, rows = M // 2, [0, 3, 5, 8]
+    found = {sum(g.chosen): g.weight for g in patterns(HALF, M, rows)}
+    for k, weight in found.items():
+        wanted = np.exp(log_binomial(M - 4, n - k) - log_binomial(M, n))
+        np.testing.assert_allclose(weight, wanted, rtol=1e-12 * M + 1e-12)
+    assert sorted(found) == [0, 1, 2, 3, 4]
+    drawn = hypergeom.pmf(2, M, 4, n)  # two of the four, of which there are six ways
+    np.testing.assert_allclose(6 * found[2], drawn, rtol=1e-9)

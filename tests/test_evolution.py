@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.special import ndtr, ndtri
 
 from rvamp_nb import (
     ConvergenceWarning,
@@ -24,7 +25,14 @@ from rvamp_nb.messages import Natural
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.resampling import Fixed, NoResampling, Poisson, Subsample, Weakness
 from rvamp_nb.select.control import pfer_bound
-from rvamp_nb.select.planning import Pilot, _drawn_study, _reached, genes, pilot_of
+from rvamp_nb.select.planning import (
+    Pilot,
+    _drawn_study,
+    _reached,
+    genes,
+    pilot_of,
+    q_needed,
+)
 
 PLACE = Path(__file__).parent / "truth_evolution" / "make_evolution_truth.py"
 spec = importlib.util.spec_from_file_location("make_evolution_truth", PLACE)
@@ -322,6 +330,39 @@ def test_a_plan_that_cannot_be_met_says_so():
     with pytest.warns(UserWarning, match="raise max_rows"):
         study = plan(100, 5, 0.01, max_rows=64, threshold=0.7)
     assert study.rows == 64 and study.power < 0.8
+
+
+@pytest.mark.parametrize("pfer, t", [(2.5, 0.75), (3.2, 0.6)])
+def test_the_power_that_no_number_of_rows_exceeds(pfer, t):
+    """By state evolution with many rows, and by refits, which know no formula."""
+    many = expected_study(4000, 100, 20, 0.6, pfer=pfer, threshold=t)
+    most = ndtr(2**0.5 * ndtri(many.q / 20) - ndtri(t))
+    assert_allclose(many.power, most, atol=2e-3)
+    assert_allclose(q_needed(most, 20, t, alike=True), many.q, rtol=1e-6)
+    rng, alone = np.random.default_rng(5), Pilot(np.empty((0, 100)), np.ones(100))
+    few = many._replace(rows=600)
+    hits = np.array([_drawn_study(alone, few, rng)[0] for _ in range(20)]) / 20
+    assert abs(hits.mean() - most) < 3 * hits.std(ddof=1) / np.sqrt(20)
+
+
+def test_a_plan_that_no_number_of_rows_reaches_is_refused_at_once(monkeypatch):
+    asked = dict(n_features=100, n_effects=4, size=0.6, threshold=0.75)
+    assert plan(**asked, pfer=0.24).power >= 0.8
+    never = lambda *given, **told: pytest.fail("it was searched for")
+    monkeypatch.setattr("rvamp_nb.select.planning.state_evolution", never)
+    words = r"power = 0.8: at threshold 0.75 pfer = 0.1 lets .* q = 2.24 .* 4 effects"
+    with pytest.raises(ValueError, match=words + r" need .* raise pfer above 0.236"):
+        plan(**asked, pfer=0.1)
+    with pytest.raises(ValueError, match="raise pfer above 0.115"):  # by Markov
+        plan(**asked, pfer=0.1, like=genes(100))
+    with pytest.raises(ValueError, match="no number of rows"):
+        plan(100, 90, 0.6, pfer=0.1, bound="unimodal")
+
+
+def test_the_best_threshold_is_one_that_can_be_reached():
+    """At .6 and .7 a resample selects too few, whatever the rows."""
+    study = plan(100, 4, 0.6, pfer=0.2)
+    assert study.threshold in (0.8, 0.9) and study.power >= 0.8 and study.rows < 1000
 
 
 @pytest.mark.parametrize(

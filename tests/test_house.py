@@ -1,15 +1,21 @@
 """The house does not grow: what tests/house.py counts may only become less."""
 
 import pytest
-from house import count
+from house import code_lines, count
 
-LINES, FLOORS, TWICE, ONCE = 15_000, 11, 0, 4
-LARGEST = 620  # lines of a room
+# DESIGN's house has 10,000 lines of code; what is being mended first may take some more
+LINES, FLOORS, TWICE, ONCE = 10_700, 11, 0, 4
+LARGEST = 450  # lines of code of a room
 
 
 @pytest.fixture(scope="module")
 def counted():
     return count()
+
+
+def test_lines_of_code_are_counted():
+    code = '"""A room.\n\nOf two."""\n\n# why\nx = """a\nb"""\n\n\ndef f(\n    a,\n):'
+    assert code_lines(code + '\n    """Do."""\n    return a  # so\n') == 6
 
 
 def test_no_room_is_too_large(counted):

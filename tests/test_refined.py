@@ -110,7 +110,7 @@ def answered(name):
 def seen(fit, n=1500, **given):
     """Π, mean and variance of n refits, and their standard errors."""
     draw = room.resamples(fit, range(n), 99)
-    x = refitter(fit, **given)(*draw)
+    x, _ = refitter(fit, **given)(*draw)
     share, var = (x != 0).mean(0), x.var(0)
     share_se = np.sqrt(np.maximum(share * (1 - share), 1 / n) / n)
     fourth = ((x - x.mean(0)) ** 4).mean(0) - var**2
@@ -385,14 +385,33 @@ def test_a_counted_fit_is_used_as_it_is():
         assert answer.gain > 2 and agrees_with_halves(answer)
 
 
+def test_what_is_sometimes_0_has_a_spread():
+    """Also where the law of rVAMP's own mean square is off, and the difference of mean
+    square and squared mean below 0; not more than rVAMP or the refits have.
+    """
+    rng = np.random.default_rng(0)
+    x = (rng.random((400, 9)) < 0.02) * rng.normal(0.1, 0.02, (400, 9))
+    x[:, 0] = rng.normal(1, 0.1, 400)
+    plain = np.array([(x != 0).mean(0), x.mean(0), x.var(0)])
+    said = 0.2 * np.stack([x != 0, x, x**2]) * rng.uniform(0.5, 1, (3, 400, 9))
+    expected = said.mean(1) - [[0.002], [0.0002], [0.0008]]
+    values, errors = room.together(plain, x, said, expected, np.zeros((3, 9)))[:2]
+    Pi, mean, var = values
+    doubt = (Pi > 0) & (Pi < 1)
+    assert doubt[1:].all() and (var[doubt] > 0).all() and (errors >= 0).all()
+    least = mean**2 * (1 - Pi) / Pi
+    assert (var >= np.minimum(least, plain[2]) * (1 - 1e-9)).all()
+    assert (var <= 2 * plain[2]).all() and abs(var[0] / plain[2, 0] - 1) < 0.1
+
+
 def test_refits_that_fail_are_left_out_and_named(monkeypatch):
     fit = fitted("halves")
 
     def some(*_):
         def again(counts, factor):
-            x = refitter(fit)(counts, factor)
+            x, intercept = refitter(fit)(counts, factor)
             x[::50] = np.nan
-            return x
+            return x, intercept
 
         return again
 
@@ -653,3 +672,41 @@ def test_a_series_that_draws_do_not_bear_out_is_not_believed():
     off = [np.sum((says.mean(0) - part) ** 2) for part in (series, mean)]
     assert off[0] > 20 * error and off[1] < off[0] / 5
     assert off[1] < 4 * (control.error[0].sum() + error)
+
+
+class _Clock:
+    """One in which a refit takes two seconds."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def perf_counter(self):
+        return self.now
+
+
+@pytest.mark.parametrize("seen", [False, True])
+@pytest.mark.parametrize("progress", [False, True])
+def test_what_takes_long_is_announced_where_no_bar_is_seen(
+    seen, progress, monkeypatch, capsys
+):
+    clock, fit = _Clock(), fitted("halves")
+    monkeypatch.setattr(room, "time", clock)
+    monkeypatch.setattr(room, "watched", lambda: seen)
+    monkeypatch.setattr(room, "AT_ONCE", 25 * len(fit.problem.y))
+    job, made = room._job(fit, 0, None), []
+    for numbers in room._in_turn(job, range(200, 400), progress):
+        made.append(numbers)
+        clock.now += 2 * len(numbers)
+    assert [*np.concatenate(made)] == [*range(200, 400)] and len(made) == 8
+    said = capsys.readouterr().err
+    wanted = "25 of 200 refits are made, the others take some 350 seconds\n"
+    assert said == (wanted if progress and not seen else "")
+
+
+def test_refits_in_turn_are_those_at_once(monkeypatch):
+    fit = fitted("halves")
+    once = refined(fit, None, 60, progress=False)
+    monkeypatch.setattr(room, "AT_ONCE", 20 * len(fit.problem.y))
+    again = refined(fit, None, 60, progress=False)
+    np.testing.assert_array_equal(once.draws, again.draws)
+    np.testing.assert_allclose(once.Pi, again.Pi, rtol=1e-12)

@@ -9,6 +9,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 from functools import lru_cache
 
@@ -35,6 +36,7 @@ from rvamp_nb import (
     Rows,
     SpikeSlab,
     Squared,
+    StabilitySelection,
     Stratified,
     Subsample,
     TwoPoint,
@@ -44,6 +46,7 @@ from rvamp_nb import (
     rvamp,
     saving,
 )
+from rvamp_nb.datasets import standardize
 from rvamp_nb.prior import Prior
 from rvamp_nb.saving import (
     Checkpoint,
@@ -57,6 +60,9 @@ from rvamp_nb.solver import ConvergenceWarning, load_fit
 from rvamp_nb.step import Problem, State, initial_state
 from rvamp_nb.tables.storage import Panels
 
+rng_of = np.random.default_rng
+UMASK = os.umask(0)
+os.umask(UMASK)
 M, N = 40, 60
 rng = np.random.default_rng(87)
 A = rng.normal(size=(M, N)) / np.sqrt(M)
@@ -121,8 +127,6 @@ KINDS = {
 
 ASKED = "prior", "likelihood", "counts"
 GIVEN = {  # what the file cannot hold
-    "weights of the penalties": "prior",
-    "spike and slab": "prior",
     "rows": "likelihood",
     "strata": "counts",
     "groups": "counts",
@@ -372,6 +376,149 @@ def test_what_is_no_regular_file_is_neither_replaced_nor_read(tmp_path):
     assert os.listdir(tmp_path) == ["pipe"]
 
 
+def altered(path, **parts):
+    """The archive with some members changed, or left out where None."""
+    with np.load(path) as file:
+        members = dict(file) | parts
+    np.savez(path, **{k: v for k, v in members.items() if v is not None})
+
+
+@pytest.mark.parametrize(
+    "parts, word",
+    [
+        (dict(Q_hat_1x=-np.ones(N)), "Q_hat_1x is not positive"),
+        (dict(Q_hat_1u=-np.ones(M)), "Q_hat_1u is negative"),
+        (dict(Q_hat_1x=np.full(N, np.nan)), "Q_hat_1x is not finite"),
+        (dict(h_1x=np.zeros(N - 1)), "not 60 numbers"),
+        (dict(h_1x=None), "h_1x"),
+        (dict(header=None), "header"),
+        (dict(groups=np.zeros(M, dtype=int)), "1600 numbers"),
+        (dict(groups=np.full(M, 10**9)), "40 numbers of groups"),
+        (dict(groups=np.zeros(3)), "40 numbers of groups"),
+    ],
+)
+def test_messages_that_cannot_be_are_refused_by_name(path, parts, word):
+    altered(path, **parts)
+    for ask in (lambda: load_fit(path, A, y), lambda: load_state(path)):
+        with pytest.raises(FileError, match=rf"fit\.npz cannot be read.*{word}"):
+            ask()
+
+
+@pytest.mark.parametrize("at", ["", "settings", "digests"])
+def test_a_key_that_is_missing_is_named_with_the_file(path, at):
+    header, whole = read(path)[0], path.read_bytes()
+    for key in header[at] if at else [k for k in header if k != "arrays"]:
+        rewritten(path, lambda header: (header[at] if at else header).pop(key))
+        with pytest.raises(FileError, match=rf"fit\.npz cannot be read.*'{key}'"):
+            load_fit(path, A, y)
+        path.write_bytes(whole)
+
+
+@pytest.mark.parametrize(
+    "change, word",
+    [
+        (dict(prior={"Laplace": {"lam": 2.0, "evil": 1}}), "evil"),
+        (dict(prior={"Laplace": 5}), "make no fit"),
+        (dict(prior={"Laplace": {"lam": {"array": "part_9"}}}), "part_9"),
+        (dict(likelihood={"Squared": {"sigma": -1}}), "sigma must lie"),
+        (dict(beta=-1.0), "beta must lie"),
+        (dict(beta="inf"), "'beta' in the settings is 'inf'"),
+        (dict(intercept=1), "'intercept' in the settings is 1"),
+    ],
+)
+def test_settings_that_make_no_fit_are_refused_by_name(path, change, word):
+    rewritten(path, lambda header: header["settings"].update(change))
+    with pytest.raises(FileError, match=rf"fit\.npz .*{word}"):
+        load_fit(path, A, y)
+
+
+def test_a_tolerance_that_cannot_be_is_refused(path):
+    rewritten(path, lambda header: header.update(tol=2.0))
+    with pytest.raises(FileError, match="tol must lie"):
+        load_fit(path, A, y)
+
+
+def test_the_step_is_believed_and_not_the_header(path, tmp_path):
+    altered(path, h_1x=np.zeros(N))
+    fit = load_fit(path, A, y)
+    assert not fit.converged and fit.trace.change[0] > 0.1
+    assert "fit.npz says otherwise" in fit.status and "tol is 1e-06" in fit.status
+    fitted("plain").save(path)
+    rewritten(path, lambda header: header.update(converged=False, status="no"))
+    assert load_fit(path, A, y).converged
+    loose = rvamp(A, y, 0.5, tol=1e-2)
+    loose.save(path)
+    again = load_fit(path, A, y)
+    assert again.converged and again.status == loose.status and again.tol == 1e-2
+
+
+def test_a_small_file_does_not_ask_for_a_large_memory(path):
+    """Members are not compressed, and sizes are compared before groups are laid out."""
+    whole = path.read_bytes()
+    with np.load(path) as file:
+        parts = dict(file)
+    zeros = dict.fromkeys(("h_1x", "groups"), np.zeros(2**22))
+    for archive in (parts, parts | zeros):
+        np.savez_compressed(path, **archive)
+        assert path.stat().st_size < 2**17
+        tracemalloc.start()
+        with pytest.raises(FileError, match="its members are compressed"):
+            load_fit(path, A, y)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 2**20
+    path.write_bytes(whole)
+    one_group = np.zeros(20_000, dtype=int)  # its layout takes gigabytes
+    parts |= {f"{k}_1u": np.ones(20_000) for k in ("Q_hat", "h", "chi_hat")}
+    np.savez(path, **parts | dict(groups=one_group))
+    rewritten(path, lambda header: header.update(shape=[20_000, N]))
+    tracemalloc.start()
+    with pytest.raises(FileError, match="400000000 numbers"):
+        load_state(path)
+    assert tracemalloc.get_traced_memory()[1] < 2**24
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o444])
+def test_what_is_saved_over_keeps_its_permissions(tmp_path, mode, monkeypatch):
+    path, seen, real = tmp_path / "fit.npz", [], os.fsync
+    fitted("plain").save(path)
+    path.chmod(mode)
+    watch = lambda f: (seen.append(os.fstat(f).st_mode & 0o777), real(f))
+    monkeypatch.setattr(os, "fsync", watch)
+    fitted("ridge").save(path)
+    assert path.stat().st_mode & 0o777 == mode and seen == [0o600]
+    with written_whole([tmp_path / "new", path]) as (new, file):
+        file.write(b"x"), new.write(b"y")
+    plain = 0o666 & ~UMASK
+    assert (tmp_path / "new").stat().st_mode & 0o777 == plain
+    assert path.stat().st_mode & 0o777 == mode and path.read_bytes() == b"x"
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        dict(l1_ratio=0.7),
+        dict(penalty_factor=np.arange(10) / 5, randomise=TwoPoint()),
+        dict(loss="logistic"),
+    ],
+)
+def test_the_fit_of_a_selector_comes_back(tmp_path, how):
+    """Its table is that of `standardize`, and its penalties are in the file."""
+    X = rng_of(3).normal(size=(60, 10))
+    target = X[:, 0] + X[:, 1] - X[:, 2] + rng_of(4).normal(size=60)
+    labels = (target > 0).astype(float)
+    answer = labels if how.get("loss") else target
+    fit = StabilitySelection(refits=0, verbose=0, **how).fit(X, answer).fit_
+    fit.save(tmp_path / "fit.npz")
+    B, centred = standardize(X, target)
+    again = load_fit(tmp_path / "fit.npz", B, labels if how.get("loss") else centred)
+    assert_array_equal(again.Pi, fit.Pi)
+    assert again.converged and again.tol == fit.tol == 1e-4
+    assert_array_equal(again.prior.penalty_factor, fit.prior.penalty_factor)
+
+
 # ---- a disk that fills, a folder that is not there, a process that is killed
 
 
@@ -569,7 +716,7 @@ def test_a_run_refuses_the_checkpoint_of_another_and_a_damaged_one(tmp_path):
     for table, lam, named in ((A, 0.2, "prior"), (A[:, ::-1], 0.2, "A and prior")):
         with pytest.raises(ValueError, match=f"another problem, with another {named}:"):
             rvamp(table, y, lam, checkpoint=run)
-    with pytest.raises(TypeError, match="checkpoint must be.* a path"):
+    with pytest.raises(TypeError, match="checkpoint must be the path of a file"):
         rvamp(A, y, 0.1, checkpoint=True)
     assert run.read_bytes() == before
     run.write_bytes(before[:-100])

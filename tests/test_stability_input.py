@@ -3,7 +3,7 @@ was wrong.
 """
 
 import warnings
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,13 @@ from rvamp_nb.likelihood import Huber, Loss, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.resampling import Fixed, Multinomial, Poisson, Subsample, TwoPoint
 from rvamp_nb.select.control import error_control, pfer_bound, unimodal_bound
+from rvamp_nb.select.target import (
+    bend,
+    read_target,
+    row_roles,
+    suspected,
+    weighted_median,
+)
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 6))
@@ -137,7 +144,7 @@ BAD = {
         fit(categories=np.arange(6) % 2),
         "categories must be a dict {name: its columns} or a list of lists of columns",
     ),
-    "refits without end": (fit(refits=10**30), "at least 10 and below 2"),
+    "refits without end": (fit(refits=10**30), "refits must be at least 0 and below 2"),
     # the table
     "X with NaN": (fit(altered(np.nan)), "NaN"),
     "X with inf": (fit(altered(np.inf)), "inf"),
@@ -190,7 +197,32 @@ BAD = {
         fit(pd.DataFrame(X, columns=list("abcdea"))),
         "two columns of X are called 'a': rename",
     ),
-    "X with mixed names": (fit(FRAME.rename(columns={"a": 1})), "names"),
+    "X with one name of two kinds": (
+        fit(FRAME.rename(columns={"a": 1, "b": "1"})),
+        "two columns of X are called '1'",
+    ),
+    # rows that do not belong together
+    "y of the same labels in another order": (
+        fit(FRAME, pd.Series(Y)[::-1]),
+        "y has the row labels of X in another order: give y.loc[X.index]",
+    ),
+    "y of the same labels, twice each, in another order": (
+        fit(FRAME.set_axis(np.arange(40) // 2), pd.Series(Y, np.arange(40) % 20)),
+        "y has the row labels of X in another order",
+    ),
+    "X and y swapped": (fit(pd.Series(Y), FRAME), "are they swapped? Call fit(X, y)"),
+    "y of successes and trials": (
+        fit(y=np.column_stack([COUNTS, COUNTS + 3])),
+        "survival'): successes out of trials are two rows each: y = 1 with",
+    ),
+    "a penalty factor by label and by text": (
+        fit(FRAME.set_axis(range(5, 11), axis=1), penalty_factor={7: 0, "7": 1}),
+        "penalty_factor names a column twice: [7, '7']",
+    ),
+    "a penalty factor of a label that is none": (
+        fit(FRAME.set_axis(range(5, 11), axis=1), penalty_factor={0: 0}),
+        "penalty_factor names 0, which is no column of X: its columns are 5, 6",
+    ),
     "X of 1 row": (fit(X[:1], Y[:1]), "1 sample"),
     "X of 2 rows": (fit(X[:2], Y[:2]), "minimum of 4"),
     "X of 3 rows": (fit(X[:3], Y[:3]), "minimum of 4"),
@@ -631,3 +663,211 @@ def test_the_callers_errstate_does_not_matter(y):
     expected = ask().fit(X, y).probabilities_
     with np.errstate(all="raise"):
         assert np.array_equal(ask().fit(X, y).probabilities_, expected)
+
+
+# Labels of rows and columns -----------------------------------------------------------
+
+
+def of(s, *given, **roles):
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        s.fit(*given, **roles)
+    return [str(warning.message) for warning in seen]
+
+
+def labelled(kind):
+    ids = pd.Index([f"s{i}" for i in range(40)])
+    return FRAME.set_axis(ids), pd.Series(Y if kind == "y" else np.arange(40) % 9, ids)
+
+
+@pytest.mark.parametrize("name", ["groups", "strata", "sample_weight", "offset"])
+def test_what_goes_with_rows_by_label_is_never_taken_by_position(name):
+    table, beside = labelled(name)
+    with pytest.raises(ValueError, match=f"{name} has the row labels of X in another"):
+        StabilitySelection(refits=0).fit(table, Y, **{name: beside[::-1]})
+
+
+def test_other_labels_are_named_and_the_position_counts():
+    table, y = labelled("y")
+    s = StabilitySelection(refits=0, verbose=0, lambdas=[1.0])
+    noted = of(s, table, y.reset_index(drop=True))
+    (said,) = (text for text in noted if text.startswith("y has other row labels"))
+    assert "(0 where X has s0), and rows are taken by their position" in said
+    found = s.probabilities_
+    of_text = y.set_axis(pd.CategoricalIndex(y.index))  # labels of another type
+    for same in (y, y.to_numpy(), y.rename("z"), of_text):
+        assert not any("labels" in text for text in of(s, table, same))
+        assert np.array_equal(found, s.probabilities_)
+
+
+LABELLED = [
+    [7157, 672, 675, 2064, 5728, 1956],
+    list(range(1, 7)),
+    [300.25, 301.5, 400.0, 17.125, 2.5, 1e9],
+    [("TP53", 1), ("TP53", 2), ("ESR1", 1), ("ESR1", 2), ("KIT", 1), ("KIT", 2)],
+    [np.str_(f"g{k}") for k in range(6)],
+    [7157, "x", 2.5, ("a", 1), np.str_("b"), "c"],
+]
+
+
+@pytest.mark.parametrize("labels", LABELLED, ids=str)
+def test_columns_are_called_by_their_labels_whatever_these_are(labels):
+    tuples = all(isinstance(label, tuple) for label in labels)
+    index = pd.MultiIndex.from_tuples if tuples else partial(pd.Index, dtype=object)
+    table, texts = FRAME.set_axis(index(labels), axis=1), [*map(str, labels)]
+    sets = {"two": [labels[2], labels[4]]}
+    for kept, of in ((labels[1], sets), (texts[1], {"two": [texts[2], texts[4]]})):
+        asked = dict(penalty_factor={kept: 0}, categories=of, refits=10, verbose=0)
+        s = StabilitySelection(lambdas=[1.0], **asked).fit(table, Y)
+        assert s.question_.columns.family.tolist() == [-1, -1, 0, -1, 0, -1]
+        assert s.feature_names_in_.tolist() == texts
+        assert set(s.summary().index) == set(texts)
+        assert s.get_feature_names_out().tolist() == [texts[0], texts[1]]
+        assert s.any_of(sets)["leader"].iloc[0] in (texts[2], texts[4])
+    np.testing.assert_array_equal(s.transform(table), X[:, :2])
+    np.testing.assert_array_equal(
+        s.predict(table), s.predict(FRAME.set_axis(texts, axis=1))
+    )
+    with pytest.raises(ValueError, match="feature names"):
+        s.predict(FRAME)
+
+
+def test_labels_that_nobody_gave_are_no_names():
+    s = StabilitySelection(refits=0, lambdas=[1.0], penalty_factor={2: 0})
+    of(s, pd.DataFrame(X), Y)
+    assert not hasattr(s, "feature_names_in_") and s.support_[2]
+    assert s.get_feature_names_out().tolist() == ["x0", "x2"]
+    s.predict(X)
+
+
+# What may be the target, and where nothing could be selected --------------------------
+
+
+@pytest.mark.parametrize("strong", [2, 3, 4])
+def test_where_nothing_can_be_selected_it_says_so(strong):
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(200, strong))
+    y = table.sum(1) + 0.5 * rng.normal(size=200)
+    s = StabilitySelection(verbose=0, refits=0)
+    (said,) = (text for text in of(s, table, y) if "nothing could" in text)
+    assert not s.support_.any() and "at most 1 of them can reach" in said
+    found = StabilitySelection(verbose=0, refits=0, q=0.95 * strong, threshold=0.75)
+    assert not any("nothing could" in text for text in of(found, table, y))
+    assert found.support_.all()
+
+
+def test_noise_is_not_said_to_lack_room():
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        s = StabilitySelection(verbose=0, refits=0)
+        noted = of(s, rng.normal(size=(100, 20)), rng.normal(size=100))
+        assert not s.support_.any() and not any("nothing could" in n for n in noted)
+
+
+def test_a_leak_is_named():
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame(rng.normal(size=(60, 8))).add_prefix("v")
+    y = (table["v0"] + rng.normal(size=60) > 0).to_numpy()
+    s, noise = StabilitySelection(verbose=0, refits=0), rng.random(60)
+    assert not any("leak" in text for text in of(s, table, y))
+    noted = of(s, table.assign(score=y + 0.9 * noise), y)
+    assert any("score separates the classes without an error" in n for n in noted)
+    noted = of(s, table.assign(code=2 - y), y)
+    assert any("code is the target in another unit" in text for text in noted)
+    noted = of(s, table.assign(again=3 - 2 * table["v1"]), table["v1"])
+    assert any("again is the target in another unit" in text for text in noted)
+
+
+def test_what_chance_may_separate_is_no_leak():
+    """With six rows of each class one column of 462 does so by chance."""
+    rows, side = row_roles(12), np.repeat([0.0, 1.0], 6)
+    target = read_target(side, "auto", rows, Subsample(0.5))
+    column = (side + 0.1 * rng.random(12))[:, None]
+    for many, named in ((400, 0), (4, 1)):
+        names = [f"v{k}" for k in range(many)]
+        assert len([*suspected(target, names, np.array([0]), column)]) == named
+
+
+def test_ends_of_intervals_and_times_among_the_features_are_named():
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame(rng.normal(size=(120, 5))).add_prefix("v")
+    time = rng.exponential(np.exp(-table["v0"].to_numpy()))
+    y = pd.DataFrame(dict(time=time, status=rng.random(120) < 0.8))
+    s = StabilitySelection(verbose=0, refits=0, loss="survival")
+    assert not any("drop" in text for text in of(s, table, y))
+    for start, stop in (("start", "stop"), ("tstart", "tstop"), ("Entry", "EXIT")):
+        wider = table.assign(**{start: 0 * time + rng.random(120), stop: time})
+        noted = of(s, wider, y)
+        assert any(f"{start}, {stop} may be the ends of int" in n for n in noted)
+        assert any(f"{stop} is the survival time" in text for text in noted)
+
+
+def test_strata_of_survival_times_are_no_stratified_hazard():
+    """A site that differs in its hazard is selected for that; as 0/1 columns that are
+    never penalised it takes that away.
+    """
+    rng = np.random.default_rng(8)
+    table, site = rng.normal(size=(240, 12)), rng.integers(0, 3, 240)
+    table[:, 1] = site + 0.5 * rng.normal(size=240)
+    base = np.array([0.05, 1, 20])[site]
+    dead = rng.exponential(1 / (base * np.exp(0.7 * table[:, 0])))
+    left = rng.exponential(2 / base)
+    y = np.column_stack([np.minimum(dead, left), dead <= left])
+    s = StabilitySelection(verbose=0, refits=0, loss="survival")
+    (said,) = (n for n in of(s, table, y, strata=site) if n.startswith("strata: "))
+    assert s.probabilities_[1] > 0.99 and "0/1 columns with penalty factor 0" in said
+    beside = np.column_stack([table, site == 1, site == 2])
+    s.penalty_factor = [1] * 12 + [0, 0]
+    of(s, beside, y, strata=site)
+    assert s.probabilities_[0] > 0.99 and s.probabilities_[1] < 0.3
+
+
+def test_shares_of_trials_are_named():
+    y = np.random.default_rng(5).binomial(8, 1 / (1 + np.exp(-X[:, 0]))) / 8
+    s = StabilitySelection(verbose=0, refits=0, lambdas=[0.3])
+    (said,) = (text for text in of(s, X, y) if "trials" in text)
+    assert "shares k / 8" in said and "sample_weight" in said
+    s.set_params(loss="squared")
+    assert not any("trials" in text for text in of(s, X, y))
+    s.set_params(loss="auto")
+    assert not any("trials" in text for text in of(s, X, rng.random(40)))
+
+
+def test_a_set_of_one_column_is_named():
+    for sets in (["b"], {"sex": ["b"]}, {"sex": "b"}):
+        s = StabilitySelection(refits=0, lambdas=[1.0], categories=sets)
+        noted = of(s, FRAME, Y)
+        assert any("categories: a set of one column, b, says" in text for text in noted)
+
+
+# Numbers that are missing -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, sparse.coo_matrix])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_is_not_finite_names_its_column_in_every_table(kind, value):
+    said = "NaN: column 'x2' misses 1 of 40" if np.isnan(value) else "infinity.* 'x2'"
+    with pytest.raises(ValueError, match=f"X contains {said}"):
+        StabilitySelection(refits=0).fit(kind(altered(value)), Y)
+
+
+# Weights of the Huber loss ------------------------------------------------------------
+
+
+def test_a_huber_row_of_weight_three_is_three_rows_drawn_together():
+    rng = np.random.default_rng(9)
+    table, w = rng.normal(size=(120, 15)), rng.integers(1, 4, 120)
+    w[:20] = 30
+    noise = np.where(np.arange(120) < 20, 0.3, 3) * rng.normal(size=120)
+    y, each = (
+        0.9 * table[:, 0] - 0.7 * table[:, 1] + noise,
+        np.repeat(np.arange(120), w),
+    )
+    one, many = (StabilitySelection(loss="huber", refits=0, q=4) for _ in range(2))
+    one.fit(table, y, sample_weight=w)
+    many.fit(table[each], y[each], groups=each)
+    np.testing.assert_allclose(one.probabilities_, many.probabilities_, atol=2e-3)
+    for some in (y, np.round(y), y[w == 3]):
+        times = w[: len(some)]
+        assert np.isclose(bend(some, times), bend(np.repeat(some, times)))
+        assert weighted_median(some, times) == np.median(np.repeat(some, times))

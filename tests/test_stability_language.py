@@ -23,7 +23,7 @@ from rvamp_nb.prior import ElasticNet, Laplace, NonNegative
 from rvamp_nb.resampling import Fixed, NoResampling, Subsample, TwoPoint
 from rvamp_nb.select import penalty
 from rvamp_nb.select.answer import stability_index
-from rvamp_nb.select.control import pfer_bound
+from rvamp_nb.select.control import error_control, pfer_bound
 from rvamp_nb.select.predict import out_of_bag
 from rvamp_nb.select.report import verdict
 
@@ -57,7 +57,7 @@ def refits(s, n, seed=0):
     """What n plain refits of the same question select, by the columns of the table."""
     draw = resamples(s.fit_, range(n), seed)
     again = refitting.refitter(s.fit_, s.baseline_)
-    return (again(*draw) != 0)[:, s.question_.columns.where]
+    return (again(*draw)[0] != 0)[:, s.question_.columns.where]
 
 
 def off(s, n, seed=0):
@@ -248,6 +248,23 @@ def standard(X):
     return (X - X.mean(0)) / X.std(0)
 
 
+@pytest.mark.parametrize("M", [13, 14])
+def test_the_rows_of_a_resample_are_counted_as_they_are_drawn(M):
+    """Six of thirteen, with groups of one row and without; so is the cap on q."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(M, 40))
+    y, found = X[:, 0] + rng.normal(size=M), []
+    for groups in (None, np.arange(M)):
+        s = StabilitySelection(refits=0, lambdas=[0.5], pfer=8, verbose=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            s.fit(X, y, groups=groups)
+        found.append(s.q_)
+        alpha = s.lambda_scales_["glmnet lambda"]
+        np.testing.assert_allclose(alpha, 0.5 * M**0.5 / (M // 2), rtol=1e-12)
+    np.testing.assert_allclose(found, M // 2 / 3, rtol=1e-9)
+
+
 @pytest.mark.parametrize("ratio", [1.0, 0.3])
 def test_the_penalty_on_scikit_learns_scale(ratio):
     """A fit to all rows by scikit-learn at `lambda_scales_`, and ours."""
@@ -290,7 +307,7 @@ def test_a_refit_that_looks_at_likely_columns_first_is_the_same(both, monkeypatc
     few, all_ = [], []
     for found, bar in ((few, np.sort(fit.Pi)[-2]), (all_, -1.0)):
         monkeypatch.setattr(refitting, "LIKELY", bar)
-        found.append(refitting.refitter(fit)(*draw))
+        found.append(refitting.refitter(fit)(*draw)[0])
     assert (few[0] != 0).sum() > 8
     np.testing.assert_array_equal(few, all_)
 
@@ -303,7 +320,7 @@ def test_the_combination_is_what_refine_says(both):
     np.testing.assert_array_equal(s.probabilities_, refined.Pi)
     np.testing.assert_array_equal(s.support_, refined.Pi >= s.threshold_)
     np.testing.assert_array_equal(s.coef_mean_, refined.mean)
-    np.testing.assert_array_equal(s.coef_std_, np.sqrt(refined.var))
+    np.testing.assert_allclose(s.coef_std_, np.sqrt(refined.var))
     assert refined.n_refits == 50 and plain.refined_ is None
     np.testing.assert_array_equal(s.lambda_, plain.lambda_)
     one, other = s.predict(X).mean(), plain.predict(X).mean()
@@ -324,6 +341,7 @@ def test_the_bound_is_of_the_largest_sum(both):
     assert s.pfer_bound_ >= plain.pfer_bound_
 
 
+@pytest.mark.filterwarnings("ignore:nothing could be selected here. 11 features")
 @pytest.mark.filterwarnings("ignore:do not trust this answer without refits")
 def test_by_default_refits_have_the_last_word():
     X, y = table(wild=2)
@@ -350,6 +368,53 @@ def test_undecided_is_who_is_within_two_standard_errors():
     free = s.selection_.question.columns.kind == "covariate"
     np.testing.assert_array_equal(s.undecided_, (away <= 2) & ~free)
     assert s.undecided_[3] and not s.undecided_[5]
+
+
+def few_columns(seed, N=6):
+    """So few columns that refits select more of them than rVAMP says."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, N)) + 0.7 * rng.normal(size=(30, 1))
+    return X, X[:, :3].sum(1) + rng.normal(size=30)
+
+
+@pytest.mark.parametrize("bound", ["mb", "unimodal"])
+@pytest.mark.parametrize("asked", [{}, dict(pfer=0.8), dict(pfer=0.9, threshold=0.8)])
+def test_no_bound_is_above_the_pfer_that_was_asked_for(asked, bound):
+    """The threshold is raised as far as the refits' own q needs it, and no further."""
+    raised = 0
+    for seed in range(3):
+        s = fitted(*few_columns(seed), refits=100, bound=bound, **asked)
+        plain = fitted(*few_columns(seed), bound=bound, **asked)
+        assert s.pfer_bound_ <= asked.get("pfer", 1.0) == pytest.approx(s.pfer_)
+        assert s.status_ == "converged" and s.q_ == plain.q_
+        if s.threshold_ > plain.threshold_:
+            sizes = s.probabilities_.sum(), s.fit_.Pi.sum()
+            enough = error_control(6, pfer=s.pfer_, q=max(sizes), bound=bound)
+            assert s.threshold_ == pytest.approx(enough[0], rel=1e-12)
+            assert s.pfer_bound_ > 0.999 * s.pfer_
+            raised += 1
+        np.testing.assert_array_equal(s.support_, s.probabilities_ >= s.threshold_)
+        near = np.abs(s.probabilities_ - s.threshold_) <= 2 * s.refined_.Pi_se
+        np.testing.assert_array_equal(s.undecided_, near)
+    assert raised > 1
+
+
+def test_a_bound_that_was_not_promised_moves_no_threshold():
+    X, y = few_columns(0)
+    for asked in (dict(q=2.0, threshold=0.75), dict(q=2.0), dict(lambdas=[4.0])):
+        s = fitted(X, y, refits=100, **asked)
+        assert s.threshold_ == 0.75 and s.status_ == "converged"
+        assert s.pfer_bound_ == pfer_bound(
+            max(s.probabilities_.sum(), s.fit_.Pi.sum()), 0.75, 6
+        )
+
+
+def test_a_pfer_that_no_threshold_keeps_is_called_not_as_asked_for():
+    X, y = few_columns(0)
+    with pytest.warns(UserWarning, match="pfer not met: .* selected on average"):
+        s = StabilitySelection(pfer=0.5, threshold=1.0, refits=100, verbose=0).fit(X, y)
+    assert s.threshold_ == 1 and s.pfer_bound_ > s.pfer_ == pytest.approx(0.5)
+    assert verdict(s.selection_).startswith("not as asked for: ")
 
 
 def test_the_bound_has_the_error_of_the_mean_number_selected(both):
@@ -438,6 +503,18 @@ def test_how_often_any_of_a_family_is_selected():
     assert abs(twins.probability - others) < 3 * twins.probability_se < 0.1
 
 
+def test_a_family_that_is_called_as_a_leader_is_kept():
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(60, 6))
+    X[:, 4] = X[:, 3] + 0.2 * rng.normal(size=60)
+    y = X[:, 3] - X[:, 0] + rng.normal(size=60)
+    for name in ("grade", "x4"):
+        s = fitted(X, y, refits=40, categories={name: ["x0", "x1"]})
+        found = s.any_of()
+        assert {*found.members} == {"x0, x1", "x3, x4"} and name in found.index
+        assert (s.summary().family != "").sum() == 2
+
+
 @pytest.mark.parametrize("loss", ["squared", "logistic", "poisson"])
 @pytest.mark.parametrize("law", ["subsample", "poisson"])
 def test_the_search_in_a_large_table_begins_near_its_end(loss, law, monkeypatch):
@@ -508,7 +585,7 @@ def test_intervals_of_new_targets_hold_what_they_name(options):
     assert abs(np.mean(held) - 0.8) < 3 * np.std(held, ddof=1) / 12**0.5 + 0.02
     if s.loss_ == "squared":
         drawn = resamples(s.fit_, range(1500), 0)
-        fits = refitting.refitter(s.fit_, None)(*drawn) @ s.question_.A.T
+        fits = refitting.refitter(s.fit_, None)(*drawn)[0] @ s.question_.A.T
         out = drawn[0] == 0
         alone = (fits * out).sum(0) / out.sum(0) + s.question_.target.level
         away = out_of_bag(s.selection_) - alone
@@ -568,6 +645,106 @@ def test_no_refits_of_no_answer():
     s = fitted(X, y, refits=20, lambdas=[1e-9], max_iter=2)
     assert s.refined_ is None and not s.support_.any()
     assert np.isnan(s.coef_interval_).all()
+
+
+# One source of predictions ------------------------------------------------------------
+
+
+def of_other_refits(s, X, n=2000, **given):
+    """Linear predictors of X in n plain refits, (n, len(X)), by naive_bootstrap: an
+    intercept is a column without a penalty, or of a squared loss the mean target.
+    """
+    squared = s.loss_ == "squared"
+    A = np.column_stack([(X - s.center_) / s.scale_, np.ones(len(X))])
+    A = A[:, : X.shape[1] + (not squared)]
+    factor = np.ones(A.shape[1])
+    factor[X.shape[1] :] = 0
+    given |= dict(loss=s.loss_, counts=s.question_.counts, randomise=Fixed())
+    given |= dict(penalty_factor=factor, keep=range(A.shape[1]), seed=5)
+    y = s.question_.target.y
+    seen = naive_bootstrap(A, y, s.lambda_, n_resamples=n, progress=False, **given)
+    return seen.draws @ A.T + s.question_.target.level * squared
+
+
+def test_probabilities_of_classes_are_those_of_refits():
+    """Few rows, many columns far from 0, classes of unequal size: here the intercept of
+    rVAMP is off, and coefficients of refits with it are no answer.
+    """
+    rng = np.random.default_rng(2)
+    common = rng.normal(size=(72, 4))
+    X = common @ rng.normal(size=(4, 300)) + rng.normal(size=(72, 300))
+    X += 20 * rng.random(300)
+    y = rng.random(72) < 1 / (1 + np.exp(1.2 - 1.5 * common[:, 0] + common[:, 1]))
+    s = fitted(X, y, refits=None)
+    f = of_other_refits(s, X)
+    ours, p = s.predict_proba(X)[:, 1], 1 / (1 + np.exp(-f))
+    error = p.std(0) * np.sqrt(1 / s.refined_.n_refits + 1 / len(f))
+    assert (np.abs(ours - p.mean(0)) < 0.01 + 3 * error).all()
+    assert abs(np.mean(ours - p.mean(0))) < 0.01
+    assert np.sqrt(np.mean((ours - p.mean(0)) ** 2)) < 0.01
+    np.testing.assert_array_equal(s.predict(X), ours > 0.5)
+    mean = X @ s.coef_mean_ + s.refined_.intercepts.mean()
+    level = s.intercept_ - s.center_ @ (s.refined_.draws.mean(0) - s.coef_mean_)
+    np.testing.assert_allclose(s.linear_predictor(X), mean - level + s.intercept_)
+
+
+@pytest.mark.parametrize(
+    "what", ["few", "strata", "groups", "classes", "poisson", "Poisson few"]
+)
+def test_predictions_vary_as_those_of_refits(what):
+    """p̄₂ alone is too wide here, by a fifth to a half."""
+    rng = np.random.default_rng(1)
+    M, few = 20 if "few" in what else 40, np.arange(40) // 2
+    X = rng.normal(size=(M, 6)) + 3
+    f = X[:, 0] - X[:, 1] + rng.normal(size=M)
+    y, fit, loss, offset = f, {}, "auto", {}
+    if what == "strata":
+        y, fit = f + 2 * (few % 2), dict(strata=few % 2)
+    if what == "groups":
+        fit = dict(groups=few)
+    if what == "classes":
+        y = f > 0
+    if "oisson" in what:
+        loss, offset = "poisson", dict(offset=0.5 * rng.normal(size=M))
+        y, fit = rng.poisson(np.exp(1 + f / 3 + offset["offset"])), offset
+    s = fitted(X, y, loss=loss, refits=400, fit=fit)
+    others = of_other_refits(s, X, **offset)
+    mean, std = s.linear_predictor(X, return_std=True)
+    assert abs(np.median(std / others.std(0)) - 1) < 0.1
+    assert np.abs(std / others.std(0) - 1).max() < 0.2
+    assert (np.abs(mean - others.mean(0)) < 0.2 * others.std(0)).all()
+    if loss == "poisson":
+        bagged, spread = s.predict(X, return_std=True)
+        np.testing.assert_allclose(bagged, np.exp(others).mean(0), rtol=0.1)
+        assert abs(np.median(spread / np.exp(others).std(0)) - 1) < 0.1
+
+
+def test_cox_refits_have_a_level_about_the_baseline_that_is_reported():
+    """With it as many events are expected in each resample as there are."""
+    X, y = simulated_survival(M=80, N=8, seed=3)
+    s = fitted(X, y, loss="survival", refits=60)
+    draw = resamples(s.fit_, range(60), 0)
+    hazard, event = s.baseline_.hazard, s.baseline_.event
+    f = X @ s.refined_.draws.T + s.refined_.intercepts
+    expected = np.einsum("bm,m,mb->b", draw[0], hazard, np.exp(f))
+    np.testing.assert_allclose(expected, draw[0] @ event)
+    mean, std = s.linear_predictor(X, return_std=True)
+    np.testing.assert_allclose(std, f.std(1))
+    assert np.abs(mean - f.mean(1)).max() < f.std(1).max() / 2
+
+
+@pytest.mark.parametrize("x, y_unit", [(1e-100, 1e60), (1e90, 1e-60), (1e-160, 1)])
+@pytest.mark.parametrize("refits", [0, 40])
+def test_spreads_are_numbers_in_all_units(x, y_unit, refits):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5))
+    y = X[:, 0] + 0.5 * rng.normal(size=60)
+    one, two = fitted(X, y, refits=refits), fitted(X * x, y * y_unit, refits=refits)
+    back = two.coef_std_ * x / y_unit
+    np.testing.assert_allclose(back, one.coef_std_, rtol=1e-6)
+    np.testing.assert_allclose(two.probabilities_, one.probabilities_, rtol=1e-6)
+    spreads = (s.linear_predictor(v, True)[1] for s, v in ((one, X), (two, X * x)))
+    np.testing.assert_allclose(next(spreads) * y_unit, next(spreads), rtol=1e-6)
 
 
 # Groups and strata --------------------------------------------------------------------

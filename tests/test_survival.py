@@ -16,6 +16,7 @@ from rvamp_nb.energy import free_energy, stability_radius
 from rvamp_nb.extend.rows import counted
 from rvamp_nb.extend.survival import (
     Baseline,
+    CoxLoss,
     Rows,
     cox_fits,
     own_hazard,
@@ -560,6 +561,9 @@ def test_targets_in_all_forms():
         pd.DataFrame({"time": time, "event": event}),
         pd.DataFrame({"died": y["event"], "days": time}),
         np.column_stack([event, time]),
+        np.column_stack([time, event]),
+        pd.DataFrame({"days": time, "status": y["event"]}),
+        pd.DataFrame({"event": time, "then": y["event"]}),
         y.astype([("cens", bool), ("t", np.float32)]),
     ]
     for form in forms:
@@ -573,7 +577,8 @@ def test_targets_in_all_forms():
     "y, word",
     [
         (np.column_stack([np.zeros(5), np.ones(5), np.ones(5)]), "left truncation"),
-        (np.column_stack([np.full(5, 2.0), np.ones(5)]), "event .* first of two col"),
+        (np.column_stack([np.full(5, 2.0), np.full(5, 3.0)]), "event .* first of two"),
+        (np.column_stack([np.arange(5) % 2 + 1, np.arange(5)]), "codes 1, 2: y == 2"),
         (np.column_stack([np.ones(5), -np.ones(5)]), "time must be >= 0"),
         (np.column_stack([np.ones(5), np.full(5, np.nan)]), "time"),
         (np.ones(5), "structured"),
@@ -648,3 +653,42 @@ def test_a_baseline_moves_by_nothing_from_itself():
     fit, base = survival_fit(A, time, event, prior=Laplace(lam, randomise=Fixed()))
     np.testing.assert_allclose(base.hazard.sum(), event.sum())
     assert base.after(fit).moved(base) < 1e-4 < base.moved(Baseline(time, event))
+
+
+def test_the_hazard_counts_the_rows_that_are_drawn():
+    """Of 13 rows six: what the solver makes of halves, and not six and a half."""
+    _, y = simulated_survival(13, 3)
+    time, event = y["time"], y["event"] * 1.0
+    base, six = (Baseline(time, event, Subsample(tau)) for tau in (0.5, 6 / 13))
+    np.testing.assert_allclose(base.hazard, six.hazard, rtol=1e-12)
+    np.testing.assert_allclose(base.risk, six.risk, rtol=1e-12)
+
+
+def test_what_a_cox_loss_has_at_a_point_is_computed_once(monkeypatch):
+    rng, asked = np.random.default_rng(0), []
+    at_risk = CoxLoss.at_risk
+    counted = lambda self, v: asked.append(v.ndim) or at_risk(self, v)
+    monkeypatch.setattr(CoxLoss, "at_risk", counted)
+    loss, d = CoxLoss(np.arange(20), np.arange(20)), rng.integers(0, 2, 20)
+    X, f, c = rng.normal(size=(3, 20)), rng.normal(size=(2, 20)), np.ones((2, 20))
+    first = loss.value(d, f, c)
+    loss.slope(d, f.copy(), c.copy())
+    loss.hessian(np.array([X, X]), d, f, c, 0.0)
+    assert asked == [2, 3]  # once, and once for the columns
+    f += 0.1  # in place, as faces are
+    moved = loss.value(d, f, 2 * c)
+    assert asked == [2, 3, 2] and not np.allclose(moved, 2 * first)
+    assert np.allclose(loss.value(d, f - 0.1, c), first)
+
+
+def test_cox_refits_of_a_long_table_are_those_of_a_short_one(monkeypatch):
+    """Each on its own rows, tied times among them, from where an average one ends."""
+    A, y = simulated_survival(120, 8)
+    rng, time = np.random.default_rng(1), np.ceil(y["time"] / 20)
+    counts = np.array([HALF.draw(120, rng) for _ in range(10)])
+    asked = A, time, y["event"] * 1.0, np.full((10, 8), 0.5), counts
+    together = cox_fits(*asked)
+    monkeypatch.setattr(refits_room, "LONG", 100)
+    alone = cox_fits(*asked)
+    assert np.isfinite(together).all() and (together != 0).any()
+    np.testing.assert_allclose(alone, together, rtol=1e-9, atol=1e-12)

@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import rvamp_nb.select.frames as tables
 from rvamp_nb import StabilitySelection
-from rvamp_nb.select.frames import (
+from rvamp_nb.select import frames, readers
+from rvamp_nb.select.frames import prepare
+from rvamp_nb.select.readers import (
     BadInput,
     in_python,
-    prepare,
     read_frame,
     read_matrix,
     read_names,
@@ -80,6 +80,40 @@ def test_the_same_table_in_every_format_is_the_same_table(tmp_path):
         assert read_frame(path, **how).attrs["sha256"] == sha256
 
 
+@pytest.mark.parametrize(
+    "text, names, lines",
+    [
+        ("sep=;\na;y\n1;2\n3;4\n", ["a", "y"], [3, 4]),
+        ('"SEP=\t"\r\na\ty\r\n1\t2\r\n3\t4\r\n', ["a", "y"], [3, 4]),
+        ("# made by, a lab\n#\n\na,c,y\n1,5,2\n3,5,4\n", ["a", "c", "y"], [5, 6]),
+        ("#a,y\n1,2\n3,4\n", ["#a", "y"], [2, 3]),
+        ("# v1\n#a\ty\n\n1\t2\n3\t4\n", ["#a", "y"], [4, 5]),
+        ("#y\n1\n3\n", ["#y"], [2, 3]),
+        ("# y\ny\n1\n3\n", ["y"], [3, 4]),
+        ('a  "b b" y\n1 5 2\n 3   5 4 \n', ["a", "b b", "y"], [2, 3]),
+        ("disease progression\n1\n3\n", ["disease progression"], [2, 3]),
+    ],
+)
+def test_a_file_is_read_as_what_it_is(tmp_path, text, names, lines):
+    (tmp_path / "a.txt").write_bytes(text.encode())
+    found = read_frame(tmp_path / "a.txt")
+    assert list(found) == names and list(found.index) == lines
+    assert found.iloc[:, 0].tolist() == ["1", "3"]
+    if len(names) > 1:
+        assert found.iloc[:, -1].tolist() == ["2", "4"]
+
+
+def test_commas_in_numbers_are_named(tmp_path):
+    (tmp_path / "a.csv").write_text("sep=;\na;y\n1,5;2\n2;3\n3;1\n4;2\n")
+    said = refused(read_frame(tmp_path / "a.csv"), "y")
+    assert (
+        "is not a number, but for a comma: 'a' (1 of 4, first '1,5' in line 3)" in said
+    )
+    assert "say decimal=','" in said
+    found = prepare(read_frame(tmp_path / "a.csv", decimal=","), "y")
+    assert found.X["a"].tolist() == [1.5, 2, 3, 4]
+
+
 def test_parquet_keeps_types(tmp_path):
     pytest.importorskip("pyarrow")
     data = frame()
@@ -120,6 +154,15 @@ def test_parquet_without_pyarrow_says_what_to_install(monkeypatch, tmp_path):
         (b"a,b,c\n1,2,3\n\n1,2", "line 4: 2 values for 3"),
         (b"a,a\n1,2", "2 columns are named 'a'"),
         (b"a,\n1,2", "column 2 has no name"),
+        (b"a|b\n1|2", r"bars .* sep='\|'"),
+        (b"# made, by\nid,a\n1,x\n", "line 1 begins with # and line 2 has as many"),
+        (b'"a" "b"\n"1" 2 3\n"2" 4 5\n', "R's write.table leaves without one"),
+        (b"a\tb\n1\t2\t3\n2\t4\t5\n", "one value more .* give the row names"),
+        (b"a,b\n1,2,\n3,4,\n", "no separator may end a line"),
+        (b"a,b\n1,5,2\n3,5,4\n", "decimal commas need quotes"),
+        (b"#nothing\n# else\n", "empty"),
+        (b"sep=;\n", "empty"),
+        (b"a b y\n1 2 3\n1 2\n", "line 3: 2 values for 3"),
         (b"", "empty"),
     ],
 )
@@ -218,7 +261,7 @@ def test_what_holds_numbers_is_numbers(cells):
 
 
 @pytest.mark.parametrize(
-    "gap", [None, np.nan, pd.NA, pd.NaT, "", " NA ", "n/a", "?", "."], ids=repr
+    "gap", [None, np.nan, pd.NA, pd.NaT, "", " NA ", "n/a", "#N/A", "null"], ids=repr
 )
 def test_a_gap_is_a_gap_however_it_is_written(gap):
     crp = frame()["crp"].astype(object)
@@ -230,6 +273,123 @@ def test_a_gap_is_a_gap_however_it_is_written(gap):
     assert prepare(data, **ROLES, missing="median").X.crp[4] == others.median()
     left = prepare(data, **ROLES, missing="drop")
     assert list(left.X.index) == list(others.index) and left.left_out == 1
+
+
+@pytest.mark.parametrize("word", ["none", "-", ".", "?", "NA", "null"])
+def test_a_word_among_words_is_a_level_unless_it_is_named(word):
+    """And a word among numbers is refused, with the remedy, if it is no usual gap."""
+    data = frame()
+    data["site"] = data["site"].astype(object)
+    data.loc[[2, 5, 7], "site"] = word
+    table = prepare(data, **ROLES)
+    column = table.X[f"site={word}"]
+    assert list(column.index[column == 1]) == [2, 5, 7] and not table.filled
+    is_usual = word in ("NA", "null")
+    remark = f"'{word}' is a level of 'site', 3 times: if it stands for a gap, say na="
+    assert any(remark in said for said in table.warnings) == is_usual
+    named = prepare(data, **ROLES, na=word, missing="median")
+    assert named.filled == {"site": 3} and f"site={word}" not in named.X
+    assert f"'{word}' taken for gaps: 3 in 'site'" in named.said
+    data["crp"] = data["crp"].astype(object)
+    data.loc[2, "crp"] = word
+    reason = "is missing" if is_usual else "is not a number"
+    assert f"{reason}: 'crp' (1 of 30, first '{word}'" in refused(data, **ROLES)
+    if not is_usual:
+        assert "na names what stands for a gap" in refused(data, **ROLES)
+        assert prepare(data, **ROLES, na=[word], missing="drop").left_out == 3
+
+
+def test_a_number_that_is_named_is_a_gap():
+    """As a number among numbers, to the letter among words."""
+    data = frame().assign(size=[-99.0, *range(29)], code=["7", "-99.0"] * 15)
+    data["crp"] = ["-99", "-99.0", *map(str, data["crp"][2:])]
+    data["site"] = ["007", "-99", *data["site"][2:]]
+    asked = dict(ROLES, categorical=["site", "grade"], missing="median")
+    for na in (-99, "-99", ["-99"], ["-99", "1234"]):
+        table = prepare(data, **asked, drop="code", na=na)
+        assert table.filled == {"size": 1, "crp": 2, "site": 1}
+        assert "1 in 'site', 1 in 'size'" in table.said[0] and "site=007" in table.X
+    assert table.X["size"][0] == 14
+    named = prepare(data, **asked, drop="code", na=["-99", "7"])
+    assert "1 in 'site', 2 in 'size'" in named.said[0] and "site=007" in named.X
+    assert "taken for gaps: in no cell" in prepare(frame(), **ROLES, na="-9").said[0]
+    first = refused(data, "y", categorical="site", drop=["patient", "code"], na="-99")
+    assert "'crp' (2 of 30, first '-99' in row 0" in first
+
+
+def test_a_gap_in_the_classes_is_named():
+    data = frame().assign(y=["ill", "well", "NA"] * 10)
+    said = refused(data, **ROLES)
+    assert "'y' has 'NA' beside its classes: na='NA' makes it a gap" in said
+    assert prepare(data, **ROLES, na="NA", missing="drop").left_out == 10
+    died = frame().assign(died=["yes", "no", "NA"] * 10)
+    roles = dict(time="age", event="died", categorical="site", drop="patient")
+    assert "stands for a gap with na" in refused(died, **roles)
+    roles |= dict(na="NA", missing="drop")
+    assert prepare(died, **roles).left_out == 10
+
+
+@pytest.mark.parametrize(
+    "code, times, rest, found",
+    [
+        (-99, 3, "normal", True),
+        (999, 30, "normal", True),
+        (-9, 10, "normal", True),
+        (-99, 2, "age", True),
+        (-99, 3, "ldl", True),
+        (230, 2, "ldl", False),
+        (-99, 1, "age", False),  # one far value is the light's to find
+        (9, 4, "dose", True),  # genotypes
+        (3, 4, "dose", False),
+        (1, 3, "zero", False),  # rare
+        (90, 9, "age", False),
+        (60, 100, "normal", False),  # not few
+    ],
+)
+def test_a_few_equal_numbers_far_from_the_rest_are_named(code, times, rest, found):
+    rng = np.random.default_rng(0)
+    columns = dict(normal=rng.normal(size=150), age=rng.integers(30, 80, size=150))
+    columns |= dict(dose=rng.binomial(2, 0.3, size=150), zero=np.zeros(150))
+    columns["ldl"] = rng.normal(130, 30, size=150).round()
+    x = np.array(columns[rest], dtype=float)
+    x[:times] = code
+    data = pd.DataFrame({"x": x, "z": rng.normal(size=150), "y": rng.normal(size=150)})
+    said = prepare(data, "y").warnings
+    remark = f"{code} comes several times, far from the rest: {times} in 'x' (else "
+    assert [text.startswith(remark) for text in said] == [True] * found
+    if found:
+        assert said[0].endswith(f"if it stands for a gap, say na='{code}'")
+        assert not prepare(data, "y", na=code, missing="median").warnings
+
+
+def test_codes_of_gaps_are_gathered():
+    """Two codes in a column, and one in many columns."""
+    data = frame(M=60)[["age", "y"]]
+    data.loc[:2, "age"], data.loc[9:11, "age"] = -99, 999
+    first, second = prepare(data, "y").warnings
+    assert first.startswith("999 comes several times, far from the rest: 3 in 'age'")
+    assert second.startswith("-99 comes several times, far from the rest: 3 in 'age'")
+    wide = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 5000)))
+    wide.iloc[:2, ::500] = -9999
+    wide.iloc[30, :600] = np.nan
+    asked = dict(drop="1", missing="median")
+    (said,) = prepare(wide.assign(y=range(40)), "y", **asked).warnings[-1:]
+    assert "2 in '1500' (else " in said and ", 6 more: if" in said
+
+
+@pytest.mark.parametrize(
+    "yes, no", [("TRUE", "FALSE"), ("True", "False"), ("true", "false")]
+)
+def test_true_and_false_in_a_file_are_1_and_0(tmp_path, yes, no):
+    flags = np.arange(30) % 3 == 0
+    data = frame().assign(flag=flags)
+    text = data.assign(flag=np.where(flags, yes, no)).to_csv(index=False)
+    (tmp_path / "a.csv").write_text(text.replace(f",{no}\n", ",NA\n", 1))
+    found = prepare(read_frame(tmp_path / "a.csv"), **ROLES, missing="drop")
+    expected = prepare(data.drop(1), **ROLES)
+    np.testing.assert_array_equal(found.X.flag, expected.X.flag)
+    mixed = data.assign(flag=[yes, *"1" * 29])
+    assert "is not a number: 'flag'" in refused(mixed, **ROLES)
 
 
 @pytest.mark.parametrize(
@@ -316,6 +476,29 @@ def test_columns_of_type_category_are_coded_unasked():
     assert list(table.categories) == ["site"]
 
 
+def test_a_category_of_one_level_is_named():
+    table = prepare(frame().assign(site="A"), **ROLES)
+    assert "'site' has one level, 'A': nothing to code, no feature" in table.warnings
+    assert table.categories["site"] == ()
+
+
+def test_an_ordered_factor_is_coded_against_its_first_level():
+    """Also where another is more frequent, or the first one does not occur."""
+    levels, cells = ["calm", "mild", "severe"], ["mild"] * 6 + ["calm", "severe"] * 2
+    y, known = np.arange(10.0), pd.CategoricalDtype(["absent", *levels], ordered=True)
+    for kind, against in ((known, "calm"), ("category", "mild")):
+        pain = pd.Series(cells, dtype=kind)
+        table = prepare(pd.DataFrame({"pain": pain, "y": y}), "y")
+        assert table.references == {"pain": against}
+    table = prepare(
+        pd.DataFrame({"pain": pd.Series(cells, dtype=known), "y": y}),
+        "y",
+        categorical=["pain"],
+        reference={"pain": "severe"},
+    )
+    assert table.references == {"pain": "severe"}
+
+
 def test_a_level_of_every_row_is_a_name():
     said = refused(frame(), "y", categorical=["site", "patient"])
     assert "'patient' has another level in every row: is it an id?" in said
@@ -381,6 +564,32 @@ def test_a_role_takes_a_column_out_of_the_features():
 )
 def test_roles_that_make_no_sense_are_one_line(asked, words):
     assert words in refused(frame(), **asked)
+
+
+@pytest.mark.parametrize(
+    "asked, meant",
+    [
+        (dict(target="Y"), "y"),
+        (dict(target="y", categorical="iste"), "site"),
+        (dict(target="y", groups="pateint"), "patient"),
+        (dict(ROLES, reference={"grad": 2}), "grade"),
+        (dict(ROLES, reference={"site": "b"}), "B"),
+        (dict(target="y", drop="weight"), None),
+    ],
+)
+def test_a_name_that_may_be_meant_is_named(asked, meant):
+    said = refused(frame(), **asked)
+    assert (
+        f"(did you mean '{meant}'?)" if meant else "did you mean"
+    ) in said or not meant
+    assert meant or "did you mean" not in said
+
+
+def test_the_reference_of_the_target_is_refused_with_what_is_modelled():
+    data = frame().assign(y=["ill", "well"] * 15)
+    said = refused(data, **ROLES, reference={"y": "well"})
+    assert "'y' is the target, whose class that is last when sorted is modelled" in said
+    assert "name it with categorical" not in said
 
 
 def test_arguments_that_are_not_there_are_type_errors():
@@ -458,7 +667,7 @@ def test_a_wide_table_of_numbers_is_not_looked_at_cell_by_cell(monkeypatch):
     wide.iloc[0, 5] = np.nan
     wide = wide.assign(y=np.arange(6.0))
     text = prepare(wide.astype(str), "y", missing="median")
-    monkeypatch.setattr(tables, "_as_float", slow)
+    monkeypatch.setattr(readers, "_as_float", slow)
     table = prepare(wide, "y", missing="median")
     assert table.X.shape == (6, 3000) and table.filled == {"5": 1}
     pd.testing.assert_frame_equal(text.X, table.X, check_exact=True)
@@ -551,7 +760,7 @@ def test_beyond_memory_the_matrix_is_handed_on_as_it_is(monkeypatch):
     rows = pd.DataFrame({"y": np.arange(30.0), "w": 1.0, "age": range(30)})
     asked = dict(target="y", weights="w", keep="x3")
     small = prepare(rows, matrix=A, **asked)
-    monkeypatch.setattr(tables, "IN_MEMORY", A.size - 1)
+    monkeypatch.setattr(frames, "IN_MEMORY", A.size - 1)
     large = prepare(rows, matrix=A, **asked)
     assert large.X is A and small.X.shape == A.shape
     assert large.names == small.names and large.lines is None
@@ -562,7 +771,12 @@ def test_beyond_memory_the_matrix_is_handed_on_as_it_is(monkeypatch):
     assert small.options["penalty_factor"] == {"x3": 0}
     assert large.said[0] == small.said[0] == "no role, and no feature: 'age'"
     assert "(int8) are held as such" in large.said[1] and "'x3'" in large.said[2]
-    for more in (dict(keep="age"), dict(categorical="x1"), dict(missing="drop")):
+    for more in (
+        dict(keep="age"),
+        dict(categorical="x1"),
+        dict(missing="drop"),
+        {"na": "9"},
+    ):
         with pytest.raises(BadInput, match=f"{min(more)}.*too large for memory"):
             prepare(rows, matrix=A, **asked | more)
 
@@ -621,6 +835,16 @@ def test_several_names_in_one_are_told_apart():
         ("patient", [0, 0, 1, 1, 2, 2, 3, 3], "4 of the values of 'patient' come more"),
         ("PatientID", [7, 7, 8, 9, 10, 11, 12, 13], "1 of the values of 'PatientID'"),
         ("donor", [0, 1] * 4, None),  # yes or no
+        (
+            "site_id",
+            [1, 2, 3, 1, 2, 3, 1, 2],
+            "kinds, such as sites, categorical site_id",
+        ),
+        (
+            "site_id",
+            [1, 2, 3, 4, 1, 2, 3, 4],
+            "(if they name kinds, such as sites, cat",
+        ),
         ("width", [0, 0, 1, 1, 2, 2, 3, 3], None),
         ("x", [3, 4, 5, 6, 7, 9, 8, 10], "'x' numbers the rows, and is a feature"),
         ("x", [3, 4, 5, 6, 7, 8, 8, 10], None),
@@ -630,8 +854,20 @@ def test_numbers_of_patients_and_of_rows_are_suspected(name, cells, word):
     frame = pd.DataFrame({name: cells, "z": np.arange(8) ** 2.0, "y": np.sin(range(8))})
     said = " ".join(prepare(frame, "y").warnings)
     assert word in said if word else not said
+    if "site" in name:  # what is advised can be done
+        assert not prepare(frame, "y", categorical=[name]).warnings[1:]
+        assert ("groups site_id" in said) == (max(cells) > 3)
+        return
     dropped = " ".join(prepare(frame, "y", drop=[name]).warnings)
     assert dropped == (said if name.lower().startswith("patient") else "")
+
+
+def test_numbers_of_rows_are_suspected_where_rows_are_left_out():
+    frame = pd.DataFrame({"no": range(1, 13), "z": np.arange(12) ** 2.0})
+    frame["y"], frame["width"] = np.sin(range(12)), np.linspace(1, 12, 12) + 0.01
+    frame.loc[[0, 5], "z"] = np.nan
+    (said,) = prepare(frame, "y", missing="drop").warnings
+    assert said.startswith("'no' numbers the rows, and is a feature")
 
 
 def test_a_damaged_chunk_of_zarr_is_one_line(tmp_path):

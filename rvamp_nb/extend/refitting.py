@@ -87,7 +87,8 @@ def refitter(fit, baseline=None):
     """What refits a fit from `rvamp`, which need not have converged, for given
     resamples: a function of counts (b, M) and multipliers of the penalties, (b, N) or
     (b, 1), that returns coefficients (b, N), nan in the rows of refits that did not
-    arrive. With a `Baseline` the refits are Cox fits, each with one of its own.
+    arrive, and intercepts (b,), 0 where the fit has none. With a `Baseline` the refits
+    are Cox fits, each with one of its own; intercepts are about the one given.
 
     A ValueError for a loss, penalty or table that cannot be refitted.
     """
@@ -95,8 +96,7 @@ def refitter(fit, baseline=None):
     check_refittable(p.A, fit.prior, p.likelihood, one, baseline)
     t, _ = _penalty_terms(fit, slice(None))
     if baseline is not None:
-        told, weight = (p.A[:, :N], baseline.time, baseline.event), baseline.weight
-        return lambda c, factor: cox_fits(*told, factor * t[:N], c * weight)
+        return partial(_with_level, baseline, p.A[:, :N], t[:N])
     likely = t == 0
     likely[:N] |= fit.Pi > LIKELY if fit.converged else True
     if isinstance(p.A, Panels):
@@ -104,7 +104,17 @@ def refitter(fit, baseline=None):
     else:
         of_all = partial(_Few(fit, p.A, slice(None)), likely=likely)
     padded = lambda v: np.pad(v, ((0, 0), (0, one * (v.shape[1] > 1))))
-    return lambda c, factor: of_all(c, padded(factor))[:, :N]
+    apart = lambda x: (x[:, :N], x[:, N:].sum(1))
+    return lambda c, factor: apart(of_all(c, padded(factor)))
+
+
+def _with_level(baseline, A, t, counts, factor):
+    """Cox fits, and the level of each about a baseline."""
+    weight = counts * baseline.weight
+    x = cox_fits(A, baseline.time, baseline.event, factor * t, weight)
+    seen = np.maximum(weight @ baseline.event, 0.5)  # of no event, as of half a one
+    expected = np.sum(weight * baseline.hazard * np.exp(x @ A.T), 1)
+    return x, np.log(seen / expected)
 
 # %% ../../nbs/workshop/refitting.ipynb #74000021
 LIKELY = 0.003  # columns with a larger Π are looked at first

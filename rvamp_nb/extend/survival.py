@@ -10,15 +10,20 @@ __all__ = ['LARGE', 'TERMS', 'Rows', 'simulated_survival', 'CoxLoss', 'cox_fits'
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
-from ..checks import check_array, check_number, check_offers, check_size
+from rvamp_nb.checks import (
+    check_array,
+    check_number,
+    check_offers,
+    check_size,
+    numpy_errors,
+)
 from ..likelihood import FAINTEST, Logistic, Loss, PoissonLoss, Squared
 from ..messages import Moments, Natural
 from ..refits import GAP, refit, unit_table
-from ..resampling import Subsample, check_law
+from ..resampling import Subsample, check_law, law_of_one
 from ..solver import ConvergenceWarning, rvamp
 
 # %% ../../nbs/course/53_survival.ipynb #s113c6d2
@@ -39,6 +44,8 @@ def _translated(moments, message, weight, offset):
 # %% ../../nbs/course/53_survival.ipynb #s06f5ecc
 class _Weighted:
     """The loss w l(y, f + o), where `known(y)` tells y, w and o of the rows."""
+
+    kinked = property(lambda self: self.loss.kinked)
 
     def value(self, y, f):
         """As `Loss.value`."""
@@ -76,7 +83,7 @@ class _CheckedRows:
         given = dict(weight=self.weight, offset=self.offset)
         for name in [name for name in given if given[name] is not None]:
             v = vars(self)[name] = check_array(f"Rows: {name}", given[name]).copy()
-            if v.ndim != 1:
+            if v.ndim != 1 or not v.size:
                 raise ValueError(f"Rows: {name} must be a vector, got shape {v.shape}")
         w = self.weight
         if w is not None and ((w < 0).any() or not w.any()):
@@ -197,25 +204,39 @@ def simulated_survival(M=200, N=40, effect=0.8, leaving=1.2, seed=0):
     return A / np.linalg.norm(A, axis=0), y
 
 # %% ../../nbs/course/53_survival.ipynb #afe3e1d8
-class CoxLoss(NamedTuple):
+class CoxLoss:
     """Cox's loss (`cox`) for `refit`, in place of a RefitLoss; y are the events, and
-    rows stand in the order of their times.
+    rows stand in the order of their times. first and last, (M,) ints, are for each row
+    the first and the last of the same time.
     """
 
-    first: np.ndarray  # (M,) ints: for each row the first of the same time
-    last: np.ndarray  # and the last
     name = "cox"
+
+    def __init__(self, first, last):
+        self.first, self.last = first, last
+        self.point, self.known = (np.nan, np.nan), None
+
+    def of(self, rows):
+        """The loss of some of the rows, which are sorted."""
+        first = np.searchsorted(rows, self.first[rows])
+        return CoxLoss(first, np.searchsorted(rows, self.last[rows], "right") - 1)
 
     def at_risk(self, weights):
         """Sums over all rows whose time is not earlier, (..., M)."""
         return np.take(np.cumsum(weights[..., ::-1], -1), -1 - self.first, -1)
 
     def shares(self, y, f, c):
-        """Each row's risk, deaths, risk at its time, and risk times hazard, (b, M)."""
+        """Each row's risk, deaths, risk at its time, and risk times hazard, (b, M);
+        once for value, slope and curvature at a point.
+        """
+        point, known = self.point, self.known
+        if all(map(np.array_equal, (f, c), point)):
+            return known
         risk, deaths = c * np.exp(f), c * y
         total = np.maximum(self.at_risk(risk), FAINTEST)
         hazard = np.cumsum(deaths / total, -1)[..., self.last]
-        return risk, deaths, total, risk * hazard
+        self.point, self.known = (f.copy(), c), (risk, deaths, total, risk * hazard)
+        return self.known
 
     def value(self, y, f, c):
         """The loss under counts c, (b, M)."""
@@ -314,17 +335,22 @@ def own_hazard(time, deaths, risk, counts):
 def survival_target(y):
     """Times and events, (M,) floats, events 0 or 1, of survival data in one of the
     usual forms: a structured array (M,), a data frame or an array (M, 2), of the event
-    and then the time, as scikit-survival has them, or with fields or columns "event"
-    and "time" in any order. A TypeError or ValueError for what is none of these,
-    missing or negative times, and entry times (left truncation, a third column).
+    and then the time, as scikit-survival has them, or in any order where they are
+    called "event" and "time", or where only the second holds 0 and 1 alone. A TypeError
+    or ValueError for what is none of these, missing or negative times, and entry times
+    (left truncation, a third column).
     """
     first, second = _two_columns(y)
+    one, two = (np.isin(np.asarray(v, dtype=object), (0, 1)) for v in (first, second))
+    if two.all() and not one.all():
+        first, second = second, first
     event = np.asarray(first)
     if event.dtype.kind == "O":
         event = event.astype(float)
     if event.dtype.kind not in "biuf" or not np.isin(event, (0, 1)).all():
-        where = 'the first of two columns, unless they are called "event" and "time"'
-        raise ValueError(f"y: the event is {where}; it must be True or False")
+        where = "the first of two columns, or the one that holds 0 and 1 alone"
+        remedy = "True where it was seen and False where not (of codes 1, 2: y == 2)"
+        raise ValueError(f"y: the event is {where}; it must be {remedy}")
     return _check_time(check_array("y: time", second)), event.astype(float)
 
 # %% ../../nbs/course/53_survival.ipynb #s1fb4300
@@ -365,6 +391,7 @@ def _check_baseline(base):
             raise ValueError(f"{name} must have shape {time.shape}, got {value.shape}")
     if (base.weight < 0).any():
         raise ValueError(f"weight must be >= 0, got {base.weight.min():g}")
+    fields["counts"] = law_of_one(base.counts, len(time))
     if base.risk is None:
         fields["risk"] = base.counts.mean * (base.weight * np.exp(base.offset))
     if not np.isin(base.event, (0, 1)).all():
@@ -437,6 +464,7 @@ class Baseline(_Level):
         return Rows(PoissonLoss(), self.weight * (self.hazard > 0), self.offset + shape)
 
 # %% ../../nbs/course/53_survival.ipynb #s0721dfa
+@numpy_errors(under="ignore")
 def survival_fit(
     A,
     time,
@@ -465,7 +493,7 @@ def survival_fit(
     **options : tol, max_iter, damping, beta of `rvamp`
     """
     check_law("counts", counts, needs=("nodes", "mean", "var"))
-    check_number("survival_fit", "still", still, 0)
+    still = check_number("survival_fit", "still", still, 0)
     rounds = check_size("survival_fit", "rounds", rounds)
     base, fit = Baseline(time, event, counts, sample_weight, offset), None
     for _ in range(rounds):
@@ -478,5 +506,5 @@ def survival_fit(
             return fit, base
         base = new
     message = f"the baseline still moves after {rounds} rounds"
-    warnings.warn(message, ConvergenceWarning, stacklevel=2)
+    warnings.warn(message, ConvergenceWarning, stacklevel=3)  # one is its context
     return fit, base

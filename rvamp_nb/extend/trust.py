@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from ..checks import listed
-from ..groups import GroupedLoss, noise_of_groups
+from ..groups import GroupedLoss, noise_of_groups  # chapter 5.2
 from ..tables.storage import Panels, each, in_rows
 
 # %% ../../nbs/course/45_diagnostics.ipynb #567e644b

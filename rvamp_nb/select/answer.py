@@ -9,17 +9,18 @@ __all__ = ['Along', 'Selection', 'along', 'stability_index', 'told_of_answer', '
 # %% ../../nbs/workshop/answer.ipynb #79000003
 import warnings
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from ..bootstrap import DrawError
 from ..datasets import unit_columns
 from ..densities import coefficient_interval
 from ..extend.refined import refined
 from ..extend.trust import TrustWarning, judge
+from . import control
 from .columns import Columns
-from .control import BOUNDS, DECOYS, DEFAULT_THRESHOLD, q_values
 from .penalty import Question, search, steering, walk
 from .target import draws_halves
 
@@ -119,8 +120,9 @@ def told_of_answer(question, fit, threshold, least=0, both=None):
         told = dict(probabilities=nothing, coef_mean=nothing, coef_std=nothing)
         return told | dict(support=nothing > 0, coef_interval=nothing[:, None] + [0, 0])
     if both is None:
-        ends = coefficient_interval(fit, 0.9)
+        level, ends = fit.intercept, coefficient_interval(fit, 0.9)
     else:
+        level = np.mean(both.intercepts)
         known = both.Pi_se[among], both.draws[:, among] != 0
         ends, busy = np.zeros((len(among), 2)), both.draws.any(0)
         how = dict(q=[0.05, 0.95], axis=0, method="inverted_cdf")
@@ -136,24 +138,51 @@ def told_of_answer(question, fit, threshold, least=0, both=None):
         stability_se=its_error,
         support=kept[where] | (columns.kind == "covariate"),
         coef_mean=mean,
-        coef_std=np.sqrt(best.var[where] * columns.unit**2),
+        coef_std=np.sqrt(best.var[where]) * np.abs(columns.unit),
         coef_interval=np.sort(ends[where] * columns.unit[:, None], axis=1),
-        intercept=float(question.target.level + fit.intercept - columns.center @ mean),
+        intercept=float(question.target.level + level - columns.center @ mean),
     )
 
 # %% ../../nbs/workshop/answer.ipynb #6d0de8bf
-def bound_reached(question, bound, threshold, *estimates):
-    """The bound for the largest sum among estimates of Π, (n,) each; nan where none
-    holds.
+def bound_reached(question, asked, threshold, pfer, status, *estimates):
+    """Threshold, pfer_bound and status as fields of `Selection`: the bound for the
+    largest sum among estimates of Π, (n,) each; nan where none holds. Where it is above
+    the pfer that was promised, the threshold is raised until it is not; where none up
+    to 1 is enough, the status says so.
     """
+    p = int(question.candidates.sum())
+    size = min(max(float(question.size(Pi)) for Pi in estimates), p)
+    bound = _bound_of(question, asked, threshold, size)
+    chosen = asked["q"] is not None and asked["pfer"] is None
+    most = asked["pfer"] or control.DEFAULT_PFER
+    pfer = min(pfer, most)  # rounding may have moved it
+    if bound > pfer and status == "converged" and not (chosen or _one_penalty(asked)):
+        try:
+            given = dict(pfer=pfer, q=size, bound=asked["bound"])
+            threshold, bound, _ = control.error_control(p, **given)
+            bound = min(bound, pfer)
+        except ValueError:
+            status = f"pfer not met: {size:.3g} selected on average, and the bound is"
+            status += f" above {pfer:g} at any threshold; raise pfer"
+    return dict(threshold=threshold, pfer_bound=bound, status=status)
+
+
+def _bound_of(question, asked, threshold, size):
+    """The bound for a sum of Π, nan where none holds."""
     if not draws_halves(question.counts):
         return np.nan
     p = int(question.candidates.sum())
-    size = max(float(question.size(Pi)) for Pi in estimates)
+    bound = control.BOUNDS[asked["bound"]]
     try:
-        return BOUNDS[bound](min(size, p), threshold, p) if size > 0 else 0.0
+        return bound(min(size, p), threshold, p) if size > 0 else 0.0
     except ValueError:
         return np.nan  # the unimodal bound says nothing of so large a sum
+
+
+def _one_penalty(asked):
+    """Whether one penalty was given, and nothing is promised."""
+    given = 0 if asked["lambdas"] is None else len(asked["lambdas"])
+    return asked["pfer"] is asked["q"] is None and 1 in (asked["n_lambdas"], given)
 
 # %% ../../nbs/workshop/answer.ipynb #e16light2
 def light_of(question, path, answer, q, repeated):
@@ -177,7 +206,7 @@ def other_scales(question, lam):
     """
     target, ratio = question.target, getattr(question.prior, "l1_ratio", 1.0)
     M = len(target.rows.that_count(target.y))
-    n = M * question.counts.mean
+    n = M * question.of_one.mean
     t, k = lam * ratio * M**0.5 / n, lam * (1 - ratio) * M / n
     scales = {"rvamp_nb": lam, "per row": t + k, "l1_ratio": t / (t + k)}
     theirs = {
@@ -206,25 +235,19 @@ def against_decoys(question, kind):
         said += " q-values may be far too small: take decoys='gaussian'"
         warnings.warn(said, TrustWarning, stacklevel=5)
     rng = np.random.default_rng([79, 18])  # from 0 a table may have been drawn itself
-    made = DECOYS[kind](A[:, among] / unit * len(A) ** 0.5, rng)
+    made = control.DECOYS[kind](A[:, among] / unit * len(A) ** 0.5, rng)
     of_both = Columns(*(part[columns.first[twice]] for part in columns))
     of_both = of_both._replace(where=np.arange(len(twice)))
     prior = replace(prior, penalty_factor=prior.penalty_factor[twice])
     A = np.hstack([A[:, among], unit_columns(made)[0] * unit])
     both = replace(question, A=A, prior=prior, columns=of_both)
-    q = min(question.counts.mean * len(A) / 3, len(among))
+    q = min(question.of_one.mean * len(A) / 3, len(among))
     fit, found = search(both, None, q)[2].fit, np.ones(len(columns.first))
     ours, theirs = np.split(fit.Pi, 2)
-    found[among] = q_values(ours - theirs) if fit.converged else np.nan
+    found[among] = control.q_values(ours - theirs) if fit.converged else np.nan
     return found[columns.where]
 
 # %% ../../nbs/workshop/answer.ipynb #79000009
-def _one_penalty(asked):
-    """Whether one penalty was given, and nothing is promised."""
-    given = 0 if asked["lambdas"] is None else len(asked["lambdas"])
-    return asked["pfer"] is asked["q"] is None and 1 in (asked["n_lambdas"], given)
-
-
 def refits_of(s, **asked):
     """Refits at the reported penalty of a `Selection`, and rVAMP: a `Refined` about the
     n columns of its matrix; `asked` are further arguments of `refined`.
@@ -232,10 +255,12 @@ def refits_of(s, **asked):
     return refined(s.fit, baseline=s.question.target.baseline, **asked)
 
 
+@np.errstate(over="ignore")  # of variances, where only their roots are numbers
 def in_the_table(s, both):
     """A `Refined` about n columns as one about the N of the table, on its scale."""
     fit, columns, among = s.fit, s.question.columns, s.question.candidates
     at, unit = columns.where, columns.unit
+    draws, level = both.draws[:, at] * unit, s.question.target.level
     return replace(
         both,
         Pi=np.where(among, both.Pi, fit.Pi)[at],
@@ -244,7 +269,8 @@ def in_the_table(s, both):
         mean_se=both.mean_se[at] * np.abs(unit),
         var=both.var[at] * unit**2,
         var_se=both.var_se[at] * unit**2,
-        draws=both.draws[:, at] * unit,
+        draws=draws,
+        intercepts=level + both.intercepts - draws @ columns.center,
     )
 
 
@@ -261,19 +287,22 @@ def with_refits(s, accuracy=None, n_refits=None):
     sums, sizes = (s.fit.Pi, both.Pi), question.size((both.draws != 0).T)
     # that of the refits alone: if anything too large, as both together know more
     error = np.std(sizes) / np.sqrt(len(sizes)) / max(np.mean(sizes), 1e-300)
-    reached = partial(bound_reached, question, s.asked["bound"], s.threshold)
-    bound, more = reached(*sums), reached(*(Pi * (1 + error) for Pi in sums))
-    near = np.abs(both.Pi - s.threshold) <= 2 * both.Pi_se
+    promise = s.threshold, s.pfer, s.status
+    reached = bound_reached(question, s.asked, *promise, *sums)
+    threshold, bound, _ = reached.values()
+    more = max(question.size(Pi) for Pi in sums) * (1 + error)
+    more = _bound_of(question, s.asked, threshold, more)
+    near = np.abs(both.Pi - threshold) <= 2 * both.Pi_se
     return replace(
         s,
         undecided=(question.candidates & near)[question.columns.where],
         refined=in_the_table(s, both),
         interrupted=both.interrupted,
-        pfer_bound=bound,
         pfer_bound_se=more - bound,
         pfer=bound if _one_penalty(s.asked) else s.pfer,
         asked=s.asked | dict(refits=both.n_refits + both.failed),
-        **told_of_answer(question, s.fit, s.threshold, least, both),
+        **reached,
+        **told_of_answer(question, s.fit, threshold, least, both),
     )
 
 # %% ../../nbs/workshop/answer.ipynb #e16found2
@@ -287,19 +316,25 @@ def select(question, promise, asked, repeated):
     question, path, answer = search(question, steer, np.inf if given else q)
     fit = answer.fit
     if given:
-        threshold, pfer, q = asked["threshold"] or DEFAULT_THRESHOLD, None, np.nan
+        threshold, pfer, q = (
+            asked["threshold"] or control.DEFAULT_THRESHOLD,
+            None,
+            np.nan,
+        )
         if fit.converged:
             q = float(question.size(fit.Pi))
             answer = answer._replace(status="converged")
-    bound, steps = np.nan, int(path.n_iter.sum()) + answer.n_iter
+    steps = int(path.n_iter.sum()) + answer.n_iter
+    reached = dict(threshold=threshold, pfer_bound=np.nan, status=answer.status)
     if fit.converged:
-        bound = bound_reached(question, asked["bound"], threshold, fit.Pi)
-    told = told_of_answer(question, fit, threshold, asked["min_features"])
-    told |= dict(path=replace(path, states=()), n_iter=steps, threshold=threshold, q=q)
-    told |= dict(pfer_bound=bound, pfer=bound if pfer is None else pfer, asked=asked)
+        promise = threshold, np.nan if pfer is None else pfer, answer.status
+        reached = bound_reached(question, asked, *promise, fit.Pi)
+    told = told_of_answer(question, fit, reached["threshold"], asked["min_features"])
+    told |= dict(path=replace(path, states=()), n_iter=steps, q=q, asked=asked)
+    told |= reached | dict(pfer=reached["pfer_bound"] if pfer is None else pfer)
     told |= dict(trust=light_of(question, path, answer, q, repeated))
     told |= dict(lambda_scales=other_scales(question, answer.lam), q_values=of_decoys)
-    found = Selection(question, answer.lam, fit, answer.status, **told)
+    found = Selection(question, answer.lam, fit, **told)
     if asked["refits"] == 0:
         return found
     accuracy = asked["accuracy"] if asked["refits"] is None else None
@@ -308,5 +343,7 @@ def select(question, promise, asked, repeated):
     except KeyboardInterrupt:
         why = "interrupted before the first were there"
         return replace(found, refused=why, interrupted=True)
+    except DrawError:  # of a law of the user's own
+        raise
     except (ArithmeticError, MemoryError, OSError, RuntimeError, ValueError) as e:
         return replace(found, refused=str(e) or type(e).__name__)

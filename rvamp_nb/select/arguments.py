@@ -11,7 +11,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from .frames import BadInput, shown
+from .readers import BadInput, shown
 
 # %% ../../nbs/workshop/arguments.ipynb #4f74ad3c
 class _Parser(argparse.ArgumentParser):
@@ -123,35 +123,10 @@ all in one line, unless the options about the table say what to do with them.
 
 {_CODES}"""
 
-# %% ../../nbs/workshop/arguments.ipynb #776676ab
-def _add_select(select):
-    """What is read, asked and promised, what columns are for, and what is written."""
-    add = select.add_argument_group("the table").add_argument
-    file, column = dict(metavar="FILE"), dict(metavar="COLUMN")
-    table = "CSV, TSV or Parquet, also in gzip, or a pipe; names in the first line; or"
-    table += " a matrix of numbers: an .npy file, or the folder of a Zarr array"
-    add("file", help=table, **file)
-    rows = "of a matrix: the table with its target, and with whatever else is known of"
-    rows += " its rows, in their order; or the target alone, as .npy"
-    add("--rows", help=rows, **file)
-    names = "of a matrix: its columns' names, one a line (default: x0, ...)"
-    add("--names", help=names, **file)
-    sep = "what stands between columns (default: tab if line 1 has one, else comma)"
-    add("--sep", help=sep, type=_mark, metavar="SIGN")
-    point = dict(type=_mark, default=".", metavar="SIGN")
-    add("--decimal", help="of the numbers (default: a point)", **point)
-    add("--encoding", help="such as latin-1 (default: UTF-8)", metavar="NAME")
-    add = select.add_argument_group("the question").add_argument
-    add("--target", help="the column to explain: numbers, or two classes", **column)
-    add("--time", help="instead of a target: how long each row was observed", **column)
-    event = "with --time: 1 where the event was seen, 0 where not"
-    add("--event", help=event, **column)
-    losses = ("auto", "squared", "logistic", "poisson", "huber", "survival")
-    loss = "auto: survival with --time, logistic for a target with two classes, else"
-    loss += " squared (default: auto)"
-    add("--loss", help=loss, choices=losses, default="auto")
-    ratio = "1: Lasso; below it, elastic net: share of |b|, as in glmnet's alpha"
-    add("--l1-ratio", help=ratio, type=_part, default=1.0, metavar="SHARE")
+# %% ../../nbs/workshop/arguments.ipynb #ar000001
+def _add_roles(select):
+    """What columns are for, and what stands for a gap."""
+    column = dict(metavar="COLUMN")
     title = "its columns, or those of --rows (* may come several times)"
     add = select.add_argument_group(title).add_argument
     add("--id", help="names the rows, no feature", **column)
@@ -174,6 +149,41 @@ def _add_select(select):
     missing = "drop: leave out rows with a gap; median: fill gaps in features by the"
     missing += " column's median or most frequent level (default: error)"
     add("--missing", help=missing, choices=("error", "drop", "median"), default="error")
+    na = "* stands for a gap: -99, or a word; so do empty cells, and among numbers NA,"
+    na += " NaN, N/A, #N/A and null"
+    add("--na", help=na, metavar="CODE", **several)
+
+# %% ../../nbs/workshop/arguments.ipynb #776676ab
+def _add_select(select):
+    """What is read, asked and promised, what columns are for, and what is written."""
+    add = select.add_argument_group("the table").add_argument
+    file, column = dict(metavar="FILE"), dict(metavar="COLUMN")
+    table = "CSV, TSV or Parquet, also in gzip, or a pipe; names in the first line; or"
+    table += " a matrix of numbers: an .npy file, or the folder of a Zarr array"
+    add("file", help=table, **file)
+    rows = "of a matrix: the table with its target, and with whatever else is known of"
+    rows += " its rows, in their order; or the target alone, as .npy"
+    add("--rows", help=rows, **file)
+    names = "of a matrix: its columns' names, one a line (default: x0, ...)"
+    add("--names", help=names, **file)
+    sep = "what stands between columns (default: as line 1 says, sep=; for one; else"
+    sep += " tab, comma or spaces, as the names have)"
+    add("--sep", help=sep, type=_mark, metavar="SIGN")
+    point = dict(type=_mark, default=".", metavar="SIGN")
+    add("--decimal", help="of the numbers (default: a point)", **point)
+    add("--encoding", help="such as latin-1 (default: UTF-8)", metavar="NAME")
+    add = select.add_argument_group("the question").add_argument
+    add("--target", help="the column to explain: numbers, or two classes", **column)
+    add("--time", help="instead of a target: how long each row was observed", **column)
+    event = "with --time: 1 where the event was seen, 0 where not"
+    add("--event", help=event, **column)
+    losses = ("auto", "squared", "logistic", "poisson", "huber", "survival")
+    loss = "auto: survival with --time, logistic for a target with two classes, else"
+    loss += " squared (default: auto)"
+    add("--loss", help=loss, choices=losses, default="auto")
+    ratio = "1: Lasso; below it, elastic net: share of |b|, as in glmnet's alpha"
+    add("--l1-ratio", help=ratio, type=_part, default=1.0, metavar="SHARE")
+    _add_roles(select)
     add = select.add_argument_group("the promise").add_argument
     add("--threshold", help="least Π of a selected feature, above 0.5", type=_share)
     add("--pfer", help=_PFER, type=_positive)
@@ -184,7 +194,8 @@ def _add_select(select):
     add("--lam", help=lam, type=_positive)
     add("--bound", help=_BOUND, choices=("mb", "unimodal"), default="mb")
     accuracy = "the largest standard error of Π: so many refits are combined with rVAMP"
-    add("--accuracy", help=f"{accuracy} (default: 0.02)", type=_close, default=0.02)
+    accuracy += ", up to 625 for 0.02 (the default), and 10,000 for 0.005"
+    add("--accuracy", help=accuracy, type=_close, default=0.02)
     refits = "so many refits, whatever the accuracy; 0: none, rVAMP alone"
     add("--refits", help=refits, type=_refits, metavar="N")
     decoys = "a q-value for each feature, by decoys that are entries in another order"

@@ -18,21 +18,30 @@ def pfer_bound(q, threshold, p):
     selected in one resample of half the rows; those with a selection probability of at
     least the threshold in (1/2, 1] are kept.
     """
-    _check_given(p, threshold, q=q)
+    _check_both(q, threshold)
+    threshold, _, q = _check_given(p, threshold, q=q)
     return q**2 / ((2 * threshold - 1) * p)
 
 
+def _check_both(q, threshold):
+    if q is None or threshold is None:
+        got = f"got q = {q}, threshold = {threshold}"
+        raise TypeError(f"error control: a bound needs both, {got}")
+
+# %% ../../nbs/course/51_error_control.ipynb #4081f44a
 def _check_given(p, threshold=None, pfer=None, q=None, bound="mb"):
+    """Threshold, pfer and q as floats; None stays."""
     if str(bound) not in ("mb", "unimodal"):
         raise ValueError(f"bound must be 'mb' or 'unimodal', got {bound!r}")
     owner = "error control"
     check_size(owner, "p", p)
     if q is not None:
-        check_number(owner, "q", q, 0, p, closed="]")
+        q = check_number(owner, "q", q, 0, p, closed="]")
     if threshold is not None:
-        check_number(owner, "threshold", threshold, 0.5, 1, closed="]")
+        threshold = check_number(owner, "threshold", threshold, 0.5, 1, closed="]")
     if pfer is not None:
-        check_number(owner, "pfer", pfer, 0, np.inf)
+        pfer = check_number(owner, "pfer", pfer, 0, np.inf)
+    return threshold, pfer, q
 
 # %% ../../nbs/course/51_error_control.ipynb #3691500e
 def unimodal_bound(q, threshold, p, n_pairs=np.inf):
@@ -42,9 +51,9 @@ def unimodal_bound(q, threshold, p, n_pairs=np.inf):
     pairs are the limit that rVAMP stands for. A ValueError for a threshold too close to
     1/2.
     """
-    _check_given(p, threshold, q=q)
-    if np.isfinite(n_pairs):
-        check_size("error control", "n_pairs", n_pairs)
+    _check_both(q, threshold)
+    threshold, _, q = _check_given(p, threshold, q=q)
+    n_pairs = check_number("error control", "n_pairs", n_pairs, 1, closed="[]")
     half, least = 1 / (2 * n_pairs), _least_threshold(q / p, n_pairs)
     if q / p > 3**-0.5:
         what = f"q / p <= 0.577, got {q:g} / {p}: lower q, or pfer where q follows"
@@ -67,7 +76,7 @@ BOUNDS = {"mb": pfer_bound, "unimodal": unimodal_bound}
 
 def _threshold_for(bound, pfer, q, p):
     """The threshold at which the bound equals pfer; one above 1 cannot be met."""
-    ratio = float(pfer) * p / q**2
+    ratio = pfer * p / q**2
     if bound == "mb":
         return (1 + 1 / ratio) / 2
     if ratio < 1:
@@ -80,7 +89,7 @@ def _q_for(bound, threshold, pfer, p):
     constant = 1 / (2 * threshold - 1)
     if bound == "unimodal":
         constant = constant / 2 if threshold <= 0.75 else 4 * (1 - threshold)
-    return min(np.sqrt(float(pfer) * p / constant), p) if constant > 0 else p
+    return min(np.sqrt(pfer * p / constant), p) if constant > 0 else p
 
 # %% ../../nbs/course/51_error_control.ipynb #2c6825c6
 def error_control(p, threshold=None, pfer=None, q=None, bound="mb"):
@@ -90,7 +99,7 @@ def error_control(p, threshold=None, pfer=None, q=None, bound="mb"):
     ValueError: not exactly two given, one out of range, or two that contradict each
     other.
     """
-    _check_given(p, threshold, pfer, q, bound)
+    threshold, pfer, q = _check_given(p, threshold, pfer, q, bound)
     if sum(v is None for v in (threshold, pfer, q)) != 1:
         got = f"got threshold={threshold}, pfer={pfer}, q={q}"
         raise ValueError(f"give two of threshold, pfer and q: the third follows; {got}")
@@ -119,7 +128,7 @@ def settle(p, most, threshold=None, pfer=None, q=None, bound="mb"):
     larger), and a threshold that was not given is lowered until the bound equals pfer,
     but not below `LEAST_THRESHOLD`.
     """
-    _check_given(p, threshold, pfer, q, bound)
+    threshold, pfer, q = _check_given(p, threshold, pfer, q, bound)
     if None not in (threshold, pfer, q):
         got = f"got threshold={threshold}, pfer={pfer}, q={q}"
         raise ValueError(f"give at most two of threshold, pfer and q; {got}")

@@ -18,7 +18,7 @@ import numpy as np
 from ..checks import check_array, check_number, check_size, progress_bar
 from ..messages import Natural
 from ..prior import ElasticNet, Laplace, Penalty, Prior, SpikeSlab
-from ..resampling import Fixed, check_law
+from ..resampling import Fixed, check_law, law_of_one
 from .columns import Columns, check_named
 from .control import settle
 from .target import Target, draws_halves
@@ -33,7 +33,8 @@ def read_penalty(prior, l1_ratio, randomise, penalty_factor, names, M):
     columns of variance one), `randomise` (None or a law of multipliers), and
     `penalty_factor` (None, (N,), or a dict by name). M rows weigh something.
     """
-    check_number("StabilitySelection", "l1_ratio", l1_ratio, 0, 1, closed="]")
+    owner, name = "StabilitySelection", "l1_ratio"
+    l1_ratio = check_number(owner, name, l1_ratio, 0, 1, closed="]")
     if prior is not None:
         ratio = None if l1_ratio == 1 else l1_ratio
         own = dict(randomise=randomise, penalty_factor=penalty_factor, l1_ratio=ratio)
@@ -48,7 +49,7 @@ def read_penalty(prior, l1_ratio, randomise, penalty_factor, names, M):
     factors = _one_each(penalty_factor, names)
     if l1_ratio == 1:
         return Laplace(1.0, law, factors)
-    theirs = float(l1_ratio) * M**0.5
+    theirs = l1_ratio * M**0.5
     return ElasticNet(1.0, law, factors, l1_ratio=theirs / (theirs + 1 - l1_ratio))
 
 
@@ -102,6 +103,11 @@ class Question:
         """Whether each resample refits one: a squared loss was centred once."""
         return self.target.loss != "squared"
 
+    @property
+    def of_one(self):
+        """The law of a row's count as it is drawn: half of 13 rows are six."""
+        return law_of_one(self.counts, len(self.target.y))
+
     @cached_property
     def candidates(self):
         """Which of A can be selected, (n,) bool: varying, penalised, not explained."""
@@ -140,7 +146,7 @@ def settled_promise(question, threshold, pfer, q, bound):
         remedy = "drop pfer, or take resampling='subsample' instead of"
         raise ValueError(f"pfer can be promised {what}; {remedy} {question.counts!r}")
     units = question.target.rows.units(len(question.target.y))
-    p, most = int(question.candidates.sum()), question.counts.mean * units / 3
+    p, most = int(question.candidates.sum()), question.of_one.mean * units / 3
     threshold, pfer, q, note = settle(p, most, threshold, pfer, q, bound)
     return threshold, pfer if halves else np.nan, q, note
 
@@ -154,7 +160,7 @@ def steering(asked):
     if n is not None:
         check_size(owner, "n_lambdas", n)
     if ratio is not None:
-        check_number(owner, "lambda_min_ratio", ratio, 0, 1)
+        ratio = check_number(owner, "lambda_min_ratio", ratio, 0, 1)
     if lambdas is not None:
         lambdas, wanted = check_array("lambdas", lambdas), ""
         if lambdas.ndim != 1 or not lambdas.size:

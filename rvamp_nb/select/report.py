@@ -402,7 +402,9 @@ def _facts(s, name, done):
     scale = s.lambda_scales.get(at)
     theirs = "" if scale is None else f" ({scale:.4g} in {at.split()[0]})"
     reached = f"{size_reported(s):.3g} features in a resample on average"
-    asked = f"q = {s.q:.3g}, threshold {s.threshold:.3g}"
+    asked, given = f"q = {s.q:.3g}, threshold {s.threshold:.3g}", s.asked["threshold"]
+    if given is not None and s.threshold > given:
+        asked += f" in place of {given:g}, so that the bound holds"
     yield f"λ = {s.lam:.5g}{theirs}: {reached} ({asked})"
     if not np.isnan(s.pfer_bound):
         yield f"the bound takes the {s.trust.unit}s as independent"
@@ -528,6 +530,11 @@ def write_report(s, folder, done=()):
     except TypeError:
         wanted = "the path of a folder, such as 'report'"
         raise TypeError(f"report: folder must be {wanted}, got {folder!r}") from None
+    if isinstance(done, str) or not np.iterable(done):
+        raise TypeError(f"report: done must be a list of sentences, got {done!r}")
+    parent = next(place for place in (folder, *folder.parents) if place.exists())
+    if not parent.is_dir():
+        raise NotADirectoryError(f"report: folder is {folder}, but {parent} is a file")
     there = [name for name in FILES if (folder / name).exists()]
     try:
         earlier = json.loads((folder / "settings.json").read_bytes())["question"]

@@ -9,13 +9,15 @@ __all__ = ['StabilitySelection']
 import warnings
 
 import numpy as np
+from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_consistent_length
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..checks import check_number, check_size, listed
+from ..bootstrap import drawn
+from ..checks import check_number, check_size, listed, numpy_errors
 from ..extend.refitting import check_refittable
 from ..extend.survival import survival_target
 from ..extend.trust import TrustWarning, repeated_rows
@@ -23,17 +25,27 @@ from ..likelihood import Logistic
 from ..resampling import Grouped
 from . import pictures, predict, report
 from .answer import in_the_table, refits_of, select
-from .columns import check_finite, framed, open_table, prepare_columns
+from rvamp_nb.select.columns import (
+    by_name,
+    check_finite,
+    column_names,
+    framed,
+    named,
+    open_table,
+    prepare_columns,
+)
 from .control import DECOYS
 from .penalty import Question, read_penalty, settled_promise
 from rvamp_nb.select.target import (
     check_column,
     check_estimable,
+    check_rows,
     count_law,
     read_target,
     row_roles,
+    suspected,
 )
-from ..tables.storage import Panels
+from ..tables.storage import Panels, square_lengths
 
 # %% ../../nbs/course/54_stability.ipynb #0fdc7fcd
 class _Bagging:
@@ -41,19 +53,32 @@ class _Bagging:
 
     def linear_predictor(self, X, return_std=False):
         """Mean across resamples of intercept + x'coef for each row of X (m, N),
-        (m,); with return_std also its standard deviation, (m,), from p̄₂.
+        (m,); with return_std also its standard deviation, (m,), by the refits, or by
+        p̄₂ where there are none.
         """
+        X, mean = self._mean_of(X)
+        if not return_std:
+            return mean
+        return mean, predict.averaged(self.selection_, X, mean)[1]
+
+    def _mean_of(self, X):
+        """New rows, an array or Panels, and their mean linear predictor."""
         check_is_fitted(self)
         X, names = open_table(X)
         if isinstance(X, Panels):
             _name_columns(self, X.shape[1], names)
         else:
-            X = validate_data(self, X, reset=False, dtype=np.float64)
+            how = dict(dtype=np.float64, ensure_all_finite=False)
+            X = validate_data(self, X, reset=False, **how)
         columns = self._answered().question.columns
         mean = X @ self.coef_mean_ + self.intercept_
         if not np.isfinite(mean).all():
-            check_finite(X, X.sizes[1], columns.names)
-        return (mean, predict.spread(self.fit_, columns, X)) if return_std else mean
+            check_finite(X, square_lengths(X), columns.names)
+        return X, mean
+
+    def _averaged(self, X, f):
+        """Mean and standard deviation of f of the linear predictor, (2, m)."""
+        return predict.averaged(self.selection_, *self._mean_of(X), f)
 
     def predict(self, X, return_std=False):
         """The bagged prediction for each row of X (m, N), (m,): mean, class, or
@@ -64,11 +89,12 @@ class _Bagging:
         if self.loss_ == "logistic" and return_std:
             remedy = "use predict_proba or linear_predictor"
             raise ValueError(f"return_std: a class has no standard deviation; {remedy}")
-        both = return_std or self.loss_ == "poisson"
-        found = self.linear_predictor(X, return_std=both)
-        mean, std = found if both else (found, None)
-        mean, std = predict.predicted(self.loss_, self.classes_, mean, std)
-        return (mean, std) if return_std else mean
+        if self.loss_ == "logistic":
+            return self.classes_[(self._averaged(X, expit)[0] > 0.5).astype(int)]
+        if self.loss_ == "poisson":
+            mean, std = self._averaged(X, np.exp)
+            return (mean, std) if return_std else mean
+        return self.linear_predictor(X, return_std)
 
     def predict_interval(self, X, level=0.9):
         """Where the target of each row of X (m, N) lies with a probability of about
@@ -87,7 +113,8 @@ class _Bagging:
     @available_if(_is_logistic)
     def predict_proba(self, X):
         """Probabilities of the two classes averaged over resamples, (m, 2)."""
-        return predict.class_probabilities(*self.linear_predictor(X, return_std=True))
+        yes, _ = self._averaged(X, expit)
+        return np.column_stack([1 - yes, yes])
 
     @property
     def _known(self):
@@ -121,7 +148,7 @@ class _Beside:
     expected_selected_ = _of_path("expected_selected")
     converged_ = _of_path("converged")
 
-    @np.errstate(all="warn", under="ignore")
+    @numpy_errors(all="warn", under="ignore")
     def refine(self, accuracy=0.02, n_refits=None, *, seed=0, progress=True):
         """Refit at the reported penalty until the probabilities are known to an
         accuracy, and combine with rVAMP: a `Refined` about the columns of X, on their
@@ -181,8 +208,9 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         which fixes the reported penalty. Two of them at most: the third follows. By
         default pfer is 1 and the threshold 0.75; a q that follows is at most a third of
         a resample's rows, and there the threshold, if it was not given, is lowered
-        until the bound equals pfer, but not below 0.6. Where `lambdas` holds one
-        penalty, q is what that penalty selects.
+        until the bound equals pfer, but not below 0.6. Where refits select more than q,
+        the threshold is raised until the bound is pfer again (not where q was given
+        without pfer). Where `lambdas` holds one penalty, q is what it selects.
     bound : "mb" or "unimodal"
         Meinshausen and Bühlmann's bound, or Shah and Samworth's under unimodality.
     loss : "auto", "squared", "logistic", "poisson", "huber", "survival", or a loss
@@ -264,7 +292,8 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
     threshold_, pfer_, q_, pfer_bound_, pfer_bound_se_, status_ : float; str
         As asked for or derived; the bound for the sum reached, rVAMP's or the combined
         one, whichever is larger (nan: none holds), and its standard error by the
-        refits; "converged", or "fell back: ...", "q not met: ...", "no answer: ...".
+        refits; "converged", or "fell back: ...", "q not met: ...", "pfer not met: ...",
+        "no answer: ...".
     coef_mean_, coef_std_, intercept_ : (N,) arrays, float
         Mean and standard deviation across resamples of the coefficients at the reported
         penalty, and the mean intercept, from the same source as the probabilities.
@@ -314,8 +343,9 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         target that does not suit the loss, too many covariates, options out of range or
         in contradiction) leaves nothing of an earlier one. Warnings (UserWarning,
         TrustWarning, ConvergenceWarning) tell of columns that are constant, near copies
-        or explained; a target that may hold codes of classes; a promise that cannot be
-        spent; q not met; a red light or no answer; a penalty of the path that did not
+        or explained; a target that may hold codes of classes; a feature that may be the
+        target itself; a promise that cannot be spent, or that nothing can meet; q not
+        met; a red light or no answer; a penalty of the path that did not
         converge; decoys unlike X.
 
         Parameters
@@ -323,13 +353,18 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         X : (M, N) array or data frame of finite numbers, M at least 4
             Or a table in blocks: a scipy.sparse matrix, a numpy.memmap, a large array
             of small numbers, an array or data frame of Dask, a data frame of sparse
-            columns, `Panels`. It is never in memory as a whole.
+            columns, `Panels`. It is never in memory as a whole. Columns are called by
+            the `str` of their labels; those of an array, and 0, 1, ..., x0, x1, ...
         y : (M,) array
             Numbers, or two classes of any kind; not constant. Survival: a structured
-            array with a bool field (event) and a number field (time), or two columns.
+            array with a bool field (event) and a number field (time), or two columns,
+            of which one holds 0 and 1 only. All that pandas brings beside X must have
+            the row labels of X in the same order: another order is refused, other
+            labels give a warning, and nothing is aligned.
         groups, strata : (M,) labels, optional
             Rows of one group, such as a patient, are one unit: whole units are drawn,
-            and the bound counts units. Halves are drawn inside each stratum.
+            and the bound counts units. Halves are drawn inside each stratum; all strata
+            share the baseline hazard of survival times (no stratified Cox model).
         sample_weight, offset : (M,) arrays, optional
             What a row counts in the loss whenever it is drawn, >= 0 and not all 0 (only
             ratios matter; columns are standardised with it); a known part of the linear
@@ -337,9 +372,11 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         """
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
+        roles = dict(groups=groups, strata=strata, offset=offset)
+        roles["sample_weight"] = sample_weight
         try:
-            with np.errstate(all="warn", under="ignore"):  # whatever the caller's is
-                found, notes = _found(self, X, y, groups, strata, sample_weight, offset)
+            with numpy_errors(all="warn", under="ignore"):  # whatever the caller's is
+                found, notes = _found(self, X, y, roles)
         except BaseException:
             vars(self).pop("n_features_in_", None)
             vars(self).pop("feature_names_in_", None)
@@ -363,12 +400,12 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         selected = np.flatnonzero(self.support_)
         if hasattr(X, "to_dask_array"):
-            _name_columns(self, len(X.columns), list(X.columns))
+            _name_columns(self, len(X.columns), column_names(X))
             return X[[X.columns[i] for i in selected]]
         if isinstance(X, Panels) or hasattr(X, "dask"):
             _name_columns(self, X.shape[1], None)
             return X[:, selected]
-        return super().transform(X)
+        return super().transform(named(X) if hasattr(X, "columns") else X)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -377,24 +414,27 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         return tags
 
 # %% ../../nbs/course/54_stability.ipynb #70310397
-def _found(est, X, y, *roles):
+def _found(est, X, y, roles):
     """What a fit finds: a `Selection`, and warnings as (text, kind)."""
+    strange = check_rows(X, y, **roles)
     X, y = _validated(est, X, y)
     unnamed = [f"x{i}" for i in range(est.n_features_in_)]
     names = np.asarray(getattr(est, "feature_names_in_", unnamed), dtype=object)
     _check_options(est)
-    rows = row_roles(len(X), *roles)
+    rows = row_roles(len(X), **roles)
     counts = count_law(est.resampling, rows)
+    drawn("resampling", counts, len(X), [np.random.default_rng(0)])
     if isinstance(X, Panels) and isinstance(counts, Grouped):
         why = "rows that are drawn together are turned into independent ones"
         raise ValueError(f"groups: {why}, in memory (chapter 5.2); give X as an array")
     target = read_target(y, est.loss, rows, counts)
-    penalty = est.prior, est.l1_ratio, est.randomise, est.penalty_factor
+    factors = by_name("penalty_factor", est.penalty_factor, names)
+    penalty = est.prior, est.l1_ratio, est.randomise, factors
     prior = read_penalty(*penalty, names, len(rows.that_count(target.y)))
     A, prior, columns = prepare_columns(X, names, prior, rows, counts, est.categories)
     kept = np.flatnonzero(columns.kind[columns.first] == "covariate")
     apart = check_estimable(target, A[:, kept], names[columns.first[kept]], counts)
-    digits = est.tol, est.max_iter, bool(est.verbose)
+    digits = float(est.tol), est.max_iter, bool(est.verbose)
     question = Question(A, target, prior, counts, columns, *digits)
     if est.refits:
         loss = target.likelihood, question.intercept, target.baseline
@@ -402,7 +442,7 @@ def _found(est, X, y, *roles):
     wanted = est.threshold, est.pfer, est.q, est.bound
     *promise, note = settled_promise(question, *wanted)
     found = select(question, promise, est.get_params(deep=False), repeated_rows(X))
-    notes = target.note, *columns.notes, apart, note
+    notes = *strange, target.note, *columns.notes, apart, note
     return found, [(note, UserWarning) for note in notes if note]
 
 
@@ -417,6 +457,7 @@ def _validated(est, X, y):
         check_column(y)
     if not isinstance(X, Panels):
         options |= dict(dtype=np.float64, ensure_min_samples=4)
+        options["ensure_all_finite"] = False  # `prepare_columns` names the column
         return validate_data(est, X, y, **options)
     y = validate_data(est, "no_validation", y, **options)
     check_consistent_length(X, y)
@@ -436,8 +477,8 @@ def _check_options(est):
     if est.decoys is not None and str(est.decoys) not in DECOYS:
         wanted = "'permuted', 'gaussian' or None"
         raise ValueError(f"decoys must be {wanted}, got {est.decoys!r}")
-    if est.refits is not None:
-        check_size(owner, "refits", est.refits, least=10 if est.refits else 0)
+    if est.refits is not None and check_size(owner, "refits", est.refits, least=0):
+        check_size(owner, "refits", est.refits, least=10)
 
 
 def _said_of(found):
@@ -450,6 +491,8 @@ def _said_of(found):
         yield f"nothing is selected: {found.status}", TrustWarning
     elif found.status != "converged":
         yield f"{found.status}; the bound is {found.pfer_bound:.2g}", UserWarning
+    if answered:
+        yield from ((text, UserWarning) for text in _remarks(found))
     if trust.light == "red" and answered and found.refined is None:
         said = "do not trust this answer without refits (see refine):"
         yield f"{said} {trust}", TrustWarning
@@ -457,3 +500,21 @@ def _said_of(found):
         names = listed(found.question.columns.names, group)
         said = "are the same up to sign and the last digits: taken as one, each is"
         yield f"columns {names} {said} given its probability", UserWarning
+
+# %% ../../nbs/course/54_stability.ipynb #21remark
+def _remarks(found):
+    """Sentences about leaks among what is selected, and where nothing could be."""
+    question, columns = found.question, found.question.columns
+    chosen = np.flatnonzero(found.support)
+    seen = question.A[:, columns.where[chosen]]
+    yield from suspected(question.target, columns.names, chosen, seen)
+    Pi = found.probabilities[columns.first][question.candidates]
+    leaders, room = Pi[4 * Pi >= Pi.max()], int(found.q / found.threshold)
+    alike = leaders.sum() > 0.9 * Pi.sum() and len(leaders) > room
+    few = room < 2 or 2 * len(leaders) <= len(Pi)  # or else it may be noise
+    by_q = found.asked["lambdas"] is None
+    if Pi.max() < found.threshold and alike and few and by_q:
+        many = f"{len(leaders)} feature{'s' * (len(leaders) > 1)}"
+        said = f"nothing could be selected here: {many} share q = {found.q:.3g}, and at"
+        said += f" most {room} of them can reach the threshold {found.threshold:.3g}"
+        yield f"{said}; raise q or pfer, or lower the threshold"

@@ -14,6 +14,8 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg.blas import dger
 
+from ..checks import check_size
+
 # %% ../../nbs/workshop/storage.ipynb #85000007
 def each(A, work, cut=(), whole=()):
     """One pass over a table, (M, N) array or Panels: for each block something small.
@@ -143,7 +145,7 @@ def _sparse_block(raw, centre, unit, ones, root):
     return SparseBlock(S, a, b)
 
 # %% ../../nbs/workshop/storage.ipynb #85000104
-def _check_numbers(source, axis):
+def _check_numbers(source):
     """Refuse what is no table of real numbers."""
     given = getattr(source, "dtype", type(source).__name__)
     if getattr(given, "kind", "O") not in "biuf":
@@ -154,8 +156,6 @@ def _check_numbers(source, axis):
     if len(source.shape) != 2 or 0 in source.shape:
         what = f"at least one row and one column, got shape {source.shape}"
         raise ValueError(f"A must be a table with {what}")
-    if axis not in (None, 0, 1):
-        raise ValueError(f"axis must be 1 (blocks of columns) or 0 (rows), got {axis}")
 
 
 class _SomeColumns:
@@ -214,7 +214,13 @@ class _Blocks:
     root: np.ndarray = None
 
     def __post_init__(self):
-        _check_numbers(self.source, self.axis)
+        _check_numbers(self.source)
+        least = -np.inf  # what it may be is told below
+        axis = self.axis is None or check_size("Panels", "axis", self.axis, least)
+        if axis not in (0, 1):
+            what = "1 (blocks of columns) or 0 (rows)"
+            raise ValueError(f"Panels: axis must be {what}, got {self.axis}")
+        self.block = check_size("Panels", "block", self.block)
         M, N = self.source.shape
         self.axis = int(M <= N) if self.axis is None else self.axis
         self.shape, self.passes = (M, N + self.ones), 0

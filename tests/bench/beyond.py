@@ -3,16 +3,16 @@
     python tests/bench/beyond.py              # all truths of tests/truth_beyond
     python tests/bench/beyond.py NAME ...     # these again
 
-By hand: some minutes. The table goes to tests/truth_beyond/worths.json and into
-chapter 4.6. For each truth: the worth of Π in refits (the number whose own error is as
-large; the truth's own error subtracted; null where nothing is left but that) of the
-fit, of the fit in blocks, of four rows counted, and of these in blocks; the 5 to 95 %
-range of the ratio of variances to the refits' among features with Π > 0.1, and the
-share of these from .85 to 1.2; steps of the fit, in blocks from there, and of the
-patterns; processor time until Π is there, beyond the fit's and in units of it (of three
-turns the fastest). For the four tables of CURVES the worth for none to six rows, too,
-and what is left of the rows' scores; for those of MORE_ROWS the worth in blocks for
-four to eight rows.
+By hand: some minutes. The table goes to tests/truth_beyond/worths.json, which chapter
+4.7 prints and chapter 4.6 draws. For each truth: the worth of Π in refits (the number
+whose own error is as large; the truth's own error subtracted; null where nothing is
+left but that) of the fit, of the fit in blocks, of four rows counted, and of these in
+blocks; the 5 to 95 % range of the ratio of variances to the refits' among features with
+Π > 0.1, and the share of these from .85 to 1.2; steps of the fit, in blocks from there,
+and of the patterns; processor time until Π is there, beyond the fit's and in units of
+it (of three turns the fastest). For the four tables of CURVES the worth for none to six
+rows, too, and what is left of the rows' scores; for those of MORE_ROWS the worth in
+blocks for four to eight rows.
 
 Tried for cheaper patterns, and not kept: eight of the sixteen, weighted so that each
 row's mean and all pairs' are exact (a quarter of the steps less; up to ten times the

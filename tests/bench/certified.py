@@ -171,7 +171,7 @@ def ten_thousand(s):
     again = refitter(fit, s.selection_.question.target.baseline)
     before, selected, n = time.process_time(), 0, 0
     for start in range(0, REFITS, BATCH):
-        x = again(*resamples(fit, range(start, start + BATCH), SEED))
+        x, _ = again(*resamples(fit, range(start, start + BATCH), SEED))
         arrived = ~np.isnan(x).any(1)
         selected, n = selected + (x[arrived] != 0).sum(0), n + arrived.sum()
     seconds = (time.process_time() - before) / REFITS

@@ -252,6 +252,14 @@ def load(name):
     return *tables, n
 
 
+def worth(Pi, truth, n):
+    """How many refits have an error as large as Pi's, the truth's own error (of n
+    refits) subtracted.
+    """
+    one = np.mean(truth * (1 - truth)) * n / (n - 1)
+    return one / max(np.mean((Pi - truth) ** 2) - one / n, one / (30 * n))
+
+
 def refits_by_celer(A, y, lam, counts, randomise, n, seed=0):
     """Π, mean and variance over n refits of the Lasso, (N,) each."""
     from celer import celer_path
