@@ -1,12 +1,8 @@
 """Sphinx's configuration. build.py makes the pages and runs Sphinx on them."""
 
-import json
 import re
 import sys
-from collections import Counter
-from functools import cache
 from html import escape
-from math import log1p
 from pathlib import Path
 
 # nbformat brings jsonschema, and that a checker of addresses that compiles its grammars
@@ -14,9 +10,8 @@ from pathlib import Path
 sys.modules.setdefault("rfc3987_syntax", None)
 
 import nbformat
-from docutils.nodes import Element, Text, paragraph
+from docutils.nodes import paragraph
 from sphinx.domains.math import MathDomain
-from sphinx.search.en import SearchEnglish
 
 DOCS = Path(__file__).resolve().parent
 sys.path[:0] = [str(DOCS), str(DOCS.parent)]
@@ -39,6 +34,7 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx_design",
     "sphinx_copybutton",
+    "words",
 ]
 html_theme = "furo"
 # Every colour of these two reads well on their backgrounds (tests/site counts it).
@@ -46,7 +42,7 @@ pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
 html_static_path = ["static", "_build/scripts"]
 html_css_files = ["style.css"]
-html_search_scorer = str(DOCS / "scorer.js")
+html_search_scorer = str(DOCS / "scorer.js")  # weighs the words that words.py counts
 html_favicon = html_logo = "static/icon.svg"
 html_copy_source = html_show_sourcelink = False
 html_theme_options = {
@@ -75,10 +71,6 @@ myst_enable_extensions = [
     "deflist",
     "dollarmath",
 ]
-
-# What the search weighs is what one reads (see weigh_words).
-SILENT = {"raw", "math", "math_block", "comment"}
-STEM = cache(SearchEnglish({}).stem)
 
 # Docstrings are numpydoc; in them `x` is code, unless x is the label of an equation
 # (see read_docstring).
@@ -181,66 +173,6 @@ def describe(app, pagename, templatename, context, doctree):
     context["metatags"] = context.get("metatags", "") + tag
 
 
-def count_words(app, doctree):
-    """Note how often a page has each word, as the search stems it; a word with hyphens
-    counts as one, too.
-    """
-    of_page = app.env.metadata[app.env.docname]
-    if "nosearch" in of_page:
-        return
-    silent = {
-        text
-        for node in doctree.findall(Element)
-        if node.tagname in SILENT or "no-search" in node["classes"]
-        for text in map(id, node.findall(Text))
-    }
-    spoken = (text for text in doctree.findall(Text) if id(text) not in silent)
-    of_page["counts"] = Counter(
-        "-".join([*begin, STEM(end)])
-        for word in re.findall(r"[^\W\d]\w*(?:-\w+)*", "\n".join(spoken).lower())
-        for *begin, end in {(part,) for part in word.split("-")} | {(*word.split("-"),)}
-    )
-
-
-def weigh_words(app, error):
-    """Write for scorer.js how much a page is about a word (BM25, the usual weighing of
-    how often, on how long a page, and on how few pages); Sphinx's index knows only
-    whether the word is there. {word: [number of a page, weight, number, weight, ...]}.
-    """
-    pages = {
-        page: found["counts"]
-        for page, found in sorted(app.env.metadata.items())
-        if "counts" in found
-    }
-    sizes = {page: counts.total() for page, counts in pages.items()}
-    usual = sum(sizes.values()) / len(sizes)
-    weights = {}
-    for word, n in Counter(
-        word for counts in pages.values() for word in counts
-    ).items():
-        rarity = log1p((len(pages) - n + 0.5) / (n + 0.5))
-        for number, (page, counts) in enumerate(pages.items()):
-            often = counts[word]
-            weight = often / (often + 1.2 * (0.25 + 0.75 * sizes[page] / usual))
-            if often > 1:
-                pair = [number, round(22 * rarity * weight)]
-                weights[word] = weights.get(word, []) + pair
-    table = json.dumps(
-        {"pages": [*pages], "weights": weights},
-        separators=(",", ":"),
-        sort_keys=True,
-        ensure_ascii=False,
-    )
-    file = Path(app.outdir, "_static", "weights.js")
-    file.write_text(f"const WORDS = {table};\n", encoding="utf-8")
-
-
-def bring_weights(app, pagename, templatename, context, doctree):
-    """The search page, and no other, loads them."""
-    if pagename == "search":
-        app.add_js_file("weights.js")
-
-
 def name_parts(app, pagename, templatename, context, doctree):
     """For those who listen to a page: a fold over code is called what is written on it
     (myst-nb calls them all "Toggle hidden content"), and the parts of the menu are
@@ -280,9 +212,6 @@ def setup(app):
     app.connect("autodoc-process-docstring", index_properties_once, priority=900)
     app.connect("autodoc-skip-member", skip_field)
     app.connect("env-updated", lead_back_to_the_reference)
-    app.connect("doctree-read", count_words)
-    app.connect("build-finished", weigh_words)
     app.connect("html-page-context", describe)
-    app.connect("html-page-context", bring_weights)
     app.connect("html-page-context", lead_home)  # after describe
     app.connect("html-page-context", name_parts, priority=900)  # after furo

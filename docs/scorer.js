@@ -1,5 +1,5 @@
 // Which of the pages that Sphinx's search finds come first. Sphinx knows whether a word is on a page and whether it is in a
-// heading; weights.js, which conf.py writes, knows how much the page is about it.
+// heading; weights.js, which words.py writes, knows how much the page is about it.
 var Scorer = {
   // Sphinx's own numbers, which it does without when it finds a Scorer
   objNameMatch: 11, objPartialMatch: 6, objPrio: { 0: 15, 1: 5, 2: -5 }, objPrioDefault: 0,
