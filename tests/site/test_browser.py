@@ -10,6 +10,7 @@ from urllib.parse import urldefrag
 import pytest
 from browsing import HOME, ROOT, SETTLED, SITE, WINDOW, listen
 
+AXE = "options => axe.run({resultTypes: ['violations'], ...options})"
 DRAWN = """box => {
     const drawing = node =>
         node.tagName.toLowerCase() == "svg" ? node.innerHTML : node.toDataURL();
@@ -220,7 +221,7 @@ def test_everybody_can_read_it(tab, address, name):
     tab.add_script_tag(path=ROOT / "docs" / "node_modules" / "axe-core" / "axe.min.js")
     for theme, options in ("light", {}), ("dark", {"runOnly": ["color-contrast"]}):
         tab.evaluate("theme => { document.body.dataset.theme = theme; }", theme)
-        found = tab.evaluate("options => axe.run(options)", options)
+        found = tab.evaluate(AXE, options)
         assert [
             (theme, each["id"], [node["html"][:200] for node in each["nodes"]])
             for each in found["violations"]
