@@ -83,7 +83,8 @@ def releases():
 
 def not_found():
     """The page that a server shows where it has none: in no list, and not searched."""
-    return f"---\norphan: true\nnosearch: true\n---\n{NOT_FOUND.read_text('utf-8')}"
+    text = NOT_FOUND.read_text(encoding="utf-8")
+    return f"---\norphan: true\nnosearch: true\n---\n{text}"
 
 
 def leads(stems, named):
@@ -125,7 +126,7 @@ def api(notebooks):
             for stem in stems
             for module in modules[stem]
         )
-    return {"api": "\n".join(overview) + toctree("Rooms", texts)} | texts
+    return {"api": "\n".join(overview) + toctree("Parts", texts)} | texts
 
 
 def public_names(modules):

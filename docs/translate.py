@@ -55,7 +55,7 @@ NEEDS_PYTHON = (
     " notebook. Below stands one of their pictures."
 )
 EXPORTED = {"export", "exporti", "exports"}
-BESIDE = {"api.md", "index.md"}  # pages that are made, not found
+BESIDE = {"api.md"}  # pages that are made, not found
 DIRECTIVE = re.compile(r"\s*#\s*\|\s*(\w+):?\s*(.*)")
 FENCE = re.compile(r"^(```.*?^```[^\n]*$)", re.DOTALL | re.MULTILINE)
 EQUATION = re.compile(

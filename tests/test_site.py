@@ -29,6 +29,8 @@ from translate import (
     page_name,
 )
 
+import rvamp_nb
+
 
 @pytest.fixture
 def translator():
@@ -336,6 +338,15 @@ def test_the_reference_has_a_page_for_each_room_with_code(notebooks):
     assert (
         "check_prior" not in texts["api"] and "{py:mod}`rvamp_nb.prior`" in texts["api"]
     )
+
+
+def test_the_reference_begins_with_every_public_name():
+    """Each once, in the part that has it."""
+    notebooks = {
+        stem: nbformat.read(path, 4) for stem, path in notebook_files().items()
+    }
+    listed = re.findall(r"^   ~([\w.]+)$", pages.api(notebooks)["api"], re.MULTILINE)
+    assert sorted(name.rpartition(".")[2] for name in listed) == rvamp_nb.__all__
 
 
 def test_where_there_is_no_page_stands_what_to_do(translator):

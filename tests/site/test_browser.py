@@ -141,7 +141,7 @@ def test_under_an_address_without_a_page_stands_the_way_back(tab, address):
         leads = here.evaluate_all("links => links.map(link => link.href)")
         assert leads == [
             home + name
-            for name in ("routes.html", "quickstart.html", "api.html", "index.html")
+            for name in ("routes.html", "quickstart.html", "api.html", "contents.html")
         ]
         headerlink = tab.locator("h1 a").evaluate("link => link.href")
         assert urldefrag(headerlink)[0] == missing
