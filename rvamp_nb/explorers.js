@@ -50,7 +50,7 @@ function node(name, attributes, text) {
 export function picture(table, entry, shift) {
   const m = shifted(entry.message, shift), [low, high] = table.span, colours = table.colours;
   const x = (v) => LEFT + (v - low) / (high - low) * (WIDTH - LEFT - 10), y = (v) => HEIGHT - BOTTOM - v / table.top * (HEIGHT - BOTTOM - TOP);
-  const numbers = `p̄₁: P[x = 0] = ${atom(m).toFixed(3)}   refits: ${entry.zeros.toFixed(3)}`;
+  const numbers = `P[x = 0]: p̄₁ ${atom(m).toFixed(3)}, refits ${entry.zeros.toFixed(3)}`;
   const svg = node("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: "100%", role: "img", "aria-label": `${table.label}; ${numbers}`,
     "font-family": "sans-serif", "font-size": 13 });
   svg.append(node("rect", { x: 0, y: 0, width: WIDTH, height: HEIGHT, fill: "white" }));
@@ -75,7 +75,7 @@ export function picture(table, entry, shift) {
   }
   svg.append(node("line", { x1: LEFT, x2: LEFT, y1: y(0), y2: y(table.top), stroke: "black" }));
   svg.append(node("text", { x: 0, y: 0, "text-anchor": "middle", transform: `translate(13 ${y(table.top / 2)}) rotate(-90)` }, "density"));
-  svg.append(node("text", { x: LEFT, y: 16 }, `${numbers}   (thick bar: P[x = 0], full height is 1)`));
+  svg.append(node("text", { x: LEFT, y: 16 }, `${numbers} (the thick bar; full height is 1)`));
   const legend = [["refits", colours.muted, 12, "none"], ["p̄₁", colours.p1, 2.5, "none"]];
   if (table.gaussian) legend.push(["p̄₂, the Gaussian with its mean and variance", colours.p2, 2.5, "8 3 2 3"]);
   legend.forEach(([text, stroke, width, dash], k) => {
