@@ -346,6 +346,13 @@ SABOTAGES = [
     ),
     Sabotage(
         "extend/effects.py",
+        "a factor that is not known is used",
+        "error > BLURRED * factor",
+        "np.isinf(error)",
+        "tests/test_effects.py::test_a_factor_that_is_not_known_gives_no_interval",
+    ),
+    Sabotage(
+        "extend/effects.py",
         "the noise of a row is that of the row left out",
         "return (off * share) ** 2 / left, left.sum()",
         "return off**2, left.sum()",

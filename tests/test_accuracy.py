@@ -186,7 +186,7 @@ def test_riboflavin():
 class OneCount:
     """Poisson counts that were not averaged over: every count is its mean."""
 
-    mean = var = 0.5
+    mean, var = 0.5, 0.0
 
     def nodes(self):
         return np.array([0.5]), np.ones(1)

@@ -189,6 +189,19 @@ def test_rows_that_bend(lam, low, high, most):
     assert abs(inside[:, 4:].mean() - 0.95) < 0.02
 
 
+def test_a_factor_that_is_not_known_gives_no_interval():
+    """Classes that one row keeps from being separated: it carries all of the noise."""
+    A, *_ = problem(0, 60, 4)
+    y = (A[:, 0] > 0) * 1.0
+    y[np.argsort(A[:, 0])[25]] = 1.0
+    fit = plain(A, y, 0.01, likelihood=Logistic(), intercept=True)
+    factor, error = bending(fit)
+    assert 0.3 * factor < error < np.inf
+    with pytest.warns(TrustWarning, match="no column has an interval"):
+        found = effects(fit)
+    assert set(found.light) <= {"yellow", "red"} and np.isnan(found.low).all()
+
+
 def test_a_logistic_fit_of_few_rows_has_p_values_only():
     A, y, _ = problem(3, 60, 30)
     fit = plain(A, (y > 0) * 1.0, 0.5, likelihood=Logistic())

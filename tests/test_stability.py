@@ -276,6 +276,7 @@ def test_refining_says_nothing_new_on_a_clean_design_and_corrects_a_bad_one():
     assert np.sum(off > 4) >= 5
 
 
+@pytest.mark.filterwarnings("ignore:nothing could be selected")
 def test_the_refits_are_those_of_the_naive_bootstrap():
     X, y = clean(2, M=60, N=10)
     s = StabilitySelection(refits=0, n_lambdas=8).fit(X, y)
@@ -354,6 +355,7 @@ def test_refining_where_rvamp_is_poor_is_more_accurate_than_either():
     assert both < 0.2 * min(alone, plain) and covered.min() >= 0.92
 
 
+@pytest.mark.filterwarnings("ignore:nothing could be selected")
 @pytest.mark.filterwarnings("ignore:columns x1, x7 are the same")
 def test_refine_reports_on_all_columns():
     X, y = clean(2, M=80, N=12)

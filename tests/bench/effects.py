@@ -41,10 +41,13 @@ CLAIM = [
     "riboflavin",
 ]
 BENT = {
-    "choice": ["iid", "Toeplitz .5", "factors .3", "twins", "breast cancer", "wine"],
+    "choice": [
+        *("iid", "Toeplitz .5", "factors .3", "twins", "breast cancer", "wine"),
+        "digits",
+    ],
     "claim": [
         *("Toeplitz .3", "Toeplitz .6", "pairs", "lognormal", "counts", "equal .3"),
-        *("diabetes", "digits", "wine products"),
+        *("diabetes", "wine products"),
     ],
 }
 LOADINGS = np.random.default_rng(99).normal(size=(4, 800))
