@@ -284,6 +284,7 @@ class Run(NamedTuple):
     last: Step  # None if not even one step could be taken
     trace: np.recarray
     failure: str  # "" when converged
+    lost: int = 0  # steps of runs before
 
 # %% ../nbs/course/35_until_it_stops.ipynb #a7d10c11
 def _too_slow(last, max_iter, tol):
@@ -334,14 +335,15 @@ def continuation(problem, tol, max_iter, damping):
     """The last `Run` on the way down from a penalty that empties the model, or None."""
     if problem.prior.scaled(1.0) is None:
         return None
-    state, top = None, max(emptying_factor(problem) or 100.0, 2.0)
+    state, top, lost = None, max(emptying_factor(problem) or 100.0, 2.0), 0
     for factor in np.geomspace(top, 1, 12):
         there = problem._replace(prior=problem.prior.scaled(factor))
         there_tol, most = (tol, max_iter) if factor == 1 else (1e-3, min(100, max_iter))
         done = run(there, state, there_tol, most, damping)
         if not done.failure:
             state = done.last.new
-    return done
+        lost += len(done.trace)
+    return done._replace(lost=lost - len(done.trace))
 
 # %% ../nbs/course/35_until_it_stops.ipynb #12000203
 class _StandIns(Prior):

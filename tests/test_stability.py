@@ -11,11 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cover import in_turn
+from designs import blocks as in_blocks
+from designs import strong_cases
+from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
 
 from rvamp_nb import (
     StabilitySelection,
     counted,
+    iteration,
     naive_bootstrap,
     refined,
     rvamp,
@@ -861,6 +865,74 @@ def test_a_penalty_that_goes_along_ends_where_q_are_selected(monkeypatch):
     walked = silently(StabilitySelection(refits=0, tol=1e-6), *table())
     assert walked.lambda_ == pytest.approx(s.lambda_, rel=0.005)
     assert walked.n_iter_ > s.n_iter_ and len(walked.selection_.path.lams) > 8
+
+
+def _hard_searches():
+    """Where the penalty that goes along creeps, runs away, or has a plateau."""
+    few = next(c for c in strong_cases(range(1)) if c.name == "one factor, few rows, 0")
+    yield few.A, few.y, {}
+    yield *load_breast_cancer(return_X_y=True), {}
+    for seed, M, N, strong, rho in ((0, 222, 10, 2, 0.0), (1, 230, 20, 4, 0.8)):
+        rng = np.random.default_rng([64, seed])
+        X = np.sqrt(rho) * rng.normal(size=(M, 1))
+        X = X + np.sqrt(1 - rho) * rng.normal(size=(M, N))
+        y = 4 * X[:, :strong].sum(1) + 0.5 * rng.normal(size=M)
+        yield X, y, dict(q=float(strong))
+    rng = np.random.default_rng([64, 4])
+    X = in_blocks(rng, 157, 451, 0.9)
+    yield X, X[:, ::60].sum(1) + 0.3 * rng.normal(size=157), {}
+
+
+@pytest.mark.parametrize("case", range(5))
+def test_the_search_takes_at_most_four_times_the_steps_of_a_fit(case, monkeypatch):
+    """(1,104 for 19 steps, 59 for 12, 127 for 7.) And it counts each of them."""
+    X, y, given = [*_hard_searches()][case]
+    taken = []
+    for room in (iteration, penalty):
+        take = room.step_of_few
+        counted = lambda *a, take=take: taken.append(1) or take(*a)
+        monkeypatch.setattr(room, "step_of_few", counted)
+    s = silently(StabilitySelection(refits=0, **given), X, y)
+    assert s.status_ == "converged" and s.n_iter_ == len(taken)
+    question = s.question_
+    assert penalty.CLOSE_TO_Q * s.q_ <= question.size(s.fit_.Pi) <= s.q_
+    cold = question.solve(s.lambda_)
+    assert cold.converged and s.n_iter_ <= 4 * cold.n_iter
+    np.testing.assert_allclose(s.fit_.Pi, cold.Pi, atol=3e-3)
+
+
+def test_steps_that_led_to_nothing_are_counted(monkeypatch):
+    """Of a run in which the penalty goes along and fails, and of attempts before."""
+    X, y = table()
+    made, taken = [], []
+    s = silently(StabilitySelection(refits=0), X, y)
+    for room in (iteration, penalty):
+        take = room.step_of_few
+        counted = lambda *a, take=take: taken.append(1) or take(*a)
+        monkeypatch.setattr(room, "step_of_few", counted)
+    fails = lambda *given, **how: made.append(1) or None
+    monkeypatch.setattr(penalty, "_exactly", fails)
+    walked = silently(StabilitySelection(refits=0), X, y)
+    assert made and walked.n_iter_ == len(taken) > s.n_iter_
+    taken.clear()
+    fit = s.question_.solve(0.02 * s.lambda_, tol=1e-12)
+    short = replace(s.question_, max_iter=3).solve(0.02 * s.lambda_)
+    assert fit.n_lost == 0 and short.n_lost > 3
+    assert len(taken) == fit.n_iter + short.n_iter + short.n_lost
+
+
+@pytest.mark.parametrize("bend", [1.0, 3.0, 0.05, -0.4])
+def test_the_next_penalty_closes_in(bend):
+    """On curves that are steep, flat, or bent, from both sides."""
+    for start in (-1.0, 1.3):
+        curve = lambda x: -2 * x if bend < 0 else -np.expm1(bend * x) / max(bend, 0.3)
+        seen = [(start, curve(start))]
+        for _ in range(25):
+            x = penalty.next_penalty(seen)
+            seen.append((x, curve(x)))
+            if abs(curve(x)) < 1e-3:
+                break
+        assert abs(curve(x)) < 1e-3 and len(seen) <= 14
 
 
 def test_the_digits_of_the_default_are_enough():
