@@ -364,7 +364,7 @@ def variance(law):
 def test_a_bar_is_as_high_as_the_atom():
     for kind, law, _ in of_every_kind():
         bars = re.findall(rf",{HIGH}v(-?[0-9.]+)", law._repr_html_())
-        atom = np.ravel(0.0 if kind == "P2" else law.atom)
+        atom = np.zeros(len(law.mean)) if kind == "P2" else np.ravel(law.atom)
         np.testing.assert_allclose(np.float64(bars), -(HIGH - 3) * atom, atol=0.06)
 
 
