@@ -18,7 +18,7 @@ from rvamp_nb import StabilitySelection, densities, p1, p2, rvamp
 from rvamp_nb.datasets import toy
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, SpikeSlab
 from rvamp_nb.resampling import Fixed
-from rvamp_nb.select import pictures
+from rvamp_nb.select import pictures, report
 from rvamp_nb.sketch import HIGH, IN_A_TABLE, MOST_DRAWN
 from rvamp_nb.tables.storage import Panels
 
@@ -317,6 +317,18 @@ def test_a_number_that_is_a_name_is_drawn_as_that():
         for one, other in zip(*lines):
             np.testing.assert_array_equal(one.get_ydata(), other.get_ydata())
     plt.close("all")
+
+
+def test_the_file_has_the_coefficients_beside_the_bars(plain, monkeypatch):
+    draws, shape = report.PICTURES["bars"]
+    assert draws == [pictures.plot_probabilities, pictures.plot_ridgeline]
+    seen = []
+    spies = [lambda s, ax, draw=draw: seen.append(draw(s, ax=ax)) for draw in draws]
+    monkeypatch.setitem(report.PICTURES, "bars", (spies, shape))
+    assert report.picture_files(plain.selection_, ["bars"], ["png"])["bars.png"]
+    bars, ridge = seen
+    assert bars.figure is ridge.figure and bars.get_shared_y_axes().joined(bars, ridge)
+    assert bars.get_position().x1 < ridge.get_position().x0
 
 
 def test_without_an_answer_the_ridgeline_is_empty():
