@@ -236,7 +236,8 @@ def check_named(owner, given, names, known):
     """Refuse (ValueError) what is given and not known, for the columns have names."""
     for name in given:
         if name not in known:
-            near = meant(str(name), [str(other) for other in names])
+            text = isinstance(name, str)  # no number is nearly another
+            near = meant(name, [str(other) for other in names]) if text else ""
             what = f"{name!r}, which is no column of X{near}: its columns are"
             raise ValueError(f"{owner} names {what} {listed(names, range(len(names)))}")
 
