@@ -404,7 +404,16 @@ def test_an_elastic_net_has_its_unit():
     np.testing.assert_allclose(wide.std, 1e-9 * law.std)
 
 
-@pytest.mark.parametrize("name", ["p1", "p2"])
-def test_the_examples_run(name):
-    test = doctest.DocTestFinder().find(getattr(densities, name), name, globs={})[0]
+@pytest.mark.parametrize(
+    "room, name",
+    [
+        (densities, "p1"),
+        (densities, "p2"),
+        (pictures, "plot_density"),
+        (pictures, "plot_pair"),
+    ],
+)
+def test_the_examples_run(room, name):
+    test = doctest.DocTestFinder().find(getattr(room, name), name, globs={})[0]
     assert test.examples and not doctest.DocTestRunner().run(test).failed
+    plt.close("all")

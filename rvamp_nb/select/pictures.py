@@ -293,8 +293,9 @@ def _one_column(s, feature):
 
 def plot_density(s, feature, ax=None):
     """Draw one coefficient across resamples, on the scale of the table: p̄₁ of rVAMP
-    and the refits of a `Selection` (grey), both with their share of zeros as a bar on
-    the right axis, 0 to 1. The title has the reported Π. Returns the Axes.
+    (`eq:approximate_one`) and the refits of a `Selection` (grey), both with their share
+    of zeros as a bar on the right axis, 0 to 1. The title has the reported Π, which
+    refits have corrected. Returns the Axes.
 
     Parameters
     ----------
@@ -303,6 +304,14 @@ def plot_density(s, feature, ax=None):
     feature : name or number of a column
         ValueError: there is no such column; TypeError: these are several.
     ax : matplotlib Axes, optional
+
+    Examples
+    --------
+    >>> from rvamp_nb import StabilitySelection, datasets
+    >>> data = datasets.gaussian_design(60, 20, seed=0)
+    >>> selector = StabilitySelection(refits=0).fit(data.A, data.y)
+    >>> selector.plot_density("x2").get_title()
+    'x2: reported Π = 1.000'
     """
     i, ax = _one_column(s, feature), _new_axes(ax, 7, 4)
     law, name, share = (
@@ -349,14 +358,22 @@ def _ring(mean, covariance, k):
 
 def plot_pair(s, first, second, ax=None):
     """Draw two coefficients together across resamples, on the scale of the table: p̄₂
-    of rVAMP as ellipses of one and two standard deviations, the refits of a `Selection`
-    as a cloud, and the correlation of each. Returns the Axes.
+    of rVAMP (`eq:approximate_two`) as ellipses of one and two standard deviations, the
+    refits of a `Selection` as a cloud, and the correlation of each. Returns the Axes.
 
     Parameters
     ----------
     s, ax : as for `plot_density`
     first, second : names or numbers of two columns
         ValueError: they are the same.
+
+    Examples
+    --------
+    >>> from rvamp_nb import StabilitySelection, datasets
+    >>> data = datasets.gaussian_design(60, 20, seed=0)
+    >>> selector = StabilitySelection(refits=0).fit(data.A, data.y)
+    >>> selector.plot_pair("x2", "x8").get_ylabel()
+    'coefficient of x8'
     """
     which = np.array([_one_column(s, first), _one_column(s, second)])
     columns = s.question.columns
