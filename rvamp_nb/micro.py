@@ -36,8 +36,8 @@ def toy(M=14, N=6):
 
 # %% ../nbs/course/38_micro.ipynb #26m00011
 class Message(NamedTuple):
-    """What a factor hears: a precision, and a field with a mean and a variance over
-    resamples. It answers with (mean, response to the field, variance over resamples).
+    """What a factor receives: a precision, and a field with a mean and a variance over
+    resamples. It returns (mean, response to the field, variance over resamples).
     """
 
     Q_hat: np.ndarray
@@ -53,7 +53,7 @@ def above(a, s):
 
 
 def prior(message, lam):
-    """What the coefficients answer, and the share of resamples that select each."""
+    """Moments of the coefficients, and the share of resamples that select each."""
     Q_hat, h, chi_hat = message
     up, down = (above(sign * h - lam, np.sqrt(chi_hat)) for sign in (1, -1))
     Pi, mean, square = up[0] + down[0], up[1] - down[1], up[2] + down[2]
@@ -64,7 +64,7 @@ COIN = ((0, 0.5), (1, 0.5))  # how often a row is drawn, and with which probabil
 
 
 def likelihood(message, y, law=COIN):
-    """What the weighted residuals answer."""
+    """Moments of the weighted residuals."""
     Q_hat, h, chi_hat = message
     slope = sum(p * c / (1 + c * Q_hat) for c, p in law)
     square = sum(p * (c / (1 + c * Q_hat)) ** 2 for c, p in law)
@@ -73,7 +73,7 @@ def likelihood(message, y, law=COIN):
 
 # %% ../nbs/course/38_micro.ipynb #26m00018
 def passed_on(answer, message):
-    """What is left of an answer when what was heard is taken off."""
+    """The message to send: moments, minus the message received."""
     (mean, chi, var), (Q_hat, h, chi_hat) = answer, message
     return Message(1 / chi - Q_hat, mean / chi - h, var / chi**2 - chi_hat)
 
@@ -86,7 +86,7 @@ def passed_on_inverted(answer, message, Pi):
 
 # %% ../nbs/course/38_micro.ipynb #26m00021
 def coupling(A, D, r, T, of_u):
-    """The coefficients' mean; what is passed on to the prior and to the likelihood."""
+    """The coefficients' mean; the messages to the prior and to the likelihood."""
     Q_hat, h, chi_hat = of_u
     G = np.linalg.inv(np.diag(Q_hat) + (A * D) @ A.T)
     u, back = G @ (h - A @ r), A.T @ G
@@ -105,9 +105,9 @@ class Found(NamedTuple):
     mean: np.ndarray
     var: np.ndarray
     Pi: np.ndarray
-    field: Message  # what the prior heard last
+    field: Message  # what the prior received last
     n_iter: int
-    gap: float  # between the means of prior and coupling: small if it has arrived
+    gap: float  # between the means of prior and coupling: small if converged
 
 
 def rvamp(A, y, lam, law=COIN, tol=1e-10, max_iter=500):
