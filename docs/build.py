@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 sys.modules.setdefault("rfc3987_syntax", None)  # three seconds for nothing: see conf.py
@@ -27,6 +28,7 @@ DOCS = Path(__file__).resolve().parent
 # the package of this checkout, whatever else is installed
 sys.path.insert(1, str(DOCS.parent))
 
+from kernels import forked
 from pages import api, landing, not_found, releases
 from translate import (
     NOTEBOOKS,
@@ -143,7 +145,8 @@ async def execute_all(pages, flags):
                 return failure(stem, nb, begun, error)
             print(f"{time.time() - start:6.1f} s  {stem}", flush=True)
 
-    told = await asyncio.gather(*(one(stem, nb) for stem, nb in pages.items()))
+    with forked() if sys.platform == "linux" else nullcontext():
+        told = await asyncio.gather(*(one(stem, nb) for stem, nb in pages.items()))
     if failures := [text for text in told if text]:
         sys.exit("\n\n".join(failures))
 

@@ -12,7 +12,9 @@ from sklearn.linear_model import Lasso
 
 from rvamp_nb import Huber, Logistic, NoResampling, rvamp
 from rvamp_nb.extend.effects import (
+    CAUTIOUS,
     bending,
+    calibration_slope,
     debiased,
     debiased_together,
     effects,
@@ -175,18 +177,42 @@ def test_rows_that_bend(lam, low, high, most):
     for seed in range(30):
         A, y, x0, slope = bent(seed)
         fit = plain(A, y, lam, likelihood=Logistic(), intercept=True)
-        found, (estimate, se, left) = effects(fit), debiased(fit)
+        (estimate, se, left), (bend, error) = debiased(fit), bending(fit)
         known.append(slope.mean())
         known[-1] /= np.mean(1 / fit.last.likelihood_message.Q_hat)
-        factor.append(bending(fit)[0])
+        factor.append(bend)
         ratio.append(estimate @ x0 / (x0 @ x0))
-        inside.append((found.low <= x0) & (x0 <= found.high) | (found.light == "red"))
+        half = student.ppf(0.975, left) * np.hypot(se, estimate / bend * error)
+        inside.append(np.abs(estimate - bend * x0) <= half)
         bare.append(np.abs(estimate - x0) <= student.ppf(0.975, left) * se)
     inside, bare, known = np.array(inside), np.array(bare), np.mean(known)
     assert low < known < high and abs(np.mean(ratio) - known) < 0.05
     assert abs(np.mean(factor) - known) < 0.08
     assert abs(inside[:, :4].mean() - 0.95) < 0.045 and bare[:, :4].mean() < most
     assert abs(inside[:, 4:].mean() - 0.95) < 0.02
+
+
+def test_a_penalty_that_is_too_large_gives_p_values_only():
+    """The responses on predictions of fits without the row have a slope above 1."""
+    A, y, *_ = bent(3, 120, 20)
+    for lam, cautious in ((1.0, True), (0.3, False)):
+        how = dict(likelihood=Logistic(), intercept=True)
+        fit, z = plain(A, y, lam, **how), np.zeros(120)
+        for row in range(120):
+            rest = np.arange(120) != row
+            without = plain(A[rest], y[rest], lam, **how)
+            z[row] = A[row] @ without.mean + without.intercept
+        w = 1 / (2 + np.exp(z) + np.exp(-z))
+        z0 = z - w @ z / w.sum()
+        step = 1 + z0 @ (y - 1 / (1 + np.exp(-z))) / (w @ z0**2)
+        assert abs(calibration_slope(fit) - step) < 0.1
+        assert (step > CAUTIOUS) == cautious
+        with warnings.catch_warnings(record=True) as noted:
+            warnings.simplefilter("always")
+            found = effects(fit)
+        assert ("green" in found.light) != cautious
+        assert any("calibration slope" in str(n.message) for n in noted) == cautious
+        assert np.all(np.isfinite(found.p_value[found.light != "red"]))
 
 
 def test_a_factor_that_is_not_known_gives_no_interval():

@@ -375,13 +375,18 @@ def executed(monkeypatch, **notebooks):
 
 
 def test_a_build_draws_into_the_page_and_names_all_that_fails(monkeypatch, capfd):
-    """Whatever the shell says; every cell that fails, and its exception."""
+    """Whatever the shell says; every cell that fails, and its exception; each notebook
+    in a process of its own.
+    """
     figure = "import matplotlib.pyplot as plt\nplt.plot([0, 1])\nplt.show()"
     drawing = chapter("Drawing", figure, "#| slow\n1 / 0", "plt.get_fignums()")
     empty = chapter("Empty", "x = 1", "def f():\n    assert not x\n\nf()", "x = 2")
     dead = chapter("Dead", "import os", "os._exit(1)")
+    alone = "import os, sys\nsys.first = getattr(sys, 'first', os.getpid())"
+    new = [chapter("New", f"{alone}\nsys.first == os.getpid()") for _ in range(2)]
+    rest = dict(dead=dead, one=new[0], two=new[1])
     with pytest.raises(SystemExit) as stop:
-        executed(monkeypatch, empty=empty, drawing=drawing, dead=dead)
+        executed(monkeypatch, empty=empty, drawing=drawing, **rest)
     told = str(stop.value)
     assert "empty.ipynb fails in cell 3 with AssertionError: def f():" in told
     assert "assert not x" in told  # the traceback
@@ -390,3 +395,5 @@ def test_a_build_draws_into_the_page_and_names_all_that_fails(monkeypatch, capfd
     _, picture, left_out, count = drawing.cells
     assert "image/png" in picture.outputs[0].data
     assert left_out.outputs == [] and count.outputs[0].data["text/plain"] == "[]"
+    for nb in new:
+        assert nb.cells[1].outputs[0].data["text/plain"] == "True"

@@ -16,11 +16,11 @@ import numpy as np
 
 from ..bootstrap import DrawError
 from ..datasets import unit_columns
-from ..densities import coefficient_interval
+from ..densities import Located, coefficient_interval, located
 from ..extend.refined import refined
 from ..extend.trust import TrustWarning, judge
 from . import control
-from .columns import Columns
+from .columns import Columns, chosen_columns
 from .penalty import Question, search, steering, walk
 from .target import draws_halves
 
@@ -347,3 +347,13 @@ def select(question, promise, asked, repeated):
         raise
     except (ArithmeticError, MemoryError, OSError, RuntimeError, ValueError) as e:
         return replace(found, refused=str(e) or type(e).__name__)
+
+# %% ../../nbs/workshop/answer.ipynb #79c01001
+@located.register(Selection)
+def _in_the_fit(s, which):
+    """Of an answer's columns: `Located`, on the scale of the table."""
+    if not s.fit.converged:
+        raise ValueError(f"nothing converged, there is no density: {s.status}")
+    columns = s.question.columns
+    i = chosen_columns(columns.names, which, s.asked["categories"])
+    return Located(s.fit, columns.where[i], columns.unit[i], columns.names[i])

@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['NEAR', 'open_table', 'column_names', 'named', 'framed', 'near_copies', 'merged', 'explained', 'check_named',
-           'numbers_of', 'by_name', 'family_of', 'Columns', 'prepare_columns', 'check_finite', 'standardised_columns']
+           'numbers_of', 'by_name', 'family_of', 'chosen_columns', 'Columns', 'prepare_columns', 'check_finite',
+           'standardised_columns']
 
 # %% ../../nbs/workshop/columns.ipynb #72000003
 from collections import Counter
@@ -17,6 +18,7 @@ from scipy.spatial import cKDTree
 
 from ..checks import listed
 from ..datasets import unit_columns
+from .readers import meant
 from ..tables.door import in_blocks
 from ..tables.storage import BLOCK, Panels, square_lengths
 
@@ -234,7 +236,9 @@ def check_named(owner, given, names, known):
     """Refuse (ValueError) what is given and not known, for the columns have names."""
     for name in given:
         if name not in known:
-            what = f"{name!r}, which is no column of X: its columns are"
+            text = isinstance(name, str)  # no number is nearly another
+            near = meant(name, [str(other) for other in names]) if text else ""
+            what = f"{name!r}, which is no column of X{near}: its columns are"
             raise ValueError(f"{owner} names {what} {listed(names, range(len(names)))}")
 
 
@@ -291,6 +295,30 @@ def family_of(sets, names, owner="categories"):
             raise ValueError(f"{owner}: column {level!r} is in two sets")
         family[i] = k
     return family
+
+# %% ../../nbs/workshop/columns.ipynb #72c01001
+def chosen_columns(names, which=None, categories=None):
+    """Numbers of columns with names (N,), by names or numbers, () or (n,); all for
+    None. A ValueError for no such column, and for a variable of several, of
+    `categories`; a TypeError for truth values.
+    """
+    if which is None:
+        return np.arange(len(names))
+    called = {str(name) for name in names}
+    several = np.iterable(which) and not isinstance(which, (str, bytes))
+    several &= str(which) not in called  # a tuple may be a label of pandas
+    labels = list(which) if several else [which]
+    if any(isinstance(label, (bool, np.bool_)) for label in labels):
+        remedy = "give names or numbers, such as np.flatnonzero(selector.support_)"
+        raise TypeError(f"columns are not chosen by truth values: {remedy}")
+    labels = [i if isinstance(i, (int, np.integer)) else str(i) for i in labels]
+    sets = categories if isinstance(categories, dict) else {}
+    for variable, levels in sets.items():
+        if str(variable) in labels and str(variable) not in called:
+            its = f"{variable!r} is a variable of several columns"
+            raise ValueError(f"{its}, {levels}: choose among these")
+    numbers = np.array(numbers_of("the call", labels, names), dtype=int)
+    return numbers if several else numbers[0]
 
 # %% ../../nbs/workshop/columns.ipynb #72000017
 class Columns(NamedTuple):

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['STRIDE', 'PICTURE', 'LOWEST', 'BELOW_EMPTY', 'FALL', 'FLATTEST', 'STEEPEST', 'NEARLY', 'STALLED', 'TOO_FAR',
            'SETTLED', 'LOOSE', 'FINEST', 'LOOKS', 'PATIENCE', 'CLOSE_TO_Q', 'read_penalty', 'Question',
-           'settled_promise', 'steering', 'walk', 'next_penalty', 'at_once', 'Answer', 'at_size', 'search']
+           'settled_promise', 'steering', 'walk', 'next_penalty', 'onward', 'at_once', 'Answer', 'at_size', 'search']
 
 # %% ../../nbs/workshop/penalty.ipynb #73000003
 import warnings
@@ -145,28 +145,6 @@ class Question:
     def steps(self):
         """How many steps were taken so far, of all fits and paths."""
         return sum(self.taken)
-
-    def onward(self, fit, prior, state, anderson, enough):
-        """The fit with another prior: steps from a state until `enough(changes)`, which
-        is converged if no step broke down; `anderson` is what is remembered.
-        """
-        inside = WithIntercept(prior, len(fit.mean)) if self.intercept else prior
-        problem, last, changes = fit.problem._replace(prior=inside), None, []
-        anderson.pause()
-        steps = iterate(problem, state, anderson=anderson, take=step_of_few)
-        try:
-            for current, _, _ in steps:
-                last = current or last
-                changes.append(
-                    max(current.change, current.delta) if current else np.inf
-                )
-                if enough(changes):
-                    break
-        except Breakdown:
-            last = None
-        self.taken.append(len(changes))
-        there = last is not None
-        return replace(fit, problem=problem, last=last, converged=there)
 
     def path(self, lambdas, tol=None, **given):
         """The path at these penalties, with what else `rvamp_path` is given."""
@@ -334,6 +312,26 @@ def _stalled(changes):
     return len(past) >= STALLED and min(changes[-STALLED:]) > min(past) / 2
 
 
+def onward(question, fit, prior, state, anderson, enough):
+    """The fit with another prior: steps from a state until `enough(changes)`, which is
+    converged if no step broke down; `anderson` is what is remembered.
+    """
+    inside = WithIntercept(prior, len(fit.mean)) if question.intercept else prior
+    problem, last, changes = fit.problem._replace(prior=inside), None, []
+    anderson.pause()
+    steps = iterate(problem, state, anderson=anderson, take=step_of_few)
+    try:
+        for current, _, _ in steps:
+            last = current or last
+            changes.append(max(current.change, current.delta) if current else np.inf)
+            if enough(changes):
+                break
+    except Breakdown:
+        last = None
+    question.taken.append(len(changes))
+    return replace(fit, problem=problem, last=last, converged=last is not None)
+
+
 def _in_looks(question, along, fit, state, lowest, bar):
     """The penalty at which nearly q are selected, by secants from where the one that
     goes along was stopped, and a fit of few digits there; or None, as below `lowest`.
@@ -345,7 +343,7 @@ def _in_looks(question, along, fit, state, lowest, bar):
             state = foreseen(past[-3:], np.log(lam))
         enough = lambda c: c[-1] < digits or len(c) == PATIENCE
         prior = question.prior.scaled(lam)
-        look = question.onward(fit, prior, state, anderson, enough)
+        look = onward(question, fit, prior, state, anderson, enough)
         if not (look.converged and max(look.last.change, look.last.delta) < digits):
             return None
         state, off = look.messages, along.beyond(look.Pi)
@@ -388,7 +386,7 @@ def at_once(question, q, lam=None, state=None, rough=False):
         return None
     tol, anderson = 3e-2 if rough else NEARLY, Anderson(fit.problem.A)
     enough = lambda c: c[-1] < tol or len(c) == question.max_iter or _stalled(c)
-    near = question.onward(fit, along, fit.messages, anderson, enough)
+    near = onward(question, fit, along, fit.messages, anderson, enough)
     change = max(near.last.change, near.last.delta) if near.converged else np.inf
     lam, state = along.lam, (near if change < SETTLED else fit).messages
     if not change < tol:

@@ -465,9 +465,11 @@ def picture_files(s, pictures=PICTURES, kinds=KINDS):
         mpl.rcParams.update({"svg.hashsalt": "rvamp_nb", "pdf.fonttype": 42})
         mpl.rcParams["figure.constrained_layout.use"] = False  # once, not for each kind
         for name in pictures:
-            draw, shape = PICTURES[name]
+            draws, shape = PICTURES[name]
             figure = Figure(figsize=shape, layout="constrained")
-            draw(s, ax=figure.subplots())
+            axes = figure.subplots(1, len(draws), sharey=True, squeeze=False)[0]
+            for draw, ax in zip(draws, axes):
+                draw(s, ax=ax)
             figure.draw_without_rendering()
             figure.set_layout_engine(None)
             for kind in kinds:

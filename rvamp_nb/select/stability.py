@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..bootstrap import drawn
 from ..checks import check_number, check_size, listed, numpy_errors
+from ..densities import located
 from ..extend.refitting import check_refittable
 from ..extend.survival import survival_target
 from ..extend.trust import TrustWarning, repeated_rows
@@ -166,6 +167,14 @@ class _Beside:
     def plot_probabilities(self, ax=None, leaders=20):
         """Bars; see `rvamp_nb.select.pictures.plot_probabilities`."""
         return pictures.plot_probabilities(self._known, ax, leaders)
+
+    def plot_density(self, feature, ax=None):
+        """Draw a coefficient; see `rvamp_nb.select.pictures.plot_density`."""
+        return pictures.plot_density(self._answered(), feature, ax)
+
+    def plot_pair(self, first, second, ax=None):
+        """Draw two coefficients; see `rvamp_nb.select.pictures.plot_pair`."""
+        return pictures.plot_pair(self._answered(), first, second, ax)
 
     def report(self, folder, done=()):
         """A page for a paper; see `rvamp_nb.select.report.write_report`."""
@@ -412,6 +421,11 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         tags.target_tags.required = True
         tags.input_tags.sparse = True
         return tags
+
+# %% ../../nbs/course/54_stability.ipynb #54de0008
+@located.register(StabilitySelection)
+def _in_the_answer(est, which):
+    return located(est._answered(), which)
 
 # %% ../../nbs/course/54_stability.ipynb #70310397
 def _found(est, X, y, roles):

@@ -239,7 +239,7 @@ def main():
             rows.append({"half": half, "loss": "squared", **line})
     for half, kinds in BENT.items():
         for kind in tqdm(kinds, desc=f"logistic, {half}"):
-            line = of_kind(kind, TALL, given.seeds, True, genes)
+            line = of_kind(kind, TALL, 2 * given.seeds, True, genes)  # of each size
             rows.append({"half": half, "loss": "logistic", **line})
     lines = ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in rows)
     OUT.write_text(f'{{"kinds": [\n  {lines}\n]}}\n', encoding="utf-8")

@@ -25,7 +25,8 @@ each_page = pytest.mark.parametrize("name", PAGES)
 
 # mathematics, directives, MyST roles: none for a reader's eyes
 RAW = re.compile(r"\$|#\||\\tag|\\[()\[\]]|\{\.?\w+\}|:::")
-PHONE = {"width": 390, "height": 844}  # here only what scrolls by itself is wider
+PHONE = {"width": 390}  # here only what scrolls by itself is wider
+LOW = {"height": 100}  # widths are looked at: what lies below need not be painted
 LOOK = """() => {
     document.querySelectorAll("details").forEach(node => { node.open = true; });
     const all = (selector, read) => [...document.querySelectorAll(selector)].map(read);
@@ -78,7 +79,8 @@ class Page(NamedTuple):
 @pytest.fixture(scope="session")
 def pages(request, chromium, address):
     """{name: what the browser saw there} of the pages that are asked for. Each is
-    opened once, several side by side: a tab mostly waits.
+    opened once, in a few tabs side by side: a tab mostly waits, and a new one for each
+    page would take as long as a page.
     """
     names = {
         item.callspec.params["name"]
@@ -92,24 +94,30 @@ def pages(request, chromium, address):
 async def look(names, chromium, address):
     from playwright.async_api import async_playwright
 
-    async def visit(name):
-        async with free:
-            tab = await browser.new_page(viewport=WINDOW)
-            tab.set_default_timeout(HANGS)
-            complaints = listen(tab, address)
+    async def visit(todo):
+        tab = await context.new_page()
+        tab.set_default_timeout(HANGS)
+        complaints = listen(tab, address)
+        while todo:
+            name = todo.pop()
+            await tab.set_viewport_size(WINDOW | LOW)
             await tab.goto(address + name)
             await tab.evaluate(SETTLED)
             await tab.wait_for_load_state("networkidle")
             seen = await tab.evaluate(LOOK)
-            await tab.set_viewport_size(PHONE)
+            await tab.set_viewport_size(PHONE | LOW)
             on_a_phone = await tab.evaluate(WIDER)
-            await tab.close()
-            return Page(complaints, **seen, on_a_phone=on_a_phone)
+            found[name] = Page(complaints[:], **seen, on_a_phone=on_a_phone)
+            await tab.goto("about:blank")  # an end to what that page does and says
+            complaints.clear()
 
-    free = asyncio.Semaphore(2 * (os.cpu_count() or 1))
+    found, todo = {}, sorted(names)
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(**chromium)
-        return dict(zip(names, await asyncio.gather(*map(visit, names))))
+        context = await browser.new_context()
+        tabs = 2 * (os.cpu_count() or 1)
+        await asyncio.gather(*(visit(todo) for _ in range(tabs)))
+    return found
 
 
 @each_page
