@@ -13,7 +13,7 @@ export function erfc(x) {
 }
 function scaledTail(x) { // exp(x²) erfc(x) from 3 on
   let tail = x;
-  for (let n = 120; n > 0; n--) tail = x + n / 2 / tail;
+  for (let n = x < 5 ? 120 : 40; n > 0; n--) tail = x + n / 2 / tail;
   return 1 / Math.sqrt(Math.PI) / tail;
 }
 export const Phi = (x) => erfc(-x / Math.SQRT2) / 2;
@@ -187,6 +187,7 @@ export function unpack(table) {
     return { Q_hat, h, chi_hat, weights: law.weights, t: of(law.t), k: of(law.k), positive: table.positive, beta };
   };
   const upper = (a, b) => (a <= b ? a * n - a * (a - 1) / 2 + b - a : upper(b, a)), triangle = n * (n + 1) / 2;
+  const kept = []; // messages at finite temperatures, with their posteriors
   return {
     ...table, n, B: drawn ? drawn.B : 0, usual: { t: table.start[1], d: table.start[2] },
     message: ({ l, t, d }, i) => message(messages, (((l * T + t) * D + d) * n + i) * 3, d, i, table.lams[l]),
@@ -194,7 +195,7 @@ export function unpack(table) {
       covariance: [[a, a], [a, b], [b, b]].map(([p, q]) => covariances[l * triangle + upper(p, q)]) }),
     step: (k, i) => ({ message: message(steps, (k * n + i) * 5, table.start[2], i, table.lams[table.start[0]]),
       mean: steps[(k * n + i) * 5 + 3], variance: steps[(k * n + i) * 5 + 4] }),
-    tempered: (b, i) => message(cold, (b * n + i) * 3, table.start[2], i, table.lams[table.start[0]], table.betas[b]),
+    tempered: (b, i) => (kept[b * n + i] ??= message(cold, (b * n + i) * 3, table.start[2], i, table.lams[table.start[0]], table.betas[b])),
     refits: ({ l, t, d }, i) => {
       const r = drawn && t === table.start[1] && d === table.start[2] ? table.refits.stops.indexOf(l) : -1;
       return r < 0 ? null : { unit: drawn.unit[r * n + i], codes: drawn.codes.subarray((r * n + i) * drawn.B, (r * n + i + 1) * drawn.B) };
@@ -265,8 +266,8 @@ function bars(refits, count, offset, width) {
   }
   return { found, counts };
 }
-const drawnBars = (found, x, y, floor) => found.map(({ low, high, height }) =>
-  s("rect", { class: "refits", x: x(low).toFixed(1), width: Math.max(x(high) - x(low) - 0.4, 0.5).toFixed(1), y: y(height).toFixed(1), height: Math.max(floor - y(height), 0).toFixed(1) }));
+const drawnBars = (found, x, y, floor) => s("path", { class: "refits", d: found.map(({ low, high, height }) => // one path: nodes take time
+  `M${x(low).toFixed(1)} ${floor}V${Math.min(y(height), floor).toFixed(1)}H${Math.max(x(high) - 0.4, x(low) + 0.5).toFixed(1)}V${floor}Z`).join("") });
 // p̄₁ in two pieces: it jumps at zero.
 const curve = (m, [low, high], x, y, top, n = 320) => [[low, Math.min(-1e-9 * (high - low), high)], [Math.max(low, 0), high]].filter(([a, b]) => b > a)
   .map(([a, b]) => grid(a, b, Math.ceil(n * (b - a) / (high - low)) + 2).map((v) => [v, Math.min(pdf(m, v), top)]))
@@ -320,7 +321,7 @@ function ridgeline(data, state, width, act) {
     picture.append(group);
   }
   const lead = data.lead, first = atom(all[lead].m), drawn = all[0].refits ? "" : " At this setting no refits were made beforehand: the curves stand alone.";
-  return { picture, says: `Grey: refits. Line: p̄₁, from one run of rVAMP; the bar is its atom, the share of resamples in which a coefficient is exactly zero (a black mark: in the refits). ${data.names[lead]} is zero in ${percent(first)} of resamples.${drawn}`,
+  return { picture, says: `Grey: ${all[0].refits && state.n ? state.n.toLocaleString("en") : "no"} refits. Line: p̄₁, from one run of rVAMP; the bar is its atom, the share of resamples in which a coefficient is exactly zero (a black mark: in the refits). ${data.names[lead]} is zero in ${percent(first)} of resamples.${drawn}`,
     hint: "Press a row to open its coefficient." };
 }
 
@@ -355,7 +356,7 @@ function one(data, state, width) {
   const name = data.names[state.i], Pi = 1 - atom(m), numbers = shown && summary(counts, refits.unit), at = box.left + box.width + (narrow ? 44 : 76), tall = base - box.top;
   const picture = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
     "aria-label": `${name}: p̄₁ with an atom of ${percent(1 - Pi)}, p̄₂, a Gaussian of mean ${digits(mean, sd)} and standard deviation ${digits(sd)}${shown ? `, and ${state.n} refits` : ""}` });
-  picture.append(...drawnBars(found.map((b) => ({ ...b, height: Math.min(b.height, top) })), x, y, base), line(x(0), box.top, x(0), base, { class: "zero" }),
+  picture.append(drawnBars(found.map((b) => ({ ...b, height: Math.min(b.height, top) })), x, y, base), line(x(0), box.top, x(0), base, { class: "zero" }),
     path(grid(...span, 300).map((v) => [x(v), y(Math.min(second(v), top))]), { class: "p2" }), ...curve(m, span, x, y, top), ...axes);
   const labels = [{ text: "p̄₁", f: (v) => Math.min(f(v), top), kind: "p1" }, { text: "p̄₂, a Gaussian", f: (v) => Math.min(second(v), top), kind: "p2" }], taken = [];
   picture.append(...named(labels, span, x, y, box, taken).flat());
@@ -482,7 +483,7 @@ function correlationMap(data, state, size, act) {
       const square = s("rect", { x: left + j * cell + 0.5, y: left + i * cell + 0.5, width: cell - 1, height: cell - 1, class: chosen ? "cell chosen" : "cell",
         style: `fill: ${known && Number.isFinite(r) ? shade(r) : "var(--track)"}${i === j ? "; opacity: 0.3" : ""}` });
       if (i !== j) {
-        const upperOne = i === state.pair[0] && j === state.pair[1];
+        const upperOne = chosen && i < j;
         built(square, { role: "button", "data-key": `cell${i},${j}`, tabindex: upperOne ? 0 : -1, "aria-label": `${data.names[i]} and ${data.names[j]}: ${known ? signed(r) : "no refits here"}`, "aria-pressed": chosen }, []);
         const go = (to) => act({ pair: to[0] < to[1] ? to : [to[1], to[0]] });
         square.addEventListener("click", () => go([i, j]));
@@ -512,7 +513,7 @@ function iteration(data, state, width) {
   const f = (v) => pdf(now.m, v), end = all[all.length - 1], [, top] = rounded(0, 1.5 * tallest((v) => pdf(end.m, v), reach(end.m)), 12);
   const { x, y, base, axes } = frame(box, span, [0, top], { xName: `coefficient of ${data.names[i]}`, yName: narrow ? "density" : "density across resamples", about: narrow ? 4 : 6 });
   const picture = s("svg", { width: wide, height, viewBox: `0 0 ${wide} ${height}`, role: "img", "aria-label": `Step ${state.step + 1}: p̄₁ has mean ${digits(now.one[0], now.one[1])} and sd ${digits(now.one[1])}, p̄₂ ${digits(now.two[0], now.two[1])} and ${digits(now.two[1])}` });
-  if (refits) picture.append(...drawnBars(bars(refits, data.B, 0, (span[1] - span[0]) / 44).found.map((b) => ({ ...b, height: Math.min(b.height, top) })), x, y, base));
+  if (refits) picture.append(drawnBars(bars(refits, data.B, 0, (span[1] - span[0]) / 44).found.map((b) => ({ ...b, height: Math.min(b.height, top) })), x, y, base));
   picture.append(line(x(0), box.top, x(0), base, { class: "zero" }), path(grid(...span, 300).map((v) => [x(v), y(Math.min(second(v), top))]), { class: "p2" }), ...curve(now.m, span, x, y, top), ...axes);
   picture.append(...named([{ text: "p̄₁, from the message to the prior", f: (v) => Math.min(f(v), top), kind: "p1" }, { text: "p̄₂, of the coupling", f: (v) => Math.min(second(v), top), kind: "p2" }], span, x, y, box).flat());
   // two marks that meet
@@ -720,7 +721,10 @@ export function render({ model, el }) {
       ...[1, 10, 100].map((k) => button(`draw${k}`, `+ ${k}`, () => drawMore(k))), button("drawall", `all ${data.B.toLocaleString("en")}`, () => { state.offset = 0; drawMore(data.B); }),
       button("another", "another set", () => drawMore(state.n >= data.B ? 100 : state.n || 100, true)), button("clear", "none", () => set({ n: 0, offset: 0 })))) : null),
     pairs: () => {
-      const choose = (k) => (i) => { const other = state.pair[1 - k]; if (i !== other) act({ pair: [i, other].sort((a, b) => a - b) }); else fill(); };
+      const choose = (k) => (i) => { // one that is there already changes places
+        const [here, other] = [state.pair[k], state.pair[1 - k]], rest = i === other ? here : other;
+        act({ pair: k ? [rest, i] : [i, rest] });
+      };
       return h("div", { class: "control choices" }, menu("first", "first coefficient", data.names, state.pair[0], choose(0)), menu("second", "second coefficient", data.names, state.pair[1], choose(1)));
     },
   };
