@@ -288,30 +288,35 @@ function ridgeline(data, state, width, act) {
   const narrow = width < 560, row = narrow ? 40 : 46, head = 58, foot = 44;
   const left = Math.min(Math.max(...data.names.map((name) => name.length)) * 7.6 + 12, narrow ? 86 : 130), bar = narrow ? 40 : 130, number = narrow ? 49 : 64;
   const right = bar + 2 * number + (narrow ? 14 : 34), all = data.names.map((_, i) => ({ i, m: shifted(data.message(place(state), i), 0), refits: data.refits(place(state), i) }));
-  const [low, high] = rounded(...union(all.map(({ m }) => reach(m))), 14), span = [low, high], inner = width - left - right - 8;
+  // Columns in units of their kind have coefficients of any size: then each row has a scale, and heights are divided by it, too.
+  for (const each of all) { each.reach = reach(each.m); each.size = Math.max(-each.reach[0], each.reach[1]) || 1; }
+  const sizes = all.filter(({ m }) => atom(m) < 0.95).map(({ size }) => size), shared = Math.max(...sizes) < 12 * Math.min(...sizes);
+  if (shared) for (const each of all) each.size = 1;
+  const [low, high] = rounded(...union(all.map(({ reach: [a, b], size }) => [a / size, b / size])), 14), inner = width - left - right - 8;
   const x = (v) => left + (v - low) / (high - low) * inner, cell = (high - low) / 42, total = head + row * data.n + foot;
-  for (const each of all) if (each.refits) Object.assign(each, bars(each.refits, state.n, state.offset, cell));
-  const peaks = all.map(({ m }) => tallest((v) => pdf(m, v), span)).sort((a, b) => b - a), top = Math.min(peaks[0], 3 * peaks[Math.floor(peaks.length / 2)]);
+  for (const each of all) if (each.refits) Object.assign(each, bars(each.refits, state.n, state.offset, cell * each.size));
+  const often = all.filter(({ m }) => atom(m) < 0.9), peaks = (often.length ? often : all).map(({ m, reach: ends, size }) => tallest((v) => pdf(m, v) * size, ends)).sort((a, b) => b - a);
+  const top = Math.min(peaks[0], 3 * peaks[Math.floor(peaks.length / 2)]) || 1;
   const picture = s("svg", { width, height: total, viewBox: `0 0 ${width} ${total}`, role: "group", "aria-label": "One row for each coefficient: refits, p̄₁ and its atom" });
   const barAt = left + inner + 16, refitsAt = barAt + bar + number / 2 + (narrow ? 4 : 10), ourAt = refitsAt + number, middle = { "text-anchor": "middle" };
   picture.append(words(left, 16, narrow ? "where it is not zero" : "coefficient, in the resamples where it is not zero", { class: "strong" }),
     words(barAt, 16, "zero in", { class: "strong" }), words((refitsAt + ourAt) / 2, 16, "selected in", { ...middle, class: "strong" }),
     words(refitsAt, 34, "refits", middle), words(ourAt, 34, "p̄₁", { ...middle, class: "p1-text strong" }));
   for (const [share, name] of [[0, "0"], [0.5, narrow ? "" : "½"], [1, "1"]]) picture.append(words(barAt + share * bar, 34, name, middle));
-  for (const v of ticks(low, high, narrow ? 3 : 7)) picture.append(line(x(v), head - 8, x(v), total - foot, { class: v === 0 ? "zero" : "guide" }), words(x(v), total - foot + 18, short(v), middle));
-  picture.append(words(x((low + high) / 2), total - 8, "coefficient", middle));
-  for (const { i, m, refits, found, counts } of all) {
-    const base = head + row * (i + 1) - 8, y = (v) => base - Math.min(v / top, 1.25) * row * 1.25, Pi = 1 - atom(m), share = refits && state.n ? 1 - counts[127] / state.n : null;
+  for (const v of ticks(low, high, narrow ? 3 : 7)) picture.append(line(x(v), head - 8, x(v), total - foot, { class: v === 0 ? "zero" : "guide" }), shared || v === 0 ? words(x(v), total - foot + 18, short(v), middle) : "");
+  picture.append(words(x((low + high) / 2), total - 8, shared ? "coefficient" : "coefficient, each on a scale of its size", middle));
+  for (const { i, m, refits, found, counts, size, reach: ends } of all) {
+    const base = head + row * (i + 1) - 8, at = (v) => x(v / size), y = (v) => base - Math.min(v * size / top, 1.25) * row * 1.25, Pi = 1 - atom(m), share = refits && state.n ? 1 - counts[127] / state.n : null;
     const says = `${data.names[i]}: zero in ${percent(1 - Pi)} of resamples by p̄₁${share === null ? "" : `, in ${percent(1 - share)} of ${state.n} refits`}. Open this coefficient.`;
     const group = s("g", { class: "row", role: "button", tabindex: 0, "aria-label": says, "data-key": `row${i}` },
       s("rect", { class: "hit", x: 0, y: base - row + 6, width, height: row - 1, rx: 4 }), words(left - 10, base, data.names[i], { "text-anchor": "end", class: "strong" }),
-      refits && state.n ? drawnBars(found, x, y, base) : [], line(left, base, left + inner, base, { class: "guide" }), curve(m, span, x, y, 1e9, 260),
+      refits && state.n ? drawnBars(found, at, y, base) : [], line(left, base, left + inner, base, { class: "guide" }), curve(m, ends, at, y, Infinity, 200),
       s("rect", { class: "track", x: barAt, y: base - 11, width: bar, height: 11 }), s("rect", { class: "p1-fill", x: barAt, y: base - 11, width: bar * (1 - Pi), height: 11 }),
       share === null ? [] : line(barAt + bar * (1 - share), base - 15, barAt + bar * (1 - share), base + 4, { class: "truth" }),
       words(refitsAt, base, share === null ? "–" : percent(share), middle), words(ourAt, base, percent(Pi), { ...middle, class: "p1-text strong" }));
     if (i === 0 && Pi > 0.5) { // the two names, once
-      const at = quantile(m, 0.5), side = quantile(m, 0.93);
-      group.append(words(x(side) + 6, y(pdf(m, side)) - 5, "p̄₁", { class: "p1-text strong halo" }), refits && state.n ? words(x(at), base - 7, "refits", { ...middle, class: "small" }) : "");
+      const middling = quantile(m, 0.5), side = quantile(m, 0.93);
+      group.append(words(at(side) + 6, y(pdf(m, side)) - 5, "p̄₁", { class: "p1-text strong halo" }), refits && state.n ? words(at(middling), base - 7, "refits", { ...middle, class: "small" }) : "");
     }
     const open = () => act({ panel: "one", i });
     group.addEventListener("click", open);
@@ -374,7 +379,7 @@ function one(data, state, width) {
   picture.append(words(at + barWidth / 2 - 22, base + 35, narrow ? "share of 0" : "share that is zero", { "text-anchor": "middle" }));
   if (state.fallen.length && refits) picture.append(...state.fallen.map((code, k) => s("circle", { class: "fall", r: 3, style: `animation-delay:${Math.min(k * 9, 500)}ms; --down:${base - box.top}px`,
     cx: code ? Math.min(Math.max(x(sizeOf(code, refits.unit)), box.left), box.left + box.width) : x(0), cy: box.top })));
-  const rows = [["p̄₁", percent(Pi), mean, sd, quantile(m, 0.05), quantile(m, 0.95), "p1"], ["p̄₂", "all", mean, sd, mean - 1.6449 * sd, mean + 1.6449 * sd, "p2"]];
+  const rows = [["p̄₁", percent(Pi), mean, sd, quantile(m, 0.05), quantile(m, 0.95), "p1"], ["p̄₂", "always", mean, sd, mean - 1.6449 * sd, mean + 1.6449 * sd, "p2"]];
   if (shown) rows.push([`${state.n.toLocaleString("en")} refits`, percent(numbers.Pi) + (state.n > 1 && state.n < 1000 ? ` ± ${Math.round(100 * Math.sqrt(numbers.Pi * (1 - numbers.Pi) / state.n))}` : ""), numbers.mean, numbers.sd, numbers.low, numbers.high, "truth"]);
   const table = h("table", {}, h("thead", {}, h("tr", {}, ...["", "not zero in", "mean", "sd", "90 % of them lie in"].map((text) => h("th", { scope: "col" }, text)))),
     h("tbody", {}, ...rows.map(([text, share, mu, deviation, low, high, kind]) => h("tr", {}, h("th", { scope: "row", class: `${kind}-text` }, text), ...[share, digits(mu, sd), digits(deviation), `${digits(low, sd)} to ${digits(high, sd)}`].map((cell) => h("td", {}, cell))))));
@@ -610,7 +615,6 @@ body[data-theme="dark"] .rvx, body[data-jp-theme-light="false"] .rvx { DARK }
 .rvx .tabs button { border: 0; border-bottom: 3px solid transparent; border-radius: 0; padding: 6px 10px; } .rvx .tabs button[aria-selected=true] { border-bottom-color: var(--p1); font-weight: 600; }
 .rvx .side { display: flex; flex-wrap: wrap; gap: 8px 12px; align-items: flex-start; } .rvx .stack { display: flex; flex-direction: column; gap: 6px; } .rvx .map { margin: 0; } .rvx .map figcaption { font-size: 12.5px; color: var(--soft); max-width: 250px; text-align: left; margin: 2px 0 0; }
 .rvx .controls { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 10px 28px; margin: 12px 0; align-items: start; }
-@container (max-width: 560px) { .rvx .controls { grid-template-columns: minmax(0, 1fr); } .rvx .stack { flex-direction: row; gap: 4px; align-items: flex-start; } .rvx .map figcaption { max-width: none; } .rvx table { font-size: 12.5px; } .rvx :is(th, td) { padding-right: 9px; } }
 .rvx .control { display: block; } .rvx .whole { grid-column: 1 / -1; } .rvx .small { font-size: 12px; } .rvx .control .value { display: block; } .rvx .control b { font-weight: 600; } .rvx input[type=range] { width: 100%; margin: 4px 0 0; accent-color: var(--rvamp); min-height: 24px; display: block; }
 .rvx .marks { display: flex; justify-content: space-between; padding: 0 7px; height: 5px; } .rvx .marks i { width: 3px; height: 5px; background: transparent; border-radius: 1px; } .rvx .marks i.is { background: var(--soft); }
 .rvx fieldset { border: 0; padding: 0; margin: 0; min-width: 0; } .rvx legend { font: inherit; padding: 0; float: none; width: auto; margin: 0 0 3px; color: var(--ink); } .rvx .choices { display: flex; flex-wrap: wrap; gap: 4px 14px; align-items: center; } .rvx .choices label { display: inline-flex; gap: 5px; align-items: center; min-height: 30px; }
@@ -618,6 +622,7 @@ body[data-theme="dark"] .rvx, body[data-jp-theme-light="false"] .rvx { DARK }
 .rvx .says { margin: 10px 0 6px; } .rvx .hint { color: var(--soft); margin: 0 0 4px; } .rvx .scroll { overflow-x: auto; } .rvx table { border: 0; border-collapse: collapse; font-size: 13.5px; margin: 0 0 8px; box-shadow: none; width: auto; } .rvx :is(th, td) { border: 0; border-bottom: 1px solid var(--guide); padding: 3px 14px 3px 0; text-align: left; background: none; font-variant-numeric: tabular-nums; white-space: nowrap; } .rvx thead th { font-weight: 400; color: var(--soft); } .rvx tbody th { font-weight: 600; } .rvx tr { background: none !important; }
 .rvx details { border-left: 3px solid var(--refits); padding: 2px 0 2px 12px; margin: 6px 0; } .rvx summary { cursor: pointer; } .rvx details p { margin: 6px 0 2px; }
 .rvx .fall { fill: var(--ink); opacity: 0; animation: rvx-fall 0.55s ease-in both; } @keyframes rvx-fall { 0% { opacity: 0.9; transform: none; } 85% { opacity: 0.7; } 100% { opacity: 0; transform: translateY(var(--down)); } }
+@container (max-width: 560px) { .rvx .controls { grid-template-columns: minmax(0, 1fr); } .rvx .stack { flex-direction: row; gap: 4px; align-items: flex-start; } .rvx .map figcaption { max-width: none; } .rvx table { font-size: 12.5px; } .rvx :is(th, td) { padding-right: 9px; } }
 @media (prefers-reduced-motion: reduce) { .rvx .fall { display: none; } }`.replaceAll("DARK", "--ink: #E6E6E6; --soft: #A9AFB5; --paper: #131416; --refits: #565B60; --guide: #2E3236; --track: #2A2D31; --p1: #F28A3C; --p1-text: #F7A468; --p2: #56B4E9; --p2-text: #83CBF3; --rvamp: #7CC4EE; --accent: #45B892; --hover: #1F2226;");
 
 // A slider with its name and value above it; `marks` are the stops that have refits.

@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 from PIL import Image
 from scipy.special import erfc, ndtr
+from sklearn.datasets import load_diabetes
 
 import rvamp_nb
-from rvamp_nb import datasets, naive_bootstrap, p2, rvamp
+from rvamp_nb import StabilitySelection, datasets, naive_bootstrap, p2, rvamp
 from rvamp_nb.densities import P1, P1Posterior, p1
 from rvamp_nb.explore import sliders
 from rvamp_nb.explorers import diabetes_explorer, explore, film, refits_in_bytes
@@ -339,6 +340,21 @@ def test_refits_that_are_given_stand_at_the_fits_penalty(small):
     table = explore(fit, shown=[0, 1], refits=draws).table
     assert table["refits"]["stops"] == [table["start"][0]]
     assert table["refits"]["B"] == 6
+
+
+def test_an_estimator_is_explored_by_its_names_on_the_scale_of_the_table():
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    selector = StabilitySelection(refits=0).fit(X, y)
+    table = selector.explore(["bmi", "s1", "s5"]).table
+    assert table["names"] == ["bmi", "s1", "s5"]
+    at = [list(X.columns).index(name) for name in table["names"]]
+    found = np.array(in_node(DIABETES, table=table, at=table["start"])).T
+    wanted = 1 - selector.probabilities_, selector.coef_mean_, selector.coef_std_**2
+    np.testing.assert_allclose(found, np.array(wanted)[:, at], rtol=1e-4, atol=1e-9)
+    assert explore(selector, shown=["bmi", "s5"]).table["names"] == ["bmi", "s5"]
+    assert len(selector.explore().table["names"]) == 10
+    with pytest.raises(ValueError, match="no column 'agee'; did you mean 'age'"):
+        selector.explore(["bmi", "agee"])
 
 
 def test_what_cannot_be_explored_is_refused_by_name(small):
