@@ -308,8 +308,8 @@ function ridgeline(data, state, width, act) {
   for (const { i, m, refits, found, counts, size, reach: ends } of all) {
     const base = head + row * (i + 1) - 8, at = (v) => x(v / size), y = (v) => base - Math.min(v * size / top, 1.25) * row * 1.25, Pi = 1 - atom(m), share = refits && state.n ? 1 - counts[127] / state.n : null;
     const says = `${data.names[i]}: zero in ${percent(1 - Pi)} of resamples by p̄₁${share === null ? "" : `, in ${percent(1 - share)} of ${state.n} refits`}. Open this coefficient.`;
-    const group = s("g", { class: "row", role: "button", tabindex: 0, "aria-label": says, "data-key": `row${i}` },
-      s("rect", { class: "hit", x: 0, y: base - row + 6, width, height: row - 1, rx: 4 }), words(left - 10, base, data.names[i], { "text-anchor": "end", class: "strong" }),
+    const group = s("g", { class: "row" },
+      s("rect", { class: "hit", role: "button", tabindex: 0, "aria-label": says, "data-key": `row${i}`, "data-lm-suppress-shortcuts": "", x: 0, y: base - row + 6, width, height: row - 1, rx: 4 }), words(left - 10, base, data.names[i], { "text-anchor": "end", class: "strong" }),
       refits && state.n ? drawnBars(found, at, y, base) : [], line(left, base, left + inner, base, { class: "guide" }), curve(m, ends, at, y, Infinity, 200),
       s("rect", { class: "track", x: barAt, y: base - 11, width: bar, height: 11 }), s("rect", { class: "p1-fill", x: barAt, y: base - 11, width: bar * (1 - Pi), height: 11 }),
       share === null ? [] : line(barAt + bar * (1 - share), base - 15, barAt + bar * (1 - share), base + 4, { class: "truth" }),
@@ -489,7 +489,7 @@ function correlationMap(data, state, size, act) {
         style: `fill: ${known && Number.isFinite(r) ? shade(r) : "var(--track)"}${i === j ? "; opacity: 0.3" : ""}` });
       if (i !== j) {
         const upperOne = chosen && i < j;
-        built(square, { role: "button", "data-key": `cell${i},${j}`, tabindex: upperOne ? 0 : -1, "aria-label": `${data.names[i]} and ${data.names[j]}: ${known ? signed(r) : "no refits here"}`, "aria-pressed": chosen }, []);
+        built(square, { role: "button", "data-key": `cell${i},${j}`, tabindex: upperOne ? 0 : -1, "aria-label": `${data.names[i]} and ${data.names[j]}: ${known ? signed(r) : "no refits here"}`, "aria-pressed": chosen, "data-lm-suppress-shortcuts": "" }, []);
         const go = (to) => act({ pair: to[0] < to[1] ? to : [to[1], to[0]] });
         square.addEventListener("click", () => go([i, j]));
         square.addEventListener("keydown", (event) => {
@@ -607,7 +607,7 @@ body[data-theme="dark"] .rvx, body[data-jp-theme-light="false"] .rvx { DARK }
 .rvx .p1-fill { fill: var(--p1); } .rvx .truth-fill { fill: var(--soft); } .rvx .rvamp-fill { fill: var(--rvamp); } .rvx .accent-fill { fill: var(--accent); } .rvx .p2-open { fill: none; stroke: var(--p2); stroke-width: 2.6; }
 .rvx :is(.p1-text) { fill: var(--p1-text); color: var(--p1-text); } .rvx .p2-text { fill: var(--p2-text); color: var(--p2-text); } .rvx .muted-text { fill: var(--soft); } .rvx .accent-text { fill: var(--accent); } .rvx .rvamp-text { fill: var(--rvamp); }
 .rvx .cloud { stroke: var(--soft); stroke-width: 3.4; stroke-linecap: round; opacity: 0.35; fill: none; } .rvx .cross { stroke: var(--p1); stroke-width: 1.4; stroke-dasharray: 1 3; } .rvx .truth-ring { fill: none; stroke: var(--ink); stroke-width: 1.6; }
-.rvx .hit { fill: transparent; } .rvx .row { cursor: pointer; outline: none; } .rvx .row:hover .hit { fill: var(--hover); } .rvx .row:focus-visible .hit { stroke: var(--rvamp); stroke-width: 2; }
+.rvx .hit { fill: transparent; cursor: pointer; outline: none; } .rvx .row > :not(.hit) { pointer-events: none; } .rvx .hit:hover { fill: var(--hover); } .rvx .hit:focus-visible { stroke: var(--rvamp); stroke-width: 2; }
 .rvx .cell { cursor: pointer; outline: none; } .rvx .cell.chosen { stroke: var(--ink); stroke-width: 2; } .rvx .cell:focus-visible { stroke: var(--rvamp); stroke-width: 3; }
 .rvx .tabs { display: flex; flex-wrap: wrap; gap: 2px 4px; border-bottom: 1px solid var(--refits); margin-bottom: 12px; }
 .rvx button { font: inherit; color: var(--ink); background: none; border: 1px solid var(--refits); border-radius: 5px; padding: 4px 10px; min-height: 32px; cursor: pointer; }
@@ -641,7 +641,7 @@ function slider(name, label, { max, value, shown, marks, min = 0, step = 1 }, mo
   return Object.assign(label1, { set: (v) => { input.value = v; write(); } });
 }
 function menu(name, label, names, value, chosen) {
-  const select = h("select", { "data-key": name, "aria-label": label }, ...names.map((text, k) => h("option", { value: k, ...(k === value ? { selected: "" } : {}) }, text)));
+  const select = h("select", { "data-key": name, "aria-label": label, "data-lm-suppress-shortcuts": "" }, ...names.map((text, k) => h("option", { value: k, ...(k === value ? { selected: "" } : {}) }, text)));
   select.addEventListener("change", () => chosen(Number(select.value)));
   return h("label", { class: "control" }, h("span", { class: "value" }, label), select);
 }
@@ -654,7 +654,7 @@ function radios(label, name, texts, value, chosen, only) {
   return h("fieldset", { class: "control" }, h("legend", {}, label), h("div", { class: "choices" }, ...inputs, ...(only ?? [])));
 }
 const button = (key, text, pressed) => {
-  const made = h("button", { type: "button", "data-key": key }, text);
+  const made = h("button", { type: "button", "data-key": key, "data-lm-suppress-shortcuts": "" }, text);
   made.addEventListener("click", pressed);
   return made;
 };
@@ -716,7 +716,7 @@ export function render({ model, el }) {
       const parts = [];
       if (data.taus.length > 1) parts.push(radios("resample size, in shares of the rows (τ)", `${id}tau`, data.taus.map(String), state.t, (t) => set({ t })));
       if (data.drawn.length > 1) {
-        const box = h("input", { type: "checkbox", "data-key": "drawn", ...(data.drawn[state.d] ? { checked: "" } : {}) });
+        const box = h("input", { type: "checkbox", "data-key": "drawn", "data-lm-suppress-shortcuts": "", ...(data.drawn[state.d] ? { checked: "" } : {}) });
         box.addEventListener("change", () => set({ d: data.drawn.indexOf(box.checked) }));
         parts.push(h("div", { class: "choices" }, h("label", {}, box, "each resample draws λ or 2λ for each coefficient")));
       }
@@ -747,7 +747,7 @@ export function render({ model, el }) {
     }
     fill();
     draw();
-    questions.replaceChildren(...(data.questions?.[state.panel] ?? []).map(([question, answer]) => h("details", {}, h("summary", {}, question), h("p", {}, answer))));
+    questions.replaceChildren(...(data.questions?.[state.panel] ?? []).map(([question, answer]) => h("details", {}, h("summary", { "data-lm-suppress-shortcuts": "" }, question), h("p", {}, answer))));
   }
   panels.forEach((name, k) => {
     const tab = button(name, PANELS[name][0], () => act({ panel: name }));
@@ -756,7 +756,6 @@ export function render({ model, el }) {
       const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (by) { event.preventDefault(); act({ panel: panels[(k + by + panels.length) % panels.length] }); }
     });
-    tab.dataset.lmSuppressShortcuts = "";
     tabs.append(tab);
   });
   body.append(hint, stage, says, below, controls, questions);
