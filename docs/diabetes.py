@@ -74,7 +74,7 @@ QUESTIONS = {
             "Choose s1 and s2, whose columns are correlated by 0.9, and the smallest λ."
             " What do twins do?",
             "They stand in for each other: where one is large, the other is small or"
-            " zero. Refits and p̄₂ both have a correlation of −0.30. p̄₁ takes every"
+            " zero. Refits and p̄₂ both have a correlation of −0.29. p̄₁ takes every"
             " coefficient by itself: its correlation is 0, so it cannot be right here.",
         ),
         (
