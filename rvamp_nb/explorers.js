@@ -219,6 +219,7 @@ const path = (points, attributes) => s("path", { d: "M" + points.map(([x, y]) =>
 const percent = (share) => (share > 0 && share < 0.005 ? "<1 %" : share < 1 && share > 0.995 ? ">99 %" : `${Math.round(100 * share)} %`);
 const digits = (x, scale = Math.abs(x)) => {
   if (x === 0) return "0";
+  if (scale < 1e-4) return x.toExponential(1).replaceAll("-", "−");
   const places = Math.max(0, Math.min(6, 2 - Math.floor(Math.log10(Math.max(scale, 1e-9)))));
   return (Math.abs(x) < 0.5 * 10 ** -places ? 0 : x).toFixed(places).replace("-", "−");
 };
@@ -325,8 +326,8 @@ function ridgeline(data, state, width, act) {
     });
     picture.append(group);
   }
-  const lead = data.lead, first = atom(all[lead].m), drawn = all[0].refits ? "" : " At this setting no refits were made beforehand: the curves stand alone.";
-  return { picture, says: `Grey: ${all[0].refits && state.n ? state.n.toLocaleString("en") : "no"} refits. Line: p̄₁, from one run of rVAMP; the bar is its atom, the share of resamples in which a coefficient is exactly zero (a black mark: in the refits). ${data.names[lead]} is zero in ${percent(first)} of resamples.${drawn}`,
+  const lead = data.lead, first = atom(all[lead].m), drawn = all[0].refits || !data.B ? "" : " At this setting no refits were made beforehand: the curves stand alone.";
+  return { picture, says: `${data.B ? `Grey: ${all[0].refits && state.n ? state.n.toLocaleString("en") : "no"} refits. ` : ""}Line: p̄₁, from one run of rVAMP; the bar is its atom, the share of resamples in which a coefficient is exactly zero${data.B ? " (a black mark: in the refits)" : ""}. ${data.names[lead]} is zero in ${percent(first)} of resamples.${drawn}`,
     hint: "Press a row to open its coefficient." };
 }
 
@@ -353,17 +354,19 @@ function one(data, state, width) {
   const m = shifted(data.message(place(state), state.i), state.shift), { mean, variance } = moments(m), sd = Math.sqrt(variance), second = gaussian(mean, sd);
   const narrow = width < 560, height = narrow ? 300 : 340, barWidth = narrow ? 100 : 130, box = { left: narrow ? 58 : 70, top: 14, height: height - 62 };
   box.width = width - box.left - barWidth - (narrow ? 26 : 60);
-  const span = rounded(...union([reach(m), [mean - 2.6 * sd, mean + 2.6 * sd]]), 10), refits = data.refits(place(state), state.i), shown = refits && state.n;
+  const never = !data.beta && 1 - atom(m) < 1e-6; // then there is nothing to see beside the atom
+  const span = never ? [-1, 1] : rounded(...union([reach(m), [mean - 2.6 * sd, mean + 2.6 * sd]]), 10), refits = data.refits(place(state), state.i), shown = refits && state.n;
   const { found, counts } = shown ? bars(refits, state.n, state.offset, (span[1] - span[0]) / 44) : { found: [] };
   const kept = reach(m), f = (v) => pdf(m, v), most = Math.max(tallest(f, kept), tallest(second, [mean - sd, mean + sd], 20));
-  const least = Math.max(tallest(f, kept) * 1.12, Math.min(most * 1.08, tallest(f, kept) * 2.2)), [, top] = rounded(0, least, 12);
+  const least = never ? 1 : Math.max(tallest(f, kept) * 1.12, Math.min(most * 1.08, tallest(f, kept) * 2.2)), [, top] = rounded(0, least, 12);
   const { x, y, base, axes } = frame(box, span, [0, top], { xName: `coefficient of ${data.names[state.i]}`, yName: narrow ? "density" : "density across resamples", about: narrow ? 4 : 8 });
   const name = data.names[state.i], Pi = 1 - atom(m), numbers = shown && summary(counts, refits.unit), at = box.left + box.width + (narrow ? 44 : 76), tall = base - box.top;
   const picture = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
     "aria-label": `${name}: p̄₁ with an atom of ${percent(1 - Pi)}, p̄₂, a Gaussian of mean ${digits(mean, sd)} and standard deviation ${digits(sd)}${shown ? `, and ${state.n} refits` : ""}` });
-  picture.append(drawnBars(found.map((b) => ({ ...b, height: Math.min(b.height, top) })), x, y, base), line(x(0), box.top, x(0), base, { class: "zero" }),
-    path(grid(...span, 300).map((v) => [x(v), y(Math.min(second(v), top))]), { class: "p2" }), ...curve(m, span, x, y, top), ...axes);
-  const labels = [{ text: "p̄₁", f: (v) => Math.min(f(v), top), kind: "p1" }, { text: "p̄₂, a Gaussian", f: (v) => Math.min(second(v), top), kind: "p2" }], taken = [];
+  picture.append(drawnBars(found.map((b) => ({ ...b, height: Math.min(b.height, top) })), x, y, base), line(x(0), box.top, x(0), base, { class: "zero" }), ...axes);
+  if (never) picture.append(words(box.left + box.width / 2, box.top + box.height / 2, "zero in every resample", { "text-anchor": "middle", class: "p1-text strong halo" }));
+  else picture.append(path(grid(...span, 300).map((v) => [x(v), y(Math.min(second(v), top))]), { class: "p2" }), ...curve(m, span, x, y, top));
+  const labels = never ? [] : [{ text: "p̄₁", f: (v) => Math.min(f(v), top), kind: "p1" }, { text: "p̄₂, a Gaussian", f: (v) => Math.min(second(v), top), kind: "p2" }], taken = [];
   picture.append(...named(labels, span, x, y, box, taken).flat());
   if (found.length) picture.append(...named([{ text: "refits", f: (v) => Math.min(0.35 * f(v), top), kind: "muted" }], kept, x, y, box, taken).flat());
   // the atoms, on an axis of their own
@@ -385,12 +388,12 @@ function one(data, state, width) {
     h("tbody", {}, ...rows.map(([text, share, mu, deviation, low, high, kind]) => h("tr", {}, h("th", { scope: "row", class: `${kind}-text` }, text), ...[share, digits(mu, sd), digits(deviation), `${digits(low, sd)} to ${digits(high, sd)}`].map((cell) => h("td", {}, cell))))));
   let says = `This coefficient is zero in ${percent(1 - Pi)} of resamples.`;
   if (data.beta) says = "At a finite β no coefficient is exactly zero.";
-  if (refits && state.shift === 0) {
+  if (refits && state.shift === 0 && !data.beta) {
     const key = `${state.l},${state.i}`;
     state.worth[key] ??= equivalent(m, refits.codes, refits.unit);
     const { distance, n } = state.worth[key], as = n >= data.B / 2 ? `${(data.B / 2).toLocaleString("en")} or more` : `about ${Number(n.toPrecision(n < 100 ? 1 : 2)).toLocaleString("en")}`;
     says += ` p̄₁ and all ${data.B.toLocaleString("en")} refits are ${distance.toFixed(3)} apart (largest distance of their distribution functions), which is as close as ${as} refits would be.`;
-  } else if (!refits) says += " At this setting no refits were made beforehand: the curves stand alone.";
+  } else if (!refits) says += data.B ? " At this setting no refits were made beforehand: the curves stand alone." : "";
   else says += " The refits stay where they are: the question is what p̄₁ would be.";
   return { picture, says, table };
 }
