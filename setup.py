@@ -29,7 +29,7 @@ extras["dev"] += extras["all"]  # the tests
 
 setup(
     packages=find_packages(include=[project["lib_path"], project["lib_path"] + ".*"]),
-    package_data={project["lib_path"]: ["*.js", "*.pyi", "py.typed"]},
+    package_data={project["lib_path"]: ["*.js", "*.json", "*.pyi", "py.typed"]},
     version=project["version"],
     description=project["description"],
     long_description=(HERE / "README.md").read_text(encoding="utf-8"),

@@ -29,7 +29,7 @@ DOCS = Path(__file__).resolve().parent
 sys.path.insert(1, str(DOCS.parent))
 
 from kernels import forked
-from pages import api, landing, not_found, releases
+from pages import api, explorer, landing, not_found, releases
 from translate import (
     NOTEBOOKS,
     README,
@@ -71,7 +71,8 @@ def main(wanted):
     repository = f"{settings()['git_url']}/blob/{settings()['branch']}"
     translator = Translator(pages, known, repository)
     # of the notebooks as they still are
-    texts = api(pages) | {"index": translator.markdown(landing(pages), "index")}
+    front = translator.markdown(landing(pages), "index")
+    texts = api(pages) | {"index": front.replace("<explorer>", explorer())}
     texts |= releases() | {"404": translator.markdown(not_found(), "index")}
     (BUILD / "pages").mkdir()
     for stem, nb in pages.items():

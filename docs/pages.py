@@ -2,6 +2,7 @@
 contents, the API reference, the versions, and what stands where there is no page.
 """
 
+import json
 import re
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from translate import (
 )
 
 import rvamp_nb
+from rvamp_nb.explorers import diabetes_explorer
 
 ROUTES = "appendix/routes"  # the ways through the course: first on the site
 LANDING = Path(__file__).resolve().parent / "landing.md"
@@ -43,25 +45,14 @@ def name_of(stem, nb):
 
 
 def landing(notebooks):
-    """landing.md with its lists filled in: the chapters of one part where
-    ``<caption>`` stands, all where ``<chapters>`` does.
-    """
+    """landing.md with the list of all chapters where ``<chapters>`` stands."""
     parts = in_parts(notebooks)
     named = {stem: name_of(stem, nb) for stem, nb in notebooks.items()}
-    lists = {
-        name: "\n".join(f"- [{named[stem][0]}]({stem}.ipynb)" for stem in stems)
-        for name, stems in parts.items()
-    }
-    lists["chapters"] = "\n".join(
+    chapters = "\n".join(
         f"## {name}\n\n{{.chapters}}\n{leads(stems, named)}"
         for name, stems in parts.items()
     )
-    text = re.sub(
-        r"<([^>\n]+)>$",
-        lambda m: lists.get(m[1], m[0]),
-        LANDING.read_text(encoding="utf-8"),
-        flags=re.MULTILINE,
-    )
+    text = LANDING.read_text(encoding="utf-8").replace("<chapters>", chapters)
     start = [stem for stem in (ROUTES, README) if stem in notebooks]
     trees = {"Start here": start} | parts
     trees = {
@@ -71,6 +62,25 @@ def landing(notebooks):
     return (
         text + "\n" + "\n".join(toctree(name, pages) for name, pages in trees.items())
     )
+
+
+def explorer():
+    """What stands for ``<explorer>`` on the landing page: the widget of the diabetes
+    data, as a notebook's page has it. Where no script runs, the picture above it stays.
+    """
+    widget = diabetes_explorer()
+    states = {"explorer": {"state": dict(_esm=str(widget._esm), table=widget.table)}}
+    widget.close()
+    parts = ("view", {"model_id": "explorer"}), ("state", {"state": states})
+    scripts = [
+        f'<script type="application/vnd.jupyter.widget-{kind}+json">'
+        # what ends a script must not stand in it
+        + json.dumps(content, ensure_ascii=False).replace("</", "<\\/")
+        + "</script>"
+        for kind, content in parts
+    ]
+    scripts.append('<script src="_static/widgets.js"></script>')
+    return "\n".join(["```{raw} html", *scripts, "```"])
 
 
 def releases():

@@ -1,132 +1,773 @@
-// Explorers that need no kernel: p̄₁ (and a Gaussian with its moments) over a histogram, redrawn as controls move; and films,
-// whose pictures come with the page. The first half is mathematics, which node tests against Python; the second half draws.
+// The explorer of p̄₁ and p̄₂, with no kernel: messages come from Python, densities are computed here as controls move.
+// The first half is mathematics, which node tests against Python; the second half draws.
 
 // erfc by a series of positive terms near zero and a continued fraction beyond: full double precision.
 export function erfc(x) {
   if (x < 0) return 2 - erfc(-x);
   if (x < 3) {
     let term = x, sum = x;
-    for (let n = 1; n < 120; n++) { term *= 2 * x * x / (2 * n + 1); sum += term; }
+    for (let n = 1; n < 120 && term > 1e-17 * sum; n++) { term *= 2 * x * x / (2 * n + 1); sum += term; }
     return 1 - 2 / Math.sqrt(Math.PI) * Math.exp(-x * x) * sum;
   }
+  return Math.exp(-x * x) * scaledTail(x);
+}
+function scaledTail(x) { // exp(x²) erfc(x) from 3 on
   let tail = x;
-  for (let n = 120; n > 0; n--) tail = x + n / 2 / tail;
-  return Math.exp(-x * x) / Math.sqrt(Math.PI) / tail;
+  for (let n = x < 5 ? 120 : 40; n > 0; n--) tail = x + n / 2 / tail;
+  return 1 / Math.sqrt(Math.PI) / tail;
 }
 export const Phi = (x) => erfc(-x / Math.SQRT2) / 2;
 export const phi = (x) => Math.exp(-x * x / 2) / Math.sqrt(2 * Math.PI);
 
-// A message is {Q_hat, h, chi_hat, lams, weights}: the field's law and the penalties of the mixture (chi_hat > 0).
-const average = (m, f) => m.lams.reduce((sum, lam, k) => sum + m.weights[k] * f(lam), 0);
-const z = (m, lam, x) => (m.Q_hat * x + (x < 0 ? -lam : lam) - m.h) / Math.sqrt(m.chi_hat);
-export const cdf = (m, x) => average(m, (lam) => Phi(z(m, lam, x)));
-export const pdf = (m, x) => average(m, (lam) => m.Q_hat / Math.sqrt(m.chi_hat) * phi(z(m, lam, x)));
-export const atom = (m) => average(m, (lam) => {
-  const s = Math.sqrt(m.chi_hat), size = Math.abs(m.h);
-  return Phi((lam - size) / s) - Phi((-lam - size) / s);
-});
-// First and second moment, from the ramp (a + xi)_+.
-export function moments(m) {
-  const s = Math.sqrt(m.chi_hat);
-  const first = (a) => a * Phi(a) + phi(a), second = (a) => (a * a + 1) * Phi(a) + a * phi(a);
-  const mean = average(m, (lam) => s / m.Q_hat * (first((m.h - lam) / s) - first((-m.h - lam) / s)));
-  const square = average(m, (lam) => m.chi_hat / m.Q_hat ** 2 * (second((m.h - lam) / s) + second((-m.h - lam) / s)));
-  return { mean, variance: square - mean * mean };
-}
+// A message is {Q_hat, h, chi_hat, t, k, weights, positive, beta}: the law of the field, and of each penalty that may be drawn
+// the terms t |x| + k x²/2 and its probability. beta is null where it is infinite: then p̄₁ has an atom.
+const average = (m, f) => m.weights.reduce((sum, weight, c) => sum + weight * f(m.t[c], m.Q_hat + m.k[c]), 0);
+const z = (m, t, Q, x) => (m.positive && x < 0 ? -Infinity : (Q * x + (x < 0 ? -t : t) - m.h) / Math.sqrt(m.chi_hat));
 export const shifted = (m, deviations) => ({ ...m, h: m.h + deviations * Math.sqrt(m.chi_hat) });
-// Entries lie in the order of nested loops over the choices, the last one fastest.
-export const entryAt = (choices, picks) => choices.reduce((index, choice, k) => index * choice.values.length + picks[k], 0);
+
+export const cdf = (m, x) => average(m, (t, Q) => Phi(z(m, t, Q, x)));
+export const pdf = (m, x) => (m.beta ? temperedPdf(m, x) : average(m, (t, Q) => Q / Math.sqrt(m.chi_hat) * phi(z(m, t, Q, x))));
+export const atom = (m) => (m.beta ? 0 : average(m, (t) => {
+  const s = Math.sqrt(m.chi_hat), size = Math.abs(m.h);
+  if (m.positive) return Phi((t - m.h) / s);
+  return t === 0 ? 0 : Phi((t - size) / s) - Phi((-t - size) / s);
+}));
+// Mean and variance across resamples from the ramp (a + xi)_+, and the mean variance within one (at infinite beta 0).
+export function moments(m) {
+  if (m.beta) return temperedMoments(m);
+  const s = Math.sqrt(m.chi_hat), down = m.positive ? 0 : 1;
+  const first = (a) => a * Phi(a) + phi(a), second = (a) => (a * a + 1) * Phi(a) + a * phi(a);
+  const mean = average(m, (t, Q) => s / Q * (first((m.h - t) / s) - down * first((-m.h - t) / s)));
+  const square = average(m, (t, Q) => m.chi_hat / Q ** 2 * (second((m.h - t) / s) + down * second((-m.h - t) / s)));
+  return { mean, across: Math.max(square - mean * mean, 0), within: 0, variance: Math.max(square - mean * mean, 0) };
+}
+// Smallest x with cdf(x) >= q, by halving; exactly 0 on the atom. At finite beta the table of the density is added up.
+export function quantile(m, q) {
+  if (m.beta) return temperedQuantile(m, q);
+  const below = cdf(m, 0) - atom(m);
+  if (below < q && q <= cdf(m, 0)) return 0;
+  const widest = Math.max(...m.t) + Math.abs(m.h) + 40 * Math.sqrt(m.chi_hat);
+  let [low, high] = q <= below ? [-widest / m.Q_hat, 0] : [0, widest / m.Q_hat];
+  for (let n = 0; n < 60; n++) {
+    const middle = (low + high) / 2;
+    if (cdf(m, middle) >= q) high = middle; else low = middle;
+  }
+  return high;
+}
+
+// --- finite beta: the posterior of each resample, averaged over the field --------------------------------------------------------
+// log of the integral, and mean, of exp(a z - z²/2) on z > 0.
+function halfLine(a) {
+  if (a > 20) return [a * a / 2 + Math.log(2 * Math.PI) / 2, a + phi(a)];
+  const x = -a / Math.SQRT2, scaled = x < 3 ? Math.exp(x * x) * erfc(x) : scaledTail(x), log = Math.log(scaled) + Math.log(Math.PI / 2) / 2;
+  const b = 1 / (a * a); // far below zero the mean is what is left of a difference
+  return [log, a < -50 ? -(1 - 2 * b + 10 * b * b) / a : a + Math.sqrt(2 / Math.PI) / scaled];
+}
+// log of the normalisation, and mean of the posterior in one field.
+export function inField(m, t, Q, field) {
+  const scale = 1 / Math.sqrt(m.beta * Q), [logUp, meanUp] = halfLine(m.beta * scale * (field - t));
+  if (m.positive) return [logUp + Math.log(scale), scale * meanUp];
+  const [logDown, meanDown] = halfLine(m.beta * scale * (-field - t)), up = 1 / (1 + Math.exp(logDown - logUp));
+  const top = Math.max(logUp, logDown), log = top + Math.log(Math.exp(logUp - top) + Math.exp(logDown - top));
+  return [log + Math.log(scale), scale * (up * meanUp - (1 - up) * meanDown)];
+}
+const [NODES, WEIGHTS] = legendre(8);
+function legendre(n) { // of Gauss, by Newton's method
+  const nodes = [], weights = [];
+  for (let i = 0; i < n; i++) {
+    let x = -Math.cos(Math.PI * (i + 0.75) / (n + 0.5)), slope = 1;
+    for (let step = 0; step < 20; step++) {
+      let [before, now] = [1, x];
+      for (let j = 2; j <= n; j++) [before, now] = [now, ((2 * j - 1) * x * now - (j - 1) * before) / j];
+      slope = n * (x * now - before) / (x * x - 1);
+      x -= now / slope;
+    }
+    nodes.push(x);
+    weights.push(2 / ((1 - x * x) * slope * slope));
+  }
+  return [nodes, weights];
+}
+// Nodes and weights over the noise of the field, denser around the bends of the response (Python's field_nodes).
+function fieldNodes(m, t, Q) {
+  const s = Math.sqrt(m.chi_hat), width = Math.sqrt(Q / m.beta), bends = m.positive ? [t] : [t, -t];
+  const edges = [-7.5, -3, 0, 3, 7.5];
+  for (const place of bends) for (const side of [-6, 0, 6]) edges.push(Math.min(Math.max((place + side * width - m.h) / s, -7.5), 7.5));
+  edges.sort((a, b) => a - b);
+  const xi = [], w = [];
+  for (let e = 1; e < edges.length; e++) {
+    const middle = (edges[e] + edges[e - 1]) / 2, half = (edges[e] - edges[e - 1]) / 2;
+    if (half > 0) NODES.forEach((x, k) => { xi.push(middle + half * x); w.push(half * WEIGHTS[k] * phi(middle + half * x)); });
+  }
+  const total = w.reduce((a, b) => a + b), mean = xi.reduce((sum, x, k) => sum + w[k] * x, 0) / total;
+  const sd = Math.sqrt(xi.reduce((sum, x, k) => sum + w[k] * (x - mean) ** 2, 0) / total);
+  return xi.map((x, k) => [(x - mean) / sd, w[k] / total]);
+}
+// Every posterior that is averaged: {weight, t, Q, field, xi, log, mean}. Kept for a message: a density asks 400 times.
+const known = new WeakMap();
+function posteriors(m) {
+  if (!known.has(m)) {
+    known.set(m, m.weights.flatMap((share, c) => {
+      const t = m.t[c], Q = m.Q_hat + m.k[c];
+      return fieldNodes(m, t, Q).map(([xi, w]) => {
+        const field = m.h + Math.sqrt(m.chi_hat) * xi, [log, mean] = inField(m, t, Q, field);
+        return { weight: share * w, t, Q, field, xi, log, mean };
+      });
+    }));
+  }
+  return known.get(m);
+}
+const inner = (m, p, x) => (m.positive && x < 0 ? 0 : Math.exp(m.beta * (p.field * x - p.Q * x * x / 2 - p.t * Math.abs(x)) - p.log));
+const temperedPdf = (m, x) => posteriors(m).reduce((sum, p) => sum + p.weight * inner(m, p, x), 0);
+function temperedMoments(m) {
+  const all = posteriors(m), mean = all.reduce((sum, p) => sum + p.weight * p.mean, 0);
+  const across = all.reduce((sum, p) => sum + p.weight * (p.mean - mean) ** 2, 0);
+  const within = all.reduce((sum, p) => sum + p.weight * p.mean * p.xi, 0) / Math.sqrt(m.chi_hat) / m.beta; // Stein: E[xi g] = E[g']
+  return { mean, across, within, variance: across + within };
+}
+function temperedQuantile(m, q) {
+  const { mean, variance } = moments(m), sd = Math.sqrt(variance), cells = 400, step = 16 * sd / cells;
+  let below = 0;
+  for (let c = 0; c < cells; c++) {
+    const x = mean - 8 * sd + (c + 0.5) * step, mass = pdf(m, x) * step;
+    if (below + mass >= q) return x + ((q - below) / mass - 0.5) * step;
+    below += mass;
+  }
+  return mean + 8 * sd;
+}
+
+// --- refits: a byte each -----------------------------------------------------------------------------------------------------------
+// 0 is a coefficient that is exactly 0; else a byte c stands for a size in ((|c| - 1) unit, |c| unit], so that no cell mixes signs.
+export const sizeOf = (code, unit) => (code - 0.5 * Math.sign(code)) * unit;
+export function counted(codes) { // how many refits have each byte, -127 to 127
+  const counts = new Array(255).fill(0);
+  for (const code of codes) counts[code + 127]++;
+  return counts;
+}
+export function summary(counts, unit) {
+  const n = counts.reduce((a, b) => a + b, 0), total = (f) => counts.reduce((sum, count, k) => sum + count * f(sizeOf(k - 127, unit)), 0) / n;
+  const mean = total((x) => x), variance = total((x) => (x - mean) ** 2), at = (q) => {
+    let seen = 0;
+    return sizeOf(counts.findIndex((count) => (seen += count) >= q * n - 1e-9) - 127, unit);
+  };
+  return { n, Pi: 1 - counts[127] / n, mean, sd: Math.sqrt(variance), low: at(0.05), high: at(0.95) };
+}
+// The largest distance between two distribution functions, looked at where a byte's cell ends: there what the bytes say is exact.
+const stairs = (counts) => {
+  const n = counts.reduce((a, b) => a + b, 0);
+  let sum = 0;
+  return counts.map((count) => (sum += count) / n);
+};
+export function apart(counts, others) {
+  const [a, b] = [stairs(counts), stairs(others)];
+  return Math.max(...a.map((v, k) => Math.abs(v - b[k])));
+}
+export function apartFrom(m, counts, unit) {
+  const below = (c) => (c > 0 ? cdf(m, c * unit) : c === 0 ? cdf(m, 0) : c === -1 ? cdf(m, 0) - atom(m) : cdf(m, (c + 1) * unit));
+  return Math.max(...stairs(counts).map((v, k) => Math.abs(v - below(k - 127))));
+}
+// How many refits are as far from all of them as p̄₁ is: the distance of n falls as one over the root of n, as 40 lots measure it.
+export function equivalent(m, codes, unit) {
+  const all = counted(codes), B = codes.length, lot = Math.floor(B / 40);
+  let mean = 0;
+  for (let k = 0; k < 40; k++) mean += apart(counted(codes.subarray(k * lot, (k + 1) * lot)), all) / 40;
+  const slope = mean / Math.sqrt(1 / lot - 1 / B), distance = apartFrom(m, all, unit), left = (distance / slope) ** 2 - 1 / B;
+  return { distance, n: left > 1 / B ? 1 / left : Infinity };
+}
+
+// --- what Python packs ---------------------------------------------------------------------------------------------------------------
+const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+export const floats = (text) => new Float64Array(bytes(text).buffer);
+// Everything by name, from the table: message(place, i), covariance(l), refits(l, i) ...
+export function unpack(table) {
+  const n = table.names.length, [L, T, D] = [table.lams.length, table.taus.length, table.drawn.length], messages = floats(table.messages);
+  const means = floats(table.means), covariances = floats(table.covariances), steps = floats(table.steps), cold = floats(table.tempered ?? "");
+  const drawn = table.refits && { unit: floats(table.refits.unit), codes: new Int8Array(bytes(table.refits.codes).buffer), B: table.refits.B };
+  const message = (numbers, at, d, i, multiple, beta = table.beta) => {
+    const [Q_hat, h, chi_hat] = numbers.subarray(at, at + 3), law = table.penalties[d], of = (part) => part.map((each) => each[i] * multiple);
+    return { Q_hat, h, chi_hat, weights: law.weights, t: of(law.t), k: of(law.k), positive: table.positive, beta };
+  };
+  const upper = (a, b) => (a <= b ? a * n - a * (a - 1) / 2 + b - a : upper(b, a)), triangle = n * (n + 1) / 2;
+  const kept = []; // messages at finite temperatures, with their posteriors
+  return {
+    ...table, n, B: drawn ? drawn.B : 0, usual: { t: table.start[1], d: table.start[2] },
+    message: ({ l, t, d }, i) => message(messages, (((l * T + t) * D + d) * n + i) * 3, d, i, table.lams[l]),
+    second: (l, a, b) => ({ mean: [means[l * n + a], means[l * n + b]],
+      covariance: [[a, a], [a, b], [b, b]].map(([p, q]) => covariances[l * triangle + upper(p, q)]) }),
+    step: (k, i) => ({ message: message(steps, (k * n + i) * 5, table.start[2], i, table.lams[table.start[0]]),
+      mean: steps[(k * n + i) * 5 + 3], variance: steps[(k * n + i) * 5 + 4] }),
+    tempered: (b, i) => (kept[b * n + i] ??= message(cold, (b * n + i) * 3, table.start[2], i, table.lams[table.start[0]], table.betas[b])),
+    refits: ({ l, t, d }, i) => {
+      const r = drawn && t === table.start[1] && d === table.start[2] ? table.refits.stops.indexOf(l) : -1;
+      return r < 0 ? null : { unit: drawn.unit[r * n + i], codes: drawn.codes.subarray((r * n + i) * drawn.B, (r * n + i + 1) * drawn.B) };
+    },
+  };
+}
 
 // ---------------------------------------------------------------------------------------------------------------------------------
 
-const SVG = "http://www.w3.org/2000/svg", WIDTH = 640, HEIGHT = 320, LEFT = 52, BOTTOM = 40, TOP = 48;
-function node(name, attributes, text) {
-  const made = document.createElementNS(SVG, name);
+const SVG = "http://www.w3.org/2000/svg";
+function built(made, attributes, children) {
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  if (text !== undefined) made.textContent = text;
+  made.append(...children.flat());
   return made;
 }
+const s = (tag, attributes = {}, ...children) => built(document.createElementNS(SVG, tag), attributes, children);
+const h = (tag, attributes = {}, ...children) => built(document.createElement(tag), attributes, children);
+const words = (x, y, text, attributes = {}) => s("text", { x, y, ...attributes }, text);
+const line = (x1, y1, x2, y2, attributes = {}) => s("line", { x1, y1, x2, y2, class: "axis", ...attributes });
+const path = (points, attributes) => s("path", { d: "M" + points.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`).join("L"), fill: "none", ...attributes });
+const percent = (share) => (share > 0 && share < 0.005 ? "<1 %" : share < 1 && share > 0.995 ? ">99 %" : `${Math.round(100 * share)} %`);
+const digits = (x, scale = Math.abs(x)) => {
+  if (x === 0) return "0";
+  if (scale < 1e-4) return x.toExponential(1).replaceAll("-", "−");
+  const places = Math.max(0, Math.min(6, 2 - Math.floor(Math.log10(Math.max(scale, 1e-9)))));
+  return (Math.abs(x) < 0.5 * 10 ** -places ? 0 : x).toFixed(places).replace("-", "−");
+};
+const grid = (low, high, n) => Array.from({ length: n + 1 }, (_, k) => low + (high - low) * k / n);
+// Steps of 1, 2 or 5 times a power of ten, about so many.
+function stepOf(width, about) {
+  const raw = width / about, ten = 10 ** Math.floor(Math.log10(raw));
+  return ten * [1, 2, 5, 10].find((f) => f * ten >= raw);
+}
+const rounded = (low, high, about) => {
+  if (!(high > low)) high = low + 1; // where nothing varies
+  const step = stepOf(high - low, about);
+  return [Math.floor(low / step) * step, Math.ceil(high / step) * step];
+};
+const ticks = (low, high, about) => {
+  const step = stepOf(high - low, about), first = Math.ceil(low / step - 1e-9);
+  return Array.from({ length: Math.floor(high / step + 1e-9) - first + 1 }, (_, k) => (first + k) * step);
+};
+const short = (v) => (v === 0 ? "0" : String(Number(v.toPrecision(6)))).replace("-", "−");
 
-export function picture(table, entry, shift) {
-  const m = shifted(entry.message, shift), [low, high] = table.span, colours = table.colours;
-  const x = (v) => LEFT + (v - low) / (high - low) * (WIDTH - LEFT - 10), y = (v) => HEIGHT - BOTTOM - v / table.top * (HEIGHT - BOTTOM - TOP);
-  const numbers = `P[x = 0]: p̄₁ ${atom(m).toFixed(3)}, refits ${entry.zeros.toFixed(3)}`;
-  const svg = node("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: "100%", role: "img", "aria-label": `${table.label}; ${numbers}`,
-    "font-family": "sans-serif", "font-size": 13 });
-  svg.append(node("rect", { x: 0, y: 0, width: WIDTH, height: HEIGHT, fill: "white" }));
-  const step = (high - low) / entry.bars.length;
-  entry.bars.forEach((bar, k) => svg.append(node("rect", { x: x(low + k * step), y: y(Math.min(bar, table.top)), width: x(low + step) - x(low),
-    height: y(0) - y(Math.min(bar, table.top)), fill: colours.muted })));
-  const grid = Array.from({ length: 401 }, (_, k) => low + (high - low) * k / 400);
-  const curve = (f, colour, dash) => svg.append(node("polyline", { fill: "none", stroke: colour, "stroke-width": 2.5, "stroke-dasharray": dash,
-    points: grid.map((v) => `${x(v).toFixed(2)},${y(Math.min(f(v), table.top)).toFixed(2)}`).join(" ") }));
-  curve((v) => pdf(m, v), colours.p1, "none");
-  if (table.gaussian) {
-    const { mean, variance } = moments(m), sd = Math.sqrt(variance);
-    curve((v) => phi((v - mean) / sd) / sd, colours.p2, "8 3 2 3");
+// A frame with axes: x(v) and y(v) say where a value stands.
+function frame(box, [low, high], [bottom, top], { xName, yName, about = 6, yTicks = 4 }) {
+  const x = (v) => box.left + (v - low) / (high - low) * box.width, y = (v) => box.top + box.height - (v - bottom) / (top - bottom) * box.height;
+  const base = box.top + box.height, parts = [line(box.left, base, box.left + box.width, base)];
+  for (const v of ticks(low, high, about)) parts.push(line(x(v), base, x(v), base + 4), words(x(v), base + 17, short(v), { "text-anchor": "middle" }));
+  parts.push(words(box.left + box.width / 2, base + 35, xName, { "text-anchor": "middle" }));
+  if (yName) {
+    parts.push(line(box.left, box.top, box.left, base));
+    for (const v of ticks(bottom, top, yTicks)) parts.push(line(box.left - 4, y(v), box.left, y(v)), words(box.left - 7, y(v) + 4, short(v), { "text-anchor": "end" }));
+    parts.push(words(0, 0, yName, { "text-anchor": "middle", transform: `translate(${13} ${box.top + box.height / 2}) rotate(-90)` }));
   }
-  svg.append(node("line", { x1: x(0), x2: x(0), y1: y(0), y2: y(atom(m) * table.top), stroke: colours.p1, "stroke-width": 6 }));
-  svg.append(node("line", { x1: LEFT, x2: WIDTH - 10, y1: y(0), y2: y(0), stroke: "black" }));
-  for (let tick = Math.ceil(low * 2) / 2; tick <= high; tick += 0.5) svg.append(node("text", { x: x(tick), y: y(0) + 17, "text-anchor": "middle" }, tick.toFixed(1)));
-  svg.append(node("text", { x: WIDTH / 2, y: HEIGHT - 6, "text-anchor": "middle" }, table.label));
-  for (let tick = 0; tick <= table.top; tick += 0.5) {
-    svg.append(node("line", { x1: LEFT - 4, x2: LEFT, y1: y(tick), y2: y(tick), stroke: "black" }));
-    svg.append(node("text", { x: LEFT - 7, y: y(tick) + 4.5, "text-anchor": "end" }, tick.toFixed(1)));
+  return { x, y, base, axes: parts };
+}
+// The histogram of refits that are not zero, as a density whose area is their share: bars of whole cells of a byte.
+function bars(refits, count, offset, width) {
+  const { codes, unit } = refits, B = codes.length, counts = new Array(255).fill(0), cells = Math.max(1, Math.round(width / unit)), found = [];
+  for (let k = 0; k < count; k++) counts[codes[(offset + k) % B] + 127]++;
+  for (let start = 1; start <= 127; start += cells) {
+    for (const side of [1, -1]) {
+      let sum = 0;
+      for (let c = start; c < start + cells && c <= 127; c++) sum += counts[127 + side * c];
+      const [a, b] = [side * (start - 1) * unit, side * (start - 1 + cells) * unit];
+      if (sum) found.push({ low: Math.min(a, b), high: Math.max(a, b), height: sum / count / (cells * unit) });
+    }
   }
-  svg.append(node("line", { x1: LEFT, x2: LEFT, y1: y(0), y2: y(table.top), stroke: "black" }));
-  svg.append(node("text", { x: 0, y: 0, "text-anchor": "middle", transform: `translate(13 ${y(table.top / 2)}) rotate(-90)` }, "density"));
-  svg.append(node("text", { x: LEFT, y: 16 }, `${numbers} (the thick bar; full height is 1)`));
-  const legend = [["refits", colours.muted, 12, "none"], ["p̄₁", colours.p1, 2.5, "none"]];
-  if (table.gaussian) legend.push(["p̄₂, the Gaussian with its mean and variance", colours.p2, 2.5, "8 3 2 3"]);
-  legend.forEach(([text, stroke, width, dash], k) => {
-    const start = LEFT + 90 * k;
-    svg.append(node("line", { x1: start, x2: start + 26, y1: 33, y2: 33, stroke, "stroke-width": width, "stroke-dasharray": dash }));
-    svg.append(node("text", { x: start + 32, y: 38 }, text));
+  return { found, counts };
+}
+const drawnBars = (found, x, y, floor) => s("path", { class: "refits", d: found.map(({ low, high, height }) => // one path: nodes take time
+  `M${x(low).toFixed(1)} ${floor}V${Math.min(y(height), floor).toFixed(1)}H${Math.max(x(high) - 0.4, x(low) + 0.5).toFixed(1)}V${floor}Z`).join("") });
+// p̄₁ in two pieces: it jumps at zero.
+const curve = (m, [low, high], x, y, top, n = 320) => [[low, Math.min(-1e-9 * (high - low), high)], [Math.max(low, 0), high]].filter(([a, b]) => b > a)
+  .map(([a, b]) => grid(a, b, Math.ceil(n * (b - a) / (high - low)) + 2).map((v) => [v, Math.min(pdf(m, v), top)]))
+  .map((points) => { const least = 2e-3 * Math.max(...points.map((p) => p[1])); return points.filter((p) => p[1] > least); }).filter((points) => points.length > 1)
+  .map((points) => path(points.map(([v, f]) => [x(v), y(f)]), { class: "p1" }));
+const gaussian = (mean, sd) => (v) => phi((v - mean) / sd) / sd;
+const reach = (m) => { // where nearly all of it is, zero, and nearly all that is not zero
+  const left = Math.min(0.002, 0.02 * (1 - atom(m))) || 0.002;
+  return [Math.min(quantile(m, left), 0), Math.max(quantile(m, 1 - left), 0)];
+};
+const union = (ranges) => [Math.min(...ranges.map((r) => r[0])), Math.max(...ranges.map((r) => r[1]))];
+const tallest = (f, [low, high], n = 160) => Math.max(...grid(low, high, n).map(f));
+
+// --- the panels: each returns {picture, says, table} ----------------------------------------------------------------------
+const place = (state) => ({ l: state.l, t: state.t, d: state.d });
+
+function ridgeline(data, state, width, act) {
+  const narrow = width < 560, row = narrow ? 40 : 46, head = 58, foot = 44;
+  const left = Math.min(Math.max(...data.names.map((name) => name.length)) * 7.6 + 12, narrow ? 86 : 130), bar = narrow ? 40 : 130, number = narrow ? 49 : 64;
+  const right = bar + 2 * number + (narrow ? 14 : 34), all = data.names.map((_, i) => ({ i, m: shifted(data.message(place(state), i), 0), refits: data.refits(place(state), i) }));
+  // Columns in units of their kind have coefficients of any size: then each row has a scale, and heights are divided by it, too.
+  for (const each of all) { each.reach = reach(each.m); each.size = Math.max(-each.reach[0], each.reach[1]) || 1; }
+  const sizes = all.filter(({ m }) => atom(m) < 0.95).map(({ size }) => size), shared = Math.max(...sizes) < 12 * Math.min(...sizes);
+  if (shared) for (const each of all) each.size = 1;
+  const [low, high] = rounded(...union(all.map(({ reach: [a, b], size }) => [a / size, b / size])), 14), inner = width - left - right - 8;
+  const x = (v) => left + (v - low) / (high - low) * inner, cell = (high - low) / 42, total = head + row * data.n + foot;
+  for (const each of all) if (each.refits) Object.assign(each, bars(each.refits, state.n, state.offset, cell * each.size));
+  const often = all.filter(({ m }) => atom(m) < 0.9), peaks = (often.length ? often : all).map(({ m, reach: ends, size }) => tallest((v) => pdf(m, v) * size, ends)).sort((a, b) => b - a);
+  const top = Math.min(peaks[0], 3 * peaks[Math.floor(peaks.length / 2)]) || 1;
+  const picture = s("svg", { width, height: total, viewBox: `0 0 ${width} ${total}`, role: "group", "aria-label": "One row for each coefficient: refits, p̄₁ and its atom" });
+  const barAt = left + inner + 16, refitsAt = barAt + bar + number / 2 + (narrow ? 4 : 10), ourAt = refitsAt + number, middle = { "text-anchor": "middle" };
+  picture.append(words(left, 16, narrow ? "where it is not zero" : "coefficient, in the resamples where it is not zero", { class: "strong" }),
+    words(barAt, 16, "zero in", { class: "strong" }), words((refitsAt + ourAt) / 2, 16, "selected in", { ...middle, class: "strong" }),
+    words(refitsAt, 34, "refits", middle), words(ourAt, 34, "p̄₁", { ...middle, class: "p1-text strong" }));
+  for (const [share, name] of [[0, "0"], [0.5, narrow ? "" : "½"], [1, "1"]]) picture.append(words(barAt + share * bar, 34, name, middle));
+  for (const v of ticks(low, high, narrow ? 3 : 7)) picture.append(line(x(v), head - 8, x(v), total - foot, { class: v === 0 ? "zero" : "guide" }), shared || v === 0 ? words(x(v), total - foot + 18, short(v), middle) : "");
+  picture.append(words(x((low + high) / 2), total - 8, shared ? "coefficient" : "coefficient, each on a scale of its size", middle));
+  for (const { i, m, refits, found, counts, size, reach: ends } of all) {
+    const base = head + row * (i + 1) - 8, at = (v) => x(v / size), y = (v) => base - Math.min(v * size / top, 1.25) * row * 1.25, Pi = 1 - atom(m), share = refits && state.n ? 1 - counts[127] / state.n : null;
+    const says = `${data.names[i]}: zero in ${percent(1 - Pi)} of resamples by p̄₁${share === null ? "" : `, in ${percent(1 - share)} of ${state.n} refits`}. Open this coefficient.`;
+    const group = s("g", { class: "row" },
+      s("rect", { class: "hit", role: "button", tabindex: 0, "aria-label": says, "data-key": `row${i}`, "data-lm-suppress-shortcuts": "", x: 0, y: base - row + 6, width, height: row - 1, rx: 4 }), words(left - 10, base, data.names[i], { "text-anchor": "end", class: "strong" }),
+      refits && state.n ? drawnBars(found, at, y, base) : [], line(left, base, left + inner, base, { class: "guide" }), curve(m, ends, at, y, Infinity, 200),
+      s("rect", { class: "track", x: barAt, y: base - 11, width: bar, height: 11 }), s("rect", { class: "p1-fill", x: barAt, y: base - 11, width: bar * (1 - Pi), height: 11 }),
+      share === null ? [] : line(barAt + bar * (1 - share), base - 15, barAt + bar * (1 - share), base + 4, { class: "truth" }),
+      words(refitsAt, base, share === null ? "–" : percent(share), middle), words(ourAt, base, percent(Pi), { ...middle, class: "p1-text strong" }));
+    if (i === 0 && Pi > 0.5) { // the two names, once
+      const middling = quantile(m, 0.5), side = quantile(m, 0.93);
+      group.append(words(at(side) + 6, y(pdf(m, side)) - 5, "p̄₁", { class: "p1-text strong halo" }), refits && state.n ? words(at(middling), base - 7, "refits", { ...middle, class: "small" }) : "");
+    }
+    const open = () => act({ panel: "one", i });
+    group.addEventListener("click", open);
+    group.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" || event.key === " ") { event.preventDefault(); open(); }
+    });
+    picture.append(group);
+  }
+  const lead = data.lead, first = atom(all[lead].m), drawn = all[0].refits || !data.B ? "" : " At this setting no refits were made beforehand: the curves stand alone.";
+  return { picture, says: `${data.B ? `Grey: ${all[0].refits && state.n ? state.n.toLocaleString("en") : "no"} refits. ` : ""}Line: p̄₁, from one run of rVAMP; the bar is its atom, the share of resamples in which a coefficient is exactly zero${data.B ? " (a black mark: in the refits)" : ""}. ${data.names[lead]} is zero in ${percent(first)} of resamples.${drawn}`,
+    hint: "Press a row to open its coefficient." };
+}
+
+// Names written beside curves, where there is most room: `curves` are {text, f, kind}, and nothing is written twice in one place.
+function named(curves, [low, high], x, y, box, taken = []) {
+  return curves.map(({ text, f, kind }) => {
+    let best = null;
+    for (const v of grid(low, high, 60).slice(3, -3)) {
+      const at = [x(v), y(f(v)) - 8], half = text.length * 3.9;
+      if (at[1] < box.top + 12 || at[0] - half < box.left + 4 || at[0] + half > box.left + box.width) continue;
+      const others = curves.filter((c) => c.f !== f).map((c) => [at[0], y(c.f(v))]);
+      const far = (p) => Math.hypot((p[0] - at[0]) / 2.2, p[1] - at[1] + 4);
+      const flat = Math.abs(y(f(v + (high - low) / 60)) - y(f(v - (high - low) / 60)));
+      const room = Math.min(40, ...[...others, ...taken].map(far)) + Math.min(40, box.top + box.height - at[1]) - flat / 3;
+      if (!best || room > best.room) best = { room, at };
+    }
+    if (!best) return [];
+    taken.push(best.at);
+    return words(...best.at, text, { class: `${kind}-text strong halo`, "text-anchor": "middle" });
   });
-  return svg;
 }
 
-// A film: on the first picture lies what differs from it in the one that is chosen.
-export function film(table) {
-  const [width, height] = table.size, base = node("image", { href: table.base, width, height }), front = node("image", { width, height });
-  const screen = node("svg", { viewBox: `0 0 ${width} ${height}`, width: "100%", role: "img", style: `max-width: ${width}px` });
-  screen.append(base, front);
-  const show = (picks) => {
-    front.setAttribute("href", table.frames[entryAt(table.choices, picks)]);
-    screen.setAttribute("aria-label", table.choices.map((choice, k) => `${choice.name} = ${choice.values[picks[k]]}`).join(", "));
-  };
-  return { screen, show };
+function one(data, state, width) {
+  const m = shifted(data.message(place(state), state.i), state.shift), { mean, variance } = moments(m), sd = Math.sqrt(variance), second = gaussian(mean, sd);
+  const narrow = width < 560, height = narrow ? 300 : 340, barWidth = narrow ? 100 : 130, box = { left: narrow ? 58 : 70, top: 14, height: height - 62 };
+  box.width = width - box.left - barWidth - (narrow ? 26 : 60);
+  const never = !data.beta && 1 - atom(m) < 1e-6; // then there is nothing to see beside the atom
+  const span = never ? [-1, 1] : rounded(...union([reach(m), [mean - 2.6 * sd, mean + 2.6 * sd]]), 10), refits = data.refits(place(state), state.i), shown = refits && state.n;
+  const { found, counts } = shown ? bars(refits, state.n, state.offset, (span[1] - span[0]) / 44) : { found: [] };
+  const kept = reach(m), f = (v) => pdf(m, v), most = Math.max(tallest(f, kept), tallest(second, [mean - sd, mean + sd], 20));
+  const least = never ? 1 : Math.max(tallest(f, kept) * 1.12, Math.min(most * 1.08, tallest(f, kept) * 2.2)), [, top] = rounded(0, least, 12);
+  const { x, y, base, axes } = frame(box, span, [0, top], { xName: `coefficient of ${data.names[state.i]}`, yName: narrow ? "density" : "density across resamples", about: narrow ? 4 : 8 });
+  const name = data.names[state.i], Pi = 1 - atom(m), numbers = shown && summary(counts, refits.unit), at = box.left + box.width + (narrow ? 44 : 76), tall = base - box.top;
+  const picture = s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
+    "aria-label": `${name}: p̄₁ with an atom of ${percent(1 - Pi)}, p̄₂, a Gaussian of mean ${digits(mean, sd)} and standard deviation ${digits(sd)}${shown ? `, and ${state.n} refits` : ""}` });
+  picture.append(drawnBars(found.map((b) => ({ ...b, height: Math.min(b.height, top) })), x, y, base), line(x(0), box.top, x(0), base, { class: "zero" }), ...axes);
+  if (never) picture.append(words(box.left + box.width / 2, box.top + box.height / 2, "zero in every resample", { "text-anchor": "middle", class: "p1-text strong halo" }));
+  else picture.append(path(grid(...span, 300).map((v) => [x(v), y(Math.min(second(v), top))]), { class: "p2" }), ...curve(m, span, x, y, top));
+  const labels = never ? [] : [{ text: "p̄₁", f: (v) => Math.min(f(v), top), kind: "p1" }, { text: "p̄₂, a Gaussian", f: (v) => Math.min(second(v), top), kind: "p2" }], taken = [];
+  picture.append(...named(labels, span, x, y, box, taken).flat());
+  if (found.length) picture.append(...named([{ text: "refits", f: (v) => Math.min(0.35 * f(v), top), kind: "muted" }], kept, x, y, box, taken).flat());
+  // the atoms, on an axis of their own
+  const columns = [["p̄₁", 1 - Pi, "p1"], ...(shown ? [["refits", 1 - numbers.Pi, "truth"]] : [])], up = (share) => base - share * tall;
+  picture.append(line(at - 8, box.top, at - 8, base), line(at - 8, base, at + barWidth - (narrow ? 34 : 30), base));
+  for (const share of [0, 0.5, 1]) picture.append(line(at - 12, up(share), at - 8, up(share)), words(at - 15, up(share) + 4, short(share), { "text-anchor": "end" }));
+  columns.forEach(([text, share, kind], k) => {
+    const wide = narrow ? 26 : 34, from = at + 2 + k * (wide + (narrow ? 12 : 18)), middle = { "text-anchor": "middle" };
+    picture.append(s("rect", { class: `${kind}-fill`, x: from, width: wide, y: up(share), height: share * tall }),
+      words(from + wide / 2, Math.max(up(share) - 5, box.top - 3), share.toFixed(2), { ...middle, class: `${kind}-text strong halo` }),
+      words(from + wide / 2, base + 17, text, { ...middle, class: `${kind}-text` }));
+  });
+  picture.append(words(at + barWidth / 2 - 22, base + 35, narrow ? "share of 0" : "share that is zero", { "text-anchor": "middle" }));
+  if (state.fallen.length && refits) picture.append(...state.fallen.map((code, k) => s("circle", { class: "fall", r: 3, style: `animation-delay:${Math.min(k * 9, 500)}ms; --down:${base - box.top}px`,
+    cx: code ? Math.min(Math.max(x(sizeOf(code, refits.unit)), box.left), box.left + box.width) : x(0), cy: box.top })));
+  const rows = [["p̄₁", percent(Pi), mean, sd, quantile(m, 0.05), quantile(m, 0.95), "p1"], ["p̄₂", "always", mean, sd, mean - 1.6449 * sd, mean + 1.6449 * sd, "p2"]];
+  if (shown) rows.push([`${state.n.toLocaleString("en")} refits`, percent(numbers.Pi) + (state.n > 1 && state.n < 1000 ? ` ± ${Math.round(100 * Math.sqrt(numbers.Pi * (1 - numbers.Pi) / state.n))}` : ""), numbers.mean, numbers.sd, numbers.low, numbers.high, "truth"]);
+  const table = h("table", {}, h("thead", {}, h("tr", {}, ...["", "not zero in", "mean", "sd", "90 % of them lie in"].map((text) => h("th", { scope: "col" }, text)))),
+    h("tbody", {}, ...rows.map(([text, share, mu, deviation, low, high, kind]) => h("tr", {}, h("th", { scope: "row", class: `${kind}-text` }, text), ...[share, digits(mu, sd), digits(deviation), `${digits(low, sd)} to ${digits(high, sd)}`].map((cell) => h("td", {}, cell))))));
+  let says = `This coefficient is zero in ${percent(1 - Pi)} of resamples.`;
+  if (data.beta) says = "At a finite β no coefficient is exactly zero.";
+  if (refits && state.shift === 0 && !data.beta) {
+    const key = `${state.l},${state.i}`;
+    state.worth[key] ??= equivalent(m, refits.codes, refits.unit);
+    const { distance, n } = state.worth[key], as = n >= data.B / 2 ? `${(data.B / 2).toLocaleString("en")} or more` : `about ${Number(n.toPrecision(n < 100 ? 1 : 2)).toLocaleString("en")}`;
+    says += ` p̄₁ and all ${data.B.toLocaleString("en")} refits are ${distance.toFixed(3)} apart (largest distance of their distribution functions), which is as close as ${as} refits would be.`;
+  } else if (!refits) says += data.B ? " At this setting no refits were made beforehand: the curves stand alone." : "";
+  else says += " The refits stay where they are: the question is what p̄₁ would be.";
+  return { picture, says, table };
 }
 
-export function render({ model, el }) {
-  const table = model.get("table"), picks = [...table.start], controls = document.createElement("div"), stage = document.createElement("div");
-  let shift = 0, draw = () => stage.replaceChildren(picture(table, table.entries[entryAt(table.choices, picks)], shift));
-  if (table.frames) {
-    const { screen, show } = film(table);
-    stage.append(screen);
-    draw = () => show(picks);
+// Lines of equal height of a table on a grid, by looking at each cell's corners.
+function contour(values, nx, ny, level, at) {
+  let d = "";
+  for (let a = 0; a < nx - 1; a++) {
+    for (let b = 0; b < ny - 1; b++) {
+      const corners = [[a, b], [a + 1, b], [a + 1, b + 1], [a, b + 1]], cut = [];
+      corners.forEach(([p, q], k) => {
+        const [r, t] = corners[(k + 1) % 4], [u, v] = [values[p * ny + q], values[r * ny + t]];
+        if (u > level !== v > level) { const part = (level - u) / (v - u); cut.push(at(p + part * (r - p), q + part * (t - q))); }
+      });
+      for (let k = 0; k + 1 < cut.length; k += 2) d += `M${cut[k].map((v) => v.toFixed(1))}L${cut[k + 1].map((v) => v.toFixed(1))}`;
+    }
   }
-  const slider = (name, low, high, step, start, shown, moved) => {
-    const row = document.createElement("label"), input = document.createElement("input"), text = document.createElement("span");
-    row.style.cssText = "display: flex; gap: 0.8em; align-items: center; margin: 0.2em 0";
-    Object.assign(input, { type: "range", min: low, max: high, step, value: start });
-    input.style.width = "min(16em, 45%)";
-    input.setAttribute("aria-label", name);
-    input.dataset.lmSuppressShortcuts = ""; // in JupyterLab arrow keys move the slider, not the notebook from heading to heading
-    const update = () => {
-      const value = Number(input.value);
-      moved(value);
-      text.textContent = `${name} = ${shown(value)}`;
-      input.setAttribute("aria-valuetext", shown(value));
-      draw();
-    };
-    input.addEventListener("input", update);
-    row.append(input, text);
-    controls.append(row);
-    update();
+  return d;
+}
+const correlation = ([[aa], [ab], [bb]]) => ab / Math.sqrt(aa * bb);
+const relation = (a, b) => { // of two columns of numbers
+  const n = a.length, [ma, mb] = [a, b].map((v) => v.reduce((x, y) => x + y, 0) / n);
+  let [aa, ab, bb] = [0, 0, 0];
+  for (let k = 0; k < n; k++) { aa += (a[k] - ma) ** 2; ab += (a[k] - ma) * (b[k] - mb); bb += (b[k] - mb) ** 2; }
+  return ab / Math.sqrt(aa * bb);
+};
+const signed = (r) => (Number.isFinite(r) ? `${r < -0.005 ? "−" : r > 0.005 ? "+" : ""}${Math.abs(r).toFixed(2)}` : "–");
+
+function pair(data, state, width, act) {
+  const here = { l: state.l, ...data.usual }, [a, b] = state.pair, ms = [a, b].map((i) => data.message(here, i)), { mean, covariance } = data.second(state.l, a, b);
+  const [aa, ab, bb] = covariance, sds = [Math.sqrt(aa), Math.sqrt(bb)], refits = [a, b].map((i) => data.refits(here, i)), shown = refits[0] && state.n > 0;
+  const narrow = width < 640, map = narrow ? Math.min(width - 60, 280) : Math.min(250, width * 0.36), size = narrow ? width : width - map - 92, height = narrow ? Math.min(size, 360) : Math.min(size, 420);
+  const box = { left: 70, top: 12, width: size - 84, height: height - 62 };
+  const values = shown ? refits.map(({ codes, unit }) => Float64Array.from({ length: state.n }, (_, k) => sizeOf(codes[(state.offset + k) % codes.length], unit))) : [[], []];
+  const spans = ms.map((m, k) => {
+    const sorted = Float64Array.from(values[k]).sort(), cut = Math.floor(sorted.length * 0.003), range = sorted.length > 50 ? [[sorted[cut], sorted[sorted.length - 1 - cut]]] : [];
+    return rounded(...union([reach(m), [mean[k] - 2.15 * sds[k], mean[k] + 2.15 * sds[k]], ...range]), 12);
+  });
+  const { x, y, base, axes } = frame(box, spans[0], spans[1], { xName: `coefficient of ${data.names[a]}`, yName: `coefficient of ${data.names[b]}`, about: 5, yTicks: 5 });
+  const says1 = { p1: 0, p2: ab / Math.sqrt(aa * bb), refits: shown && state.n > 2 ? relation(...values) : NaN };
+  const picture = s("svg", { width: size, height, viewBox: `0 0 ${size} ${height}`, role: "img",
+    "aria-label": `${data.names[a]} and ${data.names[b]}: correlation across resamples ${signed(says1.p2)} by p̄₂, 0 by p̄₁${shown ? `, ${signed(says1.refits)} in the refits` : ""}` });
+  const inside = (v, k) => v >= spans[k][0] && v <= spans[k][1];
+  let cloud = "";
+  if (shown) for (let k = 0; k < state.n; k++) if (inside(values[0][k], 0) && inside(values[1][k], 1)) cloud += `M${x(values[0][k]).toFixed(1)} ${y(values[1][k]).toFixed(1)}h0`;
+  picture.append(s("path", { d: cloud, class: "cloud" }), line(x(0), box.top, x(0), base, { class: "cross" }), line(box.left, y(0), box.left + box.width, y(0), { class: "cross" }));
+  const nx = 56, ny = 56, [gx, gy] = spans.map(([low, high]) => grid(low, high, nx - 1)), [fx, fy] = [gx.map((v) => pdf(ms[0], v)), gy.map((v) => pdf(ms[1], v))];
+  const product = fx.flatMap((u) => fy.map((v) => u * v)), sorted = [...product].sort((u, v) => v - u), sum = sorted.reduce((u, v) => u + v, 0);
+  for (const share of [0.5, 0.9]) {
+    let seen = 0;
+    const level = sorted.find((v) => (seen += v) >= share * sum);
+    picture.append(s("path", { class: "p1 thin", fill: "none", d: contour(product, nx, ny, level, (p, q) => [x(spans[0][0] + p / (nx - 1) * (spans[0][1] - spans[0][0])), y(spans[1][0] + q / (ny - 1) * (spans[1][1] - spans[1][0]))]) }));
+  }
+  for (const k of [1, 2]) { // p̄₂'s ellipses, one and two standard deviations
+    const root = ab / sds[0], rest = Math.sqrt(Math.max(bb - root * root, 0));
+    picture.append(path(grid(0, 2 * Math.PI, 90).map((angle) => [x(mean[0] + k * sds[0] * Math.cos(angle)), y(mean[1] + k * (root * Math.cos(angle) + rest * Math.sin(angle)))]), { class: "p2" }));
+  }
+  const middle = { "text-anchor": "middle" }, edge = Math.sign(mean[0] - (spans[0][0] + spans[0][1]) / 2) || 1, angle = ab > 0 ? -0.8 : 0.8;
+  picture.append(...axes, words(x(mean[0] + 2 * sds[0] * Math.cos(angle)), y(mean[1] + 2 * (ab / sds[0] * Math.cos(angle) + Math.sqrt(Math.max(bb - ab * ab / aa, 0)) * Math.sin(angle))) + (angle > 0 ? -6 : 16), "p̄₂", { ...middle, class: "p2-text strong halo" }));
+  const peak = [fx.indexOf(Math.max(...fx)), fy.indexOf(Math.max(...fy))];
+  picture.append(words(x(gx[peak[0]]), y(gy[peak[1]]) + 4, "p̄₁", { ...middle, class: "p1-text strong halo" }));
+  const atoms = ms.map(atom), zeros = shown ? values.map((v) => v.reduce((n, each) => n + (each === 0), 0) / state.n) : null;
+  let bothZero = 0;
+  if (shown) for (let k = 0; k < state.n; k++) bothZero += values[0][k] === 0 && values[1][k] === 0;
+  if (bothZero) picture.append(s("circle", { class: "truth-ring", cx: x(0), cy: y(0), r: 3 + 14 * Math.sqrt(bothZero / state.n) }));
+  const cells = correlationMap(data, state, map, act), kinds = [["p̄₁", "p1"], ["p̄₂", "p2"], ...(shown ? [[`${state.n.toLocaleString("en")} refits`, "truth"]] : [])];
+  const numbers = { correlation: [signed(0), signed(says1.p2), signed(says1.refits)], [`${data.names[a]} zero`]: [percent(atoms[0]), "never", zeros && percent(zeros[0])],
+    [`${data.names[b]} zero`]: [percent(atoms[1]), "never", zeros && percent(zeros[1])], "both zero": [percent(atoms[0] * atoms[1]), "never", percent(bothZero / Math.max(state.n, 1))] };
+  const table = h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, ""), ...Object.keys(numbers).map((text) => h("th", { scope: "col" }, text)))),
+    h("tbody", {}, ...kinds.map(([text, kind], k) => h("tr", {}, h("th", { scope: "row", class: `${kind}-text` }, text), ...Object.values(numbers).map((row) => h("td", {}, row[k]))))));
+  const says = `Across resamples ${data.names[a]} and ${data.names[b]} have a correlation of ${signed(says1.p2)} by p̄₂${shown ? ` and of ${signed(says1.refits)} in the refits` : ""}; p̄₁ treats them as independent.${bothZero ? ` The ring at the crossing: both are zero, in ${percent(bothZero / state.n)} of the refits.` : ""}`;
+  const both = h("div", { class: "side" }, picture, h("figure", { class: "map" }, cells, h("figcaption", {}, "Correlations of the coefficients: above the diagonal by p̄₂", data.refits(here, 0) ? ", below in all refits. " : ". ", "Press one to see the pair.")));
+  return { picture: both, says, table,
+    hint: "Dots: refits. Orange: p̄₁, independent, half and nine tenths of what is not zero. Dash and dot: p̄₂, one and two standard deviations. Dotted: where a coefficient is zero." };
+}
+function shade(r) { // blue below, orange above zero
+  const strength = Math.min(Math.abs(r) / 0.6, 1);
+  return `color-mix(in srgb, var(--${r < 0 ? "p2" : "p1"}) ${Math.round(100 * strength)}%, var(--track))`;
+}
+function correlationMap(data, state, size, act) {
+  const here = { l: state.l, ...data.usual }, left = 62, cell = (size - left) / data.n, key = state.l, whole = data.refits(here, 0);
+  if (whole && !state.maps[key]) {
+    const all = data.names.map((_, i) => { const { codes, unit } = data.refits(here, i); return Float64Array.from(codes, (c) => sizeOf(c, unit)); });
+    state.maps[key] = all.map((u, i) => all.map((v, j) => (j < i ? relation(u, v) : 0)));
+  }
+  const picture = s("svg", { width: size, height: size + 4, viewBox: `0 0 ${size} ${size + 4}`, role: "group", "aria-label": "Map of correlations; arrow keys move" });
+  data.names.forEach((name, i) => {
+    picture.append(words(left - 5, left + (i + 0.5) * cell + 4, name, { "text-anchor": "end" }),
+      words(0, 0, name, { transform: `translate(${left + (i + 0.5) * cell + 4} ${left - 5}) rotate(-90)` }));
+  });
+  for (let i = 0; i < data.n; i++) {
+    for (let j = 0; j < data.n; j++) {
+      const r = i < j ? correlation(data.second(state.l, i, j).covariance.map((v) => [v])) : whole ? state.maps[key][i][j] : NaN;
+      const chosen = state.pair[0] === Math.min(i, j) && state.pair[1] === Math.max(i, j), known = i !== j && (i < j || whole);
+      const square = s("rect", { x: left + j * cell + 0.5, y: left + i * cell + 0.5, width: cell - 1, height: cell - 1, class: chosen ? "cell chosen" : "cell",
+        style: `fill: ${known && Number.isFinite(r) ? shade(r) : "var(--track)"}${i === j ? "; opacity: 0.3" : ""}` });
+      if (i !== j) {
+        const upperOne = chosen && i < j;
+        built(square, { role: "button", "data-key": `cell${i},${j}`, tabindex: upperOne ? 0 : -1, "aria-label": `${data.names[i]} and ${data.names[j]}: ${known ? signed(r) : "no refits here"}`, "aria-pressed": chosen, "data-lm-suppress-shortcuts": "" }, []);
+        const go = (to) => act({ pair: to[0] < to[1] ? to : [to[1], to[0]] });
+        square.addEventListener("click", () => go([i, j]));
+        square.addEventListener("keydown", (event) => {
+          const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+          if (!move) return;
+          event.preventDefault();
+          let [p, q] = [i + move[0], j + move[1]];
+          if (p === q) [p, q] = [p + move[0], q + move[1]];
+          if (p < 0 || q < 0 || p >= data.n || q >= data.n) return;
+          if (p > q) [p, q] = [q, p];
+          state.focus = `cell${p},${q}`;
+          go([p, q]);
+        });
+      }
+      picture.append(square);
+    }
+  }
+  return picture;
+}
+
+function iteration(data, state, width) {
+  const i = state.i, all = data.deltas.map((_, k) => { const { message, mean, variance } = data.step(k, i), by = moments(message); return { m: message, one: [by.mean, Math.sqrt(by.variance)], two: [mean, Math.sqrt(variance)] }; });
+  const now = all[state.step], narrow = width < 640, small = narrow ? (width - 8) / 2 : Math.min(230, width * 0.32), wide = narrow ? width : width - small - 12, height = narrow ? 270 : 380;
+  const box = { left: narrow ? 58 : 70, top: 14, width: wide - (narrow ? 66 : 86), height: height - 62 }, second = gaussian(...now.two), refits = data.refits({ l: data.start[0], ...data.usual }, i);
+  const span = rounded(...union(all.slice(2).map((e) => union([reach(e.m), [e.two[0] - 2.3 * e.two[1], e.two[0] + 2.3 * e.two[1]]]))), 10);
+  const f = (v) => pdf(now.m, v), end = all[all.length - 1], [, top] = rounded(0, Math.max(1.3 * tallest((v) => pdf(end.m, v), reach(end.m)), 1.15 * gaussian(...end.two)(end.two[0])), 12);
+  const { x, y, base, axes } = frame(box, span, [0, top], { xName: `coefficient of ${data.names[i]}`, yName: narrow ? "density" : "density across resamples", about: narrow ? 4 : 6 });
+  const picture = s("svg", { width: wide, height, viewBox: `0 0 ${wide} ${height}`, role: "img", "aria-label": `Step ${state.step + 1}: p̄₁ has mean ${digits(now.one[0], now.one[1])} and sd ${digits(now.one[1])}, p̄₂ ${digits(now.two[0], now.two[1])} and ${digits(now.two[1])}` });
+  if (refits) picture.append(drawnBars(bars(refits, data.B, 0, (span[1] - span[0]) / 44).found.map((b) => ({ ...b, height: Math.min(b.height, top) })), x, y, base));
+  picture.append(line(x(0), box.top, x(0), base, { class: "zero" }), path(grid(...span, 300).map((v) => [x(v), y(Math.min(second(v), top))]), { class: "p2" }), ...curve(now.m, span, x, y, top), ...axes);
+  picture.append(...named([{ text: "p̄₁, from the message to the prior", f: (v) => Math.min(f(v), top), kind: "p1" }, { text: "p̄₂, of the coupling", f: (v) => Math.min(second(v), top), kind: "p2" }], span, x, y, box).flat());
+  // two marks that meet
+  const tall = narrow ? 230 : 214, meet = s("svg", { width: small, height: tall, viewBox: `0 0 ${small} ${tall}`, role: "img", "aria-label": "Mean and standard deviation of p̄₁ and p̄₂ at every step up to this one" });
+  const points = all.flatMap((e) => [e.one, e.two]), room = (k) => { const v = points.map((p) => p[k]), low = Math.min(...v), high = Math.max(...v), pad = 0.08 * (high - low || 1); return rounded(low - pad, high + pad, 8); };
+  const inner = { left: 50, top: 20, width: small - 62, height: tall - 66 }, plane = frame(inner, room(0), room(1), { xName: "mean", yName: "", about: 3 });
+  meet.append(...plane.axes, line(inner.left, inner.top, inner.left, plane.base), words(inner.left - 42, 12, "standard deviation"));
+  for (const v of ticks(...room(1), 4)) meet.append(line(inner.left - 4, plane.y(v), inner.left, plane.y(v)), words(inner.left - 7, plane.y(v) + 4, short(v), { "text-anchor": "end" }));
+  for (const [which, kind] of [["one", "p1"], ["two", "p2"]]) {
+    meet.append(path(all.slice(0, state.step + 1).map((e) => [plane.x(e[which][0]), plane.y(e[which][1])]), { class: `${kind} trail` }));
+    const [px, py] = [plane.x(now[which][0]), plane.y(now[which][1])];
+    meet.append(which === "one" ? s("path", { class: "p1-fill", d: `M${px} ${py - 7}l6.5 11h-13z` }) : s("path", { class: "p2-open", d: `M${px} ${py - 8}l8 8l-8 8l-8-8z` }));
+  }
+  const low = 166, delta = s("svg", { width: small, height: low, viewBox: `0 0 ${small} ${low}`, role: "img", "aria-label": `δ at step ${state.step + 1}: ${data.deltas[state.step].toExponential(1)}` });
+  const logs = data.deltas.map((v) => Math.log10(Math.max(v, 1e-12))), range = [Math.floor(Math.min(...logs)), Math.ceil(Math.max(...logs))], below = { left: 50, top: 18, width: small - 62, height: low - 62 };
+  const curveBox = frame(below, [1, all.length], range, { xName: "step", yName: "", about: 4 });
+  delta.append(...curveBox.axes, line(below.left, below.top, below.left, curveBox.base), words(below.left - 42, 11, "δ, how far they are apart"));
+  for (let v = range[0]; v <= range[1]; v += Math.max(1, Math.round((range[1] - range[0]) / 3))) delta.append(words(below.left - 7, curveBox.y(v) + 4, v ? `10${[...String(v)].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("")}` : "1", { "text-anchor": "end" }));
+  delta.append(path(logs.map((v, k) => [curveBox.x(k + 1), curveBox.y(v)]), { class: "truth thin" }), s("circle", { class: "rvamp-fill", cx: curveBox.x(state.step + 1), cy: curveBox.y(logs[state.step]), r: 5 }));
+  const rows = [["p̄₁", now.one, "p1"], ["p̄₂", now.two, "p2"]];
+  const table = h("table", {}, h("thead", {}, h("tr", {}, ...[`step ${state.step + 1}`, "mean", "standard deviation"].map((text) => h("th", { scope: "col" }, text)))),
+    h("tbody", {}, ...rows.map(([text, v, kind]) => h("tr", {}, h("th", { scope: "row", class: `${kind}-text` }, text), h("td", {}, digits(v[0], now.two[1])), h("td", {}, digits(v[1]))))));
+  const gap = Math.max(Math.abs(now.one[0] - now.two[0]) / now.two[1], Math.abs(now.one[1] / now.two[1] - 1));
+  const says = `Step ${state.step + 1} of ${all.length}. Mean or standard deviation of the two differ by ${gap < 5e-4 ? "less than 0.1 %" : `${digits(100 * gap)} %`} of the standard deviation.`;
+  return { picture: h("div", { class: "side" }, picture, h("div", { class: "stack" }, meet, delta)), says, table };
+}
+
+function temperature(data, state, width) {
+  const m = data.tempered(state.b, state.i), by = moments(m), finite = Boolean(m.beta), narrow = width < 640, small = narrow ? width : Math.min(260, width * 0.36), wide = narrow ? width : width - small - 12, height = narrow ? 290 : 340;
+  const box = { left: narrow ? 58 : 70, top: 14, width: wide - (narrow ? 72 : 92), height: height - 62 }, hottest = data.tempered(0, state.i), far = moments(hottest), cold = data.tempered(data.betas.length - 1, state.i);
+  const span = rounded(far.mean - 2.8 * Math.sqrt(far.variance), far.mean + 2.8 * Math.sqrt(far.variance), 10), top = rounded(0, 1.6 * Math.max(tallest((v) => pdf(cold, v), reach(cold)), tallest((v) => pdf(hottest, v), span)), 12)[1];
+  const { x, y, base, axes } = frame(box, span, [0, top], { xName: `coefficient of ${data.names[state.i]}`, yName: narrow ? "density" : "density", about: narrow ? 4 : 6 }), beta = finite ? `${data.betaNames[state.b]}` : "∞";
+  const picture = s("svg", { width: wide, height, viewBox: `0 0 ${wide} ${height}`, role: "img", "aria-label": `β = ${beta}: spread within a resample ${digits(Math.sqrt(by.within), Math.sqrt(by.variance))}, across resamples ${digits(Math.sqrt(by.across))}` });
+  picture.append(line(x(0), box.top, x(0), base, { class: "zero" }));
+  // the posteriors of three resamples, of one penalty: a low, a middle and a high field
+  const t = m.t[0], Q = m.Q_hat + m.k[0], s0 = Math.sqrt(m.chi_hat), three = [-1, 0, 1].map((xi) => m.h + xi * s0);
+  three.forEach((field, k) => {
+    if (finite) {
+      const [log] = inField(m, t, Q, field), f = (v) => (m.positive && v < 0 ? 0 : Math.exp(m.beta * (field * v - Q * v * v / 2 - t * Math.abs(v)) - log));
+      picture.append(path(grid(...span, 400).map((v) => [x(v), y(Math.min(f(v), top))]), { class: `inner inner${k}` }));
+    } else {
+      const at = Math.sign(field) * Math.max(Math.abs(field) - t, 0) / Q;
+      picture.append(line(x(at), box.top, x(at), base, { class: `inner inner${k}` }));
+    }
+  });
+  if (finite) picture.append(path(grid(...span, 260).map((v) => [x(v), y(Math.min(pdf(m, v), top))]), { class: "p1" }));
+  else picture.append(...curve(m, span, x, y, top), line(x(0), y(0), x(0), y(0) - atom(m) * box.height, { class: "p1 atom" }), words(x(0) + 8, y(0) - atom(m) * box.height + 4, `atom ${atom(m).toFixed(2)} (all: full height)`, { class: "p1-text strong halo" }));
+  picture.append(...axes, ...named([{ text: "p̄₁", f: (v) => Math.min(pdf(m, v), top), kind: "p1" }], span, x, y, box).flat(), words(box.left + box.width, box.top + 12, narrow ? "thin: three resamples" : "thin lines: the posteriors of three resamples", { "text-anchor": "end", class: "accent-text" }));
+  const spread = data.betas.map((_, b) => { const v = moments(data.tempered(b, state.i)); return [Math.sqrt(v.within), Math.sqrt(v.across)]; }), most = rounded(0, 1.1 * Math.max(...spread.flat()), 8)[1];
+  const tall = narrow ? 210 : 250, room = { left: 56, top: 24, width: small - 74, height: tall - 72 }, right = s("svg", { width: small, height: tall, viewBox: `0 0 ${small} ${tall}`, role: "img", "aria-label": "Spread within and across resamples at every β" });
+  const count = data.betas.length - 1, xs = (b) => room.left + b / count * room.width, ys = (v) => room.top + room.height - v / most * room.height;
+  right.append(line(room.left, room.top, room.left, ys(0)), line(room.left, ys(0), room.left + room.width, ys(0)), words(8, 14, "standard deviation"));
+  for (const v of ticks(0, most, 4)) right.append(line(room.left - 4, ys(v), room.left, ys(v)), words(room.left - 7, ys(v) + 4, short(v), { "text-anchor": "end" }));
+  data.betas.forEach((_, b) => { if (b % 2 === 0 || b === count) right.append(words(xs(b), ys(0) + 17, data.betaNames[b], { "text-anchor": "middle" })); });
+  right.append(words(room.left + room.width / 2, ys(0) + 35, "inverse temperature β", { "text-anchor": "middle" }));
+  [["within a resample", "accent"], ["across resamples", "rvamp"]].forEach(([text, kind], k) => {
+    right.append(path(spread.map((v, b) => [xs(b), ys(v[k])]), { class: kind }), s("circle", { class: `${kind}-fill`, cx: xs(state.b), cy: ys(spread[state.b][k]), r: 5.5 }),
+      words(xs(k ? count : 2), ys(spread[k ? count - 1 : 2][k]) - 9, text, { "text-anchor": k ? "end" : "start", class: `${kind}-text strong halo` }));
+  });
+  const table = h("table", {}, h("thead", {}, h("tr", {}, ...["β", "sd within a resample", "sd across resamples", "together"].map((text) => h("th", { scope: "col" }, text)))),
+    h("tbody", {}, h("tr", {}, h("th", { scope: "row" }, beta), ...[by.within, by.across, by.variance].map((v) => h("td", {}, digits(Math.sqrt(v), Math.sqrt(by.variance)))))));
+  const says = finite ? `At β = ${beta} a draw from the posterior of a random resample varies by ${digits(Math.sqrt(by.within), Math.sqrt(by.variance))} within a resample and by ${digits(Math.sqrt(by.across))} across resamples; no draw is exactly zero.`
+    : `At β = ∞ every posterior is a point, the Lasso's estimate: nothing is left within a resample, ${digits(Math.sqrt(by.across))} across; in ${percent(atom(m))} of resamples the point is zero.`;
+  return { picture: h("div", { class: "side" }, picture, right), says, table };
+}
+
+const PANELS = { // its name, what draws it, and its controls
+  ridgeline: ["All coefficients", ridgeline, ["lam", "law", "draw"]],
+  one: ["One coefficient", one, ["coefficient", "lam", "law", "shift", "draw"]],
+  pair: ["A pair", pair, ["pairs", "lam", "draw"]],
+  iteration: ["The iteration", iteration, ["coefficient", "step"]],
+  temperature: ["Temperature", temperature, ["coefficient", "beta"]],
+};
+
+const STYLE = `.rvx { --ink: #1A1A1A; --soft: #55595e; --paper: #FFFFFF; --refits: #C8C8C8; --guide: #E4E4E4; --track: #E9E9E9; --p1: #D55E00; --p1-text: #AD4A00; --p2: #56B4E9; --p2-text: #1B6E9E;
+  --rvamp: #005687; --accent: #007757; --hover: #f3f3f3; color: var(--ink); background: var(--paper); font: 14px/1.45 system-ui, -apple-system, "Segoe UI", sans-serif; text-align: left; container-type: inline-size; }
+body[data-theme="dark"] .rvx, body[data-jp-theme-light="false"] .rvx { DARK }
+@media (prefers-color-scheme: dark) { body:not([data-theme="light"]):not([data-jp-theme-light]) .rvx { DARK } }
+.rvx svg { display: block; filter: none !important; font: 13px system-ui, -apple-system, "Segoe UI", sans-serif; overflow: visible; max-width: 100%; }
+.rvx text { fill: var(--ink); } .rvx .strong { font-weight: 600; } .rvx .halo { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; stroke-linejoin: round; }
+.rvx .axis { stroke: var(--ink); stroke-width: 1; } .rvx .guide { stroke: var(--guide); stroke-width: 1; } .rvx .zero { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 2 3; }
+.rvx .refits { fill: var(--refits); } .rvx .track { fill: var(--track); }
+.rvx .p1 { stroke: var(--p1); stroke-width: 2.4; } .rvx .p2 { stroke: var(--p2); stroke-width: 2.4; stroke-dasharray: 9 3 2 3; } .rvx .thin { stroke-width: 1.8; } .rvx .trail { stroke-width: 1.2; stroke-dasharray: none; opacity: 0.8; } .rvx .atom { stroke-width: 6; }
+.rvx .truth { stroke: var(--ink); stroke-width: 2.4; } .rvx .rvamp { stroke: var(--rvamp); stroke-width: 2.4; } .rvx .accent { stroke: var(--accent); stroke-width: 2.4; stroke-dasharray: 6 3; }
+.rvx .inner { fill: none; stroke: var(--accent); stroke-width: 1.4; } .rvx .inner0 { stroke-dasharray: 2 3; } .rvx .inner2 { stroke-dasharray: 7 3; }
+.rvx .p1-fill { fill: var(--p1); } .rvx .truth-fill { fill: var(--soft); } .rvx .rvamp-fill { fill: var(--rvamp); } .rvx .accent-fill { fill: var(--accent); } .rvx .p2-open { fill: none; stroke: var(--p2); stroke-width: 2.6; }
+.rvx :is(.p1-text) { fill: var(--p1-text); color: var(--p1-text); } .rvx .p2-text { fill: var(--p2-text); color: var(--p2-text); } .rvx .muted-text { fill: var(--soft); } .rvx .accent-text { fill: var(--accent); } .rvx .rvamp-text { fill: var(--rvamp); }
+.rvx .cloud { stroke: var(--soft); stroke-width: 3.4; stroke-linecap: round; opacity: 0.35; fill: none; } .rvx .cross { stroke: var(--p1); stroke-width: 1.4; stroke-dasharray: 1 3; } .rvx .truth-ring { fill: none; stroke: var(--ink); stroke-width: 1.6; }
+.rvx .hit { fill: transparent; cursor: pointer; outline: none; } .rvx .row > :not(.hit) { pointer-events: none; } .rvx .hit:hover { fill: var(--hover); } .rvx .hit:focus-visible { stroke: var(--rvamp); stroke-width: 2; }
+.rvx .cell { cursor: pointer; outline: none; } .rvx .cell.chosen { stroke: var(--ink); stroke-width: 2; } .rvx .cell:focus-visible { stroke: var(--rvamp); stroke-width: 3; }
+.rvx .tabs { display: flex; flex-wrap: wrap; gap: 2px 4px; border-bottom: 1px solid var(--refits); margin-bottom: 12px; }
+.rvx button { font: inherit; color: var(--ink); background: none; border: 1px solid var(--refits); border-radius: 5px; padding: 4px 10px; min-height: 32px; cursor: pointer; }
+.rvx button:hover { background: var(--hover); } .rvx :is(button, input, select, summary):focus-visible { outline: 2px solid var(--rvamp); outline-offset: 1px; }
+.rvx .tabs button { border: 0; border-bottom: 3px solid transparent; border-radius: 0; padding: 6px 10px; } .rvx .tabs button[aria-selected=true] { border-bottom-color: var(--p1); font-weight: 600; }
+.rvx .side { display: flex; flex-wrap: wrap; gap: 8px 12px; align-items: flex-start; } .rvx .stack { display: flex; flex-direction: column; gap: 6px; } .rvx .map { margin: 0; } .rvx .map figcaption { font-size: 12.5px; color: var(--soft); max-width: 250px; text-align: left; margin: 2px 0 0; }
+.rvx .controls { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 10px 28px; margin: 12px 0; align-items: start; }
+.rvx .control { display: block; } .rvx .whole { grid-column: 1 / -1; } .rvx .small { font-size: 12px; } .rvx .control .value { display: block; } .rvx .control b { font-weight: 600; } .rvx input[type=range] { width: 100%; margin: 4px 0 0; accent-color: var(--rvamp); min-height: 24px; display: block; }
+.rvx .marks { display: flex; justify-content: space-between; padding: 0 7px; height: 5px; } .rvx .marks i { width: 3px; height: 5px; background: transparent; border-radius: 1px; } .rvx .marks i.is { background: var(--soft); }
+.rvx fieldset { border: 0; padding: 0; margin: 0; min-width: 0; } .rvx legend { font: inherit; padding: 0; float: none; width: auto; margin: 0 0 3px; color: var(--ink); } .rvx .choices { display: flex; flex-wrap: wrap; gap: 4px 14px; align-items: center; } .rvx .choices label { display: inline-flex; gap: 5px; align-items: center; min-height: 30px; }
+.rvx select { font: inherit; color: var(--ink); background: var(--paper); border: 1px solid var(--refits); border-radius: 5px; padding: 4px 6px; min-height: 32px; max-width: 100%; } .rvx input[type=radio], .rvx input[type=checkbox] { accent-color: var(--rvamp); width: 17px; height: 17px; margin: 0; }
+.rvx .says { margin: 10px 0 6px; } .rvx .hint { color: var(--soft); margin: 0 0 4px; } .rvx .scroll { overflow-x: auto; } .rvx .scroll table { border: 0; border-collapse: collapse; font-size: 13.5px; margin: 0 0 8px; box-shadow: none; width: auto; } .rvx .scroll :is(th, td) { border: 0; border-bottom: 1px solid var(--guide); padding: 3px 14px 3px 0; text-align: left; background: none; font-variant-numeric: tabular-nums; white-space: nowrap; } .rvx thead th { font-weight: 400; color: var(--soft); } .rvx tbody th { font-weight: 600; } .rvx tr { background: none !important; }
+.rvx details { border-left: 3px solid var(--refits); padding: 2px 0 2px 12px; margin: 6px 0; } .rvx summary { cursor: pointer; } .rvx details p { margin: 6px 0 2px; }
+.rvx .fall { fill: var(--ink); opacity: 0; animation: rvx-fall 0.55s ease-in both; } @keyframes rvx-fall { 0% { opacity: 0.9; transform: none; } 85% { opacity: 0.7; } 100% { opacity: 0; transform: translateY(var(--down)); } }
+@container (max-width: 560px) { .rvx .controls { grid-template-columns: minmax(0, 1fr); } .rvx .stack { flex-direction: row; gap: 4px; align-items: flex-start; } .rvx .map figcaption { max-width: none; } .rvx .scroll table { font-size: 12.5px; } .rvx .scroll :is(th, td) { padding-right: 9px; } }
+@media (prefers-reduced-motion: reduce) { .rvx .fall { display: none; } }`.replaceAll("DARK", "--ink: #E6E6E6; --soft: #A9AFB5; --paper: #131416; --refits: #565B60; --guide: #2E3236; --track: #2A2D31; --p1: #F28A3C; --p1-text: #F7A468; --p2: #56B4E9; --p2-text: #83CBF3; --rvamp: #7CC4EE; --accent: #45B892; --hover: #1F2226;");
+
+// A slider with its name and value above it; `marks` are the stops that have refits.
+function slider(name, label, { max, value, shown, marks, min = 0, step = 1 }, moved) {
+  const input = h("input", { type: "range", min, max, step, value, "aria-label": label, "data-key": name, "data-lm-suppress-shortcuts": "" }); // else JupyterLab takes the arrow keys
+  const text = h("span", { class: "value" });
+  const write = () => {
+    const [bold, rest] = [shown(Number(input.value))].flat();
+    text.replaceChildren(`${label}: `, h("b", {}, bold), rest ? ` ${rest}` : "");
+    input.setAttribute("aria-valuetext", `${bold} ${rest ?? ""}`);
   };
-  table.choices.forEach((choice, k) => slider(choice.name, 0, choice.values.length - 1, 1, picks[k], (v) => choice.values[v], (v) => { picks[k] = v; }));
-  if (table.shift) slider("field moved by (standard deviations)", -2, 2, 0.25, 0, (v) => v.toFixed(2), (v) => { shift = v; });
-  el.append(controls, stage);
+  input.addEventListener("input", () => { write(); moved(Number(input.value)); });
+  write();
+  const label1 = h("label", { class: "control" }, text, input);
+  if (marks) label1.append(h("div", { class: "marks", "aria-hidden": "true", title: "marked: refits were made here" }, ...Array.from({ length: max + 1 }, (_, k) => h("i", marks.includes(k) ? { class: "is" } : {}))));
+  return Object.assign(label1, { set: (v) => { input.value = v; write(); } });
+}
+function menu(name, label, names, value, chosen) {
+  const select = h("select", { "data-key": name, "aria-label": label, "data-lm-suppress-shortcuts": "" }, ...names.map((text, k) => h("option", { value: k, ...(k === value ? { selected: "" } : {}) }, text)));
+  select.addEventListener("change", () => chosen(Number(select.value)));
+  return h("label", { class: "control" }, h("span", { class: "value" }, label), select);
+}
+function radios(label, name, texts, value, chosen, only) {
+  const inputs = texts.map((text, k) => {
+    const input = h("input", { type: "radio", name, value: k, "data-lm-suppress-shortcuts": "", "data-key": `${label}${k}`, ...(k === value ? { checked: "" } : {}) });
+    input.addEventListener("change", () => chosen(k));
+    return h("label", {}, input, text);
+  });
+  return h("fieldset", { class: "control" }, h("legend", {}, label), h("div", { class: "choices" }, ...inputs, ...(only ?? [])));
+}
+const button = (key, text, pressed) => {
+  const made = h("button", { type: "button", "data-key": key, "data-lm-suppress-shortcuts": "" }, text);
+  made.addEventListener("click", pressed);
+  return made;
+};
+
+let explorers = 0;
+export function render({ model, el }) {
+  const data = unpack(model.get("table")), id = `rvx${explorers++}`, panels = data.panels.filter((name) => PANELS[name]);
+  const state = { panel: panels[0], i: data.lead ?? 0, l: data.start[0], t: data.start[1], d: data.start[2], shift: 0, n: data.B, offset: 0, pair: data.pair ?? [0, 1], step: 0, b: 0, fallen: [], worth: {}, maps: {}, focus: null };
+  const root = h("div", { class: "rvx" }), tabs = h("div", { class: "tabs", role: "tablist", "aria-label": "What to look at" }), body = h("div", { role: "tabpanel", id: `${id}body` });
+  const stage = h("div", { class: "stage" }), controls = h("div", { class: "controls" }), says = h("p", { class: "says", "aria-live": "polite" }), below = h("div", { class: "scroll" }), hint = h("p", { class: "hint" }), questions = h("div", {});
+  const at = () => el.getRootNode().activeElement;
+  let timer = null;
+
+  function draw() {
+    const width = Math.max(Math.floor(root.clientWidth || el.clientWidth || 700), 280), made = PANELS[state.panel][1](data, state, width, act);
+    const held = state.focus ?? (stage.contains(at()) ? at().dataset.key : null);
+    stage.replaceChildren(made.picture);
+    says.textContent = made.says;
+    hint.textContent = made.hint ?? "";
+    hint.hidden = !made.hint;
+    below.replaceChildren(...(made.table ? [made.table] : []));
+    if (held) stage.querySelector(`[data-key="${held}"]`)?.focus();
+    Object.assign(state, { fallen: [], focus: null });
+    return made;
+  }
+  function act(change) { // what a press in a picture or a tab does
+    const moved = change.panel && change.panel !== state.panel;
+    Object.assign(state, change);
+    if (moved) open(true); else { draw(); if (change.pair) fill(); }
+  }
+  const set = (change) => { Object.assign(state, change); draw(); };
+  function drawMore(k, fresh) {
+    const refits = state.panel !== "pair" && data.refits(place(state), state.i), before = fresh ? 0 : state.n;
+    if (fresh) state.offset = (state.offset + state.n) % data.B;
+    state.n = Math.min(before + k, data.B);
+    if (refits && state.panel === "one") state.fallen = Array.from({ length: Math.min(state.n - before, 60) }, (_, j) => refits.codes[(state.offset + before + j) % data.B]);
+    draw();
+  }
+  const MAKE = {
+    coefficient: () => menu("coefficient", "coefficient", data.names, state.i, (i) => set({ i })),
+    lam: () => slider("lam", "penalty λ", { max: data.lams.length - 1, value: state.l, shown: (l) => data.lamNames[l], marks: data.refits && data.B ? model.get("table").refits.stops : null }, (l) => set({ l })),
+    shift: () => slider("shift", "what if the field moved by", { min: -3, max: 3, step: 0.25, value: state.shift, shown: (v) => [`${v > 0 ? "+" : v < 0 ? "−" : ""}${Math.abs(v)}`, "standard deviations"] }, (shift) => set({ shift })),
+    step: () => {
+      const box = slider("step", "step of the iteration", { max: data.deltas.length - 1, value: state.step, shown: (k) => [`${k + 1}`, `of ${data.deltas.length}`] }, (step) => set({ step }));
+      const play = button("play", "play", () => {
+        clearInterval(timer);
+        set({ step: 0 });
+        box.set(0);
+        timer = setInterval(() => {
+          if (state.panel !== "iteration" || state.step >= data.deltas.length - 1 || !root.isConnected) return clearInterval(timer);
+          set({ step: state.step + 1 });
+          box.set(state.step);
+        }, 650);
+      });
+      return h("div", { class: "control" }, box, play);
+    },
+    beta: () => slider("beta", "inverse temperature β", { max: data.betas.length - 1, value: state.b, shown: (b) => data.betaNames[b] }, (b) => set({ b })),
+    law: () => {
+      const parts = [];
+      if (data.taus.length > 1) parts.push(radios("resample size, in shares of the rows (τ)", `${id}tau`, data.taus.map(String), state.t, (t) => set({ t })));
+      if (data.drawn.length > 1) {
+        const box = h("input", { type: "checkbox", "data-key": "drawn", "data-lm-suppress-shortcuts": "", ...(data.drawn[state.d] ? { checked: "" } : {}) });
+        box.addEventListener("change", () => set({ d: data.drawn.indexOf(box.checked) }));
+        parts.push(h("div", { class: "choices" }, h("label", {}, box, "each resample draws λ or 2λ for each coefficient")));
+      }
+      return parts.length ? h("div", { class: "control" }, ...parts) : null;
+    },
+    draw: () => (data.B ? h("fieldset", { class: "control whole" }, h("legend", {}, "draw refits"), h("div", { class: "choices" },
+      ...[1, 10, 100].map((k) => button(`draw${k}`, `+ ${k}`, () => drawMore(k))), button("drawall", `all ${data.B.toLocaleString("en")}`, () => { state.offset = 0; drawMore(data.B); }),
+      button("another", "another set", () => drawMore(state.n >= data.B ? 100 : state.n || 100, true)), button("clear", "none", () => set({ n: 0, offset: 0 })))) : null),
+    pairs: () => {
+      const choose = (k) => (i) => { // one that is there already changes places
+        const [here, other] = [state.pair[k], state.pair[1 - k]], rest = i === other ? here : other;
+        act({ pair: k ? [rest, i] : [i, rest] });
+      };
+      return h("div", { class: "control choices" }, menu("first", "first coefficient", data.names, state.pair[0], choose(0)), menu("second", "second coefficient", data.names, state.pair[1], choose(1)));
+    },
+  };
+  function fill() {
+    const held = controls.contains(at()) ? at().dataset.key : null;
+    controls.replaceChildren(...PANELS[state.panel][2].map((name) => MAKE[name]()).filter(Boolean));
+    if (held) controls.querySelector(`[data-key="${held}"]`)?.focus();
+  }
+  function open(focused) {
+    for (const tab of tabs.children) {
+      const is = tab.dataset.key === state.panel;
+      tab.setAttribute("aria-selected", is);
+      tab.tabIndex = is ? 0 : -1;
+      if (is) { body.setAttribute("aria-labelledby", tab.id); if (focused) tab.focus({ preventScroll: true }); }
+    }
+    fill();
+    draw();
+    questions.replaceChildren(...(data.questions?.[state.panel] ?? []).map(([question, answer]) => h("details", {}, h("summary", { "data-lm-suppress-shortcuts": "" }, question), h("p", {}, answer))));
+  }
+  panels.forEach((name, k) => {
+    const tab = button(name, PANELS[name][0], () => act({ panel: name }));
+    built(tab, { role: "tab", id: `${id}tab${k}`, "aria-controls": `${id}body` }, []);
+    tab.addEventListener("keydown", (event) => {
+      const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (by) { event.preventDefault(); act({ panel: panels[(k + by + panels.length) % panels.length] }); }
+    });
+    tabs.append(tab);
+  });
+  body.append(hint, stage, says, below, controls, questions);
+  root.append(h("style", {}, STYLE), tabs, body);
+  el.append(root);
+  open(false);
+  let last = root.clientWidth;
+  const watch = new ResizeObserver(() => { if (Math.abs(root.clientWidth - last) > 2) { last = root.clientWidth; draw(); } });
+  watch.observe(root);
+  return () => { clearInterval(timer); watch.disconnect(); };
 }
 export default { render };

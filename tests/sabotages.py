@@ -926,10 +926,10 @@ SABOTAGES = [
     ),
     Sabotage(
         "explorers.py",
-        "the histogram leaves the zeros out of its area",
-        "bins=n_bars, range=span)[0] / len(draws)",
-        "bins=n_bars, range=span)[0] / np.count_nonzero(draws)",
-        "tests/test_explorers.py::test_an_entry_holds_all_of_the_refits",
+        "a small refit becomes a zero, and the atom grows",
+        "np.minimum(np.ceil(np.abs(draws) / unit), 127)",
+        "np.minimum(np.floor(np.abs(draws) / unit), 127)",
+        "tests/test_explorers.py::test_a_byte_for_a_refit_keeps_zeros_signs_and_order",
     ),
     Sabotage(
         "checks.py",

@@ -48,7 +48,7 @@ from rvamp_nb.datasets import (
     standardize,
 )
 from rvamp_nb.explore import sliders
-from rvamp_nb.explorers import density_explorer
+from rvamp_nb.explorers import diabetes_explorer
 from rvamp_nb.select.control import error_control, pfer_bound, settle, unimodal_bound
 from rvamp_nb.tables.on_dask import the_dask
 from rvamp_nb.tables.storage import Panels
@@ -286,11 +286,7 @@ def test_nobody_touches_the_global_generator():
     "module, extra, use",
     [
         ("ipywidgets", "course", lambda: sliders(print)),
-        (
-            "anywidget",
-            "course",
-            lambda: density_explorer({(): 0}, {}, (), (0, 1), 1, "x"),
-        ),
+        ("anywidget", "course", diabetes_explorer),
         ("rdata", "course", load_riboflavin),
         ("pooch", "course", load_riboflavin),
         ("dask.array", "dask", the_dask),

@@ -1,5 +1,6 @@
-"""The explorers' JavaScript computes what Python computes, the widget carries all it
-needs, and a film shows what the sliders showed.
+"""The explorer's JavaScript computes what Python computes, the widget carries all it
+needs and asks for nothing else, what it cannot draw is refused by name, and a film
+shows what the sliders showed.
 """
 
 import base64
@@ -14,20 +15,23 @@ import numpy as np
 import pytest
 from PIL import Image
 from scipy.special import erfc, ndtr
+from sklearn.datasets import load_diabetes
 
 import rvamp_nb
-from rvamp_nb.densities import P1
+from rvamp_nb import StabilitySelection, datasets, naive_bootstrap, p2, rvamp
+from rvamp_nb.densities import P1, P1Posterior, p1
 from rvamp_nb.explore import sliders
-from rvamp_nb.explorers import density_explorer, explorer_entry, film
+from rvamp_nb.explorers import diabetes_explorer, explore, film, refits_in_bytes
 from rvamp_nb.messages import Natural
-from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import Fixed, TwoPoint
+from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
+from rvamp_nb.resampling import Fixed, NoResampling, TwoPoint
 
-MODULE = Path(rvamp_nb.__file__).parent / "explorers.js"
-SPAN = (-2.0, 2.0)
+ROOMS = Path(rvamp_nb.__file__).parent
+MODULE = ROOMS / "explorers.js"
+TABLE = json.loads((ROOMS / "diabetes.json").read_text(encoding="utf-8"))
 
 
-def in_node(expression, **values):
+def in_node(expression, module=MODULE, **values):
     """The value of a JavaScript expression that may use the module's functions and
     the given values.
     """
@@ -35,38 +39,42 @@ def in_node(expression, **values):
         pytest.skip("needs node: apt-get install nodejs")
     names = ", ".join(values) or "nothing"
     script = (
-        f"import * as js from {json.dumps(MODULE.as_uri())}; const {{{names}}} ="
+        f"import * as js from {json.dumps(module.as_uri())}; const {{{names}}} ="
         f" {json.dumps(values)};process.stdout.write(JSON.stringify({expression}))"
     )
     done = subprocess.run(
-        ["node", "--input-type=module", "--eval", script],
-        capture_output=True,
-        text=True,
+        ["node", "--input-type=module"], input=script, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
-def densities():
+LAWS = [Fixed(), TwoPoint(2, 0.5), TwoPoint(3, 0.2)]
+
+
+def random_densities(n, beta=np.inf):
+    """Densities of every penalty that the explorer knows, and their messages."""
     rng = np.random.default_rng(0)
-    for k in range(12):
-        message = Natural(
-            *(
-                np.float64(v)
-                for v in (rng.uniform(0.2, 5), rng.normal() * 2, rng.uniform(0.01, 3))
-            )
-        )
-        yield P1(
-            Laplace(
-                rng.uniform(0.1, 2),
-                [Fixed(), TwoPoint(2, 0.5), TwoPoint(3, 0.2)][k % 3],
-            ),
-            message,
-        )
-
-
-def entry(density):
-    return explorer_entry(density, density.sample(500, np.random.default_rng(1)), SPAN)
+    for k in range(n):
+        scale = 10 ** rng.uniform(-3, 3)  # of x
+        numbers = rng.uniform(0.2, 5), rng.normal() * 3, rng.uniform(0.01, 3)
+        units = scale**-2, 1 / scale, scale**-2
+        message = Natural(*(np.float64(v * u) for v, u in zip(numbers, units)))
+        lam, law = rng.uniform(0.1, 2) / scale, LAWS[k % 3]
+        kinds = [Laplace(lam, law), NonNegative(lam, law)]
+        if np.isinf(beta):
+            kinds += [ElasticNet(lam, law, l1_ratio=0.7), Ridge(lam, law)]
+        prior = kinds[k % len(kinds)]
+        t, size = zip(*(case.split() for _, case in prior.cases()))
+        found = dict(zip(("Q_hat", "h", "chi_hat"), map(float, message)))
+        found |= dict(t=[float(v) for v in t], k=[float(v) for v in size])
+        found["weights"] = [float(weight) for weight, _ in prior.cases()]
+        found |= dict(positive=bool(prior.positive), beta=None, scale=float(scale))
+        if np.isinf(beta):
+            yield P1(prior, message), found
+        else:
+            cold = beta * float(rng.uniform(0.2, 5))
+            yield P1Posterior(prior, message, cold), found | dict(beta=cold)
 
 
 def test_the_error_function_has_full_precision():
@@ -79,88 +87,328 @@ def test_the_error_function_has_full_precision():
     )
 
 
-def test_densities_agree_with_python():
-    x, made = np.linspace(-3, 3, 61), list(densities())
+def test_two_hundred_densities_agree_with_python():
+    """Those of each penalty, on scales from a thousandth to a thousand."""
+    made, x = list(random_densities(200)), np.linspace(-3, 3, 31)
+    q = np.array([0.002, 0.05, 0.3, 0.5, 0.95, 0.998])
     by_js = in_node(
-        "ms.map((m) => ({pdf: x.map((v) => js.pdf(m, v)),"
-        " cdf: x.map((v) => js.cdf(m, v)), moments: js.moments(m), atom: js.atom(m),"
-        " moved: js.atom(js.shifted(m, 0.75))}))",
-        ms=[entry(density)["message"] for density in made],
+        "ms.map((m) => [x.map((v) => js.pdf(m, v * m.scale) * m.scale),"
+        " x.map((v) => js.cdf(m, v * m.scale)), [js.atom(m)],"
+        " [js.moments(m).mean / m.scale, js.moments(m).variance / m.scale ** 2],"
+        " q.map((each) => js.quantile(m, each) / m.scale),"
+        " [js.atom(js.shifted(m, 0.75))]])",
+        ms=[message for _, message in made],
+        x=x.tolist(),
+        q=q.tolist(),
+    )
+    for (density, message), found in zip(made, by_js, strict=True):
+        scale, incoming = message["scale"], density.incoming
+        moved = incoming._replace(h=incoming.h + 0.75 * incoming.chi_hat**0.5)
+        wanted = [
+            density.pdf(x * scale) * scale,
+            density.cdf(x * scale),
+            [density.atom],
+            [density.mean / scale, density.var / scale**2],
+            density.quantile(q) / scale,
+            [P1(density.prior, moved).atom],
+        ]
+        for mine, theirs in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(mine, theirs, 1e-6, 1e-9, err_msg=str(message))
+
+
+def test_posteriors_at_finite_temperatures_agree_with_python():
+    made, x = list(random_densities(60, beta=2.0)), np.linspace(-3, 3, 31)
+    by_js = in_node(
+        "ms.map((m) => [x.map((v) => js.pdf(m, v * m.scale) * m.scale),"
+        " [js.moments(m).mean / m.scale, js.moments(m).across / m.scale ** 2,"
+        " js.moments(m).within / m.scale ** 2]])",
+        ms=[message for _, message in made],
         x=x.tolist(),
     )
-    for density, found in zip(made, by_js, strict=True):
-        said, near = f"h = {density.incoming.h:.2f}", dict(rtol=1e-9, atol=1e-12)
-        for name in ("pdf", "cdf"):
-            np.testing.assert_allclose(
-                found[name], getattr(density, name)(x), **near, err_msg=said
-            )
-        both = found["moments"]
+    for (density, message), (heights, found) in zip(made, by_js, strict=True):
+        scale = message["scale"]
+        theirs = density.prior.moments(density.incoming, density.beta)
+        spread = theirs.var, theirs.chi / density.beta
+        wanted = [theirs.mean / scale, *(v / scale**2 for v in spread)]
+        np.testing.assert_allclose(found, wanted, 1e-6, 1e-9, err_msg=str(message))
+        inside = x != 0 if message["positive"] else x < 9
         np.testing.assert_allclose(
-            [found["atom"], both["mean"], both["variance"]],
-            [density.atom, density.mean, density.var],
-            **near,
-            err_msg=said,
+            np.array(heights)[inside],
+            (density.pdf(x * scale) * scale)[inside],
+            1e-6,
+            1e-9,
+            err_msg=str(message),
         )
-        moved = density.incoming._replace(
-            h=density.incoming.h + 0.75 * density.incoming.chi_hat**0.5
+
+
+def test_a_byte_for_a_refit_keeps_zeros_signs_and_order():
+    rng = np.random.default_rng(1)
+    draws = rng.normal(size=(500, 3)) * [1e-9, 1, 1e9]
+    draws[rng.random((500, 3)) < 0.4] = 0
+    codes, unit = refits_in_bytes(draws)
+    assert codes.dtype == np.int8 and (np.sign(codes) == np.sign(draws.T)).all()
+    size, cell = np.abs(draws.T) / unit[:, None], np.abs(codes)
+    assert (size <= cell + 1e-9).all() and (size >= cell - 1 - 1e-9).all()
+    middle = in_node(
+        "codes.map((row, i) => row.map((c) => js.sizeOf(c, unit[i])))",
+        codes=codes.tolist(),
+        unit=unit.tolist(),
+    )
+    assert (np.abs(np.array(middle) - draws.T) <= 0.5001 * unit[:, None]).all()
+
+
+def test_refits_are_summed_up_as_numpy_does():
+    x = P1(Laplace(0.5), Natural(*np.array([1.3, 0.9, 0.6])))
+    draws = x.sample(2000, np.random.default_rng(2))
+    codes, unit = refits_in_bytes(draws[:, None])
+    found = in_node(
+        "(() => { const c = js.counted(codes); return js.summary(c, unit); })()",
+        codes=codes[0].tolist(),
+        unit=float(unit[0]),
+    )
+    assert found["n"] == 2000
+    assert found["Pi"] == pytest.approx(np.mean(draws != 0))
+    assert found["mean"] == pytest.approx(draws.mean(), abs=unit[0] / 2)
+    assert found["sd"] == pytest.approx(draws.std(), rel=0.02)
+    ends = np.quantile(draws, [0.05, 0.95], method="inverted_cdf")
+    np.testing.assert_allclose([found["low"], found["high"]], ends, atol=unit[0])
+
+
+def test_how_many_refits_a_curve_is_as_good_as():
+    """Of a curve that is wrong by a known distance: there the theory of Kolmogorov
+    says how many draws are on average so far away.
+    """
+    flat = P1(Ridge(1e-12), Natural(*np.array([1.0, 0.0, 1.0])))
+    message = next(m for d, m in random_densities(4) if isinstance(d.prior, Ridge))
+    message |= dict(Q_hat=1.0, h=0.25, chi_hat=1.0, t=[0.0], k=[0.0], weights=[1.0])
+    draws = flat.sample(2000, np.random.default_rng(3))
+    codes, unit = refits_in_bytes(draws[:, None])
+    found = in_node(
+        "js.equivalent(m, Int8Array.from(codes), unit)",
+        m=message,
+        codes=codes[0].tolist(),
+        unit=float(unit[0]),
+    )
+    distance = 2 * ndtr(0.125) - 1
+    assert found["distance"] == pytest.approx(distance, abs=0.03)
+    assert found["n"] == pytest.approx((0.8687 / found["distance"]) ** 2, rel=0.3)
+
+
+DIABETES = """(() => {
+    const data = js.unpack(table), place = { l: at[0], t: at[1], d: at[2] };
+    return data.names.map((_, i) => { const m = data.message(place, i);
+        return [js.atom(m), js.moments(m).mean, js.moments(m).variance]; });
+})()"""
+
+
+@pytest.mark.parametrize("at", [(13, 1, 0), (0, 1, 0), (23, 1, 0), (10, 2, 1)])
+def test_what_is_kept_of_the_diabetes_data_is_what_the_package_computes(at):
+    data = datasets.load_diabetes()
+    shown = [list(data.names).index(name) for name in TABLE["names"]]
+    lam = datasets.choose_lambda(data.A, data.y) * 1.2 ** (at[0] - 13)
+    prior = Laplace(lam, Fixed() if at[2] else TwoPoint())
+    counts = rvamp_nb.Poisson((0.25, 0.5, 1.0)[at[1]])
+    fit = rvamp(data.A, data.y, prior=prior, counts=counts)
+    found = np.array(in_node(DIABETES, table=TABLE, at=at))
+    wanted = [1 - fit.Pi[shown], fit.mean[shown], fit.var[shown]]
+    np.testing.assert_allclose(found.T, wanted, rtol=1e-5, atol=1e-9)
+    if at[1:] == (1, 0):
+        covariance = in_node(
+            "(() => { const data = js.unpack(table), n = data.n;"
+            " return table.names.map((_, a) => table.names.map((_, b) =>"
+            " data.second(l, a, b).covariance[1])); })()",
+            table=TABLE,
+            l=at[0],
         )
-        np.testing.assert_allclose(
-            found["moved"],
-            density.prior.moments(moved).rho_bar,
-            rtol=1e-9,
-            err_msg=said,
-        )
+        wanted = p2(fit, shown).covariance
+        np.testing.assert_allclose(covariance, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_the_refits_that_are_kept_are_naive_refits():
+    data = datasets.load_diabetes()
+    shown = [list(data.names).index(name) for name in TABLE["names"]]
+    lam = datasets.choose_lambda(data.A, data.y)
+    asked = dict(n_resamples=2000, seed=13, keep=shown, progress=False)
+    codes, unit = refits_in_bytes(naive_bootstrap(data.A, data.y, lam, **asked).draws)
+    kept = in_node(
+        "table.names.map((_, i) => { const r = js.unpack(table).refits("
+        "{l: 13, t: 1, d: 0}, i); return [[...r.codes.slice(0, 50)], r.unit]; })",
+        table=TABLE,
+    )
+    for (first, size), code, each in zip(kept, codes, unit, strict=True):
+        assert size == pytest.approx(each, rel=1e-4)
+        assert np.mean(np.abs(np.array(first) - code[:50]) <= 1) > 0.95
+
+
+def test_the_last_step_and_the_coldest_posterior_are_the_fit():
+    found = in_node(
+        "(() => { const data = js.unpack(table), S = data.deltas.length;"
+        " const usual = { l: data.start[0], ...data.usual };"
+        " return data.names.map((_, i) => { const { message, mean, variance } ="
+        " data.step(S - 1, i); return [js.moments(message), { mean, variance },"
+        " js.moments(data.tempered(data.betas.length - 1, i)),"
+        " js.moments(data.message(usual, i))].map((v) => [v.mean, v.variance]); });"
+        "})()",
+        table=TABLE,
+    )
+    for *others, wanted in found:
+        for each in others:
+            np.testing.assert_allclose(each, wanted, rtol=2e-4, atol=1e-3)
+
+
+def test_the_panels_are_small():
+    assert len(json.dumps(TABLE)) < 300_000
+    assert len(TABLE["lams"]) >= 24 and len(TABLE["refits"]["stops"]) >= 6
+    assert TABLE["refits"]["B"] == 2000
+    assert set(TABLE["questions"]) == set(TABLE["panels"])
+    assert all(2 <= len(each) <= 3 for each in TABLE["questions"].values())
+
+
+def test_the_numbers_of_the_answers():
+    data = in_node(
+        "(() => { const data = js.unpack(table), r = (l, [a, b]) => {"
+        " const c = data.second(l, a, b).covariance;"
+        " return c[1] / Math.sqrt(c[0] * c[2]); };"
+        " return [r(0, [8, 9]), data.names.map((_, i) => 1 -"
+        " js.atom(data.message({l: 23, t: 1, d: 0}, i)))]; })()",
+        table=TABLE,
+    )
+    assert data[0] == pytest.approx(-0.29, abs=0.006)  # the twins s1 and s2
+    assert min(data[1][:2]) > 0.4 and max(data[1][2:]) < 0.15  # bmi and s5 stay
+    both, product = in_node(
+        "(() => { const data = js.unpack(table), at = {l: 13, t: 1, d: 0}, two = [3, 7]"
+        ".map((i) => data.refits(at, i).codes); return [two[0].filter((c, k) => c === 0"
+        " && two[1][k] === 0).length / two[0].length, [3, 7].reduce((p, i) => p *"
+        " js.atom(data.message(at, i)), 1)]; })()",
+        table=TABLE,
+    )
+    assert both == pytest.approx(0.21, abs=0.006)  # s3 and s4, of chapter 3.7
+    assert product == pytest.approx(0.28, abs=0.006)
+    diabetes = datasets.load_diabetes()
+    s1, s2 = (list(diabetes.names).index(name) for name in ("s1", "s2"))
+    columns = np.corrcoef(diabetes.A[:, [s1, s2]].T)[0, 1]
+    assert columns == pytest.approx(0.9, abs=0.005)
+
+
+def test_the_widget_carries_its_table_and_reaches_for_nothing():
+    widget = diabetes_explorer(["one"])
+    assert widget.table["panels"] == ["one"]
+    for module in ("explorers.js", "film.js"):
+        source = (ROOMS / module).read_text(encoding="utf-8")
+        assert [
+            line
+            for line in source.splitlines()
+            if "http" in line and "www.w3.org/2000/svg" not in line
+        ] == [] and "import " not in source
+    assert str(widget._esm) == MODULE.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def small():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(40, 6)) / 40**0.5
+    return A, A[:, 0] * 3 + 0.3 * rng.normal(size=40)
+
+
+def test_any_fit_is_explored_on_the_scale_that_is_asked_for(small):
+    fit = rvamp(*small, 0.1)
+    names, unit = list("abcdef"), np.linspace(1, 2, 6)
+    table = explore(fit, names, shown=["b", "a"], unit=unit).table
+    assert table["names"] == ["b", "a"] and len(table["lams"]) == 24
+    assert table["panels"] == TABLE["panels"] and "refits" not in table
+    found = np.array(in_node(DIABETES, table=table, at=table["start"])).T
+    chosen, c = [1, 0], unit[[1, 0]]
+    wanted = [1 - fit.Pi[chosen], fit.mean[chosen] * c, fit.var[chosen] * c**2]
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "prior, beta", [(NonNegative(0.1), np.inf), (ElasticNet(0.1), 4.0)]
+)
+def test_other_penalties_and_temperatures_are_drawn_as_they_are(small, prior, beta):
+    fit = rvamp(*small, prior=prior, beta=beta)
+    table = explore(fit).table
+    found = np.array(in_node(DIABETES, table=table, at=table["start"])).T
+    d = p1(fit)
+    np.testing.assert_allclose(found[1:], [d.mean, d.var], rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(found[0], d.atom, atol=1e-9)
+
+
+def test_refits_that_are_given_stand_at_the_fits_penalty(small):
+    fit = rvamp(*small, 0.1)
+    draws = np.arange(12.0).reshape(6, 2)
+    table = explore(fit, shown=[0, 1], refits=draws).table
+    assert table["refits"]["stops"] == [table["start"][0]]
+    assert table["refits"]["B"] == 6
+
+
+def test_an_estimator_is_explored_by_its_names_on_the_scale_of_the_table():
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    selector = StabilitySelection(refits=0).fit(X, y)
+    table = selector.explore(["bmi", "s1", "s5"]).table
+    assert table["names"] == ["bmi", "s1", "s5"]
+    at = [list(X.columns).index(name) for name in table["names"]]
+    found = np.array(in_node(DIABETES, table=table, at=table["start"])).T
+    wanted = 1 - selector.probabilities_, selector.coef_mean_, selector.coef_std_**2
+    np.testing.assert_allclose(found, np.array(wanted)[:, at], rtol=1e-4, atol=1e-9)
+    assert explore(selector, shown=["bmi", "s5"]).table["names"] == ["bmi", "s5"]
+    assert len(selector.explore().table["names"]) == 10
+    with pytest.raises(ValueError, match="no column 'agee'; did you mean 'age'"):
+        selector.explore(["bmi", "agee"])
+
+
+def test_what_cannot_be_explored_is_refused_by_name(small):
+    fit = rvamp(*small, 0.1)
+    with pytest.warns(rvamp_nb.ConvergenceWarning):
+        early = rvamp(*small, 0.1, max_iter=2)
+    still = rvamp(*small, prior=Laplace(0.1, Fixed()), counts=NoResampling())
+    names = ["age", "bmi", "sex", "s1", "s2", "s3"]
+    for kind, words, call in [
+        (ValueError, "has not converged", lambda: explore(early)),
+        (
+            ValueError,
+            "there is no column 'bni'; did you mean 'bmi'",
+            lambda: explore(fit, names, shown=["age", "bni"]),
+        ),
+        (ValueError, "5 names for 6 columns", lambda: explore(fit, names[:5])),
+        (
+            ValueError,
+            "shown must name two columns or more, each once",
+            lambda: explore(fit, names, shown=["age", "age"]),
+        ),
+        (
+            ValueError,
+            "refits must have shape .B, 2., got .6, 3.",
+            lambda: explore(fit, names, shown=[0, 1], refits=np.ones((6, 3))),
+        ),
+        (IndexError, "there are 6 coefficients", lambda: explore(fit, shown=[0, 9])),
+        (ValueError, "do not vary", lambda: explore(still)),
+        (
+            ValueError,
+            "columns in blocks",
+            lambda: explore(rvamp(*small, 0.1, blocks=[[0, 1]])),
+        ),
+        (
+            TypeError,
+            "no penalty to move in SpikeSlab",
+            lambda: explore(rvamp(*small, prior=SpikeSlab(0.1, 1.0), beta=1.0)),
+        ),
+        (TypeError, "must be a Fit or an estimator", lambda: explore(3)),
+    ]:
+        with pytest.raises(kind, match=words):
+            call()
 
 
 def test_a_setting_finds_its_entry():
     choices = [dict(values=list(range(n))) for n in (2, 3, 4)]
     picks = [list(pick) for pick in np.ndindex(2, 3, 4)]
     found = in_node(
-        "picks.map((pick) => js.entryAt(choices, pick))", choices=choices, picks=picks
+        "picks.map((pick) => js.entryAt(choices, pick))",
+        ROOMS / "film.js",
+        choices=choices,
+        picks=picks,
     )
     assert found == list(range(24))
-
-
-def test_an_entry_holds_all_of_the_refits():
-    draws = np.array([0.0, 0.0, 0.3, -1.2])
-    made = explorer_entry(next(iter(densities())), draws, SPAN)
-    assert made["zeros"] == 0.5
-    np.testing.assert_allclose(
-        sum(made["bars"]) * 4.0 / len(made["bars"]) + made["zeros"], 1
-    )
-    json.dumps(made)
-
-
-def test_the_widget_carries_its_table_and_reaches_for_nothing():
-    first = list(densities())[:2]
-    widget = density_explorer(
-        {(k,): entry(d) for k, d in enumerate(first)},
-        {"which": [0, 1]},
-        (1,),
-        SPAN,
-        2.0,
-        "x",
-        gaussian=True,
-    )
-    assert (
-        widget.table["start"] == [1]
-        and len(widget.table["entries"]) == 2
-        and widget.table["gaussian"]
-    )
-    source = MODULE.read_text(encoding="utf-8")
-    assert widget._esm == source or str(widget._esm) == source
-    assert [
-        line
-        for line in source.splitlines()
-        if "http" in line and "www.w3.org/2000/svg" not in line
-    ] == [] and "import " not in source.split("export function erfc")[0]
-
-
-def test_an_unknown_start_is_refused():
-    with pytest.raises(ValueError):
-        density_explorer(
-            {(0,): entry(next(iter(densities())))}, {"which": [0]}, (3,), SPAN, 2.0, "x"
-        )
 
 
 def draw_bar(height, kind="left"):
@@ -322,7 +570,10 @@ def test_a_slider_that_moves_shows_another_frame():
         return [looks, inputs.map((input) => [input.min, input.max, input.type])];
     """
     looks, limits = in_node(
-        f"(() => {{{PAGE}{moved}}})()", table=table, moves=[[0, 1], [1, 2], [0, 0]]
+        f"(() => {{{PAGE}{moved}}})()",
+        ROOMS / "film.js",
+        table=table,
+        moves=[[0, 1], [1, 2], [0, 0]],
     )
     assert looks == [
         [["first", "b"], ["n = 1", "β = 1.0"], "n = 1, β = 1.0"],

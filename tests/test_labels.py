@@ -203,7 +203,8 @@ def draws_sliders(cell):
         if cell.cell_type == "code"
         else []
     )
-    return any(getattr(call.func, "id", "") == "sliders" for call in calls)
+    moving = {"sliders", "explore", "diabetes_explorer"}
+    return any(getattr(call.func, "id", "") in moving for call in calls)
 
 
 @each_chapter

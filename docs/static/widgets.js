@@ -21,5 +21,7 @@ document.addEventListener("DOMContentLoaded", async () => {
     el.className = "widget";
     view.after(el);
     await widget.render({ model, el });
+    const above = view.previousElementSibling;
+    if (above?.matches(".still")) above.classList.add("replaced"); // a picture for paper, and for pages without scripts
   }
 });

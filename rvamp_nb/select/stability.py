@@ -16,6 +16,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .. import explorers
 from ..bootstrap import drawn
 from ..checks import check_number, check_size, listed, numpy_errors
 from ..densities import located
@@ -175,6 +176,17 @@ class _Beside:
     def plot_pair(self, first, second, ax=None):
         """Draw two coefficients; see `rvamp_nb.select.pictures.plot_pair`."""
         return pictures.plot_pair(self._answered(), first, second, ax)
+
+    def explore(self, shown=None):
+        """Both densities at the reported penalty, on the scale of X, as a widget that
+        moves; `rvamp_nb.explorers.explore` says what it has, and what is refused.
+        `shown` names the features, the ten most often selected if not given.
+        """
+        columns, fit = self._answered().question.columns, self.fit_
+        names, unit = columns.names[columns.first], columns.unit[columns.first]
+        if shown is None:
+            shown = names[columns.where[pictures.leaders_of(self._known, 10)]]
+        return explorers.explore(fit, names, shown=list(shown), unit=unit)
 
     def report(self, folder, done=()):
         """A page for a paper; see `rvamp_nb.select.report.write_report`."""

@@ -71,3 +71,97 @@ def listen(tab, start):
         ),
     )
     return complaints
+
+
+SEEN = """box => [".stage", ".says, .scroll, .controls .value"].map(selector =>
+    [...box.querySelectorAll(selector)].map(node => node.innerHTML).join())"""
+
+
+def changes(explorer, act, what, words=True):
+    """Do something to an explorer and see its picture change, and what stands below."""
+    before = explorer.evaluate(SEEN)
+    act()
+    after = explorer.evaluate(SEEN)
+    assert after[0] != before[0], f"{what} does not change the picture"
+    assert not words or after[1] != before[1], f"{what} changes no words"
+
+
+def use_every_control(explorer):
+    """Move every control of an explorer by mouse and by keyboard: {panel: how many
+    there were}. A control draws before it returns.
+    """
+    tabs, moved = explorer.get_by_role("tab"), {}
+    for k in range(tabs.count()):
+        if k % 2:
+            tabs.nth(k - 1).press("ArrowRight")
+        else:
+            tabs.nth(k).click()
+        name = tabs.nth(k).get_attribute("data-key")
+        assert tabs.nth(k).get_attribute("aria-selected") == "true", name
+        moved[name] = _use_panel(explorer, name, tabs.nth(k))
+    return moved
+
+
+def _use_panel(explorer, name, tab):
+    find, count = explorer.locator, 0
+    for kind in "row0", "cell0,3":
+        pressed = find(f'[data-key="{kind}"]')
+        if pressed.count():
+            changes(explorer, pressed.click, f"{name}: {kind}")
+            count += 1
+        if pressed.count() and kind.startswith("cell"):
+            down = find(f'[data-key="{kind}"]')
+            changes(explorer, lambda: down.press("ArrowDown"), f"{name}: arrow")
+        elif kind == "row0" and count:
+            tab.click()
+            row = find('[data-key="row1"]')
+            changes(explorer, lambda: row.press("Enter"), f"{name}: row by Enter")
+            tab.click()
+    keys = ["clear", "draw1", "draw10", "draw100", "another", "drawall"]
+    for by, key in enumerate(keys if find("[data-key=clear]").count() else []):
+        button = find(f"[data-key={key}]")
+        press = button.click if by % 2 else lambda button=button: button.press("Enter")
+        changes(explorer, press, f"{name}: {key}", words=key != "another")
+        count += 1
+    for slider in find("input[type=range]").all():
+        _use_slider(explorer, slider, name)
+        count += 1
+    for menu in find("select").all():
+        changes(explorer, lambda: menu.select_option(index=6), f"{name}: menu")
+        changes(explorer, lambda: menu.press("ArrowDown"), f"{name}: menu by key")
+        count += 1
+    for box in find("input[type=checkbox]").all():
+        changes(explorer, box.click, f"{name}: tick")
+        changes(explorer, lambda: box.press("Space"), f"{name}: tick by key")
+        count += 1
+    radios = find("input[type=radio]")
+    if radios.count():
+        last, usual = radios.nth(2), radios.nth(1)
+        changes(explorer, last.click, f"{name}: size of resamples")
+        changes(explorer, lambda: last.press("ArrowLeft"), f"{name}: size by key")
+        assert usual.is_checked()
+        count += 1
+    for summary in find("summary").all():
+        answer = summary.locator("xpath=../p")
+        summary.click()
+        assert answer.is_visible()
+        summary.press("Enter")
+        assert not answer.is_visible()
+        count += 1
+    return count
+
+
+def _use_slider(explorer, slider, name):
+    what = f"{name}: {slider.get_attribute('data-key')}"
+    start = slider.input_value()
+    back = start == slider.get_attribute("max")
+    key = "ArrowLeft" if back else "ArrowRight"
+    changes(explorer, lambda: slider.press(key), f"{what} by key")
+    room = slider.bounding_box()
+    at = {"x": 3 if back else room["width"] - 3, "y": room["height"] / 2}
+    changes(explorer, lambda: slider.click(position=at), f"{what} by mouse")
+    slider.evaluate(
+        "(node, value) => { node.value = value;"
+        " node.dispatchEvent(new Event('input', {bubbles: true})); }",
+        start,
+    )

@@ -15,17 +15,15 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from browsing import use_every_control
 from nbformat import v4, write
 
 ROOT = Path(__file__).resolve().parents[2]
 PANELS = [
     """
 import matplotlib.pyplot as plt
-from rvamp_nb.densities import P1
 from rvamp_nb.explore import sliders
-from rvamp_nb.explorers import density_explorer, explorer_entry, film
-from rvamp_nb.messages import Natural
-from rvamp_nb.prior import Laplace
+from rvamp_nb.explorers import diabetes_explorer, film
 
 def draw(a):
     plt.figure(figsize=(3, 2))
@@ -35,19 +33,13 @@ def draw(a):
     "sliders(draw, a=['first', 'second'])",
     "sliders(draw, a=True)",
     "sliders(lambda a: print(a), a=[1, 10, 100])",
-    """
-entries = {
-    (h,): explorer_entry(P1(Laplace(0.5), Natural(1.0, h, 0.4)), draws, (-2.0, 2.0))
-    for h, draws in ((0.3, [0.0, 0.2]), (0.9, [0.4, 0.7]))
-}
-density_explorer(entries, {"h": [0.3, 0.9]}, (0.3,), (-2.0, 2.0), 2.2, "x")
-""",
     "film(sliders(draw, a=[1, 2, 3]))",
+    "diabetes_explorer()",
 ]
 CURRENT = "window.jupyterapp.shell.currentWidget"
 # a panel of ours, whose picture is an image, or text where draw prints; or anywidget's
 ANYWIDGET = ".jp-OutputArea-output svg[role=img]"
-PANEL = f".widget-vbox, {ANYWIDGET}"
+PANEL = f".widget-vbox, .rvx, {ANYWIDGET}"
 SHOWN = f":is(.widget-vbox :is(img, pre), {ANYWIDGET})"
 CONTROLS = ".noUi-handle, select, input[type=checkbox], input[type=range]"
 HANGS = 600_000  # milliseconds
@@ -197,6 +189,11 @@ def test_every_control_redraws_its_picture(lab, browser):
         for number in range(page.locator(".jp-Cell").count()):
             cell = page.locator(".jp-Cell").nth(number)
             if not cell.locator(PANEL).count():
+                continue
+            if cell.locator(".rvx").count():
+                cell.scroll_into_view_if_needed()
+                assert len(use_every_control(cell.locator(".rvx"))) == 5
+                moved += 1
                 continue
             cell.scroll_into_view_if_needed()
             picture = cell.locator(SHOWN).first
