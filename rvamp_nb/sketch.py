@@ -16,7 +16,7 @@ from .explore import COLOURS
 IN_A_LINE, IN_A_TABLE = 2, 6  # coefficients that are shown of a density of many
 
 
-def _shown(density, most):
+def _rows_of(density, most):
     """Name, Π (None of a Gaussian), mean and standard deviation of the first
     coefficients of a density, and how many more there are.
     """
@@ -33,7 +33,7 @@ def one_line(density):
     """A density as text: its kind, and Π, mean and standard deviation of each of the
     first coefficients.
     """
-    rows, more = _shown(density, IN_A_LINE)
+    rows, more = _rows_of(density, IN_A_LINE)
     share = lambda Pi: "" if Pi is None else f"Π {Pi:.3f}, "
     each = [f"{n}: {share(Pi)}mean {m:.4g}, sd {sd:.3g}" for n, Pi, m, sd in rows]
     each += [f"and {more} more"] * (more > 0)
@@ -67,7 +67,7 @@ def as_html(density, role):
     """A density as a table with small pictures, in the colour of a role, a name of
     `COLOURS`; the first coefficients of many.
     """
-    rows, more = _shown(density, IN_A_TABLE)
+    rows, more = _rows_of(density, IN_A_TABLE)
     drawn, body = len(rows) + more <= MOST_DRAWN, ""
     for k, row in enumerate(rows):
         pdf = lambda x: np.reshape(density.pdf(x), (-1, len(x)))[k]
