@@ -300,8 +300,8 @@ function ridgeline(data, state, width, act) {
   const top = Math.min(peaks[0], 3 * peaks[Math.floor(peaks.length / 2)]) || 1;
   const picture = s("svg", { width, height: total, viewBox: `0 0 ${width} ${total}`, role: "group", "aria-label": "One row for each coefficient: refits, p̄₁ and its atom" });
   const barAt = left + inner + 16, refitsAt = barAt + bar + number / 2 + (narrow ? 4 : 10), ourAt = refitsAt + number, middle = { "text-anchor": "middle" };
-  picture.append(words(left, 16, narrow ? "where it is not zero" : "coefficient, in the resamples where it is not zero", { class: "strong" }),
-    words(barAt, 16, "zero in", { class: "strong" }), words((refitsAt + ourAt) / 2, 16, "selected in", { ...middle, class: "strong" }),
+  picture.append(words(left, 16, narrow ? "where not zero" : "coefficient, in the resamples where it is not zero", { class: "strong" }),
+    words(barAt, 16, narrow ? "zero" : "zero in", { class: "strong" }), words((refitsAt + ourAt) / 2, 16, narrow ? "selected" : "selected in", { ...middle, class: "strong" }),
     words(refitsAt, 34, "refits", middle), words(ourAt, 34, "p̄₁", { ...middle, class: "p1-text strong" }));
   for (const [share, name] of [[0, "0"], [0.5, narrow ? "" : "½"], [1, "1"]]) picture.append(words(barAt + share * bar, 34, name, middle));
   for (const v of ticks(low, high, narrow ? 3 : 7)) picture.append(line(x(v), head - 8, x(v), total - foot, { class: v === 0 ? "zero" : "guide" }), shared || v === 0 ? words(x(v), total - foot + 18, short(v), middle) : "");
