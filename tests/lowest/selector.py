@@ -9,10 +9,10 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rvamp_nb import StabilitySelection, naive_bootstrap, p1, p2, rvamp
+from rvamp_nb import StabilitySelection, naive_bootstrap, p2, rvamp
 from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.explore import sliders
-from rvamp_nb.explorers import density_explorer, explorer_entry
+from rvamp_nb.explorers import diabetes_explorer, explore
 
 data = gaussian_design(200, 12, rho=0.3, density=0, seed=1)
 y = data.A[:, :3] @ [3.0, -2.0, 2.0] + data.y / data.y.std() * 0.1
@@ -35,13 +35,12 @@ assert {"gene 0"} <= set(classes.get_feature_names_out()) <= set(true)
 
 lam = 0.3 * np.abs(data.A.T @ y).max() / 2
 fit = rvamp(data.A, y, lam)
-refits = naive_bootstrap(data.A, y, lam, n_resamples=200, keep=[0], n_jobs=2)
+refits = naive_bootstrap(data.A, y, lam, n_resamples=200, keep=[0, 1], n_jobs=2)
 assert np.abs(fit.Pi - refits.Pi).max() < 0.2
 assert p2(fit).covariance.shape == (12, 12)
 assert np.allclose(rvamp(coo_matrix(data.A), y, lam).Pi, fit.Pi, atol=1e-5)
 
-span = (-2.0, 2.0)
-entries = {(1,): explorer_entry(p1(fit, 0), refits.draws[:, 0], span)}
-density_explorer(entries, {"λ": [1]}, (1,), span, 2.0, "coefficient 0")
+explore(fit, list(table), shown=[0, 1], refits=refits.draws)
+diabetes_explorer()
 sliders(lambda k: print(k), k=(0, 3, 1, 1))
 print("all done")
