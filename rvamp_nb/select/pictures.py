@@ -261,10 +261,9 @@ def plot_ridgeline(s, ax=None, leaders=20):
             grey = dict(fill=True, color=COLOURS["muted"])
             ax.stairs(y - tops, edges, baseline=y, **grey)
         seen = np.where(most * curve > 3e-3, y - most * curve, np.nan)
-        ax.axhline(y, color=COLOURS["muted"], linewidth=0.6, zorder=0)
         ax.plot(x, seen, color=COLOURS["p1"], linewidth=1.4)
-        bar = dict(linewidth=3, solid_capstyle="butt", color=COLOURS["p1"])
-        ax.plot([0, 0], [y, y - 0.85 * atom], **bar)
+    ax.hlines(base, low, high, color=COLOURS["muted"], linewidth=0.6, zorder=0)
+    ax.vlines(0 * base, base - 0.85 * law.atom, base, COLOURS["p1"], linewidth=3)
     ax.set_xlim(low, high)
     return ax
 
