@@ -187,8 +187,8 @@ def _fit(problem, state, tol, max_iter, damping, anderson=None, checkpoint=None)
         status += " for duplicated columns and for rows far from all others;"
         status += " standardise A"
     steps, lost = len(done.trace), done.lost
-    told = not failure, steps, status, done.trace, tol, lost
-    return Fit(problem, done.last, *told)
+    found = not failure, steps, status, done.trace, tol, lost
+    return Fit(problem, done.last, *found)
 
 # %% ../nbs/course/36_solver.ipynb #f857aae6
 def _matrix(A):

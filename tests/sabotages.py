@@ -324,7 +324,7 @@ SABOTAGES = [
     ),
     Sabotage(
         "select/columns.py",
-        "nothing is said of a name that is meant",
+        "a name that may be meant is not suggested",
         "which is no column of X{near}",
         "which is no column of X",
         "tests/test_by_name.py::test_what_is_no_column_is_refused_by_name",

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..checks import check_array, check_number, check_size, progress_bar
-from ..iteration import Anderson, iterate, step_of_few
+from ..iteration import Anderson, Breakdown, iterate, step_of_few
 from ..messages import Natural
 from ..prior import ElasticNet, Laplace, Penalty, Prior, SpikeSlab
 from ..resampling import Fixed, check_law, law_of_one
@@ -26,13 +26,7 @@ from .columns import Columns, check_named
 from .control import settle
 from .target import Target, draws_halves
 from ..solver import ConvergenceWarning, Path, foreseen, rvamp, rvamp_path
-from rvamp_nb.step import (
-    Breakdown,
-    Problem,
-    WithIntercept,
-    emptying_factor,
-    initial_state,
-)
+from ..step import Problem, WithIntercept, emptying_factor, initial_state
 from ..tables.storage import BLOCK, Panels
 
 # %% ../../nbs/workshop/penalty.ipynb #73000005
@@ -411,8 +405,8 @@ def _exactly(question, along, lam, state, q, before, bar):
             return None
         if CLOSE_TO_Q * q <= question.size(fit.Pi) <= q:
             parts = (part[:, None] for part in (fit.Pi, fit.mean, fit.var))
-            told = np.array([True]), np.array([0]), [fit.status], "looks for q"
-            path = Path(np.array([lam]), *parts, *told, np.array([fit.intercept]))
+            how = np.array([True]), np.array([0]), [fit.status], "looks for q"
+            path = Path(np.array([lam]), *parts, *how, np.array([fit.intercept]))
             return path, Answer(lam, fit, "converged", question.steps - before)
         state = fit.messages
         seen.append((np.log(lam), along.beyond(fit.Pi)))

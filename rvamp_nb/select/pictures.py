@@ -323,17 +323,17 @@ def plot_density(s, feature, ax=None):
     x = np.linspace(low, high, 1201)
     ax.plot(x, law.pdf(x), color=COLOURS["p1"])
     bar = dict(solid_capstyle="butt", clip_on=False)
-    told = [("p1", f"p̄₁ of rVAMP: zero in {law.atom:.1%}")]
+    labels = [("p1", f"p̄₁ of rVAMP: zero in {law.atom:.1%}")]
     if draws is not None:
         edges = _edges(low, high)
         grey = dict(fill=True, color=COLOURS["muted"], zorder=0)
         ax.stairs(_bars_of(draws, edges), edges, **grey)
         zeros = np.mean(draws == 0)
         share.plot([0, 0], [0, zeros], linewidth=12, color=COLOURS["muted"], **bar)
-        told.append(("truth", f"{len(draws)} refits (grey): zero in {zeros:.1%}"))
+        labels.append(("truth", f"{len(draws)} refits (grey): zero in {zeros:.1%}"))
     share.plot([0, 0], [0, law.atom], linewidth=5, color=COLOURS["p1"], **bar)
     left = law.mean > (low + high) / 2  # where the curve is not
-    for k, (role, text) in enumerate(told):
+    for k, (role, text) in enumerate(labels):
         place = dict(transform=ax.transAxes, ha="left" if left else "right")
         at = 0.02 if left else 0.98, 0.96 - 0.09 * k
         share.text(*at, text, color=COLOURS[role], va="top", fontsize=11, **place)
@@ -380,17 +380,17 @@ def plot_pair(s, first, second, ax=None):
         raise ValueError(f"plot_pair: {first!r} and {second!r} are the same column")
     ax, joint = _new_axes(ax, 5.6, 5), p2(s, _names(s, which))
     names = [label(columns, i) for i in which]
-    told = [("p2", "p̄₂ of rVAMP", joint.covariance)]
+    labels = [("p2", "p̄₂ of rVAMP", joint.covariance)]
     if s.refined is not None:
         cloud = s.refined.draws[:, which].T
         ax.plot(*cloud, ".", color=COLOURS["muted"], markersize=4, zorder=0)
-        told.append(("truth", f"{cloud.shape[1]} refits (grey)", np.cov(cloud)))
+        labels.append(("truth", f"{cloud.shape[1]} refits (grey)", np.cov(cloud)))
     for axis, at in ((ax.axhline, 0), (ax.axvline, 0)):
         axis(at, color=COLOURS["truth"], linewidth=0.8, linestyle=":", zorder=0)
     for k in (1, 2):
         ring = _ring(joint.mean, joint.covariance, k)
         ax.plot(*ring, color=COLOURS["p2"], linewidth=2.2 if k == 1 else 1.4)
-    for k, (role, text, C) in enumerate(told):
+    for k, (role, text, C) in enumerate(labels):
         size = np.sqrt(C[0, 0] * C[1, 1])
         how = f"correlation {C[0, 1] / size:.2f}" if size > 0 else "one is always zero"
         place = dict(transform=ax.transAxes, va="top", fontsize=11)
