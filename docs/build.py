@@ -147,8 +147,8 @@ async def execute_all(pages, flags):
             print(f"{time.time() - start:6.1f} s  {stem}", flush=True)
 
     with forked() if sys.platform == "linux" else nullcontext():
-        told = await asyncio.gather(*(one(stem, nb) for stem, nb in pages.items()))
-    if failures := [text for text in told if text]:
+        results = await asyncio.gather(*(one(stem, nb) for stem, nb in pages.items()))
+    if failures := [text for text in results if text]:
         sys.exit("\n\n".join(failures))
 
 

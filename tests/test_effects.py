@@ -195,6 +195,10 @@ def test_rows_that_bend(lam, low, high, most):
 def test_a_penalty_that_is_too_large_gives_p_values_only():
     """The responses on predictions of fits without the row have a slope above 1."""
     A, y, *_ = bent(2, 60, 10)
+    emptied = plain(A, y, 5.0, likelihood=Logistic(), intercept=True)
+    assert not emptied.mean.any() and calibration_slope(emptied) == np.inf
+    with pytest.warns(TrustWarning, match="calibration slope inf"):
+        assert "green" not in effects(emptied).light
     for lam, cautious in ((1.0, True), (0.1, False)):
         how = dict(likelihood=Logistic(), intercept=True)
         fit, z = plain(A, y, lam, **how), np.zeros(60)

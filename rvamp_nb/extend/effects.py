@@ -153,11 +153,14 @@ CAUTIOUS = 1.2  # the calibration slope up to which the factor is believed
 def calibration_slope(fit):
     """The slope of a logistic regression of the responses on the predictions of rows
     left out, to one Newton step from 1 (`calibration`): above 1 the penalty has made
-    predictions too cautious. 1 for a squared loss, for which they may be.
+    predictions too cautious; infinite if it has left no coefficient. 1 for a squared
+    loss, for which they may be.
     """
     A, y, loss = fit.problem.A, fit.problem.y, fit.problem.likelihood
     if not isinstance(loss, Logistic):
         return 1.0
+    if not fit.mean.any():
+        return np.inf
     z = A @ np.append(fit.mean, [fit.intercept] * fit.has_intercept)
     slope, curvature = loss.derivatives(y, z)
     z = z + (1 / left_out(fit)[1] - 1) / curvature * slope
