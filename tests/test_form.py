@@ -141,7 +141,7 @@ def test_a_chapter_without_an_end_is_found():
     [
         ("What a row is told is worth a light.", ["told", "worth", "light"]),
         ("The rooms, and the last word.", ["rooms", "the last word"]),
-        ("`light` is [red](the_room.ipynb) at $$\\tag{heard}$$", []),
+        ("`light` is [red](https://example.org/the-room) at $$\\tag{heard}$$", []),
         ("Can you tell them apart? It has its own reason.", []),
     ],
 )
