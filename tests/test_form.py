@@ -1,6 +1,6 @@
 """The form of a chapter of the course: captions in a row, a recap, further reading,
-graded exercises; and the field's words in prose, the appendix's, too. (That links arrive is in
-test_chapters, that exercises answer back in test_students.)
+graded exercises; and the field's words in its prose and in the appendix's. (That links
+arrive is in test_chapters, that exercises answer back in test_students.)
 """
 
 import re
