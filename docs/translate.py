@@ -39,7 +39,7 @@ CAPTIONS = {  # how the path of a notebook begins, in reading order, and what th
     "course/1": "I. The problem",
     "course/2": "II. The theory",
     "course/3": "III. The algorithm",
-    "course/4": "IV. What the answer is worth",
+    "course/4": "IV. How accurate the answer is",
     "course/5": "V. Using it",
     "workshop/": "Workshop",
     "howto/": "How to",

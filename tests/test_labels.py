@@ -93,7 +93,7 @@ def table_rows(stem, heading):
 
 
 def test_the_table_of_labels_is_complete_and_true():
-    rows = table_rows(ALGORITHM, "## Where each labelled equation lives")
+    rows = table_rows(ALGORITHM, "## Where each labelled equation is derived")
     table = {}
     for label, reference, chapter, check in rows:
         assert reference == f"`{label.strip('`')}`" and check

@@ -1,0 +1,156 @@
+"""The form of a chapter of the course: captions in a row, a recap, further reading,
+graded exercises; and the field's words in its prose and in the appendix's. (That links
+arrive is in test_chapters, that exercises answer back in test_students.)
+"""
+
+import re
+
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from notebooks import COURSE, PATHS, cells, chapter_number, each, notebook
+
+CAPTION = re.compile(r"\*Figure (\d\.\d)\.(\d+)\.\*? +(?=\w)")
+EXERCISE = re.compile(r"\*\*Exercise\*\* \((?:\\\*){1,3}[^)]*\)")
+READING = re.compile(r"^\*Further reading:?\*:? .*\(?\d{4}\)?", re.MULTILINE)
+
+# words that stand for what has a name in the field; "its own" and "tell apart" are
+# plain English, and "who" is, too, where it is about a person
+PRIVATE = re.compile(
+    r"\b(?:told|said|heard|hears?|hearing|worth|lights?|grains?|grainy|doors?|rooms?"
+    r"|unsaid|the last word|vouch(?:es)?(?: for)?)\b",
+    re.IGNORECASE,
+)
+NO_PROSE = re.compile(
+    r"```.*?```|`[^`\n]*`|\$\$.*?\$\$|\]\([^)\s]*\)|<[^>\n]*>", re.DOTALL
+)
+
+
+# contents.ipynb repeats the titles of all rooms; routes and teaching name the rooms
+PAGES = {"algorithm", "bibliography", "bounds", "errata", "notation"}
+PROSE = COURSE + [
+    path for path in PATHS if path.parent.name == "appendix" and path.stem in PAGES
+]
+
+
+def has_picture(cell):
+    return cell.cell_type == "code" and any(
+        kind in output.get("data", {})
+        for output in cell.outputs
+        for kind in ("image/png", "image/svg+xml")
+    )
+
+
+def uncaptioned(nb, number):
+    """What is wrong with the captions of a chapter: each picture has one directly
+    below, and they are counted from 1.
+    """
+    count = 0
+    for cell, below in zip(nb.cells, [*nb.cells[1:], new_markdown_cell("")]):
+        if has_picture(cell):
+            count += 1
+            found = CAPTION.match(below.source)
+            if below.cell_type != "markdown" or not found:
+                yield f"no caption under {cell.source[:40]!r}"
+            elif found.groups() != (number, str(count)):
+                yield f"{found[0].strip()} should be figure {number}.{count}"
+
+
+def incomplete(nb):
+    """What is missing at the end of a chapter."""
+    texts = [cell.source for cell in nb.cells if cell.cell_type == "markdown"]
+    recaps = [text for text in texts if text.startswith("**You now have**")]
+    if len(recaps) != 1:
+        yield f"{len(recaps)} recaps"
+    elif not 3 <= len(re.findall(r"^\d\. ", recaps[0], re.MULTILINE)) <= 6:
+        yield "a recap has three to six lines"
+    if not any(map(READING.search, texts)):
+        yield "no further reading with a year"
+    exercises = [text for text in texts if text.startswith("**Exercise")]
+    if len(exercises) < 2:
+        yield f"{len(exercises)} exercises"
+    yield from (
+        f"no grade: {text[:40]}" for text in exercises if not EXERCISE.match(text)
+    )
+
+
+def private(text):
+    """The private words of a text, without its code, formulas and links' targets."""
+    return PRIVATE.findall(NO_PROSE.sub(" ", text))
+
+
+@each(COURSE)
+def test_every_figure_has_a_numbered_caption(path):
+    assert [*uncaptioned(notebook(path), chapter_number(path))] == []
+
+
+@each(COURSE)
+def test_a_chapter_ends_with_recap_reading_and_graded_exercises(path):
+    assert [*incomplete(notebook(path))] == []
+
+
+@each(PROSE)
+def test_prose_has_the_words_of_the_field(path):
+    found = [
+        (word, cell.source[:60])
+        for cell in cells(path, "markdown")
+        for word in private(cell.source)
+    ]
+    assert found == []
+
+
+def chapter(*, caption="*Figure 2.3.1.* Of x.", lines=3, year="(1990)", grade=r"\*"):
+    """A chapter in form, or with one fault."""
+    picture = new_output("display_data", data={"image/png": ""})
+    recap = "**You now have**\n\n" + "".join(f"{k}. x\n" for k in range(1, lines + 1))
+    exercise = f"**Exercise** ({grade}). What?"
+    return new_notebook(
+        cells=[
+            new_code_cell("plt.show()", outputs=[picture]),
+            new_markdown_cell(caption),
+            new_markdown_cell(f"{recap}\n*Further reading:* Stein {year} for it."),
+            *map(new_markdown_cell, (exercise, exercise)),
+        ]
+    )
+
+
+def test_a_chapter_in_form_passes():
+    assert [*uncaptioned(chapter(), "2.3"), *incomplete(chapter())] == []
+    assert [*incomplete(chapter(grade=r"\*\*\*, by hand"))] == []
+
+
+@pytest.mark.parametrize(
+    "fault, found",
+    [
+        (dict(caption="Of x."), "no caption under 'plt.show()'"),
+        (dict(caption="*Figure 2.3.2.* Of x."), "*Figure 2.3.2.* should be"),
+        (dict(caption="*Figure 2.4.1.* Of x."), "*Figure 2.4.1.* should be"),
+        (dict(lines=1), "a recap has three"),
+        (dict(year=""), "no further reading"),
+        (dict(grade=""), "no grade: **Exercise** (). What?"),
+    ],
+)
+def test_a_chapter_out_of_form_is_found(fault, found):
+    nb = chapter(**fault)
+    assert [*uncaptioned(nb, "2.3"), *incomplete(nb)][0].startswith(found)
+
+
+def test_a_chapter_without_an_end_is_found():
+    nb = new_notebook(cells=[new_markdown_cell("**Exercise** (\\*). What?")])
+    assert [*incomplete(nb)] == [
+        "0 recaps",
+        "no further reading with a year",
+        "1 exercises",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("What a row is told is worth a light.", ["told", "worth", "light"]),
+        ("The rooms, and the last word.", ["rooms", "the last word"]),
+        ("`light` is [red](https://example.org/the-room) at $$\\tag{heard}$$", []),
+        ("Can you tell them apart? It has its own reason.", []),
+    ],
+)
+def test_private_words_are_found(text, words):
+    assert private(text) == words
