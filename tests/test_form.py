@@ -25,10 +25,12 @@ NO_PROSE = re.compile(
 )
 
 
-# contents.ipynb repeats the titles of all rooms; routes and teaching name the rooms
-PAGES = {"algorithm", "bibliography", "bounds", "errata", "notation"}
-PROSE = COURSE + [
-    path for path in PATHS if path.parent.name == "appendix" and path.stem in PAGES
+# contents.ipynb repeats the titles of all rooms
+PROSE = [
+    path
+    for path in PATHS
+    if path.parent.name in {"course", "howto", "appendix", "nbs"}
+    and path.stem != "contents"
 ]
 
 
