@@ -52,7 +52,7 @@ SABOTAGES = [
         "the weakness multiplies the penalty in place of dividing it",
         "return 1 / (self.w + (1 - self.w) * (x + 1) / 2), weights / 2",
         "return self.w + (1 - self.w) * (x + 1) / 2, weights / 2",
-        "nbs/course/12_resampling.ipynb::module",
+        "nbs/workshop/resampling.ipynb::module",
     ),
     Sabotage(
         "resampling.py",
