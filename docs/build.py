@@ -126,7 +126,7 @@ def fetch_scripts(folder):
 
 async def execute_all(pages, flags):
     """Run the notebooks afresh, as many at once as there are cores, each on one thread.
-    All are run, whatever fails; then every failure is told.
+    All are run, whatever fails; then every failure is reported.
     """
     os.environ |= {
         "OMP_NUM_THREADS": "1",
@@ -176,15 +176,15 @@ async def execute(nb, folder, flags, begun):
 
 
 def failure(stem, nb, begun, error):
-    """What to tell about a notebook that stopped: which cell (counted from 1), which
+    """The report on a notebook that stopped: which cell (counted from 1), which
     exception, and where in the cell.
     """
     kind = getattr(error, "ename", "") or type(error).__name__
-    told = f"{stem}.ipynb fails before its first cell with {kind}"
+    report = f"{stem}.ipynb fails before its first cell with {kind}"
     if begun:
         first_line = nb.cells[begun[-1]].source.strip().partition("\n")[0]
-        told = f"{stem}.ipynb fails in cell {begun[-1] + 1} with {kind}: {first_line}"
-    return f"{told}\n{getattr(error, 'traceback', '') or error}"
+        report = f"{stem}.ipynb fails in cell {begun[-1] + 1} with {kind}: {first_line}"
+    return f"{report}\n{getattr(error, 'traceback', '') or error}"
 
 
 def number_lines(nb):

@@ -373,11 +373,11 @@ def test_the_first_tables_with_q_values_are_made_again(design, kind):
 
 
 @pytest.fixture(scope="module")
-def chapter():
-    """The functions of chapter 5.1 about r-concavity, which no room has."""
+def appendix():
+    """The functions of the appendix about r-concavity, which no room has."""
     names = dict(np=np, ndtr=ndtr, ndtri=ndtri, unimodal_bound=unimodal_bound)
     names |= dict(brentq=brentq, minimize_scalar=minimize_scalar)
-    for cell in cells(HERE.parent / "nbs/course/51_error_control.ipynb", "code"):
+    for cell in cells(HERE.parent / "nbs/appendix/bounds.ipynb", "code"):
         if cell.source.startswith("def heaviest_tail"):
             exec(cell.source, names)
         if cell.source.startswith("def plain_noise"):
@@ -419,18 +419,20 @@ def searched(mean, least, B, r, starts=12):
     "mean, least, B, r",
     [(0.04, 0.4, 5, -1 / 2), (0.1, 0.6, 5, -1 / 4), (0.01, 0.5, 6, -1 / 2)],
 )
-def test_the_heaviest_r_concave_tail_is_what_a_search_finds(chapter, mean, least, B, r):
-    found, seen = chapter.heaviest_tail(mean, least, B, r), searched(mean, least, B, r)
+def test_the_heaviest_r_concave_tail_is_what_a_search_finds(
+    appendix, mean, least, B, r
+):
+    found, seen = appendix.heaviest_tail(mean, least, B, r), searched(mean, least, B, r)
     assert found * (1 - 1e-3) < seen < found * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("theta", [0.01, 0.05, 0.2])
-def test_r_concavity_says_less_than_unimodality(chapter, theta):
+def test_r_concavity_says_less_than_unimodality(appendix, theta):
     for t in (0.6, 0.75, 0.9):
-        assert chapter.r_concave(theta, t) < unimodal_bound(theta, t, 1, 50)
+        assert appendix.r_concave(theta, t) < unimodal_bound(theta, t, 1, 50)
 
 
-def test_plain_noise_breaks_it_by_draws_too(chapter):
+def test_plain_noise_breaks_it_by_draws_too(appendix):
     """At theta = .1 and .7: two halves of what normal numbers say, fifty times."""
     assert set(BOUNDS) == {"mb", "unimodal"}
     rng, theta, n = np.random.default_rng(23), 0.1, 400_000
@@ -442,9 +444,9 @@ def test_plain_noise_breaks_it_by_draws_too(chapter):
         first, second = (np.abs(part[:, None] + sign * more) for sign in (1, -1))
         halves = (first > kappa).sum(1) + (second > kappa).sum(1)
         many += (halves >= 70).sum()
-    chance = chapter.plain_noise(theta)[70:].sum()
+    chance = appendix.plain_noise(theta)[70:].sum()
     assert many / n == pytest.approx(chance, abs=4 * (chance / n) ** 0.5)
-    assert chance > 1.09 * chapter.r_concave(theta, 0.7)
+    assert chance > 1.09 * appendix.r_concave(theta, 0.7)
     assert chance < 0.5 * unimodal_bound(theta, 0.7, 1, 50)
 
 
