@@ -1,6 +1,7 @@
 """The form of a chapter of the course: captions in a row, a recap, further reading,
-graded exercises; and the field's words in its prose and in the appendix's. (That links
-arrive is in test_chapters, that exercises answer back in test_students.)
+graded exercises; and the field's words in its prose and in that of how-tos and
+appendix. (That links arrive is in test_chapters, that exercises answer back in
+test_students.)
 """
 
 import re
@@ -16,8 +17,8 @@ READING = re.compile(r"^\*Further reading:?\*:? .*\(?\d{4}\)?", re.MULTILINE)
 # words that stand for what has a name in the field; "its own" and "tell apart" are
 # plain English, and "who" is, too, where it is about a person
 PRIVATE = re.compile(
-    r"\b(?:told|said|heard|hears?|hearing|worth|lights?|grains?|grainy|doors?|rooms?"
-    r"|unsaid|the last word|vouch(?:es)?(?: for)?)\b",
+    r"\b(?:told(?! apart)|said|unsaid|heard|hears?|hearing|worth|lights?|grains?|grainy"
+    r"|doors?|rooms?|the last word|vouch(?:es)?(?: for)?)\b",
     re.IGNORECASE,
 )
 NO_PROSE = re.compile(
@@ -25,10 +26,11 @@ NO_PROSE = re.compile(
 )
 
 
-# contents.ipynb repeats the titles of all rooms; routes and teaching name the rooms
-PAGES = {"algorithm", "bibliography", "bounds", "errata", "notation"}
+# what readers are led through; contents.ipynb repeats the titles of all rooms
 PROSE = COURSE + [
-    path for path in PATHS if path.parent.name == "appendix" and path.stem in PAGES
+    path
+    for path in PATHS
+    if path.parent.name in {"appendix", "howto"} and path.stem != "contents"
 ]
 
 
@@ -149,7 +151,7 @@ def test_a_chapter_without_an_end_is_found():
         ("What a row is told is worth a light.", ["told", "worth", "light"]),
         ("The rooms, and the last word.", ["rooms", "the last word"]),
         ("`light` is [red](https://example.org/the-room) at $$\\tag{heard}$$", []),
-        ("Can you tell them apart? It has its own reason.", []),
+        ("They are told apart; each has its own reason.", []),
     ],
 )
 def test_private_words_are_found(text, words):
