@@ -12,7 +12,7 @@ import io
 import json
 from dataclasses import replace
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import lru_cache, singledispatch
 from importlib.resources import files
 from itertools import product
 from math import prod
@@ -20,12 +20,12 @@ from math import prod
 import numpy as np
 from scipy.ndimage import binary_dilation
 
-from .checks import needed
+from .checks import needed, progress_bar
 from .densities import p1, p2
-from .iteration import iterate, run
+from .iteration import Anderson, iterate, run
 from .likelihood import Squared
 from .prior import Penalty
-from .solver import Fit
+from .solver import Fit, foreseen
 
 # %% ../nbs/workshop/explorers.ipynb #x62widg0
 @lru_cache
@@ -128,20 +128,34 @@ def with_steps(table, fit, shown, unit=1.0, most=40):
     return table | dict(steps=_packed(steps), deltas=deltas)
 
 
-def _again(fit, state=None, **changes):
-    """The fit of a problem with these parts changed, from messages nearby."""
-    problem = fit.problem._replace(**changes)
-    found = run(problem, state, fit.tol, 500, 0.7)
-    return replace(fit, problem=problem, last=found.last, converged=not found.failure)
+def _chain(fit, changes, bar=None):
+    """Fits of problems that differ a little more from a fit's with each change, each
+    from where those before it lead; they end where one does not converge.
+    """
+    found, past, anderson = [], [(0.0, fit.messages)], Anderson(fit.problem.A)
+    # four digits, as a picture shows no more; where all is empty steps are endless
+    enough = max(fit.tol, 1e-4), max(fit.n_iter, 60), 0.7
+    for k, change in enumerate(changes, 1):
+        problem = fit.problem._replace(**change)
+        last, _, failure, _ = run(problem, foreseen(past, k), *enough, anderson)
+        anderson.pause()
+        if bar is not None:
+            bar.update(1)
+        if failure:
+            break
+        found.append(replace(fit, problem=problem, last=last))
+        past = [*past[-3:], (k, last.state)]
+    return found
 
 
-def with_temperatures(table, fit, shown, unit=1.0):
+def with_temperatures(table, fit, shown, unit=1.0, bar=None):
     """And at inverse temperatures from that of the noise on, at which the posterior is
     Bayes's, to where it is a point.
     """
     residuals = fit.problem.y - fit.problem.A @ fit.last.coupled.x.mean
-    noise, betas = np.mean(residuals**2), 2.0 ** np.arange(8)
-    found = [_again(fit, beta=beta / noise) for beta in betas]
+    noise, betas = np.mean(residuals**2), 2.0 ** np.arange(7, -1, -1)
+    found = _chain(fit, [dict(beta=beta / noise) for beta in betas], bar)
+    betas, found = betas[: len(found)][::-1], found[::-1]
     names = [*(f"{beta:g}" for beta in betas), "∞"]
     messages = [_message_on_scale(each, shown, unit) for each in (*found, fit)]
     return table | dict(
@@ -176,33 +190,27 @@ def _columns(shown, names, fit):
     return np.array(found)
 
 
-def _along(fit, ratio=1.2, below=12, above=11):
-    """Fits at penalties around a fit's, in even ratios, each from the one before; what
-    does not converge ends its side.
-    """
-    sides = []
-    for count, step in (below, 1 / ratio), (above, ratio):
-        side, last = [], fit
-        for k in range(1, count + 1):
-            there = fit.problem.prior.scaled(step**k)
-            last = _again(fit, last.messages, prior=there)
-            if not last.converged:
-                break
-            side.append(last)
-        sides.append(side)
-    return [*sides[0][::-1], fit, *sides[1]], len(sides[0])
+def _along(fit, bar, ratio=1.2, below=12, above=11):
+    """Fits at penalties around a fit's, in even ratios, and the place of its own."""
+    less, more = (
+        _chain(fit, [dict(prior=fit.problem.prior.scaled(step**k)) for k in ks], bar)
+        for step, ks in ((1 / ratio, range(1, below + 1)), (ratio, range(1, above + 1)))
+    )
+    return [*less[::-1], fit, *more], len(less)
 
 # %% ../nbs/workshop/explorers.ipynb #x62expl3
-def explore(fit, names=None, *, shown=None, refits=None, unit=1.0):
+@singledispatch
+def explore(fit, names=None, *, shown=None, refits=None, unit=1.0, progress=True):
     """The explorer of p̄₁ and p̄₂ for a fit or an estimator: a widget (anywidget) that
     moves with no kernel. It makes some thirty fits more: at other penalties, the steps
     of the iteration, and for the squared loss at finite temperatures. A ValueError for
     a fit that has not converged, has columns in blocks, or no resampling; a TypeError
-    for a prior that is no penalty.
+    for a prior that is no penalty. What holds a fit registers its way, with `shown`
+    only: it knows its names and units.
 
     Parameters
     ----------
-    fit : Fit, or an estimator with a method `explore`, such as `StabilitySelection`
+    fit : Fit, or a fitted StabilitySelection
     names : (N,) array-like of str, optional
         Of the columns, x0, x1, ... if not given.
     shown : list of names or numbers, optional
@@ -211,13 +219,13 @@ def explore(fit, names=None, *, shown=None, refits=None, unit=1.0):
         Draws of the coefficients shown, in their order, from `naive_bootstrap`.
     unit : float or (N,) array
         What coefficients are multiplied by, to be on the scale of the table.
+    progress : bool, whether a bar is shown when it takes more than two seconds
     """
-    if not isinstance(fit, Fit):
-        if not hasattr(fit, "explore"):
-            raise TypeError(
-                f"explore: fit must be a Fit or an estimator, got {fit!r:.60}"
-            )
-        return fit.explore(shown=shown)
+    raise TypeError(f"explore: fit must be a Fit or an estimator, got {fit!r:.60}")
+
+
+@explore.register(Fit)
+def _of_fit(fit, names=None, *, shown=None, refits=None, unit=1.0, progress=True):
     if not fit.converged:
         raise ValueError(f"explore: fit has not converged: {fit.status}")
     if fit.blocks:
@@ -230,15 +238,18 @@ def explore(fit, names=None, *, shown=None, refits=None, unit=1.0):
         raise ValueError(f"explore: {len(names)} names for {len(fit.mean)} columns")
     shown = _columns(shown, names, fit)
     unit = np.broadcast_to(unit, len(names))[shown] * 1.0
-    fits, start = _along(fit)
-    fits = np.array(fits, dtype=object)[:, None, None]
-    given = [names[i] for i in shown]
-    table = explorer_table(fits, (start, 0, 0), shown, given, unit)
-    table = with_steps(table, fit, shown, unit)
-    panels = ["ridgeline", "one", "pair", "iteration"]
-    if isinstance(fit.problem.likelihood, Squared) and np.isinf(fit.problem.beta):
-        table = with_temperatures(table, fit, shown, unit)
-        panels.append("temperature")
+    panels = ["ridgeline", "one", "pair", "iteration", "temperature"]
+    if not isinstance(fit.problem.likelihood, Squared) or np.isfinite(fit.problem.beta):
+        panels.remove("temperature")
+    many = 23 + 8 * (len(panels) == 5)
+    with progress_bar(total=many, shown=progress, desc="explore") as bar:
+        fits, start = _along(fit, bar)
+        fits = np.array(fits, dtype=object)[:, None, None]
+        given = [names[i] for i in shown]
+        table = explorer_table(fits, (start, 0, 0), shown, given, unit)
+        table = with_steps(table, fit, shown, unit)
+        if len(panels) == 5:
+            table = with_temperatures(table, fit, shown, unit, bar)
     if refits is not None:
         refits = np.asarray(refits, dtype=float)
         if refits.shape[1:] != shown.shape:

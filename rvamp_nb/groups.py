@@ -186,109 +186,118 @@ def joint_nodes(d):
     return xi, np.append(1 - w.sum(), w)
 
 # %% ../nbs/course/52_groups.ipynb #19000029
-def _noises(layout, X):
-    """The field's noise at the nodes, (K, M), and the weights (K,)."""
-    d = min(DIRECTIONS, max(m.shape[1] for m in layout.members))
-    (xi, w), noise = joint_nodes(d), []
-    for block in X:
-        values, E = np.linalg.eigh(block)
-        few = min(d, block.shape[-1])
-        long, back = E[:, :, -few:], E[:, :few, -few:]
-        if few < block.shape[-1]:
-            left, _, right = np.linalg.svd(back)
-            back = left @ right
-        root = long * np.sqrt(np.maximum(values[:, None, -few:], 0)) @ transposed(back)
-        noise.append(np.einsum("gid,kd->kgi", root, xi[:, :few]))
-    return layout.of_rows(noise), w
-
-
-def _in_groups(V, u, layout):
-    """V u, (..., M)."""
-    return layout.of_rows(times(v, u[..., m]) for v, m in zip(V, layout.members))
+def _noises(X, d):
+    """The field's noise at the nodes of d directions, (K, G, n), and their weights
+    (K,); of groups of one size.
+    """
+    few = min(d, X.shape[-1])
+    (xi, w), (values, E) = joint_nodes(d), np.linalg.eigh(X)
+    long, back = E[:, :, -few:], E[:, :few, -few:]
+    if few < X.shape[-1]:
+        left, _, right = np.linalg.svd(back)
+        back = left @ right
+    root = long * np.sqrt(np.maximum(values[:, None, -few:], 0)) @ transposed(back)
+    return np.einsum("gid,kd->kgi", root, xi[:, :few]), w
 
 # %% ../nbs/course/52_groups.ipynb #19000033
-def _systems(V, curvature, layout):
-    """I + C V for every node and group, size by size: (K, G_n, n, n)."""
-    sized = zip(layout.members, V)
-    return [np.eye(m.shape[1]) + curvature[:, m][..., None] * v for m, v in sized]
+def _systems(V, C):
+    """I + C V for each group, (..., n, n); C has the diagonals, (..., n)."""
+    return np.eye(V.shape[-1]) + C[..., None] * V
 
 
-def group_pulls(loss, y, omega, c, V, layout):
+def group_pulls(loss, y, omega, c, V):
     """The pulls u with u = -c l'(y, omega + V u), c > 0, and the curvature c l'' there,
-    (K, M) each like the predictions omega; V has (G_n, n, n) arrays, size by size.
+    (K, G, n) each like the predictions omega; of groups of one size, y (G, n) and V
+    (G, n, n).
     """
-    u = np.zeros_like(omega)
+    shape, n = omega.shape, omega.shape[-1]
     if not np.isfinite(omega).all():  # the messages ran away: no step is worth taking
-        return u + np.nan, u + np.nan
-    for _ in range(100):
-        slope, curvature = loss.derivatives(y, omega + _in_groups(V, u, layout))
-        gap = u + c * slope
-        if np.abs(gap).max() <= 1e-11 * (1 + np.abs(u).max()):
-            break
-        gaps = [gap[:, m][..., None] for m in layout.members]
-        steps = map(np.linalg.solve, _systems(V, c * curvature, layout), gaps)
-        step = -layout.of_rows(step[..., 0] for step in steps)
-        u = u + _lengths(loss, y, omega, c, V, u, step, layout) * step
-    return u, c * curvature
+        return np.full((2, *shape), np.nan)
+    u = np.zeros(shape)
+    if len(omega) > 1:
+        middle = omega.mean(0)
+        (at,), (C,) = group_pulls(loss, y, middle[None], c, V)
+        K = np.linalg.solve(_systems(V, C), C[..., None] * np.eye(n))
+        u = at - times(K, omega - middle)
+    group = np.tile(np.arange(len(V)), len(omega))
+    found = _by_newton(
+        loss, y[group], omega.reshape(-1, n), c, V[group], u.reshape(-1, n)
+    )
+    return [part.reshape(shape) for part in found]
 
 # %% ../nbs/course/52_groups.ipynb #19000034
-def _lengths(loss, y, omega, c, V, u, step, layout):
-    """1, 1/2, 1/4, ... for each node and row: its group's energy must not rise."""
+def _by_newton(loss, y, omega, c, V, u):
+    """As `group_pulls`, from pulls u, for one field of each group: (G, n)."""
+    u, C, rest = u.copy(), np.empty_like(u), np.arange(len(u))
+    for _ in range(100):
+        here = u[rest]
+        slope, curvature = loss.derivatives(y, omega + times(V, here))
+        gap, C[rest] = here + c * slope, c * curvature
+        far = np.abs(gap).max(1) > 1e-11 * (1 + np.abs(u).max())
+        if not far.any():
+            break
+        rest, here, y, omega, V = rest[far], here[far], y[far], omega[far], V[far]
+        step = np.linalg.solve(_systems(V, C[rest]), -gap[far][..., None])[..., 0]
 
-    def energy(u):
-        Vu = _in_groups(V, u, layout)
-        return (c * loss.value(y, omega + Vu) + u * Vu / 2) @ layout.sums
+        def energy(u):
+            Vu = times(V, u)
+            return (c * loss.value(y, omega + Vu) + u * Vu / 2).sum(1)
 
-    here = energy(u)
-    length = np.ones_like(here)
+        u[rest] = here + _lengths(energy, here, step)[:, None] * step
+    return u, C
+
+
+def _lengths(energy, u, step):
+    """1, 1/2, 1/4, ... for each group: its energy must not rise."""
+    here, length = energy(u), np.ones(len(u))
     for _ in range(40):
-        there = energy(u + length[:, layout.index] * step)
+        there = energy(u + length[:, None] * step)
         worse = ~(there <= here + 1e-12 * np.abs(here))
         if not worse.any():
             break
         length[worse] /= 2
-    return length[:, layout.index]
+    return length
 
 # %% ../nbs/course/52_groups.ipynb #k1nk0002
 STRETCH = 0.75**0.5  # standard deviations of a fit: half the way to the next node
 
 
-def _mean_curvature(loss, y, f, w):
-    """l'' over the stretch that each node stands for, (K, M), of fits f, (K, M)."""
-    deviation = STRETCH * np.sqrt(w @ (f - w @ f) ** 2)
-    s = np.maximum(deviation, 1e-6 * np.maximum(np.abs(y), np.abs(f).max(0)).max())
+def _mean_curvature(loss, y, f, w, least):
+    """l'' over the stretch that each node stands for, (K, ...), of fits f, (K, ...);
+    the stretch goes to both sides by `least` at least.
+    """
+    mean = np.tensordot(w, f, 1)
+    s = np.maximum(STRETCH * np.sqrt(np.tensordot(w, (f - mean) ** 2, 1)), least)
     above, below = (loss.derivatives(y, f + side * s)[0] for side in (1, -1))
     return (above - below) / (2 * s)
 
 # %% ../nbs/course/52_groups.ipynb #19000036
-def _one_count(loss, y, incoming, noise, w, c, V):
+def _one_count(loss, y, omega, w, c, V, least):
     """For one count: mean, response, slack, covariance of what is not linear."""
     if c == 0:
-        return [(0 * v[..., 0], 0 * v, np.eye(v.shape[-1]) + 0 * v, 0 * v) for v in V]
-    layout, parts = incoming.layout, []
-    omega = -incoming.h - noise
-    u, C = group_pulls(loss, y, omega, c, V, layout)
+        return 0 * V[..., 0], 0 * V, np.eye(V.shape[-1]) + 0 * V, 0 * V
+    u, C = group_pulls(loss, y, omega, c, V)
     if loss.kinked:
-        C = c * _mean_curvature(loss, y, omega + _in_groups(V, u, layout), w)
-    for m, system in zip(layout.members, _systems(V, C, layout)):
-        inverse = np.linalg.inv(system)
-        slack = np.tensordot(w, inverse, 1)
-        chi = np.tensordot(w, inverse * C[:, m][:, :, None], 1)
-        mean = np.tensordot(w, u[:, m], 1)
-        bent = u[:, m] - mean - times(chi, noise[:, m])
-        parts.append((mean, chi, slack, np.einsum("k,kgi,kgj->gij", w, bent, bent)))
-    return parts
+        C = c * _mean_curvature(loss, y, omega + times(V, u), w, least)
+    inverse = np.linalg.inv(_systems(V, C))
+    slack, mean = np.tensordot(w, inverse, 1), np.tensordot(w, u, 1)
+    inverse *= C[..., None, :]
+    chi = np.tensordot(w, inverse, 1)
+    bent = u - mean + times(chi, omega - np.tensordot(w, omega, 1))
+    return mean, chi, slack, np.einsum("k,kgi,kgj->gij", w, bent, bent)
 
 # %% ../nbs/course/52_groups.ipynb #19000037
 def general_blocks(loss, y, incoming, V, X, counts):
     """As `squared_block`, size by size, for any convex loss at beta = inf; V and X are
     what comes in, lists of (G_n, n, n) arrays.
     """
-    c, p = counts.nodes()
+    (c, p), least = counts.nodes(), 1e-6 * np.abs(y).max()
     c, p = c[p > RARE], p[p > RARE] / p[p > RARE].sum()
-    noise, w = _noises(incoming.layout, X)
-    by_count = [_one_count(loss, y, incoming, noise, w, count, V) for count in c]
-    return [_of_size(p, parts, x) for parts, x in zip(zip(*by_count), X)]
+    (loss, y), sizes = loss.numbered(y), [m.shape[1] for m in incoming.layout.members]
+    for m, v, x in zip(incoming.layout.members, V, X):
+        noise, w = _noises(x, min(DIRECTIONS, max(sizes)))
+        known = loss, y[m], -incoming.h[m] - noise, w
+        yield _of_size(p, [_one_count(*known, count, v, least) for count in c], x)
 
 
 def _of_size(p, parts, X):
@@ -432,7 +441,8 @@ def couple_blocks(A, prior_message, message):
         found.append((times(turn, solved.u.mean[m]), chi, var, V, X))
     u, chi, var, V, X = zip(*found)
     moments = Moments(*map(layout.of_rows, (u, chi, var)))
-    pulled = _in_groups(V, moments.mean, layout)
+    mean = (moments.mean[m] for m in layout.members)
+    pulled = layout.of_rows(map(times, V, mean))
     to_rows = Blocks(layout.flat(V), pulled - A @ solved.x.mean, layout.flat(X), layout)
     return solved._replace(u=moments, to_likelihood=to_rows)
 

@@ -117,10 +117,12 @@ def _combine(z, residual, moves, weights, damping):
     for part in parts:
         changes = np.array([weights[part] * dR[part] for _, dR in moves])
         rest = weights[part] * residual[part]
-        gram += changes @ changes.T
-        image += changes @ rest
-        size2 += rest @ rest
-    kept = np.flatnonzero(np.sqrt(gram.diagonal()) >= 1e-2 * np.sqrt(size2))
+        with np.errstate(over="ignore", invalid="ignore"):
+            gram += changes @ changes.T
+            image += changes @ rest
+            size2 += rest @ rest
+    long = np.sqrt(gram.diagonal())  # inf where the messages have shrunk to nothing
+    kept = np.flatnonzero((long >= 1e-2 * np.sqrt(size2)) & (long < np.inf))
     values, V = np.linalg.eigh(gram[np.ix_(kept, kept)])
     told = values > 1e-4**2 * values.max(initial=0.0)
     gamma = V[:, told] @ (V[:, told].T @ image[kept] / values[told])

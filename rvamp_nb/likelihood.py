@@ -21,6 +21,7 @@ class _Row:
     """What a loss offers to the solver (`check_loss`) and to other chapters."""
 
     kinked = False  # whether its curvature jumps
+    grain = 0.45  # the scale on which exp(-l) is smooth
 
     def check(self, y, beta):
         """Refuse observations, or a beta, that this loss is not made for."""
@@ -32,6 +33,10 @@ class _Row:
     def derivatives(self, y, f):
         """First and second derivative of l in f, each of the shape of f."""
         raise NotImplementedError(f"{type(self).__name__} has no derivatives(y, f)")
+
+    def numbered(self, y):
+        """The loss, and what it takes for y, of rows in any number and order."""
+        return self, y
 
     def moments(self, y, incoming, counts, beta=np.inf):
         """The moments alone; arguments and shapes as in `message`."""
@@ -145,7 +150,6 @@ class Loss(_Row):
     `kinked`, True where the curvature jumps, as Huber's does.
     """
 
-    grain = 0.45
     proximal = _proximal
 
     def guess(self, y, omega, cV):

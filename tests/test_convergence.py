@@ -19,7 +19,14 @@ from rvamp_nb.datasets import gaussian_design, random_dct, standardize
 from rvamp_nb.iteration import iterate
 from rvamp_nb.likelihood import Huber, Squared
 from rvamp_nb.prior import Laplace, Ridge, SpikeSlab
-from rvamp_nb.resampling import Fixed, NoResampling, Poisson, Subsample, TwoPoint
+from rvamp_nb.resampling import (
+    Fixed,
+    Grouped,
+    NoResampling,
+    Poisson,
+    Subsample,
+    TwoPoint,
+)
 from rvamp_nb.solver import ConvergenceWarning, rvamp, rvamp_path
 from rvamp_nb.step import Problem, State, emptying_factor, initial_state
 
@@ -258,6 +265,18 @@ def test_delta_is_the_larger_of_means_and_of_variances():
         assert turn.scale_free_delta(both[0], other) == pytest.approx(expected)
     still = SimpleNamespace(mean=one, var=1e-18 * one)  # no resampling: only decays
     assert turn.scale_free_delta(still, SimpleNamespace(mean=one, var=0 * one)) == 0
+
+
+@pytest.mark.parametrize("groups", [None, np.arange(30) // 5])
+@pytest.mark.parametrize("loss", [Squared(), Huber(0.1)])
+def test_where_nothing_is_selected_it_is_seen_at_once(loss, groups):
+    """It took 79 steps, or 350 to no answer: messages of 1e-70 changed by factors."""
+    top = np.abs(DATA.A.T @ loss.derivatives(DATA.y, 0 * DATA.y)[0]).max()
+    law = Subsample(0.5)
+    law = law if groups is None else Grouped(law, groups)
+    for factor in (1.5, 2.5, 3.5, 5):
+        fit = rvamp(DATA.A, DATA.y, factor * top, likelihood=loss, counts=law)
+        assert fit.converged and fit.n_iter <= 13 and fit.Pi.max() < 0.2
 
 
 def test_the_status_names_what_fails(monkeypatch):

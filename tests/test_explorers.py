@@ -274,7 +274,8 @@ def test_the_numbers_of_the_answers():
         table=TABLE,
     )
     assert data[0] == pytest.approx(-0.29, abs=0.006)  # the twins s1 and s2
-    assert min(data[1][:2]) > 0.4 and max(data[1][2:]) < 0.15  # bmi and s5 stay
+    assert min(data[1][:2]) > 0.4 and max(data[1][3:]) < 0.08  # bmi and s5 stay
+    assert data[1][2] == pytest.approx(0.11, abs=0.005)  # bp
     both, product = in_node(
         "(() => { const data = js.unpack(table), at = {l: 13, t: 1, d: 0}, two = [3, 7]"
         ".map((i) => data.refits(at, i).codes); return [two[0].filter((c, k) => c === 0"
@@ -284,10 +285,85 @@ def test_the_numbers_of_the_answers():
     )
     assert both == pytest.approx(0.21, abs=0.006)  # s3 and s4, of chapter 3.7
     assert product == pytest.approx(0.28, abs=0.006)
+    one, by_p1 = in_node(
+        "(() => { const data = js.unpack(table), at = {l: 0, t: 1, d: 0}, [a, b] ="
+        " [8, 9].map((i) => data.refits(at, i).codes), [p, q] = [8, 9].map((i) =>"
+        " js.atom(data.message(at, i))); return [a.filter((c, k) => (c === 0) !=="
+        " (b[k] === 0)).length / a.length, p * (1 - q) + q * (1 - p)]; })()",
+        table=TABLE,
+    )
+    assert [one, by_p1] == pytest.approx([0.81, 0.49], abs=0.006)  # exactly one twin
     diabetes = datasets.load_diabetes()
     s1, s2 = (list(diabetes.names).index(name) for name in ("s1", "s2"))
     columns = np.corrcoef(diabetes.A[:, [s1, s2]].T)[0, 1]
     assert columns == pytest.approx(0.9, abs=0.005)
+
+
+LAWS_OF = """(() => { const data = js.unpack(table);
+    return at.map(([l, t, d, i]) => { const m = data.message({ l, t, d }, i);
+        return [js.atom(m), Math.sqrt(js.moments(m).variance)]; });
+})()"""
+
+
+def test_the_answers_on_what_moves_the_atoms():
+    def of(*places):
+        names = [(*at[:-1], TABLE["names"].index(at[-1])) for at in places]
+        return np.array(in_node(LAWS_OF, table=TABLE, at=names)).T
+
+    every = [of(*((l, 1, 0, name) for l in range(24)))[0] for name in TABLE["names"]]
+    falls = [name for name, a in zip(TABLE["names"], every) if np.diff(a).min() < -1e-3]
+    assert falls == ["s3", "s4"]
+    by_name = dict(zip(TABLE["names"], np.round(100 * np.array(every))))
+    assert [by_name["s3"][0], by_name["s3"].min()] == [15, 11]
+    lam = np.array([float(name) for name, _ in TABLE["lamNames"]])
+    stays = by_name["s4"][(lam > 27.9) & (lam < 146)]
+    assert len(stays) == 10 and set(stays) <= {70, 71}
+    first = [name for name in by_name if by_name[name][13] >= 96]
+    assert first == ["s1", "s2"] and lam[13] == 58.3
+    four = ["bmi", "s5", "bp", "s3"]
+    usual, fixed, larger = (
+        of(*((13, t, d, name) for name in [*four, "age*sex", "s4"]))
+        for t, d in ((1, 0), (1, 1), (2, 0))
+    )
+    assert (fixed[1][:4] < usual[1][:4]).all() and (larger[1][:4] < usual[1][:4]).all()
+    assert fixed[1][4] > usual[1][4] and larger[1][4] > usual[1][4]  # age*sex
+    np.testing.assert_allclose([usual[0][5], fixed[0][5]], [0.71, 0.82], atol=5e-3)
+
+
+def test_two_humps_are_the_two_penalties_that_are_drawn():
+    heights = in_node(
+        "[0, 1].map((d) => [...Array(41).keys()].map((k) => js.pdf(js.unpack(table)"
+        ".message({l: 16, t: 1, d}, 0), 20 * k)))",
+        table=TABLE,
+    )
+    turns = [int((np.diff(np.sign(np.diff(h))) < 0).sum()) for h in heights]
+    assert turns == [2, 1] and TABLE["lamNames"][16][0] == "101"  # of bmi
+
+
+def test_how_many_refits_one_run_is_as_good_as():
+    names = ["s3", "s4"]
+    found = in_node(
+        "[[13, 3], [13, 7], [0, 3]].map(([l, i]) => { const data = js.unpack(table), at"
+        " = {l, t: 1, d: 0}, {codes, unit} = data.refits(at, i);"
+        " return Math.min(js.equivalent(data.message(at, i), codes, unit).n, 1e9); })",
+        table=TABLE,
+    )
+    assert [TABLE["names"][i] for i in (3, 7)] == names
+    assert found[0] >= 1000
+    assert found[1:] == pytest.approx([850, 370], rel=0.02)
+
+
+def test_the_density_at_a_low_temperature_shows_no_single_posterior():
+    """It has one bend more at most than the density at infinite beta."""
+    shapes = in_node(
+        "[3, 4, 5, 6, 7].map((b) => [...Array(241).keys()].map((k) =>"
+        " js.pdf(js.unpack(table).tempered(b, 0), 4 * k)))",
+        table=TABLE,
+    )
+    for heights in shapes:
+        heights = np.array(heights)
+        bends = np.diff(np.sign(np.diff(heights[heights > 1e-3 * heights.max()])))
+        assert (bends < 0).sum() == 1
 
 
 def test_the_widget_carries_its_table_and_reaches_for_nothing():

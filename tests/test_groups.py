@@ -358,7 +358,7 @@ def test_what_bends_in_the_field_is_counted(loss):
     w = np.outer(w, w).ravel() / (2 * np.pi)
     noise = xi @ np.linalg.cholesky(X).T
     grouped = GroupedLoss(loss, np.zeros(2, int))
-    u, _ = group_pulls(loss, 1.0 * y, -h - noise, 1.0, [V[None]], grouped.layout)
+    u = group_pulls(loss, 1.0 * y[None], (-h - noise)[:, None], 1.0, V[None])[0][:, 0]
     mean = w @ u
     cov = (u - mean).T @ (w[:, None] * (u - mean))
     incoming = Blocks(V.ravel(), h, X.ravel(), grouped.layout)
@@ -414,7 +414,6 @@ def test_what_is_derived_for_single_rows_says_so(derived):
 
 def test_messages_that_ran_away_take_no_step():
     """Once it took a hundred steps of forty halvings, in each turn of a fit."""
-    layout, V = Layout(np.repeat([0, 1], 2)), [np.tile(np.eye(2), (2, 1, 1))]
 
     class Asked(Huber):
         times = 0
@@ -423,9 +422,27 @@ def test_messages_that_ran_away_take_no_step():
             Asked.times += 1
             return super().derivatives(y, f)
 
-    omega = np.array([[0.0, np.nan, 0.0, 1.0]])
-    u, curvature = group_pulls(Asked(), np.ones(4), omega, 1.0, V, layout)
+    omega, V = np.array([[[0.0, np.nan], [0.0, 1.0]]]), np.tile(np.eye(2), (2, 1, 1))
+    u, curvature = group_pulls(Asked(), np.ones((2, 2)), omega, 1.0, V)
     assert np.isnan(u).all() and np.isnan(curvature).all() and not Asked.times
+
+
+def test_nodes_begin_near_their_pulls_and_those_that_arrive_rest():
+    """The price of a step: of 43 nodes of 40 groups, rows asked and systems solved."""
+    rng, asked = np.random.default_rng(0), []
+
+    class Asked(Huber):
+        def derivatives(self, y, f):
+            asked.append(np.size(f))
+            return super().derivatives(y, f)
+
+    V = np.array([r @ r.T / 5 for r in rng.normal(size=(40, 5, 6))])
+    y, noise = rng.standard_t(2, size=(40, 5)), rng.normal(size=(43, 40, 5)) / 2
+    u, C = group_pulls(Asked(1.0), y, noise, 1.0, V)
+    fits = noise + np.einsum("gij,kgj->kgi", V, u)
+    assert np.abs(u + Huber(1.0).derivatives(y, fits)[0]).max() < 1e-10
+    # one look at all nodes, and a few more; from pulls of 0, or all to the end: three
+    assert sum(asked) < 2 * noise.size
 
 
 # --- losses with a kink, and the nodes' axes ------------------------------------------
@@ -488,7 +505,8 @@ def test_the_mean_response_of_a_kinked_loss_is_that_of_draws():
         moments, _ = grouped.message(y, message, NoResampling())
         noise = rng.normal(size=(4000, n)) @ np.linalg.cholesky(X).T
         noise = np.concatenate([noise, -noise])
-        u, C = group_pulls(Huber(1.0), y, -h - noise, 1.0, [V[None]], grouped.layout)
+        omega = (-h - noise)[:, None]
+        C = group_pulls(Huber(1.0), y[None], omega, 1.0, V[None])[1][:, 0]
         K = np.linalg.inv(np.eye(n) + C[:, :, None] * V) * C[:, None]
         drawn = np.einsum("kii->i", K) / len(K)
         off.append(np.linalg.norm(moments.chi - drawn) / np.linalg.norm(drawn))

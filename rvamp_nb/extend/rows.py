@@ -185,7 +185,7 @@ def _stands(step, enough):
     before = step.state
     if step.x.rho.max() < 1e-12:  # nothing selected: they fade for ever
         before = before._replace(to_likelihood=step.new.to_likelihood)
-    return max(relative_change(before, step.new), step.delta) < enough
+    return max(relative_change(before, step.new, step.u), step.delta) < enough
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt014b
 def _solve_pattern(problem, state, anderson):

@@ -439,6 +439,11 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
 def _in_the_answer(est, which):
     return located(est._answered(), which)
 
+
+@explorers.explore.register(StabilitySelection)
+def _opened(est, *, shown=None):
+    return est.explore(shown)
+
 # %% ../../nbs/course/54_stability.ipynb #70310397
 def _found(est, X, y, roles):
     """What a fit finds: a `Selection`, and warnings as (text, kind)."""
