@@ -1098,6 +1098,37 @@ def test_refits_of_many_rows_begin_nearby_and_on_their_rows(monkeypatch):
         np.testing.assert_allclose(x[b], alone, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("far", [1.0, 30.0])
+def test_only_a_step_that_may_be_too_long_asks_for_the_objective(far, monkeypatch):
+    """Where no prediction moves by more than 1 a Newton step of a tame loss goes down;
+    the objective of every step was a third of a long refit's time.
+    """
+    A, y, t, counts, _ = rare_events()
+    A[:, 0] *= far  # one column with far rows: some steps are too long
+    table = unit_table(A, y, t, 0 * t, "logistic")
+    lengths, asked, length = [], [], refits._length
+    value = refits.RefitLoss.value
+
+    def watch(*given):
+        before = len(asked)
+        lengths.append((length(*given), len(asked) > before))
+        p, t, k, f, along, z, step, whole = given
+        energy = lambda v: p.loss.value(p.y, v, p.counts).sum(1)
+        penalty = lambda v: np.sum(t * np.abs(v) + k * v**2 / 2, 1)
+        part = lengths[-1][0][:, None]
+        here, there = energy(f), energy(f + part * along)
+        rise = there - here + penalty(z + part * step) - penalty(z)
+        assert (rise <= 1e-12 * here).all()
+        return lengths[-1][0]
+
+    note = lambda loss, *given: asked.append(1) or value(loss, *given)
+    monkeypatch.setattr(refits.RefitLoss, "value", note)
+    monkeypatch.setattr(refits, "_length", watch)
+    _, _, sure, _ = refit(table, counts, np.ones((12, 1)))
+    looked = np.mean([looked for _, looked in lengths])
+    assert sure.all() and 0 < looked < 0.5
+
+
 def test_offsets_go_with_the_rows_that_are_drawn(monkeypatch):
     A, y, t, counts, _ = rare_events(M=5200, N=8)
     offset = np.random.default_rng(0).normal(size=len(y))

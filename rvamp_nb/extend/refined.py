@@ -181,22 +181,26 @@ def cumulants(W, says, pattern, unit):
     (M, n), says a `Says`, a Pattern has each row's law, unit, (M,), is with what it is
     drawn.
     """
-    found = np.zeros((4, W.shape[1]))
+    found, few = np.zeros((4, W.shape[1])), 1 + int(1e5 // len(unit))
+    parts = [slice(i, i + few) for i in range(0, W.shape[1], few)]
     for k in np.unique(pattern.which):
         law, rows = pattern.laws[k], np.flatnonzero(pattern.which == k)
         rows = rows[np.argsort(unit[rows], kind="stable")]
         first = np.flatnonzero(np.diff(unit[rows], prepend=-1))
         (c, p), n = law.nodes(), len(first)
-        force = says.at(np.repeat(c[:, None], len(unit), axis=1))[:, rows, None]
-        each = np.add.reduceat(force * W[rows], first, axis=1)  # (K, n, columns)
-        found[0] += np.tensordot(p, each, 1).sum(0)
+        force = says.at(np.repeat(c[:, None], len(unit), axis=1))[:, None, rows]
         fixed = isinstance(law, Subsample) and n > 1  # how many are drawn
-        each -= fixed * each.mean(1, keepdims=True)
-        each -= np.tensordot(p, each, 1)
-        powers = each**2, each**2 * each, (each**2) ** 2  # no other power is quick
-        two, three, four = (np.tensordot(p, part, 1) for part in powers)
-        two_of_all = two.sum(0) * (n / (n - 1) if fixed else 1)
-        found[1:] += two_of_all, three.sum(0), (four - 3 * two**2).sum(0)
+        for some in parts:  # a few columns fit the cache
+            each = force * W.T[some].take(rows, axis=1)
+            if n < len(rows):
+                each = np.add.reduceat(each, first, axis=2)  # (K, few, n)
+            found[0, some] += np.tensordot(p, each, 1).sum(1)
+            each -= fixed * each.mean(2, keepdims=True)
+            each -= np.tensordot(p, each, 1)
+            powers = each**2, each**2 * each, (each**2) ** 2  # no other power is quick
+            two, three, four = (np.tensordot(p, part, 1) for part in powers)
+            two_of_all = two.sum(1) * (n / (n - 1) if fixed else 1)
+            found[1:, some] += two_of_all, three.sum(1), (four - 3 * two**2).sum(1)
     return found
 
 # %% ../../nbs/course/44_refinement.ipynb #1a57000f
@@ -275,9 +279,7 @@ def _told(fit, pattern, unit, among):
     field = Field(*(v[..., among] for v in field_of(fit)))
     nodes = [pattern.laws[k].nodes()[0] for k in np.unique(pattern.which)]
     rows = row_says(fit, np.concatenate(nodes))
-    few = 1 + int(1e5 // len(unit))  # columns at a time
-    parts = np.split(field.W, range(few, field.W.shape[1], few), axis=1)
-    sums = np.hstack([cumulants(W, rows, pattern, unit) for W in parts])
+    sums = cumulants(field.W, rows, pattern, unit)
     left = np.maximum(field.chi_hat - sums[1], LEAST_LEFT * field.chi_hat)
     return field, rows, np.sqrt(left) + 1e-100, sums  # a constant column has none
 
