@@ -277,10 +277,14 @@ class P1Posterior(_Moments):
     def pdf(self, x):
         """Density of the continuous part at x; coordinates' shape, then that of x."""
         incoming, beta, total = self.incoming, self.beta, 0.0
+        close = 15 * np.max(np.sqrt(beta * incoming.chi_hat / incoming.Q_hat))
         for share, case in self.prior.cases():
-            xi, w = field_nodes(incoming, case.bends(incoming.Q_hat, beta))
-            inner = _inner_pdf(case, incoming, beta, x, xi)
-            total = total + share * (_widen(w, np.ndim(x)) * inner).sum(0)
+            bends = case.bends(incoming.Q_hat, beta)
+            # nodes closer than a posterior is wide: else each shows by itself
+            xi, w = field_nodes(incoming, bends, int(np.rint(np.clip(close, 8, 256))))
+            for few in np.array_split(np.arange(len(w)), len(w) // 64 + 1):
+                inner = _inner_pdf(case, incoming, beta, x, xi[few])
+                total = total + share * (_widen(w[few], np.ndim(x)) * inner).sum(0)
         return total
 
 # %% ../nbs/course/37_densities.ipynb #e4c3d1dc
