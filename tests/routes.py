@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import minutes
 import nbformat
+from notebooks import ROOT, notebook
 
 LONGEST = {"An evening": 3 * 60, "A weekend": 9 * 60}  # minutes of a route
 LECTURE = 100  # minutes of reading before one
@@ -69,12 +70,12 @@ def between(nb, anchor, route, number):
 
 def stops():
     """Every stop of every route, in the order of the page that lists them."""
-    page = nbformat.read(minutes.NOTEBOOKS / "appendix" / "routes.ipynb", 4)
+    page = notebook(ROOT / "nbs" / "appendix" / "routes.ipynb")
     for cell in page.cells:
         route = cell.source.partition("\n")[0].lstrip("# ")
         for at in LISTED.finditer(cell.source):
             number, lecture = int(at["number"]), at["lecture"]
-            nb = nbformat.read(minutes.NOTEBOOKS / f"course/{at['stem']}.ipynb", 4)
+            nb = notebook(ROOT / "nbs" / "course" / f"{at['stem']}.ipynb")
             cells, target = between(nb, at["anchor"], route, number)
             lecture = int(lecture) if lecture else None
             yield Stop(route, number, lecture, at["stem"], at["anchor"], cells, target)

@@ -4,6 +4,7 @@ the next, and the minutes add up.
 
 import re
 
+import plan
 import pytest
 import routes
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
@@ -173,3 +174,23 @@ def test_the_exam_has_ten_questions_and_its_marks_add_up():
         assert sum(marks(answer.source)) == 10, f"question {number}"
     assert len(asked) == 10
     assert marks("(a) $f(2)$ (3). $h(1)$ is (b) 4 (4)") == [3, 4]
+
+
+def test_no_lecture_needs_what_comes_later(monkeypatch):
+    reading = plan.lectures().reading
+    assert reading.sum() == pytest.approx(sum(s.minutes for s in of("A term")), abs=6)
+    monkeypatch.setitem(plan.NEEDS, "2.2", "2.1 2.3")
+    with pytest.raises(AssertionError, match="2.2 needs {'2.3'}"):
+        plan.lectures()
+
+
+def test_a_chapter_that_asks_for_more_than_the_plan_knows_is_named(monkeypatch):
+    monkeypatch.setitem(plan.NEEDS, "2.4", "2.2")
+    with pytest.raises(AssertionError, match="2.4 asks for"):
+        plan.chapters()
+
+
+def test_homework_is_by_grade_and_names_what_is_for_a_starred_section():
+    graded = plan.chapters().graded
+    assert graded["2.1"] == [(1, False), (3, True), (2, False)]
+    assert graded["3.3"][-1] == (3, True) and len(graded["5.7"]) == 3
