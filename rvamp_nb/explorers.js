@@ -248,6 +248,7 @@ const ticks = (low, high, about) => {
 };
 const short = (v) => (v === 0 ? "0" : String(Number(v.toPrecision(6)))).replace("-", "−");
 
+const cut = ({ left, top, width, height }, ...drawn) => s("svg", { class: "cut", x: left, y: top, width, height: height + 1, viewBox: `${left} ${top} ${width} ${height + 1}` }, ...drawn);
 // A frame with axes: x(v) and y(v) say where a value stands. What is drawn inside and leaves it is cut.
 function frame(box, [low, high], [bottom, top], { xName, yName, about = 6, yTicks = 4, above }) {
   const x = (v) => box.left + (v - low) / (high - low) * box.width, y = (v) => box.top + box.height - (v - bottom) / (top - bottom) * box.height;
@@ -260,9 +261,7 @@ function frame(box, [low, high], [bottom, top], { xName, yName, about = 6, yTick
     if (above) parts.push(words(2, box.top - 8, yName));
     else parts.push(words(0, 0, yName, { "text-anchor": "middle", transform: `translate(${13} ${box.top + box.height / 2}) rotate(-90)` }));
   }
-  const { left, width, height } = box;
-  const inside = (...drawn) => s("svg", { class: "cut", x: left, y: box.top, width, height: height + 1, viewBox: `${left} ${box.top} ${width} ${height + 1}` }, ...drawn);
-  return { x, y, base, axes: parts, inside };
+  return { x, y, base, axes: parts, inside: (...drawn) => cut(box, ...drawn) };
 }
 // What the lines and marks of a picture are: pairs of a kind and its name.
 const SAMPLES = { refits: () => s("rect", { class: "refits", x: 2, y: 1, width: 18, height: 10 }), atom: () => s("rect", { class: "p1-fill", x: 7, y: 0, width: 8, height: 12 }),
@@ -317,23 +316,36 @@ const union = (ranges) => [Math.min(...ranges.map((r) => r[0])), Math.max(...ran
 const tallest = (f, [low, high], n = 160) => Math.max(...grid(low, high, n).map(f));
 const isNever = (m) => !m.beta && 1 - atom(m) < 1e-6;
 const around = (mean, sd) => [mean - 2.6 * sd, mean + 2.6 * sd];
-// The axes of a coefficient hold all of the penalties, so that nothing jumps as λ moves: ends and height of p̄₁, ends of both, height
-// of p̄₂. Null for one that is never selected.
+// What the axes of a coefficient must hold over all penalties, so that nothing jumps as λ moves: ends and height of p̄₁, ends of both,
+// height of p̄₂; and the same at the penalty that is shown first. Null for one that is never selected.
 function room(data, state, { t, d }, i) {
+  const look = (l) => {
+    const m = data.message({ l, t, d }, i);
+    if (isNever(m)) return null;
+    const { mean, variance } = moments(m), ends = reach(m), sd = Math.sqrt(variance);
+    return { ends, both: union([ends, around(mean, sd)]), peak: tallest((v) => pdf(m, v), ends, 60), second: 0.4 / sd, often: atom(m) < 0.9 };
+  };
   const find = () => {
-    const last = data.lams.length - 1, all = data.lams.flatMap((_, l) => {
-      const m = l % 3 === 0 || l === last || l === data.start[0] ? data.message({ l, t, d }, i) : null;
-      if (!m || isNever(m)) return [];
-      const { mean, variance } = moments(m), ends = reach(m), sd = Math.sqrt(variance);
-      return [{ ends, both: union([ends, around(mean, sd)]), peak: tallest((v) => pdf(m, v), ends, 60), second: 0.4 / sd }];
-    });
-    if (t !== data.usual.t || d !== data.usual.d) all.push(room(data, state, data.usual, i));
-    const some = all.filter(Boolean), of = (part) => some.map((each) => each[part]);
-    return some.length ? { ends: union(of("ends")), both: union(of("both")), peak: Math.max(...of("peak")), second: Math.max(...of("second")) } : null;
+    const last = data.lams.length - 1, some = data.lams.map((_, l) => (l % 3 === 0 || l === last ? look(l) : null)), home = look(data.start[0]);
+    if (t !== data.usual.t || d !== data.usual.d) some.push(room(data, state, data.usual, i));
+    const all = [...some, home].filter(Boolean), of = (part) => all.map((each) => each[part]);
+    return all.length ? { ends: union(of("ends")), both: union(of("both")), peak: Math.max(...of("peak")), second: Math.max(...of("second")), home } : null;
   };
   const name = `${t},${d},${i}`;
   if (!(name in state.rooms)) state.rooms[name] = find();
   return state.rooms[name];
+}
+// Where penalties differ too much for one pair of axes, these grow by steps of two, as they must.
+const doubled = (size, needed) => size * 2 ** Math.max(0, Math.ceil(Math.log2(needed / size)));
+function endsOf(whole, part, own) {
+  const wide = ([low, high]) => high - low, most = ([low, high]) => Math.max(-low, high), all = union([own, ...(whole ? [whole[part]] : [])]), home = whole?.home?.[part];
+  if (!home || wide(all) <= 3 * wide(home)) return all;
+  const times = doubled(most(home), most(own)) / most(home);
+  return union([home.map((v) => v * times), own]);
+}
+function peakOf(whole, part, own) {
+  const all = Math.max(own, whole?.[part] ?? 0), home = whole?.home?.[part];
+  return !home || all <= 4 * home ? all : doubled(home, own);
 }
 // p̄₂ of a coefficient that is mostly zero is a needle: then it may leave the picture, and a number says how high it goes.
 const heightOf = (first, second) => rounded(0, Math.max(1.12 * first, Math.min(1.08 * second, 1.75 * first)), 12)[1];
@@ -360,15 +372,20 @@ const table = (heads, rows) => h("table", {}, h("thead", {}, h("tr", {}, ...head
 function ridgeline(data, state, width, act) {
   const narrow = width < 560, row = narrow ? 40 : 46, head = narrow ? 70 : 76, foot = 44;
   const left = Math.min(Math.max(...data.names.map((name) => name.length)) * 8 + 16, narrow ? 86 : 130), bar = narrow ? 38 : 130, number = narrow ? 51 : 64;
-  const right = bar + 2 * number + (narrow ? 14 : 34), all = data.names.map((_, i) => ({ i, m: data.message(place(state), i), refits: data.refits(place(state), i), room: room(data, state, place(state), i) ?? { ends: [0, 0], peak: 0 } }));
+  const right = bar + 2 * number + (narrow ? 14 : 34), all = data.names.map((_, i) => ({ i, m: data.message(place(state), i), refits: data.refits(place(state), i), room: room(data, state, place(state), i) }));
   // Columns in units of their kind have coefficients of any size: then each row has a scale, and heights are divided by it, too.
-  for (const each of all) each.size = Math.max(-each.room.ends[0], each.room.ends[1]) || 1;
-  const sizes = all.filter(({ room: { peak } }) => peak).map(({ size }) => size), shared = !(Math.max(...sizes) > 12 * Math.min(...sizes));
+  for (const each of all) {
+    const never = isNever(each.m);
+    each.ends = endsOf(each.room, "ends", never ? [0, 0] : reach(each.m));
+    each.peak = peakOf(each.room, "peak", never ? 0 : tallest((v) => pdf(each.m, v), reach(each.m), 60));
+    each.size = Math.max(-each.ends[0], each.ends[1]) || 1;
+  }
+  const usual = all.filter(({ room }) => room?.home?.often), sizes = usual.map(({ room }) => Math.max(-room.home.ends[0], room.home.ends[1])), shared = !(Math.max(...sizes) > 12 * Math.min(...sizes));
   if (shared) for (const each of all) each.size = 1;
-  const [low, high] = rounded(...union(all.map(({ room: { ends: [a, b] }, size }) => [a / size, b / size])), 14), inner = width - left - right - 8;
+  const [low, high] = rounded(...union(all.map(({ ends: [a, b], size }) => [a / size, b / size])), 14), inner = width - left - right - 8;
   const x = (v) => left + (v - low) / (high - low) * inner, cell = (high - low) / 42, total = head + row * data.n + foot;
   for (const each of all) if (each.refits) Object.assign(each, bars(each.refits, state.n, state.offset, cell * each.size));
-  const peaks = all.map(({ room: { peak }, size }) => peak * size).sort((a, b) => b - a), top = Math.min(peaks[0], 2 * peaks[Math.floor(peaks.length / 2)] || peaks[0]) || 1;
+  const peaks = (usual.length ? usual : all).map(({ peak, size }) => peak * size).sort((a, b) => b - a), top = Math.min(peaks[0], 2 * peaks[Math.floor(peaks.length / 2)] || peaks[0]) || 1;
   const picture = s("svg", { width, height: total, viewBox: `0 0 ${width} ${total}`, role: "group", "aria-label": "One row for each coefficient: refits, p̄₁ and its atom" });
   const barAt = left + inner + 16, refitsAt = barAt + bar + number / 2 + (narrow ? 4 : 10), ourAt = refitsAt + number, middle = { "text-anchor": "middle" };
   picture.append(words(left, 16, narrow ? "where not zero" : "coefficient, in the resamples where it is not zero", { class: "strong" }),
@@ -378,11 +395,11 @@ function ridgeline(data, state, width, act) {
   for (const v of ticks(low, high, narrow ? 3 : 7)) picture.append(line(x(v), head - 8, x(v), total - foot, { class: v === 0 ? "zero" : "guide" }), shared || v === 0 ? words(x(v), total - foot + 18, short(v), middle) : "");
   picture.append(words(x((low + high) / 2), total - 8, shared ? "coefficient" : "coefficient, each on a scale of its size", middle));
   for (const { i, m, refits, found, counts, size } of all) {
-    const base = head + row * (i + 1) - 8, at = (v) => x(v / size), y = (v) => base - Math.min(v * size / top, 1) * row * 1.7, Pi = 1 - atom(m), share = refits && state.n ? 1 - counts[127] / state.n : null;
+    const base = head + row * (i + 1) - 8, at = (v) => x(v / size), y = (v) => base - v * size / top * row * 1.7, Pi = 1 - atom(m), share = refits && state.n ? 1 - counts[127] / state.n : null;
     const says = `${data.names[i]}: zero in ${percent(1 - Pi)} of resamples by p̄₁${share === null ? "" : `, in ${percent(1 - share)} of ${state.n} refits`}. Open this coefficient.`;
     const group = s("g", { class: "row" },
       s("rect", { class: "hit", role: "button", tabindex: 0, "aria-label": says, "data-key": `row${i}`, "data-lm-suppress-shortcuts": "", x: 0, y: base - row + 6, width, height: row - 1, rx: 4 }), words(left - 10, base, cropped(data.names[i], left - 10), { "text-anchor": "end", class: "strong" }),
-      refits && state.n ? drawnBars(found, at, y, base) : [], line(left, base, left + inner, base, { class: "guide" }), isNever(m) ? [] : curve(m, reach(m), at, y, 200),
+      line(left, base, left + inner, base, { class: "guide" }), cut({ left, top: base - 1.72 * row, width: inner, height: 1.72 * row }, refits && state.n ? drawnBars(found, at, y, base) : [], isNever(m) ? [] : curve(m, reach(m), at, y, 200)),
       s("rect", { class: "track", x: barAt, y: base - 11, width: bar, height: 11 }), s("rect", { class: "p1-fill", x: barAt, y: base - 11, width: bar * (1 - Pi), height: 11 }),
       share === null ? [] : line(barAt + bar * (1 - share), base - 15, barAt + bar * (1 - share), base + 4, { class: "truth" }),
       words(refitsAt, base, share === null ? "–" : percent(share), middle), words(ourAt, base, percent(Pi), { ...middle, class: "p1-text strong" }));
@@ -408,8 +425,8 @@ function one(data, state, width) {
   const m = shifted(data.message(place(state), state.i), state.shift), { mean, variance } = moments(m), sd = Math.sqrt(variance), second = gaussian(mean, sd);
   const narrow = width < 560, height = narrow ? 300 : 340, wide = narrow ? 25 : 34, most = data.B ? 2 : 1, side = 34 + 1.5 * most * wide, box = { top: narrow ? 28 : 20, height: height - (narrow ? 76 : 68) };
   const whole = room(data, state, place(state), state.i), never = isNever(m), refits = data.refits(place(state), state.i), shown = refits && state.n, f = (v) => pdf(m, v);
-  const span = whole || !never ? rounded(...union([...(whole ? [whole.both] : []), ...(never ? [] : [reach(m), around(mean, sd)])]), 10) : [-1, 1];
-  const top = whole || !never ? heightOf(Math.max(whole?.peak ?? 0, never ? 0 : tallest(f, reach(m))), whole?.second ?? 0.4 / sd) : 1;
+  const own = never ? [0, 0] : union([reach(m), around(mean, sd)]), span = whole || !never ? rounded(...endsOf(whole, "both", own), 10) : [-1, 1];
+  const top = whole || !never ? heightOf(peakOf(whole, "peak", never ? 0 : tallest(f, reach(m))), Math.max(whole?.home?.second ?? 0, never ? 0 : 0.4 / sd)) : 1;
   box.left = (narrow ? 12 : 30) + 7.4 * Math.max(...ticks(0, top, 4).map((v) => short(v).length));
   box.width = width - box.left - side - (narrow ? 26 : 50);
   const { found, counts } = shown ? bars(refits, state.n, state.offset, (span[1] - span[0]) / 44) : { found: [] };
@@ -472,7 +489,7 @@ function pair(data, state, width, act) {
   const narrow = width < 640, map = narrow ? Math.min(width - 60, 280) : Math.min(250, width * 0.36), size = narrow ? width : width - map - 24, height = narrow ? Math.min(size, 360) : Math.min(size, 420);
   const box = { left: 70, top: 12, width: size - 84, height: height - 62 };
   const values = shown ? refits.map(({ codes, unit }) => Float64Array.from({ length: state.n }, (_, k) => sizeOf(codes[(state.offset + k) % codes.length], unit))) : [[], []];
-  const spans = [a, b].map((i) => { const whole = room(data, state, data.usual, i); return whole ? rounded(...whole.both, 12) : [-1, 1]; });
+  const spans = [a, b].map((i, k) => { const whole = room(data, state, data.usual, i); return whole ? rounded(...endsOf(whole, "both", isNever(ms[k]) ? [0, 0] : union([reach(ms[k]), around(mean[k], sds[k])])), 12) : [-1, 1]; });
   const { x, y, base, axes, inside } = frame(box, spans[0], spans[1], { xName: `coefficient of ${data.names[a]}`, yName: `coefficient of ${data.names[b]}`, about: 5, yTicks: 5 });
   const known = ab / Math.sqrt(aa * bb), seen = shown && state.n > 2 ? relation(...values) : NaN, atoms = ms.map(atom), none = ms.map((m) => !m.beta && 1 - atom(m) < 0.005);
   const picture = s("svg", { width: size, height, viewBox: `0 0 ${size} ${height}`, role: "img",
@@ -515,7 +532,7 @@ function pair(data, state, width, act) {
     ["both zero", percent(p * q), "never", share(bothZero)], ["exactly one zero", percent(p * (1 - q) + q * (1 - p)), "never", share(oneZero)]];
   const refitted = shown ? ` and ${signed(seen)} in the refits` : "", many = empty.length > 1, [, ...rest] = setting(data, here);
   const says = empty.length ? `${empty.join(" and ")} ${many ? "are" : "is"} hardly ever selected at this penalty: there is no pair to see. At a smaller λ ${many ? "they may come" : "it may come"} in.`
-    : `The two have a correlation of ${signed(known)} by p̄₂${refitted}; p̄₁ takes each coefficient by itself, so for p̄₁ it is 0.`;
+    : `${data.names[a]} and ${data.names[b]} have a correlation of ${signed(known)} by p̄₂${refitted}; p̄₁ takes each coefficient by itself, so for p̄₁ it is 0.`;
   const cells = h("figure", { class: "map" }, correlationMap(data, state, map, act), h("figcaption", {}, `Correlations of the coefficients, blue below 0 and orange above: over the diagonal by p̄₂${data.B ? ", under it in all refits, where they were made" : ""}. Press one to see its pair.`));
   return { says, hint: `${NAMES}${rest.length ? ` Here: ${rest.join(", ")}, whatever is chosen elsewhere.` : ""}`, table: table(["", ...numbers.map(([text]) => text)], kinds.map(([kind, text], k) => [kind, text, ...numbers.map((each) => each[k + 1])])),
     picture: narrow ? picture : h("div", { class: "side" }, picture, cells), aside: narrow ? cells : null,
@@ -672,11 +689,12 @@ body[data-theme="dark"] .rvx, body[data-jp-theme-light="false"] .rvx { DARK }
 .rvx svg.cut { overflow: hidden; max-width: none; } .rvx .ribbon { fill: var(--p1); opacity: 0.3; stroke: none; } .rvx .ring1 { fill: none; stroke: var(--p1); stroke-width: 2.4; }
 .rvx .key { display: flex; flex-wrap: wrap; gap: 2px 16px; margin: 0 0 8px; font-size: 13px; line-height: 1.35; } .rvx .key span { display: inline-flex; gap: 6px; align-items: baseline; } .rvx .key svg { flex: none; width: 22px; height: 12px; transform: translateY(1px); }
 .rvx .panel { display: flex; flex-direction: column; } .rvx .panel > * { min-width: 0; }
-.rvx .says { margin: 10px 0 6px; } .rvx .hint { color: var(--soft); margin: 0 0 4px; } .rvx .scroll { overflow-x: auto; } .rvx .scroll table { border: 0; border-collapse: collapse; font-size: 13.5px; margin: 0 0 8px; box-shadow: none; width: auto; } .rvx .scroll :is(th, td) { border: 0; border-bottom: 1px solid var(--guide); padding: 3px 14px 3px 0; text-align: left; background: none; font-variant-numeric: tabular-nums; white-space: nowrap; } .rvx thead th { font-weight: 400; color: var(--soft); } .rvx tbody th { font-weight: 600; } .rvx tr { background: none !important; }
+.rvx .says { margin: 10px 0 6px; min-height: 2.9em; } .rvx .hint { color: var(--soft); margin: 0 0 4px; } .rvx .scroll { overflow-x: auto; } .rvx .scroll table { border: 0; border-collapse: collapse; font-size: 13.5px; margin: 0 0 8px; box-shadow: none; width: auto; } .rvx .scroll :is(th, td) { border: 0; border-bottom: 1px solid var(--guide); padding: 3px 14px 3px 0; text-align: left; background: none; font-variant-numeric: tabular-nums; white-space: nowrap; } .rvx thead th { font-weight: 400; color: var(--soft); } .rvx tbody th { font-weight: 600; } .rvx tr { background: none !important; }
 .rvx details { border-left: 3px solid var(--refits); padding: 2px 0 2px 12px; margin: 6px 0; } .rvx summary { cursor: pointer; } .rvx details p { margin: 6px 0 2px; }
 .rvx .fall { fill: var(--ink); opacity: 0; animation: rvx-fall 0.55s ease-in both; } @keyframes rvx-fall { 0% { opacity: 0.9; transform: none; } 85% { opacity: 0.7; } 100% { opacity: 0; transform: translateY(var(--down)); } }
-@container (max-width: 560px) { .rvx .hint { order: 1; margin: 8px 0; } .rvx .last { order: 2; } .rvx .controls { grid-template-columns: minmax(0, 1fr); } .rvx .stack { flex-direction: row; gap: 4px; align-items: flex-start; } .rvx .map figcaption { max-width: none; } .rvx .scroll table { font-size: 12.5px; } .rvx .scroll :is(th, td) { padding-right: 9px; } }
-@media (prefers-reduced-motion: reduce) { .rvx .fall { display: none; } }`.replaceAll("DARK", "--ink: #E6E6E6; --soft: #A9AFB5; --paper: #131416; --refits: #565B60; --guide: #2E3236; --track: #2A2D31; --p1: #F28A3C; --p1-text: #F7A468; --p2: #56B4E9; --p2-text: #83CBF3; --rvamp: #7CC4EE; --accent: #45B892; --hover: #1F2226; --dots: 0.6;");
+.rvx .coming { animation: rvx-come 0.3s; } .rvx .leaving { animation: rvx-come 0.3s reverse both; pointer-events: none; } @keyframes rvx-come { 0% { opacity: 0; } }
+@container (max-width: 560px) { .rvx .says { min-height: 5.8em; } .rvx .hint { order: 1; margin: 8px 0; } .rvx .last { order: 2; } .rvx .controls { grid-template-columns: minmax(0, 1fr); } .rvx .stack { flex-direction: row; gap: 4px; align-items: flex-start; } .rvx .map figcaption { max-width: none; } .rvx .scroll table { font-size: 12.5px; } .rvx .scroll :is(th, td) { padding-right: 9px; } }
+@media (prefers-reduced-motion: reduce) { .rvx :is(.fall, .leaving) { display: none; } .rvx .coming { animation: none; } }`.replaceAll("DARK", "--ink: #E6E6E6; --soft: #A9AFB5; --paper: #131416; --refits: #565B60; --guide: #2E3236; --track: #2A2D31; --p1: #F28A3C; --p1-text: #F7A468; --p2: #56B4E9; --p2-text: #83CBF3; --rvamp: #7CC4EE; --accent: #45B892; --hover: #1F2226; --dots: 0.6;");
 
 // A slider with its name and value above it; `marks` are the stops that have refits.
 function slider(name, label, { max, value, shown, marks, min = 0, step = 1 }, moved) {
@@ -724,7 +742,18 @@ export function render({ model, el }) {
   function draw() {
     const width = Math.max(Math.floor(root.clientWidth || el.clientWidth || 700), 280), made = PANELS[state.panel][1](data, state, width, act);
     const held = state.focus ?? (stage.contains(at()) || asides.contains(at()) ? at().dataset.key : null);
+    const now = `${state.panel} ${width}`, refits = () => [...stage.querySelectorAll('.refits[d*="M"]:not(.leaving), .cloud[d*="M"]:not(.leaving)')], before = now === drawn ? refits() : [];
     stage.replaceChildren(made.picture);
+    // refits were made at some penalties only: they come and go softly as λ moves
+    if (now === drawn && before.length > 0 !== refits().length > 0) {
+      for (const each of refits()) each.classList.add("coming");
+      stage.querySelector("svg").prepend(...before.map((each) => {
+        const box = each.closest(".cut").cloneNode(false); // in which it stood
+        each.classList.add("leaving");
+        box.append(each);
+        return box;
+      }));
+    }
     keys.replaceChildren(...made.key);
     hint.textContent = made.hint ?? "";
     hint.hidden = !made.hint;
@@ -732,7 +761,6 @@ export function render({ model, el }) {
     count.replaceChildren(...(made.count ? [h("b", {}, made.count[0]), made.count[1]] : []));
     says.textContent = made.says;
     // a sentence that gets shorter moves nothing
-    const now = `${state.panel} ${width}`;
     for (const part of [says, count]) {
       if (now !== drawn) part.style.minHeight = "";
       part.style.minHeight = `${part.offsetHeight}px`;
