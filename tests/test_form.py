@@ -40,12 +40,14 @@ def has_picture(cell):
 
 def uncaptioned(nb, number):
     """What is wrong with the captions of a chapter: each picture has one directly
-    below, and they are counted from 1.
+    below, they are counted from 1, and none is folded with its code.
     """
     count = 0
     for cell, below in zip(nb.cells, [*nb.cells[1:], new_markdown_cell("")]):
         if has_picture(cell):
             count += 1
+            if cell.metadata.get("tags") == ["hide-cell"]:  # hide-input folds the code
+                yield f"folded with its picture: {cell.source[:40]!r}"
             found = CAPTION.match(below.source)
             if below.cell_type != "markdown" or not found:
                 yield f"no caption under {cell.source[:40]!r}"
@@ -97,14 +99,14 @@ def test_prose_has_the_words_of_the_field(path):
     assert found == []
 
 
-def chapter(*, caption="*Figure 2.3.1.* Of x.", lines=3, year="(1990)", grade=r"\*"):
+def chapter(*, caption="*Figure 2.3.1.* Of x.", lines=3, year="(1990)", grade=r"\*", tags=()):
     """A chapter in form, or with one fault."""
     picture = new_output("display_data", data={"image/png": ""})
     recap = "**You now have**\n\n" + "".join(f"{k}. x\n" for k in range(1, lines + 1))
     exercise = f"**Exercise** ({grade}). What?"
     return new_notebook(
         cells=[
-            new_code_cell("plt.show()", outputs=[picture]),
+            new_code_cell("plt.show()", outputs=[picture], metadata={"tags": [*tags]}),
             new_markdown_cell(caption),
             new_markdown_cell(f"{recap}\n*Further reading:* Stein {year} for it."),
             *map(new_markdown_cell, (exercise, exercise)),
@@ -123,6 +125,7 @@ def test_a_chapter_in_form_passes():
         (dict(caption="Of x."), "no caption under 'plt.show()'"),
         (dict(caption="*Figure 2.3.2.* Of x."), "*Figure 2.3.2.* should be"),
         (dict(caption="*Figure 2.4.1.* Of x."), "*Figure 2.4.1.* should be"),
+        (dict(tags=["hide-cell"]), "folded with its picture: 'plt.show()'"),
         (dict(lines=1), "a recap has three"),
         (dict(year=""), "no further reading"),
         (dict(grade=""), "no grade: **Exercise** (). What?"),
