@@ -99,7 +99,9 @@ def test_prose_has_the_words_of_the_field(path):
     assert found == []
 
 
-def chapter(*, caption="*Figure 2.3.1.* Of x.", lines=3, year="(1990)", grade=r"\*", tags=()):
+def chapter(
+    *, caption="*Figure 2.3.1.* Of x.", lines=3, year="(1990)", grade=r"\*", tags=()
+):
     """A chapter in form, or with one fault."""
     picture = new_output("display_data", data={"image/png": ""})
     recap = "**You now have**\n\n" + "".join(f"{k}. x\n" for k in range(1, lines + 1))
