@@ -99,6 +99,17 @@ def test_prose_has_the_words_of_the_field(path):
     assert found == []
 
 
+@each(PATHS)
+def test_no_formula_has_lost_a_backslash(path):
+    r"""As \top and \frac do in a Python string: a tab, a form feed."""
+    found = [
+        cell.source[:60]
+        for cell in cells(path, "markdown")
+        if re.search(r"[\t\r\a\b\f\v]", cell.source)
+    ]
+    assert found == []
+
+
 def chapter(
     *, caption="*Figure 2.3.1.* Of x.", lines=3, year="(1990)", grade=r"\*", tags=()
 ):
