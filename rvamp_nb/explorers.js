@@ -534,7 +534,7 @@ function pair(data, state, width, act) {
     ["both zero", percent(p * q), "never", share(bothZero)], ["exactly one zero", percent(p * (1 - q) + q * (1 - p)), "never", share(oneZero)]];
   const refitted = shown ? ` and ${signed(seen)} in the refits` : "", many = empty.length > 1, [, ...rest] = setting(data, here);
   const says = empty.length ? `${empty.join(" and ")} ${many ? "are" : "is"} hardly ever selected at this penalty: there is no pair to see. At a smaller λ ${many ? "they may come" : "it may come"} in.`
-    : `${data.names[a]} and ${data.names[b]} have a correlation of ${signed(known)} by p̄₂${refitted}; p̄₁ takes each coefficient by itself, so for p̄₁ it is 0.`;
+    : `${data.columns ? `The columns ${data.names[a]} and ${data.names[b]} have a correlation of ${signed(data.columns[a][b])}, their coefficients one` : `The coefficients ${data.names[a]} and ${data.names[b]} have a correlation`} of ${signed(known)} by p̄₂${refitted}. p̄₁ takes each by itself, so for p̄₁ it is 0.`;
   const cells = h("figure", { class: "map" }, correlationMap(data, state, map, act), h("figcaption", {}, `Correlations of the coefficients, blue below 0 and orange above: over the diagonal by p̄₂${data.B ? ", under it in all refits, where they were made" : ""}. Press one to see its pair.`));
   return { says, hint: `${NAMES}${rest.length ? ` Here: ${rest.join(", ")}, whatever is chosen elsewhere.` : ""}`, table: table(["", ...numbers.map(([text]) => text)], kinds.map(([kind, text], k) => [kind, text, ...numbers.map((each) => each[k + 1])])),
     picture: narrow ? picture : h("div", { class: "side" }, picture, cells), aside: narrow ? cells : null,
