@@ -171,6 +171,7 @@ def main():
     refit = seconds(naive_bootstrap, A, y, lam, **asked, seed=0, n_jobs=1)
     table |= dict(lead=3, pair=[0, 2], questions=QUESTIONS, about=ABOUT)
     table["seconds"] = dict(run=f"{run:.1g}", refits=f"{refit:.1g}")
+    table["columns"] = np.corrcoef(A[:, shown].T).round(2).tolist()
     table["panels"] = [*QUESTIONS]
     text = json.dumps(table, ensure_ascii=False, indent=0)
     FILE.write_text(text + "\n", encoding="utf-8")

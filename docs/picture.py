@@ -14,9 +14,9 @@ from rvamp_nb import datasets, naive_bootstrap, p1, rvamp
 from rvamp_nb.explore import style
 
 STATIC = Path(__file__).resolve().parent / "static"
-INKS = {  # what is written on which page, in which colours: text, refits, rVAMP
-    "light": ("#1A1A1A", "#C8C8C8", "#005687"),
-    "dark": ("#E0E0E0", "#5A5A5A", "#56B4E9"),
+INKS = {  # colours of a page, as in the explorer: text, refits, p̄₁, and its numbers
+    "light": ("#1A1A1A", "#C8C8C8", "#D55E00", "#AD4A00"),
+    "dark": ("#E6E6E6", "#565B60", "#F28A3C", "#F7A468"),
 }
 REFITS, WIDTH = 4000, 30  # of a bin
 
@@ -44,7 +44,7 @@ def draw(names, laws, draws, inks):
     """One row per coefficient, the surest on top; a row's height is a density, the
     same scale in all.
     """
-    text, grey, blue = inks
+    text, grey, line, number = inks
     plt.rcParams.update(
         {
             "text.color": text,
@@ -58,7 +58,7 @@ def draw(names, laws, draws, inks):
     # 0 is an edge: no bin mixes signs
     x, edges = np.linspace(-420, 840, 1261), np.arange(-420, 841, WIDTH)
     base = -0.0043 * np.arange(len(names))
-    columns = (960, f"{REFITS:,}\nrefits", text), (1130, "one run\nof rVAMP", blue)
+    columns = (960, f"{REFITS:,}\nrefits", text), (1130, "one run\nof rVAMP", number)
     for name, law, drawn, atom, y in zip(names, laws.pdf(x), draws.T, laws.atom, base):
         selected = drawn[drawn != 0]
         ax.stairs(
@@ -68,7 +68,7 @@ def draw(names, laws, draws, inks):
             fill=True,
             color=grey,
         )
-        ax.plot(x, y + law, color=blue, linewidth=1.8)
+        ax.plot(x, y + law, color=line, linewidth=1.8)
         ax.text(-440, y, name, ha="right", va="baseline")
         for (place, _, colour), share in zip(
             columns, (len(selected) / REFITS, 1 - atom)

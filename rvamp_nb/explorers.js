@@ -165,19 +165,21 @@ const stairs = (counts) => {
   let sum = 0;
   return counts.map((count) => (sum += count) / n);
 };
-export function apart(counts, others) {
-  const [a, b] = [stairs(counts), stairs(others)];
-  return Math.max(...a.map((v, k) => Math.abs(v - b[k])));
-}
+const farthest = (a, b) => {
+  let most = 0;
+  for (let k = 0; k < a.length; k++) most = Math.max(most, Math.abs(a[k] - b[k]));
+  return most;
+};
+export const apart = (counts, others) => farthest(stairs(counts), stairs(others));
 export function apartFrom(F, jump, counts, unit) { // F with a jump at zero
   const below = (c) => (c > 0 ? F(c * unit) : c === 0 ? F(0) : c === -1 ? F(0) - jump : F((c + 1) * unit));
-  return Math.max(...stairs(counts).map((v, k) => Math.abs(v - below(k - 127))));
+  return farthest(stairs(counts), counts.map((_, k) => below(k - 127)));
 }
 // How many refits are as far from all of them as p̄₁ is: the distance of n falls as one over the root of n, as 40 lots measure it.
 export function equivalent(m, codes, unit) {
-  const all = counted(codes), B = codes.length, lot = Math.floor(B / 40);
+  const all = counted(codes), B = codes.length, lot = Math.floor(B / 40), whole = stairs(all);
   let mean = 0;
-  for (let k = 0; k < 40; k++) mean += apart(counted(codes.subarray(k * lot, (k + 1) * lot)), all) / 40;
+  for (let k = 0; k < 40; k++) mean += farthest(stairs(counted(codes.subarray(k * lot, (k + 1) * lot))), whole) / 40;
   const slope = mean / Math.sqrt(1 / lot - 1 / B), distance = apartFrom((x) => cdf(m, x), atom(m), all, unit), left = (distance / slope) ** 2 - 1 / B;
   return { distance, n: left > 1 / B ? 1 / left : Infinity };
 }
@@ -391,7 +393,7 @@ function ridgeline(data, state, width, act) {
   picture.append(words(left, 16, narrow ? "where not zero" : "coefficient, in the resamples where it is not zero", { class: "strong" }),
     words(barAt, 16, narrow ? "zero" : "zero in", { class: "strong" }), words((refitsAt + ourAt) / 2, 16, narrow ? "selected, Π" : "selected in (Π)", { ...middle, class: "strong" }),
     words(refitsAt, 34, "refits", middle), words(ourAt, 34, "p̄₁", { ...middle, class: "p1-text strong" }));
-  if (!narrow) for (const [share, name, anchor] of [[0, "0 %", "start"], [0.5, "50 %", "middle"], [1, "100 %", "end"]]) picture.append(words(barAt + share * bar, 34, name, { "text-anchor": anchor }));
+  if (!narrow) for (const [share, name, anchor] of [[0, "0", "start"], [0.5, "50", "middle"], [1, "100 %", "end"]]) picture.append(words(barAt + share * bar, 34, name, { "text-anchor": anchor }));
   for (const v of ticks(low, high, narrow ? 3 : 7)) picture.append(line(x(v), head - 8, x(v), total - foot, { class: v === 0 ? "zero" : "guide" }), shared || v === 0 ? words(x(v), total - foot + 18, short(v), middle) : "");
   picture.append(words(x((low + high) / 2), total - 8, shared ? "coefficient" : "coefficient, each on a scale of its size", middle));
   for (const { i, m, refits, found, counts, size } of all) {
@@ -414,7 +416,7 @@ function ridgeline(data, state, width, act) {
   let count = null;
   if (countable(data, state)) {
     const sorted = all.filter(({ i }) => enough(data, state, i)).map(({ i }) => inRefits(data, state, i).n).sort((a, b) => a - b), B = data.B;
-    count = [`One run of rVAMP is as good as ${asCount(sorted[Math.floor((sorted.length - 1) / 2)], B)} refits here`, `, for the middle one of these coefficients (${asCount(sorted[0], B)} for the worst): so many refits are on average as far from all ${B.toLocaleString("en")} as the curve is.${data.seconds ? ` The run took ${data.seconds.run} s, the ${B.toLocaleString("en")} refits ${data.seconds.refits} s.` : ""}`];
+    count = [`One run of rVAMP is as good as ${asCount(sorted[Math.floor((sorted.length - 1) / 2)], B)} refits here`, `, for the middle one of these coefficients (${asCount(sorted[0], B)} for the worst): that many are, on average, as far from all ${B.toLocaleString("en")} as the curve is.${data.seconds ? ` The run took ${data.seconds.run} s, the ${B.toLocaleString("en")} refits ${data.seconds.refits} s.` : ""}`];
   } else if (data.B >= 400 && !data.beta) count = NOT_HERE;
   return { picture, count, says: data.beta ? "At a finite β no coefficient is exactly zero." : `${name} is exactly zero in ${percent(first)} of resamples: that is its atom. The area under its curve is the other ${percent(1 - first)}${data.B ? `; ${shown}` : ""}.`,
     key: key(data.B && ["refits", "refits that are not zero"], ["p1", "p̄₁, from one run of rVAMP"], ["atom", "its atom: how often it is exactly zero"], data.B && ["mark", "the same in the refits"]),
@@ -451,7 +453,7 @@ function one(data, state, width) {
     if (state.n === 1) rows[2].splice(4, 2, "–", "–");
   } else if (data.B) rows.push(["truth", "refits", ...Array(data.B >= 400 ? 5 : 4)]);
   const stay = refits && state.shift !== 0 ? " The refits stay where they are: the question is what p̄₁ would be." : data.B && !refits ? " No refits were made at this setting, so the curves stand alone." : "";
-  const found1 = `p̄₁ is ${compared && far(count.distance)} off all ${B} refits (the largest distance between the two distribution functions), as far as so many refits are on average.${part ? ` The ${refitsOf(state.n)} drawn ${state.n === 1 ? "is" : "are"} ${far(part)} off.` : ""}`;
+  const found1 = `p̄₁ is ${compared && far(count.distance)} off all ${B} refits (the largest distance between the two distribution functions), as far as ${compared && asCount(count.n, data.B)} refits are on average.${part ? ` The ${refitsOf(state.n)} drawn ${state.n === 1 ? "is" : "are"} ${far(part)} off.` : ""}`;
   return { picture, hint: NAMES, table: table(["", "not zero", "mean", "sd", "90 % lie in", ...(data.B >= 400 ? [narrow ? "off all" : `off all ${B}`] : [])], rows),
     says: data.beta ? "At a finite β no coefficient is exactly zero." : `${name} is exactly zero in ${percent(1 - Pi)} of resamples: that is its atom. The area under p̄₁ is the other ${percent(Pi)}.${stay}`,
     count: !compared ? (data.B >= 400 && !data.beta && state.shift === 0 ? NOT_HERE : null) : !enough(data, state, state.i) ? ["", `p̄₁ is ${far(count.distance)} off all ${B} refits. Nearly all of them are zero: too few are left to count how many refits one run is as good as.`]
@@ -532,7 +534,7 @@ function pair(data, state, width, act) {
     ["both zero", percent(p * q), "never", share(bothZero)], ["exactly one zero", percent(p * (1 - q) + q * (1 - p)), "never", share(oneZero)]];
   const refitted = shown ? ` and ${signed(seen)} in the refits` : "", many = empty.length > 1, [, ...rest] = setting(data, here);
   const says = empty.length ? `${empty.join(" and ")} ${many ? "are" : "is"} hardly ever selected at this penalty: there is no pair to see. At a smaller λ ${many ? "they may come" : "it may come"} in.`
-    : `${data.names[a]} and ${data.names[b]} have a correlation of ${signed(known)} by p̄₂${refitted}; p̄₁ takes each coefficient by itself, so for p̄₁ it is 0.`;
+    : `${data.columns ? `The columns ${data.names[a]} and ${data.names[b]} have a correlation of ${signed(data.columns[a][b])}, their coefficients one` : `The coefficients ${data.names[a]} and ${data.names[b]} have a correlation`} of ${signed(known)} by p̄₂${refitted}. p̄₁ takes each by itself, so for p̄₁ it is 0.`;
   const cells = h("figure", { class: "map" }, correlationMap(data, state, map, act), h("figcaption", {}, `Correlations of the coefficients, blue below 0 and orange above: over the diagonal by p̄₂${data.B ? ", under it in all refits, where they were made" : ""}. Press one to see its pair.`));
   return { says, hint: `${NAMES}${rest.length ? ` Here: ${rest.join(", ")}, whatever is chosen elsewhere.` : ""}`, table: table(["", ...numbers.map(([text]) => text)], kinds.map(([kind, text], k) => [kind, text, ...numbers.map((each) => each[k + 1])])),
     picture: narrow ? picture : h("div", { class: "side" }, picture, cells), aside: narrow ? cells : null,
@@ -689,11 +691,11 @@ body[data-theme="dark"] .rvx, body[data-jp-theme-light="false"] .rvx { DARK }
 .rvx svg.cut { overflow: hidden; max-width: none; } .rvx .ribbon { fill: var(--p1); opacity: 0.3; stroke: none; } .rvx .ring1 { fill: none; stroke: var(--p1); stroke-width: 2.4; }
 .rvx .key { display: flex; flex-wrap: wrap; gap: 2px 16px; margin: 0 0 8px; font-size: 13px; line-height: 1.35; } .rvx .key span { display: inline-flex; gap: 6px; align-items: baseline; } .rvx .key svg { flex: none; width: 22px; height: 12px; transform: translateY(1px); }
 .rvx .panel { display: flex; flex-direction: column; } .rvx .panel > * { min-width: 0; }
-.rvx .says { margin: 10px 0 6px; min-height: 2.9em; } .rvx .hint { color: var(--soft); margin: 0 0 4px; } .rvx .scroll { overflow-x: auto; } .rvx .scroll table { border: 0; border-collapse: collapse; font-size: 13.5px; margin: 0 0 8px; box-shadow: none; width: auto; } .rvx .scroll :is(th, td) { border: 0; border-bottom: 1px solid var(--guide); padding: 3px 14px 3px 0; text-align: left; background: none; font-variant-numeric: tabular-nums; white-space: nowrap; } .rvx thead th { font-weight: 400; color: var(--soft); } .rvx tbody th { font-weight: 600; } .rvx tr { background: none !important; }
+.rvx .says { margin: 10px 0 6px; min-height: 2.9em; } .rvx .count { min-height: 4.4em; } .rvx .count:empty { display: none; } .rvx .hint { color: var(--soft); margin: 0 0 4px; } .rvx .scroll { overflow-x: auto; } .rvx .scroll table { border: 0; border-collapse: collapse; font-size: 13.5px; margin: 0 0 8px; box-shadow: none; width: auto; } .rvx .scroll :is(th, td) { border: 0; border-bottom: 1px solid var(--guide); padding: 3px 14px 3px 0; text-align: left; background: none; font-variant-numeric: tabular-nums; white-space: nowrap; } .rvx thead th { font-weight: 400; color: var(--soft); } .rvx tbody th { font-weight: 600; } .rvx tr { background: none !important; }
 .rvx details { border-left: 3px solid var(--refits); padding: 2px 0 2px 12px; margin: 6px 0; } .rvx summary { cursor: pointer; } .rvx details p { margin: 6px 0 2px; }
 .rvx .fall { fill: var(--ink); opacity: 0; animation: rvx-fall 0.55s ease-in both; } @keyframes rvx-fall { 0% { opacity: 0.9; transform: none; } 85% { opacity: 0.7; } 100% { opacity: 0; transform: translateY(var(--down)); } }
 .rvx .coming { animation: rvx-come 0.3s; } .rvx .leaving { animation: rvx-come 0.3s reverse both; pointer-events: none; } @keyframes rvx-come { 0% { opacity: 0; } }
-@container (max-width: 560px) { .rvx .says { min-height: 5.8em; } .rvx .hint { order: 1; margin: 8px 0; } .rvx .last { order: 2; } .rvx .controls { grid-template-columns: minmax(0, 1fr); } .rvx .stack { flex-direction: row; gap: 4px; align-items: flex-start; } .rvx .map figcaption { max-width: none; } .rvx .scroll table { font-size: 12.5px; } .rvx .scroll :is(th, td) { padding-right: 9px; } }
+@container (max-width: 560px) { .rvx .says { min-height: 5.8em; } .rvx .count { min-height: 8.7em; } .rvx .hint { order: 1; margin: 8px 0; } .rvx .last { order: 2; } .rvx .controls { grid-template-columns: minmax(0, 1fr); } .rvx .stack { flex-direction: row; gap: 4px; align-items: flex-start; } .rvx .map figcaption { max-width: none; } .rvx .scroll table { font-size: 12.5px; } .rvx .scroll :is(th, td) { padding-right: 9px; } }
 @media (prefers-reduced-motion: reduce) { .rvx :is(.fall, .leaving) { display: none; } .rvx .coming { animation: none; } }`.replaceAll("DARK", "--ink: #E6E6E6; --soft: #A9AFB5; --paper: #131416; --refits: #565B60; --guide: #2E3236; --track: #2A2D31; --p1: #F28A3C; --p1-text: #F7A468; --p2: #56B4E9; --p2-text: #83CBF3; --rvamp: #7CC4EE; --accent: #45B892; --hover: #1F2226; --dots: 0.6;");
 
 // A slider with its name and value above it; `marks` are the stops that have refits.
@@ -735,12 +737,13 @@ export function render({ model, el }) {
   const data = unpack(model.get("table")), id = `rvx${explorers++}`, panels = data.panels.filter((name) => PANELS[name]);
   const state = { panel: panels[0], i: data.lead ?? 0, l: data.start[0], t: data.start[1], d: data.start[2], shift: 0, n: data.B, offset: 0, pair: data.pair ?? [0, 1], step: 0, b: 0, fallen: [], worth: {}, rooms: {}, maps: {}, focus: null };
   const root = h("div", { class: "rvx" }), tabs = h("div", { class: "tabs", role: "tablist", "aria-label": "What to look at" }), body = h("div", { role: "tabpanel", class: "panel", id: `${id}body` });
-  const stage = h("div", { class: "stage" }), controls = h("div", { class: "controls" }), says = h("p", { class: "says", "aria-live": "polite" }), below = h("div", { class: "scroll" }), hint = h("p", { class: "hint" }), keys = h("p", { class: "key" }), count = h("p", { class: "says" }), asides = h("div", { class: "aside" }), questions = h("div", { class: "last" });
+  const stage = h("div", { class: "stage" }), controls = h("div", { class: "controls" }), says = h("p", { class: "says", "aria-live": "polite" }), below = h("div", { class: "scroll" }), hint = h("p", { class: "hint" }), keys = h("p", { class: "key" }), count = h("p", { class: "says count" }), asides = h("div", { class: "aside" }), questions = h("div", { class: "last" });
   const at = () => el.getRootNode().activeElement;
-  let timer = null, drawn = null;
+  let timer = null, drawn = null, width = 700;
+  const measure = () => { width = Math.max(Math.floor(root.clientWidth || el.clientWidth || 700), 280); }; // not at each move: it takes as long as a picture
 
   function draw() {
-    const width = Math.max(Math.floor(root.clientWidth || el.clientWidth || 700), 280), made = PANELS[state.panel][1](data, state, width, act);
+    const made = PANELS[state.panel][1](data, state, width, act);
     const held = state.focus ?? (stage.contains(at()) || asides.contains(at()) ? at().dataset.key : null);
     const now = `${state.panel} ${width}`, refits = () => [...stage.querySelectorAll('.refits[d*="M"]:not(.leaving), .cloud[d*="M"]:not(.leaving)')], before = now === drawn ? refits() : [];
     stage.replaceChildren(made.picture);
@@ -760,11 +763,6 @@ export function render({ model, el }) {
     below.replaceChildren(...(made.table ? [made.table] : []));
     count.replaceChildren(...(made.count ? [h("b", {}, made.count[0]), made.count[1]] : []));
     says.textContent = made.says;
-    // a sentence that gets shorter moves nothing
-    for (const part of [says, count]) {
-      if (now !== drawn) part.style.minHeight = "";
-      part.style.minHeight = `${part.offsetHeight}px`;
-    }
     drawn = now;
     asides.replaceChildren(...(made.aside ? [made.aside] : []));
     const here = data.B && data.refits(state.panel === "pair" ? { l: state.l, ...data.usual } : place(state), 0);
@@ -856,9 +854,9 @@ export function render({ model, el }) {
   body.append(hint, keys, stage, controls, says, count, below, asides, questions);
   root.append(h("style", {}, STYLE), tabs, body);
   el.append(root);
+  measure();
   open(false);
-  let last = root.clientWidth;
-  const watch = new ResizeObserver(() => { if (Math.abs(root.clientWidth - last) > 2) { last = root.clientWidth; draw(); } });
+  const watch = new ResizeObserver(() => { const before = width; measure(); if (Math.abs(width - before) > 2) draw(); });
   watch.observe(root);
   return () => { clearInterval(timer); watch.disconnect(); };
 }

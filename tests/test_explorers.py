@@ -18,10 +18,11 @@ from scipy.special import erfc, ndtr
 from sklearn.datasets import load_diabetes
 
 import rvamp_nb
-from rvamp_nb import StabilitySelection, datasets, naive_bootstrap, p2, rvamp
+from rvamp_nb import StabilitySelection, datasets, explorers, naive_bootstrap, p2, rvamp
 from rvamp_nb.densities import P1, P1Posterior, p1
 from rvamp_nb.explore import sliders
 from rvamp_nb.explorers import diabetes_explorer, explore, film, refits_in_bytes
+from rvamp_nb.iteration import run
 from rvamp_nb.messages import Natural
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.resampling import Fixed, NoResampling, TwoPoint
@@ -296,7 +297,7 @@ def test_the_numbers_of_the_answers():
     diabetes = datasets.load_diabetes()
     s1, s2 = (list(diabetes.names).index(name) for name in ("s1", "s2"))
     columns = np.corrcoef(diabetes.A[:, [s1, s2]].T)[0, 1]
-    assert columns == pytest.approx(0.9, abs=0.005)
+    assert columns == pytest.approx(0.9, abs=0.005) == TABLE["columns"][8][9]
 
 
 LAWS_OF = """(() => { const data = js.unpack(table);
@@ -410,6 +411,20 @@ def test_other_penalties_and_temperatures_are_drawn_as_they_are(small, prior, be
     np.testing.assert_allclose(found[0], d.atom, atol=1e-9)
 
 
+def test_penalties_that_empty_the_model_end_the_slider(small, monkeypatch):
+    steps = []
+
+    def counted(*args):
+        found = run(*args)
+        steps.append(len(found.trace))
+        return found
+
+    monkeypatch.setattr(explorers, "run", counted)
+    table = explore(rvamp(*small, 3.0)).table
+    assert 13 <= len(table["lams"]) < 24 and max(steps) <= 60
+    assert len(table["betas"]) == 9
+
+
 def test_refits_that_are_given_stand_at_the_fits_penalty(small):
     fit = rvamp(*small, 0.1)
     draws = np.arange(12.0).reshape(6, 2)
@@ -428,6 +443,8 @@ def test_an_estimator_is_explored_by_its_names_on_the_scale_of_the_table():
     wanted = 1 - selector.probabilities_, selector.coef_mean_, selector.coef_std_**2
     np.testing.assert_allclose(found, np.array(wanted)[:, at], rtol=1e-4, atol=1e-9)
     assert explore(selector, shown=["bmi", "s5"]).table["names"] == ["bmi", "s5"]
+    with pytest.raises(TypeError):
+        explore(selector, ["names", "are", "known"])
     assert len(selector.explore().table["names"]) == 10
     with pytest.raises(ValueError, match="no column 'agee'; did you mean 'age'"):
         selector.explore(["bmi", "agee"])
