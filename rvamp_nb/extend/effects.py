@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['UNBOUNDED', 'RESEMBLING', 'TOGETHER', 'ROWS', 'BLURRED', 'CAUTIOUS', 'COPY', 'NEAREST', 'PULL', 'left_out',
-           'noise_of_rows', 'freedom', 'debiased', 'heard_together', 'debiased_together', 'Resemblance', 'resemblance',
-           'bending', 'calibration_slope', 'Effects', 'effects']
+           'noise_of_rows', 'freedom', 'own_in_error', 'own_in_width', 'debiased', 'heard_together',
+           'debiased_together', 'Resemblance', 'resemblance', 'bending', 'calibration_slope', 'Effects', 'effects']
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0004
 import warnings
@@ -51,6 +51,18 @@ def freedom(w, left):
     """
     uneven = (w**4).sum(0) / (w**2).sum(0) ** 2 - 1 / len(w)
     return 1 / (1 / left + uneven)
+
+# %% ../../nbs/course/56_effects.ipynb #27ef00b2
+def own_in_error(z, left):
+    """Student's t of estimates of z standard errors each, whose noise is in these, too
+    (`own-direction`); it has left - 1 > 0 degrees of freedom.
+    """
+    return z * np.sqrt((left - 1) / np.maximum(left - z**2, 1e-100))
+
+
+def own_in_width(t, left):
+    """Standard errors that are t wide without their own noise (`own-direction`)."""
+    return t * np.sqrt(left / (left - 1 + t**2))
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0019
 def debiased(fit):
@@ -217,11 +229,11 @@ COPY, NEAREST, PULL = 0.99, 0.7, 2  # PULL in standard errors; tests/bench/effec
 
 def effects(fit, level=0.95):
     """Debiased coefficients with standard errors, intervals and p-values
-    (`field-error`, `effect-error`; those of a logistic fit over its `bending`), where
-    they hold: `Effects`, on the scale of the columns of A. Where a column resembles too
-    many others, or is pulled too far by them, `light` says so and there are no numbers;
-    a TrustWarning if no column has an interval. A TypeError or ValueError for another
-    kind of fit, or one that has not converged.
+    (`field-error`, `effect-error`, `own-direction`; a logistic fit's over `bending`),
+    where they hold: `Effects`, on the scale of the columns of A. Where a column
+    resembles too many others, or is pulled too far by them, `light` says so and there
+    are no numbers; a TrustWarning if no column has an interval. A TypeError or
+    ValueError for another kind of fit, or one that has not converged.
 
     Parameters
     ----------
@@ -239,13 +251,15 @@ def effects(fit, level=0.95):
     alike = resemblance(A - A.mean(0) * fit.has_intercept)
     estimate, se, left, pull = debiased_together(fit, alike.together)
     se[~(se > 0)] = np.nan  # columns of zeros
-    pulled = np.abs(pull / se)
+    pulled, size = np.abs(pull / se), np.abs(estimate / se)
+    own = (fit.mean == 0) & (left > 2) & isinstance(fit.problem.likelihood, Squared)
+    left, size = left - own, np.where(own, own_in_error(size, left), size)
     held = (alike.apart <= NEAREST) & (alike.closest <= COPY) & (pulled <= PULL)
-    p_value = 2 * student.sf(np.abs(estimate) / se, left)
-    factor, error = bending(fit)
+    p_value = 2 * student.sf(size, left)
+    (factor, error), slope = bending(fit), calibration_slope(fit)
     estimate, se = estimate / factor, np.hypot(se, estimate / factor * error) / factor
-    half = student.ppf((1 + level) / 2, left) * se
-    slope = calibration_slope(fit)
+    width = student.ppf((1 + level) / 2, left)
+    half = np.where(own, own_in_width(width, left + 1), width) * se
     known = "yellow" if error > BLURRED * factor or slope > CAUTIOUS else "green"
     light = np.where(held, known, "red")
     green = light == "green"
