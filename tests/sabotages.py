@@ -436,6 +436,42 @@ SABOTAGES = [
         "tests/test_students.py::test_what_is_wrong_with_an_answer_is_said",
     ),
     Sabotage(
+        "extend/turns.py",
+        "the prior's response is not that of its metric",
+        "self.chi = small(metric.D / (1 + metric.D * metric.Q))",
+        "self.chi = small(metric.D / (1 + metric.Q))",
+        "tests/test_turns.py::test_settled_turns_are_refits",
+    ),
+    Sabotage(
+        "extend/turns.py",
+        "an offset is left out where a row answers",
+        "self.offset - batch.h_u, self.loss",
+        "-batch.h_u, self.loss",
+        "tests/test_turns.py::test_every_penalty_is_refitted_with_weights_and_offsets",
+    ),
+    Sabotage(
+        "extend/turns.py",
+        "Newton's steps leave the count out",
+        "d = -(f - omega + c * V * slope)",
+        "d = -(f - omega + V * slope)",
+        "tests/test_turns.py::test_every_penalty_is_refitted_with_weights_and_offsets",
+    ),
+    Sabotage(
+        "extend/turns.py",
+        "the one metric is not the same on both sides of a row",
+        "np.sqrt(V * q), np.sqrt(V * q))",
+        "V, 100 * q)",
+        "tests/test_turns.py::test_rvamps_metric_runs_away_between_near_copies_and_one"
+        "_metric_does_not",
+    ),
+    Sabotage(
+        "extend/turns.py",
+        "what has not moved at the first look has settled, and all else, too",
+        "going[moves], batch.of(moves), x[moves]",
+        "going[:0], batch.of(moves), x[moves]",
+        "tests/test_turns.py::test_settled_turns_are_refits",
+    ),
+    Sabotage(
         "extend/refined.py",
         "few columns begin with as many refits as many do",
         "2 if len(fit.mean) <= FEW_COLUMNS else 1",
