@@ -163,7 +163,7 @@ def test_survival_times_are_refitted_by_cox_fits_alone():
     fit, baseline = survival_fit(A[:, few], time, event, **told)
     answer = answered(fit, baseline=baseline, accuracy=0.05)
     n = answer.n_refits
-    assert f"{n} resamples settled, {n} a few turns far, {n} refit" in answer.status
+    assert f"{n} resamples settled ({n} begun, {n} exact)" in answer.status
     z = off(answer, *seen(fit, 200, baseline=baseline))
     assert np.sqrt(np.mean(z[:2] ** 2)) < 1.5
 

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['MADE_UP_DRAWS', 'CHANCE', 'LEAST_DOUBT', 'IN_DOUBT', 'SIDE_BY_SIDE', 'DRAW', 'PRODUCT', 'NUMBER', 'NEWTON_ROW',
-           'EXACT', 'EXACT_BENT', 'TO_SETTLE', 'FIRST_WANTED', 'ALONE', 'GROWTH', 'WORTH', 'LevelMean', 'level_mean',
-           'towards_own', 'Samples', 'ExactByTurns', 'seconds_of_levels', 'refined_by_levels']
+           'EXACT', 'EXACT_BENT', 'TO_SETTLE', 'FIRST_WANTED', 'ALONE', 'GROWTH', 'WORTH', 'LEAST_ASKED', 'LevelMean',
+           'level_mean', 'towards_own', 'Samples', 'ExactByTurns', 'seconds_of_levels', 'refined_by_levels']
 
 # %% ../../nbs/workshop/levels.ipynb #7f000004
 from typing import NamedTuple
@@ -236,6 +236,7 @@ def _answered(samples, which):
 FIRST_WANTED = 60, 200, 400  # resamples at the three levels, exact first
 ALONE = 200, 200, 200  # where only exact refits can be had
 GROWTH, WORTH = 4, 0.6  # at most so many times more at once; worth times accuracy^2
+LEAST_ASKED = 0.25  # features at 1/2, whose doubt all others together are taken for
 
 
 def _wanted(samples, mean, short):
@@ -278,7 +279,7 @@ def _in_words(samples, accuracy, stopped):
     )
     gain, kappa = plain / len(draws), max(worth - plain, 0.0)
     n = samples.done
-    said = f"{n[1]} resamples settled, {n[2]} a few turns far, {n[0]} refitted exactly"
+    said = f"{n[1]} resamples settled ({n[2]} begun, {n[0]} exact)"
     said += f", s.e. of Π at most {errors[0].max():.3f}" + "; interrupted" * stopped
     if failed:
         said += f"; {failed} exact ones did not arrive and are left out"
@@ -326,7 +327,7 @@ def refined_by_levels(
                 bar.update(samples.done[1] - before[1])
                 Pi, error, mean, _ = _answered(samples, 0)
                 # of few in doubt less is asked
-                doubt = max(np.sum(Pi * (1 - Pi)) / WORTH, 1)
+                doubt = max(np.sum(Pi * (1 - Pi)), LEAST_ASKED / 4) / WORTH
                 short = max(error.sum() / doubt, error.max()) / accuracy**2
                 if short <= 1 or samples.done[1] >= most or samples.done == before:
                     break
