@@ -75,11 +75,13 @@ class _Few:
         self.args = X, fit.problem.y, t, k
         self.table = unit_table(*self.args, **self.options)
 
-    def __call__(self, counts, factor, likely=None):
+    def __call__(self, counts, factor, likely=None, start=None):
         """Coefficients, (b, n), from counts (b, M) and factors, (b, n) or (b, 1)."""
+        if start is not None:
+            likely = start.any(0)
         (X, y, t, k), counts = self.args, counts * self.weight
         with threads(X):
-            x, _, sure, _ = refit(self.table, counts, factor, likely)
+            x, _, sure, _ = refit(self.table, counts, factor, likely, start)
             for b in np.flatnonzero(~sure):
                 again, x[b] = (X, y, t * factor[b], k * factor[b], counts[b]), np.nan
                 with suppress(RuntimeError):
@@ -89,10 +91,11 @@ class _Few:
 # %% ../../nbs/workshop/refitting.ipynb #74000020
 def refitter(fit, baseline=None):
     """What refits a fit from `rvamp`, which need not have converged, for given
-    resamples: a function of counts (b, M) and multipliers of the penalties, (b, N) or
-    (b, 1), that returns coefficients (b, N), nan in the rows of refits that did not
-    arrive, and intercepts (b,), 0 where the fit has none. With a `Baseline` the refits
-    are Cox fits, each with one of its own; intercepts are about the one given.
+    resamples: a function of counts (b, M), multipliers of the penalties, (b, N) or (b,
+    1), and, optionally, coefficients and an intercept to begin at, (b, N + 1), that
+    returns coefficients (b, N), nan in the rows of refits that did not arrive, and
+    intercepts (b,), 0 where the fit has none. With a `Baseline` the refits are Cox
+    fits, each with one of its own; intercepts are about the one given.
 
     A ValueError for a loss, penalty or table that cannot be refitted.
     """
@@ -107,15 +110,21 @@ def refitter(fit, baseline=None):
         of_all = partial(_stored_refits, fit, likely)
     else:
         of_all = partial(_Few(fit, p.A, slice(None)), likely=likely)
-    padded = lambda v: np.pad(v, ((0, 0), (0, one * (v.shape[1] > 1))))
-    apart = lambda x: (x[:, :N], x[:, N:].sum(1))
-    return lambda c, factor: apart(of_all(c, padded(factor)))
+
+    def refits(counts, factor, start=None):
+        factor = np.pad(factor, ((0, 0), (0, one * (factor.shape[1] > 1))))
+        start = None if start is None else start[:, : N + one]
+        x = of_all(counts, factor, start=start)
+        return x[:, :N], x[:, N:].sum(1)
+
+    return refits
 
 
-def _with_level(baseline, A, t, counts, factor):
+def _with_level(baseline, A, t, counts, factor, start=None):
     """Cox fits, and the level of each about a baseline."""
     weight = counts * baseline.weight
-    x = cox_fits(A, baseline.time, baseline.event, factor * t, weight)
+    start = None if start is None else start[:, : len(t)]
+    x = cox_fits(A, baseline.time, baseline.event, factor * t, weight, start)
     seen = np.maximum(weight @ baseline.event, 0.5)  # of no event, as of half a one
     expected = np.sum(weight * baseline.hazard * np.exp(x @ A.T), 1)
     return x, np.log(seen / expected)
@@ -134,9 +143,13 @@ def _penalty_terms(fit, columns):
 MOST_HELD = 2**25  # numbers that refits of a table in blocks may hold: 256 MB
 
 
-def _stored_refits(fit, likely, counts, factor):
-    """Coefficients of refits of a table in blocks, the intercept's included."""
+def _stored_refits(fit, likely, counts, factor, start=None):
+    """Coefficients of refits of a table in blocks, the intercept's included; those to
+    begin at name columns to look at.
+    """
     (A, y, _, loss, *_), inside = fit.problem, likely.copy()
+    if start is not None:
+        inside = (start != 0).any(0) | (_penalty_terms(fit, slice(None))[0] == 0)
     factor = np.broadcast_to(factor, (len(counts), len(inside)))
     bar = _penalty_terms(fit, slice(None))[0] * factor.min(0) * (1 + 1e-7)
     while True:

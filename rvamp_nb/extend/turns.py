@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['LEAST_RHO', 'MOST_RHO', 'FAINT', 'STIFFEST', 'SOFTEST', 'WORST', 'IN_RANGE', 'NARROW', 'NEWTON', 'LONG_STEP',
            'FIRST_LEVEL', 'OWN', 'OWN_DAMPING', 'DAMPING', 'RUNAWAY', 'LOOK', 'MOST_TURNS', 'Metric', 'rvamp_metric',
-           'one_metric', 'FrozenCoupling', 'Batch', 'Factors', 'crossed', 'Turns', 'gaps']
+           'one_metric', 'FrozenCoupling', 'Batch', 'Factors', 'crossed', 'Turns', 'gaps', 'ExactByTurns']
 
 # %% ../../nbs/workshop/turns.ipynb #7e000004
 from typing import NamedTuple
@@ -290,3 +290,18 @@ def gaps(turns, x, batch):
     pull = (-batch.counts * slope) @ A
     off = x - p.of_prior(batch._replace(h=Q * x + pull), Q)
     return np.abs(off * Q).max(1) / np.maximum(np.abs(pull).max(1), 1e-300)
+
+# %% ../../nbs/workshop/turns.ipynb #7e00001d
+class ExactByTurns:
+    """Refits by turns in 64 bits, called as what `refitter` returns."""
+
+    def __init__(self, fit, tol=1e-9, most=4000):
+        self.turns, self.N = Turns(fit, dtype=np.float64), len(fit.mean)
+        self.how = tol, most
+
+    def __call__(self, counts, factor, start=None):
+        """Coefficients (b, N), nan of what has not settled, and intercepts (b,)."""
+        batch = self.turns.run(self.turns.begin(counts, factor), FIRST_LEVEL - 1)
+        x, settled = self.turns.settle(batch, *self.how)
+        x[~settled] = np.nan
+        return x[:, : self.N], x[:, self.N :].sum(1)

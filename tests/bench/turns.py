@@ -27,9 +27,9 @@ from refined import CHOSEN_ON, held
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import designs  # noqa: E402
+from rvamp_nb.extend.levels import refined_by_levels  # noqa: E402
 
 from rvamp_nb import datasets  # noqa: E402
-from rvamp_nb.extend.levels import refined_by_levels  # noqa: E402
 from rvamp_nb.extend.refined import refined, resamples  # noqa: E402
 from rvamp_nb.extend.refitting import refitter  # noqa: E402
 from rvamp_nb.likelihood import Logistic  # noqa: E402
