@@ -121,6 +121,7 @@ def towards_rvamp(value, error, own, unit, selected):
     """
     share = (selected.mean(0) + own) / 2
     among = (share > IN_DOUBT) & (share < 1 - IN_DOUBT)
+    among &= selected.any(0) & ~selected.all(0)
     if among.sum() < 2:
         return value, error
     z = selected[:, among] - selected[:, among].mean(0)

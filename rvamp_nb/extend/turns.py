@@ -209,13 +209,16 @@ class Turns:
             ones = np.ones((len(p.y), one))
             A = A.with_ones if one and in_rows(A) else np.hstack([A, ones])
         own = rvamp_metric(fit, every)
+        h, (V, h_u, _) = (message.alone() for message in fit.last.state)
+        sizes = np.abs([np.abs(v).max() + 1e-300 for v in (p.y, h.h, h_u)])
+        if np.abs(np.log10(sizes)).max() > IN_RANGE:
+            dtype = np.float64
         self.common = FrozenCoupling(A, one_metric(own), dtype)
         self.own = FrozenCoupling(A, own, self.common.dtype)
         small = self.small = lambda v: np.asarray(v, dtype=self.common.dtype)
         told = fit.prior, len(which), loss, small(p.y), small(offset)
         self.factors, self.weight = Factors(*told), small(weight)
         self.which, self.N, self.one, self.t, self.k = which, N, one, None, None
-        h, (V, h_u, _) = (message.alone() for message in fit.last.state)
         start = h.h[every], h_u, V * fit.last.u.mean - h_u + offset
         self.start = [*map(small, start)]
         if isinstance(fit.prior, Penalty):
