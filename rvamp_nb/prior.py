@@ -84,6 +84,7 @@ class Prior:
     """
 
     positive = False  # whether x >= 0 is imposed
+    randomise = Fixed()  # law of what multiplies the penalty
 
     def inner(self, field, Q_hat, beta):
         """(1/beta) log z, mean and response d mean / d field in the field, (K, N)."""

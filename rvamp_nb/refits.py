@@ -99,6 +99,13 @@ class UnitTable(NamedTuple):
         x[:, ~self.free] = Z[:, r:]
         return np.multiply(x, self.target / self.size, out=x)
 
+    def there(self, x):
+        """Where `back` leads to x, (b, N), from."""
+        x = x * (self.size / self.target)
+        rest = x[:, ~self.free]
+        v = x[:, self.free] @ np.linalg.pinv(self.basis).T - self.start
+        return np.hstack([v + rest @ self.share.T, rest])
+
 
 def _held(what, numbers, most):
     """Refuse numbers that products of them would carry out of the 64-bit range."""
@@ -350,7 +357,7 @@ def _verdict(p, w, z, f, used, most=20):
 
 def _exact(p, W, start=0.0):
     """Coefficients (b, n), predictions, what is sure, gaps; W (n,) or None. Each begins
-    at `start`, (n,).
+    at `start`, (b, n).
     """
     going, always = np.arange(len(p.t)), (p.t[0] == 0) & (p.lowest < 0)
     Z, f = np.zeros(p.t.shape) + start, np.zeros(p.counts.shape)
@@ -382,29 +389,32 @@ LONG = 5000  # rows from which on each refit goes by itself, on those that it ha
 SEVERAL = 8  # refits from which on one more is made for the others to begin at
 
 
-def _in_parts(p, likely):
-    """As `_exact`, of any number of refits."""
-    (b, M), n, start = p.counts.shape, len(p.X), 0.0
-    if p.loss.name != "squared" and b >= SEVERAL:
+def _in_parts(p, likely, start):
+    """As `_exact`, of any number of refits; start is (b, n), or None."""
+    (b, M), n = p.counts.shape, len(p.X)
+    if start is None and p.loss.name != "squared" and b >= SEVERAL:
         Z, _, _, gap = _exact(p.on_average(), likely)
-        start = Z[0] if gap[0] <= GAP else 0.0
+        start = Z[0] if gap[0] <= GAP else None
+    start = np.broadcast_to(0.0 if start is None else start, p.t.shape)
     if M >= LONG and np.count_nonzero(p.counts) < 0.75 * p.counts.size:
         for i in range(b):
             one, rows = p.of_refits(slice(i, i + 1)).on_drawn()
-            Z, few, sure, gap = _exact(one, likely, start)
+            Z, few, sure, gap = _exact(one, likely, start[i : i + 1])
             f = np.zeros((1, M))
             f[:, rows] = few
             yield Z, f, sure, gap
         return
     together = int(np.clip(_MEMORY // max(M * min(M, n), n, 1), 1, b))
     for i in range(0, b, together):
-        yield _exact(p.of_refits(slice(i, i + together)), likely, start)
+        some = slice(i, i + together)
+        yield _exact(p.of_refits(some), likely, start[some])
 
 
-def refit(table, counts, factor, likely=None):
+def refit(table, counts, factor, likely=None, start=None):
     """Many refits of one table (`general-refit`), under counts (b, M) >= 0 and with
     both penalties of each column multiplied by `factor`, (b, N) or (b, 1), > 0.
-    `likely`, (N,) bool, says which columns to look at first and moves no digit.
+    `likely`, (N,) bool, says which columns to look at first, and `start`, (b, N), where
+    to begin; neither moves a digit.
 
     Coefficients (b, N); weighted residuals u = -c l'(y, f), (b, M); what is sure, (b,):
     no column outside ties with its penalty, so that another guess might have found
@@ -424,7 +434,8 @@ def refit(table, counts, factor, likely=None):
         y = np.broadcast_to(y, counts.shape)
         force = np.linalg.norm(loss.slope(y, np.zeros(counts.shape), c), axis=1)
         p = _Many(X, lowest, loss, y, c, t * factor, k * factor, force)
-        Z, f, sure, gap = map(np.concatenate, zip(*_in_parts(p, likely)))
+        start = None if start is None else table.there(start)
+        Z, f, sure, gap = map(np.concatenate, zip(*_in_parts(p, likely, start)))
         u = -loss.slope(y, f, counts) * table.target
     return table.back(Z), u, sure, gap
 

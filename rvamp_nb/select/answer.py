@@ -260,7 +260,8 @@ def in_the_table(s, both):
     """A `Refined` about n columns as one about the N of the table, on its scale."""
     fit, columns, among = s.fit, s.question.columns, s.question.candidates
     at, unit = columns.where, columns.unit
-    draws, level = both.draws[:, at] * unit, s.question.target.level
+    draws = both.sparse_draws[:, at].multiply(unit).tocsc()
+    level = s.question.target.level
     return replace(
         both,
         Pi=np.where(among, both.Pi, fit.Pi)[at],
@@ -269,7 +270,7 @@ def in_the_table(s, both):
         mean_se=both.mean_se[at] * np.abs(unit),
         var=both.var[at] * unit**2,
         var_se=both.var_se[at] * unit**2,
-        draws=draws,
+        sparse_draws=draws,
         intercepts=level + both.intercepts - draws @ columns.center,
     )
 

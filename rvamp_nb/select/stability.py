@@ -241,7 +241,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         scale of y (1.4826 times the median distance from its median); Huber(delta) says
         where, in units of y. "survival" is Cox's model with a baseline frozen across
         resamples (chapter 5.3); its real refits are Cox fits, and it predicts log
-        hazards. A `rvamp_nb.likelihood.Loss` of your own has no real refits.
+        hazards. A `rvamp_nb.likelihood.Loss` of your own is refitted by its messages.
     l1_ratio : float in (0, 1]
         1 is the Lasso; below, the elastic net, with the share of |b| that it has in
         scikit-learn (and glmnet's alpha): for columns of variance one.
