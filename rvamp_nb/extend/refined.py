@@ -33,6 +33,7 @@ from .refitting import check_refittable, refitter
 from .rows import Counted, in_play  # chapter 4.6
 from .turns import FIRST_LEVEL, ExactByTurns, Turns
 from ..likelihood import Squared
+from ..refits import LONG
 from ..solver import Fit
 from ..tables.storage import Panels
 
@@ -143,19 +144,20 @@ class Samples:
     """Resamples of a fit at three levels, the same ones nested, an intercept last (0
     where there is none): `few`, (n_1, n + 1), after some turns, `settled`, (n_2, n +
     1), and `exact`, (n_3, N + 1), nan where a refit did not arrive. The first two are
-    about the columns `kept`, and empty for a fit that has no fixed point.
+    about the columns `kept`; of a fit without a fixed point, and of so many rows that
+    turns are dearer than refits, there are none.
     """
 
     def __init__(self, fit, own, seed, baseline=None):
         self.fit, self.seed, self.N, self.own = fit, seed, len(fit.mean), own
         self.kept = np.arange(self.N) if own is None else in_play(fit)
-        self.turns = Turns(fit, self.kept) if fit.converged else None
-        p = fit.problem
+        p, quick = fit.problem, fit.converged and len(fit.problem.y) < LONG
+        self.turns = Turns(fit, self.kept) if quick else None
         try:
             check_refittable(p.A, fit.prior, p.likelihood, fit.has_intercept, baseline)
             self.refit = refitter(fit, baseline)
         except ValueError:
-            if self.turns is None or baseline is not None:
+            if not fit.converged or baseline is not None:
                 raise
             self.refit = ExactByTurns(fit)
         self.few = self.settled = np.zeros((0, len(self.kept) + 1))

@@ -14,13 +14,11 @@ import numpy as np
 
 from ..coupling import inverse_and_root, mirrored
 from .refitting import row_loss
-from .rows import some_columns
 from ..likelihood import Loss, Squared, check_loss
 from ..messages import Mixed, Natural
-from ..panels import gather, is_wide, tall_form
+from ..panels import gather, tall_form
 from ..prior import Penalty, check_prior
 from ..solver import with_blocks
-from ..tables.storage import Panels, in_rows
 
 # %% ../../nbs/workshop/turns.ipynb #7e000010
 LEAST_RHO, MOST_RHO = 1e-6, 0.98  # shares of a precision that belong to the prior
@@ -60,12 +58,12 @@ NARROW = 0.6  # columns beside rows, below which three passes are cheaper than t
 
 class FrozenCoupling:
     """The coupling under a metric that stays: A'u and u, (b, n) and (b, M), from what
-    prior and rows send, r (b, n) and h_2u (b, M). A is an array (M, n) or Panels.
+    prior and rows send, r (b, n) and h_2u (b, M). A is an array (M, n).
     """
 
     def __init__(self, A, metric, dtype=None):
-        (M, n), none, stored = A.shape, np.zeros(A.shape[1]), isinstance(A, Panels)
-        self.wide = is_wide(A) if stored else n > NARROW * M
+        (M, n), none = A.shape, np.zeros(A.shape[1])
+        self.wide = n > NARROW * M
         if self.wide:
             w, X = metric.q**-0.5, mirrored(gather(A, none > 0, metric.D, none).H)
         else:
@@ -76,10 +74,10 @@ class FrozenCoupling:
         inner = w[:, None] * inverse_and_root(joint)[0] * (w if self.wide else 1 / w)
         self.condition = np.linalg.norm(joint)
         sizes = np.abs(np.log10(np.concatenate(metric)))
-        fine = self.condition < WORST and sizes.max() < IN_RANGE and not stored
+        fine = self.condition < WORST and sizes.max() < IN_RANGE
         self.dtype = dtype or (np.float32 if fine else np.float64)
         small = lambda v: np.ascontiguousarray(v, dtype=self.dtype)
-        self.A, self.At = (A, A.T) if stored else (small(A), small(A.T))
+        self.A, self.At = small(A), small(A.T)
         self.inner, self.metric = small(inner), Metric(*map(small, metric))
         self.chi = small(metric.D / (1 + metric.D * metric.Q))
         self.free = small(1 + metric.D * metric.Q)  # 1 / (1 - rho)
@@ -203,11 +201,8 @@ class Turns:
         fit = with_blocks(fit, [])  # a metric is one number for each column
         p, N, one = fit.problem, len(fit.mean), int(fit.has_intercept)
         which = np.arange(N) if columns is None else np.asarray(columns)
-        A, every = p.A, np.append(which, [N] * one).astype(int)
-        if len(which) < N:
-            A = some_columns(p.A, which)
-            ones = np.ones((len(p.y), one))
-            A = A.with_ones if one and in_rows(A) else np.hstack([A, ones])
+        every = np.append(which, [N] * one).astype(int)
+        A = np.hstack([p.A[:, which], np.ones((len(p.y), one))])
         own = rvamp_metric(fit, every)
         h, (V, h_u, _) = (message.alone() for message in fit.last.state)
         sizes = np.abs([np.abs(v).max() + 1e-300 for v in (p.y, h.h, h_u)])
