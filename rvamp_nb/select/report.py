@@ -239,10 +239,10 @@ def _of_the_method(s):
     if (both := s.refined) is not None:
         yield (
             f"It was combined with {_several(both.n_refits, 'real refit')} at the"
-            " reported penalty, with what rVAMP says of each as a control variate and"
-            " rVAMP's own answer by adaptive shrinkage (Stephens 2017); the result is"
-            f" {_as_good(both)}, and intervals of Π are 1.96 standard errors to"
-            f" each side{f'; {both.failed} more did not arrive' * (both.failed > 0)}."
+            f" reported penalty, {both.n_exact} of them exact and the others by rVAMP's"
+            " messages until no sign changed, by multilevel Monte Carlo (Giles 2015);"
+            f" the result is {_as_good(both)}, and intervals of Π are 1.96 standard errors"
+            f" to each side{f'; {both.failed} more did not arrive' * (both.failed > 0)}."
         )
     if kind := s.asked["decoys"]:
         by = f"({kind}; Barber and Candès 2015), with which noise must be exchangeable"
@@ -308,13 +308,13 @@ def _of_the_trust(s):
 _REFERENCES = (
     "Barber RF, Candès EJ (2015). Controlling the false discovery rate via knockoffs."
     " Annals of Statistics 43, 2055–2085.",
+    "Giles MB (2015). Multilevel Monte Carlo methods. Acta Numerica 24, 259–328.",
     "Meinshausen N, Bühlmann P (2010). Stability selection. Journal of the Royal"
     " Statistical Society B 72, 417–473.",
     "Nogueira S, Sechidis K, Brown G (2018). On the stability of feature selection"
     " algorithms. Journal of Machine Learning Research 18(174), 1–54.",
     "Shah RD, Samworth RJ (2013). Variable selection with error control: another look"
     " at stability selection. Journal of the Royal Statistical Society B 75, 55–80.",
-    "Stephens M (2017). False discovery rates: a new deal. Biostatistics 18, 275–294.",
     "Takahashi T, Kabashima Y (2019). Replicated vector approximate message passing for"
     " resampling problem. arXiv:1905.09545.",
 )
