@@ -6,7 +6,7 @@
 __all__ = ['MADE_UP', 'CHANCE', 'LEAST_DOUBT', 'IN_DOUBT', 'SIDE_BY_SIDE', 'AT_ONCE', 'ANNOUNCED', 'ASKED', 'LEAST_ASKED',
            'FEW_SEEN', 'DRAW', 'PRODUCT', 'NUMBER', 'NEWTON_ROW', 'TO_SETTLE', 'TO_REFIT', 'COLD', 'A_REFIT', 'FIRST',
            'FIRST_ALONE', 'MORE_ALONE', 'GROWTH', 'Field', 'field_of', 'resamples', 'LevelMean', 'level_mean',
-           'towards_rvamp', 'Samples', 'in_turn', 'Shares', 'seconds_of_levels', 'Refined', 'refined']
+           'towards_rvamp', 'in_turn', 'Samples', 'Shares', 'seconds_of_levels', 'Refined', 'refined']
 
 # %% ../../nbs/course/44_refinement.ipynb #90e4c283
 import sys
@@ -136,10 +136,24 @@ def towards_rvamp(value, error, own, unit, selected):
     weight = error / (error + tau2)
     return value + weight * (own - value), weight * tau2
 
-# %% ../../nbs/course/44_refinement.ipynb #44cod002
+# %% ../../nbs/course/44_refinement.ipynb #l0ng0002
 SIDE_BY_SIDE = 2**18  # numbers that turn side by side
+AT_ONCE = 5e6  # counts in memory
+ANNOUNCED = 30  # seconds without a bar
 
 
+def in_turn(A, numbers, progress):
+    """A range of numbers of refits, in pieces that are made at once."""
+    few = len(numbers) if isinstance(A, Panels) else max(10, int(AT_ONCE // len(A)))
+    start = time.perf_counter()
+    for done in range(0, len(numbers), max(few, 1)):
+        rest = (time.perf_counter() - start) * (len(numbers) / max(done, 1) - 1)
+        if done == few and rest > ANNOUNCED and progress and not watched():
+            what = f"{done} of {len(numbers)} refits are made, the others take some"
+            print(f"{what} {rest:.0f} seconds", file=sys.stderr)
+        yield numbers[done : done + few]
+
+# %% ../../nbs/course/44_refinement.ipynb #44cod002
 class Samples:
     """Resamples of a fit at three levels, the same ones nested, an intercept last (0
     where there is none): `few`, (n_1, n + 1), after some turns, `settled`, (n_2, n +
@@ -201,22 +215,6 @@ class Samples:
             start[:, np.append(self.kept, self.N)] = self.settled[some]
         x, level = self.refit(*resamples(self.fit, numbers, self.seed), start)
         self.exact = np.concatenate([self.exact, np.c_[x, level]])
-
-# %% ../../nbs/course/44_refinement.ipynb #l0ng0002
-AT_ONCE = 5e6  # counts in memory
-ANNOUNCED = 30  # seconds without a bar
-
-
-def in_turn(A, numbers, progress):
-    """A range of numbers of refits, in pieces that are made at once."""
-    few = len(numbers) if isinstance(A, Panels) else max(10, int(AT_ONCE // len(A)))
-    start = time.perf_counter()
-    for done in range(0, len(numbers), max(few, 1)):
-        rest = (time.perf_counter() - start) * (len(numbers) / max(done, 1) - 1)
-        if done == few and rest > ANNOUNCED and progress and not watched():
-            what = f"{done} of {len(numbers)} refits are made, the others take some"
-            print(f"{what} {rest:.0f} seconds", file=sys.stderr)
-        yield numbers[done : done + few]
 
 # %% ../../nbs/course/44_refinement.ipynb #44cod004
 def _levels_of(samples):

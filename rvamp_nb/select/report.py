@@ -241,8 +241,9 @@ def _of_the_method(s):
             f"It was combined with {_several(both.n_refits, 'real refit')} at the"
             f" reported penalty, {both.n_exact} of them exact and the others by rVAMP's"
             " messages until no sign changed, by multilevel Monte Carlo (Giles 2015);"
-            f" the result is {_as_good(both)}, and intervals of Π are 1.96 standard errors"
-            f" to each side{f'; {both.failed} more did not arrive' * (both.failed > 0)}."
+            f" the result is {_as_good(both)}, and intervals of Π are 1.96 standard"
+            " errors to each side"
+            f"{f'; {both.failed} more did not arrive' * (both.failed > 0)}."
         )
     if kind := s.asked["decoys"]:
         by = f"({kind}; Barber and Candès 2015), with which noise must be exchangeable"
