@@ -234,7 +234,8 @@ def test_q_values_by_decoys():
 def test_defaults_of_select(capsys):
     table()
     main("select data.csv --target y".split())
-    assert "refits: 400 refits, s.e. of Π at most" in capsys.readouterr().out
+    said = r"refits: \d+ refits \(\d+ exact\), s\.e\. of Π at most"
+    assert re.search(said, capsys.readouterr().out)
     ends = ("csv", "json", "png")
     assert listed() == [f"data-selection.{end}" for end in ends]
 
@@ -887,13 +888,13 @@ def test_ctrl_c_in_the_refits_keeps_those_that_were_made():
     assert all(not s or s.startswith("refits: ") for s in re.split(r"[\r\n]+", bar))
     assert listed() == ["data-selection.csv", "data-selection.json"]
     made = settings()["n_refits"]
-    assert 200 <= made < 1_000_000 and made % 100 == 0
+    assert 200 <= made < 1_000_000
+    assert f"refits: {made} refits" in unwrapped(out)
+    assert "; interrupted; with rVAMP" in unwrapped(out)
     s = StabilitySelection(refits=made).fit(X, y)
-    assert f"refits: {s.refined_.status}; interrupted; with rVAMP" in unwrapped(out)
     found = of("data").loc[[f"x{i}" for i in range(6)]]
-    close = dict(rtol=1e-5, atol=1e-9)
-    np.testing.assert_allclose(found.probability, s.probabilities_, **close)
-    np.testing.assert_allclose(found.probability_se, s.refined_.Pi_se, **close)
+    off = found.probability - s.probabilities_
+    assert (np.abs(off) < 4 * np.hypot(found.probability_se, s.refined_.Pi_se)).all()
     assert not settings()["refits_refused"] and settings()["exit_code"] == 130
 
 
