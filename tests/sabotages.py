@@ -615,13 +615,6 @@ SABOTAGES = [
     ),
     Sabotage(
         "extend/refined.py",
-        "where nothing is selected, refits go on for nothing",
-        "max(np.sum(self.Pi * (1 - self.Pi)), LEAST_ASKED / 4) / ASKED",
-        "np.sum(self.Pi * (1 - self.Pi)) / ASKED + 1e-300",
-        "tests/test_refined.py::test_where_nothing_is_selected_the_first_refits_do",
-    ),
-    Sabotage(
-        "extend/refined.py",
         "refits that failed leave their turns behind",
         "np.delete(x, lost, axis=0)[:, :n]",
         "x[:, :n]",

@@ -309,6 +309,7 @@ def test_a_column_that_rvamp_leaves_out_is_found_by_exact_refits(monkeypatch):
     z = off(answer, *seen_of("halves"))
     assert np.sqrt(np.mean(z[:2] ** 2)) < 1.6
     assert (answer.draws[:, 4:] != 0).any(0).sum() > 20
+    assert np.mean(answer.Pi[4:] != fit.Pi[4:]) > 0.7
 
 
 def test_a_coefficient_that_is_hardly_selected_has_the_moments_of_rvamp():
@@ -401,6 +402,7 @@ def test_refits_that_fail_are_left_out_and_named(monkeypatch):
     assert answer.n_refits == 198 and answer.failed == 2 and answer.n_exact == 58
     assert "2 more did not arrive" in answer.status
     assert np.isfinite(answer.draws).all() and agrees_with_halves(answer)
+    assert answer.gain > 1  # levels of the same resamples
     z = off(answer, *seen_of("halves"))
     assert np.sqrt(np.mean(z**2)) < 1.45
 
