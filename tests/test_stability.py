@@ -300,7 +300,7 @@ def test_refining_goes_on_until_it_is_accurate():
     assert few.n_refits == 200 and few.Pi_se.max() <= 0.05
     assert few.n_refits < more.n_refits <= 3000 and more.Pi_se.max() <= 0.015
     assert budget.n_refits == 250 and "0.001 would take some" in budget.status
-    np.testing.assert_allclose(more.draws[:200], few.draws, atol=1e-3)
+    np.testing.assert_allclose(more.draws[:60], few.draws[:60], atol=1e-9)
 
 
 def blocks(fit, truth, n_blocks=3, B=200):
