@@ -1,17 +1,15 @@
-"""Refits by levels of turns beside today's `refined`: worth, coverage, time.
+"""What refits through the same messages are worth, and whether intervals hold.
 
     python tests/bench/turns.py                  # half-samples of tests/truth_beyond
     python tests/bench/turns.py NAME ...         # these
     python tests/bench/turns.py --small [K ...]  # 15 tables with 3 to 32 columns
 
-By hand: some minutes, on one thread. For each table a line for either answer: the worth
-of Π in refits (the mean over the seeds of what is left of the squared error when the
-truth's own is subtracted) among features with a true Π from .02 to .98; the worth that
-is told; the share of 95 % intervals that hold the truth, for Π, mean and variance;
-processor seconds without the fit, in the middle; resamples. Names with a * are those on
-which constants were chosen (those of today's answer; of the levels none was moved on
-any of these). The truths of the small tables are 20,000 refits, kept in the folder that
---kept names, if any.
+By hand: some minutes, on one thread. For each table: the worth of Π in refits (the mean
+over the seeds of what is left of the squared error when the truth's own is subtracted)
+among features with a true Π from .02 to .98; the worth that is reported; the share of
+95 % intervals that hold the truth, for Π, mean and variance; processor seconds without
+the fit, in the middle; resamples. The truths of the small tables are 20,000 refits,
+kept in the folder that --kept names, if any.
 """
 
 import argparse
@@ -27,7 +25,6 @@ from refined import CHOSEN_ON, held
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import designs  # noqa: E402
-from rvamp_nb.extend.levels import refined_by_levels  # noqa: E402
 
 from rvamp_nb import datasets  # noqa: E402
 from rvamp_nb.extend.refined import refined, resamples  # noqa: E402
@@ -37,7 +34,6 @@ from rvamp_nb.prior import Laplace  # noqa: E402
 from rvamp_nb.resampling import Fixed, Poisson, Subsample, TwoPoint  # noqa: E402
 from rvamp_nb.solver import rvamp  # noqa: E402
 
-ANSWERS = {"now": refined, "levels": refined_by_levels}
 TRUTH, OTHER_SEED = 20_000, 2026
 # rows and columns; as many tables as FINDINGS has and more, M from 16 to 200
 SMALL = [(26, 4), (32, 3), (71, 9), (126, 28), (16, 6), (47, 15), (20, 5), (25, 5)]
@@ -95,14 +91,14 @@ def small_truth(k, fit, kept):
     return truth
 
 
-def line(answer, fit, truth, seeds):
-    """Numbers of one answer on one table."""
+def line(fit, truth, seeds):
+    """Numbers of the answer on one table."""
     Pi, mean, var, fourth, n = truth
     asked, noise = (Pi > 0.02) & (Pi < 0.98), (Pi * (1 - Pi), var, fourth)
     squares, cover, told, seconds, refits = [], [], [], [], []
     for seed in range(seeds):
         start = time.process_time()
-        r = answer(fit, seed=seed, progress=False)
+        r = refined(fit, seed=seed, progress=False)
         seconds.append(time.process_time() - start)
         squares.append(((r.Pi - Pi) ** 2 - noise[0] / n)[asked].sum())
         parts = (r.Pi, r.Pi_se, Pi), (r.mean, r.mean_se, mean), (r.var, r.var_se, var)
@@ -117,36 +113,25 @@ def line(answer, fit, truth, seeds):
 
 
 def shown(name, fit, truth, seeds):
-    """A table's lines, printed; its numbers."""
+    """A table's line, printed; its numbers."""
+    numbers = worth, told, shares, seconds, refits = line(fit, truth, seeds)
     print(f"{name} {fit.problem.A.shape}, truth {truth[-1]}", flush=True)
-    numbers = {what: line(a, fit, truth, seeds) for what, a in ANSWERS.items()}
-    for what, (worth, told, held_, seconds, refits) in numbers.items():
-        cover = " ".join(f"{share:.3f}" for share in held_)
-        told = f"worth {worth:7,.0f} told {told:7,.0f} held {cover}"
-        print(f"    {what:6} {told} {1e3 * seconds:6.0f} ms {refits:.0f}", flush=True)
-    (w, _, _, s, _), (v, _, _, t, _) = numbers.values()
-    print(f"    at equal worth {s / w / (t / v):.2f} times as quick", flush=True)
+    cover = " ".join(f"{share:.3f}" for share in shares)
+    told = f"worth {worth:7,.0f} told {told:7,.0f} held {cover}"
+    print(f"    {told} {1e3 * seconds:6.0f} ms {refits:.0f}", flush=True)
     return numbers
 
 
 def summary(found):
     """Of all tables: what is in the middle, and the least."""
-    for what in ANSWERS:
-        worth, told, cover, seconds, _ = zip(*(one[what] for one in found))
-        cover, ratio = np.array(cover), np.median(np.divide(told, worth))
-        middle = f"worth {np.median(worth):,.0f}, least {min(worth):,.0f}"
-        print(f"{what}: {middle}; told over measured {ratio:.2f}")
-        for name, share in zip(("Π", "mean", "variance"), cover.T):
-            least = f"least {share.min():.3f}, below .90 {np.sum(share < 0.9)}"
-            print(f"    {name} held {share.mean():.3f}, {least} of {len(share)}")
-        print(f"    {1e3 * np.median(seconds):.0f} ms in the middle")
-    quick = [
-        now[3] / now[0] / (new[3] / new[0])
-        for now, new in (tuple(one.values()) for one in found)
-    ]
-    print(
-        f"at equal worth {np.median(quick):.2f} times as quick, {min(quick):.2f} least"
-    )
+    worth, told, cover, seconds, _ = zip(*found)
+    cover, ratio = np.array(cover), np.median(np.divide(told, worth))
+    middle = f"worth {np.median(worth):,.0f}, least {min(worth):,.0f}"
+    print(f"{middle}; told over measured {ratio:.2f}")
+    for name, share in zip(("Π", "mean", "variance"), cover.T):
+        least = f"least {share.min():.3f}, below .90 {np.sum(share < 0.9)}"
+        print(f"    {name} held {share.mean():.3f}, {least} of {len(share)}")
+    print(f"    {1e3 * np.median(seconds):.0f} ms in the middle")
 
 
 def main():
