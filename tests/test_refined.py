@@ -36,6 +36,7 @@ from rvamp_nb import (
     survival_fit,
 )
 from rvamp_nb.extend import refined as room
+from rvamp_nb.extend import refitting
 from rvamp_nb.extend.refitting import refitter
 from rvamp_nb.extend.survival import Baseline
 from rvamp_nb.panels import couple
@@ -154,8 +155,8 @@ def test_survival_times_are_refitted_by_cox_fits():
     rng = np.random.default_rng(1)
     time, event = rng.exponential(np.exp(-0.3 * Y)), 1.0 * (rng.random(M) < 0.8)
     few = slice(0, 12)
-    told = dict(prior=lasso(0.8), counts=HALF)
-    fit, baseline = survival_fit(A[:, few], time, event, **told)
+    given = dict(prior=lasso(0.8), counts=HALF)
+    fit, baseline = survival_fit(A[:, few], time, event, **given)
     answer = refined(fit, baseline=baseline, progress=False)
     z = off(answer, *seen(fit, 1000, baseline=baseline))
     assert np.sqrt(np.mean(z[:2] ** 2)) < 1.45 and answer.worth > 800
@@ -340,8 +341,8 @@ def test_where_nothing_is_selected_the_first_refits_do():
 def test_refits_are_those_of_the_naive_bootstrap():
     fit = fitted("halves")
     answer = refined(fit, seed=5, progress=False)
-    told = dict(counts=HALF, randomise=Fixed(), seed=5, n_resamples=30)
-    brute = naive_bootstrap(A, Y, 1.5, keep=range(N), progress=False, **told)
+    given = dict(counts=HALF, randomise=Fixed(), seed=5, n_resamples=30)
+    brute = naive_bootstrap(A, Y, 1.5, keep=range(N), progress=False, **given)
     np.testing.assert_allclose(answer.draws[:30], brute.draws, atol=1e-8)
 
 
@@ -553,11 +554,11 @@ def test_what_takes_long_is_announced_where_no_bar_is_seen(
     seen, progress, monkeypatch, capsys
 ):
     clock, fit = _Clock(), fitted("halves")
-    monkeypatch.setattr(room, "time", clock)
-    monkeypatch.setattr(room, "watched", lambda: seen)
-    monkeypatch.setattr(room, "AT_ONCE", 25 * len(fit.problem.y))
+    monkeypatch.setattr(refitting, "time", clock)
+    monkeypatch.setattr(refitting, "watched", lambda: seen)
+    monkeypatch.setattr(refitting, "AT_ONCE", 25 * len(fit.problem.y))
     made = []
-    for numbers in room.in_turn(fit.problem.A, range(200, 400), progress):
+    for numbers in refitting.in_turn(fit.problem.A, range(200, 400), progress):
         made.append(numbers)
         clock.now += 2 * len(numbers)
     assert [*np.concatenate(made)] == [*range(200, 400)] and len(made) == 8
@@ -569,16 +570,16 @@ def test_what_takes_long_is_announced_where_no_bar_is_seen(
 def test_refits_in_turn_are_those_at_once(monkeypatch):
     fit = fitted("halves")
     once = refined(fit, None, 60, progress=False)
-    monkeypatch.setattr(room, "AT_ONCE", 20 * len(fit.problem.y))
+    monkeypatch.setattr(refitting, "AT_ONCE", 20 * len(fit.problem.y))
     again = refined(fit, None, 60, progress=False)
     np.testing.assert_allclose(once.draws, again.draws, atol=1e-9)
     np.testing.assert_allclose(once.Pi, again.Pi, rtol=1e-9)
 
 
 def test_a_loss_and_a_penalty_that_no_solver_knows_are_refitted_by_turns():
-    told = dict(prior=lasso(0.5), counts=HALF)
-    answer = refined(rvamp(A, LABELS, likelihood=Own(), **told), progress=False)
-    z = off(answer, *seen(rvamp(A, LABELS, likelihood=Logistic(), **told)))
+    given = dict(prior=lasso(0.5), counts=HALF)
+    answer = refined(rvamp(A, LABELS, likelihood=Own(), **given), progress=False)
+    z = off(answer, *seen(rvamp(A, LABELS, likelihood=Logistic(), **given)))
     assert np.sqrt(np.mean(z**2, axis=1)).max() < 1.45
     ridge = rvamp(A, Y, prior=Ridge(1.0, Fixed()), counts=HALF)
     answer = refined(ridge, progress=False)

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from rvamp_nb import StabilitySelection
 from rvamp_nb.extend.trust import TrustWarning
-from rvamp_nb.likelihood import Huber, Loss, Squared
+from rvamp_nb.likelihood import Huber, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.resampling import Fixed, Multinomial, Poisson, Subsample, TwoPoint
 from rvamp_nb.select.control import error_control, pfer_bound, unimodal_bound
@@ -63,17 +63,6 @@ def with_rows(**said):
 
 
 WIDE = rng.normal(size=(40, 30))
-
-
-class Own(Loss):
-    """A loss that the package does not know: log cosh."""
-
-    def value(self, y, f):
-        return np.logaddexp(y - f, f - y) - np.log(2)
-
-    def derivatives(self, y, f):
-        slope = np.tanh(f - y)
-        return slope, 1 - slope**2
 
 
 class NotPandas:
@@ -404,10 +393,6 @@ BAD = {
     "accuracy text": (fit(accuracy="0.02"), "accuracy"),
     "min_features below zero": (fit(min_features=-1), "min_features"),
     "min_features of a half": (fit(min_features=1.5), "min_features"),
-    "refits of a loss of one's own, in fit": (
-        fit(loss=Own(), refits=20),
-        "Laplace, ElasticNet and NonNegative, not Own",
-    ),
     "categories unknown": (
         fit(FRAME, categories={"sex": ["male"]}),
         "categories names 'male'",

@@ -601,6 +601,8 @@ def test_a_loss_of_ones_own_is_refitted_by_turns():
     X, y = table(wild=0)
     s = StabilitySelection(loss=LogCosh(), lambdas=[3.0], verbose=0).fit(X, y)
     assert not s.refused_ and s.refined_.n_refits >= 200
+    asked = StabilitySelection(loss=LogCosh(), lambdas=[3.0], refits=20, verbose=0)
+    assert asked.fit(X, y).refined_.n_refits == 20
     again = ExactByTurns(s.fit_)
     x, _ = again(*resamples(s.fit_, range(400), 8))
     share = (x != 0).mean(0)[s.selection_.question.columns.where]

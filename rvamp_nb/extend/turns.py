@@ -211,8 +211,8 @@ class Turns:
         self.common = FrozenCoupling(A, one_metric(own), dtype)
         self.own = FrozenCoupling(A, own, self.common.dtype)
         small = self.small = lambda v: np.asarray(v, dtype=self.common.dtype)
-        told = fit.prior, len(which), loss, small(p.y), small(offset)
-        self.factors, self.weight = Factors(*told), small(weight)
+        given = fit.prior, len(which), loss, small(p.y), small(offset)
+        self.factors, self.weight = Factors(*given), small(weight)
         self.which, self.N, self.one, self.t, self.k = which, N, one, None, None
         start = h.h[every], h_u, V * fit.last.u.mean - h_u + offset
         self.start = [*map(small, start)]

@@ -467,7 +467,7 @@ def _found(est, X, y, roles):
     apart = check_estimable(target, A[:, kept], names[columns.first[kept]], counts)
     digits = float(est.tol), est.max_iter, bool(est.verbose)
     question = Question(A, target, prior, counts, columns, *digits)
-    if est.refits:
+    if est.refits and target.baseline is not None:  # others go by turns, if need be
         loss = target.likelihood, question.intercept, target.baseline
         check_refittable(A, prior, *loss)
     wanted = est.threshold, est.pfer, est.q, est.bound

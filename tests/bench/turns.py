@@ -64,8 +64,8 @@ def small_fit(k):
     laws = dict(prior=Laplace(lam, Fixed()), counts=Subsample(0.5))
     if k % 7 == 5:
         laws = dict(prior=Laplace(lam, TwoPoint()), counts=Poisson(0.5))
-    told = f"{kind}{', labels' * bool(more)}{', Poisson' * (k % 7 == 5)}"
-    return f"{k}: {M} x {N} {told}", rvamp(A, y, **laws, **more)
+    claimed = f"{kind}{', labels' * bool(more)}{', Poisson' * (k % 7 == 5)}"
+    return f"{k}: {M} x {N} {claimed}", rvamp(A, y, **laws, **more)
 
 
 def many_refits(fit):
@@ -95,7 +95,7 @@ def line(fit, truth, seeds):
     """Numbers of the answer on one table."""
     Pi, mean, var, fourth, n = truth
     asked, noise = (Pi > 0.02) & (Pi < 0.98), (Pi * (1 - Pi), var, fourth)
-    squares, cover, told, seconds, refits = [], [], [], [], []
+    squares, cover, claimed, seconds, refits = [], [], [], [], []
     for seed in range(seeds):
         start = time.process_time()
         r = refined(fit, seed=seed, progress=False)
@@ -104,30 +104,30 @@ def line(fit, truth, seeds):
         parts = (r.Pi, r.Pi_se, Pi), (r.mean, r.mean_se, mean), (r.var, r.var_se, var)
         given = [(v, e, t, s / n) for (v, e, t), s in zip(parts, noise)]
         cover.append([held(*(p[asked] for p in one)).mean() for one in given])
-        told.append(r.worth)
+        claimed.append(r.worth)
         refits.append(r.n_refits)
     total = noise[0][asked].sum()
     worth = total / max(np.mean(squares), total / (30 * n))
     shares = np.mean(cover, axis=0)
-    return worth, np.mean(told), shares, np.median(seconds), np.median(refits)
+    return worth, np.mean(claimed), shares, np.median(seconds), np.median(refits)
 
 
 def shown(name, fit, truth, seeds):
     """A table's line, printed; its numbers."""
-    numbers = worth, told, shares, seconds, refits = line(fit, truth, seeds)
+    numbers = worth, claimed, shares, seconds, refits = line(fit, truth, seeds)
     print(f"{name} {fit.problem.A.shape}, truth {truth[-1]}", flush=True)
     cover = " ".join(f"{share:.3f}" for share in shares)
-    told = f"worth {worth:7,.0f} told {told:7,.0f} held {cover}"
-    print(f"    {told} {1e3 * seconds:6.0f} ms {refits:.0f}", flush=True)
+    claimed = f"worth {worth:7,.0f} claimed {claimed:7,.0f} held {cover}"
+    print(f"    {claimed} {1e3 * seconds:6.0f} ms {refits:.0f}", flush=True)
     return numbers
 
 
 def summary(found):
     """Of all tables: what is in the middle, and the least."""
-    worth, told, cover, seconds, _ = zip(*found)
-    cover, ratio = np.array(cover), np.median(np.divide(told, worth))
+    worth, claimed, cover, seconds, _ = zip(*found)
+    cover, ratio = np.array(cover), np.median(np.divide(claimed, worth))
     middle = f"worth {np.median(worth):,.0f}, least {min(worth):,.0f}"
-    print(f"{middle}; told over measured {ratio:.2f}")
+    print(f"{middle}; claimed over measured {ratio:.2f}")
     for name, share in zip(("Π", "mean", "variance"), cover.T):
         least = f"least {share.min():.3f}, below .90 {np.sum(share < 0.9)}"
         print(f"    {name} held {share.mean():.3f}, {least} of {len(share)}")
