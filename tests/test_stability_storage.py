@@ -278,12 +278,14 @@ REFUSED = {
         fit(in_blocks(X), EVENTS, loss="survival", refits=10),
         "survival times need the table in memory",
     ),
-    "refits of counts that may not be negative": (
-        fit(in_blocks(X), Y > 1, prior=NonNegative(1.0, Fixed()), refits=10),
-        "NonNegative",
-        "as an array",
-    ),
 }
+
+
+def test_a_prior_without_a_refit_of_its_own_is_refitted_from_blocks_as_in_memory():
+    asked = dict(y=Y > 1, prior=NonNegative(1.0, Fixed()), refits=100)
+    there, here = fit(in_blocks(X), **asked)(), fit(X, **asked)()
+    np.testing.assert_allclose(there.probabilities_, here.probabilities_, atol=1e-7)
+    assert there.refined_.n_refits == here.refined_.n_refits == 100
 
 
 @pytest.mark.parametrize("what", REFUSED)
