@@ -144,7 +144,7 @@ def _weights(state):
 
 # %% ../nbs/course/35_until_it_stops.ipynb #0d92d88e
 ROOM = 0.5  # share of what the rows can hold that the first message may claim
-QUIETEST = 5  # how often a first message that breaks the step is said more faintly
+QUIETEST = 5  # how often a first message that breaks the step is scaled down
 SLOWEST = 0.02  # the smallest damping tried
 
 # %% ../nbs/course/35_until_it_stops.ipynb #a7d10c03
@@ -155,7 +155,7 @@ class Pace:
         self.damping, self.best, self.waited = damping, np.inf, 0
 
     def watch(self, change):
-        """Halve the damping, and say True, when no fall was seen for ten steps."""
+        """Halve the damping, and return True, when no fall was seen for ten steps."""
         self.waited += not 0.95 <= change <= 1
         if change < 0.9 * self.best:
             self.best, self.waited = change, 0
@@ -222,7 +222,7 @@ def _onward(problem, current, damping, anderson=None):
 
 # %% ../nbs/course/35_until_it_stops.ipynb #a7d10c08
 def _start(problem, state):
-    """The first state: the caller's, or the empty model as loud as there is room."""
+    """The first state: the caller's, or the empty model's, scaled down to the bound."""
     if state is not None:
         return _no_louder(problem, state, len(problem.y))
     N, most = problem.A.shape[1], kept_rows(problem)
@@ -309,7 +309,7 @@ def _stuck(rows, window=300):
 
 # %% ../nbs/course/35_until_it_stops.ipynb #a7d10e04
 def run(problem, state, tol, max_iter, damping, anderson=None, checkpoint=None):
-    """Iterate until change and delta are below tol, or say why not: a `Run`."""
+    """Iterate until change and delta are below tol, or report why not: a `Run`."""
     last, rows, failure = None, [], ""
     steps = iterate(problem, state, damping, anderson=anderson, take=step_of_few)
     try:
@@ -349,7 +349,7 @@ def continuation(problem, tol, max_iter, damping):
 
 # %% ../nbs/course/35_until_it_stops.ipynb #12000203
 class _StandIns(Prior):
-    """M columns that always say D = 1, r, T; before those of another prior."""
+    """M columns that always send D = 1, r, T; before those of another prior."""
 
     def __init__(self, r, T, prior):
         self.r, self.T, self.prior = r, T, prior
@@ -399,7 +399,7 @@ def _small_problem(problem, state, said, which, gathered):
     if prior is None or not np.isfinite(X).all():
         return None
     A, prior = np.hstack([X, gathered.A_S]), _StandIns(r, T, prior)
-    Q_hat = np.einsum("ij,ij->j", X, X) * np.mean(said.u.chi)  # about what they hear
+    Q_hat = np.einsum("ij,ij->j", X, X) * np.mean(said.u.chi)  # about what they get
     mine = (part[which] for part in state.to_prior)
     to_prior = Natural(*map(np.append, (Q_hat, 0 * Q_hat, 0 * Q_hat), mine))
     return problem._replace(A=A, prior=prior), State(to_prior, state.to_likelihood)
@@ -418,7 +418,7 @@ def _arrived(small, state, most=30):
 
 # %% ../nbs/course/35_until_it_stops.ipynb #12000208
 def _moved_on(said, which, gathered, small, last):
-    """What is said and gathered, with what the columns `which` have come to."""
+    """The messages and what is gathered, with what the columns `which` have come to."""
     M, few = len(small.y), ask(small, last.state)
     try:
         message = at_most_2M(small.A, few.prior_message)

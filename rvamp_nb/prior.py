@@ -247,7 +247,7 @@ class Penalty(_Drawn, _TwoTerms, Prior):
         some = lambda lam: lam.size and lam > 0
         _check_fields(self, "lam", some, "positive, one number", remedy=free)
         _check_fields(self, "penalty_factor", lambda f: f >= 0, "one number >= 0")
-        # a law that cannot be averaged over one coefficient says so here
+        # a law that cannot be averaged over one coefficient is refused here
         check_law("randomise", self.randomise, needs=("nodes",), positive=True)
 
     def split(self):

@@ -41,13 +41,13 @@ class State(NamedTuple):
 
 # %% ../nbs/course/34_one_turn.ipynb #4d732bb0
 class Step(NamedTuple):
-    """One turn of Algorithm 1, with everything that was said on the way."""
+    """One turn of Algorithm 1, with all messages and moments on the way."""
 
     state: State  # the messages that came in
     x: Moments  # x_hat_1, chi_1x, v_1x: the prior's moments
     u: Moments  # u_hat_1, chi_1u, v_1u: the likelihood's moments
-    prior_message: Mixed  # what the prior tells the coupling
-    likelihood_message: Natural  # what the likelihood tells the coupling
+    prior_message: Mixed  # what the prior sends to the coupling
+    likelihood_message: Natural  # what the likelihood sends
     coupled: Coupled  # Variable 2
     new: State  # the messages that go out
     change: float  # largest relative change over the six messages
@@ -146,7 +146,7 @@ def threads(A):
 
 # %% ../nbs/course/34_one_turn.ipynb #edb936e0
 class Breakdown(Exception):
-    """A step that cannot be taken; says which quantity failed."""
+    """A step that cannot be taken; it names the quantity that failed."""
 
 
 def step(problem, state):
@@ -158,7 +158,7 @@ def step(problem, state):
 
 # %% ../nbs/course/34_one_turn.ipynb #ee101917
 def to_coupling(x, incoming, own):
-    """What the prior tells the coupling; the grain of loose ones; how many floored."""
+    """What the prior sends the coupling; the grain of loose ones; how many floored."""
     width = x.rho / (x.rho_bar * incoming.Q_hat) * own  # D in units of the data's own
     loose = (x.rho > 1e-3) & (width > 100)
     S = (x.rho > 0.5) | loose
@@ -176,7 +176,7 @@ def _floor(message, rounding):
 
 # %% ../nbs/course/34_one_turn.ipynb #12000201
 class Said(NamedTuple):
-    """What prior and rows answer to a state."""
+    """What prior and rows send in answer to a state."""
 
     x: Moments
     u: Moments
@@ -188,7 +188,7 @@ class Said(NamedTuple):
 
 
 def ask(problem, state):
-    """Variable 1: prior and rows are asked, and answer (`Said`)."""
+    """Variable 1: moments and messages of prior and rows (`Said`)."""
     A, y, prior, likelihood, counts, beta = problem
     u, likelihood_message = likelihood.message(y, state.to_likelihood, counts, beta)
     own = square_lengths(A) * np.mean(u.chi)
@@ -218,14 +218,14 @@ def _couple(A, said, gathered):
 
 # %% ../nbs/course/34_one_turn.ipynb #a7d10e03
 def join(problem, state, said, gathered=None):
-    """Variable 2: the coupling joins what is said, and replies: a `Step`. `gathered` is
-    what a first pass has brought already.
+    """Variable 2: the coupling receives both messages and replies: a `Step`. `gathered`
+    is what a first pass over A has brought already.
     """
     coupled = _couple(problem.A, said, gathered)
     # blocks are sums of squares
     rounding = ({"chi_hat": 0.0} if isinstance(m, Natural) else {} for m in coupled[2:])
     (to_prior, a), (to_likelihood, b) = map(_floor, coupled[2:], rounding)
-    # a column of zeros hears nothing: its precision stays as it was
+    # a column of zeros receives nothing: its precision stays as it was
     own_entries = getattr(getattr(to_prior, "layout", None), "diagonal", slice(None))
     heard, before = to_prior.Q_hat.copy(), state.to_prior.Q_hat[own_entries]
     heard[own_entries] = np.where(said.own > 0, heard[own_entries] + said.grain, before)
