@@ -103,15 +103,26 @@ def count(nb):
 
 def without_stars(nb):
     """A notebook without its starred sections, which the rest does not need: each ends
-    at the next heading of its own level or a higher one.
+    at the next heading of its own level or a higher one. A cell may begin in one and
+    end in another; of such a cell the plain part is kept.
     """
     kept, level = [], 0
     for cell in nb.cells:
-        for marks, star in re.findall(r"^(#+) (★)?", cell.source, re.MULTILINE):
-            if cell.cell_type == "markdown" and (not level or len(marks) <= level):
-                level = len(marks) if star else 0
-        if not level:
+        if cell.cell_type != "markdown":
+            kept += [cell] * (not level)
+            continue
+        masked = FENCED.sub(lambda m: "-" * len(m[0]), cell.source)  # comments in code
+        heads = [*re.finditer(r"^(#+) (★)?", masked, re.MULTILINE)]
+        bounds = [0, *(head.start() for head in heads), len(masked)]
+        plain = ""
+        for head, begin, end in zip([None, *heads], bounds, bounds[1:]):
+            if head and (not level or len(head[1]) <= level):
+                level = len(head[1]) if head[2] else 0
+            plain += "" if level else cell.source[begin:end]
+        if plain == cell.source:
             kept.append(cell)
+        elif plain.strip():
+            kept.append(nbformat.v4.new_markdown_cell(plain, metadata=cell.metadata))
     return nbformat.v4.new_notebook(cells=kept)
 
 

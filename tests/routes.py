@@ -36,7 +36,7 @@ class Stop(NamedTuple):
     lecture: int | None
     stem: str  # of the chapter
     anchor: str | None  # of the section where it begins
-    cells: list  # up to the one that ends it; no starred sections, no exercises
+    cells: list  # up to the one that ends it; no starred sections, exercises, solutions
     next: str | None  # where that one leads
 
     @property
@@ -57,7 +57,8 @@ def between(nb, anchor, route, number):
         heads = re.findall(r"^#+ .+$", text, re.MULTILINE)
         begun = begun or anchor in map(slug, heads)
         ends = [*ENDS.finditer(text)]
-        if begun and not (ends or text.startswith("**Exercise")):
+        answers = "solution" in cell.metadata.get("tags", ())
+        if begun and not (ends or answers or text.startswith("**Exercise")):
             kept.append(cell)
         for end in ends:
             if begun and (end["route"], int(end["number"])) == (route, number):

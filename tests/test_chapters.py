@@ -385,6 +385,20 @@ def test_starred_sections_end_where_their_level_does():
     assert [cell.source for cell in kept] == ["# a", "b", "## g", "# i"]
 
 
+@pytest.mark.parametrize(
+    "parts, kept",
+    [
+        (["# a\n## b\n## ★ c\nd", "e"], ["# a\n## b\n"]),
+        (["# a", "b\n\n## ★ c", "d\n## e"], ["# a", "b\n\n", "## e"]),
+        (["# a", "## ★ b\n### c\n## d\n### ★ e\n### f"], ["# a", "## d\n### f"]),
+        (["## ★ b", "```sh\n# c\n```\nd", "## e"], ["## e"]),
+    ],
+)
+def test_of_a_cell_with_both_kinds_of_headings_the_plain_part_is_kept(parts, kept):
+    nb = new_notebook(cells=[new_markdown_cell(part) for part in parts])
+    assert [cell.source for cell in minutes.without_stars(nb).cells] == kept
+
+
 def numbered(text):
     """How many items a list has that is written 1. 2. 3., in lines or in a row; "8. "
     at the end of a sentence is none.

@@ -5,11 +5,12 @@ arrive is in test_chapters, that exercises answer back in test_students.)
 
 import re
 
+import minutes
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from notebooks import COURSE, PATHS, WORKSHOP, cells, chapter_number, each, notebook
 
-CAPTION = re.compile(r"\*Figure (\d\.\d)\.(\d+)\.\*? +(?=\w)")
+CAPTION = re.compile(r"\*Figure (\d\.\d)\.(★?\d+)\.\*? +(?=\w)")
 EXERCISE = re.compile(r"\*\*Exercise\*\* \((?:\\\*){1,3}[^)]*\)")
 READING = re.compile(r"^\*Further reading:?\*:? .*\(?\d{4}\)?", re.MULTILINE)
 
@@ -40,18 +41,22 @@ def has_picture(cell):
 
 def uncaptioned(nb, number):
     """What is wrong with the captions of a chapter: each picture has one directly
-    below, they are counted from 1, and none is folded with its code.
+    below, they are counted from 1, those of starred sections from ★1, and none is
+    folded with its code.
     """
-    count = 0
+    counts = {"": 0, "★": 0}
+    plain = {cell.id for cell in minutes.without_stars(nb).cells}
     for cell, below in zip(nb.cells, [*nb.cells[1:], new_markdown_cell("")]):
         if has_picture(cell):
-            count += 1
+            star = "" if cell.id in plain else "★"
+            counts[star] += 1
+            count = f"{star}{counts[star]}"
             if cell.metadata.get("tags") == ["hide-cell"]:  # hide-input folds the code
                 yield f"folded with its picture: {cell.source[:40]!r}"
             found = CAPTION.match(below.source)
             if below.cell_type != "markdown" or not found:
                 yield f"no caption under {cell.source[:40]!r}"
-            elif found.groups() != (number, str(count)):
+            elif found.groups() != (number, count):
                 yield f"{found[0].strip()} should be figure {number}.{count}"
 
 
@@ -130,6 +135,17 @@ def chapter(
 def test_a_chapter_in_form_passes():
     assert [*uncaptioned(chapter(), "2.3"), *incomplete(chapter())] == []
     assert [*incomplete(chapter(grade=r"\*\*\*, by hand"))] == []
+
+
+def test_figures_of_starred_sections_are_counted_separately():
+    """So a route, which leaves them out, misses no number."""
+    parts = [
+        chapter(caption=f"*Figure 2.3.{k}.* Of x.").cells[:2] for k in ("★1", 1, 2)
+    ]
+    head = new_markdown_cell("## ★ a")
+    cells = [head, *parts[0], new_markdown_cell("## b"), *parts[1], *parts[2]]
+    assert [*uncaptioned(new_notebook(cells=cells), "2.3")] == []
+    assert len([*uncaptioned(new_notebook(cells=cells[1:]), "2.3")]) == 3
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,7 @@ def test_ten_and_twenty_questions_have_answers():
         assert re.search(stops_named, text), text[:60]
 
 
+SOLVED = "<details><summary><b>Solution</b></summary> c</details>"
 END = "> **An evening**, stop 1 of 1, ends here. Next: [2](22_b.ipynb)."
 
 
@@ -120,7 +121,8 @@ END = "> **An evening**, stop 1 of 1, ends here. Next: [2](22_b.ipynb)."
         (None, ["# a", "b", END, "c"], ["# a", "b", ""], "22_b.ipynb"),
         ("b", ["# a", "## b", "c", END], ["## b", "c", ""], "22_b.ipynb"),
         (None, ["# a", "## ★ b", "c", "## d", END], ["# a", "## d", ""], "22_b.ipynb"),
-        (None, ["# a", "**Exercise** b", END], ["# a", ""], "22_b.ipynb"),
+        (None, ["# a\n## ★ b", "c\n## d", END], ["# a\n", "## d", ""], "22_b.ipynb"),
+        (None, ["# a", "**Exercise** b", SOLVED, END], ["# a", ""], "22_b.ipynb"),
         (None, ["# a", f"{END}\n>\n> *Before* b"], ["# a", "\n>\n> *Before* b"], ...),
         ("lost", ["# a", END], [], None),
         ("b", ["# a", END, "## b"], [], None),
@@ -130,6 +132,8 @@ END = "> **An evening**, stop 1 of 1, ends here. Next: [2](22_b.ipynb)."
 )
 def test_a_stop_is_cut_out(anchor, texts, kept, target):
     made = [new_markdown_cell(text) for text in texts]
+    for cell in made:
+        cell.metadata.tags = ["solution"] * (cell.source == SOLVED)
     nb = new_notebook(cells=[*made, new_code_cell(END)])
     found, leads = routes.between(nb, anchor, "An evening", 1)
     assert [cell.source for cell in found] == kept

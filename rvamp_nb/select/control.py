@@ -182,11 +182,11 @@ def _gaussian_decoys(A, rng):
     """Decoys with `knockoff-moments`, for columns of mean 0 and mean square 1."""
     L, own = _common_factors(A)
     s = np.minimum(1, 2 * own)
-    share = s / own
+    share = s / own  # at most 2
     K = np.linalg.inv(np.eye(L.shape[1]) + (L.T / own) @ L)
     factors = A / own @ L @ K  # what the columns say about the factors
     common = rng.normal(size=(len(A), L.shape[1])) @ np.linalg.cholesky(K).T
-    noise = rng.normal(size=A.shape) * np.sqrt(np.maximum(2 * s - s * share, 0))
+    noise = rng.normal(size=A.shape) * np.sqrt(s * (2 - share))
     return A * (1 - share) + (factors + common) @ (L.T * share) + noise
 
 
