@@ -433,7 +433,7 @@ def test_a_screen_has_88_columns_and_what_the_table_says(cases, name):
         worth = f"as accurate as {s.refined.worth:,.0f} refits alone"
         assert f"refits: {s.refined.status}; with rVAMP {worth}" in text
     assert text.startswith("no answer") == (name == "no answer")
-    first = cases[name].summary().iloc[0]
+    first = cases[name].summary(full=True).iloc[0]
     row = lines[lines.index("", 1) + 2]
     assert f"{first.probability:.3f}" in row and f"{first.coef_mean:.4g}" in row
     assert ("glmnet" in text) == (name != "no answer")
@@ -452,8 +452,8 @@ def test_the_report_may_be_had_in_parts(plain):
 
 
 def test_the_table_has_intervals_where_there_are_any(plain, all_of_it):
-    assert not {"probability_se", "probability_low"} & set(plain.summary())
-    found = all_of_it.summary()
+    assert not {"probability_se", "probability_low"} & set(plain.summary(full=True))
+    found = all_of_it.summary(full=True)
     by_name = found.loc[all_of_it.question_.columns.names]
     np.testing.assert_array_equal(
         by_name[["probability_low", "probability_high"]], all_of_it.refined_.interval()
