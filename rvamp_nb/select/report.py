@@ -68,13 +68,15 @@ def path_table(s):
 
 def short_table(s):
     """All features, the most probable first, as a DataFrame to be read: Π, ± (its
-    standard error, where refits were made), selected (yes, no, or undecided, too), and
+    standard error, where refits were made), q_value (where decoys were asked for),
+    selected (yes, no, or undecided, too), and
     mean and sd over resamples, each to the digits that are known. `attrs` as in
     `summary_table`.
     """
     digits, both = 2 if s.refined is None else 3, s.refined
     values = {"Π": s.probabilities.round(digits)}
     values |= {} if both is None else {"±": both.Pi_se.round(digits)}
+    values |= {} if s.q_values is None else {"q_value": s.q_values.round(3)}
     values |= dict(selected=decisions(s, "yes", "no", "yes, below the threshold"))
     values |= dict(mean=rounded(s.coef_mean, s.coef_std))
     values |= dict(sd=rounded(s.coef_std, s.coef_std))
