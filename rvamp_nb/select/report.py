@@ -69,9 +69,8 @@ def path_table(s):
 def short_table(s):
     """All features, the most probable first, as a DataFrame to be read: Π, ± (its
     standard error, where refits were made), q_value (where decoys were asked for),
-    selected (yes, no, or undecided, too), and
-    mean and sd over resamples, each to the digits that are known. `attrs` as in
-    `summary_table`.
+    selected (yes, no, or undecided, too), and mean and sd over resamples, each to the
+    digits that are known. `attrs` as in `summary_table`.
     """
     digits, both = 2 if s.refined is None else 3, s.refined
     values = {"Π": s.probabilities.round(digits)}
