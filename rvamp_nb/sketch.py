@@ -91,24 +91,24 @@ GRADES = dict(green="good", amber="doubtful", red="poor")  # of a reliability
 
 
 def plain_text(text):
-    """Text from outside as HTML: no markup, and no formula where there are dollars."""
+    """Escape text from outside as HTML: no markup, and no formula between dollars."""
     return escape(str(text)).replace("$", "<span>$</span>")
 
 
 def badge(text, colour):
-    """A word on a ground of one of the colours of `BADGES`, as HTML."""
+    """Set a word on a ground of one of the colours of `BADGES`, as HTML."""
     ground, letters = BADGES[colour]
     style = f"background:{ground};color:{letters};border:1px solid;border-radius:4px"
     return f'<span style="{style};padding:0 6px">{plain_text(text)}</span>'
 
 
 def graded(reliability, why=""):
-    """A reliability, green, amber or red, as a badge, and why, as HTML."""
+    """Show a reliability, green, amber or red, as a badge, and why, as HTML."""
     return f"{badge(GRADES[reliability], reliability)} {plain_text(why)}"
 
 
 def rows_of_html(rows, head=()):
-    """Rows of HTML as a table, the first of each as its name, under a head."""
+    """Make a table of rows of HTML, the first part of each its name, under a head."""
     style = "text-align:left;vertical-align:top;background:none;padding:1px 12px 1px 0"
     th, body = f'<th style="{style};white-space:nowrap">', ""
     for name, *parts in [head, *rows] if head else rows:
@@ -119,8 +119,8 @@ def rows_of_html(rows, head=()):
 
 @np.errstate(all="ignore")  # of what is not finite, or zero, nothing is rounded
 def rounded(values, spread):
-    """Numbers, to the second digit of their spread each; as they are where that is 0 or
-    not finite.
+    """Round numbers to the second digit of their spread each; where that is 0 or not
+    finite they stay as they are.
     """
     power = 10.0 ** np.abs(digits := 1 - np.floor(np.log10(spread)))
     coarse, fine = power * np.rint(values / power), np.rint(values * power) / power

@@ -75,7 +75,7 @@ def _of_features(s, which):
 
 # %% ../../nbs/workshop/html.ipynb #411d000a
 def answer_html(s, given):
-    """A `Selection` as HTML, with the estimator's arguments, {name: value}."""
+    """Show a `Selection` as HTML, with the estimator's arguments, {name: value}."""
     which, names = leaders_of(s, LEADERS), s.question.columns.names
     parts = [f"<strong>{plain_text(verdict(s))}</strong>", rows_of_html(_known(s))]
     if len(which):

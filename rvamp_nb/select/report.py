@@ -67,8 +67,8 @@ def path_table(s):
 
 
 def short_table(s):
-    """All features, the most probable first, as a DataFrame to be read: Π, ± (its
-    standard error, where refits were made), q_value (where decoys were asked for),
+    """Show all features, the most probable first, as a DataFrame: Π, ± (its standard
+    error, where refits were made), q_value (where decoys were asked for),
     selected (yes, no, or undecided, too), and mean and sd over resamples, each to the
     digits that are known. `attrs` as in `summary_table`.
     """
@@ -95,8 +95,8 @@ _COVARIATE = "covariate, always in"
 
 
 def decisions(s, yes="selected", no="below the threshold", kept=None):
-    """In words why each feature is selected or not, (N,) list of str; `kept` is of one
-    that is selected below the threshold.
+    """Name in words why each feature is selected or not, (N,) list of str; `kept` is of
+    one that is selected below the threshold.
     """
     if not s.fit.converged:
         return ["no answer"] * len(s.support)
