@@ -379,6 +379,13 @@ SABOTAGES = [
         "tests/test_stability_progress.py"
         "::test_a_bar_ends_where_the_work_does_full_and_green",
     ),
+    Sabotage(
+        "select/pictures.py",
+        "a feature that is undecided looks as the others in the picture",
+        "s.undecided is not None and s.undecided[which[k]]",
+        "False",
+        "tests/test_report.py::test_the_verdict_says_what_is_undecided",
+    ),
     # --- densities by name ------------------------------------------------------------
     Sabotage(
         "sketch.py",

@@ -20,7 +20,7 @@ from rvamp_nb.explore import style
 from rvamp_nb.select import report
 from rvamp_nb.select.answer import refits_of, with_refits
 from rvamp_nb.select.control import pfer_bound
-from rvamp_nb.select.pictures import label, promise, spaced
+from rvamp_nb.select.pictures import label, plot_probabilities, promise, spaced
 from rvamp_nb.select.report import (
     FILES,
     console,
@@ -403,6 +403,12 @@ def test_the_verdict_says_what_is_undecided(plain, monkeypatch):
     near = known_to(se)
     assert "; look at gene 7 (within 2 s.e. of the threshold)" in verdict(near)
     assert ", undecided" in summary_table(near).status["gene 7"]
+    ax = plot_probabilities(near, leaders=30)
+    hatched = [k for k, bar in enumerate(ax.patches) if bar.get_hatch()]
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert [names[k] for k in hatched] == ["gene 7, undecided"]
+    assert sum("undecided" in name for name in names) == 1
+    plt.close(ax.figure)
     se[7] *= 1.99 / 2.01
     assert "look at" not in verdict(known_to(se))
     red = alone.trust._replace(light="red")
