@@ -261,7 +261,10 @@ class StabilitySelection(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # ty
     ) -> Refined: ...
     def report(self, folder: _File, done: Sequence[str] = ()) -> list[File]: ...
     def summary(
-        self, families: Mapping[Any, Any] | Sequence[Any] | None = None
+        self,
+        families: Mapping[Any, Any] | Sequence[Any] | None = None,
+        *,
+        full: bool = False,
     ) -> DataFrame: ...
     def any_of(
         self, families: Mapping[Any, Any] | Sequence[Any] | None = None

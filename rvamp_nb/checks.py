@@ -121,11 +121,18 @@ def watched(stream=None):
 
 def progress_bar(items=None, *, shown=True, **options):
     """A bar (tqdm's, with its options) on stderr, after two seconds, if `shown` and
-    watched. Iterate over it; or say `total`, and `update(n)` it in a `with`.
+    watched. Iterate over it; or say `total`, and `update(n)` it in a `with`. Work that
+    ends before the total ends it, too, full and green; an error in a `with` does not.
     """
     from tqdm.std import tqdm
 
-    return tqdm(items, delay=2, disable=not (shown and watched()), **options)
+    class Bar(tqdm):
+        def close(self):
+            if sys.exc_info()[0] in (None, GeneratorExit):  # of a loop that was left
+                self.total, self.colour = self.total and self.n, "green"
+            super().close()
+
+    return Bar(items, delay=2, disable=not (shown and watched()), **options)
 
 # %% ../nbs/workshop/checks.ipynb #c4ec8302
 @contextmanager

@@ -191,7 +191,7 @@ def test_select_writes_what_the_estimator_reports(capsys):
     written = Path("deep/results/data-selection.csv").read_bytes()
     assert written == report_files(s.selection_, [])["table.csv"]
     found = pd.read_csv("deep/results/data-selection.csv", index_col="feature")
-    assert list(found.columns) == list(s.summary().columns)
+    assert list(found.columns) == list(s.summary(full=True).columns)
     assert len(found) == 6 and found.probability.is_monotonic_decreasing
     np.testing.assert_array_equal(found.selected[list(X)], s.support_)
     se = s.refined_.Pi_se
@@ -218,7 +218,7 @@ def test_no_refits(capsys):
     s = StabilitySelection(refits=0, lambdas=[0.8])
     s.fit(*(f := pd.read_csv("data.csv"), f.pop("y")))
     found = pd.read_csv("rvamp-nb-out/data-selection.csv")
-    assert list(found.columns)[1:] == list(s.summary().columns)
+    assert list(found.columns)[1:] == list(s.summary(full=True).columns)
 
 
 def test_q_values_by_decoys():

@@ -20,7 +20,7 @@ from rvamp_nb.explore import style
 from rvamp_nb.select import report
 from rvamp_nb.select.answer import refits_of, with_refits
 from rvamp_nb.select.control import pfer_bound
-from rvamp_nb.select.pictures import label, promise, spaced
+from rvamp_nb.select.pictures import label, plot_probabilities, promise, spaced
 from rvamp_nb.select.report import (
     FILES,
     console,
@@ -403,6 +403,12 @@ def test_the_verdict_says_what_is_undecided(plain, monkeypatch):
     near = known_to(se)
     assert "; look at gene 7 (within 2 s.e. of the threshold)" in verdict(near)
     assert ", undecided" in summary_table(near).status["gene 7"]
+    ax = plot_probabilities(near, leaders=30)
+    hatched = [k for k, bar in enumerate(ax.patches) if bar.get_hatch()]
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert [names[k] for k in hatched] == ["gene 7, undecided"]
+    assert sum("undecided" in name for name in names) == 1
+    plt.close(ax.figure)
     se[7] *= 1.99 / 2.01
     assert "look at" not in verdict(known_to(se))
     red = alone.trust._replace(light="red")
@@ -433,7 +439,7 @@ def test_a_screen_has_88_columns_and_what_the_table_says(cases, name):
         worth = f"as accurate as {s.refined.worth:,.0f} refits alone"
         assert f"refits: {s.refined.status}; with rVAMP {worth}" in text
     assert text.startswith("no answer") == (name == "no answer")
-    first = cases[name].summary().iloc[0]
+    first = cases[name].summary(full=True).iloc[0]
     row = lines[lines.index("", 1) + 2]
     assert f"{first.probability:.3f}" in row and f"{first.coef_mean:.4g}" in row
     assert ("glmnet" in text) == (name != "no answer")
@@ -452,8 +458,8 @@ def test_the_report_may_be_had_in_parts(plain):
 
 
 def test_the_table_has_intervals_where_there_are_any(plain, all_of_it):
-    assert not {"probability_se", "probability_low"} & set(plain.summary())
-    found = all_of_it.summary()
+    assert not {"probability_se", "probability_low"} & set(plain.summary(full=True))
+    found = all_of_it.summary(full=True)
     by_name = found.loc[all_of_it.question_.columns.names]
     np.testing.assert_array_equal(
         by_name[["probability_low", "probability_high"]], all_of_it.refined_.interval()

@@ -247,7 +247,7 @@ def test_features_that_share_a_signal_are_named():
     s = StabilitySelection(refits=0, n_lambdas=15, q=4).fit(X, y)
     both = shared_signal(s.fit_, [0, 3])
     assert both[0][0] == 7 and 7 not in both[3]
-    assert s.summary().loc["x3", "shares_signal_with"] == ""
+    assert s.summary(full=True).loc["x3", "shares_signal_with"] == ""
 
 
 def test_columns_that_are_not_alike_cannot_stand_in_for_each_other():
@@ -498,7 +498,7 @@ def test_where_nothing_converges_nothing_is_selected(failing, path_fails):
     for missing in (s.probabilities_, s.coef_mean_, s.coef_std_):
         assert np.isnan(missing).all()
     assert np.isnan([s.lambda_, s.pfer_bound_, s.intercept_]).all()
-    summary = s.summary()
+    summary = s.summary(full=True)
     assert not summary.selected.any() and (summary.status == "no answer").all()
     assert summary.attrs["status"] == s.status_ and not summary.attrs["converged"]
     for call in (
@@ -760,7 +760,7 @@ def test_what_the_covariates_explain_is_named_and_left_out():
         s = StabilitySelection(**options).fit(X, y)
     assert (s.probabilities_[[20, 21]] == 0).all() and not s.support_[[20, 21]].any()
     assert s.support_[[1, 2]].all() and s.converged_.all()
-    kinds = s.summary().status
+    kinds = s.summary(full=True).status
     assert kinds["x20"] == kinds["x21"] == "explained by the covariates"
     assert kinds["x1"] == "covariate, always in" and kinds["x0"] == "selected"
     keep = np.delete(np.arange(40), [20, 21])

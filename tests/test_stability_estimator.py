@@ -461,7 +461,7 @@ def test_exact_duplicates_share_their_probability(short):
     assert (
         [list(g) for g in s.trust_.duplicates] == [[0, 12, 13]]
         and s.trust_.light == "amber"
-        and s.summary().loc["x0", "same_as"] == "x12, x13"
+        and s.summary(full=True).loc["x0", "same_as"] == "x12, x13"
     )
     r = s.refine(None, 20, progress=False)
     assert r.Pi.shape == (14,) and r.Pi[0] == r.Pi[12] == r.Pi[13]
@@ -596,7 +596,7 @@ def test_pictures(plain):
 
 
 def test_the_table(plain):
-    table = plain.summary()
+    table = plain.summary(full=True)
     assert list(table.columns) == [
         "probability",
         "selected",
@@ -718,7 +718,7 @@ def test_refined_numbers_reach_all_that_is_reported(mended):
     np.testing.assert_array_equal(s.support_, new.Pi >= s.threshold_)
     np.testing.assert_array_equal(s.coef_mean_, new.mean)
     np.testing.assert_allclose(s.coef_std_, np.sqrt(new.var))
-    table = s.summary()
+    table = s.summary(full=True)
     np.testing.assert_array_equal(table.probability, np.sort(new.Pi)[::-1])
     by_place = table.loc[s.question_.columns.names]
     np.testing.assert_array_equal(by_place.probability_se, new.Pi_se)
@@ -805,11 +805,13 @@ def test_a_bagged_count_is_the_mean_over_resamples():
 def test_q_values_are_there_for_who_asks_and_change_nothing_else(plain):
     s = StabilitySelection(**QUICK, decoys="permuted").fit(X, Y)
     again = StabilitySelection(**QUICK, decoys="permuted").fit(X, Y)
-    assert plain.q_values_ is None and "q_value" not in plain.summary()
+    assert plain.q_values_ is None and "q_value" not in plain.summary(full=True)
     np.testing.assert_array_equal(s.q_values_, again.q_values_)
     np.testing.assert_array_equal(s.probabilities_, plain.probabilities_)
-    table = s.summary()
-    assert list(table.drop(columns="q_value").columns) == list(plain.summary().columns)
+    table = s.summary(full=True)
+    assert list(table.drop(columns="q_value").columns) == list(
+        plain.summary(full=True).columns
+    )
     np.testing.assert_array_equal(
         table.q_value[[f"x{i}" for i in range(12)]], s.q_values_
     )

@@ -474,7 +474,7 @@ def test_so_many_features_are_kept_at_least():
         assert found.support_[order[:n]].all()
         assert found.pfer_bound_ == (s if refits else plain).pfer_bound_
         below = np.flatnonzero(found.support_ & ~reached)
-        said = found.summary().status[[f"x{i}" for i in below]]
+        said = found.summary(full=True).status[[f"x{i}" for i in below]]
         assert said.str.contains("below the threshold, kept").all()
         words = f"{len(below)} kept below the threshold"
         assert (words in verdict(found.selection_)) == (len(below) > 0)
@@ -516,7 +516,7 @@ def test_a_family_that_is_called_as_a_leader_is_kept():
         s = fitted(X, y, refits=40, categories={name: ["x0", "x1"]})
         found = s.any_of()
         assert {*found.members} == {"x0, x1", "x3, x4"} and name in found.index
-        assert (s.summary().family != "").sum() == 2
+        assert (s.summary(full=True).family != "").sum() == 2
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "poisson"])
@@ -834,7 +834,7 @@ def test_predictions_of_groups_vary_as_refits_do(classes):
         assert np.abs(std / draws.std(0) - 1)[large].max() < 0.15
     else:
         assert np.isfinite(s.predict_proba(new)).all() and (std > 0).all()
-    table = s.summary()
+    table = s.summary(full=True)
     assert table.shares_signal_with["x0"] in ("", "x8")
     assert np.isfinite(s.coef_interval_).all()
 
@@ -1088,7 +1088,7 @@ def test_levels_of_one_variable_do_not_stand_in_for_each_other():
     in_an_array = fitted(X, y, **at, categories=np.array([["x0", "x1"]]))
     assert apart.support_[:2].all()
     levels = told, by_place, in_an_array
-    shares = [s.summary().shares_signal_with["x0"] for s in (apart, *levels)]
+    shares = [s.summary(full=True).shares_signal_with["x0"] for s in (apart, *levels)]
     assert shares == ["x1", "", "", ""]
     np.testing.assert_array_equal(apart.probabilities_, told.probabilities_)
 

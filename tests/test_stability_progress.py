@@ -74,6 +74,19 @@ def parts(seen):
     return others
 
 
+STEPS = "with progress_bar(total=50) as bar:\n time.sleep(0.01); bar.update(20)"
+ENDS = {
+    "work that ends early": (STEPS, "20/20"),
+    "a loop that is left": (
+        "for k in progress_bar(range(50)):\n time.sleep(0.003)\n if k == 20: break",
+        "20/20",
+    ),
+    "an error": (
+        "try:\n with progress_bar(total=50) as bar:\n  time.sleep(0.01)\n"
+        "  bar.update(20); 1 / 0\nexcept ZeroDivisionError: pass",
+        "20/50",
+    ),
+}
 QUIET = {
     "no bar is wanted": ESTIMATOR.replace("q=3", "q=3, verbose=0"),
     "a clock that stands": "tqdm.std.time = lambda: begun\n" + WORK["a loop"],
@@ -82,7 +95,7 @@ QUIET = {
 
 @pytest.fixture(scope="module")
 def on_a_terminal():
-    everything = WORK | QUIET
+    everything = WORK | {name: work for name, (work, _) in ENDS.items()} | QUIET
     return dict(zip(everything, said(*everything.values(), terminal=True), strict=True))
 
 
@@ -92,6 +105,13 @@ def test_a_terminal_sees_progress(on_a_terminal):
         assert RATE.search(seen), name
         if name == "the estimator":  # of looks nobody knows how many there will be
             assert "looks for λ: " in seen and "%|" not in seen.split("refits")[0]
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_a_bar_ends_where_the_work_does_full_and_green(on_a_terminal, name):
+    last = on_a_terminal[name].rstrip().split("\r")[-1]
+    assert ENDS[name][1] in last
+    assert ("100%" in last) == ("\x1b[32m" in last) == (name != "an error")
 
 
 def test_a_pipe_sees_nothing():

@@ -69,7 +69,7 @@ def assert_same(one, two):
         np.testing.assert_allclose(b, a, rtol=0, atol=1e-8 * size, err_msg=name)
     assert (one.support_ == two.support_).all()
     assert str(one.trust_) == str(two.trust_)
-    told, seen = one.summary(), two.summary()
+    told, seen = one.summary(full=True), two.summary(full=True)
     for column in ("selected", "status", "same_as", "shares_signal_with"):
         assert (told[column] == seen[column]).all(), column
 

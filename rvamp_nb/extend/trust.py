@@ -15,6 +15,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..checks import listed
 from ..groups import GroupedLoss, noise_of_groups  # chapter 5.2
+from ..sketch import GRADES, graded, rows_of_html
 from ..tables.storage import Panels, each, in_rows
 
 # %% ../../nbs/course/45_diagnostics.ipynb #567e644b
@@ -192,6 +193,19 @@ class Trust(NamedTuple):
             return said
         rows = f"{self.effective_rows:.0f} effective {self.unit}s"
         return f"{said} ({rows}, the largest share is {self.largest_share:.0%})"
+
+    def __repr__(self):
+        words = f"of Π {GRADES[self.light]}, of sd {GRADES[self.spread]}"
+        return f"{type(self).__name__}(reliability {words})"
+
+    def html_rows(self, whose=""):
+        """The two as rows for `rows_of_html`; whose the first is stands before why."""
+        why = whose + str(self).partition(": ")[2], "; ".join(self.spread_reasons)
+        yield "reliability of Π", graded(self.light, why[0])
+        yield "reliability of sd", graded(self.spread, why[1])
+
+    def _repr_html_(self):
+        return rows_of_html(self.html_rows())
 
 # %% ../../nbs/course/45_diagnostics.ipynb #a1c0ffe1
 def _signs_of_the_path(fit, path_failed, q_reached):

@@ -34,7 +34,7 @@ class Along(NamedTuple):
     converged: np.ndarray  # (L,) bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Selection:
     """All that a fit finds. The estimator's attributes are these, with an underscore;
     what they are stands there.
@@ -76,6 +76,10 @@ class Selection:
         if steering(self.asked):
             return along(self.question, self.path)
         return along(self.question, walk(self.question, self.q), self)
+
+    def __repr__(self):
+        many = f"{np.sum(self.support)} of {len(self.support)} features"
+        return f"Selection({self.status}; {many} selected)"
 
 
 def along(question, path, answer=None):
@@ -317,11 +321,8 @@ def select(question, promise, asked, repeated):
     question, path, answer = search(question, steer, np.inf if given else q)
     fit = answer.fit
     if given:
-        threshold, pfer, q = (
-            asked["threshold"] or control.DEFAULT_THRESHOLD,
-            None,
-            np.nan,
-        )
+        threshold, pfer = asked["threshold"] or control.DEFAULT_THRESHOLD, None
+        q = np.nan
         if fit.converged:
             q = float(question.size(fit.Pi))
             answer = answer._replace(status="converged")

@@ -185,19 +185,24 @@ def _scales(path, ax, lams):
 def plot_probabilities(s, ax=None, leaders=20):
     """Π at the reported penalty as bars, of so many leaders (>= 0) of a `Selection`, on
     the Axes given or new ones, which are returned: intervals where there are any,
-    selected features dark, a line at the threshold.
+    selected features dark, undecided ones hatched and called so, a line at the
+    threshold.
     """
     which, columns = leaders_of(s, leaders), s.question.columns
     ax = _new_axes(ax, 7.5, 1.3 + 0.3 * max(len(which), 3))
     rows, Pi = np.arange(len(which)), s.probabilities[which]
     colours = [COLOURS["rvamp" if s.support[i] else "p2"] for i in which]
-    ax.barh(rows, Pi, color=colours, height=0.7)
+    names = [label(columns, i) for i in which]
+    for k, bar in enumerate(ax.barh(rows, Pi, color=colours, height=0.7)):
+        if s.undecided is not None and s.undecided[which[k]]:
+            names[k] += ", undecided"
+            bar.set(hatch="//", edgecolor="white")
     if s.refined is not None and len(which):
         ends = np.abs(s.refined.interval()[which] - Pi[:, None]).T
         bars = dict(fmt="none", ecolor=COLOURS["truth"], elinewidth=1.3, capsize=3)
         ax.errorbar(Pi, rows, xerr=ends, **bars)
     ax.axvline(s.threshold, color=COLOURS["p1"], linewidth=1.5)
-    ax.set_yticks(rows, [label(columns, i) for i in which])
+    ax.set_yticks(rows, names)
     ax.set(xlim=(0, 1.02), ylim=(max(len(which), 1) - 0.4, -0.6))
     named = f"selection probability Π (line: threshold {s.threshold:.3g})"
     ax.set_xlabel(named, loc="right")  # long names leave little room

@@ -37,6 +37,7 @@ from rvamp_nb.select.columns import (
     prepare_columns,
 )
 from .control import DECOYS
+from .html import answer_html
 from .penalty import Question, read_penalty, settled_promise
 from rvamp_nb.select.target import (
     check_column,
@@ -192,9 +193,27 @@ class _Beside:
         """A page for a paper; see `rvamp_nb.select.report.write_report`."""
         return report.write_report(self._known, folder, done)
 
-    def summary(self, families=None):
-        """All features as a DataFrame; see `rvamp_nb.select.report.summary_table`."""
-        return report.summary_table(self._known, families)
+    def summary(self, families=None, *, full=False):
+        """All features as a DataFrame, the most probable first: Π, its standard error,
+        whether selected, mean and sd, in the digits that are known. With `full`, or
+        `families`, all that is known; see `rvamp_nb.select.report.summary_table`.
+        """
+        if full or families is not None:
+            return report.summary_table(self._known, families)
+        return report.short_table(self._known)
+
+    def _repr_html_inner(self):
+        """The answer as HTML; scikit-learn's diagram where there is none."""
+        if "selection_" not in vars(self):
+            return super()._repr_html_inner()
+        return answer_html(self.selection_, self.get_params(deep=False))
+
+    def _repr_mimebundle_(self, **options):
+        """What a notebook shows."""
+        found = super()._repr_mimebundle_(**options)
+        if "text/html" in found:  # not where scikit-learn's display is text
+            found["text/html"] = self._repr_html_inner()
+        return found
 
     def any_of(self, families=None):
         """How often at least one feature of a family is selected, a DataFrame; see

@@ -1,0 +1,273 @@
+"""The answer in a notebook: names are text, words stand beside colours, nothing is
+printed that is no number; what is not fitted shows scikit-learn's diagram.
+"""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+
+from rvamp_nb import StabilitySelection
+from rvamp_nb.sketch import BADGES, GRADES, badge, graded, plain_text, rounded
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of these tables, not of the page
+NASTY = "<script>alert('1')</script> & \"$x$\""
+EMPTY = "br", "meta", "path"  # elements that have no end
+NO_NUMBER = re.compile(r"\b(?:nan|inf|none)\b", re.IGNORECASE)
+
+
+class Reader(HTMLParser):
+    """The elements of a page, which must be closed in order, and its text."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.seen, self.text = [], [], []
+        self.feed(page)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+        self.open += [tag] * (tag not in EMPTY)
+
+    def handle_startendtag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def table(names=None, outlier=0.0):
+    """A table of 120 rows with four true features, and its target."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 40))
+    y = X[:, :4] @ [1.0, 1.0, 0.6, 0.5] + rng.normal(size=120)
+    y[17] += outlier * y.std()
+    X = pd.DataFrame(X).add_prefix("gene ")
+    return X.rename(columns=names or {}), y
+
+
+def fitted(names=None, outlier=0.0, **options):
+    options = dict(verbose=0) | options
+    return StabilitySelection(**options).fit(*table(names, outlier))
+
+
+def shown(s):
+    """What a notebook shows of an estimator."""
+    return s._repr_mimebundle_()["text/html"]
+
+
+@pytest.fixture(scope="module")
+def answers():
+    """Answers of many kinds."""
+    return {
+        "usual": fitted({"gene 0": NASTY}),
+        "red": fitted(outlier=8),
+        "without refits": fitted(refits=0),
+        "covariate": fitted(penalty_factor={"gene 7": 0}, min_features=9),
+        "no bound": fitted(resampling="poisson", q=3),
+        "one penalty": fitted(lambdas=[0.9]),
+        "nothing": fitted(refits=0, n_lambdas=4, max_iter=1),
+    }
+
+
+def words_of(page):
+    """{name: the word beside its bar}."""
+    rows = re.findall(r"<tr><th[^>]*>(.*?)</th><td[^>]*><svg.*?</tr>", page)
+    words = re.findall(r"<svg.*?</svg>.*?<span[^>]*>(.*?)</span>", page)
+    return dict(zip(rows, words, strict=True))
+
+
+def test_a_page_is_whole_and_has_no_script_and_no_style_sheet(answers):
+    for s in answers.values():
+        found = Reader(shown(s))
+        assert {tag for tag, _ in found.seen}.isdisjoint({"script", "style", "link"})
+        assert shown(s) == s._repr_html_()
+        assert found.seen[0][0] == "div"
+
+
+def test_a_name_is_text(answers):
+    page = shown(answers["usual"])
+    found = Reader(page)
+    assert "&lt;script&gt;" in page and "$x$" not in page
+    assert "alert('1')</script> & \"$x$\"" in "".join(found.text)
+    assert plain_text("<b>&\"'$") == "&lt;b&gt;&amp;&quot;&#x27;<span>$</span>"
+
+
+def test_parameters_are_text_and_folded():
+    s = fitted(prior=None, categories={"<i>a": ["gene 5", "gene 6"]}, refits=0)
+    page = shown(s)
+    folded = page[page.index("<details>") :]
+    assert "&lt;i&gt;a" in folded and "<i>" not in page
+    assert all(name in folded for name in s.get_params())
+
+
+@pytest.mark.parametrize("which", ["usual", "red", "without refits", "covariate"])
+def test_the_words_are_those_of_the_answer(answers, which):
+    s = answers[which]
+    words, names = words_of(shown(s)), s.question_.columns.names
+    assert len(words) == 10
+    leading = np.argsort(-np.where(s.question_.candidates, s.probabilities_, -1))
+    for i, word in zip(leading, words.values()):
+        low = s.support_[i] and s.probabilities_[i] < s.threshold_
+        expected = "selected" if s.support_[i] else "not selected"
+        expected += ", below the threshold" if low else ""
+        if s.undecided_ is not None and s.undecided_[i]:
+            expected += ", undecided"
+        assert word == expected, names[i]
+
+
+def test_what_is_undecided_is_marked_by_a_word_and_a_colour(answers):
+    s = fitted(threshold=0.8, q=3)
+    middle = float(np.sort(s.probabilities_[s.probabilities_ < 0.95])[-1])
+    s = fitted(threshold=max(middle, 0.51), q=3)
+    assert s.undecided_.any()
+    page = shown(s)
+    name = s.question_.columns.names[np.flatnonzero(s.undecided_)[0]]
+    assert words_of(page)[name].endswith(", undecided")
+    row = page[page.index(f">{name}</th>") :].split("</tr>")[0]
+    ground = BADGES["amber"][0]
+    assert f'stroke="{ground}"' in row and f"background:{ground}" in row
+    assert name in page[: page.index("<table>")]  # the headline names it
+    assert s.summary().selected[name] in ("yes, undecided", "no, undecided")
+
+
+def test_reliability_has_a_word_and_a_colour(answers):
+    assert GRADES == {"green": "good", "amber": "doubtful", "red": "poor"}
+    for s in answers.values():
+        page, trust = shown(s), s.trust_
+        for name, light in (("Π", trust.light), ("sd", trust.spread)):
+            row = page[page.index(f">reliability of {name}</th>") :].split("</tr>")[0]
+            assert f">{GRADES[light]}</span>" in row
+            assert f"background:{BADGES[light][0]}" in row
+    assert "row 17 alone" in shown(answers["red"])
+    assert "a &lt; b" in graded("red", "a < b")
+
+
+def contrast(one, two):
+    """Of two colours, as WCAG counts it."""
+
+    def luminance(colour):
+        colour = {"white": "#ffffff"}.get(colour, colour)
+        c = np.array([int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)])
+        c = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+        return c @ [0.2126, 0.7152, 0.0722] + 0.05
+
+    ratio = luminance(one) / luminance(two)
+    return max(ratio, 1 / ratio)
+
+
+def test_words_can_be_read_on_bright_and_dark_pages(answers):
+    """A badge brings its ground; all else has the colour of the page."""
+    for name, (ground, letters) in BADGES.items():
+        if name != "plain":
+            assert contrast(ground, letters) >= 4.5, name
+    assert BADGES["plain"] == ("transparent", "inherit")
+    grounds = dict(BADGES.values())
+    for _, attrs in Reader(shown(answers["usual"])).seen:
+        style = dict(
+            part.split(":") for part in attrs.get("style", "").split(";") if part
+        )
+        letters = style.get("color", "inherit")
+        assert letters == grounds.get(style.get("background"), "inherit")
+    assert "inherit" in badge("x", "plain")
+
+
+def test_nothing_is_printed_that_is_no_number(answers):
+    for name, s in answers.items():
+        page = shown(s).partition("<details>")[0]  # parameters may be None
+        text = " ".join(Reader(page + "</div>").text).replace("refits none", "")
+        for found in NO_NUMBER.finditer(text):
+            assert found[0] == "none", (name, found)  # in words
+        for _, attrs in Reader(page + "</div>").seen:
+            assert not NO_NUMBER.search(attrs.get("d", "")), name
+
+
+def test_facts_are_those_of_the_answer(answers):
+    s = answers["usual"]
+    page = shown(s)
+    assert f"selected if Π ≥ {s.threshold_:.3g}" in page
+    assert f"{s.lambda_:.4g}: a resample selects" in page and "the defaults" in page
+    assert f"at most {s.pfer_bound_:.2g}<" in page
+    assert f"{s.refined_.worth:,.0f} equivalent refits" in page
+    assert "selector.plot_density(" in page and "selector.summary()" in page
+    assert "no bound for these resamples" in shown(answers["no bound"])
+    assert ">q = 3<" in shown(answers["no bound"])
+    assert ">gene 7</td>" in shown(answers["covariate"])
+    assert "<svg" not in shown(answers["nothing"])
+    assert "no answer" in shown(answers["nothing"])
+
+
+def test_bars_are_as_long_as_Pi_with_the_ends_of_a_standard_error(answers):
+    s = answers["usual"]
+    page, i = shown(s), int(np.argsort(-s.probabilities_)[4])
+    name = s.question_.columns.names[i]
+    row = page[page.index(f">{name}</th>") :].split("</tr>")[0]
+    Pi, error = s.probabilities_[i], s.refined_.Pi_se[i]
+    ends = [f"{1 + 158 * p:.1f}" for p in (Pi - error, Pi, Pi + error, s.threshold_)]
+    assert f"M{ends[0]},1V14" in row and f"M{ends[2]},1V14" in row
+    assert f"M1,7.5H{ends[1]}" in row and f"M{ends[3]},0V15" in row
+    assert f"{Pi:.3f} ± {error:.3f}" in row
+
+
+def test_what_is_not_fitted_shows_scikit_learns_diagram(answers):
+    plain = StabilitySelection(q=3)
+    assert "sk-top-container" in shown(plain) and "<svg" not in shown(plain)
+    again = clone(answers["usual"])
+    assert "sk-top-container" in shown(again)
+    s = fitted(refits=0)
+    with pytest.raises(ValueError):
+        s.set_params(q=-1).fit(*table())
+    assert "sk-top-container" in shown(s)  # refused: nothing of the earlier fit
+    assert "sk-top-container" in shown(make_pipeline(answers["usual"]))
+
+
+def test_scikit_learns_display_as_text_is_respected(answers):
+    with config_context(display="text"):
+        assert set(answers["usual"]._repr_mimebundle_()) == {"text/plain"}
+        assert not hasattr(answers["usual"], "_repr_html_")
+
+
+def test_numbers_are_rounded_to_the_second_digit_of_their_spread():
+    values = np.array([431.27, -0.012345, 1234567.0, 3.14159, np.nan, 2.0, 1.0])
+    spread = np.array([68.9, 0.00321, 8901.0, 0.0, 1.0, np.nan, np.inf])
+    expected = [431, -0.0123, 1234600, 3.14159, np.nan, 2.0, 1.0]
+    np.testing.assert_array_equal(rounded(values, spread), expected)
+
+
+def test_the_table_to_be_read(answers):
+    s, alone = answers["usual"], answers["without refits"]
+    assert list(s.summary()) == ["Π", "±", "selected", "mean", "sd"]
+    assert list(alone.summary()) == ["Π", "selected", "mean", "sd"]
+    short, full = s.summary(), s.summary(full=True)
+    assert list(short.index) == list(full.index) and short.attrs == full.attrs
+    np.testing.assert_array_equal(short["Π"], full.probability.round(3))
+    np.testing.assert_array_equal(short["±"], full.probability_se.round(3))
+    np.testing.assert_allclose(
+        short["mean"], full.coef_mean, atol=0.05 * full.coef_std.max()
+    )
+    assert (short.selected.str.startswith("yes") == full.selected).all()
+    assert (answers["nothing"].summary().selected == "no answer").all()
+    assert answers["covariate"].summary().selected["gene 7"] == "covariate, always in"
+    assert "family" in s.summary({"two": ["gene 1", "gene 2"]})
+
+
+def test_diagnostics_and_an_answer_are_a_line_and_a_small_table(answers):
+    for name, s in answers.items():
+        for part in (s.trust_, s.selection_):
+            line = repr(part)
+            assert "\n" not in line and "array(" not in line and "nan" not in line, name
+        page = s.trust_._repr_html_()
+        assert page.count("<tr>") == 2 and Reader(page)
+        assert GRADES[s.trust_.light] in repr(s.trust_)
+    trust = answers["red"].trust_
+    assert repr(trust) == f"{type(trust).__name__}(reliability of Π poor, of sd poor)"
+    many = f"{answers['usual'].support_.sum()} of 40 features selected"
+    assert repr(answers["usual"].selection_) == f"Selection(converged; {many})"
