@@ -137,7 +137,7 @@ EASED = 2 / 3  # of the pull is there without the column; chosen as the limits b
 
 
 def squares_beside(fit, se, left, pull, rest):
-    """The squares of `own-direction`, rest + pull², the pull and the degrees of freedom;
+    """Squares of `own-direction`, rest + pull², the pull, and the degrees of freedom;
     those of a plain t, left se² and 0, for a loss that is not squared.
     """
     own = (left > 2) & isinstance(fit.problem.likelihood, Squared)
