@@ -616,6 +616,13 @@ SABOTAGES = [
     ),
     Sabotage(
         "extend/effects.py",
+        "the pull is left out of an estimate's own error",
+        "pull = np.where(own, EASED * pull, 0)",
+        "pull = np.where(own, 0, 0)",
+        "tests/test_effects.py::test_where_many_columns_are_kept_intervals_are_not_too_wide",
+    ),
+    Sabotage(
+        "extend/effects.py",
         "logistic rows do not bend",
         "factor = noise.sum() / slope.sum()",
         "factor = slope.sum() / slope.sum()",

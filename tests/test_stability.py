@@ -881,11 +881,14 @@ def _hard_searches():
     rng = np.random.default_rng([64, 4])
     X = in_blocks(rng, 157, 451, 0.9)
     yield X, X[:, ::60].sum(1) + 0.3 * rng.normal(size=157), {}
+    rng = np.random.default_rng([64, 5])
+    X = rng.normal(size=(147, 33))
+    yield X, X[:, :2].sum(1) + rng.normal(size=147), dict(q=33.0)  # all columns
 
 
-@pytest.mark.parametrize("case", range(5))
+@pytest.mark.parametrize("case", range(6))
 def test_the_search_takes_at_most_four_times_the_steps_of_a_fit(case, monkeypatch):
-    """(1,104 for 19 steps, 59 for 12, 127 for 7.) And it counts each of them."""
+    """(1,104 for 19 steps, 59 for 12, 127 for 7, 136 for 6.) And it counts them all."""
     X, y, given = [*_hard_searches()][case]
     taken = []
     for room in (iteration, penalty):

@@ -261,6 +261,7 @@ def _guess(question, q):
     if isinstance(A, np.ndarray) and A.size > BLOCK and len(A) >= n and np.all(t):
         return _by_lasso(question, fields, t * np.ones(n), q)
     size = lambda lam: question.size(question.prior.scaled(lam).Pi(fields))
+    q = min(q, CLOSE_TO_Q * question.candidates.sum())  # all only without a penalty
     return [*strides, 0.0][bisect_left(strides, q, key=size)] / BELOW_EMPTY
 
 

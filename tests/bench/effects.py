@@ -163,7 +163,7 @@ def held(fit, x0):
     found = effects(fit)
     A = fit.problem.A[:, : len(x0)]
     together = resemblance(A).together
-    estimate, se, left, _ = debiased_together(fit, together)
+    estimate, se, left, *_ = debiased_together(fit, together)
     inside = 2 * student.sf(np.abs(estimate - x0) / se, left) > 0.05
     green = found.light == "green"
     return (
