@@ -4,16 +4,18 @@
 
 # %% auto #0
 __all__ = ['LEAST_RHO', 'MOST_RHO', 'MOST_PRECISE', 'STIFFEST', 'SOFTEST', 'WORST', 'IN_RANGE', 'NARROW', 'NEWTON', 'LONG_STEP',
-           'FIRST_LEVEL', 'OWN', 'OWN_DAMPING', 'DAMPING', 'RUNAWAY', 'LOOK', 'MOST_TURNS', 'Metric', 'rvamp_metric',
-           'one_metric', 'FrozenCoupling', 'Batch', 'Factors', 'crossed', 'Turns', 'gaps', 'ExactByTurns']
+           'FIRST_LEVEL', 'OWN', 'OWN_DAMPING', 'DAMPING', 'RUNAWAY', 'LOOK', 'MOST_TURNS', 'ALL_TURNS', 'Metric',
+           'rvamp_metric', 'one_metric', 'FrozenCoupling', 'Batch', 'thresholds', 'Factors', 'crossed', 'Turns', 'gaps',
+           'ExactByTurns', 'OneCurvature']
 
 # %% ../../nbs/workshop/turns.ipynb #7e000004
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from ..coupling import inverse_and_root, mirrored
-from .refitting import row_loss
+from .refitting import penalty_terms, row_loss
 from ..likelihood import Loss, Squared, check_loss
 from ..messages import Mixed, Natural
 from ..panels import gather, tall_form
@@ -115,6 +117,19 @@ class Batch(NamedTuple):
         return Batch(*(part[some] if two else part for two, part in zip(cut, self)))
 
 
+def thresholds(fit, every, factor, dtype=float):
+    """Those and added precisions of some columns, under multipliers, (b, N) or (b, 1),
+    of which an intercept takes any, for both are 0; None of a prior without them.
+    """
+    if not isinstance(fit.prior, Penalty):
+        return None, None
+    if (factor == 1).all():
+        return [v.astype(dtype) for v in penalty_terms(fit, every)]
+    if factor.shape[1] > 1:
+        factor = factor.take(every, axis=1, mode="clip")
+    return [(v * factor).astype(dtype) for v in penalty_terms(fit, every)]
+
+
 class Factors(NamedTuple):
     """What answers: a prior of the first n coefficients, and the rows' loss."""
 
@@ -213,25 +228,18 @@ class Turns:
         small = self.small = lambda v: np.asarray(v, dtype=self.common.dtype)
         given = fit.prior, len(which), loss, small(p.y), small(offset)
         self.factors, self.weight = Factors(*given), small(weight)
-        self.which, self.N, self.one, self.t, self.k = which, N, one, None, None
+        self.penalty = partial(thresholds, fit, every, dtype=self.common.dtype)
         start = h.h[every], h_u, V * fit.last.u.mean - h_u + offset
         self.start = [*map(small, start)]
-        if isinstance(fit.prior, Penalty):
-            parts = (np.broadcast_to(v, N)[which] for v in fit.prior.split())
-            self.t, self.k = (small(np.append(v, [0.0] * one)) for v in parts)
 
     def begin(self, counts, factor):
         """A `Batch` after the linear response, of counts, (b, M), and multipliers of
         the penalty, (b, N) or (b, 1).
         """
-        b, t, k = len(counts), self.t, self.k
-        if t is not None and not (factor == 1).all():
-            factor = np.broadcast_to(factor, (b, self.N))[:, self.which]
-            factor = self.small(np.hstack([factor, np.ones((b, self.one))]))
-            t, k = t * factor, k * factor
-        fields = (np.tile(part, (b, 1)) for part in self.start)
+        fields = (np.tile(part, (len(counts), 1)) for part in self.start)
         counts = self.small(counts) * self.weight
-        return self.run(Batch(counts, t, k, *fields), 1, self.own, 1.0)
+        batch = Batch(counts, *self.penalty(factor), *fields)
+        return self.run(batch, 1, self.own, 1.0)
 
     @np.errstate(all="ignore")  # of what runs away
     def run(self, batch, turns, coupling=None, damping=OWN_DAMPING):
@@ -258,6 +266,11 @@ class Turns:
     def coefficients(self, batch, coupling=None):
         """The prior's answers, (b, n), with an intercept (b, n + 1)."""
         return self.factors.of_prior(batch, (coupling or self.own).metric.Q)
+
+    def levels(self, counts, factor, settle):
+        """Coefficients after `FIRST_LEVEL` turns, and those that have settled."""
+        batch = self.run(self.begin(counts, factor), FIRST_LEVEL - 1)
+        return self.coefficients(batch), self.settle(batch)[0] if settle else None
 
     def settle(self, batch, tol=None, most=MOST_TURNS):
         """Coefficients, (b, n + 1 with an intercept), and which have settled, (b,), of
@@ -303,3 +316,41 @@ class ExactByTurns:
         x, settled = self.turns.settle(batch, *self.how)
         x[~settled] = np.nan
         return x[:, : self.N], x[:, self.N :].sum(1)
+
+# %% ../../nbs/workshop/turns.ipynb #7e00002b
+ALL_TURNS = 48  # with one curvature
+
+
+class OneCurvature:
+    """Resamples of a fit of many rows, with one curvature for all (`one-curvature`), of
+    some columns, (n,) ints.
+    """
+
+    def __init__(self, fit, columns):
+        p, one = fit.problem, [len(fit.mean)] * fit.has_intercept
+        loss, weight, offset = row_loss(p.likelihood)
+        every = np.append(columns, one).astype(int)
+        self.penalty = partial(thresholds, fit, every)
+        self.factors = Factors(fit.prior, len(columns), loss, p.y, offset)
+        self.x, X = np.append(fit.mean, fit.intercept)[every], p.A[:, every]
+        slope, bend = loss.derivatives(p.y, X @ self.x + offset)
+        H = (X.T * (p.counts.mean * weight * bend)) @ X
+        self.pull, bend = H @ self.x, np.diag(H)
+        self.Q = np.maximum(bend, 1e-12 * bend.max() + 1e-290)
+        root = self.Q**-0.5
+        joint = np.eye(len(H)) + root[:, None] * H * root
+        self.inner = root[:, None] * inverse_and_root(joint)[0] * root
+        X = X * -(weight * slope)[:, None]
+        self.size = np.abs(X).max(0) + 1e-290
+        self.scores = np.float32(X / self.size)
+
+    def levels(self, counts, factor, settle):
+        """Coefficients, (b, n + 1 with an intercept), and the same once more."""
+        pull, Q = (np.float32(counts) @ self.scores) * self.size, self.Q
+        h, pull, penalty = Q * self.x + pull, self.pull + pull, self.penalty(factor)
+        for _ in range(ALL_TURNS):
+            x = self.factors.of_prior(Batch(None, *penalty, h, None, None), Q)
+            r = 2 * Q * x - h
+            h = h + DAMPING * (2 * Q * ((pull + r) @ self.inner) - r - h)
+        return x, x
+
