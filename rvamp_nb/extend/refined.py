@@ -299,7 +299,6 @@ def seconds_of_levels(samples):
     exact = DRAW + A_REFIT + (COLD if cold else TO_REFIT) * turn
     return np.array([exact, TO_SETTLE * turn, DRAW + FIRST_LEVEL * turn])
 
-
 # %% ../../nbs/course/44_refinement.ipynb #44cod009
 FIRST = 60, 200, 400  # resamples at the three levels, exact first
 FIRST_ALONE, MORE_ALONE = 200, 100  # where exact ones are all there is

@@ -318,7 +318,7 @@ class ExactByTurns:
         return x[:, : self.N], x[:, self.N :].sum(1)
 
 # %% ../../nbs/workshop/turns.ipynb #7e00002b
-ALL_TURNS = 48  # with one curvature
+ALL_TURNS = 100  # with one curvature; between near copies 48 are too few
 
 
 class OneCurvature:
@@ -353,4 +353,3 @@ class OneCurvature:
             r = 2 * Q * x - h
             h = h + DAMPING * (2 * Q * ((pull + r) @ self.inner) - r - h)
         return x, x
-
