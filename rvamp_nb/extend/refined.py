@@ -83,21 +83,19 @@ def level_mean(few, settled, exact, unit):
     """`LevelMean` of what resamples say, (n_1, n), (n_2, n) and (n_3, n), of which the
     first are the same; unit, (n,) > 0, is roughly the variance of one.
     """
-    about = settled.mean(0)
-    few, settled, exact = few - about, settled - about, exact - about
     of_settled = _slope(exact, settled[: len(exact)])
     of_few = _slope(settled, few[: len(settled)])
-    parts, value, error = [], about, 0.0
+    parts, value, error = [], 0.0, 0.0
     for term, weight in (
         (exact - of_settled * settled[: len(exact)], 1.0),
         (settled - of_few * few[: len(settled)], of_settled),
         (few, of_settled * of_few),
     ):
-        n, mean = len(term), term.mean(0)
-        squares = np.sum((term - mean) ** 2, axis=0)
+        n = len(term)
+        squares = n * term.var(0)
         left = squares.sum() / unit.sum() / (n - 1)
         var = (squares + MADE_UP * left * unit) / (n - 1 + MADE_UP)
-        value, error = value + weight * mean, error + weight**2 * var / n
+        value, error = value + weight * term.mean(0), error + weight**2 * var / n
         parts.append(weight**2 * left)
     return LevelMean(*(np.asarray(v, dtype=float) for v in (value, error, parts)))
 
@@ -154,11 +152,10 @@ class Samples:
         self.few = self.settled = np.zeros((0, len(self.kept) + 1))
         self.exact = np.zeros((0, self.N + 1))
 
-    done = property(lambda self: np.array([*map(len, self.levels())]))
-
-    def levels(self):
-        """All three, exact first."""
-        return self.exact, self.settled, self.few
+    @property
+    def done(self):
+        """How many there are at each level, exact first."""
+        return np.array([len(self.exact), len(self.settled), len(self.few)])
 
     def grow(self, wanted, progress):
         """As many resamples at each level, exact first, as are wanted."""
@@ -210,11 +207,11 @@ def _levels_of(samples):
     if not samples.turns:
         return columns, exact, exact, exact
     lost = np.flatnonzero(lost)
-    few, settled = (
-        np.pad(np.delete(x, lost, axis=0)[:, :n], ((0, 0), (0, len(new))))
-        for x in (samples.few, samples.settled)
-    )
-    return columns, few, settled, exact
+    both = samples.few[:, :n], samples.settled[:, :n]
+    if len(lost) or len(new):  # else no copies, which are large
+        both = (np.delete(x, lost, axis=0) for x in both)
+        both = (np.pad(x, ((0, 0), (0, len(new)))) for x in both)
+    return columns, *both, exact
 
 # %% ../../nbs/course/44_refinement.ipynb #44cod005
 ASKED = 0.6  # over accuracy^2: plain refits that the answer shall be worth
@@ -262,10 +259,13 @@ def _moments(samples):
         own = samples.own[1:, columns]
     about, events = settled.mean(0, dtype=float), np.count_nonzero(settled, axis=0)
     scale = np.sqrt(np.maximum(settled.var(0, dtype=float), own[1])) + 1e-75
-    first = [(x - about) / scale for x in levels]
+    scale += 1e-9 * np.max([np.abs(x).max(0) for x in levels], axis=0)  # for 32 bits
+    first = [np.float32((x - about) / scale) for x in levels]
     one, size = np.ones(len(scale)), 3 / np.maximum(events / len(settled), 1e-3)
     mean = level_mean(*first, one)
-    square = level_mean(*(x * x / size**0.5 for x in first), one)
+    for x in first:  # in place: resamples are large
+        x *= x / np.float32(size**0.5)
+    square = level_mean(*first, one)
     var = np.maximum(square.value * size**0.5 - mean.value**2, 0)
     values = np.array([mean.value, var])
     errors = np.sqrt([mean.square_error, square.square_error * size])

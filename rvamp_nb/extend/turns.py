@@ -215,9 +215,9 @@ class Turns:
             raise ValueError(f"Turns: a fit at beta = inf with messages, not {what}")
         fit = with_blocks(fit, [])  # a metric is one number for each column
         p, N, one = fit.problem, len(fit.mean), int(fit.has_intercept)
-        which = np.arange(N) if columns is None else np.asarray(columns)
+        which = np.arange(N) if columns is None else columns
         every = np.append(which, [N] * one).astype(int)
-        A = np.hstack([p.A[:, which], np.ones((len(p.y), one))])
+        A = p.A[:, every]  # an intercept's column of ones, too
         own = rvamp_metric(fit, every)
         h, (V, h_u, _) = (message.alone() for message in fit.last.state)
         sizes = np.abs([np.abs(v).max() + 1e-300 for v in (p.y, h.h, h_u)])
@@ -225,6 +225,7 @@ class Turns:
             dtype = np.float64
         self.common = FrozenCoupling(A, one_metric(own), dtype)
         self.own = FrozenCoupling(A, own, self.common.dtype)
+        self.own.A, self.own.At = self.common.A, self.common.At  # one copy
         small = self.small = lambda v: np.asarray(v, dtype=self.common.dtype)
         given = fit.prior, len(which), loss, small(p.y), small(offset)
         self.factors, self.weight = Factors(*given), small(weight)
@@ -318,7 +319,7 @@ class ExactByTurns:
         return x[:, : self.N], x[:, self.N :].sum(1)
 
 # %% ../../nbs/workshop/turns.ipynb #7e00002b
-ALL_TURNS = 100  # with one curvature; between near copies 48 are too few
+ALL_TURNS = 100  # with one curvature
 
 
 class OneCurvature:
@@ -340,13 +341,11 @@ class OneCurvature:
         root = self.Q**-0.5
         joint = np.eye(len(H)) + root[:, None] * H * root
         self.inner = root[:, None] * inverse_and_root(joint)[0] * root
-        X = X * -(weight * slope)[:, None]
-        self.size = np.abs(X).max(0) + 1e-290
-        self.scores = np.float32(X / self.size)
+        self.scores = X * -(weight * slope)[:, None]
 
     def levels(self, counts, factor, settle):
         """Coefficients, (b, n + 1 with an intercept), and the same once more."""
-        pull, Q = (np.float32(counts) @ self.scores) * self.size, self.Q
+        pull, Q = counts @ self.scores, self.Q
         h, pull, penalty = Q * self.x + pull, self.pull + pull, self.penalty(factor)
         for _ in range(ALL_TURNS):
             x = self.factors.of_prior(Batch(None, *penalty, h, None, None), Q)
