@@ -80,6 +80,15 @@ PENALTIES = {
 LOSSES = Squared(), Logistic(), PoissonLoss(), Huber(1.0), Squared(2.0)
 
 
+def off_by(turns, x, batch):
+    """How far coefficients are from their conditions, (b,), relative to the pulls."""
+    p, A, Q = turns.factors, turns.common.A, turns.common.metric.Q
+    slope, _ = p.loss.derivatives(p.y, x @ turns.common.At + p.offset)
+    pull = (-batch.counts * slope) @ A
+    off = x - p.of_prior(batch._replace(h=Q * x + pull), Q)
+    return np.abs(off * Q).max(1) / np.maximum(np.abs(pull).max(1), 1e-300)
+
+
 def agrees(fit, seed=1, most=6000):
     """Turns in 64 bits until nothing moves, and the package's refits."""
     draw = resamples(fit, range(B), seed)
@@ -91,7 +100,7 @@ def agrees(fit, seed=1, most=6000):
     N, scale = len(fit.mean), np.abs(exact).max()
     off = np.abs(x[:, :N] - exact).max(1)
     off = np.maximum(off, np.abs(x[:, N:].sum(1) - level))[settled] / scale
-    gaps = room.gaps(turns, x, batch)[settled]
+    gaps = off_by(turns, x, batch)[settled]
     assert off.max() < 1e-6 and gaps.max() < 1e-7
     assert np.array_equal(x[settled, :N] != 0, exact[settled] != 0)
     return settled.mean()

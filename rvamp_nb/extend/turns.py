@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['LEAST_RHO', 'MOST_RHO', 'MOST_PRECISE', 'STIFFEST', 'SOFTEST', 'WORST', 'IN_RANGE', 'NARROW', 'NEWTON', 'LONG_STEP',
            'FIRST_LEVEL', 'OWN', 'OWN_DAMPING', 'DAMPING', 'RUNAWAY', 'LOOK', 'MOST_TURNS', 'ALL_TURNS', 'Metric',
-           'rvamp_metric', 'one_metric', 'FrozenCoupling', 'Batch', 'thresholds', 'Factors', 'crossed', 'Turns', 'gaps',
+           'rvamp_metric', 'one_metric', 'FrozenCoupling', 'Batch', 'thresholds', 'Factors', 'crossed', 'Turns',
            'ExactByTurns', 'OneCurvature']
 
 # %% ../../nbs/workshop/turns.ipynb #7e000004
@@ -293,15 +293,6 @@ class Turns:
             if not len(going):
                 break
         return found, np.isin(range(len(found)), going, invert=True)
-
-# %% ../../nbs/workshop/turns.ipynb #7e00001b
-def gaps(turns, x, batch):
-    """How far coefficients as of `settle` are from their conditions, (b,)."""
-    p, A, Q = turns.factors, turns.common.A, turns.common.metric.Q
-    slope, _ = p.loss.derivatives(p.y, x @ turns.common.At + p.offset)
-    pull = (-batch.counts * slope) @ A
-    off = x - p.of_prior(batch._replace(h=Q * x + pull), Q)
-    return np.abs(off * Q).max(1) / np.maximum(np.abs(pull).max(1), 1e-300)
 
 # %% ../../nbs/workshop/turns.ipynb #7e00001d
 class ExactByTurns:
