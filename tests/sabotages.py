@@ -686,6 +686,34 @@ SABOTAGES = [
         "tests/test_turns.py::test_settled_turns_are_refits",
     ),
     Sabotage(
+        "extend/turns.py",
+        "the one curvature is that of all rows, and not of those drawn on average",
+        "(X.T * (p.counts.mean * weight * bend)) @ X",
+        "(X.T * (weight * bend)) @ X",
+        "tests/test_turns.py::test_of_many_rows_one_curvature_is_nearly_the_refit",
+    ),
+    Sabotage(
+        "extend/turns.py",
+        "with one curvature the rows' weights are left out of their pull",
+        "self.scores = X * -(weight * slope)[:, None]",
+        "self.scores = X * -slope[:, None]",
+        "tests/test_turns.py::test_one_curvature_meets_the_conditions_of_its_parabola",
+    ),
+    Sabotage(
+        "extend/turns.py",
+        "one multiplier of the penalty serves all columns",
+        'factor = factor.take(every, axis=1, mode="clip")',
+        "factor = factor[:, :1]",
+        "tests/test_turns.py::test_every_penalty_is_refitted_with_weights_and_offsets",
+    ),
+    Sabotage(
+        "extend/refined.py",
+        "of many rows exact refits are all there is",
+        "self.turns = (OneCurvature if self.long else Turns)(fit, self.kept)",
+        "self.turns = None if self.long else Turns(fit, self.kept)",
+        "tests/test_refined.py::test_of_many_rows_a_few_exact_refits_suffice",
+    ),
+    Sabotage(
         "extend/refined.py",
         "the exact refits are left out of the standard error",
         "(exact - of_settled * settled[: len(exact)], 1.0),",
@@ -737,8 +765,8 @@ SABOTAGES = [
     Sabotage(
         "extend/refined.py",
         "refits that failed leave their turns behind",
-        "np.delete(x, lost, axis=0)[:, :n]",
-        "x[:, :n]",
+        "both = (np.delete(x, lost, axis=0) for x in both)",
+        "both = (x for x in both)",
         "tests/test_refined.py::test_refits_that_fail_are_left_out_and_named",
     ),
     Sabotage(

@@ -288,6 +288,33 @@ def test_levels_are_nested_and_grow_without_being_made_again():
     np.testing.assert_allclose(once.exact[:, :-1], x, atol=1e-8)
 
 
+def test_of_many_rows_a_few_exact_refits_suffice():
+    """Of labels, one in ten, and of numbers; levels are nested there, too."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(room.LONG, 15)) / np.sqrt(room.LONG)
+    f = 20 * X[:, :5].sum(1)
+    labels = 1.0 * (rng.random(len(f)) < 1 / (1 + np.exp(2.5 - f)))
+    parts = dict(likelihood=Logistic(), intercept=True)
+    fits = [
+        rvamp(X, labels, prior=lasso(0.7), counts=HALF, **parts),
+        rvamp(X, f + rng.normal(size=len(f)), prior=Laplace(1.0), counts=Poisson(0.5)),
+    ]
+    for fit in fits:
+        answer = refined(fit, progress=False)
+        assert answer.n_exact <= 200 and answer.n_refits > 2 * answer.n_exact
+        assert answer.Pi_se.max() <= 0.02 and answer.worth > 1400
+        z = off(answer, *seen(fit, 1000))
+        assert np.sqrt(np.mean(z**2, axis=1)).max() < 1.6 and np.abs(z).max() < 4.5
+        samples = room.Samples(fit, None, 4)
+        samples.grow((10, 20, 40), False)
+        few = samples.few
+        samples.grow((12, 60, 50), False)
+        assert (samples.done == (12, 60, 60)).all()
+        np.testing.assert_allclose(samples.few[:40], few, atol=1e-5 * np.abs(few).max())
+        near = np.abs(samples.exact[:, :-1] - samples.settled[:12, :-1])
+        assert near.max() < 0.2 * np.abs(samples.exact[:, :-1]).max()
+
+
 def test_where_an_exact_refit_begins_moves_no_digit():
     """Squared loss, labels with an intercept, a covariate, survival."""
     for name in ("the paper's", "labels", "a covariate", "Huber", "in blocks"):

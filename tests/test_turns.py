@@ -35,7 +35,7 @@ from rvamp_nb import (
 from rvamp_nb.extend import turns as room
 from rvamp_nb.extend.refined import field_of, resamples
 from rvamp_nb.extend.refitting import refitter
-from rvamp_nb.extend.turns import Turns
+from rvamp_nb.extend.turns import OneCurvature, Turns
 
 HALF, B = Subsample(0.5), 12
 SHAPES = {"wide": (40, 70), "tall": (80, 20), "square": (50, 45)}
@@ -80,6 +80,15 @@ PENALTIES = {
 LOSSES = Squared(), Logistic(), PoissonLoss(), Huber(1.0), Squared(2.0)
 
 
+def off_by(turns, x, batch):
+    """How far coefficients are from their conditions, (b,), relative to the pulls."""
+    p, A, Q = turns.factors, turns.common.A, turns.common.metric.Q
+    slope, _ = p.loss.derivatives(p.y, x @ turns.common.At + p.offset)
+    pull = (-batch.counts * slope) @ A
+    off = x - p.of_prior(batch._replace(h=Q * x + pull), Q)
+    return np.abs(off * Q).max(1) / np.maximum(np.abs(pull).max(1), 1e-300)
+
+
 def agrees(fit, seed=1, most=6000):
     """Turns in 64 bits until nothing moves, and the package's refits."""
     draw = resamples(fit, range(B), seed)
@@ -91,7 +100,7 @@ def agrees(fit, seed=1, most=6000):
     N, scale = len(fit.mean), np.abs(exact).max()
     off = np.abs(x[:, :N] - exact).max(1)
     off = np.maximum(off, np.abs(x[:, N:].sum(1) - level))[settled] / scale
-    gaps = room.gaps(turns, x, batch)[settled]
+    gaps = off_by(turns, x, batch)[settled]
     assert off.max() < 1e-6 and gaps.max() < 1e-7
     assert np.array_equal(x[settled, :N] != 0, exact[settled] != 0)
     return settled.mean()
@@ -166,6 +175,49 @@ def test_scikit_learn_finds_the_same():
         theirs.fit(A[rows], y[rows])
         both = np.append(theirs.coef_, theirs.intercept_)
         np.testing.assert_allclose(x[b], both, atol=2e-6)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("loss", [Squared(2.0), Logistic(), PoissonLoss()], ids=repr)
+def test_one_curvature_meets_the_conditions_of_its_parabola(penalty, loss):
+    """Sums over all rows, and the penalty's slopes, written down once more."""
+    A, y, lam = problem("tall", loss)
+    lam, rows = lam / getattr(loss, "sigma", 1.0) ** 2, weighted(len(A), loss)
+    prior, counts = PENALTIES[penalty](lam, A.shape[1]), Poisson(0.7)
+    fit = rvamp(A, y, prior=prior, counts=counts, likelihood=rows, intercept=True)
+    some = np.array([0, 1, 2, 3, 5, 8, 13])
+    c, factor = resamples(fit, range(B), 0)
+    x = OneCurvature(fit, some).levels(c, factor, True)[0]
+    factor = factor[:, some] if factor.shape[1] > 1 else factor
+    X, about = np.c_[A[:, some], np.ones(len(A))], np.append(fit.mean[some], 0)
+    about[-1] = fit.intercept
+    slope, bend = loss.derivatives(y, X @ about + rows.offset)
+    H = (X * (0.7 * rows.weight * bend)[:, None]).T @ X
+    pull = -(c * rows.weight * slope) @ X - (x - about) @ H
+    np.testing.assert_allclose(pull[:, -1], 0, atol=2e-3 * np.abs(pull).max())
+    t, k = (np.broadcast_to(v, A.shape[1])[some] * factor for v in prior.split())
+    z, off = x[:, :-1], pull[:, :-1] - k * x[:, :-1]
+    left = np.where(z != 0, np.abs(off - t * np.sign(z)), 0)
+    if not prior.positive:
+        off = np.abs(off)
+    left = np.maximum(left, np.where(z == 0, off - t, 0))
+    assert (z != 0).any() and left.max() < 2e-3 * np.abs(pull).max()
+
+
+def test_of_many_rows_one_curvature_is_nearly_the_refit():
+    """Rare events: one row in fifty."""
+    rng = np.random.default_rng(2)
+    A = rng.normal(size=(5000, 12)) / np.sqrt(5000)
+    y = 1.0 * (rng.random(5000) < 1 / (1 + np.exp(4 - 25 * (A[:, 0] - A[:, 1]))))
+    prior, parts = Laplace(0.2, Fixed()), dict(likelihood=Logistic(), intercept=True)
+    fit = rvamp(A, y, prior=prior, counts=HALF, **parts)
+    draw = resamples(fit, range(200), 0)
+    exact, level = refitter(fit)(*draw)
+    x = OneCurvature(fit, np.arange(12)).levels(*draw, False)[0]
+    changed = np.mean((x[:, :-1] != 0) != (exact != 0))
+    assert changed < 0.1 * np.mean((exact != 0).var(0))
+    assert np.sum((x[:, :-1] - exact).var(0)) < 0.02 * np.sum(exact.var(0))
+    assert np.var(x[:, -1] - level) < 0.1 * np.var(level)
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['MADE_UP', 'CHANCE', 'LEAST_DOUBT', 'IN_DOUBT', 'SIDE_BY_SIDE', 'ASKED', 'LEAST_ASKED', 'FEW_SEEN', 'DRAW', 'PRODUCT',
-           'NUMBER', 'NEWTON_ROW', 'TO_SETTLE', 'TO_REFIT', 'COLD', 'A_REFIT', 'FIRST', 'FIRST_ALONE', 'MORE_ALONE',
-           'GROWTH', 'Field', 'field_of', 'resamples', 'LevelMean', 'level_mean', 'towards_rvamp', 'Samples', 'Shares',
-           'seconds_of_levels', 'Refined', 'refined']
+           'NUMBER', 'NEWTON_ROW', 'TO_SETTLE', 'TO_REFIT', 'COLD', 'A_REFIT', 'LONG_REFIT', 'FIRST', 'FIRST_ALONE',
+           'MORE_ALONE', 'GROWTH', 'Field', 'field_of', 'resamples', 'LevelMean', 'level_mean', 'towards_rvamp',
+           'Samples', 'Shares', 'seconds_of_levels', 'Refined', 'refined']
 
 # %% ../../nbs/course/44_refinement.ipynb #90e4c283
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ from scipy.stats import chi2, t
 from ..blocks import felt, moment_view  # chapter 4.7
 from ..bootstrap import drawn
 from ..checks import check_number, check_size, numpy_errors, progress_bar
-from .refitting import in_turn, refitter
+from .refitting import AT_ONCE, in_turn, refitter
 from .rows import Counted, in_play  # chapter 4.6
-from .turns import FIRST_LEVEL, ExactByTurns, Turns
+from .turns import FIRST_LEVEL, ExactByTurns, OneCurvature, Turns
 from ..likelihood import Squared
 from ..refits import LONG
 from ..solver import Fit
@@ -83,21 +83,19 @@ def level_mean(few, settled, exact, unit):
     """`LevelMean` of what resamples say, (n_1, n), (n_2, n) and (n_3, n), of which the
     first are the same; unit, (n,) > 0, is roughly the variance of one.
     """
-    about = settled.mean(0)
-    few, settled, exact = few - about, settled - about, exact - about
     of_settled = _slope(exact, settled[: len(exact)])
     of_few = _slope(settled, few[: len(settled)])
-    parts, value, error = [], about, 0.0
+    parts, value, error = [], 0.0, 0.0
     for term, weight in (
         (exact - of_settled * settled[: len(exact)], 1.0),
         (settled - of_few * few[: len(settled)], of_settled),
         (few, of_settled * of_few),
     ):
-        n, mean = len(term), term.mean(0)
-        squares = np.sum((term - mean) ** 2, axis=0)
+        n = len(term)
+        squares = n * term.var(0)
         left = squares.sum() / unit.sum() / (n - 1)
         var = (squares + MADE_UP * left * unit) / (n - 1 + MADE_UP)
-        value, error = value + weight * mean, error + weight**2 * var / n
+        value, error = value + weight * term.mean(0), error + weight**2 * var / n
         parts.append(weight**2 * left)
     return LevelMean(*(np.asarray(v, dtype=float) for v in (value, error, parts)))
 
@@ -135,15 +133,16 @@ class Samples:
     """Resamples of a fit at three levels, the same ones nested, an intercept last (0
     where there is none): `few`, (n_1, n + 1), after some turns, `settled`, (n_2, n +
     1), and `exact`, (n_3, N + 1), nan where a refit did not arrive. The first two are
-    about the columns `kept`; of a fit without a fixed point, and of so many rows that
-    turns are dearer than refits, there are none.
+    about the columns `kept`. Of many rows the first two are the same, with one
+    curvature for all; of a fit without a fixed point there are none.
     """
 
     def __init__(self, fit, own, seed, baseline=None):
         self.fit, self.seed, self.N, self.own = fit, seed, len(fit.mean), own
         self.kept = np.arange(self.N) if own is None else in_play(fit)
-        quick = fit.converged and len(fit.problem.y) < LONG
-        self.turns = Turns(fit, self.kept) if quick else None
+        self.long, self.turns = len(fit.problem.y) >= LONG, None
+        if fit.converged:
+            self.turns = (OneCurvature if self.long else Turns)(fit, self.kept)
         try:
             self.refit = refitter(fit, baseline)
         except ValueError:
@@ -153,17 +152,17 @@ class Samples:
         self.few = self.settled = np.zeros((0, len(self.kept) + 1))
         self.exact = np.zeros((0, self.N + 1))
 
-    done = property(lambda self: np.array([*map(len, self.levels())]))
-
-    def levels(self):
-        """All three, exact first."""
-        return self.exact, self.settled, self.few
+    @property
+    def done(self):
+        """How many there are at each level, exact first."""
+        return np.array([len(self.exact), len(self.settled), len(self.few)])
 
     def grow(self, wanted, progress):
         """As many resamples at each level, exact first, as are wanted."""
         (n_exact, n_settled, n_few), (exact, settled, _) = wanted, self.done
         if self.turns:
-            size = max(50, SIDE_BY_SIDE // sum(self.turns.common.A.shape))
+            M, n = len(self.fit.problem.y), len(self.kept)
+            size = max(min(50, int(AT_ONCE // M) + 1), SIDE_BY_SIDE // (M + n))
             for at in range(settled, n_settled, size):
                 self._send(range(at, min(at + size, n_settled)), True)
             for at in range(len(self.few), n_few, size):
@@ -172,16 +171,15 @@ class Samples:
             self._refit(some)
 
     def _send(self, numbers, settle):
-        turns, n = self.turns, len(self.kept)
-        batch = turns.begin(*resamples(self.fit, numbers, self.seed))
-        batch = turns.run(batch, FIRST_LEVEL - 1)
+        n, draws = len(self.kept), resamples(self.fit, numbers, self.seed)
         found = lambda x: np.c_[x[:, :n], x[:, n:].sum(1)]
-        x = found(turns.coefficients(batch))
+        few, settled = self.turns.levels(*draws, settle)
+        x = found(few)
         x[~np.isfinite(x)] = 0
         few = self.few.astype(x.dtype)
         self.few = np.concatenate([few[: numbers.start], x, few[numbers.stop :]])
         if settle:
-            x = found(turns.settle(batch)[0])
+            x = found(settled)
             self.settled = np.concatenate([self.settled.astype(x.dtype), x])
 
     def _refit(self, numbers):
@@ -209,11 +207,11 @@ def _levels_of(samples):
     if not samples.turns:
         return columns, exact, exact, exact
     lost = np.flatnonzero(lost)
-    few, settled = (
-        np.pad(np.delete(x, lost, axis=0)[:, :n], ((0, 0), (0, len(new))))
-        for x in (samples.few, samples.settled)
-    )
-    return columns, few, settled, exact
+    both = samples.few[:, :n], samples.settled[:, :n]
+    if len(lost) or len(new):  # else no copies, which are large
+        both = (np.delete(x, lost, axis=0) for x in both)
+        both = (np.pad(x, ((0, 0), (0, len(new)))) for x in both)
+    return columns, *both, exact
 
 # %% ../../nbs/course/44_refinement.ipynb #44cod005
 ASKED = 0.6  # over accuracy^2: plain refits that the answer shall be worth
@@ -261,10 +259,13 @@ def _moments(samples):
         own = samples.own[1:, columns]
     about, events = settled.mean(0, dtype=float), np.count_nonzero(settled, axis=0)
     scale = np.sqrt(np.maximum(settled.var(0, dtype=float), own[1])) + 1e-75
-    first = [(x - about) / scale for x in levels]
+    scale += 1e-9 * np.max([np.abs(x).max(0) for x in levels], axis=0)  # for 32 bits
+    first = [np.float32((x - about) / scale) for x in levels]
     one, size = np.ones(len(scale)), 3 / np.maximum(events / len(settled), 1e-3)
     mean = level_mean(*first, one)
-    square = level_mean(*(x * x / size**0.5 for x in first), one)
+    for x in first:  # in place: resamples are large
+        x *= x / np.float32(size**0.5)
+    square = level_mean(*first, one)
     var = np.maximum(square.value * size**0.5 - mean.value**2, 0)
     values = np.array([mean.value, var])
     errors = np.sqrt([mean.square_error, square.square_error * size])
@@ -281,11 +282,15 @@ DRAW, PRODUCT, NUMBER, NEWTON_ROW = 3e-5, 5e-11, 6e-9, 4e-8  # seconds: of a dra
 # a multiplication in a product, of a number that is looked at, of a row that bends
 TO_SETTLE, TO_REFIT, COLD = 25, 30, 150  # turns that cost as much as settling, a refit
 # that begins there, one that does not
-A_REFIT = 1e-4  # seconds beside
+A_REFIT, LONG_REFIT = 1e-4, 30.0  # seconds beside; times one with one curvature
 
 
 def seconds_of_levels(samples):
-    """Roughly, of one resample at each level, exact first: (3,)."""
+    """Roughly, of one resample at each level, exact first: (3,). Of many rows they are
+    in units of the first level.
+    """
+    if samples.long:
+        return np.array([LONG_REFIT, 1.0, 1.0])
     (M, n), k = samples.turns.common.A.shape, len(samples.turns.common.inner)
     turn = PRODUCT * (M * n * (3 - samples.turns.common.wide) + k * k)
     turn += NUMBER * (M + n)
@@ -308,6 +313,7 @@ def _wanted(samples, shares, short):
     parts = shares.alone.parts
     best = np.sqrt(np.maximum(parts, 1e-3 * parts.sum() + 1e-12))
     best /= np.sqrt(seconds_of_levels(samples))
+    best[1] = max(best[1], samples.long * best[2])  # there both are the same
     best = np.minimum.accumulate(best[::-1])[::-1]  # nested: no more than below
     best *= np.sum(parts / best) / np.sum(parts / done) * min(1.05 * short, GROWTH)
     more = np.maximum(done, np.minimum(best, GROWTH * done)).astype(int)

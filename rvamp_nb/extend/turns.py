@@ -4,16 +4,18 @@
 
 # %% auto #0
 __all__ = ['LEAST_RHO', 'MOST_RHO', 'MOST_PRECISE', 'STIFFEST', 'SOFTEST', 'WORST', 'IN_RANGE', 'NARROW', 'NEWTON', 'LONG_STEP',
-           'FIRST_LEVEL', 'OWN', 'OWN_DAMPING', 'DAMPING', 'RUNAWAY', 'LOOK', 'MOST_TURNS', 'Metric', 'rvamp_metric',
-           'one_metric', 'FrozenCoupling', 'Batch', 'Factors', 'crossed', 'Turns', 'gaps', 'ExactByTurns']
+           'FIRST_LEVEL', 'OWN', 'OWN_DAMPING', 'DAMPING', 'RUNAWAY', 'LOOK', 'MOST_TURNS', 'ALL_TURNS', 'Metric',
+           'rvamp_metric', 'one_metric', 'FrozenCoupling', 'Batch', 'thresholds', 'Factors', 'crossed', 'Turns',
+           'ExactByTurns', 'OneCurvature']
 
 # %% ../../nbs/workshop/turns.ipynb #7e000004
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from ..coupling import inverse_and_root, mirrored
-from .refitting import row_loss
+from .refitting import penalty_terms, row_loss
 from ..likelihood import Loss, Squared, check_loss
 from ..messages import Mixed, Natural
 from ..panels import gather, tall_form
@@ -115,6 +117,19 @@ class Batch(NamedTuple):
         return Batch(*(part[some] if two else part for two, part in zip(cut, self)))
 
 
+def thresholds(fit, every, factor, dtype=float):
+    """Those and added precisions of some columns, under multipliers, (b, N) or (b, 1),
+    of which an intercept takes any, for both are 0; None of a prior without them.
+    """
+    if not isinstance(fit.prior, Penalty):
+        return None, None
+    if (factor == 1).all():
+        return [v.astype(dtype) for v in penalty_terms(fit, every)]
+    if factor.shape[1] > 1:
+        factor = factor.take(every, axis=1, mode="clip")
+    return [(v * factor).astype(dtype) for v in penalty_terms(fit, every)]
+
+
 class Factors(NamedTuple):
     """What answers: a prior of the first n coefficients, and the rows' loss."""
 
@@ -200,9 +215,9 @@ class Turns:
             raise ValueError(f"Turns: a fit at beta = inf with messages, not {what}")
         fit = with_blocks(fit, [])  # a metric is one number for each column
         p, N, one = fit.problem, len(fit.mean), int(fit.has_intercept)
-        which = np.arange(N) if columns is None else np.asarray(columns)
+        which = np.arange(N) if columns is None else columns
         every = np.append(which, [N] * one).astype(int)
-        A = np.hstack([p.A[:, which], np.ones((len(p.y), one))])
+        A = p.A[:, every]  # an intercept's column of ones, too
         own = rvamp_metric(fit, every)
         h, (V, h_u, _) = (message.alone() for message in fit.last.state)
         sizes = np.abs([np.abs(v).max() + 1e-300 for v in (p.y, h.h, h_u)])
@@ -210,28 +225,22 @@ class Turns:
             dtype = np.float64
         self.common = FrozenCoupling(A, one_metric(own), dtype)
         self.own = FrozenCoupling(A, own, self.common.dtype)
+        self.own.A, self.own.At = self.common.A, self.common.At  # one copy
         small = self.small = lambda v: np.asarray(v, dtype=self.common.dtype)
         given = fit.prior, len(which), loss, small(p.y), small(offset)
         self.factors, self.weight = Factors(*given), small(weight)
-        self.which, self.N, self.one, self.t, self.k = which, N, one, None, None
+        self.penalty = partial(thresholds, fit, every, dtype=self.common.dtype)
         start = h.h[every], h_u, V * fit.last.u.mean - h_u + offset
         self.start = [*map(small, start)]
-        if isinstance(fit.prior, Penalty):
-            parts = (np.broadcast_to(v, N)[which] for v in fit.prior.split())
-            self.t, self.k = (small(np.append(v, [0.0] * one)) for v in parts)
 
     def begin(self, counts, factor):
         """A `Batch` after the linear response, of counts, (b, M), and multipliers of
         the penalty, (b, N) or (b, 1).
         """
-        b, t, k = len(counts), self.t, self.k
-        if t is not None and not (factor == 1).all():
-            factor = np.broadcast_to(factor, (b, self.N))[:, self.which]
-            factor = self.small(np.hstack([factor, np.ones((b, self.one))]))
-            t, k = t * factor, k * factor
-        fields = (np.tile(part, (b, 1)) for part in self.start)
+        fields = (np.tile(part, (len(counts), 1)) for part in self.start)
         counts = self.small(counts) * self.weight
-        return self.run(Batch(counts, t, k, *fields), 1, self.own, 1.0)
+        batch = Batch(counts, *self.penalty(factor), *fields)
+        return self.run(batch, 1, self.own, 1.0)
 
     @np.errstate(all="ignore")  # of what runs away
     def run(self, batch, turns, coupling=None, damping=OWN_DAMPING):
@@ -259,6 +268,11 @@ class Turns:
         """The prior's answers, (b, n), with an intercept (b, n + 1)."""
         return self.factors.of_prior(batch, (coupling or self.own).metric.Q)
 
+    def levels(self, counts, factor, settle):
+        """Coefficients after `FIRST_LEVEL` turns, and those that have settled."""
+        batch = self.run(self.begin(counts, factor), FIRST_LEVEL - 1)
+        return self.coefficients(batch), self.settle(batch)[0] if settle else None
+
     def settle(self, batch, tol=None, most=MOST_TURNS):
         """Coefficients, (b, n + 1 with an intercept), and which have settled, (b,), of
         a batch after `FIRST_LEVEL` turns: in `LOOK` turns no sign changes, or nothing
@@ -280,15 +294,6 @@ class Turns:
                 break
         return found, np.isin(range(len(found)), going, invert=True)
 
-# %% ../../nbs/workshop/turns.ipynb #7e00001b
-def gaps(turns, x, batch):
-    """How far coefficients as of `settle` are from their conditions, (b,)."""
-    p, A, Q = turns.factors, turns.common.A, turns.common.metric.Q
-    slope, _ = p.loss.derivatives(p.y, x @ turns.common.At + p.offset)
-    pull = (-batch.counts * slope) @ A
-    off = x - p.of_prior(batch._replace(h=Q * x + pull), Q)
-    return np.abs(off * Q).max(1) / np.maximum(np.abs(pull).max(1), 1e-300)
-
 # %% ../../nbs/workshop/turns.ipynb #7e00001d
 class ExactByTurns:
     """Refits by turns in 64 bits, called as what `refitter` returns."""
@@ -303,3 +308,38 @@ class ExactByTurns:
         x, settled = self.turns.settle(batch, *self.how)
         x[~settled] = np.nan
         return x[:, : self.N], x[:, self.N :].sum(1)
+
+# %% ../../nbs/workshop/turns.ipynb #7e00002b
+ALL_TURNS = 100  # with one curvature
+
+
+class OneCurvature:
+    """Resamples of a fit of many rows, with one curvature for all (`one-curvature`), of
+    some columns, (n,) ints.
+    """
+
+    def __init__(self, fit, columns):
+        p, one = fit.problem, [len(fit.mean)] * fit.has_intercept
+        loss, weight, offset = row_loss(p.likelihood)
+        every = np.append(columns, one).astype(int)
+        self.penalty = partial(thresholds, fit, every)
+        self.factors = Factors(fit.prior, len(columns), loss, p.y, offset)
+        self.x, X = np.append(fit.mean, fit.intercept)[every], p.A[:, every]
+        slope, bend = loss.derivatives(p.y, X @ self.x + offset)
+        H = (X.T * (p.counts.mean * weight * bend)) @ X
+        self.pull, bend = H @ self.x, np.diag(H)
+        self.Q = np.maximum(bend, 1e-12 * bend.max() + 1e-290)
+        root = self.Q**-0.5
+        joint = np.eye(len(H)) + root[:, None] * H * root
+        self.inner = root[:, None] * inverse_and_root(joint)[0] * root
+        self.scores = X * -(weight * slope)[:, None]
+
+    def levels(self, counts, factor, settle):
+        """Coefficients, (b, n + 1 with an intercept), and the same once more."""
+        pull, Q = counts @ self.scores, self.Q
+        h, pull, penalty = Q * self.x + pull, self.pull + pull, self.penalty(factor)
+        for _ in range(ALL_TURNS):
+            x = self.factors.of_prior(Batch(None, *penalty, h, None, None), Q)
+            r = 2 * Q * x - h
+            h = h + DAMPING * (2 * Q * ((pull + r) @ self.inner) - r - h)
+        return x, x
