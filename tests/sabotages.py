@@ -721,20 +721,6 @@ SABOTAGES = [
         "tests/test_blocks.py::test_moments_are_derivatives_of_the_gain",
     ),
     Sabotage(
-        "blocks.py",
-        "of what blocks add to the free energy one term has the wrong sign",
-        "both - np.sum(times(left, f) * r)",
-        "both + np.sum(times(left, f) * r)",
-        "tests/test_blocks.py::test_the_free_energy_is_flat_and_that_of_refits",
-    ),
-    Sabotage(
-        "blocks.py",
-        "the mean of a block's response counts as noise",
-        "R - R.mean(1, keepdims=True)",
-        "R",
-        "tests/test_blocks.py::test_echoes_of_one_column_are_those_of_the_channel",
-    ),
-    Sabotage(
         "densities.py",
         "the table is not turned with the sums asked for",
         "A, F = prior.turn(A), prior.turn(F)",
