@@ -6,7 +6,6 @@
 __all__ = ['main']
 
 # %% ../nbs/workshop/cli.ipynb #788ee63f
-import hashlib
 import json
 import os
 import shlex
@@ -14,14 +13,13 @@ import signal
 import sys
 import warnings
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 
 import rvamp_nb
 from .select import frames, readers
 from .select.arguments import arguments
 from .select.frames import Table
-from .select.readers import BadInput, Later, np, pd, shown
+from .select.readers import BadInput, Later, pd, shown
 
 # %% ../nbs/workshop/cli.ipynb #02e1fa38
 _reports = Later("rvamp_nb.select.report")
@@ -40,22 +38,18 @@ def _collected_warnings():
 
 
 def _fitted(name, table, options):
-    """The `Selection`, with the table's names in it; what is refused is bad input."""
+    """The `Selection`; what the estimator refuses is bad input."""
     estimator = rvamp_nb.StabilitySelection(**options, **table.options)
     try:
-        s = estimator.fit(table.X, table.y, **table.rows).selection_
-    except (ValueError, TypeError, OSError) as e:  # or a block that cannot be read
+        return estimator.fit(table.X, table.y, **table.rows).selection_
+    except (ValueError, TypeError) as e:
         raise BadInput(f"{shown(name)}: {e}") from None
-    columns = s.question.columns._replace(names=np.array(table.names, dtype=object))
-    return replace(s, question=replace(s.question, columns=columns))
 
 
 def _all_warnings(table, said):
-    """Sentences of the table and of the fit, and two about names."""
+    """Sentences of the table and of the fit, and one about names."""
     said = [*table.warnings, *said]
-    if table.lines is None and said:
-        said.append("columns of the matrix are called x0, x1, ... by their place here")
-    if any(str(name)[0] in "=+-@" for name in table.names):
+    if any(str(name)[0] in "=+-@" for name in table.X):
         formula = "a spreadsheet takes names that begin with =, +, - or @ for formulas"
         said.append(f"{formula}: let it import the column 'feature' as text")
     return said
@@ -146,38 +140,22 @@ def _reported(s, folder, done):
 
 # %% ../nbs/workshop/cli.ipynb #0ef4d875
 def _source(args, frame):
-    """The question, and how its answer is called; the frame is that with the target."""
+    """The question, and how its answer is called."""
     name = Path(args.file.removesuffix(".gz")).stem if args.name is None else args.name
     if len(os.fsencode(name)) > 240:
         raise BadInput(f"'{shown(name)}' is too long a name: choose one with --name")
     pair = f"{args.time}, {args.event}"
     target = pair if args.time else args.target or frame.columns[0]
-    sha256, rows = frame.attrs["sha256"], dict(rows="", rows_sha256="")
-    if args.rows:
-        rows = dict(rows=_place(args.rows, sha256, args.out), rows_sha256=sha256)
-        sha256 = _fingerprint(args.file)
+    sha256 = frame.attrs["sha256"]
     file = dict(file=_place(args.file, sha256, args.out), sha256=sha256)
-    return dict(name=name, target=target) | file | rows
+    return dict(name=name, target=target) | file
 
 
 def _place(path, sha256, out):
     """Where a file is, told from the folder of the results; of a pipe what came."""
-    if not (os.path.isfile(path) or os.path.isdir(path)):
+    if not os.path.isfile(path):
         return f"pipe {sha256}"
     return os.path.relpath(os.path.realpath(path), os.path.realpath(out))
-
-
-def _fingerprint(place, piece=2**20):
-    """Of all bytes of a file, or of a folder's files, read a piece at a time."""
-    digest, place = hashlib.sha256(), Path(place)
-    inside = sorted(path for path in place.rglob("*") if path.is_file())
-    for path in inside or [place]:
-        if inside:
-            digest.update(path.relative_to(place).as_posix().encode())
-        with open(path, "rb") as file:
-            while data := file.read(piece):
-                digest.update(data)
-    return digest.hexdigest()
 
 
 def _check_licence(out, source):
@@ -187,8 +165,8 @@ def _check_licence(out, source):
     if settings.exists():
         problem, wrong = "belongs to another table or target", [settings]
         with suppress(ValueError, TypeError, KeyError, RecursionError):
-            earlier = {"rows": ""} | json.loads(settings.read_bytes())
-            if all(earlier[key] == source[key] for key in ("file", "rows")):
+            earlier = json.loads(settings.read_bytes())
+            if earlier["file"] == source["file"]:
                 problem = (
                     f"answers for target '{shown(earlier['target'])}' of this table"
                 )
@@ -273,9 +251,8 @@ def _embedded():
     """The question of the main job, its table, and no options."""
     data = rvamp_nb.datasets.load_diabetes()
     source = dict(name="diabetes", file="embedded", target="disease progression")
-    source |= dict(sha256="", rows="", rows_sha256="")
-    names = tuple(data.names)
-    return source, Table(pd.DataFrame(data.A, columns=names), data.y, names=names), {}
+    source |= dict(sha256="")
+    return source, Table(pd.DataFrame(data.A, columns=data.names), data.y), {}
 
 
 def _some(args, names):
@@ -293,19 +270,8 @@ def _request(args):
         raise BadInput("argument --loss: survival needs --time and --event")
     where, asked = shown(args.file), _some(args, _ASK)
     asked["reference"] = dict(args.reference)
-    if os.path.isdir(args.file) or args.file.lower().endswith(".npy"):
-        if args.rows is None:
-            remedy = "say which file has the target, such as --rows y.csv"
-            raise BadInput(f"argument --rows: {where} holds numbers only: {remedy}")
-        asked["matrix"] = readers.read_matrix(args.file)
-        asked["names"] = args.names and readers.read_names(args.names, args.encoding)
-        where = f"{where} with {shown(args.rows)}"
-    elif args.rows or args.names:
-        option = "rows" if args.rows else "names"
-        problem = f"{where} has names, and a target, of its own"
-        raise BadInput(f"argument --{option}: for a matrix (.npy, .zarr); {problem}")
     how = _some(args, "sep decimal encoding")
-    frame = readers.read_frame(args.rows or args.file, typed=_in_shell, **how)
+    frame = readers.read_frame(args.file, typed=_in_shell, **how)
     table = frames.prepare(frame, where=where, typed=_in_shell, **asked)
     options = _some(args, _OPTIONS) | dict(lambdas=args.lam and [args.lam])
     if args.time and args.loss == "auto":
@@ -343,7 +309,7 @@ def _run(argv):
     contents, code = _contents(s, args.path, source, table, said)
     done = [f"table: {'; '.join(table.said)}"] if table.said else []
     lines = _reports.console(s, source["name"], done, said)
-    lines += _lines_of(s, table.lines)
+    lines += _lines_of(s, table.X.index)
     try:
         lines += _saved(source["name"], contents, args.out)
         if args.report is not None and code != 130:
@@ -369,7 +335,7 @@ def main(argv=None):
     except BadInput as e:
         code = _complain(f"error: {e} (see rvamp-nb --help)", 2)
     except MemoryError:
-        remedy = "give it as a matrix, which is read a block at a time"
+        remedy = "fit it in Python, from an .npy file that is read a block at a time"
         code = _complain(f"error: the table does not fit into memory: {remedy}", 2)
     except _Unwritten as e:
         code = _complain(f"error: {e}", 5)
@@ -388,15 +354,10 @@ _SAID = "rows true_selections power false_selections lam converged"
 
 def _pilot(path, drop):
     """The pilot in a file, as a table of numbers, and what is left out of it."""
-    is_matrix = str(path).endswith(".npy")
-    how = {} if is_matrix else dict(typed=_in_shell)
-    table = (readers.read_matrix if is_matrix else readers.read_frame)(path, **how)
-    for stranger in [name for name in drop if is_matrix or name not in table]:
+    table = readers.read_frame(path, typed=_in_shell)
+    for stranger in [name for name in drop if name not in table]:
         problem = f"{shown(path)} has no column '{shown(stranger)}'"
-        problem += "" if is_matrix else readers.meant(stranger, table)
-        raise BadInput(f"argument --drop: {problem}")
-    if is_matrix:
-        return table, []
+        raise BadInput(f"argument --drop: {problem}{readers.meant(stranger, table)}")
     values, _ = readers.measured(table.drop(columns=drop))
     whole = values.notna().all() & (values.nunique() > 1)
     if whole.sum() < 2:

@@ -1061,7 +1061,7 @@ SABOTAGES = [
         "patients without a role are not looked at",
         "if _OWNER.search(name) and name not in known]",
         "if _OWNER.search(name) and name in known]",
-        "tests/test_cli.py::test_patients_beside_a_matrix_are_suspected_without_a_role",
+        "tests/test_tables.py::test_numbers_of_patients_and_of_rows_are_suspected",
     ),
     Sabotage(
         "select/report.py",

@@ -31,7 +31,7 @@ import rvamp_nb
 from rvamp_nb import StabilitySelection
 from rvamp_nb.cli import BadInput, main
 from rvamp_nb.datasets import load_diabetes
-from rvamp_nb.select import frames, readers, report
+from rvamp_nb.select import readers, report
 from rvamp_nb.select.frames import prepare
 from rvamp_nb.select.planning import genes
 from rvamp_nb.select.readers import read_frame
@@ -402,7 +402,7 @@ def test_tabs(capsys):
     found = prepare(read_frame("data.tsv"), "y")
     np.testing.assert_array_equal(found.X, X)
     np.testing.assert_array_equal(found.y, y)
-    assert found.names == tuple(f"x{i}" for i in range(6))
+    assert list(found.X) == [f"x{i}" for i in range(6)]
     main("select data.tsv --target y --refits 0".split())
     assert "150 rows, 6 features" in capsys.readouterr().out
 
@@ -424,7 +424,7 @@ def test_the_table_is_read_as_it_was_written():
     head = '\ufeff"a, b" , µ$x$,y\r\n 1, 2,3\r\n\r\n4,"5",1e1\r\n'
     Path("odd.csv").write_bytes((head + "-7,8.5,+9\r\n0,1,2\r\n").encode())
     found = prepare(read_frame("odd.csv"), "y")
-    assert found.names == ("a, b", "µ$x$") and found.y.tolist() == [3, 10, 9, 2]
+    assert list(found.X) == ["a, b", "µ$x$"] and found.y.tolist() == [3, 10, 9, 2]
     np.testing.assert_array_equal(found.X, [[1, 2], [4, 5], [-7, 8.5], [0, 1]])
     with pytest.raises(SystemExit) as stop:
         main("select odd.csv --target y --refits 0".split())
@@ -438,10 +438,15 @@ def table_of(text, target):
 
 def test_the_target_may_be_any_column():
     found = table_of("p,q,r\n1,2,3\n4,5,6.5\n1,2,3\n4,5,6.5\n", "q")
-    assert found.names == ("p", "r") and found.y.tolist() == [2, 5, 2, 5]
+    assert list(found.X) == ["p", "r"] and found.y.tolist() == [2, 5, 2, 5]
     assert found.X.to_numpy().tolist() == [[1, 3], [4, 6.5]] * 2
     found = table_of("p,q,r\n1,no,3\n4,yes,6.5\n1,yes,3\n4,no,6.5\n", "q")
-    assert found.names == ("p", "r") and found.y.tolist() == ["no", "yes", "yes", "no"]
+    assert list(found.X) == ["p", "r"] and found.y.tolist() == [
+        "no",
+        "yes",
+        "yes",
+        "no",
+    ]
     assert found.X.to_numpy().tolist() == [[1, 3], [4, 6.5]] * 2
 
 
@@ -1592,20 +1597,17 @@ def test_a_plan_is_printed_as_the_library_computes_it(capsys, tmp_path):
 
 
 def test_a_plan_like_a_pilot(capsys, tmp_path):
-    """Numbers of a file, whichever kind; what is left out of it is named."""
+    """As of the array in Python; what is left out of the file is named."""
     X = genes(60).draw(50, np.random.default_rng(0))
-    np.save(tmp_path / "pilot.npy", X)
     frame = pd.DataFrame(X, columns=[f"g{i}" for i in range(60)])
     frame.insert(7, "batch", ["a", "b"] * 25)
     frame.to_csv(tmp_path / "pilot.csv", index=False)
     asked = "plan --effects 3 --size 1 --threshold 0.7 --json --like".split()
-    said = []
-    for name in ("pilot.npy", "pilot.csv"):
-        main([*asked, str(tmp_path / name)])
-        said.append(json.loads(capsys.readouterr().out))
-    assert said[0]["answer"]["rows"] == said[1]["answer"]["rows"]
-    assert said[0]["answer"]["n_simulated"] >= 32 and said[0]["asked"]["features"] == 60
-    assert said[0]["left_out"] == [] and said[1]["left_out"] == ["batch"]
+    main([*asked, str(tmp_path / "pilot.csv")])
+    said = json.loads(capsys.readouterr().out)
+    assert said["answer"]["rows"] == rvamp_nb.plan(60, 3, 1, like=X, threshold=0.7).rows
+    assert said["answer"]["n_simulated"] >= 32 and said["asked"]["features"] == 60
+    assert said["left_out"] == ["batch"]
     main([*asked[:-2], "--like", str(tmp_path / "pilot.csv")])
     text = capsys.readouterr().out
     assert "left out of the pilot" in text and "batch" in text and "drawn" in text
@@ -1616,14 +1618,12 @@ def test_a_column_of_the_pilot_that_is_no_feature_is_dropped(capsys, tmp_path):
     frame = pd.DataFrame(genes(60).draw(50, np.random.default_rng(0)))
     frame = frame.add_prefix("g").assign(dose=np.arange(50) % 7)
     frame.to_csv(tmp_path / "pilot.csv", index=False)
-    np.save(tmp_path / "pilot.npy", frame.to_numpy())
     asked = "plan --effects 3 --size 1 --threshold 0.7 --json --drop dose".split()
     main([*asked, "--like", str(tmp_path / "pilot.csv")])
     assert json.loads(capsys.readouterr().out)["asked"]["features"] == 60
-    for more in ([], ["--like", str(tmp_path / "pilot.npy")]):
-        with pytest.raises(SystemExit) as stop:
-            main([*asked, *(more or ["--features", "60"])])
-        assert stop.value.code == 2 and "--drop" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as stop:
+        main([*asked, "--features", "60"])
+    assert stop.value.code == 2 and "--drop" in capsys.readouterr().err
 
 
 def test_a_plan_says_what_genes_would_take(capsys):
@@ -1700,112 +1700,12 @@ def test_help_of_plan(capsys):
     assert max(map(len, text.splitlines())) <= 88
 
 
-# A matrix -----------------------------------------------------------------------------
-
-
-def matrix(M=60, N=40, seed=0):
-    """Small whole numbers, and what is known of the rows; both in files."""
-    rng = np.random.default_rng(seed)
-    A = rng.binomial(2, 0.4, size=(M, N)).astype(np.int8)
-    y = A[:, 3] * 2.0 - A[:, 8] + rng.normal(size=M)
-    rows = pd.DataFrame({"who": [f"p{k}" for k in range(M)], "dose": y})
-    rows.to_csv("rows.csv", index=False)
-    np.save("A.npy", A)
-    np.save("y.npy", y)
-    return A, rows
-
-
-ASK = "--rows rows.csv --target dose --refits 0"
+# Rows that repeat each other, Parquet, and a matrix -----------------------------------
 
 
 def of(name):
     """The table of results of this name, without what is about the names."""
     return pd.read_csv(f"rvamp-nb-out/{name}-selection.csv").set_index("feature")
-
-
-def test_a_matrix_is_the_table_that_it_would_be_with_names(capsys):
-    A, rows = matrix()
-    wide = pd.DataFrame(A).add_prefix("x").assign(dose=rows.dose)
-    wide.to_csv("wide.csv", index=False)
-    main("select wide.csv --target dose --refits 0".split())
-    main(f"select A.npy {ASK} --id who --keep x5 --name kept".split())
-    main(f"select A.npy {ASK} --path".split())
-    main("select A.npy --rows y.npy --refits 0 --name alone".split())
-    pd.testing.assert_frame_equal(of("A"), of("wide"))
-    pd.testing.assert_frame_equal(of("alone"), of("wide"))
-    assert of("kept").status["x5"] == "covariate, always in"
-    said, kept = settings("A"), settings("kept")
-    assert (said["file"], said["rows"]) == ("../A.npy", "../rows.csv")
-    assert (said["target"], settings("alone")["target"]) == ("dose", "y")
-    for file, sha256 in (("A.npy", "sha256"), ("rows.csv", "rows_sha256")):
-        assert said[sha256] == hashlib.sha256(Path(file).read_bytes()).hexdigest()
-    assert kept["table"]["kept"] == ["x5"] and "x3" in of("A").index[:2]
-    assert "no feature: 'who'" in capsys.readouterr().out
-
-
-def test_names_of_a_matrix_are_a_file_with_a_name_a_line(capsys):
-    A, rows = matrix()
-    Path("names.txt").write_text("\n".join(f"snp {j}" for j in range(40)) + "\n\n")
-    main(f"select A.npy {ASK} --names names.txt".split())
-    assert list(of("A").index[:2]) == ["snp 3", "snp 8"]
-    Path("names.txt").write_text("a\nb\n")
-    capsys.readouterr()
-    line = refused(capsys, "select", "A.npy", *ASK.split(), "--names", "names.txt")
-    assert "argument --names: 2 names for the 40 columns" in line
-
-
-@pytest.mark.parametrize(
-    "line, words",
-    [
-        ("A.npy --target dose", "A.npy holds numbers only: say which file has"),
-        ("A.npy --rows rows.csv", "say what to explain"),
-        ("A.npy --rows none.csv --target dose", "cannot read none.csv"),
-        ("none.npy --rows rows.csv --target dose", "cannot read none.npy"),
-        (f"A.npy {ASK} --drop y3", "A.npy with rows.csv has no column 'y3'"),
-        (f"A.npy {ASK} --categorical who", "'who' has another level in every row"),
-        (f"A.npy:A {ASK}", "has names, and a target, of its own"),
-        (f"objects.npy {ASK}", "Python objects"),
-        (f"A.npy {ASK} --rows objects.npy", "cannot read objects.npy"),
-        (f"A.npy {ASK} --rows A.npy", "cannot read A.npy"),
-        (f"short.npy {ASK}", "60 rows for the 59 of the matrix"),
-        (f"gap.npy {ASK}", "'x2' (1 of 60, first 'nan' in row 7 (counted from 0))"),
-        (f"flat.npy {ASK}", "holds an array of int8, of shape (60,)"),
-        (f"rows.csv {ASK}", "rows.csv has names, and a target, of its own"),
-        ("rows.csv --target dose --names rows.csv", "argument --names"),
-    ],
-)
-def test_a_matrix_that_will_not_do_is_one_line(capsys, line, words):
-    A, _ = matrix()
-    np.save("objects.npy", A.astype(object))
-    np.save("short.npy", A[1:])
-    np.save("flat.npy", A[:, 0])
-    gap = A.astype(float)
-    gap[7, 2] = np.nan
-    np.save("gap.npy", gap)
-    assert words in refused(capsys, "select", *line.split())
-
-
-def test_a_covariate_beside_a_matrix_stays(capsys):
-    A, rows = matrix()
-    rows = rows.assign(age=np.arange(60) % 7, site=["A", "B", "C"] * 20, nurse="Eva")
-    rows.to_csv("rows.csv", index=False)
-    roles = "--id who --keep age --keep x5 --categorical site --refits 0"
-    main(f"select A.npy --rows rows.csv --target dose {roles}".split())
-    assert "no role, and no feature: 'nurse'" in unwrapped(capsys.readouterr().out)
-    whole = rows.drop(columns="nurse").join(pd.DataFrame(A).add_prefix("x"))
-    whole.to_csv("wide.csv", index=False)
-    main(f"select wide.csv --target dose {roles}".split())
-    pd.testing.assert_frame_equal(of("A"), of("wide"))
-    assert {"age", "site=B"} < set(of("A").index)
-    assert of("A").status["age"] == "covariate, always in"
-
-
-def test_patients_beside_a_matrix_are_suspected_without_a_role(capsys):
-    A, rows = matrix()
-    rows.assign(patient=np.arange(60) // 3).to_csv("rows.csv", index=False)
-    main("select A.npy --rows rows.csv --target dose --id who --refits 0".split())
-    said = unwrapped(capsys.readouterr().out)
-    assert "20 of the values of 'patient' come more than once" in said
 
 
 def test_rows_that_repeat_each_other_are_code_3(capsys):
@@ -1821,100 +1721,11 @@ def test_rows_that_repeat_each_other_are_code_3(capsys):
     assert "were the rows independent: they look like repeats" in first
 
 
-def test_a_library_that_is_not_there_is_named(capsys, monkeypatch):
-    matrix()
-    Path("A.zarr").mkdir()
-    for module in ("zarr", "dask.array"):
-        with monkeypatch.context() as without:
-            without.setitem(sys.modules, module, None)
-            line = refused(capsys, "select", "A.zarr", *ASK.split())
-        assert f"import of {module}" in line and "rvamp-nb[dask]" in line
-
-
-def test_another_table_of_rows_is_another_question(capsys):
-    _, rows = matrix()
-    main(f"select A.npy {ASK}".split())
-    rows.to_csv("others.csv", index=False)
-    line = "select A.npy --rows others.csv --target dose"
-    capsys.readouterr()
-    assert "belongs to another table" in refused(capsys, *line.split())
-    main(f"select A.npy {ASK}".split())  # the same one may be asked again
-
-
-@pytest.fixture
-def no_memory(monkeypatch):
-    """Whatever is larger than a thousand numbers is read in blocks."""
-    monkeypatch.setattr(frames, "IN_MEMORY", 1000)
-    for room in ("tables.door", "select.columns"):
-        monkeypatch.setattr(f"rvamp_nb.{room}.BLOCK", 1000)
-
-
-def test_beyond_memory_the_answer_is_the_same(capsys, no_memory, monkeypatch):
-    A, _ = matrix(N=800)
-    names = [f"snp {j}" for j in range(800)]
-    Path("names.txt").write_text("\n".join(names))
-    line = f"{ASK} --lam 1.5 --names names.txt --id who".split()
-    main(["select", "A.npy", *line, "--keep", "snp 5"])
-    assert "(int8) stay where they are" in unwrapped(capsys.readouterr().out)
-    monkeypatch.setattr(frames, "IN_MEMORY", 10**6)
-    main(["select", "A.npy", *line, "--keep", "snp 5", "--name", "small"])
-    numbers, small, large = (
-        ["probability", "coef_mean", "coef_std"],
-        of("small"),
-        of("A"),
-    )
-    assert sorted(large.index) == sorted(names)
-    found = large.loc[small.index, numbers]
-    np.testing.assert_allclose(found, small[numbers], rtol=2e-5, atol=1e-7)
-    assert large.status["snp 5"] == "covariate, always in"
-
-
-def test_columns_of_a_matrix_are_named_in_the_table(capsys, no_memory):
-    A, rows = matrix(N=800)
-    A[:, 7], A[:, 30] = 1, A[:, 31]
-    np.save("A.npy", A)
-    Path("names.txt").write_text("\n".join(f"snp {j}" for j in range(800)))
-    line = f"select A.npy {ASK} --lam 1.5 --names names.txt"
-    main(line.split())
-    out = unwrapped(capsys.readouterr().out)
-    assert "constant columns are never selected: x7" in out
-    assert "columns of the matrix are called x0, x1, ... by their place here" in out
-    assert of("A").status["snp 7"] == "constant" and of("A").same_as["snp 30"]
-    A = A.astype(float)
-    A[3, 8] = np.nan
-    np.save("A.npy", A)
-    said = refused(capsys, *line.split())
-    assert "x8" in said and "NaN" in said
-
-
-def test_a_block_that_cannot_be_read_is_one_line(capsys, no_memory, monkeypatch):
-    def torn(self, k):
-        raise OSError("Input/output error")
-
-    monkeypatch.setattr("rvamp_nb.tables.storage.Panels.read", torn)
-    matrix(N=800)
-    said = refused(capsys, "select", "A.npy", *ASK.split())
-    assert "A: columns 0 to 799 of A could not be read: Input/output error" in said
-
-
-def test_zarr_beyond_memory(capsys, no_memory):
-    zarr = pytest.importorskip("zarr")
-    pytest.importorskip("dask")
-    A, _ = matrix(N=800)
-    zarr.save("Z.zarr", A)
-    for file in ("A.npy", "Z.zarr"):
-        main(f"select {file} {ASK} --lam 1.5".split())
-    out = unwrapped(capsys.readouterr().out)
-    assert out.count("60 x 800 numbers (int8) stay where they are") == 2
-    pd.testing.assert_frame_equal(of("Z"), of("A"), rtol=2e-5)
-    line = ["select", "A.npy", *ASK.split(), "--lam", "1.5", "--keep", "who"]
-    assert "argument --keep: the matrix of A.npy" in refused(capsys, *line)
-
-
 def test_parquet_is_a_table():
     pytest.importorskip("pyarrow")
-    A, rows = matrix()
-    wide = pd.DataFrame(A).add_prefix("x").assign(dose=rows.dose).iloc[::-1]
+    rng = np.random.default_rng(0)
+    wide = pd.DataFrame(rng.normal(size=(60, 40))).add_prefix("x")
+    wide = wide.assign(dose=2 * wide.x3 - wide.x8 + rng.normal(size=60)).iloc[::-1]
     wide.to_parquet("P.parquet")
     wide.to_csv("C.csv", index=False)
     for file in ("P.parquet", "C.csv"):
@@ -1922,13 +1733,11 @@ def test_parquet_is_a_table():
     pd.testing.assert_frame_equal(of("P"), of("C"))
 
 
-def test_refits_beyond_memory_may_be_refused(capsys, no_memory):
-    _, rows = matrix(N=800)
-    pair = rows.assign(days=np.arange(60) + 1.0, died=1)
-    pair.to_csv("pair.csv", index=False)
-    line = "select A.npy --rows pair.csv --time days --event died --lam 2"
-    assert exit_code(line.split()) == 3
-    out = unwrapped(capsys.readouterr().out)
-    assert "refits: refits of survival times need the table in memory" in out
-    asked = refused(capsys, *line.split(), "--refits", "50")
-    assert "refits of survival times need the table in memory" in asked
+def test_a_matrix_is_for_python(capsys):
+    np.save("A.npy", np.eye(6))
+    Path("A.zarr").mkdir()
+    said = refused(capsys, "select", "A.npy", "--target", "y")
+    assert "it is a matrix without names: fit it in Python" in said
+    assert "cannot read A.zarr" in refused(capsys, "select", "A.zarr", "--target", "y")
+    said = refused(capsys, *"plan --effects 3 --size 1 --like A.npy".split())
+    assert "cannot read A.npy (it is a matrix" in said

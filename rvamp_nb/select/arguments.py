@@ -105,11 +105,7 @@ is taken where Π sums to q. Threshold, q and the bound on the expected number o
 selections (pfer) determine each other: give two of them at most. The bound takes the
 rows as independent. Several samples of one patient are not, unless --groups says whose
 they are. Π by rVAMP needs no refit; real refits are combined with it, and give it a
-standard error.
-A matrix holds features alone: the target, and whatever else is known of the rows, are
-columns of a second table (--rows), of which --keep and --categorical make features. A
-matrix of more than 67 million numbers is read a block at a time, some hundred times, so
-that it had better lie on this machine."""
+standard error."""
 
 _FILES = f"""\
 writes into DIR, whole or not at all:
@@ -127,7 +123,7 @@ all in one line, unless the options about the table say what to do with them.
 def _add_roles(select):
     """What columns are for, and what stands for a gap."""
     column = dict(metavar="COLUMN")
-    title = "its columns, or those of --rows (* may come several times)"
+    title = "its columns (* may come several times)"
     add = select.add_argument_group(title).add_argument
     add("--id", help="names the rows, no feature", **column)
     several = dict(action="append", default=[])
@@ -157,15 +153,9 @@ def _add_roles(select):
 def _add_select(select):
     """What is read, asked and promised, what columns are for, and what is written."""
     add = select.add_argument_group("the table").add_argument
-    file, column = dict(metavar="FILE"), dict(metavar="COLUMN")
-    table = "CSV, TSV or Parquet, also in gzip, or a pipe; names in the first line; or"
-    table += " a matrix of numbers: an .npy file, or the folder of a Zarr array"
-    add("file", help=table, **file)
-    rows = "of a matrix: the table with its target, and with whatever else is known of"
-    rows += " its rows, in their order; or the target alone, as .npy"
-    add("--rows", help=rows, **file)
-    names = "of a matrix: its columns' names, one a line (default: x0, ...)"
-    add("--names", help=names, **file)
+    column = dict(metavar="COLUMN")
+    table = "CSV, TSV or Parquet, also in gzip, or a pipe; names in the first line"
+    add("file", help=table, metavar="FILE")
     sep = "what stands between columns (default: as line 1 says, sep=; for one; else"
     sep += " tab, comma or spaces, as the names have)"
     add("--sep", help=sep, type=_mark, metavar="SIGN")
@@ -245,7 +235,7 @@ def _add_plan(plan):
     add("--size", help=size, required=True, **positive)
     noise = "standard deviation of what no feature explains (default: 1)"
     add("--noise", help=noise, default=1.0, **positive)
-    pilot = "a pilot (CSV, Parquet, .npy): features hang together as its numbers do"
+    pilot = "a pilot (CSV, Parquet): features hang together as its numbers do"
     add("--like", help=pilot, metavar="FILE")
     drop = "a column of the pilot that is no feature, such as its target (repeatable)"
     add("--drop", help=drop, action="append", default=[], metavar="COLUMN")
