@@ -79,7 +79,7 @@ def _contents(s, with_path, source, table, said):
                 missing.append(f"{what} could not be made: {type(e).__name__}: {e}")
     except KeyboardInterrupt:
         stopped = True
-    columns, code = s.question.columns, 5 if missing else _code(s, stopped)
+    columns, code = s.question.columns, 3 if missing else _code(s, stopped)
     said += missing
     done = dict(rows_left_out=table.left_out, gaps_filled=table.filled)
     done |= _some(table, "categories references")
@@ -113,8 +113,6 @@ def _saved(name, contents, out):
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         _reports.write_files(out, {name + end: data for end, data in contents.items()})
-        for end in left:
-            place(end).unlink()
     except OSError as e:
         problem = f"the files cannot be written to {shown(out)} ({e.strerror})"
         raise _Unwritten(f"{problem}: choose another folder with --out") from None
@@ -123,7 +121,7 @@ def _saved(name, contents, out):
             signal.signal(signal.SIGINT, before)
     titles = dict(zip(_ENDS, ("table", "settings", "picture", "path", "path")))
     told = {place(end): titles[end] for end in _ENDS if end in contents}
-    told |= {place(end): "removed, from an earlier run" for end in left}
+    told |= {place(end): "of an earlier run, not of this one" for end in left}
     return [f"{what}: {shown(file, 1000)}" for file, what in told.items()]
 
 
@@ -146,51 +144,24 @@ def _source(args, frame):
         raise BadInput(f"'{shown(name)}' is too long a name: choose one with --name")
     pair = f"{args.time}, {args.event}"
     target = pair if args.time else args.target or frame.columns[0]
-    sha256 = frame.attrs["sha256"]
-    file = dict(file=_place(args.file, sha256, args.out), sha256=sha256)
-    return dict(name=name, target=target) | file
+    is_file, out = os.path.isfile(args.file), os.path.realpath(args.out)
+    file = os.path.relpath(os.path.realpath(args.file), out) if is_file else "pipe"
+    return dict(name=name, target=target, file=file, sha256=frame.attrs["sha256"])
 
 
-def _place(path, sha256, out):
-    """Where a file is, told from the folder of the results; of a pipe what came."""
-    if not os.path.isfile(path):
-        return f"pipe {sha256}"
-    return os.path.relpath(os.path.realpath(path), os.path.realpath(out))
-
-
-def _check_licence(out, source):
-    """Refuse to replace anything but an answer to the same question."""
-    ends = "-selection.json", "-selection.csv", "-path.csv"
-    settings, *tables = (out / f"{source['name']}{end}" for end in ends)
-    if settings.exists():
-        problem, wrong = "belongs to another table or target", [settings]
-        with suppress(ValueError, TypeError, KeyError, RecursionError):
-            earlier = json.loads(settings.read_bytes())
-            if earlier["file"] == source["file"]:
-                problem = (
-                    f"answers for target '{shown(earlier['target'])}' of this table"
-                )
-                wrong = wrong if earlier["target"] != source["target"] else []
-    else:
-        problem = "is there, and no JSON file beside it says what it is"
-        wrong = [table for table in tables if table.exists()]
-    for file in wrong:
-        remedy = (
-            "choose another folder (--out FOLDER) or name (--name NAME), or move it"
-        )
-        raise BadInput(f"argument --out: {shown(file)} {problem}: {remedy}")
-
-
-def _check_place(folder, option, source=None):
-    """Refuse a folder that nobody can write to; with a source also one of others."""
+def _check_place(folder, option, names=()):
+    """Refuse a folder that nobody can write to, or that has files of these names."""
     here, problem = folder.absolute(), f"no permission to write to {shown(folder)}"
     try:
         there = next(path for path in (here, *here.parents) if path.exists())
-        if source is not None:
-            _check_licence(folder, source)
+        taken = [folder / name for name in names if (folder / name).exists()]
     except OSError as e:
         problem = f"cannot write to {shown(folder)} ({e.strerror})"
     else:
+        if taken:
+            remedy = "choose another folder (--out FOLDER) or name (--name NAME), or"
+            remedy += " let --force replace the files"
+            raise BadInput(f"argument {option}: {shown(taken[0])} is there: {remedy}")
         if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
             return
         if not there.is_dir():
@@ -299,7 +270,8 @@ def _run(argv):
         problem = f"MPLBACKEND: {shown(str(e).split(';')[0], 200)}"
         raise BadInput(f"environment variable {problem}: unset it") from None
     source, table, options = _request(args) if args.command else _embedded()
-    _check_place(args.out, "--out", source)
+    ends = [] if args.force else _ENDS
+    _check_place(args.out, "--out", [source["name"] + end for end in ends])
     if args.report is not None:
         _check_place(args.report, "--report")
     _announce(options)
@@ -338,7 +310,7 @@ def main(argv=None):
         remedy = "fit it in Python, from an .npy file that is read a block at a time"
         code = _complain(f"error: the table does not fit into memory: {remedy}", 2)
     except _Unwritten as e:
-        code = _complain(f"error: {e}", 5)
+        code = _complain(f"error: {e}", 3)
     except KeyboardInterrupt:
         code = _complain("interrupted; no file is half-written", 130)
     finally:

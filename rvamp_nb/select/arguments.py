@@ -77,9 +77,9 @@ _CODES = """\
 exit codes:
   0    done
   2    refused: the arguments, the table or the folder will not do; nothing is written
-  3    done, but not as asked for; rows repeat each other; a red light without refits
+  3    done, but not as asked for; rows repeat each other; a red light without refits;
+       or pictures, files or the report could not be made or written
   4    nothing converged that could be reported: the files say so, nothing is selected
-  5    computed, but pictures, files or the report could not be made or written
   130  ctrl-C; if the fit was finished, its table is written, with refits made so far"""
 
 _EXAMPLES = f"""\
@@ -113,7 +113,7 @@ writes into DIR, whole or not at all:
   NAME-selection.json  every setting that decides the answer, light, status, warnings
   NAME-selection.png   (not after ctrl-C)
   NAME-path.csv, .png  with --path: Π at every penalty, empty where not converged
-An earlier answer for the same table and target is replaced; anything else is refused.
+Where one of these files is there, nothing is done, unless --force replaces them.
 A constant column has Π = 0 and a warning. Text, dates and missing values are refused,
 all in one line, unless the options about the table say what to do with them.
 
@@ -200,6 +200,7 @@ def _add_select(select):
     add("--report", help=report, type=Path, metavar="FOLDER")
     name = "what their names begin with (default: FILE without folder and ending)"
     add("--name", help=name, type=_base)
+    add("--force", help="replace files that are there", action="store_true")
 
 
 _PFER = "bound on the expected number of false selections (default: 1)"
@@ -255,7 +256,7 @@ def arguments(version):
     shape = dict(formatter_class=argparse.RawDescriptionHelpFormatter)
     parser = _Parser(prog="rvamp-nb", description=_ABOUT, epilog=_EXAMPLES, **shape)
     parser.add_argument("--version", action="version", version=f"rvamp-nb {version}")
-    parser.set_defaults(out=Path("rvamp-nb-out"), path=False, report=None)
+    parser.set_defaults(out=Path("rvamp-nb-out"), path=False, report=None, force=True)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     about = dict(description=_SELECT, epilog=_FILES, help="for a table of yours")
     _add_select(commands.add_parser("select", **about, **shape))
