@@ -1248,9 +1248,8 @@ def test_refits_put_a_red_light_right_and_nothing_else():
     y[4] = 90
     pd.DataFrame(X).assign(y=y).to_csv("data.csv", index=False)
     for refits, code in (("0", 3), ("20", 0)):
-        assert (
-            exit_code(f"select data.csv --target y --refits {refits}".split()) == code
-        )
+        line = f"select data.csv --target y --force --refits {refits}"
+        assert exit_code(line.split()) == code
         assert settings()["light"] == "red" and settings()["status"] == "converged"
     table(M=20, N=60)  # ten rows cannot bear fifteen features
     assert (
@@ -1263,7 +1262,7 @@ def test_an_accuracy_is_reached():
     table(M=80, N=12)
     worst = []
     for accuracy in ("0.02", "0.006"):
-        main(f"select data.csv --target y --q 3 --accuracy {accuracy}".split())
+        main(f"select data.csv --target y --q 3 --accuracy {accuracy} --force".split())
         found = pd.read_csv("rvamp-nb-out/data-selection.csv")
         worst.append(found.probability_se.max())
         assert worst[-1] <= float(accuracy)
@@ -1394,7 +1393,7 @@ def test_what_is_undecided_is_said_first(capsys):
     assert ("look at" in out) == bool(len(near)) and all(name in out for name in near)
     middle = Pi[Pi.probability.between(0.55, 0.99)]
     threshold = f"{middle.probability.iloc[0]:.6f}"
-    main([*ask, threshold])
+    main([*ask, threshold, "--force"])
     said = unwrapped(capsys.readouterr().out)
     assert f"; look at {middle.index[0]} (within 2 s.e. of the threshold)" in said
 
@@ -1518,7 +1517,7 @@ def test_a_page_for_the_paper(capsys):
     assert "another question" in said and said.count("choose") == 1
     assert "report cannot be written to page" in said
     assert "b-selection.csv" in listed()  # the answer is there
-    line = [*QUICK.split(), "--report", "data.csv"]
+    line = [*QUICK.split(), "--force", "--report", "data.csv"]
     assert "argument --report" in refused(capsys, *line)
 
 
@@ -1529,7 +1528,7 @@ def test_whole_groups_are_drawn(capsys):
     asked = unwrapped(capsys.readouterr().out)
     assert "40 of the values of 'patient' come more than once" in asked
     assert "--groups patient" in asked and "takes the rows as independent" in asked
-    main([*line, "--groups", "patient"])
+    main([*line, "--groups", "patient", "--force"])
     out = unwrapped(capsys.readouterr().out)
     assert "more than once" not in out and "takes the groups as independent" in out
     roles = dict(id="patient", drop="seen", categorical="site", keep="age")
@@ -1568,7 +1567,8 @@ def test_a_time_and_an_event(capsys):
         ("--target days --loss survival", "survival needs --time and --event"),
         ("--time dies --event died", "no column 'dies'"),
     ):
-        assert words in refused(capsys, "select", "s.csv", *line.split()), line
+        said = refused(capsys, "select", "s.csv", *line.split(), "--force")
+        assert words in said, line
 
 
 # Before there is a table --------------------------------------------------------------
