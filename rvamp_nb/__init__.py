@@ -30,7 +30,7 @@ _HOMES = {  # module: the public names that live in it
         "TwoPoint",
         "Weakness",
     ),
-    "saving": ("Checkpoint", "load_state", "save_fit"),
+    "saving": ("load_state", "save_fit"),
     "solver": ("ConvergenceWarning", "Fit", "load_fit", "rvamp", "rvamp_path"),
     "select.stability": ("StabilitySelection",),
     "tables.storage": ("BlockError", "Panels"),

@@ -42,7 +42,6 @@ from .resampling import (
     TwoPoint,
     Weakness,
 )
-from .saving import Checkpoint
 from .select.planning import Pilot, Study
 from .solver import ConvergenceWarning, Fit, Path
 from .step import State
@@ -52,7 +51,7 @@ from .tables.storage import BlockError, Panels
 __version__: str
 # fmt: off
 __all__ = [
-    "BlockError", "Checkpoint", "ConvergenceWarning", "DaskPanels", "Discrete",
+    "BlockError", "ConvergenceWarning", "DaskPanels", "Discrete",
     "ElasticNet", "Exponential", "Fit", "Fixed", "FixedSizes", "GaussianSizes",
     "Grouped", "Huber", "Laplace", "Logistic", "Loss", "Multinomial",
     "NoResampling", "NonNegative", "Panels", "Poisson", "PoissonLoss", "Prior",
@@ -157,7 +156,6 @@ def rvamp(
     damping: float = 0.7,
     blocks: Literal["auto"] | Sequence[Sequence[int]] | None = None,
     warm_start: Fit | State | None = None,
-    checkpoint: _File | Checkpoint | None = None,
 ) -> Fit: ...
 def rvamp_path(
     A: _Table,

@@ -6,7 +6,7 @@
 __all__ = ['ALWAYS', 'ALL_AT_ONCE', 'NODES', 'FEW', 'SOME', 'SILENT', 'COPIES', 'CORRELATED', 'LARGEST', 'WIDEST', 'DOUBTFUL',
            'moment_view', 'Seen', 'felt', 'seen', 'without', 'small_lassos', 'Nodes', 'at_nodes', 'block_message',
            'turned', 'Turned', 'InBlocks', 'values_at_nodes', 'find_blocks', 'whole_numbers', 'check_blocks',
-           'put_in_blocks', 'apart', 'echoes', 'echoed']
+           'put_in_blocks']
 
 # %% ../nbs/course/47_clusters.ipynb #170b0004
 from collections import namedtuple
@@ -25,7 +25,7 @@ from rvamp_nb.groups import (
     times,
     transposed,
 )  # chapter 5.2
-from .messages import Mixed, Moment, Moments, Natural
+from .messages import Mixed, Moment, Moments
 from .panels import couple, is_wide, tall_form, wide_matrices
 from .prior import Prior
 from .step import Breakdown, WithIntercept, to_coupling
@@ -174,7 +174,6 @@ class Nodes(NamedTuple):
     x: np.ndarray  # the minimisers, (B, n, d)
     R: object  # a call: their derivatives by the field, (B, n, d, d)
     response: np.ndarray  # how they answer to the field on average, (B, d, d)
-    gain: np.ndarray  # by how much the best x is better than 0 on average, (B,)
 
     def three(self):
         """Π, mean and mean square of the coefficients, (3, B, d)."""
@@ -197,7 +196,6 @@ def at_nodes(prior, columns, N, cavity, n=FEW, start=0):
     flat = [part.reshape(-1, d) for part in (noise + cavity.mean[:, None], t, k)]
     block = np.repeat(np.arange(len(columns)), n)
     x, _ = small_lassos(cavity.Sigma, block, *flat, prior.positive)
-    gain = np.sum(x * (flat[0] - flat[1] * np.sign(x)), 1) / 2
     faces = cavity.Sigma, block, flat[2], x != 0
     x, R = x.reshape(noise.shape), lambda: _responses(*faces).reshape(*noise.shape, d)
     loud = roots.max(2) ** 2 + 1e-8 * np.max(cavity.mean**2, 1, keepdims=True)
@@ -206,7 +204,7 @@ def at_nodes(prior, columns, N, cavity, n=FEW, start=0):
     if (roots**2 < 1e6 * least).any():
         both += R().mean(1) @ E * least
     response = both / (roots**2 + least) @ transposed(E)
-    return Nodes(noise, x, R, response, gain.reshape(-1, n).mean(1))
+    return Nodes(noise, x, R, response)
 
 # %% ../nbs/course/47_clusters.ipynb #b10ck001
 def _possible(chi, Q):
@@ -481,51 +479,3 @@ def put_in_blocks(problem, state, blocks, N):
     prior = InBlocks(problem.prior, blocks, N)
     to_prior = prior.in_blocks(state.to_prior)
     return problem._replace(prior=prior), state._replace(to_prior=to_prior)
-
-# %% ../nbs/course/47_clusters.ipynb #b10ck020
-def apart(prior, A, messages):
-    """What blocks of columns add to the free energy (`block-energy`); A in their own
-    coordinates, and the `Messages` of the columns that are alone. prior, `InBlocks`.
-    """
-    one, _, two, _ = messages
-    alone = Natural(*(part.copy() for part in one.alone()))
-    total = 0.0
-    for (m, cavity), (J, _) in zip(prior.cavities(one), two.turns):
-        nodes, (f, Q, C) = at_nodes(prior.prior, m, prior.N, cavity), cavity
-        D, r = J @ transposed(J), times(J, two.r[m])
-        T = J * two.T[m][:, None] @ transposed(J)
-        left = np.linalg.inv(np.eye(m.shape[1]) + Q @ D)  # I - Q chi
-        fields, places = (V + v[..., None] * v[:, None] for V, v in ((C, f), (T, r)))
-        both = (D @ left * fields - left @ Q * places).sum() / 2
-        total += nodes.gain.sum() - both - np.sum(times(left, f) * r)
-        alone.Q_hat[m], alone.h[m], alone.chi_hat[m] = 1e-200, 0, 0  # they add nothing
-    two_alone = Mixed(*two[:7])
-    return total, two.turn(A), messages._replace(to_prior=alone, from_prior=two_alone)
-
-# %% ../nbs/course/47_clusters.ipynb #b10ck021
-def echoes(prior, incoming):
-    """For each size of blocks of a prior `InBlocks`, what makes the noise of a message
-    out of that of a field, L and G (`block-echo`): (B, d, d) and (B, n, d, d).
-    """
-    found = []
-    for m, cavity in prior.cavities(incoming):
-        nodes = at_nodes(prior.prior, m, prior.N, cavity)
-        R, chi = nodes.R(), _possible(nodes.response, cavity.Sigma)
-        L = np.linalg.inv(np.eye(m.shape[1]) - chi @ cavity.Sigma)
-        found.append((L, R - R.mean(1, keepdims=True)))
-    return found
-
-# %% ../nbs/course/47_clusters.ipynb #b10ck022
-def echoed(said, x, found):
-    """A message `Turned` without means, its noise in blocks what `echoes` make of
-    fields with covariances x, (L,).
-    """
-    T, turns = said.T.copy(), []
-    parts = zip(said.layout.blocks(x)[-len(found) :], found, said.members, said.turns)
-    for P, (L, G), m, (J, _) in parts:
-        noise = L @ (G @ P[:, None] @ G).mean(1) @ transposed(L)
-        turn, T[m] = turned(J @ transposed(J), symmetric(noise))
-        turns.append(turn)
-    at_S = said.chi_hat * said.view.D**2
-    view = said.view._replace(r=0 * T, T=np.where(said.S, at_S, T))
-    return said._replace(T=T, view=view, turns=turns)

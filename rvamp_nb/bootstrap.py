@@ -256,6 +256,10 @@ class Refits(NamedTuple):
     intercept_var: float = np.nan
     intercept_se: float = np.nan
 
+    def __repr__(self):
+        many = f"{self.n_resamples:,} resamples, {len(self.mean)} coefficients"
+        return f"Refits({many}, {np.sum(self.Pi):.1f} selected on average)"
+
 # %% ../nbs/course/14_bootstrap.ipynb #43724863
 def _gather(chunks, plan, n, keep, progress):
     """All n refits together; of an intercept, the last coefficient, by itself."""

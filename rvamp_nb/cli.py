@@ -6,7 +6,6 @@
 __all__ = ['main']
 
 # %% ../nbs/workshop/cli.ipynb #788ee63f
-import hashlib
 import json
 import os
 import shlex
@@ -14,14 +13,13 @@ import signal
 import sys
 import warnings
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 
 import rvamp_nb
 from .select import frames, readers
 from .select.arguments import arguments
 from .select.frames import Table
-from .select.readers import BadInput, Later, np, pd, shown
+from .select.readers import BadInput, Later, pd, shown
 
 # %% ../nbs/workshop/cli.ipynb #02e1fa38
 _reports = Later("rvamp_nb.select.report")
@@ -40,22 +38,18 @@ def _collected_warnings():
 
 
 def _fitted(name, table, options):
-    """The `Selection`, with the table's names in it; what is refused is bad input."""
+    """The `Selection`; what the estimator refuses is bad input."""
     estimator = rvamp_nb.StabilitySelection(**options, **table.options)
     try:
-        s = estimator.fit(table.X, table.y, **table.rows).selection_
-    except (ValueError, TypeError, OSError) as e:  # or a block that cannot be read
+        return estimator.fit(table.X, table.y, **table.rows).selection_
+    except (ValueError, TypeError) as e:
         raise BadInput(f"{shown(name)}: {e}") from None
-    columns = s.question.columns._replace(names=np.array(table.names, dtype=object))
-    return replace(s, question=replace(s.question, columns=columns))
 
 
 def _all_warnings(table, said):
-    """Sentences of the table and of the fit, and two about names."""
+    """Sentences of the table and of the fit, and one about names."""
     said = [*table.warnings, *said]
-    if table.lines is None and said:
-        said.append("columns of the matrix are called x0, x1, ... by their place here")
-    if any(str(name)[0] in "=+-@" for name in table.names):
+    if any(str(name)[0] in "=+-@" for name in table.X):
         formula = "a spreadsheet takes names that begin with =, +, - or @ for formulas"
         said.append(f"{formula}: let it import the column 'feature' as text")
     return said
@@ -85,7 +79,7 @@ def _contents(s, with_path, source, table, said):
                 missing.append(f"{what} could not be made: {type(e).__name__}: {e}")
     except KeyboardInterrupt:
         stopped = True
-    columns, code = s.question.columns, 5 if missing else _code(s, stopped)
+    columns, code = s.question.columns, 3 if missing else _code(s, stopped)
     said += missing
     done = dict(rows_left_out=table.left_out, gaps_filled=table.filled)
     done |= _some(table, "categories references")
@@ -119,8 +113,6 @@ def _saved(name, contents, out):
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         _reports.write_files(out, {name + end: data for end, data in contents.items()})
-        for end in left:
-            place(end).unlink()
     except OSError as e:
         problem = f"the files cannot be written to {shown(out)} ({e.strerror})"
         raise _Unwritten(f"{problem}: choose another folder with --out") from None
@@ -129,7 +121,7 @@ def _saved(name, contents, out):
             signal.signal(signal.SIGINT, before)
     titles = dict(zip(_ENDS, ("table", "settings", "picture", "path", "path")))
     told = {place(end): titles[end] for end in _ENDS if end in contents}
-    told |= {place(end): "removed, from an earlier run" for end in left}
+    told |= {place(end): "of an earlier run, not of this one" for end in left}
     return [f"{what}: {shown(file, 1000)}" for file, what in told.items()]
 
 
@@ -146,73 +138,30 @@ def _reported(s, folder, done):
 
 # %% ../nbs/workshop/cli.ipynb #0ef4d875
 def _source(args, frame):
-    """The question, and how its answer is called; the frame is that with the target."""
+    """The question, and how its answer is called."""
     name = Path(args.file.removesuffix(".gz")).stem if args.name is None else args.name
     if len(os.fsencode(name)) > 240:
         raise BadInput(f"'{shown(name)}' is too long a name: choose one with --name")
     pair = f"{args.time}, {args.event}"
     target = pair if args.time else args.target or frame.columns[0]
-    sha256, rows = frame.attrs["sha256"], dict(rows="", rows_sha256="")
-    if args.rows:
-        rows = dict(rows=_place(args.rows, sha256, args.out), rows_sha256=sha256)
-        sha256 = _fingerprint(args.file)
-    file = dict(file=_place(args.file, sha256, args.out), sha256=sha256)
-    return dict(name=name, target=target) | file | rows
+    is_file, out = os.path.isfile(args.file), os.path.realpath(args.out)
+    file = os.path.relpath(os.path.realpath(args.file), out) if is_file else "pipe"
+    return dict(name=name, target=target, file=file, sha256=frame.attrs["sha256"])
 
 
-def _place(path, sha256, out):
-    """Where a file is, told from the folder of the results; of a pipe what came."""
-    if not (os.path.isfile(path) or os.path.isdir(path)):
-        return f"pipe {sha256}"
-    return os.path.relpath(os.path.realpath(path), os.path.realpath(out))
-
-
-def _fingerprint(place, piece=2**20):
-    """Of all bytes of a file, or of a folder's files, read a piece at a time."""
-    digest, place = hashlib.sha256(), Path(place)
-    inside = sorted(path for path in place.rglob("*") if path.is_file())
-    for path in inside or [place]:
-        if inside:
-            digest.update(path.relative_to(place).as_posix().encode())
-        with open(path, "rb") as file:
-            while data := file.read(piece):
-                digest.update(data)
-    return digest.hexdigest()
-
-
-def _check_licence(out, source):
-    """Refuse to replace anything but an answer to the same question."""
-    ends = "-selection.json", "-selection.csv", "-path.csv"
-    settings, *tables = (out / f"{source['name']}{end}" for end in ends)
-    if settings.exists():
-        problem, wrong = "belongs to another table or target", [settings]
-        with suppress(ValueError, TypeError, KeyError, RecursionError):
-            earlier = {"rows": ""} | json.loads(settings.read_bytes())
-            if all(earlier[key] == source[key] for key in ("file", "rows")):
-                problem = (
-                    f"answers for target '{shown(earlier['target'])}' of this table"
-                )
-                wrong = wrong if earlier["target"] != source["target"] else []
-    else:
-        problem = "is there, and no JSON file beside it says what it is"
-        wrong = [table for table in tables if table.exists()]
-    for file in wrong:
-        remedy = (
-            "choose another folder (--out FOLDER) or name (--name NAME), or move it"
-        )
-        raise BadInput(f"argument --out: {shown(file)} {problem}: {remedy}")
-
-
-def _check_place(folder, option, source=None):
-    """Refuse a folder that nobody can write to; with a source also one of others."""
+def _check_place(folder, option, names=()):
+    """Refuse a folder that nobody can write to, or that has files of these names."""
     here, problem = folder.absolute(), f"no permission to write to {shown(folder)}"
     try:
         there = next(path for path in (here, *here.parents) if path.exists())
-        if source is not None:
-            _check_licence(folder, source)
+        taken = [folder / name for name in names if (folder / name).exists()]
     except OSError as e:
         problem = f"cannot write to {shown(folder)} ({e.strerror})"
     else:
+        if taken:
+            remedy = "choose another folder (--out FOLDER) or name (--name NAME), or"
+            remedy += " let --force replace the files"
+            raise BadInput(f"argument {option}: {shown(taken[0])} is there: {remedy}")
         if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
             return
         if not there.is_dir():
@@ -273,9 +222,8 @@ def _embedded():
     """The question of the main job, its table, and no options."""
     data = rvamp_nb.datasets.load_diabetes()
     source = dict(name="diabetes", file="embedded", target="disease progression")
-    source |= dict(sha256="", rows="", rows_sha256="")
-    names = tuple(data.names)
-    return source, Table(pd.DataFrame(data.A, columns=names), data.y, names=names), {}
+    source |= dict(sha256="")
+    return source, Table(pd.DataFrame(data.A, columns=data.names), data.y), {}
 
 
 def _some(args, names):
@@ -293,19 +241,8 @@ def _request(args):
         raise BadInput("argument --loss: survival needs --time and --event")
     where, asked = shown(args.file), _some(args, _ASK)
     asked["reference"] = dict(args.reference)
-    if os.path.isdir(args.file) or args.file.lower().endswith(".npy"):
-        if args.rows is None:
-            remedy = "say which file has the target, such as --rows y.csv"
-            raise BadInput(f"argument --rows: {where} holds numbers only: {remedy}")
-        asked["matrix"] = readers.read_matrix(args.file)
-        asked["names"] = args.names and readers.read_names(args.names, args.encoding)
-        where = f"{where} with {shown(args.rows)}"
-    elif args.rows or args.names:
-        option = "rows" if args.rows else "names"
-        problem = f"{where} has names, and a target, of its own"
-        raise BadInput(f"argument --{option}: for a matrix (.npy, .zarr); {problem}")
     how = _some(args, "sep decimal encoding")
-    frame = readers.read_frame(args.rows or args.file, typed=_in_shell, **how)
+    frame = readers.read_frame(args.file, typed=_in_shell, **how)
     table = frames.prepare(frame, where=where, typed=_in_shell, **asked)
     options = _some(args, _OPTIONS) | dict(lambdas=args.lam and [args.lam])
     if args.time and args.loss == "auto":
@@ -333,7 +270,8 @@ def _run(argv):
         problem = f"MPLBACKEND: {shown(str(e).split(';')[0], 200)}"
         raise BadInput(f"environment variable {problem}: unset it") from None
     source, table, options = _request(args) if args.command else _embedded()
-    _check_place(args.out, "--out", source)
+    ends = [] if args.force else _ENDS
+    _check_place(args.out, "--out", [source["name"] + end for end in ends])
     if args.report is not None:
         _check_place(args.report, "--report")
     _announce(options)
@@ -343,7 +281,7 @@ def _run(argv):
     contents, code = _contents(s, args.path, source, table, said)
     done = [f"table: {'; '.join(table.said)}"] if table.said else []
     lines = _reports.console(s, source["name"], done, said)
-    lines += _lines_of(s, table.lines)
+    lines += _lines_of(s, table.X.index)
     try:
         lines += _saved(source["name"], contents, args.out)
         if args.report is not None and code != 130:
@@ -369,10 +307,10 @@ def main(argv=None):
     except BadInput as e:
         code = _complain(f"error: {e} (see rvamp-nb --help)", 2)
     except MemoryError:
-        remedy = "give it as a matrix, which is read a block at a time"
+        remedy = "fit it in Python, from an .npy file that is read a block at a time"
         code = _complain(f"error: the table does not fit into memory: {remedy}", 2)
     except _Unwritten as e:
-        code = _complain(f"error: {e}", 5)
+        code = _complain(f"error: {e}", 3)
     except KeyboardInterrupt:
         code = _complain("interrupted; no file is half-written", 130)
     finally:
@@ -388,15 +326,10 @@ _SAID = "rows true_selections power false_selections lam converged"
 
 def _pilot(path, drop):
     """The pilot in a file, as a table of numbers, and what is left out of it."""
-    is_matrix = str(path).endswith(".npy")
-    how = {} if is_matrix else dict(typed=_in_shell)
-    table = (readers.read_matrix if is_matrix else readers.read_frame)(path, **how)
-    for stranger in [name for name in drop if is_matrix or name not in table]:
+    table = readers.read_frame(path, typed=_in_shell)
+    for stranger in [name for name in drop if name not in table]:
         problem = f"{shown(path)} has no column '{shown(stranger)}'"
-        problem += "" if is_matrix else readers.meant(stranger, table)
-        raise BadInput(f"argument --drop: {problem}")
-    if is_matrix:
-        return table, []
+        raise BadInput(f"argument --drop: {problem}{readers.meant(stranger, table)}")
     values, _ = readers.measured(table.drop(columns=drop))
     whole = values.notna().all() & (values.nunique() > 1)
     if whole.sum() < 2:

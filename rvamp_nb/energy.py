@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .blocks import apart, echoed, echoes  # chapter 4.7
 from .checks import check_number, check_size, numpy_errors
 from .coupling import mirrored
 from .likelihood import Huber, Squared
@@ -124,17 +123,23 @@ def width_part(A, messages, beta):
     return (joint - coupling) / (2 * beta)
 
 # %% ../nbs/course/42_free_energy.ipynb #e88ade76
+def _refuse_blocks(what, messages):
+    """A TypeError for columns in blocks: the sum of F_x is over single columns."""
+    if not isinstance(messages.to_prior, Natural):
+        remedy = "ask a fit without blocks=..."
+        raise TypeError(f"{what} is not had for columns in blocks: {remedy}")
+
+
 def variational(problem, messages):
     """G at any `Messages` (`free-energy`); its derivatives: differences of moments."""
-    A, beta, blocks = problem.A, problem.beta, 0.0
-    if hasattr(messages.from_prior, "turns"):  # columns in blocks, chapter 4.7
-        blocks, A, messages = apart(problem.prior, A, messages)
+    _refuse_blocks("a free energy", messages)
+    A, beta = problem.A, problem.beta
     if is_wide(A):
         messages = messages._replace(from_prior=at_most_2M(A, messages.from_prior))
     one, row, two, other = messages
     factors = prior_part(problem, one) + likelihood_part(problem, row)
     together = joint_part(messages) + width_part(A, messages, beta)
-    return float(factors + coupling_part(A, two, other) + together + blocks)
+    return float(factors + coupling_part(A, two, other) + together)
 
 
 @numpy_errors(under="ignore")
@@ -143,7 +148,8 @@ def free_energy(fit):
     counts and beta. At beta = inf, -G is the mean over counts and penalties of the
     least value of sum_mu c_mu l(y_mu, a_mu'x) plus the penalty. At finite beta, beta G
     is the mean of the logarithm of the integral of exp(-beta (that)) over x, the spike-
-    and-slab prior normalised and all others not. Errors of messages enter squared.
+    and-slab prior normalised and all others not. Errors of messages enter squared. A
+    TypeError for rows in groups (`Grouped`), and for columns in blocks.
     """
     messages = messages_of(fit)
     return variational(fit.problem, messages)
@@ -183,7 +189,7 @@ def _factor_replicon(fit):
     """R_1 of the coefficients (off S for T, not chi_hat) and of the rows."""
     messages, problem = messages_of(fit), fit.problem
     prior, with_intercept = _inner_prior(problem)
-    heard, pulled, said, _ = messages._replace(to_prior=messages.to_prior.alone())
+    heard, pulled, said, _ = messages
     mean = 1 / heard.Q_hat  # an intercept's
     square, k = mean**2, len(mean) - with_intercept
     own = Natural(*np.array(heard)[:, :k])
@@ -196,20 +202,15 @@ def _factor_replicon(fit):
     return of_x, np.maximum(square - mean**2, 0) / fit.last.u.chi**2
 
 # %% ../nbs/course/42_free_energy.ipynb #e94ca213
-def _passed_on(fit, replicon, x, u, found=()):
+def _passed_on(fit, replicon, x, u):
     """R_2 R_1 applied to (x, u), both at least 0: the noises of the coupling."""
     messages = messages_of(fit)
-    own = x[messages.to_prior.layout.diagonal] if found else x
-    S, noise, silent = messages.from_prior.S, replicon[0] * own, np.zeros(len(own))
+    S, noise, silent = messages.from_prior.S, replicon[0] * x, np.zeros(len(x))
     noises = dict(chi_hat=np.where(S, noise, 0), T=np.where(S, 0, noise))
     prior = messages.from_prior._replace(h=silent, r=silent, **noises)
     rows = messages.from_likelihood._replace(h=0 * u, chi_hat=replicon[1] * u)
-    if found:  # columns in blocks, chapter 4.7
-        back = echoed(prior, x, found).coupled(fit.problem.A, rows)
-    else:
-        back = couple(fit.problem.A, prior, rows)
-    least = -np.inf if found else 0.0
-    return np.maximum(back[2].chi_hat, least), np.maximum(back[3].chi_hat, 0)
+    back = couple(fit.problem.A, prior, rows)
+    return np.maximum(back[2].chi_hat, 0), np.maximum(back[3].chi_hat, 0)
 
 # %% ../nbs/course/42_free_energy.ipynb #eb34475a
 def _has_arrived(growth, tol):
@@ -228,7 +229,8 @@ def _has_arrived(growth, tol):
 def stability_radius(fit, tol=1e-8, max_iter=1000):
     """Spectral radius of one round's action on differences between copies: below 1
     the replica-symmetric point of a converged fit is stable; 0 where nothing is random.
-    Not for rows in groups (`Grouped`). Not arriving is a RuntimeWarning.
+    A TypeError for rows in groups (`Grouped`), and for columns in blocks. Not arriving
+    is a RuntimeWarning.
 
     Parameters
     ----------
@@ -245,12 +247,12 @@ def stability_radius(fit, tol=1e-8, max_iter=1000):
     messages = messages_of(fit)
     if not isinstance(messages.from_likelihood, Natural):
         raise TypeError("stability_radius is not for rows in groups (Grouped counts)")
+    _refuse_blocks("stability_radius", messages)
     replicon = _factor_replicon(fit)
-    found = echoes(fit.problem.prior, messages.to_prior) if fit.blocks else ()
-    x, u = (np.full(len(m.Q_hat), np.mean(m.alone().Q_hat ** 2)) for m in messages[:2])
+    x, u = (np.full(len(m.Q_hat), np.mean(m.Q_hat**2)) for m in messages[:2])
     size, growth = np.sqrt(x @ x + u @ u), []
     for _ in range(max_iter):
-        x, u = _passed_on(fit, replicon, x / size, u / size, found)
+        x, u = _passed_on(fit, replicon, x / size, u / size)
         size = np.sqrt(x @ x + u @ u)
         growth.append(size)
         if size == 0 or _has_arrived(growth, tol):

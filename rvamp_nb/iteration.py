@@ -308,7 +308,7 @@ def _stuck(rows, window=300):
     return worst[-window:].min() > 0.9 * worst[:-window].min()
 
 # %% ../nbs/course/35_until_it_stops.ipynb #a7d10e04
-def run(problem, state, tol, max_iter, damping, anderson=None, checkpoint=None):
+def run(problem, state, tol, max_iter, damping, anderson=None):
     """Iterate until change and delta are below tol, or report why not: a `Run`."""
     last, rows, failure = None, [], ""
     steps = iterate(problem, state, damping, anderson=anderson, take=step_of_few)
@@ -324,8 +324,6 @@ def run(problem, state, tol, max_iter, damping, anderson=None, checkpoint=None):
                 why = "no progress: " if stuck else ""
                 failure = why + _too_slow(last, len(rows), tol)
                 break
-            if checkpoint and event in ("plain", "accelerated"):
-                checkpoint.after(current.state)
     except Breakdown as reason:
         taken = sum(np.isfinite(row[0]) for row in rows)
         slowest = rows[-1][2] if rows else damping

@@ -36,7 +36,7 @@ from .likelihood import Squared, check_loss
 from .messages import Natural
 from .prior import Laplace, check_prior
 from .resampling import Poisson, check_law, law_of_one
-from .saving import Checkpoint, FileError, check_same, save_fit, saved_settings
+from .saving import FileError, check_same, save_fit, saved_settings
 from rvamp_nb.step import (
     Breakdown,
     Problem,
@@ -170,10 +170,10 @@ class ConvergenceWarning(UserWarning):
     """rVAMP stopped before its messages settled; the status says what to try."""
 
 
-def _fit(problem, state, tol, max_iter, damping, anderson=None, checkpoint=None):
+def _fit(problem, state, tol, max_iter, damping, anderson=None):
     """Warm or cold; if that fails, by continuation."""
     options, how = (tol, max_iter, damping), "by continuation from a larger penalty"
-    done = run(problem, state, *options, anderson, checkpoint)
+    done = run(problem, state, *options, anderson)
     failure = done.failure
     again = continuation(problem, *options) if failure else None
     if again:
@@ -351,7 +351,6 @@ def rvamp(
     damping=0.7,
     blocks=None,
     warm_start=None,
-    checkpoint=None,
 ):
     """The distribution of an estimator across resamples, without resampling: a `Fit`.
 
@@ -386,20 +385,13 @@ def rvamp(
         of a block is read at 8,192 fixed points, whatever `tol`: columns in another
         order may move it by some .003.
     warm_start : Fit or State, optional
-    checkpoint : path or Checkpoint, optional
-        A file to which the messages are written every ten steps, and from which the run
-        starts where it is there already. It stays; one of another problem is an error.
     """
     problem = _problem(A, y, lam, prior, likelihood, counts, beta, intercept)
     options = _check_steering(tol, max_iter, damping)
     if blocks is not None:
         blocks = check_blocks(blocks, problem, problem.A.shape[1] - intercept)
-    if checkpoint is not None:
-        is_path = not hasattr(checkpoint, "begin")
-        checkpoint = Checkpoint(checkpoint) if is_path else checkpoint
-        warm_start = checkpoint.begin(problem) or warm_start
     start = None if warm_start is None else _warm_state(warm_start, problem)
-    fit = _fit(problem, start, *options, None, checkpoint)
+    fit = _fit(problem, start, *options)
     if fit.converged and blocks:
         found = find_blocks(problem.A, fit.Pi) if blocks == "auto" else blocks
         fit = with_blocks(fit, found, *options)

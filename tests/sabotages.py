@@ -870,20 +870,6 @@ SABOTAGES = [
         "tests/test_blocks.py::test_moments_are_derivatives_of_the_gain",
     ),
     Sabotage(
-        "blocks.py",
-        "of what blocks add to the free energy one term has the wrong sign",
-        "both - np.sum(times(left, f) * r)",
-        "both + np.sum(times(left, f) * r)",
-        "tests/test_blocks.py::test_the_free_energy_is_flat_and_that_of_refits",
-    ),
-    Sabotage(
-        "blocks.py",
-        "the mean of a block's response counts as noise",
-        "R - R.mean(1, keepdims=True)",
-        "R",
-        "tests/test_blocks.py::test_echoes_of_one_column_are_those_of_the_channel",
-    ),
-    Sabotage(
         "densities.py",
         "the table is not turned with the sums asked for",
         "A, F = prior.turn(A), prior.turn(F)",
@@ -1224,7 +1210,7 @@ SABOTAGES = [
         "patients without a role are not looked at",
         "if _OWNER.search(name) and name not in known]",
         "if _OWNER.search(name) and name in known]",
-        "tests/test_cli.py::test_patients_beside_a_matrix_are_suspected_without_a_role",
+        "tests/test_tables.py::test_numbers_of_patients_and_of_rows_are_suspected",
     ),
     Sabotage(
         "select/report.py",

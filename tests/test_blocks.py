@@ -2,9 +2,6 @@
 what is asked of it, bad input.
 """
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -16,15 +13,14 @@ from rvamp_nb.blocks import (
     _definite,
     at_nodes,
     block_message,
-    echoes,
     find_blocks,
     small_lassos,
     turned,
 )
-from rvamp_nb.bootstrap import naive_bootstrap, weighted_lasso
+from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.densities import coefficient_interval, p1, p2
-from rvamp_nb.energy import free_energy, messages_of, stability_radius, variational
+from rvamp_nb.energy import free_energy, stability_radius
 from rvamp_nb.extend.effects import effects
 from rvamp_nb.extend.refined import refined
 from rvamp_nb.extend.rows import counted
@@ -36,9 +32,6 @@ from rvamp_nb.resampling import Fixed, Grouped, NoResampling, Poisson, Subsample
 from rvamp_nb.solver import load_fit, rvamp, with_blocks
 from rvamp_nb.step import Breakdown
 from rvamp_nb.tables.storage import Panels
-
-sys.path.insert(0, str(Path(__file__).parent / "truth_beyond"))
-import make_beyond_truth as refitted
 
 HALF = Subsample(0.5)
 
@@ -105,15 +98,21 @@ def test_a_gaussian_with_the_message_has_the_moments_of_the_block(kind, d):
 
 
 @pytest.mark.parametrize("d", [2, 5])
-@pytest.mark.parametrize("kind", [Laplace, ElasticNet, NonNegative])
+@pytest.mark.parametrize("kind", [Laplace, NonNegative])
 def test_moments_are_derivatives_of_the_gain(kind, d):
-    """By the field, exactly at any points; by precision and covariance, too, but for
-    what is not symmetric in a mean over points.
+    """Of x'Qx / 2, by which the best x is better than 0, on average. By the field,
+    exactly at any points; by precision and covariance, too, but for what is not
+    symmetric in a mean over points.
     """
     rng = np.random.default_rng(d)
     given, columns = cavities(rng, 4, d), np.arange(4 * d).reshape(4, d)
-    gain = lambda cavity: at_nodes(kind(1.0), columns, 4 * d, cavity, NODES).gain
-    nodes = at_nodes(kind(1.0), columns, 4 * d, given, NODES)
+    solved = lambda cavity: at_nodes(kind(1.0), columns, 4 * d, cavity, NODES)
+
+    def gain(cavity):
+        x = solved(cavity).x
+        return np.sum(x @ cavity.Sigma * x, (1, 2)) / (2 * NODES)
+
+    nodes = solved(given)
     square = np.swapaxes(nodes.x, 1, 2) @ nodes.x / NODES
     for name, expected, off in (
         ("mean", nodes.x.mean(1)[:, 1], 1e-6),
@@ -194,8 +193,6 @@ def test_blocks_of_columns_that_do_not_see_each_other_change_nothing():
     same = rvamp(A, y, 0.5, counts=HALF, blocks=[range(6), [7, 9]])
     np.testing.assert_allclose(same.Pi, fit.Pi, atol=0.01)
     np.testing.assert_allclose(same.var, fit.var, rtol=0.03)
-    assert free_energy(same) == pytest.approx(free_energy(fit), rel=1e-3)
-    assert stability_radius(same) == pytest.approx(stability_radius(fit), rel=0.05)
 
 
 def test_without_resampling_a_block_has_no_noise_below_zero():
@@ -347,55 +344,12 @@ def test_p2_of_a_fit_in_blocks_is_the_coupling_s_gaussian(pair):
     np.testing.assert_allclose(np.diag(some), var, atol=1e-8 * var.max())
 
 
-def test_the_free_energy_is_flat_and_that_of_refits(pair):
+@pytest.mark.parametrize("derived", [free_energy, stability_radius])
+def test_what_is_derived_for_single_columns_refuses_blocks(pair, derived):
     alone, close, _ = pair
-    rng, least, problem = np.random.default_rng(0), [], close.problem
-    point, G = messages_of(close), free_energy(close)
-    for name in ("to_prior", "from_prior"):
-        message = getattr(point, name)
-        for part in ("h", "Q_hat", "chi_hat") if name == "to_prior" else ("r", "T"):
-            values = getattr(message, part)
-            move = 1e-3 * np.abs(values).max() * (values != 0)
-            there = [
-                variational(
-                    problem,
-                    point._replace(
-                        **{name: message._replace(**{part: values + side * move})}
-                    ),
-                )
-                for side in (1, -1)
-            ]
-            # of some 1e-3 that each side of the difference would move it
-            assert abs(there[0] - there[1]) < 2e-6, part
-    for _ in range(1000):
-        c, factor = rng.poisson(0.5, 60) * 1.0, rng.choice([1.0, 2.0], 8)
-        x = weighted_lasso(problem.A, problem.y, factor, c)
-        rest = problem.y - problem.A @ x
-        least.append(c @ rest**2 / 2 + factor @ np.abs(x))
-    error = np.std(least) / np.sqrt(1000)
-    assert abs(np.mean(least) + G) < 3 * error
-    assert abs(G - free_energy(alone)) < 3 * error
-
-
-def test_echoes_of_one_column_are_those_of_the_channel():
-    """E g^2 - (E g)^2 over (1 - rho)^2, for columns that do not see each other."""
-    A = np.linalg.qr(np.random.default_rng(3).normal(size=(80, 6)))[0]
-    y = 4 * A[:, :3].sum(1) + np.random.default_rng(4).normal(size=80)
-    fit = rvamp(A, y, prior=Laplace(0.5, Fixed()), counts=HALF, blocks=[[3, 5]])
-    [(L, G)] = echoes(fit.problem.prior, fit.messages.to_prior)
-    Q_hat = fit.messages.to_prior.alone().Q_hat[[3, 5]]
-    Pi = fit.Pi[[3, 5]]
-    expected = Pi * (1 - Pi) / Q_hat**2 / (1 - Pi) ** 2
-    found = np.einsum("ij,njj,njj,ij->i", L[0], G[0], G[0], L[0]) / FEW
-    np.testing.assert_allclose(found, expected, rtol=0.1)
-
-
-def test_the_radius_stays_below_one():
-    """The problem is convex (chapter 4.2)."""
-    for name in ("breast_cancer", "toeplitz_99"):
-        A, y, _ = refitted.problem(name)
-        fit = rvamp(A, y, **refitted.options(name, "half"), blocks="auto")
-        assert 0.01 < stability_radius(fit, 1e-3) < 1
+    assert np.isfinite(derived(alone))
+    with pytest.raises(TypeError, match="columns in blocks: ask a fit without blocks"):
+        derived(close)
 
 
 def test_a_fit_in_blocks_where_others_ask(pair, tmp_path, tame):
@@ -427,7 +381,7 @@ def test_what_the_caller_does_with_errors_does_not_matter(pair):
         fit = rvamp(A, y, 1.0, blocks=[[0, 1]])
         np.testing.assert_array_equal(fit.Pi, close.Pi)
         p1(fit).pdf(np.linspace(-300, 300, 9))
-        free_energy(fit), stability_radius(fit, 1e-4), p2(fit).covariance
+        p2(fit).covariance
 
 
 # Bad input ----------------------------------------------------------------------------

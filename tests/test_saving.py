@@ -48,16 +48,8 @@ from rvamp_nb import (
 )
 from rvamp_nb.datasets import standardize
 from rvamp_nb.prior import Prior
-from rvamp_nb.saving import (
-    Checkpoint,
-    FileError,
-    load_state,
-    read,
-    save_fit,
-    written_whole,
-)
+from rvamp_nb.saving import FileError, load_state, read, save_fit, written_whole
 from rvamp_nb.solver import ConvergenceWarning, load_fit
-from rvamp_nb.step import Problem, State, initial_state
 from rvamp_nb.tables.storage import Panels
 
 rng_of = np.random.default_rng
@@ -243,10 +235,10 @@ def test_another_table_is_refused_by_name(tmp_path, monkeypatch, spoil, small):
         monkeypatch.setattr(saving, "LOOKED_AT", 0)
         header["digests"]["A"] = saving._table(A)
         for B in (Panels(A, block=300), Panels(A, axis=0, block=300)):
-            saving.check_same("it", header, fit.problem._replace(A=B))
+            saving.check_same("it", header, fit.problem._replace(A=B), ["A"])
     other = fit.problem._replace(A=spoil(A))
     with pytest.raises(ValueError, match="another problem, with another A:"):
-        saving.check_same("it", header, other)
+        saving.check_same("it", header, other, ["A", "y"])
 
 
 def test_what_is_given_is_that_of_the_fit(path):
@@ -342,10 +334,7 @@ def test_what_is_cut_off_or_damaged_is_named(path):
                 assert "fit.npz cannot be read" in str(error)
 
 
-def test_a_file_of_another_kind_is_told_what_it_is(tmp_path, path):
-    rvamp(A, y, 0.5, checkpoint=tmp_path / "run.npz")
-    with pytest.raises(FileError, match="holds a checkpoint, not a fit"):
-        load_fit(tmp_path / "run.npz", A, y)
+def test_a_file_of_another_kind_is_refused_by_name(tmp_path, path):
     np.savez(tmp_path / "other.npz", a=np.ones(3))
     np.save(tmp_path / "array.npy", np.ones(3))
     (tmp_path / "words.txt").write_text("no archive")
@@ -366,8 +355,6 @@ def test_what_is_no_regular_file_is_neither_replaced_nor_read(tmp_path):
             fitted("plain").save(place)
         with pytest.raises(FileError, match="no regular file"):
             load_fit(place, A, y)
-        with pytest.raises(FileError, match="no regular file"):
-            rvamp(A, y, 0.5, checkpoint=place)
     with pytest.raises(IsADirectoryError, match="give the name of a file"):
         fitted("plain").save(tmp_path)
     with pytest.raises(FileExistsError):
@@ -563,9 +550,8 @@ def test_where_nothing_can_be_written_it_says_what_to_do(tmp_path):
         try:
             if root and place == "closed":
                 os.seteuid(65534)
-            for write in (save_fit, lambda f, p: Checkpoint(p).begin(f.problem)):
-                with pytest.raises(error, match="a folder that is there, that you may"):
-                    write(fitted("plain"), tmp_path / place / "fit.npz")
+            with pytest.raises(error, match="a folder that is there, that you may"):
+                save_fit(fitted("plain"), tmp_path / place / "fit.npz")
         finally:
             if root:
                 os.seteuid(0)
@@ -590,7 +576,7 @@ def cut_off(file, values, **how):
         os.kill(os.getpid(), signal.SIGKILL)
     write(file, values, **how)
 np.lib.format.write_array = cut_off
-_write(sys.argv[1], "fit", state)
+_write(sys.argv[1], state)
 """
 
 
@@ -601,89 +587,17 @@ def test_a_process_killed_while_it_writes_leaves_the_old_file_whole(path):
     assert path.read_bytes() == before
     there = set(os.listdir(path.parent))  # and what was begun, under another name,
     assert len(there) == 2
-    rvamp(A, y, 0.5, checkpoint=path.parent / "my-fit.npz")
+    fitted("plain").save(path.parent / "my-fit.npz")
     assert there < set(os.listdir(path.parent))  # which is nobody's to remove
 
 
-# ---- checkpoints
-
-
-def problem(**how):
-    parts = dict(A=A, y=y, prior=Laplace(0.5), likelihood=Squared(), counts=Poisson())
-    return Problem(**parts | how)
-
-
-def begun(path, **how):
-    check = Checkpoint(path)
-    assert check.begin(problem(**how)) is None
-    return check, initial_state(problem(**how))
-
-
-def test_it_is_written_every_so_many_steps(tmp_path):
-    check, state = begun(tmp_path / "run.npz")
-    for k in range(1, 11):
-        check.after(state)
-        assert check.path.exists() == (k == 10)
-    assert_same_messages(Checkpoint(check.path).begin(problem()), state)
-    with pytest.raises(ValueError, match="every"):
-        Checkpoint(tmp_path / "run.npz", every=0)
-
-
-def test_no_more_than_a_twentieth_of_the_time_goes_into_it(tmp_path, monkeypatch):
-    clock, spent = [0.0], []
-
-    def write(*args, **facts):
-        spent.append(clock[0])
-        clock[0] += 7.0
-
-    check, state = begun(tmp_path / "run.npz")
-    monkeypatch.setattr(saving.time, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(saving, "_write", write)
-    for _ in range(1000):
-        clock[0] += 1.0
-        check.after(state)
-    assert 1000 / 19 - 7 < len(spent) * 7 < 1000 / 19 + 7
-
-
-def test_a_full_disk_does_not_end_the_run(tmp_path, monkeypatch):
-    def full(*args):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    check, state = begun(tmp_path / "run.npz")
-    check.every = 1
-    check.after(state)
-    before = check.path.read_bytes()
-    monkeypatch.setattr(os, "replace", full)
-    with pytest.warns(RuntimeWarning, match="the run goes on.*No space") as told:
-        for _ in range(3):
-            check.next = 0
-            check.after(state)
-    assert len(told) == 1 and check.path.read_bytes() == before
-
-
-class Cut(Exception):
-    pass
-
-
-class Flickering(Checkpoint):
-    """The machine goes down after so many steps."""
-
-    def __init__(self, path, last, every=1):
-        super().__init__(path, every)
-        self.left = last
-
-    def after(self, state):
-        self.next = 0.0  # however long a writing takes
-        super().after(state)
-        self.left -= 1
-        if not self.left:
-            raise Cut
+# ---- a run in stages
 
 
 factor = 3 * rng.normal(size=(M, 1)) + A
 RUNS = {
     "plain": (A, y, dict(lam=0.1)),
-    "far too weak a penalty": (factor, y, dict(lam=5e-4)),  # steps are undone there
+    "far too weak a penalty": (factor, y, dict(lam=5e-4)),
     "intercept": (A, y, dict(lam=0.1, likelihood=Huber(), intercept=True)),
     "posterior": (A, y, dict(lam=0.3, beta=1.0)),
     "groups": (A, y, dict(lam=0.5, counts=Grouped(Poisson(1.0), groups))),
@@ -694,48 +608,23 @@ RUNS = {
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_a_run_that_is_cut_off_arrives_at_the_same_answer(tmp_path, name):
-    (table, target, how), run = RUNS[name], tmp_path / "run.npz"
-    how = how | dict(tol=1e-9)
-    whole = rvamp(table, target, **how)
-    for _ in range(2):
-        with pytest.raises(Cut):
-            rvamp(table, target, **how, checkpoint=Flickering(run, 4))
-    fit = rvamp(table, target, **how, checkpoint=run)
+def test_a_run_in_stages_arrives_at_the_same_answer(tmp_path, name):
+    """Each stage is a fit in a file, from which the next one starts."""
+    (table, target, how), path = RUNS[name], tmp_path / "fit.npz"
+    whole = rvamp(table, target, **how, tol=1e-9)
+    rvamp(table, target, **how, tol=1e-3).save(path)
+    fit = rvamp(table, target, **how, tol=1e-9, warm_start=load_state(path))
     assert fit.converged and fit.n_iter < whole.n_iter
     close = dict(rtol=1e-6, atol=1e-6 * np.abs(whole.mean).max())
     assert_allclose(fit.mean, whole.mean, **close)
     assert_allclose(fit.var, whole.var, rtol=1e-5, atol=1e-7 * whole.var.max())
-    assert isinstance(load_state(run), State)  # the file stays
 
 
-def test_a_run_refuses_the_checkpoint_of_another_and_a_damaged_one(tmp_path):
-    run = tmp_path / "run.npz"
-    rvamp(A, y, 0.1, checkpoint=run)
-    before = run.read_bytes()
-    for table, lam, named in ((A, 0.2, "prior"), (A[:, ::-1], 0.2, "A and prior")):
-        with pytest.raises(ValueError, match=f"another problem, with another {named}:"):
-            rvamp(table, y, lam, checkpoint=run)
-    with pytest.raises(TypeError, match="checkpoint must be the path of a file"):
-        rvamp(A, y, 0.1, checkpoint=True)
-    assert run.read_bytes() == before
-    run.write_bytes(before[:-100])
-    with pytest.raises(FileError, match=r"run\.npz cannot be read"):
-        rvamp(A, y, 0.1, checkpoint=run)
-
-
-def test_a_run_on_dask_goes_on_there_and_in_memory(tmp_path):
+def test_a_fit_on_dask_is_loaded_there_and_in_memory(tmp_path):
     dask_array, dask = map(pytest.importorskip, ("dask.array", "dask"))
-    D, run = dask_array.from_array(A, chunks=(M, 20)), tmp_path / "run.npz"
+    D, path = dask_array.from_array(A, chunks=(M, 20)), tmp_path / "fit.npz"
     with dask.config.set(scheduler="synchronous"):
         whole = rvamp(D, y, 0.1, intercept=True, tol=1e-9)
-        with pytest.raises(Cut):
-            rvamp(D, y, 0.1, intercept=True, checkpoint=Flickering(run, 5))
-        for table in (D, A):
-            fit = rvamp(table, y, 0.1, intercept=True, tol=1e-9, checkpoint=run)
-            assert_allclose(fit.mean, whole.mean, atol=1e-8)
-    whole.save(tmp_path / "fit.npz")
-    for table in (A, D):
-        assert_allclose(
-            load_fit(tmp_path / "fit.npz", table, y).mean, whole.mean, atol=1e-12
-        )
+        whole.save(path)
+        for table in (A, D):
+            assert_allclose(load_fit(path, table, y).mean, whole.mean, atol=1e-12)

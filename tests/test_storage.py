@@ -335,14 +335,13 @@ class Flaky:
 
 
 @pytest.mark.parametrize("axis, where", [(1, "columns 0 to 3"), (0, "rows 0 to 1")])
-def test_a_block_that_fails_is_tried_again_and_then_named(axis, where):
+def test_a_block_that_fails_is_named(axis, where):
     values = integers(6, 10).astype(float)
-    A = Panels(Flaky(values, 1), axis=axis, block=24)
-    assert_allclose(A @ np.ones(10), values.sum(1))
     for ask in (lambda A: A @ np.ones(10), lambda A: A[:, [1]], lambda A: A[[1]]):
-        A = Panels(Flaky(values, 2), axis=axis, block=24)
+        A = Panels(Flaky(values, 1), axis=axis, block=24)
         with pytest.raises(BlockError, match=f"{where} of A .* the disk is gone"):
             ask(A)
+        assert_allclose(A @ np.ones(10), values.sum(1))  # the next pass reads it
 
 
 # --- columns of unit length -----------------------------------------------------------

@@ -13,15 +13,9 @@ import pandas as pd
 import pytest
 
 from rvamp_nb import StabilitySelection
-from rvamp_nb.select import frames, readers
+from rvamp_nb.select import readers
 from rvamp_nb.select.frames import prepare
-from rvamp_nb.select.readers import (
-    BadInput,
-    in_python,
-    read_frame,
-    read_matrix,
-    read_names,
-)
+from rvamp_nb.select.readers import BadInput, in_python, read_frame
 
 
 def frame(M=30, seed=0):
@@ -687,57 +681,7 @@ def test_a_path_may_be_a_path(tmp_path):
         read_frame(tmp_path / "b.csv")
 
 
-# Numbers without a head ---------------------------------------------------------------
-
-
-def numbers(M=30, N=50, seed=0):
-    """As genotypes are."""
-    return np.random.default_rng(seed).binomial(2, 0.4, size=(M, N)).astype(np.int8)
-
-
-def test_a_matrix_is_mapped(tmp_path):
-    A = numbers()
-    np.save(tmp_path / "A.npy", A)
-    np.save(tmp_path / "f.npy", np.asfortranarray(A.astype(">f4")))
-    for name in ("A.npy", "f.npy"):
-        found = read_matrix(tmp_path / name)
-        np.testing.assert_array_equal(found, A)
-        assert isinstance(found, np.memmap)
-
-
-def test_a_zarr_array_comes_through_dask(tmp_path):
-    pytest.importorskip("dask")
-    zarr = pytest.importorskip("zarr")
-    A = numbers()
-    alone = zarr.open(tmp_path / "A.zarr", mode="w", shape=A.shape, chunks=(30, 20))
-    alone[:] = A
-    group = zarr.open_group(tmp_path / "G.zarr", mode="w")
-    group["X"] = A
-    for path in ("A.zarr", "G.zarr/X"):
-        values = read_matrix(tmp_path / path)
-        assert hasattr(values, "dask"), path
-        np.testing.assert_array_equal(values.compute(), A)
-    with pytest.raises(BadInput, match="the folder of one Zarr array"):
-        read_matrix(tmp_path / "G.zarr")
-
-
-def test_a_file_that_is_no_matrix_is_one_line(tmp_path):
-    A = numbers()
-    np.save(tmp_path / "A.npy", A)
-    cut = (tmp_path / "A.npy").read_bytes()[:900]
-    header = cut[:10] + b"{'descr': (((" + cut[23:]  # no Python expression
-    files = {"cut.npy": cut, "text.npy": b"hello", "e.npy": b"", "h.npy": header}
-    for name, data in files.items():
-        (tmp_path / name).write_bytes(data)
-    expected = dict.fromkeys([*files, "none.npy", "o.npy"], "cannot read")
-    arrays = {"z.npy": A * 1j, "w.npy": A.astype(str), "flat.npy": A[0]}
-    for name, array in (arrays | {"o.npy": A.astype(object)}).items():
-        np.save(tmp_path / name, array)
-    expected |= {"z.npy": "complex128", "w.npy": "<U", "flat.npy": r"shape \(50,\)"}
-    for name, words in expected.items():
-        with pytest.raises(BadInput, match=words) as said:
-            read_matrix(tmp_path / name)
-        assert "\n" not in str(said.value) and name in str(said.value)
+# A pickle, and names that are suspected ----------------------------------------------
 
 
 def test_a_pickle_is_never_run(tmp_path):
@@ -749,78 +693,9 @@ def test_a_pickle_is_never_run(tmp_path):
             return Path.touch, (trap,)
 
     np.save(tmp_path / "a.npy", np.array([[Trap()]], dtype=object))
-    for read in (read_matrix, read_frame):
-        with pytest.raises(BadInput, match="Python objects|pickle"):
-            read(tmp_path / "a.npy")
+    with pytest.raises(BadInput, match="it is a matrix without names"):
+        read_frame(tmp_path / "a.npy")
     assert not trap.exists()
-
-
-def test_beyond_memory_the_matrix_is_handed_on_as_it_is(monkeypatch):
-    A = numbers()
-    rows = pd.DataFrame({"y": np.arange(30.0), "w": 1.0, "age": range(30)})
-    asked = dict(target="y", weights="w", keep="x3")
-    small = prepare(rows, matrix=A, **asked)
-    monkeypatch.setattr(frames, "IN_MEMORY", A.size - 1)
-    large = prepare(rows, matrix=A, **asked)
-    assert large.X is A and small.X.shape == A.shape
-    assert large.names == small.names and large.lines is None
-    np.testing.assert_array_equal(large.y, small.y)
-    np.testing.assert_array_equal(large.rows["sample_weight"], np.ones(30))
-    factors = large.options["penalty_factor"]
-    assert factors[3] == 0 and factors.sum() == 49
-    assert small.options["penalty_factor"] == {"x3": 0}
-    assert large.said[0] == small.said[0] == "no role, and no feature: 'age'"
-    assert "(int8) are held as such" in large.said[1] and "'x3'" in large.said[2]
-    for more in (
-        dict(keep="age"),
-        dict(categorical="x1"),
-        dict(missing="drop"),
-        {"na": "9"},
-    ):
-        with pytest.raises(BadInput, match=f"{min(more)}.*too large for memory"):
-            prepare(rows, matrix=A, **asked | more)
-
-
-def test_what_is_known_of_the_rows_may_be_a_feature():
-    """As if it stood in one table with the matrix."""
-    A, rows = numbers(), frame()
-    asked = dict(target="y", id="patient", categorical="site", keep=["age", "x4"])
-    found = prepare(rows, matrix=A, **asked)
-    whole = rows.drop(columns=["crp", "grade"]).join(pd.DataFrame(A).add_prefix("x"))
-    expected = prepare(whole, **asked)
-    pd.testing.assert_frame_equal(found.X, expected.X, check_names=False)
-    assert found.options == expected.options
-    assert found.said == ("no role, and no feature: 'crp', 'grade'", *expected.said)
-    gap = A.astype(float)
-    gap[7, 2] = np.nan
-    left = prepare(rows, matrix=gap, missing="drop", **asked)
-    assert list(left.X.index) == [k for k in range(30) if k != 7]
-
-
-@pytest.mark.parametrize(
-    "change, words",
-    [
-        (dict(frame=pd.DataFrame({"y": range(29)})), "29 rows for the 30"),
-        (dict(frame=pd.DataFrame({"y": [None, *range(29)]})), "first 'nan' in row 0"),
-        (dict(names=["a", "b"]), "argument names: 2 names for the 50 columns"),
-        (dict(names=["a"] * 50), "50 columns are named 'a'"),
-        (dict(names=["", *"b" * 49]), "column 1 has no name"),
-        (dict(names=["y", *map(str, range(49))]), "2 columns are named 'y'"),
-        (dict(matrix=np.full((30, 50), np.nan)), "is missing: 'x0' .30 of 30"),
-    ],
-)
-def test_what_does_not_fit_a_matrix_is_one_line(change, words):
-    given = dict(matrix=numbers(), frame=pd.DataFrame({"y": range(30)}))
-    with pytest.raises(BadInput, match=words) as said:
-        prepare(**given | change)
-    assert "\n" not in str(said.value)
-
-
-def test_names_are_read_as_lines(tmp_path):
-    (tmp_path / "names.txt").write_bytes("\ufeffa\r\n b c \r\n\n\n".encode())
-    assert read_names(tmp_path / "names.txt") == ["a", "b c"]
-    with pytest.raises(BadInput, match="cannot read .*none.txt"):
-        read_names(tmp_path / "none.txt")
 
 
 def test_several_names_in_one_are_told_apart():
@@ -868,13 +743,3 @@ def test_numbers_of_rows_are_suspected_where_rows_are_left_out():
     frame.loc[[0, 5], "z"] = np.nan
     (said,) = prepare(frame, "y", missing="drop").warnings
     assert said.startswith("'no' numbers the rows, and is a feature")
-
-
-def test_a_damaged_chunk_of_zarr_is_one_line(tmp_path):
-    zarr = pytest.importorskip("zarr")
-    zarr.save_array(tmp_path / "A.zarr", np.eye(6))
-    for chunk in filter(Path.is_file, (tmp_path / "A.zarr" / "c").rglob("*")):
-        chunk.write_bytes(b"no chunk")
-    matrix = read_matrix(tmp_path / "A.zarr")
-    with pytest.raises(BadInput, match="cannot read .*: mend the file"):
-        prepare(pd.DataFrame({"y": np.arange(6.0)}), "y", matrix=matrix)

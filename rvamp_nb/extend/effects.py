@@ -212,6 +212,11 @@ class Effects(NamedTuple):
     p_value: np.ndarray  # for a coefficient of zero, two-sided
     light: np.ndarray  # "green"; "yellow": p-values only; "red": nothing
 
+    def __repr__(self):
+        held, some = (self.light == "green").sum(), (self.light == "yellow").sum()
+        what = f"{held} of {len(self.light)} with an interval"
+        return f"Effects({what}, {some} with a p-value only)"
+
 # %% ../../nbs/course/56_effects.ipynb #27ef0027
 def _check(fit, level):
     """The level; refuse what has no effects, and say what to do."""

@@ -77,9 +77,9 @@ _CODES = """\
 exit codes:
   0    done
   2    refused: the arguments, the table or the folder will not do; nothing is written
-  3    done, but not as asked for; rows repeat each other; a red light without refits
+  3    done, but not as asked for; rows repeat each other; a red light without refits;
+       or pictures, files or the report could not be made or written
   4    nothing converged that could be reported: the files say so, nothing is selected
-  5    computed, but pictures, files or the report could not be made or written
   130  ctrl-C; if the fit was finished, its table is written, with refits made so far"""
 
 _EXAMPLES = f"""\
@@ -105,11 +105,7 @@ is taken where Π sums to q. Threshold, q and the bound on the expected number o
 selections (pfer) determine each other: give two of them at most. The bound takes the
 rows as independent. Several samples of one patient are not, unless --groups says whose
 they are. Π by rVAMP needs no refit; real refits are combined with it, and give it a
-standard error.
-A matrix holds features alone: the target, and whatever else is known of the rows, are
-columns of a second table (--rows), of which --keep and --categorical make features. A
-matrix of more than 67 million numbers is read a block at a time, some hundred times, so
-that it had better lie on this machine."""
+standard error."""
 
 _FILES = f"""\
 writes into DIR, whole or not at all:
@@ -117,7 +113,7 @@ writes into DIR, whole or not at all:
   NAME-selection.json  every setting that decides the answer, light, status, warnings
   NAME-selection.png   (not after ctrl-C)
   NAME-path.csv, .png  with --path: Π at every penalty, empty where not converged
-An earlier answer for the same table and target is replaced; anything else is refused.
+Where one of these files is there, nothing is done, unless --force replaces them.
 A constant column has Π = 0 and a warning. Text, dates and missing values are refused,
 all in one line, unless the options about the table say what to do with them.
 
@@ -127,7 +123,7 @@ all in one line, unless the options about the table say what to do with them.
 def _add_roles(select):
     """What columns are for, and what stands for a gap."""
     column = dict(metavar="COLUMN")
-    title = "its columns, or those of --rows (* may come several times)"
+    title = "its columns (* may come several times)"
     add = select.add_argument_group(title).add_argument
     add("--id", help="names the rows, no feature", **column)
     several = dict(action="append", default=[])
@@ -157,15 +153,9 @@ def _add_roles(select):
 def _add_select(select):
     """What is read, asked and promised, what columns are for, and what is written."""
     add = select.add_argument_group("the table").add_argument
-    file, column = dict(metavar="FILE"), dict(metavar="COLUMN")
-    table = "CSV, TSV or Parquet, also in gzip, or a pipe; names in the first line; or"
-    table += " a matrix of numbers: an .npy file, or the folder of a Zarr array"
-    add("file", help=table, **file)
-    rows = "of a matrix: the table with its target, and with whatever else is known of"
-    rows += " its rows, in their order; or the target alone, as .npy"
-    add("--rows", help=rows, **file)
-    names = "of a matrix: its columns' names, one a line (default: x0, ...)"
-    add("--names", help=names, **file)
+    column = dict(metavar="COLUMN")
+    table = "CSV, TSV or Parquet, also in gzip, or a pipe; names in the first line"
+    add("file", help=table, metavar="FILE")
     sep = "what stands between columns (default: as line 1 says, sep=; for one; else"
     sep += " tab, comma or spaces, as the names have)"
     add("--sep", help=sep, type=_mark, metavar="SIGN")
@@ -210,6 +200,7 @@ def _add_select(select):
     add("--report", help=report, type=Path, metavar="FOLDER")
     name = "what their names begin with (default: FILE without folder and ending)"
     add("--name", help=name, type=_base)
+    add("--force", help="replace files that are there", action="store_true")
 
 
 _PFER = "bound on the expected number of false selections (default: 1)"
@@ -245,7 +236,7 @@ def _add_plan(plan):
     add("--size", help=size, required=True, **positive)
     noise = "standard deviation of what no feature explains (default: 1)"
     add("--noise", help=noise, default=1.0, **positive)
-    pilot = "a pilot (CSV, Parquet, .npy): features hang together as its numbers do"
+    pilot = "a pilot (CSV, Parquet): features hang together as its numbers do"
     add("--like", help=pilot, metavar="FILE")
     drop = "a column of the pilot that is no feature, such as its target (repeatable)"
     add("--drop", help=drop, action="append", default=[], metavar="COLUMN")
@@ -265,7 +256,7 @@ def arguments(version):
     shape = dict(formatter_class=argparse.RawDescriptionHelpFormatter)
     parser = _Parser(prog="rvamp-nb", description=_ABOUT, epilog=_EXAMPLES, **shape)
     parser.add_argument("--version", action="version", version=f"rvamp-nb {version}")
-    parser.set_defaults(out=Path("rvamp-nb-out"), path=False, report=None)
+    parser.set_defaults(out=Path("rvamp-nb-out"), path=False, report=None, force=True)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     about = dict(description=_SELECT, epilog=_FILES, help="for a table of yours")
     _add_select(commands.add_parser("select", **about, **shape))

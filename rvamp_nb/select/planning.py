@@ -284,6 +284,9 @@ class Pilot(NamedTuple):
     loadings: np.ndarray  # (K, N)
     own: np.ndarray  # (N,) variance of what is its own
 
+    def __repr__(self):
+        return f"Pilot({len(self.own)} features, {len(self.loadings)} in common)"
+
     def draw(self, rows, rng):
         """A (rows, N) table."""
         common = rng.normal(size=(rows, len(self.loadings))) @ self.loadings

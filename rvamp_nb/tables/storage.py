@@ -270,13 +270,11 @@ class _Blocks:
         return as_block(self.source[:, j] if self.axis else self.source[j], *told)
 
     def reading(self, k, j=None):
-        """The k-th block, or its lines j; a `BlockError` where that fails twice."""
-        for _ in range(2):
-            try:
-                return self.read(self.slices[k] if j is None else j)
-            except OSError as problem:
-                reason = problem
-        raise self._not_read(k, reason) from reason
+        """The k-th block, or its lines j; a `BlockError` where that fails."""
+        try:
+            return self.read(self.slices[k] if j is None else j)
+        except OSError as problem:
+            raise self._not_read(k, problem) from problem
 
     def _not_read(self, k, reason):
         j, what = self.slices[k], "columns" if self.axis else "rows"
@@ -303,7 +301,7 @@ class Panels(_Blocks):
     `slices` are the columns or rows of each block, `passes` is how often all were read.
 
     A TypeError or ValueError for what is no table of real numbers; a BlockError in a
-    pass where a block could not be read, twice.
+    pass where a block could not be read.
     """
 
     ndim = 2
