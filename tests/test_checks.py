@@ -426,7 +426,7 @@ def chosen(**how):
         (lambda: rvamp_path(D.A, D.y, lams=["a"]), "lams must hold real numbers"),
         (lambda: pfer_bound(None, 0.75, 50), "a bound needs both, got q = None"),
         (lambda: unimodal_bound(5, 0.75, 50, "x"), "n_pairs must be a number, not 'x'"),
-        (lambda: load_state(None), "path must be the path of a file, got None"),
+        (lambda: load_state(None), "path must be that of a file, got None"),
         (lambda: chosen(categories=[[True, False]]), r"categories .* \[\[True, False"),
         (lambda: rvamp(D.A, D.y, 0.1, blocks=[[0.0, 1.0]]), r"blocks .* \[0.0, 1.0\]"),
         (lambda: rvamp(D.A, D.y, 0.1, blocks=[[0, True]]), r"blocks .* \[0, True\]"),

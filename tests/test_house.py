@@ -5,7 +5,7 @@ from house import code_lines, count
 
 # DESIGN's house has 10,000 lines of code; what is being mended first may take some more
 LINES, FLOORS, TWICE, ONCE = 11_400, 12, 0, 4
-LARGEST = 450  # lines of code of a room
+LARGEST = 480  # lines of code of a room
 
 
 @pytest.fixture(scope="module")

@@ -270,8 +270,7 @@ def effects(fit, level=0.95):
     level : float in (0, 1)
         How often an interval should hold the true coefficient.
     """
-    level = _check(fit, level)
-    fit = with_blocks(fit, [])
+    level, fit = _check(fit, level), with_blocks(fit, [])
     A = fit.problem.A[:, : len(fit.mean)]
     alike = resemblance(A - A.mean(0) * fit.has_intercept)
     estimate, se, left, pull, rest = debiased_together(fit, alike.together)
