@@ -13,7 +13,15 @@ from pathlib import Path
 
 import numpy as np
 
-from rvamp_nb import Fixed, Laplace, Poisson, TwoPoint, datasets, naive_bootstrap, rvamp
+from rvamp_nb import (
+    FixedFactor,
+    Laplace,
+    Poisson,
+    TwoPoint,
+    datasets,
+    naive_bootstrap,
+    rvamp,
+)
 from rvamp_nb.explorers import (
     explorer_table,
     refits_for_the_page,
@@ -25,7 +33,7 @@ FILE = Path(__file__).resolve().parent.parent / "rvamp_nb" / "diabetes.json"
 COLUMNS = ["bmi", "s5", "bp", "s3", "age*sex", "bmi*bp", "s6", "s4", "s1", "s2"]
 POWERS = range(-13, 11)  # of 1.2, times the penalty that cross-validation chooses
 STOPS = [0, 4, 7, 10, 13, 16, 19, 22]  # where refits are made
-SIZES, LAWS, REFITS = (0.25, 0.5, 1.0), (TwoPoint(), Fixed()), 2000
+SIZES, LAWS, REFITS = (0.25, 0.5, 1.0), (TwoPoint(), FixedFactor()), 2000
 QUESTIONS = {
     "ridgeline": [
         (
@@ -170,7 +178,7 @@ def main():
     run = seconds(rvamp, A, y, prior=Laplace(lam, LAWS[0]), counts=Poisson(0.5))
     refit = seconds(naive_bootstrap, A, y, lam, **asked, seed=0, n_jobs=1)
     table |= dict(lead=3, pair=[0, 2], questions=QUESTIONS, about=ABOUT)
-    table["seconds"] = dict(run=f"{run:.1g}", refits=f"{refit:.1g}")
+    table["seconds"] = dict(run=f"{run:.1g}", n_resamples=f"{refit:.1g}")
     table["columns"] = np.corrcoef(A[:, shown].T).round(2).tolist()
     table["panels"] = [*QUESTIONS]
     text = json.dumps(table, ensure_ascii=False, indent=0)

@@ -1,26 +1,28 @@
-"""Replicated vector approximate message passing: what resampling would give, without resampling.
+"""Replicated vector approximate message passing: what resampling would give, without
+    resampling.
 
-Every module of this package is exported from the notebook that derives it; only this file is written by hand. It lists
-the public names and loads the module behind each on first use, so that ``import rvamp_nb`` costs next to nothing.
+Every module of this package is exported from the notebook that derives it; only this
+file is written by hand. It lists the public names and loads the module behind each on
+first use, so that ``import rvamp_nb`` costs next to nothing.
 """
 
 __version__ = "0.3.0"
 
 _HOMES = {  # module: the public names that live in it
-    "extend.effects": ("effects",),
-    "extend.rows": ("counted",),
+    "inference.effects": ("debiased_effects",),
+    "inference.conditioning": ("condition_on_rows",),
     "bootstrap": ("naive_bootstrap",),
-    "tables.on_dask": ("DaskPanels",),
+    "tables.on_dask": ("DaskTable",),
     "densities": ("coefficient_interval", "p1", "p2"),
     "energy": ("free_energy", "stability_radius"),
-    "evolution": ("FixedSizes", "GaussianSizes", "state_evolution"),
+    "evolution": ("ConstantSignal", "GaussianSignal", "state_evolution"),
     "likelihood": ("Huber", "Logistic", "Loss", "PoissonLoss", "Squared"),
-    "select.planning": ("expected_study", "plan"),
+    "select.planning": ("predict_study", "plan_study"),
     "prior": ("ElasticNet", "Laplace", "NonNegative", "Prior", "Ridge", "SpikeSlab"),
     "resampling": (
         "Discrete",
         "Exponential",
-        "Fixed",
+        "FixedFactor",
         "Grouped",
         "Multinomial",
         "NoResampling",
@@ -33,10 +35,10 @@ _HOMES = {  # module: the public names that live in it
     "saving": ("load_state", "save_fit"),
     "solver": ("ConvergenceWarning", "Fit", "load_fit", "rvamp", "rvamp_path"),
     "select.stability": ("StabilitySelection",),
-    "tables.storage": ("BlockError", "Panels"),
-    "extend.survival": ("Rows", "survival_fit"),
-    "extend.refined": ("refined",),
-    "extend.trust": ("TrustWarning",),
+    "tables.storage": ("ChunkError", "ChunkedTable"),
+    "inference.survival": ("WeightedLoss", "survival_fit"),
+    "inference.refinement": ("refine",),
+    "inference.diagnostics": ("ReliabilityWarning",),
 }
 _MODULES = ("datasets",)  # public as modules
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -19,21 +19,21 @@ from typing_extensions import Self
 
 from . import datasets as datasets
 from .bootstrap import Refits
-from .densities import P1, P2, P1InBlocks, P1Posterior
-from .evolution import Evolution, FixedSizes, GaussianSizes
-from .extend.effects import Effects
-from .extend.refined import Refined
-from .extend.rows import Counted
-from .extend.survival import Baseline, Rows
-from .extend.trust import Trust, TrustWarning
+from .densities import P1, P2, P1Clustered, P1Posterior
+from .evolution import ConstantSignal, Evolution, GaussianSignal
+from .inference.conditioning import ConditionedFit
+from .inference.diagnostics import Diagnostics, ReliabilityWarning
+from .inference.effects import Effects
+from .inference.refinement import RefinedFit
+from .inference.survival import BaselineHazard, WeightedLoss
 from .likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from .prior import ElasticNet, Laplace, NonNegative, Prior, Ridge, SpikeSlab
 from .resampling import (
+    CountLaw,
     Discrete,
     Exponential,
-    Fixed,
+    FixedFactor,
     Grouped,
-    Law,
     Multinomial,
     NoResampling,
     Poisson,
@@ -45,22 +45,22 @@ from .resampling import (
 from .select.planning import Pilot, Study
 from .solver import ConvergenceWarning, Fit, Path
 from .step import State
-from .tables.on_dask import DaskPanels
-from .tables.storage import BlockError, Panels
+from .tables.on_dask import DaskTable
+from .tables.storage import ChunkedTable, ChunkError
 
 __version__: str
 # fmt: off
 __all__ = [
-    "BlockError", "ConvergenceWarning", "DaskPanels", "Discrete",
-    "ElasticNet", "Exponential", "Fit", "Fixed", "FixedSizes", "GaussianSizes",
-    "Grouped", "Huber", "Laplace", "Logistic", "Loss", "Multinomial",
-    "NoResampling", "NonNegative", "Panels", "Poisson", "PoissonLoss", "Prior",
-    "Ridge", "Rows", "SpikeSlab", "Squared", "StabilitySelection",
-    "Stratified", "Subsample", "TrustWarning", "TwoPoint", "Weakness",
-    "coefficient_interval", "counted", "datasets", "effects", "expected_study",
-    "free_energy", "load_fit", "load_state", "naive_bootstrap", "p1", "p2", "plan",
-    "refined", "rvamp", "rvamp_path", "save_fit", "stability_radius",
-    "state_evolution", "survival_fit",
+    "ChunkError", "ChunkedTable", "ConstantSignal", "ConvergenceWarning",
+    "DaskTable", "Discrete", "ElasticNet", "Exponential", "Fit", "FixedFactor",
+    "GaussianSignal", "Grouped", "Huber", "Laplace", "Logistic", "Loss",
+    "Multinomial", "NoResampling", "NonNegative", "Poisson", "PoissonLoss", "Prior",
+    "ReliabilityWarning", "Ridge", "SpikeSlab", "Squared", "StabilitySelection",
+    "Stratified", "Subsample", "TwoPoint", "Weakness", "WeightedLoss",
+    "coefficient_interval", "condition_on_rows", "datasets", "debiased_effects",
+    "free_energy", "load_fit", "load_state", "naive_bootstrap", "p1", "p2",
+    "plan_study", "predict_study", "refine", "rvamp", "rvamp_path", "save_fit",
+    "stability_radius", "state_evolution", "survival_fit",
 ]
 # fmt: on
 
@@ -72,9 +72,9 @@ _Chosen: TypeAlias = ArrayLike  # numbers; of an estimator's columns also names
 _Bound: TypeAlias = Literal["mb", "unimodal"]
 
 def coefficient_interval(fit: Fit, level: float = 0.9) -> _Floats: ...
-def counted(fit: Fit, rows: int | Sequence[int] = 4) -> Counted: ...
-def effects(fit: Fit, level: float = 0.95) -> Effects: ...
-def expected_study(
+def condition_on_rows(fit: Fit, rows: int | Sequence[int] = 4) -> ConditionedFit: ...
+def debiased_effects(fit: Fit, level: float = 0.95) -> Effects: ...
+def predict_study(
     rows: int,
     n_features: int,
     n_effects: int,
@@ -101,8 +101,8 @@ def naive_bootstrap(
     penalty_factor: float | ArrayLike | None = None,
     intercept: bool = False,
     delta: float = 1.0,
-    counts: Law = ...,
-    randomise: Law = ...,
+    counts: CountLaw = ...,
+    randomize: CountLaw = ...,
     sample_weight: ArrayLike | None = None,
     offset: ArrayLike | None = None,
     n_resamples: int = 1000,
@@ -114,9 +114,9 @@ def naive_bootstrap(
 ) -> Refits: ...
 def p1(
     fit: Fit | StabilitySelection, i: _Chosen | None = None
-) -> P1 | P1InBlocks | P1Posterior: ...
+) -> P1 | P1Clustered | P1Posterior: ...
 def p2(fit: Fit | StabilitySelection, rows: _Chosen | None = None) -> P2: ...
-def plan(
+def plan_study(
     n_features: int,
     n_effects: int,
     size: float,
@@ -132,15 +132,15 @@ def plan(
     seed: int = 0,
     progress: bool = True,
 ) -> Study: ...
-def refined(
-    fit: Fit | Counted,
+def refine(
+    fit: Fit | ConditionedFit,
     accuracy: float | None = 0.02,
-    n_refits: int | None = None,
+    n_resamples: int | None = None,
     seed: int = 0,
     *,
-    baseline: Baseline | None = None,
+    baseline: BaselineHazard | None = None,
     progress: bool = True,
-) -> Refined: ...
+) -> RefinedFit: ...
 def rvamp(
     A: _Table,
     y: ArrayLike,
@@ -148,7 +148,7 @@ def rvamp(
     *,
     prior: Prior | None = None,
     likelihood: _Loss = ...,
-    counts: Law = ...,
+    counts: CountLaw = ...,
     beta: float = ...,
     intercept: bool = False,
     tol: float = 1e-6,
@@ -166,7 +166,7 @@ def rvamp_path(
     lambda_min_ratio: float = 0.05,
     prior: Prior = ...,
     likelihood: _Loss = ...,
-    counts: Law = ...,
+    counts: CountLaw = ...,
     beta: float = ...,
     intercept: bool = False,
     tol: float = 1e-6,
@@ -181,11 +181,11 @@ def state_evolution(
     ratio: float,
     lam: float | None = None,
     *,
-    signal: FixedSizes | GaussianSizes,
+    signal: ConstantSignal | GaussianSignal,
     noise: float | None = None,
     prior: Prior | None = None,
     likelihood: _Loss = ...,
-    counts: Law = ...,
+    counts: CountLaw = ...,
     spectrum: Literal["orthogonal"] | ArrayLike | None = None,
     beta: float = ...,
     selected: float | None = None,
@@ -200,13 +200,13 @@ def survival_fit(
     lam: float | ArrayLike | None = None,
     *,
     prior: Prior | None = None,
-    counts: Law = ...,
+    counts: CountLaw = ...,
     sample_weight: ArrayLike | None = None,
     offset: ArrayLike | None = None,
     still: float = 1e-4,
     rounds: int = 50,
     **options: float,
-) -> tuple[Fit, Baseline]: ...
+) -> tuple[Fit, BaselineHazard]: ...
 
 class StabilitySelection(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     def __init__(
@@ -219,8 +219,8 @@ class StabilitySelection(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # ty
         loss: str | _Loss = "auto",
         l1_ratio: float = 1.0,
         prior: Prior | None = None,
-        resampling: Literal["subsample", "poisson"] | Law = "subsample",
-        randomise: Law | None = None,
+        resampling: Literal["subsample", "poisson"] | CountLaw = "subsample",
+        randomize: CountLaw | None = None,
         penalty_factor: ArrayLike | Mapping[Any, float] | None = None,
         lambdas: ArrayLike | None = None,
         n_lambdas: int | None = None,
@@ -252,11 +252,11 @@ class StabilitySelection(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # ty
     def refine(
         self,
         accuracy: float | None = 0.02,
-        n_refits: int | None = None,
+        n_resamples: int | None = None,
         *,
         seed: int = 0,
         progress: bool = True,
-    ) -> Refined: ...
+    ) -> RefinedFit: ...
     def report(self, folder: _File, done: Sequence[str] = ()) -> list[File]: ...
     def summary(
         self,
@@ -264,11 +264,11 @@ class StabilitySelection(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # ty
         *,
         full: bool = False,
     ) -> DataFrame: ...
-    def any_of(
+    def family_probabilities(
         self, families: Mapping[Any, Any] | Sequence[Any] | None = None
     ) -> DataFrame: ...
-    def same_as(self) -> list[str]: ...
-    def stand_ins(self) -> list[str]: ...
+    def duplicates(self) -> list[str]: ...
+    def substitutes(self) -> list[str]: ...
     def plot_path(self, ax: Axes | None = None, leaders: int = 8) -> Axes: ...
     def plot_probabilities(self, ax: Axes | None = None, leaders: int = 20) -> Axes: ...
     def plot_density(self, feature: str | int, ax: Axes | None = None) -> Axes: ...
@@ -291,8 +291,8 @@ class StabilitySelection(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # ty
     stability_: float
     stability_se_: float
     undecided_: NDArray[np.bool_] | None
-    refined_: Refined | None
-    refused_: str
+    refined_: RefinedFit | None
+    refit_error_: str
     interrupted_: bool
     q_values_: _Floats | None
     coef_mean_: _Floats
@@ -308,6 +308,6 @@ class StabilitySelection(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # ty
     pfer_bound_se_: float
     loss_: str | _Loss
     classes_: NDArray[Any] | None
-    baseline_: Baseline | None
-    trust_: Trust
+    baseline_: BaselineHazard | None
+    diagnostics_: Diagnostics
     fit_: Fit

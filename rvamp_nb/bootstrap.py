@@ -21,7 +21,7 @@ from rvamp_nb.checks import (
 )
 from .refits import RefitLoss, check_target, penalised_fit, refit, unit_table
 from .resampling import Poisson, TwoPoint, check_law
-from .tables.storage import Panels
+from .tables.storage import ChunkedTable
 
 # %% ../nbs/course/14_bootstrap.ipynb #67a3ce04
 def weighted_lasso(A, y, lam, counts, tol=1e-10):
@@ -58,7 +58,7 @@ class _Plan(NamedTuple):
     table: tuple  # the same as a Table, for many refits at once
     shape: tuple  # of what is drawn: rows, columns
     counts: object
-    randomise: object
+    randomize: object
     weight: "np.ndarray | float"
     seed: int
 
@@ -73,14 +73,14 @@ def _draws(plan, numbers):
     seeds = [np.random.SeedSequence(plan.seed, spawn_key=(b,)) for b in numbers]
     rngs = [np.random.default_rng(one) for one in seeds]
     c = drawn("counts", plan.counts, M, rngs)
-    factor = drawn("randomise", plan.randomise, N, rngs)
+    factor = drawn("randomize", plan.randomize, N, rngs)
     of_intercept = np.ones((len(c), len(plan.table.free) - N))
     return c * plan.weight, np.hstack([factor, of_intercept])
 
 
 def drawn(name, law, size, rngs):
     """One draw a row, (b, size); a `DrawError` for draws of another size, for "counts"
-    below 0, and for multipliers of the penalty, "randomise", that are not above 0.
+    below 0, and for multipliers of the penalty, "randomize", that are not above 0.
     """
     draws, must = [law.draw(size, rng) for rng in rngs], f"{name}: {law!r} must draw"
     try:
@@ -89,7 +89,7 @@ def drawn(name, law, size, rngs):
         raise DrawError(problem) from None
     if v.shape != (len(rngs), size):
         raise DrawError(f"{must} {size} numbers, not an array of shape {v.shape[1:]}")
-    low, least = (v <= 0, "> 0") if name == "randomise" else (v < 0, ">= 0")
+    low, least = (v <= 0, "> 0") if name == "randomize" else (v < 0, ">= 0")
     if low.any():
         raise DrawError(f"{must} numbers {least}, and drew {v.min():g}")
     return v
@@ -127,7 +127,7 @@ def _check_rows(A, y, weight, offset):
     """A (M, N), y (M,), weights, not all 0, and offsets, as floats; no None is left."""
     held = {"tocsc": ("sparse", ".toarray()"), "dask": ("a Dask array", ".compute()")}
     what, ending = next((held[v] for v in held if hasattr(A, v)), ("", ""))
-    if what or isinstance(A, Panels):
+    if what or isinstance(A, ChunkedTable):
         remedy = f"refit on columns in memory, A[:, columns]{ending}, or on some rows"
         raise TypeError(f"A is {what or 'read in blocks'}: {remedy}")
     A, y = check_array("A", A), check_array("y", y)
@@ -294,7 +294,7 @@ def naive_bootstrap(
     intercept=False,
     delta=1.0,
     counts=Poisson(0.5),
-    randomise=TwoPoint(2, 0.5),
+    randomize=TwoPoint(2, 0.5),
     sample_weight=None,
     offset=None,
     n_resamples=1000,
@@ -320,7 +320,7 @@ def naive_bootstrap(
     penalty_factor : float, or (N,) array, at least 0; 0 leaves a column unpenalised
     intercept : bool; whether to refit an unpenalised intercept in every resample
     delta : float > 0; where the Huber loss turns linear
-    counts, randomise : laws of the occupation numbers and of the multipliers of lam
+    counts, randomize : laws of the occupation numbers and of the multipliers of lam
         From rvamp_nb.resampling, or any object with draw(size, rng) -> (size,) numbers
         >= 0 (multipliers > 0). If it has nodes(), they must be a law (`check_law`).
     sample_weight : (M,) array of numbers >= 0, not all 0; optional
@@ -350,13 +350,13 @@ def naive_bootstrap(
     M, N = A.shape
     n_resamples = check_size("naive_bootstrap", "n_resamples", n_resamples)
     check_law("counts", counts)
-    check_law("randomise", randomise, positive=True)
+    check_law("randomize", randomize, positive=True)
     flags = dict(positive=positive, intercept=intercept)
     l1_ratio, delta = _check_plan(seed, n_jobs, l1_ratio, delta, **flags)
     lam = _check_penalties(A, lam, penalty_factor, intercept)
     check_target(loss, y if sample_weight is None else y[weight > 0])
     model = _model(A, y, lam, l1_ratio, positive, intercept, loss, delta, offset)
-    plan = _Plan(*model, (M, N), counts, randomise, weight, seed)
+    plan = _Plan(*model, (M, N), counts, randomize, weight, seed)
     hint, keep = _check_columns("columns", columns, N), _check_columns("keep", keep, N)
     likely = None if hint is None else np.isin(np.arange(N + intercept), hint)
     chunks = _chunks(plan, likely, n_resamples, n_jobs)

@@ -32,7 +32,11 @@ def _collected_warnings():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield said
-    by_itself = (rvamp_nb.ConvergenceWarning, rvamp_nb.TrustWarning, RuntimeWarning)
+    by_itself = (
+        rvamp_nb.ConvergenceWarning,
+        rvamp_nb.ReliabilityWarning,
+        RuntimeWarning,
+    )
     found = [w.message for w in caught if not issubclass(w.category, by_itself)]
     said += dict.fromkeys(" ".join(str(message).split()) for message in found)
 
@@ -93,11 +97,11 @@ def _contents(s, with_path, source, table, said):
 
 def _lines_of(s, lines):
     """Where in the file the rows stand that the light names, as sentences."""
-    trust, unit = s.trust, getattr(lines, "name", None)
-    named = [row for group in trust.repeated[:1] for row in group[:4]]
-    much = Later("rvamp_nb.extend.trust").RED_SHARE
-    if trust.unit == "row" and trust.largest_share > much:
-        named.insert(0, trust.largest_row)
+    diagnostics, unit = s.diagnostics, getattr(lines, "name", None)
+    named = [row for group in diagnostics.repeated[:1] for row in group[:4]]
+    much = Later("rvamp_nb.inference.diagnostics").RED_SHARE
+    if diagnostics.unit == "row" and diagnostics.largest_share > much:
+        named.insert(0, diagnostics.largest_row)
     if unit is None or not named:
         return []
     places = ", ".join(f"row {row} is {unit} {lines[row]}" for row in named)
@@ -178,8 +182,9 @@ def _code(s, stopped):
     """The exit code that an answer deserves."""
     if stopped or not s.fit.converged:
         return 130 if stopped else 4
-    doubtful = s.refined is None or s.status != "converged" or s.trust.repeated
-    return 3 if s.refused or (doubtful and s.trust.light == "red") else 0
+    doubtful = s.refined is None or s.status != "converged" or s.diagnostics.repeated
+    red = doubtful and s.diagnostics.reliability == "red"
+    return 3 if s.refit_error or red else 0
 
 
 def _complain(text, code):
@@ -210,7 +215,7 @@ def _settle(stream):
 # %% ../nbs/workshop/cli.ipynb #42db189d
 _ASK = "target time event id groups strata weights offset"
 _ASK += " drop keep categorical missing na"
-_OPTIONS = "loss threshold pfer q bound l1_ratio accuracy refits decoys"
+_OPTIONS = "loss threshold pfer q bound l1_ratio accuracy n_resamples decoys"
 
 
 def _in_shell(option, value=None):
@@ -254,9 +259,11 @@ def _announce(options, many=5000):
     """Where nobody sees a bar, one line about many refits, before they are made."""
     most = 0.25 / options.get("accuracy", 0.5) ** 2
     seen = Later("rvamp_nb.checks").watched
-    if most > many and options["refits"] is None and not seen():
+    if most > many and options["n_resamples"] is None and not seen():
         how = f"--accuracy {options['accuracy']:g} may take {most:,.0f} refits"
-        _complain(f"{how}; --refits N makes N, and ctrl-C keeps those that are made", 0)
+        _complain(
+            f"{how}; --resamples N makes N, and ctrl-C keeps those that are made", 0
+        )
 
 
 def _run(argv):
@@ -339,27 +346,29 @@ def _pilot(path, drop):
 
 def _planned(args):
     """Print how many rows a study needs. Returns the exit code."""
-    if args.drop and not args.like:
-        raise BadInput("argument --drop: it is for a pilot: give it with --like FILE")
-    X, left = _pilot(args.like, args.drop) if args.like else (None, None)
+    if args.drop and not args.pilot:
+        raise BadInput("argument --drop: it is for a pilot: give it with --pilot FILE")
+    X, left = _pilot(args.pilot, args.drop) if args.pilot else (None, None)
     if X is None and args.features is None:
-        raise BadInput("--features is needed: how many are measured (or --like FILE)")
+        raise BadInput("--features is needed: how many are measured (or --pilot FILE)")
     args.features = args.features or X.shape[1]
     question = args.features, args.effects, args.size, args.noise
     promise = _some(args, "pfer bound")
     wanted = promise | _some(args, "power threshold max_rows")
     with _collected_warnings() as said:
         try:
-            study = rvamp_nb.plan(*question, like=X, **wanted)
+            study = rvamp_nb.plan_study(*question, pilot=X, **wanted)
             if X is None:
-                like = Later("rvamp_nb.select.planning").genes(args.features)
-                alike = rvamp_nb.plan(*question, like=like, n_studies=0, **wanted)
+                pilot = Later("rvamp_nb.select.planning").genes(args.features)
+                alike = rvamp_nb.plan_study(
+                    *question, pilot=pilot, n_studies=0, **wanted
+                )
                 left = alike.rows if alike.power >= args.power else None
         except (TypeError, ValueError) as e:
             raise BadInput(e) from None
-        promise["threshold"], ask = study.threshold, rvamp_nb.expected_study
+        promise["threshold"], ask = study.threshold, rvamp_nb.predict_study
         sizes = [max(int(study.rows * part), 4) for part in _AROUND]
-        beside = [ask(rows, *question, **promise) for rows in sizes if not args.like]
+        beside = [ask(rows, *question, **promise) for rows in sizes if not args.pilot]
     code = 0 if study.power >= args.power else 4
     _show((_as_json if args.json else _as_table)(args, study, beside, left, code))
     if code:
@@ -375,7 +384,7 @@ def _as_json(args, study, beside, left, code):
     asked = _some(args, "features effects size noise pfer power threshold bound")
     answer = _some(study, f"{_SAID} threshold q pfer n_simulated power_se")
     said = dict(asked=asked, answer=answer, beside=[_some(s, _SAID) for s in beside])
-    said |= {"left_out" if args.like else "rows_like_genes": left, "exit_code": code}
+    said |= {"left_out" if args.pilot else "rows_like_genes": left, "exit_code": code}
     return _reports.json_file(said).decode().rstrip()
 
 
@@ -391,7 +400,7 @@ def _as_table(args, study, beside, left, code):
         f" λ = {study.lam:.4g} on centred columns of unit norm",
         f"false selections: at most {study.pfer:.2g} by the bound, {false}",
     ]
-    if args.like:
+    if args.pilot:
         names = ", ".join(map(shown, left[:8])) + ", …" * (len(left) > 8)
         out = f"left out of the pilot, not all numbers or constant: {names}"
         lines += [
@@ -409,5 +418,7 @@ def _as_table(args, study, beside, left, code):
     lines += ["", "For independent features. If they hang together as genes may"]
     takes = f"{left} rows" if left else f"more than --max-rows {args.max_rows}"
     lines.append(f"(ten factors make half of the variance) it takes {takes}.")
-    lines.append("With a pilot in a file: --like FILE says it for features like yours.")
+    lines.append(
+        "With a pilot in a file: --pilot FILE says it for features like yours."
+    )
     return "\n".join(lines)

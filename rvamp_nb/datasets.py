@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from .checks import check_array, check_number, check_size, listed, needed
-from .tables.door import in_blocks
-from .tables.storage import Panels, standardised
+from .tables.door import as_chunked
+from .tables.storage import ChunkedTable, standardised
 
 # %% ../nbs/course/13_datasets.ipynb #84532228
 Dataset = namedtuple("Dataset", "A y x0 names")
@@ -38,7 +38,7 @@ def unit_columns(A):
     norms, (N,), that were divided out: A - A.mean(0) is B times these; and which
     columns are constant, to rounding, (N,).
     """
-    if isinstance(A, Panels):
+    if isinstance(A, ChunkedTable):
         return standardised(A)
     size = np.abs(A).max(0)
     B = A / np.where(size > 0, size, 1)
@@ -52,7 +52,7 @@ def unit_columns(A):
 def _check_table(A, y=None, names=None):
     """A (M, N), y (M,) or None, N names or None; a frame has its own."""
     names = getattr(A, "columns", None) if names is None else names
-    panels = in_blocks(A)
+    panels = as_chunked(A)
     A = check_array("A", A) if panels is None else panels
     if A.ndim != 2 or 0 in A.shape:
         raise ValueError(f"A must be a table of rows and columns, got shape {A.shape}")
@@ -75,7 +75,8 @@ def standardize(A, y=None, names=None):
     Parameters
     ----------
     A : (M, N) array of finite numbers, or a DataFrame; a sparse matrix, a Dask array,
-        Panels, or an array that is read in blocks (`rvamp_nb.tables.door.in_blocks`)
+        ChunkedTable, or an array that is read in blocks
+        (`rvamp_nb.tables.door.as_chunked`)
     y : (M,) array of finite numbers, or None
     names : sequence of N strings, or None
         For the warning; by default the columns of a DataFrame, else x[0], x[1], ...
@@ -246,7 +247,7 @@ def choose_lambda(A, y, cv=10, seed=0):
         raise ValueError("y must not be None or constant: there is nothing to predict")
     if check_size("choose_lambda", "cv", cv, least=2) > len(y):
         raise ValueError(f"cv = {cv} folds need at least as many rows, got {len(y)}")
-    if isinstance(A, Panels):
+    if isinstance(A, ChunkedTable):
         some = "give some of its rows or columns as an array"
         path = "follow a path of penalties (rvamp_path, StabilitySelection)"
         raise TypeError(f"choose_lambda needs A in memory: {some}, or {path}")

@@ -126,7 +126,7 @@ def width_part(A, messages, beta):
 def _refuse_blocks(what, messages):
     """A TypeError for columns in blocks: the sum of F_x is over single columns."""
     if not isinstance(messages.to_prior, Natural):
-        remedy = "ask a fit without blocks=..."
+        remedy = "ask a fit without column_clusters=..."
         raise TypeError(f"{what} is not had for columns in blocks: {remedy}")
 
 

@@ -228,7 +228,7 @@ def explore(fit, names=None, *, shown=None, refits=None, unit=1.0, progress=True
 def _of_fit(fit, names=None, *, shown=None, refits=None, unit=1.0, progress=True):
     if not fit.converged:
         raise ValueError(f"explore: fit has not converged: {fit.status}")
-    if fit.blocks:
+    if fit.column_clusters:
         remedy = "fit without blocks, or look at p1(fit, i).cdf"
         raise ValueError(f"explore: fit has columns in blocks: {remedy}")
     if not isinstance(fit.prior, Penalty):

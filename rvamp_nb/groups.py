@@ -19,7 +19,7 @@ from .likelihood import Squared
 from .messages import Moments, Natural
 from .panels import at_most_2M, couple, tall_form, wide_matrices
 from .resampling import Grouped
-from .tables.storage import Panels, square_lengths
+from .tables.storage import ChunkedTable, square_lengths
 
 # %% ../nbs/course/52_groups.ipynb #19000017
 class Layout:
@@ -342,7 +342,7 @@ class GroupedLoss:
         """Refused: a TypeError."""
         raise TypeError("a free energy is not had for rows in groups (Grouped counts)")
 
-    def in_blocks(self, message):
+    def as_chunked(self, message):
         """A message with one number for each row, as one in blocks (0 elsewhere)."""
         if not isinstance(message, Blocks):
             return Blocks.of(message, self.layout)
@@ -391,7 +391,7 @@ def rotated(A, message):
 
 def _check_in_memory(A):
     """Refuse Panels (TypeError): a step turns the rows of A, and keeps the result."""
-    if isinstance(A, Panels):
+    if isinstance(A, ChunkedTable):
         what = "rows in groups (Grouped counts) need A in memory, to turn each group's"
         raise TypeError(f"{what} rows: give an array, or one row of each group")
 

@@ -29,7 +29,7 @@ from rvamp_nb.step import (
     step,
     threads,
 )
-from .tables.storage import Panels
+from .tables.storage import ChunkedTable
 
 # %% ../nbs/course/35_until_it_stops.ipynb #6fead0fa
 def coordinates(state):
@@ -77,7 +77,10 @@ class Anderson:
 
     def __init__(self, A=None):
         # of a table in blocks, moves would be the largest thing that is held
-        self.dtype, self.free = np.float32 if isinstance(A, Panels) else float, None
+        self.dtype, self.free = (
+            np.float32 if isinstance(A, ChunkedTable) else float,
+            None,
+        )
         self.reset()
 
     def reset(self):
@@ -191,8 +194,8 @@ def _no_louder(problem, state, most):
             to_prior = _faint(state, 0.5 ** (k / 2)).to_prior
             return not problem.prior.moments(to_prior, problem.beta).rho.sum() > most
 
-    in_blocks = not isinstance(state.to_prior, Natural)  # those start nearby
-    if in_blocks or most >= problem.A.shape[1] or faint_enough(0):
+    as_chunked = not isinstance(state.to_prior, Natural)  # those start nearby
+    if as_chunked or most >= problem.A.shape[1] or faint_enough(0):
         return state
     k = next((2**j for j in range(9) if faint_enough(2**j)), None)
     if k is None:
@@ -228,7 +231,7 @@ def _start(problem, state):
     N, most = problem.A.shape[1], kept_rows(problem)
     if np.isfinite(problem.beta) and not isinstance(problem.likelihood, Squared):
         most = min(most, N)
-    free = np.broadcast_to(problem.prior.unpenalised(), N).sum()
+    free = np.broadcast_to(problem.prior.is_unpenalized(), N).sum()
     most = free + ROOM * max(most - free, 0.0)
     return _no_louder(problem, initial_state(problem), most)
 
@@ -380,7 +383,7 @@ CROWD = 4  # of them, at most so many for each row
 def _few(problem, said):
     """The columns to iterate on, in order; None where it does not pay or cuts S."""
     M, N = problem.A.shape
-    if not isinstance(problem.A, Panels) or N < DEAR * M:
+    if not isinstance(problem.A, ChunkedTable) or N < DEAR * M:
         return None
     rho, S = said.x.rho, said.prior_message.S
     which = np.flatnonzero(rho > 1e-4)

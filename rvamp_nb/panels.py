@@ -23,7 +23,13 @@ from rvamp_nb.coupling import (
     row_dots,
 )
 from .messages import Mixed, natural_to_moment
-from .tables.storage import SMALL, Panels, SparseBlock, each, square_lengths
+from rvamp_nb.tables.storage import (
+    SMALL,
+    ChunkedTable,
+    SparseBlock,
+    each,
+    square_lengths,
+)
 
 # %% ../nbs/workshop/panels.ipynb #555947b5
 def _add_gram(total, X):
@@ -232,7 +238,7 @@ def _solve_wide(A, prior, likelihood, gathered=None):
     """The diagonals by `mixed-form` and `triangle-form`; about 4 M^2 N operations."""
     S, chi_hat_S, chi_hat_u = prior.S, prior.chi_hat[prior.S], likelihood.chi_hat
     if gathered is None:  # of an array the noise comes with the sweep
-        noise = prior.T if isinstance(A, Panels) else None
+        noise = prior.T if isinstance(A, ChunkedTable) else None
         gathered = gather(A, S, prior.D, prior.r, noise)
     wide, F = _wide_system(gathered, prior, likelihood)
     A_S, _, Ar, noise = gathered
@@ -346,7 +352,7 @@ def tall_form(A, prior, likelihood):
 # %% ../nbs/workshop/panels.ipynb #11000111
 def is_wide(A):
     """Whether an array or Panels is solved in the wide form, by columns."""
-    return bool(A.axis) if isinstance(A, Panels) else A.shape[0] <= A.shape[1]
+    return bool(A.axis) if isinstance(A, ChunkedTable) else A.shape[0] <= A.shape[1]
 
 # %% ../nbs/workshop/panels.ipynb #b86811aa
 def at_most_2M(A, prior):

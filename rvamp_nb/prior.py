@@ -17,7 +17,7 @@ from scipy.special import erfcx, expit, ndtr
 from .checks import check_array, check_field, check_offers
 from .messages import Moments, Natural
 from .ramps import FAR, noises, phi, ramp, tail_moments
-from .resampling import Fixed, TwoPoint, check_law
+from .resampling import FixedFactor, TwoPoint, check_law
 
 # %% ../nbs/course/31_prior.ipynb #c357d286
 def _inside(size, lam, s):
@@ -79,12 +79,12 @@ class Prior:
 
     A prior of your own is a subclass with `inner`, and with `bends` where its response
     is not smooth on the scale of the field's noise; `log_density(x)` gives it a p1 at
-    finite beta, too. The solver asks for `moments`, `check` and `unpenalised`
+    finite beta, too. The solver asks for `moments`, `check` and `is_unpenalized`
     (`check_prior`), others for `cases`, `scaled`, `Pi` and `log_partition`.
     """
 
     positive = False  # whether x >= 0 is imposed
-    randomise = Fixed()  # law of what multiplies the penalty
+    randomize = FixedFactor()  # law of what multiplies the penalty
 
     def inner(self, field, Q_hat, beta):
         """(1/beta) log z, mean and response d mean / d field in the field, (K, N)."""
@@ -124,7 +124,7 @@ class Prior:
     def check(self, N, beta):
         """Refuse a number of coefficients or a beta that this prior is not made for."""
 
-    def unpenalised(self):
+    def is_unpenalized(self):
         """Where there is no penalty at all; a bool or (N,) bools."""
         return False
 
@@ -133,7 +133,7 @@ class Prior:
         return None
 
 # %% ../nbs/course/31_prior.ipynb #h5chkpri
-def check_prior(prior, needs=("moments", "check", "unpenalised")):
+def check_prior(prior, needs=("moments", "check", "is_unpenalized")):
     """Refuse (TypeError) what is no prior, or lacks what will be asked of it."""
     check_offers("prior", prior, needs, "an object such as Laplace(0.1)")
 
@@ -177,7 +177,7 @@ class _Drawn:
     """What a random factor on the penalty makes of the channel of one penalty."""
 
     def cases(self):
-        drawn = zip(*self.randomise.nodes())
+        drawn = zip(*self.randomize.nodes())
         return [(w, _with_penalty(self, self.lam * factor)) for factor, w in drawn]
 
     @np.errstate(under="ignore")
@@ -185,7 +185,7 @@ class _Drawn:
         # beyond the cache, all penalties together save no time, and take memory
         if np.isfinite(beta) or np.size(incoming.h) > 4096:
             return super().moments(incoming, beta)
-        factors, weights = self.randomise.nodes()
+        factors, weights = self.randomize.nodes()
         factors = factors.reshape(-1, *[1] * np.ndim(incoming.h))
         parts = _with_penalty(self, factors * self.lam).channel(incoming, beta)
         return Moments(*_mixture(weights, np.moveaxis(parts, 1, 0)))
@@ -229,7 +229,7 @@ class Penalty(_Drawn, _TwoTerms, Prior):
     ----------
     lam : float > 0, or (N,) array of such
         On the scale of sum_mu c_mu l(y_mu, a_mu'x), not divided by the number of rows.
-    randomise : TwoPoint, Weakness or Fixed
+    randomize : TwoPoint, Weakness or Fixed
         Law of a factor on lam_i, drawn for each coefficient in each resample; the
         paper's is {1, 2}, each with probability 1/2.
     penalty_factor : float >= 0, or (N,) array of such
@@ -237,7 +237,7 @@ class Penalty(_Drawn, _TwoTerms, Prior):
     """
 
     lam: float
-    randomise: TwoPoint | Fixed = TwoPoint()
+    randomize: TwoPoint | FixedFactor = TwoPoint()
     penalty_factor: float = 1.0
 
     def __post_init__(self):
@@ -248,7 +248,7 @@ class Penalty(_Drawn, _TwoTerms, Prior):
         _check_fields(self, "lam", some, "positive, one number", remedy=free)
         _check_fields(self, "penalty_factor", lambda f: f >= 0, "one number >= 0")
         # a law that cannot be averaged over one coefficient is refused here
-        check_law("randomise", self.randomise, needs=("nodes",), positive=True)
+        check_law("randomize", self.randomize, needs=("nodes",), positive=True)
 
     def split(self):
         """The threshold t and the added precision k; numbers or (N,)."""
@@ -256,19 +256,19 @@ class Penalty(_Drawn, _TwoTerms, Prior):
 
     check = _check_sizes
 
-    def unpenalised(self):
+    def is_unpenalized(self):
         """As `Prior.unpenalised`: where the penalty factor is 0."""
         return np.equal(self.penalty_factor, 0) & (not self.positive)
 
     def scaled(self, factor):
         """As `Prior.scaled`."""
-        return _with_penalty(self, self.lam * factor, self.randomise)
+        return _with_penalty(self, self.lam * factor, self.randomize)
 
 # %% ../nbs/course/31_prior.ipynb #f57654e6
-def _with_penalty(prior, lam, randomise=Fixed()):
+def _with_penalty(prior, lam, randomize=FixedFactor()):
     """A copy at this penalty, by default not drawn; it is not checked, for speed."""
     case = copy(prior)
-    vars(case).update(lam=lam, randomise=randomise)
+    vars(case).update(lam=lam, randomize=randomize)
     return case
 
 # %% ../nbs/course/31_prior.ipynb #2d23416f

@@ -78,7 +78,7 @@ _KINDS = {
         (prior, "Laplace Ridge ElasticNet NonNegative SpikeSlab"),
         (likelihood, "Squared Logistic PoissonLoss Huber"),
         (resampling, "Poisson Subsample NoResampling Exponential Discrete"),
-        (resampling, "TwoPoint Fixed Weakness"),
+        (resampling, "TwoPoint FixedFactor Weakness"),
     )
     for name in names.split()
 }
@@ -270,9 +270,9 @@ def save_fit(fit, path):
     name is replaced), whole or not at all. A TypeError where there are no messages; an
     OSError where it cannot be written.
     """
-    if fit.last is None or fit.blocks:
+    if fit.last is None or fit.column_clusters:
         why = "has columns in blocks: save the one without, and give blocks again"
-        why = why if fit.blocks else "has no messages: no step could be taken"
+        why = why if fit.column_clusters else "has no messages: no step could be taken"
         raise TypeError(f"save_fit: the fit {why}")
     path = _checked_path(path)
     said = dict(converged=fit.converged, n_iter=fit.n_iter, status=fit.status)

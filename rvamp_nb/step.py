@@ -25,7 +25,7 @@ from .tables.storage import SMALL, column_sums, square_lengths
 class Problem(NamedTuple):
     """What stays fixed while messages move."""
 
-    A: np.ndarray  # (M, N), or Panels: a table that is read in blocks
+    A: np.ndarray  # (M, N), or ChunkedTable: a table that is read in blocks
     y: np.ndarray  # (M,)
     prior: Prior  # Laplace(...), or any other
     likelihood: Squared  # or any Loss
@@ -69,10 +69,10 @@ def initial_state(problem):
     to_prior = Natural(Q_hat, h, max(counts.var, counts.mean) * noise)
     V = np.full(len(y), 1 / (curvature.mean() or 1.0))
     to_likelihood = Natural(V, -f, np.zeros(len(y)))
-    if hasattr(likelihood, "in_blocks"):
-        to_likelihood = likelihood.in_blocks(to_likelihood)
-    if hasattr(problem.prior, "in_blocks"):
-        to_prior = problem.prior.in_blocks(to_prior)
+    if hasattr(likelihood, "as_chunked"):
+        to_likelihood = likelihood.as_chunked(to_likelihood)
+    if hasattr(problem.prior, "as_chunked"):
+        to_prior = problem.prior.as_chunked(to_prior)
     return State(to_prior, to_likelihood)
 
 # %% ../nbs/course/34_one_turn.ipynb #a7d10c10
@@ -80,7 +80,7 @@ def _null_fit(problem):
     """The model of the unpenalised coefficients alone: x (N,) and its fit (M,)."""
     A, y, prior, loss, _, _ = problem
     x = np.zeros(A.shape[1])
-    free = np.broadcast_to(prior.unpenalised(), A.shape[1:])
+    free = np.broadcast_to(prior.is_unpenalized(), A.shape[1:])
     if not free.any():
         return x, np.zeros(len(y))
     B = A[:, free]
@@ -300,9 +300,9 @@ class WithIntercept(Prior):
         """As `Prior.Pi`: of the others."""
         return self.prior.Pi(Natural(*(part[:-1] for part in incoming)), beta)
 
-    def unpenalised(self):
+    def is_unpenalized(self):
         """As `Prior.unpenalised`."""
-        return np.append(np.broadcast_to(self.prior.unpenalised(), self.n), True)
+        return np.append(np.broadcast_to(self.prior.is_unpenalized(), self.n), True)
 
     def split(self):
         """As the prior's; 0 at the end."""

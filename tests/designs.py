@@ -10,7 +10,7 @@ from scipy.linalg import hadamard
 from scipy.stats import norm
 
 from rvamp_nb.datasets import standardize
-from rvamp_nb.resampling import Fixed, Poisson, Subsample, TwoPoint
+from rvamp_nb.resampling import FixedFactor, Poisson, Subsample, TwoPoint
 from rvamp_nb.select.columns import near_copies
 
 
@@ -430,7 +430,7 @@ class Small(NamedTuple):
     kind: str
     loss: str
     counts: object
-    randomise: object
+    randomize: object
     level: float
     seed: int
     A: np.ndarray
@@ -465,7 +465,7 @@ def small_design(group, kind, number, variant):
         kind=kind,
         loss="logistic" if logistic else "squared",
         counts=Poisson(0.5) if poisson else Subsample(0.5),
-        randomise=TwoPoint(2, 0.5) if poisson else Fixed(),
+        randomize=TwoPoint(2, 0.5) if poisson else FixedFactor(),
         level=LEVELS[variant % 2],
         seed=seed,
         A=A,

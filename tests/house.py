@@ -15,7 +15,7 @@ from pathlib import Path
 from tokenize import NAME, NUMBER, OP, STRING, generate_tokens
 
 HOUSE = Path(__file__).resolve().parent.parent / "rvamp_nb"
-STOREYS = ("ground", "tables", "algorithm", "extend", "select", "cli")
+STOREYS = ("ground", "tables", "algorithm", "inference", "select", "cli")
 LISTED = re.compile(r"^__all__ = \[[^\]]*\]", re.MULTILINE)
 HIDDEN = re.compile(r"""import_module\(f?["']rvamp_nb""")
 GROUND = {"checks"}  # what even a table may use

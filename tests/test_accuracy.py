@@ -23,7 +23,7 @@ import rvamp_nb.step as turn
 from rvamp_nb.coupling import Coupled
 from rvamp_nb.messages import Moments, Natural
 from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import Fixed, Multinomial, Poisson
+from rvamp_nb.resampling import FixedFactor, Multinomial, Poisson
 from rvamp_nb.solver import ConvergenceWarning, rvamp
 
 
@@ -231,7 +231,10 @@ SABOTAGE = {  # what is done to the solver, and with what it is called
         dict(counts=Poisson(0.5), max_iter=2),  # it leads nowhere, and is slow
     ),
     "no average over counts": (COUPLE, dict(counts=OneCount())),
-    "λ instead of {λ, 2λ}": (COUPLE, dict(counts=Poisson(0.5), randomise=Fixed())),
+    "λ instead of {λ, 2λ}": (
+        COUPLE,
+        dict(counts=Poisson(0.5), randomize=FixedFactor()),
+    ),
     "τ twice what it is": (COUPLE, dict(counts=Poisson(1.0))),
     "τ half of what it is": (COUPLE, dict(counts=Poisson(0.25))),
     "τ off by a tenth": (COUPLE, dict(counts=Poisson(0.55))),
@@ -240,13 +243,13 @@ SABOTAGE = {  # what is done to the solver, and with what it is called
 
 
 def sabotaged(
-    truth, monkeypatch, couple, counts, randomise=None, factor=1.0, max_iter=60
+    truth, monkeypatch, couple, counts, randomize=None, factor=1.0, max_iter=60
 ):
     monkeypatch.setattr(turn, "couple", couple)
     prior = (
         Laplace(truth.lam * factor)
-        if randomise is None
-        else Laplace(truth.lam * factor, randomise)
+        if randomize is None
+        else Laplace(truth.lam * factor, randomize)
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -10,7 +10,7 @@ from truth.make_truth import RECIPES, load_truth
 
 from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge
-from rvamp_nb.resampling import Fixed, Poisson
+from rvamp_nb.resampling import FixedFactor, Poisson
 from rvamp_nb.solver import rvamp
 
 # rms error beyond Monte Carlo that is allowed: of the means and standard deviations
@@ -40,7 +40,7 @@ def solve(truth, **changes):
     }[model.get("loss", "squared")]
     options = dict(
         lam=truth.lam,
-        randomise=truth.randomise,
+        randomize=truth.randomize,
         penalty_factor=model.get("penalty_factor", 1.0),
     )
     ratio = model.get("l1_ratio", 1.0)
@@ -142,6 +142,9 @@ def test_weakness_is_not_its_mean():
     truth = load_truth("weakness_150x300")
     # E 1/W = ln(1/0.4)/0.6
     fixed = rvamp(
-        truth.A, truth.y, prior=Laplace(truth.lam * 1.53, Fixed()), counts=truth.counts
+        truth.A,
+        truth.y,
+        prior=Laplace(truth.lam * 1.53, FixedFactor()),
+        counts=truth.counts,
     )
     assert errors(truth, fixed)[2] > ALLOWED["weakness_150x300"][2]

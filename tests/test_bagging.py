@@ -26,7 +26,7 @@ from rvamp_nb.prior import Laplace, Ridge, SpikeSlab
 from rvamp_nb.resampling import (
     Discrete,
     Exponential,
-    Fixed,
+    FixedFactor,
     NoResampling,
     Poisson,
     Subsample,
@@ -78,7 +78,7 @@ def bagged(truth, **changes):
         p.y,
         **(
             dict(
-                prior=Laplace(p.lam, Fixed()),
+                prior=Laplace(p.lam, FixedFactor()),
                 likelihood=loss,
                 counts=Poisson(truth.recipe["tau"]),
                 intercept=True,
@@ -165,7 +165,7 @@ def test_predictions_move_together_as_refits_do():
                 y,
                 lam,
                 counts=Poisson(1.0),
-                randomise=Fixed(),
+                randomize=FixedFactor(),
                 n_resamples=1000,
                 keep=range(60),
                 progress=False,
@@ -173,9 +173,9 @@ def test_predictions_move_together_as_refits_do():
             @ new.T
         ).T
     )
-    ours = p2(rvamp(A, y, prior=Laplace(lam, Fixed()), counts=Poisson(1.0))).predict(
-        new
-    )[1]
+    ours = p2(
+        rvamp(A, y, prior=Laplace(lam, FixedFactor()), counts=Poisson(1.0))
+    ).predict(new)[1]
     off = ~np.eye(20, dtype=bool)
     assert (
         np.corrcoef(ours[off], theirs[off])[0, 1] > 0.98
@@ -207,7 +207,7 @@ def test_the_message_to_a_row_is_its_out_of_bag_prediction(law):
         data.y,
         lam,
         counts=noted,
-        randomise=Fixed(),
+        randomize=FixedFactor(),
         n_resamples=500,
         keep=range(60),
         progress=False,
@@ -215,7 +215,7 @@ def test_the_message_to_a_row_is_its_out_of_bag_prediction(law):
     out, fits = np.array(noted.drawn) == 0, refits.draws @ data.A.T
     mean = (fits * out).sum(0) / out.sum(0)
     var = (((fits - mean) * out) ** 2).sum(0) / out.sum(0)
-    fit = rvamp(data.A, data.y, prior=Laplace(lam, Fixed()), counts=law)
+    fit = rvamp(data.A, data.y, prior=Laplace(lam, FixedFactor()), counts=law)
     incoming, se = fit.last.state.to_likelihood, np.sqrt(var / out.sum(0))
     assert (np.abs(-incoming.h - mean) < 4.5 * se + 0.15 * np.sqrt(var)).all()
     assert abs(np.median(incoming.chi_hat / var) - 1) < 0.15
@@ -288,7 +288,12 @@ def close(fit, truth, mean_off=0.05, within_off=0.06, across_off=0.15):
 def test_a_bagged_posterior_with_a_gaussian_prior(M, N, law):
     A, y = gaussian_problem(M, N)
     fit = rvamp(
-        A, y, prior=Ridge(1.5, Fixed()), likelihood=Squared(0.3), counts=law, beta=1.0
+        A,
+        y,
+        prior=Ridge(1.5, FixedFactor()),
+        likelihood=Squared(0.3),
+        counts=law,
+        beta=1.0,
     )
     truth = resampled_posterior(M, N, law)
     assert fit.converged
@@ -306,7 +311,7 @@ def test_without_resampling_it_is_the_posterior(M, N):
     fit = rvamp(
         A,
         y,
-        prior=Ridge(1.5, Fixed()),
+        prior=Ridge(1.5, FixedFactor()),
         likelihood=Squared(0.3),
         counts=NoResampling(),
         beta=1.0,
@@ -324,7 +329,7 @@ def test_another_beta_is_another_noise_and_another_prior():
     one = rvamp(
         A,
         y,
-        prior=Ridge(1.5, Fixed()),
+        prior=Ridge(1.5, FixedFactor()),
         likelihood=Squared(0.3),
         counts=Poisson(1.0),
         beta=4.0,
@@ -333,7 +338,7 @@ def test_another_beta_is_another_noise_and_another_prior():
     two = rvamp(
         A,
         y,
-        prior=Ridge(6.0, Fixed()),
+        prior=Ridge(6.0, FixedFactor()),
         likelihood=Squared(0.15),
         counts=Poisson(1.0),
         beta=1.0,
@@ -350,7 +355,7 @@ def test_another_beta_is_another_noise_and_another_prior():
     [
         dict(counts=Poisson(1.4)),
         dict(likelihood=Squared(0.36)),
-        dict(prior=Ridge(3.0, Fixed())),
+        dict(prior=Ridge(3.0, FixedFactor())),
         dict(beta=np.inf),
     ],
     ids=["τ", "σ", "λ", "β"],
@@ -364,7 +369,7 @@ def test_another_posterior_fails(changes):
             y,
             **(
                 dict(
-                    prior=Ridge(1.5, Fixed()),
+                    prior=Ridge(1.5, FixedFactor()),
                     likelihood=Squared(0.3),
                     counts=Poisson(1.0),
                     beta=1.0,
@@ -381,7 +386,7 @@ def test_neither_width_alone_is_the_bagged_one():
     fit = rvamp(
         A,
         y,
-        prior=Ridge(1.5, Fixed()),
+        prior=Ridge(1.5, FixedFactor()),
         likelihood=Squared(0.3),
         counts=Poisson(1.0),
         beta=1.0,
@@ -402,7 +407,7 @@ def test_a_prediction_from_a_bagged_posterior_with_an_intercept():
     fit = rvamp(
         A,
         y,
-        prior=Ridge(1.5, Fixed()),
+        prior=Ridge(1.5, FixedFactor()),
         likelihood=Squared(0.3),
         counts=Poisson(1.0),
         beta=1.0,
@@ -437,7 +442,9 @@ def coverage(uneven, n=60):
         y = A @ x0 + 0.5 * size * rng.normal(size=100)
         sigma = np.linalg.norm(y - A @ np.linalg.lstsq(A, y, rcond=None)[0]) / 92**0.5
         plain = np.linalg.inv(A.T @ A / sigma**2 + np.eye(8))
-        told = dict(prior=Ridge(1.0, Fixed()), likelihood=Squared(sigma), beta=1.0)
+        told = dict(
+            prior=Ridge(1.0, FixedFactor()), likelihood=Squared(sigma), beta=1.0
+        )
         bagged = rvamp(A, y, counts=Poisson(1.0), tol=1e-4, **told)
         means = np.array([plain[0] @ A.T @ y / sigma**2, bagged.mean[0]])
         widths = np.sqrt([plain[0, 0], bagged.posterior_var[0]])

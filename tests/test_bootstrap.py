@@ -24,7 +24,7 @@ from rvamp_nb.datasets import (
     toy,
 )
 from rvamp_nb.resampling import (
-    Fixed,
+    FixedFactor,
     Multinomial,
     NoResampling,
     Poisson,
@@ -32,7 +32,7 @@ from rvamp_nb.resampling import (
     TwoPoint,
     all_resamples,
 )
-from rvamp_nb.tables.storage import Panels
+from rvamp_nb.tables.storage import ChunkedTable
 
 WIDE = gaussian_design(20, 60, 0.5, density=0.1, seed=1)
 TALL = gaussian_design(40, 12, 0.5, density=0.3, seed=1)
@@ -44,13 +44,13 @@ def run(d, lam=0.05, **options):
     )
 
 
-def refit_again(d, lam, b, counts=Poisson(0.5), randomise=TwoPoint(2, 0.5), seed=0):
+def refit_again(d, lam, b, counts=Poisson(0.5), randomize=TwoPoint(2, 0.5), seed=0):
     """Resample b by the documented recipe, and its Lasso by plain scikit-learn on
     copied rows: an independent implementation.
     """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(b,)))
     c = counts.draw(len(d.y), rng)
-    k = randomise.draw(d.A.shape[1], rng)
+    k = randomize.draw(d.A.shape[1], rng)
     rows = np.repeat(np.arange(len(d.y)), c.astype(int))
     if not len(rows):
         return np.zeros(d.A.shape[1]), c, k
@@ -230,7 +230,13 @@ def test_multinomial_and_poisson_differ_where_rows_are_few():
     A, y, _, _ = toy()
     one, two = (
         naive_bootstrap(
-            A, y, 0.3, counts=c, randomise=Fixed(), n_resamples=400, progress=False
+            A,
+            y,
+            0.3,
+            counts=c,
+            randomize=FixedFactor(),
+            n_resamples=400,
+            progress=False,
         )
         for c in (Multinomial(1.0), Poisson(1.0))
     )
@@ -291,7 +297,7 @@ def test_residuals_carry_the_penalty():
 
 
 def test_no_resampling_is_the_plain_lasso():
-    fit = run(TALL, counts=NoResampling(), randomise=Fixed())
+    fit = run(TALL, counts=NoResampling(), randomize=FixedFactor())
     plain = (
         Lasso(alpha=0.05 / 40, fit_intercept=False, tol=1e-13, max_iter=100_000)
         .fit(TALL.A, TALL.y)
@@ -467,8 +473,8 @@ class OwnLaw:
 
 def test_a_law_of_ones_own():
     np.testing.assert_array_equal(
-        run(TALL, counts=OwnLaw(1), randomise=OwnLaw(1.0)).Pi,
-        run(TALL, counts=NoResampling(), randomise=Fixed()).Pi,
+        run(TALL, counts=OwnLaw(1), randomize=OwnLaw(1.0)).Pi,
+        run(TALL, counts=NoResampling(), randomize=FixedFactor()).Pi,
     )
 
 
@@ -478,9 +484,9 @@ def test_a_law_of_ones_own():
         (dict(counts=OwnLaw(-1)), "counts"),
         (dict(counts=OwnLaw(np.nan)), "counts"),
         (dict(counts=OwnLaw([1, 2])), "counts"),
-        (dict(randomise=OwnLaw(0)), "randomise"),
-        (dict(randomise=OwnLaw(np.inf)), "randomise"),
-        (dict(randomise=OwnLaw([1.0])), "randomise"),
+        (dict(randomize=OwnLaw(0)), "randomize"),
+        (dict(randomize=OwnLaw(np.inf)), "randomize"),
+        (dict(randomize=OwnLaw([1.0])), "randomize"),
     ],
 )
 def test_a_broken_law_of_ones_own(options, word):
@@ -529,7 +535,7 @@ def with_inf(v):
         (dict(A=A * 1j), TypeError, "A must hold"),
         (dict(y=["a"] * 20), TypeError, "y must hold"),
         (dict(A=scipy.sparse.csr_array(A)), TypeError, r"sparse.* A\[:, columns\]\.to"),
-        (dict(A=Panels(A)), TypeError, r"read in blocks.* A\[:, columns\],"),
+        (dict(A=ChunkedTable(A)), TypeError, r"read in blocks.* A\[:, columns\],"),
         (dict(A=Lazy()), TypeError, r"Dask array.* A\[:, columns\]\.compute"),
         (dict(A=pd.DataFrame(A).assign(when="x")), TypeError, "A must hold"),
         (dict(lam=None), TypeError, "lam is None"),
@@ -552,8 +558,8 @@ def with_inf(v):
         (dict(seed=1.5), TypeError, "seed"),
         (dict(counts=0.5), TypeError, "counts"),
         (dict(counts=Poisson), TypeError, "counts"),
-        (dict(randomise=None), TypeError, "randomise"),
-        (dict(randomise=2), TypeError, "randomise"),
+        (dict(randomize=None), TypeError, "randomize"),
+        (dict(randomize=2), TypeError, "randomize"),
         (dict(keep=3), TypeError, "keep"),
         (dict(keep=[60]), ValueError, "keep"),
         (dict(keep=[-1]), ValueError, "keep"),

@@ -23,7 +23,7 @@ from rvamp_nb.refits import penalised_fit, refit, unit_table
 from rvamp_nb.resampling import (
     Discrete,
     Exponential,
-    Fixed,
+    FixedFactor,
     NoResampling,
     Poisson,
     Subsample,
@@ -251,7 +251,7 @@ def rows_of(loss, seed=8):
 def known_rows(loss, n=8, **options):
     A, y, w, o = rows_of(loss)
     known = dict(sample_weight=w, offset=o, keep=range(N), seed=7, delta=DELTA)
-    laws = dict(counts=Poisson(1.5), randomise=TwoPoint(2, 0.5), progress=False)
+    laws = dict(counts=Poisson(1.5), randomize=TwoPoint(2, 0.5), progress=False)
     return naive_bootstrap(
         A, y, LAM, loss=loss, n_resamples=n, **known, **laws, **options
     )
@@ -275,7 +275,9 @@ def test_refits_with_weights_and_offsets_are_optimal(loss):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_rows_of_weight_0_have_no_say(loss):
     A, y, w, o = rows_of(loss)
-    laws = dict(counts=NoResampling(), randomise=Fixed(), n_resamples=1, progress=False)
+    laws = dict(
+        counts=NoResampling(), randomize=FixedFactor(), n_resamples=1, progress=False
+    )
     laws |= dict(loss=loss, intercept=True)
     one = naive_bootstrap(A, y, LAM, sample_weight=w, offset=o, **laws)
     y[-2:], A[-2:], o[-2:] = 1, 50, -3
@@ -289,7 +291,9 @@ def test_rows_of_weight_0_have_no_say(loss):
 
 def test_weights_against_sklearn():
     """A Lasso among them, which the test above has not."""
-    laws = dict(counts=NoResampling(), randomise=Fixed(), n_resamples=1, progress=False)
+    laws = dict(
+        counts=NoResampling(), randomize=FixedFactor(), n_resamples=1, progress=False
+    )
     A, y, w, _ = rows_of("logistic")
     ours = naive_bootstrap(A, y, LAM, loss="logistic", sample_weight=w, **laws)
     options = dict(l1_ratio=1, solver="liblinear", fit_intercept=False, tol=1e-10)
@@ -305,7 +309,7 @@ def test_weights_against_sklearn():
 def test_a_poisson_offset_is_an_exposure():
     """exp(f + o) - y f = e^o (exp(f) - (y / e^o) f)."""
     A, y, w, o = rows_of("poisson")
-    laws = dict(loss="poisson", randomise=Fixed(), n_resamples=40, progress=False)
+    laws = dict(loss="poisson", randomize=FixedFactor(), n_resamples=40, progress=False)
     one = naive_bootstrap(A, y, LAM, sample_weight=w, offset=o, **laws)
     exposure = np.exp(o)
     two = naive_bootstrap(A, y / exposure, LAM, sample_weight=w * exposure, **laws)
@@ -482,7 +486,7 @@ MODELS = {
 }
 
 
-def by_hand(A, y, lam, n, counts, randomise, fit=reference, seed=0, **model):
+def by_hand(A, y, lam, n, counts, randomize, fit=reference, seed=0, **model):
     """The documented recipe of a naive bootstrap with another minimiser: coefficients
     (n, N or N + 1) and weighted pulls (n, M).
     """
@@ -496,7 +500,7 @@ def by_hand(A, y, lam, n, counts, randomise, fit=reference, seed=0, **model):
     for b in range(n):
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(b,)))
         c = counts.draw(len(y), rng)
-        full = lam * randomise.draw(N, rng) * model["penalty_factor"]
+        full = lam * randomize.draw(N, rng) * model["penalty_factor"]
         t, k = np.append(share * full, none), np.append((1 - share) * full, none)
         X.append(fit(B, y, t, k, c, loss, kept, delta))
         U.append(-c * loss_and_slope(loss, y, B @ X[-1], delta)[1])
@@ -507,7 +511,7 @@ def by_hand(A, y, lam, n, counts, randomise, fit=reference, seed=0, **model):
 def test_averages_are_those_of_the_refits(name):
     model = MODELS[name]
     n = 6
-    laws = dict(counts=Poisson(1.5), randomise=TwoPoint(2, 0.5))
+    laws = dict(counts=Poisson(1.5), randomize=TwoPoint(2, 0.5))
     A, y = problem(model.get("loss", "squared"))
     seen = naive_bootstrap(
         A, y, LAM, n_resamples=n, seed=7, keep=range(N), progress=False, **laws, **model
@@ -547,8 +551,8 @@ LAWS = [
 def test_laws(counts):
     A, y = problem("huber")
     model = dict(loss="huber", delta=DELTA)
-    for randomise in (Fixed(), Weakness(0.4), TwoPoint(3, 0.5)):
-        laws = dict(counts=counts, randomise=randomise)
+    for randomize in (FixedFactor(), Weakness(0.4), TwoPoint(3, 0.5)):
+        laws = dict(counts=counts, randomize=randomize)
         seen = naive_bootstrap(
             A, y, LAM, n_resamples=3, progress=False, **laws, **model
         )
@@ -558,7 +562,7 @@ def test_laws(counts):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_without_resampling_it_is_one_fit(name):
-    model, laws = MODELS[name], dict(counts=NoResampling(), randomise=Fixed())
+    model, laws = MODELS[name], dict(counts=NoResampling(), randomize=FixedFactor())
     A, y = problem(model.get("loss", "squared"))
     seen = naive_bootstrap(A, y, LAM, n_resamples=3, progress=False, **laws, **model)
     X, _ = by_hand(A, y, LAM, 1, **laws, **model)
@@ -618,7 +622,7 @@ def test_separable_labels():
         seen = naive_bootstrap(A, y, 1e4, counts=counts, n_resamples=40, **options)
         of_intercept = seen.intercept_mean, seen.intercept_var, seen.intercept_se
         assert not seen.mean.any() and np.isfinite([*of_intercept, *seen.u_mean]).all()
-    laws = dict(counts=NoResampling(), randomise=Fixed())
+    laws = dict(counts=NoResampling(), randomize=FixedFactor())
     small = naive_bootstrap(A, y, 0.1, n_resamples=1, **laws, **options)
     X, _ = by_hand(A, y, 0.1, 1, **laws, loss="logistic", intercept=True)
     found = np.append(small.mean, small.intercept_mean)
@@ -678,7 +682,7 @@ def one_by_one(A, y, lam, n, loss="squared", **model):
     return by_hand(A, y, lam, n, fit=lasso, **LAWS_OF)
 
 
-LAWS_OF = dict(counts=Poisson(0.5), randomise=TwoPoint(2, 0.5))
+LAWS_OF = dict(counts=Poisson(0.5), randomize=TwoPoint(2, 0.5))
 WIDE_MODELS = {
     "lasso": dict(),
     "lasso, intercept": dict(intercept=True),

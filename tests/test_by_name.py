@@ -17,10 +17,10 @@ from sklearn.exceptions import NotFittedError
 from rvamp_nb import StabilitySelection, densities, p1, p2, rvamp
 from rvamp_nb.datasets import toy
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, SpikeSlab
-from rvamp_nb.resampling import Fixed
+from rvamp_nb.resampling import FixedFactor
 from rvamp_nb.select import pictures, report
 from rvamp_nb.sketch import HIGH, IN_A_TABLE, MOST_DRAWN
-from rvamp_nb.tables.storage import Panels
+from rvamp_nb.tables.storage import ChunkedTable
 
 
 def table(M=80, N=12, seed=0):
@@ -32,7 +32,7 @@ def table(M=80, N=12, seed=0):
     return pd.DataFrame(X, columns=[f"gene {i}" for i in range(N)]), f, rng
 
 
-def fitted(loss="squared", refits=0, prepare=lambda X: X, **options):
+def fitted(loss="squared", n_resamples=0, prepare=lambda X: X, **options):
     X, f, rng = table()
     roles = {}
     if loss == "squared":
@@ -50,7 +50,7 @@ def fitted(loss="squared", refits=0, prepare=lambda X: X, **options):
     elif loss == "weights":
         y, loss = f + rng.normal(size=len(f)), "squared"
         roles["sample_weight"] = rng.integers(0, 4, len(f))
-    options = dict(loss=loss, refits=refits, verbose=0, q=3) | options
+    options = dict(loss=loss, n_resamples=n_resamples, verbose=0, q=3) | options
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return StabilitySelection(**options).fit(prepare(X), y, **roles)
@@ -71,8 +71,8 @@ CASES = {
     "copies": dict(prepare=copied),
     "elastic net": dict(l1_ratio=0.7),
     "copies, elastic net": dict(prepare=copied, l1_ratio=0.7),
-    "non-negative": dict(prior=NonNegative(1.0, Fixed()), prepare=copied),
-    "drawn penalties": dict(randomise=None, prior=Laplace(1.0)),
+    "non-negative": dict(prior=NonNegative(1.0, FixedFactor()), prepare=copied),
+    "drawn penalties": dict(randomize=None, prior=Laplace(1.0)),
     "covariate": dict(penalty_factor={"gene 3": 0}),
 }
 
@@ -84,7 +84,7 @@ def alone(request):
 
 @pytest.fixture(scope="module")
 def plain():
-    return fitted(refits=100)
+    return fitted(n_resamples=100)
 
 
 def test_the_scale_is_that_of_the_table(alone):
@@ -153,8 +153,8 @@ def test_labels_that_are_no_text_are_found():
 def test_a_table_in_blocks_has_densities():
     X, f, rng = table()
     y = f + rng.normal(size=len(f))
-    fit = lambda X: StabilitySelection(q=3, refits=0, verbose=0).fit(X, y)
-    one, other = fit(X.to_numpy()), fit(Panels(X.to_numpy()))
+    fit = lambda X: StabilitySelection(q=3, n_resamples=0, verbose=0).fit(X, y)
+    one, other = fit(X.to_numpy()), fit(ChunkedTable(X.to_numpy()))
     np.testing.assert_allclose(p1(one).mean, p1(other).mean, rtol=1e-6, atol=1e-9)
     C, D = (p2(est, [0, 1]).covariance for est in (one, other))
     np.testing.assert_allclose(C, D, rtol=1e-6)
@@ -346,10 +346,10 @@ def of_every_kind():
     B = rng.normal(size=(30, 6))
     B[:, 1] = B[:, 0] + 0.1 * B[:, 1]
     z = B[:, 0] + rng.normal(size=30)
-    blocks = rvamp(B, z, 3.0, blocks=[[0, 1]])
-    posterior = rvamp(A, y, prior=Laplace(0.6, Fixed()), beta=2.0)
+    blocks = rvamp(B, z, 3.0, column_clusters=[[0, 1]])
+    posterior = rvamp(A, y, prior=Laplace(0.6, FixedFactor()), beta=2.0)
     yield "P1", p1(rvamp(A, y, 0.6), 0), "Π 0.258"
-    yield "P1InBlocks", p1(blocks, [0, 3]), "Π"
+    yield "P1Clustered", p1(blocks, [0, 3]), "Π"
     yield "P1Posterior", p1(posterior, 0), "Π 1.000"
     yield "P2", p2(rvamp(A, y, 0.6), 0), "mean"
     yield "P2", p2(blocks, [0, 3]), "mean"

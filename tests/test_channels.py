@@ -17,7 +17,7 @@ from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Prior, Ridge, Spike
 from rvamp_nb.resampling import (
     Discrete,
     Exponential,
-    Fixed,
+    FixedFactor,
     NoResampling,
     Poisson,
     Subsample,
@@ -27,12 +27,12 @@ from rvamp_nb.resampling import (
 
 PRIORS = {
     "l1": Laplace(0.5),
-    "l1 fixed": Laplace(0.5, Fixed()),
+    "l1 fixed": Laplace(0.5, FixedFactor()),
     "l1 weakness": Laplace(0.5, Weakness(0.4)),
     "ridge": Ridge(0.5),
     "elastic net": ElasticNet(0.8, l1_ratio=0.6),
     "non-negative": NonNegative(0.5),
-    "unpenalised": Laplace(0.5, penalty_factor=0.0),
+    "is_unpenalized": Laplace(0.5, penalty_factor=0.0),
     "non-negative, unpenalised": NonNegative(0.5, penalty_factor=0.0),
 }
 KINDS = [(name, beta) for name in PRIORS for beta in (np.inf, 40.0, 1.0)] + [
@@ -275,12 +275,16 @@ def test_pi_is_defined_where_it_means_something():
         PRIORS["elastic net"].Pi(MESSAGE),
         Laplace(0.48).Pi(MESSAGE) * 0
         + np.mean(
-            [ElasticNet(0.8 * k, Fixed(), l1_ratio=0.6).Pi(MESSAGE) for k in (1, 2)],
+            [
+                ElasticNet(0.8 * k, FixedFactor(), l1_ratio=0.6).Pi(MESSAGE)
+                for k in (1, 2)
+            ],
             axis=0,
         ),
     )
     assert (
-        Laplace(1.0, Fixed(), penalty_factor=[0, 1, 0, 1, 1]).Pi(MESSAGE)[[0, 2]] == 1
+        Laplace(1.0, FixedFactor(), penalty_factor=[0, 1, 0, 1, 1]).Pi(MESSAGE)[[0, 2]]
+        == 1
     ).all()
     assert (PRIORS["non-negative"].Pi(MESSAGE) < PRIORS["l1"].Pi(MESSAGE)).all()
     inclusion = SpikeSlab(0.2, 3.0).Pi(MESSAGE)
@@ -305,7 +309,7 @@ def test_a_priors_general_channel_agrees_with_a_million_draws():
         if isinstance(prior, SpikeSlab):
             inner = prior.inner(field, Q, b)[1]
         else:
-            factor = prior.randomise.draw(len(field), rng)
+            factor = prior.randomize.draw(len(field), rng)
             grid = (
                 np.linspace(-8, 8, 1601)
                 if not prior.positive

@@ -10,29 +10,29 @@ import pytest
 import scipy.sparse
 
 from rvamp_nb import (
+    ConstantSignal,
     ElasticNet,
     Exponential,
-    Fixed,
-    FixedSizes,
-    GaussianSizes,
+    FixedFactor,
+    GaussianSignal,
     Huber,
     Laplace,
     Multinomial,
     NoResampling,
     Poisson,
     PoissonLoss,
-    Rows,
     Squared,
     StabilitySelection,
     Subsample,
     TwoPoint,
     Weakness,
+    WeightedLoss,
     coefficient_interval,
-    effects,
+    debiased_effects,
     free_energy,
     load_state,
-    plan,
-    refined,
+    plan_study,
+    refine,
     rvamp,
     rvamp_path,
     stability_radius,
@@ -51,7 +51,7 @@ from rvamp_nb.explore import sliders
 from rvamp_nb.explorers import diabetes_explorer
 from rvamp_nb.select.control import error_control, pfer_bound, settle, unimodal_bound
 from rvamp_nb.tables.on_dask import the_dask
-from rvamp_nb.tables.storage import Panels
+from rvamp_nb.tables.storage import ChunkedTable
 
 DAY = datetime.date(2026, 1, 1)
 
@@ -178,7 +178,7 @@ def test_numbers_of_laws_and_losses_are_floats(law, kind):
         held = vars(law(number))
         assert all(type(value) is float for value in held.values())
         assert law(number) == law(float(LAWS[law]))
-    sizes = FixedSizes(kind(2), kind(0.5)), GaussianSizes(kind(2), kind(0.5))
+    sizes = ConstantSignal(kind(2), kind(0.5)), GaussianSignal(kind(2), kind(0.5))
     assert all(type(one.density) is float for one in sizes)
     assert type(ElasticNet(0.5, l1_ratio=kind(0.5)).l1_ratio) is float
 
@@ -186,23 +186,25 @@ def test_numbers_of_laws_and_losses_are_floats(law, kind):
 @pytest.mark.parametrize("kind", NUMBERS)
 def test_numbers_of_any_kind_give_the_answer_of_floats(kind):
     half, D = kind(0.5), gaussian_design(30, 6, seed=0)
-    alone = rvamp(D.A, D.y, prior=Laplace(0.1, Fixed()), counts=NoResampling())
+    alone = rvamp(D.A, D.y, prior=Laplace(0.1, FixedFactor()), counts=NoResampling())
     for ask in (
         lambda half: rvamp(D.A, D.y, 0.1, damping=half, tol=half / 512).mean,
         lambda half: rvamp(D.A, D.y, 0.1, beta=half).mean,
         lambda half: rvamp(D.A, D.y, 0.1, counts=Poisson(half)).Pi,
         lambda half: rvamp(300 * D.A, D.y, 0.1, likelihood=Squared(600 * half)).Pi,
         lambda half: rvamp(D.A, D.y, 0.1, likelihood=Huber(half)).Pi,
-        lambda half: effects(alone, half).low,
+        lambda half: debiased_effects(alone, half).ci_low,
         lambda half: coefficient_interval(rvamp(D.A, D.y, 0.1), half),
         lambda half: error_control(100, half + 1 / kind(4), half),
         lambda half: settle(100, 50, half + 1 / kind(4), half)[:3],
-        lambda half: plan(50, 3, 0.8, pfer=half, threshold=0.75, noise=2 * half).rows,
+        lambda half: (
+            plan_study(50, 3, 0.8, pfer=half, threshold=0.75, noise=2 * half).rows
+        ),
         lambda half: boot(l1_ratio=half, delta=half, loss="huber").mean,
         lambda half: gaussian_design(20, 5, half, half, half).y,
         lambda half: (
             state_evolution(
-                half, 0.5, signal=FixedSizes(2, 0.1), noise=half, selected=half / 4
+                half, 0.5, signal=ConstantSignal(2, 0.1), noise=half, selected=half / 4
             ).mse
         ),
     ):
@@ -305,11 +307,13 @@ COUNTS = np.arange(30) % 4.0
 ENTRIES = {
     "rvamp": lambda: rvamp(TALL.A, COUNTS, 0.3, likelihood=PoissonLoss()),
     "rvamp_path": lambda: rvamp_path(TALL.A, TALL.y, n_lambdas=3, progress=False),
-    "a selector": lambda: StabilitySelection(n_lambdas=3, refits=20).fit(
+    "a selector": lambda: StabilitySelection(n_lambdas=3, n_resamples=20).fit(
         TALL.A, TALL.y
     ),
     "refits": lambda: boot(A=TALL.A, y=COUNTS, loss="poisson"),
-    "refined": lambda: refined(rvamp(TALL.A, TALL.y, 0.3), n_refits=20, progress=False),
+    "refine": lambda: refine(
+        rvamp(TALL.A, TALL.y, 0.3), n_resamples=20, progress=False
+    ),
     "survival": lambda: survival_fit(TALL.A, 1 + COUNTS, COUNTS > 1, 0.5),
 }
 
@@ -391,7 +395,9 @@ LATE = lambda M, rng: np.ones(M) - 2 * (rng.random() < 0.3)  # the first is fine
 
 
 def evolved(**how):
-    return state_evolution(0.5, 1.0, signal=FixedSizes(1, 0.1), **dict(noise=1) | how)
+    return state_evolution(
+        0.5, 1.0, signal=ConstantSignal(1, 0.1), **dict(noise=1) | how
+    )
 
 
 def chosen(**how):
@@ -404,16 +410,33 @@ def chosen(**how):
         (lambda: free_energy(None), "fit must be a Fit, from rvamp, got None"),
         (lambda: stability_radius(None), "fit must be a Fit, from rvamp, got None"),
         (lambda: stability_radius("x"), "fit must be a Fit, from rvamp, got 'x'"),
-        (lambda: Rows(Squared(), []), r"Rows: weight must be .* got shape \(0,\)"),
-        (lambda: chosen(refits=np.ones(2)), "refits must be an integer, not array"),
-        (lambda: chosen(refits=5), "refits must be at least 10, got 5"),
-        (lambda: chosen(refits=False), "refits must be an integer, not False"),
-        (lambda: Panels(D.A, block="x"), "Panels: block must be an integer, not 'x'"),
-        (lambda: Panels(D.A, block=0), "Panels: block must be at least 1, got 0"),
-        (lambda: Panels(D.A, axis=-0.0), "Panels: axis must be .* -0.0"),
-        (lambda: Panels(D.A, axis=True), "Panels: axis must be .* True"),
         (
-            lambda: state_evolution(1e-308, 1.0, signal=FixedSizes(1, 0.1), noise=1),
+            lambda: WeightedLoss(Squared(), []),
+            r"WeightedLoss: weight must be .* got shape \(0,\)",
+        ),
+        (
+            lambda: chosen(n_resamples=np.ones(2)),
+            "n_resamples must be an integer, not array",
+        ),
+        (lambda: chosen(n_resamples=5), "n_resamples must be at least 10, got 5"),
+        (
+            lambda: chosen(n_resamples=False),
+            "n_resamples must be an integer, not False",
+        ),
+        (
+            lambda: ChunkedTable(D.A, chunk_size="x"),
+            "ChunkedTable: chunk_size must be an integer, not 'x'",
+        ),
+        (
+            lambda: ChunkedTable(D.A, chunk_size=0),
+            "ChunkedTable: chunk_size must be at least 1, got 0",
+        ),
+        (lambda: ChunkedTable(D.A, axis=-0.0), "ChunkedTable: axis must be .* -0.0"),
+        (lambda: ChunkedTable(D.A, axis=True), "ChunkedTable: axis must be .* True"),
+        (
+            lambda: state_evolution(
+                1e-308, 1.0, signal=ConstantSignal(1, 0.1), noise=1
+            ),
             r"ratio must lie in \(1e-06, 1e\+06\), got 1e-308",
         ),
         (lambda: evolved(tol=None), "state_evolution: tol must be a number, not None"),
@@ -422,14 +445,23 @@ def chosen(**how):
             lambda: evolved(noise=1e308),
             r"noise must lie in \[0, 1e\+100\), got 1e\+308",
         ),
-        (lambda: Panels(D.A, axis=np.ones(2)), "Panels: axis must be an integer"),
+        (
+            lambda: ChunkedTable(D.A, axis=np.ones(2)),
+            "ChunkedTable: axis must be an integer",
+        ),
         (lambda: rvamp_path(D.A, D.y, lams=["a"]), "lams must hold real numbers"),
         (lambda: pfer_bound(None, 0.75, 50), "a bound needs both, got q = None"),
         (lambda: unimodal_bound(5, 0.75, 50, "x"), "n_pairs must be a number, not 'x'"),
         (lambda: load_state(None), "path must be that of a file, got None"),
         (lambda: chosen(categories=[[True, False]]), r"categories .* \[\[True, False"),
-        (lambda: rvamp(D.A, D.y, 0.1, blocks=[[0.0, 1.0]]), r"blocks .* \[0.0, 1.0\]"),
-        (lambda: rvamp(D.A, D.y, 0.1, blocks=[[0, True]]), r"blocks .* \[0, True\]"),
+        (
+            lambda: rvamp(D.A, D.y, 0.1, column_clusters=[[0.0, 1.0]]),
+            r"blocks .* \[0.0, 1.0\]",
+        ),
+        (
+            lambda: rvamp(D.A, D.y, 0.1, column_clusters=[[0, True]]),
+            r"blocks .* \[0, True\]",
+        ),
         (lambda: rvamp(D.A, D.y, 0.1, counts=Own(var=-1)), "var = -1, but .* 0.25"),
         (lambda: rvamp(D.A, D.y, 0.1, counts=Own(mean=3)), "mean = 3, but .* 0.5"),
         (lambda: chosen(resampling=Own(draw=NAN_DRAWS)), "resampling: a draw .* NaN"),
@@ -446,8 +478,8 @@ def test_it_is_refused_by_name(ask, words):
 
 def test_a_law_of_ones_own_that_is_right_is_taken():
     assert rvamp(D.A, D.y, 0.1, counts=Own()).converged
-    assert not chosen(resampling=Own(), refits=20).refused_
-    assert rvamp(D.A, D.y, 0.1, blocks=[[0, np.int8(1)], []]).converged
+    assert not chosen(resampling=Own(), n_resamples=20).refit_error_
+    assert rvamp(D.A, D.y, 0.1, column_clusters=[[0, np.int8(1)], []]).converged
 
 
 @pytest.mark.filterwarnings("ignore:do not trust this answer")
@@ -472,5 +504,5 @@ def test_a_report_is_refused_before_the_pictures(
     late = lambda *args, **how: pytest.fail("the pictures were made")
     monkeypatch.setattr("rvamp_nb.select.report.report_files", late)
     with pytest.raises(error, match=words):
-        chosen(refits=0).report(tmp_path / folder, done)
+        chosen(n_resamples=0).report(tmp_path / folder, done)
     assert not (tmp_path / "page").exists()

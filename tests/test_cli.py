@@ -102,7 +102,7 @@ def shell(line, **env):
     return subprocess.run(["bash", "-c", line], **caught)
 
 
-QUICK = "select data.csv --target y --lam 0.8 --refits 0"
+QUICK = "select data.csv --target y --lam 0.8 --resamples 0"
 FILE_LINES = ["table", "settings", "picture"]
 
 
@@ -184,10 +184,10 @@ def test_it_is_installed_as_a_command():
 
 def test_select_writes_what_the_estimator_reports(capsys):
     X, y = table()
-    line = "select data.csv --target y --refits 50 --out deep/results"
+    line = "select data.csv --target y --resamples 50 --out deep/results"
     main(line.split())
     X = pd.read_csv("data.csv").drop(columns="y")
-    s = StabilitySelection(refits=50).fit(X, y)
+    s = StabilitySelection(n_resamples=50).fit(X, y)
     written = Path("deep/results/data-selection.csv").read_bytes()
     assert written == report_files(s.selection_, [])["table.csv"]
     found = pd.read_csv("deep/results/data-selection.csv", index_col="feature")
@@ -197,12 +197,16 @@ def test_select_writes_what_the_estimator_reports(capsys):
     se = s.refined_.Pi_se
     np.testing.assert_allclose(found.probability_se[list(X)], se, rtol=1e-5)
     said = settings(out="deep/results")
-    assert said["arguments"]["refits"] == said["n_refits"] == 50
+    assert said["arguments"]["n_resamples"] == said["n_resamples"] == 50
     assert said["pfer_bound"] == s.pfer_bound_
     assert Path("deep/results/data-selection.png").read_bytes().startswith(PNG)
     out = capsys.readouterr().out
-    worth = f"with rVAMP as accurate as {s.refined_.worth:,.0f} refits alone"
-    assert "Π ± s.e." in out and said["worth_in_refits"] == s.refined_.worth
+    worth = (
+        f"with rVAMP as accurate as {s.refined_.equivalent_refits:,.0f} refits alone"
+    )
+    assert (
+        "Π ± s.e." in out and said["equivalent_refits"] == s.refined_.equivalent_refits
+    )
     assert f"refits: {s.refined_.status}; {worth}" in unwrapped(out)
     assert "table: deep/results/data-selection.csv\n" in out
     assert "picture: deep/results/data-selection.png\n" in out
@@ -215,7 +219,7 @@ def test_no_refits(capsys):
     shown = capsys.readouterr()
     assert "refits: none\n" in shown.out and shown.err == ""
     assert "λ = 0.8 (" in shown.out and "±" not in shown.out
-    s = StabilitySelection(refits=0, lambdas=[0.8])
+    s = StabilitySelection(n_resamples=0, lambdas=[0.8])
     s.fit(*(f := pd.read_csv("data.csv"), f.pop("y")))
     found = pd.read_csv("rvamp-nb-out/data-selection.csv")
     assert list(found.columns)[1:] == list(s.summary(full=True).columns)
@@ -223,8 +227,8 @@ def test_no_refits(capsys):
 
 def test_q_values_by_decoys():
     X, y = table()
-    main("select data.csv --target y --refits 0 --decoys gaussian".split())
-    s = StabilitySelection(refits=0, decoys="gaussian")
+    main("select data.csv --target y --resamples 0 --decoys gaussian".split())
+    s = StabilitySelection(n_resamples=0, decoys="gaussian")
     s.fit(pd.read_csv("data.csv").drop(columns="y"), y)
     found = pd.read_csv("rvamp-nb-out/data-selection.csv", index_col="feature")
     told = found.q_value[s.feature_names_in_]
@@ -249,16 +253,20 @@ def test_the_spread_has_its_light(capsys):
     frame = pd.DataFrame(A, columns=[f"x{i}" for i in range(30)])
     frame.assign(y=b).to_csv("data.csv", index=False, float_format="%.17g")
     with pytest.raises(SystemExit):  # the light is red
-        main("select data.csv --target y --refits 0".split())
-    s = StabilitySelection(refits=0).fit(frame, b)
-    sentence = f"sd: {s.trust_.spread}: " + "; ".join(s.trust_.spread_reasons)
-    assert s.trust_.spread_reasons and settings()["spread"] == s.trust_.spread
+        main("select data.csv --target y --resamples 0".split())
+    s = StabilitySelection(n_resamples=0).fit(frame, b)
+    sentence = f"sd: {s.diagnostics_.spread}: " + "; ".join(
+        s.diagnostics_.spread_reasons
+    )
+    assert (
+        s.diagnostics_.spread_reasons and settings()["spread"] == s.diagnostics_.spread
+    )
     assert sentence[:30] in unwrapped(capsys.readouterr().out)
 
 
 def test_a_constant_column_has_probability_0_and_one_clean_line(capsys):
     table(extra=[("batch", [3.0] * 150)])
-    main("select data.csv --target y --refits 20".split())
+    main("select data.csv --target y --resamples 20".split())
     shown = capsys.readouterr()
     said = [line for line in shown.out.splitlines() if "arning" in line]
     assert said == ["warning: constant columns are never selected: batch"]
@@ -284,7 +292,7 @@ def test_not_converging_is_said_in_the_report(capsys, monkeypatch):
     assert exit_code(main_argv) == 4
     shown = capsys.readouterr()
     assert shown.out.startswith("no answer: ") and " yes " not in shown.out
-    assert "What to try" in unwrapped(shown.out) and "light: red" in shown.out
+    assert "What to try" in unwrapped(shown.out) and "reliability: red" in shown.out
     assert shown.err.startswith("rvamp-nb: no answer: ") and "Python" not in shown.out
     found = pd.read_csv("rvamp-nb-out/data-selection.csv")
     assert not found.selected.any() and set(found.status) == {"no answer"}
@@ -302,7 +310,7 @@ def test_a_row_that_decides_is_exit_code_3(capsys):
     lines[5] = ",".join([*lines[5].split(",")[:-1], "90"])
     Path("typo.csv").write_text("\n".join(lines))
     with pytest.raises(SystemExit) as stop:
-        main("select typo.csv --target y --refits 0".split())
+        main("select typo.csv --target y --resamples 0".split())
     shown = capsys.readouterr()
     assert (
         stop.value.code == 3
@@ -317,8 +325,8 @@ def test_a_row_that_decides_is_exit_code_3(capsys):
 
 def test_the_promise_is_passed_on(capsys):
     X, y = table()
-    main("select data.csv --target y --refits 0 --threshold 0.9 --pfer 0.5".split())
-    s = StabilitySelection(refits=0, threshold=0.9, pfer=0.5).fit(X, y)
+    main("select data.csv --target y --resamples 0 --threshold 0.9 --pfer 0.5".split())
+    s = StabilitySelection(n_resamples=0, threshold=0.9, pfer=0.5).fit(X, y)
     out = capsys.readouterr().out
     out = unwrapped(out)
     assert (
@@ -330,18 +338,18 @@ def test_the_promise_is_passed_on(capsys):
         if r["selected"] == "True"
     }
     assert kept == {f"x{i}" for i in np.flatnonzero(s.support_)} and kept
-    main("select data.csv --target y --refits 0 --q 1.5 --force".split())
+    main("select data.csv --target y --resamples 0 --q 1.5 --force".split())
     assert (
-        f"λ = {StabilitySelection(refits=0, q=1.5).fit(X, y).lambda_:.5g} ("
+        f"λ = {StabilitySelection(n_resamples=0, q=1.5).fit(X, y).lambda_:.5g} ("
         in capsys.readouterr().out
     )
 
 
 def test_the_whole_path(capsys):
     X, y = table()
-    main("select data.csv --target y --refits 0 --path".split())
+    main("select data.csv --target y --resamples 0 --path".split())
     s, written = (
-        StabilitySelection(refits=0).fit(X, y),
+        StabilitySelection(n_resamples=0).fit(X, y),
         rows("rvamp-nb-out/data-path.csv"),
     )
     np.testing.assert_allclose(
@@ -368,8 +376,10 @@ def test_two_words_are_two_classes(capsys, loss):
         csv.writer(file).writerows(
             [[*"abcdef", "state"], *([*x, w] for x, w in zip(X, words))]
         )
-    main(["select", "words.csv", "--target", "state", "--loss", loss, "--refits", "0"])
-    s = StabilitySelection(refits=0).fit(X, words)
+    main(
+        ["select", "words.csv", "--target", "state", "--loss", loss, "--resamples", "0"]
+    )
+    s = StabilitySelection(n_resamples=0).fit(X, words)
     assert "logistic loss" in capsys.readouterr().out
     for row in rows("rvamp-nb-out/words-selection.csv"):
         np.testing.assert_allclose(
@@ -387,7 +397,7 @@ def test_counts(capsys):
         csv.writer(file).writerows(
             [["a", "b", "c", "n"], *([*x, k] for x, k in zip(X, y))]
         )
-    main("select counts.csv --target n --loss poisson --refits 0".split())
+    main("select counts.csv --target n --loss poisson --resamples 0".split())
     assert (
         "poisson loss" in capsys.readouterr().out
         and rows("rvamp-nb-out/counts-selection.csv")[0]["feature"] == "a"
@@ -403,7 +413,7 @@ def test_tabs(capsys):
     np.testing.assert_array_equal(found.X, X)
     np.testing.assert_array_equal(found.y, y)
     assert list(found.X) == [f"x{i}" for i in range(6)]
-    main("select data.tsv --target y --refits 0".split())
+    main("select data.tsv --target y --resamples 0".split())
     assert "150 rows, 6 features" in capsys.readouterr().out
 
 
@@ -411,7 +421,7 @@ def test_tabs(capsys):
 def test_few_rows_are_enough_to_run(M):
     table(M=M, N=3)
     try:
-        main("select data.csv --target y --refits 10".split())
+        main("select data.csv --target y --resamples 10".split())
     except SystemExit as stop:
         assert stop.code == 3  # the light is red on so few rows
     assert len(rows("rvamp-nb-out/data-selection.csv")) == 3
@@ -427,7 +437,7 @@ def test_the_table_is_read_as_it_was_written():
     assert list(found.X) == ["a, b", "µ$x$"] and found.y.tolist() == [3, 10, 9, 2]
     np.testing.assert_array_equal(found.X, [[1, 2], [4, 5], [-7, 8.5], [0, 1]])
     with pytest.raises(SystemExit) as stop:
-        main("select odd.csv --target y --refits 0".split())
+        main("select odd.csv --target y --resamples 0".split())
     assert stop.value.code == 3 and len(rows("rvamp-nb-out/odd-selection.csv")) == 2
 
 
@@ -453,7 +463,7 @@ def test_the_target_may_be_any_column():
 def test_input_is_never_overwritten():
     table("x-selection.csv")
     before = Path("x-selection.csv").read_bytes()
-    main("select x-selection.csv --target y --refits 0 --out .".split())
+    main("select x-selection.csv --target y --resamples 0 --out .".split())
     assert (
         Path("x-selection.csv").read_bytes() == before
         and Path("x-selection-selection.csv").exists()
@@ -560,7 +570,7 @@ def refused(capsys, *argv):
 def test_a_bad_table_is_one_line(capsys, what):
     text, target, named, advice = BAD_TABLES[what]
     Path("bad.csv").write_text(text)
-    line = refused(capsys, "select", "bad.csv", "--target", target, "--refits", "10")
+    line = refused(capsys, "select", "bad.csv", "--target", target, "--resamples", "10")
     assert all(words in line for words in named) and advice in line
 
 
@@ -585,11 +595,11 @@ def test_no_such_file(capsys):
         ("--lam", "nan"),
         ("--lam", "inf"),
         ("--lam", "much"),
-        ("--refits", "2.5"),
-        ("--refits", "many"),
-        ("--refits", "-1"),
-        ("--refits", "5"),
-        ("--refits", "nan"),
+        ("--resamples", "2.5"),
+        ("--resamples", "many"),
+        ("--resamples", "-1"),
+        ("--resamples", "5"),
+        ("--resamples", "nan"),
         ("--threshold", "0.5"),
         ("--threshold", "1.2"),
         ("--threshold", "high"),
@@ -695,7 +705,7 @@ def test_help_is_quick_and_explains_every_argument(capsys):
         "--out",
         "--bound",
         "constant",
-        "--refits",
+        "--resamples",
         "--name",
         "exit codes:",
         "130  ctrl-C",
@@ -727,7 +737,7 @@ def test_a_terminal_without_greek_is_no_reason_to_fail(monkeypatch):
     raw = io.BytesIO()
     terminal = io.TextIOWrapper(raw, encoding="ascii")
     monkeypatch.setattr(sys, "stdout", terminal)
-    main("select data.csv --target y --lam 0.8 --refits 10".split())
+    main("select data.csv --target y --lam 0.8 --resamples 10".split())
     assert b"? ? s.e." in raw.getvalue()
 
 
@@ -748,7 +758,7 @@ def test_a_closed_pipe_ends_it_quietly_with_all_files_there():
 
 def test_a_stream_that_is_not_there_stops_nothing():
     table()
-    line = "rvamp-nb select data.csv --target y --lam 0.8 --refits 10"
+    line = "rvamp-nb select data.csv --target y --lam 0.8 --resamples 10"
     assert shell(f"{line} >&- 2>&-").returncode == 0
     assert len(pd.read_csv("rvamp-nb-out/data-selection.csv")) == 6
 
@@ -792,7 +802,7 @@ def test_a_disk_that_fills_leaves_the_files_of_an_earlier_run(monkeypatch, capsy
     assert len(before) == 5
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(SystemExit) as stop:
-        main("select data.csv --target y --refits 0 --force".split())
+        main("select data.csv --target y --resamples 0 --force".split())
     assert stop.value.code == 3 and capsys.readouterr().err.count("\n") == 1
     assert {p.name: p.read_bytes() for p in Path("rvamp-nb-out").iterdir()} == before
 
@@ -874,7 +884,7 @@ def test_ctrl_c_in_the_refits_keeps_those_that_were_made():
     X, y = table()
     screen, end = pty.openpty()  # on a terminal there is a bar, if it has a width
     fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 88, 0, 0))
-    line = ("select", "data.csv", "--target", "y", "--refits", "1000000")
+    line = ("select", "data.csv", "--target", "y", "--resamples", "1000000")
     process = start(*line, stderr=end)
     os.close(end)
     seen = b""
@@ -892,27 +902,29 @@ def test_ctrl_c_in_the_refits_keeps_those_that_were_made():
     assert said.strip() == "interrupted: the fit was finished, and is reported"
     assert all(not s or s.startswith("refits: ") for s in re.split(r"[\r\n]+", bar))
     assert listed() == ["data-selection.csv", "data-selection.json"]
-    made = settings()["n_refits"]
+    made = settings()["n_resamples"]
     assert 200 <= made < 1_000_000
     assert f"refits: {made} refits" in unwrapped(out)
     assert "; interrupted; with rVAMP" in unwrapped(out)
-    s = StabilitySelection(refits=min(made, 2000)).fit(X, y)
+    s = StabilitySelection(n_resamples=min(made, 2000)).fit(X, y)
     found = of("data").loc[[f"x{i}" for i in range(6)]]
     off = found.probability - s.probabilities_
     assert (np.abs(off) < 4 * np.hypot(found.probability_se, s.refined_.Pi_se)).all()
-    assert not settings()["refits_refused"] and settings()["exit_code"] == 130
+    assert not settings()["refit_error"] and settings()["exit_code"] == 130
 
 
 def test_ctrl_c_before_the_first_refits_keeps_the_fit(monkeypatch, capsys):
-    monkeypatch.setattr("rvamp_nb.select.answer.refits_of", impatient)
+    monkeypatch.setattr("rvamp_nb.select.answer.refine_selection", impatient)
     table()
-    assert exit_code("select data.csv --target y --lam 0.8 --refits 20".split()) == 130
+    assert (
+        exit_code("select data.csv --target y --lam 0.8 --resamples 20".split()) == 130
+    )
     shown = capsys.readouterr()
     assert "refits: interrupted before the first were there" in unwrapped(shown.out)
     assert shown.err.endswith(": interrupted: the fit was finished, and is reported\n")
     assert listed() == ["data-selection.csv", "data-selection.json"]
     said = settings()
-    assert said["refits_refused"] and said["n_refits"] == 0
+    assert said["refit_error"] and said["n_resamples"] == 0
     assert said["exit_code"] == 130
     interrupted = of("data")
     main([*QUICK.split(), "--force"])
@@ -923,9 +935,11 @@ def test_ctrl_c_at_the_picture_keeps_the_answer(monkeypatch, capsys):
     at_work = lambda s, pictures, kinds: impatient() if pictures else {}
     monkeypatch.setattr(report, "picture_files", at_work)
     table()
-    assert exit_code("select data.csv --target y --lam 0.8 --refits 20".split()) == 130
+    assert (
+        exit_code("select data.csv --target y --lam 0.8 --resamples 20".split()) == 130
+    )
     assert listed() == ["data-selection.csv", "data-selection.json"]
-    assert settings()["n_refits"] == 20 and settings()["exit_code"] == 130
+    assert settings()["n_resamples"] == 20 and settings()["exit_code"] == 130
 
 
 def test_ctrl_c_while_files_are_put_in_their_places(monkeypatch):
@@ -944,7 +958,7 @@ def test_nothing_is_replaced_unless_it_is_asked_for(capsys):
     for place, seed in (("a", 0), ("b", 1)):
         Path(place).mkdir()
         table(f"{place}/data.csv", seed=seed)
-    line = "select {}/data.csv --target y --lam 0.8 --refits 0"
+    line = "select {}/data.csv --target y --lam 0.8 --resamples 0"
     main(line.format("a").split())
     before = Path("rvamp-nb-out/data-selection.csv").read_bytes()
     for place in "ab":  # the same question again, and another
@@ -1048,7 +1062,7 @@ def test_a_name_that_may_be_meant_is_named(capsys, tmp_path):
     line = "select clinic.csv --target {} --categorical {}"
     assert "(did you mean 'y'?)" in refused(capsys, *line.format("Y", "site").split())
     assert "(did you mean 'site'?)" in refused(capsys, *line.format("y", "sit").split())
-    plan = "plan --effects 2 --size 1 --like clinic.csv --drop Age"
+    plan = "plan --effects 2 --size 1 --pilot clinic.csv --drop Age"
     assert "(did you mean 'age'?)" in refused(capsys, *plan.split())
 
 
@@ -1071,9 +1085,13 @@ def test_many_refits_are_announced_where_nobody_sees_a_bar(capsys, monkeypatch):
 
     monkeypatch.setattr(StabilitySelection, "fit", fit)
     for accuracy, more, told in (
-        ("0.001", "", "--accuracy 0.001 may take 250,000 refits; --refits N makes N"),
+        (
+            "0.001",
+            "",
+            "--accuracy 0.001 may take 250,000 refits; --resamples N makes N",
+        ),
         ("0.02", "", None),
-        ("0.001", "--refits 20", None),
+        ("0.001", "--resamples 20", None),
     ):
         line = f"select data.csv --target y --accuracy {accuracy} {more}"
         exit_code(line.split())
@@ -1113,14 +1131,14 @@ def test_a_pipe_is_a_table(capsys):
 
 def test_every_setting_stands_beside_the_table(capsys):
     X, y = table()
-    main("select data.csv --target y --refits 50 --pfer 0.7".split())
+    main("select data.csv --target y --resamples 50 --pfer 0.7".split())
 
     def refuse(name):
         raise AssertionError(f"{name} is not JSON")
 
     text = Path("rvamp-nb-out/data-selection.json").read_text()
     said = json.loads(text, parse_constant=refuse)
-    s = StabilitySelection(pfer=0.7, refits=50).fit(X, y)
+    s = StabilitySelection(pfer=0.7, n_resamples=50).fit(X, y)
     assert said["version"] == rvamp_nb.__version__
     assert (said["n_rows"], said["n_columns"], said["target"]) == (150, 6, "y")
     assert said["file"] == "../data.csv" and said["loss"] == "squared"
@@ -1131,14 +1149,14 @@ def test_every_setting_stands_beside_the_table(capsys):
         ("threshold", s.threshold_),
         ("pfer_bound", s.pfer_bound_),
         ("lambda_", s.lambda_),
-        ("effective_rows", s.trust_.effective_rows),
+        ("effective_rows", s.diagnostics_.effective_rows),
     ):
         assert said[name] == pytest.approx(value, rel=1e-6)
     asked = {name: said["arguments"][name] for name in ("threshold", "pfer", "q")}
     assert asked == {"threshold": None, "pfer": 0.7, "q": None}
-    assert said["light"] == s.trust_.light and said["exit_code"] == 0
+    assert said["reliability"] == s.diagnostics_.reliability and said["exit_code"] == 0
     assert said["status"] and said["converged"] and not said["arguments"]["lambdas"]
-    assert said["n_refits"] == 50 and said["question"] and said["versions"]["numpy"]
+    assert said["n_resamples"] == 50 and said["question"] and said["versions"]["numpy"]
     found = pd.read_json("rvamp-nb-out/data-selection.json", typ="series")
     assert found.threshold == pytest.approx(said["threshold"])  # read by another
 
@@ -1151,7 +1169,7 @@ def test_the_table_reads_back_with_pandas(capsys):
     main(QUICK.replace("data.csv", "odd.csv").split())
     found = pd.read_csv("rvamp-nb-out/odd-selection.csv", index_col="feature")
     assert set(found.index) == set(names)
-    s = StabilitySelection(refits=0, lambdas=[0.8]).fit(X, y)
+    s = StabilitySelection(n_resamples=0, lambdas=[0.8]).fit(X, y)
     np.testing.assert_allclose(found.probability[names], s.probabilities_, rtol=1e-5)
     assert set(found.status) <= {"selected", "below the threshold"}
     assert found.selected.dtype == bool and found.coef_mean.dtype == float
@@ -1226,9 +1244,9 @@ def test_the_report_says_of_which_class_the_coefficients_are(capsys, classes):
     X, y = table()
     labels = np.where(y > 0, *classes)
     pd.DataFrame(X).assign(state=labels).to_csv("classes.csv", index=False)
-    argv = "select classes.csv --target state --lam 0.4 --refits 0".split()
+    argv = "select classes.csv --target state --lam 0.4 --resamples 0".split()
     assert exit_code(argv) in (0, 3)
-    no, yes = StabilitySelection(refits=0, lambdas=[0.4]).fit(X, labels).classes_
+    no, yes = StabilitySelection(n_resamples=0, lambdas=[0.4]).fit(X, labels).classes_
     said = f"change of the log odds of {yes} against {no}"
     assert said in unwrapped(capsys.readouterr().out)
     assert settings("classes")["classes"] == [str(no), str(yes)]
@@ -1237,7 +1255,9 @@ def test_the_report_says_of_which_class_the_coefficients_are(capsys, classes):
 
 def test_a_promise_that_cannot_be_met_is_said_in_the_report(capsys):
     table(M=40, N=30)
-    exit_code("select data.csv --target y --threshold 0.9 --pfer 20 --refits 0".split())
+    exit_code(
+        "select data.csv --target y --threshold 0.9 --pfer 20 --resamples 0".split()
+    )
     warned = settings()["warnings"]
     assert any("pfer" in text for text in warned)
     assert f"warning: {warned[0]}" in unwrapped(capsys.readouterr().out)
@@ -1248,12 +1268,15 @@ def test_refits_put_a_red_light_right_and_nothing_else():
     y[4] = 90
     pd.DataFrame(X).assign(y=y).to_csv("data.csv", index=False)
     for refits, code in (("0", 3), ("20", 0)):
-        line = f"select data.csv --target y --force --refits {refits}"
+        line = f"select data.csv --target y --force --resamples {refits}"
         assert exit_code(line.split()) == code
-        assert settings()["light"] == "red" and settings()["status"] == "converged"
+        assert (
+            settings()["reliability"] == "red" and settings()["status"] == "converged"
+        )
     table(M=20, N=60)  # ten rows cannot bear fifteen features
     assert (
-        exit_code("select data.csv --target y --refits 20 --q 15 --name b".split()) == 3
+        exit_code("select data.csv --target y --resamples 20 --q 15 --name b".split())
+        == 3
     )
     assert settings("b")["status"].startswith(("q not met", "fell back"))
 
@@ -1303,18 +1326,18 @@ def clinic(path="clinic.csv", M=90, per=1):
     return data
 
 
-CLINIC = "select clinic.csv --target y --id patient --drop seen --refits 0".split()
+CLINIC = "select clinic.csv --target y --id patient --drop seen --resamples 0".split()
 ROLES = [*CLINIC, "--categorical", "site", "--keep", "age", "--missing"]
 
 
 def test_roles_are_passed_on(capsys):
     data = clinic()
-    main([*ROLES, "median", "--reference", "site=Ulm", "--refits", "20"])
+    main([*ROLES, "median", "--reference", "site=Ulm", "--resamples", "20"])
     out = unwrapped(capsys.readouterr().out)
     asked = dict(id="patient", drop=["seen"], categorical=["site"], keep=["age"])
     asked |= dict(reference={"site": "Ulm"}, missing="median")
     ready = prepare(data, "y", **asked)
-    s = StabilitySelection(refits=20, verbose=0, **ready.options)
+    s = StabilitySelection(n_resamples=20, verbose=0, **ready.options)
     s.fit(ready.X, ready.y)
     found = pd.read_csv("rvamp-nb-out/clinic-selection.csv", index_col="feature")
     names = list(ready.X)
@@ -1385,7 +1408,7 @@ def test_other_files_and_other_marks(capsys):
 
 def test_what_is_undecided_is_said_first(capsys):
     table(M=60, N=12, seed=3)
-    ask = "select data.csv --target y --refits 20 --q 4 --threshold".split()
+    ask = "select data.csv --target y --resamples 20 --q 4 --threshold".split()
     main([*ask, "0.75"])
     Pi = pd.read_csv("rvamp-nb-out/data-selection.csv", index_col="feature")
     out = capsys.readouterr().out.splitlines()[0]
@@ -1403,7 +1426,7 @@ def test_a_bound_can_be_chosen():
     main(
         [*QUICK.replace("--lam 0.8", "--threshold 0.8").split(), "--bound", "unimodal"]
     )
-    s = StabilitySelection(refits=0, threshold=0.8, bound="unimodal").fit(X, y)
+    s = StabilitySelection(n_resamples=0, threshold=0.8, bound="unimodal").fit(X, y)
     said = settings()
     assert said["bound"] == "unimodal"
     assert said["lambda_"] == pytest.approx(s.lambda_)
@@ -1436,14 +1459,14 @@ def test_refits_that_are_refused_are_said_and_the_table_is_there(
     def refuse(*_, **__):
         raise error("refits need the table in memory")
 
-    monkeypatch.setattr("rvamp_nb.select.answer.refits_of", refuse)
+    monkeypatch.setattr("rvamp_nb.select.answer.refine_selection", refuse)
     table()
-    assert exit_code("select data.csv --target y --lam 0.8 --refits 50".split()) == 3
+    assert exit_code("select data.csv --target y --lam 0.8 --resamples 50".split()) == 3
     out = unwrapped(capsys.readouterr().out)
     assert "refits: refits need the table in memory" in out and "warning" not in out
     said = settings()
-    assert said["exit_code"] == 3 and said["n_refits"] == 0
-    assert "table in memory" in said["refits_refused"]
+    assert said["exit_code"] == 3 and said["n_resamples"] == 0
+    assert "table in memory" in said["refit_error"]
     assert len(listed()) == 3
 
 
@@ -1453,9 +1476,9 @@ def test_refits_that_are_refused_are_said_and_the_table_is_there(
 )
 def test_the_estimators_language(capsys, options, asked):
     X, y = table()
-    main([*"select data.csv --target y --refits 0".split(), *options.split()])
-    s = StabilitySelection(refits=0, verbose=0, **asked).fit(X, y)
-    plain = StabilitySelection(refits=0, verbose=0).fit(X, y)
+    main([*"select data.csv --target y --resamples 0".split(), *options.split()])
+    s = StabilitySelection(n_resamples=0, verbose=0, **asked).fit(X, y)
+    plain = StabilitySelection(n_resamples=0, verbose=0).fit(X, y)
     found = pd.read_csv("rvamp-nb-out/data-selection.csv", index_col="feature")
     Pi = found.probability[[f"x{i}" for i in range(6)]]
     np.testing.assert_allclose(Pi, s.probabilities_, rtol=1e-5)
@@ -1475,7 +1498,7 @@ def test_strata_are_drawn():
     main(line)
     asked = dict(id="patient", drop="seen", categorical="site", keep="age")
     ready = prepare(data, "y", missing="median", **asked)
-    s = StabilitySelection(refits=0, verbose=0, **ready.options)
+    s = StabilitySelection(n_resamples=0, verbose=0, **ready.options)
     s.fit(ready.X, ready.y, strata=data.site)
     found = pd.read_csv("rvamp-nb-out/clinic-selection.csv", index_col="feature")
     Pi = found.probability[list(ready.X)]
@@ -1489,10 +1512,10 @@ def test_weights_and_offsets_go_with_their_rows():
     y = rng.poisson(np.exp(offset + 0.7 * X[:, 0]))
     data = pd.DataFrame(X, columns=list("abcd")).assign(w=weights, o=offset, y=y)
     data.to_csv("w.csv", index=False)
-    line = "select w.csv --target y --loss poisson --refits 0 --weights w --offset o"
+    line = "select w.csv --target y --loss poisson --resamples 0 --weights w --offset o"
     assert exit_code(line.split()) in (0, 3)
     found = pd.read_csv("rvamp-nb-out/w-selection.csv", index_col="feature")
-    s = StabilitySelection(refits=0, loss="poisson", verbose=0)
+    s = StabilitySelection(n_resamples=0, loss="poisson", verbose=0)
     Pi = s.fit(X, y, sample_weight=weights, offset=offset).probabilities_
     np.testing.assert_allclose(found.probability[list("abcd")], Pi, rtol=1e-5)
     without = s.fit(X, y).probabilities_
@@ -1504,7 +1527,7 @@ def test_a_page_for_the_paper(capsys):
     main([*QUICK.split(), "--report", "page"])
     assert "report: page\n" in capsys.readouterr().out
     frame = pd.read_csv("data.csv")
-    s = StabilitySelection(refits=0, lambdas=[0.8])
+    s = StabilitySelection(n_resamples=0, lambdas=[0.8])
     s.fit(frame.drop(columns="y"), frame["y"]).report("by hand")
     names = listed("page")
     assert names == listed("by hand") and "methods.md" in names
@@ -1533,7 +1556,7 @@ def test_whole_groups_are_drawn(capsys):
     assert "more than once" not in out and "takes the groups as independent" in out
     roles = dict(id="patient", drop="seen", categorical="site", keep="age")
     ready = prepare(data, "y", missing="median", groups="patient", **roles)
-    s = StabilitySelection(refits=0, verbose=0, **ready.options)
+    s = StabilitySelection(n_resamples=0, verbose=0, **ready.options)
     s.fit(ready.X, ready.y, groups=data["patient"])
     found = pd.read_csv("rvamp-nb-out/clinic-selection.csv", index_col="feature")
     Pi = found.probability[list(ready.X)]
@@ -1541,19 +1564,19 @@ def test_whole_groups_are_drawn(capsys):
 
 
 def test_a_time_and_an_event(capsys):
-    from rvamp_nb.extend.survival import simulated_survival
+    from rvamp_nb.inference.survival import simulated_survival
 
     A, y = simulated_survival(M=150, N=5, seed=1)
     X = (10 * A).round(5)
     data = pd.DataFrame(X, columns=list("abcde"))
     data = data.assign(days=y["time"], died=y["event"].astype(int))
     data.to_csv("s.csv", index=False)
-    main("select s.csv --time days --event died --refits 0".split())
+    main("select s.csv --time days --event died --resamples 0".split())
     out = unwrapped(capsys.readouterr().out)
     assert "survival loss" in out and "change of the log hazard per unit" in out
     assert settings("s")["target"] == "days, died"
     Pi = (
-        StabilitySelection(refits=0, loss="survival", verbose=0)
+        StabilitySelection(n_resamples=0, loss="survival", verbose=0)
         .fit(X, y)
         .probabilities_
     )
@@ -1579,7 +1602,7 @@ PLAN = "plan --features 60 --effects 3 --size 1 --threshold 0.7".split()
 def test_a_plan_is_printed_as_the_library_computes_it(capsys, tmp_path):
     main(PLAN)
     text = capsys.readouterr().out
-    study = rvamp_nb.plan(60, 3, 1, threshold=0.7)
+    study = rvamp_nb.plan_study(60, 3, 1, threshold=0.7)
     assert text.startswith(f"{study.rows} rows find {study.true_selections:.3g} of 3")
     assert f"λ = {study.lam:.4g}" in text
     assert max(map(len, text.splitlines())) <= 88
@@ -1592,13 +1615,16 @@ def test_a_plan_like_a_pilot(capsys, tmp_path):
     frame = pd.DataFrame(X, columns=[f"g{i}" for i in range(60)])
     frame.insert(7, "batch", ["a", "b"] * 25)
     frame.to_csv(tmp_path / "pilot.csv", index=False)
-    asked = "plan --effects 3 --size 1 --threshold 0.7 --json --like".split()
+    asked = "plan --effects 3 --size 1 --threshold 0.7 --json --pilot".split()
     main([*asked, str(tmp_path / "pilot.csv")])
     said = json.loads(capsys.readouterr().out)
-    assert said["answer"]["rows"] == rvamp_nb.plan(60, 3, 1, like=X, threshold=0.7).rows
+    assert (
+        said["answer"]["rows"]
+        == rvamp_nb.plan_study(60, 3, 1, pilot=X, threshold=0.7).rows
+    )
     assert said["answer"]["n_simulated"] >= 32 and said["asked"]["features"] == 60
     assert said["left_out"] == ["batch"]
-    main([*asked[:-2], "--like", str(tmp_path / "pilot.csv")])
+    main([*asked[:-2], "--pilot", str(tmp_path / "pilot.csv")])
     text = capsys.readouterr().out
     assert "left out of the pilot" in text and "batch" in text and "drawn" in text
     assert max(map(len, text.splitlines())) <= 88
@@ -1609,7 +1635,7 @@ def test_a_column_of_the_pilot_that_is_no_feature_is_dropped(capsys, tmp_path):
     frame = frame.add_prefix("g").assign(dose=np.arange(50) % 7)
     frame.to_csv(tmp_path / "pilot.csv", index=False)
     asked = "plan --effects 3 --size 1 --threshold 0.7 --json --drop dose".split()
-    main([*asked, "--like", str(tmp_path / "pilot.csv")])
+    main([*asked, "--pilot", str(tmp_path / "pilot.csv")])
     assert json.loads(capsys.readouterr().out)["asked"]["features"] == 60
     with pytest.raises(SystemExit) as stop:
         main([*asked, "--features", "60"])
@@ -1619,8 +1645,8 @@ def test_a_column_of_the_pilot_that_is_no_feature_is_dropped(capsys, tmp_path):
 def test_a_plan_says_what_genes_would_take(capsys):
     main([*PLAN, "--json"])
     said = json.loads(capsys.readouterr().out)
-    like = dict(like=genes(60), n_studies=0, threshold=0.7)
-    assert said["rows_like_genes"] == rvamp_nb.plan(60, 3, 1, **like).rows
+    like = dict(pilot=genes(60), n_studies=0, threshold=0.7)
+    assert said["rows_like_genes"] == rvamp_nb.plan_study(60, 3, 1, **like).rows
     assert said["rows_like_genes"] > said["answer"]["rows"]
 
 
@@ -1639,7 +1665,7 @@ def test_a_plan_as_json(capsys):
     [
         ("--features 300 --effects 5", "--size"),
         ("--effects 5 --size 1", "--features"),
-        ("--effects 5 --size 1 --like nowhere.csv", "nowhere.csv"),
+        ("--effects 5 --size 1 --pilot nowhere.csv", "nowhere.csv"),
         ("--features 3 --effects 5 --size 1", "n_effects"),
         ("--features 300 --effects 5 --size 0", "--size"),
         ("--features 3.5 --effects 5 --size 1", "--features"),
@@ -1705,7 +1731,7 @@ def test_rows_that_repeat_each_other_are_code_3(capsys):
     frame = pd.DataFrame(X + 1e-3 * rng.normal(size=X.shape)).add_prefix("x")
     frame.assign(dose=X[:, 0] + rng.normal(size=60)).to_csv("t.csv", index=False)
     with pytest.raises(SystemExit) as stop:
-        main("select t.csv --target dose --refits 20".split())
+        main("select t.csv --target dose --resamples 20".split())
     assert stop.value.code == 3
     first = unwrapped(capsys.readouterr().out).split("t: 60 rows")[0]
     assert "were the rows independent: they look like repeats" in first
@@ -1719,7 +1745,7 @@ def test_parquet_is_a_table():
     wide.to_parquet("P.parquet")
     wide.to_csv("C.csv", index=False)
     for file in ("P.parquet", "C.csv"):
-        main(f"select {file} --target dose --refits 0".split())
+        main(f"select {file} --target dose --resamples 0".split())
     pd.testing.assert_frame_equal(of("P"), of("C"))
 
 
@@ -1729,5 +1755,5 @@ def test_a_matrix_is_for_python(capsys):
     said = refused(capsys, "select", "A.npy", "--target", "y")
     assert "it is a matrix without names: fit it in Python" in said
     assert "cannot read A.zarr" in refused(capsys, "select", "A.zarr", "--target", "y")
-    said = refused(capsys, *"plan --effects 3 --size 1 --like A.npy".split())
+    said = refused(capsys, *"plan --effects 3 --size 1 --pilot A.npy".split())
     assert "cannot read A.npy (it is a matrix" in said

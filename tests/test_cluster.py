@@ -24,7 +24,7 @@ import dask.array as da
 
 from rvamp_nb.likelihood import Logistic, PoissonLoss
 from rvamp_nb.resampling import Subsample
-from rvamp_nb.tables.on_dask import FAN, DaskPanels, _at_block
+from rvamp_nb.tables.on_dask import FAN, DaskTable, _at_block
 
 pytestmark = pytest.mark.filterwarnings("ignore:the chunks of A cut:UserWarning")
 WIDE, TALL = (30, 200), (200, 30)
@@ -96,7 +96,7 @@ def values(shape, dtype=float, seed=0):
 def quietly(A, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return DaskPanels(A, **options)
+        return DaskTable(A, **options)
 
 
 def quietly_only(panels, columns):
@@ -119,7 +119,7 @@ def everything(panels, seed=1):
     which, rows = rng.permutation(N)[:7], rng.permutation(M)[:5]
     answers = [panels @ x, panels.T @ U[0], U @ panels, panels[:, which], panels[rows]]
     answers += [panels[:, 3], panels[2], panels[:, np.arange(N) % 3 == 0]]
-    if panels.axis if isinstance(panels, storage.Panels) else M <= N:
+    if panels.axis if isinstance(panels, storage.ChunkedTable) else M <= N:
         joined, summed = storage.each(panels, looked, (d,), (U,))
         answers += [*joined, *summed]
     answers += storage.column_sums(panels, U, U[:1])
@@ -154,7 +154,7 @@ def test_every_type(shape, dtype):
 def test_every_kind_of_chunks(shape, chunks):
     A = values(shape)
     chunks = chunks if shape == WIDE else chunks[::-1]
-    panels = quietly(da.from_array(A, chunks=chunks), block=400)
+    panels = quietly(da.from_array(A, chunks=chunks), chunk_size=400)
     assert panels.axis == (shape == WIDE)
     same(everything(panels), everything(A))
 
@@ -176,7 +176,7 @@ def test_centred_scaled_and_with_ones(shape, kind):
     A = da.from_array(dense, chunks=(40, 40))
     A = A.map_blocks(sparse.csr_matrix) if kind == "sparse" else A
     panels, norms, constant = storage.standardised(quietly(A))
-    assert isinstance(panels, DaskPanels)
+    assert isinstance(panels, DaskTable)
     centred = dense - dense.mean(0)
     lengths = np.linalg.norm(centred, axis=0)
     assert constant.tolist() == [i == 5 for i in range(shape[1])]
@@ -186,18 +186,18 @@ def test_centred_scaled_and_with_ones(shape, kind):
     wanted = np.column_stack([scaled, np.ones(shape[0])])
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # nothing moves any more
-        panels = panels.changed(ones=True)
+        panels = panels.changed(intercept=True)
     assert panels.shape == wanted.shape
     same(everything(panels), everything(wanted))
     last = len(panels.slices) - 1
     j = panels.slices[last]
     block = wanted[:, j] if panels.axis else wanted[j]
     assert_allclose(panels.reading(last), block, atol=1e-12)
-    root, some = np.arange(shape[0]) / 9, [3, 9, 1, 7, 0]
-    weighted = panels.changed(ones=False, root=root)
-    same(everything(weighted), everything(scaled * root[:, None]))
+    row_scale, some = np.arange(shape[0]) / 9, [3, 9, 1, 7, 0]
+    weighted = panels.changed(intercept=False, row_scale=row_scale)
+    same(everything(weighted), everything(scaled * row_scale[:, None]))
     few = quietly_only(weighted, some)
-    same(everything(few), everything(scaled[:, some] * root[:, None]))
+    same(everything(few), everything(scaled[:, some] * row_scale[:, None]))
 
 
 def test_borders_stay_and_are_cut_where_a_chunk_would_be_too_large():
@@ -208,48 +208,48 @@ def test_borders_stay_and_are_cut_where_a_chunk_would_be_too_large():
         ("1", (1,) * 100),
     ):
         with dask.config.set({"array.chunk-size": size}), pytest.warns(UserWarning):
-            assert DaskPanels(A).source.chunks == ((20,), cut)
+            assert DaskTable(A).source.chunks == ((20,), cut)
 
 
 def test_a_word_where_data_move_and_none_where_they_do_not(no_warning_leaks):
     A = da.from_array(values(WIDE), chunks=(-1, 60))
-    assert DaskPanels(A).source is A
+    assert DaskTable(A).source is A
     with pytest.warns(UserWarning, match=r"(?s)cut its columns.*46.88 kiB.*\(-1, \"a"):
-        DaskPanels(A.rechunk((10, 60)))
+        DaskTable(A.rechunk((10, 60)))
     with pytest.warns(UserWarning, match="cut its rows"):
-        DaskPanels(A.T.rechunk((60, 10)))
+        DaskTable(A.T.rechunk((60, 10)))
 
 
 def test_what_is_refused():
     A = da.from_array(values(WIDE), chunks=(-1, 60))
     unknown = A[:, A[0] > 0]
     with pytest.raises(ValueError, match=r"chunks of A .*A.compute_chunk_sizes\(\)"):
-        DaskPanels(unknown)
-    assert DaskPanels(unknown.compute_chunk_sizes()).shape[0] == 30
+        DaskTable(unknown)
+    assert DaskTable(unknown.compute_chunk_sizes()).shape[0] == 30
     with pytest.raises(TypeError, match="A must hold real numbers only"):
-        DaskPanels(A * 1j)
+        DaskTable(A * 1j)
     with pytest.raises(TypeError, match="takes a dask.array, not ndarray"):
-        DaskPanels(values(WIDE))
+        DaskTable(values(WIDE))
 
 
 def test_without_dask_it_names_the_extra(monkeypatch):
     A = da.from_array(values(WIDE), chunks=(-1, 60))
     monkeypatch.setitem(sys.modules, "dask.array", None)
     with pytest.raises(ImportError, match=r"rvamp-nb\[dask\]"):
-        DaskPanels(A)
+        DaskTable(A)
 
 
 def test_chunks_without_columns():
     A = values(WIDE)
     parts = [da.from_array(part) for part in np.split(A, (60, 60), axis=1)]
-    panels = DaskPanels(da.concatenate(parts, axis=1))
+    panels = DaskTable(da.concatenate(parts, axis=1))
     assert [j.stop for j in panels.slices] == [60, 200]
     same(everything(panels), everything(A))
 
 
 def test_the_tree_puts_every_answer_in_its_place_once():
     for K in (1, 2, FAN, FAN + 1, FAN**2, FAN**2 + 1, 3 * FAN**2 - 1):
-        table = DaskPanels(da.from_array(np.arange(K)[None], chunks=(1, 1)))
+        table = DaskTable(da.from_array(np.arange(K)[None], chunks=(1, 1)))
         with dask.config.set(scheduler="synchronous"):
             (joined,), (total,) = table.each(lambda X: ((X[0],), (2.0 ** X[:, 0],)))
         assert joined.tolist() == list(range(K)) and total == 2.0**K - 1
@@ -257,7 +257,7 @@ def test_the_tree_puts_every_answer_in_its_place_once():
 
 def test_what_is_added_stays_as_it_was():
     A = da.from_array(values(WIDE), chunks=(-1, 200))  # one chunk, no tree
-    panels, u = DaskPanels(A), np.ones(30)
+    panels, u = DaskTable(A), np.ones(30)
     panels.T @ u  # noqa: B018
     assert_array_equal(u, 1)
 
@@ -282,9 +282,9 @@ def test_the_driver_has_one_thread_while_it_asks(fails):
     ):
         if fails:
             with pytest.raises(AssertionError):
-                DaskPanels(A).each(work)
+                DaskTable(A).each(work)
         else:
-            assert DaskPanels(A).each(work)[1][0] == 10  # one in each of ten
+            assert DaskTable(A).each(work)[1][0] == 10  # one in each of ten
         assert threads() == {2}
 
 
@@ -305,7 +305,7 @@ def digits(panels):
 @pytest.mark.parametrize("shape", [WIDE, TALL])
 def test_the_same_digits_from_one_process_and_from_two(shape, client):
     A = da.from_array(values(shape), chunks=(30, 30) if shape == WIDE else (30, 15))
-    panels = quietly(A, block=400)
+    panels = quietly(A, chunk_size=400)
     found = digits(panels)
     (only, *_) = client.scheduler_info(n_workers=-1)["workers"]
     with dask.annotate(workers=[only]):
@@ -351,7 +351,7 @@ def who(X, d):
 
 def test_the_work_is_done_by_the_workers(client):
     A = da.from_array(values(WIDE), chunks=(-1, 20))
-    panels, pids = DaskPanels(A), set(client.run(os.getpid).values())
+    panels, pids = DaskTable(A), set(client.run(os.getpid).values())
     (pid, d), (threads,) = panels.each(who, (np.arange(200.0),))
     assert threads == len(panels.slices)
     assert_array_equal(d, np.arange(200))
@@ -402,7 +402,7 @@ def one_pass(panels):
 @pytest.fixture
 def undisturbed():
     with dask.config.set(scheduler="synchronous"):
-        return one_pass(DaskPanels(da.from_array(values(WIDE), chunks=(30, 50))))
+        return one_pass(DaskTable(da.from_array(values(WIDE), chunks=(30, 50))))
 
 
 def readings(folder):
@@ -412,35 +412,35 @@ def readings(folder):
 
 def test_a_block_that_fails_once_by_threads(tmp_path, undisturbed):
     """Threads try nothing again: the pass ends with the chunk's own error."""
-    panels = DaskPanels(on_disk(tmp_path, fail=(1,)))
+    panels = DaskTable(on_disk(tmp_path, fail=(1,)))
     with pytest.raises(OSError, match="the disk does not answer"):
         one_pass(panels)
     identical(one_pass(panels), undisturbed)  # what was open is not concerned
 
 
 def test_a_block_that_fails_once_by_a_cluster(tmp_path, undisturbed, client):
-    identical(one_pass(DaskPanels(on_disk(tmp_path, fail=(1,)))), undisturbed)
+    identical(one_pass(DaskTable(on_disk(tmp_path, fail=(1,)))), undisturbed)
     assert readings(tmp_path) == [1, 1, 2, 1]  # no other is read again
 
 
 @pytest.mark.parametrize("bad", [0, 2, 3])
 def test_a_block_that_always_fails_is_named(tmp_path, bad):
-    panels = DaskPanels(on_disk(tmp_path, bad, fail=(-1,)))
+    panels = DaskTable(on_disk(tmp_path, bad, fail=(-1,)))
     message = f"columns {50 * bad} to {50 * bad + 49} of A could not be read: .*disk"
-    with pytest.raises(storage.BlockError, match=message):
+    with pytest.raises(storage.ChunkError, match=message):
         one_pass(panels)
-    rows = DaskPanels(on_disk(tmp_path, bad, fail=(-1,)).T)
-    with pytest.raises(storage.BlockError, match=message.replace("columns", "rows")):
+    rows = DaskTable(on_disk(tmp_path, bad, fail=(-1,)).T)
+    with pytest.raises(storage.ChunkError, match=message.replace("columns", "rows")):
         rows.T @ np.ones(200)
-    with pytest.raises(storage.BlockError, match=message):
+    with pytest.raises(storage.ChunkError, match=message):
         panels[:, 50 * bad + np.arange(3)]
     other = 50 * ((bad + 1) % 4)
     assert_array_equal(panels[:, other], values(WIDE)[:, other])  # not concerned
 
 
 def test_a_block_that_always_fails_is_named_by_a_cluster(tmp_path, client):
-    with pytest.raises(storage.BlockError, match="columns 100 to 149 of A"):
-        one_pass(DaskPanels(on_disk(tmp_path, fail=(-1,))))
+    with pytest.raises(storage.ChunkError, match="columns 100 to 149 of A"):
+        one_pass(DaskTable(on_disk(tmp_path, fail=(-1,))))
 
 
 def broken(X):
@@ -448,7 +448,7 @@ def broken(X):
 
 
 def test_an_error_of_the_work_is_not_the_block_s(tmp_path):
-    panels = DaskPanels(on_disk(tmp_path))
+    panels = DaskTable(on_disk(tmp_path))
     with pytest.raises(np.linalg.LinAlgError, match="not with 50 columns"):
         panels.each(broken)
     assert max(readings(tmp_path)) == 1  # nor is it tried again
@@ -457,7 +457,7 @@ def test_an_error_of_the_work_is_not_the_block_s(tmp_path):
 def test_an_error_of_the_work_by_a_cluster(client):
     A = da.from_array(values(WIDE), chunks=(30, 50))
     with pytest.raises(np.linalg.LinAlgError, match="not with 50 columns"):
-        DaskPanels(A).each(broken)
+        DaskTable(A).each(broken)
 
 
 # Fits
@@ -498,7 +498,7 @@ def test_a_fit_is_the_dense_fit(k, kind):
     A, y = problem(shape, answer)
     with dask.config.set(scheduler="synchronous"):
         found = rvamp(da.from_array(A, chunks=70), y, LAM, **options)
-    assert isinstance(found.problem.A, DaskPanels)
+    assert isinstance(found.problem.A, DaskTable)
     same_fit(found, rvamp(A, y, LAM, **options))
 
 
@@ -506,7 +506,7 @@ def test_workers_are_killed(tmp_path, undisturbed, client):
     """One that holds blocks, between two passes; then two in the middle of a fit."""
     A = da.from_array(values(WIDE), chunks=(30, 50)).persist()
     distributed.wait(A)
-    panels = DaskPanels(A)
+    panels = DaskTable(A)
     identical(one_pass(panels), undisturbed)
     os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
     identical(one_pass(panels), undisturbed)
@@ -533,7 +533,7 @@ def made_there(which):
 def test_the_driver_never_holds_the_table(client):
     which = da.arange(8, chunks=1)[None]
     how = dict(chunks=((400,), (1250,) * 8), dtype=float, meta=np.ones((0, 0)))
-    panels = DaskPanels(which.map_blocks(made_there, **how))
+    panels = DaskTable(which.map_blocks(made_there, **how))
     whole = 8 * 400 * 10_000
     tracemalloc.start()
     try:

@@ -28,7 +28,7 @@ from rvamp_nb.datasets import (
     standardize,
     toy,
 )
-from rvamp_nb.tables.storage import Panels
+from rvamp_nb.tables.storage import ChunkedTable
 
 
 def assert_standard(A, y):
@@ -225,7 +225,12 @@ def test_input_is_never_modified():
         (np.eye(3), ["a", "b", "c"], TypeError, "y must"),
         (scipy.sparse.csr_array(np.eye(3)) * 1j, None, TypeError, "real numbers"),
         (scipy.sparse.csr_array([[1, np.nan], [2, 3]]), None, ValueError, "column 1"),
-        (Panels(np.array([[1, np.inf], [2, 3]])), None, ValueError, "in column 1"),
+        (
+            ChunkedTable(np.array([[1, np.inf], [2, 3]])),
+            None,
+            ValueError,
+            "in column 1",
+        ),
         (scipy.sparse.csr_array(np.eye(3)), np.ones(2), ValueError, "y must"),
         (pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}), None, TypeError, "A must"),
         (
@@ -296,7 +301,9 @@ def test_choose_lambda_refuses(change, word):
 # --- tables in blocks -----------------------------------------------------------------
 def in_forms(A, block):
     """The table in blocks of columns or of rows, and sparse."""
-    return Panels(A, block=block), Panels(scipy.sparse.csr_array(A), block=block)
+    return ChunkedTable(A, chunk_size=block), ChunkedTable(
+        scipy.sparse.csr_array(A), chunk_size=block
+    )
 
 
 @pytest.mark.parametrize("shape", [(9, 20), (20, 9)])
@@ -309,7 +316,7 @@ def test_a_table_in_blocks_is_standardised_as_it_is_read(shape):
     for table in in_forms(A, 30):
         with pytest.warns(UserWarning, match=r"stay zero: x\[4\]$"):
             B, z = standardize(table, y)
-        assert isinstance(B, Panels) and B.source is table.source
+        assert isinstance(B, ChunkedTable) and B.source is table.source
         np.testing.assert_allclose(B[:, :], expected, atol=1e-13)
         np.testing.assert_array_equal(z, centred)
     sparse_table = scipy.sparse.csc_matrix(A)

@@ -15,7 +15,7 @@ from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.densities import P1, coefficient_interval, p1, p2
 from rvamp_nb.messages import Natural
 from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import Fixed, Grouped, NoResampling, Subsample, TwoPoint
+from rvamp_nb.resampling import FixedFactor, Grouped, NoResampling, Subsample, TwoPoint
 from rvamp_nb.solver import rvamp
 
 
@@ -39,9 +39,9 @@ def both(request):
     return fitted(*request.param)
 
 
-def one(Q_hat=1.3, h=0.4, chi_hat=0.5, lam=0.6, randomise=TwoPoint(2, 0.5)):
+def one(Q_hat=1.3, h=0.4, chi_hat=0.5, lam=0.6, randomize=TwoPoint(2, 0.5)):
     return P1(
-        Laplace(lam, randomise), Natural(*(np.float64(v) for v in (Q_hat, h, chi_hat)))
+        Laplace(lam, randomize), Natural(*(np.float64(v) for v in (Q_hat, h, chi_hat)))
     )
 
 
@@ -50,7 +50,7 @@ PARAMETERS = dict(
     h=st.floats(-4, 4),
     chi_hat=st.floats(0.05, 4),
     lam=st.floats(0.1, 3),
-    randomise=st.sampled_from([Fixed(), TwoPoint(2, 0.5), TwoPoint(3, 0.2)]),
+    randomize=st.sampled_from([FixedFactor(), TwoPoint(2, 0.5), TwoPoint(3, 0.2)]),
 )
 
 
@@ -78,9 +78,9 @@ def test_quantiles_undo_the_distribution_function(q, **parameters):
         np.testing.assert_allclose(d.cdf(x), q, rtol=1e-9, atol=1e-13)
 
 
-@pytest.mark.parametrize("randomise", [Fixed(), TwoPoint(2, 0.5)])
-def test_samples_and_moments_agree(randomise):
-    d, n = one(randomise=randomise), 400_000
+@pytest.mark.parametrize("randomize", [FixedFactor(), TwoPoint(2, 0.5)])
+def test_samples_and_moments_agree(randomize):
+    d, n = one(randomize=randomize), 400_000
     x = d.sample(n, np.random.default_rng(0))
     assert abs(np.mean(x == 0) - d.atom) < 4.5 * np.sqrt(d.atom * (1 - d.atom) / n)
     for k, by_hand in ((1, d.mean), (2, d.var + d.mean**2)):
@@ -197,7 +197,11 @@ def test_samples_have_the_mean_and_the_covariance(both):
 def test_without_resampling_there_is_no_spread():
     data = gaussian_design(30, 50, noise=0.1, density=0.1, seed=1)
     fit = rvamp(
-        data.A, data.y, prior=Laplace(0.2, Fixed()), counts=NoResampling(), tol=1e-10
+        data.A,
+        data.y,
+        prior=Laplace(0.2, FixedFactor()),
+        counts=NoResampling(),
+        tol=1e-10,
     )
     assert np.abs(p2(fit).covariance).max() < 1e-12 and p1(fit).var.max() < 1e-12
 
@@ -282,8 +286,10 @@ def test_groups_of_rows_have_their_covariances(M, N):
     data = gaussian_design(M, N, rho=0.7, density=0.1, noise=0.1, seed=5)
     counts = Grouped(Subsample(0.5), np.repeat(np.arange(M // 3), 3))
     lam = 0.1 * np.abs(data.A.T @ data.y).max()
-    given = dict(counts=counts, randomise=Fixed(), keep=list(range(N)))
-    fit = rvamp(data.A, data.y, prior=Laplace(lam, Fixed()), counts=counts, tol=1e-9)
+    given = dict(counts=counts, randomize=FixedFactor(), keep=list(range(N)))
+    fit = rvamp(
+        data.A, data.y, prior=Laplace(lam, FixedFactor()), counts=counts, tol=1e-9
+    )
     joint = p2(fit)
     np.testing.assert_allclose(np.diag(joint.covariance), fit.var, atol=1e-7)
     refits = naive_bootstrap(

@@ -1,5 +1,5 @@
-"""Effects with intervals (extend.effects): against least squares, scikit-learn's Lasso
-and a Newton iteration of our own; coverage; what is refused.
+"""Effects with intervals (inference.effects): against least squares, scikit-learn's
+Lasso and a Newton iteration of our own; coverage; what is refused.
 """
 
 import warnings
@@ -11,23 +11,23 @@ from scipy.stats import t as student
 from sklearn.linear_model import Lasso
 
 from rvamp_nb import Huber, Logistic, NoResampling, rvamp
-from rvamp_nb.extend.effects import (
+from rvamp_nb.inference.diagnostics import ReliabilityWarning
+from rvamp_nb.inference.effects import (
     CAUTIOUS,
     EASED,
     bending,
     calibration_slope,
     debiased,
+    debiased_effects,
     debiased_together,
-    effects,
     freedom,
     interval_ends,
     noise_of_rows,
     own_direction,
     resemblance,
 )
-from rvamp_nb.extend.trust import TrustWarning
 from rvamp_nb.prior import ElasticNet, Laplace, Ridge, SpikeSlab
-from rvamp_nb.resampling import Fixed
+from rvamp_nb.resampling import FixedFactor
 
 
 def problem(seed, M=60, N=30, size=4.0):
@@ -41,7 +41,7 @@ def problem(seed, M=60, N=30, size=4.0):
 
 
 def plain(A, y, lam, **more):
-    return rvamp(A, y, prior=Laplace(lam, Fixed()), counts=NoResampling(), **more)
+    return rvamp(A, y, prior=Laplace(lam, FixedFactor()), counts=NoResampling(), **more)
 
 
 def test_least_squares_and_its_robust_errors():
@@ -83,8 +83,8 @@ def test_the_debiased_lasso_of_another_solver(M, N):
 def test_a_mean_that_was_taken_off_is_an_intercept():
     rng = np.random.default_rng(15)
     A, y = rng.normal(size=(20, 8)) + 3, rng.normal(size=20) - 5
-    one = effects(plain(A - A.mean(0), y - y.mean(), 0.5, tol=1e-9))
-    other = effects(plain(A, y, 0.5, tol=1e-9, intercept=True))
+    one = debiased_effects(plain(A - A.mean(0), y - y.mean(), 0.5, tol=1e-9))
+    other = debiased_effects(plain(A, y, 0.5, tol=1e-9, intercept=True))
     for own, known in zip(one[:5], other[:5], strict=True):
         np.testing.assert_allclose(own, known, rtol=2e-3, atol=2e-3)
 
@@ -112,8 +112,8 @@ def test_intervals_hold_as_often_as_they_say():
     inside, true = [], []
     for seed in range(100):
         A, y, x0 = problem(seed, 80, 40)
-        found = effects(plain(A, y, 1.5))
-        inside.append((found.low <= x0) & (x0 <= found.high))
+        found = debiased_effects(plain(A, y, 1.5))
+        inside.append((found.ci_low <= x0) & (x0 <= found.ci_high))
         true.append(x0 != 0)
     inside, true = np.concatenate(inside), np.concatenate(true)
     assert abs(inside[~true].mean() - 0.95) < 0.01 + 2 * 0.007
@@ -150,14 +150,14 @@ def test_logistic_with_hardly_a_penalty():
     A = rng.normal(size=(800, 4))
     y = (rng.random(800) < 1 / (1 + np.exp(-A @ [1.0, -1.0, 0.0, 0.5] - 0.3))) * 1.0
     fit = plain(A, y, 1e-3, likelihood=Logistic(), intercept=True)
-    found = effects(fit)
+    found = debiased_effects(fit)
     x, se = newton(np.c_[A, np.ones(800)], y)
     factor, error = bending(fit)
     assert abs(factor - 1) < 2 * error < 0.1
     np.testing.assert_allclose(found.estimate * factor, x[:4], atol=0.01)
     known = np.hypot(se[:4], x[:4] * error / factor)
     np.testing.assert_allclose(found.se * factor, known, rtol=0.02)
-    assert np.all(found.light == "green")
+    assert np.all(found.status == "interval")
 
 
 def bent(seed, M=240, N=40, size=12.0):
@@ -200,8 +200,8 @@ def test_a_penalty_that_is_too_large_gives_p_values_only():
     A, y, *_ = bent(2, 60, 10)
     emptied = plain(A, y, 5.0, likelihood=Logistic(), intercept=True)
     assert not emptied.mean.any() and calibration_slope(emptied) == np.inf
-    with pytest.warns(TrustWarning, match="calibration slope inf"):
-        assert "green" not in effects(emptied).light
+    with pytest.warns(ReliabilityWarning, match="calibration slope inf"):
+        assert "interval" not in debiased_effects(emptied).status
     for lam, cautious in ((1.0, True), (0.1, False)):
         how = dict(likelihood=Logistic(), intercept=True)
         fit, z = plain(A, y, lam, **how), np.zeros(60)
@@ -216,10 +216,10 @@ def test_a_penalty_that_is_too_large_gives_p_values_only():
         assert (step > CAUTIOUS) == cautious
         with warnings.catch_warnings(record=True) as noted:
             warnings.simplefilter("always")
-            found = effects(fit)
-        assert ("green" in found.light) != cautious
+            found = debiased_effects(fit)
+        assert ("interval" in found.status) != cautious
         assert any("calibration slope" in str(n.message) for n in noted) == cautious
-        assert np.all(np.isfinite(found.p_value[found.light != "red"]))
+        assert np.all(np.isfinite(found.p_value[found.status != "none"]))
 
 
 def test_a_factor_that_is_not_known_gives_no_interval():
@@ -230,17 +230,19 @@ def test_a_factor_that_is_not_known_gives_no_interval():
     fit = plain(A, y, 0.01, likelihood=Logistic(), intercept=True)
     factor, error = bending(fit)
     assert 0.3 * factor < error < np.inf
-    with pytest.warns(TrustWarning, match="no column has an interval"):
-        found = effects(fit)
-    assert set(found.light) <= {"yellow", "red"} and np.isnan(found.low).all()
+    with pytest.warns(ReliabilityWarning, match="no column has an interval"):
+        found = debiased_effects(fit)
+    assert (
+        set(found.status) <= {"p-value only", "none"} and np.isnan(found.ci_low).all()
+    )
 
 
 def test_a_logistic_fit_of_few_rows_has_p_values_only():
     A, y, _ = problem(3, 60, 30)
     fit = plain(A, (y > 0) * 1.0, 0.5, likelihood=Logistic())
-    with pytest.warns(TrustWarning, match="no column has an interval"):
-        found = effects(fit)
-    assert set(found.light) == {"yellow"} and np.isnan(found.estimate).all()
+    with pytest.warns(ReliabilityWarning, match="no column has an interval"):
+        found = debiased_effects(fit)
+    assert set(found.status) == {"p-value only"} and np.isnan(found.estimate).all()
     assert np.all((found.p_value > 0) & (found.p_value <= 1))
 
 
@@ -248,8 +250,8 @@ def test_what_is_alike_is_refused_and_the_rest_is_not():
     A, y, _ = problem(4)
     A[:, 1] = A[:, 0] + 0.05 * A[:, 2]
     before = A.copy(), y.copy()
-    found = effects(plain(A, y, 1.0))
-    red = found.light == "red"
+    found = debiased_effects(plain(A, y, 1.0))
+    red = found.status == "none"
     assert red[0] and red[1] and red.sum() == 2
     for part in found[:5]:
         np.testing.assert_array_equal(np.isnan(part), red)
@@ -299,9 +301,9 @@ def test_intervals_of_twins_hold_as_often_as_they_say():
     for seed in range(60):
         A, y, x0 = twins(seed)
         fit = plain(A, y, 1.5)
-        found = effects(fit)
-        green.append(found.light == "green")
-        inside.append((found.low <= x0) & (x0 <= found.high))
+        found = debiased_effects(fit)
+        green.append(found.status == "interval")
+        inside.append((found.ci_low <= x0) & (x0 <= found.ci_high))
         estimate, se, _ = debiased(fit)
         alone.append(np.abs(estimate - x0) <= 2 * se)
         true.append(x0 != 0)
@@ -318,7 +320,7 @@ def test_logistic_twins_with_hardly_a_penalty():
     A[:, 1] = A[:, 0] + 0.4 * A[:, 1]
     y = (rng.random(1500) < 1 / (1 + np.exp(-A @ [1.0, -1.0, 0.0, 0.5] - 0.3))) * 1.0
     fit = plain(A, y, 1e-3, likelihood=Logistic(), intercept=True)
-    found, (factor, error) = effects(fit), bending(fit)
+    found, (factor, error) = debiased_effects(fit), bending(fit)
     x, se = newton(np.c_[A, np.ones(1500)], y)
     np.testing.assert_allclose(found.estimate * factor, x[:4], atol=0.01)
     known = np.hypot(se[:4], x[:4] * error / factor)
@@ -351,23 +353,25 @@ def test_who_is_pulled_far_is_refused():
     _, se, _, pull, _ = debiased_together(fit, company.together)
     far = np.abs(pull) > 2 * se
     assert 10 < far.sum() < 30
-    np.testing.assert_array_equal(effects(fit).light == "red", far)
+    np.testing.assert_array_equal(debiased_effects(fit).status == "none", far)
 
 
 def test_a_table_without_an_interval_says_so():
     A, y = crowd(2.0)
     assert np.all(resemblance(A).apart > 0.7)
-    with pytest.warns(TrustWarning, match="the pull of the others is .* in the middle"):
-        found = effects(plain(A, y, 3.0))
-    assert set(found.light) == {"red"} and np.isnan(found.p_value).all()
+    with pytest.warns(
+        ReliabilityWarning, match="the pull of the others is .* in the middle"
+    ):
+        found = debiased_effects(plain(A, y, 3.0))
+    assert set(found.status) == {"none"} and np.isnan(found.p_value).all()
 
 
 def test_copies_are_refused_and_whoever_resembles_them_is_not():
     A, y, _ = problem(14)
     A[:, 1], A[:, 2] = A[:, 0], A[:, 0] + 0.7 * A[:, 2]
-    found = effects(plain(A, y, 1.0))
-    assert np.flatnonzero(found.light == "red").tolist() == [0, 1]
-    once = effects(plain(np.delete(A, 1, axis=1), y, 1.0))
+    found = debiased_effects(plain(A, y, 1.0))
+    assert np.flatnonzero(found.status == "none").tolist() == [0, 1]
+    once = debiased_effects(plain(np.delete(A, 1, axis=1), y, 1.0))
     np.testing.assert_allclose(found.estimate[2:], once.estimate[1:], atol=5e-3)
     np.testing.assert_allclose(found.se[2:], once.se[1:], rtol=5e-3)
 
@@ -379,17 +383,17 @@ def test_copies_that_are_both_kept_leave_the_others_alone():
     y = y + 4 * A[:, 0]
     fit, once = plain(A, y, 1.0), plain(np.delete(A, 1, axis=1), y, 1.0)
     assert np.all(fit.mean[:2] != 0)
-    found, alone = effects(fit), effects(once)
-    assert found.light[2:].tolist() == alone.light[1:].tolist()
-    assert np.mean(found.light[2:] == "green") > 0.9
-    np.testing.assert_allclose(found.low[2:], alone.low[1:], atol=0.03)
+    found, alone = debiased_effects(fit), debiased_effects(once)
+    assert found.status[2:].tolist() == alone.status[1:].tolist()
+    assert np.mean(found.status[2:] == "interval") > 0.9
+    np.testing.assert_allclose(found.ci_low[2:], alone.ci_low[1:], atol=0.03)
 
 
 def test_a_column_of_zeros_has_no_effect():
     A, y, _ = problem(6)
     A[:, 7] = 0
-    found = effects(plain(A, y, 1.0))
-    assert np.flatnonzero(found.light == "red").tolist() == [7]
+    found = debiased_effects(plain(A, y, 1.0))
+    assert np.flatnonzero(found.status == "none").tolist() == [7]
 
 
 def test_resemblance_in_pieces_is_the_same():
@@ -414,9 +418,9 @@ def test_a_crowd_is_larger_than_what_is_heard_together():
 
 def test_units_signs_and_levels():
     A, y, _ = problem(8)
-    found = effects(plain(A, y, 1.0))
-    assert np.all((found.low < found.estimate) & (found.estimate < found.high))
-    other = effects(plain(-10 * A, y, 10.0), level=0.8)
+    found = debiased_effects(plain(A, y, 1.0))
+    assert np.all((found.ci_low < found.estimate) & (found.estimate < found.ci_high))
+    other = debiased_effects(plain(-10 * A, y, 10.0), level=0.8)
     np.testing.assert_allclose(other.estimate, -found.estimate / 10, atol=1e-4)
     np.testing.assert_allclose(other.p_value, found.p_value, atol=1e-3)
     fit = plain(A, y, 1.0)
@@ -427,20 +431,25 @@ def test_units_signs_and_levels():
         t = student.ppf((1 + level) / 2, left)
         ends = interval_ends(estimate, np.sqrt(squares / left), pull / left, t)
         known = np.sort(ends / sign, axis=0)
-        np.testing.assert_allclose([one.low, one.high], known, rtol=1e-3, atol=2e-3)
+        np.testing.assert_allclose(
+            [one.ci_low, one.ci_high], known, rtol=1e-3, atol=2e-3
+        )
         for end in ends:  # seen from there the estimate is t away from the truth
             seen = own_direction(estimate - end, squares, pull, left)
             np.testing.assert_allclose(seen, t, rtol=1e-9)
 
 
-OTHERS = Ridge(0.5, Fixed()), ElasticNet(1.0, l1_ratio=0.5, randomise=Fixed())
+OTHERS = (
+    Ridge(0.5, FixedFactor()),
+    ElasticNet(1.0, l1_ratio=0.5, randomize=FixedFactor()),
+)
 
 
 @pytest.mark.parametrize("prior", OTHERS)
 def test_other_penalties(prior):
     """The field takes off whatever the penalty did."""
     A, y, x0 = problem(9, 200, 20)
-    found = effects(rvamp(A, y, prior=prior, counts=NoResampling()))
+    found = debiased_effects(rvamp(A, y, prior=prior, counts=NoResampling()))
     assert np.all(np.abs(found.estimate - x0) < 4.5 * found.se)
 
 
@@ -448,29 +457,29 @@ def test_what_has_no_effects_is_refused_by_name():
     A, y, _ = problem(10)
     fit = plain(A, y, 1.0)
     with pytest.raises(TypeError, match="fit must be a Fit"):
-        effects((A, y))
+        debiased_effects((A, y))
     for level in (0, 1, 95, np.nan):
         with pytest.raises(ValueError, match="level"):
-            effects(fit, level)
+            debiased_effects(fit, level)
     with pytest.raises(ValueError, match="without resampling"):
-        effects(rvamp(A, y, lam=1.0))
+        debiased_effects(rvamp(A, y, lam=1.0))
     drawn = rvamp(A, y, prior=Laplace(1.0), counts=NoResampling())
     with pytest.raises(ValueError, match="without resampling"):
-        effects(drawn)
+        debiased_effects(drawn)
     with pytest.raises(ValueError, match="without resampling"):
-        effects(plain(A, y, 1.0, beta=5.0))
+        debiased_effects(plain(A, y, 1.0, beta=5.0))
     slab = rvamp(A, y, prior=SpikeSlab(0.1, 4.0), counts=NoResampling(), beta=1.0)
     with pytest.raises(ValueError, match="without resampling"):
-        effects(slab)
+        debiased_effects(slab)
     with pytest.raises(TypeError, match="Squared or Logistic"):
-        effects(plain(A, y, 1.0, likelihood=Huber(1.0)))
+        debiased_effects(plain(A, y, 1.0, likelihood=Huber(1.0)))
     with pytest.raises(TypeError, match="in memory"):
-        effects(plain(csr_array(A), y, 1.0))
+        debiased_effects(plain(csr_array(A), y, 1.0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         early = plain(A, y, 1.0, max_iter=2)
     with pytest.raises(ValueError, match="not converged"):
-        effects(early)
+        debiased_effects(early)
 
 
 # --- what is in its own standard error ------------------------------------------------
@@ -484,13 +493,15 @@ def test_a_column_that_is_left_out_is_in_its_own_standard_error():
         A = rng.normal(size=(12, 8))
         A = (A - A.mean(0)) / (A.std(0) * np.sqrt(12))
         y = rng.normal(size=12)
-        prior = Laplace(2.0, Fixed())
+        prior = Laplace(2.0, FixedFactor())
         fit = rvamp(A, y - y.mean(), prior=prior, counts=NoResampling())
-        found, level = effects(fit), 0.95
+        found, level = debiased_effects(fit), 0.95
         estimate, se, left, *_ = debiased_together(fit, resemblance(A).together)
-        given = found.light == "green"
-        odd += np.sum(((found.low > 0) | (found.high < 0)) != (found.p_value < 0.05))
-        held.extend(((found.low <= 0) & (0 <= found.high))[given])
+        given = found.status == "interval"
+        odd += np.sum(
+            ((found.ci_low > 0) | (found.ci_high < 0)) != (found.p_value < 0.05)
+        )
+        held.extend(((found.ci_low <= 0) & (0 <= found.ci_high))[given])
         wide = student.ppf((1 + level) / 2, left) * se
         plain.extend((np.abs(estimate) <= wide)[given])
     assert len(held) > 300 and odd == 0
@@ -505,23 +516,23 @@ def test_where_many_columns_are_kept_intervals_are_not_too_wide():
     for seed in range(100, 140):
         A, y, x0 = problem(seed, 50, 100)
         fit = plain(A, y, 0.5)
-        found = effects(fit)
+        found = debiased_effects(fit)
         estimate, se, left, *_ = debiased_together(fit, resemblance(A).together)
-        zeros = (found.light == "green") & (x0 == 0)
-        held.extend(((found.low <= 0) & (0 <= found.high))[zeros])
+        zeros = (found.status == "interval") & (x0 == 0)
+        held.extend(((found.ci_low <= 0) & (0 <= found.ci_high))[zeros])
         plainly.extend((np.abs(estimate) <= student.ppf(0.975, left) * se)[zeros])
-        inside = (found.low < 0) & (0 < found.high)
-        away.extend((inside == (found.p_value > 0.05))[found.light == "green"])
+        inside = (found.ci_low < 0) & (0 < found.ci_high)
+        away.extend((inside == (found.p_value > 0.05))[found.status == "interval"])
     assert np.mean(plainly) > 0.965 and all(away)
     assert abs(np.mean(held) - 0.95) < 0.014
 
 
 def test_least_squares_intervals_are_student_s():
     A, y, _ = problem(0)
-    found = effects(plain(A, y, 1e-5, tol=1e-9))
+    found = debiased_effects(plain(A, y, 1e-5, tol=1e-9))
     e = y - A @ np.linalg.lstsq(A, y, rcond=None)[0]
     pseudo = np.linalg.pinv(A)
     k = 1 - np.einsum("mi,im->m", A, pseudo) - 1 / 60
     half = np.sqrt(pseudo**2 @ (e**2 / k)) * student.ppf(0.975, freedom(pseudo.T, 29))
-    np.testing.assert_allclose(found.estimate - found.low, half, rtol=5e-3)
-    np.testing.assert_allclose(found.high - found.estimate, half, rtol=5e-3)
+    np.testing.assert_allclose(found.estimate - found.ci_low, half, rtol=5e-3)
+    np.testing.assert_allclose(found.ci_high - found.estimate, half, rtol=5e-3)

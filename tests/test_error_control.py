@@ -291,7 +291,7 @@ def test_each_feature_competes_with_its_own_decoy(monkeypatch):
     X[:, 5], X[:, 7] = 3.0, -2 * X[:, 1]
     factor = np.arange(1.0, 10)
     factor[7] = factor[1]
-    s = StabilitySelection(penalty_factor=factor, refits=0, verbose=0)
+    s = StabilitySelection(penalty_factor=factor, n_resamples=0, verbose=0)
     question = s.fit(X, X[:, 0] + rng.normal(size=50)).selection_.question
     seen, lead = [], np.array([0.8, 0.7, -0.6, -0.65, 0.5, 0.4, 0.3])
     Pi = np.array([0.9, 0.75, 0.1, 0.2, 0.95, 0.6, 0.31])

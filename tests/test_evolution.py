@@ -11,11 +11,11 @@ from numpy.testing import assert_allclose
 from scipy.special import ndtr, ndtri
 
 from rvamp_nb import (
+    ConstantSignal,
     ConvergenceWarning,
-    FixedSizes,
-    GaussianSizes,
-    expected_study,
-    plan,
+    GaussianSignal,
+    plan_study,
+    predict_study,
     state_evolution,
 )
 from rvamp_nb.datasets import standardize
@@ -23,7 +23,7 @@ from rvamp_nb.evolution import Spectrum, averaged_coupling, spectrum_of
 from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.messages import Natural
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
-from rvamp_nb.resampling import Fixed, NoResampling, Poisson, Subsample, Weakness
+from rvamp_nb.resampling import FixedFactor, NoResampling, Poisson, Subsample, Weakness
 from rvamp_nb.select.control import pfer_bound
 from rvamp_nb.select.planning import (
     Pilot,
@@ -39,7 +39,7 @@ spec = importlib.util.spec_from_file_location("make_evolution_truth", PLACE)
 truth = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(truth)
 MEASURED = truth.load()
-EFFECTS = FixedSizes(1.0, 0.025)
+EFFECTS = ConstantSignal(1.0, 0.025)
 
 
 def script_of(name):
@@ -55,7 +55,7 @@ def predicted(name):
     s = truth.SETTINGS[name]
     said = state_evolution(
         truth.RATIO,
-        signal=FixedSizes(s["size"], s["density"]),
+        signal=ConstantSignal(s["size"], s["density"]),
         noise=s["noise"],
         spectrum="orthogonal" if s["design"] == "dct" else None,
         **truth.model(name),
@@ -96,7 +96,7 @@ def test_the_summary_is_what_the_script_makes(name):
 def test_matched_bayes_knows_its_error():
     said = state_evolution(
         0.5,
-        signal=GaussianSizes(1.0, 0.1),
+        signal=GaussianSignal(1.0, 0.1),
         noise=0.2,
         prior=SpikeSlab(0.1, 1.0),
         likelihood=Squared(0.2),
@@ -112,7 +112,7 @@ def test_matched_bayes_knows_its_error():
 def test_independent_entries_are_one_of_the_spectra(loss):
     rng = np.random.default_rng(0)
     values = np.linalg.svd(rng.normal(size=(400, 1000)) / 20, compute_uv=False)
-    setting = dict(signal=FixedSizes(2.0, 0.05), noise=0.2, likelihood=loss)
+    setting = dict(signal=ConstantSignal(2.0, 0.05), noise=0.2, likelihood=loss)
     one = state_evolution(0.4, 0.4, **setting)
     two = state_evolution(0.4, 0.4, spectrum=values, **setting)
     assert one.converged and two.converged
@@ -123,9 +123,9 @@ def test_a_square_orthogonal_design_is_one_threshold_each():
     """A'A = I, no resampling, one penalty: x = soft(x_0 + noise, lam)."""
     said = state_evolution(
         1.0,
-        signal=FixedSizes(1.0, 0.1),
+        signal=ConstantSignal(1.0, 0.1),
         noise=0.3,
-        prior=Laplace(0.4, Fixed()),
+        prior=Laplace(0.4, FixedFactor()),
         counts=NoResampling(),
         spectrum="orthogonal",
     )
@@ -184,7 +184,11 @@ def test_the_law_of_Pi_agrees_with_drawn_fields(counts):
 )
 def test_other_priors_converge(prior):
     said = state_evolution(
-        0.5, prior=prior, signal=FixedSizes(1.0, 0.1), noise=0.2, counts=Poisson(1.0)
+        0.5,
+        prior=prior,
+        signal=ConstantSignal(1.0, 0.1),
+        noise=0.2,
+        counts=Poisson(1.0),
     )
     assert said.converged and 0 < said.mse < 0.1
     if isinstance(prior, Ridge):
@@ -196,8 +200,10 @@ def test_other_priors_converge(prior):
 
 def test_one_sided_priors_see_one_side():
     setting = dict(noise=0.2, prior=NonNegative(0.2), counts=Poisson(1.0))
-    up = state_evolution(0.5, signal=FixedSizes(1.0, 0.1), **setting)
-    both = state_evolution(0.5, signal=FixedSizes(1.0, 0.1, two_sided=True), **setting)
+    up = state_evolution(0.5, signal=ConstantSignal(1.0, 0.1), **setting)
+    both = state_evolution(
+        0.5, signal=ConstantSignal(1.0, 0.1, two_sided=True), **setting
+    )
     assert up.power(0.4) > 0.8 and both.power(0.4) < 0.51
 
 
@@ -205,7 +211,7 @@ def test_counts_with_a_log_link():
     said = state_evolution(
         1.5,
         0.5,
-        signal=FixedSizes(0.5, 0.1),
+        signal=ConstantSignal(0.5, 0.1),
         likelihood=PoissonLoss(),
         counts=Poisson(1.0),
         tol=1e-4,
@@ -225,11 +231,11 @@ class Drawn:
 
 
 def test_laws_of_the_truth_agree():
-    one = state_evolution(0.5, 0.2, signal=GaussianSizes(1.0, 0.1), noise=0.2)
+    one = state_evolution(0.5, 0.2, signal=GaussianSignal(1.0, 0.1), noise=0.2)
     two = state_evolution(0.5, 0.2, signal=Drawn(), noise=0.2)
     assert_allclose([one.mse, one.var, one.chi], [two.mse, two.var, two.chi], rtol=0.05)
-    signs = state_evolution(0.5, 0.2, signal=FixedSizes(1, 0.1, True), noise=0.2)
-    same = state_evolution(0.5, 0.2, signal=FixedSizes(1, 0.1), noise=0.2)
+    signs = state_evolution(0.5, 0.2, signal=ConstantSignal(1, 0.1, True), noise=0.2)
+    same = state_evolution(0.5, 0.2, signal=ConstantSignal(1, 0.1), noise=0.2)
     assert_allclose(signs.mse, same.mse, rtol=1e-5)
 
 
@@ -274,9 +280,9 @@ def test_wrong_arguments_are_named(wrong, kind, word):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: FixedSizes(0.0, 0.1),
-        lambda: FixedSizes(1.0, 0.0),
-        lambda: GaussianSizes(1.0, 1.5),
+        lambda: ConstantSignal(0.0, 0.1),
+        lambda: ConstantSignal(1.0, 0.0),
+        lambda: GaussianSignal(1.0, 1.5),
     ],
 )
 def test_laws_that_are_none(make):
@@ -301,18 +307,18 @@ def test_false_selections_are_those_of_null_features():
 
 
 def test_a_study_without_an_answer_has_no_numbers(monkeypatch):
-    found = expected_study(100, 50, 5, 0.5).evolution
+    found = predict_study(100, 50, 5, 0.5).evolution
     lost = dataclasses.replace(found, converged=False)
     monkeypatch.setattr("rvamp_nb.select.planning._at_size", lambda *_: lost)
-    study = expected_study(100, 50, 5, 0.5)
+    study = predict_study(100, 50, 5, 0.5)
     assert not study.converged
     assert np.isnan([study.true_selections, study.false_selections]).all()
 
 
 def test_plan_reaches_its_power_with_the_fewest_rows():
-    study = plan(500, 10, 0.4, threshold=0.7)
+    study = plan_study(500, 10, 0.4, threshold=0.7)
     assert study.converged and study.power >= 0.8
-    fewer = expected_study(study.rows - 5, 500, 10, 0.4, threshold=0.7)
+    fewer = predict_study(study.rows - 5, 500, 10, 0.4, threshold=0.7)
     assert fewer.power < 0.8
     assert_allclose(pfer_bound(study.q, study.threshold, 500), 1.0)
     assert_allclose(study.evolution.selected * 500, study.q, rtol=1e-3)
@@ -320,22 +326,22 @@ def test_plan_reaches_its_power_with_the_fewest_rows():
 
 
 def test_units_do_not_matter():
-    one = expected_study(300, 500, 10, 0.4)
-    two = expected_study(300, 500, 10, 4.0, noise=10.0)
+    one = predict_study(300, 500, 10, 0.4)
+    two = predict_study(300, 500, 10, 4.0, noise=10.0)
     assert_allclose(one.true_selections, two.true_selections, rtol=1e-3)
     assert_allclose(two.lam, 10 * one.lam, rtol=1e-3)
 
 
 def test_a_plan_that_cannot_be_met_says_so():
     with pytest.warns(UserWarning, match="raise max_rows"):
-        study = plan(100, 5, 0.01, max_rows=64, threshold=0.7)
+        study = plan_study(100, 5, 0.01, max_rows=64, threshold=0.7)
     assert study.rows == 64 and study.power < 0.8
 
 
 @pytest.mark.parametrize("pfer, t", [(2.5, 0.75), (3.2, 0.6)])
 def test_the_power_that_no_number_of_rows_exceeds(pfer, t):
     """By state evolution with many rows, and by refits, which know no formula."""
-    many = expected_study(4000, 100, 20, 0.6, pfer=pfer, threshold=t)
+    many = predict_study(4000, 100, 20, 0.6, pfer=pfer, threshold=t)
     most = ndtr(2**0.5 * ndtri(many.q / 20) - ndtri(t))
     assert_allclose(many.power, most, atol=2e-3)
     assert_allclose(q_needed(most, 20, t, alike=True), many.q, rtol=1e-6)
@@ -347,21 +353,21 @@ def test_the_power_that_no_number_of_rows_exceeds(pfer, t):
 
 def test_a_plan_that_no_number_of_rows_reaches_is_refused_at_once(monkeypatch):
     asked = dict(n_features=100, n_effects=4, size=0.6, threshold=0.75)
-    assert plan(**asked, pfer=0.24).power >= 0.8
+    assert plan_study(**asked, pfer=0.24).power >= 0.8
     never = lambda *given, **told: pytest.fail("it was searched for")
     monkeypatch.setattr("rvamp_nb.select.planning.state_evolution", never)
     words = r"power = 0.8: at threshold 0.75 pfer = 0.1 lets .* q = 2.24 .* 4 effects"
     with pytest.raises(ValueError, match=words + r" need .* raise pfer above 0.236"):
-        plan(**asked, pfer=0.1)
+        plan_study(**asked, pfer=0.1)
     with pytest.raises(ValueError, match="raise pfer above 0.115"):  # by Markov
-        plan(**asked, pfer=0.1, like=genes(100))
+        plan_study(**asked, pfer=0.1, pilot=genes(100))
     with pytest.raises(ValueError, match="no number of rows"):
-        plan(100, 90, 0.6, pfer=0.1, bound="unimodal")
+        plan_study(100, 90, 0.6, pfer=0.1, bound="unimodal")
 
 
 def test_the_best_threshold_is_one_that_can_be_reached():
     """At .6 and .7 a resample selects too few, whatever the rows."""
-    study = plan(100, 4, 0.6, pfer=0.2)
+    study = plan_study(100, 4, 0.6, pfer=0.2)
     assert study.threshold in (0.8, 0.9) and study.power >= 0.8 and study.rows < 1000
 
 
@@ -381,24 +387,24 @@ def test_the_best_threshold_is_one_that_can_be_reached():
 def test_plans_that_make_no_sense(wrong):
     asked = dict(n_features=500, n_effects=10, size=0.4) | wrong
     with pytest.raises((TypeError, ValueError)):
-        plan(**asked)
+        plan_study(**asked)
 
 
 def test_stronger_effects_take_no_more_rows():
     """Where there is no answer from a cold start, sizes between are bridges."""
-    rows = [plan(5000, 5, size).rows for size in (1.0, 2.0, 5.0)]
+    rows = [plan_study(5000, 5, size).rows for size in (1.0, 2.0, 5.0)]
     assert rows[0] > rows[1] > rows[2] > 80
 
 
 def test_a_size_without_an_answer_is_reached_by_way_of_sizes_between(monkeypatch):
     """Here there are answers from a study that has half, or twice, as many rows."""
-    study = expected_study(320, 50, 5, 0.5)
+    study = predict_study(320, 50, 5, 0.5)
 
     def arrives_from_nearby(rows, near=None):
         found = near is not None and 0.49 < rows / near.rows < 2.01
         return study._replace(rows=rows, converged=found)
 
-    asked = "rvamp_nb.select.planning.expected_study"
+    asked = "rvamp_nb.select.planning.predict_study"
     monkeypatch.setattr(asked, arrives_from_nearby)
     assert not _reached(80, None, (), {}).converged
     assert not arrives_from_nearby(80, study).converged
@@ -412,7 +418,7 @@ def test_a_plan_without_an_answer_says_so(monkeypatch):
     )
     monkeypatch.setattr("rvamp_nb.select.planning.state_evolution", lost)
     with pytest.warns(UserWarning, match="at 400 rows state evolution has no answer"):
-        assert np.isnan(plan(500, 5, 0.4, max_rows=400).power)
+        assert np.isnan(plan_study(500, 5, 0.4, max_rows=400).power)
 
 
 PILOT = genes(150)
@@ -438,8 +444,8 @@ def test_eigenvalues_of_a_table_are_those_of_the_pilot_s_population():
 
 def test_independent_features_with_a_pilot_are_independent_features():
     alone = Pilot(np.empty((0, 150)), np.ones(150))
-    one = expected_study(120, 150, 5, 0.5)
-    two = expected_study(120, 150, 5, 0.5, like=alone)
+    one = predict_study(120, 150, 5, 0.5)
+    two = predict_study(120, 150, 5, 0.5, pilot=alone)
     assert_allclose(one.true_selections, two.true_selections, rtol=1e-3)
     assert_allclose(one.lam, two.lam, rtol=1e-3)
 
@@ -456,11 +462,11 @@ def test_a_pilot_shows_its_factors():
 
 def test_a_plan_from_a_pilot_is_carried_out_by_refits():
     """Studies drawn anew find what was promised, in two standard errors."""
-    asked = dict(like=PILOT, threshold=0.7, progress=False)
-    study = plan(150, 5, 0.6, n_studies=24, **asked)
+    asked = dict(pilot=PILOT, threshold=0.7, progress=False)
+    study = plan_study(150, 5, 0.6, n_studies=24, **asked)
     assert study.n_simulated >= 24 and 0.8 <= study.power < 0.81
-    assert study.rows > 1.5 * plan(150, 5, 0.6, threshold=0.7).rows
-    again = plan(150, 5, 0.6, n_studies=24, **asked)
+    assert study.rows > 1.5 * plan_study(150, 5, 0.6, threshold=0.7).rows
+    again = plan_study(150, 5, 0.6, n_studies=24, **asked)
     assert again.rows == study.rows and again.power == study.power
     rng = np.random.default_rng(9)
     hits = np.array([_drawn_study(PILOT, study, rng)[0] for _ in range(24)]) / 5
@@ -482,29 +488,29 @@ def test_promises_from_a_pilot_were_kept():
 @pytest.mark.parametrize(
     "wrong, word",
     [
-        (dict(like=PILOT), "n_features = 150"),
-        (dict(like=np.ones(5)), "like"),
-        (dict(like=np.full((9, 500), np.nan)), "like"),
-        (dict(like=PILOT, n_studies=3), "n_studies"),
-        (dict(like=PILOT, n_studies=1.5), "n_studies"),
-        (dict(like=PILOT, seed=-1), "seed"),
-        (dict(like="pilot.csv"), "like"),
-        (dict(like=np.ones((30, 500))), "columns 0, 1, 2, 3, ... .* are constant"),
-        (dict(like=Pilot(None, None)), "like: loadings"),
-        (dict(like=Pilot(np.ones((2, 500)), np.zeros(500))), "numbers above 0"),
+        (dict(pilot=PILOT), "n_features = 150"),
+        (dict(pilot=np.ones(5)), "pilot"),
+        (dict(pilot=np.full((9, 500), np.nan)), "pilot"),
+        (dict(pilot=PILOT, n_studies=3), "n_studies"),
+        (dict(pilot=PILOT, n_studies=1.5), "n_studies"),
+        (dict(pilot=PILOT, seed=-1), "seed"),
+        (dict(pilot="pilot.csv"), "pilot"),
+        (dict(pilot=np.ones((30, 500))), "columns 0, 1, 2, 3, ... .* are constant"),
+        (dict(pilot=Pilot(None, None)), "pilot: loadings"),
+        (dict(pilot=Pilot(np.ones((2, 500)), np.zeros(500))), "numbers above 0"),
         (dict(threshold=0), "threshold"),
     ],
 )
 def test_pilots_that_make_no_sense(wrong, word):
     with pytest.raises((TypeError, ValueError), match=word):
-        plan(500, 10, 0.4, **wrong)
+        plan_study(500, 10, 0.4, **wrong)
 
 
 def test_a_small_study_is_planned_and_nonsense_beside_it_refused():
-    study = plan(2, 1, 5.0, like=genes(2), n_studies=8, progress=False)
+    study = plan_study(2, 1, 5.0, pilot=genes(2), n_studies=8, progress=False)
     assert study.rows == 8 and study.n_simulated >= 8
     with pytest.raises(TypeError, match="near must be a Study"):
-        expected_study(50, 10, 2, 1.0, near="x")
+        predict_study(50, 10, 2, 1.0, near="x")
     for wrong in (0, 2.5, "x"):
         with pytest.raises((TypeError, ValueError), match="genes: n_features"):
             genes(wrong)
@@ -514,7 +520,7 @@ def test_planned_studies_do_what_was_planned():
     """By real refits: power within three standard errors, and below the bound."""
     script = script_of("make_plan_truth")
     asked = script.N_FEATURES, script.N_EFFECTS, script.SIZE
-    study = expected_study(script.ROWS, *asked, threshold=script.THRESHOLD)
+    study = predict_study(script.ROWS, *asked, threshold=script.THRESHOLD)
     assert study.power >= 0.8 and abs(study.q - script.Q) < 0.01
     at = int(np.argmin(np.abs(script.THRESHOLDS - script.THRESHOLD)))
     counts = script.load()["independent"][:, [at, at + 10]]

@@ -52,7 +52,7 @@ def test_summaries_are_small_and_follow_today_s_recipe(name):
     assert {key: recipe[key] for key in RECIPES[name]} == json.loads(
         json.dumps(RECIPES[name])
     )
-    assert recipe["counts"] == repr(COUNTS) and recipe["randomise"] == repr(RANDOMISE)
+    assert recipe["counts"] == repr(COUNTS) and recipe["randomize"] == repr(RANDOMISE)
 
 
 # The truths ---------------------------------------------------------------------------
@@ -125,7 +125,7 @@ def test_chunks_add_up_to_the_naive_bootstrap(monkeypatch, tmp_path):
     theirs = naive_bootstrap(
         *problem("tiny"),
         counts=COUNTS,
-        randomise=RANDOMISE,
+        randomize=RANDOMISE,
         n_resamples=30,
         seed=5,
         progress=False,
@@ -251,7 +251,7 @@ def test_a_row_of_the_table_of_errors_is_made_again(monkeypatch):
 
     @cache
     def again(lam, seed):
-        given = dict(counts=COUNTS, randomise=RANDOMISE, keep=range(A.shape[1]))
+        given = dict(counts=COUNTS, randomize=RANDOMISE, keep=range(A.shape[1]))
         given |= dict(n_resamples=ERROR["refits"], seed=seed, progress=False)
         return naive_bootstrap(A, y, lam, **given)
 
@@ -301,7 +301,7 @@ def test_breast_cancer():
         loss="logistic",
         intercept=True,
         counts=COUNTS,
-        randomise=RANDOMISE,
+        randomize=RANDOMISE,
         n_resamples=10,
         seed=1,
         progress=False,

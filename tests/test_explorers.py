@@ -25,7 +25,7 @@ from rvamp_nb.explorers import diabetes_explorer, explore, film, refits_in_bytes
 from rvamp_nb.iteration import run
 from rvamp_nb.messages import Natural
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
-from rvamp_nb.resampling import Fixed, NoResampling, TwoPoint
+from rvamp_nb.resampling import FixedFactor, NoResampling, TwoPoint
 
 ROOMS = Path(rvamp_nb.__file__).parent
 MODULE = ROOMS / "explorers.js"
@@ -50,7 +50,7 @@ def in_node(expression, module=MODULE, **values):
     return json.loads(done.stdout)
 
 
-LAWS = [Fixed(), TwoPoint(2, 0.5), TwoPoint(3, 0.2)]
+LAWS = [FixedFactor(), TwoPoint(2, 0.5), TwoPoint(3, 0.2)]
 
 
 def random_densities(n, beta=np.inf):
@@ -207,7 +207,7 @@ def test_what_is_kept_of_the_diabetes_data_is_what_the_package_computes(at):
     data = datasets.load_diabetes()
     shown = [list(data.names).index(name) for name in TABLE["names"]]
     lam = datasets.choose_lambda(data.A, data.y) * 1.2 ** (at[0] - 13)
-    prior = Laplace(lam, Fixed() if at[2] else TwoPoint())
+    prior = Laplace(lam, FixedFactor() if at[2] else TwoPoint())
     counts = rvamp_nb.Poisson((0.25, 0.5, 1.0)[at[1]])
     fit = rvamp(data.A, data.y, prior=prior, counts=counts)
     found = np.array(in_node(DIABETES, table=TABLE, at=at))
@@ -454,7 +454,7 @@ def test_what_cannot_be_explored_is_refused_by_name(small):
     fit = rvamp(*small, 0.1)
     with pytest.warns(rvamp_nb.ConvergenceWarning):
         early = rvamp(*small, 0.1, max_iter=2)
-    still = rvamp(*small, prior=Laplace(0.1, Fixed()), counts=NoResampling())
+    still = rvamp(*small, prior=Laplace(0.1, FixedFactor()), counts=NoResampling())
     names = ["age", "bmi", "sex", "s1", "s2", "s3"]
     for kind, words, call in [
         (ValueError, "has not converged", lambda: explore(early)),
@@ -479,7 +479,7 @@ def test_what_cannot_be_explored_is_refused_by_name(small):
         (
             ValueError,
             "columns in blocks",
-            lambda: explore(rvamp(*small, 0.1, blocks=[[0, 1]])),
+            lambda: explore(rvamp(*small, 0.1, column_clusters=[[0, 1]])),
         ),
         (
             TypeError,

@@ -179,7 +179,10 @@ def test_a_chapter_without_an_end_is_found():
     [
         ("What a row is told is worth a light.", ["told", "worth", "light"]),
         ("The rooms, and the last word.", ["rooms", "the last word"]),
-        ("`light` is [red](https://example.org/the-room) at $$\\tag{heard}$$", []),
+        (
+            "`reliability` is [red](https://example.org/the-room) at $$\\tag{heard}$$",
+            [],
+        ),
         ("They are told apart; each has its own reason.", []),
     ],
 )

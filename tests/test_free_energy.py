@@ -32,7 +32,7 @@ from rvamp_nb.panels import couple
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab, one_sided
 from rvamp_nb.resampling import (
     Exponential,
-    Fixed,
+    FixedFactor,
     NoResampling,
     Poisson,
     Subsample,
@@ -187,7 +187,7 @@ def no_reaction(answer):
 MISTAKES = {  # what is changed, least slope that must be seen
     "noise of the rows": ({"likelihood": LouderRows()}, 0.1),
     "cross term": ({"prior": NoCrossTerm(LAM)}, 3e-3),
-    "lambda for 2 lambda": ({"prior": Laplace(LAM, Fixed())}, 0.1),
+    "lambda for 2 lambda": ({"prior": Laplace(LAM, FixedFactor())}, 0.1),
     "sign": ({"likelihood": WrongSign()}, 0.1),
     "row left out": ({"likelihood": RowLeftOut()}, 1e-2),
     "counts": ({"counts": Poisson(0.51)}, 1e-2),
@@ -261,7 +261,7 @@ def test_without_randomness_minus_G_is_the_objective(loss):
         "huber": (Y, Huber(0.5)),
         "poisson": (EVENTS, PoissonLoss()),
     }[loss]
-    prior = Laplace(0.3, Fixed())
+    prior = Laplace(0.3, FixedFactor())
     fit = rvamp(A, y, prior=prior, likelihood=kind, counts=NoResampling(), tol=1e-8)
     least = kind.value(y, A @ fit.mean).sum() + 0.3 * np.abs(fit.mean).sum()
     assert_allclose(-free_energy(fit), least, rtol=1e-6)
@@ -281,7 +281,7 @@ def log_integral(design, y, c, k, beta):
 @pytest.mark.parametrize("tall", [False, True])
 def test_a_gaussian_evidence_is_met(beta, tall):
     design, y = (TALL, Y_TALL) if tall else (A, Y)
-    prior = Ridge(0.3, Fixed())
+    prior = Ridge(0.3, FixedFactor())
     fit = rvamp(design, y, prior=prior, counts=NoResampling(), beta=beta, tol=1e-10)
     exact = log_integral(design, y, np.ones(len(y)), np.full(len(fit.mean), 0.3), beta)
     assert_allclose(free_energy(fit), exact, rtol=1e-9)
@@ -326,7 +326,7 @@ def test_a_column_of_zeros_counts_its_prior_only():
 def test_a_spike_of_no_weight():
     options = {"likelihood": Squared(0.4), "beta": 1.0, "tol": 1e-9}
     G = free_energy(rvamp(A, Y, prior=SpikeSlab(1.0), **options))
-    ridge = free_energy(rvamp(A, Y, prior=Ridge(1.0, Fixed()), **options))
+    ridge = free_energy(rvamp(A, Y, prior=Ridge(1.0, FixedFactor()), **options))
     assert_allclose(G, ridge - N * np.log(2 * np.pi) / 2, rtol=1e-8)
 
 
@@ -407,7 +407,7 @@ def test_rows_whose_pull_is_clipped_in_nearly_every_resample_do_not_blow_up(far)
     d = gaussian_design(60, 30, seed=1)
     y = d.y / d.y.std()
     y[::7] += far
-    prior = Laplace(0.3 * np.abs(d.A.T @ np.clip(y, -1, 1)).max(), Fixed())
+    prior = Laplace(0.3 * np.abs(d.A.T @ np.clip(y, -1, 1)).max(), FixedFactor())
     fit = rvamp(d.A, y, prior=prior, likelihood=Huber(1.0), counts=Subsample(0.5))
     with np.errstate(all="raise", under="ignore"):
         assert 0.05 < stability_radius(fit, 1e-4) < 0.2

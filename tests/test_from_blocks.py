@@ -10,23 +10,27 @@ import pytest
 from scipy import sparse
 
 from rvamp_nb import rvamp
-from rvamp_nb.blocks import moment_view, seen
+from rvamp_nb.clusters import moment_view, seen
 from rvamp_nb.densities import coefficient_interval, p1, p2
 from rvamp_nb.energy import free_energy, stability_radius
-from rvamp_nb.extend import rows
-from rvamp_nb.extend.rows import counted
-from rvamp_nb.extend.survival import simulated_survival, survival_fit, survival_target
-from rvamp_nb.extend.trust import (
+from rvamp_nb.inference import conditioning
+from rvamp_nb.inference.conditioning import condition_on_rows
+from rvamp_nb.inference.diagnostics import (
     column_rows,
     judge,
-    own_share,
+    largest_single_share,
     repeated_rows,
     row_shares,
     strongest_partner,
 )
+from rvamp_nb.inference.survival import (
+    simulated_survival,
+    survival_fit,
+    survival_target,
+)
 from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import Fixed, Grouped, Stratified, Subsample
-from rvamp_nb.tables.storage import Panels, standardised
+from rvamp_nb.resampling import FixedFactor, Grouped, Stratified, Subsample
+from rvamp_nb.tables.storage import ChunkedTable, standardised
 
 WIDE, TALL = (40, 90), (90, 30)
 CLOSE = dict(rtol=1e-9, atol=1e-12)
@@ -48,23 +52,23 @@ def fitted(shape, seed=0, **options):
     rng = np.random.default_rng(seed)
     A = counts_table(rng, *shape)
     y = 4 * A[:, 4] - 3 * A[:, 6] + A[:, 0] + 0.3 * rng.normal(size=len(A))
-    prior = Laplace(0.25 * np.abs(A.T @ y).max(), Fixed())
+    prior = Laplace(0.25 * np.abs(A.T @ y).max(), FixedFactor())
     options = dict(prior=prior, counts=Subsample(0.5)) | options
     return rvamp(A, y, **options)
 
 
-def in_blocks(fit, kind, tmp_path):
+def as_chunked(fit, kind, tmp_path):
     """The same fit, with its table in a file or sparse, read some columns (rows) at a
     time.
     """
     A, problem = fit.problem.A, fit.problem
     if kind == "sparse":
-        source, ones = sparse.csr_array(A[:, : len(fit.mean)]), fit.has_intercept
+        source, intercept = sparse.csr_array(A[:, : len(fit.mean)]), fit.has_intercept
     else:
         np.save(tmp_path / "A.npy", A[:, : len(fit.mean)])
         source = np.load(tmp_path / "A.npy", mmap_mode="r")
-        ones = fit.has_intercept
-    table = Panels(source, block=A.size // 4, ones=ones)
+        intercept = fit.has_intercept
+    table = ChunkedTable(source, chunk_size=A.size // 4, intercept=intercept)
     return replace(fit, problem=problem._replace(A=table))
 
 
@@ -75,7 +79,7 @@ def dense(request):
 
 @pytest.fixture(params=["memmap", "sparse"])
 def fit(request, dense, tmp_path):
-    return in_blocks(dense, request.param, tmp_path)
+    return as_chunked(dense, request.param, tmp_path)
 
 
 # The light ----------------------------------------------------------------------------
@@ -83,12 +87,12 @@ def fit(request, dense, tmp_path):
 
 def test_the_light_is_that_of_a_table_in_memory(dense, fit):
     N = len(dense.mean)
-    for ask in (row_shares, own_share, column_rows, strongest_partner):
+    for ask in (row_shares, largest_single_share, column_rows, strongest_partner):
         np.testing.assert_allclose(ask(fit), ask(dense), **CLOSE)
     before = fit.problem.A.passes
     ours, theirs = (judge(f, np.arange(N), range(N)) for f in (fit, dense))
     assert fit.problem.A.passes - before <= 4
-    assert ours.reasons == theirs.reasons and ours.light == theirs.light
+    assert ours.reasons == theirs.reasons and ours.reliability == theirs.reliability
     assert ours.spread_reasons == theirs.spread_reasons
     assert strongest_partner(dense).max() > 0.9 and column_rows(dense).min() < 4
 
@@ -99,22 +103,24 @@ def test_repeats_are_found_in_blocks(shape):
     A = rng.normal(size=shape)
     A[3], A[:, 0] = A[11], 0
     for source in (A, sparse.csr_array(A)):
-        table = Panels(source, block=7 * min(shape))
+        table = ChunkedTable(source, chunk_size=7 * min(shape))
         assert [group.tolist() for group in repeated_rows(table)] == [[3, 11]]
         assert table.passes <= 1
-    flat = Panels(np.ones(shape), block=7 * min(shape))
-    assert repeated_rows(flat) == [] and repeated_rows(Panels(np.ones((2, 5)))) == []
+    flat = ChunkedTable(np.ones(shape), chunk_size=7 * min(shape))
+    assert (
+        repeated_rows(flat) == [] and repeated_rows(ChunkedTable(np.ones((2, 5)))) == []
+    )
 
 
 def test_the_line_of_repeats_is_the_same_to_rounding():
-    from rvamp_nb.extend import trust
+    from rvamp_nb.inference import diagnostics
 
     A = counts_table(np.random.default_rng(2), *WIDE)
     seen, lines = np.arange(len(A)), []
-    for table in (A, Panels(A, block=300)):
+    for table in (A, ChunkedTable(A, chunk_size=300)):
         rng = np.random.default_rng(0)
-        rows = trust._rows_seen(table, seen, rng)
-        lines.append(trust._closest_by_chance(rows, 0.01, rng))
+        rows = diagnostics._rows_seen(table, seen, rng)
+        lines.append(diagnostics._closest_by_chance(rows, 0.01, rng))
     assert lines[0] > 0 and lines[1] == pytest.approx(lines[0], rel=1e-9)
 
 
@@ -145,7 +151,7 @@ def test_the_last_coefficient_is_no_intercept(dense):
 @pytest.mark.parametrize("shape", [WIDE, TALL])
 def test_posteriors_have_their_width_from_blocks(shape, tmp_path):
     warm = fitted(shape, beta=3.0)
-    fit = in_blocks(warm, "memmap", tmp_path)
+    fit = as_chunked(warm, "memmap", tmp_path)
     for part in ("across", "within"):
         ours, theirs = (getattr(p2(f, np.arange(20)), part) for f in (fit, warm))
         np.testing.assert_allclose(ours, theirs, atol=1e-10 * np.abs(theirs).max())
@@ -172,9 +178,9 @@ def test_what_columns_see_is_that_of_the_matrix_that_is_never_formed():
 
 def test_what_is_counted_is_that_of_a_table_in_memory(dense, fit, monkeypatch):
     # at 1.5e-2 two orders of summation may end a step apart
-    monkeypatch.setattr(rows, "ENOUGH", 1e-6)
-    monkeypatch.setattr(rows, "MOST_STEPS", 1000)
-    theirs, ours = counted(dense), counted(fit)
+    monkeypatch.setattr(conditioning, "ENOUGH", 1e-6)
+    monkeypatch.setattr(conditioning, "MOST_STEPS", 1000)
+    theirs, ours = condition_on_rows(dense), condition_on_rows(fit)
     assert len(theirs.parts) == 16 and ours.left == theirs.left == {}
     np.testing.assert_array_equal(ours.rows, theirs.rows)
     for name in ("Pi", "mean", "var"):
@@ -189,7 +195,7 @@ def test_what_is_counted_is_that_of_a_table_in_memory(dense, fit, monkeypatch):
 @pytest.mark.parametrize("shape", [WIDE, TALL])
 def test_the_free_energy_and_the_radius_come_from_blocks(shape, beta, tmp_path):
     warm = fitted(shape, beta=beta, intercept=True)
-    fit = in_blocks(warm, "memmap", tmp_path)
+    fit = as_chunked(warm, "memmap", tmp_path)
     assert free_energy(fit) == pytest.approx(free_energy(warm), rel=1e-9)
     assert fit.problem.A.passes <= 8
     radius = stability_radius(warm, tol=1e-2)
@@ -199,23 +205,26 @@ def test_the_free_energy_and_the_radius_come_from_blocks(shape, beta, tmp_path):
 def test_survival_fits_read_tables_in_blocks():
     A, y = simulated_survival(60, 12)
     time, event = survival_target(y)
-    fits = [survival_fit(T, time, event, 0.8)[0] for T in (A, Panels(A, block=150))]
-    assert isinstance(fits[1].problem.A, Panels) and fits[0].Pi.max() > 0.4
+    fits = [
+        survival_fit(T, time, event, 0.8)[0]
+        for T in (A, ChunkedTable(A, chunk_size=150))
+    ]
+    assert isinstance(fits[1].problem.A, ChunkedTable) and fits[0].Pi.max() > 0.4
     np.testing.assert_allclose(fits[1].Pi, fits[0].Pi, rtol=1e-7, atol=1e-9)
 
 
 def test_a_table_in_rows_goes_through_sums_over_rows(tmp_path):
     dense = fitted((31, 30), intercept=True)  # square, with the column of ones
-    fit = in_blocks(dense, "memmap", tmp_path)
+    fit = as_chunked(dense, "memmap", tmp_path)
     assert fit.problem.A.shape == (31, 31) and fit.problem.A.axis == 0
     near = dict(rtol=1e-7, atol=1e-12)
     np.testing.assert_allclose(p2(fit, [4]).across, p2(dense, [4]).across, **near)
-    ours, theirs = (counted(f).Pi for f in (fit, dense))
+    ours, theirs = (condition_on_rows(f).Pi for f in (fit, dense))
     np.testing.assert_allclose(ours, theirs, atol=1e-6)
 
 
 def test_a_covariance_larger_than_the_table_is_refused(tmp_path):
-    fit = in_blocks(fitted(WIDE), "memmap", tmp_path)
+    fit = as_chunked(fitted(WIDE), "memmap", tmp_path)
     with pytest.raises(ValueError, match="90 x 90 numbers.*choose rows"):
         p2(fit).covariance
 
@@ -224,16 +233,16 @@ def test_what_needs_the_table_in_memory_says_so():
     A = counts_table(np.random.default_rng(5), *TALL)
     counts = Grouped(Subsample(0.5), np.repeat(np.arange(30), 3))
     with pytest.raises(TypeError, match="need A in memory"):
-        rvamp(Panels(A), A[:, 4], 0.1, counts=counts)
+        rvamp(ChunkedTable(A), A[:, 4], 0.1, counts=counts)
     fit = rvamp(A, A[:, 4], 0.1, counts=counts)
     with pytest.raises(TypeError, match="one row of each group"):
-        p2(replace(fit, problem=fit.problem._replace(A=Panels(A))), 4).across
+        p2(replace(fit, problem=fit.problem._replace(A=ChunkedTable(A))), 4).across
 
 
 def test_strata_are_drawn_from_blocks():
     A = counts_table(np.random.default_rng(6), *TALL)
     law, y = Stratified(Subsample(0.5), np.arange(90) % 2), A[:, 4] - A[:, 0]
-    fits = [rvamp(T, y, 0.1, counts=law) for T in (A, Panels(A, block=200))]
+    fits = [rvamp(T, y, 0.1, counts=law) for T in (A, ChunkedTable(A, chunk_size=200))]
     np.testing.assert_allclose(fits[1].Pi, fits[0].Pi, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(row_shares(fits[1]), row_shares(fits[0]), rtol=1e-6)
 
@@ -248,17 +257,17 @@ def test_nothing_of_the_table_s_size_is_formed(tmp_path):
     A[:, 9] = A[:, 4]
     A[0, 9] += 1
     np.save(tmp_path / "A.npy", A)
-    table = Panels(np.load(tmp_path / "A.npy", mmap_mode="r"), block=200 * M)
+    table = ChunkedTable(np.load(tmp_path / "A.npy", mmap_mode="r"), chunk_size=200 * M)
     centred = standardised(table)[0]
     y = 3.0 * A[:, 4] - 2.0 * A[:, 50] + rng.normal(size=M)
-    prior = Laplace(0.5 * np.abs(centred.T @ (y - y.mean())).max(), Fixed())
+    prior = Laplace(0.5 * np.abs(centred.T @ (y - y.mean())).max(), FixedFactor())
     fit = rvamp(centred, y - y.mean(), prior=prior, counts=Subsample(0.5), tol=1e-3)
     assert fit.converged and (fit.Pi > 0.01).sum() > 1
     for ask in (
         lambda: judge(fit, np.arange(N), range(N)),
         lambda: repeated_rows(centred),
         lambda: p2(fit, np.arange(40)).covariance,
-        lambda: counted(fit, rows=2),
+        lambda: condition_on_rows(fit, rows=2),
     ):
         ask()  # what is imported and kept on first use does not count
         tracemalloc.start()

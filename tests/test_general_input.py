@@ -14,7 +14,7 @@ from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Prior, Ridge, Spike
 from rvamp_nb.resampling import (
     Discrete,
     Exponential,
-    Fixed,
+    FixedFactor,
     Multinomial,
     NoResampling,
     Poisson,
@@ -191,9 +191,9 @@ MAKING = {
 for kind in (Laplace, Ridge, ElasticNet, NonNegative):
     MAKING |= {
         f"{kind.__name__}: factors that can be 0": (
-            lambda kind=kind: kind(0.1, randomise=Poisson(0.5)),
+            lambda kind=kind: kind(0.1, randomize=Poisson(0.5)),
             ValueError,
-            r"randomise: Poisson\(tau=0.5\): values must be > 0, one is 0",
+            r"randomize: Poisson\(tau=0.5\): values must be > 0, one is 0",
         ),
         **{
             f"{kind.__name__}: lam {v!r}": (
@@ -240,10 +240,10 @@ for kind in (Laplace, Ridge, ElasticNet, NonNegative):
             )
         },
         **{
-            f"{kind.__name__}: randomise {v!r}": (
+            f"{kind.__name__}: randomize {v!r}": (
                 lambda v=v, kind=kind: kind(0.1, v),
                 TypeError,
-                r"randomise must be a law such as TwoPoint\(2, 0.5\) or Fixed\(\)",
+                r"randomize must be a law such as TwoPoint\(2, 0.5\) or Fixed\(\)",
             )
             for v in (TwoPoint, "fixed", None, 2.0)
         },
@@ -259,7 +259,7 @@ def test_what_cannot_be_made_is_refused_by_name(what):
 
 # Combinations that only the solver sees -----------------------------------------------
 
-RIDGE = Ridge(1.0, Fixed())
+RIDGE = Ridge(1.0, FixedFactor())
 BAD = {
     # labels and counts
     "labels 1 and 2": (

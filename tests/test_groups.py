@@ -8,8 +8,6 @@ import pytest
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.densities import p2
 from rvamp_nb.energy import free_energy, stability_radius
-from rvamp_nb.extend.survival import Rows
-from rvamp_nb.extend.trust import judge, row_shares
 from rvamp_nb.groups import (
     Blocks,
     GroupedLoss,
@@ -18,6 +16,8 @@ from rvamp_nb.groups import (
     group_pulls,
     joint_nodes,
 )
+from rvamp_nb.inference.diagnostics import judge, row_shares
+from rvamp_nb.inference.survival import WeightedLoss
 from rvamp_nb.iteration import iterate
 from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.messages import Mixed, Natural
@@ -291,7 +291,7 @@ def test_what_cannot_be_is_refused():
 def test_an_empty_message_stays_finite():
     y = np.zeros(4)
     grouped = GroupedLoss(Squared(), np.array([0, 0, 1, 1]))
-    message = grouped.in_blocks(Natural(np.zeros(4), y, np.zeros(4)))
+    message = grouped.as_chunked(Natural(np.zeros(4), y, np.zeros(4)))
     moments, back = grouped.message(y, message, Poisson(0.5))
     assert np.isfinite(back.Q_hat).all() and np.isfinite(moments.chi).all()
 
@@ -315,7 +315,7 @@ def test_weights_and_offsets_in_groups():
     rng = np.random.default_rng(1)
     weight, offset = rng.uniform(0.5, 2, 60), rng.normal(size=60) / 20
     law, root = Grouped(Poisson(0.7), label), np.sqrt(weight)
-    heavy = Rows(Squared(), weight=weight, offset=offset)
+    heavy = WeightedLoss(Squared(), weight=weight, offset=offset)
     one = rvamp(A, y, 0.4, counts=law, likelihood=heavy, tol=1e-9)
     two = rvamp(root[:, None] * A, root * (y - offset), 0.4, counts=law, tol=1e-9)
     np.testing.assert_allclose(one.Pi, two.Pi, atol=1e-7)
@@ -397,11 +397,14 @@ def test_the_light_counts_patients():
     """Twelve patients of ten samples each are twelve units, not 120."""
     A, y, label = patients(12, 10, 30, 2)
     fit = rvamp(A, y, 0.4, counts=Grouped(Subsample(0.5), label))
-    trust = judge(fit, np.arange(30), [f"x{i}" for i in range(30)])
+    diagnostics = judge(fit, np.arange(30), [f"x{i}" for i in range(30)])
     shares = row_shares(fit)
-    assert shares.shape == (12,) and trust.effective_rows <= 12
-    assert trust.largest_row == np.argmax(shares) and trust.light != "green"
-    assert "effective groups" in str(trust) and trust.unit == "group"
+    assert shares.shape == (12,) and diagnostics.effective_rows <= 12
+    assert (
+        diagnostics.largest_row == np.argmax(shares)
+        and diagnostics.reliability != "green"
+    )
+    assert "effective groups" in str(diagnostics) and diagnostics.unit == "group"
 
 
 @pytest.mark.parametrize("derived", [stability_radius, free_energy])

@@ -70,11 +70,11 @@ def answers():
     return {
         "usual": fitted({"gene 0": NASTY}),
         "red": fitted(outlier=8),
-        "without refits": fitted(refits=0),
+        "without refits": fitted(n_resamples=0),
         "covariate": fitted(penalty_factor={"gene 7": 0}, min_features=9),
         "no bound": fitted(resampling="poisson", q=3),
         "one penalty": fitted(lambdas=[0.9]),
-        "nothing": fitted(refits=0, n_lambdas=4, max_iter=1),
+        "nothing": fitted(n_resamples=0, n_lambdas=4, max_iter=1),
     }
 
 
@@ -102,7 +102,7 @@ def test_a_name_is_text(answers):
 
 
 def test_parameters_are_text_and_folded():
-    s = fitted(prior=None, categories={"<i>a": ["gene 5", "gene 6"]}, refits=0)
+    s = fitted(prior=None, categories={"<i>a": ["gene 5", "gene 6"]}, n_resamples=0)
     page = shown(s)
     folded = page[page.index("<details>") :]
     assert "&lt;i&gt;a" in folded and "<i>" not in page
@@ -142,8 +142,11 @@ def test_what_is_undecided_is_marked_by_a_word_and_a_colour(answers):
 def test_reliability_has_a_word_and_a_colour(answers):
     assert GRADES == {"green": "good", "amber": "doubtful", "red": "poor"}
     for s in answers.values():
-        page, trust = shown(s), s.trust_
-        for name, light in (("Π", trust.light), ("sd", trust.spread)):
+        page, diagnostics = shown(s), s.diagnostics_
+        for name, light in (
+            ("Π", diagnostics.reliability),
+            ("sd", diagnostics.spread_reliability),
+        ):
             row = page[page.index(f">reliability of {name}</th>") :].split("</tr>")[0]
             assert f">{GRADES[light]}</span>" in row
             assert f"background:{BADGES[light][0]}" in row
@@ -196,7 +199,7 @@ def test_facts_are_those_of_the_answer(answers):
     assert f"selected if Π ≥ {s.threshold_:.3g}" in page
     assert f"{s.lambda_:.4g}: a resample selects" in page and "the defaults" in page
     assert f"at most {s.pfer_bound_:.2g}<" in page
-    assert f"{s.refined_.worth:,.0f} equivalent refits" in page
+    assert f"{s.refined_.equivalent_refits:,.0f} equivalent refits" in page
     assert "selector.plot_density(" in page and "selector.summary()" in page
     assert "no bound for these resamples" in shown(answers["no bound"])
     assert ">q = 3<" in shown(answers["no bound"])
@@ -222,7 +225,7 @@ def test_what_is_not_fitted_shows_scikit_learns_diagram(answers):
     assert "sk-top-container" in shown(plain) and "<svg" not in shown(plain)
     again = clone(answers["usual"])
     assert "sk-top-container" in shown(again)
-    s = fitted(refits=0)
+    s = fitted(n_resamples=0)
     with pytest.raises(ValueError):
         s.set_params(q=-1).fit(*table())
     assert "sk-top-container" in shown(s)  # refused: nothing of the earlier fit
@@ -261,13 +264,16 @@ def test_the_table_to_be_read(answers):
 
 def test_diagnostics_and_an_answer_are_a_line_and_a_small_table(answers):
     for name, s in answers.items():
-        for part in (s.trust_, s.selection_):
+        for part in (s.diagnostics_, s.selection_):
             line = repr(part)
             assert "\n" not in line and "array(" not in line and "nan" not in line, name
-        page = s.trust_._repr_html_()
+        page = s.diagnostics_._repr_html_()
         assert page.count("<tr>") == 2 and Reader(page)
-        assert GRADES[s.trust_.light] in repr(s.trust_)
-    trust = answers["red"].trust_
-    assert repr(trust) == f"{type(trust).__name__}(reliability of Π poor, of sd poor)"
+        assert GRADES[s.diagnostics_.reliability] in repr(s.diagnostics_)
+    diagnostics = answers["red"].diagnostics_
+    assert (
+        repr(diagnostics)
+        == f"{type(diagnostics).__name__}(reliability of Π poor, of sd poor)"
+    )
     many = f"{answers['usual'].support_.sum()} of 40 features selected"
     assert repr(answers["usual"].selection_) == f"Selection(converged; {many})"

@@ -146,7 +146,9 @@ def test_the_names_in_the_table_of_notation_are_looked_up_and_exist():
     ]
     assert written == set(listed)
     for name in written:
-        folder, name = re.match(r"((?:extend|select|tables)\.)?(.*)", name).groups("")
+        folder, name = re.match(r"((?:inference|select|tables)\.)?(.*)", name).groups(
+            ""
+        )
         module, thing, *field = name.split(".")
         module = folder + module
         found = getattr(importlib.import_module(f"rvamp_nb.{module}"), thing)

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from rvamp_nb import micro, rvamp
 from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import Discrete, Fixed
+from rvamp_nb.resampling import Discrete, FixedFactor
 
 POISSON = [
     (k, np.exp(-0.5) * 0.5**k / np.prod(np.arange(1.0, k + 1))) for k in range(9)
@@ -38,7 +38,7 @@ def test_it_agrees_with_the_solver(M, N, law):
     page = micro.rvamp(d.A, d.y, lam, law)
     counts, probabilities = np.array(law).T
     law = Discrete(counts, probabilities / probabilities.sum())
-    whole = rvamp(d.A, d.y, prior=Laplace(lam, Fixed()), counts=law, tol=1e-11)
+    whole = rvamp(d.A, d.y, prior=Laplace(lam, FixedFactor()), counts=law, tol=1e-11)
     assert page.gap < 1e-10
     for name in ("mean", "var", "Pi"):
         assert_allclose(getattr(page, name), getattr(whole, name), rtol=1e-5, atol=1e-7)

@@ -11,7 +11,7 @@ from rvamp_nb import iteration, panels, rvamp
 from rvamp_nb.likelihood import Logistic, Squared
 from rvamp_nb.panels import couple, gather, stand_in_columns
 from rvamp_nb.resampling import Poisson, Subsample
-from rvamp_nb.tables.storage import Panels
+from rvamp_nb.tables.storage import ChunkedTable
 
 SHAPES = [(8, 30), (30, 8), (20, 20)]
 
@@ -105,7 +105,7 @@ def factors(M=20, N=2600, seed=5):
 @pytest.mark.parametrize("M, N, passes", [(20, 90, 2), (90, 20, 3), (20, 20, 2)])
 def test_a_table_in_blocks_is_read_twice_or_three_times_and_says_the_same(M, N, passes):
     A, prior, likelihood = of_each_view(M, N)
-    stored = Panels(A, block=7 * min(M, N))
+    stored = ChunkedTable(A, chunk_size=7 * min(M, N))
     whole, blocks = couple(A, prior, likelihood), couple(stored, prior, likelihood)
     assert stored.passes == passes
     for one, two in zip(whole, blocks):
@@ -116,7 +116,7 @@ def test_a_table_in_blocks_is_read_twice_or_three_times_and_says_the_same(M, N, 
 def test_blocks_of_rows_of_a_wide_table_and_of_columns_of_a_tall_one():
     for M, N, axis in (15, 40, 0), (40, 15, 1):
         A, prior, likelihood = of_each_view(M, N)
-        blocks = couple(Panels(A, axis=axis, block=100), prior, likelihood)
+        blocks = couple(ChunkedTable(A, axis=axis, chunk_size=100), prior, likelihood)
         assert_allclose(
             blocks.to_prior.h, couple(A, prior, likelihood).to_prior.h, rtol=1e-9
         )
@@ -143,7 +143,7 @@ def test_most_columns_keep_still_and_the_answer_is_the_same(loss, counts):
     lam = 0.1 * np.abs(A.T @ y).max() * np.linspace(1, 2, 2600)
     kind = dict(counts=counts, likelihood=loss, intercept=True, tol=1e-10)
     array = rvamp(A, y, 2 * lam, **kind)
-    stored = rvamp(Panels(A, block=9000), y, 2 * lam, **kind)
+    stored = rvamp(ChunkedTable(A, chunk_size=9000), y, 2 * lam, **kind)
     assert array.converged and stored.converged
     assert stored.n_iter < array.n_iter
     assert stored.problem.A.passes <= 2 * stored.n_iter + 6
@@ -154,6 +154,6 @@ def test_most_columns_keep_still_and_the_answer_is_the_same(loss, counts):
 
 def test_a_small_problem_that_breaks_down_costs_a_plain_step(monkeypatch):
     A, y = factors()
-    stored, lam = Panels(A, block=9000), 0.2 * np.abs(A.T @ y).max()
+    stored, lam = ChunkedTable(A, chunk_size=9000), 0.2 * np.abs(A.T @ y).max()
     monkeypatch.setattr(iteration, "_arrived", lambda small, state: None)
     assert_allclose(rvamp(stored, y, lam).Pi, rvamp(A, y, lam).Pi, atol=1e-6)

@@ -13,9 +13,9 @@ from scipy.stats import norm
 
 from rvamp_nb.messages import Natural
 from rvamp_nb.prior import Laplace, one_sided, selected, thresholded
-from rvamp_nb.resampling import Fixed, TwoPoint
+from rvamp_nb.resampling import FixedFactor, TwoPoint
 
-RANDOM = st.sampled_from([Fixed(), TwoPoint(2, 0.5), TwoPoint(3, 0.2)])
+RANDOM = st.sampled_from([FixedFactor(), TwoPoint(2, 0.5), TwoPoint(3, 0.2)])
 
 
 def message(Q_hat, h, chi_hat):
@@ -26,9 +26,9 @@ def message(Q_hat, h, chi_hat):
     st.floats(0.1, 10), st.floats(-5, 5), st.floats(0.05, 5), st.floats(0.1, 3), RANDOM
 )
 def test_moments_are_derivatives_of_the_log_partition(
-    Q_hat, h, chi_hat, lam, randomise
+    Q_hat, h, chi_hat, lam, randomize
 ):
-    prior, at = Laplace(lam, randomise), message(Q_hat, h, chi_hat)
+    prior, at = Laplace(lam, randomize), message(Q_hat, h, chi_hat)
     m = prior.moments(at)
     for name, expected in [
         ("h", m.mean),
@@ -45,14 +45,14 @@ def test_moments_are_derivatives_of_the_log_partition(
         )
 
 
-@pytest.mark.parametrize("randomise", [Fixed(), TwoPoint(3, 0.2)])
-def test_against_a_million_draws(randomise):
+@pytest.mark.parametrize("randomize", [FixedFactor(), TwoPoint(3, 0.2)])
+def test_against_a_million_draws(randomize):
     rng, n = np.random.default_rng(0), 1_000_000
     at = message([0.5, 1, 2, 4], [-2.0, 0.0, 0.4, 3.0], [0.3, 1.0, 0.1, 4.0])
-    m = Laplace(0.5, randomise).moments(at)
+    m = Laplace(0.5, randomize).moments(at)
     for i in range(4):
         field = at.h[i] + np.sqrt(at.chi_hat[i]) * rng.normal(size=n)
-        lam = 0.5 * randomise.draw(n, rng)
+        lam = 0.5 * randomize.draw(n, rng)
         x = np.sign(field) * np.maximum(abs(field) - lam, 0) / at.Q_hat[i]
         found = [x.mean(), x.var(), np.mean(x != 0)]
         error = (
@@ -71,17 +71,17 @@ def test_against_a_million_draws(randomise):
     st.floats(1e-12, 1e12),
     RANDOM,
 )
-@example(h=1.0, chi_hat=5e-324, lam=1.0, Q_hat=1.0, randomise=Fixed())
-@example(h=0.5, chi_hat=5e-324, lam=0.5, Q_hat=0.5, randomise=Fixed())
-@example(h=1.0, chi_hat=1e-320, lam=1.0, Q_hat=1e-3, randomise=TwoPoint(2, 0.5))
-def test_extreme_arguments_are_finite_and_silent(h, chi_hat, lam, Q_hat, randomise):
+@example(h=1.0, chi_hat=5e-324, lam=1.0, Q_hat=1.0, randomize=FixedFactor())
+@example(h=0.5, chi_hat=5e-324, lam=0.5, Q_hat=0.5, randomize=FixedFactor())
+@example(h=1.0, chi_hat=1e-320, lam=1.0, Q_hat=1e-3, randomize=TwoPoint(2, 0.5))
+def test_extreme_arguments_are_finite_and_silent(h, chi_hat, lam, Q_hat, randomize):
     at = message(Q_hat, h, chi_hat)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        m = Laplace(lam, randomise).moments(at)
+        m = Laplace(lam, randomize).moments(at)
     assert all(np.isfinite(part).all() for part in m) and (m.var >= 0).all()
-    assert (0 <= Laplace(lam, randomise).Pi(at)).all() and (
-        Laplace(lam, randomise).Pi(at) <= 1
+    assert (0 <= Laplace(lam, randomize).Pi(at)).all() and (
+        Laplace(lam, randomize).Pi(at) <= 1
     ).all()
     # A product below the smallest normal number is a multiple of 5e-324: it has no
     # digits of its own there, and the bound is good to one of these, and one over Q^2.
@@ -93,7 +93,7 @@ def test_extreme_arguments_are_finite_and_silent(h, chi_hat, lam, Q_hat, randomi
 
 def test_the_complement_of_pi_keeps_its_digits():
     at = message(np.ones(4), [9.0, 20.0, 35.0, 0.2], np.ones(4))
-    m = Laplace(0.5, Fixed()).moments(at)
+    m = Laplace(0.5, FixedFactor()).moments(at)
     exact = [norm.cdf(0.5 - h) - norm.cdf(-0.5 - h) for h in at.h]
     np.testing.assert_allclose(m.rho_bar, exact, rtol=1e-10)
     assert m.rho_bar[2] > 0 and m.rho[2] == 1.0
@@ -106,7 +106,7 @@ def test_the_complement_of_pi_keeps_its_digits_for_any_penalty(d, exponent):
     elsewhere.
     """
     lam = 10.0**exponent
-    got = Laplace(lam, Fixed()).moments(message(1.0, d, 1.0)).rho_bar[0]
+    got = Laplace(lam, FixedFactor()).moments(message(1.0, d, 1.0)).rho_bar[0]
     # the peak on an end, its flank too
     cuts = sorted({-lam, min(lam, max(-lam, -d)), min(lam, max(-lam, 1 - d)), lam})
     # d + lam would round
@@ -132,7 +132,9 @@ def test_the_complement_of_pi_keeps_its_digits_for_any_penalty(d, exponent):
 )
 def test_the_three_ways_to_the_complement_meet(d, lam):
     near, far = (
-        Laplace(lam * (1 + shift), Fixed()).moments(message(1.0, d, 1.0)).rho_bar[0]
+        Laplace(lam * (1 + shift), FixedFactor())
+        .moments(message(1.0, d, 1.0))
+        .rho_bar[0]
         / (1 + shift)
         for shift in (0, 1e-2)
     )
@@ -142,13 +144,13 @@ def test_the_three_ways_to_the_complement_meet(d, lam):
 
 
 @given(st.floats(-1e300, 1e300), st.floats(0, 1e300), st.floats(1e-300, 1e300), RANDOM)
-def test_no_finite_message_is_too_far(h, chi_hat, lam, randomise):
+def test_no_finite_message_is_too_far(h, chi_hat, lam, randomize):
     at = message(1.0, h, chi_hat)
     # the variance of a drawn penalty is lam squared: it must be a number
     lam = min(lam, 1e150)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        m = Laplace(lam, randomise).moments(at)
+        m = Laplace(lam, randomize).moments(at)
     assert ((0 <= m.rho) & (m.rho <= 1 + 1e-15)).all()
     assert (
         np.isfinite(m.chi).all()
@@ -160,7 +162,7 @@ def test_no_finite_message_is_too_far(h, chi_hat, lam, randomise):
 def test_smallest_noise_with_a_large_field():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        m = Laplace(0.3, Fixed()).moments(
+        m = Laplace(0.3, FixedFactor()).moments(
             message(np.ones(2), [1e6, 0.1], [5e-324, 5e-324])
         )
     np.testing.assert_array_equal(
@@ -169,7 +171,7 @@ def test_smallest_noise_with_a_large_field():
 
 
 def test_strong_signal_variance_keeps_its_digits():
-    m = Laplace(0.3, Fixed()).moments(message(2.0, 1e9, 1.0))
+    m = Laplace(0.3, FixedFactor()).moments(message(2.0, 1e9, 1.0))
     np.testing.assert_allclose(m.var, 0.25, rtol=1e-12)
     np.testing.assert_allclose(
         Laplace(0.3, TwoPoint(2, 0.5)).moments(message(2.0, 1e6, 1.0)).var,
@@ -181,7 +183,7 @@ def test_strong_signal_variance_keeps_its_digits():
 def test_without_noise_it_is_the_soft_threshold_and_its_limit():
     h = np.array([-2.0, -0.3, 0.0, 0.31, 5.0])
     still, faint = (
-        Laplace(0.3, Fixed()).moments(message(2 * np.ones(5), h, np.full(5, c)))
+        Laplace(0.3, FixedFactor()).moments(message(2 * np.ones(5), h, np.full(5, c)))
         for c in (0.0, 1e-14)
     )
     np.testing.assert_array_equal(
@@ -196,15 +198,16 @@ def test_without_noise_it_is_the_soft_threshold_and_its_limit():
 def test_a_drawn_penalty_is_not_the_mean_penalty():
     at = message(1.0, 0.75, 0.01)
     assert (
-        abs(Laplace(0.6).moments(at).rho - Laplace(0.9, Fixed()).moments(at).rho) > 0.2
+        abs(Laplace(0.6).moments(at).rho - Laplace(0.9, FixedFactor()).moments(at).rho)
+        > 0.2
     )
 
 
 def test_one_penalty_for_each_coefficient():
     at = message(np.ones(2), [1.0, 1.0], [0.5, 0.5])
-    both = Laplace(np.array([0.3, 0.9]), Fixed()).moments(at).rho
+    both = Laplace(np.array([0.3, 0.9]), FixedFactor()).moments(at).rho
     each = [
-        Laplace(lam, Fixed()).moments(message(1.0, 1.0, 0.5)).rho[0]
+        Laplace(lam, FixedFactor()).moments(message(1.0, 1.0, 0.5)).rho[0]
         for lam in (0.3, 0.9)
     ]
     np.testing.assert_allclose(both, each)
@@ -248,7 +251,7 @@ def test_the_callers_penalties_are_copied():
 
 
 def test_bad_randomisation_is_refused_by_name():
-    with pytest.raises(TypeError, match="randomise"):
+    with pytest.raises(TypeError, match="randomize"):
         Laplace(0.1, 2)
 
 

@@ -14,7 +14,7 @@ from sklearn.linear_model import Lasso
 from rvamp_nb.datasets import gaussian_design, load_diabetes
 from rvamp_nb.iteration import iterate
 from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import Fixed, NoResampling, Poisson, Subsample, TwoPoint
+from rvamp_nb.resampling import FixedFactor, NoResampling, Poisson, Subsample, TwoPoint
 from rvamp_nb.solver import rvamp
 from rvamp_nb.step import initial_state, step
 
@@ -29,7 +29,7 @@ def test_every_row_once_and_one_penalty_give_the_lasso(shape, fraction):
     fit = rvamp(
         data.A,
         data.y,
-        prior=Laplace(lam, randomise=Fixed()),
+        prior=Laplace(lam, randomize=FixedFactor()),
         counts=NoResampling(),
         tol=1e-9,
     )
@@ -54,7 +54,7 @@ def test_one_penalty_on_the_diabetes_data():
     fit = rvamp(
         data.A,
         data.y,
-        prior=Laplace(40.0, randomise=Fixed()),
+        prior=Laplace(40.0, randomize=FixedFactor()),
         counts=NoResampling(),
         tol=1e-9,
     )
@@ -248,15 +248,15 @@ def test_the_textbook_fails_where_ours_does_not():
 
 
 @pytest.mark.parametrize("counts", [Poisson(0.5), Poisson(2.0), Subsample(0.3)])
-@pytest.mark.parametrize("randomise", [TwoPoint(), TwoPoint(5.0, 0.2), Fixed()])
-def test_laws_of_counts_and_penalties_are_used(counts, randomise):
+@pytest.mark.parametrize("randomize", [TwoPoint(), TwoPoint(5.0, 0.2), FixedFactor()])
+def test_laws_of_counts_and_penalties_are_used(counts, randomize):
     """Two laws with nodes of their own give another answer than the default, unless
     they are the default.
     """
     data = gaussian_design(30, 40, density=0.2, noise=0.3, seed=2)
     default = rvamp(data.A, data.y, 0.3)
-    fit = rvamp(data.A, data.y, prior=Laplace(0.3, randomise), counts=counts)
-    is_default = (counts, randomise) == (Poisson(0.5), TwoPoint())
+    fit = rvamp(data.A, data.y, prior=Laplace(0.3, randomize), counts=counts)
+    is_default = (counts, randomize) == (Poisson(0.5), TwoPoint())
     assert fit.converged and np.allclose(fit.Pi, default.Pi, atol=1e-9) == is_default
 
 

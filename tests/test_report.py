@@ -18,7 +18,7 @@ from matplotlib.text import Text
 from rvamp_nb import StabilitySelection
 from rvamp_nb.explore import style
 from rvamp_nb.select import report
-from rvamp_nb.select.answer import refits_of, with_refits
+from rvamp_nb.select.answer import refine_selection, with_refits
 from rvamp_nb.select.control import pfer_bound
 from rvamp_nb.select.pictures import label, plot_probabilities, promise, spaced
 from rvamp_nb.select.report import (
@@ -46,7 +46,7 @@ def table(seed=0, M=90, N=30, effects=4):
 def fitted(X, y, fit=None, **options):
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        options = dict(refits=0, verbose=0) | options
+        options = dict(n_resamples=0, verbose=0) | options
         return StabilitySelection(**options).fit(X, y, **(fit or {}))
 
 
@@ -65,7 +65,7 @@ def with_everything():
     X["gene 22"] = 2 * X["gene 29"]
     words = np.where(y > 0, "ill", "well")
     factors = {"gene 29": 0.0, "gene 5": 2.0}
-    return fitted(X, words, penalty_factor=factors, refits=20)
+    return fitted(X, words, penalty_factor=factors, n_resamples=20)
 
 
 @pytest.fixture(scope="module")
@@ -254,7 +254,7 @@ def test_the_paragraph_has_every_number(plain):
         f"q = {plain.q_:.3g}",
         f"Π ≥ {plain.threshold_:.3g}: {kept} features",
         f"at most {plain.pfer_bound_:.2g} selections are false, by the bound of",
-        f"light for Π was {plain.trust_.light}",
+        f"reliability of Π was {plain.diagnostics_.reliability}",
         f"NumPy {np.__version__}",
         "tolerance 0.0001",
         "arXiv:1905.09545",
@@ -275,7 +275,7 @@ def test_the_paragraph_tells_of_what_was_set_aside_and_of_refits(all_of_it):
         "1 column was taken as one with others",
         "an unpenalised intercept was refitted",
         "combined with 20 real refits",
-        f"as accurate as {all_of_it.refined_.worth:,.0f} refits alone",
+        f"as accurate as {all_of_it.refined_.equivalent_refits:,.0f} refits alone",
         "Giles MB (2015)",
         "factors from 1 to 2",
     ):
@@ -358,10 +358,10 @@ def test_refits_may_come_later_and_are_the_same(all_of_it):
     """As if they had been asked for at once."""
     X, y = table()
     for options in (dict(), dict(lambdas=[3.0])):
-        at_once = fitted(X, y, refits=20, **options).selection_
-        later = with_refits(fitted(X, y, **options).selection_, n_refits=20)
+        at_once = fitted(X, y, n_resamples=20, **options).selection_
+        later = with_refits(fitted(X, y, **options).selection_, n_resamples=20)
         for name in vars(at_once):
-            if name not in ("question", "path", "fit", "trust", "refined"):
+            if name not in ("question", "path", "fit", "diagnostics", "refined"):
                 one, other = getattr(at_once, name), getattr(later, name)
                 np.testing.assert_equal(one, other, name)
         for name, value in vars(at_once.refined).items():
@@ -369,29 +369,31 @@ def test_refits_may_come_later_and_are_the_same(all_of_it):
                 np.testing.assert_equal(value, getattr(later.refined, name), name)
         np.testing.assert_equal(at_once.refined.draws, later.refined.draws)
     nothing = fitted(X, y, max_iter=2).selection_
-    assert with_refits(nothing, n_refits=20) is nothing
-    with pytest.raises(ValueError, match="n_refits must be at least 10, got 3"):
-        with_refits(later, n_refits=3)
+    assert with_refits(nothing, n_resamples=20) is nothing
+    with pytest.raises(ValueError, match="n_resamples must be at least 10, got 3"):
+        with_refits(later, n_resamples=3)
 
 
 def test_the_bound_holds_for_the_largest_of_the_sums(plain, monkeypatch):
-    some = refits_of(plain.selection_, accuracy=None, n_refits=50, progress=False)
+    some = refine_selection(
+        plain.selection_, accuracy=None, n_resamples=50, progress=False
+    )
     all_of_them = lambda *_, **__: replace(some, Pi=np.ones(30))
-    monkeypatch.setattr("rvamp_nb.select.answer.refits_of", all_of_them)
-    both = with_refits(plain.selection_, n_refits=50)
+    monkeypatch.setattr("rvamp_nb.select.answer.refine_selection", all_of_them)
+    both = with_refits(plain.selection_, n_resamples=50)
     size = both.probabilities.sum()
     assert size > 1.01 * plain.probabilities_.sum()
     assert both.pfer_bound == pytest.approx(pfer_bound(size, both.threshold, 30))
 
 
 def test_the_verdict_says_what_is_undecided(plain, monkeypatch):
-    alone, both = plain.selection_, with_refits(plain.selection_, n_refits=50)
-    some = refits_of(alone, accuracy=None, n_refits=50, progress=False)
+    alone, both = plain.selection_, with_refits(plain.selection_, n_resamples=50)
+    some = refine_selection(alone, accuracy=None, n_resamples=50, progress=False)
 
     def known_to(se):
         less = lambda *_, **__: replace(some, Pi_se=se)
-        monkeypatch.setattr("rvamp_nb.select.answer.refits_of", less)
-        return with_refits(alone, n_refits=50)
+        monkeypatch.setattr("rvamp_nb.select.answer.refine_selection", less)
+        return with_refits(alone, n_resamples=50)
 
     assert verdict(alone) == promise(alone)
     kept = np.flatnonzero(both.support)
@@ -411,15 +413,15 @@ def test_the_verdict_says_what_is_undecided(plain, monkeypatch):
     plt.close(ax.figure)
     se[7] *= 1.99 / 2.01
     assert "look at" not in verdict(known_to(se))
-    red = alone.trust._replace(light="red")
-    said = verdict(replace(alone, trust=red))
+    red = alone.diagnostics._replace(reliability="red")
+    said = verdict(replace(alone, diagnostics=red))
     assert said == f"do not trust this without refits: {promise(alone)}"
-    assert "without refits" not in verdict(replace(both, trust=red))
+    assert "without refits" not in verdict(replace(both, diagnostics=red))
     repeats = red._replace(repeated=[np.arange(2)])
-    assert "were the rows independent" in verdict(replace(both, trust=repeats))
+    assert "were the rows independent" in verdict(replace(both, diagnostics=repeats))
     missed = replace(sure, status="q not met: 1 selected")
     assert verdict(missed).startswith(f"not as asked for: {promise(both)}")
-    lost = replace(both, refined=replace(both.refined, failed=3))
+    lost = replace(both, refined=replace(both.refined, n_failed=3))
     assert "to each side; 3 more did not arrive." in methods_text(lost)
     assert "did not arrive" not in methods_text(both)
 
@@ -432,11 +434,11 @@ def test_a_screen_has_88_columns_and_what_the_table_says(cases, name):
     text = " ".join(" ".join(lines).split())
     assert "all of it" in text and "warning: beware beware" in text
     whose = "" if s.refined is None else ", of rVAMP without refits"
-    assert f"light{whose}: {s.trust.light}: " in text
+    assert f"reliability{whose}: {s.diagnostics.reliability}: " in text
     assert "and 25 more features" in text
     assert ("refits: none" in text) == (s.refined is None) != ("±" in text)
     if s.refined is not None:
-        worth = f"as accurate as {s.refined.worth:,.0f} refits alone"
+        worth = f"as accurate as {s.refined.equivalent_refits:,.0f} refits alone"
         assert f"refits: {s.refined.status}; with rVAMP {worth}" in text
     assert text.startswith("no answer") == (name == "no answer")
     first = cases[name].summary(full=True).iloc[0]
@@ -470,9 +472,9 @@ def test_the_table_has_intervals_where_there_are_any(plain, all_of_it):
     np.testing.assert_array_equal(by_name["probability_se"], all_of_it.refined_.Pi_se)
     assert list(found)[:2] == ["probability", "probability_se"]
     assert (found.probability_low <= found.probability).all()
-    assert found.attrs["n_refits"] == 20
-    assert found.attrs["worth_in_refits"] == all_of_it.refined_.worth > 20
-    assert plain.summary().attrs["worth_in_refits"] is None
+    assert found.attrs["n_resamples"] == 20
+    assert found.attrs["equivalent_refits"] == all_of_it.refined_.equivalent_refits > 20
+    assert plain.summary().attrs["equivalent_refits"] is None
 
 
 def test_what_was_said_of_the_rows_stands_in_the_settings():

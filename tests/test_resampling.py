@@ -11,7 +11,7 @@ from scipy import stats
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.resampling import (
-    Fixed,
+    FixedFactor,
     Grouped,
     Multinomial,
     NoResampling,
@@ -66,7 +66,7 @@ def test_mean_and_variance_agree_with_the_nodes(law, mean, var):
         (TwoPoint(), 1.5),
         (TwoPoint(3, 0.25), 1.5),
         (TwoPoint(0.5, 1), 0.5),
-        (Fixed(), 1),
+        (FixedFactor(), 1),
     ],
 )
 def test_multiplier_nodes(law, mean):
@@ -133,13 +133,14 @@ def test_penalties_are_two_valued_and_independent():
     assert set(np.unique(K)) == {1.0, 2.0}
     assert stats.binomtest(int((K == 2).sum()), K.size, 0.3).pvalue > 1e-3
     np.testing.assert_allclose((K == 2).sum(1).var(), 40 * 0.21, rtol=0.15)
-    np.testing.assert_array_equal(Fixed().draw(3, rng), np.ones(3))
+    np.testing.assert_array_equal(FixedFactor().draw(3, rng), np.ones(3))
     np.testing.assert_array_equal(TwoPoint(2, 0).draw(9, rng), np.ones(9))
     np.testing.assert_array_equal(TwoPoint(2, 1).draw(9, rng), np.full(9, 2.0))
 
 
 @pytest.mark.parametrize(
-    "law", [Poisson(), Multinomial(), Subsample(), NoResampling(), TwoPoint(), Fixed()]
+    "law",
+    [Poisson(), Multinomial(), Subsample(), NoResampling(), TwoPoint(), FixedFactor()],
 )
 def test_draws_are_float_vectors_fixed_by_the_generator(law):
     one, two = (law.draw(11, np.random.default_rng(4)) for _ in range(2))
@@ -221,7 +222,8 @@ def test_bad_two_point(arguments, name):
 
 
 @pytest.mark.parametrize(
-    "law", [Poisson(), Multinomial(), Subsample(), NoResampling(), TwoPoint(), Fixed()]
+    "law",
+    [Poisson(), Multinomial(), Subsample(), NoResampling(), TwoPoint(), FixedFactor()],
 )
 @pytest.mark.parametrize(
     "size, error",
@@ -280,10 +282,10 @@ WRONG = [
 
 
 @pytest.mark.parametrize("law, words", WRONG)
-@pytest.mark.parametrize("name", ["counts", "randomise"])
+@pytest.mark.parametrize("name", ["counts", "randomize"])
 def test_what_is_no_law_is_refused_by_name(name, law, words):
     with pytest.raises(ValueError, match=f"(?s)^{name}: .*({words})"):
-        check_law(name, law, positive=name == "randomise")
+        check_law(name, law, positive=name == "randomize")
     with pytest.raises(ValueError, match=f"(?s)^{name}: .*({words})"):
         naive_bootstrap(
             np.eye(3), np.arange(3.0), 0.1, n_resamples=1, progress=False, **{name: law}
@@ -302,8 +304,8 @@ def test_draws_that_are_wrong_are_refused(drawn):
 def test_laws_that_are_laws_pass():
     for law in (Poisson(), Multinomial(), Subsample(), NoResampling(), Own([1], [1])):
         check_law("counts", law)
-    for law in (TwoPoint(), Fixed()):
-        check_law("randomise", law, ("draw", "nodes"), positive=True)
+    for law in (TwoPoint(), FixedFactor()):
+        check_law("randomize", law, ("draw", "nodes"), positive=True)
     with pytest.raises(TypeError, match="Poisson"):
         check_law("counts", Multinomial(), needs=("nodes",))
     with pytest.raises(TypeError, match="it has no mean and no var$"):
@@ -312,7 +314,7 @@ def test_laws_that_are_laws_pass():
         with pytest.raises(TypeError, match="^counts must be a law such as Poisson"):
             check_law("counts", law)
     with pytest.raises(ValueError, match="> 0, one is 0"):
-        check_law("randomise", Own([0, 1], [0.5, 0.5]), positive=True)
+        check_law("randomize", Own([0, 1], [0.5, 0.5]), positive=True)
 
 
 # --- groups and strata ----------------------------------------------------------------

@@ -23,7 +23,7 @@ from rvamp_nb import (
     ElasticNet,
     Exponential,
     Fit,
-    Fixed,
+    FixedFactor,
     Grouped,
     Huber,
     Laplace,
@@ -33,7 +33,6 @@ from rvamp_nb import (
     Poisson,
     PoissonLoss,
     Ridge,
-    Rows,
     SpikeSlab,
     Squared,
     StabilitySelection,
@@ -41,6 +40,7 @@ from rvamp_nb import (
     Subsample,
     TwoPoint,
     Weakness,
+    WeightedLoss,
     p1,
     p2,
     rvamp,
@@ -50,7 +50,7 @@ from rvamp_nb.datasets import standardize
 from rvamp_nb.prior import Prior
 from rvamp_nb.saving import FileError, load_state, read, save_fit, written_whole
 from rvamp_nb.solver import ConvergenceWarning, load_fit
-from rvamp_nb.tables.storage import Panels
+from rvamp_nb.tables.storage import ChunkedTable
 
 rng_of = np.random.default_rng
 UMASK = os.umask(0)
@@ -75,7 +75,7 @@ KINDS = {
             )
         ),
     ),
-    "ridge": (y, dict(prior=Ridge(0.5, Fixed()), counts=Exponential(1.0))),
+    "ridge": (y, dict(prior=Ridge(0.5, FixedFactor()), counts=Exponential(1.0))),
     "elastic net": (y, dict(prior=ElasticNet(0.5, TwoPoint(3.0, 0.2), l1_ratio=0.7))),
     "non-negative, intercept": (
         y,
@@ -100,7 +100,9 @@ KINDS = {
         y,
         dict(
             lam=0.5,
-            likelihood=Rows(Squared(), np.linspace(1, 2, M), np.linspace(0, 1, M)),
+            likelihood=WeightedLoss(
+                Squared(), np.linspace(1, 2, M), np.linspace(0, 1, M)
+            ),
             counts=Discrete([0, 1, 2, 3], [0.3, 0.3, 0.3, 0.1]),  # sum: not quite 1
         ),
     ),
@@ -226,7 +228,7 @@ def test_anybody_can_look_inside_without_pickle_and_without_this_package(path):
 def test_another_table_is_refused_by_name(tmp_path, monkeypatch, spoil, small):
     """A large one is told by a few sums; there 1e-7 in one entry is hardly seen."""
     there = saving._table(A)
-    assert there == saving._table(Panels(A, block=300))
+    assert there == saving._table(ChunkedTable(A, chunk_size=300))
     assert there == saving._table(np.asfortranarray(A))
     fit = fitted("plain")
     save_fit(fit, tmp_path / "fit.npz")
@@ -234,7 +236,10 @@ def test_another_table_is_refused_by_name(tmp_path, monkeypatch, spoil, small):
     if not small:
         monkeypatch.setattr(saving, "LOOKED_AT", 0)
         header["digests"]["A"] = saving._table(A)
-        for B in (Panels(A, block=300), Panels(A, axis=0, block=300)):
+        for B in (
+            ChunkedTable(A, chunk_size=300),
+            ChunkedTable(A, axis=0, chunk_size=300),
+        ):
             saving.check_same("it", header, fit.problem._replace(A=B), ["A"])
     other = fit.problem._replace(A=spoil(A))
     with pytest.raises(ValueError, match="another problem, with another A:"):
@@ -257,8 +262,10 @@ def test_what_is_given_is_that_of_the_fit(path):
 def test_a_table_in_blocks_is_taken_with_and_without_a_column_of_ones(tmp_path):
     for name in ("plain", "logistic, intercept"):
         fitted(name).save(tmp_path / "fit.npz")
-        again = load_fit(tmp_path / "fit.npz", Panels(A, block=500), KINDS[name][0])
-        assert isinstance(again.problem.A, Panels)
+        again = load_fit(
+            tmp_path / "fit.npz", ChunkedTable(A, chunk_size=500), KINDS[name][0]
+        )
+        assert isinstance(again.problem.A, ChunkedTable)
         assert_allclose(again.mean, fitted(name).mean, atol=1e-12)
 
 
@@ -300,7 +307,9 @@ def rewritten(path, change):
     np.savez(path, **parts | dict(header=np.array(json.dumps(header))))
 
 
-@pytest.mark.parametrize("name", ["os.system", "check_number", "Prior", "Rows", ""])
+@pytest.mark.parametrize(
+    "name", ["os.system", "check_number", "Prior", "WeightedLoss", ""]
+)
 def test_a_file_cannot_ask_for_anything_but_a_class_of_its_list(path, name):
     rewritten(path, lambda header: header["settings"].update(prior={name: {"lam": 1}}))
     with pytest.raises(TypeError, match="the prior of the fit in .* is not in the"):
@@ -487,7 +496,7 @@ def test_what_is_saved_over_keeps_its_permissions(tmp_path, mode, monkeypatch):
     [
         {},
         dict(l1_ratio=0.7),
-        dict(penalty_factor=np.arange(10) / 5, randomise=TwoPoint()),
+        dict(penalty_factor=np.arange(10) / 5, randomize=TwoPoint()),
         dict(loss="logistic"),
     ],
 )
@@ -497,7 +506,7 @@ def test_the_fit_of_a_selector_comes_back(tmp_path, how):
     target = X[:, 0] + X[:, 1] - X[:, 2] + rng_of(4).normal(size=60)
     labels = (target > 0).astype(float)
     answer = labels if how.get("loss") else target
-    fit = StabilitySelection(refits=0, verbose=0, **how).fit(X, answer).fit_
+    fit = StabilitySelection(n_resamples=0, verbose=0, **how).fit(X, answer).fit_
     fit.save(tmp_path / "fit.npz")
     B, centred = standardize(X, target)
     again = load_fit(tmp_path / "fit.npz", B, labels if how.get("loss") else centred)
@@ -601,7 +610,7 @@ RUNS = {
     "intercept": (A, y, dict(lam=0.1, likelihood=Huber(), intercept=True)),
     "posterior": (A, y, dict(lam=0.3, beta=1.0)),
     "groups": (A, y, dict(lam=0.5, counts=Grouped(Poisson(1.0), groups))),
-    "panels": (Panels(A, block=500), y, dict(lam=0.1)),
+    "panels": (ChunkedTable(A, chunk_size=500), y, dict(lam=0.1)),
     "sparse": (sparse.csr_array(np.where(np.abs(A) > 0.2, A, 0)), y, dict(lam=0.1)),
     "an object of one's own": (A, y, dict(prior=Mine(0.5))),
 }

@@ -12,13 +12,13 @@ from scipy import sparse
 from rvamp_nb.datasets import gaussian_design, standardize
 from rvamp_nb.densities import coefficient_interval, p1, p2
 from rvamp_nb.energy import free_energy, stability_radius
-from rvamp_nb.evolution import FixedSizes, state_evolution
-from rvamp_nb.extend.refined import refined
-from rvamp_nb.extend.rows import counted
+from rvamp_nb.evolution import ConstantSignal, state_evolution
+from rvamp_nb.inference.conditioning import condition_on_rows
+from rvamp_nb.inference.refinement import refine
 from rvamp_nb.likelihood import Logistic, Squared
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import (
-    Fixed,
+    FixedFactor,
     Grouped,
     Multinomial,
     NoResampling,
@@ -27,7 +27,7 @@ from rvamp_nb.resampling import (
     TwoPoint,
 )
 from rvamp_nb.solver import ConvergenceWarning, rvamp, rvamp_path
-from rvamp_nb.tables.storage import Panels
+from rvamp_nb.tables.storage import ChunkedTable
 
 DATA = gaussian_design(20, 30, density=0.2, noise=0.3, seed=0)
 A, Y = DATA.A, DATA.y
@@ -277,17 +277,17 @@ BAD = {
         r"\bA\b.*column 4",
     ),
     "infinity in blocks": (
-        dict(A=Panels(changed(A, (3, 4), np.inf), block=100)),
+        dict(A=ChunkedTable(changed(A, (3, 4), np.inf), chunk_size=100)),
         ValueError,
         r"\bA\b.*column 4",
     ),
     "blocks at 1e16": (
-        dict(A=Panels(1e16 * A, block=100)),
+        dict(A=ChunkedTable(1e16 * A, chunk_size=100)),
         ValueError,
         r"^A has numbers of size.*units",
     ),
     "ones twice": (
-        dict(A=Panels(A, block=100, ones=True), intercept=True),
+        dict(A=ChunkedTable(A, chunk_size=100, intercept=True), intercept=True),
         ValueError,
         "intercept=True",
     ),
@@ -297,7 +297,10 @@ BAD = {
         r"\bA\b.*\(20, 0\)",
     ),
     "groups of rows in blocks": (
-        dict(A=Panels(A, block=100), counts=Grouped(Poisson(0.5), np.arange(20) // 2)),
+        dict(
+            A=ChunkedTable(A, chunk_size=100),
+            counts=Grouped(Poisson(0.5), np.arange(20) // 2),
+        ),
         TypeError,
         "Grouped.*memory",
     ),
@@ -459,7 +462,7 @@ def test_global_random_state_is_left_alone():
 
 
 WIDE = gaussian_design(60, 40, seed=0)
-SIZES = FixedSizes(6.0, 0.1)
+SIZES = ConstantSignal(6.0, 0.1)
 FAR = np.linspace(-300, 300, 9)  # where densities are too small for a double
 ALL_ASKED = {
     "Pi": lambda fit: fit.Pi,
@@ -469,15 +472,15 @@ ALL_ASKED = {
     "p1": lambda fit: p1(fit).pdf(FAR),
     "intervals": coefficient_interval,
     "p2": lambda fit: p2(fit).covariance,
-    "counted": lambda fit: counted(fit).Pi,
-    "refined": lambda fit: refined(fit, None, 20, progress=False).Pi,
+    "condition_on_rows": lambda fit: condition_on_rows(fit).Pi,
+    "refine": lambda fit: refine(fit, None, 20, progress=False).Pi,
     "at finite beta": lambda fit: p1(rvamp(WIDE.A, WIDE.y, 0.1, beta=1.0)).pdf(FAR),
     "logistic, at finite beta": lambda fit: free_energy(
         rvamp(WIDE.A, WIDE.y > 0, 0.1, beta=1.0, likelihood=Logistic())
     ),
     "path": lambda fit: rvamp_path(WIDE.A, WIDE.y).Pi,
     "state evolution": lambda fit: (
-        state_evolution(1.0, 20.0, signal=FixedSizes(6.0, 0.1), noise=1.0).macro
+        state_evolution(1.0, 20.0, signal=ConstantSignal(6.0, 0.1), noise=1.0).macro
     ),
 }
 
@@ -485,7 +488,7 @@ ALL_ASKED = {
 @pytest.mark.parametrize(
     "model",
     [
-        dict(prior=Laplace(0.5, Fixed()), counts=Subsample(0.5)),
+        dict(prior=Laplace(0.5, FixedFactor()), counts=Subsample(0.5)),
         dict(prior=Laplace(0.3), counts=NoResampling()),
     ],
 )

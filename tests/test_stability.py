@@ -11,24 +11,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cover import in_turn
-from designs import blocks as in_blocks
+from designs import blocks as as_chunked
 from designs import strong_cases
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
 
 from rvamp_nb import (
     StabilitySelection,
-    counted,
+    condition_on_rows,
     iteration,
     naive_bootstrap,
-    refined,
+    refine,
     rvamp,
     rvamp_path,
 )
 from rvamp_nb.datasets import gaussian_design, load_diabetes, standardize, toy
-from rvamp_nb.extend.trust import TrustWarning, row_shares
+from rvamp_nb.inference.diagnostics import ReliabilityWarning, row_shares
 from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import Fixed, NoResampling, Subsample
+from rvamp_nb.resampling import FixedFactor, NoResampling, Subsample
 from rvamp_nb.select import answer, penalty
 from rvamp_nb.select.columns import explained, near_copies
 from rvamp_nb.select.control import error_control, pfer_bound, settle, unimodal_bound
@@ -51,7 +51,7 @@ def refits(s, lam, n, seed):
     question = s.question_
     given = dict(counts=question.counts, loss=s.loss_, intercept=question.intercept)
     given |= dict(penalty_factor=question.prior.penalty_factor)
-    given |= dict(randomise=question.prior.randomise, n_resamples=n, seed=seed)
+    given |= dict(randomize=question.prior.randomize, n_resamples=n, seed=seed)
     A, y = question.A, question.target.y
     keep = np.arange(A.shape[1])
     return naive_bootstrap(A, y, lam, **given, keep=keep, progress=False).draws
@@ -80,14 +80,14 @@ def agreement(s, n, at, seed=11):
 
 def test_the_path_of_a_squared_loss_agrees_with_refits():
     d = gaussian_design(120, 150, rho=0.5, density=0.06, noise=0.15, seed=3)
-    s = StabilitySelection(refits=0, n_lambdas=20).fit(d.A, d.y)
+    s = StabilitySelection(n_resamples=0, n_lambdas=20).fit(d.A, d.y)
     worst, correlation = agreement(s, 400, at=(7, 15))
     assert worst < 4 and correlation > 0.995
 
 
 def test_the_path_on_real_data_agrees_with_refits():
     d = load_diabetes()
-    s = StabilitySelection(refits=0, n_lambdas=20).fit(d.A, d.y)
+    s = StabilitySelection(n_resamples=0, n_lambdas=20).fit(d.A, d.y)
     worst, correlation = agreement(s, 400, at=(6, 15))
     assert worst < 4 and correlation > 0.995
 
@@ -96,7 +96,7 @@ def test_the_path_of_a_logistic_loss_agrees_with_refits():
     rng = np.random.default_rng(4)
     A = gaussian_design(150, 80, rho=0.5, seed=5).A
     y = (A[:, :4].sum(1) * 15 + rng.logistic(size=150) > 0.3).astype(int)
-    s = StabilitySelection(refits=0, n_lambdas=20).fit(A, y)
+    s = StabilitySelection(n_resamples=0, n_lambdas=20).fit(A, y)
     assert s.loss_ == "logistic"
     worst, correlation = agreement(s, 300, at=(7, 15))
     assert worst < 4 and correlation > 0.99
@@ -105,7 +105,7 @@ def test_the_path_of_a_logistic_loss_agrees_with_refits():
 def test_an_unpenalised_column_agrees_with_refits():
     d = gaussian_design(100, 60, rho=0.5, density=0.1, noise=0.1, seed=6)
     s = StabilitySelection(
-        refits=0, n_lambdas=20, penalty_factor=np.r_[0, np.ones(59)]
+        n_resamples=0, n_lambdas=20, penalty_factor=np.r_[0, np.ones(59)]
     ).fit(d.A, d.y)
     worst, correlation = agreement(s, 400, at=(8,))
     assert worst < 4 and correlation > 0.995 and s.probabilities_[0] == 1
@@ -159,14 +159,14 @@ def test_defaults_promise_one_false_selection_at_most():
         (dict(threshold=0.6), (0.6, 1)),
         (dict(pfer=0.5), (0.75, 0.5)),
     ):
-        s = StabilitySelection(refits=0, n_lambdas=5, **options).fit(X, y)
+        s = StabilitySelection(n_resamples=0, n_lambdas=5, **options).fit(X, y)
         assert (s.threshold_, s.pfer_) == pytest.approx(
             expected
         ) and s.q_ == pytest.approx(np.sqrt(expected[1] * (2 * expected[0] - 1) * 60))
-    s = StabilitySelection(refits=0, n_lambdas=5, q=4).fit(X, y)
+    s = StabilitySelection(n_resamples=0, n_lambdas=5, q=4).fit(X, y)
     assert (s.threshold_, s.pfer_) == pytest.approx((0.75, 16 / 30))
     # a sixth of the rows, and the threshold at which that spends what is allowed
-    s = StabilitySelection(refits=0, n_lambdas=5).fit(X[:24], y[:24])
+    s = StabilitySelection(n_resamples=0, n_lambdas=5).fit(X[:24], y[:24])
     assert (s.q_, s.pfer_) == (4, pytest.approx(1))
     assert s.threshold_ == pytest.approx((1 + 16 / 60) / 2)
 
@@ -195,7 +195,7 @@ def test_a_slice_of_the_simulation_is_made_again(name):
 
 def test_row_shares_on_a_case_done_by_hand():
     d = toy()
-    fit = rvamp(d.A, d.y, prior=Laplace(0.3, Fixed()), counts=Subsample(0.5))
+    fit = rvamp(d.A, d.y, prior=Laplace(0.3, FixedFactor()), counts=Subsample(0.5))
     by_hand = d.A[:, 0] ** 2 * fit.last.u.var
     np.testing.assert_allclose(row_shares(fit), by_hand / by_hand.sum())
 
@@ -204,7 +204,7 @@ def test_row_shares_without_noise_are_even():
     d = gaussian_design(20, 5, seed=0)
     np.testing.assert_allclose(
         row_shares(
-            rvamp(d.A, d.y, prior=Laplace(0.01, Fixed()), counts=NoResampling())
+            rvamp(d.A, d.y, prior=Laplace(0.01, FixedFactor()), counts=NoResampling())
         ),
         1 / 20,
     )
@@ -219,22 +219,22 @@ def clean(seed, M=150, N=100):
 @pytest.mark.parametrize("seed", in_turn(range(4), 2))
 def test_the_light_stays_off_on_a_clean_design(seed):
     with warnings.catch_warnings():
-        warnings.simplefilter("error", TrustWarning)
-        s = StabilitySelection(refits=0, n_lambdas=8).fit(*clean(seed))
-    assert s.trust_.light == "green" and s.trust_.effective_rows > 30
+        warnings.simplefilter("error", ReliabilityWarning)
+        s = StabilitySelection(n_resamples=0, n_lambdas=8).fit(*clean(seed))
+    assert s.diagnostics_.reliability == "green" and s.diagnostics_.effective_rows > 30
 
 
 @pytest.mark.parametrize("seed", in_turn(range(4), 2))
 def test_a_planted_outlier_turns_it_on(seed):
     X, y = clean(seed)
     y[17] += 40
-    with pytest.warns(TrustWarning, match="row 17"):
-        s = StabilitySelection(refits=0, n_lambdas=8).fit(X, y)
+    with pytest.warns(ReliabilityWarning, match="row 17"):
+        s = StabilitySelection(n_resamples=0, n_lambdas=8).fit(X, y)
     assert (
-        s.trust_.light == "red"
-        and s.trust_.largest_row == 17
-        and s.trust_.largest_share > 0.25
-        and s.summary().attrs["light"] == "red"
+        s.diagnostics_.reliability == "red"
+        and s.diagnostics_.largest_row == 17
+        and s.diagnostics_.largest_share > 0.25
+        and s.summary().attrs["reliability"] == "red"
     )
 
 
@@ -244,7 +244,7 @@ def test_features_that_share_a_signal_are_named():
     # nearly the same, with the other sign
     X[:, 7] = -X[:, 0] + 0.1 * rng.normal(size=150)
     y = X[:, 0] + X[:, 3] + rng.normal(size=150)
-    s = StabilitySelection(refits=0, n_lambdas=15, q=4).fit(X, y)
+    s = StabilitySelection(n_resamples=0, n_lambdas=15, q=4).fit(X, y)
     both = shared_signal(s.fit_, [0, 3])
     assert both[0][0] == 7 and 7 not in both[3]
     assert s.summary(full=True).loc["x3", "shares_signal_with"] == ""
@@ -254,7 +254,9 @@ def test_columns_that_are_not_alike_cannot_stand_in_for_each_other():
     rng = np.random.default_rng(5)
     X = rng.normal(size=(180, 30))
     y = 2 * X[:, 0] - 1.5 * X[:, 6] + X[:, 11] + 2 * rng.normal(size=180)
-    s = StabilitySelection(refits=0, n_lambdas=15, threshold=0.9, pfer=0.5).fit(X, y)
+    s = StabilitySelection(n_resamples=0, n_lambdas=15, threshold=0.9, pfer=0.5).fit(
+        X, y
+    )
     assert shared_signal(s.fit_, [0, 6, 11]) == {0: [], 6: [], 11: []}
     # their coefficients do move against each other
     assert shared_signal(s.fit_, [0, 6, 11], alike=0.0)[0] != []
@@ -265,16 +267,18 @@ def test_columns_that_are_not_alike_cannot_stand_in_for_each_other():
 
 def test_refining_says_nothing_new_on_a_clean_design_and_corrects_a_bad_one():
     X, y = clean(1)
-    s = StabilitySelection(refits=0, n_lambdas=8).fit(X, y)
+    s = StabilitySelection(n_resamples=0, n_lambdas=8).fit(X, y)
     r = s.refine(None, 100, progress=False)
-    assert r.worth > 300 and r.gain > 1.5 and r.n_refits == 100
+    assert (
+        r.equivalent_refits > 300 and r.refit_efficiency > 1.5 and r.n_resamples == 100
+    )
     assert (np.abs(r.Pi - s.probabilities_) < 4 * r.Pi_se + 0.01).all()
     one, again, other = (s.refine(None, 20, seed=k, progress=False) for k in (0, 0, 1))
     np.testing.assert_array_equal(one.Pi, again.Pi)
     assert not np.array_equal(one.Pi, other.Pi)
     y[17] += 60
-    with pytest.warns(TrustWarning):
-        bad = StabilitySelection(refits=0, n_lambdas=8).fit(X, y)
+    with pytest.warns(ReliabilityWarning):
+        bad = StabilitySelection(n_resamples=0, n_lambdas=8).fit(X, y)
     found = bad.refine(None, 200, progress=False)
     off = np.abs(found.Pi - bad.probabilities_) / found.Pi_se
     assert np.sum(off > 4) >= 5
@@ -283,7 +287,7 @@ def test_refining_says_nothing_new_on_a_clean_design_and_corrects_a_bad_one():
 @pytest.mark.filterwarnings("ignore:nothing could be selected")
 def test_the_refits_are_those_of_the_naive_bootstrap():
     X, y = clean(2, M=60, N=10)
-    s = StabilitySelection(refits=0, n_lambdas=8).fit(X, y)
+    s = StabilitySelection(n_resamples=0, n_lambdas=8).fit(X, y)
     draws = s.refine(None, 30, seed=9, progress=False).draws
     expected = refits(s, s.lambda_, 30, 9)
     np.testing.assert_array_equal(draws != 0, expected != 0)
@@ -293,13 +297,13 @@ def test_the_refits_are_those_of_the_naive_bootstrap():
 def test_refining_goes_on_until_it_is_accurate():
     X, y = clean(1, M=120, N=20)
     X[:, 18:] = X[:, :2] + [0.2, 0.3] * X[:, 18:]
-    s = silently(StabilitySelection(refits=0, n_lambdas=8), X, y)
+    s = silently(StabilitySelection(n_resamples=0, n_lambdas=8), X, y)
     few, more, budget = (
         s.refine(*asked, progress=False) for asked in [(0.05,), (0.015,), (0.001, 250)]
     )
-    assert few.n_refits == 200 and few.Pi_se.max() <= 0.05
-    assert few.n_refits < more.n_refits <= 3000 and more.Pi_se.max() <= 0.015
-    assert budget.n_refits == 250 and "0.001 would take some" in budget.status
+    assert few.n_resamples == 200 and few.Pi_se.max() <= 0.05
+    assert few.n_resamples < more.n_resamples <= 3000 and more.Pi_se.max() <= 0.015
+    assert budget.n_resamples == 250 and "0.001 would take some" in budget.status
     np.testing.assert_allclose(more.draws[:60], few.draws[:60], atol=1e-9)
 
 
@@ -310,9 +314,9 @@ def blocks(fit, truth, n_blocks=3, B=200):
     """
     Pi, mean, var, n = truth
     noise, active = Pi * (1 - Pi) / n, (Pi > 0.01) & (Pi < 0.99)
-    errors, covered, best = [], [], counted(fit)
+    errors, covered, best = [], [], condition_on_rows(fit)
     for seed in range(77, 77 + n_blocks):
-        r = refined(best, None, B, seed=seed, progress=False)
+        r = refine(best, None, B, seed=seed, progress=False)
         parts = fit.Pi, (r.draws != 0).mean(0), r.Pi
         errors.append([np.mean((estimate - Pi) ** 2 - noise) for estimate in parts])
         z = (r.Pi - Pi) / np.sqrt(r.Pi_se**2 + noise + 1e-20)
@@ -350,8 +354,8 @@ def test_refining_is_worth_many_refits(name):
 def test_refining_where_rvamp_is_poor_is_more_accurate_than_either():
     X, y = clean(1, M=120, N=100)
     y[17] += 40
-    with pytest.warns(TrustWarning):
-        s = StabilitySelection(refits=0, n_lambdas=12).fit(X, y)
+    with pytest.warns(ReliabilityWarning):
+        s = StabilitySelection(n_resamples=0, n_lambdas=12).fit(X, y)
     Z = refits(s, s.lambda_, 4000, 5)
     truth = (Z != 0).mean(0), Z.mean(0), Z.var(0), 4000
     alone, plain, both, covered = blocks(s.fit_, truth)
@@ -382,7 +386,7 @@ def test_refine_reports_on_all_columns():
     assert (0 <= low).all() and (low <= r.Pi).all()
     assert (r.Pi <= high).all() and (high <= 1).all()
     with pytest.warns(UserWarning, match="x5"):
-        both = StabilitySelection(refits=100, **options).fit(X, y)
+        both = StabilitySelection(n_resamples=100, **options).fit(X, y)
     np.testing.assert_array_equal(both.probabilities_, r.Pi)
     assert both.support_[0] and not both.support_[5]
     np.testing.assert_array_equal(both.support_[1:], r.Pi[1:] >= s.threshold_)
@@ -439,13 +443,13 @@ def silently(s, *data):
 
 @pytest.fixture(scope="module")
 def sound():
-    return StabilitySelection(refits=0, n_lambdas=8).fit(*table())
+    return StabilitySelection(n_resamples=0, n_lambdas=8).fit(*table())
 
 
 def test_cold_starts_that_fail_do_no_harm(failing, sound):
     """What the path has reached warm is never started cold."""
     failing(lambda lam, warm: not warm)
-    s = StabilitySelection(refits=0, n_lambdas=8).fit(*table())
+    s = StabilitySelection(n_resamples=0, n_lambdas=8).fit(*table())
     assert s.status_ == sound.status_ == "converged" and s.fit_.converged
     np.testing.assert_allclose(s.lambda_, sound.lambda_)
     np.testing.assert_allclose(s.probabilities_, sound.probabilities_)
@@ -457,23 +461,26 @@ def test_where_the_last_steps_fail_the_nearest_converged_penalty_is_reported(
     failing(lambda lam, warm: lam < 1.02 * sound.lambda_)
     with (
         pytest.warns(UserWarning, match="fell back: .* selected on average where q"),
-        pytest.warns(TrustWarning),
+        pytest.warns(ReliabilityWarning),
     ):
-        s = StabilitySelection(refits=0, n_lambdas=8).fit(*table())
+        s = StabilitySelection(n_resamples=0, n_lambdas=8).fit(*table())
     assert s.status_.startswith("fell back") and s.fit_.converged
     assert 1.02 * sound.lambda_ <= s.lambda_ < 1.1 * sound.lambda_
     assert s.question_.size(s.fit_.Pi) < s.q_ and s.pfer_bound_ < s.pfer_
-    assert s.trust_.light != "green" and s.summary().attrs["status"] == s.status_
+    assert (
+        s.diagnostics_.reliability != "green"
+        and s.summary().attrs["status"] == s.status_
+    )
 
 
 def test_where_the_path_itself_fails_below_q_is_not_met(failing, sound):
     broken_below = 1.5 * sound.lambda_
     failing(lambda lam, warm: lam < broken_below, lambda lam: lam < broken_below)
-    with pytest.warns(UserWarning, match="q not met"), pytest.warns(TrustWarning):
-        s = StabilitySelection(refits=0, n_lambdas=8).fit(*table())
+    with pytest.warns(UserWarning, match="q not met"), pytest.warns(ReliabilityWarning):
+        s = StabilitySelection(n_resamples=0, n_lambdas=8).fit(*table())
     assert s.lambda_ >= broken_below and s.fit_.converged
     assert "no smaller penalty has converged" in s.status_
-    assert s.trust_.light != "green"
+    assert s.diagnostics_.reliability != "green"
     failed = ~s.converged_
     assert failed.any() and np.isnan(s.selection_probabilities_[:, failed]).all()
     assert np.isnan(s.expected_selected_[failed]).all()
@@ -481,20 +488,24 @@ def test_where_the_path_itself_fails_below_q_is_not_met(failing, sound):
 
 
 def test_a_failed_penalty_above_the_reported_one_is_never_green(failing, sound):
-    assert sound.trust_.light == "green"
+    assert sound.diagnostics_.reliability == "green"
     hole = sound.lambdas_[2]
     failing(lambda lam, warm: False, lambda lam: lam == hole)
-    s = silently(StabilitySelection(refits=0, n_lambdas=8), *table())
-    assert s.status_ == "converged" and s.lambda_ < hole and s.trust_.light != "green"
+    s = silently(StabilitySelection(n_resamples=0, n_lambdas=8), *table())
+    assert (
+        s.status_ == "converged"
+        and s.lambda_ < hole
+        and s.diagnostics_.reliability != "green"
+    )
 
 
 @pytest.mark.parametrize("path_fails", [True, False])
 def test_where_nothing_converges_nothing_is_selected(failing, path_fails):
     failing(lambda lam, warm: True, lambda lam: path_fails)
-    with pytest.warns(TrustWarning, match="nothing is selected: no answer"):
-        s = StabilitySelection(refits=0, n_lambdas=8).fit(*table())
+    with pytest.warns(ReliabilityWarning, match="nothing is selected: no answer"):
+        s = StabilitySelection(n_resamples=0, n_lambdas=8).fit(*table())
     assert s.status_.startswith("no answer") and "on purpose" in s.status_
-    assert not s.support_.any() and s.trust_.light == "red"
+    assert not s.support_.any() and s.diagnostics_.reliability == "red"
     for missing in (s.probabilities_, s.coef_mean_, s.coef_std_):
         assert np.isnan(missing).all()
     assert np.isnan([s.lambda_, s.pfer_bound_, s.intercept_]).all()
@@ -522,9 +533,9 @@ def test_a_solver_that_takes_no_step_is_no_answer(monkeypatch):
 
     monkeypatch.setattr(penalty, "rvamp", none)
     monkeypatch.setattr(penalty, "rvamp_path", nothing)
-    s = silently(StabilitySelection(refits=0, n_lambdas=6), *table())
+    s = silently(StabilitySelection(n_resamples=0, n_lambdas=6), *table())
     assert s.status_ == "no answer: at no penalty, not converged (0/0)"
-    assert not s.support_.any() and s.trust_.light == "red"
+    assert not s.support_.any() and s.diagnostics_.reliability == "red"
     assert s.summary().attrs["q"] == s.q_ > 0 and s.plot_path() is not None
 
 
@@ -536,14 +547,14 @@ def test_what_did_not_converge_is_not_drawn(failing, sound):
 
     broken_below = 1.5 * sound.lambda_
     failing(lambda lam, warm: lam < broken_below, lambda lam: lam < broken_below)
-    s = silently(StabilitySelection(refits=0, n_lambdas=8), *table())
+    s = silently(StabilitySelection(n_resamples=0, n_lambdas=8), *table())
     ax = s.plot_path()
     assert len(ax.get_lines()) > 4
     for line in ax.get_lines()[:-2]:
         drawn = np.isfinite(line.get_ydata())
         assert (line.get_xdata()[drawn] * s.lambda_ > 0.999 * broken_below).all()
     failing(lambda lam, warm: True, lambda lam: True)
-    s = silently(StabilitySelection(refits=0, n_lambdas=8), *table())
+    s = silently(StabilitySelection(n_resamples=0, n_lambdas=8), *table())
     assert len(s.plot_path().get_lines()) == 1 and not s.plot_probabilities().patches
     plt.close("all")
 
@@ -570,7 +581,7 @@ def test_strong_equal_effects_select_nothing_by_breakdown():
 
 
 def test_a_fit_that_fails_leaves_nothing_of_an_older_one(monkeypatch):
-    s = StabilitySelection(refits=0, n_lambdas=6).fit(*table())
+    s = StabilitySelection(n_resamples=0, n_lambdas=6).fit(*table())
     late = lambda *args, **options: 1 / 0
     monkeypatch.setattr(answer, "judge", late)
     with pytest.raises(ZeroDivisionError):
@@ -582,20 +593,20 @@ def test_a_fit_that_fails_leaves_nothing_of_an_older_one(monkeypatch):
 
 def test_a_path_that_was_asked_for_ends_where_it_was_asked_to():
     X, y = table()
-    short = StabilitySelection(refits=0, q=4, n_lambdas=6, lambda_min_ratio=0.8)
+    short = StabilitySelection(n_resamples=0, q=4, n_lambdas=6, lambda_min_ratio=0.8)
     with pytest.warns(UserWarning, match="selects fewer: add smaller lambdas"):
         s = silently_but(short, X, y)
     assert len(s.lambdas_) == 6 and s.probabilities_.sum() < 4
     # three features explain all there is: no penalty selects ten
     exact = X[:, 0] - X[:, 6] + X[:, 11]
     with pytest.warns(UserWarning, match="no smaller penalty selects more"):
-        s = silently_but(StabilitySelection(refits=0, q=10), X, exact)
+        s = silently_but(StabilitySelection(n_resamples=0, q=10), X, exact)
     assert list(np.flatnonzero(s.support_)) == [0, 6, 11]
 
 
 def silently_but(s, *data):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TrustWarning)
+        warnings.simplefilter("ignore", ReliabilityWarning)
         return s.fit(*data)
 
 
@@ -627,16 +638,16 @@ def test_what_cannot_be_spent_is_said_with_numbers():
     X, y = rng.normal(size=(30, 300)), rng.normal(size=30)
     with pytest.warns(UserWarning, match="pfer = 1 at threshold 0.75 would allow"):
         s = silently_but(
-            StabilitySelection(refits=0, pfer=1, threshold=0.75, n_lambdas=8), X, y
+            StabilitySelection(n_resamples=0, pfer=1, threshold=0.75, n_lambdas=8), X, y
         )
     assert s.q_ == 5 and s.pfer_bound_ < 0.2
     # a pfer that is given is spent, where a threshold of .6 allows
     X = X[:, :60]
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
-        warnings.simplefilter("ignore", TrustWarning)
+        warnings.simplefilter("ignore", ReliabilityWarning)
         one, two = (
-            StabilitySelection(refits=0, pfer=pfer, n_lambdas=8).fit(X, y)
+            StabilitySelection(n_resamples=0, pfer=pfer, n_lambdas=8).fit(X, y)
             for pfer in (1, 2)
         )
     assert one.threshold_ > two.threshold_ > 0.6
@@ -681,12 +692,14 @@ def test_repeated_samples_break_the_promise_and_the_light_sees_it():
         rng = np.random.default_rng([3, d])
         between = np.repeat(rng.normal(size=(30, 201)), 8, axis=0)
         rows = 0.9**0.5 * between + 0.1**0.5 * rng.normal(size=(240, 201))
-        with pytest.warns(TrustWarning):
+        with pytest.warns(ReliabilityWarning):
             s = StabilitySelection(
-                refits=0, n_lambdas=10, lambda_min_ratio=0.12, tol=1e-4
+                n_resamples=0, n_lambdas=10, lambda_min_ratio=0.12, tol=1e-4
             ).fit(rows[:, 1:], rows[:, 0])
         false.append(s.support_.sum())
-        assert s.trust_.light == "red" and len(s.trust_.repeated) == 30
+        assert (
+            s.diagnostics_.reliability == "red" and len(s.diagnostics_.repeated) == 30
+        )
         assert s.pfer_ == pytest.approx(1)
     assert np.mean(false) > 2.5
 
@@ -696,7 +709,7 @@ def test_repeated_samples_break_the_promise_and_the_light_sees_it():
 
 @pytest.fixture(scope="module")
 def without_copies():
-    return StabilitySelection(refits=0, n_lambdas=5).fit(*seven_digits())
+    return StabilitySelection(n_resamples=0, n_lambdas=5).fit(*seven_digits())
 
 
 @pytest.mark.parametrize("apart", [0.0, 1e-9, 1e-6, 3e-5])
@@ -707,7 +720,7 @@ def test_near_copies_change_nothing(without_copies, apart):
     Z = np.column_stack([X, 2.54 * (X[:, 3] + apart * spread)])
     assert (alone.probabilities_[[0, 3, 7]] > 0.99).all()
     with pytest.warns(UserWarning, match="x3, x20 are the same up to sign and the"):
-        s = StabilitySelection(refits=0, n_lambdas=5).fit(Z, y)
+        s = StabilitySelection(n_resamples=0, n_lambdas=5).fit(Z, y)
     assert s.converged_.all() and s.status_ == "converged"
     np.testing.assert_allclose(s.probabilities_[:20], alone.probabilities_, atol=1e-6)
     assert s.probabilities_[20] == s.probabilities_[3]
@@ -727,7 +740,7 @@ def test_a_column_read_as_float32_is_a_copy():
     X, y = seven_digits()
     Z = np.column_stack([X, X[:, 3].astype(np.float32), np.round(X[:, 7], 6)])
     with pytest.warns(UserWarning, match="are the same"):
-        s = StabilitySelection(refits=0, n_lambdas=8).fit(Z, y)
+        s = StabilitySelection(n_resamples=0, n_lambdas=8).fit(Z, y)
     assert s.support_[[0, 3, 7, 20, 21]].all() and s.support_.sum() == 5
 
 
@@ -755,7 +768,7 @@ def test_what_the_covariates_explain_is_named_and_left_out():
     X[:, 20], X[:, 21] = 3 * X[:, 1] + 7, X[:, 1] - X[:, 2]
     factors = np.ones(40)
     factors[[1, 2]] = 0
-    options = dict(penalty_factor=factors, n_lambdas=10, refits=0)
+    options = dict(penalty_factor=factors, n_lambdas=10, n_resamples=0)
     with pytest.warns(UserWarning, match="already explain have Π = 0: x20, x21"):
         s = StabilitySelection(**options).fit(X, y)
     assert (s.probabilities_[[20, 21]] == 0).all() and not s.support_[[20, 21]].any()
@@ -765,7 +778,7 @@ def test_what_the_covariates_explain_is_named_and_left_out():
     assert kinds["x1"] == "covariate, always in" and kinds["x0"] == "selected"
     keep = np.delete(np.arange(40), [20, 21])
     without = StabilitySelection(
-        refits=0, penalty_factor=factors[keep], n_lambdas=10
+        n_resamples=0, penalty_factor=factors[keep], n_lambdas=10
     ).fit(X[:, keep], y)
     np.testing.assert_allclose(s.probabilities_[keep], without.probabilities_)
 
@@ -809,7 +822,7 @@ def genes(seed, M=50, N=120):
 def test_the_search_finds_what_the_whole_path_finds(classes):
     X, y = genes(int(classes))
     y = y > np.median(y) if classes else y
-    digits = dict(refits=0, tol=1e-6)
+    digits = dict(n_resamples=0, tol=1e-6)
     found = silently(StabilitySelection(**digits), X, y)
     whole = silently(StabilitySelection(n_lambdas=50, **digits), X, y)
     assert found.status_ == whole.status_ == "converged"
@@ -839,7 +852,7 @@ def test_the_path_is_made_when_somebody_asks(monkeypatch):
     made, walk = [], penalty.walk
     counting = lambda *given: made.append(1) or walk(*given)
     monkeypatch.setattr("rvamp_nb.select.answer.walk", counting)
-    s = silently(StabilitySelection(refits=0), *table())
+    s = silently(StabilitySelection(n_resamples=0), *table())
     s.summary()
     assert not made
     lines = [line.get_xdata() for line in s.plot_path().lines]
@@ -851,7 +864,7 @@ def test_the_path_is_made_when_somebody_asks(monkeypatch):
 
 def test_a_penalty_that_goes_along_ends_where_q_are_selected(monkeypatch):
     """At a plain fit with all digits; from a hint sooner; where it fails, a walk."""
-    s = silently(StabilitySelection(refits=0, tol=1e-6), *table())
+    s = silently(StabilitySelection(n_resamples=0, tol=1e-6), *table())
     path, answer = penalty.at_once(s.question_, s.q_)
     assert path.lams == answer.lam == s.lambda_ and path.converged.all()
     assert 0.995 * s.q_ <= s.question_.size(answer.fit.Pi) <= s.q_
@@ -862,7 +875,7 @@ def test_a_penalty_that_goes_along_ends_where_q_are_selected(monkeypatch):
     assert again.n_iter < answer.n_iter == s.n_iter_
     assert penalty.at_once(s.question_, 1e6) is None
     monkeypatch.setattr(penalty, "at_once", lambda *given, rough=False: None)
-    walked = silently(StabilitySelection(refits=0, tol=1e-6), *table())
+    walked = silently(StabilitySelection(n_resamples=0, tol=1e-6), *table())
     assert walked.lambda_ == pytest.approx(s.lambda_, rel=0.005)
     assert walked.n_iter_ > s.n_iter_ and len(walked.selection_.path.lams) > 8
 
@@ -879,7 +892,7 @@ def _hard_searches():
         y = 4 * X[:, :strong].sum(1) + 0.5 * rng.normal(size=M)
         yield X, y, dict(q=float(strong))
     rng = np.random.default_rng([64, 4])
-    X = in_blocks(rng, 157, 451, 0.9)
+    X = as_chunked(rng, 157, 451, 0.9)
     yield X, X[:, ::60].sum(1) + 0.3 * rng.normal(size=157), {}
     rng = np.random.default_rng([64, 5])
     X = rng.normal(size=(147, 33))
@@ -895,7 +908,7 @@ def test_the_search_takes_at_most_four_times_the_steps_of_a_fit(case, monkeypatc
         take = room.step_of_few
         counted = lambda *a, take=take: taken.append(1) or take(*a)
         monkeypatch.setattr(room, "step_of_few", counted)
-    s = silently(StabilitySelection(refits=0, **given), X, y)
+    s = silently(StabilitySelection(n_resamples=0, **given), X, y)
     assert s.status_ == "converged" and s.n_iter_ == len(taken)
     question = s.question_
     assert penalty.CLOSE_TO_Q * s.q_ <= question.size(s.fit_.Pi) <= s.q_
@@ -908,14 +921,14 @@ def test_steps_that_led_to_nothing_are_counted(monkeypatch):
     """Of a run in which the penalty goes along and fails, and of attempts before."""
     X, y = table()
     made, taken = [], []
-    s = silently(StabilitySelection(refits=0), X, y)
+    s = silently(StabilitySelection(n_resamples=0), X, y)
     for room in (iteration, penalty):
         take = room.step_of_few
         counted = lambda *a, take=take: taken.append(1) or take(*a)
         monkeypatch.setattr(room, "step_of_few", counted)
     fails = lambda *given, **how: made.append(1) or None
     monkeypatch.setattr(penalty, "_exactly", fails)
-    walked = silently(StabilitySelection(refits=0), X, y)
+    walked = silently(StabilitySelection(n_resamples=0), X, y)
     assert made and walked.n_iter_ == len(taken) > s.n_iter_
     taken.clear()
     fit = s.question_.solve(0.02 * s.lambda_, tol=1e-12)
@@ -940,14 +953,14 @@ def test_the_next_penalty_closes_in(bend):
 
 def test_the_digits_of_the_default_are_enough():
     """Those that it leaves out are a hundredth of what refits know."""
-    s = silently(StabilitySelection(refits=0), *table())
+    s = silently(StabilitySelection(n_resamples=0), *table())
     all_of_them = s.question_.solve(s.lambda_, tol=1e-9)
     assert s.summary().attrs["tol"] == 1e-4
     assert 1e-9 < np.abs(s.fit_.Pi - all_of_them.Pi).max() < 2e-4
 
 
 def test_in_any_fields_the_penalty_that_goes_along_selects_q():
-    s = silently(StabilitySelection(refits=0), *table())
+    s = silently(StabilitySelection(n_resamples=0), *table())
     for factor in (0.4, 1.0, 1.5):
         fields = s.question_.solve(factor * s.lambda_).last.state.to_prior
         along = penalty._Along(s.question_, s.q_, s.lambda_)
@@ -959,7 +972,8 @@ def test_in_any_fields_the_penalty_that_goes_along_selects_q():
 def test_a_looser_answer_has_no_tighter_search():
     X, y = genes(2)
     s, tight = (
-        silently(StabilitySelection(refits=0, tol=tol), X, y) for tol in (3e-2, 1e-6)
+        silently(StabilitySelection(n_resamples=0, tol=tol), X, y)
+        for tol in (3e-2, 1e-6)
     )
     assert s.status_ == "converged" and s.n_iter_ < tight.n_iter_
     assert 0.99 * s.q_ <= s.probabilities_.sum() <= s.q_
@@ -968,12 +982,12 @@ def test_a_looser_answer_has_no_tighter_search():
 @pytest.mark.parametrize("share", [1.02, 1.5])
 def test_a_walk_whose_search_fails_is_honest(failing, share):
     """Of trials that fail nothing is reported: the nearest penalty that does not."""
-    sound = StabilitySelection(refits=0).fit(*table())
+    sound = StabilitySelection(n_resamples=0).fit(*table())
     below = share * sound.lambda_
     failing(lambda lam, warm: lam < below, lambda lam: lam < below and share == 1.5)
-    s = silently(StabilitySelection(refits=0), *table())
+    s = silently(StabilitySelection(n_resamples=0), *table())
     assert s.fit_.converged and below <= s.lambda_ < 1.1 * below / 0.85
-    assert s.question_.size(s.fit_.Pi) < s.q_ and s.trust_.light != "green"
+    assert s.question_.size(s.fit_.Pi) < s.q_ and s.diagnostics_.reliability != "green"
     assert s.status_.startswith("fell back" if share == 1.02 else "q not met")
     failed = ~s.converged_
     assert failed.any() == (share == 1.5)
@@ -984,22 +998,22 @@ def test_a_walk_whose_search_fails_is_honest(failing, share):
 @pytest.mark.parametrize("path_fails", [True, False])
 def test_a_walk_on_which_nothing_converges_selects_nothing(failing, path_fails):
     failing(lambda lam, warm: True, lambda lam: path_fails)
-    s = silently(StabilitySelection(refits=0), *table())
+    s = silently(StabilitySelection(n_resamples=0), *table())
     assert s.status_.startswith("no answer") and not s.support_.any()
     assert np.isnan(s.lambda_) and np.isnan(s.probabilities_).all()
-    assert s.trust_.light == "red" and s.plot_path() is not None
+    assert s.diagnostics_.reliability == "red" and s.plot_path() is not None
 
 
 def test_a_sum_that_jumps_across_q_is_said(monkeypatch):
     """Where no penalty selects q, the last that selects fewer is reported."""
-    sizes = penalty.Question.size
+    sizes = penalty.SelectionProblem.size
 
     def two_or_five(self, Pi):
         size = sizes(self, Pi)
         return np.where(size > 2.9, np.maximum(size, 5.0), np.minimum(size, 2.0))
 
-    monkeypatch.setattr(penalty.Question, "size", two_or_five)
-    s = silently(StabilitySelection(refits=0, q=3), *table())
+    monkeypatch.setattr(penalty.SelectionProblem, "size", two_or_five)
+    s = silently(StabilitySelection(n_resamples=0, q=3), *table())
     assert (
         s.status_.startswith("q not met: 2 selected") and "jumps across q" in s.status_
     )
@@ -1014,7 +1028,7 @@ def test_of_two_crossings_that_on_the_way_down_is_reported():
     grid = dict(n_lambdas=25, lambda_min_ratio=1e-3)
     whole = silently(StabilitySelection(q=2.9, **grid), X, y)
     assert np.sum(np.diff(np.sign(whole.expected_selected_ - 2.9)) != 0) == 2
-    found = silently(StabilitySelection(refits=0, q=2.9), X, y)
+    found = silently(StabilitySelection(n_resamples=0, q=2.9), X, y)
     assert found.lambda_ == pytest.approx(whole.lambda_, rel=0.02)
     assert found.status_ == "converged"
     assert 0.99 * 2.9 < found.probabilities_.sum() <= 2.9

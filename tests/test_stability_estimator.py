@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rvamp_nb import StabilitySelection, datasets
-from rvamp_nb.extend.trust import TrustWarning
+from rvamp_nb.inference.diagnostics import ReliabilityWarning
 from rvamp_nb.resampling import Poisson, Subsample, TwoPoint, Weakness
 from rvamp_nb.select import report
 from rvamp_nb.select.control import pfer_bound
@@ -41,7 +41,7 @@ def one_that_asks_something_else(estimator):
 
 
 @parametrize_with_checks(
-    [StabilitySelection(refits=0, lambdas=[0.5])],
+    [StabilitySelection(n_resamples=0, lambdas=[0.5])],
     expected_failed_checks=one_that_asks_something_else,
 )
 def test_scikit_learns_own_checks(estimator, check):
@@ -52,7 +52,7 @@ def test_scikit_learns_own_checks(estimator, check):
     if check.func.__name__ == "check_array_api_input":
         return
     if check.func.__name__ == "check_transformer_general":
-        estimator = StabilitySelection(refits=0, n_lambdas=3)
+        estimator = StabilitySelection(n_resamples=0, n_lambdas=3)
     with warnings.catch_warnings():
         # tiny data: the light is red, and rightly so
         warnings.simplefilter("ignore", UserWarning)
@@ -72,11 +72,11 @@ def data(M=80, N=12, seed=0):
 
 
 X, Y = data()
-QUICK = dict(n_lambdas=12, refits=0)
+QUICK = dict(n_lambdas=12, n_resamples=0)
 SHORT = dict(
-    lambdas=[4.0, 2.0, 1.0], refits=0
+    lambdas=[4.0, 2.0, 1.0], n_resamples=0
 )  # where 1, 2 and 4 of X's columns are selected
-OF_CLASSES = dict(lambdas=[0.6, 0.25], refits=0)
+OF_CLASSES = dict(lambdas=[0.6, 0.25], n_resamples=0)
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +134,7 @@ def test_the_reported_penalty_is_where_q_are_selected():
         dict(pfer=2, q=4, bound="unimodal"),
         dict(resampling="poisson", q=2),
     ):
-        s = StabilitySelection(refits=0, n_lambdas=4, **options).fit(X, Y)
+        s = StabilitySelection(n_resamples=0, n_lambdas=4, **options).fit(X, Y)
         assert 0.99 * s.q_ <= s.probabilities_.sum() <= s.q_ * (1 + 1e-9)
         np.testing.assert_array_equal(s.support_, s.probabilities_ >= s.threshold_)
         if "resampling" not in options:
@@ -146,7 +146,7 @@ def test_the_largest_probability_need_not_be_at_the_end_of_the_path():
     A = rng.normal(size=(150, 6))
     # comes in first, and goes when both of its parts are in
     A[:, 0] = A[:, 1] + A[:, 2] + 0.8 * rng.normal(size=150)
-    s = StabilitySelection(refits=0, n_lambdas=20, lambda_min_ratio=0.01).fit(
+    s = StabilitySelection(n_resamples=0, n_lambdas=20, lambda_min_ratio=0.01).fit(
         A, A[:, 1] + A[:, 2] + 0.3 * rng.normal(size=150)
     )
     along = s.selection_probabilities_[0]
@@ -154,7 +154,7 @@ def test_the_largest_probability_need_not_be_at_the_end_of_the_path():
 
 
 def test_probabilities_of_classes_are_averaged_over_resamples():
-    with pytest.warns(TrustWarning):
+    with pytest.warns(ReliabilityWarning):
         s = StabilitySelection(q=2, **OF_CLASSES).fit(
             X, np.where(Y > 0, "sick", "well")
         )
@@ -170,7 +170,7 @@ def test_probabilities_of_classes_are_averaged_over_resamples():
 
 @pytest.mark.parametrize("refits", [0, 20])
 def test_a_probability_equal_to_the_threshold_is_enough(refits):
-    at = dict(q=1, lambdas=[6.0, 4.5], refits=refits)
+    at = dict(q=1, lambdas=[6.0, 4.5], n_resamples=refits)
     first = StabilitySelection(threshold=0.75, **at).fit(X, Y)
     i = np.argmax(np.where(first.probabilities_ < 1, first.probabilities_, 0))
     edge = first.probabilities_[i]
@@ -182,7 +182,7 @@ def test_a_probability_equal_to_the_threshold_is_enough(refits):
 
 def test_one_penalty_is_a_path_too():
     whole = StabilitySelection(q=2, tol=1e-6, **SHORT).fit(X, Y)
-    at = dict(refits=0, tol=1e-6, lambdas=[whole.lambda_])
+    at = dict(n_resamples=0, tol=1e-6, lambdas=[whole.lambda_])
     one = StabilitySelection(q=2, **at).fit(X, Y)
     np.testing.assert_allclose(one.probabilities_, whole.probabilities_, atol=1e-5)
     # what is reported is a step further than the path
@@ -193,15 +193,21 @@ def test_one_penalty_is_a_path_too():
 
 def test_a_grid_that_selects_too_many_says_so():
     with pytest.warns(UserWarning, match="add larger lambdas"):
-        s = StabilitySelection(refits=0, q=1, lambdas=[0.5, 0.4]).fit(X, Y)
+        s = StabilitySelection(n_resamples=0, q=1, lambdas=[0.5, 0.4]).fit(X, Y)
     assert s.lambda_ == 0.5 and s.probabilities_.sum() > 1 and s.pfer_bound_ > s.pfer_
 
 
 def test_a_grid_that_selects_too_few_reports_its_end():
-    with pytest.warns(TrustWarning), pytest.warns(UserWarning, match="add smaller"):
-        s = StabilitySelection(refits=0, q=5, lambdas=[1e4, 1e3]).fit(X, Y)
+    with (
+        pytest.warns(ReliabilityWarning),
+        pytest.warns(UserWarning, match="add smaller"),
+    ):
+        s = StabilitySelection(n_resamples=0, q=5, lambdas=[1e4, 1e3]).fit(X, Y)
     assert s.lambda_ == 1e3 and not s.support_.any() and s.pfer_bound_ < s.pfer_
-    assert s.status_.startswith("q not met: 0 selected") and s.trust_.light != "green"
+    assert (
+        s.status_.startswith("q not met: 0 selected")
+        and s.diagnostics_.reliability != "green"
+    )
 
 
 def test_coefficients_are_on_the_scale_of_the_table(plain, short):
@@ -240,7 +246,7 @@ def test_a_bagged_prediction_has_the_variance_of_refits(plain):
         y,
         plain.lambda_,
         counts=Subsample(0.5),
-        randomise=plain.question_.prior.randomise,
+        randomize=plain.question_.prior.randomize,
         n_resamples=600,
         keep=np.arange(12),
         progress=False,
@@ -317,7 +323,7 @@ def test_integers():
     A = rng.integers(-5, 6, size=(60, 8))
     y = 2 * A[:, 0] - A[:, 3] + rng.integers(-3, 4, size=60)
     whole, real = (
-        StabilitySelection(refits=0, n_lambdas=4).fit(a, b)
+        StabilitySelection(n_resamples=0, n_lambdas=4).fit(a, b)
         for a, b in ((A, y), (A.astype(float), y.astype(float)))
     )
     assert whole.loss_ == "squared" and list(np.flatnonzero(whole.support_)) == [0, 3]
@@ -409,7 +415,7 @@ def test_counts():
     rng = np.random.default_rng(5)
     A = rng.normal(size=(150, 10))
     y = rng.poisson(np.exp(0.5 + 0.6 * A[:, 0] - 0.5 * A[:, 1]))
-    s = StabilitySelection(refits=0, loss="poisson", n_lambdas=4).fit(A, y)
+    s = StabilitySelection(n_resamples=0, loss="poisson", n_lambdas=4).fit(A, y)
     assert list(np.flatnonzero(s.support_)) == [0, 1]
     mean, std = s.predict(A, return_std=True)
     np.testing.assert_allclose(mean, s.predict(A))
@@ -459,9 +465,9 @@ def test_exact_duplicates_share_their_probability(short):
     )
     np.testing.assert_allclose(s.coef_mean_[[12, 13]] / s.coef_mean_[0], [1, -0.5])
     assert (
-        [list(g) for g in s.trust_.duplicates] == [[0, 12, 13]]
-        and s.trust_.light == "amber"
-        and s.summary(full=True).loc["x0", "same_as"] == "x12, x13"
+        [list(g) for g in s.diagnostics_.duplicates] == [[0, 12, 13]]
+        and s.diagnostics_.reliability == "amber"
+        and s.summary(full=True).loc["x0", "duplicates"] == "x12, x13"
     )
     r = s.refine(None, 20, progress=False)
     assert r.Pi.shape == (14,) and r.Pi[0] == r.Pi[12] == r.Pi[13]
@@ -475,7 +481,7 @@ def test_equal_columns_with_different_penalties_stay_apart():
     assert (
         s.probabilities_[0] > 0.99
         and s.probabilities_[12] < 0.01
-        and s.trust_.duplicates == []
+        and s.diagnostics_.duplicates == []
     )
 
 
@@ -499,7 +505,7 @@ def test_a_column_that_must_stay():
         np.delete(by_name.selection_probabilities_, 11, axis=0).sum(0),
     )
     heavier = StabilitySelection(
-        refits=0, lambdas=[by_name.lambda_], q=2, penalty_factor={"l": 0, "a": 1.5}
+        n_resamples=0, lambdas=[by_name.lambda_], q=2, penalty_factor={"l": 0, "a": 1.5}
     ).fit(frame, Y)
     assert heavier.probabilities_[0] < by_name.probabilities_[0]
 
@@ -509,8 +515,8 @@ def test_laws():
         dict(resampling="poisson"),
         dict(resampling=Poisson(0.7)),
         dict(resampling=Subsample(0.8)),
-        dict(randomise=TwoPoint(2, 0.5)),
-        dict(randomise=Weakness(0.5)),
+        dict(randomize=TwoPoint(2, 0.5)),
+        dict(randomize=Weakness(0.5)),
     ):
         s = StabilitySelection(q=2, **SHORT, **options).fit(X, Y)
         assert list(np.flatnonzero(s.support_)) == [0, 4] and np.isnan(
@@ -526,12 +532,12 @@ def test_a_fit_prints_nothing(capfd):
 def test_not_converging_is_said():
     with (
         pytest.warns(ConvergenceWarning),
-        pytest.warns(TrustWarning, match="not converged"),
+        pytest.warns(ReliabilityWarning, match="not converged"),
     ):
-        s = StabilitySelection(refits=0, max_iter=2, n_lambdas=4).fit(X, Y)
+        s = StabilitySelection(n_resamples=0, max_iter=2, n_lambdas=4).fit(X, Y)
     assert (
         not s.converged_.any()
-        and s.trust_.light == "red"
+        and s.diagnostics_.reliability == "red"
         and not s.summary().attrs["converged"]
     )
 
@@ -605,7 +611,7 @@ def test_the_table(plain):
         "coef_low",
         "coef_high",
         "shares_signal_with",
-        "same_as",
+        "duplicates",
         "status",
     ]
     assert (
@@ -614,7 +620,7 @@ def test_the_table(plain):
         and table.selected.sum() == 2
     )
     assert {
-        "light",
+        "reliability",
         "effective_rows",
         "largest_row_share",
         "duplicates",
@@ -624,7 +630,7 @@ def test_the_table(plain):
         "q",
         "threshold",
         "lambda_",
-        "trust",
+        "diagnostics",
     } <= table.attrs.keys()
 
 
@@ -645,7 +651,7 @@ def seconds(work):
 
 
 def test_the_diabetes_path_converges():
-    diabetes, s = datasets.load_diabetes(), StabilitySelection(refits=0)
+    diabetes, s = datasets.load_diabetes(), StabilitySelection(n_resamples=0)
     print(
         f"442 x 64: {seconds(lambda: s.fit(diabetes.A, diabetes.y)):.2f} s for the path"
     )
@@ -654,12 +660,12 @@ def test_the_diabetes_path_converges():
 
 @pytest.mark.riboflavin
 def test_riboflavin_is_amber():
-    riboflavin, s = datasets.load_riboflavin(), StabilitySelection(refits=0)
+    riboflavin, s = datasets.load_riboflavin(), StabilitySelection(n_resamples=0)
     print(
         f"71 x 4088: {seconds(lambda: s.fit(riboflavin.A, riboflavin.y)):.2f} s for the"
         " path"
     )
-    assert s.converged_.all() and s.trust_.light == "amber"
+    assert s.converged_.all() and s.diagnostics_.reliability == "amber"
 
 
 def test_the_package_stays_light():
@@ -698,7 +704,8 @@ def mended():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return [
-            StabilitySelection(refits=n, verbose=0).fit(*mistyped()) for n in (0, 100)
+            StabilitySelection(n_resamples=n, verbose=0).fit(*mistyped())
+            for n in (0, 100)
         ]
 
 
@@ -722,14 +729,14 @@ def test_refined_numbers_reach_all_that_is_reported(mended):
     np.testing.assert_array_equal(table.probability, np.sort(new.Pi)[::-1])
     by_place = table.loc[s.question_.columns.names]
     np.testing.assert_array_equal(by_place.probability_se, new.Pi_se)
-    assert table.attrs["n_refits"] == 100
-    assert table.attrs["worth_in_refits"] == new.worth > 200
+    assert table.attrs["n_resamples"] == 100
+    assert table.attrs["equivalent_refits"] == new.equivalent_refits > 200
     np.testing.assert_allclose(table.attrs["expected_selected"], new.Pi.sum())
     # the path and the lights stay the solver's
     np.testing.assert_array_equal(
         s.selection_probabilities_, plain.selection_probabilities_
     )
-    assert s.trust_.light == plain.trust_.light == "red"
+    assert s.diagnostics_.reliability == plain.diagnostics_.reliability == "red"
 
 
 def test_other_refits_prefer_the_refined_numbers(mended):
@@ -761,7 +768,7 @@ def test_copies_and_covariates_are_refined_in_their_place():
         warnings.simplefilter("ignore", UserWarning)
         factors = np.ones(61)
         factors[1] = 0
-        s = StabilitySelection(refits=20, penalty_factor=factors, verbose=0)
+        s = StabilitySelection(n_resamples=20, penalty_factor=factors, verbose=0)
         s.fit(both, y)
     r = s.refined_
     assert s.probabilities_[1] == 1 and r.Pi_se[1] == 0 and s.support_[1]
@@ -775,7 +782,9 @@ def test_copies_and_covariates_are_refined_in_their_place():
 
 def test_a_refined_estimator_is_cloned_and_pickled(mended):
     s = mended[1]
-    assert clone(s).get_params() == s.get_params() and s.get_params()["refits"] == 100
+    assert (
+        clone(s).get_params() == s.get_params() and s.get_params()["n_resamples"] == 100
+    )
     copy = pickle.loads(pickle.dumps(s))
     np.testing.assert_array_equal(copy.probabilities_, s.probabilities_)
     np.testing.assert_array_equal(copy.refined_.draws, s.refined_.draws)
@@ -787,7 +796,9 @@ def test_a_bagged_count_is_the_mean_over_resamples():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 4))
     y = rng.poisson(np.exp(0.8 * X[:, 0]))
-    s = StabilitySelection(refits=0, loss="poisson", lambdas=[1.0], verbose=0).fit(X, y)
+    s = StabilitySelection(n_resamples=0, loss="poisson", lambdas=[1.0], verbose=0).fit(
+        X, y
+    )
     mean, std = s.linear_predictor(X, return_std=True)
     assert std.max() > 0.3
     node, weight = np.polynomial.hermite_e.hermegauss(40)
@@ -826,7 +837,7 @@ def test_ten_strong_features_have_small_q_values(kind):
     rng = np.random.default_rng(3)
     wide = rng.normal(size=(150, 40))
     y = wide[:, :15].sum(1) + 0.3 * rng.normal(size=150)
-    s = StabilitySelection(refits=0, verbose=0, decoys=kind).fit(wide, y)
+    s = StabilitySelection(n_resamples=0, verbose=0, decoys=kind).fit(wide, y)
     assert (s.q_values_[:15] <= 0.1).all() and (s.q_values_[15:] > 0.1).sum() >= 23
     assert s.q_values_.min() >= 1 / 40
 
@@ -842,7 +853,7 @@ def test_ten_strong_features_have_small_q_values(kind):
 )
 def test_decoys_are_refused_where_they_are_not_like_noise(given, roles):
     frame = pd.DataFrame(X).add_prefix("x")
-    s = StabilitySelection(refits=0, verbose=0, decoys="permuted", **given)
+    s = StabilitySelection(n_resamples=0, verbose=0, decoys="permuted", **given)
     with pytest.raises(ValueError, match="decoys='permuted': they are like noise only"):
         s.fit(frame, Y, **roles)
     assert not hasattr(s, "support_")
@@ -857,12 +868,12 @@ def test_decoys_of_no_known_kind_are_refused():
 def test_permuted_decoys_beside_a_common_factor_are_warned_of():
     rng = np.random.default_rng(4)
     follow = rng.normal(size=(80, 1)) + 0.7 * X
-    s = StabilitySelection(refits=0, verbose=0, decoys="permuted")
-    with pytest.warns(TrustWarning, match="take decoys='gaussian'") as seen:
+    s = StabilitySelection(n_resamples=0, verbose=0, decoys="permuted")
+    with pytest.warns(ReliabilityWarning, match="take decoys='gaussian'") as seen:
         s.fit(follow, Y)
     assert seen[0].filename == __file__
     with warnings.catch_warnings():
-        warnings.simplefilter("error", TrustWarning)
+        warnings.simplefilter("error", ReliabilityWarning)
         s.set_params(decoys="gaussian").fit(follow, Y)
         s.set_params(decoys="permuted").fit(X, Y)
 
@@ -870,5 +881,5 @@ def test_permuted_decoys_beside_a_common_factor_are_warned_of():
 def test_where_the_competition_has_no_answer_there_is_no_q_value():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        s = StabilitySelection(refits=0, verbose=0, max_iter=1, decoys="permuted")
+        s = StabilitySelection(n_resamples=0, verbose=0, max_iter=1, decoys="permuted")
         assert np.isnan(s.fit(X, Y).q_values_).all()

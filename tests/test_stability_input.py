@@ -11,10 +11,10 @@ import pytest
 from scipy import sparse
 
 from rvamp_nb import StabilitySelection
-from rvamp_nb.extend.trust import TrustWarning
+from rvamp_nb.inference.diagnostics import ReliabilityWarning
 from rvamp_nb.likelihood import Huber, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
-from rvamp_nb.resampling import Fixed, Multinomial, Poisson, Subsample, TwoPoint
+from rvamp_nb.resampling import FixedFactor, Multinomial, Poisson, Subsample, TwoPoint
 from rvamp_nb.select.control import error_control, pfer_bound, unimodal_bound
 from rvamp_nb.select.target import (
     bend,
@@ -45,21 +45,21 @@ def with_y(value):
 
 
 def fit(X=X, y=Y, **options):
-    return lambda: StabilitySelection(**dict(refits=0) | options).fit(X, y)
+    return lambda: StabilitySelection(**dict(n_resamples=0) | options).fit(X, y)
 
 
 @cache
 def fitted(**options):
-    return StabilitySelection(**dict(refits=0, n_lambdas=8) | options).fit(X, Y)
+    return StabilitySelection(**dict(n_resamples=0, n_lambdas=8) | options).fit(X, Y)
 
 
 def survived():
     times = np.column_stack([np.ones(len(Y)), np.exp(Y)])
-    return StabilitySelection(loss="survival", refits=0).fit(X, times)
+    return StabilitySelection(loss="survival", n_resamples=0).fit(X, times)
 
 
 def with_rows(**said):
-    return lambda: StabilitySelection(refits=0).fit(X, Y, **said)
+    return lambda: StabilitySelection(n_resamples=0).fit(X, Y, **said)
 
 
 WIDE = rng.normal(size=(40, 30))
@@ -86,7 +86,7 @@ LIVED = np.column_stack([(np.arange(40) % 2) * (GROUP == 0), 41.0 - np.arange(40
 
 
 def with_offset(offset, y, **options):
-    return lambda: StabilitySelection(refits=0, **options).fit(X, y, offset=offset)
+    return lambda: StabilitySelection(n_resamples=0, **options).fit(X, y, offset=offset)
 
 
 # what: (a call that must be refused, a word that the message must hold)
@@ -133,7 +133,10 @@ BAD = {
         fit(categories=np.arange(6) % 2),
         "categories must be a dict {name: its columns} or a list of lists of columns",
     ),
-    "refits without end": (fit(refits=10**30), "refits must be at least 0 and below 2"),
+    "refits without end": (
+        fit(n_resamples=10**30),
+        "n_resamples must be at least 0 and below 2",
+    ),
     # the table
     "X with NaN": (fit(altered(np.nan)), "NaN"),
     "X with inf": (fit(altered(np.inf)), "inf"),
@@ -335,9 +338,9 @@ BAD = {
     "prior of a posterior": (fit(prior=SpikeSlab(0.1, 1.0)), "no share of resamples"),
     "prior a class": (fit(prior=ElasticNet), "prior"),
     "prior a number": (fit(prior=0.5), "prior"),
-    "prior and randomise": (
-        fit(prior=Laplace(1.0), randomise=TwoPoint()),
-        "randomise and prior",
+    "prior and randomize": (
+        fit(prior=Laplace(1.0), randomize=TwoPoint()),
+        "randomize and prior",
     ),
     "prior and penalty_factor": (
         fit(prior=Laplace(1.0), penalty_factor=np.ones(6)),
@@ -384,9 +387,9 @@ BAD = {
     "offset too long": (with_rows(offset=np.zeros(41)), "offset must hold one entry"),
     "offset NaN": (with_rows(offset=with_y(np.nan)), "offset has NaN"),
     "offset a table": (with_rows(offset=np.zeros((40, 2))), "offset"),
-    "refits too few": (fit(refits=5), "refits"),
-    "refits negative": (fit(refits=-1), "refits"),
-    "refits text": (fit(refits="100"), "refits"),
+    "refits too few": (fit(n_resamples=5), "n_resamples"),
+    "refits negative": (fit(n_resamples=-1), "n_resamples"),
+    "refits text": (fit(n_resamples="100"), "n_resamples"),
     "accuracy zero": (fit(accuracy=0), "accuracy must lie in (1e-06, 0.5)"),
     "accuracy one half": (fit(accuracy=0.5), "accuracy must lie in (1e-06, 0.5)"),
     "accuracy of a billionth": (fit(accuracy=1e-9), "accuracy must lie in"),
@@ -420,10 +423,10 @@ BAD = {
     "resampling a class": (fit(resampling=Subsample), "resampling"),
     "resampling of penalties": (fit(resampling=TwoPoint()), "resampling"),
     "resampling tied": (fit(resampling=Multinomial(0.5)), "Multinomial"),
-    "randomise text": (fit(randomise="two-point"), "randomise"),
-    "randomise a number": (fit(randomise=0.5), "randomise"),
-    "randomise a class": (fit(randomise=Fixed), "randomise"),
-    "randomise of counts": (fit(randomise=Poisson(0.5)), "randomise"),
+    "randomize text": (fit(randomize="two-point"), "randomize"),
+    "randomize a number": (fit(randomize=0.5), "randomize"),
+    "randomize a class": (fit(randomize=FixedFactor), "randomize"),
+    "randomize of counts": (fit(randomize=Poisson(0.5)), "randomize"),
     "penalty_factor negative": (
         fit(penalty_factor=[-1, 1, 1, 1, 1, 1]),
         "penalty_factor",
@@ -483,31 +486,37 @@ BAD = {
     "max_iter 1.5": (fit(max_iter=1.5), "max_iter"),
     # after the fit
     "transform before fit": (
-        lambda: StabilitySelection(refits=0).transform(X),
+        lambda: StabilitySelection(n_resamples=0).transform(X),
         "not fitted",
     ),
     "predict before fit": (
-        lambda: StabilitySelection(refits=0).predict(X),
+        lambda: StabilitySelection(n_resamples=0).predict(X),
         "not fitted",
     ),
     "summary before fit": (
-        lambda: StabilitySelection(refits=0).summary(),
+        lambda: StabilitySelection(n_resamples=0).summary(),
         "not fitted",
     ),
-    "refine before fit": (lambda: StabilitySelection(refits=0).refine(), "not fitted"),
-    "plot before fit": (lambda: StabilitySelection(refits=0).plot_path(), "not fitted"),
+    "refine before fit": (
+        lambda: StabilitySelection(n_resamples=0).refine(),
+        "not fitted",
+    ),
+    "plot before fit": (
+        lambda: StabilitySelection(n_resamples=0).plot_path(),
+        "not fitted",
+    ),
     "transform of other columns": (lambda: fitted().transform(X[:, :5]), "features"),
     "predict of other columns": (lambda: fitted().predict(X[:, :5]), "features"),
     "predict with NaN": (lambda: fitted().predict(altered(np.nan)), "NaN"),
     "predict 1d": (lambda: fitted().predict(X[0]), "2D"),
     "predict_proba of a mean": (lambda: fitted().predict_proba(X), "predict_proba"),
     "an interval of a class": (
-        lambda: StabilitySelection(refits=0).fit(X, Y > 0).predict_interval(X),
+        lambda: StabilitySelection(n_resamples=0).fit(X, Y > 0).predict_interval(X),
         "one of y - f, squared or huber, not logistic",
     ),
     "an interval from groups": (
         lambda: (
-            StabilitySelection(refits=0)
+            StabilitySelection(n_resamples=0)
             .fit(X, Y, groups=np.arange(len(Y)) // 2)
             .predict_interval(X)
         ),
@@ -518,27 +527,33 @@ BAD = {
         lambda: fitted().predict_interval(X, 0.999),
         "needs more than 40 rows; with these it is at most 0.976",
     ),
-    "families without refits": (lambda: fitted().any_of([[0, 1]]), "no refits"),
+    "families without refits": (
+        lambda: fitted().family_probabilities([[0, 1]]),
+        "no refits",
+    ),
     "a table of families without refits": (
         lambda: fitted().summary([[0, 1]]),
         "no refits",
     ),
     "families that overlap": (
-        lambda: fitted(refits=10).any_of({"a": [0, 1], "b": [1, 2]}),
+        lambda: fitted(n_resamples=10).family_probabilities({"a": [0, 1], "b": [1, 2]}),
         "families: column 1 is in two sets",
     ),
     "families of strangers": (
-        lambda: fitted(refits=10).any_of({"a": ["nobody"]}),
+        lambda: fitted(n_resamples=10).family_probabilities({"a": ["nobody"]}),
         "families names 'nobody'",
     ),
     "families empty": (
-        lambda: fitted(refits=10).any_of([[0], []]),
+        lambda: fitted(n_resamples=10).family_probabilities([[0], []]),
         "families: set 1 (from 0) holds no columns",
     ),
-    "families of a number": (lambda: fitted(refits=10).any_of(3), "families must be"),
+    "families of a number": (
+        lambda: fitted(n_resamples=10).family_probabilities(3),
+        "families must be",
+    ),
     "refine with few refits": (lambda: fitted().refine(None, 5), "at least 10"),
-    "refine with half a refit": (lambda: fitted().refine(None, 20.5), "n_refits"),
-    "refine with text": (lambda: fitted().refine(None, "100"), "n_refits"),
+    "refine with half a refit": (lambda: fitted().refine(None, 20.5), "n_resamples"),
+    "refine with text": (lambda: fitted().refine(None, "100"), "n_resamples"),
     "refine with a negative seed": (lambda: fitted().refine(0.1, seed=-1), "seed"),
     "refine to nothing": (
         lambda: fitted().refine(0),
@@ -547,7 +562,7 @@ BAD = {
     "refine to a negative error": (lambda: fitted().refine(-0.1), "accuracy"),
     "refine to a number of refits": (lambda: fitted().refine(200), "accuracy"),
     "refine to a word": (lambda: fitted().refine("0.02"), "accuracy"),
-    "refine without an end": (lambda: fitted().refine(None), "n_refits"),
+    "refine without an end": (lambda: fitted().refine(None), "n_resamples"),
     "interval of every level": (
         lambda: fitted().refine(None, 20, progress=False).interval(1),
         "level",
@@ -582,7 +597,7 @@ def test_it_is_refused(what):
 def test_codes_of_classes_are_warned_of(kind):
     codes = (np.digitize(Y, [-0.5, 0.5])).astype(kind)
     with pytest.warns(UserWarning, match="y holds 3 different whole numbers.*loss="):
-        s = StabilitySelection(refits=0, n_lambdas=8).fit(X, codes)
+        s = StabilitySelection(n_resamples=0, n_lambdas=8).fit(X, codes)
     assert s.loss_ == "squared"
 
 
@@ -590,14 +605,14 @@ def test_codes_of_classes_are_warned_of(kind):
 def test_a_loss_that_is_given_is_not_warned_of(y, loss):
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
-        warnings.simplefilter("ignore", TrustWarning)
-        StabilitySelection(refits=0, n_lambdas=8, loss=loss).fit(X, y)
+        warnings.simplefilter("ignore", ReliabilityWarning)
+        StabilitySelection(n_resamples=0, n_lambdas=8, loss=loss).fit(X, y)
 
 
 def test_masks_without_anything_masked_are_harmless():
     whole = np.ma.array(X, mask=False)
-    with pytest.warns(TrustWarning):
-        s = StabilitySelection(refits=0, n_lambdas=8).fit(whole, np.ma.array(Y))
+    with pytest.warns(ReliabilityWarning):
+        s = StabilitySelection(n_resamples=0, n_lambdas=8).fit(whole, np.ma.array(Y))
     np.testing.assert_allclose(s.probabilities_, fitted().probabilities_)
 
 
@@ -609,7 +624,9 @@ def test_there_are_enough_of_them():
 def test_a_constant_offset_is_the_intercepts(loss, y):
     """However large: a logistic fit with 100 did not end."""
     plain, moved = (
-        StabilitySelection(loss=loss, lambdas=[1.0], refits=0).fit(X, y, offset=offset)
+        StabilitySelection(loss=loss, lambdas=[1.0], n_resamples=0).fit(
+            X, y, offset=offset
+        )
         for offset in (np.zeros(40), np.full(40, 100.0))
     )
     assert np.array_equal(plain.probabilities_, moved.probabilities_)
@@ -619,7 +636,9 @@ def test_a_constant_offset_is_the_intercepts(loss, y):
 def test_offsets_of_rows_without_weight_do_not_count():
     weight, offset = np.r_[0.0, np.ones(39)], np.r_[900.0, np.arange(39) / 20]
     said = dict(sample_weight=weight, offset=offset)
-    fits = [StabilitySelection(loss="poisson", lambdas=[1.0], refits=0) for _ in "ab"]
+    fits = [
+        StabilitySelection(loss="poisson", lambdas=[1.0], n_resamples=0) for _ in "ab"
+    ]
     one = fits[0].fit(X, COUNTS, **said)
     two = fits[1].fit(X, COUNTS, **said | dict(offset=np.r_[0.0, offset[1:]]))
     assert np.array_equal(one.probabilities_, two.probabilities_)
@@ -631,7 +650,7 @@ def test_what_is_kept_and_does_not_separate_is_fitted():
         events = np.where(np.cumsum(GROUP) * GROUP > k, 0, COUNTS + 1)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            s = StabilitySelection(loss="poisson", refits=0, **FREE)
+            s = StabilitySelection(loss="poisson", n_resamples=0, **FREE)
             assert abs(s.fit(BESIDE, events).coef_mean_[6]) < 6
         said.append([str(w.message) for w in caught if "separates" in str(w.message)])
     assert not said[0] and "x6" in said[1][0] and "of 20 resamples" in said[1][0]
@@ -640,7 +659,7 @@ def test_what_is_kept_and_does_not_separate_is_fitted():
 @pytest.mark.parametrize("y", [Y, LABELS, LIVED], ids=["numbers", "classes", "times"])
 def test_the_callers_errstate_does_not_matter(y):
     loss = "survival" if np.ndim(y) == 2 else "auto"
-    ask = lambda: StabilitySelection(loss=loss, lambdas=[0.8], refits=20)
+    ask = lambda: StabilitySelection(loss=loss, lambdas=[0.8], n_resamples=20)
     expected = ask().fit(X, y).probabilities_
     with np.errstate(all="raise"):
         assert np.array_equal(ask().fit(X, y).probabilities_, expected)
@@ -665,12 +684,12 @@ def labelled(kind):
 def test_what_goes_with_rows_by_label_is_never_taken_by_position(name):
     table, beside = labelled(name)
     with pytest.raises(ValueError, match=f"{name} has the row labels of X in another"):
-        StabilitySelection(refits=0).fit(table, Y, **{name: beside[::-1]})
+        StabilitySelection(n_resamples=0).fit(table, Y, **{name: beside[::-1]})
 
 
 def test_other_labels_are_named_and_the_position_counts():
     table, y = labelled("y")
-    s = StabilitySelection(refits=0, verbose=0, lambdas=[1.0])
+    s = StabilitySelection(n_resamples=0, verbose=0, lambdas=[1.0])
     noted = of(s, table, y.reset_index(drop=True))
     (said,) = (text for text in noted if text.startswith("y has other row labels"))
     assert "(0 where X has s0), and rows are taken by their position" in said
@@ -698,13 +717,13 @@ def test_columns_are_called_by_their_labels_whatever_these_are(labels):
     table, texts = FRAME.set_axis(index(labels), axis=1), [*map(str, labels)]
     sets = {"two": [labels[2], labels[4]]}
     for kept, of in ((labels[1], sets), (texts[1], {"two": [texts[2], texts[4]]})):
-        asked = dict(penalty_factor={kept: 0}, categories=of, refits=10, verbose=0)
+        asked = dict(penalty_factor={kept: 0}, categories=of, n_resamples=10, verbose=0)
         s = StabilitySelection(lambdas=[1.0], **asked).fit(table, Y)
         assert s.question_.columns.family.tolist() == [-1, -1, 0, -1, 0, -1]
         assert s.feature_names_in_.tolist() == texts
         assert set(s.summary().index) == set(texts)
         assert s.get_feature_names_out().tolist() == [texts[0], texts[1]]
-        assert s.any_of(sets)["leader"].iloc[0] in (texts[2], texts[4])
+        assert s.family_probabilities(sets)["leader"].iloc[0] in (texts[2], texts[4])
     np.testing.assert_array_equal(s.transform(table), X[:, :2])
     np.testing.assert_array_equal(
         s.predict(table), s.predict(FRAME.set_axis(texts, axis=1))
@@ -714,7 +733,7 @@ def test_columns_are_called_by_their_labels_whatever_these_are(labels):
 
 
 def test_labels_that_nobody_gave_are_no_names():
-    s = StabilitySelection(refits=0, lambdas=[1.0], penalty_factor={2: 0})
+    s = StabilitySelection(n_resamples=0, lambdas=[1.0], penalty_factor={2: 0})
     of(s, pd.DataFrame(X), Y)
     assert not hasattr(s, "feature_names_in_") and s.support_[2]
     assert s.get_feature_names_out().tolist() == ["x0", "x2"]
@@ -729,10 +748,12 @@ def test_where_nothing_can_be_selected_it_says_so(strong):
     rng = np.random.default_rng(0)
     table = rng.normal(size=(200, strong))
     y = table.sum(1) + 0.5 * rng.normal(size=200)
-    s = StabilitySelection(verbose=0, refits=0)
+    s = StabilitySelection(verbose=0, n_resamples=0)
     (said,) = (text for text in of(s, table, y) if "nothing could" in text)
     assert not s.support_.any() and "at most 1 of them can reach" in said
-    found = StabilitySelection(verbose=0, refits=0, q=0.95 * strong, threshold=0.75)
+    found = StabilitySelection(
+        verbose=0, n_resamples=0, q=0.95 * strong, threshold=0.75
+    )
     assert not any("nothing could" in text for text in of(found, table, y))
     assert found.support_.all()
 
@@ -740,7 +761,7 @@ def test_where_nothing_can_be_selected_it_says_so(strong):
 def test_noise_is_not_said_to_lack_room():
     for seed in range(3):
         rng = np.random.default_rng(seed)
-        s = StabilitySelection(verbose=0, refits=0)
+        s = StabilitySelection(verbose=0, n_resamples=0)
         noted = of(s, rng.normal(size=(100, 20)), rng.normal(size=100))
         assert not s.support_.any() and not any("nothing could" in n for n in noted)
 
@@ -749,7 +770,7 @@ def test_a_leak_is_named():
     rng = np.random.default_rng(2)
     table = pd.DataFrame(rng.normal(size=(60, 8))).add_prefix("v")
     y = (table["v0"] + rng.normal(size=60) > 0).to_numpy()
-    s, noise = StabilitySelection(verbose=0, refits=0), rng.random(60)
+    s, noise = StabilitySelection(verbose=0, n_resamples=0), rng.random(60)
     assert not any("leak" in text for text in of(s, table, y))
     noted = of(s, table.assign(score=y + 0.9 * noise), y)
     assert any("score separates the classes without an error" in n for n in noted)
@@ -774,7 +795,7 @@ def test_ends_of_intervals_and_times_among_the_features_are_named():
     table = pd.DataFrame(rng.normal(size=(120, 5))).add_prefix("v")
     time = rng.exponential(np.exp(-table["v0"].to_numpy()))
     y = pd.DataFrame(dict(time=time, status=rng.random(120) < 0.8))
-    s = StabilitySelection(verbose=0, refits=0, loss="survival")
+    s = StabilitySelection(verbose=0, n_resamples=0, loss="survival")
     assert not any("drop" in text for text in of(s, table, y))
     for start, stop in (("start", "stop"), ("tstart", "tstop"), ("Entry", "EXIT")):
         wider = table.assign(**{start: 0 * time + rng.random(120), stop: time})
@@ -794,7 +815,7 @@ def test_strata_of_survival_times_are_no_stratified_hazard():
     dead = rng.exponential(1 / (base * np.exp(0.7 * table[:, 0])))
     left = rng.exponential(2 / base)
     y = np.column_stack([np.minimum(dead, left), dead <= left])
-    s = StabilitySelection(verbose=0, refits=0, loss="survival")
+    s = StabilitySelection(verbose=0, n_resamples=0, loss="survival")
     (said,) = (n for n in of(s, table, y, strata=site) if n.startswith("strata: "))
     assert s.probabilities_[1] > 0.99 and "0/1 columns with penalty factor 0" in said
     beside = np.column_stack([table, site == 1, site == 2])
@@ -805,7 +826,7 @@ def test_strata_of_survival_times_are_no_stratified_hazard():
 
 def test_shares_of_trials_are_named():
     y = np.random.default_rng(5).binomial(8, 1 / (1 + np.exp(-X[:, 0]))) / 8
-    s = StabilitySelection(verbose=0, refits=0, lambdas=[0.3])
+    s = StabilitySelection(verbose=0, n_resamples=0, lambdas=[0.3])
     (said,) = (text for text in of(s, X, y) if "trials" in text)
     assert "shares k / 8" in said and "sample_weight" in said
     s.set_params(loss="squared")
@@ -816,7 +837,7 @@ def test_shares_of_trials_are_named():
 
 def test_a_set_of_one_column_is_named():
     for sets in (["b"], {"sex": ["b"]}, {"sex": "b"}):
-        s = StabilitySelection(refits=0, lambdas=[1.0], categories=sets)
+        s = StabilitySelection(n_resamples=0, lambdas=[1.0], categories=sets)
         noted = of(s, FRAME, Y)
         assert any("categories: a set of one column, b, says" in text for text in noted)
 
@@ -829,7 +850,7 @@ def test_a_set_of_one_column_is_named():
 def test_what_is_not_finite_names_its_column_in_every_table(kind, value):
     said = "NaN: column 'x2' misses 1 of 40" if np.isnan(value) else "infinity.* 'x2'"
     with pytest.raises(ValueError, match=f"X contains {said}"):
-        StabilitySelection(refits=0).fit(kind(altered(value)), Y)
+        StabilitySelection(n_resamples=0).fit(kind(altered(value)), Y)
 
 
 # Weights of the Huber loss ------------------------------------------------------------
@@ -844,7 +865,7 @@ def test_a_huber_row_of_weight_three_is_three_rows_drawn_together():
         0.9 * table[:, 0] - 0.7 * table[:, 1] + noise,
         np.repeat(np.arange(120), w),
     )
-    one, many = (StabilitySelection(loss="huber", refits=0, q=4) for _ in range(2))
+    one, many = (StabilitySelection(loss="huber", n_resamples=0, q=4) for _ in range(2))
     one.fit(table, y, sample_weight=w)
     many.fit(table[each], y[each], groups=each)
     np.testing.assert_allclose(one.probabilities_, many.probabilities_, atol=2e-3)

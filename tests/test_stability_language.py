@@ -14,15 +14,15 @@ from sklearn.linear_model import ElasticNet as SklearnNet
 from sklearn.linear_model import Lasso, LogisticRegression
 
 from rvamp_nb import StabilitySelection, naive_bootstrap
-from rvamp_nb.extend import refined as refined_room
-from rvamp_nb.extend import refitting
-from rvamp_nb.extend.refined import resamples
-from rvamp_nb.extend.survival import simulated_survival, survival_fit
-from rvamp_nb.extend.trust import TrustWarning
-from rvamp_nb.extend.turns import ExactByTurns
+from rvamp_nb.inference import refinement as refined_room
+from rvamp_nb.inference import refitting
+from rvamp_nb.inference.diagnostics import ReliabilityWarning
+from rvamp_nb.inference.refinement import resamples
+from rvamp_nb.inference.survival import simulated_survival, survival_fit
+from rvamp_nb.inference.turns import ExactByTurns
 from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative
-from rvamp_nb.resampling import Fixed, NoResampling, Subsample, TwoPoint
+from rvamp_nb.resampling import FixedFactor, NoResampling, Subsample, TwoPoint
 from rvamp_nb.select import penalty
 from rvamp_nb.select.answer import stability_index
 from rvamp_nb.select.control import error_control, pfer_bound
@@ -45,7 +45,7 @@ def fitted(X, y, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         fit = options.pop("fit", {})
-        return StabilitySelection(**dict(refits=0, verbose=0) | options).fit(
+        return StabilitySelection(**dict(n_resamples=0, verbose=0) | options).fit(
             X, y, **fit
         )
 
@@ -78,7 +78,7 @@ LANGUAGE = {
     "huber": dict(loss="huber"),
     "huber with its scale": dict(loss=Huber(1.0)),
     "elastic net": dict(l1_ratio=0.5),
-    "non-negative": dict(prior=NonNegative(1.0, Fixed())),
+    "non-negative": dict(prior=NonNegative(1.0, FixedFactor())),
     "huber and elastic net": dict(loss="huber", l1_ratio=0.7),
     "a prior's own factors": dict(
         prior=ElasticNet(1.0, TwoPoint(2, 0.5), np.r_[0.5, np.ones(N + 1)], 0.4)
@@ -113,7 +113,7 @@ def test_the_refits_are_those_of_a_penalty_written_out():
         l1_ratio=0.6 * M**0.5 / (0.6 * M**0.5 + 0.4),
         intercept=True,
         counts=Subsample(0.5),
-        randomise=Fixed(),
+        randomize=FixedFactor(),
         n_resamples=20,
         seed=4,
         keep=range(N),
@@ -141,16 +141,18 @@ def test_an_object_is_the_same_as_its_name():
 def test_a_prior_that_says_what_the_options_say():
     X, y = table()
     for options, prior in (
-        (dict(), Laplace(1.0, Fixed())),
+        (dict(), Laplace(1.0, FixedFactor())),
         (
             dict(l1_ratio=0.5),
-            ElasticNet(1.0, Fixed(), l1_ratio=0.5 * M**0.5 / (0.5 * M**0.5 + 0.5)),
+            ElasticNet(
+                1.0, FixedFactor(), l1_ratio=0.5 * M**0.5 / (0.5 * M**0.5 + 0.5)
+            ),
         ),
-        (dict(randomise=TwoPoint(2, 0.5)), Laplace(1.0)),
+        (dict(randomize=TwoPoint(2, 0.5)), Laplace(1.0)),
     ):
         one, two = near(X, y, **options), near(X, y, prior=prior)
         np.testing.assert_array_equal(one.probabilities_, two.probabilities_)
-    twice = fitted(X, y, prior=Laplace(2.0, Fixed()))
+    twice = fitted(X, y, prior=Laplace(2.0, FixedFactor()))
     once = fitted(X, y)
     np.testing.assert_allclose(2 * twice.lambda_, once.lambda_, rtol=1e-6)
 
@@ -212,7 +214,7 @@ def test_copies_of_an_elastic_net_share():
         s.lambda_,
         l1_ratio=s.question_.prior.l1_ratio,
         counts=Subsample(0.5),
-        randomise=Fixed(),
+        randomize=FixedFactor(),
         n_resamples=400,
         keep=range(N + 2),
         progress=False,
@@ -228,7 +230,7 @@ def test_copies_of_an_elastic_net_share():
 
 def test_a_column_and_its_negative_stay_apart_where_signs_matter():
     X, y = table(wild=0)
-    s = fitted(X, y, prior=NonNegative(1.0, Fixed()), q=4)
+    s = fitted(X, y, prior=NonNegative(1.0, FixedFactor()), q=4)
     assert s.probabilities_[0] == s.probabilities_[N] > 0.5
     assert s.probabilities_[1] > 0.5 > 0.05 > s.probabilities_[N + 1]
     assert (s.coef_mean_ >= 0).all()
@@ -238,8 +240,8 @@ def test_a_light_of_copies_speaks_of_both_signs():
     X, y = table(wild=0)
     with pytest.warns(UserWarning, match="same up to sign"):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", TrustWarning)
-            StabilitySelection(refits=0, l1_ratio=0.5, verbose=0).fit(X, y)
+            warnings.simplefilter("ignore", ReliabilityWarning)
+            StabilitySelection(n_resamples=0, l1_ratio=0.5, verbose=0).fit(X, y)
 
 
 # Scales of the penalty ----------------------------------------------------------------
@@ -257,7 +259,7 @@ def test_the_rows_of_a_resample_are_counted_as_they_are_drawn(M):
     X = rng.normal(size=(M, 40))
     y, found = X[:, 0] + rng.normal(size=M), []
     for groups in (None, np.arange(M)):
-        s = StabilitySelection(refits=0, lambdas=[0.5], pfer=8, verbose=0)
+        s = StabilitySelection(n_resamples=0, lambdas=[0.5], pfer=8, verbose=0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             s.fit(X, y, groups=groups)
@@ -300,7 +302,7 @@ def test_the_penalty_on_scikit_learns_scale_of_classes():
 @pytest.fixture(scope="module")
 def both():
     X, y = table(wild=2)
-    return X, y, fitted(X, y, refits=50, q=4), fitted(X, y, q=4)
+    return X, y, fitted(X, y, n_resamples=50, q=4), fitted(X, y, q=4)
 
 
 def test_a_refit_that_looks_at_likely_columns_first_is_the_same(both, monkeypatch):
@@ -325,7 +327,7 @@ def test_the_combination_is_what_refine_says(both):
     np.testing.assert_array_equal(s.support_, refined.Pi >= s.threshold_)
     np.testing.assert_array_equal(s.coef_mean_, refined.mean)
     np.testing.assert_allclose(s.coef_std_, np.sqrt(refined.var))
-    assert refined.n_refits == 50 and plain.refined_ is None
+    assert refined.n_resamples == 50 and plain.refined_ is None
     np.testing.assert_array_equal(s.lambda_, plain.lambda_)
     one, other = s.predict(X).mean(), plain.predict(X).mean()
     assert one == pytest.approx(other, rel=1e-9)  # the intercept follows the means
@@ -351,20 +353,20 @@ def test_by_default_refits_have_the_last_word():
     X, y = table(wild=2)
     s, plain = (
         StabilitySelection(q=4, verbose=0, **how).fit(X[:, :N], y)
-        for how in ({}, dict(refits=0))
+        for how in ({}, dict(n_resamples=0))
     )
-    assert s.refined_.n_refits >= 200 and s.refined_.Pi_se.max() <= 0.02
+    assert s.refined_.n_resamples >= 200 and s.refined_.Pi_se.max() <= 0.02
     np.testing.assert_array_equal(s.probabilities_, plain.refine(progress=False).Pi)
     assert plain.refined_ is plain.undecided_ is None and np.isnan(plain.pfer_bound_se_)
     np.testing.assert_array_equal(plain.probabilities_, plain.fit_.Pi)
     finer = StabilitySelection(q=4, accuracy=0.008, verbose=0).fit(X[:, :N], y)
     assert finer.refined_.Pi_se.max() <= 0.008 < s.refined_.Pi_se.max()
-    assert finer.refined_.n_refits > s.refined_.n_refits
+    assert finer.refined_.n_resamples > s.refined_.n_resamples
 
 
 def test_undecided_is_who_is_within_two_standard_errors():
     X, y = table(wild=2)
-    options = dict(refits=50, penalty_factor={"x5": 0.0})
+    options = dict(n_resamples=50, penalty_factor={"x5": 0.0})
     middle = near(X, y, **options)
     threshold = middle.probabilities_[3] + 1.9 * middle.refined_.Pi_se[3]
     s = near(X, y, **options, threshold=threshold)
@@ -387,7 +389,7 @@ def test_no_bound_is_above_the_pfer_that_was_asked_for(asked, bound):
     """The threshold is raised as far as the refits' own q needs it, and no further."""
     raised = 0
     for seed in range(3):
-        s = fitted(*few_columns(seed), refits=100, bound=bound, **asked)
+        s = fitted(*few_columns(seed), n_resamples=100, bound=bound, **asked)
         plain = fitted(*few_columns(seed), bound=bound, **asked)
         assert s.pfer_bound_ <= asked.get("pfer", 1.0) == pytest.approx(s.pfer_)
         assert s.status_ == "converged" and s.q_ == plain.q_
@@ -406,7 +408,7 @@ def test_no_bound_is_above_the_pfer_that_was_asked_for(asked, bound):
 def test_a_bound_that_was_not_promised_moves_no_threshold():
     X, y = few_columns(0)
     for asked in (dict(q=2.0, threshold=0.75), dict(q=2.0), dict(lambdas=[4.0])):
-        s = fitted(X, y, refits=100, **asked)
+        s = fitted(X, y, n_resamples=100, **asked)
         assert s.threshold_ == 0.75 and s.status_ == "converged"
         assert s.pfer_bound_ == pfer_bound(
             max(s.probabilities_.sum(), s.fit_.Pi.sum()), 0.75, 6
@@ -416,7 +418,9 @@ def test_a_bound_that_was_not_promised_moves_no_threshold():
 def test_a_pfer_that_no_threshold_keeps_is_called_not_as_asked_for():
     X, y = few_columns(0)
     with pytest.warns(UserWarning, match="pfer not met: .* selected on average"):
-        s = StabilitySelection(pfer=0.5, threshold=1.0, refits=100, verbose=0).fit(X, y)
+        s = StabilitySelection(pfer=0.5, threshold=1.0, n_resamples=100, verbose=0).fit(
+            X, y
+        )
     assert s.threshold_ == 1 and s.pfer_bound_ > s.pfer_ == pytest.approx(0.5)
     assert verdict(s.selection_).startswith("not as asked for: ")
 
@@ -464,9 +468,9 @@ def test_so_many_features_are_kept_at_least():
     """The most probable ones, said to be below the threshold; nothing else changes."""
     X, y = table(wild=2)
     X = X[:, :N]
-    plain, s = fitted(X, y, q=4), fitted(X, y, q=4, refits=50)
+    plain, s = fitted(X, y, q=4), fitted(X, y, q=4, n_resamples=50)
     for least, refits in ((0, 50), (2, 50), (9, 50), (9, 0), (99, 50)):
-        found = fitted(X, y, q=4, refits=refits, min_features=least)
+        found = fitted(X, y, q=4, n_resamples=refits, min_features=least)
         reached = found.probabilities_ >= found.threshold_
         n = int(found.support_.sum())
         assert n == min(max(least, reached.sum()), N)
@@ -488,8 +492,8 @@ def test_how_often_any_of_a_family_is_selected():
     X = rng.normal(size=(100, 12))
     X[:, 3:5] = rng.normal(size=(100, 1)) + 0.1 * X[:, 3:5]
     y = X[:, 3] + X[:, 0] + rng.normal(size=100)
-    s = fitted(X, y, q=2.5, refits=300, categories={"dose": [6, 7]})
-    both = s.any_of({"few": ["x0", "x1"], "noise": [9, "x10"]})
+    s = fitted(X, y, q=2.5, n_resamples=300, categories={"dose": [6, 7]})
+    both = s.family_probabilities({"few": ["x0", "x1"], "noise": [9, "x10"]})
     assert list(both.index) == ["few", "noise"] and both.leader["few"] == "x0"
     assert both.members["noise"] == "x9, x10"
     shown = s.summary({"few": ["x0", "x1"]})
@@ -499,7 +503,7 @@ def test_how_often_any_of_a_family_is_selected():
     draws = s.refined_.draws != 0
     assert both.probability["noise"] == (draws[:, 9] | draws[:, 10]).mean()
     np.testing.assert_allclose(both.expected["few"], s.probabilities_[:2].sum())
-    alone = s.any_of()
+    alone = s.family_probabilities()
     assert {"dose"} < set(alone.index) and len(alone) == 2
     twins = alone.drop("dose").iloc[0]
     assert twins.members == "x3, x4" and s.probabilities_[3:5].max() < 0.9
@@ -513,8 +517,8 @@ def test_a_family_that_is_called_as_a_leader_is_kept():
     X[:, 4] = X[:, 3] + 0.2 * rng.normal(size=60)
     y = X[:, 3] - X[:, 0] + rng.normal(size=60)
     for name in ("grade", "x4"):
-        s = fitted(X, y, refits=40, categories={name: ["x0", "x1"]})
-        found = s.any_of()
+        s = fitted(X, y, n_resamples=40, categories={name: ["x0", "x1"]})
+        found = s.family_probabilities()
         assert {*found.members} == {"x0, x1", "x3, x4"} and name in found.index
         assert (s.summary(full=True).family != "").sum() == 2
 
@@ -547,7 +551,7 @@ def test_the_search_in_a_large_table_begins_near_its_end(loss, law, monkeypatch)
     monkeypatch.setattr(penalty, "_by_lasso", noted)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        s = StabilitySelection(refits=0, verbose=0, **options).fit(X, y)
+        s = StabilitySelection(n_resamples=0, verbose=0, **options).fit(X, y)
     assert len(guesses) == 1 and abs(np.log(guesses[0] / s.lambda_)) < 0.35
     assert abs(s.lambda_ / before.lambda_ - 1) < 0.02
     assert np.abs(s.probabilities_ - before.probabilities_).max() < 0.01
@@ -571,7 +575,8 @@ def test_many_new_rows_have_the_spreads_of_each(loss, shape):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, dict(refits=30), dict(loss="huber"), dict(prior=NonNegative(1.0))]
+    "options",
+    [{}, dict(n_resamples=30), dict(loss="huber"), dict(prior=NonNegative(1.0))],
 )
 def test_intervals_of_new_targets_hold_what_they_name(options):
     """Over twelve tables; and out-of-bag predictions are those of refits without it."""
@@ -600,9 +605,9 @@ def test_intervals_of_new_targets_hold_what_they_name(options):
 def test_a_loss_of_ones_own_is_refitted_by_turns():
     X, y = table(wild=0)
     s = StabilitySelection(loss=LogCosh(), lambdas=[3.0], verbose=0).fit(X, y)
-    assert not s.refused_ and s.refined_.n_refits >= 200
-    asked = StabilitySelection(loss=LogCosh(), lambdas=[3.0], refits=20, verbose=0)
-    assert asked.fit(X, y).refined_.n_refits == 20
+    assert not s.refit_error_ and s.refined_.n_resamples >= 200
+    asked = StabilitySelection(loss=LogCosh(), lambdas=[3.0], n_resamples=20, verbose=0)
+    assert asked.fit(X, y).refined_.n_resamples == 20
     again = ExactByTurns(s.fit_)
     x, _ = again(*resamples(s.fit_, range(400), 8))
     share = (x != 0).mean(0)[s.selection_.question.columns.where]
@@ -621,7 +626,7 @@ def test_what_cannot_be_refitted_is_said_and_rvamp_reported(monkeypatch):
         UserWarning, match="probabilities are rVAMP's alone: refits know"
     ):
         s = StabilitySelection(lambdas=[3.0], verbose=0).fit(X, y)
-    assert s.refined_ is None and "refits know" in s.refused_
+    assert s.refined_ is None and "refits know" in s.refit_error_
     columns = s.selection_.question.columns
     np.testing.assert_array_equal(s.probabilities_, s.fit_.Pi[columns.where])
 
@@ -643,8 +648,8 @@ def test_coefficients_lie_where_refits_have_them():
     """Shares of 1,000 other refits beyond each end, of which 5 % are meant."""
     X, y = table(wild=0)
     X = X[:, :N]
-    plain, combined = (near(X, y, refits=n) for n in (0, 300))
-    given = dict(counts=Subsample(0.5), randomise=Fixed(), keep=range(N))
+    plain, combined = (near(X, y, n_resamples=n) for n in (0, 300))
+    given = dict(counts=Subsample(0.5), randomize=FixedFactor(), keep=range(N))
     given |= dict(n_resamples=1000, seed=77, progress=False)
     model = plain.question_
     draws = naive_bootstrap(model.A, model.target.y, plain.lambda_, **given).draws
@@ -662,7 +667,7 @@ def test_the_interval_of_a_negated_copy_is_turned(both):
 
 def test_no_refits_of_no_answer():
     X, y = table()
-    s = fitted(X, y, refits=20, lambdas=[1e-9], max_iter=2)
+    s = fitted(X, y, n_resamples=20, lambdas=[1e-9], max_iter=2)
     assert s.refined_ is None and not s.support_.any()
     assert np.isnan(s.coef_interval_).all()
 
@@ -679,7 +684,7 @@ def of_other_refits(s, X, n=2000, **given):
     A = A[:, : X.shape[1] + (not squared)]
     factor = np.ones(A.shape[1])
     factor[X.shape[1] :] = 0
-    given |= dict(loss=s.loss_, counts=s.question_.counts, randomise=Fixed())
+    given |= dict(loss=s.loss_, counts=s.question_.counts, randomize=FixedFactor())
     given |= dict(penalty_factor=factor, keep=range(A.shape[1]), seed=5)
     y = s.question_.target.y
     seen = naive_bootstrap(A, y, s.lambda_, n_resamples=n, progress=False, **given)
@@ -695,10 +700,10 @@ def test_probabilities_of_classes_are_those_of_refits():
     X = common @ rng.normal(size=(4, 300)) + rng.normal(size=(72, 300))
     X += 20 * rng.random(300)
     y = rng.random(72) < 1 / (1 + np.exp(1.2 - 1.5 * common[:, 0] + common[:, 1]))
-    s = fitted(X, y, refits=None)
+    s = fitted(X, y, n_resamples=None)
     f = of_other_refits(s, X)
     ours, p = s.predict_proba(X)[:, 1], 1 / (1 + np.exp(-f))
-    error = p.std(0) * np.sqrt(1 / s.refined_.n_refits + 1 / len(f))
+    error = p.std(0) * np.sqrt(1 / s.refined_.n_resamples + 1 / len(f))
     assert (np.abs(ours - p.mean(0)) < 0.01 + 3 * error).all()
     assert abs(np.mean(ours - p.mean(0))) < 0.01
     assert np.sqrt(np.mean((ours - p.mean(0)) ** 2)) < 0.01
@@ -727,7 +732,7 @@ def test_predictions_vary_as_those_of_refits(what):
     if "oisson" in what:
         loss, offset = "poisson", dict(offset=0.5 * rng.normal(size=M))
         y, fit = rng.poisson(np.exp(1 + f / 3 + offset["offset"])), offset
-    s = fitted(X, y, loss=loss, refits=400, fit=fit)
+    s = fitted(X, y, loss=loss, n_resamples=400, fit=fit)
     others = of_other_refits(s, X, **offset)
     mean, std = s.linear_predictor(X, return_std=True)
     assert abs(np.median(std / others.std(0)) - 1) < 0.1
@@ -742,7 +747,7 @@ def test_predictions_vary_as_those_of_refits(what):
 def test_cox_refits_have_a_level_about_the_baseline_that_is_reported():
     """With it as many events are expected in each resample as there are."""
     X, y = simulated_survival(M=80, N=8, seed=3)
-    s = fitted(X, y, loss="survival", refits=60)
+    s = fitted(X, y, loss="survival", n_resamples=60)
     draw = resamples(s.fit_, range(60), 0)
     hazard, event = s.baseline_.hazard, s.baseline_.event
     f = X @ s.refined_.draws.T + s.refined_.intercepts
@@ -759,7 +764,10 @@ def test_spreads_are_numbers_in_all_units(x, y_unit, refits):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 5))
     y = X[:, 0] + 0.5 * rng.normal(size=60)
-    one, two = fitted(X, y, refits=refits), fitted(X * x, y * y_unit, refits=refits)
+    one, two = (
+        fitted(X, y, n_resamples=refits),
+        fitted(X * x, y * y_unit, n_resamples=refits),
+    )
     back = two.coef_std_ * x / y_unit
     np.testing.assert_allclose(back, one.coef_std_, rtol=1e-6)
     np.testing.assert_allclose(two.probabilities_, one.probabilities_, rtol=1e-6)
@@ -795,16 +803,18 @@ def test_whole_groups_are_drawn_and_the_cap_counts_groups():
 def test_repeated_samples_of_one_group_are_no_alarm():
     X, y, who = patients()
     grouped, rows = fitted(X, y, fit=dict(groups=who)), fitted(X, y)
-    assert len(rows.trust_.repeated) > 10 and rows.trust_.light == "red"
-    assert not len(grouped.trust_.repeated)
-    assert "repeated samples" not in str(grouped.trust_)
+    assert (
+        len(rows.diagnostics_.repeated) > 10 and rows.diagnostics_.reliability == "red"
+    )
+    assert not len(grouped.diagnostics_.repeated)
+    assert "repeated samples" not in str(grouped.diagnostics_)
 
 
 def test_repeats_across_groups_are_still_seen():
     X, y, who = patients()
     who = who.copy()
     who[12:14] = 99  # two of the four samples of a patient under another name
-    repeated = fitted(X, y, fit=dict(groups=who)).trust_.repeated
+    repeated = fitted(X, y, fit=dict(groups=who)).diagnostics_.repeated
     assert [set(who[rows]) for rows in repeated] == [{3, 99}]
 
 
@@ -825,7 +835,7 @@ def test_predictions_of_groups_vary_as_refits_do(classes):
             s.question_.target.y,
             s.lambda_,
             counts=s.question_.counts,
-            randomise=Fixed(),
+            randomize=FixedFactor(),
             n_resamples=600,
             keep=range(9),
             progress=False,
@@ -997,7 +1007,10 @@ def test_the_baseline_is_that_of_the_answer(lives):
     X, y, s = lives
     assert s.baseline_.after(s.fit_).moved(s.baseline_) < 1e-3
     fit, base = survival_fit(
-        s.question_.A, y["time"], y["event"] * 1.0, prior=Laplace(s.lambda_, Fixed())
+        s.question_.A,
+        y["time"],
+        y["event"] * 1.0,
+        prior=Laplace(s.lambda_, FixedFactor()),
     )
     assert np.abs(fit.Pi - s.probabilities_).max() < 5e-3
 
@@ -1008,7 +1021,7 @@ def test_the_penalty_on_scikit_survivals_scale(lives, ratio):
     of the penalty at the answer of all rows: optimality at Coxnet's alpha.
     """
     X, y, _ = lives
-    asked = dict(COX, q=None, lambdas=[0.8], l1_ratio=ratio, refits=0)
+    asked = dict(COX, q=None, lambdas=[0.8], l1_ratio=ratio, n_resamples=0)
     s = fitted(X, y, resampling=NoResampling(), **asked)
     Z, b = standard(X), s.coef_mean_ * X.std(0)
     alpha, share = (s.lambda_scales_[k] for k in ("scikit-survival alpha", "l1_ratio"))
@@ -1028,10 +1041,10 @@ def test_survival_in_other_forms_and_with_refits_in_the_answer(lives):
     frame = pd.DataFrame(dict(time=y["time"], event=y["event"]))
     pair = np.column_stack([y["event"], y["time"]])
     for given, refits in ((frame, 0), (pair, 10)):
-        again = fitted(X, given, **COX, refits=refits)
+        again = fitted(X, given, **COX, n_resamples=refits)
         np.testing.assert_array_equal(again.fit_.Pi, s.probabilities_)
     refined = again.refined_
-    assert refined.n_refits == 10 and refined.interval().shape == (14, 2)
+    assert refined.n_resamples == 10 and refined.interval().shape == (14, 2)
     assert "glmnet lambda" not in s.lambda_scales_
     np.testing.assert_allclose(s.predict(X), s.linear_predictor(X))
     risk = X[:, 0] - X[:, 1]
@@ -1068,7 +1081,7 @@ def test_survival_with_groups_weights_and_a_covariate(lives):
     assert r.Pi[2] == 1 and r.failed == 0 and (r.draws[:, 2] != 0).all()
     share = (r.draws != 0).mean(0)
     assert np.abs(s.probabilities_ - share).max() < 0.05 + 3 * 0.5 / 20**0.5
-    at = dict(loss="survival", lambdas=[0.8], refits=10)
+    at = dict(loss="survival", lambdas=[0.8], n_resamples=10)
     with pytest.raises(ValueError, match="without offsets only, not offsets"):
         fitted(X, y, **at, fit=dict(offset=np.arange(90) / 90))
 
@@ -1098,7 +1111,7 @@ def test_levels_of_one_variable_do_not_stand_in_for_each_other():
 
 def test_all_of_it_is_cloned_and_pickled(lives):
     X, y = table()
-    options = dict(prior=NonNegative(1.0, Fixed()), refits=10)
+    options = dict(prior=NonNegative(1.0, FixedFactor()), n_resamples=10)
     said = dict(groups=np.arange(M) // 2, sample_weight=weights(), offset=np.ones(M))
     for s in (lives[2], near(X, y, **options, fit=said)):
         again = pickle.loads(pickle.dumps(s))

@@ -34,7 +34,7 @@ WORK = {
     "refits": "from rvamp_nb import naive_bootstrap as refits;"
     " refits(A, y, 0.1, n_resamples=200)",
     "the estimator": ESTIMATOR,
-    "refining": ESTIMATOR.replace("q=3", "q=3, refits=0, verbose=0")
+    "refining": ESTIMATOR.replace("q=3", "q=3, n_resamples=0, verbose=0")
     + ".refine(None, 300)",
 }
 

@@ -13,10 +13,10 @@ import pytest
 from scipy import sparse
 
 from rvamp_nb import StabilitySelection
-from rvamp_nb.extend import refitting
-from rvamp_nb.extend.refined import resamples
+from rvamp_nb.inference import refitting
+from rvamp_nb.inference.refinement import resamples
 from rvamp_nb.prior import Laplace, NonNegative
-from rvamp_nb.resampling import Discrete, Fixed, TwoPoint, Weakness
+from rvamp_nb.resampling import Discrete, FixedFactor, TwoPoint, Weakness
 from rvamp_nb.select import columns, report
 from rvamp_nb.select.columns import (
     merged,
@@ -25,7 +25,7 @@ from rvamp_nb.select.columns import (
     standardised_columns,
 )
 from rvamp_nb.tables import door
-from rvamp_nb.tables.storage import BlockError, Panels
+from rvamp_nb.tables.storage import ChunkedTable, ChunkError
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -49,17 +49,19 @@ NUMBERS = (
 ).split()
 
 
-def in_blocks(table):
-    return Panels(table, block=40 * min(table.shape))
+def as_chunked(table):
+    return ChunkedTable(table, chunk_size=40 * min(table.shape))
 
 
 def both(table, y, said=(), **options):
     """Fits of a table in memory and of the same in blocks, along two penalties."""
     said = dict(said)
-    options = dict(verbose=0, tol=1e-9, lambdas=[1.4, 0.9], q=6, refits=0) | options
+    options = (
+        dict(verbose=0, tol=1e-9, lambdas=[1.4, 0.9], q=6, n_resamples=0) | options
+    )
     dense = table.toarray() if sparse.issparse(table) else table.astype(float)
     one = StabilitySelection(**options).fit(dense, y, **said)
-    return one, StabilitySelection(**options).fit(in_blocks(table), y, **said)
+    return one, StabilitySelection(**options).fit(as_chunked(table), y, **said)
 
 
 def assert_same(one, two):
@@ -68,9 +70,9 @@ def assert_same(one, two):
         size = np.nanmax(np.abs(a), initial=1e-300)
         np.testing.assert_allclose(b, a, rtol=0, atol=1e-8 * size, err_msg=name)
     assert (one.support_ == two.support_).all()
-    assert str(one.trust_) == str(two.trust_)
+    assert str(one.diagnostics_) == str(two.diagnostics_)
     told, seen = one.summary(full=True), two.summary(full=True)
-    for column in ("selected", "status", "same_as", "shares_signal_with"):
+    for column in ("selected", "status", "duplicates", "shares_signal_with"):
         assert (told[column] == seen[column]).all(), column
 
 
@@ -103,7 +105,7 @@ PROBLEMS = {
 def test_the_answer_is_that_of_the_table_in_memory(what):
     table, y, said, options = PROBLEMS[what]
     one, two = both(table, y, said, **options)
-    assert isinstance(two.question_.A, Panels) and len(two.question_.A.slices) > 1
+    assert isinstance(two.question_.A, ChunkedTable) and len(two.question_.A.slices) > 1
     assert_same(one, two)
 
 
@@ -139,7 +141,7 @@ KINDS = {
 
 @cache
 def in_memory():
-    options = dict(verbose=0, tol=1e-10, lambdas=[1.4], refits=0)
+    options = dict(verbose=0, tol=1e-10, lambdas=[1.4], n_resamples=0)
     return StabilitySelection(**options).fit(X.astype(float), Y)
 
 
@@ -147,12 +149,12 @@ def in_memory():
 def test_every_kind_of_table(kind, tmp_path, monkeypatch):
     """Larger than a block, which is small here, so that all is read in blocks."""
     table = KINDS[kind](X, tmp_path)
-    assert not isinstance(open_table(table)[0], Panels)  # it fits in one block
+    assert not isinstance(open_table(table)[0], ChunkedTable)  # it fits in one block
     for room in (door, columns):
         monkeypatch.setattr(room, "BLOCK", 4000)
-    one, options = in_memory(), dict(verbose=0, tol=1e-10, lambdas=[1.4], refits=0)
+    one, options = in_memory(), dict(verbose=0, tol=1e-10, lambdas=[1.4], n_resamples=0)
     two = StabilitySelection(**options).fit(table, Y)
-    assert isinstance(two.question_.A, Panels)
+    assert isinstance(two.question_.A, ChunkedTable)
     for name in NUMBERS:
         a, b = np.asarray(getattr(one, name)), np.asarray(getattr(two, name))
         size = np.nanmax(np.abs(a), initial=1e-300)
@@ -178,7 +180,7 @@ def test_the_spread_of_many_predictions_reads_the_table_twice():
 
 
 def test_refits_from_blocks_are_the_refits():
-    one, two = both(X, Y, refits=20)
+    one, two = both(X, Y, n_resamples=20)
     two.question_.A.passes = 0
     few, _ = refitting.refitter(two.fit_)(*resamples(two.fit_, range(20), 0))
     assert two.question_.A.passes <= 3
@@ -189,10 +191,12 @@ def test_refits_from_blocks_are_the_refits():
 
 
 def test_refits_from_blocks_are_combined_as_those_in_memory():
-    one, two = both(X, Y, refits=60)
+    one, two = both(X, Y, n_resamples=60)
     in_memory, from_blocks = one.refined_, two.refined_
-    assert from_blocks.gain == pytest.approx(in_memory.gain, rel=0.1)
-    assert from_blocks.gain > 1.3 and from_blocks.worth > 60
+    assert from_blocks.refit_efficiency == pytest.approx(
+        in_memory.refit_efficiency, rel=0.1
+    )
+    assert from_blocks.refit_efficiency > 1.3 and from_blocks.equivalent_refits > 60
     for name in ("Pi", "mean", "var"):
         a, b = (getattr(r, name) for r in (in_memory, from_blocks))
         errors = [getattr(r, f"{name}_se") for r in (in_memory, from_blocks)]
@@ -207,8 +211,8 @@ def test_refits_from_blocks_are_combined_as_those_in_memory():
 
 @pytest.mark.parametrize("y", [Y, Y > 1])
 def test_refits_of_an_answer_in_which_nothing_is_selected(y):
-    for s in both(X, y, lambdas=[1e3], q=None, refits=20):
-        assert s.refined_.n_refits == 20 and not s.refined_.draws.any()
+    for s in both(X, y, lambdas=[1e3], q=None, n_resamples=20):
+        assert s.refined_.n_resamples == 20 and not s.refined_.draws.any()
         assert not s.probabilities_.any() and not s.support_.any()
         for name in ("Pi_se", "mean", "mean_se", "var", "var_se"):
             assert np.isfinite(getattr(s.refined_, name)).all(), name
@@ -217,10 +221,10 @@ def test_refits_of_an_answer_in_which_nothing_is_selected(y):
 @pytest.mark.parametrize(
     "y, options",
     [
-        (Y, dict(randomise=TwoPoint(2, 0.5), penalty_factor=FACTORS)),
-        (Y, dict(randomise=Weakness(0.5))),
-        (Y, dict(randomise=Discrete([0.4, 1.5], [0.5, 0.5]))),
-        (Y, dict(prior=NonNegative(1.0, Fixed()))),
+        (Y, dict(randomize=TwoPoint(2, 0.5), penalty_factor=FACTORS)),
+        (Y, dict(randomize=Weakness(0.5))),
+        (Y, dict(randomize=Discrete([0.4, 1.5], [0.5, 0.5]))),
+        (Y, dict(prior=NonNegative(1.0, FixedFactor()))),
         (Y > 1, dict(l1_ratio=0.7)),
     ],
 )
@@ -259,33 +263,33 @@ def altered(value):
 
 
 REFUSED = {
-    "NaN": (fit(in_blocks(altered(np.nan))), "'x8' misses 1 of 60"),
-    "infinity": (fit(in_blocks(altered(np.inf))), "infinity", "'x8'"),
+    "NaN": (fit(as_chunked(altered(np.nan))), "'x8' misses 1 of 60"),
+    "infinity": (fit(as_chunked(altered(np.inf))), "infinity", "'x8'"),
     "NaN, of a tall table": (
-        fit(Panels(altered(np.nan).T, block=600), np.arange(150)),
+        fit(ChunkedTable(altered(np.nan).T, chunk_size=600), np.arange(150)),
         "NaN",
         "'x3'",
     ),
-    "no target": (fit(in_blocks(X), None), "y"),
-    "short target": (fit(in_blocks(X), Y[:-1]), "inconsistent"),
-    "target with NaN": (fit(in_blocks(X), Y + [np.nan] * 60), "NaN"),
-    "three rows": (fit(Panels(X[:3], block=90), Y[:3]), "minimum of 4"),
-    "constants": (fit(in_blocks(0 * X + 1)), "every column of X is constant"),
-    "centred": (fit(in_blocks(X).changed(centre=np.ones(150))), "centred"),
-    "ones": (fit(in_blocks(X).changed(ones=True)), "column of ones"),
-    "groups": (fit(in_blocks(X), said=dict(groups=np.arange(60) // 2)), "groups"),
+    "no target": (fit(as_chunked(X), None), "y"),
+    "short target": (fit(as_chunked(X), Y[:-1]), "inconsistent"),
+    "target with NaN": (fit(as_chunked(X), Y + [np.nan] * 60), "NaN"),
+    "three rows": (fit(ChunkedTable(X[:3], chunk_size=90), Y[:3]), "minimum of 4"),
+    "constants": (fit(as_chunked(0 * X + 1)), "every column of X is constant"),
+    "centred": (fit(as_chunked(X).changed(center=np.ones(150))), "centred"),
+    "ones": (fit(as_chunked(X).changed(intercept=True)), "column of ones"),
+    "groups": (fit(as_chunked(X), said=dict(groups=np.arange(60) // 2)), "groups"),
     "refits of survival": (
-        fit(in_blocks(X), EVENTS, loss="survival", refits=10),
+        fit(as_chunked(X), EVENTS, loss="survival", n_resamples=10),
         "survival times need the table in memory",
     ),
 }
 
 
 def test_a_prior_without_a_refit_of_its_own_is_refitted_from_blocks_as_in_memory():
-    asked = dict(y=Y > 1, prior=NonNegative(1.0, Fixed()), refits=100)
-    there, here = fit(in_blocks(X), **asked)(), fit(X, **asked)()
+    asked = dict(y=Y > 1, prior=NonNegative(1.0, FixedFactor()), n_resamples=100)
+    there, here = fit(as_chunked(X), **asked)(), fit(X, **asked)()
     np.testing.assert_allclose(there.probabilities_, here.probabilities_, atol=1e-7)
-    assert there.refined_.n_refits == here.refined_.n_refits == 100
+    assert there.refined_.n_resamples == here.refined_.n_resamples == 100
 
 
 @pytest.mark.parametrize("what", REFUSED)
@@ -295,13 +299,15 @@ def test_what_cannot_work_from_blocks_says_so(what):
 
 
 def test_what_is_refused_after_the_fit(monkeypatch):
-    s = StabilitySelection(refits=0, verbose=0, lambdas=[1.4]).fit(in_blocks(X), Y)
-    refused(lambda: s.predict(in_blocks(X[:, :100])), "100 features", "150")
-    refused(lambda: s.predict(in_blocks(altered(np.nan))), "NaN", "'x8'")
-    refused(lambda: s.transform(in_blocks(X[:, :100])), "100 features")
+    s = StabilitySelection(n_resamples=0, verbose=0, lambdas=[1.4]).fit(
+        as_chunked(X), Y
+    )
+    refused(lambda: s.predict(as_chunked(X[:, :100])), "100 features", "150")
+    refused(lambda: s.predict(as_chunked(altered(np.nan))), "NaN", "'x8'")
+    refused(lambda: s.transform(as_chunked(X[:, :100])), "100 features")
     monkeypatch.setattr(refitting, "MOST_HELD", 60 * 130)
     refused(lambda: s.refine(None, 600), "in memory", "60 refits", "as an array")
-    assert s.refine(None, 30, progress=False).n_refits == 30
+    assert s.refine(None, 30, progress=False).n_resamples == 30
 
 
 def test_a_frame_of_dask_with_words_names_the_column():
@@ -324,14 +330,14 @@ def test_a_chunk_that_cannot_be_read_is_named(size, monkeypatch):
 
     table = da.zeros((60, 5), chunks=(20, 5)).map_blocks(broken, dtype=float)
     with pytest.raises(
-        BlockError, match="rows 0 to 19 of A could not be read: Runtime"
+        ChunkError, match="rows 0 to 19 of A could not be read: Runtime"
     ):
         StabilitySelection(verbose=0).fit(table, np.arange(60.0))
 
 
 def test_near_copies_from_blocks_take_one_pass():
     A, _, _, _ = standardised_columns(X.astype(float), None)
-    B = standardised_columns(in_blocks(X), None)[0]
+    B = standardised_columns(as_chunked(X), None)[0]
     B.passes = 0
     np.testing.assert_array_equal(near_copies(B), near_copies(A))
     assert B.passes == 1
@@ -356,8 +362,8 @@ def test_one_table_has_one_fingerprint():
     """However it is cut."""
     other = X.copy()
     other[0, 1] += 1
-    tables = in_blocks(X), Panels(X, block=1000), in_blocks(other)
-    options = dict(verbose=0, lambdas=[2.0], tol=1e-2, refits=0)
+    tables = as_chunked(X), ChunkedTable(X, chunk_size=1000), as_chunked(other)
+    options = dict(verbose=0, lambdas=[2.0], tol=1e-2, n_resamples=0)
     fits = [StabilitySelection(**options).fit(table, Y) for table in tables]
     first, again, another = (report.fingerprint(each.question_) for each in fits)
     assert first == again != another
@@ -366,9 +372,9 @@ def test_one_table_has_one_fingerprint():
 def peak_of_a_fit(M, N, folder):
     numbers = np.random.default_rng(1).integers(0, 3, size=(M, N), dtype=np.int8)
     y = numbers[:, :3].sum(1) + np.random.default_rng(2).normal(size=M)
-    table = Panels(mapped(numbers, folder), block=40_000)
+    table = ChunkedTable(mapped(numbers, folder), chunk_size=40_000)
     tracemalloc.start()
-    StabilitySelection(refits=0, verbose=0, lambdas=[4.0], tol=1e-2).fit(table, y)
+    StabilitySelection(n_resamples=0, verbose=0, lambdas=[4.0], tol=1e-2).fit(table, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak / 8

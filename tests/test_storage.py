@@ -16,10 +16,10 @@ from rvamp_nb.datasets import standardize, unit_columns
 from rvamp_nb.likelihood import Logistic, PoissonLoss
 from rvamp_nb.resampling import Subsample
 from rvamp_nb.tables import door, storage
-from rvamp_nb.tables.door import in_blocks
+from rvamp_nb.tables.door import as_chunked
 from rvamp_nb.tables.storage import (
-    BlockError,
-    Panels,
+    ChunkedTable,
+    ChunkError,
     SparseBlock,
     as_block,
     each,
@@ -89,19 +89,21 @@ def twice_stored(values):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_kind_is_the_array(shape, axis, tmp_path):
     values, rng = integers(*shape), np.random.default_rng(1)
-    (M, N), centre = shape, rng.normal(size=shape[1])
-    unit, root = rng.uniform(0.5, 2, N), rng.uniform(0, 2, M)
-    root[M // 2] = 0
-    view = dict(centre=centre, unit=unit, ones=True)
-    plain = np.column_stack([(values - centre) / unit, np.ones(M)])
-    truth = plain * np.append(np.repeat(root[:, None], N, 1), np.ones((M, 1)), 1)
+    (M, N), center = shape, rng.normal(size=shape[1])
+    scale, row_scale = rng.uniform(0.5, 2, N), rng.uniform(0, 2, M)
+    row_scale[M // 2] = 0
+    view = dict(center=center, scale=scale, intercept=True)
+    plain = np.column_stack([(values - center) / scale, np.ones(M)])
+    truth = plain * np.append(np.repeat(row_scale[:, None], N, 1), np.ones((M, 1)), 1)
     x, X = rng.normal(size=N + 1), rng.normal(size=(N + 1, 3))
     u, U = rng.normal(size=M), rng.normal(size=(M, 3))
     columns, rows = [N, 0, N, -1, N // 2], [M - 1, 0, 0, -1]
     chosen = rng.random(N + 1) < 0.5
     for name, source in kinds(values, tmp_path).items():
         for block in (1, M * 5, 10_000) if name in FEW else (M * 5,):
-            A = Panels(source, axis=axis, block=block, root=root, **view)
+            A = ChunkedTable(
+                source, axis=axis, chunk_size=block, row_scale=row_scale, **view
+            )
             told = dict(atol=1e-12, err_msg=f"{name}, {A}")
             assert A.shape == truth.shape and len(A) == M and A.ndim == 2
             assert isinstance(A.reading(0), SparseBlock) == sparse.issparse(source)
@@ -120,7 +122,7 @@ def test_every_kind_is_the_array(shape, axis, tmp_path):
                 assert_allclose(A[:, which], truth[:, which], **told)
             for which in (rows, M - 1, slice(None, None, -1), []):
                 assert_allclose(A[which], truth[which], **told)
-            for B, expected in ((A, truth), (A.changed(root=None), plain)):
+            for B, expected in ((A, truth), (A.changed(row_scale=None), plain)):
                 assert_allclose(B.sizes[0], np.abs(expected).max(0), **told)
                 assert_allclose(B.sizes[1], (expected**2).sum(0), rtol=1e-12)
                 assert_allclose(square_lengths(B), square_lengths(expected))
@@ -134,7 +136,7 @@ def test_nothing_handed_over_is_changed(axis, tmp_path):
     values = integers(10, 14)
     for name, source in kinds(values, tmp_path).items():
         shared = source.copy() if sparse.issparse(source) else np.array(source)
-        A, _, _ = standardised(Panels(source, axis=axis, block=30))
+        A, _, _ = standardised(ChunkedTable(source, axis=axis, chunk_size=30))
         A @ np.ones(14), A[:, [3]], A[:, :], A.sizes
         if sparse.issparse(source):
             assert source.format == shared.format and source.nnz == shared.nnz, name
@@ -146,7 +148,10 @@ def test_nothing_handed_over_is_changed(axis, tmp_path):
 @pytest.mark.parametrize("make", [np.array, sparse.csr_array, sparse.csc_array])
 def test_blocks_come_in_order_and_once(axis, make):
     values = np.arange(35.0).reshape(5, 7)
-    A, number = Panels(make(values), axis=axis, block=11), np.arange((5, 7)[axis])
+    A, number = (
+        ChunkedTable(make(values), axis=axis, chunk_size=11),
+        np.arange((5, 7)[axis]),
+    )
     (numbers, whole), (count,) = A.each(
         lambda X, n: ((n, X[:, :] if axis else X[:, :].T), (np.array([len(n)]),)),
         (number,),
@@ -169,7 +174,7 @@ def test_some_columns_are_no_pass_and_all_are_one(tmp_path):
             read.append(self.values[which].size)
             return self.values[which]
 
-    A = Panels(Source(), axis=1, block=60)
+    A = ChunkedTable(Source(), axis=1, chunk_size=60)
     A[:, [3, 17]], A[:, 49], A.only(np.arange(8))[:, 1]
     assert A.passes == 0 and sum(read) == 4 * 6  # and no other number of them
     A[:, :]
@@ -181,14 +186,14 @@ def test_some_columns_are_no_pass_and_all_are_one(tmp_path):
 def test_a_column_of_ones_may_be_a_block_of_its_own():
     values = integers(5, 8)
     for make, block in ((np.array, 20), (sparse.csc_array, 5)):
-        A = Panels(make(values), axis=1, block=block, ones=True)
+        A = ChunkedTable(make(values), axis=1, chunk_size=block, intercept=True)
         assert [j.stop - j.start for j in A.slices] == [4, 4, 1]
         assert_array_equal(A[:, [8, 1, 8]], np.c_[np.ones(5), values[:, 1], np.ones(5)])
         assert_array_equal(A @ np.eye(9)[8], np.ones(5))
 
 
 def test_a_sum_that_is_no_array_is_refused():
-    A = Panels(np.ones((2, 3)), axis=1, block=2)
+    A = ChunkedTable(np.ones((2, 3)), axis=1, chunk_size=2)
     with pytest.raises(TypeError):
         A.each(lambda X: ((), (float(X.sum()),)))
     assert A.each(lambda X: ((), (X.sum(1),)))[1][0].tolist() == [3, 3]
@@ -235,7 +240,9 @@ def test_a_sparse_block_that_is_full_becomes_an_array(axis, monkeypatch):
         (4, 8)[:: 1 - 2 * axis]
     )
     monkeypatch.setattr(storage, "FILLED", 0.1)
-    A = Panels(sparse.csr_array(values), axis=axis, block=8, centre=np.ones(8))
+    A = ChunkedTable(
+        sparse.csr_array(values), axis=axis, chunk_size=8, center=np.ones(8)
+    )
     kinds = [type(A.reading(k)) for k in range(len(A.slices))]
     assert kinds == [SparseBlock, np.ndarray]
     assert_allclose(A @ np.eye(8), values - 1)
@@ -253,8 +260,8 @@ def test_what_was_read_is_not_scaled_in_place(form):
 def test_memory_order_is_kept():
     values = integers(6, 9).astype("f4")
     for source in (values, np.asfortranarray(values)):
-        for ones in (0, 1):
-            block = as_block(source[:, 2:5], ones=ones)
+        for intercept in (0, 1):
+            block = as_block(source[:, 2:5], intercept=intercept)
             assert block.flags.f_contiguous == source.flags.f_contiguous
             assert block.base is None and block.dtype == float
 
@@ -278,16 +285,16 @@ def test_memory_order_is_kept():
 )
 def test_no_tables(source, error, word):
     with pytest.raises(error, match=word):
-        Panels(source)
+        ChunkedTable(source)
 
 
 def test_blocks_of_neither_columns_nor_rows():
     with pytest.raises(ValueError, match="axis must be 1 .* or 0 .*, got -1"):
-        Panels(np.ones((3, 4)), axis=-1)
+        ChunkedTable(np.ones((3, 4)), axis=-1)
 
 
 def test_a_table_is_not_made_an_array_by_accident():
-    A = Panels(np.ones((3, 4)))
+    A = ChunkedTable(np.ones((3, 4)))
     for wrong in (
         lambda: np.asarray(A),
         lambda: np.array(A.T),
@@ -310,13 +317,13 @@ def test_which_tables_are_read_in_blocks(monkeypatch, tmp_path):
     others = mapped(small, tmp_path), large.tolist(), None, "A", 3.0, masked
     others += (large.astype(str), large * 1j, large.astype(object), large[None])
     for A in (*arrays, *others):
-        assert in_blocks(A) is None
+        assert as_chunked(A) is None
     stored = large.astype("f4"), large.astype("i1"), large.astype(bool)
     stored += mapped(large.astype(float), tmp_path), sparse.coo_array(small)
     for A in stored:
-        panels = in_blocks(A)
-        assert isinstance(panels, Panels) and panels.shape == A.shape
-        assert in_blocks(panels) is panels
+        panels = as_chunked(A)
+        assert isinstance(panels, ChunkedTable) and panels.shape == A.shape
+        assert as_chunked(panels) is panels
 
 
 # --- files that cannot be read --------------------------------------------------------
@@ -338,8 +345,8 @@ class Flaky:
 def test_a_block_that_fails_is_named(axis, where):
     values = integers(6, 10).astype(float)
     for ask in (lambda A: A @ np.ones(10), lambda A: A[:, [1]], lambda A: A[[1]]):
-        A = Panels(Flaky(values, 1), axis=axis, block=24)
-        with pytest.raises(BlockError, match=f"{where} of A .* the disk is gone"):
+        A = ChunkedTable(Flaky(values, 1), axis=axis, chunk_size=24)
+        with pytest.raises(ChunkError, match=f"{where} of A .* the disk is gone"):
             ask(A)
         assert_allclose(A @ np.ones(10), values.sum(1))  # the next pass reads it
 
@@ -369,7 +376,7 @@ def test_standardised_lazily_is_standardised(case, axis):
         told = dict(atol=3e-5 if case == "a wiggle" else 1e-11)
         for make in (np.array, np.asfortranarray, sparse.csr_array):
             for block in (shape[0] * 4, 10_000)[: 1 + (make is np.array)]:
-                A = Panels(make(values), axis=axis, block=block)
+                A = ChunkedTable(make(values), axis=axis, chunk_size=block)
                 with warnings.catch_warnings():
                     warnings.simplefilter("error")
                     lazy, sizes, flat = standardised(A)
@@ -382,20 +389,20 @@ def test_standardised_lazily_is_standardised(case, axis):
 def test_a_mean_of_many_rows_is_mended():
     values = 1e8 + np.random.default_rng(4).normal(size=(100_000, 2))
     for axis in (0, 1):
-        B = standardised(Panels(values, axis=axis, block=30_000))[0]
+        B = standardised(ChunkedTable(values, axis=axis, chunk_size=30_000))[0]
         assert np.abs(B.T @ np.ones(100_000)).max() < 5e-6  # rounding of 1e8
 
 
 @pytest.mark.parametrize("axis", [0, 1])
 def test_of_a_table_that_was_standardised_already(axis):
     values = np.random.default_rng(3).normal(2, 3, size=(8, 11))
-    once = standardised(Panels(values, axis=axis, block=20))[0]
+    once = standardised(ChunkedTable(values, axis=axis, chunk_size=20))[0]
     twice = standardised(once)[0]
     assert_allclose(twice[:, :], once[:, :], atol=1e-14)
     with pytest.raises(ValueError, match="column of ones"):
-        standardised(once.changed(ones=True))
+        standardised(once.changed(intercept=True))
     with pytest.raises(ValueError, match="rows are multiplied"):
-        standardised(once.changed(root=np.ones(8)))
+        standardised(once.changed(row_scale=np.ones(8)))
     sums = once.T @ np.ones(8), once.sizes[1]
     assert_allclose(sums, (np.zeros(11), np.ones(11)), atol=1e-14)
 
@@ -406,7 +413,7 @@ def test_of_a_table_that_was_standardised_already(axis):
 def test_what_is_not_finite_is_seen(bad, axis, make):
     values = integers(8, 10).astype(float)
     values[5, 7] = bad
-    A = Panels(make(values), axis=axis, block=16)
+    A = ChunkedTable(make(values), axis=axis, chunk_size=16)
     largest, length2 = A.sizes
     for found in (largest, length2, standardised(A)[1]):
         assert_array_equal(np.isfinite(found), np.arange(10) != 7)
@@ -416,7 +423,7 @@ def test_a_large_table_of_small_integers_does_not_overflow():
     values = np.full((300, 50), 127, np.int8)
     values[::2] = -128
     for source in (values, sparse.csc_array(values)):
-        A = Panels(source, axis=1, block=3_000)
+        A = ChunkedTable(source, axis=1, chunk_size=3_000)
         assert_allclose(A.sizes[0], 128)
         assert_allclose(A @ np.ones(50), values.astype(float).sum(1))
         assert_allclose(A[:, :], values)
@@ -439,7 +446,9 @@ def fitted_kinds(values, folder):
     arrays["mapped, F"] = mapped(values.astype("f4"), folder, "F")
     arrays["csr"] = sparse.csr_array(values)
     arrays["csc"] = sparse.csc_matrix(values.astype("f4"))
-    return {name: Panels(a, block=values.size // 4) for name, a in arrays.items()}
+    return {
+        name: ChunkedTable(a, chunk_size=values.size // 4) for name, a in arrays.items()
+    }
 
 
 def response(values, case, rng):
@@ -463,7 +472,7 @@ def test_a_fit_from_blocks_is_the_fit(case, shape, tmp_path):
     assert dense.converged
     for name, A in list(fitted_kinds(values, tmp_path).items())[first::3]:
         fit = rvamp(A, y, lam, **CASES[case])
-        assert isinstance(fit.problem.A, Panels) and len(fit.problem.A.slices) > 2
+        assert isinstance(fit.problem.A, ChunkedTable) and len(fit.problem.A.slices) > 2
         assert fit.converged and fit.n_iter == dense.n_iter, name
         for what in ("mean", "var", "Pi"):
             expected = getattr(dense, what)
@@ -490,13 +499,13 @@ def test_a_fit_of_columns_that_are_standardised_lazily(shape, tmp_path):
 
 
 def test_the_table_with_ones_knows_its_sizes():
-    A = Panels(integers(5, 6), block=10)
+    A = ChunkedTable(integers(5, 6), chunk_size=10)
     assert A.with_ones.shape == (5, 7) and A.with_ones is A.with_ones
     del A.with_ones
     A.sizes
     sizes = A.with_ones.sizes
     assert A.with_ones.passes == 0
-    for found, expected in zip(sizes, A.changed(ones=True).sizes):
+    for found, expected in zip(sizes, A.changed(intercept=True).sizes):
         assert_allclose(found, expected)
 
 
@@ -511,7 +520,7 @@ def test_the_driver_never_holds_the_table(tmp_path):
     y = A[:, :5].sum(1) + rng.normal(size=M)
     tracemalloc.start()
     try:
-        B, y = standardize(Panels(A, block=storage.BLOCK // 4), y)
+        B, y = standardize(ChunkedTable(A, chunk_size=storage.BLOCK // 4), y)
         fit = rvamp(B, y, 6.0, tol=0.1)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
@@ -526,8 +535,8 @@ def test_an_array_of_zarr_goes_through_dask(tmp_path):
     values = integers(12, 40).astype(np.int8)
     A = zarr.open(tmp_path / "a.zarr", mode="w", shape=values.shape, dtype="i1")
     A[:] = values
-    blocks = in_blocks(A)
-    assert type(blocks).__name__ == "DaskPanels"
+    blocks = as_chunked(A)
+    assert type(blocks).__name__ == "DaskTable"
     assert_allclose(blocks @ np.arange(40.0), values @ np.arange(40.0))
 
 
@@ -536,9 +545,9 @@ def test_a_mapped_file_that_is_cut_off_is_an_error_and_not_the_end(tmp_path, onl
     """Reading what is not there any more ends the process (SIGBUS)."""
     path = tmp_path / "A.npy"
     np.save(path, np.ones((50, 400)))
-    A = Panels(np.load(path, mmap_mode="r"), block=5000)
+    A = ChunkedTable(np.load(path, mmap_mode="r"), chunk_size=5000)
     A = A.only(np.arange(300, 350)) if only else A
     A @ np.ones(A.shape[1])
     os.truncate(path, 1000)
-    with pytest.raises(BlockError, match="could not be read: the file has been cut"):
+    with pytest.raises(ChunkError, match="could not be read: the file has been cut"):
         A @ np.ones(A.shape[1])

@@ -13,11 +13,11 @@ from rvamp_nb import refits as refits_room
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.densities import p1
 from rvamp_nb.energy import free_energy, stability_radius
-from rvamp_nb.extend.rows import counted
-from rvamp_nb.extend.survival import (
-    Baseline,
+from rvamp_nb.inference.conditioning import condition_on_rows
+from rvamp_nb.inference.survival import (
+    BaselineHazard,
     CoxLoss,
-    Rows,
+    WeightedLoss,
     cox_fits,
     own_hazard,
     simulated_survival,
@@ -27,7 +27,7 @@ from rvamp_nb.extend.survival import (
 from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.messages import Natural, extrinsic
 from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import Fixed, Grouped, NoResampling, Poisson, Subsample
+from rvamp_nb.resampling import FixedFactor, Grouped, NoResampling, Poisson, Subsample
 from rvamp_nb.solver import ConvergenceWarning, rvamp
 
 TRUTH = Path(__file__).parent / "truth_survival"
@@ -85,7 +85,9 @@ def test_a_message_is_the_extrinsic_map_of_the_moments(name, beta):
         return
     _, y, w, o = weighted(name)
     incoming = some_messages()
-    moments, message = Rows(NAMES[name], w, o).message(y, incoming, Poisson(), beta)
+    moments, message = WeightedLoss(NAMES[name], w, o).message(
+        y, incoming, Poisson(), beta
+    )
     for a, b in zip(message, extrinsic(moments, incoming)):
         np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-10)
 
@@ -94,7 +96,7 @@ def test_a_message_is_the_extrinsic_map_of_the_moments(name, beta):
 @pytest.mark.parametrize("name", ["squared", "logistic", "poisson"])
 def test_moments_are_derivatives_of_the_log_partition(name, beta, step=1e-4):
     _, y, w, o = weighted(name)
-    rows, incoming = Rows(NAMES[name], w, o), some_messages()
+    rows, incoming = WeightedLoss(NAMES[name], w, o), some_messages()
     moments = rows.moments(y, incoming, HALF, beta)
 
     def F(**changed):
@@ -111,8 +113,8 @@ def test_moments_are_derivatives_of_the_log_partition(name, beta, step=1e-4):
 def test_two_ways_to_a_weighted_row_agree(name):
     _, y, w, o = weighted(name)
     incoming = some_messages()
-    one = Rows(NAMES[name], w, o).message(y, incoming, Poisson(0.5))
-    rows, numbers = Rows(NAMES[name], w, o).numbered(y)
+    one = WeightedLoss(NAMES[name], w, o).message(y, incoming, Poisson(0.5))
+    rows, numbers = WeightedLoss(NAMES[name], w, o).numbered(y)
     two = rows.message(numbers, incoming, Poisson(0.5))
     for a, b in zip([*one[0][:3], *one[1]], [*two[0][:3], *two[1]]):
         np.testing.assert_allclose(a, b, rtol=1e-10)
@@ -126,17 +128,22 @@ def test_weights_of_one_and_offsets_of_zero_change_nothing(name, beta):
     _, y, _, _ = weighted(name)
     incoming = some_messages()
     plain = NAMES[name].message(y, incoming, HALF, beta)
-    for rows in (Rows(NAMES[name]), Rows(NAMES[name], np.ones(M), np.zeros(M))):
+    for rows in (
+        WeightedLoss(NAMES[name]),
+        WeightedLoss(NAMES[name], np.ones(M), np.zeros(M)),
+    ):
         for a, b in zip(rows.message(y, incoming, HALF, beta), plain):
             np.testing.assert_array_equal(a[:3], b[:3])
 
 
 def test_an_offset_that_leaves_no_doubt_about_a_class_is_refused():
-    rows = Rows(Logistic(), offset=np.full(M, 100.0))
+    rows = WeightedLoss(Logistic(), offset=np.full(M, 100.0))
     A, y, _, _ = weighted("logistic")
     with pytest.raises(ValueError, match="offset is up to 100 .* within 30"):
         rvamp(A, y, 2.0, likelihood=rows, intercept=True)
-    taken = Rows(Logistic(), np.r_[0.0, np.ones(M - 1)], np.r_[100.0, np.zeros(M - 1)])
+    taken = WeightedLoss(
+        Logistic(), np.r_[0.0, np.ones(M - 1)], np.r_[100.0, np.zeros(M - 1)]
+    )
     assert rvamp(A, y, 2.0, likelihood=taken, intercept=True).converged
 
 
@@ -166,7 +173,7 @@ def test_a_survival_fit_that_takes_no_step_says_so():
 def test_equal_weights_at_finite_beta_are_another_beta():
     _, y, _, _ = weighted("logistic")
     V, h, chi_hat = some_messages()
-    rows = Rows(Logistic(), np.full(M, 3.0))
+    rows = WeightedLoss(Logistic(), np.full(M, 3.0))
     ours, _ = rows.message(y, Natural(V, h, chi_hat), HALF, 1.0)
     plain, _ = Logistic().message(y, Natural(3 * V, h, chi_hat), HALF, 3.0)
     np.testing.assert_allclose(ours.mean, 3 * plain.mean, rtol=1e-6)
@@ -179,7 +186,7 @@ def test_equal_weights_at_finite_beta_are_another_beta():
 def test_the_squared_loss_is_scaled_rows_and_shifted_targets():
     A, y, w, o = weighted("squared")
     root = np.sqrt(w)
-    one = rvamp(A, y, 2.0, likelihood=Rows(Squared(), w, o))
+    one = rvamp(A, y, 2.0, likelihood=WeightedLoss(Squared(), w, o))
     two = rvamp(root[:, None] * A, root * (y - o), 2.0)
     np.testing.assert_allclose(one.Pi, two.Pi, atol=1e-6)
     np.testing.assert_allclose(one.var, two.var, atol=1e-6)
@@ -188,10 +195,10 @@ def test_the_squared_loss_is_scaled_rows_and_shifted_targets():
 @pytest.mark.parametrize("name", NAMES)
 def test_against_refits_with_weights_and_offsets(name):
     A, y, w, o = weighted(name)
-    rows, prior = Rows(NAMES[name], w, o), Laplace(2.0, randomise=Fixed())
+    rows, prior = WeightedLoss(NAMES[name], w, o), Laplace(2.0, randomize=FixedFactor())
     fit = rvamp(A, y, prior=prior, likelihood=rows, intercept=True)
     n = 100 if name == "huber" else 200  # its refits take ten times as long
-    options = dict(randomise=Fixed(), n_resamples=n, progress=False)
+    options = dict(randomize=FixedFactor(), n_resamples=n, progress=False)
     known = dict(sample_weight=w, offset=o, intercept=True)
     truth = naive_bootstrap(A, y, 2.0, loss=name, **known, **options)
     assert fit.converged
@@ -206,10 +213,10 @@ def test_against_refits_with_weights_and_offsets(name):
 def test_a_weight_of_zero_leaves_the_row_out(name):
     A, y, w, o = weighted(name)
     w[::4] = 0
-    kept, prior = w > 0, Laplace(2.0, randomise=Fixed())
+    kept, prior = w > 0, Laplace(2.0, randomize=FixedFactor())
     law = dict(prior=prior, intercept=True)
-    one = rvamp(A, y, likelihood=Rows(NAMES[name], w, o), **law)
-    left = Rows(NAMES[name], w[kept], o[kept])
+    one = rvamp(A, y, likelihood=WeightedLoss(NAMES[name], w, o), **law)
+    left = WeightedLoss(NAMES[name], w[kept], o[kept])
     two = rvamp(A[kept], y[kept], likelihood=left, **law)
     assert one.converged and two.converged
     np.testing.assert_allclose(one.Pi, two.Pi, atol=1e-5)
@@ -219,8 +226,10 @@ def test_a_weight_of_zero_leaves_the_row_out(name):
 def test_a_posterior_with_weights():
     """beta = 1, a logistic posterior: weights of 2 are two rows that come together."""
     A, y, _, _ = weighted("logistic")
-    law = dict(prior=Laplace(2.0, randomise=Fixed()), counts=NoResampling(), beta=1.0)
-    one = rvamp(A, y, likelihood=Rows(Logistic(), np.full(M, 2.0)), **law)
+    law = dict(
+        prior=Laplace(2.0, randomize=FixedFactor()), counts=NoResampling(), beta=1.0
+    )
+    one = rvamp(A, y, likelihood=WeightedLoss(Logistic(), np.full(M, 2.0)), **law)
     two = rvamp(np.vstack([A, A]), np.append(y, y), likelihood=Logistic(), **law)
     np.testing.assert_allclose(one.mean, two.mean, atol=0.02)
 
@@ -228,28 +237,28 @@ def test_a_posterior_with_weights():
 def test_what_other_chapters_ask_of_a_weighted_fit():
     """Chapter 4.6's corrections and chapter 4.2's radius, as for scaled rows."""
     A, y, w, o = weighted("squared")
-    prior, root = Laplace(1.0, randomise=Fixed()), np.sqrt(w)
-    one = rvamp(A, y, prior=prior, likelihood=Rows(Squared(), w, o))
+    prior, root = Laplace(1.0, randomize=FixedFactor()), np.sqrt(w)
+    one = rvamp(A, y, prior=prior, likelihood=WeightedLoss(Squared(), w, o))
     two = rvamp(root[:, None] * A, root * (y - o), prior=prior)
     assert stability_radius(one) == pytest.approx(stability_radius(two), abs=1e-4)
     assert free_energy(one) == pytest.approx(free_energy(two), rel=1e-6)
-    both = (counted(fit, rows=2).Pi for fit in (one, two))
+    both = (condition_on_rows(fit, rows=2).Pi for fit in (one, two))
     np.testing.assert_allclose(*both, atol=0.01)
     np.testing.assert_allclose(p1(one, 3).cdf(0.1), p1(two, 3).cdf(0.1), atol=1e-5)
     A, y, w, o = (part[:40] for part in weighted("logistic"))
-    prior = Laplace(3.0, randomise=Fixed())
-    fit = rvamp(A[:, :8], y, prior=prior, likelihood=Rows(Logistic(), w, o))
+    prior = Laplace(3.0, randomize=FixedFactor())
+    fit = rvamp(A[:, :8], y, prior=prior, likelihood=WeightedLoss(Logistic(), w, o))
     assert 0 < stability_radius(fit) < 1
-    assert np.abs(counted(fit, rows=2).Pi - fit.Pi).max() < 0.1
+    assert np.abs(condition_on_rows(fit, rows=2).Pi - fit.Pi).max() < 0.1
 
 
 @pytest.mark.parametrize("name", ["squared", "logistic"])
 def test_weights_and_offsets_in_groups(name):
     A, y, w, o = weighted(name)
-    law, loss = Grouped(HALF, np.arange(M) // 3), Rows(NAMES[name], w, o)
-    prior = Laplace(2.0, randomise=Fixed())
+    law, loss = Grouped(HALF, np.arange(M) // 3), WeightedLoss(NAMES[name], w, o)
+    prior = Laplace(2.0, randomize=FixedFactor())
     fit = rvamp(A, y, prior=prior, likelihood=loss, counts=law)
-    options = dict(counts=law, randomise=Fixed(), n_resamples=200, progress=False)
+    options = dict(counts=law, randomize=FixedFactor(), n_resamples=200, progress=False)
     known = dict(sample_weight=w, offset=o)
     truth = naive_bootstrap(A, y, 2.0, loss=name, **known, **options)
     assert np.sqrt(np.mean((fit.Pi - truth.Pi) ** 2)) < 0.06  # noise: .03
@@ -259,7 +268,7 @@ def test_weights_and_offsets_in_groups(name):
 def test_some_rows_are_those_rows(name):
     _, y, w, o = weighted(name)
     w[3] = 0
-    rows, incoming = Rows(NAMES[name], w, o), some_messages()
+    rows, incoming = WeightedLoss(NAMES[name], w, o), some_messages()
     whole, _ = rows.message(y, incoming, HALF)
     for which in (slice(3, 4), np.array([5, 2, 40])):
         few = Natural(*(v[which] for v in incoming))
@@ -272,7 +281,7 @@ def test_the_inner_answer_is_the_message_without_noise(name):
     """One count, no field: the pull and the response that chapter 4.2 asks for."""
     _, y, w, o = weighted(name)
     V, h, _ = some_messages()
-    rows = Rows(NAMES[name], w, o)
+    rows = WeightedLoss(NAMES[name], w, o)
     moments, _ = rows.message(y, Natural(V, h, np.zeros(M)), NoResampling())
     pull, response, slack = rows.inner(y, -h, 1.0, V, np.inf)
     np.testing.assert_allclose(pull, moments.mean, rtol=1e-8, atol=1e-10)
@@ -283,9 +292,9 @@ def test_the_inner_answer_is_the_message_without_noise(name):
 
 def test_a_loss_of_ones_own_with_weights():
     A, y, w, o = weighted("logistic")
-    prior = Laplace(2.0, randomise=Fixed())
+    prior = Laplace(2.0, randomize=FixedFactor())
     one, two = (
-        rvamp(A, y, prior=prior, likelihood=Rows(loss, w, o))
+        rvamp(A, y, prior=prior, likelihood=WeightedLoss(loss, w, o))
         for loss in (Logistic(), Plain())
     )
     np.testing.assert_allclose(one.Pi, two.Pi, atol=1e-5)
@@ -420,7 +429,7 @@ def test_survival_against_cox_refits(name):
     with np.load(TRUTH / f"{name}.npz") as truth:
         assert truth["lam"] == pytest.approx(lam)
         Pi, mean, var, n = (truth[k] for k in ("Pi", "mean", "var", "n"))
-    fit, _ = survival_fit(A, time, event, prior=Laplace(lam, randomise=Fixed()))
+    fit, _ = survival_fit(A, time, event, prior=Laplace(lam, randomize=FixedFactor()))
     noise = np.sqrt(np.mean(Pi * (1 - Pi)) / n)
     assert fit.converged
     assert np.sqrt(np.mean((fit.Pi - Pi) ** 2)) < 0.012 + noise
@@ -453,7 +462,7 @@ def test_weights_of_survival_rows():
     """Integer weights without resampling: rows in as many copies."""
     A, time, event, lam = table("120x60")
     w = np.random.default_rng(0).integers(0, 3, 120) * 1.0
-    law = dict(prior=Laplace(lam, randomise=Fixed()), counts=NoResampling())
+    law = dict(prior=Laplace(lam, randomize=FixedFactor()), counts=NoResampling())
     fit, _ = survival_fit(A, time, event, sample_weight=w, **law)
     many = np.repeat(np.arange(120), w.astype(int))
     copied, _ = survival_fit(A[many], time[many], event[many], **law)
@@ -467,7 +476,7 @@ def test_an_offset_of_survival_rows():
     takes up.
     """
     A, time, event, lam = table("120x60")
-    prior = Laplace(lam, randomise=Fixed())
+    prior = Laplace(lam, randomize=FixedFactor())
     o = A[:, 0] * 5
     one, _ = survival_fit(A[:, 1:], time, event, prior=prior, offset=o)
     two, _ = survival_fit(A[:, 1:], time, event, prior=prior, offset=o + 7)
@@ -478,7 +487,7 @@ def test_an_offset_of_survival_rows():
 
 def test_units_of_time_and_any_rising_function_of_it_change_nothing():
     A, time, event, lam = table("120x60")
-    prior = Laplace(lam, randomise=Fixed())
+    prior = Laplace(lam, randomize=FixedFactor())
     one, _ = survival_fit(A, time, event, prior=prior)
     two, _ = survival_fit(A, np.exp(3 * time) - 1, event, prior=prior)
     np.testing.assert_array_equal(one.Pi, two.Pi)
@@ -525,7 +534,7 @@ def test_rows_that_weigh_next_to_nothing_leave_the_others_as_they_are(law, last)
 
 def test_everybody_dies_and_people_leave_before_the_first_death():
     A, time, event, lam = table("120x60")
-    prior = Laplace(lam, randomise=Fixed())
+    prior = Laplace(lam, randomize=FixedFactor())
     fit, _ = survival_fit(A, time, np.ones(120), prior=prior)
     assert fit.converged
     event = event * (time > np.quantile(time, 0.3))
@@ -624,22 +633,22 @@ def test_survival_that_cannot_work_is_refused_by_name(change, word):
 )
 def test_rows_that_are_none(arguments, error, word):
     with pytest.raises(error, match=word):
-        Rows(*arguments)
+        WeightedLoss(*arguments)
 
 
 def test_rows_that_do_not_fit_the_table():
     A, y, w, o = weighted("logistic")
     with pytest.raises(ValueError, match="numbers of weight for 60 rows"):
-        rvamp(A, y, 2.0, likelihood=Rows(Logistic(), w[1:]))
+        rvamp(A, y, 2.0, likelihood=WeightedLoss(Logistic(), w[1:]))
     with pytest.raises(ValueError, match="both"):
-        rvamp(A, y, 2.0, likelihood=Rows(Logistic(), (y == 1) * 1.0))
+        rvamp(A, y, 2.0, likelihood=WeightedLoss(Logistic(), (y == 1) * 1.0))
     with pytest.raises(ValueError, match="beta"):
-        rvamp(A, y, 2.0, likelihood=Rows(Huber(), w), beta=1.0)
+        rvamp(A, y, 2.0, likelihood=WeightedLoss(Huber(), w), beta=1.0)
 
 
 def test_nobody_changes_the_weights_afterwards():
     _, y, w, o = weighted("logistic")
-    rows = Rows(Logistic(), w, o)
+    rows = WeightedLoss(Logistic(), w, o)
     before = rows.value(y, 0 * y)
     w[:] = 7
     np.testing.assert_array_equal(rows.value(y, 0 * y), before)
@@ -647,19 +656,21 @@ def test_nobody_changes_the_weights_afterwards():
 
 def test_a_baseline_moves_by_nothing_from_itself():
     _, time, event, _ = table("120x60")
-    base = Baseline(time, event)
+    base = BaselineHazard(time, event)
     assert base.moved(base) == 0
     A, time, event, lam = table("120x60")
-    fit, base = survival_fit(A, time, event, prior=Laplace(lam, randomise=Fixed()))
+    fit, base = survival_fit(
+        A, time, event, prior=Laplace(lam, randomize=FixedFactor())
+    )
     np.testing.assert_allclose(base.hazard.sum(), event.sum())
-    assert base.after(fit).moved(base) < 1e-4 < base.moved(Baseline(time, event))
+    assert base.after(fit).moved(base) < 1e-4 < base.moved(BaselineHazard(time, event))
 
 
 def test_the_hazard_counts_the_rows_that_are_drawn():
     """Of 13 rows six: what the solver makes of halves, and not six and a half."""
     _, y = simulated_survival(13, 3)
     time, event = y["time"], y["event"] * 1.0
-    base, six = (Baseline(time, event, Subsample(tau)) for tau in (0.5, 6 / 13))
+    base, six = (BaselineHazard(time, event, Subsample(tau)) for tau in (0.5, 6 / 13))
     np.testing.assert_allclose(base.hazard, six.hazard, rtol=1e-12)
     np.testing.assert_allclose(base.risk, six.risk, rtol=1e-12)
 

@@ -71,7 +71,7 @@ def test_summaries_are_consistent(name):
 
 def _mean_factor(t):
     """Mean of the penalty's random factor."""
-    k, w = t.randomise.nodes()
+    k, w = t.randomize.nodes()
     return k @ w
 
 

@@ -10,32 +10,32 @@ from scipy.optimize import minimize
 from sklearn.linear_model import Lasso, LogisticRegression, PoissonRegressor
 
 from rvamp_nb import (
+    ChunkedTable,
     Discrete,
     ElasticNet,
-    Fixed,
+    FixedFactor,
     Grouped,
     Huber,
     Laplace,
     Logistic,
     Loss,
     NonNegative,
-    Panels,
     Poisson,
     PoissonLoss,
     Prior,
     Ridge,
-    Rows,
     SpikeSlab,
     Squared,
     Subsample,
     TwoPoint,
+    WeightedLoss,
     datasets,
     rvamp,
 )
-from rvamp_nb.extend import turns as room
-from rvamp_nb.extend.refined import field_of, resamples
-from rvamp_nb.extend.refitting import refitter
-from rvamp_nb.extend.turns import OneCurvature, Turns
+from rvamp_nb.inference import turns as room
+from rvamp_nb.inference.refinement import field_of, resamples
+from rvamp_nb.inference.refitting import refitter
+from rvamp_nb.inference.turns import OneCurvature, Turns
 
 HALF, B = Subsample(0.5), 12
 SHAPES = {"wide": (40, 70), "tall": (80, 20), "square": (50, 45)}
@@ -67,15 +67,15 @@ def problem(shape, loss):
 
 def weighted(M, loss):
     rng = np.random.default_rng(3)
-    return Rows(loss, rng.uniform(0.5, 2, M), 0.3 * rng.normal(size=M))
+    return WeightedLoss(loss, rng.uniform(0.5, 2, M), 0.3 * rng.normal(size=M))
 
 
 PENALTIES = {
-    "Lasso": lambda lam, N: Laplace(lam, Fixed()),
+    "Lasso": lambda lam, N: Laplace(lam, FixedFactor()),
     "drawn": lambda lam, N: Laplace(lam, TwoPoint(2.0, 0.5)),
-    "elastic net": lambda lam, N: ElasticNet(lam, Fixed(), l1_ratio=0.7),
-    "non-negative": lambda lam, N: NonNegative(lam, Fixed()),
-    "a covariate": lambda lam, N: Laplace(lam, Fixed(), 1.0 * (np.arange(N) > 0)),
+    "elastic net": lambda lam, N: ElasticNet(lam, FixedFactor(), l1_ratio=0.7),
+    "non-negative": lambda lam, N: NonNegative(lam, FixedFactor()),
+    "a covariate": lambda lam, N: Laplace(lam, FixedFactor(), 1.0 * (np.arange(N) > 0)),
 }
 LOSSES = Squared(), Logistic(), PoissonLoss(), Huber(1.0), Squared(2.0)
 
@@ -112,7 +112,7 @@ def test_settled_turns_are_refits(shape, loss):
     A, y, lam = problem(shape, loss)
     parts = dict(likelihood=loss, intercept=not isinstance(loss, Squared))
     lam = lam / getattr(loss, "sigma", 1.0) ** 2
-    fit = rvamp(A, y, prior=Laplace(lam, Fixed()), counts=HALF, **parts)
+    fit = rvamp(A, y, prior=Laplace(lam, FixedFactor()), counts=HALF, **parts)
     assert agrees(fit) > 0.8
 
 
@@ -128,13 +128,15 @@ def test_every_penalty_is_refitted_with_weights_and_offsets(shape, penalty, loss
 
 def test_rows_in_groups_and_tables_in_pieces_are_refitted():
     A, y, lam = problem("square", Squared())
-    prior, groups = Laplace(lam, Fixed()), np.arange(len(A)) // 2
+    prior, groups = Laplace(lam, FixedFactor()), np.arange(len(A)) // 2
     assert agrees(rvamp(A, y, prior=prior, counts=Grouped(HALF, groups))) == 1
     for how in dict(axis=1), dict(axis=0):
-        piece = Panels(A, block=300, **how)
+        piece = ChunkedTable(A, chunk_size=300, **how)
         assert agrees(rvamp(piece, y, prior=prior, counts=HALF)) == 1
     A, y, _ = problem("tall", Squared())
-    tall = rvamp(Panels(A, block=300), y, prior=prior, counts=HALF, intercept=True)
+    tall = rvamp(
+        ChunkedTable(A, chunk_size=300), y, prior=prior, counts=HALF, intercept=True
+    )
     assert agrees(tall) == 1
 
 
@@ -153,7 +155,7 @@ def test_scikit_learn_finds_the_same():
     A, y, lam = problem("square", Squared())
     c = np.array([HALF.draw(len(A), np.random.default_rng(k)) for k in range(3)])
     told = dict(counts=HALF, intercept=True)
-    x = refits(rvamp(A, y, prior=Laplace(lam, Fixed()), **told), c)
+    x = refits(rvamp(A, y, prior=Laplace(lam, FixedFactor()), **told), c)
     for b, rows in enumerate(c > 0):
         theirs = Lasso(lam / rows.sum(), tol=1e-14, max_iter=10**6)
         theirs.fit(A[rows], y[rows])
@@ -161,7 +163,7 @@ def test_scikit_learn_finds_the_same():
         np.testing.assert_allclose(x[b], both, atol=1e-6)
     A, y, lam = problem("square", Logistic())
     told["likelihood"] = Logistic()
-    x = refits(rvamp(A, y, prior=Laplace(lam, Fixed()), **told), c)
+    x = refits(rvamp(A, y, prior=Laplace(lam, FixedFactor()), **told), c)
     how = dict(l1_ratio=1.0, solver="saga", tol=1e-10, max_iter=10**6)
     for b, rows in enumerate(c > 0):
         theirs = LogisticRegression(C=1 / lam, **how).fit(A[rows], y[rows])
@@ -169,7 +171,7 @@ def test_scikit_learn_finds_the_same():
         np.testing.assert_allclose(x[b], both, atol=2e-6)
     A, y, lam = problem("square", PoissonLoss())
     told["likelihood"] = PoissonLoss()
-    x = refits(rvamp(A, y, prior=Ridge(lam, Fixed()), **told), c)
+    x = refits(rvamp(A, y, prior=Ridge(lam, FixedFactor()), **told), c)
     for b, rows in enumerate(c > 0):
         theirs = PoissonRegressor(alpha=lam / rows.sum(), tol=1e-10, max_iter=10**4)
         theirs.fit(A[rows], y[rows])
@@ -209,7 +211,10 @@ def test_of_many_rows_one_curvature_is_nearly_the_refit():
     rng = np.random.default_rng(2)
     A = rng.normal(size=(5000, 12)) / np.sqrt(5000)
     y = 1.0 * (rng.random(5000) < 1 / (1 + np.exp(4 - 25 * (A[:, 0] - A[:, 1]))))
-    prior, parts = Laplace(0.2, Fixed()), dict(likelihood=Logistic(), intercept=True)
+    prior, parts = (
+        Laplace(0.2, FixedFactor()),
+        dict(likelihood=Logistic(), intercept=True),
+    )
     fit = rvamp(A, y, prior=prior, counts=HALF, **parts)
     draw = resamples(fit, range(200), 0)
     exact, level = refitter(fit)(*draw)
@@ -308,7 +313,7 @@ def test_the_first_turn_is_the_linear_response():
     of what a coefficient that stays answers itself.
     """
     A, y, _ = problem("square", Squared())
-    fit = rvamp(A, y, prior=Laplace(2.5, Fixed()), counts=HALF, tol=1e-10)
+    fit = rvamp(A, y, prior=Laplace(2.5, FixedFactor()), counts=HALF, tol=1e-10)
     assert fit.Pi.max() < room.MOST_RHO
     turns = Turns(fit, dtype=float)
     c = np.array([HALF.draw(len(A), np.random.default_rng(k)) for k in range(5)])
@@ -322,7 +327,7 @@ def test_the_first_turn_is_the_linear_response():
     # a loss that bends: to first order, between counts that are close
     A, y, lam = problem("square", Logistic())
     parts = dict(likelihood=Logistic(), counts=Poisson(4.0), tol=1e-9)
-    fit = rvamp(A, y, prior=Laplace(8 * lam, Fixed()), **parts)
+    fit = rvamp(A, y, prior=Laplace(8 * lam, FixedFactor()), **parts)
     turns, near = (
         Turns(fit, dtype=float),
         1e-4 * np.random.default_rng(0).normal(size=(2, len(A))),
@@ -341,7 +346,7 @@ def test_rvamps_metric_runs_away_between_near_copies_and_one_metric_does_not():
     f = A[:, ::30].sum(1)
     A, y = datasets.standardize(A, 2 * f / f.std() + rng.normal(size=100))
     lam = 0.02 * np.abs(A.T @ y).max()
-    fit = rvamp(A, y, prior=Laplace(lam, Fixed()), counts=HALF)
+    fit = rvamp(A, y, prior=Laplace(lam, FixedFactor()), counts=HALF)
     draw = resamples(fit, range(100), 3)
     exact, _ = refitter(fit)(*draw)
     off = lambda x: np.abs(x - exact).max(1) / np.abs(exact).max(1)
@@ -355,7 +360,7 @@ def test_rvamps_metric_runs_away_between_near_copies_and_one_metric_does_not():
 
 def test_settled_signs_are_nearly_those_of_the_refits_in_32_bits():
     A, y, lam = problem("wide", Squared())
-    fit = rvamp(A, y, prior=Laplace(lam, Fixed()), counts=HALF)
+    fit = rvamp(A, y, prior=Laplace(lam, FixedFactor()), counts=HALF)
     draw = resamples(fit, range(300), 0)
     exact, _ = refitter(fit)(*draw)
     turns = Turns(fit)
@@ -369,7 +374,7 @@ def test_settled_signs_are_nearly_those_of_the_refits_in_32_bits():
 
 def test_some_columns_are_refitted_as_if_the_others_were_not_there():
     A, y, lam = problem("wide", Squared())
-    told = dict(prior=Laplace(lam, Fixed()), counts=HALF, intercept=True)
+    told = dict(prior=Laplace(lam, FixedFactor()), counts=HALF, intercept=True)
     fit, few = rvamp(A, y, **told), np.array([0, 2, 3, 9])
     draw = resamples(fit, range(B), 0)
     turns = Turns(fit, few, dtype=float)
@@ -382,15 +387,15 @@ def test_some_columns_are_refitted_as_if_the_others_were_not_there():
 
 def test_a_resample_without_a_row_selects_nothing():
     A, y, lam = problem("tall", Squared())
-    fit = rvamp(A, y, prior=Laplace(lam, Fixed()), counts=HALF)
+    fit = rvamp(A, y, prior=Laplace(lam, FixedFactor()), counts=HALF)
     assert not refits(fit, np.zeros((2, len(A)))).any()
 
 
 def test_extreme_units_take_64_bits_and_find_the_same():
     A, y, lam = problem("square", Squared())
     told = dict(counts=HALF)
-    one = rvamp(A, y, prior=Laplace(lam, Fixed()), **told)
-    large = rvamp(1e12 * A, y, prior=Laplace(1e12 * lam, Fixed()), **told)
+    one = rvamp(A, y, prior=Laplace(lam, FixedFactor()), **told)
+    large = rvamp(1e12 * A, y, prior=Laplace(1e12 * lam, FixedFactor()), **told)
     draw = resamples(one, range(B), 0)
     assert Turns(large).common.dtype is np.float64
     few = [Turns(f).run(Turns(f).begin(*draw), 3) for f in (one, large)]

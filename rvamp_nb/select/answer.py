@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['Along', 'Selection', 'along', 'stability_index', 'told_of_answer', 'bound_reached', 'light_of', 'other_scales',
-           'against_decoys', 'refits_of', 'in_the_table', 'with_refits', 'select']
+           'against_decoys', 'refine_selection', 'in_the_table', 'with_refits', 'select']
 
 # %% ../../nbs/workshop/answer.ipynb #79000003
 import warnings
@@ -17,11 +17,11 @@ import numpy as np
 from ..bootstrap import DrawError
 from ..datasets import unit_columns
 from ..densities import Located, coefficient_interval, located
-from ..extend.refined import refined
-from ..extend.trust import TrustWarning, judge
+from ..inference.diagnostics import ReliabilityWarning, judge
+from ..inference.refinement import refine
 from . import control
 from .columns import Columns, chosen_columns
-from .penalty import Question, search, steering, walk
+from .penalty import SelectionProblem, search, steering, walk
 from .target import draws_halves
 
 # %% ../../nbs/workshop/answer.ipynb #9221b386
@@ -40,7 +40,7 @@ class Selection:
     what they are stands there.
     """
 
-    question: Question
+    question: SelectionProblem
     lam: float
     fit: object
     status: str
@@ -48,7 +48,7 @@ class Selection:
     n_iter: int
     threshold: float
     q: float
-    trust: object
+    diagnostics: object
     pfer: float | None = None
     pfer_bound: float = np.nan
     pfer_bound_se: float = np.nan
@@ -63,7 +63,7 @@ class Selection:
     coef_interval: np.ndarray = None
     intercept: float = np.nan
     refined: object = None
-    refused: str = ""  # why there are no refits, where they were wanted
+    refit_error: str = ""  # why there are no refits, where they were wanted
     interrupted: bool = False  # whether ctrl-C ended the refits
     lambda_scales: dict | None = None
     asked: dict | None = None
@@ -114,7 +114,7 @@ def stability_index(Pi, Pi_se=0.0, draws=None):
 # %% ../../nbs/workshop/answer.ipynb #62d62357
 def told_of_answer(question, fit, threshold, least=0, both=None):
     """Probabilities, what is selected, and coefficients, as fields of `Selection`, by
-    rVAMP or a `Refined` about its n columns. Selected is whose Pi reaches the
+    rVAMP or a `RefinedFit` about its n columns. Selected is whose Pi reaches the
     threshold, and of those that can be selected the `least` most probable.
     """
     columns, where = question.columns, question.columns.where
@@ -237,7 +237,7 @@ def against_decoys(question, kind):
     if kind == "permuted" and largest**2 > 1.2 * (1 + alone) ** 2:
         said = "the columns follow a common factor, permuted decoys do not, and"
         said += " q-values may be far too small: take decoys='gaussian'"
-        warnings.warn(said, TrustWarning, stacklevel=5)
+        warnings.warn(said, ReliabilityWarning, stacklevel=5)
     rng = np.random.default_rng([79, 18])  # from 0 a table may have been drawn itself
     made = control.DECOYS[kind](A[:, among] / unit * len(A) ** 0.5, rng)
     of_both = Columns(*(part[columns.first[twice]] for part in columns))
@@ -252,16 +252,16 @@ def against_decoys(question, kind):
     return found[columns.where]
 
 # %% ../../nbs/workshop/answer.ipynb #79000009
-def refits_of(s, **asked):
-    """Refits at the reported penalty of a `Selection`, and rVAMP: a `Refined` about the
-    n columns of its matrix; `asked` are further arguments of `refined`.
+def refine_selection(s, **asked):
+    """Refits at the reported penalty of a `Selection`, and rVAMP: a `RefinedFit` about
+    the n columns of its matrix; `asked` are further arguments of `refine`.
     """
-    return refined(s.fit, baseline=s.question.target.baseline, **asked)
+    return refine(s.fit, baseline=s.question.target.baseline, **asked)
 
 
 @np.errstate(over="ignore")  # of variances, where only their roots are numbers
 def in_the_table(s, both):
-    """A `Refined` about n columns as one about the N of the table, on its scale."""
+    """A `RefinedFit` about n columns as one about the N of the table, on its scale."""
     fit, columns, among = s.fit, s.question.columns, s.question.candidates
     at, unit = columns.where, columns.unit
     draws = both.sparse_draws[:, at].multiply(unit).tocsc()
@@ -279,16 +279,16 @@ def in_the_table(s, both):
     )
 
 
-def with_refits(s, accuracy=None, n_refits=None):
+def with_refits(s, accuracy=None, n_resamples=None):
     """A `Selection` in which real refits are combined with rVAMP: probabilities, what
-    is selected, coefficients, bound; accuracy and n_refits are those of `refined`. One
-    in which nothing converged is given back as it is.
+    is selected, coefficients, bound; accuracy and n_resamples are those of `refine`.
+    One in which nothing converged is given back as it is.
     """
     if not s.fit.converged:
         return s
     question, least = s.question, s.asked["min_features"]
-    asked = dict(accuracy=accuracy, n_refits=n_refits, progress=question.progress)
-    both = refits_of(s, **asked)
+    asked = dict(accuracy=accuracy, n_resamples=n_resamples, progress=question.progress)
+    both = refine_selection(s, **asked)
     sums, sizes = (s.fit.Pi, both.Pi), question.size((both.draws != 0).T)
     # that of the refits alone: if anything too large, as both together know more
     error = np.std(sizes) / np.sqrt(len(sizes)) / max(np.mean(sizes), 1e-300)
@@ -305,15 +305,15 @@ def with_refits(s, accuracy=None, n_refits=None):
         interrupted=both.interrupted,
         pfer_bound_se=more - bound,
         pfer=bound if _one_penalty(s.asked) else s.pfer,
-        asked=s.asked | dict(refits=both.n_refits + both.failed),
+        asked=s.asked | dict(n_resamples=both.n_resamples + both.n_failed),
         **reached,
         **told_of_answer(question, s.fit, threshold, least, both),
     )
 
 # %% ../../nbs/workshop/answer.ipynb #e16found2
 def select(question, promise, asked, repeated):
-    """A `Selection` from a `Question`, what is promised (threshold, pfer, q), the
-    estimator's arguments (dict), and which rows are the same (list of int arrays).
+    """A `Selection` from a `SelectionProblem`, what is promised (threshold, pfer, q),
+    the estimator's arguments (dict), and which rows are the same (list of int arrays).
     """
     steer, given, kind = steering(asked), _one_penalty(asked), asked["decoys"]
     of_decoys = kind and against_decoys(question, kind)
@@ -334,21 +334,21 @@ def select(question, promise, asked, repeated):
     told = told_of_answer(question, fit, reached["threshold"], asked["min_features"])
     told |= dict(path=replace(path, states=()), n_iter=steps, q=q, asked=asked)
     told |= reached | dict(pfer=reached["pfer_bound"] if pfer is None else pfer)
-    told |= dict(trust=light_of(question, path, answer, q, repeated))
+    told |= dict(diagnostics=light_of(question, path, answer, q, repeated))
     told |= dict(lambda_scales=other_scales(question, answer.lam), q_values=of_decoys)
     found = Selection(question, answer.lam, fit, **told)
-    if asked["refits"] == 0:
+    if asked["n_resamples"] == 0:
         return found
-    accuracy = asked["accuracy"] if asked["refits"] is None else None
+    accuracy = asked["accuracy"] if asked["n_resamples"] is None else None
     try:
-        return with_refits(found, accuracy, asked["refits"])
+        return with_refits(found, accuracy, asked["n_resamples"])
     except KeyboardInterrupt:
         why = "interrupted before the first were there"
-        return replace(found, refused=why, interrupted=True)
+        return replace(found, refit_error=why, interrupted=True)
     except DrawError:  # of a law of the user's own
         raise
     except (ArithmeticError, MemoryError, OSError, RuntimeError, ValueError) as e:
-        return replace(found, refused=str(e) or type(e).__name__)
+        return replace(found, refit_error=str(e) or type(e).__name__)
 
 # %% ../../nbs/workshop/answer.ipynb #79c01001
 @located.register(Selection)

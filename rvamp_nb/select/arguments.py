@@ -86,7 +86,7 @@ _EXAMPLES = f"""\
 examples:
   rvamp-nb
   rvamp-nb select patients.csv --target dose
-  rvamp-nb select patients.csv --target dose --refits 1000 --out results
+  rvamp-nb select patients.csv --target dose --resamples 1000 --out results
   rvamp-nb select clinic.csv.gz --target dose --id patient --categorical site \\
       --keep age --missing median
   rvamp-nb plan --features 1000 --effects 10 --size 0.35
@@ -187,7 +187,7 @@ def _add_select(select):
     accuracy += ", up to 625 for 0.02 (the default), and 10,000 for 0.005"
     add("--accuracy", help=accuracy, type=_close, default=0.02)
     refits = "so many refits, whatever the accuracy; 0: none, rVAMP alone"
-    add("--refits", help=refits, type=_refits, metavar="N")
+    add("--resamples", help=refits, type=_refits, dest="n_resamples", metavar="N")
     decoys = "a q-value for each feature, by decoys that are entries in another order"
     decoys += ", or follow common factors"
     add("--decoys", help=decoys, choices=("permuted", "gaussian"))
@@ -212,7 +212,7 @@ How many rows does a study need, so that stability selection finds effects of a 
 size?
 
 By state evolution, before there are data: features are independent of each other, all
-effects have one size, the noise is normal. With --like features hang together as those
+effects have one size, the noise is normal. With --pilot features hang together as those
 of a pilot, and studies that are drawn and refitted settle the number. Resamples are
 halves of the rows. The threshold is the one that finds most, unless it is given; q
 follows from it and the bound, the penalty from q. When the data are there, give
@@ -237,7 +237,7 @@ def _add_plan(plan):
     noise = "standard deviation of what no feature explains (default: 1)"
     add("--noise", help=noise, default=1.0, **positive)
     pilot = "a pilot (CSV, Parquet): features hang together as its numbers do"
-    add("--like", help=pilot, metavar="FILE")
+    add("--pilot", help=pilot, metavar="FILE")
     drop = "a column of the pilot that is no feature, such as its target (repeatable)"
     add("--drop", help=drop, action="append", default=[], metavar="COLUMN")
     add = plan.add_argument_group("the promise").add_argument

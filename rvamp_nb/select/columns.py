@@ -19,15 +19,16 @@ from scipy.spatial import cKDTree
 from ..checks import listed
 from ..datasets import unit_columns
 from .readers import meant
-from ..tables.door import in_blocks
-from ..tables.storage import BLOCK, Panels, square_lengths
+from ..tables.door import as_chunked
+from ..tables.storage import BLOCK, ChunkedTable, square_lengths
 
 # %% ../../nbs/workshop/columns.ipynb #72000006
 def open_table(X):
-    """A table from elsewhere, an array or data frame, and None; or as Panels, with the
-    names of their columns where these came from a frame, or None. What fits in one
-    block is read whole. A ValueError, by name, for masked entries, dates, text, missing
-    values, two columns of one name; a BlockError for a block that cannot be read.
+    """A table from elsewhere, an array or data frame, and None; or as ChunkedTable,
+    with the names of their columns where these came from a frame, or None. What fits in
+    one block is read whole. A ValueError, by name, for masked entries, dates, text,
+    missing values, two columns of one name; a ChunkError for a block that cannot be
+    read.
     """
     if np.ma.is_masked(X):
         raise ValueError("X is a masked array with entries masked: drop or fill them")
@@ -44,10 +45,10 @@ def open_table(X):
         source = X.sparse.to_coo()
     names = None if source is X else column_names(X)
     _check_readable(source)
-    A = in_blocks(source)
+    A = as_chunked(source)
     if A is None:
         return X, None
-    if isinstance(X, Panels) or A.shape[0] * A.shape[1] > BLOCK:
+    if isinstance(X, ChunkedTable) or A.shape[0] * A.shape[1] > BLOCK:
         return A, names
     whole = source.toarray() if sparse.issparse(source) else A[:, :]
     return (whole if names is None else framed(whole, names)), None
@@ -115,9 +116,11 @@ def _like_a_number(value):
 
 def _check_readable(X):
     """Refuse by name what cannot be read in blocks."""
-    if isinstance(X, Panels):
-        if X.ones or any(p is not None for p in (X.centre, X.unit, X.root)):
-            what = "X is centred, scaled or has a column of ones: give Panels of the"
+    if isinstance(X, ChunkedTable):
+        if X.intercept or any(p is not None for p in (X.center, X.scale, X.row_scale)):
+            what = (
+                "X is centred, scaled or has a column of ones: give ChunkedTable of the"
+            )
             raise ValueError(f"{what} table as it is, the estimator standardises it")
         X = X.source
     if not sparse.issparse(X) and not hasattr(X, "dask"):
@@ -135,8 +138,9 @@ NEAR = 1e-4  # columns of unit norm that are nearer than this are one
 def near_copies(A, within=NEAR):
     """Which column stands for each, (N,) int: the first that is nearer than `within`,
     or whose negative is. stands[i] <= i, and stands[stands[i]] == stands[i]. A, (M, N)
-    array or Panels, has columns of unit norm, or of zeros, which stand for themselves.
-    In blocks, one pass is taken, and then candidates are read, a block at a time.
+    array or ChunkedTable, has columns of unit norm, or of zeros, which stand for
+    themselves. In blocks, one pass is taken, and then candidates are read, a block at a
+    time.
     """
     stands, groups = np.arange(A.shape[1]), [*_hardly_apart(A, within)]
     block = np.cumsum([len(group) for group in groups]) // max(1, BLOCK // len(A))
@@ -377,20 +381,20 @@ def prepare_columns(X, names, prior, rows, counts, categories=None):
     kind = np.select([*kinds.values()], [*kinds], "")
     if not (kind == "").any():
         raise ValueError("unpenalised columns explain all others: penalise some")
-    if not isinstance(A, Panels):
+    if not isinstance(A, ChunkedTable):
         A = np.where(idle, 0.0, A)
     elif idle.any():
-        A = A.changed(unit=np.where(idle, np.inf, A.unit))
+        A = A.changed(scale=np.where(idle, np.inf, A.scale))
     seen = _as_weighed(A, rows.weight)
     first, where, weight, copies = merged(seen, factors, prior)
     if (factors[first] == 0).any():
         _check_covariates(seen, first[factors[first] == 0], names, counts)
     family = family_of(categories, names)
     prior = replace(prior, lam=1.0, penalty_factor=factors[first] * copies)
-    if not isinstance(A, Panels):
+    if not isinstance(A, ChunkedTable):
         A = A[:, first] * copies
     elif len(first) < A.shape[1]:
-        A = A.only(first).changed(unit=A.unit[first] / copies)
+        A = A.only(first).changed(scale=A.scale[first] / copies)
     return A, prior, Columns(names, center, scale, kind, where, weight, family)
 
 
@@ -412,17 +416,19 @@ def check_finite(A, length, names):
 @np.errstate(all="ignore")  # of what is not finite, the caller speaks
 def standardised_columns(X, weight):
     """Columns with sum 0 and sum of squares 1, under weights (M,) or none: A, (M, N)
-    array or Panels, 0 in rows without weight; center and scale, (N,); and which columns
-    are constant in the rows that count, (N,) bool.
+    array or ChunkedTable, 0 in rows without weight; center and scale, (N,); and which
+    columns are constant in the rows that count, (N,) bool.
     """
-    stored, (A, scale, constant) = isinstance(X, Panels), unit_columns(X)
-    center = A.centre if stored else X.mean(0)
+    stored, (A, scale, constant) = isinstance(X, ChunkedTable), unit_columns(X)
+    center = A.center if stored else X.mean(0)
     if weight is None:
         return A, center, scale, constant
     shift = weight @ A / weight.sum()
     center = center + shift * scale
     if stored:
-        size = np.sqrt(square_lengths(A.changed(centre=center, root=np.sqrt(weight))))
+        size = np.sqrt(
+            square_lengths(A.changed(center=center, row_scale=np.sqrt(weight)))
+        )
     else:
         A = A - shift
         size = np.sqrt(weight @ A**2)
@@ -430,7 +436,7 @@ def standardised_columns(X, weight):
     scale = np.where(constant, 0.0, scale * size)
     if stored:
         unit = np.where(constant, np.inf, scale)
-        A = X.changed(centre=center, unit=unit, root=(weight > 0) * 1.0)
+        A = X.changed(center=center, scale=unit, row_scale=(weight > 0) * 1.0)
     else:
         idle = constant | (weight == 0)[:, None]
         A = np.where(idle, 0.0, A / np.where(constant, 1.0, size))
@@ -442,4 +448,6 @@ def _as_weighed(A, weight):
     if weight is None:
         return A
     root = np.sqrt(weight)
-    return A.changed(root=root) if isinstance(A, Panels) else A * root[:, None]
+    return (
+        A.changed(row_scale=root) if isinstance(A, ChunkedTable) else A * root[:, None]
+    )

@@ -32,10 +32,10 @@ def _known(s):
         always = listed([*map(shown, free)], range(len(free)))
         yield "always in the model", plain_text(always)
     both = s.refined
-    yield from s.trust.html_rows("" if both is None else "rVAMP without refits: ")
-    refits = (s.refused or "none") if both is None else both.status
-    if both is not None and np.isfinite(both.worth):
-        refits += f"; with rVAMP {both.worth:,.0f} equivalent refits"
+    yield from s.diagnostics.html_rows("" if both is None else "rVAMP without refits: ")
+    refits = (s.refit_error or "none") if both is None else both.status
+    if both is not None and np.isfinite(both.equivalent_refits):
+        refits += f"; with rVAMP {both.equivalent_refits:,.0f} equivalent refits"
     yield "refits", plain_text(refits)
     if words := stability_words(s):
         yield "stability of the list", words

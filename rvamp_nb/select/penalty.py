@@ -4,8 +4,9 @@
 
 # %% auto #0
 __all__ = ['STRIDE', 'PICTURE', 'LOWEST', 'BELOW_EMPTY', 'FALL', 'FLATTEST', 'STEEPEST', 'NEARLY', 'STALLED', 'TOO_FAR',
-           'SETTLED', 'LOOSE', 'FINEST', 'LOOKS', 'PATIENCE', 'CLOSE_TO_Q', 'read_penalty', 'Question',
-           'settled_promise', 'steering', 'walk', 'next_penalty', 'onward', 'at_once', 'Answer', 'at_size', 'search']
+           'SETTLED', 'LOOSE', 'FINEST', 'LOOKS', 'PATIENCE', 'CLOSE_TO_Q', 'read_penalty', 'SelectionProblem',
+           'settled_promise', 'steering', 'walk', 'next_penalty', 'onward', 'at_once', 'PenaltyChoice', 'at_size',
+           'search']
 
 # %% ../../nbs/workshop/penalty.ipynb #73000003
 import warnings
@@ -21,34 +22,34 @@ from ..checks import check_array, check_number, check_size, progress_bar
 from ..iteration import Anderson, Breakdown, iterate, step_of_few
 from ..messages import Natural
 from ..prior import ElasticNet, Laplace, Penalty, Prior, SpikeSlab
-from ..resampling import Fixed, check_law, law_of_one
+from ..resampling import FixedFactor, check_law, law_of_one
 from .columns import Columns, check_named
 from .control import settle
 from .target import Target, draws_halves
 from ..solver import ConvergenceWarning, Path, foreseen, rvamp, rvamp_path
 from ..step import Problem, WithIntercept, emptying_factor, initial_state
-from ..tables.storage import BLOCK, Panels
+from ..tables.storage import BLOCK, ChunkedTable
 
 # %% ../../nbs/workshop/penalty.ipynb #73000005
-def read_penalty(prior, l1_ratio, randomise, penalty_factor, names, M):
+def read_penalty(prior, l1_ratio, randomize, penalty_factor, names, M):
     """The Penalty asked for, its lam 1 (the path varies it), with a factor for each
     column, (N,). A prior takes the place of `l1_ratio` in (0, 1] (scikit-learn's, for
-    columns of variance one), `randomise` (None or a law of multipliers), and
+    columns of variance one), `randomize` (None or a law of multipliers), and
     `penalty_factor` (None, (N,), or a dict by name). M rows weigh something.
     """
     owner, name = "StabilitySelection", "l1_ratio"
     l1_ratio = check_number(owner, name, l1_ratio, 0, 1, closed="]")
     if prior is not None:
         ratio = None if l1_ratio == 1 else l1_ratio
-        own = dict(randomise=randomise, penalty_factor=penalty_factor, l1_ratio=ratio)
+        own = dict(randomize=randomize, penalty_factor=penalty_factor, l1_ratio=ratio)
         for name in (name for name in own if own[name] is not None):
             raise ValueError(f"{name} and prior are both given: say it in the prior")
         _check_prior(prior)
         prior.check(len(names), np.inf)
         factors = prior.lam * prior.penalty_factor * np.ones(len(names))
         return replace(prior, lam=1.0, penalty_factor=factors)
-    law = Fixed() if randomise is None else randomise
-    check_law("randomise", law, ("nodes", "draw"), positive=True)
+    law = FixedFactor() if randomize is None else randomize
+    check_law("randomize", law, ("nodes", "draw"), positive=True)
     factors = _one_each(penalty_factor, names)
     if l1_ratio == 1:
         return Laplace(1.0, law, factors)
@@ -78,7 +79,9 @@ def _check_prior(prior):
         why = " gives a posterior's inclusion probability, no share of resamples: see"
         why += " rvamp(..., prior=SpikeSlab(...), beta=1).Pi"
     elif not isinstance(prior, Penalty):
-        wanted = "a penalty such as Laplace(1.0, Fixed()), ElasticNet or NonNegative"
+        wanted = (
+            "a penalty such as Laplace(1.0, FixedFactor()), ElasticNet or NonNegative"
+        )
         raise TypeError(f"prior must be {wanted}, got {prior!r}")
     elif not np.any(prior.split()[0]):
         why = " has no threshold, and selects nothing; see rvamp for mean and variance"
@@ -89,7 +92,7 @@ def _check_prior(prior):
 
 # %% ../../nbs/workshop/penalty.ipynb #73000007
 @dataclass(frozen=True)
-class Question:
+class SelectionProblem:
     """Everything that the solver and the refits need."""
 
     A: np.ndarray  # (M, n), standardised, of near copies only the first; or Panels
@@ -166,7 +169,7 @@ def settled_promise(question, threshold, pfer, q, bound):
 
 def steering(asked):
     """The path that the estimator's arguments (dict) ask for, as arguments of
-    `Question.path`, checked by name; None if they ask for none.
+    `SelectionProblem.path`, checked by name; None if they ask for none.
     """
     owner, names = "StabilitySelection", ("lambdas", "n_lambdas", "lambda_min_ratio")
     lambdas, n, ratio = (asked.get(name) for name in names)
@@ -212,10 +215,10 @@ def _empty(question):
     """The problem of a plain Lasso with these thresholds; penalties, in strides."""
     A, thresholds = question.A, question.prior.split()[0]
     if question.intercept:  # which is not penalised
-        stored = isinstance(A, Panels)
+        stored = isinstance(A, ChunkedTable)
         A = A.with_ones if stored else np.column_stack([A, np.ones(len(A))])
         thresholds = np.append(thresholds, 0.0)
-    prior, target = Laplace(1.0, question.prior.randomise, thresholds), question.target
+    prior, target = Laplace(1.0, question.prior.randomize, thresholds), question.target
     problem = Problem(A, target.y, prior, target.likelihood, question.counts)
     steps = np.arange(np.ceil(np.log(LOWEST) / np.log(STRIDE)) + 1)
     return problem, emptying_factor(problem, sigmas=3.0) * STRIDE**steps
@@ -232,7 +235,10 @@ class _Along(Prior):
     def __init__(self, question, q, lam):
         self.question, self.lam, self.fall = question, lam, 2 * FALL
         self.goal = 0.9985 * q  # near the end of the band of what is near enough
-        self.unpenalised, self.check = question.prior.unpenalised, question.prior.check
+        self.is_unpenalized, self.check = (
+            question.prior.is_unpenalized,
+            question.prior.check,
+        )
 
     def beyond(self, Pi):
         """The logarithm of how many are selected, over the goal."""
@@ -367,8 +373,9 @@ def _come_near(question, along, state, bar):
 
 
 def at_once(question, q, lam=None, state=None, rough=False):
-    """The `Path` of one penalty and the `Answer` at q, from a run in which the penalty
-    goes along; None where that fails, or selects another number; no Path if `rough`.
+    """The `Path` of one penalty and the `PenaltyChoice` at q, from a run in which the
+    penalty goes along; None where that fails, or selects another number; no Path if
+    `rough`.
     """
     lam = _guess(question, q) if lam is None else lam
     if not lam:
@@ -393,7 +400,7 @@ def at_once(question, q, lam=None, state=None, rough=False):
     if lam < lowest:
         return None
     if rough:
-        return None, Answer(lam, near, "converged", question.steps - before)
+        return None, PenaltyChoice(lam, near, "converged", question.steps - before)
     return _exactly(question, along, lam, state, q, before, bar)
 
 # %% ../../nbs/workshop/penalty.ipynb #73search7
@@ -408,7 +415,7 @@ def _exactly(question, along, lam, state, q, before, bar):
             parts = (part[:, None] for part in (fit.Pi, fit.mean, fit.var))
             how = np.array([True]), np.array([0]), [fit.status], "looks for q"
             path = Path(np.array([lam]), *parts, *how, np.array([fit.intercept]))
-            return path, Answer(lam, fit, "converged", question.steps - before)
+            return path, PenaltyChoice(lam, fit, "converged", question.steps - before)
         state = fit.messages
         seen.append((np.log(lam), along.beyond(fit.Pi)))
         lam = float(np.exp(next_penalty(seen)))
@@ -418,7 +425,7 @@ def _exactly(question, along, lam, state, q, before, bar):
 CLOSE_TO_Q = 0.995  # this share of q is near enough
 
 
-class Answer(NamedTuple):
+class PenaltyChoice(NamedTuple):
     """The reported penalty."""
 
     lam: float  # nan where there is no answer
@@ -429,13 +436,13 @@ class Answer(NamedTuple):
 # %% ../../nbs/workshop/penalty.ipynb #73000014
 def at_size(question, path, q):
     """The penalty with (nearly, and at most) q selected on average, or the nearest to
-    it that has converged; an `Answer`.
+    it that has converged; an `PenaltyChoice`.
     """
     sizes, done = question.size(path.Pi), np.flatnonzero(path.converged)
     if not len(done):
         fit = question.solve(path.lams[0])
         said = f"no answer: at no penalty, {fit.status}"
-        return Answer(np.nan, fit, said, fit.n_iter)
+        return PenaltyChoice(np.nan, fit, said, fit.n_iter)
     for unsure in (0.02, 0.0):
         over = done[sizes[done] > (1 + unsure) * q]
         first = over[0] if len(over) else len(sizes)
@@ -453,7 +460,7 @@ def _closing_in(question, path, above, below, q):
         return found[1]
     fit, failed = question.solve(top, path.states[above]), None
     if not fit.converged:
-        return Answer(np.nan, fit, f"no answer: {fit.status}", fit.n_iter)
+        return PenaltyChoice(np.nan, fit, f"no answer: {fit.status}", fit.n_iter)
     lam, steps = top, fit.n_iter
     bar = dict(shown=question.progress, desc="reported λ", leave=False)
     for _ in progress_bar(range(16), **bar):  # halfway towards the other, each time
@@ -465,23 +472,23 @@ def _closing_in(question, path, above, below, q):
         else:
             bottom, failed = half, failed if trial.converged else half
         if question.size(fit.Pi) >= CLOSE_TO_Q * q:
-            return Answer(lam, fit, "converged", steps)
+            return PenaltyChoice(lam, fit, "converged", steps)
     said = f"{question.size(fit.Pi):.3g} selected on average where q = {q:.3g}; "
     status = f"q not met: {said}just below λ = {lam:.6g} the sum jumps across q"
     if failed is not None:
         status = f"fell back: {said}λ = {failed:.4g} did not converge, λ ="
         status += f" {lam:.4g} is the nearest that did"
-    return Answer(lam, fit, status, steps)
+    return PenaltyChoice(lam, fit, status, steps)
 
 
 def _at_end(question, path, end, q):
     """The answer at a penalty of the path: no two of them have q between them."""
     lam, fit = float(path.lams[end]), question.solve(path.lams[end], path.states[end])
     if not fit.converged:
-        return Answer(np.nan, fit, f"no answer: {fit.status}", fit.n_iter)
+        return PenaltyChoice(np.nan, fit, f"no answer: {fit.status}", fit.n_iter)
     size = question.size(fit.Pi)
     if CLOSE_TO_Q * q <= size <= 1.01 * q:
-        return Answer(lam, fit, "converged", fit.n_iter)
+        return PenaltyChoice(lam, fit, "converged", fit.n_iter)
     if size > q and end > 0:
         why = "no larger penalty has converged"
     elif size > q:
@@ -493,12 +500,13 @@ def _at_end(question, path, end, q):
     else:
         why = "no smaller penalty selects more"
     said = f"q not met: {size:.3g} selected on average where q = {q:.3g}; {why}"
-    return Answer(lam, fit, said, fit.n_iter)
+    return PenaltyChoice(lam, fit, said, fit.n_iter)
 
 # %% ../../nbs/workshop/penalty.ipynb #73000016
 def search(question, steer, q):
-    """The `Question` (of survival times with the baseline that the answer implies), its
-    `Path`, and the `Answer` at q; at inf the last penalty that converges.
+    """The `SelectionProblem` (of survival times with the baseline that the answer
+    implies), its `Path`, and the `PenaltyChoice` at q; at inf the last penalty that
+    converges.
     """
     near, rough, before = (), question.target.baseline is not None, np.inf
     start = question.steps

@@ -313,7 +313,7 @@ def plot_density(s, feature, ax=None):
     --------
     >>> from rvamp_nb import StabilitySelection, datasets
     >>> data = datasets.gaussian_design(60, 20, seed=0)
-    >>> selector = StabilitySelection(refits=0).fit(data.A, data.y)
+    >>> selector = StabilitySelection(n_resamples=0).fit(data.A, data.y)
     >>> selector.plot_density("x2").get_title()
     'x2: reported Π = 1.000'
     """
@@ -375,7 +375,7 @@ def plot_pair(s, first, second, ax=None):
     --------
     >>> from rvamp_nb import StabilitySelection, datasets
     >>> data = datasets.gaussian_design(60, 20, seed=0)
-    >>> selector = StabilitySelection(refits=0).fit(data.A, data.y)
+    >>> selector = StabilitySelection(n_resamples=0).fit(data.A, data.y)
     >>> selector.plot_pair("x2", "x8").get_ylabel()
     'coefficient of x8'
     """

@@ -26,7 +26,7 @@ from ..explore import style
 from ..saving import written_whole
 from .frames import pd, shown
 from .pictures import PICTURES, promise, size_reported, size_selected
-from .predict import any_of, same_as, stand_ins
+from .predict import duplicates, family_probabilities, substitutes
 from ..sketch import rounded
 
 # %% ../../nbs/workshop/report.ipynb #c27359fd
@@ -35,10 +35,10 @@ def summary_table(s, families=None):
     were combined with rVAMP, with its standard error probability_se, and
     probability_low and probability_high, 95 %), q_value (where decoys were asked for),
     selected, coef_mean, coef_std, coef_low and coef_high (over resamples, 90 %),
-    shares_signal_with (features that stand in for a selected one), same_as (near
+    shares_signal_with (features that stand in for a selected one), duplicates (near
     copies), status (why a feature is selected or not). Where refits know of `families`
-    (as for `any_of`), the most probable member has family (the members) and
-    family_probability (that any is selected). Its `attrs` are the `settings`.
+    (as for `family_probabilities`), the most probable member has family (the members)
+    and family_probability (that any is selected). Its `attrs` are the `settings`.
     """
     columns, values = s.question.columns, dict(probability=s.probabilities)
     if s.refined is not None:
@@ -48,10 +48,14 @@ def summary_table(s, families=None):
         values["q_value"] = s.q_values
     values |= dict(selected=s.support, coef_mean=s.coef_mean, coef_std=s.coef_std)
     values["coef_low"], values["coef_high"] = s.coef_interval.T
-    values |= dict(shares_signal_with=stand_ins(s.fit, columns, s.support))
-    values |= dict(same_as=same_as(columns), status=decisions(s))
+    values |= dict(shares_signal_with=substitutes(s.fit, columns, s.support))
+    values |= dict(duplicates=duplicates(columns), status=decisions(s))
     table = _ordered(s, values)
-    among = () if s.refined is None and families is None else any_of(s, families)
+    among = (
+        ()
+        if s.refined is None and families is None
+        else family_probabilities(s, families)
+    )
     if len(among):
         first = among.set_index("leader")
         table["family"] = first.members.reindex(table.index, fill_value="")
@@ -112,12 +116,17 @@ def decisions(s, yes="selected", no="below the threshold", kept=None):
 def settings(s):
     """All that decided the answer of a `Selection`, as numbers, words and None: q and
     expected_selected (features in a resample on average), pfer and pfer_bound (false
-    selections) are what was asked for and what was reached; worth_in_refits says how
+    selections) are what was asked for and what was reached; equivalent_refits says how
     many refits alone would be as accurate; duplicates and repeated_rows count groups.
     """
     named = lambda of, names: {name: getattr(of, name) for name in names.split()}
     many = lambda labels: None if labels is None else len(set(labels.tolist()))
-    question, trust, done, both = s.question, s.trust, s.path.converged, s.refined
+    question, diagnostics, done, both = (
+        s.question,
+        s.diagnostics,
+        s.path.converged,
+        s.refined,
+    )
     target, columns, prior = question.target, question.columns, question.prior
     rows, kinds, classes = target.rows, list(columns.kind), target.classes
     classes = None if classes is None else [str(name) for name in classes]
@@ -129,7 +138,7 @@ def settings(s):
     told |= {f"n_{kind}": kinds.count(kind) for kind in ("constant", "explained")}
     told |= dict(loss=target.loss, classes=classes)
     told |= dict(coefficients_for=classes and classes[1], penalty=type(prior).__name__)
-    told |= dict(resampling=repr(question.counts), randomise=repr(prior.randomise))
+    told |= dict(resampling=repr(question.counts), randomize=repr(prior.randomize))
     told |= dict(bound=s.asked["bound"], **named(s, "threshold pfer q status"))
     told["converged"] = bool(s.fit.converged)
     told |= dict(path_converged=f"{done.sum()} of {len(done)}", tol=question.tol)
@@ -137,12 +146,18 @@ def settings(s):
     told["expected_selected"] = size_reported(s)
     told |= named(s, "pfer_bound pfer_bound_se")
     told |= dict(n_selected=sum(size_selected(s)), **named(s, "stability stability_se"))
-    told["n_refits"] = 0 if both is None else int(both.n_refits)
-    told |= dict(refits_refused=s.refused, worth_in_refits=both and both.worth)
-    told |= named(trust, "light spread effective_rows")
-    told |= dict(largest_row_share=trust.largest_share, largest_row=trust.largest_row)
-    told |= dict(duplicates=len(trust.duplicates), repeated_rows=len(trust.repeated))
-    return told | dict(trust=str(trust))
+    told["n_resamples"] = 0 if both is None else int(both.n_resamples)
+    told |= dict(
+        refit_error=s.refit_error, equivalent_refits=both and both.equivalent_refits
+    )
+    told |= named(diagnostics, "reliability spread_reliability effective_rows")
+    told |= dict(
+        largest_row_share=diagnostics.largest_share, largest_row=diagnostics.largest_row
+    )
+    told |= dict(
+        duplicates=len(diagnostics.duplicates), repeated_rows=len(diagnostics.repeated)
+    )
+    return told | dict(diagnostics=str(diagnostics))
 
 # %% ../../nbs/workshop/report.ipynb #f8458927
 def _several(n, what):
@@ -219,8 +234,8 @@ def _of_the_model(s):
     if np.ptp(factors) > 0:
         low, high = factors.min(), factors.max()
         yield f"Penalties were multiplied by factors from {low:.3g} to {high:.3g}."
-    if len(prior.randomise.nodes()[0]) > 1:
-        yield f"Penalties were random, by the law {prior.randomise!r}."
+    if len(prior.randomize.nodes()[0]) > 1:
+        yield f"Penalties were random, by the law {prior.randomize!r}."
     if target.rows.weight is not None:
         yield "Rows had weights, by which columns were standardised, too."
     if target.rows.offset is not None:
@@ -228,10 +243,10 @@ def _of_the_model(s):
 
 
 def _as_good(refined):
-    """How accurate a `Refined` is."""
-    if np.isinf(refined.worth):
+    """How accurate a `RefinedFit` is."""
+    if np.isinf(refined.equivalent_refits):
         return "without a doubt about any feature"
-    return f"as accurate as {refined.worth:,.0f} refits alone"
+    return f"as accurate as {refined.equivalent_refits:,.0f} refits alone"
 
 # %% ../../nbs/workshop/report.ipynb #d2727b5c
 def _law(law, n, unit="rows"):
@@ -264,12 +279,12 @@ def _of_the_method(s):
     )
     if (both := s.refined) is not None:
         yield (
-            f"It was combined with {_several(both.n_refits, 'real refit')} at the"
+            f"It was combined with {_several(both.n_resamples, 'real refit')} at the"
             f" reported penalty, {both.n_exact} of them exact and the others by rVAMP's"
             " messages until no sign changed, by multilevel Monte Carlo (Giles 2015);"
             f" the result is {_as_good(both)}, and intervals of Π are 1.96 standard"
             " errors to each side"
-            f"{f'; {both.failed} more did not arrive' * (both.failed > 0)}."
+            f"{f'; {both.n_failed} more did not arrive' * (both.n_failed > 0)}."
         )
     if kind := s.asked["decoys"]:
         by = f"({kind}; Barber and Candès 2015), with which noise must be exchangeable"
@@ -319,17 +334,21 @@ def _of_the_choice(s):
 
 def _of_the_trust(s):
     """What is known of how far to believe it."""
-    trust, done = s.trust, s.path.converged
+    diagnostics, done = s.diagnostics, s.path.converged
     yield f"The iteration converged at {done.sum()} of {len(done)} penalties."
     if s.fit.converged:
-        why = "; ".join(trust.reasons) or "no sign of trouble"
-        noise = f"that of {trust.effective_rows:.0f} effective {trust.unit}s, of which"
-        noise += f" the largest made {trust.largest_share:.0%}"
-        light = f"The package's warning light for Π was {trust.light} ({why})"
+        why = "; ".join(diagnostics.reasons) or "no sign of trouble"
+        rows = f"{diagnostics.effective_rows:.0f} effective {diagnostics.unit}s"
+        noise = (
+            f"that of {rows}, of which the largest made {diagnostics.largest_share:.0%}"
+        )
+        light = f"The reliability of Π was {diagnostics.reliability} ({why})"
         yield f"{light}; the noise was {noise}."
-        yield f"Its light for standard deviations was {trust.spread}."
-    if trust.repeated:
-        yield f"{_several(len(trust.repeated), 'group')} of rows looked like repeats."
+        spread = diagnostics.spread_reliability
+        yield f"Its reliability for standard deviations was {spread}."
+    if diagnostics.repeated:
+        many = _several(len(diagnostics.repeated), "group")
+        yield f"{many} of rows looked like repeats."
 
 
 _REFERENCES = (
@@ -373,10 +392,10 @@ def verdict(s):
     """
     if not s.fit.converged:
         return f"no answer: {s.status.removeprefix('no answer: ')}"
-    said, red = promise(s), s.trust.light == "red"
+    said, red = promise(s), s.diagnostics.reliability == "red"
     if s.status != "converged":
         said = f"not as asked for: {said}"
-    if s.trust.repeated and red:
+    if s.diagnostics.repeated and red:
         return f"{said}, were the rows independent: they look like repeats"
     if s.refined is None:
         return f"do not trust this without refits: {said}" if red else said
@@ -394,12 +413,16 @@ def console(s, name="the table", done=(), warnings=(), leaders=12):
     the table, warnings, the leading features, how far to believe it.
     """
     head = [verdict(s), *_facts(s, name, done), *(f"warning: {w}" for w in warnings)]
-    light, refits = f"light: {s.trust}", f"refits: {s.refused or 'none'}"
+    light, refits = (
+        f"reliability: {s.diagnostics}",
+        f"refits: {s.refit_error or 'none'}",
+    )
     if s.refined is not None:
-        light = f"light, of rVAMP without refits: {s.trust}"
+        light = f"reliability, of rVAMP without refits: {s.diagnostics}"
         refits = f"refits: {s.refined.status}; with rVAMP {_as_good(s.refined)}"
-    if s.trust.spread_reasons:
-        light += f"; sd: {s.trust.spread}: {'; '.join(s.trust.spread_reasons)}"
+    if s.diagnostics.spread_reasons:
+        why = "; ".join(s.diagnostics.spread_reasons)
+        light += f"; sd: {s.diagnostics.spread_reliability}: {why}"
     parts = _wrapped(head), _leading(s, leaders), _wrapped([refits, light])
     return [line for part in parts for line in (*part, "")][:-1]
 
@@ -434,7 +457,7 @@ def _facts(s, name, done):
         asked += f" in place of {given:g}, so that the bound holds"
     yield f"λ = {s.lam:.5g}{theirs}: {reached} ({asked})"
     if not np.isnan(s.pfer_bound):
-        yield f"the bound takes the {s.trust.unit}s as independent"
+        yield f"the bound takes the {s.diagnostics.unit}s as independent"
     if words := stability_words(s):
         yield f"stability {words}"
     if (kept := size_selected(s)[0]) and s.pfer_bound > kept / 2:

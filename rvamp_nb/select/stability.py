@@ -20,13 +20,13 @@ from .. import explorers
 from ..bootstrap import drawn
 from ..checks import check_number, check_size, listed, numpy_errors
 from ..densities import located
-from ..extend.refitting import check_refittable
-from ..extend.survival import survival_target
-from ..extend.trust import TrustWarning, repeated_rows
+from ..inference.diagnostics import ReliabilityWarning, repeated_rows
+from ..inference.refitting import check_refittable
+from ..inference.survival import survival_target
 from ..likelihood import Logistic
 from ..resampling import Grouped
 from . import pictures, predict, report
-from .answer import in_the_table, refits_of, select
+from .answer import in_the_table, refine_selection, select
 from rvamp_nb.select.columns import (
     by_name,
     check_finite,
@@ -38,7 +38,7 @@ from rvamp_nb.select.columns import (
 )
 from .control import DECOYS
 from .html import answer_html
-from .penalty import Question, read_penalty, settled_promise
+from .penalty import SelectionProblem, read_penalty, settled_promise
 from rvamp_nb.select.target import (
     check_column,
     check_estimable,
@@ -48,7 +48,7 @@ from rvamp_nb.select.target import (
     row_roles,
     suspected,
 )
-from ..tables.storage import Panels, square_lengths
+from ..tables.storage import ChunkedTable, square_lengths
 
 # %% ../../nbs/course/54_stability.ipynb #0fdc7fcd
 class _Bagging:
@@ -65,10 +65,10 @@ class _Bagging:
         return mean, predict.averaged(self.selection_, X, mean)[1]
 
     def _mean_of(self, X):
-        """New rows, an array or Panels, and their mean linear predictor."""
+        """New rows, an array or ChunkedTable, and their mean linear predictor."""
         check_is_fitted(self)
         X, names = open_table(X)
-        if isinstance(X, Panels):
+        if isinstance(X, ChunkedTable):
             _name_columns(self, X.shape[1], names)
         else:
             how = dict(dtype=np.float64, ensure_all_finite=False)
@@ -152,14 +152,14 @@ class _Beside:
     converged_ = _of_path("converged")
 
     @numpy_errors(all="warn", under="ignore")
-    def refine(self, accuracy=0.02, n_refits=None, *, seed=0, progress=True):
+    def refine(self, accuracy=0.02, n_resamples=None, *, seed=0, progress=True):
         """Refit at the reported penalty until the probabilities are known to an
-        accuracy, and combine with rVAMP: a `Refined` about the columns of X, on their
-        scale. `rvamp_nb.refined` says what the arguments are and what is raised. To
-        have it reported, say `StabilitySelection(refits=...)`.
+        accuracy, and combine with rVAMP: a `RefinedFit` about the columns of X, on
+        their scale. `rvamp_nb.refined` says what the arguments are and what is raised.
+        To have it reported, say `StabilitySelection(n_resamples=...)`.
         """
-        asked = dict(n_refits=n_refits, seed=seed, progress=progress)
-        both = refits_of(self._answered(), accuracy=accuracy, **asked)
+        asked = dict(n_resamples=n_resamples, seed=seed, progress=progress)
+        both = refine_selection(self._answered(), accuracy=accuracy, **asked)
         return in_the_table(self.selection_, both)
 
     def plot_path(self, ax=None, leaders=8):
@@ -215,20 +215,20 @@ class _Beside:
             found["text/html"] = self._repr_html_inner()
         return found
 
-    def any_of(self, families=None):
+    def family_probabilities(self, families=None):
         """How often at least one feature of a family is selected, a DataFrame; see
-        `rvamp_nb.select.predict.any_of`.
+        `rvamp_nb.select.predict.family_probabilities`.
         """
-        return predict.any_of(self._known, families)
+        return predict.family_probabilities(self._known, families)
 
-    def same_as(self):
+    def duplicates(self):
         """The names of its near copies for each feature, (N,) list of str."""
-        return predict.same_as(self._known.question.columns)
+        return predict.duplicates(self._known.question.columns)
 
-    def stand_ins(self):
+    def substitutes(self):
         """Who shares its signal with each selected feature, (N,) list of str."""
         columns = self._known.question.columns
-        return predict.stand_ins(self.fit_, columns, self.support_)
+        return predict.substitutes(self.fit_, columns, self.support_)
 
 # %% ../../nbs/course/54_stability.ipynb #51661272
 class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
@@ -265,12 +265,13 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         1 is the Lasso; below, the elastic net, with the share of |b| that it has in
         scikit-learn (and glmnet's alpha): for columns of variance one.
     prior : None or a penalty with a threshold
-        Such as NonNegative(1.0, Fixed()), in place of l1_ratio, randomise (the paper's
-        {1, 2} unless it says Fixed()) and penalty_factor; the path multiplies its lam.
+        Such as NonNegative(1.0, FixedFactor()), in place of l1_ratio, randomize (the
+        paper's {1, 2} unless it says FixedFactor()) and penalty_factor; the path
+        multiplies its lam.
     resampling : "subsample", "poisson" or a law of counts
         "subsample" draws half of the rows without replacement, for which the bounds
         hold; "poisson" is the paper's.
-    randomise : None or a law of multipliers
+    randomize : None or a law of multipliers
         Such as TwoPoint(2, 0.5) or Weakness(0.5): each penalty times a random factor.
     penalty_factor : (N,) array or dict {column: factor}, optional
         Multiplies the penalty of each column; 0 means never penalised, always in.
@@ -282,8 +283,8 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         logarithm, down to this share (0.05) of the one that selects nothing.
     accuracy : float in (0, 1/2)
         The largest standard error of a reported probability: real refits are combined
-        with rVAMP until it is reached, and all together are worth more (`refined`).
-    refits : int, 0 or at least 10, optional
+        with rVAMP until it is reached, and all together are worth more (`refine`).
+    n_resamples : int, 0 or at least 10, optional
         So many refits, whatever the accuracy; 0 reports rVAMP alone. What cannot be
         refitted is an error if this was given; else rVAMP is reported, with a warning.
     min_features : int >= 0
@@ -318,7 +319,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         1 where all are the same, 0 as by chance; its error by the refits (nan without).
     refined_, undecided_ : Refined, (N,) bool array; None without refits
         rVAMP and the refits combined, with standard errors; which probabilities are
-        within two of them of the threshold. `refused_`: why there are none;
+        within two of them of the threshold. `refit_error_`: why there are none;
         `interrupted_`: whether ctrl-C ended the refits.
     q_values_ : (N,) array or None
         Of all features with at most alpha a share of at most alpha is false on average,
@@ -337,9 +338,10 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
     coef_mean_, coef_std_, intercept_ : (N,) arrays, float
         Mean and standard deviation across resamples of the coefficients at the reported
         penalty, and the mean intercept, from the same source as the probabilities.
-    loss_, classes_, baseline_, trust_, fit_
-        The loss; the two classes or None; the `Baseline` of survival times or None; a
-        `Trust`, with the light; the solver's `Fit` at the reported penalty.
+    loss_, classes_, baseline_, diagnostics_, fit_
+        The loss; the two classes or None; the `BaselineHazard` of survival times or
+        None; a `Diagnostics`, with the light; the solver's `Fit` at the reported
+        penalty.
     """
 
     def __init__(
@@ -353,13 +355,13 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         l1_ratio=1.0,
         prior=None,
         resampling="subsample",
-        randomise=None,
+        randomize=None,
         penalty_factor=None,
         lambdas=None,
         n_lambdas=None,
         lambda_min_ratio=None,
         accuracy=0.02,
-        refits=None,
+        n_resamples=None,
         min_features=0,
         decoys=None,
         categories=None,
@@ -369,11 +371,11 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
     ):
         self.threshold, self.pfer, self.q, self.bound = threshold, pfer, q, bound
         self.loss, self.l1_ratio, self.prior = loss, l1_ratio, prior
-        self.resampling, self.randomise = resampling, randomise
+        self.resampling, self.randomize = resampling, randomize
         self.penalty_factor, self.categories = penalty_factor, categories
         self.lambdas, self.n_lambdas = lambdas, n_lambdas
         self.lambda_min_ratio, self.min_features = lambda_min_ratio, min_features
-        self.accuracy, self.refits, self.decoys = accuracy, refits, decoys
+        self.accuracy, self.n_resamples, self.decoys = accuracy, n_resamples, decoys
         self.tol, self.max_iter, self.verbose = tol, max_iter, verbose
 
     def fit(self, X, y, *, groups=None, strata=None, sample_weight=None, offset=None):
@@ -382,10 +384,10 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         A fit that is refused (TypeError, ValueError: masked X, missing values, dates, a
         target that does not suit the loss, too many covariates, options out of range or
         in contradiction) leaves nothing of an earlier one. Warnings (UserWarning,
-        TrustWarning, ConvergenceWarning) tell of columns that are constant, near copies
-        or explained; a target that may hold codes of classes; a feature that may be the
-        target itself; a promise that cannot be spent, or that nothing can meet; q not
-        met; a red light or no answer; a penalty of the path that did not
+        ReliabilityWarning, ConvergenceWarning) tell of columns that are constant, near
+        copies or explained; a target that may hold codes of classes; a feature that may
+        be the target itself; a promise that cannot be spent, or that nothing can meet;
+        q not met; a red light or no answer; a penalty of the path that did not
         converge; decoys unlike X.
 
         Parameters
@@ -393,8 +395,9 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         X : (M, N) array or data frame of finite numbers, M at least 4
             Or a table in blocks: a scipy.sparse matrix, a numpy.memmap, a large array
             of small numbers, an array or data frame of Dask, a data frame of sparse
-            columns, `Panels`. It is never in memory as a whole. Columns are called by
-            the `str` of their labels; those of an array, and 0, 1, ..., x0, x1, ...
+            columns, `ChunkedTable`. It is never in memory as a whole. Columns are
+            called by the `str` of their labels; those of an array, and 0, 1, ..., x0,
+            x1, ...
         y : (M,) array
             Numbers, or two classes of any kind; not constant. Survival: a structured
             array with a bool field (event) and a number field (time), or two columns,
@@ -442,7 +445,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         if hasattr(X, "to_dask_array"):
             _name_columns(self, len(X.columns), column_names(X))
             return X[[X.columns[i] for i in selected]]
-        if isinstance(X, Panels) or hasattr(X, "dask"):
+        if isinstance(X, ChunkedTable) or hasattr(X, "dask"):
             _name_columns(self, X.shape[1], None)
             return X[:, selected]
         return super().transform(named(X) if hasattr(X, "columns") else X)
@@ -474,19 +477,21 @@ def _found(est, X, y, roles):
     rows = row_roles(len(X), **roles)
     counts = count_law(est.resampling, rows)
     drawn("resampling", counts, len(X), [np.random.default_rng(0)])
-    if isinstance(X, Panels) and isinstance(counts, Grouped):
+    if isinstance(X, ChunkedTable) and isinstance(counts, Grouped):
         why = "rows that are drawn together are turned into independent ones"
         raise ValueError(f"groups: {why}, in memory (chapter 5.2); give X as an array")
     target = read_target(y, est.loss, rows, counts)
     factors = by_name("penalty_factor", est.penalty_factor, names)
-    penalty = est.prior, est.l1_ratio, est.randomise, factors
+    penalty = est.prior, est.l1_ratio, est.randomize, factors
     prior = read_penalty(*penalty, names, len(rows.that_count(target.y)))
     A, prior, columns = prepare_columns(X, names, prior, rows, counts, est.categories)
     kept = np.flatnonzero(columns.kind[columns.first] == "covariate")
     apart = check_estimable(target, A[:, kept], names[columns.first[kept]], counts)
     digits = float(est.tol), est.max_iter, bool(est.verbose)
-    question = Question(A, target, prior, counts, columns, *digits)
-    if est.refits and target.baseline is not None:  # others go by turns, if need be
+    question = SelectionProblem(A, target, prior, counts, columns, *digits)
+    if (
+        est.n_resamples and target.baseline is not None
+    ):  # others go by turns, if need be
         loss = target.likelihood, question.intercept, target.baseline
         check_refittable(A, prior, *loss)
     wanted = est.threshold, est.pfer, est.q, est.bound
@@ -505,7 +510,7 @@ def _validated(est, X, y):
         options = dict(multi_output=True)
     else:
         check_column(y)
-    if not isinstance(X, Panels):
+    if not isinstance(X, ChunkedTable):
         options |= dict(dtype=np.float64, ensure_min_samples=4)
         options["ensure_all_finite"] = False  # `prepare_columns` names the column
         return validate_data(est, X, y, **options)
@@ -527,26 +532,28 @@ def _check_options(est):
     if est.decoys is not None and str(est.decoys) not in DECOYS:
         wanted = "'permuted', 'gaussian' or None"
         raise ValueError(f"decoys must be {wanted}, got {est.decoys!r}")
-    if est.refits is not None and check_size(owner, "refits", est.refits, least=0):
-        check_size(owner, "refits", est.refits, least=10)
+    if est.n_resamples is not None and check_size(
+        owner, "n_resamples", est.n_resamples, least=0
+    ):
+        check_size(owner, "n_resamples", est.n_resamples, least=10)
 
 
 def _said_of(found):
     """Warnings about the answer, once it is there, as (text, kind)."""
-    answered, trust = found.fit.converged, found.trust
-    if found.refused:
+    answered, diagnostics = found.fit.converged, found.diagnostics
+    if found.refit_error:
         said = "no refits were made, and the probabilities are rVAMP's alone"
-        yield f"{said}: {found.refused}", TrustWarning
+        yield f"{said}: {found.refit_error}", ReliabilityWarning
     if not answered:
-        yield f"nothing is selected: {found.status}", TrustWarning
+        yield f"nothing is selected: {found.status}", ReliabilityWarning
     elif found.status != "converged":
         yield f"{found.status}; the bound is {found.pfer_bound:.2g}", UserWarning
     if answered:
         yield from ((text, UserWarning) for text in _remarks(found))
-    if trust.light == "red" and answered and found.refined is None:
+    if diagnostics.reliability == "red" and answered and found.refined is None:
         said = "do not trust this answer without refits (see refine):"
-        yield f"{said} {trust}", TrustWarning
-    for group in trust.duplicates[:3]:
+        yield f"{said} {diagnostics}", ReliabilityWarning
+    for group in diagnostics.duplicates[:3]:
         names = listed(found.question.columns.names, group)
         said = "are the same up to sign and the last digits: taken as one, each is"
         yield f"columns {names} {said} given its probability", UserWarning

@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 from scipy.special import comb
 
 from ..checks import check_array, listed
-from ..extend.survival import Baseline, Rows
+from ..inference.survival import BaselineHazard, WeightedLoss
 from ..likelihood import Huber, Logistic, PoissonLoss, Squared
 from ..resampling import Grouped, Poisson, Stratified, Subsample, check_law
 
@@ -221,7 +221,7 @@ def read_target(y, loss, rows, counts):
     """
     if isinstance(loss, str) and loss == "survival":
         rows, level = _offset_centred(rows)
-        base = Baseline(*y.T, counts, rows.weight, rows.offset)
+        base = BaselineHazard(*y.T, counts, rows.weight, rows.offset)
         known = dict(baseline=base, note=_UNSTRATIFIED * (rows.strata is not None))
         return Target(base.event, "survival", base.rows, rows, level, **known)
     y, note = _numbers_or_names(y), ""
@@ -242,7 +242,7 @@ def read_target(y, loss, rows, counts):
     if isinstance(loss, str) and name != "logistic":
         likelihood = Huber(bend(y, rows.weight)) if name == "huber" else _NAMED[name]()
     if rows.weight is not None or rows.offset is not None:
-        likelihood = Rows(likelihood, rows.weight, rows.offset)
+        likelihood = WeightedLoss(likelihood, rows.weight, rows.offset)
     return Target(y, name, likelihood, rows, level, classes, note=note)
 
 

@@ -32,9 +32,9 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "truth_beyond"))
 import make_beyond_truth as refitted
 
-from rvamp_nb.blocks import find_blocks
-from rvamp_nb.extend.rows import counted, row_scores
-from rvamp_nb.solver import rvamp, with_blocks
+from rvamp_nb.clusters import find_clusters
+from rvamp_nb.inference.conditioning import condition_on_rows, row_scores
+from rvamp_nb.solver import rvamp, with_clusters
 
 TABLE = HERE.parent / "truth_beyond" / "worths.json"
 # the tables that were looked at before the constants of `rows` stood
@@ -65,7 +65,7 @@ def spread(ratio):
 
 def read(fit, blocks):
     """The fit with other blocks, and its Π, which is read off when asked for."""
-    close = with_blocks(fit, blocks)
+    close = with_clusters(fit, blocks)
     return close, close.Pi
 
 
@@ -86,34 +86,34 @@ def row(name):
     options, (Pi, _, var, n) = refitted.options(design, law), refitted.load(name)
     rvamp(A, y, **options)  # warms caches
     fit, of_fit = timed(rvamp, A, y, **options)
-    blocks = find_blocks(A, fit.Pi)
+    blocks = find_clusters(A, fit.Pi)
     (close, _), of_blocks = timed(read, fit, blocks)
-    rows, of_rows = timed(counted, fit)
-    both, of_both = timed(counted, close)
+    rows, of_rows = timed(condition_on_rows, fit)
+    both, of_both = timed(condition_on_rows, close)
     ways = fit, close, rows, both
     of_var = [ratios(v.var, var, Pi) for v in ways]
     line = dict(
         name=name,
-        refits=n,
+        n_resamples=n,
         untouched=design not in CHOSEN_ON,
         worth=[worth(v.Pi, Pi, n) for v in ways],
         var=[spread(ratio) for ratio in of_var],
         near=[float(np.mean((0.85 <= r) & (r <= 1.2))) for r in of_var],
         steps=[fit.n_iter, close.n_iter if blocks else 0, both.steps],
         cost=[t / of_fit for t in (of_blocks, of_rows, of_blocks + of_both)],
-        blocks=[len(blocks), max(map(len, blocks), default=0)],
+        column_clusters=[len(blocks), max(map(len, blocks), default=0)],
         settled=close.converged,
         seconds=of_fit,
         done=str(both),
     )
     if name in CURVES:
-        by_rows = [counted(fit, K).Pi for K in range(7)]
+        by_rows = [condition_on_rows(fit, K).Pi for K in range(7)]
         scores = np.sort(row_scores(fit, np.arange(A.shape[1])))
         line["by_rows"] = [worth(each, Pi, n) for each in by_rows]
         line["score_left"] = [scores[: len(scores) - K].sum() for K in range(7)]
         line["score_left"] = (np.array(line["score_left"]) / scores.sum()).tolist()
     if name in MORE_ROWS:
-        more = [counted(close, K).Pi for K in range(4, 9)]
+        more = [condition_on_rows(close, K).Pi for K in range(4, 9)]
         line["both_by_rows"] = [worth(each, Pi, n) for each in more]
     return line
 

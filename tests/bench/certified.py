@@ -36,9 +36,9 @@ sys.path.insert(0, str(HERE.parent))
 import designs  # noqa: E402
 
 from rvamp_nb import StabilitySelection, datasets  # noqa: E402
-from rvamp_nb.extend.refined import resamples  # noqa: E402
-from rvamp_nb.extend.refitting import refitter  # noqa: E402
-from rvamp_nb.select.answer import in_the_table, refits_of  # noqa: E402
+from rvamp_nb.inference.refinement import resamples  # noqa: E402
+from rvamp_nb.inference.refitting import refitter  # noqa: E402
+from rvamp_nb.select.answer import in_the_table, refine_selection  # noqa: E402
 
 OUT = HERE / "certified.json"
 REFITS, BATCH, SEED = 10_000, 250, 2026
@@ -181,7 +181,7 @@ def ten_thousand(s):
 def by_chance(s, truth, n, seeds=5):
     """The worth that refits by any seed have, rVAMP's part being what it is."""
     told = dict(accuracy=s.asked["accuracy"])
-    by = [in_the_table(s, refits_of(s, seed=k, **told)).Pi for k in range(seeds)]
+    by = [in_the_table(s, refine_selection(s, seed=k, **told)).Pi for k in range(seeds)]
     one = truth * (1 - truth) / (n - 1)
     error = np.mean((np.array(by) - truth) ** 2) - one.mean()
     return float(n * one.mean() / error) if error > one.mean() / 30 else None
@@ -195,7 +195,7 @@ def row(name, real, make):
     seconds = time.process_time() - before
     out = dict(name=name, real=real, shape=list(X.shape), status=s.status_)
     if s.refined_ is None:
-        return out | dict(refused=s.refused_)
+        return out | dict(refused=s.refit_error_)
     truth, n, of_one = ten_thousand(s)
     Pi, se, columns = s.probabilities_, s.refined_.Pi_se, s.selection_.question.columns
     wrong = s.support_ != (truth >= s.threshold_)
@@ -210,12 +210,12 @@ def row(name, real, make):
         unsaid=int((wrong & ~s.undecided_).sum()),
         worth=worth(Pi, truth, n),
         by_chance=by_chance(s.selection_, truth, n),
-        says=s.refined_.worth,
+        says=s.refined_.equivalent_refits,
         alone=worth(s.fit_.Pi[columns.where], truth, n),
         held=[int(held[inside].sum()), int(inside.sum())],
         held_top=[int(held[top].sum()), int(top.sum())],
         largest_se=float(se.max()),
-        n_refits=s.refined_.n_refits,
+        n_resamples=s.refined_.n_resamples,
         truth=n,
         seconds=seconds,
         seconds_of_one=of_one,

@@ -27,7 +27,7 @@ import numpy as np  # noqa: E402
 from distributed import Client, LocalCluster, wait  # noqa: E402
 
 from rvamp_nb import rvamp  # noqa: E402
-from rvamp_nb.tables.on_dask import DaskPanels  # noqa: E402
+from rvamp_nb.tables.on_dask import DaskTable  # noqa: E402
 
 SIZES = {  # name: (M, N, chunks, lambda)
     "wide": (500, 40_000, 16, 0.5),
@@ -64,7 +64,7 @@ def table(M, N, chunks):
 
 def answer(A):
     """Ten columns of the table, and noise a tenth as large."""
-    few = DaskPanels(A)[:, :10] @ np.linspace(3, -3, 10)
+    few = DaskTable(A)[:, :10] @ np.linspace(3, -3, 10)
     return few + few.std() / 10 * np.random.default_rng(0).normal(size=len(few))
 
 

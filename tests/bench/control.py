@@ -7,14 +7,15 @@
     python tests/bench/control.py null independent     # one null simulation
     python tests/bench/control.py powers               # is the condition of ipss true?
 
-`effects`: ten columns matter; three signal levels, twenty data sets each. For rVAMP's
-path, for a hundred refits of complementary halves at the same penalties (by celer), and
-for ipss (L1): how many true and how many other columns are selected at several nominal
-numbers of false selections, and how many true ones stand before the first, second, ...
-false one. `null`: nothing is related to anything; with independent rows, with thirty
-patients of eight rows, and with a rare class, the last two by refits of whole patients
-and of halves of each class. Summaries go to `tests/truth_control`; a data set depends
-on (the recipe, its number) only. celer and ipss are development extras.
+`debiased_effects`: ten columns matter; three signal levels, twenty data sets each. For
+rVAMP's path, for a hundred refits of complementary halves at the same penalties (by
+celer), and for ipss (L1): how many true and how many other columns are selected at
+several nominal numbers of false selections, and how many true ones stand before the
+first, second, ... false one. `null`: nothing is related to anything; with independent
+rows, with thirty patients of eight rows, and with a rare class, the last two by refits
+of whole patients and of halves of each class. Summaries go to `tests/truth_control`; a
+data set depends on (the recipe, its number) only. celer and ipss are development
+extras.
 """
 
 import argparse
@@ -34,7 +35,7 @@ import designs  # noqa: E402
 from rvamp_nb.bootstrap import naive_bootstrap  # noqa: E402
 from rvamp_nb.datasets import load_riboflavin, standardize  # noqa: E402
 from rvamp_nb.prior import Laplace  # noqa: E402
-from rvamp_nb.resampling import Fixed, Grouped, Poisson, Stratified, Subsample  # noqa: E402
+from rvamp_nb.resampling import FixedFactor, Grouped, Poisson, Stratified, Subsample  # noqa: E402
 from rvamp_nb.select.control import _common_factors, settle  # noqa: E402
 from rvamp_nb.solver import rvamp_path  # noqa: E402
 
@@ -83,7 +84,7 @@ def by_rvamp(A, y, n_lambdas=N_LAMBDAS, share=0.45, **given):
         y,
         n_lambdas=n_lambdas,
         lambda_min_ratio=0.03,
-        prior=Laplace(1.0, Fixed()),
+        prior=Laplace(1.0, FixedFactor()),
         counts=Subsample(0.5),
         tol=1e-4,
         progress=False,
@@ -183,7 +184,7 @@ def screened(A, y, keep=200):
         y,
         n_lambdas=10,
         lambda_min_ratio=0.05,
-        prior=Laplace(1.0, Fixed()),
+        prior=Laplace(1.0, FixedFactor()),
         counts=Poisson(1.0),
         tol=1e-4,
         progress=False,
@@ -396,7 +397,9 @@ def null_table(name, d):
 
 def by_law(A, y, law, lams, seed):
     """Refits under a law of counts, the same draws at each penalty."""
-    options = dict(randomise=Fixed(), n_resamples=N_REFITS, progress=False, seed=seed)
+    options = dict(
+        randomize=FixedFactor(), n_resamples=N_REFITS, progress=False, seed=seed
+    )
     refits = [naive_bootstrap(A, y, lam, counts=law, **options).Pi for lam in lams]
     return np.array(refits).T
 

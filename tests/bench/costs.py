@@ -24,7 +24,7 @@ from rvamp_nb.likelihood import Squared
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Poisson
 from rvamp_nb.step import Problem
-from rvamp_nb.tables.storage import BLOCK, Panels, as_block
+from rvamp_nb.tables.storage import BLOCK, ChunkedTable, as_block
 
 
 def simulated_genotypes(path, M, N, *, linkage=0.95, seed=0, block=BLOCK):
@@ -136,7 +136,7 @@ def _bytes(said):
     return 0 if said is None else np.asarray(said).nbytes
 
 
-class Counted(Panels):
+class Counted(ChunkedTable):
     """A table in blocks that writes down what each pass says and hears.
 
     Attributes

@@ -6,7 +6,7 @@ penalty by cross-validation, and a fifth of it. Counts how often the truth is in
 for all columns with an interval, for those refused, for a refit of the Lasso's
 selection, and, where hidimstat is installed, for its desparsified Lasso (where not, the
 numbers of the last run stay: they do not depend on this package). Writes effects.json.
-What `effects` does was chosen on the half called "choice".
+What `debiased_effects` does was chosen on the half called "choice".
 """
 
 import argparse
@@ -21,10 +21,10 @@ from sklearn.linear_model import LassoCV, LogisticRegressionCV
 from tqdm.std import tqdm
 
 from rvamp_nb import rvamp
-from rvamp_nb.extend.effects import debiased_together, effects, resemblance
+from rvamp_nb.inference.effects import debiased_effects, debiased_together, resemblance
 from rvamp_nb.likelihood import Logistic
 from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import Fixed, NoResampling
+from rvamp_nb.resampling import FixedFactor, NoResampling
 
 OUT = Path(__file__).with_suffix(".json")
 SIZES = (60, 200), (100, 300), (100, 500), (150, 150), (200, 100), (400, 80)
@@ -127,7 +127,9 @@ def study(kind, M, N, seed, logistic, riboflavin):
         lam = LassoCV(cv=5, alphas=30).fit(A * root, y).alpha_ * root
         loss = {}
     loss |= dict(counts=NoResampling(), max_iter=300)
-    fits = [rvamp(A, y, prior=Laplace(cut * lam, Fixed()), **loss) for cut in CUTS]
+    fits = [
+        rvamp(A, y, prior=Laplace(cut * lam, FixedFactor()), **loss) for cut in CUTS
+    ]
     return fits, A, y, x0
 
 
@@ -160,22 +162,22 @@ def peer_holds(A, y, x0):
 
 def held(fit, x0):
     """The light of each column, and whether its interval holds, or would."""
-    found = effects(fit)
+    found = debiased_effects(fit)
     A = fit.problem.A[:, : len(x0)]
     together = resemblance(A).together
     estimate, se, left, *_ = debiased_together(fit, together)
     inside = 2 * student.sf(np.abs(estimate - x0) / se, left) > 0.05
-    green = found.light == "green"
+    green = found.status == "interval"
     return (
-        found.light,
-        np.where(green, (found.low <= x0) & (x0 <= found.high), inside),
+        found.status,
+        np.where(green, (found.ci_low <= x0) & (x0 <= found.ci_high), inside),
         found.estimate,
     )
 
 
 def of_kind(kind, sizes, seeds, logistic, riboflavin):
     """A line of the table: how often the truth was inside."""
-    seen = {name: [] for name in ("light", "inside", "x0", "cut", "estimate")}
+    seen = {name: [] for name in ("status", "inside", "x0", "cut", "estimate")}
     refits, peers, failed = [], [], 0
     for M, N in sizes:
         for seed in range(seeds):
@@ -193,7 +195,7 @@ def of_kind(kind, sizes, seeds, logistic, riboflavin):
             if not logistic and seed < 2:
                 peers.extend(peer_holds(A, y, x0))
     light, inside, x0, cut, estimate = map(np.array, seen.values())
-    kept, true = light == "green", x0 != 0
+    kept, true = light == "interval", x0 != 0
     share = lambda values: round(float(np.mean(values)), 3) if len(values) else None
     line = {
         "kind": kind,

@@ -30,7 +30,7 @@ from designs import (  # noqa: E402
 
 from rvamp_nb.datasets import load_riboflavin, standardize  # noqa: E402
 from rvamp_nb.prior import Laplace  # noqa: E402
-from rvamp_nb.resampling import Fixed, Subsample  # noqa: E402
+from rvamp_nb.resampling import FixedFactor, Subsample  # noqa: E402
 from rvamp_nb.solver import rvamp  # noqa: E402
 from rvamp_nb.step import emptying_factor  # noqa: E402
 
@@ -54,9 +54,9 @@ def measure_strong(case, share, tol):
     that empties them.
     """
     given = dict(counts=Subsample(0.5), tol=tol)
-    problem = rvamp(case.A, case.y, prior=Laplace(1e9, Fixed()), **given).problem
+    problem = rvamp(case.A, case.y, prior=Laplace(1e9, FixedFactor()), **given).problem
     lam = share * 1e9 * emptying_factor(problem)
-    fit = rvamp(case.A, case.y, prior=Laplace(lam, Fixed()), **given)
+    fit = rvamp(case.A, case.y, prior=Laplace(lam, FixedFactor()), **given)
     worst = np.maximum(fit.trace.change, fit.trace.delta)
     first = np.argmax(worst < 1e-6) + 1 if (worst < 1e-6).any() else np.inf
     cold = fit.converged and "continuation" not in fit.status

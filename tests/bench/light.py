@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rvamp_nb.extend import trust
+from rvamp_nb.inference import diagnostics
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "truth_light"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -98,19 +98,19 @@ class Bench:
     def light_Pi(self):
         """The light of each table."""
         effective, largest, own = map(self.of_table, ("effective", "largest", "own"))
-        amber = (effective < trust.AMBER_ROWS) | (own > trust.AMBER_OWN)
-        red = (effective < trust.RED_ROWS) | (own > trust.RED_OWN)
-        red |= largest > trust.RED_SHARE
+        amber = (effective < diagnostics.AMBER_ROWS) | (own > diagnostics.AMBER_OWN)
+        red = (effective < diagnostics.RED_ROWS) | (own > diagnostics.RED_OWN)
+        red |= largest > diagnostics.RED_SHARE
         return np.array(COLOURS)[np.where(red, 2, np.where(amber, 1, 0))]
 
     def light_spread(self):
         """The light of each table's spreads."""
-        few, very_few = (self.of_feature("rows") < k for k in trust.FEW_ROWS)
-        amber = few | (self.of_feature("partner") > trust.TWIN)
-        shown = self.of_feature("Pi") > trust.SHOWN
+        few, very_few = (self.of_feature("rows") < k for k in diagnostics.FEW_ROWS)
+        amber = few | (self.of_feature("partner") > diagnostics.TWIN)
+        shown = self.of_feature("Pi") > diagnostics.SHOWN
         level = self.any_in_table(shown & amber).astype(int)
         level[self.any_in_table(shown & very_few)] = 2
-        level[self.of_table("largest") > trust.RED_SHARE] = 2
+        level[self.of_table("largest") > diagnostics.RED_SHARE] = 2
         return np.array(COLOURS)[level]
 
     def rates(self, wrong, lights, among):

@@ -29,7 +29,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 from costs import (  # noqa: E402
-    Counted,
+    ConditionedFit,
     Machine,
     cost,
     simulated_genotypes,
@@ -40,7 +40,7 @@ from costs import (  # noqa: E402
 from rvamp_nb import StabilitySelection, rvamp  # noqa: E402
 from rvamp_nb.checks import progress_bar  # noqa: E402
 from rvamp_nb.prior import Laplace  # noqa: E402
-from rvamp_nb.resampling import Fixed, Subsample  # noqa: E402
+from rvamp_nb.resampling import FixedFactor, Subsample  # noqa: E402
 from rvamp_nb.tables.storage import standardised  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
@@ -81,9 +81,9 @@ def fitted(path, lam):
     """One fit, and what it took."""
     A = np.load(path, mmap_mode="r")
     y = simulated_trait(A, causal(A.shape[1]), explained=EXPLAINED)
-    before, table = peak(), standardised(Counted(A))[0]
+    before, table = peak(), standardised(ConditionedFit(A))[0]
     start, earlier = time.perf_counter(), len(table.log)
-    how = dict(prior=Laplace(lam, Fixed()), counts=Subsample(0.5))
+    how = dict(prior=Laplace(lam, FixedFactor()), counts=Subsample(0.5))
     fit = rvamp(table, y, **how)
     seconds = time.perf_counter() - start
     log, Pi = table.log[earlier:], fit.Pi
@@ -110,7 +110,7 @@ def selected(path):
     A = np.load(path, mmap_mode="r")
     y = simulated_trait(A, causal(A.shape[1]), explained=EXPLAINED)
     before, start = peak(), time.perf_counter()
-    sel = StabilitySelection(refits=0).fit(A, y)
+    sel = StabilitySelection(n_resamples=0).fit(A, y)
     Pi = sel.probabilities_
     best = np.argsort(-Pi)[:20]
     return dict(

@@ -4,9 +4,9 @@
     python tests/bench/selection.py a              # this table
     python tests/bench/selection.py --threads one  # or: default, both
 
-a  `StabilitySelection()`, and `refits=0`, over 100 half-sample paths by celer, and ipss
-s  the same of survival times, over 100 half-sample Cox paths by scikit-survival
-e  equal accuracy: what a fit costs in refits, and how many refits it is worth
+a  `StabilitySelection()`, and `n_resamples=0`, over 100 half-sample paths by celer, and
+ipss s  the same of survival times, over 100 half-sample Cox paths by scikit-survival e
+equal accuracy: what a fit costs in refits, and how many refits it is worth
 
 In table a celer follows (1) fifty penalties down to 5 % of the largest, what one would
 do without knowing where q is reached, and (2) those of the estimator's picture, which
@@ -116,7 +116,7 @@ def whole_job(threads, turns=3):
     rows = []
     for name, A, y in tables():
         job = lambda **refits: StabilitySelection(verbose=0, **refits).fit(A, y)
-        alone = lambda: job(refits=0)
+        alone = lambda: job(n_resamples=0)
         s = alone()
         fifty = s.lambdas_[0] * np.geomspace(1, 0.05, 50)
         refits = [
@@ -170,14 +170,14 @@ def survival_job(threads, turns=3):
     ):
         A, y = survival_times(seed, factors, share, shape)
         how = dict(loss="survival", verbose=0)
-        alone = lambda how=how: StabilitySelection(refits=0, **how).fit(A, y)
+        alone = lambda how=how: StabilitySelection(n_resamples=0, **how).fit(A, y)
         job = lambda how=how: StabilitySelection(**how).fit(A, y)
         s = job()
         unit, reported = np.asarray(s.question_.A), np.array([s.lambda_])
         peer = lambda lams=s.lambdas_, unit=unit: half_sample_cox_paths(unit, y, lams)
         fits = lambda lam=reported, unit=unit: half_sample_cox_paths(unit, y, lam)
         one, both, paths, single = threads.fastest(alone, job, peer, fits, repeat=turns)
-        paths, single = PATHS / HALVES * paths, s.refined_.n_refits / HALVES * single
+        paths, single = PATHS / HALVES * paths, s.refined_.n_resamples / HALVES * single
         name = f"{factors} factors, {shape[0]} x {shape[1]}"
         ratios = one / paths, both / paths, single / paths
         rows.append((name, one, both, paths, single, *ratios))

@@ -26,7 +26,7 @@ from scipy import sparse
 from rvamp_nb.datasets import standardize
 from rvamp_nb.messages import Mixed, Natural
 from rvamp_nb.panels import couple
-from rvamp_nb.tables.storage import Panels
+from rvamp_nb.tables.storage import ChunkedTable
 
 
 def messages(M, N, share=0.3, seed=0):
@@ -71,7 +71,7 @@ def main(M=2_000, N=50_000, density=0.01, turns=1):
     print(f"{M} x {N}, {S.nnz} numbers stored; standardised lazily in", end=" ")
     print(f"{time.process_time() - start:.2f} s, {len(stored.slices)} blocks")
     dense, told = stored[:, :], messages(M, N)
-    ways = {"array": dense, "array in blocks": Panels(dense), "sparse": stored}
+    ways = {"array": dense, "array in blocks": ChunkedTable(dense), "sparse": stored}
     seconds, reference = {name: np.inf for name in ways}, None
     for _ in range(turns):
         for name, A in ways.items():

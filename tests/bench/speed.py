@@ -46,7 +46,7 @@ from rvamp_nb.likelihood import Squared  # noqa: E402
 from rvamp_nb.messages import Mixed, Natural  # noqa: E402
 from rvamp_nb.panels import couple  # noqa: E402
 from rvamp_nb.prior import Laplace  # noqa: E402
-from rvamp_nb.resampling import Fixed, Subsample  # noqa: E402
+from rvamp_nb.resampling import FixedFactor, Subsample  # noqa: E402
 from rvamp_nb.solver import _fit  # noqa: E402
 from rvamp_nb.step import Problem, step  # noqa: E402
 
@@ -179,7 +179,7 @@ def named_problems():
             (200, 2000),
             dict(rank=5, noise=1.0),
         ),
-        "blocks 0.9": (designs.blocks, (200, 2000), dict(rho=0.9)),
+        "blocks 0.9": (designs.column_clusters, (200, 2000), dict(rho=0.9)),
         "gene-like, rank 5": (designs.low_rank, (100, 6000), dict(rank=5, noise=1.0)),
     }
     for seed, (name, (make, shape, options)) in enumerate(made.items()):
@@ -476,7 +476,7 @@ def one_and_several(threads):
         A, y, *_ = datasets.gaussian_design(M, N, density=10 / N, noise=0.1, seed=0)
         counts = Subsample(0.5)
         lam = 0.3 * counts.mean * np.abs(A.T @ y).max()
-        fit = lambda: rvamp(A, y, prior=Laplace(lam, Fixed()), counts=counts)
+        fit = lambda: rvamp(A, y, prior=Laplace(lam, FixedFactor()), counts=counts)
 
         def alone():
             with threadpool_limits(1):

@@ -20,18 +20,18 @@ from pathlib import Path
 
 import numpy as np
 from beyond import refitted
-from refined import CHOSEN_ON, held
+from refinement import CHOSEN_ON, held
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import designs  # noqa: E402
 
 from rvamp_nb import datasets  # noqa: E402
-from rvamp_nb.extend.refined import refined, resamples  # noqa: E402
-from rvamp_nb.extend.refitting import refitter  # noqa: E402
+from rvamp_nb.inference.refinement import refine, resamples  # noqa: E402
+from rvamp_nb.inference.refitting import refitter  # noqa: E402
 from rvamp_nb.likelihood import Logistic  # noqa: E402
 from rvamp_nb.prior import Laplace  # noqa: E402
-from rvamp_nb.resampling import Fixed, Poisson, Subsample, TwoPoint  # noqa: E402
+from rvamp_nb.resampling import FixedFactor, Poisson, Subsample, TwoPoint  # noqa: E402
 from rvamp_nb.solver import rvamp  # noqa: E402
 
 TRUTH, OTHER_SEED = 20_000, 2026
@@ -61,7 +61,7 @@ def small_fit(k):
     A, centred = datasets.standardize(X, y)
     y = y if more else centred
     lam = share * np.abs(A.T @ centred).max() / 2
-    laws = dict(prior=Laplace(lam, Fixed()), counts=Subsample(0.5))
+    laws = dict(prior=Laplace(lam, FixedFactor()), counts=Subsample(0.5))
     if k % 7 == 5:
         laws = dict(prior=Laplace(lam, TwoPoint()), counts=Poisson(0.5))
     claimed = f"{kind}{', labels' * bool(more)}{', Poisson' * (k % 7 == 5)}"
@@ -98,14 +98,14 @@ def line(fit, truth, seeds):
     squares, cover, claimed, seconds, refits = [], [], [], [], []
     for seed in range(seeds):
         start = time.process_time()
-        r = refined(fit, seed=seed, progress=False)
+        r = refine(fit, seed=seed, progress=False)
         seconds.append(time.process_time() - start)
         squares.append(((r.Pi - Pi) ** 2 - noise[0] / n)[asked].sum())
         parts = (r.Pi, r.Pi_se, Pi), (r.mean, r.mean_se, mean), (r.var, r.var_se, var)
         given = [(v, e, t, s / n) for (v, e, t), s in zip(parts, noise)]
         cover.append([held(*(p[asked] for p in one)).mean() for one in given])
         claimed.append(r.worth)
-        refits.append(r.n_refits)
+        refits.append(r.n_resamples)
     total = noise[0][asked].sum()
     worth = total / max(np.mean(squares), total / (30 * n))
     shares = np.mean(cover, axis=0)

@@ -106,14 +106,14 @@ def lam_of_the_paper(A, y):
 
 
 def _recipe(
-    data, arguments, lam, counts=HALF, n=4000, n_slice=100, randomise=PENALTIES, **model
+    data, arguments, lam, counts=HALF, n=4000, n_slice=100, randomize=PENALTIES, **model
 ):
     return dict(
         data=data,
         arguments=arguments,
         lam_rule=lam,
         counts=counts,
-        randomise=randomise,
+        randomize=randomize,
         n_resamples=n,
         seed=0,
         n_slice=n_slice,
@@ -220,7 +220,7 @@ RECIPES = {
         ],
     ),
     "weakness_150x300": _general(
-        "number", 150, 300, "lam_sixth", randomise=["Weakness", {"w": 0.4}]
+        "number", 150, 300, "lam_sixth", randomize=["Weakness", {"w": 0.4}]
     ),
     "breast_cancer_569x30": _recipe(
         "breast_cancer",
@@ -246,7 +246,7 @@ class Truth(NamedTuple):
     names: tuple
     lam: float
     counts: object
-    randomise: object
+    randomize: object
     mean: np.ndarray
     var: np.ndarray
     Pi: np.ndarray
@@ -300,7 +300,7 @@ def load_truth(name):
         data.names,
         recipe["lam"],
         _law(recipe["counts"]),
-        _law(recipe["randomise"]),
+        _law(recipe["randomize"]),
         *tables.values(),
         n,
         seed,
@@ -327,7 +327,7 @@ def slice_matches(name, n=None):
         truth.lam,
         **truth.recipe.get("model", {}),
         counts=truth.counts,
-        randomise=truth.randomise,
+        randomize=truth.randomize,
         n_resamples=n,
         seed=truth.seed,
         keep=kept["columns"],
@@ -359,7 +359,7 @@ def make_truth(name, n_jobs=2):
         recipe["lam"],
         **recipe["model"],
         counts=_law(recipe["counts"]),
-        randomise=_law(recipe["randomise"]),
+        randomize=_law(recipe["randomize"]),
         n_resamples=n,
         seed=recipe["seed"],
         n_jobs=n_jobs,

@@ -22,12 +22,12 @@ import numpy as np
 
 from rvamp_nb import datasets, naive_bootstrap
 from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import Fixed, Poisson, Subsample, TwoPoint
+from rvamp_nb.resampling import FixedFactor, Poisson, Subsample, TwoPoint
 
 HERE = Path(__file__).resolve().parent
 LAWS = {
     "poisson": (Poisson(0.5), TwoPoint(2.0, 0.5)),
-    "half": (Subsample(0.5), Fixed()),
+    "half": (Subsample(0.5), FixedFactor()),
 }
 
 
@@ -226,13 +226,13 @@ def options(design, law):
     """What `rvamp` needs to know of a truth, besides A and y."""
     from rvamp_nb.likelihood import Logistic, Squared
 
-    counts, randomise = LAWS[law]
+    counts, randomize = LAWS[law]
     if law == "half":  # of 71 rows the refits drew 36
         M = len(problem(design)[1])
         counts = Subsample(round(M / 2) / M)
     logistic = len(DESIGNS[design]) > 4
     return dict(
-        prior=Laplace(problem(design)[2], randomise),
+        prior=Laplace(problem(design)[2], randomize),
         counts=counts,
         likelihood=Logistic() if logistic else Squared(),
         intercept=logistic,
@@ -260,14 +260,14 @@ def worth(Pi, truth, n):
     return one / max(np.mean((Pi - truth) ** 2) - one / n, one / (30 * n))
 
 
-def refits_by_celer(A, y, lam, counts, randomise, n, seed=0):
+def refits_by_celer(A, y, lam, counts, randomize, n, seed=0):
     """Π, mean and variance over n refits of the Lasso, (N,) each."""
     from celer import celer_path
 
     rng, N = np.random.default_rng(seed), A.shape[1]
     selected, total, squares = np.zeros((3, N))
     for _ in range(n):
-        c, factor = counts.draw(len(y), rng), randomise.draw(N, rng)
+        c, factor = counts.draw(len(y), rng), randomize.draw(N, rng)
         rows, root = c > 0, np.sqrt(c[c > 0])
         table = np.asfortranarray(A[rows] * root[:, None])
         penalties = dict(alphas=[lam / len(root)], weights=factor)
@@ -283,13 +283,13 @@ def refits_by_celer(A, y, lam, counts, randomise, n, seed=0):
 def refits(design, law, n):
     """The same by whatever suits the design."""
     A, y, lam = problem(design)
-    counts, randomise = LAWS[law]
+    counts, randomize = LAWS[law]
     if design in BY_CELER:
-        return refits_by_celer(A, y, lam, counts, randomise, n)
+        return refits_by_celer(A, y, lam, counts, randomize, n)
     loss = DESIGNS[design][4:]
     model = dict(loss=loss[0], intercept=True) if loss else {}
     plan = dict(n_resamples=n, seed=0, progress=False)
-    laws = dict(counts=counts, randomise=randomise)
+    laws = dict(counts=counts, randomize=randomize)
     seen = naive_bootstrap(A, y, lam, **laws, **plan, **model)
     return seen.Pi, seen.mean, seen.var
 

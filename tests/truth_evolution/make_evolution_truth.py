@@ -2,7 +2,7 @@
 
     python tests/truth_evolution/make_evolution_truth.py               # all, hours
     python tests/truth_evolution/make_evolution_truth.py NAME --N 500  # one, minutes
-    python tests/truth_evolution/make_evolution_truth.py --refits      # real refits
+    python tests/truth_evolution/make_evolution_truth.py --resamples      # real refits
 
 `rvamp.npz` holds, for each setting, each number N of features and each of ten data
 sets, the sixteen numbers of `NAMES`. A data set depends on (setting, N, its number)
@@ -23,7 +23,7 @@ from rvamp_nb.likelihood import Logistic, Squared
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import (
     Discrete,
-    Fixed,
+    FixedFactor,
     NoResampling,
     Poisson,
     Subsample,
@@ -36,7 +36,7 @@ SQUARED = dict(lam=0.2, size=1.0, density=0.025, noise=0.2)
 LABELS = dict(lam=0.5, size=12.0, density=0.01, noise=None)
 LAWS = {
     "poisson": (Poisson(1.0), TwoPoint()),
-    "half": (Subsample(0.5), Fixed()),
+    "half": (Subsample(0.5), FixedFactor()),
     "none": (NoResampling(), TwoPoint()),
 }
 SETTINGS = {
@@ -116,17 +116,19 @@ def measured(name, N, number):
     )
 
 
-def refitted(name, N, number, n_refits=400):
+def refitted(name, N, number, n_resamples=400):
     """The first nine numbers by real refits; NaN for the response. The squared bias of
-    a mean over n_refits is taken off the error.
+    a mean over n_resamples is taken off the error.
     """
     A, y, x0 = data_set(name, N, number)
     counts, multiplier = LAWS[SETTINGS[name]["law"]]
-    laws = dict(counts=counts, randomise=multiplier, n_resamples=n_refits, seed=number)
+    laws = dict(
+        counts=counts, randomize=multiplier, n_resamples=n_resamples, seed=number
+    )
     refits = naive_bootstrap(A, y, SETTINGS[name]["lam"], progress=False, **laws)
     true = x0 != 0
     share = lambda which: [(refits.Pi[which] >= t).mean() for t in THRESHOLDS]
-    error = ((refits.mean - x0) ** 2).mean() - refits.var.mean() / n_refits
+    error = ((refits.mean - x0) ** 2).mean() - refits.var.mean() / n_resamples
     averages = refits.Pi[~true].mean(), refits.Pi[true].mean()
     return np.array(
         [error, refits.var.mean(), np.nan, *averages, *share(~true), *share(true)]
@@ -153,7 +155,7 @@ if __name__ == "__main__":
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--N", type=int, nargs="*", default=[500, 1000, 2000, 4000])
     parser.add_argument("--sets", type=int, default=N_SETS)
-    parser.add_argument("--refits", action="store_true")
+    parser.add_argument("--resamples", action="store_true")
     options = parser.parse_args()
     file, make = "rvamp.npz", measured
     if options.refits:

@@ -2,10 +2,10 @@
 
     python tests/truth_evolution/make_like_truth.py [NAME ...]    # ten minutes
 
-For each setting a pilot is drawn, `plan(..., like=pilot)` asked, and thirty studies of
-that size are drawn from the truth, not from the pilot; "riboflavin" has no truth but
-the pilot, so its studies are drawn from what the pilot says. `like.npz` holds rows,
-threshold, q, promised true selections and their standard error, and then for each
+For each setting a pilot is drawn, `plan_study(..., pilot=pilot)` asked, and thirty
+studies of that size are drawn from the truth, not from the pilot; "riboflavin" has no
+truth but the pilot, so its studies are drawn from what the pilot says. `like.npz` holds
+rows, threshold, q, promised true selections and their standard error, and then for each
 study how many of the true features and how many others half-samples find, by refits.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 import make_plan_truth as plain
 import numpy as np
 
-from rvamp_nb import naive_bootstrap, plan
+from rvamp_nb import naive_bootstrap, plan_study
 from rvamp_nb.datasets import load_riboflavin, standardize
 from rvamp_nb.select.planning import pilot_of
 
@@ -41,7 +41,7 @@ def carried_out(X, y_noise, study, rng):
     effects = study.size * rng.choice([-1.0, 1.0], study.n_effects)
     A, y = standardize(X, X[:, true] @ effects + y_noise)
     plain.Q, plain.LAM, number = study.q, study.lam, int(rng.integers(2**31))
-    laws = dict(counts=plain.HALF, randomise=plain.Fixed(), progress=False)
+    laws = dict(counts=plain.HALF, randomize=plain.FixedFactor(), progress=False)
     lam = plain.at_size(A, y, laws, number)
     Pi = naive_bootstrap(A, y, lam, n_resamples=200, seed=number + 1, **laws).Pi
     kept = Pi >= study.threshold
@@ -54,7 +54,7 @@ def found(name):
     rng = np.random.default_rng([len(name), n_effects])
     X = load_riboflavin().A if design is None else table(design, PILOT_ROWS, rng)
     pilot = pilot_of(X)
-    study = plan(X.shape[1], n_effects, size, like=pilot, progress=False)
+    study = plan_study(X.shape[1], n_effects, size, pilot=pilot, progress=False)
     counts = []
     for _ in range(N_STUDIES):
         drawn = (

@@ -6,8 +6,8 @@
 `plan.npz` holds, for each setting and each data set, how many of the ten true features
 and how many others reach each of `THRESHOLDS`, by real refits, at the penalty where the
 refits select q features on average; and that penalty. The number of rows and q are
-those of `plan(1000, 10, 0.35)` when the script was written; a test asks whether they
-still are.
+those of `plan_study(1000, 10, 0.35)` when the script was written; a test asks whether
+they still are.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import numpy as np
 
 from rvamp_nb import naive_bootstrap
 from rvamp_nb.datasets import standardize
-from rvamp_nb.resampling import Fixed, Poisson, Subsample, TwoPoint, Weakness
+from rvamp_nb.resampling import FixedFactor, Poisson, Subsample, TwoPoint, Weakness
 
 HERE = Path(__file__).resolve().parent
 ROWS, N_FEATURES, N_EFFECTS, SIZE, THRESHOLD, Q, LAM = 335, 1000, 10, 0.35, 0.7, 20, 2.0
@@ -25,14 +25,14 @@ THRESHOLDS = np.round(np.arange(0.5, 1.0, 0.05), 2)
 N_SETS, N_REFITS = 30, 200
 HALF = Subsample(0.5)
 SETTINGS = {
-    "independent": ("independent", HALF, Fixed()),
-    "Toeplitz 0.5": ("toeplitz 0.5", HALF, Fixed()),
-    "Toeplitz 0.8": ("toeplitz 0.8", HALF, Fixed()),
-    "blocks of 10, 0.7": ("blocks", HALF, Fixed()),
-    "factors": ("factors", HALF, Fixed()),
+    "independent": ("independent", HALF, FixedFactor()),
+    "Toeplitz 0.5": ("toeplitz 0.5", HALF, FixedFactor()),
+    "Toeplitz 0.8": ("toeplitz 0.8", HALF, FixedFactor()),
+    "blocks of 10, 0.7": ("blocks", HALF, FixedFactor()),
+    "factors": ("factors", HALF, FixedFactor()),
     "two-point penalties": ("independent", HALF, TwoPoint()),
-    "three quarters": ("independent", Subsample(0.75), Fixed()),
-    "bootstrap": ("independent", Poisson(1.0), Fixed()),
+    "three quarters": ("independent", Subsample(0.75), FixedFactor()),
+    "bootstrap": ("independent", Poisson(1.0), FixedFactor()),
     "weakness": ("independent", HALF, Weakness(0.5)),
     "blocks, two-point": ("blocks", HALF, TwoPoint()),
 }
@@ -83,9 +83,9 @@ def at_size(A, y, laws, number):
 
 def found(name, number):
     """True and false selections at each threshold, then the penalty; (21,)."""
-    design, counts, randomise = SETTINGS[name]
+    design, counts, randomize = SETTINGS[name]
     A, y, true = data_set(design, number)
-    laws = dict(counts=counts, randomise=randomise, progress=False, n_jobs=1)
+    laws = dict(counts=counts, randomize=randomize, progress=False, n_jobs=1)
     lam = at_size(A, y, laws, number)
     Pi = naive_bootstrap(A, y, lam, n_resamples=N_REFITS, seed=number + 1, **laws).Pi
     kept = Pi >= THRESHOLDS[:, None]

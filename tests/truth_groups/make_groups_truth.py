@@ -11,7 +11,7 @@ import sys
 import numpy as np
 
 from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import Fixed, Grouped, Subsample
+from rvamp_nb.resampling import FixedFactor, Grouped, Subsample
 from rvamp_nb.select.control import error_control
 from rvamp_nb.solver import rvamp
 
@@ -35,7 +35,7 @@ def null_patients(seed, shared=0.9):
 
 def penalty(lam):
     """The same penalty for all coefficients, in every resample."""
-    return Laplace(lam, randomise=Fixed())
+    return Laplace(lam, randomize=FixedFactor())
 
 
 def at_q(A, y, counts, q, lam, within=0.03, slope=5.0):

@@ -7,9 +7,10 @@
 
 The first two keep a file for each table in the folder PARTS and go on where they were
 stopped. `--pack` writes one file for each group of kinds, and `signs.npz`: what rVAMP
-says of the same tables, and what the light goes by; Π and variances of `counted`, in
-blocks, stand there, too. `again.npz` looks again, with other refits and more of them,
-at the tables that no rule was made on, that are green, and that have a wrong variance.
+says of the same tables, and what the light goes by; Π and variances of
+`condition_on_rows`, in blocks, stand there, too. `again.npz` looks again, with other
+refits and more of them, at the tables that no rule was made on, that are green, and
+that have a wrong variance.
 
 In the file of a group, for each table: the penalty (`lam`), how many refits (`n`),
 their `seed`, and for all features, one table after the other (`sizes` says how many
@@ -30,14 +31,14 @@ import numpy as np
 from designs import KINDS, small_design, small_names
 
 from rvamp_nb import naive_bootstrap, rvamp
-from rvamp_nb.blocks import find_blocks
+from rvamp_nb.clusters import find_clusters
 from rvamp_nb.energy import stability_radius
-from rvamp_nb.extend.rows import counted
-from rvamp_nb.extend.trust import column_rows, judge, strongest_partner
+from rvamp_nb.inference.conditioning import condition_on_rows
+from rvamp_nb.inference.diagnostics import column_rows, judge, strongest_partner
 from rvamp_nb.likelihood import Logistic, Squared
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Subsample
-from rvamp_nb.solver import with_blocks
+from rvamp_nb.solver import with_clusters
 
 HERE = Path(__file__).resolve().parent
 IN_QUESTION = 0.01  # features above this, by refits or rVAMP, are looked at
@@ -57,7 +58,7 @@ def refits(design, lam, n, seed):
         loss=design.loss,
         intercept=design.loss == "logistic",
         counts=design.counts,
-        randomise=design.randomise,
+        randomize=design.randomize,
         n_resamples=n,
         seed=seed,
         progress=False,
@@ -98,7 +99,7 @@ def fitted(design, lam):
     return rvamp(
         design.A,
         design.y,
-        prior=Laplace(lam, design.randomise),
+        prior=Laplace(lam, design.randomize),
         likelihood=Logistic() if logistic else Squared(),
         intercept=logistic,
         counts=counts,
@@ -118,7 +119,7 @@ def signs(recipe, truth):
     if not fit.converged:
         none = dict.fromkeys((*OF_FEATURE, "number"), np.empty(0))
         return dict.fromkeys(OF_TABLE, np.nan) | dict(converged=False), none
-    trust = judge(fit, np.arange(N), range(N))
+    diagnostics = judge(fit, np.arange(N), range(N))
     wrong, noise = fit.Pi - Pi, Pi * (1 - Pi) / n
     rms = np.sqrt(max(np.mean(wrong**2 - noise), 0))
     # where no refit selects a feature, one in n might have
@@ -127,13 +128,13 @@ def signs(recipe, truth):
         converged=True,
         rms=rms / np.sqrt(max(np.mean(Pi * (1 - Pi)), 1e-12) / 100),
         largest_error=max(beyond.max(), 0),
-        effective=trust.effective_rows,
-        largest=trust.largest_share,
-        own=trust.own_share,
+        effective=diagnostics.effective_rows,
+        largest=diagnostics.largest_share,
+        own=diagnostics.largest_single_share,
         radius=_radius(fit),
     )
     ask = np.flatnonzero(np.maximum(Pi, fit.Pi) > IN_QUESTION)
-    better = counted(with_blocks(fit, find_blocks(fit.problem.A, fit.Pi)))
+    better = condition_on_rows(with_clusters(fit, find_clusters(fit.problem.A, fit.Pi)))
     of_feature = dict(
         number=ask,
         Pi=fit.Pi[ask],

@@ -2,7 +2,8 @@
 
     python tests/truth_stability/make_power.py            # all designs, some minutes
     python tests/truth_stability/make_power.py NAME ...
-    python tests/truth_stability/make_power.py --refits   # two designs by real refits
+    python tests/truth_stability/make_power.py --resamples   # two designs by real
+    refits
 
 With pfer fixed, each threshold t belongs to one q = sqrt(pfer p (2t - 1)). `power.npz`
 holds, for every design, data set and threshold, how many of the true features reach the
@@ -21,7 +22,7 @@ import numpy as np
 from rvamp_nb import naive_bootstrap
 from rvamp_nb.datasets import load_diabetes, standardize
 from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import Fixed, Subsample
+from rvamp_nb.resampling import FixedFactor, Subsample
 from rvamp_nb.solver import rvamp_path
 
 HERE = Path(__file__).resolve().parent
@@ -74,7 +75,7 @@ def path_of(A, y):
         y,
         n_lambdas=30,
         lambda_min_ratio=0.05,
-        prior=Laplace(1.0, Fixed()),
+        prior=Laplace(1.0, FixedFactor()),
         counts=Subsample(0.5),
         tol=1e-4,
         progress=False,
@@ -115,7 +116,7 @@ def found_by_refits(recipe, d):
     (2, 2, tried thresholds).
     """
     A, y, true = data_set(recipe, d)
-    laws = dict(counts=Subsample(0.5), randomise=Fixed())
+    laws = dict(counts=Subsample(0.5), randomize=FixedFactor())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         path = path_of(A, y)
@@ -164,7 +165,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--sets", type=int, default=N_SETS)
-    parser.add_argument("--refits", action="store_true")
+    parser.add_argument("--resamples", action="store_true")
     options = parser.parse_args()
     if options.refits:
         both = {

@@ -21,7 +21,7 @@ import numpy as np
 
 from rvamp_nb import naive_bootstrap
 from rvamp_nb.datasets import standardize
-from rvamp_nb.resampling import Fixed
+from rvamp_nb.resampling import FixedFactor
 from rvamp_nb.select.stability import StabilitySelection
 
 HERE = Path(__file__).resolve().parent
@@ -69,7 +69,7 @@ def false_selections(recipe, d):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         s = StabilitySelection(
-            refits=0,
+            n_resamples=0,
             threshold=0.75,
             q=recipe["q"],
             n_lambdas=15,
@@ -84,7 +84,7 @@ def false_selections(recipe, d):
             centred,
             s.lambda_,
             counts=Pairs(d),
-            randomise=Fixed(),
+            randomize=FixedFactor(),
             n_resamples=2 * recipe["pairs"],
             progress=False,
         ).Pi

@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from rvamp_nb.bootstrap import naive_bootstrap
-from rvamp_nb.extend.survival import cox_fits, survival_fit
+from rvamp_nb.inference.survival import cox_fits, survival_fit
 from rvamp_nb.prior import Laplace
 from rvamp_nb.refits import penalised_fit
-from rvamp_nb.resampling import Fixed, Subsample
+from rvamp_nb.resampling import FixedFactor, Subsample
 
 HERE = Path(__file__).resolve().parent
 HALF = Subsample(0.5)
@@ -118,14 +118,14 @@ def piecewise_fit(A, time, event, lam, c, n):
 def frozen(name, n, own):
     """Refits of Poisson rows with a frozen baseline, (n, N)."""
     A, time, event, lam = table(name)
-    prior = Laplace(lam, randomise=Fixed())
+    prior = Laplace(lam, randomize=FixedFactor())
     _, base = survival_fit(A, time, event, prior=prior)
     rows = base.rows
     offset = rows.offset
     if not own:
         plain = breslow(time, event, base.risk / HALF.mean)
         offset = np.log(np.where(plain > 0, plain, 1.0))
-    options = dict(loss="poisson", intercept=True, counts=HALF, randomise=Fixed())
+    options = dict(loss="poisson", intercept=True, counts=HALF, randomize=FixedFactor())
     options |= dict(sample_weight=rows.weight, offset=offset, n_resamples=n)
     keep = list(range(A.shape[1]))
     return naive_bootstrap(A, event, lam, keep=keep, progress=False, **options).draws

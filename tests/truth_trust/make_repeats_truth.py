@@ -15,7 +15,7 @@ import numpy as np
 from make_trust_truth import at_size, solve
 
 from rvamp_nb.datasets import standardize
-from rvamp_nb.extend.trust import repeated_rows
+from rvamp_nb.inference.diagnostics import repeated_rows
 
 HERE = Path(__file__).resolve().parent
 M, N, EACH, ALIKE, THRESHOLD = 240, 100, 8, 0.9, 0.75

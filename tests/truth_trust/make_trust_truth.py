@@ -30,10 +30,10 @@ from rvamp_nb.datasets import (
     standardize,
     unit_columns,
 )
-from rvamp_nb.extend.trust import own_share, row_shares
+from rvamp_nb.inference.diagnostics import largest_single_share, row_shares
 from rvamp_nb.likelihood import Logistic, Squared
 from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import Fixed, Subsample
+from rvamp_nb.resampling import FixedFactor, Subsample
 
 HERE = Path(__file__).resolve().parent
 
@@ -169,7 +169,7 @@ def solve(recipe, A, y, lam, start=None):
     return rvamp(
         A,
         y,
-        prior=Laplace(lam, Fixed()),
+        prior=Laplace(lam, FixedFactor()),
         likelihood=Logistic() if logistic else Squared(),
         intercept=logistic,
         counts=Subsample(0.5),
@@ -200,7 +200,7 @@ def refits(recipe, A, y, n, start=0):
         loss=recipe.get("loss", "squared"),
         intercept=recipe.get("loss") == "logistic",
         counts=Subsample(0.5),
-        randomise=Fixed(),
+        randomize=FixedFactor(),
         n_resamples=n,
         seed=0,
         keep=np.arange(A.shape[1]),
@@ -251,7 +251,7 @@ def make(name):
         Pi=fit.Pi[active],
         share=Z.mean(0)[active],
         slice=np.packbits(Z[:50][:, active]),
-        rows=[len(A), 1 / (shares @ shares), shares.max(), own_share(fit)],
+        rows=[len(A), 1 / (shares @ shares), shares.max(), largest_single_share(fit)],
         leaders=bias_of_leaders(Z, fit.Pi),
         converged=fit.converged,
         mse=[mse, se],

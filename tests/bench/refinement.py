@@ -1,17 +1,17 @@
-"""What `refined` is worth, what it says of itself, and what it costs.
+"""What `refine` is worth, what it says of itself, and what it costs.
 
-    python tests/bench/refined.py              # all truths of tests/truth_beyond
-    python tests/bench/refined.py NAME ...     # these again
+    python tests/bench/refinement.py              # all truths of tests/truth_beyond
+    python tests/bench/refinement.py NAME ...     # these again
 
 By hand: ten minutes. The table goes to tests/truth_beyond/refined.json and into chapter
-4.4. For each truth, over three seeds: the worth of `refined(fit)` in refits (the number
+4.4. For each truth, over three seeds: the worth of `refine(fit)` in refits (the number
 whose own error is as large; the truth's own error subtracted; null where nothing is
 left but that), that of the fit before, and what the answer says it is worth; the share
 of features with a true Π from .02 to .98 whose 95 % interval holds the truth, for Π,
 mean and variance; refits made, and how many plain ones each counts for; features on the
 wrong side of the threshold .75, and of these those that were not said to be undecided
-(two standard errors); the worth of `refined(counted(fit))`, close columns in blocks;
-processor seconds of the one, of the other, and of one refit.
+(two standard errors); the worth of `refine(condition_on_rows(fit))`, close columns in
+blocks; processor seconds of the one, of the other, and of one refit.
 """
 
 import json
@@ -21,11 +21,11 @@ from pathlib import Path
 import numpy as np
 from beyond import refitted, timed, worth
 
-from rvamp_nb.blocks import find_blocks
 from rvamp_nb.bootstrap import naive_bootstrap
-from rvamp_nb.extend.refined import refined
-from rvamp_nb.extend.rows import counted
-from rvamp_nb.solver import rvamp, with_blocks
+from rvamp_nb.clusters import find_clusters
+from rvamp_nb.inference.conditioning import condition_on_rows
+from rvamp_nb.inference.refinement import refine
+from rvamp_nb.solver import rvamp, with_clusters
 
 TABLE = Path(__file__).resolve().parent.parent / "truth_beyond" / "refined.json"
 SEEDS, THRESHOLD = (0, 1, 2), 0.75
@@ -42,7 +42,7 @@ def held(values, errors, truth, noise):
 
 def of_a_seed(found, truth, seed):
     """Numbers of one answer, and the answer's squared error without the truth's own."""
-    answer, seconds = timed(refined, found, seed=seed, progress=False)
+    answer, seconds = timed(refine, found, seed=seed, progress=False)
     Pi, mean, var, n = truth
     asked, noise = (Pi > 0.02) & (Pi < 0.98), Pi * (1 - Pi) / n
     fourth = ((answer.draws - mean) ** 4).mean(0)
@@ -54,7 +54,13 @@ def of_a_seed(found, truth, seed):
     ]
     wrong = (answer.Pi >= THRESHOLD) != (Pi >= THRESHOLD)
     unsaid = wrong & (np.abs(answer.Pi - THRESHOLD) > 2 * answer.Pi_se)
-    numbers = [answer.worth, *cover, answer.n_refits, answer.gain, seconds]
+    numbers = [
+        answer.equivalent_refits,
+        *cover,
+        answer.n_resamples,
+        answer.refit_efficiency,
+        seconds,
+    ]
     return np.mean((answer.Pi - Pi) ** 2 - noise), [*numbers, wrong.sum(), unsaid.sum()]
 
 
@@ -69,7 +75,7 @@ def of_answers(found, truth):
 
 def closely(fit):
     """The fit with close columns in blocks, and four rows counted."""
-    return counted(with_blocks(fit, find_blocks(fit.problem.A, fit.Pi)))
+    return condition_on_rows(with_clusters(fit, find_clusters(fit.problem.A, fit.Pi)))
 
 
 def row(name):
@@ -82,7 +88,7 @@ def row(name):
     by_default, numbers = of_answers(fit, truth)
     best, of_best = of_answers(found, truth)
     model = dict(loss="logistic", intercept=True) if options["intercept"] else {}
-    laws = dict(zip(("counts", "randomise"), refitted.LAWS[law]))
+    laws = dict(zip(("counts", "randomize"), refitted.LAWS[law]))
     plan = dict(n_resamples=200, columns=np.flatnonzero(fit.Pi > 0.003), progress=False)
     _, of_refits = timed(naive_bootstrap, A, y, lam, **laws, **plan, **model)
     return dict(
@@ -95,7 +101,7 @@ def row(name):
         worth_counted=best,
         says=numbers[0],
         cover=np.round(numbers[1:4], 3).tolist(),
-        n_refits=numbers[4],
+        n_resamples=numbers[4],
         gain=numbers[5],
         seconds=[numbers[6], of_counted + of_best[6], of_refits / 200],
         wrong=numbers[7],

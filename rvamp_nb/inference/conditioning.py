@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['GONE', 'KEPT', 'ENOUGH', 'MOST_STEPS', 'FEWEST', 'MANY', 'two_pieces', 'ByRow', 'units', 'Pattern', 'patterns',
-           'some_columns', 'kept_part', 'in_play', 'Part', 'solved', 'moments_of', 'row_scores', 'Counted', 'counted']
+           'some_columns', 'kept_part', 'in_play', 'Part', 'solved', 'moments_of', 'row_scores', 'ConditionedFit',
+           'condition_on_rows']
 
 # %% ../../nbs/course/46_conditioning.ipynb #170a0004
 from dataclasses import dataclass, replace
@@ -13,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..blocks import NODES, SOME, put_in_blocks, whole_numbers  # chapter 4.7
 from ..checks import numpy_errors
+from ..clusters import NODES, SOME, put_in_clusters, whole_numbers  # chapter 4.7
 from ..groups import GroupedLoss, noise_of_groups  # chapter 5.2
 from ..iteration import Anderson, coordinates, from_coordinates, iterate
 from ..messages import Moments, Natural
@@ -66,7 +67,7 @@ class ByRow:
 
     value = property(lambda self: self.loss.value)
     derivatives = property(lambda self: self.loss.derivatives)
-    in_blocks = property(lambda self: self.loss.in_blocks)  # of a loss in groups only
+    as_chunked = property(lambda self: self.loss.as_chunked)  # of a loss in groups only
 
     def message(self, y, incoming, counts, beta=np.inf):
         """As the loss's own, each row by its own law; `counts` is not asked."""
@@ -170,8 +171,8 @@ def kept_part(fit, columns):
         prior, at = WithIntercept(prior, len(columns)), np.append(columns, len(fit.Pi))
     to_prior = Natural(*(part[at] for part in fit.messages.to_prior.alone()))
     state = fit.messages._replace(to_prior=to_prior)
-    blocks = [columns.searchsorted(block) for block in fit.blocks]
-    return put_in_blocks(p._replace(A=A, prior=prior), state, blocks, len(columns))
+    blocks = [columns.searchsorted(block) for block in fit.column_clusters]
+    return put_in_clusters(p._replace(A=A, prior=prior), state, blocks, len(columns))
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt012
 def in_play(fit):
@@ -239,7 +240,7 @@ def solved(fit, rows, columns):
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt122
 def moments_of(fit, n, start):
     """Π, mean and mean square, (3, N), those of blocks by n nodes."""
-    if fit.blocks:
+    if fit.column_clusters:
         return fit.problem.prior.three(fit.last.state.to_prior, n, start)
     return np.array([fit.Pi, fit.mean, fit.var + fit.mean**2])
 
@@ -261,8 +262,8 @@ def row_scores(fit, columns):
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt026
 @dataclass(frozen=True, repr=False)
-class Counted:
-    """A fit with a few rows counted jointly, from `counted`.
+class ConditionedFit:
+    """A fit with a few rows counted jointly, from `condition_on_rows`.
 
     Attributes
     ----------
@@ -297,10 +298,10 @@ class Counted:
         solved = f"{len(self.parts)} patterns, {self.steps} steps on"
         solved += f" {len(self.columns)} of {len(self.Pi)} columns"
         said = [f"rows {self.rows.tolist()}", solved]
-        n = len(self.fit.blocks)
+        n = len(self.fit.column_clusters)
         said += [f"{n} block{'s' * (n > 1)}"] * bool(n)
         said += [f"{what} left as it was ({w:.2g})" for what, w in self.left.items()]
-        return f"Counted({'; '.join(said)})"
+        return f"ConditionedFit({'; '.join(said)})"
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt027
 FEWEST = 8  # rows, or groups of rows
@@ -310,19 +311,25 @@ MANY = 8  # rows that are counted without being named: each doubles the work
 def _check_countable(fit):
     """Refuse what cannot be counted, and say why."""
     if not isinstance(fit, Fit):
-        raise TypeError(f"counted: fit must be a Fit, from rvamp, got {fit!r}")
+        raise TypeError(
+            f"condition_on_rows: fit must be a Fit, from rvamp, got {fit!r}"
+        )
     p = fit.problem
     if fit.last is None or not fit.converged:
         what = "the fit has not converged, and there is no fixed point to start from"
-        raise ValueError(f"counted: {what} ({fit.status})")
+        raise ValueError(f"condition_on_rows: {what} ({fit.status})")
     if isinstance(p.likelihood, ByRow):
-        raise TypeError("counted: the fit is one of a pattern: give the whole one")
+        raise TypeError(
+            "condition_on_rows: the fit is one of a pattern: give the whole one"
+        )
     if np.isfinite(p.beta):
-        raise ValueError(f"counted: beta must be inf, got beta = {p.beta:g}")
+        raise ValueError(f"condition_on_rows: beta must be inf, got beta = {p.beta:g}")
     if not isinstance(fit.prior, Penalty) or not hasattr(fit, "Pi"):
         which = "Laplace, ElasticNet with an l1_ratio above 0, or NonNegative"
         given = type(fit.prior).__name__
-        raise TypeError(f"counted: the prior must select ({which}), got {given}")
+        raise TypeError(
+            f"condition_on_rows: the prior must select ({which}), got {given}"
+        )
 
 # %% ../../nbs/course/46_conditioning.ipynb #8c5bbe96
 def _rows_asked(fit, rows, columns):
@@ -331,17 +338,21 @@ def _rows_asked(fit, rows, columns):
     G = unit.max() + 1
     if G < FEWEST:
         what = f"{G} rows are too few, at least {FEWEST} are needed"
-        raise ValueError(f"counted: {what}; enumerate the resamples (naive_bootstrap)")
+        raise ValueError(
+            f"condition_on_rows: {what}; enumerate the resamples (naive_bootstrap)"
+        )
     if np.iterable(rows) and not isinstance(rows, str):
-        return whole_numbers("counted: rows", rows, G)
+        return whole_numbers("condition_on_rows: rows", rows, G)
     if isinstance(rows, bool) or not isinstance(rows, (int, np.integer)):
         wanted = "a whole number or a list of row numbers"
-        raise ValueError(f"counted: rows must be {wanted}, got {rows!r}")
+        raise ValueError(f"condition_on_rows: rows must be {wanted}, got {rows!r}")
     if not 0 <= rows <= G:
-        raise ValueError(f"counted: rows must lie between 0 and {G}, got {rows}")
+        raise ValueError(
+            f"condition_on_rows: rows must lie between 0 and {G}, got {rows}"
+        )
     if rows > MANY:
         what = f"rows = {rows} are up to {2**rows:,} fits; name the rows (rows=[...])"
-        raise ValueError(f"counted: {what} if that is meant")
+        raise ValueError(f"condition_on_rows: {what} if that is meant")
     return np.argsort(-row_scores(fit, columns), kind="stable")[:rows]
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt028
@@ -361,11 +372,11 @@ def _mixed(fit, parts, columns):
 
 # %% ../../nbs/course/46_conditioning.ipynb #3ebbf27f
 @numpy_errors(under="ignore")
-def counted(fit, rows=4):
+def condition_on_rows(fit, rows=4):
     """A fit with a few rows counted jointly, the rest averaged over (`mixture`); its
-    blocks stay blocks: a `Counted`. A TypeError or ValueError for no fit, one that has
-    not converged, a finite beta, a prior without a selection probability, fewer than 8
-    rows, rows that are not there.
+    blocks stay blocks: a `ConditionedFit`. A TypeError or ValueError for no fit, one
+    that has not converged, a finite beta, a prior without a selection probability,
+    fewer than 8 rows, rows that are not there.
 
     Parameters
     ----------
@@ -376,9 +387,11 @@ def counted(fit, rows=4):
         to 2^K fits of some five steps each.
     """
     _check_countable(fit)
-    columns = np.unique(np.concatenate([in_play(fit), *fit.blocks]))
+    columns = np.unique(np.concatenate([in_play(fit), *fit.column_clusters]))
     rows = _rows_asked(fit, rows, columns)
     parts, steps = solved(fit, rows, columns)
     (Pi, mean, square), left = _mixed(fit, parts, columns)
     var = np.maximum(square - mean**2, 0)
-    return Counted(fit, np.clip(Pi, 0, 1), mean, var, rows, columns, parts, steps, left)
+    return ConditionedFit(
+        fit, np.clip(Pi, 0, 1), mean, var, rows, columns, parts, steps, left
+    )

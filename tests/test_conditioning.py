@@ -12,25 +12,31 @@ import pytest
 from scipy.special import gammaln
 from scipy.stats import hypergeom
 
-from rvamp_nb.blocks import find_blocks
+from rvamp_nb.clusters import find_clusters
 from rvamp_nb.datasets import gaussian_design, standardize
-from rvamp_nb.extend import rows as room
-from rvamp_nb.extend.rows import ByRow, counted, patterns, row_scores, two_pieces
-from rvamp_nb.extend.survival import Rows
+from rvamp_nb.inference import conditioning as room
+from rvamp_nb.inference.conditioning import (
+    ByRow,
+    condition_on_rows,
+    patterns,
+    row_scores,
+    two_pieces,
+)
+from rvamp_nb.inference.survival import WeightedLoss
 from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge
 from rvamp_nb.refits import penalised_fit
 from rvamp_nb.resampling import (
     Discrete,
     Exponential,
-    Fixed,
+    FixedFactor,
     Grouped,
     NoResampling,
     Poisson,
     Stratified,
     Subsample,
 )
-from rvamp_nb.solver import rvamp, with_blocks
+from rvamp_nb.solver import rvamp, with_clusters
 
 sys.path.insert(0, str(Path(__file__).parent / "truth_beyond"))
 import make_beyond_truth as refitted
@@ -59,8 +65,8 @@ AIMS = {
 @pytest.mark.parametrize("name", AIMS)
 def test_what_is_counted_is_worth_more(name):
     fit, (Pi, _, var, n) = fit_of(name)
-    close = with_blocks(fit, find_blocks(fit.problem.A, fit.Pi))
-    better, (least, factor) = counted(close), AIMS[name]
+    close = with_clusters(fit, find_clusters(fit.problem.A, fit.Pi))
+    better, (least, factor) = condition_on_rows(close), AIMS[name]
     assert worth(better.Pi, Pi, n) > max(least, factor * worth(fit.Pi, Pi, n))
     seen = (Pi > 0.1) & (var > 0)
     off, was = (np.abs(np.log(v.var[seen] / var[seen])).max() for v in (better, fit))
@@ -71,7 +77,7 @@ def test_what_is_counted_is_worth_more(name):
 @pytest.mark.parametrize("name", ["outlier_20_half", "breast_cancer_poisson"])
 def test_no_row_counted_is_the_fit(name):
     fit, _ = fit_of(name)
-    same = counted(fit, rows=0)
+    same = condition_on_rows(fit, rows=0)
     for key in ("Pi", "mean", "var"):
         np.testing.assert_allclose(getattr(same, key), getattr(fit, key), atol=1e-5)
     assert len(same.parts) == same.steps == 1 and same.parts[0].weight == 1
@@ -87,7 +93,8 @@ def every_half(n):
 
 
 @pytest.mark.parametrize(
-    "prior", [ElasticNet(0.6, Fixed(), l1_ratio=0.7), NonNegative(0.6, Fixed())]
+    "prior",
+    [ElasticNet(0.6, FixedFactor(), l1_ratio=0.7), NonNegative(0.6, FixedFactor())],
 )
 def test_all_rows_counted_are_every_half_sample(prior, monkeypatch):
     monkeypatch.setattr(room, "ENOUGH", 1e-5)  # each part by itself
@@ -96,7 +103,7 @@ def test_all_rows_counted_are_every_half_sample(prior, monkeypatch):
     A, y = standardize(A, A[:, :2].sum(1) + rng.normal(size=8))
     t, k = (np.broadcast_to(v, 3) for v in prior.split())
     fit = rvamp(A, y, prior=prior, counts=HALF)
-    all_of_it = counted(fit, rows=range(8))
+    all_of_it = condition_on_rows(fit, rows=range(8))
     assert len(all_of_it.parts) == 70 and not all_of_it.left
     for weight, chosen, part in all_of_it.parts:  # each is one resample
         x = penalised_fit(A, y, t, k, np.array(chosen, float), positive=prior.positive)
@@ -108,15 +115,15 @@ def test_all_rows_counted_are_every_half_sample(prior, monkeypatch):
 def test_a_pattern_begins_where_its_row_was_moved_before():
     """Sixteen of them in 42 steps; from where a neighbour has ended they take 61."""
     fit, _ = fit_of("independent_poisson")
-    assert counted(fit).steps < 50
+    assert condition_on_rows(fit).steps < 50
 
 
 def test_all_groups_counted_are_every_half_of_the_groups():
     rng = np.random.default_rng(6)
     A, label = rng.normal(size=(24, 5)), np.repeat(np.arange(8), 3)
     A, y = standardize(A, A[:, :2].sum(1) + rng.normal(size=24))
-    fit = rvamp(A, y, prior=Laplace(1.0, Fixed()), counts=Grouped(HALF, label))
-    all_of_it = counted(fit, rows=range(8))
+    fit = rvamp(A, y, prior=Laplace(1.0, FixedFactor()), counts=Grouped(HALF, label))
+    all_of_it = condition_on_rows(fit, rows=range(8))
     t, k = np.ones(5), np.zeros(5)
     x = np.array([penalised_fit(A, y, t, k, c[label]) for c in every_half(8)])
     np.testing.assert_allclose(all_of_it.Pi, np.mean(np.abs(x) > 1e-8, 0), atol=5e-3)
@@ -205,7 +212,9 @@ def test_pieces_make_up_their_law(law):
 LOSSES = [Squared(), Logistic(), PoissonLoss(), Huber(0.7)]
 
 
-@pytest.mark.parametrize("loss", [*LOSSES, Rows(Logistic(), np.linspace(0.5, 2, 60))])
+@pytest.mark.parametrize(
+    "loss", [*LOSSES, WeightedLoss(Logistic(), np.linspace(0.5, 2, 60))]
+)
 def test_rows_with_the_common_law_change_nothing(loss):
     rng = np.random.default_rng(0)
     A = gaussian_design(60, 30, rho=0.5, seed=0).A
@@ -227,8 +236,8 @@ def test_rows_with_the_common_law_change_nothing(loss):
 
 def test_the_rows_that_matter_are_found():
     fit, _ = fit_of("outlier_20_half")
-    assert counted(fit, rows=1).rows.tolist() == [17]
-    np.testing.assert_array_equal(counted(fit, rows=[3, 8]).rows, [3, 8])
+    assert condition_on_rows(fit, rows=1).rows.tolist() == [17]
+    np.testing.assert_array_equal(condition_on_rows(fit, rows=[3, 8]).rows, [3, 8])
 
 
 def test_groups_of_one_row_are_found_by_their_own_numbers():
@@ -236,7 +245,7 @@ def test_groups_of_one_row_are_found_by_their_own_numbers():
     label = np.random.default_rng(0).permutation(120)
     law = Grouped(fit.problem.counts, label)
     grouped = rvamp(fit.problem.A, fit.problem.y, prior=fit.prior, counts=law)
-    assert counted(grouped, rows=1).rows.tolist() == [label[17]]
+    assert condition_on_rows(grouped, rows=1).rows.tolist() == [label[17]]
 
 
 def test_the_score_is_the_sum_of_squared_shares():
@@ -251,9 +260,9 @@ def test_the_score_is_the_sum_of_squared_shares():
 
 def test_columns_that_are_never_selected_stay_as_they_are():
     d = gaussian_design(60, 400, density=0.02, seed=3)
-    prior = Laplace(0.3 * np.abs(d.A.T @ d.y).max(), Fixed())
+    prior = Laplace(0.3 * np.abs(d.A.T @ d.y).max(), FixedFactor())
     fit = rvamp(d.A, d.y, prior=prior, counts=HALF)
-    better = counted(fit, rows=2)
+    better = condition_on_rows(fit, rows=2)
     rest = np.setdiff1d(np.arange(400), better.columns)
     assert 0 < len(better.columns) < 200 and (fit.Pi[rest] <= room.KEPT).all()
     np.testing.assert_array_equal(better.Pi[rest], fit.Pi[rest])
@@ -264,14 +273,14 @@ def test_columns_that_are_never_selected_stay_as_they_are():
 
 def test_blocks_stay_blocks_where_few_columns_are_in_play():
     d = gaussian_design(60, 400, density=0.02, seed=3)
-    prior = Laplace(0.3 * np.abs(d.A.T @ d.y).max(), Fixed())
+    prior = Laplace(0.3 * np.abs(d.A.T @ d.y).max(), FixedFactor())
     fit = rvamp(d.A, d.y, prior=prior, counts=HALF)
     one, two, idle = (*np.argsort(-fit.Pi)[1:3], np.argmin(fit.Pi))
-    close = with_blocks(fit, [np.array([two, idle]), np.array([399, one])])
-    better = counted(close, rows=1)
+    close = with_clusters(fit, [np.array([two, idle]), np.array([399, one])])
+    better = condition_on_rows(close, rows=1)
     assert len(better.columns) < 210 and idle in better.columns
     for part in better.parts:
-        there = [better.columns[block].tolist() for block in part.fit.blocks]
+        there = [better.columns[block].tolist() for block in part.fit.column_clusters]
         assert there == [[two, idle], [399, one]]
     np.testing.assert_allclose(better.Pi, close.Pi, atol=0.1)
 
@@ -279,7 +288,7 @@ def test_blocks_stay_blocks_where_few_columns_are_in_play():
 def test_what_does_not_settle_is_said_and_stays(monkeypatch):
     d = gaussian_design(40, 20, seed=1)
     fit = rvamp(d.A, d.y, 0.3, counts=HALF)
-    good, seen = counted(fit, rows=2), []
+    good, seen = condition_on_rows(fit, rows=2), []
 
     def broken(*arguments):
         seen.append(0)
@@ -287,7 +296,7 @@ def test_what_does_not_settle_is_said_and_stays(monkeypatch):
 
     settled = room._solve_pattern
     monkeypatch.setattr(room, "_solve_pattern", broken)
-    found = counted(fit, rows=2)
+    found = condition_on_rows(fit, rows=2)
     _, second, *_ = found.parts
     assert found.left == {f"pattern {second.chosen}": second.weight}
     assert second.fit is None and f"pattern {second.chosen} left" in repr(found)
@@ -299,7 +308,7 @@ def test_what_does_not_settle_is_said_and_stays(monkeypatch):
 @pytest.mark.parametrize(
     "options",
     [
-        dict(prior=Laplace(0.2, Fixed()), counts=HALF),
+        dict(prior=Laplace(0.2, FixedFactor()), counts=HALF),
         dict(prior=ElasticNet(0.2, l1_ratio=0.6), counts=Exponential(1.0)),
         dict(prior=NonNegative(0.2), counts=Poisson(0.5)),
         dict(prior=Laplace(0.2), counts=Discrete([0.0, 1.0, 3.0], [0.5, 0.3, 0.2])),
@@ -318,7 +327,9 @@ def test_every_loss_law_and_penalty(options):
     A = gaussian_design(M, 30, rho=0.8, seed=1).A
     y = (np.random.default_rng(1).random(M) < 0.5 + 0.4 * np.sign(A[:, 3])) * 1.0
     fit = rvamp(A, y, **options)
-    better = counted(rvamp(A, y, **options, blocks="auto"), rows=[2, 5])
+    better = condition_on_rows(
+        rvamp(A, y, **options, column_clusters="auto"), rows=[2, 5]
+    )
     for part in (better.Pi, better.mean, better.var):
         assert part.shape == (30,) and np.isfinite(part).all()
     assert ((better.Pi >= 0) & (better.Pi <= 1)).all() and (better.var >= 0).all()
@@ -343,29 +354,29 @@ def test_a_pattern_of_groups_that_starts_anew_is_answered():
     X[:, 1] = X[:, 0] + 1e-9 * X[:, 2]
     A, y = standardize(X)[0], 2 * X[:, 0] - X[:, 2] + rng.normal(size=40)
     law = Grouped(Subsample(0.5), np.repeat(np.arange(20), 2))
-    fit = rvamp(A, y, prior=Laplace(0.5, Fixed()), counts=law)
-    found = counted(fit)
+    fit = rvamp(A, y, prior=Laplace(0.5, FixedFactor()), counts=law)
+    found = condition_on_rows(fit)
     assert len(found.parts) == 16 and ((0 <= found.Pi) & (found.Pi <= 1)).all()
 
 
 def test_a_pattern_is_not_counted_once_more(tame):
-    part = counted(rvamp(*tame, 0.1), rows=1).parts[0]
+    part = condition_on_rows(rvamp(*tame, 0.1), rows=1).parts[0]
     with pytest.raises(TypeError, match="one of a pattern"):
-        counted(part.fit)
+        condition_on_rows(part.fit)
 
 
 def test_what_cannot_be_counted_is_refused(tame):
     with pytest.raises(TypeError, match="fit must be a Fit"):
-        counted(tame[0])
+        condition_on_rows(tame[0])
     with pytest.raises(ValueError, match="beta must be inf"):
-        counted(rvamp(*tame, 0.1, beta=1.0))
+        condition_on_rows(rvamp(*tame, 0.1, beta=1.0))
     with pytest.raises(TypeError, match="must select.*Ridge"):
-        counted(rvamp(*tame, prior=Ridge(0.1)))
+        condition_on_rows(rvamp(*tame, prior=Ridge(0.1)))
     with pytest.warns(UserWarning), pytest.raises(ValueError, match="not converged"):
-        counted(rvamp(*tame, 0.1, max_iter=2))
+        condition_on_rows(rvamp(*tame, 0.1, max_iter=2))
     A, y = (part[:7] for part in tame)
     with pytest.raises(ValueError, match="7 rows are too few, at least 8"):
-        counted(rvamp(A, y, 0.5))
+        condition_on_rows(rvamp(A, y, 0.5))
 
 
 @pytest.mark.parametrize(
@@ -382,7 +393,7 @@ def test_what_cannot_be_counted_is_refused(tame):
 )
 def test_columns_and_rows_that_are_not_there(tame, options, words):
     with pytest.raises(ValueError, match=words):
-        counted(rvamp(*tame, 0.1), **options)
+        condition_on_rows(rvamp(*tame, 0.1), **options)
 
 
 @pytest.mark.parametrize("M", [9, 41, 800_000])

@@ -20,7 +20,7 @@ from ..likelihood import Loss, Squared, check_loss
 from ..messages import Mixed, Natural
 from ..panels import gather, tall_form
 from ..prior import Penalty, check_prior
-from ..solver import with_blocks
+from ..solver import with_clusters
 
 # %% ../../nbs/workshop/turns.ipynb #7e000010
 LEAST_RHO, MOST_RHO = 1e-6, 0.98  # shares of a precision that belong to the prior
@@ -213,7 +213,7 @@ class Turns:
         if np.isfinite(fit.problem.beta) or fit.last is None:
             what = f"beta = {fit.problem.beta:g}; {fit.status}"
             raise ValueError(f"Turns: a fit at beta = inf with messages, not {what}")
-        fit = with_blocks(fit, [])  # a metric is one number for each column
+        fit = with_clusters(fit, [])  # a metric is one number for each column
         p, N, one = fit.problem, len(fit.mean), int(fit.has_intercept)
         which = np.arange(N) if columns is None else columns
         every = np.append(which, [N] * one).astype(int)

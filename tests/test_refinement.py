@@ -10,37 +10,37 @@ import pytest
 from scipy.stats import norm
 
 from rvamp_nb import (
+    ChunkedTable,
     ElasticNet,
     Exponential,
-    Fixed,
+    FixedFactor,
     Grouped,
     Huber,
     Laplace,
     Logistic,
     NonNegative,
     NoResampling,
-    Panels,
     Poisson,
     PoissonLoss,
     Ridge,
-    Rows,
     SpikeSlab,
     Squared,
     Stratified,
     Subsample,
     Weakness,
-    counted,
+    WeightedLoss,
+    condition_on_rows,
     naive_bootstrap,
-    refined,
+    refine,
     rvamp,
     survival_fit,
 )
-from rvamp_nb.extend import refined as room
-from rvamp_nb.extend import refitting
-from rvamp_nb.extend.refitting import refitter
-from rvamp_nb.extend.survival import Baseline
+from rvamp_nb.inference import refinement as room
+from rvamp_nb.inference import refitting
+from rvamp_nb.inference.refitting import refitter
+from rvamp_nb.inference.survival import BaselineHazard
 from rvamp_nb.panels import couple
-from rvamp_nb.solver import with_blocks
+from rvamp_nb.solver import with_clusters
 
 M, N = 60, 30
 RNG = np.random.default_rng(0)
@@ -50,11 +50,11 @@ Y = A[:, :4] @ [6.0, 5.0, 4.0, 3.0] + RNG.normal(size=M)
 GROUPS, STRATA = np.repeat(np.arange(20), 3), np.arange(M) % 3 > 0
 HALF = Subsample(0.5)
 LABELS, EVENTS = 1.0 * (Y > 0), RNG.poisson(np.exp(0.3 * Y)).astype(float)
-WEIGHTED = Rows(Squared(), RNG.uniform(0.5, 2, M), 0.3 * RNG.normal(size=M))
+WEIGHTED = WeightedLoss(Squared(), RNG.uniform(0.5, 2, M), 0.3 * RNG.normal(size=M))
 
 
 def lasso(lam, **more):
-    return Laplace(lam, Fixed(), **more)
+    return Laplace(lam, FixedFactor(), **more)
 
 
 def logistic(counts):
@@ -70,9 +70,11 @@ FITS = {
     "groups": lambda: rvamp(A, Y, prior=lasso(1.5), counts=Grouped(HALF, GROUPS)),
     "strata": lambda: rvamp(A, Y, prior=lasso(1.5), counts=Stratified(HALF, STRATA)),
     "elastic net": lambda: rvamp(
-        A, Y, prior=ElasticNet(1.5, Fixed(), l1_ratio=0.7), counts=HALF
+        A, Y, prior=ElasticNet(1.5, FixedFactor(), l1_ratio=0.7), counts=HALF
     ),
-    "non-negative": lambda: rvamp(A, Y, prior=NonNegative(1.5, Fixed()), counts=HALF),
+    "non-negative": lambda: rvamp(
+        A, Y, prior=NonNegative(1.5, FixedFactor()), counts=HALF
+    ),
     "a covariate": lambda: rvamp(
         A, Y, prior=lasso(1.5, penalty_factor=1.0 * (np.arange(N) > 0)), counts=HALF
     ),
@@ -95,7 +97,9 @@ FITS = {
     "rows of weights": lambda: rvamp(
         A, Y, prior=lasso(1.5), counts=HALF, likelihood=WEIGHTED
     ),
-    "in blocks": lambda: rvamp(Panels(A, block=10), Y, prior=lasso(1.5), counts=HALF),
+    "in blocks": lambda: rvamp(
+        ChunkedTable(A, chunk_size=10), Y, prior=lasso(1.5), counts=HALF
+    ),
 }
 
 
@@ -106,7 +110,7 @@ def fitted(name):
 
 @cache
 def answered(name):
-    return refined(fitted(name), progress=False)
+    return refine(fitted(name), progress=False)
 
 
 def seen(fit, n=1500, **given):
@@ -147,8 +151,8 @@ def test_it_agrees_with_many_more_refits(name):
     answer = answered(name)
     z = off(answer, *seen_of(name))
     assert np.sqrt(np.mean(z**2, axis=1)).max() < 1.45 and np.abs(z).max() < 5.5
-    assert answer.Pi_se.max() <= 0.02 and answer.worth > 800
-    assert answer.gain > 0.5 and 60 <= answer.n_exact <= answer.n_refits
+    assert answer.Pi_se.max() <= 0.02 and answer.equivalent_refits > 800
+    assert answer.refit_efficiency > 0.5 and 60 <= answer.n_exact <= answer.n_resamples
 
 
 def test_survival_times_are_refitted_by_cox_fits():
@@ -157,11 +161,11 @@ def test_survival_times_are_refitted_by_cox_fits():
     few = slice(0, 12)
     given = dict(prior=lasso(0.8), counts=HALF)
     fit, baseline = survival_fit(A[:, few], time, event, **given)
-    answer = refined(fit, baseline=baseline, progress=False)
+    answer = refine(fit, baseline=baseline, progress=False)
     z = off(answer, *seen(fit, 1000, baseline=baseline))
-    assert np.sqrt(np.mean(z[:2] ** 2)) < 1.45 and answer.worth > 800
+    assert np.sqrt(np.mean(z[:2] ** 2)) < 1.45 and answer.equivalent_refits > 800
     # with the hazard frozen turns are no Cox fits, and many of these are needed
-    assert 200 < answer.n_exact <= answer.n_refits
+    assert 200 < answer.n_exact <= answer.n_resamples
     counts, factor = room.resamples(fit, range(10), 0)
     x, level = refitter(fit, baseline)(counts, factor)
     np.testing.assert_allclose(answer.draws[:10], x, atol=1e-7)
@@ -300,9 +304,9 @@ def test_of_many_rows_a_few_exact_refits_suffice():
         rvamp(X, f + rng.normal(size=len(f)), prior=Laplace(1.0), counts=Poisson(0.5)),
     ]
     for fit in fits:
-        answer = refined(fit, progress=False)
-        assert answer.n_exact <= 200 and answer.n_refits > 2 * answer.n_exact
-        assert answer.Pi_se.max() <= 0.02 and answer.worth > 1400
+        answer = refine(fit, progress=False)
+        assert answer.n_exact <= 200 and answer.n_resamples > 2 * answer.n_exact
+        assert answer.Pi_se.max() <= 0.02 and answer.equivalent_refits > 1400
         z = off(answer, *seen(fit, 1000))
         assert np.sqrt(np.mean(z**2, axis=1)).max() < 1.6 and np.abs(z).max() < 4.5
         samples = room.Samples(fit, None, 4)
@@ -333,7 +337,7 @@ def test_a_column_that_rvamp_leaves_out_is_found_by_exact_refits(monkeypatch):
     """Turns that know four columns only: the exact ones correct what these miss."""
     fit = fitted("halves")
     monkeypatch.setattr(room, "in_play", lambda fit: np.arange(4))
-    answer = refined(fit, progress=False)
+    answer = refine(fit, progress=False)
     z = off(answer, *seen_of("halves"))
     assert np.sqrt(np.mean(z[:2] ** 2)) < 1.6
     assert (answer.draws[:, 4:] != 0).any(0).sum() > 20
@@ -351,31 +355,34 @@ def test_a_coefficient_that_is_hardly_selected_has_the_moments_of_rvamp():
 def test_refits_go_on_until_all_together_are_worth_enough():
     fit = fitted("halves")
     for accuracy in (0.01, 0.02):
-        answer = refined(fit, accuracy, progress=False)
-        assert answer.worth > 0.6 / accuracy**2 and answer.Pi_se.max() < accuracy
-    least = refined(fit, 0.1, progress=False)
-    assert least.n_refits == room.FIRST[1] and least.n_exact == room.FIRST[0]
+        answer = refine(fit, accuracy, progress=False)
+        assert (
+            answer.equivalent_refits > 0.6 / accuracy**2
+            and answer.Pi_se.max() < accuracy
+        )
+    least = refine(fit, 0.1, progress=False)
+    assert least.n_resamples == room.FIRST[1] and least.n_exact == room.FIRST[0]
     assert f"{room.FIRST[1]} refits ({room.FIRST[0]} exact)" in least.status
 
 
 def test_where_nothing_is_selected_the_first_refits_do():
-    empty = rvamp(A, Y, prior=Laplace(1000.0, Fixed()), counts=HALF)
-    answer = refined(empty, progress=False)
+    empty = rvamp(A, Y, prior=Laplace(1000.0, FixedFactor()), counts=HALF)
+    answer = refine(empty, progress=False)
     assert empty.Pi.sum() < 1e-4 and not answer.draws.any()
-    assert answer.n_refits == room.FIRST[1]
+    assert answer.n_resamples == room.FIRST[1]
 
 
 def test_refits_are_those_of_the_naive_bootstrap():
     fit = fitted("halves")
-    answer = refined(fit, seed=5, progress=False)
-    given = dict(counts=HALF, randomise=Fixed(), seed=5, n_resamples=30)
+    answer = refine(fit, seed=5, progress=False)
+    given = dict(counts=HALF, randomize=FixedFactor(), seed=5, n_resamples=30)
     brute = naive_bootstrap(A, Y, 1.5, keep=range(N), progress=False, **given)
     np.testing.assert_allclose(answer.draws[:30], brute.draws, atol=1e-8)
 
 
 def test_no_resample_is_drawn_twice():
     fit = fitted("halves")
-    answer = refined(fit, None, 550, progress=False)
+    answer = refine(fit, None, 550, progress=False)
     drawn = answer.draws[answer.draws.any(1)].round(6)
     assert len(np.unique(drawn, axis=0)) == len(drawn) > 500
     counts = room.resamples(fit, range(120), 0)[0]
@@ -385,17 +392,17 @@ def test_no_resample_is_drawn_twice():
 
 def test_the_same_numbers_every_time_and_other_ones_by_another_seed():
     fit = fitted("the paper's")
-    one, two, other = (refined(fit, 0.03, seed=k, progress=False) for k in (3, 3, 4))
+    one, two, other = (refine(fit, 0.03, seed=k, progress=False) for k in (3, 3, 4))
     np.testing.assert_array_equal(one.Pi, two.Pi)
     assert not np.array_equal(one.Pi, other.Pi)
 
 
 def test_a_counted_fit_brings_its_own_answer():
     fit = fitted("halves")
-    close = with_blocks(fit, [[0, 1, 2]])
-    one = refined(fit, None, 200, progress=False)
-    for what in (counted(fit, 2), close, counted(close)):
-        answer = refined(what, None, 200, progress=False)
+    close = with_clusters(fit, [[0, 1, 2]])
+    one = refine(fit, None, 200, progress=False)
+    for what in (condition_on_rows(fit, 2), close, condition_on_rows(close)):
+        answer = refine(what, None, 200, progress=False)
         np.testing.assert_allclose(one.draws, answer.draws, atol=1e-4)
         assert agrees_with_halves(answer)
         assert not np.array_equal(one.Pi, answer.Pi)
@@ -408,7 +415,7 @@ def test_what_is_sometimes_0_has_a_spread():
         X = rng.random((80, 40)) < 0.06
         y = X[:, :2] @ [3.0, 2.0] + rng.normal(size=80)
         fit = rvamp(1.0 * X, y - y.mean(), prior=lasso(4.0), counts=HALF)
-        answer = refined(fit, 0.04, progress=False)
+        answer = refine(fit, 0.04, progress=False)
         Pi, var = answer.Pi, answer.var
         doubt = (Pi > 0) & (Pi < 1) & (fit.var > 0)
         assert doubt.any() and (var[doubt] > 0).all()
@@ -426,11 +433,11 @@ def test_refits_that_fail_are_left_out_and_named(monkeypatch):
         return again
 
     monkeypatch.setattr(room, "refitter", some)
-    answer = refined(fit, None, 200, progress=False)
-    assert answer.n_refits == 198 and answer.failed == 2 and answer.n_exact == 58
+    answer = refine(fit, None, 200, progress=False)
+    assert answer.n_resamples == 198 and answer.n_failed == 2 and answer.n_exact == 58
     assert "2 more did not arrive" in answer.status
     assert np.isfinite(answer.draws).all() and agrees_with_halves(answer)
-    assert answer.gain > 1  # levels of the same resamples
+    assert answer.refit_efficiency > 1  # levels of the same resamples
     z = off(answer, *seen_of("halves"))
     assert np.sqrt(np.mean(z**2)) < 1.45
 
@@ -445,27 +452,27 @@ def test_nothing_is_lost_when_it_is_interrupted(monkeypatch):
         grow(samples, wanted, progress)
 
     monkeypatch.setattr(room.Samples, "grow", impatient)
-    answer = refined(fit, 0.005, progress=False)
-    assert answer.interrupted and answer.n_refits == room.FIRST[1]
+    answer = refine(fit, 0.005, progress=False)
+    assert answer.interrupted and answer.n_resamples == room.FIRST[1]
     assert "interrupted" in answer.status
     rounds[:] = [0]
     with pytest.raises(KeyboardInterrupt):  # before there are any
-        refined(fit, progress=False)
+        refine(fit, progress=False)
 
 
 def test_a_fit_that_has_not_converged_leaves_the_refits_alone():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fit = rvamp(A, Y, prior=lasso(1.5), counts=HALF, max_iter=1)
-    answer = refined(fit, 0.03, progress=False)
-    assert answer.kappa == 0 and answer.n_exact == answer.n_refits >= 200
+    answer = refine(fit, 0.03, progress=False)
+    assert answer.prior_refits == 0 and answer.n_exact == answer.n_resamples >= 200
     np.testing.assert_allclose(answer.Pi, (answer.draws != 0).mean(0), atol=1e-6)
     assert agrees_with_halves(answer)
 
 
 def test_a_budget_that_does_not_reach_says_what_would():
-    answer = refined(fitted("halves"), 0.004, 250, progress=False)
-    assert answer.n_refits == 250 and "0.004 would take some" in answer.status
+    answer = refine(fitted("halves"), 0.004, 250, progress=False)
+    assert answer.n_resamples == 250 and "0.004 would take some" in answer.status
     assert answer.Pi_se.max() > 0.004 and not answer.interrupted
 
 
@@ -474,7 +481,7 @@ def test_where_nothing_is_in_doubt(counts):
     """Two features that stand out, or nothing that is random."""
     y = 60 * A[:, 0] - 50 * A[:, 1]
     fit = rvamp(A, y, prior=lasso(8.0), counts=counts)
-    answer = refined(fit, progress=False)
+    answer = refine(fit, progress=False)
     sure = answer.Pi_se < 1e-3
     np.testing.assert_allclose(answer.Pi[sure], fit.Pi[sure].round(), atol=2e-3)
     assert sure.sum() > 20 and np.isfinite(answer.var_se).all()
@@ -482,7 +489,7 @@ def test_where_nothing_is_in_doubt(counts):
 
 def test_units_change_nothing_but_units():
     large = rvamp(1e5 * A, 1e3 * Y, prior=lasso(1.5e8), counts=HALF)
-    one, two = answered("halves"), refined(large, progress=False)
+    one, two = answered("halves"), refine(large, progress=False)
     np.testing.assert_allclose(two.Pi, one.Pi, atol=1e-5)
     np.testing.assert_allclose(1e2 * two.mean_se, one.mean_se, rtol=1e-3)
     np.testing.assert_allclose(1e4 * two.var, one.var, rtol=1e-3, atol=1e-6)
@@ -496,8 +503,8 @@ def test_intervals_and_what_they_are_worth():
     np.testing.assert_allclose(width, 2 * 1.959964, rtol=1e-5)
     assert low.min() >= 0 and high.max() <= 1
     noise = np.sum(answer.Pi * (1 - answer.Pi))
-    assert answer.worth == pytest.approx(noise / np.sum(answer.Pi_se**2))
-    assert repr(answer) == f"Refined({answer.status})"
+    assert answer.equivalent_refits == pytest.approx(noise / np.sum(answer.Pi_se**2))
+    assert repr(answer) == f"RefinedFit({answer.status})"
 
 
 class Drawn:
@@ -524,7 +531,7 @@ class Drawn:
 def test_a_law_that_draws_nonsense_is_refused(draw, words):
     fit = rvamp(A, Y, prior=lasso(1.0), counts=Drawn(draw))
     with pytest.raises((TypeError, ValueError), match=words):
-        refined(fit)
+        refine(fit)
 
 
 class Own(Logistic):
@@ -534,25 +541,25 @@ class Own(Logistic):
 @pytest.mark.parametrize(
     "call, words",
     [
-        (lambda fit: refined("fit"), "from rvamp or counted"),
-        (lambda fit: refined(fit, 0), "accuracy"),
-        (lambda fit: refined(fit, -0.1), "accuracy"),
-        (lambda fit: refined(fit, 0.7), "accuracy"),
-        (lambda fit: refined(fit, "0.1"), "accuracy"),
-        (lambda fit: refined(fit, None), "n_refits"),
-        (lambda fit: refined(fit, n_refits=9), "n_refits"),
-        (lambda fit: refined(fit, n_refits=20.5), "n_refits"),
-        (lambda fit: refined(fit, seed=-1), "seed"),
-        (lambda fit: refined(fit, seed="one"), "seed must be an integer"),
-        (lambda fit: refined(rvamp(A, Y, 1.0, beta=2.0)), "beta = inf.* not 2"),
-        (lambda fit: refined(fit, baseline=5), "baseline must be the Baseline .* 5"),
-        (lambda fit: refined(fit, baseline=Baseline), "not the class Baseline"),
+        (lambda fit: refine("fit"), "from rvamp or counted"),
+        (lambda fit: refine(fit, 0), "accuracy"),
+        (lambda fit: refine(fit, -0.1), "accuracy"),
+        (lambda fit: refine(fit, 0.7), "accuracy"),
+        (lambda fit: refine(fit, "0.1"), "accuracy"),
+        (lambda fit: refine(fit, None), "n_resamples"),
+        (lambda fit: refine(fit, n_resamples=9), "n_resamples"),
+        (lambda fit: refine(fit, n_resamples=20.5), "n_resamples"),
+        (lambda fit: refine(fit, seed=-1), "seed"),
+        (lambda fit: refine(fit, seed="one"), "seed must be an integer"),
+        (lambda fit: refine(rvamp(A, Y, 1.0, beta=2.0)), "beta = inf.* not 2"),
+        (lambda fit: refine(fit, baseline=5), "baseline must be the Baseline .* 5"),
+        (lambda fit: refine(fit, baseline=BaselineHazard), "not the class Baseline"),
         (
-            lambda fit: refined(fit, baseline=Baseline(Y - Y.min(), LABELS)),
+            lambda fit: refine(fit, baseline=BaselineHazard(Y - Y.min(), LABELS)),
             "baseline must be the Baseline .* events differ",
         ),
         (
-            lambda fit: refined(
+            lambda fit: refine(
                 rvamp(A, Y, prior=SpikeSlab(0.2, 4.0), counts=HALF, beta=np.inf)
             ),
             "SpikeSlab",
@@ -596,18 +603,18 @@ def test_what_takes_long_is_announced_where_no_bar_is_seen(
 
 def test_refits_in_turn_are_those_at_once(monkeypatch):
     fit = fitted("halves")
-    once = refined(fit, None, 60, progress=False)
+    once = refine(fit, None, 60, progress=False)
     monkeypatch.setattr(refitting, "AT_ONCE", 20 * len(fit.problem.y))
-    again = refined(fit, None, 60, progress=False)
+    again = refine(fit, None, 60, progress=False)
     np.testing.assert_allclose(once.draws, again.draws, atol=1e-9)
     np.testing.assert_allclose(once.Pi, again.Pi, rtol=1e-9)
 
 
 def test_a_loss_and_a_penalty_that_no_solver_knows_are_refitted_by_turns():
     given = dict(prior=lasso(0.5), counts=HALF)
-    answer = refined(rvamp(A, LABELS, likelihood=Own(), **given), progress=False)
+    answer = refine(rvamp(A, LABELS, likelihood=Own(), **given), progress=False)
     z = off(answer, *seen(rvamp(A, LABELS, likelihood=Logistic(), **given)))
     assert np.sqrt(np.mean(z**2, axis=1)).max() < 1.45
-    ridge = rvamp(A, Y, prior=Ridge(1.0, Fixed()), counts=HALF)
-    answer = refined(ridge, progress=False)
-    assert (answer.mean_se > 0).all() and answer.n_refits >= 200
+    ridge = rvamp(A, Y, prior=Ridge(1.0, FixedFactor()), counts=HALF)
+    answer = refine(ridge, progress=False)
+    assert (answer.mean_se > 0).all() and answer.n_resamples >= 200

@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['ALWAYS', 'ALL_AT_ONCE', 'NODES', 'FEW', 'SOME', 'SILENT', 'COPIES', 'CORRELATED', 'LARGEST', 'WIDEST', 'DOUBTFUL',
            'moment_view', 'Seen', 'felt', 'seen', 'without', 'small_lassos', 'Nodes', 'at_nodes', 'block_message',
-           'turned', 'Turned', 'InBlocks', 'values_at_nodes', 'find_blocks', 'whole_numbers', 'check_blocks',
-           'put_in_blocks']
+           'turned', 'Turned', 'ClusteredPrior', 'values_at_nodes', 'find_clusters', 'whole_numbers', 'check_clusters',
+           'put_in_clusters']
 
 # %% ../nbs/course/47_clusters.ipynb #170b0004
 from collections import namedtuple
@@ -29,7 +29,7 @@ from .messages import Mixed, Moment, Moments
 from .panels import couple, is_wide, tall_form, wide_matrices
 from .prior import Prior
 from .step import Breakdown, WithIntercept, to_coupling
-from .tables.storage import Panels
+from .tables.storage import ChunkedTable
 
 # %% ../nbs/course/47_clusters.ipynb #d8145bd2
 ALWAYS = 1e-3  # the least share of its precision that a coefficient owes to the prior
@@ -315,15 +315,15 @@ class _InBlocks(Prior):
     """Which columns answer together, and what they see."""
 
     def __init__(self, whole, blocks, N):
-        self.whole, self.blocks, self.N = whole, blocks, N
-        self.unpenalised = whole.unpenalised
+        self.whole, self.column_clusters, self.N = whole, blocks, N
+        self.is_unpenalized = whole.is_unpenalized
         self.prior = whole.prior if isinstance(whole, WithIntercept) else whole
         number = np.arange(N + (whole is not self.prior))
         for block in blocks:
             number[block] = block[0]
         self.layout = Layout(np.unique(number, return_inverse=True)[1])
 
-    def in_blocks(self, message):
+    def as_chunked(self, message):
         """A message with one number for each column as one in blocks."""
         return Blocks.of(message, self.layout)
 
@@ -351,7 +351,7 @@ def _of_blocks(prior, m, N, cavity):
     return (mean, chi, v, rho, 1 - rho), turn, (1.0, times(turn[1], r), t)
 
 # %% ../nbs/course/47_clusters.ipynb #b10ck007
-class InBlocks(_InBlocks):
+class ClusteredPrior(_InBlocks):
     """A penalty, or WithIntercept of one, under which the coefficients of some of N
     columns answer block by block; blocks are int arrays, with no column in two.
     """
@@ -390,8 +390,8 @@ class InBlocks(_InBlocks):
 
 # %% ../nbs/course/47_clusters.ipynb #17b10ck5
 def values_at_nodes(prior, incoming, i):
-    """Of coefficients in the blocks of an `InBlocks`, numbers (n,), at all the nodes,
-    (n, NODES).
+    """Of coefficients in the blocks of an `ClusteredPrior`, numbers (n,), at all the
+    nodes, (n, NODES).
     """
     out = np.empty((len(i), NODES))
     for m, nodes in prior.one_by_one(incoming):
@@ -406,12 +406,12 @@ WIDEST = 12  # ... and in one that is named
 DOUBTFUL = 0.01  # columns with a smaller Π are left out
 
 
-def find_blocks(A, Pi):
+def find_clusters(A, Pi):
     """Groups of 2 to LARGEST columns of A (M, N), an int array each, that are selected
     now and then, by Π, (N,), and close to each other, the closest pairs first; none
     where the table is read in parts.
     """
-    if isinstance(A, Panels):
+    if isinstance(A, ChunkedTable):
         return []
     columns = np.flatnonzero(Pi > DOUBTFUL)
     X = A[:, columns]
@@ -444,11 +444,11 @@ def whole_numbers(name, given, n):
     return numbers.astype(int)
 
 # %% ../nbs/course/47_clusters.ipynb #b10ck013
-def check_blocks(blocks, problem, N):
+def check_clusters(blocks, problem, N):
     """The blocks of some of the N columns of a problem as a list of int arrays, or
     "auto"; a TypeError or ValueError where they cannot be had.
     """
-    stored, prior = isinstance(problem.A, Panels), problem.prior
+    stored, prior = isinstance(problem.A, ChunkedTable), problem.prior
     if isinstance(blocks, str) and blocks == "auto":
         wanted = blocks
     elif not np.iterable(blocks) or isinstance(blocks, str):
@@ -462,7 +462,9 @@ def check_blocks(blocks, problem, N):
             found = f"got one of {widest}; give the closest of them"
             raise ValueError(f"a block holds at most {WIDEST} columns, {found}")
         if stored and wanted:
-            why = "since a step turns their columns; give an array, or blocks=[]"
+            why = (
+                "since a step turns their columns; give an array, or column_clusters=[]"
+            )
             raise TypeError(f"blocks need the table in memory, {why}")
         wanted = [block for block in wanted if len(block) > 1]
     selects = hasattr(prior, "split") and np.any(prior.split()[0])
@@ -472,10 +474,10 @@ def check_blocks(blocks, problem, N):
     return wanted
 
 # %% ../nbs/course/47_clusters.ipynb #c0unt022
-def put_in_blocks(problem, state, blocks, N):
+def put_in_clusters(problem, state, blocks, N):
     """The problem and the state with some of its N columns in blocks."""
     if not blocks:
         return problem, state
-    prior = InBlocks(problem.prior, blocks, N)
-    to_prior = prior.in_blocks(state.to_prior)
+    prior = ClusteredPrior(problem.prior, blocks, N)
+    to_prior = prior.as_chunked(state.to_prior)
     return problem._replace(prior=prior), state._replace(to_prior=to_prior)

@@ -15,13 +15,13 @@ from functools import partial
 import numpy as np
 
 from ..checks import check_offers, watched
-from .survival import Rows, cox_fits
 from ..groups import GroupedLoss
+from .survival import WeightedLoss, cox_fits
 from ..likelihood import Huber, Logistic, PoissonLoss, Squared
 from ..prior import ElasticNet, Laplace, NonNegative
 from ..refits import penalised_fit, refit, unit_table
 from ..step import threads
-from ..tables.storage import Panels
+from ..tables.storage import ChunkedTable
 
 # %% ../../nbs/workshop/refitting.ipynb #74000017
 _KNOWN = {Squared: "squared", Logistic: "logistic"}
@@ -31,7 +31,7 @@ _KNOWN |= {PoissonLoss: "poisson", Huber: "huber"}
 def row_loss(likelihood):
     """The plain loss inside, and each row's weight and offset, floats or (M,)."""
     loss = likelihood.loss if isinstance(likelihood, GroupedLoss) else likelihood
-    if not isinstance(loss, Rows):
+    if not isinstance(loss, WeightedLoss):
         return loss, 1.0, 0.0
     weight = 1.0 if loss.weight is None else loss.weight
     return loss.loss, weight, 0.0 if loss.offset is None else loss.offset
@@ -52,7 +52,7 @@ _HINT = "give X[:, columns] of the features in question as an array"
 
 def check_refittable(A, prior, likelihood, intercept, baseline=None):
     """Refuse (ValueError) what refits do not know."""
-    stored, kind = isinstance(A, Panels), type(prior)
+    stored, kind = isinstance(A, ChunkedTable), type(prior)
     known = baseline is not None or plain_loss(likelihood)[1]["loss"]
     odd = kind.__name__ if known else type(likelihood).__name__
     if baseline is not None and stored:
@@ -98,8 +98,8 @@ def refitter(fit, baseline=None):
     resamples: a function of counts (b, M), multipliers of the penalties, (b, N) or (b,
     1), and, optionally, coefficients and an intercept to begin at, (b, N + 1), that
     returns coefficients (b, N), nan in the rows of refits that did not arrive, and
-    intercepts (b,), 0 where the fit has none. With a `Baseline` the refits are Cox
-    fits, each with one of its own; intercepts are about the one given.
+    intercepts (b,), 0 where the fit has none. With a `BaselineHazard` the refits are
+    Cox fits, each with one of its own; intercepts are about the one given.
 
     A ValueError for a loss, penalty or table that cannot be refitted.
     """
@@ -117,7 +117,7 @@ def refitter(fit, baseline=None):
         return partial(_with_level, baseline, p.A[:, :N], t[:N])
     likely = t == 0
     likely[:N] |= fit.Pi > LIKELY if fit.converged else True
-    if isinstance(p.A, Panels):
+    if isinstance(p.A, ChunkedTable):
         of_all = partial(_stored_refits, fit, likely)
     else:
         of_all = partial(_Few(fit, p.A, slice(None)), likely=likely)
@@ -191,7 +191,9 @@ ANNOUNCED = 30  # seconds without a bar
 
 def in_turn(A, numbers, progress):
     """A range of numbers of refits, in pieces that are made at once."""
-    few = len(numbers) if isinstance(A, Panels) else max(10, int(AT_ONCE // len(A)))
+    few = (
+        len(numbers) if isinstance(A, ChunkedTable) else max(10, int(AT_ONCE // len(A)))
+    )
     start = time.perf_counter()
     for done in range(0, len(numbers), max(few, 1)):
         rest = (time.perf_counter() - start) * (len(numbers) / max(done, 1) - 1)

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['IN_PLAY', 'FEW_ROWS', 'TWIN', 'SHOWN', 'AMBER_ROWS', 'RED_ROWS', 'RED_SHARE', 'AMBER_OWN', 'RED_OWN', 'RED_REPEATS',
-           'LIGHTS', 'row_shares', 'own_share', 'column_rows', 'strongest_partner', 'TrustWarning', 'Trust', 'judge',
-           'repeated_rows']
+           'LIGHTS', 'row_shares', 'largest_single_share', 'column_rows', 'strongest_partner', 'ReliabilityWarning',
+           'Diagnostics', 'judge', 'repeated_rows']
 
 # %% ../../nbs/course/45_diagnostics.ipynb #28a00005
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from ..checks import listed
 from ..groups import GroupedLoss, noise_of_groups  # chapter 5.2
 from ..sketch import GRADES, graded, rows_of_html
-from ..tables.storage import Panels, each, in_rows
+from ..tables.storage import ChunkedTable, each, in_rows
 
 # %% ../../nbs/course/45_diagnostics.ipynb #567e644b
 def _of_parts(parts, doubt):
@@ -73,7 +73,7 @@ def row_shares(fit):
     return _noise(fit)[0]
 
 # %% ../../nbs/course/45_diagnostics.ipynb #567e644d
-def own_share(fit):
+def largest_single_share(fit):
     """What the largest row makes of the noise of a single feature, averaged over the
     features that could go either way (`own-share`), a float: 1 where each feature
     hangs on one row; 0 where nothing is random.
@@ -145,25 +145,26 @@ RED_REPEATS = 0.1  # the share of the rows that repeat another one
 LIGHTS = ("red", "amber")  # the worst first; else green
 
 
-class TrustWarning(UserWarning):
+class ReliabilityWarning(UserWarning):
     """There are signs that the answer of rVAMP should not be trusted without refits."""
 
 # %% ../../nbs/course/45_diagnostics.ipynb #483986a8
-class Trust(NamedTuple):
-    """The warning lights at the reported penalty, for Π and for the spreads, and what
+class Diagnostics(NamedTuple):
+    """The reliability at the reported penalty, for Π and for the spreads, and what
     they go by; they cost no refit. Of small tables of kinds that had no say in the
-    limits, none of 70 with a green `light` had a badly wrong Π, and 3 of 60 with a
-    green `spread` a variance that is off by more than a factor of two.
+    limits, none of 70 with a green `reliability` had a badly wrong Π, and 3 of 60 with
+    a green `spread` a variance that is off by more than a factor of two.
 
     Attributes
     ----------
-    light, spread : "green", "amber" or "red"
+    reliability, spread_reliability : "green", "amber" or "red"
         For Π, and for the standard deviations of the features with Π above 0.1.
     reasons, spread_reasons : tuples of str
         What turned them on, and what to do, in words; empty when green.
     effective_rows : float >= 1
         1 / sum of the squared row shares (`noise-share`); amber below 30, red below 10.
-    largest_share, largest_row, own_share : float in [0, 1], int, float in [0, 1]
+    largest_share, largest_row, largest_single_share : float in [0, 1], int, float in
+        [0, 1]
         The row that makes most of the noise, and its share; red above 0.25. What one
         row makes of a single feature's noise (`own-share`); amber above 0.25, red above
         0.4. Where whole groups are drawn (`Grouped`), groups stand in the place of
@@ -174,35 +175,37 @@ class Trust(NamedTuple):
     fit, unit : Fit, and what is drawn and counted above, "row" or "group"
     """
 
-    light: str
+    reliability: str
     effective_rows: float
     largest_share: float
     largest_row: int
     duplicates: list
     reasons: tuple
     repeated: list = ()
-    own_share: float = np.nan
-    spread: str = "red"
+    largest_single_share: float = np.nan
+    spread_reliability: str = "red"
     spread_reasons: tuple = ()
     fit: object = None
     unit: str = "row"
 
     def __str__(self):
-        said = f"{self.light}: {'; '.join(self.reasons) or 'no sign of trouble'}"
+        said = f"{self.reliability}: {'; '.join(self.reasons) or 'no sign of trouble'}"
         if np.isnan(self.effective_rows):
             return said
         rows = f"{self.effective_rows:.0f} effective {self.unit}s"
         return f"{said} ({rows}, the largest share is {self.largest_share:.0%})"
 
     def __repr__(self):
-        words = f"of Π {GRADES[self.light]}, of sd {GRADES[self.spread]}"
+        words = (
+            f"of Π {GRADES[self.reliability]}, of sd {GRADES[self.spread_reliability]}"
+        )
         return f"{type(self).__name__}(reliability {words})"
 
     def html_rows(self, whose=""):
         """The two as rows for `rows_of_html`; whose the first is stands before why."""
         why = whose + str(self).partition(": ")[2], "; ".join(self.spread_reasons)
-        yield "reliability of Π", graded(self.light, why[0])
-        yield "reliability of sd", graded(self.spread, why[1])
+        yield "reliability of Π", graded(self.reliability, why[0])
+        yield "reliability of sd", graded(self.spread_reliability, why[1])
 
     def _repr_html_(self):
         return rows_of_html(self.html_rows())
@@ -278,8 +281,8 @@ def _worst(signs):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #7a801347
 def judge(fit, where, names, *, path_failed=False, q_reached=True, rows=()):
-    """The light at one penalty: the `Trust` of a fit from `rvamp` to n columns, of
-    which `where`, (N,) int array, says for each column of the table which one stands
+    """The light at one penalty: the `Diagnostics` of a fit from `rvamp` to n columns,
+    of which `where`, (N,) int array, says for each column of the table which one stands
     for it; names are (N,). path_failed says whether a penalty at or above this one has
     not converged, q_reached whether as many features are selected on average as were
     asked for; rows are groups of repeated samples, from `repeated_rows`.
@@ -299,7 +302,7 @@ def judge(fit, where, names, *, path_failed=False, q_reached=True, rows=()):
     light, reasons = _worst(signs)
     spread = _worst([*_signs_of_the_spreads(fit.Pi[where], *columns, share, names)])
     of_rows = effective, share, row, twins, reasons, list(rows), own
-    return Trust(light, *of_rows, *spread, fit, unit)
+    return Diagnostics(light, *of_rows, *spread, fit, unit)
 
 # %% ../../nbs/course/45_diagnostics.ipynb #b1c0ffe3
 _ROWS_SEEN = 1000  # of a longer table so many rows are compared, drawn at random
@@ -357,7 +360,7 @@ def _standardised(A):
 
 def _rows_seen(A, seen, rng):
     """Some rows, compared; of a table in columns by one pass and 200 columns."""
-    if not isinstance(A, Panels) or in_rows(A):
+    if not isinstance(A, ChunkedTable) or in_rows(A):
         return _compared(_standardised(A[seen])[0], rng)
 
     def looked(X):
@@ -377,9 +380,10 @@ def repeated_rows(A, level=0.01):
     chance (`too-close`, `tail`): repeated samples of one unit, or copies. A list of int
     arrays, row numbers, increasing, two or more in each.
 
-    A, (M, N) floats or Panels, has columns on one scale; those that do not vary are
-    left out. Of more than 1,000 rows so many are looked at, drawn at random. In about a
-    share `level` of all tables at most independent rows are taken for repeated ones.
+    A, (M, N) floats or ChunkedTable, has columns on one scale; those that do not vary
+    are left out. Of more than 1,000 rows so many are looked at, drawn at random. In
+    about a share `level` of all tables at most independent rows are taken for repeated
+    ones.
     """
     rng = np.random.default_rng(0)
     seen = np.sort(rng.permutation(len(A))[:_ROWS_SEEN])

@@ -5,7 +5,8 @@
 # %% auto #0
 __all__ = ['UNBOUNDED', 'RESEMBLING', 'TOGETHER', 'EASED', 'ROWS', 'BLURRED', 'CAUTIOUS', 'COPY', 'NEAREST', 'PULL', 'left_out',
            'noise_of_rows', 'freedom', 'debiased', 'heard_together', 'debiased_together', 'Resemblance', 'resemblance',
-           'squares_beside', 'own_direction', 'interval_ends', 'bending', 'calibration_slope', 'Effects', 'effects']
+           'squares_beside', 'own_direction', 'interval_ends', 'bending', 'calibration_slope', 'Effects',
+           'debiased_effects']
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0004
 import warnings
@@ -14,14 +15,14 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import t as student
 
-from ..blocks import felt, moment_view
 from ..checks import check_number
-from .refined import field_of
-from .trust import TrustWarning
+from ..clusters import felt, moment_view
+from .diagnostics import ReliabilityWarning
+from .refinement import field_of
 from ..likelihood import Logistic, Squared
 from ..prior import Penalty
-from ..resampling import Fixed, NoResampling
-from ..solver import Fit, with_blocks
+from ..resampling import FixedFactor, NoResampling
+from ..solver import Fit, with_clusters
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0016
 def left_out(fit):
@@ -203,18 +204,21 @@ def calibration_slope(fit):
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0026
 class Effects(NamedTuple):
-    """What `effects` found; arrays of shape (N,), NaN where nothing holds."""
+    """What `debiased_effects` found; arrays of shape (N,), NaN where nothing holds."""
 
     estimate: np.ndarray  # the debiased coefficient
     se: np.ndarray  # its standard error
-    low: np.ndarray  # the interval's ends
-    high: np.ndarray
+    ci_low: np.ndarray  # the interval's ends
+    ci_high: np.ndarray
     p_value: np.ndarray  # for a coefficient of zero, two-sided
-    light: np.ndarray  # "green"; "yellow": p-values only; "red": nothing
+    status: np.ndarray  # "interval", "p-value only" or "none"
 
     def __repr__(self):
-        held, some = (self.light == "green").sum(), (self.light == "yellow").sum()
-        what = f"{held} of {len(self.light)} with an interval"
+        held, some = (
+            (self.status == "interval").sum(),
+            (self.status == "p-value only").sum(),
+        )
+        what = f"{held} of {len(self.status)} with an interval"
         return f"Effects({what}, {some} with a p-value only)"
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0027
@@ -227,8 +231,8 @@ def _check(fit, level):
         raise ValueError(f"effects: the fit has not converged ({fit.status})")
     A, _, _, loss, counts, beta = fit.problem
     plain = isinstance(counts, NoResampling) and np.isinf(beta)
-    if not plain or not isinstance(getattr(fit.prior, "randomise", None), Fixed):
-        remedy = "rvamp(A, y, prior=Laplace(lam, Fixed()), counts=NoResampling())"
+    if not plain or not isinstance(getattr(fit.prior, "randomize", None), FixedFactor):
+        remedy = "rvamp(A, y, prior=Laplace(lam, FixedFactor()), counts=NoResampling())"
         wanted = "one penalised estimate, without resampling"
         raise ValueError(f"effects: fit must be {wanted}: {remedy}")
     if not isinstance(fit.prior, Penalty) or type(loss) not in (Squared, Logistic):
@@ -252,25 +256,25 @@ def _why_none(pull, light, slope):
 COPY, NEAREST, PULL = 0.99, 0.7, 2  # PULL in standard errors; tests/bench/effects.py
 
 
-def effects(fit, level=0.95):
+def debiased_effects(fit, level=0.95):
     """Debiased coefficients with standard errors, intervals and p-values
     (`field-error`, `effect-error`, `own-direction`; a logistic fit's over `bending`),
     where they hold: `Effects`, on the scale of the columns of A. Where a column
-    resembles too many others, or is pulled too far by them, `light` says so and there
-    are no numbers; a TrustWarning if no column has an interval. A TypeError or
+    resembles too many others, or is pulled too far by them, `status` says so and there
+    are no numbers; a ReliabilityWarning if no column has an interval. A TypeError or
     ValueError for another kind of fit, or one that has not converged.
 
     Parameters
     ----------
     fit : Fit
-        Of `rvamp` without resampling: prior=Laplace(lam, Fixed()) (or another penalty),
-        counts=NoResampling(), the loss Squared or Logistic. lam is that
-        of cross-validation (`choose_lambda`) or less: where the predictions of a
-        logistic fit are too cautious (`calibration`), there are p-values only.
+        Of `rvamp` without resampling: prior=Laplace(lam, FixedFactor()) (or another
+        penalty), counts=NoResampling(), the loss Squared or Logistic. lam is that of
+        cross-validation (`choose_lambda`) or less: where the predictions of a logistic
+        fit are too cautious (`calibration`), there are p-values only.
     level : float in (0, 1)
         How often an interval should hold the true coefficient.
     """
-    level, fit = _check(fit, level), with_blocks(fit, [])
+    level, fit = _check(fit, level), with_clusters(fit, [])
     A = fit.problem.A[:, : len(fit.mean)]
     alike = resemblance(A - A.mean(0) * fit.has_intercept)
     estimate, se, left, pull, rest = debiased_together(fit, alike.together)
@@ -284,11 +288,13 @@ def effects(fit, level=0.95):
     se, spread = np.hypot([se, spread], estimate * error) / factor
     width = student.ppf((1 + level) / 2, left)
     low, high = interval_ends(estimate, spread, pull / left, width)
-    known = "yellow" if error > BLURRED * factor or slope > CAUTIOUS else "green"
-    light = np.where(held, known, "red")
-    green = light == "green"
+    known = (
+        "p-value only" if error > BLURRED * factor or slope > CAUTIOUS else "interval"
+    )
+    light = np.where(held, known, "none")
+    green = light == "interval"
     if not green.any():
         why = _why_none(np.nanmedian(pulled), light, slope)
-        warnings.warn(why, TrustWarning, stacklevel=2)
+        warnings.warn(why, ReliabilityWarning, stacklevel=2)
     given = np.where(green, [estimate, se, low, high], np.nan)
-    return Effects(*given, np.where(light == "red", np.nan, p_value), light)
+    return Effects(*given, np.where(light == "none", np.nan, p_value), light)

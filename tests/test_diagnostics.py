@@ -12,17 +12,17 @@ from designs import small_design, small_names, toeplitz
 
 from rvamp_nb import rvamp
 from rvamp_nb.datasets import standardize
-from rvamp_nb.extend import trust as trust_module
-from rvamp_nb.extend.trust import (
+from rvamp_nb.inference import diagnostics as trust_module
+from rvamp_nb.inference.diagnostics import (
     column_rows,
     judge,
-    own_share,
+    largest_single_share,
     repeated_rows,
     row_shares,
     strongest_partner,
 )
 from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import Fixed, Poisson, Subsample
+from rvamp_nb.resampling import FixedFactor, Poisson, Subsample
 
 TRUTH = Path(__file__).resolve().parent / "truth_trust"
 sys.path.insert(0, str(TRUTH))
@@ -149,7 +149,7 @@ def fit():
     rng = np.random.default_rng(0)
     A = rng.normal(size=(150, 20)) / np.sqrt(150)
     y = 10 * A[:, 0] + rng.normal(size=150)
-    return rvamp(A, y, prior=Laplace(1.0, Fixed()), counts=Subsample(0.5))
+    return rvamp(A, y, prior=Laplace(1.0, FixedFactor()), counts=Subsample(0.5))
 
 
 def light(fit, **signs):
@@ -157,8 +157,12 @@ def light(fit, **signs):
 
 
 def test_a_clean_fit_is_green(fit):
-    trust = light(fit)
-    assert trust.light == "green" and trust.reasons == () and trust.repeated == []
+    diagnostics = light(fit)
+    assert (
+        diagnostics.reliability == "green"
+        and diagnostics.reasons == ()
+        and diagnostics.repeated == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -166,44 +170,52 @@ def test_a_clean_fit_is_green(fit):
     [(dict(path_failed=True), "not converged"), (dict(q_reached=False), "smaller q")],
 )
 def test_a_path_that_failed_or_ended_early_is_red(fit, signs, word):
-    trust = light(fit, **signs)
-    assert trust.light == "red" and len(trust.reasons) == 1
-    assert word in trust.reasons[0] and "smaller q" in trust.reasons[0]
+    diagnostics = light(fit, **signs)
+    assert diagnostics.reliability == "red" and len(diagnostics.reasons) == 1
+    assert word in diagnostics.reasons[0] and "smaller q" in diagnostics.reasons[0]
 
 
 def test_a_few_repeated_rows_are_amber_and_many_are_red(fit):
     pair, many = [np.array([3, 7])], [np.arange(8 * k, 8 * k + 8) for k in range(18)]
-    assert light(fit, rows=pair).light == "amber"
-    assert light(fit, rows=many).light == "red"
-    trust = light(fit, rows=many)
-    assert "independent rows" in trust.reasons[0] and "18 such groups" in str(trust)
-    assert len(trust.repeated) == 18
+    assert light(fit, rows=pair).reliability == "amber"
+    assert light(fit, rows=many).reliability == "red"
+    diagnostics = light(fit, rows=many)
+    assert "independent rows" in diagnostics.reasons[0] and "18 such groups" in str(
+        diagnostics
+    )
+    assert len(diagnostics.repeated) == 18
 
 
 def test_a_fit_without_an_answer_says_nothing_of_its_rows(fit):
     broken = replace(fit, converged=False, last=None, status="diverged")
-    trust = light(broken)
-    assert trust.light == "red" and trust.largest_row == -1
-    assert len(trust.reasons) == 1 and "diverged" in str(trust)
-    assert "effective" not in str(trust)
+    diagnostics = light(broken)
+    assert diagnostics.reliability == "red" and diagnostics.largest_row == -1
+    assert len(diagnostics.reasons) == 1 and "diverged" in str(diagnostics)
+    assert "effective" not in str(diagnostics)
 
 
 def test_shares_of_single_features_are_those_of_the_definition(fit):
     parts = fit.problem.A**2 * fit.last.u.var[:, None]
     shares, doubt = parts / parts.sum(0), fit.Pi * (1 - fit.Pi)
     by_hand = doubt @ shares.max(0) / doubt.sum()
-    np.testing.assert_allclose(own_share(fit), by_hand)
+    np.testing.assert_allclose(largest_single_share(fit), by_hand)
     np.testing.assert_allclose(row_shares(fit), shares @ doubt / doubt.sum())
-    assert light(fit).own_share == own_share(fit) < 0.25
+    assert light(fit).largest_single_share == largest_single_share(fit) < 0.25
 
 
 def test_features_that_hang_on_one_row_each_are_red():
     A = np.eye(100) - 0.01
     y = 5.0 * (np.arange(100) < 4) + np.random.default_rng(0).normal(size=100)
-    fit = rvamp(A, y - y.mean(), prior=Laplace(1.6, Fixed()), counts=Subsample(0.5))
-    trust = judge(fit, np.arange(100), list(range(100)))
-    assert fit.converged and trust.own_share > 0.9 and trust.light == "red"
-    assert "single features hang on single rows" in str(trust)
+    fit = rvamp(
+        A, y - y.mean(), prior=Laplace(1.6, FixedFactor()), counts=Subsample(0.5)
+    )
+    diagnostics = judge(fit, np.arange(100), list(range(100)))
+    assert (
+        fit.converged
+        and diagnostics.largest_single_share > 0.9
+        and diagnostics.reliability == "red"
+    )
+    assert "single features hang on single rows" in str(diagnostics)
 
 
 @pytest.mark.parametrize("M", [10, 29])
@@ -211,9 +223,12 @@ def test_with_fewer_than_thirty_rows_the_light_is_never_green(M):
     rng = np.random.default_rng(M)
     A = rng.normal(size=(M, 20)) / np.sqrt(M)
     y = 10 * A[:, 0] + rng.normal(size=M)
-    fit = rvamp(A, y, prior=Laplace(1.0, Fixed()), counts=Subsample(0.5))
-    trust = judge(fit, np.arange(20), list(range(20)))
-    assert trust.effective_rows <= M and trust.light in ("amber", "red")
+    fit = rvamp(A, y, prior=Laplace(1.0, FixedFactor()), counts=Subsample(0.5))
+    diagnostics = judge(fit, np.arange(20), list(range(20)))
+    assert diagnostics.effective_rows <= M and diagnostics.reliability in (
+        "amber",
+        "red",
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -260,7 +275,7 @@ def test_a_slice_of_the_bench_is_made_again(name):
     fit = bench.solve(recipe, A, y, recipe["lam"])
     np.testing.assert_allclose(fit.Pi[kept["active"]], kept["Pi"], atol=2e-3)
     shares = row_shares(fit)
-    seen = [len(A), 1 / (shares @ shares), shares.max(), own_share(fit)]
+    seen = [len(A), 1 / (shares @ shares), shares.max(), largest_single_share(fit)]
     np.testing.assert_allclose(seen, kept["rows"], rtol=0.02)
 
 
@@ -291,7 +306,9 @@ def alone(A, seed=0, **options):
     A, y = standardize(A, A[:, :2].sum(1))
     y = y / y.std() + np.random.default_rng(seed).normal(size=len(A))
     lam = 0.15 * np.abs(A.T @ y).max()
-    return rvamp(A, y, prior=Laplace(lam, Fixed()), counts=Subsample(0.5), **options)
+    return rvamp(
+        A, y, prior=Laplace(lam, FixedFactor()), counts=Subsample(0.5), **options
+    )
 
 
 def test_effective_rows_of_columns_are_those_of_the_definition():
@@ -322,17 +339,17 @@ def test_the_light_of_the_spreads_names_twins_and_columns_of_few_rows():
     A = rng.normal(size=(120, 20))
     names = [f"x{i}" for i in range(21)]
     clean = judge(alone(A), np.arange(20), names)
-    assert clean.spread == "green" and clean.spread_reasons == ()
+    assert clean.spread_reliability == "green" and clean.spread_reasons == ()
     copied = alone(np.c_[A, A[:, 0] + 0.05 * rng.normal(size=120)])
     twins = judge(copied, np.arange(21), names)
-    assert twins.spread == "amber" and len(twins.spread_reasons) == 1
+    assert twins.spread_reliability == "amber" and len(twins.spread_reasons) == 1
     assert twins.spread_reasons[0].startswith("x0, x20 take turns with a near copy")
     A[:, 1] = 8 * rng.permutation(np.arange(120) < 2)
     few = judge(alone(A), np.arange(20), names)
-    assert few.spread == "red" and "few rows carry" in few.spread_reasons[0]
+    assert few.spread_reliability == "red" and "few rows carry" in few.spread_reasons[0]
     A[:, 1] = 8 * rng.permutation(np.arange(120) < 5)
     some = judge(alone(A), np.arange(20), names)
-    assert some.spread == "amber" and "x1" in some.spread_reasons[0]
+    assert some.spread_reliability == "amber" and "x1" in some.spread_reasons[0]
 
 
 def test_features_that_are_not_shown_do_not_count_and_columns_stand_for_many():
@@ -342,7 +359,7 @@ def test_features_that_are_not_shown_do_not_count_and_columns_stand_for_many():
     assert fit.Pi[5] < 0.1
     where = np.array([0, 0, 1, 2, 3, 4, 5])
     assert column_rows(fit)[5] < 2
-    assert judge(fit, where, range(7)).spread == "green"
+    assert judge(fit, where, range(7)).spread_reliability == "green"
 
 
 def test_without_an_answer_both_lights_are_red(fit):
@@ -350,8 +367,11 @@ def test_without_an_answer_both_lights_are_red(fit):
         replace(fit, converged=False, status="short"),
         replace(fit, converged=False, last=None, status="diverged"),
     ):
-        trust = light(broken)
-        assert trust.spread == "red" and "converged" in trust.spread_reasons[0]
+        diagnostics = light(broken)
+        assert (
+            diagnostics.spread_reliability == "red"
+            and "converged" in diagnostics.spread_reasons[0]
+        )
 
 
 @pytest.fixture(scope="module")
@@ -453,5 +473,5 @@ def test_a_slice_of_the_small_tables_is_made_again(small, name):
     judged = judge(
         small_truth.fitted(design, lam), np.arange(design.A.shape[1]), found.Pi
     )
-    assert judged.light == small.light_Pi()[k]
-    assert judged.spread == small.light_spread()[k]
+    assert judged.reliability == small.light_Pi()[k]
+    assert judged.spread_reliability == small.light_spread()[k]

@@ -6,7 +6,7 @@
 __all__ = ['MADE_UP', 'CHANCE', 'LEAST_DOUBT', 'IN_DOUBT', 'SIDE_BY_SIDE', 'ASKED', 'LEAST_ASKED', 'FEW_SEEN', 'DRAW', 'PRODUCT',
            'NUMBER', 'NEWTON_ROW', 'TO_SETTLE', 'TO_REFIT', 'COLD', 'A_REFIT', 'LONG_REFIT', 'FIRST', 'FIRST_ALONE',
            'MORE_ALONE', 'GROWTH', 'Field', 'field_of', 'resamples', 'LevelMean', 'level_mean', 'towards_rvamp',
-           'Samples', 'Shares', 'seconds_of_levels', 'Refined', 'refined']
+           'Samples', 'Shares', 'seconds_of_levels', 'RefinedFit', 'refine']
 
 # %% ../../nbs/course/44_refinement.ipynb #90e4c283
 from dataclasses import dataclass
@@ -17,16 +17,16 @@ from scipy.sparse import csc_array, vstack
 from scipy.special import ndtri
 from scipy.stats import chi2, t
 
-from ..blocks import felt, moment_view  # chapter 4.7
 from ..bootstrap import drawn
 from ..checks import check_number, check_size, numpy_errors, progress_bar
+from ..clusters import felt, moment_view  # chapter 4.7
+from .conditioning import ConditionedFit, in_play  # chapter 4.6
 from .refitting import AT_ONCE, in_turn, refitter
-from .rows import Counted, in_play  # chapter 4.6
 from .turns import FIRST_LEVEL, ExactByTurns, OneCurvature, Turns
 from ..likelihood import Squared
 from ..refits import LONG
 from ..solver import Fit
-from ..tables.storage import Panels
+from ..tables.storage import ChunkedTable
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570003
 class Field(NamedTuple):
@@ -53,12 +53,12 @@ def resamples(fit, numbers, seed):
     """
     seeds = [np.random.SeedSequence(seed, spawn_key=(b,)) for b in numbers]
     rngs = [np.random.default_rng(one) for one in seeds]
-    M, N, randomise = len(fit.problem.y), len(fit.mean), fit.prior.randomise
+    M, N, randomize = len(fit.problem.y), len(fit.mean), fit.prior.randomize
     counts = drawn("counts", fit.problem.counts, M, rngs)
-    values, _ = randomise.nodes()
+    values, _ = randomize.nodes()
     if len(values) == 1:  # nothing to draw
         return counts, np.full((len(counts), 1), values[0])
-    return counts, drawn("randomise", randomise, N, rngs)
+    return counts, drawn("randomize", randomize, N, rngs)
 
 # %% ../../nbs/course/44_refinement.ipynb #44lev001
 MADE_UP = 4.0  # resamples with the pooled variance, for each coefficient
@@ -199,7 +199,7 @@ def _levels_of(samples):
     if np.sum(~lost) < 3:
         what = f"{np.sum(~lost)} refits have reached their optimality conditions"
         why = "penalise more, or drop columns that repeat others"
-        raise ValueError(f"refined: {what}: {why}")
+        raise ValueError(f"refine: {what}: {why}")
     exact = samples.exact[~lost, :-1]
     new = np.setdiff1d(np.flatnonzero(exact.any(0)), samples.kept)  # 0 to the turns
     columns = np.append(samples.kept, new)
@@ -295,7 +295,7 @@ def seconds_of_levels(samples):
     turn = PRODUCT * (M * n * (3 - samples.turns.common.wide) + k * k)
     turn += NUMBER * (M + n)
     turn += NEWTON_ROW * M * (not isinstance(samples.turns.factors.loss, Squared))
-    cold = isinstance(samples.fit.problem.A, Panels)
+    cold = isinstance(samples.fit.problem.A, ChunkedTable)
     exact = DRAW + A_REFIT + (COLD if cold else TO_REFIT) * turn
     return np.array([exact, TO_SETTLE * turn, DRAW + FIRST_LEVEL * turn])
 
@@ -322,21 +322,21 @@ def _wanted(samples, shares, short):
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570017
 @dataclass(frozen=True, eq=False, repr=False)
-class Refined:
-    """What refits and rVAMP say together, from `refined`.
+class RefinedFit:
+    """What refits and rVAMP say together, from `refine`.
 
     Attributes
     ----------
     Pi, mean, var : (N,) arrays
         Selection probability, mean and variance across resamples.
     Pi_se, mean_se, var_se : (N,) arrays of their standard errors
-    n_refits, n_exact, failed : int
+    n_resamples, n_exact, n_failed : int
         Resamples in `draws`, those of them that were refitted exactly, and those whose
         refit did not arrive and that are left out.
-    gain, kappa : float
+    refit_efficiency, prior_refits : float
         For how many plain refits each of them counts in Pi, and for how many rVAMP's
         own Pi (`own-answer`); 0 if it is not used.
-    sparse_draws, intercepts : (n_refits, N) sparse and (n_refits,) arrays
+    sparse_draws, intercepts : (n_resamples, N) sparse and (n_resamples,) arrays
         Coefficients of each resample, and intercepts (0 where the fit has none).
     interrupted : bool
     status : str, what was reached
@@ -348,23 +348,23 @@ class Refined:
     Pi_se: np.ndarray
     mean_se: np.ndarray
     var_se: np.ndarray
-    n_refits: int
+    n_resamples: int
     n_exact: int
-    gain: float
-    kappa: float
+    refit_efficiency: float
+    prior_refits: float
     sparse_draws: csc_array
     intercepts: np.ndarray
-    failed: int
+    n_failed: int
     interrupted: bool
     status: str
 
     @property
     def draws(self):
-        """Coefficients of each resample, (n_refits, N)."""
+        """Coefficients of each resample, (n_resamples, N)."""
         return self.sparse_draws.toarray()
 
     @property
-    def worth(self):
+    def equivalent_refits(self):
         """How many plain refits would have Pi's standard errors, a float."""
         noise, error = np.sum(self.Pi * (1 - self.Pi)), np.sum(self.Pi_se**2)
         return float(noise / error) if noise > 0 else np.inf
@@ -376,7 +376,7 @@ class Refined:
         return np.clip(self.Pi[:, None] + np.outer(width, [-1, 1]), 0, 1)
 
     def __repr__(self):
-        return f"Refined({self.status})"
+        return f"RefinedFit({self.status})"
 
 # %% ../../nbs/course/44_refinement.ipynb #44cod011
 def _draws_so_far(samples):
@@ -393,7 +393,7 @@ def _draws_so_far(samples):
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570a05
 def _as_refined(samples, accuracy, stopped):
-    """A `Refined`."""
+    """A `RefinedFit`."""
     shares, fit, draws = _shares(samples), samples.fit, _draws_so_far(samples)
     columns, Pi, error, alone = shares
     values = np.zeros((3, samples.N)) if samples.own is None else samples.own.copy()
@@ -412,43 +412,45 @@ def _as_refined(samples, accuracy, stopped):
     if failed:
         status += f"; {failed} more did not arrive and are left out"
     counts = n, n_exact, plain / n, max(both - plain, 0.0)
-    return Refined(*values, *errors, *counts, *draws, failed, stopped, status)
+    return RefinedFit(*values, *errors, *counts, *draws, failed, stopped, status)
 
 # %% ../../nbs/course/44_refinement.ipynb #296882ab
 def _begin(fit, seed, baseline):
     """The `Samples` of a Fit or a Counted, none made so far; or a refusal."""
-    if not isinstance(fit, (Fit, Counted)):
-        raise TypeError(f"refined: fit must be from rvamp or counted, got {fit!r}")
+    if not isinstance(fit, (Fit, ConditionedFit)):
+        raise TypeError(f"refine: fit must be from rvamp or counted, got {fit!r}")
     alone = getattr(fit, "fit", fit)
     counts, beta = alone.problem.counts, alone.problem.beta
     if np.isfinite(beta):
-        raise ValueError(f"refined: fit must be at beta = inf, as refits, not {beta:g}")
+        raise ValueError(f"refine: fit must be at beta = inf, as refits, not {beta:g}")
     if not hasattr(counts, "draw"):
-        raise ValueError(f"refined: {counts!r} has no draw(M, rng)")
+        raise ValueError(f"refine: {counts!r} has no draw(M, rng)")
     known = alone.converged and hasattr(alone, "Pi")
     own = np.array([fit.Pi, fit.mean, fit.var]) if known else None
     return Samples(alone, own, seed, baseline)
 
 # %% ../../nbs/course/44_refinement.ipynb #1a57001c
-def _budget(samples, accuracy, n_refits):
+def _budget(samples, accuracy, n_resamples):
     """How many resamples at each level at most, exact first."""
-    if n_refits is None and accuracy is None:
-        raise ValueError("refined: give an accuracy, or n_refits, or both")
-    if n_refits is not None:
-        most = check_size("refined", "n_refits", n_refits, least=10)
+    if n_resamples is None and accuracy is None:
+        raise ValueError("refine: give an accuracy, or n_resamples, or both")
+    if n_resamples is not None:
+        most = check_size("refine", "n_resamples", n_resamples, least=10)
     else:
         most = int(np.ceil((2 if samples.turns else 0.25) / accuracy**2))
     if samples.turns:
         return np.array([most, most, 4 * most])
-    return np.array([max(most, FIRST_ALONE * (n_refits is None)), 0, 0])
+    return np.array([max(most, FIRST_ALONE * (n_resamples is None)), 0, 0])
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570a04
 @numpy_errors(under="ignore")
-def refined(fit, accuracy=0.02, n_refits=None, seed=0, *, baseline=None, progress=True):
+def refine(
+    fit, accuracy=0.02, n_resamples=None, seed=0, *, baseline=None, progress=True
+):
     """Send resamples through the frozen coupling until every selection probability is
     known to an accuracy (`three-levels`), and combine with rVAMP (`own-answer`): a
-    `Refined`. Ctrl-C ends it with what there is. A TypeError or ValueError for no fit,
-    arguments out of range, and what cannot be refitted.
+    `RefinedFit`. Ctrl-C ends it with what there is. A TypeError or ValueError for no
+    fit, arguments out of range, and what cannot be refitted.
 
     Parameters
     ----------
@@ -456,8 +458,8 @@ def refined(fit, accuracy=0.02, n_refits=None, seed=0, *, baseline=None, progres
         Of one that has not converged exact refits are taken alone.
     accuracy : float in (0, 1/2), or None
         The largest standard error of `Pi`; if refits are left, all together are worth
-        0.6 / accuracy^2 plain ones (1,500), too. None makes all `n_refits`.
-    n_refits : int >= 10, optional
+        0.6 / accuracy^2 plain ones (1,500), too. None makes all `n_resamples`.
+    n_resamples : int >= 10, optional
         So many resamples settle at most; by default 2 / accuracy^2.
     seed : int >= 0
         Resample b depends on (seed, b) only.
@@ -467,10 +469,10 @@ def refined(fit, accuracy=0.02, n_refits=None, seed=0, *, baseline=None, progres
         Show a bar when it takes more than two seconds.
     """
     if accuracy is not None:
-        accuracy = check_number("refined", "accuracy", accuracy, 1e-6, 0.5)
-    seed, stopped = check_size("refined", "seed", seed, least=0), False
+        accuracy = check_number("refine", "accuracy", accuracy, 1e-6, 0.5)
+    seed, stopped = check_size("refine", "seed", seed, least=0), False
     samples = _begin(fit, seed, baseline)
-    most = _budget(samples, accuracy, n_refits)
+    most = _budget(samples, accuracy, n_resamples)
     wanted = np.array(FIRST if samples.turns else (FIRST_ALONE, 0, 0))
     counted = 1 if samples.turns else 0  # the level that the bar counts
     with progress_bar(total=most[counted], shown=progress, desc="refits") as bar:

@@ -5,7 +5,8 @@ what is asked of it, bad input.
 import numpy as np
 import pytest
 
-from rvamp_nb.blocks import (
+from rvamp_nb.bootstrap import naive_bootstrap
+from rvamp_nb.clusters import (
     FEW,
     LARGEST,
     NODES,
@@ -13,25 +14,24 @@ from rvamp_nb.blocks import (
     _definite,
     at_nodes,
     block_message,
-    find_blocks,
+    find_clusters,
     small_lassos,
     turned,
 )
-from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.densities import coefficient_interval, p1, p2
 from rvamp_nb.energy import free_energy, stability_radius
-from rvamp_nb.extend.effects import effects
-from rvamp_nb.extend.refined import refined
-from rvamp_nb.extend.rows import counted
 from rvamp_nb.groups import Layout
+from rvamp_nb.inference.conditioning import condition_on_rows
+from rvamp_nb.inference.effects import debiased_effects
+from rvamp_nb.inference.refinement import refine
 from rvamp_nb.likelihood import Logistic
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.refits import penalised_fit
-from rvamp_nb.resampling import Fixed, Grouped, NoResampling, Poisson, Subsample
-from rvamp_nb.solver import load_fit, rvamp, with_blocks
+from rvamp_nb.resampling import FixedFactor, Grouped, NoResampling, Poisson, Subsample
+from rvamp_nb.solver import load_fit, rvamp, with_clusters
 from rvamp_nb.step import Breakdown
-from rvamp_nb.tables.storage import Panels
+from rvamp_nb.tables.storage import ChunkedTable
 
 HALF = Subsample(0.5)
 
@@ -144,7 +144,7 @@ def test_a_response_is_the_derivative_of_the_mean():
 def test_where_nothing_is_random_the_response_is_that_of_the_face():
     Q = np.array([[[2.0, 1.0], [1.0, 2.0]]])
     still = Seen(np.array([[3.0, 2.5]]), Q, 0 * Q)
-    nodes = at_nodes(Laplace(0.5, Fixed()), np.array([[0, 1]]), 2, still)
+    nodes = at_nodes(Laplace(0.5, FixedFactor()), np.array([[0, 1]]), 2, still)
     np.testing.assert_allclose(nodes.response, np.linalg.inv(Q), rtol=1e-12)
     np.testing.assert_allclose(block_message(nodes, still)[1][2], 0, atol=1e-20)
 
@@ -155,7 +155,7 @@ def test_where_nothing_is_random_the_response_is_that_of_the_face():
 @pytest.mark.parametrize(
     "options",
     [
-        dict(prior=Laplace(0.2, Fixed()), counts=HALF),
+        dict(prior=Laplace(0.2, FixedFactor()), counts=HALF),
         dict(prior=Laplace(0.2), intercept=True, likelihood=Logistic()),
         dict(prior=ElasticNet(0.2), counts=Grouped(HALF, np.arange(60) // 2)),
         dict(prior=NonNegative(0.1), counts=Poisson(0.5)),
@@ -169,10 +169,14 @@ def test_both_factors_agree_at_the_fixed_point_of_blocks(options, N):
     A = gaussian_design(60, N, rho=0.9, seed=1).A
     y = (np.random.default_rng(1).random(60) < 0.5 + 0.4 * np.sign(A[:, 3])) * 1.0
     fit = rvamp(A, y, **options)
-    close = rvamp(A, y, **options, blocks=[[2, 3, 4], [9, 8], [20, 21], [28]])
+    close = rvamp(A, y, **options, column_clusters=[[2, 3, 4], [9, 8], [20, 21], [28]])
     last = close.last
     assert close.converged and max(last.change, last.delta) < 1e-6
-    assert [block.tolist() for block in close.blocks] == [[2, 3, 4], [9, 8], [20, 21]]
+    assert [block.tolist() for block in close.column_clusters] == [
+        [2, 3, 4],
+        [9, 8],
+        [20, 21],
+    ]
     mean, var = last.coupled.x.mean, last.coupled.x.var
     # the blocks have changed something
     assert np.abs(mean - fit.last.x.mean).max() > 1e-4
@@ -190,7 +194,7 @@ def test_blocks_of_columns_that_do_not_see_each_other_change_nothing():
     A = np.linalg.qr(np.random.default_rng(3).normal(size=(80, 12)))[0]
     y = 4 * A[:, :3].sum(1) + np.random.default_rng(4).normal(size=80)
     fit = rvamp(A, y, 0.5, counts=HALF)
-    same = rvamp(A, y, 0.5, counts=HALF, blocks=[range(6), [7, 9]])
+    same = rvamp(A, y, 0.5, counts=HALF, column_clusters=[range(6), [7, 9]])
     np.testing.assert_allclose(same.Pi, fit.Pi, atol=0.01)
     np.testing.assert_allclose(same.var, fit.var, rtol=0.03)
 
@@ -198,30 +202,30 @@ def test_blocks_of_columns_that_do_not_see_each_other_change_nothing():
 def test_without_resampling_a_block_has_no_noise_below_zero():
     """Rounding made some, and the iteration broke down."""
     A, y, *_ = gaussian_design(150, 150, rho=0.5, seed=6)
-    prior = Laplace(0.05 * np.abs(A.T @ y).max(), Fixed())
+    prior = Laplace(0.05 * np.abs(A.T @ y).max(), FixedFactor())
     fit = rvamp(A, y, prior=prior, counts=NoResampling())
-    same = with_blocks(fit, find_blocks(A, fit.Pi))
-    assert len(same.blocks) == 1 and same.converged
+    same = with_clusters(fit, find_clusters(A, fit.Pi))
+    assert len(same.column_clusters) == 1 and same.converged
     np.testing.assert_allclose(same.mean, fit.mean, atol=1e-2 * fit.mean.max())
     np.testing.assert_allclose(same.var, 0, atol=1e-9)
 
 
 def test_blocks_are_small_and_disjoint():
     A = gaussian_design(80, 200, rho=0.99, seed=0).A
-    blocks = find_blocks(A, (np.arange(200) % 2 == 0) * 0.5)
+    blocks = find_clusters(A, (np.arange(200) % 2 == 0) * 0.5)
     together = np.concatenate(blocks)
     assert max(map(len, blocks)) <= LARGEST and min(map(len, blocks)) >= 2
     assert len(set(together)) == len(together) and not (together % 2).any()
-    assert find_blocks(np.linalg.qr(A[:, :20])[0], np.ones(20)) == []
-    assert find_blocks(Panels(A), np.ones(200)) == []
+    assert find_clusters(np.linalg.qr(A[:, :20])[0], np.ones(20)) == []
+    assert find_clusters(ChunkedTable(A), np.ones(200)) == []
 
 
 def test_blocks_of_one_column_change_no_bit(tame):
     fit = rvamp(*tame, 0.1)
     for blocks in ([], [[3], [7]]):
-        same = rvamp(*tame, 0.1, blocks=blocks)
+        same = rvamp(*tame, 0.1, column_clusters=blocks)
         np.testing.assert_array_equal(same.Pi, fit.Pi)
-        assert same.status == fit.status and same.blocks == []
+        assert same.status == fit.status and same.column_clusters == []
 
 
 def test_a_pair_that_is_always_selected_is_the_linear_one():
@@ -232,8 +236,8 @@ def test_a_pair_that_is_always_selected_is_the_linear_one():
     A -= A.mean(0)
     A /= np.linalg.norm(A, axis=0)
     y = A[:, :3] @ [30.0, -30.0, 25.0] + rng.normal(size=80)
-    model = dict(prior=Laplace(0.5, Fixed()), counts=Poisson(0.5))
-    alone, close = (rvamp(A, y, **model, blocks=b) for b in (None, [[0, 1]]))
+    model = dict(prior=Laplace(0.5, FixedFactor()), counts=Poisson(0.5))
+    alone, close = (rvamp(A, y, **model, column_clusters=b) for b in (None, [[0, 1]]))
     assert (close.Pi[:2] > 0.99).all()
     for name in ("mean", "var", "chi"):
         ours, theirs = (getattr(fit, name)[:3] for fit in (close, alone))
@@ -253,8 +257,8 @@ def test_twins_are_told_apart_no_more_and_share():
     """Exact copies, of which the diagonal knows nothing."""
     d = gaussian_design(60, 12, seed=3)
     A = np.column_stack([d.A, d.A[:, 0], -d.A[:, 1]])
-    prior = Laplace(0.3 * np.abs(A.T @ d.y).max(), Fixed())
-    fit = rvamp(A, d.y, prior=prior, counts=HALF, blocks=[[0, 12], [13, 1]])
+    prior = Laplace(0.3 * np.abs(A.T @ d.y).max(), FixedFactor())
+    fit = rvamp(A, d.y, prior=prior, counts=HALF, column_clusters=[[0, 12], [13, 1]])
     one = rvamp(d.A, d.y, prior=prior, counts=HALF)
     assert fit.converged
     together = fit.mean[[0, 1]] + [1, -1] * fit.mean[[12, 13]]
@@ -279,7 +283,7 @@ def twins(M=60, seed=1):
 @pytest.fixture(scope="module")
 def pair():
     A, y = twins()
-    both = (rvamp(A, y, 1.0, blocks=blocks) for blocks in (None, [[0, 1]]))
+    both = (rvamp(A, y, 1.0, column_clusters=blocks) for blocks in (None, [[0, 1]]))
     return *both, naive_bootstrap(A, y, 1.0, n_resamples=3000, keep=[0, 1])
 
 
@@ -338,7 +342,9 @@ def test_p2_of_a_fit_in_blocks_is_the_coupling_s_gaussian(pair):
     )
     np.testing.assert_allclose(mean, A[:5] @ whole.mean)
     wide = gaussian_design(40, 90, rho=0.9, seed=1)
-    fit = rvamp(wide.A, wide.y, 0.1, intercept=True, blocks=[[2, 3, 4], [9, 8]])
+    fit = rvamp(
+        wide.A, wide.y, 0.1, intercept=True, column_clusters=[[2, 3, 4], [9, 8]]
+    )
     some = p2(fit, [3, 9, 50]).across
     var = fit.last.coupled.x.var[[3, 9, 50]]
     np.testing.assert_allclose(np.diag(some), var, atol=1e-8 * var.max())
@@ -356,21 +362,24 @@ def test_a_fit_in_blocks_where_others_ask(pair, tmp_path, tame):
     alone, close, _ = pair
     again = rvamp(close.problem.A, close.problem.y, 1.0, warm_start=close)
     np.testing.assert_allclose(again.Pi, alone.Pi, atol=1e-5)
-    np.testing.assert_allclose(with_blocks(close, []).Pi, alone.Pi, atol=1e-5)
-    answer = refined(close, None, 200, progress=False)
-    plain = refined(alone, None, 200, progress=False)
+    np.testing.assert_allclose(with_clusters(close, []).Pi, alone.Pi, atol=1e-5)
+    answer = refine(close, None, 200, progress=False)
+    plain = refine(alone, None, 200, progress=False)
     np.testing.assert_allclose(answer.draws, plain.draws, atol=1e-4)
-    assert answer.gain == pytest.approx(plain.gain, rel=0.05)
-    rows = counted(close, rows=2)
-    assert "1 block" in repr(rows) and rows.parts[0].fit.blocks
+    assert answer.refit_efficiency == pytest.approx(plain.refit_efficiency, rel=0.05)
+    rows = condition_on_rows(close, rows=2)
+    assert "1 block" in repr(rows) and rows.parts[0].fit.column_clusters
     with pytest.raises(TypeError, match="columns in blocks: save the one without"):
         close.save(tmp_path / "fit.npz")
     alone.save(tmp_path / "fit.npz")
     loaded = load_fit(tmp_path / "fit.npz", close.problem.A, close.problem.y)
-    np.testing.assert_allclose(with_blocks(loaded, [[0, 1]]).Pi, close.Pi, atol=1e-5)
+    np.testing.assert_allclose(with_clusters(loaded, [[0, 1]]).Pi, close.Pi, atol=1e-5)
     d = gaussian_design(200, 20, seed=2)
-    model = dict(prior=Laplace(0.5, Fixed()), counts=NoResampling())
-    one, two = (effects(rvamp(d.A, d.y, **model, blocks=b)) for b in (None, [[2, 3]]))
+    model = dict(prior=Laplace(0.5, FixedFactor()), counts=NoResampling())
+    one, two = (
+        debiased_effects(rvamp(d.A, d.y, **model, column_clusters=b))
+        for b in (None, [[2, 3]])
+    )
     np.testing.assert_allclose(two.estimate, one.estimate, atol=1e-5)
 
 
@@ -378,7 +387,7 @@ def test_what_the_caller_does_with_errors_does_not_matter(pair):
     _, close, _ = pair
     A, y = close.problem.A, close.problem.y
     with np.errstate(all="raise"):
-        fit = rvamp(A, y, 1.0, blocks=[[0, 1]])
+        fit = rvamp(A, y, 1.0, column_clusters=[[0, 1]])
         np.testing.assert_array_equal(fit.Pi, close.Pi)
         p1(fit).pdf(np.linspace(-300, 300, 9))
         p2(fit).covariance
@@ -410,7 +419,7 @@ def tame():
 )
 def test_columns_that_are_not_there(tame, blocks, words):
     with pytest.raises(ValueError, match=words):
-        rvamp(*tame, 0.1, blocks=blocks)
+        rvamp(*tame, 0.1, column_clusters=blocks)
 
 
 def test_what_has_no_blocks_is_refused(tame):
@@ -419,19 +428,21 @@ def test_what_has_no_blocks_is_refused(tame):
     for more in (*asked, dict(prior=Ridge(0.1)), dict(prior=ElasticNet(1, l1_ratio=0))):
         for blocks in ("auto", [[0, 1]]):
             with pytest.raises(TypeError, match="blocks are for a penalty that sel"):
-                rvamp(A, y, **more, blocks=blocks)
+                rvamp(A, y, **more, column_clusters=blocks)
     with pytest.raises(TypeError, match="blocks need the table in memory"):
-        rvamp(Panels(A), y, 0.1, blocks=[[4, 5]])
-    assert rvamp(Panels(A), y, 0.1, blocks="auto").blocks == []
+        rvamp(ChunkedTable(A), y, 0.1, column_clusters=[[4, 5]])
+    assert rvamp(ChunkedTable(A), y, 0.1, column_clusters="auto").column_clusters == []
 
 
 def test_what_does_not_converge_is_not_put_in_blocks(tame):
     with pytest.warns(UserWarning, match="not converged"):
-        fit = rvamp(*tame, 0.1, max_iter=2, blocks=[[0, 1]])
-    assert fit.blocks == [] and not fit.converged
+        fit = rvamp(*tame, 0.1, max_iter=2, column_clusters=[[0, 1]])
+    assert fit.column_clusters == [] and not fit.converged
     first = rvamp(*tame, 0.1)
     with pytest.warns(UserWarning, match="(?s)not converged.*with 1 block,"):
-        fit = rvamp(*tame, 0.1, max_iter=3, warm_start=first, blocks=[range(8)])
+        fit = rvamp(
+            *tame, 0.1, max_iter=3, warm_start=first, column_clusters=[range(8)]
+        )
 
 
 def test_a_wide_table_in_blocks_holds_no_square_of_its_width():
@@ -447,6 +458,6 @@ def test_columns_in_another_order_have_other_points(seed):
     A = rng.normal(size=(40, 8))
     A[:, 1] = A[:, 0] + 0.1 * rng.normal(size=40)
     y = A[:, 0] + rng.normal(size=40)
-    one = rvamp(A, y, 3.0, blocks=[[0, 1]], tol=1e-8)
-    other = rvamp(A[:, ::-1], y, 3.0, blocks=[[6, 7]], tol=1e-8)
+    one = rvamp(A, y, 3.0, column_clusters=[[0, 1]], tol=1e-8)
+    other = rvamp(A[:, ::-1], y, 3.0, column_clusters=[[6, 7]], tol=1e-8)
     assert np.abs(one.Pi - other.Pi[::-1]).max() < 3e-3

@@ -1,1 +1,0 @@
-"""What stands on the algorithm: the light, twins and rows that matter, weights, offsets and survival."""
