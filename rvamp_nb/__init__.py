@@ -41,6 +41,21 @@ _HOMES = {  # module: the public names that live in it
     "inference.diagnostics": ("ReliabilityWarning",),
 }
 _MODULES = ("datasets",)  # public as modules
+_RENAMED = {  # until 1.0: what a name of 0.3.0 is called now
+    "BlockError": "ChunkError",
+    "DaskPanels": "DaskTable",
+    "Fixed": "FixedFactor",
+    "FixedSizes": "ConstantSignal",
+    "GaussianSizes": "GaussianSignal",
+    "Panels": "ChunkedTable",
+    "Rows": "WeightedLoss",
+    "TrustWarning": "ReliabilityWarning",
+    "counted": "condition_on_rows",
+    "effects": "debiased_effects",
+    "expected_study": "predict_study",
+    "plan": "plan_study",
+    "refined": "refine",
+}
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = sorted([*_HOME, *_MODULES])
@@ -50,7 +65,8 @@ def __getattr__(name):
     from importlib import import_module
 
     if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        now = f": it is {_RENAMED[name]} now" if name in _RENAMED else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{now}")
     module = import_module(f"{__name__}.{_HOME.get(name, name)}")
     value = globals()[name] = getattr(module, name) if name in _HOME else module
     return value

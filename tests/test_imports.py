@@ -213,3 +213,10 @@ def test_no_star_imports():
         for _, names in modules_imported(tree)
         if names == ["*"]
     ] == []
+
+
+@pytest.mark.parametrize("old", rvamp_nb._RENAMED)
+def test_a_name_of_yesterday_names_that_of_today(old):
+    with pytest.raises(AttributeError, match=rf"it is {rvamp_nb._RENAMED[old]} now"):
+        getattr(rvamp_nb, old)
+    assert rvamp_nb._RENAMED[old] in rvamp_nb.__all__
