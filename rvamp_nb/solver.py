@@ -285,7 +285,7 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     _check_derivatives(likelihood, y)
     likelihood = answered_in_groups(likelihood, counts, A, y, beta)  # chapter 5.2
     if intercept:
-        if getattr(A, "ones", False):
+        if getattr(A, "intercept", False):
             raise ValueError("A has a column of ones, and intercept=True adds one")
         A = A.with_ones if stored else np.column_stack([A, np.ones(len(A))])
         prior = WithIntercept(prior, N)

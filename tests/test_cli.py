@@ -255,11 +255,12 @@ def test_the_spread_has_its_light(capsys):
     with pytest.raises(SystemExit):  # the light is red
         main("select data.csv --target y --resamples 0".split())
     s = StabilitySelection(n_resamples=0).fit(frame, b)
-    sentence = f"sd: {s.diagnostics_.spread}: " + "; ".join(
+    sentence = f"sd: {s.diagnostics_.spread_reliability}: " + "; ".join(
         s.diagnostics_.spread_reasons
     )
     assert (
-        s.diagnostics_.spread_reasons and settings()["spread"] == s.diagnostics_.spread
+        s.diagnostics_.spread_reasons
+        and settings()["spread_reliability"] == s.diagnostics_.spread_reliability
     )
     assert sentence[:30] in unwrapped(capsys.readouterr().out)
 

@@ -354,7 +354,7 @@ def test_p2_of_a_fit_in_blocks_is_the_coupling_s_gaussian(pair):
 def test_what_is_derived_for_single_columns_refuses_blocks(pair, derived):
     alone, close, _ = pair
     assert np.isfinite(derived(alone))
-    with pytest.raises(TypeError, match="columns in blocks: ask a fit without blocks"):
+    with pytest.raises(TypeError, match="columns in blocks: ask a fit without column_clusters"):
         derived(close)
 
 

@@ -435,7 +435,7 @@ def test_refits_that_are_given_stand_at_the_fits_penalty(small):
 
 def test_an_estimator_is_explored_by_its_names_on_the_scale_of_the_table():
     X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-    selector = StabilitySelection(refits=0).fit(X, y)
+    selector = StabilitySelection(n_resamples=0).fit(X, y)
     table = selector.explore(["bmi", "s1", "s5"]).table
     assert table["names"] == ["bmi", "s1", "s5"]
     at = [list(X.columns).index(name) for name in table["names"]]

@@ -1078,7 +1078,7 @@ def test_survival_with_groups_weights_and_a_covariate(lives):
     )
     assert s.status_ == "converged" and s.support_[:3].all()
     r = s.refine(None, 20, progress=False)
-    assert r.Pi[2] == 1 and r.failed == 0 and (r.draws[:, 2] != 0).all()
+    assert r.Pi[2] == 1 and r.n_failed == 0 and (r.draws[:, 2] != 0).all()
     share = (r.draws != 0).mean(0)
     assert np.abs(s.probabilities_ - share).max() < 0.05 + 3 * 0.5 / 20**0.5
     at = dict(loss="survival", lambdas=[0.8], n_resamples=10)

@@ -7,7 +7,7 @@
     python tests/bench/control.py null independent     # one null simulation
     python tests/bench/control.py powers               # is the condition of ipss true?
 
-`debiased_effects`: ten columns matter; three signal levels, twenty data sets each. For
+`effects`: ten columns matter; three signal levels, twenty data sets each. For
 rVAMP's path, for a hundred refits of complementary halves at the same penalties (by
 celer), and for ipss (L1): how many true and how many other columns are selected at
 several nominal numbers of false selections, and how many true ones stand before the

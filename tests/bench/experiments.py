@@ -1,12 +1,15 @@
 """The paper's experiments at full size: what chapter 4.1 draws from.
 
-    python tests/bench/experiments.py truth [NAME ...] [--resamples 100000] [--workers
-    1] # stop it at any time; the same line goes on python tests/bench/experiments.py
-    fits                 # what rvamp says of the same problems python
-    tests/bench/experiments.py decay                # how fast delta falls: five ratios
-    x ten seeds, and riboflavin python tests/bench/experiments.py error                #
-    the error of Pi against correlation, number of rows, outliers python
-    tests/bench/experiments.py breast_cancer        # refits of a logistic regression
+    python tests/bench/experiments.py truth [NAME ...] [--refits 100000] [--workers 1]
+    # stop it at any time; the same line goes on
+    python tests/bench/experiments.py fits                 # what rvamp says of the same
+    problems
+    python tests/bench/experiments.py decay                # how fast delta falls: five
+    ratios x ten seeds, and riboflavin
+    python tests/bench/experiments.py error                # the error of Pi against
+    correlation, number of rows, outliers
+    python tests/bench/experiments.py breast_cancer        # refits of a logistic
+    regression
     python tests/bench/experiments.py timings              # a fit in units of refits
     python tests/bench/experiments.py --list
 
@@ -73,14 +76,14 @@ DECAY = dict(
 ERROR = dict(
     N=400,
     penalty=0.15,
-    n_resamples=3000,
+    refits=3000,
     seeds=3,
     correlation=[0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99],
     rows=[20, 30, 50, 80, 150, 300],
     outlier=[0, 5, 10, 20, 40],
 )
-BREAST_CANCER = dict(lam=0.1, n_resamples=2000, seed=0)
-TIMINGS = dict(n_resamples=200)
+BREAST_CANCER = dict(lam=0.1, refits=2000, seed=0)
+TIMINGS = dict(refits=200)
 RECIPES = {
     **TRUTHS,
     **{f"fit_{name}": recipe for name, recipe in TRUTHS.items()},
@@ -648,7 +651,7 @@ def main():
         metavar="NAME",
         help="which truths; all of them if none is named",
     )
-    parser.add_argument("--resamples", type=int, default=100_000)
+    parser.add_argument("--refits", type=int, default=100_000)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument(
         "--work",

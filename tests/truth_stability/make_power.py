@@ -2,8 +2,7 @@
 
     python tests/truth_stability/make_power.py            # all designs, some minutes
     python tests/truth_stability/make_power.py NAME ...
-    python tests/truth_stability/make_power.py --resamples   # two designs by real
-    refits
+    python tests/truth_stability/make_power.py --resamples # two designs by real refits
 
 With pfer fixed, each threshold t belongs to one q = sqrt(pfer p (2t - 1)). `power.npz`
 holds, for every design, data set and threshold, how many of the true features reach the
