@@ -80,7 +80,7 @@ class _CheckedRows:
     def __post_init__(self):
         parts, wanted = ("message", "value", "derivatives"), "a Loss such as Logistic()"
         check_offers("WeightedLoss: loss", self.loss, parts, wanted)
-        given = dict(weight=self.weight, offset=self.offset)
+        given = dict(sample_weight=self.sample_weight, offset=self.offset)
         for name in [name for name in given if given[name] is not None]:
             v = vars(self)[name] = check_array(
                 f"WeightedLoss: {name}", given[name]
@@ -89,16 +89,16 @@ class _CheckedRows:
                 raise ValueError(
                     f"WeightedLoss: {name} must be a vector, got shape {v.shape}"
                 )
-        w = self.weight
+        w = self.sample_weight
         if w is not None and ((w < 0).any() or not w.any()):
             least = f"got numbers from {w.min():g} to {w.max():g}"
             raise ValueError(
-                f"WeightedLoss: weight must be >= 0 and not all 0, {least}"
+                f"WeightedLoss: sample_weight must be >= 0 and not all 0, {least}"
             )
 
     def known(self, y):
-        M, (weight, offset) = np.shape(y)[-1], (self.weight, self.offset)
-        for name, v in dict(weight=weight, offset=offset).items():
+        M, (weight, offset) = np.shape(y)[-1], (self.sample_weight, self.offset)
+        for name, v in dict(sample_weight=weight, offset=offset).items():
             if v is not None and v.shape != (M,):
                 raise ValueError(
                     f"WeightedLoss: {len(v)} numbers of {name} for {M} rows of y"
@@ -142,12 +142,12 @@ class WeightedLoss(_CheckedRows, _AskedElsewhere, _Weighted, Loss):
     Parameters
     ----------
     loss : Squared, Logistic, PoissonLoss, Huber, or a Loss of your own
-    weight : (M,) array >= 0, not all 0; optional, 0 takes a row out of the fit
+    sample_weight : (M,) array >= 0, not all 0; optional, 0 takes a row out of the fit
     offset : (M,) array of finite numbers, optional
     """
 
     loss: Loss
-    weight: np.ndarray = None
+    sample_weight: np.ndarray = None
     offset: np.ndarray = None
 
     def check(self, y, beta):
@@ -168,7 +168,7 @@ class WeightedLoss(_CheckedRows, _AskedElsewhere, _Weighted, Loss):
 
     def of(self, rows):
         """The loss of some of the rows, a slice or their numbers, as WeightedLoss."""
-        weight, offset = self.weight, self.offset
+        weight, offset = self.sample_weight, self.offset
         if weight is not None:  # 0 is kept as the smallest there is
             weight = np.maximum(weight[rows], FAINTEST)
         return WeightedLoss(self.loss, weight, None if offset is None else offset[rows])
@@ -176,7 +176,7 @@ class WeightedLoss(_CheckedRows, _AskedElsewhere, _Weighted, Loss):
 # %% ../../nbs/course/53_survival.ipynb #sb1eab83
 def _translates(rows, beta):
     """Whether the plain loss can answer, at this beta."""
-    alike = rows.weight is None or np.all(np.equal(rows.weight, 1))
+    alike = rows.sample_weight is None or np.all(np.equal(rows.sample_weight, 1))
     return np.isinf(beta) or alike or isinstance(rows.loss, Squared)
 
 
@@ -394,20 +394,21 @@ def _check_baseline(base):
     """Float arrays (M,), and so many events that hardly a resample has none."""
     fields = vars(base)
     fields["time"] = time = _check_time(check_array("time", base.time))
-    usual = dict(event=None, weight=np.ones(len(time)), offset=np.zeros(len(time)))
+    ones = np.ones(len(time))
+    usual = dict(event=None, sample_weight=ones, offset=0 * ones)
     for name, default in usual.items():
         given = default if fields[name] is None else fields[name]
         fields[name] = value = check_array(name, given)
         if value.shape != time.shape:
             raise ValueError(f"{name} must have shape {time.shape}, got {value.shape}")
-    if (base.weight < 0).any():
-        raise ValueError(f"weight must be >= 0, got {base.weight.min():g}")
+    if ((weight := base.sample_weight) < 0).any():
+        raise ValueError(f"sample_weight must be >= 0, got {weight.min():g}")
     fields["counts"] = law_of_one(base.counts, len(time))
     if base.risk is None:
-        fields["risk"] = base.counts.mean * (base.weight * np.exp(base.offset))
+        fields["risk"] = base.counts.mean * (weight * np.exp(base.offset))
     if not np.isin(base.event, (0, 1)).all():
         raise ValueError("event must be 0 or 1 in every row")
-    events = int(np.sum((base.event > 0) & (base.weight > 0)))
+    events = int(np.sum((base.event > 0) & (weight > 0)))
     if not events:
         raise ValueError("no event: every row is censored, there is nothing to fit")
     values, chances = base.counts.nodes()
@@ -427,13 +428,13 @@ class _Level:
         """(M,) cumulative hazard as each row sees it (`drawn-share`), at the level at
         which the intercept starts at 0; 0 before the first event.
         """
-        deaths = self.weight * self.event
+        weight, deaths = self.sample_weight, self.sample_weight * self.event
         hazard = own_hazard(self.time, deaths, self.risk, self.counts)
-        return hazard * (deaths.sum() / (self.weight * np.exp(self.offset) @ hazard))
+        return hazard * (deaths.sum() / (weight * np.exp(self.offset) @ hazard))
 
     def after(self, fit):
         """The baseline that a `Fit` with this one implies (`mean-breslow`)."""
-        met, died = self.hazard > 0, self.weight * self.event
+        met, died = self.hazard > 0, self.sample_weight * self.event
         expected = np.maximum(self.counts.mean * died - fit.last.u.mean, 0)
         risk = expected / np.where(met, self.hazard, 1.0)
         return replace(self, risk=np.where(met, risk, self.risk))
@@ -453,7 +454,7 @@ class BaselineHazard(_Level):
     ----------
     time, event : (M,) arrays, as `survival_target` gives them
     counts : law of the counts
-    weight, offset : (M,) arrays, optional
+    sample_weight, offset : (M,) arrays, optional
     risk : (M,) array, optional
         E c w exp(eta + b) for each row; by default that of the model without features.
     """
@@ -461,7 +462,7 @@ class BaselineHazard(_Level):
     time: np.ndarray
     event: np.ndarray
     counts: object = Subsample(0.5)
-    weight: np.ndarray = None
+    sample_weight: np.ndarray = None
     offset: np.ndarray = None
     risk: np.ndarray = None
 
@@ -473,7 +474,7 @@ class BaselineHazard(_Level):
         """The loss for the solver: a Poisson row for each person, as WeightedLoss."""
         shape = np.log(np.where(self.hazard > 0, self.hazard, 1.0))
         return WeightedLoss(
-            PoissonLoss(), self.weight * (self.hazard > 0), self.offset + shape
+            PoissonLoss(), self.sample_weight * (self.hazard > 0), self.offset + shape
         )
 
 # %% ../../nbs/course/53_survival.ipynb #s0721dfa
