@@ -36,7 +36,7 @@ from rvamp_nb.select.columns import (
     open_table,
     prepare_columns,
 )
-from .control import DECOYS
+from .control import BOUNDS, DECOYS
 from .html import answer_html
 from .penalty import SelectionProblem, read_penalty, settled_promise
 from rvamp_nb.select.target import (
@@ -521,23 +521,34 @@ def _validated(est, X, y):
     _name_columns(est, X.shape[1], names, reset=True)
     return X, y
 
-# %% ../../nbs/course/54_stability.ipynb #21refit3
+# %% ../../nbs/course/54_stability.ipynb #64table1
+# What numbers and words may be: ends of an interval and which of them belong to it, the
+# least of what is counted, a choice. What depends on the table is checked with it.
+_ALLOWED = dict(threshold=(0.5, 1, "]"), pfer=(0, np.inf), q=(0, np.inf), tol=(0, 1))
+_ALLOWED |= dict(l1_ratio=(0, 1, "]"), lambda_min_ratio=(0, 1), accuracy=(1e-6, 0.5))
+_ALLOWED |= dict(n_lambdas=1, n_resamples=0, min_features=0, max_iter=1)
+_ALLOWED |= dict(bound=BOUNDS, decoys=DECOYS)
+
+
 def _check_options(est):
-    """What steers the path and the iteration."""
-    owner = "StabilitySelection"
-    check_size(owner, "max_iter", est.max_iter)
-    check_number(owner, "tol", est.tol, 0, 1)
-    check_number(owner, "accuracy", est.accuracy, 1e-6, 0.5)
-    check_size(owner, "min_features", est.min_features, least=0)
-    if est.decoys is not None and str(est.decoys) not in DECOYS:
-        wanted = "'permuted', 'gaussian' or None"
-        raise ValueError(f"decoys must be {wanted}, got {est.decoys!r}")
-    if est.n_resamples is not None and check_size(
-        owner, "n_resamples", est.n_resamples, least=0
-    ):
+    """Refuse what `_ALLOWED` does not list; None may stay where it is the default."""
+    owner, default = "StabilitySelection", StabilitySelection().get_params()
+    for name, allowed in _ALLOWED.items():
+        value, free = getattr(est, name), default[name] is None
+        if value is None and free:
+            continue
+        if isinstance(allowed, tuple):
+            check_number(owner, name, value, *allowed)
+        elif isinstance(allowed, int):
+            check_size(owner, name, value, allowed)
+        elif str(value) not in allowed:
+            *words, last = [*map(repr, allowed), *["None"] * free]
+            wanted = f"{', '.join(words)} or {last}"
+            raise ValueError(f"{name} must be {wanted}, got {value!r}")
+    if est.n_resamples:  # fewer have no standard error
         check_size(owner, "n_resamples", est.n_resamples, least=10)
 
-
+# %% ../../nbs/course/54_stability.ipynb #21refit3
 def _said_of(found):
     """Warnings about the answer, once it is there, as (text, kind)."""
     answered, diagnostics = found.fit.converged, found.diagnostics
