@@ -136,14 +136,28 @@ class _AskedElsewhere:
 # %% ../../nbs/course/53_survival.ipynb #s430cf87
 @dataclass(frozen=True, eq=False)
 class WeightedLoss(_CheckedRows, _AskedElsewhere, _Weighted, Loss):
-    """A loss with a weight and an offset for each row: w_mu l(y_mu, f_mu + o_mu)
-    (`scaled-row`); value and derivatives are those of all M rows (the last axis).
+    """Multiply a loss by a weight for each row, and add an offset to each linear
+    predictor: w_mu l(y_mu, f_mu + o_mu) (`scaled-row`). Its value and derivatives are
+    those of all M rows (the last axis).
 
     Parameters
     ----------
     loss : Squared, Logistic, PoissonLoss, Huber, or a Loss of your own
-    sample_weight : (M,) array >= 0, not all 0; optional, 0 takes a row out of the fit
+    sample_weight : (M,) array >= 0, not all 0; optional
+        0 takes a row out of the fit.
     offset : (M,) array of finite numbers, optional
+        The known part of each linear predictor. A TypeError or ValueError for other
+        arguments; at finite beta, weights that differ need the squared loss, or one
+        with no channel of its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rvamp_nb import Logistic, WeightedLoss, datasets, rvamp
+    >>> d = datasets.load_diabetes()
+    >>> loss = WeightedLoss(Logistic(), sample_weight=np.arange(442) % 2)
+    >>> rvamp(d.A[:, :10], d.y > 0, lam=0.5, likelihood=loss).Pi.round(1).tolist()
+    [0.1, 0.0, 0.6, 0.4, 0.0, 0.0, 0.3, 0.2, 0.6, 0.2]
     """
 
     loss: Loss
@@ -447,16 +461,26 @@ class _Level:
 # %% ../../nbs/course/53_survival.ipynb #se98e8ec
 @dataclass(frozen=True, eq=False)
 class BaselineHazard(_Level):
-    """A frozen baseline hazard, which makes each row of survival data a Poisson row
-    (`full`, `drawn-share`).
+    """Hold a frozen baseline hazard, which makes each row of survival data a Poisson
+    row (`full`, `drawn-share`).
 
     Parameters
     ----------
-    time, event : (M,) arrays, as `survival_target` gives them
+    time, event : (M,) arrays
+        As `survival_target` gives them: times >= 0, and 1 where the event was seen, 0
+        where not. A ValueError where so few were seen that resamples may have none.
     counts : law of the counts
     sample_weight, offset : (M,) arrays, optional
     risk : (M,) array, optional
         E c w exp(eta + b) for each row; by default that of the model without features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rvamp_nb.inference.survival import BaselineHazard
+    >>> base = BaselineHazard(np.arange(1, 21.0), np.arange(20) % 2)
+    >>> base.hazard[[0, 9, 19]].round(2).tolist()
+    [0.0, 0.42, 1.89]
     """
 
     time: np.ndarray
@@ -493,19 +517,37 @@ def survival_fit(
     rounds=50,
     **options,
 ):
-    """The distribution of a penalised Cox fit across resamples, without Cox fits: the
-    `Fit` of `rvamp`, its intercept the level of the log hazard, and its
-    `BaselineHazard`.
+    """Compute how a penalized Cox fit is distributed across resamples, without Cox
+    fits: by `rvamp` on Poisson rows, with a baseline hazard that is found in turn.
 
     Parameters
     ----------
-    A, lam, prior, counts : as for `rvamp`; penalties as in `cox`
+    A, lam, prior, counts
+        As for `rvamp`; penalties as in `cox`.
     time, event : (M,) arrays
+        Times >= 0, and 1 where the event was seen, 0 where not.
     sample_weight, offset : (M,) arrays, optional
+        Weights >= 0 of the rows, and a known part of the log hazard.
     still : finite float > 0
         Change of the baseline, relative to its largest value, at which to stop.
-    rounds : int; baselines at most, more is a ConvergenceWarning
-    **options : tol, max_iter, damping, beta of `rvamp`
+    rounds : int >= 1
+        Baselines at most; more is a ConvergenceWarning.
+    **options
+        tol, max_iter, damping, beta of `rvamp`.
+
+    Returns
+    -------
+    Fit, BaselineHazard. The intercept of the fit is the level of the log hazard. A
+    TypeError or ValueError for arguments out of range, and for too few events.
+
+    Examples
+    --------
+    >>> from rvamp_nb import survival_fit
+    >>> from rvamp_nb.inference.survival import simulated_survival
+    >>> A, y = simulated_survival(M=100, N=5, seed=1)
+    >>> fit, baseline = survival_fit(A, y["time"], y["event"], lam=1.0)
+    >>> fit.Pi.round(1).tolist()
+    [0.6, 0.5, 0.0, 0.0, 0.0]
     """
     check_law("counts", counts, needs=("nodes", "mean", "var"))
     still = check_number("survival_fit", "still", still, 0)

@@ -324,7 +324,8 @@ class _Beside:
         >>> from rvamp_nb import StabilitySelection, datasets
         >>> d = datasets.load_diabetes()
         >>> s = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y)
-        >>> ax = s.plot_density("x2")
+        >>> s.plot_density("x2").has_data()
+        True
         """
         return pictures.plot_density(self._answered(), feature, ax)
 
@@ -349,13 +350,14 @@ class _Beside:
         >>> from rvamp_nb import StabilitySelection, datasets
         >>> d = datasets.load_diabetes()
         >>> s = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y)
-        >>> ax = s.plot_pair("x2", "x8")
+        >>> s.plot_pair("x2", "x8").has_data()
+        True
         """
         return pictures.plot_pair(self._answered(), first, second, ax)
 
     def explore(self, shown=None):
-        """Open both densities at the reported penalty, on the scale of X, as a widget
-        that moves; see `rvamp_nb.explorers.explore`, with its errors.
+        """Make a widget that moves, of both densities at the reported penalty, on the
+        scale of X; see `rvamp_nb.explorers.explore`, with its errors.
 
         Parameters
         ----------
@@ -371,7 +373,8 @@ class _Beside:
         >>> from rvamp_nb import StabilitySelection, datasets
         >>> d = datasets.gaussian_design(60, 4, noise=0.3, density=0.5, seed=0)
         >>> s = StabilitySelection(n_resamples=0).fit(d.A, d.y)
-        >>> widget = s.explore(["x0", "x1"])
+        >>> type(s.explore(["x0", "x1"])).__name__
+        'Explorer'
         """
         columns, fit = self._answered().question.columns, self.fit_
         names, unit = columns.names[columns.first], columns.unit[columns.first]
@@ -398,12 +401,13 @@ class _Beside:
         >>> from rvamp_nb import StabilitySelection, datasets
         >>> d = datasets.load_diabetes()
         >>> s = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y)
-        >>> files = s.report("results")  # doctest: +SKIP
+        >>> s.report("results")[1].name  # doctest: +SKIP
+        'methods.md'
         """
         return report.write_report(self._known, folder, done)
 
     def summary(self, families=None, *, full=False):
-        """List all features as a table, the most probable first.
+        """Describe all features in a table, the most probable first.
 
         Parameters
         ----------
@@ -470,7 +474,7 @@ class _Beside:
         return predict.family_probabilities(self._known, families)
 
     def duplicates(self):
-        """Name the near copies of each feature, which share one probability.
+        """Find the near copies of each feature, which share one probability.
 
         Returns
         -------
@@ -487,7 +491,7 @@ class _Beside:
         return predict.duplicates(self._known.question.columns)
 
     def substitutes(self):
-        """Name the features that share their signal with a selected one: across
+        """Find the features that share their signal with a selected one: across
         resamples one comes in when the other goes out (p̄₂).
 
         Returns
@@ -766,7 +770,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         return self._known.support
 
     def transform(self, X):
-        """Keep the selected columns of a table.
+        """Take the selected columns of a table.
 
         Parameters
         ----------
