@@ -498,9 +498,9 @@ def refine(
     --------
     >>> from rvamp_nb import datasets, refine, rvamp
     >>> d = datasets.load_diabetes()
-    >>> fit = rvamp(d.A[:, :10], d.y, lam=60.0)
+    >>> fit = rvamp(d.A[:, :10], d.y, lam=50.0)
     >>> refine(fit, accuracy=0.05).Pi.round(1).tolist()
-    [0.1, 0.2, 1.0, 0.9, 0.1, 0.0, 0.6, 0.3, 1.0, 0.3]
+    [0.1, 0.4, 1.0, 0.9, 0.1, 0.1, 0.7, 0.3, 1.0, 0.4]
     """
     if accuracy is not None:
         accuracy = check_number("refine", "accuracy", accuracy, 1e-6, 0.5)
