@@ -201,12 +201,10 @@ def _along(fit, bar, ratio=1.2, below=12, above=11):
 # %% ../nbs/workshop/explorers.ipynb #x62expl3
 @singledispatch
 def explore(fit, names=None, *, shown=None, refits=None, unit=1.0, progress=True):
-    """The explorer of p̄₁ and p̄₂ for a fit or an estimator: a widget (anywidget) that
-    moves with no kernel. It makes some thirty fits more: at other penalties, the steps
-    of the iteration, and for the squared loss at finite temperatures. A ValueError for
-    a fit that has not converged, has columns in blocks, or no resampling; a TypeError
-    for a prior that is no penalty. What holds a fit registers its way, with `shown`
-    only: it knows its names and units.
+    """Make a widget (anywidget) of p̄₁ and p̄₂ that moves with no kernel. It makes some
+    thirty fits more: at other penalties, the steps of the iteration, and for the
+    squared loss at finite temperatures. What holds a fit registers its way, with
+    `shown` only: it knows its names and units.
 
     Parameters
     ----------
@@ -219,7 +217,22 @@ def explore(fit, names=None, *, shown=None, refits=None, unit=1.0, progress=True
         Draws of the coefficients shown, in their order, from `naive_bootstrap`.
     unit : float or (N,) array
         What coefficients are multiplied by, to be on the scale of the table.
-    progress : bool, whether a bar is shown when it takes more than two seconds
+    progress : bool
+        Whether a bar is shown when it takes more than two seconds.
+
+    Returns
+    -------
+    An anywidget. A ValueError for a fit that has not converged, has clusters of
+    columns, or no resampling; a TypeError for a prior that is no penalty.
+
+    Examples
+    --------
+    >>> from rvamp_nb import datasets, rvamp
+    >>> from rvamp_nb.explorers import explore
+    >>> d = datasets.gaussian_design(60, 4, noise=0.3, density=0.5, seed=0)
+    >>> widget = explore(rvamp(d.A, d.y, lam=0.2), shown=[0, 1])
+    >>> type(widget).__name__
+    'Explorer'
     """
     raise TypeError(f"explore: fit must be a Fit or an estimator, got {fit!r:.60}")
 

@@ -412,7 +412,7 @@ def chosen(**how):
         (lambda: stability_radius("x"), "fit must be a Fit, from rvamp, got 'x'"),
         (
             lambda: WeightedLoss(Squared(), []),
-            r"WeightedLoss: weight must be .* got shape \(0,\)",
+            r"WeightedLoss: sample_weight must be .* got shape \(0,\)",
         ),
         (
             lambda: chosen(n_resamples=np.ones(2)),

@@ -315,7 +315,7 @@ def test_weights_and_offsets_in_groups():
     rng = np.random.default_rng(1)
     weight, offset = rng.uniform(0.5, 2, 60), rng.normal(size=60) / 20
     law, root = Grouped(Poisson(0.7), label), np.sqrt(weight)
-    heavy = WeightedLoss(Squared(), weight=weight, offset=offset)
+    heavy = WeightedLoss(Squared(), sample_weight=weight, offset=offset)
     one = rvamp(A, y, 0.4, counts=law, likelihood=heavy, tol=1e-9)
     two = rvamp(root[:, None] * A, root * (y - offset), 0.4, counts=law, tol=1e-9)
     np.testing.assert_allclose(one.Pi, two.Pi, atol=1e-7)

@@ -540,7 +540,7 @@ def test_everybody_dies_and_people_leave_before_the_first_death():
     event = event * (time > np.quantile(time, 0.3))
     fit, base = survival_fit(A, time, event, prior=prior)
     assert fit.converged and (base.hazard == 0).sum() > 20
-    assert (base.rows.weight == (base.hazard > 0)).all()
+    assert (base.rows.sample_weight == (base.hazard > 0)).all()
 
 
 def test_nobody_holds_more_than_the_whole_risk():
@@ -608,8 +608,8 @@ def test_targets_that_are_none(y, word):
         (dict(event=np.ones(3)), "event must have shape"),
         (dict(time=-np.ones(120)), "time must be >= 0"),
         (dict(time=np.full(120, np.nan)), "time"),
-        (dict(sample_weight=-np.ones(120)), "weight"),
-        (dict(sample_weight=np.ones(119)), "weight must have shape"),
+        (dict(sample_weight=-np.ones(120)), "sample_weight"),
+        (dict(sample_weight=np.ones(119)), "sample_weight must have shape"),
         (dict(offset=np.ones(119)), "offset must have shape"),
         (dict(offset=np.full(120, np.inf)), "offset"),
     ],
@@ -625,7 +625,7 @@ def test_survival_that_cannot_work_is_refused_by_name(change, word):
     "arguments, error, word",
     [
         (("logistic",), TypeError, "loss must be a Loss"),
-        ((Logistic(), -np.ones(M)), ValueError, "weight must be >= 0"),
+        ((Logistic(), -np.ones(M)), ValueError, "sample_weight must be >= 0"),
         ((Logistic(), np.zeros(M)), ValueError, "not all 0"),
         ((Logistic(), np.full(M, np.nan)), ValueError, "weight"),
         ((Logistic(), None, np.ones((M, 1))), ValueError, "offset must be a vector"),
@@ -638,7 +638,7 @@ def test_rows_that_are_none(arguments, error, word):
 
 def test_rows_that_do_not_fit_the_table():
     A, y, w, o = weighted("logistic")
-    with pytest.raises(ValueError, match="numbers of weight for 60 rows"):
+    with pytest.raises(ValueError, match="numbers of sample_weight for 60 rows"):
         rvamp(A, y, 2.0, likelihood=WeightedLoss(Logistic(), w[1:]))
     with pytest.raises(ValueError, match="both"):
         rvamp(A, y, 2.0, likelihood=WeightedLoss(Logistic(), (y == 1) * 1.0))

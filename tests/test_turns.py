@@ -194,8 +194,8 @@ def test_one_curvature_meets_the_conditions_of_its_parabola(penalty, loss):
     X, about = np.c_[A[:, some], np.ones(len(A))], np.append(fit.mean[some], 0)
     about[-1] = fit.intercept
     slope, bend = loss.derivatives(y, X @ about + rows.offset)
-    H = (X * (0.7 * rows.weight * bend)[:, None]).T @ X
-    pull = -(c * rows.weight * slope) @ X - (x - about) @ H
+    H = (X * (0.7 * rows.sample_weight * bend)[:, None]).T @ X
+    pull = -(c * rows.sample_weight * slope) @ X - (x - about) @ H
     np.testing.assert_allclose(pull[:, -1], 0, atol=2e-3 * np.abs(pull).max())
     t, k = (np.broadcast_to(v, A.shape[1])[some] * factor for v in prior.split())
     z, off = x[:, :-1], pull[:, :-1] - k * x[:, :-1]

@@ -146,33 +146,57 @@ LIGHTS = ("red", "amber")  # the worst first; else green
 
 
 class ReliabilityWarning(UserWarning):
-    """There are signs that the answer of rVAMP should not be trusted without refits."""
+    """Warn that an answer of rVAMP should not be trusted without refits, or does not
+    hold.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from rvamp_nb import ReliabilityWarning, StabilitySelection, datasets
+    >>> d = datasets.gaussian_design(20, 3, density=0.4, seed=2)
+    >>> with warnings.catch_warnings(record=True) as found:
+    ...     warnings.simplefilter("always")
+    ...     s = StabilitySelection(n_resamples=0).fit(d.A, d.y)
+    >>> found[-1].category is ReliabilityWarning, s.diagnostics_.reliability
+    (True, 'red')
+    """
 
 # %% ../../nbs/course/45_diagnostics.ipynb #483986a8
 class Diagnostics(NamedTuple):
-    """The reliability at the reported penalty, for Π and for the spreads, and what
-    they go by; they cost no refit. Of small tables of kinds that had no say in the
-    limits, none of 70 with a green `reliability` had a badly wrong Π, and 3 of 60 with
-    a green `spread` a variance that is off by more than a factor of two.
+    """Report how reliable the answer at the reported penalty is, for Π and for the
+    standard deviations, and by which signs; this costs no refit. Of small tables of
+    kinds that had no say in the limits, none of 70 with a green `reliability` had a
+    badly wrong Π, and 3 of 60 with a green `spread_reliability` a variance that is off
+    by more than a factor of two.
 
     Attributes
     ----------
     reliability, spread_reliability : "green", "amber" or "red"
         For Π, and for the standard deviations of the features with Π above 0.1.
     reasons, spread_reasons : tuples of str
-        What turned them on, and what to do, in words; empty when green.
+        The signs of trouble, and what to do, in words; empty when green.
     effective_rows : float >= 1
         1 / sum of the squared row shares (`noise-share`); amber below 30, red below 10.
-    largest_share, largest_row, largest_single_share : float in [0, 1], int, float in
-        [0, 1]
-        The row that makes most of the noise, and its share; red above 0.25. What one
-        row makes of a single feature's noise (`own-share`); amber above 0.25, red above
-        0.4. Where whole groups are drawn (`Grouped`), groups stand in the place of
-        rows, by their number among the sorted labels. nan and -1 if nothing converged.
+    largest_share, largest_row : float in [0, 1], int
+        The row that makes most of the noise, and its share; red above 0.25. Where whole
+        groups are drawn (`Grouped`), groups stand in the place of rows, by their number
+        among the sorted labels. nan and -1 if nothing converged.
+    largest_single_share : float in [0, 1]
+        What one row makes of a single feature's noise (`own-share`); amber above 0.25,
+        red above 0.4.
     duplicates, repeated : lists of int arrays
         Groups of columns that are equal up to sign; groups of rows that look like
         repeated samples of one unit.
-    fit, unit : Fit, and what is drawn and counted above, "row" or "group"
+    fit, unit : Fit, str
+        The fit in question, and what is drawn and counted above, "row" or "group".
+
+    Examples
+    --------
+    >>> from rvamp_nb import StabilitySelection, datasets
+    >>> d = datasets.load_diabetes()
+    >>> found = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y).diagnostics_
+    >>> found.reliability, found.reasons, round(found.effective_rows)
+    ('green', (), 102)
     """
 
     reliability: str

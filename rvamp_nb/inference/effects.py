@@ -204,7 +204,18 @@ def calibration_slope(fit):
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0026
 class Effects(NamedTuple):
-    """What `debiased_effects` found; arrays of shape (N,), NaN where nothing holds."""
+    """Hold debiased coefficients with their errors, as `debiased_effects` returns them;
+    all are arrays (N,), NaN where nothing holds.
+
+    Examples
+    --------
+    >>> from rvamp_nb import Laplace, NoResampling, FixedFactor, datasets
+    >>> from rvamp_nb import debiased_effects, rvamp
+    >>> d, lasso = datasets.load_diabetes(), Laplace(20.0, FixedFactor())
+    >>> fit = rvamp(d.A[:, :10], d.y, prior=lasso, counts=NoResampling())
+    >>> debiased_effects(fit)
+    Effects(10 of 10 with an interval, 0 with a p-value only)
+    """
 
     estimate: np.ndarray  # the debiased coefficient
     se: np.ndarray  # its standard error
@@ -257,12 +268,9 @@ COPY, NEAREST, PULL = 0.99, 0.7, 2  # PULL in standard errors; tests/bench/effec
 
 
 def debiased_effects(fit, level=0.95):
-    """Debiased coefficients with standard errors, intervals and p-values
-    (`field-error`, `effect-error`, `own-direction`; a logistic fit's over `bending`),
-    where they hold: `Effects`, on the scale of the columns of A. Where a column
-    resembles too many others, or is pulled too far by them, `status` says so and there
-    are no numbers; a ReliabilityWarning if no column has an interval. A TypeError or
-    ValueError for another kind of fit, or one that has not converged.
+    """Estimate coefficients without the bias of the penalty, with standard errors,
+    intervals and p-values where they hold (`field-error`, `effect-error`,
+    `own-direction`; those of a logistic fit over `bending`).
 
     Parameters
     ----------
@@ -273,6 +281,23 @@ def debiased_effects(fit, level=0.95):
         fit are too cautious (`calibration`), there are p-values only.
     level : float in (0, 1)
         How often an interval should hold the true coefficient.
+
+    Returns
+    -------
+    Effects, on the scale of the columns of A. Where a column resembles too many others,
+    or is pulled too far by them, its `status` is "none" and there are no numbers; a
+    ReliabilityWarning if no column has an interval. A TypeError or ValueError for
+    another kind of fit, or one that has not converged.
+
+    Examples
+    --------
+    >>> from rvamp_nb import Laplace, NoResampling, FixedFactor, datasets
+    >>> from rvamp_nb import debiased_effects, rvamp
+    >>> d, lasso = datasets.load_diabetes(), Laplace(20.0, FixedFactor())
+    >>> fit = rvamp(d.A[:, :10], d.y, prior=lasso, counts=NoResampling())
+    >>> found = debiased_effects(fit)
+    >>> print(found.ci_low[2].round(-1), found.ci_high[2].round(-1))
+    420.0 690.0
     """
     level, fit = _check(fit, level), with_clusters(fit, [])
     A = fit.problem.A[:, : len(fit.mean)]

@@ -323,23 +323,34 @@ def _wanted(samples, shares, short):
 # %% ../../nbs/course/44_refinement.ipynb #1a570017
 @dataclass(frozen=True, eq=False, repr=False)
 class RefinedFit:
-    """What refits and rVAMP say together, from `refine`.
+    """Hold what refits and rVAMP give together, as `refine` returns it.
 
     Attributes
     ----------
     Pi, mean, var : (N,) arrays
-        Selection probability, mean and variance across resamples.
-    Pi_se, mean_se, var_se : (N,) arrays of their standard errors
+        Selection probability in [0, 1], mean and variance across resamples.
+    Pi_se, mean_se, var_se : (N,) arrays
+        Their standard errors.
     n_resamples, n_exact, n_failed : int
         Resamples in `draws`, those of them that were refitted exactly, and those whose
-        refit did not arrive and that are left out.
+        refit did not reach its optimality conditions, which are left out.
     refit_efficiency, prior_refits : float
         For how many plain refits each of them counts in Pi, and for how many rVAMP's
-        own Pi (`own-answer`); 0 if it is not used.
+        Pi (`own-answer`); 0 if that is not used.
     sparse_draws, intercepts : (n_resamples, N) sparse and (n_resamples,) arrays
         Coefficients of each resample, and intercepts (0 where the fit has none).
     interrupted : bool
-    status : str, what was reached
+        Whether ctrl-C ended the refits.
+    status : str
+        What was reached.
+
+    Examples
+    --------
+    >>> from rvamp_nb import datasets, refine, rvamp
+    >>> d = datasets.load_diabetes()
+    >>> found = refine(rvamp(d.A[:, :10], d.y, lam=60.0), accuracy=0.05)
+    >>> bool(found.Pi_se.max() <= 0.05)
+    True
     """
 
     Pi: np.ndarray
@@ -370,7 +381,16 @@ class RefinedFit:
         return float(noise / error) if noise > 0 else np.inf
 
     def interval(self, level=0.95):
-        """Ends of intervals of Pi at a level in (0, 1), (N, 2)."""
+        """Find intervals of the selection probabilities at a level in (0, 1), (N, 2).
+
+        Examples
+        --------
+        >>> from rvamp_nb import datasets, refine, rvamp
+        >>> d = datasets.load_diabetes()
+        >>> found = refine(rvamp(d.A[:, :10], d.y, lam=60.0), accuracy=0.05)
+        >>> found.interval(level=0.9)[2].round(1).tolist()
+        [1.0, 1.0]
+        """
         level = check_number("interval", "level", level, 0, 1)
         width = ndtri((1 + level) / 2) * self.Pi_se
         return np.clip(self.Pi[:, None] + np.outer(width, [-1, 1]), 0, 1)
@@ -447,26 +467,40 @@ def _budget(samples, accuracy, n_resamples):
 def refine(
     fit, accuracy=0.02, n_resamples=None, seed=0, *, baseline=None, progress=True
 ):
-    """Send resamples through the frozen coupling until every selection probability is
-    known to an accuracy (`three-levels`), and combine with rVAMP (`own-answer`): a
-    `RefinedFit`. Ctrl-C ends it with what there is. A TypeError or ValueError for no
-    fit, arguments out of range, and what cannot be refitted.
+    """Refit resamples until every selection probability is known to an accuracy, and
+    combine them with rVAMP. Most resamples are sent through the frozen coupling, a few
+    are refitted exactly (`three-levels`, `own-answer`). Ctrl-C ends it with what there
+    is.
 
     Parameters
     ----------
-    fit : Fit, or Counted
+    fit : Fit, or ConditionedFit
         Of one that has not converged exact refits are taken alone.
     accuracy : float in (0, 1/2), or None
-        The largest standard error of `Pi`; if refits are left, all together are worth
-        0.6 / accuracy^2 plain ones (1,500), too. None makes all `n_resamples`.
+        The largest standard error of `Pi`; the refits together also reach the errors of
+        0.6 / accuracy^2 plain ones (1,500). None makes all `n_resamples`.
     n_resamples : int >= 10, optional
-        So many resamples settle at most; by default 2 / accuracy^2.
+        At most so many resamples are followed until they settle; by default
+        2 / accuracy^2.
     seed : int >= 0
         Resample b depends on (seed, b) only.
-    baseline : Baseline, optional
+    baseline : BaselineHazard, optional
         Of a `survival_fit`: the exact refits are Cox fits.
     progress : bool
         Show a bar when it takes more than two seconds.
+
+    Returns
+    -------
+    RefinedFit. A TypeError for no fit; a ValueError for arguments out of range, and for
+    a loss, penalty or table that cannot be refitted.
+
+    Examples
+    --------
+    >>> from rvamp_nb import datasets, refine, rvamp
+    >>> d = datasets.load_diabetes()
+    >>> fit = rvamp(d.A[:, :10], d.y, lam=50.0)
+    >>> refine(fit, accuracy=0.05).Pi.round(1).tolist()
+    [0.1, 0.4, 1.0, 0.9, 0.1, 0.1, 0.7, 0.3, 1.0, 0.4]
     """
     if accuracy is not None:
         accuracy = check_number("refine", "accuracy", accuracy, 1e-6, 0.5)

@@ -33,7 +33,7 @@ def row_loss(likelihood):
     loss = likelihood.loss if isinstance(likelihood, GroupedLoss) else likelihood
     if not isinstance(loss, WeightedLoss):
         return loss, 1.0, 0.0
-    weight = 1.0 if loss.weight is None else loss.weight
+    weight = 1.0 if loss.sample_weight is None else loss.sample_weight
     return loss.loss, weight, 0.0 if loss.offset is None else loss.offset
 
 
@@ -105,10 +105,9 @@ def refitter(fit, baseline=None):
     """
     p, N, one = fit.problem, len(fit.mean), int(fit.has_intercept)
     if baseline is not None:
-        wanted = "the Baseline that survival_fit returned with the fit"
-        check_offers(
-            "baseline", baseline, ("time", "event", "weight", "offset"), wanted
-        )
+        wanted = "the BaselineHazard that survival_fit returned with the fit"
+        parts = "time", "event", "sample_weight", "offset"
+        check_offers("baseline", baseline, parts, wanted)
         if not np.array_equal(baseline.event, p.y):
             raise ValueError(f"baseline must be {wanted}; its events differ")
     check_refittable(p.A, fit.prior, p.likelihood, one, baseline)
@@ -133,7 +132,7 @@ def refitter(fit, baseline=None):
 
 def _with_level(baseline, A, t, counts, factor, start=None):
     """Cox fits, and the level of each about a baseline."""
-    weight = counts * baseline.weight
+    weight = counts * baseline.sample_weight
     start = None if start is None else start[:, : len(t)]
     x = cox_fits(A, baseline.time, baseline.event, factor * t, weight, start)
     seen = np.maximum(weight @ baseline.event, 0.5)  # of no event, as of half a one

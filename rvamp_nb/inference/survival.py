@@ -80,7 +80,7 @@ class _CheckedRows:
     def __post_init__(self):
         parts, wanted = ("message", "value", "derivatives"), "a Loss such as Logistic()"
         check_offers("WeightedLoss: loss", self.loss, parts, wanted)
-        given = dict(weight=self.weight, offset=self.offset)
+        given = dict(sample_weight=self.sample_weight, offset=self.offset)
         for name in [name for name in given if given[name] is not None]:
             v = vars(self)[name] = check_array(
                 f"WeightedLoss: {name}", given[name]
@@ -89,16 +89,16 @@ class _CheckedRows:
                 raise ValueError(
                     f"WeightedLoss: {name} must be a vector, got shape {v.shape}"
                 )
-        w = self.weight
+        w = self.sample_weight
         if w is not None and ((w < 0).any() or not w.any()):
             least = f"got numbers from {w.min():g} to {w.max():g}"
             raise ValueError(
-                f"WeightedLoss: weight must be >= 0 and not all 0, {least}"
+                f"WeightedLoss: sample_weight must be >= 0 and not all 0, {least}"
             )
 
     def known(self, y):
-        M, (weight, offset) = np.shape(y)[-1], (self.weight, self.offset)
-        for name, v in dict(weight=weight, offset=offset).items():
+        M, (weight, offset) = np.shape(y)[-1], (self.sample_weight, self.offset)
+        for name, v in dict(sample_weight=weight, offset=offset).items():
             if v is not None and v.shape != (M,):
                 raise ValueError(
                     f"WeightedLoss: {len(v)} numbers of {name} for {M} rows of y"
@@ -136,18 +136,32 @@ class _AskedElsewhere:
 # %% ../../nbs/course/53_survival.ipynb #s430cf87
 @dataclass(frozen=True, eq=False)
 class WeightedLoss(_CheckedRows, _AskedElsewhere, _Weighted, Loss):
-    """A loss with a weight and an offset for each row: w_mu l(y_mu, f_mu + o_mu)
-    (`scaled-row`); value and derivatives are those of all M rows (the last axis).
+    """Multiply a loss by a weight for each row, and add an offset to each linear
+    predictor: w_mu l(y_mu, f_mu + o_mu) (`scaled-row`). Its value and derivatives are
+    those of all M rows (the last axis).
 
     Parameters
     ----------
     loss : Squared, Logistic, PoissonLoss, Huber, or a Loss of your own
-    weight : (M,) array >= 0, not all 0; optional, 0 takes a row out of the fit
+    sample_weight : (M,) array >= 0, not all 0; optional
+        0 takes a row out of the fit.
     offset : (M,) array of finite numbers, optional
+        The known part of each linear predictor. A TypeError or ValueError for other
+        arguments; at finite beta, weights that differ need the squared loss, or one
+        with no channel of its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rvamp_nb import Logistic, WeightedLoss, datasets, rvamp
+    >>> d = datasets.load_diabetes()
+    >>> loss = WeightedLoss(Logistic(), sample_weight=np.arange(442) % 2)
+    >>> rvamp(d.A[:, :10], d.y > 0, lam=0.5, likelihood=loss).Pi.round(1).tolist()
+    [0.1, 0.0, 0.6, 0.4, 0.0, 0.0, 0.3, 0.2, 0.6, 0.2]
     """
 
     loss: Loss
-    weight: np.ndarray = None
+    sample_weight: np.ndarray = None
     offset: np.ndarray = None
 
     def check(self, y, beta):
@@ -168,7 +182,7 @@ class WeightedLoss(_CheckedRows, _AskedElsewhere, _Weighted, Loss):
 
     def of(self, rows):
         """The loss of some of the rows, a slice or their numbers, as WeightedLoss."""
-        weight, offset = self.weight, self.offset
+        weight, offset = self.sample_weight, self.offset
         if weight is not None:  # 0 is kept as the smallest there is
             weight = np.maximum(weight[rows], FAINTEST)
         return WeightedLoss(self.loss, weight, None if offset is None else offset[rows])
@@ -176,7 +190,7 @@ class WeightedLoss(_CheckedRows, _AskedElsewhere, _Weighted, Loss):
 # %% ../../nbs/course/53_survival.ipynb #sb1eab83
 def _translates(rows, beta):
     """Whether the plain loss can answer, at this beta."""
-    alike = rows.weight is None or np.all(np.equal(rows.weight, 1))
+    alike = rows.sample_weight is None or np.all(np.equal(rows.sample_weight, 1))
     return np.isinf(beta) or alike or isinstance(rows.loss, Squared)
 
 
@@ -394,20 +408,21 @@ def _check_baseline(base):
     """Float arrays (M,), and so many events that hardly a resample has none."""
     fields = vars(base)
     fields["time"] = time = _check_time(check_array("time", base.time))
-    usual = dict(event=None, weight=np.ones(len(time)), offset=np.zeros(len(time)))
+    ones = np.ones(len(time))
+    usual = dict(event=None, sample_weight=ones, offset=0 * ones)
     for name, default in usual.items():
         given = default if fields[name] is None else fields[name]
         fields[name] = value = check_array(name, given)
         if value.shape != time.shape:
             raise ValueError(f"{name} must have shape {time.shape}, got {value.shape}")
-    if (base.weight < 0).any():
-        raise ValueError(f"weight must be >= 0, got {base.weight.min():g}")
+    if ((weight := base.sample_weight) < 0).any():
+        raise ValueError(f"sample_weight must be >= 0, got {weight.min():g}")
     fields["counts"] = law_of_one(base.counts, len(time))
     if base.risk is None:
-        fields["risk"] = base.counts.mean * (base.weight * np.exp(base.offset))
+        fields["risk"] = base.counts.mean * (weight * np.exp(base.offset))
     if not np.isin(base.event, (0, 1)).all():
         raise ValueError("event must be 0 or 1 in every row")
-    events = int(np.sum((base.event > 0) & (base.weight > 0)))
+    events = int(np.sum((base.event > 0) & (weight > 0)))
     if not events:
         raise ValueError("no event: every row is censored, there is nothing to fit")
     values, chances = base.counts.nodes()
@@ -427,13 +442,13 @@ class _Level:
         """(M,) cumulative hazard as each row sees it (`drawn-share`), at the level at
         which the intercept starts at 0; 0 before the first event.
         """
-        deaths = self.weight * self.event
+        weight, deaths = self.sample_weight, self.sample_weight * self.event
         hazard = own_hazard(self.time, deaths, self.risk, self.counts)
-        return hazard * (deaths.sum() / (self.weight * np.exp(self.offset) @ hazard))
+        return hazard * (deaths.sum() / (weight * np.exp(self.offset) @ hazard))
 
     def after(self, fit):
         """The baseline that a `Fit` with this one implies (`mean-breslow`)."""
-        met, died = self.hazard > 0, self.weight * self.event
+        met, died = self.hazard > 0, self.sample_weight * self.event
         expected = np.maximum(self.counts.mean * died - fit.last.u.mean, 0)
         risk = expected / np.where(met, self.hazard, 1.0)
         return replace(self, risk=np.where(met, risk, self.risk))
@@ -446,22 +461,32 @@ class _Level:
 # %% ../../nbs/course/53_survival.ipynb #se98e8ec
 @dataclass(frozen=True, eq=False)
 class BaselineHazard(_Level):
-    """A frozen baseline hazard, which makes each row of survival data a Poisson row
-    (`full`, `drawn-share`).
+    """Hold a frozen baseline hazard, which makes each row of survival data a Poisson
+    row (`full`, `drawn-share`).
 
     Parameters
     ----------
-    time, event : (M,) arrays, as `survival_target` gives them
+    time, event : (M,) arrays
+        As `survival_target` gives them: times >= 0, and 1 where the event was seen, 0
+        where not. A ValueError where so few were seen that resamples may have none.
     counts : law of the counts
-    weight, offset : (M,) arrays, optional
+    sample_weight, offset : (M,) arrays, optional
     risk : (M,) array, optional
         E c w exp(eta + b) for each row; by default that of the model without features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rvamp_nb.inference.survival import BaselineHazard
+    >>> base = BaselineHazard(np.arange(1, 21.0), np.arange(20) % 2)
+    >>> base.hazard[[0, 9, 19]].round(2).tolist()
+    [0.0, 0.42, 1.89]
     """
 
     time: np.ndarray
     event: np.ndarray
     counts: object = Subsample(0.5)
-    weight: np.ndarray = None
+    sample_weight: np.ndarray = None
     offset: np.ndarray = None
     risk: np.ndarray = None
 
@@ -473,7 +498,7 @@ class BaselineHazard(_Level):
         """The loss for the solver: a Poisson row for each person, as WeightedLoss."""
         shape = np.log(np.where(self.hazard > 0, self.hazard, 1.0))
         return WeightedLoss(
-            PoissonLoss(), self.weight * (self.hazard > 0), self.offset + shape
+            PoissonLoss(), self.sample_weight * (self.hazard > 0), self.offset + shape
         )
 
 # %% ../../nbs/course/53_survival.ipynb #s0721dfa
@@ -492,19 +517,37 @@ def survival_fit(
     rounds=50,
     **options,
 ):
-    """The distribution of a penalised Cox fit across resamples, without Cox fits: the
-    `Fit` of `rvamp`, its intercept the level of the log hazard, and its
-    `BaselineHazard`.
+    """Compute how a penalized Cox fit is distributed across resamples, without Cox
+    fits: by `rvamp` on Poisson rows, with a baseline hazard that is found in turn.
 
     Parameters
     ----------
-    A, lam, prior, counts : as for `rvamp`; penalties as in `cox`
+    A, lam, prior, counts
+        As for `rvamp`; penalties as in `cox`.
     time, event : (M,) arrays
+        Times >= 0, and 1 where the event was seen, 0 where not.
     sample_weight, offset : (M,) arrays, optional
+        Weights >= 0 of the rows, and a known part of the log hazard.
     still : finite float > 0
         Change of the baseline, relative to its largest value, at which to stop.
-    rounds : int; baselines at most, more is a ConvergenceWarning
-    **options : tol, max_iter, damping, beta of `rvamp`
+    rounds : int >= 1
+        Baselines at most; more is a ConvergenceWarning.
+    **options
+        tol, max_iter, damping, beta of `rvamp`.
+
+    Returns
+    -------
+    Fit, BaselineHazard. The intercept of the fit is the level of the log hazard. A
+    TypeError or ValueError for arguments out of range, and for too few events.
+
+    Examples
+    --------
+    >>> from rvamp_nb import survival_fit
+    >>> from rvamp_nb.inference.survival import simulated_survival
+    >>> A, y = simulated_survival(M=100, N=5, seed=1)
+    >>> fit, baseline = survival_fit(A, y["time"], y["event"], lam=1.0)
+    >>> fit.Pi.round(1).tolist()
+    [0.6, 0.5, 0.0, 0.0, 0.0]
     """
     check_law("counts", counts, needs=("nodes", "mean", "var"))
     still = check_number("survival_fit", "still", still, 0)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..checks import check_array, check_number, check_size, progress_bar
+from ..checks import check_array, progress_bar
 from ..iteration import Anderson, Breakdown, iterate, step_of_few
 from ..messages import Natural
 from ..prior import ElasticNet, Laplace, Penalty, Prior, SpikeSlab
@@ -37,8 +37,6 @@ def read_penalty(prior, l1_ratio, randomize, penalty_factor, names, M):
     columns of variance one), `randomize` (None or a law of multipliers), and
     `penalty_factor` (None, (N,), or a dict by name). M rows weigh something.
     """
-    owner, name = "StabilitySelection", "l1_ratio"
-    l1_ratio = check_number(owner, name, l1_ratio, 0, 1, closed="]")
     if prior is not None:
         ratio = None if l1_ratio == 1 else l1_ratio
         own = dict(randomize=randomize, penalty_factor=penalty_factor, l1_ratio=ratio)
@@ -53,6 +51,7 @@ def read_penalty(prior, l1_ratio, randomize, penalty_factor, names, M):
     factors = _one_each(penalty_factor, names)
     if l1_ratio == 1:
         return Laplace(1.0, law, factors)
+    l1_ratio = float(l1_ratio)
     theirs = l1_ratio * M**0.5
     return ElasticNet(1.0, law, factors, l1_ratio=theirs / (theirs + 1 - l1_ratio))
 
@@ -171,12 +170,8 @@ def steering(asked):
     """The path that the estimator's arguments (dict) ask for, as arguments of
     `SelectionProblem.path`, checked by name; None if they ask for none.
     """
-    owner, names = "StabilitySelection", ("lambdas", "n_lambdas", "lambda_min_ratio")
+    names = "lambdas", "n_lambdas", "lambda_min_ratio"
     lambdas, n, ratio = (asked.get(name) for name in names)
-    if n is not None:
-        check_size(owner, "n_lambdas", n)
-    if ratio is not None:
-        ratio = check_number(owner, "lambda_min_ratio", ratio, 0, 1)
     if lambdas is not None:
         lambdas, wanted = check_array("lambdas", lambdas), ""
         if lambdas.ndim != 1 or not lambdas.size:
@@ -189,7 +184,7 @@ def steering(asked):
             raise ValueError(f"lambdas must be {wanted}")
     elif n is ratio is None:
         return None
-    return dict(zip(names, (lambdas, n or 50, ratio or 0.05)))
+    return dict(zip(names, (lambdas, n or 50, float(ratio or 0.05))))
 
 # %% ../../nbs/workshop/penalty.ipynb #73search2
 STRIDE = 0.85  # from one penalty of the walk to the next

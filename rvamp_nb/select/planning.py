@@ -26,7 +26,16 @@ from ..solver import ConvergenceWarning
 
 # %% ../../nbs/course/57_planning.ipynb #ac1a0432
 class Study(NamedTuple):
-    """What to expect of stability selection by half-samples, before there are data."""
+    """Describe what to expect of stability selection by half-samples, before there are
+    data.
+
+    Examples
+    --------
+    >>> from rvamp_nb import predict_study
+    >>> study = predict_study(200, n_features=500, n_effects=10, size=0.5)
+    >>> round(study.power, 2)
+    0.66
+    """
 
     rows: int
     n_features: int
@@ -79,9 +88,8 @@ def predict_study(
     pilot=None,
     near=None,
 ):
-    """What stability selection by half-samples would find in a study: a `Study`, with
-    NaN selections where there is no answer. Effects are of one size, the noise is
-    normal and the loss is the squared one.
+    """Predict what stability selection by half-samples would find in a study. Effects
+    are of one size, the noise is normal and the loss is the squared one.
 
     Parameters
     ----------
@@ -98,6 +106,17 @@ def predict_study(
         How the features hang together (`one-row`); by default they are independent.
     near : Study, optional
         One of similar size, to start from.
+
+    Returns
+    -------
+    Study, with NaN selections where there is no answer. A TypeError or ValueError for
+    arguments out of range.
+
+    Examples
+    --------
+    >>> from rvamp_nb import predict_study
+    >>> predict_study(200, n_features=500, n_effects=10, size=0.5)
+    Study(200 rows: 6.56 of 10 effects, 0.013 false)
     """
     question = _question(rows, n_features, n_effects, size, noise)
     if not isinstance(near, (Study, type(None))):
@@ -235,9 +254,9 @@ def plan_study(
     seed=0,
     progress=True,
 ):
-    """How many rows a study needs: the `Study` with the fewest. Where `max_rows` are
-    not enough, the study of that size, and a UserWarning; where no number of rows is,
-    a ValueError that says which pfer it takes (`most-power`).
+    """Find how many rows a study needs, the fewest that reach a power. Where `max_rows`
+    are not enough, the study of that size is returned, with a UserWarning; where no
+    number of rows is, a ValueError has the pfer that it takes (`most-power`).
 
     Parameters
     ----------
@@ -253,8 +272,22 @@ def plan_study(
         Features hang together as in this pilot (`pilot_of`). The number of rows is then
         found by state evolution and settled by studies that are drawn and refitted:
         half of them around that number, half around the better one that they show.
-    n_studies, seed, progress : int (0: state evolution alone), int >= 0, bool
-        How many studies are drawn, of which numbers; whether a bar is shown.
+    n_studies : int, 0 or at least 8
+        How many studies are drawn; with 0 state evolution decides alone.
+    seed : int >= 0
+        Of their numbers.
+    progress : bool
+        Whether a bar is shown.
+
+    Returns
+    -------
+    Study
+
+    Examples
+    --------
+    >>> from rvamp_nb import plan_study
+    >>> plan_study(n_features=200, n_effects=5, size=0.6, threshold=0.75).rows
+    114
     """
     power, pfer, most = _check_promise(power, pfer, max_rows, n_studies)
     rng = np.random.default_rng(check_size("plan_study", "seed", seed, least=0))
@@ -283,8 +316,17 @@ def plan_study(
 
 # %% ../../nbs/course/57_planning.ipynb #d7f7e38e
 class Pilot(NamedTuple):
-    """How features of unit variance hang together: each is a sum of what features have
-    in common, loadings' g, and of something of its own; both normal.
+    """Describe how features of unit variance hang together: each is a sum of what
+    features have in common, loadings' g, and of something of its own; both normal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rvamp_nb import predict_study
+    >>> from rvamp_nb.select.planning import Pilot
+    >>> pilot = Pilot(loadings=np.full((1, 200), 0.5), own=np.full(200, 0.75))
+    >>> predict_study(140, 200, 5, 0.6, pilot=pilot)
+    Study(140 rows: 4 of 5 effects, 0.066 false)
     """
 
     loadings: np.ndarray  # (K, N)

@@ -36,7 +36,7 @@ from rvamp_nb.select.columns import (
     open_table,
     prepare_columns,
 )
-from .control import DECOYS
+from .control import BOUNDS, DECOYS
 from .html import answer_html
 from .penalty import SelectionProblem, read_penalty, settled_promise
 from rvamp_nb.select.target import (
@@ -55,9 +55,30 @@ class _Bagging:
     """Predictions averaged over resamples."""
 
     def linear_predictor(self, X, return_std=False):
-        """Mean across resamples of intercept + x'coef for each row of X (m, N),
-        (m,); with return_std also its standard deviation, (m,), by the refits, or by
-        p̄₂ where there are none.
+        """Average the linear predictor of new rows over the resamples.
+
+        Parameters
+        ----------
+        X : (m, N) array, data frame or ChunkedTable
+            New rows, of the columns that were fitted.
+        return_std : bool
+            Whether to return the standard deviation across resamples, too: that of the
+            refits, or by p̄₂ where there are none.
+
+        Returns
+        -------
+        (m,) array of intercept + x'coef without an offset; with return_std a pair of
+        them. A ValueError for other columns, missing values, and where nothing
+        converged.
+
+        Examples
+        --------
+        >>> from rvamp_nb import StabilitySelection, datasets
+        >>> d = datasets.load_diabetes()
+        >>> s = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y)
+        >>> mean, std = s.linear_predictor(d.A[:2, :10], return_std=True)
+        >>> print(mean.round(), std.round())
+        [ 22. -30.] [5. 5.]
         """
         X, mean = self._mean_of(X)
         if not return_std:
@@ -84,9 +105,28 @@ class _Bagging:
         return predict.averaged(self.selection_, *self._mean_of(X), f)
 
     def predict(self, X, return_std=False):
-        """The bagged prediction for each row of X (m, N), (m,): mean, class, or
-        expected count (of a loss of your own the linear predictor); with return_std
-        (refused for classes) also its standard deviation.
+        """Predict the target of new rows by the average over the resamples.
+
+        Parameters
+        ----------
+        X : (m, N) array, data frame or ChunkedTable
+            New rows, of the columns that were fitted.
+        return_std : bool
+            Whether to return the standard deviation across resamples, too; a ValueError
+            for classes.
+
+        Returns
+        -------
+        (m,) array: the mean, the class with a probability above 1/2, or the expected
+        count; log hazards for survival, the linear predictor for a loss of your own.
+
+        Examples
+        --------
+        >>> from rvamp_nb import StabilitySelection, datasets
+        >>> d = datasets.load_diabetes()
+        >>> s = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y)
+        >>> s.predict(d.A[:3, :10]).round().tolist()
+        [22.0, -30.0, 13.0]
         """
         check_is_fitted(self)
         if self.loss_ == "logistic" and return_std:
@@ -100,10 +140,29 @@ class _Bagging:
         return self.linear_predictor(X, return_std)
 
     def predict_interval(self, X, level=0.9):
-        """Where the target of each row of X (m, N) lies with a probability of about
-        `level`, (m, 2): the bagged prediction, and to each side what out-of-bag errors
-        do not exceed in that share. No refit is made; rows must be like those of the
-        fit, drawn one by one, and the loss "squared" or "huber".
+        """Predict intervals that hold the target of a new row with a probability of
+        about `level`, without a refit: to each side of the bagged prediction stands
+        what out-of-bag errors do not exceed in that share (chapter 5.5).
+
+        Parameters
+        ----------
+        X : (m, N) array, data frame or ChunkedTable
+            New rows, like those of the fit. A ValueError if those were drawn in
+            `groups`, or the loss is not "squared" or "huber".
+        level : float in (0, 1)
+            A ValueError if there are too few rows for it.
+
+        Returns
+        -------
+        (m, 2) array of lower and upper ends.
+
+        Examples
+        --------
+        >>> from rvamp_nb import StabilitySelection, datasets
+        >>> d = datasets.load_diabetes()
+        >>> s = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y)
+        >>> s.predict_interval(d.A[:2, :10], level=0.8).round().tolist()
+        [[-61.0, 105.0], [-113.0, 53.0]]
         """
         mean = self.linear_predictor(X)
         wide = predict.half_width(self.selection_, level)
@@ -115,7 +174,26 @@ class _Bagging:
 
     @available_if(_is_logistic)
     def predict_proba(self, X):
-        """Probabilities of the two classes averaged over resamples, (m, 2)."""
+        """Predict the probabilities of the two classes, averaged over the resamples.
+        There is no such method for another loss than "logistic".
+
+        Parameters
+        ----------
+        X : (m, N) array, data frame or ChunkedTable
+            New rows, of the columns that were fitted.
+
+        Returns
+        -------
+        (m, 2) array, its columns in the order of `classes_`.
+
+        Examples
+        --------
+        >>> from rvamp_nb import StabilitySelection, datasets
+        >>> d = datasets.load_diabetes()
+        >>> s = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y > 0)
+        >>> s.predict_proba(d.A[:2, :10]).round(2).tolist()
+        [[0.49, 0.51], [0.67, 0.33]]
+        """
         yes, _ = self._averaged(X, expit)
         return np.column_stack([1 - yes, yes])
 
@@ -154,34 +232,149 @@ class _Beside:
     @numpy_errors(all="warn", under="ignore")
     def refine(self, accuracy=0.02, n_resamples=None, *, seed=0, progress=True):
         """Refit at the reported penalty until the probabilities are known to an
-        accuracy, and combine with rVAMP: a `RefinedFit` about the columns of X, on
-        their scale. `rvamp_nb.refined` says what the arguments are and what is raised.
-        To have it reported, say `StabilitySelection(n_resamples=...)`.
+        accuracy, and combine the refits with rVAMP. The answer of the estimator stays
+        as it was: for refits in it, fit with `n_resamples` or `accuracy`.
+
+        Parameters
+        ----------
+        accuracy, n_resamples, seed, progress
+            As for `rvamp_nb.refine`, with its errors.
+
+        Returns
+        -------
+        RefinedFit, about the columns of X and on their scale.
+
+        Examples
+        --------
+        >>> from rvamp_nb import StabilitySelection, datasets
+        >>> d = datasets.load_diabetes()
+        >>> s = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y)
+        >>> s.refine(accuracy=0.05, progress=False).Pi.round(1).tolist()
+        [0.0, 0.0, 1.0, 0.2, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]
         """
         asked = dict(n_resamples=n_resamples, seed=seed, progress=progress)
         both = refine_selection(self._answered(), accuracy=accuracy, **asked)
         return in_the_table(self.selection_, both)
 
     def plot_path(self, ax=None, leaders=8):
-        """Π along the path; see `rvamp_nb.select.pictures.plot_path`."""
+        """Draw the selection probabilities along the path of penalties.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            By default a new picture is made.
+        leaders : int
+            So many features have a color and a name.
+
+        Returns
+        -------
+        The Axes.
+
+        Examples
+        --------
+        >>> from rvamp_nb import StabilitySelection, datasets
+        >>> d = datasets.load_diabetes()
+        >>> s = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y)
+        >>> s.plot_path(leaders=3).get_xscale()
+        'log'
+        """
         return pictures.plot_path(self._known, ax, leaders)
 
     def plot_probabilities(self, ax=None, leaders=20):
-        """Bars; see `rvamp_nb.select.pictures.plot_probabilities`."""
+        """Draw the largest selection probabilities as bars, beside the threshold.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            By default a new picture is made.
+        leaders : int
+            How many features are shown.
+
+        Returns
+        -------
+        The Axes.
+
+        Examples
+        --------
+        >>> from rvamp_nb import StabilitySelection, datasets
+        >>> d = datasets.load_diabetes()
+        >>> s = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y)
+        >>> len(s.plot_probabilities(leaders=5).get_yticklabels())
+        5
+        """
         return pictures.plot_probabilities(self._known, ax, leaders)
 
     def plot_density(self, feature, ax=None):
-        """Draw a coefficient; see `rvamp_nb.select.pictures.plot_density`."""
+        """Draw how a coefficient is distributed across resamples (p̄₁, and the refits).
+
+        Parameters
+        ----------
+        feature : str or int
+            Name or number of a column.
+        ax : matplotlib Axes, optional
+            By default a new picture is made.
+
+        Returns
+        -------
+        The Axes. A ValueError for a feature that is not there, and where nothing
+        converged.
+
+        Examples
+        --------
+        >>> from rvamp_nb import StabilitySelection, datasets
+        >>> d = datasets.load_diabetes()
+        >>> s = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y)
+        >>> s.plot_density("x2").has_data()
+        True
+        """
         return pictures.plot_density(self._answered(), feature, ax)
 
     def plot_pair(self, first, second, ax=None):
-        """Draw two coefficients; see `rvamp_nb.select.pictures.plot_pair`."""
+        """Draw how two coefficients are distributed together across resamples (p̄₂, and
+        the refits).
+
+        Parameters
+        ----------
+        first, second : str or int
+            Names or numbers of two columns.
+        ax : matplotlib Axes, optional
+            By default a new picture is made.
+
+        Returns
+        -------
+        The Axes. A ValueError for a feature that is not there, and where nothing
+        converged.
+
+        Examples
+        --------
+        >>> from rvamp_nb import StabilitySelection, datasets
+        >>> d = datasets.load_diabetes()
+        >>> s = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y)
+        >>> s.plot_pair("x2", "x8").has_data()
+        True
+        """
         return pictures.plot_pair(self._answered(), first, second, ax)
 
     def explore(self, shown=None):
-        """Both densities at the reported penalty, on the scale of X, as a widget that
-        moves; `rvamp_nb.explorers.explore` says what it has, and what is refused.
-        `shown` names the features, the ten most often selected if not given.
+        """Make a widget that moves, of both densities at the reported penalty, on the
+        scale of X; see `rvamp_nb.explorers.explore`, with its errors.
+
+        Parameters
+        ----------
+        shown : list of str or int, optional
+            At least two features; by default the ten that are selected most often.
+
+        Returns
+        -------
+        An anywidget.
+
+        Examples
+        --------
+        >>> from rvamp_nb import StabilitySelection, datasets
+        >>> d = datasets.gaussian_design(60, 4, noise=0.3, density=0.5, seed=0)
+        >>> s = StabilitySelection(n_resamples=0).fit(d.A, d.y)
+        >>> type(s.explore(["x0", "x1"])).__name__
+        'Explorer'
         """
         columns, fit = self._answered().question.columns, self.fit_
         names, unit = columns.names[columns.first], columns.unit[columns.first]
@@ -190,13 +383,51 @@ class _Beside:
         return explorers.explore(fit, names, shown=list(shown), unit=unit)
 
     def report(self, folder, done=()):
-        """A page for a paper; see `rvamp_nb.select.report.write_report`."""
+        """Write a page for a paper: methods, settings, tables and pictures.
+
+        Parameters
+        ----------
+        folder : str or path
+            Where the files go; made if it is not there.
+        done : list of str
+            Sentences for the methods, on what was done to the table before.
+
+        Returns
+        -------
+        list of the files, as paths.
+
+        Examples
+        --------
+        >>> from rvamp_nb import StabilitySelection, datasets
+        >>> d = datasets.load_diabetes()
+        >>> s = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y)
+        >>> s.report("results")[1].name  # doctest: +SKIP
+        'methods.md'
+        """
         return report.write_report(self._known, folder, done)
 
     def summary(self, families=None, *, full=False):
-        """All features as a DataFrame, the most probable first: Π, its standard error,
-        whether selected, mean and sd, in the digits that are known. With `full`, or
-        `families`, all that is known; see `rvamp_nb.select.report.summary_table`.
+        """Describe all features in a table, the most probable first.
+
+        Parameters
+        ----------
+        families : dict {name: features}, or list of lists of features; optional
+            With it the table is the full one, with columns about the families.
+        full : bool
+            Whether to show all that is known (`rvamp_nb.select.report.summary_table`).
+
+        Returns
+        -------
+        DataFrame of N rows: Π, its standard error, whether selected, mean and standard
+        deviation of the coefficient across resamples, in the digits that are known.
+
+        Examples
+        --------
+        >>> from rvamp_nb import StabilitySelection, datasets
+        >>> d = datasets.load_diabetes()
+        >>> s = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y)
+        >>> s.summary().head(3).index.tolist()
+        ['x2', 'x8', 'x3']
         """
         if full or families is not None:
             return report.summary_table(self._known, families)
@@ -216,24 +447,73 @@ class _Beside:
         return found
 
     def family_probabilities(self, families=None):
-        """How often at least one feature of a family is selected, a DataFrame; see
-        `rvamp_nb.select.predict.family_probabilities`.
+        """Estimate how often at least one feature of a family is selected, by the
+        refits.
+
+        Parameters
+        ----------
+        families : dict {name: features}, or list of lists of features; optional
+            By name or number, each in one family at most. By default the levels of each
+            variable (`categories`), and columns with a correlation above 0.6.
+
+        Returns
+        -------
+        DataFrame with a row for each family, the most probable first: leader, members,
+        expected (how many of them a resample selects), probability, probability_se. A
+        ValueError where there are no refits.
+
+        Examples
+        --------
+        >>> from rvamp_nb import StabilitySelection, datasets
+        >>> d = datasets.load_diabetes()
+        >>> s = StabilitySelection(n_resamples=50).fit(d.A[:, :10], d.y)
+        >>> table = s.family_probabilities({"both": ["x2", "x8"], "none": ["x4", "x5"]})
+        >>> table["probability"].round(1).tolist()
+        [1.0, 0.0]
         """
         return predict.family_probabilities(self._known, families)
 
     def duplicates(self):
-        """The names of its near copies for each feature, (N,) list of str."""
+        """Find the near copies of each feature, which share one probability.
+
+        Returns
+        -------
+        (N,) list of str, names separated by commas; empty where there is no copy.
+
+        Examples
+        --------
+        >>> from rvamp_nb import StabilitySelection, datasets
+        >>> d = datasets.load_diabetes()
+        >>> s = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y)
+        >>> s.duplicates()[:2]
+        ['', '']
+        """
         return predict.duplicates(self._known.question.columns)
 
     def substitutes(self):
-        """Who shares its signal with each selected feature, (N,) list of str."""
+        """Find the features that share their signal with a selected one: across
+        resamples one comes in when the other goes out (p̄₂).
+
+        Returns
+        -------
+        (N,) list of str, up to three names separated by commas; empty for a feature
+        that is not selected, or has no such substitute.
+
+        Examples
+        --------
+        >>> from rvamp_nb import StabilitySelection, datasets
+        >>> d = datasets.load_diabetes()
+        >>> s = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y)
+        >>> s.substitutes()[2]
+        'x8'
+        """
         columns = self._known.question.columns
         return predict.substitutes(self.fit_, columns, self.support_)
 
 # %% ../../nbs/course/54_stability.ipynb #51661272
 class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
-    """Stability selection without resampling: a scikit-learn selector whose selection
-    probabilities come from rVAMP.
+    """Select features by how often they are selected across resamples, without drawing
+    them: a scikit-learn selector whose selection probabilities come from rVAMP.
 
     Columns are centred and scaled to unit norm inside; coefficients are on the scale of
     X. The penalty is lambda times sum |x|, for the sum of losses over the rows of a
@@ -283,7 +563,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         logarithm, down to this share (0.05) of the one that selects nothing.
     accuracy : float in (0, 1/2)
         The largest standard error of a reported probability: real refits are combined
-        with rVAMP until it is reached, and all together are worth more (`refine`).
+        with rVAMP until it is reached (`refine`).
     n_resamples : int, 0 or at least 10, optional
         So many refits, whatever the accuracy; 0 reports rVAMP alone. What cannot be
         refitted is an error if this was given; else rVAMP is reported, with a warning.
@@ -297,51 +577,89 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
     categories : dict {variable: columns}, or list of lists of columns, optional
         Which columns are levels of one variable: they are not reported to share their
         signal with each other.
-    tol, max_iter, verbose
-        As for `rvamp` (1e-4: 5e-5 of a probability at most); whether a bar may be shown
-        on stderr, after two seconds, on a terminal or in a notebook.
+    tol, max_iter : float in (0, 1), int >= 1
+        As for `rvamp`; a `tol` of 1e-4 is 5e-5 of a probability at most.
+    verbose : bool
+        Whether a bar may be shown on stderr, after two seconds, on a terminal or in a
+        notebook.
 
     Attributes
     ----------
-    selection_probabilities_ : (N, L) array
-        By rVAMP alone, at the reported penalty too; NaN where that did not converge.
+    probabilities_ : (N,) array in [0, 1]
+        The selection probabilities at the reported penalty, refits combined; NaN where
+        no penalty converged.
+    support_ : (N,) bool array
+        Which features are selected: their probability reaches the threshold.
+    undecided_ : (N,) bool array, or None without refits
+        Which probabilities are within two standard errors of the threshold.
+    lambda_ : float
+        The reported penalty, where rVAMP's probabilities sum to q.
+    lambda_scales_ : dict {str: float}
+        The same as glmnet, scikit-learn and scikit-survival count it, for a resample of
+        the mean number of rows, on columns of variance one.
+    threshold_, pfer_, q_ : float
+        As asked for or derived; pfer_ is nan where no bound holds.
+    pfer_bound_, pfer_bound_se_ : float
+        The bound on the expected number of false selections, for the sum of the
+        probabilities, rVAMP's or the combined one, whichever is larger (nan: none
+        holds), and its standard error by the refits.
+    status_ : str
+        "converged", or "fell back: ...", "q not met: ...", "pfer not met: ...", "no
+        answer: ...".
+    diagnostics_ : Diagnostics
+        How reliable Π and the standard deviations are, with reasons.
+    coef_mean_, coef_std_ : (N,) arrays
+        Mean and standard deviation of the coefficients across resamples at the reported
+        penalty, from the same source as the probabilities.
+    coef_interval_ : (N, 2) array
+        Where a coefficient lies in 90 % of the resamples, by p̄₁ of rVAMP or by the
+        refits: no confidence interval of an effect, which was shrunk and selected.
+    intercept_ : float
+        The mean intercept.
+    stability_, stability_se_ : float
+        How far the lists of single resamples agree (Nogueira, Sechidis and Brown 2018):
+        1 where all are the same, 0 as by chance; its error by the refits (nan without).
+    q_values_ : (N,) array, or None without `decoys`
+        Of all features with at most alpha a share of at most alpha is false on average,
+        where noise is like its decoys. It is no part of `support_`.
+    refined_ : RefinedFit, or None without refits
+        rVAMP and the refits combined; its Pi_se are the standard errors of the
+        probabilities.
+    refit_error_, interrupted_ : str, bool
+        Why there are no refits, or ""; whether ctrl-C ended them.
     lambdas_, expected_selected_, converged_ : (L,) arrays
         The path: penalties, sum of probabilities over what can be selected, and whether
         each converged. If no path was asked for, it is made when one of these, or a
         picture of it, is: in strides of 15 %, until the sum is 1.5 q or four penalties
         select more than q; right to about 0.003, but to `tol` at the reported penalty.
-    lambda_, probabilities_, support_, n_iter_ : float, (N,) array, (N,) bool array, int
-        The reported penalty, where rVAMP's probabilities sum to q; the probabilities
-        there, with refits combined; which reach the threshold (NaN, and nothing, where
-        no penalty converged); and how many steps it took.
-    stability_, stability_se_ : float
-        How far the lists of single resamples agree (Nogueira, Sechidis and Brown 2018):
-        1 where all are the same, 0 as by chance; its error by the refits (nan without).
-    refined_, undecided_ : Refined, (N,) bool array; None without refits
-        rVAMP and the refits combined, with standard errors; which probabilities are
-        within two of them of the threshold. `refit_error_`: why there are none;
-        `interrupted_`: whether ctrl-C ended the refits.
-    q_values_ : (N,) array or None
-        Of all features with at most alpha a share of at most alpha is false on average,
-        where noise is like its `decoys` (None without). It is no part of `support_`.
-    coef_interval_ : (N, 2) array
-        Where a coefficient lies in 90 % of the resamples, by p̄₁ of rVAMP or by the
-        refits: no confidence interval of an effect, which was shrunk and selected.
-    lambda_scales_ : dict
-        The reported penalty as glmnet, scikit-learn and scikit-survival count it, for a
-        resample of the mean number of rows, on columns of variance one.
-    threshold_, pfer_, q_, pfer_bound_, pfer_bound_se_, status_ : float; str
-        As asked for or derived; the bound for the sum reached, rVAMP's or the combined
-        one, whichever is larger (nan: none holds), and its standard error by the
-        refits; "converged", or "fell back: ...", "q not met: ...", "pfer not met: ...",
-        "no answer: ...".
-    coef_mean_, coef_std_, intercept_ : (N,) arrays, float
-        Mean and standard deviation across resamples of the coefficients at the reported
-        penalty, and the mean intercept, from the same source as the probabilities.
-    loss_, classes_, baseline_, diagnostics_, fit_
-        The loss; the two classes or None; the `BaselineHazard` of survival times or
-        None; a `Diagnostics`, with the light; the solver's `Fit` at the reported
-        penalty.
+    selection_probabilities_ : (N, L) array
+        Along the path, by rVAMP alone; NaN where that did not converge.
+    loss_ : str, or the Loss that was given
+    classes_ : (2,) array, or None
+        The two classes; the second is modelled.
+    baseline_ : BaselineHazard, or None where there are no survival times
+    fit_ : Fit
+        The solver's, at the reported penalty, on standardized columns.
+    center_, scale_ : (N,) arrays
+        What was subtracted from the columns, and what they were divided by.
+    n_iter_ : int
+        How many steps the fit at the reported penalty took.
+    n_features_in_, feature_names_in_ : int, (N,) array of str
+        Of X; the names only where X has columns with names.
+    question_, selection_ : SelectionProblem, Selection
+        The problem that was solved, and all that was found.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from rvamp_nb import StabilitySelection, datasets
+    >>> d = datasets.load_diabetes()
+    >>> X = pd.DataFrame(d.A[:, :10], columns=d.names[:10])
+    >>> s = StabilitySelection(n_resamples=100).fit(X, d.y)
+    >>> s.get_feature_names_out().tolist()
+    ['bmi', 's5']
+    >>> s.probabilities_.round(1).tolist()
+    [0.0, 0.0, 1.0, 0.2, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]
     """
 
     def __init__(
@@ -379,21 +697,21 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         self.tol, self.max_iter, self.verbose = tol, max_iter, verbose
 
     def fit(self, X, y, *, groups=None, strata=None, sample_weight=None, offset=None):
-        """Find the reported penalty, fit there, and judge the answer; returns self.
+        """Find the reported penalty, fit there, and judge how reliable the answer is.
 
         A fit that is refused (TypeError, ValueError: masked X, missing values, dates, a
         target that does not suit the loss, too many covariates, options out of range or
         in contradiction) leaves nothing of an earlier one. Warnings (UserWarning,
-        ReliabilityWarning, ConvergenceWarning) tell of columns that are constant, near
-        copies or explained; a target that may hold codes of classes; a feature that may
-        be the target itself; a promise that cannot be spent, or that nothing can meet;
-        q not met; a red light or no answer; a penalty of the path that did not
-        converge; decoys unlike X.
+        ReliabilityWarning, ConvergenceWarning) are about columns that are constant,
+        near copies or explained; a target that may hold codes of classes; a feature
+        that may be the target itself; a promise that cannot be spent, or that nothing
+        can meet; q not met; a poor reliability or no answer; a penalty of the path that
+        did not converge; decoys unlike X.
 
         Parameters
         ----------
         X : (M, N) array or data frame of finite numbers, M at least 4
-            Or a table in blocks: a scipy.sparse matrix, a numpy.memmap, a large array
+            Or a table in chunks: a scipy.sparse matrix, a numpy.memmap, a large array
             of small numbers, an array or data frame of Dask, a data frame of sparse
             columns, `ChunkedTable`. It is never in memory as a whole. Columns are
             called by the `str` of their labels; those of an array, and 0, 1, ..., x0,
@@ -412,6 +730,19 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
             What a row counts in the loss whenever it is drawn, >= 0 and not all 0 (only
             ratios matter; columns are standardised with it); a known part of the linear
             predictor, which predictions leave out.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from rvamp_nb import StabilitySelection, datasets
+        >>> d = datasets.load_diabetes()
+        >>> sex = d.A[:, 1] > 0
+        >>> s = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y, strata=sex)
+        >>> s.status_
+        'converged'
         """
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
@@ -439,7 +770,25 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         return self._known.support
 
     def transform(self, X):
-        """The selected columns of X (m, N): an array; of what Dask has, the same."""
+        """Take the selected columns of a table.
+
+        Parameters
+        ----------
+        X : (m, N) array, data frame, array or data frame of Dask, or ChunkedTable
+            The columns that were fitted; a ValueError for others.
+
+        Returns
+        -------
+        (m, n) array; of what Dask has, the same kind.
+
+        Examples
+        --------
+        >>> from rvamp_nb import StabilitySelection, datasets
+        >>> d = datasets.load_diabetes()
+        >>> s = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y)
+        >>> s.transform(d.A[:, :10]).shape
+        (442, 2)
+        """
         check_is_fitted(self)
         selected = np.flatnonzero(self.support_)
         if hasattr(X, "to_dask_array"):
@@ -521,23 +870,34 @@ def _validated(est, X, y):
     _name_columns(est, X.shape[1], names, reset=True)
     return X, y
 
-# %% ../../nbs/course/54_stability.ipynb #21refit3
+# %% ../../nbs/course/54_stability.ipynb #64table1
+# What numbers and words may be: ends of an interval and which of them belong to it, the
+# least of what is counted, a choice. What depends on the table is checked with it.
+_ALLOWED = dict(threshold=(0.5, 1, "]"), pfer=(0, np.inf), q=(0, np.inf), tol=(0, 1))
+_ALLOWED |= dict(l1_ratio=(0, 1, "]"), lambda_min_ratio=(0, 1), accuracy=(1e-6, 0.5))
+_ALLOWED |= dict(n_lambdas=1, n_resamples=0, min_features=0, max_iter=1)
+_ALLOWED |= dict(bound=BOUNDS, decoys=DECOYS)
+
+
 def _check_options(est):
-    """What steers the path and the iteration."""
-    owner = "StabilitySelection"
-    check_size(owner, "max_iter", est.max_iter)
-    check_number(owner, "tol", est.tol, 0, 1)
-    check_number(owner, "accuracy", est.accuracy, 1e-6, 0.5)
-    check_size(owner, "min_features", est.min_features, least=0)
-    if est.decoys is not None and str(est.decoys) not in DECOYS:
-        wanted = "'permuted', 'gaussian' or None"
-        raise ValueError(f"decoys must be {wanted}, got {est.decoys!r}")
-    if est.n_resamples is not None and check_size(
-        owner, "n_resamples", est.n_resamples, least=0
-    ):
+    """Refuse what `_ALLOWED` does not list; None may stay where it is the default."""
+    owner, default = "StabilitySelection", StabilitySelection().get_params()
+    for name, allowed in _ALLOWED.items():
+        value, free = getattr(est, name), default[name] is None
+        if value is None and free:
+            continue
+        if isinstance(allowed, tuple):
+            check_number(owner, name, value, *allowed)
+        elif isinstance(allowed, int):
+            check_size(owner, name, value, allowed)
+        elif str(value) not in allowed:
+            *words, last = [*map(repr, allowed), *["None"] * free]
+            wanted = f"{', '.join(words)} or {last}"
+            raise ValueError(f"{name} must be {wanted}, got {value!r}")
+    if est.n_resamples:  # fewer have no standard error
         check_size(owner, "n_resamples", est.n_resamples, least=10)
 
-
+# %% ../../nbs/course/54_stability.ipynb #21refit3
 def _said_of(found):
     """Warnings about the answer, once it is there, as (text, kind)."""
     answered, diagnostics = found.fit.converged, found.diagnostics

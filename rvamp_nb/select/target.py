@@ -353,7 +353,7 @@ def check_estimable(target, Z, names, counts, draws=20):
     if target.loss not in ("logistic", "poisson", "survival"):
         return ""
     y, rng = target.y, np.random.default_rng(0)
-    seen = getattr(target.likelihood, "weight", None)
+    seen = getattr(target.likelihood, "sample_weight", None)
     seen = np.full(len(y), True) if seen is None else seen > 0
     drawn = [seen, *(seen & (counts.draw(len(y), rng) > 0) for _ in range(draws))]
     side, open_ = np.where(y > 0, 1.0, -1.0), (y == 0) | (target.loss == "logistic")
