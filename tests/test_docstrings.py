@@ -5,10 +5,14 @@ and can be read alone, and the docstring ends with an example that runs.
 import doctest
 import inspect
 import re
+import sys
+from pathlib import Path
 
 import pytest
 
-import rvamp_nb
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "docs"))
+from reference import first_sentence, public
+
 from rvamp_nb import StabilitySelection
 
 # What a public name does. A new verb is added here: a noun is seen by whoever adds it.
@@ -50,14 +54,10 @@ FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
 def documented():
-    """{name: what has its docstring}: the public names, for a public module its public
-    functions, and the public methods that an estimator has from us.
+    """{name: what has its docstring}: the public names, and the public methods that the
+    estimator has from us.
     """
-    found = {name: getattr(rvamp_nb, name) for name in rvamp_nb.__all__}
-    for name in [name for name, thing in found.items() if inspect.ismodule(thing)]:
-        module = found.pop(name)
-        members = {f"{name}.{part}": getattr(module, part) for part in module.__all__}
-        found |= {at: part for at, part in members.items() if inspect.isroutine(part)}
+    found = public()
     for name, method in inspect.getmembers(StabilitySelection, inspect.isroutine):
         ours = (getattr(method, "__module__", None) or "").startswith("rvamp_nb")
         if ours and not name.startswith("_"):
@@ -66,12 +66,6 @@ def documented():
 
 
 THINGS = documented()
-
-
-def first_sentence(text):
-    """Up to a period that ends it: one before a space and a capital, or the end."""
-    paragraph = " ".join(text.split("\n\n")[0].split())
-    return re.split(r"(?<=[.])\s+(?=[A-Z`])", paragraph)[0]
 
 
 def faults(name, thing):
