@@ -284,10 +284,11 @@ def _with_penalty(prior, lam, randomize=FixedFactor()):
 
 # %% ../nbs/course/31_prior.ipynb #2d23416f
 class Laplace(Penalty):
-    """Penalise each coefficient by lam_i |x_i|, the L1 penalty of the Lasso. Arguments
-    as for `Penalty`. At beta = inf in closed form, to about twelve digits however small
-    Pi, 1 - Pi, or the moments beyond the threshold are (a mean near 0 by symmetry: of
-    what cancels in it).
+    """Penalise each coefficient by lam_i |x_i|, the L1 penalty of the Lasso. Its lam >
+    0 and penalty_factor >= 0 are numbers or (N,) arrays, `randomize` is a law of
+    multipliers, as for `Penalty`; others are a TypeError or ValueError. At beta = inf
+    in closed form, to about twelve digits however small Pi, 1 - Pi, or the moments
+    beyond the threshold are (a mean near 0 by symmetry: of what cancels in it).
 
     Examples
     --------
@@ -386,8 +387,10 @@ def one_sided(incoming, lam):
 
 # %% ../nbs/course/31_prior.ipynb #e2b2453e
 class Ridge(Penalty):
-    """Penalise each coefficient by lam_i x_i^2 / 2. Arguments as for `Penalty`. No
-    coefficient is ever exactly zero: asking a fit for Pi is an AttributeError.
+    """Penalise each coefficient by lam_i x_i^2 / 2. Its lam > 0 and penalty_factor >= 0
+    are numbers or (N,) arrays, `randomize` is a law of multipliers, as for `Penalty`;
+    others are a TypeError or ValueError. No coefficient is ever exactly zero: asking a
+    fit for Pi is an AttributeError.
 
     Examples
     --------
@@ -404,8 +407,9 @@ class Ridge(Penalty):
 
 # %% ../nbs/course/31_prior.ipynb #cf45d829
 class NonNegative(Penalty):
-    """Penalise each coefficient by lam_i x_i and keep x_i >= 0. Arguments as for
-    `Penalty`.
+    """Penalise each coefficient by lam_i x_i and keep x_i >= 0. Its lam > 0 and
+    penalty_factor >= 0 are numbers or (N,) arrays, `randomize` is a law of multipliers,
+    as for `Penalty`; others are a TypeError or ValueError.
 
     Examples
     --------
@@ -422,8 +426,9 @@ class NonNegative(Penalty):
 @dataclass(frozen=True, eq=False)
 class ElasticNet(Penalty):
     """Penalise each coefficient by lam_i (l1_ratio |x_i| + (1 - l1_ratio) x_i^2 / 2):
-    an l1_ratio of 1 is the Lasso, 0 is ridge, and others are between. The other
-    arguments are those of `Penalty`.
+    an l1_ratio of 1 is the Lasso, 0 is ridge, and others are between. Its lam > 0 and
+    penalty_factor >= 0 are numbers or (N,) arrays, `randomize` is a law of multipliers,
+    as for `Penalty`; others are a TypeError or ValueError.
 
     Examples
     --------
