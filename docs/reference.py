@@ -53,9 +53,12 @@ def public():
 
 
 def first_sentence(text):
-    """Of a docstring, on one line: up to a period before a capital, or to the end."""
+    """Of a docstring, on one line: up to a period before a capital, or to the end;
+    without the labels of equations, which stand in brackets.
+    """
     paragraph = " ".join(text.partition("\n\n")[0].split())
-    return re.split(r"(?<=\.)\s+(?=[A-Z`(])", paragraph)[0]
+    sentence = re.split(r"(?<=\.)\s+(?=[A-Z`(])", paragraph)[0]
+    return re.sub(r" \((`\w+[:-][\w:-]+`(, )?)+\)", "", sentence)
 
 
 def example(text):

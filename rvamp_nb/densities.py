@@ -308,7 +308,8 @@ def p1(fit, i=None):
     fit : Fit, or a fitted StabilitySelection
         From `rvamp`: coefficients are on the scale of its columns; of an estimator on
         that of its table, as `coef_mean_`. ValueError: nothing there has converged, or
-        there is no such column; TypeError: p̄₁ does not know the prior.
+        a table has no such column (IndexError: a fit has none); TypeError: p̄₁ does not
+        know the prior.
     i : int, name, or (n,) of them, optional
         Which coefficients; all if not given. An estimator knows names, too.
 

@@ -4,7 +4,6 @@ and can be read alone, and the docstring ends with an example that runs.
 
 import doctest
 import inspect
-import re
 import sys
 from pathlib import Path
 
@@ -77,8 +76,6 @@ def faults(name, thing):
         yield f"{name} begins with {verb!r}, no verb of VERBS"
     if not sentence.endswith("."):
         yield f"{name}: the first sentence does not end"
-    if re.search(r"\(`[\w:-]+`\)", sentence):
-        yield f"{name}: the label of an equation stands in the first sentence"
     examples = doctest.DocTestParser().get_examples(text)
     if "\nExamples\n--------\n>>> " not in text or not examples:
         yield f"{name} has no example"
@@ -128,7 +125,6 @@ def test_a_docstring_in_form_passes():
         (GOOD, "", "f begins with ''"),
         ("Take", "The", "f begins with 'The'"),
         ("one.", "one", "f: the first sentence does not end"),
-        ("one.", "one (`eq:one`).", "f: the label"),
         ("Examples\n--------\n", "", "f has no example"),
         ("\n1\n", "\n", "f: its example ends"),
     ],

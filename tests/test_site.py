@@ -361,6 +361,8 @@ def test_an_entry_of_the_reference_shows_what_the_docstring_has():
         "[ 1.2 -0.3  0.4]\n```\n"
     )
     assert r"lam\_i \|x\_i\|" in reference.entry("Laplace")
+    text = "Take one (`eq:one`, `in-two`), as\n`p1` (`Fit`). More.\n\nExamples"
+    assert reference.first_sentence(text) == "Take one, as `p1` (`Fit`)."
 
 
 def test_where_there_is_no_page_stands_what_to_do(translator):
