@@ -44,6 +44,8 @@ html_static_path = ["static", "_build/scripts"]
 html_css_files = ["style.css"]
 html_search_scorer = str(DOCS / "scorer.js")  # weighs the words that words.py counts
 html_favicon = html_logo = "static/icon.svg"
+# what is copied from an example is its code, without prompts and answers
+copybutton_prompt_text, copybutton_prompt_is_regexp = r">>> |\.\.\. ", True
 html_copy_source = html_show_sourcelink = False
 html_theme_options = {
     "light_css_variables": {
@@ -120,7 +122,11 @@ def read_docstring(app, what, name, obj, options, lines):
     """In docstrings, too, a label in backticks refers to its equation; bars and
     stars outside backticks are mathematics, not markup.
     """
+    example = False  # from a prompt to the next empty line: code, and left alone
     for i, line in enumerate(lines):
+        example = bool(line.strip()) and (example or line.lstrip().startswith(">>>"))
+        if example:
+            continue
         line = re.sub(r"(`[^`]*`)|([|*])", lambda m: m[1] or "\\" + m[2], line)
         lines[i] = LABEL.sub(
             lambda m: f":eq:`{m[2]}`" if m[2] in LABELS else m[0], line

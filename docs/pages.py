@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+from reference import by_task
 from translate import (
     CAPTIONS,
     README,
@@ -16,13 +17,26 @@ from translate import (
     published_modules,
 )
 
-import rvamp_nb
 from rvamp_nb.explorers import diabetes_explorer
 
 ROUTES = "appendix/routes"  # the ways through the course: first on the site
 LANDING = Path(__file__).resolve().parent / "landing.md"
 CHANGELOG = LANDING.parent.parent / "CHANGELOG.md"
 NOT_FOUND = LANDING.parent / "404.md"
+PUBLIC = """\
+# API reference
+
+{.lead}
+What `from rvamp_nb import ...` offers, by task: one line and one example each.
+
+These names stay. All else that the modules hold is internal, and stands on the pages \
+of the parts, at the end.
+"""
+INTERNAL = """\
+{.lead}
+All that the modules of this part hold. What is not on the page of the [public names](\
+api.md) is internal: it may change with any version.
+"""
 
 
 def in_parts(notebooks):
@@ -113,47 +127,28 @@ def toctree(caption, pages):
 
 
 def api(notebooks):
-    """{page: text} of the API reference: what the package itself offers, and a page
-    for each part with all that its modules have.
+    """{page: text} of the API reference: the public names by task, and a page for each
+    part with all that its modules have.
     """
     modules = {
         stem: found
         for stem, nb in notebooks.items()
         if (found := published_modules(nb))
     }
-    overview = [
-        "# API reference\n\n{.lead}\nWhat `from rvamp_nb import ...` offers. All that"
-        " the modules have besides is on the pages of the parts.\n"
-    ]
-    texts = {}
+    inside, texts = ["## All modules, part by part\n"], {}
     for title, stems in in_parts(modules).items():
         title = re.sub(r"^[IVX]+\. ", "", title)
         page = "api-" + re.sub(r"\W+", "-", title.removeprefix("The ").lower())
         here = [module for stem in stems for module in modules[stem]]
-        overview.append(f"## [{title}]({page}.md)\n\n{public_names(here)}")
-        texts[page] = f"# API: {title}\n\n" + "\n".join(
+        links = ", ".join(f"{{py:mod}}`{module}`" for module in here)
+        inside.append(f"- [{title}]({page}.md): {links}")
+        texts[page] = f"# API: {title}\n\n{INTERNAL}\n" + "\n".join(
             room(module, stem, notebooks[stem])
             for stem in stems
             for module in modules[stem]
         )
-    return {"api": "\n".join(overview) + toctree("Parts", texts)} | texts
-
-
-def public_names(modules):
-    """The names of these modules that can be imported from the package itself, with
-    their first lines; and the modules, which lead to all else.
-    """
-    names = []
-    for name in rvamp_nb.__all__:
-        thing = getattr(rvamp_nb, name)
-        if getattr(thing, "__module__", None) in modules:
-            names.append(f"{thing.__module__}.{name}")
-        elif getattr(thing, "__name__", None) in modules:
-            names.append(thing.__name__)
-    rows = "\n".join(f"   ~{name}" for name in names)
-    table = f"```{{eval-rst}}\n.. autosummary::\n   :nosignatures:\n\n{rows}\n```\n\n"
-    links = ", ".join(f"{{py:mod}}`{module}`" for module in modules)
-    return table * bool(names) + f"All modules: {links}.\n"
+    overview = "\n".join([PUBLIC, by_task(), *inside, "\n"])
+    return {"api": overview + toctree("Parts", texts)} | texts
 
 
 def room(module, stem, nb):

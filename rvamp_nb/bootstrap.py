@@ -305,7 +305,7 @@ def naive_bootstrap(
     progress=True,
 ):
     """Refit on many resamples with random penalties, and average, with Monte-Carlo
-    standard errors (`eq:lasso`). Each refit minimises sum_mu c_mu w_mu l(y_mu, a_mu'x +
+    standard errors. Each refit (`eq:lasso`) minimises sum_mu c_mu w_mu l(y_mu, a_mu'x +
     o_mu) + sum_i lam_i (l1_ratio |x_i| + (1 - l1_ratio) x_i^2 / 2), lam_i = lam times
     penalty_factor_i times what is drawn; by default (w = 1, o = 0) that is the Lasso.
 
@@ -345,6 +345,15 @@ def naive_bootstrap(
         or None; intercept_mean, intercept_var, intercept_se : floats, nan without one.
         With one resample the variances and their errors are nan. A refit that does not
         reach its optimality conditions is a RuntimeError.
+
+    Examples
+    --------
+    >>> from rvamp_nb import naive_bootstrap
+    >>> from rvamp_nb.datasets import toy
+    >>> A, y, *_ = toy()
+    >>> refits = naive_bootstrap(A, y, 0.6, n_resamples=200)
+    >>> print(refits.Pi, refits.Pi_se.round(3))
+    [0.235] [0.03]
     """
     A, y, weight, offset = _check_rows(A, y, sample_weight, offset)
     M, N = A.shape

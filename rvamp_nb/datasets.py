@@ -26,17 +26,32 @@ None, and the names of the columns (a tuple of N strings)."""
 
 # %% ../nbs/course/13_datasets.ipynb #49b58f54
 def toy():
-    """The running example, a `Dataset` of three points, not standardised."""
+    """Make the running example, a `Dataset` of three points, not standardised.
+
+    Examples
+    --------
+    >>> from rvamp_nb.datasets import toy
+    >>> print(toy().y)
+    [ 1.2 -0.3  0.4]
+    """
     A, y = np.array([[1.0], [0.5], [-0.8]]), np.array([1.2, -0.3, 0.4])
     return Dataset(A, y, None, ("x",))
 
 # %% ../nbs/course/13_datasets.ipynb #c997a62f
 def unit_columns(A):
-    """Centred columns of unit norm, whatever their units (`column-scaling`), of an
-    (M, N) float array of finite numbers, or Panels; nothing is checked here.
-    Returns the columns B, with sum 0 and sum of squares 1, constant ones zero; the
-    norms, (N,), that were divided out: A - A.mean(0) is B times these; and which
-    columns are constant, to rounding, (N,).
+    """Centre the columns of a table and give them unit norm, whatever their units. A is
+    an (M, N) float array of finite numbers, or a ChunkedTable; nothing is checked here
+    (`column-scaling`). Returns the columns B, with sum 0 and sum of squares 1, constant
+    ones zero; the norms, (N,), that were divided out: A - A.mean(0) is B times these;
+    and which columns are constant, to rounding, (N,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rvamp_nb.datasets import unit_columns
+    >>> B, norms, constant = unit_columns(np.array([[1.0, 7.0], [3.0, 7.0]]))
+    >>> print(norms.round(3), constant)
+    [1.414 0.   ] [False  True]
     """
     if isinstance(A, ChunkedTable):
         return standardised(A)
@@ -67,19 +82,27 @@ def _check_table(A, y=None, names=None):
 
 # %% ../nbs/course/13_datasets.ipynb #98943ea9
 def standardize(A, y=None, names=None):
-    """Columns centred with unit norm, response centred: the scale on which one penalty
-    is fair (`column-scaling`). Returns A and y, or None for it. Constant columns become
-    zero, and a UserWarning names them. A table in blocks is not copied: its columns are
-    centred and scaled as they are read.
+    """Centre the columns, give them unit norm, and centre the response. On this scale
+    one penalty is fair to all (`column-scaling`). Returns A and y, or None for it.
+    Constant columns become zero, and a UserWarning names them. A table in chunks is not
+    copied: its columns are centred and scaled as they are read. A TypeError or
+    ValueError where A or y is not as below.
 
     Parameters
     ----------
     A : (M, N) array of finite numbers, or a DataFrame; a sparse matrix, a Dask array,
-        ChunkedTable, or an array that is read in blocks
+        ChunkedTable, or an array that is read in chunks
         (`rvamp_nb.tables.door.as_chunked`)
     y : (M,) array of finite numbers, or None
     names : sequence of N strings, or None
         For the warning; by default the columns of a DataFrame, else x[0], x[1], ...
+
+    Examples
+    --------
+    >>> from rvamp_nb.datasets import standardize
+    >>> A, y = standardize([[1.0, 2.0], [3.0, 2.5], [5.0, 0.0]], [1.0, 2.0, 6.0])
+    >>> print((A**2).sum(0).round(3), y)
+    [1. 1.] [-2. -1.  3.]
     """
     A, y, names = _check_table(A, y, names)
     B, norms, constant = unit_columns(A)
@@ -113,8 +136,9 @@ def _respond(A, density, noise, rng):
 
 # %% ../nbs/course/13_datasets.ipynb #bcc59d27
 def random_dct(N=512, ratio=0.15, density=0.05, noise=0.1, seed=0):
-    """The paper's synthetic data: random rows of a cosine matrix, Bernoulli-Gauss
-    coefficients, standardised; a `Dataset` with x0 on the scale of A.
+    """Draw the paper's synthetic data: random rows of a cosine matrix, Bernoulli-Gauss
+    coefficients, standardised; a `Dataset` with x0 on the scale of A. A TypeError or
+    ValueError where an argument is not as below.
 
     Parameters
     ----------
@@ -125,6 +149,13 @@ def random_dct(N=512, ratio=0.15, density=0.05, noise=0.1, seed=0):
     noise : float, at least 0
         Its standard deviation; a row has unit norm, so the signal has variance density.
     seed : int, or anything numpy.random.default_rng takes
+
+    Examples
+    --------
+    >>> from rvamp_nb.datasets import random_dct
+    >>> d = random_dct(N=64, ratio=0.5, seed=0)
+    >>> print(d.A.shape, d.y.shape, d.x0.nonzero()[0])
+    (32, 64) (32,) [10 13 15 48 52]
     """
     N = check_size("random_dct", "N", N, least=2)
     ratio = check_number("random_dct", "ratio", ratio, 0, 1, closed="]")
@@ -142,8 +173,9 @@ def _toeplitz_columns(E, rho):
 
 # %% ../nbs/course/13_datasets.ipynb #43a49175
 def gaussian_design(M, N, rho=0.0, density=0.05, noise=0.1, seed=0):
-    """Gaussian rows, of norm about 1, with Toeplitz correlation rho^|i-j| between
-    columns, Bernoulli-Gauss coefficients, standardised; a `Dataset`.
+    """Draw Gaussian rows, of norm about 1, with Toeplitz correlation rho^|i-j| between
+    columns, Bernoulli-Gauss coefficients, standardised; a `Dataset`. A TypeError or
+    ValueError where an argument is not as below.
 
     Parameters
     ----------
@@ -151,6 +183,15 @@ def gaussian_design(M, N, rho=0.0, density=0.05, noise=0.1, seed=0):
     rho : float in (-1, 1); correlation of neighbouring columns, 0 for independent ones
     density, noise, seed
         As for `random_dct`.
+
+    Examples
+    --------
+    >>> from rvamp_nb.datasets import gaussian_design
+    >>> d = gaussian_design(200, 3, rho=0.9, density=0.5)
+    >>> print((d.A.T @ d.A).round(2))
+    [[1.   0.9  0.81]
+     [0.9  1.   0.9 ]
+     [0.81 0.9  1.  ]]
     """
     M = check_size("gaussian_design", "M", M, least=2)
     N = check_size("gaussian_design", "N", N)
@@ -161,9 +202,17 @@ def gaussian_design(M, N, rho=0.0, density=0.05, noise=0.1, seed=0):
 
 # %% ../nbs/course/13_datasets.ipynb #b31f9349
 def load_diabetes():
-    """The diabetes data of scikit-learn with all interactions and squares, a `Dataset`
-    of 442 patients and 64 features such as "bmi", "bmi*bp" and "bmi^2", standardised.
-    The square of `sex`, which has two values, is left out: it would repeat `sex`.
+    """Load the diabetes data of scikit-learn with all interactions and squares, a
+    `Dataset` of 442 patients and 64 features such as "bmi", "bmi*bp" and "bmi^2",
+    standardised. The square of `sex`, which has two values, is left out: it would
+    repeat `sex`.
+
+    Examples
+    --------
+    >>> from rvamp_nb.datasets import load_diabetes
+    >>> d = load_diabetes()
+    >>> print(d.A.shape, d.names[:4])
+    (442, 64) ('age', 'sex', 'bmi', 'bp')
     """
     from sklearn.datasets import load_diabetes as load
 
@@ -209,11 +258,19 @@ def _riboflavin_file(path):
 
 # %% ../nbs/course/13_datasets.ipynb #be971a69
 def load_riboflavin(path=None):
-    """The riboflavin data of the R package hdi: 71 samples, 4,088 gene expressions,
-    standardised; a `Dataset` with the names of the genes, and no x0. `path` is a copy
-    of riboflavin.RData (a ValueError if its SHA-256 is another); without it the file
-    that the environment variable RVAMP_NB_RIBOFLAVIN names is taken, else a download,
-    which is kept in the user's cache.
+    """Load the riboflavin data of the R package hdi: 71 samples, 4,088 gene
+    expressions, standardised; a `Dataset` with the names of the genes, and no x0.
+    `path` is a copy of riboflavin.RData (a ValueError if its SHA-256 is another, a
+    FileNotFoundError if there is none); without it the file that the environment
+    variable RVAMP_NB_RIBOFLAVIN names is taken, else a download, which is kept in the
+    user's cache.
+
+    Examples
+    --------
+    >>> from rvamp_nb.datasets import load_riboflavin
+    >>> load_riboflavin("elsewhere.RData")
+    Traceback (most recent call last):
+    FileNotFoundError: path: there is no file 'elsewhere.RData'; ...
     """
     rdata = needed("rdata", "course")
     # the R data frame holds a matrix, which pandas would not take
@@ -227,17 +284,25 @@ def load_riboflavin(path=None):
 
 # %% ../nbs/course/13_datasets.ipynb #54688183
 def choose_lambda(A, y, cv=10, seed=0):
-    """The penalty that predicts best in cross-validation, on the scale of this package:
-    lam = M alpha (`sum-or-average`), for half the sum of squares plus lam times the sum
-    of absolute coefficients. The same for {lam, 2 lam} of stability selection.
+    """Choose the penalty that predicts best in cross-validation. It is on the scale of
+    this package, lam = M alpha (`sum-or-average`), for half the sum of squares plus lam
+    times the sum of absolute coefficients. The same for {lam, 2 lam} of stability
+    selection. A TypeError or ValueError where an argument is not as below.
 
     Parameters
     ----------
-    A : (M, N) array of finite numbers, or a DataFrame, not in blocks
+    A : (M, N) array of finite numbers, or a DataFrame, not in chunks
         The columns as they will be fitted; standardise them first.
     y : (M,) array of finite numbers, not constant
     cv : int from 2 to M; number of folds
     seed : int; shuffles the rows into folds
+
+    Examples
+    --------
+    >>> from rvamp_nb.datasets import choose_lambda, random_dct
+    >>> A, y, *_ = random_dct(N=64, ratio=0.5)
+    >>> print(round(choose_lambda(A, y), 4))
+    0.2242
     """
     from sklearn.linear_model import LassoCV
     from sklearn.model_selection import KFold

@@ -24,9 +24,10 @@ from .tables.storage import ChunkedTable
 
 # %% ../nbs/course/37_densities.ipynb #c0ef1e01
 def coefficient_interval(fit, level=0.9):
-    """Where a coefficient lies in a share `level` of the resamples: quantiles of p̄₁,
-    (N, 2), lower and upper; exactly 0 where an end falls on the atom. Not a confidence
-    interval for an effect, which the penalty has shrunk and the selection has favoured.
+    """Find where a coefficient lies in a share `level` of the resamples: quantiles of
+    p̄₁, (N, 2), lower and upper; exactly 0 where an end falls on the atom. Not a
+    confidence interval for an effect, which the penalty has shrunk and the selection
+    has favoured: for that see `debiased_effects`.
 
     Parameters
     ----------
@@ -34,6 +35,13 @@ def coefficient_interval(fit, level=0.9):
         From `rvamp`, at beta = inf: else p̄₁ is a law of posterior draws (TypeError).
     level : float in (0, 1)
         As much is left out below as above: (1 - level) / 2, or less at an atom.
+
+    Examples
+    --------
+    >>> from rvamp_nb import coefficient_interval, rvamp
+    >>> from rvamp_nb.datasets import toy
+    >>> print(coefficient_interval(rvamp(*toy()[:2], 0.6)).round(3))
+    [[-0.13   0.782]]
     """
     level = check_number("coefficient_interval", "level", level, 0, 1)
     density = p1(fit)
@@ -289,17 +297,19 @@ class P1Posterior(_Moments):
 
 # %% ../nbs/course/37_densities.ipynb #e4c3d1dc
 def p1(fit, i=None):
-    """Take p̄₁ of coefficients across resamples from a fit (`eq:approximate_one`), with
-    its atom at zero: a P1, at finite beta a P1Posterior, of columns in blocks a
-    P1Clustered. It is always rVAMP's: where an estimator's answer is combined with
-    refits, its probabilities and means differ from these a little.
+    """Take the density p̄₁ of coefficients across resamples from a fit, with its atom
+    at zero. It is a P1, at finite beta a P1Posterior, of columns in clusters a
+    P1Clustered (`eq:approximate_one`). It is always rVAMP's: where an estimator's
+    answer is combined with refits, its probabilities and means differ from these a
+    little.
 
     Parameters
     ----------
     fit : Fit, or a fitted StabilitySelection
         From `rvamp`: coefficients are on the scale of its columns; of an estimator on
         that of its table, as `coef_mean_`. ValueError: nothing there has converged, or
-        there is no such column; TypeError: p̄₁ does not know the prior.
+        a table has no such column (IndexError: a fit has none); TypeError: p̄₁ does not
+        know the prior.
     i : int, name, or (n,) of them, optional
         Which coefficients; all if not given. An estimator knows names, too.
 
@@ -499,8 +509,9 @@ class P2:
 
 # %% ../nbs/course/37_densities.ipynb #114beb3f
 def p2(fit, rows=None):
-    """Take p̄₂ of some coefficients from a fit (`eq:approximate_two`): how they move
-    together across resamples and within a posterior, as a P2. It is rVAMP's, as `p1`.
+    """Take the joint density p̄₂ of some coefficients from a fit: how they move
+    together across resamples and within a posterior. It is a P2 (`eq:approximate_two`),
+    and rVAMP's, as `p1`.
 
     Parameters
     ----------
@@ -508,7 +519,7 @@ def p2(fit, rows=None):
         As for `p1`, on the same scales.
     rows : int, name, or (n,) of them, optional
         Which coefficients; all if not given (the covariance is then N x N, and refused
-        for a table in blocks with N > M, a ValueError).
+        for a table in chunks with N > M, a ValueError).
 
     Examples
     --------

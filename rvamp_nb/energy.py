@@ -144,12 +144,20 @@ def variational(problem, messages):
 
 @numpy_errors(under="ignore")
 def free_energy(fit):
-    """G at the fixed point of a fit of `rvamp`, any loss, prior, law of independent
-    counts and beta. At beta = inf, -G is the mean over counts and penalties of the
-    least value of sum_mu c_mu l(y_mu, a_mu'x) plus the penalty. At finite beta, beta G
-    is the mean of the logarithm of the integral of exp(-beta (that)) over x, the spike-
-    and-slab prior normalised and all others not. Errors of messages enter squared. A
-    TypeError for rows in groups (`Grouped`), and for columns in blocks.
+    """Compute the free energy G at the fixed point of a fit of `rvamp`. Any loss,
+    prior, law of independent counts and beta will do (`free-energy`). At beta = inf, -G
+    is the mean over counts and penalties of the least value of sum_mu c_mu l(y_mu,
+    a_mu'x) plus the penalty. At finite beta, beta G is the mean of the logarithm of the
+    integral of exp(-beta (that)) over x, the spike-and-slab prior normalised and all
+    others not. Errors of messages enter squared. A TypeError for rows in groups
+    (`Grouped`), and for columns in clusters.
+
+    Examples
+    --------
+    >>> from rvamp_nb import free_energy, rvamp
+    >>> from rvamp_nb.datasets import toy
+    >>> print(round(free_energy(rvamp(*toy()[:2], 0.6)), 4))
+    -0.3561
     """
     messages = messages_of(fit)
     return variational(fit.problem, messages)
@@ -227,10 +235,10 @@ def _has_arrived(growth, tol):
 # %% ../nbs/course/42_free_energy.ipynb #eb680846
 @numpy_errors(under="ignore")
 def stability_radius(fit, tol=1e-8, max_iter=1000):
-    """Spectral radius of one round's action on differences between copies: below 1
-    the replica-symmetric point of a converged fit is stable; 0 where nothing is random.
-    A TypeError for rows in groups (`Grouped`), and for columns in blocks. Not arriving
-    is a RuntimeWarning.
+    """Compute the spectral radius of one round's action on differences between copies.
+    Below 1 the replica-symmetric point of a converged fit is stable; it is 0 where
+    nothing is random (`factor-replicon`). A TypeError for rows in groups (`Grouped`),
+    and for columns in clusters. Not arriving is a RuntimeWarning.
 
     Parameters
     ----------
@@ -240,7 +248,14 @@ def stability_radius(fit, tol=1e-8, max_iter=1000):
         On the radius, relative; a radius below it is given as 0.
     max_iter : int >= 3
         Turns; each costs one call of `couple`: two or three passes over a table that
-        is read in blocks.
+        is read in chunks.
+
+    Examples
+    --------
+    >>> from rvamp_nb import rvamp, stability_radius
+    >>> from rvamp_nb.datasets import toy
+    >>> print(round(stability_radius(rvamp(*toy()[:2], 0.6)), 4))
+    0.4176
     """
     tol = check_number("stability_radius", "tol", tol, 0, 1)
     max_iter = check_size("stability_radius", "max_iter", max_iter, least=3)

@@ -31,10 +31,25 @@ from .solver import ConvergenceWarning
 # %% ../nbs/course/43_state_evolution.ipynb #003271fb
 @dataclass(frozen=True)
 class ConstantSignal:
-    """True coefficients of one size > 0, on the scale of columns of unit norm: the
-    effect per standard deviation of the feature, times the root of the number of rows.
-    A share `density` of the features, in (0, 1], is true; two_sided: half of them are
-    negative, which most penalties cannot tell.
+    """Describe true coefficients that all have one size, as a signal of
+    `state_evolution`.
+
+    Parameters
+    ----------
+    size : float > 0
+        On the scale of columns of unit norm: the effect per standard deviation of the
+        feature, times the root of the number of rows.
+    density : float in (0, 1]
+        Share of the features that are true.
+    two_sided : bool
+        Whether half of them are negative, which most penalties cannot tell.
+
+    Examples
+    --------
+    >>> from rvamp_nb import ConstantSignal
+    >>> values, probabilities = ConstantSignal(3.0, 0.1, two_sided=True).nodes()
+    >>> print(values, probabilities)
+    [ 0.  3. -3.] [0.9  0.05 0.05]
     """
 
     size: float
@@ -54,8 +69,22 @@ class ConstantSignal:
 # %% ../nbs/course/43_state_evolution.ipynb #4431ec8b
 @dataclass(frozen=True)
 class GaussianSignal:
-    """True coefficients drawn from a normal distribution: spike and slab. `sd` > 0 is
-    on the scale of `ConstantSignal.size`, and the density as there.
+    """Describe true coefficients that follow a normal distribution (spike and slab), as
+    a signal of `state_evolution`.
+
+    Parameters
+    ----------
+    sd : float > 0
+        On the scale of columns of unit norm, as the size of `ConstantSignal`.
+    density : float in (0, 1]
+        Share of the features that are true.
+
+    Examples
+    --------
+    >>> from rvamp_nb import GaussianSignal
+    >>> values, probabilities = GaussianSignal(sd=2.0, density=0.1).nodes()
+    >>> print((probabilities * values**2).sum().round(6))  # density times sd^2
+    0.4
     """
 
     sd: float
@@ -362,11 +391,12 @@ def state_evolution(
     max_iter=500,
     start=None,
 ):
-    """What `rvamp` will find on large data with y = A x_0 + noise (or y drawn given A
-    x_0, for the logistic and the Poisson loss), before there are any. Columns have unit
-    norm on average; A has independent entries or singular vectors that point anywhere.
-    Returns an `Evolution`; where it does not converge, that says `converged=False`, and
-    there is a `ConvergenceWarning`.
+    """Predict what `rvamp` will find on large data with y = A x_0 + noise (or y drawn
+    given A x_0, for the logistic and the Poisson loss), before there are any. Columns
+    have unit norm on average; A has independent entries or singular vectors that point
+    anywhere. Returns an `Evolution`; where it does not converge, that has
+    `converged=False`, and there is a `ConvergenceWarning`. A TypeError or ValueError
+    where an argument is not as below.
 
     Parameters
     ----------
@@ -389,6 +419,14 @@ def state_evolution(
         On the relative change of the eight numbers in one turn, and how many turns.
     start : Evolution, optional
         Of a problem nearby.
+
+    Examples
+    --------
+    >>> from rvamp_nb import ConstantSignal, state_evolution
+    >>> signal = ConstantSignal(size=3.0, density=0.1)
+    >>> found = state_evolution(0.5, 0.5, signal=signal, noise=1.0)
+    >>> print(found.converged, round(found.mse, 3), round(found.var, 3))
+    True 0.672 0.456
     """
     ratio, noise, beta = _check_asked(ratio, signal, noise, likelihood, counts, beta)
     selected, tol, most = _check_search(selected, tol, max_iter, start)

@@ -50,13 +50,22 @@ def check_loss(name, loss, needs=("message", "check", "derivatives")):
 # %% ../nbs/course/32_likelihood.ipynb #f5f70364
 @dataclass(frozen=True)
 class Squared(_Row):
-    """The loss (y - f)^2 / (2 sigma^2); one row's channel in closed form, at any beta.
+    """Measure the misfit of a row by (y - f)^2 / (2 sigma^2), the squared loss. One
+    row's channel is in closed form, at any beta.
 
     Parameters
     ----------
     sigma : float > 0
         Scale of the noise, in units of y. At beta = 1 it makes the loss a Gaussian
         log-likelihood; at beta = inf it only scales the penalty.
+
+    Examples
+    --------
+    >>> from rvamp_nb import Squared, rvamp
+    >>> from rvamp_nb.datasets import toy
+    >>> A, y, *_ = toy()
+    >>> print(rvamp(A, y, 0.6, likelihood=Squared(sigma=0.8)).mean.round(3))
+    [0.109]
     """
 
     sigma: float = 1.0
@@ -149,12 +158,25 @@ def _proximal(loss, y, omega, cV):
 
 # %% ../nbs/course/32_likelihood.ipynb #c9c97d50
 class Loss(_Row):
-    """The general scalar channel of a convex loss l(y, f): one row, averaged over field
-    and count (Algorithm 1, Variable 1).
+    """Describe one row to `rvamp` by a convex loss l(y, f): the general scalar channel,
+    averaged over field and count (Algorithm 1, Variable 1).
 
     A loss of your own is a subclass with `value` and `derivatives`, and perhaps with
     `grain`, the scale on which exp(-l) is smooth, for nodes of f at finite beta, and
     `kinked`, True where the curvature jumps, as Huber's does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rvamp_nb import Loss, rvamp
+    >>> from rvamp_nb.datasets import toy
+    >>> class LogCosh(Loss):
+    ...     def value(self, y, f):
+    ...         return np.log(np.cosh(f - y))
+    ...     def derivatives(self, y, f):
+    ...         return np.tanh(f - y), np.cosh(f - y) ** -2
+    >>> print(rvamp(*toy()[:2], 0.6, likelihood=LogCosh()).mean.round(3))
+    [0.053]
     """
 
     proximal = _proximal
@@ -196,7 +218,17 @@ class Loss(_Row):
 # %% ../nbs/course/32_likelihood.ipynb #dca2664d
 @dataclass(frozen=True)
 class Logistic(Loss):
-    """The loss log(1 + exp(f)) - y f for y in {0, 1}."""
+    """Measure the misfit of a row by log(1 + exp(f)) - y f, for y in {0, 1}: logistic
+    regression. Other y are a ValueError of `rvamp`.
+
+    Examples
+    --------
+    >>> from rvamp_nb import Logistic, rvamp
+    >>> from rvamp_nb.datasets import toy
+    >>> A, y, *_ = toy()
+    >>> print(rvamp(A, y > 0, 0.1, likelihood=Logistic()).mean.round(3))
+    [-0.887]
+    """
 
     grain = 0.6
 
@@ -321,7 +353,17 @@ def _expected_log_z(loss, y, incoming, counts, beta):
 # %% ../nbs/course/32_likelihood.ipynb #f2478a78
 @dataclass(frozen=True)
 class PoissonLoss(Loss):
-    """The loss exp(f) - y f for counts y >= 0 (log link)."""
+    """Measure the misfit of a row by exp(f) - y f, for counts y >= 0: Poisson
+    regression with a log link. Other y are a ValueError of `rvamp`.
+
+    Examples
+    --------
+    >>> from rvamp_nb import PoissonLoss, rvamp
+    >>> from rvamp_nb.datasets import toy
+    >>> A, *_ = toy()
+    >>> print(rvamp(A, [4, 1, 0], 0.1, likelihood=PoissonLoss()).mean.round(3))
+    [0.95]
+    """
 
     grain = 0.36
 
@@ -378,8 +420,16 @@ def _least_huber(huber, y, incoming, counts, beta=np.inf):
 # %% ../nbs/course/32_likelihood.ipynb #e28bf1e8
 @dataclass(frozen=True)
 class Huber(Loss):
-    """(y - f)^2 / 2 up to |y - f| = delta, delta |y - f| - delta^2 / 2 beyond; delta
-    > 0 in units of y.
+    """Measure the misfit of a row by (y - f)^2 / 2 up to |y - f| = delta and by delta
+    |y - f| - delta^2 / 2 beyond, so that outliers pull less; delta > 0 in units of y.
+
+    Examples
+    --------
+    >>> from rvamp_nb import Huber, rvamp
+    >>> from rvamp_nb.datasets import toy
+    >>> A, y, *_ = toy()
+    >>> print(rvamp(A, y, 0.6, likelihood=Huber(delta=1.0)).mean.round(3))
+    [0.074]
     """
 
     delta: float = 1.0

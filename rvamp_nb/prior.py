@@ -74,13 +74,24 @@ def _mixture(weights, parts):
 
 # %% ../nbs/course/31_prior.ipynb #0091df2e
 class Prior:
-    """What a prior offers, by the general scalar channel: one coefficient, its
-    posterior in a given field averaged over the field (Algorithm 1, Variable 1).
+    """Describe one coefficient to `rvamp`: its posterior in a given field, averaged
+    over the field by the general scalar channel (Algorithm 1, Variable 1).
 
     A prior of your own is a subclass with `inner`, and with `bends` where its response
     is not smooth on the scale of the field's noise; `log_density(x)` gives it a p1 at
     finite beta, too. The solver asks for `moments`, `check` and `is_unpenalized`
     (`check_prior`), others for `cases`, `scaled`, `Pi` and `log_partition`.
+
+    Examples
+    --------
+    >>> from rvamp_nb import Prior, rvamp
+    >>> from rvamp_nb.datasets import toy
+    >>> class Normal(Prior):  # x^2 / 2: a ridge penalty
+    ...     def inner(self, field, Q_hat, beta):
+    ...         x = field / (Q_hat + 1)
+    ...         return field * x / 2, x, 0 * field + 1 / (Q_hat + 1)
+    >>> print(rvamp(*toy()[:2], prior=Normal()).mean.round(3))
+    [0.113]
     """
 
     positive = False  # whether x >= 0 is imposed
@@ -229,7 +240,7 @@ class Penalty(_Drawn, _TwoTerms, Prior):
     ----------
     lam : float > 0, or (N,) array of such
         On the scale of sum_mu c_mu l(y_mu, a_mu'x), not divided by the number of rows.
-    randomize : TwoPoint, Weakness or Fixed
+    randomize : TwoPoint, Weakness or FixedFactor
         Law of a factor on lam_i, drawn for each coefficient in each resample; the
         paper's is {1, 2}, each with probability 1/2.
     penalty_factor : float >= 0, or (N,) array of such
@@ -257,7 +268,7 @@ class Penalty(_Drawn, _TwoTerms, Prior):
     check = _check_sizes
 
     def is_unpenalized(self):
-        """As `Prior.unpenalised`: where the penalty factor is 0."""
+        """As `Prior.is_unpenalized`: where the penalty factor is 0."""
         return np.equal(self.penalty_factor, 0) & (not self.positive)
 
     def scaled(self, factor):
@@ -273,9 +284,19 @@ def _with_penalty(prior, lam, randomize=FixedFactor()):
 
 # %% ../nbs/course/31_prior.ipynb #2d23416f
 class Laplace(Penalty):
-    """The L1 penalty lam_i |x_i|, the Lasso; arguments as for `Penalty`. At beta = inf
+    """Penalise each coefficient by lam_i |x_i|, the L1 penalty of the Lasso. Its lam >
+    0 and penalty_factor >= 0 are numbers or (N,) arrays, `randomize` is a law of
+    multipliers, as for `Penalty`; others are a TypeError or ValueError. At beta = inf
     in closed form, to about twelve digits however small Pi, 1 - Pi, or the moments
     beyond the threshold are (a mean near 0 by symmetry: of what cancels in it).
+
+    Examples
+    --------
+    >>> from rvamp_nb import Laplace, rvamp
+    >>> from rvamp_nb.datasets import toy
+    >>> A, y, *_ = toy()
+    >>> print(rvamp(A, y, prior=Laplace(0.6)).Pi.round(3))
+    [0.258]
     """
 
 # %% ../nbs/course/31_prior.ipynb #0841ca82
@@ -366,7 +387,19 @@ def one_sided(incoming, lam):
 
 # %% ../nbs/course/31_prior.ipynb #e2b2453e
 class Ridge(Penalty):
-    """The penalty lam_i x_i^2 / 2, arguments as for `Penalty`; there is no Pi."""
+    """Penalise each coefficient by lam_i x_i^2 / 2. Its lam > 0 and penalty_factor >= 0
+    are numbers or (N,) arrays, `randomize` is a law of multipliers, as for `Penalty`;
+    others are a TypeError or ValueError. No coefficient is ever exactly zero: asking a
+    fit for Pi is an AttributeError.
+
+    Examples
+    --------
+    >>> from rvamp_nb import Ridge, rvamp
+    >>> from rvamp_nb.datasets import toy
+    >>> A, y, *_ = toy()
+    >>> print(rvamp(A, y, prior=Ridge(0.6)).mean.round(3))
+    [0.119]
+    """
 
     def split(self):
         """The threshold 0 and the added precision; numbers or (N,)."""
@@ -374,15 +407,36 @@ class Ridge(Penalty):
 
 # %% ../nbs/course/31_prior.ipynb #cf45d829
 class NonNegative(Penalty):
-    """The penalty lam_i x_i on coefficients x_i >= 0; arguments as for `Penalty`."""
+    """Penalise each coefficient by lam_i x_i and keep x_i >= 0. Its lam > 0 and
+    penalty_factor >= 0 are numbers or (N,) arrays, `randomize` is a law of multipliers,
+    as for `Penalty`; others are a TypeError or ValueError.
+
+    Examples
+    --------
+    >>> from rvamp_nb import NonNegative, rvamp
+    >>> from rvamp_nb.datasets import toy
+    >>> A, y, *_ = toy()
+    >>> print(rvamp(A, y, prior=NonNegative(0.6)).mean.round(3))
+    [0.113]
+    """
 
     positive = True
 
 # %% ../nbs/course/31_prior.ipynb #b92e8b1c
 @dataclass(frozen=True, eq=False)
 class ElasticNet(Penalty):
-    """The penalty lam_i (l1_ratio |x_i| + (1 - l1_ratio) x_i^2 / 2): an l1_ratio of 1
-    is the Lasso, 0 is ridge. Other arguments as for `Penalty`.
+    """Penalise each coefficient by lam_i (l1_ratio |x_i| + (1 - l1_ratio) x_i^2 / 2):
+    an l1_ratio of 1 is the Lasso, 0 is ridge, and others are between. Its lam > 0 and
+    penalty_factor >= 0 are numbers or (N,) arrays, `randomize` is a law of multipliers,
+    as for `Penalty`; others are a TypeError or ValueError.
+
+    Examples
+    --------
+    >>> from rvamp_nb import ElasticNet, rvamp
+    >>> from rvamp_nb.datasets import toy
+    >>> A, y, *_ = toy()
+    >>> print(rvamp(A, y, prior=ElasticNet(0.6, l1_ratio=0.5)).mean.round(3))
+    [0.098]
     """
 
     l1_ratio: float = 0.5
@@ -432,9 +486,19 @@ class _TwoParts:
 # %% ../nbs/course/31_prior.ipynb #87dedce4
 @dataclass(frozen=True, eq=False)
 class SpikeSlab(_TwoParts, Prior):
-    """(1 - inclusion) delta(x) + inclusion N(0, slab_variance), for beta = 1; Pi is the
+    """Assume that each coefficient is zero, or normal with a probability `inclusion`,
+    at beta = 1: (1 - inclusion) delta(x) + inclusion N(0, slab_variance). Pi is the
     mean inclusion probability. `inclusion`, in (0, 1], is the prior probability that a
-    coefficient is not zero; both may be (N,) arrays.
+    coefficient is not zero; both may be (N,) arrays. A TypeError or ValueError for
+    others, and at another beta.
+
+    Examples
+    --------
+    >>> from rvamp_nb import SpikeSlab, rvamp
+    >>> from rvamp_nb.datasets import toy
+    >>> A, y, *_ = toy()
+    >>> print(rvamp(A, y, prior=SpikeSlab(inclusion=0.5), beta=1.0).Pi.round(3))
+    [0.467]
     """
 
     inclusion: float

@@ -62,9 +62,17 @@ class _Tau:
 # %% ../nbs/workshop/resampling.ipynb #51b944c0
 @dataclass(frozen=True)
 class Multinomial(_Tau):
-    """Counts of n draws with replacement from M rows, n the whole part of tau M, tau >
-    0 (M_B / M in the paper): the classical bootstrap, for brute force only. They are
-    tied by their sum; `var` is that of the Poisson limit (exactly tau (1 - 1/M)).
+    """Count n draws with replacement from M rows, n the whole part of tau M, tau > 0
+    (M_B / M in the paper): the classical bootstrap, for `naive_bootstrap` only. The
+    counts are tied by their sum; `var` is that of the Poisson limit (exactly tau (1 -
+    1/M), `multinomial-law`). A TypeError or ValueError for another tau.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rvamp_nb import Multinomial
+    >>> print(Multinomial(1.0).draw(5, np.random.default_rng(0)))
+    [1. 0. 0. 0. 4.]
     """
 
     tau: float = 0.5
@@ -81,8 +89,17 @@ class Multinomial(_Tau):
 # %% ../nbs/workshop/resampling.ipynb #0c05a10f
 @dataclass(frozen=True)
 class Poisson(_Tau):
-    """Independent Poisson counts with mean and variance tau > 0 (M_B / M): the
-    bootstrap with a free total, as in the paper.
+    """Draw independent Poisson counts with mean and variance tau > 0 (M_B / M): the
+    bootstrap with a free total, as in the paper. It is the limit of many rows
+    (`poisson-limit`). A TypeError or ValueError for another tau.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rvamp_nb import Poisson
+    >>> law = Poisson(0.5)
+    >>> print(law.mean, law.var, law.draw(5, np.random.default_rng(0)))
+    0.5 0.5 [1. 0. 0. 2. 1.]
     """
 
     tau: float = 0.5
@@ -108,8 +125,16 @@ class Poisson(_Tau):
 # %% ../nbs/workshop/resampling.ipynb #987564f8
 @dataclass(frozen=True)
 class Subsample(_Tau):
-    """n of the M rows without replacement, n the whole part of tau M, tau in (0, 1]; to
-    the solver, independent counts that are 1 with probability n / M, else 0.
+    """Draw n of the M rows without replacement, n the whole part of tau M, tau in (0,
+    1]; to the solver, independent counts that are 1 with probability n / M, else 0. A
+    TypeError or ValueError for another tau.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rvamp_nb import Subsample
+    >>> print(Subsample(0.5).draw(6, np.random.default_rng(0)))
+    [0. 0. 0. 1. 1. 1.]
     """
 
     tau: float = 0.5
@@ -139,7 +164,16 @@ def law_of_one(law, M):
 # %% ../nbs/workshop/resampling.ipynb #e6005bfd
 @dataclass(frozen=True)
 class FixedFactor:
-    """Every one is 1, and nothing is drawn: as multipliers, the penalty as it is."""
+    """Leave every penalty as it is: a law whose multipliers are all 1, without a draw.
+
+    Examples
+    --------
+    >>> from rvamp_nb import FixedFactor, Laplace, rvamp
+    >>> from rvamp_nb.datasets import toy
+    >>> A, y, *_ = toy()
+    >>> print(rvamp(A, y, prior=Laplace(0.6, randomize=FixedFactor())).mean.round(3))
+    [0.103]
+    """
 
     def nodes(self):
         """The value [1] with probability [1]."""
@@ -152,15 +186,34 @@ class FixedFactor:
 
 @dataclass(frozen=True)
 class NoResampling(FixedFactor):
-    """Every row exactly once (mean 1, variance 0): the fit to the data as they are."""
+    """Count every row exactly once (mean 1, variance 0): the fit to the data as they
+    are.
+
+    Examples
+    --------
+    >>> from rvamp_nb import FixedFactor, Laplace, NoResampling, rvamp
+    >>> from rvamp_nb.datasets import toy
+    >>> A, y, *_ = toy()
+    >>> lasso = Laplace(0.6, randomize=FixedFactor())  # nothing is random: one Lasso
+    >>> fit = rvamp(A, y, prior=lasso, counts=NoResampling())
+    >>> print(fit.mean.round(4), fit.var.round(4))
+    [0.0688] [0.]
+    """
 
     mean, var = 1.0, 0.0
 
 # %% ../nbs/workshop/resampling.ipynb #2bed9f9e
 @dataclass(frozen=True)
 class Exponential(_Tau):
-    """Exponential weights, mean tau > 0: a Bayesian bootstrap with a free total
-    (Rubin 1981).
+    """Draw independent exponential weights with mean tau > 0: a Bayesian bootstrap with
+    a free total (Rubin 1981). A TypeError or ValueError for another tau.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rvamp_nb import Exponential
+    >>> print(Exponential().draw(3, np.random.default_rng(0)).round(2))
+    [0.68 1.02 0.02]
     """
 
     tau: float = 1.0
@@ -187,8 +240,17 @@ class Exponential(_Tau):
 # %% ../nbs/workshop/resampling.ipynb #ea291f6c
 @dataclass(frozen=True, eq=False)
 class Discrete:
-    """Independent counts with a law of the user's own: values and probabilities, (K,)
-    numbers >= 0 each, not all values 0; the probabilities sum to 1, up to rounding.
+    """Draw independent counts from a law of the user's: values and probabilities, (K,)
+    numbers >= 0 each, not all values 0; the probabilities sum to 1, up to rounding. A
+    TypeError or ValueError where they are not such.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rvamp_nb import Discrete
+    >>> law = Discrete((0, 1, 3), (0.5, 0.25, 0.25))
+    >>> print(law.mean, law.var, law.draw(5, np.random.default_rng(0)))
+    1.0 1.5 [1. 0. 0. 0. 3.]
     """
 
     values: tuple
@@ -241,8 +303,16 @@ def _as_law(what, values, probabilities, positive=False):
 # %% ../nbs/workshop/resampling.ipynb #c8702615
 @dataclass(frozen=True)
 class TwoPoint:
-    """The multiplier of each penalty is `factor` with probability `prob` and 1
-    otherwise, independently; factor > 0 and prob in [0, 1], 2 and 1/2 in the paper.
+    """Multiply each penalty by `factor` with probability `prob` and by 1 otherwise,
+    independently; factor > 0 and prob in [0, 1], 2 and 1/2 in the paper. A TypeError or
+    ValueError for others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rvamp_nb import TwoPoint
+    >>> print(TwoPoint(factor=2.0, prob=0.5).draw(6, np.random.default_rng(0)))
+    [1. 2. 2. 2. 1. 1.]
     """
 
     factor: float = 2.0
@@ -264,9 +334,16 @@ class TwoPoint:
 # %% ../nbs/workshop/resampling.ipynb #c0bab894
 @dataclass(frozen=True)
 class Weakness:
-    """The multiplier of each penalty is 1 / W with W uniform on [w, 1], as in the
-    randomised lasso (Meinshausen and Bühlmann 2010). The weakness w is in (0, 1]: 1 is
-    no randomisation; 0.2 to 0.8 are usual.
+    """Multiply each penalty by 1 / W with W uniform on [w, 1], as in the randomised
+    lasso (Meinshausen and Bühlmann 2010). The weakness w is in (0, 1]: 1 is no
+    randomisation; 0.2 to 0.8 are usual. A TypeError or ValueError for another w.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rvamp_nb import Weakness
+    >>> print(Weakness(0.5).draw(3, np.random.default_rng(0)).round(2))
+    [1.22 1.58 1.92]
     """
 
     w: float = 0.5
@@ -344,11 +421,20 @@ class _Tied:
 # %% ../nbs/workshop/resampling.ipynb #g0100002
 @dataclass(frozen=True, eq=False, repr=False)
 class Grouped(_Tied):
-    """One count for each group of rows, shared by all of its rows: whole groups are
-    drawn, as when a patient gave several samples. `Grouped(Subsample(0.5), groups)`
+    """Draw one count for each group of rows, shared by all of its rows: whole groups
+    are drawn, as when a patient gave several samples. `Grouped(Subsample(0.5), groups)`
     draws half of the groups; `groups`, (M,), has the label of each row's: numbers,
     text, or anything that can be sorted. In a `Stratified` law all rows of a group must
-    have one stratum. `names`, (G,), are the sorted labels; `index`, (M,), says which.
+    have one stratum (else a ValueError). `names`, (G,), are the sorted labels; `index`,
+    (M,), gives the group of each row as its place there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rvamp_nb import Grouped, Subsample
+    >>> law = Grouped(Subsample(0.5), ("ann", "ann", "bob", "bob"))
+    >>> print(law.draw(4, np.random.default_rng(0)))
+    [0. 0. 1. 1.]
     """
 
     law: object
@@ -374,11 +460,19 @@ class Grouped(_Tied):
 # %% ../nbs/workshop/resampling.ipynb #g0100004
 @dataclass(frozen=True, eq=False, repr=False)
 class Stratified(_Tied):
-    """The law's counts drawn in each stratum by itself: balanced halves, so that a rare
+    """Draw the law's counts in each stratum separately: balanced halves, so that a rare
     class is never lost. To the solver they are independent. `strata`, (M,), has the
     label of each row's stratum, often the class: `Stratified(Subsample(tau), strata)`
     draws the whole part of tau m of the m rows of each. Independent counts, such as
     Poisson's, are what they were.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rvamp_nb import Stratified, Subsample
+    >>> law = Stratified(Subsample(0.5), ("ill", "ill", "well", "well"))
+    >>> print(law.draw(4, np.random.default_rng(0)))
+    [0. 1. 0. 1.]
     """
 
     law: object

@@ -267,8 +267,19 @@ def _state(file, M, N):
 # %% ../nbs/workshop/saving.ipynb #87000115
 def save_fit(fit, path):
     """Write a Fit, its messages and settings, to a file such as "fit.npz" (one of that
-    name is replaced), whole or not at all. A TypeError where there are no messages; an
-    OSError where it cannot be written.
+    name is replaced), whole or not at all. A TypeError where there are no messages, or
+    columns were taken together in clusters; an OSError where it cannot be written.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from rvamp_nb import rvamp, save_fit
+    >>> from rvamp_nb.datasets import toy
+    >>> with TemporaryDirectory() as folder:
+    ...     save_fit(rvamp(*toy()[:2], 0.6), f"{folder}/fit.npz")
+    ...     print([path.name for path in Path(folder).iterdir()])
+    ['fit.npz']
     """
     if fit.last is None or fit.column_clusters:
         why = "has columns in blocks: save the one without, and give blocks again"
@@ -306,5 +317,18 @@ def saved_settings(path, given):
 
 
 def load_state(path):
-    """The State of a fit in a file, a `warm_start` for `rvamp`; errors as `read`."""
+    """Read the State of a fit from a file of `save_fit`: a `warm_start` for `rvamp`. A
+    ValueError for what is no such file, an OSError where it cannot be read.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from rvamp_nb import load_state, rvamp, save_fit
+    >>> from rvamp_nb.datasets import toy
+    >>> A, y, *_ = toy()
+    >>> with TemporaryDirectory() as folder:
+    ...     save_fit(rvamp(A, y, 0.6), f"{folder}/fit.npz")
+    ...     print(rvamp(A, y, 0.6, warm_start=load_state(f"{folder}/fit.npz")).n_iter)
+    1
+    """
     return read(path)[1]

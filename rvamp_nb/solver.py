@@ -100,6 +100,17 @@ def load_fit(path, A, y, **parts):
     counts in `parts`, where the file cannot hold them (weights, groups, a class of your
     own). Whether it has converged is asked of that step. A TypeError or ValueError
     where the file cannot be read, or a part is missing, or another than the fit's.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from rvamp_nb import load_fit, rvamp, save_fit
+    >>> from rvamp_nb.datasets import toy
+    >>> A, y, *_ = toy()
+    >>> with TemporaryDirectory() as folder:
+    ...     save_fit(rvamp(A, y, 0.6), f"{folder}/fit.npz")
+    ...     print(load_fit(f"{folder}/fit.npz", A, y))
+    Fit(converged in 11 steps; 1 coefficients, 0.3 selected on average)
     """
     header, state, remade = saved_settings(path, parts)
     problem = _problem(A, y, None, **remade)
@@ -131,7 +142,8 @@ def _judged(path, header, change):
 # %% ../nbs/workshop/solver.ipynb #4c3650d9
 @dataclass(frozen=True, repr=False)
 class Fit(_Answer):
-    """The answer of `rvamp`. `fit.save(path)` is `save_fit`, `Fit.load` is `load_fit`.
+    """Hold what `rvamp` found: moments across resamples, messages, and how it ended.
+    `fit.save(path)` is `save_fit`, `Fit.load` is `load_fit`.
 
     Attributes
     ----------
@@ -143,6 +155,14 @@ class Fit(_Answer):
     intercept, intercept_var : float, 0 without an intercept
     column_clusters : list of int arrays, columns taken together
     messages : State to go on from; None if no step could be taken
+
+    Examples
+    --------
+    >>> from rvamp_nb import rvamp
+    >>> from rvamp_nb.datasets import toy
+    >>> fit = rvamp(*toy()[:2], 0.6)
+    >>> print(fit.converged, fit.mean.round(3), fit.var.round(3), fit.Pi.round(3))
+    True [0.079] [0.116] [0.258]
     """
 
     problem: Problem  # with an intercept, A has a column of ones at the end
@@ -173,7 +193,20 @@ class Fit(_Answer):
 
 # %% ../nbs/workshop/solver.ipynb #4cbb591b
 class ConvergenceWarning(UserWarning):
-    """rVAMP stopped before its messages settled; the status says what to try."""
+    """Warn that rVAMP stopped before its messages settled; the status names what to
+    try.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from rvamp_nb import ConvergenceWarning, rvamp
+    >>> from rvamp_nb.datasets import toy
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     fit = rvamp(*toy()[:2], 0.6, max_iter=1)
+    >>> print(fit.converged, caught[0].category is ConvergenceWarning)
+    False True
+    """
 
 
 def _fit(problem, state, tol, max_iter, damping, anderson=None):
@@ -358,7 +391,8 @@ def rvamp(
     column_clusters=None,
     warm_start=None,
 ):
-    """The distribution of an estimator across resamples, without resampling: a `Fit`.
+    """Average an estimator over all resamples of the rows, without resampling: a `Fit`
+    with the distribution of each coefficient across them.
 
     At beta = inf the estimator is the minimiser of sum_mu c_mu l(y_mu, a_mu'x) plus the
     penalty; at beta = 1 the posterior mean whose minus log-likelihood and log-prior
@@ -369,7 +403,7 @@ def rvamp(
 
     Parameters
     ----------
-    A : (M, N) array-like of finite numbers; or a table that is read in blocks: a sparse
+    A : (M, N) array-like of finite numbers; or a table that is read in chunks: a sparse
     matrix, a Dask array, ChunkedTable, a large numpy.memmap or array of smaller numbers
     y : (M,) array-like of finite numbers
     lam : float > 0 or (N,) array, optional
@@ -388,9 +422,18 @@ def rvamp(
     column_clusters : "auto", or list of lists of int, optional
         Groups of columns that nearly repeat each other, each taken together as one
         coordinate, at beta = inf under a penalty; "auto" finds them by correlation. Π
-        of a block is read at 8,192 fixed points, whatever `tol`: columns in another
+        of a cluster is read at 8,192 fixed points, whatever `tol`: columns in another
         order may move it by some .003.
     warm_start : Fit or State, optional
+
+    Examples
+    --------
+    >>> from rvamp_nb import rvamp
+    >>> from rvamp_nb.datasets import gaussian_design
+    >>> A, y, x0, names = gaussian_design(100, 20, density=0.2)
+    >>> fit = rvamp(A, y, 0.3)
+    >>> print((fit.Pi > 0.9).nonzero()[0], x0.nonzero()[0])
+    [ 2  4  8 10] [ 2  4  8 10 18]
     """
     problem = _problem(A, y, lam, prior, likelihood, counts, beta, intercept)
     options = _check_steering(tol, max_iter, damping)
@@ -530,7 +573,7 @@ def rvamp_path(
     progress=True,
     until=None,
 ):
-    """Fits along a path of penalties, each started from its neighbours: a `Path`, whose
+    """Fit along a path of penalties, each started from its neighbours: a `Path`, whose
     `states[k]` (or `near(lam)`) is a `warm_start` for `rvamp` near `lams[k]`. Errors as
     of `rvamp`; penalties that fail are marked, with one `ConvergenceWarning`.
 
@@ -546,6 +589,15 @@ def rvamp_path(
     progress : bool, whether a bar is shown when it takes more than two seconds
     until : callable, optional
         Told each converged Fit; the path ends where it says True.
+
+    Examples
+    --------
+    >>> from rvamp_nb import rvamp_path
+    >>> from rvamp_nb.datasets import random_dct
+    >>> A, y, *_ = random_dct(N=64, ratio=0.5)
+    >>> path = rvamp_path(A, y, n_lambdas=4)
+    >>> print(path.lams.round(3), path.Pi.sum(0).round(1))
+    [1.643 0.605 0.223 0.082] [0.  1.  5.4 9.4]
     """
     problem = _problem(A, y, None, prior, likelihood, counts, beta, intercept)
     if problem.prior.scaled(1.0) is None:

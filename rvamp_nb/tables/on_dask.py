@@ -91,15 +91,23 @@ GRAPH_WARNING = "distributed.admin.large-graph-warning-threshold"
 
 
 class DaskTable(ChunkedTable):
-    """A Dask array that is asked one chunk at a time, where the chunk lives: chunks of
-    any shape and real type, arrays or SciPy's sparse matrices. `block` is how many
-    numbers of a chunk become floats at once; the other arguments are those of
-    `ChunkedTable`.
+    """Read a Dask array one chunk at a time, where the chunk lives: chunks of any shape
+    and real type, arrays or SciPy's sparse matrices. `chunk_size` is how many numbers
+    of a chunk become floats at once; the other arguments are those of `ChunkedTable`.
 
     `sent` and `received` are bytes of arrays handed to tasks (what all must know: once)
     and of answers that came back. A UserWarning where the chunks cut columns (rows), so
     that data have to move; a TypeError or ValueError for what is no Dask array, or does
     not know its shape; a ChunkError in a pass where a chunk could not be read.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from rvamp_nb import DaskTable
+    >>> table = DaskTable(da.ones((4, 6), chunks=(4, 3)))
+    >>> table @ np.ones(6), table.sent, table.received
+    (array([6., 6., 6., 6.]), 48, 32)
     """
 
     sent = received = 0

@@ -103,7 +103,20 @@ FILLED = 0.1  # from this share of numbers on, a sparse block is slower than an 
 
 
 class ChunkError(OSError):
-    """A block of a table could not be read; says which."""
+    """Report that a chunk of a table could not be read, and which one: an OSError.
+
+    A pass over the table raises it where the file, or the task that holds the chunk,
+    fails; the cause is its `__cause__`.
+
+    Examples
+    --------
+    >>> from rvamp_nb import ChunkError
+    >>> try:
+    ...     raise ChunkError("columns 0 to 99 could not be read")
+    ... except OSError as error:
+    ...     print(error)
+    columns 0 to 99 could not be read
+    """
 
 
 def as_block(raw, center=None, scale=None, intercept=False, row_scale=None):
@@ -295,18 +308,26 @@ class _Blocks:
 
 # %% ../../nbs/workshop/storage.ipynb #85000023
 class ChunkedTable(_Blocks):
-    """A table (M, N) that is read one block at a time.
+    """Read a table (M, N) one chunk at a time, for data larger than the memory.
 
     source, an array of any real type, in memory or mapped from a file (numpy.memmap),
-    or a sparse matrix, is never modified. Blocks of about `chunk_size` numbers are
+    or a sparse matrix, is never modified. Chunks of about `chunk_size` numbers are
     columns (axis 1, by default where M <= N) or rows (axis 0). As they are read,
     center, (N,), is subtracted from each column, scale, (N,), divided out, and
     row_scale, (M,), multiplies each row; with `intercept` a column of ones follows the
-    last one, and `shape` counts it. `slices` are the columns or rows of each block,
+    last one, and `shape` counts it. `slices` are the columns or rows of each chunk,
     `passes` is how often all were read.
 
     A TypeError or ValueError for what is no table of real numbers; a ChunkError in a
-    pass where a block could not be read.
+    pass where a chunk could not be read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rvamp_nb import ChunkedTable
+    >>> table = ChunkedTable(np.arange(12.0).reshape(3, 4), chunk_size=6)
+    >>> table @ np.ones(4), len(table.slices), table.passes
+    (array([ 6., 22., 38.]), 2, 1)
     """
 
     ndim = 2

@@ -1,0 +1,139 @@
+"""What a user reads of a public name: its docstring's first sentence begins with a verb
+and can be read alone, and the docstring ends with an example that runs.
+"""
+
+import doctest
+import inspect
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "docs"))
+from reference import first_sentence, public
+
+from rvamp_nb import StabilitySelection
+
+# What a public name does. A new verb is added here: a noun is seen by whoever adds it.
+VERBS = set(
+    """Assume Average Centre Choose Compute Count Describe Draw Estimate Find Fit Hold
+    Leave Load Make Measure Multiply Penalise Predict Read Refit Report Select Send Take
+    Warn Write""".split()
+)
+# names that have no example yet
+TODO = {
+    "ReliabilityWarning",
+    "StabilitySelection",
+    "WeightedLoss",
+    "condition_on_rows",
+    "debiased_effects",
+    "plan_study",
+    "predict_study",
+    "refine",
+    "survival_fit",
+    "StabilitySelection.duplicates",
+    "StabilitySelection.explore",
+    "StabilitySelection.family_probabilities",
+    "StabilitySelection.fit",
+    "StabilitySelection.linear_predictor",
+    "StabilitySelection.plot_density",
+    "StabilitySelection.plot_pair",
+    "StabilitySelection.plot_path",
+    "StabilitySelection.plot_probabilities",
+    "StabilitySelection.predict",
+    "StabilitySelection.predict_interval",
+    "StabilitySelection.predict_proba",
+    "StabilitySelection.refine",
+    "StabilitySelection.report",
+    "StabilitySelection.substitutes",
+    "StabilitySelection.summary",
+    "StabilitySelection.transform",
+}
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+def documented():
+    """{name: what has its docstring}: the public names, and the public methods that the
+    estimator has from us.
+    """
+    found = public()
+    for name, method in inspect.getmembers(StabilitySelection, inspect.isroutine):
+        ours = (getattr(method, "__module__", None) or "").startswith("rvamp_nb")
+        if ours and not name.startswith("_"):
+            found[f"StabilitySelection.{name}"] = method
+    return found
+
+
+THINGS = documented()
+
+
+def faults(name, thing):
+    """What is wrong with a docstring's form."""
+    text = inspect.getdoc(thing) or ""
+    sentence = first_sentence(text)
+    verb = sentence.partition(" ")[0]
+    if verb not in VERBS:
+        yield f"{name} begins with {verb!r}, no verb of VERBS"
+    if not sentence.endswith("."):
+        yield f"{name}: the first sentence does not end"
+    examples = doctest.DocTestParser().get_examples(text)
+    if "\nExamples\n--------\n>>> " not in text or not examples:
+        yield f"{name} has no example"
+    elif not examples[-1].want and not examples[-1].exc_msg:
+        yield f"{name}: its example ends without an answer"
+
+
+def complaints(name, thing):
+    """What doctest reports of the examples, which see nothing but what they import."""
+    said, runner = [], doctest.DocTestRunner(optionflags=FLAGS)
+    finder = doctest.DocTestFinder(recurse=False)
+    for test in finder.find(thing, name, module=False, globs={}):
+        runner.run(test, out=said.append)
+    return said
+
+
+@pytest.mark.parametrize("name", [name for name in THINGS if name not in TODO])
+def test_a_docstring_begins_with_a_verb_and_has_an_example_that_runs(name):
+    assert [*faults(name, THINGS[name]), *complaints(name, THINGS[name])] == []
+
+
+def test_what_is_left_to_do_is_left():
+    done = [name for name in TODO & {*THINGS} if not [*faults(name, THINGS[name])]]
+    assert TODO <= {*THINGS} and done == []
+
+
+def documented_by(text):
+    """A function with this docstring."""
+
+    def f(): ...
+
+    f.__doc__ = text
+    return f
+
+
+GOOD = "Take one.\n\nExamples\n--------\n>>> 1 + 0\n1\n"
+
+
+def test_a_docstring_in_form_passes():
+    assert [*faults("f", documented_by(GOOD))] == []
+    assert complaints("f", documented_by(GOOD)) == []
+
+
+@pytest.mark.parametrize(
+    "old, new, found",
+    [
+        (GOOD, "", "f begins with ''"),
+        ("Take", "The", "f begins with 'The'"),
+        ("one.", "one", "f: the first sentence does not end"),
+        ("Examples\n--------\n", "", "f has no example"),
+        ("\n1\n", "\n", "f: its example ends"),
+    ],
+)
+def test_a_docstring_out_of_form_is_found(old, new, found):
+    thing = documented_by(GOOD.replace(old, new))
+    assert [*faults("f", thing)][0].startswith(found)
+
+
+@pytest.mark.parametrize("example", ["1 + 1", "unknown"])
+def test_an_example_that_does_not_run_is_found(example):
+    assert complaints("f", documented_by(GOOD.replace("1 + 0", example)))
