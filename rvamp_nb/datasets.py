@@ -69,13 +69,13 @@ def _check_table(A, y=None, names=None):
 def standardize(A, y=None, names=None):
     """Columns centred with unit norm, response centred: the scale on which one penalty
     is fair (`column-scaling`). Returns A and y, or None for it. Constant columns become
-    zero, and a UserWarning names them. A table in blocks is not copied: its columns are
+    zero, and a UserWarning names them. A table in chunks is not copied: its columns are
     centred and scaled as they are read.
 
     Parameters
     ----------
     A : (M, N) array of finite numbers, or a DataFrame; a sparse matrix, a Dask array,
-        ChunkedTable, or an array that is read in blocks
+        ChunkedTable, or an array that is read in chunks
         (`rvamp_nb.tables.door.as_chunked`)
     y : (M,) array of finite numbers, or None
     names : sequence of N strings, or None
@@ -233,7 +233,7 @@ def choose_lambda(A, y, cv=10, seed=0):
 
     Parameters
     ----------
-    A : (M, N) array of finite numbers, or a DataFrame, not in blocks
+    A : (M, N) array of finite numbers, or a DataFrame, not in chunks
         The columns as they will be fitted; standardise them first.
     y : (M,) array of finite numbers, not constant
     cv : int from 2 to M; number of folds

@@ -204,7 +204,7 @@ def explore(fit, names=None, *, shown=None, refits=None, unit=1.0, progress=True
     """The explorer of p̄₁ and p̄₂ for a fit or an estimator: a widget (anywidget) that
     moves with no kernel. It makes some thirty fits more: at other penalties, the steps
     of the iteration, and for the squared loss at finite temperatures. A ValueError for
-    a fit that has not converged, has columns in blocks, or no resampling; a TypeError
+    a fit that has not converged, has columns in clusters, or no resampling; a TypeError
     for a prior that is no penalty. What holds a fit registers its way, with `shown`
     only: it knows its names and units.
 
@@ -229,8 +229,8 @@ def _of_fit(fit, names=None, *, shown=None, refits=None, unit=1.0, progress=True
     if not fit.converged:
         raise ValueError(f"explore: fit has not converged: {fit.status}")
     if fit.column_clusters:
-        remedy = "fit without blocks, or look at p1(fit, i).cdf"
-        raise ValueError(f"explore: fit has columns in blocks: {remedy}")
+        remedy = "fit without column_clusters=..., or look at p1(fit, i).cdf"
+        raise ValueError(f"explore: fit has columns in clusters: {remedy}")
     if not isinstance(fit.prior, Penalty):
         raise TypeError(f"explore: there is no penalty to move in {fit.prior!r:.60}")
     names = [f"x{i}" for i in range(len(fit.mean))] if names is None else [*names]
