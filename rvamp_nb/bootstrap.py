@@ -129,7 +129,7 @@ def _check_rows(A, y, weight, offset):
     what, ending = next((held[v] for v in held if hasattr(A, v)), ("", ""))
     if what or isinstance(A, ChunkedTable):
         remedy = f"refit on columns in memory, A[:, columns]{ending}, or on some rows"
-        raise TypeError(f"A is {what or 'read in blocks'}: {remedy}")
+        raise TypeError(f"A is {what or 'read in chunks'}: {remedy}")
     A, y = check_array("A", A), check_array("y", y)
     if A.ndim != 2 or A.size == 0:
         raise ValueError(f"A must be a table of rows and columns, got shape {A.shape}")

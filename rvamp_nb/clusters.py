@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['ALWAYS', 'ALL_AT_ONCE', 'NODES', 'FEW', 'SOME', 'SILENT', 'COPIES', 'CORRELATED', 'LARGEST', 'WIDEST', 'DOUBTFUL',
-           'moment_view', 'Seen', 'felt', 'seen', 'without', 'small_lassos', 'Nodes', 'at_nodes', 'block_message',
+           'moment_view', 'Seen', 'felt', 'seen', 'without', 'small_lassos', 'Nodes', 'at_nodes', 'cluster_message',
            'turned', 'Turned', 'ClusteredPrior', 'values_at_nodes', 'find_clusters', 'whole_numbers', 'check_clusters',
            'put_in_clusters']
 
@@ -97,9 +97,9 @@ def seen(A, view, rows, pulls, columns):
 
 # %% ../nbs/course/47_clusters.ipynb #c0unt021
 def without(given, D, r, T):
-    """What the columns of a block see once they are taken out of the model, `Seen`: its
-    field, precision and noise (`block-cavity`). given is what they see in it, of d
-    columns or of B blocks of them; D, r and T, (d,) or (B, d), are what the prior says.
+    """Take the columns of a cluster out of the model and return what they see there,
+    `Seen`: field, precision and noise (`cluster-cavity`). given is what they see in it,
+    of d columns or of B clusters of them; D, r and T, (d,) or (B, d), are the prior's.
     """
     mean, B, P = given
     E = np.linalg.inv(np.eye(mean.shape[-1]) - B * D[..., None, :])
@@ -110,29 +110,29 @@ def without(given, D, r, T):
 ALL_AT_ONCE = 10  # turns in which every wrong sign is changed
 
 
-def _responses(Q, block, k, on):
+def _responses(Q, cluster, k, on):
     """Derivatives by the fields, (n, d, d): one inverse for a face."""
     d = on.shape[1]
-    face = np.arange(len(on)) if k.any() else block * 2**d + on @ 2 ** np.arange(d)
+    face = np.arange(len(on)) if k.any() else cluster * 2**d + on @ 2 ** np.arange(d)
     _, first, each = np.unique(face, return_index=True, return_inverse=True)
     on, k = on[first], k[first]
     both = on[:, :, None] & on[:, None]
-    H = np.where(both, Q[block[first]], 0.0)
+    H = np.where(both, Q[cluster[first]], 0.0)
     H += np.where(on, k, 1.0)[:, :, None] * np.eye(d)
     return (np.linalg.inv(H) * both)[each]
 
 # %% ../nbs/course/47_clusters.ipynb #ea325715
-def small_lassos(Q, block, g, t, k, positive=False):
+def small_lassos(Q, cluster, g, t, k, positive=False):
     """Minimisers x, (n, d), of x'Qx/2 - g'x + sum_i (t_i |x_i| + k_i x_i^2 / 2), under
     x >= 0 if positive, for many fields g, (n, d), with their penalties t, k >= 0, (n,
     d), at once; and how many have not settled after 100 turns. Q, (B, d, d), are
-    positive definite; block, (n,), says which of them belongs to each field.
+    positive definite; cluster, (n,), says which of them belongs to each field.
     """
     down, beyond = 1.0 - positive, (g if positive else np.abs(g)) - t
     loudest = (beyond > 0) & (beyond == beyond.max(1, keepdims=True))
     signs, x, left = np.sign(g) * loudest, np.empty_like(g), np.arange(len(g))
     for turn in range(100):
-        s, own, reach = signs[left], block[left], t[left] * (1 + 1e-9)
+        s, own, reach = signs[left], cluster[left], t[left] * (1 + 1e-9)
         x[left] = z = times(_responses(Q, own, k[left], s != 0), g[left] - t[left] * s)
         pull = g[left] - times(Q[own], z)
         enters = (pull > reach) - down * (pull < -reach)
@@ -147,7 +147,7 @@ def small_lassos(Q, block, g, t, k, positive=False):
     return x, len(left)
 
 # %% ../nbs/course/47_clusters.ipynb #7de45c76
-NODES = 8192  # points at which the joint noise of a block is looked at, at the end ...
+NODES = 8192  # points of the joint noise of a cluster, at the end ...
 FEW = 256  # ... in each step of the iteration ...
 SOME = 1024  # ... and in a pattern, of which there are many
 
@@ -168,7 +168,7 @@ SILENT = 1e-9  # share of the noise (and of the field) below which there is none
 
 
 class Nodes(NamedTuple):
-    """Points of the noise of B blocks' fields, and what the coefficients do there."""
+    """Points of the noise of B clusters' fields, and what the coefficients do there."""
 
     noise: np.ndarray  # of the fields: what is beyond their mean, (B, n, d)
     x: np.ndarray  # the minimisers, (B, n, d)
@@ -181,9 +181,9 @@ class Nodes(NamedTuple):
 
 # %% ../nbs/course/47_clusters.ipynb #b10ck011
 def at_nodes(prior, columns, N, cavity, n=FEW, start=0):
-    """The small Lassos of B blocks of columns, (B, d), under a prior for all N, at n
+    """The small Lassos of B clusters of columns, (B, d), under a prior for all N, at n
     points of the joint noise of their fields, from `start` on in the list of NODES;
-    cavity is what each block sees without itself, (B, d) and twice (B, d, d).
+    cavity is what each cluster sees without itself, (B, d) and twice (B, d, d).
     """
     d, (z, u) = columns.shape[1], _points(columns.shape[1], start, start + n)
     sizes, E = np.linalg.eigh(cavity.noise)
@@ -194,9 +194,9 @@ def at_nodes(prior, columns, N, cavity, n=FEW, start=0):
     values = np.array([[np.broadcast_to(v, N) for v in c.split()] for c in cases])
     t, k = (values[which, j, columns[:, None]] for j in (0, 1))
     flat = [part.reshape(-1, d) for part in (noise + cavity.mean[:, None], t, k)]
-    block = np.repeat(np.arange(len(columns)), n)
-    x, _ = small_lassos(cavity.Sigma, block, *flat, prior.positive)
-    faces = cavity.Sigma, block, flat[2], x != 0
+    cluster = np.repeat(np.arange(len(columns)), n)
+    x, _ = small_lassos(cavity.Sigma, cluster, *flat, prior.positive)
+    faces = cavity.Sigma, cluster, flat[2], x != 0
     x, R = x.reshape(noise.shape), lambda: _responses(*faces).reshape(*noise.shape, d)
     loud = roots.max(2) ** 2 + 1e-8 * np.max(cavity.mean**2, 1, keepdims=True)
     least = SILENT * loud[..., None] + 1e-300
@@ -215,10 +215,10 @@ def _possible(chi, Q):
     return symmetric(E * np.clip(values, 0, 1 - ALWAYS)[:, None] @ transposed(E))
 
 # %% ../nbs/course/47_clusters.ipynb #b10ck0m1
-def block_message(nodes, cavity):
-    """The moments of B blocks at their `Nodes`, computed under what they see: mean, chi
+def cluster_message(nodes, cavity):
+    """The moments of B clusters at their `Nodes`, under what they see: mean, chi
     and v, (B, d) and twice (B, d, d); and what they tell the rest, D, r and T of the
-    same shapes, D and T positive semidefinite (`block-message`).
+    same shapes, D and T positive semidefinite (`cluster-message`).
     """
     h, Q, C = cavity
     mean, chi = nodes.x.mean(1), _possible(nodes.response, Q)
@@ -230,7 +230,7 @@ def block_message(nodes, cavity):
 
 # %% ../nbs/course/47_clusters.ipynb #b10ck0m3
 def turned(D, T):
-    """Coordinates x = J x' in which the coefficients of a block are independent: J and
+    """Coordinates x = J x' in which coefficients of a cluster are independent: J and
     its inverse, (B, d, d) each; and their t, (B, d).
     """
     values, E = np.linalg.eigh(D)
@@ -241,27 +241,27 @@ def turned(D, T):
 
 # %% ../nbs/course/47_clusters.ipynb #b10ck004
 class Turned(namedtuple("Turned", (*Mixed._fields, "view", "turns", "layout"))):
-    """What a prior in blocks says: as `Mixed`, the coefficients of blocks in their own
+    """What a prior with clusters sends: as `Mixed`, those of clusters in their own
     coordinates. `view`, Moment, is the same in the moment view, `turns` has the J and
-    its inverse for each size of the blocks of a Layout.
+    its inverse for each size of the clusters of a Layout.
     """
 
     __slots__ = ()
 
     @property
     def members(self):
-        """The columns of the blocks, (B, d), for each size."""
+        """The columns of the clusters, (B, d), for each size."""
         return [m for m in self.layout.members if m.shape[1] > 1]
 
     def turn(self, A):
-        """Columns (M, N) for these coordinates: in each block A J in place of A."""
+        """Columns (M, N) for these coordinates: in each cluster A J in place of A."""
         A = A.copy()
         for m, (J, _) in zip(self.members, self.turns):
             A[:, m] = np.einsum("mbd,bde->mbe", A[:, m], J)
         return A
 
     def coupled(self, A, rows):
-        """As `couple`; the message back is in blocks."""
+        """As `couple`; the message back is in clusters."""
         A, mixed = self.turn(A), Mixed(*self[:7])
         in_groups = hasattr(rows, "coupled")  # chapter 5.2
         out = rows.coupled(A, mixed) if in_groups else couple(A, mixed, rows)
@@ -271,7 +271,7 @@ class Turned(namedtuple("Turned", (*Mixed._fields, "view", "turns", "layout"))):
 
 # %% ../nbs/course/47_clusters.ipynb #b10ck005
 def _back(out, message, members, given):
-    """What the coupling has answered, with the blocks turned back: `Coupled`."""
+    """What the coupling has answered, with the clusters turned back: `Coupled`."""
     (mean, chi, var), layout = (part.copy() for part in out.x[:3]), message.layout
     alone, end = out.to_prior._replace(h=out.to_prior.h.copy()), 0
     to_prior = Blocks.of(alone, layout)
@@ -287,7 +287,7 @@ def _back(out, message, members, given):
 
 
 def _turned_back(own, turn, r, t):
-    """From what blocks see: the message to them, and their response and covariance."""
+    """The message to clusters, by what they see; their response and covariance."""
     (_, B, P), I, (J, back) = own, np.eye(r.shape[1]), turn
     field, Q, C = without(own, np.ones(r.shape), r, t)
     values, E = np.linalg.eigh(symmetric(C))
@@ -298,7 +298,7 @@ def _turned_back(own, turn, r, t):
     return message, [J @ X @ transposed(J) for X in (I - B, rest)]
 
 # %% ../nbs/course/47_clusters.ipynb #17b10ck6
-COPIES = 1e-11  # what is added to a block's precision, in units of its diagonal
+COPIES = 1e-11  # what is added to a cluster's precision, in units of its diagonal
 
 
 def _definite(Q):
@@ -306,36 +306,36 @@ def _definite(Q):
     scale = np.sqrt(diagonal(Q))
     least = np.linalg.eigvalsh(Q / scale[..., None] / scale[:, None])[:, :1]
     if not (least > -1e-5).all():
-        raise Breakdown("Q_hat_1x of a block is not positive definite")
+        raise Breakdown("Q_hat_1x of a cluster is not positive definite")
     more = (COPIES - 2 * np.minimum(least, 0)) * scale**2
     return Q + more[..., None] * np.eye(Q.shape[-1])
 
 # %% ../nbs/course/47_clusters.ipynb #b10ck006
-class _InBlocks(Prior):
+class _InClusters(Prior):
     """Which columns answer together, and what they see."""
 
-    def __init__(self, whole, blocks, N):
-        self.whole, self.column_clusters, self.N = whole, blocks, N
+    def __init__(self, whole, clusters, N):
+        self.whole, self.column_clusters, self.N = whole, clusters, N
         self.is_unpenalized = whole.is_unpenalized
         self.prior = whole.prior if isinstance(whole, WithIntercept) else whole
         number = np.arange(N + (whole is not self.prior))
-        for block in blocks:
-            number[block] = block[0]
+        for cluster in clusters:
+            number[cluster] = cluster[0]
         self.layout = Layout(np.unique(number, return_inverse=True)[1])
 
-    def as_chunked(self, message):
-        """A message with one number for each column as one in blocks."""
+    def as_blocks(self, message):
+        """A message with one number for each column as one in clusters."""
         return Blocks.of(message, self.layout)
 
     def one_by_one(self, incoming, n=NODES, start=0):
-        """Columns (1, d) and `Nodes` of each block."""
+        """Columns (1, d) and `Nodes` of each cluster."""
         for m, cavity in self.cavities(incoming):
             for b in range(len(m)):
                 own = Seen(*(part[[b]] for part in cavity))
                 yield m[[b]], at_nodes(self.prior, m[[b]], self.N, own, n, start)
 
     def cavities(self, incoming):
-        """Columns (B, d) and what they see, `Seen`, for each size of blocks."""
+        """Columns (B, d) and what they see, `Seen`, for each size of clusters."""
         blocks = self.layout.blocks
         matrices = zip(blocks(incoming.Q_hat), blocks(incoming.chi_hat))
         for m, (Q, C) in zip(self.layout.members, matrices):
@@ -343,21 +343,21 @@ class _InBlocks(Prior):
                 yield m, Seen(incoming.h[m], _definite(Q), C)
 
 # %% ../nbs/course/47_clusters.ipynb #b10ck012
-def _of_blocks(prior, m, N, cavity):
-    """Moments of blocks, (B, d) each; their turn; what they say in it: D, r and T."""
-    (mean, chi, v), (D, r, T) = block_message(at_nodes(prior, m, N, cavity), cavity)
+def _of_clusters(prior, m, N, cavity):
+    """Moments of clusters, (B, d) each; their turn; what they say in it: D, r and T."""
+    (mean, chi, v), (D, r, T) = cluster_message(at_nodes(prior, m, N, cavity), cavity)
     turn, t = turned(D, T)
     chi, v, rho = map(diagonal, (chi, v, chi @ cavity.Sigma))
     return (mean, chi, v, rho, 1 - rho), turn, (1.0, times(turn[1], r), t)
 
 # %% ../nbs/course/47_clusters.ipynb #b10ck007
-class ClusteredPrior(_InBlocks):
+class ClusteredPrior(_InClusters):
     """A penalty, or WithIntercept of one, under which the coefficients of some of N
-    columns answer block by block; blocks are int arrays, with no column in two.
+    columns answer cluster by cluster; clusters are int arrays, with no column in two.
     """
 
     def three(self, incoming, n=NODES, start=0):
-        """Π, mean and mean square, (3, N), those of the blocks by n nodes."""
+        """Π, mean and mean square, (3, N), those of the clusters by n nodes."""
         alone = incoming.alone()
         mean, _, var, *_ = (part[: self.N] for part in self.whole.moments(alone))
         out = np.array([self.whole.Pi(alone), mean, var + mean**2])
@@ -366,7 +366,7 @@ class ClusteredPrior(_InBlocks):
         return out
 
     def read(self, step):
-        """Π, (N,), and Moments of x at a Step, those of blocks by all nodes."""
+        """Π, (N,), and Moments of x at a Step, those of clusters by all nodes."""
         Pi, mean, square = self.three(step.state.to_prior)
         end = step.x.mean[self.N :], step.x.var[self.N :]
         mean, var = map(np.append, (mean, square - mean**2), end)
@@ -381,7 +381,7 @@ class ClusteredPrior(_InBlocks):
         mixed, grain, floored = to_coupling(x, alone, own)
         view, turns = moment_view(mixed, x, alone), []
         for m, cavity in self.cavities(incoming):
-            moments, turn, message = _of_blocks(self.prior, m, self.N, cavity)
+            moments, turn, message = _of_clusters(self.prior, m, self.N, cavity)
             turns.append(turn)
             said = zip((*x, *mixed[4:], *view), (*moments, *message, *message))
             for part, value in (*said, *((part, 0) for part in (*mixed[:4], grain))):
@@ -390,7 +390,7 @@ class ClusteredPrior(_InBlocks):
 
 # %% ../nbs/course/47_clusters.ipynb #17b10ck5
 def values_at_nodes(prior, incoming, i):
-    """Of coefficients in the blocks of an `ClusteredPrior`, numbers (n,), at all the
+    """Of coefficients in the clusters of an `ClusteredPrior`, numbers (n,), at all the
     nodes, (n, NODES).
     """
     out = np.empty((len(i), NODES))
@@ -401,7 +401,7 @@ def values_at_nodes(prior, incoming, i):
 
 # %% ../nbs/course/47_clusters.ipynb #39657242
 CORRELATED = 0.6  # columns with a larger correlation are taken together
-LARGEST = 8  # columns in a block ...
+LARGEST = 8  # columns in a cluster ...
 WIDEST = 12  # ... and in one that is named
 DOUBTFUL = 0.01  # columns with a smaller Π are left out
 
@@ -444,40 +444,40 @@ def whole_numbers(name, given, n):
     return numbers.astype(int)
 
 # %% ../nbs/course/47_clusters.ipynb #b10ck013
-def check_clusters(blocks, problem, N):
-    """The blocks of some of the N columns of a problem as a list of int arrays, or
+def check_clusters(clusters, problem, N):
+    """The clusters of some of the N columns of a problem as a list of int arrays, or
     "auto"; a TypeError or ValueError where they cannot be had.
     """
     stored, prior = isinstance(problem.A, ChunkedTable), problem.prior
-    if isinstance(blocks, str) and blocks == "auto":
-        wanted = blocks
-    elif not np.iterable(blocks) or isinstance(blocks, str):
+    if isinstance(clusters, str) and clusters == "auto":
+        wanted = clusters
+    elif not np.iterable(clusters) or isinstance(clusters, str):
         wanted = '"auto" or a list of lists ([] for none)'
-        raise ValueError(f"blocks must be {wanted}, got {blocks!r}")
+        raise ValueError(f"column_clusters must be {wanted}, got {clusters!r}")
     else:
-        wanted = [whole_numbers("each of blocks", block, N) for block in blocks]
-        together = [i for block in wanted for i in block.tolist()]
-        whole_numbers("blocks together", together, N)
+        wanted = [whole_numbers("each of column_clusters", one, N) for one in clusters]
+        together = [i for cluster in wanted for i in cluster.tolist()]
+        whole_numbers("column_clusters together", together, N)
         if (widest := max(map(len, wanted), default=0)) > WIDEST:
             found = f"got one of {widest}; give the closest of them"
-            raise ValueError(f"a block holds at most {WIDEST} columns, {found}")
+            raise ValueError(f"a cluster holds at most {WIDEST} columns, {found}")
         if stored and wanted:
             why = (
                 "since a step turns their columns; give an array, or column_clusters=[]"
             )
-            raise TypeError(f"blocks need the table in memory, {why}")
-        wanted = [block for block in wanted if len(block) > 1]
+            raise TypeError(f"column_clusters need the table in memory, {why}")
+        wanted = [cluster for cluster in wanted if len(cluster) > 1]
     selects = hasattr(prior, "split") and np.any(prior.split()[0])
     if len(wanted) and not (selects and np.isinf(problem.beta)):
         what = "a penalty that selects, such as Laplace(0.1), at beta = inf"
-        raise TypeError(f"blocks are for {what}")
+        raise TypeError(f"column_clusters are for {what}")
     return wanted
 
 # %% ../nbs/course/47_clusters.ipynb #c0unt022
-def put_in_clusters(problem, state, blocks, N):
-    """The problem and the state with some of its N columns in blocks."""
-    if not blocks:
+def put_in_clusters(problem, state, clusters, N):
+    """The problem and the state with some of its N columns in clusters."""
+    if not clusters:
         return problem, state
-    prior = ClusteredPrior(problem.prior, blocks, N)
-    to_prior = prior.as_chunked(state.to_prior)
+    prior = ClusteredPrior(problem.prior, clusters, N)
+    to_prior = prior.as_blocks(state.to_prior)
     return problem._replace(prior=prior), state._replace(to_prior=to_prior)

@@ -123,16 +123,16 @@ def width_part(A, messages, beta):
     return (joint - coupling) / (2 * beta)
 
 # %% ../nbs/course/42_free_energy.ipynb #e88ade76
-def _refuse_blocks(what, messages):
-    """A TypeError for columns in blocks: the sum of F_x is over single columns."""
+def _refuse_clusters(what, messages):
+    """A TypeError for columns in clusters: the sum of F_x is over single columns."""
     if not isinstance(messages.to_prior, Natural):
         remedy = "ask a fit without column_clusters=..."
-        raise TypeError(f"{what} is not had for columns in blocks: {remedy}")
+        raise TypeError(f"{what} is not had for columns in clusters: {remedy}")
 
 
 def variational(problem, messages):
     """G at any `Messages` (`free-energy`); its derivatives: differences of moments."""
-    _refuse_blocks("a free energy", messages)
+    _refuse_clusters("a free energy", messages)
     A, beta = problem.A, problem.beta
     if is_wide(A):
         messages = messages._replace(from_prior=at_most_2M(A, messages.from_prior))
@@ -262,7 +262,7 @@ def stability_radius(fit, tol=1e-8, max_iter=1000):
     messages = messages_of(fit)
     if not isinstance(messages.from_likelihood, Natural):
         raise TypeError("stability_radius is not for rows in groups (Grouped counts)")
-    _refuse_blocks("stability_radius", messages)
+    _refuse_clusters("stability_radius", messages)
     replicon = _factor_replicon(fit)
     x, u = (np.full(len(m.Q_hat), np.mean(m.Q_hat**2)) for m in messages[:2])
     size, growth = np.sqrt(x @ x + u @ u), []

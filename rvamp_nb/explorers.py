@@ -242,8 +242,8 @@ def _of_fit(fit, names=None, *, shown=None, refits=None, unit=1.0, progress=True
     if not fit.converged:
         raise ValueError(f"explore: fit has not converged: {fit.status}")
     if fit.column_clusters:
-        remedy = "fit without blocks, or look at p1(fit, i).cdf"
-        raise ValueError(f"explore: fit has columns in blocks: {remedy}")
+        remedy = "fit without column_clusters=..., or look at p1(fit, i).cdf"
+        raise ValueError(f"explore: fit has columns in clusters: {remedy}")
     if not isinstance(fit.prior, Penalty):
         raise TypeError(f"explore: there is no penalty to move in {fit.prior!r:.60}")
     names = [f"x{i}" for i in range(len(fit.mean))] if names is None else [*names]

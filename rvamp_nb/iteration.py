@@ -194,8 +194,8 @@ def _no_louder(problem, state, most):
             to_prior = _faint(state, 0.5 ** (k / 2)).to_prior
             return not problem.prior.moments(to_prior, problem.beta).rho.sum() > most
 
-    as_chunked = not isinstance(state.to_prior, Natural)  # those start nearby
-    if as_chunked or most >= problem.A.shape[1] or faint_enough(0):
+    as_blocks = not isinstance(state.to_prior, Natural)  # those start nearby
+    if as_blocks or most >= problem.A.shape[1] or faint_enough(0):
         return state
     k = next((2**j for j in range(9) if faint_enough(2**j)), None)
     if k is None:

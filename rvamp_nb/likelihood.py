@@ -21,7 +21,7 @@ class _Row:
     """What a loss offers to the solver (`check_loss`) and to other chapters."""
 
     kinked = False  # whether its curvature jumps
-    grain = 0.45  # the scale on which exp(-l) is smooth
+    length_scale = 0.45  # the scale on which exp(-l) is smooth
 
     def check(self, y, beta):
         """Refuse observations, or a beta, that this loss is not made for."""
@@ -162,7 +162,7 @@ class Loss(_Row):
     averaged over field and count (Algorithm 1, Variable 1).
 
     A loss of your own is a subclass with `value` and `derivatives`, and perhaps with
-    `grain`, the scale on which exp(-l) is smooth, for nodes of f at finite beta, and
+    `length_scale`, on which exp(-l) is smooth, for nodes of f at finite beta, and
     `kinked`, True where the curvature jumps, as Huber's does.
 
     Examples
@@ -230,7 +230,7 @@ class Logistic(Loss):
     [-0.887]
     """
 
-    grain = 0.6
+    length_scale = 0.6
 
     def value(self, y, f):
         """As `Loss.value`."""
@@ -365,7 +365,7 @@ class PoissonLoss(Loss):
     [0.95]
     """
 
-    grain = 0.36
+    length_scale = 0.36
 
     def value(self, y, f):
         """As `Loss.value`."""
@@ -495,7 +495,7 @@ def _spacing(loss, y, left, right, V, c, digits, beta):
     bend = loss.derivatives(y, f)[1].max(0)
     precision = beta * (1 / V + np.multiply.outer(c, bend))
     finest = np.sqrt(2 / (np.maximum(digits, 1.0) * precision).max(0)) * np.pi
-    return np.minimum(loss.grain, 0.8 * finest)
+    return np.minimum(loss.length_scale, 0.8 * finest)
 
 # %% ../nbs/course/32_likelihood.ipynb #f35959a9
 def _lattice(loss, y, incoming, c, w, beta):

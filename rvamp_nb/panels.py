@@ -277,7 +277,7 @@ def _scaled_inverse(C, prior, least=0.0):
 
 
 def _told_rows(X, Q_u, h_u, chi_hat_u, F_W, x):
-    """Of a block of rows: x'F_W F_W'x, A x, u; its parts of the noise and of A'u."""
+    """Of a chunk of rows: x'F_W F_W'x, A x, u; its parts of the noise and of A'u."""
     forms, noise = _sweep(F_W, X.T, chi_hat_u / Q_u**2)
     Ax = X @ x
     u = (h_u - Ax) / Q_u

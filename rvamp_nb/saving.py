@@ -282,7 +282,7 @@ def save_fit(fit, path):
     ['fit.npz']
     """
     if fit.last is None or fit.column_clusters:
-        why = "has columns in blocks: save the one without, and give blocks again"
+        why = "has columns in clusters: save the one without, and name them again"
         why = why if fit.column_clusters else "has no messages: no step could be taken"
         raise TypeError(f"save_fit: the fit {why}")
     path = _checked_path(path)

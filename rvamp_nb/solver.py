@@ -252,7 +252,7 @@ def _target(y, M):
 
 # %% ../nbs/workshop/solver.ipynb #12000191
 def _check_stored(A):
-    """A table in blocks of finite numbers."""
+    """Refuse a table in chunks whose numbers are not all finite."""
     sizes = A.sizes[0]
     wrong = np.flatnonzero(~np.isfinite(sizes))
     if len(wrong):
@@ -358,8 +358,8 @@ def _warm_state(warm_start, problem):
     if shape != problem.A.shape:
         what = f"warm_start is for a problem of shape {shape}, A has shape"
         raise ValueError(f"{what} {problem.A.shape}")
-    if hasattr(problem.likelihood, "as_chunked"):
-        to_likelihood = problem.likelihood.as_chunked(state.to_likelihood)
+    if hasattr(problem.likelihood, "as_blocks"):
+        to_likelihood = problem.likelihood.as_blocks(state.to_likelihood)
         return state._replace(to_likelihood=to_likelihood)
     if not isinstance(state.to_likelihood, Natural):
         what = "warm_start is for rows in groups, and counts has no groups"
@@ -458,7 +458,7 @@ def rvamp(
 
 # %% ../nbs/workshop/solver.ipynb #12b10ck2
 def with_clusters(fit, column_clusters, tol=1e-6, max_iter=500, damping=0.7):
-    """A converged fit with other blocks of columns, int arrays, from where it stands;
+    """A converged fit with other clusters of columns, int arrays, from where it stands;
     with none ([]) every column is by itself.
     """
     if not (column_clusters or fit.column_clusters):

@@ -69,10 +69,10 @@ def initial_state(problem):
     to_prior = Natural(Q_hat, h, max(counts.var, counts.mean) * noise)
     V = np.full(len(y), 1 / (curvature.mean() or 1.0))
     to_likelihood = Natural(V, -f, np.zeros(len(y)))
-    if hasattr(likelihood, "as_chunked"):
-        to_likelihood = likelihood.as_chunked(to_likelihood)
-    if hasattr(problem.prior, "as_chunked"):
-        to_prior = problem.prior.as_chunked(to_prior)
+    if hasattr(likelihood, "as_blocks"):
+        to_likelihood = likelihood.as_blocks(to_likelihood)
+    if hasattr(problem.prior, "as_blocks"):
+        to_prior = problem.prior.as_blocks(to_prior)
     return State(to_prior, to_likelihood)
 
 # %% ../nbs/course/34_one_turn.ipynb #a7d10c10

@@ -1186,8 +1186,8 @@ SABOTAGES = [
     Sabotage(
         "inference/conditioning.py",
         "a pattern of groups starts anew without blocks",
-        "    as_chunked = property(lambda self: self.loss.as_chunked)",
-        "    of_blocks = property(lambda self: self.loss.as_chunked)",
+        "    as_blocks = property(lambda self: self.loss.as_blocks)",
+        "    of_blocks = property(lambda self: self.loss.as_blocks)",
         "tests/test_conditioning.py::test_a_pattern_of_groups_that_starts_anew_is_answered",
     ),
     Sabotage(

@@ -535,7 +535,7 @@ def with_inf(v):
         (dict(A=A * 1j), TypeError, "A must hold"),
         (dict(y=["a"] * 20), TypeError, "y must hold"),
         (dict(A=scipy.sparse.csr_array(A)), TypeError, r"sparse.* A\[:, columns\]\.to"),
-        (dict(A=ChunkedTable(A)), TypeError, r"read in blocks.* A\[:, columns\],"),
+        (dict(A=ChunkedTable(A)), TypeError, r"read in chunks.* A\[:, columns\],"),
         (dict(A=Lazy()), TypeError, r"Dask array.* A\[:, columns\]\.compute"),
         (dict(A=pd.DataFrame(A).assign(when="x")), TypeError, "A must hold"),
         (dict(lam=None), TypeError, "lam is None"),

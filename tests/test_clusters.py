@@ -13,7 +13,7 @@ from rvamp_nb.clusters import (
     Seen,
     _definite,
     at_nodes,
-    block_message,
+    cluster_message,
     find_clusters,
     small_lassos,
     turned,
@@ -84,7 +84,7 @@ def test_a_gaussian_with_the_message_has_the_moments_of_the_block(kind, d):
     rng = np.random.default_rng(d)
     given, columns = cavities(rng, 4, d), rng.permutation(4 * d).reshape(4, d)
     nodes = at_nodes(kind(1.0), columns, 4 * d, given)
-    moments, (D, r, T) = block_message(nodes, given)
+    moments, (D, r, T) = cluster_message(nodes, given)
     _, t = turned(D, T)
     assert (t >= 0).all() and (np.linalg.eigvalsh(D) > -1e-12).all()
     close = dict(atol=1e-9)
@@ -146,7 +146,7 @@ def test_where_nothing_is_random_the_response_is_that_of_the_face():
     still = Seen(np.array([[3.0, 2.5]]), Q, 0 * Q)
     nodes = at_nodes(Laplace(0.5, FixedFactor()), np.array([[0, 1]]), 2, still)
     np.testing.assert_allclose(nodes.response, np.linalg.inv(Q), rtol=1e-12)
-    np.testing.assert_allclose(block_message(nodes, still)[1][2], 0, atol=1e-20)
+    np.testing.assert_allclose(cluster_message(nodes, still)[1][2], 0, atol=1e-20)
 
 
 # A fit in blocks ----------------------------------------------------------------------
@@ -249,7 +249,7 @@ def test_what_rounding_has_made_negative_is_mended_and_more_is_refused():
     mended = _definite(copies)
     assert (np.linalg.eigvalsh(mended) > 0).all()
     np.testing.assert_allclose(mended, copies, atol=1e-6)
-    with pytest.raises(Breakdown, match="of a block is not positive definite"):
+    with pytest.raises(Breakdown, match="of a cluster is not positive definite"):
         _definite(copies - 1e-3 * np.eye(2))
 
 
@@ -354,7 +354,9 @@ def test_p2_of_a_fit_in_blocks_is_the_coupling_s_gaussian(pair):
 def test_what_is_derived_for_single_columns_refuses_blocks(pair, derived):
     alone, close, _ = pair
     assert np.isfinite(derived(alone))
-    with pytest.raises(TypeError, match="columns in blocks: ask a fit without column_clusters"):
+    with pytest.raises(
+        TypeError, match="columns in clusters: ask a fit without column_clusters"
+    ):
         derived(close)
 
 
@@ -369,7 +371,7 @@ def test_a_fit_in_blocks_where_others_ask(pair, tmp_path, tame):
     assert answer.refit_efficiency == pytest.approx(plain.refit_efficiency, rel=0.05)
     rows = condition_on_rows(close, rows=2)
     assert "1 block" in repr(rows) and rows.parts[0].fit.column_clusters
-    with pytest.raises(TypeError, match="columns in blocks: save the one without"):
+    with pytest.raises(TypeError, match="columns in clusters: save the one without"):
         close.save(tmp_path / "fit.npz")
     alone.save(tmp_path / "fit.npz")
     loaded = load_fit(tmp_path / "fit.npz", close.problem.A, close.problem.y)
@@ -405,15 +407,18 @@ def tame():
 @pytest.mark.parametrize(
     "blocks, words",
     [
-        ("all", 'blocks must be "auto" or a list of lists .* got'),
-        (5, "blocks must be .* list of lists .* got 5"),
-        ([1, 2], "each of blocks must be a list .* got 1"),
-        ([[[0, 1]]], "each of blocks must be a list"),
-        ([[0, 1.5]], "each of blocks .* numbers from 0 to 29"),
-        ([[2**70, 1]], "each of blocks .* numbers from 0 to 29"),
-        ([["a", None]], "each of blocks .* numbers from 0 to 29"),
+        ("all", 'column_clusters must be "auto" or a list of lists .* got'),
+        (5, "column_clusters must be .* list of lists .* got 5"),
+        ([1, 2], "each of column_clusters must be a list .* got 1"),
+        ([[[0, 1]]], "each of column_clusters must be a list"),
+        ([[0, 1.5]], "each of column_clusters .* numbers from 0 to 29"),
+        ([[2**70, 1]], "each of column_clusters .* numbers from 0 to 29"),
+        ([["a", None]], "each of column_clusters .* numbers from 0 to 29"),
         ([[0, 30]], "numbers from 0 to 29"),
-        ([[0, 1], [1, 2]], r"blocks together .* each once, got \[0, 1, 1, 2\]"),
+        (
+            [[0, 1], [1, 2]],
+            r"column_clusters together .* each once, got \[0, 1, 1, 2\]",
+        ),
         ([range(13)], "at most 12 columns, got one of 13"),
     ],
 )
@@ -427,9 +432,11 @@ def test_what_has_no_blocks_is_refused(tame):
     asked = dict(beta=1.0, lam=0.1), dict(beta=1.0, prior=SpikeSlab(0.1))
     for more in (*asked, dict(prior=Ridge(0.1)), dict(prior=ElasticNet(1, l1_ratio=0))):
         for blocks in ("auto", [[0, 1]]):
-            with pytest.raises(TypeError, match="blocks are for a penalty that sel"):
+            with pytest.raises(
+                TypeError, match="column_clusters are for a penalty that sel"
+            ):
                 rvamp(A, y, **more, column_clusters=blocks)
-    with pytest.raises(TypeError, match="blocks need the table in memory"):
+    with pytest.raises(TypeError, match="column_clusters need the table in memory"):
         rvamp(ChunkedTable(A), y, 0.1, column_clusters=[[4, 5]])
     assert rvamp(ChunkedTable(A), y, 0.1, column_clusters="auto").column_clusters == []
 

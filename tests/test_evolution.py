@@ -454,10 +454,10 @@ def test_a_pilot_shows_its_factors():
     """As many as there are, as strong as they are, and none where there are none."""
     rng = np.random.default_rng(4)
     found = pilot_of(genes(1000).draw(100, rng))
-    assert len(found.loadings) == 10 and abs(found.own.mean() - 0.5) < 0.05
-    assert_allclose((found.loadings**2).sum(0) + found.own, 1)
+    assert len(found.loadings) == 10 and abs(found.noise_var.mean() - 0.5) < 0.05
+    assert_allclose((found.loadings**2).sum(0) + found.noise_var, 1)
     none = pilot_of(rng.normal(size=(100, 1000)))
-    assert len(none.loadings) == 0 and (none.own == 1).all()
+    assert len(none.loadings) == 0 and (none.noise_var == 1).all()
 
 
 def test_a_plan_from_a_pilot_is_carried_out_by_refits():

@@ -478,7 +478,7 @@ def test_what_cannot_be_explored_is_refused_by_name(small):
         (ValueError, "do not vary", lambda: explore(still)),
         (
             ValueError,
-            "columns in blocks",
+            "columns in clusters",
             lambda: explore(rvamp(*small, 0.1, column_clusters=[[0, 1]])),
         ),
         (

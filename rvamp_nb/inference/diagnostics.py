@@ -31,7 +31,7 @@ def _averaging(doubt, total):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #06e5a18e
 def _in_two_passes(A, doubt, var):
-    """The same of a table in blocks of rows."""
+    """The same of a table in chunks of rows."""
 
     def looked(X, var):
         parts = X[:, :] ** 2 * var[:, None]
@@ -105,7 +105,7 @@ def column_rows(fit):
     is not zero) to M (all are equally large); M for a column of zeros.
     """
     A = fit.problem.A
-    place = np.s_[..., None] if in_rows(A) else np.s_[...]  # blocks of rows: (3, N, K)
+    place = np.s_[..., None] if in_rows(A) else np.s_[...]  # chunks of rows: (3, N, K)
     (parts,), _ = each(A, lambda X: ((_thickness(X)[place],), ()))
     largest, second, fourth = parts.reshape(3, A.shape[1], -1)
     most = largest.max(1, keepdims=True)

@@ -65,7 +65,7 @@ def check_refittable(A, prior, likelihood, intercept, baseline=None):
         losses = f"the losses {', '.join(_KNOWN.values())}"
         raise ValueError(f"refits know {losses} and {penalties}, not {odd}")
     if stored and prior.positive and intercept:
-        what = "refits of a table in blocks know NonNegative for the squared loss only"
+        what = "refits of a table in chunks know NonNegative for the squared loss only"
         raise ValueError(f"{what}: {_HINT}")
 
 # %% ../../nbs/workshop/refitting.ipynb #74000019
@@ -150,11 +150,11 @@ def penalty_terms(fit, columns):
     return [part[columns] for part in parts]
 
 # %% ../../nbs/workshop/refitting.ipynb #74000007
-MOST_HELD = 2**25  # numbers that refits of a table in blocks may hold: 256 MB
+MOST_HELD = 2**25  # numbers that refits of a table in chunks may hold: 256 MB
 
 
 def _stored_refits(fit, likely, counts, factor, start=None):
-    """Coefficients of refits of a table in blocks, the intercept's included; those to
+    """Coefficients of refits of a table in chunks, the intercept's included; those to
     begin at name columns to look at.
     """
     (A, y, _, loss, *_), inside = fit.problem, likely.copy()

@@ -63,7 +63,8 @@ class _Numbered(_Weighted, Loss):
     """Such a loss of rows that are given by their numbers."""
 
     def __init__(self, loss, *rows):
-        self.loss, self.grain, self.rows = loss, loss.grain, np.array(rows, dtype=float)
+        self.loss, self.rows = loss, np.array(rows, dtype=float)
+        self.length_scale = loss.length_scale
 
     def known(self, y):
         return self.rows[:, y.astype(int)]

@@ -115,7 +115,7 @@ def _like_a_number(value):
 
 
 def _check_readable(X):
-    """Refuse by name what cannot be read in blocks."""
+    """Refuse by name what cannot be read in chunks."""
     if isinstance(X, ChunkedTable):
         if X.intercept or any(p is not None for p in (X.center, X.scale, X.row_scale)):
             what = (
@@ -139,7 +139,7 @@ def near_copies(A, within=NEAR):
     """Which column stands for each, (N,) int: the first that is nearer than `within`,
     or whose negative is. stands[i] <= i, and stands[stands[i]] == stands[i]. A, (M, N)
     array or ChunkedTable, has columns of unit norm, or of zeros, which stand for
-    themselves. In blocks, one pass is taken, and then candidates are read, a block at a
+    themselves. In chunks, one pass is taken, and then candidates are read, a chunk at a
     time.
     """
     stands, groups = np.arange(A.shape[1]), [*_hardly_apart(A, within)]

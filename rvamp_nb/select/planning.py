@@ -148,11 +148,13 @@ def _check_pilot(pilot, n_features):
         raise TypeError(
             f"pilot must be a Pilot (pilot_of makes one), not {pilot!r:.60}"
         )
-    pilot = Pilot(*map(check_array, ("pilot: loadings", "pilot: own"), pilot))
-    if pilot.loadings.shape[1:] != pilot.own.shape or not (pilot.own > 0).all():
-        raise ValueError("pilot: loadings must be (K, N), and own (N,) numbers above 0")
-    if len(pilot.own) != n_features:
-        raise ValueError(f"pilot needs n_features = {len(pilot.own)}, got {n_features}")
+    names = "pilot: loadings", "pilot: noise_var"
+    loadings, noise_var = pilot = Pilot(*map(check_array, names, pilot))
+    if loadings.shape[1:] != noise_var.shape or not (noise_var > 0).all():
+        what = "loadings must be (K, N), and noise_var (N,) numbers above 0"
+        raise ValueError(f"pilot: {what}")
+    if len(noise_var) != n_features:
+        raise ValueError(f"pilot needs n_features = {len(noise_var)}, got {n_features}")
     return pilot
 
 # %% ../../nbs/course/57_planning.ipynb #24c00015
@@ -330,26 +332,28 @@ class Pilot(NamedTuple):
     """
 
     loadings: np.ndarray  # (K, N)
-    own: np.ndarray  # (N,) variance of what is its own
+    noise_var: np.ndarray  # (N,) of what a feature does not share
 
     def __repr__(self):
-        return f"Pilot({len(self.own)} features, {len(self.loadings)} in common)"
+        N, K = len(self.noise_var), len(self.loadings)
+        return f"Pilot({N} features, {K} in common)"
 
     def draw(self, rows, rng):
         """A (rows, N) table."""
         common = rng.normal(size=(rows, len(self.loadings))) @ self.loadings
-        return common + np.sqrt(self.own) * rng.normal(size=common.shape)
+        return common + np.sqrt(self.noise_var) * rng.normal(size=common.shape)
 
     def eigenvalues(self):
-        """Of the covariance, and their shares; with `own` put at its mean."""
+        """Of the covariance, and their shares; with `noise_var` put at its mean."""
         K, N = self.loadings.shape
         t = np.linalg.eigvalsh(self.loadings @ self.loadings.T)
-        return self.own.mean() + np.r_[0, t], np.r_[1 - K / N, np.full(K, 1 / N)]
+        shares = np.r_[1 - K / N, np.full(K, 1 / N)]
+        return self.noise_var.mean() + np.r_[0, t], shares
 
     def spectrum(self, rows):
         """The `Spectrum` of a table with unit columns that has so many rows."""
-        ratio = rows / len(self.own)
-        e, w = _of_rows(*self.eigenvalues(), ratio, len(self.own))
+        ratio = rows / len(self.noise_var)
+        e, w = _of_rows(*self.eigenvalues(), ratio, len(self.noise_var))
         on_columns = np.where(e > 0, w * ratio, 0.0)
         on_columns = np.r_[1 - on_columns.sum(), on_columns]
         return Spectrum(np.r_[0.0, e], on_columns, np.r_[0.0, w])

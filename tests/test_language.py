@@ -1,0 +1,136 @@
+"""The field's words in what a user meets as a name: public names, their parameters, the
+attributes of public classes, and the command's options. (Prose is in test_form, what
+messages and the console say in the tests of their rooms.)
+"""
+
+import importlib
+import inspect
+import re
+
+import numpy as np
+import pytest
+from notebooks import ROOT
+
+import rvamp_nb
+from rvamp_nb import StabilitySelection, debiased_effects, rvamp
+from rvamp_nb.prior import Laplace
+from rvamp_nb.resampling import FixedFactor, NoResampling
+
+# each as a part of a name: `own_share`, `told_`, `--last-word`, `firstLight`
+PRIVATE = (
+    *("told", "said", "unsaid", "heard", "hears", "own", "grain", "grains", "light"),
+    *("lights", "worth", "room", "rooms", "door", "doors", "last_word", "trust"),
+    *("vouch", "refused", "counted", "blocks"),
+)
+# classes that a user gets and does not import from the top: {module: names}
+RETURNED = {
+    "bootstrap": ("Refits",),
+    "densities": ("P1", "P1Clustered", "P1Posterior", "P2"),
+    "evolution": ("Evolution",),
+    "inference.conditioning": ("ConditionedFit",),
+    "inference.diagnostics": ("Diagnostics",),
+    "inference.effects": ("Effects",),
+    "inference.refinement": ("RefinedFit",),
+    "inference.survival": ("BaselineHazard",),
+    "resampling": ("CountLaw",),
+    "select.penalty": ("PenaltyChoice", "SelectionProblem"),
+    "select.planning": ("Pilot", "Study"),
+    "solver": ("Path",),
+}
+
+
+def private(name):
+    """The private words that a name is made of."""
+    snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().replace("-", "_")
+    return [word for word in PRIVATE if f"_{word}_" in f"_{snake}_"]
+
+
+def parameters(thing):
+    try:
+        return [*inspect.signature(thing).parameters]
+    except (TypeError, ValueError):  # a class of C, or no signature
+        return []
+
+
+def names_of(thing, called):
+    """Where a name stands and the name, of a public thing: its parameters and its
+    attributes with theirs.
+    """
+    yield called, called
+    if inspect.ismodule(thing):
+        for name in thing.__all__:
+            yield from names_of(getattr(thing, name), f"{called}.{name}")
+        return
+    for name in parameters(thing):
+        yield f"{called}({name}=)", name
+    if inspect.isclass(thing):
+        attributes = {*dir(thing), *getattr(thing, "__annotations__", ())}
+        for name in sorted(name for name in attributes if name[0] != "_"):
+            yield f"{called}.{name}", name
+            for part in parameters(getattr(thing, name, None)):
+                yield f"{called}.{name}({part}=)", part
+
+
+def wrong(names):
+    return [(where, words) for where, name in names if (words := private(name))]
+
+
+def test_public_names_and_parameters_have_the_words_of_the_field():
+    public = ((getattr(rvamp_nb, name), name) for name in rvamp_nb.__all__)
+    assert wrong(found for thing in public for found in names_of(*thing)) == []
+
+
+@pytest.mark.parametrize("module", RETURNED)
+def test_attributes_of_results_have_the_words_of_the_field(module):
+    room = importlib.import_module(f"rvamp_nb.{module}")
+    for name in RETURNED[module]:
+        assert wrong(names_of(getattr(room, name), name)) == []
+
+
+def test_attributes_that_a_fit_sets_have_the_words_of_the_field():
+    """Those that stand in no class."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 8))
+    y = X[:, 0] + rng.normal(size=60)
+    selector = StabilitySelection(n_resamples=20, verbose=0).fit(X, y)
+    fit = rvamp(X, y, prior=Laplace(5.0, FixedFactor()), counts=NoResampling())
+    results = selector, selector.diagnostics_, selector.refined_, selector.fit_, fit
+    for result in (*results, debiased_effects(fit)):
+        names = [*getattr(result, "__dict__", ()), *dir(result)]
+        assert wrong((name, name) for name in names if name[0] != "_") == []
+    summary = selector.summary(full=True)
+    assert wrong((name, name) for name in [*summary.columns, *summary.attrs]) == []
+
+
+@pytest.mark.parametrize("command", [(), ("select",), ("plan",)])
+def test_options_of_the_command_have_the_words_of_the_field(command, capsys):
+    from rvamp_nb.cli import main
+
+    with pytest.raises(SystemExit):
+        main([*command, "--help"])
+    options = set(re.findall(r"--[a-z][a-z0-9-]*", capsys.readouterr().out))
+    assert "--help" in options
+    assert wrong((option, option[2:]) for option in options) == []
+
+
+def test_old_names_lead_to_public_ones():
+    """An old name that is imported names today's, which is there."""
+    for old, new in rvamp_nb._RENAMED.items():
+        assert new in rvamp_nb.__all__ and old not in rvamp_nb.__all__
+        with pytest.raises(AttributeError, match=rf"'{old}': it is {new} now"):
+            getattr(rvamp_nb, old)
+        assert f"`{old}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), old
+
+
+@pytest.mark.parametrize(
+    "name, words",
+    [
+        ("own_share", ["own"]),
+        ("TrafficLight", ["light"]),
+        ("--last-word", ["last_word"]),
+        ("download", []),
+        ("lightness", []),
+    ],
+)
+def test_a_private_word_is_found_as_a_part_of_a_name(name, words):
+    assert private(name) == words
