@@ -716,15 +716,15 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "the exact refits are left out of the standard error",
-        "(exact - of_settled * settled[: len(exact)], 1.0),",
-        "(exact - of_settled * settled[: len(exact)], 1e-9),",
+        "error = error + weight**2 * var / n",
+        "error = error + weight**2 * var / n * (x is not exact)",
         "tests/test_refinement.py::test_each_level_enters_value_and_error",
     ),
     Sabotage(
         "inference/refinement.py",
         "a level is compared with other resamples than its own",
-        "of_few = _slope(settled, few[: len(settled)])",
-        "of_few = _slope(settled, few[-len(settled) :])",
+        "control[: z.shape[0]]",
+        "control[-z.shape[0] :]",
         "tests/test_refinement.py::test_each_level_enters_value_and_error",
     ),
     Sabotage(
@@ -736,6 +736,20 @@ SABOTAGES = [
     ),
     Sabotage(
         "inference/refinement.py",
+        "weights are cut to whole counts",
+        "if (self.counts[known:] != counts).any():",
+        "if (self.counts[known:] > counts + 1).any():",
+        "tests/test_refinement.py::test_counts_are_drawn_once_and_weights_that_are_no_counts_again",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "sums of sparse levels are not centered",
+        "one @ a.multiply(b) - len(one) * ab",
+        "one @ a.multiply(b) - 0 * ab",
+        "tests/test_refinement.py::test_sparse_levels_give_what_arrays_give",
+    ),
+    Sabotage(
+        "inference/refinement.py",
         "a feature that stands out is believed",
         "tau2 = np.maximum(tau2, off / 4 - error)",
         "tau2 = np.maximum(tau2, 0.0 * off)",
@@ -744,14 +758,14 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "later refits draw what the first have drawn",
-        "self.refit(*resamples(self.fit, numbers, self.seed), start)",
-        "self.refit(*resamples(self.fit, range(len(numbers)), self.seed), start)",
+        "self.refit(*self._draws(numbers), start)",
+        "self.refit(*self._draws(range(len(numbers))), start)",
         "tests/test_refinement.py::test_levels_are_nested_and_grow_without_being_made_again",
     ),
     Sabotage(
         "inference/refinement.py",
         "columns that turns do not know stay out",
-        "new = np.setdiff1d(np.flatnonzero(exact.any(0)), samples.kept)",
+        "new = np.setdiff1d(samples.exact[~lost].indices, known)",
         "new = np.zeros(0, dtype=int)",
         "tests/test_refinement.py::test_a_column_that_rvamp_leaves_out_is_found_by_exact_refits",
     ),
@@ -765,8 +779,8 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "refits that failed leave their turns behind",
-        "both = (np.delete(x, lost, axis=0) for x in both)",
-        "both = (x for x in both)",
+        "x[np.delete(np.arange(x.shape[0]), np.flatnonzero(lost))]",
+        "x if x is not samples.exact else x[~lost]",
         "tests/test_refinement.py::test_refits_that_fail_are_left_out_and_named",
     ),
     Sabotage(
@@ -779,8 +793,8 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "Cox refits are taken for settled turns",
-        "exact[:, N], settled[:, -1]",
-        "settled[:0, -1], settled[:, -1]",
+        "vstack([samples.exact[~samples.lost], samples.settled[n:]]",
+        "vstack([samples.settled[:n], samples.settled[n:]]",
         "tests/test_refinement.py::test_survival_times_are_refitted_by_cox_fits",
     ),
     Sabotage(

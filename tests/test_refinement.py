@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from scipy.stats import norm
 
 from rvamp_nb import (
@@ -172,8 +173,9 @@ def test_survival_times_are_refitted_by_cox_fits():
     np.testing.assert_allclose(answer.intercepts[:10], level, atol=1e-7)
     samples = room.Samples(fit, None, 0, baseline)
     samples.grow((30, 30, 30), False)
-    near = samples.settled[:, -1] - samples.exact[:, -1]
-    assert np.abs(near).max() < 0.3 * np.std(samples.exact[:, -1])
+    settled, exact = samples.settled.toarray(), samples.exact.toarray()
+    near = settled[:, -1] - exact[:, -1]
+    assert np.abs(near).max() < 0.3 * np.std(exact[:, -1])
 
 
 @pytest.mark.parametrize("rows", [M, 20])
@@ -243,6 +245,51 @@ def test_where_levels_differ_seldom_no_error_is_nothing():
     assert more[[3, 8, 40]].min() > 5e-5
 
 
+@pytest.mark.parametrize("shape", [(60, 30), (40, 2000)])
+def test_sparse_levels_give_what_arrays_give(shape):
+    """Shares and moments of all columns at once, and of some at a time, the intercept
+    and strong coefficients among them.
+    """
+    rng, sizes = np.random.default_rng(5), (900, 300, 60)
+    x = rng.normal(size=(900, shape[1])) * (rng.random((900, shape[1])) < 0.03)
+    x[:, 0] = 1e4 + rng.normal(size=900)
+    few, settled, exact = (
+        (x + s * rng.normal(size=x.shape) * (x != 0))[:n]
+        for s, n in zip((0.3, 0.1, 0), sizes)
+    )
+    sparse = [csr_array(v).tocsc() for v in (few, settled, exact)]
+    unit = rng.uniform(0.5, 2, shape[1])
+    plain = [1.0 * (v != 0) for v in (few, settled, exact)]
+    shares = [csr_array(v).tocsc() for v in plain]
+    square = lambda v, at: v[:, at].toarray() ** 2
+    for (a, b, c), given, seen in (
+        (plain, shares, None),
+        ([v**2 for v in (few, settled, exact)], sparse, square),
+    ):
+        whole, again = (
+            room.level_mean(a, b, c, unit),
+            room.level_mean(*given, unit, seen),
+        )
+        for one, other in zip(whole, again):
+            np.testing.assert_allclose(other, one, rtol=1e-10, atol=1e-14)
+
+
+def test_counts_are_drawn_once_and_weights_that_are_no_counts_again(monkeypatch):
+    """Bytes hold the counts of half-samples; and any number stays what it was."""
+    for name in ("halves", "the paper's", "weights"):
+        fit, seen = fitted(name), []
+        draw = room.resamples
+        record = lambda fit, n, seed: seen.append(n) or draw(fit, n, seed)
+        monkeypatch.setattr(room, "resamples", record)
+        samples = room.Samples(fit, None, 3)
+        for numbers in (range(20), range(40), range(10, 30), range(5)):
+            for part, whole in zip(samples._draws(numbers), draw(fit, numbers, 3)):
+                np.testing.assert_array_equal(part, whole)
+        monkeypatch.undo()
+        once = [range(20), range(20, 40)]
+        assert (seen == once) == (name == "halves")
+
+
 def test_rvamps_answer_enters_as_far_as_it_is_borne_out():
     rng, n = np.random.default_rng(2), 100
     truth = rng.uniform(0.1, 0.9, n)
@@ -272,24 +319,30 @@ def test_one_feature_that_stands_out_keeps_the_refits_answer():
     assert abs(value[7] - truth[7]) < 2 * np.sqrt(error[7]) < 0.05
 
 
+def levels(samples):
+    """All three as arrays, the first level first."""
+    return (x.toarray() for x in (samples.few, samples.settled, samples.exact))
+
+
 def test_levels_are_nested_and_grow_without_being_made_again():
     fit = fitted("the paper's")
     own = np.array([fit.Pi, fit.mean, fit.var])
     once, twice = (room.Samples(fit, own, 4) for _ in range(2))
     once.grow((30, 120, 400), False)
     twice.grow((10, 40, 150), False)
-    before = twice.settled
+    before = twice.settled.toarray()
     twice.grow((30, 120, 400), False)
     assert (once.done == twice.done).all() and (once.done == (30, 120, 400)).all()
-    np.testing.assert_array_equal(twice.settled[:40], before)
-    np.testing.assert_allclose(once.few, twice.few, atol=1e-4)
-    np.testing.assert_allclose(once.exact, twice.exact, atol=1e-9)
-    near = np.abs(once.exact - once.settled[:30]).max(1)
-    assert np.median(near) < 0.02 * np.abs(once.exact).max()
-    assert np.mean((once.few != 0)[:120] != (once.settled != 0)) < 0.15
+    few, settled, exact = levels(once)
+    np.testing.assert_array_equal(twice.settled.toarray()[:40], before)
+    np.testing.assert_allclose(few, twice.few.toarray(), atol=1e-4)
+    np.testing.assert_allclose(exact, twice.exact.toarray(), atol=1e-9)
+    near = np.abs(exact - settled[:30]).max(1)
+    assert np.median(near) < 0.02 * np.abs(exact).max()
+    assert np.mean((few != 0)[:120] != (settled != 0)) < 0.15
     counts, factor = room.resamples(fit, range(30), 4)
     x, _ = refitter(fit)(counts, factor)
-    np.testing.assert_allclose(once.exact[:, :-1], x, atol=1e-8)
+    np.testing.assert_allclose(exact[:, :-1], x, atol=1e-8)
 
 
 def test_of_many_rows_a_few_exact_refits_suffice():
@@ -311,12 +364,13 @@ def test_of_many_rows_a_few_exact_refits_suffice():
         assert np.sqrt(np.mean(z**2, axis=1)).max() < 1.6 and np.abs(z).max() < 4.5
         samples = room.Samples(fit, None, 4)
         samples.grow((10, 20, 40), False)
-        few = samples.few
+        before = samples.few.toarray()
         samples.grow((12, 60, 50), False)
         assert (samples.done == (12, 60, 60)).all()
-        np.testing.assert_allclose(samples.few[:40], few, atol=1e-5 * np.abs(few).max())
-        near = np.abs(samples.exact[:, :-1] - samples.settled[:12, :-1])
-        assert near.max() < 0.2 * np.abs(samples.exact[:, :-1]).max()
+        few, settled, exact = (x[:, :-1] for x in levels(samples))
+        before = before[:, :-1]
+        np.testing.assert_allclose(few[:40], before, atol=1e-5 * np.abs(few).max())
+        assert np.abs(exact - settled[:12]).max() < 0.2 * np.abs(exact).max()
 
 
 def test_where_an_exact_refit_begins_moves_no_digit():

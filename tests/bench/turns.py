@@ -104,7 +104,7 @@ def line(fit, truth, seeds):
         parts = (r.Pi, r.Pi_se, Pi), (r.mean, r.mean_se, mean), (r.var, r.var_se, var)
         given = [(v, e, t, s / n) for (v, e, t), s in zip(parts, noise)]
         cover.append([held(*(p[asked] for p in one)).mean() for one in given])
-        claimed.append(r.worth)
+        claimed.append(r.equivalent_refits)
         refits.append(r.n_resamples)
     total = noise[0][asked].sum()
     worth = total / max(np.mean(squares), total / (30 * n))
