@@ -13,6 +13,7 @@ import signal
 import sys
 import warnings
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import rvamp_nb
@@ -87,7 +88,8 @@ def _contents(s, with_path, source, table, said):
     said += missing
     done = dict(rows_left_out=table.left_out, gaps_filled=table.filled)
     done |= _some(table, "categories references")
-    done |= dict(kept=list(columns.names[columns.kind == "covariate"]), said=table.said)
+    done |= dict(kept=list(columns.names[columns.kind == "covariate"]))
+    done["notes"] = table.said
     ends = [end for end in _ENDS if end in {*contents, "-selection.json"}]
     settings = json.loads(made["settings.json"]) | source
     settings |= dict(table=done, warnings=said, exit_code=code)
@@ -95,17 +97,19 @@ def _contents(s, with_path, source, table, said):
     return contents | {"-selection.json": _reports.json_file(settings)}, code
 
 
-def _lines_of(s, lines):
-    """Where in the file the rows stand that the light names, as sentences."""
-    diagnostics, unit = s.diagnostics, getattr(lines, "name", None)
-    named = [row for group in diagnostics.repeated[:1] for row in group[:4]]
-    much = Later("rvamp_nb.inference.diagnostics").RED_SHARE
-    if diagnostics.unit == "row" and diagnostics.largest_share > much:
-        named.insert(0, diagnostics.largest_row)
-    if unit is None or not named:
-        return []
-    places = ", ".join(f"row {row} is {unit} {lines[row]}" for row in named)
-    return [f"rows are counted from 0: {places} of the file"]
+def _by_lines(s, lines):
+    """A `Selection` whose diagnostics name rows by their lines in the file."""
+    known, unit = s.diagnostics, lines.name
+    few = lambda rows: ", ".join(str(row) for row in rows[:4])
+    named = {f"row {known.largest_row} alone": [known.largest_row]} if unit else {}
+    for group in known.repeated[:1] if unit else ():
+        named[f"rows {few(group)}"] = group
+    reasons = list(known.reasons)
+    for start, rows in named.items():
+        there = f"{unit}{'s' * (len(rows) > 1)} {few(lines[rows])} of the file"
+        there += start[start.rindex(" ") :] * start.endswith(" alone")
+        reasons = [there + r[len(start) :] if r.startswith(start) else r for r in reasons]
+    return replace(s, diagnostics=known._replace(reasons=tuple(reasons)))
 
 # %% ../nbs/workshop/cli.ipynb #59200d3a
 def _saved(name, contents, out):
@@ -284,11 +288,9 @@ def _run(argv):
     _announce(options)
     with _collected_warnings() as said:
         s = _fitted(source["name"], table, options)
-    said = _all_warnings(table, said)
+    said, s = _all_warnings(table, said), _by_lines(s, table.X.index)
     contents, code = _contents(s, args.path, source, table, said)
-    done = [f"table: {'; '.join(table.said)}"] if table.said else []
-    lines = _reports.console(s, source["name"], done, said)
-    lines += _lines_of(s, table.X.index)
+    lines = _reports.console(s, source["name"], table.said, said)
     try:
         lines += _saved(source["name"], contents, args.out)
         if args.report is not None and code != 130:

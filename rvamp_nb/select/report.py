@@ -24,10 +24,11 @@ import rvamp_nb
 from ..checks import listed
 from ..explore import style
 from ..saving import written_whole
+from . import control
 from .frames import pd, shown
 from .pictures import PICTURES, promise, size_reported, size_selected
 from .predict import duplicates, family_probabilities, substitutes
-from ..sketch import rounded
+from ..sketch import GRADES, rounded
 
 # %% ../../nbs/workshop/report.ipynb #c27359fd
 def summary_table(s, families=None):
@@ -80,7 +81,7 @@ def short_table(s):
     values = {"Π": s.probabilities.round(digits)}
     values |= {} if both is None else {"±": both.Pi_se.round(digits)}
     values |= {} if s.q_values is None else {"q_value": s.q_values.round(3)}
-    values |= dict(selected=decisions(s, "yes", "no", "yes, below the threshold"))
+    values |= dict(selected=decisions(s, "yes", "no", _BELOW))
     values |= dict(mean=rounded(s.coef_mean, s.coef_std))
     values |= dict(sd=rounded(s.coef_std, s.coef_std))
     return _ordered(s, values)
@@ -95,7 +96,7 @@ def _ordered(s, values):
     return table
 
 
-_COVARIATE = "covariate, always in"
+_COVARIATE, _BELOW = "covariate, always in", "yes, below the threshold"
 
 
 def decisions(s, yes="selected", no="below the threshold", kept=None):
@@ -245,7 +246,7 @@ def _of_the_model(s):
 def _as_good(refined):
     """How accurate a `RefinedFit` is."""
     if np.isinf(refined.equivalent_refits):
-        return "without a doubt about any feature"
+        return "without any sampling error"
     return f"as accurate as {refined.equivalent_refits:,.0f} refits alone"
 
 # %% ../../nbs/workshop/report.ipynb #d2727b5c
@@ -392,93 +393,129 @@ def verdict(s):
     """
     if not s.fit.converged:
         return f"no answer: {s.status.removeprefix('no answer: ')}"
-    said, red = promise(s), s.diagnostics.reliability == "red"
+    red, (kept, _), how = s.diagnostics.reliability == "red", size_selected(s), ""
+    if s.refined is not None and not s.undecided.any():
+        words = {0: ", none is near", 1: ", clearly above", 2: ", both clearly above"}
+        how = f"{words.get(kept, ', all clearly above')} the threshold"
+    text = promise(s, how)
     if s.status != "converged":
-        said = f"not as asked for: {said}"
+        text = f"not all that was asked for: {text}"
     if s.diagnostics.repeated and red:
-        return f"{said}, were the rows independent: they look like repeats"
+        return f"{text}, if rows were independent, but some look like repeats"
     if s.refined is None:
-        return f"do not trust this without refits: {said}" if red else said
+        return f"do not use this without refits: {text}" if red else text
     if s.undecided.any():
         names = [shown(name, 28) for name in s.question.columns.names[s.undecided]]
         few = listed(names, range(len(names)))
-        return f"{said}; look at {few} (within 2 s.e. of the threshold)"
-    kept, _ = size_selected(s)
-    words = {0: "none is near the threshold", 1: "it is decided", 2: "both decided"}
-    return f"{said}; {words.get(kept, f'all {kept} decided')}"
+        return f"{text}; too close to the threshold to decide: {few}"
+    return text
 
 
 def console(s, name="the table", done=(), warnings=(), leaders=12):
-    """A `Selection` for a screen, in lines of 88 letters: the verdict, what was done to
-    the table, warnings, the leading features, how far to believe it.
+    """A `Selection` for a screen, in lines of 88 letters: the verdict, warnings, the
+    leading features, and in a block what was done and how reliable it is.
     """
-    head = [verdict(s), *_facts(s, name, done), *(f"warning: {w}" for w in warnings)]
-    light, refits = (
-        f"reliability: {s.diagnostics}",
-        f"refits: {s.refit_error or 'none'}",
-    )
-    if s.refined is not None:
-        light = f"reliability, of rVAMP without refits: {s.diagnostics}"
-        refits = f"refits: {s.refined.status}; with rVAMP {_as_good(s.refined)}"
-    if s.diagnostics.spread_reasons:
-        why = "; ".join(s.diagnostics.spread_reasons)
-        light += f"; sd: {s.diagnostics.spread_reliability}: {why}"
-    parts = _wrapped(head), _leading(s, leaders), _wrapped([refits, light])
+    head = [verdict(s), *(f"warning: {w}" for w in warnings)]
+    block = [*_facts(s, name, done), *_grades(s)]
+    block = (f"{what + ':':{_LABEL}}{text}" for what, text in block)
+    parts = _wrapped(head), [*_leading(s, leaders)], _wrapped(block, _LABEL)
     return [line for part in parts for line in (*part, "")][:-1]
 
 
-def _wrapped(sentences):
+_LABEL = 13  # letters for what a line of the block is about
+
+
+def _wrapped(sentences, indent=2):
     """Sentences in lines of 88 letters; what follows a break is set in."""
-    how = dict(subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    how = dict(break_long_words=False, break_on_hyphens=False)
+    how["subsequent_indent"] = " " * indent
     for text in sentences:
         yield from fill(shown(text, 1000), 88, **how).split("\n")
 
 
 def _facts(s, name, done):
-    """What was done, in sentences."""
+    """What was asked and done, (label, sentence) each."""
     target, N = s.question.target, len(s.question.columns.names)
     size = f"{_several(len(target.y), 'row')}, {_several(N, 'feature')}"
-    yield f"{shown(name)}: {size}, {target.loss} loss"
-    yield from done
+    yield "data", "; ".join([f"{shown(name)}: {size}", *done])
     of = {"poisson": "the log of the expected count", "survival": "the log hazard"}
-    change = of.get(target.loss, "the target")
+    change, model = of.get(target.loss, "the target"), f"{target.loss} loss"
     if target.classes is not None:
         no, yes = (shown(label, 30) for label in target.classes)
-        change = f"the log odds of {yes} against {no}"
-    yield f"a coefficient is the change of {change} per unit of its column"
+        change, model = f"the log odds of {yes}", f"{model}; class {yes} against {no}"
+    yield "model", f"{model}; a coefficient changes {change} per unit of its column"
     if not s.fit.converged:
         return
     at = "scikit-survival alpha" if target.loss == "survival" else "glmnet lambda"
     scale = s.lambda_scales.get(at)
     theirs = "" if scale is None else f" ({scale:.4g} in {at.split()[0]})"
-    reached = f"{size_reported(s):.3g} features in a resample on average"
-    asked, given = f"q = {s.q:.3g}, threshold {s.threshold:.3g}", s.asked["threshold"]
-    if given is not None and s.threshold > given:
-        asked += f" in place of {given:g}, so that the bound holds"
-    yield f"λ = {s.lam:.5g}{theirs}: {reached} ({asked})"
-    if not np.isnan(s.pfer_bound):
-        yield f"the bound takes the {s.diagnostics.unit}s as independent"
-    if words := stability_words(s):
-        yield f"stability {words}"
+    kind = type(s.question.prior).__name__
+    reached = f"{size_reported(s):.3g} features on average (q = {s.q:.3g})"
+    reached = f"λ = {s.lam:.5g}{theirs}; a resample selects {reached}"
+    yield "penalty", f"{'L1' if kind == 'Laplace' else kind}, {reached}"
+    yield "threshold", f"selected if Π ≥ {s.threshold:.3g}{_why_so(s)}"
+    unit = f"; the bound takes the {s.diagnostics.unit}s as independent"
+    law = _law(s.question.counts, len(target.y))
+    yield "resamples", law + unit * (not np.isnan(s.pfer_bound))
     if (kept := size_selected(s)[0]) and s.pfer_bound > kept / 2:
-        said = f"of {kept} selected, {s.pfer_bound:.2g} may be false: that is next to"
-        yield f"{said} nothing; a pfer of {kept / 10:.2g} says more"
+        text = f"{s.pfer_bound:.2g} of {kept} selected may be false, which is a weak"
+        yield "bound", f"{text} statement; a pfer of {kept / 10:.2g} is a stronger one"
+
+
+def _why_so(s):
+    """Why the threshold is another than the one given, or the usual one."""
+    given, usual = s.asked["threshold"], control.DEFAULT_THRESHOLD
+    if given is None and s.threshold < usual - 5e-4:
+        text = f", lowered from {usual}: with few rows for so many features a resample"
+        return f"{text} selects few, and the bound holds here, too"
+    if s.threshold > (given or usual) + 5e-4 and not np.isnan(s.pfer_bound):
+        return f", raised from {given or usual:g}, so that the bound holds"
+    return ""
+
+
+def _grades(s):
+    """How reliable it is, and by which refits, (label, sentence) each."""
+    diagnostics, both = s.diagnostics, s.refined
+    refits = s.refit_error or "none"
+    if both is not None:
+        refits = f"{both.status}; with rVAMP {_as_good(both)} (seed 0)"
+    yield "refits", refits
+    if words := stability_words(s):
+        yield "stability", words
+    share, unit = diagnostics.largest_share, diagnostics.unit
+    calm = f"no {unit} dominates: the largest makes {share:.0%} of the noise"
+    grade = GRADES[diagnostics.reliability]
+    text = f"{grade} ({'; '.join(diagnostics.reasons) or calm})"
+    if both is not None and diagnostics.reasons:
+        text += ", for rVAMP alone; the refits correct it"
+    if diagnostics.spread_reasons:
+        why, grade = diagnostics.spread_reasons, diagnostics.spread_reliability
+        text += f". That of sd: {GRADES[grade]} ({'; '.join(why)})"
+    yield "reliability", text
+
+
+_SHORT = {_COVARIATE: "always in", "explained by the covariates": "explained"}
 
 
 def _leading(s, most):
-    """The first lines of the table."""
-    table = summary_table(s).head(most)
-    names = [shown(name, 28) for name in table.index]
-    wide, beside = max(7, *map(len, names)), s.refined is not None
-    title = "Π ± s.e.".rjust(16) if beside else "Π".rjust(8)
-    yield f"{'feature':{wide}}{title}  selected{'mean':>11}{'sd':>11}"
-    for name, row in zip(names, table.itertuples()):
-        Pi = f"{row.probability:8.3f}"
-        Pi += f" ± {row.probability_se:.3f}" if beside else ""
-        kept = "kept" if row.status == _COVARIATE else "yes" if row.selected else ""
-        yield f"{name:{wide}}{Pi}{kept:>10}{row.coef_mean:11.4g}{row.coef_std:11.4g}"
-    if (left := len(s.support) - most) > 0:
+    """The first lines of the table, and what its columns are."""
+    table, beside, q = short_table(s), s.refined is not None, s.q_values is not None
+    names = [shown(name, 24) for name in table.index[:most]]
+    wide, title = max(7, *map(len, names)), "Π ± s.e.".rjust(16) if beside else "Π"
+    title = title.rjust(8) + "  q-value" * q
+    yield f"{'feature':{wide}}{title}{'mean':>11}{'sd':>11}  selected"
+    for name, row in zip(names, table[:most].to_dict("records")):
+        Pi = f"{row['Π']:8.3f}" + (f" ± {row['±']:.3f}" if beside else "")
+        Pi += f"{row['q_value']:9.3f}" if q else ""
+        kept = _SHORT.get(row["selected"], row["selected"].replace(_BELOW, "kept"))
+        yield f"{name:{wide}}{Pi}{row['mean']:11.4g}{row['sd']:11.4g}  {kept}"
+    if (left := len(table) - most) > 0:
         yield f"... and {_several(left, 'more feature')}"
+    means = "Π: the share of resamples that select a feature. mean, sd: of its coefficient"
+    means += " over resamples, shrunken; for effects with intervals see debiased_effects."
+    means += " q-value: the share of false ones among all up to it, by decoys." * q
+    yield from _wrapped([means], 0)
+
 
 # %% ../../nbs/workshop/report.ipynb #c2f630e0
 def fingerprint(question):
