@@ -108,7 +108,9 @@ def _by_lines(s, lines):
     for start, rows in named.items():
         there = f"{unit}{'s' * (len(rows) > 1)} {few(lines[rows])} of the file"
         there += start[start.rindex(" ") :] * start.endswith(" alone")
-        reasons = [there + r[len(start) :] if r.startswith(start) else r for r in reasons]
+        reasons = [
+            there + r[len(start) :] if r.startswith(start) else r for r in reasons
+        ]
     return replace(s, diagnostics=known._replace(reasons=tuple(reasons)))
 
 # %% ../nbs/workshop/cli.ipynb #59200d3a
