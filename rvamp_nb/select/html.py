@@ -14,13 +14,6 @@ from .readers import shown
 from .report import decisions, facts, verdict
 from ..sketch import BADGES, badge, plain_text, rounded, rows_of_html
 
-# %% ../../nbs/workshop/html.ipynb #411d0007
-def _known(s):
-    """What is known of an answer as a whole, (name, HTML) each."""
-    yield from ((what, plain_text(text)) for what, text in facts(s))
-    whose = "" if s.refined is None else "rVAMP without refits: "
-    yield from s.diagnostics.html_rows(whose)
-
 # %% ../../nbs/workshop/html.ipynb #411d0009
 LEADERS = 10  # features that are shown
 _COLOURS = {"selected": "blue", "not selected": "plain"}  # of words; else amber
@@ -58,7 +51,9 @@ def _of_features(s, which):
 def answer_html(s, given):
     """Show a `Selection` as HTML, with the estimator's arguments, {name: value}."""
     which, names = leaders_of(s, LEADERS), s.question.columns.names
-    parts = [f"<strong>{plain_text(verdict(s))}</strong>", rows_of_html(_known(s))]
+    known = [(what, plain_text(text)) for what, text in facts(s)]
+    known += s.diagnostics.html_rows("" if s.refined is None else "rVAMP alone: ")
+    parts = [f"<strong>{plain_text(verdict(s))}</strong>", rows_of_html(known)]
     if len(which):
         head = "feature", "selection probability", "Π", "", "mean", "sd"
         parts.append(rows_of_html(_of_features(s, which), head))

@@ -415,28 +415,27 @@ def _wrapped(sentences, indent=2):
         yield from fill(shown(text, 1000), 88, **how).split("\n")
 
 
+_COLUMNS = "Π: the share of resamples that select a feature. mean, sd: over resamples,"
+_COLUMNS += " shrunken; for effects with intervals see debiased_effects."
+_OF_DECOYS = " q-value: the share of false ones among all up to it, by decoys."
 _SHORT = {_COVARIATE: "always in", "explained by the covariates": "explained"}
 
 
 def _leading(s, most):
     """The first lines of the table, and what its columns are."""
     table, beside, q = short_table(s), s.refined is not None, s.q_values is not None
-    names = [shown(name, 24) for name in table.index[:most]]
+    names, digits = [shown(name, 24) for name in table.index[:most]], 2 + beside
     wide, title = max(7, *map(len, names)), "Π ± s.e.".rjust(16) if beside else "Π"
     title = title.rjust(8) + "  q-value" * q
     yield f"{'feature':{wide}}{title}{'mean':>11}{'sd':>11}  selected"
     for name, row in zip(names, table[:most].to_dict("records")):
-        Pi = f"{row['Π']:8.3f}" + (f" ± {row['±']:.3f}" if beside else "")
+        Pi = f"{row['Π']:8.{digits}f}" + (f" ± {row['±']:.3f}" if beside else "")
         Pi += f"{row['q_value']:9.3f}" if q else ""
         kept = _SHORT.get(row["selected"], row["selected"].replace(_BELOW, "kept"))
-        yield f"{name:{wide}}{Pi}{row['mean']:11.4g}{row['sd']:11.4g}  {kept}"
+        yield f"{name:{wide}}{Pi}{row['mean'] + 0:11.4g}{row['sd']:11.4g}  {kept}"
     if (left := len(table) - most) > 0:
         yield f"... and {_several(left, 'more feature')}"
-    means = "Π: the share of resamples that select a feature. mean, sd: of its"
-    means += " coefficient over resamples, shrunken; for effects with intervals see"
-    means += " debiased_effects."
-    means += " q-value: the share of false ones among all up to it, by decoys." * q
-    yield from _wrapped([means], 0)
+    yield from _wrapped([_COLUMNS + _OF_DECOYS * q], 0)
 
 # %% ../../nbs/workshop/report.ipynb #83000012
 def facts(s, name="", done=()):
