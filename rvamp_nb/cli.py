@@ -89,8 +89,7 @@ def _contents(s, with_path, source, table, said):
     said += missing
     done = dict(rows_left_out=table.left_out, gaps_filled=table.filled)
     done |= _some(table, "categories references")
-    done |= dict(kept=list(columns.names[columns.kind == "covariate"]))
-    done["notes"] = table.said
+    done |= dict(kept=list(columns.names[columns.kind == "covariate"]), notes=table.said)
     ends = [end for end in _ENDS if end in {*contents, "-selection.json"}]
     settings = json.loads(made["settings.json"]) | source
     settings |= dict(table=done, warnings=said, exit_code=code)
@@ -101,17 +100,12 @@ def _contents(s, with_path, source, table, said):
 def _by_lines(s, lines):
     """A `Selection` whose diagnostics name rows by their lines in the file."""
     known, unit = s.diagnostics, lines.name
-    few = lambda rows: ", ".join(str(row) for row in rows[:4])
-    named = {f"row {known.largest_row} alone": [known.largest_row]} if unit else {}
-    for group in known.repeated[:1] if unit else ():
-        named[f"rows {few(group)}"] = group
-    reasons = list(known.reasons)
-    for start, rows in named.items():
-        there = f"{unit}{'s' * (len(rows) > 1)} {few(lines[rows])} of the file"
-        there += start[start.rindex(" ") :] * start.endswith(" alone")
-        reasons = [
-            there + r[len(start) :] if r.startswith(start) else r for r in reasons
-        ]
+    few = lambda rows: ", ".join(map(str, rows[:4]))
+    reasons, groups = known.reasons, [[known.largest_row], *known.repeated[:1]]
+    for rows in groups if unit else ():
+        s_ = "s" * (len(rows) > 1)
+        old, new = f"row{s_} {few(rows)}", f"{unit}{s_} {few(lines[rows])} of the file"
+        reasons = [new + r[len(old) :] if r.startswith(old) else r for r in reasons]
     return replace(s, diagnostics=known._replace(reasons=tuple(reasons)))
 
 # %% ../nbs/workshop/cli.ipynb #59200d3a
@@ -285,8 +279,7 @@ def _run(argv):
     """All of it. Returns the exit code."""
     argv, commands = sys.argv[1:] if argv is None else [*argv], ("select", "plan")
     if argv and argv[0] not in (*commands, "-h", "--help", "--version"):
-        near = readers.meant(argv[0], commands)
-        if near and not os.path.exists(argv[0]):
+        if not os.path.exists(argv[0]) and (near := readers.meant(argv[0], commands)):
             raise BadInput(f"'{shown(argv[0])}' is no command and no file{near}")
         argv.insert(0, "select")
     args = arguments(rvamp_nb.__version__).parse_args(argv)
@@ -426,8 +419,7 @@ def _as_table(args, study, beside, left, code):
             f"power {study.power:.2f} ± {study.power_se:.2f} (share of the effects that"
             f" are found), in {study.n_simulated} simulated studies",
             "Features are correlated as in the pilot; one that is correlated with an",
-            "effect may be selected in its place, and counts as false. Each column of",
-            "numbers is taken for a feature (leave one out with --drop COLUMN).",
+            "effect may be selected in its place, and counts as false.",
         ]
         return "\n".join(lines + [out] * bool(left))
     lines += ["", f"{'rows':>8}{'found':>8}{'power':>8}{'false':>9}"]

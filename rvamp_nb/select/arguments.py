@@ -98,7 +98,6 @@ _EXAMPLES = f"""\
 examples:
   rvamp-nb
   rvamp-nb patients.csv --target dose        (select may be left out)
-  rvamp-nb select patients.csv --target dose --resamples 1000 --out results
   rvamp-nb select clinic.csv.gz --target dose --id patient --categorical site \\
       --keep age --missing median
   rvamp-nb plan --features 1000 --effects 10 --size 0.35
@@ -106,8 +105,7 @@ examples:
 {_CODES}"""
 
 _SELECT = """\
-Which features of a table does a Lasso select again and again, when it sees a random
-half of the rows each time?
+Which features does a Lasso select again and again, on random halves of the rows?
 
 Every column without a role is a feature. Columns are centred and scaled to unit norm.
 A resample is half of the rows, drawn without replacement; Π is the share of resamples
@@ -199,10 +197,9 @@ def _add_select(select):
     accuracy += ", up to 625 for 0.02 (the default), and 10,000 for 0.005"
     add("--accuracy", help=accuracy, type=_close, default=0.02)
     refits = "so many refits, whatever the accuracy"
-    count = dict(dest="n_resamples")
-    add("--resamples", help=refits, type=_refits, metavar="N", **count)
+    add("--resamples", help=refits, type=_refits, dest="n_resamples", metavar="N")
     none = "no refits: rVAMP alone, without standard errors (as --resamples 0)"
-    add("--no-refits", help=none, action="store_const", const=0, **count)
+    add("--no-refits", help=none, action="store_const", const=0, dest="n_resamples")
     decoys = "a q-value for each feature, by decoys that are entries in another order"
     decoys += ", or follow common factors"
     add("--decoys", help=decoys, choices=("permuted", "gaussian"))
@@ -268,6 +265,5 @@ def arguments(version):
     _add_select(commands.add_parser("select", **about, **shape))
     about = dict(description=_PLAN, epilog=_CODES, help="before there is a table")
     _add_plan(commands.add_parser("plan", **about, **shape))
-    usages = (command.format_usage() for command in commands.choices.values())
-    parser.usage_of = " ".join(usages)
+    parser.usage_of = " ".join(c.format_usage() for c in commands.choices.values())
     return parser

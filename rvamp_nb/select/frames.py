@@ -42,8 +42,7 @@ def _roles(where, typed, asked):
     if (ask.time is None) != (ask.event is None):
         raise BadInput(f"{pair} go together: a time needs to know how it ended")
     if ask.positive is not None and ask.target is None:
-        problem = f"is for a class of {typed('target')}, which is not given"
-        raise BadInput(f"{typed('positive')} {problem}")
+        raise BadInput(f"{typed('positive')} is for a class of {typed('target')}")
     if (ask.target is None) == (ask.time is None):
         raise BadInput(f"say what to explain: {typed('target')}, or {pair}")
     if ask.missing not in ("error", "median", "drop"):
@@ -234,8 +233,7 @@ def _one_class(ask, words):
         problem = f"'{shown(ask.target)}' has no class '{shown(yes)}', only"
         problem += f" {quoted(known)}{readers.meant(yes, known)}"
         raise BadInput(f"argument {ask.typed('positive')}: {problem}")
-    others = [word for word in known if word != yes]
-    no = others[0] if len(others) == 1 else "the rest"
+    no = known[known[0] == yes] if len(known) == 2 else "the rest"
     return (np.array(words) == yes).astype(float), (no, yes)
 
 # %% ../../nbs/workshop/frames.ipynb #3d2a19bf

@@ -130,9 +130,8 @@ def settings(s):
     told |= dict(n_groups=many(rows.groups), n_strata=many(rows.strata))
     told |= dict(weights=rows.weight is not None, offsets=rows.offset is not None)
     told |= dict(n_columns=len(kinds), n_candidates=int(question.candidates.sum()))
-    told["n_covariates"] = kinds.count("covariate")
     told |= {f"n_{kind}": kinds.count(kind) for kind in ("constant", "explained")}
-    told |= dict(loss=target.loss, classes=classes)
+    told |= dict(loss=target.loss, classes=classes, n_covariates=kinds.count("covariate"))
     told |= dict(coefficients_for=classes and classes[1], penalty=type(prior).__name__)
     told |= dict(resampling=repr(question.counts), randomize=repr(prior.randomize))
     told |= dict(bound=s.asked["bound"], **named(s, "threshold pfer q status"))
@@ -196,8 +195,7 @@ _PENALTIES = {
     "NonNegative": "an L1 penalty on coefficients that may not be negative",
 }
 _INTERCEPT = "an unpenalised intercept was refitted in every resample"
-_BASELINE = "the shape of the baseline hazard was held fixed across resamples and its"
-_BASELINE += " level refitted"
+_BASELINE = "the shape of the baseline hazard was held fixed and its level refitted"
 
 
 def _of_the_model(s):
