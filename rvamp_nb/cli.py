@@ -8,18 +8,20 @@ __all__ = ['main']
 # %% ../nbs/workshop/cli.ipynb #788ee63f
 import json
 import os
+import re
 import shlex
 import signal
 import sys
 import warnings
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import rvamp_nb
 from .select import frames, readers
 from .select.arguments import arguments
 from .select.frames import Table
-from .select.readers import BadInput, Later, pd, shown
+from .select.readers import BadInput, Later, np, pd, shown
 
 # %% ../nbs/workshop/cli.ipynb #02e1fa38
 _reports = Later("rvamp_nb.select.report")
@@ -32,11 +34,7 @@ def _collected_warnings():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield said
-    by_itself = (
-        rvamp_nb.ConvergenceWarning,
-        rvamp_nb.ReliabilityWarning,
-        RuntimeWarning,
-    )
+    by_itself = rvamp_nb.ConvergenceWarning, rvamp_nb.ReliabilityWarning, RuntimeWarning
     found = [w.message for w in caught if not issubclass(w.category, by_itself)]
     said += dict.fromkeys(" ".join(str(message).split()) for message in found)
 
@@ -45,9 +43,13 @@ def _fitted(name, table, options):
     """The `Selection`; what the estimator refuses is bad input."""
     estimator = rvamp_nb.StabilitySelection(**options, **table.options)
     try:
-        return estimator.fit(table.X, table.y, **table.rows).selection_
+        s = estimator.fit(table.X, table.y, **table.rows).selection_
     except (ValueError, TypeError) as e:
         raise BadInput(f"{shown(name)}: {e}") from None
+    if table.classes and s.question.target.classes is not None:
+        target = s.question.target._replace(classes=np.array(table.classes))
+        s = replace(s, question=replace(s.question, target=target))
+    return s
 
 
 def _all_warnings(table, said):
@@ -87,7 +89,9 @@ def _contents(s, with_path, source, table, said):
     said += missing
     done = dict(rows_left_out=table.left_out, gaps_filled=table.filled)
     done |= _some(table, "categories references")
-    done |= dict(kept=list(columns.names[columns.kind == "covariate"]), said=table.said)
+    done |= dict(
+        kept=list(columns.names[columns.kind == "covariate"]), notes=table.said
+    )
     ends = [end for end in _ENDS if end in {*contents, "-selection.json"}]
     settings = json.loads(made["settings.json"]) | source
     settings |= dict(table=done, warnings=said, exit_code=code)
@@ -95,17 +99,16 @@ def _contents(s, with_path, source, table, said):
     return contents | {"-selection.json": _reports.json_file(settings)}, code
 
 
-def _lines_of(s, lines):
-    """Where in the file the rows stand that the light names, as sentences."""
-    diagnostics, unit = s.diagnostics, getattr(lines, "name", None)
-    named = [row for group in diagnostics.repeated[:1] for row in group[:4]]
-    much = Later("rvamp_nb.inference.diagnostics").RED_SHARE
-    if diagnostics.unit == "row" and diagnostics.largest_share > much:
-        named.insert(0, diagnostics.largest_row)
-    if unit is None or not named:
-        return []
-    places = ", ".join(f"row {row} is {unit} {lines[row]}" for row in named)
-    return [f"rows are counted from 0: {places} of the file"]
+def _by_lines(s, lines):
+    """A `Selection` whose diagnostics name rows by their lines in the file."""
+    known, unit = s.diagnostics, lines.name
+    few = lambda rows: ", ".join(map(str, rows[:4]))
+    reasons, groups = known.reasons, [[known.largest_row], *known.repeated[:1]]
+    for rows in groups if unit else ():
+        s_ = "s" * (len(rows) > 1)
+        old, new = f"row{s_} {few(rows)}", f"{unit}{s_} {few(lines[rows])} of the file"
+        reasons = [new + r[len(old) :] if r.startswith(old) else r for r in reasons]
+    return replace(s, diagnostics=known._replace(reasons=tuple(reasons)))
 
 # %% ../nbs/workshop/cli.ipynb #59200d3a
 def _saved(name, contents, out):
@@ -141,13 +144,23 @@ def _reported(s, folder, done):
     return f"report: {shown(folder, 1000)}"
 
 # %% ../nbs/workshop/cli.ipynb #0ef4d875
+def _own_name(args, target):
+    """What files begin with: where those of another target are, the target, too."""
+    stem = Path(args.file.removesuffix(".gz")).stem
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        earlier = json.loads((args.out / f"{stem}-selection.json").read_bytes())
+        if earlier["target"] != target:
+            return stem + "-" + re.sub(r"[^\w.-]+", "_", target)
+    return stem
+
+
 def _source(args, frame):
     """The question, and how its answer is called."""
-    name = Path(args.file.removesuffix(".gz")).stem if args.name is None else args.name
-    if len(os.fsencode(name)) > 240:
-        raise BadInput(f"'{shown(name)}' is too long a name: choose one with --name")
     pair = f"{args.time}, {args.event}"
     target = pair if args.time else args.target or frame.columns[0]
+    name = _own_name(args, target) if args.name is None else args.name
+    if len(os.fsencode(name)) > 240:
+        raise BadInput(f"'{shown(name)}' is too long a name: choose one with --name")
     is_file, out = os.path.isfile(args.file), os.path.realpath(args.out)
     file = os.path.relpath(os.path.realpath(args.file), out) if is_file else "pipe"
     return dict(name=name, target=target, file=file, sha256=frame.attrs["sha256"])
@@ -213,7 +226,7 @@ def _settle(stream):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 # %% ../nbs/workshop/cli.ipynb #42db189d
-_ASK = "target time event id groups strata weights offset"
+_ASK = "target time event positive id groups strata weights offset"
 _ASK += " drop keep categorical missing na"
 _OPTIONS = "loss threshold pfer q bound l1_ratio accuracy n_resamples decoys"
 
@@ -260,14 +273,17 @@ def _announce(options, many=5000):
     most = 0.25 / options.get("accuracy", 0.5) ** 2
     seen = Later("rvamp_nb.checks").watched
     if most > many and options["n_resamples"] is None and not seen():
-        how = f"--accuracy {options['accuracy']:g} may take {most:,.0f} refits"
-        _complain(
-            f"{how}; --resamples N makes N, and ctrl-C keeps those that are made", 0
-        )
+        how = f"--accuracy {options['accuracy']:g} may take {most:,.0f} refits; "
+        _complain(how + "--resamples N makes N, and ctrl-C keeps those made", 0)
 
 
 def _run(argv):
     """All of it. Returns the exit code."""
+    argv, commands = sys.argv[1:] if argv is None else [*argv], ("select", "plan")
+    if argv and argv[0] not in (*commands, "-h", "--help", "--version"):
+        if not os.path.exists(argv[0]) and (near := readers.meant(argv[0], commands)):
+            raise BadInput(f"'{shown(argv[0])}' is no command and no file{near}")
+        argv.insert(0, "select")
     args = arguments(rvamp_nb.__version__).parse_args(argv)
     if args.command == "plan":
         return _planned(args)
@@ -284,13 +300,11 @@ def _run(argv):
     _announce(options)
     with _collected_warnings() as said:
         s = _fitted(source["name"], table, options)
-    said = _all_warnings(table, said)
+    said, s = _all_warnings(table, said), _by_lines(s, table.X.index)
     contents, code = _contents(s, args.path, source, table, said)
-    done = [f"table: {'; '.join(table.said)}"] if table.said else []
-    lines = _reports.console(s, source["name"], done, said)
-    lines += _lines_of(s, table.X.index)
+    lines = _reports.console(s, source["name"], table.said, said)
     try:
-        lines += _saved(source["name"], contents, args.out)
+        lines += ["", *_saved(source["name"], contents, args.out)]
         if args.report is not None and code != 130:
             lines.append(_reported(s, args.report, table.said))
     finally:
@@ -360,9 +374,8 @@ def _planned(args):
             study = rvamp_nb.plan_study(*question, pilot=X, **wanted)
             if X is None:
                 pilot = Later("rvamp_nb.select.planning").genes(args.features)
-                alike = rvamp_nb.plan_study(
-                    *question, pilot=pilot, n_studies=0, **wanted
-                )
+                wanted |= dict(pilot=pilot, n_studies=0)
+                alike = rvamp_nb.plan_study(*question, **wanted)
                 left = alike.rows if alike.power >= args.power else None
         except (TypeError, ValueError) as e:
             raise BadInput(e) from None
@@ -383,7 +396,8 @@ def _as_json(args, study, beside, left, code):
     """
     asked = _some(args, "features effects size noise pfer power threshold bound")
     answer = _some(study, f"{_SAID} threshold q pfer n_simulated power_se")
-    said = dict(asked=asked, answer=answer, beside=[_some(s, _SAID) for s in beside])
+    sizes = [_some(s, _SAID) for s in beside]
+    said = dict(asked=asked, answer=answer, other_sizes=sizes)
     said |= {"left_out" if args.pilot else "rows_like_genes": left, "exit_code": code}
     return _reports.json_file(said).decode().rstrip()
 
@@ -392,33 +406,34 @@ def _as_table(args, study, beside, left, code):
     """The same as lines."""
     effects = f"{study.n_effects} effects of size {study.size:g}"
     among = f"among {study.n_features} features (noise {study.noise:g})"
-    false = f"{study.false_selections:.2g} are expected"
     none = f"no plan up to --max-rows {args.max_rows}: they are not enough"
     lines = [none] * bool(code) + [
         f"{study.rows} rows find {study.true_selections:.3g} of {effects} {among}",
-        f"threshold {study.threshold:.3g}, pfer {study.pfer:.3g}: q = {study.q:.3g},"
-        f" λ = {study.lam:.4g} on centred columns of unit norm",
-        f"false selections: at most {study.pfer:.2g} by the bound, {false}",
+        f"if they are analysed with --threshold {study.threshold:.3g} --pfer"
+        f" {study.pfer:.3g} (q = {study.q:.3g}, λ = {study.lam:.4g});",
+        f"expected false selections ≤ {study.pfer:.2g} by the bound, and"
+        f" {study.false_selections:.2g} in this plan",
     ]
     if args.pilot:
         names = ", ".join(map(shown, left[:8])) + ", …" * (len(left) > 8)
         out = f"left out of the pilot, not all numbers or constant: {names}"
         lines += [
-            f"power {study.power:.2f} ± {study.power_se:.2f}, seen in"
-            f" {study.n_simulated} studies that were drawn like it and refitted",
-            "the bound takes noise features as exchangeable; what hangs together with",
-            "an effect may stand in for it, and counts as false. Each column of",
-            "numbers is taken for a feature (--drop COLUMN: not this one)",
+            f"power {study.power:.2f} ± {study.power_se:.2f} (share of the effects that"
+            f" are found), in {study.n_simulated} simulated studies",
+            "Features are correlated as in the pilot; one that is correlated with an",
+            "effect may be selected in its place, and counts as false.",
         ]
         return "\n".join(lines + [out] * bool(left))
-    lines += ["", f"{'rows':>8}{'true':>8}{'power':>8}{'false':>9}"]
+    lines += ["", f"{'rows':>8}{'found':>8}{'power':>8}{'false':>9}"]
     for s in beside:
         found = f"{s.rows:8}{s.true_selections:8.2f}{s.power:8.2f}"
         lines.append(f"{found}{s.false_selections:9.2g}")
-    lines += ["", "For independent features. If they hang together as genes may"]
+    lines += ["power: the share of the effects that are found; false: false selections"]
+    lines += [
+        "",
+        "This is for independent features. If they are correlated as genes may be",
+    ]
     takes = f"{left} rows" if left else f"more than --max-rows {args.max_rows}"
     lines.append(f"(ten factors make half of the variance) it takes {takes}.")
-    lines.append(
-        "With a pilot in a file: --pilot FILE says it for features like yours."
-    )
-    return "\n".join(lines)
+    last = "With measurements of yours in a file, --pilot FILE plans for such features."
+    return "\n".join([*lines, last])

@@ -36,6 +36,7 @@ from rvamp_nb.select.frames import prepare
 from rvamp_nb.select.planning import genes
 from rvamp_nb.select.readers import read_frame
 from rvamp_nb.select.report import console, report_files
+from rvamp_nb.sketch import GRADES
 
 ROOT = Path(__file__).resolve().parent.parent
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -143,8 +144,8 @@ def test_the_main_job(tmp_path):
     done = subprocess.run([sys.executable, "-c", script], **caught)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "5.0 True False"
-    first = "4 features selected, at most 1 ± 0.03 of them false on average; all 4"
-    assert done.stdout.startswith(f"{first} decided\n")
+    first = "4 features selected, all clearly above the threshold; expected false"
+    assert unwrapped(done.stdout).startswith(f"{first} selections ≤ 1 (asked for 1)")
     assert max(map(len, done.stdout.splitlines())) <= 88
     assert done.stderr == ""  # nobody watches a pipe: no bar
     picture = Path(re.search(r"^picture: (.+)$", done.stdout, re.MULTILINE)[1])
@@ -163,7 +164,7 @@ def test_the_main_job_prints_what_the_library_reports(capsys):
     s = StabilitySelection().fit(X, data.y).selection_
     said = console(s, "diabetes")
     assert lines[: len(said)] == said
-    assert [line.split(":")[0] for line in lines[len(said) :]] == FILE_LINES
+    assert [line.split(":")[0] for line in lines[len(said) :]] == ["", *FILE_LINES]
     written = Path("rvamp-nb-out/diabetes-selection.csv").read_bytes()
     assert written == report_files(s, [])["table.csv"]
 
@@ -210,14 +211,14 @@ def test_select_writes_what_the_estimator_reports(capsys):
     assert f"refits: {s.refined_.status}; {worth}" in unwrapped(out)
     assert "table: deep/results/data-selection.csv\n" in out
     assert "picture: deep/results/data-selection.png\n" in out
-    assert "data: 150 rows, 6 features, squared loss\n" in out
+    assert "data: data: 150 rows, 6 features model: squared loss;" in unwrapped(out)
 
 
 def test_no_refits(capsys):
     table()
     main(QUICK.split())
     shown = capsys.readouterr()
-    assert "refits: none\n" in shown.out and shown.err == ""
+    assert "refits: none" in unwrapped(shown.out) and shown.err == ""
     assert "λ = 0.8 (" in shown.out and "±" not in shown.out
     s = StabilitySelection(n_resamples=0, lambdas=[0.8])
     s.fit(*(f := pd.read_csv("data.csv"), f.pop("y")))
@@ -225,7 +226,7 @@ def test_no_refits(capsys):
     assert list(found.columns)[1:] == list(s.summary(full=True).columns)
 
 
-def test_q_values_by_decoys():
+def test_q_values_by_decoys(capsys):
     X, y = table()
     main("select data.csv --target y --resamples 0 --decoys gaussian".split())
     s = StabilitySelection(n_resamples=0, decoys="gaussian")
@@ -233,13 +234,91 @@ def test_q_values_by_decoys():
     found = pd.read_csv("rvamp-nb-out/data-selection.csv", index_col="feature")
     told = found.q_value[s.feature_names_in_]
     np.testing.assert_allclose(told, s.q_values_, rtol=1e-5)
+    out = capsys.readouterr().out
+    head = next(line for line in out.splitlines() if line.startswith("feature"))
+    assert head.split()[2] == "q-value" and "by decoys." in out
+    assert f"{found.q_value.iloc[0]:.3f}" in out.splitlines()[4]
+
+
+def test_the_class_that_is_modelled_can_be_chosen(capsys):
+    X, y = table()
+    frame = pd.DataFrame(X).add_prefix("x")
+    for name, labels in (("w", np.where(y > 0, "sick", "well")), ("n", 1 + (y > 0))):
+        frame.assign(state=labels).to_csv(f"{name}.csv", index=False)
+    found = {}
+    for file, positive in (("w", "sick"), ("w", "well"), ("n", "1")):
+        line = f"{file}.csv --target state --positive {positive} --no-refits --force"
+        assert exit_code(line.split()) in (0, 3)
+        found[positive] = of(file).coef_mean.sort_index()
+        other = {"sick": "well", "well": "sick", "1": "2"}[positive]
+        assert f"class {positive} against {other}" in capsys.readouterr().out
+        assert settings(file)["coefficients_for"] == positive
+    np.testing.assert_allclose(found["sick"], -found["well"], rtol=1e-3, atol=1e-4)
+    line = refused(capsys, *"w.csv --target state --positive sik".split())
+    assert (
+        "argument --positive: 'state' has no class 'sik', only 'sick', 'well'" in line
+    )
+    assert "(did you mean 'sick'?)" in line
+    line = refused(capsys, *"w.csv --time x0 --event x1 --positive sick".split())
+    assert "--positive is for a class of --target" in line
+    three = np.array(["a", "b", "c"])[np.digitize(y, [-1, 1])]
+    frame.assign(state=three).to_csv("three.csv", index=False)
+    main("three.csv --target state --positive b --no-refits".split())
+    assert "class b against the rest" in capsys.readouterr().out
+
+
+def test_select_may_be_left_out_and_a_misspelt_command_is_named(capsys):
+    table()
+    main(QUICK.split())
+    expected = rows("rvamp-nb-out/data-selection.csv")
+    main([*QUICK.split()[1:], "--force"])
+    main([*"--target y data.csv --lam 0.8 --no-refits --name b".split()])
+    for name in ("data", "b"):
+        assert rows(f"rvamp-nb-out/{name}-selection.csv") == expected
+    capsys.readouterr()
+    said = refused(capsys, "selct", "data.csv", "--target", "y")
+    assert "'selct' is no command and no file (did you mean 'select'?)" in said
+
+
+@pytest.mark.parametrize(
+    "line, remedy",
+    [
+        ("data.csv --target y --refits 20", "--refits: it is --resamples now"),
+        ("plan --effects 2 --size 1 --like data.csv", "--like: it is --pilot now"),
+        ("data.csv --target y --rows ids.txt", "--rows: fit a matrix in Python"),
+        ("data.csv --target y --names=n.txt", "--names: fit a matrix in Python"),
+        ("data.csv --target y --tresh 0.7", "--tresh (did you mean '--threshold'?)"),
+        ("data.csv --target y --xyzzy", "there is no option --xyzzy (see"),
+    ],
+)
+def test_an_option_that_is_not_there_says_what_is(capsys, line, remedy):
+    table()
+    assert (
+        f"there is no option {remedy.removeprefix('there is no option ')}"
+        in refused(capsys, *line.split())
+    )
+
+
+def test_a_second_target_has_files_of_its_own(capsys):
+    table(extra=[("a b/c", np.random.default_rng(1).normal(size=150))])
+    main(QUICK.split())
+    before = {name: Path("rvamp-nb-out", name).read_bytes() for name in listed()}
+    other = ["data.csv", "--target", "a b/c", "--lam", "0.8", "--no-refits"]
+    assert exit_code(other) in (0, 3)
+    more = sorted({*listed()} - {*before})
+    assert more == [f"data-a_b_c-selection.{end}" for end in ("csv", "json", "png")]
+    for name, data in before.items():
+        assert Path("rvamp-nb-out", name).read_bytes() == data
+    capsys.readouterr()
+    assert "data-a_b_c-selection.csv is there" in refused(capsys, *other)
+    assert "data-selection.csv is there" in refused(capsys, *QUICK.split())
 
 
 def test_defaults_of_select(capsys):
     table()
     main("select data.csv --target y".split())
     said = r"refits: \d+ refits \(\d+ exact\), s\.e\. of Π at most"
-    assert re.search(said, capsys.readouterr().out)
+    assert re.search(said, unwrapped(capsys.readouterr().out))
     ends = ("csv", "json", "png")
     assert listed() == [f"data-selection.{end}" for end in ends]
 
@@ -255,14 +334,11 @@ def test_the_spread_has_its_light(capsys):
     with pytest.raises(SystemExit):  # the light is red
         main("select data.csv --target y --resamples 0".split())
     s = StabilitySelection(n_resamples=0).fit(frame, b)
-    sentence = f"sd: {s.diagnostics_.spread_reliability}: " + "; ".join(
-        s.diagnostics_.spread_reasons
-    )
-    assert (
-        s.diagnostics_.spread_reasons
-        and settings()["spread_reliability"] == s.diagnostics_.spread_reliability
-    )
-    assert sentence[:30] in unwrapped(capsys.readouterr().out)
+    known, out = s.diagnostics_, unwrapped(capsys.readouterr().out)
+    assert known.spread_reasons
+    assert settings()["spread_reliability"] == known.spread_reliability
+    grade = GRADES[known.spread_reliability]
+    assert f"That of sd: {grade} ({'; '.join(known.spread_reasons)})" in out
 
 
 def test_a_constant_column_has_probability_0_and_one_clean_line(capsys):
@@ -293,7 +369,7 @@ def test_not_converging_is_said_in_the_report(capsys, monkeypatch):
     assert exit_code(main_argv) == 4
     shown = capsys.readouterr()
     assert shown.out.startswith("no answer: ") and " yes " not in shown.out
-    assert "What to try" in unwrapped(shown.out) and "reliability: red" in shown.out
+    assert "What to try" in unwrapped(shown.out) and "reliability: poor" in shown.out
     assert shown.err.startswith("rvamp-nb: no answer: ") and "Python" not in shown.out
     found = pd.read_csv("rvamp-nb-out/data-selection.csv")
     assert not found.selected.any() and set(found.status) == {"no answer"}
@@ -315,8 +391,8 @@ def test_a_row_that_decides_is_exit_code_3(capsys):
     shown = capsys.readouterr()
     assert (
         stop.value.code == 3
-        and shown.out.startswith("do not trust this without refits: ")
-        and "row 4 is line 6 of the file" in shown.out
+        and shown.out.startswith("do not use this without refits: ")
+        and "poor (line 6 of the file alone makes" in shown.out
         and shown.err == ""
     )
 
@@ -331,7 +407,8 @@ def test_the_promise_is_passed_on(capsys):
     out = capsys.readouterr().out
     out = unwrapped(out)
     assert (
-        "threshold 0.9" in out and f"at most {s.pfer_bound_:.2g} of them false" in out
+        "selected if Π ≥ 0.9" in out
+        and f"false selections ≤ {s.pfer_bound_:.2g} (asked for 0.5)" in out
     )
     kept = {
         r["feature"]
@@ -1007,7 +1084,8 @@ def test_what_stands_for_a_gap_can_be_said(capsys):
     data = pd.read_csv("data.csv", keep_default_na=False)
     ask = [*QUICK.split(), "--categorical", "smoking", "--reference", "smoking=mild"]
     main(ask)
-    assert "'smoking' is 2 columns against 'mild'" in unwrapped(capsys.readouterr().out)
+    coded = "'smoking' became 2 columns of 0 and 1, compared with 'mild'"
+    assert coded in unwrapped(capsys.readouterr().out)
     expected = rows("rvamp-nb-out/data-selection.csv")
     data.replace("none", "never").to_csv("other.csv", index=False)
     main(["select", "other.csv", *ask[2:]])
@@ -1248,7 +1326,7 @@ def test_the_report_says_of_which_class_the_coefficients_are(capsys, classes):
     argv = "select classes.csv --target state --lam 0.4 --resamples 0".split()
     assert exit_code(argv) in (0, 3)
     no, yes = StabilitySelection(n_resamples=0, lambdas=[0.4]).fit(X, labels).classes_
-    said = f"change of the log odds of {yes} against {no}"
+    said = f"class {yes} against {no}; a coefficient changes the log odds of {yes} per"
     assert said in unwrapped(capsys.readouterr().out)
     assert settings("classes")["classes"] == [str(no), str(yes)]
     assert settings("classes")["coefficients_for"] == str(yes)
@@ -1304,7 +1382,7 @@ def test_the_row_of_the_light_is_found_in_the_file(capsys):
     Path("data.csv").write_text(Path("data.csv").read_text().replace("\n", "\n\n"))
     assert exit_code(QUICK.split()) == 3
     out = unwrapped(capsys.readouterr().out)
-    assert "row 4 alone makes" in out and "row 4 is line 11 of the file" in out
+    assert "(line 11 of the file alone makes" in out and "row 4" not in out
     assert settings()["largest_row"] == 4 and "row 900 " in out
 
 
@@ -1351,8 +1429,8 @@ def test_roles_are_passed_on(capsys):
     assert about["categories"] == {"site": ["site=Bonn", "site=Kiel"]}
     assert about["references"] == {"site": "Ulm"} and about["kept"] == ["age"]
     many = s.support_.sum() - 1  # age is no selection
-    assert out.startswith(f"{many} features selected, at most")
-    assert "table: 2 gaps filled" in out and all(text in out for text in about["said"])
+    assert out.startswith(f"{many} features selected")
+    assert "; 2 gaps filled" in out and all(text in out for text in about["notes"])
 
 
 def test_rows_with_gaps_are_left_out_and_named_by_their_lines(capsys):
@@ -1362,7 +1440,7 @@ def test_rows_with_gaps_are_left_out_and_named_by_their_lines(capsys):
     assert exit_code([*ROLES, "drop"]) == 3
     out = unwrapped(capsys.readouterr().out)
     assert "2 of 90 rows left out" in out and "88 rows" in out
-    assert "is line 12 of the file" in out  # the tenth row after the head
+    assert "line 12 of the file alone" in out  # the tenth row after the head
 
 
 def test_every_unusable_column_is_in_the_one_line(capsys):
@@ -1412,14 +1490,14 @@ def test_what_is_undecided_is_said_first(capsys):
     ask = "select data.csv --target y --resamples 20 --q 4 --threshold".split()
     main([*ask, "0.75"])
     Pi = pd.read_csv("rvamp-nb-out/data-selection.csv", index_col="feature")
-    out = capsys.readouterr().out.splitlines()[0]
+    out = unwrapped(capsys.readouterr().out).split(" feature Π")[0]
     near = Pi.index[(Pi.probability - 0.75).abs() <= 2 * Pi.probability_se]
-    assert ("look at" in out) == bool(len(near)) and all(name in out for name in near)
+    assert ("to decide" in out) == bool(len(near)) and all(name in out for name in near)
     middle = Pi[Pi.probability.between(0.55, 0.99)]
     threshold = f"{middle.probability.iloc[0]:.6f}"
     main([*ask, threshold, "--force"])
     said = unwrapped(capsys.readouterr().out)
-    assert f"; look at {middle.index[0]} (within 2 s.e. of the threshold)" in said
+    assert f"; too close to the threshold to decide: {middle.index[0]}" in said
 
 
 def test_a_bound_can_be_chosen():
@@ -1574,7 +1652,7 @@ def test_a_time_and_an_event(capsys):
     data.to_csv("s.csv", index=False)
     main("select s.csv --time days --event died --resamples 0".split())
     out = unwrapped(capsys.readouterr().out)
-    assert "survival loss" in out and "change of the log hazard per unit" in out
+    assert "survival loss" in out and "changes the log hazard per unit" in out
     assert settings("s")["target"] == "days, died"
     Pi = (
         StabilitySelection(n_resamples=0, loss="survival", verbose=0)
@@ -1627,7 +1705,7 @@ def test_a_plan_like_a_pilot(capsys, tmp_path):
     assert said["left_out"] == ["batch"]
     main([*asked[:-2], "--pilot", str(tmp_path / "pilot.csv")])
     text = capsys.readouterr().out
-    assert "left out of the pilot" in text and "batch" in text and "drawn" in text
+    assert "left out of the pilot" in text and "batch" in text and "simulated" in text
     assert max(map(len, text.splitlines())) <= 88
 
 
@@ -1655,8 +1733,8 @@ def test_a_plan_as_json(capsys):
     main([*PLAN, "--json"])
     said = json.loads(capsys.readouterr().out)
     assert said["asked"]["features"] == 60 and said["exit_code"] == 0
-    rows = [study["rows"] for study in said["beside"]]
-    power = [study["power"] for study in said["beside"]]
+    rows = [study["rows"] for study in said["other_sizes"]]
+    power = [study["power"] for study in said["other_sizes"]]
     assert said["answer"]["rows"] in rows and said["answer"]["power"] >= 0.8
     assert rows == sorted(rows) and power == sorted(power)
 
@@ -1734,8 +1812,10 @@ def test_rows_that_repeat_each_other_are_code_3(capsys):
     with pytest.raises(SystemExit) as stop:
         main("select t.csv --target dose --resamples 20".split())
     assert stop.value.code == 3
-    first = unwrapped(capsys.readouterr().out).split("t: 60 rows")[0]
-    assert "were the rows independent: they look like repeats" in first
+    out = unwrapped(capsys.readouterr().out)
+    first = out.split("t: 60 rows")[0]
+    assert "lines 2, 3, 4 of the file look like repeated samples" in out
+    assert "if rows were independent, but some look like repeats" in first
 
 
 def test_parquet_is_a_table():

@@ -197,12 +197,12 @@ def test_facts_are_those_of_the_answer(answers):
     s = answers["usual"]
     page = shown(s)
     assert f"selected if Π ≥ {s.threshold_:.3g}" in page
-    assert f"{s.lambda_:.4g}: a resample selects" in page and "the defaults" in page
-    assert f"at most {s.pfer_bound_:.2g}<" in page
-    assert f"{s.refined_.equivalent_refits:,.0f} equivalent refits" in page
+    assert f"λ = {s.lambda_:.5g} (" in page and "a resample selects" in page
+    assert f"expected false selections ≤ {s.pfer_bound_:.2g} (asked for 1)<" in page
+    assert f"as accurate as {s.refined_.equivalent_refits:,.0f} refits alone" in page
     assert "selector.plot_density(" in page and "selector.summary()" in page
-    assert "no bound for these resamples" in shown(answers["no bound"])
-    assert ">q = 3<" in shown(answers["no bound"])
+    assert "no bound on false selections holds here" in shown(answers["no bound"])
+    assert "(q = 3)" in shown(answers["no bound"])
     assert ">gene 7</td>" in shown(answers["covariate"])
     assert "<svg" not in shown(answers["nothing"])
     assert "no answer" in shown(answers["nothing"])

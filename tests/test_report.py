@@ -24,6 +24,7 @@ from rvamp_nb.select.pictures import label, plot_probabilities, promise, spaced
 from rvamp_nb.select.report import (
     FILES,
     console,
+    facts,
     fingerprint,
     methods_text,
     report_files,
@@ -31,6 +32,7 @@ from rvamp_nb.select.report import (
     verdict,
     write_files,
 )
+from rvamp_nb.sketch import GRADES
 
 # of "no answer" below, whose path is made when it is drawn
 pytestmark = pytest.mark.filterwarnings("ignore:0 of 58 penalties converged")
@@ -249,27 +251,26 @@ def test_the_paragraph_has_every_number(plain):
         "linear regression",
         "Lasso",
         "half of the 90 rows, drawn without replacement",
-        f"{plain.n_iter_} steps",
+        f"{plain.n_iter_} steps, tolerance 0.0001",
         f"λ = {plain.lambda_:.4g}",
         f"q = {plain.q_:.3g}",
-        f"Π ≥ {plain.threshold_:.3g}: {kept} features",
-        f"at most {plain.pfer_bound_:.2g} selections are false, by the bound of",
-        f"reliability of Π was {plain.diagnostics_.reliability}",
+        f"Π ≥ {plain.threshold_:.3g} selected {kept} features",
+        f"false selections is at most {plain.pfer_bound_:.2g}, by the bound of",
+        f"Π without refits as {GRADES[plain.diagnostics_.reliability]} (",
         f"NumPy {np.__version__}",
-        "tolerance 0.0001",
         "arXiv:1905.09545",
     ):
         assert part in said, part
     for absent in ("Shah", "real refit", "Giles"):
         assert absent not in said
-    assert "was never" not in said and "Never penalised" not in said
+    assert "was never" not in said and "without a penalty" not in said
 
 
 def test_the_paragraph_tells_of_what_was_set_aside_and_of_refits(all_of_it):
     said = paragraph(all_of_it)
     for part in (
         "logistic regression of class well against ill",
-        "Never penalised, and always in the model: gene 29.",
+        "Kept in every model without a penalty were: gene 29.",
         "1 column was left out as constant",
         "1 column was left out as explained by the unpenalised ones",
         "1 column was taken as one with others",
@@ -285,13 +286,13 @@ def test_the_paragraph_tells_of_what_was_set_aside_and_of_refits(all_of_it):
 def test_the_paragraph_tells_what_was_done_before_and_what_is_undecided(all_of_it):
     s = all_of_it.selection_
     said = methods_text(s, ["5 of 686 rows left out", "2 gaps filled"])
-    assert "Before that: 5 of 686 rows left out; 2 gaps filled. The model" in said
-    assert "Before that" not in methods_text(s)
+    before = "The table had been prepared: 5 of 686 rows left out; 2 gaps filled. The"
+    assert before in said and "prepared" not in methods_text(s)
     some = np.flatnonzero(s.question.candidates[s.question.columns.where])[:2]
     near = np.isin(np.arange(30), some)
     said = methods_text(replace(s, undecided=near))
     names = ", ".join(s.question.columns.names[some])
-    assert f"Within two standard errors of that: {names}." in said
+    assert f"Within two standard errors of this threshold: {names}." in said
     assert "Within two" not in methods_text(replace(s, undecided=near & False))
 
 
@@ -299,13 +300,13 @@ def test_a_bound_that_says_next_to_nothing_is_named(plain):
     s = plain.selection_
     n = int(s.support.sum())
     told = lambda bound: " ".join(console(replace(s, pfer_bound=bound))).split()
-    assert f"a pfer of {n / 10:.2g} says more" in " ".join(told(0.6 * n))
-    assert "says more" not in " ".join(told(0.4 * n))
+    assert f"a pfer of {n / 10:.2g} is a stronger one" in " ".join(told(0.6 * n))
+    assert "weak" not in " ".join(told(0.4 * n))
 
 
 def test_other_choices_are_told(cases):
     assert "a Poisson number of times (mean 0.5)" in paragraph(cases["poisson"])
-    assert "No bound on false selections" in paragraph(cases["poisson"])
+    assert "false selections is not bounded for" in paragraph(cases["poisson"])
     assert "Samworth RJ (2013)" in paragraph(cases["unimodal, full path"])
     nothing = paragraph(cases["no answer"])
     assert "No penalty gave an answer" in nothing
@@ -314,17 +315,17 @@ def test_other_choices_are_told(cases):
     groups = np.repeat(np.arange(30), 3)
     by_groups = paragraph(fitted(X, y, dict(groups=groups), **ONE))
     assert "half of the 30 groups, drawn without replacement" in by_groups
-    assert "for independent groups" in by_groups
+    assert "which assumes independent groups" in by_groups
     strata = np.repeat([0, 1, 2], 30)
     assert "in each of 3 strata" in paragraph(fitted(X, y, dict(strata=strata), **ONE))
     assert "share of L1 0.5" in paragraph(fitted(X, y, l1_ratio=0.5, **ONE))
     weight = np.linspace(0.5, 2, 90)
     robust = fitted(X, y, dict(sample_weight=weight), loss="huber", **ONE)
     assert "Huber's robust loss (quadratic up to" in paragraph(robust)
-    assert "Rows had weights" in paragraph(robust)
+    assert "Rows were weighted" in paragraph(robust)
     target, known = np.rint(np.exp(y / 4)), dict(offset=weight)
     counts = fitted(X, target, known, loss="poisson", **ONE)
-    assert "Each row had an offset." in paragraph(counts)
+    assert "Each row had a known offset." in paragraph(counts)
 
 
 def test_survival_times_are_told_and_are_part_of_the_question():
@@ -398,12 +399,14 @@ def test_the_verdict_says_what_is_undecided(plain, monkeypatch):
     assert verdict(alone) == promise(alone)
     kept = np.flatnonzero(both.support)
     sure = known_to(np.full(30, 1e-9))
-    many = f"all {len(kept)} decided" if len(kept) > 2 else "decided"
-    assert verdict(sure).startswith(promise(both)) and many in verdict(sure)
+    many = "all clearly" if len(kept) > 2 else "clearly"
+    assert verdict(sure) == promise(both, f", {many} above the threshold")
     se = np.full(30, 1e-9)
     se[7] = abs(both.probabilities[7] - both.threshold) / 1.99
     near = known_to(se)
-    assert "; look at gene 7 (within 2 s.e. of the threshold)" in verdict(near)
+    assert "; too close to the threshold to decide: gene 7" in verdict(near)
+    row = next(line for line in console(near, leaders=30) if line.startswith("gene 7 "))
+    assert row.endswith(", undecided")
     assert ", undecided" in summary_table(near).status["gene 7"]
     ax = plot_probabilities(near, leaders=30)
     hatched = [k for k, bar in enumerate(ax.patches) if bar.get_hatch()]
@@ -412,18 +415,18 @@ def test_the_verdict_says_what_is_undecided(plain, monkeypatch):
     assert sum("undecided" in name for name in names) == 1
     plt.close(ax.figure)
     se[7] *= 1.99 / 2.01
-    assert "look at" not in verdict(known_to(se))
+    assert "to decide" not in verdict(known_to(se))
     red = alone.diagnostics._replace(reliability="red")
     said = verdict(replace(alone, diagnostics=red))
-    assert said == f"do not trust this without refits: {promise(alone)}"
+    assert said == f"do not use this without refits: {promise(alone)}"
     assert "without refits" not in verdict(replace(both, diagnostics=red))
     repeats = red._replace(repeated=[np.arange(2)])
-    assert "were the rows independent" in verdict(replace(both, diagnostics=repeats))
+    assert "if rows were independent" in verdict(replace(both, diagnostics=repeats))
     missed = replace(sure, status="q not met: 1 selected")
-    assert verdict(missed).startswith(f"not as asked for: {promise(both)}")
+    assert verdict(missed) == f"not all that was asked for: {verdict(sure)}"
     lost = replace(both, refined=replace(both.refined, n_failed=3))
-    assert "to each side; 3 more did not arrive." in methods_text(lost)
-    assert "did not arrive" not in methods_text(both)
+    assert "until no sign changed (3 more failed)." in methods_text(lost)
+    assert "more failed" not in methods_text(both)
 
 
 @each_case
@@ -433,17 +436,18 @@ def test_a_screen_has_88_columns_and_what_the_table_says(cases, name):
     assert max(map(len, lines)) <= 88 and lines[0] in verdict(s)
     text = " ".join(" ".join(lines).split())
     assert "all of it" in text and "warning: beware beware" in text
-    whose = "" if s.refined is None else ", of rVAMP without refits"
-    assert f"reliability{whose}: {s.diagnostics.reliability}: " in text
-    assert "and 25 more features" in text
+    assert f"reliability: {GRADES[s.diagnostics.reliability]} (" in text
+    alone = ", for rVAMP alone; the refits correct it"
+    assert (alone in text) == bool(s.refined is not None and s.diagnostics.reasons)
+    assert "and 25 more features" in text and "see debiased_effects." in text
     assert ("refits: none" in text) == (s.refined is None) != ("±" in text)
     if s.refined is not None:
-        worth = f"as accurate as {s.refined.equivalent_refits:,.0f} refits alone"
-        assert f"refits: {s.refined.status}; with rVAMP {worth}" in text
+        refits = f"as accurate as {s.refined.equivalent_refits:,.0f} refits alone"
+        assert f"refits: {s.refined.status}; with rVAMP {refits}" in text
     assert text.startswith("no answer") == (name == "no answer")
-    first = cases[name].summary(full=True).iloc[0]
+    first = cases[name].summary().iloc[0]
     row = lines[lines.index("", 1) + 2]
-    assert f"{first.probability:.3f}" in row and f"{first.coef_mean:.4g}" in row
+    assert f"{first['Π']:.2f}" in row and f"{first['mean']:.4g}" in row
     assert ("glmnet" in text) == (name != "no answer")
 
 
@@ -519,7 +523,24 @@ def test_a_promise_counts_what_was_selected_and_names_a_bound_that_holds():
     assert n and selected and promise(plain.selection_).startswith(f"{n} feature")
     assert promise(kept.selection_).startswith(f"{selected} feature")
     unbound = replace(plain.selection_, pfer_bound=np.nan)
-    assert promise(unbound).endswith("no bound on false ones holds here")
+    assert promise(unbound).endswith("no bound on false selections holds here")
+    assert promise(plain.selection_).endswith("false selections ≤ 1 (asked for 1)")
+    asked = plain.selection_.asked
+    by_q = replace(plain.selection_, asked=asked | dict(q=3.0))
+    assert "asked for" not in promise(by_q)
+    strict = replace(plain.selection_, asked=asked | dict(pfer=0.25))
+    assert promise(strict).endswith("(asked for 0.25)")
+
+
+def test_a_threshold_that_is_not_the_usual_one_is_explained(plain):
+    s = plain.selection_
+    why = lambda s: dict(facts(s))["threshold"]
+    assert why(s) == "selected if Π ≥ 0.75"
+    assert "lowered from 0.75: with few rows" in why(replace(s, threshold=0.6))
+    assert "raised from 0.75, so that" in why(replace(s, threshold=0.8))
+    given = replace(s, threshold=0.6, asked=s.asked | dict(threshold=0.6))
+    assert why(given) == "selected if Π ≥ 0.6"
+    assert "raised from 0.6" in why(replace(given, threshold=0.7))
 
 
 @each_case

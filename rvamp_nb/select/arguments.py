@@ -7,17 +7,30 @@ __all__ = ['arguments']
 
 # %% ../../nbs/workshop/arguments.ipynb #76000003
 import argparse
+import re
 import sys
 from contextlib import suppress
 from pathlib import Path
 
-from .readers import BadInput, shown
+from .readers import BadInput, meant, shown
 
 # %% ../../nbs/workshop/arguments.ipynb #4f74ad3c
+_MATRIX = ": fit a matrix in Python; the command reads tables whose columns have names"
+_OLD = {"--refits": ": it is --resamples now", "--like": ": it is --pilot now"}
+_OLD |= {"--rows": _MATRIX, "--names": _MATRIX}
+
+
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are bad input."""
+    """A parser whose errors are bad input; `usage_of` has the options of commands."""
+
+    usage_of = ""
 
     def error(self, message):
+        words = [word.split("=")[0] for word in message.split() if word[:2] == "--"]
+        if message.startswith("unrecognized arguments: ") and words:
+            known = re.findall(r"--[\w-]+", self.usage_of)
+            remedy = _OLD.get(words[0]) or meant(words[0], known)
+            message = f"there is no option {shown(words[0])}{remedy}"
         raise BadInput(message)
 
 
@@ -47,7 +60,7 @@ _whole = _within(0, 10**9, "a whole number above 0", int)
 _refits = _reader(
     _within(-1, 10**9, "a whole number", int),
     lambda n: n == 0 or n >= 10,
-    "refits say next to nothing: give 0, or 10 and more",
+    "refits are too few to estimate from: give 0, or 10 and more",
 )
 _base = _reader(
     str,
@@ -70,23 +83,21 @@ _ABOUT = """\
 Selection probabilities of the Lasso across resamples, computed without resampling
 (replicated vector approximate message passing).
 
-Without a command, rvamp-nb does its main job on embedded data (diabetes, 442
-patients, 64 features), in a few seconds."""
+Without arguments it analyses embedded data (diabetes, 442 patients, 64 features)."""
 
 _CODES = """\
 exit codes:
   0    done
   2    refused: the arguments, the table or the folder will not do; nothing is written
-  3    done, but not as asked for; rows repeat each other; a red light without refits;
-       or pictures, files or the report could not be made or written
-  4    nothing converged that could be reported: the files say so, nothing is selected
+  3    done, but not as asked for; rows repeat each other; reliability is poor and there
+       are no refits; or pictures, files or the report could not be made or written
+  4    nothing converged, and nothing is selected; or no number of rows is enough (plan)
   130  ctrl-C; if the fit was finished, its table is written, with refits made so far"""
 
 _EXAMPLES = f"""\
 examples:
   rvamp-nb
-  rvamp-nb select patients.csv --target dose
-  rvamp-nb select patients.csv --target dose --resamples 1000 --out results
+  rvamp-nb patients.csv --target dose        (select may be left out)
   rvamp-nb select clinic.csv.gz --target dose --id patient --categorical site \\
       --keep age --missing median
   rvamp-nb plan --features 1000 --effects 10 --size 0.35
@@ -94,28 +105,25 @@ examples:
 {_CODES}"""
 
 _SELECT = """\
-Which features of a table would a Lasso keep, if the data had come out a little
-differently?
+Which features does a Lasso select again and again, on random halves of the rows?
 
 Every column without a role is a feature. Columns are centred and scaled to unit norm.
-A resample is half of the rows, drawn without replacement; Π is the probability that a
-feature's coefficient is not 0 in a resample; mean and sd are those of the coefficient
-across resamples. Features with Π at or above the threshold are selected. The penalty λ
-is taken where Π sums to q. Threshold, q and the bound on the expected number of false
-selections (pfer) determine each other: give two of them at most. The bound takes the
-rows as independent. Several samples of one patient are not, unless --groups says whose
-they are. Π by rVAMP needs no refit; real refits are combined with it, and give it a
-standard error."""
+A resample is half of the rows, drawn without replacement; Π is the share of resamples
+that select a feature; mean and sd are of its coefficient over resamples. Features with
+Π at or above the threshold are selected. At the penalty λ a resample selects q features
+on average. Threshold, q and pfer determine each other: give two of them at most. The
+bound takes the rows as independent: for several samples of one patient, give --groups.
+Π by rVAMP needs no refit; refits are combined with it, and give it a standard error."""
 
 _FILES = f"""\
 writes into DIR, whole or not at all:
   NAME-selection.csv   all features, the most probable first
-  NAME-selection.json  every setting that decides the answer, light, status, warnings
+  NAME-selection.json  every setting of the answer, reliability, status, warnings
   NAME-selection.png   (not after ctrl-C)
   NAME-path.csv, .png  with --path: Π at every penalty, empty where not converged
-Where one of these files is there, nothing is done, unless --force replaces them.
-A constant column has Π = 0 and a warning. Text, dates and missing values are refused,
-all in one line, unless the options about the table say what to do with them.
+NAME is that of FILE; for a second target it ends in the target. Files that are there
+are replaced with --force only. A constant column has Π = 0. Text, dates and missing
+values are refused, unless the options about the table say what to do with them.
 
 {_CODES}"""
 
@@ -167,6 +175,8 @@ def _add_select(select):
     add("--time", help="instead of a target: how long each row was observed", **column)
     event = "with --time: 1 where the event was seen, 0 where not"
     add("--event", help=event, **column)
+    positive = "class of the target that is modelled against the other (default: the"
+    add("--positive", help=f"{positive} last one when sorted)", metavar="CLASS")
     losses = ("auto", "squared", "logistic", "poisson", "huber", "survival")
     loss = "auto: survival with --time, logistic for a target with two classes, else"
     loss += " squared (default: auto)"
@@ -186,8 +196,10 @@ def _add_select(select):
     accuracy = "the largest standard error of Π: so many refits are combined with rVAMP"
     accuracy += ", up to 625 for 0.02 (the default), and 10,000 for 0.005"
     add("--accuracy", help=accuracy, type=_close, default=0.02)
-    refits = "so many refits, whatever the accuracy; 0: none, rVAMP alone"
+    refits = "so many refits, whatever the accuracy"
     add("--resamples", help=refits, type=_refits, dest="n_resamples", metavar="N")
+    none = "no refits: rVAMP alone, without standard errors (as --resamples 0)"
+    add("--no-refits", help=none, action="store_const", const=0, dest="n_resamples")
     decoys = "a q-value for each feature, by decoys that are entries in another order"
     decoys += ", or follow common factors"
     add("--decoys", help=decoys, choices=("permuted", "gaussian"))
@@ -211,19 +223,10 @@ _PLAN = """\
 How many rows does a study need, so that stability selection finds effects of a given
 size?
 
-By state evolution, before there are data: features are independent of each other, all
-effects have one size, the noise is normal. With --pilot features hang together as those
-of a pilot, and studies that are drawn and refitted settle the number. Resamples are
-halves of the rows. The threshold is the one that finds most, unless it is given; q
-follows from it and the bound, the penalty from q. When the data are there, give
-`select` the same threshold, pfer and bound."""
-
-_PLAN_CODES = """\
-exit codes:
-  0    done
-  2    refused: the arguments will not do
-  4    no number of rows up to --max-rows is enough
-  130  ctrl-C"""
+By state evolution: features are independent, all effects have one size, the noise is
+normal. With --pilot features are correlated as in a pilot, and simulated studies settle
+the number. Resamples are halves of the rows. The threshold is the one that finds most,
+unless it is given. Give `select` the same threshold, pfer and bound later."""
 
 
 def _add_plan(plan):
@@ -260,6 +263,7 @@ def arguments(version):
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     about = dict(description=_SELECT, epilog=_FILES, help="for a table of yours")
     _add_select(commands.add_parser("select", **about, **shape))
-    about = dict(description=_PLAN, epilog=_PLAN_CODES, help="before there is a table")
+    about = dict(description=_PLAN, epilog=_CODES, help="before there is a table")
     _add_plan(commands.add_parser("plan", **about, **shape))
+    parser.usage_of = " ".join(c.format_usage() for c in commands.choices.values())
     return parser

@@ -23,7 +23,7 @@ _TOGETHER += ({"strata", "keep", "categorical"},)
 
 def _roles(where, typed, asked):
     """What is asked of the columns, {column: its roles} included; it makes sense."""
-    roles = dict.fromkeys((*_ONE, *_MANY, "reference"))
+    roles = dict.fromkeys((*_ONE, *_MANY, "reference", "positive"))
     ask = SimpleNamespace(**roles, missing="error", na=())
     for unknown in asked.keys() - vars(ask).keys():
         raise TypeError(f"prepare has no argument {unknown!r}")
@@ -41,6 +41,8 @@ def _roles(where, typed, asked):
     pair = f"{typed('time')} and {typed('event')}"
     if (ask.time is None) != (ask.event is None):
         raise BadInput(f"{pair} go together: a time needs to know how it ended")
+    if ask.positive is not None and ask.target is None:
+        raise BadInput(f"{typed('positive')} is for a class of {typed('target')}")
     if (ask.target is None) == (ask.time is None):
         raise BadInput(f"say what to explain: {typed('target')}, or {pair}")
     if ask.missing not in ("error", "median", "drop"):
@@ -50,8 +52,7 @@ def _roles(where, typed, asked):
         remedy = f"is not categorical: name it with {typed('categorical')}"
         remedy += readers.meant(name, ask.categorical)
         if name == ask.target:
-            remedy = "is the target, whose class that is last when sorted is modelled,"
-            remedy += " as the report says: write the one you mean as 1, the other as 0"
+            remedy = f"is the target: name the class you mean with {typed('positive')}"
         raise BadInput(f"{typed('reference')}: '{shown(name)}' {remedy}")
     return ask
 
@@ -155,6 +156,7 @@ class Table(NamedTuple):
     references: dict = {}  # {variable: the level that has no column}
     filled: dict = {}  # {variable: how many gaps were filled}
     left_out: int = 0  # rows
+    classes: tuple = ()  # what 0 and 1 of the target stand for, where one was asked for
     said: tuple = ()  # sentences about what was done
     warnings: tuple = ()  # sentences about what may be wrong
 
@@ -171,9 +173,8 @@ def _dummies(ask, frame, values, gaps, features):
         levels, usual = sorted(labels.dropna().unique()), labels.mode()[0]
         kind = frame[name].dtype
         ordered = kind.categories if getattr(kind, "ordered", False) else ()
-        first = next(
-            (x for x in map(readers.cell_label, ordered) if x in levels), usual
-        )
+        there = (x for x in map(readers.cell_label, ordered) if x in levels)
+        first = next(there, usual)
         if len(levels) == len(labels):
             problem = f"'{shown(name)}' has another level in every row"
             raise BadInput(f"{ask.where}: {problem}: is it an {ask.typed('id')}?")
@@ -224,6 +225,17 @@ def _response(ask, frame, values):
     y["event"], y["time"] = [word in yes for word in words], values[ask.time]
     return y
 
+
+def _one_class(ask, words):
+    """The target, 1 where it is the class that was asked for, and what 0 and 1 are."""
+    known, yes = sorted({*words}), str(ask.positive)
+    if yes not in known:
+        problem = f"'{shown(ask.target)}' has no class '{shown(yes)}', only"
+        problem += f" {quoted(known)}{readers.meant(yes, known)}"
+        raise BadInput(f"argument {ask.typed('positive')}: {problem}")
+    no = known[known[0] == yes] if len(known) == 2 else "the rest"
+    return (np.array(words) == yes).astype(float), (no, yes)
+
 # %% ../../nbs/workshop/frames.ipynb #3d2a19bf
 _OWNER = "id|(patient|subject|person|donor|animal|participant)s?_?(id)?"
 _OWNER = re.compile(f"(?i)(^|[^a-z])({_OWNER})([^a-z]|$)")
@@ -233,15 +245,16 @@ def _acts(ask, table):
     """Sentences about what was done to the columns."""
     if total := sum(table.filled.values()):
         named = ", ".join(f"{n} in '{shown(k)}'" for k, n in table.filled.items())
-        how = "filled by the column's median or most frequent level"
+        how = "filled with the column's median or most frequent level"
         yield f"{total} gap{'s' * (total != 1)} {how}: {named}"
     for name, level in table.references.items():
-        many, against = len(table.categories[name]), f"against '{shown(level)}'"
-        yield f"'{shown(name)}' is {many} column{'s' * (many != 1)} {against}"
+        many, against = len(table.categories[name]), f"compared with '{shown(level)}'"
+        coded = f"column{'s' * (many != 1)} of 0 and 1"
+        yield f"'{shown(name)}' became {many} {coded}, {against}"
     if ask.keep:
-        yield f"in every refit, without a penalty: {quoted(ask.keep, None)}"
+        yield f"always in the model, without a penalty: {quoted(ask.keep, None)}"
     if away := ask.drop + [ask.id] * (ask.id is not None):
-        yield f"no feature: {quoted(away, None)}"
+        yield f"not used as features: {quoted(away, None)}"
 
 
 def _repeats(ask, file):
@@ -343,6 +356,8 @@ def prepare(frame, target=None, *, where="the table", typed=readers.in_python, *
         As `read_frame` or pandas reads it: numbers, or text.
     target : str, optional
         The column to explain: numbers, or words of two kinds.
+    positive : str, optional (in `asked`)
+        The class of the target that is modelled, against the other one or all others.
     where, typed
         What the table is called in messages, and how an option is written there.
     **asked
@@ -379,9 +394,11 @@ def prepare(frame, target=None, *, where="the table", typed=readers.in_python, *
     words = lambda name: np.array([*map(readers.cell_label, frame[name])])
     rows = {role: words(name) for role, name in labels.items() if name}
     rows |= {r: values[n].to_numpy() for r, n in numbers.items() if n}
-    y, left_out = _response(ask, frame, values), int((~stay).sum())
+    y, left_out, classes = _response(ask, frame, values), int((~stay).sum()), ()
+    if ask.positive is not None:
+        y, classes = _one_class(ask, [*map(readers.cell_label, frame[ask.target])])
     parts = _dummies(ask, frame, values, gaps, features)
-    table = Table(y=y, rows=rows, left_out=left_out, **parts)
+    table = Table(y=y, rows=rows, left_out=left_out, classes=classes, **parts)
     kept = {c: 0 for name in ask.keep for c in table.categories.get(name, [name])}
     several = {k: list(v) for k, v in table.categories.items() if len(v) > 1}
     options = dict(penalty_factor=kept, categories=several)

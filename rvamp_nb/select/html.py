@@ -8,37 +8,11 @@ __all__ = ['LEADERS', 'answer_html']
 # %% ../../nbs/workshop/html.ipynb #411d0004
 import numpy as np
 
-from ..checks import listed
 from ..explore import COLOURS
-from .pictures import label, leaders_of, size_reported
+from .pictures import label, leaders_of
 from .readers import shown
-from .report import decisions, stability_words, verdict
+from .report import decisions, facts, verdict
 from ..sketch import BADGES, badge, plain_text, rounded, rows_of_html
-
-# %% ../../nbs/workshop/html.ipynb #411d0007
-def _known(s):
-    """What is known of an answer as a whole, (name, HTML) each."""
-    names = [name for name in ("pfer", "q", "threshold") if s.asked[name] is not None]
-    asked = (f"{name} = {s.asked[name]:g}" for name in names)
-    yield "asked for", ", ".join(asked) or "the defaults"
-    if s.fit.converged:
-        many = f"{size_reported(s):.3g} features on average (q = {s.q:.3g})"
-        yield "penalty λ", f"{s.lam:.4g}: a resample selects {many}"
-        yield "threshold", f"selected if Π ≥ {s.threshold:.3g}"
-        bound, none = f"at most {s.pfer_bound:.2g}", "no bound for these resamples"
-        yield "expected false selections", none if np.isnan(s.pfer_bound) else bound
-    free = s.question.columns.names[s.question.columns.kind == "covariate"]
-    if len(free):
-        always = listed([*map(shown, free)], range(len(free)))
-        yield "always in the model", plain_text(always)
-    both = s.refined
-    yield from s.diagnostics.html_rows("" if both is None else "rVAMP without refits: ")
-    refits = (s.refit_error or "none") if both is None else both.status
-    if both is not None and np.isfinite(both.equivalent_refits):
-        refits += f"; with rVAMP {both.equivalent_refits:,.0f} equivalent refits"
-    yield "refits", plain_text(refits)
-    if words := stability_words(s):
-        yield "stability of the list", words
 
 # %% ../../nbs/workshop/html.ipynb #411d0009
 LEADERS = 10  # features that are shown
@@ -77,7 +51,9 @@ def _of_features(s, which):
 def answer_html(s, given):
     """Show a `Selection` as HTML, with the estimator's arguments, {name: value}."""
     which, names = leaders_of(s, LEADERS), s.question.columns.names
-    parts = [f"<strong>{plain_text(verdict(s))}</strong>", rows_of_html(_known(s))]
+    known = [(what, plain_text(text)) for what, text in facts(s)]
+    known += s.diagnostics.html_rows("" if s.refined is None else "rVAMP alone: ")
+    parts = [f"<strong>{plain_text(verdict(s))}</strong>", rows_of_html(known)]
     if len(which):
         head = "feature", "selection probability", "Π", "", "mean", "sd"
         parts.append(rows_of_html(_of_features(s, which), head))

@@ -58,18 +58,22 @@ def size_selected(s):
     return len(kept) - below, below
 
 
-def promise(s):
-    """What is promised of a `Selection`, as "7 features selected, at most 0.98 ..."."""
+def promise(s, how=""):
+    """What is promised of a `Selection`, as "7 features selected; expected ..."; `how`
+    follows "selected".
+    """
     if not s.fit.converged:
         return "no answer: nothing is selected"
     kept, below = size_selected(s)
-    said = f"{kept or 'no'} feature{'s' * (kept != 1)} selected"
-    error = "" if np.isnan(s.pfer_bound_se) else f" ± {s.pfer_bound_se:.1g}"
+    text = f"{kept or 'no'} feature{'s' * (kept != 1)} selected{how}"
     if kept and np.isnan(s.pfer_bound):
-        said += "; no bound on false ones holds here"
+        text += "; no bound on false selections holds here"
     elif kept:
-        said += f", at most {s.pfer_bound:.2g}{error} of them false on average"
-    return said + f"; {below} kept below the threshold" * (below > 0)
+        text += f"; expected false selections ≤ {s.pfer_bound:.2g}"
+        pfer = s.asked["pfer"]
+        pfer = 1.0 if pfer is s.asked["q"] is s.asked["lambdas"] is None else pfer
+        text += "" if pfer is None else f" (asked for {pfer:g})"
+    return text + f"; {below} kept below the threshold" * (below > 0)
 
 
 def _new_axes(ax, width, height):

@@ -151,9 +151,7 @@ def _head(where, text, sep, decimal):
         if not all(np.isnan(_as_float(cell.replace(decimal, "."))) for cell in row):
             return at, sep
         if len(row) > 1:
-            problem = (
-                f"line {at + 1} begins with # and line {above + 1} has as many cells"
-            )
+            problem = f"line {at + 1} begins with #, line {above + 1} has as many cells"
             remedy = "delete the one that does not hold the names of the columns"
             raise BadInput(f"{where}: {problem}: {remedy}")
     return above, sep
@@ -177,9 +175,7 @@ def _lines(where, text, sep, decimal, typed):
         raise BadInput(f"{where}: {problem} {remedy}")
     if len(cells) > 1 and all(len(row) == len(names) + 1 for row in cells):
         problem = "each line has one value more than the first has names: give the row"
-        problem += (
-            " names, which R's write.table leaves without one, a name, such as id"
-        )
+        problem += " names, which R's write.table leaves without one, a name, as id"
         remedy = "(decimal commas need quotes; no separator may end a line)"
         raise BadInput(f"{where}: {problem} {remedy}")
     for line, row in rows.items():

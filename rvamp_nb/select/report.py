@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['KINDS', 'FILES', 'summary_table', 'path_table', 'short_table', 'decisions', 'settings', 'stability_words',
-           'methods_text', 'verdict', 'console', 'fingerprint', 'picture_files', 'plain', 'csv_file', 'json_file',
-           'report_files', 'write_report', 'write_files']
+           'methods_text', 'verdict', 'console', 'facts', 'fingerprint', 'picture_files', 'plain', 'csv_file',
+           'json_file', 'report_files', 'write_report', 'write_files']
 
 # %% ../../nbs/workshop/report.ipynb #28438cdb
 import hashlib
@@ -24,10 +24,11 @@ import rvamp_nb
 from ..checks import listed
 from ..explore import style
 from ..saving import written_whole
+from . import control
 from .frames import pd, shown
 from .pictures import PICTURES, promise, size_reported, size_selected
 from .predict import duplicates, family_probabilities, substitutes
-from ..sketch import rounded
+from ..sketch import GRADES, rounded
 
 # %% ../../nbs/workshop/report.ipynb #c27359fd
 def summary_table(s, families=None):
@@ -80,7 +81,7 @@ def short_table(s):
     values = {"Π": s.probabilities.round(digits)}
     values |= {} if both is None else {"±": both.Pi_se.round(digits)}
     values |= {} if s.q_values is None else {"q_value": s.q_values.round(3)}
-    values |= dict(selected=decisions(s, "yes", "no", "yes, below the threshold"))
+    values |= dict(selected=decisions(s, "yes", "no", _BELOW))
     values |= dict(mean=rounded(s.coef_mean, s.coef_std))
     values |= dict(sd=rounded(s.coef_std, s.coef_std))
     return _ordered(s, values)
@@ -95,7 +96,7 @@ def _ordered(s, values):
     return table
 
 
-_COVARIATE = "covariate, always in"
+_COVARIATE, _BELOW = "covariate, always in", "yes, below the threshold"
 
 
 def decisions(s, yes="selected", no="below the threshold", kept=None):
@@ -121,12 +122,7 @@ def settings(s):
     """
     named = lambda of, names: {name: getattr(of, name) for name in names.split()}
     many = lambda labels: None if labels is None else len(set(labels.tolist()))
-    question, diagnostics, done, both = (
-        s.question,
-        s.diagnostics,
-        s.path.converged,
-        s.refined,
-    )
+    question, done, both, seen = s.question, s.path.converged, s.refined, s.diagnostics
     target, columns, prior = question.target, question.columns, question.prior
     rows, kinds, classes = target.rows, list(columns.kind), target.classes
     classes = None if classes is None else [str(name) for name in classes]
@@ -134,9 +130,10 @@ def settings(s):
     told |= dict(n_groups=many(rows.groups), n_strata=many(rows.strata))
     told |= dict(weights=rows.weight is not None, offsets=rows.offset is not None)
     told |= dict(n_columns=len(kinds), n_candidates=int(question.candidates.sum()))
-    told["n_covariates"] = kinds.count("covariate")
     told |= {f"n_{kind}": kinds.count(kind) for kind in ("constant", "explained")}
-    told |= dict(loss=target.loss, classes=classes)
+    told |= dict(
+        loss=target.loss, classes=classes, n_covariates=kinds.count("covariate")
+    )
     told |= dict(coefficients_for=classes and classes[1], penalty=type(prior).__name__)
     told |= dict(resampling=repr(question.counts), randomize=repr(prior.randomize))
     told |= dict(bound=s.asked["bound"], **named(s, "threshold pfer q status"))
@@ -147,17 +144,11 @@ def settings(s):
     told |= named(s, "pfer_bound pfer_bound_se")
     told |= dict(n_selected=sum(size_selected(s)), **named(s, "stability stability_se"))
     told["n_resamples"] = 0 if both is None else int(both.n_resamples)
-    told |= dict(
-        refit_error=s.refit_error, equivalent_refits=both and both.equivalent_refits
-    )
-    told |= named(diagnostics, "reliability spread_reliability effective_rows")
-    told |= dict(
-        largest_row_share=diagnostics.largest_share, largest_row=diagnostics.largest_row
-    )
-    told |= dict(
-        duplicates=len(diagnostics.duplicates), repeated_rows=len(diagnostics.repeated)
-    )
-    return told | dict(diagnostics=str(diagnostics))
+    told["equivalent_refits"] = both and both.equivalent_refits
+    told |= dict(refit_error=s.refit_error, largest_row_share=seen.largest_share)
+    told |= named(seen, "reliability spread_reliability effective_rows largest_row")
+    told |= dict(duplicates=len(seen.duplicates), repeated_rows=len(seen.repeated))
+    return told | dict(diagnostics=str(seen))
 
 # %% ../../nbs/workshop/report.ipynb #f8458927
 def _several(n, what):
@@ -170,8 +161,8 @@ def stability_words(s):
     if np.isnan(s.stability):
         return ""
     error = "" if np.isnan(s.stability_se) else f" ± {s.stability_se:.1g}"
-    means = "0: as by chance, 1: always the same; Nogueira et al. 2018"
-    return f"{s.stability:.2f}{error} ({means})"
+    means = "0: lists of resamples agree as by chance, 1: all are the same; Nogueira"
+    return f"{s.stability:.2f}{error} ({means} et al. 2018)"
 
 
 def _of_the_table(s):
@@ -183,9 +174,8 @@ def _of_the_table(s):
     can = f"{s.question.candidates.sum():,} could be selected"
     yield f"The table had {size}, of which {can}."
     if len(free := columns.names[columns.kind == "covariate"]):
-        said = ", ".join(map(str, free[:8]))
-        more = f" and {len(free) - 8} more" * (len(free) > 8)
-        yield f"Never penalised, and always in the model: {said}{more}."
+        few = listed(free, range(len(free)), 8)
+        yield f"Kept in every model without a penalty were: {few}."
     for n, what in (
         (count("constant"), "left out as constant"),
         (count("explained"), "left out as explained by the unpenalised ones"),
@@ -196,7 +186,7 @@ def _of_the_table(s):
 
 
 _MODELS = {
-    "squared": "a linear regression (half the sum of squared residuals)",
+    "squared": "a linear regression",
     "logistic": "a logistic regression",
     "poisson": "a Poisson regression with a logarithmic link",
     "huber": "a linear regression with Huber's robust loss",
@@ -207,8 +197,7 @@ _PENALTIES = {
     "NonNegative": "an L1 penalty on coefficients that may not be negative",
 }
 _INTERCEPT = "an unpenalised intercept was refitted in every resample"
-_BASELINE = "the shape of the baseline hazard was held fixed across resamples and its"
-_BASELINE += " level refitted"
+_BASELINE = "the shape of the baseline hazard was held fixed and its level refitted"
 
 
 def _of_the_model(s):
@@ -235,17 +224,17 @@ def _of_the_model(s):
         low, high = factors.min(), factors.max()
         yield f"Penalties were multiplied by factors from {low:.3g} to {high:.3g}."
     if len(prior.randomize.nodes()[0]) > 1:
-        yield f"Penalties were random, by the law {prior.randomize!r}."
+        yield f"Penalties were multiplied at random, by {prior.randomize!r}."
     if target.rows.weight is not None:
-        yield "Rows had weights, by which columns were standardised, too."
+        yield "Rows were weighted, in the standardisation of the columns, too."
     if target.rows.offset is not None:
-        yield "Each row had an offset."
+        yield "Each row had a known offset."
 
 
 def _as_good(refined):
     """How accurate a `RefinedFit` is."""
     if np.isinf(refined.equivalent_refits):
-        return "without a doubt about any feature"
+        return "without any sampling error"
     return f"as accurate as {refined.equivalent_refits:,.0f} refits alone"
 
 # %% ../../nbs/workshop/report.ipynb #d2727b5c
@@ -267,38 +256,37 @@ def _law(law, n, unit="rows"):
 
 def _of_the_method(s):
     """Resampling, rVAMP, refits."""
-    share = "the share of resamples in which its coefficient is not zero; a resample is"
     law = _law(s.question.counts, len(s.question.target.y))
-    yield f"The selection probability Π of a feature is {share} {law}."
     yield (
-        "Π was not estimated by refitting but computed by replicated vector approximate"
-        " message passing (rVAMP; Takahashi and Kabashima, 2019), a deterministic"
-        " iteration that approximates the distribution of the penalised estimate over"
-        f" all resamples ({_several(int(s.n_iter), 'step')} in all, relative"
-        f" tolerance {s.question.tol:g} at the reported penalty)."
+        "The selection probability Π of a feature is the probability that its"
+        f" coefficient differs from zero in a resample ({law}). Π was computed by"
+        " replicated vector approximate message passing (rVAMP; Takahashi and"
+        " Kabashima, 2019), a deterministic iteration that approximates the"
+        " distribution of the penalised estimate over all resamples"
+        f" ({_several(int(s.n_iter), 'step')}, tolerance {s.question.tol:g})."
     )
     if (both := s.refined) is not None:
         yield (
-            f"It was combined with {_several(both.n_resamples, 'real refit')} at the"
-            f" reported penalty, {both.n_exact} of them exact and the others by rVAMP's"
-            " messages until no sign changed, by multilevel Monte Carlo (Giles 2015);"
-            f" the result is {_as_good(both)}, and intervals of Π are 1.96 standard"
-            " errors to each side"
-            f"{f'; {both.n_failed} more did not arrive' * (both.n_failed > 0)}."
+            "By multilevel Monte Carlo (Giles, 2015), this was combined with"
+            f" {_several(both.n_resamples, 'real refit')} at the reported penalty, of"
+            f" which {both.n_exact} were solved exactly and the others until no sign"
+            f" changed{f' ({both.n_failed} more failed)' * (both.n_failed > 0)}. The"
+            f" result is {_as_good(both)}; 95 % intervals of Π extend by 1.96 standard"
+            " errors to each side."
         )
     if kind := s.asked["decoys"]:
-        by = f"({kind}; Barber and Candès 2015), with which noise must be exchangeable"
-        yield f"For its q-value each feature competed with a decoy {by}."
-    what = "means and standard deviations over resamples, on the scale of the table"
-    ends = "their 90 % intervals are of that spread, no confidence intervals"
-    yield f"Coefficients are {what}; {ends}."
+        by = f"a decoy ({kind}; Barber and Candès, 2015)"
+        yield f"For q-values, which take noise as exchangeable, each feature met {by}."
+    what = "means and standard deviations over resamples on the scale of the table; the"
+    ends = "90 % intervals describe that spread and are not confidence intervals"
+    yield f"Coefficients are shrunken: {what} {ends}."
 
 # %% ../../nbs/workshop/report.ipynb #83000007
 _ASSUMPTIONS = {
-    "mb": "the bound of Meinshausen and Bühlmann (2010), for independent {}, noise"
-    " features that are exchangeable, and a selection no worse than guessing",
-    "unimodal": "the bound of Shah and Samworth (2013) under unimodality, for"
-    " independent {}, on features whose chance in one half-sample is at most q / p",
+    "mb": "the bound of Meinshausen and Bühlmann (2010), which assumes independent {},"
+    " exchangeable noise features and a selection no worse than guessing",
+    "unimodal": "the bound of Shah and Samworth (2013), which assumes independent {}"
+    " and unimodality and counts features selected with a chance of at most q / p",
 }
 
 
@@ -310,45 +298,39 @@ def _of_the_choice(s):
     theirs, scales = ("glmnet", "scikit"), s.lambda_scales.items()
     others = [f"{name} {lam:.4g}" for name, lam in scales if name.startswith(theirs)]
     beside = f" ({', '.join(others)})" if others else ""
-    many = f"{size_reported(s):.3g} features on average (q = {s.q:.3g} was asked for)"
-    at = f"At the reported penalty, λ = {s.lam:.4g}{beside}"
-    yield f"{at}, a resample selects {many}."
+    many = f"{size_reported(s):.3g} features on average (q = {s.q:.3g})"
+    yield f"At the penalty λ = {s.lam:.4g}{beside}, a resample selects {many}."
     if s.status != "converged":
-        yield f"Not as asked for: {s.status}."
-    if words := stability_words(s):
-        yield f"The stability of the lists was {words}."
+        yield f"The request could not be met in full: {s.status}."
     kept, below = size_selected(s)
-    kept = _several(kept, "feature") if kept else "no feature"
-    more = f", and {below:,} below it, of which no bound speaks" * (below > 0)
-    yield f"Selected if Π ≥ {s.threshold:.3g}: {kept}{more}."
+    kept = f"selected {_several(kept, 'feature')}" if kept else "selected no feature"
+    more = f"; {below:,} below it were kept, which no bound covers" * (below > 0)
+    yield f"The threshold Π ≥ {s.threshold:.3g} {kept}{more}."
     if s.undecided is not None and s.undecided.any():
         near = listed(s.question.columns.names, np.flatnonzero(s.undecided), 8)
-        yield f"Within two standard errors of that: {near}."
-    if np.isnan(s.pfer_bound):
-        yield "No bound on false selections is stated for these resamples."
-    else:
-        unit = "groups" if type(s.question.counts).__name__ == "Grouped" else "rows"
-        by = _ASSUMPTIONS[s.asked["bound"]].format(unit)
-        yield f"On average at most {s.pfer_bound:.2g} selections are false, by {by}."
+        yield f"Within two standard errors of this threshold: {near}."
+    by = _ASSUMPTIONS[s.asked["bound"]].format(f"{s.diagnostics.unit}s")
+    false = f"at most {s.pfer_bound:.2g}, by {by}"
+    false = "not bounded for these resamples" if np.isnan(s.pfer_bound) else false
+    yield f"The expected number of false selections is {false}."
+    if words := stability_words(s):
+        yield f"The stability index was {words}."
 
 
 def _of_the_trust(s):
-    """What is known of how far to believe it."""
-    diagnostics, done = s.diagnostics, s.path.converged
-    yield f"The iteration converged at {done.sum()} of {len(done)} penalties."
+    """How reliable it is."""
+    known, done = s.diagnostics, s.path.converged
+    if len(done) > 1 or not done.all():
+        yield f"The iteration converged at {done.sum()} of {len(done)} penalties."
     if s.fit.converged:
-        why = "; ".join(diagnostics.reasons) or "no sign of trouble"
-        rows = f"{diagnostics.effective_rows:.0f} effective {diagnostics.unit}s"
-        noise = (
-            f"that of {rows}, of which the largest made {diagnostics.largest_share:.0%}"
-        )
-        light = f"The reliability of Π was {diagnostics.reliability} ({why})"
-        yield f"{light}; the noise was {noise}."
-        spread = diagnostics.spread_reliability
-        yield f"Its reliability for standard deviations was {spread}."
-    if diagnostics.repeated:
-        many = _several(len(diagnostics.repeated), "group")
-        yield f"{many} of rows looked like repeats."
+        grade, spread = GRADES[known.reliability], GRADES[known.spread_reliability]
+        rows = f"{known.effective_rows:.0f} effective {known.unit}s carry the noise"
+        why = "; ".join([*known.reasons, rows])
+        yield f"The package rates the reliability of Π without refits as {grade}"
+        yield f"({why}), and that of standard deviations as {spread}."
+    if known.repeated:
+        many = _several(len(known.repeated), "group")
+        yield f"{many} of rows looked like repeats of each other."
 
 
 _REFERENCES = (
@@ -376,9 +358,10 @@ def methods_text(s, done=()):
     """A methods paragraph with every number of a `Selection`, and its references, as
     Markdown; `done` are sentences about what was done to the table before.
     """
-    by = "with rvamp_nb {rvamp_nb} (Python {python}, NumPy {numpy}, SciPy {scipy})."
-    said = [f"Features were selected by stability selection {by}".format(**_versions())]
-    said += [*_of_the_table(s), *[f"Before that: {'; '.join(done)}."] * bool(done)]
+    by = "(Meinshausen and Bühlmann, 2010) with rvamp_nb {rvamp_nb} (Python {python},"
+    by = (by + " NumPy {numpy}, SciPy {scipy})").format(**_versions())
+    said = [f"Features were selected by stability selection {by}.", *_of_the_table(s)]
+    said += [f"The table had been prepared: {'; '.join(done)}."] * bool(done)
     for part in (_of_the_model, _of_the_method, _of_the_choice, _of_the_trust):
         said += part(s)
     said = " ".join(said)
@@ -392,93 +375,134 @@ def verdict(s):
     """
     if not s.fit.converged:
         return f"no answer: {s.status.removeprefix('no answer: ')}"
-    said, red = promise(s), s.diagnostics.reliability == "red"
+    red, (kept, _), how = s.diagnostics.reliability == "red", size_selected(s), ""
+    if s.refined is not None and not s.undecided.any():
+        words = {0: ", none is near", 1: ", clearly above", 2: ", both clearly above"}
+        how = f"{words.get(kept, ', all clearly above')} the threshold"
+    text = promise(s, how)
     if s.status != "converged":
-        said = f"not as asked for: {said}"
+        text = f"not all that was asked for: {text}"
     if s.diagnostics.repeated and red:
-        return f"{said}, were the rows independent: they look like repeats"
+        return f"{text}, if rows were independent, but some look like repeats"
     if s.refined is None:
-        return f"do not trust this without refits: {said}" if red else said
+        return f"do not use this without refits: {text}" if red else text
     if s.undecided.any():
         names = [shown(name, 28) for name in s.question.columns.names[s.undecided]]
         few = listed(names, range(len(names)))
-        return f"{said}; look at {few} (within 2 s.e. of the threshold)"
-    kept, _ = size_selected(s)
-    words = {0: "none is near the threshold", 1: "it is decided", 2: "both decided"}
-    return f"{said}; {words.get(kept, f'all {kept} decided')}"
+        return f"{text}; too close to the threshold to decide: {few}"
+    return text
 
 
 def console(s, name="the table", done=(), warnings=(), leaders=12):
-    """A `Selection` for a screen, in lines of 88 letters: the verdict, what was done to
-    the table, warnings, the leading features, how far to believe it.
+    """A `Selection` for a screen, in lines of 88 letters: the verdict, warnings, the
+    leading features, and in a block what was done and how reliable it is.
     """
-    head = [verdict(s), *_facts(s, name, done), *(f"warning: {w}" for w in warnings)]
-    light, refits = (
-        f"reliability: {s.diagnostics}",
-        f"refits: {s.refit_error or 'none'}",
-    )
-    if s.refined is not None:
-        light = f"reliability, of rVAMP without refits: {s.diagnostics}"
-        refits = f"refits: {s.refined.status}; with rVAMP {_as_good(s.refined)}"
-    if s.diagnostics.spread_reasons:
-        why = "; ".join(s.diagnostics.spread_reasons)
-        light += f"; sd: {s.diagnostics.spread_reliability}: {why}"
-    parts = _wrapped(head), _leading(s, leaders), _wrapped([refits, light])
+    head = [verdict(s), *(f"warning: {w}" for w in warnings)]
+    block = [*facts(s, name, done), ("reliability", _grades(s.diagnostics, s.refined))]
+    block = (f"{what + ':':{_LABEL}}{text}" for what, text in block)
+    parts = _wrapped(head), [*_leading(s, leaders)], _wrapped(block, _LABEL)
     return [line for part in parts for line in (*part, "")][:-1]
 
 
-def _wrapped(sentences):
+_LABEL = 13  # letters for what a line of the block is about
+
+
+def _wrapped(sentences, indent=2):
     """Sentences in lines of 88 letters; what follows a break is set in."""
-    how = dict(subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    how = dict(break_long_words=False, break_on_hyphens=False)
+    how["subsequent_indent"] = " " * indent
     for text in sentences:
         yield from fill(shown(text, 1000), 88, **how).split("\n")
 
 
-def _facts(s, name, done):
-    """What was done, in sentences."""
-    target, N = s.question.target, len(s.question.columns.names)
-    size = f"{_several(len(target.y), 'row')}, {_several(N, 'feature')}"
-    yield f"{shown(name)}: {size}, {target.loss} loss"
-    yield from done
-    of = {"poisson": "the log of the expected count", "survival": "the log hazard"}
-    change = of.get(target.loss, "the target")
-    if target.classes is not None:
-        no, yes = (shown(label, 30) for label in target.classes)
-        change = f"the log odds of {yes} against {no}"
-    yield f"a coefficient is the change of {change} per unit of its column"
-    if not s.fit.converged:
-        return
-    at = "scikit-survival alpha" if target.loss == "survival" else "glmnet lambda"
-    scale = s.lambda_scales.get(at)
-    theirs = "" if scale is None else f" ({scale:.4g} in {at.split()[0]})"
-    reached = f"{size_reported(s):.3g} features in a resample on average"
-    asked, given = f"q = {s.q:.3g}, threshold {s.threshold:.3g}", s.asked["threshold"]
-    if given is not None and s.threshold > given:
-        asked += f" in place of {given:g}, so that the bound holds"
-    yield f"λ = {s.lam:.5g}{theirs}: {reached} ({asked})"
-    if not np.isnan(s.pfer_bound):
-        yield f"the bound takes the {s.diagnostics.unit}s as independent"
-    if words := stability_words(s):
-        yield f"stability {words}"
-    if (kept := size_selected(s)[0]) and s.pfer_bound > kept / 2:
-        said = f"of {kept} selected, {s.pfer_bound:.2g} may be false: that is next to"
-        yield f"{said} nothing; a pfer of {kept / 10:.2g} says more"
+_COLUMNS = "Π: the share of resamples that select a feature. mean, sd: over resamples,"
+_COLUMNS += " shrunken; for effects with intervals see debiased_effects."
+_OF_DECOYS = " q-value: the share of false ones among all up to it, by decoys."
+_SHORT = {_COVARIATE: "always in", "explained by the covariates": "explained"}
 
 
 def _leading(s, most):
-    """The first lines of the table."""
-    table = summary_table(s).head(most)
-    names = [shown(name, 28) for name in table.index]
-    wide, beside = max(7, *map(len, names)), s.refined is not None
-    title = "Π ± s.e.".rjust(16) if beside else "Π".rjust(8)
-    yield f"{'feature':{wide}}{title}  selected{'mean':>11}{'sd':>11}"
-    for name, row in zip(names, table.itertuples()):
-        Pi = f"{row.probability:8.3f}"
-        Pi += f" ± {row.probability_se:.3f}" if beside else ""
-        kept = "kept" if row.status == _COVARIATE else "yes" if row.selected else ""
-        yield f"{name:{wide}}{Pi}{kept:>10}{row.coef_mean:11.4g}{row.coef_std:11.4g}"
-    if (left := len(s.support) - most) > 0:
+    """The first lines of the table, and what its columns are."""
+    table, beside, q = short_table(s), s.refined is not None, s.q_values is not None
+    names, digits = [shown(name, 24) for name in table.index[:most]], 2 + beside
+    wide, title = max(7, *map(len, names)), "Π ± s.e.".rjust(16) if beside else "Π"
+    title = title.rjust(8) + "  q-value" * q
+    yield f"{'feature':{wide}}{title}{'mean':>11}{'sd':>11}  selected"
+    for name, row in zip(names, table[:most].to_dict("records")):
+        Pi = f"{row['Π']:8.{digits}f}" + (f" ± {row['±']:.3f}" if beside else "")
+        Pi += f"{row['q_value']:9.3f}" if q else ""
+        kept = _SHORT.get(row["selected"], row["selected"].replace(_BELOW, "kept"))
+        yield f"{name:{wide}}{Pi}{row['mean'] + 0:11.4g}{row['sd']:11.4g}  {kept}"
+    if (left := len(table) - most) > 0:
         yield f"... and {_several(left, 'more feature')}"
+    yield from _wrapped([_COLUMNS + _OF_DECOYS * q], 0)
+
+# %% ../../nbs/workshop/report.ipynb #83000012
+def facts(s, name="", done=()):
+    """What was asked and done, (label, sentence) each."""
+    target, columns = s.question.target, s.question.columns
+    size = _several(len(target.y), "row"), _several(len(columns.names), "feature")
+    yield "data", "; ".join([f"{shown(name)}: " * bool(name) + ", ".join(size), *done])
+    of = {"poisson": "the log of the expected count", "survival": "the log hazard"}
+    change, model = of.get(target.loss, "the target"), f"{target.loss} loss"
+    if target.classes is not None:
+        no, yes = (shown(label, 30) for label in target.classes)
+        change, model = f"the log odds of {yes}", f"{model}; class {yes} against {no}"
+    yield "model", f"{model}; a coefficient changes {change} per unit of its column"
+    if len(free := columns.names[columns.kind == "covariate"]):
+        yield "always in", listed([*map(shown, free)], range(len(free)))
+    if s.fit.converged:
+        yield from _facts_of_the_choice(s)
+    refits, both = s.refit_error or "none", s.refined
+    if both is not None:
+        refits = f"{both.status}; with rVAMP {_as_good(both)} (seed 0)"
+    yield "refits", refits
+    if words := stability_words(s):
+        yield "stability", words
+
+
+def _facts_of_the_choice(s):
+    """Of penalty, threshold, resamples and bound."""
+    target = s.question.target
+    at = "scikit-survival alpha" if target.loss == "survival" else "glmnet lambda"
+    scale = s.lambda_scales.get(at)
+    theirs = "" if scale is None else f" ({scale:.4g} in {at.split()[0]})"
+    kind = type(s.question.prior).__name__
+    reached = f"{size_reported(s):.3g} features on average (q = {s.q:.3g})"
+    reached = f"λ = {s.lam:.5g}{theirs}; a resample selects {reached}"
+    yield "penalty", f"{'L1' if kind == 'Laplace' else kind}, {reached}"
+    yield "threshold", f"selected if Π ≥ {s.threshold:.3g}{_why_so(s)}"
+    unit = f"; the bound takes the {s.diagnostics.unit}s as independent"
+    law = _law(s.question.counts, len(target.y))
+    yield "resamples", law + unit * (not np.isnan(s.pfer_bound))
+    if (kept := size_selected(s)[0]) and s.pfer_bound > kept / 2:
+        text = f"{s.pfer_bound:.2g} of {kept} selected may be false, which is a weak"
+        yield "bound", f"{text} statement; a pfer of {kept / 10:.2g} is a stronger one"
+
+
+def _why_so(s):
+    """Why the threshold is another than the one given, or the usual one."""
+    given, usual = s.asked["threshold"], control.DEFAULT_THRESHOLD
+    if given is None and s.threshold < usual - 5e-4:
+        text = f", lowered from {usual}: with few rows for so many features a resample"
+        return f"{text} selects few, and the bound holds here, too"
+    if s.threshold > (given or usual) + 5e-4 and not np.isnan(s.pfer_bound):
+        return f", raised from {given or usual:g}, so that the bound holds"
+    return ""
+
+
+def _grades(diagnostics, both):
+    """How reliable it is, a sentence; both are rVAMP and refits together, or None."""
+    share, unit = diagnostics.largest_share, diagnostics.unit
+    calm = f"no {unit} dominates: the largest makes {share:.0%} of the noise"
+    grade = GRADES[diagnostics.reliability]
+    text = f"{grade} ({'; '.join(diagnostics.reasons) or calm})"
+    if both is not None and diagnostics.reasons:
+        text += ", for rVAMP alone; the refits correct it"
+    if diagnostics.spread_reasons:
+        why, grade = diagnostics.spread_reasons, diagnostics.spread_reliability
+        text += f". That of sd: {GRADES[grade]} ({'; '.join(why)})"
+    return text
 
 # %% ../../nbs/workshop/report.ipynb #c2f630e0
 def fingerprint(question):

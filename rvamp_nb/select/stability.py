@@ -907,12 +907,14 @@ def _said_of(found):
     if not answered:
         yield f"nothing is selected: {found.status}", ReliabilityWarning
     elif found.status != "converged":
-        yield f"{found.status}; the bound is {found.pfer_bound:.2g}", UserWarning
+        false = f"expected false selections ≤ {found.pfer_bound:.2g}"
+        yield f"{found.status}; {false}", UserWarning
     if answered:
         yield from ((text, UserWarning) for text in _remarks(found))
     if diagnostics.reliability == "red" and answered and found.refined is None:
-        said = "do not trust this answer without refits (see refine):"
-        yield f"{said} {diagnostics}", ReliabilityWarning
+        why = f"its reliability is poor: {'; '.join(diagnostics.reasons)}"
+        text = f"do not trust this answer without refits (see refine): {why}"
+        yield text, ReliabilityWarning
     for group in diagnostics.duplicates[:3]:
         names = listed(found.question.columns.names, group)
         said = "are the same up to sign and the last digits: taken as one, each is"
