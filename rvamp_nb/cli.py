@@ -89,9 +89,8 @@ def _contents(s, with_path, source, table, said):
     said += missing
     done = dict(rows_left_out=table.left_out, gaps_filled=table.filled)
     done |= _some(table, "categories references")
-    done |= dict(
-        kept=list(columns.names[columns.kind == "covariate"]), notes=table.said
-    )
+    kept = list(columns.names[columns.kind == "covariate"])
+    done |= dict(kept=kept, notes=table.said)
     ends = [end for end in _ENDS if end in {*contents, "-selection.json"}]
     settings = json.loads(made["settings.json"]) | source
     settings |= dict(table=done, warnings=said, exit_code=code)

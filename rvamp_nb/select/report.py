@@ -126,21 +126,18 @@ def settings(s):
     target, columns, prior = question.target, question.columns, question.prior
     rows, kinds, classes = target.rows, list(columns.kind), target.classes
     classes = None if classes is None else [str(name) for name in classes]
-    told = dict(version=rvamp_nb.__version__, n_rows=len(target.y))
+    told = dict(version=rvamp_nb.__version__, n_rows=len(target.y), classes=classes)
     told |= dict(n_groups=many(rows.groups), n_strata=many(rows.strata))
     told |= dict(weights=rows.weight is not None, offsets=rows.offset is not None)
     told |= dict(n_columns=len(kinds), n_candidates=int(question.candidates.sum()))
     told |= {f"n_{kind}": kinds.count(kind) for kind in ("constant", "explained")}
-    told |= dict(
-        loss=target.loss, classes=classes, n_covariates=kinds.count("covariate")
-    )
+    told |= dict(n_covariates=kinds.count("covariate"), loss=target.loss)
     told |= dict(coefficients_for=classes and classes[1], penalty=type(prior).__name__)
     told |= dict(resampling=repr(question.counts), randomize=repr(prior.randomize))
     told |= dict(bound=s.asked["bound"], **named(s, "threshold pfer q status"))
-    told["converged"] = bool(s.fit.converged)
+    told |= dict(converged=bool(s.fit.converged), expected_selected=size_reported(s))
     told |= dict(path_converged=f"{done.sum()} of {len(done)}", tol=question.tol)
     told |= dict(n_steps=s.n_iter, lambda_=s.lam, lambda_scales=s.lambda_scales)
-    told["expected_selected"] = size_reported(s)
     told |= named(s, "pfer_bound pfer_bound_se")
     told |= dict(n_selected=sum(size_selected(s)), **named(s, "stability stability_se"))
     told["n_resamples"] = 0 if both is None else int(both.n_resamples)
@@ -325,7 +322,7 @@ def _of_the_trust(s):
     if s.fit.converged:
         grade, spread = GRADES[known.reliability], GRADES[known.spread_reliability]
         rows = f"{known.effective_rows:.0f} effective {known.unit}s carry the noise"
-        why = "; ".join([*known.reasons, rows])
+        why = "; ".join([*(text.partition(": ")[0] for text in known.reasons), rows])
         yield f"The package rates the reliability of Π without refits as {grade}"
         yield f"({why}), and that of standard deviations as {spread}."
     if known.repeated:
@@ -476,7 +473,7 @@ def _facts_of_the_choice(s):
     law = _law(s.question.counts, len(target.y))
     yield "resamples", law + unit * (not np.isnan(s.pfer_bound))
     if (kept := size_selected(s)[0]) and s.pfer_bound > kept / 2:
-        text = f"{s.pfer_bound:.2g} of {kept} selected may be false, which is a weak"
+        text = f"{min(s.pfer_bound, kept):.2g} of {kept} selected may be false, a weak"
         yield "bound", f"{text} statement; a pfer of {kept / 10:.2g} is a stronger one"
 
 
