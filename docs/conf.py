@@ -119,15 +119,17 @@ def equation_not_on_this_site(app, env, node, contnode):
 
 
 def read_docstring(app, what, name, obj, options, lines):
-    """In docstrings, too, a label in backticks refers to its equation; bars and
-    stars outside backticks are mathematics, not markup.
+    """In docstrings, too, a label in backticks refers to its equation; bars, stars and
+    a last underscore outside backticks are mathematics and names, not markup.
     """
     example = False  # from a prompt to the next empty line: code, and left alone
     for i, line in enumerate(lines):
         example = bool(line.strip()) and (example or line.lstrip().startswith(">>>"))
         if example:
             continue
-        line = re.sub(r"(`[^`]*`)|([|*])", lambda m: m[1] or "\\" + m[2], line)
+        # numpydoc's "pfer_, q_ : float" names attributes, and napoleon reads it
+        marks = r"[|*]" if " : " in line else r"[|*]|(?<=\w)_(?!\w)"
+        line = re.sub(rf"(`+[^`]+`+)|({marks})", lambda m: m[1] or "\\" + m[2], line)
         lines[i] = LABEL.sub(
             lambda m: f":eq:`{m[2]}`" if m[2] in LABELS else m[0], line
         )

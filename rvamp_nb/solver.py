@@ -588,7 +588,7 @@ def rvamp_path(
         Its `lam` is multiplied by each penalty.
     progress : bool, whether a bar is shown when it takes more than two seconds
     until : callable, optional
-        Told each converged Fit; the path ends where it says True.
+        Called with each converged Fit; the path ends where it returns True.
 
     Examples
     --------

@@ -216,6 +216,15 @@ def links(name):
     return {urljoin(name, link) for link in re.findall(r'\bhref="([^"]+)"', text(name))}
 
 
+def test_stars_bars_and_underscores_of_docstrings_stand_as_they_are():
+    """In examples, in code, and at the end of a name: no backslash of ours is left."""
+    names = [path.name for path in SITE.glob("api*.html")]
+    assert len(names) > 5
+    for name in names:
+        prose = re.sub("<[^>]+>", "", text(name))  # colours split code into parts
+        assert re.findall(r".{,20}\\[*_|].{,20}", prose) == [], name
+
+
 def test_every_chapter_is_a_page_and_can_be_taken_home():
     for page, path in NOTEBOOKS.items():
         copies = [link for link in links(f"{page}.html") if link.startswith("_down")]
