@@ -235,33 +235,33 @@ class Effects(NamedTuple):
 # %% ../../nbs/course/56_effects.ipynb #27ef0027
 def _check(fit, level):
     """The level; refuse what has no effects, and say what to do."""
-    level = check_number("effects", "level", level, 0, 1)
+    level = check_number("debiased_effects", "level", level, 0, 1)
     if not isinstance(fit, Fit):
-        raise TypeError(f"effects: fit must be a Fit, from rvamp, got {fit!r}")
+        raise TypeError(f"debiased_effects: fit must be a Fit, from rvamp, got {fit!r}")
     if not fit.converged:
-        raise ValueError(f"effects: the fit has not converged ({fit.status})")
+        raise ValueError(f"debiased_effects: the fit has not converged ({fit.status})")
     A, _, _, loss, counts, beta = fit.problem
     plain = isinstance(counts, NoResampling) and np.isinf(beta)
     if not plain or not isinstance(getattr(fit.prior, "randomize", None), FixedFactor):
         remedy = "rvamp(A, y, prior=Laplace(lam, FixedFactor()), counts=NoResampling())"
         wanted = "one penalised estimate, without resampling"
-        raise ValueError(f"effects: fit must be {wanted}: {remedy}")
+        raise ValueError(f"debiased_effects: fit must be {wanted}: {remedy}")
     if not isinstance(fit.prior, Penalty) or type(loss) not in (Squared, Logistic):
         found = f"{type(fit.prior).__name__} and {type(loss).__name__}"
         wanted = "a penalty and a Squared or Logistic loss"
-        raise TypeError(f"effects: fit must have {wanted}, not {found}")
+        raise TypeError(f"debiased_effects: fit must have {wanted}, not {found}")
     if not isinstance(A, np.ndarray):
-        raise TypeError("effects: A must be a dense array in memory")
+        raise TypeError("debiased_effects: A must be a dense array in memory")
     return level
 
 
-def _why_none(pull, light, slope):
+def _why_none(pull, status, slope):
     """Why no column has an interval: the sentence of the warning."""
-    seen = f"'light' has {', '.join(sorted(set(light)))}"
+    seen = f"'status' has {', '.join(sorted(set(status)))}"
     pull = f"of its standard error the pull of the others is {pull:.2g} in the middle"
     cautious = f"; its predictions are too cautious (calibration slope {slope:.2f})"
     remedy = f"{cautious}: fit with a smaller lam" * (slope > CAUTIOUS)
-    return f"effects: no column has an interval ({pull}; {seen}){remedy}"
+    return f"debiased_effects: no column has an interval ({pull}; {seen}){remedy}"
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0029
 COPY, NEAREST, PULL = 0.99, 0.7, 2  # PULL in standard errors; tests/bench/effects.py
@@ -316,10 +316,10 @@ def debiased_effects(fit, level=0.95):
     known = (
         "p-value only" if error > BLURRED * factor or slope > CAUTIOUS else "interval"
     )
-    light = np.where(held, known, "none")
-    green = light == "interval"
-    if not green.any():
-        why = _why_none(np.nanmedian(pulled), light, slope)
+    status = np.where(held, known, "none")
+    shown = status == "interval"
+    if not shown.any():
+        why = _why_none(np.nanmedian(pulled), status, slope)
         warnings.warn(why, ReliabilityWarning, stacklevel=2)
-    given = np.where(green, [estimate, se, low, high], np.nan)
-    return Effects(*given, np.where(light == "none", np.nan, p_value), light)
+    given = np.where(shown, [estimate, se, low, high], np.nan)
+    return Effects(*given, np.where(status == "none", np.nan, p_value), status)
