@@ -16,6 +16,7 @@ from rvamp_nb.likelihood import Huber, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.resampling import FixedFactor, Multinomial, Poisson, Subsample, TwoPoint
 from rvamp_nb.select.control import error_control, pfer_bound, unimodal_bound
+from rvamp_nb.select.stability import _ALLOWED
 from rvamp_nb.select.target import (
     bend,
     read_target,
@@ -581,6 +582,15 @@ BAD = {
 
 
 @pytest.mark.filterwarnings("ignore:do not trust this answer without refits")
+@pytest.mark.parametrize("name", _ALLOWED)
+def test_every_row_of_the_table_of_constraints_is_checked(name):
+    """None may stay only where it is the default."""
+    free = StabilitySelection().get_params()[name] is None
+    for value in [object()] if free else [object(), None]:
+        with pytest.raises((TypeError, ValueError), match=name):
+            fit(**{name: value})()
+
+
 @pytest.mark.parametrize("what", BAD)
 def test_it_is_refused(what):
     call, word = BAD[what]

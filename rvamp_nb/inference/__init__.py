@@ -1,3 +1,3 @@
-"""What stands on the algorithm: the light, twins and rows that matter, weights, offsets
-and survival.
+"""What stands on the algorithm: refits, diagnostics, clusters of columns,
+influential rows, effects, weights, offsets and survival.
 """

@@ -150,8 +150,8 @@ MOST_STEPS = 100  # before it is given up
 
 
 def some_columns(A, which):
-    """The table of some of the columns, (n,) int array; an (M, n) array, or Panels
-    where A is read in rows.
+    """The table of some of the columns, (n,) int array; an (M, n) array, or
+    ChunkedTable where A is read in rows.
     """
     return A.only(which).changed(axis=0) if in_rows(A) else A[:, which]
 
@@ -383,8 +383,8 @@ def _mixed(fit, parts, columns):
 # %% ../../nbs/course/46_conditioning.ipynb #3ebbf27f
 @numpy_errors(under="ignore")
 def condition_on_rows(fit, rows=4):
-    """Fit each pattern of the counts of a few rows on its own, with the other rows
-    averaged over as before, and mix the fits (`mixture`). This is for tables in which a
+    """Fit each pattern of the counts of a few rows by itself, with the other rows
+    averaged over as before, and mix the fits. This `mixture` is for tables in which a
     few rows make most of the noise. Clusters of columns stay clusters.
 
     Parameters

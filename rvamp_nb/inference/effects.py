@@ -317,9 +317,9 @@ def debiased_effects(fit, level=0.95):
         "p-value only" if error > BLURRED * factor or slope > CAUTIOUS else "interval"
     )
     status = np.where(held, known, "none")
-    found = status == "interval"
-    if not found.any():
+    shown = status == "interval"
+    if not shown.any():
         why = _why_none(np.nanmedian(pulled), status, slope)
         warnings.warn(why, ReliabilityWarning, stacklevel=2)
-    given = np.where(found, [estimate, se, low, high], np.nan)
+    given = np.where(shown, [estimate, se, low, high], np.nan)
     return Effects(*given, np.where(status == "none", np.nan, p_value), status)

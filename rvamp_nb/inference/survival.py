@@ -138,8 +138,8 @@ class _AskedElsewhere:
 @dataclass(frozen=True, eq=False)
 class WeightedLoss(_CheckedRows, _AskedElsewhere, _Weighted, Loss):
     """Multiply a loss by a weight for each row, and add an offset to each linear
-    predictor: w_mu l(y_mu, f_mu + o_mu) (`scaled-row`). Its value and derivatives are
-    those of all M rows (the last axis).
+    predictor. A row has the loss w_mu l(y_mu, f_mu + o_mu) (`scaled-row`); value and
+    derivatives are those of all M rows (the last axis).
 
     Parameters
     ----------

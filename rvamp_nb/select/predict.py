@@ -22,8 +22,8 @@ from ..tables.storage import BLOCK, ChunkedTable
 
 # %% ../../nbs/workshop/predict.ipynb #a0a7d3c7
 def spread(fit, columns, X):
-    """Standard deviation of the linear predictor across resamples, (m,), of the rows of
-    X (m, N), an array or Panels.
+    """Estimate the standard deviation of the linear predictor across resamples, (m,),
+    of the rows of X (m, N), an array or ChunkedTable.
     """
     joint, parts, n = p2(fit), [], fit.mean.size
     many = len(X) > n  # for so many rows one covariance pays: of each coefficient
@@ -70,8 +70,8 @@ def _row_slices(X):
 # %% ../../nbs/workshop/predict.ipynb #78000031
 def out_of_bag(s):
     """The bagged linear predictor of each row of the table by the resamples without it,
-    (M,) (`out-of-bag`). A ValueError where rows are drawn in groups, which hear of each
-    other.
+    (M,) (`out-of-bag`). A ValueError where rows are drawn in groups, which are
+    left out together.
     """
     message = s.fit.last.state.to_likelihood
     if not isinstance(message, Natural):
@@ -121,7 +121,7 @@ def shared_signal(fit, features, least=0.2, alike=0.3, most=200):
 
 # %% ../../nbs/workshop/predict.ipynb #30e8f621
 def duplicates(columns):
-    """The names of its near copies for each feature, (N,) list of str."""
+    """Find the names of the near copies of each feature, (N,) list of str."""
     alike = [[] for _ in columns.first]
     for i, k in enumerate(columns.where):
         alike[k].append(i)
@@ -130,7 +130,7 @@ def duplicates(columns):
 
 
 def substitutes(fit, columns, support):
-    """Who shares its signal with each selected feature, (N,) list of str."""
+    """Find who shares its signal with each selected feature, (N,) list of str."""
     said, chosen = [""] * len(support), np.flatnonzero(support)
     if not fit.converged or not len(chosen):
         return said
@@ -144,8 +144,8 @@ def substitutes(fit, columns, support):
 
 # %% ../../nbs/workshop/predict.ipynb #78000011
 def family_probabilities(s, families=None):
-    """How often at least one feature of a family is selected, by the refits of a
-    `Selection` (a ValueError where it has none). Families are a dict {name: features}
+    """Estimate how often at least one feature of a family is selected, by the refits of
+    a `Selection` (a ValueError where it has none). Families are a dict {name: features}
     or a list of lists of features, by name or number, each in one at most; by default
     the levels of each variable (`categories`), and, of a table in memory, columns with
     a correlation above 0.6 (`find_clusters`).
