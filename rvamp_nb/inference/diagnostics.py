@@ -153,14 +153,14 @@ class Diagnostics(NamedTuple):
     """The reliability at the reported penalty, for Π and for the spreads, and what
     they go by; they cost no refit. Of small tables of kinds that had no say in the
     limits, none of 70 with a green `reliability` had a badly wrong Π, and 3 of 60 with
-    a green `spread` a variance that is off by more than a factor of two.
+    a green `spread_reliability` a variance that is off by more than a factor of two.
 
     Attributes
     ----------
     reliability, spread_reliability : "green", "amber" or "red"
         For Π, and for the standard deviations of the features with Π above 0.1.
     reasons, spread_reasons : tuples of str
-        What turned them on, and what to do, in words; empty when green.
+        Why they are not green, and what to do, in words; else empty.
     effective_rows : float >= 1
         1 / sum of the squared row shares (`noise-share`); amber below 30, red below 10.
     largest_share, largest_row, largest_single_share : float in [0, 1], int, float in
@@ -212,7 +212,7 @@ class Diagnostics(NamedTuple):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #a1c0ffe1
 def _signs_of_the_path(fit, path_failed, q_reached):
-    """Lights and reasons for what the iteration says of itself."""
+    """Grades and reasons from the iteration itself."""
     failed = "rVAMP has not converged at"
     if not fit.converged:
         where = f"the reported penalty ({fit.status})"
