@@ -33,7 +33,7 @@ def toy():
 # %% ../nbs/course/13_datasets.ipynb #c997a62f
 def unit_columns(A):
     """Centred columns of unit norm, whatever their units (`column-scaling`), of an
-    (M, N) float array of finite numbers, or Panels; nothing is checked here.
+    (M, N) float array of finite numbers, or ChunkedTable; nothing is checked here.
     Returns the columns B, with sum 0 and sum of squares 1, constant ones zero; the
     norms, (N,), that were divided out: A - A.mean(0) is B times these; and which
     columns are constant, to rounding, (N,).

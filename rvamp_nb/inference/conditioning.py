@@ -150,7 +150,7 @@ MOST_STEPS = 100  # before it is given up
 
 
 def some_columns(A, which):
-    """The table of some of the columns, (n,) int array; an (M, n) array, or Panels
+    """The table of some of the columns, (n,) int array; (M, n), a ChunkedTable
     where A is read in rows.
     """
     return A.only(which).changed(axis=0) if in_rows(A) else A[:, which]

@@ -416,7 +416,7 @@ def _as_refined(samples, accuracy, stopped):
 
 # %% ../../nbs/course/44_refinement.ipynb #296882ab
 def _begin(fit, seed, baseline):
-    """The `Samples` of a Fit or a Counted, none made so far; or a refusal."""
+    """The `Samples` of a Fit or a ConditionedFit, none made so far; or a refusal."""
     if not isinstance(fit, (Fit, ConditionedFit)):
         raise TypeError(f"refine: fit must be from rvamp or counted, got {fit!r}")
     alone = getattr(fit, "fit", fit)
@@ -454,7 +454,7 @@ def refine(
 
     Parameters
     ----------
-    fit : Fit, or Counted
+    fit : Fit, or ConditionedFit
         Of one that has not converged exact refits are taken alone.
     accuracy : float in (0, 1/2), or None
         The largest standard error of `Pi`; if refits are left, all together are worth
@@ -463,7 +463,7 @@ def refine(
         So many resamples settle at most; by default 2 / accuracy^2.
     seed : int >= 0
         Resample b depends on (seed, b) only.
-    baseline : Baseline, optional
+    baseline : BaselineHazard, optional
         Of a `survival_fit`: the exact refits are Cox fits.
     progress : bool
         Show a bar when it takes more than two seconds.

@@ -105,7 +105,7 @@ def refitter(fit, baseline=None):
     """
     p, N, one = fit.problem, len(fit.mean), int(fit.has_intercept)
     if baseline is not None:
-        wanted = "the Baseline that survival_fit returned with the fit"
+        wanted = "the BaselineHazard that survival_fit returned with the fit"
         check_offers(
             "baseline", baseline, ("time", "event", "weight", "offset"), wanted
         )

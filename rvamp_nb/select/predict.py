@@ -23,7 +23,7 @@ from ..tables.storage import BLOCK, ChunkedTable
 # %% ../../nbs/workshop/predict.ipynb #a0a7d3c7
 def spread(fit, columns, X):
     """Standard deviation of the linear predictor across resamples, (m,), of the rows of
-    X (m, N), an array or Panels.
+    X (m, N), an array or ChunkedTable.
     """
     joint, parts, n = p2(fit), [], fit.mean.size
     many = len(X) > n  # for so many rows one covariance pays: of each coefficient
