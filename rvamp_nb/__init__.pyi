@@ -84,7 +84,7 @@ def predict_study(
     threshold: float = 0.75,
     pfer: float = 1.0,
     bound: _Bound = "mb",
-    like: Pilot | None = None,
+    pilot: Pilot | None = None,
     near: Study | None = None,
 ) -> Study: ...
 def free_energy(fit: Fit) -> float: ...
@@ -127,7 +127,7 @@ def plan_study(
     threshold: float | None = None,
     bound: _Bound = "mb",
     max_rows: int = 100000,
-    like: ArrayLike | Pilot | None = None,
+    pilot: ArrayLike | Pilot | None = None,
     n_studies: int = 32,
     seed: int = 0,
     progress: bool = True,
@@ -154,7 +154,7 @@ def rvamp(
     tol: float = 1e-6,
     max_iter: int = 500,
     damping: float = 0.7,
-    blocks: Literal["auto"] | Sequence[Sequence[int]] | None = None,
+    column_clusters: Literal["auto"] | Sequence[Sequence[int]] | None = None,
     warm_start: Fit | State | None = None,
 ) -> Fit: ...
 def rvamp_path(
@@ -226,7 +226,7 @@ class StabilitySelection(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # ty
         n_lambdas: int | None = None,
         lambda_min_ratio: float | None = None,
         accuracy: float = 0.02,
-        refits: int | None = None,
+        n_resamples: int | None = None,
         min_features: int = 0,
         decoys: Literal["permuted", "gaussian"] | None = None,
         categories: Mapping[Any, Any] | Sequence[Any] | None = None,

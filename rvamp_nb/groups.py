@@ -390,7 +390,7 @@ def rotated(A, message):
 
 
 def _check_in_memory(A):
-    """Refuse Panels (TypeError): a step turns the rows of A, and keeps the result."""
+    """Refuse a table in chunks (TypeError): a step turns the rows of A."""
     if isinstance(A, ChunkedTable):
         what = "rows in groups (Grouped counts) need A in memory, to turn each group's"
         raise TypeError(f"{what} rows: give an array, or one row of each group")

@@ -128,7 +128,7 @@ class Gathered(NamedTuple):
 
 
 def gather(A, S, D, r, T=None):
-    """The first pass over a wide table, (M, N) array or Panels. S, (N,) bool, says
+    """The first pass over a wide (M, N) array or ChunkedTable. S, (N,) bool, says
     which columns to bring; D, r and T (without it no noise), (N,), are 0 on S.
     """
 
@@ -150,7 +150,7 @@ def _wide_system(gathered, prior, likelihood):
 
 # %% ../nbs/workshop/panels.ipynb #11000011
 def wide_matrices(A, prior, likelihood):
-    """The M x M form (`mixed-form`) of an array or Panels (M, N), read once: H by its
+    """The M x M form (`mixed-form`) of an (M, N) array or table, read once: H by its
     lower triangle, `noise_R` whole. A LinAlgError where it is not positive definite.
     """
     gathered = gather(A, prior.S, prior.D, prior.r, prior.T)
@@ -343,7 +343,7 @@ class TallForm(NamedTuple):
 
 
 def tall_form(A, prior, likelihood):
-    """The N x N form in full, from one pass over the rows of A, an array or Panels."""
+    """The N x N form in full, by one pass over the rows of A (array or table)."""
     sums = lambda X, Q, chi_hat: ((), (_gram(X.T, 1 / Q), _gram(X.T, chi_hat / Q**2)))
     C, noise = map(mirrored, each(A, sums, (likelihood.Q_hat, likelihood.chi_hat))[1])
     inverse, _, W = _scaled_inverse(C, prior)
@@ -351,7 +351,7 @@ def tall_form(A, prior, likelihood):
 
 # %% ../nbs/workshop/panels.ipynb #11000111
 def is_wide(A):
-    """Whether an array or Panels is solved in the wide form, by columns."""
+    """Whether an array or ChunkedTable is solved in the wide form, by columns."""
     return bool(A.axis) if isinstance(A, ChunkedTable) else A.shape[0] <= A.shape[1]
 
 # %% ../nbs/workshop/panels.ipynb #b86811aa

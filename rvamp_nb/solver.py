@@ -231,7 +231,7 @@ def _fit(problem, state, tol, max_iter, damping, anderson=None):
 
 # %% ../nbs/workshop/solver.ipynb #f857aae6
 def _matrix(A):
-    """A as a finite (M, N) array of our own, or as Panels not yet looked through."""
+    """A as a finite (M, N) array, a copy, or as ChunkedTable not yet looked through."""
     table = as_chunked(A)
     if table is None:
         table = np.array(check_array("A", A))

@@ -21,34 +21,7 @@ VERBS = set(
     Warn Write""".split()
 )
 # names that have no example yet
-TODO = {
-    "ReliabilityWarning",
-    "StabilitySelection",
-    "WeightedLoss",
-    "condition_on_rows",
-    "debiased_effects",
-    "plan_study",
-    "predict_study",
-    "refine",
-    "survival_fit",
-    "StabilitySelection.duplicates",
-    "StabilitySelection.explore",
-    "StabilitySelection.family_probabilities",
-    "StabilitySelection.fit",
-    "StabilitySelection.linear_predictor",
-    "StabilitySelection.plot_density",
-    "StabilitySelection.plot_pair",
-    "StabilitySelection.plot_path",
-    "StabilitySelection.plot_probabilities",
-    "StabilitySelection.predict",
-    "StabilitySelection.predict_interval",
-    "StabilitySelection.predict_proba",
-    "StabilitySelection.refine",
-    "StabilitySelection.report",
-    "StabilitySelection.substitutes",
-    "StabilitySelection.summary",
-    "StabilitySelection.transform",
-}
+TODO = set()
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 

@@ -606,11 +606,14 @@ class Own(Logistic):
         (lambda fit: refine(fit, seed=-1), "seed"),
         (lambda fit: refine(fit, seed="one"), "seed must be an integer"),
         (lambda fit: refine(rvamp(A, Y, 1.0, beta=2.0)), "beta = inf.* not 2"),
-        (lambda fit: refine(fit, baseline=5), "baseline must be the Baseline .* 5"),
+        (
+            lambda fit: refine(fit, baseline=5),
+            "baseline must be the BaselineHazard .* 5",
+        ),
         (lambda fit: refine(fit, baseline=BaselineHazard), "not the class Baseline"),
         (
             lambda fit: refine(fit, baseline=BaselineHazard(Y - Y.min(), LABELS)),
-            "baseline must be the Baseline .* events differ",
+            "baseline must be the BaselineHazard .* events differ",
         ),
         (
             lambda fit: refine(

@@ -236,7 +236,7 @@ class Diagnostics(NamedTuple):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #a1c0ffe1
 def _signs_of_the_path(fit, path_failed, q_reached):
-    """Lights and reasons for what the iteration says of itself."""
+    """Grades and reasons from the iteration itself."""
     failed = "rVAMP has not converged at"
     if not fit.converged:
         where = f"the reported penalty ({fit.status})"

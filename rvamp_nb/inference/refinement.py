@@ -477,7 +477,7 @@ def _as_refined(samples, accuracy, stopped):
 
 # %% ../../nbs/course/44_refinement.ipynb #296882ab
 def _begin(fit, seed, baseline):
-    """The `Samples` of a Fit or a Counted, none made so far; or a refusal."""
+    """The `Samples` of a Fit or a ConditionedFit, none made so far; or a refusal."""
     if not isinstance(fit, (Fit, ConditionedFit)):
         raise TypeError(f"refine: fit must be from rvamp or counted, got {fit!r}")
     alone = getattr(fit, "fit", fit)

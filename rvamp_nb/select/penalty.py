@@ -94,7 +94,7 @@ def _check_prior(prior):
 class SelectionProblem:
     """Everything that the solver and the refits need."""
 
-    A: np.ndarray  # (M, n), standardised, of near copies only the first; or Panels
+    A: np.ndarray  # (M, n), standardised, of near copies the first; or ChunkedTable
     target: Target
     prior: Penalty  # its penalty a factor for each column, to be multiplied
     counts: object  # law
