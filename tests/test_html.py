@@ -202,7 +202,7 @@ def test_facts_are_those_of_the_answer(answers):
     assert f"as accurate as {s.refined_.equivalent_refits:,.0f} refits alone" in page
     assert "selector.plot_density(" in page and "selector.summary()" in page
     assert "no bound on false selections holds here" in shown(answers["no bound"])
-    assert "(q = 3)" in shown(answers["no bound"])
+    assert "(the aim is q = 3)" in shown(answers["no bound"])
     assert ">gene 7</td>" in shown(answers["covariate"])
     assert "<svg" not in shown(answers["nothing"])
     assert "no answer" in shown(answers["nothing"])

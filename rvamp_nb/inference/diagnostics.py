@@ -257,7 +257,7 @@ def _signs_of_the_rows(unit, effective, row, share, own):
     if effective < AMBER_ROWS:
         light = "red" if effective < RED_ROWS else "amber"
         what = f"a few {unit}s make most of the noise, as if there were"
-        yield light, f"{what} {effective:.0f} of them: compare with refits"
+        yield light, f"{what} {effective:.0f} {unit}s: compare with refits"
     if own > AMBER_OWN:
         light = "red" if own > RED_OWN else "amber"
         what = f"single features hang on single {unit}s, which make {own:.0%} of their"

@@ -82,8 +82,9 @@ def short_table(s):
     values |= {} if both is None else {"±": both.Pi_se.round(digits)}
     values |= {} if s.q_values is None else {"q_value": s.q_values.round(3)}
     values |= dict(selected=decisions(s, "yes", "no", _BELOW))
-    values |= dict(mean=rounded(s.coef_mean, s.coef_std))
-    values |= dict(sd=rounded(s.coef_std, s.coef_std))
+    seen = values["Π"] > 0  # else all three are 0 to the digits shown
+    values |= dict(mean=np.where(seen, rounded(s.coef_mean, s.coef_std), 0.0))
+    values |= dict(sd=np.where(seen, rounded(s.coef_std, s.coef_std), 0.0))
     return _ordered(s, values)
 
 
@@ -412,8 +413,12 @@ def _wrapped(sentences, indent=2):
         yield from fill(shown(text, 1000), 88, **how).split("\n")
 
 
-_COLUMNS = "Π: the share of resamples that select a feature. mean, sd: over resamples,"
-_COLUMNS += " shrunken; for effects with intervals see debiased_effects."
+_COLUMNS = "Π: selection probability, the share of resamples whose fit has the feature;"
+_COLUMNS += (
+    " rVAMP computes it without refits. mean, sd: of its coefficient over resamples,"
+)
+_COLUMNS += " shrunken by the penalty; for effects with intervals see debiased_effects."
+_UNDECIDED = " undecided: within two standard errors of the threshold."
 _OF_DECOYS = " q-value: the share of false ones among all up to it, by decoys."
 _SHORT = {_COVARIATE: "always in", "explained by the covariates": "explained"}
 
@@ -432,7 +437,8 @@ def _leading(s, most):
         yield f"{name:{wide}}{Pi}{row['mean'] + 0:11.4g}{row['sd']:11.4g}  {kept}"
     if (left := len(table) - most) > 0:
         yield f"... and {_several(left, 'more feature')}"
-    yield from _wrapped([_COLUMNS + _OF_DECOYS * q], 0)
+    near = beside and bool(s.undecided.any())
+    yield from _wrapped([_COLUMNS + _OF_DECOYS * q + _UNDECIDED * near], 0)
 
 # %% ../../nbs/workshop/report.ipynb #83000012
 def facts(s, name="", done=()):
@@ -465,7 +471,7 @@ def _facts_of_the_choice(s):
     scale = s.lambda_scales.get(at)
     theirs = "" if scale is None else f" ({scale:.4g} in {at.split()[0]})"
     kind = type(s.question.prior).__name__
-    reached = f"{size_reported(s):.3g} features on average (q = {s.q:.3g})"
+    reached = f"{size_reported(s):.3g} features on average (the aim is q = {s.q:.3g})"
     reached = f"λ = {s.lam:.5g}{theirs}; a resample selects {reached}"
     yield "penalty", f"{'L1' if kind == 'Laplace' else kind}, {reached}"
     yield "threshold", f"selected if Π ≥ {s.threshold:.3g}{_why_so(s)}"
@@ -493,8 +499,11 @@ def _grades(diagnostics, both):
     share, unit = diagnostics.largest_share, diagnostics.unit
     calm = f"no {unit} dominates: the largest makes {share:.0%} of the noise"
     grade = GRADES[diagnostics.reliability]
-    text = f"{grade} ({'; '.join(diagnostics.reasons) or calm})"
-    if both is not None and diagnostics.reasons:
+    reasons = diagnostics.reasons
+    if both is not None:  # they were made
+        reasons = [why.removesuffix(": compare with refits") for why in reasons]
+    text = f"{grade} ({'; '.join(reasons) or calm})"
+    if both is not None and reasons:
         text += ", for rVAMP alone; the refits correct it"
     if diagnostics.spread_reasons:
         why, grade = diagnostics.spread_reasons, diagnostics.spread_reliability
