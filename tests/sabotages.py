@@ -716,8 +716,8 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "the exact refits are left out of the standard error",
-        "error = error + weight**2 * var / n",
-        "error = error + weight**2 * var / n * (x is not exact)",
+        "error + weight**2 * var / n",
+        "error + weight**2 * var / n * (x is not exact)",
         "tests/test_refinement.py::test_each_level_enters_value_and_error",
     ),
     Sabotage(
@@ -737,15 +737,15 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "weights are cut to whole counts",
-        "if (self.counts[known:] != counts).any():",
-        "if (self.counts[known:] > counts + 1).any():",
+        "if (self.counts[n:] != counts).any():",
+        "if (self.counts[n:] > counts + 1).any():",
         "tests/test_refinement.py::test_counts_are_drawn_once_and_weights_that_are_no_counts_again",
     ),
     Sabotage(
         "inference/refinement.py",
         "sums of sparse levels are not centered",
-        "one @ a.multiply(b) - len(one) * ab",
-        "one @ a.multiply(b) - 0 * ab",
+        "means, lost = (m * m, m * c, c * c), len(one)",
+        "means, lost = (m * m, m * c, c * c), 0",
         "tests/test_refinement.py::test_sparse_levels_give_what_arrays_give",
     ),
     Sabotage(
@@ -765,7 +765,7 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "columns that turns do not know stay out",
-        "new = np.setdiff1d(samples.exact[~lost].indices, known)",
+        "new = np.setdiff1d(samples.exact[~lost, :-1].indices, samples.kept)",
         "new = np.zeros(0, dtype=int)",
         "tests/test_refinement.py::test_a_column_that_rvamp_leaves_out_is_found_by_exact_refits",
     ),
@@ -779,8 +779,8 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "refits that failed leave their turns behind",
-        "x[np.delete(np.arange(x.shape[0]), np.flatnonzero(lost))]",
-        "x if x is not samples.exact else x[~lost]",
+        "levels = [x[np.delete(np.arange(x.shape[0]), lost)] for x in levels]",
+        "levels = [x[: x.shape[0] - len(lost)] for x in levels]",
         "tests/test_refinement.py::test_refits_that_fail_are_left_out_and_named",
     ),
     Sabotage(
@@ -793,8 +793,8 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "Cox refits are taken for settled turns",
-        "vstack([samples.exact[~samples.lost], samples.settled[n:]]",
-        "vstack([samples.settled[:n], samples.settled[n:]]",
+        "vstack([exact[~lost], samples.settled[len(lost) :]]",
+        "vstack([samples.settled[: len(lost)], samples.settled[len(lost) :]]",
         "tests/test_refinement.py::test_survival_times_are_refitted_by_cox_fits",
     ),
     Sabotage(

@@ -80,12 +80,11 @@ def _sums(z, control):
     """
     one, control = np.ones(z.shape[0]), control[: z.shape[0]]
     m, c = (one @ v / len(one) for v in (z, control))
-    if issparse(z):
-        pairs = (z, z, m * m), (z, control, m * c), (control, control, c * c)
-        return [m, c, *(one @ a.multiply(b) - len(one) * ab for a, b, ab in pairs)]
-    z, control = z - m, control - c
+    means, lost = (m * m, m * c, c * c), len(one)
+    if not issparse(z):
+        z, control, lost = z - m, control - c, 0
     pairs = (z, z), (z, control), (control, control)
-    return [m, c, *(np.einsum("bi,bi->i", *pair) for pair in pairs)]
+    return [m, c, *(one @ (a * b) - lost * ab for (a, b), ab in zip(pairs, means))]
 
 # %% ../../nbs/course/44_refinement.ipynb #44lev002
 def level_mean(few, settled, exact, unit, seen=None):
@@ -93,13 +92,11 @@ def level_mean(few, settled, exact, unit, seen=None):
     first are the same; unit, (n,) > 0, is roughly the variance of one. Sparse ones are
     zeros and ones, unless `seen` makes arrays of them, some columns at a time.
     """
-    levels, step = (exact, settled, few), max(1, SEEN_AT_ONCE // few.shape[0])
+    levels, step, sums = (exact, settled, few), max(1, SEEN_AT_ONCE // few.shape[0]), []
     if issparse(few) and not seen and len(unit) <= step:  # quicker so, being few
         levels = [x.toarray() for x in levels]
-    sums = []
-    for start in range(0, len(unit), step if seen else len(unit)):
-        some = slice(start, start + step)
-        e, s, f = (seen(x, some) for x in levels) if seen else levels
+    for at in range(0, len(unit), step if seen else len(unit)):
+        e, s, f = (seen(x, slice(at, at + step)) for x in levels) if seen else levels
         sums.append([_sums(e, s), _sums(s, f), _sums(f, f)])
     sums = np.concatenate(sums, axis=2)
     _, _, _, both, squares = sums.sum(2).T
@@ -110,8 +107,7 @@ def level_mean(few, settled, exact, unit, seen=None):
         n, left = x.shape[0], np.maximum(own - 2 * g * both + g**2 * squares, 0)
         pooled = left.sum() / unit.sum() / (n - 1)
         var = (left + MADE_UP * pooled * unit) / (n - 1 + MADE_UP)
-        value = value + weight * (mean - g * below)
-        error = error + weight**2 * var / n
+        value, error = value + weight * (mean - g * below), error + weight**2 * var / n
         parts.append(weight**2 * pooled)
         weight *= g
     return LevelMean(value, error, np.array(parts))
@@ -176,11 +172,6 @@ class Samples:
         """How many there are at each level, exact first."""
         return np.array([x.shape[0] for x in (self.exact, self.settled, self.few)])
 
-    @property
-    def lost(self):
-        """Which exact refits did not arrive, (n_3,) bool."""
-        return np.isnan(self.exact @ np.ones(self.N + 1))
-
     def grow(self, wanted, progress):
         """As many resamples at each level, exact first, as are wanted."""
         (n_exact, n_settled, n_few), (exact, settled, _) = wanted, self.done
@@ -196,7 +187,6 @@ class Samples:
 
     def _send(self, numbers, settle):
         few, settled = self.turns.levels(*self._draws(numbers), settle)
-        few[~np.isfinite(few)] = 0
         rest = self.few[: numbers.start], self.few[numbers.stop :]
         self.few = vstack([rest[0], self._of_all(few), rest[1]], format="csr")
         if settle:
@@ -206,12 +196,11 @@ class Samples:
         """`resamples`; the first `n_kept` are drawn once, where bytes hold them."""
         if numbers.stop > self.n_kept:
             return resamples(self.fit, numbers, self.seed)
-        known = len(self.counts)
-        if numbers.stop > known:
-            new = range(known, numbers.stop)
-            counts, self.factor = resamples(self.fit, new, self.seed)
+        n = len(self.counts)
+        if numbers.stop > n:
+            counts, self.factor = resamples(self.fit, range(n, numbers.stop), self.seed)
             self.counts = np.concatenate([self.counts, counts.astype(np.uint8)])
-            if (self.counts[known:] != counts).any():  # weights, which are no counts
+            if (self.counts[n:] != counts).any():  # weights, which are no counts
                 self.n_kept = 0
                 return self._draws(numbers)
         counts = self.counts[numbers.start : numbers.stop].astype(float)
@@ -219,14 +208,14 @@ class Samples:
 
     def _of_all(self, x):
         """Coefficients of the columns kept, (b, n or n + 1), as rows of all columns."""
-        b, at = np.nonzero(x)
+        b, at = np.nonzero(np.where(np.isfinite(x), x, 0))
         where = b, np.append(self.kept, self.N)[at]
         return csr_array((x[b, at], where), shape=(len(x), self.N + 1))
 
     def _refit(self, numbers):
-        start = None
+        start, some = None, slice(numbers.start, numbers.stop)
         if self.turns:  # where the turns have led
-            start = self.settled[numbers.start : numbers.stop].toarray()
+            start = self.settled[some].toarray()
         x, level = self.refit(*self._draws(numbers), start)
         self.exact = vstack([self.exact, csr_array(np.c_[x, level])], format="csr")
 
@@ -235,21 +224,19 @@ def _levels_of(samples):
     """The columns in question, (n,), and of those their coefficients at three levels,
     sparse, few first, without the resamples whose refit did not arrive.
     """
-    lost = samples.lost
+    lost = np.isnan(samples.exact @ np.ones(samples.N + 1))
     if np.sum(~lost) < 3:
         what = f"{np.sum(~lost)} refits have reached their optimality conditions"
         why = "penalise more, or drop columns that repeat others"
         raise ValueError(f"refine: {what}: {why}")
-    known = np.append(samples.kept, samples.N)
-    new = np.setdiff1d(samples.exact[~lost].indices, known)  # 0 to the turns
-    columns = np.append(samples.kept, new)
-    levels = (samples.few, samples.settled) if samples.turns else (samples.exact,) * 2
-    found = []
-    for x in (*levels, samples.exact):
-        if lost.any():
-            x = x[np.delete(np.arange(x.shape[0]), np.flatnonzero(lost))]
-        found.append(x.tocsc()[:, columns])
-    return columns, *found
+    new = np.setdiff1d(samples.exact[~lost, :-1].indices, samples.kept)
+    columns, levels = np.append(samples.kept, new), (samples.exact,) * 3
+    if samples.turns:
+        levels = samples.few, samples.settled, samples.exact
+    if lost.any():
+        lost = np.flatnonzero(lost)
+        levels = [x[np.delete(np.arange(x.shape[0]), lost)] for x in levels]
+    return columns, *(x.tocsc()[:, columns] for x in levels)
 
 # %% ../../nbs/course/44_refinement.ipynb #44cod005
 ASKED = 0.6  # over accuracy^2: plain refits that the answer shall be worth
@@ -276,9 +263,8 @@ def _shares(samples):
     columns, *levels = _levels_of(samples)
     for x in levels:
         x.data[:] = 1
-    own, n = samples.own, levels[1].shape[0]
-    share = np.diff(levels[1].indptr) / n
-    guess = share if own is None else (share + own[0, columns]) / 2
+    own, (n, _), share = samples.own, levels[1].shape, np.diff(levels[1].indptr)
+    guess = share / n if own is None else (share / n + own[0, columns]) / 2
     unit = np.maximum(guess * (1 - guess), 0.5 / n)
     alone = level_mean(*levels, unit)
     Pi, error = alone.value.copy(), alone.square_error.copy()
@@ -298,19 +284,14 @@ def _moments(samples):
     settled, (_, *own) = levels[1], np.zeros((3, samples.N))
     if samples.own is not None:
         own = samples.own[1:, columns]
-    of_each = lambda x: np.ones(x.shape[0]) @ x / x.shape[0]
-    about, events = of_each(settled), np.diff(settled.indptr)
-    squares = [of_each(x.multiply(x)) for x in levels]
-    least = 1e-15 * np.max(squares, axis=0)  # of what hardly varies no digit is left
-    scale = np.maximum(np.maximum(squares[1] - about**2, own[1]), least) ** 0.5 + 1e-75
-    one, size = np.ones(len(scale)), 3 / np.maximum(events / settled.shape[0], 1e-3)
-
-    def first(x, at):
-        return (x[:, at].toarray() - about[at]) / scale[at]
-
+    about, _, squares, *_ = _sums(settled, settled)
+    events, n = np.diff(settled.indptr), settled.shape[0]
+    # where a variance is below 1e-15 of the mean's square, no digit of it is right
+    scale = np.sqrt(np.max([squares / n, own[1], 1e-15 * about**2], axis=0)) + 1e-75
+    one, size = np.ones(len(scale)), 3 / np.maximum(events / n, 1e-3)
+    first = lambda x, at: (x[:, at].toarray() - about[at]) / scale[at]
     mean = level_mean(*levels, one, first)
-    second = lambda x, at: first(x, at) ** 2 / size[at] ** 0.5
-    square = level_mean(*levels, one, second)
+    square = level_mean(*levels, one, lambda x, at: first(x, at) ** 2 / size[at] ** 0.5)
     var = np.maximum(square.value * size**0.5 - mean.value**2, 0)
     values = np.array([mean.value, var])
     errors = np.sqrt([mean.square_error, square.square_error * size])
@@ -337,8 +318,9 @@ def seconds_of_levels(samples):
     if samples.long:
         return np.array([LONG_REFIT, 1.0, 1.0])
     (M, n), k = samples.turns.common.A.shape, len(samples.turns.common.inner)
-    turn = PRODUCT * (M * n * (3 - samples.turns.common.wide) + k * k)
-    turn += NUMBER * (M + n)
+    turn = PRODUCT * (M * n * (3 - samples.turns.common.wide) + k * k) + NUMBER * (
+        M + n
+    )
     turn += NEWTON_ROW * M * (not isinstance(samples.turns.factors.loss, Squared))
     cold = isinstance(samples.fit.problem.A, ChunkedTable)
     exact = DRAW + A_REFIT + (COLD if cold else TO_REFIT) * turn
@@ -443,29 +425,21 @@ class RefinedFit:
     def __repr__(self):
         return f"RefinedFit({self.status})"
 
-# %% ../../nbs/course/44_refinement.ipynb #44cod011
-def _draws_so_far(samples):
-    """Coefficients, sparse, and intercepts of the resamples that have settled, exact
-    ones where there are any.
-    """
-    n, N = samples.exact.shape[0], samples.N
-    draws = vstack([samples.exact[~samples.lost], samples.settled[n:]], format="csc")
-    return draws[:, :N], draws[:, [N]].toarray()[:, 0]
-
 # %% ../../nbs/course/44_refinement.ipynb #1a570a05
 def _as_refined(samples, accuracy, stopped):
     """A `RefinedFit`."""
-    shares, fit, draws = _shares(samples), samples.fit, _draws_so_far(samples)
+    shares, fit, N, exact = _shares(samples), samples.fit, samples.N, samples.exact
+    lost = np.isnan(exact @ np.ones(N + 1))
+    draws = vstack([exact[~lost], samples.settled[len(lost) :]], format="csc")
     columns, Pi, error, alone = shares
     values = np.zeros((3, samples.N)) if samples.own is None else samples.own.copy()
     errors = np.abs(values)
     values[0, columns], errors[0, columns] = Pi, np.sqrt(error)
     values[1:, columns], errors[1:, columns] = _moments(samples)
     values[1] = np.maximum(values[1], 0 if fit.prior.positive else -np.inf)
-    n, noise = draws[0].shape[0], np.sum(Pi * (1 - Pi))
+    n, noise = draws.shape[0], np.sum(Pi * (1 - Pi))
     both, plain = (noise / max(e.sum(), 1e-300) for e in (error, alone.square_error))
-    failed, se = int(samples.lost.sum()), errors[0].max()
-    n_exact = int(samples.done[0]) - failed
+    failed, n_exact, se = int(sum(lost)), int(sum(~lost)), errors[0].max()
     status = f"{n} refits" + f" ({n_exact} exact)" * (n_exact < n)
     status += f", s.e. of Π at most {se:.3f}" + "; interrupted" * stopped
     if accuracy and se > accuracy and not stopped:
@@ -473,6 +447,7 @@ def _as_refined(samples, accuracy, stopped):
     if failed:
         status += f"; {failed} more did not arrive and are left out"
     counts = n, n_exact, plain / n, max(both - plain, 0.0)
+    draws = draws[:, :N], draws[:, [N]].toarray()[:, 0]
     return RefinedFit(*values, *errors, *counts, *draws, failed, stopped, status)
 
 # %% ../../nbs/course/44_refinement.ipynb #296882ab
