@@ -1131,7 +1131,7 @@ def test_files_as_people_have_them_give_one_answer(capsys):
     comma = text.replace(",", ";").replace(".", ",")
     Path("data.csv").write_text("sep=;\n" + comma)
     said = refused(capsys, *QUICK.split(), "--out", "comma")
-    assert "is not a number, but for a comma: " in said and "say --decimal ," in said
+    assert "is not a number, but for a comma in " in said and "say --decimal ," in said
     Path("data.csv").write_text(comma)
     assert "--sep ';', and --decimal ," in refused(capsys, *QUICK.split())
 
