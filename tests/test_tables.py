@@ -150,7 +150,7 @@ def test_parquet_without_pyarrow_says_what_to_install(monkeypatch, tmp_path):
         (b"a,a\n1,2", "2 columns are named 'a'"),
         (b"a,\n1,2", "column 2 has no name"),
         (b"a|b\n1|2", r"bars .* sep='\|'"),
-        (b"# made, by\nid,a\n1,x\n", "line 1 begins with # and line 2 has as many"),
+        (b"# made, by\nid,a\n1,x\n", "line 1 begins with #, line 2 has as many"),
         (b'"a" "b"\n"1" 2 3\n"2" 4 5\n', "R's write.table leaves without one"),
         (b"a\tb\n1\t2\t3\n2\t4\t5\n", "one value more .* give the row names"),
         (b"a,b\n1,2,\n3,4,\n", "no separator may end a line"),
@@ -288,7 +288,7 @@ def test_a_word_among_words_is_a_level_unless_it_is_named(word):
     data["crp"] = data["crp"].astype(object)
     data.loc[2, "crp"] = word
     reason = "is missing" if is_usual else "is not a number"
-    assert f"{reason}: 'crp' (1 of 30, first '{word}'" in refused(data, **ROLES)
+    assert f"{reason} in 'crp' (1 of 30, first '{word}'" in refused(data, **ROLES)
     if not is_usual:
         assert "na names what stands for a gap" in refused(data, **ROLES)
         assert prepare(data, **ROLES, na=[word], missing="drop").left_out == 3
@@ -583,7 +583,7 @@ def test_a_name_that_may_be_meant_is_named(asked, meant):
 def test_the_reference_of_the_target_is_refused_with_what_is_modelled():
     data = frame().assign(y=["ill", "well"] * 15)
     said = refused(data, **ROLES, reference={"y": "well"})
-    assert "'y' is the target, whose class that is last when sorted is modelled" in said
+    assert "'y' is the target: name the class you mean with positive" in said
     assert "name it with categorical" not in said
 
 
