@@ -288,11 +288,25 @@ SABOTAGES = [
         "tests/test_html.py::test_what_is_undecided_is_marked_by_a_word_and_a_colour",
     ),
     Sabotage(
-        "select/html.py",
+        "select/pictures.py",
         "a bound that is none is printed",
-        "none if np.isnan(s.pfer_bound) else bound",
-        "bound",
+        "if kept and np.isnan(s.pfer_bound):",
+        "if False:",
         "tests/test_html.py::test_nothing_is_printed_that_is_no_number",
+    ),
+    Sabotage(
+        "select/frames.py",
+        "the class that was asked for is the other one",
+        "(np.array(words) == yes)",
+        "(np.array(words) != yes)",
+        "tests/test_cli.py::test_the_class_that_is_modelled_can_be_chosen",
+    ),
+    Sabotage(
+        "cli.py",
+        "a second target is refused its files",
+        'if earlier["target"] != target:',
+        "if False:",
+        "tests/test_cli.py::test_a_second_target_has_files_of_its_own",
     ),
     Sabotage(
         "select/html.py",
@@ -309,10 +323,10 @@ SABOTAGES = [
         "tests/test_html.py::test_parameters_are_text_and_folded",
     ),
     Sabotage(
-        "select/html.py",
+        "select/report.py",
         "a threshold stands where q should",
-        "a resample selects {many}",
-        "a resample selected {many}",
+        "a resample selects {reached}",
+        "a resample selected {reached}",
         "tests/test_html.py::test_facts_are_those_of_the_answer",
     ),
     Sabotage(

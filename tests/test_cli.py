@@ -254,6 +254,7 @@ def test_the_class_that_is_modelled_can_be_chosen(capsys):
         assert f"class {positive} against {other}" in capsys.readouterr().out
         assert settings(file)["coefficients_for"] == positive
     np.testing.assert_allclose(found["sick"], -found["well"], rtol=1e-3, atol=1e-4)
+    assert found["sick"]["x0"] > 0 > found["1"]["x0"]  # sick and 2 are where y > 0
     line = refused(capsys, *"w.csv --target state --positive sik".split())
     assert (
         "argument --positive: 'state' has no class 'sik', only 'sick', 'well'" in line
@@ -1131,7 +1132,7 @@ def test_files_as_people_have_them_give_one_answer(capsys):
     comma = text.replace(",", ";").replace(".", ",")
     Path("data.csv").write_text("sep=;\n" + comma)
     said = refused(capsys, *QUICK.split(), "--out", "comma")
-    assert "is not a number, but for a comma: " in said and "say --decimal ," in said
+    assert "is not a number, but for a comma in " in said and "say --decimal ," in said
     Path("data.csv").write_text(comma)
     assert "--sep ';', and --decimal ," in refused(capsys, *QUICK.split())
 

@@ -101,7 +101,8 @@ def test_commas_in_numbers_are_named(tmp_path):
     (tmp_path / "a.csv").write_text("sep=;\na;y\n1,5;2\n2;3\n3;1\n4;2\n")
     said = refused(read_frame(tmp_path / "a.csv"), "y")
     assert (
-        "is not a number, but for a comma: 'a' (1 of 4, first '1,5' in line 3)" in said
+        "is not a number, but for a comma in 'a' (1 of 4, first '1,5' in line 3)"
+        in said
     )
     assert "say decimal=','" in said
     found = prepare(read_frame(tmp_path / "a.csv", decimal=","), "y")
@@ -149,7 +150,7 @@ def test_parquet_without_pyarrow_says_what_to_install(monkeypatch, tmp_path):
         (b"a,a\n1,2", "2 columns are named 'a'"),
         (b"a,\n1,2", "column 2 has no name"),
         (b"a|b\n1|2", r"bars .* sep='\|'"),
-        (b"# made, by\nid,a\n1,x\n", "line 1 begins with # and line 2 has as many"),
+        (b"# made, by\nid,a\n1,x\n", "line 1 begins with #, line 2 has as many"),
         (b'"a" "b"\n"1" 2 3\n"2" 4 5\n', "R's write.table leaves without one"),
         (b"a\tb\n1\t2\t3\n2\t4\t5\n", "one value more .* give the row names"),
         (b"a,b\n1,2,\n3,4,\n", "no separator may end a line"),
@@ -287,7 +288,7 @@ def test_a_word_among_words_is_a_level_unless_it_is_named(word):
     data["crp"] = data["crp"].astype(object)
     data.loc[2, "crp"] = word
     reason = "is missing" if is_usual else "is not a number"
-    assert f"{reason}: 'crp' (1 of 30, first '{word}'" in refused(data, **ROLES)
+    assert f"{reason} in 'crp' (1 of 30, first '{word}'" in refused(data, **ROLES)
     if not is_usual:
         assert "na names what stands for a gap" in refused(data, **ROLES)
         assert prepare(data, **ROLES, na=[word], missing="drop").left_out == 3
@@ -383,14 +384,14 @@ def test_true_and_false_in_a_file_are_1_and_0(tmp_path, yes, no):
     expected = prepare(data.drop(1), **ROLES)
     np.testing.assert_array_equal(found.X.flag, expected.X.flag)
     mixed = data.assign(flag=[yes, *"1" * 29])
-    assert "is not a number: 'flag'" in refused(mixed, **ROLES)
+    assert "is not a number in 'flag'" in refused(mixed, **ROLES)
 
 
 @pytest.mark.parametrize(
     "value", ["2020-01-31", "31.1.2020", "1/31/20", datetime.date(2020, 1, 31)]
 )
 def test_a_date_is_no_number_and_no_word(value):
-    assert "is a date: 'born' (30 of 30" in refused(frame().assign(born=value), "y")
+    assert "is a date in 'born' (30 of 30" in refused(frame().assign(born=value), "y")
 
 
 def test_labels_are_not_turned_into_numbers():
@@ -582,7 +583,7 @@ def test_a_name_that_may_be_meant_is_named(asked, meant):
 def test_the_reference_of_the_target_is_refused_with_what_is_modelled():
     data = frame().assign(y=["ill", "well"] * 15)
     said = refused(data, **ROLES, reference={"y": "well"})
-    assert "'y' is the target, whose class that is last when sorted is modelled" in said
+    assert "'y' is the target: name the class you mean with positive" in said
     assert "name it with categorical" not in said
 
 
@@ -625,7 +626,7 @@ def test_words_of_two_kinds_are_classes():
     table = prepare(frame().assign(y=words), **ROLES, strata="y")
     assert table.y.tolist() == words and table.rows["strata"].tolist() == words
     mixed = frame().assign(y=["1", "x", *"2" * 28])
-    assert "is not a number: 'y' (1 of 30, first 'x' in row 1" in refused(
+    assert "is not a number in 'y' (1 of 30, first 'x' in row 1" in refused(
         mixed, **ROLES, strata="y"
     )
 

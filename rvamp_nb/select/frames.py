@@ -113,13 +113,13 @@ def _refuse(ask, frame, values, gaps, features):
         for name in bad.columns[bad.any().to_numpy()]:
             many, first = bad[name].sum(), int(np.argmax(bad[name]))
             cell = str(frame[name].iloc[first])
-            is_date = problem == word and _DATE.fullmatch(cell.strip())
-            is_comma = problem == word and _COMMA.fullmatch(cell.strip())
-            kind = date if is_date else comma if is_comma else problem
+            odd = {date: _DATE, comma: _COMMA} if problem == word else {}
+            kind = next((k for k in odd if odd[k].fullmatch(cell.strip())), problem)
             place = f"{unit} {shown(frame.index[first], 20)}{counted}"
             said = f"{many} of {len(frame)}, first '{shown(cell, 40)}' in {place}"
             seen[kind].append(f"'{shown(name)}' ({said})")
-    lines = [f"{p}: {', '.join(seen[p])}: {remedies[p]}" for p in remedies if seen[p]]
+    places = {p: ", ".join(names) for p, names in seen.items() if names}
+    lines = [f"a cell {p} in {where}: {remedies[p]}" for p, where in places.items()]
     if lines:
         raise BadInput(f"{ask.where}: {'; '.join(lines)}")
 
