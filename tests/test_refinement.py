@@ -26,6 +26,7 @@ from rvamp_nb import (
     Ridge,
     SpikeSlab,
     Squared,
+    StabilitySelection,
     Stratified,
     Subsample,
     Weakness,
@@ -595,7 +596,7 @@ class Own(Logistic):
 @pytest.mark.parametrize(
     "call, words",
     [
-        (lambda fit: refine("fit"), "from rvamp or counted"),
+        (lambda fit: refine("fit"), "from rvamp or condition_on_rows"),
         (lambda fit: refine(fit, 0), "accuracy"),
         (lambda fit: refine(fit, -0.1), "accuracy"),
         (lambda fit: refine(fit, 0.7), "accuracy"),
@@ -675,3 +676,25 @@ def test_a_loss_and_a_penalty_that_no_solver_knows_are_refitted_by_turns():
     ridge = rvamp(A, Y, prior=Ridge(1.0, FixedFactor()), counts=HALF)
     answer = refine(ridge, progress=False)
     assert (answer.mean_se > 0).all() and answer.n_resamples >= 200
+
+
+@pytest.mark.parametrize("n", [250, 900])
+def test_so_many_resamples_as_are_asked_for_are_made_where_four_turns_settle_all(
+    n, monkeypatch
+):
+    """Where the second level adds nothing, it is the first that wants to grow; it once
+    was at its most, and the loop had no end.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 6))
+    y = 2 * X[:, 0] - X[:, 1] + 2 * rng.normal(size=150)
+    wanted, asked = room._wanted, []
+    monkeypatch.setattr(room, "_wanted", lambda *a: asked.append(1) or wanted(*a))
+    monkeypatch.setattr(
+        room,
+        "_shares",
+        lambda s, f=room._shares: f(s) if len(asked) < 60 else pytest.fail("no end"),
+    )
+    fit = StabilitySelection(n_resamples=0, verbose=0).fit(X, y).fit_
+    answer = refine(fit, None, n, progress=False)
+    assert answer.n_resamples == n and len(asked) < 60

@@ -332,8 +332,10 @@ FIRST_ALONE, MORE_ALONE = 200, 100  # where exact ones are all there is
 GROWTH = 4  # at most so many times more at once
 
 
-def _wanted(samples, shares, short):
-    """How many resamples at each level, exact first, bring the error down."""
+def _wanted(samples, shares, short, most):
+    """How many resamples at each level, exact first, bring the error down: more than
+    there are at one level at least, as long as that is not at its most.
+    """
     done = samples.done
     if not samples.turns:
         return done + [MORE_ALONE, 0, 0]
@@ -344,8 +346,8 @@ def _wanted(samples, shares, short):
     best = np.minimum.accumulate(best[::-1])[::-1]  # nested: no more than below
     best *= np.sum(parts / best) / np.sum(parts / done) * min(1.05 * short, GROWTH)
     more = np.maximum(done, np.minimum(best, GROWTH * done)).astype(int)
-    more = more if (more > done).any() else np.ceil(done * 1.25).astype(int)
-    return np.maximum.accumulate(more)
+    more = np.minimum(np.maximum.accumulate(more), most)
+    return more if (more > done).any() else np.ceil(done * 1.25).astype(int)
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570017
 @dataclass(frozen=True, eq=False, repr=False)
@@ -454,7 +456,9 @@ def _as_refined(samples, accuracy, stopped):
 def _begin(fit, seed, baseline):
     """The `Samples` of a Fit or a ConditionedFit, none made so far; or a refusal."""
     if not isinstance(fit, (Fit, ConditionedFit)):
-        raise TypeError(f"refine: fit must be from rvamp or counted, got {fit!r}")
+        raise TypeError(
+            f"refine: fit must be from rvamp or condition_on_rows, got {fit!r}"
+        )
     alone = getattr(fit, "fit", fit)
     counts, beta = alone.problem.counts, alone.problem.beta
     if np.isfinite(beta):
@@ -535,7 +539,7 @@ def refine(
                 short = shares.short(accuracy) if accuracy else np.inf
                 if short <= 1 or samples.done[counted] >= most[counted]:
                     break
-                wanted = _wanted(samples, shares, short)
+                wanted = _wanted(samples, shares, short, most)
         except KeyboardInterrupt:
             if samples.done[0] < 10:
                 raise
