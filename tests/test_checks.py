@@ -456,11 +456,11 @@ def chosen(**how):
         (lambda: chosen(categories=[[True, False]]), r"categories .* \[\[True, False"),
         (
             lambda: rvamp(D.A, D.y, 0.1, column_clusters=[[0.0, 1.0]]),
-            r"blocks .* \[0.0, 1.0\]",
+            r"column_clusters .* \[0.0, 1.0\]",
         ),
         (
             lambda: rvamp(D.A, D.y, 0.1, column_clusters=[[0, True]]),
-            r"blocks .* \[0, True\]",
+            r"column_clusters .* \[0, True\]",
         ),
         (lambda: rvamp(D.A, D.y, 0.1, counts=Own(var=-1)), "var = -1, but .* 0.25"),
         (lambda: rvamp(D.A, D.y, 0.1, counts=Own(mean=3)), "mean = 3, but .* 0.5"),

@@ -581,7 +581,6 @@ BAD = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:do not trust this answer without refits")
 @pytest.mark.parametrize("name", _ALLOWED)
 def test_every_row_of_the_table_of_constraints_is_checked(name):
     """None may stay only where it is the default."""
@@ -591,6 +590,7 @@ def test_every_row_of_the_table_of_constraints_is_checked(name):
             fit(**{name: value})()
 
 
+@pytest.mark.filterwarnings("ignore:do not trust this answer without refits")
 @pytest.mark.parametrize("what", BAD)
 def test_it_is_refused(what):
     call, word = BAD[what]
@@ -619,6 +619,7 @@ def test_a_loss_that_is_given_is_not_warned_of(y, loss):
         StabilitySelection(n_resamples=0, n_lambdas=8, loss=loss).fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore:do not trust this answer without refits")
 def test_masks_without_anything_masked_are_harmless():
     whole = np.ma.array(X, mask=False)
     with pytest.warns(ReliabilityWarning):
