@@ -422,7 +422,7 @@ def test_a_pfer_that_no_threshold_keeps_is_called_not_as_asked_for():
             X, y
         )
     assert s.threshold_ == 1 and s.pfer_bound_ > s.pfer_ == pytest.approx(0.5)
-    assert verdict(s.selection_).startswith("not as asked for: ")
+    assert verdict(s.selection_).startswith("not all that was asked for: ")
 
 
 def test_the_bound_has_the_error_of_the_mean_number_selected(both):
