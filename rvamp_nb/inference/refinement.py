@@ -83,8 +83,9 @@ def _sums(z, control):
     means, lost = (m * m, m * c, c * c), len(one)
     if not issparse(z):
         z, control, lost = z - m, control - c, 0
+    times = np.multiply if lost == 0 else lambda a, b: a.multiply(b)  # * is @ of old
     pairs = (z, z), (z, control), (control, control)
-    return [m, c, *(one @ (a * b) - lost * ab for (a, b), ab in zip(pairs, means))]
+    return [m, c, *(one @ times(a, b) - lost * ab for (a, b), ab in zip(pairs, means))]
 
 # %% ../../nbs/course/44_refinement.ipynb #44lev002
 def level_mean(few, settled, exact, unit, seen=None):

@@ -40,7 +40,7 @@ assert np.abs(fit.Pi - refits.Pi).max() < 0.2
 assert p2(fit).covariance.shape == (12, 12)
 assert np.allclose(rvamp(coo_matrix(data.A), y, lam).Pi, fit.Pi, atol=1e-5)
 
-explore(fit, list(table), shown=[0, 1], n_resamples=refits.draws)
+explore(fit, list(table), shown=[0, 1], refits=refits.draws)
 diabetes_explorer()
 sliders(lambda k: print(k), k=(0, 3, 1, 1))
 print("all done")
