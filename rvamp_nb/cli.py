@@ -90,7 +90,7 @@ def _contents(s, with_path, source, table, said):
     done = dict(rows_left_out=table.left_out, gaps_filled=table.filled)
     done |= _some(table, "categories references")
     kept = list(columns.names[columns.kind == "covariate"])
-    done |= dict(kept=kept, notes=table.said)
+    done |= dict(kept=kept, notes=table.notes)
     ends = [end for end in _ENDS if end in {*contents, "-selection.json"}]
     settings = json.loads(made["settings.json"]) | source
     settings |= dict(table=done, warnings=said, exit_code=code)
@@ -301,11 +301,11 @@ def _run(argv):
         s = _fitted(source["name"], table, options)
     said, s = _all_warnings(table, said), _by_lines(s, table.X.index)
     contents, code = _contents(s, args.path, source, table, said)
-    lines = _reports.console(s, source["name"], table.said, said)
+    lines = _reports.console(s, source["name"], table.notes, said)
     try:
         lines += ["", *_saved(source["name"], contents, args.out)]
         if args.report is not None and code != 130:
-            lines.append(_reported(s, args.report, table.said))
+            lines.append(_reported(s, args.report, table.notes))
     finally:
         _show("\n".join(lines))
     if code == 130:

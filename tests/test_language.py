@@ -33,6 +33,7 @@ RETURNED = {
     "inference.refinement": ("RefinedFit",),
     "inference.survival": ("BaselineHazard",),
     "resampling": ("CountLaw",),
+    "select.frames": ("Table",),
     "select.penalty": ("PenaltyChoice", "SelectionProblem"),
     "select.planning": ("Pilot", "Study"),
     "solver": ("Path",),

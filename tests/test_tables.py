@@ -284,7 +284,7 @@ def test_a_word_among_words_is_a_level_unless_it_is_named(word):
     assert any(remark in said for said in table.warnings) == is_usual
     named = prepare(data, **ROLES, na=word, missing="median")
     assert named.filled == {"site": 3} and f"site={word}" not in named.X
-    assert f"'{word}' taken for gaps: 3 in 'site'" in named.said
+    assert f"'{word}' taken for gaps: 3 in 'site'" in named.notes
     data["crp"] = data["crp"].astype(object)
     data.loc[2, "crp"] = word
     reason = "is missing" if is_usual else "is not a number"
@@ -303,11 +303,11 @@ def test_a_number_that_is_named_is_a_gap():
     for na in (-99, "-99", ["-99"], ["-99", "1234"]):
         table = prepare(data, **asked, drop="code", na=na)
         assert table.filled == {"size": 1, "crp": 2, "site": 1}
-        assert "1 in 'site', 1 in 'size'" in table.said[0] and "site=007" in table.X
+        assert "1 in 'site', 1 in 'size'" in table.notes[0] and "site=007" in table.X
     assert table.X["size"][0] == 14
     named = prepare(data, **asked, drop="code", na=["-99", "7"])
-    assert "1 in 'site', 2 in 'size'" in named.said[0] and "site=007" in named.X
-    assert "taken for gaps: in no cell" in prepare(frame(), **ROLES, na="-9").said[0]
+    assert "1 in 'site', 2 in 'size'" in named.notes[0] and "site=007" in named.X
+    assert "taken for gaps: in no cell" in prepare(frame(), **ROLES, na="-9").notes[0]
     first = refused(data, "y", categorical="site", drop=["patient", "code"], na="-99")
     assert "'crp' (2 of 30, first '-99' in row 0" in first
 
@@ -418,11 +418,11 @@ def test_gaps_are_filled_and_counted():
     usual = data["site"].mode()[0]
     assert table.references["site"] == usual
     assert not table.X.filter(like="site=").loc[9].any()
-    assert "3 gaps filled" in " ".join(table.said)
+    assert "3 gaps filled" in " ".join(table.notes)
     full = data.dropna()
     table = prepare(data, **ROLES, missing="drop")
     pd.testing.assert_frame_equal(table.X, prepare(full, **ROLES).X)
-    assert "3 of 30 rows left out" in " ".join(table.said) and not table.filled
+    assert "3 of 30 rows left out" in " ".join(table.notes) and not table.filled
 
 
 @pytest.mark.parametrize("missing", ["median", "drop"])
@@ -433,7 +433,7 @@ def test_a_target_or_a_weight_is_never_filled(missing, role):
     table = prepare(data, **ROLES, weights="w", missing=missing)
     assert list(table.X.index) == [k for k in range(30) if k not in (2, 8)]
     assert len(table.y) == len(table.rows["sample_weight"]) == 28
-    assert "2 of 30 rows left out" in table.said[0]
+    assert "2 of 30 rows left out" in table.notes[0]
 
 
 def test_a_column_without_any_value_cannot_be_filled():

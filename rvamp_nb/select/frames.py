@@ -128,21 +128,21 @@ def _rows_left(ask, gaps, features):
     """Which rows stay, (M,) bool, and sentences about those that do not."""
     known = [n for n in ask.used if not ask.roles[n] & {*_ONE} <= {"id"}]
     asked = features if ask.missing == "drop" else []
-    said, stay = [], np.ones(len(gaps), dtype=bool)
+    notes, stay = [], np.ones(len(gaps), dtype=bool)
     for what, names in ("the target or another role", known), ("a feature", asked):
         lost = gaps[names].any(axis=1).to_numpy() & stay
         stay &= ~lost
         rows = f"{lost.sum()} of {len(lost)} rows left out"
-        said += [f"{rows}: a value in {what} is missing"] * bool(lost.any())
+        notes += [f"{rows}: a value in {what} is missing"] * bool(lost.any())
     if (left := int(stay.sum())) < 4:
         problem = f"has {left} row{'s' * (left != 1)} of data"
         remedy = "resampling needs at least 4, and 20 or more to mean anything"
-        if said:
+        if notes:
             costs = gaps.sum().sort_values(ascending=False, kind="stable")[:4]
             named = ", ".join(f"'{shown(n)}' ({m})" for n, m in costs.items() if m)
             problem, remedy = f"{problem} without gaps", f"{remedy}: gaps: {named}"
         raise BadInput(f"{ask.where} {problem}: {remedy}")
-    return stay, said
+    return stay, notes
 
 # %% ../../nbs/workshop/frames.ipynb #9c7f7dd2
 class Table(NamedTuple):
@@ -157,7 +157,7 @@ class Table(NamedTuple):
     filled: dict = {}  # {variable: how many gaps were filled}
     left_out: int = 0  # rows
     classes: tuple = ()  # what 0 and 1 of the target stand for, where one was asked for
-    said: tuple = ()  # sentences about what was done
+    notes: tuple = ()  # sentences about what was done
     warnings: tuple = ()  # sentences about what may be wrong
 
 
@@ -375,7 +375,7 @@ def prepare(frame, target=None, *, where="the table", typed=readers.in_python, *
     frame = file = frame.set_axis(frame.columns.astype(str), axis=1)
     if target is None and asked.get("time") is None and frame.shape[1] == 1:
         target = frame.columns[0]
-    ask, said = _roles(where, typed, dict(asked, target=target)), []
+    ask, notes = _roles(where, typed, dict(asked, target=target)), []
     readers.check_names(where, list(frame.columns))
     features = _features(ask, list(frame.columns))
     coded = frame[features].select_dtypes("category").columns
@@ -385,7 +385,7 @@ def prepare(frame, target=None, *, where="the table", typed=readers.in_python, *
     if ask.na:
         more = (gaps & ~measured(frame)[1]).sum()
         places = ", ".join(f"{n} in '{shown(name)}'" for name, n in more.items() if n)
-        said.append(f"{quoted(ask.na)} taken for gaps: {places or 'in no cell'}")
+        notes.append(f"{quoted(ask.na)} taken for gaps: {places or 'in no cell'}")
     _refuse(ask, frame, values, gaps, features)
     stay, lost = _rows_left(ask, gaps, features)
     frame, values, gaps = frame[stay], values[stay], gaps[stay]
@@ -403,6 +403,6 @@ def prepare(frame, target=None, *, where="the table", typed=readers.in_python, *
     several = {k: list(v) for k, v in table.categories.items() if len(v) > 1}
     options = dict(penalty_factor=kept, categories=several)
     options = {name: value for name, value in options.items() if len(value)}
-    said = (*said, *lost, *_acts(ask, table))
+    notes = (*notes, *lost, *_acts(ask, table))
     warnings = tuple(_warnings(ask, frame, values, gaps, table, file[stay]))
-    return table._replace(options=options, said=said, warnings=warnings)
+    return table._replace(options=options, notes=notes, warnings=warnings)
