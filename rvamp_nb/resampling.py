@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['all_resamples', 'CountLaw', 'Multinomial', 'Poisson', 'Subsample', 'law_of_one', 'FixedFactor', 'NoResampling',
-           'Exponential', 'Discrete', 'TwoPoint', 'Weakness', 'check_law', 'Grouped', 'Stratified']
+           'Exponential', 'Discrete', 'TwoPoint', 'Weakness', 'check_law', 'DrawError', 'drawn', 'Grouped',
+           'Stratified']
 
 # %% ../nbs/workshop/resampling.ipynb #eb9d7e04
 from dataclasses import dataclass
@@ -41,6 +42,13 @@ class CountLaw(Protocol):
     """
 
 # %% ../nbs/workshop/resampling.ipynb #134b8913
+def _size_of(law, name, given):
+    """The size of a draw, an int of at least 1; what is such is asked nothing."""
+    if type(given) is int and given > 0:
+        return given
+    return check_size(f"{type(law).__name__}.draw", name, given)
+
+
 class _Tau:
     """Counts with the mean `tau`; the variance is tau, too, unless a law defines it."""
 
@@ -52,10 +60,10 @@ class _Tau:
 
     def drawn(self, M):
         """The number of rows drawn from M: the whole part of tau M."""
-        name = type(self).__name__
-        n = int(self.tau * check_size(f"{name}.draw", "M", M) + 1e-9)
+        n = int(self.tau * _size_of(self, "M", M) + 1e-9)
         if n < 1:
             problem = f"tau = {self.tau:g} of M = {M} rows is no row at all"
+            name = type(self).__name__
             raise ValueError(f"{name}: {problem}; take tau of at least {1 / M:.3g}")
         return n
 
@@ -120,7 +128,7 @@ class Poisson(_Tau):
 
     def draw(self, M, rng):
         """One occupation vector, (M,) floats."""
-        return rng.poisson(self.tau, check_size("Poisson.draw", "M", M)).astype(float)
+        return rng.poisson(self.tau, _size_of(self, "M", M)).astype(float)
 
 # %% ../nbs/workshop/resampling.ipynb #987564f8
 @dataclass(frozen=True)
@@ -181,7 +189,7 @@ class FixedFactor:
 
     def draw(self, size, rng):
         """(size,) ones."""
-        return np.ones(check_size(f"{type(self).__name__}.draw", "size", size))
+        return np.ones(_size_of(self, "size", size))
 
 
 @dataclass(frozen=True)
@@ -235,7 +243,7 @@ class Exponential(_Tau):
 
     def draw(self, M, rng):
         """One vector of weights, (M,) floats."""
-        return rng.exponential(self.tau, check_size("Exponential.draw", "M", M))
+        return rng.exponential(self.tau, _size_of(self, "M", M))
 
 # %% ../nbs/workshop/resampling.ipynb #ea291f6c
 @dataclass(frozen=True, eq=False)
@@ -278,7 +286,7 @@ class Discrete:
 
     def draw(self, M, rng):
         """One occupation vector, (M,) floats."""
-        M = check_size("Discrete.draw", "M", M)
+        M = _size_of(self, "M", M)
         return rng.choice(self.values, M, p=self.probabilities)
 
 # %% ../nbs/workshop/resampling.ipynb #ac5efe6d
@@ -328,7 +336,7 @@ class TwoPoint:
 
     def draw(self, N, rng):
         """Multipliers for one refit, (N,) floats."""
-        coins = rng.random(check_size("TwoPoint.draw", "N", N))
+        coins = rng.random(_size_of(self, "N", N))
         return np.where(coins < self.prob, float(self.factor), 1.0)
 
 # %% ../nbs/workshop/resampling.ipynb #c0bab894
@@ -358,7 +366,7 @@ class Weakness:
 
     def draw(self, N, rng):
         """Multipliers for one refit, (N,) floats."""
-        return 1 / rng.uniform(self.w, 1, check_size("Weakness.draw", "N", N))
+        return 1 / rng.uniform(self.w, 1, _size_of(self, "N", N))
 
 # %% ../nbs/workshop/resampling.ipynb #e57c030c
 def check_law(name, law, needs=("draw",), positive=False):
@@ -386,6 +394,27 @@ def check_law(name, law, needs=("draw",), positive=False):
         if part in needs and not abs(given - value) <= 1e-3 * (value + mean**2):
             what = f"{part} = {given}, but its nodes have {value:.6g}: make them agree"
             raise ValueError(f"{name}: {law!r} has {what}")
+
+# %% ../nbs/workshop/resampling.ipynb #f1355485
+class DrawError(ValueError):
+    """A law of your own drew what is no count, or no multiplier."""
+
+
+def drawn(name, law, size, rngs):
+    """One draw a row, (b, size); a `DrawError` for draws of another size, for "counts"
+    below 0, and for multipliers of the penalty, "randomize", that are not above 0.
+    """
+    draws, must = [law.draw(size, rng) for rng in rngs], f"{name}: {law!r} must draw"
+    try:
+        v = check_array(f"{name}: a draw of {law!r}", draws)
+    except (TypeError, ValueError) as problem:
+        raise DrawError(problem) from None
+    if v.shape != (len(rngs), size):
+        raise DrawError(f"{must} {size} numbers, not an array of shape {v.shape[1:]}")
+    low, least = (v <= 0, "> 0") if name == "randomize" else (v < 0, ">= 0")
+    if low.any():
+        raise DrawError(f"{must} numbers {least}, and drew {v.min():g}")
+    return v
 
 # %% ../nbs/workshop/resampling.ipynb #g0100009
 class _Tied:

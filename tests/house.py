@@ -154,7 +154,7 @@ def count():
 
 
 def crossings(job):
-    """{(room, other room): how often a function of the one calls one of the other} while
+    """{(room, other): how often a function of the one calls one of the other} while
     a job, a function without arguments, is done.
     """
     start, found = f"{HOUSE}/", Counter()

@@ -929,8 +929,8 @@ SABOTAGES = [
     Sabotage(
         "resampling.py",
         "half-samples of odd numbers are too large",
-        'check_size(f"{name}.draw", "M", M) + 1e-9)',
-        'check_size(f"{name}.draw", "M", M) + 0.5)',
+        '_size_of(self, "M", M) + 1e-9)',
+        '_size_of(self, "M", M) + 0.5)',
         "tests/test_resampling.py",
     ),
     # --- rows of their own kinds ------------------------------------------------------

@@ -17,7 +17,6 @@ from scipy.sparse import csc_array, csr_array, issparse, vstack
 from scipy.special import ndtri
 from scipy.stats import chi2, t
 
-from ..bootstrap import drawn
 from ..checks import check_number, check_size, numpy_errors, progress_bar
 from ..clusters import felt, moment_view  # chapter 4.7
 from .conditioning import ConditionedFit, in_play  # chapter 4.6
@@ -25,6 +24,7 @@ from .refitting import AT_ONCE, in_turn, refitter
 from .turns import FIRST_LEVEL, ExactByTurns, OneCurvature, Turns
 from ..likelihood import Squared
 from ..refits import LONG
+from ..resampling import drawn
 from ..solver import Fit
 from ..tables.storage import ChunkedTable
 

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..bootstrap import DrawError
 from ..datasets import unit_columns
 from ..densities import Located, coefficient_interval, located
 from ..inference.diagnostics import ReliabilityWarning, judge
 from ..inference.refinement import refine
+from ..resampling import DrawError
 from . import control
 from .columns import Columns, chosen_columns
 from .penalty import SelectionProblem, search, steering, walk

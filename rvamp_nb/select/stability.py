@@ -17,14 +17,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import explorers
-from ..bootstrap import drawn
 from ..checks import check_number, check_size, listed, numpy_errors
 from ..densities import located
 from ..inference.diagnostics import ReliabilityWarning, repeated_rows
 from ..inference.refitting import check_refittable
 from ..inference.survival import survival_target
 from ..likelihood import Logistic
-from ..resampling import Grouped
+from ..resampling import Grouped, drawn
 from . import pictures, predict, report
 from .answer import in_the_table, refine_selection, select
 from rvamp_nb.select.columns import (
