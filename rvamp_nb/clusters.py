@@ -16,15 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from rvamp_nb.groups import (
-    Blocks,
-    Layout,
-    diagonal,
-    rotated,
-    symmetric,
-    times,
-    transposed,
-)  # chapter 5.2
+from .groups import Blocks, Layout, rotated  # chapter 5.2
+from .linalg import diagonal, symmetric, times, transposed
 from .messages import Mixed, Moment, Moments
 from .panels import couple, is_wide, tall_form, wide_matrices
 from .prior import Prior

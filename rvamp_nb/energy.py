@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .checks import check_number, check_size, numpy_errors
-from .coupling import mirrored
 from .likelihood import Huber, Squared
+from .linalg import mirrored
 from .messages import Mixed, Natural
 from .panels import at_most_2M, couple, is_wide, tall_form, wide_matrices
 from .prior import Penalty, SpikeSlab, field_nodes

@@ -14,6 +14,7 @@ from scipy import sparse
 from rvamp_nb import rvamp
 from rvamp_nb.datasets import standardize, unit_columns
 from rvamp_nb.likelihood import Logistic, PoissonLoss
+from rvamp_nb.panels import each
 from rvamp_nb.resampling import Subsample
 from rvamp_nb.tables import door, storage
 from rvamp_nb.tables.door import as_chunked
@@ -22,7 +23,6 @@ from rvamp_nb.tables.storage import (
     ChunkError,
     SparseBlock,
     as_block,
-    each,
     square_lengths,
     standardised,
 )

@@ -19,11 +19,12 @@ from ..clusters import NODES, SOME, put_in_clusters, whole_numbers  # chapter 4.
 from ..groups import GroupedLoss, noise_of_groups  # chapter 5.2
 from ..iteration import Anderson, coordinates, from_coordinates, iterate
 from ..messages import Moments, Natural
+from ..panels import each
 from ..prior import Penalty
 from ..resampling import Discrete, Grouped, Stratified, Subsample
 from ..solver import Fit
 from ..step import Breakdown, WithIntercept, relative_change
-from ..tables.storage import each, in_rows
+from ..tables.storage import in_rows
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt002
 GONE = 1e-9  # a count so small that the row is as good as deleted

@@ -15,8 +15,9 @@ from scipy.sparse.csgraph import connected_components
 
 from ..checks import listed
 from ..groups import GroupedLoss, noise_of_groups  # chapter 5.2
+from ..panels import each
 from ..sketch import GRADES, graded, rows_of_html
-from ..tables.storage import ChunkedTable, each, in_rows
+from ..tables.storage import ChunkedTable, in_rows
 
 # %% ../../nbs/course/45_diagnostics.ipynb #567e644b
 def _of_parts(parts, doubt):

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..coupling import inverse_and_root, mirrored
 from .refitting import penalty_terms, row_loss
 from ..likelihood import Loss, Squared, check_loss
+from ..linalg import inverse_and_root, mirrored
 from ..messages import Mixed, Natural
 from ..panels import gather, tall_form
 from ..prior import Penalty, check_prior

@@ -12,9 +12,9 @@ import numpy as np
 
 from ..checks import check_number, listed
 from ..clusters import find_clusters
-from ..coupling import row_dots
 from ..densities import p2
 from ..likelihood import normal_nodes
+from ..linalg import row_dots
 from ..messages import Natural
 from .columns import family_of
 from .target import SHIFTED
