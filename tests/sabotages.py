@@ -210,6 +210,13 @@ SABOTAGES = [
     ),
     # --- coupling ---------------------------------------------------------------------
     Sabotage(
+        "linalg.py",
+        "a triangle that is mirrored has its diagonal twice",
+        "    np.fill_diagonal(full, L.diagonal())\n",
+        "",
+        "tests/test_coupling.py::test_equals_the_dense_solution",
+    ),
+    Sabotage(
         "coupling.py",
         "a coefficient hears its own mean in its field",
         "back = Natural(s / free, (solved.Atu + s * r) / free, others / free**2)",
