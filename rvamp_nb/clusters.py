@@ -16,12 +16,18 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from .groups import Blocks, Layout, rotated  # chapter 5.2
+from .groups import Blocks, Layout  # chapter 5.2
 from .linalg import diagonal, symmetric, times, transposed
 from .messages import Mixed, Moment, Moments
-from .panels import couple, is_wide, tall_form, wide_matrices
+from rvamp_nb.panels import (
+    couple_messages,
+    couple_rows,
+    is_wide,
+    tall_form,
+    wide_matrices,
+)
 from .prior import Prior
-from .step import Breakdown, WithIntercept, to_coupling
+from .step import Breakdown, WithIntercept, reply, to_coupling
 from .tables.storage import ChunkedTable
 
 # %% ../nbs/course/47_clusters.ipynb #d8145bd2
@@ -62,18 +68,13 @@ def felt(A, view, rows, columns=slice(None)):
     default: Sigma_u A (`seen`, `linear-response`); view, Moment, is what the prior
     says, rows, Natural or Blocks, what the rows say.
     """
-    if hasattr(rows, "uncoupled"):  # groups of rows, chapter 5.2
-        turned, message, back, _ = rotated(A, rows)
-        U = felt(turned, view, message, columns)
-        for m, turn in zip(rows.layout.members, back):
-            U[m] = turn @ U[m]
-        return U
+    A, rows, back = rows.uncoupled(A)  # of groups of rows, chapter 5.2
     none = np.zeros((3, A.shape[1]))
     prior = Mixed(none[0] > 0, *none, *view)
     if is_wide(A):
-        return wide_matrices(A, prior, rows).Sigma_R @ A[:, columns]
+        return back(wide_matrices(A, prior, rows).Sigma_R @ A[:, columns])
     form, I = tall_form(A, prior, rows), np.eye(A.shape[1])
-    return A / rows.Q_hat[:, None] @ (I - form.Sigma_x @ form.C)[:, columns]
+    return back(A / rows.Q_hat[:, None] @ (I - form.Sigma_x @ form.C)[:, columns])
 
 # %% ../nbs/course/47_clusters.ipynb #b10ck0s1
 def seen(A, view, rows, pulls, columns):
@@ -81,8 +82,7 @@ def seen(A, view, rows, pulls, columns):
     noise (`seen`). view and rows as of `felt`; pulls, (M,), are the mean of u.
     """
     forces = A[:, columns].T @ pulls
-    if hasattr(rows, "uncoupled"):
-        A, rows = rows.uncoupled(A)
+    A, rows, _ = rows.uncoupled(A)
     U, T = felt(A, view, rows, columns), view.T[:, None]
     # A Di(T) A'U, over the short side first
     of_x = (A * view.T) @ A.T @ U if is_wide(A) else A @ (T * (A.T @ U))
@@ -255,12 +255,14 @@ class Turned(namedtuple("Turned", (*Mixed._fields, "view", "turns", "layout"))):
 
     def coupled(self, A, rows):
         """As `couple`; the message back is in clusters."""
-        A, mixed = self.turn(A), Mixed(*self[:7])
-        in_groups = hasattr(rows, "coupled")  # chapter 5.2
-        out = rows.coupled(A, mixed) if in_groups else couple(A, mixed, rows)
+        A = self.turn(A)
+        out = couple_rows(rows, A, Mixed(*self[:7]))  # in groups, chapter 5.2
         columns = np.concatenate([m.ravel() for m in self.members])
         given = seen(A, self.view, rows, out.u.mean, columns)
         return _back(out, self, self.members, given)
+
+
+couple_messages.register(Turned, lambda prior, rows, A, *_: prior.coupled(A, rows))
 
 # %% ../nbs/course/47_clusters.ipynb #b10ck005
 def _back(out, message, members, given):
@@ -380,6 +382,11 @@ class ClusteredPrior(_InClusters):
             for part, value in (*said, *((part, 0) for part in (*mixed[:4], grain))):
                 part[m] = value
         return x, Turned(*mixed, view, turns, self.layout), grain, floored
+
+
+reply.register(
+    ClusteredPrior, lambda prior, incoming, own, _: prior.message(incoming, own)
+)
 
 # %% ../nbs/course/47_clusters.ipynb #17b10ck5
 def values_at_nodes(prior, incoming, i):

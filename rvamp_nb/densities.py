@@ -426,8 +426,7 @@ def _covariances(fit, F):
     if fit.column_clusters:
         F = np.eye(N)[F] if F.ndim == 1 else F
         A, F = prior.turn(A), prior.turn(F)
-    if hasattr(likelihood, "uncoupled"):  # rows in groups, chapter 5.2
-        A, likelihood = likelihood.uncoupled(A)
+    A, likelihood, _ = likelihood.uncoupled(A)  # of rows in groups, chapter 5.2
     form = _wide if is_wide(A) else _tall
     across, within = form(A, prior, likelihood, F)
     return (across + across.T) / 2, (within + within.T) / (2 * beta)

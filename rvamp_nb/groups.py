@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from .likelihood import Squared
 from .linalg import both_sides, diagonal, mirrored, symmetric, times, transposed
 from .messages import Moments, Natural
-from .panels import at_most_2M, couple, tall_form, wide_matrices
+from .panels import at_most_2M, couple, couple_rows, tall_form, wide_matrices
 from .resampling import Grouped
 from .tables.storage import ChunkedTable, square_lengths
 
@@ -76,15 +76,19 @@ class Blocks(NamedTuple):
         entries[:, layout.diagonal] = message.Q_hat, message.chi_hat
         return cls(entries[0], message.h, entries[1], layout)
 
+    @property
+    def diagonal(self):
+        """As `Natural.diagonal`."""
+        return self.layout.diagonal
+
     def alone(self):
-        """What each coordinate hears by itself: the diagonals, `Natural`."""
-        own = self.layout.diagonal
-        return Natural(self.Q_hat[own], self.h, self.chi_hat[own])
+        """What each coordinate receives by itself: the diagonals, `Natural`."""
+        return Natural(self.Q_hat[self.diagonal], self.h, self.chi_hat[self.diagonal])
 
     def coordinates(self):
-        """One vector: logarithms of the diagonals, h, and correlations."""
+        """Vectors to damp: logarithms of the diagonals, h, and correlations."""
         Q, chi = (_coordinates(v, self.layout) for v in (self.Q_hat, self.chi_hat))
-        return np.concatenate([Q, self.h, chi])
+        return [Q, self.h, chi]
 
     def at(self, z):
         """The message with these coordinates."""
@@ -92,13 +96,16 @@ class Blocks(NamedTuple):
         Q, chi = (_entries(v, self.layout) for v in (z[:L], z[-L:]))
         return Blocks(Q, z[L:-L], chi, self.layout)
 
-    def coupled(self, A, prior):
-        """As `couple`, for a message of the rows in blocks."""
-        return couple_blocks(A, prior, self)
-
     def uncoupled(self, A):
-        """A and the message in coordinates in which every block is diagonal."""
-        return rotated(A, self)[:2]
+        """As `Natural.uncoupled`, in coordinates in which every block is diagonal."""
+        A, message, T, _ = rotated(A, self)
+
+        def back(U):
+            for m, turn in zip(self.layout.members, T):
+                U[m] = turn @ U[m]
+            return U
+
+        return A, message, back
 
 # %% ../nbs/course/52_groups.ipynb #19000020
 def _coordinates(flat, layout):
@@ -420,6 +427,9 @@ def couple_blocks(A, prior_message, message):
     pulled = layout.of_rows(map(times, V, mean))
     to_rows = Blocks(layout.flat(V), pulled - A @ solved.x.mean, layout.flat(X), layout)
     return solved._replace(u=moments, to_likelihood=to_rows)
+
+
+couple_rows.register(Blocks, lambda rows, A, prior, *_: couple_blocks(A, prior, rows))
 
 # %% ../nbs/course/52_groups.ipynb #19000058
 LARGEST_GROUP = 200  # rows; blocks of that size fit in memory and in time

@@ -34,28 +34,16 @@ from .tables.storage import ChunkedTable
 # %% ../nbs/course/35_until_it_stops.ipynb #6fead0fa
 def coordinates(state):
     """One vector, (3N + 3M,) or more: h, and the logarithms of the rest (-inf of 0)."""
-    parts = []
     with np.errstate(divide="ignore"):
-        for message in state:
-            if hasattr(message, "coordinates"):
-                parts.append(message.coordinates())
-            else:
-                Q_hat, h, chi_hat = message
-                parts += [np.log(Q_hat), h, np.log(chi_hat)]
-    return np.concatenate(parts)
+        parts = [message.coordinates() for message in state]
+    return np.concatenate(sum(parts, []))
 
 
 def from_coordinates(z, like):
     """The state with these coordinates, of the same kind and size as another."""
-    messages, n = [], sum(map(len, like.to_prior[:3]))
+    n = sum(map(len, like.to_prior[:3]))
     with np.errstate(over="ignore"):
-        for part, message in zip((z[:n], z[n:]), like):
-            if hasattr(message, "at"):
-                messages.append(message.at(part))
-            else:
-                Q_hat, h, chi_hat = part.reshape(3, -1)
-                messages.append(Natural(np.exp(Q_hat), h.copy(), np.exp(chi_hat)))
-    return State(*messages)
+        return State(like.to_prior.at(z[:n]), like.to_likelihood.at(z[n:]))
 
 # %% ../nbs/course/35_until_it_stops.ipynb #e77decbf
 def damp(old, new, damping):

@@ -20,9 +20,24 @@ class Natural(NamedTuple):
     h: np.ndarray  # mean field, Q_hat times the mean
     chi_hat: np.ndarray  # variance of the field across resamples, >= 0
 
+    diagonal = slice(None)  # where the coordinates' entries of Q_hat and chi_hat stand
+
     def alone(self):
         """Itself; messages in blocks (chapter 5.2) give their diagonals."""
         return self
+
+    def coordinates(self):
+        """Vectors to damp: h, and logarithms of the rest (-inf of 0)."""
+        return [np.log(self.Q_hat), self.h, np.log(self.chi_hat)]
+
+    def at(self, z):
+        """The message with these coordinates, given as one vector."""
+        Q_hat, h, chi_hat = z.reshape(3, -1)
+        return Natural(np.exp(Q_hat), h.copy(), np.exp(chi_hat))
+
+    def uncoupled(self, A):
+        """A and the message where no coordinate is tied to another; the way back."""
+        return A, self, lambda U: U
 
 # %% ../nbs/course/24_messages.ipynb #e8b2fe50
 class Moments(NamedTuple):

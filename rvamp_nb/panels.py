@@ -4,9 +4,10 @@
 
 # %% auto #0
 __all__ = ['OUTWEIGHED', 'each', 'Gathered', 'gather', 'wide_matrices', 'TallForm', 'tall_form', 'is_wide', 'at_most_2M',
-           'couple', 'stand_in_columns']
+           'couple', 'couple_rows', 'couple_messages', 'stand_in_columns']
 
 # %% ../nbs/workshop/panels.ipynb #11000004
+from functools import singledispatch
 from typing import NamedTuple
 
 import numpy as np
@@ -394,6 +395,18 @@ def couple(A, prior_message, likelihood_message, gathered=None):
         return coupled(prior, rows, _solve_tall(A, prior, rows))
     prior = at_most_2M(A, prior)
     return coupled(prior, rows, _solve_wide(A, prior, rows, gathered))
+
+
+@singledispatch
+def couple_rows(rows, A, prior, gathered=None):
+    """`couple` by the type of the rows' message: one in blocks registers another."""
+    return couple(A, prior, rows, gathered)
+
+
+@singledispatch
+def couple_messages(prior, rows, A, gathered=None):
+    """`couple` by the types of both messages: one in clusters registers another."""
+    return couple_rows(rows, A, prior, gathered)
 
 # %% ../nbs/workshop/panels.ipynb #11000113
 def stand_in_columns(gathered, smallest=1e-12):

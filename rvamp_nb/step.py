@@ -4,10 +4,12 @@
 
 # %% auto #0
 __all__ = ['FAINT', 'NOTHING', 'Problem', 'State', 'Step', 'initial_state', 'emptying_factor', 'threads', 'Breakdown', 'step',
-           'to_coupling', 'Said', 'ask', 'join', 'check_state', 'relative_change', 'scale_free_delta', 'WithIntercept']
+           'to_coupling', 'Said', 'reply', 'ask', 'join', 'check_state', 'relative_change', 'scale_free_delta',
+           'WithIntercept']
 
 # %% ../nbs/course/34_one_turn.ipynb #30a00005
 from contextlib import ExitStack, contextmanager
+from functools import singledispatch
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +18,7 @@ from threadpoolctl import ThreadpoolController
 from .coupling import Coupled
 from .likelihood import Squared
 from .messages import Mixed, Moments, Natural, mixed_extrinsic
-from .panels import couple
+from .panels import couple_messages
 from .prior import Prior
 from .resampling import Poisson
 from .tables.storage import SMALL, column_sums, square_lengths
@@ -170,7 +172,7 @@ def to_coupling(x, incoming, own):
 
 def _floor(message, rounding):
     """The message with negative variances set to 0; how many were beyond rounding."""
-    given = {name: getattr(message, name) for name in rounding}
+    given = {name: message._asdict()[name] for name in rounding}
     count = sum(int((given[name] < -error).sum()) for name, error in rounding.items())
     return message._replace(**{k: np.maximum(v, 0.0) for k, v in given.items()}), count
 
@@ -187,32 +189,33 @@ class Said(NamedTuple):
     floored: int
 
 
+@singledispatch
+def reply(prior, incoming, own, beta):
+    """Moments of x, and the rest as of `to_coupling`; a prior with columns in blocks
+    (chapter 4.7) registers another.
+    """
+    x = prior.moments(incoming, beta)
+    return x, *to_coupling(x, incoming, own)
+
+
 def ask(problem, state):
     """Variable 1: moments and messages of prior and rows (`Said`)."""
     A, y, prior, likelihood, counts, beta = problem
     u, likelihood_message = likelihood.message(y, state.to_likelihood, counts, beta)
     own = square_lengths(A) * np.mean(u.chi)
-    if hasattr(prior, "message"):  # columns in blocks, chapter 4.7
-        x, message, grain, floored = prior.message(state.to_prior, own)
-    else:
-        x = prior.moments(state.to_prior, beta)
-        message, grain, floored = to_coupling(x, state.to_prior, own)
+    x, message, grain, floored = reply(prior, state.to_prior, own, beta)
     return Said(x, u, message, likelihood_message, grain, own, floored)
 
 # %% ../nbs/course/34_one_turn.ipynb #a7d10c09
 def _couple(A, said, gathered):
     """`couple` with a grain of ridge; what it cannot take is a breakdown."""
     prior, rows = said.prior_message, said.likelihood_message
-    for name in Mixed._fields:
-        if not np.isfinite(getattr(prior, name)).all():
+    for name, part in zip(Mixed._fields, prior):
+        if not np.isfinite(part).all():
             raise Breakdown(f"{name}_2x is not finite")
     prior = prior._replace(Q_hat=prior.Q_hat + said.grain)
     try:
-        if hasattr(prior, "coupled"):  # columns in blocks, chapter 4.7
-            return prior.coupled(A, rows)
-        if hasattr(rows, "coupled"):  # in blocks, chapter 5.2
-            return rows.coupled(A, prior)
-        return couple(A, prior, rows, gathered)
+        return couple_messages(prior, rows, A, gathered)
     except np.linalg.LinAlgError:
         raise Breakdown("the coupling's matrix is not positive definite") from None
 
@@ -226,9 +229,9 @@ def join(problem, state, said, gathered=None):
     rounding = ({"chi_hat": 0.0} if isinstance(m, Natural) else {} for m in coupled[2:])
     (to_prior, a), (to_likelihood, b) = map(_floor, coupled[2:], rounding)
     # a column of zeros receives nothing: its precision stays as it was
-    own_entries = getattr(getattr(to_prior, "layout", None), "diagonal", slice(None))
-    heard, before = to_prior.Q_hat.copy(), state.to_prior.Q_hat[own_entries]
-    heard[own_entries] = np.where(said.own > 0, heard[own_entries] + said.grain, before)
+    at, heard = to_prior.diagonal, to_prior.Q_hat.copy()
+    before = state.to_prior.alone().Q_hat
+    heard[at] = np.where(said.own > 0, heard[at] + said.grain, before)
     new = State(to_prior._replace(Q_hat=heard), to_likelihood)
     check_state(new)
     messages = said.prior_message, said.likelihood_message, coupled, new

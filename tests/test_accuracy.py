@@ -19,7 +19,7 @@ import pytest
 import textbook
 from truth.make_truth import load_truth
 
-import rvamp_nb.step as turn
+import rvamp_nb.panels as panels
 from rvamp_nb.coupling import Coupled
 from rvamp_nb.messages import Moments, Natural
 from rvamp_nb.prior import Laplace
@@ -221,7 +221,7 @@ def mirrored(A, prior_message, likelihood_message, gathered=None):
     return COUPLE(-A, prior_message, likelihood_message)
 
 
-COUPLE = turn.couple
+COUPLE = panels.couple
 
 
 SABOTAGE = {  # what is done to the solver, and with what it is called
@@ -245,7 +245,7 @@ SABOTAGE = {  # what is done to the solver, and with what it is called
 def sabotaged(
     truth, monkeypatch, couple, counts, randomize=None, factor=1.0, max_iter=60
 ):
-    monkeypatch.setattr(turn, "couple", couple)
+    monkeypatch.setattr(panels, "couple", couple)
     prior = (
         Laplace(truth.lam * factor)
         if randomize is None

@@ -12,6 +12,7 @@ from designs import FRACTIONS, LAWS, SHARES, cases, penalty, strong_cases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import rvamp_nb.panels as panels
 import rvamp_nb.step as turn
 from rvamp_nb import iteration, solver
 from rvamp_nb.bootstrap import naive_bootstrap
@@ -245,7 +246,7 @@ def test_huber_starts_where_the_rows_are(shift):
 
 def test_a_run_without_progress_ends(monkeypatch):
     """Messages that never settle: it stops well before the limit, and says so."""
-    couple = turn.couple
+    couple = panels.couple
     rng = np.random.default_rng(0)
 
     def noisy(*messages):
@@ -253,7 +254,7 @@ def test_a_run_without_progress_ends(monkeypatch):
         h = done.to_prior.h * rng.uniform(0.5, 2, size=60)
         return done._replace(to_prior=done.to_prior._replace(h=h))
 
-    monkeypatch.setattr(turn, "couple", noisy)
+    monkeypatch.setattr(panels, "couple", noisy)
     problem = Problem(DATA.A, DATA.y, Laplace(LAM), Squared(), Poisson(0.5))
     run = iteration.run(problem, None, 1e-6, 100_000, 0.7)
     assert run.failure.startswith("no progress") and len(run.trace) <= 1000
@@ -310,7 +311,7 @@ def test_breakdown_is_said_with_its_quantity(monkeypatch):
     def refuse(*_):
         raise np.linalg.LinAlgError("not positive definite")
 
-    monkeypatch.setattr(turn, "couple", refuse)
+    monkeypatch.setattr(panels, "couple", refuse)
     with pytest.warns(ConvergenceWarning, match="not positive definite"):
         fit = rvamp(DATA.A, DATA.y, LAM)
     assert (
@@ -326,7 +327,7 @@ def test_a_breakdown_on_the_way_is_survived(monkeypatch):
     """One failed step in the middle: the solver slows down and still arrives at the
     same answer.
     """
-    calm, calls, couple = rvamp(DATA.A, DATA.y, LAM, tol=1e-9), [], turn.couple
+    calm, calls, couple = rvamp(DATA.A, DATA.y, LAM, tol=1e-9), [], panels.couple
 
     def shaky(*messages):
         calls.append(1)
@@ -334,7 +335,7 @@ def test_a_breakdown_on_the_way_is_survived(monkeypatch):
             raise np.linalg.LinAlgError
         return couple(*messages)
 
-    monkeypatch.setattr(turn, "couple", shaky)
+    monkeypatch.setattr(panels, "couple", shaky)
     fit = rvamp(DATA.A, DATA.y, LAM, tol=1e-9)
     assert (
         fit.converged
@@ -424,7 +425,7 @@ def test_continuation_rescues_a_cold_start_that_fails(monkeypatch):
 
 
 def test_negative_variances_are_counted(monkeypatch):
-    couple = turn.couple
+    couple = panels.couple
 
     def rounded(*messages):
         done = couple(*messages)
@@ -434,7 +435,7 @@ def test_negative_variances_are_counted(monkeypatch):
             )
         )
 
-    monkeypatch.setattr(turn, "couple", rounded)
+    monkeypatch.setattr(panels, "couple", rounded)
     fit = rvamp(DATA.A, DATA.y, LAM)
     assert (fit.trace.floored >= 1).all()
 

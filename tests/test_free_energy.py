@@ -14,7 +14,7 @@ from truth_trust.make_trust_truth import load as load_table
 from truth_trust.make_trust_truth import problem as table_problem
 from truth_trust.make_trust_truth import solve as solve_table
 
-import rvamp_nb.step
+import rvamp_nb.panels
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.energy import (
@@ -203,7 +203,7 @@ def test_planted_mistakes_are_seen(name):
     change = parts.pop("change", lambda answer: answer)
     right, messages = fitted("squared").problem, fitted("squared").messages
     with mock.patch.object(
-        rvamp_nb.step, "couple", lambda *given: change(couple(*given))
+        rvamp_nb.panels, "couple", lambda *given: change(couple(*given))
     ):
         wrong = iterate(right._replace(**parts), messages)
         for _, (now, _, _) in zip(range(80), wrong):

@@ -41,7 +41,7 @@ from rvamp_nb.inference import refinement as room
 from rvamp_nb.inference import refitting
 from rvamp_nb.inference.refitting import refitter
 from rvamp_nb.inference.survival import BaselineHazard
-from rvamp_nb.panels import couple
+from rvamp_nb.panels import couple_rows
 from rvamp_nb.solver import with_clusters
 
 M, N = 60, 30
@@ -194,15 +194,10 @@ def test_fields_move_as_the_coupling_says(name, rows):
     else:
         fit = rvamp(A[:rows], Y[:rows], prior=lasso(2.5), counts=HALF)
     last, fields = fit.last, []
-    ask = getattr(last.likelihood_message, "coupled", None)
     for force in (1.0, -1.0):
         said = last.likelihood_message
         said = said._replace(h=said.h + force * (np.arange(rows) == 3))
-        out = (
-            said.coupled(fit.problem.A, last.prior_message)
-            if ask
-            else couple(fit.problem.A, last.prior_message, said)
-        )
+        out = couple_rows(said, fit.problem.A, last.prior_message)
         fields.append(out.to_prior.h[: len(fit.mean)])
     slope = (fields[0] - fields[1]) / 2
     W = room.field_of(fit).W
