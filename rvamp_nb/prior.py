@@ -22,10 +22,10 @@ from .resampling import FixedFactor, TwoPoint, check_law
 # %% ../nbs/course/31_prior.ipynb #c357d286
 def _inside(size, lam, s):
     """P[|size + s xi| <= lam], for s > 0, to about twelve digits however small."""
-    d, e = noises(size, s), noises(lam, s)
+    d, e, near, far = noises(np.array([size, lam, lam - size, -lam - size]), s)
     d2, e2 = d**2, e**2  # a square is quick, a fourth power is not
     series = 1 + (d2 - 1) * e2 / 6 + (d2**2 - 6 * d2 + 3) * e2**2 / 120
-    wide = ndtr(noises(lam - size, s)) - ndtr(-noises(lam + size, s))
+    wide = ndtr(near) - ndtr(far)
     return np.where(e * (1 + d) < 0.02, 2 * e * phi(d) * series, wide)
 
 # %% ../nbs/course/31_prior.ipynb #05f616d6
@@ -56,7 +56,7 @@ def selected(incoming, lam, positive=False):
     _, h, chi_hat = incoming
     s, size = np.sqrt(chi_hat), h if positive else np.abs(h)
     unit = np.where(s > 0, s, 1.0)
-    near, far = (ndtr(noises(v - lam, unit)) for v in (size, -size))
+    near, far = ndtr(noises(np.array([size - lam, -size - lam]), unit))
     Pi = np.where(s > 0, np.minimum(near + (not positive) * far, 1), size > lam)
     return np.where(np.equal(lam, 0) & (not positive), 1.0, Pi)
 

@@ -30,14 +30,12 @@ from rvamp_nb.iteration import (
     TRACE,
     Anderson,
     continuation,
-    coordinates,
-    from_coordinates,
     kept_rows,
     run,
     step_of_few,
 )
 from .likelihood import Squared, check_loss
-from .messages import Natural
+from .messages import Natural, coordinates, from_coordinates
 from .prior import Laplace, check_prior
 from .resampling import Poisson, check_law, law_of_one
 from .saving import FileError, check_same, save_fit, saved_settings

@@ -226,17 +226,17 @@ def join(problem, state, said, gathered=None):
     """
     coupled = _couple(problem.A, said, gathered)
     # blocks are sums of squares
-    rounding = ({"chi_hat": 0.0} if isinstance(m, Natural) else {} for m in coupled[2:])
+    rounding = [{"chi_hat": 0.0} if isinstance(m, Natural) else {} for m in coupled[2:]]
     (to_prior, a), (to_likelihood, b) = map(_floor, coupled[2:], rounding)
     # a column of zeros receives nothing: its precision stays as it was
     at, heard = to_prior.diagonal, to_prior.Q_hat.copy()
-    before = state.to_prior.alone().Q_hat
+    before = state.to_prior.Q_hat[state.to_prior.diagonal]
     heard[at] = np.where(said.own > 0, heard[at] + said.grain, before)
     new = State(to_prior._replace(Q_hat=heard), to_likelihood)
     check_state(new)
     messages = said.prior_message, said.likelihood_message, coupled, new
     change = relative_change(state, new, said.u)
-    unpenalised = state.to_prior.alone().h / state.to_prior.alone().Q_hat
+    unpenalised = state.to_prior.h / before
     delta = scale_free_delta(said.x, coupled.x, NOTHING * np.linalg.norm(unpenalised))
     return Step(state, said.x, said.u, *messages, change, delta, said.floored + a + b)
 
@@ -247,9 +247,10 @@ def check_state(state):
         for name, part in zip(Natural._fields, message):
             if not np.isfinite(part).all():
                 raise Breakdown(f"{name}_{block} is not finite")
-    if not (state.to_prior.alone().Q_hat > 0).all():
+    prior, rows = (message.Q_hat[message.diagonal] for message in state)
+    if not (prior > 0).all():
         raise Breakdown("Q_hat_1x is not positive")
-    if not (state.to_likelihood.alone().Q_hat >= 0).all():
+    if not (rows >= 0).all():
         raise Breakdown("Q_hat_1u is negative")
 
 # %% ../nbs/course/34_one_turn.ipynb #eabb324d

@@ -17,8 +17,8 @@ import numpy as np
 from ..checks import numpy_errors
 from ..clusters import NODES, SOME, put_in_clusters, whole_numbers  # chapter 4.7
 from ..groups import GroupedLoss, noise_of_groups  # chapter 5.2
-from ..iteration import Anderson, coordinates, from_coordinates, iterate
-from ..messages import Moments, Natural
+from ..iteration import Anderson, iterate
+from ..messages import Moments, Natural, coordinates, from_coordinates
 from ..panels import each
 from ..prior import Penalty
 from ..resampling import Discrete, Grouped, Stratified, Subsample
