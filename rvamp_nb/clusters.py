@@ -27,7 +27,8 @@ from rvamp_nb.panels import (
     wide_matrices,
 )
 from .prior import Prior
-from .step import Breakdown, WithIntercept, reply, to_coupling
+from .problem import Breakdown
+from .step import WithIntercept, reply, to_coupling
 from .tables.storage import ChunkedTable
 
 # %% ../nbs/course/47_clusters.ipynb #d8145bd2

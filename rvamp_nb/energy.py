@@ -19,8 +19,8 @@ from .linalg import mirrored
 from .messages import Mixed, Natural
 from .panels import at_most_2M, couple, is_wide, tall_form, wide_matrices
 from .prior import Penalty, SpikeSlab, field_nodes
+from .problem import Step
 from .solver import Fit
-from .step import Step
 from .tables.storage import square_lengths
 
 # %% ../nbs/course/42_free_energy.ipynb #e39e997e

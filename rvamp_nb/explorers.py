@@ -20,6 +20,7 @@ from math import prod
 import numpy as np
 from scipy.ndimage import binary_dilation
 
+from .active import step_for
 from .checks import needed, progress_bar
 from .densities import p1, p2
 from .iteration import Anderson, iterate, run
@@ -137,7 +138,8 @@ def _chain(fit, changes, bar=None):
     enough = max(fit.tol, 1e-4), max(fit.n_iter, 60), 0.7
     for k, change in enumerate(changes, 1):
         problem = fit.problem._replace(**change)
-        last, _, failure, _ = run(problem, foreseen(past, k), *enough, anderson)
+        how = *enough, anderson, step_for(problem.A)
+        last, _, failure, _ = run(problem, foreseen(past, k), *how)
         anderson.pause()
         if bar is not None:
             bar.update(1)

@@ -21,7 +21,8 @@ from . import likelihood, prior, resampling
 from .checks import check_number
 from .groups import Blocks, GroupedLoss, Layout
 from .messages import Natural
-from .step import State, WithIntercept, check_state
+from .problem import State
+from .step import WithIntercept, check_state
 
 # %% ../nbs/workshop/saving.ipynb #87000107
 @contextmanager

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import bdtr
 
+from .active import step_for
 from rvamp_nb.checks import (
     check_array,
     check_number,
@@ -26,27 +27,14 @@ from rvamp_nb.clusters import (
     put_in_clusters,
 )  # chapter 4.7
 from .groups import answered_in_groups  # chapter 5.2
-from rvamp_nb.iteration import (
-    TRACE,
-    Anderson,
-    continuation,
-    kept_rows,
-    run,
-    step_of_few,
-)
+from .iteration import TRACE, Anderson, continuation, kept_rows, run
 from .likelihood import Squared, check_loss
 from .messages import Natural, coordinates, from_coordinates
 from .prior import Laplace, check_prior
+from .problem import Breakdown, Problem, State, Step
 from .resampling import Poisson, check_law, law_of_one
 from .saving import FileError, check_same, save_fit, saved_settings
-from rvamp_nb.step import (
-    Breakdown,
-    Problem,
-    State,
-    Step,
-    WithIntercept,
-    emptying_factor,
-)
+from .step import WithIntercept, emptying_factor
 from .tables.door import as_chunked
 from .tables.storage import ChunkedTable
 
@@ -114,7 +102,7 @@ def load_fit(path, A, y, **parts):
     problem = _problem(A, y, None, **remade)
     check_same(path, header, problem, {"A", "y", *parts})
     try:
-        last = step_of_few(problem, _warm_state(state, problem))
+        last = step_for(problem.A)(problem, _warm_state(state, problem))
     except (Breakdown, np.linalg.LinAlgError) as e:
         what = "its messages allow no step: it was damaged, save the fit again"
         raise FileError(f"{path}: {what} ({e})") from e
@@ -210,9 +198,10 @@ class ConvergenceWarning(UserWarning):
 def _fit(problem, state, tol, max_iter, damping, anderson=None):
     """Warm or cold; if that fails, by continuation."""
     options, how = (tol, max_iter, damping), "by continuation from a larger penalty"
-    done = run(problem, state, *options, anderson)
+    take = step_for(problem.A)
+    done = run(problem, state, *options, anderson, take)
     failure = done.failure
-    again = continuation(problem, *options) if failure else None
+    again = continuation(problem, *options, take) if failure else None
     if again:
         failure = again.failure and f"{failure}; {how}, {again.failure}"
         taken = len(done.trace) + again.lost + len(again.trace)

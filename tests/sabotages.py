@@ -502,6 +502,13 @@ SABOTAGES = [
     ),
     # --- step, iteration, solver ------------------------------------------------------
     Sabotage(
+        "problem.py",
+        "a problem is at temperature 1 where none is asked for",
+        "beta: float = np.inf  # inverse temperature",
+        "beta: float = 1.0  # inverse temperature",
+        "nbs/course/35_until_it_stops.ipynb::module",
+    ),
+    Sabotage(
         "iteration.py",
         "it has converged when the messages stand still, whatever the factors say",
         "if max(change, delta) < tol:",
@@ -523,7 +530,7 @@ SABOTAGES = [
         "tests/test_bagging.py::test_a_bagged_prediction_against_refits",
     ),
     Sabotage(
-        "iteration.py",
+        "active.py",
         "the few columns have the penalties of the first ones",
         "cut = {k: np.asarray(v)[which] for k",
         "cut = {k: np.asarray(v)[: len(which)] for k",

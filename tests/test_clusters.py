@@ -27,10 +27,10 @@ from rvamp_nb.inference.effects import debiased_effects
 from rvamp_nb.inference.refinement import refine
 from rvamp_nb.likelihood import Logistic
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
+from rvamp_nb.problem import Breakdown
 from rvamp_nb.refits import penalised_fit
 from rvamp_nb.resampling import FixedFactor, Grouped, NoResampling, Poisson, Subsample
 from rvamp_nb.solver import load_fit, rvamp, with_clusters
-from rvamp_nb.step import Breakdown
 from rvamp_nb.tables.storage import ChunkedTable
 
 HALF = Subsample(0.5)

@@ -20,6 +20,7 @@ from rvamp_nb.datasets import gaussian_design, random_dct, standardize
 from rvamp_nb.iteration import iterate
 from rvamp_nb.likelihood import Huber, Squared
 from rvamp_nb.prior import Laplace, Ridge, SpikeSlab
+from rvamp_nb.problem import Problem, State
 from rvamp_nb.resampling import (
     FixedFactor,
     Grouped,
@@ -29,7 +30,7 @@ from rvamp_nb.resampling import (
     TwoPoint,
 )
 from rvamp_nb.solver import ConvergenceWarning, rvamp, rvamp_path
-from rvamp_nb.step import Problem, State, emptying_factor, initial_state
+from rvamp_nb.step import emptying_factor, initial_state
 
 GRID = [
     (case, law, fraction) for case in cases() for law in LAWS for fraction in FRACTIONS

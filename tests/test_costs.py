@@ -12,11 +12,12 @@ import pytest
 from scipy.linalg import blas
 
 from rvamp_nb import panels, rvamp
-from rvamp_nb.iteration import iterate, step_of_few
+from rvamp_nb.active import step_of_few
+from rvamp_nb.iteration import iterate
 from rvamp_nb.likelihood import Squared
 from rvamp_nb.prior import Laplace
+from rvamp_nb.problem import Problem
 from rvamp_nb.resampling import Poisson
-from rvamp_nb.step import Problem
 from rvamp_nb.tables.storage import ChunkedTable, standardised
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "bench"))

@@ -30,6 +30,7 @@ from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.messages import Moments, Natural
 from rvamp_nb.panels import couple
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab, one_sided
+from rvamp_nb.problem import Breakdown
 from rvamp_nb.resampling import (
     Exponential,
     FixedFactor,
@@ -39,7 +40,7 @@ from rvamp_nb.resampling import (
     TwoPoint,
 )
 from rvamp_nb.solver import ConvergenceWarning, rvamp
-from rvamp_nb.step import Breakdown, step
+from rvamp_nb.step import step
 
 RNG = np.random.default_rng(0)
 M, N = 40, 60

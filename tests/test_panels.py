@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from test_coupling import mixed, problem
 
-from rvamp_nb import iteration, panels, rvamp
+from rvamp_nb import active, panels, rvamp
 from rvamp_nb.likelihood import Logistic, Squared
 from rvamp_nb.panels import couple, gather, stand_in_columns
 from rvamp_nb.resampling import Poisson, Subsample
@@ -155,5 +155,5 @@ def test_most_columns_keep_still_and_the_answer_is_the_same(loss, counts):
 def test_a_small_problem_that_breaks_down_costs_a_plain_step(monkeypatch):
     A, y = factors()
     stored, lam = ChunkedTable(A, chunk_size=9000), 0.2 * np.abs(A.T @ y).max()
-    monkeypatch.setattr(iteration, "_arrived", lambda small, state: None)
+    monkeypatch.setattr(active, "_arrived", lambda small, state: None)
     assert_allclose(rvamp(stored, y, lam).Pi, rvamp(A, y, lam).Pi, atol=1e-6)

@@ -19,11 +19,11 @@ from sklearn.exceptions import NotFittedError
 from rvamp_nb import (
     StabilitySelection,
     condition_on_rows,
-    iteration,
     naive_bootstrap,
     refine,
     rvamp,
     rvamp_path,
+    solver,
 )
 from rvamp_nb.datasets import gaussian_design, load_diabetes, standardize, toy
 from rvamp_nb.inference.diagnostics import ReliabilityWarning, row_shares
@@ -899,15 +899,19 @@ def _hard_searches():
     yield X, X[:, :2].sum(1) + rng.normal(size=147), dict(q=33.0)  # all columns
 
 
+def count_steps(monkeypatch, taken):
+    """Each step of a fit, and of the search, adds to `taken`."""
+    for room in (solver, penalty):
+        counted = lambda A, of=room.step_for: lambda *a: taken.append(1) or of(A)(*a)
+        monkeypatch.setattr(room, "step_for", counted)
+
+
 @pytest.mark.parametrize("case", range(6))
 def test_the_search_takes_at_most_four_times_the_steps_of_a_fit(case, monkeypatch):
     """(1,104 for 19 steps, 59 for 12, 127 for 7, 136 for 6.) And it counts them all."""
     X, y, given = [*_hard_searches()][case]
     taken = []
-    for room in (iteration, penalty):
-        take = room.step_of_few
-        counted = lambda *a, take=take: taken.append(1) or take(*a)
-        monkeypatch.setattr(room, "step_of_few", counted)
+    count_steps(monkeypatch, taken)
     s = silently(StabilitySelection(n_resamples=0, **given), X, y)
     assert s.status_ == "converged" and s.n_iter_ == len(taken)
     question = s.question_
@@ -922,10 +926,7 @@ def test_steps_that_led_to_nothing_are_counted(monkeypatch):
     X, y = table()
     made, taken = [], []
     s = silently(StabilitySelection(n_resamples=0), X, y)
-    for room in (iteration, penalty):
-        take = room.step_of_few
-        counted = lambda *a, take=take: taken.append(1) or take(*a)
-        monkeypatch.setattr(room, "step_of_few", counted)
+    count_steps(monkeypatch, taken)
     fails = lambda *given, **how: made.append(1) or None
     monkeypatch.setattr(penalty, "_exactly", fails)
     walked = silently(StabilitySelection(n_resamples=0), X, y)

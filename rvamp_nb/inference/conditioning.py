@@ -21,9 +21,10 @@ from ..iteration import Anderson, iterate
 from ..messages import Moments, Natural, coordinates, from_coordinates
 from ..panels import each
 from ..prior import Penalty
+from ..problem import Breakdown
 from ..resampling import Discrete, Grouped, Stratified, Subsample
 from ..solver import Fit
-from ..step import Breakdown, WithIntercept, relative_change
+from ..step import WithIntercept, relative_change
 from ..tables.storage import in_rows
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt002

@@ -18,16 +18,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..active import step_for
 from ..checks import check_array, progress_bar
-from ..iteration import Anderson, Breakdown, iterate, step_of_few
+from ..iteration import Anderson, iterate
 from ..messages import Natural
 from ..prior import ElasticNet, Laplace, Penalty, Prior, SpikeSlab
+from ..problem import Breakdown, Problem
 from ..resampling import FixedFactor, check_law, law_of_one
 from .columns import Columns, check_named
 from .control import settle
 from .target import Target, draws_halves
 from ..solver import ConvergenceWarning, Path, foreseen, rvamp, rvamp_path
-from ..step import Problem, WithIntercept, emptying_factor, initial_state
+from ..step import WithIntercept, emptying_factor, initial_state
 from ..tables.storage import BLOCK, ChunkedTable
 
 # %% ../../nbs/workshop/penalty.ipynb #73000005
@@ -315,7 +317,7 @@ def onward(question, fit, prior, state, anderson, enough):
     inside = WithIntercept(prior, len(fit.mean)) if question.intercept else prior
     problem, last, changes = fit.problem._replace(prior=inside), None, []
     anderson.pause()
-    steps = iterate(problem, state, anderson=anderson, take=step_of_few)
+    steps = iterate(problem, state, anderson=anderson, take=step_for(problem.A))
     try:
         for current, _, _ in steps:
             last = current or last

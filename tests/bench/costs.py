@@ -18,12 +18,13 @@ from scipy.linalg.blas import dsyrk, dtrmm
 from scipy.signal import lfilter
 from scipy.special import ndtri
 
+from rvamp_nb.active import CROWD, DEAR, step_of_few
 from rvamp_nb.checks import check_number, check_size
-from rvamp_nb.iteration import CROWD, DEAR, iterate, step_of_few
+from rvamp_nb.iteration import iterate
 from rvamp_nb.likelihood import Squared
 from rvamp_nb.prior import Laplace
+from rvamp_nb.problem import Problem
 from rvamp_nb.resampling import Poisson
-from rvamp_nb.step import Problem
 from rvamp_nb.tables.storage import BLOCK, ChunkedTable, as_block
 
 

@@ -390,7 +390,7 @@ def deltas(A, y, lam, run, steps):
     """
     from rvamp_nb.likelihood import Squared
     from rvamp_nb.prior import Laplace
-    from rvamp_nb.step import Breakdown, Problem
+    from rvamp_nb.problem import Breakdown, Problem
 
     out = np.full((2, steps), np.nan)
     try:

@@ -46,9 +46,10 @@ from rvamp_nb.likelihood import Squared  # noqa: E402
 from rvamp_nb.messages import Mixed, Natural  # noqa: E402
 from rvamp_nb.panels import couple  # noqa: E402
 from rvamp_nb.prior import Laplace  # noqa: E402
+from rvamp_nb.problem import Problem
 from rvamp_nb.resampling import FixedFactor, Subsample  # noqa: E402
 from rvamp_nb.solver import _fit  # noqa: E402
-from rvamp_nb.step import Problem, step  # noqa: E402
+from rvamp_nb.step import step  # noqa: E402
 
 COUNTS = experiments.COUNTS
 # celer's duality gap for a refit that is only timed (the truths use 1e-9)
