@@ -310,9 +310,11 @@ def _definite(Q):
 class _InClusters(Prior):
     """Which columns answer together, and what they see."""
 
+    whole = None
+
     def __init__(self, whole, clusters, N):
         self.whole, self.column_clusters, self.N = whole, clusters, N
-        self.is_unpenalized = whole.is_unpenalized
+        self.is_unpenalized, self.selects = whole.is_unpenalized, whole.selects
         self.prior = whole.prior if isinstance(whole, WithIntercept) else whole
         number = np.arange(N + (whole is not self.prior))
         for cluster in clusters:
@@ -384,12 +386,12 @@ class ClusteredPrior(_InClusters):
                 part[m] = value
         return x, Turned(*mixed, view, turns, self.layout), grain, floored
 
-
+# %% ../nbs/course/47_clusters.ipynb #17b10ck5
 reply.register(
     ClusteredPrior, lambda prior, incoming, own, _: prior.message(incoming, own)
 )
 
-# %% ../nbs/course/47_clusters.ipynb #17b10ck5
+
 def values_at_nodes(prior, incoming, i):
     """Of coefficients in the clusters of an `ClusteredPrior`, numbers (n,), at all the
     nodes, (n, NODES).
@@ -468,8 +470,8 @@ def check_clusters(clusters, problem, N):
             )
             raise TypeError(f"column_clusters need the table in memory, {why}")
         wanted = [cluster for cluster in wanted if len(cluster) > 1]
-    selects = hasattr(prior, "split") and np.any(prior.split()[0])
-    if len(wanted) and not (selects and np.isinf(problem.beta)):
+    selects = np.any(prior.split()[0]) and np.isinf(problem.beta)
+    if len(wanted) and not selects:
         what = "a penalty that selects, such as Laplace(0.1), at beta = inf"
         raise TypeError(f"column_clusters are for {what}")
     return wanted

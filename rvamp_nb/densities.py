@@ -45,7 +45,7 @@ def coefficient_interval(fit, level=0.9):
     """
     level = check_number("coefficient_interval", "level", level, 0, 1)
     density = p1(fit)
-    if not hasattr(density, "quantile"):
+    if isinstance(density, P1Posterior):
         raise TypeError("coefficient_interval is for beta = inf: look at p1(fit).pdf")
     return density.quantile(np.array([(1 - level) / 2, (1 + level) / 2]))
 
@@ -278,8 +278,9 @@ class P1Posterior(_Moments):
     @property
     def atom(self):
         """Mean posterior probability of zero; 0 but for a prior with a spike."""
-        spike = isinstance(self.prior, SpikeSlab)
-        return 1 - self.prior.Pi(self.incoming) if spike else 0.0 * self.incoming.h
+        if self.prior.selects(self.beta):
+            return 1 - self.prior.Pi(self.incoming, self.beta)
+        return 0.0 * self.incoming.h
 
     @np.errstate(under="ignore")
     def pdf(self, x):
@@ -325,7 +326,7 @@ def p1(fit, i=None):
     own = {name: v[i] for name, v in vars(prior).items() if np.shape(v) == (N,)}
     vars(prior).update(own)
     incoming = Natural(*(part[:N][i] for part in fit.last.state.to_prior.alone()))
-    if np.isfinite(beta) and hasattr(prior, "log_density"):
+    if np.isfinite(beta) and prior.log_density:
         return P1Posterior(prior, incoming, beta, names)
     if np.isinf(beta) and isinstance(prior, Penalty):
         incoming = incoming._replace(h=incoming.h * np.where(unit < 0, -1, 1))

@@ -37,9 +37,9 @@ def messages_of(fit):
     """The `Messages` that came in at the last step of a fit (or at a `Step`), and what
     the factors answered.
     """
-    last = getattr(fit, "last", fit)
     if not isinstance(fit, (Fit, Step)):
         raise TypeError(f"fit must be a Fit, from rvamp, got {fit!r:.60}")
+    last = fit.last if isinstance(fit, Fit) else fit
     if last is None:
         raise ValueError(f"the fit has no messages: {fit.status}")
     return Messages(*last.state, last.prior_message, last.likelihood_message)

@@ -354,7 +354,7 @@ class Evolution:
     @property
     def lam(self):
         """The penalty, where the prior has one."""
-        return getattr(self.Pi_null.prior, "lam", np.nan)
+        return vars(self.Pi_null.prior).get("lam", np.nan)
 
     @property
     def selected(self):
@@ -495,7 +495,7 @@ def _one_prior(lam, prior, beta, selected):
     if (lam is None) == (prior is None):
         raise ValueError("give either lam (the paper's prior) or a prior")
     prior = Laplace(lam) if prior is None else prior
-    check_prior(prior, needs=("moments", "cases", "bends", "check", "positive"))
+    check_prior(prior)
     if any(np.ndim(value) for value in vars(prior).values()):
         raise ValueError("prior must be the same for all columns: numbers, not vectors")
     prior.check(1, beta)

@@ -175,7 +175,7 @@ def refits_for_the_page(stops, draws):
 def _columns(shown, names, fit):
     """The columns meant by `shown`, names or numbers: without it the ten surest."""
     if shown is None:  # without a threshold Π is not defined
-        surest = -fit.Pi if hasattr(fit, "Pi") else -np.abs(fit.mean)
+        surest = -fit.Pi if fit.selects else -np.abs(fit.mean)
         return np.sort(np.argsort(surest, kind="stable")[:10])
     known = {name: i for i, name in enumerate(names)}
     found = []

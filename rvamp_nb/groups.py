@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from .likelihood import Squared
+from .likelihood import Loss, Squared
 from .linalg import both_sides, diagonal, mirrored, symmetric, times, transposed
 from .messages import Moments, Natural
 from .panels import at_most_2M, couple, couple_rows, tall_form, wide_matrices
@@ -300,10 +300,12 @@ def _inverse_response(chi, faintest=1e-10):
     return (E / values[:, None]) @ transposed(E)
 
 # %% ../nbs/course/52_groups.ipynb #19000042
-class GroupedLoss:
+class GroupedLoss(Loss):
     """A loss (Squared, or any Loss) whose rows are answered group by group, with one
     count for each; index, (M,), is the number of each row's group.
     """
+
+    plain = property(lambda self: self.loss.plain)
 
     def __init__(self, loss, index):
         self.loss, self.layout = loss, Layout(index)
@@ -332,7 +334,7 @@ class GroupedLoss:
             raise ValueError("warm_start has other groups of rows than counts")
         return message
 
-    def pull_noise(self, slope, A):
+    def pull_noise(self, slope, A, each):
         """For each column, the squares of its groups' pulls, added up: (N,)."""
         return square_lengths((self.layout.sums * slope[:, None]).T @ A)
 

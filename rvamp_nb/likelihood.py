@@ -18,10 +18,13 @@ from .ramps import noises, ramp
 
 # %% ../nbs/course/32_likelihood.ipynb #3bf43af6
 class _Row:
-    """What a loss offers to the solver (`check_loss`) and to other chapters."""
+    """What a loss offers to the solver and to other chapters, with defaults."""
 
     kinked = False  # whether its curvature jumps
     length_scale = 0.45  # the scale on which exp(-l) is smooth
+    layout = None  # which rows share a count, `Layout` of chapter 5.2
+    plain = property(lambda self: self)  # the loss of one row, of no weight or group
+    generic = False  # whether `value` and `derivatives` are all that makes its message
 
     def check(self, y, beta):
         """Refuse observations, or a beta, that this loss is not made for."""
@@ -34,6 +37,20 @@ class _Row:
         """First and second derivative of l in f, each of the shape of f."""
         raise NotImplementedError(f"{type(self).__name__} has no derivatives(y, f)")
 
+    def of(self, rows):
+        """The loss of some of the rows, a slice or their numbers."""
+        return self
+
+    def as_blocks(self, message):
+        """What comes in, with one number for each row, as this loss takes it."""
+        return message
+
+    def pull_noise(self, slope, A, each):
+        """For each column, what rows that are drawn together add to the noise of its
+        field, (N,); `each` is the same for rows that are drawn one by one.
+        """
+        return each
+
     def numbered(self, y):
         """The loss, and what it takes for y, of rows in any number and order."""
         return self, y
@@ -43,9 +60,10 @@ class _Row:
         return self.message(y, incoming, counts, beta)[0]
 
 
-def check_loss(name, loss, needs=("message", "check", "derivatives")):
-    """Refuse (TypeError) what is no loss, or lacks what will be asked of it."""
-    check_offers(name, loss, needs, "an object such as Squared() or Logistic()")
+def check_loss(name, loss):
+    """Refuse (TypeError) what is no loss."""
+    wanted = "an object such as Squared() or Logistic(), or of a subclass of Loss"
+    check_offers(name, loss, (), wanted, _Row)
 
 # %% ../nbs/course/32_likelihood.ipynb #f5f70364
 @dataclass(frozen=True)
@@ -180,6 +198,13 @@ class Loss(_Row):
     """
 
     proximal = _proximal
+
+    @property
+    def generic(self):
+        """As `_Row.generic`."""
+        own = type(self)
+        general = Loss.message, Loss.channel, Loss.inner
+        return (own.message, own.channel, own.inner) == general
 
     def guess(self, y, omega, cV):
         """A first guess; it is kept between omega and omega - cV l'(y, omega)."""

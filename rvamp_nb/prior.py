@@ -79,8 +79,8 @@ class Prior:
 
     A prior of your own is a subclass with `inner`, and with `bends` where its response
     is not smooth on the scale of the field's noise; `log_density(x)` gives it a p1 at
-    finite beta, too. The solver asks for `moments`, `check` and `is_unpenalized`
-    (`check_prior`), others for `cases`, `scaled`, `Pi` and `log_partition`.
+    finite beta, too. All else has a default below: a class with a selection
+    probability gives `Pi`, one with a penalty `scaled`.
 
     Examples
     --------
@@ -96,6 +96,9 @@ class Prior:
 
     positive = False  # whether x >= 0 is imposed
     randomize = FixedFactor()  # law of what multiplies the penalty
+    log_density = None  # a method: log p_0(x), for a p1 at finite beta
+    column_clusters = ()  # columns that are one coordinate (chapter 4.7)
+    whole = property(lambda self: self)  # the prior without such clusters
 
     def inner(self, field, Q_hat, beta):
         """(1/beta) log z, mean and response d mean / d field in the field, (K, N)."""
@@ -132,6 +135,18 @@ class Prior:
         problem = f"{where} no coefficient is ever exactly zero; look at mean and var"
         raise AttributeError(f"Pi is not available: {problem}")
 
+    def selects(self, beta):
+        """Whether there are selection probabilities, `Pi`."""
+        return type(self).Pi is not Prior.Pi
+
+    def split(self):
+        """Threshold t and added precision k of t |x| + k x^2 / 2; 0 of other priors."""
+        return 0.0, 0.0
+
+    def as_blocks(self, message):
+        """What comes in, with one number for each column, as this prior takes it."""
+        return message
+
     def check(self, N, beta):
         """Refuse a number of coefficients or a beta that this prior is not made for."""
 
@@ -144,9 +159,16 @@ class Prior:
         return None
 
 # %% ../nbs/course/31_prior.ipynb #h5chkpri
-def check_prior(prior, needs=("moments", "check", "is_unpenalized")):
-    """Refuse (TypeError) what is no prior, or lacks what will be asked of it."""
-    check_offers("prior", prior, needs, "an object such as Laplace(0.1)")
+def check_prior(prior):
+    """Refuse (TypeError) what is no `Prior`, or has no response to a field."""
+    wanted = "an object such as Laplace(0.1), or of a subclass of Prior"
+    check_offers("prior", prior, (), wanted, Prior)
+    kind = type(prior)
+    if (kind.inner, kind.channel, kind.moments) == _GENERAL:
+        raise TypeError(f"prior: {kind.__name__} has no inner(field, Q_hat, beta)")
+
+
+_GENERAL = Prior.inner, Prior.channel, Prior.moments
 
 # %% ../nbs/course/31_prior.ipynb #7a7c8d4b
 class _TwoTerms:
@@ -206,15 +228,19 @@ class _Drawn:
         """Selection probability P[x != 0], (N,), at beta = inf and with a threshold;
         else an AttributeError, for nothing is ever exactly zero.
         """
-        if np.isfinite(beta) or not np.any(self.split()[0]):
+        if not self.selects(beta):
             return super().Pi(incoming, beta)
         of = lambda case: selected(incoming, case.split()[0], self.positive)
         return sum(weight * of(case) for weight, case in self.cases())
 
+    def selects(self, beta):
+        """As `Prior.selects`."""
+        return bool(np.isinf(beta) and np.any(self.split()[0]))
+
 # %% ../nbs/course/31_prior.ipynb #5a33160e
 def _check_fields(prior, name, fits, wanted, owner="", remedy=""):
     """Make one number, or a vector of such, a float or floats of the prior's own."""
-    given = getattr(prior, name)
+    given = vars(prior)[name]
     # a copy: what the caller does to theirs later is not our affair
     values = np.array(check_array(name, given))
     if values.ndim > 1 or not np.all(fits(values)):
@@ -250,6 +276,7 @@ class Penalty(_Drawn, _TwoTerms, Prior):
     lam: float
     randomize: TwoPoint | FixedFactor = TwoPoint()
     penalty_factor: float = 1.0
+    l1_ratio = 1.0  # the share of the threshold in the penalty
 
     def __post_init__(self):
         if np.asarray(self.lam).dtype == bool:
@@ -263,9 +290,14 @@ class Penalty(_Drawn, _TwoTerms, Prior):
 
     def split(self):
         """The threshold t and the added precision k; numbers or (N,)."""
-        return self.lam * self.penalty_factor, 0.0
+        full = self.lam * self.penalty_factor
+        return self.l1_ratio * full, (1 - self.l1_ratio) * full
 
-    check = _check_sizes
+    def check(self, N, beta):
+        """As `Prior.check`."""
+        _check_sizes(self, N, beta)
+        if (largest := np.max(self.lam)) > 1e140:
+            raise ValueError(f"lam = {largest:.3g} overflows when squared: give less")
 
     def is_unpenalized(self):
         """As `Prior.is_unpenalized`: where the penalty factor is 0."""
@@ -401,9 +433,7 @@ class Ridge(Penalty):
     [0.119]
     """
 
-    def split(self):
-        """The threshold 0 and the added precision; numbers or (N,)."""
-        return 0.0 * self.lam, self.lam * self.penalty_factor
+    l1_ratio = 0.0
 
 # %% ../nbs/course/31_prior.ipynb #cf45d829
 class NonNegative(Penalty):
@@ -444,11 +474,6 @@ class ElasticNet(Penalty):
     def __post_init__(self):
         super().__post_init__()
         check_field(self, "l1_ratio", 0, 1, closed="[]")
-
-    def split(self):
-        """The threshold t and the added precision k; numbers or (N,)."""
-        full = self.lam * self.penalty_factor
-        return self.l1_ratio * full, (1 - self.l1_ratio) * full
 
 # %% ../nbs/course/31_prior.ipynb #a5ca68a5
 class _TwoParts:

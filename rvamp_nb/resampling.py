@@ -16,7 +16,13 @@ from typing import Protocol
 
 import numpy as np
 
-from .checks import check_array, check_field, check_offers, check_size
+from rvamp_nb.checks import (
+    check_array,
+    check_field,
+    check_offers,
+    check_size,
+    missing_parts,
+)
 
 # %% ../nbs/workshop/resampling.ipynb #fa91b33d
 def all_resamples(M, n_draws):
@@ -33,13 +39,18 @@ def all_resamples(M, n_draws):
 
 # %% ../nbs/workshop/resampling.ipynb #h5law
 class CountLaw(Protocol):
-    """What a law of counts, or of multipliers of penalties, offers; `check_law` asks.
+    """What a law of counts, or of multipliers, offers; `check_law` asks for it."""
 
-    draw(size, rng) : (size,) floats >= 0, above 0 for multipliers; for whoever refits.
-    nodes() : values (K,) and their probabilities (K,) of a single one, for whoever
-    averages; a TypeError where the counts are not independent.
-    mean, var : of a single count; multipliers need none.
-    """
+    mean: float  # of a single count; multipliers need none
+    var: float  # the same
+
+    def draw(self, size, rng):
+        """Draw (size,) floats >= 0, above 0 for multipliers, for refits."""
+
+    def nodes(self):
+        """Return values (K,) of a single count and their probabilities (K,), for
+        averages; a TypeError where the counts are not independent.
+        """
 
 # %% ../nbs/workshop/resampling.ipynb #134b8913
 def _size_of(law, name, given):
@@ -378,20 +389,20 @@ def check_law(name, law, needs=("draw",), positive=False):
     """
     example = "TwoPoint(2, 0.5) or FixedFactor()" if positive else "Poisson(0.5)"
     check_offers(name, law, needs, f"a law such as {example}")
+    if missing_parts(law, ["nodes"]):
+        return
     try:
-        nodes = law.nodes() if hasattr(law, "nodes") else None
+        nodes = law.nodes()
     except TypeError:
         if "nodes" in needs:
             raise
-        nodes = None
-    if nodes is None:
         return
     c, w = _as_law(f"{name}: {law!r}", *nodes, positive)
     mean = w @ c / w.sum()
-    of_nodes = dict(mean=mean, var=w @ (c - mean) ** 2 / w.sum())
-    for part, value in of_nodes.items():
-        given = getattr(law, part, value)
-        if part in needs and not abs(given - value) <= 1e-3 * (value + mean**2):
+    of_nodes = mean, w @ (c - mean) ** 2 / w.sum()
+    stated = (law.mean, law.var) if "mean" in needs else of_nodes
+    for part, given, value in zip(("mean", "var"), stated, of_nodes):
+        if not abs(given - value) <= 1e-3 * (value + mean**2):
             what = f"{part} = {given}, but its nodes have {value:.6g}: make them agree"
             raise ValueError(f"{name}: {law!r} has {what}")
 
@@ -430,7 +441,7 @@ class _Tied:
             remedy = "groups with strata are Grouped(Stratified(law, strata), groups)"
             wanted = f"a plain law such as Subsample(0.5), not {self.law!r}"
             raise TypeError(f"{owner}: law must be {wanted}; {remedy}")
-        names, index = _labels(f"{owner}: {self.kind}", getattr(self, self.kind))
+        names, index = _labels(f"{owner}: {self.kind}", vars(self)[self.kind])
         vars(self).update(names=names, index=index)
 
     def nodes(self):

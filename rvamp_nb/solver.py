@@ -29,7 +29,7 @@ from rvamp_nb.clusters import (
 from .groups import answered_in_groups  # chapter 5.2
 from .iteration import TRACE, Anderson, continuation, kept_rows, run
 from .likelihood import Squared, check_loss
-from .messages import Natural, coordinates, from_coordinates
+from .messages import Moments, Natural, coordinates, from_coordinates
 from .prior import Laplace, check_prior
 from .problem import Breakdown, Problem, State, Step
 from .resampling import Poisson, check_law, law_of_one
@@ -44,38 +44,42 @@ class _Answer:
 
     has_intercept = property(lambda self: isinstance(self._whole, WithIntercept))
     # columns that are one coordinate, int arrays (chapter 4.7), and the prior of all
-    column_clusters = property(
-        lambda self: getattr(self.problem.prior, "column_clusters", [])
-    )
-    _whole = property(
-        lambda self: getattr(self.problem.prior, "whole", self.problem.prior)
-    )
+    column_clusters = property(lambda self: [*self.problem.prior.column_clusters])
+    _whole = property(lambda self: self.problem.prior.whole)
+    base = property(lambda self: self)  # the Fit under a fit of another kind
     posterior_var = property(lambda self: self.var + self.chi / self.problem.beta)
-    mean = property(lambda self: self._of_x("mean"))
-    var = property(lambda self: self._of_x("var"))
-    chi = property(lambda self: self._of_x("chi"))
-    intercept = property(lambda self: self._at_end("mean"))
-    intercept_var = property(lambda self: self._at_end("var"))
+    mean = property(lambda self: self._x.mean[: self._size])
+    var = property(lambda self: self._x.var[: self._size])
+    chi = property(lambda self: self._x.chi[: self._size])
+    intercept = property(lambda self: self._at_end(self._x.mean))
+    intercept_var = property(lambda self: self._at_end(self._x.var))
     messages = property(lambda self: self.last and self.last.new)
+    _size = property(lambda self: self.problem.A.shape[1] - self.has_intercept)
 
     @property
     def prior(self):
         """That of the coefficients, without the intercept."""
         return self._whole.prior if self.has_intercept else self._whole
 
-    def _of_x(self, name):
-        N = self.problem.A.shape[1] - self.has_intercept
-        x = self._read[1] if self.column_clusters else getattr(self.last, "x", None)
-        return np.full(N, np.nan) if x is None else getattr(x, name)[:N]
+    @property
+    def selects(self):
+        """Whether it has `Pi`."""
+        return self.problem.prior.selects(self.problem.beta)
+
+    @property
+    def _x(self):
+        """Moments of all coefficients, an intercept last; NaN without any step."""
+        if self.last is None:
+            return Moments(*np.full((3, self.problem.A.shape[1]), np.nan))
+        return self._read[1] if self.column_clusters else self.last.x
 
     @cached_property
     def _read(self):
         """Π, and moments of x, of columns in blocks."""
         return self.problem.prior.read(self.last)
 
-    def _at_end(self, name):
-        there = self.last and self.has_intercept
-        return float(getattr(self.last.x, name)[-1]) if there else 0.0
+    def _at_end(self, part):
+        return float(part[-1]) if self.last and self.has_intercept else 0.0
 
 # %% ../nbs/workshop/solver.ipynb #12000606
 def load_fit(path, A, y, **parts):
@@ -166,14 +170,14 @@ class Fit(_Answer):
     def Pi(self):
         """Selection probabilities, (N,); an AttributeError where there are none."""
         if self.last is None:
-            return self._of_x("rho")
+            return self.mean
         if self.column_clusters:
             return self._read[0]
         return self.problem.prior.Pi(self.last.state.to_prior, self.problem.beta)
 
     def __repr__(self):
         words = f"Fit({self.status}; {len(self.mean)} coefficients"
-        if hasattr(self, "Pi"):
+        if self.selects:
             words += f", {np.sum(self.Pi):.1f} selected on average"
         return words + ")"
 
@@ -258,9 +262,7 @@ def _check_scale(name, values, most=1e70):
 # %% ../nbs/workshop/solver.ipynb #a7d10cff
 def _check_derivatives(loss, y, h=1e-4):
     """Value, slope and curvature of a loss have to agree at most of nine points."""
-    loss = getattr(loss, "loss", loss)  # weights and offsets come on top (20)
-    if not hasattr(loss, "derivatives"):
-        return
+    loss = loss.plain  # weights and offsets come on top (20)
     y, f = np.repeat(np.quantile(y, [0, 0.5, 1]), 3), np.tile([-0.7, 0.3, 1.1], 3)
     up, down, said = (loss.derivatives(y, x) for x in (f + h, f - h, f))
     risen = loss.value(y, f + h) - loss.value(y, f - h)
@@ -283,9 +285,6 @@ def _prior(lam, prior, N, beta):
         raise TypeError(f"give lam or prior=Laplace(...), one of the two; {how}")
     prior = Laplace(lam) if prior is None else prior
     check_prior(prior)
-    largest = np.max(getattr(prior, "lam", 0.0))
-    if np.isfinite(largest) and largest > 1e140:
-        raise ValueError(f"lam = {largest:.3g} overflows when squared: give less")
     prior.check(N, beta)
     return prior
 
@@ -297,7 +296,7 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     beta = check_number("rvamp", "beta", beta, 0, closed="]")
     if not isinstance(intercept, (bool, np.bool_)):
         raise TypeError(f"intercept must be True or False, got {intercept!r}")
-    check_loss("likelihood", likelihood, needs=("message", "check"))
+    check_loss("likelihood", likelihood)
     check_law("counts", counts, needs=("nodes", "mean", "var"))
     counts = law_of_one(counts, len(y))
     prior = _prior(lam, prior, N, beta)
@@ -305,7 +304,7 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     _check_derivatives(likelihood, y)
     likelihood = answered_in_groups(likelihood, counts, A, y, beta)  # chapter 5.2
     if intercept:
-        if getattr(A, "intercept", False):
+        if stored and A.intercept:
             raise ValueError("A has a column of ones, and intercept=True adds one")
         A = A.with_ones if stored else np.column_stack([A, np.ones(len(A))])
         prior = WithIntercept(prior, N)
@@ -336,7 +335,7 @@ def _check_unpenalised(problem):
 # %% ../nbs/workshop/solver.ipynb #01f28002
 def _warm_state(warm_start, problem):
     """An earlier fit's messages, if for a problem of this size and these groups."""
-    state = getattr(warm_start, "messages", warm_start)
+    state = warm_start.messages if isinstance(warm_start, Fit) else warm_start
     if not isinstance(state, State):
         what = "warm_start must be a Fit with messages, or a State"
         raise TypeError(f"{what}, got {type(warm_start).__name__}")
@@ -345,13 +344,11 @@ def _warm_state(warm_start, problem):
     if shape != problem.A.shape:
         what = f"warm_start is for a problem of shape {shape}, A has shape"
         raise ValueError(f"{what} {problem.A.shape}")
-    if hasattr(problem.likelihood, "as_blocks"):
-        to_likelihood = problem.likelihood.as_blocks(state.to_likelihood)
-        return state._replace(to_likelihood=to_likelihood)
-    if not isinstance(state.to_likelihood, Natural):
+    to_likelihood = problem.likelihood.as_blocks(state.to_likelihood)
+    if not (problem.likelihood.layout or isinstance(to_likelihood, Natural)):
         what = "warm_start is for rows in groups, and counts has no groups"
         raise ValueError(f"{what}: give it Grouped(law, groups)")
-    return state
+    return state._replace(to_likelihood=to_likelihood)
 
 
 def _check_steering(tol, max_iter, damping):
@@ -522,7 +519,7 @@ def _kept(N, n_iter=0, status="not reached", fit=None):
     nothing = np.full(N, np.nan)
     if fit is None:
         return nothing, nothing, nothing, False, n_iter, status, np.nan, None
-    numbers = getattr(fit, "Pi", nothing), fit.mean, fit.var
+    numbers = fit.Pi if fit.selects else nothing, fit.mean, fit.var
     return *numbers, True, n_iter, status, fit.intercept, fit.messages
 
 # %% ../nbs/workshop/solver.ipynb #12000608

@@ -27,19 +27,14 @@ def initial_state(problem):
     x, f = _null_fit(problem)
     slope, curvature = likelihood.derivatives(y, f)
     pull, bend, noise = column_sums(A, [slope], [curvature, slope**2])
-    if hasattr(likelihood, "pull_noise"):  # groups of rows, chapter 5.2
-        noise = likelihood.pull_noise(slope, A)
+    noise = likelihood.pull_noise(slope, A, noise)  # of groups of rows, chapter 5.2
     Q_hat = counts.mean * bend
     Q_hat[Q_hat == 0] = 1.0  # a column of zeros: with h = 0 any precision gives x = 0
     h = Q_hat * x - counts.mean * pull
     to_prior = Natural(Q_hat, h, max(counts.var, counts.mean) * noise)
     V = np.full(len(y), 1 / (curvature.mean() or 1.0))
     to_likelihood = Natural(V, -f, np.zeros(len(y)))
-    if hasattr(likelihood, "as_blocks"):
-        to_likelihood = likelihood.as_blocks(to_likelihood)
-    if hasattr(problem.prior, "as_blocks"):
-        to_prior = problem.prior.as_blocks(to_prior)
-    return State(to_prior, to_likelihood)
+    return State(problem.prior.as_blocks(to_prior), likelihood.as_blocks(to_likelihood))
 
 # %% ../nbs/course/34_one_turn.ipynb #a7d10c10
 def _null_fit(problem):
@@ -83,11 +78,12 @@ def emptying_factor(problem, sigmas=4.0):
     """By which factor to multiply the penalties so that (nearly) every resample is
     empty; 0 if none has a threshold.
     """
-    if not hasattr(problem.prior, "split"):
+    t = problem.prior.split()[0]
+    if not np.any(t):
         return 0.0
     _, h, chi_hat = initial_state(problem).to_prior
     reach = np.abs(h) + (sigmas * np.sqrt(chi_hat) if problem.counts.var else 0)
-    t = np.broadcast_to(problem.prior.split()[0], h.shape)
+    t = np.broadcast_to(t, h.shape)
     return float(np.max(reach[t > 0] / t[t > 0], initial=0.0))
 
 # %% ../nbs/course/34_one_turn.ipynb #edb936e1
@@ -251,7 +247,7 @@ class WithIntercept(Prior):
     """A prior with one more coefficient at the end, unpenalised."""
 
     def __init__(self, prior, n):
-        self.prior, self.n, self.lam = prior, n, getattr(prior, "lam", None)
+        self.prior, self.n, self.selects = prior, n, prior.selects
 
     def moments(self, incoming, beta=np.inf):
         """As `Prior.moments`."""

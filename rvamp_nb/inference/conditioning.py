@@ -18,6 +18,7 @@ from ..checks import numpy_errors
 from ..clusters import NODES, SOME, put_in_clusters, whole_numbers  # chapter 4.7
 from ..groups import GroupedLoss, noise_of_groups  # chapter 5.2
 from ..iteration import Anderson, iterate
+from ..likelihood import Loss
 from ..messages import Moments, Natural, coordinates, from_coordinates
 from ..panels import each
 from ..prior import Penalty
@@ -60,7 +61,7 @@ def _chosen_by_group(which, *answers):
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt005
 @dataclass(frozen=True)
-class ByRow:
+class ByRow(Loss):
     """A loss whose rows have laws of counts of their own."""
 
     loss: object  # Squared, Logistic, or any other Loss
@@ -69,17 +70,18 @@ class ByRow:
 
     value = property(lambda self: self.loss.value)
     derivatives = property(lambda self: self.loss.derivatives)
-    as_blocks = property(lambda self: self.loss.as_blocks)  # of a loss in groups only
+    as_blocks = property(lambda self: self.loss.as_blocks)
+    layout = property(lambda self: self.loss.layout)
 
     def message(self, y, incoming, counts, beta=np.inf):
         """As the loss's own, each row by its own law; `counts` is not asked."""
-        if hasattr(self.loss, "layout"):  # in groups, chapter 5.2
+        if self.loss.layout:  # in groups, chapter 5.2
             answers = [self.loss.message(y, incoming, law, beta) for law in self.laws]
             return tuple(_chosen_by_group(self.which, *part) for part in zip(*answers))
         whole = np.empty((5, len(y))), np.empty((3, len(y)))
         for k in np.unique(self.which):
             at = np.flatnonzero(self.which == k)
-            loss = self.loss.of(at) if hasattr(self.loss, "of") else self.loss
+            loss = self.loss.of(at)
             heard = Natural(*(part[at] for part in incoming))
             answer = loss.message(y[at], heard, self.laws[k], beta)
             for all_rows, part in zip(whole, answer):
@@ -165,7 +167,7 @@ def kept_part(fit, columns):
     p, prior, at = fit.problem, fit.prior, columns
     if len(columns) == len(fit.Pi):
         return p, fit.messages
-    given = {name: getattr(prior, name) for name in ("lam", "penalty_factor")}
+    given = {name: vars(prior)[name] for name in ("lam", "penalty_factor")}
     own = {k: v[columns] if np.ndim(v) else v for k, v in given.items()}
     A, prior = some_columns(p.A, columns), replace(prior, **own)
     if fit.has_intercept:
@@ -305,6 +307,7 @@ class ConditionedFit:
     parts: list
     steps: int
     left: dict
+    base = property(lambda self: self.fit)
 
     def __repr__(self):
         solved = f"{len(self.parts)} patterns, {self.steps} steps on"
@@ -336,7 +339,7 @@ def _check_countable(fit):
         )
     if np.isfinite(p.beta):
         raise ValueError(f"condition_on_rows: beta must be inf, got beta = {p.beta:g}")
-    if not isinstance(fit.prior, Penalty) or not hasattr(fit, "Pi"):
+    if not isinstance(fit.prior, Penalty) or not fit.selects:
         which = "Laplace, ElasticNet with an l1_ratio above 0, or NonNegative"
         given = type(fit.prior).__name__
         raise TypeError(

@@ -242,7 +242,7 @@ def _check(fit, level):
         raise ValueError(f"debiased_effects: the fit has not converged ({fit.status})")
     A, _, _, loss, counts, beta = fit.problem
     plain = isinstance(counts, NoResampling) and np.isinf(beta)
-    if not plain or not isinstance(getattr(fit.prior, "randomize", None), FixedFactor):
+    if not plain or not isinstance(fit.prior.randomize, FixedFactor):
         remedy = "rvamp(A, y, prior=Laplace(lam, FixedFactor()), counts=NoResampling())"
         wanted = "one penalised estimate, without resampling"
         raise ValueError(f"debiased_effects: fit must be {wanted}: {remedy}")

@@ -24,7 +24,7 @@ from .refitting import AT_ONCE, in_turn, refitter
 from .turns import FIRST_LEVEL, ExactByTurns, OneCurvature, Turns
 from ..likelihood import Squared
 from ..refits import LONG
-from ..resampling import drawn
+from ..resampling import check_law, drawn
 from ..solver import Fit
 from ..tables.storage import ChunkedTable
 
@@ -460,13 +460,12 @@ def _begin(fit, seed, baseline):
         raise TypeError(
             f"refine: fit must be from rvamp or condition_on_rows, got {fit!r}"
         )
-    alone = getattr(fit, "fit", fit)
+    alone = fit.base
     counts, beta = alone.problem.counts, alone.problem.beta
     if np.isfinite(beta):
         raise ValueError(f"refine: fit must be at beta = inf, as refits, not {beta:g}")
-    if not hasattr(counts, "draw"):
-        raise ValueError(f"refine: {counts!r} has no draw(M, rng)")
-    known = alone.converged and hasattr(alone, "Pi")
+    check_law("counts", counts)
+    known = alone.converged and alone.selects
     own = np.array([fit.Pi, fit.mean, fit.var]) if known else None
     return Samples(alone, own, seed, baseline)
 

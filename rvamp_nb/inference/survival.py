@@ -13,17 +13,18 @@ from functools import cached_property
 
 import numpy as np
 
-from rvamp_nb.checks import (
-    check_array,
-    check_number,
-    check_offers,
-    check_size,
-    numpy_errors,
+from ..checks import check_array, check_number, check_size, numpy_errors
+from rvamp_nb.likelihood import (
+    FAINTEST,
+    Logistic,
+    Loss,
+    PoissonLoss,
+    Squared,
+    check_loss,
 )
-from ..likelihood import FAINTEST, Logistic, Loss, PoissonLoss, Squared
 from ..messages import Moments, Natural
 from ..refits import GAP, refit, unit_table
-from ..resampling import Subsample, check_law, law_of_one
+from ..resampling import Grouped, Subsample, check_law, law_of_one
 from ..solver import ConvergenceWarning, rvamp
 
 # %% ../../nbs/course/53_survival.ipynb #s113c6d2
@@ -46,6 +47,7 @@ class _Weighted:
     """The loss w l(y, f + o), where `known(y)` tells y, w and o of the rows."""
 
     kinked = property(lambda self: self.loss.kinked)
+    plain = property(lambda self: self.loss.plain)
 
     def value(self, y, f):
         """As `Loss.value`."""
@@ -79,8 +81,7 @@ class _CheckedRows:
     """Weights and offsets that are numbers, kept as arrays that nobody changes."""
 
     def __post_init__(self):
-        parts, wanted = ("message", "value", "derivatives"), "a Loss such as Logistic()"
-        check_offers("WeightedLoss: loss", self.loss, parts, wanted)
+        check_loss("WeightedLoss: loss", self.loss)
         given = dict(sample_weight=self.sample_weight, offset=self.offset)
         for name in [name for name in given if given[name] is not None]:
             v = vars(self)[name] = check_array(
@@ -205,9 +206,7 @@ def _check_target(rows, y, beta):
         raise ValueError(
             f"WeightedLoss: offset is {what} of 0; a constant is the intercept's"
         )
-    parts = ("message", "channel", "inner")
-    generic = all(getattr(own, p, None) is getattr(Loss, p) for p in parts)
-    if not (_translates(rows, beta) or generic):
+    if not (_translates(rows, beta) or rows.loss.generic):
         what = f"{own.__name__} has a channel of its own, with one beta for all; with"
         raise ValueError(f"WeightedLoss: {what} weights beta must be inf, got {beta:g}")
 
@@ -335,7 +334,7 @@ def own_hazard(time, deaths, risk, counts):
     weights, (M,) each; under `Grouped` counts the shares are those of groups.
     """
     a, (times, when) = counts.var / counts.mean**2, np.unique(time, return_inverse=True)
-    groups = getattr(counts, "groups", np.arange(len(time)))
+    groups = counts.groups if isinstance(counts, Grouped) else np.arange(len(time))
     key = np.unique(groups, return_inverse=True)[1] * len(times) + when
     key, row = np.unique(key, return_inverse=True)  # of one group at one time
     unit, time = key // len(times), times[key % len(times)]

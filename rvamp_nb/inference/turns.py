@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from .refitting import penalty_terms, row_loss
-from ..likelihood import Loss, Squared, check_loss
+from ..likelihood import Loss, Squared
 from ..linalg import inverse_and_root, mirrored
 from ..messages import Mixed, Natural
 from ..panels import gather, tall_form
-from ..prior import Penalty, check_prior
+from ..prior import Penalty
 from ..solver import with_clusters
 
 # %% ../../nbs/workshop/turns.ipynb #7e000010
@@ -208,8 +208,6 @@ class Turns:
 
     def __init__(self, fit, columns=None, dtype=None):
         loss, weight, offset = row_loss(fit.problem.likelihood)
-        check_loss("Turns: likelihood", loss, ["derivatives"])
-        check_prior(fit.prior, ["inner"])
         if np.isfinite(fit.problem.beta) or fit.last is None:
             what = f"beta = {fit.problem.beta:g}; {fit.status}"
             raise ValueError(f"Turns: a fit at beta = inf with messages, not {what}")

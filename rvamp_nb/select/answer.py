@@ -208,7 +208,7 @@ def other_scales(question, lam):
     """The penalty as other packages count it, {scale: number}, for a resample of the
     mean number of rows.
     """
-    target, ratio = question.target, getattr(question.prior, "l1_ratio", 1.0)
+    target, ratio = question.target, question.prior.l1_ratio
     M = len(target.rows.that_count(target.y))
     n = M * question.of_one.mean
     t, k = lam * ratio * M**0.5 / n, lam * (1 - ratio) * M / n

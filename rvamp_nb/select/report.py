@@ -203,8 +203,7 @@ def _of_the_model(s):
     target, prior = s.question.target, s.question.prior
     name = _MODELS.get(target.loss, f"a regression with the loss {target.loss}")
     if target.loss == "huber":
-        own = getattr(target.likelihood, "loss", target.likelihood)
-        name += f" (quadratic up to {own.delta:.3g})"
+        name += f" (quadratic up to {target.likelihood.plain.delta:.3g})"
     if target.baseline is not None:
         name += f" of {int(np.sum(target.baseline.event)):,} events"
     if target.classes is not None:
@@ -238,11 +237,11 @@ def _as_good(refined):
 # %% ../../nbs/workshop/report.ipynb #d2727b5c
 def _law(law, n, unit="rows"):
     """How resamples of n units were drawn."""
-    kind, inner = type(law).__name__, getattr(law, "law", None)
+    kind = type(law).__name__
     if kind == "Grouped":
-        return f"{_law(inner, len(law.names), 'groups')} (whole groups of rows)"
+        return f"{_law(law.law, len(law.names), 'groups')} (whole groups of rows)"
     if kind == "Stratified":
-        return f"{_law(inner, n, unit)}, in each of {len(law.names)} strata by itself"
+        return f"{_law(law.law, n, unit)}, in each of {len(law.names)} strata by itself"
     if kind == "Subsample":
         share = "half" if law.tau == 0.5 else f"a share of {law.tau:g}"
         return f"{share} of the {n:,} {unit}, drawn without replacement"

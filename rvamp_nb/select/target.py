@@ -14,9 +14,9 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.special import comb
 
-from ..checks import check_array, listed
+from ..checks import check_array, listed, missing_parts
 from ..inference.survival import BaselineHazard, WeightedLoss
-from ..likelihood import Huber, Logistic, PoissonLoss, Squared
+from ..likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from ..resampling import Grouped, Poisson, Stratified, Subsample, check_law
 
 # %% ../../nbs/workshop/target.ipynb #71000005
@@ -73,7 +73,7 @@ def count_law(resampling, rows):
     if isinstance(law, str):
         law = dict(subsample=Subsample(0.5), poisson=Poisson(0.5)).get(law)
     asked = "nodes", "draw", "mean", "var"
-    if isinstance(law, type) or not all(hasattr(law, name) for name in asked):
+    if isinstance(law, type) or missing_parts(law, asked):
         wanted = "'subsample', 'poisson' or a law of counts such as Subsample(0.5)"
         raise ValueError(f"resampling must be {wanted}, got {resampling!r}")
     check_law("resampling", law, asked)
@@ -136,7 +136,7 @@ def loss_name(loss):
     """What a loss is called; one that is none of the package's, by its class."""
     if isinstance(loss, str) and loss in (*_NAMED, "survival"):
         return loss
-    if isinstance(loss, (str, type)) or not hasattr(loss, "message"):
+    if not isinstance(loss, (Squared, Loss)):
         wanted = "'auto', 'squared', 'logistic', 'poisson', 'huber', 'survival' or a"
         raise ValueError(f"loss must be {wanted} loss such as Huber(2.0), got {loss!r}")
     if isinstance(loss, Squared) and loss.sigma != 1:
