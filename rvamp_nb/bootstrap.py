@@ -20,7 +20,7 @@ from rvamp_nb.checks import (
     progress_bar,
 )
 from .refits import RefitLoss, check_target, penalised_fit, refit, unit_table
-from .resampling import Poisson, TwoPoint, check_law
+from .resampling import Poisson, TwoPoint, check_law, draw_several
 from .tables.storage import ChunkedTable
 
 # %% ../nbs/course/14_bootstrap.ipynb #67a3ce04
@@ -78,16 +78,18 @@ def _draws(plan, numbers):
     return c * plan.weight, np.hstack([factor, of_intercept])
 
 
-def drawn(name, law, size, rngs):
-    """One draw a row, (b, size); a `DrawError` for draws of another size, for "counts"
-    below 0, and for multipliers of the penalty, "randomize", that are not above 0.
+def drawn(name, law, size, rngs, each=1):
+    """Draws as rows, (b, size), `each` from each generator; a `DrawError` for draws of
+    another size, for "counts" below 0, and for multipliers of the penalty, "randomize",
+    that are not above 0.
     """
-    draws, must = [law.draw(size, rng) for rng in rngs], f"{name}: {law!r} must draw"
+    draws = [row for rng in rngs for row in draw_several(law, size, rng, each)]
+    must = f"{name}: {law!r} must draw"
     try:
         v = check_array(f"{name}: a draw of {law!r}", draws)
     except (TypeError, ValueError) as problem:
         raise DrawError(problem) from None
-    if v.shape != (len(rngs), size):
+    if v.shape != (len(draws), size):
         raise DrawError(f"{must} {size} numbers, not an array of shape {v.shape[1:]}")
     low, least = (v <= 0, "> 0") if name == "randomize" else (v < 0, ">= 0")
     if low.any():
