@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['all_resamples', 'CountLaw', 'Multinomial', 'Poisson', 'Subsample', 'law_of_one', 'FixedFactor', 'NoResampling',
            'Exponential', 'Discrete', 'TwoPoint', 'Weakness', 'check_law', 'DrawError', 'drawn', 'Grouped',
-           'Stratified']
+           'Stratified', 'draw_several']
 
 # %% ../nbs/workshop/resampling.ipynb #eb9d7e04
 from dataclasses import dataclass
@@ -573,3 +573,18 @@ def _of_groups(groups, strata):
         wanted = "a group is drawn as a whole, so its rows need one stratum"
         raise ValueError(f"Grouped: group {found}; {wanted}")
     return strata.names[of_group]
+
+# %% ../nbs/workshop/resampling.ipynb #rs0manyc
+_INDEPENDENT = Poisson, Exponential, Discrete, TwoPoint, Weakness, FixedFactor
+
+
+def draw_several(law, size, rng, b):
+    """b draws of a law from one generator, (b, size), or a list of what it drew; one is
+    that of `law.draw`.
+    """
+    if type(law) is Subsample and b > 1:
+        row = np.arange(size) < law.drawn(size)
+        return rng.permuted(np.tile(1.0 * row, (b, 1)), axis=1)
+    if type(law) in _INDEPENDENT:
+        return law.draw(b * size, rng).reshape(b, size)
+    return [law.draw(size, rng) for _ in range(b)]

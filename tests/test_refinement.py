@@ -176,7 +176,7 @@ def test_survival_times_are_refitted_by_cox_fits():
     samples.grow((30, 30, 30), False)
     settled, exact = samples.settled.toarray(), samples.exact.toarray()
     near = settled[:, -1] - exact[:, -1]
-    assert np.abs(near).max() < 0.3 * np.std(exact[:, -1])
+    assert np.sqrt(np.mean(near**2)) < 0.2 * np.std(exact[:, -1])
 
 
 @pytest.mark.parametrize("rows", [M, 20])
@@ -282,7 +282,7 @@ def test_counts_are_drawn_once_and_weights_that_are_no_counts_again(monkeypatch)
             for part, whole in zip(samples._draws(numbers), draw(fit, numbers, 3)):
                 np.testing.assert_array_equal(part, whole)
         monkeypatch.undo()
-        once = [range(20), range(20, 40)]
+        once = [range(32), range(32, 64)]  # as many as one generator draws
         assert (seen == once) == (name == "halves")
 
 
@@ -422,10 +422,21 @@ def test_where_nothing_is_selected_the_first_refits_do():
     assert answer.n_resamples == room.FIRST[1]
 
 
+class Replayed:
+    """What has been drawn before, one row at a time."""
+
+    def __init__(self, rows):
+        self.rows = iter(rows)
+
+    def draw(self, M, rng):
+        return next(self.rows)
+
+
 def test_refits_are_those_of_the_naive_bootstrap():
     fit = fitted("halves")
     answer = refine(fit, seed=5, progress=False)
-    given = dict(counts=HALF, randomize=FixedFactor(), seed=5, n_resamples=30)
+    counts, _ = room.resamples(fit, range(30), 5)
+    given = dict(counts=Replayed(counts), randomize=FixedFactor(), n_resamples=30)
     brute = naive_bootstrap(A, Y, 1.5, keep=range(N), progress=False, **given)
     np.testing.assert_allclose(answer.draws[:30], brute.draws, atol=1e-8)
 
