@@ -39,7 +39,8 @@ def messages_of(fit):
     """
     last = getattr(fit, "last", fit)
     if not isinstance(fit, (Fit, Step)):
-        raise TypeError(f"fit must be a Fit, from rvamp, got {fit!r:.60}")
+        wanted = "a Fit, from rvamp (of a fitted selector: selector.fit_)"
+        raise TypeError(f"fit must be {wanted}, got {fit!r:.60}")
     if last is None:
         raise ValueError(f"the fit has no messages: {fit.status}")
     return Messages(*last.state, last.prior_message, last.likelihood_message)

@@ -4,9 +4,10 @@
 
 # %% auto #0
 __all__ = ['IN_A_LINE', 'IN_A_TABLE', 'WIDE', 'HIGH', 'MOST_DRAWN', 'BADGES', 'GRADES', 'one_line', 'as_html', 'plain_text',
-           'badge', 'graded', 'rows_of_html', 'rounded']
+           'badge', 'graded', 'rows_of_html', 'as_page', 'rounded', 'digits']
 
 # %% ../nbs/workshop/sketch.ipynb #5ke7c403
+import re
 from html import escape
 
 import numpy as np
@@ -36,7 +37,8 @@ def one_line(density):
     """
     rows, more = _rows_of(density, IN_A_LINE)
     share = lambda Pi: "" if Pi is None else f"Π {Pi:.3f}, "
-    each = [f"{n}: {share(Pi)}mean {m:.4g}, sd {sd:.3g}" for n, Pi, m, sd in rows]
+    known = lambda *pair: "mean {}, sd {}".format(*digits(pair, pair[1]))
+    each = [f"{n}: {share(Pi)}{known(m, sd)}" for n, Pi, m, sd in rows]
     each += [f"and {more} more"] * (more > 0)
     return f"{type(density).__name__}({'; '.join(each)})"
 
@@ -55,7 +57,8 @@ def _curve(pdf, row, colour):
     y = np.nan_to_num(pdf(x)) if std > 0 else 0 * x
     top = HIGH - (HIGH - 3) * Pi * y / (y.max() or 1.0)
     points = " ".join(f"{at(a):.1f},{b:.1f}" for a, b in zip(x, top))
-    box = f'<svg role="img" aria-label="density of {escape(name)}" width="{WIDE}"'
+    called = escape(name).replace("$", "&#36;")
+    box = f'<svg role="img" aria-label="density of {called}" width="{WIDE}"'
     box += f' height="{HIGH + 1}" fill="none" stroke="{colour}">'
     zero = f'<path d="M{at(0):.1f},0V{HIGH}" stroke="currentColor" opacity=".3"/>'
     atom = f'<path d="M{at(0):.1f},{HIGH}v{-(HIGH - 3) * (1 - Pi):.1f}" '
@@ -69,18 +72,15 @@ def as_html(density, role):
     `COLOURS`; the first coefficients of many.
     """
     rows, more = _rows_of(density, IN_A_TABLE)
-    drawn, body = len(rows) + more <= MOST_DRAWN, ""
+    drawn, body = len(rows) + more <= MOST_DRAWN, []
     for k, row in enumerate(rows):
         pdf = lambda x: np.reshape(density.pdf(x), (-1, len(x)))[k]
         name, Pi, mean, std = row
-        cells = ["" if Pi is None else f"{Pi:.3f}", f"{mean:.4g}", f"{std:.3g}"]
-        cells.append(_curve(pdf, row, COLOURS[role]) if drawn else "")
-        tail = "".join(f"<td>{cell}</td>" for cell in cells)
-        body += f"<tr><th>{escape(name)}</th>{tail}</tr>"
-    heads = ["", "" if density.atom is None else "Π", "mean", "sd", "across resamples"]
-    head = "".join(f"<th>{name}</th>" for name in heads)
-    rest = f"<caption>{more} more coefficients</caption>" if more else ""
-    return f"<table>{rest}<tr>{head}</tr>{body}</table>"
+        cells = [] if Pi is None else [f"{Pi:.3f}"]
+        cells += *digits([mean, std], std), _curve(pdf, row, COLOURS[role]) * drawn
+        body.append((plain_text(name), *cells))
+    head = ["", *["Π"] * (density.atom is not None), "mean", "sd", "across resamples"]
+    return rows_of_html(body, head) + f"and {more:,} more coefficients" * (more > 0)
 
 # %% ../nbs/workshop/sketch.ipynb #5ke7c413
 _DARK = COLOURS["truth"]
@@ -107,14 +107,41 @@ def graded(reliability, why=""):
     return f"{badge(GRADES[reliability], reliability)} {plain_text(why)}"
 
 
+_NUMBER = re.compile(r"(?=.*\d)[-+±.,e\d ]+|–")  # a cell that is one, or has an error
+
+
 def rows_of_html(rows, head=()):
-    """Make a table of rows of HTML, the first part of each its name, under a head."""
-    style = "text-align:left;vertical-align:top;background:none;padding:1px 12px 1px 0"
-    th, body = f'<th style="{style};white-space:nowrap">', ""
+    """Make a table of rows of HTML, the first part of each its name, under a head; what
+    is a number is set to the right, and so is its head.
+    """
+    rows, body = list(rows), ""
+    style = ";vertical-align:top;background:none;padding:1px 12px 1px 0"
+    th = f'<th style="text-align:left;white-space:nowrap{style}">'
+    of = [*rows, [""]][0][1:]
+    sides = ["right" if _NUMBER.fullmatch(part) else "left" for part in of]
     for name, *parts in [head, *rows] if head else rows:
-        cells = "".join(f'<td style="{style}">{part}</td>' for part in parts)
-        body += f"<tr>{th}{name}</th>{cells}</tr>"
+        body += f"<tr>{th}{name}</th>"
+        for part, side in zip(parts, sides):
+            body += f'<td style="text-align:{side}{style}">{part}</td>'
+        body += "</tr>"
     return f"<table>{body}</table>"
+
+
+def as_page(result, state, facts=(), order=(), columns=None):
+    """Show a result as HTML: what its repr has in brackets; its state, a word and a
+    colour of `BADGES`; facts, (name, text) each; and of columns, {head: (values,
+    spread)}, the first rows in an order, to the digits that are known.
+    """
+    page, first = plain_text(repr(result).partition("(")[2][:-1]), order[:IN_A_TABLE]
+    page = f"<strong>{page}</strong> {badge(*state)}"
+    if facts:
+        page += rows_of_html((name, plain_text(text)) for name, text in facts)
+    if columns:
+        wide = (np.broadcast_arrays(*pair) for pair in columns.values())
+        texts = (digits(values[first], spread[first]) for values, spread in wide)
+        page += rows_of_html(zip(map(str, first), *texts), ["number", *columns])
+        page += f"and {len(order) - len(first):,} more" * (len(order) > len(first))
+    return f"<div>{page}</div>"
 
 
 @np.errstate(all="ignore")  # of what is not finite, or zero, nothing is rounded
@@ -126,3 +153,9 @@ def rounded(values, spread):
     coarse, fine = power * np.rint(values / power), np.rint(values * power) / power
     known = np.where(digits < 0, coarse, fine)
     return np.where(np.isfinite(known) & (spread > 0), known, values)
+
+
+def digits(values, spread):
+    """Write numbers to the second digit of their spread each; "–" is not finite."""
+    known = rounded(np.asarray(values, dtype=float), np.asarray(spread))
+    return [f"{value + 0:.6g}" if np.isfinite(value) else "–" for value in known]
