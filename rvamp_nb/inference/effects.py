@@ -242,9 +242,11 @@ class Effects(NamedTuple):
         return as_page(self, state, (), np.argsort(self.p_value), columns)
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0027
-_OF_A_TABLE = """Of the table of a selector: A, y = datasets.standardize(X, y); fit =
-rvamp(A, y, prior=Laplace(datasets.choose_lambda(A, y), FixedFactor()),
-counts=NoResampling()); debiased_effects(fit)""".replace("\n", " ")
+_OF_A_TABLE = (
+    "For the table of a selector write A, y = datasets.standardize(X, y); fit ="
+    " rvamp(A, y, prior=Laplace(datasets.choose_lambda(A, y), FixedFactor()),"
+    " counts=NoResampling()); debiased_effects(fit)"
+)
 
 
 def _check(fit, level):

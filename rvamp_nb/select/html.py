@@ -66,7 +66,7 @@ def answer_html(s, given, defaults):
     """
     which, names = leaders_of(s, LEADERS), s.question.columns.names
     known = [(what, plain_text(text)) for what, text in facts(s)]
-    known += s.diagnostics.html_rows("" if s.refined is None else "rVAMP alone: ")
+    known += s.diagnostics.html_rows("" if s.refined is None else "by rVAMP alone: ")
     parts = [f"<strong>{plain_text(verdict(s))}</strong>", rows_of_html(known)]
     if len(which):
         head = "feature", "selection probability", "Π", "", "mean", "sd"

@@ -67,9 +67,7 @@ class Study(NamedTuple):
         state = ("converged", "green") if self.converged else ("no answer", "red")
         error = f" ± {self.power_se:.2f}" * bool(self.n_simulated)
         found = f"{self.power:.2f}{error}, the share of the effects that are found"
-        false = (
-            f"{self.false_selections:.2g} expected; at most {self.pfer:.3g} promised"
-        )
+        false = f"{self.false_selections:.2g} expected; {self.pfer:.3g} at most"
         how = f"threshold {self.threshold:.3g}, pfer {self.pfer:.3g}, q {self.q:.3g}"
         facts = ("power", found), ("false selections", false), ("analysed with", how)
         return as_page(self, state, facts)
