@@ -206,7 +206,7 @@ def test_select_writes_what_the_estimator_reports(capsys):
     assert (
         "Π ± s.e." in out and said["equivalent_refits"] == s.refined_.equivalent_refits
     )
-    assert f"refits: {s.refined_.status}; together with rVAMP" in unwrapped(out)
+    assert f"refits: {s.refined_.n_resamples} refits" in unwrapped(out)
     assert worth in unwrapped(out)
     assert "table: deep/results/data-selection.csv\n" in out
     assert "picture: deep/results/data-selection.png\n" in out

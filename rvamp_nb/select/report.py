@@ -462,7 +462,8 @@ def facts(s, name="", done=()):
     if target.classes is not None:
         no, yes = (shown(label, 30) for label in target.classes)
         change, model = f"the log odds of {yes}", f"{model} of class {yes} against {no}"
-    yield "model", f"{model}; a coefficient is the change of {change} per unit"
+    each = f"a coefficient is the change of {change} per unit of its column"
+    yield "model", f"{model}; {each}"
     if len(free := columns.names[columns.kind == "covariate"]):
         yield "always in", listed([*map(shown, free)], range(len(free)))
     if s.fit.converged:
@@ -470,7 +471,9 @@ def facts(s, name="", done=()):
     alone = "none: Π is by rVAMP alone, which computes it without refits"
     refits, both = s.refit_error or alone, s.refined
     if both is not None:
-        refits = f"{both.status}; together with rVAMP, which computes Π without refits,"
+        others = " precision, the others until no coefficient changed its sign)"
+        refits = both.status.replace(" precision)", others)
+        refits += "; together with rVAMP, which computes Π without refits,"
         refits += f" {_as_good(both)}; random seed 0"
     yield "refits", refits
     if words := stability_words(s):
