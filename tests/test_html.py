@@ -137,7 +137,7 @@ def test_parameters_that_were_changed_are_bold_and_the_others_are_the_defaults()
     page, defaults = shown(s), StabilitySelection().get_params()
     folded = page[page.index("<details>") :]
     rows = re.findall(r"<tr><th[^>]*>(.*?)</th><td[^>]*>(.*?)</td></tr>", folded)
-    bold = {name[3:-4]: text for name, text in rows if name.startswith("<b>")}
+    bold = {name[8:-9]: text for name, text in rows if name.startswith("<strong>")}
     changed = dict(n_resamples="0", bound="&#x27;unimodal&#x27;", verbose="0")
     assert bold == {name: f"<code>{text}</code>" for name, text in changed.items()}
     rest = {re.sub("<.*?>", "", name): text for name, text in rows} | bold

@@ -55,7 +55,7 @@ def _parameters(given, defaults):
     for name, value in given.items():
         text = f"<code>{plain_text(shown(repr(value)))}</code>"
         if repr(value) != repr(defaults[name]):
-            yield f"<b>{name}</b>", text
+            yield f"<strong>{name}</strong>", text
         elif value is not None:
             yield f'<span style="font-weight:normal">{name}</span>', f"{text} (default)"
 
