@@ -325,7 +325,7 @@ def main(argv=None):
         with suppress(BrokenPipeError):  # rvamp-nb --help | true
             code = _run(argv)
     except BadInput as e:
-        code = _complain(f"error: {e} (see rvamp-nb --help)", 2)
+        code = _complain(f"error: {e}; see rvamp-nb --help", 2)
     except MemoryError:
         remedy = "fit it in Python, from an .npy file that is read a block at a time"
         code = _complain(f"error: the table does not fit into memory: {remedy}", 2)
@@ -403,15 +403,20 @@ def _as_json(args, study, beside, left, code):
 
 def _as_table(args, study, beside, left, code):
     """The same as lines."""
-    effects = f"{study.n_effects} effects of size {study.size:g}"
-    among = f"among {study.n_features} features (noise {study.noise:g})"
+    effects = f"{study.n_effects} effects (power {study.power:.2f}) among"
+    size = (
+        f"an effect changes the target by {study.size:g} per standard deviation of its"
+    )
     none = f"no plan up to --max-rows {args.max_rows}: they are not enough"
     lines = [none] * bool(code) + [
-        f"{study.rows} rows find {study.true_selections:.3g} of {effects} {among}",
-        f"if they are analysed with --threshold {study.threshold:.3g} --pfer"
-        f" {study.pfer:.3g} (q = {study.q:.3g}, λ = {study.lam:.4g});",
-        f"expected false selections ≤ {study.pfer:.2g} by the bound, and"
-        f" {study.false_selections:.2g} in this plan",
+        f"{study.rows} rows find {study.true_selections:.3g} of {effects}"
+        f" {study.n_features} features on average;",
+        f"{size} feature;",
+        f"without the effects the target has the standard deviation {study.noise:g}.",
+        f"Analyse them with --threshold {study.threshold:.3g} --pfer {study.pfer:.3g}"
+        f" (a half of the rows then selects q = {study.q:.3g}).",
+        f"False selections on average: {study.pfer:.2g} at most, by the limit, and"
+        f" {study.false_selections:.2g} expected here.",
     ]
     if args.pilot:
         names = ", ".join(map(shown, left[:8])) + ", …" * (len(left) > 8)
@@ -427,12 +432,12 @@ def _as_table(args, study, beside, left, code):
     for s in beside:
         found = f"{s.rows:8}{s.true_selections:8.2f}{s.power:8.2f}"
         lines.append(f"{found}{s.false_selections:9.2g}")
-    lines += ["power: the share of the effects that are found; false: false selections"]
-    lines += [
-        "",
-        "This is for independent features. If they are correlated as genes may be",
-    ]
     takes = f"{left} rows" if left else f"more than --max-rows {args.max_rows}"
-    lines.append(f"(ten factors make half of the variance) it takes {takes}.")
-    last = "With measurements of yours in a file, --pilot FILE plans for such features."
-    return "\n".join([*lines, last])
+    lines += [
+        "found: effects, on average; power: their share; false: false selections",
+        "",
+        "This is for independent features. If they are correlated as genes may be (ten",
+        f"common factors make half of their variance) it takes {takes}.",
+        "If you have measured such features, --pilot FILE plans for them.",
+    ]
+    return "\n".join(lines)

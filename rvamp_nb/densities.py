@@ -319,7 +319,7 @@ def p1(fit, i=None):
     >>> from rvamp_nb import p1, rvamp
     >>> from rvamp_nb.datasets import toy
     >>> p1(rvamp(*toy()[:2], 0.6), 0)
-    P1(coefficient 0: Π 0.258, mean 0.07889, sd 0.34)
+    P1(coefficient 0: Π 0.258, mean 0.08, sd 0.34)
     """
     fit, i, unit, names = located(fit, i)
     prior, beta, N = copy(fit.prior), fit.problem.beta, len(fit.mean)
@@ -526,7 +526,7 @@ def p2(fit, rows=None):
     >>> from rvamp_nb import p2, rvamp
     >>> from rvamp_nb.datasets import toy
     >>> p2(rvamp(*toy()[:2], 0.6), 0)
-    P2(coefficient 0: mean 0.07889, sd 0.34)
+    P2(coefficient 0: mean 0.08, sd 0.34)
     """
     fit, *rest = located(fit, rows)
     return P2(fit, *map(np.atleast_1d, rest))

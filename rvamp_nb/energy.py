@@ -38,7 +38,8 @@ def messages_of(fit):
     the factors answered.
     """
     if not isinstance(fit, (Fit, Step)):
-        raise TypeError(f"fit must be a Fit, from rvamp, got {fit!r:.60}")
+        wanted = "a Fit, from rvamp (of a fitted selector: selector.fit_)"
+        raise TypeError(f"fit must be {wanted}, got {fit!r:.60}")
     last = fit.last if isinstance(fit, Fit) else fit
     if last is None:
         raise ValueError(f"the fit has no messages: {fit.status}")

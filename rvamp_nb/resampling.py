@@ -411,16 +411,18 @@ class DrawError(ValueError):
     """A law of your own drew what is no count, or no multiplier."""
 
 
-def drawn(name, law, size, rngs):
-    """One draw a row, (b, size); a `DrawError` for draws of another size, for "counts"
-    below 0, and for multipliers of the penalty, "randomize", that are not above 0.
+def drawn(name, law, size, rngs, each=1):
+    """Draws as rows, (b, size), `each` from each generator; a `DrawError` for draws of
+    another size, for "counts" below 0, and for multipliers of the penalty, "randomize",
+    that are not above 0.
     """
-    draws, must = [law.draw(size, rng) for rng in rngs], f"{name}: {law!r} must draw"
+    draws = [row for rng in rngs for row in draw_several(law, size, rng, each)]
+    must = f"{name}: {law!r} must draw"
     try:
         v = check_array(f"{name}: a draw of {law!r}", draws)
     except (TypeError, ValueError) as problem:
         raise DrawError(problem) from None
-    if v.shape != (len(rngs), size):
+    if v.shape != (len(draws), size):
         raise DrawError(f"{must} {size} numbers, not an array of shape {v.shape[1:]}")
     low, least = (v <= 0, "> 0") if name == "randomize" else (v < 0, ">= 0")
     if low.any():

@@ -18,7 +18,7 @@ from stat import S_IMODE
 import numpy as np
 
 from . import likelihood, prior, resampling
-from .checks import check_number
+from .checks import check_number, check_offers
 from .groups import Blocks, GroupedLoss, Layout
 from .messages import Natural
 from .problem import State
@@ -282,6 +282,8 @@ def save_fit(fit, path):
     ...     print([path.name for path in Path(folder).iterdir()])
     ['fit.npz']
     """
+    wanted = "a Fit, from rvamp (of a fitted selector: selector.fit_)"
+    check_offers("save_fit: fit", fit, ["last"], wanted)
     if fit.last is None or fit.column_clusters:
         why = "has columns in clusters: save the one without, and name them again"
         why = why if fit.column_clusters else "has no messages: no step could be taken"

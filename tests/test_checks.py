@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import scipy.sparse
 
+import rvamp_nb
 from rvamp_nb import (
     ConstantSignal,
     ElasticNet,
@@ -28,6 +29,7 @@ from rvamp_nb import (
     Weakness,
     WeightedLoss,
     coefficient_interval,
+    condition_on_rows,
     debiased_effects,
     free_energy,
     load_state,
@@ -35,6 +37,7 @@ from rvamp_nb import (
     refine,
     rvamp,
     rvamp_path,
+    save_fit,
     stability_radius,
     state_evolution,
     survival_fit,
@@ -407,9 +410,9 @@ def chosen(**how):
 @pytest.mark.parametrize(
     "ask, words",
     [
-        (lambda: free_energy(None), "fit must be a Fit, from rvamp, got None"),
-        (lambda: stability_radius(None), "fit must be a Fit, from rvamp, got None"),
-        (lambda: stability_radius("x"), "fit must be a Fit, from rvamp, got 'x'"),
+        (lambda: free_energy(None), "fit must be a Fit, from rvamp .*, got None"),
+        (lambda: stability_radius(None), "fit must be a Fit, from rvamp .*, got None"),
+        (lambda: stability_radius("x"), "fit must be a Fit, from rvamp .*, got 'x'"),
         (
             lambda: WeightedLoss(Squared(), []),
             r"WeightedLoss: sample_weight must be .* got shape \(0,\)",
@@ -506,3 +509,50 @@ def test_a_report_is_refused_before_the_pictures(
     with pytest.raises(error, match=words):
         chosen(n_resamples=0).report(tmp_path / folder, done)
     assert not (tmp_path / "page").exists()
+
+
+MANY_ROWS = gaussian_design(100, 10, noise=0.3, density=0.3, seed=0)
+
+
+@pytest.fixture(scope="module")
+def selector():
+    return StabilitySelection(n_resamples=0, verbose=0).fit(MANY_ROWS.A, MANY_ROWS.y)
+
+
+@pytest.mark.parametrize(
+    "take, instead",
+    [
+        (free_energy, "fit_"),
+        (stability_radius, "fit_"),
+        (condition_on_rows, "fit_"),
+        (lambda fit: save_fit(fit, "fit.npz"), "fit_"),
+        (refine, "refine"),
+    ],
+)
+def test_who_gives_a_selector_is_told_what_to_pass(
+    selector, take, instead, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    wanted = "take its method refine" if instead == "refine" else "selector.fit_"
+    with pytest.raises(TypeError, match=wanted) as refused:
+        take(selector)
+    assert "StabilitySelection(" in str(refused.value)
+    given = getattr(selector, instead)
+    assert given(progress=False) if instead == "refine" else take(given) is not False
+
+
+def test_effects_of_the_table_of_a_selector_are_those_of_the_lines_in_the_refusal(
+    selector,
+):
+    """The error has the lines that a user can copy."""
+    with pytest.raises(TypeError, match="a Fit without resampling") as refused:
+        debiased_effects(selector)
+    lines = str(refused.value).partition("write ")[2].split("; ")
+    known = dict(vars(rvamp_nb), X=MANY_ROWS.A, y=MANY_ROWS.y)
+    known |= {name: getattr(rvamp_nb, name) for name in rvamp_nb.__all__}
+    exec("; ".join(lines[:-1]), known)
+    found = eval(lines[-1], known)
+    assert (
+        len(found.estimate) == MANY_ROWS.A.shape[1]
+        and (found.status == "interval").any()
+    )

@@ -145,7 +145,7 @@ def test_the_main_job(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "5.0 True False"
     first = "4 features selected, all clearly above the threshold; expected false"
-    assert unwrapped(done.stdout).startswith(f"{first} selections ≤ 1 (asked for 1)")
+    assert unwrapped(done.stdout).startswith(f"{first} selections ≤ 1 (default: 1)")
     assert max(map(len, done.stdout.splitlines())) <= 88
     assert done.stderr == ""  # nobody watches a pipe: no bar
     picture = Path(re.search(r"^picture: (.+)$", done.stdout, re.MULTILINE)[1])
@@ -202,16 +202,17 @@ def test_select_writes_what_the_estimator_reports(capsys):
     assert said["pfer_bound"] == s.pfer_bound_
     assert Path("deep/results/data-selection.png").read_bytes().startswith(PNG)
     out = capsys.readouterr().out
-    worth = (
-        f"with rVAMP as accurate as {s.refined_.equivalent_refits:,.0f} refits alone"
-    )
+    worth = f"as accurate as {s.refined_.equivalent_refits:,.0f} refits without rVAMP"
     assert (
         "Π ± s.e." in out and said["equivalent_refits"] == s.refined_.equivalent_refits
     )
-    assert f"refits: {s.refined_.status}; {worth}" in unwrapped(out)
+    assert f"refits: {s.refined_.n_resamples} refits" in unwrapped(out)
+    assert worth in unwrapped(out)
     assert "table: deep/results/data-selection.csv\n" in out
     assert "picture: deep/results/data-selection.png\n" in out
-    assert "data: data: 150 rows, 6 features model: squared loss;" in unwrapped(out)
+    assert "data: data: 150 rows, 6 features model: linear regression;" in unwrapped(
+        out
+    )
 
 
 def test_no_refits(capsys):
@@ -339,7 +340,7 @@ def test_the_spread_has_its_light(capsys):
     assert known.spread_reasons
     assert settings()["spread_reliability"] == known.spread_reliability
     grade = GRADES[known.spread_reliability]
-    assert f"That of sd: {grade} ({'; '.join(known.spread_reasons)})" in out
+    assert f"The column sd: {grade} ({'; '.join(known.spread_reasons)})" in out
 
 
 def test_a_constant_column_has_probability_0_and_one_clean_line(capsys):
@@ -347,7 +348,7 @@ def test_a_constant_column_has_probability_0_and_one_clean_line(capsys):
     main("select data.csv --target y --resamples 20".split())
     shown = capsys.readouterr()
     said = [line for line in shown.out.splitlines() if "arning" in line]
-    assert said == ["warning: constant columns are never selected: batch"]
+    assert said == ["warning: constant columns are left out: batch"]
     assert "arning" not in shown.err
     assert settings()["warnings"] == [said[0].removeprefix("warning: ")]
     found = pd.read_csv("rvamp-nb-out/data-selection.csv", index_col="feature")
@@ -459,7 +460,7 @@ def test_two_words_are_two_classes(capsys, loss):
         ["select", "words.csv", "--target", "state", "--loss", loss, "--resamples", "0"]
     )
     s = StabilitySelection(n_resamples=0).fit(X, words)
-    assert "logistic loss" in capsys.readouterr().out
+    assert "logistic regression of class" in capsys.readouterr().out
     for row in rows("rvamp-nb-out/words-selection.csv"):
         np.testing.assert_allclose(
             float(row["probability"]),
@@ -1630,10 +1631,10 @@ def test_whole_groups_are_drawn(capsys):
     main(line)
     asked = unwrapped(capsys.readouterr().out)
     assert "40 of the values of 'patient' come more than once" in asked
-    assert "--groups patient" in asked and "takes the rows as independent" in asked
+    assert "--groups patient" in asked and "needs independent" in asked
     main([*line, "--groups", "patient", "--force"])
     out = unwrapped(capsys.readouterr().out)
-    assert "more than once" not in out and "takes the groups as independent" in out
+    assert "more than once" not in out and "needs independent groups" in out
     roles = dict(id="patient", drop="seen", categorical="site", keep="age")
     ready = prepare(data, "y", missing="median", groups="patient", **roles)
     s = StabilitySelection(n_resamples=0, verbose=0, **ready.options)
@@ -1653,7 +1654,9 @@ def test_a_time_and_an_event(capsys):
     data.to_csv("s.csv", index=False)
     main("select s.csv --time days --event died --resamples 0".split())
     out = unwrapped(capsys.readouterr().out)
-    assert "survival loss" in out and "changes the log hazard per unit" in out
+    assert "model: Cox's" in out and "change of the log hazard per unit" in unwrapped(
+        out
+    )
     assert settings("s")["target"] == "days, died"
     Pi = (
         StabilitySelection(n_resamples=0, loss="survival", verbose=0)
@@ -1684,7 +1687,7 @@ def test_a_plan_is_printed_as_the_library_computes_it(capsys, tmp_path):
     text = capsys.readouterr().out
     study = rvamp_nb.plan_study(60, 3, 1, threshold=0.7)
     assert text.startswith(f"{study.rows} rows find {study.true_selections:.3g} of 3")
-    assert f"λ = {study.lam:.4g}" in text
+    assert f"--threshold 0.7 --pfer {study.pfer:.3g} (a half" in text
     assert max(map(len, text.splitlines())) <= 88
     assert not list(tmp_path.iterdir())
 

@@ -404,7 +404,9 @@ def test_the_light_counts_patients():
         diagnostics.largest_row == np.argmax(shares)
         and diagnostics.reliability != "green"
     )
-    assert "effective groups" in str(diagnostics) and diagnostics.unit == "group"
+    assert (
+        "groups, of which one makes" in str(diagnostics) and diagnostics.unit == "group"
+    )
 
 
 @pytest.mark.parametrize("derived", [stability_radius, free_energy])

@@ -3,6 +3,7 @@ printed that is no number; what is not fitted shows scikit-learn's diagram.
 """
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -12,8 +13,31 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
-from rvamp_nb import StabilitySelection
-from rvamp_nb.sketch import BADGES, GRADES, badge, graded, plain_text, rounded
+from rvamp_nb import (
+    FixedFactor,
+    Laplace,
+    NoResampling,
+    Ridge,
+    StabilitySelection,
+    debiased_effects,
+    p1,
+    p2,
+    predict_study,
+    refine,
+    rvamp,
+    rvamp_path,
+)
+from rvamp_nb.datasets import load_diabetes
+from rvamp_nb.inference.effects import Effects
+from rvamp_nb.sketch import (
+    BADGES,
+    GRADES,
+    badge,
+    graded,
+    plain_text,
+    rounded,
+    rows_of_html,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of these tables, not of the page
 NASTY = "<script>alert('1')</script> & \"$x$\""
@@ -106,7 +130,20 @@ def test_parameters_are_text_and_folded():
     page = shown(s)
     folded = page[page.index("<details>") :]
     assert "&lt;i&gt;a" in folded and "<i>" not in page
-    assert all(name in folded for name in s.get_params())
+
+
+def test_parameters_that_were_changed_are_bold_and_the_others_are_the_defaults():
+    s = fitted(n_resamples=0, bound="unimodal")
+    page, defaults = shown(s), StabilitySelection().get_params()
+    folded = page[page.index("<details>") :]
+    rows = re.findall(r"<tr><th[^>]*>(.*?)</th><td[^>]*>(.*?)</td></tr>", folded)
+    bold = {name[8:-9]: text for name, text in rows if name.startswith("<strong>")}
+    changed = dict(n_resamples="0", bound="&#x27;unimodal&#x27;", verbose="0")
+    assert bold == {name: f"<code>{text}</code>" for name, text in changed.items()}
+    rest = {re.sub("<.*?>", "", name): text for name, text in rows} | bold
+    given = {name for name, value in defaults.items() if value is not None}
+    assert set(rest) == given | set(bold)
+    assert all(rest[name].endswith(" (default)") for name in given - set(bold))
 
 
 @pytest.mark.parametrize("which", ["usual", "red", "without refits", "covariate"])
@@ -186,7 +223,7 @@ def test_words_can_be_read_on_bright_and_dark_pages(answers):
 def test_nothing_is_printed_that_is_no_number(answers):
     for name, s in answers.items():
         page = shown(s).partition("<details>")[0]  # parameters may be None
-        text = " ".join(Reader(page + "</div>").text).replace("refits none", "")
+        text = " ".join(Reader(page + "</div>").text).replace("refits none:", "")
         for found in NO_NUMBER.finditer(text):
             assert found[0] == "none", (name, found)  # in words
         for _, attrs in Reader(page + "</div>").seen:
@@ -198,11 +235,14 @@ def test_facts_are_those_of_the_answer(answers):
     page = shown(s)
     assert f"selected if Π ≥ {s.threshold_:.3g}" in page
     assert f"λ = {s.lambda_:.5g} (" in page and "a resample selects" in page
-    assert f"expected false selections ≤ {s.pfer_bound_:.2g} (asked for 1)<" in page
-    assert f"as accurate as {s.refined_.equivalent_refits:,.0f} refits alone" in page
+    assert f"expected false selections ≤ {s.pfer_bound_:.2g} (default: 1)<" in page
+    assert (
+        f"as accurate as {s.refined_.equivalent_refits:,.0f} refits without rVAMP"
+        in page
+    )
     assert "selector.plot_density(" in page and "selector.summary()" in page
     assert "no bound on false selections holds here" in shown(answers["no bound"])
-    assert "(the aim is q = 3)" in shown(answers["no bound"])
+    assert "(aimed at: q = 3)" in shown(answers["no bound"])
     assert ">gene 7</td>" in shown(answers["covariate"])
     assert "<svg" not in shown(answers["nothing"])
     assert "no answer" in shown(answers["nothing"])
@@ -260,6 +300,93 @@ def test_the_table_to_be_read(answers):
     assert (answers["nothing"].summary().selected == "no answer").all()
     assert answers["covariate"].summary().selected["gene 7"] == "covariate, always in"
     assert "family" in s.summary({"two": ["gene 1", "gene 2"]})
+
+
+def test_numbers_stand_to_the_right_and_words_to_the_left(answers):
+    page = shown(answers["usual"])
+    table = page[page.index(">selection probability<") :].partition("</table>")[0]
+    head, *rows = re.findall("<tr>.*?</tr>", "<tr>" + table)
+    for row in rows:
+        sides = re.findall("<td style=.text-align:(left|right)", row)
+        assert sides == ["left", "right", "left", "right", "right"]
+    assert re.findall("text-align:(left|right)[^>]*>(mean|sd)<", page) == [
+        ("right", "mean"),
+        ("right", "sd"),
+    ]
+    sides = lambda *parts: re.findall("<td style=.text-align:(l|r)", parts[0])
+    words = "x", "1.5e-3", "–", "-0.1 ± 0.2", "7 rows", "e", ""
+    assert sides(rows_of_html([words])) == ["r", "r", "r", "l", "l", "l"]
+
+
+@pytest.fixture(scope="module")
+def results():
+    """{name: (a result, the word of its badge and its colour)}."""
+    d, lasso = load_diabetes(), Laplace(20.0, FixedFactor())
+    A, y, one = d.A[:, :10], d.y, NoResampling()
+    fit = rvamp(A, y, lam=60.0)
+    short = rvamp(A, y, lam=60.0, max_iter=1)
+    stopped = dict(progress=False, max_iter=3)
+    plan = predict_study(200, n_features=500, n_effects=10, size=0.5)
+    path = rvamp_path(A, y, n_lambdas=8, progress=False)
+    both = refine(fit, accuracy=0.05, progress=False)
+    interrupted = replace(both, interrupted=True)
+    whole = debiased_effects(rvamp(A, y, prior=lasso, counts=one))
+    few = np.arange(10) < 4
+    some = Effects(*(np.where(few, v, np.nan) for v in whole[:-1]), whole.status)
+    some = some._replace(status=np.where(few, "interval", "none"))
+    none = some._replace(status=np.full(10, "none"))
+    return {
+        "fit": (fit, "converged", "green"),
+        "no answer": (short, "not converged", "red"),
+        "without Π": (rvamp(A, y, prior=Ridge(1.0)), "converged", "green"),
+        "path": (path, "all converged", "green"),
+        "no path": (rvamp_path(A, y, **stopped), "not all converged", "amber"),
+        "refits": (both, "complete", "green"),
+        "interrupted": (interrupted, "interrupted", "amber"),
+        "effects": (whole, "100% have intervals", "green"),
+        "no effects": (none, "0% have intervals", "red"),
+        "some effects": (some, "40% have intervals", "amber"),
+        "plan": (plan, "converged", "green"),
+        "no plan": (plan._replace(converged=False), "no answer", "red"),
+    }
+
+
+NAMES = "fit", "no answer", "without Π", "path", "no path", "refits", "interrupted"
+NAMES += "effects", "no effects", "some effects", "plan", "no plan"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_result_is_a_line_and_a_page(results, name):
+    result, word, colour = results[name]
+    page, line = result._repr_html_(), repr(result)
+    text = "".join(Reader(page).text)
+    assert "\n" not in line and "array(" not in line
+    headline = line[line.index("(") + 1 : -1]
+    assert text.startswith(f"{headline} {word}") and badge(word, colour) in page
+    assert not NO_NUMBER.search(text.removeprefix(headline))
+    assert page.count("<tr>") <= 9 and "<script" not in page
+
+
+def test_a_page_has_the_numbers_to_the_digits_that_are_known(results):
+    fit, effects = results["fit"][0], results["effects"][0]
+    sd = np.sqrt(fit.var[2])
+    cells = re.findall(">([^<>]+)</td>", fit._repr_html_())
+    assert [float(fit.Pi[2].round(3)), *rounded(np.array([fit.mean[2], sd]), sd)] == [
+        float(cell) for cell in cells[5:8]
+    ]
+    assert "and 4 more" in fit._repr_html_()
+    cells = re.findall(">([^<>]+)</td>", effects._repr_html_())
+    first = np.argmin(effects.p_value)
+    assert float(cells[5]) == rounded(effects.estimate[first], effects.se[first])
+    assert float(cells[9]) == float(f"{effects.p_value[first]:.2g}")
+
+
+def test_names_of_densities_are_text(answers):
+    for density in (p1(answers["usual"]), p2(answers["usual"])):
+        page = density._repr_html_()
+        found = Reader(page)
+        assert "<script" not in page and "$x$" not in page
+        assert any("$x$" in name.get("aria-label", "") for _, name in found.seen)
 
 
 def test_diagnostics_and_an_answer_are_a_line_and_a_small_table(answers):

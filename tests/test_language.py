@@ -3,8 +3,10 @@ attributes of public classes, and the command's options. (Prose is in test_form,
 messages and the console say in the tests of their rooms.)
 """
 
+import ast
 import importlib
 import inspect
+import json
 import re
 
 import numpy as np
@@ -13,9 +15,11 @@ from notebooks import ROOT
 
 import rvamp_nb
 from rvamp_nb import StabilitySelection, debiased_effects, rvamp
+from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import FixedFactor, NoResampling
 
+PAGE = "nbs/howto/coming_from_r.ipynb"
 # each as a part of a name: `own_share`, `told_`, `--last-word`, `firstLight`
 PRIVATE = (
     *("told", "said", "unsaid", "heard", "hears", "own", "grain", "grains", "light"),
@@ -112,6 +116,34 @@ def test_options_of_the_command_have_the_words_of_the_field(command, capsys):
     options = set(re.findall(r"--[a-z][a-z0-9-]*", capsys.readouterr().out))
     assert "--help" in options
     assert wrong((option, option[2:]) for option in options) == []
+
+
+def defined(path):
+    """Names that a module defines, takes, sets or reads."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        if isinstance(node, ast.arg | ast.keyword) and node.arg:
+            yield node.arg
+        if isinstance(node, ast.Attribute):
+            yield node.attr
+        if isinstance(node, ast.AnnAssign):
+            yield getattr(node.target, "id", None)
+
+
+def test_what_a_page_says_is_here_is_here():
+    """Those who come from other packages: the right column of their tables."""
+    there = {name for path in ROOT.glob("rvamp_nb/**/*.py") for name in defined(path)}
+    A, y, *_ = gaussian_design(90, 9, noise=0.3, seed=0)
+    there |= {*dir(StabilitySelection(n_resamples=0, verbose=0).fit(A, y))}
+    cells = json.loads((ROOT / PAGE).read_text(encoding="utf-8"))["cells"]
+    said = "".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+    names = set()
+    for _, ours in re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", said, re.MULTILINE):
+        for code in re.findall("`([^`]+)`(?! is not here)", ours):
+            if "rvamp-nb" not in code:
+                names |= {*re.findall("[A-Za-z]\\w*_*", re.sub('"[^"]*"', "", code))}
+    assert len(names) > 50 and names - there - {"X", "y"} == set()
 
 
 def test_old_names_lead_to_public_ones():

@@ -412,7 +412,7 @@ def test_refits_go_on_until_all_together_are_worth_enough():
         )
     least = refine(fit, 0.1, progress=False)
     assert least.n_resamples == room.FIRST[1] and least.n_exact == room.FIRST[0]
-    assert f"{room.FIRST[1]} refits ({room.FIRST[0]} exact)" in least.status
+    assert f"{room.FIRST[1]} refits ({room.FIRST[0]} to full precision)" in least.status
 
 
 def test_where_nothing_is_selected_the_first_refits_do():

@@ -431,7 +431,7 @@ def test_a_constant_column_is_never_selected_and_warned_of_once():
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         s = StabilitySelection(**SHORT).fit(frame, Y)
-    assert [str(w.message) for w in seen] == ["constant columns are never selected: c3"]
+    assert [str(w.message) for w in seen] == ["constant columns are left out: c3"]
     assert (
         (s.selection_probabilities_[3] == 0).all()
         and s.probabilities_[3] == s.coef_mean_[3] == s.coef_std_[3] == 0

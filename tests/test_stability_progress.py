@@ -6,11 +6,15 @@ import struct
 import subprocess
 import sys
 from contextlib import suppress
+from io import StringIO
+from itertools import count
 from pathlib import Path
 
 import pytest
 
-from rvamp_nb.checks import watched
+from rvamp_nb import refine, rvamp
+from rvamp_nb.checks import progress_bar, watched
+from rvamp_nb.datasets import gaussian_design
 
 ROOT = Path(__file__).resolve().parent.parent
 pty = pytest.importorskip("pty", reason="pseudo-terminals are of Unix")
@@ -130,6 +134,27 @@ def test_streams_that_nobody_watches():
     assert not watched(closed) and not watched(object())
 
 
+KERNEL = type("OutStream", (StringIO,), {"__module__": "ipykernel.iostream"})
+
+
 def test_a_notebook_is_watched():
-    kernel = type("OutStream", (), {"__module__": "ipykernel.iostream"})()
-    assert watched(kernel)
+    assert watched(KERNEL())
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+def test_a_bar_in_a_notebook_ends_full_and_green(monkeypatch, leaves):
+    """Refits stop before the most that there may be, once their accuracy is reached."""
+    clock, stream = count(step=10), KERNEL()
+    monkeypatch.setattr("tqdm.std.time", lambda: next(clock))
+    monkeypatch.setattr(sys, "stderr", stream)
+    A, y, *_ = gaussian_design(60, 20, seed=1)
+    fit = rvamp(A, y, 0.3)
+    if leaves:
+        done = refine(fit, accuracy=0.1)
+        assert done.n_resamples < 1000
+    else:
+        with suppress(ZeroDivisionError), progress_bar(total=50) as bar:
+            bar.update(20)
+            1 / 0
+    last = stream.getvalue().rstrip().split("\r")[-1]
+    assert ("100%" in last) == ("\x1b[32m" in last) == leaves

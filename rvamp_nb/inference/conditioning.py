@@ -326,9 +326,8 @@ MANY = 8  # rows that are chosen without being named: each doubles the work
 def _check_countable(fit):
     """Refuse rows and fits that cannot be conditioned on, with the reason."""
     if not isinstance(fit, Fit):
-        raise TypeError(
-            f"condition_on_rows: fit must be a Fit, from rvamp, got {fit!r}"
-        )
+        wanted = "a Fit, from rvamp (of a fitted selector: selector.fit_)"
+        raise TypeError(f"condition_on_rows: fit must be {wanted}, got {fit!r:.60}")
     p = fit.problem
     if fit.last is None or not fit.converged:
         what = "the fit has not converged, and there is no fixed point to start from"

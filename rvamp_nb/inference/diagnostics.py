@@ -217,8 +217,8 @@ class Diagnostics(NamedTuple):
         said = f"{self.reliability}: {'; '.join(self.reasons) or 'no sign of trouble'}"
         if np.isnan(self.effective_rows):
             return said
-        rows = f"{self.effective_rows:.0f} effective {self.unit}s"
-        return f"{said} ({rows}, the largest share is {self.largest_share:.0%})"
+        rows = f"varies as with {self.effective_rows:.0f} {self.unit}s"
+        return f"{said} ({rows}, of which one makes {self.largest_share:.0%} at most)"
 
     def __repr__(self):
         words = (
@@ -229,6 +229,8 @@ class Diagnostics(NamedTuple):
     def html_rows(self, whose=""):
         """The two as rows for `rows_of_html`; whose the first is stands before why."""
         why = whose + str(self).partition(": ")[2], "; ".join(self.spread_reasons)
+        if whose:  # there are refits
+            why = why[0].replace(": compare with refits", ""), why[1]
         yield "reliability of Π", graded(self.reliability, why[0])
         yield "reliability of sd", graded(self.spread_reliability, why[1])
 
@@ -253,16 +255,17 @@ def _signs_of_the_path(fit, path_failed, q_reached):
 def _signs_of_the_rows(unit, effective, row, share, own):
     """Lights and reasons for rows that make most of the noise."""
     if share > RED_SHARE:
-        what = f"{unit} {row} alone makes {share:.0%} of the noise"
+        what = f"{unit} {row} alone makes {share:.0%} of the variation over resamples"
         yield "red", f"{what}: look at it, and compare with refits"
     if effective < AMBER_ROWS:
         light = "red" if effective < RED_ROWS else "amber"
-        what = f"a few {unit}s make most of the noise, as if there were"
-        yield light, f"{what} {effective:.0f} {unit}s: compare with refits"
+        what = f"a few {unit}s make most of the variation, as if there were"
+        many = f"{effective:.0f} {unit}{'s' * (effective >= 1.5)}"
+        yield light, f"{what} {many} in all: compare with refits"
     if own > AMBER_OWN:
         light = "red" if own > RED_OWN else "amber"
-        what = f"single features hang on single {unit}s, which make {own:.0%} of their"
-        yield light, f"{what} noise: compare with refits"
+        what = f"some features depend on one {unit}, up to {own:.0%} of their variation"
+        yield light, f"{what}: compare with refits"
 
 # %% ../../nbs/course/45_diagnostics.ipynb #a1c0ffe3
 def _signs_of_the_table(twins, names, repeated, M):
@@ -289,7 +292,7 @@ def _signs_of_the_spreads(Pi, rows, partner, share, names):
     shown, rows = Pi > SHOWN, np.round(rows, 8)  # a whole number stays one
     far = "their standard deviations may be off by much"
     if share > RED_SHARE:
-        yield "red", f"one row makes {share:.0%} of the noise, and of the spreads"
+        yield "red", f"one row makes {share:.0%} of the variation"
     few = np.flatnonzero(shown & (rows < FEW_ROWS[0]))
     if len(few):
         light = "red" if rows[few].min() < FEW_ROWS[1] else "amber"

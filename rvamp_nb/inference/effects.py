@@ -22,6 +22,7 @@ from .refinement import field_of
 from ..likelihood import Logistic, Squared
 from ..prior import Penalty
 from ..resampling import FixedFactor, NoResampling
+from ..sketch import as_page
 from ..solver import Fit, with_clusters
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0016
@@ -225,19 +226,35 @@ class Effects(NamedTuple):
     status: np.ndarray  # "interval", "p-value only" or "none"
 
     def __repr__(self):
-        held, some = (
-            (self.status == "interval").sum(),
-            (self.status == "p-value only").sum(),
-        )
+        held, some = (sum(self.status == kind) for kind in ("interval", "p-value only"))
         what = f"{held} of {len(self.status)} with an interval"
         return f"Effects({what}, {some} with a p-value only)"
 
+    def _repr_html_(self):
+        share = np.mean(self.status == "interval")
+        state = (
+            f"{share:.0%} have intervals",
+            {1: "green", 0: "red"}.get(share, "amber"),
+        )
+        heads = "estimate", "standard error", "interval from", "to"
+        columns = {head: (values, self.se) for head, values in zip(heads, self)}
+        columns["p-value"] = self.p_value, self.p_value
+        return as_page(self, state, (), np.argsort(self.p_value), columns)
+
 # %% ../../nbs/course/56_effects.ipynb #27ef0027
+_OF_A_TABLE = (
+    "For the table of a selector write A, y = datasets.standardize(X, y); fit ="
+    " rvamp(A, y, prior=Laplace(datasets.choose_lambda(A, y), FixedFactor()),"
+    " counts=NoResampling()); debiased_effects(fit)"
+)
+
+
 def _check(fit, level):
     """The level; refuse what has no effects, and say what to do."""
     level = check_number("debiased_effects", "level", level, 0, 1)
     if not isinstance(fit, Fit):
-        raise TypeError(f"debiased_effects: fit must be a Fit, from rvamp, got {fit!r}")
+        wanted = f"a Fit without resampling, from rvamp, got {fit!r:.60}. {_OF_A_TABLE}"
+        raise TypeError(f"debiased_effects: fit must be {wanted}")
     if not fit.converged:
         raise ValueError(f"debiased_effects: the fit has not converged ({fit.status})")
     A, _, _, loss, counts, beta = fit.problem

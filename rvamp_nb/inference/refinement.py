@@ -25,6 +25,7 @@ from .turns import FIRST_LEVEL, ExactByTurns, OneCurvature, Turns
 from ..likelihood import Squared
 from ..refits import LONG
 from ..resampling import check_law, drawn
+from ..sketch import as_page
 from ..solver import Fit
 from ..tables.storage import ChunkedTable
 
@@ -437,6 +438,13 @@ class RefinedFit:
     def __repr__(self):
         return f"RefinedFit({self.status})"
 
+    def _repr_html_(self):
+        state = ("interrupted", "amber") if self.interrupted else ("complete", "green")
+        sd, order = np.sqrt(self.var), np.argsort(-self.Pi, kind="stable")
+        columns = {"Π": (self.Pi, 0.01), "±": (self.Pi_se, 0.01)}
+        columns |= dict(mean=(self.mean, sd), sd=(sd, sd))
+        return as_page(self, state, (), order, columns)
+
 # %% ../../nbs/course/44_refinement.ipynb #1a570a05
 def _as_refined(samples, accuracy, stopped):
     """A `RefinedFit`."""
@@ -452,8 +460,8 @@ def _as_refined(samples, accuracy, stopped):
     n, noise = draws.shape[0], np.sum(Pi * (1 - Pi))
     both, plain = (noise / max(e.sum(), 1e-300) for e in (error, alone.square_error))
     failed, n_exact, se = int(sum(lost)), int(sum(~lost)), errors[0].max()
-    status = f"{n} refits" + f" ({n_exact} exact)" * (n_exact < n)
-    status += f", s.e. of Π at most {se:.3f}" + "; interrupted" * stopped
+    status = f"{n} refits" + f" ({n_exact} to full precision)" * (n_exact < n)
+    status += f", standard error of Π at most {se:.3f}" + "; interrupted" * stopped
     if accuracy and se > accuracy and not stopped:
         status += f"; {accuracy:g} would take some {n * (se / accuracy) ** 2:.0f}"
     if failed:
@@ -466,9 +474,8 @@ def _as_refined(samples, accuracy, stopped):
 def _begin(fit, seed, baseline):
     """The `Samples` of a Fit or a ConditionedFit, none made so far; or a refusal."""
     if not isinstance(fit, (Fit, ConditionedFit)):
-        raise TypeError(
-            f"refine: fit must be from rvamp or condition_on_rows, got {fit!r}"
-        )
+        wanted = "from rvamp or condition_on_rows (of a fitted selector: take its"
+        raise TypeError(f"refine: fit must be {wanted} method refine), got {fit!r:.60}")
     alone = fit.base
     counts, beta = alone.problem.counts, alone.problem.beta
     if np.isfinite(beta):

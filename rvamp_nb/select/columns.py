@@ -350,7 +350,7 @@ class Columns(NamedTuple):
     def notes(self):
         """Sentences about columns that are never selected."""
         idle = "columns that the unpenalised ones already explain have Π = 0"
-        said = dict(constant="constant columns are never selected", explained=idle)
+        said = dict(constant="constant columns are left out", explained=idle)
         for kind, what in said.items():
             if len(which := np.flatnonzero(self.kind == kind)):
                 yield f"{what}: {listed(self.names, which, 8)}"

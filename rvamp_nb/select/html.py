@@ -48,11 +48,25 @@ def _of_features(s, which):
         yield plain_text(name), bar, value, badge(words[i], colour), *numbers
 
 # %% ../../nbs/workshop/html.ipynb #411d000a
-def answer_html(s, given):
-    """Show a `Selection` as HTML, with the estimator's arguments, {name: value}."""
+def _parameters(given, defaults):
+    """Arguments as rows of HTML: those that were changed, in bold, and the defaults; of
+    these not None, which stands for what the facts have.
+    """
+    for name, value in given.items():
+        text = f"<code>{plain_text(shown(repr(value)))}</code>"
+        if repr(value) != repr(defaults[name]):
+            yield f"<strong>{name}</strong>", text
+        elif value is not None:
+            yield f'<span style="font-weight:normal">{name}</span>', f"{text} (default)"
+
+
+def answer_html(s, given, defaults):
+    """Show a `Selection` as HTML, with the estimator's arguments, {name: value}, and
+    their defaults.
+    """
     which, names = leaders_of(s, LEADERS), s.question.columns.names
     known = [(what, plain_text(text)) for what, text in facts(s)]
-    known += s.diagnostics.html_rows("" if s.refined is None else "rVAMP alone: ")
+    known += s.diagnostics.html_rows("" if s.refined is None else "by rVAMP alone: ")
     parts = [f"<strong>{plain_text(verdict(s))}</strong>", rows_of_html(known)]
     if len(which):
         head = "feature", "selection probability", "Π", "", "mean", "sd"
@@ -61,7 +75,6 @@ def answer_html(s, given):
         text = f"<code>selector.plot_density({name})</code> draws a coefficient;"
         text += f" <code>selector.summary()</code> has all {len(names):,};"
         parts.append(f"{text} mean and sd are over resamples, and shrunken.")
-    show = lambda value: f"<code>{plain_text(shown(repr(value)))}</code>"
-    rows = ((name, show(value)) for name, value in given.items())
-    folded = f"<summary>parameters</summary>{rows_of_html(rows)}"
+    folded = rows_of_html(_parameters(given, defaults))
+    folded = f"<summary>parameters</summary>{folded}"
     return f"<div>{'<br>'.join(parts)}<details>{folded}</details></div>"

@@ -71,8 +71,10 @@ def promise(s, how=""):
     elif kept:
         text += f"; expected false selections ≤ {s.pfer_bound:.2g}"
         pfer = s.asked["pfer"]
-        pfer = 1.0 if pfer is s.asked["q"] is s.asked["lambdas"] is None else pfer
-        text += "" if pfer is None else f" (asked for {pfer:g})"
+        if pfer is not None:
+            text += f" (asked for {pfer:g})"
+        elif s.asked["q"] is s.asked["lambdas"] is None:
+            text += " (default: 1)"
     return text + f"; {below} kept below the threshold" * (below > 0)
 
 

@@ -22,6 +22,7 @@ from ..evolution import ConstantSignal, Spectrum, state_evolution
 from ..prior import Laplace
 from ..resampling import FixedFactor, Subsample
 from .control import BOUNDS, settle
+from ..sketch import as_page
 from ..solver import ConvergenceWarning
 
 # %% ../../nbs/course/57_planning.ipynb #ac1a0432
@@ -61,6 +62,15 @@ class Study(NamedTuple):
     def __repr__(self):
         kept = f"{self.true_selections:.3g} of {self.n_effects} effects"
         return f"Study({self.rows} rows: {kept}, {self.false_selections:.2g} false)"
+
+    def _repr_html_(self):
+        state = ("converged", "green") if self.converged else ("no answer", "red")
+        error = f" ± {self.power_se:.2f}" * bool(self.n_simulated)
+        found = f"{self.power:.2f}{error}, the share of the effects that are found"
+        false = f"{self.false_selections:.2g} expected; {self.pfer:.3g} at most"
+        how = f"threshold {self.threshold:.3g}, pfer {self.pfer:.3g}, q {self.q:.3g}"
+        facts = ("power", found), ("false selections", false), ("analysed with", how)
+        return as_page(self, state, facts)
 
 # %% ../../nbs/course/57_planning.ipynb #8e35bd58
 def _at_size(

@@ -159,8 +159,9 @@ def stability_words(s):
     if np.isnan(s.stability):
         return ""
     error = "" if np.isnan(s.stability_se) else f" ± {s.stability_se:.1g}"
-    means = "0: lists of resamples agree as by chance, 1: all are the same; Nogueira"
-    return f"{s.stability:.2f}{error} ({means} et al. 2018)"
+    grade = "low" if s.stability < 0.4 else "high" if s.stability > 0.75 else "medium"
+    text = f"{s.stability:.2f}{error}: {grade} agreement of the lists of resamples"
+    return f"{text} (0: as by chance, 1: all are the same; Nogueira et al. 2018)"
 
 
 def _of_the_table(s):
@@ -232,7 +233,7 @@ def _as_good(refined):
     """How accurate a `RefinedFit` is."""
     if np.isinf(refined.equivalent_refits):
         return "without any sampling error"
-    return f"as accurate as {refined.equivalent_refits:,.0f} refits alone"
+    return f"as accurate as {refined.equivalent_refits:,.0f} refits without rVAMP"
 
 # %% ../../nbs/workshop/report.ipynb #d2727b5c
 def _law(law, n, unit="rows"):
@@ -266,8 +267,9 @@ def _of_the_method(s):
         yield (
             "By multilevel Monte Carlo (Giles, 2015), this was combined with"
             f" {_several(both.n_resamples, 'real refit')} at the reported penalty, of"
-            f" which {both.n_exact} were solved exactly and the others until no sign"
-            f" changed{f' ({both.n_failed} more failed)' * (both.n_failed > 0)}. The"
+            f" which {both.n_exact} were solved to full precision and the others until"
+            " no coefficient changed its sign"
+            f"{f' ({both.n_failed} more failed)' * (both.n_failed > 0)}. The"
             f" result is {_as_good(both)}; 95 % intervals of Π extend by 1.96 standard"
             " errors to each side."
         )
@@ -295,7 +297,7 @@ def _of_the_choice(s):
     theirs, scales = ("glmnet", "scikit"), s.lambda_scales.items()
     others = [f"{name} {lam:.4g}" for name, lam in scales if name.startswith(theirs)]
     beside = f" ({', '.join(others)})" if others else ""
-    many = f"{size_reported(s):.3g} features on average (q = {s.q:.3g})"
+    many = f"{size_reported(s):.3g} features on average (the aim was q = {s.q:.3g})"
     yield f"At the penalty λ = {s.lam:.4g}{beside}, a resample selects {many}."
     if s.status != "converged":
         yield f"The request could not be met in full: {s.status}."
@@ -311,7 +313,7 @@ def _of_the_choice(s):
     false = "not bounded for these resamples" if np.isnan(s.pfer_bound) else false
     yield f"The expected number of false selections is {false}."
     if words := stability_words(s):
-        yield f"The stability index was {words}."
+        yield f"The stability index was {words.replace(':', ',', 1)}."
 
 
 def _of_the_trust(s):
@@ -321,9 +323,9 @@ def _of_the_trust(s):
         yield f"The iteration converged at {done.sum()} of {len(done)} penalties."
     if s.fit.converged:
         grade, spread = GRADES[known.reliability], GRADES[known.spread_reliability]
-        rows = f"{known.effective_rows:.0f} effective {known.unit}s carry the noise"
+        rows = f"the result varies as with {known.effective_rows:.0f} {known.unit}s"
         why = "; ".join([*(text.partition(": ")[0] for text in known.reasons), rows])
-        yield f"The package rates the reliability of Π without refits as {grade}"
+        yield f"The package rates the reliability of Π by rVAMP alone as {grade}"
         yield f"({why}), and that of standard deviations as {spread}."
     if known.repeated:
         many = _several(len(known.repeated), "group")
@@ -376,7 +378,7 @@ def verdict(s):
     if s.refined is not None and not s.undecided.any():
         words = {0: ", none is near", 1: ", clearly above", 2: ", both clearly above"}
         how = f"{words.get(kept, ', all clearly above')} the threshold"
-    text = promise(s, how)
+    text = promise(s, how) + ", too many to rely on" * (s.pfer_bound > kept / 2 > 0)
     if s.status != "converged":
         text = f"not all that was asked for: {text}"
     if s.diagnostics.repeated and red:
@@ -412,13 +414,18 @@ def _wrapped(sentences, indent=2):
         yield from fill(shown(text, 1000), 88, **how).split("\n")
 
 
-_COLUMNS = "Π: selection probability, the share of resamples whose fit has the feature;"
-_COLUMNS += (
-    " rVAMP computes it without refits. mean, sd: of its coefficient over resamples,"
+_COLUMNS = (
+    "Π: selection probability, the estimated share of resamples in which the feature is"
+    " selected. mean, sd: of its coefficient over resamples;"
+    " the penalty shrinks them, so they are no effect sizes (for those, with intervals:"
+    " debiased_effects, in Python)."
 )
-_COLUMNS += " shrunken by the penalty; for effects with intervals see debiased_effects."
-_UNDECIDED = " undecided: within two standard errors of the threshold."
-_OF_DECOYS = " q-value: the share of false ones among all up to it, by decoys."
+_ERROR = " s.e.: the standard error of Π."
+_UNDECIDED = " undecided: Π is within two standard errors of the threshold."
+_OF_DECOYS = (
+    " q-value: the estimated share of false features from the top down to this one, by"
+    " decoys (noise made up for comparison); of k features it is 1/k at least."
+)
 _SHORT = {_COVARIATE: "always in", "explained by the covariates": "explained"}
 
 
@@ -437,27 +444,36 @@ def _leading(s, most):
     if (left := len(table) - most) > 0:
         yield f"... and {_several(left, 'more feature')}"
     near = beside and bool(s.undecided.any())
-    yield from _wrapped([_COLUMNS + _OF_DECOYS * q + _UNDECIDED * near], 0)
+    columns = _COLUMNS + _ERROR * beside + _OF_DECOYS * q + _UNDECIDED * near
+    yield from _wrapped([columns], 0)
 
 # %% ../../nbs/workshop/report.ipynb #83000012
 def facts(s, name="", done=()):
     """What was asked and done, (label, sentence) each."""
     target, columns = s.question.target, s.question.columns
     size = _several(len(target.y), "row"), _several(len(columns.names), "feature")
+    if idle := [*columns.kind].count("constant"):
+        size += (f"{idle:,} of them constant",)
     yield "data", "; ".join([f"{shown(name)}: " * bool(name) + ", ".join(size), *done])
     of = {"poisson": "the log of the expected count", "survival": "the log hazard"}
-    change, model = of.get(target.loss, "the target"), f"{target.loss} loss"
+    change, model = of.get(target.loss, "the target"), f"the loss {target.loss}"
+    model = _MODELS.get(target.loss, model).removeprefix("a ")
     if target.classes is not None:
         no, yes = (shown(label, 30) for label in target.classes)
-        change, model = f"the log odds of {yes}", f"{model}; class {yes} against {no}"
-    yield "model", f"{model}; a coefficient changes {change} per unit of its column"
+        change, model = f"the log odds of {yes}", f"{model} of class {yes} against {no}"
+    each = f"a coefficient is the change of {change} per unit of its column"
+    yield "model", f"{model}; {each}"
     if len(free := columns.names[columns.kind == "covariate"]):
         yield "always in", listed([*map(shown, free)], range(len(free)))
     if s.fit.converged:
         yield from _facts_of_the_choice(s)
-    refits, both = s.refit_error or "none", s.refined
+    alone = "none: Π is by rVAMP alone, which computes it without refits"
+    refits, both = s.refit_error or alone, s.refined
     if both is not None:
-        refits = f"{both.status}; with rVAMP {_as_good(both)} (seed 0)"
+        others = " precision, the others until no coefficient changed its sign)"
+        refits = both.status.replace(" precision)", others)
+        refits += "; together with rVAMP, which computes Π without refits,"
+        refits += f" {_as_good(both)}; random seed 0"
     yield "refits", refits
     if words := stability_words(s):
         yield "stability", words
@@ -468,18 +484,19 @@ def _facts_of_the_choice(s):
     target = s.question.target
     at = "scikit-survival alpha" if target.loss == "survival" else "glmnet lambda"
     scale = s.lambda_scales.get(at)
-    theirs = "" if scale is None else f" ({scale:.4g} in {at.split()[0]})"
+    theirs = "" if scale is None else " ({1} {2:.4g} in {0})".format(*at.split(), scale)
     kind = type(s.question.prior).__name__
-    reached = f"{size_reported(s):.3g} features on average (the aim is q = {s.q:.3g})"
+    reached = f"{size_reported(s):.3g} features on average (aimed at: q = {s.q:.3g})"
     reached = f"λ = {s.lam:.5g}{theirs}; a resample selects {reached}"
-    yield "penalty", f"{'L1' if kind == 'Laplace' else kind}, {reached}"
+    yield "penalty", f"{'L1 (Lasso)' if kind == 'Laplace' else kind}, {reached}"
     yield "threshold", f"selected if Π ≥ {s.threshold:.3g}{_why_so(s)}"
-    unit = f"; the bound takes the {s.diagnostics.unit}s as independent"
+    unit = f"; the limit on false selections needs independent {s.diagnostics.unit}s"
     law = _law(s.question.counts, len(target.y))
     yield "resamples", law + unit * (not np.isnan(s.pfer_bound))
     if (kept := size_selected(s)[0]) and s.pfer_bound > kept / 2:
-        text = f"{min(s.pfer_bound, kept):.2g} of {kept} selected may be false, a weak"
-        yield "bound", f"{text} statement; a pfer of {kept / 10:.2g} is a stronger one"
+        text = f"on average up to {min(s.pfer_bound, kept):.2g} of the {kept} selected"
+        text += f" may be false: ask for a smaller pfer, such as {kept / 10:.2g}"
+        yield "limit", text
 
 
 def _why_so(s):
@@ -487,26 +504,26 @@ def _why_so(s):
     given, usual = s.asked["threshold"], control.DEFAULT_THRESHOLD
     if given is None and s.threshold < usual - 5e-4:
         text = f", lowered from {usual}: with few rows for so many features a resample"
-        return f"{text} selects few, and the bound holds here, too"
+        return f"{text} selects few, and the limit on false selections holds, too"
     if s.threshold > (given or usual) + 5e-4 and not np.isnan(s.pfer_bound):
-        return f", raised from {given or usual:g}, so that the bound holds"
+        return f", raised from {given or usual:g} to keep the limit on false selections"
     return ""
 
 
 def _grades(diagnostics, both):
     """How reliable it is, a sentence; both are rVAMP and refits together, or None."""
     share, unit = diagnostics.largest_share, diagnostics.unit
-    calm = f"no {unit} dominates: the largest makes {share:.0%} of the noise"
+    calm = f"no {unit} dominates: the largest makes {share:.0%} of the variation"
     grade = GRADES[diagnostics.reliability]
     reasons = diagnostics.reasons
     if both is not None:  # they were made
         reasons = [why.removesuffix(": compare with refits") for why in reasons]
     text = f"{grade} ({'; '.join(reasons) or calm})"
     if both is not None and reasons:
-        text += ", for rVAMP alone; the refits correct it"
+        text += ", by rVAMP alone; the refits that were made correct it"
     if diagnostics.spread_reasons:
         why, grade = diagnostics.spread_reasons, diagnostics.spread_reliability
-        text += f". That of sd: {GRADES[grade]} ({'; '.join(why)})"
+        text += f". The column sd: {GRADES[grade]} ({'; '.join(why)})"
     return text
 
 # %% ../../nbs/workshop/report.ipynb #c2f630e0

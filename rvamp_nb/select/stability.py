@@ -436,7 +436,8 @@ class _Beside:
         """The answer as HTML; scikit-learn's diagram where there is none."""
         if "selection_" not in vars(self):
             return super()._repr_html_inner()
-        return answer_html(self.selection_, self.get_params(deep=False))
+        given = (est.get_params(deep=False) for est in (self, type(self)()))
+        return answer_html(self.selection_, *given)
 
     def _repr_mimebundle_(self, **options):
         """What a notebook shows."""
