@@ -36,7 +36,8 @@ _HOMES = {  # module: the public names that live in it
     "solver": ("ConvergenceWarning", "Fit", "load_fit", "rvamp", "rvamp_path"),
     "select.stability": ("StabilitySelection",),
     "tables.storage": ("ChunkError", "ChunkedTable"),
-    "inference.survival": ("WeightedLoss", "survival_fit"),
+    "inference.survival": ("survival_fit",),
+    "weighted": ("WeightedLoss",),
     "inference.refinement": ("refine",),
     "inference.diagnostics": ("ReliabilityWarning",),
 }

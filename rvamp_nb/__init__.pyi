@@ -22,10 +22,10 @@ from .bootstrap import Refits
 from .densities import P1, P2, P1Clustered, P1Posterior
 from .evolution import ConstantSignal, Evolution, GaussianSignal
 from .inference.conditioning import ConditionedFit
+from .inference.cox import BaselineHazard
 from .inference.diagnostics import Diagnostics, ReliabilityWarning
 from .inference.effects import Effects
 from .inference.refinement import RefinedFit
-from .inference.survival import BaselineHazard, WeightedLoss
 from .likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from .prior import ElasticNet, Laplace, NonNegative, Prior, Ridge, SpikeSlab
 from .resampling import (
@@ -47,6 +47,7 @@ from .solver import ConvergenceWarning, Fit, Path
 from .step import State
 from .tables.on_dask import DaskTable
 from .tables.storage import ChunkedTable, ChunkError
+from .weighted import WeightedLoss
 
 __version__: str
 # fmt: off

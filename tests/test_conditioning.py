@@ -22,7 +22,6 @@ from rvamp_nb.inference.conditioning import (
     row_scores,
     two_pieces,
 )
-from rvamp_nb.inference.survival import WeightedLoss
 from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge
 from rvamp_nb.refits import penalised_fit
@@ -37,6 +36,7 @@ from rvamp_nb.resampling import (
     Subsample,
 )
 from rvamp_nb.solver import rvamp, with_clusters
+from rvamp_nb.weighted import WeightedLoss
 
 sys.path.insert(0, str(Path(__file__).parent / "truth_beyond"))
 import make_beyond_truth as refitted

@@ -15,6 +15,7 @@ from rvamp_nb.densities import coefficient_interval, p1, p2
 from rvamp_nb.energy import free_energy, stability_radius
 from rvamp_nb.inference import conditioning
 from rvamp_nb.inference.conditioning import condition_on_rows
+from rvamp_nb.inference.cox import survival_target
 from rvamp_nb.inference.diagnostics import (
     column_rows,
     judge,
@@ -23,11 +24,7 @@ from rvamp_nb.inference.diagnostics import (
     row_shares,
     strongest_partner,
 )
-from rvamp_nb.inference.survival import (
-    simulated_survival,
-    survival_fit,
-    survival_target,
-)
+from rvamp_nb.inference.survival import simulated_survival, survival_fit
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import FixedFactor, Grouped, Stratified, Subsample
 from rvamp_nb.tables.storage import ChunkedTable, standardised

@@ -17,13 +17,13 @@ from rvamp_nb.groups import (
     joint_nodes,
 )
 from rvamp_nb.inference.diagnostics import judge, row_shares
-from rvamp_nb.inference.survival import WeightedLoss
 from rvamp_nb.iteration import iterate
 from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.messages import Mixed, Natural
 from rvamp_nb.resampling import Discrete, Grouped, NoResampling, Poisson, Subsample
 from rvamp_nb.solver import rvamp, rvamp_path
 from rvamp_nb.step import initial_state
+from rvamp_nb.weighted import WeightedLoss
 
 LAWS = [Poisson(0.5), Subsample(0.5), Discrete([0.5, 2], [0.3, 0.7])]
 

@@ -39,8 +39,8 @@ from rvamp_nb import (
 )
 from rvamp_nb.inference import refinement as room
 from rvamp_nb.inference import refitting
+from rvamp_nb.inference.cox import BaselineHazard
 from rvamp_nb.inference.refitting import refitter
-from rvamp_nb.inference.survival import BaselineHazard
 from rvamp_nb.panels import couple_rows
 from rvamp_nb.solver import with_clusters
 

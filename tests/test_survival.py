@@ -14,21 +14,20 @@ from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.densities import p1
 from rvamp_nb.energy import free_energy, stability_radius
 from rvamp_nb.inference.conditioning import condition_on_rows
-from rvamp_nb.inference.survival import (
+from rvamp_nb.inference.cox import (
     BaselineHazard,
     CoxLoss,
-    WeightedLoss,
     cox_fits,
     own_hazard,
-    simulated_survival,
-    survival_fit,
     survival_target,
 )
+from rvamp_nb.inference.survival import simulated_survival, survival_fit
 from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.messages import Natural, extrinsic
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import FixedFactor, Grouped, NoResampling, Poisson, Subsample
 from rvamp_nb.solver import ConvergenceWarning, rvamp
+from rvamp_nb.weighted import WeightedLoss
 
 TRUTH = Path(__file__).parent / "truth_survival"
 sys.path.insert(0, str(TRUTH))

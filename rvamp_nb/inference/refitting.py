@@ -16,12 +16,13 @@ import numpy as np
 
 from ..checks import check_offers, watched
 from ..groups import GroupedLoss
-from .survival import WeightedLoss, cox_fits
+from .cox import cox_fits
 from ..likelihood import Huber, Logistic, PoissonLoss, Squared
 from ..prior import ElasticNet, Laplace, NonNegative
 from ..refits import penalised_fit, refit, unit_table
 from ..step import threads
 from ..tables.storage import ChunkedTable
+from ..weighted import WeightedLoss
 
 # %% ../../nbs/workshop/refitting.ipynb #74000017
 _KNOWN = {Squared: "squared", Logistic: "logistic"}

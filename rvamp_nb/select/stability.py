@@ -19,9 +19,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .. import explorers
 from ..checks import check_number, check_size, listed, numpy_errors
 from ..densities import located
+from ..inference.cox import survival_target
 from ..inference.diagnostics import ReliabilityWarning, repeated_rows
 from ..inference.refitting import check_refittable
-from ..inference.survival import survival_target
 from ..likelihood import Logistic
 from ..resampling import Grouped, drawn
 from . import pictures, predict, report

@@ -15,9 +15,10 @@ from scipy.optimize import linprog
 from scipy.special import comb
 
 from ..checks import check_array, listed, missing_parts
-from ..inference.survival import BaselineHazard, WeightedLoss
+from ..inference.cox import BaselineHazard
 from ..likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from ..resampling import Grouped, Poisson, Stratified, Subsample, check_law
+from ..weighted import WeightedLoss
 
 # %% ../../nbs/workshop/target.ipynb #71000005
 class RowRoles(NamedTuple):
