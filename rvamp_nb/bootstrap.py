@@ -12,13 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from rvamp_nb.checks import (
-    check_array,
-    check_number,
-    check_size,
-    numpy_errors,
-    progress_bar,
-)
+from .checks import check_array, check_number, check_size
+from .environment import numpy_errors, progress_bar
 from .refits import RefitLoss, check_target, penalised_fit, refit, unit_table
 from .resampling import Poisson, TwoPoint, check_law, drawn
 from .tables.storage import ChunkedTable

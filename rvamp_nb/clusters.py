@@ -19,13 +19,7 @@ from scipy.special import ndtri
 from .groups import Blocks, Layout  # chapter 5.2
 from .linalg import diagonal, symmetric, times, transposed
 from .messages import Mixed, Moment, Moments
-from rvamp_nb.panels import (
-    couple_messages,
-    couple_rows,
-    is_wide,
-    tall_form,
-    wide_matrices,
-)
+from .panels import couple_both, couple_rows, is_wide, tall_form, wide_matrices
 from .prior import Prior
 from .problem import Breakdown
 from .step import WithIntercept, reply, to_coupling
@@ -263,7 +257,7 @@ class Turned(namedtuple("Turned", (*Mixed._fields, "view", "turns", "layout"))):
         return _back(out, self, self.members, given)
 
 
-couple_messages.register(Turned, lambda prior, rows, A, *_: prior.coupled(A, rows))
+couple_both.register(Turned, lambda prior, rows, A, *_: prior.coupled(A, rows))
 
 # %% ../nbs/course/47_clusters.ipynb #b10ck005
 def _back(out, message, members, given):

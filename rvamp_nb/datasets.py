@@ -15,7 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .checks import check_array, check_number, check_size, listed, needed
+from .checks import check_array, check_number, check_size, listed
+from .environment import needed
 from .tables.door import as_chunked
 from .tables.storage import ChunkedTable, standardised
 

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .checks import check_number, check_size, numpy_errors
+from .checks import check_number, check_size
+from .environment import numpy_errors
 from .likelihood import Huber, Squared
 from .linalg import mirrored
 from .messages import Mixed, Natural

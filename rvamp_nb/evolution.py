@@ -14,14 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, gammaln, ndtr
 
-from rvamp_nb.checks import (
-    check_array,
-    check_field,
-    check_number,
-    check_offers,
-    check_size,
-    numpy_errors,
-)
+from .checks import check_array, check_field, check_number, check_size
+from .environment import numpy_errors
+from .interface import check_offers
 from .likelihood import Huber, Logistic, PoissonLoss, Squared, normal_nodes
 from .messages import Natural
 from .prior import Laplace, Prior, check_prior, field_nodes

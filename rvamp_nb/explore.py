@@ -13,7 +13,7 @@ from traceback import format_exception
 
 import numpy as np
 
-from .checks import needed
+from .environment import needed
 
 # %% ../nbs/workshop/explore.ipynb #7fe6bcb2
 COLOURS = {

@@ -21,8 +21,8 @@ import numpy as np
 from scipy.ndimage import binary_dilation
 
 from .active import step_for
-from .checks import needed, progress_bar
 from .densities import p1, p2
+from .environment import needed, progress_bar
 from .iteration import Anderson, iterate, run
 from .likelihood import Squared
 from .prior import Penalty

@@ -12,7 +12,8 @@ from functools import cache
 import numpy as np
 from scipy.special import ndtr, wrightomega
 
-from .checks import check_field, check_offers
+from .checks import check_field
+from .interface import check_offers
 from .messages import Moments, Natural
 from .ramps import noises, ramp
 

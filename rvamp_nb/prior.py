@@ -14,7 +14,8 @@ from functools import cache
 import numpy as np
 from scipy.special import erfcx, expit, ndtr
 
-from .checks import check_array, check_field, check_offers
+from .checks import check_array, check_field
+from .interface import check_offers
 from .messages import Moments, Natural
 from .ramps import FAR, noises, phi, ramp, tail_moments
 from .resampling import FixedFactor, TwoPoint, check_law

@@ -16,13 +16,8 @@ from typing import Protocol
 
 import numpy as np
 
-from rvamp_nb.checks import (
-    check_array,
-    check_field,
-    check_offers,
-    check_size,
-    missing_parts,
-)
+from .checks import check_array, check_field, check_size
+from .interface import check_offers, missing_parts
 
 # %% ../nbs/workshop/resampling.ipynb #fa91b33d
 def all_resamples(M, n_draws):

@@ -18,8 +18,9 @@ from stat import S_IMODE
 import numpy as np
 
 from . import likelihood, prior, resampling
-from .checks import check_number, check_offers
+from .checks import check_number
 from .groups import Blocks, GroupedLoss, Layout
+from .interface import check_offers
 from .messages import Natural
 from .problem import State
 from .step import WithIntercept, check_state

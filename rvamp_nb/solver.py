@@ -14,18 +14,9 @@ import numpy as np
 from scipy.special import bdtr
 
 from .active import step_for
-from rvamp_nb.checks import (
-    check_array,
-    check_number,
-    check_size,
-    numpy_errors,
-    progress_bar,
-)
-from rvamp_nb.clusters import (
-    check_clusters,
-    find_clusters,
-    put_in_clusters,
-)  # chapter 4.7
+from .checks import check_array, check_number, check_size
+from .clusters import check_clusters, find_clusters, put_in_clusters
+from .environment import numpy_errors, progress_bar
 from .groups import answered_in_groups  # chapter 5.2
 from .iteration import TRACE, Anderson, continuation, kept_rows, run
 from .likelihood import Squared, check_loss

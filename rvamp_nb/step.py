@@ -15,7 +15,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from .messages import Mixed, Moments, Natural, mixed_extrinsic
-from .panels import couple_messages
+from .panels import couple_both
 from .prior import Prior
 from .problem import Breakdown, State, Step
 from .tables.storage import SMALL, column_sums, square_lengths
@@ -171,7 +171,7 @@ def _couple(A, said, gathered):
             raise Breakdown(f"{name}_2x is not finite")
     prior = prior._replace(Q_hat=prior.Q_hat + said.grain)
     try:
-        return couple_messages(prior, rows, A, gathered)
+        return couple_both(prior, rows, A, gathered)
     except np.linalg.LinAlgError:
         raise Breakdown("the coupling's matrix is not positive definite") from None
 

@@ -393,7 +393,7 @@ SABOTAGES = [
         "tests/test_html.py::test_diagnostics_and_an_answer_are_a_line_and_a_small_table",
     ),
     Sabotage(
-        "checks.py",
+        "environment.py",
         "a bar that ends early stays where it was",
         "self.total and self.n",
         "self.total",
@@ -1122,6 +1122,13 @@ SABOTAGES = [
         "np.minimum(np.ceil(np.abs(draws) / unit), 127)",
         "np.minimum(np.floor(np.abs(draws) / unit), 127)",
         "tests/test_explorers.py::test_a_byte_for_a_refit_keeps_zeros_signs_and_order",
+    ),
+    Sabotage(
+        "interface.py",
+        "an object that lacks a part is taken",
+        "if not hasattr(value, part)]",
+        "if False]",
+        "tests/test_checks.py tests/test_resampling.py",
     ),
     Sabotage(
         "checks.py",

@@ -43,13 +43,14 @@ from rvamp_nb import (
     survival_fit,
 )
 from rvamp_nb.bootstrap import naive_bootstrap
-from rvamp_nb.checks import check_array, check_number, check_size, listed, numpy_errors
+from rvamp_nb.checks import check_array, check_number, check_size, listed
 from rvamp_nb.datasets import (
     choose_lambda,
     gaussian_design,
     load_riboflavin,
     standardize,
 )
+from rvamp_nb.environment import numpy_errors
 from rvamp_nb.explore import sliders
 from rvamp_nb.explorers import diabetes_explorer
 from rvamp_nb.select.control import error_control, pfer_bound, settle, unimodal_bound

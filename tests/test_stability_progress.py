@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from rvamp_nb import refine, rvamp
-from rvamp_nb.checks import progress_bar, watched
 from rvamp_nb.datasets import gaussian_design
+from rvamp_nb.environment import progress_bar, watched
 
 ROOT = Path(__file__).resolve().parent.parent
 pty = pytest.importorskip("pty", reason="pseudo-terminals are of Unix")

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..checks import numpy_errors
 from ..clusters import NODES, SOME, put_in_clusters, whole_numbers  # chapter 4.7
+from ..environment import numpy_errors
 from ..groups import GroupedLoss, noise_of_groups  # chapter 5.2
 from ..iteration import Anderson, iterate
 from ..likelihood import Loss

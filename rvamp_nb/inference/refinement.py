@@ -17,8 +17,9 @@ from scipy.sparse import csc_array, csr_array, issparse, vstack
 from scipy.special import ndtri
 from scipy.stats import chi2, t
 
-from ..checks import check_number, check_size, numpy_errors, progress_bar
+from ..checks import check_number, check_size
 from ..clusters import felt, moment_view  # chapter 4.7
+from ..environment import numpy_errors, progress_bar
 from .conditioning import ConditionedFit, in_play  # chapter 4.6
 from .refitting import AT_ONCE, in_turn, refitter
 from .turns import FIRST_LEVEL, ExactByTurns, OneCurvature, Turns

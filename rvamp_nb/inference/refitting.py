@@ -14,9 +14,10 @@ from functools import partial
 
 import numpy as np
 
-from ..checks import check_offers, watched
+from ..environment import watched
 from ..groups import GroupedLoss
 from .cox import cox_fits
+from ..interface import check_offers
 from ..likelihood import Huber, Logistic, PoissonLoss, Squared
 from ..prior import ElasticNet, Laplace, NonNegative
 from ..refits import penalised_fit, refit, unit_table

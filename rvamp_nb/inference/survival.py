@@ -10,7 +10,8 @@ import warnings
 
 import numpy as np
 
-from ..checks import check_number, check_size, numpy_errors
+from ..checks import check_number, check_size
+from ..environment import numpy_errors
 from .cox import BaselineHazard
 from ..resampling import Subsample, check_law
 from ..solver import ConvergenceWarning, rvamp

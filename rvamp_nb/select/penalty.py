@@ -19,7 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..active import step_for
-from ..checks import check_array, progress_bar
+from ..checks import check_array
+from ..environment import progress_bar
 from ..iteration import Anderson, iterate
 from ..messages import Natural
 from ..prior import ElasticNet, Laplace, Penalty, Prior, SpikeSlab

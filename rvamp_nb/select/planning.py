@@ -16,8 +16,9 @@ from scipy.optimize import brentq, nnls
 from scipy.special import ndtr, ndtri
 
 from ..bootstrap import naive_bootstrap
-from ..checks import check_array, check_number, check_size, listed, progress_bar
+from ..checks import check_array, check_number, check_size, listed
 from ..datasets import standardize
+from ..environment import progress_bar
 from ..evolution import ConstantSignal, Spectrum, state_evolution
 from ..prior import Laplace
 from ..resampling import FixedFactor, Subsample

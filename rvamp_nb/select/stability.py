@@ -17,8 +17,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import explorers
-from ..checks import check_number, check_size, listed, numpy_errors
+from ..checks import check_number, check_size, listed
 from ..densities import located
+from ..environment import numpy_errors
 from ..inference.cox import survival_target
 from ..inference.diagnostics import ReliabilityWarning, repeated_rows
 from ..inference.refitting import check_refittable

@@ -14,8 +14,9 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.special import comb
 
-from ..checks import check_array, listed, missing_parts
+from ..checks import check_array, listed
 from ..inference.cox import BaselineHazard
+from ..interface import missing_parts
 from ..likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from ..resampling import Grouped, Poisson, Stratified, Subsample, check_law
 from ..weighted import WeightedLoss

@@ -12,7 +12,7 @@ from warnings import warn
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from ..checks import needed
+from ..environment import needed
 from .storage import ChunkedTable, added, side_by_side
 
 # %% ../../nbs/workshop/on_dask.ipynb #86000011

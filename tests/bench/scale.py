@@ -38,7 +38,7 @@ from costs import (  # noqa: E402
 )
 
 from rvamp_nb import StabilitySelection, rvamp  # noqa: E402
-from rvamp_nb.checks import progress_bar  # noqa: E402
+from rvamp_nb.environment import progress_bar  # noqa: E402
 from rvamp_nb.prior import Laplace  # noqa: E402
 from rvamp_nb.resampling import FixedFactor, Subsample  # noqa: E402
 from rvamp_nb.tables.storage import standardised  # noqa: E402
