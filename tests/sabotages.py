@@ -351,6 +351,20 @@ SABOTAGES = [
         "tests/test_html.py::test_the_table_to_be_read",
     ),
     Sabotage(
+        "select/question.py",
+        "a threshold of one half is let in",
+        'threshold=(0.5, 1, "]")',
+        'threshold=(0.5, 1, "[]")',
+        "tests/test_stability_input.py tests/test_stability_estimator.py",
+    ),
+    Sabotage(
+        "select/remarks.py",
+        "an answer without refits does not say so",
+        "    if found.refit_error:\n",
+        "    if False:\n",
+        "tests/test_stability.py tests/test_stability_estimator.py",
+    ),
+    Sabotage(
         "select/stability.py",
         "what is not fitted has a page",
         'if "selection_" not in vars(self)',

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 
+import house
 import pytest
 from notebooks import COURSE, PATHS, ROOT, cells, chapter_number, trees
 
@@ -203,6 +204,24 @@ def test_no_room_takes_an_underscore_name_of_another():
         for path in PATHS
     }
     assert {stem: names for stem, names in found.items() if names} == {}
+
+
+def absolute_imports(text):
+    """The lines of a room that import from another by the package's name: nbdev makes
+    an import relative only where it stands on one line.
+    """
+    return re.findall(r"^from rvamp_nb\b.*", text, re.MULTILINE)
+
+
+def test_no_import_between_rooms_is_wider_than_a_line():
+    """One that is names a wall in the wrong place."""
+    found = {room: absolute_imports(text) for room, text in house.rooms().items()}
+    assert {room: lines for room, lines in found.items() if lines} == {}
+
+
+def test_an_import_that_stays_absolute_is_found():
+    wide = "from .a import b\nfrom rvamp_nb.c import (\n    d,\n)\n    from rvamp_nb import e"
+    assert absolute_imports(wide) == ["from rvamp_nb.c import ("]
 
 
 def test_no_star_imports():

@@ -17,38 +17,19 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import explorers
-from ..checks import check_number, check_size, listed
 from ..densities import located
 from ..environment import numpy_errors
 from ..inference.cox import survival_target
-from ..inference.diagnostics import ReliabilityWarning, repeated_rows
-from ..inference.refitting import check_refittable
+from ..inference.diagnostics import repeated_rows
 from ..likelihood import Logistic
-from ..resampling import Grouped, drawn
 from . import pictures, predict, report
 from .answer import in_the_table, refine_selection, select
-from rvamp_nb.select.columns import (
-    by_name,
-    check_finite,
-    column_names,
-    framed,
-    named,
-    open_table,
-    prepare_columns,
-)
-from .control import BOUNDS, DECOYS
+from .columns import column_names, framed, named, open_table
 from .html import answer_html
-from .penalty import SelectionProblem, read_penalty, settled_promise
-from rvamp_nb.select.target import (
-    check_column,
-    check_estimable,
-    check_rows,
-    count_law,
-    read_target,
-    row_roles,
-    suspected,
-)
-from ..tables.storage import ChunkedTable, square_lengths
+from .question import check_options, read_question
+from .remarks import remarks_on
+from .target import check_column, check_rows
+from ..tables.storage import ChunkedTable
 
 # %% ../../nbs/course/54_stability.ipynb #0fdc7fcd
 class _Bagging:
@@ -94,11 +75,7 @@ class _Bagging:
         else:
             how = dict(dtype=np.float64, ensure_all_finite=False)
             X = validate_data(self, X, reset=False, **how)
-        columns = self._answered().question.columns
-        mean = X @ self.coef_mean_ + self.intercept_
-        if not np.isfinite(mean).all():
-            check_finite(X, square_lengths(X), columns.names)
-        return X, mean
+        return X, predict.mean_of(self._answered(), X)
 
     def _averaged(self, X, f):
         """Mean and standard deviation of f of the linear predictor, (2, m)."""
@@ -763,7 +740,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         told |= dict(loss=target.loss, classes=target.classes, baseline=target.baseline)
         told |= dict(center=columns.center, scale=columns.scale, selection=found)
         vars(self).update({f"{name}_": value for name, value in told.items()})
-        for text, kind in [*notes, *_said_of(found)]:
+        for text, kind in [*notes, *remarks_on(found)]:
             warnings.warn(text, kind, stacklevel=2)
         return self
 
@@ -823,32 +800,11 @@ def _found(est, X, y, roles):
     X, y = _validated(est, X, y)
     unnamed = [f"x{i}" for i in range(est.n_features_in_)]
     names = np.asarray(getattr(est, "feature_names_in_", unnamed), dtype=object)
-    _check_options(est)
-    rows = row_roles(len(X), **roles)
-    counts = count_law(est.resampling, rows)
-    drawn("resampling", counts, len(X), [np.random.default_rng(0)])
-    if isinstance(X, ChunkedTable) and isinstance(counts, Grouped):
-        why = "rows that are drawn together are turned into independent ones"
-        raise ValueError(f"groups: {why}, in memory (chapter 5.2); give X as an array")
-    target = read_target(y, est.loss, rows, counts)
-    factors = by_name("penalty_factor", est.penalty_factor, names)
-    penalty = est.prior, est.l1_ratio, est.randomize, factors
-    prior = read_penalty(*penalty, names, len(rows.that_count(target.y)))
-    A, prior, columns = prepare_columns(X, names, prior, rows, counts, est.categories)
-    kept = np.flatnonzero(columns.kind[columns.first] == "covariate")
-    apart = check_estimable(target, A[:, kept], names[columns.first[kept]], counts)
-    digits = float(est.tol), est.max_iter, bool(est.verbose)
-    question = SelectionProblem(A, target, prior, counts, columns, *digits)
-    if (
-        est.n_resamples and target.baseline is not None
-    ):  # others go by turns, if need be
-        loss = target.likelihood, question.intercept, target.baseline
-        check_refittable(A, prior, *loss)
-    wanted = est.threshold, est.pfer, est.q, est.bound
-    *promise, note = settled_promise(question, *wanted)
-    found = select(question, promise, est.get_params(deep=False), repeated_rows(X))
-    notes = *strange, target.note, *columns.notes, apart, note
-    return found, [(note, UserWarning) for note in notes if note]
+    asked = est.get_params(deep=False)
+    check_options(asked, StabilitySelection().get_params(deep=False))
+    question, promise, notes = read_question(X, y, names, roles, asked)
+    found = select(question, promise, asked, repeated_rows(X))
+    return found, [(note, UserWarning) for note in (*strange, *notes) if note]
 
 
 def _validated(est, X, y):
@@ -870,71 +826,3 @@ def _validated(est, X, y):
         raise ValueError(f"X has {len(X)} sample(s), a minimum of 4 is required")
     _name_columns(est, X.shape[1], names, reset=True)
     return X, y
-
-# %% ../../nbs/course/54_stability.ipynb #64table1
-# What numbers and words may be: ends of an interval and which of them belong to it, the
-# least of what is counted, a choice. What depends on the table is checked with it.
-_ALLOWED = dict(threshold=(0.5, 1, "]"), pfer=(0, np.inf), q=(0, np.inf), tol=(0, 1))
-_ALLOWED |= dict(l1_ratio=(0, 1, "]"), lambda_min_ratio=(0, 1), accuracy=(1e-6, 0.5))
-_ALLOWED |= dict(n_lambdas=1, n_resamples=0, min_features=0, max_iter=1)
-_ALLOWED |= dict(bound=BOUNDS, decoys=DECOYS)
-
-
-def _check_options(est):
-    """Refuse what `_ALLOWED` does not list; None may stay where it is the default."""
-    owner, default = "StabilitySelection", StabilitySelection().get_params()
-    for name, allowed in _ALLOWED.items():
-        value, free = getattr(est, name), default[name] is None
-        if value is None and free:
-            continue
-        if isinstance(allowed, tuple):
-            check_number(owner, name, value, *allowed)
-        elif isinstance(allowed, int):
-            check_size(owner, name, value, allowed)
-        elif str(value) not in allowed:
-            *words, last = [*map(repr, allowed), *["None"] * free]
-            wanted = f"{', '.join(words)} or {last}"
-            raise ValueError(f"{name} must be {wanted}, got {value!r}")
-    if est.n_resamples:  # fewer have no standard error
-        check_size(owner, "n_resamples", est.n_resamples, least=10)
-
-# %% ../../nbs/course/54_stability.ipynb #21refit3
-def _said_of(found):
-    """Warnings about the answer, once it is there, as (text, kind)."""
-    answered, diagnostics = found.fit.converged, found.diagnostics
-    if found.refit_error:
-        said = "no refits were made, and the probabilities are rVAMP's alone"
-        yield f"{said}: {found.refit_error}", ReliabilityWarning
-    if not answered:
-        yield f"nothing is selected: {found.status}", ReliabilityWarning
-    elif found.status != "converged":
-        false = f"expected false selections ≤ {found.pfer_bound:.2g}"
-        yield f"{found.status}; {false}", UserWarning
-    if answered:
-        yield from ((text, UserWarning) for text in _remarks(found))
-    if diagnostics.reliability == "red" and answered and found.refined is None:
-        why = f"its reliability is poor: {'; '.join(diagnostics.reasons)}"
-        text = f"do not trust this answer without refits (see refine): {why}"
-        yield text, ReliabilityWarning
-    for group in diagnostics.duplicates[:3]:
-        names = listed(found.question.columns.names, group)
-        said = "are the same up to sign and the last digits: taken as one, each is"
-        yield f"columns {names} {said} given its probability", UserWarning
-
-# %% ../../nbs/course/54_stability.ipynb #21remark
-def _remarks(found):
-    """Sentences about leaks among what is selected, and where nothing could be."""
-    question, columns = found.question, found.question.columns
-    chosen = np.flatnonzero(found.support)
-    seen = question.A[:, columns.where[chosen]]
-    yield from suspected(question.target, columns.names, chosen, seen)
-    Pi = found.probabilities[columns.first][question.candidates]
-    leaders, room = Pi[4 * Pi >= Pi.max()], int(found.q / found.threshold)
-    alike = leaders.sum() > 0.9 * Pi.sum() and len(leaders) > room
-    few = room < 2 or 2 * len(leaders) <= len(Pi)  # or else it may be noise
-    by_q = found.asked["lambdas"] is None
-    if Pi.max() < found.threshold and alike and few and by_q:
-        many = f"{len(leaders)} feature{'s' * (len(leaders) > 1)}"
-        said = f"nothing could be selected here: {many} share q = {found.q:.3g}, and at"
-        said += f" most {room} of them can reach the threshold {found.threshold:.3g}"
-        yield f"{said}; raise q or pfer, or lower the threshold"
