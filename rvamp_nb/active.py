@@ -14,7 +14,7 @@ from .iteration import iterate
 from .messages import Mixed, Moments, Natural
 from .panels import Gathered, at_most_2M, gather, stand_in_columns
 from .prior import Prior
-from .problem import Breakdown, State
+from .problem import NEGLIGIBLE, Breakdown, State
 from .step import WithIntercept, ask, join, step, threads
 from .tables.storage import ChunkedTable
 
@@ -54,7 +54,7 @@ def _few(problem, said):
     """The columns to iterate on, in order; None where it does not pay or cuts S."""
     M = len(problem.A)
     rho, S = said.x.rho, said.prior_message.S
-    which = np.flatnonzero(rho > 1e-4)
+    which = np.flatnonzero(rho > NEGLIGIBLE)
     if len(which) > CROWD * M:
         which = which[np.argsort(rho[which])[-CROWD * M :]]
     pays = len(which) and S.sum() <= S[which].sum()

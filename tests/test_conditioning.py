@@ -264,7 +264,7 @@ def test_columns_that_are_never_selected_stay_as_they_are():
     fit = rvamp(d.A, d.y, prior=prior, counts=HALF)
     better = condition_on_rows(fit, rows=2)
     rest = np.setdiff1d(np.arange(400), better.columns)
-    assert 0 < len(better.columns) < 200 and (fit.Pi[rest] <= room.KEPT).all()
+    assert 0 < len(better.columns) < 200 and (fit.Pi[rest] <= room.NEGLIGIBLE).all()
     np.testing.assert_array_equal(better.Pi[rest], fit.Pi[rest])
     parts, _ = room.solved(fit, better.rows, np.arange(400))
     whole = sum(part.weight * part.fit.Pi for part in parts)

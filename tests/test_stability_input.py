@@ -16,7 +16,7 @@ from rvamp_nb.likelihood import Huber, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.resampling import FixedFactor, Multinomial, Poisson, Subsample, TwoPoint
 from rvamp_nb.select.control import error_control, pfer_bound, unimodal_bound
-from rvamp_nb.select.stability import _ALLOWED
+from rvamp_nb.select.question import _ALLOWED
 from rvamp_nb.select.target import (
     bend,
     read_target,

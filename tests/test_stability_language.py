@@ -310,7 +310,7 @@ def test_a_refit_that_looks_at_likely_columns_first_is_the_same(both, monkeypatc
     fit, draw = s.question_.solve(0.6 * s.lambda_), resamples(s.fit_, range(4), 3)
     few, all_ = [], []
     for found, bar in ((few, np.sort(fit.Pi)[-2]), (all_, -1.0)):
-        monkeypatch.setattr(refitting, "LIKELY", bar)
+        monkeypatch.setattr(refitting, "NEGLIGIBLE", bar)
         found.append(refitting.refitter(fit)(*draw)[0])
     assert (few[0] != 0).sum() > 8
     np.testing.assert_array_equal(few, all_)

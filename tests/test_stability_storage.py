@@ -237,7 +237,7 @@ def test_a_column_that_the_refits_miss_is_found(y, options, monkeypatch):
     hint = fits[0].prior.penalty_factor == 0
     bar = np.sort(fits[0].Pi[~hint])[-2]
     hint = hint | (fits[0].Pi > bar)
-    monkeypatch.setattr(refitting, "LIKELY", bar)
+    monkeypatch.setattr(refitting, "NEGLIGIBLE", bar)
     few = [refitting.refitter(fit)(*draw) for fit in fits]
     assert (whole != 0).any(0).sum() > 3 * hint.sum() and (whole != 0).sum() > 20
     for x, own in few:
