@@ -16,22 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from rvamp_nb.groups import (
-    Blocks,
-    Layout,
-    diagonal,
-    symmetric,
-    times,
-    transposed,
-)  # chapter 5.2
+from .groups import Blocks, Layout, diagonal, symmetric, times, transposed
 from .messages import Mixed, Moment, Moments
-from rvamp_nb.panels import (
-    couple_messages,
-    couple_rows,
-    is_wide,
-    tall_form,
-    wide_matrices,
-)
+from .panels import couple_both, couple_rows, is_wide, tall_form, wide_matrices
 from .prior import Prior
 from .step import Breakdown, WithIntercept, reply, to_coupling
 from .tables.storage import ChunkedTable
@@ -268,7 +255,7 @@ class Turned(namedtuple("Turned", (*Mixed._fields, "view", "turns", "layout"))):
         return _back(out, self, self.members, given)
 
 
-couple_messages.register(Turned, lambda prior, rows, A, *_: prior.coupled(A, rows))
+couple_both.register(Turned, lambda prior, rows, A, *_: prior.coupled(A, rows))
 
 # %% ../nbs/course/47_clusters.ipynb #b10ck005
 def _back(out, message, members, given):
@@ -470,9 +457,7 @@ def check_clusters(clusters, problem, N):
             found = f"got one of {widest}; give the closest of them"
             raise ValueError(f"a cluster holds at most {WIDEST} columns, {found}")
         if stored and wanted:
-            why = (
-                "since a step turns their columns; give an array, or column_clusters=[]"
-            )
+            why = "since a step turns their columns; give an array, or []"
             raise TypeError(f"column_clusters need the table in memory, {why}")
         wanted = [cluster for cluster in wanted if len(cluster) > 1]
     selects = np.any(prior.split()[0]) and np.isinf(problem.beta)

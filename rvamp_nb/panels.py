@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['OUTWEIGHED', 'Gathered', 'gather', 'wide_matrices', 'TallForm', 'tall_form', 'is_wide', 'at_most_2M', 'couple',
-           'couple_rows', 'couple_messages', 'stand_in_columns']
+           'couple_rows', 'couple_both', 'stand_in_columns']
 
 # %% ../nbs/workshop/panels.ipynb #11000004
 from functools import singledispatch
@@ -406,7 +406,7 @@ def couple_rows(rows, A, prior, gathered=None):
 
 
 @singledispatch
-def couple_messages(prior, rows, A, gathered=None):
+def couple_both(prior, rows, A, gathered=None):
     """`couple` by the types of both messages: one in clusters registers another."""
     return couple_rows(rows, A, prior, gathered)
 

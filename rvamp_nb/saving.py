@@ -17,9 +17,10 @@ from stat import S_IMODE
 
 import numpy as np
 
-from . import likelihood, prior, resampling
+from . import prior, resampling
 from .checks import check_number
 from .groups import Blocks, GroupedLoss, Layout
+from .likelihood import LOSSES
 from .messages import Natural
 from .step import State, WithIntercept, check_state
 
@@ -39,9 +40,8 @@ def written_whole(paths):
     beside = [end.with_name(token + end.name) for end in ends]
     modes = [S_IMODE(end.stat().st_mode) if end.exists() else None for end in ends]
     # from the first byte on nobody reads who could not read what was there
-    private = lambda path, flags: os.open(
-        path, flags | getattr(os, "O_BINARY", 0), 0o600
-    )
+    binary = vars(os).get("O_BINARY", 0)  # on Windows only
+    private = lambda path, flags: os.open(path, flags | binary, 0o600)
     try:
         with ExitStack() as stack:
             openers = [None if mode is None else private for mode in modes]
@@ -76,12 +76,12 @@ _KINDS = {
     name: vars(room)[name]
     for room, names in (
         (prior, "Laplace Ridge ElasticNet NonNegative SpikeSlab"),
-        (likelihood, "Squared Logistic PoissonLoss Huber"),
         (resampling, "Poisson Subsample NoResampling Exponential Discrete"),
         (resampling, "TwoPoint FixedFactor Weakness"),
     )
     for name in names.split()
 }
+_KINDS |= {kind.__name__: kind for kind in LOSSES.values()}
 
 
 def _made(arrays, item):
@@ -199,7 +199,8 @@ def _write(path, state, **facts):
         return {name: vars(value)} if _KINDS.get(name) is type(value) else None
 
     sides = zip(("1x", "1u"), state)
-    arrays = {f"{k}_{s}": getattr(m, k) for s, m in sides for k in Natural._fields}
+    named = lambda m: zip(Natural._fields, m)
+    arrays = {f"{k}_{s}": part for s, m in sides for k, part in named(m)}
     if isinstance(state.to_likelihood, Blocks):
         arrays["groups"] = state.to_likelihood.layout.index
     shape = len(state.to_likelihood.h), len(state.to_prior.h)
@@ -221,9 +222,7 @@ def read(path):
     try:
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             if any(member.compress_type for member in file.zip.infolist()):
-                raise ValueError(
-                    "its members are compressed: np.savez writes them plain"
-                )
+                raise ValueError("its members are compressed, np.savez's are plain")
             header = json.loads(file["header"].item())
             if header["format"] != FORMAT:
                 version = f"by rvamp_nb {header['rvamp_nb']}: read it with that"
@@ -233,7 +232,7 @@ def read(path):
             names = [name for name in file.files if name.startswith("part_")]
             header["arrays"] = {name: file[name] for name in names}
     except Exception as e:
-        if isinstance(e, FileError) or getattr(e, "filename", None):
+        if isinstance(e, FileError) or isinstance(e, OSError) and e.filename:
             raise  # it has its words already, or the file could not be opened
         what = "it was cut off or damaged, or is no file of this version of rvamp_nb"
         reason = f"{type(e).__name__}: {e}"

@@ -18,7 +18,7 @@ from threadpoolctl import ThreadpoolController
 from .coupling import Coupled
 from .likelihood import Squared
 from .messages import Mixed, Moments, Natural, mixed_extrinsic
-from .panels import couple_messages
+from .panels import couple_both
 from .prior import Prior
 from .resampling import Poisson
 from .tables.storage import SMALL, column_sums, square_lengths
@@ -211,7 +211,7 @@ def _couple(A, said, gathered):
             raise Breakdown(f"{name}_2x is not finite")
     prior = prior._replace(Q_hat=prior.Q_hat + said.grain)
     try:
-        return couple_messages(prior, rows, A, gathered)
+        return couple_both(prior, rows, A, gathered)
     except np.linalg.LinAlgError:
         raise Breakdown("the coupling's matrix is not positive definite") from None
 

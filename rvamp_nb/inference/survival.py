@@ -84,27 +84,21 @@ class _CheckedRows:
         check_loss("WeightedLoss: loss", self.loss)
         given = dict(sample_weight=self.sample_weight, offset=self.offset)
         for name in [name for name in given if given[name] is not None]:
-            v = vars(self)[name] = check_array(
-                f"WeightedLoss: {name}", given[name]
-            ).copy()
+            what = f"WeightedLoss: {name}"
+            v = vars(self)[name] = check_array(what, given[name]).copy()
             if v.ndim != 1 or not v.size:
-                raise ValueError(
-                    f"WeightedLoss: {name} must be a vector, got shape {v.shape}"
-                )
+                raise ValueError(f"{what} must be a vector, got shape {v.shape}")
         w = self.sample_weight
         if w is not None and ((w < 0).any() or not w.any()):
-            least = f"got numbers from {w.min():g} to {w.max():g}"
-            raise ValueError(
-                f"WeightedLoss: sample_weight must be >= 0 and not all 0, {least}"
-            )
+            least = f">= 0 and not all 0, got numbers from {w.min():g} to {w.max():g}"
+            raise ValueError(f"WeightedLoss: sample_weight must be {least}")
 
     def known(self, y):
         M, (weight, offset) = np.shape(y)[-1], (self.sample_weight, self.offset)
         for name, v in dict(sample_weight=weight, offset=offset).items():
             if v is not None and v.shape != (M,):
-                raise ValueError(
-                    f"WeightedLoss: {len(v)} numbers of {name} for {M} rows of y"
-                )
+                what = f"{len(v)} numbers of {name} for {M} rows of y"
+                raise ValueError(f"WeightedLoss: {what}")
         weight = np.ones(M) if weight is None else np.maximum(weight, FAINTEST)
         return y, weight, np.zeros(M) if offset is None else offset
 
@@ -203,9 +197,8 @@ def _check_target(rows, y, beta):
     far, own = np.abs(offset[weight > FAINTEST]).max(), type(rows.loss)
     if isinstance(rows.loss, Logistic) and far > 30:  # beyond, classes have no noise
         what = f"up to {far:g} in size, on the scale of log odds: it must lie within 30"
-        raise ValueError(
-            f"WeightedLoss: offset is {what} of 0; a constant is the intercept's"
-        )
+        what += " of 0; a constant is the intercept's"
+        raise ValueError(f"WeightedLoss: offset is {what}")
     if not (_translates(rows, beta) or rows.loss.generic):
         what = f"{own.__name__} has a channel of its own, with one beta for all; with"
         raise ValueError(f"WeightedLoss: {what} weights beta must be inf, got {beta:g}")
@@ -497,9 +490,8 @@ class BaselineHazard(_Level):
     def rows(self):
         """The loss for the solver: a Poisson row for each person, as WeightedLoss."""
         shape = np.log(np.where(self.hazard > 0, self.hazard, 1.0))
-        return WeightedLoss(
-            PoissonLoss(), self.sample_weight * (self.hazard > 0), self.offset + shape
-        )
+        weight = self.sample_weight * (self.hazard > 0)
+        return WeightedLoss(PoissonLoss(), weight, self.offset + shape)
 
 # %% ../../nbs/course/53_survival.ipynb #s0721dfa
 @numpy_errors(under="ignore")

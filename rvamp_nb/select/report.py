@@ -23,6 +23,7 @@ import scipy
 import rvamp_nb
 from ..checks import listed
 from ..explore import style
+from ..likelihood import LOSSES
 from ..saving import written_whole
 from . import control
 from .frames import pd, shown
@@ -183,13 +184,8 @@ def _of_the_table(s):
             yield f"{_several(n, 'column')} {'was' if n == 1 else 'were'} {what}."
 
 
-_MODELS = {
-    "squared": "a linear regression",
-    "logistic": "a logistic regression",
-    "poisson": "a Poisson regression with a logarithmic link",
-    "huber": "a linear regression with Huber's robust loss",
-    "survival": "Cox's proportional-hazards model",
-}
+_MODELS = {name: kind.model for name, kind in LOSSES.items()}
+_MODELS["survival"] = "Cox's proportional-hazards model"
 _PENALTIES = {
     "Laplace": "an L1 penalty (Lasso)",
     "NonNegative": "an L1 penalty on coefficients that may not be negative",

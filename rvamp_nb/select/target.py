@@ -16,7 +16,7 @@ from scipy.special import comb
 
 from ..checks import check_array, listed, missing_parts
 from ..inference.survival import BaselineHazard, WeightedLoss
-from ..likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
+from ..likelihood import LOSSES, Huber, Logistic, Loss, Squared
 from ..resampling import Grouped, Poisson, Stratified, Subsample, check_law
 
 # %% ../../nbs/workshop/target.ipynb #71000005
@@ -126,24 +126,24 @@ def _labels_of(value):
     return value.index if pandas else None
 
 # %% ../../nbs/workshop/target.ipynb #71000008
-_NAMED = dict(squared=Squared, logistic=Logistic, poisson=PoissonLoss, huber=Huber)
 TRIALS = "successes out of trials are two rows each: y = 1 with the successes as"
 TRIALS += " sample_weight, y = 0 with the failures, and the row's number in groups"
-SHIFTED = ("squared", "huber")  # losses of y - f: what is known of f can leave y
+SHIFTED = [name for name, kind in LOSSES.items() if kind.shifts]
 
 
 def loss_name(loss):
     """What a loss is called; one that is none of the package's, by its class."""
-    if isinstance(loss, str) and loss in (*_NAMED, "survival"):
+    if isinstance(loss, str) and loss in (*LOSSES, "survival"):
         return loss
     if not isinstance(loss, (Squared, Loss)):
-        wanted = "'auto', 'squared', 'logistic', 'poisson', 'huber', 'survival' or a"
-        raise ValueError(f"loss must be {wanted} loss such as Huber(2.0), got {loss!r}")
+        names = ", ".join(map(repr, ("auto", *LOSSES, "survival")))
+        wanted = f"{names} or a loss such as Huber(2.0)"
+        raise ValueError(f"loss must be {wanted}, got {loss!r}")
     if isinstance(loss, Squared) and loss.sigma != 1:
         what = "sigma would only rescale the penalty, which is searched for"
         raise ValueError(f"loss=Squared({loss.sigma:g}): {what}; leave it at 1")
-    known = {kind: name for name, kind in _NAMED.items()}
-    return known.get(type(loss), type(loss).__name__)
+    known = LOSSES.get(loss.name) is type(loss)
+    return loss.name if known else type(loss).__name__
 
 
 def _suggested(y):
@@ -240,7 +240,7 @@ def read_target(y, loss, rows, counts):
         middle = weighted_median(y, w) if huber else np.average(y, 0, w)
         y, level = y - middle, float(middle)
     if isinstance(loss, str) and name != "logistic":
-        likelihood = Huber(bend(y, rows.weight)) if name == "huber" else _NAMED[name]()
+        likelihood = Huber(bend(y, rows.weight)) if name == "huber" else LOSSES[name]()
     if rows.weight is not None or rows.offset is not None:
         likelihood = WeightedLoss(likelihood, rows.weight, rows.offset)
     return Target(y, name, likelihood, rows, level, classes, note=note)
