@@ -24,6 +24,7 @@ class _Row:
     length_scale = 0.45  # the scale on which exp(-l) is smooth
     name = model = ""  # in StabilitySelection, and in words of its report
     shifts = False  # whether it is one of y - f: what is known of f can leave y
+    sample_weight = None  # of each row
     layout = None  # which rows share a count, `Layout` of chapter 5.2
     plain = property(lambda self: self)  # the loss of one row, of no weight or group
     generic = False  # whether `value` and `derivatives` are all that makes its message

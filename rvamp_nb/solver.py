@@ -285,7 +285,7 @@ def _check_derivatives(loss, y, counts, beta, h=1e-4):
     loss = loss.plain  # weights and offsets come on top (chapter 5.3)
     y, f = np.repeat(np.quantile(y, [0, 0.5, 1]), 3), np.tile([-0.7, 0.3, 1.1], 3)
     what, pair = f"likelihood: {type(loss).__name__}", loss.derivatives(y, f)
-    if np.shape(pair)[:1] != (2,):
+    if not isinstance(pair, (tuple, list, np.ndarray)) or len(pair) != 2:
         wanted = "the first and the second derivative of the loss in f"
         raise TypeError(f"{what}.derivatives must return {wanted}, got {pair!r:.70}")
     _check_parts(f"{what}.derivatives", zip(("slope", "curvature"), pair), f.shape)

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..checks import check_array, check_number, check_size, numpy_errors
+from ..checks import check_array, check_number, check_size, kind_of, numpy_errors
 from rvamp_nb.likelihood import (
     FAINTEST,
     Logistic,
@@ -374,8 +374,8 @@ def survival_target(y):
 # %% ../../nbs/course/53_survival.ipynb #s1fb4300
 def _two_columns(y):
     """The columns of event and time."""
-    names = getattr(getattr(y, "dtype", None), "names", None)
-    names = names or list(getattr(y, "columns", []))
+    names = isinstance(y, np.ndarray) and y.dtype.names or ()
+    names = list(y.columns) if "frame" in kind_of(y) else names
     if set(names) == {"event", "time"}:
         names = "event", "time"
     parts = [np.asarray(y[name]) for name in names] or [*np.transpose(np.atleast_1d(y))]

@@ -14,6 +14,7 @@ import json
 import platform
 import warnings
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from textwrap import fill
 
@@ -30,6 +31,7 @@ from .frames import pd, shown
 from .pictures import PICTURES, promise, size_reported, size_selected
 from .predict import duplicates, family_probabilities, substitutes
 from ..sketch import GRADES, rounded
+from ..tables.storage import ChunkedTable
 
 # %% ../../nbs/workshop/report.ipynb #c27359fd
 def summary_table(s, families=None):
@@ -122,7 +124,7 @@ def settings(s):
     selections) are what was asked for and what was reached; equivalent_refits says how
     many refits alone would be as accurate; duplicates and repeated_rows count groups.
     """
-    named = lambda of, names: {name: getattr(of, name) for name in names.split()}
+    named = lambda of, names: dict(zip(names.split(), attrgetter(*names.split())(of)))
     many = lambda labels: None if labels is None else len(set(labels.tolist()))
     question, done, both, seen = s.question, s.path.converged, s.refined, s.diagnostics
     target, columns, prior = question.target, question.columns, question.prior
@@ -513,7 +515,7 @@ def fingerprint(question):
     A, target = question.A, question.target
     digest = hashlib.sha256("\n".join(map(str, question.columns.names)).encode())
     pieces = [A]
-    if hasattr(A, "slices"):
+    if isinstance(A, ChunkedTable):
         blocks = (A.reading(k)[:, :] for k in range(len(A.slices)))
         pieces = (X.T for X in blocks) if A.axis else blocks
     rest = [target.y] if target.baseline is None else [target.y, target.baseline.time]

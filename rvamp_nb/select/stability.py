@@ -7,6 +7,7 @@ __all__ = ['StabilitySelection']
 
 # %% ../../nbs/course/54_stability.ipynb #6d128735
 import warnings
+from operator import attrgetter
 
 import numpy as np
 from scipy.special import expit
@@ -18,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import explorers
 from ..bootstrap import drawn
-from ..checks import check_number, check_size, listed, numpy_errors
+from ..checks import check_number, check_size, kind_of, listed, numpy_errors
 from ..densities import located
 from ..inference.diagnostics import ReliabilityWarning, repeated_rows
 from ..inference.refitting import check_refittable
@@ -169,7 +170,7 @@ class _Bagging:
         return np.column_stack([mean - wide, mean + wide])
 
     def _is_logistic(self):
-        loss = getattr(self, "loss_", self.loss)
+        loss = vars(self).get("loss_", self.loss)
         return isinstance(loss, Logistic) or str(loss) == "logistic"
 
     @available_if(_is_logistic)
@@ -218,7 +219,7 @@ def _name_columns(est, N, names, reset=False):
 # %% ../../nbs/course/54_stability.ipynb #4b4b11f0
 def _of_path(name):
     """What a `Selection` tells of its path, as an attribute."""
-    return property(lambda self: getattr(self.selection_.along, name))
+    return property(attrgetter(f"selection_.along.{name}"))
 
 
 class _Beside:
@@ -791,13 +792,13 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         selected = np.flatnonzero(self.support_)
-        if hasattr(X, "to_dask_array"):
+        if kind_of(X) == "dask frame":
             _name_columns(self, len(X.columns), column_names(X))
             return X[[X.columns[i] for i in selected]]
-        if isinstance(X, ChunkedTable) or hasattr(X, "dask"):
+        if isinstance(X, ChunkedTable) or kind_of(X) == "dask":
             _name_columns(self, X.shape[1], None)
             return X[:, selected]
-        return super().transform(named(X) if hasattr(X, "columns") else X)
+        return super().transform(named(X) if "frame" in kind_of(X) else X)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -821,7 +822,7 @@ def _found(est, X, y, roles):
     strange = check_rows(X, y, **roles)
     X, y = _validated(est, X, y)
     unnamed = [f"x{i}" for i in range(est.n_features_in_)]
-    names = np.asarray(getattr(est, "feature_names_in_", unnamed), dtype=object)
+    names = np.asarray(vars(est).get("feature_names_in_", unnamed), dtype=object)
     _check_options(est)
     rows = row_roles(len(X), **roles)
     counts = count_law(est.resampling, rows)
@@ -853,7 +854,7 @@ def _found(est, X, y, roles):
 def _validated(est, X, y):
     """The table and the target, as scikit-learn, `target` and `columns` want them."""
     X, names = open_table(X)
-    y, options = y.compute() if hasattr(y, "dask") else y, {}
+    y, options = y.compute() if "dask" in kind_of(y) else y, {}
     if isinstance(est.loss, str) and est.loss == "survival":
         y = np.column_stack(survival_target(y))  # times and events
         options = dict(multi_output=True)
@@ -882,8 +883,9 @@ _ALLOWED |= dict(bound=BOUNDS, decoys=DECOYS)
 def _check_options(est):
     """Refuse what `_ALLOWED` does not list; None may stay where it is the default."""
     owner, default = "StabilitySelection", StabilitySelection().get_params()
+    given = est.get_params(deep=False)
     for name, allowed in _ALLOWED.items():
-        value, free = getattr(est, name), default[name] is None
+        value, free = given[name], default[name] is None
         if value is None and free:
             continue
         if isinstance(allowed, tuple):

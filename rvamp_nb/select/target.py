@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.special import comb
 
-from ..checks import check_array, listed, missing_parts
+from ..checks import check_array, kind_of, lacking, listed, shape_of
 from ..inference.survival import BaselineHazard, WeightedLoss
 from ..likelihood import LOSSES, Huber, Logistic, Loss, Squared
 from ..resampling import Grouped, Poisson, Stratified, Subsample, check_law
@@ -73,7 +73,7 @@ def count_law(resampling, rows):
     if isinstance(law, str):
         law = dict(subsample=Subsample(0.5), poisson=Poisson(0.5)).get(law)
     asked = "nodes", "draw", "mean", "var"
-    if isinstance(law, type) or missing_parts(law, asked):
+    if isinstance(law, type) or lacking(law, asked):
         wanted = "'subsample', 'poisson' or a law of counts such as Subsample(0.5)"
         raise ValueError(f"resampling must be {wanted}, got {resampling!r}")
     check_law("resampling", law, asked)
@@ -95,7 +95,7 @@ def check_rows(X, y, **roles):
     (None where not given), has the labels of X in another order. Sentences, a list,
     name what has other labels than X. Nothing is reordered.
     """
-    sizes = [len(getattr(value, "shape", ())) for value in (X, y)]
+    sizes = [len(shape_of(value)) for value in (X, y)]
     if sizes == [1, 2] and y.shape[1] > 1:
         what = f"X has one column and no second dimension, y has {y.shape[1]} columns"
         raise ValueError(f"{what}: are they swapped? Call fit(X, y), the table first")
@@ -122,8 +122,7 @@ def check_rows(X, y, **roles):
 
 def _labels_of(value):
     """The index of what pandas holds in memory, or None."""
-    pandas = hasattr(value, "iloc") and not hasattr(value, "dask")
-    return value.index if pandas else None
+    return value.index if kind_of(value) in ("pandas frame", "series") else None
 
 # %% ../../nbs/workshop/target.ipynb #71000008
 TRIALS = "successes out of trials are two rows each: y = 1 with the successes as"
@@ -262,7 +261,7 @@ def _offset_centred(rows, most=50):
 # %% ../../nbs/workshop/target.ipynb #71000014
 def check_column(y):
     """Refuse by name what looks like a target and is none."""
-    if fields := getattr(getattr(y, "dtype", None), "names", None):
+    if fields := isinstance(y, np.ndarray) and y.dtype.names:
         what = f"structured (fields {', '.join(fields)}), as survival times are"
         raise ValueError(f"y is {what}: say loss='survival' if that is what they are")
     if np.ma.is_masked(y):
@@ -353,7 +352,7 @@ def check_estimable(target, Z, names, counts, draws=20):
     if target.loss not in ("logistic", "poisson", "survival"):
         return ""
     y, rng = target.y, np.random.default_rng(0)
-    seen = getattr(target.likelihood, "sample_weight", None)
+    seen = target.likelihood.sample_weight
     seen = np.full(len(y), True) if seen is None else seen > 0
     drawn = [seen, *(seen & (counts.draw(len(y), rng) > 0) for _ in range(draws))]
     side, open_ = np.where(y > 0, 1.0, -1.0), (y == 0) | (target.loss == "logistic")

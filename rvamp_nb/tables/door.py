@@ -9,6 +9,7 @@ __all__ = ['as_chunked']
 import numpy as np
 from scipy import sparse
 
+from ..checks import kind_of
 from .on_dask import DaskTable, the_dask
 from .storage import BLOCK, ChunkedTable
 
@@ -20,14 +21,14 @@ def as_chunked(A):
     """
     if isinstance(A, ChunkedTable):
         return A
-    in_file = type(A).__module__.partition(".")[0] == "zarr"
-    if (hasattr(A, "dask") or in_file) and getattr(A, "ndim", 0) == 2:
-        return DaskTable(the_dask().array.from_array(A) if in_file else A)
+    kind = kind_of(A)
+    if kind in ("dask", "dask frame", "zarr") and A.ndim == 2:
+        return DaskTable(the_dask().array.from_array(A) if kind == "zarr" else A)
     if sparse.issparse(A):
         try:  # what reads the indices believes them
             if A.format == "coo" and A.ndim == 2:
                 sparse.coo_array((A.data, (A.row, A.col)), A.shape)
-            elif hasattr(A, "check_format"):
+            elif A.format in ("csr", "csc", "bsr"):
                 A.check_format()
         except ValueError as problem:
             damage = f"the sparse table is damaged ({problem}): make it again"

@@ -50,7 +50,8 @@ def _laid_anew(thing):
     """Arrays, in tuples and lists, as BLAS takes them: whole, aligned, writeable."""
     if isinstance(thing, (tuple, list)):
         parts = map(_laid_anew, thing)
-        return thing._make(parts) if hasattr(thing, "_make") else type(thing)(parts)
+        plain = type(thing) in (tuple, list)
+        return type(thing)(parts) if plain else thing._make(parts)
     if not isinstance(thing, np.ndarray):
         return thing
     whole = thing if thing.flags.forc else np.ascontiguousarray(thing)
@@ -61,7 +62,7 @@ def _bytes(thing):
     """How many bytes the arrays in tuples and lists have."""
     if isinstance(thing, (tuple, list)):
         return sum(map(_bytes, thing))
-    return getattr(thing, "nbytes", 0)
+    return thing.nbytes if isinstance(thing, (np.ndarray, np.generic)) else 0
 
 
 def _at_block(raw, lines, own, cut, shared):
