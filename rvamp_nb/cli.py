@@ -430,10 +430,10 @@ def _as_table(args, study, beside, left, code):
         found = f"{s.rows:8}{s.true_selections:8.2f}{s.power:8.2f}"
         lines.append(f"{found}{s.false_selections:9.2g}")
     lines += ["power: the share of the effects that are found; false: false selections"]
-    lines += [
-        "",
-        "This is for independent features. If they are correlated as genes may be",
-    ]
+    lines.append("")
+    lines.append(
+        "This is for independent features. If they are correlated as genes may be"
+    )
     takes = f"{left} rows" if left else f"more than --max-rows {args.max_rows}"
     lines.append(f"(ten factors make half of the variance) it takes {takes}.")
     last = "With measurements of yours in a file, --pilot FILE plans for such features."

@@ -379,9 +379,7 @@ class ClusteredPrior(_InClusters):
         return x, Turned(*mixed, view, turns, self.layout), grain, floored
 
 # %% ../nbs/course/47_clusters.ipynb #17b10ck5
-reply.register(
-    ClusteredPrior, lambda prior, incoming, own, _: prior.message(incoming, own)
-)
+reply.register(ClusteredPrior, lambda p, incoming, own, _: p.message(incoming, own))
 
 
 def values_at_nodes(prior, incoming, i):

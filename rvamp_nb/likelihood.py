@@ -25,6 +25,7 @@ class _Row:
     name = model = ""  # in StabilitySelection, and in words of its report
     shifts = False  # whether it is one of y - f: what is known of f can leave y
     sample_weight = None  # of each row
+    most_offset = np.inf  # beyond which a row has no noise
     layout = None  # which rows share a count, `Layout` of chapter 5.2
     plain = property(lambda self: self)  # the loss of one row, of no weight or group
     generic = False  # whether `value` and `derivatives` are all that makes its message
@@ -268,7 +269,7 @@ class Logistic(Loss):
     """
 
     length_scale = 0.6
-    name, model = "logistic", "a logistic regression"
+    name, model, most_offset = "logistic", "a logistic regression", 30
 
     def value(self, y, f):
         """As `Loss.value`."""

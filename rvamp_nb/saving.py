@@ -72,15 +72,12 @@ def _named(path):
         raise OSError(e.errno, f"{e.strerror or e}; {what}", str(path)) from e
 
 # %% ../nbs/workshop/saving.ipynb #87000109
-_KINDS = {
-    name: vars(room)[name]
-    for room, names in (
-        (prior, "Laplace Ridge ElasticNet NonNegative SpikeSlab"),
-        (resampling, "Poisson Subsample NoResampling Exponential Discrete"),
-        (resampling, "TwoPoint FixedFactor Weakness"),
-    )
-    for name in names.split()
-}
+_LAWS = (
+    "Poisson Subsample NoResampling Exponential Discrete TwoPoint FixedFactor Weakness"
+)
+_PRIORS = "Laplace Ridge ElasticNet NonNegative SpikeSlab"
+_KINDS = {name: vars(resampling)[name] for name in _LAWS.split()}
+_KINDS |= {name: vars(prior)[name] for name in _PRIORS.split()}
 _KINDS |= {kind.__name__: kind for kind in LOSSES.values()}
 
 
@@ -149,9 +146,8 @@ def check_same(path, there, problem, names):
         raise ValueError(f"{path} is of another problem, with another {others}: {what}")
 
 # %% ../nbs/workshop/saving.ipynb #8700011a
-_PARTS = dict(
-    prior=object, likelihood=object, counts=object, beta=float, intercept=bool
-)
+_PARTS = dict.fromkeys(("prior", "likelihood", "counts"), object)
+_PARTS |= dict(beta=float, intercept=bool)
 _HEADER = dict(rvamp_nb=str, shape=list, settings=dict, digests=dict)
 _HEADER |= dict(converged=bool, n_iter=int, status=str, tol=float)
 

@@ -57,6 +57,8 @@ class _Answer:
     column_clusters = property(lambda self: [*self.problem.prior.column_clusters])
     _whole = property(lambda self: self.problem.prior.whole)
     base = property(lambda self: self)  # the Fit under a fit of another kind
+    # whether it has `Pi`
+    selects = property(lambda self: self.problem.prior.selects(self.problem.beta))
     posterior_var = property(lambda self: self.var + self.chi / self.problem.beta)
     mean = property(lambda self: self._x.mean[: self._size])
     var = property(lambda self: self._x.var[: self._size])
@@ -70,11 +72,6 @@ class _Answer:
     def prior(self):
         """That of the coefficients, without the intercept."""
         return self._whole.prior if self.has_intercept else self._whole
-
-    @property
-    def selects(self):
-        """Whether it has `Pi`."""
-        return self.problem.prior.selects(self.problem.beta)
 
     @property
     def _x(self):
@@ -272,11 +269,11 @@ def _is_ours(item):
     return type(item).__module__.startswith("rvamp_nb.")
 
 
-def _check_parts(what, parts, shape):
+def _check_parts(what, parts, *shapes):
     """Refuse (ValueError) what is not finite, or of another shape, by its name."""
     for name, part in parts:
-        if np.shape(part) != shape or not np.isfinite(part).all():
-            wanted = f"it must be finite numbers of shape {shape}"
+        if np.shape(part) not in shapes or not np.isfinite(part).all():
+            wanted = f"it must be finite numbers of shape {shapes[0]}"
             raise ValueError(f"{what} returns {name} = {part!r:.70}: {wanted}")
 
 
@@ -315,9 +312,8 @@ def check_moments(problem, prior):
     """
     A, y, _, loss, counts, beta = problem
     N, what = A.shape[1] - (prior is not problem.prior), type(prior).__name__
-    free = prior.is_unpenalized()
-    free = free if np.ndim(free) else np.full(N, free)
-    _check_parts(f"prior: {what}", [("is_unpenalized()", free)], (N,))
+    free = [("is_unpenalized()", prior.is_unpenalized())]
+    _check_parts(f"prior: {what}", free, (N,), ())
     slope, curvature = loss.derivatives(y, 0 * y)
     size2 = square_lengths(A)[:N] + 1e-300
     Q_hat = counts.mean * size2 * (curvature.mean() or 1.0)

@@ -203,7 +203,11 @@ def moments_with(**changes):
 WRONG_PRIORS = {
     "no prior": (Halves(), TypeError, "prior must be .* subclass of Prior"),
     "a class": (Normal, TypeError, "prior must be .* not the class Normal"),
-    "no inner": (Prior(), NotImplementedError, r"Prior has no inner\("),
+    "no inner": (
+        type("Mine", (Prior,), {})(),
+        NotImplementedError,
+        r"Mine has no inner\(",
+    ),
     "chi not the derivative of x": (
         prior_with(inner=inner_with(lambda z, x, r: (z, x, 1.5 * r))),
         ValueError,

@@ -14,14 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ..checks import check_array, check_number, check_size, kind_of, numpy_errors
-from rvamp_nb.likelihood import (
-    FAINTEST,
-    Logistic,
-    Loss,
-    PoissonLoss,
-    Squared,
-    check_loss,
-)
+from ..likelihood import FAINTEST, Loss, PoissonLoss, Squared, check_loss
 from ..messages import Moments, Natural
 from ..refits import GAP, refit, unit_table
 from ..resampling import Grouped, Subsample, check_law, law_of_one
@@ -194,13 +187,15 @@ def _check_target(rows, y, beta):
     """See `WeightedLoss.check`."""
     _, weight, offset = rows.known(y)
     rows.loss.check(y[weight > FAINTEST], beta)
-    far, own = np.abs(offset[weight > FAINTEST]).max(), type(rows.loss)
-    if isinstance(rows.loss, Logistic) and far > 30:  # beyond, classes have no noise
-        what = f"up to {far:g} in size, on the scale of log odds: it must lie within 30"
-        what += " of 0; a constant is the intercept's"
+    far, most = np.abs(offset[weight > FAINTEST]).max(), rows.loss.most_offset
+    if far > most:
+        what = (
+            f"up to {far:g} in size: it must lie within {most:g} of 0 on the scale of"
+        )
+        what += " log odds; a constant is the intercept's"
         raise ValueError(f"WeightedLoss: offset is {what}")
     if not (_translates(rows, beta) or rows.loss.generic):
-        what = f"{own.__name__} has a channel of its own, with one beta for all; with"
+        what = f"{type(rows.loss).__name__} has a channel with one beta for all; with"
         raise ValueError(f"WeightedLoss: {what} weights beta must be inf, got {beta:g}")
 
 # %% ../../nbs/course/53_survival.ipynb #se2712cf

@@ -55,11 +55,8 @@ def summary_table(s, families=None):
     values |= dict(shares_signal_with=substitutes(s.fit, columns, s.support))
     values |= dict(duplicates=duplicates(columns), status=decisions(s))
     table = _ordered(s, values)
-    among = (
-        ()
-        if s.refined is None and families is None
-        else family_probabilities(s, families)
-    )
+    alone = s.refined is None and families is None
+    among = () if alone else family_probabilities(s, families)
     if len(among):
         first = among.set_index("leader")
         table["family"] = first.members.reindex(table.index, fill_value="")
