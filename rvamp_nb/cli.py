@@ -16,6 +16,7 @@ import warnings
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from io import TextIOWrapper
+from operator import attrgetter
 from pathlib import Path
 
 import rvamp_nb
@@ -246,7 +247,7 @@ def _embedded():
 
 def _some(args, names):
     """Some attributes, {name: value}."""
-    return {name: vars(args)[name] for name in names.split()}
+    return dict(zip(names.split(), attrgetter(*names.split())(args)))
 
 
 def _request(args):

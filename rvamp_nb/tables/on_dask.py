@@ -29,11 +29,9 @@ def _whole_lines(source, axis):
     dask = the_dask()
     size = dask.utils.format_bytes(source.nbytes)
     what, how = ("columns", '(-1, "auto")') if axis else ("rows", '("auto", -1)')
-    warn(
-        f"the chunks of A cut its {what}: each pass moves up to {size} between workers;"
-        f" once is enough: A.rechunk({how}).persist(), or store A in such chunks",
-        stacklevel=2,
-    )
+    text = f"the chunks of A cut its {what}: each pass moves up to {size} between"
+    text += f" workers; once is enough: A.rechunk({how}).persist(), or store A in such"
+    warn(f"{text} chunks", stacklevel=2)
     limit = dask.utils.parse_bytes(dask.config.get("array.chunk-size"))
     widest = max(1, limit // (source.shape[1 - axis] * source.dtype.itemsize))
     borders = []
