@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from .checks import check_array, check_number, check_size
+from .checks import check_array, check_number, check_size, kind_of
 from .environment import numpy_errors, progress_bar
 from .refits import RefitLoss, check_target, penalised_fit, refit, unit_table
 from .resampling import Poisson, TwoPoint, check_law, drawn
@@ -99,8 +99,8 @@ def _share_error(selected, n):
 # %% ../nbs/course/14_bootstrap.ipynb #03000101
 def _check_rows(A, y, weight, offset):
     """A (M, N), y (M,), weights, not all 0, and offsets, as floats; no None is left."""
-    held = {"tocsc": ("sparse", ".toarray()"), "dask": ("a Dask array", ".compute()")}
-    what, ending = next((held[v] for v in held if hasattr(A, v)), ("", ""))
+    held = {"sparse": ("sparse", ".toarray()"), "dask": ("a Dask array", ".compute()")}
+    what, ending = held.get(kind_of(A).removesuffix(" frame"), ("", ""))
     if what or isinstance(A, ChunkedTable):
         remedy = f"refit on columns in memory, A[:, columns]{ending}, or on some rows"
         raise TypeError(f"A is {what or 'read in chunks'}: {remedy}")

@@ -15,6 +15,8 @@ import sys
 import warnings
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from io import TextIOWrapper
+from operator import attrgetter
 from pathlib import Path
 
 import rvamp_nb
@@ -136,7 +138,7 @@ def _reported(s, folder, done):
     try:
         _reports.write_report(s, folder, done)
     except Exception as e:
-        why = getattr(e, "strerror", None) or str(e) or type(e).__name__
+        why = isinstance(e, OSError) and e.strerror or str(e) or type(e).__name__
         remedy = "" if "choose" in why else ": choose another folder with --report"
         problem = f"the report cannot be written to {shown(folder)}: {why}{remedy}"
         raise _Unwritten(problem) from None
@@ -245,7 +247,7 @@ def _embedded():
 
 def _some(args, names):
     """Some attributes, {name: value}."""
-    return {name: getattr(args, name) for name in names.split()}
+    return dict(zip(names.split(), attrgetter(*names.split())(args)))
 
 
 def _request(args):
@@ -318,8 +320,9 @@ def main(argv=None):
     takes the arguments of the process. SystemExit with the code of the table above,
     unless it is 0; after --help with 0.
     """
-    for stream in filter(lambda s: hasattr(s, "reconfigure"), (sys.stdout, sys.stderr)):
-        stream.reconfigure(errors="replace")  # a terminal without Π prints ?
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without Π prints ?
     code = 0
     try:
         with suppress(BrokenPipeError):  # rvamp-nb --help | true

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from .groups import Blocks, Layout  # chapter 5.2
+from .groups import Blocks, Layout
 from .linalg import diagonal, symmetric, times, transposed
 from .messages import Mixed, Moment, Moments
 from .panels import couple_both, couple_rows, is_wide, tall_form, wide_matrices
@@ -381,9 +381,7 @@ class ClusteredPrior(_InClusters):
         return x, Turned(*mixed, view, turns, self.layout), grain, floored
 
 # %% ../nbs/course/47_clusters.ipynb #17b10ck5
-reply.register(
-    ClusteredPrior, lambda prior, incoming, own, _: prior.message(incoming, own)
-)
+reply.register(ClusteredPrior, lambda p, incoming, own, _: p.message(incoming, own))
 
 
 def values_at_nodes(prior, incoming, i):
@@ -458,9 +456,7 @@ def check_clusters(clusters, problem, N):
             found = f"got one of {widest}; give the closest of them"
             raise ValueError(f"a cluster holds at most {WIDEST} columns, {found}")
         if stored and wanted:
-            why = (
-                "since a step turns their columns; give an array, or column_clusters=[]"
-            )
+            why = "since a step turns their columns; give an array, or []"
             raise TypeError(f"column_clusters need the table in memory, {why}")
         wanted = [cluster for cluster in wanted if len(cluster) > 1]
     selects = np.any(prior.split()[0]) and np.isinf(problem.beta)

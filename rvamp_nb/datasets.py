@@ -17,7 +17,7 @@ import numpy as np
 
 from .checks import check_array, check_number, check_size, listed
 from .environment import needed
-from .tables.door import as_chunked
+from .tables.door import as_chunked, names_of
 from .tables.storage import ChunkedTable, standardised
 
 # %% ../nbs/course/13_datasets.ipynb #84532228
@@ -67,7 +67,7 @@ def unit_columns(A):
 # %% ../nbs/course/13_datasets.ipynb #d49b73cb
 def _check_table(A, y=None, names=None):
     """A (M, N), y (M,) or None, N names or None; a frame has its own."""
-    names = getattr(A, "columns", None) if names is None else names
+    names = names_of(A) if names is None else names
     panels = as_chunked(A)
     A = check_array("A", A) if panels is None else panels
     if A.ndim != 2 or 0 in A.shape:

@@ -161,15 +161,9 @@ class Prior:
 
 # %% ../nbs/course/31_prior.ipynb #h5chkpri
 def check_prior(prior):
-    """Refuse (TypeError) what is no `Prior`, or has no response to a field."""
+    """Refuse (TypeError) what is no `Prior`."""
     wanted = "an object such as Laplace(0.1), or of a subclass of Prior"
     check_offers("prior", prior, (), wanted, Prior)
-    kind = type(prior)
-    if (kind.inner, kind.channel, kind.moments) == _GENERAL:
-        raise TypeError(f"prior: {kind.__name__} has no inner(field, Q_hat, beta)")
-
-
-_GENERAL = Prior.inner, Prior.channel, Prior.moments
 
 # %% ../nbs/course/31_prior.ipynb #7a7c8d4b
 class _TwoTerms:

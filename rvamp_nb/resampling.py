@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from .checks import check_array, check_field, check_size
-from .interface import check_offers, missing_parts
+from .interface import check_offers, lacking
 
 # %% ../nbs/workshop/resampling.ipynb #fa91b33d
 def all_resamples(M, n_draws):
@@ -384,7 +384,7 @@ def check_law(name, law, needs=("draw",), positive=False):
     """
     example = "TwoPoint(2, 0.5) or FixedFactor()" if positive else "Poisson(0.5)"
     check_offers(name, law, needs, f"a law such as {example}")
-    if missing_parts(law, ["nodes"]):
+    if lacking(law, ["nodes"]):
         return
     try:
         nodes = law.nodes()

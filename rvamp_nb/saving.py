@@ -17,10 +17,11 @@ from stat import S_IMODE
 
 import numpy as np
 
-from . import likelihood, prior, resampling
+from . import prior, resampling
 from .checks import check_number
 from .groups import Blocks, GroupedLoss, Layout
 from .interface import check_offers
+from .likelihood import LOSSES
 from .messages import Natural
 from .problem import State
 from .step import WithIntercept, check_state
@@ -41,9 +42,8 @@ def written_whole(paths):
     beside = [end.with_name(token + end.name) for end in ends]
     modes = [S_IMODE(end.stat().st_mode) if end.exists() else None for end in ends]
     # from the first byte on nobody reads who could not read what was there
-    private = lambda path, flags: os.open(
-        path, flags | getattr(os, "O_BINARY", 0), 0o600
-    )
+    binary = vars(os).get("O_BINARY", 0)  # on Windows only
+    private = lambda path, flags: os.open(path, flags | binary, 0o600)
     try:
         with ExitStack() as stack:
             openers = [None if mode is None else private for mode in modes]
@@ -74,16 +74,13 @@ def _named(path):
         raise OSError(e.errno, f"{e.strerror or e}; {what}", str(path)) from e
 
 # %% ../nbs/workshop/saving.ipynb #87000109
-_KINDS = {
-    name: vars(room)[name]
-    for room, names in (
-        (prior, "Laplace Ridge ElasticNet NonNegative SpikeSlab"),
-        (likelihood, "Squared Logistic PoissonLoss Huber"),
-        (resampling, "Poisson Subsample NoResampling Exponential Discrete"),
-        (resampling, "TwoPoint FixedFactor Weakness"),
-    )
-    for name in names.split()
-}
+_LAWS = (
+    "Poisson Subsample NoResampling Exponential Discrete TwoPoint FixedFactor Weakness"
+)
+_PRIORS = "Laplace Ridge ElasticNet NonNegative SpikeSlab"
+_KINDS = {name: vars(resampling)[name] for name in _LAWS.split()}
+_KINDS |= {name: vars(prior)[name] for name in _PRIORS.split()}
+_KINDS |= {kind.__name__: kind for kind in LOSSES.values()}
 
 
 def _made(arrays, item):
@@ -151,9 +148,8 @@ def check_same(path, there, problem, names):
         raise ValueError(f"{path} is of another problem, with another {others}: {what}")
 
 # %% ../nbs/workshop/saving.ipynb #8700011a
-_PARTS = dict(
-    prior=object, likelihood=object, counts=object, beta=float, intercept=bool
-)
+_PARTS = dict.fromkeys(("prior", "likelihood", "counts"), object)
+_PARTS |= dict(beta=float, intercept=bool)
 _HEADER = dict(rvamp_nb=str, shape=list, settings=dict, digests=dict)
 _HEADER |= dict(converged=bool, n_iter=int, status=str, tol=float)
 
@@ -201,7 +197,8 @@ def _write(path, state, **facts):
         return {name: vars(value)} if _KINDS.get(name) is type(value) else None
 
     sides = zip(("1x", "1u"), state)
-    arrays = {f"{k}_{s}": getattr(m, k) for s, m in sides for k in Natural._fields}
+    named = lambda m: zip(Natural._fields, m)
+    arrays = {f"{k}_{s}": part for s, m in sides for k, part in named(m)}
     if isinstance(state.to_likelihood, Blocks):
         arrays["groups"] = state.to_likelihood.layout.index
     shape = len(state.to_likelihood.h), len(state.to_prior.h)
@@ -223,9 +220,7 @@ def read(path):
     try:
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             if any(member.compress_type for member in file.zip.infolist()):
-                raise ValueError(
-                    "its members are compressed: np.savez writes them plain"
-                )
+                raise ValueError("its members are compressed, np.savez's are plain")
             header = json.loads(file["header"].item())
             if header["format"] != FORMAT:
                 version = f"by rvamp_nb {header['rvamp_nb']}: read it with that"
@@ -235,7 +230,7 @@ def read(path):
             names = [name for name in file.files if name.startswith("part_")]
             header["arrays"] = {name: file[name] for name in names}
     except Exception as e:
-        if isinstance(e, FileError) or getattr(e, "filename", None):
+        if isinstance(e, FileError) or isinstance(e, OSError) and e.filename:
             raise  # it has its words already, or the file could not be opened
         what = "it was cut off or damaged, or is no file of this version of rvamp_nb"
         reason = f"{type(e).__name__}: {e}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .checks import check_array
-from .likelihood import FAINTEST, Logistic, Loss, Squared, check_loss
+from .likelihood import FAINTEST, Loss, Squared, check_loss
 from .messages import Moments, Natural
 
 # %% ../nbs/workshop/weighted.ipynb #s113c6d2
@@ -74,14 +74,15 @@ def _check_target(rows, y, beta):
     """See `WeightedLoss.check`."""
     _, weight, offset = rows.known(y)
     rows.loss.check(y[weight > FAINTEST], beta)
-    far, own = np.abs(offset[weight > FAINTEST]).max(), type(rows.loss)
-    if isinstance(rows.loss, Logistic) and far > 30:  # beyond, classes have no noise
-        what = f"up to {far:g} in size, on the scale of log odds: it must lie within 30"
-        raise ValueError(
-            f"WeightedLoss: offset is {what} of 0; a constant is the intercept's"
+    far, most = np.abs(offset[weight > FAINTEST]).max(), rows.loss.most_offset
+    if far > most:
+        what = (
+            f"up to {far:g} in size: it must lie within {most:g} of 0 on the scale of"
         )
+        what += " log odds; a constant is the intercept's"
+        raise ValueError(f"WeightedLoss: offset is {what}")
     if not (_translates(rows, beta) or rows.loss.generic):
-        what = f"{own.__name__} has a channel of its own, with one beta for all; with"
+        what = f"{type(rows.loss).__name__} has a channel with one beta for all; with"
         raise ValueError(f"WeightedLoss: {what} weights beta must be inf, got {beta:g}")
 
 # %% ../nbs/workshop/weighted.ipynb #s430cf87

@@ -29,12 +29,12 @@ import pytest
 
 import rvamp_nb
 from rvamp_nb import StabilitySelection
-from rvamp_nb.cli import BadInput, main
+from rvamp_nb.cli import main
 from rvamp_nb.datasets import load_diabetes
 from rvamp_nb.select import readers, report
 from rvamp_nb.select.frames import prepare
 from rvamp_nb.select.planning import genes
-from rvamp_nb.select.readers import read_frame
+from rvamp_nb.select.readers import BadInput, read_frame
 from rvamp_nb.select.report import console, report_files
 from rvamp_nb.sketch import GRADES
 

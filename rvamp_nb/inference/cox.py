@@ -11,8 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ..checks import check_array
-from ..likelihood import FAINTEST, PoissonLoss
+from ..checks import check_array, kind_of
+from ..likelihood import FAINTEST, PoissonLoss, Squared
 from ..messages import Natural
 from ..refits import GAP, refit, unit_table
 from ..resampling import Grouped, Subsample, law_of_one
@@ -172,8 +172,8 @@ def survival_target(y):
 # %% ../../nbs/course/53_survival.ipynb #s1fb4300
 def _two_columns(y):
     """The columns of event and time."""
-    names = getattr(getattr(y, "dtype", None), "names", None)
-    names = names or list(getattr(y, "columns", []))
+    names = isinstance(y, np.ndarray) and y.dtype.names or ()
+    names = list(y.columns) if "frame" in kind_of(y) else names
     if set(names) == {"event", "time"}:
         names = "event", "time"
     parts = [np.asarray(y[name]) for name in names] or [*np.transpose(np.atleast_1d(y))]

@@ -330,9 +330,8 @@ def debiased_effects(fit, level=0.95):
     se, spread = np.hypot([se, spread], estimate * error) / factor
     width = student.ppf((1 + level) / 2, left)
     low, high = interval_ends(estimate, spread, pull / left, width)
-    known = (
-        "p-value only" if error > BLURRED * factor or slope > CAUTIOUS else "interval"
-    )
+    rough = error > BLURRED * factor or slope > CAUTIOUS
+    known = "p-value only" if rough else "interval"
     status = np.where(held, known, "none")
     shown = status == "interval"
     if not shown.any():

@@ -18,7 +18,7 @@ from ..environment import watched
 from ..groups import GroupedLoss
 from .cox import cox_fits
 from ..interface import check_offers
-from ..likelihood import Huber, Logistic, PoissonLoss, Squared
+from ..likelihood import LOSSES
 from ..prior import ElasticNet, Laplace, NonNegative
 from ..problem import NEGLIGIBLE
 from ..refits import penalised_fit, refit, unit_table
@@ -27,10 +27,6 @@ from ..tables.storage import ChunkedTable
 from ..weighted import WeightedLoss
 
 # %% ../../nbs/workshop/refitting.ipynb #74000017
-_KNOWN = {Squared: "squared", Logistic: "logistic"}
-_KNOWN |= {PoissonLoss: "poisson", Huber: "huber"}
-
-
 def row_loss(likelihood):
     """The plain loss inside, and each row's weight and offset, floats or (M,)."""
     loss = likelihood.loss if isinstance(likelihood, GroupedLoss) else likelihood
@@ -45,9 +41,9 @@ def plain_loss(likelihood):
     `penalised_fit`: loss (None: refits do not know it), delta and offset.
     """
     loss, weight, offset = row_loss(likelihood)
-    options = dict(delta=getattr(loss, "delta", 1.0), offset=offset)
-    options["loss"] = _KNOWN.get(type(loss))
-    return weight / getattr(loss, "sigma", 1.0) ** 2, options
+    scale, options = loss.refit_options()
+    known = loss.name if LOSSES.get(loss.name) is type(loss) else None
+    return weight / scale**2, dict(options, offset=offset, loss=known)
 
 # %% ../../nbs/workshop/refitting.ipynb #74000018
 _HINT = "give X[:, columns] of the features in question as an array"
@@ -65,7 +61,7 @@ def check_refittable(A, prior, likelihood, intercept, baseline=None):
         raise ValueError(f"refits of survival times know {what} only, not {odd}")
     if not known or kind not in (Laplace, ElasticNet, NonNegative):
         penalties = "the penalties Laplace, ElasticNet and NonNegative"
-        losses = f"the losses {', '.join(_KNOWN.values())}"
+        losses = f"the losses {', '.join(LOSSES)}"
         raise ValueError(f"refits know {losses} and {penalties}, not {odd}")
     if stored and prior.positive and intercept:
         what = "refits of a table in chunks know NonNegative for the squared loss only"
@@ -190,9 +186,8 @@ ANNOUNCED = 30  # seconds without a bar
 
 def in_turn(A, numbers, progress):
     """A range of numbers of refits, in pieces that are made at once."""
-    few = (
-        len(numbers) if isinstance(A, ChunkedTable) else max(10, int(AT_ONCE // len(A)))
-    )
+    few = max(10, int(AT_ONCE // len(A)))
+    few = len(numbers) if isinstance(A, ChunkedTable) else few
     start = time.perf_counter()
     for done in range(0, len(numbers), max(few, 1)):
         rest = (time.perf_counter() - start) * (len(numbers) / max(done, 1) - 1)

@@ -298,17 +298,13 @@ def with_refits(s, accuracy=None, n_resamples=None):
     more = max(question.size(Pi) for Pi in sums) * (1 + error)
     more = _bound_of(question, s.asked, threshold, more)
     near = np.abs(both.Pi - threshold) <= 2 * both.Pi_se
-    return replace(
-        s,
-        undecided=(question.candidates & near)[question.columns.where],
-        refined=in_the_table(s, both),
-        interrupted=both.interrupted,
-        pfer_bound_se=more - bound,
-        pfer=bound if _one_penalty(s.asked) else s.pfer,
-        asked=s.asked | dict(n_resamples=both.n_resamples + both.n_failed),
-        **reached,
-        **told_of_answer(question, s.fit, threshold, least, both),
-    )
+    found = reached | told_of_answer(question, s.fit, threshold, least, both)
+    found["undecided"] = (question.candidates & near)[question.columns.where]
+    found |= dict(refined=in_the_table(s, both), interrupted=both.interrupted)
+    found |= dict(pfer_bound_se=more - bound, asked=dict(s.asked))
+    found["asked"]["n_resamples"] = both.n_resamples + both.n_failed
+    found["pfer"] = bound if _one_penalty(s.asked) else s.pfer
+    return replace(s, **found)
 
 # %% ../../nbs/workshop/answer.ipynb #e16found2
 def select(question, promise, asked, repeated):

@@ -72,11 +72,8 @@ _mark = _reader(
     lambda mark: len(mark) == 1,
     "is not one sign: give one, or the word tab",
 )
-_pair = _reader(
-    lambda text: tuple(text.split("=", 1)),
-    lambda pair: len(pair) == 2,
-    "is not COLUMN=LEVEL",
-)
+_is_pair = lambda pair: len(pair) == 2
+_pair = _reader(lambda text: tuple(text.split("=", 1)), _is_pair, "is not COLUMN=LEVEL")
 
 # %% ../../nbs/workshop/arguments.ipynb #cf534bc6
 _ABOUT = """\

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial import cKDTree
 
-from ..checks import listed
+from ..checks import kind_of, listed
 from ..datasets import unit_columns
 from .readers import meant
 from ..tables.door import as_chunked
@@ -34,14 +34,15 @@ def open_table(X):
         raise ValueError("X is a masked array with entries masked: drop or fill them")
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
         raise ValueError("X holds dates or durations: turn them into numbers first")
-    if hasattr(X, "columns"):
+    if "frame" in kind_of(X):
         X = named(X)
         _check_frame(X)
-    source, kinds = X, list(X.dtypes) if hasattr(X, "iloc") else []
-    if hasattr(X, "to_dask_array"):
+    source, kind = X, kind_of(X)
+    kinds = list(X.dtypes) if kind in ("pandas frame", "dask frame") else []
+    if kind == "dask frame":
         plain = len(set(kinds)) == 1 and isinstance(kinds[0], np.dtype)
         source = (X if plain else X.astype(float)).to_dask_array(lengths=True)
-    elif kinds and all(hasattr(kind, "fill_value") for kind in kinds):
+    elif kinds and all(str(each).startswith("Sparse") for each in kinds):
         source = X.sparse.to_coo()
     names = None if source is X else column_names(X)
     _check_readable(source)
@@ -73,7 +74,7 @@ def named(X):
     for their labels are text.
     """
     names = column_names(X)
-    if hasattr(X, "dask") or all(type(label) is str for label in X.columns):
+    if kind_of(X) == "dask frame" or all(type(label) is str for label in X.columns):
         return X
     X = X.copy(deep=False)
     X.columns = names
@@ -89,12 +90,12 @@ def framed(values, names):
 
 def _check_frame(X):
     """Refuse dates, text and gaps, by the column; no Dask is read."""
-    lazy, pandas = hasattr(X, "dask"), hasattr(X, "iloc")
+    lazy, pandas = kind_of(X) == "dask frame", kind_of(X) != "frame"
     for name, kind in zip(X.columns, X.dtypes):
         what, remedy = "", "drop the column, or code its categories as 0/1 columns"
         if str(kind).split("(")[0] in ("Date", "Datetime", "Duration", "Time"):
             what, remedy = "dates or times", "turn them into numbers first"
-        elif pandas and getattr(kind, "kind", "O") not in "biufc":
+        elif pandas and kind.kind not in "biufc":
             wrong = [] if lazy else [v for v in X[name] if not _like_a_number(v)]
             what = f"{wrong[0]!r}, which is no number" if wrong else "no numbers" * lazy
         if what:
@@ -118,12 +119,10 @@ def _check_readable(X):
     """Refuse by name what cannot be read in chunks."""
     if isinstance(X, ChunkedTable):
         if X.intercept or any(p is not None for p in (X.center, X.scale, X.row_scale)):
-            what = (
-                "X is centred, scaled or has a column of ones: give ChunkedTable of the"
-            )
+            what = "X is centred, scaled or has ones added: give ChunkedTable of the"
             raise ValueError(f"{what} table as it is, the estimator standardises it")
         X = X.source
-    if not sparse.issparse(X) and not hasattr(X, "dask"):
+    if kind_of(X) not in ("sparse", "dask"):
         return
     if X.ndim != 2:
         raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: X.reshape")
@@ -283,9 +282,8 @@ def family_of(sets, names, owner="categories"):
     except TypeError:
         each = [[None]]
     called, kinds = {str(name) for name in names}, (str, int, np.integer)
-    fits = lambda i: (
-        isinstance(i, kinds) and not isinstance(i, bool) or str(i) in called
-    )
+    plain = lambda i: isinstance(i, kinds) and not isinstance(i, bool)
+    fits = lambda i: plain(i) or str(i) in called
     if not all(fits(i) for some in each for i in some):
         wanted = "a dict {name: its columns} or a list of lists of columns"
         raise TypeError(f"{owner} must be {wanted}, by name or number, got {sets!r}")
@@ -426,9 +424,8 @@ def standardised_columns(X, weight):
     shift = weight @ A / weight.sum()
     center = center + shift * scale
     if stored:
-        size = np.sqrt(
-            square_lengths(A.changed(center=center, row_scale=np.sqrt(weight)))
-        )
+        weighed = A.changed(center=center, row_scale=np.sqrt(weight))
+        size = np.sqrt(square_lengths(weighed))
     else:
         A = A - shift
         size = np.sqrt(weight @ A**2)
@@ -448,6 +445,5 @@ def _as_weighed(A, weight):
     if weight is None:
         return A
     root = np.sqrt(weight)
-    return (
-        A.changed(row_scale=root) if isinstance(A, ChunkedTable) else A * root[:, None]
-    )
+    stored = isinstance(A, ChunkedTable)
+    return A.changed(row_scale=root) if stored else A * root[:, None]

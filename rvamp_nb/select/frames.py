@@ -31,12 +31,12 @@ def _roles(where, typed, asked):
     ask.reference = dict(ask.reference or {})
     ask.na = [str(code) for code in ([ask.na] if np.isscalar(ask.na) else ask.na)]
     for role in (*_ONE, *_MANY):
-        names = getattr(ask, role)
+        names = vars(ask)[role]
         names = [names] if isinstance(names, str) else list(names or [])
         for name in names:
             ask.roles.setdefault(name, set()).add(role)
         if role in _MANY:
-            setattr(ask, role, names)
+            vars(ask)[role] = names
     ask.used = [name for name, roles in ask.roles.items() if roles & {*_ONE}]
     pair = f"{typed('time')} and {typed('event')}"
     if (ask.time is None) != (ask.event is None):
@@ -105,7 +105,8 @@ def _refuse(ask, frame, values, gaps, features):
         "is missing": f"fill it in, {gap} or {drop} the column",
     }
     unit = "line" if frame.index.name == "line" else "row"
-    counted = " (counted from 0)" if getattr(frame.index, "start", None) == 0 else ""
+    plain = isinstance(frame.index, pd.RangeIndex) and frame.index.start == 0
+    counted = " (counted from 0)" * plain
     wrong = {word: (values.isna() & ~gaps)[real], infinite: np.isinf(values)[real]}
     wrong["is missing"] = gaps.loc[:, doomed]
     seen = {problem: [] for problem in remedies}
@@ -172,7 +173,8 @@ def _dummies(ask, frame, values, gaps, features):
         labels = frame[name].astype(object).map(readers.cell_label).mask(gaps[name])
         levels, usual = sorted(labels.dropna().unique()), labels.mode()[0]
         kind = frame[name].dtype
-        ordered = kind.categories if getattr(kind, "ordered", False) else ()
+        ordered = isinstance(kind, pd.CategoricalDtype) and kind.ordered
+        ordered = kind.categories if ordered else ()
         there = (x for x in map(readers.cell_label, ordered) if x in levels)
         first = next(there, usual)
         if len(levels) == len(labels):
@@ -370,7 +372,7 @@ def prepare(frame, target=None, *, where="the table", typed=readers.in_python, *
         (of features; or the usual level). `na`: what else stands for a gap, such as "?"
         or -99.
     """
-    if not hasattr(frame, "columns"):
+    if not isinstance(frame, pd.DataFrame):
         raise TypeError(f"frame must be a pandas DataFrame, not {type(frame).__name__}")
     frame = file = frame.set_axis(frame.columns.astype(str), axis=1)
     if target is None and asked.get("time") is None and frame.shape[1] == 1:

@@ -105,7 +105,7 @@ def reading(where, remedy):
     except BadInput:
         raise
     except Exception as e:  # each library, and each version, has errors of its own
-        reason = getattr(e, "strerror", None) or str(e) or type(e).__name__
+        reason = isinstance(e, OSError) and e.strerror or str(e) or type(e).__name__
         reason = shown(" ".join(reason.split()), 100)
         raise BadInput(f"cannot read {where} ({reason}): {remedy}") from None
 

@@ -14,6 +14,7 @@ import json
 import platform
 import warnings
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from textwrap import fill
 
@@ -23,12 +24,14 @@ import scipy
 import rvamp_nb
 from ..checks import listed
 from ..explore import style
+from ..likelihood import LOSSES
 from ..saving import written_whole
 from . import control
-from .frames import pd, shown
 from .pictures import PICTURES, promise, size_reported, size_selected
 from .predict import duplicates, family_probabilities, substitutes
+from .readers import pd, shown
 from ..sketch import GRADES, rounded
+from ..tables.storage import ChunkedTable
 
 # %% ../../nbs/workshop/report.ipynb #c27359fd
 def summary_table(s, families=None):
@@ -52,11 +55,8 @@ def summary_table(s, families=None):
     values |= dict(shares_signal_with=substitutes(s.fit, columns, s.support))
     values |= dict(duplicates=duplicates(columns), status=decisions(s))
     table = _ordered(s, values)
-    among = (
-        ()
-        if s.refined is None and families is None
-        else family_probabilities(s, families)
-    )
+    alone = s.refined is None and families is None
+    among = () if alone else family_probabilities(s, families)
     if len(among):
         first = among.set_index("leader")
         table["family"] = first.members.reindex(table.index, fill_value="")
@@ -121,7 +121,7 @@ def settings(s):
     selections) are what was asked for and what was reached; equivalent_refits says how
     many refits alone would be as accurate; duplicates and repeated_rows count groups.
     """
-    named = lambda of, names: {name: getattr(of, name) for name in names.split()}
+    named = lambda of, names: dict(zip(names.split(), attrgetter(*names.split())(of)))
     many = lambda labels: None if labels is None else len(set(labels.tolist()))
     question, done, both, seen = s.question, s.path.converged, s.refined, s.diagnostics
     target, columns, prior = question.target, question.columns, question.prior
@@ -184,13 +184,8 @@ def _of_the_table(s):
             yield f"{_several(n, 'column')} {'was' if n == 1 else 'were'} {what}."
 
 
-_MODELS = {
-    "squared": "a linear regression",
-    "logistic": "a logistic regression",
-    "poisson": "a Poisson regression with a logarithmic link",
-    "huber": "a linear regression with Huber's robust loss",
-    "survival": "Cox's proportional-hazards model",
-}
+_MODELS = {name: kind.model for name, kind in LOSSES.items()}
+_MODELS["survival"] = "Cox's proportional-hazards model"
 _PENALTIES = {
     "Laplace": "an L1 penalty (Lasso)",
     "NonNegative": "an L1 penalty on coefficients that may not be negative",
@@ -534,7 +529,7 @@ def fingerprint(question):
     A, target = question.A, question.target
     digest = hashlib.sha256("\n".join(map(str, question.columns.names)).encode())
     pieces = [A]
-    if hasattr(A, "slices"):
+    if isinstance(A, ChunkedTable):
         blocks = (A.reading(k)[:, :] for k in range(len(A.slices)))
         pieces = (X.T for X in blocks) if A.axis else blocks
     rest = [target.y] if target.baseline is None else [target.y, target.baseline.time]

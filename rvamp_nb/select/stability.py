@@ -7,6 +7,7 @@ __all__ = ['StabilitySelection']
 
 # %% ../../nbs/course/54_stability.ipynb #6d128735
 import warnings
+from operator import attrgetter
 
 import numpy as np
 from scipy.special import expit
@@ -17,6 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import explorers
+from ..checks import kind_of
 from ..densities import located
 from ..environment import numpy_errors
 from ..inference.cox import survival_target
@@ -146,7 +148,7 @@ class _Bagging:
         return np.column_stack([mean - wide, mean + wide])
 
     def _is_logistic(self):
-        loss = getattr(self, "loss_", self.loss)
+        loss = vars(self).get("loss_", self.loss)
         return isinstance(loss, Logistic) or str(loss) == "logistic"
 
     @available_if(_is_logistic)
@@ -195,7 +197,7 @@ def _name_columns(est, N, names, reset=False):
 # %% ../../nbs/course/54_stability.ipynb #4b4b11f0
 def _of_path(name):
     """What a `Selection` tells of its path, as an attribute."""
-    return property(lambda self: getattr(self.selection_.along, name))
+    return property(attrgetter(f"selection_.along.{name}"))
 
 
 class _Beside:
@@ -769,13 +771,13 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         selected = np.flatnonzero(self.support_)
-        if hasattr(X, "to_dask_array"):
+        if kind_of(X) == "dask frame":
             _name_columns(self, len(X.columns), column_names(X))
             return X[[X.columns[i] for i in selected]]
-        if isinstance(X, ChunkedTable) or hasattr(X, "dask"):
+        if isinstance(X, ChunkedTable) or kind_of(X) == "dask":
             _name_columns(self, X.shape[1], None)
             return X[:, selected]
-        return super().transform(named(X) if hasattr(X, "columns") else X)
+        return super().transform(named(X) if "frame" in kind_of(X) else X)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -799,7 +801,7 @@ def _found(est, X, y, roles):
     strange = check_rows(X, y, **roles)
     X, y = _validated(est, X, y)
     unnamed = [f"x{i}" for i in range(est.n_features_in_)]
-    names = np.asarray(getattr(est, "feature_names_in_", unnamed), dtype=object)
+    names = np.asarray(vars(est).get("feature_names_in_", unnamed), dtype=object)
     asked = est.get_params(deep=False)
     check_options(asked, StabilitySelection().get_params(deep=False))
     question, promise, notes = read_question(X, y, names, roles, asked)
@@ -810,7 +812,7 @@ def _found(est, X, y, roles):
 def _validated(est, X, y):
     """The table and the target, as scikit-learn, `target` and `columns` want them."""
     X, names = open_table(X)
-    y, options = y.compute() if hasattr(y, "dask") else y, {}
+    y, options = y.compute() if "dask" in kind_of(y) else y, {}
     if isinstance(est.loss, str) and est.loss == "survival":
         y = np.column_stack(survival_target(y))  # times and events
         options = dict(multi_output=True)

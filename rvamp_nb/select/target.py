@@ -14,10 +14,10 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.special import comb
 
-from ..checks import check_array, listed
+from ..checks import check_array, kind_of, listed, shape_of
 from ..inference.cox import BaselineHazard
-from ..interface import missing_parts
-from ..likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
+from ..interface import lacking
+from ..likelihood import LOSSES, Huber, Logistic, Loss, Squared
 from ..resampling import Grouped, Poisson, Stratified, Subsample, check_law
 from ..weighted import WeightedLoss
 
@@ -75,7 +75,7 @@ def count_law(resampling, rows):
     if isinstance(law, str):
         law = dict(subsample=Subsample(0.5), poisson=Poisson(0.5)).get(law)
     asked = "nodes", "draw", "mean", "var"
-    if isinstance(law, type) or missing_parts(law, asked):
+    if isinstance(law, type) or lacking(law, asked):
         wanted = "'subsample', 'poisson' or a law of counts such as Subsample(0.5)"
         raise ValueError(f"resampling must be {wanted}, got {resampling!r}")
     check_law("resampling", law, asked)
@@ -97,7 +97,7 @@ def check_rows(X, y, **roles):
     (None where not given), has the labels of X in another order. Sentences, a list,
     name what has other labels than X. Nothing is reordered.
     """
-    sizes = [len(getattr(value, "shape", ())) for value in (X, y)]
+    sizes = [len(shape_of(value)) for value in (X, y)]
     if sizes == [1, 2] and y.shape[1] > 1:
         what = f"X has one column and no second dimension, y has {y.shape[1]} columns"
         raise ValueError(f"{what}: are they swapped? Call fit(X, y), the table first")
@@ -114,38 +114,35 @@ def check_rows(X, y, **roles):
             remedy = f"give {name}.loc[X.index], or {name}.to_numpy() if the position"
             raise ValueError(f"{what}: {remedy} says which row is which")
         for one, other in unlike[:1]:
-            what = (
-                f"{name} has other row labels than X ({one} where X has {other}), and"
-            )
+            what = f"{name} has other row labels than X ({one} where X has {other})"
             remedy = f"{name}.to_numpy() says that this is meant"
-            said.append(f"{what} rows are taken by their position; {remedy}")
+            said.append(f"{what}, and rows are taken by their position; {remedy}")
     return said
 
 
 def _labels_of(value):
     """The index of what pandas holds in memory, or None."""
-    pandas = hasattr(value, "iloc") and not hasattr(value, "dask")
-    return value.index if pandas else None
+    return value.index if kind_of(value) in ("pandas frame", "series") else None
 
 # %% ../../nbs/workshop/target.ipynb #71000008
-_NAMED = dict(squared=Squared, logistic=Logistic, poisson=PoissonLoss, huber=Huber)
 TRIALS = "successes out of trials are two rows each: y = 1 with the successes as"
 TRIALS += " sample_weight, y = 0 with the failures, and the row's number in groups"
-SHIFTED = ("squared", "huber")  # losses of y - f: what is known of f can leave y
+SHIFTED = [name for name, kind in LOSSES.items() if kind.shifts]
 
 
 def loss_name(loss):
     """What a loss is called; one that is none of the package's, by its class."""
-    if isinstance(loss, str) and loss in (*_NAMED, "survival"):
+    if isinstance(loss, str) and loss in (*LOSSES, "survival"):
         return loss
     if not isinstance(loss, (Squared, Loss)):
-        wanted = "'auto', 'squared', 'logistic', 'poisson', 'huber', 'survival' or a"
-        raise ValueError(f"loss must be {wanted} loss such as Huber(2.0), got {loss!r}")
+        names = ", ".join(map(repr, ("auto", *LOSSES, "survival")))
+        wanted = f"{names} or a loss such as Huber(2.0)"
+        raise ValueError(f"loss must be {wanted}, got {loss!r}")
     if isinstance(loss, Squared) and loss.sigma != 1:
         what = "sigma would only rescale the penalty, which is searched for"
         raise ValueError(f"loss=Squared({loss.sigma:g}): {what}; leave it at 1")
-    known = {kind: name for name, kind in _NAMED.items()}
-    return known.get(type(loss), type(loss).__name__)
+    known = LOSSES.get(loss.name) is type(loss)
+    return loss.name if known else type(loss).__name__
 
 
 def _suggested(y):
@@ -157,10 +154,8 @@ def _suggested(y):
     if y.dtype.kind == "f" and not whole and 0 <= y.min() <= y.max() <= 1:
         if n := next(trials, 0):
             said = f"y holds shares k / {n} and is taken as an amount"
-            return (
-                "squared",
-                f"{said}: loss='squared' says that this is meant; {TRIALS}",
-            )
+            said += ": loss='squared' says that this is meant"
+            return "squared", f"{said}; {TRIALS}"
     if y.dtype.kind in "iuf" and whole and 2 < len(values) <= min(10, len(y) // 3):
         return "squared", (
             f"y holds {len(values)} different whole numbers"
@@ -242,7 +237,7 @@ def read_target(y, loss, rows, counts):
         middle = weighted_median(y, w) if huber else np.average(y, 0, w)
         y, level = y - middle, float(middle)
     if isinstance(loss, str) and name != "logistic":
-        likelihood = Huber(bend(y, rows.weight)) if name == "huber" else _NAMED[name]()
+        likelihood = Huber(bend(y, rows.weight)) if name == "huber" else LOSSES[name]()
     if rows.weight is not None or rows.offset is not None:
         likelihood = WeightedLoss(likelihood, rows.weight, rows.offset)
     return Target(y, name, likelihood, rows, level, classes, note=note)
@@ -264,7 +259,7 @@ def _offset_centred(rows, most=50):
 # %% ../../nbs/workshop/target.ipynb #71000014
 def check_column(y):
     """Refuse by name what looks like a target and is none."""
-    if fields := getattr(getattr(y, "dtype", None), "names", None):
+    if fields := isinstance(y, np.ndarray) and y.dtype.names:
         what = f"structured (fields {', '.join(fields)}), as survival times are"
         raise ValueError(f"y is {what}: say loss='survival' if that is what they are")
     if np.ma.is_masked(y):
@@ -355,7 +350,7 @@ def check_estimable(target, Z, names, counts, draws=20):
     if target.loss not in ("logistic", "poisson", "survival"):
         return ""
     y, rng = target.y, np.random.default_rng(0)
-    seen = getattr(target.likelihood, "sample_weight", None)
+    seen = target.likelihood.sample_weight
     seen = np.full(len(y), True) if seen is None else seen > 0
     drawn = [seen, *(seen & (counts.draw(len(y), rng) > 0) for _ in range(draws))]
     side, open_ = np.where(y > 0, 1.0, -1.0), (y == 0) | (target.loss == "logistic")

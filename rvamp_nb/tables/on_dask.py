@@ -29,11 +29,9 @@ def _whole_lines(source, axis):
     dask = the_dask()
     size = dask.utils.format_bytes(source.nbytes)
     what, how = ("columns", '(-1, "auto")') if axis else ("rows", '("auto", -1)')
-    warn(
-        f"the chunks of A cut its {what}: each pass moves up to {size} between workers;"
-        f" once is enough: A.rechunk({how}).persist(), or store A in such chunks",
-        stacklevel=2,
-    )
+    text = f"the chunks of A cut its {what}: each pass moves up to {size} between"
+    text += f" workers; once is enough: A.rechunk({how}).persist(), or store A in such"
+    warn(f"{text} chunks", stacklevel=2)
     limit = dask.utils.parse_bytes(dask.config.get("array.chunk-size"))
     widest = max(1, limit // (source.shape[1 - axis] * source.dtype.itemsize))
     borders = []
@@ -50,7 +48,8 @@ def _laid_anew(thing):
     """Arrays, in tuples and lists, as BLAS takes them: whole, aligned, writeable."""
     if isinstance(thing, (tuple, list)):
         parts = map(_laid_anew, thing)
-        return thing._make(parts) if hasattr(thing, "_make") else type(thing)(parts)
+        plain = type(thing) in (tuple, list)
+        return type(thing)(parts) if plain else thing._make(parts)
     if not isinstance(thing, np.ndarray):
         return thing
     whole = thing if thing.flags.forc else np.ascontiguousarray(thing)
@@ -61,7 +60,7 @@ def _bytes(thing):
     """How many bytes the arrays in tuples and lists have."""
     if isinstance(thing, (tuple, list)):
         return sum(map(_bytes, thing))
-    return getattr(thing, "nbytes", 0)
+    return thing.nbytes if isinstance(thing, (np.ndarray, np.generic)) else 0
 
 
 def _at_block(raw, lines, own, cut, shared):
@@ -70,9 +69,8 @@ def _at_block(raw, lines, own, cut, shared):
     told = (*own, *common) if axis else (*common, *own)
     how = dict(zip(("center", "scale", "intercept", "row_scale"), told))
     try:
-        return ChunkedTable(raw, axis=axis, chunk_size=chunk_size, **how)._ask(
-            work, cut, whole, lines
-        )
+        table = ChunkedTable(raw, axis=axis, chunk_size=chunk_size, **how)
+        return table._ask(work, cut, whole, lines)
     except Exception as problem:
         return problem
 
@@ -152,11 +150,8 @@ class DaskTable(ChunkedTable):
     def _graph(self, work, cut, whole, wanted):
         """The answer, delayed: a task for each chunk, and the tree."""
         delayed = the_dask().delayed
-        common = (
-            (self.row_scale,)
-            if self.axis
-            else (self.center, self.scale, self.intercept)
-        )
+        common = self.center, self.scale, self.intercept
+        common = (self.row_scale,) if self.axis else common
         shared = self.axis, self.chunk_size, common, work, _laid_anew(tuple(whole))
         shared = delayed(shared, traverse=False, pure=False)
         ask, tasks = delayed(_at_block, pure=False), []

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg.blas import dger
 
-from ..checks import check_size
+from ..checks import check_size, dtype_of, kind_of
 
 # %% ../../nbs/workshop/storage.ipynb #85000007
 def in_rows(A):
@@ -149,8 +149,8 @@ def _sparse_block(raw, center, scale, intercept, row_scale):
 # %% ../../nbs/workshop/storage.ipynb #85000104
 def _check_numbers(source):
     """Refuse what is no table of real numbers."""
-    given = getattr(source, "dtype", type(source).__name__)
-    if getattr(given, "kind", "O") not in "biuf":
+    given = dtype_of(source) or type(source).__name__
+    if dtype_of(source) is None or given.kind not in "biuf":
         remedy = "turn lists, text, dates or complex numbers into arrays of numbers"
         raise TypeError(f"A must hold real numbers only, got {given}; {remedy} first")
     if isinstance(source, np.ma.MaskedArray):
@@ -251,7 +251,7 @@ class _Blocks:
     def only(self, columns):
         """The table of some columns (numbers; a column of ones is none of them)."""
         source, columns = self.source, np.asarray(columns)
-        cheap = sparse.issparse(source) or hasattr(source, "dask")  # to cut out at once
+        cheap = kind_of(source) in ("sparse", "dask")  # to cut out at once
         source = source[:, columns] if cheap else _SomeColumns(source, columns)
         how = dict(center=_of(self.center, columns), scale=_of(self.scale, columns))
         return replace(self, source=source, axis=None, intercept=False, **how)
@@ -269,7 +269,9 @@ class _Blocks:
 
     def read(self, j):
         """Lines j (a slice, or ascending numbers) as a chunk; one attempt."""
-        mapped = getattr(getattr(self.source, "source", self.source), "_mmap", None)
+        some = isinstance(self.source, _SomeColumns)
+        file = self.source.source if some else self.source
+        mapped = file._mmap if isinstance(file, np.memmap) else None
         if mapped is not None and mapped.size() < len(mapped):  # reading it would kill
             raise OSError("the file has been cut off since it was opened")
         j, told = self._told(j)

@@ -1,0 +1,389 @@
+"""What a prior, a loss, a law must offer is declared once; what does not keep to it is
+refused by name at the call, before the iteration starts.
+"""
+
+import numpy as np
+import pytest
+from sources import calls
+
+from rvamp_nb import (
+    Discrete,
+    ElasticNet,
+    Exponential,
+    FixedFactor,
+    Grouped,
+    Huber,
+    Laplace,
+    Logistic,
+    Loss,
+    Multinomial,
+    NonNegative,
+    NoResampling,
+    Poisson,
+    PoissonLoss,
+    Prior,
+    Ridge,
+    SpikeSlab,
+    Squared,
+    StabilitySelection,
+    Stratified,
+    Subsample,
+    TwoPoint,
+    Weakness,
+    WeightedLoss,
+    naive_bootstrap,
+    refine,
+    rvamp,
+)
+from rvamp_nb.likelihood import LOSSES
+from rvamp_nb.messages import Moments
+from rvamp_nb.problem import Problem
+from rvamp_nb.resampling import check_law
+from rvamp_nb.solver import _check_derivatives, check_moments
+
+rng = np.random.default_rng(65)
+A = rng.normal(size=(30, 6)) / 5
+Y = A[:, 0] + 0.3 * rng.normal(size=30)
+LABELS, COUNTS = 1.0 * (Y > 0), 1.0 * rng.poisson(1, 30)
+
+
+# --- the package's own ----------------------------------------------------------------
+PRIORS = [
+    Laplace(0.2),
+    Laplace(30.0, FixedFactor(), penalty_factor=np.arange(6.0)),
+    Ridge(np.linspace(0.1, 90, 6)),
+    NonNegative(0.3, Weakness(0.5)),
+    ElasticNet(0.3, l1_ratio=0.2),
+]
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1, 1e3])
+@pytest.mark.parametrize("beta", [np.inf, 2.0])
+@pytest.mark.parametrize("prior", PRIORS, ids=lambda p: type(p).__name__)
+def test_each_prior_keeps_to_it(prior, beta, scale):
+    law = Poisson(0.5)
+    check_moments(Problem(scale * A, Y, prior, Squared(), law, beta), prior)
+
+
+@pytest.mark.parametrize("prior", [SpikeSlab(0.3), SpikeSlab(0.01, 100.0)])
+def test_spike_and_slab_keeps_to_it(prior):
+    check_moments(Problem(A, Y, prior, Squared(), Poisson(), 1.0), prior)
+
+
+@pytest.mark.parametrize(
+    "loss, y",
+    [
+        (Squared(), Y),
+        (Squared(0.01), Y),
+        (Logistic(), LABELS),
+        (PoissonLoss(), COUNTS),
+        (Huber(0.5), Y),
+        (WeightedLoss(Logistic(), 1 + LABELS), LABELS),
+    ],
+)
+def test_each_loss_keeps_to_it(loss, y, monkeypatch):
+    monkeypatch.setattr("rvamp_nb.solver._is_ours", lambda item: False)
+    _check_derivatives(loss, y, Poisson(0.5), np.inf)
+
+
+GROUPS = np.arange(30) // 2
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        Poisson(2.0),
+        Subsample(0.3),
+        NoResampling(),
+        Exponential(0.7),
+        Discrete((0, 1, 3), (0.5, 0.25, 0.25)),
+        Grouped(Poisson(0.5), GROUPS),
+        Stratified(Subsample(0.5), GROUPS % 2),
+    ],
+)
+def test_each_law_keeps_to_it(law):
+    check_law("counts", law, ("draw", "nodes", "mean", "var"))
+
+
+def test_laws_that_offer_less_keep_to_what_they_offer():
+    check_law("counts", Multinomial(0.5), ("draw", "mean", "var"))
+    for law in (TwoPoint(), FixedFactor(), Weakness()):
+        check_law("randomize", law, ("draw", "nodes"), positive=True)
+
+
+def test_losses_stand_in_one_list():
+    assert list(LOSSES) == ["squared", "logistic", "poisson", "huber"]
+    for name, kind in LOSSES.items():
+        loss = kind()
+        assert loss.name == name and loss.model and loss.plain is loss
+        offers = name in ("squared", "huber")  # y - f
+        assert loss.shifts == offers
+
+
+# --- of one's own ---------------------------------------------------------------------
+class Normal(Prior):
+    """A ridge penalty, as in the docstring of Prior."""
+
+    def inner(self, field, Q_hat, beta):
+        x = field / (Q_hat + 1)
+        return field * x / 2, x, 0 * field + 1 / (Q_hat + 1)
+
+
+class LogCosh(Loss):
+    """A smooth absolute value, as in the docstring of Loss."""
+
+    def value(self, y, f):
+        return np.log(np.cosh(f - y))
+
+    def derivatives(self, y, f):
+        return np.tanh(f - y), np.cosh(f - y) ** -2
+
+
+class Halves:
+    """A law of counts."""
+
+    mean, var = 0.5, 0.25
+
+    def nodes(self):
+        return np.array([0.0, 1.0]), np.array([0.5, 0.5])
+
+    def draw(self, size, rng):
+        return 1.0 * (rng.random(size) < 0.5)
+
+
+def test_one_small_class_each_is_enough():
+    fit = rvamp(A, Y, prior=Normal(), likelihood=LogCosh(), counts=Halves())
+    assert fit.converged and not fit.selects
+
+
+@pytest.fixture
+def no_step(monkeypatch):
+    """The iteration must not begin."""
+    monkeypatch.setattr("rvamp_nb.solver.run", lambda *_: pytest.fail("it began"))
+
+
+def prior_with(**parts):
+    """A class of `Normal` in which some methods are others."""
+    return type("Mine", (Normal,), parts)()
+
+
+def loss_with(**parts):
+    """A class of `LogCosh` in which some methods are others."""
+    return type("Mine", (LogCosh,), parts)()
+
+
+def law_with(**parts):
+    """A class of `Halves` in which some methods are others, or are missing (None)."""
+    parts = {**vars(Halves), **parts}
+    kept = {k: v for k, v in parts.items() if v is not None and k != "__dict__"}
+    kept = {k: v for k, v in kept.items() if not k.startswith("__")}
+    return type("Mine", (), kept | {"__repr__": lambda self: "Mine()"})()
+
+
+def inner_with(change):
+    """`Normal.inner` with its three answers changed."""
+
+    def inner(self, field, Q_hat, beta):
+        return change(*Normal.inner(self, field, Q_hat, beta))
+
+    return inner
+
+
+def moments_with(**changes):
+    """`Prior.moments` with some of its parts changed, by calls."""
+
+    def moments(self, incoming, beta=np.inf):
+        x = Prior.moments(self, incoming, beta)
+        parts = {k: change(x._asdict()[k]) for k, change in changes.items()}
+        return x._replace(**parts)
+
+    return moments
+
+
+WRONG_PRIORS = {
+    "no prior": (Halves(), TypeError, "prior must be .* subclass of Prior"),
+    "a class": (Normal, TypeError, "prior must be .* not the class Normal"),
+    "no inner": (
+        type("Mine", (Prior,), {})(),
+        NotImplementedError,
+        r"Mine has no inner\(",
+    ),
+    "chi not the derivative of x": (
+        prior_with(inner=inner_with(lambda z, x, r: (z, x, 1.5 * r))),
+        ValueError,
+        "prior: Mine.moments: chi = .* not the derivative .*`inner`",
+    ),
+    "a channel with another response": (
+        prior_with(moments=moments_with(chi=lambda v: 2 * v, rho=lambda v: 2 * v)),
+        ValueError,
+        "prior: Mine.moments: rho",
+    ),
+    "NaN": (
+        prior_with(inner=inner_with(lambda z, x, r: (z, x * np.nan, r))),
+        ValueError,
+        "prior: Mine.moments returns mean = .*nan.* finite",
+    ),
+    "one number for all": (
+        prior_with(moments=moments_with(var=np.mean)),
+        ValueError,
+        r"prior: Mine.moments returns var = .* shape \(6,\)",
+    ),
+    "no rho": (
+        prior_with(moments=lambda self, *_: Moments(*np.ones((3, 6)))),
+        ValueError,
+        "prior: Mine.moments returns rho = None",
+    ),
+    "rho of another precision": (
+        prior_with(moments=moments_with(rho=lambda v: v / 2)),
+        ValueError,
+        "prior: Mine.moments: rho must be Q_hat chi",
+    ),
+    "Pi of two": (
+        prior_with(Pi=lambda self, *_: np.ones(2)),
+        ValueError,
+        r"prior: Mine.moments returns Pi = .* shape \(6,\)",
+    ),
+    "unpenalised of two": (
+        prior_with(is_unpenalized=lambda self: np.zeros(2, bool)),
+        ValueError,
+        r"prior: Mine returns is_unpenalized\(\) = .* shape \(6,\)",
+    ),
+}
+
+
+@pytest.mark.usefixtures("no_step")
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("name", WRONG_PRIORS)
+def test_a_wrong_prior_is_refused_at_the_call(name, intercept):
+    prior, kind, words = WRONG_PRIORS[name]
+    with pytest.raises(kind, match=f"(?s)^{words}"):
+        rvamp(A, Y, prior=prior, intercept=intercept)
+
+
+def test_a_penalty_of_ones_own_is_asked_by_the_estimator():
+    def channel(self, incoming, beta):
+        mean, chi, var, rho, rho_bar = super(Laplace, self).channel(incoming, beta)
+        return np.array([mean, 2 * chi, var, 2 * rho, rho_bar])
+
+    prior = type("Mine", (Laplace,), dict(channel=channel))(1.0, FixedFactor())
+    with pytest.raises(ValueError, match="^prior: Mine.moments: "):
+        StabilitySelection(prior=prior, n_resamples=0).fit(A, Y)
+
+
+WRONG_LOSSES = {
+    "no loss": (Halves(), TypeError, "likelihood must be .* subclass of Loss"),
+    "no derivatives": (Loss(), NotImplementedError, r"Loss has no derivatives\("),
+    "no value": (
+        type("Mine", (Loss,), dict(derivatives=LogCosh.derivatives))(),
+        NotImplementedError,
+        r"Mine has no value\(",
+    ),
+    "a slope alone": (
+        loss_with(derivatives=lambda self, y, f: np.tanh(f - y)),
+        TypeError,
+        "likelihood: Mine.derivatives must return the first and the second",
+    ),
+    "one curvature": (
+        loss_with(derivatives=lambda self, y, f: (np.tanh(f - y), 1.0)),
+        (TypeError, ValueError),
+        "likelihood: Mine.derivatives",
+    ),
+    "NaN": (
+        loss_with(value=lambda self, y, f: f * np.nan),
+        ValueError,
+        "likelihood: Mine.value returns the loss = .*nan",
+    ),
+    "a sum": (
+        loss_with(value=lambda self, y, f: np.sum(f)),
+        ValueError,
+        r"likelihood: Mine.value returns the loss = .* shape \(9,\)",
+    ),
+    "another slope": (
+        loss_with(derivatives=lambda self, y, f: (f - y, 1 + 0 * f)),
+        ValueError,
+        "likelihood: the slope that Mine.derivatives returns is not that of its value",
+    ),
+    "a message of NaN": (
+        loss_with(inner=lambda self, y, omega, c, V, beta: [omega * np.nan] * 3),
+        ValueError,
+        "likelihood: Mine.message returns mean = .*nan",
+    ),
+}
+
+
+@pytest.mark.usefixtures("no_step")
+@pytest.mark.parametrize("name", WRONG_LOSSES)
+def test_a_wrong_loss_is_refused_at_the_call(name):
+    loss, kind, words = WRONG_LOSSES[name]
+    with pytest.raises(kind, match=f"(?s)^{words}"):
+        rvamp(A, Y, 0.2, likelihood=loss)
+    if kind is ValueError:
+        with pytest.raises(kind, match=f"(?s)^{words}"):
+            StabilitySelection(loss=loss, n_resamples=0).fit(A, Y)
+        with pytest.raises(kind, match=f"(?s)^{words}"):
+            rvamp(A, Y, 0.2, likelihood=WeightedLoss(loss, 1 + LABELS))
+
+
+WRONG_LAWS = {
+    "no nodes": (law_with(nodes=None), TypeError, "it has no nodes$"),
+    "no mean": (law_with(mean=None), TypeError, "it has no mean$"),
+    "a mean that its nodes do not have": (
+        law_with(mean=0.6),
+        ValueError,
+        "mean = 0.6, but its nodes have 0.5",
+    ),
+    "a variance that its nodes do not have": (
+        law_with(var=0.5),
+        ValueError,
+        "var = 0.5, but its nodes have 0.25",
+    ),
+    "nodes of two lengths": (
+        law_with(nodes=lambda self: ([0, 1], [1.0])),
+        ValueError,
+        "vectors of one length",
+    ),
+    "a mean of NaN": (law_with(mean=np.nan), ValueError, "mean = nan"),
+}
+
+
+@pytest.mark.usefixtures("no_step")
+@pytest.mark.parametrize("name", WRONG_LAWS)
+def test_a_wrong_law_is_refused_at_the_call(name):
+    law, kind, words = WRONG_LAWS[name]
+    with pytest.raises(kind, match=f"(?s)^counts.*{words}"):
+        rvamp(A, Y, 0.2, counts=law)
+    with pytest.raises((kind, ValueError), match="^resampling"):
+        StabilitySelection(resampling=law, n_resamples=0).fit(A, Y)
+
+
+def test_laws_without_draws_cannot_be_refitted():
+    law = law_with(draw=None)
+    fit = rvamp(A, Y, 0.2, counts=law)
+    words = "^counts must be a law such as .* it has no draw$"
+    with pytest.raises(TypeError, match=words):
+        refine(fit)
+    with pytest.raises(TypeError, match=words):
+        naive_bootstrap(A, Y, 0.2, counts=law)
+
+
+# --- nobody asks ----------------------------------------------------------------------
+# rooms that ask what has come from elsewhere, and how often
+ASKS = {
+    "checks": 9,  # tables and numbers from outside, and what a law of one's own has
+    "explorers": 3,  # controls of ipywidgets
+    "select.readers": 1,  # a module, when it is used first
+}
+
+
+def test_own_objects_are_not_asked_what_they_offer():
+    found = {}
+    for room, name, place in calls():
+        if name in ("hasattr", "getattr"):
+            found.setdefault(room, []).append(place)
+    assert {room: len(places) for room, places in found.items()} == ASKS, found
+
+
+def test_such_questions_are_found():
+    text = "def f(x):\n    return getattr(x, 'lam', 0) or hasattr(x, 'Pi')\n"
+    seen = [name for _, name, _ in calls({"room": text})]
+    assert sorted(seen) == ["getattr", "hasattr"]
