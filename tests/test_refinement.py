@@ -275,20 +275,16 @@ def test_sparse_levels_give_what_arrays_give(shape):
             np.testing.assert_allclose(other, one, rtol=1e-10, atol=1e-14)
 
 
-def test_counts_are_drawn_once_and_weights_that_are_no_counts_again(monkeypatch):
-    """Bytes hold the counts of half-samples; and any number stays what it was."""
-    for name in ("halves", "the paper's", "weights"):
-        fit, seen = fitted(name), []
-        draw = room.resamples
-        record = lambda fit, n, seed: seen.append(n) or draw(fit, n, seed)
-        monkeypatch.setattr(room, "resamples", record)
-        samples = room.Samples(fit, None, 3)
-        for numbers in (range(20), range(40), range(10, 30), range(5)):
-            for part, whole in zip(samples._draws(numbers), draw(fit, numbers, 3)):
-                np.testing.assert_array_equal(part, whole)
-        monkeypatch.undo()
-        once = [range(32), range(32, 64)]  # as many as one generator draws
-        assert (seen == once) == (name == "halves")
+@pytest.mark.parametrize(
+    "name", ["halves", "the paper's", "weights", "groups", "strata"]
+)
+def test_a_resample_depends_on_its_number_alone(name):
+    fit = fitted(name)
+    whole = room.resamples(fit, range(100), 3)
+    for numbers in (range(20), range(31, 33), range(64, 100), range(7, 70)):
+        for part, draws in zip(room.resamples(fit, numbers, 3), whole):
+            np.testing.assert_array_equal(part, draws[numbers.start : numbers.stop])
+    assert len(np.unique(whole[0], axis=0)) == 100
 
 
 def test_rvamps_answer_enters_as_far_as_it_is_borne_out():
