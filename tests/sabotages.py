@@ -778,6 +778,27 @@ SABOTAGES = [
     ),
     Sabotage(
         "inference/refinement.py",
+        "the counts that turns receive are shifted by a row",
+        "self.turns.levels(*draw, settle)",
+        "self.turns.levels(np.roll(draw[0], 1, axis=1), draw[1], settle)",
+        "tests/test_refinement.py::test_levels_are_nested_and_grow_without_being_made_again",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "the counts that exact refits receive are shifted by a row",
+        "self.refit(*draw, start)",
+        "self.refit(np.roll(draw[0], 1, axis=1), draw[1], start)",
+        "tests/test_refinement.py::test_levels_are_nested_and_grow_without_being_made_again",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "levels without variance divide by it",
+        "max(np.sum(parts / done), 1e-300)",
+        "np.sum(parts / done)",
+        "tests/test_refinement.py::test_whatever_variances_and_costs_are_the_refits_end",
+    ),
+    Sabotage(
+        "inference/refinement.py",
         "columns that turns do not know stay out",
         "new = np.setdiff1d(samples.exact[~lost, :-1].indices, samples.kept)",
         "new = np.zeros(0, dtype=int)",

@@ -340,10 +340,11 @@ def _wanted(samples, shares, short, most):
     best /= np.sqrt(seconds_of_levels(samples))
     best[1] = max(best[1], samples.long * best[2])  # there both are the same
     best = np.minimum.accumulate(best[::-1])[::-1]  # nested: no more than below
-    best *= np.sum(parts / best) / np.sum(parts / done) * min(1.05 * short, GROWTH)
+    ratio = np.sum(parts / best) / max(np.sum(parts / done), 1e-300)
+    best *= ratio * min(1.05 * short, GROWTH)
     more = np.maximum(done, np.minimum(best, GROWTH * done)).astype(int)
     more = np.minimum(np.maximum.accumulate(more), most)
-    return more if (more > done).any() else np.ceil(done * 1.25).astype(int)
+    return more if (more > 1.02 * done).any() else np.ceil(done * 1.25).astype(int)
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570017
 @dataclass(frozen=True, eq=False, repr=False)
