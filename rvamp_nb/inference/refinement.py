@@ -300,8 +300,9 @@ def _moments(samples):
     return found
 
 # %% ../../nbs/course/44_refinement.ipynb #44cod008
-DRAW, PRODUCT, NUMBER, NEWTON_ROW = 3e-5, 5e-11, 6e-9, 4e-8  # seconds: of a draw, of
-# a multiplication in a product, of a number that is looked at, of a row that bends
+DRAW, PRODUCT, NUMBER, NEWTON_ROW = 3e-5, 5e-11, 6e-9, 4e-8  # seconds: of a draw
+# that is kept, of a multiplication in a product, of a number that is looked at, of a
+# row that bends
 TO_SETTLE, TO_REFIT, COLD = 25, 30, 150  # turns that cost as much as settling, a refit
 # that begins there, one that does not
 A_REFIT, LONG_REFIT = 1e-4, 30.0  # seconds beside; times one with one curvature

@@ -184,7 +184,7 @@ def _stored_refits(fit, likely, counts, factor, start=None):
     return found
 
 # %% ../../nbs/workshop/refitting.ipynb #l0ng0002
-AT_ONCE, SIDE = 5e6, 32  # counts in memory; refits made side by side
+AT_ONCE, SIDE = 5e6, 32  # counts in memory; exact refits made side by side
 ANNOUNCED = 30  # seconds without a bar
 
 
