@@ -778,10 +778,10 @@ SABOTAGES = [
     ),
     Sabotage(
         "inference/refinement.py",
-        "weights are cut to whole counts",
-        "if (self.counts[n:] != counts).any():",
-        "if (self.counts[n:] > counts + 1).any():",
-        "tests/test_refinement.py::test_counts_are_drawn_once_and_weights_that_are_no_counts_again",
+        "a resample depends on where its range begins",
+        "some = slice(numbers.start - first * each, numbers.stop - first * each)",
+        "some = slice(0, len(numbers))",
+        "tests/test_refinement.py::test_a_resample_depends_on_its_number_alone",
     ),
     Sabotage(
         "inference/refinement.py",
@@ -800,9 +800,30 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "later refits draw what the first have drawn",
-        "self.refit(*self._draws(numbers), start)",
-        "self.refit(*self._draws(range(len(numbers))), start)",
+        "draw = resamples(self.fit, numbers, self.seed)\n        x, level",
+        "draw = resamples(self.fit, range(len(numbers)), self.seed)\n        x, level",
         "tests/test_refinement.py::test_levels_are_nested_and_grow_without_being_made_again",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "the counts that turns receive are shifted by a row",
+        "self.turns.levels(*draw, settle)",
+        "self.turns.levels(np.roll(draw[0], 1, axis=1), draw[1], settle)",
+        "tests/test_refinement.py::test_levels_are_nested_and_grow_without_being_made_again",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "the counts that exact refits receive are shifted by a row",
+        "self.refit(*draw, start)",
+        "self.refit(np.roll(draw[0], 1, axis=1), draw[1], start)",
+        "tests/test_refinement.py::test_levels_are_nested_and_grow_without_being_made_again",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "levels without variance divide by it",
+        "max(np.sum(parts / done), 1e-300)",
+        "np.sum(parts / done)",
+        "tests/test_refinement.py::test_whatever_variances_and_costs_are_the_refits_end",
     ),
     Sabotage(
         "inference/refinement.py",
@@ -828,8 +849,8 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "a coefficient that nobody has seen has no spread",
-        "hardly = events < FEW_SEEN",
-        "hardly = events < 0",
+        "events >= FEW_SEEN",
+        "events >= 0",
         "tests/test_refinement.py::test_what_is_sometimes_0_has_a_spread",
     ),
     Sabotage(

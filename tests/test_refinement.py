@@ -4,6 +4,7 @@ standard errors, against many more refits.
 
 import warnings
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -270,20 +271,16 @@ def test_sparse_levels_give_what_arrays_give(shape):
             np.testing.assert_allclose(other, one, rtol=1e-10, atol=1e-14)
 
 
-def test_counts_are_drawn_once_and_weights_that_are_no_counts_again(monkeypatch):
-    """Bytes hold the counts of half-samples; and any number stays what it was."""
-    for name in ("halves", "the paper's", "weights"):
-        fit, seen = fitted(name), []
-        draw = room.resamples
-        record = lambda fit, n, seed: seen.append(n) or draw(fit, n, seed)
-        monkeypatch.setattr(room, "resamples", record)
-        samples = room.Samples(fit, None, 3)
-        for numbers in (range(20), range(40), range(10, 30), range(5)):
-            for part, whole in zip(samples._draws(numbers), draw(fit, numbers, 3)):
-                np.testing.assert_array_equal(part, whole)
-        monkeypatch.undo()
-        once = [range(32), range(32, 64)]  # as many as one generator draws
-        assert (seen == once) == (name == "halves")
+@pytest.mark.parametrize(
+    "name", ["halves", "the paper's", "weights", "groups", "strata"]
+)
+def test_a_resample_depends_on_its_number_alone(name):
+    fit = fitted(name)
+    whole = room.resamples(fit, range(100), 3)
+    for numbers in (range(20), range(31, 33), range(64, 100), range(7, 70)):
+        for part, draws in zip(room.resamples(fit, numbers, 3), whole):
+            np.testing.assert_array_equal(part, draws[numbers.start : numbers.stop])
+    assert len(np.unique(whole[0], axis=0)) == 100
 
 
 def test_rvamps_answer_enters_as_far_as_it_is_borne_out():
@@ -682,6 +679,72 @@ def test_a_loss_and_a_penalty_that_no_solver_knows_are_refitted_by_turns():
     ridge = rvamp(A, Y, prior=Ridge(1.0, FixedFactor()), counts=HALF)
     answer = refine(ridge, progress=False)
     assert (answer.mean_se > 0).all() and answer.n_resamples >= 200
+
+
+def test_whatever_variances_and_costs_are_the_refits_end(monkeypatch):
+    """Random variances, some of them 0, costs, and limits."""
+    rng = np.random.default_rng(0)
+    for _ in range(400):
+        parts = 10 ** rng.uniform(-9, 2, 3) * (rng.random(3) > 0.2)
+        cost, most = 10 ** rng.uniform(-7, 1, 3), int(10 ** rng.uniform(1, 4.5))
+        monkeypatch.setattr(room, "seconds_of_levels", lambda samples, c=cost: c)
+        short = np.inf if rng.random() < 0.2 else 1 + 10 ** rng.uniform(-6, 4)
+        limit, rounds = np.array([most, most, 4 * most]), 0
+        samples = SimpleNamespace(turns=True, long=rng.random() < 0.3)
+        samples.done = np.minimum(room.FIRST, limit)
+        shares = SimpleNamespace(alone=SimpleNamespace(parts=parts))
+        while samples.done[1] < most and rounds < 300:
+            wanted = room._wanted(samples, shares, short, limit)
+            wanted, rounds = np.minimum(wanted, limit), rounds + 1
+            assert (wanted >= samples.done).all() and (wanted > samples.done).any()
+            assert (wanted <= np.ceil(room.GROWTH * samples.done)).all()
+            samples.done = wanted
+        assert samples.done[1] == most
+
+
+def test_resamples_in_batches_are_those_at_once(monkeypatch):
+    """Nothing grows with the number of resamples but what is kept of them."""
+    fit = fitted("the paper's")
+    once = refine(fit, None, 300, progress=False)
+    monkeypatch.setattr(room, "SIDE_BY_SIDE", 1)
+    monkeypatch.setattr(room, "AT_ONCE", 30 * M)
+    again = refine(fit, None, 300, progress=False)
+    np.testing.assert_allclose(again.draws, once.draws, atol=1e-3)
+    np.testing.assert_allclose(again.Pi, once.Pi, atol=0.01)
+
+
+def test_resamples_without_a_row_and_columns_of_zeros():
+    """Of six rows a third of the resamples have none that counts."""
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(6, 4))
+    X[:, 2] = 0
+    y = 3 * X[:, 0] + rng.normal(size=6)
+    fit = rvamp(X, y, prior=lasso(0.5), counts=Poisson(0.2))
+    answer = refine(fit, progress=False)
+    counts, _ = room.resamples(fit, range(answer.n_resamples), 0)
+    empty = ~counts.any(1)
+    assert 0.2 < empty.mean() < 0.45 and not answer.draws[empty].any()
+    assert not answer.draws[:, 2].any() and answer.n_failed == 0
+    assert np.isfinite([answer.Pi, answer.Pi_se, answer.mean, answer.var_se]).all()
+    z = off(answer, *seen(fit))
+    assert np.sqrt(np.mean(z[0, [0, 1, 3]] ** 2)) < 2
+
+
+def test_copies_of_columns_leave_the_others_as_they_are():
+    """rVAMP may warn of copies; refits share what these get as they like."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        twice = rvamp(np.c_[A, A[:, [0, 5]]], Y, prior=lasso(1.5), counts=HALF)
+    answer, alone = refine(twice, progress=False), answered("halves")
+    others = np.setdiff1d(range(N), [0, 5])
+    apart = np.hypot(answer.Pi_se[:N], alone.Pi_se)
+    z = (answer.Pi[:N] - alone.Pi) / np.maximum(apart, 1e-3)
+    assert np.sqrt(np.mean(z[others] ** 2)) < 1.5 and answer.n_failed == 0
+    of_both = [
+        answer.draws[:, i] + answer.draws[:, N + k] for k, i in enumerate([0, 5])
+    ]
+    shares, rank = np.mean(np.array(of_both) != 0, axis=1), alone.Pi[[0, 5]]
+    np.testing.assert_allclose(shares, rank, atol=0.1)
 
 
 @pytest.mark.parametrize("n", [250, 900])
