@@ -462,10 +462,8 @@ def check_clusters(clusters, problem, N):
             found = f"got one of {widest}; give the closest of them"
             raise ValueError(f"a cluster holds at most {WIDEST} columns, {found}")
         if stored and wanted:
-            why = (
-                "since a step turns their columns; give an array, or column_clusters=[]"
-            )
-            raise TypeError(f"column_clusters need the table in memory, {why}")
+            why = "a step turns their columns; give an array, or column_clusters=[]"
+            raise TypeError(f"column_clusters need the table in memory, since {why}")
         wanted = [cluster for cluster in wanted if len(cluster) > 1]
     selects = hasattr(prior, "split") and np.any(prior.split()[0])
     if len(wanted) and not (selects and np.isinf(problem.beta)):

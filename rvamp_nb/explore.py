@@ -16,14 +16,8 @@ import numpy as np
 from .checks import needed
 
 # %% ../nbs/workshop/explore.ipynb #7fe6bcb2
-COLOURS = {
-    "truth": "#1A1A1A",
-    "rvamp": "#005687",
-    "p1": "#D55E00",
-    "p2": "#56B4E9",
-    "accent": "#007757",
-    "muted": "#C8C8C8",
-}
+COLOURS = dict(truth="#1A1A1A", rvamp="#005687", p1="#D55E00", p2="#56B4E9")
+COLOURS |= dict(accent="#007757", muted="#C8C8C8")
 _STROKES = dict(zip(COLOURS, ("-", (0, (6, 2)), "-", "-.", ":", "-")))
 LINES = {role: dict(color=COLOURS[role], linestyle=_STROKES[role]) for role in COLOURS}
 MARKERS = dict(zip(COLOURS, "os^D*."))

@@ -65,9 +65,8 @@ def _message_on_scale(fit, shown, unit):
     """The message behind p̄₁ of each coefficient, (n, 3), on its scale."""
     message = np.array(p1(fit, shown).incoming)
     if not (message[2] > 0).all():
-        raise ValueError(
-            "explore: counts and penalties do not vary: no density to draw"
-        )
+        what = "counts and penalties do not vary"
+        raise ValueError(f"explore: {what}: no density to draw")
     scale = unit + np.zeros(len(shown))
     return (message / [scale**2, scale, scale**2]).T
 
@@ -158,9 +157,8 @@ def with_temperatures(table, fit, shown, unit=1.0, bar=None):
     betas, found = betas[: len(found)][::-1], found[::-1]
     names = [*(f"{beta:g}" for beta in betas), "∞"]
     messages = [_message_on_scale(each, shown, unit) for each in (*found, fit)]
-    return table | dict(
-        betas=[*(betas / noise), None], betaNames=names, tempered=_packed(messages)
-    )
+    table |= dict(betas=[*(betas / noise), None], betaNames=names)
+    return table | dict(tempered=_packed(messages))
 
 # %% ../nbs/workshop/explorers.ipynb #x62expl1
 def refits_for_the_page(stops, draws):

@@ -220,9 +220,8 @@ def group_pulls(loss, y, omega, c, V):
         K = np.linalg.solve(_systems(V, C), C[..., None] * np.eye(n))
         u = at - times(K, omega - middle)
     group = np.tile(np.arange(len(V)), len(omega))
-    found = _by_newton(
-        loss, y[group], omega.reshape(-1, n), c, V[group], u.reshape(-1, n)
-    )
+    omega, u = omega.reshape(-1, n), u.reshape(-1, n)
+    found = _by_newton(loss, y[group], omega, c, V[group], u)
     return [part.reshape(shape) for part in found]
 
 # %% ../nbs/course/52_groups.ipynb #19000034

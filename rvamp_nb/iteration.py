@@ -77,10 +77,8 @@ class Anderson:
 
     def __init__(self, A=None):
         # of a table in blocks, moves would be the largest thing that is held
-        self.dtype, self.free = (
-            np.float32 if isinstance(A, ChunkedTable) else float,
-            None,
-        )
+        self.dtype = np.float32 if isinstance(A, ChunkedTable) else float
+        self.free = None
         self.reset()
 
     def reset(self):

@@ -39,9 +39,8 @@ def written_whole(paths):
     beside = [end.with_name(token + end.name) for end in ends]
     modes = [S_IMODE(end.stat().st_mode) if end.exists() else None for end in ends]
     # from the first byte on nobody reads who could not read what was there
-    private = lambda path, flags: os.open(
-        path, flags | getattr(os, "O_BINARY", 0), 0o600
-    )
+    binary = getattr(os, "O_BINARY", 0)
+    private = lambda path, flags: os.open(path, flags | binary, 0o600)
     try:
         with ExitStack() as stack:
             openers = [None if mode is None else private for mode in modes]
@@ -149,9 +148,8 @@ def check_same(path, there, problem, names):
         raise ValueError(f"{path} is of another problem, with another {others}: {what}")
 
 # %% ../nbs/workshop/saving.ipynb #8700011a
-_PARTS = dict(
-    prior=object, likelihood=object, counts=object, beta=float, intercept=bool
-)
+_PARTS = dict.fromkeys(("prior", "likelihood", "counts"), object)
+_PARTS |= dict(beta=float, intercept=bool)
 _HEADER = dict(rvamp_nb=str, shape=list, settings=dict, digests=dict)
 _HEADER |= dict(converged=bool, n_iter=int, status=str, tol=float)
 
@@ -221,9 +219,8 @@ def read(path):
     try:
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             if any(member.compress_type for member in file.zip.infolist()):
-                raise ValueError(
-                    "its members are compressed: np.savez writes them plain"
-                )
+                what = "its members are compressed"
+                raise ValueError(f"{what}: np.savez writes them plain")
             header = json.loads(file["header"].item())
             if header["format"] != FORMAT:
                 version = f"by rvamp_nb {header['rvamp_nb']}: read it with that"

@@ -135,10 +135,8 @@ def _judged(path, header, change):
     if converged == header["converged"]:
         return converged, header["status"]
     status = f"{'not ' * (not converged)}converged: {path} says otherwise, but one step"
-    return (
-        converged,
-        f"{status} from its messages changes them by {change:.1e}, tol is {tol:.0e}",
-    )
+    moved = f"from its messages changes them by {change:.1e}, tol is {tol:.0e}"
+    return converged, f"{status} {moved}"
 
 # %% ../nbs/workshop/solver.ipynb #4c3650d9
 @dataclass(frozen=True, repr=False)
@@ -455,16 +453,12 @@ def rvamp(
     start = None if warm_start is None else _warm_state(warm_start, problem)
     fit = _fit(problem, start, *options)
     if fit.converged and column_clusters:
-        found = (
-            find_clusters(problem.A, fit.Pi)
-            if column_clusters == "auto"
-            else column_clusters
-        )
-        fit = with_clusters(fit, found, *options)
+        if column_clusters == "auto":
+            column_clusters = find_clusters(problem.A, fit.Pi)
+        fit = with_clusters(fit, column_clusters, *options)
     if not fit.converged:
-        warnings.warn(
-            fit.status, ConvergenceWarning, stacklevel=3
-        )  # one is its context
+        how = dict(stacklevel=3)  # one is its context
+        warnings.warn(fit.status, ConvergenceWarning, **how)
     return fit
 
 # %% ../nbs/workshop/solver.ipynb #12b10ck2

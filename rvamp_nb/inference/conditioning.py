@@ -328,17 +328,15 @@ def _check_countable(fit):
         what = "the fit has not converged, and there is no fixed point to start from"
         raise ValueError(f"condition_on_rows: {what} ({fit.status})")
     if isinstance(p.likelihood, ByRow):
-        raise TypeError(
-            "condition_on_rows: the fit is one of a pattern: give the whole one"
-        )
+        what = "the fit is one of a pattern: give the whole one"
+        raise TypeError(f"condition_on_rows: {what}")
     if np.isfinite(p.beta):
         raise ValueError(f"condition_on_rows: beta must be inf, got beta = {p.beta:g}")
     if not isinstance(fit.prior, Penalty) or not hasattr(fit, "Pi"):
         which = "Laplace, ElasticNet with an l1_ratio above 0, or NonNegative"
         given = type(fit.prior).__name__
-        raise TypeError(
-            f"condition_on_rows: the prior must select ({which}), got {given}"
-        )
+        wanted = f"must select ({which}), got {given}"
+        raise TypeError(f"condition_on_rows: the prior {wanted}")
 
 # %% ../../nbs/course/46_conditioning.ipynb #8c5bbe96
 def _rows_asked(fit, rows, columns):
@@ -347,18 +345,16 @@ def _rows_asked(fit, rows, columns):
     G = unit.max() + 1
     if G < FEWEST:
         what = f"{G} rows are too few, at least {FEWEST} are needed"
-        raise ValueError(
-            f"condition_on_rows: {what}; enumerate the resamples (naive_bootstrap)"
-        )
+        remedy = "enumerate the resamples (naive_bootstrap)"
+        raise ValueError(f"condition_on_rows: {what}; {remedy}")
     if np.iterable(rows) and not isinstance(rows, str):
         return whole_numbers("condition_on_rows: rows", rows, G)
     if isinstance(rows, bool) or not isinstance(rows, (int, np.integer)):
         wanted = "a whole number or a list of row numbers"
         raise ValueError(f"condition_on_rows: rows must be {wanted}, got {rows!r}")
     if not 0 <= rows <= G:
-        raise ValueError(
-            f"condition_on_rows: rows must lie between 0 and {G}, got {rows}"
-        )
+        wanted = f"lie between 0 and {G}, got {rows}"
+        raise ValueError(f"condition_on_rows: rows must {wanted}")
     if rows > MANY:
         what = f"rows = {rows} are up to {2**rows:,} fits; name the rows (rows=[...])"
         raise ValueError(f"condition_on_rows: {what} if that is meant")
@@ -414,6 +410,5 @@ def condition_on_rows(fit, rows=4):
     parts, steps = solved(fit, rows, columns)
     (Pi, mean, square), left = _mixed(fit, parts, columns)
     var = np.maximum(square - mean**2, 0)
-    return ConditionedFit(
-        fit, np.clip(Pi, 0, 1), mean, var, rows, columns, parts, steps, left
-    )
+    moments = np.clip(Pi, 0, 1), mean, var
+    return ConditionedFit(fit, *moments, rows, columns, parts, steps, left)

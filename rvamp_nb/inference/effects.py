@@ -232,13 +232,11 @@ class Effects(NamedTuple):
 
     def _repr_html_(self):
         share = np.mean(self.status == "interval")
-        state = (
-            f"{share:.0%} have intervals",
-            {1: "green", 0: "red"}.get(share, "amber"),
-        )
+        grade = {1: "green", 0: "red"}.get(share, "amber")
         heads = "estimate", "standard error", "interval from", "to"
         columns = {head: (values, self.se) for head, values in zip(heads, self)}
         columns["p-value"] = self.p_value, self.p_value
+        state = f"{share:.0%} have intervals", grade
         return as_page(self, state, (), np.argsort(self.p_value), columns)
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0027
@@ -330,9 +328,8 @@ def debiased_effects(fit, level=0.95):
     se, spread = np.hypot([se, spread], estimate * error) / factor
     width = student.ppf((1 + level) / 2, left)
     low, high = interval_ends(estimate, spread, pull / left, width)
-    known = (
-        "p-value only" if error > BLURRED * factor or slope > CAUTIOUS else "interval"
-    )
+    blurred = error > BLURRED * factor or slope > CAUTIOUS
+    known = "p-value only" if blurred else "interval"
     status = np.where(held, known, "none")
     shown = status == "interval"
     if not shown.any():

@@ -452,7 +452,7 @@ def _as_refined(samples, accuracy, stopped):
     both, plain = (noise / max(e.sum(), 1e-300) for e in (error, alone.square_error))
     failed, n_exact, se = int(sum(lost)), int(sum(~lost)), errors[0].max()
     status = f"{n} refits" + f" ({n_exact} to full precision)" * (n_exact < n)
-    status += f", standard error of Π at most {se:.3f}" + "; interrupted" * stopped
+    status += f", standard error ≤ {se:.3f}" + "; interrupted" * stopped
     if accuracy and se > accuracy and not stopped:
         status += f"; {accuracy:g} would take some {n * (se / accuracy) ** 2:.0f}"
     if failed:

@@ -190,9 +190,8 @@ ANNOUNCED = 30  # seconds without a bar
 
 def in_turn(A, numbers, progress):
     """A range of numbers of refits, in pieces that are made at once."""
-    few = (
-        len(numbers) if isinstance(A, ChunkedTable) else max(10, int(AT_ONCE // len(A)))
-    )
+    few = max(10, int(AT_ONCE // len(A)))
+    few = len(numbers) if isinstance(A, ChunkedTable) else few
     start = time.perf_counter()
     for done in range(0, len(numbers), max(few, 1)):
         rest = (time.perf_counter() - start) * (len(numbers) / max(done, 1) - 1)

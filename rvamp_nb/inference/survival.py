@@ -87,23 +87,19 @@ class _CheckedRows:
                 f"WeightedLoss: {name}", given[name]
             ).copy()
             if v.ndim != 1 or not v.size:
-                raise ValueError(
-                    f"WeightedLoss: {name} must be a vector, got shape {v.shape}"
-                )
+                wanted = f"a vector, got shape {v.shape}"
+                raise ValueError(f"WeightedLoss: {name} must be {wanted}")
         w = self.sample_weight
         if w is not None and ((w < 0).any() or not w.any()):
-            least = f"got numbers from {w.min():g} to {w.max():g}"
-            raise ValueError(
-                f"WeightedLoss: sample_weight must be >= 0 and not all 0, {least}"
-            )
+            wanted = f">= 0 and not all 0, got {w.min():g} to {w.max():g}"
+            raise ValueError(f"WeightedLoss: sample_weight must be {wanted}")
 
     def known(self, y):
         M, (weight, offset) = np.shape(y)[-1], (self.sample_weight, self.offset)
         for name, v in dict(sample_weight=weight, offset=offset).items():
             if v is not None and v.shape != (M,):
-                raise ValueError(
-                    f"WeightedLoss: {len(v)} numbers of {name} for {M} rows of y"
-                )
+                what = f"{len(v)} numbers of {name} for {M} rows of y"
+                raise ValueError(f"WeightedLoss: {what}")
         weight = np.ones(M) if weight is None else np.maximum(weight, FAINTEST)
         return y, weight, np.zeros(M) if offset is None else offset
 
@@ -498,9 +494,8 @@ class BaselineHazard(_Level):
     def rows(self):
         """The loss for the solver: a Poisson row for each person, as WeightedLoss."""
         shape = np.log(np.where(self.hazard > 0, self.hazard, 1.0))
-        return WeightedLoss(
-            PoissonLoss(), self.sample_weight * (self.hazard > 0), self.offset + shape
-        )
+        weight = self.sample_weight * (self.hazard > 0)
+        return WeightedLoss(PoissonLoss(), weight, self.offset + shape)
 
 # %% ../../nbs/course/53_survival.ipynb #s0721dfa
 @numpy_errors(under="ignore")

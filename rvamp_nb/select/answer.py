@@ -136,16 +136,13 @@ def told_of_answer(question, fit, threshold, least=0, both=None):
     first = np.argsort(np.where(among, -Pi, 1), kind="stable")
     kept[first[: min(least, among.sum())]] = True
     index, its_error = stability_index(Pi[among], *known)
-    return dict(
-        probabilities=np.where(among, Pi, fit.Pi)[where],
-        stability=index,
-        stability_se=its_error,
-        support=kept[where] | (columns.kind == "covariate"),
-        coef_mean=mean,
-        coef_std=np.sqrt(best.var[where]) * np.abs(columns.unit),
-        coef_interval=np.sort(ends[where] * columns.unit[:, None], axis=1),
-        intercept=float(question.target.level + level - columns.center @ mean),
-    )
+    told = dict(probabilities=np.where(among, Pi, fit.Pi)[where], coef_mean=mean)
+    told |= dict(support=kept[where] | (columns.kind == "covariate"))
+    told |= dict(stability=index, stability_se=its_error)
+    told |= dict(coef_std=np.sqrt(best.var[where]) * np.abs(columns.unit))
+    ends = np.sort(ends[where] * columns.unit[:, None], axis=1)
+    level = float(question.target.level + level - columns.center @ mean)
+    return told | dict(coef_interval=ends, intercept=level)
 
 # %% ../../nbs/workshop/answer.ipynb #6d0de8bf
 def bound_reached(question, asked, threshold, pfer, status, *estimates):
@@ -298,17 +295,13 @@ def with_refits(s, accuracy=None, n_resamples=None):
     more = max(question.size(Pi) for Pi in sums) * (1 + error)
     more = _bound_of(question, s.asked, threshold, more)
     near = np.abs(both.Pi - threshold) <= 2 * both.Pi_se
-    return replace(
-        s,
-        undecided=(question.candidates & near)[question.columns.where],
-        refined=in_the_table(s, both),
-        interrupted=both.interrupted,
-        pfer_bound_se=more - bound,
-        pfer=bound if _one_penalty(s.asked) else s.pfer,
-        asked=s.asked | dict(n_resamples=both.n_resamples + both.n_failed),
-        **reached,
-        **told_of_answer(question, s.fit, threshold, least, both),
-    )
+    told = reached | told_of_answer(question, s.fit, threshold, least, both)
+    told |= dict(undecided=(question.candidates & near)[question.columns.where])
+    told |= dict(refined=in_the_table(s, both), interrupted=both.interrupted)
+    told |= dict(pfer_bound_se=more - bound)
+    told |= dict(pfer=bound if _one_penalty(s.asked) else s.pfer)
+    asked = s.asked | dict(n_resamples=both.n_resamples + both.n_failed)
+    return replace(s, **told, asked=asked)
 
 # %% ../../nbs/workshop/answer.ipynb #e16found2
 def select(question, promise, asked, repeated):

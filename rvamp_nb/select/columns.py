@@ -118,10 +118,9 @@ def _check_readable(X):
     """Refuse by name what cannot be read in chunks."""
     if isinstance(X, ChunkedTable):
         if X.intercept or any(p is not None for p in (X.center, X.scale, X.row_scale)):
-            what = (
-                "X is centred, scaled or has a column of ones: give ChunkedTable of the"
-            )
-            raise ValueError(f"{what} table as it is, the estimator standardises it")
+            what = "X is centred, scaled or has a column of ones: give ChunkedTable of"
+            remedy = "the table as it is, the estimator standardises it"
+            raise ValueError(f"{what} {remedy}")
         X = X.source
     if not sparse.issparse(X) and not hasattr(X, "dask"):
         return
@@ -283,9 +282,8 @@ def family_of(sets, names, owner="categories"):
     except TypeError:
         each = [[None]]
     called, kinds = {str(name) for name in names}, (str, int, np.integer)
-    fits = lambda i: (
-        isinstance(i, kinds) and not isinstance(i, bool) or str(i) in called
-    )
+    a_kind = lambda i: isinstance(i, kinds) and not isinstance(i, bool)
+    fits = lambda i: a_kind(i) or str(i) in called
     if not all(fits(i) for some in each for i in some):
         wanted = "a dict {name: its columns} or a list of lists of columns"
         raise TypeError(f"{owner} must be {wanted}, by name or number, got {sets!r}")
@@ -426,9 +424,8 @@ def standardised_columns(X, weight):
     shift = weight @ A / weight.sum()
     center = center + shift * scale
     if stored:
-        size = np.sqrt(
-            square_lengths(A.changed(center=center, row_scale=np.sqrt(weight)))
-        )
+        scaled = A.changed(center=center, row_scale=np.sqrt(weight))
+        size = np.sqrt(square_lengths(scaled))
     else:
         A = A - shift
         size = np.sqrt(weight @ A**2)
@@ -448,6 +445,5 @@ def _as_weighed(A, weight):
     if weight is None:
         return A
     root = np.sqrt(weight)
-    return (
-        A.changed(row_scale=root) if isinstance(A, ChunkedTable) else A * root[:, None]
-    )
+    stored = isinstance(A, ChunkedTable)
+    return A.changed(row_scale=root) if stored else A * root[:, None]

@@ -190,7 +190,5 @@ def _gaussian_decoys(A, rng):
     return A * (1 - share) + (factors + common) @ (L.T * share) + noise
 
 
-DECOYS = {
-    "permuted": lambda A, rng: rng.permuted(A, axis=0),
-    "gaussian": _gaussian_decoys,
-}
+DECOYS = dict(permuted=lambda A, rng: rng.permuted(A, axis=0))
+DECOYS["gaussian"] = _gaussian_decoys

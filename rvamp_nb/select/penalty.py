@@ -78,10 +78,8 @@ def _check_prior(prior):
         why = " gives a posterior's inclusion probability, no share of resamples: see"
         why += " rvamp(..., prior=SpikeSlab(...), beta=1).Pi"
     elif not isinstance(prior, Penalty):
-        wanted = (
-            "a penalty such as Laplace(1.0, FixedFactor()), ElasticNet or NonNegative"
-        )
-        raise TypeError(f"prior must be {wanted}, got {prior!r}")
+        wanted = "such as Laplace(1.0, FixedFactor()), ElasticNet or NonNegative"
+        raise TypeError(f"prior must be a penalty {wanted}, got {prior!r}")
     elif not np.any(prior.split()[0]):
         why = " has no threshold, and selects nothing; see rvamp for mean and variance"
     elif prior.positive and not np.all(prior.split()[0]):
@@ -230,10 +228,8 @@ class _Along(Prior):
     def __init__(self, question, q, lam):
         self.question, self.lam, self.fall = question, lam, 2 * FALL
         self.goal = 0.9985 * q  # near the end of the band of what is near enough
-        self.is_unpenalized, self.check = (
-            question.prior.is_unpenalized,
-            question.prior.check,
-        )
+        self.is_unpenalized = question.prior.is_unpenalized
+        self.check = question.prior.check
 
     def beyond(self, Pi):
         """The logarithm of how many are selected, over the goal."""

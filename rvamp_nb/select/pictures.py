@@ -324,11 +324,8 @@ def plot_density(s, feature, ax=None):
     'x2: reported Π = 1.000'
     """
     i, ax = _one_column(s, feature), _new_axes(ax, 7, 4)
-    law, name, share = (
-        p1(s, str(_names(s, i))),
-        label(s.question.columns, i),
-        ax.twinx(),
-    )
+    law, name = p1(s, str(_names(s, i))), label(s.question.columns, i)
+    share = ax.twinx()
     draws = None if s.refined is None else s.refined.draws[:, i]
     low, high = _reach(law, draws)
     x = np.linspace(low, high, 1201)

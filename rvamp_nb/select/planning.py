@@ -155,9 +155,7 @@ def _question(rows, n_features, n_effects, size, noise):
 def _check_pilot(pilot, n_features):
     """The pilot, which must have as many features."""
     if not isinstance(pilot, Pilot):
-        raise TypeError(
-            f"pilot must be a Pilot (pilot_of makes one), not {pilot!r:.60}"
-        )
+        raise TypeError(f"pilot must be a Pilot, from pilot_of, not {pilot!r:.60}")
     names = "pilot: loadings", "pilot: noise_var"
     loadings, noise_var = pilot = Pilot(*map(check_array, names, pilot))
     if loadings.shape[1:] != noise_var.shape or not (noise_var > 0).all():
@@ -173,9 +171,8 @@ def _check_promise(power, pfer, max_rows, n_studies):
     power = check_number("plan_study", "power", power, 0, 1)
     pfer = check_number("plan_study", "pfer", pfer, 0)
     if 0 < check_size("plan_study", "n_studies", n_studies, least=0) < 8:
-        raise ValueError(
-            f"plan_study: n_studies must be 0, or at least 8, got {n_studies}"
-        )
+        wanted = f"0, or at least 8, got {n_studies}"
+        raise ValueError(f"plan_study: n_studies must be {wanted}")
     return power, pfer, check_size("plan_study", "max_rows", max_rows, least=32)
 
 # %% ../../nbs/course/57_planning.ipynb #0cb0c489
@@ -239,9 +236,8 @@ def _within_reach(question, power, threshold, pfer, bound, alike):
         return reached
     what = f"no number of rows gives power = {power:g}"
     if not remedies:
-        raise ValueError(
-            f"plan_study: {what} with bound = {bound!r}: take 'mb', or less power"
-        )
+        remedy = f"bound = {bound!r}: take 'mb', or less power"
+        raise ValueError(f"plan_study: {what} with {remedy}")
     enough, t, q, needed = min(remedies)
     raise ValueError(
         f"plan_study: {what}: at threshold {t:g} pfer = {pfer:g} lets a resample select"
@@ -403,15 +399,13 @@ def pilot_of(X):
     """
     X = check_array("pilot", X)
     if X.ndim != 2 or len(X) < 4 or X.shape[1] < 2:
-        raise ValueError(
-            f"pilot must have 4 rows and 2 columns, or more, not {X.shape}"
-        )
+        wanted = "4 rows and 2 columns, or more"
+        raise ValueError(f"pilot must have {wanted}, not {X.shape}")
     still = np.flatnonzero(np.ptp(X, axis=0) == 0)
     if len(still):
         names = listed(range(X.shape[1]), still)
-        raise ValueError(
-            f"pilot: columns {names} (from 0) are constant: leave them out"
-        )
+        what = f"columns {names} (from 0) are constant"
+        raise ValueError(f"pilot: {what}: leave them out")
     A = standardize(X)[0]
     s, V = np.linalg.svd(A, full_matrices=False)[1:]
     factors = _factors(s[: len(A) - 1] ** 2, *A.shape)
@@ -486,9 +480,6 @@ def _by_refits(ask, study, power, most, pilot, n_studies, rng, progress):
         if len(seen) >= n_studies and np.abs(step) < 0.3:
             break
     near = np.abs(at - np.log(rows)) <= max(np.abs(at - np.log(rows)).min(), 0.25)
-    return of_size(rows)._replace(
-        true_selections=float(value(np.log(rows))) * asked[0].n_effects,
-        false_selections=float(seen[near, 1].mean()),
-        n_simulated=len(seen),
-        power_se=float(error(np.log(rows))),
-    )
+    found = dict(true_selections=float(value(np.log(rows))) * asked[0].n_effects)
+    found |= dict(false_selections=float(seen[near, 1].mean()), n_simulated=len(seen))
+    return of_size(rows)._replace(**found, power_se=float(error(np.log(rows))))

@@ -52,12 +52,8 @@ def summary_table(s, families=None):
     values |= dict(shares_signal_with=substitutes(s.fit, columns, s.support))
     values |= dict(duplicates=duplicates(columns), status=decisions(s))
     table = _ordered(s, values)
-    among = (
-        ()
-        if s.refined is None and families is None
-        else family_probabilities(s, families)
-    )
-    if len(among):
+    told = s.refined is not None or families is not None
+    if told and len(among := family_probabilities(s, families)):
         first = among.set_index("leader")
         table["family"] = first.members.reindex(table.index, fill_value="")
         table["family_probability"] = first.probability
@@ -191,10 +187,8 @@ _MODELS = {
     "huber": "a linear regression with Huber's robust loss",
     "survival": "Cox's proportional-hazards model",
 }
-_PENALTIES = {
-    "Laplace": "an L1 penalty (Lasso)",
-    "NonNegative": "an L1 penalty on coefficients that may not be negative",
-}
+_PENALTIES = dict(Laplace="an L1 penalty (Lasso)")
+_PENALTIES["NonNegative"] = "an L1 penalty on coefficients that may not be negative"
 _INTERCEPT = "an unpenalised intercept was refitted in every resample"
 _BASELINE = "the shape of the baseline hazard was held fixed and its level refitted"
 

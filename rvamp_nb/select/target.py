@@ -112,11 +112,9 @@ def check_rows(X, y, **roles):
             remedy = f"give {name}.loc[X.index], or {name}.to_numpy() if the position"
             raise ValueError(f"{what}: {remedy} says which row is which")
         for one, other in unlike[:1]:
-            what = (
-                f"{name} has other row labels than X ({one} where X has {other}), and"
-            )
+            what = f"{name} has other row labels than X ({one} where X has {other})"
             remedy = f"{name}.to_numpy() says that this is meant"
-            said.append(f"{what} rows are taken by their position; {remedy}")
+            said.append(f"{what}, and rows are taken by their position; {remedy}")
     return said
 
 
@@ -155,10 +153,8 @@ def _suggested(y):
     if y.dtype.kind == "f" and not whole and 0 <= y.min() <= y.max() <= 1:
         if n := next(trials, 0):
             said = f"y holds shares k / {n} and is taken as an amount"
-            return (
-                "squared",
-                f"{said}: loss='squared' says that this is meant; {TRIALS}",
-            )
+            said += f": loss='squared' says that this is meant; {TRIALS}"
+            return "squared", said
     if y.dtype.kind in "iuf" and whole and 2 < len(values) <= min(10, len(y) // 3):
         return "squared", (
             f"y holds {len(values)} different whole numbers"

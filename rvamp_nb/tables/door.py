@@ -37,6 +37,5 @@ def as_chunked(A):
         return None
     here = A.dtype == float and not isinstance(A, np.memmap)
     small = here or A.size <= BLOCK
-    return (
-        None if small or A.ndim != 2 or A.dtype.kind not in "biuf" else ChunkedTable(A)
-    )
+    none = small or A.ndim != 2 or A.dtype.kind not in "biuf"
+    return None if none else ChunkedTable(A)

@@ -70,9 +70,8 @@ def _at_block(raw, lines, own, cut, shared):
     told = (*own, *common) if axis else (*common, *own)
     how = dict(zip(("center", "scale", "intercept", "row_scale"), told))
     try:
-        return ChunkedTable(raw, axis=axis, chunk_size=chunk_size, **how)._ask(
-            work, cut, whole, lines
-        )
+        chunk = ChunkedTable(raw, axis=axis, chunk_size=chunk_size, **how)
+        return chunk._ask(work, cut, whole, lines)
     except Exception as problem:
         return problem
 
@@ -152,11 +151,8 @@ class DaskTable(ChunkedTable):
     def _graph(self, work, cut, whole, wanted):
         """The answer, delayed: a task for each chunk, and the tree."""
         delayed = the_dask().delayed
-        common = (
-            (self.row_scale,)
-            if self.axis
-            else (self.center, self.scale, self.intercept)
-        )
+        common = self.center, self.scale, self.intercept
+        common = (self.row_scale,) if self.axis else common
         shared = self.axis, self.chunk_size, common, work, _laid_anew(tuple(whole))
         shared = delayed(shared, traverse=False, pure=False)
         ask, tasks = delayed(_at_block, pure=False), []
