@@ -302,6 +302,8 @@ def test_a_bound_that_says_next_to_nothing_is_named(plain):
     told = lambda bound: " ".join(console(replace(s, pfer_bound=bound))).split()
     assert f"a smaller pfer, such as {n / 10:.2g}" in " ".join(told(0.6 * n))
     assert "smaller pfer" not in " ".join(told(0.4 * n))
+    assert verdict(replace(s, pfer_bound=0.6 * n)).endswith(", too many to rely on")
+    assert "too many" not in verdict(replace(s, pfer_bound=0.4 * n))
 
 
 def test_other_choices_are_told(cases):
