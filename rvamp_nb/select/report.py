@@ -373,7 +373,7 @@ def verdict(s):
     if s.refined is not None and not s.undecided.any():
         words = {0: ", none is near", 1: ", clearly above", 2: ", both clearly above"}
         how = f"{words.get(kept, ', all clearly above')} the threshold"
-    text = promise(s, how) + ", too many to rely on" * (s.pfer_bound > kept / 2 > 0)
+    text = promise(s, how) + ", a weak promise" * (s.pfer_bound > kept / 2 > 0)
     if s.status != "converged":
         text = f"not all that was asked for: {text}"
     if s.diagnostics.repeated and red:
@@ -413,7 +413,7 @@ _COLUMNS = (
     "Π: selection probability, the estimated share of resamples in which the feature is"
     " selected. mean, sd: of its coefficient over resamples;"
     " the penalty shrinks them, so they are no effect sizes (for those, with intervals:"
-    " debiased_effects, in Python)."
+    " rvamp_nb.debiased_effects)."
 )
 _ERROR = " s.e.: the standard error of Π."
 _UNDECIDED = " undecided: Π is within two standard errors of the threshold."
