@@ -1328,8 +1328,11 @@ def test_the_report_says_of_which_class_the_coefficients_are(capsys, classes):
     argv = "select classes.csv --target state --lam 0.4 --resamples 0".split()
     assert exit_code(argv) in (0, 3)
     no, yes = StabilitySelection(n_resamples=0, lambdas=[0.4]).fit(X, labels).classes_
-    said = f"class {yes} against {no}; a coefficient is the change of the log odds of {yes} per"
-    assert said in unwrapped(capsys.readouterr().out)
+    said, out = (
+        f"change of the log odds of {yes} per",
+        unwrapped(capsys.readouterr().out),
+    )
+    assert f"class {yes} against {no}; a coefficient is the {said}" in out
     assert settings("classes")["classes"] == [str(no), str(yes)]
     assert settings("classes")["coefficients_for"] == str(yes)
 
