@@ -300,7 +300,7 @@ def test_a_bound_that_says_next_to_nothing_is_named(plain):
     s = plain.selection_
     n = int(s.support.sum())
     told = lambda bound: " ".join(console(replace(s, pfer_bound=bound))).split()
-    assert f"a smaller pfer, such as {n / 10:.2g}" in " ".join(told(0.6 * n))
+    assert f"a smaller pfer, {n / 10:.2g}, says more" in " ".join(told(0.6 * n))
     assert "smaller pfer" not in " ".join(told(0.4 * n))
     assert verdict(replace(s, pfer_bound=0.6 * n)).endswith(", a weak promise")
     assert "weak" not in verdict(replace(s, pfer_bound=0.4 * n))

@@ -25,7 +25,7 @@ from .refitting import AT_ONCE, in_turn, refitter
 from .turns import FIRST_LEVEL, ExactByTurns, OneCurvature, Turns
 from ..likelihood import Squared
 from ..refits import LONG
-from ..sketch import as_page
+from ..sketch import as_page, leading_moments
 from ..solver import Fit
 from ..tables.storage import ChunkedTable
 
@@ -431,10 +431,7 @@ class RefinedFit:
 
     def _repr_html_(self):
         state = ("interrupted", "amber") if self.interrupted else ("complete", "green")
-        sd, order = np.sqrt(self.var), np.argsort(-self.Pi, kind="stable")
-        columns = {"Π": (self.Pi, 0.01), "±": (self.Pi_se, 0.01)}
-        columns |= dict(mean=(self.mean, sd), sd=(sd, sd))
-        return as_page(self, state, (), order, columns)
+        return as_page(self, state, (), *leading_moments(self, self.Pi, self.Pi_se))
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570a05
 def _as_refined(samples, accuracy, stopped):
