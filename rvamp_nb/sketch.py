@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['BADGES', 'GRADES', 'IN_A_LINE', 'IN_A_TABLE', 'WIDE', 'HIGH', 'MOST_DRAWN', 'plain_text', 'badge', 'graded',
-           'rows_of_html', 'rounded', 'digits', 'one_line', 'as_html', 'as_page']
+           'rows_of_html', 'rounded', 'digits', 'one_line', 'as_html', 'as_page', 'leading_moments']
 
 # %% ../nbs/workshop/sketch.ipynb #5ke7c403
 import re
@@ -159,3 +159,14 @@ def as_page(result, state, facts=(), order=(), columns=None):
         page += rows_of_html(zip(map(str, first), *texts), ["number", *columns])
         page += f"and {len(order) - len(first):,} more" * (len(order) > len(first))
     return f"<div>{page}</div>"
+
+
+def leading_moments(fit, Pi, error=None):
+    """Order and columns, for `as_page`, of a fit with mean and var, (N,): first what is
+    selected most often, by Pi, (N,), with its standard error, or (None) the largest.
+    """
+    columns, sd = {} if Pi is None else {"Π": (Pi, 0.01)}, np.sqrt(fit.var)
+    columns |= {} if error is None else {"±": (error, 0.01)}
+    columns |= dict(mean=(fit.mean, sd), sd=(sd, sd))
+    order = np.argsort(-np.abs(fit.mean) if Pi is None else -Pi, kind="stable")
+    return order, columns

@@ -25,7 +25,7 @@ from .prior import Laplace, check_prior
 from .problem import Breakdown, Problem, State, Step
 from .resampling import Poisson, check_law, law_of_one
 from .saving import FileError, check_same, save_fit, saved_settings
-from .sketch import as_page
+from .sketch import as_page, leading_moments
 from .step import WithIntercept, emptying_factor
 from .tables.door import as_chunked
 from .tables.storage import ChunkedTable, square_lengths
@@ -169,14 +169,11 @@ class Fit(_Answer):
         return words + ")"
 
     def _repr_html_(self):
-        sd, Pi, problem = np.sqrt(self.var), getattr(self, "Pi", None), self.problem
         state = ("converged", "green") if self.converged else ("not converged", "red")
-        model = f"{type(problem.likelihood).__name__} loss, {type(self.prior).__name__}"
-        facts = ("model", f"{model} prior"), ("resamples", repr(problem.counts))
-        order = np.argsort(-np.abs(self.mean) if Pi is None else -Pi, kind="stable")
-        columns = {} if Pi is None else {"Π": (Pi, 0.01)}
-        columns |= dict(mean=(self.mean, sd), sd=(sd, sd))
-        return as_page(self, state, facts, order, columns)
+        loss, Pi = self.problem.likelihood, getattr(self, "Pi", None)
+        model = f"{type(loss).__name__} loss, {type(self.prior).__name__} prior"
+        facts = ("model", model), ("resamples", repr(self.problem.counts))
+        return as_page(self, state, facts, *leading_moments(self, Pi))
 
 # %% ../nbs/workshop/solver.ipynb #4cbb591b
 class ConvergenceWarning(UserWarning):
@@ -564,11 +561,10 @@ class Path:
         return f"Path({self.status}; {len(self.Pi)} coefficients)"
 
     def _repr_html_(self):
-        states = ("all converged", "green"), ("not all converged", "amber")
-        few = np.unique(np.linspace(0, len(self.lams) - 1, 6).astype(int))
-        columns = {"λ": (self.lams, self.lams / 10)}
-        columns["selected on average"] = self.Pi.sum(0), 1.0
-        return as_page(self, states[not self.converged.all()], (), few, columns)
+        whole, few = self.converged.all(), np.linspace(0, len(self.lams) - 1, 6)
+        state = ("all converged", "green") if whole else ("not all converged", "amber")
+        columns = {"λ": (self.lams, self.lams / 10), "Σ Π": (self.Pi.sum(0), 1.0)}
+        return as_page(self, state, (), np.unique(few.astype(int)), columns)
 
 # %% ../nbs/workshop/solver.ipynb #12000220
 def _kept(N, n_iter=0, status="not reached", fit=None):

@@ -324,6 +324,86 @@ SABOTAGES = [
     ),
     Sabotage(
         "select/html.py",
+        "parameters that were changed look like the defaults",
+        "if repr(value) != repr(defaults[name]):",
+        "if not value:",
+        "tests/test_html.py::test_parameters_that_were_changed_are_bold_and_the_others_are_the"
+        "_defaults",
+    ),
+    Sabotage(
+        "sketch.py",
+        "numbers stand to the left",
+        '"right" if _NUMBER.fullmatch(part) else "left"',
+        '"left"',
+        "tests/test_html.py::test_numbers_stand_to_the_right_and_words_to_the_left",
+    ),
+    Sabotage(
+        "sketch.py",
+        "numbers have digits that nobody knows",
+        "texts = (digits(values[first], spread[first]) for",
+        "texts = (digits(values[first], 0 * spread[first]) for",
+        "tests/test_html.py::test_a_page_has_the_numbers_to_the_digits_that_are_known",
+    ),
+    Sabotage(
+        "solver.py",
+        "a fit that has not converged looks as if it had",
+        '("not converged", "red")',
+        '("not converged", "green")',
+        "tests/test_html.py::test_a_result_is_a_line_and_a_page",
+    ),
+    Sabotage(
+        "inference/refinement.py",
+        "refits that were interrupted are complete",
+        '("interrupted", "amber") if self.interrupted',
+        '("interrupted", "amber") if False',
+        "tests/test_html.py::test_a_result_is_a_line_and_a_page",
+    ),
+    Sabotage(
+        "inference/effects.py",
+        "effects without an interval look well",
+        '{1: "green", 0: "red"}',
+        '{1: "green", 0: "green"}',
+        "tests/test_html.py::test_a_result_is_a_line_and_a_page",
+    ),
+    Sabotage(
+        "inference/effects.py",
+        "the lines for the table of a selector do not run",
+        "datasets.choose_lambda(A, y)",
+        "choose_lambda(A)",
+        "tests/test_checks.py::test_effects_of_the_table_of_a_selector_are_those_of_the_lines"
+        "_in_the_refusal",
+    ),
+    Sabotage(
+        "select/planning.py",
+        "a plan without an answer looks like one",
+        'else ("no answer", "red")',
+        'else ("no answer", "green")',
+        "tests/test_html.py::test_a_result_is_a_line_and_a_page",
+    ),
+    Sabotage(
+        "energy.py",
+        "who gives a selector does not learn what to pass",
+        " (of a fitted selector: selector.fit_)",
+        "",
+        "tests/test_checks.py::test_who_gives_a_selector_is_told_what_to_pass",
+    ),
+    Sabotage(
+        "select/pictures.py",
+        "a pfer that nobody asked for was asked for",
+        '" (default: 1)"',
+        '" (asked for 1)"',
+        "tests/test_report.py::test_a_promise_counts_what_was_selected_and_names_a_bound_that"
+        "_holds",
+    ),
+    Sabotage(
+        "select/report.py",
+        "a bound that says next to nothing looks like a promise",
+        "(s.pfer_bound > kept / 2 > 0)",
+        "False",
+        "tests/test_report.py::test_a_bound_that_says_next_to_nothing_is_named",
+    ),
+    Sabotage(
+        "select/html.py",
         "a parameter is taken for markup",
         "{plain_text(shown(repr(value)))}",
         "{shown(repr(value))}",
@@ -402,8 +482,8 @@ SABOTAGES = [
     Sabotage(
         "inference/diagnostics.py",
         "the reliability of Π is left out",
-        "of Π {GRADES[self.reliability]}",
-        "of Π",
+        "reliability of Π {Pi}, of sd {sd})",
+        "reliability of sd {sd})",
         "tests/test_html.py::test_diagnostics_and_an_answer_are_a_line_and_a_small_table",
     ),
     Sabotage(
@@ -432,8 +512,8 @@ SABOTAGES = [
     Sabotage(
         "sketch.py",
         "a name is taken for markup",
-        "<tr><th>{escape(name)}</th>",
-        "<tr><th>{name}</th>",
+        "body.append((plain_text(name), *cells))",
+        "body.append((name, *cells))",
         "tests/test_by_name.py::test_many_are_shown_by_the_first_of_them",
     ),
     Sabotage(
@@ -1182,8 +1262,8 @@ SABOTAGES = [
     Sabotage(
         "select/answer.py",
         "a refit that ctrl-C ended is called whole",
-        "interrupted=both.interrupted,",
-        "",
+        "interrupted=both.interrupted)",
+        "interrupted=False)",
         "tests/test_cli.py::test_ctrl_c_in_the_refits_keeps_those_that_were_made",
     ),
     Sabotage(

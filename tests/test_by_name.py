@@ -19,7 +19,7 @@ from rvamp_nb.datasets import toy
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, SpikeSlab
 from rvamp_nb.resampling import FixedFactor
 from rvamp_nb.select import pictures, report
-from rvamp_nb.sketch import HIGH, IN_A_TABLE, MOST_DRAWN
+from rvamp_nb.sketch import HIGH, IN_A_TABLE, MOST_DRAWN, digits
 from rvamp_nb.tables.storage import ChunkedTable
 
 
@@ -361,9 +361,8 @@ def test_each_kind_has_a_line_and_a_picture():
         line, page = repr(law), law._repr_html_()
         assert line.startswith(f"{kind}(coefficient 0: ") and part in line
         assert "\n" not in line and len(line) < 130
-        assert (
-            f"mean {np.ravel(law.mean)[0]:.4g}, sd {np.ravel(law.std)[0]:.3g}" in line
-        )
+        mean, sd = np.ravel(law.mean)[0], np.ravel(law.std)[0]
+        assert "mean {}, sd {}".format(*digits([mean, sd], sd)) in line
         assert page.count("<svg") == page.count("</svg>") == np.size(law.mean)
         assert ("Π" in page) == (kind != "P2") and "nan" not in page
         np.testing.assert_allclose(law.std, np.sqrt(variance(law)), rtol=1e-4)

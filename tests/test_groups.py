@@ -405,7 +405,7 @@ def test_the_light_counts_patients():
         and diagnostics.reliability != "green"
     )
     assert (
-        "groups, of which one makes" in str(diagnostics) and diagnostics.unit == "group"
+        "groups, one of which makes" in str(diagnostics) and diagnostics.unit == "group"
     )
 
 

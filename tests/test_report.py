@@ -300,8 +300,10 @@ def test_a_bound_that_says_next_to_nothing_is_named(plain):
     s = plain.selection_
     n = int(s.support.sum())
     told = lambda bound: " ".join(console(replace(s, pfer_bound=bound))).split()
-    assert f"a smaller pfer, such as {n / 10:.2g}" in " ".join(told(0.6 * n))
+    assert f"a smaller pfer, {n / 10:.2g}, says more" in " ".join(told(0.6 * n))
     assert "smaller pfer" not in " ".join(told(0.4 * n))
+    assert verdict(replace(s, pfer_bound=0.6 * n)).endswith(", a weak promise")
+    assert "weak" not in verdict(replace(s, pfer_bound=0.4 * n))
 
 
 def test_other_choices_are_told(cases):
@@ -441,7 +443,7 @@ def test_a_screen_has_88_columns_and_what_the_table_says(cases, name):
     assert f"reliability: {GRADES[s.diagnostics.reliability]} (" in text
     alone = ", by rVAMP alone; the refits that were made correct it"
     assert (alone in text) == bool(s.refined is not None and s.diagnostics.reasons)
-    assert "and 25 more features" in text and "debiased_effects, in Python" in text
+    assert "and 25 more features" in text and "rvamp_nb.debiased_effects)" in text
     assert ("refits: none" in text) == (s.refined is None) != ("±" in text)
     if s.refined is not None:
         refits = (

@@ -216,13 +216,11 @@ class Diagnostics(NamedTuple):
         if np.isnan(self.effective_rows):
             return said
         rows = f"varies as with {self.effective_rows:.0f} {self.unit}s"
-        return f"{said} ({rows}, of which one makes {self.largest_share:.0%} at most)"
+        return f"{said} ({rows}, one of which makes {self.largest_share:.0%})"
 
     def __repr__(self):
-        words = (
-            f"of Π {GRADES[self.reliability]}, of sd {GRADES[self.spread_reliability]}"
-        )
-        return f"{type(self).__name__}(reliability {words})"
+        Pi, sd = GRADES[self.reliability], GRADES[self.spread_reliability]
+        return f"{type(self).__name__}(reliability of Π {Pi}, of sd {sd})"
 
     def html_rows(self, whose=""):
         """The two as rows for `rows_of_html`; whose the first is stands before why."""

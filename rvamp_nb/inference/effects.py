@@ -232,29 +232,27 @@ class Effects(NamedTuple):
 
     def _repr_html_(self):
         share = np.mean(self.status == "interval")
-        state = (
-            f"{share:.0%} have intervals",
-            {1: "green", 0: "red"}.get(share, "amber"),
-        )
+        grade = {1: "green", 0: "red"}.get(share, "amber")
         heads = "estimate", "standard error", "interval from", "to"
         columns = {head: (values, self.se) for head, values in zip(heads, self)}
         columns["p-value"] = self.p_value, self.p_value
+        state = f"{share:.0%} have intervals", grade
         return as_page(self, state, (), np.argsort(self.p_value), columns)
 
-# %% ../../nbs/course/56_effects.ipynb #27ef0027
-_OF_A_TABLE = (
-    "For the table of a selector write A, y = datasets.standardize(X, y); fit ="
-    " rvamp(A, y, prior=Laplace(datasets.choose_lambda(A, y), FixedFactor()),"
-    " counts=NoResampling()); debiased_effects(fit)"
+# %% ../../nbs/course/56_effects.ipynb #27ef0d27
+_NO_FIT = (
+    "debiased_effects: fit must be a Fit without resampling, from rvamp. For the table"
+    " of a selector write A, y = datasets.standardize(X, y); fit = rvamp(A, y,"
+    " prior=Laplace(datasets.choose_lambda(A, y), FixedFactor()),"
+    " counts=NoResampling()); debiased_effects(fit). Got"
 )
 
-
+# %% ../../nbs/course/56_effects.ipynb #27ef0027
 def _check(fit, level):
     """The level; refuse what has no effects, and say what to do."""
     level = check_number("debiased_effects", "level", level, 0, 1)
     if not isinstance(fit, Fit):
-        wanted = f"a Fit without resampling, from rvamp, got {fit!r:.60}. {_OF_A_TABLE}"
-        raise TypeError(f"debiased_effects: fit must be {wanted}")
+        raise TypeError(f"{_NO_FIT} {fit!r:.60}")
     if not fit.converged:
         raise ValueError(f"debiased_effects: the fit has not converged ({fit.status})")
     A, _, _, loss, counts, beta = fit.problem

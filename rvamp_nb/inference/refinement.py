@@ -26,7 +26,7 @@ from .turns import FIRST_LEVEL, ExactByTurns, OneCurvature, Turns
 from ..likelihood import Squared
 from ..refits import LONG
 from ..resampling import check_law, drawn
-from ..sketch import as_page
+from ..sketch import as_page, leading_moments
 from ..solver import Fit
 from ..tables.storage import ChunkedTable
 
@@ -429,10 +429,7 @@ class RefinedFit:
 
     def _repr_html_(self):
         state = ("interrupted", "amber") if self.interrupted else ("complete", "green")
-        sd, order = np.sqrt(self.var), np.argsort(-self.Pi, kind="stable")
-        columns = {"Π": (self.Pi, 0.01), "±": (self.Pi_se, 0.01)}
-        columns |= dict(mean=(self.mean, sd), sd=(sd, sd))
-        return as_page(self, state, (), order, columns)
+        return as_page(self, state, (), *leading_moments(self, self.Pi, self.Pi_se))
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570a05
 def _as_refined(samples, shares, accuracy, stopped):
@@ -450,7 +447,7 @@ def _as_refined(samples, shares, accuracy, stopped):
     both, plain = (noise / max(e.sum(), 1e-300) for e in (error, alone.square_error))
     failed, n_exact, se = int(sum(lost)), int(sum(~lost)), errors[0].max()
     status = f"{n} refits" + f" ({n_exact} to full precision)" * (n_exact < n)
-    status += f", standard error of Π at most {se:.3f}" + "; interrupted" * stopped
+    status += f", standard error ≤ {se:.3f}" + "; interrupted" * stopped
     if accuracy and se > accuracy and not stopped:
         status += f"; {accuracy:g} would take some {n * (se / accuracy) ** 2:.0f}"
     if failed:

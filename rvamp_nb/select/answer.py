@@ -136,16 +136,13 @@ def told_of_answer(question, fit, threshold, least=0, both=None):
     first = np.argsort(np.where(among, -Pi, 1), kind="stable")
     kept[first[: min(least, among.sum())]] = True
     index, its_error = stability_index(Pi[among], *known)
-    return dict(
-        probabilities=np.where(among, Pi, fit.Pi)[where],
-        stability=index,
-        stability_se=its_error,
-        support=kept[where] | (columns.kind == "covariate"),
-        coef_mean=mean,
-        coef_std=np.sqrt(best.var[where]) * np.abs(columns.unit),
-        coef_interval=np.sort(ends[where] * columns.unit[:, None], axis=1),
-        intercept=float(question.target.level + level - columns.center @ mean),
-    )
+    told = dict(probabilities=np.where(among, Pi, fit.Pi)[where], coef_mean=mean)
+    told |= dict(support=kept[where] | (columns.kind == "covariate"))
+    told |= dict(stability=index, stability_se=its_error)
+    told |= dict(coef_std=np.sqrt(best.var[where]) * np.abs(columns.unit))
+    ends = np.sort(ends[where] * columns.unit[:, None], axis=1)
+    level = float(question.target.level + level - columns.center @ mean)
+    return told | dict(coef_interval=ends, intercept=level)
 
 # %% ../../nbs/workshop/answer.ipynb #6d0de8bf
 def bound_reached(question, asked, threshold, pfer, status, *estimates):

@@ -482,9 +482,6 @@ def _by_refits(ask, study, power, most, pilot, n_studies, rng, progress):
         if len(seen) >= n_studies and np.abs(step) < 0.3:
             break
     near = np.abs(at - np.log(rows)) <= max(np.abs(at - np.log(rows)).min(), 0.25)
-    return of_size(rows)._replace(
-        true_selections=float(value(np.log(rows))) * asked[0].n_effects,
-        false_selections=float(seen[near, 1].mean()),
-        n_simulated=len(seen),
-        power_se=float(error(np.log(rows))),
-    )
+    found = dict(true_selections=float(value(np.log(rows))) * asked[0].n_effects)
+    found |= dict(false_selections=float(seen[near, 1].mean()), n_simulated=len(seen))
+    return of_size(rows)._replace(**found, power_se=float(error(np.log(rows))))

@@ -259,14 +259,13 @@ def _of_the_method(s):
         f" ({_several(int(s.n_iter), 'step')}, tolerance {s.question.tol:g})."
     )
     if (both := s.refined) is not None:
+        failed = f" ({both.n_failed} more failed)" * (both.n_failed > 0)
         yield (
             "By multilevel Monte Carlo (Giles, 2015), this was combined with"
             f" {_several(both.n_resamples, 'real refit')} at the reported penalty, of"
             f" which {both.n_exact} were solved to full precision and the others until"
-            " no coefficient changed its sign"
-            f"{f' ({both.n_failed} more failed)' * (both.n_failed > 0)}. The"
-            f" result is {_as_good(both)}; 95 % intervals of Π extend by 1.96 standard"
-            " errors to each side."
+            f" no coefficient changed its sign{failed}. The result is {_as_good(both)};"
+            " 95 % intervals of Π extend by 1.96 standard errors to each side."
         )
     if kind := s.asked["decoys"]:
         by = f"a decoy ({kind}; Barber and Candès, 2015)"
@@ -373,7 +372,7 @@ def verdict(s):
     if s.refined is not None and not s.undecided.any():
         words = {0: ", none is near", 1: ", clearly above", 2: ", both clearly above"}
         how = f"{words.get(kept, ', all clearly above')} the threshold"
-    text = promise(s, how) + ", too many to rely on" * (s.pfer_bound > kept / 2 > 0)
+    text = promise(s, how) + ", a weak promise" * (s.pfer_bound > kept / 2 > 0)
     if s.status != "converged":
         text = f"not all that was asked for: {text}"
     if s.diagnostics.repeated and red:
@@ -411,9 +410,8 @@ def _wrapped(sentences, indent=2):
 
 _COLUMNS = (
     "Π: selection probability, the estimated share of resamples in which the feature is"
-    " selected. mean, sd: of its coefficient over resamples;"
-    " the penalty shrinks them, so they are no effect sizes (for those, with intervals:"
-    " debiased_effects, in Python)."
+    " selected. mean, sd: of its coefficient over resamples; the penalty shrinks them,"
+    " so they are no effect sizes (with intervals: rvamp_nb.debiased_effects)."
 )
 _ERROR = " s.e.: the standard error of Π."
 _UNDECIDED = " undecided: Π is within two standard errors of the threshold."
@@ -462,13 +460,11 @@ def facts(s, name="", done=()):
         yield "always in", listed([*map(shown, free)], range(len(free)))
     if s.fit.converged:
         yield from _facts_of_the_choice(s)
-    alone = "none: Π is by rVAMP alone, which computes it without refits"
-    refits, both = s.refit_error or alone, s.refined
+    refits, both = s.refit_error or "none: rVAMP computes Π without them", s.refined
     if both is not None:
         others = " precision, the others until no coefficient changed its sign)"
-        refits = both.status.replace(" precision)", others)
-        refits += "; together with rVAMP, which computes Π without refits,"
-        refits += f" {_as_good(both)}; random seed 0"
+        refits = both.status.replace(" precision)", others) + "; together with rVAMP,"
+        refits += f" which computes Π without refits, {_as_good(both)}; random seed 0"
     yield "refits", refits
     if words := stability_words(s):
         yield "stability", words
@@ -489,9 +485,8 @@ def _facts_of_the_choice(s):
     law = _law(s.question.counts, len(target.y))
     yield "resamples", law + unit * (not np.isnan(s.pfer_bound))
     if (kept := size_selected(s)[0]) and s.pfer_bound > kept / 2:
-        text = f"on average up to {min(s.pfer_bound, kept):.2g} of the {kept} selected"
-        text += f" may be false: ask for a smaller pfer, such as {kept / 10:.2g}"
-        yield "limit", text
+        false = f"{min(s.pfer_bound, kept):.2g} of {kept} selected may be false"
+        yield "limit", f"on average {false}; a smaller pfer, {kept / 10:.2g}, says more"
 
 
 def _why_so(s):
@@ -510,15 +505,13 @@ def _grades(diagnostics, both):
     share, unit = diagnostics.largest_share, diagnostics.unit
     calm = f"no {unit} dominates: the largest makes {share:.0%} of the variation"
     grade = GRADES[diagnostics.reliability]
-    reasons = diagnostics.reasons
-    if both is not None:  # they were made
-        reasons = [why.removesuffix(": compare with refits") for why in reasons]
+    made = ": compare with refits" * (both is not None)
+    reasons = [why.removesuffix(made) for why in diagnostics.reasons]
     text = f"{grade} ({'; '.join(reasons) or calm})"
     if both is not None and reasons:
         text += ", by rVAMP alone; the refits that were made correct it"
-    if diagnostics.spread_reasons:
-        why, grade = diagnostics.spread_reasons, diagnostics.spread_reliability
-        text += f". The column sd: {GRADES[grade]} ({'; '.join(why)})"
+    if why := "; ".join(diagnostics.spread_reasons):
+        text += f". The column sd: {GRADES[diagnostics.spread_reliability]} ({why})"
     return text
 
 # %% ../../nbs/workshop/report.ipynb #c2f630e0
