@@ -14,11 +14,11 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from .coupling import Coupled
-from .likelihood import Squared
+from .likelihood import Loss, Squared
 from .messages import Mixed, Moments, Natural, mixed_extrinsic
 from .panels import couple
 from .prior import Prior
-from .resampling import Poisson
+from .resampling import CountLaw
 from .tables.storage import SMALL, column_sums, square_lengths
 
 # %% ../nbs/course/34_one_turn.ipynb #d46cb71a
@@ -28,8 +28,8 @@ class Problem(NamedTuple):
     A: np.ndarray  # (M, N), or ChunkedTable: a table that is read in blocks
     y: np.ndarray  # (M,)
     prior: Prior  # Laplace(...), or any other
-    likelihood: Squared  # or any Loss
-    counts: Poisson  # any law of independent counts
+    likelihood: Squared | Loss
+    counts: CountLaw  # of independent counts
     beta: float = np.inf  # inverse temperature
 
 
