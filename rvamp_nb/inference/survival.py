@@ -10,6 +10,7 @@ __all__ = ['LARGE', 'TERMS', 'WeightedLoss', 'simulated_survival', 'CoxLoss', 'c
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +23,11 @@ from rvamp_nb.checks import (
 )
 from ..likelihood import FAINTEST, Logistic, Loss, PoissonLoss, Squared
 from ..messages import Moments, Natural
+from ..prior import Prior
 from ..refits import GAP, refit, unit_table
-from ..resampling import Subsample, check_law, law_of_one
-from ..solver import ConvergenceWarning, rvamp
+from ..resampling import CountLaw, Subsample, check_law, law_of_one
+from ..solver import ConvergenceWarning, Fit, rvamp
+from ..typing import Array, ArrayLike, Ints, TableLike
 
 # %% ../../nbs/course/53_survival.ipynb #s113c6d2
 def _plain_question(incoming, weight, offset):
@@ -45,14 +48,14 @@ def _translated(moments, message, weight, offset):
 class _Weighted:
     """The loss w l(y, f + o), where `known(y)` tells y, w and o of the rows."""
 
-    kinked = property(lambda self: self.loss.kinked)
+    kinked: bool = property(lambda self: self.loss.kinked)
 
-    def value(self, y, f):
+    def value(self, y: Array, f: Array) -> Array:
         """As `Loss.value`."""
         y, weight, offset = self.known(y)
         return weight * self.loss.value(y, f + offset)
 
-    def derivatives(self, y, f):
+    def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
         """As `Loss.derivatives`."""
         y, weight, offset = self.known(y)
         slope, curvature = self.loss.derivatives(y, f + offset)
@@ -97,7 +100,7 @@ class _CheckedRows:
                 f"WeightedLoss: sample_weight must be >= 0 and not all 0, {least}"
             )
 
-    def known(self, y):
+    def known(self, y: Array) -> tuple[Array, Array, Array]:
         M, (weight, offset) = np.shape(y)[-1], (self.sample_weight, self.offset)
         for name, v in dict(sample_weight=weight, offset=offset).items():
             if v is not None and v.shape != (M,):
@@ -107,7 +110,7 @@ class _CheckedRows:
         weight = np.ones(M) if weight is None else np.maximum(weight, FAINTEST)
         return y, weight, np.zeros(M) if offset is None else offset
 
-    def asked(self, y, beta):
+    def asked(self, y: Array, beta: float) -> tuple[Any, ...]:
         """The loss that answers, what it takes for y, and w and o to translate by."""
         if _translates(self, beta):
             return self.loss, *self.known(y)
@@ -117,14 +120,18 @@ class _CheckedRows:
 class _AskedElsewhere:
     """What other chapters ask of WeightedLoss."""
 
-    def log_partition(self, y, incoming, counts, beta=np.inf):
+    def log_partition(
+        self, y: Array, incoming: Natural, counts: CountLaw, beta: float = np.inf
+    ) -> Array:
         """w times that of the plain loss (`scaled-row`), (M,)."""
         loss, y, weight, offset = self.asked(y, beta)
         beta = beta * weight if isinstance(loss, Squared) else beta
         question = _plain_question(incoming, weight, offset)
         return weight * loss.log_partition(y, question, counts, beta)
 
-    def inner(self, y, omega, c, V, beta):
+    def inner(
+        self, y: Array, omega: Array, c: float, V: Array, beta: float
+    ) -> tuple[Array, Array, Array]:
         """Pull, response and slack at a count, from the plain loss (`scaled-row`)."""
         loss, y, weight, offset = self.asked(y, beta)
         if isinstance(loss, Squared):
@@ -162,26 +169,28 @@ class WeightedLoss(_CheckedRows, _AskedElsewhere, _Weighted, Loss):
     """
 
     loss: Loss
-    sample_weight: np.ndarray = None
-    offset: np.ndarray = None
+    sample_weight: ArrayLike | None = None
+    offset: ArrayLike | None = None
 
-    def check(self, y, beta):
+    def check(self, y: Array, beta: float) -> None:
         """Refuse lengths that do not fit, and what the plain loss refuses in the rows
         that weigh something.
         """
         _check_target(self, y, beta)
 
-    def numbered(self, y):
+    def numbered(self, y: Array) -> tuple[Loss, Array]:
         """The loss of numbered rows, and their numbers as floats."""
         return _Numbered(self.loss, *self.known(y)), np.arange(len(y)) * 1.0
 
-    def message(self, y, incoming, counts, beta=np.inf):
+    def message(
+        self, y: Array, incoming: Natural, counts: CountLaw, beta: float = np.inf
+    ) -> tuple[Moments, Natural]:
         """As `Loss.message`."""
         loss, y, *known = self.asked(y, beta)
         question = _plain_question(incoming, *known)
         return _translated(*loss.message(y, question, counts, beta), *known)
 
-    def of(self, rows):
+    def of(self, rows: slice | Ints) -> "WeightedLoss":
         """The loss of some of the rows, a slice or their numbers, as WeightedLoss."""
         weight, offset = self.sample_weight, self.offset
         if weight is not None:  # 0 is kept as the smallest there is
@@ -439,7 +448,7 @@ class _Level:
     """How the hazard of a `BaselineHazard` follows from its risks, and back."""
 
     @cached_property
-    def hazard(self):
+    def hazard(self) -> Array:
         """(M,) cumulative hazard as each row sees it (`drawn-share`), at the level at
         which the intercept starts at 0; 0 before the first event.
         """
@@ -447,14 +456,14 @@ class _Level:
         hazard = own_hazard(self.time, deaths, self.risk, self.counts)
         return hazard * (deaths.sum() / (weight * np.exp(self.offset) @ hazard))
 
-    def after(self, fit):
+    def after(self, fit: Fit) -> "BaselineHazard":
         """The baseline that a `Fit` with this one implies (`mean-breslow`)."""
         met, died = self.hazard > 0, self.sample_weight * self.event
         expected = np.maximum(self.counts.mean * died - fit.last.u.mean, 0)
         risk = expected / np.where(met, self.hazard, 1.0)
         return replace(self, risk=np.where(met, risk, self.risk))
 
-    def moved(self, other):
+    def moved(self, other: "BaselineHazard") -> float:
         """The largest change of the hazard, relative to its largest value."""
         change = np.abs(self.hazard - other.hazard).max()
         return float(change / other.hazard.max())
@@ -484,18 +493,18 @@ class BaselineHazard(_Level):
     [0.0, 0.42, 1.89]
     """
 
-    time: np.ndarray
-    event: np.ndarray
-    counts: object = Subsample(0.5)
-    sample_weight: np.ndarray = None
-    offset: np.ndarray = None
-    risk: np.ndarray = None
+    time: Array
+    event: Array
+    counts: CountLaw = Subsample(0.5)
+    sample_weight: Array | None = None
+    offset: Array | None = None
+    risk: Array | None = None
 
     def __post_init__(self):
         _check_baseline(self)
 
     @property
-    def rows(self):
+    def rows(self) -> WeightedLoss:
         """The loss for the solver: a Poisson row for each person, as WeightedLoss."""
         shape = np.log(np.where(self.hazard > 0, self.hazard, 1.0))
         return WeightedLoss(
@@ -505,19 +514,19 @@ class BaselineHazard(_Level):
 # %% ../../nbs/course/53_survival.ipynb #s0721dfa
 @numpy_errors(under="ignore")
 def survival_fit(
-    A,
-    time,
-    event,
-    lam=None,
+    A: TableLike,
+    time: ArrayLike,
+    event: ArrayLike,
+    lam: ArrayLike | None = None,
     *,
-    prior=None,
-    counts=Subsample(0.5),
-    sample_weight=None,
-    offset=None,
-    still=1e-4,
-    rounds=50,
-    **options,
-):
+    prior: Prior | None = None,
+    counts: CountLaw = Subsample(0.5),
+    sample_weight: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
+    still: float = 1e-4,
+    rounds: int = 50,
+    **options: Any,
+) -> tuple[Fit, BaselineHazard]:
     """Compute how a penalized Cox fit is distributed across resamples, without Cox
     fits: by `rvamp` on Poisson rows, with a baseline hazard that is found in turn.
 
