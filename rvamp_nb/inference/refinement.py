@@ -22,11 +22,13 @@ from ..checks import check_number, check_size, numpy_errors, progress_bar
 from ..clusters import felt, moment_view  # chapter 4.7
 from .conditioning import ConditionedFit, in_play  # chapter 4.6
 from .refitting import AT_ONCE, in_turn, refitter
+from .survival import BaselineHazard  # chapter 5.3
 from .turns import FIRST_LEVEL, ExactByTurns, OneCurvature, Turns
 from ..likelihood import Squared
 from ..refits import LONG
 from ..solver import Fit
 from ..tables.storage import ChunkedTable
+from ..typing import Array
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570003
 class Field(NamedTuple):
@@ -383,34 +385,34 @@ class RefinedFit:
     True
     """
 
-    Pi: np.ndarray
-    mean: np.ndarray
-    var: np.ndarray
-    Pi_se: np.ndarray
-    mean_se: np.ndarray
-    var_se: np.ndarray
+    Pi: Array
+    mean: Array
+    var: Array
+    Pi_se: Array
+    mean_se: Array
+    var_se: Array
     n_resamples: int
     n_exact: int
     refit_efficiency: float
     prior_refits: float
     sparse_draws: csc_array
-    intercepts: np.ndarray
+    intercepts: Array
     n_failed: int
     interrupted: bool
     status: str
 
     @property
-    def draws(self):
+    def draws(self) -> Array:
         """Coefficients of each resample, (n_resamples, N)."""
         return self.sparse_draws.toarray()
 
     @property
-    def equivalent_refits(self):
+    def equivalent_refits(self) -> float:
         """How many plain refits would have Pi's standard errors, a float."""
         noise, error = np.sum(self.Pi * (1 - self.Pi)), np.sum(self.Pi_se**2)
         return float(noise / error) if noise > 0 else np.inf
 
-    def interval(self, level=0.95):
+    def interval(self, level: float = 0.95) -> Array:
         """Find intervals of the selection probabilities at a level in (0, 1), (N, 2).
 
         Examples
@@ -486,8 +488,14 @@ def _budget(samples, accuracy, n_resamples):
 # %% ../../nbs/course/44_refinement.ipynb #1a570a04
 @numpy_errors(under="ignore")
 def refine(
-    fit, accuracy=0.02, n_resamples=None, seed=0, *, baseline=None, progress=True
-):
+    fit: Fit | ConditionedFit,
+    accuracy: float | None = 0.02,
+    n_resamples: int | None = None,
+    seed: int = 0,
+    *,
+    baseline: BaselineHazard | None = None,
+    progress: bool = True,
+) -> RefinedFit:
     """Refit resamples until every selection probability is known to an accuracy, and
     combine them with rVAMP. Most resamples are sent through the frozen coupling, a few
     are refitted exactly (`three-levels`, `own-answer`). Ctrl-C ends it with what there
