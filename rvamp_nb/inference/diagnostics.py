@@ -8,6 +8,7 @@ __all__ = ['IN_PLAY', 'FEW_ROWS', 'TWIN', 'SHOWN', 'AMBER_ROWS', 'RED_ROWS', 'RE
            'Diagnostics', 'judge', 'repeated_rows']
 
 # %% ../../nbs/course/45_diagnostics.ipynb #28a00005
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,9 @@ from scipy.sparse.csgraph import connected_components
 from ..checks import listed
 from ..groups import GroupedLoss, noise_of_groups  # chapter 5.2
 from ..sketch import GRADES, graded, rows_of_html
+from ..solver import Fit
 from ..tables.storage import ChunkedTable, each, in_rows
+from ..typing import Ints
 
 # %% ../../nbs/course/45_diagnostics.ipynb #567e644b
 def _of_parts(parts, doubt):
@@ -203,13 +206,13 @@ class Diagnostics(NamedTuple):
     effective_rows: float
     largest_share: float
     largest_row: int
-    duplicates: list
-    reasons: tuple
-    repeated: list = ()
+    duplicates: Sequence[Ints]
+    reasons: tuple[str, ...]
+    repeated: Sequence[Ints] = ()
     largest_single_share: float = np.nan
     spread_reliability: str = "red"
-    spread_reasons: tuple = ()
-    fit: object = None
+    spread_reasons: tuple[str, ...] = ()
+    fit: Fit | None = None
     unit: str = "row"
 
     def __str__(self):
@@ -225,7 +228,7 @@ class Diagnostics(NamedTuple):
         )
         return f"{type(self).__name__}(reliability {words})"
 
-    def html_rows(self, whose=""):
+    def html_rows(self, whose: str = "") -> Iterator[tuple[str, str]]:
         """The two as rows for `rows_of_html`; whose the first is stands before why."""
         why = whose + str(self).partition(": ")[2], "; ".join(self.spread_reasons)
         yield "reliability of Π", graded(self.reliability, why[0])
