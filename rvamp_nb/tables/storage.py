@@ -7,14 +7,17 @@ __all__ = ['BLOCK', 'SMALL', 'FILLED', 'each', 'in_rows', 'added', 'side_by_side
            'ChunkedTable', 'square_lengths', 'column_sums', 'standardised']
 
 # %% ../../nbs/workshop/storage.ipynb #85000004
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg.blas import dger
 
 from ..checks import check_size
+from ..typing import Array, ArrayLike, Ints, TableLike
 
 # %% ../../nbs/workshop/storage.ipynb #85000007
 def each(A, work, cut=(), whole=()):
@@ -217,14 +220,14 @@ class _Transposed:
 class _Blocks:
     """How a table is read: some lines of its source at a time."""
 
-    source: np.ndarray
+    source: TableLike
     _: KW_ONLY
-    axis: int = None
+    axis: int | None = None
     chunk_size: int = BLOCK
-    center: np.ndarray = None
-    scale: np.ndarray = None
+    center: Array | None = None
+    scale: Array | None = None
     intercept: bool = False
-    row_scale: np.ndarray = None
+    row_scale: Array | None = None
 
     def __post_init__(self):
         _check_numbers(self.source)
@@ -253,13 +256,13 @@ class _Blocks:
         starts = range(0, along, width)
         return source, [slice(k, min(k + width, along)) for k in starts]
 
-    def changed(self, **how):
+    def changed(self, **how: Any) -> "ChunkedTable":
         """The same source with other arguments (center, scale, intercept,
         row_scale).
         """
         return replace(self, **how)
 
-    def only(self, columns):
+    def only(self, columns: ArrayLike) -> "ChunkedTable":
         """The table of some columns (numbers; a column of ones is none of them)."""
         source, columns = self.source, np.asarray(columns)
         cheap = sparse.issparse(source) or hasattr(source, "dask")  # to cut out at once
@@ -278,7 +281,7 @@ class _Blocks:
         j = j[:-1] if intercept and not isinstance(j, slice) else j
         return j, (_of(self.center, j), _of(self.scale, j), intercept, self.row_scale)
 
-    def read(self, j):
+    def read(self, j: slice | Ints) -> Array:
         """Lines j (a slice, or ascending numbers) as a chunk; one attempt."""
         mapped = getattr(getattr(self.source, "source", self.source), "_mmap", None)
         if mapped is not None and mapped.size() < len(mapped):  # reading it would kill
@@ -286,7 +289,7 @@ class _Blocks:
         j, told = self._told(j)
         return as_block(self.source[:, j] if self.axis else self.source[j], *told)
 
-    def reading(self, k, j=None):
+    def reading(self, k: int, j: slice | Ints | None = None) -> Array:
         """The k-th chunk, or its lines j; a `ChunkError` where that fails."""
         try:
             return self.read(self.slices[k] if j is None else j)
@@ -335,7 +338,12 @@ class ChunkedTable(_Blocks):
     __array__ = _no_array
     T = property(_Transposed)  # for products
 
-    def each(self, work, cut=(), whole=()):
+    def each(
+        self,
+        work: Callable[..., Any],
+        cut: Sequence[Array] = (),
+        whole: Sequence[Any] = (),
+    ) -> tuple[Any, Any]:
         """One pass; arguments and answer as of the function `each`."""
         self.passes += 1
         return self._ask(work, cut, whole)
@@ -383,7 +391,7 @@ class ChunkedTable(_Blocks):
         return self.each(lambda X, u: ((), (X.T @ u,)), (u.T,))[1][0].T
 
     @cached_property
-    def sizes(self):
+    def sizes(self) -> tuple[Array, Array]:
         """Largest size and squared length of each column, (N,) each, or not finite."""
 
         def work(X, axis):
@@ -396,7 +404,7 @@ class ChunkedTable(_Blocks):
         return joined if self.axis else (joined[0].max(1), *summed)
 
     @cached_property
-    def with_ones(self):
+    def with_ones(self) -> "ChunkedTable":
         """The same table with a column of ones behind it."""
         more = self.changed(intercept=True)
         if "sizes" in vars(self):
