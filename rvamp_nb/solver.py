@@ -7,8 +7,10 @@ __all__ = ['load_fit', 'Fit', 'ConvergenceWarning', 'rvamp', 'with_clusters', 'f
 
 # %% ../nbs/workshop/solver.ipynb #12a00005
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import bdtr
@@ -36,10 +38,10 @@ from rvamp_nb.iteration import (
     run,
     step_of_few,
 )
-from .likelihood import Squared, check_loss
+from .likelihood import Loss, Squared, check_loss
 from .messages import Natural
-from .prior import Laplace, check_prior
-from .resampling import Poisson, check_law, law_of_one
+from .prior import Laplace, Prior, check_prior
+from .resampling import CountLaw, Poisson, check_law, law_of_one
 from .saving import FileError, check_same, save_fit, saved_settings
 from rvamp_nb.step import (
     Breakdown,
@@ -51,29 +53,32 @@ from rvamp_nb.step import (
 )
 from .tables.door import as_chunked
 from .tables.storage import ChunkedTable
+from .typing import Array, ArrayLike, Bools, FilePath, Ints, TableLike
 
 # %% ../nbs/workshop/solver.ipynb #a7d10e05
 class _Answer:
     """What a Fit reads off its last step."""
 
-    has_intercept = property(lambda self: isinstance(self._whole, WithIntercept))
+    has_intercept: bool = property(lambda self: isinstance(self._whole, WithIntercept))
     # columns that are one coordinate, int arrays (chapter 4.7), and the prior of all
-    column_clusters = property(
+    column_clusters: list[Ints] = property(
         lambda self: getattr(self.problem.prior, "column_clusters", [])
     )
     _whole = property(
         lambda self: getattr(self.problem.prior, "whole", self.problem.prior)
     )
-    posterior_var = property(lambda self: self.var + self.chi / self.problem.beta)
-    mean = property(lambda self: self._of_x("mean"))
-    var = property(lambda self: self._of_x("var"))
-    chi = property(lambda self: self._of_x("chi"))
-    intercept = property(lambda self: self._at_end("mean"))
-    intercept_var = property(lambda self: self._at_end("var"))
-    messages = property(lambda self: self.last and self.last.new)
+    posterior_var: Array = property(
+        lambda self: self.var + self.chi / self.problem.beta
+    )
+    mean: Array = property(lambda self: self._of_x("mean"))
+    var: Array = property(lambda self: self._of_x("var"))
+    chi: Array = property(lambda self: self._of_x("chi"))
+    intercept: float = property(lambda self: self._at_end("mean"))
+    intercept_var: float = property(lambda self: self._at_end("var"))
+    messages: State | None = property(lambda self: self.last and self.last.new)
 
     @property
-    def prior(self):
+    def prior(self) -> Prior:
         """That of the coefficients, without the intercept."""
         return self._whole.prior if self.has_intercept else self._whole
 
@@ -92,7 +97,7 @@ class _Answer:
         return float(getattr(self.last.x, name)[-1]) if there else 0.0
 
 # %% ../nbs/workshop/solver.ipynb #12000606
-def load_fit(path, A, y, **parts):
+def load_fit(path: FilePath, A: TableLike, y: ArrayLike, **parts: Any) -> "Fit":
     """Read a Fit from a file of `save_fit`, and take its last step again, which is the
     one entry of its `trace`.
 
@@ -166,7 +171,7 @@ class Fit(_Answer):
     """
 
     problem: Problem  # with an intercept, A has a column of ones at the end
-    last: Step  # with all its messages; None if not even one could be taken
+    last: Step | None  # with all its messages; None if not even one could be taken
     converged: bool
     n_iter: int  # steps taken in the run that gave the answer
     status: str  # "converged ..." or why not and what to try
@@ -177,7 +182,7 @@ class Fit(_Answer):
     save, load = save_fit, staticmethod(load_fit)
 
     @cached_property
-    def Pi(self):
+    def Pi(self) -> Array:
         """Selection probabilities, (N,); an AttributeError where there are none."""
         if self.last is None:
             return self._of_x("rho")
@@ -376,21 +381,21 @@ def _check_steering(tol, max_iter, damping):
 # %% ../nbs/workshop/solver.ipynb #c3176abc
 @numpy_errors(under="ignore")
 def rvamp(
-    A,
-    y,
-    lam=None,
+    A: TableLike,
+    y: ArrayLike,
+    lam: ArrayLike | None = None,
     *,
-    prior=None,
-    likelihood=Squared(),
-    counts=Poisson(0.5),
-    beta=np.inf,
-    intercept=False,
-    tol=1e-6,
-    max_iter=500,
-    damping=0.7,
-    column_clusters=None,
-    warm_start=None,
-):
+    prior: Prior | None = None,
+    likelihood: Squared | Loss = Squared(),
+    counts: CountLaw = Poisson(0.5),
+    beta: float = np.inf,
+    intercept: bool = False,
+    tol: float = 1e-6,
+    max_iter: int = 500,
+    damping: float = 0.7,
+    column_clusters: Literal["auto"] | Sequence[Sequence[int]] | None = None,
+    warm_start: Fit | State | None = None,
+) -> Fit:
     """Average an estimator over all resamples of the rows, without resampling: a `Fit`
     with the distribution of each coefficient across them.
 
@@ -507,18 +512,18 @@ class Path:
     state is None.
     """
 
-    lams: np.ndarray  # (L,), decreasing
-    Pi: np.ndarray  # (N, L)
-    mean: np.ndarray  # (N, L)
-    var: np.ndarray  # (N, L)
-    converged: np.ndarray  # (L,) bool
-    n_iter: np.ndarray  # (L,) int, steps of attempts that failed among them
-    statuses: list  # (L,) str
+    lams: Array  # (L,), decreasing
+    Pi: Array  # (N, L)
+    mean: Array  # (N, L)
+    var: Array  # (N, L)
+    converged: Bools  # (L,) bool
+    n_iter: Ints  # (L,) int, steps of attempts that failed among them
+    statuses: list[str]  # (L,) str
     status: str  # of the path as a whole
-    intercept: np.ndarray  # (L,)
-    states: list = ()  # (L,) State
+    intercept: Array  # (L,)
+    states: Sequence[State] = ()  # (L,) State
 
-    def near(self, lam):
+    def near(self, lam: float) -> tuple[float, State | None]:
         """The converged penalty nearest to lam, and its State; (nan, None) if none."""
         reached = np.flatnonzero(self.converged)
         if not len(reached):
@@ -556,23 +561,23 @@ def _path(lams, kept):
 # %% ../nbs/workshop/solver.ipynb #ca9d13d7
 @numpy_errors(under="ignore")
 def rvamp_path(
-    A,
-    y,
-    lams=None,
+    A: TableLike,
+    y: ArrayLike,
+    lams: ArrayLike | None = None,
     *,
-    n_lambdas=50,
-    lambda_min_ratio=0.05,
-    prior=Laplace(1.0),
-    likelihood=Squared(),
-    counts=Poisson(0.5),
-    beta=np.inf,
-    intercept=False,
-    tol=1e-6,
-    max_iter=500,
-    damping=0.7,
-    progress=True,
-    until=None,
-):
+    n_lambdas: int = 50,
+    lambda_min_ratio: float = 0.05,
+    prior: Prior = Laplace(1.0),
+    likelihood: Squared | Loss = Squared(),
+    counts: CountLaw = Poisson(0.5),
+    beta: float = np.inf,
+    intercept: bool = False,
+    tol: float = 1e-6,
+    max_iter: int = 500,
+    damping: float = 0.7,
+    progress: bool = True,
+    until: Callable[[Fit], bool] | None = None,
+) -> Path:
     """Fit along a path of penalties, each started from its neighbours: a `Path`, whose
     `states[k]` (or `near(lam)`) is a `warm_start` for `rvamp` near `lams[k]`. Errors as
     of `rvamp`; penalties that fail are marked, with one `ConvergenceWarning`.
