@@ -1833,4 +1833,4 @@ d = { 'settings': { 'branch': 'main',
                                                                                      'rvamp_nb/tables/storage.py'),
                                          'rvamp_nb.tables.storage.standardised': ( 'workshop/storage.html#standardised',
                                                                                    'rvamp_nb/tables/storage.py')},
-            'rvamp_nb.typing': {}}}
+            'rvamp_nb.typing': {'rvamp_nb.typing.renamed': ('workshop/typing.html#renamed', 'rvamp_nb/typing.py')}}}

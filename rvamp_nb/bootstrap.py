@@ -23,7 +23,7 @@ from rvamp_nb.checks import (
 from .refits import RefitLoss, check_target, penalised_fit, refit, unit_table
 from .resampling import CountLaw, Poisson, TwoPoint, check_law
 from .tables.storage import ChunkedTable
-from .typing import Array, ArrayLike
+from .typing import Array, ArrayLike, renamed
 
 # %% ../nbs/course/14_bootstrap.ipynb #67a3ce04
 def weighted_lasso(A, y, lam, counts, tol=1e-10):
@@ -283,6 +283,7 @@ def _gather(chunks, plan, n, keep, progress):
     return Refits(*(v[:N] for v in table), *known, *own)
 
 # %% ../nbs/course/14_bootstrap.ipynb #16514809
+@renamed
 @numpy_errors(under="ignore")
 def naive_bootstrap(
     A: ArrayLike,

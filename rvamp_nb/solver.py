@@ -53,7 +53,7 @@ from rvamp_nb.step import (
 )
 from .tables.door import as_chunked
 from .tables.storage import ChunkedTable
-from .typing import Array, ArrayLike, Bools, FilePath, Ints, TableLike
+from .typing import Array, ArrayLike, Bools, FilePath, Ints, TableLike, renamed
 
 # %% ../nbs/workshop/solver.ipynb #a7d10e05
 class _Answer:
@@ -379,6 +379,7 @@ def _check_steering(tol, max_iter, damping):
     return tol, check_size("rvamp", "max_iter", max_iter), damping
 
 # %% ../nbs/workshop/solver.ipynb #c3176abc
+@renamed
 @numpy_errors(under="ignore")
 def rvamp(
     A: TableLike,

@@ -6,7 +6,7 @@ import pytest
 from house import code_lines, count, imported
 
 # DESIGN's house has 10,000 lines of code; what is being mended first may take some more
-LINES, FLOORS, TWICE, ONCE = 11_530, 12, 0, 4
+LINES, FLOORS, TWICE, ONCE = 11_550, 12, 0, 4
 LARGEST = 480  # lines of code of a room
 
 

@@ -28,7 +28,7 @@ from ..likelihood import Squared
 from ..refits import LONG
 from ..solver import Fit
 from ..tables.storage import ChunkedTable
-from ..typing import Array
+from ..typing import Array, renamed
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570003
 class Field(NamedTuple):
@@ -486,6 +486,7 @@ def _budget(samples, accuracy, n_resamples):
     return np.array([max(most, FIRST_ALONE * (n_resamples is None)), 0, 0])
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570a04
+@renamed
 @numpy_errors(under="ignore")
 def refine(
     fit: Fit | ConditionedFit,

@@ -59,7 +59,7 @@ from rvamp_nb.select.target import (
 )
 from ..solver import Fit
 from ..tables.storage import ChunkedTable, square_lengths
-from ..typing import Array, ArrayLike, Bools, FilePath, TableLike
+from ..typing import Array, ArrayLike, Bools, FilePath, TableLike, renamed
 
 if TYPE_CHECKING:  # none of these is loaded for a signature
     from matplotlib.axes import Axes
@@ -732,6 +732,7 @@ class StabilitySelection(_Fitted, _Bagging, _Beside, SelectorMixin, BaseEstimato
     [0.0, 0.0, 1.0, 0.2, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]
     """
 
+    @renamed
     def __init__(
         self,
         *,

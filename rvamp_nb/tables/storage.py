@@ -17,7 +17,7 @@ from scipy import sparse
 from scipy.linalg.blas import dger
 
 from ..checks import check_size
-from ..typing import Array, ArrayLike, Ints, TableLike
+from ..typing import Array, ArrayLike, Ints, TableLike, renamed
 
 # %% ../../nbs/workshop/storage.ipynb #85000007
 def each(A, work, cut=(), whole=()):
@@ -308,6 +308,9 @@ class _Blocks:
                 j = wanted[slice(*np.searchsorted(wanted, [j.start, j.stop]))]
             if wanted is None or len(j):
                 yield k, j
+
+
+_Blocks.__init__ = renamed(_Blocks.__init__)
 
 # %% ../../nbs/workshop/storage.ipynb #85000023
 class ChunkedTable(_Blocks):
