@@ -457,9 +457,8 @@ def rvamp(
         )
         fit = with_clusters(fit, found, *options)
     if not fit.converged:
-        warnings.warn(
-            fit.status, ConvergenceWarning, stacklevel=3
-        )  # one is its context
+        # two are what it is wrapped in
+        warnings.warn(fit.status, ConvergenceWarning, stacklevel=4)
     return fit
 
 # %% ../nbs/workshop/solver.ipynb #12b10ck2

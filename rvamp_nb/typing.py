@@ -28,8 +28,8 @@ else:  # the same, under a name that a printed signature shows
 
 # %% ../nbs/workshop/typing.ipynb #7a9e0021
 _T = TypeVar("_T")
-_NOW = dict(blocks="column_clusters", like="pilot", randomise="randomize")
-_NOW |= dict(refits="n_resamples", n_refits="n_resamples", block="chunk_size")
+_NOW = dict(blocks="column_clusters", randomise="randomize", block="chunk_size")
+_NOW |= dict(refits="n_resamples", n_refits="n_resamples")
 _NOW |= dict(centre="center", unit="scale", root="row_scale", ones="intercept")
 
 

@@ -130,8 +130,6 @@ def test_old_names_lead_to_public_ones():
         ("rvamp", "blocks"),
         ("refine", "n_refits"),
         ("naive_bootstrap", "randomise"),
-        ("plan_study", "like"),
-        ("predict_study", "like"),
         ("StabilitySelection", "refits"),
         ("StabilitySelection", "randomise"),
         ("ChunkedTable", "block"),

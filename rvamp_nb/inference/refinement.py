@@ -537,8 +537,8 @@ def refine(
     seed, stopped = check_size("refine", "seed", seed, least=0), False
     samples = _begin(fit, seed, baseline)
     most = _budget(samples, accuracy, n_resamples)
-    wanted = np.array(FIRST if samples.turns else (FIRST_ALONE, 0, 0))
-    counted = 1 if samples.turns else 0  # the level that the bar counts
+    # how many of each level are wanted first, and the level that the bar counts
+    wanted, counted = (FIRST, 1) if samples.turns else ((FIRST_ALONE, 0, 0), 0)
     with progress_bar(total=most[counted], shown=progress, desc="refits") as bar:
         try:
             while True:

@@ -23,7 +23,7 @@ from ..prior import Laplace
 from ..resampling import FixedFactor, Subsample
 from .control import BOUNDS, settle
 from ..solver import ConvergenceWarning
-from ..typing import Array, ArrayLike, renamed
+from ..typing import Array, ArrayLike
 
 # %% ../../nbs/course/57_planning.ipynb #ac1a0432
 class Study(NamedTuple):
@@ -76,7 +76,6 @@ def _at_size(
     return state_evolution(rows / n_features, **asked, **drawn, tol=1e-5, start=near)
 
 # %% ../../nbs/course/57_planning.ipynb #0b99d334
-@renamed
 def predict_study(
     rows: int,
     n_features: int,
@@ -242,7 +241,6 @@ def _within_reach(question, power, threshold, pfer, bound, alike):
     )
 
 # %% ../../nbs/course/57_planning.ipynb #a7c732f7
-@renamed
 def plan_study(
     n_features: int,
     n_effects: int,
