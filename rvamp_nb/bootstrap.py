@@ -7,7 +7,8 @@ __all__ = ['weighted_lasso', 'Refits', 'naive_bootstrap']
 
 # %% ../nbs/course/14_bootstrap.ipynb #46b76c61
 import warnings
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -15,8 +16,9 @@ from threadpoolctl import threadpool_limits
 from .checks import check_array, check_number, check_size, kind_of
 from .environment import numpy_errors, progress_bar
 from .refits import RefitLoss, check_target, penalised_fit, refit, unit_table
-from .resampling import Poisson, TwoPoint, check_law, drawn
+from .resampling import CountLaw, Poisson, TwoPoint, check_law, drawn
 from .tables.storage import ChunkedTable
+from .typing import Array, ArrayLike, renamed
 
 # %% ../nbs/course/14_bootstrap.ipynb #67a3ce04
 def weighted_lasso(A, y, lam, counts, tol=1e-10):
@@ -215,17 +217,17 @@ def _chunks(plan, likely, n_resamples, n_jobs):
 class Refits(NamedTuple):
     """What a naive bootstrap saw; see `naive_bootstrap`."""
 
-    mean: np.ndarray
-    var: np.ndarray
-    Pi: np.ndarray
-    mean_se: np.ndarray
-    var_se: np.ndarray
-    Pi_se: np.ndarray
-    u_mean: np.ndarray
-    u_se: np.ndarray
+    mean: Array
+    var: Array
+    Pi: Array
+    mean_se: Array
+    var_se: Array
+    Pi_se: Array
+    u_mean: Array
+    u_se: Array
     n_resamples: int
     seed: int
-    draws: "np.ndarray | None"
+    draws: Array | None
     intercept_mean: float = np.nan
     intercept_var: float = np.nan
     intercept_se: float = np.nan
@@ -255,29 +257,30 @@ def _gather(chunks, plan, n, keep, progress):
     return Refits(*(v[:N] for v in table), *known, *own)
 
 # %% ../nbs/course/14_bootstrap.ipynb #16514809
+@renamed
 @numpy_errors(under="ignore")
 def naive_bootstrap(
-    A,
-    y,
-    lam,
+    A: ArrayLike,
+    y: ArrayLike,
+    lam: ArrayLike,
     *,
-    loss="squared",
-    l1_ratio=1.0,
-    positive=False,
-    penalty_factor=None,
-    intercept=False,
-    delta=1.0,
-    counts=Poisson(0.5),
-    randomize=TwoPoint(2, 0.5),
-    sample_weight=None,
-    offset=None,
-    n_resamples=1000,
-    seed=0,
-    n_jobs=1,
-    keep=None,
-    columns=None,
-    progress=True,
-):
+    loss: Literal["squared", "logistic", "poisson", "huber"] = "squared",
+    l1_ratio: float = 1.0,
+    positive: bool = False,
+    penalty_factor: ArrayLike | None = None,
+    intercept: bool = False,
+    delta: float = 1.0,
+    counts: CountLaw = Poisson(0.5),
+    randomize: CountLaw = TwoPoint(2, 0.5),
+    sample_weight: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
+    n_resamples: int = 1000,
+    seed: int = 0,
+    n_jobs: int = 1,
+    keep: Sequence[int] | None = None,
+    columns: Sequence[int] | None = None,
+    progress: bool = True,
+) -> Refits:
     """Refit on many resamples with random penalties, and average, with Monte-Carlo
     standard errors. Each refit (`eq:lasso`) minimises sum_mu c_mu w_mu l(y_mu, a_mu'x +
     o_mu) + sum_i lam_i (l1_ratio |x_i| + (1 - l1_ratio) x_i^2 / 2), lam_i = lam times

@@ -145,7 +145,7 @@ def variational(problem, messages):
 
 
 @numpy_errors(under="ignore")
-def free_energy(fit):
+def free_energy(fit: Fit) -> float:
     """Compute the free energy G at the fixed point of a fit of `rvamp`. Any loss,
     prior, law of independent counts and beta will do (`free-energy`). At beta = inf, -G
     is the mean over counts and penalties of the least value of sum_mu c_mu l(y_mu,
@@ -236,7 +236,7 @@ def _has_arrived(growth, tol):
 
 # %% ../nbs/course/42_free_energy.ipynb #eb680846
 @numpy_errors(under="ignore")
-def stability_radius(fit, tol=1e-8, max_iter=1000):
+def stability_radius(fit: Fit, tol: float = 1e-8, max_iter: int = 1000) -> float:
     """Compute the spectral radius of one round's action on differences between copies.
     Below 1 the replica-symmetric point of a converged fit is stable; it is 0 where
     nothing is random (`factor-replicon`). A TypeError for rows in groups (`Grouped`),

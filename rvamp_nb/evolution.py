@@ -9,7 +9,7 @@ __all__ = ['ConstantSignal', 'GaussianSignal', 'Macro', 'Side', 'fields', 'colum
 # %% ../nbs/course/43_state_evolution.ipynb #07a46f33
 import warnings
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.special import expit, gammaln, ndtr
@@ -17,11 +17,19 @@ from scipy.special import expit, gammaln, ndtr
 from .checks import check_array, check_field, check_number, check_size
 from .environment import numpy_errors
 from .interface import check_offers
-from .likelihood import Huber, Logistic, PoissonLoss, Squared, normal_nodes
+from rvamp_nb.likelihood import (
+    Huber,
+    Logistic,
+    Loss,
+    PoissonLoss,
+    Squared,
+    normal_nodes,
+)
 from .messages import Natural
 from .prior import Laplace, Prior, check_prior, field_nodes
-from .resampling import Poisson, check_law
+from .resampling import CountLaw, Poisson, check_law
 from .solver import ConvergenceWarning
+from .typing import Array, ArrayLike
 
 # %% ../nbs/course/43_state_evolution.ipynb #003271fb
 @dataclass(frozen=True)
@@ -55,7 +63,7 @@ class ConstantSignal:
         check_field(self, "size", 0)
         check_field(self, "density", 0, 1, closed="]")
 
-    def nodes(self):
+    def nodes(self) -> tuple[Array, Array]:
         """Values (K,), the first of them 0, and their probabilities."""
         signs = np.array([1.0, -1.0] if self.two_sided else [1.0])
         share = np.full(len(signs), self.density / len(signs))
@@ -89,7 +97,7 @@ class GaussianSignal:
         check_field(self, "sd", 0)
         check_field(self, "density", 0, 1, closed="]")
 
-    def nodes(self):
+    def nodes(self) -> tuple[Array, Array]:
         """Values (41,), the first of them 0, and their probabilities."""
         x, w = np.polynomial.legendre.leggauss(40)
         w = w * np.exp(-((5 * x) ** 2) / 2)
@@ -306,27 +314,27 @@ def _least_field(law, reached):
 class Chances:
     """The law of the selection probability Pi over features and data sets."""
 
-    x_0: np.ndarray  # (K,) true values of these features
-    share: np.ndarray  # (K,) their probabilities
+    x_0: Array  # (K,) true values of these features
+    share: Array  # (K,) their probabilities
     macro: Macro
     prior: Prior
     beta: float = np.inf
 
-    def nodes(self):
+    def nodes(self) -> tuple[Array, Array]:
         """The true values and their probabilities: `x_0` and `share`."""
         return self.x_0, self.share
 
     @property
-    def mean(self):
+    def mean(self) -> float:
         """Mean selection probability."""
         _, h, w = fields(self, self.macro, self.prior, self.beta)
         return float((w * _Pi_at(self, h)).sum())
 
-    def at_least(self, threshold):
+    def at_least(self, threshold: ArrayLike) -> Array:
         """Probability that Pi reaches a threshold, of the threshold's shape."""
         return _beyond(self, _least_field(self, lambda h: _Pi_at(self, h) >= threshold))
 
-    def quantile(self, p):
+    def quantile(self, p: ArrayLike) -> Array:
         """The Pi that a share p of the features does not exceed, of p's shape."""
         return _Pi_at(self, _least_field(self, lambda h: 1 - _beyond(self, h) >= p))
 
@@ -347,20 +355,20 @@ class Evolution:
     macro: Macro  # the eight numbers: also where to start a neighbouring problem
 
     @property
-    def lam(self):
+    def lam(self) -> float | Array:
         """The penalty, where the prior has one."""
         return vars(self.Pi_null.prior).get("lam", np.nan)
 
     @property
-    def selected(self):
+    def selected(self) -> float:
         """Expected share of features that one resample selects."""
         return (1 - self.density) * self.Pi_null.mean + self.density * self.Pi_true.mean
 
-    def false_selections(self, threshold, n):
+    def false_selections(self, threshold: ArrayLike, n: int) -> Array:
         """Expected number of null features with Pi >= threshold, among n features."""
         return n * (1 - self.density) * self.Pi_null.at_least(threshold)
 
-    def power(self, threshold):
+    def power(self, threshold: ArrayLike) -> Array:
         """Expected share of the true features with Pi >= threshold."""
         return self.Pi_true.at_least(threshold)
 
@@ -371,21 +379,21 @@ class Evolution:
 # %% ../nbs/course/43_state_evolution.ipynb #63fc33df
 @numpy_errors(all="ignore")  # of what is not finite, the status speaks
 def state_evolution(
-    ratio,
-    lam=None,
+    ratio: float,
+    lam: float | None = None,
     *,
-    signal,
-    noise=None,
-    prior=None,
-    likelihood=Squared(),
-    counts=Poisson(0.5),
-    spectrum=None,
-    beta=np.inf,
-    selected=None,
-    tol=1e-7,
-    max_iter=500,
-    start=None,
-):
+    signal: ConstantSignal | GaussianSignal,
+    noise: float | None = None,
+    prior: Prior | None = None,
+    likelihood: Squared | Loss = Squared(),
+    counts: CountLaw = Poisson(0.5),
+    spectrum: Literal["orthogonal"] | ArrayLike | None = None,
+    beta: float = np.inf,
+    selected: float | None = None,
+    tol: float = 1e-7,
+    max_iter: int = 500,
+    start: Evolution | None = None,
+) -> Evolution:
     """Predict what `rvamp` will find on large data with y = A x_0 + noise (or y drawn
     given A x_0, for the logistic and the Poisson loss), before there are any. Columns
     have unit norm on average; A has independent entries or singular vectors that point

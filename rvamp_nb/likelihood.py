@@ -16,6 +16,8 @@ from .checks import check_field
 from .interface import check_offers
 from .messages import Moments, Natural
 from .ramps import noises, ramp
+from .resampling import CountLaw
+from .typing import Array
 
 # %% ../nbs/course/32_likelihood.ipynb #3bf43af6
 class _Row:
@@ -31,14 +33,14 @@ class _Row:
     plain = property(lambda self: self)  # the loss of one row, of no weight or group
     generic = False  # whether `value` and `derivatives` are all that makes its message
 
-    def check(self, y, beta):
+    def check(self, y: Array, beta: float) -> None:
         """Refuse observations, or a beta, that this loss is not made for."""
 
-    def value(self, y, f):
+    def value(self, y: Array, f: Array) -> Array:
         """The loss l(y, f), of the shape of f."""
         raise NotImplementedError(f"{type(self).__name__} has no value(y, f)")
 
-    def derivatives(self, y, f):
+    def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
         """First and second derivative of l in f, each of the shape of f."""
         raise NotImplementedError(f"{type(self).__name__} has no derivatives(y, f)")
 
@@ -60,11 +62,13 @@ class _Row:
         """
         return each
 
-    def numbered(self, y):
+    def numbered(self, y: Array) -> "tuple[_Row, Array]":
         """The loss, and what it takes for y, of rows in any number and order."""
         return self, y
 
-    def moments(self, y, incoming, counts, beta=np.inf):
+    def moments(
+        self, y: Array, incoming: Natural, counts: CountLaw, beta: float = np.inf
+    ) -> Moments:
         """The moments alone; arguments and shapes as in `message`."""
         return self.message(y, incoming, counts, beta)[0]
 
@@ -105,15 +109,17 @@ class Squared(_Row):
         """See other losses."""
         return self.sigma, dict(delta=1.0)
 
-    def value(self, y, f):
+    def value(self, y: Array, f: Array) -> Array:
         """The loss, of the shape of f."""
         return (y - f) ** 2 / (2 * self.sigma**2)
 
-    def derivatives(self, y, f):
+    def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
         """First and second derivative of the loss in f, of the shape of f."""
         return (f - y) / self.sigma**2, np.full_like(f, self.sigma**-2)
 
-    def message(self, y, incoming, counts, beta=np.inf):
+    def message(
+        self, y: Array, incoming: Natural, counts: CountLaw, beta: float = np.inf
+    ) -> tuple[Moments, Natural]:
         """Moments of u for every row, and the message to the coupling (Algorithm 1,
         Variable 1), (M,) each: mean, response, variance, rho = V chi and rho_bar = 1 -
         rho; Q_hat_2u > 0, h_2u and chi_hat_2u >= 0, without cancellation.
@@ -130,7 +136,9 @@ class Squared(_Row):
         moments = Moments(chi * (y + h), chi, var, V * chi, rho_bar)
         return moments, Natural(rho_bar / chi, y + np.zeros_like(V), noise)
 
-    def log_partition(self, y, incoming, counts, beta=np.inf):
+    def log_partition(
+        self, y: Array, incoming: Natural, counts: CountLaw, beta: float = np.inf
+    ) -> Array:
         """-E min_f {c l + (f - omega')^2 / (2 V)}, less E log(1 + c V / sigma^2) /
         (2 beta), (M,); its derivatives are the moments.
         """
@@ -163,7 +171,7 @@ def _newton_in_box(f, low, high, last, gap, rate):
 NEARBY = 0.3  # so far a first Newton step is taken as it is; beyond, losses guess
 
 
-def _proximal(loss, y, omega, cV):
+def _proximal(loss, y: Array, omega: Array, cV: Array) -> Array:
     """The f with f + cV l'(y, f) = omega, of the shape of omega: safeguarded Newton."""
     y, target, cV = (np.ravel(v) for v in np.broadcast_arrays(y, omega, cV))
     left, answer = np.arange(len(target)), np.empty(len(target))
@@ -220,11 +228,13 @@ class Loss(_Row):
         general = Loss.message, Loss.channel, Loss.inner
         return (own.message, own.channel, own.inner) == general
 
-    def guess(self, y, omega, cV):
+    def guess(self, y: Array, omega: Array, cV: Array) -> Array:
         """A first guess; it is kept between omega and omega - cV l'(y, omega)."""
         return omega - cV * self.derivatives(y, omega)[0] / 2
 
-    def inner(self, y, omega, c, V, beta):
+    def inner(
+        self, y: Array, omega: Array, c: float, V: Array, beta: float
+    ) -> tuple[Array, Array, Array]:
         """Pull, response and 1 - V response, given prediction omega and count c."""
         if np.isfinite(beta):
             return _posterior_of_fit(self, y, omega, c, V, beta)[:3]
@@ -232,25 +242,31 @@ class Loss(_Row):
         slack = 1 / (1 + c * V * curvature)
         return -c * slope, c * curvature * slack, slack
 
-    def channel(self, y, incoming, c, beta):
+    def channel(self, y: Array, incoming: Natural, c: float, beta: float) -> Array:
         """Mean, response, excess and slack E[1 - V response] of the pull, (4, M)."""
         return _averaged_pull(self, y, incoming, c, beta)
 
-    def channels(self, y, incoming, c, w, beta):
+    def channels(
+        self, y: Array, incoming: Natural, c: Array, w: Array, beta: float
+    ) -> Array:
         """`channel` for all counts c, of probabilities w, (K,) each: (K, 4, M)."""
         own = type(self)
         if own.inner is Loss.inner and own.channel is Loss.channel and beta < np.inf:
             return _on_lattices(self, y, incoming, c, w, beta)
         return np.array([self.channel(y, incoming, count, beta) for count in c])
 
-    def message(self, y, incoming, counts, beta=np.inf):
+    def message(
+        self, y: Array, incoming: Natural, counts: CountLaw, beta: float = np.inf
+    ) -> tuple[Moments, Natural]:
         """Moments of u for every row, and the message to the coupling; arguments and
         shapes as in `Squared.message`, with V > 0.
         """
         c, w = _support(counts)
         return _total(incoming, w, self.channels(y, incoming, c, w, beta))
 
-    def log_partition(self, y, incoming, counts, beta=np.inf):
+    def log_partition(
+        self, y: Array, incoming: Natural, counts: CountLaw, beta: float = np.inf
+    ) -> Array:
         """E (1/beta) log of the integral over f, less log(V) / (2 beta), (M,)."""
         return _expected_log_z(self, y, incoming, counts, beta)
 
@@ -272,22 +288,22 @@ class Logistic(Loss):
     length_scale = 0.6
     name, model, most_offset = "logistic", "a logistic regression", 30
 
-    def value(self, y, f):
+    def value(self, y: Array, f: Array) -> Array:
         """As `Loss.value`."""
         return np.maximum(f, 0) + np.log1p(np.exp(-np.abs(f))) - y * f
 
-    def derivatives(self, y, f):
+    def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
         """As `Loss.derivatives`; one exponential for both."""
         odds = np.exp(-np.abs(f))  # of the less probable label
         p = 1 / (1 + odds)
         return np.where(f > 0, p, odds * p) - y, odds * p * p
 
-    def guess(self, y, omega, cV):
+    def guess(self, y: Array, omega: Array, cV: Array) -> Array:
         """As `Loss.guess`, as if p were 1/2 + f/4 between 0 and 1."""
         middle = (omega + cV * (y - 0.5)) / (1 + cV / 4)
         return np.where(np.abs(middle) <= 2, middle, omega + cV * (y - (middle > 0)))
 
-    def check(self, y, beta):
+    def check(self, y: Array, beta: float) -> None:
         """Refuse what is no label, or one label only."""
         if not np.isin(y, (0, 1)).all():
             what = "y must hold the labels 0 and 1 for the logistic loss"
@@ -408,25 +424,25 @@ class PoissonLoss(Loss):
     length_scale = 0.36
     name, model = "poisson", "a Poisson regression with a logarithmic link"
 
-    def value(self, y, f):
+    def value(self, y: Array, f: Array) -> Array:
         """As `Loss.value`."""
         with np.errstate(over="ignore"):
             return np.exp(f) - y * f
 
-    def derivatives(self, y, f):
+    def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
         """As `Loss.derivatives`."""
         with np.errstate(over="ignore"):
             rate = np.exp(f)
         return rate - y, rate
 
-    def check(self, y, beta):
+    def check(self, y: Array, beta: float) -> None:
         """Refuse negative counts, or none at all."""
         if (y < 0).any():
             raise ValueError(f"y must hold counts >= 0 (PoissonLoss), got {y.min():g}")
         if not y.any():
             raise ValueError("y is 0 in every row: the Poisson loss has no finite fit")
 
-    def proximal(self, y, omega, cV):
+    def proximal(self, y: Array, omega: Array, cV: Array) -> Array:
         """As `Loss.proximal`, by the Wright function."""
         right = omega + cV * y
         with np.errstate(divide="ignore"):
@@ -449,7 +465,9 @@ def _clipped(m, s, delta):
     return flip * (delta - a + b), inside, outside, excess
 
 # %% ../nbs/course/32_likelihood.ipynb #2f1e72e2
-def _least_huber(huber, y, incoming, counts, beta=np.inf):
+def _least_huber(
+    huber, y: Array, incoming: Natural, counts: CountLaw, beta: float = np.inf
+) -> Array:
     """As `Loss.log_partition`, in closed form."""
     (V, h, chi_hat), (c, w) = incoming, counts.nodes()
     s, mean, give = np.sqrt(chi_hat), y + h, 1 + np.multiply.outer(c, V)
@@ -484,26 +502,26 @@ class Huber(Loss):
         """See other losses."""
         return 1.0, dict(delta=self.delta)
 
-    def check(self, y, beta):
+    def check(self, y: Array, beta: float) -> None:
         """Refuse a finite beta."""
         if np.isfinite(beta):
             remedy = "leave beta out, or take Squared(sigma)"
             raise ValueError(f"Huber loss is for beta = inf, got {beta:g}: {remedy}")
 
-    def value(self, y, f):
+    def value(self, y: Array, f: Array) -> Array:
         """As `Loss.value`."""
         near = np.minimum(np.abs(y - f), self.delta)
         return near * (np.abs(y - f) - near / 2)
 
-    def derivatives(self, y, f):
+    def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
         """As `Loss.derivatives`."""
         return np.clip(f - y, -self.delta, self.delta), 1.0 * (abs(y - f) <= self.delta)
 
-    def proximal(self, y, omega, cV):
+    def proximal(self, y: Array, omega: Array, cV: Array) -> Array:
         """As `Loss.proximal`, in closed form."""
         return omega + cV * np.clip((y - omega) / (1 + cV), -self.delta, self.delta)
 
-    def channel(self, y, incoming, c, beta):
+    def channel(self, y: Array, incoming: Natural, c: float, beta: float) -> Array:
         """As `Loss.channel`, in closed form."""
         _, h, chi_hat = incoming
         soft = 1 / (1 + c * incoming.Q_hat)

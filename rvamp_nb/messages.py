@@ -64,8 +64,10 @@ class Moments(NamedTuple):
     mean: np.ndarray  # over the posterior, then over resamples
     chi: np.ndarray  # response to the field: beta times the variance in a resample
     var: np.ndarray  # that of the posterior mean across resamples
-    rho: np.ndarray = None  # Q_hat * chi for the incoming Q_hat, if `Mixed` is wanted
-    rho_bar: np.ndarray = None  # 1 - rho, each without cancellation
+    rho: np.ndarray | None = (
+        None  # Q_hat * chi for the incoming Q_hat, if `Mixed` is wanted
+    )
+    rho_bar: np.ndarray | None = None  # 1 - rho, each without cancellation
 
 # %% ../nbs/course/24_messages.ipynb #bd9d38b6
 def extrinsic(moments, incoming):

@@ -18,7 +18,8 @@ from .checks import check_array, check_field
 from .interface import check_offers
 from .messages import Moments, Natural
 from .ramps import FAR, noises, phi, ramp, tail_moments
-from .resampling import FixedFactor, TwoPoint, check_law
+from .resampling import CountLaw, FixedFactor, TwoPoint, check_law
+from .typing import Array, Bools
 
 # %% ../nbs/course/31_prior.ipynb #c357d286
 def _inside(size, lam, s):
@@ -101,24 +102,26 @@ class Prior:
     column_clusters = ()  # columns that are one coordinate (chapter 4.7)
     whole = property(lambda self: self)  # the prior without such clusters
 
-    def inner(self, field, Q_hat, beta):
+    def inner(
+        self, field: Array, Q_hat: Array, beta: float
+    ) -> tuple[Array, Array, Array]:
         """(1/beta) log z, mean and response d mean / d field in the field, (K, N)."""
         name = type(self).__name__
         raise NotImplementedError(f"{name} has no inner(field, Q_hat, beta)")
 
-    def bends(self, Q_hat, beta):
+    def bends(self, Q_hat: Array, beta: float) -> list[tuple[Array, Array]]:
         """Pairs: fields where the response bends, and over which widths; () or (N,)."""
         return []
 
-    def cases(self):
+    def cases(self) -> list[tuple[float, "Prior"]]:
         """(probability, prior) for each value of what is drawn besides the field."""
         return [(1.0, self)]
 
-    def channel(self, incoming, beta):
+    def channel(self, incoming: Natural, beta: float) -> Array:
         """The five parts of `moments` for one case, (5, N)."""
         return _by_nodes(self, incoming, beta)[1:]
 
-    def moments(self, incoming, beta=np.inf):
+    def moments(self, incoming: Natural, beta: float = np.inf) -> Moments:
         """Moments of every coefficient: mean, chi, var across resamples, rho = Q_hat
         chi and rho_bar = 1 - rho, (N,) each; of the message incoming, Natural with
         Q_hat > 0, at beta > 0: inf is the penalised estimate, 1 the posterior.
@@ -126,11 +129,11 @@ class Prior:
         answers = [(w, case.channel(incoming, beta)) for w, case in self.cases()]
         return Moments(*_mixture(*map(np.array, zip(*answers))))
 
-    def log_partition(self, incoming, beta=np.inf):
+    def log_partition(self, incoming: Natural, beta: float = np.inf) -> Array:
         """E (1/beta) log z, (N,), up to a constant: its derivatives are the moments."""
         return sum(w * _by_nodes(c, incoming, beta)[0] for w, c in self.cases())
 
-    def Pi(self, incoming, beta=np.inf):
+    def Pi(self, incoming: Natural, beta: float = np.inf) -> Array:
         """Selection probabilities, where the prior has any: this one has none."""
         where = f"under {type(self).__name__} at beta = {beta:g}"
         problem = f"{where} no coefficient is ever exactly zero; look at mean and var"
@@ -148,14 +151,14 @@ class Prior:
         """What comes in, with one number for each column, as this prior takes it."""
         return message
 
-    def check(self, N, beta):
+    def check(self, N: int, beta: float) -> None:
         """Refuse a number of coefficients or a beta that this prior is not made for."""
 
-    def is_unpenalized(self):
+    def is_unpenalized(self) -> bool | Bools:
         """Where there is no penalty at all; a bool or (N,) bools."""
         return False
 
-    def scaled(self, factor):
+    def scaled(self, factor: float) -> "Prior | None":
         """The same prior with its penalty times factor; None where it has none."""
         return None
 
@@ -169,24 +172,28 @@ def check_prior(prior):
 class _TwoTerms:
     """The channel of the penalty t_i |x_i| + k_i x_i^2 / 2; `split` gives t and k."""
 
-    def in_noise(self, incoming, t):
+    def in_noise(self, incoming: Natural, t: float | Array) -> tuple[Array, ...]:
         """`thresholded`, or `one_sided` where x >= 0 is imposed."""
         return (one_sided if self.positive else thresholded)(incoming, t)
 
-    def inner(self, field, Q_hat, beta):
+    def inner(
+        self, field: Array, Q_hat: Array, beta: float
+    ) -> tuple[Array, Array, Array]:
         return _in_field(field, *self.split(), Q_hat, beta, self.positive)
 
-    def bends(self, Q_hat, beta):  # at the threshold, over the posterior's width
+    def bends(
+        self, Q_hat: Array, beta: float
+    ) -> list[tuple[Array, Array]]:  # at the threshold, over the posterior's width
         t, k = self.split()
         width = np.sqrt((Q_hat + k) / beta)
         return [(t, width)] if self.positive else [(t, width), (-t, width)]
 
-    def log_density(self, x):
+    def log_density(self, x: Array) -> Array:
         """log p_0(x) up to the constant that `inner` leaves out, too."""
         t, k = self.split()
         return np.where((x < 0) & self.positive, -np.inf, -t * np.abs(x) - k * x**2 / 2)
 
-    def channel(self, incoming, beta):
+    def channel(self, incoming: Natural, beta: float) -> Array:
         (Q_hat, h, chi_hat), (t, k) = incoming, self.split()
         Q, straight = Q_hat + k + 0 * t, np.equal(t, 0) & (not self.positive)
         if np.isinf(beta) or np.all(straight):
@@ -204,12 +211,12 @@ class _TwoTerms:
 class _Drawn:
     """What a random factor on the penalty makes of the channel of one penalty."""
 
-    def cases(self):
+    def cases(self) -> list[tuple[float, Prior]]:
         drawn = zip(*self.randomize.nodes())
         return [(w, _with_penalty(self, self.lam * factor)) for factor, w in drawn]
 
     @np.errstate(under="ignore")
-    def moments(self, incoming, beta=np.inf):
+    def moments(self, incoming: Natural, beta: float = np.inf) -> Moments:
         # beyond the cache, all penalties together save no time, and take memory
         if np.isfinite(beta) or np.size(incoming.h) > 4096:
             return super().moments(incoming, beta)
@@ -219,7 +226,7 @@ class _Drawn:
         return Moments(*_mixture(weights, np.moveaxis(parts, 1, 0)))
 
     @np.errstate(under="ignore")
-    def Pi(self, incoming, beta=np.inf):
+    def Pi(self, incoming: Natural, beta: float = np.inf) -> Array:
         """Selection probability P[x != 0], (N,), at beta = inf and with a threshold;
         else an AttributeError, for nothing is ever exactly zero.
         """
@@ -244,7 +251,7 @@ def _check_fields(prior, name, fits, wanted, owner="", remedy=""):
     vars(prior)[name] = values if values.ndim else float(values)
 
 
-def _check_sizes(prior, N, beta):
+def _check_sizes(prior, N: int, beta: float) -> None:
     """As `Prior.check`: one number, or one for each column."""
     for name, value in vars(prior).items():
         if np.shape(value) not in ((), (N,)):
@@ -268,9 +275,9 @@ class Penalty(_Drawn, _TwoTerms, Prior):
         A fixed factor on lam_i; 0 leaves a coefficient unpenalised.
     """
 
-    lam: float
-    randomize: TwoPoint | FixedFactor = TwoPoint()
-    penalty_factor: float = 1.0
+    lam: float | Array
+    randomize: CountLaw = TwoPoint()
+    penalty_factor: float | Array = 1.0
     l1_ratio = 1.0  # the share of the threshold in the penalty
 
     def __post_init__(self):
@@ -283,7 +290,7 @@ class Penalty(_Drawn, _TwoTerms, Prior):
         # a law that cannot be averaged over one coefficient is refused here
         check_law("randomize", self.randomize, needs=("nodes",), positive=True)
 
-    def split(self):
+    def split(self) -> tuple[float | Array, float | Array]:
         """The threshold t and the added precision k; numbers or (N,)."""
         full = self.lam * self.penalty_factor
         return self.l1_ratio * full, (1 - self.l1_ratio) * full
@@ -294,11 +301,11 @@ class Penalty(_Drawn, _TwoTerms, Prior):
         if (largest := np.max(self.lam)) > 1e140:
             raise ValueError(f"lam = {largest:.3g} overflows when squared: give less")
 
-    def is_unpenalized(self):
+    def is_unpenalized(self) -> bool | Bools:
         """As `Prior.is_unpenalized`: where the penalty factor is 0."""
         return np.equal(self.penalty_factor, 0) & (not self.positive)
 
-    def scaled(self, factor):
+    def scaled(self, factor: float) -> "Penalty":
         """As `Prior.scaled`."""
         return _with_penalty(self, self.lam * factor, self.randomize)
 
@@ -464,7 +471,7 @@ class ElasticNet(Penalty):
     [0.098]
     """
 
-    l1_ratio: float = 0.5
+    l1_ratio: float | Array = 0.5
 
     def __post_init__(self):
         super().__post_init__()
@@ -480,24 +487,28 @@ class _TwoParts:
         Q = Q_hat + 1 / self.slab_variance
         return prior - np.log1p(self.slab_variance * Q_hat) / 2 + field**2 / (2 * Q)
 
-    def inner(self, field, Q_hat, beta):
+    def inner(
+        self, field: Array, Q_hat: Array, beta: float
+    ) -> tuple[Array, Array, Array]:
         Q, odds = Q_hat + 1 / self.slab_variance, self._log_odds(field, Q_hat)
         w, slab = expit(odds), field / Q
         log_z = np.log1p(-self.inclusion * (self.inclusion < 1)) + np.logaddexp(0, odds)
         return log_z, w * slab, w / Q + w * (1 - w) * slab**2
 
-    def log_density(self, x):
+    def log_density(self, x: Array) -> Array:
         """log of the slab's part at x; the spike is an atom of its own."""
         V = self.slab_variance
         return np.log(self.inclusion) - (x**2 / V + np.log(2 * np.pi * V)) / 2
 
-    def bends(self, Q_hat, beta):  # where spike and slab are equally probable
+    def bends(
+        self, Q_hat: Array, beta: float
+    ) -> list[tuple[Array, Array]]:  # where spike and slab are equally probable
         Q, at_zero = Q_hat + 1 / self.slab_variance, self._log_odds(0.0, Q_hat)
         place = np.sqrt(2 * Q * np.maximum(-at_zero, 0))
         width = Q / np.maximum(place, np.sqrt(Q))
         return [(place, width), (-place, width)]
 
-    def Pi(self, incoming, beta=1.0):
+    def Pi(self, incoming: Natural, beta: float = 1.0) -> Array:
         """Mean inclusion probability, (N,), in [0, 1]."""
         xi, w = field_nodes(incoming, self.bends(incoming.Q_hat, beta))
         field = incoming.h + np.sqrt(incoming.chi_hat) * xi
@@ -521,8 +532,8 @@ class SpikeSlab(_TwoParts, Prior):
     [0.467]
     """
 
-    inclusion: float
-    slab_variance: float = 1.0
+    inclusion: float | Array
+    slab_variance: float | Array = 1.0
 
     def __post_init__(self):
         for name, most in (("inclusion", 1.0), ("slab_variance", np.inf)):
@@ -530,7 +541,7 @@ class SpikeSlab(_TwoParts, Prior):
             wanted = f"one number in (0, {most:g}]"
             _check_fields(self, name, fits, wanted, "SpikeSlab: ")
 
-    def check(self, N, beta):
+    def check(self, N: int, beta: float) -> None:
         """As `Prior.check`: only beta = 1 will do."""
         if beta != 1:
             remedy = f"got beta = {beta:g}: pass beta=1.0, or a Laplace prior"

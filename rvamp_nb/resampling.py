@@ -8,6 +8,7 @@ __all__ = ['all_resamples', 'CountLaw', 'Multinomial', 'Poisson', 'Subsample', '
            'Stratified', 'draw_several']
 
 # %% ../nbs/workshop/resampling.ipynb #eb9d7e04
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from math import factorial, prod
@@ -18,6 +19,7 @@ import numpy as np
 
 from .checks import check_array, check_field, check_size
 from .interface import check_offers, lacking
+from .typing import Array, ArrayLike, Ints
 
 # %% ../nbs/workshop/resampling.ipynb #fa91b33d
 def all_resamples(M, n_draws):
@@ -47,6 +49,9 @@ class CountLaw(Protocol):
         averages; a TypeError where the counts are not independent.
         """
 
+    def draw(self, size: int, rng: np.random.Generator, /) -> Array:
+        """Counts, or multipliers, of one resample, (size,) floats."""
+
 # %% ../nbs/workshop/resampling.ipynb #134b8913
 def _size_of(law, name, given):
     """The size of a draw, an int of at least 1; what is such is asked nothing."""
@@ -59,12 +64,13 @@ class _Tau:
     """Counts with the mean `tau`; the variance is tau, too, unless a law defines it."""
 
     most, closed = 1e100, ""  # beyond, its square is no number
-    mean = var = property(attrgetter("tau"), doc="Mean and variance of a count: tau.")
+    mean: float = property(attrgetter("tau"), doc="Mean and variance of a count: tau.")
+    var: float = mean
 
     def __post_init__(self):
         check_field(self, "tau", 0, self.most, self.closed)
 
-    def drawn(self, M):
+    def drawn(self, M: int) -> int:
         """The number of rows drawn from M: the whole part of tau M."""
         n = int(self.tau * _size_of(self, "M", M) + 1e-9)
         if n < 1:
@@ -91,12 +97,12 @@ class Multinomial(_Tau):
 
     tau: float = 0.5
 
-    def nodes(self):
+    def nodes(self) -> tuple[Array, Array]:
         """Refused: a TypeError that names the independent law to use instead."""
         remedy = f"use Poisson(tau={self.tau:g}), their limit, in the solver"
         raise TypeError(f"Multinomial counts are not independent across rows; {remedy}")
 
-    def draw(self, M, rng):
+    def draw(self, M: int, rng: np.random.Generator) -> Array:
         """One occupation vector, (M,) floats that sum to `drawn(M)`."""
         return rng.multinomial(self.drawn(M), np.full(M, 1 / M)).astype(float)
 
@@ -118,7 +124,7 @@ class Poisson(_Tau):
 
     tau: float = 0.5
 
-    def nodes(self):
+    def nodes(self) -> tuple[Array, Array]:
         """Values (K,) of a count and their probabilities (K,): ratios of neighbours
         from the mode outwards, both tails cut where they hold less than 4e-16.
         """
@@ -132,7 +138,7 @@ class Poisson(_Tau):
         keep = (np.cumsum(w) > 4e-16) & (np.cumsum(w[::-1])[::-1] > 4e-16)
         return k[keep], w[keep] / w[keep].sum()
 
-    def draw(self, M, rng):
+    def draw(self, M: int, rng: np.random.Generator) -> Array:
         """One occupation vector, (M,) floats."""
         return rng.poisson(self.tau, _size_of(self, "M", M)).astype(float)
 
@@ -155,15 +161,15 @@ class Subsample(_Tau):
     most, closed = 1, "]"
 
     @property
-    def var(self):
+    def var(self) -> float:
         """Variance of one count: tau (1 - tau)."""
         return self.tau * (1 - self.tau)
 
-    def nodes(self):
+    def nodes(self) -> tuple[Array, Array]:
         """The values [0, 1] and their probabilities [1 - tau, tau]."""
         return np.array([0.0, 1.0]), np.array([1 - self.tau, self.tau], dtype=float)
 
-    def draw(self, M, rng):
+    def draw(self, M: int, rng: np.random.Generator) -> Array:
         """One occupation vector, (M,) zeros and ones, exactly `drawn(M)` ones."""
         n = self.drawn(M)
         counts = np.zeros(M)
@@ -189,11 +195,11 @@ class FixedFactor:
     [0.103]
     """
 
-    def nodes(self):
+    def nodes(self) -> tuple[Array, Array]:
         """The value [1] with probability [1]."""
         return np.ones(1), np.ones(1)
 
-    def draw(self, size, rng):
+    def draw(self, size: int, rng: np.random.Generator) -> Array:
         """(size,) ones."""
         return np.ones(_size_of(self, "size", size))
 
@@ -233,11 +239,11 @@ class Exponential(_Tau):
     tau: float = 1.0
 
     @property
-    def var(self):
+    def var(self) -> float:
         """Variance of one weight: tau squared."""
         return self.tau * self.tau
 
-    def nodes(self):
+    def nodes(self) -> tuple[Array, Array]:
         """About 30 weights tau exp(t - exp(-t)) and their probabilities, by the
         trapezoid rule in t.
         """
@@ -247,7 +253,7 @@ class Exponential(_Tau):
         keep = w > 1e-16 * w.sum()
         return self.tau * c[keep], w[keep] / w[keep].sum()
 
-    def draw(self, M, rng):
+    def draw(self, M: int, rng: np.random.Generator) -> Array:
         """One vector of weights, (M,) floats."""
         return rng.exponential(self.tau, _size_of(self, "M", M))
 
@@ -267,8 +273,8 @@ class Discrete:
     1.0 1.5 [1. 0. 0. 0. 3.]
     """
 
-    values: tuple
-    probabilities: tuple
+    values: Sequence[float]
+    probabilities: Sequence[float]
 
     def __post_init__(self):
         c, w = _as_law("Discrete", self.values, self.probabilities)
@@ -276,21 +282,21 @@ class Discrete:
         vars(self).update(values=tuple(c.tolist()), probabilities=tuple(w))
 
     @property
-    def mean(self):
+    def mean(self) -> float:
         """Mean count of a row."""
         return float(np.dot(self.probabilities, self.values))
 
     @property
-    def var(self):
+    def var(self) -> float:
         """Variance of one count."""
         c, w = self.nodes()
         return float(w @ (c - w @ c) ** 2)
 
-    def nodes(self):
+    def nodes(self) -> tuple[Array, Array]:
         """The values and probabilities given, (K,) each."""
         return np.array(self.values), np.array(self.probabilities)
 
-    def draw(self, M, rng):
+    def draw(self, M: int, rng: np.random.Generator) -> Array:
         """One occupation vector, (M,) floats."""
         M = _size_of(self, "M", M)
         return rng.choice(self.values, M, p=self.probabilities)
@@ -336,11 +342,11 @@ class TwoPoint:
         check_field(self, "factor", 0)
         check_field(self, "prob", 0, 1, closed="[]")
 
-    def nodes(self):
+    def nodes(self) -> tuple[Array, Array]:
         """The values [1, factor] and their probabilities."""
         return np.array([1.0, self.factor]), np.array([1 - self.prob, self.prob], float)
 
-    def draw(self, N, rng):
+    def draw(self, N: int, rng: np.random.Generator) -> Array:
         """Multipliers for one refit, (N,) floats."""
         coins = rng.random(_size_of(self, "N", N))
         return np.where(coins < self.prob, float(self.factor), 1.0)
@@ -365,12 +371,12 @@ class Weakness:
     def __post_init__(self):
         check_field(self, "w", 0, 1, closed="]")
 
-    def nodes(self):
+    def nodes(self) -> tuple[Array, Array]:
         """Multipliers (16,) and their probabilities: the Gauss-Legendre rule in W."""
         x, weights = np.polynomial.legendre.leggauss(16)
         return 1 / (self.w + (1 - self.w) * (x + 1) / 2), weights / 2
 
-    def draw(self, N, rng):
+    def draw(self, N: int, rng: np.random.Generator) -> Array:
         """Multipliers for one refit, (N,) floats."""
         return 1 / rng.uniform(self.w, 1, _size_of(self, "N", N))
 
@@ -428,8 +434,10 @@ def drawn(name, law, size, rngs, each=1):
 class _Tied:
     """Counts that each follow `law`, but are drawn together by labels of the rows."""
 
-    mean = property(attrgetter("alone.mean"), doc="Mean count of a row.")
-    var = property(attrgetter("alone.var"), doc="Variance of one count.")
+    names: np.ndarray
+    index: Ints
+    mean: float = property(attrgetter("alone.mean"), doc="Mean count of a row.")
+    var: float = property(attrgetter("alone.var"), doc="Variance of one count.")
 
     def __post_init__(self):
         owner = type(self).__name__
@@ -441,7 +449,7 @@ class _Tied:
         names, index = _labels(f"{owner}: {self.kind}", vars(self)[self.kind])
         vars(self).update(names=names, index=index)
 
-    def nodes(self):
+    def nodes(self) -> tuple[Array, Array]:
         """Values (K,) of one count and their probabilities (K,)."""
         return self.alone.nodes()
 
@@ -474,8 +482,8 @@ class Grouped(_Tied):
     [0. 0. 1. 1.]
     """
 
-    law: object
-    groups: tuple
+    law: CountLaw
+    groups: ArrayLike
     kind = "groups"
 
     def __post_init__(self):
@@ -485,11 +493,11 @@ class Grouped(_Tied):
         vars(self).update(of_groups=law)
 
     @property
-    def alone(self):
+    def alone(self) -> CountLaw:
         """The law of a single count, as the solver sees it."""
         return law_of_one(self.of_groups, len(self.names))
 
-    def draw(self, M, rng):
+    def draw(self, M: int, rng: np.random.Generator) -> Array:
         """One occupation vector, (M,) floats, the same number within a group."""
         self._check_rows(M)
         return self.of_groups.draw(len(self.names), rng)[self.index]
@@ -512,18 +520,18 @@ class Stratified(_Tied):
     [0. 1. 0. 1.]
     """
 
-    law: object
-    strata: tuple
+    law: CountLaw
+    strata: ArrayLike
     kind = "strata"
 
     @property
-    def alone(self):
+    def alone(self) -> CountLaw:
         """Law of a single count to the solver; of a Subsample, one for all strata."""
         if not isinstance(self.law, Subsample):
             return self.law
         return Subsample(sum(self._of_each(self.law.drawn)) / len(self.index))
 
-    def draw(self, M, rng):
+    def draw(self, M: int, rng: np.random.Generator) -> Array:
         """One occupation vector, (M,) floats, drawn stratum by stratum."""
         self._check_rows(M)
         counts = np.empty(M)

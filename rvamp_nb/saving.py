@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from stat import S_IMODE
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +26,10 @@ from .likelihood import LOSSES
 from .messages import Natural
 from .problem import State
 from .step import WithIntercept, check_state
+from .typing import FilePath
+
+if TYPE_CHECKING:  # the room above, which saves by this one
+    from rvamp_nb.solver import Fit
 
 # %% ../nbs/workshop/saving.ipynb #87000107
 @contextmanager
@@ -262,7 +267,7 @@ def _state(file, M, N):
     return state
 
 # %% ../nbs/workshop/saving.ipynb #87000115
-def save_fit(fit, path):
+def save_fit(fit: "Fit", path: FilePath) -> None:
     """Write a Fit, its messages and settings, to a file such as "fit.npz" (one of that
     name is replaced), whole or not at all. A TypeError where there are no messages, or
     columns were taken together in clusters; an OSError where it cannot be written.
@@ -315,7 +320,7 @@ def saved_settings(path, given):
     return header, state, parts
 
 
-def load_state(path):
+def load_state(path: FilePath) -> State:
     """Read the State of a fit from a file of `save_fit`: a `warm_start` for `rvamp`. A
     ValueError for what is no such file, an OSError where it cannot be read.
 

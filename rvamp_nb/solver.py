@@ -7,8 +7,10 @@ __all__ = ['load_fit', 'Fit', 'ConvergenceWarning', 'check_moments', 'rvamp', 'w
 
 # %% ../nbs/workshop/solver.ipynb #12a00005
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import bdtr
@@ -19,39 +21,44 @@ from .clusters import check_clusters, find_clusters, put_in_clusters
 from .environment import numpy_errors, progress_bar
 from .groups import answered_in_groups  # chapter 5.2
 from .iteration import TRACE, Anderson, continuation, kept_rows, run
-from .likelihood import Squared, check_loss
+from .likelihood import Loss, Squared, check_loss
 from .messages import Moments, Natural, coordinates, from_coordinates
-from .prior import Laplace, check_prior
+from .prior import Laplace, Prior, check_prior
 from .problem import Breakdown, Problem, State, Step
-from .resampling import Poisson, check_law, law_of_one
+from .resampling import CountLaw, Poisson, check_law, law_of_one
 from .saving import FileError, check_same, save_fit, saved_settings
 from .sketch import as_page, leading_moments
 from .step import WithIntercept, emptying_factor
 from .tables.door import as_chunked
 from .tables.storage import ChunkedTable, square_lengths
+from .typing import Array, ArrayLike, Bools, FilePath, Ints, TableLike, renamed
 
 # %% ../nbs/workshop/solver.ipynb #a7d10e05
 class _Answer:
     """What a Fit reads off its last step."""
 
-    has_intercept = property(lambda self: isinstance(self._whole, WithIntercept))
+    has_intercept: bool = property(lambda self: isinstance(self._whole, WithIntercept))
     # columns that are one coordinate, int arrays (chapter 4.7), and the prior of all
-    column_clusters = property(lambda self: [*self.problem.prior.column_clusters])
+    column_clusters: list[Ints] = property(
+        lambda self: [*self.problem.prior.column_clusters]
+    )
     _whole = property(lambda self: self.problem.prior.whole)
     base = property(lambda self: self)  # the Fit under a fit of another kind
     # whether it has `Pi`
     selects = property(lambda self: self.problem.prior.selects(self.problem.beta))
-    posterior_var = property(lambda self: self.var + self.chi / self.problem.beta)
-    mean = property(lambda self: self._x.mean[: self._size])
-    var = property(lambda self: self._x.var[: self._size])
-    chi = property(lambda self: self._x.chi[: self._size])
-    intercept = property(lambda self: self._at_end(self._x.mean))
-    intercept_var = property(lambda self: self._at_end(self._x.var))
-    messages = property(lambda self: self.last and self.last.new)
+    posterior_var: Array = property(
+        lambda self: self.var + self.chi / self.problem.beta
+    )
+    mean: Array = property(lambda self: self._x.mean[: self._size])
+    var: Array = property(lambda self: self._x.var[: self._size])
+    chi: Array = property(lambda self: self._x.chi[: self._size])
+    intercept: float = property(lambda self: self._at_end(self._x.mean))
+    intercept_var: float = property(lambda self: self._at_end(self._x.var))
+    messages: State | None = property(lambda self: self.last and self.last.new)
     _size = property(lambda self: self.problem.A.shape[1] - self.has_intercept)
 
     @property
-    def prior(self):
+    def prior(self) -> Prior:
         """That of the coefficients, without the intercept."""
         return self._whole.prior if self.has_intercept else self._whole
 
@@ -71,7 +78,7 @@ class _Answer:
         return float(part[-1]) if self.last and self.has_intercept else 0.0
 
 # %% ../nbs/workshop/solver.ipynb #12000606
-def load_fit(path, A, y, **parts):
+def load_fit(path: FilePath, A: TableLike, y: ArrayLike, **parts: Any) -> "Fit":
     """Read a Fit from a file of `save_fit`, and take its last step again, which is the
     one entry of its `trace`.
 
@@ -143,7 +150,7 @@ class Fit(_Answer):
     """
 
     problem: Problem  # with an intercept, A has a column of ones at the end
-    last: Step  # with all its messages; None if not even one could be taken
+    last: Step | None  # with all its messages; None if not even one could be taken
     converged: bool
     n_iter: int  # steps taken in the run that gave the answer
     status: str  # "converged ..." or why not and what to try
@@ -154,7 +161,7 @@ class Fit(_Answer):
     save, load = save_fit, staticmethod(load_fit)
 
     @cached_property
-    def Pi(self):
+    def Pi(self) -> Array:
         """Selection probabilities, (N,); an AttributeError where there are none."""
         if self.last is None:
             return self.mean
@@ -411,23 +418,24 @@ def _check_steering(tol, max_iter, damping):
     return tol, check_size("rvamp", "max_iter", max_iter), damping
 
 # %% ../nbs/workshop/solver.ipynb #c3176abc
+@renamed
 @numpy_errors(under="ignore")
 def rvamp(
-    A,
-    y,
-    lam=None,
+    A: TableLike,
+    y: ArrayLike,
+    lam: ArrayLike | None = None,
     *,
-    prior=None,
-    likelihood=Squared(),
-    counts=Poisson(0.5),
-    beta=np.inf,
-    intercept=False,
-    tol=1e-6,
-    max_iter=500,
-    damping=0.7,
-    column_clusters=None,
-    warm_start=None,
-):
+    prior: Prior | None = None,
+    likelihood: Squared | Loss = Squared(),
+    counts: CountLaw = Poisson(0.5),
+    beta: float = np.inf,
+    intercept: bool = False,
+    tol: float = 1e-6,
+    max_iter: int = 500,
+    damping: float = 0.7,
+    column_clusters: Literal["auto"] | Sequence[Sequence[int]] | None = None,
+    warm_start: Fit | State | None = None,
+) -> Fit:
     """Average an estimator over all resamples of the rows, without resampling: a `Fit`
     with the distribution of each coefficient across them.
 
@@ -483,8 +491,8 @@ def rvamp(
         if column_clusters == "auto":
             column_clusters = find_clusters(problem.A, fit.Pi)
         fit = with_clusters(fit, column_clusters, *options)
-    if not fit.converged:  # one level of the stack is the context of `rvamp`
-        warnings.warn(fit.status, ConvergenceWarning, stacklevel=3)
+    if not fit.converged:  # two are what `rvamp` is wrapped in
+        warnings.warn(fit.status, ConvergenceWarning, stacklevel=4)
     return fit
 
 # %% ../nbs/workshop/solver.ipynb #12b10ck2
@@ -538,18 +546,18 @@ class Path:
     state is None.
     """
 
-    lams: np.ndarray  # (L,), decreasing
-    Pi: np.ndarray  # (N, L)
-    mean: np.ndarray  # (N, L)
-    var: np.ndarray  # (N, L)
-    converged: np.ndarray  # (L,) bool
-    n_iter: np.ndarray  # (L,) int, steps of attempts that failed among them
-    statuses: list  # (L,) str
+    lams: Array  # (L,), decreasing
+    Pi: Array  # (N, L)
+    mean: Array  # (N, L)
+    var: Array  # (N, L)
+    converged: Bools  # (L,) bool
+    n_iter: Ints  # (L,) int, steps of attempts that failed among them
+    statuses: list[str]  # (L,) str
     status: str  # of the path as a whole
-    intercept: np.ndarray  # (L,)
-    states: list = ()  # (L,) State
+    intercept: Array  # (L,)
+    states: Sequence[State] = ()  # (L,) State
 
-    def near(self, lam):
+    def near(self, lam: float) -> tuple[float, State | None]:
         """The converged penalty nearest to lam, and its State; (nan, None) if none."""
         reached = np.flatnonzero(self.converged)
         if not len(reached):
@@ -593,23 +601,23 @@ def _path(lams, kept):
 # %% ../nbs/workshop/solver.ipynb #ca9d13d7
 @numpy_errors(under="ignore")
 def rvamp_path(
-    A,
-    y,
-    lams=None,
+    A: TableLike,
+    y: ArrayLike,
+    lams: ArrayLike | None = None,
     *,
-    n_lambdas=50,
-    lambda_min_ratio=0.05,
-    prior=Laplace(1.0),
-    likelihood=Squared(),
-    counts=Poisson(0.5),
-    beta=np.inf,
-    intercept=False,
-    tol=1e-6,
-    max_iter=500,
-    damping=0.7,
-    progress=True,
-    until=None,
-):
+    n_lambdas: int = 50,
+    lambda_min_ratio: float = 0.05,
+    prior: Prior = Laplace(1.0),
+    likelihood: Squared | Loss = Squared(),
+    counts: CountLaw = Poisson(0.5),
+    beta: float = np.inf,
+    intercept: bool = False,
+    tol: float = 1e-6,
+    max_iter: int = 500,
+    damping: float = 0.7,
+    progress: bool = True,
+    until: Callable[[Fit], bool] | None = None,
+) -> Path:
     """Fit along a path of penalties, each started from its neighbours: a `Path`, whose
     `states[k]` (or `near(lam)`) is a `warm_start` for `rvamp` near `lams[k]`. Errors as
     of `rvamp`; penalties that fail are marked, with one `ConvergenceWarning`.

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from .likelihood import Squared
 from .messages import Mixed, Moments, Natural, mixed_extrinsic
 from .panels import couple_both
 from .prior import Prior

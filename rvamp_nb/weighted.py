@@ -7,12 +7,15 @@ __all__ = ['WeightedLoss']
 
 # %% ../nbs/workshop/weighted.ipynb #0ff4d33a
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from .checks import check_array
 from .likelihood import FAINTEST, Loss, Squared, check_loss
 from .messages import Moments, Natural
+from .resampling import CountLaw
+from .typing import Array, ArrayLike, Ints
 
 # %% ../nbs/workshop/weighted.ipynb #s113c6d2
 def _plain_question(incoming, weight, offset):
@@ -33,15 +36,15 @@ def _translated(moments, message, weight, offset):
 class _Weighted:
     """The loss w l(y, f + o), where `known(y)` tells y, w and o of the rows."""
 
-    kinked = property(lambda self: self.loss.kinked)
+    kinked: bool = property(lambda self: self.loss.kinked)
     plain = property(lambda self: self.loss.plain)
 
-    def value(self, y, f):
+    def value(self, y: Array, f: Array) -> Array:
         """As `Loss.value`."""
         y, weight, offset = self.known(y)
         return weight * self.loss.value(y, f + offset)
 
-    def derivatives(self, y, f):
+    def derivatives(self, y: Array, f: Array) -> tuple[Array, Array]:
         """As `Loss.derivatives`."""
         y, weight, offset = self.known(y)
         slope, curvature = self.loss.derivatives(y, f + offset)
@@ -55,7 +58,7 @@ class _Numbered(_Weighted, Loss):
         self.loss, self.rows = loss, np.array(rows, dtype=float)
         self.length_scale = loss.length_scale
 
-    def known(self, y):
+    def known(self, y: Array) -> tuple[Array, Array, Array]:
         return self.rows[:, y.astype(int)]
 
     def proximal(self, y, omega, cV):
@@ -113,8 +116,8 @@ class WeightedLoss(_Weighted, Loss):
     """
 
     loss: Loss
-    sample_weight: np.ndarray = None
-    offset: np.ndarray = None
+    sample_weight: ArrayLike | None = None
+    offset: ArrayLike | None = None
 
     def __post_init__(self):
         check_loss("WeightedLoss: loss", self.loss)
@@ -134,7 +137,7 @@ class WeightedLoss(_Weighted, Loss):
                 f"WeightedLoss: sample_weight must be >= 0 and not all 0, {least}"
             )
 
-    def known(self, y):
+    def known(self, y: Array) -> tuple[Array, Array, Array]:
         """y, and weight and offset of each row; a ValueError for another length."""
         M, (weight, offset) = np.shape(y)[-1], (self.sample_weight, self.offset)
         for name, v in dict(sample_weight=weight, offset=offset).items():
@@ -145,36 +148,42 @@ class WeightedLoss(_Weighted, Loss):
         weight = np.ones(M) if weight is None else np.maximum(weight, FAINTEST)
         return y, weight, np.zeros(M) if offset is None else offset
 
-    def asked(self, y, beta):
+    def asked(self, y: Array, beta: float) -> tuple[Any, ...]:
         """The loss that answers, what it takes for y, and w and o to translate by."""
         if _translates(self, beta):
             return self.loss, *self.known(y)
         return *self.numbered(y), 1.0, 0.0
 
-    def check(self, y, beta):
+    def check(self, y: Array, beta: float) -> None:
         """Refuse lengths that do not fit, and what the plain loss refuses in the rows
         that weigh something.
         """
         _check_target(self, y, beta)
 
-    def numbered(self, y):
+    def numbered(self, y: Array) -> tuple[Loss, Array]:
         """The loss of numbered rows, and their numbers as floats."""
         return _Numbered(self.loss, *self.known(y)), np.arange(len(y)) * 1.0
 
-    def message(self, y, incoming, counts, beta=np.inf):
+    def message(
+        self, y: Array, incoming: Natural, counts: CountLaw, beta: float = np.inf
+    ) -> tuple[Moments, Natural]:
         """As `Loss.message`."""
         loss, y, *known = self.asked(y, beta)
         question = _plain_question(incoming, *known)
         return _translated(*loss.message(y, question, counts, beta), *known)
 
-    def log_partition(self, y, incoming, counts, beta=np.inf):
+    def log_partition(
+        self, y: Array, incoming: Natural, counts: CountLaw, beta: float = np.inf
+    ) -> Array:
         """w times that of the plain loss (`scaled-row`), (M,)."""
         loss, y, weight, offset = self.asked(y, beta)
         beta = beta * weight if isinstance(loss, Squared) else beta
         question = _plain_question(incoming, weight, offset)
         return weight * loss.log_partition(y, question, counts, beta)
 
-    def inner(self, y, omega, c, V, beta):
+    def inner(
+        self, y: Array, omega: Array, c: float, V: Array, beta: float
+    ) -> tuple[Array, Array, Array]:
         """Pull, response and slack at a count, from the plain loss (`scaled-row`)."""
         loss, y, weight, offset = self.asked(y, beta)
         if isinstance(loss, Squared):
@@ -184,7 +193,7 @@ class WeightedLoss(_Weighted, Loss):
         pull, response, slack = loss.inner(y, omega + offset, c, weight * V, beta)
         return weight * pull, weight * response, slack
 
-    def of(self, rows):
+    def of(self, rows: slice | Ints) -> "WeightedLoss":
         """The loss of some of the rows, a slice or their numbers, as WeightedLoss."""
         weight, offset = self.sample_weight, self.offset
         if weight is not None:  # 0 is kept as the smallest there is

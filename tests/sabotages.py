@@ -1246,6 +1246,20 @@ SABOTAGES = [
         "tests/test_checks.py tests/test_resampling.py",
     ),
     Sabotage(
+        "typing.py",
+        "an argument of yesterday is called what it was",
+        "{old}= is called {_NOW[old]}= now",
+        "{old}= is called {old}= now",
+        "tests/test_language.py::test_an_old_argument_names_that_of_today",
+    ),
+    Sabotage(
+        "saving.py",
+        "a public function does not say what it gives",
+        "def load_state(path: FilePath) -> State:",
+        "def load_state(path: FilePath):",
+        "tests/test_signatures.py::test_a_signature_says_its_types",
+    ),
+    Sabotage(
         "checks.py",
         "an open end of an interval is let in",
         "if not (low < number < high or at_end):",

@@ -18,6 +18,7 @@ from rvamp_nb import StabilitySelection, debiased_effects, rvamp
 from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import FixedFactor, NoResampling
+from rvamp_nb.typing import _NOW as OLD  # {an argument of 0.3.0: what it is called now}
 
 PAGE = "nbs/howto/coming_from_r.ipynb"
 # each as a part of a name: `own_share`, `told_`, `--last-word`, `firstLight`
@@ -153,6 +154,31 @@ def test_old_names_lead_to_public_ones():
         with pytest.raises(AttributeError, match=rf"'{old}': it is {new} now"):
             getattr(rvamp_nb, old)
         assert f"`{old}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), old
+
+
+@pytest.mark.parametrize(
+    "name, old",
+    [
+        ("rvamp", "blocks"),
+        ("refine", "n_refits"),
+        ("naive_bootstrap", "randomise"),
+        ("StabilitySelection", "refits"),
+        ("StabilitySelection", "randomise"),
+        ("ChunkedTable", "block"),
+        ("ChunkedTable", "centre"),
+        ("ChunkedTable", "unit"),
+        ("DaskTable", "root"),
+        ("DaskTable", "ones"),
+    ],
+)
+def test_an_old_argument_names_that_of_today(name, old):
+    thing = getattr(rvamp_nb, name)
+    with pytest.raises(TypeError, match=f"^{name}: {old}= is called {OLD[old]}= now$"):
+        thing(**{old: 1})
+    with pytest.raises(TypeError, match="unexpected keyword argument 'nonsense'"):
+        thing(nonsense=1)
+    assert old not in parameters(thing) and OLD[old] in parameters(thing)
+    assert re.search(rf"[(` ]{old}=", (ROOT / "CHANGELOG.md").read_text("utf-8"))
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ __all__ = ['GONE', 'ENOUGH', 'MOST_STEPS', 'FEWEST', 'MANY', 'OWNER', 'two_piece
            'condition_on_rows']
 
 # %% ../../nbs/course/46_conditioning.ipynb #170a0004
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import NamedTuple
@@ -27,6 +28,7 @@ from ..resampling import Discrete, Grouped, Stratified, Subsample
 from ..solver import Fit
 from ..step import WithIntercept, relative_change
 from ..tables.storage import in_rows
+from ..typing import Array, Ints
 
 # %% ../../nbs/course/46_conditioning.ipynb #c0unt002
 GONE = 1e-9  # a count so small that the row is as good as deleted
@@ -298,12 +300,12 @@ class ConditionedFit:
     """
 
     fit: Fit
-    Pi: np.ndarray
-    mean: np.ndarray
-    var: np.ndarray
-    rows: np.ndarray
-    columns: np.ndarray
-    parts: list
+    Pi: Array
+    mean: Array
+    var: Array
+    rows: Ints
+    columns: Ints
+    parts: list[Part]
     steps: int
     left: dict
     base = property(lambda self: self.fit)
@@ -381,7 +383,7 @@ def _mixed(fit, parts, columns):
 
 # %% ../../nbs/course/46_conditioning.ipynb #3ebbf27f
 @numpy_errors(under="ignore")
-def condition_on_rows(fit, rows=4):
+def condition_on_rows(fit: Fit, rows: int | Sequence[int] = 4) -> ConditionedFit:
     """Fit each pattern of the counts of a few rows by itself, with the other rows
     averaged over as before, and mix the fits. This `mixture` is for tables in which a
     few rows make most of the noise. Clusters of columns stay clusters.

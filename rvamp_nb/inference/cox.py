@@ -12,10 +12,12 @@ from functools import cached_property
 import numpy as np
 
 from ..checks import check_array, kind_of
-from ..likelihood import FAINTEST, PoissonLoss, Squared
+from ..likelihood import FAINTEST, Logistic, PoissonLoss, Squared
 from ..messages import Natural
 from ..refits import GAP, refit, unit_table
-from ..resampling import Grouped, Subsample, law_of_one
+from ..resampling import CountLaw, Grouped, Subsample, law_of_one
+from ..solver import Fit, rvamp
+from ..typing import Array
 from ..weighted import WeightedLoss
 
 # %% ../../nbs/course/53_survival.ipynb #afe3e1d8
@@ -249,18 +251,18 @@ class BaselineHazard:
     [0.0, 0.42, 1.89]
     """
 
-    time: np.ndarray
-    event: np.ndarray
-    counts: object = Subsample(0.5)
-    sample_weight: np.ndarray = None
-    offset: np.ndarray = None
-    risk: np.ndarray = None
+    time: Array
+    event: Array
+    counts: CountLaw = Subsample(0.5)
+    sample_weight: Array | None = None
+    offset: Array | None = None
+    risk: Array | None = None
 
     def __post_init__(self):
         _check_baseline(self)
 
     @property
-    def rows(self):
+    def rows(self) -> WeightedLoss:
         """The loss for the solver: a Poisson row for each person, as WeightedLoss."""
         shape = np.log(np.where(self.hazard > 0, self.hazard, 1.0))
         return WeightedLoss(
@@ -268,7 +270,7 @@ class BaselineHazard:
         )
 
     @cached_property
-    def hazard(self):
+    def hazard(self) -> Array:
         """(M,) cumulative hazard as each row sees it (`drawn-share`), at the level at
         which the intercept starts at 0; 0 before the first event.
         """
@@ -276,14 +278,14 @@ class BaselineHazard:
         hazard = own_hazard(self.time, deaths, self.risk, self.counts)
         return hazard * (deaths.sum() / (weight * np.exp(self.offset) @ hazard))
 
-    def after(self, fit):
+    def after(self, fit: Fit) -> "BaselineHazard":
         """The baseline that a `Fit` with this one implies (`mean-breslow`)."""
         met, died = self.hazard > 0, self.sample_weight * self.event
         expected = np.maximum(self.counts.mean * died - fit.last.u.mean, 0)
         risk = expected / np.where(met, self.hazard, 1.0)
         return replace(self, risk=np.where(met, risk, self.risk))
 
-    def moved(self, other):
+    def moved(self, other: "BaselineHazard") -> float:
         """The largest change of the hazard, relative to its largest value."""
         change = np.abs(self.hazard - other.hazard).max()
         return float(change / other.hazard.max())

@@ -8,6 +8,7 @@ __all__ = ['FEW_ROWS', 'TWIN', 'SHOWN', 'AMBER_ROWS', 'RED_ROWS', 'RED_SHARE', '
            'Diagnostics', 'judge', 'repeated_rows']
 
 # %% ../../nbs/course/45_diagnostics.ipynb #28a00005
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,9 @@ from ..groups import GroupedLoss, noise_of_groups  # chapter 5.2
 from ..panels import each
 from ..problem import MATTERS
 from ..sketch import GRADES, graded, rows_of_html
+from ..solver import Fit
 from ..tables.storage import ChunkedTable, in_rows
+from ..typing import Ints
 
 # %% ../../nbs/course/45_diagnostics.ipynb #567e644b
 def _of_parts(parts, doubt):
@@ -202,13 +205,13 @@ class Diagnostics(NamedTuple):
     effective_rows: float
     largest_share: float
     largest_row: int
-    duplicates: list
-    reasons: tuple
-    repeated: list = ()
+    duplicates: Sequence[Ints]
+    reasons: tuple[str, ...]
+    repeated: Sequence[Ints] = ()
     largest_single_share: float = np.nan
     spread_reliability: str = "red"
-    spread_reasons: tuple = ()
-    fit: object = None
+    spread_reasons: tuple[str, ...] = ()
+    fit: Fit | None = None
     unit: str = "row"
 
     def __str__(self):
@@ -222,7 +225,7 @@ class Diagnostics(NamedTuple):
         Pi, sd = GRADES[self.reliability], GRADES[self.spread_reliability]
         return f"{type(self).__name__}(reliability of Π {Pi}, of sd {sd})"
 
-    def html_rows(self, whose=""):
+    def html_rows(self, whose: str = "") -> Iterator[tuple[str, str]]:
         """The two as rows for `rows_of_html`; whose the first is stands before why."""
         why = whose + str(self).partition(": ")[2], "; ".join(self.spread_reasons)
         if whose:  # there are refits

@@ -24,6 +24,7 @@ from ..prior import Penalty
 from ..resampling import FixedFactor, NoResampling
 from ..sketch import as_page
 from ..solver import Fit, with_clusters
+from ..typing import Array
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0016
 def left_out(fit):
@@ -218,11 +219,11 @@ class Effects(NamedTuple):
     Effects(10 of 10 with an interval, 0 with a p-value only)
     """
 
-    estimate: np.ndarray  # the debiased coefficient
-    se: np.ndarray  # its standard error
-    ci_low: np.ndarray  # the interval's ends
-    ci_high: np.ndarray
-    p_value: np.ndarray  # for a coefficient of zero, two-sided
+    estimate: Array  # the debiased coefficient
+    se: Array  # its standard error
+    ci_low: Array  # the interval's ends
+    ci_high: Array
+    p_value: Array  # for a coefficient of zero, two-sided
     status: np.ndarray  # "interval", "p-value only" or "none"
 
     def __repr__(self):
@@ -282,7 +283,7 @@ def _why_none(pull, status, slope):
 COPY, NEAREST, PULL = 0.99, 0.7, 2  # PULL in standard errors; tests/bench/effects.py
 
 
-def debiased_effects(fit, level=0.95):
+def debiased_effects(fit: Fit, level: float = 0.95) -> Effects:
     """Estimate coefficients without the bias of the penalty, with standard errors,
     intervals and p-values where they hold (`field-error`, `effect-error`,
     `own-direction`; those of a logistic fit over `bending`).

@@ -21,6 +21,7 @@ from ..checks import check_number, check_size
 from ..clusters import felt, moment_view  # chapter 4.7
 from ..environment import numpy_errors, progress_bar
 from .conditioning import ConditionedFit, in_play  # chapter 4.6
+from .cox import BaselineHazard
 from .refitting import AT_ONCE, in_turn, refitter
 from .turns import FIRST_LEVEL, ExactByTurns, OneCurvature, Turns
 from ..likelihood import Squared
@@ -29,6 +30,7 @@ from ..resampling import check_law, drawn
 from ..sketch import as_page, leading_moments
 from ..solver import Fit
 from ..tables.storage import ChunkedTable
+from ..typing import Array, renamed
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570003
 class Field(NamedTuple):
@@ -382,34 +384,34 @@ class RefinedFit:
     True
     """
 
-    Pi: np.ndarray
-    mean: np.ndarray
-    var: np.ndarray
-    Pi_se: np.ndarray
-    mean_se: np.ndarray
-    var_se: np.ndarray
+    Pi: Array
+    mean: Array
+    var: Array
+    Pi_se: Array
+    mean_se: Array
+    var_se: Array
     n_resamples: int
     n_exact: int
     refit_efficiency: float
     prior_refits: float
     sparse_draws: csc_array
-    intercepts: np.ndarray
+    intercepts: Array
     n_failed: int
     interrupted: bool
     status: str
 
     @property
-    def draws(self):
+    def draws(self) -> Array:
         """Coefficients of each resample, (n_resamples, N)."""
         return self.sparse_draws.toarray()
 
     @property
-    def equivalent_refits(self):
+    def equivalent_refits(self) -> float:
         """How many plain refits would have Pi's standard errors, a float."""
         noise, error = np.sum(self.Pi * (1 - self.Pi)), np.sum(self.Pi_se**2)
         return float(noise / error) if noise > 0 else np.inf
 
-    def interval(self, level=0.95):
+    def interval(self, level: float = 0.95) -> Array:
         """Find intervals of the selection probabilities at a level in (0, 1), (N, 2).
 
         Examples
@@ -485,10 +487,17 @@ def _budget(samples, accuracy, n_resamples):
     return np.array([max(most, FIRST_ALONE * (n_resamples is None)), 0, 0])
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570a04
+@renamed
 @numpy_errors(under="ignore")
 def refine(
-    fit, accuracy=0.02, n_resamples=None, seed=0, *, baseline=None, progress=True
-):
+    fit: Fit | ConditionedFit,
+    accuracy: float | None = 0.02,
+    n_resamples: int | None = None,
+    seed: int = 0,
+    *,
+    baseline: BaselineHazard | None = None,
+    progress: bool = True,
+) -> RefinedFit:
     """Refit resamples until every selection probability is known to an accuracy, and
     combine them with rVAMP. Most resamples are sent through the frozen coupling, a few
     are refitted exactly (`three-levels`, `own-answer`). Ctrl-C ends it with what there
@@ -529,8 +538,8 @@ def refine(
     seed, stopped = check_size("refine", "seed", seed, least=0), False
     samples = _begin(fit, seed, baseline)
     most = _budget(samples, accuracy, n_resamples)
-    wanted = np.array(FIRST if samples.turns else (FIRST_ALONE, 0, 0))
-    counted = 1 if samples.turns else 0  # the level that the bar counts
+    # how many of each level are wanted first, and the level that the bar counts
+    wanted, counted = (FIRST, 1) if samples.turns else ((FIRST_ALONE, 0, 0), 0)
     with progress_bar(total=most[counted], shown=progress, desc="refits") as bar:
         try:
             while True:

@@ -7,14 +7,17 @@ __all__ = ['simulated_survival', 'survival_fit']
 
 # %% ../../nbs/workshop/survival.ipynb #a32b509b
 import warnings
+from typing import Any
 
 import numpy as np
 
 from ..checks import check_number, check_size
 from ..environment import numpy_errors
 from .cox import BaselineHazard
-from ..resampling import Subsample, check_law
-from ..solver import ConvergenceWarning, rvamp
+from ..prior import Prior
+from ..resampling import CountLaw, Subsample, check_law
+from ..solver import ConvergenceWarning, Fit, rvamp
+from ..typing import ArrayLike, TableLike
 
 # %% ../../nbs/workshop/survival.ipynb #se2712cf
 def simulated_survival(M=200, N=40, effect=0.8, leaving=1.2, seed=0):
@@ -36,19 +39,19 @@ def simulated_survival(M=200, N=40, effect=0.8, leaving=1.2, seed=0):
 # %% ../../nbs/workshop/survival.ipynb #s0721dfa
 @numpy_errors(under="ignore")
 def survival_fit(
-    A,
-    time,
-    event,
-    lam=None,
+    A: TableLike,
+    time: ArrayLike,
+    event: ArrayLike,
+    lam: ArrayLike | None = None,
     *,
-    prior=None,
-    counts=Subsample(0.5),
-    sample_weight=None,
-    offset=None,
-    still=1e-4,
-    rounds=50,
-    **options,
-):
+    prior: Prior | None = None,
+    counts: CountLaw = Subsample(0.5),
+    sample_weight: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
+    still: float = 1e-4,
+    rounds: int = 50,
+    **options: Any,
+) -> tuple[Fit, BaselineHazard]:
     """Compute how a penalized Cox fit is distributed across resamples, without Cox
     fits: by `rvamp` on Poisson rows, with a baseline hazard that is found in turn.
 

@@ -9,7 +9,7 @@ __all__ = ['THRESHOLDS', 'Study', 'predict_study', 'q_needed', 'plan_study', 'Pi
 import warnings
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq, nnls
@@ -19,12 +19,13 @@ from ..bootstrap import naive_bootstrap
 from ..checks import check_array, check_number, check_size, listed
 from ..datasets import standardize
 from ..environment import progress_bar
-from ..evolution import ConstantSignal, Spectrum, state_evolution
+from ..evolution import ConstantSignal, Evolution, Spectrum, state_evolution
 from ..prior import Laplace
 from ..resampling import FixedFactor, Subsample
 from .control import BOUNDS, settle
 from ..sketch import as_page
 from ..solver import ConvergenceWarning
+from ..typing import Array, ArrayLike
 
 # %% ../../nbs/course/57_planning.ipynb #ac1a0432
 class Study(NamedTuple):
@@ -51,12 +52,12 @@ class Study(NamedTuple):
     true_selections: float  # expected
     false_selections: float  # expected
     converged: bool
-    evolution: object  # Evolution
+    evolution: Evolution  # Evolution
     n_simulated: int = 0  # studies that were carried out to find the power
     power_se: float = 0.0  # what the power may be off by for that
 
     @property
-    def power(self):
+    def power(self) -> float:
         """Expected share of the true features that is selected."""
         return self.true_selections / self.n_effects
 
@@ -87,18 +88,18 @@ def _at_size(
 
 # %% ../../nbs/course/57_planning.ipynb #0b99d334
 def predict_study(
-    rows,
-    n_features,
-    n_effects,
-    size,
-    noise=1.0,
+    rows: int,
+    n_features: int,
+    n_effects: int,
+    size: float,
+    noise: float = 1.0,
     *,
-    threshold=0.75,
-    pfer=1.0,
-    bound="mb",
-    pilot=None,
-    near=None,
-):
+    threshold: float = 0.75,
+    pfer: float = 1.0,
+    bound: Literal["mb", "unimodal"] = "mb",
+    pilot: "Pilot | None" = None,
+    near: Study | None = None,
+) -> Study:
     """Predict what stability selection by half-samples would find in a study. Effects
     are of one size, the noise is normal and the loss is the squared one.
 
@@ -249,21 +250,21 @@ def _within_reach(question, power, threshold, pfer, bound, alike):
 
 # %% ../../nbs/course/57_planning.ipynb #a7c732f7
 def plan_study(
-    n_features,
-    n_effects,
-    size,
-    noise=1.0,
+    n_features: int,
+    n_effects: int,
+    size: float,
+    noise: float = 1.0,
     *,
-    pfer=1.0,
-    power=0.8,
-    threshold=None,
-    bound="mb",
-    max_rows=100_000,
-    pilot=None,
-    n_studies=32,
-    seed=0,
-    progress=True,
-):
+    pfer: float = 1.0,
+    power: float = 0.8,
+    threshold: float | None = None,
+    bound: Literal["mb", "unimodal"] = "mb",
+    max_rows: int = 100_000,
+    pilot: "ArrayLike | Pilot | None" = None,
+    n_studies: int = 32,
+    seed: int = 0,
+    progress: bool = True,
+) -> Study:
     """Find how many rows a study needs, the fewest that reach a power. Where `max_rows`
     are not enough, the study of that size is returned, with a UserWarning; where no
     number of rows is, a ValueError has the pfer that it takes (`most-power`).
@@ -334,31 +335,31 @@ class Pilot(NamedTuple):
     >>> import numpy as np
     >>> from rvamp_nb import predict_study
     >>> from rvamp_nb.select.planning import Pilot
-    >>> pilot = Pilot(loadings=np.full((1, 200), 0.5), own=np.full(200, 0.75))
+    >>> pilot = Pilot(loadings=np.full((1, 200), 0.5), noise_var=np.full(200, 0.75))
     >>> predict_study(140, 200, 5, 0.6, pilot=pilot)
     Study(140 rows: 4 of 5 effects, 0.066 false)
     """
 
-    loadings: np.ndarray  # (K, N)
-    noise_var: np.ndarray  # (N,) of what a feature does not share
+    loadings: Array  # (K, N)
+    noise_var: Array  # (N,) of what a feature does not share
 
     def __repr__(self):
         N, K = len(self.noise_var), len(self.loadings)
         return f"Pilot({N} features, {K} in common)"
 
-    def draw(self, rows, rng):
+    def draw(self, rows: int, rng: np.random.Generator) -> Array:
         """A (rows, N) table."""
         common = rng.normal(size=(rows, len(self.loadings))) @ self.loadings
         return common + np.sqrt(self.noise_var) * rng.normal(size=common.shape)
 
-    def eigenvalues(self):
+    def eigenvalues(self) -> tuple[Array, Array]:
         """Of the covariance, and their shares; with `noise_var` put at its mean."""
         K, N = self.loadings.shape
         t = np.linalg.eigvalsh(self.loadings @ self.loadings.T)
         shares = np.r_[1 - K / N, np.full(K, 1 / N)]
         return self.noise_var.mean() + np.r_[0, t], shares
 
-    def spectrum(self, rows):
+    def spectrum(self, rows: int) -> Spectrum:
         """The `Spectrum` of a table with unit columns that has so many rows."""
         ratio = rows / len(self.noise_var)
         e, w = _of_rows(*self.eigenvalues(), ratio, len(self.noise_var))

@@ -7,7 +7,10 @@ __all__ = ['StabilitySelection']
 
 # %% ../../nbs/course/54_stability.ipynb #6d128735
 import warnings
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
+from pathlib import Path as File
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy.special import expit
@@ -21,23 +24,34 @@ from .. import explorers
 from ..checks import kind_of
 from ..densities import located
 from ..environment import numpy_errors
-from ..inference.cox import survival_target
-from ..inference.diagnostics import repeated_rows
-from ..likelihood import Logistic
+from ..inference.cox import BaselineHazard, survival_target
+from ..inference.diagnostics import Diagnostics, repeated_rows
+from ..inference.refinement import RefinedFit
+from ..likelihood import Logistic, Loss, Squared
+from ..prior import Prior
+from ..resampling import CountLaw
 from . import pictures, predict, report
-from .answer import in_the_table, refine_selection, select
+from .answer import Selection, in_the_table, refine_selection, select
 from .columns import column_names, framed, named, open_table
 from .html import answer_html
+from .penalty import SelectionProblem
 from .question import check_options, read_question
 from .remarks import remarks_on
 from .target import check_column, check_rows
+from ..solver import Fit
 from ..tables.storage import ChunkedTable
+from ..typing import Array, ArrayLike, Bools, FilePath, TableLike, renamed
+
+if TYPE_CHECKING:  # none of these is loaded for a signature
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+    from typing_extensions import Self
 
 # %% ../../nbs/course/54_stability.ipynb #0fdc7fcd
 class _Bagging:
     """Predictions averaged over resamples."""
 
-    def linear_predictor(self, X, return_std=False):
+    def linear_predictor(self, X: TableLike, return_std: bool = False) -> Any:
         """Average the linear predictor of new rows over the resamples.
 
         Parameters
@@ -83,7 +97,7 @@ class _Bagging:
         """Mean and standard deviation of f of the linear predictor, (2, m)."""
         return predict.averaged(self.selection_, *self._mean_of(X), f)
 
-    def predict(self, X, return_std=False):
+    def predict(self, X: TableLike, return_std: bool = False) -> Any:
         """Predict the target of new rows by the average over the resamples.
 
         Parameters
@@ -118,7 +132,7 @@ class _Bagging:
             return (mean, std) if return_std else mean
         return self.linear_predictor(X, return_std)
 
-    def predict_interval(self, X, level=0.9):
+    def predict_interval(self, X: TableLike, level: float = 0.9) -> Array:
         """Predict intervals that hold the target of a new row with a probability of
         about `level`, without a refit: to each side of the bagged prediction stands
         what out-of-bag errors do not exceed in that share (chapter 5.5).
@@ -152,7 +166,7 @@ class _Bagging:
         return isinstance(loss, Logistic) or str(loss) == "logistic"
 
     @available_if(_is_logistic)
-    def predict_proba(self, X):
+    def predict_proba(self, X: TableLike) -> Array:
         """Predict the probabilities of the two classes, averaged over the resamples.
         There is no such method for another loss than "logistic".
 
@@ -203,13 +217,20 @@ def _of_path(name):
 class _Beside:
     """The path, real refits beside the answer, tables and pictures."""
 
-    lambdas_ = _of_path("lambdas")
-    selection_probabilities_ = _of_path("selection_probabilities")
-    expected_selected_ = _of_path("expected_selected")
-    converged_ = _of_path("converged")
+    lambdas_: Array = _of_path("lambdas")
+    selection_probabilities_: Array = _of_path("selection_probabilities")
+    expected_selected_: Array = _of_path("expected_selected")
+    converged_: Bools = _of_path("converged")
 
     @numpy_errors(all="warn", under="ignore")
-    def refine(self, accuracy=0.02, n_resamples=None, *, seed=0, progress=True):
+    def refine(
+        self,
+        accuracy: float | None = 0.02,
+        n_resamples: int | None = None,
+        *,
+        seed: int = 0,
+        progress: bool = True,
+    ) -> RefinedFit:
         """Refit at the reported penalty until the probabilities are known to an
         accuracy, and combine the refits with rVAMP. The answer of the estimator stays
         as it was: for refits in it, fit with `n_resamples` or `accuracy`.
@@ -235,7 +256,7 @@ class _Beside:
         both = refine_selection(self._answered(), accuracy=accuracy, **asked)
         return in_the_table(self.selection_, both)
 
-    def plot_path(self, ax=None, leaders=8):
+    def plot_path(self, ax: "Axes | None" = None, leaders: int = 8) -> "Axes":
         """Draw the selection probabilities along the path of penalties.
 
         Parameters
@@ -259,7 +280,7 @@ class _Beside:
         """
         return pictures.plot_path(self._known, ax, leaders)
 
-    def plot_probabilities(self, ax=None, leaders=20):
+    def plot_probabilities(self, ax: "Axes | None" = None, leaders: int = 20) -> "Axes":
         """Draw the largest selection probabilities as bars, beside the threshold.
 
         Parameters
@@ -283,7 +304,7 @@ class _Beside:
         """
         return pictures.plot_probabilities(self._known, ax, leaders)
 
-    def plot_density(self, feature, ax=None):
+    def plot_density(self, feature: str | int, ax: "Axes | None" = None) -> "Axes":
         """Draw how a coefficient is distributed across resamples (p̄₁, and the refits).
 
         Parameters
@@ -308,7 +329,9 @@ class _Beside:
         """
         return pictures.plot_density(self._answered(), feature, ax)
 
-    def plot_pair(self, first, second, ax=None):
+    def plot_pair(
+        self, first: str | int, second: str | int, ax: "Axes | None" = None
+    ) -> "Axes":
         """Draw how two coefficients are distributed together across resamples (p̄₂, and
         the refits).
 
@@ -334,7 +357,7 @@ class _Beside:
         """
         return pictures.plot_pair(self._answered(), first, second, ax)
 
-    def explore(self, shown=None):
+    def explore(self, shown: Sequence[str | int] | None = None) -> Any:
         """Make a widget that moves, of both densities at the reported penalty, on the
         scale of X; see `rvamp_nb.explorers.explore`, with its errors.
 
@@ -361,7 +384,7 @@ class _Beside:
             shown = names[columns.where[pictures.leaders_of(self._known, 10)]]
         return explorers.explore(fit, names, shown=list(shown), unit=unit)
 
-    def report(self, folder, done=()):
+    def report(self, folder: FilePath, done: Sequence[str] = ()) -> list[File]:
         """Write a page for a paper: methods, settings, tables and pictures.
 
         Parameters
@@ -385,7 +408,12 @@ class _Beside:
         """
         return report.write_report(self._known, folder, done)
 
-    def summary(self, families=None, *, full=False):
+    def summary(
+        self,
+        families: Mapping[Any, Any] | Sequence[Any] | None = None,
+        *,
+        full: bool = False,
+    ) -> "DataFrame":
         """Describe all features in a table, the most probable first.
 
         Parameters
@@ -426,7 +454,9 @@ class _Beside:
             found["text/html"] = self._repr_html_inner()
         return found
 
-    def family_probabilities(self, families=None):
+    def family_probabilities(
+        self, families: Mapping[Any, Any] | Sequence[Any] | None = None
+    ) -> "DataFrame":
         """Estimate how often at least one feature of a family is selected, by the
         refits.
 
@@ -453,7 +483,7 @@ class _Beside:
         """
         return predict.family_probabilities(self._known, families)
 
-    def duplicates(self):
+    def duplicates(self) -> list[str]:
         """Find the near copies of each feature, which share one probability.
 
         Returns
@@ -470,7 +500,7 @@ class _Beside:
         """
         return predict.duplicates(self._known.question.columns)
 
-    def substitutes(self):
+    def substitutes(self) -> list[str]:
         """Find the features that share their signal with a selected one: across
         resamples one comes in when the other goes out (p̄₂).
 
@@ -490,8 +520,46 @@ class _Beside:
         columns = self._known.question.columns
         return predict.substitutes(self.fit_, columns, self.support_)
 
+# %% ../../nbs/course/54_stability.ipynb #7a9e5401
+class _Fitted:
+    """What there is after `fit`, for type checkers and editors; without values here."""
+
+    lambda_: float
+    probabilities_: Array
+    support_: Bools
+    undecided_: Bools | None
+    stability_: float
+    stability_se_: float
+    threshold_: float
+    q_: float
+    pfer_: float | None
+    pfer_bound_: float
+    pfer_bound_se_: float
+    coef_mean_: Array
+    coef_std_: Array
+    coef_interval_: Array
+    intercept_: float
+    lambda_scales_: dict[str, float]
+    status_: str
+    diagnostics_: Diagnostics
+    q_values_: Array | None
+    refined_: RefinedFit | None
+    refit_error_: str
+    interrupted_: bool
+    loss_: str | Squared | Loss
+    classes_: np.ndarray | None
+    baseline_: BaselineHazard | None
+    fit_: Fit
+    center_: Array
+    scale_: Array
+    n_iter_: int
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+    question_: SelectionProblem
+    selection_: Selection
+
 # %% ../../nbs/course/54_stability.ipynb #51661272
-class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
+class StabilitySelection(_Fitted, _Bagging, _Beside, SelectorMixin, BaseEstimator):
     """Select features by how often they are selected across resamples, without drawing
     them: a scikit-learn selector whose selection probabilities come from rVAMP.
 
@@ -642,31 +710,32 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
     [0.0, 0.0, 1.0, 0.2, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]
     """
 
+    @renamed
     def __init__(
         self,
         *,
-        threshold=None,
-        pfer=None,
-        q=None,
-        bound="mb",
-        loss="auto",
-        l1_ratio=1.0,
-        prior=None,
-        resampling="subsample",
-        randomize=None,
-        penalty_factor=None,
-        lambdas=None,
-        n_lambdas=None,
-        lambda_min_ratio=None,
-        accuracy=0.02,
-        n_resamples=None,
-        min_features=0,
-        decoys=None,
-        categories=None,
-        tol=1e-4,
-        max_iter=500,
-        verbose=1,
-    ):
+        threshold: float | None = None,
+        pfer: float | None = None,
+        q: float | None = None,
+        bound: Literal["mb", "unimodal"] = "mb",
+        loss: str | Squared | Loss = "auto",
+        l1_ratio: float = 1.0,
+        prior: Prior | None = None,
+        resampling: Literal["subsample", "poisson"] | CountLaw = "subsample",
+        randomize: CountLaw | None = None,
+        penalty_factor: ArrayLike | Mapping[Any, float] | None = None,
+        lambdas: ArrayLike | None = None,
+        n_lambdas: int | None = None,
+        lambda_min_ratio: float | None = None,
+        accuracy: float = 0.02,
+        n_resamples: int | None = None,
+        min_features: int = 0,
+        decoys: Literal["permuted", "gaussian"] | None = None,
+        categories: Mapping[Any, Any] | Sequence[Any] | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 500,
+        verbose: bool | int = 1,
+    ) -> None:
         self.threshold, self.pfer, self.q, self.bound = threshold, pfer, q, bound
         self.loss, self.l1_ratio, self.prior = loss, l1_ratio, prior
         self.resampling, self.randomize = resampling, randomize
@@ -676,7 +745,16 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
         self.accuracy, self.n_resamples, self.decoys = accuracy, n_resamples, decoys
         self.tol, self.max_iter, self.verbose = tol, max_iter, verbose
 
-    def fit(self, X, y, *, groups=None, strata=None, sample_weight=None, offset=None):
+    def fit(
+        self,
+        X: TableLike,
+        y: ArrayLike,
+        *,
+        groups: ArrayLike | None = None,
+        strata: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> "Self":
         """Find the reported penalty, fit there, and judge how reliable the answer is.
 
         A fit that is refused (TypeError, ValueError: masked X, missing values, dates, a
@@ -749,7 +827,7 @@ class StabilitySelection(_Bagging, _Beside, SelectorMixin, BaseEstimator):
     def _get_support_mask(self):
         return self._known.support
 
-    def transform(self, X):
+    def transform(self, X: TableLike) -> Any:
         """Take the selected columns of a table.
 
         Parameters

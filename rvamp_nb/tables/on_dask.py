@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from ..environment import needed
 from .storage import ChunkedTable, added, side_by_side
+from ..typing import Array, Ints
 
 # %% ../../nbs/workshop/on_dask.ipynb #86000011
 def the_dask():
@@ -126,7 +127,7 @@ class DaskTable(ChunkedTable):
         ends[-1] = self.shape[self.axis]  # a column of ones is the last chunk's
         return source, list(map(slice, starts, ends))
 
-    def read(self, j):
+    def read(self, j: slice | Ints) -> Array:
         """Lines j (a slice, or ascending numbers), brought here as they are used."""
         return self[:, j] if self.axis else self[j]
 

@@ -7,14 +7,17 @@ __all__ = ['BLOCK', 'SMALL', 'FILLED', 'in_rows', 'added', 'side_by_side', 'Spar
            'ChunkedTable', 'square_lengths', 'column_sums', 'standardised']
 
 # %% ../../nbs/workshop/storage.ipynb #85000004
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg.blas import dger
 
 from ..checks import check_size, dtype_of, kind_of
+from ..typing import Array, ArrayLike, Ints, TableLike, renamed
 
 # %% ../../nbs/workshop/storage.ipynb #85000007
 def in_rows(A):
@@ -206,14 +209,14 @@ class _Transposed:
 class _Blocks:
     """How a table is read: some lines of its source at a time."""
 
-    source: np.ndarray
+    source: TableLike
     _: KW_ONLY
-    axis: int = None
+    axis: int | None = None
     chunk_size: int = BLOCK
-    center: np.ndarray = None
-    scale: np.ndarray = None
+    center: Array | None = None
+    scale: Array | None = None
     intercept: bool = False
-    row_scale: np.ndarray = None
+    row_scale: Array | None = None
 
     def __post_init__(self):
         _check_numbers(self.source)
@@ -242,13 +245,13 @@ class _Blocks:
         starts = range(0, along, width)
         return source, [slice(k, min(k + width, along)) for k in starts]
 
-    def changed(self, **how):
+    def changed(self, **how: Any) -> "ChunkedTable":
         """The same source with other arguments (center, scale, intercept,
         row_scale).
         """
         return replace(self, **how)
 
-    def only(self, columns):
+    def only(self, columns: ArrayLike) -> "ChunkedTable":
         """The table of some columns (numbers; a column of ones is none of them)."""
         source, columns = self.source, np.asarray(columns)
         cheap = kind_of(source) in ("sparse", "dask")  # to cut out at once
@@ -267,7 +270,7 @@ class _Blocks:
         j = j[:-1] if intercept and not isinstance(j, slice) else j
         return j, (_of(self.center, j), _of(self.scale, j), intercept, self.row_scale)
 
-    def read(self, j):
+    def read(self, j: slice | Ints) -> Array:
         """Lines j (a slice, or ascending numbers) as a chunk; one attempt."""
         some = isinstance(self.source, _SomeColumns)
         file = self.source.source if some else self.source
@@ -277,7 +280,7 @@ class _Blocks:
         j, told = self._told(j)
         return as_block(self.source[:, j] if self.axis else self.source[j], *told)
 
-    def reading(self, k, j=None):
+    def reading(self, k: int, j: slice | Ints | None = None) -> Array:
         """The k-th chunk, or its lines j; a `ChunkError` where that fails."""
         try:
             return self.read(self.slices[k] if j is None else j)
@@ -296,6 +299,9 @@ class _Blocks:
                 j = wanted[slice(*np.searchsorted(wanted, [j.start, j.stop]))]
             if wanted is None or len(j):
                 yield k, j
+
+
+_Blocks.__init__ = renamed(_Blocks.__init__)
 
 # %% ../../nbs/workshop/storage.ipynb #85000023
 class ChunkedTable(_Blocks):
@@ -326,7 +332,12 @@ class ChunkedTable(_Blocks):
     __array__ = _no_array
     T = property(_Transposed)  # for products
 
-    def each(self, work, cut=(), whole=()):
+    def each(
+        self,
+        work: Callable[..., Any],
+        cut: Sequence[Array] = (),
+        whole: Sequence[Any] = (),
+    ) -> tuple[Any, Any]:
         """One pass; arguments and answer as of the function `each`."""
         self.passes += 1
         return self._ask(work, cut, whole)
@@ -374,7 +385,7 @@ class ChunkedTable(_Blocks):
         return self.each(lambda X, u: ((), (X.T @ u,)), (u.T,))[1][0].T
 
     @cached_property
-    def sizes(self):
+    def sizes(self) -> tuple[Array, Array]:
         """Largest size and squared length of each column, (N,) each, or not finite."""
 
         def work(X, axis):
@@ -387,7 +398,7 @@ class ChunkedTable(_Blocks):
         return joined if self.axis else (joined[0].max(1), *summed)
 
     @cached_property
-    def with_ones(self):
+    def with_ones(self) -> "ChunkedTable":
         """The same table with a column of ones behind it."""
         more = self.changed(intercept=True)
         if "sizes" in vars(self):

@@ -27,10 +27,17 @@ BROUGHT = (  # by course, dask and parquet
     *("dask.array", "distributed", "zarr"),
     "pyarrow",
 )
+LISTED = re.findall(  # the public names and their rooms
+    r"^from \.(\S+) import (\w+) as", (ROOT / "rvamp_nb/__init__.pyi").read_text(), re.M
+)
 # what a type checker need not know
-ALLOWED = r"""
-rvamp_nb\.StabilitySelection\.(__sklearn_tags__|set_\w+_request)  # as scikit-learn adds
-rvamp_nb\.(?!StabilitySelection|datasets)\w+\..*  # the rooms, which have no stubs
+ALLOWED = rf"""
+rvamp_nb\.__all__  # lazy_loader makes it of the stub
+rvamp_nb\.(?!datasets\.|({"|".join(map(".".join, LISTED))})\b)\w+\..*  # not public
+rvamp_nb\.select\.stability\.StabilitySelection  # has the metaclass of scikit-learn's
+rvamp_nb\.select\.stability\.StabilitySelection\.set_\w+_request  # it adds them
+rvamp_nb\.solver\.Fit\.load  # a function that stands elsewhere
+rvamp_nb\.tables\.storage\.ChunkedTable\.T  # what `@` asks
 """
 
 
@@ -92,6 +99,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel, repository_files):
     about = {name for name in held if ".dist-info/" in name}
     ours = {name.as_posix() for name in repository_files if name.parts[0] == "rvamp_nb"}
     assert held - about == ours
+    assert {"rvamp_nb/__init__.pyi", "rvamp_nb/py.typed"} <= ours  # asked at run time
     assert {"licenses/LICENSE", "METADATA", "entry_points.txt"} <= {
         name.partition(".dist-info/")[2] for name in about
     }
@@ -134,11 +142,39 @@ def test_tests_run_in_the_sdist(unpacked):
     assert re.search(r"^\d+ passed in", told, re.MULTILINE)
 
 
-def test_the_public_names_have_the_types_that_are_told(tmp_path):
+def test_types_are_those_of_run_time(tmp_path):
+    """That of a default, say, is one that its parameter may have."""
     (tmp_path / "allowed").write_text(ALLOWED, encoding="utf-8")
     options = ["--mypy-config-file", "pyproject.toml", "--concise"]
     options += ["--allowlist", tmp_path / "allowed", "--ignore-unused-allowlist"]
     run(sys.executable, "-m", "mypy.stubtest", "rvamp_nb", *options)
+
+
+def test_a_type_checker_sees_the_types_of_the_public_names(tmp_path):
+    """Those that typed.py asserts, strictly."""
+    run(sys.executable, "-m", "mypy", "--cache-dir", tmp_path)
+
+
+WRONG = [  # room, what stands there, what would be wrong
+    ("prior.py", "lam: float | Array", "lam: str"),
+    ("solver.py", "max_iter: int = 500", "max_iter: str = 500"),
+    ("solver.py", "counts: CountLaw", "counts"),
+    ("solver.py", ") -> Fit:", ") -> Path:"),
+]
+
+
+def test_a_wrong_type_is_seen(tmp_path):
+    for name in ("pyproject.toml", "tests/release/typed.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    shutil.copytree(ROOT / "rvamp_nb", tmp_path / "rvamp_nb")
+    for name, right, wrong in WRONG:
+        module = tmp_path / "rvamp_nb" / name
+        text = module.read_text(encoding="utf-8")
+        assert right in text
+        module.write_text(text.replace(right, wrong), encoding="utf-8")
+        assert "typed.py" in run(sys.executable, "-m", "mypy", cwd=tmp_path, code=1)
+        module.write_text(text, encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,126 @@
+"""A program that uses the public names, for a strict type checker: it is never run.
+
+What it asserts is what an editor shows; where a line is wrong on purpose, the checker
+must say so, for an ignore that nothing needs is an error.
+"""
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+from typing_extensions import assert_type
+
+import rvamp_nb
+from rvamp_nb import (
+    ChunkedTable,
+    ConstantSignal,
+    Fit,
+    Grouped,
+    Huber,
+    Laplace,
+    Logistic,
+    Prior,
+    StabilitySelection,
+    Subsample,
+    WeightedLoss,
+    condition_on_rows,
+    datasets,
+    debiased_effects,
+    free_energy,
+    load_fit,
+    naive_bootstrap,
+    p1,
+    p2,
+    plan_study,
+    refine,
+    rvamp,
+    rvamp_path,
+    save_fit,
+    state_evolution,
+    survival_fit,
+)
+from rvamp_nb.densities import P1, P1Clustered, P1Posterior
+from rvamp_nb.inference.cox import BaselineHazard
+from rvamp_nb.inference.refinement import RefinedFit
+
+Array = NDArray[np.float64]
+
+data = datasets.load_diabetes()
+assert_type(data.A, Array)
+lam = datasets.choose_lambda(data.A, data.y)
+assert_type(lam, float)
+
+fit = rvamp(data.A, data.y, lam, counts=Subsample(0.5), likelihood=Huber(1.0))
+assert_type(fit, Fit)
+assert_type(fit.mean, Array)
+assert_type(fit.Pi, Array)
+assert_type(fit.intercept, float)
+assert_type(fit.converged, bool)
+assert_type(rvamp(data.A, data.y, prior=Laplace(lam), warm_start=fit), Fit)
+assert_type(rvamp(data.A, data.y, lam, intercept=True, max_iter=9), Fit)
+assert_type(rvamp_path(data.A, data.y, until=lambda fit: fit.Pi.sum() > 9).Pi, Array)
+assert_type(p1(fit, 0), P1 | P1Clustered | P1Posterior)
+assert_type(p2(fit, [0, 1]).covariance, Array)
+assert_type(free_energy(fit), float)
+assert_type(refine(condition_on_rows(fit, 4), n_resamples=100), RefinedFit)
+assert_type(debiased_effects(fit).ci_low, Array)
+assert_type(naive_bootstrap(data.A, data.y, lam, loss="huber").Pi_se, Array)
+save_fit(fit, "fit.npz")
+fit.save("fit.npz")
+assert_type(load_fit("fit.npz", data.A, data.y), Fit)
+assert_type(Fit.load("fit.npz", data.A, data.y), Fit)
+assert_type(Laplace(lam).scaled(2.0).is_unpenalized(), bool | NDArray[np.bool_])
+assert_type(Grouped(Subsample(), ("a", "a", "b")).mean, float)
+assert_type(survival_fit(data.A, data.y, data.y > 0, lam), tuple[Fit, BaselineHazard])
+assert_type(ChunkedTable(data.A).sizes, tuple[Array, Array])
+assert_type(state_evolution(0.3, lam, signal=ConstantSignal(3.0, 0.1)).mse, float)
+assert_type(plan_study(1000, 10, 0.5, pfer=1).power, float)
+assert_type(rvamp_nb.__version__, str)
+
+selector = StabilitySelection(pfer=1, loss=WeightedLoss(Logistic()))
+selector = selector.fit(data.A, data.y > 0, groups=["a", "b"] * 221)
+assert_type(selector, StabilitySelection)
+assert_type(selector.probabilities_, Array)
+assert_type(selector.lambdas_, Array)
+assert_type(selector.refined_, RefinedFit | None)
+assert_type(selector.refine(accuracy=None, n_resamples=100), RefinedFit)
+assert_type(selector.duplicates(), list[str])
+assert_type(selector.plot_density("bmi"), Axes)
+p1(selector, ["bmi", "s5"]), p2(selector)
+
+
+class Normal(Prior):
+    """A prior of one's own."""
+
+    def inner(
+        self, field: Array, Q_hat: Array, beta: float
+    ) -> tuple[Array, Array, Array]:
+        x = field / (Q_hat + 1)
+        return field * x / 2, x, 0 * field + 1 / (Q_hat + 1)
+
+
+class Twice:
+    """A law of one's own."""
+
+    def draw(self, M: int, rng: np.random.Generator) -> Array:
+        return rng.poisson(0.5, M).astype(np.float64)
+
+
+rvamp(data.A, data.y, prior=Normal(), counts=Twice())
+
+# what must be seen
+rvamp(data.A, data.y, lam=[0.1], tol="small")  # type: ignore[arg-type]
+rvamp(data.A, data.y, prior=Logistic())  # type: ignore[arg-type]
+rvamp(data.A, data.y, counts=0.5)  # type: ignore[arg-type]
+rvamp(data.A, data.y, n_refits=3)  # type: ignore[call-arg]
+rvamp(data.A)  # type: ignore[call-arg]
+fit.average  # type: ignore[attr-defined]
+p1("fit.npz")  # type: ignore[arg-type]
+save_fit(data, "fit.npz")  # type: ignore[arg-type]
+refine(data)  # type: ignore[arg-type]
+naive_bootstrap(data.A, data.y, lam, loss="hubber")  # type: ignore[arg-type]
+StabilitySelection(bound="mbb")  # type: ignore[arg-type]
+StabilitySelection(refits=100)  # type: ignore[call-arg]
+selector.refine(seed=0.5)  # type: ignore[arg-type]
+Subsample("half")  # type: ignore[arg-type]
+datasets.load_riboflavin(3)  # type: ignore[arg-type]
+rvamp_nb.refined  # type: ignore[attr-defined]
