@@ -16,7 +16,14 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from .groups import Blocks, Layout, diagonal, symmetric, times, transposed
+from rvamp_nb.groups import (
+    Blocks,
+    Layout,
+    diagonal,
+    symmetric,
+    times,
+    transposed,
+)  # chapter 5.2
 from .messages import Mixed, Moment, Moments
 from .panels import couple_both, couple_rows, is_wide, tall_form, wide_matrices
 from .prior import Prior
@@ -313,7 +320,7 @@ class _InClusters(Prior):
             number[cluster] = cluster[0]
         self.layout = Layout(np.unique(number, return_inverse=True)[1])
 
-    def as_blocks(self, message):
+    def initial_message(self, message):
         """A message with one number for each column as one in clusters."""
         return Blocks.of(message, self.layout)
 
@@ -470,5 +477,5 @@ def put_in_clusters(problem, state, clusters, N):
     if not clusters:
         return problem, state
     prior = ClusteredPrior(problem.prior, clusters, N)
-    to_prior = prior.as_blocks(state.to_prior)
+    to_prior = prior.initial_message(state.to_prior)
     return problem._replace(prior=prior), state._replace(to_prior=to_prior)
