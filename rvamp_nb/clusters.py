@@ -315,7 +315,7 @@ class _InClusters(Prior):
             number[cluster] = cluster[0]
         self.layout = Layout(np.unique(number, return_inverse=True)[1])
 
-    def as_blocks(self, message):
+    def initial_message(self, message):
         """A message with one number for each column as one in clusters."""
         return Blocks.of(message, self.layout)
 
@@ -471,5 +471,5 @@ def put_in_clusters(problem, state, clusters, N):
     if not clusters:
         return problem, state
     prior = ClusteredPrior(problem.prior, clusters, N)
-    to_prior = prior.as_blocks(state.to_prior)
+    to_prior = prior.initial_message(state.to_prior)
     return problem._replace(prior=prior), state._replace(to_prior=to_prior)

@@ -325,7 +325,7 @@ class GroupedLoss(Loss):
         """Refused: a TypeError."""
         raise TypeError("a free energy is not had for rows in groups (Grouped counts)")
 
-    def as_blocks(self, message):
+    def initial_message(self, message):
         """A message with one number for each row, as one in blocks (0 elsewhere)."""
         if not isinstance(message, Blocks):
             return Blocks.of(message, self.layout)

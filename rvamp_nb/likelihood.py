@@ -52,7 +52,7 @@ class _Row:
         """The loss of some of the rows, a slice or their numbers."""
         return self
 
-    def as_blocks(self, message):
+    def initial_message(self, message):
         """What comes in, with one number for each row, as this loss takes it."""
         return message
 
@@ -72,7 +72,7 @@ class _Row:
         """The moments alone; arguments and shapes as in `message`."""
         return self.message(y, incoming, counts, beta)[0]
 
-
+# %% ../nbs/course/32_likelihood.ipynb #65losschk
 def check_loss(name, loss):
     """Refuse (TypeError) what is no loss."""
     wanted = "an object such as Squared() or Logistic(), or of a subclass of Loss"
@@ -532,7 +532,7 @@ class Huber(Loss):
 
     log_partition = _least_huber
 
-
+# %% ../nbs/course/32_likelihood.ipynb #65lossall
 # what is known by name, to refits, files and reports; a subclass is another loss
 LOSSES = {kind.name: kind for kind in (Squared, Logistic, PoissonLoss, Huber)}
 

@@ -147,7 +147,7 @@ class Prior:
         """Threshold t and added precision k of t |x| + k x^2 / 2; 0 of other priors."""
         return 0.0, 0.0
 
-    def as_blocks(self, message):
+    def initial_message(self, message):
         """What comes in, with one number for each column, as this prior takes it."""
         return message
 

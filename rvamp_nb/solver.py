@@ -404,7 +404,7 @@ def _warm_state(warm_start, problem):
     if shape != problem.A.shape:
         what = f"warm_start is for a problem of shape {shape}, A has shape"
         raise ValueError(f"{what} {problem.A.shape}")
-    to_likelihood = problem.likelihood.as_blocks(state.to_likelihood)
+    to_likelihood = problem.likelihood.initial_message(state.to_likelihood)
     if not (problem.likelihood.layout or isinstance(to_likelihood, Natural)):
         what = "warm_start is for rows in groups, and counts has no groups"
         raise ValueError(f"{what}: give it Grouped(law, groups)")

@@ -35,7 +35,10 @@ def initial_state(problem):
     to_prior = Natural(Q_hat, h, max(counts.var, counts.mean) * noise)
     V = np.full(len(y), 1 / (curvature.mean() or 1.0))
     to_likelihood = Natural(V, -f, np.zeros(len(y)))
-    return State(problem.prior.as_blocks(to_prior), likelihood.as_blocks(to_likelihood))
+    return State(
+        problem.prior.initial_message(to_prior),
+        likelihood.initial_message(to_likelihood),
+    )
 
 # %% ../nbs/course/34_one_turn.ipynb #a7d10c10
 def _null_fit(problem):

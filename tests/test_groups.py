@@ -291,7 +291,7 @@ def test_what_cannot_be_is_refused():
 def test_an_empty_message_stays_finite():
     y = np.zeros(4)
     grouped = GroupedLoss(Squared(), np.array([0, 0, 1, 1]))
-    message = grouped.as_blocks(Natural(np.zeros(4), y, np.zeros(4)))
+    message = grouped.initial_message(Natural(np.zeros(4), y, np.zeros(4)))
     moments, back = grouped.message(y, message, Poisson(0.5))
     assert np.isfinite(back.Q_hat).all() and np.isfinite(moments.chi).all()
 

@@ -72,7 +72,7 @@ class ByRow(Loss):
 
     value = property(lambda self: self.loss.value)
     derivatives = property(lambda self: self.loss.derivatives)
-    as_blocks = property(lambda self: self.loss.as_blocks)
+    initial_message = property(lambda self: self.loss.initial_message)
     layout = property(lambda self: self.loss.layout)
 
     def message(self, y, incoming, counts, beta=np.inf):

@@ -297,7 +297,7 @@ def with_refits(s, accuracy=None, n_resamples=None):
     near = np.abs(both.Pi - threshold) <= 2 * both.Pi_se
     found = reached | told_of_answer(question, s.fit, threshold, least, both)
     found["undecided"] = (question.candidates & near)[question.columns.where]
-    found |= dict(refined=in_the_table(s, both), interrupted=both.interrupted)
+    found |= dict(interrupted=both.interrupted, refined=in_the_table(s, both))
     found |= dict(pfer_bound_se=more - bound, asked=dict(s.asked))
     found["asked"]["n_resamples"] = both.n_resamples + both.n_failed
     found["pfer"] = bound if _one_penalty(s.asked) else s.pfer
