@@ -37,7 +37,6 @@ class _Answer:
     has_intercept = property(lambda self: isinstance(self._whole, WithIntercept))
     # columns that are one coordinate, int arrays (chapter 4.7), and the prior of all
     column_clusters = property(lambda self: [*self.problem.prior.column_clusters])
-    _whole = property(lambda self: self.problem.prior.whole)
     base = property(lambda self: self)  # the Fit under a fit of another kind
     posterior_var = property(lambda self: self.var + self.chi / self.problem.beta)
     mean = property(lambda self: self._x.mean[: self._size])
@@ -47,6 +46,10 @@ class _Answer:
     intercept_var = property(lambda self: self._at_end(self._x.var))
     messages = property(lambda self: self.last and self.last.new)
     _size = property(lambda self: self.problem.A.shape[1] - self.has_intercept)
+
+    @cached_property
+    def _whole(self):
+        return self.problem.prior.whole
 
     @property
     def prior(self):
