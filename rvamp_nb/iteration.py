@@ -184,7 +184,7 @@ def _near(proposal, plain):
 def _onward(problem, current, damping, anderson=None):
     """The state after a good step, and whether it is accelerated."""
     old, new = current.state, current.new
-    z, f = coordinates(old), coordinates(new)
+    z, f = np.split(coordinates((*old, *new)), 2)
     trusted = anderson and current.change <= 1
     plain = from_coordinates(_damped(z, f.copy() if trusted else f, damping), old)
     if trusted:

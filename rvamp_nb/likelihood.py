@@ -15,7 +15,7 @@ from scipy.special import ndtr, wrightomega
 from .checks import check_field
 from .interface import check_offers
 from .messages import Moments, Natural
-from .ramps import noises, ramp
+from .ramps import noises, ramp, ramp_in_noise
 from .resampling import CountLaw
 from .typing import Array
 
@@ -472,7 +472,7 @@ def _least_huber(
     (V, h, chi_hat), (c, w) = incoming, counts.nodes()
     s, mean, give = np.sqrt(chi_hat), y + h, 1 + np.multiply.outer(c, V)
     a = np.array([mean, -mean])[:, None] - huber.delta * give
-    lift, var, _ = ramp(noises(a, np.where(s > 0, s, 1.0)))
+    lift, var, _ = ramp_in_noise(a, np.where(s > 0, s, 1.0))
     beyond = (s**2 * var + (np.maximum(a, 0) + s * lift) ** 2).sum(0)
     return -((w * c) @ ((mean**2 + chi_hat - beyond) / give) / 2)
 

@@ -17,18 +17,9 @@ from scipy.special import erfcx, expit, ndtr
 from .checks import check_array, check_field
 from .interface import check_offers
 from .messages import Moments, Natural
-from .ramps import FAR, noises, phi, ramp, tail_moments
+from .ramps import FAR, inside, noises, phi, ramp, ramp_in_noise, tail_moments
 from .resampling import CountLaw, FixedFactor, TwoPoint, check_law
 from .typing import Array, Bools
-
-# %% ../nbs/course/31_prior.ipynb #c357d286
-def _inside(size, lam, s):
-    """P[|size + s xi| <= lam], for s > 0, to about twelve digits however small."""
-    d, e, near, far = noises(np.array([size, lam, lam - size, -lam - size]), s)
-    d2, e2 = d**2, e**2  # a square is quick, a fourth power is not
-    series = 1 + (d2 - 1) * e2 / 6 + (d2**2 - 6 * d2 + 3) * e2**2 / 120
-    wide = ndtr(near) - ndtr(far)
-    return np.where(e * (1 + d) < 0.02, 2 * e * phi(d) * series, wide)
 
 # %% ../nbs/course/31_prior.ipynb #05f616d6
 @np.errstate(under="ignore")
@@ -41,14 +32,14 @@ def thresholded(incoming, lam):
     size, s, noisy = np.abs(h), np.sqrt(chi_hat), chi_hat > 0
     unit = np.where(noisy, s, 1.0)
     beyond = np.array([h - lam, -h - lam])  # the upper and the lower threshold
-    lift, v, P = ramp(noises(beyond, unit))
+    lift, v, P = ramp_in_noise(beyond, unit)
     m_up, m_down = np.maximum(beyond, 0) + s * lift
     var = chi_hat * v.sum(0) + 2 * m_up * m_down
     Pi = np.where(noisy, P.sum(0), size > lam)
     Pi_bar = np.where(noisy, 1 - Pi, size <= lam)
     sure = noisy & (Pi > 0.5)  # up to there a difference from 1 has its digits
     given = np.broadcast_arrays(size, lam, unit)
-    Pi_bar[sure] = _inside(*(part[sure] for part in given))
+    Pi_bar[sure] = inside(*(part[sure] for part in given))
     return (m_up - m_down) / Q_hat, var / Q_hat / Q_hat, Pi, Pi_bar
 
 # %% ../nbs/course/31_prior.ipynb #5e1ec7ed1

@@ -42,7 +42,6 @@ class _Answer:
     column_clusters: list[Ints] = property(
         lambda self: [*self.problem.prior.column_clusters]
     )
-    _whole = property(lambda self: self.problem.prior.whole)
     base = property(lambda self: self)  # the Fit under a fit of another kind
     # whether it has `Pi`
     selects = property(lambda self: self.problem.prior.selects(self.problem.beta))
@@ -56,6 +55,10 @@ class _Answer:
     intercept_var: float = property(lambda self: self._at_end(self._x.var))
     messages: State | None = property(lambda self: self.last and self.last.new)
     _size = property(lambda self: self.problem.A.shape[1] - self.has_intercept)
+
+    @cached_property
+    def _whole(self):
+        return self.problem.prior.whole
 
     @property
     def prior(self) -> Prior:
