@@ -684,8 +684,8 @@ def test_a_loss_and_a_penalty_that_no_solver_knows_are_refitted_by_turns():
 def test_whatever_variances_and_costs_are_the_refits_end(monkeypatch):
     """Random variances, some of them 0, costs, and limits."""
     rng = np.random.default_rng(0)
-    for _ in range(400):
-        parts = 10 ** rng.uniform(-9, 2, 3) * (rng.random(3) > 0.2)
+    for k in range(400):
+        parts = 10 ** rng.uniform(-9, 2, 3) * (rng.random(3) > 0.2) * (k > 0)
         cost, most = 10 ** rng.uniform(-7, 1, 3), int(10 ** rng.uniform(1, 4.5))
         monkeypatch.setattr(room, "seconds_of_levels", lambda samples, c=cost: c)
         short = np.inf if rng.random() < 0.2 else 1 + 10 ** rng.uniform(-6, 4)

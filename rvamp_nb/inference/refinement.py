@@ -299,8 +299,7 @@ def _moments(samples):
     errors = np.sqrt([mean.square_error, square.square_error * size])
     errors *= t.ppf(0.975, np.maximum(events, FEW_SEEN) - 1) / ndtri(0.975)
     unit = np.array([scale, scale**2])
-    values, errors = values * unit + [about, 0 * about], errors * unit
-    found[:, :, seen] = values, errors
+    found[:, :, seen] = values * unit + [about, 0 * about], errors * unit
     return found
 
 # %% ../../nbs/course/44_refinement.ipynb #44cod008
