@@ -441,7 +441,7 @@ def test_a_screen_has_88_columns_and_what_the_table_says(cases, name):
     text = " ".join(" ".join(lines).split())
     assert "all of it" in text and "warning: beware beware" in text
     assert f"reliability: {GRADES[s.diagnostics.reliability]} (" in text
-    alone = ", by rVAMP alone; the refits that were made correct it"
+    alone = ", by rVAMP alone; the refits correct that, but no wrong row"
     assert (alone in text) == bool(s.refined is not None and s.diagnostics.reasons)
     assert "and 25 more features" in text and "rvamp_nb.debiased_effects)" in text
     assert ("refits: none" in text) == (s.refined is None) != ("±" in text)

@@ -509,7 +509,7 @@ def _grades(diagnostics, both):
     reasons = [why.removesuffix(made) for why in diagnostics.reasons]
     text = f"{grade} ({'; '.join(reasons) or calm})"
     if both is not None and reasons:
-        text += ", by rVAMP alone; the refits that were made correct it"
+        text += ", by rVAMP alone; the refits correct that, but no wrong row"
     if why := "; ".join(diagnostics.spread_reasons):
         text += f". The column sd: {GRADES[diagnostics.spread_reliability]} ({why})"
     return text
