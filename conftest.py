@@ -8,6 +8,7 @@ stand. At the end each control above a picture is moved to both its ends, and mu
 the picture.
 """
 
+import gc
 import json
 import os
 
@@ -134,6 +135,20 @@ def pytest_xdist_auto_num_workers(config):
         and not config.getoption("--bench")
         else 0
     )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """What is made while tests are collected stays to the end: the garbage collector,
+    which would look through it again and again, leaves it out, then and later.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_ignore_collect(collection_path, config):

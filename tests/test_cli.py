@@ -21,6 +21,7 @@ import termios
 import threading
 from configparser import ConfigParser
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +89,13 @@ SCRIPT = (
     "from rvamp_nb.cli import main; main()"
 )
 COMMAND = [sys.executable, "-c", SCRIPT]
+# pictures take two seconds a process; where they are not the point, they are a word
+UNDRAWN = SCRIPT.replace(
+    "; main()",
+    "; from rvamp_nb.select import report;"
+    "report.picture_files = lambda _, pictures, kinds: {"
+    "f'{name}.{kind}': b'drawn' for name in pictures for kind in kinds}; main()",
+)
 
 
 def run(*argv, **env):
@@ -97,8 +105,11 @@ def run(*argv, **env):
 
 
 def shell(line, **env):
-    """A line of a shell in which `rvamp-nb` stands for the command."""
+    """A line of a shell in which `rvamp-nb` stands for the command, and `undrawn` for
+    the command without pictures.
+    """
     line = line.replace("rvamp-nb", shlex.join(COMMAND))
+    line = line.replace("undrawn", shlex.join([sys.executable, "-c", UNDRAWN]))
     caught = dict(capture_output=True, text=True, encoding="utf-8", env={**ENV, **env})
     return subprocess.run(["bash", "-c", line], **caught)
 
@@ -827,7 +838,7 @@ def test_a_terminal_without_greek_is_no_reason_to_fail(monkeypatch):
 def test_a_closed_pipe_ends_it_quietly_with_all_files_there():
     """Nor does it wait for a bar that nobody sees, nor forget that its light is red."""
     table(M=8)
-    line = f"set -o pipefail; rvamp-nb {QUICK} 2>&1"
+    line = f"set -o pipefail; undrawn {QUICK} 2>&1"
     done = shell(f"{line} | head -1", PYTHONUNBUFFERED="1")
     assert (done.returncode, done.stderr) == (3, "")
     assert done.stdout.count("\n") == 1
@@ -852,7 +863,7 @@ def test_a_report_that_cannot_be_printed():
     if not Path("/dev/full").exists():
         pytest.skip("needs /dev/full")
     table()
-    done = shell(f"rvamp-nb {QUICK} > /dev/full")
+    done = shell(f"undrawn {QUICK} > /dev/full")
     assert done.returncode == 3 and done.stderr.count("\n") == 1
     assert "cannot be printed" in done.stderr
     assert len(pd.read_csv("rvamp-nb-out/data-selection.csv")) == 6
@@ -1699,7 +1710,7 @@ def test_a_plan_is_printed_as_the_library_computes_it(capsys, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_plan_like_a_pilot(capsys, tmp_path):
+def test_a_plan_like_a_pilot(capsys, tmp_path, monkeypatch):
     """As of the array in Python; what is left out of the file is named."""
     X = genes(60).draw(50, np.random.default_rng(0))
     frame = pd.DataFrame(X, columns=[f"g{i}" for i in range(60)])
@@ -1708,19 +1719,23 @@ def test_a_plan_like_a_pilot(capsys, tmp_path):
     asked = "plan --effects 3 --size 1 --threshold 0.7 --json --pilot".split()
     main([*asked, str(tmp_path / "pilot.csv")])
     said = json.loads(capsys.readouterr().out)
-    assert (
-        said["answer"]["rows"]
-        == rvamp_nb.plan_study(60, 3, 1, pilot=X, threshold=0.7).rows
-    )
+    study = rvamp_nb.plan_study(60, 3, 1, pilot=X, threshold=0.7)
+    assert said["answer"]["rows"] == study.rows
     assert said["answer"]["n_simulated"] >= 32 and said["asked"]["features"] == 60
     assert said["left_out"] == ["batch"]
+    # as text, and not by a third plan of the same, which takes seconds
+    monkeypatch.setattr(rvamp_nb, "plan_study", lambda *_, **__: study)
     main([*asked[:-2], "--pilot", str(tmp_path / "pilot.csv")])
     text = capsys.readouterr().out
     assert "left out of the pilot" in text and "batch" in text and "simulated" in text
     assert max(map(len, text.splitlines())) <= 88
 
 
-def test_a_column_of_the_pilot_that_is_no_feature_is_dropped(capsys, tmp_path):
+def test_a_column_of_the_pilot_that_is_no_feature_is_dropped(
+    capsys, tmp_path, monkeypatch
+):
+    planned = partial(rvamp_nb.plan_study, n_studies=0)  # the plan is not the point
+    monkeypatch.setattr(rvamp_nb, "plan_study", planned)
     frame = pd.DataFrame(genes(60).draw(50, np.random.default_rng(0)))
     frame = frame.add_prefix("g").assign(dose=np.arange(50) % 7)
     frame.to_csv(tmp_path / "pilot.csv", index=False)

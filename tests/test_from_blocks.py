@@ -173,12 +173,23 @@ def test_what_columns_see_is_that_of_the_matrix_that_is_never_formed():
         np.testing.assert_allclose(one, other, atol=1e-9 * np.abs(other).max())
 
 
-def test_what_is_counted_is_that_of_a_table_in_memory(dense, fit, monkeypatch):
-    # at 1.5e-2 two orders of summation may end a step apart
-    monkeypatch.setattr(conditioning, "ENOUGH", 1e-6)
-    monkeypatch.setattr(conditioning, "MOST_STEPS", 1000)
-    theirs, ours = condition_on_rows(dense), condition_on_rows(fit)
-    assert len(theirs.parts) == 16 and ours.left == theirs.left == {}
+@pytest.fixture(scope="module")
+def exactly():
+    """At 1.5e-2 two orders of summation may end a step apart."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(conditioning, "ENOUGH", 1e-6)
+        patch.setattr(conditioning, "MOST_STEPS", 1000)
+        yield
+
+
+@pytest.fixture(scope="module")
+def counted(dense, exactly):
+    return condition_on_rows(dense, rows=3)
+
+
+def test_what_is_counted_is_that_of_a_table_in_memory(counted, exactly, fit):
+    theirs, ours = counted, condition_on_rows(fit, rows=3)
+    assert len(theirs.parts) == 8 and ours.left == theirs.left == {}
     np.testing.assert_array_equal(ours.rows, theirs.rows)
     for name in ("Pi", "mean", "var"):
         one, other = getattr(ours, name), getattr(theirs, name)
