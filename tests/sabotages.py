@@ -632,6 +632,20 @@ SABOTAGES = [
     ),
     Sabotage(
         "solver.py",
+        "a prior whose chi is not the derivative of its mean is taken",
+        "if len(wrong) > N // 2:",
+        "if len(wrong) > N:",
+        "tests/test_protocols.py::test_a_wrong_prior_is_refused_at_the_call",
+    ),
+    Sabotage(
+        "solver.py",
+        "a fit is asked whether it has Pi",
+        "        if self.selects:",
+        '        if hasattr(self, "Pi"):',
+        "tests/test_protocols.py::test_own_objects_are_not_asked_what_they_offer",
+    ),
+    Sabotage(
+        "solver.py",
         "the table is the caller's array, not a copy",
         'table = np.array(check_array("A", A))',
         'table = check_array("A", A)',
