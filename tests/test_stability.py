@@ -27,6 +27,7 @@ from rvamp_nb import (
 )
 from rvamp_nb.datasets import gaussian_design, load_diabetes, standardize, toy
 from rvamp_nb.inference.diagnostics import ReliabilityWarning, row_shares
+from rvamp_nb.inference.refinement import resamples
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import FixedFactor, NoResampling, Subsample
 from rvamp_nb.select import answer, penalty
@@ -46,10 +47,21 @@ SIMULATION = runpy.run_path(
 # Probabilities against refits ---------------------------------------------------------
 
 
-def refits(s, lam, n, seed):
+class Replayed:
+    """What has been drawn before, one row at a time."""
+
+    def __init__(self, rows):
+        self.rows = iter(rows)
+
+    def draw(self, M, rng):
+        return next(self.rows)
+
+
+def refits(s, lam, n, seed, counts=None):
     """Coefficients of plain refits of an estimator's question, (n, columns)."""
     question = s.question_
-    given = dict(counts=question.counts, loss=s.loss_, intercept=question.intercept)
+    counts = question.counts if counts is None else Replayed(counts)
+    given = dict(counts=counts, loss=s.loss_, intercept=question.intercept)
     given |= dict(penalty_factor=question.prior.penalty_factor)
     given |= dict(randomize=question.prior.randomize, n_resamples=n, seed=seed)
     A, y = question.A, question.target.y
@@ -289,7 +301,7 @@ def test_the_refits_are_those_of_the_naive_bootstrap():
     X, y = clean(2, M=60, N=10)
     s = StabilitySelection(n_resamples=0, n_lambdas=8).fit(X, y)
     draws = s.refine(None, 30, seed=9, progress=False).draws
-    expected = refits(s, s.lambda_, 30, 9)
+    expected = refits(s, s.lambda_, 30, 9, resamples(s.fit_, range(30), 9)[0])
     np.testing.assert_array_equal(draws != 0, expected != 0)
     np.testing.assert_allclose(draws * s.scale_, expected, atol=1e-6)
 
