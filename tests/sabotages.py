@@ -330,7 +330,7 @@ SABOTAGES = [
         "tests/test_html.py::test_parameters_are_text_and_folded",
     ),
     Sabotage(
-        "select/report.py",
+        "select/wording.py",
         "a threshold stands where q should",
         "a resample selects {reached}",
         "a resample selected {reached}",

@@ -24,14 +24,13 @@ from rvamp_nb.select.pictures import label, plot_probabilities, promise, spaced
 from rvamp_nb.select.report import (
     FILES,
     console,
-    facts,
     fingerprint,
-    methods_text,
     report_files,
     summary_table,
     verdict,
     write_files,
 )
+from rvamp_nb.select.wording import facts, methods_text
 from rvamp_nb.sketch import GRADES
 
 # of "no answer" below, whose path is made when it is drawn

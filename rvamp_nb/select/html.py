@@ -11,7 +11,8 @@ import numpy as np
 from ..explore import COLOURS
 from .pictures import label, leaders_of
 from .readers import shown
-from .report import decisions, facts, verdict
+from .report import decisions, verdict
+from .wording import facts
 from ..sketch import BADGES, badge, plain_text, rounded, rows_of_html
 
 # %% ../../nbs/workshop/html.ipynb #411d0009
