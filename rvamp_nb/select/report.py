@@ -22,16 +22,11 @@ import rvamp_nb
 from ..checks import listed
 from ..explore import style
 from ..saving import written_whole
+from . import wording
 from .frames import pd, shown
-from .pictures import PICTURES, promise, size_reported, size_selected
+from .pictures import PICTURES
 from .predict import duplicates, family_probabilities, substitutes
-from rvamp_nb.select.wording import (
-    facts,
-    grades_of,
-    methods_text,
-    number_of,
-    versions_used,
-)
+from .wording import methods_text, promise, size_reported, size_selected
 from ..sketch import rounded
 
 # %% ../../nbs/workshop/report.ipynb #c27359fd
@@ -183,8 +178,8 @@ def console(s, name="the table", done=(), warnings=(), leaders=12):
     """
     head = [verdict(s), *(f"warning: {w}" for w in warnings)]
     block = [
-        *facts(s, name, done),
-        ("reliability", grades_of(s.diagnostics, s.refined)),
+        *wording.facts(s, name, done),
+        ("reliability", wording.grades_of(s.diagnostics, s.refined)),
     ]
     block = (f"{what + ':':{_LABEL}}{text}" for what, text in block)
     parts = _wrapped(head), [*_leading(s, leaders)], _wrapped(block, _LABEL)
@@ -230,7 +225,7 @@ def _leading(s, most):
         kept = _SHORT.get(row["selected"], row["selected"].replace(_BELOW, "kept"))
         yield f"{name:{wide}}{Pi}{row['mean'] + 0:11.4g}{row['sd']:11.4g}  {kept}"
     if (left := len(table) - most) > 0:
-        yield f"... and {number_of(left, 'more feature')}"
+        yield f"... and {wording.number_of(left, 'more feature')}"
     near = beside and bool(s.undecided.any())
     columns = _COLUMNS + _ERROR * beside + _OF_DECOYS * q + _UNDECIDED * near
     yield from _wrapped([columns], 0)
@@ -318,7 +313,7 @@ def report_files(s, pictures=PICTURES, kinds=KINDS, done=()):
     files["covariates.csv"] = csv_file(table[kept])
     files["selected.csv"] = csv_file(table[table["selected"] & ~kept])
     said = dict(question=fingerprint(s.question), **table.attrs)
-    said |= dict(versions=versions_used(), arguments=s.asked)
+    said |= dict(versions=wording.versions_used(), arguments=s.asked)
     said["files"] = [name for name in FILES if name in {*files, "settings.json"}]
     return files | {"settings.json": json_file(said)}
 
