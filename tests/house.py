@@ -97,6 +97,25 @@ def defined(tree):
             yield from (n.id for n in targets if isinstance(n, ast.Name))
 
 
+def folded(name):
+    """A name without case, underscores and a plural s: what a search confuses."""
+    bare = name.replace("_", "").lower()
+    return bare.removesuffix("s") if not bare.endswith("ss") else bare
+
+
+def alike(trees):
+    """The names that several rooms define so that they differ by that, those with an
+    underscore in front left out; each as "room.name room.name".
+    """
+    homes = {}
+    for room, tree in trees.items():
+        for name in {*defined(tree)} - {"__all__"}:
+            if not name.startswith("_"):
+                homes.setdefault(folded(name), []).append((room, name))
+    several = (h for h in homes.values() if len({room for room, _ in h}) > 1)
+    return sorted(" ".join(".".join(one) for one in sorted(h)) for h in several)
+
+
 def code_lines(text):
     """The lines of a room that hold code: no blank ones, no comments, no docstrings; a
     signature is one however many it is written on, as in minutes.py.
@@ -162,6 +181,7 @@ def count():
         ],
         hidden=[room for room, text in texts.items() if HIDDEN.search(text)],
         twice=sorted(name for name, n in homes.items() if n > 1 and name != "__all__"),
+        alike=alike({room: tree for room, tree in trees.items() if room != "micro"}),
         once=[f"{room}.{name}" for room in private for name in private[room]],
         deep=sorted(name for name, n in depths(trees).items() if n > 3),
     )
@@ -226,6 +246,7 @@ def main():
         ("back", "arrows back"),
         ("hidden", "rooms that hide an import"),
         ("twice", "names that stand in two rooms"),
+        ("alike", "names that differ by case, underscore or a plural"),
         ("once", "small private functions that are called once"),
         ("deep", "classes deeper than three"),
     ):

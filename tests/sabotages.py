@@ -295,7 +295,7 @@ SABOTAGES = [
         "tests/test_html.py::test_what_is_undecided_is_marked_by_a_word_and_a_colour",
     ),
     Sabotage(
-        "select/pictures.py",
+        "select/wording.py",
         "a bound that is none is printed",
         "if kept and np.isnan(s.pfer_bound):",
         "if False:",
@@ -410,7 +410,7 @@ SABOTAGES = [
         "tests/test_html.py::test_parameters_are_text_and_folded",
     ),
     Sabotage(
-        "select/report.py",
+        "select/wording.py",
         "a threshold stands where q should",
         "a resample selects {reached}",
         "a resample selected {reached}",
@@ -1426,7 +1426,7 @@ SABOTAGES = [
         "tests/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
     Sabotage(
-        "select/pictures.py",
+        "select/wording.py",
         "those who are hardly ever selected lead",
         "columns[np.argsort(-s.probabilities[columns]",
         "columns[np.argsort(s.probabilities[columns]",

@@ -20,18 +20,17 @@ from rvamp_nb.explore import style
 from rvamp_nb.select import report
 from rvamp_nb.select.answer import refine_selection, with_refits
 from rvamp_nb.select.control import pfer_bound
-from rvamp_nb.select.pictures import label, plot_probabilities, promise, spaced
+from rvamp_nb.select.pictures import label, plot_probabilities, spaced
 from rvamp_nb.select.report import (
     FILES,
     console,
-    facts,
     fingerprint,
-    methods_text,
     report_files,
     summary_table,
     verdict,
     write_files,
 )
+from rvamp_nb.select.wording import facts, methods_text, promise
 from rvamp_nb.sketch import GRADES
 
 # of "no answer" below, whose path is made when it is drawn

@@ -25,7 +25,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rvamp_nb import StabilitySelection, datasets
 from rvamp_nb.inference.diagnostics import ReliabilityWarning
 from rvamp_nb.resampling import Poisson, Subsample, TwoPoint, Weakness
-from rvamp_nb.select import report
+from rvamp_nb.select import report, wording
 from rvamp_nb.select.control import pfer_bound
 from rvamp_nb.solver import ConvergenceWarning
 
@@ -826,9 +826,9 @@ def test_q_values_are_there_for_who_asks_and_change_nothing_else(plain):
     np.testing.assert_array_equal(
         table.q_value[[f"x{i}" for i in range(12)]], s.q_values_
     )
-    said = report.methods_text(s.selection_)
+    said = wording.methods_text(s.selection_)
     assert "decoy (permuted; Barber" in said and "Barber RF" in said
-    assert "decoy" not in report.methods_text(plain.selection_)
+    assert "decoy" not in wording.methods_text(plain.selection_)
 
 
 @pytest.mark.filterwarnings("ignore:nothing could be selected here. 10 features")

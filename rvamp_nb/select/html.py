@@ -9,9 +9,10 @@ __all__ = ['LEADERS', 'answer_html']
 import numpy as np
 
 from ..explore import COLOURS
-from .pictures import label, leaders_of
+from .pictures import label
 from .readers import shown
-from .report import decisions, facts, verdict
+from .report import decisions, verdict
+from .wording import facts, leaders_of
 from ..sketch import BADGES, badge, plain_text, rounded, rows_of_html
 
 # %% ../../nbs/workshop/html.ipynb #411d0009
