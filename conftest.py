@@ -247,7 +247,7 @@ def run_notebook(path, module=None):
     """Run the notebook at ``path`` in this process; with ``module``, use that in
     place of its exported cells.
     """
-    explore = import_module("rvamp_nb.explore")
+    explore = import_module("rvamp_nb.plot_style")
     others = list(explore._live)  # boxes of tests that ran before, still about
     shell, cells = watching_shell()(path, mpl_format="png"), read_cells(path)
     for cell in filter(is_run, cells):
@@ -288,7 +288,7 @@ def swept(box=None):
     closed) to both its ends and back. A list of lines: one for each error, with the
     control and its value, and one for each control that changed nothing.
     """
-    live, found = import_module("rvamp_nb.explore")._live, []
+    live, found = import_module("rvamp_nb.plot_style")._live, []
     for alive in list(live) if box is None else [box]:
         if alive.comm is not None:
             *knobs, out = alive.children

@@ -22,7 +22,7 @@ from rvamp_nb import (
     naive_bootstrap,
     rvamp,
 )
-from rvamp_nb.explorers import (
+from rvamp_nb.widgets import (
     explorer_table,
     refits_for_the_page,
     with_steps,

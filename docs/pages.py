@@ -17,7 +17,7 @@ from translate import (
     published_modules,
 )
 
-from rvamp_nb.explorers import diabetes_explorer
+from rvamp_nb.widgets import diabetes_explorer
 
 ROUTES = "appendix/routes"  # the ways through the course: first on the site
 LANDING = Path(__file__).resolve().parent / "landing.md"

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from rvamp_nb import datasets, naive_bootstrap, p1, rvamp
-from rvamp_nb.explore import style
+from rvamp_nb.plot_style import style
 
 STATIC = Path(__file__).resolve().parent / "static"
 INKS = {  # colours of a page, as in the explorer: text, refits, p̄₁, and its numbers

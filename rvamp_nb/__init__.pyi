@@ -41,17 +41,17 @@ from .resampling import TwoPoint as TwoPoint
 from .resampling import Weakness as Weakness
 from .saving import load_state as load_state
 from .saving import save_fit as save_fit
+from .select.estimator import StabilitySelection as StabilitySelection
 from .select.planning import plan_study as plan_study
 from .select.planning import predict_study as predict_study
-from .select.stability import StabilitySelection as StabilitySelection
 from .solver import ConvergenceWarning as ConvergenceWarning
 from .solver import Fit as Fit
 from .solver import load_fit as load_fit
 from .solver import rvamp as rvamp
 from .solver import rvamp_path as rvamp_path
-from .tables.on_dask import DaskTable as DaskTable
-from .tables.storage import ChunkedTable as ChunkedTable
-from .tables.storage import ChunkError as ChunkError
+from .tables.chunked import ChunkedTable as ChunkedTable
+from .tables.chunked import ChunkError as ChunkError
+from .tables.dask_table import DaskTable as DaskTable
 from .weighted import WeightedLoss as WeightedLoss
 
 __version__: str

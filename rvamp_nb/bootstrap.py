@@ -13,12 +13,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from .checks import check_array, check_number, check_size, kind_of
+from .batch_glm import RefitLoss, check_target, penalised_fit, refit, unit_table
 from .environment import numpy_errors, progress_bar
-from .refits import RefitLoss, check_target, penalised_fit, refit, unit_table
 from .resampling import CountLaw, Poisson, TwoPoint, check_law, drawn
-from .tables.storage import ChunkedTable
+from .tables.chunked import ChunkedTable
 from .typing import Array, ArrayLike, renamed
+from .validation import check_array, check_number, check_size, kind_of
 
 # %% ../nbs/course/14_bootstrap.ipynb #67a3ce04
 def weighted_lasso(A, y, lam, counts, tol=1e-10):
@@ -252,9 +252,9 @@ def _gather(chunks, plan, n, keep, progress):
     mean, var, mean_se, var_se = _spread(n, sums, about)
     table = mean, var, selected / n, mean_se, var_se, _share_error(selected, n)
     draws = None if keep is None else np.concatenate(draws)
-    own = [float(v[N]) for v in (mean, var, mean_se) if len(selected) > N]
+    of_intercept = [float(v[N]) for v in (mean, var, mean_se) if len(selected) > N]
     known = mean[-M:], mean_se[-M:], n, plan.seed, draws
-    return Refits(*(v[:N] for v in table), *known, *own)
+    return Refits(*(v[:N] for v in table), *known, *of_intercept)
 
 # %% ../nbs/course/14_bootstrap.ipynb #16514809
 @renamed

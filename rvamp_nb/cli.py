@@ -20,25 +20,25 @@ from operator import attrgetter
 from pathlib import Path
 
 import rvamp_nb
+from .cli_options import arguments
 from .select import frames, readers
-from .select.arguments import arguments
 from .select.frames import Table
-from .select.readers import BadInput, Later, np, pd, shown
+from .select.readers import InputError, LazyModule, np, pd, printable
 
 # %% ../nbs/workshop/cli.ipynb #02e1fa38
-_reports = Later("rvamp_nb.select.report")
+_reports = LazyModule("rvamp_nb.select.report")
 
 
 @contextmanager
 def _collected_warnings():
     """A list that has, after the block, the sentences of its warnings, each once."""
-    said = []
+    warned = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        yield said
+        yield warned
     by_itself = rvamp_nb.ConvergenceWarning, rvamp_nb.ReliabilityWarning, RuntimeWarning
     found = [w.message for w in caught if not issubclass(w.category, by_itself)]
-    said += dict.fromkeys(" ".join(str(message).split()) for message in found)
+    warned += dict.fromkeys(" ".join(str(message).split()) for message in found)
 
 
 def _fitted(name, table, options):
@@ -47,27 +47,27 @@ def _fitted(name, table, options):
     try:
         s = estimator.fit(table.X, table.y, **table.rows).selection_
     except (ValueError, TypeError) as e:
-        raise BadInput(f"{shown(name)}: {e}") from None
+        raise InputError(f"{printable(name)}: {e}") from None
     if table.classes and s.question.target.classes is not None:
         target = s.question.target._replace(classes=np.array(table.classes))
         s = replace(s, question=replace(s.question, target=target))
     return s
 
 
-def _all_warnings(table, said):
+def _all_warnings(table, warned):
     """Sentences of the table and of the fit, and one about names."""
-    said = [*table.warnings, *said]
+    warned = [*table.warnings, *warned]
     if any(str(name)[0] in "=+-@" for name in table.X):
         formula = "a spreadsheet takes names that begin with =, +, - or @ for formulas"
-        said.append(f"{formula}: let it import the column 'feature' as text")
-    return said
+        warned.append(f"{formula}: let it import the column 'feature' as text")
+    return warned
 
 # %% ../nbs/workshop/cli.ipynb #575d4ea5
 _ENDS = "-selection.csv -selection.json -selection.png -path.csv -path.png".split()
 
 
-def _contents(s, with_path, source, table, said):
-    """{end of a file: its bytes}, and the exit code; `said` hears of what fails."""
+def _contents(s, with_path, source, table, warned):
+    """{end of a file: its bytes}, and the exit code; `warned` hears of what fails."""
     made, stopped = _reports.report_files(s, []), s.interrupted
     ends = {"bars": "-selection.png", "path": "-path.png"}
     pictures = list(ends)[: 1 + with_path] if s.fit.converged and not stopped else []
@@ -88,14 +88,14 @@ def _contents(s, with_path, source, table, said):
     except KeyboardInterrupt:
         stopped = True
     columns, code = s.question.columns, 3 if missing else _code(s, stopped)
-    said += missing
+    warned += missing
     done = dict(rows_left_out=table.left_out, gaps_filled=table.filled)
     done |= _some(table, "categories references")
     kept = list(columns.names[columns.kind == "covariate"])
     done |= dict(kept=kept, notes=table.notes)
     ends = [end for end in _ENDS if end in {*contents, "-selection.json"}]
     settings = json.loads(made["settings.json"]) | source
-    settings |= dict(table=done, warnings=said, exit_code=code)
+    settings |= dict(table=done, warnings=warned, exit_code=code)
     settings["files"] = [source["name"] + end for end in ends]
     return contents | {"-selection.json": _reports.json_file(settings)}, code
 
@@ -122,15 +122,15 @@ def _saved(name, contents, out):
     try:
         _reports.write_files(out, {name + end: data for end, data in contents.items()})
     except OSError as e:
-        problem = f"the files cannot be written to {shown(out)} ({e.strerror})"
+        problem = f"the files cannot be written to {printable(out)} ({e.strerror})"
         raise _Unwritten(f"{problem}: choose another folder with --out") from None
     finally:
         if before is not None:
             signal.signal(signal.SIGINT, before)
     titles = dict(zip(_ENDS, ("table", "settings", "picture", "path", "path")))
-    told = {place(end): titles[end] for end in _ENDS if end in contents}
-    told |= {place(end): "of an earlier run, not of this one" for end in left}
-    return [f"{what}: {shown(file, 1000)}" for file, what in told.items()]
+    labels = {place(end): titles[end] for end in _ENDS if end in contents}
+    labels |= {place(end): "of an earlier run, not of this one" for end in left}
+    return [f"{what}: {printable(file, 1000)}" for file, what in labels.items()]
 
 
 def _reported(s, folder, done):
@@ -140,9 +140,9 @@ def _reported(s, folder, done):
     except Exception as e:
         why = isinstance(e, OSError) and e.strerror or str(e) or type(e).__name__
         remedy = "" if "choose" in why else ": choose another folder with --report"
-        problem = f"the report cannot be written to {shown(folder)}: {why}{remedy}"
+        problem = f"the report cannot be written to {printable(folder)}: {why}{remedy}"
         raise _Unwritten(problem) from None
-    return f"report: {shown(folder, 1000)}"
+    return f"report: {printable(folder, 1000)}"
 
 # %% ../nbs/workshop/cli.ipynb #0ef4d875
 def _own_name(args, target):
@@ -161,7 +161,9 @@ def _source(args, frame):
     target = pair if args.time else args.target or frame.columns[0]
     name = _own_name(args, target) if args.name is None else args.name
     if len(os.fsencode(name)) > 240:
-        raise BadInput(f"'{shown(name)}' is too long a name: choose one with --name")
+        raise InputError(
+            f"'{printable(name)}' is too long a name: choose one with --name"
+        )
     is_file, out = os.path.isfile(args.file), os.path.realpath(args.out)
     file = os.path.relpath(os.path.realpath(args.file), out) if is_file else "pipe"
     return dict(name=name, target=target, file=file, sha256=frame.attrs["sha256"])
@@ -169,23 +171,25 @@ def _source(args, frame):
 
 def _check_place(folder, option, names=()):
     """Refuse a folder that nobody can write to, or that has files of these names."""
-    here, problem = folder.absolute(), f"no permission to write to {shown(folder)}"
+    here, problem = folder.absolute(), f"no permission to write to {printable(folder)}"
     try:
         there = next(path for path in (here, *here.parents) if path.exists())
         taken = [folder / name for name in names if (folder / name).exists()]
     except OSError as e:
-        problem = f"cannot write to {shown(folder)} ({e.strerror})"
+        problem = f"cannot write to {printable(folder)} ({e.strerror})"
     else:
         if taken:
             remedy = "choose another folder (--out FOLDER) or name (--name NAME), or"
             remedy += " let --force replace the files"
-            raise BadInput(f"argument {option}: {shown(taken[0])} is there: {remedy}")
+            raise InputError(
+                f"argument {option}: {printable(taken[0])} is there: {remedy}"
+            )
         if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
             return
         if not there.is_dir():
-            file = shown(os.path.relpath(there))
-            problem = f"cannot make {shown(folder)}, since {file} is a file"
-    raise BadInput(f"argument {option}: {problem}: choose another folder")
+            file = printable(os.path.relpath(there))
+            problem = f"cannot make {printable(folder)}, since {file} is a file"
+    raise InputError(f"argument {option}: {problem}: choose another folder")
 
 # %% ../nbs/workshop/cli.ipynb #1d5dacb8
 class _Unwritten(Exception):
@@ -203,7 +207,7 @@ def _code(s, stopped):
 
 def _complain(text, code):
     """One line on stderr, if it is there. Returns the code."""
-    line = shown(" ".join(str(text).split()), 1000)
+    line = printable(" ".join(str(text).split()), 1000)
     with suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(f"rvamp-nb: {line}\n")
     return code
@@ -255,14 +259,14 @@ def _request(args):
     if args.lam is not None and (args.pfer is not None or args.q is not None):
         problem = "the penalty settles how many features are selected, so --pfer and"
         remedy = "--q have no say: drop them, or --lam"
-        raise BadInput(f"argument --lam: {problem} {remedy}")
+        raise InputError(f"argument --lam: {problem} {remedy}")
     if args.loss == "survival" and args.time is None:
-        raise BadInput("argument --loss: survival needs --time and --event")
-    where, asked = shown(args.file), _some(args, _ASK)
+        raise InputError("argument --loss: survival needs --time and --event")
+    where, asked = printable(args.file), _some(args, _ASK)
     asked["reference"] = dict(args.reference)
     how = _some(args, "sep decimal encoding")
     frame = readers.read_frame(args.file, typed=_in_shell, **how)
-    table = frames.prepare(frame, where=where, typed=_in_shell, **asked)
+    table = frames.prepare_table(frame, where=where, typed=_in_shell, **asked)
     options = _some(args, _OPTIONS) | dict(lambdas=args.lam and [args.lam])
     if args.time and args.loss == "auto":
         options["loss"] = "survival"
@@ -272,7 +276,7 @@ def _request(args):
 def _announce(options, many=5000):
     """Where nobody sees a bar, one line about many refits, before they are made."""
     most = 0.25 / options.get("accuracy", 0.5) ** 2
-    seen = Later("rvamp_nb.environment").watched
+    seen = LazyModule("rvamp_nb.environment").watched
     if most > many and options["n_resamples"] is None and not seen():
         how = f"--accuracy {options['accuracy']:g} may take {most:,.0f} refits; "
         _complain(how + "--resamples N makes N, and ctrl-C keeps those made", 0)
@@ -283,7 +287,7 @@ def _run(argv):
     argv, commands = sys.argv[1:] if argv is None else [*argv], ("select", "plan")
     if argv and argv[0] not in (*commands, "-h", "--help", "--version"):
         if not os.path.exists(argv[0]) and (near := readers.meant(argv[0], commands)):
-            raise BadInput(f"'{shown(argv[0])}' is no command and no file{near}")
+            raise InputError(f"'{printable(argv[0])}' is no command and no file{near}")
         argv.insert(0, "select")
     args = arguments(rvamp_nb.__version__).parse_args(argv)
     if args.command == "plan":
@@ -291,19 +295,19 @@ def _run(argv):
     try:
         import matplotlib  # noqa: F401
     except ValueError as e:
-        problem = f"MPLBACKEND: {shown(str(e).split(';')[0], 200)}"
-        raise BadInput(f"environment variable {problem}: unset it") from None
+        problem = f"MPLBACKEND: {printable(str(e).split(';')[0], 200)}"
+        raise InputError(f"environment variable {problem}: unset it") from None
     source, table, options = _request(args) if args.command else _embedded()
     ends = [] if args.force else _ENDS
     _check_place(args.out, "--out", [source["name"] + end for end in ends])
     if args.report is not None:
         _check_place(args.report, "--report")
     _announce(options)
-    with _collected_warnings() as said:
+    with _collected_warnings() as warned:
         s = _fitted(source["name"], table, options)
-    said, s = _all_warnings(table, said), _by_lines(s, table.X.index)
-    contents, code = _contents(s, args.path, source, table, said)
-    lines = _reports.console(s, source["name"], table.notes, said)
+    warned, s = _all_warnings(table, warned), _by_lines(s, table.X.index)
+    contents, code = _contents(s, args.path, source, table, warned)
+    lines = _reports.console(s, source["name"], table.notes, warned)
     try:
         lines += ["", *_saved(source["name"], contents, args.out)]
         if args.report is not None and code != 130:
@@ -327,7 +331,7 @@ def main(argv=None):
     try:
         with suppress(BrokenPipeError):  # rvamp-nb --help | true
             code = _run(argv)
-    except BadInput as e:
+    except InputError as e:
         code = _complain(f"error: {e}; see rvamp-nb --help", 2)
     except MemoryError:
         remedy = "fit it in Python, from an .npy file that is read a block at a time"
@@ -344,50 +348,56 @@ def main(argv=None):
 
 # %% ../nbs/workshop/cli.ipynb #6ce657c9
 _AROUND = (0.25, 0.5, 0.75, 1, 1.5, 2)  # sizes that are shown, as parts of the answer
-_SAID = "rows true_selections power false_selections lam converged"
+_PLAN_FIELDS = "rows true_selections power false_selections lam converged"
 
 
 def _pilot(path, drop):
     """The pilot in a file, as a table of numbers, and what is left out of it."""
     table = readers.read_frame(path, typed=_in_shell)
     for stranger in [name for name in drop if name not in table]:
-        problem = f"{shown(path)} has no column '{shown(stranger)}'"
-        raise BadInput(f"argument --drop: {problem}{readers.meant(stranger, table)}")
-    values, _ = readers.measured(table.drop(columns=drop))
+        problem = f"{printable(path)} has no column '{printable(stranger)}'"
+        raise InputError(f"argument --drop: {problem}{readers.meant(stranger, table)}")
+    values, _ = readers.to_numeric(table.drop(columns=drop))
     whole = values.notna().all() & (values.nunique() > 1)
     if whole.sum() < 2:
-        raise BadInput(f"{shown(path)}: a pilot has two columns of numbers, or more")
+        raise InputError(
+            f"{printable(path)}: a pilot has two columns of numbers, or more"
+        )
     return values.loc[:, whole].to_numpy(), list(values.columns[~whole])
 
 
 def _planned(args):
     """Print how many rows a study needs. Returns the exit code."""
     if args.drop and not args.pilot:
-        raise BadInput("argument --drop: it is for a pilot: give it with --pilot FILE")
+        raise InputError(
+            "argument --drop: it is for a pilot: give it with --pilot FILE"
+        )
     X, left = _pilot(args.pilot, args.drop) if args.pilot else (None, None)
     if X is None and args.features is None:
-        raise BadInput("--features is needed: how many are measured (or --pilot FILE)")
+        raise InputError(
+            "--features is needed: how many are measured (or --pilot FILE)"
+        )
     args.features = args.features or X.shape[1]
     question = args.features, args.effects, args.size, args.noise
     promise = _some(args, "pfer bound")
     wanted = promise | _some(args, "power threshold max_rows")
-    with _collected_warnings() as said:
+    with _collected_warnings() as warned:
         try:
             study = rvamp_nb.plan_study(*question, pilot=X, **wanted)
             if X is None:
-                pilot = Later("rvamp_nb.select.planning").genes(args.features)
+                pilot = LazyModule("rvamp_nb.select.planning").genes(args.features)
                 wanted |= dict(pilot=pilot, n_studies=0)
                 alike = rvamp_nb.plan_study(*question, **wanted)
                 left = alike.rows if alike.power >= args.power else None
         except (TypeError, ValueError) as e:
-            raise BadInput(e) from None
+            raise InputError(e) from None
         promise["threshold"], ask = study.threshold, rvamp_nb.predict_study
         sizes = [max(int(study.rows * part), 4) for part in _AROUND]
         beside = [ask(rows, *question, **promise) for rows in sizes if not args.pilot]
     code = 0 if study.power >= args.power else 4
     _show((_as_json if args.json else _as_table)(args, study, beside, left, code))
     if code:
-        problem = said[0] if said else "state evolution has not converged"
+        problem = warned[0] if warned else "state evolution has not converged"
         return _complain(f"no plan: {problem}", code)
     return code
 
@@ -397,11 +407,11 @@ def _as_json(args, study, beside, left, code):
     where --max-rows are not enough.
     """
     asked = _some(args, "features effects size noise pfer power threshold bound")
-    answer = _some(study, f"{_SAID} threshold q pfer n_simulated power_se")
-    sizes = [_some(s, _SAID) for s in beside]
-    said = dict(asked=asked, answer=answer, other_sizes=sizes)
-    said |= {"left_out" if args.pilot else "rows_like_genes": left, "exit_code": code}
-    return _reports.json_file(said).decode().rstrip()
+    answer = _some(study, f"{_PLAN_FIELDS} threshold q pfer n_simulated power_se")
+    sizes = [_some(s, _PLAN_FIELDS) for s in beside]
+    warned = dict(asked=asked, answer=answer, other_sizes=sizes)
+    warned |= {"left_out" if args.pilot else "rows_like_genes": left, "exit_code": code}
+    return _reports.json_file(warned).decode().rstrip()
 
 
 def _as_table(args, study, beside, left, code):
@@ -422,7 +432,7 @@ def _as_table(args, study, beside, left, code):
         f" {study.false_selections:.2g} expected here.",
     ]
     if args.pilot:
-        names = ", ".join(map(shown, left[:8])) + ", …" * (len(left) > 8)
+        names = ", ".join(map(printable, left[:8])) + ", …" * (len(left) > 8)
         out = f"left out of the pilot, not all numbers or constant: {names}"
         lines += [
             f"power {study.power:.2f} ± {study.power_se:.2f} (share of the effects that"

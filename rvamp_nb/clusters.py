@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['ALWAYS', 'ALL_AT_ONCE', 'NODES', 'FEW', 'SOME', 'SILENT', 'COPIES', 'CORRELATED', 'LARGEST', 'WIDEST', 'moment_view',
-           'Seen', 'felt', 'seen', 'without', 'small_lassos', 'Nodes', 'at_nodes', 'cluster_message', 'turned',
-           'Turned', 'ClusteredPrior', 'values_at_nodes', 'find_clusters', 'whole_numbers', 'check_clusters',
-           'put_in_clusters']
+           'CavityInput', 'residual_response', 'cavity_input', 'cavity', 'solve_lassos', 'Nodes', 'at_quadrature',
+           'cluster_message', 'decorrelating_basis', 'RotatedMessage', 'ClusteredPrior', 'values_at_nodes',
+           'find_clusters', 'check_indices', 'check_clusters', 'put_in_clusters']
 
 # %% ../nbs/course/47_clusters.ipynb #170b0004
 from collections import namedtuple
@@ -16,14 +16,14 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from .groups import Blocks, Layout
+from .groups import BlockLayout, BlockNatural
 from .linalg import diagonal, symmetric, times, transposed
-from .messages import Mixed, Moment, Moments
-from .panels import couple_both, couple_rows, is_wide, tall_form, wide_matrices
+from .lmmse import couple_both, couple_rows, is_wide, tall_form, wide_matrices
+from .messages import Mixed, Moments, MomentView
 from .prior import Prior
 from .problem import MATTERS, Breakdown
-from .step import WithIntercept, reply, to_coupling
-from .tables.storage import ChunkedTable
+from .step import WithIntercept, message_to_coupling, reply
+from .tables.chunked import ChunkedTable
 
 # %% ../nbs/course/47_clusters.ipynb #d8145bd2
 ALWAYS = 1e-3  # the least share of its precision that a coefficient owes to the prior
@@ -40,12 +40,12 @@ def moment_view(message, x, incoming):
     D[S] = 1 / Q
     r[S] = (message.h[S] + (Q - message.Q_hat[S]) * x.mean[S]) / Q
     T[S] = message.chi_hat[S] / Q**2
-    return Moment(D, r, T)
+    return MomentView(D, r, T)
 
 # %% ../nbs/course/47_clusters.ipynb #c0unt020
-class Seen(NamedTuple):
-    """What k columns W (M, k) see of the pulls u (`seen`); B groups of them: (B, k)
-    and twice (B, k, k).
+class CavityInput(NamedTuple):
+    """What k columns W (M, k) see of the pulls u (`cavity_input`); B groups of them:
+    (B, k) and twice (B, k, k).
     """
 
     mean: np.ndarray  # W'u, (k,)
@@ -55,13 +55,13 @@ class Seen(NamedTuple):
     def of(self, at):
         """What some of the columns see, at an int array (n,); groups of them (B, n)."""
         here = at[..., :, None], at[..., None, :]
-        return Seen(self.mean[at], self.Sigma[here], self.noise[here])
+        return CavityInput(self.mean[at], self.Sigma[here], self.noise[here])
 
 # %% ../nbs/course/47_clusters.ipynb #b10ck000
-def felt(A, view, rows, columns=slice(None)):
+def residual_response(A, view, rows, columns=slice(None)):
     """How the pulls answer to a force on columns of A (M, N), by number, on all by
-    default: Sigma_u A (`seen`, `linear-response`); view, Moment, is what the prior
-    says, rows, Natural or Blocks, what the rows say.
+    default: Sigma_u A (`cavity_input`, `linear-response`); view, Moment, is what the
+    prior sends, rows, Natural or Blocks, what the rows send.
     """
     A, rows, back = rows.uncoupled(A)  # of groups of rows, chapter 5.2
     none = np.zeros((3, A.shape[1]))
@@ -72,27 +72,31 @@ def felt(A, view, rows, columns=slice(None)):
     return back(A / rows.Q_hat[:, None] @ (I - form.Sigma_x @ form.C)[:, columns])
 
 # %% ../nbs/course/47_clusters.ipynb #b10ck0s1
-def seen(A, view, rows, pulls, columns):
+def cavity_input(A, view, rows, pulls, columns):
     """What columns of A (M, N), numbers (k,), see of the pulls: W'u, its response and
-    noise (`seen`). view and rows as of `felt`; pulls, (M,), are the mean of u.
+    noise (`cavity_input`). view and rows as of `residual_response`; pulls, (M,), are
+    the mean of u.
     """
     forces = A[:, columns].T @ pulls
     A, rows, _ = rows.uncoupled(A)
-    U, T = felt(A, view, rows, columns), view.T[:, None]
+    U, T = residual_response(A, view, rows, columns), view.T[:, None]
     # A Di(T) A'U, over the short side first
     of_x = (A * view.T) @ A.T @ U if is_wide(A) else A @ (T * (A.T @ U))
-    return Seen(forces, A[:, columns].T @ U, U.T @ (rows.chi_hat[:, None] * U + of_x))
+    return CavityInput(
+        forces, A[:, columns].T @ U, U.T @ (rows.chi_hat[:, None] * U + of_x)
+    )
 
 # %% ../nbs/course/47_clusters.ipynb #c0unt021
-def without(given, D, r, T):
+def cavity(given, D, r, T):
     """Take the columns of a cluster out of the model and return what they see there,
-    `Seen`: field, precision and noise (`cluster-cavity`). given is what they see in it,
-    of d columns or of B clusters of them; D, r and T, (d,) or (B, d), are the prior's.
+    `CavityInput`: field, precision and noise (`cluster-cavity`). given is what they see
+    in it, of d columns or of B clusters of them; D, r and T, (d,) or (B, d), are the
+    prior's.
     """
     mean, B, P = given
     E = np.linalg.inv(np.eye(mean.shape[-1]) - B * D[..., None, :])
     noise = E @ (P - (B * T[..., None, :]) @ B) @ transposed(E)
-    return Seen(times(E, mean + times(B, r)), E @ B, noise)
+    return CavityInput(times(E, mean + times(B, r)), E @ B, noise)
 
 # %% ../nbs/course/47_clusters.ipynb #2ed73d1c
 ALL_AT_ONCE = 10  # turns in which every wrong sign is changed
@@ -110,7 +114,7 @@ def _responses(Q, cluster, k, on):
     return (np.linalg.inv(H) * both)[each]
 
 # %% ../nbs/course/47_clusters.ipynb #ea325715
-def small_lassos(Q, cluster, g, t, k, positive=False):
+def solve_lassos(Q, cluster, g, t, k, positive=False):
     """Minimisers x, (n, d), of x'Qx/2 - g'x + sum_i (t_i |x_i| + k_i x_i^2 / 2), under
     x >= 0 if positive, for many fields g, (n, d), with their penalties t, k >= 0, (n,
     d), at once; and how many have not settled after 100 turns. Q, (B, d, d), are
@@ -120,9 +124,11 @@ def small_lassos(Q, cluster, g, t, k, positive=False):
     loudest = (beyond > 0) & (beyond == beyond.max(1, keepdims=True))
     signs, x, left = np.sign(g) * loudest, np.empty_like(g), np.arange(len(g))
     for turn in range(100):
-        s, own, reach = signs[left], cluster[left], t[left] * (1 + 1e-9)
-        x[left] = z = times(_responses(Q, own, k[left], s != 0), g[left] - t[left] * s)
-        pull = g[left] - times(Q[own], z)
+        s, of_cluster, reach = signs[left], cluster[left], t[left] * (1 + 1e-9)
+        x[left] = z = times(
+            _responses(Q, of_cluster, k[left], s != 0), g[left] - t[left] * s
+        )
+        pull = g[left] - times(Q[of_cluster], z)
         enters = (pull > reach) - down * (pull < -reach)
         better = np.where(s != 0, np.where(np.sign(z) == s, s, 0), enters)
         wrong = better != s
@@ -168,7 +174,7 @@ class Nodes(NamedTuple):
         return np.array([self.x != 0, self.x, self.x**2]).mean(2)
 
 # %% ../nbs/course/47_clusters.ipynb #b10ck011
-def at_nodes(prior, columns, N, cavity, n=FEW, start=0):
+def at_quadrature(prior, columns, N, cavity, n=FEW, start=0):
     """The small Lassos of B clusters of columns, (B, d), under a prior for all N, at n
     points of the joint noise of their fields, from `start` on in the list of NODES;
     cavity is what each cluster sees without itself, (B, d) and twice (B, d, d).
@@ -183,7 +189,7 @@ def at_nodes(prior, columns, N, cavity, n=FEW, start=0):
     t, k = (values[which, j, columns[:, None]] for j in (0, 1))
     flat = [part.reshape(-1, d) for part in (noise + cavity.mean[:, None], t, k)]
     cluster = np.repeat(np.arange(len(columns)), n)
-    x, _ = small_lassos(cavity.Sigma, cluster, *flat, prior.positive)
+    x, _ = solve_lassos(cavity.Sigma, cluster, *flat, prior.positive)
     faces = cavity.Sigma, cluster, flat[2], x != 0
     x, R = x.reshape(noise.shape), lambda: _responses(*faces).reshape(*noise.shape, d)
     loud = roots.max(2) ** 2 + 1e-8 * np.max(cavity.mean**2, 1, keepdims=True)
@@ -217,7 +223,7 @@ def cluster_message(nodes, cavity):
     return (mean, chi, chi @ C @ chi + bent), (D, times(L, mean - times(chi, h)), T)
 
 # %% ../nbs/course/47_clusters.ipynb #b10ck0m3
-def turned(D, T):
+def decorrelating_basis(D, T):
     """Coordinates x = J x' in which coefficients of a cluster are independent: J and
     its inverse, (B, d, d) each; and their t, (B, d).
     """
@@ -228,7 +234,7 @@ def turned(D, T):
     return ((E * root) @ R, transposed(R) @ back), np.maximum(t, 0)
 
 # %% ../nbs/course/47_clusters.ipynb #b10ck004
-class Turned(namedtuple("Turned", (*Mixed._fields, "view", "turns", "layout"))):
+class RotatedMessage(namedtuple("Turned", (*Mixed._fields, "view", "turns", "layout"))):
     """What a prior with clusters sends: as `Mixed`, those of clusters in their own
     coordinates. `view`, Moment, is the same in the moment view, `turns` has the J and
     its inverse for each size of the clusters of a Layout.
@@ -253,18 +259,18 @@ class Turned(namedtuple("Turned", (*Mixed._fields, "view", "turns", "layout"))):
         A = self.turn(A)
         out = couple_rows(rows, A, Mixed(*self[:7]))  # in groups, chapter 5.2
         columns = np.concatenate([m.ravel() for m in self.members])
-        given = seen(A, self.view, rows, out.u.mean, columns)
+        given = cavity_input(A, self.view, rows, out.u.mean, columns)
         return _back(out, self, self.members, given)
 
 
-couple_both.register(Turned, lambda prior, rows, A, *_: prior.coupled(A, rows))
+couple_both.register(RotatedMessage, lambda prior, rows, A, *_: prior.coupled(A, rows))
 
 # %% ../nbs/course/47_clusters.ipynb #b10ck005
 def _back(out, message, members, given):
     """What the coupling has answered, with the clusters turned back: `Coupled`."""
     (mean, chi, var), layout = (part.copy() for part in out.x[:3]), message.layout
     alone, end = out.to_prior._replace(h=out.to_prior.h.copy()), 0
-    to_prior = Blocks.of(alone, layout)
+    to_prior = BlockNatural.of(alone, layout)
     flat = to_prior.Q_hat, to_prior.chi_hat
     matrices = zip(*(layout.blocks(part)[-len(members) :] for part in flat))
     for m, turn, (Q_hat, chi_hat) in zip(members, message.turns, matrices):
@@ -276,10 +282,10 @@ def _back(out, message, members, given):
     return out._replace(x=Moments(mean, chi, var), to_prior=to_prior)
 
 
-def _turned_back(own, turn, r, t):
+def _turned_back(one_cavity, turn, r, t):
     """The message to clusters, by what they see; their response and covariance."""
-    (_, B, P), I, (J, back) = own, np.eye(r.shape[1]), turn
-    field, Q, C = without(own, np.ones(r.shape), r, t)
+    (_, B, P), I, (J, back) = one_cavity, np.eye(r.shape[1]), turn
+    field, Q, C = cavity(one_cavity, np.ones(r.shape), r, t)
     values, E = np.linalg.eigh(symmetric(C))
     C = C - (E * np.minimum(values, 0)[:, None]) @ transposed(E)  # rounding's own
     rest = ((I - B) * t[:, None]) @ (I - B) + P - (B * t[:, None]) @ B
@@ -313,32 +319,37 @@ class _InClusters(Prior):
         number = np.arange(N + (whole is not self.prior))
         for cluster in clusters:
             number[cluster] = cluster[0]
-        self.layout = Layout(np.unique(number, return_inverse=True)[1])
+        self.layout = BlockLayout(np.unique(number, return_inverse=True)[1])
 
     def initial_message(self, message):
         """A message with one number for each column as one in clusters."""
-        return Blocks.of(message, self.layout)
+        return BlockNatural.of(message, self.layout)
 
     def one_by_one(self, incoming, n=NODES, start=0):
         """Columns (1, d) and `Nodes` of each cluster."""
         for m, cavity in self.cavities(incoming):
             for b in range(len(m)):
-                own = Seen(*(part[[b]] for part in cavity))
-                yield m[[b]], at_nodes(self.prior, m[[b]], self.N, own, n, start)
+                one_cavity = CavityInput(*(part[[b]] for part in cavity))
+                yield (
+                    m[[b]],
+                    at_quadrature(self.prior, m[[b]], self.N, one_cavity, n, start),
+                )
 
     def cavities(self, incoming):
-        """Columns (B, d) and what they see, `Seen`, for each size of clusters."""
+        """Columns (B, d) and their `CavityInput`, for each size of clusters."""
         blocks = self.layout.blocks
         matrices = zip(blocks(incoming.Q_hat), blocks(incoming.chi_hat))
         for m, (Q, C) in zip(self.layout.members, matrices):
             if m.shape[1] > 1:
-                yield m, Seen(incoming.h[m], _definite(Q), C)
+                yield m, CavityInput(incoming.h[m], _definite(Q), C)
 
 # %% ../nbs/course/47_clusters.ipynb #b10ck012
 def _of_clusters(prior, m, N, cavity):
     """Moments of clusters, (B, d) each; their turn; what they say in it: D, r and T."""
-    (mean, chi, v), (D, r, T) = cluster_message(at_nodes(prior, m, N, cavity), cavity)
-    turn, t = turned(D, T)
+    (mean, chi, v), (D, r, T) = cluster_message(
+        at_quadrature(prior, m, N, cavity), cavity
+    )
+    turn, t = decorrelating_basis(D, T)
     chi, v, rho = map(diagonal, (chi, v, chi @ cavity.Sigma))
     return (mean, chi, v, rho, 1 - rho), turn, (1.0, times(turn[1], r), t)
 
@@ -364,21 +375,21 @@ class ClusteredPrior(_InClusters):
         mean, var = map(np.append, (mean, square - mean**2), end)
         return Pi, step.x._replace(mean=mean, var=var)
 
-    def message(self, incoming, own):
+    def message(self, incoming, data_precision):
         """Moments of x, the message to the coupling, a ridge for loose coefficients and
-        how many variances were floored, as of `to_coupling`.
+        how many variances were floored, as of `message_to_coupling`.
         """
         alone = incoming.alone()
         x = self.whole.moments(alone)
-        mixed, grain, floored = to_coupling(x, alone, own)
+        mixed, ridge, n_clipped = message_to_coupling(x, alone, data_precision)
         view, turns = moment_view(mixed, x, alone), []
         for m, cavity in self.cavities(incoming):
             moments, turn, message = _of_clusters(self.prior, m, self.N, cavity)
             turns.append(turn)
-            said = zip((*x, *mixed[4:], *view), (*moments, *message, *message))
-            for part, value in (*said, *((part, 0) for part in (*mixed[:4], grain))):
+            replies = zip((*x, *mixed[4:], *view), (*moments, *message, *message))
+            for part, value in (*replies, *((part, 0) for part in (*mixed[:4], ridge))):
                 part[m] = value
-        return x, Turned(*mixed, view, turns, self.layout), grain, floored
+        return x, RotatedMessage(*mixed, view, turns, self.layout), ridge, n_clipped
 
 # %% ../nbs/course/47_clusters.ipynb #17b10ck5
 reply.register(ClusteredPrior, lambda p, incoming, own, _: p.message(incoming, own))
@@ -422,7 +433,7 @@ def find_clusters(A, Pi):
     return [columns[group == g] for g in np.unique(group) if size[g] > 1]
 
 # %% ../nbs/course/47_clusters.ipynb #c0unt023
-def whole_numbers(name, given, n):
+def check_indices(name, given, n):
     """Whole numbers from 0 to n - 1, each once, as an int array."""
     try:
         each = list(given)
@@ -449,9 +460,9 @@ def check_clusters(clusters, problem, N):
         wanted = '"auto" or a list of lists ([] for none)'
         raise ValueError(f"column_clusters must be {wanted}, got {clusters!r}")
     else:
-        wanted = [whole_numbers("each of column_clusters", one, N) for one in clusters]
+        wanted = [check_indices("each of column_clusters", one, N) for one in clusters]
         together = [i for cluster in wanted for i in cluster.tolist()]
-        whole_numbers("column_clusters together", together, N)
+        check_indices("column_clusters together", together, N)
         if (widest := max(map(len, wanted), default=0)) > WIDEST:
             found = f"got one of {widest}; give the closest of them"
             raise ValueError(f"a cluster holds at most {WIDEST} columns, {found}")

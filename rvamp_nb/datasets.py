@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .checks import check_array, check_number, check_size, listed
-from .environment import needed
-from .tables.door import as_chunked, names_of
-from .tables.storage import ChunkedTable, standardised
+from .environment import import_extra
+from .tables.chunked import ChunkedTable, standardised
+from .tables.dispatch import as_chunked, names_of
 from .typing import Array, ArrayLike, Bools, FilePath, TableLike
+from .validation import check_array, check_number, check_size, format_list
 
 # %% ../nbs/course/13_datasets.ipynb #84532228
 class Dataset(NamedTuple):
@@ -103,7 +103,7 @@ def standardize(
     ----------
     A : (M, N) array of finite numbers, or a DataFrame; a sparse matrix, a Dask array,
         ChunkedTable, or an array that is read in chunks
-        (`rvamp_nb.tables.door.as_chunked`)
+        (`rvamp_nb.tables.dispatch.as_chunked`)
     y : (M,) array of finite numbers, or None
     names : sequence of N strings, or None
         For the warning; by default the columns of a DataFrame, else x[0], x[1], ...
@@ -124,8 +124,10 @@ def standardize(
     if constant.any():
         which = np.flatnonzero(constant)
         names = {i: f"x[{i}]" for i in which} if names is None else names
-        said = f"carry no information and stay zero: {listed(names, which, most=20)}"
-        warnings.warn(f"constant columns {said}", UserWarning, stacklevel=2)
+        note = (
+            f"carry no information and stay zero: {format_list(names, which, most=20)}"
+        )
+        warnings.warn(f"constant columns {note}", UserWarning, stacklevel=2)
     return B, None if y is None else y - y.mean()
 
 # %% ../nbs/course/13_datasets.ipynb #003eca9d
@@ -260,7 +262,7 @@ RIBOFLAVIN_SHA256 = "ff5c2257a46367992cfb329041ffb5fef77663761811fef8c55043c274d
 
 def _riboflavin_file(path):
     """A file with the right bytes: the one named, or a download kept in the cache."""
-    pooch = needed("pooch", "course")
+    pooch = import_extra("pooch", "course")
     named = path if path is not None else os.environ.get("RVAMP_NB_RIBOFLAVIN") or None
     if named is None:
         name, cache = "riboflavin.RData", pooch.os_cache("rvamp_nb")
@@ -296,7 +298,7 @@ def load_riboflavin(path: FilePath | None = None) -> Dataset:
     Traceback (most recent call last):
     FileNotFoundError: path: there is no file 'elsewhere.RData'; ...
     """
-    rdata = needed("rdata", "course")
+    rdata = import_extra("rdata", "course")
     # the R data frame holds a matrix, which pandas would not take
     kinds = dict.fromkeys(("data.frame", "AsIs"), lambda obj, attrs: obj)
     kinds = {**rdata.conversion.DEFAULT_CLASS_MAP, **kinds}

@@ -13,15 +13,15 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from .checks import check_array, check_number
 from .clusters import values_at_nodes  # chapter 4.7
+from .lmmse import at_most_2M, is_wide, tall_form, wide_matrices
 from .messages import Natural
-from .panels import at_most_2M, is_wide, tall_form, wide_matrices
 from .prior import Penalty, Prior, SpikeSlab, field_nodes
-from .ramps import phi
+from .rectified import phi
 from .solver import Fit
-from .tables.storage import ChunkedTable
+from .tables.chunked import ChunkedTable
 from .typing import Array, ArrayLike, Ints
+from .validation import check_array, check_number
 
 # %% ../nbs/course/37_densities.ipynb #c0ef1e01
 def coefficient_interval(fit: Fit, level: float = 0.9) -> Array:
@@ -208,13 +208,13 @@ class P1(_Draws, _Mixture, _Moments):
 # %% ../nbs/course/37_densities.ipynb #13b10ck0
 def _by_nearest(v, x):
     """The density at x of sorted values, beside 0, by the nearest 200 of them."""
-    own = v[v != 0]
-    at, last = np.searchsorted(own, x), len(own) - 1
+    nonzero = v[v != 0]
+    at, last = np.searchsorted(nonzero, x), len(nonzero) - 1
     if last < 1:
         return 0.0 * at
     low, high = np.clip(at - 100, 0, last), np.clip(at + 100, 0, last)
-    density = (high - low) / len(v) / np.maximum(own[high] - own[low], 1e-300)
-    return np.where((x >= own[0]) & (x <= own[-1]), density, 0)
+    density = (high - low) / len(v) / np.maximum(nonzero[high] - nonzero[low], 1e-300)
+    return np.where((x >= nonzero[0]) & (x <= nonzero[-1]), density, 0)
 
 # %% ../nbs/course/37_densities.ipynb #7a9e3701
 class _Parts:
@@ -229,9 +229,9 @@ class _Parts:
     names: ArrayLike | None = property(lambda self: self.alone.names)
     __repr__, _repr_html_ = _Moments.__repr__, _Moments._repr_html_
 
-    def _of(self, answers, own):
+    def _of(self, answers, inner):
         answers = np.array(answers, dtype=float)
-        answers[self.inside] = [own(values) for values in self.points]
+        answers[self.inside] = [inner(values) for values in self.points]
         return answers[()]
 
 # %% ../nbs/course/37_densities.ipynb #13b10ck1
@@ -338,8 +338,8 @@ def p1(
     """
     fit, i, unit, names = located(fit, i)
     prior, beta, N = copy(fit.prior), fit.problem.beta, len(fit.mean)
-    own = {name: v[i] for name, v in vars(prior).items() if np.shape(v) == (N,)}
-    vars(prior).update(own)
+    per_column = {name: v[i] for name, v in vars(prior).items() if np.shape(v) == (N,)}
+    vars(prior).update(per_column)
     incoming = Natural(*(part[:N][i] for part in fit.last.state.to_prior.alone()))
     if np.isfinite(beta) and prior.log_density:
         return P1Posterior(prior, incoming, beta, names)

@@ -13,16 +13,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .checks import check_number, check_size
 from .environment import numpy_errors
 from .likelihood import Huber, Squared
 from .linalg import mirrored
+from .lmmse import at_most_2M, couple, is_wide, tall_form, wide_matrices
 from .messages import Mixed, Natural
-from .panels import at_most_2M, couple, is_wide, tall_form, wide_matrices
 from .prior import Penalty, SpikeSlab, field_nodes
 from .problem import Step
 from .solver import Fit
-from .tables.storage import square_lengths
+from .tables.chunked import square_lengths
+from .validation import check_number, check_size
 
 # %% ../nbs/course/42_free_energy.ipynb #e39e997e
 class Messages(NamedTuple):
@@ -56,7 +56,7 @@ def _inner_prior(problem):
     return prior, view.has_intercept
 
 
-def _heard(A, incoming):
+def _received(A, incoming):
     """The message to the prior with next to no precision for columns of zeros."""
     Q_hat = np.where(square_lengths(A) > 0, incoming.Q_hat, 1e-12)
     return incoming._replace(Q_hat=Q_hat)
@@ -70,10 +70,12 @@ def _log_width(Q_hat, beta):
 def prior_part(problem, incoming):
     """Sum of F_x over all coefficients, for a `Problem` and what its prior hears."""
     prior, with_intercept = _inner_prior(problem)
-    heard, beta = np.array(_heard(problem.A, incoming)), problem.beta
-    own, intercept = np.split(heard, [heard.shape[1] - with_intercept], axis=1)
+    received, beta = np.array(_received(problem.A, incoming)), problem.beta
+    of_columns, intercept = np.split(
+        received, [received.shape[1] - with_intercept], axis=1
+    )
     Q_hat, h, chi_hat = intercept  # (1,) each, or empty
-    total = prior.log_partition(Natural(*own), beta).sum()
+    total = prior.log_partition(Natural(*of_columns), beta).sum()
     return total + ((h**2 + chi_hat) / (2 * Q_hat) + _log_width(Q_hat, beta)).sum()
 
 # %% ../nbs/course/42_free_energy.ipynb #e7a593e0
@@ -111,7 +113,7 @@ def width_part(A, messages, beta):
     if np.isinf(beta):
         return 0.0
     one, row, two, other = messages
-    S, Q = two.S, _heard(A, one).Q_hat
+    S, Q = two.S, _received(A, one).Q_hat
     joint = np.log(np.where(S, Q + two.Q_hat, 1 + two.D * Q)).sum()
     joint += np.log(row.Q_hat + other.Q_hat).sum()
     if is_wide(A):
@@ -199,12 +201,12 @@ def _factor_replicon(fit):
     """R_1 of the coefficients (off S for T, not chi_hat) and of the rows."""
     messages, problem = messages_of(fit), fit.problem
     prior, with_intercept = _inner_prior(problem)
-    heard, pulled, said, _ = messages
-    mean = 1 / heard.Q_hat  # an intercept's
+    received, pulled, prior_message, _ = messages
+    mean = 1 / received.Q_hat  # an intercept's
     square, k = mean**2, len(mean) - with_intercept
-    own = Natural(*np.array(heard)[:, :k])
-    mean[:k], square[:k] = _prior_gains(prior, own, problem.beta)
-    rest = np.where(said.S, mean, fit.last.x.rho_bar)
+    of_columns = Natural(*np.array(received)[:, :k])
+    mean[:k], square[:k] = _prior_gains(prior, of_columns, problem.beta)
+    rest = np.where(prior_message.S, mean, fit.last.x.rho_bar)
     of_x = np.maximum(square - mean**2, 0) / rest**2
     drawn = [(c, w) for c, w in zip(*problem.counts.nodes()) if c > 0 and w > 1e-14]
     mean, square = sum(w * np.array(_row_gains(problem, pulled, c)) for c, w in drawn)
@@ -275,7 +277,7 @@ def stability_radius(fit: Fit, tol: float = 1e-8, max_iter: int = 1000) -> float
         if size == 0 or _has_arrived(growth, tol):
             break
     else:
-        said = f"stability_radius has not settled after {max_iter} turns"
-        warnings.warn(said, RuntimeWarning, stacklevel=3)  # one is its context
+        note = f"stability_radius has not settled after {max_iter} turns"
+        warnings.warn(note, RuntimeWarning, stacklevel=3)  # one is its context
     radius = np.sqrt(np.prod(growth[-2:]))
     return float(radius) if radius > tol else 0.0

@@ -10,7 +10,7 @@ import numpy as np
 
 # %% ../nbs/workshop/exercises.ipynb #ex890005
 def answered(answer, right, mistakes=None, rtol=1e-3):
-    """What is to be said to an `answer`: "Right.", or what is wrong with it.
+    """Return what answers an `answer`: "Right.", or what is wrong with it.
 
     `right` is the number or array (or word, or truth value) that was asked for;
     `mistakes` has the answers that come of a known mistake, by what is said to them.

@@ -12,12 +12,12 @@ from functools import cache
 import numpy as np
 from scipy.special import ndtr, wrightomega
 
-from .checks import check_field
-from .interface import check_offers
+from .interface import check_interface
 from .messages import Moments, Natural
-from .ramps import noises, ramp, ramp_in_noise
+from .rectified import noises, ramp, ramp_in_noise
 from .resampling import CountLaw
 from .typing import Array
+from .validation import check_field
 
 # %% ../nbs/course/32_likelihood.ipynb #3bf43af6
 class _Row:
@@ -76,7 +76,7 @@ class _Row:
 def check_loss(name, loss):
     """Refuse (TypeError) what is no loss."""
     wanted = "an object such as Squared() or Logistic(), or of a subclass of Loss"
-    check_offers(name, loss, (), wanted, _Row)
+    check_interface(name, loss, (), wanted, _Row)
 
 # %% ../nbs/course/32_likelihood.ipynb #f5f70364
 @dataclass(frozen=True)
@@ -250,8 +250,8 @@ class Loss(_Row):
         self, y: Array, incoming: Natural, c: Array, w: Array, beta: float
     ) -> Array:
         """`channel` for all counts c, of probabilities w, (K,) each: (K, 4, M)."""
-        own = type(self)
-        if own.inner is Loss.inner and own.channel is Loss.channel and beta < np.inf:
+        kind = type(self)
+        if kind.inner is Loss.inner and kind.channel is Loss.channel and beta < np.inf:
             return _on_lattices(self, y, incoming, c, w, beta)
         return np.array([self.channel(y, incoming, count, beta) for count in c])
 

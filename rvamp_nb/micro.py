@@ -81,8 +81,8 @@ def passed_on(answer, message):
 def passed_on_inverted(answer, message, Pi):
     """The same as D, r, T, which stay finite where a coefficient is never selected."""
     (mean, chi, var), (_, h, chi_hat) = answer, message
-    left, own = np.maximum(1 - Pi, 1e-6), np.maximum(var - chi**2 * chi_hat, 0)
-    return chi / left, (mean - chi * h) / left, own / left**2
+    left, own_var = np.maximum(1 - Pi, 1e-6), np.maximum(var - chi**2 * chi_hat, 0)
+    return chi / left, (mean - chi * h) / left, own_var / left**2
 
 # %% ../nbs/course/38_micro.ipynb #26m00021
 def coupling(A, D, r, T, of_u):
@@ -93,8 +93,8 @@ def coupling(A, D, r, T, of_u):
     B, g = back @ A, np.diag(G)
     b = np.diag(B)
     others = (B - np.diag(b)) ** 2 @ T + back**2 @ chi_hat
-    own = 1 - D * b
-    to_x = Message(b / own, (A.T @ u + b * r) / own, others / own**2)
+    free = 1 - D * b
+    to_x = Message(b / free, (A.T @ u + b * r) / free, others / free**2)
     of_rows = (G - np.diag(g)) ** 2 @ chi_hat + back.T**2 @ T
     return r + D * (A.T @ u), to_x, Message(1 / g - Q_hat, u / g - h, of_rows / g**2)
 

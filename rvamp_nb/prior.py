@@ -14,12 +14,20 @@ from functools import cache
 import numpy as np
 from scipy.special import erfcx, expit, ndtr
 
-from .checks import check_array, check_field
-from .interface import check_offers
+from .interface import check_interface
 from .messages import Moments, Natural
-from .ramps import FAR, inside, noises, phi, ramp, ramp_in_noise, tail_moments
+from rvamp_nb.rectified import (
+    FAR,
+    inside,
+    noises,
+    phi,
+    ramp,
+    ramp_in_noise,
+    tail_moments,
+)
 from .resampling import CountLaw, FixedFactor, TwoPoint, check_law
 from .typing import Array, Bools
+from .validation import check_array, check_field
 
 # %% ../nbs/course/31_prior.ipynb #05f616d6
 @np.errstate(under="ignore")
@@ -157,7 +165,7 @@ class Prior:
 def check_prior(prior):
     """Refuse (TypeError) what is no `Prior`."""
     wanted = "an object such as Laplace(0.1), or of a subclass of Prior"
-    check_offers("prior", prior, (), wanted, Prior)
+    check_interface("prior", prior, (), wanted, Prior)
 
 # %% ../nbs/course/31_prior.ipynb #7a7c8d4b
 class _TwoTerms:

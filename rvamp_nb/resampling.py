@@ -17,9 +17,9 @@ from typing import Protocol
 
 import numpy as np
 
-from .checks import check_array, check_field, check_size
-from .interface import check_offers, lacking
+from .interface import check_interface, lacking
 from .typing import Array, ArrayLike, Ints
+from .validation import check_array, check_field, check_size
 
 # %% ../nbs/workshop/resampling.ipynb #fa91b33d
 def all_resamples(M, n_draws):
@@ -389,7 +389,7 @@ def check_law(name, law, needs=("draw",), positive=False):
     Values must be above 0 where `positive` (multipliers), else 0 is allowed (counts).
     """
     example = "TwoPoint(2, 0.5) or FixedFactor()" if positive else "Poisson(0.5)"
-    check_offers(name, law, needs, f"a law such as {example}")
+    check_interface(name, law, needs, f"a law such as {example}")
     if lacking(law, ["nodes"]):
         return
     try:

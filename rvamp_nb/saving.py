@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import prior, resampling
-from .checks import check_number
-from .groups import Blocks, GroupedLoss, Layout
-from .interface import check_offers
+from .groups import BlockLayout, BlockNatural, GroupedLoss
+from .interface import check_interface
 from .likelihood import LOSSES
 from .messages import Natural
 from .problem import State
 from .step import WithIntercept, check_state
 from .typing import FilePath
+from .validation import check_number
 
 if TYPE_CHECKING:  # the room above, which saves by this one
     from rvamp_nb.solver import Fit
@@ -204,7 +204,7 @@ def _write(path, state, **facts):
     sides = zip(("1x", "1u"), state)
     named = lambda m: zip(Natural._fields, m)
     arrays = {f"{k}_{s}": part for s, m in sides for k, part in named(m)}
-    if isinstance(state.to_likelihood, Blocks):
+    if isinstance(state.to_likelihood, BlockNatural):
         arrays["groups"] = state.to_likelihood.layout.index
     shape = len(state.to_likelihood.h), len(state.to_prior.h)
     facts = dict(rvamp_nb=__version__, format=FORMAT, shape=shape) | facts
@@ -262,7 +262,7 @@ def _state(file, M, N):
             raise ValueError(f"groups are not {M} numbers of groups")
         L = int((np.bincount(index) ** 2).sum())  # before a layout of that size is made
         parts = message("1u", L, M, L)
-        state = State(to_prior, Blocks(*parts, Layout(index)))
+        state = State(to_prior, BlockNatural(*parts, BlockLayout(index)))
     check_state(state)
     return state
 
@@ -284,15 +284,15 @@ def save_fit(fit: "Fit", path: FilePath) -> None:
     ['fit.npz']
     """
     wanted = "a Fit, from rvamp (of a fitted selector: selector.fit_)"
-    check_offers("save_fit: fit", fit, ["last"], wanted)
+    check_interface("save_fit: fit", fit, ["last"], wanted)
     if fit.last is None or fit.column_clusters:
         why = "has columns in clusters: save the one without, and name them again"
         why = why if fit.column_clusters else "has no messages: no step could be taken"
         raise TypeError(f"save_fit: the fit {why}")
     path = _checked_path(path)
-    said = dict(converged=fit.converged, n_iter=fit.n_iter, status=fit.status)
-    said["tol"] = fit.tol
-    _write(path, fit.last.state, **said, **_parts(fit.problem))
+    fields = dict(converged=fit.converged, n_iter=fit.n_iter, status=fit.status)
+    fields["tol"] = fit.tol
+    _write(path, fit.last.state, **fields, **_parts(fit.problem))
 
 
 def saved_settings(path, given):

@@ -12,7 +12,7 @@ from html import escape
 
 import numpy as np
 
-from .explore import COLOURS
+from .plot_style import COLOURS
 
 # %% ../nbs/workshop/sketch.ipynb #5ke7c413
 _DARK = COLOURS["truth"]

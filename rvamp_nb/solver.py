@@ -16,11 +16,10 @@ import numpy as np
 from scipy.special import bdtr
 
 from .active import step_for
-from .checks import check_array, check_number, check_size
 from .clusters import check_clusters, find_clusters, put_in_clusters
 from .environment import numpy_errors, progress_bar
-from .groups import answered_in_groups  # chapter 5.2
-from .iteration import TRACE, Anderson, continuation, kept_rows, run
+from .groups import group_loss  # chapter 5.2
+from .iteration import TRACE, Anderson, continuation, expected_rows, run
 from .likelihood import Loss, Squared, check_loss
 from .messages import Moments, Natural, coordinates, from_coordinates
 from .prior import Laplace, Prior, check_prior
@@ -28,10 +27,11 @@ from .problem import Breakdown, Problem, State, Step
 from .resampling import CountLaw, Poisson, check_law, law_of_one
 from .saving import FileError, check_same, save_fit, saved_settings
 from .sketch import as_page, leading_moments
-from .step import WithIntercept, emptying_factor
-from .tables.door import as_chunked
-from .tables.storage import ChunkedTable, square_lengths
+from .step import WithIntercept, lambda_max_factor
+from .tables.chunked import ChunkedTable, square_lengths
+from .tables.dispatch import as_chunked
 from .typing import Array, ArrayLike, Bools, FilePath, Ints, TableLike, renamed
+from .validation import check_array, check_number, check_size
 
 # %% ../nbs/workshop/solver.ipynb #a7d10e05
 class _Answer:
@@ -109,7 +109,7 @@ def load_fit(path: FilePath, A: TableLike, y: ArrayLike, **parts: Any) -> "Fit":
     except (Breakdown, np.linalg.LinAlgError) as e:
         what = "its messages allow no step: it was damaged, save the fit again"
         raise FileError(f"{path}: {what} ({e})") from e
-    row = last.change, last.delta, 1.0, last.floored, "loaded"
+    row = last.change, last.delta, 1.0, last.n_clipped, "loaded"
     trace = np.array([row], dtype=TRACE).view(np.recarray)
     converged, status = _judged(path, header, max(row[:2]))
     return Fit(problem, last, converged, header["n_iter"], status, trace, header["tol"])
@@ -291,11 +291,11 @@ def _check_derivatives(loss, y, counts, beta, h=1e-4):
         answers = loss.message(y, Natural(1 + 0 * f, -f, 1 + 0 * f), counts, beta)
         for of, answer in zip((Moments, Natural), answers):
             _check_parts(f"{what}.message", zip(of._fields, answer), f.shape)
-    up, down, said = (loss.derivatives(y, x) for x in (f + h, f - h, f))
+    up, down, claimed = (loss.derivatives(y, x) for x in (f + h, f - h, f))
     risen = loss.value(y, f + h) - loss.value(y, f - h)
-    rounding = 1e-11 * (np.abs(loss.value(y, f)) + np.abs(said[0])) / h
+    rounding = 1e-11 * (np.abs(loss.value(y, f)) + np.abs(claimed[0])) / h
     seen = dict(slope=risen / (2 * h), curvature=(up[0] - down[0]) / (2 * h))
-    for (what, s), d in zip(seen.items(), said):
+    for (what, s), d in zip(seen.items(), claimed):
         wrong = np.abs(s - d) > 1e-2 * np.abs(d) + 1e-6 + rounding
         if wrong.sum() > len(y) // 2:
             raise ValueError(
@@ -363,7 +363,7 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     given = prior = _prior(lam, prior, N, beta)
     likelihood.check(y, beta)
     _check_derivatives(likelihood, y, counts, beta)
-    likelihood = answered_in_groups(likelihood, counts, A, y, beta)  # chapter 5.2
+    likelihood = group_loss(likelihood, counts, A, y, beta)  # chapter 5.2
     if intercept:
         if stored and A.intercept:
             raise ValueError("A has a column of ones, and intercept=True adds one")
@@ -382,7 +382,7 @@ def _check_unpenalised(problem):
     """Unpenalised columns must have a unique fit, on all rows and on those kept."""
     A = problem.A
     free = np.broadcast_to(problem.prior.is_unpenalized(), A.shape[1:])
-    k, M, kept = int(free.sum()), len(A), kept_rows(problem)
+    k, M, kept = int(free.sum()), len(A), expected_rows(problem)
     what = "unpenalised columns of A (penalty_factor 0, and the intercept)"
     if k and np.linalg.matrix_rank(A[:, free]) < k:
         why = "their fit is not unique and their posterior improper"
@@ -535,7 +535,7 @@ def _penalties(problem, lams, n_lambdas, lambda_min_ratio):
         return lams
     n_lambdas = check_size("rvamp_path", "n_lambdas", n_lambdas)
     least = check_number("rvamp_path", "lambda_min_ratio", lambda_min_ratio, 0, 1)
-    top = emptying_factor(problem)
+    top = lambda_max_factor(problem)
     if top == 0:
         why = "y is zero or orthogonal to A; or a prior without a threshold"
         raise ValueError(f"every penalty empties the model, or none ({why}): give lams")
@@ -598,8 +598,8 @@ def _path(lams, kept):
     if not all(converged):
         warnings.warn(status, ConvergenceWarning, stacklevel=4)  # as of `rvamp`
     numbers = [np.stack(part, axis=1) for part in numbers]
-    told = np.array(converged), np.array(n_iter), list(statuses), status
-    return Path(lams, *numbers, *told, np.array(intercept), list(states))
+    records = np.array(converged), np.array(n_iter), list(statuses), status
+    return Path(lams, *numbers, *records, np.array(intercept), list(states))
 
 # %% ../nbs/workshop/solver.ipynb #ca9d13d7
 @numpy_errors(under="ignore")

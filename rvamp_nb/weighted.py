@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from .checks import check_array
 from .likelihood import FAINTEST, Loss, Squared, check_loss
 from .messages import Moments, Natural
 from .resampling import CountLaw
 from .typing import Array, ArrayLike, Ints
+from .validation import check_array
 
 # %% ../nbs/workshop/weighted.ipynb #s113c6d2
 def _plain_question(incoming, weight, offset):

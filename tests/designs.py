@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from rvamp_nb.datasets import standardize
 from rvamp_nb.resampling import FixedFactor, Poisson, Subsample, TwoPoint
-from rvamp_nb.select.columns import near_copies
+from rvamp_nb.select.features import near_copies
 
 
 class Case(NamedTuple):

@@ -25,7 +25,12 @@ HOUSE = Path(__file__).resolve().parent.parent / "rvamp_nb"
 STOREYS = ("ground", "tables", "algorithm", "inference", "select", "cli")
 LISTED = re.compile(r"^__all__ = \[[^\]]*\]", re.MULTILINE)
 HIDDEN = re.compile(r"""import_module\(f?["']rvamp_nb""")
-GROUND = {"checks", "environment", "interface", "typing"}  # what even a table may use
+GROUND = {
+    "environment",
+    "interface",
+    "typing",
+    "validation",
+}  # what even a table may use
 
 
 def rooms():
@@ -42,7 +47,7 @@ def storey(room):
     package = room.partition(".")[0] if "." in room else ""
     if room in GROUND:
         return 0
-    return STOREYS.index("cli" if room == "cli" else package or "algorithm")
+    return STOREYS.index("cli" if room.startswith("cli") else package or "algorithm")
 
 
 def imported(room, tree, others):

@@ -19,7 +19,7 @@ import pytest
 import textbook
 from truth.make_truth import load_truth
 
-import rvamp_nb.panels as panels
+import rvamp_nb.lmmse as panels
 from rvamp_nb.coupling import Coupled
 from rvamp_nb.messages import Moments, Natural
 from rvamp_nb.prior import Laplace

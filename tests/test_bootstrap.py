@@ -32,7 +32,7 @@ from rvamp_nb.resampling import (
     TwoPoint,
     all_resamples,
 )
-from rvamp_nb.tables.storage import ChunkedTable
+from rvamp_nb.tables.chunked import ChunkedTable
 
 WIDE = gaussian_design(20, 60, 0.5, density=0.1, seed=1)
 TALL = gaussian_design(40, 12, 0.5, density=0.3, seed=1)
@@ -613,7 +613,7 @@ def imports_of(module):
 
 
 def test_the_bootstrap_shares_nothing_with_the_solver():
-    tables = {"checks", "tables.storage"}
+    tables = {"checks", "tables.chunked"}
     assert imports_of("bootstrap") == tables | {"refits", "resampling"}
     assert imports_of("refits") == set()
     assert not {"solver", "bootstrap"} & imports_of("tables/storage")

@@ -17,9 +17,9 @@ from sklearn.linear_model import (
     Ridge,
 )
 
-from rvamp_nb import bootstrap, refits
+from rvamp_nb import batch_glm, bootstrap
+from rvamp_nb.batch_glm import penalised_fit, refit, unit_table
 from rvamp_nb.bootstrap import naive_bootstrap, weighted_lasso
-from rvamp_nb.refits import penalised_fit, refit, unit_table
 from rvamp_nb.resampling import (
     Discrete,
     Exponential,
@@ -999,7 +999,7 @@ def test_columns_far_from_centred(loss):
 
 def test_what_is_not_reached_is_an_error_that_says_by_how_much(monkeypatch):
     (A, y), (t, k, _) = problem("huber"), PENALTIES["lasso"]
-    monkeypatch.setattr(refits, "_TURNS", 2)
+    monkeypatch.setattr(batch_glm, "_TURNS", 2)
     with pytest.raises(RuntimeError, match="'huber'.*off by [0-9.]+e-0.*1e-08 is"):
         penalised_fit(A, y, 0.01 * t, k, np.ones(M), "huber", delta=DELTA)
 
@@ -1027,7 +1027,7 @@ def test_many_at_once_are_cut_to_what_memory_holds(monkeypatch):
     rng = np.random.default_rng(0)
     counts, factor = rng.poisson(1.0, (9, M)) * 1.0, rng.uniform(1, 2, (9, N))
     whole = refit(table, counts, factor)
-    monkeypatch.setattr(refits, "_MEMORY", 2 * M * N)
+    monkeypatch.setattr(batch_glm, "_MEMORY", 2 * M * N)
     for one, two in zip(whole[:2], refit(table, counts, factor)[:2]):
         np.testing.assert_array_equal(one, two)
 
@@ -1080,19 +1080,19 @@ def test_refits_of_many_rows_begin_nearby_and_on_their_rows(monkeypatch):
     """Half the Newton steps, on half the rows; and it moves no digit that counts."""
     A, y, t, counts, table = rare_events()
     assert 30 < y.sum() < 120
-    taken, step = [], refits._newton_step
+    taken, step = [], batch_glm._newton_step
     watch = lambda p, going, *rest: (
         taken.append((len(going), p.y.shape[1])) or step(p, going, *rest)
     )
-    monkeypatch.setattr(refits, "_newton_step", watch)
+    monkeypatch.setattr(batch_glm, "_newton_step", watch)
     x, u, sure, gap = refit(table, counts, np.ones((12, 1)))
     steps, rows = zip(*taken)
     assert sure.all() and (gap < 1e-8).all()
     assert sorted(set(rows)) == [3000, 6000]  # each its own; and all, once at first
     begun = sum(steps)
     taken.clear()
-    monkeypatch.setattr(refits, "SEVERAL", np.inf)
-    monkeypatch.setattr(refits, "LONG", np.inf)
+    monkeypatch.setattr(batch_glm, "SEVERAL", np.inf)
+    monkeypatch.setattr(batch_glm, "LONG", np.inf)
     plain = refit(table, counts, np.ones((12, 1)))
     assert begun < 0.75 * sum(b for b, _ in taken)
     np.testing.assert_allclose(x, plain[0], rtol=1e-9, atol=1e-12)
@@ -1110,8 +1110,8 @@ def test_only_a_step_that_may_be_too_long_asks_for_the_objective(far, monkeypatc
     A, y, t, counts, _ = rare_events()
     A[:, 0] *= far  # one column with far rows: some steps are too long
     table = unit_table(A, y, t, 0 * t, "logistic")
-    lengths, asked, length = [], [], refits._length
-    value = refits.RefitLoss.value
+    lengths, asked, length = [], [], batch_glm._length
+    value = batch_glm.RefitLoss.value
 
     def watch(*given):
         before = len(asked)
@@ -1126,8 +1126,8 @@ def test_only_a_step_that_may_be_too_long_asks_for_the_objective(far, monkeypatc
         return lengths[-1][0]
 
     note = lambda loss, *given: asked.append(1) or value(loss, *given)
-    monkeypatch.setattr(refits.RefitLoss, "value", note)
-    monkeypatch.setattr(refits, "_length", watch)
+    monkeypatch.setattr(batch_glm.RefitLoss, "value", note)
+    monkeypatch.setattr(batch_glm, "_length", watch)
     _, _, sure, _ = refit(table, counts, np.ones((12, 1)))
     looked = np.mean([looked for _, looked in lengths])
     assert sure.all() and 0 < looked < 0.5

@@ -18,9 +18,9 @@ from rvamp_nb import StabilitySelection, densities, p1, p2, rvamp
 from rvamp_nb.datasets import toy
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, SpikeSlab
 from rvamp_nb.resampling import FixedFactor
-from rvamp_nb.select import pictures, report
+from rvamp_nb.select import plots, report
 from rvamp_nb.sketch import HIGH, IN_A_TABLE, MOST_DRAWN, digits
-from rvamp_nb.tables.storage import ChunkedTable
+from rvamp_nb.tables.chunked import ChunkedTable
 
 
 def table(M=80, N=12, seed=0):
@@ -260,7 +260,7 @@ def test_every_kind_of_answer_is_drawn(alone):
             ax.figure.draw_without_rendering()
         ax = alone.plot_pair(0, len(names) - 1)
         assert ("correlation" in texts(ax)) != ("always zero" in texts(ax))
-        pictures.plot_ridgeline(alone.selection_).figure.draw_without_rendering()
+        plots.plot_ridgeline(alone.selection_).figure.draw_without_rendering()
     plt.close("all")
 
 
@@ -280,13 +280,13 @@ def test_a_pair_has_its_ellipses_and_its_correlations(plain):
 
 
 def test_the_ridgeline_has_the_rows_of_the_bars(plain):
-    bars, ridge = plain.plot_probabilities(), pictures.plot_ridgeline(plain.selection_)
+    bars, ridge = plain.plot_probabilities(), plots.plot_ridgeline(plain.selection_)
     rows = [[t.get_text() for t in ax.get_yticklabels()] for ax in (bars, ridge)]
     assert rows[0] == rows[1] and bars.get_ylim() == ridge.get_ylim()
     curves = [
         line.get_xydata() for line in ridge.get_lines() if len(line.get_xydata()) > 9
     ]
-    leaders = pictures.leaders_of(plain.selection_, 20)
+    leaders = plots.leaders_of(plain.selection_, 20)
     assert len(curves) == len(leaders)
     base = np.arange(len(leaders)) + 0.4
     # a peak is as high as Π by rVAMP
@@ -313,7 +313,7 @@ def test_a_number_that_is_a_name_is_drawn_as_that():
     for make in (
         lambda est, i: est.plot_density(i),
         lambda est, i: est.plot_pair(i, 7 if est is plain else 4),
-        lambda est, i: pictures.plot_ridgeline(est.selection_),
+        lambda est, i: plots.plot_ridgeline(est.selection_),
     ):
         lines = [make(*of).get_lines() for of in ((numbered, 11), (plain, 0))]
         for one, other in zip(*lines):
@@ -323,7 +323,7 @@ def test_a_number_that_is_a_name_is_drawn_as_that():
 
 def test_the_file_has_the_coefficients_beside_the_bars(plain, monkeypatch):
     draws, shape = report.PICTURES["bars"]
-    assert draws == [pictures.plot_probabilities, pictures.plot_ridgeline]
+    assert draws == [plots.plot_probabilities, plots.plot_ridgeline]
     seen = []
     spies = [lambda s, ax, draw=draw: seen.append(draw(s, ax=ax)) for draw in draws]
     monkeypatch.setitem(report.PICTURES, "bars", (spies, shape))
@@ -334,7 +334,7 @@ def test_the_file_has_the_coefficients_beside_the_bars(plain, monkeypatch):
 
 
 def test_without_an_answer_the_ridgeline_is_empty():
-    ax = pictures.plot_ridgeline(fitted(max_iter=2).selection_)
+    ax = plots.plot_ridgeline(fitted(max_iter=2).selection_)
     assert not ax.get_lines()
     plt.close("all")
 
@@ -410,8 +410,8 @@ def test_an_elastic_net_has_its_unit():
     [
         (densities, "p1"),
         (densities, "p2"),
-        (pictures, "plot_density"),
-        (pictures, "plot_pair"),
+        (plots, "plot_density"),
+        (plots, "plot_pair"),
     ],
 )
 def test_the_examples_run(room, name):

@@ -44,7 +44,6 @@ from rvamp_nb import (
     survival_fit,
 )
 from rvamp_nb.bootstrap import naive_bootstrap
-from rvamp_nb.checks import check_array, check_number, check_size, listed
 from rvamp_nb.datasets import (
     choose_lambda,
     gaussian_design,
@@ -52,11 +51,17 @@ from rvamp_nb.datasets import (
     standardize,
 )
 from rvamp_nb.environment import numpy_errors
-from rvamp_nb.explore import sliders
-from rvamp_nb.explorers import diabetes_explorer
-from rvamp_nb.select.control import error_control, pfer_bound, settle, unimodal_bound
-from rvamp_nb.tables.on_dask import the_dask
-from rvamp_nb.tables.storage import ChunkedTable
+from rvamp_nb.plot_style import sliders
+from rvamp_nb.select.error_control import (
+    error_control,
+    pfer_bound,
+    resolve_error_control,
+    unimodal_bound,
+)
+from rvamp_nb.tables.chunked import ChunkedTable
+from rvamp_nb.tables.dask_table import the_dask
+from rvamp_nb.validation import check_array, check_number, check_size, format_list
+from rvamp_nb.widgets import diabetes_explorer
 
 DAY = datetime.date(2026, 1, 1)
 
@@ -198,7 +203,7 @@ ASKED = (
     lambda half: debiased_effects(alone(), half).ci_low,
     lambda half: coefficient_interval(rvamp(SMALL.A, SMALL.y, 0.1), half),
     lambda half: error_control(100, half + half / 2, half),
-    lambda half: settle(100, 50, half + half / 2, half)[:3],
+    lambda half: resolve_error_control(100, 50, half + half / 2, half)[:3],
     lambda half: plan_study(50, 3, 0.8, pfer=half, threshold=0.75, noise=2 * half).rows,
     lambda half: boot(l1_ratio=half, delta=half, loss="huber").mean,
     lambda half: gaussian_design(20, 5, half, half, half).y,
@@ -240,11 +245,11 @@ def test_sizes():
 
 
 def test_a_few_names_of_many():
-    assert listed("abcdef", [0, 2]) == "a, c"
-    assert listed("abcdef", range(4)) == "a, b, c, d"
-    assert listed("abcdef", range(5)) == "a, b, c, d, ..."
-    assert listed([1, 2], [1], most=1) == "2"
-    assert listed("abc", []) == ""
+    assert format_list("abcdef", [0, 2]) == "a, c"
+    assert format_list("abcdef", range(4)) == "a, b, c, d"
+    assert format_list("abcdef", range(5)) == "a, b, c, d, ..."
+    assert format_list([1, 2], [1], most=1) == "2"
+    assert format_list("abc", []) == ""
 
 
 # --- where the rooms of this part read arrays -----------------------------------------

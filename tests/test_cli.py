@@ -33,9 +33,9 @@ from rvamp_nb import StabilitySelection
 from rvamp_nb.cli import main
 from rvamp_nb.datasets import load_diabetes
 from rvamp_nb.select import readers, report
-from rvamp_nb.select.frames import prepare
+from rvamp_nb.select.frames import prepare_table
 from rvamp_nb.select.planning import genes
-from rvamp_nb.select.readers import BadInput, read_frame
+from rvamp_nb.select.readers import InputError, read_frame
 from rvamp_nb.select.report import console, report_files
 from rvamp_nb.sketch import GRADES
 
@@ -370,7 +370,7 @@ def test_a_constant_column_has_probability_0_and_one_clean_line(capsys):
 
 @pytest.mark.filterwarnings("ignore:0 of 58 penalties converged")
 def test_not_converging_is_said_in_the_report(capsys, monkeypatch):
-    import rvamp_nb.select.penalty as penalty
+    import rvamp_nb.select.penalty_search as penalty
 
     for name in ("rvamp", "rvamp_path"):
         slow = getattr(penalty, name)
@@ -500,7 +500,7 @@ def test_tabs(capsys):
     Path("data.tsv").write_text(
         "\ufeff" + Path("data.csv").read_text().replace(",", "\t"), encoding="utf-8"
     )
-    found = prepare(read_frame("data.tsv"), "y")
+    found = prepare_table(read_frame("data.tsv"), "y")
     np.testing.assert_array_equal(found.X, X)
     np.testing.assert_array_equal(found.y, y)
     assert list(found.X) == [f"x{i}" for i in range(6)]
@@ -524,7 +524,7 @@ def test_the_table_is_read_as_it_was_written():
     """
     head = '\ufeff"a, b" , µ$x$,y\r\n 1, 2,3\r\n\r\n4,"5",1e1\r\n'
     Path("odd.csv").write_bytes((head + "-7,8.5,+9\r\n0,1,2\r\n").encode())
-    found = prepare(read_frame("odd.csv"), "y")
+    found = prepare_table(read_frame("odd.csv"), "y")
     assert list(found.X) == ["a, b", "µ$x$"] and found.y.tolist() == [3, 10, 9, 2]
     np.testing.assert_array_equal(found.X, [[1, 2], [4, 5], [-7, 8.5], [0, 1]])
     with pytest.raises(SystemExit) as stop:
@@ -534,7 +534,7 @@ def test_the_table_is_read_as_it_was_written():
 
 def table_of(text, target):
     Path("text.csv").write_text(text)
-    return prepare(read_frame("text.csv"), target)
+    return prepare_table(read_frame("text.csv"), target)
 
 
 def test_the_target_may_be_any_column():
@@ -761,9 +761,9 @@ def test_a_folder_that_cannot_be_written(capsys, monkeypatch):
 
 
 def test_a_refusal_of_the_library_is_a_value_error():
-    with pytest.raises(BadInput, match="no name"):
+    with pytest.raises(InputError, match="no name"):
         table_of(",a\n1,2\n3,4\n", "a")
-    assert issubclass(BadInput, ValueError)
+    assert issubclass(InputError, ValueError)
 
 
 # Manners ------------------------------------------------------------------------------
@@ -963,7 +963,7 @@ def impatient(*_, **__):
 
 
 def test_ctrl_c_in_the_fit(monkeypatch, capsys):
-    monkeypatch.setattr("rvamp_nb.select.stability.StabilitySelection.fit", impatient)
+    monkeypatch.setattr("rvamp_nb.select.estimator.StabilitySelection.fit", impatient)
     table()
     assert exit_code(["select", "data.csv", "--target", "y"]) == 130
     shown = capsys.readouterr()
@@ -1005,7 +1005,7 @@ def test_ctrl_c_in_the_refits_keeps_those_that_were_made():
 
 
 def test_ctrl_c_before_the_first_refits_keeps_the_fit(monkeypatch, capsys):
-    monkeypatch.setattr("rvamp_nb.select.answer.refine_selection", impatient)
+    monkeypatch.setattr("rvamp_nb.select.selection.refine_selection", impatient)
     table()
     assert (
         exit_code("select data.csv --target y --lam 0.8 --resamples 20".split()) == 130
@@ -1431,7 +1431,7 @@ def test_roles_are_passed_on(capsys):
     out = unwrapped(capsys.readouterr().out)
     asked = dict(id="patient", drop=["seen"], categorical=["site"], keep=["age"])
     asked |= dict(reference={"site": "Ulm"}, missing="median")
-    ready = prepare(data, "y", **asked)
+    ready = prepare_table(data, "y", **asked)
     s = StabilitySelection(n_resamples=20, verbose=0, **ready.options)
     s.fit(ready.X, ready.y)
     found = pd.read_csv("rvamp-nb-out/clinic-selection.csv", index_col="feature")
@@ -1554,7 +1554,7 @@ def test_refits_that_are_refused_are_said_and_the_table_is_there(
     def refuse(*_, **__):
         raise error("refits need the table in memory")
 
-    monkeypatch.setattr("rvamp_nb.select.answer.refine_selection", refuse)
+    monkeypatch.setattr("rvamp_nb.select.selection.refine_selection", refuse)
     table()
     assert exit_code("select data.csv --target y --lam 0.8 --resamples 50".split()) == 3
     out = unwrapped(capsys.readouterr().out)
@@ -1596,7 +1596,7 @@ def test_strata_are_drawn():
     line = [*ROLES, "median", "--strata", "site"]
     main(line)
     asked = dict(id="patient", drop="seen", categorical="site", keep="age")
-    ready = prepare(data, "y", missing="median", **asked)
+    ready = prepare_table(data, "y", missing="median", **asked)
     s = StabilitySelection(n_resamples=0, verbose=0, **ready.options)
     s.fit(ready.X, ready.y, strata=data.site)
     found = pd.read_csv("rvamp-nb-out/clinic-selection.csv", index_col="feature")
@@ -1654,7 +1654,7 @@ def test_whole_groups_are_drawn(capsys):
     out = unwrapped(capsys.readouterr().out)
     assert "more than once" not in out and "needs independent groups" in out
     roles = dict(id="patient", drop="seen", categorical="site", keep="age")
-    ready = prepare(data, "y", missing="median", groups="patient", **roles)
+    ready = prepare_table(data, "y", missing="median", groups="patient", **roles)
     s = StabilitySelection(n_resamples=0, verbose=0, **ready.options)
     s.fit(ready.X, ready.y, groups=data["patient"])
     found = pd.read_csv("rvamp-nb-out/clinic-selection.csv", index_col="feature")

@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from rvamp_nb import rvamp
-from rvamp_nb.tables import storage
+from rvamp_nb.tables import chunked
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -24,7 +24,7 @@ import dask.array as da
 
 from rvamp_nb.likelihood import Logistic, PoissonLoss
 from rvamp_nb.resampling import Subsample
-from rvamp_nb.tables.on_dask import FAN, DaskTable, _at_block
+from rvamp_nb.tables.dask_table import FAN, DaskTable, _at_block
 
 pytestmark = pytest.mark.filterwarnings("ignore:the chunks of A cut:UserWarning")
 WIDE, TALL = (30, 200), (200, 30)
@@ -102,7 +102,7 @@ def quietly(A, **options):
 def quietly_only(panels, columns):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return panels.only(columns)
+        return panels.take_columns(columns)
 
 
 def looked(X, d, U):
@@ -119,11 +119,11 @@ def everything(panels, seed=1):
     which, rows = rng.permutation(N)[:7], rng.permutation(M)[:5]
     answers = [panels @ x, panels.T @ U[0], U @ panels, panels[:, which], panels[rows]]
     answers += [panels[:, 3], panels[2], panels[:, np.arange(N) % 3 == 0]]
-    if panels.axis if isinstance(panels, storage.ChunkedTable) else M <= N:
-        joined, summed = storage.each(panels, looked, (d,), (U,))
+    if panels.axis if isinstance(panels, chunked.ChunkedTable) else M <= N:
+        joined, summed = chunked.map_chunks(panels, looked, (d,), (U,))
         answers += [*joined, *summed]
-    answers += storage.column_sums(panels, U, U[:1])
-    answers += [storage.square_lengths(panels), panels[:, N // 2 :], panels[[]]]
+    answers += chunked.column_sums(panels, U, U[:1])
+    answers += [chunked.square_lengths(panels), panels[:, N // 2 :], panels[[]]]
     return [np.asarray(answer) for answer in answers]
 
 
@@ -175,7 +175,7 @@ def test_centred_scaled_and_with_ones(shape, kind):
     dense[:, 5] = 3.0
     A = da.from_array(dense, chunks=(40, 40))
     A = A.map_blocks(sparse.csr_matrix) if kind == "sparse" else A
-    panels, norms, constant = storage.standardised(quietly(A))
+    panels, norms, constant = chunked.standardised(quietly(A))
     assert isinstance(panels, DaskTable)
     centred = dense - dense.mean(0)
     lengths = np.linalg.norm(centred, axis=0)
@@ -186,7 +186,7 @@ def test_centred_scaled_and_with_ones(shape, kind):
     wanted = np.column_stack([scaled, np.ones(shape[0])])
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # nothing moves any more
-        panels = panels.changed(intercept=True)
+        panels = panels.with_options(intercept=True)
     assert panels.shape == wanted.shape
     same(everything(panels), everything(wanted))
     last = len(panels.slices) - 1
@@ -194,7 +194,7 @@ def test_centred_scaled_and_with_ones(shape, kind):
     block = wanted[:, j] if panels.axis else wanted[j]
     assert_allclose(panels.reading(last), block, atol=1e-12)
     row_scale, some = np.arange(shape[0]) / 9, [3, 9, 1, 7, 0]
-    weighted = panels.changed(intercept=False, row_scale=row_scale)
+    weighted = panels.with_options(intercept=False, row_scale=row_scale)
     same(everything(weighted), everything(scaled * row_scale[:, None]))
     few = quietly_only(weighted, some)
     same(everything(few), everything(scaled[:, some] * row_scale[:, None]))
@@ -251,7 +251,9 @@ def test_the_tree_puts_every_answer_in_its_place_once():
     for K in (1, 2, FAN, FAN + 1, FAN**2, FAN**2 + 1, 3 * FAN**2 - 1):
         table = DaskTable(da.from_array(np.arange(K)[None], chunks=(1, 1)))
         with dask.config.set(scheduler="synchronous"):
-            (joined,), (total,) = table.each(lambda X: ((X[0],), (2.0 ** X[:, 0],)))
+            (joined,), (total,) = table.map_chunks(
+                lambda X: ((X[0],), (2.0 ** X[:, 0],))
+            )
         assert joined.tolist() == list(range(K)) and total == 2.0**K - 1
 
 
@@ -282,9 +284,9 @@ def test_the_driver_has_one_thread_while_it_asks(fails):
     ):
         if fails:
             with pytest.raises(AssertionError):
-                DaskTable(A).each(work)
+                DaskTable(A).map_chunks(work)
         else:
-            assert DaskTable(A).each(work)[1][0] == 10  # one in each of ten
+            assert DaskTable(A).map_chunks(work)[1][0] == 10  # one in each of ten
         assert threads() == {2}
 
 
@@ -297,7 +299,7 @@ def digits(panels):
     U, d = np.random.default_rng(1).normal(size=(2, M)), np.linspace(1, 2, max(M, N))
     answers = [U @ panels, panels @ d[:N], panels[:, [3, 17, 4]]]
     if panels.axis:
-        joined, summed = panels.each(looked, (d,), (U,))
+        joined, summed = panels.map_chunks(looked, (d,), (U,))
         answers += [*joined, *summed]
     return answers
 
@@ -352,7 +354,7 @@ def who(X, d):
 def test_the_work_is_done_by_the_workers(client):
     A = da.from_array(values(WIDE), chunks=(-1, 20))
     panels, pids = DaskTable(A), set(client.run(os.getpid).values())
-    (pid, d), (threads,) = panels.each(who, (np.arange(200.0),))
+    (pid, d), (threads,) = panels.map_chunks(who, (np.arange(200.0),))
     assert threads == len(panels.slices)
     assert_array_equal(d, np.arange(200))
     assert set(pid) <= pids and os.getpid() not in pids  # who is idle takes more
@@ -395,7 +397,9 @@ U = np.random.default_rng(5).normal(size=(3, 30))
 
 
 def one_pass(panels):
-    (products, _), (gram, _) = panels.each(looked, (np.linspace(1, 2, 200),), (U,))
+    (products, _), (gram, _) = panels.map_chunks(
+        looked, (np.linspace(1, 2, 200),), (U,)
+    )
     return products, gram
 
 
@@ -427,19 +431,19 @@ def test_a_block_that_fails_once_by_a_cluster(tmp_path, undisturbed, client):
 def test_a_block_that_always_fails_is_named(tmp_path, bad):
     panels = DaskTable(on_disk(tmp_path, bad, fail=(-1,)))
     message = f"columns {50 * bad} to {50 * bad + 49} of A could not be read: .*disk"
-    with pytest.raises(storage.ChunkError, match=message):
+    with pytest.raises(chunked.ChunkError, match=message):
         one_pass(panels)
     rows = DaskTable(on_disk(tmp_path, bad, fail=(-1,)).T)
-    with pytest.raises(storage.ChunkError, match=message.replace("columns", "rows")):
+    with pytest.raises(chunked.ChunkError, match=message.replace("columns", "rows")):
         rows.T @ np.ones(200)
-    with pytest.raises(storage.ChunkError, match=message):
+    with pytest.raises(chunked.ChunkError, match=message):
         panels[:, 50 * bad + np.arange(3)]
     other = 50 * ((bad + 1) % 4)
     assert_array_equal(panels[:, other], values(WIDE)[:, other])  # not concerned
 
 
 def test_a_block_that_always_fails_is_named_by_a_cluster(tmp_path, client):
-    with pytest.raises(storage.ChunkError, match="columns 100 to 149 of A"):
+    with pytest.raises(chunked.ChunkError, match="columns 100 to 149 of A"):
         one_pass(DaskTable(on_disk(tmp_path, fail=(-1,))))
 
 
@@ -450,14 +454,14 @@ def broken(X):
 def test_an_error_of_the_work_is_not_the_block_s(tmp_path):
     panels = DaskTable(on_disk(tmp_path))
     with pytest.raises(np.linalg.LinAlgError, match="not with 50 columns"):
-        panels.each(broken)
+        panels.map_chunks(broken)
     assert max(readings(tmp_path)) == 1  # nor is it tried again
 
 
 def test_an_error_of_the_work_by_a_cluster(client):
     A = da.from_array(values(WIDE), chunks=(30, 50))
     with pytest.raises(np.linalg.LinAlgError, match="not with 50 columns"):
-        DaskTable(A).each(broken)
+        DaskTable(A).map_chunks(broken)
 
 
 # Fits
@@ -537,8 +541,8 @@ def test_the_driver_never_holds_the_table(client):
     whole = 8 * 400 * 10_000
     tracemalloc.start()
     try:
-        panels = storage.standardised(panels)[0]
-        panels.each(looked, (np.ones(10_000),), (np.ones((3, 400)),))
+        panels = chunked.standardised(panels)[0]
+        panels.map_chunks(looked, (np.ones(10_000),), (np.ones((3, 400)),))
         panels[:, [3, 9_000]]
         peak = tracemalloc.get_traced_memory()[1]
     finally:

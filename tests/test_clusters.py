@@ -5,33 +5,33 @@ what is asked of it, bad input.
 import numpy as np
 import pytest
 
+from rvamp_nb.batch_glm import penalised_fit
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.clusters import (
     FEW,
     LARGEST,
     NODES,
-    Seen,
+    CavityInput,
     _definite,
-    at_nodes,
+    at_quadrature,
     cluster_message,
+    decorrelating_basis,
     find_clusters,
-    small_lassos,
-    turned,
+    solve_lassos,
 )
 from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.densities import coefficient_interval, p1, p2
 from rvamp_nb.energy import free_energy, stability_radius
-from rvamp_nb.groups import Layout
+from rvamp_nb.groups import BlockLayout
 from rvamp_nb.inference.conditioning import condition_on_rows
 from rvamp_nb.inference.effects import debiased_effects
 from rvamp_nb.inference.refinement import refine
 from rvamp_nb.likelihood import Logistic
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.problem import Breakdown
-from rvamp_nb.refits import penalised_fit
 from rvamp_nb.resampling import FixedFactor, Grouped, NoResampling, Poisson, Subsample
 from rvamp_nb.solver import load_fit, rvamp, with_clusters
-from rvamp_nb.tables.storage import ChunkedTable
+from rvamp_nb.tables.chunked import ChunkedTable
 
 HALF = Subsample(0.5)
 
@@ -48,7 +48,7 @@ def test_small_lassos_against_penalised_fit(positive):
     Q = np.array([X.T @ X, X.T @ X + np.eye(6)])
     block = np.arange(25) % 2
     k -= block[:, None] * k.min()  # the second's ridge is partly in its Q
-    x, unsure = small_lassos(Q, block, Y @ X, t, k, positive)
+    x, unsure = solve_lassos(Q, block, Y @ X, t, k, positive)
     assert unsure == 0
     k += block[:, None]
     for y, t_b, k_b, found in zip(Y, t, k, x):
@@ -64,7 +64,7 @@ def test_signs_of_twelve_near_copies_settle(spread, positive):
     X *= rng.choice([-1, 1], 12)
     g, t = rng.normal(size=(20_000, 20)) @ X, rng.uniform(0.1, 2, size=(20_000, 12))
     Q, block = (X.T @ X)[None], np.zeros(20_000, int)
-    x, unsure = small_lassos(Q, block, g, t, 0 * t, positive)
+    x, unsure = solve_lassos(Q, block, g, t, 0 * t, positive)
     rest = g - x @ Q[0]
     assert unsure == 0 and (np.abs(rest - t * np.sign(x))[x != 0] < 1e-6).all()
     assert ((rest if positive else np.abs(rest)) <= t + 1e-6)[x == 0].all()
@@ -75,7 +75,7 @@ def cavities(rng, B, d):
     X, Y = rng.normal(size=(2, B, 3 * d, d))
     X[..., -1] = X[..., 0] + 0.2 * X[..., -1]
     Q, C = (np.swapaxes(Z, 1, 2) @ Z / 3 for Z in (X, Y))
-    return Seen(rng.normal(size=(B, d)), Q, C)
+    return CavityInput(rng.normal(size=(B, d)), Q, C)
 
 
 @pytest.mark.parametrize("d", [2, 5])
@@ -83,9 +83,9 @@ def cavities(rng, B, d):
 def test_a_gaussian_with_the_message_has_the_moments_of_the_block(kind, d):
     rng = np.random.default_rng(d)
     given, columns = cavities(rng, 4, d), rng.permutation(4 * d).reshape(4, d)
-    nodes = at_nodes(kind(1.0), columns, 4 * d, given)
+    nodes = at_quadrature(kind(1.0), columns, 4 * d, given)
     moments, (D, r, T) = cluster_message(nodes, given)
-    _, t = turned(D, T)
+    _, t = decorrelating_basis(D, T)
     assert (t >= 0).all() and (np.linalg.eigvalsh(D) > -1e-12).all()
     close = dict(atol=1e-9)
     np.testing.assert_array_equal(D, np.swapaxes(D, 1, 2))
@@ -106,7 +106,7 @@ def test_moments_are_derivatives_of_the_gain(kind, d):
     """
     rng = np.random.default_rng(d)
     given, columns = cavities(rng, 4, d), np.arange(4 * d).reshape(4, d)
-    solved = lambda cavity: at_nodes(kind(1.0), columns, 4 * d, cavity, NODES)
+    solved = lambda cavity: at_quadrature(kind(1.0), columns, 4 * d, cavity, NODES)
 
     def gain(cavity):
         x = solved(cavity).x
@@ -131,7 +131,7 @@ def test_moments_are_derivatives_of_the_gain(kind, d):
 
 def test_a_response_is_the_derivative_of_the_mean():
     given = cavities(np.random.default_rng(2), 4, 2)
-    ask = lambda cavity: at_nodes(
+    ask = lambda cavity: at_quadrature(
         Laplace(1.0), np.arange(8).reshape(4, 2), 8, cavity, NODES
     )
     step = np.array([0.02, 0])  # points change their signs in between
@@ -143,8 +143,8 @@ def test_a_response_is_the_derivative_of_the_mean():
 
 def test_where_nothing_is_random_the_response_is_that_of_the_face():
     Q = np.array([[[2.0, 1.0], [1.0, 2.0]]])
-    still = Seen(np.array([[3.0, 2.5]]), Q, 0 * Q)
-    nodes = at_nodes(Laplace(0.5, FixedFactor()), np.array([[0, 1]]), 2, still)
+    still = CavityInput(np.array([[3.0, 2.5]]), Q, 0 * Q)
+    nodes = at_quadrature(Laplace(0.5, FixedFactor()), np.array([[0, 1]]), 2, still)
     np.testing.assert_allclose(nodes.response, np.linalg.inv(Q), rtol=1e-12)
     np.testing.assert_allclose(cluster_message(nodes, still)[1][2], 0, atol=1e-20)
 
@@ -454,7 +454,7 @@ def test_what_does_not_converge_is_not_put_in_blocks(tame):
 
 def test_a_wide_table_in_blocks_holds_no_square_of_its_width():
     """Of 30,000 columns that would be 7 GB."""
-    layout = Layout(np.append(np.arange(29_998), [0, 7]))
+    layout = BlockLayout(np.append(np.arange(29_998), [0, 7]))
     assert layout.sums.nnz == 30_000 and len(layout.row) == 29_996 + 2 * 4
 
 

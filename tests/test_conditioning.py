@@ -12,19 +12,19 @@ import pytest
 from scipy.special import gammaln
 from scipy.stats import hypergeom
 
+from rvamp_nb.batch_glm import penalised_fit
 from rvamp_nb.clusters import find_clusters
 from rvamp_nb.datasets import gaussian_design, standardize
 from rvamp_nb.inference import conditioning as room
 from rvamp_nb.inference.conditioning import (
-    ByRow,
+    PerRowLoss,
     condition_on_rows,
     patterns,
     row_scores,
-    two_pieces,
+    split_law,
 )
 from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge
-from rvamp_nb.refits import penalised_fit
 from rvamp_nb.resampling import (
     Discrete,
     Exponential,
@@ -182,7 +182,7 @@ def test_patterns_of_independent_rows_are_products(law):
     weights = np.array([g.weight for g in found])
     assert weights.sum() == pytest.approx(1) and len(found) in (1, 8)
     for g in found:
-        chances = [two_pieces(law)[k][0] for k in g.chosen]
+        chances = [split_law(law)[k][0] for k in g.chosen]
         assert g.weight == pytest.approx(np.prod(chances))
         assert all(g.laws[k] is law for k in np.delete(g.which, [2, 5, 7]))
 
@@ -199,7 +199,7 @@ def test_patterns_of_independent_rows_are_products(law):
     ],
 )
 def test_pieces_make_up_their_law(law):
-    pieces = two_pieces(law)
+    pieces = split_law(law)
     chances = np.array([p for p, _ in pieces])
     means = np.array([g.mean for _, g in pieces])
     squares = np.array([g.var + g.mean**2 for _, g in pieces])
@@ -221,7 +221,7 @@ def test_rows_with_the_common_law_change_nothing(loss):
     y = (rng.random(60) < 0.5).astype(float)
     incoming = rvamp(A, y, 0.2, likelihood=loss).messages.to_likelihood
     which = np.arange(60) % 2
-    by_row = ByRow(loss, which, [Poisson(0.5), Subsample(0.5)])
+    by_row = PerRowLoss(loss, which, [Poisson(0.5), Subsample(0.5)])
     laws = [loss.message(y, incoming, law) for law in by_row.laws]
     for k, half in enumerate(by_row.message(y, incoming, None)):
         for j, part in enumerate(half):
@@ -266,7 +266,7 @@ def test_columns_that_are_never_selected_stay_as_they_are():
     rest = np.setdiff1d(np.arange(400), better.columns)
     assert 0 < len(better.columns) < 200 and (fit.Pi[rest] <= room.NEGLIGIBLE).all()
     np.testing.assert_array_equal(better.Pi[rest], fit.Pi[rest])
-    parts, _ = room.solved(fit, better.rows, np.arange(400))
+    parts, _ = room.solve_patterns(fit, better.rows, np.arange(400))
     whole = sum(part.weight * part.fit.Pi for part in parts)
     np.testing.assert_allclose(better.Pi, whole, atol=0.01)
 

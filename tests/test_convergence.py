@@ -12,7 +12,7 @@ from designs import FRACTIONS, LAWS, SHARES, cases, penalty, strong_cases
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import rvamp_nb.panels as panels
+import rvamp_nb.lmmse as panels
 import rvamp_nb.step as turn
 from rvamp_nb import iteration, solver
 from rvamp_nb.bootstrap import naive_bootstrap
@@ -30,7 +30,7 @@ from rvamp_nb.resampling import (
     TwoPoint,
 )
 from rvamp_nb.solver import ConvergenceWarning, rvamp, rvamp_path
-from rvamp_nb.step import emptying_factor, initial_state
+from rvamp_nb.step import initial_state, lambda_max_factor
 
 GRID = [
     (case, law, fraction) for case in cases() for law in LAWS for fraction in FRACTIONS
@@ -157,7 +157,7 @@ def test_cold_starts_arrive_on_strong_equal_effects(case):
     """
     given = dict(prior=Laplace(1e9, FixedFactor()), counts=Subsample(0.5))
     problem = rvamp(case.A, case.y, **given).problem
-    top = 1e9 * emptying_factor(problem)
+    top = 1e9 * lambda_max_factor(problem)
     for share in SHARES[3::3]:
         there = problem._replace(prior=Laplace(share * top, FixedFactor()))
         run = iteration.run(there, None, 1e-6, 100, 0.7)
@@ -385,7 +385,8 @@ def threads_of(shared):  # of NumPy's own BLAS; or of SciPy's, or a common one
     alone = lambda pool: "numpy.libs" in pool["filepath"]
     return {pool["num_threads"] for pool in blas if alone(pool) != shared}
 
-big, small = np.zeros((step.SMALL, step.SMALL)), np.zeros((step.SMALL, 20))
+few = step.ONE_THREAD_BELOW
+    big, small = np.zeros((few, few)), np.zeros((few, 20))
 for cores, limit, expected in ((1, 2, 1), (2, 2, 2), (2, 1, 1)):
     joblib.cpu_count = lambda n=cores, only_physical_cores=None: n
     with threadpool_limits(limit):
@@ -654,7 +655,7 @@ def test_a_spike_and_slab_starts_faintly(N, ratio, sigma, monkeypatch):
         ),
     )
     np.testing.assert_allclose(fit.Pi, other.Pi, atol=1e-6)
-    monkeypatch.setattr(iteration, "QUIETEST", 0)
+    monkeypatch.setattr(iteration, "MAX_ATTENUATIONS", 0)
     if breaks:
         with pytest.warns(ConvergenceWarning, match="at step 1"):
             assert not rvamp(data.A, data.y, **problem).converged

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from scipy.linalg import blas
 
-from rvamp_nb import panels, rvamp
-from rvamp_nb.active import step_of_few
+from rvamp_nb import lmmse, rvamp
+from rvamp_nb.active import active_set_step
 from rvamp_nb.iteration import iterate
 from rvamp_nb.likelihood import Squared
 from rvamp_nb.prior import Laplace
 from rvamp_nb.problem import Problem
 from rvamp_nb.resampling import Poisson
-from rvamp_nb.tables.storage import ChunkedTable, standardised
+from rvamp_nb.tables.chunked import ChunkedTable, standardised
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "bench"))
 import costs  # noqa: E402
@@ -52,7 +52,7 @@ def problem_of(A, y, lam):
 
 def steps_of(table, y, lam, settled=5):
     """The passes of the last of some steps."""
-    steps = iterate(problem_of(table, y, lam), take=step_of_few)
+    steps = iterate(problem_of(table, y, lam), take=active_set_step)
     for _ in islice(steps, settled):
         log = list(table.log)
         table.log.clear()
@@ -104,8 +104,8 @@ def test_operations_are_as_counted(tables, M, N, lam, monkeypatch):
 
     syrk = lambda alpha, X, **_: X.size * min(M, N)
     trmm = lambda alpha, F, X, **_: X.size * len(F)
-    monkeypatch.setattr(panels, "dsyrk", counted(blas.dsyrk, syrk))
-    monkeypatch.setattr(panels, "dtrmm", counted(blas.dtrmm, trmm))
+    monkeypatch.setattr(lmmse, "dsyrk", counted(blas.dsyrk, syrk))
+    monkeypatch.setattr(lmmse, "dtrmm", counted(blas.dtrmm, trmm))
     for _ in islice(iterate(problem_of(table, y, lam)), 4):
         operations = sum(done)
         done.clear()

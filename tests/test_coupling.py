@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from rvamp_nb import panels
+from rvamp_nb import lmmse
 from rvamp_nb.coupling import coupled
+from rvamp_nb.lmmse import couple
 from rvamp_nb.messages import Mixed, Natural
-from rvamp_nb.panels import couple
 
 
 def problem(M, N, seed, S=None, spread=1.0):
@@ -106,8 +106,8 @@ def test_wide_and_tall_agree_with_extremes_present(M, N):
     message.Q_hat[[0, 2]] = 0  # no prior at all
     for view, tiny in zip(message[4:], (1e-14, 1e-14, 1e-28)):  # never selected
         view[[1, 3]] = 0, tiny
-    wide = answer_by(panels._solve_wide, A, message, likelihood)
-    tall = answer_by(panels._solve_tall, A, message, likelihood)
+    wide = answer_by(lmmse._solve_wide, A, message, likelihood)
+    tall = answer_by(lmmse._solve_tall, A, message, likelihood)
     same(wide, tall, 1e-11)
     for block in couple(A, message, likelihood):
         for z in block:
@@ -154,7 +154,7 @@ def test_rows_hear_the_faintest_coefficients(M, N):
 def test_many_coordinates_in_S_cost_no_square_of_N():
     A, prior, likelihood, S = problem(5, 60, seed=1, S=True, spread=0.3)
     check(A, prior, likelihood, S)
-    reduced = panels.at_most_2M(A, mixed(prior, S))
+    reduced = lmmse.at_most_2M(A, mixed(prior, S))
     assert reduced.S.sum() == 10
     assert np.array_equal(reduced.S, reduced.D == 0)  # each in one view
     prior.Q_hat[:11] = 0
@@ -212,13 +212,13 @@ def test_bad_input_is_named():
 
 def wrong_sign(monkeypatch):
     monkeypatch.setitem(
-        globals(), "couple", lambda A, *messages: panels.couple(-A, *messages)
+        globals(), "couple", lambda A, *messages: lmmse.couple(-A, *messages)
     )
 
 
 def no_inverse(monkeypatch):  # Lambda where its inverse must stand, as printed
-    right = panels.inverse_and_root
-    monkeypatch.setattr(panels, "inverse_and_root", lambda X: (X, right(X)[1]))
+    right = lmmse.inverse_and_root
+    monkeypatch.setattr(lmmse, "inverse_and_root", lambda X: (X, right(X)[1]))
 
 
 def no_noise_from_R(monkeypatch):
@@ -230,14 +230,14 @@ def no_noise_from_R(monkeypatch):
 
 
 def own_noise_counted_twice(monkeypatch):
-    solve = {name: getattr(panels, name) for name in ("_solve_wide", "_solve_tall")}
+    solve = {name: getattr(lmmse, name) for name in ("_solve_wide", "_solve_tall")}
     for name, right in solve.items():
 
         def wrong(A, prior, *others, right=right):
             z = right(A, prior, *others)
             return z._replace(others_x=z.others_x + prior.T * z.s**2)
 
-        monkeypatch.setattr(panels, name, wrong)
+        monkeypatch.setattr(lmmse, name, wrong)
 
 
 mixed_as_it_is = mixed

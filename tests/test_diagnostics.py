@@ -14,12 +14,12 @@ from rvamp_nb import rvamp
 from rvamp_nb.datasets import standardize
 from rvamp_nb.inference import diagnostics as trust_module
 from rvamp_nb.inference.diagnostics import (
-    column_rows,
-    judge,
+    column_effective_rows,
+    diagnose,
     largest_single_share,
-    repeated_rows,
-    row_shares,
-    strongest_partner,
+    max_correlation,
+    near_duplicate_rows,
+    row_influence,
 )
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import FixedFactor, Poisson, Subsample
@@ -91,7 +91,7 @@ INDEPENDENT = {
 @pytest.mark.parametrize("name", INDEPENDENT)
 def test_independent_rows_are_not_taken_for_repeated_ones(name):
     found = [
-        repeated_rows(INDEPENDENT[name](np.random.default_rng(seed)))
+        near_duplicate_rows(INDEPENDENT[name](np.random.default_rng(seed)))
         for seed in range(8)
     ]
     assert found == [[]] * 8  # level 0.01: at most one table in a hundred
@@ -106,23 +106,26 @@ def patients(rng, n, each, N, alike):
 @pytest.mark.parametrize("N, alike", [(2000, 0.7), (2000, 0.9), (200, 0.8)])
 def test_thirty_patients_with_eight_samples_are_found(N, alike):
     A = patients(np.random.default_rng(1), 30, 8, N, alike)
-    groups = repeated_rows(A)
+    groups = near_duplicate_rows(A)
     assert [g.tolist() for g in groups] == np.arange(240).reshape(30, 8).tolist()
 
 
 def test_pairs_of_samples_and_copies_of_genotypes_are_found():
     rng = np.random.default_rng(2)
-    pairs = repeated_rows(patients(rng, 60, 2, 500, 0.8))
+    pairs = near_duplicate_rows(patients(rng, 60, 2, 500, 0.8))
     assert [g.tolist() for g in pairs] == np.arange(120).reshape(60, 2).tolist()
     genes = rng.binomial(2, 0.3, size=(30, 300)).astype(float)
-    assert len(repeated_rows(np.repeat(genes, 3, axis=0))) == 30
+    assert len(near_duplicate_rows(np.repeat(genes, 3, axis=0))) == 30
     table = rng.normal(size=(100, 30))
-    assert repeated_rows(np.concatenate([table, table[:1]]))[0].tolist() == [0, 100]
+    assert near_duplicate_rows(np.concatenate([table, table[:1]]))[0].tolist() == [
+        0,
+        100,
+    ]
 
 
 def test_of_a_long_table_a_thousand_rows_are_compared():
     A = patients(np.random.default_rng(3), 750, 8, 60, 0.95)
-    groups = repeated_rows(A)
+    groups = near_duplicate_rows(A)
     assert len(groups) > 100 and all(len(set(g // 8)) == 1 for g in groups)
 
 
@@ -130,15 +133,15 @@ def test_the_units_of_the_columns_do_not_matter():
     rng = np.random.default_rng(4)
     A = patients(rng, 30, 4, 100, 0.9)
     units = 10.0 ** rng.integers(-200, 200, size=100)
-    both = repeated_rows(A), repeated_rows(A * units + 3 * units)
+    both = near_duplicate_rows(A), near_duplicate_rows(A * units + 3 * units)
     assert [g.tolist() for g in both[0]] == [g.tolist() for g in both[1]]
     assert len(both[0]) == 30
 
 
 def test_rows_that_say_nothing_are_no_groups():
-    assert repeated_rows(np.zeros((10, 3))) == []
-    assert repeated_rows(np.ones((2, 5))) == []
-    assert repeated_rows(np.eye(6)) == []
+    assert near_duplicate_rows(np.zeros((10, 3))) == []
+    assert near_duplicate_rows(np.ones((2, 5))) == []
+    assert near_duplicate_rows(np.eye(6)) == []
 
 
 # The light ----------------------------------------------------------------------------
@@ -153,7 +156,7 @@ def fit():
 
 
 def light(fit, **signs):
-    return judge(fit, np.arange(20), [f"x{i}" for i in range(20)], **signs)
+    return diagnose(fit, np.arange(20), [f"x{i}" for i in range(20)], **signs)
 
 
 def test_a_clean_fit_is_green(fit):
@@ -199,7 +202,7 @@ def test_shares_of_single_features_are_those_of_the_definition(fit):
     shares, doubt = parts / parts.sum(0), fit.Pi * (1 - fit.Pi)
     by_hand = doubt @ shares.max(0) / doubt.sum()
     np.testing.assert_allclose(largest_single_share(fit), by_hand)
-    np.testing.assert_allclose(row_shares(fit), shares @ doubt / doubt.sum())
+    np.testing.assert_allclose(row_influence(fit), shares @ doubt / doubt.sum())
     assert light(fit).largest_single_share == largest_single_share(fit) < 0.25
 
 
@@ -209,7 +212,7 @@ def test_features_that_hang_on_one_row_each_are_red():
     fit = rvamp(
         A, y - y.mean(), prior=Laplace(1.6, FixedFactor()), counts=Subsample(0.5)
     )
-    diagnostics = judge(fit, np.arange(100), list(range(100)))
+    diagnostics = diagnose(fit, np.arange(100), list(range(100)))
     assert (
         fit.converged
         and diagnostics.largest_single_share > 0.9
@@ -224,7 +227,7 @@ def test_with_fewer_than_thirty_rows_the_light_is_never_green(M):
     A = rng.normal(size=(M, 20)) / np.sqrt(M)
     y = 10 * A[:, 0] + rng.normal(size=M)
     fit = rvamp(A, y, prior=Laplace(1.0, FixedFactor()), counts=Subsample(0.5))
-    diagnostics = judge(fit, np.arange(20), list(range(20)))
+    diagnostics = diagnose(fit, np.arange(20), list(range(20)))
     assert diagnostics.effective_rows <= M and diagnostics.reliability in (
         "amber",
         "red",
@@ -274,7 +277,7 @@ def test_a_slice_of_the_bench_is_made_again(name):
     assert Z.sum() <= again.sum() + 2
     fit = bench.solve(recipe, A, y, recipe["lam"])
     np.testing.assert_allclose(fit.Pi[kept["active"]], kept["Pi"], atol=2e-3)
-    shares = row_shares(fit)
+    shares = row_influence(fit)
     seen = [len(A), 1 / (shares @ shares), shares.max(), largest_single_share(fit)]
     np.testing.assert_allclose(seen, kept["rows"], rtol=0.02)
 
@@ -315,12 +318,12 @@ def test_effective_rows_of_columns_are_those_of_the_definition():
     rng = np.random.default_rng(0)
     A = np.c_[np.eye(60)[:, :1], rng.random((60, 1)) < 0.2, np.ones(60), np.zeros(60)]
     fit = SimpleNamespace(problem=SimpleNamespace(A=A), mean=np.zeros(4))
-    assert column_rows(fit) == pytest.approx([1, A[:, 1].sum(), 60, 60])
+    assert column_effective_rows(fit) == pytest.approx([1, A[:, 1].sum(), 60, 60])
     A = rng.normal(size=(4000, 2))
     for unit in (1, 1e-160, 1e160):
         fit = SimpleNamespace(problem=SimpleNamespace(A=unit * A), mean=np.zeros(2))
         by_hand = (A**2).sum(0) ** 2 / (A**4).sum(0)
-        np.testing.assert_allclose(column_rows(fit), by_hand)
+        np.testing.assert_allclose(column_effective_rows(fit), by_hand)
         np.testing.assert_allclose(by_hand, 4000 / 3, rtol=0.1)
 
 
@@ -329,7 +332,7 @@ def test_partners_are_those_of_the_correlations_of_features_in_play():
     play = np.flatnonzero(fit.Pi > 0.01)
     assert 3 < len(play) < 30
     alike = np.abs(np.corrcoef(fit.problem.A[:, play].T)) - np.eye(len(play))
-    partner = strongest_partner(fit)
+    partner = max_correlation(fit)
     np.testing.assert_allclose(partner[play], alike.max(0))
     assert np.delete(partner, play).max() == 0
 
@@ -338,17 +341,17 @@ def test_the_light_of_the_spreads_names_twins_and_columns_of_few_rows():
     rng = np.random.default_rng(2)
     A = rng.normal(size=(120, 20))
     names = [f"x{i}" for i in range(21)]
-    clean = judge(alone(A), np.arange(20), names)
+    clean = diagnose(alone(A), np.arange(20), names)
     assert clean.spread_reliability == "green" and clean.spread_reasons == ()
     copied = alone(np.c_[A, A[:, 0] + 0.05 * rng.normal(size=120)])
-    twins = judge(copied, np.arange(21), names)
+    twins = diagnose(copied, np.arange(21), names)
     assert twins.spread_reliability == "amber" and len(twins.spread_reasons) == 1
     assert twins.spread_reasons[0].startswith("x0, x20 take turns with a near copy")
     A[:, 1] = 8 * rng.permutation(np.arange(120) < 2)
-    few = judge(alone(A), np.arange(20), names)
+    few = diagnose(alone(A), np.arange(20), names)
     assert few.spread_reliability == "red" and "few rows carry" in few.spread_reasons[0]
     A[:, 1] = 8 * rng.permutation(np.arange(120) < 5)
-    some = judge(alone(A), np.arange(20), names)
+    some = diagnose(alone(A), np.arange(20), names)
     assert some.spread_reliability == "amber" and "x1" in some.spread_reasons[0]
 
 
@@ -358,8 +361,8 @@ def test_features_that_are_not_shown_do_not_count_and_columns_stand_for_many():
     fit = alone(A)
     assert fit.Pi[5] < 0.1
     where = np.array([0, 0, 1, 2, 3, 4, 5])
-    assert column_rows(fit)[5] < 2
-    assert judge(fit, where, range(7)).spread_reliability == "green"
+    assert column_effective_rows(fit)[5] < 2
+    assert diagnose(fit, where, range(7)).spread_reliability == "green"
 
 
 def test_without_an_answer_both_lights_are_red(fit):
@@ -470,7 +473,7 @@ def test_a_slice_of_the_small_tables_is_made_again(small, name):
     for key in small_truth.OF_FEATURE:
         again = small.of_feature(key)[small.table == k]
         np.testing.assert_allclose(of_feature[key][large], again, rtol=0.02, atol=2e-3)
-    judged = judge(
+    judged = diagnose(
         small_truth.fitted(design, lam), np.arange(design.A.shape[1]), found.Pi
     )
     assert judged.reliability == small.light_Pi()[k]

@@ -24,7 +24,7 @@ from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.messages import Natural
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.resampling import FixedFactor, NoResampling, Poisson, Subsample, Weakness
-from rvamp_nb.select.control import pfer_bound
+from rvamp_nb.select.error_control import pfer_bound
 from rvamp_nb.select.planning import (
     Pilot,
     _drawn_study,

@@ -14,7 +14,7 @@ matplotlib.use("agg")
 import ipywidgets as w
 import matplotlib.pyplot as plt
 
-from rvamp_nb.explore import COLOURS, LINES, MARKERS, sliders, still, style
+from rvamp_nb.plot_style import COLOURS, LINES, MARKERS, sliders, still, style
 
 
 def draw_line(a):
@@ -36,8 +36,8 @@ def no_figure_left():
 
 def test_import_is_light():
     code = (
-        "import sys, rvamp_nb.explore; print([m for m in ('matplotlib', 'ipywidgets',"
-        " 'IPython', 'pandas', 'sklearn') if m in sys.modules])"
+        "import sys, rvamp_nb.plot_style; print([m for m in ('matplotlib',"
+        " 'ipywidgets', 'IPython', 'pandas', 'sklearn') if m in sys.modules])"
     )
     assert (
         subprocess.run(
@@ -126,7 +126,7 @@ def test_error_is_in_the_saved_widget_state(tmp_path):
     nb = nbformat.v4.new_notebook()
     nb.cells = [
         nbformat.v4.new_code_cell(
-            "from rvamp_nb.explore import sliders\nimport matplotlib.pyplot as plt\n"
+            "from rvamp_nb.plot_style import sliders\nimport matplotlib.pyplot as plt\n"
             "def draw(k): plt.plot([0, 1 / k]); plt.show()\n"
             "good, bad = sliders(draw, k=(0, 3, 1, 2)), sliders(draw, k=(0, 3, 1, 2))\n"
             "good.children[0].value = 3; bad.children[0].value = 0\ngood"

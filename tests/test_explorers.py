@@ -18,17 +18,17 @@ from scipy.special import erfc, ndtr
 from sklearn.datasets import load_diabetes
 
 import rvamp_nb
-from rvamp_nb import StabilitySelection, datasets, explorers, naive_bootstrap, p2, rvamp
+from rvamp_nb import StabilitySelection, datasets, naive_bootstrap, p2, rvamp, widgets
 from rvamp_nb.densities import P1, P1Posterior, p1
-from rvamp_nb.explore import sliders
-from rvamp_nb.explorers import diabetes_explorer, explore, film, refits_in_bytes
 from rvamp_nb.iteration import run
 from rvamp_nb.messages import Natural
+from rvamp_nb.plot_style import sliders
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.resampling import FixedFactor, NoResampling, TwoPoint
+from rvamp_nb.widgets import diabetes_explorer, explore, film, refits_in_bytes
 
 ROOMS = Path(rvamp_nb.__file__).parent
-MODULE = ROOMS / "explorers.js"
+MODULE = ROOMS / "widgets.js"
 TABLE = json.loads((ROOMS / "diabetes.json").read_text(encoding="utf-8"))
 
 
@@ -370,7 +370,7 @@ def test_the_density_at_a_low_temperature_shows_no_single_posterior():
 def test_the_widget_carries_its_table_and_reaches_for_nothing():
     widget = diabetes_explorer(["one"])
     assert widget.table["panels"] == ["one"]
-    for module in ("explorers.js", "film.js"):
+    for module in ("widgets.js", "film.js"):
         source = (ROOMS / module).read_text(encoding="utf-8")
         assert [
             line
@@ -419,7 +419,7 @@ def test_penalties_that_empty_the_model_take_few_steps(small, monkeypatch):
         steps.append(len(found.trace))
         return found
 
-    monkeypatch.setattr(explorers, "run", counted)
+    monkeypatch.setattr(widgets, "run", counted)
     table = explore(rvamp(*small, 3.0)).table
     assert 13 <= len(table["lams"]) <= 24 and max(steps) <= 60
     assert len(table["betas"]) == 9

@@ -14,7 +14,7 @@ from truth_trust.make_trust_truth import load as load_table
 from truth_trust.make_trust_truth import problem as table_problem
 from truth_trust.make_trust_truth import solve as solve_table
 
-import rvamp_nb.panels
+import rvamp_nb.lmmse
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.energy import (
@@ -27,8 +27,8 @@ from rvamp_nb.energy import (
 )
 from rvamp_nb.iteration import damp, iterate
 from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
+from rvamp_nb.lmmse import couple
 from rvamp_nb.messages import Moments, Natural
-from rvamp_nb.panels import couple
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab, one_sided
 from rvamp_nb.problem import Breakdown
 from rvamp_nb.resampling import (
@@ -204,7 +204,7 @@ def test_planted_mistakes_are_seen(name):
     change = parts.pop("change", lambda answer: answer)
     right, messages = fitted("squared").problem, fitted("squared").messages
     with mock.patch.object(
-        rvamp_nb.panels, "couple", lambda *given: change(couple(*given))
+        rvamp_nb.lmmse, "couple", lambda *given: change(couple(*given))
     ):
         wrong = iterate(right._replace(**parts), messages)
         for _, (now, _, _) in zip(range(80), wrong):

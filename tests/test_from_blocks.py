@@ -10,24 +10,24 @@ import pytest
 from scipy import sparse
 
 from rvamp_nb import rvamp
-from rvamp_nb.clusters import moment_view, seen
+from rvamp_nb.clusters import cavity_input, moment_view
 from rvamp_nb.densities import coefficient_interval, p1, p2
 from rvamp_nb.energy import free_energy, stability_radius
 from rvamp_nb.inference import conditioning
 from rvamp_nb.inference.conditioning import condition_on_rows
 from rvamp_nb.inference.cox import survival_target
 from rvamp_nb.inference.diagnostics import (
-    column_rows,
-    judge,
+    column_effective_rows,
+    diagnose,
     largest_single_share,
-    repeated_rows,
-    row_shares,
-    strongest_partner,
+    max_correlation,
+    near_duplicate_rows,
+    row_influence,
 )
 from rvamp_nb.inference.survival import simulated_survival, survival_fit
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import FixedFactor, Grouped, Stratified, Subsample
-from rvamp_nb.tables.storage import ChunkedTable, standardised
+from rvamp_nb.tables.chunked import ChunkedTable, standardised
 
 WIDE, TALL = (40, 90), (90, 30)
 CLOSE = dict(rtol=1e-9, atol=1e-12)
@@ -84,14 +84,19 @@ def fit(request, dense, tmp_path):
 
 def test_the_light_is_that_of_a_table_in_memory(dense, fit):
     N = len(dense.mean)
-    for ask in (row_shares, largest_single_share, column_rows, strongest_partner):
+    for ask in (
+        row_influence,
+        largest_single_share,
+        column_effective_rows,
+        max_correlation,
+    ):
         np.testing.assert_allclose(ask(fit), ask(dense), **CLOSE)
     before = fit.problem.A.passes
-    ours, theirs = (judge(f, np.arange(N), range(N)) for f in (fit, dense))
+    ours, theirs = (diagnose(f, np.arange(N), range(N)) for f in (fit, dense))
     assert fit.problem.A.passes - before <= 4
     assert ours.reasons == theirs.reasons and ours.reliability == theirs.reliability
     assert ours.spread_reasons == theirs.spread_reasons
-    assert strongest_partner(dense).max() > 0.9 and column_rows(dense).min() < 4
+    assert max_correlation(dense).max() > 0.9 and column_effective_rows(dense).min() < 4
 
 
 @pytest.mark.parametrize("shape", [WIDE, TALL])
@@ -101,11 +106,12 @@ def test_repeats_are_found_in_blocks(shape):
     A[3], A[:, 0] = A[11], 0
     for source in (A, sparse.csr_array(A)):
         table = ChunkedTable(source, chunk_size=7 * min(shape))
-        assert [group.tolist() for group in repeated_rows(table)] == [[3, 11]]
+        assert [group.tolist() for group in near_duplicate_rows(table)] == [[3, 11]]
         assert table.passes <= 1
     flat = ChunkedTable(np.ones(shape), chunk_size=7 * min(shape))
     assert (
-        repeated_rows(flat) == [] and repeated_rows(ChunkedTable(np.ones((2, 5)))) == []
+        near_duplicate_rows(flat) == []
+        and near_duplicate_rows(ChunkedTable(np.ones((2, 5)))) == []
     )
 
 
@@ -167,7 +173,7 @@ def test_what_columns_see_is_that_of_the_matrix_that_is_never_formed():
     columns = np.array([1, 4])
     W, u = A[:, columns], last.coupled.u.mean
     for one, other in zip(
-        seen(A, view, last.likelihood_message, u, columns),
+        cavity_input(A, view, last.likelihood_message, u, columns),
         (W.T @ u, W.T @ Sigma @ W, W.T @ noise @ W),
     ):
         np.testing.assert_allclose(one, other, atol=1e-9 * np.abs(other).max())
@@ -252,7 +258,9 @@ def test_strata_are_drawn_from_blocks():
     law, y = Stratified(Subsample(0.5), np.arange(90) % 2), A[:, 4] - A[:, 0]
     fits = [rvamp(T, y, 0.1, counts=law) for T in (A, ChunkedTable(A, chunk_size=200))]
     np.testing.assert_allclose(fits[1].Pi, fits[0].Pi, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(row_shares(fits[1]), row_shares(fits[0]), rtol=1e-6)
+    np.testing.assert_allclose(
+        row_influence(fits[1]), row_influence(fits[0]), rtol=1e-6
+    )
 
 
 # Memory -------------------------------------------------------------------------------
@@ -272,8 +280,8 @@ def test_nothing_of_the_table_s_size_is_formed(tmp_path):
     fit = rvamp(centred, y - y.mean(), prior=prior, counts=Subsample(0.5), tol=1e-3)
     assert fit.converged and (fit.Pi > 0.01).sum() > 1
     for ask in (
-        lambda: judge(fit, np.arange(N), range(N)),
-        lambda: repeated_rows(centred),
+        lambda: diagnose(fit, np.arange(N), range(N)),
+        lambda: near_duplicate_rows(centred),
         lambda: p2(fit, np.arange(40)).covariance,
         lambda: condition_on_rows(fit, rows=2),
     ):

@@ -9,14 +9,14 @@ from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.densities import p2
 from rvamp_nb.energy import free_energy, stability_radius
 from rvamp_nb.groups import (
-    Blocks,
+    BlockLayout,
+    BlockNatural,
     GroupedLoss,
-    Layout,
     couple_blocks,
     group_pulls,
     joint_nodes,
 )
-from rvamp_nb.inference.diagnostics import judge, row_shares
+from rvamp_nb.inference.diagnostics import diagnose, row_influence
 from rvamp_nb.iteration import iterate
 from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.messages import Mixed, Natural
@@ -42,7 +42,7 @@ def patients(G, n, N, seed, within=0.2):
 def random_blocks(sizes, rng, rank=None):
     """A layout of shuffled groups, and a positive definite matrix with such blocks."""
     index = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
-    layout, M = Layout(index), len(index)
+    layout, M = BlockLayout(index), len(index)
 
     def matrix(rank):
         full = np.zeros((M, M))
@@ -85,7 +85,7 @@ def test_the_coupling_is_that_of_dense_matrices(M, N, sizes, k):
         mixed_message(N, k, rng),
     )
     flat = [full[layout.row, layout.col] for full in (Q_u, chi_u)]
-    out = couple_blocks(A, prior, Blocks(flat[0], h_u, flat[1], layout))
+    out = couple_blocks(A, prior, BlockNatural(flat[0], h_u, flat[1], layout))
 
     Q_x = np.where(prior.S, prior.Q_hat, 1 / np.where(prior.S, 1, prior.D))
     h_x = np.where(prior.S, prior.h, prior.r * Q_x)
@@ -120,7 +120,7 @@ def test_coordinates_there_and_back():
     rng = np.random.default_rng(3)
     layout, Q, chi = random_blocks([2, 4, 1, 3], rng)
     flat = [full[layout.row, layout.col] for full in (Q, chi)]
-    message = Blocks(flat[0], rng.normal(size=10), flat[1], layout)
+    message = BlockNatural(flat[0], rng.normal(size=10), flat[1], layout)
     back = message.at(np.concatenate(message.coordinates()))
     for one, two in zip(message[:3], back):
         np.testing.assert_allclose(one, two, rtol=1e-13)
@@ -155,7 +155,7 @@ def test_a_groups_moments_are_those_of_draws(loss, counts):
     y, h = np.array([1.0, 0.0, 1.0]), np.array([0.3, -0.8, 0.2])
     pulls, field = drawn_pulls(loss, y, V, h, X, counts, rng)
     grouped = GroupedLoss(loss, np.zeros(3, int))
-    incoming = Blocks(V.ravel(), h, X.ravel(), grouped.layout)
+    incoming = BlockNatural(V.ravel(), h, X.ravel(), grouped.layout)
     moments, message = grouped.message(y, incoming, counts)
     error = pulls.std(0) / 200  # Monte-Carlo, 40,000 draws
     assert (np.abs(moments.mean - pulls.mean(0)) < 4.5 * error).all()
@@ -361,7 +361,7 @@ def test_what_bends_in_the_field_is_counted(loss):
     u = group_pulls(loss, 1.0 * y[None], (-h - noise)[:, None], 1.0, V[None])[0][:, 0]
     mean = w @ u
     cov = (u - mean).T @ (w[:, None] * (u - mean))
-    incoming = Blocks(V.ravel(), h, X.ravel(), grouped.layout)
+    incoming = BlockNatural(V.ravel(), h, X.ravel(), grouped.layout)
     moments, message = grouped.message(1.0 * y, incoming, NoResampling())
     np.testing.assert_allclose(moments.mean, mean, rtol=0.01)
     np.testing.assert_allclose(moments.var, np.diag(cov), rtol=0.02)
@@ -382,7 +382,7 @@ def test_shares_of_groups_are_those_of_the_rows_they_copy():
     law, root = Subsample(0.5), np.sqrt(copies)
     many = rvamp(A[label], y[label], 6.0, counts=Grouped(law, label), tol=1e-9)
     one = rvamp(root[:, None] * A, root * y, 6.0, counts=law, tol=1e-9)
-    np.testing.assert_allclose(row_shares(many), row_shares(one), atol=1e-6)
+    np.testing.assert_allclose(row_influence(many), row_influence(one), atol=1e-6)
 
 
 def test_the_couplings_density_of_rows_in_groups():
@@ -397,8 +397,8 @@ def test_the_light_counts_patients():
     """Twelve patients of ten samples each are twelve units, not 120."""
     A, y, label = patients(12, 10, 30, 2)
     fit = rvamp(A, y, 0.4, counts=Grouped(Subsample(0.5), label))
-    diagnostics = judge(fit, np.arange(30), [f"x{i}" for i in range(30)])
-    shares = row_shares(fit)
+    diagnostics = diagnose(fit, np.arange(30), [f"x{i}" for i in range(30)])
+    shares = row_influence(fit)
     assert shares.shape == (12,) and diagnostics.effective_rows <= 12
     assert (
         diagnostics.largest_row == np.argmax(shares)
@@ -506,7 +506,7 @@ def test_the_mean_response_of_a_kinked_loss_is_that_of_draws():
         V, X = (r @ r.T / n for r in rng.normal(size=(2, n, n + 1)))
         y, h = rng.standard_t(2, size=n), 0.3 * rng.normal(size=n)
         grouped = GroupedLoss(Huber(1.0), np.zeros(n, int))
-        message = Blocks(V.ravel(), h, X.ravel(), grouped.layout)
+        message = BlockNatural(V.ravel(), h, X.ravel(), grouped.layout)
         moments, _ = grouped.message(y, message, NoResampling())
         noise = rng.normal(size=(4000, n)) @ np.linalg.cholesky(X).T
         noise = np.concatenate([noise, -noise])

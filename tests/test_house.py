@@ -5,13 +5,13 @@ import ast
 import pytest
 from house import code_lines, count, crossings, folded, imported, jobs
 
-# DESIGN's house has 10,000 lines of code; what is being mended first may take some more
-LINES, FLOORS, TWICE, ONCE = 11_550, 12, 0, 4
-CROSSINGS = dict(rvamp=281, StabilitySelection=2_000)  # from room to room
+# whole names and the types of signatures have their lines: what is counted is code
+LINES, FLOORS, TWICE, ONCE = 11_900, 13, 0, 4
+CROSSINGS = dict(rvamp=284, StabilitySelection=2_000)  # from room to room
 # names that several rooms have but for case, underscore or plural: most are a tuple and
 # the function that fills it (Step and step, CountLaw and count_law, Refits and refit)
-ALIKE = 17
-LARGEST = 480  # lines of code of a room
+ALIKE = 11
+LARGEST = 520  # lines of code of a room
 
 
 @pytest.fixture(scope="module")

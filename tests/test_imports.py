@@ -31,7 +31,7 @@ HEAVY = (
     "sklearn",
     "tqdm",
 )
-IS_AN_ESTIMATOR = "select.stability"  # made of scikit-learn's base classes
+IS_AN_ESTIMATOR = "select.estimator"  # made of scikit-learn's base classes
 EXPORTS = r"^#\| *(?:default_exp|exporti?s?) +(\S+)"
 # {public name: the module that it lives in}, by the one list there is
 LISTED = ast.parse((ROOT / "rvamp_nb" / "__init__.pyi").read_text(encoding="utf-8"))

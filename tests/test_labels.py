@@ -170,7 +170,7 @@ def test_the_functions_in_the_table_of_lines_exist():
     ]
     names = set(
         re.findall(
-            r"`((?:step|iteration|solver|prior|likelihood|messages|coupling|panels)"
+            r"`((?:step|iteration|solver|prior|likelihood|messages|coupling|lmmse)"
             r"\.[\w.]+)`",
             table,
         )

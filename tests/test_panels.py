@@ -7,11 +7,11 @@ import pytest
 from numpy.testing import assert_allclose
 from test_coupling import mixed, problem
 
-from rvamp_nb import active, panels, rvamp
+from rvamp_nb import active, lmmse, rvamp
 from rvamp_nb.likelihood import Logistic, Squared
-from rvamp_nb.panels import couple, gather, stand_in_columns
+from rvamp_nb.lmmse import couple, first_pass, stand_in_columns
 from rvamp_nb.resampling import Poisson, Subsample
-from rvamp_nb.tables.storage import ChunkedTable
+from rvamp_nb.tables.chunked import ChunkedTable
 
 SHAPES = [(8, 30), (30, 8), (20, 20)]
 
@@ -43,7 +43,7 @@ def test_nobody_hears_its_own_noise_however_loud(M, N, loud):
 
 
 def test_the_difference_alone_would_not_do(monkeypatch):
-    monkeypatch.setattr(panels, "OUTWEIGHED", -1.0)
+    monkeypatch.setattr(lmmse, "OUTWEIGHED", -1.0)
     for M, N, loud in (8, 30, "R"), (8, 30, "row"), (30, 8, "row"):
         silent, loudly = heard(M, N, loud, 0.0), heard(M, N, loud, 1e12)
         assert abs(loudly / silent - 1) > 1e-8
@@ -51,7 +51,7 @@ def test_the_difference_alone_would_not_do(monkeypatch):
 
 def test_where_too_many_are_outweighed_the_worst_are_summed():
     own, others = np.ones(6), np.array([1.0, 1e-7, -1e-9, 1e-5, 1e-3, 0.0])
-    few = lambda own, others, cap: panels._less_own(own + others, own, cap)[1]
+    few = lambda own, others, cap: lmmse._without_own(own + others, own, cap)[1]
     assert set(few(own, others, 9)) == {1, 2, 3, 5}
     assert set(few(own, others, 2)) == {2, 5}
     assert len(few(0 * own, 0 * own, 9)) == 0  # nothing to leave out
@@ -125,7 +125,7 @@ def test_blocks_of_rows_of_a_wide_table_and_of_columns_of_a_tall_one():
 def test_stand_ins_have_the_three_sums_of_those_for_whom_they_stand():
     rng = np.random.default_rng(0)
     A, D, r, T = rng.normal(size=(6, 50)), *rng.uniform(0.1, 1, size=(3, 50))
-    X, r_of, T_of = stand_in_columns(gather(A, np.zeros(50, bool), D, r, T))
+    X, r_of, T_of = stand_in_columns(first_pass(A, np.zeros(50, bool), D, r, T))
     assert_allclose(X @ X.T, (A * D) @ A.T, rtol=1e-10)
     assert_allclose((X * T_of) @ X.T, (A * T) @ A.T, rtol=1e-10)
     assert_allclose(X @ r_of, A @ r, rtol=1e-10)

@@ -35,10 +35,10 @@ from rvamp_nb import (
     refine,
     rvamp,
 )
+from rvamp_nb.batch_glm import REFITTED
 from rvamp_nb.likelihood import LOSSES
 from rvamp_nb.messages import Moments
 from rvamp_nb.problem import Problem
-from rvamp_nb.refits import REFITTED
 from rvamp_nb.resampling import check_law
 from rvamp_nb.solver import _check_derivatives, check_moments
 

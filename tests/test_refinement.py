@@ -39,10 +39,10 @@ from rvamp_nb import (
     survival_fit,
 )
 from rvamp_nb.inference import refinement as room
-from rvamp_nb.inference import refitting
+from rvamp_nb.inference import refits
 from rvamp_nb.inference.cox import BaselineHazard
-from rvamp_nb.inference.refitting import refitter
-from rvamp_nb.panels import couple_rows
+from rvamp_nb.inference.refits import refitter
+from rvamp_nb.lmmse import couple_rows
 from rvamp_nb.solver import with_clusters
 
 M, N = 60, 30
@@ -383,7 +383,7 @@ def test_where_an_exact_refit_begins_moves_no_digit():
 def test_a_column_that_rvamp_leaves_out_is_found_by_exact_refits(monkeypatch):
     """Turns that know four columns only: the exact ones correct what these miss."""
     fit = fitted("halves")
-    monkeypatch.setattr(room, "in_play", lambda fit: np.arange(4))
+    monkeypatch.setattr(room, "active_set", lambda fit: np.arange(4))
     answer = refine(fit, progress=False)
     z = off(answer, *seen_of("halves"))
     assert np.sqrt(np.mean(z[:2] ** 2)) < 1.6
@@ -649,11 +649,11 @@ def test_what_takes_long_is_announced_where_no_bar_is_seen(
     seen, progress, monkeypatch, capsys
 ):
     clock, fit = _Clock(), fitted("halves")
-    monkeypatch.setattr(refitting, "time", clock)
-    monkeypatch.setattr(refitting, "watched", lambda: seen)
-    monkeypatch.setattr(refitting, "AT_ONCE", 25 * len(fit.problem.y))
+    monkeypatch.setattr(refits, "time", clock)
+    monkeypatch.setattr(refits, "watched", lambda: seen)
+    monkeypatch.setattr(refits, "AT_ONCE", 25 * len(fit.problem.y))
     made = []
-    for numbers in refitting.in_turn(fit.problem.A, range(200, 400), progress):
+    for numbers in refits.in_turn(fit.problem.A, range(200, 400), progress):
         made.append(numbers)
         clock.now += 2 * len(numbers)
     assert [*np.concatenate(made)] == [*range(200, 400)] and len(made) == 8
@@ -665,7 +665,7 @@ def test_what_takes_long_is_announced_where_no_bar_is_seen(
 def test_refits_in_turn_are_those_at_once(monkeypatch):
     fit = fitted("halves")
     once = refine(fit, None, 60, progress=False)
-    monkeypatch.setattr(refitting, "AT_ONCE", 20 * len(fit.problem.y))
+    monkeypatch.setattr(refits, "AT_ONCE", 20 * len(fit.problem.y))
     again = refine(fit, None, 60, progress=False)
     np.testing.assert_allclose(once.draws, again.draws, atol=1e-9)
     np.testing.assert_allclose(once.Pi, again.Pi, rtol=1e-9)

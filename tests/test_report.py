@@ -16,21 +16,21 @@ from hypothesis import strategies as st
 from matplotlib.text import Text
 
 from rvamp_nb import StabilitySelection
-from rvamp_nb.explore import style
+from rvamp_nb.plot_style import style
 from rvamp_nb.select import report
-from rvamp_nb.select.answer import refine_selection, with_refits
-from rvamp_nb.select.control import pfer_bound
-from rvamp_nb.select.pictures import label, plot_probabilities, spaced
+from rvamp_nb.select.error_control import pfer_bound
+from rvamp_nb.select.plots import label, plot_probabilities, spaced
 from rvamp_nb.select.report import (
     FILES,
     console,
     fingerprint,
+    headline,
     report_files,
     summary_table,
-    verdict,
     write_files,
 )
-from rvamp_nb.select.wording import facts, methods_text, promise
+from rvamp_nb.select.selection import refine_selection, with_refits
+from rvamp_nb.select.wording import error_target, facts, methods_text
 from rvamp_nb.sketch import GRADES
 
 # of "no answer" below, whose path is made when it is drawn
@@ -174,7 +174,7 @@ def test_the_path_is_drawn_as_it_is(plain):
     said = texts(ax)
     assert f"threshold {plain.threshold_:.3g}" in said and "reported" in said
     assert f"λ = {plain.lambda_:.3g}" in ax.get_xlabel()
-    assert ax.get_title() == promise(plain.selection_)
+    assert ax.get_title() == error_target(plain.selection_)
     plt.close(ax.figure)
 
 
@@ -220,7 +220,7 @@ def test_every_case_has_its_pictures(cases, name, draw):
     draw = getattr(type(cases[name]), f"plot_{draw}")
     ax = draw(cases[name])
     titles = ax.get_title(), ax.get_title(loc="right")
-    assert any(promise(cases[name].selection_) in title for title in titles)
+    assert any(error_target(cases[name].selection_) in title for title in titles)
     figure, mine = plt.subplots()
     assert draw(cases[name], ax=mine) is mine
     plt.close("all")
@@ -301,8 +301,8 @@ def test_a_bound_that_says_next_to_nothing_is_named(plain):
     told = lambda bound: " ".join(console(replace(s, pfer_bound=bound))).split()
     assert f"a smaller pfer, {n / 10:.2g}, says more" in " ".join(told(0.6 * n))
     assert "smaller pfer" not in " ".join(told(0.4 * n))
-    assert verdict(replace(s, pfer_bound=0.6 * n)).endswith(", a weak promise")
-    assert "weak" not in verdict(replace(s, pfer_bound=0.4 * n))
+    assert headline(replace(s, pfer_bound=0.6 * n)).endswith(", a weak promise")
+    assert "weak" not in headline(replace(s, pfer_bound=0.4 * n))
 
 
 def test_other_choices_are_told(cases):
@@ -381,7 +381,7 @@ def test_the_bound_holds_for_the_largest_of_the_sums(plain, monkeypatch):
         plain.selection_, accuracy=None, n_resamples=50, progress=False
     )
     all_of_them = lambda *_, **__: replace(some, Pi=np.ones(30))
-    monkeypatch.setattr("rvamp_nb.select.answer.refine_selection", all_of_them)
+    monkeypatch.setattr("rvamp_nb.select.selection.refine_selection", all_of_them)
     both = with_refits(plain.selection_, n_resamples=50)
     size = both.probabilities.sum()
     assert size > 1.01 * plain.probabilities_.sum()
@@ -394,18 +394,18 @@ def test_the_verdict_says_what_is_undecided(plain, monkeypatch):
 
     def known_to(se):
         less = lambda *_, **__: replace(some, Pi_se=se)
-        monkeypatch.setattr("rvamp_nb.select.answer.refine_selection", less)
+        monkeypatch.setattr("rvamp_nb.select.selection.refine_selection", less)
         return with_refits(alone, n_resamples=50)
 
-    assert verdict(alone) == promise(alone)
+    assert headline(alone) == error_target(alone)
     kept = np.flatnonzero(both.support)
     sure = known_to(np.full(30, 1e-9))
     many = "all clearly" if len(kept) > 2 else "clearly"
-    assert verdict(sure) == promise(both, f", {many} above the threshold")
+    assert headline(sure) == error_target(both, f", {many} above the threshold")
     se = np.full(30, 1e-9)
     se[7] = abs(both.probabilities[7] - both.threshold) / 1.99
     near = known_to(se)
-    assert "; too close to the threshold to decide: gene 7" in verdict(near)
+    assert "; too close to the threshold to decide: gene 7" in headline(near)
     row = next(line for line in console(near, leaders=30) if line.startswith("gene 7 "))
     assert row.endswith(", undecided")
     assert ", undecided" in summary_table(near).status["gene 7"]
@@ -416,15 +416,15 @@ def test_the_verdict_says_what_is_undecided(plain, monkeypatch):
     assert sum("undecided" in name for name in names) == 1
     plt.close(ax.figure)
     se[7] *= 1.99 / 2.01
-    assert "to decide" not in verdict(known_to(se))
+    assert "to decide" not in headline(known_to(se))
     red = alone.diagnostics._replace(reliability="red")
-    said = verdict(replace(alone, diagnostics=red))
-    assert said == f"do not use this without refits: {promise(alone)}"
-    assert "without refits" not in verdict(replace(both, diagnostics=red))
+    said = headline(replace(alone, diagnostics=red))
+    assert said == f"do not use this without refits: {error_target(alone)}"
+    assert "without refits" not in headline(replace(both, diagnostics=red))
     repeats = red._replace(repeated=[np.arange(2)])
-    assert "if rows were independent" in verdict(replace(both, diagnostics=repeats))
+    assert "if rows were independent" in headline(replace(both, diagnostics=repeats))
     missed = replace(sure, status="q not met: 1 selected")
-    assert verdict(missed) == f"not all that was asked for: {verdict(sure)}"
+    assert headline(missed) == f"not all that was asked for: {headline(sure)}"
     lost = replace(both, refined=replace(both.refined, n_failed=3))
     assert "until no coefficient changed its sign (3 more failed)." in methods_text(
         lost
@@ -436,7 +436,7 @@ def test_the_verdict_says_what_is_undecided(plain, monkeypatch):
 def test_a_screen_has_88_columns_and_what_the_table_says(cases, name):
     s = cases[name].selection_
     lines = console(s, "a table", ["all of it"], ["beware " * 30], 5)
-    assert max(map(len, lines)) <= 88 and lines[0] in verdict(s)
+    assert max(map(len, lines)) <= 88 and lines[0] in headline(s)
     text = " ".join(" ".join(lines).split())
     assert "all of it" in text and "warning: beware beware" in text
     assert f"reliability: {GRADES[s.diagnostics.reliability]} (" in text
@@ -525,16 +525,16 @@ def test_a_promise_counts_what_was_selected_and_names_a_bound_that_holds():
     factors = np.append(0.0, np.ones(X.shape[1] - 1))
     plain, kept = fitted(X, y), fitted(X, y, penalty_factor=factors)
     n, selected = int(plain.support_.sum()), int(kept.support_[1:].sum())
-    assert n and selected and promise(plain.selection_).startswith(f"{n} feature")
-    assert promise(kept.selection_).startswith(f"{selected} feature")
+    assert n and selected and error_target(plain.selection_).startswith(f"{n} feature")
+    assert error_target(kept.selection_).startswith(f"{selected} feature")
     unbound = replace(plain.selection_, pfer_bound=np.nan)
-    assert promise(unbound).endswith("no bound on false selections holds here")
-    assert promise(plain.selection_).endswith("false selections ≤ 1 (default: 1)")
+    assert error_target(unbound).endswith("no bound on false selections holds here")
+    assert error_target(plain.selection_).endswith("false selections ≤ 1 (default: 1)")
     asked = plain.selection_.asked
     by_q = replace(plain.selection_, asked=asked | dict(q=3.0))
-    assert "asked for" not in promise(by_q)
+    assert "asked for" not in error_target(by_q)
     strict = replace(plain.selection_, asked=asked | dict(pfer=0.25))
-    assert promise(strict).endswith("(asked for 0.25)")
+    assert error_target(strict).endswith("(asked for 0.25)")
 
 
 def test_a_threshold_that_is_not_the_usual_one_is_explained(plain):

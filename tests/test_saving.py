@@ -50,7 +50,7 @@ from rvamp_nb.datasets import standardize
 from rvamp_nb.prior import Prior
 from rvamp_nb.saving import FileError, load_state, read, save_fit, written_whole
 from rvamp_nb.solver import ConvergenceWarning, load_fit
-from rvamp_nb.tables.storage import ChunkedTable
+from rvamp_nb.tables.chunked import ChunkedTable
 
 rng_of = np.random.default_rng
 UMASK = os.umask(0)

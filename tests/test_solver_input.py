@@ -27,7 +27,7 @@ from rvamp_nb.resampling import (
     TwoPoint,
 )
 from rvamp_nb.solver import ConvergenceWarning, rvamp, rvamp_path
-from rvamp_nb.tables.storage import ChunkedTable
+from rvamp_nb.tables.chunked import ChunkedTable
 
 DATA = gaussian_design(20, 30, density=0.2, noise=0.3, seed=0)
 A, Y = DATA.A, DATA.y

@@ -26,14 +26,19 @@ from rvamp_nb import (
     solver,
 )
 from rvamp_nb.datasets import gaussian_design, load_diabetes, standardize, toy
-from rvamp_nb.inference.diagnostics import ReliabilityWarning, row_shares
+from rvamp_nb.inference.diagnostics import ReliabilityWarning, row_influence
 from rvamp_nb.inference.refinement import resamples
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import FixedFactor, NoResampling, Subsample
-from rvamp_nb.select import answer, penalty
-from rvamp_nb.select.columns import explained, near_copies
-from rvamp_nb.select.control import error_control, pfer_bound, settle, unimodal_bound
-from rvamp_nb.select.predict import shared_signal
+from rvamp_nb.select import penalty_search, selection
+from rvamp_nb.select.error_control import (
+    error_control,
+    pfer_bound,
+    resolve_error_control,
+    unimodal_bound,
+)
+from rvamp_nb.select.features import is_explained, near_copies
+from rvamp_nb.select.predictions import shared_signal
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "truth"))
@@ -209,13 +214,13 @@ def test_row_shares_on_a_case_done_by_hand():
     d = toy()
     fit = rvamp(d.A, d.y, prior=Laplace(0.3, FixedFactor()), counts=Subsample(0.5))
     by_hand = d.A[:, 0] ** 2 * fit.last.u.var
-    np.testing.assert_allclose(row_shares(fit), by_hand / by_hand.sum())
+    np.testing.assert_allclose(row_influence(fit), by_hand / by_hand.sum())
 
 
 def test_row_shares_without_noise_are_even():
     d = gaussian_design(20, 5, seed=0)
     np.testing.assert_allclose(
-        row_shares(
+        row_influence(
             rvamp(d.A, d.y, prior=Laplace(0.01, FixedFactor()), counts=NoResampling())
         ),
         1 / 20,
@@ -441,8 +446,8 @@ def failing(monkeypatch):
                 states=[None if b else s for b, s in zip(bad, path.states)],
             )
 
-        monkeypatch.setattr(penalty, "rvamp", one)
-        monkeypatch.setattr(penalty, "rvamp_path", many)
+        monkeypatch.setattr(penalty_search, "rvamp", one)
+        monkeypatch.setattr(penalty_search, "rvamp_path", many)
 
     return fail
 
@@ -543,8 +548,8 @@ def test_a_solver_that_takes_no_step_is_no_answer(monkeypatch):
         failed, nan = np.zeros(len(path.lams), dtype=bool), np.nan * path.Pi
         return replace(path, Pi=nan, converged=failed, states=[None] * len(failed))
 
-    monkeypatch.setattr(penalty, "rvamp", none)
-    monkeypatch.setattr(penalty, "rvamp_path", nothing)
+    monkeypatch.setattr(penalty_search, "rvamp", none)
+    monkeypatch.setattr(penalty_search, "rvamp_path", nothing)
     s = silently(StabilitySelection(n_resamples=0, n_lambdas=6), *table())
     assert s.status_ == "no answer: at no penalty, not converged (0/0)"
     assert not s.support_.any() and s.diagnostics_.reliability == "red"
@@ -595,7 +600,7 @@ def test_strong_equal_effects_select_nothing_by_breakdown():
 def test_a_fit_that_fails_leaves_nothing_of_an_older_one(monkeypatch):
     s = StabilitySelection(n_resamples=0, n_lambdas=6).fit(*table())
     late = lambda *args, **options: 1 / 0
-    monkeypatch.setattr(answer, "judge", late)
+    monkeypatch.setattr(selection, "judge", late)
     with pytest.raises(ZeroDivisionError):
         s.fit(table(1)[0][:, :5], table(1)[1])
     assert [name for name in vars(s) if name.endswith("_")] == []
@@ -629,7 +634,9 @@ def silently_but(s, *data):
 @pytest.mark.parametrize("pfer", [0.5, 1, 3])
 @pytest.mark.parametrize("p, M", [(64, 442), (500, 60), (4088, 71), (20_000, 40)])
 def test_the_bound_equals_the_pfer_that_is_allowed(p, M, pfer, bound):
-    threshold, kept, q, unspent = settle(p, M / 6, pfer=pfer, bound=bound)
+    threshold, kept, q, unspent = resolve_error_control(
+        p, M / 6, pfer=pfer, bound=bound
+    )
     assert q <= M / 6 and 0.6 <= threshold <= 0.75
     assert (threshold == 0.75) == (q < M / 6)
     spent = q < M / 6 or error_control(p, pfer=pfer, q=q, bound=bound)[0] >= 0.6
@@ -641,7 +648,7 @@ def test_the_bound_equals_the_pfer_that_is_allowed(p, M, pfer, bound):
 
 
 def test_what_cannot_be_spent_is_said_with_numbers():
-    *settled, unspent = settle(4088, 71 / 6, pfer=3, threshold=0.75)
+    *settled, unspent = resolve_error_control(4088, 71 / 6, pfer=3, threshold=0.75)
     assert settled == [0.75, pytest.approx(0.0685, abs=1e-4), 71 / 6]
     for number in ("pfer = 3", "threshold 0.75", "q = 78.3", "q = 11.8", "0.069"):
         assert number in unspent
@@ -690,7 +697,7 @@ def test_the_default_pair_is_a_good_one():
         borne = q <= 1.1 * recipe["M"] / 6
         assert np.isfinite(counts[:, :, borne]).all()
         found = counts[:, 0].mean(0)
-        chosen, _, q, _ = settle(recipe["N"], recipe["M"] / 6)
+        chosen, _, q, _ = resolve_error_control(recipe["N"], recipe["M"] / 6)
         if chosen == 0.6:  # the rows cannot bear the q that would belong to it
             assert q == recipe["M"] / 6 < np.sqrt(0.2 * recipe["N"])
             continue
@@ -801,8 +808,8 @@ def test_explained_is_what_regression_says():
     mixed = A[:, :2] @ [0.6, 0.8]
     A = standardize(np.column_stack([A, mixed, mixed + 1e-2 * A[:, 5]]))[0]
     factors = np.r_[0, 0, np.ones(8)]
-    assert list(np.flatnonzero(explained(A, factors))) == [8]
-    assert not explained(A, np.ones(10)).any()
+    assert list(np.flatnonzero(is_explained(A, factors))) == [8]
+    assert not is_explained(A, np.ones(10)).any()
 
 
 # The reported penalty is searched for -------------------------------------------------
@@ -848,7 +855,7 @@ def test_the_search_finds_what_the_whole_path_finds(classes):
     again = silently(StabilitySelection(lambdas=found.lambdas_, **digits), X, y)
     error = np.abs(again.selection_probabilities_ - found.selection_probabilities_)
     at = list(found.lambdas_).index(found.lambda_)
-    assert error.max() < penalty.PICTURE == 3e-3 and error[:, at].max() < 1e-5
+    assert error.max() < penalty_search.COARSE_TOL == 3e-3 and error[:, at].max() < 1e-5
     np.testing.assert_array_equal(
         found.selection_probabilities_[:, at], found.probabilities_
     )
@@ -861,9 +868,9 @@ def test_the_search_finds_what_the_whole_path_finds(classes):
 
 def test_the_path_is_made_when_somebody_asks(monkeypatch):
     """Once; and what pictures show of it is what the attributes hold."""
-    made, walk = [], penalty.walk
+    made, walk = [], penalty_search.coarse_path
     counting = lambda *given: made.append(1) or walk(*given)
-    monkeypatch.setattr("rvamp_nb.select.answer.walk", counting)
+    monkeypatch.setattr("rvamp_nb.select.selection.walk", counting)
     s = silently(StabilitySelection(n_resamples=0), *table())
     s.summary()
     assert not made
@@ -877,16 +884,20 @@ def test_the_path_is_made_when_somebody_asks(monkeypatch):
 def test_a_penalty_that_goes_along_ends_where_q_are_selected(monkeypatch):
     """At a plain fit with all digits; from a hint sooner; where it fails, a walk."""
     s = silently(StabilitySelection(n_resamples=0, tol=1e-6), *table())
-    path, answer = penalty.at_once(s.question_, s.q_)
+    path, answer = penalty_search.tracking_search(s.question_, s.q_)
     assert path.lams == answer.lam == s.lambda_ and path.converged.all()
     assert 0.995 * s.q_ <= s.question_.size(answer.fit.Pi) <= s.q_
     plain = s.question_.solve(answer.lam, tol=1e-8)
     np.testing.assert_allclose(answer.fit.Pi, plain.Pi, atol=1e-5)
     assert answer.fit.prior.lam == answer.lam
-    _, again = penalty.at_once(s.question_, s.q_, s.lambda_, s.fit_.messages)
+    _, again = penalty_search.tracking_search(
+        s.question_, s.q_, s.lambda_, s.fit_.messages
+    )
     assert again.n_iter < answer.n_iter == s.n_iter_
-    assert penalty.at_once(s.question_, 1e6) is None
-    monkeypatch.setattr(penalty, "at_once", lambda *given, rough=False: None)
+    assert penalty_search.tracking_search(s.question_, 1e6) is None
+    monkeypatch.setattr(
+        penalty_search, "tracking_search", lambda *given, rough=False: None
+    )
     walked = silently(StabilitySelection(n_resamples=0, tol=1e-6), *table())
     assert walked.lambda_ == pytest.approx(s.lambda_, rel=0.005)
     assert walked.n_iter_ > s.n_iter_ and len(walked.selection_.path.lams) > 8
@@ -913,7 +924,7 @@ def _hard_searches():
 
 def count_steps(monkeypatch, taken):
     """Each step of a fit, and of the search, adds to `taken`."""
-    for room in (solver, penalty):
+    for room in (solver, penalty_search):
         counted = lambda A, of=room.step_for: lambda *a: taken.append(1) or of(A)(*a)
         monkeypatch.setattr(room, "step_for", counted)
 
@@ -927,7 +938,7 @@ def test_the_search_takes_at_most_four_times_the_steps_of_a_fit(case, monkeypatc
     s = silently(StabilitySelection(n_resamples=0, **given), X, y)
     assert s.status_ == "converged" and s.n_iter_ == len(taken)
     question = s.question_
-    assert penalty.CLOSE_TO_Q * s.q_ <= question.size(s.fit_.Pi) <= s.q_
+    assert penalty_search.CLOSE_TO_Q * s.q_ <= question.size(s.fit_.Pi) <= s.q_
     cold = question.solve(s.lambda_)
     assert cold.converged and s.n_iter_ <= 4 * cold.n_iter
     np.testing.assert_allclose(s.fit_.Pi, cold.Pi, atol=3e-3)
@@ -940,7 +951,7 @@ def test_steps_that_led_to_nothing_are_counted(monkeypatch):
     s = silently(StabilitySelection(n_resamples=0), X, y)
     count_steps(monkeypatch, taken)
     fails = lambda *given, **how: made.append(1) or None
-    monkeypatch.setattr(penalty, "_exactly", fails)
+    monkeypatch.setattr(penalty_search, "_exactly", fails)
     walked = silently(StabilitySelection(n_resamples=0), X, y)
     assert made and walked.n_iter_ == len(taken) > s.n_iter_
     taken.clear()
@@ -957,7 +968,7 @@ def test_the_next_penalty_closes_in(bend):
         curve = lambda x: -2 * x if bend < 0 else -np.expm1(bend * x) / max(bend, 0.3)
         seen = [(start, curve(start))]
         for _ in range(25):
-            x = penalty.next_penalty(seen)
+            x = penalty_search.next_penalty(seen)
             seen.append((x, curve(x)))
             if abs(curve(x)) < 1e-3:
                 break
@@ -976,7 +987,7 @@ def test_in_any_fields_the_penalty_that_goes_along_selects_q():
     s = silently(StabilitySelection(n_resamples=0), *table())
     for factor in (0.4, 1.0, 1.5):
         fields = s.question_.solve(factor * s.lambda_).last.state.to_prior
-        along = penalty._Along(s.question_, s.q_, s.lambda_)
+        along = penalty_search._TrackingPrior(s.question_, s.q_, s.lambda_)
         along.moments(fields)
         size = s.question_.size(s.question_.prior.scaled(along.lam).Pi(fields))
         assert size == pytest.approx(0.9985 * s.q_, rel=2e-3)
@@ -1019,13 +1030,13 @@ def test_a_walk_on_which_nothing_converges_selects_nothing(failing, path_fails):
 
 def test_a_sum_that_jumps_across_q_is_said(monkeypatch):
     """Where no penalty selects q, the last that selects fewer is reported."""
-    sizes = penalty.SelectionProblem.size
+    sizes = penalty_search.SelectionProblem.size
 
     def two_or_five(self, Pi):
         size = sizes(self, Pi)
         return np.where(size > 2.9, np.maximum(size, 5.0), np.minimum(size, 2.0))
 
-    monkeypatch.setattr(penalty.SelectionProblem, "size", two_or_five)
+    monkeypatch.setattr(penalty_search.SelectionProblem, "size", two_or_five)
     s = silently(StabilitySelection(n_resamples=0, q=3), *table())
     assert (
         s.status_.startswith("q not met: 2 selected") and "jumps across q" in s.status_

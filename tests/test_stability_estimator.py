@@ -26,7 +26,7 @@ from rvamp_nb import StabilitySelection, datasets
 from rvamp_nb.inference.diagnostics import ReliabilityWarning
 from rvamp_nb.resampling import Poisson, Subsample, TwoPoint, Weakness
 from rvamp_nb.select import report, wording
-from rvamp_nb.select.control import pfer_bound
+from rvamp_nb.select.error_control import pfer_bound
 from rvamp_nb.solver import ConvergenceWarning
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -15,10 +15,10 @@ from rvamp_nb.inference.diagnostics import ReliabilityWarning
 from rvamp_nb.likelihood import Huber, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.resampling import FixedFactor, Multinomial, Poisson, Subsample, TwoPoint
-from rvamp_nb.select.control import error_control, pfer_bound, unimodal_bound
+from rvamp_nb.select.error_control import error_control, pfer_bound, unimodal_bound
 from rvamp_nb.select.question import _ALLOWED
 from rvamp_nb.select.target import (
-    bend,
+    huber_delta,
     read_target,
     row_roles,
     suspected,
@@ -882,5 +882,5 @@ def test_a_huber_row_of_weight_three_is_three_rows_drawn_together():
     np.testing.assert_allclose(one.probabilities_, many.probabilities_, atol=2e-3)
     for some in (y, np.round(y), y[w == 3]):
         times = w[: len(some)]
-        assert np.isclose(bend(some, times), bend(np.repeat(some, times)))
+        assert np.isclose(huber_delta(some, times), huber_delta(np.repeat(some, times)))
         assert weighted_median(some, times) == np.median(np.repeat(some, times))

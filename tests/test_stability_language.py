@@ -16,7 +16,7 @@ from sklearn.linear_model import Lasso, LogisticRegression
 
 from rvamp_nb import StabilitySelection, naive_bootstrap
 from rvamp_nb.inference import refinement as refined_room
-from rvamp_nb.inference import refitting
+from rvamp_nb.inference import refits as room
 from rvamp_nb.inference.diagnostics import ReliabilityWarning
 from rvamp_nb.inference.refinement import resamples
 from rvamp_nb.inference.survival import simulated_survival, survival_fit
@@ -24,11 +24,11 @@ from rvamp_nb.inference.turns import ExactByTurns
 from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative
 from rvamp_nb.resampling import FixedFactor, NoResampling, Subsample, TwoPoint
-from rvamp_nb.select import penalty
-from rvamp_nb.select.answer import stability_index
-from rvamp_nb.select.control import error_control, pfer_bound
-from rvamp_nb.select.predict import out_of_bag
-from rvamp_nb.select.report import verdict
+from rvamp_nb.select import penalty_search
+from rvamp_nb.select.error_control import error_control, pfer_bound
+from rvamp_nb.select.predictions import out_of_bag
+from rvamp_nb.select.report import headline
+from rvamp_nb.select.selection import stability_index
 
 M, N = 120, 40
 
@@ -59,7 +59,7 @@ def near(X, y, **options):
 def refits(s, n, seed=0):
     """What n plain refits of the same question select, by the columns of the table."""
     draw = resamples(s.fit_, range(n), seed)
-    again = refitting.refitter(s.fit_, s.baseline_)
+    again = room.refitter(s.fit_, s.baseline_)
     return (again(*draw)[0] != 0)[:, s.question_.columns.where]
 
 
@@ -312,8 +312,8 @@ def test_a_refit_that_looks_at_likely_columns_first_is_the_same(both, monkeypatc
     fit, draw = s.question_.solve(0.6 * s.lambda_), resamples(s.fit_, range(4), 3)
     few, all_ = [], []
     for found, bar in ((few, np.sort(fit.Pi)[-2]), (all_, -1.0)):
-        monkeypatch.setattr(refitting, "NEGLIGIBLE", bar)
-        found.append(refitting.refitter(fit)(*draw)[0])
+        monkeypatch.setattr(room, "NEGLIGIBLE", bar)
+        found.append(room.refitter(fit)(*draw)[0])
     assert (few[0] != 0).sum() > 8
     np.testing.assert_array_equal(few, all_)
 
@@ -424,7 +424,7 @@ def test_a_pfer_that_no_threshold_keeps_is_called_not_as_asked_for():
             X, y
         )
     assert s.threshold_ == 1 and s.pfer_bound_ > s.pfer_ == pytest.approx(0.5)
-    assert verdict(s.selection_).startswith("not all that was asked for: ")
+    assert headline(s.selection_).startswith("not all that was asked for: ")
 
 
 def test_the_bound_has_the_error_of_the_mean_number_selected(both):
@@ -483,7 +483,7 @@ def test_so_many_features_are_kept_at_least():
         said = found.summary(full=True).status[[f"x{i}" for i in below]]
         assert said.str.contains("below the threshold, kept").all()
         words = f"{len(below)} kept below the threshold"
-        assert (words in verdict(found.selection_)) == (len(below) > 0)
+        assert (words in headline(found.selection_)) == (len(below) > 0)
     assert found.transform(X).shape == X.shape
 
 
@@ -546,11 +546,11 @@ def test_the_search_in_a_large_table_begins_near_its_end(loss, law, monkeypatch)
     options = dict(loss=loss, resampling=law, q=8.0)
     options["penalty_factor"] = np.where(np.arange(60) < 30, 1.0, 1.3)
     before = fitted(X, y, **options)
-    monkeypatch.setattr(penalty, "BLOCK", 10_000)
+    monkeypatch.setattr(penalty_search, "BLOCK", 10_000)
     guesses = []
-    by_lasso = penalty._by_lasso
+    by_lasso = penalty_search._by_lasso
     noted = lambda *given: guesses.append(by_lasso(*given)) or guesses[-1]
-    monkeypatch.setattr(penalty, "_by_lasso", noted)
+    monkeypatch.setattr(penalty_search, "_by_lasso", noted)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         s = StabilitySelection(n_resamples=0, verbose=0, **options).fit(X, y)
@@ -596,7 +596,7 @@ def test_intervals_of_new_targets_hold_what_they_name(options):
     assert abs(np.mean(held) - 0.8) < 3 * np.std(held, ddof=1) / 12**0.5 + 0.02
     if s.loss_ == "squared":
         drawn = resamples(s.fit_, range(1500), 0)
-        fits = refitting.refitter(s.fit_, None)(*drawn)[0] @ s.question_.A.T
+        fits = room.refitter(s.fit_, None)(*drawn)[0] @ s.question_.A.T
         out = drawn[0] == 0
         alone = (fits * out).sum(0) / out.sum(0) + s.question_.target.level
         away = out_of_bag(s.selection_) - alone
@@ -643,7 +643,10 @@ def test_intervals_hold_what_they_are_of(both):
     assert (wider[:, 0] <= low).all() and (narrower[:, 0] >= low).all()
     many = refits(plain, 1500, seed=7)
     noise = np.hypot(s.refined_.Pi_se, np.sqrt(s.probabilities_ / 1500) + 1e-3)
-    assert (np.abs(s.probabilities_ - many.mean(0)) < 4 * noise).all()
+    # what none of 50 refits selects is rVAMP's: it may be selected once in fifty
+    often = many.mean(0) >= 0.02
+    assert (np.abs(s.probabilities_ - many.mean(0)) < 4 * noise)[often].all()
+    assert often.sum() > 20 and (s.probabilities_[~often] < 0.03).all()
 
 
 def test_coefficients_lie_where_refits_have_them():
@@ -1007,7 +1010,7 @@ def test_survival_is_worth_real_cox_refits(lives):
 
 def test_the_baseline_is_that_of_the_answer(lives):
     X, y, s = lives
-    assert s.baseline_.after(s.fit_).moved(s.baseline_) < 1e-3
+    assert s.baseline_.updated(s.fit_).distance(s.baseline_) < 1e-3
     fit, base = survival_fit(
         s.question_.A,
         y["time"],
@@ -1060,10 +1063,14 @@ def test_rounds_in_which_penalty_and_baseline_take_turns_are_ended(monkeypatch):
     some = rng.choice(250, 10, replace=False)
     risk = X[:, some] @ rng.choice([-1, 1], 10)
     death = rng.exponential(np.exp(-1.5 * risk / risk.std()))
-    left, rounds, at_once = rng.exponential(2.0, 600), [], penalty.at_once
+    left, rounds, at_once = (
+        rng.exponential(2.0, 600),
+        [],
+        penalty_search.tracking_search,
+    )
     y = pd.DataFrame(dict(event=death <= left, time=np.minimum(death, left)))
     noted = lambda *given, **how: rounds.append(how["rough"]) or at_once(*given, **how)
-    monkeypatch.setattr(penalty, "at_once", noted)
+    monkeypatch.setattr(penalty_search, "tracking_search", noted)
     s = fitted(X, y, loss="survival")
     assert s.status_ == "converged" and len(rounds) < 8
     assert rounds == sorted(rounds, reverse=True)  # once in full, always in full

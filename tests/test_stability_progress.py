@@ -14,7 +14,7 @@ import pytest
 
 from rvamp_nb import refine, rvamp
 from rvamp_nb.datasets import gaussian_design
-from rvamp_nb.environment import progress_bar, watched
+from rvamp_nb.environment import is_interactive, progress_bar
 
 ROOT = Path(__file__).resolve().parent.parent
 pty = pytest.importorskip("pty", reason="pseudo-terminals are of Unix")
@@ -26,7 +26,7 @@ import time, tqdm.std
 begun = time.time()
 tqdm.std.time = lambda: begun + 1000 * (time.time() - begun)
 
-from rvamp_nb.checks import progress_bar, watched
+from rvamp_nb.validation import progress_bar, watched
 from rvamp_nb.datasets import gaussian_design
 A, y, *_ = gaussian_design(30, 60, seed=1)
 """
@@ -129,16 +129,16 @@ def test_whoever_wants_no_bar_gets_none_and_what_is_short_is_silent(on_a_termina
 
 def test_streams_that_nobody_watches():
     closed = open(os.devnull)
-    assert not watched(closed)
+    assert not is_interactive(closed)
     closed.close()
-    assert not watched(closed) and not watched(object())
+    assert not is_interactive(closed) and not is_interactive(object())
 
 
 KERNEL = type("OutStream", (StringIO,), {"__module__": "ipykernel.iostream"})
 
 
 def test_a_notebook_is_watched():
-    assert watched(KERNEL())
+    assert is_interactive(KERNEL())
 
 
 @pytest.mark.parametrize("leaves", [True, False])

@@ -13,19 +13,19 @@ import pytest
 from scipy import sparse
 
 from rvamp_nb import StabilitySelection
-from rvamp_nb.inference import refitting
+from rvamp_nb.inference import refits
 from rvamp_nb.inference.refinement import resamples
 from rvamp_nb.prior import Laplace, NonNegative
 from rvamp_nb.resampling import Discrete, FixedFactor, TwoPoint, Weakness
-from rvamp_nb.select import columns, report
-from rvamp_nb.select.columns import (
-    merged,
+from rvamp_nb.select import features, report
+from rvamp_nb.select.features import (
+    merge_duplicates,
     near_copies,
-    open_table,
+    read_X,
     standardised_columns,
 )
-from rvamp_nb.tables import door
-from rvamp_nb.tables.storage import ChunkedTable, ChunkError
+from rvamp_nb.tables import dispatch
+from rvamp_nb.tables.chunked import ChunkedTable, ChunkError
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -149,8 +149,8 @@ def in_memory():
 def test_every_kind_of_table(kind, tmp_path, monkeypatch):
     """Larger than a block, which is small here, so that all is read in blocks."""
     table = KINDS[kind](X, tmp_path)
-    assert not isinstance(open_table(table)[0], ChunkedTable)  # it fits in one block
-    for room in (door, columns):
+    assert not isinstance(read_X(table)[0], ChunkedTable)  # it fits in one block
+    for room in (dispatch, features):
         monkeypatch.setattr(room, "BLOCK", 4000)
     one, options = in_memory(), dict(verbose=0, tol=1e-10, lambdas=[1.4], n_resamples=0)
     two = StabilitySelection(**options).fit(table, Y)
@@ -182,7 +182,7 @@ def test_the_spread_of_many_predictions_reads_the_table_twice():
 def test_refits_from_blocks_are_the_refits():
     one, two = both(X, Y, n_resamples=20)
     two.question_.A.passes = 0
-    few, _ = refitting.refitter(two.fit_)(*resamples(two.fit_, range(20), 0))
+    few, _ = refits.refitter(two.fit_)(*resamples(two.fit_, range(20), 0))
     assert two.question_.A.passes <= 3
     draws = [s.refined_.draws for s in (one, two)]
     np.testing.assert_allclose(*draws, atol=1e-8)
@@ -233,12 +233,12 @@ def test_a_column_that_the_refits_miss_is_found(y, options, monkeypatch):
     one, two = both(X, y, lambdas=[1.4], q=None, tol=1e-3, **options)
     fits = [s.question_.solve(0.7) for s in (one, two)]
     draw = resamples(fits[0], range(8), 1)
-    whole, intercept = refitting.refitter(fits[0])(*draw)
+    whole, intercept = refits.refitter(fits[0])(*draw)
     hint = fits[0].prior.penalty_factor == 0
     bar = np.sort(fits[0].Pi[~hint])[-2]
     hint = hint | (fits[0].Pi > bar)
-    monkeypatch.setattr(refitting, "NEGLIGIBLE", bar)
-    few = [refitting.refitter(fit)(*draw) for fit in fits]
+    monkeypatch.setattr(refits, "NEGLIGIBLE", bar)
+    few = [refits.refitter(fit)(*draw) for fit in fits]
     assert (whole != 0).any(0).sum() > 3 * hint.sum() and (whole != 0).sum() > 20
     for x, own in few:
         np.testing.assert_allclose(x, whole, atol=1e-8)
@@ -275,8 +275,8 @@ REFUSED = {
     "target with NaN": (fit(as_chunked(X), Y + [np.nan] * 60), "NaN"),
     "three rows": (fit(ChunkedTable(X[:3], chunk_size=90), Y[:3]), "minimum of 4"),
     "constants": (fit(as_chunked(0 * X + 1)), "every column of X is constant"),
-    "centred": (fit(as_chunked(X).changed(center=np.ones(150))), "centred"),
-    "ones": (fit(as_chunked(X).changed(intercept=True)), "column of ones"),
+    "centred": (fit(as_chunked(X).with_options(center=np.ones(150))), "centred"),
+    "ones": (fit(as_chunked(X).with_options(intercept=True)), "column of ones"),
     "groups": (fit(as_chunked(X), said=dict(groups=np.arange(60) // 2)), "groups"),
     "refits of survival": (
         fit(as_chunked(X), EVENTS, loss="survival", n_resamples=10),
@@ -305,7 +305,7 @@ def test_what_is_refused_after_the_fit(monkeypatch):
     refused(lambda: s.predict(as_chunked(X[:, :100])), "100 features", "150")
     refused(lambda: s.predict(as_chunked(altered(np.nan))), "NaN", "'x8'")
     refused(lambda: s.transform(as_chunked(X[:, :100])), "100 features")
-    monkeypatch.setattr(refitting, "MOST_HELD", 60 * 130)
+    monkeypatch.setattr(refits, "MOST_HELD", 60 * 130)
     refused(lambda: s.refine(None, 600), "in memory", "60 refits", "as an array")
     assert s.refine(None, 30, progress=False).n_resamples == 30
 
@@ -323,7 +323,7 @@ def test_a_frame_of_dask_with_words_names_the_column():
 def test_a_chunk_that_cannot_be_read_is_named(size, monkeypatch):
     da = pytest.importorskip("dask.array")
     if size == "large":
-        monkeypatch.setattr(columns, "BLOCK", 10)
+        monkeypatch.setattr(features, "BLOCK", 10)
 
     def broken(block):
         raise RuntimeError("worker died")
@@ -352,9 +352,9 @@ def test_near_copies_of_many_copies_in_small_batches(monkeypatch):
     A[:, :40] = 0
     stands = near_copies(A)
     assert len(set(stands[40:])) == 30 and (stands[:40] == np.arange(40)).all()
-    monkeypatch.setattr(columns, "BLOCK", 20 * 7)
+    monkeypatch.setattr(features, "BLOCK", 20 * 7)
     np.testing.assert_array_equal(near_copies(A), stands)
-    first, where, weight, _ = merged(A, np.ones(300), Laplace(1.0))
+    first, where, weight, _ = merge_duplicates(A, np.ones(300), Laplace(1.0))
     np.testing.assert_allclose(A, A[:, first[where]] * np.sign(weight))
 
 

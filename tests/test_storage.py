@@ -14,11 +14,10 @@ from scipy import sparse
 from rvamp_nb import rvamp
 from rvamp_nb.datasets import standardize, unit_columns
 from rvamp_nb.likelihood import Logistic, PoissonLoss
-from rvamp_nb.panels import each
+from rvamp_nb.lmmse import map_chunks
 from rvamp_nb.resampling import Subsample
-from rvamp_nb.tables import door, storage
-from rvamp_nb.tables.door import as_chunked
-from rvamp_nb.tables.storage import (
+from rvamp_nb.tables import chunked, dispatch
+from rvamp_nb.tables.chunked import (
     ChunkedTable,
     ChunkError,
     SparseBlock,
@@ -26,6 +25,7 @@ from rvamp_nb.tables.storage import (
     square_lengths,
     standardised,
 )
+from rvamp_nb.tables.dispatch import as_chunked
 
 FEW = ("i1", "mapped, F", "csr matrix")  # in blocks of all sizes
 SHAPES = [(6, 20), (20, 6), (1, 7), (7, 1), (1, 1)]
@@ -33,7 +33,7 @@ SHAPES = [(6, 20), (20, 6), (1, 7), (7, 1), (1, 1)]
 
 @pytest.fixture(autouse=True)
 def sparse_blocks_stay_sparse(monkeypatch):
-    monkeypatch.setattr(storage, "FILLED", np.inf)
+    monkeypatch.setattr(chunked, "FILLED", np.inf)
 
 
 def integers(M, N, seed=0):
@@ -122,11 +122,11 @@ def test_every_kind_is_the_array(shape, axis, tmp_path):
                 assert_allclose(A[:, which], truth[:, which], **told)
             for which in (rows, M - 1, slice(None, None, -1), []):
                 assert_allclose(A[which], truth[which], **told)
-            for B, expected in ((A, truth), (A.changed(row_scale=None), plain)):
+            for B, expected in ((A, truth), (A.with_options(row_scale=None), plain)):
                 assert_allclose(B.sizes[0], np.abs(expected).max(0), **told)
                 assert_allclose(B.sizes[1], (expected**2).sum(0), rtol=1e-12)
                 assert_allclose(square_lengths(B), square_lengths(expected))
-            few = A.only(some_of(N))
+            few = A.take_columns(some_of(N))
             assert few.shape == (M, len(some_of(N))) and not few.passes
             assert_allclose(few[:, :], truth[:, some_of(N)], **told)
 
@@ -152,14 +152,14 @@ def test_blocks_come_in_order_and_once(axis, make):
         ChunkedTable(make(values), axis=axis, chunk_size=11),
         np.arange((5, 7)[axis]),
     )
-    (numbers, whole), (count,) = A.each(
+    (numbers, whole), (count,) = A.map_chunks(
         lambda X, n: ((n, X[:, :] if axis else X[:, :].T), (np.array([len(n)]),)),
         (number,),
     )
     assert_array_equal(numbers, number)
     assert_array_equal(whole if axis else whole.T, values)
     assert count == len(number) and A.passes == 1
-    one, _ = each(values, lambda X, n: ((X,), ()), (np.arange(7),))
+    one, _ = map_chunks(values, lambda X, n: ((X,), ()), (np.arange(7),))
     assert one[0] is values  # an array is one block, as it is
 
 
@@ -175,7 +175,7 @@ def test_some_columns_are_no_pass_and_all_are_one(tmp_path):
             return self.values[which]
 
     A = ChunkedTable(Source(), axis=1, chunk_size=60)
-    A[:, [3, 17]], A[:, 49], A.only(np.arange(8))[:, 1]
+    A[:, [3, 17]], A[:, 49], A.take_columns(np.arange(8))[:, 1]
     assert A.passes == 0 and sum(read) == 4 * 6  # and no other number of them
     A[:, :]
     assert A.passes == 1
@@ -195,8 +195,8 @@ def test_a_column_of_ones_may_be_a_block_of_its_own():
 def test_a_sum_that_is_no_array_is_refused():
     A = ChunkedTable(np.ones((2, 3)), axis=1, chunk_size=2)
     with pytest.raises(TypeError):
-        A.each(lambda X: ((), (float(X.sum()),)))
-    assert A.each(lambda X: ((), (X.sum(1),)))[1][0].tolist() == [3, 3]
+        A.map_chunks(lambda X: ((), (float(X.sum()),)))
+    assert A.map_chunks(lambda X: ((), (X.sum(1),)))[1][0].tolist() == [3, 3]
 
 
 # --- sparse blocks --------------------------------------------------------------------
@@ -239,7 +239,7 @@ def test_a_sparse_block_that_is_full_becomes_an_array(axis, monkeypatch):
     values[(slice(4, None), slice(None))[:: 1 - 2 * axis]] = integers(4, 8).reshape(
         (4, 8)[:: 1 - 2 * axis]
     )
-    monkeypatch.setattr(storage, "FILLED", 0.1)
+    monkeypatch.setattr(chunked, "FILLED", 0.1)
     A = ChunkedTable(
         sparse.csr_array(values), axis=axis, chunk_size=8, center=np.ones(8)
     )
@@ -310,7 +310,7 @@ def test_a_table_is_not_made_an_array_by_accident():
 
 
 def test_which_tables_are_read_in_blocks(monkeypatch, tmp_path):
-    monkeypatch.setattr(door, "BLOCK", 100)
+    monkeypatch.setattr(dispatch, "BLOCK", 100)
     large, small = integers(12, 40), integers(3, 4)
     arrays = large.astype(float), np.asfortranarray(large, float), small.astype("i1")
     masked = np.ma.masked_equal(large.astype("i1"), 0)
@@ -400,9 +400,9 @@ def test_of_a_table_that_was_standardised_already(axis):
     twice = standardised(once)[0]
     assert_allclose(twice[:, :], once[:, :], atol=1e-14)
     with pytest.raises(ValueError, match="column of ones"):
-        standardised(once.changed(intercept=True))
+        standardised(once.with_options(intercept=True))
     with pytest.raises(ValueError, match="rows are multiplied"):
-        standardised(once.changed(row_scale=np.ones(8)))
+        standardised(once.with_options(row_scale=np.ones(8)))
     sums = once.T @ np.ones(8), once.sizes[1]
     assert_allclose(sums, (np.zeros(11), np.ones(11)), atol=1e-14)
 
@@ -505,7 +505,7 @@ def test_the_table_with_ones_knows_its_sizes():
     A.sizes
     sizes = A.with_ones.sizes
     assert A.with_ones.passes == 0
-    for found, expected in zip(sizes, A.changed(intercept=True).sizes):
+    for found, expected in zip(sizes, A.with_options(intercept=True).sizes):
         assert_allclose(found, expected)
 
 
@@ -520,7 +520,7 @@ def test_the_driver_never_holds_the_table(tmp_path):
     y = A[:, :5].sum(1) + rng.normal(size=M)
     tracemalloc.start()
     try:
-        B, y = standardize(ChunkedTable(A, chunk_size=storage.BLOCK // 4), y)
+        B, y = standardize(ChunkedTable(A, chunk_size=chunked.CHUNK_NUMBERS // 4), y)
         fit = rvamp(B, y, 6.0, tol=0.1)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
@@ -546,7 +546,7 @@ def test_a_mapped_file_that_is_cut_off_is_an_error_and_not_the_end(tmp_path, onl
     path = tmp_path / "A.npy"
     np.save(path, np.ones((50, 400)))
     A = ChunkedTable(np.load(path, mmap_mode="r"), chunk_size=5000)
-    A = A.only(np.arange(300, 350)) if only else A
+    A = A.take_columns(np.arange(300, 350)) if only else A
     A @ np.ones(A.shape[1])
     os.truncate(path, 1000)
     with pytest.raises(ChunkError, match="could not be read: the file has been cut"):

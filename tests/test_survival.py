@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rvamp_nb import refits as refits_room
+from rvamp_nb import batch_glm as refits_room
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.densities import p1
 from rvamp_nb.energy import free_energy, stability_radius
@@ -18,7 +18,7 @@ from rvamp_nb.inference.cox import (
     BaselineHazard,
     CoxLoss,
     cox_fits,
-    own_hazard,
+    leave_one_out_hazard,
     survival_target,
 )
 from rvamp_nb.inference.survival import simulated_survival, survival_fit
@@ -151,8 +151,8 @@ def test_an_offset_that_leaves_no_doubt_about_a_class_is_refused():
     [
         (dict(rounds=0), "rounds must be at least 1"),
         (dict(rounds="x"), "rounds must be an integer"),
-        (dict(still=np.nan), "still must lie in"),
-        (dict(still=-1), "still must lie in"),
+        (dict(baseline_tol=np.nan), "still must lie in"),
+        (dict(baseline_tol=-1), "still must lie in"),
         (dict(counts="x"), "counts must be a law"),
     ],
 )
@@ -495,7 +495,7 @@ def test_units_of_time_and_any_rising_function_of_it_change_nothing():
 def test_the_mean_baseline_is_breslows_where_nothing_is_resampled():
     _, time, event, _ = table("120x60")
     risk = np.random.default_rng(0).gamma(2, 1, len(time))
-    ours = own_hazard(time, event, risk, NoResampling())
+    ours = leave_one_out_hazard(time, event, risk, NoResampling())
     np.testing.assert_allclose(ours, breslow(time, event, risk), rtol=1e-12)
 
 
@@ -510,7 +510,7 @@ def test_the_own_share_against_resamples(law):
     counts = np.array([law.draw(60, rng) for _ in range(4_000)])
     H = np.array([breslow(time, c * event, c) for c in counts])
     seen = (counts * H).sum(0) / counts.sum(0)
-    own = own_hazard(time, event, np.full(60, law.mean), law)
+    own = leave_one_out_hazard(time, event, np.full(60, law.mean), law)
     plain = breslow(time, event, np.ones(60))
     early = time < 45  # the last are at risk with hardly anybody
     np.testing.assert_allclose(own[early], seen[early], rtol=0.04)
@@ -526,7 +526,7 @@ def test_rows_that_weigh_next_to_nothing_leave_the_others_as_they_are(law, last)
     seen = []
     for size in (1e-12, 1e-30, 1e-90):
         risk[-last:] = size
-        seen.append(own_hazard(time, np.ones(60), risk, law))
+        seen.append(leave_one_out_hazard(time, np.ones(60), risk, law))
         seen[-1][-last:] *= size
     np.testing.assert_allclose(seen[1:], [seen[0]] * 2, rtol=1e-9)
 
@@ -550,9 +550,13 @@ def test_nobody_holds_more_than_the_whole_risk():
     law, both = Poisson(0.5), np.ones(2)
     for share in (0.1, 0.4, 0.6, 0.8, 1.0):
         risk = law.mean * np.array([share, 1 - share])
-        mine = own_hazard(both, np.array([1.0, 0.0]), risk, law)[0] * risk[0] / law.mean
+        mine = (
+            leave_one_out_hazard(both, np.array([1.0, 0.0]), risk, law)[0]
+            * risk[0]
+            / law.mean
+        )
         assert 0 < mine <= 1 + 1e-12
-        others = own_hazard(both, np.array([0.0, 1.0]), risk, law)[0]
+        others = leave_one_out_hazard(both, np.array([0.0, 1.0]), risk, law)[0]
         p = others * (risk[1] + 1e-300) / law.mean
         assert abs(mine + p - 1) < 1e-12 or share == 1
 
@@ -656,13 +660,17 @@ def test_nobody_changes_the_weights_afterwards():
 def test_a_baseline_moves_by_nothing_from_itself():
     _, time, event, _ = table("120x60")
     base = BaselineHazard(time, event)
-    assert base.moved(base) == 0
+    assert base.distance(base) == 0
     A, time, event, lam = table("120x60")
     fit, base = survival_fit(
         A, time, event, prior=Laplace(lam, randomize=FixedFactor())
     )
     np.testing.assert_allclose(base.hazard.sum(), event.sum())
-    assert base.after(fit).moved(base) < 1e-4 < base.moved(BaselineHazard(time, event))
+    assert (
+        base.updated(fit).distance(base)
+        < 1e-4
+        < base.distance(BaselineHazard(time, event))
+    )
 
 
 def test_the_hazard_counts_the_rows_that_are_drawn():

@@ -14,8 +14,8 @@ import pytest
 
 from rvamp_nb import StabilitySelection
 from rvamp_nb.select import readers
-from rvamp_nb.select.frames import prepare
-from rvamp_nb.select.readers import BadInput, in_python, read_frame
+from rvamp_nb.select.frames import prepare_table
+from rvamp_nb.select.readers import InputError, in_python, read_frame
 
 
 def frame(M=30, seed=0):
@@ -38,8 +38,8 @@ ROLES = dict(target="y", id="patient", categorical=["site", "grade"])
 
 def refused(*args, **asked):
     """The one line of a refusal."""
-    with pytest.raises(BadInput) as said:
-        prepare(*args, **asked)
+    with pytest.raises(InputError) as said:
+        prepare_table(*args, **asked)
     assert "\n" not in str(said.value)
     return str(said.value)
 
@@ -60,11 +60,11 @@ def test_the_same_table_in_every_format_is_the_same_table(tmp_path):
         "c.txt": (wide, dict(encoding="utf-16")),
         "d.csv": (("\ufeff" + text).replace("\n", "\r\n").encode(), {}),
     }
-    expected = prepare(data, **ROLES)
+    expected = prepare_table(data, **ROLES)
     for name, (content, how) in files.items():
         path = tmp_path / name
         path.write_bytes(content)
-        found = prepare(read_frame(path, **how), **ROLES)
+        found = prepare_table(read_frame(path, **how), **ROLES)
         pd.testing.assert_frame_equal(
             found.X.reset_index(drop=True), expected.X, check_names=False
         )
@@ -105,7 +105,7 @@ def test_commas_in_numbers_are_named(tmp_path):
         in said
     )
     assert "say decimal=','" in said
-    found = prepare(read_frame(tmp_path / "a.csv", decimal=","), "y")
+    found = prepare_table(read_frame(tmp_path / "a.csv", decimal=","), "y")
     assert found.X["a"].tolist() == [1.5, 2, 3, 4]
 
 
@@ -113,8 +113,8 @@ def test_parquet_keeps_types(tmp_path):
     pytest.importorskip("pyarrow")
     data = frame()
     data.to_parquet(tmp_path / "a.parquet")
-    found = prepare(read_frame(tmp_path / "a.parquet"), **ROLES)
-    expected = prepare(data, **ROLES)
+    found = prepare_table(read_frame(tmp_path / "a.parquet"), **ROLES)
+    expected = prepare_table(data, **ROLES)
     np.testing.assert_array_equal(found.X, expected.X)
     assert list(found.X.index) == list(range(1, 31)) and found.X.index.name == "row"
     assert list(found.X.columns) == list(expected.X.columns)
@@ -132,7 +132,7 @@ def test_parquet_without_pyarrow_says_what_to_install(monkeypatch, tmp_path):
     (tmp_path / "a.parquet").write_bytes(b"PAR1 and more PAR1")
     for name in ("pyarrow", "pyarrow.parquet", "fastparquet"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(BadInput, match=r"a.parquet .*rvamp-nb\[parquet\]"):
+    with pytest.raises(InputError, match=r"a.parquet .*rvamp-nb\[parquet\]"):
         read_frame(tmp_path / "a.parquet")
 
 
@@ -163,21 +163,21 @@ def test_parquet_without_pyarrow_says_what_to_install(monkeypatch, tmp_path):
 )
 def test_a_file_that_is_no_table_is_one_line(tmp_path, data, words):
     (tmp_path / "bad").write_bytes(data)
-    with pytest.raises(BadInput, match=words) as said:
-        prepare(read_frame(tmp_path / "bad"), "a")
+    with pytest.raises(InputError, match=words) as said:
+        prepare_table(read_frame(tmp_path / "bad"), "a")
     assert "\n" not in str(said.value)
 
 
 @pytest.mark.parametrize("encoding", ["punycode", "hex", "undefined", "no such"])
 def test_an_encoding_that_is_none_is_one_line(tmp_path, encoding):
     (tmp_path / "a.csv").write_bytes(b"a,\xe4-9\n1,2\n")
-    with pytest.raises(BadInput, match="cannot read .*encoding"):
+    with pytest.raises(InputError, match="cannot read .*encoding"):
         read_frame(tmp_path / "a.csv", encoding=encoding)
 
 
 def test_half_a_letter_is_no_name(tmp_path):
     (tmp_path / "a.csv").write_bytes("a,\ud800\n1,2\n".encode("utf-7"))
-    with pytest.raises(BadInput, match="surrogates not allowed"):
+    with pytest.raises(InputError, match="surrogates not allowed"):
         read_frame(tmp_path / "a.csv", encoding="utf-7")
 
 
@@ -227,7 +227,7 @@ def test_what_only_looks_like_a_number_is_refused(tmp_path):
     found = read_frame(tmp_path / "a.csv", sep=";", decimal=",")
     said = refused(found, "y", categorical="b")
     assert "'a' (1 of 5, first '5.914' in line 2)" in said and "'y'" not in said
-    table = prepare(found[1:], "y", categorical="b")
+    table = prepare_table(found[1:], "y", categorical="b")
     assert table.X["a"].tolist() == [848, 5.5, -12, 7] and "b=x.2" in table.X
 
 
@@ -251,7 +251,7 @@ def test_a_name_may_look_like_the_place_of_a_row(tmp_path):
     ids=lambda c: str(getattr(c, "dtype", type(c[0]).__name__)),
 )
 def test_what_holds_numbers_is_numbers(cells):
-    table = prepare(frame().assign(extra=cells), **ROLES)
+    table = prepare_table(frame().assign(extra=cells), **ROLES)
     np.testing.assert_array_equal(table.X.extra, [float(c) for c in cells])
 
 
@@ -265,8 +265,8 @@ def test_a_gap_is_a_gap_however_it_is_written(gap):
     said = refused(data, **ROLES)
     assert "'crp' (1 of 30, first " in said and "in row 4 " in said
     others = frame()["crp"].drop(4)
-    assert prepare(data, **ROLES, missing="median").X.crp[4] == others.median()
-    left = prepare(data, **ROLES, missing="drop")
+    assert prepare_table(data, **ROLES, missing="median").X.crp[4] == others.median()
+    left = prepare_table(data, **ROLES, missing="drop")
     assert list(left.X.index) == list(others.index) and left.left_out == 1
 
 
@@ -276,13 +276,13 @@ def test_a_word_among_words_is_a_level_unless_it_is_named(word):
     data = frame()
     data["site"] = data["site"].astype(object)
     data.loc[[2, 5, 7], "site"] = word
-    table = prepare(data, **ROLES)
+    table = prepare_table(data, **ROLES)
     column = table.X[f"site={word}"]
     assert list(column.index[column == 1]) == [2, 5, 7] and not table.filled
     is_usual = word in ("NA", "null")
     remark = f"'{word}' is a level of 'site', 3 times: if it stands for a gap, say na="
     assert any(remark in said for said in table.warnings) == is_usual
-    named = prepare(data, **ROLES, na=word, missing="median")
+    named = prepare_table(data, **ROLES, na=word, missing="median")
     assert named.filled == {"site": 3} and f"site={word}" not in named.X
     assert f"'{word}' taken for gaps: 3 in 'site'" in named.notes
     data["crp"] = data["crp"].astype(object)
@@ -291,7 +291,7 @@ def test_a_word_among_words_is_a_level_unless_it_is_named(word):
     assert f"{reason} in 'crp' (1 of 30, first '{word}'" in refused(data, **ROLES)
     if not is_usual:
         assert "na names what stands for a gap" in refused(data, **ROLES)
-        assert prepare(data, **ROLES, na=[word], missing="drop").left_out == 3
+        assert prepare_table(data, **ROLES, na=[word], missing="drop").left_out == 3
 
 
 def test_a_number_that_is_named_is_a_gap():
@@ -301,13 +301,16 @@ def test_a_number_that_is_named_is_a_gap():
     data["site"] = ["007", "-99", *data["site"][2:]]
     asked = dict(ROLES, categorical=["site", "grade"], missing="median")
     for na in (-99, "-99", ["-99"], ["-99", "1234"]):
-        table = prepare(data, **asked, drop="code", na=na)
+        table = prepare_table(data, **asked, drop="code", na=na)
         assert table.filled == {"size": 1, "crp": 2, "site": 1}
         assert "1 in 'site', 1 in 'size'" in table.notes[0] and "site=007" in table.X
     assert table.X["size"][0] == 14
-    named = prepare(data, **asked, drop="code", na=["-99", "7"])
+    named = prepare_table(data, **asked, drop="code", na=["-99", "7"])
     assert "1 in 'site', 2 in 'size'" in named.notes[0] and "site=007" in named.X
-    assert "taken for gaps: in no cell" in prepare(frame(), **ROLES, na="-9").notes[0]
+    assert (
+        "taken for gaps: in no cell"
+        in prepare_table(frame(), **ROLES, na="-9").notes[0]
+    )
     first = refused(data, "y", categorical="site", drop=["patient", "code"], na="-99")
     assert "'crp' (2 of 30, first '-99' in row 0" in first
 
@@ -316,12 +319,12 @@ def test_a_gap_in_the_classes_is_named():
     data = frame().assign(y=["ill", "well", "NA"] * 10)
     said = refused(data, **ROLES)
     assert "'y' has 'NA' beside its classes: na='NA' makes it a gap" in said
-    assert prepare(data, **ROLES, na="NA", missing="drop").left_out == 10
+    assert prepare_table(data, **ROLES, na="NA", missing="drop").left_out == 10
     died = frame().assign(died=["yes", "no", "NA"] * 10)
     roles = dict(time="age", event="died", categorical="site", drop="patient")
     assert "stands for a gap with na" in refused(died, **roles)
     roles |= dict(na="NA", missing="drop")
-    assert prepare(died, **roles).left_out == 10
+    assert prepare_table(died, **roles).left_out == 10
 
 
 @pytest.mark.parametrize(
@@ -349,26 +352,26 @@ def test_a_few_equal_numbers_far_from_the_rest_are_named(code, times, rest, foun
     x = np.array(columns[rest], dtype=float)
     x[:times] = code
     data = pd.DataFrame({"x": x, "z": rng.normal(size=150), "y": rng.normal(size=150)})
-    said = prepare(data, "y").warnings
+    said = prepare_table(data, "y").warnings
     remark = f"{code} comes several times, far from the rest: {times} in 'x' (else "
     assert [text.startswith(remark) for text in said] == [True] * found
     if found:
         assert said[0].endswith(f"if it stands for a gap, say na='{code}'")
-        assert not prepare(data, "y", na=code, missing="median").warnings
+        assert not prepare_table(data, "y", na=code, missing="median").warnings
 
 
 def test_codes_of_gaps_are_gathered():
     """Two codes in a column, and one in many columns."""
     data = frame(M=60)[["age", "y"]]
     data.loc[:2, "age"], data.loc[9:11, "age"] = -99, 999
-    first, second = prepare(data, "y").warnings
+    first, second = prepare_table(data, "y").warnings
     assert first.startswith("999 comes several times, far from the rest: 3 in 'age'")
     assert second.startswith("-99 comes several times, far from the rest: 3 in 'age'")
     wide = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 5000)))
     wide.iloc[:2, ::500] = -9999
     wide.iloc[30, :600] = np.nan
     asked = dict(drop="1", missing="median")
-    (said,) = prepare(wide.assign(y=range(40)), "y", **asked).warnings[-1:]
+    (said,) = prepare_table(wide.assign(y=range(40)), "y", **asked).warnings[-1:]
     assert "2 in '1500' (else " in said and ", 6 more: if" in said
 
 
@@ -380,8 +383,8 @@ def test_true_and_false_in_a_file_are_1_and_0(tmp_path, yes, no):
     data = frame().assign(flag=flags)
     text = data.assign(flag=np.where(flags, yes, no)).to_csv(index=False)
     (tmp_path / "a.csv").write_text(text.replace(f",{no}\n", ",NA\n", 1))
-    found = prepare(read_frame(tmp_path / "a.csv"), **ROLES, missing="drop")
-    expected = prepare(data.drop(1), **ROLES)
+    found = prepare_table(read_frame(tmp_path / "a.csv"), **ROLES, missing="drop")
+    expected = prepare_table(data.drop(1), **ROLES)
     np.testing.assert_array_equal(found.X.flag, expected.X.flag)
     mixed = data.assign(flag=[yes, *"1" * 29])
     assert "is not a number in 'flag'" in refused(mixed, **ROLES)
@@ -398,9 +401,9 @@ def test_labels_are_not_turned_into_numbers():
     """Patients 007 and 7 are two, and so are two numbers that differ late."""
     long = [str(2**60 + k // 2) for k in range(30)]
     data = frame().assign(patient=["7", "007"] * 15, visit=long).astype(str)
-    table = prepare(data, "y", id="patient", groups="visit", categorical="site")
+    table = prepare_table(data, "y", id="patient", groups="visit", categorical="site")
     assert len(set(table.rows["groups"])) == 30 / 2
-    coded = prepare(data, "y", categorical=["site", "patient"], drop="visit")
+    coded = prepare_table(data, "y", categorical=["site", "patient"], drop="visit")
     assert list(coded.X.filter(like="patient=")) in (["patient=7"], ["patient=007"])
 
 
@@ -412,7 +415,7 @@ def test_gaps_are_filled_and_counted():
     data.loc[[3, 5], "crp"] = np.nan
     data["site"] = data["site"].astype(object)
     data.loc[9, "site"] = None
-    table = prepare(data, **ROLES, missing="median")
+    table = prepare_table(data, **ROLES, missing="median")
     assert table.filled == {"crp": 2, "site": 1} and table.left_out == 0
     assert table.X.loc[[3, 5], "crp"].tolist() == [data["crp"].median()] * 2
     usual = data["site"].mode()[0]
@@ -420,8 +423,8 @@ def test_gaps_are_filled_and_counted():
     assert not table.X.filter(like="site=").loc[9].any()
     assert "3 gaps filled" in " ".join(table.notes)
     full = data.dropna()
-    table = prepare(data, **ROLES, missing="drop")
-    pd.testing.assert_frame_equal(table.X, prepare(full, **ROLES).X)
+    table = prepare_table(data, **ROLES, missing="drop")
+    pd.testing.assert_frame_equal(table.X, prepare_table(full, **ROLES).X)
     assert "3 of 30 rows left out" in " ".join(table.notes) and not table.filled
 
 
@@ -430,7 +433,7 @@ def test_gaps_are_filled_and_counted():
 def test_a_target_or_a_weight_is_never_filled(missing, role):
     data = frame().assign(w=1.0)
     data.loc[[2, 8], role] = np.nan
-    table = prepare(data, **ROLES, weights="w", missing=missing)
+    table = prepare_table(data, **ROLES, weights="w", missing=missing)
     assert list(table.X.index) == [k for k in range(30) if k not in (2, 8)]
     assert len(table.y) == len(table.rows["sample_weight"]) == 28
     assert "2 of 30 rows left out" in table.notes[0]
@@ -453,7 +456,7 @@ def test_too_few_rows_without_gaps_name_the_columns_that_cost_them():
 
 def test_levels_are_columns_against_the_reference():
     data = frame()
-    table = prepare(data, **ROLES, reference={"grade": 2})
+    table = prepare_table(data, **ROLES, reference={"grade": 2})
     assert table.references == {"site": "B", "grade": "2"}  # the most frequent, asked
     assert table.categories["site"] == ("site=A", "site=C")
     assert table.categories["grade"] == ("grade=1", "grade=3")
@@ -467,12 +470,12 @@ def test_levels_are_columns_against_the_reference():
 
 def test_columns_of_type_category_are_coded_unasked():
     data = frame().astype({"site": "category"})
-    table = prepare(data, "y", id="patient")
+    table = prepare_table(data, "y", id="patient")
     assert list(table.categories) == ["site"]
 
 
 def test_a_category_of_one_level_is_named():
-    table = prepare(frame().assign(site="A"), **ROLES)
+    table = prepare_table(frame().assign(site="A"), **ROLES)
     assert "'site' has one level, 'A': nothing to code, no feature" in table.warnings
     assert table.categories["site"] == ()
 
@@ -483,9 +486,9 @@ def test_an_ordered_factor_is_coded_against_its_first_level():
     y, known = np.arange(10.0), pd.CategoricalDtype(["absent", *levels], ordered=True)
     for kind, against in ((known, "calm"), ("category", "mild")):
         pain = pd.Series(cells, dtype=kind)
-        table = prepare(pd.DataFrame({"pain": pain, "y": y}), "y")
+        table = prepare_table(pd.DataFrame({"pain": pain, "y": y}), "y")
         assert table.references == {"pain": against}
-    table = prepare(
+    table = prepare_table(
         pd.DataFrame({"pain": pd.Series(cells, dtype=known), "y": y}),
         "y",
         categorical=["pain"],
@@ -518,7 +521,7 @@ def test_a_column_named_like_a_level_is_refused():
 
 
 def test_what_is_kept_is_kept_with_all_its_levels():
-    table = prepare(frame(), **ROLES, keep=["site", "age"])
+    table = prepare_table(frame(), **ROLES, keep=["site", "age"])
     assert table.options["penalty_factor"] == {"site=A": 0, "site=C": 0, "age": 0}
     selection = StabilitySelection(verbose=0, lambdas=[0.5], **table.options)
     selection.fit(table.X, table.y)
@@ -533,13 +536,13 @@ def test_a_role_takes_a_column_out_of_the_features():
     data = frame().assign(w=1.0, o=0.5, clinic="x", other=3)
     data.loc[0, "clinic"] = "z"
     roles = dict(weights="w", offset="o", strata="clinic", drop="other")
-    table = prepare(data, **ROLES, groups="patient", **roles)
+    table = prepare_table(data, **ROLES, groups="patient", **roles)
     assert list(table.X.columns[:2]) == ["age", "crp"] and table.X.shape[1] == 6
     assert set(table.rows) == {"groups", "strata", "sample_weight", "offset"}
     np.testing.assert_array_equal(table.rows["groups"], data["patient"])
     np.testing.assert_array_equal(table.rows["strata"], data["clinic"])
     np.testing.assert_array_equal(table.rows["offset"], data["o"])
-    both = prepare(frame(), **ROLES, strata="site")  # a stratum and a feature
+    both = prepare_table(frame(), **ROLES, strata="site")  # a stratum and a feature
     assert "site=A" in both.X and set(both.rows) == {"strata"}
 
 
@@ -589,17 +592,17 @@ def test_the_reference_of_the_target_is_refused_with_what_is_modelled():
 
 def test_arguments_that_are_not_there_are_type_errors():
     with pytest.raises(TypeError, match="no argument 'category'"):
-        prepare(frame(), "y", category="site")
+        prepare_table(frame(), "y", category="site")
     with pytest.raises(TypeError, match="DataFrame"):
-        prepare([[1, 2]], "y")
+        prepare_table([[1, 2]], "y")
 
 
 def test_a_message_is_spelled_as_the_user_types():
     assert in_python("missing", "drop") == "missing='drop'"
     shell = lambda option, value=None: f"--{option} {value or ''}".strip()
     data = frame().assign(crp=np.nan)
-    with pytest.raises(BadInput) as said:
-        prepare(data, "y", typed=shell, where="a.csv")
+    with pytest.raises(InputError) as said:
+        prepare_table(data, "y", typed=shell, where="a.csv")
     assert str(said.value).startswith("a.csv: ")
     for words in ("--categorical", "--drop", "--missing median", "--missing drop"):
         assert words in str(said.value)
@@ -607,15 +610,15 @@ def test_a_message_is_spelled_as_the_user_types():
 
 def test_names_that_come_twice_are_a_reason_to_ask():
     data = frame().assign(patient=[f"p{k // 2}" for k in range(30)])
-    table = prepare(data, **ROLES)
+    table = prepare_table(data, **ROLES)
     assert "15 of the values of 'patient' come more than once" in table.warnings[0]
-    assert not prepare(data, **ROLES, groups="patient").warnings
+    assert not prepare_table(data, **ROLES, groups="patient").warnings
 
 
 def test_rare_levels_are_named():
     data = frame()
     data["site"] = ["A"] * 27 + ["B", "B", "C"]
-    assert "fewer than 5 rows" in prepare(data, **ROLES).warnings[0]
+    assert "fewer than 5 rows" in prepare_table(data, **ROLES).warnings[0]
 
 
 # What is explained --------------------------------------------------------------------
@@ -623,7 +626,7 @@ def test_rare_levels_are_named():
 
 def test_words_of_two_kinds_are_classes():
     words = ["ill", "well"] * 15
-    table = prepare(frame().assign(y=words), **ROLES, strata="y")
+    table = prepare_table(frame().assign(y=words), **ROLES, strata="y")
     assert table.y.tolist() == words and table.rows["strata"].tolist() == words
     mixed = frame().assign(y=["1", "x", *"2" * 28])
     assert "is not a number in 'y' (1 of 30, first 'x' in row 1" in refused(
@@ -636,7 +639,7 @@ def test_a_time_and_an_event(yes, no):
     data = frame().rename(columns={"y": "years"})
     ends = np.arange(30) % 3 == 0
     data["died"] = np.where(ends, yes, no)
-    table = prepare(
+    table = prepare_table(
         data, time="years", event="died", id="patient", categorical=["site", "grade"]
     )
     assert table.y.dtype.names == ("event", "time")
@@ -661,9 +664,9 @@ def test_a_wide_table_of_numbers_is_not_looked_at_cell_by_cell(monkeypatch):
     wide = pd.DataFrame(np.random.default_rng(0).normal(size=(6, 3000)))
     wide.iloc[0, 5] = np.nan
     wide = wide.assign(y=np.arange(6.0))
-    text = prepare(wide.astype(str), "y", missing="median")
+    text = prepare_table(wide.astype(str), "y", missing="median")
     monkeypatch.setattr(readers, "_as_float", slow)
-    table = prepare(wide, "y", missing="median")
+    table = prepare_table(wide, "y", missing="median")
     assert table.X.shape == (6, 3000) and table.filled == {"5": 1}
     pd.testing.assert_frame_equal(text.X, table.X, check_exact=True)
 
@@ -671,14 +674,14 @@ def test_a_wide_table_of_numbers_is_not_looked_at_cell_by_cell(monkeypatch):
 def test_nobodys_frame_is_written_to():
     data = frame()
     before = data.copy(deep=True)
-    prepare(data, **ROLES, missing="median", keep="age")
+    prepare_table(data, **ROLES, missing="median", keep="age")
     pd.testing.assert_frame_equal(data, before)
 
 
 def test_a_path_may_be_a_path(tmp_path):
     Path(tmp_path, "a.csv").write_text("a,b\n1,2\n")
     assert read_frame(str(tmp_path / "a.csv")).shape == (1, 2)
-    with pytest.raises(BadInput, match="cannot read"):
+    with pytest.raises(InputError, match="cannot read"):
         read_frame(tmp_path / "b.csv")
 
 
@@ -694,15 +697,15 @@ def test_a_pickle_is_never_run(tmp_path):
             return Path.touch, (trap,)
 
     np.save(tmp_path / "a.npy", np.array([[Trap()]], dtype=object))
-    with pytest.raises(BadInput, match="it is a matrix without names"):
+    with pytest.raises(InputError, match="it is a matrix without names"):
         read_frame(tmp_path / "a.npy")
     assert not trap.exists()
 
 
 def test_several_names_in_one_are_told_apart():
     frame = pd.DataFrame(np.eye(6)[:, :3], columns=["a", "b", "y"])
-    with pytest.raises(BadInput, match="several columns 'a,b': repeat the option"):
-        prepare(frame, "y", keep=["a,b"])
+    with pytest.raises(InputError, match="several columns 'a,b': repeat the option"):
+        prepare_table(frame, "y", keep=["a,b"])
 
 
 @pytest.mark.parametrize(
@@ -728,13 +731,13 @@ def test_several_names_in_one_are_told_apart():
 )
 def test_numbers_of_patients_and_of_rows_are_suspected(name, cells, word):
     frame = pd.DataFrame({name: cells, "z": np.arange(8) ** 2.0, "y": np.sin(range(8))})
-    said = " ".join(prepare(frame, "y").warnings)
+    said = " ".join(prepare_table(frame, "y").warnings)
     assert word in said if word else not said
     if "site" in name:  # what is advised can be done
-        assert not prepare(frame, "y", categorical=[name]).warnings[1:]
+        assert not prepare_table(frame, "y", categorical=[name]).warnings[1:]
         assert ("groups site_id" in said) == (max(cells) > 3)
         return
-    dropped = " ".join(prepare(frame, "y", drop=[name]).warnings)
+    dropped = " ".join(prepare_table(frame, "y", drop=[name]).warnings)
     assert dropped == (said if name.lower().startswith("patient") else "")
 
 
@@ -742,5 +745,5 @@ def test_numbers_of_rows_are_suspected_where_rows_are_left_out():
     frame = pd.DataFrame({"no": range(1, 13), "z": np.arange(12) ** 2.0})
     frame["y"], frame["width"] = np.sin(range(12)), np.linspace(1, 12, 12) + 0.01
     frame.loc[[0, 5], "z"] = np.nan
-    (said,) = prepare(frame, "y", missing="drop").warnings
+    (said,) = prepare_table(frame, "y", missing="drop").warnings
     assert said.startswith("'no' numbers the rows, and is a feature")

@@ -34,7 +34,7 @@ from rvamp_nb import (
 )
 from rvamp_nb.inference import turns as room
 from rvamp_nb.inference.refinement import field_of, resamples
-from rvamp_nb.inference.refitting import refitter
+from rvamp_nb.inference.refits import refitter
 from rvamp_nb.inference.turns import OneCurvature, Turns
 
 HALF, B = Subsample(0.5), 12
@@ -82,8 +82,8 @@ LOSSES = Squared(), Logistic(), PoissonLoss(), Huber(1.0), Squared(2.0)
 
 def off_by(turns, x, batch):
     """How far coefficients are from their conditions, (b,), relative to the pulls."""
-    p, A, Q = turns.factors, turns.common.A, turns.common.metric.Q
-    slope, _ = p.loss.derivatives(p.y, x @ turns.common.At + p.offset)
+    p, A, Q = turns.factors, turns.one_coupling.A, turns.one_coupling.metric.Q
+    slope, _ = p.loss.derivatives(p.y, x @ turns.one_coupling.At + p.offset)
     pull = (-batch.counts * slope) @ A
     off = x - p.of_prior(batch._replace(h=Q * x + pull), Q)
     return np.abs(off * Q).max(1) / np.maximum(np.abs(pull).max(1), 1e-300)
@@ -95,7 +95,7 @@ def agrees(fit, seed=1, most=6000):
     exact, level = refitter(fit)(*draw)
     turns = Turns(fit, dtype=float)
     batch = turns.run(turns.begin(*draw), room.FIRST_LEVEL - 1)
-    x, settled = turns.settle(batch, 1e-10, most)
+    x, settled = turns.resolve_error_control(batch, 1e-10, most)
     assert settled.any() and np.isfinite(exact).all()
     N, scale = len(fit.mean), np.abs(exact).max()
     off = np.abs(x[:, :N] - exact).max(1)
@@ -146,7 +146,7 @@ def refits(fit, counts):
     batch = turns.run(
         turns.begin(counts, np.ones((len(counts), 1))), room.FIRST_LEVEL - 1
     )
-    x, settled = turns.settle(batch, 1e-11, 20_000)
+    x, settled = turns.resolve_error_control(batch, 1e-11, 20_000)
     assert settled.all()
     return x
 
@@ -354,7 +354,7 @@ def test_rvamps_metric_runs_away_between_near_copies_and_one_metric_does_not():
     batch = turns.run(turns.begin(*draw), room.FIRST_LEVEL - 1)
     away = turns.coefficients(turns.run(batch, 100))
     assert np.any(~(off(away) < 1e6))
-    x, settled = turns.settle(batch, 1e-8, 20_000)
+    x, settled = turns.resolve_error_control(batch, 1e-8, 20_000)
     assert settled.all() and off(x).max() < 1e-4
 
 
@@ -364,10 +364,13 @@ def test_settled_signs_are_nearly_those_of_the_refits_in_32_bits():
     draw = resamples(fit, range(300), 0)
     exact, _ = refitter(fit)(*draw)
     turns = Turns(fit)
-    assert turns.common.dtype is np.float32
+    assert turns.one_coupling.dtype is np.float32
     few = turns.run(turns.begin(*draw), room.FIRST_LEVEL - 1)
     wrong = lambda x: np.mean((x != 0) != (exact != 0)) / (exact != 0).var(0).mean()
-    first, (x, settled) = wrong(turns.coefficients(few)), turns.settle(few)
+    first, (x, settled) = (
+        wrong(turns.coefficients(few)),
+        turns.resolve_error_control(few),
+    )
     assert settled.all() and wrong(x) < 0.05 < first < 0.7
     assert np.abs(x - exact).max() < 0.2 * np.abs(exact).max()
 
@@ -379,7 +382,7 @@ def test_some_columns_are_refitted_as_if_the_others_were_not_there():
     draw = resamples(fit, range(B), 0)
     turns = Turns(fit, few, dtype=float)
     batch = turns.run(turns.begin(*draw), room.FIRST_LEVEL - 1)
-    x, settled = turns.settle(batch, 1e-11, 5000)
+    x, settled = turns.resolve_error_control(batch, 1e-11, 5000)
     exact, level = refitter(rvamp(A[:, few], y, **told))(*draw)
     assert settled.all()
     np.testing.assert_allclose(x, np.column_stack([exact, level]), atol=1e-7)

@@ -17,20 +17,20 @@ from scipy.sparse import csc_array, csr_array, issparse, vstack
 from scipy.special import ndtri
 from scipy.stats import chi2, t
 
-from ..checks import check_number, check_size
-from ..clusters import felt, moment_view  # chapter 4.7
+from ..batch_glm import LONG
+from ..clusters import moment_view, residual_response  # chapter 4.7
 from ..environment import numpy_errors, progress_bar
-from .conditioning import ConditionedFit, in_play  # chapter 4.6
+from .conditioning import ConditionedFit, active_set  # chapter 4.6
 from .cox import BaselineHazard
-from .refitting import AT_ONCE, in_turn, refitter
+from .refits import AT_ONCE, in_turn, refitter
 from .turns import FIRST_LEVEL, ExactByTurns, OneCurvature, Turns
 from ..likelihood import Squared
-from ..refits import LONG
 from ..resampling import check_law, drawn
 from ..sketch import as_page, leading_moments
 from ..solver import Fit
-from ..tables.storage import ChunkedTable
+from ..tables.chunked import ChunkedTable
 from ..typing import Array, renamed
+from ..validation import check_number, check_size
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570003
 class Field(NamedTuple):
@@ -46,7 +46,7 @@ def field_of(fit):
     """The `Field` of a fit's coefficients, without the intercept."""
     A, last, n = fit.problem.A, fit.last, len(fit.mean)
     view = moment_view(last.prior_message, last.x, last.state.to_prior)
-    U = felt(A, view, last.likelihood_message)
+    U = residual_response(A, view, last.likelihood_message)
     W = U / (1 - view.D * np.einsum("mi,mi->i", U, A))
     return Field(W[:, :n], *(part[:n] for part in last.state.to_prior))
 
@@ -115,8 +115,8 @@ def level_mean(few, settled, exact, unit, seen=None):
     slopes = np.clip(both / np.maximum(squares, 1e-300), 0, 1.2)
     slopes[2] = 0.0  # below the first level there is none
     parts, value, error, weight = [], 0.0, 0.0, 1.0
-    for x, g, (mean, below, own, both, squares) in zip(levels, slopes, sums):
-        n, left = x.shape[0], np.maximum(own - 2 * g * both + g**2 * squares, 0)
+    for x, g, (mean, below, square, both, squares) in zip(levels, slopes, sums):
+        n, left = x.shape[0], np.maximum(square - 2 * g * both + g**2 * squares, 0)
         pooled = left.sum() / unit.sum() / (n - 1)
         var = (left + MADE_UP * pooled * unit) / (n - 1 + MADE_UP)
         value, error = value + weight * (mean - g * below), error + weight**2 * var / n
@@ -130,11 +130,11 @@ LEAST_DOUBT = 0.05  # of the refits' own squared error, that rVAMP's has at leas
 IN_DOUBT = 0.02  # from this Π to 1 less it, a feature has a say about rVAMP
 
 
-def towards_rvamp(value, error, own, unit, selected):
-    """Values and squared errors, (n,) each, of shares and rVAMP's `own` Π
+def towards_rvamp(value, error, analytic, unit, selected):
+    """Values and squared errors, (n,) each, of shares and rVAMP's `analytic` Π
     (`own-answer`); `selected`, (b, n) bool, is what resamples select.
     """
-    share = (selected.mean(0) + own) / 2
+    share = (selected.mean(0) + analytic) / 2
     among = (share > IN_DOUBT) & (share < 1 - IN_DOUBT)
     among &= selected.any(0) & ~selected.all(0)
     if among.sum() < 2:
@@ -143,12 +143,12 @@ def towards_rvamp(value, error, own, unit, selected):
     z /= np.sqrt(np.maximum(np.mean(z**2, axis=0), 1e-12))
     C = z.T @ z if among.sum() < len(z) else z @ z.T  # the same sum of squares
     freedom = (among.sum() * len(z)) ** 2 / np.sum(C**2)
-    off, s2 = (value - own) ** 2, np.mean((error / unit)[among])
+    off, s2 = (value - analytic) ** 2, np.mean((error / unit)[among])
     most = np.mean((off / unit)[among]) * freedom / chi2.ppf(CHANCE, freedom)
     tau2 = np.maximum(most - s2, LEAST_DOUBT * s2) * unit
     tau2 = np.maximum(tau2, off / 4 - error)  # one that stands out is not believed
     weight = error / (error + tau2)
-    return value + weight * (own - value), weight * tau2
+    return value + weight * (analytic - value), weight * tau2
 
 # %% ../../nbs/course/44_refinement.ipynb #44side01
 SIDE_BY_SIDE = 2**17  # numbers that turn side by side
@@ -162,9 +162,9 @@ class Samples:
     curvature for all; of a fit without a fixed point there are none.
     """
 
-    def __init__(self, fit, own, seed, baseline=None):
-        self.fit, self.seed, self.N, self.own = fit, seed, len(fit.mean), own
-        self.kept = np.arange(self.N) if own is None else in_play(fit)
+    def __init__(self, fit, analytic, seed, baseline=None):
+        self.fit, self.seed, self.N, self.analytic = fit, seed, len(fit.mean), analytic
+        self.kept = np.arange(self.N) if analytic is None else active_set(fit)
         self.long, self.turns = len(fit.problem.y) >= LONG, None
         if fit.converged:
             self.turns = (OneCurvature if self.long else Turns)(fit, self.kept)
@@ -260,14 +260,15 @@ def _shares(samples):
     columns, *levels = _levels_of(samples)
     for x in levels:
         x.data[:] = 1
-    own, (n, _), share = samples.own, levels[1].shape, np.diff(levels[1].indptr)
-    guess = share / n if own is None else (share / n + own[0, columns]) / 2
+    analytic, (n, _) = samples.analytic, levels[1].shape
+    share = np.diff(levels[1].indptr)
+    guess = share / n if analytic is None else (share / n + analytic[0, columns]) / 2
     unit = np.maximum(guess * (1 - guess), 0.5 / n)
     alone = level_mean(*levels, unit)
     Pi, error = alone.value.copy(), alone.square_error.copy()
-    for strong in (guess > 0.5, guess <= 0.5) if own is not None else ():
+    for strong in (guess > 0.5, guess <= 0.5) if analytic is not None else ():
         selected = levels[1].astype(bool)[:, strong].toarray()
-        known = own[0, columns[strong]], unit[strong], selected
+        known = analytic[0, columns[strong]], unit[strong], selected
         Pi[strong], error[strong] = towards_rvamp(Pi[strong], error[strong], *known)
     return Shares(columns, np.clip(Pi, 0, 1), error, alone)
 
@@ -278,17 +279,25 @@ FEW_SEEN = 3  # of a coefficient that fewer resamples select rVAMP's moments are
 def _moments(samples):
     """Means and variances of the columns in question, and their errors, (2, n) each."""
     columns, *levels = _levels_of(samples)
-    own = np.zeros((3, samples.N)) if samples.own is None else samples.own
-    own, events = own[1:, columns], np.diff(levels[1].indptr)
-    found, seen = np.array([own, np.abs(own)]), events >= FEW_SEEN
-    seen |= samples.own is None
+    analytic = (
+        np.zeros((3, samples.N)) if samples.analytic is None else samples.analytic
+    )
+    analytic, events = analytic[1:, columns], np.diff(levels[1].indptr)
+    found, seen = np.array([analytic, np.abs(analytic)]), events >= FEW_SEEN
+    seen |= samples.analytic is None
     if not seen.any():
         return found
-    levels, own, events = [x[:, seen] for x in levels], own[:, seen], events[seen]
+    levels, analytic, events = (
+        [x[:, seen] for x in levels],
+        analytic[:, seen],
+        events[seen],
+    )
     settled, n = levels[1], levels[1].shape[0]
     about, _, squares, *_ = _sums(settled, settled)
     # where a variance is below 1e-15 of the mean's square, no digit of it is right
-    scale = np.sqrt(np.max([squares / n, own[1], 1e-15 * about**2], axis=0)) + 1e-75
+    scale = (
+        np.sqrt(np.max([squares / n, analytic[1], 1e-15 * about**2], axis=0)) + 1e-75
+    )
     one, size = np.ones(len(scale)), 3 / np.maximum(events / n, 1e-3)
     first = lambda x, at: (x[:, at].toarray() - about[at]) / scale[at]
     mean = level_mean(*levels, one, first)
@@ -317,10 +326,13 @@ def seconds_of_levels(samples):
     """
     if samples.long:
         return np.array([LONG_REFIT, 1.0, 1.0])
-    (M, n), k = samples.turns.common.A.shape, len(samples.turns.common.inner)
-    turn = PRODUCT * (M * n * (3 - samples.turns.common.wide) + k * k) + NUMBER * (
-        M + n
+    (M, n), k = (
+        samples.turns.one_coupling.A.shape,
+        len(samples.turns.one_coupling.inner),
     )
+    turn = PRODUCT * (
+        M * n * (3 - samples.turns.one_coupling.wide) + k * k
+    ) + NUMBER * (M + n)
     turn += NEWTON_ROW * M * (not isinstance(samples.turns.factors.loss, Squared))
     cold = isinstance(samples.fit.problem.A, ChunkedTable)
     exact = DRAW + A_REFIT + (COLD if cold else TO_REFIT) * turn
@@ -439,7 +451,8 @@ def _as_refined(samples, shares, accuracy, stopped):
     lost = np.isnan(exact @ np.ones(N + 1))
     draws = vstack([exact[~lost], samples.settled[len(lost) :]], format="csc")
     columns, Pi, error, alone = shares
-    values = np.zeros((3, samples.N)) if samples.own is None else samples.own.copy()
+    known = samples.analytic is not None
+    values = samples.analytic.copy() if known else np.zeros((3, samples.N))
     errors = np.abs(values)
     values[0, columns], errors[0, columns] = Pi, np.sqrt(error)
     values[1:, columns], errors[1:, columns] = _moments(samples)
@@ -469,8 +482,8 @@ def _begin(fit, seed, baseline):
         raise ValueError(f"refine: fit must be at beta = inf, as refits, not {beta:g}")
     check_law("counts", counts)
     known = alone.converged and alone.selects
-    own = np.array([fit.Pi, fit.mean, fit.var]) if known else None
-    return Samples(alone, own, seed, baseline)
+    analytic = np.array([fit.Pi, fit.mean, fit.var]) if known else None
+    return Samples(alone, analytic, seed, baseline)
 
 # %% ../../nbs/course/44_refinement.ipynb #1a57001c
 def _budget(samples, accuracy, n_resamples):

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import check_number, check_size
 from ..environment import numpy_errors
 from .cox import BaselineHazard
 from ..prior import Prior
 from ..resampling import CountLaw, Subsample, check_law
 from ..solver import ConvergenceWarning, Fit, rvamp
 from ..typing import ArrayLike, TableLike
+from ..validation import check_number, check_size
 
 # %% ../../nbs/workshop/survival.ipynb #se2712cf
 def simulated_survival(M=200, N=40, effect=0.8, leaving=1.2, seed=0):
@@ -93,8 +93,8 @@ def survival_fit(
         fit = rvamp(A, base.event, lam, warm_start=fit, **model, **options)
         if fit.last is None:  # it has warned
             return fit, base
-        new = base.after(fit)
-        if new.moved(base) < still:
+        new = base.updated(fit)
+        if new.distance(base) < still:
             return fit, base
         base = new
     message = f"the baseline still moves after {rounds} rounds"

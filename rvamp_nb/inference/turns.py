@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .refitting import penalty_terms, row_loss
+from .refits import penalty_terms, row_loss
 from ..likelihood import Loss, PoissonLoss, Squared
 from ..linalg import inverse_and_root, mirrored
+from ..lmmse import first_pass, tall_form
 from ..messages import Mixed, Natural
-from ..panels import gather, tall_form
 from ..prior import Penalty
 from ..solver import with_clusters
 
@@ -67,7 +67,7 @@ class FrozenCoupling:
         (M, n), none = A.shape, np.zeros(A.shape[1])
         self.wide = n > NARROW * M
         if self.wide:
-            w, X = metric.q**-0.5, mirrored(gather(A, none > 0, metric.D, none).H)
+            w, X = metric.q**-0.5, mirrored(first_pass(A, none > 0, metric.D, none).H)
         else:
             prior = Mixed(none > 0, none, none, none, metric.D, none, none)
             rows = Natural(metric.q, 0 * metric.q, 0 * metric.q)
@@ -196,16 +196,16 @@ LOOK, MOST_TURNS = 8, 400  # turns between two looks at the signs, and at most
 @np.errstate(all="ignore")
 def crossed(turns, batch):
     """The batch, as far as rVAMP's metric takes it, in the one metric."""
-    Q, _, V, _ = turns.common.metric
+    Q, _, V, _ = turns.one_coupling.metric
     far = np.abs(batch.h - turns.start[0]).max(1)
     before = turns.run(batch, OWN - FIRST_LEVEL - 1)
     batch = turns.run(before, 1)
     lost = ~(np.abs(batch.h - before.h).max(1) <= RUNAWAY * far)
     for part, start in zip(batch[3:], turns.start):
         part[lost] = start
-    x = turns.factors.of_prior(batch, turns.own.metric.Q)
-    u, _ = turns.factors.of_rows(batch, turns.own.metric.V)
-    h, h_u = u @ turns.common.A + Q * x, V * u - x @ turns.common.At
+    x = turns.factors.of_prior(batch, turns.rvamp_coupling.metric.Q)
+    u, _ = turns.factors.of_rows(batch, turns.rvamp_coupling.metric.V)
+    h, h_u = u @ turns.one_coupling.A + Q * x, V * u - x @ turns.one_coupling.At
     return batch._replace(h=h, h_u=h_u)
 
 # %% ../../nbs/workshop/turns.ipynb #7e000016
@@ -227,18 +227,21 @@ class Turns:
         which = np.arange(N) if columns is None else columns
         every = np.append(which, [N] * one).astype(int)
         A = p.A[:, every]  # an intercept's column of ones, too
-        own = rvamp_metric(fit, every)
+        metric = rvamp_metric(fit, every)
         h, (V, h_u, _) = (message.alone() for message in fit.last.state)
         sizes = np.abs([np.abs(v).max() + 1e-300 for v in (p.y, h.h, h_u)])
         if np.abs(np.log10(sizes)).max() > IN_RANGE:
             dtype = np.float64
-        self.common = FrozenCoupling(A, one_metric(own), dtype)
-        self.own = FrozenCoupling(A, own, self.common.dtype)
-        self.own.A, self.own.At = self.common.A, self.common.At  # one copy
-        small = self.small = lambda v: np.asarray(v, dtype=self.common.dtype)
+        self.one_coupling = FrozenCoupling(A, one_metric(metric), dtype)
+        self.rvamp_coupling = FrozenCoupling(A, metric, self.one_coupling.dtype)
+        self.rvamp_coupling.A, self.rvamp_coupling.At = (
+            self.one_coupling.A,
+            self.one_coupling.At,
+        )  # one copy
+        small = self.small = lambda v: np.asarray(v, dtype=self.one_coupling.dtype)
         given = fit.prior, len(which), loss, small(p.y), small(offset)
         self.factors, self.weight = Factors(*given), small(weight)
-        self.penalty = partial(thresholds, fit, every, dtype=self.common.dtype)
+        self.penalty = partial(thresholds, fit, every, dtype=self.one_coupling.dtype)
         start = h.h[every], h_u, V * fit.last.u.mean - h_u + offset
         self.start = [*map(small, start)]
 
@@ -249,12 +252,12 @@ class Turns:
         fields = (np.tile(part, (len(counts), 1)) for part in self.start)
         counts = self.small(counts) * self.weight
         batch = Batch(counts, *self.penalty(factor), *fields)
-        return self.run(batch, 1, self.own, 1.0)
+        return self.run(batch, 1, self.rvamp_coupling, 1.0)
 
     @np.errstate(all="ignore")  # of what runs away
     def run(self, batch, turns, coupling=None, damping=OWN_DAMPING):
         """The batch after some turns (`one-resample-turn`)."""
-        to = coupling or self.own
+        to = coupling or self.rvamp_coupling
         for _ in range(turns):
             r = self.factors.of_prior(batch, to.metric.Q)
             r -= to.chi * batch.h
@@ -277,7 +280,7 @@ class Turns:
 
     def coefficients(self, batch, coupling=None):
         """The prior's answers, (b, n), with an intercept (b, n + 1)."""
-        return self.factors.of_prior(batch, (coupling or self.own).metric.Q)
+        return self.factors.of_prior(batch, (coupling or self.rvamp_coupling).metric.Q)
 
     def levels(self, counts, factor, settle):
         """Coefficients after `FIRST_LEVEL` turns, and those that have settled."""
@@ -290,11 +293,11 @@ class Turns:
         moves by more than tol of the largest coefficient.
         """
         batch, going = crossed(self, batch), np.arange(len(batch.h))
-        x = self.coefficients(batch, self.common)
+        x = self.coefficients(batch, self.one_coupling)
         found = x.copy()
         for _ in range(0, most, LOOK):
-            before, batch = x, self.run(batch, LOOK, self.common, DAMPING)
-            x = found[going] = self.coefficients(batch, self.common)
+            before, batch = x, self.run(batch, LOOK, self.one_coupling, DAMPING)
+            x = found[going] = self.coefficients(batch, self.one_coupling)
             if tol is None:
                 moves = ((x > 0) != (before > 0)) | ((x < 0) != (before < 0))
             else:
@@ -316,7 +319,7 @@ class ExactByTurns:
     def __call__(self, counts, factor, start=None):
         """Coefficients (b, N), nan of what has not settled, and intercepts (b,)."""
         batch = self.turns.run(self.turns.begin(counts, factor), FIRST_LEVEL - 1)
-        x, settled = self.turns.settle(batch, *self.how)
+        x, settled = self.turns.resolve_error_control(batch, *self.how)
         x[~settled] = np.nan
         return x[:, : self.N], x[:, self.N :].sum(1)
 

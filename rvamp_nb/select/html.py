@@ -8,10 +8,10 @@ __all__ = ['LEADERS', 'answer_html']
 # %% ../../nbs/workshop/html.ipynb #411d0004
 import numpy as np
 
-from ..explore import COLOURS
-from .pictures import label
-from .readers import shown
-from .report import decisions, verdict
+from ..plot_style import COLOURS
+from .plots import label
+from .readers import printable
+from .report import decisions, headline
 from .wording import facts, leaders_of
 from ..sketch import BADGES, badge, plain_text, rounded, rows_of_html
 
@@ -39,7 +39,7 @@ def _of_features(s, which):
     words = decisions(s, no="not selected", kept=kept)
     known = rounded(np.stack([s.coef_mean, s.coef_std], 1), s.coef_std[:, None])
     for i in which:
-        name = shown(label(s.question.columns, i, 40).replace(r"\$", "$"))
+        name = printable(label(s.question.columns, i, 40).replace(r"\$", "$"))
         Pi, error = s.probabilities[i], 0.0 if both is None else both.Pi_se[i]
         value = f"{Pi:.2f}" if both is None else f"{Pi:.3f} ± {error:.3f}"
         colour = _COLOURS.get(words[i], "amber")
@@ -54,7 +54,7 @@ def _parameters(given, defaults):
     these not None, which stands for what the facts have.
     """
     for name, value in given.items():
-        text = f"<code>{plain_text(shown(repr(value)))}</code>"
+        text = f"<code>{plain_text(printable(repr(value)))}</code>"
         if repr(value) != repr(defaults[name]):
             yield f"<strong>{name}</strong>", text
         elif value is not None:
@@ -68,11 +68,11 @@ def answer_html(s, given, defaults):
     which, names = leaders_of(s, LEADERS), s.question.columns.names
     known = [(what, plain_text(text)) for what, text in facts(s)]
     known += s.diagnostics.html_rows("" if s.refined is None else "by rVAMP alone: ")
-    parts = [f"<strong>{plain_text(verdict(s))}</strong>", rows_of_html(known)]
+    parts = [f"<strong>{plain_text(headline(s))}</strong>", rows_of_html(known)]
     if len(which):
         head = "feature", "selection probability", "Π", "", "mean", "sd"
         parts.append(rows_of_html(_of_features(s, which), head))
-        name = plain_text(repr(shown(names[which[0]])))
+        name = plain_text(repr(printable(names[which[0]])))
         text = f"<code>selector.plot_density({name})</code> draws a coefficient;"
         text += f" <code>selector.summary()</code> has all {len(names):,};"
         parts.append(f"{text} mean and sd are over resamples, and shrunken.")

@@ -16,16 +16,16 @@ from scipy.optimize import brentq, nnls
 from scipy.special import ndtr, ndtri
 
 from ..bootstrap import naive_bootstrap
-from ..checks import check_array, check_number, check_size, listed
 from ..datasets import standardize
 from ..environment import progress_bar
 from ..evolution import ConstantSignal, Evolution, Spectrum, state_evolution
 from ..prior import Laplace
 from ..resampling import FixedFactor, Subsample
-from .control import BOUNDS, settle
+from .error_control import BOUNDS, resolve_error_control
 from ..sketch import as_page
 from ..solver import ConvergenceWarning
 from ..typing import Array, ArrayLike
+from ..validation import check_array, check_number, check_size, format_list
 
 # %% ../../nbs/course/57_planning.ipynb #ac1a0432
 class Study(NamedTuple):
@@ -134,7 +134,9 @@ def predict_study(
     if not isinstance(near, (Study, type(None))):
         raise TypeError(f"near must be a Study, not {near!r:.60}")
     spectrum = None if pilot is None else _check_pilot(pilot, n_features).spectrum(rows)
-    threshold, pfer, q, _ = settle(n_features, rows / 6, threshold, pfer, bound=bound)
+    threshold, pfer, q, _ = resolve_error_control(
+        n_features, rows / 6, threshold, pfer, bound=bound
+    )
     found = _at_size(question, q, near and near.evolution, spectrum)
     true, false = found.power(threshold), found.false_selections(threshold, n_features)
     known = (float(v) if found.converged else np.nan for v in (n_effects * true, false))
@@ -229,7 +231,7 @@ def _within_reach(question, power, threshold, pfer, bound, alike):
     N, K, reached, remedies = question[0], question[1], [], []
     near = sorted(THRESHOLDS, key=lambda t: abs(t - 0.7))
     for t in near if threshold is None else [threshold]:
-        t, _, q, _ = settle(N, np.inf, t, pfer, bound=bound)
+        t, _, q, _ = resolve_error_control(N, np.inf, t, pfer, bound=bound)
         needed = q_needed(power, K, t, alike)
         if needed <= q:
             reached.append(t)
@@ -318,8 +320,8 @@ def plan_study(
     if pilot is not None and n_studies:
         study = _by_refits(ask, study, power, most, pilot, n_studies, rng, progress)
     if np.isnan(study.power):
-        said = "state evolution has no answer for so many rows, effects and features"
-        warnings.warn(f"plan_study: at {study.rows} rows {said}", stacklevel=2)
+        note = "state evolution has no answer for so many rows, effects and features"
+        warnings.warn(f"plan_study: at {study.rows} rows {note}", stacklevel=2)
     elif study.power < power:
         found = f"{study.rows} rows reach a power of {study.power:.2g}"
         warnings.warn(f"{found}, not {power:g}: raise max_rows", stacklevel=2)
@@ -406,7 +408,7 @@ def pilot_of(X):
         raise ValueError(f"pilot must have {wanted}, not {X.shape}")
     still = np.flatnonzero(np.ptp(X, axis=0) == 0)
     if len(still):
-        names = listed(range(X.shape[1]), still)
+        names = format_list(range(X.shape[1]), still)
         what = f"columns {names} (from 0) are constant"
         raise ValueError(f"pilot: {what}: leave them out")
     A = standardize(X)[0]

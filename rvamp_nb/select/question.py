@@ -8,14 +8,18 @@ __all__ = ['check_options', 'read_question']
 # %% ../../nbs/workshop/question.ipynb #09ca911c
 import numpy as np
 
-from ..checks import check_number, check_size
-from ..inference.refitting import check_refittable
+from ..inference.refits import check_refittable
 from ..resampling import Grouped, drawn
-from .columns import by_name, prepare_columns
-from .control import BOUNDS, DECOYS
-from .penalty import SelectionProblem, read_penalty, settled_promise
+from .error_control import BOUNDS, DECOYS
+from .features import by_name, prepare_columns
+from rvamp_nb.select.penalty_search import (
+    SelectionProblem,
+    read_penalty,
+    resolved_target,
+)
 from .target import check_estimable, count_law, read_target, row_roles
-from ..tables.storage import ChunkedTable
+from ..tables.chunked import ChunkedTable
+from ..validation import check_number, check_size
 
 # %% ../../nbs/workshop/question.ipynb #64table1
 # What numbers and words may be: ends of an interval and which of them belong to it, the
@@ -61,7 +65,7 @@ def read_question(X, y, names, roles, asked):
     target = read_target(y, asked["loss"], rows, counts)
     factors = by_name("penalty_factor", asked["penalty_factor"], names)
     penalty = asked["prior"], asked["l1_ratio"], asked["randomize"], factors
-    prior = read_penalty(*penalty, names, len(rows.that_count(target.y)))
+    prior = read_penalty(*penalty, names, len(rows.with_weight(target.y)))
     read = prepare_columns(X, names, prior, rows, counts, asked["categories"])
     A, prior, columns = read
     kept = np.flatnonzero(columns.kind[columns.first] == "covariate")
@@ -73,5 +77,5 @@ def read_question(X, y, names, roles, asked):
         loss = target.likelihood, question.intercept, target.baseline
         check_refittable(A, prior, *loss)
     wanted = (asked[name] for name in ("threshold", "pfer", "q", "bound"))
-    *promise, note = settled_promise(question, *wanted)
+    *promise, note = resolved_target(question, *wanted)
     return question, promise, (target.note, *columns.notes, apart, note)

@@ -8,9 +8,9 @@ __all__ = ['remarks_on']
 # %% ../../nbs/workshop/remarks.ipynb #32f847c6
 import numpy as np
 
-from ..checks import listed
 from ..inference.diagnostics import ReliabilityWarning
 from .target import suspected
+from ..validation import format_list
 
 # %% ../../nbs/workshop/remarks.ipynb #21refit3
 def remarks_on(found):
@@ -31,7 +31,7 @@ def remarks_on(found):
         text = f"do not trust this answer without refits (see refine): {why}"
         yield text, ReliabilityWarning
     for group in diagnostics.duplicates[:3]:
-        names = listed(found.question.columns.names, group)
+        names = format_list(found.question.columns.names, group)
         said = "are the same up to sign and the last digits: taken as one, each is"
         yield f"columns {names} {said} given its probability", UserWarning
 

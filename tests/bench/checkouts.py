@@ -95,12 +95,12 @@ def answers(root):
     warnings.simplefilter("ignore")
     if (root / "rvamp_nb" / "inference").exists():
         from rvamp_nb.inference.refinement import refine, resamples
-        from rvamp_nb.inference.refitting import refitter
+        from rvamp_nb.inference.refits import refitter
     else:  # as they were called before
         from rvamp_nb.extend.refined import refined as refine
 
         from rvamp_nb.inference.refinement import resamples
-        from rvamp_nb.inference.refitting import refitter
+        from rvamp_nb.inference.refits import refitter
     for line in sys.stdin:
         what, _, name = line.strip().partition(" ")
         if what == "fit":

@@ -27,7 +27,7 @@ import numpy as np  # noqa: E402
 from distributed import Client, LocalCluster, wait  # noqa: E402
 
 from rvamp_nb import rvamp  # noqa: E402
-from rvamp_nb.tables.on_dask import DaskTable  # noqa: E402
+from rvamp_nb.tables.dask_table import DaskTable  # noqa: E402
 
 SIZES = {  # name: (M, N, chunks, lambda)
     "wide": (500, 40_000, 16, 0.5),

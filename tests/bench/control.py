@@ -36,7 +36,7 @@ from rvamp_nb.bootstrap import naive_bootstrap  # noqa: E402
 from rvamp_nb.datasets import load_riboflavin, standardize  # noqa: E402
 from rvamp_nb.prior import Laplace  # noqa: E402
 from rvamp_nb.resampling import FixedFactor, Grouped, Poisson, Stratified, Subsample  # noqa: E402
-from rvamp_nb.select.control import _common_factors, settle  # noqa: E402
+from rvamp_nb.select.error_control import _common_factors, resolve_error_control  # noqa: E402
 from rvamp_nb.solver import rvamp_path  # noqa: E402
 
 KEPT = HERE.parent / "truth_control"
@@ -169,7 +169,9 @@ def at_size(lams, Pi, q):
 def order_and_selected(control, lams, Pi, pfer, most):
     """A score by which columns rank, and which of them are selected."""
     if control in ("mb", "unimodal"):
-        threshold, _, q, _ = settle(len(Pi), most, pfer=pfer, bound=control)
+        threshold, _, q, _ = resolve_error_control(
+            len(Pi), most, pfer=pfer, bound=control
+        )
         at = at_size(lams, Pi, q)
         return at, at >= threshold
     pairs = 1 if control.endswith("B = 1") else 50

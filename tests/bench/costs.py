@@ -18,17 +18,17 @@ from scipy.linalg.blas import dsyrk, dtrmm
 from scipy.signal import lfilter
 from scipy.special import ndtri
 
-from rvamp_nb.active import CROWD, DEAR, step_of_few
-from rvamp_nb.checks import check_number, check_size
+from rvamp_nb.active import ACTIVE_FROM_RATIO, ACTIVE_MAX_RATIO, active_set_step
 from rvamp_nb.iteration import iterate
 from rvamp_nb.likelihood import Squared
 from rvamp_nb.prior import Laplace
 from rvamp_nb.problem import Problem
 from rvamp_nb.resampling import Poisson
-from rvamp_nb.tables.storage import BLOCK, ChunkedTable, as_block
+from rvamp_nb.tables.chunked import CHUNK_NUMBERS, ChunkedTable, as_block
+from rvamp_nb.validation import check_number, check_size
 
 
-def simulated_genotypes(path, M, N, *, linkage=0.95, seed=0, block=BLOCK):
+def simulated_genotypes(path, M, N, *, linkage=0.95, seed=0, block=CHUNK_NUMBERS):
     """Counts 0, 1, 2 of the rarer letter at N places of M people, in a .npy file.
 
     Parameters
@@ -157,18 +157,18 @@ class Counted(ChunkedTable):
         self._reading += time.perf_counter() - start
         return block
 
-    def each(self, work, cut=(), whole=()):
+    def map_chunks(self, work, cut=(), whole=()):
         """One pass, noted."""
         start, self._reading = time.perf_counter(), 0.0
-        joined, summed = super().each(work, cut, whole)
+        joined, summed = super().map_chunks(work, cut, whole)
         seconds = time.perf_counter() - start
         said = map(_bytes, (cut, whole, joined, summed))
         self.log.append(Pass(work.__name__, *said, self._reading, seconds))
         return joined, summed
 
-    def changed(self, **how):
+    def with_options(self, **how):
         """The same source with other arguments, and the same log."""
-        other = super().changed(**how)
+        other = super().with_options(**how)
         other.log = self.log
         return other
 
@@ -233,14 +233,14 @@ class Cost(NamedTuple):
 
 def _settles(n, m, passes):
     """Whether the driver settles a few columns by themselves (chapter 3.6)."""
-    return bool(passes == 2 and n >= DEAR * m)
+    return bool(passes == 2 and n >= ACTIVE_FROM_RATIO * m)
 
 
 def _seconds(n, m, passes, workers, bytes_per_number, machine, block):
     """The seven parts."""
     numbers, talks = m * n, workers > 1
     alone = _settles(n, m, passes)
-    through = LISTS_SENT * n + alone * CROWD * m**2
+    through = LISTS_SENT * n + alone * ACTIVE_MAX_RATIO * m**2
     through += MATRICES_SENT * m**2 * math.ceil(math.log2(workers + 1))
     touched = passes * numbers + 2 * m**2 * numbers / block  # and sums of blocks
     return (
@@ -254,7 +254,9 @@ def _seconds(n, m, passes, workers, bytes_per_number, machine, block):
     )
 
 
-def cost(M, N, *, workers=1, bytes_per_number=1, machine=Machine(), block=BLOCK):
+def cost(
+    M, N, *, workers=1, bytes_per_number=1, machine=Machine(), block=CHUNK_NUMBERS
+):
     """What a step of a fit costs on a table in blocks.
 
     Parameters
@@ -283,7 +285,9 @@ def cost(M, N, *, workers=1, bytes_per_number=1, machine=Machine(), block=BLOCK)
     block = min(max(block, m), numbers)
     parts = _seconds(n, m, passes, workers, bytes_per_number, machine, block)
     alone = _settles(n, m, passes)
-    sent = 8 * (LISTS_SENT * n + (MATRICES_SENT * workers + alone * CROWD) * m**2)
+    sent = 8 * (
+        LISTS_SENT * n + (MATRICES_SENT * workers + alone * ACTIVE_MAX_RATIO) * m**2
+    )
     driver = 8 * (LISTS_HELD * n + MATRICES_HELD[alone] * m**2)
     worker = (16 + bytes_per_number) * block + 8 * MATRICES_SENT * m**2
     read = passes * numbers * bytes_per_number
@@ -359,7 +363,7 @@ def step_seconds(A, y, lam, steps=8):
     """
     problem = Problem(A, y, Laplace(lam), Squared(), Poisson(0.5))
     seconds, start = [], time.perf_counter()
-    for _, _, event in islice(iterate(problem, take=step_of_few), steps):
+    for _, _, event in islice(iterate(problem, take=active_set_step), steps):
         now = time.perf_counter()
         if event in ("plain", "accelerated"):
             seconds.append(now - start)

@@ -494,7 +494,7 @@ def problems_of_error():
 def one_error(kind, value, seed, A, y, refits):
     """A row of the table: the fit against refits."""
     from rvamp_nb import rvamp
-    from rvamp_nb.inference.diagnostics import row_shares
+    from rvamp_nb.inference.diagnostics import row_influence
 
     lam = ERROR["penalty"] * COUNTS.mean * np.abs(A.T @ y).max()
     fit = rvamp(A, y, lam)
@@ -502,7 +502,7 @@ def one_error(kind, value, seed, A, y, refits):
     selected = np.zeros(A.shape[1])
     for b in range(refits):
         selected += refit(A, At, y, lam, b, seed)[0] != 0
-    shares, naive = row_shares(fit), selected / refits
+    shares, naive = row_influence(fit), selected / refits
     return dict(
         kind=kind,
         value=value,
@@ -572,7 +572,7 @@ def fits():
     need no file.
     """
     from rvamp_nb import rvamp
-    from rvamp_nb.inference.diagnostics import row_shares
+    from rvamp_nb.inference.diagnostics import row_influence
 
     for name in TRUTHS:
         fit = rvamp(*problem(name))
@@ -580,7 +580,7 @@ def fits():
             f"fit_{name}",
             {},
             n_iter=fit.n_iter,
-            shares=row_shares(fit).astype(np.float32),
+            shares=row_influence(fit).astype(np.float32),
             **{k: getattr(fit, k).astype(np.float32) for k in ("mean", "var", "Pi")},
         )
 

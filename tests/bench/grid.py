@@ -32,7 +32,7 @@ from rvamp_nb.datasets import load_riboflavin, standardize  # noqa: E402
 from rvamp_nb.prior import Laplace  # noqa: E402
 from rvamp_nb.resampling import FixedFactor, Subsample  # noqa: E402
 from rvamp_nb.solver import rvamp  # noqa: E402
-from rvamp_nb.step import emptying_factor  # noqa: E402
+from rvamp_nb.step import lambda_max_factor  # noqa: E402
 
 
 def measure(case, counts, fraction, tol):
@@ -55,7 +55,7 @@ def measure_strong(case, share, tol):
     """
     given = dict(counts=Subsample(0.5), tol=tol)
     problem = rvamp(case.A, case.y, prior=Laplace(1e9, FixedFactor()), **given).problem
-    lam = share * 1e9 * emptying_factor(problem)
+    lam = share * 1e9 * lambda_max_factor(problem)
     fit = rvamp(case.A, case.y, prior=Laplace(lam, FixedFactor()), **given)
     worst = np.maximum(fit.trace.change, fit.trace.delta)
     first = np.argmax(worst < 1e-6) + 1 if (worst < 1e-6).any() else np.inf

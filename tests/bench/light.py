@@ -106,8 +106,8 @@ class Bench:
     def light_spread(self):
         """The light of each table's spreads."""
         few, very_few = (self.of_feature("rows") < k for k in diagnostics.FEW_ROWS)
-        amber = few | (self.of_feature("partner") > diagnostics.TWIN)
-        shown = self.of_feature("Pi") > diagnostics.SHOWN
+        amber = few | (self.of_feature("partner") > diagnostics.TWIN_CORRELATION)
+        shown = self.of_feature("Pi") > diagnostics.SPREAD_FROM_PI
         level = self.any_in_table(shown & amber).astype(int)
         level[self.any_in_table(shown & very_few)] = 2
         level[self.of_table("largest") > diagnostics.RED_SHARE] = 2

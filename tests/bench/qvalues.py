@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from rvamp_nb import StabilitySelection
-from rvamp_nb.select.control import DECOYS
+from rvamp_nb.select.error_control import DECOYS
 
 KEPT = Path(__file__).resolve().parent.parent / "truth_control" / "qvalues.json"
 TABLES, REMADE = 400, 5  # how many of each kind; of how many all numbers are kept

@@ -28,7 +28,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import experiments  # noqa: E402
 import speed  # noqa: E402
 
-from rvamp_nb import bootstrap, datasets, refits, rvamp  # noqa: E402
+from rvamp_nb import batch_glm, bootstrap, datasets, rvamp  # noqa: E402
 from rvamp_nb.likelihood import Logistic  # noqa: E402
 from rvamp_nb.prior import Laplace  # noqa: E402
 
@@ -87,7 +87,7 @@ def one_by_one(A, y, lam, loss, n_resamples, intercept, **_):
         if loss == "squared":
             bootstrap.weighted_lasso(A, y, t * factor, c)
         else:
-            refits.penalised_fit(B, y, t * factor, 0 * t, c, loss)
+            batch_glm.penalised_fit(B, y, t * factor, 0 * t, c, loss)
 
 
 def other_package(path):

@@ -41,7 +41,7 @@ from rvamp_nb import StabilitySelection, rvamp  # noqa: E402
 from rvamp_nb.environment import progress_bar  # noqa: E402
 from rvamp_nb.prior import Laplace  # noqa: E402
 from rvamp_nb.resampling import FixedFactor, Subsample  # noqa: E402
-from rvamp_nb.tables.storage import standardised  # noqa: E402
+from rvamp_nb.tables.chunked import standardised  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 SUMMARY = HERE / "scale.json"

@@ -24,9 +24,9 @@ import numpy as np
 from scipy import sparse
 
 from rvamp_nb.datasets import standardize
+from rvamp_nb.lmmse import couple
 from rvamp_nb.messages import Mixed, Natural
-from rvamp_nb.panels import couple
-from rvamp_nb.tables.storage import ChunkedTable
+from rvamp_nb.tables.chunked import ChunkedTable
 
 
 def messages(M, N, share=0.3, seed=0):

@@ -43,8 +43,8 @@ import experiments  # noqa: E402
 
 from rvamp_nb import datasets, rvamp, rvamp_path  # noqa: E402
 from rvamp_nb.likelihood import Squared  # noqa: E402
+from rvamp_nb.lmmse import couple  # noqa: E402
 from rvamp_nb.messages import Mixed, Natural  # noqa: E402
-from rvamp_nb.panels import couple  # noqa: E402
 from rvamp_nb.prior import Laplace  # noqa: E402
 from rvamp_nb.problem import Problem
 from rvamp_nb.resampling import FixedFactor, Subsample  # noqa: E402

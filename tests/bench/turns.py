@@ -28,7 +28,7 @@ import designs  # noqa: E402
 
 from rvamp_nb import datasets  # noqa: E402
 from rvamp_nb.inference.refinement import refine, resamples  # noqa: E402
-from rvamp_nb.inference.refitting import refitter  # noqa: E402
+from rvamp_nb.inference.refits import refitter  # noqa: E402
 from rvamp_nb.likelihood import Logistic  # noqa: E402
 from rvamp_nb.prior import Laplace  # noqa: E402
 from rvamp_nb.resampling import FixedFactor, Poisson, Subsample, TwoPoint  # noqa: E402

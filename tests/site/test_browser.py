@@ -56,7 +56,7 @@ def test_the_site_opens_from_disk(tab):
     # the icon, too, or the next page cuts its loading short
     tab.goto((SITE / "24_messages.html").as_uri(), wait_until="networkidle")
     tab.evaluate(SETTLED)
-    tab.goto((SITE / "explorers.html").as_uri())
+    tab.goto((SITE / "widgets.html").as_uri())
     tab.evaluate(SETTLED)
     move_sliders(tab)
     assert complaints == []

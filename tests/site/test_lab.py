@@ -22,8 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PANELS = [
     """
 import matplotlib.pyplot as plt
-from rvamp_nb.explore import sliders
-from rvamp_nb.explorers import diabetes_explorer, film
+from rvamp_nb.plot_style import sliders
+from rvamp_nb.widgets import diabetes_explorer, film
 
 def draw(a):
     plt.figure(figsize=(3, 2))
@@ -60,7 +60,7 @@ def lab(tmp_path_factory):
     (here / "nbs").mkdir()
     cells = [v4.new_code_cell(source.strip()) for source in PANELS]
     kernel = dict(kernelspec=dict(name="python3", display_name="Python 3"))
-    write(v4.new_notebook(cells=cells, metadata=kernel), here / "nbs" / "panels.ipynb")
+    write(v4.new_notebook(cells=cells, metadata=kernel), here / "nbs" / "lmmse.ipynb")
     folders = {
         f"JUPYTER_{name}_DIR": str(here / name.lower())
         for name in ("CONFIG", "DATA", "RUNTIME")
@@ -179,7 +179,7 @@ def test_every_control_redraws_its_picture(lab, browser):
     page = browser.new_page(viewport={"width": 1300, "height": 1100})
     page.set_default_timeout(HANGS)
     try:
-        run_all(page, lab, "panels.ipynb")
+        run_all(page, lab, "lmmse.ipynb")
         # views come a little after the kernel
         page.wait_for_function(
             f"() => document.querySelectorAll('.jp-Cell :is({PANEL})').length >="

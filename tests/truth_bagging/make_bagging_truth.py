@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rvamp_nb.batch_glm import penalised_fit
 from rvamp_nb.datasets import gaussian_design
-from rvamp_nb.refits import penalised_fit
 from rvamp_nb.resampling import Poisson
 
 HERE = Path(__file__).resolve().parent

@@ -12,7 +12,7 @@ import numpy as np
 
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import FixedFactor, Grouped, Subsample
-from rvamp_nb.select.control import error_control
+from rvamp_nb.select.error_control import error_control
 from rvamp_nb.solver import rvamp
 
 PATIENTS, SAMPLES, FEATURES = 30, 8, 200

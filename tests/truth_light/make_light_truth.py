@@ -34,7 +34,11 @@ from rvamp_nb import naive_bootstrap, rvamp
 from rvamp_nb.clusters import find_clusters
 from rvamp_nb.energy import stability_radius
 from rvamp_nb.inference.conditioning import condition_on_rows
-from rvamp_nb.inference.diagnostics import column_rows, judge, strongest_partner
+from rvamp_nb.inference.diagnostics import (
+    column_effective_rows,
+    diagnose,
+    max_correlation,
+)
 from rvamp_nb.likelihood import Logistic, Squared
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import Subsample
@@ -119,7 +123,7 @@ def signs(recipe, truth):
     if not fit.converged:
         none = dict.fromkeys((*OF_FEATURE, "number"), np.empty(0))
         return dict.fromkeys(OF_TABLE, np.nan) | dict(converged=False), none
-    diagnostics = judge(fit, np.arange(N), range(N))
+    diagnostics = diagnose(fit, np.arange(N), range(N))
     wrong, noise = fit.Pi - Pi, Pi * (1 - Pi) / n
     rms = np.sqrt(max(np.mean(wrong**2 - noise), 0))
     # where no refit selects a feature, one in n might have
@@ -141,8 +145,8 @@ def signs(recipe, truth):
         var=fit.var[ask],
         counted_Pi=better.Pi[ask],
         counted_var=better.var[ask],
-        rows=column_rows(fit)[ask],
-        partner=strongest_partner(fit)[ask],
+        rows=column_effective_rows(fit)[ask],
+        partner=max_correlation(fit)[ask],
         share=_largest_shares(fit)[ask],
     )
     return of_table, of_feature

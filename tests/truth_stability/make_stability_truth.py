@@ -22,7 +22,7 @@ import numpy as np
 from rvamp_nb import naive_bootstrap
 from rvamp_nb.datasets import standardize
 from rvamp_nb.resampling import FixedFactor
-from rvamp_nb.select.stability import StabilitySelection
+from rvamp_nb.select.estimator import StabilitySelection
 
 HERE = Path(__file__).resolve().parent
 THRESHOLDS = (0.6, 0.75, 0.9)

@@ -15,7 +15,7 @@ import numpy as np
 from make_trust_truth import at_size, solve
 
 from rvamp_nb.datasets import standardize
-from rvamp_nb.inference.diagnostics import repeated_rows
+from rvamp_nb.inference.diagnostics import near_duplicate_rows
 
 HERE = Path(__file__).resolve().parent
 M, N, EACH, ALIKE, THRESHOLD = 240, 100, 8, 0.9, 0.75
@@ -38,7 +38,7 @@ def false_selections(units, d):
     A, y = standardize(*table(units, d))
     lam, _ = at_size({}, A, y)
     Pi = solve({}, A, y, lam).Pi
-    seen = sum(len(group) - 1 for group in repeated_rows(A)) / M
+    seen = sum(len(group) - 1 for group in near_duplicate_rows(A)) / M
     return (Pi >= THRESHOLD).sum(), seen
 
 

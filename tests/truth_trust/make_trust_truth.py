@@ -30,7 +30,7 @@ from rvamp_nb.datasets import (
     standardize,
     unit_columns,
 )
-from rvamp_nb.inference.diagnostics import largest_single_share, row_shares
+from rvamp_nb.inference.diagnostics import largest_single_share, row_influence
 from rvamp_nb.likelihood import Logistic, Squared
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import FixedFactor, Subsample
@@ -243,7 +243,7 @@ def make(name):
     Z = refits(recipe, A, y, recipe["n"])
     mse, se = squared_error(Z, fit.Pi)
     active = np.flatnonzero(Z.any(0) | (fit.Pi > 1e-4))
-    shares = row_shares(fit)
+    shares = row_influence(fit)
     np.savez_compressed(
         HERE / f"{name}.npz",
         recipe=json.dumps(recipe),
