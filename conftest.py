@@ -3,9 +3,9 @@
 Every nbs/**/*.ipynb is a test, run cell by cell as nbdev would. A notebook that exports
 is ``::module``: its exported cells are replaced by the exported module, so that the
 demos and checks (and coverage) see the package; that module and cells are the same
-text is what tests/test_export_in_step.py proves. The others are ``::notebook``, as they
-stand. At the end each control above a picture is moved to both its ends, and must move
-the picture.
+text is what tests/pages/test_export_in_step.py proves. The others are
+``::notebook``, as they stand. At the end each control above a picture is moved to both
+its ends, and must move the picture.
 """
 
 import gc
@@ -57,17 +57,17 @@ ON_DEMAND = {  # folders that take an option to be collected
 }
 EXPORTED = {"export", "exporti", "exports"}
 MAY_SKIP = {  # where CI is set, only these may skip: {start of a test's id: why}
-    "tests/test_error_control.py::test_it_is_what_ipss_computes": (
+    "tests/select/test_error_control.py::test_it_is_what_ipss_computes": (
         "ipss brings hundreds of megabytes that nothing else needs"
     ),
-    "tests/test_error_control.py::test_where_a_part_is_used_ipss": "the same",
-    "tests/test_survival.py::test_a_cox_refit_against_scikit_survival": (
+    "tests/select/test_error_control.py::test_where_a_part_is_used_ipss": "the same",
+    "tests/inference/test_survival.py::test_a_cox_refit_against_scikit_survival": (
         "it holds numpy and pandas at older versions"
     ),
-    "tests/test_survival.py::test_a_weighted_cox_refit_against_adelie": "the same",
-    "tests/test_survival.py::test_an_unpenalised_cox_refit_against_lifelines": (
-        "the same"
-    ),
+    "tests/inference/test_survival.py::"
+    "test_a_weighted_cox_refit_against_adelie": "the same",
+    "tests/inference/test_survival.py::"
+    "test_an_unpenalised_cox_refit_against_lifelines": ("the same"),
 }
 
 

@@ -4,7 +4,7 @@ docs/diabetes.py (a minute)
 Ten of the 64 columns. Fits at 24 penalties, three sizes of the resamples, with and
 without a drawn penalty; 2,000 refits, a byte each, at eight of the penalties; the steps
 of the iteration; fits at finite temperatures; questions, whose numbers
-tests/test_explorers.py computes again.
+tests/pages/test_widgets.py computes again.
 """
 
 import json

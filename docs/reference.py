@@ -1,5 +1,5 @@
 """The page of the public names by task, made from their docstrings: of each its first
-sentence and its example (tests/test_docstrings.py holds them to that).
+sentence and its example (tests/pages/test_docstrings.py holds them to that).
 """
 
 import inspect

@@ -136,7 +136,7 @@ def test_the_first_chapter_runs(complete, unpacked, tmp_path):
 
 
 def test_tests_run_in_the_sdist(unpacked):
-    some = ["tests/test_imports.py", "nbs/course/12_resampling.ipynb"]
+    some = ["tests/pages/test_imports.py", "nbs/course/12_resampling.ipynb"]
     command = [sys.executable, "-m", "pytest", "-q", *some]
     told = run(*command, cwd=unpacked, PYTHONPATH=str(unpacked))
     assert re.search(r"^\d+ passed in", told, re.MULTILINE)

@@ -175,7 +175,7 @@ RECIPES = {
         "lam_three_percent",
         n=2000,
     ),
-    # other losses, penalties, count laws: tests/test_accuracy_general.py
+    # other losses, penalties, count laws: tests/truth/test_accuracy_general.py
     "logistic_200x400": _general(
         "label", 200, 400, "lam_third", n=5000, strength=4.0, loss="logistic"
     ),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SUFFIXES = {".py", ".ipynb"}
 FILES = sorted(
     path.relative_to(ROOT).as_posix()

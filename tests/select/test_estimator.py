@@ -29,7 +29,7 @@ from rvamp_nb.select import report, wording
 from rvamp_nb.select.error_control import pfer_bound
 from rvamp_nb.solver import ConvergenceWarning
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def one_that_asks_something_else(estimator):

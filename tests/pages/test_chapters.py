@@ -516,8 +516,8 @@ NUMBERED = {path: chapter_number(path) for path in COURSE}
 MADE_UP = {  # files with links to nowhere
     "docs/translate.py",
     "tests/routes.py",
-    "tests/test_routes.py",
-    "tests/test_site.py",
+    "tests/pages/test_routes.py",
+    "tests/pages/test_site.py",
 }
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SOLUTION = {
     "tags": ["solution", "hide-cell"],
     "jupyter": {"source_hidden": True, "outputs_hidden": True},

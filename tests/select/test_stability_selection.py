@@ -40,7 +40,7 @@ from rvamp_nb.select.error_control import (
 from rvamp_nb.select.features import is_explained, near_copies
 from rvamp_nb.select.predictions import shared_signal
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(HERE / "truth"))
 from make_truth import load_truth  # noqa: E402
 

@@ -29,7 +29,7 @@ from rvamp_nb.resampling import FixedFactor, Grouped, NoResampling, Poisson, Sub
 from rvamp_nb.solver import ConvergenceWarning, rvamp
 from rvamp_nb.weighted import WeightedLoss
 
-TRUTH = Path(__file__).parent / "truth_survival"
+TRUTH = Path(__file__).parents[1] / "truth_survival"
 sys.path.insert(0, str(TRUTH))
 from make_survival_truth import breslow, half, piecewise_fit, refits, table  # noqa: E402
 

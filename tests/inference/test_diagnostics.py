@@ -24,7 +24,7 @@ from rvamp_nb.inference.diagnostics import (
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import FixedFactor, Poisson, Subsample
 
-TRUTH = Path(__file__).resolve().parent / "truth_trust"
+TRUTH = Path(__file__).resolve().parents[1] / "truth_trust"
 sys.path.insert(0, str(TRUTH))
 import make_repeats_truth as repeats  # noqa: E402
 import make_trust_truth as bench  # noqa: E402

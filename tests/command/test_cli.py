@@ -39,7 +39,7 @@ from rvamp_nb.select.readers import InputError, read_frame
 from rvamp_nb.select.report import console, report_files
 from rvamp_nb.sketch import GRADES
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PNG = b"\x89PNG\r\n\x1a\n"
 
 

@@ -11,7 +11,7 @@ import pytest
 from notebooks import ROOT
 from test_language import RETURNED
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "docs"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs"))
 from reference import public
 
 import rvamp_nb

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "docs"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs"))
 from reference import first_sentence, public
 
 from rvamp_nb import StabilitySelection

@@ -20,7 +20,7 @@ from rvamp_nb.problem import Problem
 from rvamp_nb.resampling import Poisson
 from rvamp_nb.tables.chunked import ChunkedTable, standardised
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "bench"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "bench"))
 import costs  # noqa: E402
 from costs import (  # noqa: E402
     Counted,

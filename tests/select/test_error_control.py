@@ -26,7 +26,7 @@ from rvamp_nb.select.error_control import (
     unimodal_bound,
 )
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(HERE / "bench"), str(HERE)]
 import control  # noqa: E402
 import qvalues  # noqa: E402

@@ -16,7 +16,7 @@ from rvamp_nb import refine, rvamp
 from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.environment import is_interactive, progress_bar
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 pty = pytest.importorskip("pty", reason="pseudo-terminals are of Unix")
 fcntl, termios = pytest.importorskip("fcntl"), pytest.importorskip("termios")
 
