@@ -48,7 +48,7 @@ def survival_fit(
     counts: CountLaw = Subsample(0.5),
     sample_weight: ArrayLike | None = None,
     offset: ArrayLike | None = None,
-    still: float = 1e-4,
+    baseline_tol: float = 1e-4,
     rounds: int = 50,
     **options: Any,
 ) -> tuple[Fit, BaselineHazard]:
@@ -63,7 +63,7 @@ def survival_fit(
         Times >= 0, and 1 where the event was seen, 0 where not.
     sample_weight, offset : (M,) arrays, optional
         Weights >= 0 of the rows, and a known part of the log hazard.
-    still : finite float > 0
+    baseline_tol : finite float > 0
         Change of the baseline, relative to its largest value, at which to stop.
     rounds : int >= 1
         Baselines at most; more is a ConvergenceWarning.
@@ -85,7 +85,7 @@ def survival_fit(
     [0.6, 0.5, 0.0, 0.0, 0.0]
     """
     check_law("counts", counts, needs=("nodes", "mean", "var"))
-    still = check_number("survival_fit", "still", still, 0)
+    baseline_tol = check_number("survival_fit", "baseline_tol", baseline_tol, 0)
     rounds = check_size("survival_fit", "rounds", rounds)
     base, fit = BaselineHazard(time, event, counts, sample_weight, offset), None
     for _ in range(rounds):
@@ -94,7 +94,7 @@ def survival_fit(
         if fit.last is None:  # it has warned
             return fit, base
         new = base.updated(fit)
-        if new.distance(base) < still:
+        if new.distance(base) < baseline_tol:
             return fit, base
         base = new
     message = f"the baseline still moves after {rounds} rounds"

@@ -49,6 +49,6 @@ def _remarks(found):
     by_q = found.asked["lambdas"] is None
     if Pi.max() < found.threshold and alike and few and by_q:
         many = f"{len(leaders)} feature{'s' * (len(leaders) > 1)}"
-        said = f"nothing could be selected here: {many} share q = {found.q:.3g}, and at"
-        said += f" most {room} of them can reach the threshold {found.threshold:.3g}"
-        yield f"{said}; raise q or pfer, or lower the threshold"
+        text = f"nothing could be selected here: {many} compete for q = {found.q:.3g}"
+        text += f" places in each resample, and at most {room} of them can reach the threshold"
+        yield f"{text} {found.threshold:.3g}; raise q or pfer, or lower the threshold"

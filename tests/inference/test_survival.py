@@ -151,8 +151,8 @@ def test_an_offset_that_leaves_no_doubt_about_a_class_is_refused():
     [
         (dict(rounds=0), "rounds must be at least 1"),
         (dict(rounds="x"), "rounds must be an integer"),
-        (dict(baseline_tol=np.nan), "still must lie in"),
-        (dict(baseline_tol=-1), "still must lie in"),
+        (dict(baseline_tol=np.nan), "baseline_tol must lie in"),
+        (dict(baseline_tol=-1), "baseline_tol must lie in"),
         (dict(counts="x"), "counts must be a law"),
     ],
 )
