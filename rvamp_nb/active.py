@@ -52,10 +52,10 @@ ACTIVE_FROM_RATIO = (
 ACTIVE_MAX_RATIO = 4  # of them, at most so many for each row
 
 
-def _active_columns(problem, said):
+def _active_columns(problem, replies):
     """The columns to iterate on, in order; None where it does not pay or cuts S."""
     M = len(problem.A)
-    rho, S = said.x.rho, said.prior_message.S
+    rho, S = replies.x.rho, replies.prior_message.S
     which = np.flatnonzero(rho > NEGLIGIBLE)
     if len(which) > ACTIVE_MAX_RATIO * M:
         which = which[np.argsort(rho[which])[-ACTIVE_MAX_RATIO * M :]]
@@ -63,14 +63,14 @@ def _active_columns(problem, said):
     return np.sort(which) if pays else None
 
 # %% ../nbs/workshop/active.ipynb #12000206
-def _small_problem(problem, state, said, which, gathered):
+def _small_problem(problem, state, replies, which, gathered):
     """The problem of M stand-ins and the columns `which`, and its state; or None."""
     X, r, T = stand_in_columns(gathered)
     prior = _of_columns(problem.prior, which, problem.A.shape[1])
     if prior is None or not np.isfinite(X).all():
         return None
     A, prior = np.hstack([X, gathered.A_S]), _SurrogateColumns(r, T, prior)
-    Q_hat = np.einsum("ij,ij->j", X, X) * np.mean(said.u.chi)  # about what they get
+    Q_hat = np.einsum("ij,ij->j", X, X) * np.mean(replies.u.chi)  # about what they get
     mine = (part[which] for part in state.to_prior)
     to_prior = Natural(*map(np.append, (Q_hat, 0 * Q_hat, 0 * Q_hat), mine))
     return problem._replace(A=A, prior=prior), State(to_prior, state.to_likelihood)
@@ -88,42 +88,44 @@ def _arrived(small, state, most=30):
         return None
 
 # %% ../nbs/workshop/active.ipynb #12000208
-def _after_active_step(said, which, gathered, small, last):
+def _after_active_step(replies, which, gathered, small, last):
     """The messages and what is gathered, with what the columns `which` have come to."""
     M, few = len(small.y), factor_replies(small, last.state)
     try:
         message = at_most_2M(small.A, few.prior_message)
     except np.linalg.LinAlgError:
-        return said, None
+        return replies, None
     theirs = Mixed(*(part[M:] for part in message))
     now = first_pass(gathered.A_S, theirs.S, theirs.D, theirs.r, theirs.T)
     sums = (a + b for a, b in zip(gathered[1:], now[1:]))
-    new = [part.copy() for part in (*said.x, *said.prior_message, said.grain)]
-    for part, some in zip(new, [*(part[M:] for part in few.x), *theirs, few.grain[M:]]):
+    new = [part.copy() for part in (*replies.x, *replies.prior_message, replies.ridge)]
+    for part, some in zip(new, [*(part[M:] for part in few.x), *theirs, few.ridge[M:]]):
         part[which] = some
-    x, message, grain = Moments(*new[:5]), Mixed(*new[5:-1]), new[-1]
-    said = said._replace(x=x, prior_message=message, grain=grain)
-    said = said._replace(u=few.u, likelihood_message=few.likelihood_message)
-    return said, FirstPass(now.A_S, *sums)
+    x, message, ridge = Moments(*new[:5]), Mixed(*new[5:-1]), new[-1]
+    replies = replies._replace(x=x, prior_message=message, ridge=ridge)
+    replies = replies._replace(u=few.u, likelihood_message=few.likelihood_message)
+    return replies, FirstPass(now.A_S, *sums)
 
 # %% ../nbs/workshop/active.ipynb #12000207
 def active_set_step(problem, state):
     """As `step`; where it pays, a few columns settle first while the others rest."""
     A = problem.A
     with np.errstate(all="ignore"), threads(A):
-        said = factor_replies(problem, state)
-        which = _active_columns(problem, said)
+        replies = factor_replies(problem, state)
+        which = _active_columns(problem, replies)
         if which is None:
-            return coupling_step(problem, state, said)
+            return coupling_step(problem, state, replies)
         inside = np.isin(np.arange(A.shape[1]), which)
-        D, r, T = (np.where(inside, 0, part) for part in said.prior_message[4:])
+        D, r, T = (np.where(inside, 0, part) for part in replies.prior_message[4:])
         gathered = first_pass(A, inside, D, r, T)
-        small = _small_problem(problem, state, said, which, gathered)
+        small = _small_problem(problem, state, replies, which, gathered)
         last = small and _arrived(*small)
         if last is None:
-            return coupling_step(problem, state, said)
+            return coupling_step(problem, state, replies)
         return coupling_step(
-            problem, state, *_after_active_step(said, which, gathered, small[0], last)
+            problem,
+            state,
+            *_after_active_step(replies, which, gathered, small[0], last),
         )
 
 

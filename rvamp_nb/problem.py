@@ -44,7 +44,7 @@ class Step(NamedTuple):
     new: State  # the messages that go out
     change: float  # largest relative change over the six messages
     delta: float  # scale-free distance of the two factors' means and variances
-    floored: int  # variances that came out negative beyond rounding, set to 0
+    n_clipped: int  # variances that came out negative beyond rounding, set to 0
 
 # %% ../nbs/workshop/problem.ipynb #152e5261
 MATTERS = 0.01  # features with a larger Π take part in what is judged and joined

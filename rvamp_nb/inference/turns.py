@@ -319,7 +319,7 @@ class ExactByTurns:
     def __call__(self, counts, factor, start=None):
         """Coefficients (b, N), nan of what has not settled, and intercepts (b,)."""
         batch = self.turns.run(self.turns.begin(counts, factor), FIRST_LEVEL - 1)
-        x, settled = self.turns.resolve_error_control(batch, *self.how)
+        x, settled = self.turns.settle(batch, *self.how)
         x[~settled] = np.nan
         return x[:, : self.N], x[:, self.N :].sum(1)
 

@@ -17,8 +17,8 @@ def remarks_on(found):
     """Warnings about the answer, once it is there, as (text, kind)."""
     answered, diagnostics = found.fit.converged, found.diagnostics
     if found.refit_error:
-        said = "no refits were made, and the probabilities are rVAMP's alone"
-        yield f"{said}: {found.refit_error}", ReliabilityWarning
+        text = "no refits were made, and the probabilities are rVAMP's alone"
+        yield f"{text}: {found.refit_error}", ReliabilityWarning
     if not answered:
         yield f"nothing is selected: {found.status}", ReliabilityWarning
     elif found.status != "converged":
@@ -32,8 +32,8 @@ def remarks_on(found):
         yield text, ReliabilityWarning
     for group in diagnostics.duplicates[:3]:
         names = format_list(found.question.columns.names, group)
-        said = "are the same up to sign and the last digits: taken as one, each is"
-        yield f"columns {names} {said} given its probability", UserWarning
+        text = "are the same up to sign and the last digits: taken as one, each is"
+        yield f"columns {names} {text} given its probability", UserWarning
 
 # %% ../../nbs/workshop/remarks.ipynb #21remark
 def _remarks(found):
@@ -51,4 +51,4 @@ def _remarks(found):
         many = f"{len(leaders)} feature{'s' * (len(leaders) > 1)}"
         text = f"nothing could be selected here: {many} compete for q = {found.q:.3g}"
         text += f" places in each resample, and at most {room} of them can reach the threshold"
-        yield f"{text} {found.threshold:.3g}; raise q or pfer, or lower the threshold"
+        yield f"{text} threshold {found.threshold:.3g}; raise q or pfer, or lower the threshold"

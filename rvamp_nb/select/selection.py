@@ -75,7 +75,7 @@ class Selection:
     asked: dict | None = None
 
     @cached_property
-    def along(self):
+    def summary_of_path(self):
         """`PathSummary` of the path that was asked for; if none was, of
         the coarse one, which is made when somebody first asks.
         """

@@ -267,13 +267,18 @@ def methods_text(s, done=()):
     """
     by = "(Meinshausen and Bühlmann, 2010) with rvamp_nb {rvamp_nb} (Python {python},"
     by = (by + " NumPy {numpy}, SciPy {scipy})").format(**versions_used())
-    said = [f"Features were selected by stability selection {by}.", *_of_the_table(s)]
-    said += [f"The table had been prepared: {'; '.join(done)}."] * bool(done)
+    sentences = [
+        f"Features were selected by stability selection {by}.",
+        *_of_the_table(s),
+    ]
+    sentences += [f"The table had been prepared: {'; '.join(done)}."] * bool(done)
     for part in (_of_the_model, _of_the_method, _of_the_choice, _of_the_trust):
-        said += part(s)
-    said = " ".join(said)
-    needed = [line for line in _REFERENCES if line.split()[0] in said]
-    return f"## Methods\n\n{said}\n\n## References\n\n" + "\n\n".join(needed) + "\n"
+        sentences += part(s)
+    sentences = " ".join(sentences)
+    needed = [line for line in _REFERENCES if line.split()[0] in sentences]
+    return (
+        f"## Methods\n\n{sentences}\n\n## References\n\n" + "\n\n".join(needed) + "\n"
+    )
 
 # %% ../../nbs/workshop/wording.ipynb #83000012
 def facts(s, name="", done=()):

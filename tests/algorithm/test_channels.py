@@ -555,7 +555,7 @@ def test_a_dear_posterior_begins_faintly(monkeypatch):
     given = dict(prior=Laplace(5.0), counts=Subsample(0.5), intercept=True, beta=1.0)
     faint = rvamp(A, labels, likelihood=Logistic(), **given)
     assert faint.converged and faint.n_iter <= 17
-    monkeypatch.setattr(iteration, "ROOM", 1e9)
+    monkeypatch.setattr(iteration, "START_SHARE", 1e9)
     loud = rvamp(A, labels, likelihood=Logistic(), **given)
     assert loud.n_iter >= faint.n_iter + 4
     np.testing.assert_allclose(faint.mean, loud.mean, atol=1e-5)

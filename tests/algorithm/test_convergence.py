@@ -636,7 +636,7 @@ def test_a_spike_and_slab_starts_faintly(N, ratio, sigma, monkeypatch):
     )
     fit = rvamp(data.A, data.y, **problem)
     assert fit.converged and fit.trace.event[0] == "plain"
-    monkeypatch.setattr(iteration, "ROOM", 1e9)
+    monkeypatch.setattr(iteration, "START_SHARE", 1e9)
     loud = rvamp(data.A, data.y, **problem)
     breaks = (N, sigma) != (200, 0.3)
     assert loud.converged and loud.trace.event[0].startswith("breakdown") == breaks

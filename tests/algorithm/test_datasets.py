@@ -326,7 +326,7 @@ def test_a_table_in_blocks_is_standardised_as_it_is_read(shape):
 
 
 def test_a_mapped_table_is_standardised_without_a_copy(tmp_path, monkeypatch):
-    monkeypatch.setattr("rvamp_nb.tables.dispatch.BLOCK", 100)
+    monkeypatch.setattr("rvamp_nb.tables.dispatch.CHUNK_NUMBERS", 100)
     A = np.random.default_rng(1).integers(0, 3, size=(20, 50)).astype(np.int8)
     np.save(tmp_path / "A.npy", A)
     B, _ = standardize(np.load(tmp_path / "A.npy", mmap_mode="r"))

@@ -97,7 +97,7 @@ def every_half(n):
     [ElasticNet(0.6, FixedFactor(), l1_ratio=0.7), NonNegative(0.6, FixedFactor())],
 )
 def test_all_rows_counted_are_every_half_sample(prior, monkeypatch):
-    monkeypatch.setattr(room, "ENOUGH", 1e-5)  # each part by itself
+    monkeypatch.setattr(room, "PATTERN_TOL", 1e-5)  # each part by itself
     rng = np.random.default_rng(5)
     A = rng.normal(size=(8, 3)) * rng.lognormal(0, 0.5, size=(8, 1))
     A, y = standardize(A, A[:, :2].sum(1) + rng.normal(size=8))

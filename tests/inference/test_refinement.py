@@ -650,7 +650,7 @@ def test_what_takes_long_is_announced_where_no_bar_is_seen(
 ):
     clock, fit = _Clock(), fitted("halves")
     monkeypatch.setattr(refits, "time", clock)
-    monkeypatch.setattr(refits, "watched", lambda: seen)
+    monkeypatch.setattr(refits, "is_interactive", lambda: seen)
     monkeypatch.setattr(refits, "AT_ONCE", 25 * len(fit.problem.y))
     made = []
     for numbers in refits.in_turn(fit.problem.A, range(200, 400), progress):

@@ -95,7 +95,7 @@ def agrees(fit, seed=1, most=6000):
     exact, level = refitter(fit)(*draw)
     turns = Turns(fit, dtype=float)
     batch = turns.run(turns.begin(*draw), room.FIRST_LEVEL - 1)
-    x, settled = turns.resolve_error_control(batch, 1e-10, most)
+    x, settled = turns.settle(batch, 1e-10, most)
     assert settled.any() and np.isfinite(exact).all()
     N, scale = len(fit.mean), np.abs(exact).max()
     off = np.abs(x[:, :N] - exact).max(1)
@@ -146,7 +146,7 @@ def refits(fit, counts):
     batch = turns.run(
         turns.begin(counts, np.ones((len(counts), 1))), room.FIRST_LEVEL - 1
     )
-    x, settled = turns.resolve_error_control(batch, 1e-11, 20_000)
+    x, settled = turns.settle(batch, 1e-11, 20_000)
     assert settled.all()
     return x
 
@@ -354,7 +354,7 @@ def test_rvamps_metric_runs_away_between_near_copies_and_one_metric_does_not():
     batch = turns.run(turns.begin(*draw), room.FIRST_LEVEL - 1)
     away = turns.coefficients(turns.run(batch, 100))
     assert np.any(~(off(away) < 1e6))
-    x, settled = turns.resolve_error_control(batch, 1e-8, 20_000)
+    x, settled = turns.settle(batch, 1e-8, 20_000)
     assert settled.all() and off(x).max() < 1e-4
 
 
@@ -367,10 +367,7 @@ def test_settled_signs_are_nearly_those_of_the_refits_in_32_bits():
     assert turns.one_coupling.dtype is np.float32
     few = turns.run(turns.begin(*draw), room.FIRST_LEVEL - 1)
     wrong = lambda x: np.mean((x != 0) != (exact != 0)) / (exact != 0).var(0).mean()
-    first, (x, settled) = (
-        wrong(turns.coefficients(few)),
-        turns.resolve_error_control(few),
-    )
+    first, (x, settled) = (wrong(turns.coefficients(few)), turns.settle(few))
     assert settled.all() and wrong(x) < 0.05 < first < 0.7
     assert np.abs(x - exact).max() < 0.2 * np.abs(exact).max()
 
@@ -382,7 +379,7 @@ def test_some_columns_are_refitted_as_if_the_others_were_not_there():
     draw = resamples(fit, range(B), 0)
     turns = Turns(fit, few, dtype=float)
     batch = turns.run(turns.begin(*draw), room.FIRST_LEVEL - 1)
-    x, settled = turns.resolve_error_control(batch, 1e-11, 5000)
+    x, settled = turns.settle(batch, 1e-11, 5000)
     exact, level = refitter(rvamp(A[:, few], y, **told))(*draw)
     assert settled.all()
     np.testing.assert_allclose(x, np.column_stack([exact, level]), atol=1e-7)
@@ -400,7 +397,7 @@ def test_extreme_units_take_64_bits_and_find_the_same():
     one = rvamp(A, y, prior=Laplace(lam, FixedFactor()), **told)
     large = rvamp(1e12 * A, y, prior=Laplace(1e12 * lam, FixedFactor()), **told)
     draw = resamples(one, range(B), 0)
-    assert Turns(large).common.dtype is np.float64
+    assert Turns(large).one_coupling.dtype is np.float64
     few = [Turns(f).run(Turns(f).begin(*draw), 3) for f in (one, large)]
     x, z = (Turns(f).coefficients(b) for f, b in zip((one, large), few))
     np.testing.assert_allclose(1e12 * z, x, atol=1e-4 * np.abs(x).max())

@@ -151,7 +151,7 @@ def test_every_kind_of_table(kind, tmp_path, monkeypatch):
     table = KINDS[kind](X, tmp_path)
     assert not isinstance(read_X(table)[0], ChunkedTable)  # it fits in one block
     for room in (dispatch, features):
-        monkeypatch.setattr(room, "BLOCK", 4000)
+        monkeypatch.setattr(room, "CHUNK_NUMBERS", 4000)
     one, options = in_memory(), dict(verbose=0, tol=1e-10, lambdas=[1.4], n_resamples=0)
     two = StabilitySelection(**options).fit(table, Y)
     assert isinstance(two.question_.A, ChunkedTable)
@@ -323,7 +323,7 @@ def test_a_frame_of_dask_with_words_names_the_column():
 def test_a_chunk_that_cannot_be_read_is_named(size, monkeypatch):
     da = pytest.importorskip("dask.array")
     if size == "large":
-        monkeypatch.setattr(features, "BLOCK", 10)
+        monkeypatch.setattr(features, "CHUNK_NUMBERS", 10)
 
     def broken(block):
         raise RuntimeError("worker died")
@@ -352,7 +352,7 @@ def test_near_copies_of_many_copies_in_small_batches(monkeypatch):
     A[:, :40] = 0
     stands = near_copies(A)
     assert len(set(stands[40:])) == 30 and (stands[:40] == np.arange(40)).all()
-    monkeypatch.setattr(features, "BLOCK", 20 * 7)
+    monkeypatch.setattr(features, "CHUNK_NUMBERS", 20 * 7)
     np.testing.assert_array_equal(near_copies(A), stands)
     first, where, weight, _ = merge_duplicates(A, np.ones(300), Laplace(1.0))
     np.testing.assert_allclose(A, A[:, first[where]] * np.sign(weight))

@@ -546,7 +546,7 @@ def test_the_search_in_a_large_table_begins_near_its_end(loss, law, monkeypatch)
     options = dict(loss=loss, resampling=law, q=8.0)
     options["penalty_factor"] = np.where(np.arange(60) < 30, 1.0, 1.3)
     before = fitted(X, y, **options)
-    monkeypatch.setattr(penalty_search, "BLOCK", 10_000)
+    monkeypatch.setattr(penalty_search, "CHUNK_NUMBERS", 10_000)
     guesses = []
     by_lasso = penalty_search._by_lasso
     noted = lambda *given: guesses.append(by_lasso(*given)) or guesses[-1]

@@ -600,7 +600,7 @@ def test_strong_equal_effects_select_nothing_by_breakdown():
 def test_a_fit_that_fails_leaves_nothing_of_an_older_one(monkeypatch):
     s = StabilitySelection(n_resamples=0, n_lambdas=6).fit(*table())
     late = lambda *args, **options: 1 / 0
-    monkeypatch.setattr(selection, "judge", late)
+    monkeypatch.setattr(selection, "diagnose", late)
     with pytest.raises(ZeroDivisionError):
         s.fit(table(1)[0][:, :5], table(1)[1])
     assert [name for name in vars(s) if name.endswith("_")] == []
@@ -870,7 +870,7 @@ def test_the_path_is_made_when_somebody_asks(monkeypatch):
     """Once; and what pictures show of it is what the attributes hold."""
     made, walk = [], penalty_search.coarse_path
     counting = lambda *given: made.append(1) or walk(*given)
-    monkeypatch.setattr("rvamp_nb.select.selection.walk", counting)
+    monkeypatch.setattr("rvamp_nb.select.selection.coarse_path", counting)
     s = silently(StabilitySelection(n_resamples=0), *table())
     s.summary()
     assert not made

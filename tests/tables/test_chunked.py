@@ -33,7 +33,7 @@ SHAPES = [(6, 20), (20, 6), (1, 7), (7, 1), (1, 1)]
 
 @pytest.fixture(autouse=True)
 def sparse_blocks_stay_sparse(monkeypatch):
-    monkeypatch.setattr(chunked, "FILLED", np.inf)
+    monkeypatch.setattr(chunked, "DENSE_FROM_SHARE", np.inf)
 
 
 def integers(M, N, seed=0):
@@ -239,7 +239,7 @@ def test_a_sparse_block_that_is_full_becomes_an_array(axis, monkeypatch):
     values[(slice(4, None), slice(None))[:: 1 - 2 * axis]] = integers(4, 8).reshape(
         (4, 8)[:: 1 - 2 * axis]
     )
-    monkeypatch.setattr(chunked, "FILLED", 0.1)
+    monkeypatch.setattr(chunked, "DENSE_FROM_SHARE", 0.1)
     A = ChunkedTable(
         sparse.csr_array(values), axis=axis, chunk_size=8, center=np.ones(8)
     )
@@ -310,7 +310,7 @@ def test_a_table_is_not_made_an_array_by_accident():
 
 
 def test_which_tables_are_read_in_blocks(monkeypatch, tmp_path):
-    monkeypatch.setattr(dispatch, "BLOCK", 100)
+    monkeypatch.setattr(dispatch, "CHUNK_NUMBERS", 100)
     large, small = integers(12, 40), integers(3, 4)
     arrays = large.astype(float), np.asfortranarray(large, float), small.astype("i1")
     masked = np.ma.masked_equal(large.astype("i1"), 0)

@@ -183,7 +183,7 @@ def test_what_columns_see_is_that_of_the_matrix_that_is_never_formed():
 def exactly():
     """At 1.5e-2 two orders of summation may end a step apart."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(conditioning, "ENOUGH", 1e-6)
+        patch.setattr(conditioning, "PATTERN_TOL", 1e-6)
         patch.setattr(conditioning, "MOST_STEPS", 1000)
         yield
 
