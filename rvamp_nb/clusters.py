@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from .groups import BlockLayout, BlockNatural
+from .groups import BlockLayout, BlockNatural  # chapter 5.2
 from .linalg import diagonal, symmetric, times, transposed
 from .lmmse import couple_both, couple_rows, is_wide, tall_form, wide_matrices
 from .messages import Mixed, Moments, MomentView

@@ -16,14 +16,7 @@ from scipy.special import expit, gammaln, ndtr
 
 from .environment import numpy_errors
 from .interface import check_interface
-from rvamp_nb.likelihood import (
-    Huber,
-    Logistic,
-    Loss,
-    PoissonLoss,
-    Squared,
-    normal_nodes,
-)
+from .likelihood import Huber, Logistic, Loss, PoissonLoss, Squared, gauss_nodes
 from .messages import Natural
 from .prior import Laplace, Prior, check_prior, field_nodes
 from .resampling import CountLaw, Poisson, check_law
@@ -176,7 +169,7 @@ def rows(macro, likelihood, noise, power, counts, beta=np.inf):
     standard deviation is for the losses of y - f; power is the true fit's mean square.
     """
     if isinstance(likelihood, (Squared, Huber)):
-        t, w = normal_nodes(2 if isinstance(likelihood, Squared) else 60)
+        t, w = gauss_nodes(2 if isinstance(likelihood, Squared) else 60)
         y = np.sqrt(noise**2 + max(macro.psi_hat_1u(1.0, power), 0.0)) * t
         omega, to_k = 0 * t, None
     else:
@@ -567,7 +560,7 @@ def spectrum_of(singular_values, ratio):
 # %% ../nbs/course/43_state_evolution.ipynb #b7dcfe7f
 def _labelled(macro, likelihood, power):
     """Nodes where y is drawn given the true fit: y, prediction, weight, part in k."""
-    t, w = normal_nodes(31)
+    t, w = gauss_nodes(31)
     omega = np.sqrt(macro.power_1u) * t
     slope = macro.overlap_1u / max(macro.power_1u, 1e-300)
     left = np.sqrt(max(power - slope * macro.overlap_1u, 1e-12 * power))

@@ -18,12 +18,7 @@ from scipy.linalg.lapack import dlauum, dpotrf, dsygst
 from .coupling import Diagonals, WideSystem, coupled
 from .linalg import downdated, inverse_and_root, mirrored, root_forms, row_dots
 from .messages import Mixed, natural_to_moment
-from rvamp_nb.tables.chunked import (
-    ONE_THREAD_BELOW,
-    ChunkedTable,
-    SparseBlock,
-    square_lengths,
-)
+from .tables.chunked import SERIAL, ChunkedTable, SparseBlock, square_lengths
 
 # %% ../nbs/workshop/lmmse.ipynb #85000e07
 def map_chunks(A, work, cut=(), whole=()):
@@ -47,7 +42,7 @@ def _panels(X):
     """Pieces of X's columns, each with its slice: for the cache, or several threads."""
     if isinstance(X, SparseBlock):
         return [(slice(None), X)]
-    width = max(256 if len(X) < ONE_THREAD_BELOW else 1024, 65536 // len(X))
+    width = max(256 if len(X) < SERIAL else 1024, 65536 // len(X))
     starts = range(0, X.shape[1], width)
     return [(slice(k, k + width), X[:, k : k + width]) for k in starts]
 

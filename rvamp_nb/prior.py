@@ -16,15 +16,7 @@ from scipy.special import erfcx, expit, ndtr
 
 from .interface import check_interface
 from .messages import Moments, Natural
-from rvamp_nb.rectified import (
-    FAR,
-    inside,
-    noises,
-    phi,
-    ramp,
-    ramp_in_noise,
-    tail_moments,
-)
+from .rectified import FAR, inside, noises, noisy_ramp, phi, ramp, tail_moments
 from .resampling import CountLaw, FixedFactor, TwoPoint, check_law
 from .typing import Array, Bools
 from .validation import check_array, check_field
@@ -40,7 +32,7 @@ def thresholded(incoming, lam):
     size, s, noisy = np.abs(h), np.sqrt(chi_hat), chi_hat > 0
     unit = np.where(noisy, s, 1.0)
     beyond = np.array([h - lam, -h - lam])  # the upper and the lower threshold
-    lift, v, P = ramp_in_noise(beyond, unit)
+    lift, v, P = noisy_ramp(beyond, unit)
     m_up, m_down = np.maximum(beyond, 0) + s * lift
     var = chi_hat * v.sum(0) + 2 * m_up * m_down
     Pi = np.where(noisy, P.sum(0), size > lam)

@@ -19,7 +19,7 @@ from .lmmse import couple_both
 from .messages import Mixed, Moments, Natural, mixed_extrinsic
 from .prior import Prior
 from .problem import Breakdown, State, Step
-from .tables.chunked import ONE_THREAD_BELOW, column_sums, square_lengths
+from .tables.chunked import SERIAL, column_sums, square_lengths
 
 # %% ../nbs/course/34_one_turn.ipynb #881c9e7c
 def initial_state(problem):
@@ -98,7 +98,7 @@ _BLAS = ThreadpoolController().select(user_api="blas").lib_controllers
 def threads(A):
     """A context with a sensible number of BLAS threads for matrices of A's size."""
     most = 1
-    if min(A.shape) >= ONE_THREAD_BELOW:
+    if min(A.shape) >= SERIAL:
         from joblib import cpu_count
 
         most = cpu_count(only_physical_cores=True)

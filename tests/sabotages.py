@@ -1216,7 +1216,7 @@ SABOTAGES = [
         "tests/algorithm/test_micro.py",
     ),
     Sabotage(
-        "select/penalty_search.py",
+        "select/penalty.py",
         "a resample is taken to be as noisy as all rows",
         " * np.sqrt(var + tau**2))",
         ")",
@@ -1454,7 +1454,7 @@ SABOTAGES = [
         "tests/select/test_stability_selection.py",
     ),
     Sabotage(
-        "select/penalty_search.py",
+        "select/penalty.py",
         "penalty and baseline take turns as long as they like",
         "and 1e-3 <= move < before",
         "and 1e-3 <= move",
@@ -1462,21 +1462,21 @@ SABOTAGES = [
         "::test_rounds_in_which_penalty_and_baseline_take_turns_are_ended",
     ),
     Sabotage(
-        "select/penalty_search.py",
+        "select/penalty.py",
         "the answer may select more than q",
         "if trial.converged and question.size(trial.Pi) <= q:",
         "if trial.converged and question.size(trial.Pi) <= 1.1 * q:",
         "tests/select/test_stability_selection.py",
     ),
     Sabotage(
-        "select/penalty_search.py",
+        "select/penalty.py",
         "the penalty goes away from where q are selected",
         "move, before = np.clip(off / self.fall, -1, 1), off",
         "move, before = np.clip(-off / self.fall, -1, 1), off",
         "tests/select/test_stability_selection.py::test_in_any_fields_the_penalty_that_goes_along_selects_q",
     ),
     Sabotage(
-        "select/penalty_search.py",
+        "select/penalty.py",
         "the penalty that goes along aims beyond q",
         "self.goal = 0.9985 * q",
         "self.goal = 1.01 * q",

@@ -21,7 +21,7 @@ from ..batch_glm import LONG
 from ..clusters import moment_view, residual_response  # chapter 4.7
 from ..environment import numpy_errors, progress_bar
 from .conditioning import ConditionedFit, active_set  # chapter 4.6
-from .cox import BaselineHazard
+from .cox import BaselineHazard  # chapter 5.3
 from .refits import AT_ONCE, in_turn, refitter
 from .turns import FIRST_LEVEL, ExactByTurns, OneCurvature, Turns
 from ..likelihood import Squared

@@ -32,15 +32,10 @@ from ..resampling import CountLaw
 from . import plots, predictions, report
 from .features import as_frame, column_names, named, read_X
 from .html import answer_html
-from .penalty_search import SelectionProblem
+from .penalty import SelectionProblem
 from .question import check_options, read_question
 from .remarks import remarks_on
-from rvamp_nb.select.selection import (
-    Selection,
-    refine_selection,
-    select,
-    to_original_columns,
-)
+from .selection import Selection, refine_selection, select, to_columns
 from .target import check_column, check_rows
 from ..solver import Fit
 from ..tables.chunked import ChunkedTable
@@ -259,7 +254,7 @@ class _Beside:
         """
         asked = dict(n_resamples=n_resamples, seed=seed, progress=progress)
         both = refine_selection(self._answered(), accuracy=accuracy, **asked)
-        return to_original_columns(self.selection_, both)
+        return to_columns(self.selection_, both)
 
     def plot_path(self, ax: "Axes | None" = None, leaders: int = 8) -> "Axes":
         """Draw the selection probabilities along the path of penalties.

@@ -14,7 +14,7 @@ import numpy as np
 from ..densities import p1, p2
 from ..plot_style import COLOURS
 from .features import chosen_columns
-from .wording import candidates, error_target, leaders_of, size_reported
+from .wording import candidates, leaders_of, promised, size_reported
 
 # %% ../../nbs/workshop/plots.ipynb #b9236a35
 PALETTE = [COLOURS[role] for role in ("rvamp", "p1", "accent")]
@@ -71,7 +71,7 @@ def plot_path(s, ax=None, leaders=8):
     unit = here if answered else "the largest one"
     ax.set(xscale="log", xlabel=f"penalty λ, in units of {unit}")
     ax.set(ylabel="selection probability Π", ylim=(-0.02, 1.02))
-    ax.set_title(error_target(s), y=1, pad=45)  # above the scale above
+    ax.set_title(promised(s), y=1, pad=45)  # above the scale above
     _scales(path, ax, lams)
     leading, Pi = leaders_of(s, leaders), path.selection_probabilities
     grey = dict(color=COLOURS["muted"], linewidth=0.8, zorder=1)
@@ -177,7 +177,7 @@ def plot_probabilities(s, ax=None, leaders=20):
     ax.set(xlim=(0, 1.02), ylim=(max(len(which), 1) - 0.4, -0.6))
     named = f"selection probability Π (line: threshold {s.threshold:.3g})"
     ax.set_xlabel(named, loc="right")  # long names leave little room
-    ax.set_title(error_target(s), loc="right")
+    ax.set_title(promised(s), loc="right")
     return ax
 
 # %% ../../nbs/workshop/plots.ipynb #de050002

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..clusters import find_clusters
 from ..densities import p2
-from ..likelihood import normal_nodes
+from ..likelihood import gauss_nodes
 from ..linalg import row_dots
 from ..messages import Natural
 from .features import check_finite, family_of
@@ -56,7 +56,7 @@ def averaged(s, X, mean, f=np.positive):
     """
     both, parts, center = s.refined, [], s.question.columns.center
     if both is None:
-        std, (node, share) = spread(s.fit, s.question.columns, X), normal_nodes(31)
+        std, (node, share) = spread(s.fit, s.question.columns, X), gauss_nodes(31)
     else:
         busy, share = both.draws.any(0), np.full(both.n_resamples, 1 / both.n_resamples)
         draws, center = both.draws[:, busy].T, center[busy]

@@ -12,11 +12,7 @@ from ..inference.refits import check_refittable
 from ..resampling import Grouped, drawn
 from .error_control import BOUNDS, DECOYS
 from .features import by_name, prepare_columns
-from rvamp_nb.select.penalty_search import (
-    SelectionProblem,
-    read_penalty,
-    resolved_target,
-)
+from .penalty import SelectionProblem, read_penalty, resolved_target
 from .target import check_estimable, count_law, read_target, row_roles
 from ..tables.chunked import ChunkedTable
 from ..validation import check_number, check_size

@@ -50,5 +50,5 @@ def _remarks(found):
     if Pi.max() < found.threshold and alike and few and by_q:
         many = f"{len(leaders)} feature{'s' * (len(leaders) > 1)}"
         text = f"nothing could be selected here: {many} compete for q = {found.q:.3g}"
-        text += f" places in each resample, and at most {room} of them can reach the threshold"
-        yield f"{text} threshold {found.threshold:.3g}; raise q or pfer, or lower the threshold"
+        text += f" places in each resample, and at most {room} of them can reach the"
+        yield f"{text} threshold {found.threshold:.3g}; raise q or pfer, or lower it"

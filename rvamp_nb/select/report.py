@@ -26,12 +26,7 @@ from . import wording
 from .plots import PICTURES
 from .predictions import duplicates, family_probabilities, substitutes
 from .readers import pd, printable
-from rvamp_nb.select.wording import (
-    error_target,
-    methods_text,
-    size_reported,
-    size_selected,
-)
+from .wording import methods_text, promised, size_reported, size_selected
 from ..sketch import rounded
 from ..tables.chunked import ChunkedTable
 from ..validation import format_list
@@ -166,7 +161,7 @@ def headline(s):
     if s.refined is not None and not s.undecided.any():
         words = {0: ", none is near", 1: ", clearly above", 2: ", both clearly above"}
         how = f"{words.get(kept, ', all clearly above')} the threshold"
-    text = error_target(s, how) + ", a weak promise" * (s.pfer_bound > kept / 2 > 0)
+    text = promised(s, how) + ", a weak promise" * (s.pfer_bound > kept / 2 > 0)
     if s.status != "converged":
         text = f"not all that was asked for: {text}"
     if s.diagnostics.repeated and red:

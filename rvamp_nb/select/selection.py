@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['PathSummary', 'Selection', 'summarize_path', 'stability_index', 'selection_fields', 'bound_reached',
-           'diagnose_selection', 'other_scales', 'against_decoys', 'refine_selection', 'to_original_columns',
-           'with_refits', 'select']
+           'diagnose_selection', 'other_scales', 'against_decoys', 'refine_selection', 'to_columns', 'with_refits',
+           'select']
 
 # %% ../../nbs/workshop/selection.ipynb #79000003
 import warnings
@@ -22,12 +22,7 @@ from ..inference.refinement import refine
 from ..resampling import DrawError
 from . import error_control
 from .features import Columns, chosen_columns
-from rvamp_nb.select.penalty_search import (
-    SelectionProblem,
-    coarse_path,
-    path_options,
-    search,
-)
+from .penalty import SelectionProblem, coarse_path, path_options, search
 from .target import draws_halves
 
 # %% ../../nbs/workshop/selection.ipynb #9221b386
@@ -267,7 +262,7 @@ def refine_selection(s, **asked):
 
 
 @np.errstate(over="ignore")  # of variances, where only their roots are numbers
-def to_original_columns(s, both):
+def to_columns(s, both):
     """A `RefinedFit` about n columns as one about the N of the table, on its scale."""
     fit, columns, among = s.fit, s.question.columns, s.question.candidates
     at, unit = columns.where, columns.unit
@@ -307,7 +302,7 @@ def with_refits(s, accuracy=None, n_resamples=None):
     near = np.abs(both.Pi - threshold) <= 2 * both.Pi_se
     found = reached | selection_fields(question, s.fit, threshold, least, both)
     found["undecided"] = (question.candidates & near)[question.columns.where]
-    found |= dict(interrupted=both.interrupted, refined=to_original_columns(s, both))
+    found |= dict(interrupted=both.interrupted, refined=to_columns(s, both))
     found |= dict(pfer_bound_se=more - bound, asked=dict(s.asked))
     found["asked"]["n_resamples"] = both.n_resamples + both.n_failed
     found["pfer"] = bound if _one_penalty(s.asked) else s.pfer

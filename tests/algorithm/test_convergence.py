@@ -385,7 +385,7 @@ def threads_of(shared):  # of NumPy's own BLAS; or of SciPy's, or a common one
     alone = lambda pool: "numpy.libs" in pool["filepath"]
     return {pool["num_threads"] for pool in blas if alone(pool) != shared}
 
-few = step.ONE_THREAD_BELOW
+few = step.SERIAL
     big, small = np.zeros((few, few)), np.zeros((few, 20))
 for cores, limit, expected in ((1, 2, 1), (2, 2, 2), (2, 1, 1)):
     joblib.cpu_count = lambda n=cores, only_physical_cores=None: n

@@ -38,7 +38,7 @@ import designs  # noqa: E402
 from rvamp_nb import StabilitySelection, datasets  # noqa: E402
 from rvamp_nb.inference.refinement import resamples  # noqa: E402
 from rvamp_nb.inference.refits import refitter  # noqa: E402
-from rvamp_nb.select.selection import refine_selection, to_original_columns  # noqa: E402
+from rvamp_nb.select.selection import refine_selection, to_columns  # noqa: E402
 
 OUT = HERE / "certified.json"
 REFITS, BATCH, SEED = 10_000, 250, 2026
@@ -181,10 +181,7 @@ def ten_thousand(s):
 def by_chance(s, truth, n, seeds=5):
     """The worth that refits by any seed have, rVAMP's part being what it is."""
     told = dict(accuracy=s.asked["accuracy"])
-    by = [
-        to_original_columns(s, refine_selection(s, seed=k, **told)).Pi
-        for k in range(seeds)
-    ]
+    by = [to_columns(s, refine_selection(s, seed=k, **told)).Pi for k in range(seeds)]
     one = truth * (1 - truth) / (n - 1)
     error = np.mean((np.array(by) - truth) ** 2) - one.mean()
     return float(n * one.mean() / error) if error > one.mean() / 30 else None

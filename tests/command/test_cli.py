@@ -370,7 +370,7 @@ def test_a_constant_column_has_probability_0_and_one_clean_line(capsys):
 
 @pytest.mark.filterwarnings("ignore:0 of 58 penalties converged")
 def test_not_converging_is_said_in_the_report(capsys, monkeypatch):
-    import rvamp_nb.select.penalty_search as penalty
+    import rvamp_nb.select.penalty as penalty
 
     for name in ("rvamp", "rvamp_path"):
         slow = getattr(penalty, name)

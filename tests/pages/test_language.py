@@ -39,7 +39,7 @@ RETURNED = {
     "inference.survival": ("BaselineHazard",),
     "resampling": ("CountLaw",),
     "select.frames": ("Table",),
-    "select.penalty_search": ("PenaltyChoice", "SelectionProblem"),
+    "select.penalty": ("PenaltyChoice", "SelectionProblem"),
     "select.planning": ("Pilot", "Study"),
     "solver": ("Path",),
 }

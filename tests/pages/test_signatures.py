@@ -20,8 +20,7 @@ THINGS = public() | {
     name: getattr(importlib.import_module(f"rvamp_nb.{room}"), name)
     for room, names in RETURNED.items()
     for name in names
-    if room
-    not in ("select.frames", "select.penalty_search")  # of the command, and inside
+    if room not in ("select.frames", "select.penalty")  # of the command, and inside
 }
 
 

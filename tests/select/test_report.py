@@ -30,7 +30,7 @@ from rvamp_nb.select.report import (
     write_files,
 )
 from rvamp_nb.select.selection import refine_selection, with_refits
-from rvamp_nb.select.wording import error_target, facts, methods_text
+from rvamp_nb.select.wording import facts, methods_text, promised
 from rvamp_nb.sketch import GRADES
 
 # of "no answer" below, whose path is made when it is drawn
@@ -174,7 +174,7 @@ def test_the_path_is_drawn_as_it_is(plain):
     said = texts(ax)
     assert f"threshold {plain.threshold_:.3g}" in said and "reported" in said
     assert f"λ = {plain.lambda_:.3g}" in ax.get_xlabel()
-    assert ax.get_title() == error_target(plain.selection_)
+    assert ax.get_title() == promised(plain.selection_)
     plt.close(ax.figure)
 
 
@@ -220,7 +220,7 @@ def test_every_case_has_its_pictures(cases, name, draw):
     draw = getattr(type(cases[name]), f"plot_{draw}")
     ax = draw(cases[name])
     titles = ax.get_title(), ax.get_title(loc="right")
-    assert any(error_target(cases[name].selection_) in title for title in titles)
+    assert any(promised(cases[name].selection_) in title for title in titles)
     figure, mine = plt.subplots()
     assert draw(cases[name], ax=mine) is mine
     plt.close("all")
@@ -397,11 +397,11 @@ def test_the_verdict_says_what_is_undecided(plain, monkeypatch):
         monkeypatch.setattr("rvamp_nb.select.selection.refine_selection", less)
         return with_refits(alone, n_resamples=50)
 
-    assert headline(alone) == error_target(alone)
+    assert headline(alone) == promised(alone)
     kept = np.flatnonzero(both.support)
     sure = known_to(np.full(30, 1e-9))
     many = "all clearly" if len(kept) > 2 else "clearly"
-    assert headline(sure) == error_target(both, f", {many} above the threshold")
+    assert headline(sure) == promised(both, f", {many} above the threshold")
     se = np.full(30, 1e-9)
     se[7] = abs(both.probabilities[7] - both.threshold) / 1.99
     near = known_to(se)
@@ -419,7 +419,7 @@ def test_the_verdict_says_what_is_undecided(plain, monkeypatch):
     assert "to decide" not in headline(known_to(se))
     red = alone.diagnostics._replace(reliability="red")
     said = headline(replace(alone, diagnostics=red))
-    assert said == f"do not use this without refits: {error_target(alone)}"
+    assert said == f"do not use this without refits: {promised(alone)}"
     assert "without refits" not in headline(replace(both, diagnostics=red))
     repeats = red._replace(repeated=[np.arange(2)])
     assert "if rows were independent" in headline(replace(both, diagnostics=repeats))
@@ -525,16 +525,16 @@ def test_a_promise_counts_what_was_selected_and_names_a_bound_that_holds():
     factors = np.append(0.0, np.ones(X.shape[1] - 1))
     plain, kept = fitted(X, y), fitted(X, y, penalty_factor=factors)
     n, selected = int(plain.support_.sum()), int(kept.support_[1:].sum())
-    assert n and selected and error_target(plain.selection_).startswith(f"{n} feature")
-    assert error_target(kept.selection_).startswith(f"{selected} feature")
+    assert n and selected and promised(plain.selection_).startswith(f"{n} feature")
+    assert promised(kept.selection_).startswith(f"{selected} feature")
     unbound = replace(plain.selection_, pfer_bound=np.nan)
-    assert error_target(unbound).endswith("no bound on false selections holds here")
-    assert error_target(plain.selection_).endswith("false selections ≤ 1 (default: 1)")
+    assert promised(unbound).endswith("no bound on false selections holds here")
+    assert promised(plain.selection_).endswith("false selections ≤ 1 (default: 1)")
     asked = plain.selection_.asked
     by_q = replace(plain.selection_, asked=asked | dict(q=3.0))
-    assert "asked for" not in error_target(by_q)
+    assert "asked for" not in promised(by_q)
     strict = replace(plain.selection_, asked=asked | dict(pfer=0.25))
-    assert error_target(strict).endswith("(asked for 0.25)")
+    assert promised(strict).endswith("(asked for 0.25)")
 
 
 def test_a_threshold_that_is_not_the_usual_one_is_explained(plain):

@@ -24,7 +24,7 @@ from rvamp_nb.inference.turns import ExactByTurns
 from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative
 from rvamp_nb.resampling import FixedFactor, NoResampling, Subsample, TwoPoint
-from rvamp_nb.select import penalty_search
+from rvamp_nb.select import penalty
 from rvamp_nb.select.error_control import error_control, pfer_bound
 from rvamp_nb.select.predictions import out_of_bag
 from rvamp_nb.select.report import headline
@@ -546,11 +546,11 @@ def test_the_search_in_a_large_table_begins_near_its_end(loss, law, monkeypatch)
     options = dict(loss=loss, resampling=law, q=8.0)
     options["penalty_factor"] = np.where(np.arange(60) < 30, 1.0, 1.3)
     before = fitted(X, y, **options)
-    monkeypatch.setattr(penalty_search, "CHUNK_NUMBERS", 10_000)
+    monkeypatch.setattr(penalty, "CHUNK_NUMBERS", 10_000)
     guesses = []
-    by_lasso = penalty_search._by_lasso
+    by_lasso = penalty._by_lasso
     noted = lambda *given: guesses.append(by_lasso(*given)) or guesses[-1]
-    monkeypatch.setattr(penalty_search, "_by_lasso", noted)
+    monkeypatch.setattr(penalty, "_by_lasso", noted)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         s = StabilitySelection(n_resamples=0, verbose=0, **options).fit(X, y)
@@ -1063,14 +1063,10 @@ def test_rounds_in_which_penalty_and_baseline_take_turns_are_ended(monkeypatch):
     some = rng.choice(250, 10, replace=False)
     risk = X[:, some] @ rng.choice([-1, 1], 10)
     death = rng.exponential(np.exp(-1.5 * risk / risk.std()))
-    left, rounds, at_once = (
-        rng.exponential(2.0, 600),
-        [],
-        penalty_search.tracking_search,
-    )
+    left, rounds, at_once = (rng.exponential(2.0, 600), [], penalty.tracking_search)
     y = pd.DataFrame(dict(event=death <= left, time=np.minimum(death, left)))
     noted = lambda *given, **how: rounds.append(how["rough"]) or at_once(*given, **how)
-    monkeypatch.setattr(penalty_search, "tracking_search", noted)
+    monkeypatch.setattr(penalty, "tracking_search", noted)
     s = fitted(X, y, loss="survival")
     assert s.status_ == "converged" and len(rounds) < 8
     assert rounds == sorted(rounds, reverse=True)  # once in full, always in full

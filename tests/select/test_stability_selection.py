@@ -30,7 +30,7 @@ from rvamp_nb.inference.diagnostics import ReliabilityWarning, row_influence
 from rvamp_nb.inference.refinement import resamples
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import FixedFactor, NoResampling, Subsample
-from rvamp_nb.select import penalty_search, selection
+from rvamp_nb.select import penalty, selection
 from rvamp_nb.select.error_control import (
     error_control,
     pfer_bound,
@@ -446,8 +446,8 @@ def failing(monkeypatch):
                 states=[None if b else s for b, s in zip(bad, path.states)],
             )
 
-        monkeypatch.setattr(penalty_search, "rvamp", one)
-        monkeypatch.setattr(penalty_search, "rvamp_path", many)
+        monkeypatch.setattr(penalty, "rvamp", one)
+        monkeypatch.setattr(penalty, "rvamp_path", many)
 
     return fail
 
@@ -548,8 +548,8 @@ def test_a_solver_that_takes_no_step_is_no_answer(monkeypatch):
         failed, nan = np.zeros(len(path.lams), dtype=bool), np.nan * path.Pi
         return replace(path, Pi=nan, converged=failed, states=[None] * len(failed))
 
-    monkeypatch.setattr(penalty_search, "rvamp", none)
-    monkeypatch.setattr(penalty_search, "rvamp_path", nothing)
+    monkeypatch.setattr(penalty, "rvamp", none)
+    monkeypatch.setattr(penalty, "rvamp_path", nothing)
     s = silently(StabilitySelection(n_resamples=0, n_lambdas=6), *table())
     assert s.status_ == "no answer: at no penalty, not converged (0/0)"
     assert not s.support_.any() and s.diagnostics_.reliability == "red"
@@ -855,7 +855,7 @@ def test_the_search_finds_what_the_whole_path_finds(classes):
     again = silently(StabilitySelection(lambdas=found.lambdas_, **digits), X, y)
     error = np.abs(again.selection_probabilities_ - found.selection_probabilities_)
     at = list(found.lambdas_).index(found.lambda_)
-    assert error.max() < penalty_search.COARSE_TOL == 3e-3 and error[:, at].max() < 1e-5
+    assert error.max() < penalty.COARSE_TOL == 3e-3 and error[:, at].max() < 1e-5
     np.testing.assert_array_equal(
         found.selection_probabilities_[:, at], found.probabilities_
     )
@@ -868,7 +868,7 @@ def test_the_search_finds_what_the_whole_path_finds(classes):
 
 def test_the_path_is_made_when_somebody_asks(monkeypatch):
     """Once; and what pictures show of it is what the attributes hold."""
-    made, walk = [], penalty_search.coarse_path
+    made, walk = [], penalty.coarse_path
     counting = lambda *given: made.append(1) or walk(*given)
     monkeypatch.setattr("rvamp_nb.select.selection.coarse_path", counting)
     s = silently(StabilitySelection(n_resamples=0), *table())
@@ -884,20 +884,16 @@ def test_the_path_is_made_when_somebody_asks(monkeypatch):
 def test_a_penalty_that_goes_along_ends_where_q_are_selected(monkeypatch):
     """At a plain fit with all digits; from a hint sooner; where it fails, a walk."""
     s = silently(StabilitySelection(n_resamples=0, tol=1e-6), *table())
-    path, answer = penalty_search.tracking_search(s.question_, s.q_)
+    path, answer = penalty.tracking_search(s.question_, s.q_)
     assert path.lams == answer.lam == s.lambda_ and path.converged.all()
     assert 0.995 * s.q_ <= s.question_.size(answer.fit.Pi) <= s.q_
     plain = s.question_.solve(answer.lam, tol=1e-8)
     np.testing.assert_allclose(answer.fit.Pi, plain.Pi, atol=1e-5)
     assert answer.fit.prior.lam == answer.lam
-    _, again = penalty_search.tracking_search(
-        s.question_, s.q_, s.lambda_, s.fit_.messages
-    )
+    _, again = penalty.tracking_search(s.question_, s.q_, s.lambda_, s.fit_.messages)
     assert again.n_iter < answer.n_iter == s.n_iter_
-    assert penalty_search.tracking_search(s.question_, 1e6) is None
-    monkeypatch.setattr(
-        penalty_search, "tracking_search", lambda *given, rough=False: None
-    )
+    assert penalty.tracking_search(s.question_, 1e6) is None
+    monkeypatch.setattr(penalty, "tracking_search", lambda *given, rough=False: None)
     walked = silently(StabilitySelection(n_resamples=0, tol=1e-6), *table())
     assert walked.lambda_ == pytest.approx(s.lambda_, rel=0.005)
     assert walked.n_iter_ > s.n_iter_ and len(walked.selection_.path.lams) > 8
@@ -924,7 +920,7 @@ def _hard_searches():
 
 def count_steps(monkeypatch, taken):
     """Each step of a fit, and of the search, adds to `taken`."""
-    for room in (solver, penalty_search):
+    for room in (solver, penalty):
         counted = lambda A, of=room.step_for: lambda *a: taken.append(1) or of(A)(*a)
         monkeypatch.setattr(room, "step_for", counted)
 
@@ -938,7 +934,7 @@ def test_the_search_takes_at_most_four_times_the_steps_of_a_fit(case, monkeypatc
     s = silently(StabilitySelection(n_resamples=0, **given), X, y)
     assert s.status_ == "converged" and s.n_iter_ == len(taken)
     question = s.question_
-    assert penalty_search.CLOSE_TO_Q * s.q_ <= question.size(s.fit_.Pi) <= s.q_
+    assert penalty.CLOSE_TO_Q * s.q_ <= question.size(s.fit_.Pi) <= s.q_
     cold = question.solve(s.lambda_)
     assert cold.converged and s.n_iter_ <= 4 * cold.n_iter
     np.testing.assert_allclose(s.fit_.Pi, cold.Pi, atol=3e-3)
@@ -951,7 +947,7 @@ def test_steps_that_led_to_nothing_are_counted(monkeypatch):
     s = silently(StabilitySelection(n_resamples=0), X, y)
     count_steps(monkeypatch, taken)
     fails = lambda *given, **how: made.append(1) or None
-    monkeypatch.setattr(penalty_search, "_exactly", fails)
+    monkeypatch.setattr(penalty, "_exactly", fails)
     walked = silently(StabilitySelection(n_resamples=0), X, y)
     assert made and walked.n_iter_ == len(taken) > s.n_iter_
     taken.clear()
@@ -968,7 +964,7 @@ def test_the_next_penalty_closes_in(bend):
         curve = lambda x: -2 * x if bend < 0 else -np.expm1(bend * x) / max(bend, 0.3)
         seen = [(start, curve(start))]
         for _ in range(25):
-            x = penalty_search.next_penalty(seen)
+            x = penalty.next_penalty(seen)
             seen.append((x, curve(x)))
             if abs(curve(x)) < 1e-3:
                 break
@@ -987,7 +983,7 @@ def test_in_any_fields_the_penalty_that_goes_along_selects_q():
     s = silently(StabilitySelection(n_resamples=0), *table())
     for factor in (0.4, 1.0, 1.5):
         fields = s.question_.solve(factor * s.lambda_).last.state.to_prior
-        along = penalty_search._TrackingPrior(s.question_, s.q_, s.lambda_)
+        along = penalty._TrackingPrior(s.question_, s.q_, s.lambda_)
         along.moments(fields)
         size = s.question_.size(s.question_.prior.scaled(along.lam).Pi(fields))
         assert size == pytest.approx(0.9985 * s.q_, rel=2e-3)
@@ -1030,13 +1026,13 @@ def test_a_walk_on_which_nothing_converges_selects_nothing(failing, path_fails):
 
 def test_a_sum_that_jumps_across_q_is_said(monkeypatch):
     """Where no penalty selects q, the last that selects fewer is reported."""
-    sizes = penalty_search.SelectionProblem.size
+    sizes = penalty.SelectionProblem.size
 
     def two_or_five(self, Pi):
         size = sizes(self, Pi)
         return np.where(size > 2.9, np.maximum(size, 5.0), np.minimum(size, 2.0))
 
-    monkeypatch.setattr(penalty_search.SelectionProblem, "size", two_or_five)
+    monkeypatch.setattr(penalty.SelectionProblem, "size", two_or_five)
     s = silently(StabilitySelection(n_resamples=0, q=3), *table())
     assert (
         s.status_.startswith("q not met: 2 selected") and "jumps across q" in s.status_
