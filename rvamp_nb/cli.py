@@ -276,7 +276,7 @@ def _request(args):
 def _announce(options, many=5000):
     """Where nobody sees a bar, one line about many refits, before they are made."""
     most = 0.25 / options.get("accuracy", 0.5) ** 2
-    seen = LazyModule("rvamp_nb.environment").watched
+    seen = LazyModule("rvamp_nb.environment").is_interactive
     if most > many and options["n_resamples"] is None and not seen():
         how = f"--accuracy {options['accuracy']:g} may take {most:,.0f} refits; "
         _complain(how + "--resamples N makes N, and ctrl-C keeps those made", 0)

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['ALWAYS', 'ALL_AT_ONCE', 'NODES', 'FEW', 'SOME', 'SILENT', 'COPIES', 'CORRELATED', 'LARGEST', 'WIDEST', 'moment_view',
-           'CavityInput', 'residual_response', 'cavity_input', 'cavity', 'solve_lassos', 'Nodes', 'at_quadrature',
+           'CavityInput', 'residual_response', 'cavity_input', 'cavity_of', 'solve_lassos', 'Nodes', 'at_quadrature',
            'cluster_message', 'decorrelating_basis', 'RotatedMessage', 'ClusteredPrior', 'values_at_nodes',
            'find_clusters', 'check_indices', 'check_clusters', 'put_in_clusters']
 
@@ -87,7 +87,7 @@ def cavity_input(A, view, rows, pulls, columns):
     )
 
 # %% ../nbs/course/47_clusters.ipynb #c0unt021
-def cavity(given, D, r, T):
+def cavity_of(given, D, r, T):
     """Take the columns of a cluster out of the model and return what they see there,
     `CavityInput`: field, precision and noise (`cluster-cavity`). given is what they see
     in it, of d columns or of B clusters of them; D, r and T, (d,) or (B, d), are the
@@ -285,7 +285,7 @@ def _back(out, message, members, given):
 def _turned_back(one_cavity, turn, r, t):
     """The message to clusters, by what they see; their response and covariance."""
     (_, B, P), I, (J, back) = one_cavity, np.eye(r.shape[1]), turn
-    field, Q, C = cavity(one_cavity, np.ones(r.shape), r, t)
+    field, Q, C = cavity_of(one_cavity, np.ones(r.shape), r, t)
     values, E = np.linalg.eigh(symmetric(C))
     C = C - (E * np.minimum(values, 0)[:, None]) @ transposed(E)  # rounding's own
     rest = ((I - B) * t[:, None]) @ (I - B) + P - (B * t[:, None]) @ B

@@ -176,13 +176,14 @@ def _capped(problem, state, most):
 def _near(proposal, plain):
     """Whether the proposal is finite, no precision or variance off by a factor e^2."""
     far = np.exp(2.0)
-    finite = all(np.isfinite(part).all() for a in proposal for part in a[:3])
+    if not all(np.isfinite(part).all() for a in proposal for part in a[:3]):
+        return False
     for a, b in zip(proposal, plain):
         for one, two in ((a.Q_hat, b.Q_hat), (a.chi_hat, b.chi_hat)):
             one, two = one[a.diagonal], two[b.diagonal]
             if ((one > far * two) | (two > far * one)).any():
                 return False
-    return finite
+    return True
 
 
 def _onward(problem, current, damping, anderson=None):
