@@ -16,7 +16,7 @@ from .interface import check_interface
 from .messages import Moments, Natural
 from .rectified import noises, noisy_ramp, ramp
 from .resampling import CountLaw
-from .typing import Array
+from .typing import Array, Ints, TableLike
 from .validation import check_field
 
 # %% ../nbs/course/32_likelihood.ipynb #3bf43af6
@@ -30,7 +30,8 @@ class _Row:
     sample_weight = None  # of each row
     most_offset = np.inf  # beyond which a row has no noise
     layout = None  # which rows share a count, `Layout` of chapter 5.2
-    plain = property(lambda self: self)  # the loss of one row, of no weight or group
+    # the loss of one row, of no weight or group
+    plain: "_Row" = property(lambda self: self)
     generic = False  # whether `value` and `derivatives` are all that makes its message
 
     def check(self, y: Array, beta: float) -> None:
@@ -44,19 +45,19 @@ class _Row:
         """First and second derivative of l in f, each of the shape of f."""
         raise NotImplementedError(f"{type(self).__name__} has no derivatives(y, f)")
 
-    def refit_options(self):
+    def refit_options(self) -> tuple[float, dict[str, float]]:
         """A scale, whose square divides the weights, and options of `penalised_fit`."""
         return 1.0, dict(delta=1.0)
 
-    def of(self, rows):
+    def of(self, rows: slice | Ints) -> "_Row":
         """The loss of some of the rows, a slice or their numbers."""
         return self
 
-    def initial_message(self, message):
+    def initial_message(self, message: Natural) -> Natural:
         """What comes in, with one number for each row, as this loss takes it."""
         return message
 
-    def pull_noise(self, slope, A, each):
+    def pull_noise(self, slope: Array, A: TableLike, each: Array) -> Array:
         """For each column, what rows that are drawn together add to the noise of its
         field, (N,); `each` is the same for rows that are drawn one by one.
         """
@@ -105,7 +106,7 @@ class Squared(_Row):
     def __post_init__(self):
         check_field(self, "sigma", 0)
 
-    def refit_options(self):
+    def refit_options(self) -> tuple[float, dict[str, float]]:
         """See other losses."""
         return self.sigma, dict(delta=1.0)
 
@@ -222,7 +223,7 @@ class Loss(_Row):
     proximal = _proximal
 
     @property
-    def generic(self):
+    def generic(self) -> bool:
         """As `_Row.generic`."""
         own = type(self)
         general = Loss.message, Loss.channel, Loss.inner
@@ -498,7 +499,7 @@ class Huber(Loss):
     def __post_init__(self):
         check_field(self, "delta", 0)
 
-    def refit_options(self):
+    def refit_options(self) -> tuple[float, dict[str, float]]:
         """See other losses."""
         return 1.0, dict(delta=self.delta)
 

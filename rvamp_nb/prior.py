@@ -91,7 +91,11 @@ class Prior:
     randomize = FixedFactor()  # law of what multiplies the penalty
     log_density = None  # a method: log p_0(x), for a p1 at finite beta
     column_clusters = ()  # columns that are one coordinate (chapter 4.7)
-    whole = property(lambda self: self)  # the prior without such clusters
+
+    @property
+    def whole(self) -> "Prior":
+        """The prior without such clusters."""
+        return self
 
     def inner(
         self, field: Array, Q_hat: Array, beta: float
@@ -130,15 +134,15 @@ class Prior:
         problem = f"{where} no coefficient is ever exactly zero; look at mean and var"
         raise AttributeError(f"Pi is not available: {problem}")
 
-    def selects(self, beta):
+    def selects(self, beta: float) -> bool:
         """Whether there are selection probabilities, `Pi`."""
         return type(self).Pi is not Prior.Pi
 
-    def split(self):
+    def split(self) -> tuple[float | Array, float | Array]:
         """Threshold t and added precision k of t |x| + k x^2 / 2; 0 of other priors."""
         return 0.0, 0.0
 
-    def initial_message(self, message):
+    def initial_message(self, message: Natural) -> Natural:
         """What comes in, with one number for each column, as this prior takes it."""
         return message
 
@@ -226,7 +230,7 @@ class _Drawn:
         of = lambda case: selected(incoming, case.split()[0], self.positive)
         return sum(weight * of(case) for weight, case in self.cases())
 
-    def selects(self, beta):
+    def selects(self, beta: float) -> bool:
         """As `Prior.selects`."""
         return bool(np.isinf(beta) and np.any(self.split()[0]))
 
@@ -286,7 +290,7 @@ class Penalty(_Drawn, _TwoTerms, Prior):
         full = self.lam * self.penalty_factor
         return self.l1_ratio * full, (1 - self.l1_ratio) * full
 
-    def check(self, N, beta):
+    def check(self, N: int, beta: float) -> None:
         """As `Prior.check`."""
         _check_sizes(self, N, beta)
         if (largest := np.max(self.lam)) > 1e140:

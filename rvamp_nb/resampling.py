@@ -36,21 +36,17 @@ def all_resamples(M, n_draws):
 
 # %% ../nbs/workshop/resampling.ipynb #h5law
 class CountLaw(Protocol):
-    """What a law of counts, or of multipliers, offers; `check_law` asks for it."""
+    """What a law of counts, or of multipliers, offers; `check_law` asks for it, and of
+    counts for the `mean` and `var` of a single one, floats, too.
+    """
 
-    mean: float  # of a single count; multipliers need none
-    var: float  # the same
-
-    def draw(self, size, rng):
-        """Draw (size,) floats >= 0, above 0 for multipliers, for refits."""
-
-    def nodes(self):
+    def nodes(self) -> tuple[Array, Array]:
         """Return values (K,) of a single count and their probabilities (K,), for
         averages; a TypeError where the counts are not independent.
         """
 
     def draw(self, size: int, rng: np.random.Generator, /) -> Array:
-        """Counts, or multipliers, of one resample, (size,) floats."""
+        """Draw (size,) floats >= 0, above 0 for multipliers, for refits."""
 
 # %% ../nbs/workshop/resampling.ipynb #134b8913
 def _size_of(law, name, given):

@@ -42,9 +42,10 @@ class _Answer:
     column_clusters: list[Ints] = property(
         lambda self: [*self.problem.prior.column_clusters]
     )
-    base = property(lambda self: self)  # the Fit under a fit of another kind
+    # the Fit under a fit of another kind
+    base: "Fit" = property(lambda self: self)
     # whether it has `Pi`
-    selects = property(lambda self: self.problem.prior.selects(self.problem.beta))
+    selects: bool = property(lambda self: self.problem.prior.selects(self.problem.beta))
     posterior_var: Array = property(
         lambda self: self.var + self.chi / self.problem.beta
     )
@@ -180,7 +181,7 @@ class Fit(_Answer):
 
     def _repr_html_(self):
         state = ("converged", "green") if self.converged else ("not converged", "red")
-        loss, Pi = self.problem.likelihood, getattr(self, "Pi", None)
+        loss, Pi = self.problem.likelihood, self.Pi if self.selects else None
         model = f"{type(loss).__name__} loss, {type(self.prior).__name__} prior"
         facts = ("model", model), ("resamples", repr(self.problem.counts))
         return as_page(self, state, facts, *leading_moments(self, Pi))

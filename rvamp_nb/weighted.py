@@ -37,7 +37,7 @@ class _Weighted:
     """The loss w l(y, f + o), where `known(y)` tells y, w and o of the rows."""
 
     kinked: bool = property(lambda self: self.loss.kinked)
-    plain = property(lambda self: self.loss.plain)
+    plain: Loss = property(lambda self: self.loss.plain)
 
     def value(self, y: Array, f: Array) -> Array:
         """As `Loss.value`."""

@@ -312,7 +312,11 @@ class ConditionedFit:
     parts: list[PatternFit]
     steps: int
     left: dict
-    base = property(lambda self: self.fit)
+
+    @property
+    def base(self) -> Fit:
+        """The fit as it was."""
+        return self.fit
 
     def __repr__(self):
         solved = f"{len(self.parts)} patterns, {self.steps} steps on"

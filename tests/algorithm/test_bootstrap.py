@@ -613,10 +613,10 @@ def imports_of(module):
 
 
 def test_the_bootstrap_shares_nothing_with_the_solver():
-    tables = {"checks", "tables.chunked"}
-    assert imports_of("bootstrap") == tables | {"refits", "resampling"}
-    assert imports_of("refits") == set()
-    assert not {"solver", "bootstrap"} & imports_of("tables/storage")
+    general = {"environment", "tables.chunked", "typing", "validation"}
+    assert imports_of("bootstrap") == general | {"batch_glm", "resampling"}
+    assert imports_of("batch_glm") == imports_of("environment") == set()
+    assert not {"solver", "bootstrap"} & imports_of("tables/chunked")
     for module in (
         "rs_gaussian",
         "messages",

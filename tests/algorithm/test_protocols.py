@@ -370,8 +370,9 @@ def test_laws_without_draws_cannot_be_refitted():
 # --- nobody asks ----------------------------------------------------------------------
 # rooms that ask what has come from elsewhere, and how often
 ASKS = {
-    "checks": 9,  # tables and numbers from outside, and what a law of one's own has
-    "explorers": 3,  # controls of ipywidgets
+    "interface": 1,  # what a law of one's own has
+    "validation": 8,  # tables and numbers from outside
+    "widgets": 3,  # controls of ipywidgets
     "select.readers": 1,  # a module, when it is used first
 }
 

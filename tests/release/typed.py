@@ -101,8 +101,13 @@ class Normal(Prior):
 class Twice:
     """A law of one's own."""
 
+    mean, var = 1.0, 1.0
+
+    def nodes(self) -> tuple[Array, Array]:
+        return np.array([0.0, 2.0]), np.array([0.5, 0.5])
+
     def draw(self, M: int, rng: np.random.Generator) -> Array:
-        return rng.poisson(0.5, M).astype(np.float64)
+        return (2 * rng.integers(2, size=M)).astype(np.float64)
 
 
 rvamp(data.A, data.y, prior=Normal(), counts=Twice())
