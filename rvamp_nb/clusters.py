@@ -263,7 +263,9 @@ class RotatedMessage(namedtuple("Turned", (*Mixed._fields, "view", "turns", "lay
         return _back(out, self, self.members, given)
 
 
-couple_both.register(RotatedMessage, lambda prior, rows, A, *_: prior.coupled(A, rows))
+@couple_both.register
+def _(prior: RotatedMessage, rows, A, *_):
+    return prior.coupled(A, rows)
 
 # %% ../nbs/course/47_clusters.ipynb #b10ck005
 def _back(out, message, members, given):

@@ -45,10 +45,7 @@ def coefficient_interval(fit: Fit, level: float = 0.9) -> Array:
     [[-0.13   0.782]]
     """
     level = check_number("coefficient_interval", "level", level, 0, 1)
-    density = p1(fit)
-    if isinstance(density, P1Posterior):
-        raise TypeError("coefficient_interval is for beta = inf: look at p1(fit).pdf")
-    return density.quantile(np.array([(1 - level) / 2, (1 + level) / 2]))
+    return p1(fit).quantile(np.array([(1 - level) / 2, (1 + level) / 2]))
 
 # %% ../nbs/course/37_densities.ipynb #l0cate01
 from functools import singledispatch
@@ -160,6 +157,10 @@ class _Moments:
         """The variance, across resamples and within one."""
         moments = self.prior.moments(self.incoming, self.beta)
         return (moments.var + moments.chi / self.beta) * self.unit**2
+
+    def quantile(self, share: ArrayLike) -> Array:
+        """Refuse (TypeError): that of a posterior draw is not known in closed form."""
+        raise TypeError("coefficient_interval is for beta = inf: look at p1(fit).pdf")
 
     def __repr__(self):
         return one_line(self)

@@ -432,9 +432,9 @@ def couple_blocks(A, prior_message, message):
     return solved._replace(u=moments, to_likelihood=to_rows)
 
 
-couple_rows.register(
-    BlockNatural, lambda rows, A, prior, *_: couple_blocks(A, prior, rows)
-)
+@couple_rows.register
+def _(rows: BlockNatural, A, prior, *_):
+    return couple_blocks(A, prior, rows)
 
 # %% ../nbs/course/52_groups.ipynb #19000058
 LARGEST_GROUP = 200  # rows; blocks of that size fit in memory and in time

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['all_resamples', 'CountLaw', 'Multinomial', 'Poisson', 'Subsample', 'law_of_one', 'FixedFactor', 'NoResampling',
-           'Exponential', 'Discrete', 'TwoPoint', 'Weakness', 'check_law', 'DrawError', 'drawn', 'Grouped',
-           'Stratified', 'draw_several']
+           'Exponential', 'Discrete', 'TwoPoint', 'Weakness', 'check_law', 'draw_several', 'DrawError', 'drawn',
+           'Grouped', 'Stratified']
 
 # %% ../nbs/workshop/resampling.ipynb #eb9d7e04
 from collections.abc import Sequence
@@ -403,6 +403,21 @@ def check_law(name, law, needs=("draw",), positive=False):
             what = f"{part} = {given}, but its nodes have {value:.6g}: make them agree"
             raise ValueError(f"{name}: {law!r} has {what}")
 
+# %% ../nbs/workshop/resampling.ipynb #rs0manyc
+_INDEPENDENT = Poisson, Exponential, Discrete, TwoPoint, Weakness, FixedFactor
+
+
+def draw_several(law, size, rng, b):
+    """b draws of a law from one generator, (b, size), or a list of what it drew; one is
+    that of `law.draw`.
+    """
+    if type(law) is Subsample and b > 1:
+        row = np.arange(size) < law.drawn(size)
+        return rng.permuted(np.tile(1.0 * row, (b, 1)), axis=1)
+    if type(law) in _INDEPENDENT:
+        return law.draw(b * size, rng).reshape(b, size)
+    return [law.draw(size, rng) for _ in range(b)]
+
 # %% ../nbs/workshop/resampling.ipynb #f1355485
 class DrawError(ValueError):
     """A law of your own drew what is no count, or no multiplier."""
@@ -574,18 +589,3 @@ def _of_groups(groups, strata):
         wanted = "a group is drawn as a whole, so its rows need one stratum"
         raise ValueError(f"Grouped: group {found}; {wanted}")
     return strata.names[of_group]
-
-# %% ../nbs/workshop/resampling.ipynb #rs0manyc
-_INDEPENDENT = Poisson, Exponential, Discrete, TwoPoint, Weakness, FixedFactor
-
-
-def draw_several(law, size, rng, b):
-    """b draws of a law from one generator, (b, size), or a list of what it drew; one is
-    that of `law.draw`.
-    """
-    if type(law) is Subsample and b > 1:
-        row = np.arange(size) < law.drawn(size)
-        return rng.permuted(np.tile(1.0 * row, (b, 1)), axis=1)
-    if type(law) in _INDEPENDENT:
-        return law.draw(b * size, rng).reshape(b, size)
-    return [law.draw(size, rng) for _ in range(b)]

@@ -119,8 +119,9 @@ def _check_readable(X):
     """Refuse by name what cannot be read in chunks."""
     if isinstance(X, ChunkedTable):
         if X.intercept or any(p is not None for p in (X.center, X.scale, X.row_scale)):
-            what = "X is centred, scaled or has ones added: give ChunkedTable of the"
-            raise ValueError(f"{what} table as it is, the estimator standardises it")
+            what = "X is centred or scaled, or has a column of ones: give ChunkedTable"
+            rest = "of the table as it is, the estimator standardises it"
+            raise ValueError(f"{what} {rest}")
         X = X.source
     if kind_of(X) not in ("sparse", "dask"):
         return

@@ -352,7 +352,7 @@ def test_a_bad_acceleration_is_undone(monkeypatch):
     """
     honest = rvamp(DATA.A, DATA.y, LAM, tol=1e-9)
 
-    def mislead(self, old, new, damping):
+    def mislead(self, old, new, z, f, damping):
         return State(new.to_prior._replace(h=-3 * new.to_prior.h), new.to_likelihood)
 
     monkeypatch.setattr(iteration.Anderson, "propose", mislead)
@@ -386,7 +386,7 @@ def threads_of(shared):  # of NumPy's own BLAS; or of SciPy's, or a common one
     return {pool["num_threads"] for pool in blas if alone(pool) != shared}
 
 few = step.SERIAL
-    big, small = np.zeros((few, few)), np.zeros((few, 20))
+big, small = np.zeros((few, few)), np.zeros((few, 20))
 for cores, limit, expected in ((1, 2, 1), (2, 2, 2), (2, 1, 1)):
     joblib.cpu_count = lambda n=cores, only_physical_cores=None: n
     with threadpool_limits(limit):

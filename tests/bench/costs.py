@@ -18,7 +18,7 @@ from scipy.linalg.blas import dsyrk, dtrmm
 from scipy.signal import lfilter
 from scipy.special import ndtri
 
-from rvamp_nb.active import ACTIVE_FROM_RATIO, ACTIVE_MAX_RATIO, active_set_step
+from rvamp_nb.active import ACTIVE_FROM_RATIO, ACTIVE_MAX_RATIO, step_for
 from rvamp_nb.iteration import iterate
 from rvamp_nb.likelihood import Squared
 from rvamp_nb.prior import Laplace
@@ -363,7 +363,7 @@ def step_seconds(A, y, lam, steps=8):
     """
     problem = Problem(A, y, Laplace(lam), Squared(), Poisson(0.5))
     seconds, start = [], time.perf_counter()
-    for _, _, event in islice(iterate(problem, take=active_set_step), steps):
+    for _, _, event in islice(iterate(problem, take=step_for(A)), steps):
         now = time.perf_counter()
         if event in ("plain", "accelerated"):
             seconds.append(now - start)

@@ -26,7 +26,7 @@ import time, tqdm.std
 begun = time.time()
 tqdm.std.time = lambda: begun + 1000 * (time.time() - begun)
 
-from rvamp_nb.validation import progress_bar, watched
+from rvamp_nb.environment import progress_bar
 from rvamp_nb.datasets import gaussian_design
 A, y, *_ = gaussian_design(30, 60, seed=1)
 """

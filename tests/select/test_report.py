@@ -208,7 +208,13 @@ def test_bars_are_those_of_the_leaders_with_their_intervals(all_of_it):
     assert sum("(+1 alike)" in name for name in shown) == 1
     (bars,) = ax.containers[1:]
     low_high = np.array([path.vertices[:, 0] for path in bars[2][0].get_paths()])
-    which = [shown.index(name) for name in ("gene 0", "gene 1")]
+    s = all_of_it.selection_  # gene 0 is within two s.e. of the threshold
+    names = s.question.columns.names[np.flatnonzero(s.undecided)]
+    assert {name for name in shown if "undecided" in name} == {
+        f"{name}, undecided" for name in names
+    }
+    named = [name.removesuffix(", undecided") for name in shown]
+    which = [named.index(name) for name in ("gene 0", "gene 1")]
     intervals = all_of_it.refined_.interval()[[0, 1]]
     np.testing.assert_allclose(low_high[which], intervals, atol=1e-12)
     plt.close(ax.figure)

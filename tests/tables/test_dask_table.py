@@ -23,6 +23,7 @@ distributed = pytest.importorskip("distributed")
 import dask.array as da
 
 from rvamp_nb.likelihood import Logistic, PoissonLoss
+from rvamp_nb.lmmse import map_chunks
 from rvamp_nb.resampling import Subsample
 from rvamp_nb.tables.dask_table import FAN, DaskTable, _at_block
 
@@ -120,7 +121,7 @@ def everything(panels, seed=1):
     answers = [panels @ x, panels.T @ U[0], U @ panels, panels[:, which], panels[rows]]
     answers += [panels[:, 3], panels[2], panels[:, np.arange(N) % 3 == 0]]
     if panels.axis if isinstance(panels, chunked.ChunkedTable) else M <= N:
-        joined, summed = chunked.map_chunks(panels, looked, (d,), (U,))
+        joined, summed = map_chunks(panels, looked, (d,), (U,))
         answers += [*joined, *summed]
     answers += chunked.column_sums(panels, U, U[:1])
     answers += [chunked.square_lengths(panels), panels[:, N // 2 :], panels[[]]]
