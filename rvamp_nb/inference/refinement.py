@@ -251,10 +251,11 @@ class Shares(NamedTuple):
     def short(self, accuracy):
         """By how much the squared errors are too large; at most 1 where none is."""
         doubt = max(np.sum(self.Pi * (1 - self.Pi)), LEAST_ASKED / 4) / ASKED
-        error = self.square_error
-        return max(error.sum() / doubt, error.max()) / accuracy**2
+        return (
+            max(self.square_error.sum() / doubt, self.square_error.max()) / accuracy**2
+        )
 
-
+# %% ../../nbs/course/44_refinement.ipynb #65split45
 def _shares(samples):
     """The `Shares` of what has been made so far."""
     columns, *levels = _levels_of(samples)
@@ -275,29 +276,22 @@ def _shares(samples):
 # %% ../../nbs/course/44_refinement.ipynb #44cod006
 FEW_SEEN = 3  # of a coefficient that fewer resamples select rVAMP's moments are taken
 
-
+# %% ../../nbs/course/44_refinement.ipynb #65split49
 def _moments(samples):
     """Means and variances of the columns in question, and their errors, (2, n) each."""
     columns, *levels = _levels_of(samples)
-    analytic = (
-        np.zeros((3, samples.N)) if samples.analytic is None else samples.analytic
-    )
-    analytic, events = analytic[1:, columns], np.diff(levels[1].indptr)
+    alone = np.zeros((3, samples.N)) if samples.analytic is None else samples.analytic
+    analytic, events = alone[1:, columns], np.diff(levels[1].indptr)
     found, seen = np.array([analytic, np.abs(analytic)]), events >= FEW_SEEN
     seen |= samples.analytic is None
     if not seen.any():
         return found
-    levels, analytic, events = (
-        [x[:, seen] for x in levels],
-        analytic[:, seen],
-        events[seen],
-    )
+    levels, known_var = [x[:, seen] for x in levels], analytic[1, seen]
+    events = events[seen]
     settled, n = levels[1], levels[1].shape[0]
     about, _, squares, *_ = _sums(settled, settled)
     # where a variance is below 1e-15 of the mean's square, no digit of it is right
-    scale = (
-        np.sqrt(np.max([squares / n, analytic[1], 1e-15 * about**2], axis=0)) + 1e-75
-    )
+    scale = np.sqrt(np.max([squares / n, known_var, 1e-15 * about**2], axis=0)) + 1e-75
     one, size = np.ones(len(scale)), 3 / np.maximum(events / n, 1e-3)
     first = lambda x, at: (x[:, at].toarray() - about[at]) / scale[at]
     mean = level_mean(*levels, one, first)
