@@ -65,7 +65,7 @@ def test_the_site_opens_from_disk(tab):
 
 
 @pytest.mark.parametrize(
-    "name, wanted", [("11_tour", 1), ("23_rs_gaussian", 2), ("explorers", 2)]
+    "name, wanted", [("11_tour", 1), ("23_rs_gaussian", 2), ("widgets", 2)]
 )
 def test_explorers_and_films_move(tab, address, name, wanted):
     tab.goto(f"{address}{name}.html")
@@ -73,7 +73,7 @@ def test_explorers_and_films_move(tab, address, name, wanted):
     assert move_sliders(tab) == wanted
 
 
-@pytest.mark.parametrize("name", ["index", "37_densities", "explorers"])
+@pytest.mark.parametrize("name", ["index", "37_densities", "widgets"])
 @pytest.mark.parametrize("width", [1400, 390])
 def test_every_control_of_the_explorer_moves_its_picture(tab, address, name, width):
     complaints = listen(tab, address)
@@ -261,7 +261,7 @@ def test_code_is_legible(tab, address, theme):
         "index",
         "quickstart",
         "23_rs_gaussian",
-        "explorers",
+        "widgets",
         "api-algorithm",
         "select_features_in_a_csv",
     ],
