@@ -264,7 +264,7 @@ class RotatedMessage(namedtuple("Turned", (*Mixed._fields, "view", "turns", "lay
 
 
 @couple_both.register
-def _(prior: RotatedMessage, rows, A, *_):
+def _columns_in_clusters(prior: RotatedMessage, rows, A, *_):
     return prior.coupled(A, rows)
 
 # %% ../nbs/course/47_clusters.ipynb #b10ck005

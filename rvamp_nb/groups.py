@@ -433,7 +433,7 @@ def couple_blocks(A, prior_message, message):
 
 
 @couple_rows.register
-def _(rows: BlockNatural, A, prior, *_):
+def _rows_in_groups(rows: BlockNatural, A, prior, *_):
     return couple_blocks(A, prior, rows)
 
 # %% ../nbs/course/52_groups.ipynb #19000058

@@ -655,8 +655,8 @@ SABOTAGES = [
     Sabotage(
         "densities.py",
         "an interval leaves out at each end what it may leave out in all",
-        "density.quantile(np.array([(1 - level) / 2, (1 + level) / 2]))",
-        "density.quantile(np.array([1 - level, level]))",
+        "quantile(np.array([(1 - level) / 2, (1 + level) / 2]))",
+        "quantile(np.array([1 - level, level]))",
         "tests/algorithm/test_densities.py::test_an_interval_is_two_quantiles",
     ),
     Sabotage(
@@ -929,8 +929,8 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "the accuracy of the worst feature is enough",
-        "max(error.sum() / doubt, error.max())",
-        "error.max()",
+        "max(self.square_error.sum() / doubt, self.square_error.max())",
+        "self.square_error.max()",
         "tests/inference/test_refinement.py::test_refits_go_on_until_all_together_are_worth_enough",
     ),
     Sabotage(

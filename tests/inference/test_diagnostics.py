@@ -434,7 +434,7 @@ def test_counting_rows_leaves_fewer_doubts(small):
 
 
 @pytest.mark.parametrize(
-    "name, value", [("FEW_ROWS", (1, 1)), ("TWIN", 1.0), ("RED_SHARE", 1.0)]
+    "name, value", [("FEW_ROWS", (1, 1)), ("TWIN_CORRELATION", 1.0), ("RED_SHARE", 1.0)]
 )
 def test_each_part_of_the_rule_is_needed(small, monkeypatch, name, value):
     """Without it more of the green tables have a wrong spread."""
