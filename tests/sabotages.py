@@ -432,17 +432,18 @@ SABOTAGES = [
     ),
     Sabotage(
         "select/question.py",
-        "a threshold of one half is let in",
-        'threshold=(0.5, 1, "]")',
-        'threshold=(0.5, 1, "[]")',
-        "tests/select/test_estimator_input.py tests/select/test_estimator.py",
+        "a path of no penalty at all is let in",
+        "n_lambdas=1,",
+        "n_lambdas=0,",
+        "tests/select/test_estimator_input.py",
     ),
     Sabotage(
         "select/remarks.py",
         "an answer without refits does not say so",
         "    if found.refit_error:\n",
         "    if False:\n",
-        "tests/select/test_stability_selection.py tests/select/test_estimator.py",
+        "tests/select/test_selection.py::test_what_cannot_be_refitted_is_said_and"
+        "_rvamp_reported",
     ),
     Sabotage(
         "select/estimator.py",
