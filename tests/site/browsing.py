@@ -55,7 +55,15 @@ def listen(tab, start):
         lambda message: message.type == "error" and complaints.append(message.text),
     )
     tab.on("pageerror", lambda error: complaints.append(str(error)))
-    tab.on("requestfailed", lambda request: complaints.append(f"failed: {request.url}"))
+    # what the browser itself gives up when the page is left is no complaint: a file that
+    # is missing has another failure
+    tab.on(
+        "requestfailed",
+        lambda request: (
+            request.failure == "net::ERR_ABORTED"
+            or complaints.append(f"failed: {request.url}")
+        ),
+    )
     tab.on(
         "request",
         lambda request: (
