@@ -426,8 +426,8 @@ def _as_table(args, study, beside, left, code):
         f" {study.n_features} features on average;",
         f"{size} feature;",
         f"without the effects the target has the standard deviation {study.noise:g}.",
-        f"Analyse them with --threshold {study.threshold:.3g} --pfer {study.pfer:.3g}"
-        f" (a half of the rows then selects q = {study.q:.3g}).",
+        f"Analyse them with --threshold {study.threshold:.3g} --pfer {study.pfer:.3g};",
+        f"a resample, half of the rows, then selects q = {study.q:.3g} features.",
         f"False selections on average: {study.pfer:.2g} at most, by the limit, and"
         f" {study.false_selections:.2g} expected here.",
     ]

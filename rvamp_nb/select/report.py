@@ -159,9 +159,10 @@ def headline(s):
         return f"no answer: {s.status.removeprefix('no answer: ')}"
     red, (kept, _), how = s.diagnostics.reliability == "red", size_selected(s), ""
     if s.refined is not None and not s.undecided.any():
-        words = {0: ", none is near", 1: ", clearly above", 2: ", both clearly above"}
-        how = f"{words.get(kept, ', all clearly above')} the threshold"
-    text = promised(s, how) + ", a weak promise" * (s.pfer_bound > kept / 2 > 0)
+        words = {0: ", none is near", 1: ", well above", 2: ", both well above"}
+        how = f"{words.get(kept, ', all well above')} the threshold"
+    many = f", a high limit for {kept}" * (s.pfer_bound > kept / 2 > 0)
+    text = promised(s, how) + many
     if s.status != "converged":
         text = f"not all that was asked for: {text}"
     if s.diagnostics.repeated and red:
@@ -171,8 +172,9 @@ def headline(s):
     if s.undecided.any():
         names = [printable(name, 28) for name in s.question.columns.names[s.undecided]]
         few = format_list(names, range(len(names)))
-        return f"{text}; too close to the threshold to decide: {few}"
-    return text
+        text += f"; too close to the threshold to decide: {few}"
+    # refits are right about the rows as they are, not about a row that is wrong
+    return f"{text}; {s.diagnostics.reasons[0].partition(':')[0]}" if red else text
 
 
 def console(s, name="the table", done=(), warnings=(), leaders=12):

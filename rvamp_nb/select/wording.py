@@ -324,12 +324,13 @@ def _facts_of_the_choice(s):
     reached = f"λ = {s.lam:.5g}{theirs}; a resample selects {reached}"
     yield "penalty", f"{'L1 (Lasso)' if kind == 'Laplace' else kind}, {reached}"
     yield "threshold", f"selected if Π ≥ {s.threshold:.3g}{_why_so(s)}"
-    unit = f"; the limit on false selections needs independent {s.diagnostics.unit}s"
+    unit = f"; the limit on false selections, pfer, needs independent"
+    unit += f" {s.diagnostics.unit}s"
     law = _law(s.question.counts, len(target.y))
     yield "resamples", law + unit * (not np.isnan(s.pfer_bound))
     if (kept := size_selected(s)[0]) and s.pfer_bound > kept / 2:
         false = f"{min(s.pfer_bound, kept):.2g} of {kept} selected may be false"
-        yield "limit", f"on average {false}; a smaller pfer, {kept / 10:.2g}, says more"
+        yield "limit", f"on average {false}; ask for fewer, with pfer {kept / 10:.2g}"
 
 
 def _why_so(s):

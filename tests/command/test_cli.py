@@ -155,7 +155,7 @@ def test_the_main_job(tmp_path):
     done = subprocess.run([sys.executable, "-c", script], **caught)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "5.0 True False"
-    first = "4 features selected, all clearly above the threshold; expected false"
+    first = "4 features selected, all well above the threshold; expected false"
     assert unwrapped(done.stdout).startswith(f"{first} selections ≤ 1 (default: 1)")
     assert max(map(len, done.stdout.splitlines())) <= 88
     assert done.stderr == ""  # nobody watches a pipe: no bar
@@ -1705,7 +1705,7 @@ def test_a_plan_is_printed_as_the_library_computes_it(capsys, tmp_path):
     text = capsys.readouterr().out
     study = rvamp_nb.plan_study(60, 3, 1, threshold=0.7)
     assert text.startswith(f"{study.rows} rows find {study.true_selections:.3g} of 3")
-    assert f"--threshold 0.7 --pfer {study.pfer:.3g} (a half" in text
+    assert f"--threshold 0.7 --pfer {study.pfer:.3g};\na resample, half" in text
     assert max(map(len, text.splitlines())) <= 88
     assert not list(tmp_path.iterdir())
 

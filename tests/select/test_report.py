@@ -305,10 +305,17 @@ def test_a_bound_that_says_next_to_nothing_is_named(plain):
     s = plain.selection_
     n = int(s.support.sum())
     told = lambda bound: " ".join(console(replace(s, pfer_bound=bound))).split()
-    assert f"a smaller pfer, {n / 10:.2g}, says more" in " ".join(told(0.6 * n))
-    assert "smaller pfer" not in " ".join(told(0.4 * n))
-    assert headline(replace(s, pfer_bound=0.6 * n)).endswith(", a weak promise")
-    assert "weak" not in headline(replace(s, pfer_bound=0.4 * n))
+    assert f"ask for fewer, with pfer {n / 10:.2g}" in " ".join(told(0.6 * n))
+    assert "ask for fewer" not in " ".join(told(0.4 * n))
+    assert headline(replace(s, pfer_bound=0.6 * n)).endswith(f", a high limit for {n}")
+    assert "high limit" not in headline(replace(s, pfer_bound=0.4 * n))
+
+
+def test_a_row_that_decides_is_in_the_verdict_with_refits_too(plain):
+    both = with_refits(plain.selection_, n_resamples=50)
+    why = "row 3 alone makes 83% of the variation over resamples"
+    poor = replace(both.diagnostics, reliability="red", reasons=[f"{why}: look at it"])
+    assert headline(replace(both, diagnostics=poor)) == f"{headline(both)}; {why}"
 
 
 def test_other_choices_are_told(cases):
@@ -406,7 +413,7 @@ def test_the_verdict_says_what_is_undecided(plain, monkeypatch):
     assert headline(alone) == promised(alone)
     kept = np.flatnonzero(both.support)
     sure = known_to(np.full(30, 1e-9))
-    many = "all clearly" if len(kept) > 2 else "clearly"
+    many = "all well" if len(kept) > 2 else "well"
     assert headline(sure) == promised(both, f", {many} above the threshold")
     se = np.full(30, 1e-9)
     se[7] = abs(both.probabilities[7] - both.threshold) / 1.99
