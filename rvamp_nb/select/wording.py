@@ -324,7 +324,7 @@ def _facts_of_the_choice(s):
     reached = f"λ = {s.lam:.5g}{theirs}; a resample selects {reached}"
     yield "penalty", f"{'L1 (Lasso)' if kind == 'Laplace' else kind}, {reached}"
     yield "threshold", f"selected if Π ≥ {s.threshold:.3g}{_why_so(s)}"
-    unit = f"; the limit on false selections, pfer, needs independent"
+    unit = "; the limit on false selections, pfer, needs independent"
     unit += f" {s.diagnostics.unit}s"
     law = _law(s.question.counts, len(target.y))
     yield "resamples", law + unit * (not np.isnan(s.pfer_bound))

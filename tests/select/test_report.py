@@ -314,7 +314,8 @@ def test_a_bound_that_says_next_to_nothing_is_named(plain):
 def test_a_row_that_decides_is_in_the_verdict_with_refits_too(plain):
     both = with_refits(plain.selection_, n_resamples=50)
     why = "row 3 alone makes 83% of the variation over resamples"
-    poor = replace(both.diagnostics, reliability="red", reasons=[f"{why}: look at it"])
+    why_red = dict(reliability="red", reasons=[f"{why}: look at it"])
+    poor = both.diagnostics._replace(**why_red)
     assert headline(replace(both, diagnostics=poor)) == f"{headline(both)}; {why}"
 
 
@@ -430,7 +431,7 @@ def test_the_verdict_says_what_is_undecided(plain, monkeypatch):
     plt.close(ax.figure)
     se[7] *= 1.99 / 2.01
     assert "to decide" not in headline(known_to(se))
-    red = alone.diagnostics._replace(reliability="red")
+    red = alone.diagnostics._replace(reliability="red", reasons=["few rows"])
     said = headline(replace(alone, diagnostics=red))
     assert said == f"do not use this without refits: {promised(alone)}"
     assert "without refits" not in headline(replace(both, diagnostics=red))

@@ -55,7 +55,7 @@ def listen(tab, start):
         lambda message: message.type == "error" and complaints.append(message.text),
     )
     tab.on("pageerror", lambda error: complaints.append(str(error)))
-    # what the browser itself gives up when the page is left is no complaint: a file that
+    # what the browser gives up when the page is left is no complaint: a file that
     # is missing has another failure
     tab.on(
         "requestfailed",
