@@ -102,7 +102,7 @@ class GaussianSignal:
 class OrderParameters(NamedTuple):
     """All messages of the averaged algorithm: eight numbers."""
 
-    Q_hat_1x: float  # precision that a coefficient hears
+    Q_hat_1x: float  # precision that a coefficient receives
     psi_hat_1x: float  # data noise of its field
     chi_hat_1x: float  # resampling noise of its field
     k: float  # how large the truth appears in it

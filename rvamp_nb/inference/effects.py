@@ -111,15 +111,15 @@ def debiased_together(fit, together):
     return estimate, np.sqrt(var), freed, pull, rest
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0023
-RESEMBLING, TOGETHER = 0.6, 8  # columns beyond this cosine are heard together, so many
+RESEMBLING, TOGETHER = 0.6, 8  # beyond this cosine columns have one joint field; size
 
 
 class Resemblance(NamedTuple):
     """Which of N columns resemble each other."""
 
-    together: list  # for each column those that are heard with it, itself first
+    together: list  # for each column those in its joint field, itself first
     closest: np.ndarray  # the largest absolute cosine with another, (N,) ...
-    apart: np.ndarray  # ... and with one that is not heard with it
+    apart: np.ndarray  # ... and with one outside its joint field
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0066
 def resemblance(A, at_once=500):

@@ -210,7 +210,7 @@ def _name_columns(est, N, names, reset=False):
 
 # %% ../../nbs/course/54_stability.ipynb #4b4b11f0
 def _of_path(name):
-    """What a `Selection` tells of its path, as an attribute."""
+    """What a `Selection` knows of its path, as an attribute."""
     return property(attrgetter(f"selection_.summary_of_path.{name}"))
 
 

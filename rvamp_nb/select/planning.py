@@ -397,8 +397,8 @@ def _factors(square, M, N):
 
 # %% ../../nbs/course/57_planning.ipynb #586715da
 def pilot_of(X):
-    """What a pilot X, an (n, N) table of finite numbers, tells of how its features hang
-    together: a `Pilot` of the factors that stand out of its own noise, at the strength
+    """Estimate from a pilot X, an (n, N) table of finite numbers, how its features
+    correlate: a `Pilot` of the factors that stand out of its own noise, at the strength
     that they have in the population (`one-factor`). A ValueError for constant columns,
     or n < 4.
     """

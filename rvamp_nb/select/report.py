@@ -234,7 +234,7 @@ def _leading(s, most):
 
 # %% ../../nbs/workshop/report.ipynb #c2f630e0
 def fingerprint(question):
-    """What tells one question from another: a digest, 64 letters, of the target, the
+    """Identify a question: a digest, 64 letters, of the target, the
     columns' names and the standardised table (another one where it is read in blocks).
     """
     A, target = question.A, question.target

@@ -27,7 +27,7 @@ from .target import draws_halves
 
 # %% ../../nbs/workshop/selection.ipynb #9221b386
 class PathSummary(NamedTuple):
-    """What is told of a path."""
+    """What a path looks like, point by point."""
 
     lambdas: np.ndarray  # (L,), decreasing
     selection_probabilities: np.ndarray  # (N, L), NaN where not converged
@@ -190,7 +190,7 @@ def _one_penalty(asked):
 
 # %% ../../nbs/workshop/selection.ipynb #e16light2
 def diagnose_selection(question, path, answer, q, repeated):
-    """The light, told all that is known here; rows of one group do not repeat."""
+    """Diagnose a fit by all that is known here; rows of one group do not repeat."""
     fit, groups = answer.fit, question.target.rows.groups
     above = ~path.converged & ~(path.lams < answer.lam)
     cut = any(status == "not reached" for status in path.statuses)
