@@ -19,7 +19,7 @@ from .lmmse import couple_both
 from .messages import Mixed, Moments, Natural, mixed_extrinsic
 from .prior import Prior
 from .problem import Breakdown, State, Step
-from .tables.chunked import SERIAL, column_sums, square_lengths
+from .tables.chunked import SERIAL, column_sums
 
 # %% ../nbs/course/34_one_turn.ipynb #881c9e7c
 def initial_state(problem):
@@ -161,9 +161,9 @@ def reply(prior, incoming, data_precision, beta):
 
 def factor_replies(problem, state):
     """Variable 1: moments and messages of prior and rows (`Replies`)."""
-    A, y, prior, likelihood, counts, beta = problem
+    _, y, prior, likelihood, counts, beta = problem
     u, likelihood_message = likelihood.message(y, state.to_likelihood, counts, beta)
-    data_precision = square_lengths(A) * np.mean(u.chi)
+    data_precision = problem.square_lengths * np.mean(u.chi)
     x, message, ridge, n_clipped = reply(prior, state.to_prior, data_precision, beta)
     return Replies(x, u, message, likelihood_message, ridge, data_precision, n_clipped)
 
