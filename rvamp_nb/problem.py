@@ -16,7 +16,7 @@ from .messages import Mixed, Moments, Natural
 from .tables.chunked import square_lengths
 
 # %% ../nbs/workshop/problem.ipynb #d46cb71a
-class _Parts(NamedTuple):
+class _Fixed(NamedTuple):
     """The parts of a `Problem`."""
 
     A: np.ndarray  # (M, N), or ChunkedTable: a table that is read in blocks
@@ -27,7 +27,7 @@ class _Parts(NamedTuple):
     beta: float = np.inf  # inverse temperature
 
 
-class Problem(_Parts):
+class Problem(_Fixed):
     """What stays fixed while messages move."""
 
     @cached_property

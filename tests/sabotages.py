@@ -632,11 +632,18 @@ SABOTAGES = [
         "tests/algorithm/test_lmmse.py::test_most_columns_keep_still_and_the_answer_is_the_same",
     ),
     Sabotage(
-        "solver.py",
+        "protocols.py",
         "a prior whose chi is not the derivative of its mean is taken",
         "if len(wrong) > N // 2:",
         "if len(wrong) > N:",
         "tests/algorithm/test_protocols.py::test_a_wrong_prior_is_refused_at_the_call",
+    ),
+    Sabotage(
+        "lattice.py",
+        "the top of the largest count does not enter the spacing",
+        "left, right = np.minimum(left, top), np.maximum(right, top)",
+        "left, right = left, right",
+        "tests/algorithm/test_lattice.py::test_half_the_spacing_says_the_same",
     ),
     Sabotage(
         "solver.py",
