@@ -1441,7 +1441,7 @@ SABOTAGES = [
         "tests/select/test_report.py::test_bars_are_those_of_the_leaders_with_their_intervals",
     ),
     Sabotage(
-        "select/estimator.py",
+        "select/results.py",
         "predictions are made where nothing has converged",
         "if not self._known.fit.converged:",
         "if self._known.fit is None:",

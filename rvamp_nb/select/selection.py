@@ -69,6 +69,12 @@ class Selection:
     lambda_scales: dict | None = None
     asked: dict | None = None
 
+    def refine(self, **asked):
+        """As `refine` at the reported penalty, about the columns of X and on their
+        scale; options and errors are those of `rvamp_nb.refine`.
+        """
+        return to_columns(self, refine_selection(self, **asked))
+
     @cached_property
     def summary_of_path(self):
         """`PathSummary` of the path that was asked for; if none was, of
