@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..datasets import unit_columns
 from ..densities import Located, coefficient_interval, located
 from ..inference.diagnostics import ReliabilityWarning, diagnose
 from ..inference.refinement import refine
@@ -24,6 +23,7 @@ from . import error_control
 from .features import Columns, chosen_columns
 from .penalty import SelectionProblem, coarse_path, path_options, search
 from .target import draws_halves
+from ..tables.standardize import unit_columns
 
 # %% ../../nbs/workshop/selection.ipynb #9221b386
 class PathSummary(NamedTuple):

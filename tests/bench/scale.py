@@ -41,7 +41,7 @@ from rvamp_nb import StabilitySelection, rvamp  # noqa: E402
 from rvamp_nb.environment import progress_bar  # noqa: E402
 from rvamp_nb.prior import Laplace  # noqa: E402
 from rvamp_nb.resampling import FixedFactor, Subsample  # noqa: E402
-from rvamp_nb.tables.chunked import standardised  # noqa: E402
+from rvamp_nb.tables.standardize import unit_columns  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 SUMMARY = HERE / "scale.json"
@@ -81,7 +81,7 @@ def fitted(path, lam):
     """One fit, and what it took."""
     A = np.load(path, mmap_mode="r")
     y = simulated_trait(A, causal(A.shape[1]), explained=EXPLAINED)
-    before, table = peak(), standardised(ConditionedFit(A))[0]
+    before, table = peak(), unit_columns(ConditionedFit(A))[0]
     start, earlier = time.perf_counter(), len(table.log)
     how = dict(prior=Laplace(lam, FixedFactor()), counts=Subsample(0.5))
     fit = rvamp(table, y, **how)
