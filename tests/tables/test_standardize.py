@@ -1,5 +1,5 @@
-"""Columns of unit length: of tables in chunks they are those of arrays, in any unit, and
-in one pass or two.
+"""Columns of unit length: of tables in chunks they are those of arrays, in any unit
+and in one pass or two.
 """
 
 import warnings
