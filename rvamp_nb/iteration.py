@@ -134,11 +134,8 @@ class AdaptiveDamping:
 
     def slow_down(self):
         """Half the damping from here on."""
-        self.damping, self.best, self.waited = (
-            max(self.damping / 2, MIN_DAMPING),
-            np.inf,
-            0,
-        )
+        self.damping = max(self.damping / 2, MIN_DAMPING)
+        self.best, self.waited = np.inf, 0
 
 # %% ../nbs/course/35_until_it_stops.ipynb #a7d10c05
 def expected_rows(problem):

@@ -1370,7 +1370,7 @@ SABOTAGES = [
         "::test_intervals_of_new_targets_hold_what_they_name",
     ),
     Sabotage(
-        "select/predictions.py",
+        "select/substitutes.py",
         "all of a family must be selected, not any",
         "(s.refined.draws[:, apart] != 0).any(1)",
         "(s.refined.draws[:, apart] != 0).all(1)",

@@ -252,10 +252,8 @@ def _acts(ask, table):
         how = "filled with the column's median or most frequent level"
         yield f"{total} gap{'s' * (total != 1)} {how}: {named}"
     for name, level in table.references.items():
-        many, against = (
-            len(table.categories[name]),
-            f"compared with '{printable(level)}'",
-        )
+        many = len(table.categories[name])
+        against = f"compared with '{printable(level)}'"
         coded = f"column{'s' * (many != 1)} of 0 and 1"
         yield f"'{printable(name)}' became {many} {coded}, {against}"
     if ask.keep:

@@ -81,10 +81,8 @@ def read_frame(path, *, sep=None, decimal=".", encoding=None, typed=in_python):
         How an option is written in messages.
     """
     kinds = "CSV (UTF-8), TSV or Parquet (with rvamp-nb[parquet]), also in gzip"
-    where, remedy = (
-        printable(path),
-        f"give the path of {kinds}, or say how it is coded,",
-    )
+    where = printable(path)
+    remedy = f"give the path of {kinds}, or say how it is coded,"
     remedy += f" such as {typed('encoding', 'latin-1')}"
     with reading(where, remedy):
         data = Path(path).read_bytes()

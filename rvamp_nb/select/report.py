@@ -24,8 +24,8 @@ from ..plot_style import style
 from ..saving import written_whole
 from . import wording
 from .plots import PICTURES
-from .predictions import duplicates, family_probabilities, substitutes
 from .readers import pd, printable
+from .substitutes import duplicates, family_probabilities, substitutes
 from .wording import methods_text, promised, size_reported, size_selected
 from ..sketch import rounded
 from ..tables.chunked import ChunkedTable

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import widgets
 from ..environment import numpy_errors
-from . import plots, predictions, report
+from . import plots, report, substitutes
 from ..typing import Array, Bools, FilePath
 
 if TYPE_CHECKING:  # none of these is loaded for a signature
@@ -282,7 +282,7 @@ class Results:
         >>> table["probability"].round(1).tolist()
         [1.0, 0.0]
         """
-        return predictions.family_probabilities(self._known, families)
+        return substitutes.family_probabilities(self._known, families)
 
     def duplicates(self) -> list[str]:
         """Find the near copies of each feature, which share one probability.
@@ -299,7 +299,7 @@ class Results:
         >>> s.duplicates()[:2]
         ['', '']
         """
-        return predictions.duplicates(self._known.question.columns)
+        return substitutes.duplicates(self._known.question.columns)
 
     def substitutes(self) -> list[str]:
         """Find the features that share their signal with a selected one: across
@@ -319,7 +319,7 @@ class Results:
         'x8'
         """
         s = self._known
-        return predictions.substitutes(s.fit, s.question.columns, s.support)
+        return substitutes.substitutes(s.fit, s.question.columns, s.support)
 
     @property
     def _known(self):
