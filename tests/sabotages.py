@@ -1507,7 +1507,7 @@ SABOTAGES = [
     Sabotage(
         "select/readers.py",
         "a level of a category is taken for a gap",
-        "    if words <= GAPS:",
+        "    if words <= GAP_WORDS:",
         "    if True:",
         "tests/select/test_frames.py::test_a_word_among_words_is_a_level_unless_it_is_named",
     ),

@@ -10,7 +10,7 @@ LINES, FLOORS, TWICE, ONCE = 11_840, 12, 0, 4
 CROSSINGS = dict(rvamp=250, StabilitySelection=2_000)  # from room to room
 # names that several rooms have but for case, underscore or plural: most are a tuple and
 # the function that fills it (Step and step, CountLaw and count_law, Refits and refit)
-ALIKE = 11
+ALIKE = 6
 LARGEST = 400  # lines of code of a room
 
 
