@@ -218,7 +218,7 @@ SABOTAGES = [
     ),
     Sabotage(
         "coupling.py",
-        "a coefficient hears its own mean in its field",
+        "a coefficient receives its own mean in its field",
         "back = Natural(s / free, (solved.Atu + s * r) / free, others / free**2)",
         "back = Natural(s / free, solved.Atu / free, others / free**2)",
         "tests/algorithm/test_coupling.py::test_equals_the_dense_solution",
@@ -239,14 +239,14 @@ SABOTAGES = [
     ),
     Sabotage(
         "lmmse.py",
-        "everybody hears its own noise",
+        "each receives its own noise",
         "    np.fill_diagonal(squares, 0)\n",
         "",
         "tests/algorithm/test_coupling.py::test_equals_the_dense_solution",
     ),
     Sabotage(
         "lmmse.py",
-        "a row of the wide form hears its own noise",
+        "a row of the wide form receives its own noise",
         "_without_own(row_dots(outer, outer), chi**2 * chi_hat, len(chi))",
         "_without_own(row_dots(outer, outer), 0 * chi_hat, len(chi))",
         "tests/algorithm/test_coupling.py::test_equals_the_dense_solution",
@@ -256,7 +256,7 @@ SABOTAGES = [
         "where a row's own noise outweighs, what R brings is forgotten",
         "chi_hat @ half**2 + row_dots(seen.T, F[few])",
         "chi_hat @ half**2",
-        "tests/algorithm/test_lmmse.py::test_nobody_hears_its_own_noise_however_loud",
+        "tests/algorithm/test_lmmse.py::test_nothing_receives_its_own_noise_however_loud",
     ),
     Sabotage(
         "lmmse.py",
@@ -718,7 +718,7 @@ SABOTAGES = [
     ),
     Sabotage(
         "inference/effects.py",
-        "the noise of what is heard with a twin is left out of its error",
+        "the noise of a twin in the joint field is left out of its error",
         "fit.mean[i] + first @ force[members], W_B @ first",
         "fit.mean[i] + first @ force[members], W_B[:, 0] * first[0]",
         "tests/inference/test_effects.py::test_intervals_of_twins_hold_as_often_as_they_say",
@@ -964,14 +964,14 @@ SABOTAGES = [
     ),
     Sabotage(
         "batch_glm.py",
-        "a refit ends where it was told to begin",
+        "a refit ends where it was to begin",
         "start = None if start is None else table.there(start)",
         "start = None if start is None else table.there(start) * np.nan",
         "tests/inference/test_refinement.py::test_where_an_exact_refit_begins_moves_no_digit",
     ),
     Sabotage(
         "inference/refinement.py",
-        "a coefficient hears itself in its field",
+        "a coefficient is part of its own field",
         'W = U / (1 - view.D * np.einsum("mi,mi->i", U, A))',
         "W = U",
         "tests/inference/test_refinement.py::test_fields_move_as_the_coupling_says",
@@ -1218,7 +1218,7 @@ SABOTAGES = [
     ),
     Sabotage(
         "micro.py",
-        "a coefficient hears of its own variance",
+        "a coefficient receives its own variance",
         "others = (B - np.diag(b)) ** 2 @ T + back**2 @ chi_hat",
         "others = B**2 @ T + back**2 @ chi_hat",
         "tests/algorithm/test_micro.py",

@@ -696,7 +696,7 @@ def test_rows_far_beyond_the_bend_leave_the_others_their_digits(seed):
 
 
 def test_eigenvalues_that_are_not_found_are_a_breakdown():
-    """As of messages to groups that run away: told in the status, never raised."""
+    """As of messages to groups that run away: stated in the status, never raised."""
 
     def lost(problem, state):
         raise np.linalg.LinAlgError("Eigenvalues did not converge")

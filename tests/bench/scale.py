@@ -159,7 +159,7 @@ def measured(name, folder, limit):
     return known | run
 
 
-def told(run):
+def print_run(run):
     """A run in words."""
     M, N = run["M"], run["N"]
     top = f"peak {run['peak_bytes'] / GIB:.2f} GiB"
@@ -168,10 +168,14 @@ def told(run):
     print(f"    {run['seconds']:.1f} s, {run['steps']} steps, {top}")
     print(f"    found {run['found']}, of {causal(N)}")
     if "passes" in run:
-        said = cost(M, N, bytes_per_number=0, machine=Machine(**run["machine"])).seconds
+        predicted = cost(
+            M, N, bytes_per_number=0, machine=Machine(**run["machine"])
+        ).seconds
         share = f"{run['in_passes']:.0%} of the time, reading {run['reading']:.0%}"
         print(f"    {run['passes']} passes of {run['pass_seconds']:.2f} s: {share}")
-        print(f"    a step {run['step_seconds']:.2f} s, by the formula {said:.2f} s")
+        print(
+            f"    a step {run['step_seconds']:.2f} s, by the formula {predicted:.2f} s"
+        )
 
 
 def kept(run):
@@ -199,7 +203,7 @@ def main():
         for name in progress_bar(names, desc="tables"):
             run = measured(name, args.folder or temporary, args.limit)
             kept(run)
-            told(run)
+            print_run(run)
 
 
 if __name__ == "__main__":

@@ -110,8 +110,8 @@ def test_operations_are_as_counted(tables, M, N, lam, monkeypatch):
     for _ in islice(iterate(problem_of(table, y, lam)), 4):
         operations = sum(done)
         done.clear()
-    said = cost(M, N).arithmetic * Machine().operations
-    assert 1 <= operations / said < 1.05
+    predicted = cost(M, N).arithmetic * Machine().operations
+    assert 1 <= operations / predicted < 1.05
 
 
 def test_a_log_is_shared_with_the_tables_made_from_one(tables):
@@ -148,8 +148,8 @@ def test_the_driver_holds_no_more_than_is_said(tmp_path, M, N, lam):
         pass
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    said = cost(M, N, block=2**15)
-    assert 0.5 < peak / (said.driver_bytes + said.worker_bytes) < 1.05
+    predicted = cost(M, N, block=2**15)
+    assert 0.5 < peak / (predicted.driver_bytes + predicted.worker_bytes) < 1.05
 
 
 # --------------------------------------------------- the formulas
