@@ -46,9 +46,7 @@ def _of_columns(prior, which, N):
     return replace(prior, **cut)
 
 # %% ../nbs/workshop/active.ipynb #12000205
-ACTIVE_FROM_RATIO = (
-    128  # stored columns for each row from which on few settle by themselves
-)
+ACTIVE_FROM_RATIO = 128  # columns for each row from which on few settle alone
 ACTIVE_MAX_RATIO = 4  # of them, at most so many for each row
 
 
@@ -122,18 +120,12 @@ def active_set_step(problem, state):
         last = small and _arrived(*small)
         if last is None:
             return coupling_step(problem, state, replies)
-        return coupling_step(
-            problem,
-            state,
-            *_after_active_step(replies, which, gathered, small[0], last),
-        )
+        after = _after_active_step(replies, which, gathered, small[0], last)
+        return coupling_step(problem, state, *after)
 
 
 def step_for(A):
     """The step that a table is best taken through: this one, or the plain `step`."""
     M, N = A.shape
-    return (
-        active_set_step
-        if isinstance(A, ChunkedTable) and N >= ACTIVE_FROM_RATIO * M
-        else step
-    )
+    is_wide = isinstance(A, ChunkedTable) and N >= ACTIVE_FROM_RATIO * M
+    return active_set_step if is_wide else step

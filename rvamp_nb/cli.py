@@ -67,7 +67,7 @@ _ENDS = "-selection.csv -selection.json -selection.png -path.csv -path.png".spli
 
 
 def _contents(s, with_path, source, table, warned):
-    """{end of a file: its bytes}, and the exit code; `warned` hears of what fails."""
+    """{end of a file: its bytes}, and the exit code; `warned` receives what fails."""
     made, stopped = _reports.report_files(s, []), s.interrupted
     ends = {"bars": "-selection.png", "path": "-path.png"}
     pictures = list(ends)[: 1 + with_path] if s.fit.converged and not stopped else []
@@ -113,7 +113,7 @@ def _by_lines(s, lines):
 
 # %% ../nbs/workshop/cli.ipynb #59200d3a
 def _saved(name, contents, out):
-    """Write all files or none, undisturbed by ctrl-C. Returns lines that tell of it."""
+    """Write all files or none, undisturbed by ctrl-C. Returns lines that name them."""
     place = lambda end: out / (name + end)
     left = [end for end in _ENDS if end not in contents and place(end).exists()]
     before = None
@@ -134,7 +134,7 @@ def _saved(name, contents, out):
 
 
 def _reported(s, folder, done):
-    """Write the report. Returns the line that tells of it."""
+    """Write the report. Returns the line that names it."""
     try:
         _reports.write_report(s, folder, done)
     except Exception as e:

@@ -211,7 +211,7 @@ def _possible(chi, Q):
 # %% ../nbs/course/47_clusters.ipynb #b10ck0m1
 def cluster_message(nodes, cavity):
     """The moments of B clusters at their `Nodes`, under what they see: mean, chi
-    and v, (B, d) and twice (B, d, d); and what they tell the rest, D, r and T of the
+    and v, (B, d) and twice (B, d, d); and what they send the rest, D, r and T of the
     same shapes, D and T positive semidefinite (`cluster-message`).
     """
     h, Q, C = cavity

@@ -68,7 +68,7 @@ def _log_width(Q_hat, beta):
 
 # %% ../nbs/course/42_free_energy.ipynb #e61bf179
 def prior_part(problem, incoming):
-    """Sum of F_x over all coefficients, for a `Problem` and what its prior hears."""
+    """Sum of F_x over all coefficients, for a `Problem` and what its prior receives."""
     prior, with_intercept = _inner_prior(problem)
     received, beta = np.array(_received(problem.A, incoming)), problem.beta
     of_columns, intercept = np.split(

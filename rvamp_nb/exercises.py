@@ -13,7 +13,7 @@ def answered(answer, right, mistakes=None, rtol=1e-3):
     """Return what answers an `answer`: "Right.", or what is wrong with it.
 
     `right` is the number or array (or word, or truth value) that was asked for;
-    `mistakes` has the answers that come of a known mistake, by what is said to them.
+    `mistakes` is {what to return: the answer that a known mistake gives}.
     Numbers agree within `rtol` of the largest of `right`. Returns a str.
     """
     if isinstance(right, (str, bool, np.bool_)):
@@ -40,7 +40,7 @@ def answered(answer, right, mistakes=None, rtol=1e-3):
 
 # %% ../nbs/workshop/exercises.ipynb #ex890007
 def _usual(answer, right):
-    """{what is said: the answer that it is said to}: the usual mistakes."""
+    """Usual mistakes, as {what to return: the answer that the mistake gives}."""
     known = {
         "Right up to the sign.": -right,
         "Twice what it should be.": 2 * right,

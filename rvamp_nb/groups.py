@@ -380,7 +380,7 @@ def _check_in_memory(A):
 
 # %% ../nbs/course/52_groups.ipynb #19000051
 def wide_blocks(A, prior, rows, layout):
-    """Response, what is heard, and others' noise of each group, through M x M."""
+    """Response, message, and others' noise of each group, through M x M."""
     prior = at_most_2M(A, prior)
     wide = wide_matrices(A, prior, rows)
     from_S = wide.J @ wide.B.T

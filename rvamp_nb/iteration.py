@@ -56,8 +56,8 @@ class Anderson:
         self.last = None
 
     def propose(self, old, new, z, f, damping):
-        """The accelerated State, or None while there is nothing to combine; z and f,
-        which is overwritten, are the coordinates of old and new.
+        """The accelerated coordinates, or None while there is nothing to combine; z and
+        f, which is overwritten, are the coordinates of old and new.
         """
         free = np.isfinite(z) & np.isfinite(f)
         if not np.array_equal(free, self.free):
@@ -74,7 +74,7 @@ class Anderson:
         if not self.moves:
             return None
         f[which] = _combine(z, residual, self.moves, _weights(new)[which], damping)
-        return from_coordinates(f, old)
+        return f
 
 # %% ../nbs/course/35_until_it_stops.ipynb #12000197
 def _combine(z, residual, moves, weights, damping):
@@ -134,11 +134,8 @@ class AdaptiveDamping:
 
     def slow_down(self):
         """Half the damping from here on."""
-        self.damping, self.best, self.waited = (
-            max(self.damping / 2, MIN_DAMPING),
-            np.inf,
-            0,
-        )
+        self.damping = max(self.damping / 2, MIN_DAMPING)
+        self.best, self.waited = np.inf, 0
 
 # %% ../nbs/course/35_until_it_stops.ipynb #a7d10c05
 def expected_rows(problem):
@@ -173,17 +170,20 @@ def _capped(problem, state, most):
     return _attenuated(state, 0.5 ** (k / 2))
 
 # %% ../nbs/course/35_until_it_stops.ipynb #a7d10c07
-def _near(proposal, plain):
-    """Whether the proposal is finite, no precision or variance off by a factor e^2."""
-    far = np.exp(2.0)
-    if not all(np.isfinite(part).all() for a in proposal for part in a[:3]):
-        return False
-    for a, b in zip(proposal, plain):
-        for one, two in ((a.Q_hat, b.Q_hat), (a.chi_hat, b.chi_hat)):
-            one, two = one[a.diagonal], two[b.diagonal]
-            if ((one > far * two) | (two > far * one)).any():
-                return False
-    return True
+def _near(proposal, plain, state):
+    """Whether coordinates of a state are those of finite messages, and no precision or
+    variance differs from that of the plain ones by a factor e^2.
+    """
+    logs = []
+    for message in state:
+        entries = np.zeros(len(message.Q_hat), dtype=bool)
+        entries[message.diagonal] = True
+        logs += [entries, np.zeros(len(message.h), dtype=bool), entries]
+    logs = np.concatenate(logs)
+    fine = np.isfinite(proposal) | (logs & (proposal < 0))  # -inf is the logarithm of 0
+    with np.errstate(invalid="ignore"):  # of two that are -inf
+        far = np.abs(proposal - plain) > 2
+    return bool(fine.all() and not (far & logs).any())
 
 
 def _onward(problem, current, damping, anderson=None):
@@ -191,12 +191,12 @@ def _onward(problem, current, damping, anderson=None):
     old, new = current.state, current.new
     z, f = np.split(coordinates((*old, *new)), 2)
     trusted = anderson and current.change <= 1
-    plain = from_coordinates(_damped(z, f.copy() if trusted else f, damping), old)
+    plain = _damped(z, f.copy() if trusted else f, damping)
     if trusted:
         proposal = anderson.propose(old, new, z, f, min(damping / 0.7, 1.0))
-        if proposal and _near(proposal, plain):
-            return proposal, True
-    return _capped(problem, plain, len(problem.y)), False
+        if proposal is not None and _near(proposal, plain, old):
+            return from_coordinates(proposal, old), True
+    return _capped(problem, from_coordinates(plain, old), len(problem.y)), False
 
 # %% ../nbs/course/35_until_it_stops.ipynb #a7d10c08
 def _start(problem, state):

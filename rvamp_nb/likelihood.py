@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import ndtr, wrightomega
 
 from .interface import check_interface
+from .lattice import on_lattices
 from .messages import Moments, Natural
 from .rectified import noises, noisy_ramp, ramp
 from .resampling import CountLaw
@@ -253,7 +254,7 @@ class Loss(_Row):
         """`channel` for all counts c, of probabilities w, (K,) each: (K, 4, M)."""
         kind = type(self)
         if kind.inner is Loss.inner and kind.channel is Loss.channel and beta < np.inf:
-            return _on_lattices(self, y, incoming, c, w, beta)
+            return on_lattices(self, y, incoming, c, w, beta)
         return np.array([self.channel(y, incoming, count, beta) for count in c])
 
     def message(
@@ -335,14 +336,6 @@ def _field_grid(spread):
     w = np.exp(-(xi**2) / 2)
     return xi, w / w.sum()
 
-
-def _blocks(kind, most):
-    """Numbers of rows of one kind, together not more than each has as its most."""
-    for which in np.unique(kind):
-        rows = np.flatnonzero(kind == which)
-        n = max(int(most[rows].min()), 1)
-        yield from np.array_split(rows, -(-len(rows) // n))
-
 # %% ../nbs/course/32_likelihood.ipynb #2f465637
 _NO_PULL = np.array([[0.0], [0.0], [0.0], [1.0]])  # the four parts, for a count of 0
 
@@ -353,14 +346,15 @@ def _averaged_pull(loss, y, incoming, c, beta):
     if c == 0:
         return parts
     kind = np.searchsorted(_SPREADS, np.sqrt(incoming.chi_hat))
-    for rows in _blocks(kind, np.full(len(y), 1000)):
-        V, h, chi_hat = (view[rows] for view in incoming)
-        xi, w = _field_grid(np.sqrt(chi_hat.max()))
-        field = h + np.multiply.outer(xi, np.sqrt(chi_hat))
-        pull, response, slack = loss.inner(y[rows], -field, c, V, beta)
-        mean, chi = w @ pull, w @ response
-        excess = w @ (pull - mean - chi * (field - h)) ** 2
-        parts[:, rows] = mean, chi, excess, w @ slack
+    for same in (np.flatnonzero(kind == which) for which in np.unique(kind)):
+        for rows in np.array_split(same, -(-len(same) // 1000)):
+            V, h, chi_hat = (view[rows] for view in incoming)
+            xi, w = _field_grid(np.sqrt(chi_hat.max()))
+            field = h + np.multiply.outer(xi, np.sqrt(chi_hat))
+            pull, response, slack = loss.inner(y[rows], -field, c, V, beta)
+            mean, chi = w @ pull, w @ response
+            excess = w @ (pull - mean - chi * (field - h)) ** 2
+            parts[:, rows] = mean, chi, excess, w @ slack
     return parts
 
 # %% ../nbs/course/32_likelihood.ipynb #bdec2278
@@ -556,98 +550,3 @@ def _posterior_of_fit(loss, y, omega, c, V, beta):
     log_z = np.log(z) + np.log(width * (t[1] - t[0]))
     height = c * at_top + V * (c * slope) ** 2 / 2
     return -c * mean_slope, response, slack, log_z / beta - height
-
-# %% ../nbs/course/32_likelihood.ipynb #4da875b8
-def _spacing(loss, y, left, right, V, c, digits, beta):
-    """How close the points must be between two ends, (M,)."""
-    f = left + np.linspace(0, 1, 9)[:, None] * (right - left)
-    bend = loss.derivatives(y, f)[1].max(0)
-    precision = beta * (1 / V + np.multiply.outer(c, bend))
-    finest = np.sqrt(2 / (np.maximum(digits, 1.0) * precision).max(0)) * np.pi
-    return np.minimum(loss.length_scale, 0.8 * finest)
-
-# %% ../nbs/course/32_likelihood.ipynb #f35959a9
-def _lattice(loss, y, incoming, c, w, beta):
-    """The ends relative to -h, and how many points it takes (inf: it cannot be)."""
-    V, h, chi_hat = incoming
-    sd = np.sqrt(chi_hat + V / beta)
-    reach = sd * (7.0 + np.minimum(sd, 2.0))  # slopes may grow like exp(f)
-    omega = -h + np.array([[0], [-1], [1]]) * reach
-    cV = np.multiply.outer([c.max(), c.min(), c.min()], V)
-    top, left, right = loss.proximal(y, omega, cV)
-    low, high = np.minimum(top + h, 0) - reach, np.maximum(top + h, 0) + reach
-    digits = np.log(1e10 * w)[:, None]
-    left, right = np.minimum(left, top), np.maximum(right, top)
-    step = _spacing(loss, y, left, right, V, c, digits, beta)
-    # the largest exponent among counts and fields that are not too rare
-    field = np.sqrt(2 * np.maximum(digits, 0.0) * chi_hat)
-    edges = loss.value(y, np.array([field - h, -field - h])).max(0)
-    lowest = loss.value(y, np.array([low - h, top, high - h])).min(0)
-    depth = beta * (c[:, None] * (edges - lowest)).max(0)
-    depth = np.minimum(depth, beta * (high - low) ** 2 / (2 * V))
-    points = 1 + (high - low) / step
-    most = np.where(V > beta, 3240, 430)
-    fits = (points <= most) & np.isfinite(loss.value(y, high - h))
-    return low, high, np.where(fits & (depth < 1250), points, np.inf)
-
-# %% ../nbs/course/32_likelihood.ipynb #bbf7fc9b
-def _on_a_lattice(loss, y, incoming, spread, eta, zeta, c, beta):
-    """The four parts, (C, 4, M), for rows that share points eta and noises zeta."""
-    V, h, _ = incoming
-    width = np.sqrt(V / beta)
-    f = np.multiply.outer(eta, width) - h
-    height, slope = loss.value(y, f), loss.derivatives(y, f)[0]
-    # half way up, but where that would overflow: so twice as much can underflow
-    ease = np.minimum(650 / (beta * c.max()), np.ptp(height, axis=0) / 2)
-    height = height - height.min(0) - ease
-    likely = np.exp(np.multiply.outer(-beta * c, height))
-    window = np.exp(-(np.add.outer(zeta, eta) ** 2) / 2)
-    # where all underflows nothing is drawn that often
-    slope = window @ (likely * slope) / np.maximum(window @ likely, 1e-300)
-    pull = -c[:, None, None] * slope
-    noise = np.multiply.outer(zeta, width)
-    w = np.exp(-((noise / spread) ** 2) / 2)
-    w = w / w.sum(0)
-    average = lambda part: np.einsum("km,ckm->cm", w, part)
-    mean = average(pull)
-    chi = average(noise * pull) / (w * noise**2).sum(0)
-    excess = average((pull - mean[:, None] - chi[:, None] * noise) ** 2)
-    slack = np.maximum(1 - V * chi, 0)
-    return np.array([mean, chi, excess, slack]).transpose(1, 0, 2)
-
-# %% ../nbs/course/32_likelihood.ipynb #4f005947
-_GAP = 0.9  # between noises, in standard deviations
-
-
-def _shared(low, high, step, spread, steep):
-    """Points and noises for rows; where steep > 1 the noises are closer by that."""
-    step, gap = step.min(), _GAP * (spread / steep).min()
-    first, last = np.floor(low.min() / step), np.ceil(high.max() / step)
-    count = np.ceil(7.5 * spread.max() / gap)
-    return step * np.arange(first, last + 1), gap * np.arange(-count, count + 1)
-
-# %% ../nbs/course/32_likelihood.ipynb #a48b8746
-def _on_lattices(loss, y, incoming, c, w, beta):
-    """The four parts for all counts, (K, 4, M); a row that is not drawn has no pull."""
-    parts = np.tile(_NO_PULL, (len(c), 1, len(y)))
-    drawn = np.flatnonzero(c)
-    c, w = c[drawn], w[drawn]
-    width = np.sqrt(incoming.Q_hat / beta)
-    spread = np.maximum(np.sqrt(incoming.chi_hat), 1e-5 * width)
-    low, high, points = _lattice(loss, y, incoming, c, w, beta)
-    step, steep = (high - low) / (points - 1), np.maximum(1.3 * spread, 1)
-    sizes = np.array([low / width, high / width, step / width, spread / width, steep])
-    some = np.flatnonzero(np.isfinite(points))
-    # one number for the octaves of three sizes
-    kind = np.array([1e8, 1e4, 1]) @ np.floor(np.log2(sizes[2:, some]))
-    given = lambda rows: (y[rows], Natural(*(view[rows] for view in incoming)))
-    for block in _blocks(kind, 10_000 / points[some]):
-        rows = some[block]
-        grids = _shared(*sizes[:, rows])
-        found = _on_a_lattice(loss, *given(rows), spread[rows], *grids, c, beta)
-        parts[np.ix_(drawn, range(4), rows)] = found
-    rows = np.flatnonzero(np.isinf(points))
-    if len(rows):
-        by_tops = [_averaged_pull(loss, *given(rows), count, beta) for count in c]
-        parts[np.ix_(drawn, range(4), rows)] = by_tops
-    return parts

@@ -280,7 +280,7 @@ def _scaled_inverse(C, prior, least=0.0):
     return *inverse_and_root(_plus_diagonal(W[:, None] * C * W, q)), W
 
 
-def _told_rows(X, Q_u, h_u, chi_hat_u, F_W, x):
+def _row_pass(X, Q_u, h_u, chi_hat_u, F_W, x):
     """Of a chunk of rows: x'F_W F_W'x, A x, u; its parts of the noise and of A'u."""
     forms, noise = _sweep(F_W, X.T, chi_hat_u / Q_u**2)
     Ax = X @ x
@@ -317,9 +317,8 @@ def _solve_tall(A, prior, likelihood):
     F_W = np.asfortranarray(W[:, None] * F)
     moves = S | (prior.D > 0)
     x = prior.r + np.where(moves, F_W @ (F_W.T @ (prior.h + field)), 0)
-    (forms, Ax, u), (noise, Atu) = map_chunks(
-        A, _told_rows, (Q_u, h_u, chi_hat_u), (F_W, x)
-    )
+    given = (Q_u, h_u, chi_hat_u), (F_W, x)
+    (forms, Ax, u), (noise, Atu) = map_chunks(A, _row_pass, *given)
     t = forms / Q_u
     g = np.where(S, prior.chi_hat, prior.T / W**2)
     inner = dtrmm(1.0, F_W, _root(noise + _conjugated(F, g)), lower=1)

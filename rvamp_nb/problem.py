@@ -6,16 +6,18 @@
 __all__ = ['MATTERS', 'NEGLIGIBLE', 'Problem', 'State', 'Step', 'Breakdown']
 
 # %% ../nbs/workshop/problem.ipynb #fcdd9e0d
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from .coupling import Coupled
 from .messages import Mixed, Moments, Natural
+from .tables.chunked import square_lengths
 
 # %% ../nbs/workshop/problem.ipynb #d46cb71a
-class Problem(NamedTuple):
-    """What stays fixed while messages move."""
+class _Fixed(NamedTuple):
+    """The parts of a `Problem`."""
 
     A: np.ndarray  # (M, N), or ChunkedTable: a table that is read in blocks
     y: np.ndarray  # (M,)
@@ -23,6 +25,15 @@ class Problem(NamedTuple):
     likelihood: object  # Squared(), or any Loss
     counts: object  # Poisson(0.5), or any law of independent counts
     beta: float = np.inf  # inverse temperature
+
+
+class Problem(_Fixed):
+    """What stays fixed while messages move."""
+
+    @cached_property
+    def square_lengths(self):
+        """The squared length of each column of A, (N,): every step asks for them."""
+        return square_lengths(self.A)
 
 
 class State(NamedTuple):

@@ -112,7 +112,7 @@ LOOKED_AT = 2**22  # numbers of a table that are all looked at
 
 
 def _table(A):
-    """What tells a table from others: a digest, or four sums of a pass, their size."""
+    """Identify a table: by a digest, or by four sums of a pass and their size."""
     M, N = A.shape
     if M * N <= LOOKED_AT:
         return _digest(np.ascontiguousarray(A[:, :]) + 0.0)  # a zero has no sign
@@ -124,7 +124,7 @@ def _table(A):
 
 
 def _parts(problem):
-    """The settings of a problem, and what tells all of its parts from others."""
+    """The settings of a problem, and what identifies each of its parts."""
     A, y, prior, likelihood, counts, beta = problem
     intercept = isinstance(prior, WithIntercept)
     loss = likelihood.loss if isinstance(likelihood, GroupedLoss) else likelihood

@@ -19,7 +19,7 @@ from .lmmse import couple_both
 from .messages import Mixed, Moments, Natural, mixed_extrinsic
 from .prior import Prior
 from .problem import Breakdown, State, Step
-from .tables.chunked import SERIAL, column_sums, square_lengths
+from .tables.chunked import SERIAL, column_sums
 
 # %% ../nbs/course/34_one_turn.ipynb #881c9e7c
 def initial_state(problem):
@@ -161,9 +161,9 @@ def reply(prior, incoming, data_precision, beta):
 
 def factor_replies(problem, state):
     """Variable 1: moments and messages of prior and rows (`Replies`)."""
-    A, y, prior, likelihood, counts, beta = problem
+    _, y, prior, likelihood, counts, beta = problem
     u, likelihood_message = likelihood.message(y, state.to_likelihood, counts, beta)
-    data_precision = square_lengths(A) * np.mean(u.chi)
+    data_precision = problem.square_lengths * np.mean(u.chi)
     x, message, ridge, n_clipped = reply(prior, state.to_prior, data_precision, beta)
     return Replies(x, u, message, likelihood_message, ridge, data_precision, n_clipped)
 
@@ -192,20 +192,16 @@ def coupling_step(problem, state, replies, gathered=None):
     # a column of zeros receives nothing: its precision stays as it was
     at, received = to_prior.diagonal, to_prior.Q_hat.copy()
     before = state.to_prior.Q_hat[state.to_prior.diagonal]
-    received[at] = np.where(
-        replies.data_precision > 0, received[at] + replies.ridge, before
-    )
+    with_ridge = received[at] + replies.ridge
+    received[at] = np.where(replies.data_precision > 0, with_ridge, before)
     new = State(to_prior._replace(Q_hat=received), to_likelihood)
     check_state(new)
     messages = replies.prior_message, replies.likelihood_message, coupled, new
     change = relative_change(state, new, replies.u)
-    unpenalised = state.to_prior.h / before
-    delta = scale_free_delta(
-        replies.x, coupled.x, NOTHING * np.linalg.norm(unpenalised)
-    )
-    return Step(
-        state, replies.x, replies.u, *messages, change, delta, replies.n_clipped + a + b
-    )
+    least = NOTHING * np.linalg.norm(state.to_prior.h / before)  # unpenalised
+    delta, clipped = scale_free_delta(replies.x, coupled.x, least), a + b
+    ends = change, delta, replies.n_clipped + clipped
+    return Step(state, replies.x, replies.u, *messages, *ends)
 
 # %% ../nbs/course/34_one_turn.ipynb #12000601
 def check_state(state):

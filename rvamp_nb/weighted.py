@@ -34,7 +34,7 @@ def _translated(moments, message, weight, offset):
 
 # %% ../nbs/workshop/weighted.ipynb #s06f5ecc
 class _Weighted:
-    """The loss w l(y, f + o), where `known(y)` tells y, w and o of the rows."""
+    """The loss w l(y, f + o), where `known(y)` returns y, w and o of the rows."""
 
     kinked: bool = property(lambda self: self.loss.kinked)
     plain: Loss = property(lambda self: self.loss.plain)

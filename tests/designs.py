@@ -7,11 +7,25 @@ from typing import NamedTuple
 import numpy as np
 from scipy.fft import dct
 from scipy.linalg import hadamard
+from scipy.special import erfcx, log_ndtr
 from scipy.stats import norm
 
 from rvamp_nb.datasets import standardize
+from rvamp_nb.likelihood import Loss
 from rvamp_nb.resampling import FixedFactor, Poisson, Subsample, TwoPoint
 from rvamp_nb.select.features import near_copies
+
+
+class Probit(Loss):
+    """A loss of a user's own."""
+
+    def value(self, y, f):
+        return -log_ndtr((2 * y - 1) * f)
+
+    def derivatives(self, y, f):
+        s = 2 * y - 1
+        r = np.sqrt(2 / np.pi) / erfcx(-s * f / np.sqrt(2))
+        return -s * r, r * (r + s * f)
 
 
 class Case(NamedTuple):

@@ -247,7 +247,7 @@ def main():
     total = sum(found["lines"].values())
     print(f"{total:6}  lines of code in {len(found['lines'])} rooms")
     print(f"{found['floors'] or 'a circle, no':>6}  floors")
-    for what, said in (
+    for what, text in (
         ("back", "arrows back"),
         ("hidden", "rooms that hide an import"),
         ("twice", "names that stand in two rooms"),
@@ -255,7 +255,7 @@ def main():
         ("once", "small private functions that are called once"),
         ("deep", "classes deeper than three"),
     ):
-        print(f"{len(found[what]):6}  {said}: {', '.join(found[what])}")
+        print(f"{len(found[what]):6}  {text}: {', '.join(found[what])}")
 
 
 if __name__ == "__main__":

@@ -218,7 +218,7 @@ SABOTAGES = [
     ),
     Sabotage(
         "coupling.py",
-        "a coefficient hears its own mean in its field",
+        "a coefficient receives its own mean in its field",
         "back = Natural(s / free, (solved.Atu + s * r) / free, others / free**2)",
         "back = Natural(s / free, solved.Atu / free, others / free**2)",
         "tests/algorithm/test_coupling.py::test_equals_the_dense_solution",
@@ -239,14 +239,14 @@ SABOTAGES = [
     ),
     Sabotage(
         "lmmse.py",
-        "everybody hears its own noise",
+        "each receives its own noise",
         "    np.fill_diagonal(squares, 0)\n",
         "",
         "tests/algorithm/test_coupling.py::test_equals_the_dense_solution",
     ),
     Sabotage(
         "lmmse.py",
-        "a row of the wide form hears its own noise",
+        "a row of the wide form receives its own noise",
         "_without_own(row_dots(outer, outer), chi**2 * chi_hat, len(chi))",
         "_without_own(row_dots(outer, outer), 0 * chi_hat, len(chi))",
         "tests/algorithm/test_coupling.py::test_equals_the_dense_solution",
@@ -256,7 +256,7 @@ SABOTAGES = [
         "where a row's own noise outweighs, what R brings is forgotten",
         "chi_hat @ half**2 + row_dots(seen.T, F[few])",
         "chi_hat @ half**2",
-        "tests/algorithm/test_lmmse.py::test_nobody_hears_its_own_noise_however_loud",
+        "tests/algorithm/test_lmmse.py::test_nothing_receives_its_own_noise_however_loud",
     ),
     Sabotage(
         "lmmse.py",
@@ -632,11 +632,18 @@ SABOTAGES = [
         "tests/algorithm/test_lmmse.py::test_most_columns_keep_still_and_the_answer_is_the_same",
     ),
     Sabotage(
-        "solver.py",
+        "protocols.py",
         "a prior whose chi is not the derivative of its mean is taken",
         "if len(wrong) > N // 2:",
         "if len(wrong) > N:",
         "tests/algorithm/test_protocols.py::test_a_wrong_prior_is_refused_at_the_call",
+    ),
+    Sabotage(
+        "lattice.py",
+        "the top of the largest count does not enter the spacing",
+        "left, right = np.minimum(left, top), np.maximum(right, top)",
+        "left, right = left, right",
+        "tests/algorithm/test_lattice.py::test_half_the_spacing_says_the_same",
     ),
     Sabotage(
         "solver.py",
@@ -711,7 +718,7 @@ SABOTAGES = [
     ),
     Sabotage(
         "inference/effects.py",
-        "the noise of what is heard with a twin is left out of its error",
+        "the noise of a twin in the joint field is left out of its error",
         "fit.mean[i] + first @ force[members], W_B @ first",
         "fit.mean[i] + first @ force[members], W_B[:, 0] * first[0]",
         "tests/inference/test_effects.py::test_intervals_of_twins_hold_as_often_as_they_say",
@@ -957,14 +964,14 @@ SABOTAGES = [
     ),
     Sabotage(
         "batch_glm.py",
-        "a refit ends where it was told to begin",
+        "a refit ends where it was to begin",
         "start = None if start is None else table.there(start)",
         "start = None if start is None else table.there(start) * np.nan",
         "tests/inference/test_refinement.py::test_where_an_exact_refit_begins_moves_no_digit",
     ),
     Sabotage(
         "inference/refinement.py",
-        "a coefficient hears itself in its field",
+        "a coefficient is part of its own field",
         'W = U / (1 - view.D * np.einsum("mi,mi->i", U, A))',
         "W = U",
         "tests/inference/test_refinement.py::test_fields_move_as_the_coupling_says",
@@ -1211,7 +1218,7 @@ SABOTAGES = [
     ),
     Sabotage(
         "micro.py",
-        "a coefficient hears of its own variance",
+        "a coefficient receives its own variance",
         "others = (B - np.diag(b)) ** 2 @ T + back**2 @ chi_hat",
         "others = B**2 @ T + back**2 @ chi_hat",
         "tests/algorithm/test_micro.py",
@@ -1363,7 +1370,7 @@ SABOTAGES = [
         "::test_intervals_of_new_targets_hold_what_they_name",
     ),
     Sabotage(
-        "select/predictions.py",
+        "select/substitutes.py",
         "all of a family must be selected, not any",
         "(s.refined.draws[:, apart] != 0).any(1)",
         "(s.refined.draws[:, apart] != 0).all(1)",
@@ -1434,7 +1441,7 @@ SABOTAGES = [
         "tests/select/test_report.py::test_bars_are_those_of_the_leaders_with_their_intervals",
     ),
     Sabotage(
-        "select/estimator.py",
+        "select/results.py",
         "predictions are made where nothing has converged",
         "if not self._known.fit.converged:",
         "if self._known.fit is None:",
@@ -1500,7 +1507,7 @@ SABOTAGES = [
     Sabotage(
         "select/readers.py",
         "a level of a category is taken for a gap",
-        "    if words <= GAPS:",
+        "    if words <= GAP_WORDS:",
         "    if True:",
         "tests/select/test_frames.py::test_a_word_among_words_is_a_level_unless_it_is_named",
     ),
@@ -1512,11 +1519,11 @@ SABOTAGES = [
         "tests/select/test_frames.py::test_levels_are_columns_against_the_reference",
     ),
     Sabotage(
-        "tables/chunked.py",
+        "tables/standardize.py",
         "the mean is mended in the wrong unit",
         "center = center + total / M * size",
         "center = center + total / M",
-        "tests/tables/test_chunked.py::test_standardised_lazily_is_standardised",
+        "tests/tables/test_standardize.py::test_standardised_lazily_is_standardised",
     ),
     Sabotage(
         "tables/dispatch.py",

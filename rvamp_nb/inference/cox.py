@@ -8,6 +8,7 @@ __all__ = ['LARGE', 'TERMS', 'CoxLoss', 'cox_fits', 'leave_one_out_hazard', 'sur
 # %% ../../nbs/course/53_survival.ipynb #s2e0dfc7
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,10 +16,12 @@ from ..batch_glm import GAP, refit, unit_table
 from ..likelihood import FAINTEST, Logistic, PoissonLoss, Squared
 from ..messages import Natural
 from ..resampling import CountLaw, Grouped, Subsample, law_of_one
-from ..solver import Fit, rvamp
 from ..typing import Array
 from ..validation import check_array, kind_of
 from ..weighted import WeightedLoss
+
+if TYPE_CHECKING:  # the solver is above this room
+    from rvamp_nb.solver import Fit
 
 # %% ../../nbs/course/53_survival.ipynb #afe3e1d8
 class CoxLoss:
@@ -278,7 +281,7 @@ class BaselineHazard:
         hazard = leave_one_out_hazard(self.time, deaths, self.risk, self.counts)
         return hazard * (deaths.sum() / (weight * np.exp(self.offset) @ hazard))
 
-    def updated(self, fit: Fit) -> "BaselineHazard":
+    def updated(self, fit: "Fit") -> "BaselineHazard":
         """The baseline that a `Fit` with this one implies (`mean-breslow`)."""
         met, died = self.hazard > 0, self.sample_weight * self.event
         expected = np.maximum(self.counts.mean * died - fit.last.u.mean, 0)

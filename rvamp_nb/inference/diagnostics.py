@@ -20,6 +20,7 @@ from ..problem import MATTERS
 from ..sketch import GRADES, graded, rows_of_html
 from ..solver import Fit
 from ..tables.chunked import ChunkedTable, is_row_chunked
+from ..tables.standardize import unit_columns
 from ..typing import Ints
 from ..validation import format_list
 
@@ -384,29 +385,25 @@ def _closest_by_tail(apart, level):
     return low * (level / (0.05 * len(apart))) ** (1 / power)
 
 # %% ../../nbs/course/45_diagnostics.ipynb #867f74d5
-def _standardised(A):
+def _varying(A):
     """Columns that vary, mean 0 and variance 1 in any unit; and which these are."""
-    unit = np.abs(A).max(0, initial=0.0)
-    Z = A / np.where(unit > 0, unit, 1.0)
-    Z = Z - Z.mean(0)
-    scale = Z.std(0)
-    varies = scale > 1e-9
-    return Z[:, varies] / scale[varies], varies
+    Z, _, constant = unit_columns(A)
+    return np.sqrt(len(A)) * Z[:, ~constant], ~constant
 
 
 def _rows_seen(A, seen, rng):
     """Some rows, compared; of a table in columns by one pass and 200 columns."""
     if not isinstance(A, ChunkedTable) or is_row_chunked(A):
-        return _compared(_standardised(A[seen])[0], rng)
+        return _compared(_varying(A[seen])[0], rng)
 
     def looked(X):
-        Z, varies = _standardised(X[seen])
+        Z, varies = _varying(X[seen])
         return (varies,), (Z @ Z.T,)
 
     (varies,), (products,) = A.map_chunks(looked)
     which = np.flatnonzero(varies)
     some = which[rng.permutation(len(which))[:_COLUMNS_SEEN]]
-    columns = _standardised(A[:, some][seen])[0]
+    columns = _varying(A[:, some][seen])[0]
     values = np.linalg.eigvalsh(products).clip(0) / len(seen)
     return _Rows(products, columns, values, len(which))
 

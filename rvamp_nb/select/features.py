@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['NEAR', 'read_X', 'column_names', 'named', 'as_frame', 'near_copies', 'merge_duplicates', 'is_explained',
            'check_named', 'numbers_of', 'by_name', 'family_of', 'chosen_columns', 'Columns', 'prepare_columns',
-           'check_finite', 'standardised_columns']
+           'check_finite']
 
 # %% ../../nbs/workshop/features.ipynb #72000003
 from collections import Counter
@@ -16,10 +16,10 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial import cKDTree
 
-from ..datasets import unit_columns
 from .readers import meant
-from ..tables.chunked import CHUNK_NUMBERS, ChunkedTable, square_lengths
+from ..tables.chunked import CHUNK_NUMBERS, ChunkedTable
 from ..tables.dispatch import as_chunked
+from ..tables.standardize import weighted_unit_columns
 from ..validation import format_list, kind_of
 
 # %% ../../nbs/workshop/features.ipynb #72000006
@@ -373,7 +373,7 @@ def prepare_columns(X, names, prior, rows, counts, categories=None):
     says which columns are levels of one variable. A ValueError for numbers that are not
     finite, nothing that varies or can be selected, covariates that no resample can fit.
     """
-    A, center, scale, constant = standardised_columns(X, rows.weight)
+    A, center, scale, constant = weighted_unit_columns(X, rows.weight)
     check_finite(X, scale, names)
     if constant.all():
         what = "there is nothing to select from"
@@ -418,35 +418,6 @@ def check_finite(A, length, names):
     raise ValueError(f"X contains {what}{others}: {remedy}")
 
 # %% ../../nbs/workshop/features.ipynb #72000030
-@np.errstate(all="ignore")  # of what is not finite, the caller speaks
-def standardised_columns(X, weight):
-    """Columns with sum 0 and sum of squares 1, under weights (M,) or none: A, (M, N)
-    array or ChunkedTable, 0 in rows without weight; center and scale, (N,); and which
-    columns are constant in the rows that count, (N,) bool.
-    """
-    stored, (A, scale, constant) = isinstance(X, ChunkedTable), unit_columns(X)
-    center = A.center if stored else X.mean(0)
-    if weight is None:
-        return A, center, scale, constant
-    shift = weight @ A / weight.sum()
-    center = center + shift * scale
-    if stored:
-        weighed = A.with_options(center=center, row_scale=np.sqrt(weight))
-        size = np.sqrt(square_lengths(weighed))
-    else:
-        A = A - shift
-        size = np.sqrt(weight @ A**2)
-    constant = constant | (size < 1e-10)
-    scale = np.where(constant, 0.0, scale * size)
-    if stored:
-        unit = np.where(constant, np.inf, scale)
-        A = X.with_options(center=center, scale=unit, row_scale=(weight > 0) * 1.0)
-    else:
-        idle = constant | (weight == 0)[:, None]
-        A = np.where(idle, 0.0, A / np.where(constant, 1.0, size))
-    return A, center, scale, constant
-
-
 def _as_weighed(A, weight):
     """The table as a squared loss sees it, its rows times the roots of weights."""
     if weight is None:

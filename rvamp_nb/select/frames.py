@@ -212,7 +212,7 @@ def _response(ask, frame, values):
         if not np.isnan(y).any():  # gaps are gone
             return y
         words = [*map(readers.cell_label, frame[ask.target])]
-        odd = sorted(word for word in {*words} if word.lower() in readers.GAPS)
+        odd = sorted(word for word in {*words} if word.lower() in readers.GAP_WORDS)
         if odd and len({*words}) > 2:
             problem = f"'{printable(ask.target)}' has '{odd[0]}' beside its classes"
             remedy = f"{ask.typed('na', odd[0])} makes it a gap"
@@ -252,10 +252,8 @@ def _acts(ask, table):
         how = "filled with the column's median or most frequent level"
         yield f"{total} gap{'s' * (total != 1)} {how}: {named}"
     for name, level in table.references.items():
-        many, against = (
-            len(table.categories[name]),
-            f"compared with '{printable(level)}'",
-        )
+        many = len(table.categories[name])
+        against = f"compared with '{printable(level)}'"
         coded = f"column{'s' * (many != 1)} of 0 and 1"
         yield f"'{printable(name)}' became {many} {coded}, {against}"
     if ask.keep:
@@ -289,7 +287,7 @@ def _undeclared_gaps(ask, frame, values, gaps):
     empty = lambda code: f"if it stands for a gap, say {ask.typed('na', code)}"
     for name in frame.columns[(values.isna() & ~gaps).any()]:
         words = frame[name].astype(object).map(readers.cell_label).mask(gaps[name])
-        words = words[words.str.lower().isin(readers.GAPS)]
+        words = words[words.str.lower().isin(readers.GAP_WORDS)]
         for word, many in words.value_counts().items():
             level = f"'{word}' is a level of '{printable(name)}'"
             yield f"{level}, {many} times: {empty(word)}"

@@ -262,12 +262,8 @@ def _guess(question, q):
     (problem, strides), A = _empty(question), question.A
     n, t = A.shape[1], question.prior.split()[0]
     fields = Natural(*(part[:n] for part in initial_state(problem).to_prior))
-    if (
-        isinstance(A, np.ndarray)
-        and A.size > CHUNK_NUMBERS
-        and len(A) >= n
-        and np.all(t)
-    ):
+    is_large = isinstance(A, np.ndarray) and A.size > CHUNK_NUMBERS
+    if is_large and len(A) >= n and np.all(t):
         return _by_lasso(question, fields, t * np.ones(n), q)
     size = lambda lam: question.size(question.prior.scaled(lam).Pi(fields))
     q = min(q, CLOSE_TO_Q * question.candidates.sum())  # all only without a penalty
@@ -383,11 +379,8 @@ def tracking_search(question, q, lam=None, state=None, rough=False):
     lam = _guess(question, q) if lam is None else lam
     if not lam:
         return None
-    along, before, lowest = (
-        _TrackingPrior(question, q, lam),
-        question.steps,
-        LOWEST * lam,
-    )
+    along = _TrackingPrior(question, q, lam)
+    before, lowest = question.steps, LOWEST * lam
     bar = dict(shown=question.progress, desc="looks for λ", leave=False)
     bar = iter(progress_bar(count(), **bar))  # nobody knows how many
     fit = _come_near(question, along, state, bar)

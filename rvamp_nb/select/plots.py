@@ -61,11 +61,8 @@ def plot_path(s, ax=None, leaders=8):
     lines if selected. Other lines are the threshold and the reported penalty; above is
     the sum of Π over what can be selected. With refits, diamonds show what is reported.
     """
-    ax, path, answered = (
-        _new_axes(ax, 8.6, 5.2),
-        s.summary_of_path,
-        bool(s.fit.converged),
-    )
+    ax, path = _new_axes(ax, 8.6, 5.2), s.summary_of_path
+    answered = bool(s.fit.converged)
     lams = path.lambdas / (s.lam if answered else path.lambdas[0])
     here = f"the reported one (λ = {s.lam:.3g}, ΣΠ = {size_reported(s):.3g})"
     unit = here if answered else "the largest one"
@@ -97,10 +94,8 @@ def plot_path(s, ax=None, leaders=8):
 
 def _draw_leaders(s, ax, lams, which):
     """The leading features, with their names at the ends of their lines."""
-    Pi, done = (
-        s.summary_of_path.selection_probabilities[which],
-        s.summary_of_path.converged,
-    )
+    path = s.summary_of_path
+    Pi, done = path.selection_probabilities[which], path.converged
     colours = [PALETTE[rank % len(PALETTE)] for rank in range(len(which))]
     look = dict(linewidth=2, zorder=3, marker="o" if done.sum() == 1 else None)
     for i, row, colour in zip(which, Pi, colours):

@@ -24,8 +24,8 @@ from ..plot_style import style
 from ..saving import written_whole
 from . import wording
 from .plots import PICTURES
-from .predictions import duplicates, family_probabilities, substitutes
 from .readers import pd, printable
+from .substitutes import duplicates, family_probabilities, substitutes
 from .wording import methods_text, promised, size_reported, size_selected
 from ..sketch import rounded
 from ..tables.chunked import ChunkedTable
@@ -236,7 +236,7 @@ def _leading(s, most):
 
 # %% ../../nbs/workshop/report.ipynb #c2f630e0
 def fingerprint(question):
-    """What tells one question from another: a digest, 64 letters, of the target, the
+    """Identify a question: a digest, 64 letters, of the target, the
     columns' names and the standardised table (another one where it is read in blocks).
     """
     A, target = question.A, question.target

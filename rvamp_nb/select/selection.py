@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..datasets import unit_columns
 from ..densities import Located, coefficient_interval, located
 from ..inference.diagnostics import ReliabilityWarning, diagnose
 from ..inference.refinement import refine
@@ -24,10 +23,11 @@ from . import error_control
 from .features import Columns, chosen_columns
 from .penalty import SelectionProblem, coarse_path, path_options, search
 from .target import draws_halves
+from ..tables.standardize import unit_columns
 
 # %% ../../nbs/workshop/selection.ipynb #9221b386
 class PathSummary(NamedTuple):
-    """What is told of a path."""
+    """What a path looks like, point by point."""
 
     lambdas: np.ndarray  # (L,), decreasing
     selection_probabilities: np.ndarray  # (N, L), NaN where not converged
@@ -68,6 +68,12 @@ class Selection:
     interrupted: bool = False  # whether ctrl-C ended the refits
     lambda_scales: dict | None = None
     asked: dict | None = None
+
+    def refine(self, **asked):
+        """As `refine` at the reported penalty, about the columns of X and on their
+        scale; options and errors are those of `rvamp_nb.refine`.
+        """
+        return to_columns(self, refine_selection(self, **asked))
 
     @cached_property
     def summary_of_path(self):
@@ -190,7 +196,7 @@ def _one_penalty(asked):
 
 # %% ../../nbs/workshop/selection.ipynb #e16light2
 def diagnose_selection(question, path, answer, q, repeated):
-    """The light, told all that is known here; rows of one group do not repeat."""
+    """Diagnose a fit by all that is known here; rows of one group do not repeat."""
     fit, groups = answer.fit, question.target.rows.groups
     above = ~path.converged & ~(path.lams < answer.lam)
     cut = any(status == "not reached" for status in path.statuses)

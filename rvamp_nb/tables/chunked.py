@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['CHUNK_NUMBERS', 'SERIAL', 'DENSE_FROM_SHARE', 'is_row_chunked', 'added', 'side_by_side', 'SparseBlock', 'ChunkError',
-           'as_block', 'ChunkedTable', 'square_lengths', 'column_sums', 'standardised']
+           'as_block', 'ChunkedTable', 'sums_about', 'square_lengths', 'column_sums']
 
 # %% ../../nbs/workshop/chunked.ipynb #85000004
 from collections.abc import Callable, Sequence
@@ -391,7 +391,7 @@ class ChunkedTable(_Blocks):
         """Largest size and squared length of each column, (N,) each, or not finite."""
 
         def work(X, axis):
-            _, length2, largest = _sums_about(X, 0.0, 1.0)
+            _, length2, largest = sums_about(X, 0.0, 1.0)
             if axis:
                 return (largest, length2), ()
             return (largest[:, None],), (length2,)
@@ -413,7 +413,7 @@ class ChunkedTable(_Blocks):
         return f"ChunkedTable({kind}, {M} x {N}, {len(self.slices)} chunks of {what})"
 
 # %% ../../nbs/workshop/chunked.ipynb #85000028
-def _sums_about(X, center, size):
+def sums_about(X, center, size):
     """Of (x - centre) / size in each column: sum, sum of squares, largest size."""
     if isinstance(X, SparseBlock) and (X.a == 1).all():
         return _sparse_sums_about(X, center, size)
@@ -454,46 +454,3 @@ def column_sums(A, linear, square=()):
     if A.axis:
         return A.map_chunks(lambda X, *w: (_weighted(X, k, *w), ()), (), weights)[0]
     return A.map_chunks(lambda X, *w: ((), _weighted(X, k, *w)), weights)[1]
-
-# %% ../../nbs/workshop/chunked.ipynb #85000031
-def _means(X, M):
-    """Of a chunk of rows: the largest number, and its part of the mean of M rows."""
-    largest = _sums_about(X, 0.0, 1.0)[2]
-    return (largest[:, None],), (np.full(len(X), 1 / M) @ X,)
-
-
-def _rough(largest, means):
-    """Size (1 for 0) and rough mean of each column, from what `_means` says."""
-    size = largest[0].max(1)
-    return np.where(size == 0, 1.0, size), means[0]
-
-
-def standardised(A):
-    """A table in chunks with centred columns of unit length (`column-scaling`), a
-    ChunkedTable of the same source; what is divided out, (N,), 0 of constant columns
-    and NaN where a number is not finite; and which are constant. A ValueError for root
-    or ones.
-    """
-
-    def of_columns(X):
-        size, center = _rough(*_means(X, len(X)))
-        return (size, center, *_sums_about(X, center, size)[:2]), ()
-
-    if A.intercept or A.row_scale is not None:
-        what = "a column of ones is put behind it, or its rows are multiplied"
-        raise ValueError(f"standardise A before {what}")
-    M, raw = len(A), A.with_options(center=None, scale=None)
-    with np.errstate(all="ignore"):  # NaN and infinite numbers are seen in the norms
-        if A.axis:
-            size, center, total, squares = raw.map_chunks(of_columns)[0]
-        else:
-            size, center = _rough(*raw.map_chunks(_means, (), (M,)))
-            about = lambda X, *options: ((), _sums_about(X, *options)[:2])
-            total, squares = raw.map_chunks(about, (), (center, size))[1]
-    center = center + total / M * size
-    lengths = np.sqrt(np.maximum(squares - total**2 / M, 0))
-    constant = lengths <= 8 * np.finfo(float).eps * np.sqrt(M)
-    norms = np.where(constant, 0, lengths * size)
-    A.passes += raw.passes
-    scale = np.where(constant, np.inf, norms)
-    return raw.with_options(center=center, scale=scale), norms, constant

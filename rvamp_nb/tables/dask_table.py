@@ -161,10 +161,8 @@ class DaskTable(ChunkedTable):
         for k, j in self._lines(wanted):
             lines = None if wanted is None else j - self.slices[k].start
             options = self._options_at(self.slices[k])[1]
-            of_chunk, parts = (
-                options[:3] if self.axis else options[3:],
-                [part[j] for part in cut],
-            )
+            of_chunk = options[:3] if self.axis else options[3:]
+            parts = [part[j] for part in cut]
             tasks.append(ask(self.chunks[k], lines, of_chunk, parts, shared))
         put = delayed(_together, pure=False)
         while len(tasks) > 1:

@@ -19,6 +19,7 @@ from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.datasets import gaussian_design, random_dct, standardize
 from rvamp_nb.iteration import iterate
 from rvamp_nb.likelihood import Huber, Squared
+from rvamp_nb.messages import coordinates
 from rvamp_nb.prior import Laplace, Ridge, SpikeSlab
 from rvamp_nb.problem import Problem, State
 from rvamp_nb.resampling import (
@@ -353,7 +354,8 @@ def test_a_bad_acceleration_is_undone(monkeypatch):
     honest = rvamp(DATA.A, DATA.y, LAM, tol=1e-9)
 
     def mislead(self, old, new, z, f, damping):
-        return State(new.to_prior._replace(h=-3 * new.to_prior.h), new.to_likelihood)
+        wrong = new.to_prior._replace(h=-3 * new.to_prior.h)
+        return coordinates((wrong, new.to_likelihood))
 
     monkeypatch.setattr(iteration.Anderson, "propose", mislead)
     fit = rvamp(DATA.A, DATA.y, LAM, tol=1e-9)
@@ -694,7 +696,7 @@ def test_rows_far_beyond_the_bend_leave_the_others_their_digits(seed):
 
 
 def test_eigenvalues_that_are_not_found_are_a_breakdown():
-    """As of messages to groups that run away: told in the status, never raised."""
+    """As of messages to groups that run away: stated in the status, never raised."""
 
     def lost(problem, state):
         raise np.linalg.LinAlgError("Eigenvalues did not converge")

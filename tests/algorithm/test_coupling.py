@@ -51,11 +51,11 @@ def dense(A, prior, likelihood):
     """
     (Q, h, c), (Q_u, h_u, c_u) = prior, likelihood
     inverse = np.linalg.inv(np.block([[np.diag(Q), -A.T], [A, np.diag(Q_u)]]))
-    said = np.r_[Q, Q_u], np.r_[h, h_u], np.r_[c, c_u]
-    mean, chi = inverse @ said[1], np.diag(inverse)
-    var = inverse**2 @ said[2]
+    sent = np.r_[Q, Q_u], np.r_[h, h_u], np.r_[c, c_u]
+    mean, chi = inverse @ sent[1], np.diag(inverse)
+    var = inverse**2 @ sent[2]
     plain = 1 / chi, mean / chi, var / chi**2
-    back = [whole - own for whole, own in zip(plain, said)]
+    back = [whole - own for whole, own in zip(plain, sent)]
     x, u = zip(*(np.split(z, [len(Q)]) for z in (mean, chi, var)))
     to_prior, to_likelihood = zip(*(np.split(z, [len(Q)]) for z in back))
     return x, u, to_prior, to_likelihood

@@ -53,19 +53,19 @@ def script_of(name):
 
 def predicted(name):
     s = truth.SETTINGS[name]
-    said = state_evolution(
+    theory = state_evolution(
         truth.RATIO,
         signal=ConstantSignal(s["size"], s["density"]),
         noise=s["noise"],
         spectrum="orthogonal" if s["design"] == "dct" else None,
         **truth.model(name),
     )
-    assert said.converged, said.status
-    macro, shares = said.macro, np.array(truth.THRESHOLDS)
+    assert theory.converged, theory.status
+    macro, shares = theory.macro, np.array(truth.THRESHOLDS)
     power = s["density"] * s["size"] ** 2 / truth.RATIO
     return np.array(
-        [said.mse, said.var, said.chi, said.Pi_null.mean, said.Pi_true.mean]
-        + [*said.Pi_null.at_least(shares), *said.power(shares)]
+        [theory.mse, theory.var, theory.chi, theory.Pi_null.mean, theory.Pi_true.mean]
+        + [*theory.Pi_null.at_least(shares), *theory.power(shares)]
         + [macro.Q_hat_1x, macro.psi_hat_1x, macro.chi_hat_1x, macro.Q_hat_1u]
         + [macro.psi_hat_1u(macro.k, power), macro.chi_hat_1u, macro.k]
     )
@@ -94,7 +94,7 @@ def test_the_summary_is_what_the_script_makes(name):
 
 
 def test_matched_bayes_knows_its_error():
-    said = state_evolution(
+    theory = state_evolution(
         0.5,
         signal=GaussianSignal(1.0, 0.1),
         noise=0.2,
@@ -104,8 +104,8 @@ def test_matched_bayes_knows_its_error():
         beta=1.0,
         tol=1e-5,
     )
-    assert_allclose(said.mse, said.chi, rtol=1e-4)
-    assert_allclose(said.macro.Q_hat_1x, said.macro.psi_hat_1x, rtol=1e-4)
+    assert_allclose(theory.mse, theory.chi, rtol=1e-4)
+    assert_allclose(theory.macro.Q_hat_1x, theory.macro.psi_hat_1x, rtol=1e-4)
 
 
 @pytest.mark.parametrize("loss", [Squared(), Logistic(), Huber(0.5)])
@@ -121,7 +121,7 @@ def test_independent_entries_are_one_of_the_spectra(loss):
 
 def test_a_square_orthogonal_design_is_one_threshold_each():
     """A'A = I, no resampling, one penalty: x = soft(x_0 + noise, lam)."""
-    said = state_evolution(
+    theory = state_evolution(
         1.0,
         signal=ConstantSignal(1.0, 0.1),
         noise=0.3,
@@ -133,10 +133,10 @@ def test_a_square_orthogonal_design_is_one_threshold_each():
     x_0 = 1.0 * (rng.random(1_000_000) < 0.1)
     seen = x_0 + 0.3 * rng.normal(size=len(x_0))
     x = np.sign(seen) * np.maximum(np.abs(seen) - 0.4, 0)
-    assert_allclose(said.mse, np.mean((x - x_0) ** 2), rtol=0.01)
-    assert_allclose(said.Pi_null.mean, np.mean(x[x_0 == 0] != 0), rtol=0.01)
-    assert_allclose(said.power(0.5), np.mean(x[x_0 == 1] != 0), rtol=0.01)
-    assert_allclose(said.var, 0, atol=1e-12)
+    assert_allclose(theory.mse, np.mean((x - x_0) ** 2), rtol=0.01)
+    assert_allclose(theory.Pi_null.mean, np.mean(x[x_0 == 0] != 0), rtol=0.01)
+    assert_allclose(theory.power(0.5), np.mean(x[x_0 == 1] != 0), rtol=0.01)
+    assert_allclose(theory.var, 0, atol=1e-12)
 
 
 def test_equal_singular_values_send_back_none_of_a_side_s_own_noise():
@@ -160,17 +160,17 @@ def test_the_noise_of_any_spectrum_goes_through_as_through_matrices():
 
 @pytest.mark.parametrize("counts", [Subsample(0.5), Poisson(1.0), NoResampling()])
 def test_the_law_of_Pi_agrees_with_drawn_fields(counts):
-    said = state_evolution(0.25, 0.2, signal=EFFECTS, noise=0.2, counts=counts)
-    macro, rng = said.macro, np.random.default_rng(0)
+    theory = state_evolution(0.25, 0.2, signal=EFFECTS, noise=0.2, counts=counts)
+    macro, rng = theory.macro, np.random.default_rng(0)
     h = np.sqrt(macro.psi_hat_1x) * rng.normal(size=400_000)
     full = np.full(h.size, macro.Q_hat_1x), h, np.full(h.size, macro.chi_hat_1x)
     Pi = Laplace(0.2).Pi(Natural(*full))
     t = np.array([0.05, 0.3, 0.45, 0.7])
-    assert_allclose(said.Pi_null.at_least(t), (Pi[:, None] >= t).mean(0), atol=0.003)
-    assert_allclose(said.Pi_null.mean, Pi.mean(), atol=0.002)
+    assert_allclose(theory.Pi_null.at_least(t), (Pi[:, None] >= t).mean(0), atol=0.003)
+    assert_allclose(theory.Pi_null.mean, Pi.mean(), atol=0.002)
     p = np.array([0.9, 0.99])
     if counts.var:
-        assert_allclose(said.Pi_null.quantile(p), np.quantile(Pi, p), rtol=0.03)
+        assert_allclose(theory.Pi_null.quantile(p), np.quantile(Pi, p), rtol=0.03)
 
 
 @pytest.mark.parametrize(
@@ -183,19 +183,19 @@ def test_the_law_of_Pi_agrees_with_drawn_fields(counts):
     ],
 )
 def test_other_priors_converge(prior):
-    said = state_evolution(
+    theory = state_evolution(
         0.5,
         prior=prior,
         signal=ConstantSignal(1.0, 0.1),
         noise=0.2,
         counts=Poisson(1.0),
     )
-    assert said.converged and 0 < said.mse < 0.1
+    assert theory.converged and 0 < theory.mse < 0.1
     if isinstance(prior, Ridge):
         with pytest.raises(AttributeError, match="Pi is not available"):
-            said.power(0.5)
+            theory.power(0.5)
     elif not isinstance(prior, NonNegative):
-        assert said.power(0.5) > said.Pi_null.at_least(0.5)
+        assert theory.power(0.5) > theory.Pi_null.at_least(0.5)
 
 
 def test_one_sided_priors_see_one_side():
@@ -208,7 +208,7 @@ def test_one_sided_priors_see_one_side():
 
 
 def test_counts_with_a_log_link():
-    said = state_evolution(
+    theory = state_evolution(
         1.5,
         0.5,
         signal=ConstantSignal(0.5, 0.1),
@@ -216,7 +216,7 @@ def test_counts_with_a_log_link():
         counts=Poisson(1.0),
         tol=1e-4,
     )
-    assert said.converged and 0.8 < said.macro.k < 1.1
+    assert theory.converged and 0.8 < theory.macro.k < 1.1
 
 
 class Drawn:
@@ -241,11 +241,11 @@ def test_laws_of_the_truth_agree():
 
 def test_a_share_in_place_of_a_penalty():
     setting = dict(signal=EFFECTS, noise=0.2, counts=Subsample(0.5))
-    said = state_evolution(0.25, 0.9, selected=0.06, **setting)
-    assert said.converged
-    assert_allclose(said.selected, 0.06, rtol=1e-5)
-    again = state_evolution(0.25, said.lam, start=said, **setting)
-    assert_allclose(again.mse, said.mse, rtol=1e-5)
+    theory = state_evolution(0.25, 0.9, selected=0.06, **setting)
+    assert theory.converged
+    assert_allclose(theory.selected, 0.06, rtol=1e-5)
+    again = state_evolution(0.25, theory.lam, start=theory, **setting)
+    assert_allclose(again.mse, theory.mse, rtol=1e-5)
     assert again.n_iter < 15
 
 
@@ -292,15 +292,15 @@ def test_laws_that_are_none(make):
 
 def test_not_converging_is_said():
     with pytest.warns(ConvergenceWarning, match="not converged"):
-        said = state_evolution(0.25, 0.2, signal=EFFECTS, noise=0.2, max_iter=2)
-    assert not said.converged and "max_iter" in said.status
+        theory = state_evolution(0.25, 0.2, signal=EFFECTS, noise=0.2, max_iter=2)
+    assert not theory.converged and "max_iter" in theory.status
 
 
 def test_false_selections_are_those_of_null_features():
-    said = state_evolution(0.5, 0.2, signal=EFFECTS, noise=0.2)
+    theory = state_evolution(0.5, 0.2, signal=EFFECTS, noise=0.2)
     null = 1000 * (1 - EFFECTS.density)
-    seen = null * said.Pi_null.at_least(0.6)
-    assert 0 < seen and said.false_selections(0.6, 1000) == pytest.approx(seen)
+    seen = null * theory.Pi_null.at_least(0.6)
+    assert 0 < seen and theory.false_selections(0.6, 1000) == pytest.approx(seen)
 
 
 # Planning ---------------------------------------------------------------------------
@@ -428,9 +428,9 @@ def test_eigenvalues_of_a_table_are_those_of_the_pilot_s_population():
     """Averages of 1/(e + s) as in a table that is drawn, also with more rows."""
     rng = np.random.default_rng(3)
     for rows in (60, 400):
-        said = PILOT.spectrum(rows)
-        assert_allclose([said.rows.sum(), said.columns.sum()], 1)
-        assert_allclose(said.gain, 150 / rows, rtol=1e-3)
+        theory = PILOT.spectrum(rows)
+        assert_allclose([theory.rows.sum(), theory.columns.sum()], 1)
+        assert_allclose(theory.gain, 150 / rows, rtol=1e-3)
         drawn = [
             np.linalg.eigvalsh(A @ A.T)[1:]  # without the mean's
             for A, _ in (standardize(PILOT.draw(rows, rng)) for _ in range(10))
@@ -438,7 +438,7 @@ def test_eigenvalues_of_a_table_are_those_of_the_pilot_s_population():
         for s in (0.1, 1.0, 10.0):
             seen = [np.mean(s / (e + s)) for e in drawn]
             se = np.std(seen, ddof=1) / np.sqrt(10)
-            found = said.rows @ (s / (said.eigenvalues + s))
+            found = theory.rows @ (s / (theory.eigenvalues + s))
             assert abs(found - np.mean(seen)) < 4 * se + 0.01
 
 

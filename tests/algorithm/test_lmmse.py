@@ -16,9 +16,9 @@ from rvamp_nb.tables.chunked import ChunkedTable
 SHAPES = [(8, 30), (30, 8), (20, 20)]
 
 
-def heard(M, N, loud, own):
-    """The variance that comes back to somebody who says `own` noise with its
-    message: a coordinate of R, one of S, or a row.
+def received(M, N, loud, own):
+    """The variance that comes back to what sends `own` noise with its message: a
+    coordinate of R, one of S, or a row.
     """
     A, prior, likelihood, _ = problem(M, N, seed=4, spread=0.3)
     message = mixed(prior, np.arange(N) % 3 == 0)
@@ -34,18 +34,18 @@ def heard(M, N, loud, own):
 
 @pytest.mark.parametrize("loud", ["R", "S", "row"])
 @pytest.mark.parametrize("M, N", SHAPES)
-def test_nobody_hears_its_own_noise_however_loud(M, N, loud):
+def test_nothing_receives_its_own_noise_however_loud(M, N, loud):
     """To 1e-11: four digits may go before the sum takes over from the difference."""
-    silent = heard(M, N, loud, 0.0)
+    silent = received(M, N, loud, 0.0)
     assert silent > 0
     for own in 10.0 ** np.arange(0, 21, 2):
-        assert_allclose(heard(M, N, loud, own), silent, rtol=1e-11)
+        assert_allclose(received(M, N, loud, own), silent, rtol=1e-11)
 
 
 def test_the_difference_alone_would_not_do(monkeypatch):
     monkeypatch.setattr(lmmse, "OUTWEIGHED", -1.0)
     for M, N, loud in (8, 30, "R"), (8, 30, "row"), (30, 8, "row"):
-        silent, loudly = heard(M, N, loud, 0.0), heard(M, N, loud, 1e12)
+        silent, loudly = received(M, N, loud, 0.0), received(M, N, loud, 1e12)
         assert abs(loudly / silent - 1) > 1e-8
 
 

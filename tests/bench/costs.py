@@ -3,7 +3,7 @@ formulas, and the simulated tables that scale.py holds them against.
 
 With n the longer side and m the shorter one, a step is two passes (three where rows are
 many) with 4 n m^2 operations in products with triangles, some 150 m^3 of the driver,
-and lists: 10 numbers a column told or answered, 100 held.
+and lists: 10 numbers a column sent or returned, 100 held.
 """
 
 import math
@@ -119,26 +119,26 @@ def simulated_trait(A, causal, *, explained=0.1, seed=0):
 
 
 class Pass(NamedTuple):
-    """What one pass over a table said and heard, in bytes, and its seconds."""
+    """What one pass over a table sent and received, in bytes, and its seconds."""
 
     work: str  # the name of what was done
-    cut: int  # told, each block its own part
-    whole: int  # told to every block
+    cut: int  # sent, to each block its own part
+    whole: int  # sent to every block
     joined: int  # answered, put side by side
     summed: int  # answered, added up
     reading: float  # seconds until blocks were floats
     seconds: float  # of the whole pass
 
 
-def _bytes(said):
+def _bytes(sent):
     """The bytes of arrays in tuples, in tuples ..., and of None."""
-    if isinstance(said, (tuple, list)):
-        return sum(map(_bytes, said))
-    return 0 if said is None else np.asarray(said).nbytes
+    if isinstance(sent, (tuple, list)):
+        return sum(map(_bytes, sent))
+    return 0 if sent is None else np.asarray(sent).nbytes
 
 
 class Counted(ChunkedTable):
-    """A table in blocks that writes down what each pass says and hears.
+    """A table in blocks that writes down what each pass sends and receives.
 
     Attributes
     ----------
@@ -162,8 +162,8 @@ class Counted(ChunkedTable):
         start, self._reading = time.perf_counter(), 0.0
         joined, summed = super().map_chunks(work, cut, whole)
         seconds = time.perf_counter() - start
-        said = map(_bytes, (cut, whole, joined, summed))
-        self.log.append(Pass(work.__name__, *said, self._reading, seconds))
+        sent = map(_bytes, (cut, whole, joined, summed))
+        self.log.append(Pass(work.__name__, *sent, self._reading, seconds))
         return joined, summed
 
     def with_options(self, **how):
@@ -186,8 +186,8 @@ class Machine(NamedTuple):
     task: float = 1e-3  # seconds for which the driver is busy to hand out a block
 
 
-LISTS_SENT = 10  # numbers a column (row of a tall table) that are told or answered
-MATRICES_SENT = 4  # m x m matrices that are told to each worker, or answered
+LISTS_SENT = 10  # numbers a column (row of a tall table) that are sent or returned
+MATRICES_SENT = 4  # m x m matrices that are sent to each worker, or returned
 LISTS_HELD = 100  # numbers a column (row) that the driver holds at its peak
 MATRICES_HELD = 14, 40  # m x m matrices, the same; with columns that settle alone
 ALGEBRA = 12, 150  # operations of the driver, in m^3; with such columns

@@ -41,7 +41,7 @@ from rvamp_nb import StabilitySelection, rvamp  # noqa: E402
 from rvamp_nb.environment import progress_bar  # noqa: E402
 from rvamp_nb.prior import Laplace  # noqa: E402
 from rvamp_nb.resampling import FixedFactor, Subsample  # noqa: E402
-from rvamp_nb.tables.chunked import standardised  # noqa: E402
+from rvamp_nb.tables.standardize import unit_columns  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 SUMMARY = HERE / "scale.json"
@@ -81,7 +81,7 @@ def fitted(path, lam):
     """One fit, and what it took."""
     A = np.load(path, mmap_mode="r")
     y = simulated_trait(A, causal(A.shape[1]), explained=EXPLAINED)
-    before, table = peak(), standardised(ConditionedFit(A))[0]
+    before, table = peak(), unit_columns(ConditionedFit(A))[0]
     start, earlier = time.perf_counter(), len(table.log)
     how = dict(prior=Laplace(lam, FixedFactor()), counts=Subsample(0.5))
     fit = rvamp(table, y, **how)
@@ -159,7 +159,7 @@ def measured(name, folder, limit):
     return known | run
 
 
-def told(run):
+def print_run(run):
     """A run in words."""
     M, N = run["M"], run["N"]
     top = f"peak {run['peak_bytes'] / GIB:.2f} GiB"
@@ -168,10 +168,14 @@ def told(run):
     print(f"    {run['seconds']:.1f} s, {run['steps']} steps, {top}")
     print(f"    found {run['found']}, of {causal(N)}")
     if "passes" in run:
-        said = cost(M, N, bytes_per_number=0, machine=Machine(**run["machine"])).seconds
+        predicted = cost(
+            M, N, bytes_per_number=0, machine=Machine(**run["machine"])
+        ).seconds
         share = f"{run['in_passes']:.0%} of the time, reading {run['reading']:.0%}"
         print(f"    {run['passes']} passes of {run['pass_seconds']:.2f} s: {share}")
-        print(f"    a step {run['step_seconds']:.2f} s, by the formula {said:.2f} s")
+        print(
+            f"    a step {run['step_seconds']:.2f} s, by the formula {predicted:.2f} s"
+        )
 
 
 def kept(run):
@@ -199,7 +203,7 @@ def main():
         for name in progress_bar(names, desc="tables"):
             run = measured(name, args.folder or temporary, args.limit)
             kept(run)
-            told(run)
+            print_run(run)
 
 
 if __name__ == "__main__":

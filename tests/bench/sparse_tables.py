@@ -48,17 +48,17 @@ def messages(M, N, share=0.3, seed=0):
     )
 
 
-def timed(A, told):
+def timed(A, sent):
     """CPU seconds of a step, and its answer."""
     start = time.process_time()
-    answer = couple(A, *told)
+    answer = couple(A, *sent)
     return time.process_time() - start, answer
 
 
-def peak(A, told):
+def peak(A, sent):
     """Bytes that a step takes at most."""
     tracemalloc.start()
-    couple(A, *told)
+    couple(A, *sent)
     bytes_held = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return bytes_held
@@ -70,12 +70,12 @@ def main(M=2_000, N=50_000, density=0.01, turns=1):
     stored, _ = standardize(S)
     print(f"{M} x {N}, {S.nnz} numbers stored; standardised lazily in", end=" ")
     print(f"{time.process_time() - start:.2f} s, {len(stored.slices)} blocks")
-    dense, told = stored[:, :], messages(M, N)
+    dense, sent = stored[:, :], messages(M, N)
     ways = {"array": dense, "array in blocks": ChunkedTable(dense), "sparse": stored}
     seconds, reference = {name: np.inf for name in ways}, None
     for _ in range(turns):
         for name, A in ways.items():
-            spent, answer = timed(A, told)
+            spent, answer = timed(A, sent)
             seconds[name] = min(seconds[name], spent)
             reference = answer if name == "array" else reference
             difference = np.abs(answer.to_prior.h - reference.to_prior.h).max()
@@ -88,7 +88,7 @@ def main(M=2_000, N=50_000, density=0.01, turns=1):
         print(
             f"{name:>16}: {seconds[name]:6.1f} s a step, {ratio:.2f} of the array's;"
             f" {held[name] / 2**20:.0f} MB held,"
-            f" {peak(A, told) / 2**20:.0f} MB more in a step"
+            f" {peak(A, sent) / 2**20:.0f} MB more in a step"
         )
 
 

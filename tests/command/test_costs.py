@@ -18,7 +18,8 @@ from rvamp_nb.likelihood import Squared
 from rvamp_nb.prior import Laplace
 from rvamp_nb.problem import Problem
 from rvamp_nb.resampling import Poisson
-from rvamp_nb.tables.chunked import ChunkedTable, standardised
+from rvamp_nb.tables.chunked import ChunkedTable
+from rvamp_nb.tables.standardize import unit_columns
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "bench"))
 import costs  # noqa: E402
@@ -67,7 +68,7 @@ def steps_of(table, y, lam, settled=5):
 def test_passes_and_what_they_say_are_as_counted(tables, M, N, lam, block):
     """Whatever the blocks: lists over the long side, matrices of the short one."""
     A, y = tables[M, N]
-    table, *_ = standardised(Counted(A, chunk_size=block))
+    table, *_ = unit_columns(Counted(A, chunk_size=block))
     log, n, m = steps_of(table, y, lam), max(M, N), min(M, N)
     assert len(log) == cost(M, N).passes
     lists = sum(one.cut + one.joined for one in log) / 8 / n
@@ -81,7 +82,7 @@ def test_passes_and_what_they_say_are_as_counted(tables, M, N, lam, block):
 @pytest.mark.parametrize("M, N, lam", [WIDE, TALL, WIDER])
 def test_passes_of_a_fit_are_as_counted(tables, M, N, lam):
     A, y = tables[M, N]
-    table, *_ = standardised(Counted(A, chunk_size=2**15))
+    table, *_ = unit_columns(Counted(A, chunk_size=2**15))
     fit = rvamp(table, y, lam)
     assert fit.converged
     passes = cost(M, N).passes
@@ -92,7 +93,7 @@ def test_passes_of_a_fit_are_as_counted(tables, M, N, lam):
 def test_operations_are_as_counted(tables, M, N, lam, monkeypatch):
     """Of the products with triangles, which are nearly all."""
     A, y = tables[M, N]
-    table, *_ = standardised(ChunkedTable(A, chunk_size=2**15))
+    table, *_ = unit_columns(ChunkedTable(A, chunk_size=2**15))
     done = []
 
     def counted(product, operations):
@@ -109,14 +110,14 @@ def test_operations_are_as_counted(tables, M, N, lam, monkeypatch):
     for _ in islice(iterate(problem_of(table, y, lam)), 4):
         operations = sum(done)
         done.clear()
-    said = cost(M, N).arithmetic * Machine().operations
-    assert 1 <= operations / said < 1.05
+    predicted = cost(M, N).arithmetic * Machine().operations
+    assert 1 <= operations / predicted < 1.05
 
 
 def test_a_log_is_shared_with_the_tables_made_from_one(tables):
     A, _ = tables[WIDE[:2]]
     raw = Counted(A, chunk_size=2**13)
-    table, *_ = standardised(raw)
+    table, *_ = unit_columns(raw)
     assert table.log is raw.log and len(raw.log) == 1
     u = np.ones(WIDE[0])
     assert np.allclose(table.T @ u, table[:, :].T @ u)
@@ -128,7 +129,7 @@ def test_counting_changes_no_digit(tables):
     A, y = tables[WIDE[:2]]
     x = np.random.default_rng(0).normal(size=WIDE[1])
     pair = Counted(A, chunk_size=2**13), ChunkedTable(A, chunk_size=2**13)
-    one, other = (standardised(table)[0] @ x for table in pair)
+    one, other = (unit_columns(table)[0] @ x for table in pair)
     assert np.array_equal(one, other)
 
 
@@ -138,7 +139,7 @@ def test_counting_changes_no_digit(tables):
 @pytest.mark.parametrize("M, N, lam", [(8, 20_000, 1.5), (20_000, 8, 40.0)])
 def test_the_driver_holds_no_more_than_is_said(tmp_path, M, N, lam):
     """And not less than half of it: the formula is no mere bound."""
-    table, *_ = standardised(
+    table, *_ = unit_columns(
         ChunkedTable(simulated_genotypes(tmp_path / "flat.npy", M, N), chunk_size=2**15)
     )
     y = np.random.default_rng(0).normal(size=M)
@@ -147,8 +148,8 @@ def test_the_driver_holds_no_more_than_is_said(tmp_path, M, N, lam):
         pass
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    said = cost(M, N, block=2**15)
-    assert 0.5 < peak / (said.driver_bytes + said.worker_bytes) < 1.05
+    predicted = cost(M, N, block=2**15)
+    assert 0.5 < peak / (predicted.driver_bytes + predicted.worker_bytes) < 1.05
 
 
 # --------------------------------------------------- the formulas
@@ -196,7 +197,7 @@ def test_a_machine_is_measured():
 
 def test_steps_are_timed(tables):
     A, y = tables[WIDE[:2]]
-    seconds = step_seconds(standardised(ChunkedTable(A))[0], y, 1.5, steps=4)
+    seconds = step_seconds(unit_columns(ChunkedTable(A))[0], y, 1.5, steps=4)
     assert 1 <= len(seconds) <= 3 and (seconds > 0).all()
 
 

@@ -18,14 +18,10 @@ from rvamp_nb.inference.refinement import resamples
 from rvamp_nb.prior import Laplace, NonNegative
 from rvamp_nb.resampling import Discrete, FixedFactor, TwoPoint, Weakness
 from rvamp_nb.select import features, report
-from rvamp_nb.select.features import (
-    merge_duplicates,
-    near_copies,
-    read_X,
-    standardised_columns,
-)
+from rvamp_nb.select.features import merge_duplicates, near_copies, read_X
 from rvamp_nb.tables import dispatch
 from rvamp_nb.tables.chunked import ChunkedTable, ChunkError
+from rvamp_nb.tables.standardize import weighted_unit_columns
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -336,8 +332,8 @@ def test_a_chunk_that_cannot_be_read_is_named(size, monkeypatch):
 
 
 def test_near_copies_from_blocks_take_one_pass():
-    A, _, _, _ = standardised_columns(X.astype(float), None)
-    B = standardised_columns(as_chunked(X), None)[0]
+    A, _, _, _ = weighted_unit_columns(X.astype(float), None)
+    B = weighted_unit_columns(as_chunked(X), None)[0]
     B.passes = 0
     np.testing.assert_array_equal(near_copies(B), near_copies(A))
     assert B.passes == 1

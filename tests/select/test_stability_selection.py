@@ -38,7 +38,7 @@ from rvamp_nb.select.error_control import (
     unimodal_bound,
 )
 from rvamp_nb.select.features import is_explained, near_copies
-from rvamp_nb.select.predictions import shared_signal
+from rvamp_nb.select.substitutes import shared_signal
 
 HERE = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(HERE / "truth"))

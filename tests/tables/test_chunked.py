@@ -4,7 +4,6 @@ it stands for, in passes that are counted, and nothing handed over is changed.
 
 import os
 import tracemalloc
-import warnings
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from rvamp_nb import rvamp
-from rvamp_nb.datasets import standardize, unit_columns
+from rvamp_nb.datasets import standardize
 from rvamp_nb.likelihood import Logistic, PoissonLoss
 from rvamp_nb.lmmse import map_chunks
 from rvamp_nb.resampling import Subsample
@@ -23,9 +22,9 @@ from rvamp_nb.tables.chunked import (
     SparseBlock,
     as_block,
     square_lengths,
-    standardised,
 )
 from rvamp_nb.tables.dispatch import as_chunked
+from rvamp_nb.tables.standardize import unit_columns
 
 FEW = ("i1", "mapped, F", "csr matrix")  # in blocks of all sizes
 SHAPES = [(6, 20), (20, 6), (1, 7), (7, 1), (1, 1)]
@@ -104,7 +103,7 @@ def test_every_kind_is_the_array(shape, axis, tmp_path):
             A = ChunkedTable(
                 source, axis=axis, chunk_size=block, row_scale=row_scale, **view
             )
-            told = dict(atol=1e-12, err_msg=f"{name}, {A}")
+            close = dict(atol=1e-12, err_msg=f"{name}, {A}")
             assert A.shape == truth.shape and len(A) == M and A.ndim == 2
             assert isinstance(A.reading(0), SparseBlock) == sparse.issparse(source)
             for found, expected in (
@@ -116,19 +115,19 @@ def test_every_kind_is_the_array(shape, axis, tmp_path):
                 (U.T @ A, U.T @ truth),
                 (X.T @ A.T, X.T @ truth.T),
             ):
-                assert_allclose(found, expected, **told)
+                assert_allclose(found, expected, **close)
             assert A.passes == 7
             for which in (columns, chosen, 0, -1, slice(1, None, 2), [], slice(None)):
-                assert_allclose(A[:, which], truth[:, which], **told)
+                assert_allclose(A[:, which], truth[:, which], **close)
             for which in (rows, M - 1, slice(None, None, -1), []):
-                assert_allclose(A[which], truth[which], **told)
+                assert_allclose(A[which], truth[which], **close)
             for B, expected in ((A, truth), (A.with_options(row_scale=None), plain)):
-                assert_allclose(B.sizes[0], np.abs(expected).max(0), **told)
+                assert_allclose(B.sizes[0], np.abs(expected).max(0), **close)
                 assert_allclose(B.sizes[1], (expected**2).sum(0), rtol=1e-12)
                 assert_allclose(square_lengths(B), square_lengths(expected))
             few = A.take_columns(some_of(N))
             assert few.shape == (M, len(some_of(N))) and not few.passes
-            assert_allclose(few[:, :], truth[:, some_of(N)], **told)
+            assert_allclose(few[:, :], truth[:, some_of(N)], **close)
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -136,7 +135,7 @@ def test_nothing_handed_over_is_changed(axis, tmp_path):
     values = integers(10, 14)
     for name, source in kinds(values, tmp_path).items():
         shared = source.copy() if sparse.issparse(source) else np.array(source)
-        A, _, _ = standardised(ChunkedTable(source, axis=axis, chunk_size=30))
+        A, _, _ = unit_columns(ChunkedTable(source, axis=axis, chunk_size=30))
         A @ np.ones(14), A[:, [3]], A[:, :], A.sizes
         if sparse.issparse(source):
             assert source.format == shared.format and source.nnz == shared.nnz, name
@@ -351,62 +350,6 @@ def test_a_block_that_fails_is_named(axis, where):
         assert_allclose(A @ np.ones(10), values.sum(1))  # the next pass reads it
 
 
-# --- columns of unit length -----------------------------------------------------------
-COLUMNS = {
-    "plain": lambda v: v,
-    "shifted": lambda v: v + 1e3,
-    "huge": lambda v: v * 1e300,
-    "tiny": lambda v: v * 1e-300,
-    "mixed": lambda v: v * np.logspace(-200, 200, v.shape[1]),
-    "a wiggle": lambda v: 1e6 + 1e-4 * v,
-    "constant": lambda v: np.where(np.arange(v.shape[1]) % 2, 0.1, v),
-    "zeros": lambda v: np.where(np.arange(v.shape[1]) % 2, 0.0, v),
-    "constant up to rounding": lambda v: np.where(
-        np.arange(v.shape[1]) % 2, 0.1 + 1e-17 * (v > 0), v
-    ),
-}
-
-
-@pytest.mark.parametrize("axis", [0, 1])
-@pytest.mark.parametrize("case", COLUMNS)
-def test_standardised_lazily_is_standardised(case, axis):
-    for shape in ((40, 12), (9, 30), (2, 5)):
-        values = COLUMNS[case](np.random.default_rng(2).normal(size=shape))
-        B, norms, constant = unit_columns(values)
-        told = dict(atol=3e-5 if case == "a wiggle" else 1e-11)
-        for make in (np.array, np.asfortranarray, sparse.csr_array):
-            for block in (shape[0] * 4, 10_000)[: 1 + (make is np.array)]:
-                A = ChunkedTable(make(values), axis=axis, chunk_size=block)
-                with warnings.catch_warnings():
-                    warnings.simplefilter("error")
-                    lazy, sizes, flat = standardised(A)
-                assert A.passes == 2 - axis and lazy.passes == 0
-                assert_allclose(lazy[:, :], B, **told)
-                assert_allclose(sizes, norms, rtol=3e-5)
-                assert_array_equal(flat, constant)
-
-
-def test_a_mean_of_many_rows_is_mended():
-    values = 1e8 + np.random.default_rng(4).normal(size=(100_000, 2))
-    for axis in (0, 1):
-        B = standardised(ChunkedTable(values, axis=axis, chunk_size=30_000))[0]
-        assert np.abs(B.T @ np.ones(100_000)).max() < 5e-6  # rounding of 1e8
-
-
-@pytest.mark.parametrize("axis", [0, 1])
-def test_of_a_table_that_was_standardised_already(axis):
-    values = np.random.default_rng(3).normal(2, 3, size=(8, 11))
-    once = standardised(ChunkedTable(values, axis=axis, chunk_size=20))[0]
-    twice = standardised(once)[0]
-    assert_allclose(twice[:, :], once[:, :], atol=1e-14)
-    with pytest.raises(ValueError, match="column of ones"):
-        standardised(once.with_options(intercept=True))
-    with pytest.raises(ValueError, match="rows are multiplied"):
-        standardised(once.with_options(row_scale=np.ones(8)))
-    sums = once.T @ np.ones(8), once.sizes[1]
-    assert_allclose(sums, (np.zeros(11), np.ones(11)), atol=1e-14)
-
-
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("make", [np.array, sparse.csr_array])
@@ -415,7 +358,7 @@ def test_what_is_not_finite_is_seen(bad, axis, make):
     values[5, 7] = bad
     A = ChunkedTable(make(values), axis=axis, chunk_size=16)
     largest, length2 = A.sizes
-    for found in (largest, length2, standardised(A)[1]):
+    for found in (largest, length2, unit_columns(A)[1]):
         assert_array_equal(np.isfinite(found), np.arange(10) != 7)
 
 
@@ -476,8 +419,8 @@ def test_a_fit_from_blocks_is_the_fit(case, shape, tmp_path):
         assert fit.converged and fit.n_iter == dense.n_iter, name
         for what in ("mean", "var", "Pi"):
             expected = getattr(dense, what)
-            told = dict(rtol=0, atol=1e-9 * np.abs(expected).max())
-            assert_allclose(getattr(fit, what), expected, **told, err_msg=name)
+            close = dict(rtol=0, atol=1e-9 * np.abs(expected).max())
+            assert_allclose(getattr(fit, what), expected, **close, err_msg=name)
 
 
 @pytest.mark.parametrize("shape", [(12, 30), (30, 8)])
@@ -494,8 +437,8 @@ def test_a_fit_of_columns_that_are_standardised_lazily(shape, tmp_path):
         assert fit.n_iter == dense.n_iter, name
         for what in ("mean", "var", "Pi"):
             expected = getattr(dense, what)
-            told = dict(rtol=0, atol=1e-9 * np.abs(expected).max())
-            assert_allclose(getattr(fit, what), expected, **told, err_msg=name)
+            close = dict(rtol=0, atol=1e-9 * np.abs(expected).max())
+            assert_allclose(getattr(fit, what), expected, **close, err_msg=name)
 
 
 def test_the_table_with_ones_knows_its_sizes():

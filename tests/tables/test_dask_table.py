@@ -26,6 +26,7 @@ from rvamp_nb.likelihood import Logistic, PoissonLoss
 from rvamp_nb.lmmse import map_chunks
 from rvamp_nb.resampling import Subsample
 from rvamp_nb.tables.dask_table import FAN, DaskTable, _at_block
+from rvamp_nb.tables.standardize import unit_columns
 
 pytestmark = pytest.mark.filterwarnings("ignore:the chunks of A cut:UserWarning")
 WIDE, TALL = (30, 200), (200, 30)
@@ -176,7 +177,7 @@ def test_centred_scaled_and_with_ones(shape, kind):
     dense[:, 5] = 3.0
     A = da.from_array(dense, chunks=(40, 40))
     A = A.map_blocks(sparse.csr_matrix) if kind == "sparse" else A
-    panels, norms, constant = chunked.standardised(quietly(A))
+    panels, norms, constant = unit_columns(quietly(A))
     assert isinstance(panels, DaskTable)
     centred = dense - dense.mean(0)
     lengths = np.linalg.norm(centred, axis=0)
@@ -542,7 +543,7 @@ def test_the_driver_never_holds_the_table(client):
     whole = 8 * 400 * 10_000
     tracemalloc.start()
     try:
-        panels = chunked.standardised(panels)[0]
+        panels = unit_columns(panels)[0]
         panels.map_chunks(looked, (np.ones(10_000),), (np.ones((3, 400)),))
         panels[:, [3, 9_000]]
         peak = tracemalloc.get_traced_memory()[1]

@@ -27,7 +27,8 @@ from rvamp_nb.inference.diagnostics import (
 from rvamp_nb.inference.survival import simulated_survival, survival_fit
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import FixedFactor, Grouped, Stratified, Subsample
-from rvamp_nb.tables.chunked import ChunkedTable, standardised
+from rvamp_nb.tables.chunked import ChunkedTable
+from rvamp_nb.tables.standardize import unit_columns
 
 WIDE, TALL = (40, 90), (90, 30)
 CLOSE = dict(rtol=1e-9, atol=1e-12)
@@ -274,7 +275,7 @@ def test_nothing_of_the_table_s_size_is_formed(tmp_path):
     A[0, 9] += 1
     np.save(tmp_path / "A.npy", A)
     table = ChunkedTable(np.load(tmp_path / "A.npy", mmap_mode="r"), chunk_size=200 * M)
-    centred = standardised(table)[0]
+    centred = unit_columns(table)[0]
     y = 3.0 * A[:, 4] - 2.0 * A[:, 50] + rng.normal(size=M)
     prior = Laplace(0.5 * np.abs(centred.T @ (y - y.mean())).max(), FixedFactor())
     fit = rvamp(centred, y - y.mean(), prior=prior, counts=Subsample(0.5), tol=1e-3)

@@ -1,0 +1,67 @@
+"""Columns of unit length: of tables in chunks they are those of arrays, in any unit
+and in one pass or two.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from rvamp_nb.tables.chunked import ChunkedTable
+from rvamp_nb.tables.standardize import unit_columns
+
+COLUMNS = {
+    "plain": lambda v: v,
+    "shifted": lambda v: v + 1e3,
+    "huge": lambda v: v * 1e300,
+    "tiny": lambda v: v * 1e-300,
+    "mixed": lambda v: v * np.logspace(-200, 200, v.shape[1]),
+    "a wiggle": lambda v: 1e6 + 1e-4 * v,
+    "constant": lambda v: np.where(np.arange(v.shape[1]) % 2, 0.1, v),
+    "zeros": lambda v: np.where(np.arange(v.shape[1]) % 2, 0.0, v),
+    "constant up to rounding": lambda v: np.where(
+        np.arange(v.shape[1]) % 2, 0.1 + 1e-17 * (v > 0), v
+    ),
+}
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("case", COLUMNS)
+def test_standardised_lazily_is_standardised(case, axis):
+    for shape in ((40, 12), (9, 30), (2, 5)):
+        values = COLUMNS[case](np.random.default_rng(2).normal(size=shape))
+        B, norms, constant = unit_columns(values)
+        near = dict(atol=3e-5 if case == "a wiggle" else 1e-11)
+        for make in (np.array, np.asfortranarray, sparse.csr_array):
+            for block in (shape[0] * 4, 10_000)[: 1 + (make is np.array)]:
+                A = ChunkedTable(make(values), axis=axis, chunk_size=block)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    lazy, sizes, flat = unit_columns(A)
+                assert A.passes == 2 - axis and lazy.passes == 0
+                assert_allclose(lazy[:, :], B, **near)
+                assert_allclose(sizes, norms, rtol=3e-5)
+                assert_array_equal(flat, constant)
+
+
+def test_a_mean_of_many_rows_is_mended():
+    values = 1e8 + np.random.default_rng(4).normal(size=(100_000, 2))
+    for axis in (0, 1):
+        B = unit_columns(ChunkedTable(values, axis=axis, chunk_size=30_000))[0]
+        assert np.abs(B.T @ np.ones(100_000)).max() < 5e-6  # rounding of 1e8
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_of_a_table_that_was_standardised_already(axis):
+    values = np.random.default_rng(3).normal(2, 3, size=(8, 11))
+    once = unit_columns(ChunkedTable(values, axis=axis, chunk_size=20))[0]
+    twice = unit_columns(once)[0]
+    assert_allclose(twice[:, :], once[:, :], atol=1e-14)
+    with pytest.raises(ValueError, match="column of ones"):
+        unit_columns(once.with_options(intercept=True))
+    with pytest.raises(ValueError, match="rows are multiplied"):
+        unit_columns(once.with_options(row_scale=np.ones(8)))
+    sums = once.T @ np.ones(8), once.sizes[1]
+    assert_allclose(sums, (np.zeros(11), np.ones(11)), atol=1e-14)
