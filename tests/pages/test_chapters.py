@@ -170,7 +170,8 @@ def test_no_warning_or_progress_bar_is_committed(path):
 @each_notebook
 def test_no_state_of_widgets_is_committed(path):
     """It is long, dead without a kernel, and never the only picture."""
-    assert set(notebook(path).metadata) <= {"kernelspec"}
+    remedy = "run it with store_widget_state=False, as CONTRIBUTING.md says"
+    assert set(notebook(path).metadata) <= {"kernelspec"}, remedy
 
 
 @each_notebook

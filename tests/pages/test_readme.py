@@ -29,6 +29,21 @@ def test_the_two_commands_stand_first_and_are_one_line_each():
     assert tests[0].endswith(".venv/bin/python -m pytest")
 
 
+def test_every_file_that_a_command_names_is_there(repository_files):
+    """In what is run by hand, before a commit and by CI: a moved test stops a hook."""
+    paths = [*repository_files, *(p for f in repository_files for p in f.parents)]
+    there = {path.as_posix() for path in paths}
+    commands = [".pre-commit-config.yaml", "CONTRIBUTING.md", ".ci/run"]
+    commands += [f.as_posix() for f in repository_files if f.match(".github/**/*.yml")]
+    missing = {}
+    for name in commands:
+        text = (ROOT / name).read_text(encoding="utf-8").replace("\\", "")
+        named = re.findall(r"(?<![\w/.])(?:tests|docs|nbs)/[\w/]*\w(?:\.\w+)?", text)
+        if lost := {path for path in named if path not in there}:
+            missing[name] = lost
+    assert missing == {}
+
+
 def test_it_is_short():
     """What does not fit stands in the contents, a how-to or a chapter."""
     assert len(readme().splitlines()) <= 100

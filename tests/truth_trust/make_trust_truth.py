@@ -28,12 +28,12 @@ from rvamp_nb.datasets import (
     load_riboflavin,
     random_dct,
     standardize,
-    unit_columns,
 )
 from rvamp_nb.inference.diagnostics import largest_single_share, row_influence
 from rvamp_nb.likelihood import Logistic, Squared
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import FixedFactor, Subsample
+from rvamp_nb.tables.standardize import unit_columns
 
 HERE = Path(__file__).resolve().parent
 
