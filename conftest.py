@@ -30,6 +30,7 @@ sys.modules.setdefault("rfc3987_syntax", None)
 import warnings
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from math import prod
 from pathlib import Path
 
 import pytest
@@ -181,7 +182,7 @@ class NotebookItem(pytest.Item):
         self.module = module
 
     def runtest(self):
-        with clean_slate(self.path.parent):
+        with clean_slate(self.path.parent, self.module):
             run_notebook(self.path, self.module)
 
     def repr_failure(self, excinfo):
@@ -377,10 +378,33 @@ def composed(fig, *_, **__):
     return ""
 
 
+def not_filmed(box):
+    """In place of `film`, which takes a picture of every setting: the controls stay,
+    and are moved to both their ends as those of every other picture.
+    """
+    from rvamp_nb.widgets import _places
+
+    settings = prod(len(_places(knob)) for knob in box.children[:-1])
+    assert 1 < settings <= 60, f"a film of {settings} settings"
+    return box
+
+
+def blank_files(_, pictures=("path", "bars"), kinds=("png", "svg", "pdf")):
+    """In place of the command's pictures, which take longer than its fits."""
+    return {f"{name}.{kind}": b"blank" for name in pictures for kind in kinds}
+
+
+SHORTER = [
+    ("rvamp_nb.widgets", "film", not_filmed),
+    ("rvamp_nb.select.report", "picture_files", blank_files),
+]
+
+
 @contextmanager
-def clean_slate(folder):
+def clean_slate(folder, module=None):
     """Run in ``folder`` with a drawing backend that needs no screen; leave no trace
-    for the next test.
+    for the next test. What takes longest in a chapter is left to the notebook of its
+    room, ``module``, and to the tests of that room.
     """
     import matplotlib.pyplot as plt
     from IPython.core.interactiveshell import InteractiveShell
@@ -395,6 +419,9 @@ def clean_slate(folder):
         with plt.rc_context(), pytest.MonkeyPatch.context() as patch:
             patch.setenv("IN_TEST", "1")  # nbdev's word for it: a notebook can ask
             patch.setattr("IPython.core.pylabtools.print_figure", composed)
+            for room, name, instead in SHORTER:
+                if module != room:
+                    patch.setattr(f"{room}.{name}", instead)
             yield
     finally:
         plt.close("all")

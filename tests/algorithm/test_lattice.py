@@ -115,9 +115,9 @@ def test_without_noise_a_difference_quotient_serves(law, monkeypatch):
 def test_a_wide_posterior_is_met_better_than_before():
     """A Poisson row at V = 7.5 and beta = 0.3, by a fine grid of f for each field."""
     loss, V, h, chi_hat, beta = PoissonLoss(), 7.5, 1.1, 0.8, 0.3
-    xi = np.linspace(-8, 8, 161)
+    xi = np.linspace(-8, 8, 81)
     w = np.exp(-(xi**2) / 2) / np.exp(-(xi**2) / 2).sum()
-    omega, f = -h - np.sqrt(chi_hat) * xi, np.linspace(-60, 12, 72_001)[:, None]
+    omega, f = -h - np.sqrt(chi_hat) * xi, np.linspace(-60, 12, 18_001)[:, None]
     E = np.exp(f) + (f - omega) ** 2 / (2 * V)
     p = np.exp(-beta * (E - E.min(0)))
     p /= p.sum(0)

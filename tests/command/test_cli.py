@@ -849,7 +849,7 @@ def test_a_closed_pipe_ends_it_quietly_with_all_files_there():
 
 def test_a_stream_that_is_not_there_stops_nothing():
     table()
-    line = "rvamp-nb select data.csv --target y --lam 0.8 --resamples 10"
+    line = "undrawn select data.csv --target y --lam 0.8 --resamples 10"
     assert shell(f"{line} >&- 2>&-").returncode == 0
     assert len(pd.read_csv("rvamp-nb-out/data-selection.csv")) == 6
 
@@ -1712,16 +1712,17 @@ def test_a_plan_is_printed_as_the_library_computes_it(capsys, tmp_path):
 
 def test_a_plan_like_a_pilot(capsys, tmp_path, monkeypatch):
     """As of the array in Python; what is left out of the file is named."""
-    X = genes(60).draw(50, np.random.default_rng(0))
-    frame = pd.DataFrame(X, columns=[f"g{i}" for i in range(60)])
+    X = genes(30).draw(50, np.random.default_rng(0))
+    frame = pd.DataFrame(X, columns=[f"g{i}" for i in range(30)])
     frame.insert(7, "batch", ["a", "b"] * 25)
     frame.to_csv(tmp_path / "pilot.csv", index=False)
     asked = "plan --effects 3 --size 1 --threshold 0.7 --json --pilot".split()
     main([*asked, str(tmp_path / "pilot.csv")])
     said = json.loads(capsys.readouterr().out)
-    study = rvamp_nb.plan_study(60, 3, 1, pilot=X, threshold=0.7)
-    assert said["answer"]["rows"] == study.rows
-    assert said["answer"]["n_simulated"] >= 32 and said["asked"]["features"] == 60
+    study = rvamp_nb.plan_study(30, 3, 1, pilot=X, threshold=0.7)
+    assert said["answer"]["rows"] == study.rows  # and the same draws
+    assert said["answer"]["power"] == pytest.approx(study.power, rel=1e-5)
+    assert said["answer"]["n_simulated"] >= 32 and said["asked"]["features"] == 30
     assert said["left_out"] == ["batch"]
     # as text, and not by a third plan of the same, which takes seconds
     monkeypatch.setattr(rvamp_nb, "plan_study", lambda *_, **__: study)
