@@ -204,9 +204,11 @@ class Samples:
 
     def _of_all(self, x):
         """Coefficients of the columns kept, (b, n or n + 1), as rows of all columns."""
-        b, at = np.nonzero(np.where(np.isfinite(x), x, 0))
-        where = b, np.append(self.kept, self.N)[at]
-        return csr_array((x[b, at], where), shape=(len(x), self.N + 1))
+        some = (x != 0) & np.isfinite(x)
+        b, at = np.nonzero(some)
+        parts = x[some], np.append(self.kept, self.N)[at]
+        ends = np.searchsorted(b, np.arange(len(x) + 1))
+        return csr_array((*parts, ends), shape=(len(x), self.N + 1))
 
     def _refit(self, numbers):
         start, some = None, slice(numbers.start, numbers.stop)
@@ -251,9 +253,8 @@ class Shares(NamedTuple):
     def short(self, accuracy):
         """By how much the squared errors are too large; at most 1 where none is."""
         doubt = max(np.sum(self.Pi * (1 - self.Pi)), LEAST_ASKED / 4) / ASKED
-        return (
-            max(self.square_error.sum() / doubt, self.square_error.max()) / accuracy**2
-        )
+        short = max(self.square_error.sum() / doubt, self.square_error.max())
+        return short / accuracy**2
 
 # %% ../../nbs/course/44_refinement.ipynb #65split45
 def _shares(samples):
@@ -320,13 +321,9 @@ def seconds_of_levels(samples):
     """
     if samples.long:
         return np.array([LONG_REFIT, 1.0, 1.0])
-    (M, n), k = (
-        samples.turns.one_coupling.A.shape,
-        len(samples.turns.one_coupling.inner),
-    )
-    turn = PRODUCT * (
-        M * n * (3 - samples.turns.one_coupling.wide) + k * k
-    ) + NUMBER * (M + n)
+    coupling = samples.turns.one_coupling
+    (M, n), k = coupling.A.shape, len(coupling.inner)
+    turn = PRODUCT * (M * n * (3 - coupling.wide) + k * k) + NUMBER * (M + n)
     turn += NEWTON_ROW * M * (not isinstance(samples.turns.factors.loss, Squared))
     cold = isinstance(samples.fit.problem.A, ChunkedTable)
     exact = DRAW + A_REFIT + (COLD if cold else TO_REFIT) * turn
