@@ -163,8 +163,10 @@ class Samples:
     """
 
     def __init__(self, fit, analytic, seed, baseline=None):
-        self.fit, self.seed, self.N, self.analytic = fit, seed, len(fit.mean), analytic
-        self.kept = np.arange(self.N) if analytic is None else active_set(fit)
+        self.fit, self.seed, self.N = fit, seed, len(fit.mean)
+        self.known = analytic is not None
+        self.analytic = analytic if self.known else np.zeros((3, self.N))
+        self.kept = active_set(fit) if self.known else np.arange(self.N)
         self.long, self.turns = len(fit.problem.y) >= LONG, None
         if fit.converged:
             self.turns = (OneCurvature if self.long else Turns)(fit, self.kept)
@@ -211,9 +213,8 @@ class Samples:
         return csr_array((*parts, ends), shape=(len(x), self.N + 1))
 
     def _refit(self, numbers):
-        start, some = None, slice(numbers.start, numbers.stop)
-        if self.turns:  # where the turns have led
-            start = self.settled[some].toarray()
+        led = self.settled[numbers.start : numbers.stop]  # where the turns have led
+        start = led.toarray() if self.turns else None
         draw = resamples(self.fit, numbers, self.seed)
         x, level = self.refit(*draw, start)
         self.exact = vstack([self.exact, csr_array(np.c_[x, level])], format="csr")
@@ -262,15 +263,15 @@ def _shares(samples):
     columns, *levels = _levels_of(samples)
     for x in levels:
         x.data[:] = 1
-    analytic, (n, _) = samples.analytic, levels[1].shape
-    share = np.diff(levels[1].indptr)
-    guess = share / n if analytic is None else (share / n + analytic[0, columns]) / 2
+    by_rvamp, n = samples.analytic[0, columns], levels[1].shape[0]
+    guess = np.diff(levels[1].indptr) / n
+    guess = (guess + by_rvamp) / 2 if samples.known else guess
     unit = np.maximum(guess * (1 - guess), 0.5 / n)
     alone = level_mean(*levels, unit)
     Pi, error = alone.value.copy(), alone.square_error.copy()
-    for strong in (guess > 0.5, guess <= 0.5) if analytic is not None else ():
+    for strong in (guess > 0.5, guess <= 0.5) if samples.known else ():
         selected = levels[1].astype(bool)[:, strong].toarray()
-        known = analytic[0, columns[strong]], unit[strong], selected
+        known = by_rvamp[strong], unit[strong], selected
         Pi[strong], error[strong] = towards_rvamp(Pi[strong], error[strong], *known)
     return Shares(columns, np.clip(Pi, 0, 1), error, alone)
 
@@ -281,10 +282,9 @@ FEW_SEEN = 3  # of a coefficient that fewer resamples select rVAMP's moments are
 def _moments(samples):
     """Means and variances of the columns in question, and their errors, (2, n) each."""
     columns, *levels = _levels_of(samples)
-    alone = np.zeros((3, samples.N)) if samples.analytic is None else samples.analytic
-    analytic, events = alone[1:, columns], np.diff(levels[1].indptr)
-    found, seen = np.array([analytic, np.abs(analytic)]), events >= FEW_SEEN
-    seen |= samples.analytic is None
+    analytic, events = samples.analytic[1:, columns], np.diff(levels[1].indptr)
+    found = np.array([analytic, np.abs(analytic)])
+    seen = (events >= FEW_SEEN) | (not samples.known)
     if not seen.any():
         return found
     levels, known_var = [x[:, seen] for x in levels], analytic[1, seen]
@@ -442,9 +442,7 @@ def _as_refined(samples, shares, accuracy, stopped):
     lost = np.isnan(exact @ np.ones(N + 1))
     draws = vstack([exact[~lost], samples.settled[len(lost) :]], format="csc")
     columns, Pi, error, alone = shares
-    known = samples.analytic is not None
-    values = samples.analytic.copy() if known else np.zeros((3, samples.N))
-    errors = np.abs(values)
+    values, errors = samples.analytic.copy(), np.abs(samples.analytic)
     values[0, columns], errors[0, columns] = Pi, np.sqrt(error)
     values[1:, columns], errors[1:, columns] = _moments(samples)
     values[1] = np.maximum(values[1], 0 if fit.prior.positive else -np.inf)
