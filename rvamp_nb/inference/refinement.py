@@ -163,8 +163,10 @@ class Samples:
     """
 
     def __init__(self, fit, analytic, seed, baseline=None):
-        self.fit, self.seed, self.N, self.analytic = fit, seed, len(fit.mean), analytic
-        self.kept = np.arange(self.N) if analytic is None else active_set(fit)
+        self.fit, self.seed, self.N = fit, seed, len(fit.mean)
+        self.known = analytic is not None
+        self.analytic = analytic if self.known else np.zeros((3, self.N))
+        self.kept = active_set(fit) if self.known else np.arange(self.N)
         self.long, self.turns = len(fit.problem.y) >= LONG, None
         if fit.converged:
             self.turns = (OneCurvature if self.long else Turns)(fit, self.kept)
@@ -204,14 +206,15 @@ class Samples:
 
     def _of_all(self, x):
         """Coefficients of the columns kept, (b, n or n + 1), as rows of all columns."""
-        b, at = np.nonzero(np.where(np.isfinite(x), x, 0))
-        where = b, np.append(self.kept, self.N)[at]
-        return csr_array((x[b, at], where), shape=(len(x), self.N + 1))
+        some = (x != 0) & np.isfinite(x)
+        b, at = np.nonzero(some)
+        parts = x[some], np.append(self.kept, self.N)[at]
+        ends = np.searchsorted(b, np.arange(len(x) + 1))
+        return csr_array((*parts, ends), shape=(len(x), self.N + 1))
 
     def _refit(self, numbers):
-        start, some = None, slice(numbers.start, numbers.stop)
-        if self.turns:  # where the turns have led
-            start = self.settled[some].toarray()
+        led = self.settled[numbers.start : numbers.stop]  # where the turns have led
+        start = led.toarray() if self.turns else None
         draw = resamples(self.fit, numbers, self.seed)
         x, level = self.refit(*draw, start)
         self.exact = vstack([self.exact, csr_array(np.c_[x, level])], format="csr")
@@ -251,9 +254,8 @@ class Shares(NamedTuple):
     def short(self, accuracy):
         """By how much the squared errors are too large; at most 1 where none is."""
         doubt = max(np.sum(self.Pi * (1 - self.Pi)), LEAST_ASKED / 4) / ASKED
-        return (
-            max(self.square_error.sum() / doubt, self.square_error.max()) / accuracy**2
-        )
+        short = max(self.square_error.sum() / doubt, self.square_error.max())
+        return short / accuracy**2
 
 # %% ../../nbs/course/44_refinement.ipynb #65split45
 def _shares(samples):
@@ -261,15 +263,15 @@ def _shares(samples):
     columns, *levels = _levels_of(samples)
     for x in levels:
         x.data[:] = 1
-    analytic, (n, _) = samples.analytic, levels[1].shape
-    share = np.diff(levels[1].indptr)
-    guess = share / n if analytic is None else (share / n + analytic[0, columns]) / 2
+    by_rvamp, n = samples.analytic[0, columns], levels[1].shape[0]
+    guess = np.diff(levels[1].indptr) / n
+    guess = (guess + by_rvamp) / 2 if samples.known else guess
     unit = np.maximum(guess * (1 - guess), 0.5 / n)
     alone = level_mean(*levels, unit)
     Pi, error = alone.value.copy(), alone.square_error.copy()
-    for strong in (guess > 0.5, guess <= 0.5) if analytic is not None else ():
+    for strong in (guess > 0.5, guess <= 0.5) if samples.known else ():
         selected = levels[1].astype(bool)[:, strong].toarray()
-        known = analytic[0, columns[strong]], unit[strong], selected
+        known = by_rvamp[strong], unit[strong], selected
         Pi[strong], error[strong] = towards_rvamp(Pi[strong], error[strong], *known)
     return Shares(columns, np.clip(Pi, 0, 1), error, alone)
 
@@ -280,10 +282,9 @@ FEW_SEEN = 3  # of a coefficient that fewer resamples select rVAMP's moments are
 def _moments(samples):
     """Means and variances of the columns in question, and their errors, (2, n) each."""
     columns, *levels = _levels_of(samples)
-    alone = np.zeros((3, samples.N)) if samples.analytic is None else samples.analytic
-    analytic, events = alone[1:, columns], np.diff(levels[1].indptr)
-    found, seen = np.array([analytic, np.abs(analytic)]), events >= FEW_SEEN
-    seen |= samples.analytic is None
+    analytic, events = samples.analytic[1:, columns], np.diff(levels[1].indptr)
+    found = np.array([analytic, np.abs(analytic)])
+    seen = (events >= FEW_SEEN) | (not samples.known)
     if not seen.any():
         return found
     levels, known_var = [x[:, seen] for x in levels], analytic[1, seen]
@@ -320,13 +321,9 @@ def seconds_of_levels(samples):
     """
     if samples.long:
         return np.array([LONG_REFIT, 1.0, 1.0])
-    (M, n), k = (
-        samples.turns.one_coupling.A.shape,
-        len(samples.turns.one_coupling.inner),
-    )
-    turn = PRODUCT * (
-        M * n * (3 - samples.turns.one_coupling.wide) + k * k
-    ) + NUMBER * (M + n)
+    coupling = samples.turns.one_coupling
+    (M, n), k = coupling.A.shape, len(coupling.inner)
+    turn = PRODUCT * (M * n * (3 - coupling.wide) + k * k) + NUMBER * (M + n)
     turn += NEWTON_ROW * M * (not isinstance(samples.turns.factors.loss, Squared))
     cold = isinstance(samples.fit.problem.A, ChunkedTable)
     exact = DRAW + A_REFIT + (COLD if cold else TO_REFIT) * turn
@@ -445,9 +442,7 @@ def _as_refined(samples, shares, accuracy, stopped):
     lost = np.isnan(exact @ np.ones(N + 1))
     draws = vstack([exact[~lost], samples.settled[len(lost) :]], format="csc")
     columns, Pi, error, alone = shares
-    known = samples.analytic is not None
-    values = samples.analytic.copy() if known else np.zeros((3, samples.N))
-    errors = np.abs(values)
+    values, errors = samples.analytic.copy(), np.abs(samples.analytic)
     values[0, columns], errors[0, columns] = Pi, np.sqrt(error)
     values[1:, columns], errors[1:, columns] = _moments(samples)
     values[1] = np.maximum(values[1], 0 if fit.prior.positive else -np.inf)

@@ -16,9 +16,7 @@ import numpy as np
 
 from .refits import penalty_terms, row_loss
 from ..likelihood import Loss, PoissonLoss, Squared
-from ..linalg import inverse_and_root, mirrored
-from ..lmmse import first_pass, tall_form
-from ..messages import Mixed, Natural
+from ..linalg import inverse_and_root
 from ..prior import Penalty
 from ..solver import with_clusters
 
@@ -64,24 +62,20 @@ class FrozenCoupling:
     """
 
     def __init__(self, A, metric, dtype=None):
-        (M, n), none = A.shape, np.zeros(A.shape[1])
+        M, n = A.shape
         self.wide = n > NARROW * M
-        if self.wide:
-            w, X = metric.q**-0.5, mirrored(first_pass(A, none > 0, metric.D, none).H)
-        else:
-            prior = Mixed(none > 0, none, none, none, metric.D, none, none)
-            rows = Natural(metric.q, 0 * metric.q, 0 * metric.q)
-            w, X = metric.D**0.5, tall_form(A, prior, rows).C
-        joint = np.eye(len(w)) + w[:, None] * X * w
+        B = A * np.sqrt(metric.D) / np.sqrt(metric.q)[:, None]
+        joint = B @ B.T if self.wide else B.T @ B
+        joint += np.eye(len(joint))
+        w = metric.q**-0.5 if self.wide else metric.D**0.5
         inner = w[:, None] * inverse_and_root(joint)[0] * (w if self.wide else 1 / w)
         self.condition = np.linalg.norm(joint)
         sizes = np.abs(np.log10(np.concatenate(metric)))
         fine = self.condition < WORST and sizes.max() < IN_RANGE
         self.dtype = dtype or (np.float32 if fine else np.float64)
         small = lambda v: np.ascontiguousarray(v, dtype=self.dtype)
-        self.A, self.At = small(A), small(A.T)
-        self.inner, self.metric = small(inner), Metric(*map(small, metric))
-        self.chi = small(metric.D / (1 + metric.D * metric.Q))
+        self.A, self.At, self.inner = small(A), small(A.T), small(inner)
+        self.metric = Metric(*map(small, metric))
         self.free = small(1 + metric.D * metric.Q)  # 1 / (1 - rho)
         self.stiff = small(metric.V + metric.q)  # 1 / chi_u
 
@@ -124,10 +118,9 @@ def thresholds(fit, every, factor, dtype=float):
     """
     if not isinstance(fit.prior, Penalty):
         return None, None
-    if (factor == 1).all():
-        return [v.astype(dtype) for v in penalty_terms(fit, every)]
     if factor.shape[1] > 1:
         factor = factor.take(every, axis=1, mode="clip")
+    factor = 1 if (factor == 1).all() else factor
     return [(v * factor).astype(dtype) for v in penalty_terms(fit, every)]
 
 
@@ -161,12 +154,8 @@ class Factors(NamedTuple):
         c, y, f, loss = batch.counts, self.y, batch.f, self.loss
         if isinstance(loss, Squared):
             c = c if loss.sigma == 1 else c / loss.sigma**2
-            u, width = batch.h_u + (y - self.offset), c * V
-            width += 1
-            u *= c
-            u /= width
-            return u, f
-        omega, cV = self.offset - batch.h_u, c * V
+            return c * (y - self.offset + batch.h_u) / (1 + c * V), f
+        omega, cV = np.broadcast_to(self.offset - batch.h_u, c.shape), c * V
         if type(loss).proximal not in BY_NEWTON:
             f = loss.proximal(np.broadcast_to(y, c.shape), omega, cV)
             return ((f - omega) / V).astype(omega.dtype), f
@@ -196,16 +185,16 @@ LOOK, MOST_TURNS = 8, 400  # turns between two looks at the signs, and at most
 @np.errstate(all="ignore")
 def crossed(turns, batch):
     """The batch, as far as rVAMP's metric takes it, in the one metric."""
-    Q, _, V, _ = turns.one_coupling.metric
+    one, (own_Q, _, own_V, _) = turns.one_coupling, turns.rvamp_coupling.metric
     far = np.abs(batch.h - turns.start[0]).max(1)
     before = turns.run(batch, OWN - FIRST_LEVEL - 1)
     batch = turns.run(before, 1)
     lost = ~(np.abs(batch.h - before.h).max(1) <= RUNAWAY * far)
     for part, start in zip(batch[3:], turns.start):
         part[lost] = start
-    x = turns.factors.of_prior(batch, turns.rvamp_coupling.metric.Q)
-    u, _ = turns.factors.of_rows(batch, turns.rvamp_coupling.metric.V)
-    h, h_u = u @ turns.one_coupling.A + Q * x, V * u - x @ turns.one_coupling.At
+    x = turns.factors.of_prior(batch, own_Q)
+    u, _ = turns.factors.of_rows(batch, own_V)
+    h, h_u = u @ one.A + one.metric.Q * x, one.metric.V * u - x @ one.At
     return batch._replace(h=h, h_u=h_u)
 
 # %% ../../nbs/workshop/turns.ipynb #7e000016
@@ -223,25 +212,22 @@ class Turns:
             what = f"beta = {fit.problem.beta:g}; {fit.status}"
             raise ValueError(f"Turns: a fit at beta = inf with messages, not {what}")
         fit = with_clusters(fit, [])  # a metric is one number for each column
-        p, N, one = fit.problem, len(fit.mean), int(fit.has_intercept)
+        p, N = fit.problem, len(fit.mean)
         which = np.arange(N) if columns is None else columns
-        every = np.append(which, [N] * one).astype(int)
+        every = np.append(which, [N] * fit.has_intercept).astype(int)
         A = p.A[:, every]  # an intercept's column of ones, too
         metric = rvamp_metric(fit, every)
         h, (V, h_u, _) = (message.alone() for message in fit.last.state)
         sizes = np.abs([np.abs(v).max() + 1e-300 for v in (p.y, h.h, h_u)])
         if np.abs(np.log10(sizes)).max() > IN_RANGE:
             dtype = np.float64
-        self.one_coupling = FrozenCoupling(A, one_metric(metric), dtype)
-        self.rvamp_coupling = FrozenCoupling(A, metric, self.one_coupling.dtype)
-        self.rvamp_coupling.A, self.rvamp_coupling.At = (
-            self.one_coupling.A,
-            self.one_coupling.At,
-        )  # one copy
-        small = self.small = lambda v: np.asarray(v, dtype=self.one_coupling.dtype)
+        one = self.one_coupling = FrozenCoupling(A, one_metric(metric), dtype)
+        own = self.rvamp_coupling = FrozenCoupling(A, metric, one.dtype)
+        own.A, own.At = one.A, one.At  # one copy
+        small = self.small = lambda v: np.asarray(v, dtype=one.dtype)
         given = fit.prior, len(which), loss, small(p.y), small(offset)
         self.factors, self.weight = Factors(*given), small(weight)
-        self.penalty = partial(thresholds, fit, every, dtype=self.one_coupling.dtype)
+        self.penalty = partial(thresholds, fit, every, dtype=one.dtype)
         start = h.h[every], h_u, V * fit.last.u.mean - h_u + offset
         self.start = [*map(small, start)]
 
@@ -249,33 +235,29 @@ class Turns:
         """A `Batch` after the linear response, of counts, (b, M), and multipliers of
         the penalty, (b, N) or (b, 1).
         """
-        fields = (np.tile(part, (len(counts), 1)) for part in self.start)
+        h, h_u, f = self.start
         counts = self.small(counts) * self.weight
+        fields = h[None], h_u[None], np.tile(f, (len(counts), 1))
         batch = Batch(counts, *self.penalty(factor), *fields)
-        return self.run(batch, 1, self.rvamp_coupling, 1.0)
+        return self.run(batch, 1, damping=1.0)
 
     @np.errstate(all="ignore")  # of what runs away
     def run(self, batch, turns, coupling=None, damping=OWN_DAMPING):
         """The batch after some turns (`one-resample-turn`)."""
         to = coupling or self.rvamp_coupling
+        (Q, D, V, _), free, stiff = to.metric, damping * to.free, damping * to.stiff
         for _ in range(turns):
-            r = self.factors.of_prior(batch, to.metric.Q)
-            r -= to.chi * batch.h
-            r *= to.free
-            u, f = self.factors.of_rows(batch, to.metric.V)
-            u *= to.stiff
-            u -= batch.h_u  # h_2u
-            h, h_u = to(u, r)
-            h *= to.free
-            r *= to.metric.Q
-            h += r
-            h_u *= to.stiff
-            h_u -= u
-            for new, old in (h, batch.h), (h_u, batch.h_u):
-                new -= old
-                new *= damping
+            x = self.factors.of_prior(batch, Q)
+            u, f = self.factors.of_rows(batch, V)
+            push = batch.h - Q * x  # the penalty's slope
+            x -= D * push  # r
+            pull, joint = to(to.stiff * u - batch.h_u, x)
+            ways = (pull, push, free, batch.h), (joint, u, stiff, batch.h_u)
+            for new, answer, step, old in ways:  # old + step (new - answer)
+                new -= answer
+                new *= step
                 new += old
-            batch = batch._replace(h=h, h_u=h_u, f=f)
+            batch = batch._replace(h=pull, h_u=joint, f=f)
         return batch
 
     def coefficients(self, batch, coupling=None):
@@ -312,14 +294,13 @@ class Turns:
 class ExactByTurns:
     """Refits by turns in 64 bits, called as what `refitter` returns."""
 
-    def __init__(self, fit, tol=1e-9, most=4000):
+    def __init__(self, fit):
         self.turns, self.N = Turns(fit, dtype=np.float64), len(fit.mean)
-        self.how = tol, most
 
     def __call__(self, counts, factor, start=None):
         """Coefficients (b, N), nan of what has not settled, and intercepts (b,)."""
         batch = self.turns.run(self.turns.begin(counts, factor), FIRST_LEVEL - 1)
-        x, settled = self.turns.settle(batch, *self.how)
+        x, settled = self.turns.settle(batch, tol=1e-9, most=4000)
         x[~settled] = np.nan
         return x[:, : self.N], x[:, self.N :].sum(1)
 
@@ -354,6 +335,6 @@ class OneCurvature:
         h, pull, penalty = Q * self.x + pull, self.pull + pull, self.penalty(factor)
         for _ in range(ALL_TURNS):
             x = self.factors.of_prior(Batch(None, *penalty, h, None, None), Q)
-            r = 2 * Q * x - h
-            h = h + DAMPING * (2 * Q * ((pull + r) @ self.inner) - r - h)
+            joint = (pull + 2 * Q * x - h) @ self.inner
+            h = h + 2 * DAMPING * Q * (joint - x)
         return x, x
