@@ -201,6 +201,9 @@ def _factor_replicon(fit):
     """R_1 of the coefficients (off S for T, not chi_hat) and of the rows."""
     messages, problem = messages_of(fit), fit.problem
     prior, with_intercept = _inner_prior(problem)
+    if prior.marginals:
+        what = "for single columns, not for groups of them"
+        raise TypeError(f"the replicon of a {type(prior).__name__} is not had: {what}")
     received, pulled, prior_message, _ = messages
     mean = 1 / received.Q_hat  # an intercept's
     square, k = mean**2, len(mean) - with_intercept

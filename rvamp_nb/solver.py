@@ -373,7 +373,7 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     if stored:
         _check_stored(A)
     problem = Problem(A, y, prior, likelihood, counts, beta)
-    if not _is_ours(given):
+    if not (_is_ours(given) or given.marginals):  # of a group no column alone
         check_moments(problem, given)
     _check_unpenalised(problem)
     return problem

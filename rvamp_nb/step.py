@@ -31,8 +31,10 @@ def initial_state(problem):
     noise = likelihood.pull_noise(slope, A, noise)  # of groups of rows, chapter 5.2
     Q_hat = counts.mean * bend
     Q_hat[Q_hat == 0] = 1.0  # a column of zeros: with h = 0 any precision gives x = 0
+    pooled = problem.prior.pooled  # over columns that answer together, chapter 5.8
+    Q_hat, noise = pooled(Q_hat), pooled(max(counts.var, counts.mean) * noise)
     h = Q_hat * x - counts.mean * pull
-    to_prior = Natural(Q_hat, h, max(counts.var, counts.mean) * noise)
+    to_prior = Natural(Q_hat, h, noise)
     V = np.full(len(y), 1 / (curvature.mean() or 1.0))
     to_likelihood = Natural(V, -f, np.zeros(len(y)))
     return State(
@@ -82,11 +84,12 @@ def lambda_max_factor(problem, sigmas=4.0):
     """By which factor to multiply the penalties so that (nearly) every resample is
     empty; 0 if none has a threshold.
     """
-    t = problem.prior.split()[0]
+    t = problem.prior.threshold()
     if not np.any(t):
         return 0.0
     _, h, chi_hat = initial_state(problem).to_prior
-    reach = np.abs(h) + (sigmas * np.sqrt(chi_hat) if problem.counts.var else 0)
+    size = np.sqrt(problem.prior.pooled(h**2))
+    reach = size + (sigmas * np.sqrt(chi_hat) if problem.counts.var else 0)
     t = np.broadcast_to(t, h.shape)
     return float(np.max(reach[t > 0] / t[t > 0], initial=0.0))
 
@@ -156,14 +159,15 @@ def reply(prior, incoming, data_precision, beta):
     columns (chapter 4.7) registers another.
     """
     x = prior.moments(incoming, beta)
-    return x, *message_to_coupling(x, incoming, data_precision)
+    isotropic = x._replace(var=prior.pooled(x.var))
+    return x, *message_to_coupling(isotropic, incoming, data_precision)
 
 
 def factor_replies(problem, state):
     """Variable 1: moments and messages of prior and rows (`Replies`)."""
     A, y, prior, likelihood, counts, beta = problem
     u, likelihood_message = likelihood.message(y, state.to_likelihood, counts, beta)
-    data_precision = square_lengths(A) * np.mean(u.chi)
+    data_precision = prior.pooled(square_lengths(A) * np.mean(u.chi))
     x, message, ridge, n_clipped = reply(prior, state.to_prior, data_precision, beta)
     return Replies(x, u, message, likelihood_message, ridge, data_precision, n_clipped)
 
@@ -195,14 +199,14 @@ def coupling_step(problem, state, replies, gathered=None):
     received[at] = np.where(
         replies.data_precision > 0, received[at] + replies.ridge, before
     )
-    new = State(to_prior._replace(Q_hat=received), to_likelihood)
+    to_prior, prior = to_prior._replace(Q_hat=received), problem.prior
+    new = State(prior.received(replies.prior_message, to_prior), to_likelihood)
     check_state(new)
     messages = replies.prior_message, replies.likelihood_message, coupled, new
     change = relative_change(state, new, replies.u)
     unpenalised = state.to_prior.h / before
-    delta = scale_free_delta(
-        replies.x, coupled.x, NOTHING * np.linalg.norm(unpenalised)
-    )
+    x, other = (m._replace(var=prior.pooled(m.var)) for m in (replies.x, coupled.x))
+    delta = scale_free_delta(x, other, NOTHING * np.linalg.norm(unpenalised))
     return Step(
         state, replies.x, replies.u, *messages, change, delta, replies.n_clipped + a + b
     )
@@ -270,6 +274,20 @@ class WithIntercept(Prior):
     def Pi(self, incoming, beta=np.inf):
         """As `Prior.Pi`: of the others."""
         return self.prior.Pi(Natural(*(part[:-1] for part in incoming)), beta)
+
+    def pooled(self, values):
+        """As `Prior.pooled`."""
+        return np.append(self.prior.pooled(values[:-1]), values[-1:])
+
+    def received(self, sent, message):
+        """As `Prior.received`."""
+        parts = Mixed(*(v[:-1] for v in sent)), Natural(*(v[:-1] for v in message))
+        ends = (v[-1:] for v in message)
+        return Natural(*map(np.append, self.prior.received(*parts), ends))
+
+    def threshold(self):
+        """As the prior's; 0 at the end."""
+        return np.append(np.broadcast_to(self.prior.threshold(), self.n), 0.0)
 
     def is_unpenalized(self):
         """As `Prior.unpenalised`."""
