@@ -202,8 +202,7 @@ def _factor_replicon(fit):
     messages, problem = messages_of(fit), fit.problem
     prior, with_intercept = _inner_prior(problem)
     if prior.marginals:
-        what = "for single columns, not for groups of them"
-        raise TypeError(f"the replicon of a {type(prior).__name__} is not had: {what}")
+        raise TypeError("a replicon is for single columns, not for groups of them")
     received, pulled, prior_message, _ = messages
     mean = 1 / received.Q_hat  # an intercept's
     square, k = mean**2, len(mean) - with_intercept

@@ -202,8 +202,8 @@ SABOTAGES = [
     Sabotage(
         "column_groups.py",
         "the way back forgets the lengths",
-        "rows[:, m] = V[:rank] / values[:rank, None]",
-        "rows[:, m] = V[:rank]",
+        "back[-1][:, m] = V[:rank] / values[:rank, None]",
+        "back[-1][:, m] = V[:rank]",
         "tests/algorithm/test_column_groups.py::test_orthonormal_groups_and_the_way_back",
     ),
     Sabotage(
@@ -689,9 +689,16 @@ SABOTAGES = [
     ),
     Sabotage(
         "active.py",
+        "a group of columns is cut in two",
+        "together = prior.marginals",
+        "together = None",
+        "tests/algorithm/test_column_groups.py::test_a_wide_table_in_chunks_takes_whole_groups",
+    ),
+    Sabotage(
+        "prior.py",
         "the few columns have the penalties of the first ones",
-        "cut = {k: np.asarray(v)[which] for k",
-        "cut = {k: np.asarray(v)[: len(which)] for k",
+        "vars(part).update({k: np.asarray(v)[which] for k",
+        "vars(part).update({k: np.asarray(v)[: len(which)] for k",
         "tests/algorithm/test_lmmse.py::test_most_columns_keep_still_and_the_answer_is_the_same",
     ),
     Sabotage(

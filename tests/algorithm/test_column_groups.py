@@ -455,7 +455,7 @@ def test_what_a_fit_refuses(fit):
     ):
         with pytest.raises(kind, match=words):
             rvamp(A, Y, counts=HALF, **options)
-    with pytest.raises(TypeError, match="replicon of a GroupLasso"):
+    with pytest.raises(TypeError, match="replicon is for single columns"):
         stability_radius(fit)
     with pytest.raises(TypeError, match="the prior must select"):
         condition_on_rows(fit, [0])
