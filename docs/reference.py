@@ -12,7 +12,9 @@ import rvamp_nb
 # a public module stands here with it.
 TASKS = {
     "Fit": "rvamp Fit rvamp_path naive_bootstrap survival_fit ConvergenceWarning",
-    "Fit: penalties and priors": "Laplace Ridge ElasticNet NonNegative SpikeSlab",
+    "Fit: penalties and priors": (
+        "Laplace Ridge ElasticNet NonNegative GroupLasso orthonormal_groups SpikeSlab"
+    ),
     "Fit: losses": "Squared Logistic PoissonLoss Huber WeightedLoss",
     "Fit: laws of the rows' counts": (
         "Poisson Subsample Multinomial NoResampling Exponential Discrete Grouped"
@@ -29,7 +31,8 @@ TASKS = {
     ),
     "Select": "StabilitySelection refine condition_on_rows ReliabilityWarning",
     "Understand": (
-        "p1 p2 coefficient_interval debiased_effects free_energy stability_radius"
+        "p1 p2 coefficient_interval group_norm debiased_effects free_energy"
+        " stability_radius"
     ),
     "Plan": "plan_study predict_study state_evolution ConstantSignal GaussianSignal",
     "Extend": "Prior Loss",

@@ -4,6 +4,9 @@ find the types there, and when the package is imported, by ``lazy_loader``.
 
 from . import datasets as datasets
 from .bootstrap import naive_bootstrap as naive_bootstrap
+from .column_groups import GroupLasso as GroupLasso
+from .column_groups import group_norm as group_norm
+from .column_groups import orthonormal_groups as orthonormal_groups
 from .densities import coefficient_interval as coefficient_interval
 from .densities import p1 as p1
 from .densities import p2 as p2

@@ -6,7 +6,7 @@
 __all__ = ['ACTIVE_FROM_RATIO', 'ACTIVE_MAX_RATIO', 'active_set_step', 'step_for']
 
 # %% ../nbs/workshop/active.ipynb #b4bb9d9c
-from dataclasses import is_dataclass, replace
+from dataclasses import is_dataclass
 
 import numpy as np
 
@@ -39,11 +39,8 @@ def _of_columns(prior, which, N):
     if isinstance(prior, WithIntercept):  # which is always among them
         inside = _of_columns(prior.prior, which[:-1], prior.n)
         return inside and WithIntercept(inside, len(which) - 1)
-    if not is_dataclass(prior):
-        return None
-    given = vars(prior).items()
-    cut = {k: np.asarray(v)[which] for k, v in given if np.shape(v) == (N,)}
-    return replace(prior, **cut)
+    together = prior.marginals  # of a group cut in two nothing is known
+    return None if together or not is_dataclass(prior) else prior.of_columns(which, N)
 
 # %% ../nbs/workshop/active.ipynb #12000205
 ACTIVE_FROM_RATIO = 128  # columns for each row from which on few settle alone

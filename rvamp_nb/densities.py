@@ -6,7 +6,6 @@
 __all__ = ['coefficient_interval', 'Selector', 'P1', 'P1Clustered', 'P1Posterior', 'p1', 'Located', 'located', 'P2', 'p2']
 
 # %% ../nbs/course/37_densities.ipynb #1fb48ae8
-from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +13,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from .clusters import values_at_nodes  # chapter 4.7
+from .column_groups import P1InGroup  # chapter 5.8
 from .lmmse import at_most_2M, is_wide, tall_form, wide_matrices
 from .messages import Natural
 from .prior import Penalty, Prior, SpikeSlab, field_nodes
@@ -313,12 +313,12 @@ class P1Posterior(_Moments):
 # %% ../nbs/course/37_densities.ipynb #e4c3d1dc
 def p1(
     fit: Fit | Selector, i: ArrayLike | None = None
-) -> P1 | P1Clustered | P1Posterior:
+) -> P1 | P1Clustered | P1InGroup | P1Posterior:
     """Take the density p̄₁ of coefficients across resamples from a fit, with its atom
     at zero. It is a P1, at finite beta a P1Posterior, of columns in clusters a
-    P1Clustered (`eq:approximate_one`). It is always rVAMP's: where an estimator's
-    answer is combined with refits, its probabilities and means differ from these a
-    little.
+    P1Clustered, of a `GroupLasso` a P1InGroup (`eq:approximate_one`). It is always
+    rVAMP's: where an estimator's answer is combined with refits, its probabilities and
+    means differ from these a little.
 
     Parameters
     ----------
@@ -338,9 +338,11 @@ def p1(
     P1(coefficient 0: Π 0.258, mean 0.08, sd 0.34)
     """
     fit, i, unit, names = located(fit, i)
-    prior, beta, N = copy(fit.prior), fit.problem.beta, len(fit.mean)
-    per_column = {name: v[i] for name, v in vars(prior).items() if np.shape(v) == (N,)}
-    vars(prior).update(per_column)
+    beta, N = fit.problem.beta, len(fit.mean)
+    if fit.prior.marginals:
+        message = Natural(*(part[:N] for part in fit.last.state.to_prior))
+        return fit.prior.marginals(message, i, unit, names)
+    prior = fit.prior.of_columns(i, N)
     incoming = Natural(*(part[:N][i] for part in fit.last.state.to_prior.alone()))
     if np.isfinite(beta) and prior.log_density:
         return P1Posterior(prior, incoming, beta, names)

@@ -15,10 +15,10 @@ import numpy as np
 from scipy.special import erfcx, expit, ndtr
 
 from .interface import check_interface
-from .messages import Moments, Natural
+from .messages import Mixed, Moments, Natural
 from .rectified import FAR, inside, noises, noisy_ramp, phi, ramp, tail_moments
 from .resampling import CountLaw, FixedFactor, TwoPoint, check_law
-from .typing import Array, Bools
+from .typing import Array, Bools, Ints
 from .validation import check_array, check_field
 
 # %% ../nbs/course/31_prior.ipynb #05f616d6
@@ -90,6 +90,7 @@ class Prior:
     positive = False  # whether x >= 0 is imposed
     randomize = FixedFactor()  # law of what multiplies the penalty
     log_density = None  # a method: log p_0(x), for a p1 at finite beta
+    marginals = None  # a method: p1 of columns that answer together (chapter 5.8)
     column_clusters = ()  # columns that are one coordinate (chapter 4.7)
 
     @property
@@ -141,6 +142,25 @@ class Prior:
     def split(self) -> tuple[float | Array, float | Array]:
         """Threshold t and added precision k of t |x| + k x^2 / 2; 0 of other priors."""
         return 0.0, 0.0
+
+    def threshold(self) -> float | Array:
+        """Below which root mean square of a field, `pooled`, nothing is selected."""
+        return self.split()[0]
+
+    def pooled(self, values: Array) -> Array:
+        """Numbers of columns, (N,), as means over those that answer together."""
+        return values
+
+    def received(self, sent: Mixed, message: Natural) -> Natural:
+        """What the coupling returns after the message sent, as this prior takes it."""
+        return message
+
+    def of_columns(self, which: Ints, N: int) -> "Prior":
+        """The prior of some of its N columns."""
+        part = copy(self)
+        given = [(k, v) for k, v in vars(part).items() if np.shape(v) == (N,)]
+        vars(part).update({k: np.asarray(v)[which] for k, v in given})
+        return part
 
     def initial_message(self, message: Natural) -> Natural:
         """What comes in, with one number for each column, as this prior takes it."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import prior, resampling
+from .column_groups import GroupLasso
 from .groups import BlockLayout, BlockNatural, GroupedLoss
 from .interface import check_interface
 from .likelihood import LOSSES
@@ -85,7 +86,7 @@ _LAWS = (
 _PRIORS = "Laplace Ridge ElasticNet NonNegative SpikeSlab"
 _KINDS = {name: vars(resampling)[name] for name in _LAWS.split()}
 _KINDS |= {name: vars(prior)[name] for name in _PRIORS.split()}
-_KINDS |= {kind.__name__: kind for kind in LOSSES.values()}
+_KINDS |= {kind.__name__: kind for kind in (*LOSSES.values(), GroupLasso)}
 
 
 def _made(arrays, item):

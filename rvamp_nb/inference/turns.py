@@ -225,7 +225,8 @@ class Turns:
         own = self.rvamp_coupling = FrozenCoupling(A, metric, one.dtype)
         own.A, own.At = one.A, one.At  # one copy
         small = self.small = lambda v: np.asarray(v, dtype=one.dtype)
-        given = fit.prior, len(which), loss, small(p.y), small(offset)
+        prior = fit.prior.of_columns(which, N)
+        given = prior, len(which), loss, small(p.y), small(offset)
         self.factors, self.weight = Factors(*given), small(weight)
         self.penalty = partial(thresholds, fit, every, dtype=one.dtype)
         start = h.h[every], h_u, V * fit.last.u.mean - h_u + offset
@@ -318,7 +319,8 @@ class OneCurvature:
         loss, weight, offset = row_loss(p.likelihood)
         every = np.append(columns, one).astype(int)
         self.penalty = partial(thresholds, fit, every)
-        self.factors = Factors(fit.prior, len(columns), loss, p.y, offset)
+        prior = fit.prior.of_columns(columns, len(fit.mean))
+        self.factors = Factors(prior, len(columns), loss, p.y, offset)
         self.x, X = np.append(fit.mean, fit.intercept)[every], p.A[:, every]
         slope, bend = loss.derivatives(p.y, X @ self.x + offset)
         H = (X.T * (p.counts.mean * weight * bend)) @ X

@@ -30,6 +30,7 @@ PRIVATE = (
 # classes that a user gets and does not import from the top: {module: names}
 RETURNED = {
     "bootstrap": ("Refits",),
+    "column_groups": ("ColumnGroups", "GroupNorm", "OrthonormalGroups", "P1InGroup"),
     "densities": ("P1", "P1Clustered", "P1Posterior", "P2"),
     "evolution": ("Evolution",),
     "inference.conditioning": ("ConditionedFit",),

@@ -1,0 +1,465 @@
+"""Groups of columns: the channel by other roads, the message of a group, fits against
+the Lasso, the group Lasso and refits, densities against draws, and what is refused.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rvamp_nb import (
+    ChunkedTable,
+    GroupLasso,
+    Laplace,
+    Logistic,
+    NoResampling,
+    Subsample,
+    coefficient_interval,
+    column_groups,
+    condition_on_rows,
+    free_energy,
+    group_norm,
+    load_fit,
+    orthonormal_groups,
+    p1,
+    refine,
+    rvamp,
+    rvamp_path,
+    stability_radius,
+)
+from rvamp_nb.column_groups import P1InGroup, length_law, length_nodes, radial_moments
+from rvamp_nb.inference.turns import ExactByTurns
+from rvamp_nb.messages import Mixed, Natural, natural_to_moment
+from rvamp_nb.resampling import FixedFactor
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "truth_column_groups"))
+from make_column_groups_truth import DESIGNS, halves, load, refits, table
+
+sys.path.pop(0)
+
+HALF = Subsample(0.5)
+rng = np.random.default_rng(58)
+LABELS = np.repeat(np.arange(6), 3)
+A = orthonormal_groups(rng.normal(size=(60, 18)), LABELS).A
+Y = A[:, :6] @ rng.normal(size=6) * 3 + rng.normal(size=60)
+PRIOR = GroupLasso(0.6, LABELS)
+
+
+@pytest.fixture(scope="module")
+def fit():
+    return rvamp(A, Y, prior=PRIOR, counts=HALF, tol=1e-10)
+
+
+def message(N, Q_hat=1.3, chi_hat=0.4):
+    h = np.random.default_rng(N).normal(size=N)
+    return Natural(np.full(N, Q_hat), h, np.full(N, chi_hat))
+
+
+# The channel --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 17])
+def test_the_channel_against_draws(k):
+    prior, at = GroupLasso(0.9, ["g"] * k), message(k)
+    x, draws = prior.moments(at), np.random.default_rng(k)
+    f = at.h + np.sqrt(at.chi_hat) * draws.normal(size=(200_000, k))
+    answers = prior.inner(f, at.Q_hat, np.inf)[1]
+    for value, draw in (
+        (x.mean, answers),
+        (x.var, (answers - answers.mean(0)) ** 2),
+        (prior.Pi(at), answers != 0),
+    ):
+        error = draw.std(0) / np.sqrt(len(draw))
+        assert (np.abs(value - draw.mean(0)) < 5 * error).all()
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 60, 500])
+def test_more_nodes_change_nothing(k, monkeypatch):
+    size = np.array([0.0, 0.3, 1.0, 1.0, 3.0, 30.0, 1e4, 2.0, 0.2]) * np.sqrt(k)
+    noise = np.array([1.0, 1.0, 1e-3, 10.0, 1.0, 1.0, 1.0, 1e-12, 0.5])
+    of = radial_moments(k, size, noise, 1.2 * np.sqrt(k) + 0 * size)
+    monkeypatch.setattr(column_groups, "RADII", 100)
+    more = radial_moments(k, size, noise, 1.2 * np.sqrt(k) + 0 * size)
+    for one, two in zip(of, more):
+        np.testing.assert_allclose(one, two, rtol=1e-8, atol=1e-11)
+    np.testing.assert_allclose(of.rho + of.rho_bar, 1, atol=1e-11)
+    isotropic = (of.radial + (k - 1) * of.tangential) / k
+    assert (isotropic >= noise * of.rho**2 * (1 - 1e-8)).all()
+
+
+def test_a_length_has_a_density():
+    k, m = np.array([1, 2, 7, 300, 4]), np.array([0.0, 1e-9, 3.0, 10.0, 1e7])
+    u, w = length_nodes(k, m, 0 * m)
+    p, cosine = length_law(k, m, u)
+    np.testing.assert_allclose((w * p).sum(0), 1, rtol=1e-10)
+    squares = (w * p * (m + u) ** 2).sum(0)
+    np.testing.assert_allclose(squares, k + m**2, rtol=1e-10)
+    # E z = m: the cosine times the length is the mean
+    along = (w * p * cosine * m * (m + u) ** 2).sum(0)
+    np.testing.assert_allclose(along, m, rtol=1e-10)
+
+
+def test_the_mean_response_is_the_divergence_over_the_size():
+    prior, at, step = GroupLasso(0.5, ["a", "b", "a", "b", "b"]), message(5), 1e-4
+    slope = np.zeros(5)
+    for i in range(5):
+        up, down = (at._replace(h=at.h + s * step * np.eye(5)[i]) for s in (1, -1))
+        slope[i] = (prior.moments(up).mean - prior.moments(down).mean)[i] / (2 * step)
+    x = prior.moments(at)
+    np.testing.assert_allclose(prior.pooled(slope), x.chi, rtol=1e-6)
+    np.testing.assert_allclose(x.rho, at.Q_hat * x.chi)
+
+
+def test_the_moments_are_derivatives():
+    prior, at, step = GroupLasso(0.5, ["a", "b", "a", "b", "b"]), message(5), 1e-4
+    x = prior.moments(at)
+
+    def rise(name, by):
+        ends = [at._replace(**{name: getattr(at, name) + s * by}) for s in (1, -1)]
+        up, down = (prior.of_groups(prior.log_partition(end)) for end in ends)
+        return (up - down) / (2 * step)
+
+    np.testing.assert_allclose(
+        rise("chi_hat", step), prior.of_groups(x.chi) / 2, rtol=1e-6
+    )
+    square = prior.of_groups(x.var + x.mean**2)
+    np.testing.assert_allclose(rise("Q_hat", step), -square / 2, rtol=1e-6)
+    for i, k in enumerate(prior.column_groups.sizes[prior.column_groups.index]):
+        found = rise("h", step * np.eye(5)[i])[prior.column_groups.index[i]]
+        np.testing.assert_allclose(found * k, x.mean[i], rtol=1e-6)
+
+
+def test_groups_of_one_are_the_lasso():
+    at = message(6)
+    one = GroupLasso(0.5, range(6))
+    lasso = Laplace(0.5, FixedFactor())
+    for a, b in zip(one.moments(at), lasso.moments(at)):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(one.log_partition(at), lasso.log_partition(at))
+    options = dict(counts=HALF, intercept=True, tol=1e-9)
+    fits = [
+        rvamp(A, Y, prior=prior, **options)
+        for prior in (GroupLasso(0.6, range(18)), Laplace(0.6, FixedFactor()))
+    ]
+    for name in ("Pi", "mean", "var"):
+        np.testing.assert_allclose(*(getattr(f, name) for f in fits), atol=1e-9)
+    np.testing.assert_allclose(*map(free_energy, fits), rtol=1e-8)
+    densities = [p1(f, [0, 5]) for f in fits]
+    at = np.array([-1.0, -0.1, 0.0, 0.4])
+    np.testing.assert_allclose(*(d.cdf(at) for d in densities), atol=1e-8)
+    np.testing.assert_allclose(*(d.pdf(at) for d in densities), atol=1e-7)
+
+
+def test_weights_are_roots_by_default():
+    prior = GroupLasso(1.0, ["a", "b", "b", "b", "b"])
+    np.testing.assert_array_equal(prior.weights, [1, 2, 2, 2, 2])
+    np.testing.assert_allclose(prior.threshold(), 1.0)
+    named = GroupLasso(1.0, {"a": [0], "b": [1, 2, 3, 4]}, weights=[1, 2, 2, 2, 2])
+    np.testing.assert_array_equal(named.weights, prior.weights)
+    np.testing.assert_array_equal(named.groups, prior.groups)
+    assert named.column_groups.names.tolist() == ["a", "b"]
+    half = named.scaled(0.5)
+    assert half.lam == 0.5 and (half.weights == prior.weights).all()
+
+
+# The message --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("natural", [True, False])
+def test_the_message_matches_averages(natural):
+    prior, N = GroupLasso(1.0, [0, 0, 0, 1, 1]), 5
+    mean, draw = prior.pooled, np.random.default_rng(3)
+    got = Natural(*draw.gamma(2, 1, (3, N)))
+    sent = Natural(mean(draw.gamma(2, 1, N)), draw.normal(size=N), mean(got.h))
+    view, none = natural_to_moment(sent), np.zeros(N)
+    S, parts = np.full(N, natural), (*sent, *[none] * 3)
+    mixed = Mixed(S, *(parts if natural else (*[none] * 3, *view)))
+    Q, h, chi_hat = prior.received(mixed, got)
+    chi = 1 / (got.Q_hat + sent.Q_hat)
+    x, var = chi * (got.h + sent.h), chi**2 * (got.chi_hat + sent.chi_hat)
+    both = Q + sent.Q_hat
+    np.testing.assert_allclose(1 / both, mean(chi))
+    np.testing.assert_allclose((h + sent.h) / both, x)
+    np.testing.assert_allclose((chi_hat + sent.chi_hat) / both**2, mean(var))
+    again = prior.received(mixed, Natural(Q, h, chi_hat))
+    np.testing.assert_allclose(again, (Q, h, chi_hat))
+
+
+def test_both_factors_agree_at_the_fixed_point(fit):
+    x, other = fit.last.x, fit.last.coupled.x
+    np.testing.assert_allclose(x.mean, other.mean, atol=1e-8)
+    for name in ("chi", "var"):
+        one, two = (PRIOR.pooled(getattr(m, name)) for m in (x, other))
+        np.testing.assert_allclose(one, two, rtol=1e-6)
+    assert fit.trace.floored.sum() == 0
+
+
+# Fits ---------------------------------------------------------------------------------
+
+
+def test_rotations_inside_a_group_rotate_the_answer(fit):
+    turn = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
+    B = np.hstack([part @ turn for part in np.split(A, 6, axis=1)])
+    turned = rvamp(B, Y, prior=PRIOR, counts=HALF, tol=1e-10)
+    np.testing.assert_allclose(turned.Pi, fit.Pi, atol=1e-8)
+    back = np.hstack([turn @ part for part in np.split(turned.mean, 6)])
+    np.testing.assert_allclose(back, fit.mean, atol=1e-7)
+
+
+def test_columns_in_another_order(fit):
+    order = np.random.default_rng(2).permutation(18)
+    prior = GroupLasso(0.6, [f"group {label}" for label in LABELS[order]])
+    other = rvamp(A[:, order], Y, prior=prior, counts=HALF, tol=1e-10)
+    np.testing.assert_allclose(other.Pi, fit.Pi[order], atol=1e-9)
+    np.testing.assert_allclose(other.var, fit.var[order], atol=1e-9)
+
+
+def conditions(x, pull, t):
+    """How far coefficients are from the conditions of the group Lasso."""
+    for part, force in zip(np.split(x, 6), np.split(pull, 6)):
+        if part.any() and np.linalg.norm(part) > 1e-6:
+            yield np.linalg.norm(force - t * part / np.linalg.norm(part))
+        else:
+            yield max(np.linalg.norm(force) - t, 0)
+
+
+@pytest.mark.parametrize("loss, y", [(None, Y), (Logistic(), 1.0 * (Y > 0))])
+def test_without_resampling_it_is_the_group_lasso(loss, y):
+    options = dict(likelihood=loss) if loss else {}
+    prior = GroupLasso(0.2 if loss else 0.6, LABELS)
+    one = rvamp(A, y, prior=prior, counts=NoResampling(), tol=1e-10, **options)
+    f = A @ one.mean
+    pull = A.T @ (y - (1 / (1 + np.exp(-f)) if loss else f))
+    assert max(conditions(one.mean, pull, prior.lam * 3**0.5)) < 1e-5
+    assert one.var.max() < 1e-10
+
+
+def test_a_weight_of_zero_leaves_a_group_unpenalised():
+    prior = GroupLasso(0.6, LABELS, weights=1.7 * (LABELS > 0))
+    one = rvamp(A, Y, prior=prior, counts=NoResampling(), tol=1e-10)
+    np.testing.assert_allclose((A.T @ (Y - A @ one.mean))[:3], 0, atol=1e-6)
+    assert (prior.is_unpenalized() == (LABELS == 0)).all() and (one.Pi[:3] == 1).all()
+
+
+def test_a_path_begins_empty_and_a_table_may_be_in_chunks(fit):
+    path = rvamp_path(
+        A, Y, prior=GroupLasso(1.0, LABELS), counts=HALF, n_lambdas=4, progress=False
+    )
+    assert path.Pi[:, 0].max() < 1e-3 and path.Pi[:, -1].sum() > 6
+    chunked = rvamp(ChunkedTable(A, chunk_size=7), Y, prior=PRIOR, counts=HALF)
+    np.testing.assert_allclose(chunked.Pi, fit.Pi, atol=1e-5)
+
+
+def test_a_wide_table_in_chunks_takes_whole_groups():
+    draw = np.random.default_rng(4)
+    B, labels = draw.normal(size=(6, 900)) / 2.4, np.repeat(np.arange(300), 3)
+    y = B[:, :3].sum(1) * 3 + 0.1 * draw.normal(size=6)
+    prior = GroupLasso(0.8, labels)
+    memory, chunks = (
+        rvamp(table, y, prior=prior, counts=HALF, tol=1e-8)
+        for table in (B, ChunkedTable(B, chunk_size=100))
+    )
+    np.testing.assert_allclose(memory.Pi, chunks.Pi, atol=1e-5)
+
+
+def test_a_column_of_zeros_and_uneven_columns():
+    B = A * np.linspace(0.5, 2, 18)
+    B[:, 4] = 0
+    one = rvamp(B, Y, prior=PRIOR, counts=HALF, intercept=True)
+    assert one.converged and one.mean[4] == 0 and (one.Pi[3:6] == one.Pi[3]).all()
+
+
+def test_the_free_energy_has_the_lengths_as_its_slope(fit):
+    at = lambda lam: free_energy(
+        rvamp(A, Y, prior=GroupLasso(lam, LABELS), counts=HALF, tol=1e-10)
+    )
+    slope = (at(0.6 + 1e-3) - at(0.6 - 1e-3)) / 2e-3
+    x = np.linspace(1e-9, 20, 40_001)
+    lengths = [np.trapezoid(group_norm(fit, g).pdf(x) * x, x) for g in range(6)]
+    np.testing.assert_allclose(slope, -(3**0.5) * np.sum(lengths), rtol=1e-4)
+
+
+def test_a_file_holds_it(tmp_path):
+    labels = np.array([f"g{i}" for i in LABELS])
+    fit = rvamp(A, Y, prior=GroupLasso(0.6, labels), counts=HALF)
+    fit.save(tmp_path / "fit.npz")
+    again = load_fit(tmp_path / "fit.npz", A, Y)
+    np.testing.assert_allclose(again.Pi, fit.Pi, atol=1e-6)
+    assert again.prior.column_groups.names.tolist() == sorted(set(labels))
+
+
+# Against refits -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_against_refits(name):
+    """Errors beyond the noise of 2,000 refits: .015, and .045 of splines."""
+    (A, y, labels, lam), truth = table(name), load()[name]
+    fit = rvamp(A, y, prior=GroupLasso(lam, labels), counts=HALF)
+    share, n = truth["Pi"], truth["n"]
+    noise = np.mean(share * (1 - share)) / n
+    off = np.mean((fit.prior.of_groups(fit.Pi) - share) ** 2)
+    allowed = 0.045 if name == "splines" else 0.017
+    assert fit.converged and off < allowed**2 + 2 * noise
+    error = np.sqrt(truth["var"] / n) + 0.09 * np.sqrt(truth["var"])
+    assert np.sqrt(np.mean(((fit.mean - truth["mean"]) / error) ** 2)) < 1
+    sds = np.sqrt(fit.var / truth["var"])
+    assert np.sqrt(np.mean((sds - 1) ** 2)) < 0.25
+
+
+def test_the_truth_is_that_of_celer():
+    celer = pytest.importorskip("celer")
+    A, y, labels, lam = table("levels")
+    counts = halves(len(y), 3, 1)
+    x, off = refits(A, y, labels, lam, counts)
+    assert off.max() < 1e-5
+    for c, ours in zip(counts, x):
+        root = np.sqrt(c)
+        model = celer.GroupLasso(
+            groups=4, alpha=2 * lam / len(y), tol=1e-12, fit_intercept=False
+        )
+        model.fit(A * root[:, None], y * root)
+        np.testing.assert_allclose(model.coef_, ours, atol=1e-5)
+
+
+def test_refits_by_turns_meet_the_conditions(fit):
+    counts = HALF.draw(60, np.random.default_rng(7))
+    x, level = ExactByTurns(fit)(counts[None], np.ones((1, 1)))
+    pull = A.T @ (counts * (Y - A @ x[0]))
+    assert max(conditions(x[0], pull, 0.6 * 3**0.5)) < 1e-8 and level == 0
+
+
+def test_refine_takes_groups_as_a_whole():
+    fit = rvamp(A, Y, prior=GroupLasso(1.4, LABELS), counts=HALF, intercept=True)
+    assert fit.Pi.min() < 0.3
+    refined = refine(fit, accuracy=0.03, progress=False)
+    assert np.abs(refined.Pi - fit.Pi).max() < 0.12
+    on = refined.draws.reshape(-1, 6, 3) != 0
+    assert (on.any(2) == on.all(2)).all()
+
+
+def test_many_rows_have_one_curvature():
+    draw = np.random.default_rng(5)
+    B = draw.normal(size=(5_000, 6)) / 5_000**0.5
+    y = B[:, 0] * 2 + draw.normal(size=5_000)
+    fit = rvamp(B, y, prior=GroupLasso(1.0, [0, 0, 1, 1, 2, 2]), counts=HALF)
+    refined = refine(fit, accuracy=0.03, progress=False)
+    assert np.abs(refined.Pi - fit.Pi).max() < 0.1
+
+
+# Densities ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 8])
+def test_the_density_of_a_member_against_draws(k):
+    prior, at = GroupLasso(0.5, ["g"] * k), message(k)
+    density = prior.marginals(at, np.arange(k), np.full(k, -2.0), None)
+    assert isinstance(density, P1InGroup)
+    f = at.h + np.sqrt(at.chi_hat) * np.random.default_rng(k).normal(size=(100_000, k))
+    draws = -2 * prior.inner(f, at.Q_hat, np.inf)[1]
+    x = np.array([-1.5, -0.2, 0.0, 0.1, 2.0])
+    for i in range(k):
+        shares = [(draws[:, i] <= value).mean() for value in x]
+        np.testing.assert_allclose(density.cdf(x)[i], shares, atol=0.01)
+        np.testing.assert_allclose(density.mean[i], draws[:, i].mean(), atol=0.02)
+        np.testing.assert_allclose(density.std[i], draws[:, i].std(), atol=0.02)
+    e = 1e-5
+    slope = (density.cdf(x[[0, 1, 4]] + e) - density.cdf(x[[0, 1, 4]] - e)) / (2 * e)
+    np.testing.assert_allclose(density.pdf(x[[0, 1, 4]]), slope, atol=1e-5)
+    jump = density.cdf(0.0) - density.cdf(-1e-12)
+    np.testing.assert_allclose(jump, density.atom, atol=1e-5)
+    for q in (0.1, 0.6, 0.95):
+        at_q = density.quantile(q)
+        assert (np.diag(np.atleast_2d(density.cdf(at_q))) > q - 1e-6).all()
+        np.testing.assert_allclose(np.quantile(draws, q, axis=0), at_q, atol=0.03)
+
+
+def test_densities_of_a_fit(fit):
+    assert repr(p1(fit, 0)).startswith("P1InGroup(coefficient 0: Π")
+    assert "<svg" in p1(fit, [0, 4])._repr_html_()
+    low, high = coefficient_interval(fit, 0.5).T
+    assert (low <= high).all()
+    with pytest.raises(ValueError, match="strictly between"):
+        p1(fit, 0).quantile(1.0)
+
+
+def test_the_density_of_a_length_against_draws(fit):
+    for g in (0, 3):
+        group, at = group_norm(fit, g), PRIOR.fields(fit.last.state.to_prior)
+        k, size, noise, t, Q = (v[g] for v in at)
+        z = np.random.default_rng(9).normal(size=(100_000, 3)) * np.sqrt(noise)
+        z[:, 0] += size
+        lengths = np.maximum(np.linalg.norm(z, axis=1) - t, 0) / Q
+        x = np.array([0.0, 0.3, 1.0, 2.0])
+        shares = [(lengths <= value).mean() for value in x]
+        np.testing.assert_allclose(group.cdf(x), shares, atol=0.01)
+        np.testing.assert_allclose(group.cdf(0), 1 - fit.Pi[3 * g], atol=1e-8)
+        e, x = 1e-5, x[1:]
+        slope = (group.cdf(x + e) - group.cdf(x - e)) / (2 * e)
+        np.testing.assert_allclose(group.pdf(x), slope, atol=1e-6)
+
+
+# Tables, and what is refused ----------------------------------------------------------
+
+
+def test_orthonormal_groups_and_the_way_back():
+    draw = np.random.default_rng(6)
+    B = draw.normal(size=(20, 5))
+    B[:, 4] = B[:, 2] - B[:, 3]
+    with pytest.warns(UserWarning, match="3 columns of group b span only 2"):
+        made = orthonormal_groups(B, ["a", "a", "b", "b", "b"])
+    assert made.A.shape == (20, 4) and made.groups.tolist() == ["a", "a", "b", "b"]
+    for part in np.split(made.A, 2, axis=1):
+        np.testing.assert_allclose(part.T @ part, np.eye(2), atol=1e-12)
+    x = draw.normal(size=(3, 4))
+    np.testing.assert_allclose(made.coefficients(x) @ B.T, x @ made.A.T, atol=1e-10)
+    with pytest.raises(ValueError, match="group 1 has only zeros"):
+        orthonormal_groups([[1.0, 0.0], [2.0, 0.0]], [0, 1])
+    with pytest.raises(ValueError, match=r"shape \(M, 3\)"):
+        orthonormal_groups(B, [0, 1, 1])
+
+
+REFUSED = [
+    (dict(lam=0.0, groups=[1, 1]), ValueError, r"lam must lie in \(0"),
+    (dict(lam=True, groups=[1, 1]), TypeError, "lam must be a number"),
+    (dict(groups=[]), ValueError, "a label .* for each column"),
+    (dict(groups=[[0, 1]]), ValueError, "a label .* for each column"),
+    (dict(groups=[0.5, 1.0]), ValueError, "a label .* for each column"),
+    (dict(groups=[None, "a"]), ValueError, "a label .* for each column"),
+    (dict(groups={"a": [0], "b": [0, 1]}), ValueError, "0 is in 'a' and in 'b': dupl"),
+    (dict(groups={"a": [0, 0]}), ValueError, "0 is in 'a' and in 'a'"),
+    (dict(groups={"a": [0], "b": []}), ValueError, r"groups\['b'\] must be a list"),
+    (dict(groups={"a": ["x1"]}), ValueError, r"groups\['a'\] must be a list"),
+    (dict(groups={"a": [0], "b": [2]}), ValueError, "column 1 is in no group"),
+    (dict(groups={"a": [0, -1]}), ValueError, "column 1 is in no group"),
+    (dict(groups=[0] * 501), ValueError, "at most 500 columns, 0 has 501"),
+    (dict(groups=[0, 0], weights=[1, 2]), ValueError, "the same within a group"),
+    (dict(groups=[0, 0], weights=[1]), ValueError, "the same within a group"),
+    (dict(groups=[0, 0], weights=[-1, -1]), ValueError, "one number >= 0"),
+    (dict(groups=[0, 0], weights="wide"), TypeError, "weights"),
+]
+
+
+@pytest.mark.parametrize("given, kind, words", REFUSED)
+def test_what_is_refused(given, kind, words):
+    with pytest.raises(kind, match=words):
+        GroupLasso(**dict(lam=1.0) | given)
+
+
+def test_what_a_fit_refuses(fit):
+    for options, kind, words in (
+        (dict(prior=GroupLasso(1.0, [0, 1])), ValueError, "groups has 2 columns, A"),
+        (dict(prior=PRIOR, beta=1.0), ValueError, "for beta = inf"),
+        (dict(prior=PRIOR, column_clusters=[[0, 1]]), TypeError, "that selects"),
+    ):
+        with pytest.raises(kind, match=words):
+            rvamp(A, Y, counts=HALF, **options)
+    with pytest.raises(TypeError, match="replicon is for single columns"):
+        stability_radius(fit)
+    with pytest.raises(TypeError, match="the prior must select"):
+        condition_on_rows(fit, [0])
+    with pytest.raises(ValueError, match="name must be one of"):
+        group_norm(fit, 77)
+    with pytest.raises(TypeError, match="prior=GroupLasso"):
+        group_norm(rvamp(A, Y, 1.0), 0)
