@@ -12,6 +12,10 @@ truth, for Π, mean and variance; the same share of Π's among the seeds with th
 resamples, a quarter of them; resamples in the mean; the worth of Π that is reported,
 in the middle, and the measured one. The truth: 20,000 refits of `naive_bootstrap`, of
 another seed, whose own error is taken into account.
+
+Measured: Π is held by .972 to .994, and by .967 to .994 of the seeds that stop first;
+means by .957 to .973, variances by .921 to .939. The reported worth is 1,870 to 2,310,
+the measured one 2,400 to 5,300: the bound of rVAMP's error is an upper one.
 """
 
 import argparse
