@@ -244,6 +244,14 @@ SABOTAGES = [
     # --- likelihood -------------------------------------------------------------------
     Sabotage(
         "likelihood.py",
+        "a loss that bends on a short scale has the nodes of any other",
+        "max(1.0, 0.36 / loss.length_scale)",
+        "1.0",
+        "tests/algorithm/test_channels.py"
+        "::test_a_narrow_loss_has_nodes_as_close_as_its_scale",
+    ),
+    Sabotage(
+        "likelihood.py",
         "a row without a response takes all digits from the others",
         "chi = np.maximum(chi, max(_FAINT * chi.max(), FAINTEST))",
         "chi = np.maximum(chi, FAINTEST)",

@@ -334,6 +334,38 @@ def test_a_priors_general_channel_agrees_with_a_million_draws():
         )
 
 
+class Narrow(Loss):
+    """One whose slope turns on a width, in units of f, and says so."""
+
+    def __init__(self, width):
+        self.width, self.length_scale = width, 0.3 * width
+
+    def value(self, y, f):
+        r = (f - y) / self.width
+        return self.width**2 * np.logaddexp(r, -r)
+
+    def derivatives(self, y, f):
+        slope = np.tanh((f - y) / self.width)
+        return self.width * slope, 1 - slope**2
+
+
+@pytest.mark.parametrize("width", [0.5, 0.1, 0.04])
+def test_a_narrow_loss_has_nodes_as_close_as_its_scale(width):
+    loss, y, law = Narrow(width), np.full(3, 0.1), NoResampling()
+    xi = np.linspace(-8, 8, 20_001)[:, None]
+    w = np.exp(-(xi[:, 0] ** 2) / 2)
+    fields = ROW.h + np.sqrt(ROW.chi_hat) * xi
+    pull, response, _ = loss.inner(y, -fields, 1.0, ROW.Q_hat, np.inf)
+    found = loss.moments(y, ROW, law)
+    np.testing.assert_allclose(found.mean, w @ pull / w.sum(), rtol=1e-4)
+    np.testing.assert_allclose(found.chi, w @ response / w.sum(), rtol=1e-4)
+    top = loss.proximal(y, -fields, ROW.Q_hat)
+    log_z = -loss.value(y, top) - ROW.Q_hat * pull**2 / 2
+    np.testing.assert_allclose(
+        loss.log_partition(y, ROW, law), w @ log_z / w.sum(), rtol=1e-4
+    )
+
+
 @pytest.mark.parametrize("size", [1e-3, 0.4, 5.0])
 def test_the_proximal_point_takes_few_steps(size, monkeypatch):
     """A root near the far wall of its box used to draw the halvings on, 13 times."""

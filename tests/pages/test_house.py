@@ -42,9 +42,10 @@ def test_imports_run_one_way(counted):
 
 
 def test_names_have_one_meaning_and_small_things_stand_where_they_are_used(counted):
-    assert len(counted["twice"]) <= TWICE and len(counted["once"]) <= ONCE
+    assert len(counted["twice"]) <= TWICE, f"names of two rooms: {counted['twice']}"
+    assert len(counted["once"]) <= ONCE, f"called once: {counted['once']}"
     assert counted["deep"] == [], "classes stand three deep at most: take a base above"
-    assert len(counted["alike"]) <= ALIKE
+    assert len(counted["alike"]) <= ALIKE, f"names alike: {counted['alike']}"
 
 
 def test_names_are_compared_without_case_underscore_and_plural():
