@@ -24,7 +24,7 @@ TASKS = {
     "Fit: data": (
         "datasets.toy datasets.random_dct datasets.gaussian_design"
         " datasets.load_diabetes datasets.load_riboflavin datasets.standardize"
-        " datasets.unit_columns datasets.choose_lambda"
+        " datasets.choose_lambda"
     ),
     "Fit: tables larger than the memory, and files": (
         "ChunkedTable DaskTable ChunkError save_fit load_fit load_state"
