@@ -16,6 +16,10 @@ import os
 # once, when numpy is first imported.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
+# Memory that is given back and asked for again is cleared again each time: a twentieth
+# of the time of a run. The workers, which start later, keep theirs (glibc reads this).
+for _name in ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"):
+    os.environ.setdefault(_name, str(2**28))
 # Another environment that is active in the shell is none of ours; IPython warns of it.
 os.environ.pop("VIRTUAL_ENV", None)
 
@@ -371,9 +375,17 @@ def watching_shell():
 
 def composed(fig, *_, **__):
     """A cell's picture is composed, but neither laid out nor rendered, which is what
-    takes the time; that pictures can be, the sweep of the controls shows.
+    takes the time; that pictures can be, the sweep of the controls shows. Of the rest
+    most goes into ticks: matplotlib's choices are thinned, those of a chapter stay.
     """
+    from matplotlib.ticker import AutoLocator, MaxNLocator
+
     fig.set_layout_engine("none")
+    for ax in fig.axes:
+        import_module("rvamp_nb.plot_style")._plain_ticks(ax)
+        for axis in (ax.xaxis, ax.yaxis):
+            if type(axis.get_major_locator()) is AutoLocator:
+                axis.set_major_locator(MaxNLocator(2))
     fig.draw_without_rendering()
     return ""
 
