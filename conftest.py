@@ -16,6 +16,10 @@ import os
 # once, when numpy is first imported.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
+# Memory that is given back and asked for again is cleared again each time: a twentieth
+# of the time of a run. The workers, which start later, keep theirs (glibc reads this).
+for _name in ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"):
+    os.environ.setdefault(_name, str(2**28))
 # Another environment that is active in the shell is none of ours; IPython warns of it.
 os.environ.pop("VIRTUAL_ENV", None)
 
@@ -29,6 +33,7 @@ sys.modules.setdefault("rfc3987_syntax", None)
 
 import warnings
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib import import_module
 from math import prod
 from pathlib import Path
@@ -369,13 +374,38 @@ def watching_shell():
     return WatchingShell
 
 
+def thin_ticks(fig):
+    """Two or three on an axis where matplotlib would choose up to ten."""
+    from matplotlib.ticker import AutoLocator, MaxNLocator
+
+    for axis in (axis for ax in fig.axes for axis in (ax.xaxis, ax.yaxis)):
+        if type(axis.get_major_locator()) is AutoLocator:
+            axis.set_major_locator(MaxNLocator(2))
+
+
 def composed(fig, *_, **__):
     """A cell's picture is composed, but neither laid out nor rendered, which is what
-    takes the time; that pictures can be, the sweep of the controls shows.
+    takes the time; that pictures can be, the sweep of the controls shows. Of the rest
+    most goes into ticks: matplotlib's choices are thinned, those of a chapter stay.
     """
     fig.set_layout_engine("none")
+    for ax in fig.axes:
+        import_module("rvamp_nb.plot_style")._plain_ticks(ax)
+    thin_ticks(fig)
     fig.draw_without_rendering()
     return ""
+
+
+@pytest.fixture
+def compose():
+    """See `composed`."""
+    return composed
+
+
+def thinned(fig, places, picture):
+    """A control's picture with few ticks, by the package's own function."""
+    thin_ticks(fig)
+    return picture(fig, places)
 
 
 def not_filmed(box):
@@ -422,6 +452,10 @@ def clean_slate(folder, module=None):
             for room, name, instead in SHORTER:
                 if module != room:
                     patch.setattr(f"{room}.{name}", instead)
+            picture = import_module("rvamp_nb.plot_style")._picture
+            patch.setattr(
+                "rvamp_nb.plot_style._picture", partial(thinned, picture=picture)
+            )
             yield
     finally:
         plt.close("all")

@@ -682,8 +682,8 @@ def test_a_wide_huber_fit_with_outliers_arrives_and_is_right():
     assert np.mean((fit.Pi - refits.Pi) ** 2) < 1.3 * noise + 0.01**2
 
 
-@pytest.mark.parametrize("seed", [1, 4])
-def test_rows_far_beyond_the_bend_leave_the_others_their_digits(seed):
+@pytest.mark.parametrize("seed, share", [(1, 0.1), (4, 0.6)])
+def test_rows_far_beyond_the_bend_leave_the_others_their_digits(seed, share):
     """Up to 10,000 deviations, where no resample moves a row's pull."""
     rng = np.random.default_rng(seed)
     X, errors = rng.normal(size=(40, 300)), rng.normal(size=40)
@@ -691,9 +691,8 @@ def test_rows_far_beyond_the_bend_leave_the_others_their_digits(seed):
     A, y, *_ = standardize(X, X[:, 0] - X[:, 1] + errors + far * rng.normal(size=40))
     empty = np.abs(A.T @ np.clip(y, -0.01, 0.01)).max() / 2
     how = dict(likelihood=Huber(0.01), counts=Poisson(0.5), intercept=True)
-    for lam in (0.6 * empty, 0.1 * empty):
-        fit = rvamp(A, y, prior=Laplace(lam, FixedFactor()), **how)
-        assert fit.converged and fit.n_iter <= 60
+    fit = rvamp(A, y, prior=Laplace(share * empty, FixedFactor()), **how)
+    assert fit.converged and fit.n_iter <= 60
 
 
 def test_eigenvalues_that_are_not_found_are_a_breakdown():

@@ -245,7 +245,7 @@ def test_the_title_has_the_reported_probability_and_the_curve_is_rvamps(plain):
     plt.close("all")
 
 
-def test_every_kind_of_answer_is_drawn(alone):
+def test_every_kind_of_answer_is_drawn(alone, compose):
     names = alone.selection_.question.columns.names
     kind = alone.selection_.question.columns.kind
     with warnings.catch_warnings():
@@ -256,8 +256,7 @@ def test_every_kind_of_answer_is_drawn(alone):
                 "never selected (constant column)" in ax.get_title() and kind[i]
             )
             # to lay it out takes longer than all the rest: the last picture is
-            ax.figure.set_layout_engine("none")
-            ax.figure.draw_without_rendering()
+            compose(ax.figure)
         ax = alone.plot_pair(0, len(names) - 1)
         assert ("correlation" in texts(ax)) != ("always zero" in texts(ax))
         plots.plot_ridgeline(alone.selection_).figure.draw_without_rendering()
