@@ -90,7 +90,7 @@ class GroupMoments(NamedTuple):
     Pi: np.ndarray
     log_z: np.ndarray  # mean of the largest h'x - |x|^2 / 2 - t |x|
 
-# %% ../nbs/course/58_column_groups.ipynb #c5800017
+# %% ../nbs/course/58_column_groups.ipynb #c5800018
 FAINT_NOISE = 1e-8  # of field and threshold: less noise than that is taken as that much
 
 
@@ -120,7 +120,7 @@ def radial_moments(k, size, chi_hat, t):
     rates = Pi - bent, rest + bent, Pi, s**2 * log_z
     return GroupMoments(s * mean, chi_hat * var, chi_hat * across, *rates)
 
-# %% ../nbs/course/58_column_groups.ipynb #c5800023
+# %% ../nbs/course/58_column_groups.ipynb #c5800024
 class ColumnGroups(NamedTuple):
     """Which of N columns belong to which of G groups."""
 
@@ -142,7 +142,7 @@ def groups_of(labels):
     """The `ColumnGroups` of an array of labels, (N,), made once for the same labels."""
     return groups_from_bytes(labels.tobytes(), labels.dtype.str)
 
-# %% ../nbs/course/58_column_groups.ipynb #c5800024
+# %% ../nbs/course/58_column_groups.ipynb #c5800025
 def group_labels(groups):
     """A label for each column, (N,), from labels or from {name: columns}; a ValueError
     where a column is in two groups or in none, or a group has no column.
@@ -158,7 +158,7 @@ def group_labels(groups):
         raise ValueError(f"{what}, got {groups!r:.60}")
     return labels
 
-# %% ../nbs/course/58_column_groups.ipynb #c5800025
+# %% ../nbs/course/58_column_groups.ipynb #c5800026
 def _labels_by_name(groups):
     """The same from {name: list of columns}."""
     label = {}
@@ -179,7 +179,7 @@ def _labels_by_name(groups):
         raise ValueError(f"groups: column {min(alone)} is in no group: {what}")
     return group_labels([label[i] for i in range(len(label))])
 
-# %% ../nbs/course/58_column_groups.ipynb #c5800027
+# %% ../nbs/course/58_column_groups.ipynb #c5800028
 MOST_MEMBERS = 500  # columns of a group
 
 
@@ -200,7 +200,7 @@ def _group_weights(weights, labels):
         raise ValueError(f"weights must be {wanted}, got {weights!r:.60}")
     return weights
 
-# %% ../nbs/course/58_column_groups.ipynb #c5800028
+# %% ../nbs/course/58_column_groups.ipynb #c5800029
 class _Isotropic:
     """The messages of columns that answer together: one precision, one noise for all
     the columns of a group.
@@ -232,7 +232,7 @@ class _Isotropic:
         noise = (mean(w**2 * chi_hat) + uneven) / mean(w) ** 2
         return Natural(Q, h + (Q - Q_hat) * x, noise)
 
-# %% ../nbs/course/58_column_groups.ipynb #c5800029
+# %% ../nbs/course/58_column_groups.ipynb #c5800031
 class _GroupChannel:
     """What groups of columns answer under lam w_g |x_g|."""
 
@@ -279,7 +279,7 @@ class _GroupChannel:
         beyond = np.maximum(length - t, 0)
         return beyond**2 / (2 * k * Q_hat), shrink * field / Q_hat, response
 
-# %% ../nbs/course/58_column_groups.ipynb #c5800030
+# %% ../nbs/course/58_column_groups.ipynb #c5800033
 @dataclass(frozen=True, eq=False)
 class GroupLasso(_GroupChannel, _Isotropic, Prior):
     """Penalise groups of columns by lam w_g |x_g|, the length of the coefficients of a
@@ -356,7 +356,7 @@ class GroupLasso(_GroupChannel, _Isotropic, Prior):
         known = 1 - self.Pi(incoming)[i], x.mean[i] * unit, x.var[i] * unit**2
         return P1InGroup(*shape, *known, names)
 
-# %% ../nbs/course/58_column_groups.ipynb #c5800034
+# %% ../nbs/course/58_column_groups.ipynb #c5800037
 class OrthonormalGroups(NamedTuple):
     """A table whose groups of columns are orthonormal, and the way back."""
 
@@ -368,7 +368,7 @@ class OrthonormalGroups(NamedTuple):
         """Those of the columns given, (..., N), from those of the new, (..., n)."""
         return np.asarray(x) @ self.back
 
-# %% ../nbs/course/58_column_groups.ipynb #c5800035
+# %% ../nbs/course/58_column_groups.ipynb #c5800038
 DEPENDENT = 1e-10  # of the largest singular value
 
 
@@ -414,7 +414,7 @@ def orthonormal_groups(A: ArrayLike, groups: ArrayLike) -> OrthonormalGroups:
         back[-1][:, m] = V[:rank] / values[:rank, None]
     return OrthonormalGroups(np.hstack(made), names[kept], np.vstack(back))
 
-# %% ../nbs/course/58_column_groups.ipynb #c5800049
+# %% ../nbs/course/58_column_groups.ipynb #c5800052
 def field_of_value(y, b, t):
     """The field a >= 0 of one member at which a (1 - t / |(a, b)|) is y >= 0, where the
     others' fields have the length b; and the slope there. By Newton's steps from above.
@@ -426,7 +426,7 @@ def field_of_value(y, b, t):
         a = np.maximum(a - (a - t * a / r - y) / slope, 0)
     return a, slope
 
-# %% ../nbs/course/58_column_groups.ipynb #c5800051
+# %% ../nbs/course/58_column_groups.ipynb #c5800055
 @dataclass(frozen=True, eq=False, repr=False)
 class P1InGroup:
     """p̄₁ of some columns whose groups answer together: an atom at zero and a density,
@@ -507,7 +507,7 @@ class P1InGroup:
     def _repr_html_(self):
         return as_html(self, "p1")
 
-# %% ../nbs/course/58_column_groups.ipynb #c5800052
+# %% ../nbs/course/58_column_groups.ipynb #c5800057
 class GroupNorm(NamedTuple):
     """p̄₁ of the length |x_g| of one group: an atom at zero and a density, made by
     `group_norm`.
