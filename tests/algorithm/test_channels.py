@@ -11,7 +11,7 @@ from designs import Probit
 from sklearn.datasets import load_breast_cancer
 
 from rvamp_nb import iteration, likelihood, rvamp
-from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
+from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.messages import Natural
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Prior, Ridge, SpikeSlab
 from rvamp_nb.resampling import (
