@@ -20,8 +20,9 @@ in place of twelve (.90 to .98, and 1.05 on smooth curves); turns on columns wit
 rVAMP's Pi above .003 in place of .001 (.88 to 1.01, for what is left out falls to the
 exact refits: half of their variance on the factors is that of columns below .001),
 above .01 (1.1 to 1.6) or .0003 (1.07 to 1.2); three, five or six turns at the first
-level (.9 to 1.3, no table twice the same); the best split for the measured costs of the
-levels in place of the rough ones (.95 to 1); more numbers side by side (.9 to 1.1).
+level (.9 to 1.3, five or six mostly below 1 on genes, each measured once); the best
+split for the measured costs of the levels in place of the rough ones (.95 to 1); more
+numbers side by side (.9 to 1.1).
 """
 
 import argparse
