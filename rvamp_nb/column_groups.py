@@ -18,6 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import gammaln, hyp0f1, ive, ndtr, xlogy
 
+from .interface import check_interface
 from .messages import Mixed, Moments, Natural
 from .prior import Prior
 from .rectified import phi
@@ -327,8 +328,7 @@ class GroupLasso(_GroupChannel, _Isotropic, Prior):
             found = f"groups has {len(self.groups)} columns, A has {N}"
             raise ValueError(f"GroupLasso: {found}: give each column of A its group")
         if np.isfinite(beta):
-            what = f"GroupLasso is for beta = inf, got beta = {beta:g}"
-            raise ValueError(f"{what}: pass beta=np.inf, or a Laplace prior")
+            raise ValueError(f"GroupLasso is for beta = inf, got beta = {beta:g}")
 
     def scaled(self, factor: float) -> "GroupLasso":
         """As `Prior.scaled`."""
@@ -551,9 +551,9 @@ def group_norm(fit: "Fit", name: str | int) -> GroupNorm:
     >>> print(group_norm(fit, 0).cdf([0, 0.5]).round(3))
     [0.926 0.997]
     """
-    if not isinstance(getattr(fit, "prior", None), GroupLasso):
-        wanted = "a Fit of rvamp with prior=GroupLasso(...)"
-        raise TypeError(f"group_norm: fit must be {wanted}, got {fit!r:.60}")
+    wanted = "that of rvamp with prior=GroupLasso(...)"
+    check_interface("group_norm: fit", fit, ["prior", "last"], wanted)
+    check_interface("group_norm: fit.prior", fit.prior, (), wanted, GroupLasso)
     names = fit.prior.column_groups.names.tolist()
     if name not in names:
         raise ValueError(f"group_norm: name must be one of {names!r:.60}, got {name!r}")
