@@ -532,7 +532,7 @@ def test_the_search_in_a_large_table_begins_near_its_end(loss, law, monkeypatch)
     factors and columns that depend on others do no harm.
     """
     rng = np.random.default_rng(9)
-    X = rng.normal(size=(900, 60)) + rng.normal(size=(900, 2)) @ rng.normal(
+    X = rng.normal(size=(450, 60)) + rng.normal(size=(450, 2)) @ rng.normal(
         size=(2, 60)
     )
     X[:, 7] = X[:, 4] + X[:, 5]
@@ -540,7 +540,7 @@ def test_the_search_in_a_large_table_begins_near_its_end(loss, law, monkeypatch)
     y = (
         rng.poisson(np.exp(f - f.max() / 2))
         if loss == "poisson"
-        else f + rng.normal(size=900)
+        else f + rng.normal(size=450)
     )
     y = y > 0 if loss == "logistic" else y
     options = dict(loss=loss, resampling=law, q=8.0)
