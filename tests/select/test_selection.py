@@ -774,11 +774,12 @@ def test_spreads_are_numbers_in_all_units(x, y_unit, refits):
         fitted(X, y, n_resamples=refits),
         fitted(X * x, y * y_unit, n_resamples=refits),
     )
-    back = two.coef_std_ * x / y_unit
-    np.testing.assert_allclose(back, one.coef_std_, rtol=1e-6)
+    back, rtol = two.coef_std_ * x / y_unit, 1e-5 if refits else 1e-6
+    # refits are made of products in 32 bits, which round otherwise in other units
+    np.testing.assert_allclose(back, one.coef_std_, rtol=rtol)
     np.testing.assert_allclose(two.probabilities_, one.probabilities_, rtol=1e-6)
     spreads = (s.linear_predictor(v, True)[1] for s, v in ((one, X), (two, X * x)))
-    np.testing.assert_allclose(next(spreads) * y_unit, next(spreads), rtol=1e-6)
+    np.testing.assert_allclose(next(spreads) * y_unit, next(spreads), rtol=rtol)
 
 
 # Groups and strata --------------------------------------------------------------------
