@@ -53,7 +53,7 @@ class Diagonals(NamedTuple):
 
 # %% ../nbs/course/33_coupling.ipynb #2e1aef97
 def answer_x(prior, solved):
-    """Moments of x and the message to the prior (`leave-one-out`, `heard-on-S`)."""
+    """Moments of x and the message to the prior (`leave-one-out`, `received-on-S`)."""
     S, D, r, T = prior.S, prior.D, prior.r, prior.T
     s, free, others = solved.s, solved.free, solved.others_x
     chi = D * free

@@ -131,7 +131,7 @@ def step(problem, state):
 
 # %% ../nbs/course/34_one_turn.ipynb #ee101917
 def message_to_coupling(x, incoming, data_precision):
-    """What the prior sends the coupling; the grain of loose ones; how many floored."""
+    """What the prior sends the coupling; a ridge for the loose; how many floored."""
     in_units = data_precision / (x.rho_bar * incoming.Q_hat)
     width = x.rho * in_units  # D beside the data's precision
     undetermined = (x.rho > 1e-3) & (width > 100)
@@ -181,7 +181,7 @@ def factor_replies(problem, state):
 
 # %% ../nbs/course/34_one_turn.ipynb #a7d10c09
 def _couple(A, replies, gathered):
-    """`couple` with a grain of ridge; what it cannot take is a breakdown."""
+    """`couple` with the small ridge; what it cannot take is a breakdown."""
     prior, rows = replies.prior_message, replies.likelihood_message
     for name, part in zip(Mixed._fields, prior):
         if not np.isfinite(part).all():
