@@ -203,9 +203,9 @@ def test_realised_false_selections_stay_below_the_bounds(name):
 @pytest.mark.parametrize("name", in_turn(SIMULATION["RECIPES"], 1))
 def test_a_slice_of_the_simulation_is_made_again(name):
     recipe, V = SIMULATION["load"](name)
-    again = np.array([SIMULATION["false_selections"](recipe, d) for d in range(4)])
+    again = np.array([SIMULATION["false_selections"](recipe, d) for d in range(2)])
     # one feature within rounding of a threshold may fall the other way
-    assert np.abs(again - V[:4]).sum() <= 1
+    assert np.abs(again - V[:2]).sum() <= 1
 
 
 # Trust, for nothing -------------------------------------------------------------------
