@@ -551,10 +551,10 @@ def test_in_a_pipeline_and_a_grid_search():
     )
     search = GridSearchCV(
         pipe,
-        {
-            "stabilityselection__q": [1.5, 2.5],
-            "stabilityselection__threshold": [0.6, 0.8],
-        },
+        [
+            {"stabilityselection__q": [1.5, 2.5]},
+            {"stabilityselection__threshold": [0.6]},
+        ],
         cv=2,
         error_score="raise",
     ).fit(X, Y)

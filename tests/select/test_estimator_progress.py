@@ -3,33 +3,24 @@
 import os
 import re
 import struct
-import subprocess
 import sys
-from contextlib import suppress
+import threading
+import time
+import warnings
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from io import StringIO
 from itertools import count
-from pathlib import Path
 
 import pytest
+import tqdm.std
 
 from rvamp_nb import refine, rvamp
 from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.environment import is_interactive, progress_bar
 
-ROOT = Path(__file__).resolve().parents[2]
 pty = pytest.importorskip("pty", reason="pseudo-terminals are of Unix")
 fcntl, termios = pytest.importorskip("fcntl"), pytest.importorskip("termios")
 
-# a clock that runs a thousand times as fast makes any work longer than two seconds
-START = """
-import time, tqdm.std
-begun = time.time()
-tqdm.std.time = lambda: begun + 1000 * (time.time() - begun)
-
-from rvamp_nb.environment import progress_bar
-from rvamp_nb.datasets import gaussian_design
-A, y, *_ = gaussian_design(30, 60, seed=1)
-"""
 ESTIMATOR = "from rvamp_nb import StabilitySelection as S; S(q=3).fit(A, y)"
 RATE = re.compile("it/s|s/it")  # what a bar ends with
 WORK = {
@@ -44,31 +35,41 @@ WORK = {
 
 
 def said(*work, terminal):
-    """What a process says on stderr while it does one thing after the other: into a
-    pseudo-terminal, which is read as it is written, or into a pipe.
+    """What is said on stderr while one thing is done after the other: into a
+    pseudo-terminal, which is read as it is written, or into a pipe. Nothing is said on
+    stdout. The clock runs a thousand times as fast, which makes any work longer than
+    two seconds.
     """
-    told = "".join(
-        f"print('== {k}', file=sys.stderr)\n{w}\n" for k, w in enumerate(work)
-    )
-    script = [sys.executable, "-W", "ignore", "-c", f"import sys\n{START}{told}"]
-    options = dict(cwd=ROOT, env=dict(os.environ, PYTHONPATH=str(ROOT)))
-    if not terminal:
-        done = subprocess.run(script, capture_output=True, check=True, **options)
-        assert done.stdout == b""
-        return parts(done.stderr)
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    with subprocess.Popen(
-        script, stdout=subprocess.PIPE, stderr=theirs, **options
-    ) as process:
-        os.close(theirs)
-        seen = b""
+    reader, writer = pty.openpty() if terminal else os.pipe()
+    if terminal:
+        fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    seen, begun = [], time.time()
+
+    def read():
         with suppress(OSError):  # how Linux says that nobody writes any more
-            while more := os.read(ours, 4096):
-                seen += more
-        os.close(ours)
-        assert (process.stdout.read(), process.wait()) == (b"", 0), seen
-    return parts(seen)
+            while more := os.read(reader, 4096):
+                seen.append(more)
+
+    A, y, *_ = gaussian_design(30, 60, seed=1)
+    known = dict(A=A, y=y, begun=begun, time=time, tqdm=tqdm, progress_bar=progress_bar)
+    watcher = threading.Thread(target=read)
+    watcher.start()
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        warnings.catch_warnings(),
+        redirect_stdout(StringIO()) as stdout,
+        os.fdopen(writer, "w") as stream,
+        redirect_stderr(stream),
+    ):
+        warnings.simplefilter("ignore")
+        patch.setattr("tqdm.std.time", lambda: begun + 1000 * (time.time() - begun))
+        for k, code in enumerate(work):
+            print(f"== {k}", file=stream)
+            exec(code, dict(known))
+    watcher.join()
+    os.close(reader)
+    assert stdout.getvalue() == ""
+    return parts(b"".join(seen))
 
 
 def parts(seen):
@@ -94,7 +95,7 @@ ENDS = {
 QUIET = {
     "no bar is wanted": ESTIMATOR.replace("q=3", "q=3, verbose=0"),
     "a clock that stands": "tqdm.std.time = lambda: begun\n" + WORK["a loop"],
-}
+}  # the last: the clock stands from then on
 
 
 @pytest.fixture(scope="module")

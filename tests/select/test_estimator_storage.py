@@ -282,10 +282,10 @@ REFUSED = {
 
 
 def test_a_prior_without_a_refit_of_its_own_is_refitted_from_blocks_as_in_memory():
-    asked = dict(y=Y > 1, prior=NonNegative(1.0, FixedFactor()), n_resamples=100)
+    asked = dict(y=Y > 1, prior=NonNegative(1.0, FixedFactor()), n_resamples=40)
     there, here = fit(as_chunked(X), **asked)(), fit(X, **asked)()
     np.testing.assert_allclose(there.probabilities_, here.probabilities_, atol=1e-7)
-    assert there.refined_.n_resamples == here.refined_.n_resamples == 100
+    assert there.refined_.n_resamples == here.refined_.n_resamples == 40
 
 
 @pytest.mark.parametrize("what", REFUSED)

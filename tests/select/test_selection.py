@@ -307,6 +307,12 @@ def both():
     return X, y, fitted(X, y, n_resamples=50, q=4), fitted(X, y, q=4)
 
 
+@pytest.fixture(scope="module")
+def others(both):
+    """What 2,000 other refits of that question select, by the columns of the table."""
+    return refits(both[3], 2000, seed=3)
+
+
 def test_a_refit_that_looks_at_likely_columns_first_is_the_same(both, monkeypatch):
     s = both[3]
     fit, draw = s.question_.solve(0.6 * s.lambda_), resamples(s.fit_, range(4), 3)
@@ -427,20 +433,20 @@ def test_a_pfer_that_no_threshold_keeps_is_called_not_as_asked_for():
     assert headline(s.selection_).startswith("not all that was asked for: ")
 
 
-def test_the_bound_has_the_error_of_the_mean_number_selected(both):
+def test_the_bound_has_the_error_of_the_mean_number_selected(both, others):
     """By other draws: as much as their mean numbers selected differ, through q^2."""
     X, y, s, plain = both
-    sizes = refits(plain, 24 * 50, seed=1)[:, :N].sum(1).reshape(24, 50).mean(1)
+    sizes = others[:, :N].sum(1).reshape(40, 50).mean(1)
     apart = [pfer_bound(size, s.threshold_, N) for size in sizes]
     stated = s.pfer_bound_se_ * np.mean(apart) / s.pfer_bound_
     assert 0.7 < stated / np.std(apart, ddof=1) < 1.4
 
 
-def test_the_stability_index_is_nogueiras(both):
+def test_the_stability_index_is_nogueiras(both, others):
     """And its error: both written out as in the paper (their theorems 3 and 7)."""
     X, y, s, plain = both
     among = s.question_.candidates
-    Z = refits(plain, 2000, seed=3)[:, s.question_.columns.first][:, among] * 1.0
+    Z = others[:, s.question_.columns.first][:, among] * 1.0
     B, p = Z.shape
     share, k = Z.mean(0), Z.sum(1)
     by_chance = k.mean() / p * (1 - k.mean() / p)
@@ -456,8 +462,8 @@ def test_the_stability_index_is_nogueiras(both):
     assert away < 2 * np.hypot(s.stability_se_, error) and s.stability_se_ < 0.05
     assert s.summary().attrs["stability"] == s.stability_
     tame = fitted(*table(wild=0), q=4)
-    others = refits(tame, 1000)[:, tame.question_.columns.first]
-    index, error = stability_index(others.mean(0), 0.0, others)
+    Z = refits(tame, 1000)[:, tame.question_.columns.first]
+    index, error = stability_index(Z.mean(0), 0.0, Z)
     assert abs(tame.stability_ - index) < 3 * error + 0.01
 
 
@@ -595,7 +601,7 @@ def test_intervals_of_new_targets_hold_what_they_name(options):
         np.testing.assert_allclose((low + high) / 2, s.predict(X[60:]))
     assert abs(np.mean(held) - 0.8) < 3 * np.std(held, ddof=1) / 12**0.5 + 0.02
     if s.loss_ == "squared":
-        drawn = resamples(s.fit_, range(1500), 0)
+        drawn = resamples(s.fit_, range(800), 0)
         fits = room.refitter(s.fit_, None)(*drawn)[0] @ s.question_.A.T
         out = drawn[0] == 0
         alone = (fits * out).sum(0) / out.sum(0) + s.question_.target.level
@@ -641,13 +647,13 @@ def test_intervals_hold_what_they_are_of(both):
     np.testing.assert_array_equal(interval[[0, 1]], interval[[N, N + 1]])
     wider, narrower = (s.refined_.interval(level) for level in (0.99, 0.5))
     assert (wider[:, 0] <= low).all() and (narrower[:, 0] >= low).all()
-    many = refits(plain, 1500, seed=7)
+    share = refits(plain, 1500, seed=7).mean(0)
     noise = np.hypot(s.refined_.Pi_se, np.sqrt(s.probabilities_ / 1500) + 1e-3)
     # what none of 50 refits selects is rVAMP's: it may be selected once in fifty
-    often = many.mean(0) >= 0.02
-    assert (np.abs(s.probabilities_ - many.mean(0)) < 4 * noise)[often].all()
+    often = share >= 0.02
+    assert (np.abs(s.probabilities_ - share) < 4 * noise)[often].all()
     assert often.sum() > 15
-    assert (s.probabilities_ - many.mean(0) < 4 * noise).all()
+    assert (s.probabilities_ - share < 4 * noise).all()
 
 
 def test_coefficients_lie_where_refits_have_them():
@@ -681,7 +687,7 @@ def test_no_refits_of_no_answer():
 # One source of predictions ------------------------------------------------------------
 
 
-def of_other_refits(s, X, n=2000, **given):
+def of_other_refits(s, X, n=1000, **given):
     """Linear predictors of X in n plain refits, (n, len(X)), by naive_bootstrap: an
     intercept is a column without a penalty, or of a squared loss the mean target.
     """
@@ -993,7 +999,8 @@ def test_counts_over_different_times():
 # Survival -----------------------------------------------------------------------------
 
 
-COX = dict(loss="survival", q=3, lambdas=[0.8, 0.6])
+COX = dict(loss="survival", q=3, lambdas=[0.8, 0.6])  # a search, several rounds of it
+AT_ONE = dict(loss="survival", lambdas=[0.8])
 
 
 @pytest.fixture(scope="module")
@@ -1028,8 +1035,7 @@ def test_the_penalty_on_scikit_survivals_scale(lives, ratio):
     of the penalty at the answer of all rows: optimality at Coxnet's alpha.
     """
     X, y, _ = lives
-    asked = dict(COX, q=None, lambdas=[0.8], l1_ratio=ratio, n_resamples=0)
-    s = fitted(X, y, resampling=NoResampling(), **asked)
+    s = fitted(X, y, resampling=NoResampling(), **AT_ONE, l1_ratio=ratio)
     Z, b = standard(X), s.coef_mean_ * X.std(0)
     alpha, share = (s.lambda_scales_[k] for k in ("scikit-survival alpha", "l1_ratio"))
     risk, score = np.exp(Z @ b), np.zeros(14)
@@ -1047,9 +1053,10 @@ def test_survival_in_other_forms_and_with_refits_in_the_answer(lives):
     X, y, s = lives
     frame = pd.DataFrame(dict(time=y["time"], event=y["event"]))
     pair = np.column_stack([y["event"], y["time"]])
+    one = fitted(X, y, **AT_ONE)
     for given, refits in ((frame, 0), (pair, 10)):
-        again = fitted(X, given, **COX, n_resamples=refits)
-        np.testing.assert_array_equal(again.fit_.Pi, s.probabilities_)
+        again = fitted(X, given, **AT_ONE, n_resamples=refits)
+        np.testing.assert_array_equal(again.fit_.Pi, one.probabilities_)
     refined = again.refined_
     assert refined.n_resamples == 10 and refined.interval().shape == (14, 2)
     assert "glmnet lambda" not in s.lambda_scales_
@@ -1079,7 +1086,7 @@ def test_survival_with_groups_weights_and_a_covariate(lives):
     s = fitted(
         X,
         y,
-        **COX,
+        **AT_ONE,
         penalty_factor=np.r_[1, 1, 0, np.ones(11)],
         fit=dict(groups=np.arange(90) // 2, sample_weight=np.r_[2.0, np.ones(89)]),
     )
@@ -1088,9 +1095,8 @@ def test_survival_with_groups_weights_and_a_covariate(lives):
     assert r.Pi[2] == 1 and r.n_failed == 0 and (r.draws[:, 2] != 0).all()
     share = (r.draws != 0).mean(0)
     assert np.abs(s.probabilities_ - share).max() < 0.05 + 3 * 0.5 / 20**0.5
-    at = dict(loss="survival", lambdas=[0.8], n_resamples=10)
     with pytest.raises(ValueError, match="without offsets only, not offsets"):
-        fitted(X, y, **at, fit=dict(offset=np.arange(90) / 90))
+        fitted(X, y, **AT_ONE, n_resamples=10, fit=dict(offset=np.arange(90) / 90))
 
 
 # Levels of one variable ---------------------------------------------------------------
