@@ -150,11 +150,12 @@ def group_labels(groups):
     """
     if isinstance(groups, dict):
         return _labels_by_name(groups)
-    labels = np.array(groups)
-    if labels.dtype == object and all(isinstance(label, str) for label in labels.flat):
-        labels = labels.astype(str)
+    labels = np.array(groups, dtype=object)  # where 1 and "1" are two labels
+    for kind in (str, (int, np.integer)):
+        if all(isinstance(label, kind) for label in labels.flat):
+            labels = np.array(labels.tolist())
     if labels.ndim != 1 or not labels.size or labels.dtype.kind not in "iuU":
-        wanted = "a label (a text or a whole number) for each column"
+        wanted = "a label (texts or whole numbers, not both) for each column"
         what = f"groups must be {wanted}, or a dict of lists of columns"
         raise ValueError(f"{what}, got {groups!r:.60}")
     return labels
@@ -165,8 +166,9 @@ def _labels_by_name(groups):
     label = {}
     for name, columns in groups.items():
         many = np.array(columns)
-        if many.ndim != 1 or many.dtype.kind not in "iu":  # an empty list has floats
-            what = "must be a list of numbers of columns, one at least"
+        fine = many.ndim == 1 and many.size and many.dtype.kind in "iu"
+        if not fine or many.min() < 0 or len({*many.tolist()}) < len(many):
+            what = "must be a list of numbers from 0 on, one at least and each once"
             raise ValueError(f"groups[{name!r}] {what}, got {columns!r:.60}")
         for i in many.tolist():
             if i in label:
@@ -175,7 +177,7 @@ def _labels_by_name(groups):
                 raise ValueError(f"{what}: {remedy}")
             label[i] = name
     alone = {*range(len(label))} - {*label}
-    if alone:  # for a number below 0, or one that is too large
+    if alone:  # or for a number that is too large
         what = "give it a group; columns that stand alone are groups of one"
         raise ValueError(f"groups: column {min(alone)} is in no group: {what}")
     return group_labels([label[i] for i in range(len(label))])
@@ -193,10 +195,9 @@ def _group_weights(weights, labels):
     if weights is None:
         return np.sqrt(sizes[index])
     weights = np.array(check_array("weights", weights))
-    pooled = (
-        np.bincount(index, weights) / sizes if weights.shape == labels.shape else -1
-    )
-    if np.min(pooled) < 0 or not np.allclose(weights, pooled[index], rtol=1e-12):
+    fits = weights.shape == labels.shape and weights.min() >= 0
+    pooled = np.bincount(index, weights if fits else None) / sizes
+    if not (fits and np.allclose(weights, pooled[index], rtol=1e-12, atol=0)):
         wanted = "one number >= 0 for each column, the same within a group"
         raise ValueError(f"weights must be {wanted}, got {weights!r:.60}")
     return weights
@@ -295,7 +296,7 @@ class GroupLasso(_GroupChannel, _Isotropic, Prior):
     groups : (N,) labels, text or whole numbers, or {name: list of columns}
         A column belongs to one group. The columns of a group are expected to be
         orthonormal (`orthonormal_groups`): the message of a group is one for all
-        directions.
+        directions, and Π of other columns is less exact. Nothing checks that.
     weights : (N,) array of numbers >= 0, optional
         w_g at each of its columns, by default the root of their number; 0 leaves a
         group unpenalised.
@@ -394,8 +395,8 @@ def orthonormal_groups(A: ArrayLike, groups: ArrayLike) -> OrthonormalGroups:
     (3, 3) [1 1 2] [0. 0. 1.]
     """
     A, labels = check_array("A", A), group_labels(groups)
-    if A.ndim != 2 or A.shape[1] != len(labels):
-        wanted = f"(M, {len(labels)}), one column for each of groups"
+    if A.shape[1:] != labels.shape or not len(A):
+        wanted = f"(M, {len(labels)}), one column for each of groups, got {A.shape}"
         raise ValueError(f"orthonormal_groups: A must have shape {wanted}")
     names, index, sizes, _ = groups_of(labels)
     made, kept, back = [], [], []
@@ -466,7 +467,7 @@ class P1InGroup:
         b, w = (part[..., None] for part in self._others)
         parts = self.scale, self.h, self.s, self.t
         scale, h, s, t = (np.atleast_1d(v)[:, None] for v in parts)
-        a, slope = field_of_value(np.abs(x) / scale, b, t)
+        a, slope = field_of_value(np.minimum(np.abs(x) / scale, 1e99), b, t)
         z = (np.where(x < 0, -a, a) - h) / s
         return (w * law(z, slope * s * scale)).sum(0)
 
@@ -519,16 +520,16 @@ class GroupNorm(NamedTuple):
     slope: float  # of the field's length, in these units, by the coefficients' length
 
     def cdf(self, x: ArrayLike) -> Array:
-        """P[|x_g| <= x] for x >= 0, the atom included."""
+        """P[|x_g| <= x], the atom included from x = 0 on."""
         cut = np.ravel(self.cut + self.slope * np.asarray(x))
-        u, w = length_nodes(self.k, self.m + 0 * cut, cut)
+        u, w = length_nodes(self.k, np.full(len(cut), self.m), cut)
         below = w * length_law(self.k, self.m, u)[0] * (u <= cut)
-        return below.sum(0).reshape(np.shape(x))
+        return (below.sum(0) * (cut >= self.cut)).reshape(np.shape(x))
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Density at x > 0."""
-        u = np.atleast_1d(self.cut + self.slope * np.asarray(x))
-        density = length_law(self.k, self.m, u)[0] * (u > -self.m) * self.slope
+        """Density beside the atom; at 0 from the right."""
+        u = np.atleast_1d(self.cut + self.slope * np.clip(np.float64(x), -1e99, 1e99))
+        density = length_law(self.k, self.m, u)[0] * (u >= self.cut) * self.slope
         return density.reshape(np.shape(x))
 
 
@@ -555,7 +556,7 @@ def group_norm(fit: "Fit", name: str | int) -> GroupNorm:
     check_interface("group_norm: fit", fit, ["prior", "last"], wanted)
     check_interface("group_norm: fit.prior", fit.prior, (), wanted, GroupLasso)
     names = fit.prior.column_groups.names.tolist()
-    if name not in names:
+    if np.ndim(name) or name not in names:
         raise ValueError(f"group_norm: name must be one of {names!r:.60}, got {name!r}")
     message = Natural(*(part[: len(fit.mean)] for part in fit.last.state.to_prior))
     k, size, chi_hat, t, Q = (v[names.index(name)] for v in fit.prior.fields(message))

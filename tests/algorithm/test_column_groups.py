@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from rvamp_nb import (
@@ -161,6 +162,21 @@ def test_weights_are_roots_by_default():
     assert named.column_groups.names.tolist() == ["a", "b"]
     half = named.scaled(0.5)
     assert half.lam == 0.5 and (half.weights == prior.weights).all()
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pd.Series(["a", "a", "b"], dtype="category"),
+        pd.array([1, 1, 2], dtype="Int64"),
+        np.array([1, 1, 2], dtype=object),
+        np.array([0, 0, 1], dtype=">i2"),
+    ],
+)
+def test_labels_of_other_kinds(labels):
+    prior = GroupLasso(1.0, labels)
+    assert prior.column_groups.index.tolist() == [0, 0, 1]
+    assert prior.groups.dtype.kind in "iU"
 
 
 # The message --------------------------------------------------------------------------
@@ -384,6 +400,15 @@ def test_densities_of_a_fit(fit):
         p1(fit, 0).quantile(1.0)
 
 
+def test_laws_far_out_and_below_zero(fit):
+    far = np.array([-np.inf, -1.0, 1e300, np.inf])
+    member, group = p1(fit, 0), group_norm(fit, 0)
+    np.testing.assert_allclose(member.cdf(far), [0, member.cdf(-1.0), 1, 1])
+    np.testing.assert_allclose(group.cdf(far), [0, 0, 1, 1])
+    assert (member.pdf(far[[0, 2, 3]]) == 0).all() and (group.pdf(far) == 0).all()
+    np.testing.assert_allclose(group.pdf(np.float32([1.0])), group.pdf([1.0]))
+
+
 def test_the_density_of_a_length_against_draws(fit):
     for g in (0, 3):
         group, at = group_norm(fit, g), PRIOR.fields(fit.last.state.to_prior)
@@ -416,8 +441,9 @@ def test_orthonormal_groups_and_the_way_back():
     np.testing.assert_allclose(made.coefficients(x) @ B.T, x @ made.A.T, atol=1e-10)
     with pytest.raises(ValueError, match="group 1 has only zeros"):
         orthonormal_groups([[1.0, 0.0], [2.0, 0.0]], [0, 1])
-    with pytest.raises(ValueError, match=r"shape \(M, 3\)"):
-        orthonormal_groups(B, [0, 1, 1])
+    for other in (B, B[:0, :3], B[0, :3]):
+        with pytest.raises(ValueError, match=r"shape \(M, 3\)"):
+            orthonormal_groups(other, [0, 1, 1])
 
 
 REFUSED = [
@@ -427,14 +453,24 @@ REFUSED = [
     (dict(groups=[[0, 1]]), ValueError, "a label .* for each column"),
     (dict(groups=[0.5, 1.0]), ValueError, "a label .* for each column"),
     (dict(groups=[None, "a"]), ValueError, "a label .* for each column"),
+    (dict(groups=[1, "1"]), ValueError, "not both"),  # not one group of two columns
+    (dict(groups=["a", np.nan]), ValueError, "not both"),
+    (dict(groups={1: [0], "1": [1]}), ValueError, "not both"),
+    (dict(groups=[[0], [0, 1]]), ValueError, "a label .* for each column"),
     (dict(groups={"a": [0], "b": [0, 1]}), ValueError, "0 is in 'a' and in 'b': dupl"),
-    (dict(groups={"a": [0, 0]}), ValueError, "0 is in 'a' and in 'a'"),
+    (dict(groups={"a": [0, 0]}), ValueError, r"groups\['a'\] .* each once"),
+    (
+        dict(groups={"a": [0], "b": np.array([], int)}),
+        ValueError,
+        r"groups\['b'\] must",
+    ),
     (dict(groups={"a": [0], "b": []}), ValueError, r"groups\['b'\] must be a list"),
     (dict(groups={"a": ["x1"]}), ValueError, r"groups\['a'\] must be a list"),
     (dict(groups={"a": [0], "b": [2]}), ValueError, "column 1 is in no group"),
-    (dict(groups={"a": [0, -1]}), ValueError, "column 1 is in no group"),
+    (dict(groups={"a": [0, -1]}), ValueError, r"groups\['a'\] .* from 0 on"),
     (dict(groups=[0] * 501), ValueError, "at most 500 columns, 0 has 501"),
     (dict(groups=[0, 0], weights=[1, 2]), ValueError, "the same within a group"),
+    (dict(groups=[0, 0], weights=[1e-9, 3e-9]), ValueError, "the same within a group"),
     (dict(groups=[0, 0], weights=[1]), ValueError, "the same within a group"),
     (dict(groups=[0, 0], weights=[-1, -1]), ValueError, "one number >= 0"),
     (dict(groups=[0, 0], weights="wide"), TypeError, "weights"),
@@ -459,7 +495,8 @@ def test_what_a_fit_refuses(fit):
         stability_radius(fit)
     with pytest.raises(TypeError, match="the prior must select"):
         condition_on_rows(fit, [0])
-    with pytest.raises(ValueError, match="name must be one of"):
-        group_norm(fit, 77)
+    for name in (77, None, [0], np.array([0, 1])):
+        with pytest.raises(ValueError, match="name must be one of"):
+            group_norm(fit, name)
     with pytest.raises(TypeError, match="prior=GroupLasso"):
         group_norm(rvamp(A, Y, 1.0), 0)
