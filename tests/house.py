@@ -16,6 +16,7 @@ import ast
 import re
 import sys
 from collections import Counter
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from io import StringIO
 from pathlib import Path
@@ -42,6 +43,12 @@ def rooms():
     return found
 
 
+@cache
+def nodes_of(tree):
+    """All of a tree, which several counts look through."""
+    return [*ast.walk(tree)]
+
+
 def storey(room):
     """Which of STOREYS a room stands on."""
     package = room.partition(".")[0] if "." in room else ""
@@ -56,12 +63,12 @@ def imported(room, tree, others):
     """
     unseen = {
         line
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for node in nodes_of(tree)
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
         for part in node.body
         for line in ast.walk(part)
     }
-    for node in set(ast.walk(tree)) - unseen:
+    for node in set(nodes_of(tree)) - unseen:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -140,7 +147,7 @@ def code_lines(text):
 
 def small_and_called_once(tree):
     """Private functions of less than four lines that are called once."""
-    uses = Counter(n.id for n in ast.walk(tree) if isinstance(n, ast.Name))
+    uses = Counter(n.id for n in nodes_of(tree) if isinstance(n, ast.Name))
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name.startswith("_"):
             body = node.body[ast.get_docstring(node) is not None :]
@@ -156,7 +163,7 @@ def depths(trees):
             getattr(base, "id", getattr(base, "attr", "")) for base in node.bases
         ]
         for tree in trees.values()
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.ClassDef)
     }
 

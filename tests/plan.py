@@ -3,6 +3,7 @@ lectures of a term with their reading and homework.
 """
 
 import re
+from functools import cache
 
 import minutes
 import pandas as pd
@@ -54,6 +55,7 @@ def number(stem):
     return f"{stem[0]}.{stem[1]}"
 
 
+@cache
 def facts(path):
     """What a chapter holds: title, minutes, sliders, and its exercises as (grade,
     whether for a starred section); and the chapters linked in its second cell.

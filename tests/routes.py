@@ -41,7 +41,7 @@ class Stop(NamedTuple):
 
     @property
     def minutes(self):
-        return minutes.count(nbformat.v4.new_notebook(cells=self.cells)).minutes
+        return minutes.count(nbformat.NotebookNode(cells=self.cells)).minutes
 
 
 def slug(line):
@@ -62,7 +62,7 @@ def between(nb, anchor, route, number):
             kept.append(cell)
         for end in ends:
             if begun and (end["route"], int(end["number"])) == (route, number):
-                starless = minutes.without_stars(nbformat.v4.new_notebook(cells=kept))
+                starless = minutes.without_stars(nbformat.NotebookNode(cells=kept))
                 bridge = text[end.end() :].partition("\n> **")[0]
                 last = nbformat.v4.new_markdown_cell(bridge)
                 return [*starless.cells, last], end["target"]

@@ -173,7 +173,7 @@ def private_names(tree):
     """The underscore names of other rooms that a piece of code takes: imported, or as
     attributes of an imported module of this package.
     """
-    modules = set()
+    modules, attributes = set(), []
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
             "rvamp_nb"
@@ -181,10 +181,11 @@ def private_names(tree):
             names = {alias.name for alias in node.names}
             yield from (name for name in names if is_private(name))
             modules |= {alias.asname or alias.name for alias in node.names}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and is_private(node.attr):
-            if getattr(node.value, "id", None) in modules & set(MODULES):
-                yield f"{node.value.id}.{node.attr}"
+        elif isinstance(node, ast.Attribute) and is_private(node.attr):
+            attributes.append(node)
+    for node in attributes:
+        if getattr(node.value, "id", None) in modules & set(MODULES):
+            yield f"{node.value.id}.{node.attr}"
 
 
 def is_private(name):

@@ -179,26 +179,17 @@ def test_no_later_cell_needs_a_solution(path):
     """A name that a solution binds anew, or binds first, is not read further down
     unless it is bound again there.
     """
-    by_solution, missing = set(), []
+    by_solution, missing, known = set(), [], set(dir(builtins))
     for cell, tree in zip(cells(path, "code"), trees(path), strict=True):
         bound = names_bound(tree)
         if is_solution(cell):
             by_solution |= bound
         else:
-            read = {
-                node.id
-                for node in ast.walk(tree)
-                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-            }
-            own = (
-                bound
-                | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-                | {
-                    node.id
-                    for node in ast.walk(tree)
-                    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-                }
-            )
-            missing += sorted((read - own - set(dir(builtins))) & by_solution)
+            nodes = [*ast.walk(tree)] if by_solution else []
+            named = [node for node in nodes if isinstance(node, ast.Name)]
+            read = {node.id for node in named if isinstance(node.ctx, ast.Load)}
+            own = bound | {node.arg for node in nodes if isinstance(node, ast.arg)}
+            own |= {node.id for node in named if isinstance(node.ctx, ast.Store)}
+            missing += sorted((read - own - known) & by_solution)
             by_solution -= bound
     assert missing == []
