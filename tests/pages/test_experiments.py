@@ -243,7 +243,7 @@ def test_delta_falls_with_damping_and_faster_with_acceleration():
 
 def test_a_row_of_the_table_of_errors_is_made_again(monkeypatch):
     """By the package's refits of the same resamples, which are quicker than celer."""
-    [case] = [case for case in problems_of_error() if case[:3] == ("rows", 20, 0)]
+    case = next(case for case in problems_of_error() if case[:3] == ("rows", 20, 0))
     *_, A, y = case
 
     def refit(A, At, y, lam, b, seed):

@@ -18,11 +18,11 @@ SOLUTION = {
 }
 
 
-def nbdev(command, folder):
-    """Run one of nbdev's commands on the project in ``folder``."""
+def export_and_clean(folder):
+    """Run these two of nbdev's commands on the project in ``folder``."""
     code = (
         "from nbdev.doclinks import nbdev_export; from nbdev.clean import nbdev_clean;"
-        f" {command}()"
+        " nbdev_export(); nbdev_clean()"
     )
     subprocess.run([sys.executable, "-c", code], cwd=folder, check=True)
 
@@ -45,8 +45,7 @@ def remade(tmp_path_factory, repository_files):
         cells=[nbformat.v4.new_code_cell("1 + 1", metadata=SOLUTION)]
     )
     nbformat.write(tagged, copy / "nbs" / "99_tags.ipynb")
-    nbdev("nbdev_export", copy)
-    nbdev("nbdev_clean", copy)
+    export_and_clean(copy)
     return copy
 
 

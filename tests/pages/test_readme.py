@@ -69,14 +69,19 @@ def test_jupyterlab_opens_where_the_chapters_are():
     assert (ROOT / place / "11_tour.ipynb").exists()
 
 
-def test_the_contents_are_in_step():
+@pytest.fixture(scope="module")
+def made():
+    """The page of contents, made anew."""
+    return contents.contents()
+
+
+def test_the_contents_are_in_step(made):
     page = NOTEBOOKS / f"{contents.PAGE}.ipynb"
-    made = contents.contents()
     assert page.read_text(encoding="utf-8") == made, "run python docs/contents.py"
 
 
-def test_the_contents_have_every_notebook_once():
-    links = re.findall(r"\| \[[^]]+\]\(([\w./]+\.ipynb)\)", contents.contents())
+def test_the_contents_have_every_notebook_once(made):
+    links = re.findall(r"\| \[[^]]+\]\(([\w./]+\.ipynb)\)", made)
     page = NOTEBOOKS / f"{contents.PAGE}.ipynb"
     listed = [(page.parent / link).resolve() for link in links]
     others = {"index", contents.PAGE}

@@ -80,12 +80,8 @@ def random_densities(n, beta=np.inf):
 
 def test_the_error_function_has_full_precision():
     x = np.concatenate([np.linspace(-8, 8, 321), [2.9999999, 3.0, 25.0]])
-    np.testing.assert_allclose(
-        in_node("x.map(js.erfc)", x=x.tolist()), erfc(x), rtol=1e-11, atol=1e-15
-    )
-    np.testing.assert_allclose(
-        in_node("x.map(js.Phi)", x=x.tolist()), ndtr(x), rtol=1e-11, atol=1e-15
-    )
+    found = in_node("[x.map(js.erfc), x.map(js.Phi)]", x=x.tolist())
+    np.testing.assert_allclose(found, [erfc(x), ndtr(x)], rtol=1e-11, atol=1e-15)
 
 
 def test_two_hundred_densities_agree_with_python():
@@ -278,22 +274,19 @@ def test_the_numbers_of_the_answers():
     assert data[0] == pytest.approx(-0.29, abs=0.006)  # the twins s1 and s2
     assert min(data[1][:2]) > 0.4 and max(data[1][3:]) < 0.08  # bmi and s5 stay
     assert data[1][2] == pytest.approx(0.11, abs=0.005)  # bp
-    both, product = in_node(
-        "(() => { const data = js.unpack(table), at = {l: 13, t: 1, d: 0}, two = [3, 7]"
-        ".map((i) => data.refits(at, i).codes); return [two[0].filter((c, k) => c === 0"
-        " && two[1][k] === 0).length / two[0].length, [3, 7].reduce((p, i) => p *"
-        " js.atom(data.message(at, i)), 1)]; })()",
+    # of s3 and s4, then of s1 and s2: the share of refits, and the two atoms
+    [both, *atoms], [one, p, q] = in_node(
+        "(() => { const data = js.unpack(table), share = (at, names, counts) => {"
+        " const [a, b] = names.map((i) => data.refits(at, i).codes);"
+        " return [a.filter((c, k) => counts(c === 0, b[k] === 0)).length / a.length,"
+        " ...names.map((i) => js.atom(data.message(at, i)))]; };"
+        " return [share({l: 13, t: 1, d: 0}, [3, 7], (x, y) => x && y),"
+        " share({l: 0, t: 1, d: 0}, [8, 9], (x, y) => x !== y)]; })()",
         table=TABLE,
     )
     assert both == pytest.approx(0.21, abs=0.006)  # s3 and s4, of chapter 3.7
-    assert product == pytest.approx(0.28, abs=0.006)
-    one, by_p1 = in_node(
-        "(() => { const data = js.unpack(table), at = {l: 0, t: 1, d: 0}, [a, b] ="
-        " [8, 9].map((i) => data.refits(at, i).codes), [p, q] = [8, 9].map((i) =>"
-        " js.atom(data.message(at, i))); return [a.filter((c, k) => (c === 0) !=="
-        " (b[k] === 0)).length / a.length, p * (1 - q) + q * (1 - p)]; })()",
-        table=TABLE,
-    )
+    assert np.prod(atoms) == pytest.approx(0.28, abs=0.006)
+    by_p1 = p * (1 - q) + q * (1 - p)
     assert [one, by_p1] == pytest.approx([0.81, 0.49], abs=0.006)  # exactly one twin
     diabetes = datasets.load_diabetes()
     s1, s2 = (list(diabetes.names).index(name) for name in ("s1", "s2"))
