@@ -32,6 +32,7 @@ from rvamp_nb import (
     Subsample,
     Weakness,
     WeightedLoss,
+    batch_glm,
     condition_on_rows,
     naive_bootstrap,
     refine,
@@ -338,8 +339,12 @@ def test_levels_are_nested_and_grow_without_being_made_again():
     np.testing.assert_allclose(exact[:, :-1], x, atol=1e-8)
 
 
-def test_of_many_rows_a_few_exact_refits_suffice():
-    """Of labels, one in ten, and of numbers; levels are nested there, too."""
+def test_of_many_rows_a_few_exact_refits_suffice(monkeypatch):
+    """Of labels, one in ten, and of numbers; levels are nested there, too. Where many
+    are 3,000, refits take half the time that they take of 5,000.
+    """
+    for counted in (room, batch_glm):
+        monkeypatch.setattr(counted, "LONG", 3000)
     rng = np.random.default_rng(3)
     X = rng.normal(size=(room.LONG, 15)) / np.sqrt(room.LONG)
     f = 20 * X[:, :5].sum(1)

@@ -116,10 +116,11 @@ def test_settled_turns_are_refits(shape, loss):
     assert agrees(fit) > 0.8
 
 
-@pytest.mark.parametrize("shape", ["wide", "tall"])
-@pytest.mark.parametrize("penalty", PENALTIES)
-@pytest.mark.parametrize("loss", [Squared(), Logistic()], ids=repr)
-def test_every_penalty_is_refitted_with_weights_and_offsets(shape, penalty, loss):
+@pytest.mark.parametrize("k, penalty", list(enumerate(PENALTIES)))
+@pytest.mark.parametrize("turned, loss", [(0, Squared()), (1, Logistic())])
+def test_every_penalty_is_refitted_with_weights_and_offsets(k, penalty, turned, loss):
+    """Each with both losses: a wide table with one, a tall one with the other."""
+    shape = ("wide", "tall")[(k + turned) % 2]
     A, y, lam = problem(shape, loss)
     prior, rows = PENALTIES[penalty](lam, A.shape[1]), weighted(len(A), loss)
     fit = rvamp(A, y, prior=prior, counts=Poisson(0.7), likelihood=rows, intercept=True)

@@ -191,12 +191,12 @@ def exactly():
 
 @pytest.fixture(scope="module")
 def counted(dense, exactly):
-    return condition_on_rows(dense, rows=3)
+    return condition_on_rows(dense, rows=2)
 
 
 def test_what_is_counted_is_that_of_a_table_in_memory(counted, exactly, fit):
-    theirs, ours = counted, condition_on_rows(fit, rows=3)
-    assert len(theirs.parts) == 8 and ours.left == theirs.left == {}
+    theirs, ours = counted, condition_on_rows(fit, rows=2)
+    assert len(theirs.parts) == 4 and ours.left == theirs.left == {}
     np.testing.assert_array_equal(ours.rows, theirs.rows)
     for name in ("Pi", "mean", "var"):
         one, other = getattr(ours, name), getattr(theirs, name)
