@@ -385,7 +385,7 @@ def appendix():
     return SimpleNamespace(**names)
 
 
-def searched(mean, least, B, r, starts=4):
+def searched(mean, least, B, r, starts=2):
     """The heaviest tail by an optimiser over all laws f with f^r convex, of any number
     of points: slopes that grow, from a first slope, and no idea of a line.
     """

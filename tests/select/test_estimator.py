@@ -72,7 +72,7 @@ def data(M=80, N=12, seed=0):
 
 
 X, Y = data()
-QUICK = dict(n_lambdas=12, n_resamples=0)
+QUICK = dict(n_lambdas=6, n_resamples=0)
 SHORT = dict(
     lambdas=[4.0, 2.0, 1.0], n_resamples=0
 )  # where 1, 2 and 4 of X's columns are selected
@@ -93,7 +93,7 @@ def short():
 
 
 def test_shapes_and_ranges(plain):
-    N, L = 12, 12
+    N, L = 12, 6
     assert (
         plain.selection_probabilities_.shape == (N, L)
         and plain.lambdas_.shape

@@ -98,15 +98,15 @@ def agreement(s, n, at, seed=11):
 
 def test_the_path_of_a_squared_loss_agrees_with_refits():
     d = gaussian_design(120, 150, rho=0.5, density=0.06, noise=0.15, seed=3)
-    s = StabilitySelection(n_resamples=0, n_lambdas=20).fit(d.A, d.y)
-    worst, correlation = agreement(s, 400, at=(7, 15))
+    s = StabilitySelection(n_resamples=0, n_lambdas=10).fit(d.A, d.y)
+    worst, correlation = agreement(s, 400, at=(3, 7))
     assert worst < 4 and correlation > 0.995
 
 
 def test_the_path_on_real_data_agrees_with_refits():
     d = load_diabetes()
-    s = StabilitySelection(n_resamples=0, n_lambdas=20).fit(d.A, d.y)
-    worst, correlation = agreement(s, 400, at=(6, 15))
+    s = StabilitySelection(n_resamples=0, n_lambdas=10).fit(d.A, d.y)
+    worst, correlation = agreement(s, 400, at=(3, 7))
     assert worst < 4 and correlation > 0.995
 
 
@@ -114,18 +114,18 @@ def test_the_path_of_a_logistic_loss_agrees_with_refits():
     rng = np.random.default_rng(4)
     A = gaussian_design(150, 80, rho=0.5, seed=5).A
     y = (A[:, :4].sum(1) * 15 + rng.logistic(size=150) > 0.3).astype(int)
-    s = StabilitySelection(n_resamples=0, n_lambdas=20).fit(A, y)
+    s = StabilitySelection(n_resamples=0, n_lambdas=10).fit(A, y)
     assert s.loss_ == "logistic"
-    worst, correlation = agreement(s, 300, at=(7, 15))
+    worst, correlation = agreement(s, 300, at=(3, 7))
     assert worst < 4 and correlation > 0.99
 
 
 def test_an_unpenalised_column_agrees_with_refits():
     d = gaussian_design(100, 60, rho=0.5, density=0.1, noise=0.1, seed=6)
     s = StabilitySelection(
-        n_resamples=0, n_lambdas=20, penalty_factor=np.r_[0, np.ones(59)]
+        n_resamples=0, n_lambdas=10, penalty_factor=np.r_[0, np.ones(59)]
     ).fit(d.A, d.y)
-    worst, correlation = agreement(s, 400, at=(8,))
+    worst, correlation = agreement(s, 400, at=(4,))
     assert worst < 4 and correlation > 0.995 and s.probabilities_[0] == 1
 
 
