@@ -396,6 +396,14 @@ def composed(fig, *_, **__):
     return ""
 
 
+@pytest.fixture(autouse=True)
+def no_pictures_of_others():
+    """What a test leaves open is closed, or the next of this worker would count it."""
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
+
+
 @pytest.fixture
 def compose():
     """See `composed`."""
