@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from designs import genes
 from sklearn.base import clone
 from sklearn.linear_model import ElasticNet as SklearnNet
 from sklearn.linear_model import Lasso, LogisticRegression
@@ -17,6 +16,7 @@ from sklearn.linear_model import Lasso, LogisticRegression
 from rvamp_nb import StabilitySelection, naive_bootstrap
 from rvamp_nb.inference import refinement as refined_room
 from rvamp_nb.inference import refits as room
+from rvamp_nb.inference.cox import BaselineHazard
 from rvamp_nb.inference.diagnostics import ReliabilityWarning
 from rvamp_nb.inference.refinement import resamples
 from rvamp_nb.inference.survival import simulated_survival, survival_fit
@@ -1065,20 +1065,19 @@ def test_survival_in_other_forms_and_with_refits_in_the_answer(lives):
     assert np.corrcoef(s.predict(X), risk)[0, 1] > 0.95
 
 
-def test_rounds_in_which_penalty_and_baseline_take_turns_are_ended(monkeypatch):
-    """With one step each they would swing; in full they settle soon."""
-    rng = np.random.default_rng([15, 12])
-    X = genes(rng, 600, 250, 3, 0.5)
-    some = rng.choice(250, 10, replace=False)
-    risk = X[:, some] @ rng.choice([-1, 1], 10)
-    death = rng.exponential(np.exp(-1.5 * risk / risk.std()))
-    left, rounds, at_once = (rng.exponential(2.0, 600), [], penalty.tracking_search)
-    y = pd.DataFrame(dict(event=death <= left, time=np.minimum(death, left)))
+def test_rounds_in_which_penalty_and_baseline_take_turns_are_ended(monkeypatch, lives):
+    """In rough rounds only while they come nearer; then in full, until they settle."""
+    X, y, _ = lives
+    moves, rounds, at_once = (
+        iter([0.5, 0.4, 0.4, 0.3, 0.0]),
+        [],
+        penalty.tracking_search,
+    )
     noted = lambda *given, **how: rounds.append(how["rough"]) or at_once(*given, **how)
     monkeypatch.setattr(penalty, "tracking_search", noted)
-    s = fitted(X, y, loss="survival")
-    assert s.status_ == "converged" and len(rounds) < 8
-    assert rounds == sorted(rounds, reverse=True)  # once in full, always in full
+    monkeypatch.setattr(BaselineHazard, "distance", lambda *_: next(moves))
+    s = fitted(X, y, loss="survival", q=3)
+    assert s.status_ == "converged" and rounds == [True, True, True, False, False]
 
 
 def test_survival_with_groups_weights_and_a_covariate(lives):
