@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.special import gammaln, hyp0f1, ive, ndtr, xlogy
+from scipy.special import gammaln, hyp0f1, ive, ndtr, ndtri, xlogy
 
 from .interface import check_interface
 from .messages import Mixed, Moments, Natural
 from .prior import Prior
-from .rectified import phi
+from .rectified import halved, phi
 from .sketch import as_html, one_line
 from .typing import Array, ArrayLike, Bools
 from .validation import check_array, check_field
@@ -488,20 +488,12 @@ class P1InGroup:
         q = np.asarray(q, dtype=float)
         if not ((q > 0) & (q < 1)).all():
             raise ValueError(f"q must lie strictly between 0 and 1, got {q}")
-        q_of = q.reshape(1, -1)
+        h, s, scale = (np.reshape(v, (-1, 1)) for v in (self.h, self.s, self.scale))
+        shares = q.reshape(1, -1)
+        end = (h + s * ndtri(shares)) * scale  # of a field without a penalty
         below = lambda x: self._average(x, lambda z, _: ndtr(z))
-        at_zero, atom = below(np.zeros((1, 1))), np.reshape(self.atom, (-1, 1))
-        most = np.reshape((np.abs(self.h) + 10 * self.s) * self.scale, (-1, 1))
-        low, high = (
-            np.where(q_of > at_zero, 0, -most),
-            np.where(q_of > at_zero, most, 0),
-        )
-        for _ in range(45):
-            middle = (low + high) / 2
-            enough = below(middle) >= q_of
-            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-        high = np.where((at_zero - atom < q_of) & (q_of <= at_zero), 0.0, high)
-        return high.reshape(np.shape(self.h) + q.shape)
+        found = halved(np.minimum(end, 0), np.maximum(end, 0), shares, below, steps=45)
+        return found.reshape(np.shape(self.h) + q.shape)
 
     __repr__ = one_line
 

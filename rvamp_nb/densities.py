@@ -17,7 +17,7 @@ from .column_groups import P1InGroup  # chapter 5.8
 from .lmmse import at_most_2M, is_wide, tall_form, wide_matrices
 from .messages import Natural
 from .prior import Penalty, Prior, SpikeSlab, field_nodes
-from .rectified import phi
+from .rectified import halved, phi
 from .solver import Fit
 from .tables.chunked import ChunkedTable
 from .typing import Array, ArrayLike, Ints
@@ -100,17 +100,6 @@ def _soft(field, t, positive=False):
     if positive:
         return np.maximum(field - t, 0)
     return np.sign(field) * np.maximum(np.abs(field) - t, 0)
-
-# %% ../nbs/course/37_densities.ipynb #6d17a2fb
-def _halved(low, high, q, cdf):
-    """Smallest x with cdf(x) >= q: bisection, and exactly 0 on the atom."""
-    for _ in range(0 if np.array_equal(low, high) else 100):  # one penalty: no search
-        middle = (low + high) / 2
-        enough = cdf(middle) >= q
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    # the last double below zero, and zero
-    before, at = cdf(np.full_like(high, -5e-324)), cdf(np.zeros_like(high))
-    return np.where((before < q) & (q <= at), 0.0, high)[()]
 
 # %% ../nbs/course/37_densities.ipynb #a242a372
 class _Draws:
@@ -196,7 +185,7 @@ class P1(_Draws, _Mixture, _Moments):
         Q, h, s, t = (_widen(part, q.ndim) for part in self.terms)
         ends = _soft(h + s * ndtri(q), t, self.prior.positive) / Q
         below = lambda x: self.below(x, q.ndim)
-        return _halved(ends.min(0), ends.max(0), q, below) * _widen(self.unit, q.ndim)
+        return halved(ends.min(0), ends.max(0), q, below) * _widen(self.unit, q.ndim)
 
     @np.errstate(under="ignore")
     def pdf(self, x: ArrayLike) -> Array:

@@ -185,15 +185,15 @@ LOOK, MOST_TURNS = 8, 400  # turns between two looks at the signs, and at most
 @np.errstate(all="ignore")
 def crossed(turns, batch):
     """The batch, as far as rVAMP's metric takes it, in the one metric."""
-    one, (own_Q, _, own_V, _) = turns.one_coupling, turns.rvamp_coupling.metric
+    one, (Q, _, V, _) = turns.one_coupling, turns.rvamp_coupling.metric
     far = np.abs(batch.h - turns.start[0]).max(1)
     before = turns.run(batch, OWN - FIRST_LEVEL - 1)
     batch = turns.run(before, 1)
     lost = ~(np.abs(batch.h - before.h).max(1) <= RUNAWAY * far)
     for part, start in zip(batch[3:], turns.start):
         part[lost] = start
-    x = turns.factors.of_prior(batch, own_Q)
-    u, _ = turns.factors.of_rows(batch, own_V)
+    x = turns.factors.of_prior(batch, Q)
+    u, _ = turns.factors.of_rows(batch, V)
     h, h_u = u @ one.A + one.metric.Q * x, one.metric.V * u - x @ one.At
     return batch._replace(h=h, h_u=h_u)
 
@@ -222,8 +222,8 @@ class Turns:
         if np.abs(np.log10(sizes)).max() > IN_RANGE:
             dtype = np.float64
         one = self.one_coupling = FrozenCoupling(A, one_metric(metric), dtype)
-        own = self.rvamp_coupling = FrozenCoupling(A, metric, one.dtype)
-        own.A, own.At = one.A, one.At  # one copy
+        rvamp = self.rvamp_coupling = FrozenCoupling(A, metric, one.dtype)
+        rvamp.A, rvamp.At = one.A, one.At  # one copy
         small = self.small = lambda v: np.asarray(v, dtype=one.dtype)
         prior = fit.prior.of_columns(which, N)
         given = prior, len(which), loss, small(p.y), small(offset)

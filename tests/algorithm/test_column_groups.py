@@ -412,6 +412,15 @@ def test_laws_far_out_and_below_zero(fit):
     np.testing.assert_allclose(group.pdf(np.float32([1.0])), group.pdf([1.0]))
 
 
+def test_quantiles_far_out_are_those_of_the_distribution(fit):
+    """Which ten standard deviations do not hold."""
+    shares, member = np.array([1e-200, 1e-30, 1e-9, 1e-3]), p1(fit, 0)
+    ends = member.quantile(shares)
+    assert (np.diff(ends) > 0).all() and ends[-1] < 0
+    np.testing.assert_allclose(member.cdf(ends), shares, rtol=1e-9)
+    assert member.quantile(1 - 1e-12) > 0 == member.quantile(member.cdf(0.0))
+
+
 def test_the_density_of_a_length_against_draws(fit):
     for g in (0, 3):
         group, at = group_norm(fit, g), PRIOR.fields(fit.last.state.to_prior)
