@@ -41,6 +41,7 @@ CAPTIONS = {  # how the path of a notebook begins, in reading order, and what th
     "course/3": "III. The algorithm",
     "course/4": "IV. How accurate the answer is",
     "course/5": "V. Using it",
+    "course/6": "VI. More than one target",
     "workshop/": "Workshop",
     "howto/": "How to",
     "appendix/": "Appendices",
