@@ -39,7 +39,7 @@ def _of_columns(prior, which, N):
     if isinstance(prior, WithIntercept):  # which is always among them
         inside = _of_columns(prior.prior, which[:-1], prior.n)
         return inside and WithIntercept(inside, len(which) - 1)
-    together = prior.marginals  # of a group cut in two nothing is known
+    together = prior.column_groups  # of a group cut in two nothing is known
     return None if together or not is_dataclass(prior) else prior.of_columns(which, N)
 
 # %% ../nbs/workshop/active.ipynb #12000205

@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['RADII', 'REACH', 'FAINT_NOISE', 'MOST_MEMBERS', 'DEPENDENT', 'bessel_pair', 'length_law', 'length_nodes',
-           'GroupMoments', 'noise_in', 'radial_moments', 'ColumnGroups', 'groups_from_bytes', 'groups_of',
-           'group_labels', 'GroupLasso', 'OrthonormalGroups', 'orthonormal_groups', 'field_of_value', 'P1InGroup',
-           'GroupNorm', 'group_norm']
+           'GroupMoments', 'noise_in', 'radial_moments', 'ColumnGroups', 'groups_from_bytes', 'groups_of', 'one_each',
+           'group_labels', 'GroupLasso', 'OrthonormalGroups', 'orthonormal_groups', 'orthonormal', 'field_of_value',
+           'P1InGroup', 'GroupNorm', 'group_norm']
 
 # %% ../nbs/course/58_column_groups.ipynb #c5800005
 import warnings
@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 from scipy.special import gammaln, hyp0f1, ive, ndtr, ndtri, xlogy
 
 from .interface import check_interface
@@ -142,6 +142,12 @@ def groups_from_bytes(raw, kind):
 def groups_of(labels):
     """The `ColumnGroups` of an array of labels, (N,), made once for the same labels."""
     return groups_from_bytes(labels.tobytes(), labels.dtype.str)
+
+
+def one_each(N, i):
+    """Some of N coefficients, numbers i () or (n,), as rows with a 1 each, (n, N)."""
+    i = np.ravel(i)
+    return csr_array((np.ones(len(i)), i, np.arange(len(i) + 1)), shape=(len(i), N))
 
 # %% ../nbs/course/58_column_groups.ipynb #c5800025
 def group_labels(groups):
@@ -335,27 +341,41 @@ class GroupLasso(_GroupChannel, _Isotropic, Prior):
         """As `Prior.scaled`."""
         return GroupLasso(self.lam * factor, self.groups, self.weights)
 
+    @property
+    def penalty_factor(self) -> Array:
+        """The weights in units of the default ones, (N,)."""
+        return self.weights / np.sqrt(
+            self.column_groups.sizes[self.column_groups.index]
+        )
+
     def is_unpenalized(self) -> Bools:
         """As `Prior.is_unpenalized`: where the weight is 0."""
         return self.weights == 0
 
     def threshold(self) -> Array:
         """As `Prior.threshold`, (N,)."""
-        size = self.column_groups.sizes[self.column_groups.index]
-        return self.lam * self.weights / np.sqrt(size)
+        return self.lam * self.penalty_factor
 
     def marginals(
-        self, incoming: Natural, i: ArrayLike, unit: Array, names: ArrayLike
+        self, incoming: Natural, mix: csr_array, unit: Array, names: ArrayLike
     ) -> "P1InGroup":
-        """The `P1InGroup` of some columns, () or (n,) ints, in units."""
-        g, x = self.column_groups.index[i], self.moments(incoming)
-        k, size, chi_hat, t, Q = (v[g] for v in self.fields(incoming))
-        h = incoming.h[i] * np.where(unit < 0, -1, 1)
+        """The `P1InGroup` of combinations of coefficients, each within a group: the
+        rows of mix, (n, N), in units, (n,) or () of one.
+        """
+        take = lambda v: np.reshape(v, np.shape(unit))
+        g = self.column_groups.index[mix.indices[mix.indptr[:-1]]]
+        length = np.sqrt(mix.multiply(mix).sum(1))
+        direction = mix @ incoming.h / np.where(length > 0, length, 1)
+        unit, h = unit * take(length), take(direction) * np.where(unit < 0, -1, 1)
+        k, size, chi_hat, t, Q = (take(v[g]) for v in self.fields(incoming))
         rest = np.sqrt(np.maximum(size**2 - h**2, 0))
-        scale = np.where(unit == 0, 1, np.abs(unit)) / Q
-        shape = scale, h, rest, noise_in(size, chi_hat, t), t, k
-        known = 1 - self.Pi(incoming)[i], x.mean[i] * unit, x.var[i] * unit**2
-        return P1InGroup(*shape, *known, names)
+        shape = Q, h, rest, noise_in(size, chi_hat, t), t, k
+        of = GroupMoments(*(take(v[g]) for v in self.in_groups(incoming)[0]))
+        along = h / np.where(size > 0, size, 1)
+        var = of.tangential + (of.radial - of.tangential) * along**2
+        known = 1 - np.minimum(of.Pi, 1), (of.mean * along / Q, var / Q**2)
+        unit = np.where(unit == 0, 1, np.abs(unit))  # of zeros any
+        return P1InGroup(unit, *shape, *known, names)
 
 # %% ../nbs/course/58_column_groups.ipynb #c5800037
 class OrthonormalGroups(NamedTuple):
@@ -363,7 +383,7 @@ class OrthonormalGroups(NamedTuple):
 
     A: Array  # (M, n)
     groups: Array  # (n,) labels
-    back: Array  # (n, N): what each column is made of
+    back: csr_array  # (n, N): what the coefficients of each column are made of
 
     def coefficients(self, x: ArrayLike) -> Array:
         """Those of the columns given, (..., N), from those of the new, (..., n)."""
@@ -398,22 +418,34 @@ def orthonormal_groups(A: ArrayLike, groups: ArrayLike) -> OrthonormalGroups:
     if A.shape[1:] != labels.shape or not len(A):
         wanted = f"(M, {len(labels)}), one column for each of groups, got {A.shape}"
         raise ValueError(f"orthonormal_groups: A must have shape {wanted}")
-    names, index, sizes, _ = groups_of(labels)
-    made, kept, back = [], [], []
-    for g, name in enumerate(names):
-        m = np.flatnonzero(index == g)
-        U, values, V = np.linalg.svd(A[:, m], full_matrices=False)
-        rank = int(np.sum(values > DEPENDENT * values[0]))
+    made, lost = orthonormal(A, labels)
+    for name, (k, rank) in lost.items():
         if rank == 0:
             raise ValueError(f"A: group {name!s} has only zeros: drop it")
+        what = f"the {k} columns of group {name!s} span only {rank} directions"
+        warnings.warn(f"{what}: it has {rank} columns now", stacklevel=2)
+    return made
+
+
+def orthonormal(A, labels):
+    """`OrthonormalGroups` of an array A (M, N) with labels (N,), and of those groups
+    that lose columns {name: (columns, rank)}.
+    """
+    names, index, sizes, _ = groups_of(labels)
+    members = np.split(np.argsort(index, kind="stable"), np.cumsum(sizes)[:-1])
+    made, kept, back, lost = [], [], [], {}
+    for g, m in enumerate(members):
+        U, values, V = np.linalg.svd(A[:, m], full_matrices=False)
+        rank = int(np.sum(values > max(DEPENDENT * values[0], 1e-300)))
         if rank < len(m):
-            what = f"the {len(m)} columns of group {name!s} span only {rank} directions"
-            warnings.warn(f"{what}: it has {rank} columns now", stacklevel=2)
+            lost[names[g]] = len(m), rank
         made.append(U[:, :rank])
         kept += [g] * rank
-        back.append(np.zeros((rank, len(labels))))
-        back[-1][:, m] = V[:rank] / values[:rank, None]
-    return OrthonormalGroups(np.hstack(made), names[kept], np.vstack(back))
+        ends = np.arange(rank + 1) * len(m)
+        turn = (V[:rank] / values[:rank, None]).ravel()
+        where = np.tile(m, rank)
+        back.append(csr_array((turn, where, ends), shape=(rank, len(labels))))
+    return OrthonormalGroups(np.hstack(made), names[kept], vstack(back, "csr")), lost
 
 # %% ../nbs/course/58_column_groups.ipynb #c5800052
 def field_of_value(y, b, t):
@@ -422,9 +454,11 @@ def field_of_value(y, b, t):
     """
     a = y + t
     for _ in range(30):  # of a convex function: they come down, ever quicker
-        r = np.maximum(np.hypot(a, b), 1e-300)
+        r = np.maximum(np.hypot(a, b), 1e-100)  # its cube is a number
         slope = np.maximum(1 - t * b**2 / r**3, 1e-9)
-        a = np.maximum(a - (a - t * a / r - y) / slope, 0)
+        last, a = a, np.maximum(a - (a - t * a / r - y) / slope, 0)
+        if np.all(last - a <= 1e-15 * a):
+            break
     return a, slope
 
 # %% ../nbs/course/58_column_groups.ipynb #c5800055
@@ -435,21 +469,36 @@ class P1InGroup:
     argument's.
     """
 
-    scale: Array  # coefficient per field beyond the threshold, 1 / Q_hat in units
+    unit: Array  # above 0: what a coefficient is multiplied by
+    Q_hat: Array  # precision of the field
     h: Array  # mean field of the column
     rest: Array  # length of the others' mean fields
     s: Array  # standard deviation of each field
     t: Array  # threshold of the group
     k: Array  # columns of the group
     atom: Array  # P[x = 0]
-    mean: Array
-    var: Array
+    moments: tuple[Array, Array]  # mean and variance in the unit 1
     names: ArrayLike | None = None
+
+    @property
+    def mean(self) -> Array:
+        """E x."""
+        return self.moments[0] * self.unit
 
     @property
     def std(self) -> Array:
         """The root of the variance."""
-        return np.sqrt(self.var)
+        return np.sqrt(self.moments[1]) * self.unit
+
+    @property
+    def var(self) -> Array:
+        """The variance across resamples."""
+        return self.std**2
+
+    @property
+    def scale(self) -> Array:
+        """Coefficient per field beyond the threshold."""
+        return self.unit / self.Q_hat
 
     @cached_property
     def _others(self):

@@ -10,17 +10,18 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import ndtr, ndtri
 
 from .clusters import values_at_nodes  # chapter 4.7
-from .column_groups import P1InGroup  # chapter 5.8
+from .column_groups import P1InGroup, one_each  # chapter 5.8
 from .lmmse import at_most_2M, is_wide, tall_form, wide_matrices
 from .messages import Natural
 from .prior import Penalty, Prior, SpikeSlab, field_nodes
 from .rectified import halved, phi
 from .solver import Fit
 from .tables.chunked import ChunkedTable
-from .typing import Array, ArrayLike, Ints
+from .typing import Array, ArrayLike
 from .validation import check_array, check_number
 
 # %% ../nbs/course/37_densities.ipynb #c0ef1e01
@@ -326,11 +327,12 @@ def p1(
     >>> p1(rvamp(*toy()[:2], 0.6), 0)
     P1(coefficient 0: Π 0.258, mean 0.08, sd 0.34)
     """
-    fit, i, unit, names = located(fit, i)
+    fit, i, unit, names, mix = located(fit, i)
     beta, N = fit.problem.beta, len(fit.mean)
-    if fit.prior.marginals:
+    if fit.prior.column_groups:
         message = Natural(*(part[:N] for part in fit.last.state.to_prior))
-        return fit.prior.marginals(message, i, unit, names)
+        mix = one_each(N, i) if mix is None else mix
+        return fit.prior.marginals(message, mix, unit, names)
     prior = fit.prior.of_columns(i, N)
     incoming = Natural(*(part[:N][i] for part in fit.last.state.to_prior.alone()))
     if np.isfinite(beta) and prior.log_density:
@@ -356,6 +358,7 @@ class Located(NamedTuple):
     at: np.ndarray  # their numbers in it
     unit: np.ndarray  # what each is multiplied by: may be negative; 0 if always zero
     names: np.ndarray  # what they are called: text, or their numbers
+    mix: csr_array | None = None  # of columns in groups: each by those of the fit
 
 
 @singledispatch
@@ -458,7 +461,7 @@ class P2:
     def __init__(
         self,
         fit: Fit,
-        rows: Ints,
+        rows: Array,
         unit: float | Array = 1.0,
         names: ArrayLike | None = None,
     ) -> None:
@@ -467,12 +470,15 @@ class P2:
     @property
     def mean(self) -> Array:
         """Mean of each coefficient, (n,)."""
-        return self._fit.last.coupled.x.mean[self._rows] * self.unit
+        mean, F = self._fit.last.coupled.x.mean, self._rows
+        return (mean[F] if F.ndim == 1 else F @ mean) * self.unit
 
     @property
     def std(self) -> Array:
         """Standard deviation of each coefficient, (n,), across resamples and within."""
         x, beta = self._fit.last.coupled.x, self._fit.problem.beta
+        if self._rows.ndim == 2:
+            return np.sqrt(np.diag(self.covariance))
         return np.sqrt((x.var + x.chi / beta)[self._rows]) * np.abs(self.unit)
 
     def pdf(self, x: ArrayLike) -> Array:
@@ -541,5 +547,7 @@ def p2(fit: Fit | Selector, rows: ArrayLike | None = None) -> P2:
     >>> p2(rvamp(*toy()[:2], 0.6), 0)
     P2(coefficient 0: mean 0.08, sd 0.34)
     """
-    fit, *rest = located(fit, rows)
-    return P2(fit, *map(np.atleast_1d, rest))
+    fit, at, unit, names, mix = located(fit, rows)
+    if mix is not None:
+        at = np.pad(mix.toarray(), ((0, 0), (0, int(fit.has_intercept))))
+    return P2(fit, *map(np.atleast_1d, (at, unit, names)))

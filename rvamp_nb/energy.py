@@ -201,7 +201,7 @@ def _factor_replicon(fit):
     """R_1 of the coefficients (off S for T, not chi_hat) and of the rows."""
     messages, problem = messages_of(fit), fit.problem
     prior, with_intercept = _inner_prior(problem)
-    if prior.marginals:
+    if prior.column_groups:
         raise TypeError("a replicon is for single columns, not for groups of them")
     received, pulled, prior_message, _ = messages
     mean = 1 / received.Q_hat  # an intercept's

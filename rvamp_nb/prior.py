@@ -90,7 +90,7 @@ class Prior:
     positive = False  # whether x >= 0 is imposed
     randomize = FixedFactor()  # law of what multiplies the penalty
     log_density = None  # a method: log p_0(x), for a p1 at finite beta
-    marginals = None  # a method: p1 of columns that answer together (chapter 5.8)
+    column_groups = None  # columns that answer together, and how (chapter 5.8)
     column_clusters = ()  # columns that are one coordinate (chapter 4.7)
 
     @property

@@ -301,7 +301,7 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
         _check_stored(A)
     problem = Problem(A, y, prior, likelihood, counts, beta)
     ours = type(given).__module__.startswith("rvamp_nb.")
-    if not (ours or given.marginals):  # of a group no column alone
+    if not (ours or given.column_groups):  # of a group no column alone
         check_moments(problem, given)
     _check_unpenalised(problem)
     return problem

@@ -27,7 +27,7 @@ def pooled(prior, values):
     """Numbers of columns, (N,), as means over those that answer together, where there
     are any (chapter 5.8).
     """
-    return prior.pooled(values) if prior.marginals else values
+    return prior.pooled(values) if prior.column_groups else values
 
 
 def initial_state(problem):
@@ -207,7 +207,7 @@ def coupling_step(problem, state, replies, gathered=None):
     with_ridge = received[at] + replies.ridge
     received[at] = np.where(replies.data_precision > 0, with_ridge, before)
     to_prior, prior = to_prior._replace(Q_hat=received), problem.prior
-    if prior.marginals:
+    if prior.column_groups:
         to_prior = prior.received(replies.prior_message, to_prior)
     new = State(to_prior, to_likelihood)
     check_state(new)
@@ -271,7 +271,7 @@ class WithIntercept(Prior):
 
     def __init__(self, prior, n):
         self.prior, self.n, self.selects = prior, n, prior.selects
-        self.marginals = prior.marginals
+        self.column_groups = prior.column_groups
 
     def moments(self, incoming, beta=np.inf):
         """As `Prior.moments`."""

@@ -698,7 +698,7 @@ SABOTAGES = [
     Sabotage(
         "active.py",
         "a group of columns is cut in two",
-        "together = prior.marginals",
+        "together = prior.column_groups",
         "together = None",
         "tests/algorithm/test_column_groups.py::test_a_wide_table_in_chunks_takes_whole_groups",
     ),

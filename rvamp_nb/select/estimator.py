@@ -298,6 +298,12 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
     categories : dict {variable: columns}, or list of lists of columns, optional
         Which columns are levels of one variable: they are not reported to share their
         signal with each other.
+    column_groups : dict {name: columns}, (N,) labels or "categories", optional
+        Which columns are selected together or not at all, by the group Lasso
+        (`rvamp_nb.GroupLasso`; chapter 5.8), such as the levels of a variable or the
+        splines of a feature. All others stand alone. Their probability, q, pfer and the
+        bounds are about groups, and each counts once. A column belongs to one group;
+        the table has to be in memory.
     tol, max_iter : float in (0, 1), int >= 1
         As for `rvamp`; a `tol` of 1e-4 is 5e-5 of a probability at most.
     verbose : bool
@@ -405,6 +411,7 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         min_features: int = 0,
         decoys: Literal["permuted", "gaussian"] | None = None,
         categories: Mapping[Any, Any] | Sequence[Any] | None = None,
+        column_groups: Mapping[Any, Any] | Sequence[Any] | str | None = None,
         tol: float = 1e-4,
         max_iter: int = 500,
         verbose: bool | int = 1,
@@ -413,6 +420,7 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         self.loss, self.l1_ratio, self.prior = loss, l1_ratio, prior
         self.resampling, self.randomize = resampling, randomize
         self.penalty_factor, self.categories = penalty_factor, categories
+        self.column_groups = column_groups
         self.lambdas, self.n_lambdas = lambdas, n_lambdas
         self.lambda_min_ratio, self.min_features = lambda_min_ratio, min_features
         self.accuracy, self.n_resamples, self.decoys = accuracy, n_resamples, decoys

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['NEAR', 'read_X', 'column_names', 'named', 'as_frame', 'near_copies', 'merge_duplicates', 'is_explained',
            'check_named', 'numbers_of', 'by_name', 'family_of', 'chosen_columns', 'Columns', 'prepare_columns',
-           'check_finite']
+           'check_finite', 'as_weighed']
 
 # %% ../../nbs/workshop/features.ipynb #72000003
 from collections import Counter
@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse import csc_array
 from scipy.spatial import cKDTree
 
 from .readers import meant
@@ -187,12 +188,13 @@ def _join(X, near, within, stands):
             stands[np.isin(stands, same)] = i
 
 
-def merge_duplicates(A, factors, prior):
+def merge_duplicates(A, factors, prior, together):
     """Near copies among the columns of A, (M, N), with equal penalty factors (N,) as
-    one: `first`, (n,), the columns that stay; of each, (N,), `where` its stand-in is
-    among them, and its weight, a sign and share; `copies`, (n,), how many each stands
-    for, where they share, else 1. They share under a prior with a square of the
-    penalty; where the prior is positive, a column and its negative stay apart.
+    one, but for those in groups (together, (N,) int, above -1): `first`, (n,), the
+    columns that stay; of each, (N,), `where` its stand-in is among them, and its
+    weight, a sign and share; `copies`, (n,), how many each stands for, where they
+    share, else 1. They share under a prior with a square of the penalty; where the
+    prior is positive, a column and its negative stay apart.
     """
     stands = near_copies(A)
     sign = np.ones(len(stands))
@@ -202,6 +204,7 @@ def merge_duplicates(A, factors, prior):
         some = others[k : k + width]
         sign[some] = np.sign(np.einsum("ij,ij->j", A[:, some], A[:, stands[some]]))
     apart = (factors != factors[stands]) | (prior.positive & (sign < 0))
+    apart |= (together >= 0) | (together[stands] >= 0)
     stands[apart], sign[apart] = np.flatnonzero(apart), 1.0
     first, where, copies = np.unique(stands, return_inverse=True, return_counts=True)
     if np.any(prior.split()[1]):
@@ -299,7 +302,8 @@ def family_of(sets, names, owner="categories"):
     which = numbers_of(owner, [level for _, level in each], names)
     for i, (k, level) in zip(which, each):
         if family[i] >= 0:
-            raise ValueError(f"{owner}: column {level!r} is in two sets")
+            remedy = "put it into X twice, under two names, if it belongs to both"
+            raise ValueError(f"{owner}: column {level!r} is in two sets: {remedy}")
         family[i] = k
     return family
 
@@ -335,19 +339,56 @@ class Columns(NamedTuple):
     center: np.ndarray  # (N,)
     scale: np.ndarray  # (N,)
     kind: np.ndarray  # (N,) str: "", "constant", "covariate", "explained"
-    where: np.ndarray  # (N,) which of the n columns
-    weight: np.ndarray  # (N,) its sign, divided by the number of near copies
+    where: np.ndarray  # (N,) which of the n columns; of a group the first
+    turn: csc_array  # (n, N): a coefficient, in units of 1 / scale, by those of A
     family: np.ndarray  # (N,) of which variable it is a level; -1 of none
+    group: np.ndarray  # (N,) of which of the groups it is one; -1 of none
+    groups: tuple = ()  # their names
+    dependent: tuple = ()  # the names of those whose columns are linearly dependent
 
     @property
     def first(self):
         """For each column of A the first of the table that it stands for, (n,)."""
-        return np.unique(self.where, return_index=True)[1]
+        by_row = self.turn.tocsr()
+        return by_row.indices[by_row.indptr[:-1]]
 
     @property
     def unit(self):
-        """What a coefficient of A is multiplied by for the table, (N,)."""
-        return self.weight / np.where(self.scale > 0, self.scale, np.inf)
+        """What is 1 / scale, (N,); 0 of a constant."""
+        return 1 / np.where(self.scale > 0, self.scale, np.inf)
+
+    @property
+    def feature(self):
+        """What is selected or not, in a word."""
+        return "group" if self.groups else "feature"
+
+    def on_table(self, x):
+        """Coefficients (..., N) of the table by those of A, (..., n), maybe sparse."""
+        x = x @ self.turn
+        return (
+            x * self.unit
+            if isinstance(x, np.ndarray)
+            else x.multiply(self.unit).tocsc()
+        )
+
+    def of(self, which):
+        """The same where A holds these of its columns, (k,) ints, and no others."""
+        at, places = self.first[which], np.arange(len(which) + 1)
+        turn = csc_array((np.ones(len(which)), places[:-1], places))
+        parts = (part[at] for part in (*self[:4], self.family, self.group))
+        *known, family, group = parts
+        return Columns(*known, places[:-1], turn, family, group)
+
+    def called(self, which):
+        """The names of some columns, numbers or (N,) bool; a group's, once, by its
+        name.
+        """
+        numbers = np.arange(len(self.names))[which]
+        at = self.group[numbers]
+        names = [
+            self.groups[g] if g >= 0 else self.names[i] for g, i in zip(at, numbers)
+        ]
+        return list(dict.fromkeys(names))
 
     @property
     def notes(self):
@@ -366,11 +407,12 @@ class Columns(NamedTuple):
             yield f"{what} says nothing (its levels are not told apart): {remedy}"
 
 
-def prepare_columns(X, names, prior, rows, counts, categories=None):
+def prepare_columns(X, names, prior, rows, counts, categories=None, groups=None):
     """Standardised columns A (M, n), of near copies the first, the prior of them, and
     what is known of them, `Columns`. The prior comes with a penalty factor for each
     column, (N,); one of 0 is never penalised. `categories`, a dict or list of lists,
-    says which columns are levels of one variable. A ValueError for numbers that are not
+    says which columns are levels of one variable; groups, (N,) int or None, which are
+    never taken as copies of others (above -1). A ValueError for numbers that are not
     finite, nothing that varies or can be selected, covariates that no resample can fit.
     """
     A, center, scale, constant = weighted_unit_columns(X, rows.weight)
@@ -381,7 +423,7 @@ def prepare_columns(X, names, prior, rows, counts, categories=None):
     factors = np.where(constant, 1.0, prior.penalty_factor)
     if not (factors[~constant] > 0).any():
         raise ValueError("penalty_factor must be above 0 for some column that varies")
-    idle = is_explained(_as_weighed(A, rows.weight), factors)
+    idle = is_explained(as_weighed(A, rows.weight), factors)
     kinds = {"constant": constant, "covariate": factors == 0, "explained": idle}
     kind = np.select([*kinds.values()], [*kinds], "")
     if not (kind == "").any():
@@ -390,8 +432,10 @@ def prepare_columns(X, names, prior, rows, counts, categories=None):
         A = np.where(idle, 0.0, A)
     elif idle.any():
         A = A.with_options(scale=np.where(idle, np.inf, A.scale))
-    seen = _as_weighed(A, rows.weight)
-    first, where, weight, copies = merge_duplicates(seen, factors, prior)
+    seen, together = as_weighed(A, rows.weight), np.full(len(names), -1)
+    if groups is not None:
+        together = np.where(constant | idle, -1, groups)
+    first, where, weight, copies = merge_duplicates(seen, factors, prior, together)
     if (factors[first] == 0).any():
         _check_covariates(seen, first[factors[first] == 0], names, counts)
     family = family_of(categories, names)
@@ -400,7 +444,11 @@ def prepare_columns(X, names, prior, rows, counts, categories=None):
         A = A[:, first] * copies
     elif len(first) < A.shape[1]:
         A = A.take_columns(first).with_options(scale=A.scale[first] / copies)
-    return A, prior, Columns(names, center, scale, kind, where, weight, family)
+    turn = csc_array(
+        (weight, where, np.arange(len(where) + 1)), (len(first), len(where))
+    )
+    known = names, center, scale, kind, where, turn, family, together
+    return A, prior, Columns(*known)
 
 
 def check_finite(A, length, names):
@@ -418,7 +466,7 @@ def check_finite(A, length, names):
     raise ValueError(f"X contains {what}{others}: {remedy}")
 
 # %% ../../nbs/workshop/features.ipynb #72000030
-def _as_weighed(A, weight):
+def as_weighed(A, weight):
     """The table as a squared loss sees it, its rows times the roots of weights."""
     if weight is None:
         return A

@@ -117,8 +117,11 @@ class SelectionProblem:
 
     @cached_property
     def candidates(self):
-        """Which of A can be selected, (n,) bool: varying, penalised, not explained."""
-        return self.columns.kind[self.columns.first] == ""
+        """Which of A can be selected, (n,) bool: varying, penalised, not explained; of
+        a group the first.
+        """
+        stands = np.isin(np.arange(self.A.shape[1]), self.columns.where)
+        return stands & (self.columns.kind[self.columns.first] == "")
 
     def size(self, Pi):
         """How many candidates are selected on average, of (n,) or (n, L)."""
@@ -162,7 +165,9 @@ def resolved_target(question, threshold, pfer, q, bound):
         remedy = "drop pfer, or take resampling='subsample' instead of"
         raise ValueError(f"pfer can be promised {what}; {remedy} {question.counts!r}")
     units = question.target.rows.units(len(question.target.y))
-    p, most = int(question.candidates.sum()), question.of_one.mean * units / 3
+    p, columns = int(question.candidates.sum()), question.columns
+    each = np.sum(columns.kind[columns.first] == "") / max(p, 1)  # columns of a group
+    most = question.of_one.mean * units / 3 / each
     threshold, pfer, q, note = resolve_error_control(p, most, threshold, pfer, q, bound)
     return threshold, pfer if halves else np.nan, q, note
 
@@ -211,7 +216,7 @@ def coarse_path(question, q):
 
 def _empty(question):
     """The problem of a plain Lasso with these thresholds; penalties, in strides."""
-    A, thresholds = question.A, question.prior.split()[0]
+    A, thresholds = question.A, question.prior.threshold()
     if question.intercept:  # which is not penalised
         stored = isinstance(A, ChunkedTable)
         A = A.with_ones if stored else np.column_stack([A, np.ones(len(A))])
@@ -237,6 +242,8 @@ class _TrackingPrior(Prior):
         self.goal = 0.9985 * q  # near the end of the band of what is near enough
         prior = question.prior
         self.is_unpenalized, self.check = prior.is_unpenalized, prior.check
+        self.column_groups, self.pooled = prior.column_groups, prior.pooled
+        self.received = prior.received
 
     def beyond(self, Pi):
         """The logarithm of how many are selected, over the goal."""
@@ -260,10 +267,10 @@ class _TrackingPrior(Prior):
 def _guess(question, q):
     """A penalty not far from where q are selected."""
     (problem, strides), A = _empty(question), question.A
-    n, t = A.shape[1], question.prior.split()[0]
+    n, t = A.shape[1], question.prior.threshold()
     fields = Natural(*(part[:n] for part in initial_state(problem).to_prior))
     is_large = isinstance(A, np.ndarray) and A.size > CHUNK_NUMBERS
-    if is_large and len(A) >= n and np.all(t):
+    if is_large and len(A) >= n and np.all(t) and not question.columns.groups:
         return _by_lasso(question, fields, t * np.ones(n), q)
     size = lambda lam: question.size(question.prior.scaled(lam).Pi(fields))
     q = min(q, CLOSE_TO_Q * question.candidates.sum())  # all only without a penalty

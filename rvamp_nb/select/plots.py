@@ -47,8 +47,9 @@ def _new_axes(ax, width, height):
 
 def label(columns, i, most=26):
     """A feature's name in a line, no formula, not too long, and its near copies."""
-    copies = int((columns.where == columns.where[i]).sum()) - 1
-    name = " ".join(str(columns.names[i]).split())
+    same = columns.where == columns.where[i]
+    name, copies = columns.called([i])[0], int((same & (columns.group < 0)).sum()) - 1
+    name = " ".join(str(name).split())
     if len(name) > most:
         name = f"{name[: most - 10]}…{name[-9:]}"
     return name.replace("$", r"\$") + f" (+{copies} alike)" * (copies > 0)

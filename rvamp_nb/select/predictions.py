@@ -36,9 +36,7 @@ def spread(fit, columns, X):
     many = len(X) > n  # for so many rows one covariance pays: of each coefficient
     C = joint.predict(np.eye(n + 1, n))[1] if many else None  # plus intercept; of that
     for at in _row_slices(X):
-        rows = (X[at] - columns.center) * columns.unit
-        Z = np.zeros((len(rows), n))
-        np.add.at(Z.T, columns.where, rows.T)
+        Z = ((X[at] - columns.center) * columns.unit) @ columns.turn.T
         W = np.column_stack([Z, 1 - Z.sum(1)])
         parts.append(row_dots(W @ C, W) if many else np.diag(joint.predict(Z)[1]))
     return np.sqrt(np.maximum(np.concatenate(parts), 0))

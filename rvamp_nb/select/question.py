@@ -11,6 +11,7 @@ import numpy as np
 from ..inference.refits import check_refittable
 from ..resampling import Grouped, drawn
 from .error_control import BOUNDS, DECOYS
+from .feature_groups import group_numbers, in_groups, read_groups
 from .features import by_name, prepare_columns
 from .penalty import SelectionProblem, read_penalty, resolved_target
 from .target import check_estimable, count_law, read_target, row_roles
@@ -59,11 +60,7 @@ def read_question(X, y, names, roles, asked):
         why = "rows that are drawn together are turned into independent ones"
         raise ValueError(f"groups: {why}, in memory (chapter 5.2); give X as an array")
     target = read_target(y, asked["loss"], rows, counts)
-    factors = by_name("penalty_factor", asked["penalty_factor"], names)
-    penalty = asked["prior"], asked["l1_ratio"], asked["randomize"], factors
-    prior = read_penalty(*penalty, names, len(rows.with_weight(target.y)))
-    read = prepare_columns(X, names, prior, rows, counts, asked["categories"])
-    A, prior, columns = read
+    A, prior, columns = _read_columns(X, names, rows, counts, asked)
     kept = np.flatnonzero(columns.kind[columns.first] == "covariate")
     apart = check_estimable(target, A[:, kept], names[columns.first[kept]], counts)
     digits = float(asked["tol"]), asked["max_iter"], bool(asked["verbose"])
@@ -75,3 +72,29 @@ def read_question(X, y, names, roles, asked):
     wanted = (asked[name] for name in ("threshold", "pfer", "q", "bound"))
     *promise, note = resolved_target(question, *wanted)
     return question, promise, (target.note, *columns.notes, apart, note)
+
+
+def _read_columns(X, names, rows, counts, asked):
+    """As `prepare_columns`, or `in_groups`, of what was asked for."""
+    factors = by_name("penalty_factor", asked["penalty_factor"], names)
+    penalty = asked["prior"], asked["l1_ratio"], asked["randomize"], factors
+    prior = read_penalty(*penalty, names, np.size(rows.with_weight(np.ones(len(X)))))
+    groups = read_groups(asked["column_groups"], names, asked["categories"])
+    known = X, names, prior, rows, counts, asked["categories"]
+    if groups is None:
+        return prepare_columns(*known)
+    _check_plain(asked)
+    numbers = group_numbers(groups, names, prior.penalty_factor)
+    A, prior, columns = prepare_columns(*known, numbers)
+    if (columns.group < 0).all():  # nothing in a group varies
+        return A, prior, columns
+    return in_groups(A, prior, columns, [*groups], rows.weight)
+
+
+def _check_plain(asked):
+    """Refuse what there is for single columns only."""
+    alone = dict(prior=None, l1_ratio=1, randomize=None, decoys=None)
+    for name, value in alone.items():
+        if asked[name] != value:
+            what = f"{name} and column_groups are both given"
+            raise ValueError(f"{what}: {name} is for single columns; drop one of them")

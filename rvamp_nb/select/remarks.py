@@ -39,7 +39,7 @@ def remarks_on(found):
 def _remarks(found):
     """Sentences about leaks among what is selected, and where nothing could be."""
     question, columns = found.question, found.question.columns
-    chosen = np.flatnonzero(found.support)
+    chosen = np.flatnonzero(found.support & (columns.group < 0))
     seen = question.A[:, columns.where[chosen]]
     yield from suspected(question.target, columns.names, chosen, seen)
     Pi = found.probabilities[columns.first][question.candidates]
@@ -48,7 +48,7 @@ def _remarks(found):
     few = room < 2 or 2 * len(leaders) <= len(Pi)  # or else it may be noise
     by_q = found.asked["lambdas"] is None
     if Pi.max() < found.threshold and alike and few and by_q:
-        many = f"{len(leaders)} feature{'s' * (len(leaders) > 1)}"
+        many = f"{len(leaders)} {columns.feature}{'s' * (len(leaders) > 1)}"
         text = f"nothing could be selected here: {many} compete for q = {found.q:.3g}"
         text += f" places in each resample, and at most {room} of them can reach the"
         yield f"{text} threshold {found.threshold:.3g}; raise q or pfer, or lower it"

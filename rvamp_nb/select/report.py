@@ -89,7 +89,11 @@ def short_table(s):
 def _ordered(s, values):
     """Columns {name: values} as a DataFrame, the most probable features first."""
     index = pd.Index(s.question.columns.names, name="feature")
-    order = np.argsort(-np.nan_to_num(s.probabilities), kind="stable")
+    columns = s.question.columns
+    if columns.groups:
+        named = np.append(np.array(columns.groups, dtype=object), "")[columns.group]
+        values = dict(group=named) | values
+    order = np.lexsort((columns.group, -np.nan_to_num(s.probabilities)))
     table = pd.DataFrame(values, index).iloc[order]
     table.attrs = settings(s)
     return table
@@ -129,6 +133,7 @@ def settings(s):
     fields |= dict(n_groups=many(rows.groups), n_strata=many(rows.strata))
     fields |= dict(weights=rows.weight is not None, offsets=rows.offset is not None)
     fields |= dict(n_columns=len(kinds), n_candidates=int(question.candidates.sum()))
+    fields |= dict(n_column_groups=len(columns.groups))
     fields |= {f"n_{kind}": kinds.count(kind) for kind in ("constant", "explained")}
     fields |= dict(n_covariates=kinds.count("covariate"), loss=target.loss)
     fields |= dict(
@@ -170,7 +175,8 @@ def headline(s):
     if s.refined is None:
         return f"do not use this without refits: {text}" if red else text
     if s.undecided.any():
-        names = [printable(name, 28) for name in s.question.columns.names[s.undecided]]
+        near = s.question.columns.called(s.undecided)
+        names = [printable(name, 28) for name in near]
         few = format_list(names, range(len(names)))
         text += f"; too close to the threshold to decide: {few}"
     # refits are right about the rows as they are, not about a row that is wrong
@@ -219,7 +225,11 @@ _SHORT = {_COVARIATE: "always in", "explained by the covariates": "explained"}
 def _leading(s, most):
     """The first lines of the table, and what its columns are."""
     table, beside, q = short_table(s), s.refined is not None, s.q_values is not None
-    names, digits = [printable(name, 24) for name in table.index[:most]], 2 + beside
+    names, digits = [*table.index[:most]], 2 + beside
+    if "group" in table:
+        of = table["group"][:most]
+        names = [f"{g}: {name}" if g else name for name, g in zip(names, of)]
+    names = [printable(name, 24) for name in names]
     wide, title = max(7, *map(len, names)), "Π ± s.e.".rjust(16) if beside else "Π"
     title = title.rjust(8) + "  q-value" * q
     yield f"{'feature':{wide}}{title}{'mean':>11}{'sd':>11}  selected"

@@ -194,6 +194,9 @@ class Results:
         'Explorer'
         """
         columns, fit = self._answered().question.columns, self._known.fit
+        if columns.groups:
+            what = "it draws single columns, not those of column_groups"
+            raise ValueError(f"explore: {what}; see plot_density")
         names, unit = columns.names[columns.first], columns.unit[columns.first]
         if shown is None:
             shown = names[columns.where[plots.leaders_of(self._known, 10)]]

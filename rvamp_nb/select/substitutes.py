@@ -44,14 +44,18 @@ def duplicates(columns):
     alike = [[] for _ in columns.first]
     for i, k in enumerate(columns.where):
         alike[k].append(i)
-    others = ([j for j in alike[k] if j != i] for i, k in enumerate(columns.where))
+    alone = columns.group < 0  # others share a number, and are no copies
+    others = (
+        [j for j in alike[k] if j != i and alone[i]]
+        for i, k in enumerate(columns.where)
+    )
     return [", ".join(str(columns.names[j]) for j in some) for some in others]
 
 
 def substitutes(fit, columns, support):
     """Find who shares its signal with each selected feature, (N,) list of str."""
     notes, chosen = [""] * len(support), np.flatnonzero(support)
-    if not fit.converged or not len(chosen):
+    if not fit.converged or not len(chosen) or columns.groups:
         return notes
     where, first, family = columns.where, columns.first, columns.family
     others = shared_signal(fit, np.unique(where[chosen]))
@@ -99,7 +103,7 @@ def _families(s, families):
     columns, sets = s.question.columns, families
     if families is None:
         sets, of, A = s.asked["categories"], columns.family.copy(), s.question.A
-        for block in find_clusters(A, s.fit.Pi):
+        for block in () if columns.groups else find_clusters(A, s.fit.Pi):
             of[np.isin(columns.where, block) & (columns.family < 0)] = of.max() + 1
     else:
         of = family_of(families, columns.names, "families")

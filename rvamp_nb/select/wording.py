@@ -50,7 +50,8 @@ def promised(s, how=""):
     if not s.fit.converged:
         return "no answer: nothing is selected"
     kept, below = size_selected(s)
-    text = f"{kept or 'no'} feature{'s' * (kept != 1)} selected{how}"
+    what = s.question.columns.feature
+    text = f"{kept or 'no'} {what}{'s' * (kept != 1)} selected{how}"
     if kept and np.isnan(s.pfer_bound):
         text += "; no bound on false selections holds here"
     elif kept:
@@ -81,11 +82,18 @@ def stability_words(s):
 def _of_the_table(s):
     """How large the table was, and what was set aside."""
     columns = s.question.columns
-    count, copies = list(columns.kind).count, len(columns.where) - len(columns.first)
+    count, single = list(columns.kind).count, columns.where[columns.group < 0]
+    copies = len(single) - len(set(single.tolist()))
     M, N = len(s.question.target.y), len(columns.names)
     size = f"{number_of(M, 'row')} and {number_of(N, 'column')}"
-    can = f"{s.question.candidates.sum():,} could be selected"
-    yield f"The table had {size}, of which {can}."
+    many = f"{s.question.candidates.sum():,}"
+    can = f", of which {many} could be selected"
+    if columns.groups:
+        can = f"; {many} groups, a single column being one, could be selected as wholes"
+    yield f"The table had {size}{can}."
+    if names := columns.dependent:
+        some, what = format_list(names, range(len(names)), 8), "are linearly dependent"
+        yield f"The columns of {some} {what}; the penalty counts what they span."
     if len(free := columns.names[columns.kind == "covariate"]):
         few = format_list(free, range(len(free)), 8)
         yield f"Kept in every model without a penalty were: {few}."
@@ -103,6 +111,8 @@ _MODELS["survival"] = "Cox's proportional-hazards model"
 _PENALTIES = {
     "Laplace": "an L1 penalty (Lasso)",
     "NonNegative": "an L1 penalty on coefficients that may not be negative",
+    "GroupLasso": "a penalty of the length of each group's contribution to the fit,"
+    " times the root of its rank (group Lasso; Yuan and Lin, 2006)",
 }
 _INTERCEPT = "an unpenalised intercept was refitted in every resample"
 _BASELINE = "the shape of the baseline hazard was held fixed and its level refitted"
@@ -127,7 +137,7 @@ def _of_the_model(s):
     beside = beside.get(target.loss, _INTERCEPT)
     yield f"Columns were centred and scaled to unit norm, and {beside}."
     factors = prior.penalty_factor[s.question.candidates]
-    if np.ptp(factors) > 0:
+    if np.ptp(factors) > 1e-12 * factors.max():
         low, high = factors.min(), factors.max()
         yield f"Penalties were multiplied by factors from {low:.3g} to {high:.3g}."
     if len(prior.randomize.nodes()[0]) > 1:
@@ -205,16 +215,18 @@ def _of_the_choice(s):
     theirs, scales = ("glmnet", "scikit"), s.lambda_scales.items()
     others = [f"{name} {lam:.4g}" for name, lam in scales if name.startswith(theirs)]
     beside = f" ({', '.join(others)})" if others else ""
-    many = f"{size_reported(s):.3g} features on average (the aim was q = {s.q:.3g})"
+    what = s.question.columns.feature
+    many = f"{size_reported(s):.3g} {what}s on average (the aim was q = {s.q:.3g})"
     yield f"At the penalty λ = {s.lam:.4g}{beside}, a resample selects {many}."
     if s.status != "converged":
         yield f"The request could not be met in full: {s.status}."
     kept, below = size_selected(s)
-    kept = f"selected {number_of(kept, 'feature')}" if kept else "selected no feature"
+    kept = f"selected {number_of(kept, what)}" if kept else f"selected no {what}"
     more = f"; {below:,} below it were kept, which no bound covers" * (below > 0)
     yield f"The threshold Π ≥ {s.threshold:.3g} {kept}{more}."
     if s.undecided is not None and s.undecided.any():
-        near = format_list(s.question.columns.names, np.flatnonzero(s.undecided), 8)
+        near = s.question.columns.called(s.undecided)
+        near = format_list(near, range(len(near)), 8)
         yield f"Within two standard errors of this threshold: {near}."
     by = _ASSUMPTIONS[s.asked["bound"]].format(f"{s.diagnostics.unit}s")
     false = f"at most {s.pfer_bound:.2g}, by {by}"
@@ -252,6 +264,8 @@ _REFERENCES = (
     " at stability selection. Journal of the Royal Statistical Society B 75, 55–80.",
     "Takahashi T, Kabashima Y (2019). Replicated vector approximate message passing for"
     " resampling problem. arXiv:1905.09545.",
+    "Yuan M, Lin Y (2006). Model selection and estimation in regression with grouped"
+    " variables. Journal of the Royal Statistical Society B 68, 49–67.",
 )
 
 
@@ -285,6 +299,8 @@ def facts(s, name="", done=()):
     """What was asked and done, (label, sentence) each."""
     target, columns = s.question.target, s.question.columns
     size = number_of(len(target.y), "row"), number_of(len(columns.names), "feature")
+    if columns.groups:
+        size += (f"{number_of(len(columns.groups), 'group')} of several",)
     if idle := [*columns.kind].count("constant"):
         size += (f"{idle:,} of them constant",)
     yield (
@@ -320,9 +336,11 @@ def _facts_of_the_choice(s):
     scale = s.lambda_scales.get(at)
     theirs = "" if scale is None else " ({1} {2:.4g} in {0})".format(*at.split(), scale)
     kind = type(s.question.prior).__name__
-    reached = f"{size_reported(s):.3g} features on average (aimed at: q = {s.q:.3g})"
+    reached = f"{size_reported(s):.3g} {s.question.columns.feature}s on average"
+    reached += f" (aimed at: q = {s.q:.3g})"
     reached = f"λ = {s.lam:.5g}{theirs}; a resample selects {reached}"
-    yield "penalty", f"{'L1 (Lasso)' if kind == 'Laplace' else kind}, {reached}"
+    kind = {"Laplace": "L1 (Lasso)", "GroupLasso": "group Lasso"}.get(kind, kind)
+    yield "penalty", f"{kind}, {reached}"
     yield "threshold", f"selected if Π ≥ {s.threshold:.3g}{_why_so(s)}"
     unit = "; the limit on false selections, pfer, needs independent"
     unit += f" {s.diagnostics.unit}s"

@@ -30,7 +30,13 @@ from rvamp_nb import (
     rvamp_path,
     stability_radius,
 )
-from rvamp_nb.column_groups import P1InGroup, length_law, length_nodes, radial_moments
+from rvamp_nb.column_groups import (
+    P1InGroup,
+    length_law,
+    length_nodes,
+    one_each,
+    radial_moments,
+)
 from rvamp_nb.inference.turns import ExactByTurns
 from rvamp_nb.messages import Mixed, Natural, natural_to_moment
 from rvamp_nb.resampling import FixedFactor
@@ -373,7 +379,8 @@ def test_many_rows_have_one_curvature():
 @pytest.mark.parametrize("k", [1, 2, 3, 8])
 def test_the_density_of_a_member_against_draws(k):
     prior, at = GroupLasso(0.5, ["g"] * k), message(k)
-    density = prior.marginals(at, np.arange(k), np.full(k, -2.0), None)
+    mix = one_each(k, np.arange(k))
+    density = prior.marginals(at, mix, np.full(k, -2.0), None)
     assert isinstance(density, P1InGroup)
     f = at.h + np.sqrt(at.chi_hat) * np.random.default_rng(k).normal(size=(100_000, k))
     draws = -2 * prior.inner(f, at.Q_hat, np.inf)[1]

@@ -182,8 +182,8 @@ def test_refits_from_blocks_are_the_refits():
     assert two.question_.A.passes <= 3
     draws = [s.refined_.draws for s in (one, two)]
     np.testing.assert_allclose(*draws, atol=1e-8)
-    where, unit = two.question_.columns.where, two.question_.columns.unit
-    np.testing.assert_allclose(few[:, where] * unit, draws[1], atol=1e-8)
+    of_table = two.question_.columns.on_table(few)
+    np.testing.assert_allclose(of_table, draws[1], atol=1e-8)
 
 
 def test_refits_from_blocks_are_combined_as_those_in_memory():
@@ -350,7 +350,9 @@ def test_near_copies_of_many_copies_in_small_batches(monkeypatch):
     assert len(set(stands[40:])) == 30 and (stands[:40] == np.arange(40)).all()
     monkeypatch.setattr(features, "CHUNK_NUMBERS", 20 * 7)
     np.testing.assert_array_equal(near_copies(A), stands)
-    first, where, weight, _ = merge_duplicates(A, np.ones(300), Laplace(1.0))
+    first, where, weight, _ = merge_duplicates(
+        A, np.ones(300), Laplace(1.0), np.full(300, -1)
+    )
     np.testing.assert_allclose(A, A[:, first[where]] * np.sign(weight))
 
 
