@@ -18,7 +18,7 @@ from .interface import check_interface
 from .messages import Mixed, Moments, Natural
 from .rectified import FAR, inside, noises, noisy_ramp, phi, ramp, tail_moments
 from .resampling import CountLaw, FixedFactor, TwoPoint, check_law
-from .typing import Array, Bools, Ints
+from .typing import Array, Bools, Ints, TableLike
 from .validation import check_array, check_field
 
 # %% ../nbs/course/31_prior.ipynb #05f616d6
@@ -168,6 +168,9 @@ class Prior:
 
     def check(self, N: int, beta: float) -> None:
         """Refuse a number of coefficients or a beta that this prior is not made for."""
+
+    def check_table(self, A: TableLike) -> None:
+        """Warn where a table (M, N) is not what this prior is right for."""
 
     def is_unpenalized(self) -> bool | Bools:
         """Where there is no penalty at all; a bool or (N,) bools."""

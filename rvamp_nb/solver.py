@@ -288,6 +288,7 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     check_law("counts", counts, needs=("nodes", "mean", "var"))
     counts = law_of_one(counts, len(y))
     given = prior = _prior(lam, prior, N, beta)
+    given.check_table(A)
     likelihood.check(y, beta)
     if type(likelihood.plain) not in LOSSES.values():  # which tests have asked
         check_derivatives(likelihood, y, counts, beta)

@@ -89,4 +89,3 @@ def in_groups(A, prior, columns, names, weight):
     known["groups"] = tuple(names)
     known["dependent"] = tuple(names[g] for g in lost)
     return A, prior, columns._replace(**known)
-

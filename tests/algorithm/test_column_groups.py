@@ -274,6 +274,7 @@ def test_a_path_begins_empty_and_a_table_may_be_in_chunks(fit):
     np.testing.assert_allclose(chunked.Pi, fit.Pi, atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:GroupLasso")
 def test_a_wide_table_in_chunks_takes_whole_groups(monkeypatch):
     """Few columns settle alone from 40 for each row on, here, which is quicker."""
     monkeypatch.setattr(active, "ACTIVE_FROM_RATIO", 40)
@@ -288,6 +289,7 @@ def test_a_wide_table_in_chunks_takes_whole_groups(monkeypatch):
     np.testing.assert_allclose(memory.Pi, chunks.Pi, atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:GroupLasso")
 def test_a_column_of_zeros_and_uneven_columns():
     B = A * np.linspace(0.5, 2, 18)
     B[:, 4] = 0
@@ -519,3 +521,15 @@ def test_what_a_fit_refuses(fit):
             group_norm(fit, name)
     with pytest.raises(TypeError, match="prior=GroupLasso"):
         group_norm(rvamp(A, Y, 1.0), 0)
+
+
+def test_columns_that_are_not_orthonormal_are_named():
+    draw = np.random.default_rng(2)
+    B = draw.normal(size=(200, 6)) / 200**0.5
+    y = B[:, 0] + draw.normal(size=200)
+    prior = GroupLasso(0.5, ["a", "a", "b", "b", "c", "c"])
+    rvamp(B, y, prior=prior)  # nearly so
+    for wrong in (B[:, 2], 3 * B[:, 3]):  # the same direction, another length
+        B[:, 3] = wrong
+        with pytest.warns(UserWarning, match="columns of group b are not orthonormal"):
+            rvamp(B, y, prior=prior)
