@@ -85,7 +85,11 @@ class Selection:
         return summarize_path(self.question, coarse_path(self.question, self.q), self)
 
     def __repr__(self):
-        many = f"{np.sum(self.support)} of {len(self.support)} features"
+        columns = self.question.columns
+        kept, all_of = (
+            len(columns.called(some)) for some in (self.support, slice(None))
+        )
+        many = f"{kept} of {all_of} {columns.feature}s"
         return f"Selection({self.status}; {many} selected)"
 
 
