@@ -419,12 +419,12 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         self.threshold, self.pfer, self.q, self.bound = threshold, pfer, q, bound
         self.loss, self.l1_ratio, self.prior = loss, l1_ratio, prior
         self.resampling, self.randomize = resampling, randomize
-        self.penalty_factor, self.categories = penalty_factor, categories
-        self.column_groups = column_groups
-        self.lambdas, self.n_lambdas = lambdas, n_lambdas
-        self.lambda_min_ratio, self.min_features = lambda_min_ratio, min_features
+        self.categories, self.column_groups = categories, column_groups
+        self.penalty_factor, self.lambdas = penalty_factor, lambdas
+        self.n_lambdas, self.lambda_min_ratio = n_lambdas, lambda_min_ratio
         self.accuracy, self.n_resamples, self.decoys = accuracy, n_resamples, decoys
-        self.tol, self.max_iter, self.verbose = tol, max_iter, verbose
+        self.min_features, self.verbose = min_features, verbose
+        self.tol, self.max_iter = tol, max_iter
 
     def fit(
         self,
