@@ -62,7 +62,8 @@ def read_question(X, y, names, roles, asked):
     factors = by_name("penalty_factor", asked["penalty_factor"], names)
     penalty = asked["prior"], asked["l1_ratio"], asked["randomize"], factors
     prior = read_penalty(*penalty, names, len(rows.with_weight(target.y)))
-    read = prepare_columns(X, names, prior, rows, counts, asked["categories"])
+    within = getattr(target.baseline, "within_strata", None)
+    read = prepare_columns(X, names, prior, rows, counts, asked["categories"], within)
     A, prior, columns = read
     kept = np.flatnonzero(columns.kind[columns.first] == "covariate")
     apart = check_estimable(target, A[:, kept], names[columns.first[kept]], counts)
