@@ -157,8 +157,8 @@ def _own_name(args, target):
 
 def _source(args, frame):
     """The question, and how its answer is called."""
-    pair = f"{args.time}, {args.event}"
-    target = pair if args.time else args.target or frame.columns[0]
+    times = ", ".join(filter(None, (args.entry, args.time, args.event)))
+    target = times if args.time else args.target or frame.columns[0]
     name = _own_name(args, target) if args.name is None else args.name
     if len(os.fsencode(name)) > 240:
         raise InputError(
@@ -231,7 +231,7 @@ def _settle(stream):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 # %% ../nbs/workshop/cli.ipynb #42db189d
-_ASK = "target time event positive id groups strata weights offset"
+_ASK = "target time event entry positive id groups strata weights offset"
 _ASK += " drop keep categorical missing na"
 _OPTIONS = "loss threshold pfer q bound l1_ratio accuracy n_resamples decoys"
 

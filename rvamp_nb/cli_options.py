@@ -142,7 +142,8 @@ def _add_roles(select):
     groups = "rows of one label are drawn together: several samples of one patient"
     add("--groups", help=groups, **column)
     strata = "half of each label is drawn: rare classes, hospitals; no feature, unless"
-    strata += " it is named with --categorical or --keep, too"
+    strata += " it is named with --categorical or --keep, too; with --time each has a"
+    strata += " baseline hazard of its own"
     add("--strata", help=strata, **column)
     add("--weights", help="how much each row counts; not negative", **column)
     offset = "is added to what the features predict: log exposure, for counts"
@@ -172,6 +173,8 @@ def _add_select(select):
     add("--time", help="instead of a target: how long each row was observed", **column)
     event = "with --time: 1 where the event was seen, 0 where not"
     add("--event", help=event, **column)
+    entry = "with --time: when a row came under observation, 0 < entry < time"
+    add("--entry", help=entry, **column)
     positive = "class of the target that is modelled against the other (default: the"
     add("--positive", help=f"{positive} last one when sorted)", metavar="CLASS")
     losses = ("auto", "squared", "logistic", "poisson", "huber", "survival")

@@ -105,7 +105,7 @@ def refitter(fit, baseline=None):
     p, N, one = fit.problem, len(fit.mean), int(fit.has_intercept)
     if baseline is not None:
         wanted = "the BaselineHazard that survival_fit returned with the fit"
-        parts = "time", "event", "sample_weight", "offset"
+        parts = "time", "event", "sample_weight", "offset", "strata", "entry"
         check_interface("baseline", baseline, parts, wanted)
         if not np.array_equal(baseline.event, p.y):
             raise ValueError(f"baseline must be {wanted}; its events differ")
@@ -133,7 +133,8 @@ def _with_level(baseline, A, t, counts, factor, start=None):
     """Cox fits, and the level of each about a baseline."""
     weight = counts * baseline.sample_weight
     start = None if start is None else start[:, : len(t)]
-    x = cox_fits(A, baseline.time, baseline.event, factor * t, weight, start)
+    sets = dict(strata=baseline.strata, entry=baseline.entry)
+    x = cox_fits(A, baseline.time, baseline.event, factor * t, weight, start, **sets)
     seen = np.maximum(weight @ baseline.event, 0.5)  # of no event, as of half a one
     expected = np.sum(weight * baseline.hazard * np.exp(x @ A.T), 1)
     return x, np.log(seen / expected)

@@ -48,6 +48,8 @@ def survival_fit(
     counts: CountLaw = Subsample(0.5),
     sample_weight: ArrayLike | None = None,
     offset: ArrayLike | None = None,
+    strata: ArrayLike | None = None,
+    entry: ArrayLike | None = None,
     baseline_tol: float = 1e-4,
     rounds: int = 50,
     **options: Any,
@@ -63,6 +65,13 @@ def survival_fit(
         Times >= 0, and 1 where the event was seen, 0 where not.
     sample_weight, offset : (M,) arrays, optional
         Weights >= 0 of the rows, and a known part of the log hazard.
+    strata : (M,) labels, optional
+        Each with a baseline of its own (a stratified Cox model); halves are drawn in
+        each by `counts=Stratified(Subsample(0.5), strata)`. A must be in memory, and
+        its columns are centred in each stratum.
+    entry : (M,) array, optional
+        Times >= 0, before `time`: at risk are rows with entry < t <= time (left
+        truncation). Several rows of one patient need `Grouped` counts.
     baseline_tol : finite float > 0
         Change of the baseline, relative to its largest value, at which to stop.
     rounds : int >= 1
@@ -87,7 +96,9 @@ def survival_fit(
     check_law("counts", counts, needs=("nodes", "mean", "var"))
     baseline_tol = check_number("survival_fit", "baseline_tol", baseline_tol, 0)
     rounds = check_size("survival_fit", "rounds", rounds)
-    base, fit = BaselineHazard(time, event, counts, sample_weight, offset), None
+    sets = dict(strata=strata, entry=entry)
+    base, fit = BaselineHazard(time, event, counts, sample_weight, offset, **sets), None
+    A = base.within_strata(A)
     for _ in range(rounds):
         model = dict(likelihood=base.rows, prior=prior, counts=counts, intercept=True)
         fit = rvamp(A, base.event, lam, warm_start=fit, **model, **options)

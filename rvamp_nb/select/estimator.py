@@ -458,13 +458,17 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         y : (M,) array
             Numbers, or two classes of any kind; not constant. Survival: a structured
             array with a bool field (event) and a number field (time), or two columns,
-            of which one holds 0 and 1 only. All that pandas brings beside X must have
+            of which one holds 0 and 1 only; three are event, start and stop: a row is
+            at risk at t where start < t <= stop (late entry; several rows of one
+            patient need `groups`). All that pandas brings beside X must have
             the row labels of X in the same order: another order is refused, other
             labels give a warning, and nothing is aligned.
         groups, strata : (M,) labels, optional
             Rows of one group, such as a patient, are one unit: whole units are drawn,
-            and the bound counts units. Halves are drawn inside each stratum; all strata
-            share the baseline hazard of survival times (no stratified Cox model).
+            and the bound counts units. Halves are drawn inside each stratum, and with
+            survival times each has a baseline hazard of its own (stratified Cox model).
+            Halves by stratum with one baseline for all are
+            `resampling=Stratified(Subsample(0.5), strata)`.
         sample_weight, offset : (M,) arrays, optional
             What a row counts in the loss whenever it is drawn, >= 0 and not all 0 (only
             ratios matter; columns are standardised with it); a known part of the linear

@@ -393,10 +393,13 @@ class Columns(NamedTuple):
     @property
     def notes(self):
         """Sentences about columns that are never selected."""
+        constant, varies = self.kind == "constant", self.scale > 0
+        inside = "columns that are constant inside every stratum are left out"
         idle = "columns that the unpenalised ones already explain have Π = 0"
-        remedies = dict(constant="constant columns are left out", explained=idle)
-        for kind, what in remedies.items():
-            if len(which := np.flatnonzero(self.kind == kind)):
+        remedies = {"constant columns are left out": constant & ~varies}
+        remedies |= {inside: constant & varies, idle: self.kind == "explained"}
+        for what, where in remedies.items():
+            if len(which := np.flatnonzero(where)):
                 yield f"{what}: {format_list(self.names, which, 8)}"
         sizes = np.bincount(self.family + 1)[self.family + 1]
         if len(which := np.flatnonzero((sizes == 1) & (self.family >= 0))):
@@ -407,16 +410,21 @@ class Columns(NamedTuple):
             yield f"{what} says nothing (its levels are not told apart): {remedy}"
 
 
-def prepare_columns(X, names, prior, rows, counts, categories=None, groups=None):
+def prepare_columns(
+    X, names, prior, rows, counts, categories=None, groups=None, within=None
+):
     """Standardised columns A (M, n), of near copies the first, the prior of them, and
     what is known of them, `Columns`. The prior comes with a penalty factor for each
     column, (N,); one of 0 is never penalised. `categories`, a dict or list of lists,
     says which columns are levels of one variable; groups, (N,) int or None, which are
-    never taken as copies of others (above -1). A ValueError for numbers that are not
-    finite, nothing that varies or can be selected, covariates that no resample can fit.
+    never taken as copies of others (above -1); `within`, a function of A, takes away
+    what does not count in it. A ValueError for numbers that are not finite, nothing
+    that varies or can be selected, covariates that no resample can fit.
     """
     A, center, scale, constant = weighted_unit_columns(X, rows.weight)
     check_finite(X, scale, names)
+    if within is not None and (inner := within(A)) is not A:
+        A, constant = inner, ~inner.any(0)
     if constant.all():
         what = "there is nothing to select from"
         raise ValueError(f"every column of X is constant: {what}")

@@ -15,7 +15,8 @@ from . import readers
 from .readers import InputError, np, pd, printable, quoted, to_numeric
 
 # %% ../../nbs/workshop/frames.ipynb #51a5e927
-_ONE = ("target", "time", "event", "id", "groups", "strata", "weights", "offset")
+_ONE = ("target", "time", "event", "entry", "id", "groups", "strata", "weights")
+_ONE += ("offset",)
 _MANY = ("drop", "keep", "categorical")
 _TOGETHER = ({"id", "groups"}, {"target", "strata"}, {"event", "strata"})
 _TOGETHER += ({"strata", "keep", "categorical"},)
@@ -41,6 +42,8 @@ def _roles(where, typed, asked):
     pair = f"{typed('time')} and {typed('event')}"
     if (ask.time is None) != (ask.event is None):
         raise InputError(f"{pair} go together: a time needs to know how it ended")
+    if ask.entry is not None and ask.time is None:
+        raise InputError(f"{typed('entry')} is for survival: it goes with {pair}")
     if ask.positive is not None and ask.target is None:
         raise InputError(f"{typed('positive')} is for a class of {typed('target')}")
     if (ask.target is None) == (ask.time is None):
@@ -225,8 +228,13 @@ def _response(ask, frame, values):
         remedy = "write 1 where the event was seen, 0 where it was not, or name what"
         remedy += f" stands for a gap with {ask.typed('na')}"
         raise InputError(f"{ask.where}: {problem}: {remedy}")
-    y = np.empty(len(frame), dtype=[("event", bool), ("time", float)])
-    y["event"], y["time"] = [word in yes for word in words], values[ask.time]
+    ends = dict(entry=ask.entry, time=ask.time)
+    ends = {field: name for field, name in ends.items() if name is not None}
+    fields = [("event", bool), *((field, float) for field in ends)]
+    y = np.empty(len(frame), dtype=fields)
+    y["event"] = [word in yes for word in words]
+    for field, name in ends.items():
+        y[field] = values[name]
     return y
 
 
@@ -371,8 +379,9 @@ def prepare_table(
         What the table is called in messages, and how an option is written there.
     **asked
         Columns: `time` and `event` (1 where it was seen, 0 where not) instead of a
-        target; `id`, the names of rows; `groups` and `strata`, labels by which rows are
-        drawn; `weights`, `offset`. Lists of columns: `drop`; `keep`, unpenalised;
+        target, and `entry`, from which on a row is at risk; `id`, the names of rows;
+        `groups` and `strata`, labels by which rows are drawn; `weights`, `offset`.
+        Lists of columns: `drop`; `keep`, unpenalised;
         `categorical` (as is pandas' type category), 0/1 columns for each level but the
         `reference`: dict {column: level}, by default the most frequent one, of an
         ordered type the first. `missing`: "error", "drop" (rows with a gap) or "median"

@@ -60,7 +60,7 @@ def read_question(X, y, names, roles, asked):
         why = "rows that are drawn together are turned into independent ones"
         raise ValueError(f"groups: {why}, in memory (chapter 5.2); give X as an array")
     target = read_target(y, asked["loss"], rows, counts)
-    A, prior, columns = _read_columns(X, names, rows, counts, asked)
+    A, prior, columns = _read_columns(X, names, rows, counts, target.baseline, asked)
     kept = np.flatnonzero(columns.kind[columns.first] == "covariate")
     apart = check_estimable(target, A[:, kept], names[columns.first[kept]], counts)
     digits = float(asked["tol"]), asked["max_iter"], bool(asked["verbose"])
@@ -74,18 +74,19 @@ def read_question(X, y, names, roles, asked):
     return question, promise, (target.note, *columns.notes, apart, note)
 
 
-def _read_columns(X, names, rows, counts, asked):
+def _read_columns(X, names, rows, counts, baseline, asked):
     """As `prepare_columns`, or `in_groups`, of what was asked for."""
     factors = by_name("penalty_factor", asked["penalty_factor"], names)
     penalty = asked["prior"], asked["l1_ratio"], asked["randomize"], factors
     prior = read_penalty(*penalty, names, np.size(rows.with_weight(np.ones(len(X)))))
     groups = read_groups(asked["column_groups"], names, asked["categories"])
-    known = X, names, prior, rows, counts, asked["categories"]
-    if groups is None:
-        return prepare_columns(*known)
-    _check_plain(asked)
-    numbers = group_numbers(groups, names, prior.penalty_factor)
-    A, prior, columns = prepare_columns(*known, numbers)
+    numbers = None
+    if groups is not None:
+        _check_plain(asked)
+        numbers = group_numbers(groups, names, prior.penalty_factor)
+    within = getattr(baseline, "within_strata", None)
+    known = X, names, prior, rows, counts, asked["categories"], numbers, within
+    A, prior, columns = prepare_columns(*known)
     if (columns.group < 0).all():  # nothing in a group varies
         return A, prior, columns
     return in_groups(A, prior, columns, [*groups], rows.weight)

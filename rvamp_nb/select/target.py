@@ -204,22 +204,32 @@ class Target(NamedTuple):
     note: str = ""  # a warning
 
 
-_UNSTRATIFIED = (
-    "strata: halves are drawn inside each, but all share one baseline hazard (this is"
-    " no stratified Cox model): what differs between strata can be selected for that"
-    " alone; add the strata as 0/1 columns with penalty factor 0"
-)
+def _few_events(base, strata):
+    """A warning where strata of survival times have no event, or one, or ""."""
+    if strata is None:
+        return ""
+    names, codes = np.unique(strata, return_inverse=True)
+    events = np.bincount(codes, base.event * (base.sample_weight > 0))
+    what = {0: "without an event say nothing", 1: "with one event say nothing in the"}
+    what[1] += " resamples that miss it"
+    found = ((np.flatnonzero(events == n), text) for n, text in what.items())
+    found = [f"{format_list(names, at)} {text}" for at, text in found if len(at)]
+    remedy = "a death is compared inside its stratum only; merge strata that are alike"
+    return f"strata {'; '.join(found)}: {remedy}" * bool(found)
 
 
 def read_target(y, loss, rows, counts):
     """A `Target`: y with its loss, "auto", a name or an object; a ValueError where they
     do not suit each other. y, (M,), has numbers, or two classes of any kind; for
-    survival, (M, 2), times and events, whose baseline asks the law of counts.
+    survival, (M, 2 or 3), times, events and, if there are any, entries, whose baseline,
+    one for each stratum, asks the law of counts.
     """
     if isinstance(loss, str) and loss == "survival":
         rows, level = _offset_centred(rows)
-        base = BaselineHazard(*y.T, counts, rows.weight, rows.offset)
-        known = dict(baseline=base, note=_UNSTRATIFIED * (rows.strata is not None))
+        (time, event, *entry), sets = y.T, dict(strata=rows.strata)
+        sets |= dict(entry=entry[0]) if entry else {}
+        base = BaselineHazard(time, event, counts, rows.weight, rows.offset, **sets)
+        known = dict(baseline=base, note=_few_events(base, rows.strata))
         return Target(base.event, "survival", base.rows, rows, level, **known)
     y, note = _numbers_or_names(y), ""
     if isinstance(loss, str) and loss == "auto":
@@ -390,8 +400,9 @@ def suspected(target, names, chosen, X):
         cores = [other.sub("", str(name).lower()) for name in names]
         if any(pair <= {*cores} for pair in _PAIRS):
             ends = [k for k, core in enumerate(cores) if core in set().union(*_PAIRS)]
-            note = "may be the ends of intervals (left truncation), which is not fitted"
-            yield f"{format_list(names, ends)} {note}, and are features here: drop them"
+            note = "may be the ends of intervals, and are features here: drop them, and"
+            note += " give y as event, start and stop"
+            yield f"{format_list(names, ends)} {note}"
     y, X = rows.with_weight(y), rows.with_weight(X)
     y, Z = y - y.mean(), X - X.mean(0)
     sizes = np.linalg.norm(Z, axis=0) * np.linalg.norm(y)

@@ -118,14 +118,23 @@ _INTERCEPT = "an unpenalised intercept was refitted in every resample"
 _BASELINE = "the shape of the baseline hazard was held fixed and its level refitted"
 
 
+def _model_name(target):
+    """What the model is called, with its article."""
+    strata = getattr(target.baseline, "strata", None)
+    if strata is not None:
+        many = f"one baseline in each of {len(np.unique(strata))} strata"
+        return f"a stratified Cox model, {many},"
+    return _MODELS.get(target.loss, f"a regression with the loss {target.loss}")
+
+
 def _of_the_model(s):
     """Scale, loss and penalty."""
     target, prior = s.question.target, s.question.prior
-    name = _MODELS.get(target.loss, f"a regression with the loss {target.loss}")
+    name, base = _model_name(target), target.baseline
     if target.loss == "huber":
         name += f" (quadratic up to {target.likelihood.plain.delta:.3g})"
-    if target.baseline is not None:
-        name += f" of {int(np.sum(target.baseline.event)):,} events"
+    if base is not None:
+        name += f" of {int(np.sum(base.event)):,} events"
     if target.classes is not None:
         name += f" of class {target.classes[1]} against {target.classes[0]}"
     kind = type(prior).__name__
@@ -135,7 +144,11 @@ def _of_the_model(s):
     yield f"The model was {name} with {penalty}."
     beside = {"squared": "the target was centred", "survival": _BASELINE}
     beside = beside.get(target.loss, _INTERCEPT)
+    if getattr(base, "strata", None) is not None:
+        beside = f"centred again in each stratum; {beside}"
     yield f"Columns were centred and scaled to unit norm, and {beside}."
+    if getattr(base, "entry", None) is not None:
+        yield "Each row was at risk from its entry on (left truncation)."
     factors = prior.penalty_factor[s.question.candidates]
     if np.ptp(factors) > 1e-12 * factors.max():
         low, high = factors.min(), factors.max()
@@ -308,8 +321,9 @@ def facts(s, name="", done=()):
         "; ".join([f"{printable(name)}: " * bool(name) + ", ".join(size), *done]),
     )
     of = {"poisson": "the log of the expected count", "survival": "the log hazard"}
-    change, model = of.get(target.loss, "the target"), f"the loss {target.loss}"
-    model = _MODELS.get(target.loss, model).removeprefix("a ")
+    change = of.get(target.loss, "the target")
+    model = _model_name(target).removeprefix("a ").rstrip(",")
+    model = model.removeprefix("regression with ")
     if target.classes is not None:
         no, yes = (printable(label, 30) for label in target.classes)
         change, model = f"the log odds of {yes}", f"{model} of class {yes} against {no}"
