@@ -1533,6 +1533,22 @@ SABOTAGES = [
         "tests/select/test_selection.py",
     ),
     Sabotage(
+        "select/target.py",
+        "a row of many trials weighs as one trial",
+        "weight = rows.trials * (1.0 if",
+        "weight = rows.trials**0 * (1.0 if",
+        "tests/select/test_estimator_input.py"
+        "::test_trials_are_rows_that_are_drawn_together",
+    ),
+    Sabotage(
+        "select/target.py",
+        "a share between the labels can be separated",
+        "[0, 1] if target.loss",
+        "y if target.loss",
+        "tests/select/test_estimator_input.py"
+        "::test_a_share_between_labels_separates_nothing",
+    ),
+    Sabotage(
         "select/features.py",
         "near copies share a coefficient twice",
         "return first, where, sign / copies[where], np.ones(len(first))",

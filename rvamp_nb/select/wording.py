@@ -292,6 +292,7 @@ def facts(s, name="", done=()):
         "; ".join([f"{printable(name)}: " * bool(name) + ", ".join(size), *done]),
     )
     of = {"poisson": "the log of the expected count", "survival": "the log hazard"}
+    of["logistic"] = "the log odds of success"  # of trials; a class has its name below
     change, model = of.get(target.loss, "the target"), f"the loss {target.loss}"
     model = _MODELS.get(target.loss, model).removeprefix("a ")
     if target.classes is not None:
