@@ -1533,6 +1533,21 @@ SABOTAGES = [
         "tests/select/test_selection.py",
     ),
     Sabotage(
+        "select/frames.py",
+        "a step ends where the next begins",
+        "labels.isin(reached[x]).astype(float)",
+        "(labels == x).astype(float)",
+        "tests/select/test_frames.py"
+        "::test_an_ordered_category_has_a_column_for_each_step",
+    ),
+    Sabotage(
+        "select/frames.py",
+        "an exposure is added to the linear predictor as it is",
+        "np.log(values[ask.exposure].to_numpy())",
+        "values[ask.exposure].to_numpy()",
+        "tests/select/test_frames.py::test_an_exposure_is_an_offset",
+    ),
+    Sabotage(
         "select/target.py",
         "a row of many trials weighs as one trial",
         "weight = rows.trials * (1.0 if",
