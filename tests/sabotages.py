@@ -1533,6 +1533,14 @@ SABOTAGES = [
         "tests/select/test_selection.py",
     ),
     Sabotage(
+        "select/question.py",
+        "columns of 0 and 1 are taken for normal ones",
+        "1 + np.count_nonzero(steps, axis=0)",
+        "2 + np.count_nonzero(steps, axis=0)",
+        "tests/select/test_estimator.py"
+        "::test_normal_decoys_of_few_values_are_warned_of",
+    ),
+    Sabotage(
         "select/frames.py",
         "a step ends where the next begins",
         "labels.isin(reached[x]).astype(float)",
@@ -1623,8 +1631,8 @@ SABOTAGES = [
     Sabotage(
         "select/frames.py",
         "the reference level has a column, too",
-        'parts.append(coded.drop(columns=f"{name}={reference}"))',
-        "parts.append(coded)",
+        'return coded.drop(columns=f"{name}={reference}"), reference',
+        "return coded, reference",
         "tests/select/test_frames.py::test_levels_are_columns_against_the_reference",
     ),
     Sabotage(
