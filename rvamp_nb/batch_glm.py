@@ -67,8 +67,9 @@ def check_target(loss, y):
     if not isinstance(loss, str) or loss not in REFITTED:
         known = ", ".join(map(repr, REFITTED))
         raise ValueError(f"loss must be one of {known}, got {loss!r}")
-    if loss == "logistic" and sorted(set(y)) != [0, 1]:
-        raise ValueError("y must hold the labels 0 and 1, both, for the logistic loss")
+    if loss == "logistic" and not (0 <= y.min() <= y.max() <= 1 and 0 < y.mean() < 1):
+        what = "y must hold the labels 0 and 1, both, for the logistic loss"
+        raise ValueError(f"{what}, or shares between them")
     if loss == "poisson" and (y < 0).any():
         raise ValueError(f"y must be counts >= 0 for the Poisson loss, got {y.min():g}")
     if loss == "poisson" and not y.any():

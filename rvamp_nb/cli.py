@@ -231,7 +231,8 @@ def _settle(stream):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 # %% ../nbs/workshop/cli.ipynb #42db189d
-_ASK = "target time event entry positive id groups strata weights offset"
+_ASK = "target time event entry positive id groups strata weights offset exposure"
+_ASK += " trials"
 _ASK += " drop keep categorical missing na"
 _OPTIONS = "loss threshold pfer q bound l1_ratio accuracy n_resamples decoys"
 
@@ -262,8 +263,11 @@ def _request(args):
         raise InputError(f"argument --lam: {problem} {remedy}")
     if args.loss == "survival" and args.time is None:
         raise InputError("argument --loss: survival needs --time and --event")
+    if args.exposure is not None and args.loss != "poisson":
+        problem = "is of counts, whose expectation it multiplies"
+        raise InputError(f"argument --exposure: {problem}: say --loss poisson, too")
     where, asked = printable(args.file), _some(args, _ASK)
-    asked["reference"] = dict(args.reference)
+    asked |= dict(reference=dict(args.reference), ordered=dict(args.ordered))
     how = _some(args, "sep decimal encoding")
     frame = readers.read_frame(args.file, typed=_in_shell, **how)
     table = frames.prepare_table(frame, where=where, typed=_in_shell, **asked)

@@ -74,6 +74,11 @@ _mark = _reader(
 )
 _is_pair = lambda pair: len(pair) == 2
 _pair = _reader(lambda text: tuple(text.split("=", 1)), _is_pair, "is not COLUMN=LEVEL")
+_order = _reader(
+    lambda text: (text.split("=", 1)[0], text.partition("=")[2].split("<")),
+    lambda pair: len(pair[1]) > 1 and all(pair[1]),
+    "is not 'COLUMN=LOWEST<...<HIGHEST', in quotation marks",
+)
 
 # %% ../nbs/workshop/cli_options.ipynb #cf534bc6
 _ABOUT = """\
@@ -139,6 +144,10 @@ def _add_roles(select):
     add("--categorical", help=categorical, **several, **column)
     reference = "* its reference level (default: the most frequent one)"
     add("--reference", help=reference, metavar="COLUMN=LEVEL", type=_pair, **several)
+    steps = "* has levels in this order, and becomes columns of 0 and 1 such as"
+    steps += " grade>=2, one for each step (quotation marks keep < from the shell)"
+    order = dict(metavar="COLUMN=LEVEL<LEVEL", type=_order)
+    add("--ordered", help=steps, **order, **several)
     groups = "rows of one label are drawn together: several samples of one patient"
     add("--groups", help=groups, **column)
     strata = "half of each label is drawn: rare classes, hospitals; no feature, unless"
@@ -148,6 +157,10 @@ def _add_roles(select):
     add("--weights", help="how much each row counts; not negative", **column)
     offset = "is added to what the features predict: log exposure, for counts"
     add("--offset", help=offset, **column)
+    exposure = "with --loss poisson: how long, or on how much, was counted; its"
+    add("--exposure", help=f"{exposure} logarithm is the offset", **column)
+    trials = "out of how many the target counts successes; the loss is logistic"
+    add("--trials", help=trials, **column)
     missing = "drop: leave out rows with a gap; median: fill gaps in features by the"
     missing += " column's median or most frequent level (default: error)"
     add("--missing", help=missing, choices=("error", "drop", "median"), default="error")

@@ -277,7 +277,8 @@ class Loss(_Row):
 @dataclass(frozen=True)
 class Logistic(Loss):
     """Measure the misfit of a row by log(1 + exp(f)) - y f, for y in {0, 1}: logistic
-    regression. Other y are a ValueError of `rvamp`.
+    regression. Of k successes out of n trials, y is the share k / n, with the weight n
+    (`trials`, WeightedLoss). Other y are a ValueError of `rvamp`.
 
     Examples
     --------
@@ -307,11 +308,11 @@ class Logistic(Loss):
         return np.where(np.abs(middle) <= 2, middle, omega + cV * (y - (middle > 0)))
 
     def check(self, y: Array, beta: float) -> None:
-        """Refuse what is no label, or one label only."""
-        if not np.isin(y, (0, 1)).all():
-            what = "y must hold the labels 0 and 1 for the logistic loss"
+        """Refuse what is no label and no share between labels, or one label only."""
+        if not ((0 <= y) & (y <= 1)).all():
+            what = "y must hold the labels 0 and 1 for the logistic loss, or shares"
             raise ValueError(f"{what}; code the classes so: y = (labels == positive)")
-        if len(np.unique(y)) < 2:
+        if y.max() == 0 or y.min() == 1:
             raise ValueError(f"y holds one class only ({y[0]:g}); Logistic needs both")
 
 # %% ../nbs/course/32_likelihood.ipynb #92289340

@@ -1575,6 +1575,45 @@ SABOTAGES = [
         "tests/select/test_selection.py",
     ),
     Sabotage(
+        "select/question.py",
+        "columns of 0 and 1 are taken for normal ones",
+        "1 + np.count_nonzero(steps, axis=0)",
+        "2 + np.count_nonzero(steps, axis=0)",
+        "tests/select/test_estimator.py"
+        "::test_normal_decoys_of_few_values_are_warned_of",
+    ),
+    Sabotage(
+        "select/frames.py",
+        "a step ends where the next begins",
+        "labels.isin(reached[x]).astype(float)",
+        "(labels == x).astype(float)",
+        "tests/select/test_frames.py"
+        "::test_an_ordered_category_has_a_column_for_each_step",
+    ),
+    Sabotage(
+        "select/frames.py",
+        "an exposure is added to the linear predictor as it is",
+        "np.log(values[ask.exposure].to_numpy())",
+        "values[ask.exposure].to_numpy()",
+        "tests/select/test_frames.py::test_an_exposure_is_an_offset",
+    ),
+    Sabotage(
+        "select/target.py",
+        "a row of many trials weighs as one trial",
+        "weight = rows.trials * (1.0 if",
+        "weight = rows.trials**0 * (1.0 if",
+        "tests/select/test_estimator_input.py"
+        "::test_trials_are_rows_that_are_drawn_together",
+    ),
+    Sabotage(
+        "select/target.py",
+        "a share between the labels can be separated",
+        "[0, 1] if target.loss",
+        "y if target.loss",
+        "tests/select/test_estimator_input.py"
+        "::test_a_share_between_labels_separates_nothing",
+    ),
+    Sabotage(
         "select/features.py",
         "near copies share a coefficient twice",
         "return first, where, sign / copies[where], np.ones(len(first))",
@@ -1634,8 +1673,8 @@ SABOTAGES = [
     Sabotage(
         "select/frames.py",
         "the reference level has a column, too",
-        'parts.append(coded.drop(columns=f"{name}={reference}"))',
-        "parts.append(coded)",
+        'return coded.drop(columns=f"{name}={reference}"), reference',
+        "return coded, reference",
         "tests/select/test_frames.py::test_levels_are_columns_against_the_reference",
     ),
     Sabotage(

@@ -250,27 +250,14 @@ _NO_FIT = (
     " counts=NoResampling()); debiased_effects(fit). Got"
 )
 
-# %% ../../nbs/course/56_effects.ipynb #27ef0027
-def _check(fit, level):
-    """The level; refuse what has no effects, and say what to do."""
-    level = check_number("debiased_effects", "level", level, 0, 1)
-    if not isinstance(fit, Fit):
-        raise TypeError(f"{_NO_FIT} {fit!r:.60}")
-    if not fit.converged:
-        raise ValueError(f"debiased_effects: the fit has not converged ({fit.status})")
-    A, _, _, loss, counts, beta = fit.problem
-    plain = isinstance(counts, NoResampling) and np.isinf(beta)
-    if not plain or not isinstance(fit.prior.randomize, FixedFactor):
-        remedy = "rvamp(A, y, prior=Laplace(lam, FixedFactor()), counts=NoResampling())"
-        wanted = "one penalised estimate, without resampling"
-        raise ValueError(f"debiased_effects: fit must be {wanted}: {remedy}")
-    if not isinstance(fit.prior, Penalty) or type(loss) not in (Squared, Logistic):
-        found = f"{type(fit.prior).__name__} and {type(loss).__name__}"
-        wanted = "a penalty and a Squared or Logistic loss"
-        raise TypeError(f"debiased_effects: fit must have {wanted}, not {found}")
+# %% ../../nbs/course/56_effects.ipynb #27ef1ab1
+def _check_labels(A, y, loss):
+    """Refuse a table that is not in memory, and shares, whose noise is smaller."""
+    if isinstance(loss, Logistic) and not np.isin(y, (0, 1)).all():
+        remedy = "give a row for each trial"
+        raise ValueError(f"debiased_effects: y must hold labels, no shares: {remedy}")
     if not isinstance(A, np.ndarray):
         raise TypeError("debiased_effects: A must be a dense array in memory")
-    return level
 
 
 def _why_none(pull, status, slope):
@@ -280,6 +267,27 @@ def _why_none(pull, status, slope):
     cautious = f"; its predictions are too cautious (calibration slope {slope:.2f})"
     remedy = f"{cautious}: fit with a smaller lam" * (slope > CAUTIOUS)
     return f"debiased_effects: no column has an interval ({pull}; {seen}){remedy}"
+
+# %% ../../nbs/course/56_effects.ipynb #27ef0027
+def _check(fit, level):
+    """The level; refuse what has no effects, and say what to do."""
+    level = check_number("debiased_effects", "level", level, 0, 1)
+    if not isinstance(fit, Fit):
+        raise TypeError(f"{_NO_FIT} {fit!r:.60}")
+    if not fit.converged:
+        raise ValueError(f"debiased_effects: the fit has not converged ({fit.status})")
+    A, y, _, loss, counts, beta = fit.problem
+    plain = isinstance(counts, NoResampling) and np.isinf(beta)
+    if not plain or not isinstance(fit.prior.randomize, FixedFactor):
+        remedy = "rvamp(A, y, prior=Laplace(lam, FixedFactor()), counts=NoResampling())"
+        wanted = "one penalised estimate, without resampling"
+        raise ValueError(f"debiased_effects: fit must be {wanted}: {remedy}")
+    if not isinstance(fit.prior, Penalty) or type(loss) not in (Squared, Logistic):
+        found = f"{type(fit.prior).__name__} and {type(loss).__name__}"
+        wanted = "a penalty and a Squared or Logistic loss"
+        raise TypeError(f"debiased_effects: fit must have {wanted}, not {found}")
+    _check_labels(A, y, loss)
+    return level
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0029
 COPY, NEAREST, PULL = 0.99, 0.7, 2  # PULL in standard errors; tests/bench/effects.py

@@ -107,8 +107,9 @@ class BaggedPredictor(Results):
 
         Returns
         -------
-        (m,) array: the mean, the class with a probability above 1/2, or the expected
-        count; log hazards for survival, the linear predictor for a loss of your own.
+        (m,) array: the mean, the class with a probability above 1/2, the expected share
+        of successes (with `n_trials`) or the expected count; log hazards for survival,
+        the linear predictor for a loss of your own.
 
         Examples
         --------
@@ -119,13 +120,13 @@ class BaggedPredictor(Results):
         [22.0, -30.0, 13.0]
         """
         check_is_fitted(self)
-        if self.loss_ == "logistic" and return_std:
+        if self.classes_ is not None and return_std:
             remedy = "use predict_proba or linear_predictor"
             raise ValueError(f"return_std: a class has no standard deviation; {remedy}")
-        if self.loss_ == "logistic":
+        if self.classes_ is not None:
             return self.classes_[(self._averaged(X, expit)[0] > 0.5).astype(int)]
-        if self.loss_ == "poisson":
-            mean, std = self._averaged(X, np.exp)
+        if self.loss_ in ("logistic", "poisson"):
+            mean, std = self._averaged(X, np.exp if self.loss_ == "poisson" else expit)
             return (mean, std) if return_std else mean
         return self.linear_predictor(X, return_std)
 
@@ -174,7 +175,8 @@ class BaggedPredictor(Results):
 
         Returns
         -------
-        (m, 2) array, its columns in the order of `classes_`.
+        (m, 2) array, its columns in the order of `classes_`; with `n_trials` of failure
+        and success.
 
         Examples
         --------
@@ -363,7 +365,7 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         Along the path, by rVAMP alone; NaN where that did not converge.
     loss_ : str, or the Loss that was given
     classes_ : (2,) array, or None
-        The two classes; the second is modelled.
+        The two classes; the second is modelled. None with `n_trials`, too.
     baseline_ : BaselineHazard, or None where there are no survival times
     fit_ : Fit
         The solver's, at the reported penalty, on standardized columns.
@@ -435,6 +437,7 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         strata: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         offset: ArrayLike | None = None,
+        n_trials: ArrayLike | None = None,
     ) -> "Self":
         """Find the reported penalty, fit there, and judge how reliable the answer is.
 
@@ -472,7 +475,12 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         sample_weight, offset : (M,) arrays, optional
             What a row counts in the loss whenever it is drawn, >= 0 and not all 0 (only
             ratios matter; columns are standardised with it); a known part of the linear
-            predictor, which predictions leave out.
+            predictor, which predictions leave out: of counts with an exposure, such as
+            the time of counting, offset=np.log(exposure).
+        n_trials : (M,) array of whole numbers >= 1, optional
+            Out of how many y counts successes, of rows whose trials are drawn together:
+            the logistic loss of each trial (`trials`). Such a row weighs n_trials times
+            its sample_weight, and `predict` gives the share of successes.
 
         Returns
         -------
@@ -489,7 +497,7 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         """
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
-        roles = dict(groups=groups, strata=strata, offset=offset)
+        roles = dict(groups=groups, strata=strata, offset=offset, n_trials=n_trials)
         roles["sample_weight"] = sample_weight
         try:
             with numpy_errors(all="warn", under="ignore"):  # whatever the caller's is

@@ -16,20 +16,21 @@ from .readers import InputError, np, pd, printable, quoted, to_numeric
 
 # %% ../../nbs/workshop/frames.ipynb #51a5e927
 _ONE = ("target", "time", "event", "entry", "id", "groups", "strata", "weights")
-_ONE += ("offset",)
+_ONE += ("offset", "exposure", "trials")
 _MANY = ("drop", "keep", "categorical")
+_FEATURE = {"keep", "categorical", "ordered"}  # roles of features
 _TOGETHER = ({"id", "groups"}, {"target", "strata"}, {"event", "strata"})
-_TOGETHER += ({"strata", "keep", "categorical"},)
+_TOGETHER += ({"strata", "keep", "categorical"}, {"strata", "keep", "ordered"})
 
 
 def _roles(where, typed, asked):
     """What is asked of the columns, {column: its roles} included; it makes sense."""
-    roles = dict.fromkeys((*_ONE, *_MANY, "reference", "positive"))
+    roles = dict.fromkeys((*_ONE, *_MANY, "reference", "positive", "ordered"))
     ask = SimpleNamespace(**roles, missing="error", na=())
     for unknown in asked.keys() - vars(ask).keys():
         raise TypeError(f"prepare has no argument {unknown!r}")
     vars(ask).update(asked, where=where, typed=typed, roles={})
-    ask.reference = dict(ask.reference or {})
+    ask.reference, ask.ordered = dict(ask.reference or {}), dict(ask.ordered or {})
     ask.na = [str(code) for code in ([ask.na] if np.isscalar(ask.na) else ask.na)]
     for role in (*_ONE, *_MANY):
         names = vars(ask)[role]
@@ -38,14 +39,26 @@ def _roles(where, typed, asked):
             ask.roles.setdefault(name, set()).add(role)
         if role in _MANY:
             vars(ask)[role] = names
+    for name, levels in ask.ordered.items():
+        ask.roles.setdefault(name, set()).add("ordered")
+        levels = ask.ordered[name] = [str(level).strip() for level in levels]
+        if len({*levels}) < max(2, len(levels)):
+            problem = f"'{printable(name)}' needs two levels at least, each once,"
+            problem += f" the lowest first, not {quoted(levels)}"
+            raise InputError(f"{typed('ordered')}: {problem}")
     ask.used = [name for name, roles in ask.roles.items() if roles & {*_ONE}]
     pair = f"{typed('time')} and {typed('event')}"
     if (ask.time is None) != (ask.event is None):
         raise InputError(f"{pair} go together: a time needs to know how it ended")
     if ask.entry is not None and ask.time is None:
         raise InputError(f"{typed('entry')} is for survival: it goes with {pair}")
-    if ask.positive is not None and ask.target is None:
-        raise InputError(f"{typed('positive')} is for a class of {typed('target')}")
+    if ask.positive is not None and (ask.target is None or ask.trials is not None):
+        what = f"a class of {typed('target')}, not for a time or for {typed('trials')}"
+        raise InputError(f"{typed('positive')} is for {what}")
+    if None not in (ask.exposure, ask.offset):
+        both = f"{typed('exposure')} and {typed('offset')} are the same thing twice"
+        remedy = "the logarithm of an exposure is an offset: give one column"
+        raise InputError(f"{both}: {remedy}")
     if (ask.target is None) == (ask.time is None):
         raise InputError(f"say what to explain: {typed('target')}, or {pair}")
     if ask.missing not in ("error", "median", "drop"):
@@ -76,8 +89,7 @@ def _features(ask, names):
             both = " and ".join(map(ask.typed, sorted(roles)))
             problem = f"'{printable(name)}' cannot have the roles {both} at once"
             raise InputError(f"{ask.where}: {problem}: drop one of them")
-    feature = {"keep", "categorical"}
-    found = [name for name in names if ask.roles.get(name, feature) & feature]
+    found = [name for name in names if ask.roles.get(name, _FEATURE) & _FEATURE]
     if not found:
         problem = f"the target '{printable(ask.target or ask.time)}' is the only column"
         raise InputError(f"{ask.where}: {problem}: add at least one feature")
@@ -98,7 +110,7 @@ def _refuse(ask, frame, values, gaps, features):
     doomed = gaps.all() | (ask.missing == "error")
     doomed &= (doomed.index != ask.id) | (ask.id == ask.groups)
     word, date, infinite = "is not a number", "is a date", "is not a finite number"
-    comma = f"{word}, but for a comma"
+    comma, small = f"{word}, but for a comma", "is not above 0"
     drop, median = ask.typed("drop"), ask.typed("missing", "median")
     code = f"{ask.typed('categorical')} codes categories as 0/1 columns, {drop} leaves"
     gap = f"or let {median} do it, or {ask.typed('missing', 'drop')} leave out the row,"
@@ -107,12 +119,14 @@ def _refuse(ask, frame, values, gaps, features):
         comma: f"say {ask.typed('decimal', ',')} if it is the decimal mark, or mend it",
         date: f"turn it into days, or {drop}",
         infinite: f"mend it, or {drop}",
+        small: f"an {ask.typed('exposure')} is: mend it, or leave out the row",
         "is missing": f"fill it in, {gap} or {drop} the column",
     }
     unit = "line" if frame.index.name == "line" else "row"
     plain = isinstance(frame.index, pd.RangeIndex) and frame.index.start == 0
     counted = " (counted from 0)" * plain
     wrong = {word: (values.isna() & ~gaps)[real], infinite: np.isinf(values)[real]}
+    wrong[small] = values[[ask.exposure] * (ask.exposure is not None)] <= 0
     wrong["is missing"] = gaps.loc[:, doomed]
     seen = {problem: [] for problem in remedies}
     for problem, bad in wrong.items():
@@ -157,7 +171,7 @@ class Table(NamedTuple):
     X: object  # DataFrame of floats, its index the lines of the file
     y: object  # (M,) floats, words of two kinds, or the fields event and time
     options: dict = {}  # for the estimator: penalty_factor, categories
-    rows: dict = {}  # for its fit: groups, strata, sample_weight, offset
+    rows: dict = {}  # for its fit: groups, strata, sample_weight, offset, n_trials
     categories: dict = {}  # {variable: its columns}
     references: dict = {}  # {variable: the level that has no column}
     filled: dict = {}  # {variable: how many gaps were filled}
@@ -176,24 +190,15 @@ def _dummies(ask, frame, values, gaps, features):
     families = {name: [name] for name in features}
     for name in filter(ask.categorical.__contains__, features):
         labels = frame[name].astype(object).map(readers.cell_label).mask(gaps[name])
-        levels, usual = sorted(labels.dropna().unique()), labels.mode()[0]
-        kind = frame[name].dtype
-        ordered = isinstance(kind, pd.CategoricalDtype) and kind.ordered
-        ordered = kind.categories if ordered else ()
-        there = (x for x in map(readers.cell_label, ordered) if x in levels)
-        first = next(there, usual)
-        if len(levels) == len(labels):
+        if labels.nunique() == len(labels):
             problem = f"'{printable(name)}' has another level in every row"
             raise InputError(f"{ask.where}: {problem}: is it an {ask.typed('id')}?")
-        reference = references[name] = str(ask.reference.get(name, first))
-        if reference not in levels:
-            problem = f"'{printable(name)}' has no level '{printable(reference)}', only"
-            problem += f" {quoted(levels)}{readers.meant(reference, levels)}"
-            raise InputError(f"{ask.typed('reference')}: {problem}")
-        filled[name], labels = int(labels.isna().sum()), labels.fillna(usual)
-        coded = pd.get_dummies(labels, prefix=name, prefix_sep="=", dtype=float)
-        parts.append(coded.drop(columns=f"{name}={reference}"))
-        families[name] = list(parts[-1])
+        filled[name] = int(labels.isna().sum())
+        labels = labels.fillna(labels.mode()[0])
+        code = _steps if name in ask.ordered else _contrasts
+        coded, references[name] = code(ask, labels, _order(frame[name].dtype))
+        parts.append(coded)
+        families[name] = list(coded)
     order = [column for name in features for column in families[name]]
     if not order:
         raise InputError(f"{ask.where}: each category has one level: add a feature")
@@ -206,6 +211,42 @@ def _dummies(ask, frame, values, gaps, features):
     filled = {name: filled[name] for name in features if filled[name]}
     coded = dict(categories=categories, references=references, filled=filled)
     return dict(X=X, **coded)
+
+
+def _order(kind):
+    """The levels of pandas' ordered type, the lowest first, as text; or none."""
+    ordered = isinstance(kind, pd.CategoricalDtype) and kind.ordered
+    return [*map(readers.cell_label, kind.categories)] if ordered else []
+
+
+def _contrasts(ask, labels, order):
+    """A column of 0 and 1 for each level but the reference, and that: by default the
+    first of an order, else the most frequent one.
+    """
+    name, levels = labels.name, sorted(labels.unique())
+    first = next((level for level in order if level in levels), labels.mode()[0])
+    reference = str(ask.reference.get(name, first))
+    if reference not in levels:
+        problem = f"'{printable(name)}' has no level '{printable(reference)}', only"
+        problem += f" {quoted(levels)}{readers.meant(reference, levels)}"
+        raise InputError(f"{ask.typed('reference')}: {problem}")
+    coded = pd.get_dummies(labels, prefix=name, prefix_sep="=", dtype=float)
+    return coded.drop(columns=f"{name}={reference}"), reference
+
+
+def _steps(ask, labels, _):
+    """For each level but the lowest of an ordered category a column that is 1 there and
+    above, and the lowest.
+    """
+    name, known, there = labels.name, ask.ordered[labels.name], {*labels}
+    if odd := sorted(there.difference(known)):
+        problem = f"'{printable(name)}' has {quoted(odd)} beside {quoted(known)}"
+        remedy = "name all levels, the lowest first"
+        raise InputError(f"{ask.typed('ordered')}: {problem}: {remedy}")
+    lowest, *above = (level for level in known if level in there)
+    reached = {level: known[known.index(level) :] for level in above}
+    coded = {f"{name}>={x}": labels.isin(reached[x]).astype(float) for x in above}
+    return pd.DataFrame(coded, labels.index), lowest
 
 
 def _response(ask, frame, values):
@@ -263,6 +304,8 @@ def _acts(ask, table):
         many = len(table.categories[name])
         against = f"compared with '{printable(level)}'"
         coded = f"column{'s' * (many != 1)} of 0 and 1"
+        if name in ask.ordered:
+            against = f"steps from one level to the next above '{printable(level)}'"
         yield f"'{printable(name)}' became {many} {coded}, {against}"
     if ask.keep:
         yield f"always in the model, without a penalty: {quoted(ask.keep, None)}"
@@ -357,7 +400,8 @@ def _warnings(ask, frame, values, gaps, table, file):
         remedy = f"is it an {ask.typed('id')}, or to {ask.typed('drop')}?"
         yield f"{quoted(numbers)} numbers the rows, and is a feature: {remedy}"
     levels = [column for family in table.categories.values() for column in family]
-    if rare := quoted([column for column in levels if table.X[column].sum() < 5]):
+    ones = X[levels].sum()
+    if rare := quoted(list(ones.index[np.minimum(ones, M - ones) < 5])):
         yield f"levels in fewer than 5 rows can hardly be found: {rare}"
 
 # %% ../../nbs/workshop/frames.ipynb #7ea9633f
@@ -380,13 +424,16 @@ def prepare_table(
     **asked
         Columns: `time` and `event` (1 where it was seen, 0 where not) instead of a
         target, and `entry`, from which on a row is at risk; `id`, the names of rows;
-        `groups` and `strata`, labels by which rows are drawn; `weights`, `offset`.
-        Lists of columns: `drop`; `keep`, unpenalised;
+        `groups` and `strata`, labels by which rows are drawn; `weights`, `offset`;
+        `exposure`, above 0, whose logarithm is the offset; `trials`, of which the
+        target counts successes. Lists of columns: `drop`; `keep`, unpenalised;
         `categorical` (as is pandas' type category), 0/1 columns for each level but the
         `reference`: dict {column: level}, by default the most frequent one, of an
-        ordered type the first. `missing`: "error", "drop" (rows with a gap) or "median"
-        (of features; or the usual level). `na`: what else stands for a gap, such as "?"
-        or -99.
+        ordered type the first. `ordered`: dict {column: levels, the lowest first} (as
+        is pandas' ordered type, unless it is in `categorical`), 0/1 columns such as
+        "grade>=2", 1 from that level on. `missing`: "error", "drop" (rows with a gap)
+        or "median" (of features; or the usual level). `na`: what else stands for a gap,
+        such as "?" or -99.
     """
     if not isinstance(frame, pd.DataFrame):
         raise TypeError(f"frame must be a pandas DataFrame, not {type(frame).__name__}")
@@ -397,7 +444,10 @@ def prepare_table(
     readers.check_names(where, list(frame.columns))
     features = _features(ask, list(frame.columns))
     coded = frame[features].select_dtypes("category").columns
-    ask.categorical = list(dict.fromkeys([*ask.categorical, *coded]))
+    for name in coded.difference(ask.categorical, sort=False):
+        if order := _order(frame[name].dtype):
+            ask.ordered.setdefault(name, order)
+    ask.categorical = list(dict.fromkeys([*ask.categorical, *ask.ordered, *coded]))
     frame = frame[list(dict.fromkeys([*ask.used, *features]))]
     values, gaps = to_numeric(frame, ask.na)
     if ask.na:
@@ -410,10 +460,12 @@ def prepare_table(
     stay, lost = _rows_left(ask, gaps, features)
     frame, values, gaps = frame[stay], values[stay], gaps[stay]
     labels = dict(groups=ask.groups, strata=ask.strata)
-    numbers = dict(sample_weight=ask.weights, offset=ask.offset)
+    numbers = dict(sample_weight=ask.weights, offset=ask.offset, n_trials=ask.trials)
     words = lambda name: np.array([*map(readers.cell_label, frame[name])])
     rows = {role: words(name) for role, name in labels.items() if name}
     rows |= {r: values[n].to_numpy() for r, n in numbers.items() if n}
+    if ask.exposure is not None:
+        rows["offset"] = np.log(values[ask.exposure].to_numpy())
     y, left_out, classes = _response(ask, frame, values), int((~stay).sum()), ()
     if ask.positive is not None:
         y, classes = _one_class(ask, [*map(readers.cell_label, frame[ask.target])])

@@ -29,6 +29,7 @@ class RowMetadata(NamedTuple):
     strata: np.ndarray | None = None  # (M,) labels
     weight: np.ndarray | None = None  # (M,), of mean 1 where above 0
     offset: np.ndarray | None = None  # (M,)
+    trials: np.ndarray | None = None  # (M,): the target counts successes among them
 
     def with_weight(self, values):
         """The values (M, ...) of the rows that weigh something."""
@@ -40,11 +41,15 @@ class RowMetadata(NamedTuple):
         return len(set(self.with_weight(labels).tolist()))
 
 
-def row_roles(M, groups=None, strata=None, sample_weight=None, offset=None):
+def row_roles(
+    M, groups=None, strata=None, sample_weight=None, offset=None, n_trials=None
+):
     """What is known of M rows, (M,) each or None: `RowMetadata`. A TypeError or
-    ValueError names another number of entries, negative weights, fewer than 4 units.
+    ValueError names another number of entries, negative weights, numbers of trials that
+    are none, fewer than 4 units. A row of n trials weighs n times as much.
     """
     row = dict(groups=groups, strata=strata, sample_weight=sample_weight, offset=offset)
+    row["n_trials"] = n_trials
     for name in (name for name in row if row[name] is not None):
         labels = name in ("groups", "strata")
         values = np.asarray(row[name]) if labels else check_array(name, row[name])
@@ -58,6 +63,11 @@ def row_roles(M, groups=None, strata=None, sample_weight=None, offset=None):
         if low < 0 or high == 0:
             given = f"and not all of them zero; got numbers from {low:g} to {high:g}"
             raise ValueError(f"sample_weight must be >= 0, {given}")
+    if rows.trials is not None:
+        _check_whole("n_trials", rows.trials, 1, "drop rows without a trial")
+        weight = rows.trials * (1.0 if rows.weight is None else rows.weight)
+        rows = rows._replace(weight=weight)
+    if rows.weight is not None:
         rows = rows._replace(weight=rows.weight / rows.with_weight(rows.weight).mean())
     if (units := rows.units(M)) < 4:
         what = f"groups holds {units} different labels"
@@ -65,6 +75,14 @@ def row_roles(M, groups=None, strata=None, sample_weight=None, offset=None):
         remedy = "halves are drawn of them, and there must be 4 at least"
         raise ValueError(f"{what}, of those that weigh something: {remedy}")
     return rows
+
+
+def _check_whole(name, values, least, remedy):
+    """Refuse (ValueError) the first number that is not whole, or below the least."""
+    wrong = np.flatnonzero((values != np.rint(values)) | (values < least))
+    for row in wrong[:1]:
+        got = f"got {values[row]:g} in row {row} (counted from 0)"
+        raise ValueError(f"{name} must hold whole numbers >= {least}, {got}: {remedy}")
 
 
 def count_law(resampling, rows):
@@ -125,8 +143,8 @@ def _labels_of(value):
     return value.index if kind_of(value) in ("pandas frame", "series") else None
 
 # %% ../../nbs/workshop/target.ipynb #71000008
-TRIALS = "successes out of trials are two rows each: y = 1 with the successes as"
-TRIALS += " sample_weight, y = 0 with the failures, and the row's number in groups"
+TRIALS = "of successes out of trials give the successes as y, the trials of each row"
+TRIALS += " as n_trials to fit"
 LOCATION_LOSSES = [name for name, kind in LOSSES.items() if kind.shifts]
 
 
@@ -222,8 +240,11 @@ def read_target(y, loss, rows, counts):
     """A `Target`: y with its loss, "auto", a name or an object; a ValueError where they
     do not suit each other. y, (M,), has numbers, or two classes of any kind; for
     survival, (M, 2 or 3), times, events and, if there are any, entries, whose baseline,
-    one for each stratum, asks the law of counts.
+    one for each stratum, asks the law of counts. Of successes out of trials the target
+    is their share.
     """
+    if rows.trials is not None:
+        y, loss = _success_shares(y, loss, rows), Logistic()
     if isinstance(loss, str) and loss == "survival":
         rows, level = _offset_centred(rows)
         (time, event, *entry), sets = y.T, dict(strata=rows.strata)
@@ -235,7 +256,7 @@ def read_target(y, loss, rows, counts):
     if isinstance(loss, str) and loss == "auto":
         loss, note = _suggested(y)
     name, classes, likelihood = loss_name(loss), None, loss
-    if name == "logistic":
+    if name == "logistic" and rows.trials is None:
         (y, classes), likelihood = _coded(y, rows), Logistic()
     else:
         y = _numbers(name, y, rows)
@@ -331,6 +352,25 @@ def _numbers(name, y, rows):
     return y
 
 
+def _success_shares(y, loss, rows):
+    """Successes among the trials of each row as their share (`trials`), (M,)."""
+    if loss != "auto" and (name := loss_name(loss)) != "logistic":
+        what = "of successes out of trials the loss is 'logistic' (or 'auto')"
+        remedy = "leave n_trials out, or the loss; of counts that have an exposure give"
+        raise ValueError(f"n_trials: {what}, got {name!r}: {remedy} offset=np.log(it)")
+    y = check_array("y", _numbers_or_names(y))
+    _check_whole("y", y, 0, "with n_trials it counts successes (n_trials * share)")
+    for row in np.flatnonzero(y > rows.trials)[:1]:
+        got = f"{y[row]:g} of {rows.trials[row]:g} in row {row} (counted from 0)"
+        raise ValueError(f"y must be at most n_trials, got {got}: drop or mend the row")
+    share = y / rows.trials
+    counted = rows.with_weight(share)
+    if min(np.sum(counted > 0), np.sum(counted < 1)) < 2:
+        what = "successes, or failures, in one row at most, which many resamples miss"
+        raise ValueError(f"y and n_trials hold {what}: there is nothing to explain")
+    return share
+
+
 def _coded(y, rows):
     """Two classes as 0 and 1, (M,) floats, and what they are called."""
     classes, codes = np.unique(y, return_inverse=True)
@@ -365,7 +405,8 @@ def check_estimable(target, Z, names, counts, draws=20):
     seen = target.likelihood.sample_weight
     seen = np.full(len(y), True) if seen is None else seen > 0
     drawn = [seen, *(seen & (counts.draw(len(y), rng) > 0) for _ in range(draws))]
-    side, open_ = np.where(y > 0, 1.0, -1.0), (y == 0) | (target.loss == "logistic")
+    side, ends = np.where(y > 0, 1.0, -1.0), [0, 1] if target.loss == "logistic" else 0
+    open_ = np.isin(y, ends)  # the others pull to both sides
     Z = np.column_stack([np.sqrt(len(y)) * Z, np.ones(len(y))])
     found = np.array([_separating(side[rows], open_[rows], Z[rows]) for rows in drawn])
     whole, times = found[0].any(), int(found[1:].any(1).sum())
@@ -410,7 +451,7 @@ def suspected(target, names, chosen, X):
     if same.any():
         which = format_list(names, chosen[same])
         yield f"{which} is the {what} in another unit: {remedy}"
-    if target.loss == "logistic" and 2 * len(names) < 0.01 * comb(len(y), sum(y > 0)):
+    if target.classes is not None and 2 * len(names) < 0.01 * comb(len(y), sum(y > 0)):
         one, other = Z[y > 0], Z[y < 0]
         apart = (one.min(0) > other.max(0)) | (one.max(0) < other.min(0))
         if (apart & ~same).any():

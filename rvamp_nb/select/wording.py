@@ -321,6 +321,7 @@ def facts(s, name="", done=()):
         "; ".join([f"{printable(name)}: " * bool(name) + ", ".join(size), *done]),
     )
     of = {"poisson": "the log of the expected count", "survival": "the log hazard"}
+    of["logistic"] = "the log odds of success"  # of trials; a class has its name below
     change = of.get(target.loss, "the target")
     model = _model_name(target).removeprefix("a ").rstrip(",")
     model = model.removeprefix("regression with ")

@@ -794,7 +794,7 @@ ALIKE = np.column_stack([A, A[:, 0]])
 VALUES = {
     "labels 1 and 2": (dict(loss="logistic", y=LABELS + 1), r"\by\b.*labels 0 and 1"),
     "three classes": (dict(loss="logistic", y=put(LABELS, 0, 2)), r"\by\b.*labels"),
-    "shares": (dict(loss="logistic", y=put(LABELS, 0, 0.5)), r"\by\b.*labels"),
+    "a share above 1": (dict(loss="logistic", y=put(LABELS, 0, 1.5)), "labels.*shares"),
     "only 1": (dict(loss="logistic", y=0 * LABELS + 1), r"\by\b.*both"),
     "a negative count": (
         dict(loss="poisson", y=put(EVENTS, 3, -1)),

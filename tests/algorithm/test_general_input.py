@@ -277,8 +277,8 @@ BAD = {
         ValueError,
         r"\by\b.*labels 0 and 1",
     ),
-    "a share for a label": (
-        dict(y=put(LABELS, 0, 0.5), likelihood=Logistic()),
+    "a share above 1": (
+        dict(y=put(LABELS, 0, 1.5), likelihood=Logistic()),
         ValueError,
         r"\by\b.*labels 0 and 1",
     ),

@@ -7,9 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rvamp_nb.likelihood import Squared
+from rvamp_nb.bootstrap import naive_bootstrap
+from rvamp_nb.likelihood import Logistic, Loss, Squared
 from rvamp_nb.messages import Natural, extrinsic
-from rvamp_nb.resampling import NoResampling, Poisson, Subsample
+from rvamp_nb.prior import Laplace
+from rvamp_nb.resampling import FixedFactor, Grouped, NoResampling, Poisson, Subsample
+from rvamp_nb.solver import rvamp
+from rvamp_nb.weighted import WeightedLoss
 
 LAWS = [Poisson(0.5), Poisson(2.0), Subsample(0.3), NoResampling()]
 
@@ -137,3 +141,57 @@ def test_the_message_is_not_modified():
     Squared().message(y, at, Poisson(0.5))
     for a, b in zip((*at, y), before):
         np.testing.assert_array_equal(a, b)
+
+
+# Shares of trials ---------------------------------------------------------------------
+
+
+def trials(M=60, N=20):
+    rng = np.random.default_rng(2)
+    A = rng.normal(size=(M, N)) / np.sqrt(M)
+    n = rng.integers(1, 13, M) * 1.0
+    k = rng.binomial(n.astype(int), 1 / (1 + np.exp(-6 * A[:, 0] + 5 * A[:, 1])))
+    return A, k, n
+
+
+class Binomial(Loss):
+    """n log(1 + exp(f)) - k f, of rows that are given by their numbers."""
+
+    def __init__(self, k, n):
+        self.k, self.n = k, n
+
+    def value(self, y, f):
+        rows = y.astype(int)
+        return self.n[rows] * np.logaddexp(0, f) - self.k[rows] * f
+
+    def derivatives(self, y, f):
+        rows, p = y.astype(int), 1 / (1 + np.exp(-f))
+        return self.n[rows] * p - self.k[rows], self.n[rows] * p * (1 - p)
+
+
+def test_a_share_with_the_weight_of_its_trials_is_binomial():
+    A, k, n = trials()
+    given = dict(prior=Laplace(1.5, FixedFactor()), counts=Subsample(0.5), tol=1e-10)
+    given["intercept"] = True
+    one = rvamp(A, k / n, likelihood=WeightedLoss(Logistic(), n), **given)
+    two = rvamp(A, np.arange(60), likelihood=Binomial(k, n), **given)
+    assert one.converged and 0.5 < one.Pi.sum() < 10
+    np.testing.assert_allclose(one.Pi, two.Pi, atol=1e-8)
+    np.testing.assert_allclose(one.mean, two.mean, atol=1e-8)
+
+
+def test_refits_of_shares_are_those_of_their_successes_and_failures():
+    A, k, n = trials()
+    given = dict(loss="logistic", randomize=FixedFactor(), intercept=True)
+    given |= dict(n_resamples=300, keep=range(20), progress=False)
+    half, pairs = Subsample(0.5), np.repeat(np.arange(60), 2)
+    one = naive_bootstrap(A, k / n, 1.5, sample_weight=n, counts=half, **given)
+    two = naive_bootstrap(
+        *(np.repeat(A, 2, 0), np.tile([1.0, 0], 60), 1.5),
+        sample_weight=np.column_stack([k, n - k]).ravel(),
+        **given | dict(counts=Grouped(half, pairs)),
+    )
+    np.testing.assert_allclose(one.draws, two.draws, atol=1e-10)
+    prior, loss = Laplace(1.5, FixedFactor()), WeightedLoss(Logistic(), n)
+    fit = rvamp(A, k / n, prior=prior, likelihood=loss, counts=half, intercept=True)
+    assert np.all(np.abs(fit.Pi - one.Pi) < 0.02 + 4 * one.Pi_se)

@@ -1621,6 +1621,51 @@ def test_weights_and_offsets_go_with_their_rows():
     assert abs(without - Pi).max() > 1e-3
 
 
+def test_exposures_trials_and_steps_go_with_their_rows(capsys):
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame(rng.normal(size=(120, 3)).round(4), columns=list("abc"))
+    data["grade"] = rng.choice(["low", "mid", "high"], size=120)
+    high, days = (data.grade == "high") * 1.0, rng.integers(1, 90, 120)
+    n = rng.integers(1, 9, 120)
+    X = data[list("abc")].assign(**{"grade>=mid": (data.grade != "low") * 1.0})
+    X["grade>=high"] = high
+    answers = {
+        "poisson --exposure days": rng.poisson(days * np.exp(0.8 * high - 3)),
+        "auto --trials n": rng.binomial(n, 1 / (1 + np.exp(1 - 2 * high))),
+    }
+    for words, y in answers.items():
+        beside = dict(days=days) if "days" in words else dict(n=n)
+        data.assign(y=y, **beside).to_csv("steps.csv", index=False)
+        line = f"select steps.csv --target y --loss {words} --resamples 0 --force"
+        assert exit_code([*line.split(), "--ordered", "grade=low<mid < high"]) in (0, 3)
+        found = pd.read_csv("rvamp-nb-out/steps-selection.csv", index_col="feature")
+        rows = dict(offset=np.log(days)) if "days" in words else dict(n_trials=n)
+        loss = words.split()[0]
+        s = StabilitySelection(
+            n_resamples=0, loss=loss, verbose=0, categories=[list(X)[3:]]
+        )
+        Pi = s.fit(X, y, **rows).probabilities_
+        np.testing.assert_allclose(found.probability[list(X)], Pi, rtol=1e-5)
+        assert Pi[4] > 0.9 > 0.5 > Pi[3]
+    text = " ".join(capsys.readouterr().out.split())
+    assert "the log odds of success" in text and "steps from one level" in text
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (["--exposure", "age"], "argument --exposure: is of counts"),
+        (["--ordered", "age"], "argument --ordered: 'age' is not 'COLUMN=LOWEST<"),
+        (["--ordered", "age=1"], "argument --ordered: 'age=1' is not 'COLUMN=LOWEST<"),
+        (["--ordered", "age=1<"], "in quotation marks"),
+    ],
+    ids=lambda v: " ".join(v) if isinstance(v, list) else "",
+)
+def test_roles_that_will_not_do_are_one_line(capsys, options, words):
+    table()
+    assert words in refused(capsys, "select", "data.csv", "--target", "y", *options)
+
+
 def test_a_page_for_the_paper(capsys):
     table()
     main([*QUICK.split(), "--report", "page"])

@@ -489,6 +489,8 @@ def test_what_has_no_effects_is_refused_by_name():
         debiased_effects(slab)
     with pytest.raises(TypeError, match="Squared or Logistic"):
         debiased_effects(plain(A, y, 1.0, likelihood=Huber(1.0)))
+    with pytest.raises(ValueError, match="y must hold labels, no shares"):
+        debiased_effects(plain(A, (y > 0) / 2, 0.1, likelihood=Logistic()))
     with pytest.raises(TypeError, match="in memory"):
         debiased_effects(plain(csr_array(A), y, 1.0))
     with warnings.catch_warnings():

@@ -859,6 +859,26 @@ def test_decoys_are_refused_where_they_are_not_like_noise(given, roles):
     assert not hasattr(s, "support_")
 
 
+@pytest.mark.filterwarnings("ignore:nothing could be selected here")
+def test_normal_decoys_of_few_values_are_warned_of():
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame(rng.normal(size=(80, 8))).add_prefix("x")
+    frame["sex"], frame["allele"] = rng.integers(0, 2, 80), rng.integers(0, 3, 80)
+    frame["visits"], frame["one"] = rng.integers(0, 9, 80), 1.0
+    y = frame.x0 + rng.normal(size=80)
+    noted = {}
+    for kind in (None, "permuted", "gaussian"):
+        s = StabilitySelection(n_resamples=0, verbose=0, decoys=kind)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            s.fit(frame, y)
+        texts = (str(w.message) for w in caught)
+        noted[kind] = [text for text in texts if text.startswith("decoys=")]
+    assert not noted[None] and not noted["permuted"]
+    (said,) = noted["gaussian"]
+    assert "2 columns hold 3 values or fewer (sex, allele); normal decoys" in said
+
+
 def test_decoys_of_no_known_kind_are_refused():
     for kind in ("knockoff", 1, X):
         with pytest.raises(ValueError, match="decoys must be 'permuted', 'gaussian'"):

@@ -18,6 +18,7 @@ from rvamp_nb.resampling import FixedFactor, Multinomial, Poisson, Subsample, Tw
 from rvamp_nb.select.error_control import error_control, pfer_bound, unimodal_bound
 from rvamp_nb.select.question import _ALLOWED
 from rvamp_nb.select.target import (
+    check_estimable,
     huber_delta,
     read_target,
     row_roles,
@@ -88,6 +89,20 @@ LIVED = np.column_stack([(np.arange(40) % 2) * (GROUP == 0), 41.0 - np.arange(40
 
 def with_offset(offset, y, **options):
     return lambda: StabilitySelection(n_resamples=0, **options).fit(X, y, offset=offset)
+
+
+TRIALS = np.full(40, 8.0)
+
+
+def put(v, where, value):
+    return np.where(np.arange(40) == where, value, v)
+
+
+def with_trials(y=None, n_trials=TRIALS, loss="auto"):
+    y = np.minimum(COUNTS, 8) if y is None else y
+    return lambda: StabilitySelection(loss=loss, n_resamples=0).fit(
+        X, y, n_trials=n_trials
+    )
 
 
 # what: (a call that must be refused, a word that the message must hold)
@@ -206,8 +221,39 @@ BAD = {
     "X and y swapped": (fit(pd.Series(Y), FRAME), "are they swapped? Call fit(X, y)"),
     "y of successes and trials": (
         fit(y=np.column_stack([COUNTS, COUNTS + 3])),
-        "survival'): successes out of trials are two rows each: y = 1 with",
+        "survival'): of successes out of trials give the successes as y, the trials of",
     ),
+    "trials that are not whole": (
+        with_trials(n_trials=put(TRIALS, 3, 2.5)),
+        "n_trials must hold whole numbers >= 1, got 2.5 in row 3",
+    ),
+    "a row without trials": (
+        with_trials(n_trials=put(TRIALS, 5, 0)),
+        "got 0 in row 5 (counted from 0): drop rows without a trial",
+    ),
+    "a share of trials": (
+        with_trials(y=put(COUNTS, 2, 0.5)),
+        "y must hold whole numbers >= 0, got 0.5 in row 2 (counted from 0): with",
+    ),
+    "more successes than trials": (
+        with_trials(y=put(COUNTS, 7, 9)),
+        "y must be at most n_trials, got 9 of 8 in row 7",
+    ),
+    "trials of counts": (
+        with_trials(loss="poisson"),
+        "n_trials: of successes out of trials the loss is 'logistic' (or 'auto'), got",
+    ),
+    "successes in one row": (
+        with_trials(y=1 * (np.arange(40) == 3)),
+        "successes, or failures, in one row at most",
+    ),
+    "the same share everywhere": (with_trials(y=np.full(40, 4)), "y is constant (0.5"),
+    "words of trials": (with_trials(y=["a", "b"] * 20), "y must hold real numbers"),
+    "trials of half the rows": (
+        with_trials(n_trials=TRIALS[:20]),
+        "n_trials must hold",
+    ),
+    "no trials": (with_trials(n_trials=0 * TRIALS), "got 0 in row 0"),
     "a penalty factor by label and by text": (
         fit(FRAME.set_axis(range(5, 11), axis=1), penalty_factor={7: 0, "7": 1}),
         "penalty_factor names a column twice: [7, '7']",
@@ -840,11 +886,48 @@ def test_shares_of_trials_are_named():
     y = np.random.default_rng(5).binomial(8, 1 / (1 + np.exp(-X[:, 0]))) / 8
     s = StabilitySelection(verbose=0, n_resamples=0, lambdas=[0.3])
     (said,) = (text for text in of(s, X, y) if "trials" in text)
-    assert "shares k / 8" in said and "sample_weight" in said
+    assert "shares k / 8" in said and "n_trials" in said
     s.set_params(loss="squared")
     assert not any("trials" in text for text in of(s, X, y))
     s.set_params(loss="auto")
     assert not any("trials" in text for text in of(s, X, rng.random(40)))
+
+
+TIMES = np.random.default_rng(6).integers(2, 9, 40)
+WON = np.random.default_rng(7).binomial(TIMES, 1 / (1 + np.exp(-X[:, 0])))
+
+
+def test_successes_of_trials_are_predicted_as_shares():
+    one = StabilitySelection(n_resamples=100, lambdas=[0.4]).fit(X, WON, n_trials=TIMES)
+    assert one.loss_ == "logistic" and one.classes_ is None and one.support_[0]
+    share, spread = one.predict(X, return_std=True)
+    np.testing.assert_array_equal(one.predict_proba(X), np.stack([1 - share, share], 1))
+    assert np.corrcoef(share, WON / TIMES)[0, 1] > 0.5 and (spread > 0).all()
+    twice = StabilitySelection(n_resamples=100, lambdas=[0.4])
+    twice.fit(X, WON, n_trials=TIMES, sample_weight=np.full(40, 3.0))  # ratios matter
+    np.testing.assert_array_equal(one.probabilities_, twice.probabilities_)
+
+
+def test_trials_are_rows_that_are_drawn_together():
+    """By groups of two weighted rows, whose fields are averaged with few nodes."""
+    one, two = (StabilitySelection(n_resamples=0, q=2) for _ in range(2))
+    one.fit(X, WON, n_trials=TIMES)
+    side = dict(sample_weight=np.column_stack([WON, TIMES - WON]).ravel())
+    side["groups"] = np.repeat(np.arange(40), 2)
+    two.fit(np.repeat(X, 2, 0), np.tile([1, 0], 40), **side)
+    np.testing.assert_allclose(one.probabilities_, two.probabilities_, atol=1e-3)
+
+
+def test_a_share_between_labels_separates_nothing():
+    rows = row_roles(12, n_trials=np.full(12, 2.0))
+    target = read_target(np.repeat([0.0, 1, 2], 4), "auto", rows, Subsample(0.5))
+    side = np.repeat([-1.0, 0, 1], 4)[:, None] / 8**0.5
+    for Z, fine in ((side, False), (np.roll(side, 2), True)):
+        try:
+            check_estimable(target, Z, ["side"], Subsample(0.5))
+            assert fine
+        except ValueError:
+            assert not fine
 
 
 def test_a_set_of_one_column_is_named():

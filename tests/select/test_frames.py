@@ -34,6 +34,7 @@ def frame(M=30, seed=0):
 
 
 ROLES = dict(target="y", id="patient", categorical=["site", "grade"])
+GRADES = {"grade": [1, 2, 3]}
 
 
 def refused(*args, **asked):
@@ -480,21 +481,69 @@ def test_a_category_of_one_level_is_named():
     assert table.categories["site"] == ()
 
 
-def test_an_ordered_factor_is_coded_against_its_first_level():
+def test_an_ordered_factor_is_coded_from_its_first_level():
     """Also where another is more frequent, or the first one does not occur."""
     levels, cells = ["calm", "mild", "severe"], ["mild"] * 6 + ["calm", "severe"] * 2
     y, known = np.arange(10.0), pd.CategoricalDtype(["absent", *levels], ordered=True)
+    ordered = pd.DataFrame({"pain": pd.Series(cells, dtype=known), "y": y})
     for kind, against in ((known, "calm"), ("category", "mild")):
-        pain = pd.Series(cells, dtype=kind)
-        table = prepare_table(pd.DataFrame({"pain": pain, "y": y}), "y")
+        table = prepare_table(ordered.astype({"pain": str}).astype({"pain": kind}), "y")
         assert table.references == {"pain": against}
-    table = prepare_table(
-        pd.DataFrame({"pain": pd.Series(cells, dtype=known), "y": y}),
-        "y",
-        categorical=["pain"],
-        reference={"pain": "severe"},
-    )
-    assert table.references == {"pain": "severe"}
+    for reference in ({}, {"pain": "severe"}):  # level by level, if it is asked
+        asked = dict(categorical=["pain"], reference=reference)
+        table = prepare_table(ordered, "y", **asked)
+        assert table.references == {"pain": reference.get("pain", "calm")}
+        assert all("pain=" in name for name in table.X)
+
+
+def test_an_ordered_category_has_a_column_for_each_step():
+    data = frame().assign(grade=[1, 2, 2, 3, 5] * 6)
+    data.loc[4, "grade"] = np.nan
+    asked = dict(target="y", id="patient", categorical="site", missing="median")
+    asked["ordered"] = {"grade": [1, 2, 3, 4, " 5 "]}
+    table = prepare_table(data, **asked)
+    steps = "grade>=2", "grade>=3", "grade>=5"  # nobody has grade 4
+    assert table.categories["grade"] == steps and table.references["grade"] == "1"
+    grade = data.grade.fillna(2)  # the most frequent level
+    for step, least in zip(steps, (2, 3, 5)):
+        np.testing.assert_array_equal(table.X[step], grade >= least)
+    assert table.options["categories"]["grade"] == [*steps]
+    (note,) = (note for note in table.notes if "'grade' became" in note)
+    assert "3 columns of 0 and 1, steps from one level to the next above '1'" in note
+    kind = pd.CategoricalDtype([1.0, 2, 3, 4, 5], ordered=True)
+    asked.pop("ordered")
+    by_type = prepare_table(data.astype({"grade": kind}), **asked)
+    pd.testing.assert_frame_equal(by_type.X, table.X)
+    kept = prepare_table(data.astype({"grade": kind}), keep="grade", **asked)
+    assert kept.options["penalty_factor"] == dict.fromkeys(steps, 0)
+
+
+def test_a_step_that_few_rows_do_not_take_is_rare_too():
+    data = frame().assign(grade=[1, 2, 2] + [3] * 27)
+    said = prepare_table(data, "y", id="patient", drop="site", ordered=GRADES).warnings
+    rare = "levels in fewer than 5 rows can hardly be found: 'grade>=2', 'grade>=3'"
+    assert rare in said
+
+
+def test_an_exposure_is_an_offset():
+    data = frame().assign(days=np.arange(1, 31))
+    roles = dict(ROLES, exposure="days", missing="drop")
+    table = prepare_table(data, **roles)
+    np.testing.assert_array_equal(table.rows["offset"], np.log(data.days))
+    assert "days" not in table.X
+    data.loc[4, "days"], data.loc[9, "days"] = np.nan, 0
+    said = refused(data, **roles)
+    place = "in 'days' (1 of 30, first '0.0' in row 9 (counted from 0))"
+    assert f"a cell is not above 0 {place}: an exposure is: mend it" in said
+    assert prepare_table(data.drop(index=9), **roles).left_out == 1
+
+
+def test_trials_go_with_their_rows():
+    data = frame().assign(n=np.arange(30) % 7 + 1)
+    data.loc[3, "n"] = np.nan
+    table = prepare_table(data, **ROLES, trials="n", missing="drop")
+    np.testing.assert_array_equal(table.rows["n_trials"], data.n.drop(3))
+    assert table.left_out == 1 and "n" not in table.X
 
 
 def test_a_level_of_every_row_is_a_name():
@@ -558,6 +607,16 @@ def test_a_role_takes_a_column_out_of_the_features():
         (dict(target="y", keep="age", drop="age"), "drop and keep at once"),
         (dict(target="y", missing="mean"), "error, median or drop"),
         (dict(target="y", drop=["patient", "site", "age", "crp", "grade"]), "only col"),
+        (dict(ROLES, ordered={"grad": [1, 2]}), "argument ordered: the table has no"),
+        (dict(ROLES, ordered={"grade": [1, 2, 3]}), "roles categorical and ordered at"),
+        (dict(target="y", ordered={"grade": [1]}), "needs two levels at least"),
+        (dict(target="y", ordered={"grade": [1, 2, 1]}), "each once"),
+        (
+            dict(target="y", id="patient", drop="site", ordered={"grade": [1, 2]}),
+            "ordered: 'grade' has '3' beside '1', '2': name all levels, the lowest",
+        ),
+        (dict(target="y", exposure="age", offset="crp"), "give one column"),
+        (dict(target="y", positive="ill", trials="age"), "positive is for a class of"),
     ],
 )
 def test_roles_that_make_no_sense_are_one_line(asked, words):
