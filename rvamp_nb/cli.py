@@ -274,7 +274,21 @@ def _request(args):
     options = _some(args, _OPTIONS) | dict(lambdas=args.lam and [args.lam])
     if args.time and args.loss == "auto":
         options["loss"] = "survival"
+    if groups := _groups(args, table):
+        options["column_groups"] = groups
     return _source(args, frame), table, options
+
+
+def _groups(args, table):
+    """Columns that are selected together, {name: columns}; a category is its levels."""
+    levels = table.options.get("categories", {})
+    if args.group_levels and not levels:
+        problem = "no column has several levels: name some with --categorical"
+        raise InputError(f"argument --group-levels: {problem}")
+    groups = dict(levels) if args.group_levels else {}
+    for name, columns in args.group:
+        groups[name] = [c for one in columns for c in table.categories.get(one, [one])]
+    return groups
 
 # %% ../nbs/workshop/cli.ipynb #04ec9a33
 def _announce(options, many=5000):

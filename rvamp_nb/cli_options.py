@@ -74,6 +74,11 @@ _mark = _reader(
 )
 _is_pair = lambda pair: len(pair) == 2
 _pair = _reader(lambda text: tuple(text.split("=", 1)), _is_pair, "is not COLUMN=LEVEL")
+_group = _reader(
+    lambda text: (text.split("=", 1)[0], text.partition("=")[2].split(",")),
+    lambda pair: pair[0] and all(pair[1]),
+    "is not NAME=COLUMN,COLUMN,...",
+)
 _order = _reader(
     lambda text: (text.split("=", 1)[0], text.partition("=")[2].split("<")),
     lambda pair: len(pair[1]) > 1 and all(pair[1]),
@@ -148,6 +153,16 @@ def _add_roles(select):
     steps += " grade>=2, one for each step (quotation marks keep < from the shell)"
     order = dict(metavar="COLUMN=LEVEL<LEVEL", type=_order)
     add("--ordered", help=steps, **order, **several)
+    together = "* columns that are selected together or not at all: splines, levels"
+    named = dict(metavar="NAME=COLUMN,COLUMN", type=_group)
+    add(
+        "--group",
+        help=f"{together}, pathways; the bound counts groups",
+        **named,
+        **several,
+    )
+    levels = "the levels of each category are such a group"
+    add("--group-levels", help=levels, action="store_true")
     groups = "rows of one label are drawn together: several samples of one patient"
     add("--groups", help=groups, **column)
     strata = "half of each label is drawn: rare classes, hospitals; no feature, unless"

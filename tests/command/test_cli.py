@@ -1910,3 +1910,49 @@ def test_a_matrix_is_for_python(capsys):
     assert "cannot read A.zarr" in refused(capsys, "select", "A.zarr", "--target", "y")
     said = refused(capsys, *"plan --effects 3 --size 1 --pilot A.npy".split())
     assert "cannot read A.npy (it is a matrix" in said
+
+
+def test_groups_of_columns(tmp_path):
+    """`--group` and `--group-levels` are `column_groups` of the estimator."""
+    draw = np.random.default_rng(0)
+    data = pd.DataFrame(draw.normal(size=(120, 5)), columns=list("abcde"))
+    data["site"] = draw.choice(["x", "y", "z"], 120)
+    data["a2"] = data["a"] ** 2
+    data["out"] = 2 * data["a2"] + data["site"].map(dict(x=0, y=2, z=-2)) + data["b"]
+    data["out"] += draw.normal(size=120)
+    data.to_csv(tmp_path / "t.csv", index=False)
+    line = f"select {tmp_path / 't.csv'} --target out --categorical site --no-refits"
+    line += f" --group bend=a,a2 --group-levels --out {tmp_path / 'o'} --pfer 2"
+    main(line.split())
+    found = pd.read_csv(tmp_path / "o/t-selection.csv", index_col="feature")
+    levels = found.index[found.index.str.startswith("site=")]
+    assert (found.group[levels] == "site").all() and len(levels) == 2
+    assert found.probability[levels].nunique() == 1
+    assert found.probability["a"] == found.probability["a2"]
+    settings = json.loads((tmp_path / "o/t-selection.json").read_text())
+    assert settings["n_column_groups"] == 2 and settings["n_candidates"] == 6
+    # the name of a category stands for its levels
+    other = line.replace("--group-levels", "--group site=site --force")
+    main(other.split())
+    again = pd.read_csv(tmp_path / "o/t-selection.csv", index_col="feature")
+    pd.testing.assert_frame_equal(found, again)
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("--group a,b", "'a,b' is not NAME=COLUMN,COLUMN"),
+        ("--group g=a,", "is not NAME=COLUMN,COLUMN"),
+        ("--group g=a,bb", "column_groups names 'bb', which is no column of X"),
+        ("--group g=a --group h=a,b", "'a' is in two sets"),
+        ("--group-levels", "no column has several levels"),
+    ],
+)
+def test_groups_of_columns_that_will_not_do(tmp_path, capsys, line, message):
+    data = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)), columns=[*"aby"])
+    data.to_csv(tmp_path / "t.csv", index=False)
+    line = f"select {tmp_path / 't.csv'} --target y --out {tmp_path / 'o'} {line}"
+    with pytest.raises(SystemExit) as ended:
+        main(line.split())
+    assert ended.value.code == 2
+    assert message in " ".join(capsys.readouterr().err.split())

@@ -156,6 +156,8 @@ def test_densities_of_members(fitted):
     np.testing.assert_allclose(
         one.quantile(q), np.quantile(draws[:, at], q), atol=0.5 * one.std
     )
+    first = p1(fitted, "dose0^1")  # far from orthogonal to the third
+    np.testing.assert_allclose(first.std, draws[:, at - 1].std(), rtol=0.35)
     # p2 has one variance for all directions of a group: right for columns alone
     pair = p2(fitted, ["age", "dose0^2"])
     np.testing.assert_allclose(pair.mean, both.mean[::-1], rtol=0.05)
