@@ -11,7 +11,10 @@ import rvamp_nb
 # What a user wants to do, and with which names, the first thing first. A name of
 # a public module stands here with it.
 TASKS = {
-    "Fit": "rvamp Fit rvamp_path naive_bootstrap survival_fit ConvergenceWarning",
+    "Fit": (
+        "rvamp Fit rvamp_path naive_bootstrap survival_fit softmax_fit"
+        " ConvergenceWarning"
+    ),
     "Fit: penalties and priors": (
         "Laplace Ridge ElasticNet NonNegative GroupLasso orthonormal_groups SpikeSlab"
     ),

@@ -257,12 +257,16 @@ def _one_count(loss, y, omega, w, c, V, least):
     """For one count: mean, response, slack, covariance of what is not linear."""
     if c == 0:
         return 0 * V[..., 0], 0 * V, np.eye(V.shape[-1]) + 0 * V, 0 * V
-    u, C = group_pulls(loss, y, omega, c, V)
-    if loss.kinked:
-        C = c * _mean_curvature(loss, y, omega + times(V, u), w, least)
-    inverse = np.linalg.inv(_systems(V, C))
+    if loss.joint:  # rows that share one loss, chapter 6.1
+        u, C = loss.joint(y, omega, c, V)
+        inverse = np.linalg.inv(np.eye(V.shape[-1]) + C @ V)
+    else:
+        u, C = group_pulls(loss, y, omega, c, V)
+        if loss.kinked:
+            C = c * _mean_curvature(loss, y, omega + times(V, u), w, least)
+        inverse = np.linalg.inv(_systems(V, C))
     slack, mean = np.tensordot(w, inverse, 1), np.tensordot(w, u, 1)
-    inverse *= C[..., None, :]
+    inverse = inverse @ C if loss.joint else inverse * C[..., None, :]
     chi = np.tensordot(w, inverse, 1)
     bent = u - mean + times(chi, omega - np.tensordot(w, omega, 1))
     return mean, chi, slack, np.einsum("k,kgi,kgj->gij", w, bent, bent)

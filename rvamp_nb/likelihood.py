@@ -31,6 +31,7 @@ class _Row:
     sample_weight = None  # of each row
     most_offset = np.inf  # beyond which a row has no noise
     layout = None  # which rows share a count, `Layout` of chapter 5.2
+    joint = None  # a method: pulls of rows that share one loss (chapter 6.1)
     # the loss of one row, of no weight or group
     plain: "_Row" = property(lambda self: self)
     generic = False  # whether `value` and `derivatives` are all that makes its message
@@ -63,6 +64,10 @@ class _Row:
         field, (N,); `each` is the same for rows that are drawn one by one.
         """
         return each
+
+    def pooled(self, values: Array) -> Array:
+        """Numbers of rows, (M,), as means over those that share one loss."""
+        return values
 
     def numbered(self, y: Array) -> "tuple[_Row, Array]":
         """The loss, and what it takes for y, of rows in any number and order."""

@@ -216,7 +216,8 @@ class Turns:
         which = np.arange(N) if columns is None else columns
         every = np.append(which, [N] * fit.has_intercept).astype(int)
         A = p.A[:, every]  # an intercept's column of ones, too
-        metric = rvamp_metric(fit, every)
+        Q, D, V, q = rvamp_metric(fit, every)
+        metric = Metric(Q, D, loss.pooled(V), loss.pooled(q))
         h, (V, h_u, _) = (message.alone() for message in fit.last.state)
         sizes = np.abs([np.abs(v).max() + 1e-300 for v in (p.y, h.h, h_u)])
         if np.abs(np.log10(sizes)).max() > IN_RANGE:

@@ -35,6 +35,7 @@ from rvamp_nb import (
     rvamp,
     rvamp_path,
     save_fit,
+    softmax_fit,
     state_evolution,
     survival_fit,
 )
@@ -42,6 +43,7 @@ from rvamp_nb.column_groups import P1InGroup
 from rvamp_nb.densities import P1, P1Clustered, P1Posterior
 from rvamp_nb.inference.cox import BaselineHazard
 from rvamp_nb.inference.refinement import RefinedFit
+from rvamp_nb.inference.several_classes import SoftmaxFit
 
 Array = NDArray[np.float64]
 
@@ -72,6 +74,7 @@ assert_type(Fit.load("fit.npz", data.A, data.y), Fit)
 assert_type(Laplace(lam).scaled(2.0).is_unpenalized(), bool | NDArray[np.bool_])
 assert_type(Grouped(Subsample(), ("a", "a", "b")).mean, float)
 assert_type(survival_fit(data.A, data.y, data.y > 0, lam), tuple[Fit, BaselineHazard])
+assert_type(softmax_fit(data.A, data.y > 0, lam).refine(), SoftmaxFit)
 assert_type(ChunkedTable(data.A).sizes, tuple[Array, Array])
 assert_type(state_evolution(0.3, lam, signal=ConstantSignal(3.0, 0.1)).mse, float)
 assert_type(plan_study(1000, 10, 0.5, pfer=1).power, float)
