@@ -32,7 +32,9 @@ TASKS = {
     "Fit: tables larger than the memory, and files": (
         "ChunkedTable DaskTable ChunkError save_fit load_fit load_state"
     ),
-    "Select": "StabilitySelection refine condition_on_rows ReliabilityWarning",
+    "Select": (
+        "StabilitySelection neighbourhoods refine condition_on_rows ReliabilityWarning"
+    ),
     "Understand": (
         "p1 p2 coefficient_interval group_norm debiased_effects free_energy"
         " stability_radius"

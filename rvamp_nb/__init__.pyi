@@ -46,6 +46,7 @@ from .resampling import Weakness as Weakness
 from .saving import load_state as load_state
 from .saving import save_fit as save_fit
 from .select.estimator import StabilitySelection as StabilitySelection
+from .select.networks import neighbourhoods as neighbourhoods
 from .select.planning import plan_study as plan_study
 from .select.planning import predict_study as predict_study
 from .solver import ConvergenceWarning as ConvergenceWarning

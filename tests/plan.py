@@ -44,6 +44,7 @@ NEEDS = {  # the chapters that come before each, in the order of a term
     "5.7": "4.3 5.1 5.4",
     "5.8": "2.4 3.1 3.3 3.4 3.7 4.2 4.4 4.6 4.7",
     "6.1": "3.2 3.7 4.4 5.2 5.5 5.8",
+    "6.2": "1.4 3.6 4.4 5.1",
 }
 PLACES = {name: place for place, name in enumerate(NEEDS)}
 MOVING = r"^(?:film\(\s*)?sliders\(|^(?:diabetes_explorer|explore)\("

@@ -40,6 +40,7 @@ RETURNED = {
     "inference.survival": ("BaselineHazard",),
     "resampling": ("CountLaw",),
     "select.frames": ("Table",),
+    "select.networks": ("Network",),
     "select.penalty": ("PenaltyChoice", "SelectionProblem"),
     "select.planning": ("Pilot", "Study"),
     "solver": ("Path",),

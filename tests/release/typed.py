@@ -28,6 +28,7 @@ from rvamp_nb import (
     free_energy,
     load_fit,
     naive_bootstrap,
+    neighbourhoods,
     p1,
     p2,
     plan_study,
@@ -67,6 +68,7 @@ assert_type(free_energy(fit), float)
 assert_type(refine(condition_on_rows(fit, 4), n_resamples=100), RefinedFit)
 assert_type(debiased_effects(fit).ci_low, Array)
 assert_type(naive_bootstrap(data.A, data.y, lam, loss="huber").Pi_se, Array)
+assert_type(neighbourhoods(data.A, rule="or").probabilities, Array)
 save_fit(fit, "fit.npz")
 fit.save("fit.npz")
 assert_type(load_fit("fit.npz", data.A, data.y), Fit)
