@@ -1278,8 +1278,8 @@ SABOTAGES = [
     Sabotage(
         "inference/cox.py",
         "at risk are those who left before, not those who are still there",
-        "return np.take(np.cumsum(weights[..., ::-1], -1), -1 - self.first, -1)",
-        "return np.take(np.cumsum(weights, -1), self.first, -1)",
+        "sums = self._sums(weights, True)[..., self.first]",
+        "sums = self._sums(weights, False)[..., self.first]",
         "tests/inference/test_survival.py::test_a_cox_refit_meets_its_conditions",
     ),
     Sabotage(
@@ -1314,8 +1314,8 @@ SABOTAGES = [
     Sabotage(
         "inference/cox.py",
         "of those who leave together each is at risk alone",
-        "-1 - self.first, -1)",
-        "np.arange(-1, -1 - len(self.first), -1), -1)",
+        "self.first = np.searchsorted(stop, stop)",
+        "self.first = np.arange(len(stop))",
         "tests/inference/test_survival.py::test_a_cox_refit_meets_its_conditions",
     ),
     Sabotage(
@@ -1325,6 +1325,68 @@ SABOTAGES = [
         "",
         "tests/inference/test_survival.py"
         "::test_a_cox_refit_takes_few_steps_also_where_hardly_a_penalty_holds_it",
+    ),
+    Sabotage(
+        "inference/cox.py",
+        "all strata share one clock",
+        "return_inverse=True)[1] * (len(known) + 1)",
+        "return_inverse=True)[1] * 0",
+        "tests/inference/test_survival.py"
+        "::test_refits_with_strata_and_entries_meet_their_conditions",
+    ),
+    Sabotage(
+        "inference/cox.py",
+        "who enters at a death is at risk there",
+        "self.come = np.searchsorted(start[self.order], stop)",
+        'self.come = np.searchsorted(start[self.order], stop, "right")',
+        "tests/inference/test_survival.py"
+        "::test_refits_with_strata_and_entries_meet_their_conditions",
+    ),
+    Sabotage(
+        "inference/cox.py",
+        "sums of a stratum begin where those of the one before end",
+        "ends = [0, *(np.flatnonzero(rest[1:] >= stop[:-1]) + 1), len(stop)]",
+        "ends = [0, len(stop)]",
+        "tests/inference/test_survival.py::test_many_small_strata_lose_no_digits",
+    ),
+    Sabotage(
+        "inference/cox.py",
+        "a late row has met the deaths before its entry",
+        "seen[: len(time)] - seen[len(time) :] if late else seen",
+        "seen[: len(time)]",
+        "tests/inference/test_survival.py"
+        "::test_the_baseline_of_a_stratum_is_that_of_its_rows_alone",
+    ),
+    Sabotage(
+        "inference/cox.py",
+        "deaths with little and with much at risk share running sums",
+        "size = np.floor(np.log2(at_risk)) * grows",
+        "size = 0 * at_risk",
+        "tests/inference/test_survival.py::test_a_risk_that_rises_by_powers_of_ten",
+    ),
+    Sabotage(
+        "inference/cox.py",
+        "the frozen baselines see columns that differ between strata",
+        'return within_strata(check_array("A", A), self.strata, self.sample_weight)',
+        "return A",
+        "tests/select/test_estimator_input.py"
+        "::test_what_is_constant_inside_every_stratum_is_named",
+    ),
+    Sabotage(
+        "inference/refits.py",
+        "refits have one baseline for all strata",
+        "sets = dict(strata=baseline.strata, entry=baseline.entry)",
+        "sets = {}",
+        "tests/select/test_estimator_input.py"
+        "::test_strata_of_survival_times_have_a_hazard_each",
+    ),
+    Sabotage(
+        "select/target.py",
+        "strata without an event are passed over",
+        "for n, text in enumerate(what)",
+        "for n, text in enumerate(what, 1)",
+        "tests/select/test_estimator_input.py"
+        "::test_strata_with_an_event_or_none_are_named",
     ),
     Sabotage(
         "inference/cox.py",

@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from ..batch_glm import GAP, refit, unit_table
 from ..likelihood import FAINTEST, Logistic, PoissonLoss, Squared
@@ -46,22 +45,18 @@ class RiskSets:
     """
 
     def __init__(self, start, stop):
-        self.start, self.stop, numbers = start, stop, np.arange(len(stop))
+        self.start, self.stop = start, stop
         rest = np.minimum.accumulate(start[::-1])[::-1]
-        edges = np.flatnonzero(rest[1:] >= stop[:-1]) + 1
-        ends = [0, *edges, len(stop)]
+        ends = [0, *(np.flatnonzero(rest[1:] >= stop[:-1]) + 1), len(stop)]
         self.blocks = [slice(*pair) for pair in zip(ends, ends[1:])]
-        block = np.searchsorted(edges, numbers, "right")
+        block = np.searchsorted(ends[1:-1], np.arange(len(stop)), "right")
         self.first = np.searchsorted(stop, stop)  # of the rows of the same time
         self.last = np.searchsorted(stop, stop, "right") - 1
         self.order = np.argsort(start, kind="stable")
-        come = np.searchsorted(start[self.order], stop)  # so many by then
-        gone = np.searchsorted(stop, start, "right")
-        self.coming, self.gone = (
-            come < np.take(ends, block + 1),
-            gone > np.take(ends, block),
-        )
-        self.come, self.left = np.minimum(come, len(stop) - 1), gone - 1
+        self.come = np.searchsorted(start[self.order], stop)  # so many by then
+        self.gone = np.searchsorted(stop, start, "right")
+        self.more = self.come < np.take(ends, block + 1)  # come later
+        self.less = self.gone > np.take(ends, block)  # have gone before
 
     def of(self, rows):
         """Those of some of the rows, which are sorted."""
@@ -77,17 +72,17 @@ class RiskSets:
     def at_risk(self, weights):
         """Sums over the rows at risk when a row ends, (..., M)."""
         sums = self._sums(weights, True)[..., self.first]
-        if not self.gone.any():
+        if not self.less.any():
             return sums
         later = self._sums(weights[..., self.order], True)
-        return sums - np.where(self.coming, later[..., self.come], 0)
+        return sums - np.where(self.more, later[..., self.come - len(self.come)], 0)
 
     def while_at_risk(self, jumps):
         """Sums of what happens at the ends of rows while a row is at risk, (..., M)."""
         sums = self._sums(jumps, False)
-        if not self.gone.any():
+        if not self.less.any():
             return sums[..., self.last]
-        return sums[..., self.last] - np.where(self.gone, sums[..., self.left], 0)
+        return sums[..., self.last] - np.where(self.less, sums[..., self.gone - 1], 0)
 
 # %% ../../nbs/course/53_survival.ipynb #afe3e1d8
 class CoxLoss:
@@ -140,13 +135,13 @@ def within_strata(A, strata, weight):
     (M,): no Cox model with these strata notices (`within`). What does not vary inside
     any stratum is 0.
     """
-    names, codes = np.unique(strata, return_inverse=True)
-    weight = weight / np.maximum(np.bincount(codes, weight), FAINTEST)[codes]
-    share = csr_array(
-        (weight, (codes, np.arange(len(codes)))), (len(names), len(codes))
-    )
-    B = A - (share @ A)[codes]
-    B -= (share @ B)[codes]  # what rounding has left
+    codes = np.unique(strata, return_inverse=True)[1]
+    share = weight / np.maximum(np.bincount(codes, weight), FAINTEST)[codes]
+    order = np.argsort(codes, kind="stable")
+    first = np.searchsorted(codes[order], np.arange(codes.max() + 1))
+    mean = lambda B: np.add.reduceat((share[:, None] * B)[order], first)[codes]
+    B = A - mean(A)
+    B -= mean(B)  # what rounding has left
     size = np.abs(B[weight > 0]).max(0, initial=0)
     return np.where(size > 1e-12 * np.abs(A).max(0), B, 0.0)
 
@@ -201,7 +196,7 @@ def _seen_of_others(died, at_risk, held, since, until, a):
     each = died[k] / at_risk[k] * _of_others(held[row] / at_risk[k], a)
     return seen + np.bincount(row, each, len(held))
 
-
+# %% ../../nbs/course/53_survival.ipynb #c10c0030
 def _seen_in_parts(died, at_risk, held, since, until, a):
     """The same where the risk may grow: of deaths at which it is alike up to 2."""
     grows, seen = (np.diff(at_risk) > 0).any(), np.zeros(len(held))
@@ -212,7 +207,7 @@ def _seen_in_parts(died, at_risk, held, since, until, a):
         seen += _seen_of_others(died[k], at_risk[k], held, *ends, a)
     return seen
 
-# %% ../../nbs/course/53_survival.ipynb #s4518bbb
+
 def _of_units(groups, clock, deaths, risk):
     """Groups at times: which each row is, (M,), times, deaths and risks, (n,) each, and
     the numbers of those that come second, third, ... of their group.
@@ -226,7 +221,7 @@ def _of_units(groups, clock, deaths, risk):
     parts = np.bincount(row, deaths), np.bincount(row, risk)
     return row, times[key % len(times)], *parts, place, later
 
-
+# %% ../../nbs/course/53_survival.ipynb #s4518bbb
 def leave_one_out_hazard(time, deaths, risk, counts, entry=None, strata=None):
     """The mean cumulative baseline through the eyes of each row that is drawn, (M,)
     (`drawn-share`). Deaths are events times weights, risks E c exp(eta + b) times
@@ -243,7 +238,8 @@ def leave_one_out_hazard(time, deaths, risk, counts, entry=None, strata=None):
     at_risk = np.cumsum(left[::-1])[::-1]
     for at in reversed(later):
         held[at - 1] += held[at]
-    since, mine = np.where(place, np.roll(until, 1), 0), np.flatnonzero(deaths)
+    since = np.where(place, np.roll(until, 1), until if late else 0)
+    mine = np.flatnonzero(deaths)
     if late:  # rounding errors
         np.maximum.at(at_risk, until[mine] - 1, held[mine])
     seen = _seen_in_parts(died, at_risk, held, since, until, a)
@@ -267,9 +263,9 @@ def survival_target(y):
     what is none of these, missing or negative times, and a start that is not before its
     stop.
     """
-    parts = _columns(y)
+    parts = _parts_of(y)
     coded = [np.isin(np.asarray(v, dtype=object), (0, 1)).all() for v in parts]
-    if coded[-1] and not coded[0]:
+    if coded[-1] and not (coded[0] and np.any(parts[0])):  # all start at 0
         parts = parts[-1:] + parts[:-1]
     event, *ends = map(np.asarray, parts)
     if event.dtype.kind == "O":
@@ -286,7 +282,7 @@ def survival_target(y):
 _FIELDS = ("event", "time"), ("event", "start", "stop"), ("event", "entry", "time")
 
 
-def _columns(y):
+def _parts_of(y):
     """The columns of event and time, or event, start and stop."""
     names = isinstance(y, np.ndarray) and y.dtype.names or ()
     names = list(y.columns) if "frame" in kind_of(y) else names
@@ -322,8 +318,9 @@ def _check_baseline(base):
     fields = vars(base)
     fields["time"] = time = _check_time(check_array("time", base.time))
     ones = np.ones(len(time))
-    usual = dict(event=None, sample_weight=ones, offset=0 * ones)
-    usual |= {} if base.entry is None else dict(entry=None)
+    usual = dict(event=None, sample_weight=ones, offset=0 * ones, entry=None)
+    if base.entry is None:
+        del usual["entry"]
     for name, default in usual.items():
         given = default if fields[name] is None else fields[name]
         fields[name] = value = check_array(name, given)

@@ -250,7 +250,7 @@ def _steps(ask, labels, _):
 
 
 def _response(ask, frame, values):
-    """The target: floats, words, or (event, time)."""
+    """The target: floats, words, or the fields event, time, and entry between them."""
     if ask.time is None:
         y = values[ask.target].to_numpy()
         if not np.isnan(y).any():  # gaps are gone
@@ -269,14 +269,9 @@ def _response(ask, frame, values):
         remedy = "write 1 where the event was seen, 0 where it was not, or name what"
         remedy += f" stands for a gap with {ask.typed('na')}"
         raise InputError(f"{ask.where}: {problem}: {remedy}")
-    ends = dict(entry=ask.entry, time=ask.time)
-    ends = {field: name for field, name in ends.items() if name is not None}
-    fields = [("event", bool), *((field, float) for field in ends)]
-    y = np.empty(len(frame), dtype=fields)
-    y["event"] = [word in yes for word in words]
-    for field, name in ends.items():
-        y[field] = values[name]
-    return y
+    ends = {f: values[n] for f, n in dict(entry=ask.entry, time=ask.time).items() if n}
+    died = [word in yes for word in words]
+    return pd.DataFrame(dict(event=died, **ends)).to_records(index=False)
 
 
 def _one_class(ask, words):

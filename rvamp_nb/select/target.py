@@ -228,9 +228,11 @@ def _few_events(base, strata):
         return ""
     names, codes = np.unique(strata, return_inverse=True)
     events = np.bincount(codes, base.event * (base.sample_weight > 0))
-    what = {0: "without an event say nothing", 1: "with one event say nothing in the"}
-    what[1] += " resamples that miss it"
-    found = ((np.flatnonzero(events == n), text) for n, text in what.items())
+    what = (
+        "without an event say nothing",
+        "with one event nothing where it is not drawn",
+    )
+    found = ((np.flatnonzero(events == n), text) for n, text in enumerate(what))
     found = [f"{format_list(names, at)} {text}" for at, text in found if len(at)]
     remedy = "a death is compared inside its stratum only; merge strata that are alike"
     return f"strata {'; '.join(found)}: {remedy}" * bool(found)

@@ -1735,9 +1735,34 @@ def test_a_time_and_an_event(capsys):
         ("--time days --event died --loss logistic", "say loss='survival'"),
         ("--target days --loss survival", "survival needs --time and --event"),
         ("--time dies --event died", "no column 'dies'"),
+        ("--target a --entry b", "--entry is for survival"),
+        ("--time days --event died --entry days", "cannot have the roles"),
+        ("--time days --event died --entry a", "start must be"),
     ):
         said = refused(capsys, "select", "s.csv", *line.split(), "--force")
         assert words in said, line
+
+
+def test_late_entries_and_sites_with_a_hazard_each(capsys):
+    from rvamp_nb.inference.survival import simulated_survival
+
+    A, y = simulated_survival(M=150, N=5, seed=1)
+    X, site = (10 * A).round(5), np.arange(150) % 3
+    start = (y["time"] * (site + 0.5) / 4).round(1)
+    data = pd.DataFrame(X, columns=list("abcde"))
+    data = data.assign(start=start, days=y["time"], died=y["event"] * 1, site=site)
+    data.to_csv("late.csv", index=False)
+    roles = "--time days --event died --entry start --strata site --resamples 0"
+    main(f"select late.csv {roles}".split())
+    assert "stratified Cox model, one baseline in each of 3 strata" in unwrapped(
+        capsys.readouterr().out
+    )
+    assert settings("late")["target"] == "start, days, died"
+    s = StabilitySelection(n_resamples=0, loss="survival", verbose=0)
+    s.fit(X, np.column_stack([start, y["time"], y["event"]]), strata=site)
+    found = pd.read_csv("rvamp-nb-out/late-selection.csv", index_col="feature")
+    Pi = found.probability[list("abcde")]
+    np.testing.assert_allclose(Pi, s.probabilities_, rtol=1e-5)
 
 
 # Before there is a table --------------------------------------------------------------

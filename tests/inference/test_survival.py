@@ -17,6 +17,7 @@ from rvamp_nb.inference.conditioning import condition_on_rows
 from rvamp_nb.inference.cox import (
     BaselineHazard,
     CoxLoss,
+    RiskSets,
     cox_fits,
     leave_one_out_hazard,
     survival_target,
@@ -25,7 +26,14 @@ from rvamp_nb.inference.survival import simulated_survival, survival_fit
 from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.messages import Natural, extrinsic
 from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import FixedFactor, Grouped, NoResampling, Poisson, Subsample
+from rvamp_nb.resampling import (
+    FixedFactor,
+    Grouped,
+    NoResampling,
+    Poisson,
+    Stratified,
+    Subsample,
+)
 from rvamp_nb.solver import ConvergenceWarning, rvamp
 from rvamp_nb.weighted import WeightedLoss
 
@@ -561,6 +569,205 @@ def test_nobody_holds_more_than_the_whole_risk():
         assert abs(mine + p - 1) < 1e-12 or share == 1
 
 
+# Strata and late entries --------------------------------------------------------------
+
+
+def sites(kind, seed, M=90, N=12):
+    """A table with ties, some of whose sites differ in the hazard; what is not in
+    `kind` ("strata entry weights") is None.
+    """
+    rng = np.random.default_rng(seed)
+    A, site = rng.normal(size=(M, N)), rng.integers(0, 4, M)
+    A[:, 1] += site
+    base = np.exp(1.5 * site - 2)
+    death = rng.exponential(1 / (base * np.exp(0.8 * A[:, 0])))
+    left = rng.exponential(2 / base)
+    time, event = np.ceil(20 * np.minimum(death, left)) / 20, (death <= left) * 1.0
+    entry = np.floor(20 * time * rng.uniform(0, 0.9, M) * (rng.random(M) < 0.6)) / 20
+    weight = rng.gamma(2, 1, M)
+    A = A - A.mean(0)
+    given = dict(strata=site, entry=entry, weights=weight)
+    given = {name: value if name in kind else None for name, value in given.items()}
+    return A / np.linalg.norm(A, axis=0), time, event, given
+
+
+def risk_set(mu, time, strata, entry):
+    """Who is at risk when a row ends, `risk-set` as it is written."""
+    there = time >= time[mu]
+    there &= True if strata is None else strata == strata[mu]
+    return there & (True if entry is None else entry < time[mu])
+
+
+def slope_in_risk_sets(A, time, event, counts, x, strata, entry):
+    """As `pull`, with strata and entries."""
+    risk, g = counts * np.exp(A @ x), np.zeros(A.shape[1])
+    for mu in np.flatnonzero(event * counts):
+        there = risk_set(mu, time, strata, entry)
+        g += counts[mu] * (A[mu] - risk[there] @ A[there] / risk[there].sum())
+    return g
+
+
+KINDS = ["strata", "entry", "strata entry", "strata weights", "strata entry weights"]
+
+
+@pytest.mark.parametrize("seed, kind", [*enumerate(KINDS)])
+def test_refits_with_strata_and_entries_meet_their_conditions(seed, kind):
+    A, time, event, given = sites(kind, seed)
+    w = given.pop("weights")
+    w = np.ones(90) if w is None else w
+    counts = w * [np.ones(90), *(half(b, 90) for b in range(3))]
+    for lam in (0.5, 0.1):
+        x = cox_fits(A, time, event, np.full((4, 12), lam), counts, **given)
+        for one, c in zip(x, counts):
+            g = slope_in_risk_sets(A, time, event, c, one, **given) / lam
+            on = one != 0
+            np.testing.assert_allclose(g[on], np.sign(one[on]), atol=1e-7)
+            assert np.abs(g).max() < 1 + 1e-7
+        assert (x != 0).any()
+
+
+def test_refits_of_a_long_table_know_strata_and_entries(monkeypatch):
+    A, time, event, given = sites("strata entry", 7, M=120)
+    del given["weights"]
+    counts = np.array([half(b, 120) for b in range(10)])
+    asked = A, time, event, np.full((10, 12), 0.5), counts
+    together = cox_fits(*asked, **given)
+    monkeypatch.setattr(refits_room, "LONG", 100)
+    alone = cox_fits(*asked, **given)
+    np.testing.assert_allclose(alone, together, rtol=1e-9, atol=1e-12)
+
+
+def test_an_unpenalised_fit_with_strata_and_entries_by_newtons_steps():
+    """Sums over risk sets as they are written, derivatives by differences."""
+    A, time, event, given = sites("strata entry", 3, M=60, N=3)
+    del given["weights"]
+    slope = lambda x: slope_in_risk_sets(A, time, event, np.ones(60), x, **given)
+    x, steps = np.zeros(3), 1e-5 * np.eye(3)
+    for _ in range(8):
+        bend = np.array([(slope(x + e) - slope(x - e)) / 2e-5 for e in steps])
+        x = x - np.linalg.solve(bend, slope(x))
+    ours = cox_fits(A, time, event, np.zeros((1, 3)), np.ones((1, 60)), **given)
+    np.testing.assert_allclose(ours[0], x, rtol=1e-6)
+
+
+def test_a_constant_in_each_stratum_moves_no_stratified_fit():
+    A, time, event, given = sites("strata", 1)
+    site, x = given["strata"], []
+    for shift in (0, 3 * site[:, None] + np.arange(12) * (site == 2)[:, None]):
+        table = np.column_stack([A + shift, site, site == 1])
+        lam = np.full((1, 14), 0.5) * (np.arange(14) < 13)  # the last has no penalty
+        x.append(cox_fits(table, time, event, lam, np.ones((1, 90)), strata=site)[0])
+        assert (x[-1][12:] == 0).all()
+    np.testing.assert_allclose(*x, rtol=1e-6, atol=1e-9)
+
+
+def test_the_baseline_of_a_stratum_is_that_of_its_rows_alone():
+    _, time, event, given = sites("strata entry", 2)
+    site, entry, law = given["strata"], given["entry"], HALF
+    risk = np.random.default_rng(0).gamma(1, 1, 90)
+    ours = leave_one_out_hazard(time, event, risk, law, entry, site)
+    for k in range(4):
+        at = site == k
+        alone = leave_one_out_hazard(time[at], event[at], risk[at], law, entry[at])
+        np.testing.assert_allclose(ours[at], alone, rtol=1e-10)
+    for part in (event, risk):
+        part[site == 1] = 0.0  # nobody dies there, or weighs anything
+    ours = leave_one_out_hazard(time, event, risk, law, entry, site)
+    assert np.isfinite(ours).all() and not ours[site == 1].any()
+
+
+def test_many_small_strata_lose_no_digits(monkeypatch):
+    """Steps end where rounding errors do not take part any more."""
+    A, time, event, given = sites("strata", 2, M=120, N=30)
+    keep = lambda *a, step=refits_room._newton_step: made.append(1) or step(*a)
+    made, site = [], np.arange(120) % 15
+    monkeypatch.setattr(refits_room, "_newton_step", keep)
+    counts = np.array([half(b, 120) for b in range(6)])
+    x = cox_fits(A, time, event, np.full((6, 30), 0.05), counts, strata=site)
+    assert len(made) < 60 and np.isfinite(x).all()
+
+
+def test_a_risk_that_rises_by_powers_of_ten():
+    """The first rows weigh next to nothing, and nobody else is there yet."""
+    size = np.array([1e-6, 1e-3, 1.0, 1e3, 1e6])
+    risk, first = np.repeat(size, 12), np.repeat(100.0 * np.arange(5), 12)
+    time, event = first + np.tile(np.arange(12.0), 5) + 1, np.ones(60)
+    ours = leave_one_out_hazard(time, event, risk, HALF, entry=first)
+    for k in range(5):
+        at = slice(12 * k, 12 * k + 12)
+        alone = leave_one_out_hazard(time[at] - 100 * k, event[at], risk[at], HALF)
+        np.testing.assert_allclose(ours[at], alone, rtol=1e-9)
+
+
+def test_a_row_that_is_cut_in_two_is_the_same_patient():
+    """(entry, stop] and (entry, middle], (middle, stop], drawn together."""
+    A, time, event, given = sites("strata entry", 5)
+    site, entry = given["strata"], given["entry"]
+    cut = np.flatnonzero(time - entry > 0.1)
+    middle = np.round(20 * (time + entry)[cut] / 2) / 20 + 0.025  # at no death
+    who = np.append(np.arange(90), cut)
+    entries, stops = np.append(entry, middle), np.append(time, middle)
+    entries[cut], entries[90:], deaths = middle, entry[cut], np.append(event, 0 * cut)
+    lam, c = np.full((1, 12), 0.5), half(0, 90)[None]
+    whole = cox_fits(A, time, event, lam, c, strata=site, entry=entry)
+    known = dict(strata=site[who], entry=entries)
+    parts = cox_fits(A[who], stops, deaths, lam, c[:, who], **known)
+    np.testing.assert_allclose(parts, whole, rtol=1e-9)
+    hazard = leave_one_out_hazard(time, event, np.ones(90), HALF, entry, site)
+    law, sets = Grouped(HALF, who), known.values()
+    pieces = leave_one_out_hazard(
+        stops, deaths, np.ones(len(who)), law, *reversed(sets)
+    )
+    np.testing.assert_allclose(np.bincount(who, pieces), hazard, rtol=1e-10, atol=1e-14)
+
+
+def test_the_own_share_with_strata_and_entries_against_resamples():
+    """The mean of each resample's baselines as those see it who are drawn."""
+    rng, M = np.random.default_rng(0), 60
+    stop, site = rng.permutation(M) + 1.0, np.arange(M) % 2
+    entry, event = stop * rng.uniform(0, 0.5, M), (rng.random(M) < 0.7) * 1.0
+    there = [risk_set(mu, stop, site, entry) for mu in range(M)]  # deaths, rows
+    met = np.array(there).T & (event > 0)  # rows, deaths
+    counts = np.array([HALF.draw(M, rng) for _ in range(4_000)])
+    total = np.maximum(counts @ np.array(there).T, 1)
+    seen = (counts * ((counts / total) @ met.T)).sum(0) / counts.sum(0)
+    ours = leave_one_out_hazard(stop, event, np.full(M, 0.5), HALF, entry, site)
+    few = [met[mu].any() and np.sum(there, 1)[met[mu]].min() < 8 for mu in range(M)]
+    kept = ~np.array(few) & met.any(1)
+    assert kept.sum() > 20
+    np.testing.assert_allclose(ours[kept], seen[kept], rtol=0.05)
+
+
+@pytest.mark.parametrize("kind", ["strata", "entry", "strata entry"])
+def test_survival_with_strata_and_entries_against_refits(kind):
+    A, time, event, given = sites(kind, 4, M=200, N=30)
+    del given["weights"]
+    law = HALF if given["strata"] is None else Stratified(HALF, given["strata"])
+    rng, lam = np.random.default_rng(0), np.full((100, 30), 1.2)
+    draws = [[law.draw(200, rng) for _ in range(100)] for _ in range(4)]
+    x = [cox_fits(A, time, event, lam, np.array(c), **given) for c in draws]
+    Pi, mean = (np.concatenate(x) != 0).mean(0), np.concatenate(x).mean(0)
+    prior = Laplace(1.2, randomize=FixedFactor())
+    fit, base = survival_fit(A, time, event, prior=prior, counts=law, **given)
+    noise = np.sqrt(np.mean(Pi * (1 - Pi)) / 400)
+    assert fit.converged and Pi.sum() > 1
+    assert np.sqrt(np.mean((fit.Pi - Pi) ** 2)) < 0.012 + noise
+    assert np.polyfit(mean, fit.mean, 1)[0] == pytest.approx(1, abs=0.06)
+    if "strata" in kind:  # column 1 is the site, and some noise
+        one = survival_fit(
+            A, time, event, prior=prior, counts=law, entry=given["entry"]
+        )
+        assert fit.Pi[1] < Pi[1] + 0.05 < one[0].Pi[1]
+
+
+def test_a_table_in_chunks_has_one_baseline():
+    A, time, event, given = sites("strata", 4)
+    from rvamp_nb import ChunkedTable
+
+    with pytest.raises(ValueError, match="centred in each, in memory"):
+        survival_fit(ChunkedTable(A), time, event, 1.0, strata=given["strata"])
+
+
 # Targets and refusals ----------------------------------------------------------------
 
 
@@ -582,14 +789,33 @@ def test_targets_in_all_forms():
         got = survival_target(form)
         np.testing.assert_array_equal(got[0], time)
         np.testing.assert_array_equal(got[1], event)
-        assert got[0].dtype == got[1].dtype == float
+        assert got[0].dtype == got[1].dtype == float and len(got) == 2
+    start = time / 2
+    late = np.zeros(20, [("entry", float), ("time", float), ("event", bool)])
+    late["entry"], late["time"], late["event"] = start, time, event
+    for form in (
+        np.column_stack([event, start, time]),
+        np.column_stack([start, time, event]),
+        np.column_stack([0 * start, time, event]),
+        pd.DataFrame({"stop": time, "event": event, "start": start}),
+        late,
+    ):
+        *got, entries = survival_target(form)
+        for part, wanted in zip(got, (time, event)):
+            np.testing.assert_array_equal(part, wanted)
+        assert np.array_equal(entries, start) or not entries.any()
 
 
 @pytest.mark.parametrize(
     "y, word",
     [
-        (np.column_stack([np.zeros(5), np.ones(5), np.ones(5)]), "left truncation"),
-        (np.column_stack([np.full(5, 2.0), np.full(5, 3.0)]), "event .* first of two"),
+        (np.column_stack([np.ones(5), np.full((5, 2), 3)]), "row 0 starts at 3"),
+        (
+            np.column_stack([np.ones(5), np.full(5, -1.0), np.ones(5)]),
+            "start must be >",
+        ),
+        (np.column_stack([np.ones(5), np.full(5, np.nan), np.ones(5)]), "y: start"),
+        (np.column_stack([np.full(5, 2.0), np.full(5, 3.0)]), "event .* first column"),
         (np.column_stack([np.arange(5) % 2 + 1, np.arange(5)]), "codes 1, 2: y == 2"),
         (np.column_stack([np.ones(5), -np.ones(5)]), "time must be >= 0"),
         (np.column_stack([np.ones(5), np.full(5, np.nan)]), "time"),
@@ -615,6 +841,12 @@ def test_targets_that_are_none(y, word):
         (dict(sample_weight=np.ones(119)), "sample_weight must have shape"),
         (dict(offset=np.ones(119)), "offset must have shape"),
         (dict(offset=np.full(120, np.inf)), "offset"),
+        (dict(entry=np.ones(3)), "entry must have shape"),
+        (dict(entry=-np.ones(120)), "start must be >= 0"),
+        (dict(entry=np.full(120, 1e9)), "start must be before stop: row 0 .*120 rows"),
+        (dict(entry=np.full(120, np.nan)), "entry"),
+        (dict(strata=np.arange(3)), "strata must hold one label for each of 120"),
+        (dict(strata=[None] * 120), "120 rows have no label"),
     ],
 )
 def test_survival_that_cannot_work_is_refused_by_name(change, word):
@@ -684,10 +916,11 @@ def test_the_hazard_counts_the_rows_that_are_drawn():
 
 def test_what_a_cox_loss_has_at_a_point_is_computed_once(monkeypatch):
     rng, asked = np.random.default_rng(0), []
-    at_risk = CoxLoss.at_risk
+    at_risk = RiskSets.at_risk
     counted = lambda self, v: asked.append(v.ndim) or at_risk(self, v)
-    monkeypatch.setattr(CoxLoss, "at_risk", counted)
-    loss, d = CoxLoss(np.arange(20), np.arange(20)), rng.integers(0, 2, 20)
+    monkeypatch.setattr(RiskSets, "at_risk", counted)
+    sets = RiskSets(np.zeros(20), np.arange(1, 21))
+    loss, d = CoxLoss(sets), rng.integers(0, 2, 20)
     X, f, c = rng.normal(size=(3, 20)), rng.normal(size=(2, 20)), np.ones((2, 20))
     first = loss.value(d, f, c)
     loss.slope(d, f.copy(), c.copy())

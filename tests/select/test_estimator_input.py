@@ -12,9 +12,17 @@ from scipy import sparse
 
 from rvamp_nb import StabilitySelection
 from rvamp_nb.inference.diagnostics import ReliabilityWarning
+from rvamp_nb.inference.refits import refitter
 from rvamp_nb.likelihood import Huber, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
-from rvamp_nb.resampling import FixedFactor, Multinomial, Poisson, Subsample, TwoPoint
+from rvamp_nb.resampling import (
+    FixedFactor,
+    Multinomial,
+    Poisson,
+    Stratified,
+    Subsample,
+    TwoPoint,
+)
 from rvamp_nb.select.error_control import error_control, pfer_bound, unimodal_bound
 from rvamp_nb.select.question import _ALLOWED
 from rvamp_nb.select.target import (
@@ -458,7 +466,7 @@ BAD = {
     ),
     "survival of three columns": (
         fit(y=np.c_[Y > 0, Y**2, Y**2], loss="survival"),
-        "left truncation",
+        "start must be before stop",
     ),
     "survival too short": (
         fit(y=np.c_[Y > 0, Y**2][:-1], loss="survival"),
@@ -862,9 +870,10 @@ def test_ends_of_intervals_and_times_among_the_features_are_named():
         assert any(f"{stop} is the survival time" in text for text in noted)
 
 
-def test_strata_of_survival_times_are_no_stratified_hazard():
-    """A site that differs in its hazard is selected for that; as 0/1 columns that are
-    never penalised it takes that away.
+@pytest.fixture(scope="module")
+def three_sites():
+    """Times at sites that differ in their hazard, and so does column 1, which has no
+    effect: a table, the times and events, the sites.
     """
     rng = np.random.default_rng(8)
     table, site = rng.normal(size=(240, 12)), rng.integers(0, 3, 240)
@@ -872,14 +881,106 @@ def test_strata_of_survival_times_are_no_stratified_hazard():
     base = np.array([0.05, 1, 20])[site]
     dead = rng.exponential(1 / (base * np.exp(0.7 * table[:, 0])))
     left = rng.exponential(2 / base)
-    y = np.column_stack([np.minimum(dead, left), dead <= left])
-    s = StabilitySelection(verbose=0, n_resamples=0, loss="survival")
-    (said,) = (n for n in of(s, table, y, strata=site) if n.startswith("strata: "))
-    assert s.probabilities_[1] > 0.99 and "0/1 columns with penalty factor 0" in said
+    return table, np.column_stack([np.minimum(dead, left), dead <= left]), site
+
+
+def lasso_in_strata(Z, time, event, site, lam):
+    """Cox's model with strata, by proximal gradient steps (no ties)."""
+    x, L = np.zeros(Z.shape[1]), 1.0
+
+    def loss_and_slope(x):
+        loss, slope = 0.0, 0 * x
+        for k in range(3):
+            at = np.flatnonzero(site == k)
+            at = at[np.argsort(-time[at])]
+            z, died, risk = Z[at], event[at] > 0, np.exp(Z[at] @ x)
+            there = np.cumsum(risk)
+            mean = np.cumsum(risk[:, None] * z, 0) / there[:, None]
+            loss -= np.sum((z @ x - np.log(there))[died])
+            slope -= np.sum((z - mean)[died], 0)
+        return loss, slope
+
+    loss, slope = loss_and_slope(x)
+    for _ in range(2000):
+        new = x - slope / L
+        new = np.sign(new) * np.maximum(np.abs(new) - lam / L, 0)
+        step, (then, turned) = new - x, loss_and_slope(new)
+        if then > loss + slope @ step + L / 2 * step @ step + 1e-12:
+            L *= 2
+            continue
+        x, loss, slope, L = new, then, turned, 0.9 * L
+        if np.abs(step).max() < 1e-9:
+            break
+    return x
+
+
+def test_strata_of_survival_times_have_a_hazard_each(three_sites):
+    """Against refits by other steps; what differs between sites alone is not selected,
+    with one baseline for all it is.
+    """
+    table, y, site = three_sites
+    s = StabilitySelection(verbose=0, loss="survival")
+    assert not any("strat" in text for text in of(s, table, y, strata=site))
+    assert s.probabilities_[0] > 0.99 and s.probabilities_[1] < 0.005
+    A = table - table.mean(0)
+    A, rng = A / np.linalg.norm(A, axis=0), np.random.default_rng(0)
+    law, ours = s.question_.counts, np.zeros((20, 12))
+    drawn = [np.flatnonzero(law.draw(240, rng)) for _ in ours]
+    x = [lasso_in_strata(A[i], *y[i].T, site[i], s.lambda_) for i in drawn]
+    refits = refitter(s.fit_, s.baseline_)
+    counts = np.array([np.isin(np.arange(240), i) * 1.0 for i in drawn])
+    np.testing.assert_allclose(refits(counts, np.ones((20, 1)))[0], x, atol=1e-5)
+    Pi = (np.array(x) != 0).mean(0)
+    assert Pi[1] == 0 and np.abs(Pi - s.probabilities_).max() < 4 * 0.5 / 20**0.5
+    one = dict(resampling=Stratified(Subsample(0.5), site), n_resamples=0)
+    s = StabilitySelection(verbose=0, loss="survival", **one)
+    of(s, table, y)
+    assert s.baseline_.strata is None and s.probabilities_[1] > 0.99
+
+
+def test_what_is_constant_inside_every_stratum_is_named(three_sites):
+    table, y, site = three_sites
     beside = np.column_stack([table, site == 1, site == 2])
-    s.penalty_factor = [1] * 12 + [0, 0]
-    of(s, beside, y, strata=site)
-    assert s.probabilities_[0] > 0.99 and s.probabilities_[1] < 0.3
+    for factor in (None, [1] * 12 + [0, 0]):
+        s = StabilitySelection(verbose=0, loss="survival", n_resamples=0)
+        s.penalty_factor = factor
+        noted = of(s, beside, y, strata=site)
+        assert any("inside every stratum are left out: x12, x13" in n for n in noted)
+        assert not s.probabilities_[12:].any() and not s.support_[12:].any()
+    s.penalty_factor = None
+    with pytest.raises(ValueError, match="every column of X is constant"):
+        s.fit(np.column_stack([site, site == 2]), y, strata=site)
+
+
+def test_strata_with_an_event_or_none_are_named(three_sites):
+    table, y, site = three_sites
+    y, names = y.copy(), np.array(["ash", "birch", "cedar"])[site]
+    y[site == 1, 1] = 0
+    y[np.flatnonzero(site == 2)[1:], 1] = 0
+    y[np.flatnonzero(site == 2)[0], 1] = 1
+    s = StabilitySelection(verbose=0, loss="survival", n_resamples=0)
+    noted = of(s, table, y, strata=names)
+    (text,) = (n for n in noted if n.startswith("strata "))
+    assert "strata birch without an event say nothing; cedar with one event" in text
+    assert "merge strata" in text
+    kept = site != 1
+    of(s, table, y, strata=names)
+    assert not s.baseline_.hazard[~kept].any()
+
+
+def test_late_entries_are_known_to_the_estimator(three_sites):
+    table, y, site = three_sites
+    start = y[:, 0] * np.random.default_rng(0).uniform(0, 0.9, 240)
+    s = StabilitySelection(verbose=0, loss="survival", n_resamples=0)
+    of(s, table, np.column_stack([start, y]), strata=site)
+    late = s.probabilities_
+    of(s, table, np.column_stack([y[:, 1], start, y[:, 0]]), strata=site)
+    np.testing.assert_array_equal(s.probabilities_, late)
+    of(s, table, np.column_stack([0 * start, y]), strata=site)
+    early = s.probabilities_
+    of(s, table, y, strata=site)
+    np.testing.assert_allclose(s.probabilities_, early, atol=1e-9)
+    assert np.abs(late - early).max() > 0.1
 
 
 def test_shares_of_trials_are_named():

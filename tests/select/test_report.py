@@ -343,6 +343,28 @@ def test_other_choices_are_told(cases):
     assert "Each row had a known offset." in paragraph(counts)
 
 
+def test_strata_and_late_entries_are_told_and_are_part_of_the_question():
+    rng = np.random.default_rng(0)
+    X, time, site = (
+        rng.normal(size=(90, 6)),
+        rng.exponential(size=90),
+        np.arange(90) % 3,
+    )
+    start = time * rng.random(90) / 2
+    y = np.column_stack([start, time, rng.random(90) < 0.7])
+    est = fitted(X, y, dict(strata=site), loss="survival", **ONE)
+    words = paragraph(est)
+    assert "a stratified Cox model, one baseline in each of 3 strata, of" in words
+    assert "in each of 3 strata by itself" in words
+    assert "scaled to unit norm, and centred again in each stratum; the shape" in words
+    assert "at risk from its entry on" in words
+    digests = [fingerprint(est.question_)]
+    for times, roles in (y * [[0.5, 1, 1]], dict(strata=site)), (y, {}):
+        other = fitted(X, times, roles, loss="survival", **ONE)
+        digests.append(fingerprint(other.question_))
+    assert len({*digests}) == 3
+
+
 def test_survival_times_are_told_and_are_part_of_the_question():
     X, signal = table(3)
     rng = np.random.default_rng(3)
