@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['MOST_CLASSES', 'LOST', 'AT_POINTS', 'ROWS', 'contrasts', 'softmax_terms', 'softmax_pulls', 'softmax_prox', 'Softmax',
-           'check_classes', 'softmax_problem', 'mean_probabilities', 'SoftmaxFit']
+           'check_classes', 'softmax_problem', 'mean_probabilities', 'SoftmaxFit', 'softmax_fit', 'class_deviations']
 
 # %% ../../nbs/course/61_several_classes.ipynb #c6100005
 from dataclasses import dataclass, replace
@@ -282,3 +282,59 @@ class SoftmaxFit:
     def __repr__(self):
         what = f"{len(self.classes)} classes, {len(self.Pi)} features"
         return f"SoftmaxFit({what}, {self.Pi.sum():.1f} selected; {self.status})"
+
+# %% ../../nbs/course/61_several_classes.ipynb #c6100035
+@numpy_errors(under="ignore")
+def softmax_fit(
+    A: ArrayLike,
+    y: ArrayLike,
+    lam: float,
+    *,
+    counts: CountLaw = Subsample(0.5),
+    **options: Any,
+) -> SoftmaxFit:
+    """Compute how a softmax regression on several classes, with one penalty for all
+    coefficients of a feature, is distributed across resamples: a `SoftmaxFit`.
+
+    The estimate minimises `softmax-penalty`, intercepts unpenalised. Not converging is
+    a `ConvergenceWarning`. A TypeError or ValueError for other arguments, and for a
+    class that more than 5 % of the resamples have no member of.
+
+    Parameters
+    ----------
+    A : (M, N) array-like of finite numbers
+        Center its columns and give them unit length, or unit variance.
+    y : (M,) labels, numbers or text, of 2 to 6 classes
+    lam : float > 0
+        On the scale of the loss summed over rows, for the length of a feature's K
+        coefficients.
+    counts : CountLaw
+        As for `rvamp`; `Stratified(Subsample(0.5), y)` draws halves of each class.
+    **options
+        tol, max_iter, damping of `rvamp`.
+
+    Examples
+    --------
+    >>> from rvamp_nb import softmax_fit
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = softmax_fit((X - X.mean(0)) / X.std(0), y, lam=10.0)
+    >>> print(found.Pi.round(2))
+    [0.02 0.94 0.99 1.  ]
+    """
+    classes, problem = softmax_problem(A, y, lam, counts)
+    return SoftmaxFit(classes, rvamp(**problem, **options))
+
+# %% ../../nbs/course/61_several_classes.ipynb #c6100039
+def class_deviations(fit, B):
+    """Standard deviations of the coefficients of each class, (N, K), across resamples
+    (`class-variance`); fit is a Fit of `softmax_problem`, B its basis, (K, d).
+    """
+    incoming = fit.last.state.to_prior
+    of, Q, size = fit.prior.in_groups(incoming)
+    d, N = B.shape[1], len(Q) - B.shape[1]  # the intercepts are last
+    field = incoming.h[: N * d].reshape(N, d) @ B.T
+    along = field / np.where(size > 0, size, 1.0)[:N, None]
+    across, radial = of.tangential[:N, None], of.radial[:N, None]
+    var = across * (1 - 1 / len(B)) + (radial - across) * along**2
+    return np.sqrt(np.maximum(var, 0)) / Q[:N, None]
