@@ -79,7 +79,7 @@ _group = _reader(
     lambda pair: pair[0] and all(pair[1]),
     "is not NAME=COLUMN,COLUMN,...",
 )
-_order = _reader(
+_levels = _reader(
     lambda text: (text.split("=", 1)[0], text.partition("=")[2].split("<")),
     lambda pair: len(pair[1]) > 1 and all(pair[1]),
     "is not 'COLUMN=LOWEST<...<HIGHEST', in quotation marks",
@@ -151,7 +151,7 @@ def _add_roles(select):
     add("--reference", help=reference, metavar="COLUMN=LEVEL", type=_pair, **several)
     steps = "* has levels in this order, and becomes columns of 0 and 1 such as"
     steps += " grade>=2, one for each step (quotation marks keep < from the shell)"
-    order = dict(metavar="COLUMN=LEVEL<LEVEL", type=_order)
+    order = dict(metavar="COLUMN=LEVEL<LEVEL", type=_levels)
     add("--ordered", help=steps, **order, **several)
     together = "* columns that are selected together or not at all: splines, levels"
     named = dict(metavar="NAME=COLUMN,COLUMN", type=_group)

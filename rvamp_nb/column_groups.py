@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['RADII', 'REACH', 'FAINT_NOISE', 'MOST_MEMBERS', 'FAR_OFF', 'DEPENDENT', 'bessel_pair', 'length_law', 'length_nodes',
            'GroupMoments', 'noise_in', 'radial_moments', 'ColumnGroups', 'groups_from_bytes', 'groups_of', 'one_each',
-           'group_labels', 'GroupLasso', 'OrthonormalGroups', 'orthonormal_groups', 'orthonormal', 'field_of_value',
+           'group_labels', 'GroupLasso', 'OrthonormalGroups', 'orthonormal', 'orthonormal_groups', 'field_of_value',
            'P1InGroup', 'GroupNorm', 'group_norm']
 
 # %% ../nbs/course/58_column_groups.ipynb #c5800005
@@ -408,10 +408,31 @@ class OrthonormalGroups(NamedTuple):
         """Those of the columns given, (..., N), from those of the new, (..., n)."""
         return np.asarray(x) @ self.back
 
-# %% ../nbs/course/58_column_groups.ipynb #c5800038
+# %% ../nbs/course/58_column_groups.ipynb #c5800083
 DEPENDENT = 1e-10  # of the largest singular value
 
 
+def orthonormal(A, labels):
+    """`OrthonormalGroups` of an array A (M, N) with labels (N,), and of those groups
+    that lose columns {name: (columns, rank)}.
+    """
+    names, index, sizes, _ = groups_of(labels)
+    members = np.split(np.argsort(index, kind="stable"), np.cumsum(sizes)[:-1])
+    made, kept, back, lost = [], [], [], {}
+    for g, m in enumerate(members):
+        U, values, V = np.linalg.svd(A[:, m], full_matrices=False)
+        rank = int(np.sum(values > max(DEPENDENT * values[0], 1e-300)))
+        if rank < len(m):
+            lost[names[g]] = len(m), rank
+        made.append(U[:, :rank])
+        kept += [g] * rank
+        ends = np.arange(rank + 1) * len(m)
+        turn = (V[:rank] / values[:rank, None]).ravel()
+        where = np.tile(m, rank)
+        back.append(csr_array((turn, where, ends), shape=(rank, len(labels))))
+    return OrthonormalGroups(np.hstack(made), names[kept], vstack(back, "csr")), lost
+
+# %% ../nbs/course/58_column_groups.ipynb #c5800038
 def orthonormal_groups(A: ArrayLike, groups: ArrayLike) -> OrthonormalGroups:
     """Make the columns of each group orthonormal: an `OrthonormalGroups`, with A and
     groups for `rvamp` and `coefficients` for the way back. A group spans the same
@@ -444,27 +465,6 @@ def orthonormal_groups(A: ArrayLike, groups: ArrayLike) -> OrthonormalGroups:
         what = f"the {k} columns of group {name!s} span only {rank} directions"
         warnings.warn(f"{what}: it has {rank} columns now", stacklevel=2)
     return made
-
-
-def orthonormal(A, labels):
-    """`OrthonormalGroups` of an array A (M, N) with labels (N,), and of those groups
-    that lose columns {name: (columns, rank)}.
-    """
-    names, index, sizes, _ = groups_of(labels)
-    members = np.split(np.argsort(index, kind="stable"), np.cumsum(sizes)[:-1])
-    made, kept, back, lost = [], [], [], {}
-    for g, m in enumerate(members):
-        U, values, V = np.linalg.svd(A[:, m], full_matrices=False)
-        rank = int(np.sum(values > max(DEPENDENT * values[0], 1e-300)))
-        if rank < len(m):
-            lost[names[g]] = len(m), rank
-        made.append(U[:, :rank])
-        kept += [g] * rank
-        ends = np.arange(rank + 1) * len(m)
-        turn = (V[:rank] / values[:rank, None]).ravel()
-        where = np.tile(m, rank)
-        back.append(csr_array((turn, where, ends), shape=(rank, len(labels))))
-    return OrthonormalGroups(np.hstack(made), names[kept], vstack(back, "csr")), lost
 
 # %% ../nbs/course/58_column_groups.ipynb #c5800052
 def field_of_value(y, b, t):

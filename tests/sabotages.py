@@ -1543,8 +1543,8 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "coefficients of refits with the intercept of rVAMP",
-        "level = np.mean(both.intercepts)",
-        "level = fit.intercept",
+        "mean, level = both.mean, np.mean(both.intercepts)",
+        "mean, level = both.mean, s.fit.intercept",
         "tests/select/test_selection.py"
         "::test_probabilities_of_classes_are_those_of_refits",
     ),

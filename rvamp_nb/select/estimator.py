@@ -422,11 +422,10 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         self.loss, self.l1_ratio, self.prior = loss, l1_ratio, prior
         self.resampling, self.randomize = resampling, randomize
         self.categories, self.column_groups = categories, column_groups
-        self.penalty_factor, self.lambdas = penalty_factor, lambdas
-        self.n_lambdas, self.lambda_min_ratio = n_lambdas, lambda_min_ratio
+        self.penalty_factor, self.lambda_min_ratio = penalty_factor, lambda_min_ratio
+        self.lambdas, self.n_lambdas, self.min_features = lambdas, n_lambdas, min_features
         self.accuracy, self.n_resamples, self.decoys = accuracy, n_resamples, decoys
-        self.min_features, self.verbose = min_features, verbose
-        self.tol, self.max_iter = tol, max_iter
+        self.tol, self.max_iter, self.verbose = tol, max_iter, verbose
 
     def fit(
         self,
@@ -506,13 +505,7 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
             vars(self).pop("n_features_in_", None)
             vars(self).pop("feature_names_in_", None)
             raise
-        target, columns = found.question.target, found.question.columns
-        fields = {k: v for k, v in vars(found).items() if k not in ("asked", "path")}
-        fields["lambda"] = fields.pop("lam")
-        fields |= dict(loss=target.loss, classes=target.classes)
-        fields |= dict(baseline=target.baseline, selection=found)
-        fields |= dict(center=columns.center, scale=columns.scale)
-        vars(self).update({f"{name}_": value for name, value in fields.items()})
+        vars(self).update(_attributes(found))
         for text, kind in [*notes, *remarks_on(found)]:
             warnings.warn(text, kind, stacklevel=2)
         return self
@@ -592,6 +585,17 @@ def _found(est, X, y, roles):
     question, promise, notes = read_question(X, y, names, roles, asked)
     found = select(question, promise, asked, near_duplicate_rows(X))
     return found, [(note, UserWarning) for note in (*strange, *notes) if note]
+
+
+def _attributes(found):
+    """What a `Selection` is called as attributes of the estimator."""
+    target, columns = found.question.target, found.question.columns
+    fields = {k: v for k, v in vars(found).items() if k not in ("asked", "path")}
+    fields["lambda"] = fields.pop("lam")
+    fields |= dict(loss=target.loss, classes=target.classes)
+    fields |= dict(baseline=target.baseline, selection=found)
+    fields |= dict(center=columns.center, scale=columns.scale)
+    return {f"{name}_": value for name, value in fields.items()}
 
 
 def _validated(est, X, y):

@@ -6,6 +6,10 @@ Ten tables of categorical variables, levels coded as 0/1 columns without the fir
 variable has been found if its group, or any of its levels, is selected (rVAMP alone,
 pfer = 1). Printed are found true variables and false ones, on average over the seeds
 (20; eight minutes). By `column_groups` the bound counts variables, else levels.
+
+Measured: levels find more on six tables (most where one of ten levels acts: 3.60 for
+2.20), groups on four (most where 100 variables act in all levels: 2.95 for 2.20); one
+false variable in 400 fits, by levels. So levels stay apart unless asked.
 """
 
 import sys
