@@ -423,7 +423,11 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         self.resampling, self.randomize = resampling, randomize
         self.categories, self.column_groups = categories, column_groups
         self.penalty_factor, self.lambda_min_ratio = penalty_factor, lambda_min_ratio
-        self.lambdas, self.n_lambdas, self.min_features = lambdas, n_lambdas, min_features
+        self.lambdas, self.n_lambdas, self.min_features = (
+            lambdas,
+            n_lambdas,
+            min_features,
+        )
         self.accuracy, self.n_resamples, self.decoys = accuracy, n_resamples, decoys
         self.tol, self.max_iter, self.verbose = tol, max_iter, verbose
 

@@ -146,7 +146,7 @@ def edges_of_halves(A, lam, rule, numbers, seed):
 
 # %% ../../nbs/course/62_networks.ipynb #c6200027
 TRIED, STRIDE, HALVINGS = 25, 0.85, 7  # pairs; from penalty to penalty; of the last
-SMALLEST = 1e-3  # of the penalty where the search begins
+SMALLEST = 0.01  # of the penalty where the search begins
 
 
 def penalty_for(q, A, rule, seed):
@@ -222,8 +222,10 @@ def _on_all(P, node, stands, alike):
     return found
 
 
-def _notes(names, stands, settled):
-    """Yield sentences about columns that are no nodes, or were not solved."""
+def _notes(names, stands, settled, size, q):
+    """Yield sentences about columns that are no nodes, or were not solved, and about
+    a size, the number of edges in a half, that is far below q.
+    """
     constant, copies = stands < 0, (stands >= 0) & (stands != np.arange(len(stands)))
     for which, what in (
         (constant, "constant columns have no edges"),
@@ -232,6 +234,8 @@ def _notes(names, stands, settled):
     ):
         if which.any():
             yield f"{what}: {format_list(names, np.flatnonzero(which), 8)}"
+    if size < 0.8 * q:
+        yield f"a half selects {size:.3g} edges at the least penalty, not q = {q:.3g}"
 
 # %% ../../nbs/course/62_networks.ipynb #c6200032
 class Network(NamedTuple):
@@ -318,11 +322,10 @@ def draw_network(network, ax=None):
         ax.plot([x[i], x[j]], [y[i], y[j]], linewidth=3 * edge.probability, **look)
     ax.plot([*x.values()], [*y.values()], "o", color=COLOURS["truth"], zorder=3)
     for node, turn in zip(nodes, angle if len(nodes) <= MOST_NAMED else ()):
-        side = dict(
-            ha=("right", "center", "left")[round(np.cos(turn)) + 1], va="center"
-        )
-        text = str(network.names[node]).replace("$", r"\$")
-        ax.text(1.06 * x[node], 1.09 * y[node], text, fontsize=10, **side)
+        text, left = str(network.names[node]).replace("$", r"\$"), np.cos(turn) < -1e-9
+        look = dict(rotation=np.degrees(turn) + 180 * left, rotation_mode="anchor")
+        look |= dict(ha="right" if left else "left", va="center", fontsize=10)
+        ax.text(1.05 * x[node], 1.05 * y[node], text, **look)
     ax.set_aspect("equal")
     ax.margins(0.2)
     ax.axis("off")
@@ -385,8 +388,13 @@ def neighbourhoods(
     lam = penalty_for(q, A, rule, seed)
     Pi, error, solved = edge_shares(A, lam, rule, n, seed, progress)
     node = np.searchsorted(np.unique(stands[stands >= 0]), stands)
-    settled, q = np.where(stands < 0, 1.0, solved[node]), float(Pi.sum() / 2)
-    bounds = threshold, pfer_bound(q, threshold, p) if q else 0.0, q, float(lam)
+    settled, size = np.where(stands < 0, 1.0, solved[node]), float(Pi.sum() / 2)
+    notes = tuple(_notes(names, stands, settled, size, q))
     both = (_on_all(v, node, stands, at) for v, at in ((Pi, 1.0), (error, 0.0)))
-    notes = tuple(_notes(names, stands, settled))
+    bounds = (
+        threshold,
+        pfer_bound(size, threshold, p) if size else 0.0,
+        size,
+        float(lam),
+    )
     return Network(names, *both, *bounds, rule, 2 * n, settled, stands, notes)

@@ -151,6 +151,16 @@ def test_what_is_not_solved_is_named(monkeypatch):
     assert found.notes[0].startswith("regressions that were not solved in every half:")
 
 
+def test_few_rows_are_seen():
+    """Four of a half select four columns at most, however small the penalty is."""
+    rng = np.random.default_rng(0)
+    found = neighbourhoods(rng.normal(size=(8, 12)), q=60, n_resamples=10)
+    assert found.q < 40 and found.notes[-1].endswith("not q = 60")
+    rare = np.eye(40)[:, :5] - np.eye(40)[:, 5:10]  # zeros in most of the halves
+    found = neighbourhoods(np.c_[rare, rng.normal(size=40)], n_resamples=20)
+    assert np.isfinite(found.probabilities).all() and (found.settled == 1).all()
+
+
 def test_a_line_and_a_picture():
     import matplotlib.pyplot as plt
 
