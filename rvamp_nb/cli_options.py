@@ -74,7 +74,7 @@ _mark = _reader(
 )
 _is_pair = lambda pair: len(pair) == 2
 _pair = _reader(lambda text: tuple(text.split("=", 1)), _is_pair, "is not COLUMN=LEVEL")
-_order = _reader(
+_levels = _reader(
     lambda text: (text.split("=", 1)[0], text.partition("=")[2].split("<")),
     lambda pair: len(pair[1]) > 1 and all(pair[1]),
     "is not 'COLUMN=LOWEST<...<HIGHEST', in quotation marks",
@@ -146,7 +146,7 @@ def _add_roles(select):
     add("--reference", help=reference, metavar="COLUMN=LEVEL", type=_pair, **several)
     steps = "* has levels in this order, and becomes columns of 0 and 1 such as"
     steps += " grade>=2, one for each step (quotation marks keep < from the shell)"
-    order = dict(metavar="COLUMN=LEVEL<LEVEL", type=_order)
+    order = dict(metavar="COLUMN=LEVEL<LEVEL", type=_levels)
     add("--ordered", help=steps, **order, **several)
     groups = "rows of one label are drawn together: several samples of one patient"
     add("--groups", help=groups, **column)
