@@ -54,7 +54,7 @@ def _roles(where, typed, asked):
         what = f"a class of {typed('target')}, not for a time or for {typed('trials')}"
         raise InputError(f"{typed('positive')} is for {what}")
     if None not in (ask.exposure, ask.offset):
-        both = f"{typed('exposure')}, whose logarithm is an offset, and {typed('offset')}"
+        both = f"{typed('exposure')} (its logarithm is an offset), {typed('offset')}"
         raise InputError(f"{both}: give one column of the two, or of their sum")
     if (ask.target is None) == (ask.time is None):
         raise InputError(f"say what to explain: {typed('target')}, or {pair}")
