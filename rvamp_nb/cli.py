@@ -264,8 +264,8 @@ def _request(args):
     if args.loss == "survival" and args.time is None:
         raise InputError("argument --loss: survival needs --time and --event")
     if args.exposure is not None and args.loss != "poisson":
-        problem = "is of counts, whose expectation it multiplies"
-        raise InputError(f"argument --exposure: {problem}: say --loss poisson, too")
+        remedy = "is of counts: say --loss poisson, too"
+        raise InputError(f"argument --exposure: {remedy}")
     where, asked = printable(args.file), _some(args, _ASK)
     asked |= dict(reference=dict(args.reference), ordered=dict(args.ordered))
     how = _some(args, "sep decimal encoding")

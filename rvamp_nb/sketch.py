@@ -144,10 +144,11 @@ def as_html(density, role):
     return rows_of_html(body, head) + f"and {more:,} more coefficients" * (more > 0)
 
 # %% ../nbs/workshop/sketch.ipynb #5ke7c416
-def as_page(result, state, facts=(), order=(), columns=None):
+def as_page(result, state, facts=(), order=(), columns=None, names=None):
     """Show a result as HTML: what its repr has in brackets; its state, a word and a
     colour of `BADGES`; facts, (name, text) each; and of columns, {head: (values,
-    spread)}, the first rows in an order, to the digits that are known.
+    spread)}, the first rows in an order, to the digits that are known. Rows have names,
+    or numbers.
     """
     page, first = plain_text(repr(result).partition("(")[2][:-1]), order[:IN_A_TABLE]
     page = f"<strong>{page}</strong> {badge(*state)}"
@@ -156,7 +157,9 @@ def as_page(result, state, facts=(), order=(), columns=None):
     if columns:
         wide = (np.broadcast_arrays(*pair) for pair in columns.values())
         texts = (digits(values[first], spread[first]) for values, spread in wide)
-        page += rows_of_html(zip(map(str, first), *texts), ["number", *columns])
+        called = first if names is None else np.asarray(names)[first]
+        head = ["number" if names is None else "name", *columns]
+        page += rows_of_html(zip(map(plain_text, called), *texts), head)
         page += f"and {len(order) - len(first):,} more" * (len(order) > len(first))
     return f"<div>{page}</div>"
 

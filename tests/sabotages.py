@@ -1693,6 +1693,13 @@ SABOTAGES = [
         "tests/select/test_selection.py",
     ),
     Sabotage(
+        "sketch.py",
+        "the first names stand beside the leading rows",
+        "np.asarray(names)[first]",
+        "np.asarray(names)[: len(first)]",
+        "tests/inference/test_effects.py::test_effects_have_names_and_a_level",
+    ),
+    Sabotage(
         "select/question.py",
         "columns of 0 and 1 are taken for normal ones",
         "1 + np.count_nonzero(steps, axis=0)",

@@ -10,7 +10,8 @@ __all__ = ['UNBOUNDED', 'RESEMBLING', 'TOGETHER', 'EASED', 'ROWS_PER_COLUMN', 'B
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0004
 import warnings
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.stats import t as student
@@ -25,6 +26,9 @@ from ..sketch import as_page
 from ..solver import Fit, with_clusters
 from ..typing import Array
 from ..validation import check_number
+
+if TYPE_CHECKING:  # not loaded for a signature
+    from pandas import DataFrame
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0016
 def leave_one_out(fit):
@@ -218,7 +222,7 @@ class Effects(NamedTuple):
     >>> d, lasso = datasets.load_diabetes(), Laplace(20.0, FixedFactor())
     >>> fit = rvamp(d.A[:, :10], d.y, prior=lasso, counts=NoResampling())
     >>> debiased_effects(fit)
-    Effects(10 of 10 with an interval, 0 with a p-value only)
+    Effects(10 of 10 with a 95 % interval, 0 with a p-value only)
     """
 
     estimate: Array  # the debiased coefficient
@@ -227,20 +231,36 @@ class Effects(NamedTuple):
     ci_high: Array
     p_value: Array  # for a coefficient of zero, two-sided
     status: np.ndarray  # "interval", "p-value only" or "none"
+    level: float = 0.95  # of the intervals
+    names: np.ndarray | None = None  # of the columns; None: their numbers
+
+    def summary(self) -> "DataFrame":
+        """Show all in a table, a row for each column, by its name or number.
+
+        Returns
+        -------
+        DataFrame of N rows: estimate, se, ci_low, ci_high, p_value, status.
+        """
+        from pandas import DataFrame
+
+        columns = dict(zip(self._fields[:-2], self))
+        return DataFrame(columns, index=self.names)
 
     def __repr__(self):
         held, some = (sum(self.status == kind) for kind in ("interval", "p-value only"))
-        what = f"{held} of {len(self.status)} with an interval"
+        what = f"{held} of {len(self.status)} with a {100 * self.level:g} % interval"
         return f"Effects({what}, {some} with a p-value only)"
 
     def _repr_html_(self):
         share = np.mean(self.status == "interval")
         grade = {1: "green", 0: "red"}.get(share, "amber")
-        heads = "estimate", "standard error", "interval from", "to"
+        interval = f"{100 * self.level:g} % interval from"
+        heads = "estimate", "standard error", interval, "to"
         columns = {head: (values, self.se) for head, values in zip(heads, self)}
         columns["p-value"] = self.p_value, self.p_value
         state = f"{share:.0%} have intervals", grade
-        return as_page(self, state, (), np.argsort(self.p_value), columns)
+        order = np.argsort(self.p_value)
+        return as_page(self, state, (), order, columns, self.names)
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0d27
 _NO_FIT = (
@@ -254,10 +274,19 @@ _NO_FIT = (
 def _check_labels(A, y, loss):
     """Refuse a table that is not in memory, and shares, whose noise is smaller."""
     if isinstance(loss, Logistic) and not np.isin(y, (0, 1)).all():
-        remedy = "give a row for each trial"
-        raise ValueError(f"debiased_effects: y must hold labels, no shares: {remedy}")
+        remedy = "no shares: give a row for each trial"
+        raise ValueError(f"debiased_effects: y must hold labels, {remedy}")
     if not isinstance(A, np.ndarray):
         raise TypeError("debiased_effects: A must be a dense array in memory")
+
+
+def _names_of(names, fit):
+    """What the columns of a fit are called, (N,) str, or None."""
+    called = None if names is None else np.array([*map(str, names)], dtype=object)
+    if names is not None and len(called) != len(fit.mean):
+        what = f"hold one for each of the {len(fit.mean)} columns, not {len(called)}"
+        raise ValueError(f"debiased_effects: names must {what}")
+    return called
 
 
 def _why_none(pull, status, slope):
@@ -293,7 +322,9 @@ def _check(fit, level):
 COPY, NEAREST, PULL = 0.99, 0.7, 2  # PULL in standard errors; tests/bench/effects.py
 
 
-def debiased_effects(fit: Fit, level: float = 0.95) -> Effects:
+def debiased_effects(
+    fit: Fit, level: float = 0.95, names: Sequence[str] | None = None
+) -> Effects:
     """Estimate coefficients without the bias of the penalty, with standard errors,
     intervals and p-values where they hold (`field-error`, `effect-error`,
     `own-direction`; those of a logistic fit over `bending`).
@@ -307,6 +338,9 @@ def debiased_effects(fit: Fit, level: float = 0.95) -> Effects:
         fit are too cautious (`calibration`), there are p-values only.
     level : float in (0, 1)
         How often an interval should hold the true coefficient.
+    names : sequence of N strings, optional
+        What the columns are called where effects are shown, such as X.columns or
+        `feature_names_in_` of a selector. A ValueError for another number of them.
 
     Returns
     -------
@@ -340,11 +374,11 @@ def debiased_effects(fit: Fit, level: float = 0.95) -> Effects:
     width = student.ppf((1 + level) / 2, left)
     low, high = interval_ends(estimate, spread, pull / left, width)
     rough = error > BLURRED * factor or slope > CAUTIOUS
-    known = "p-value only" if rough else "interval"
-    status = np.where(held, known, "none")
+    status = np.where(held, "p-value only" if rough else "interval", "none")
     shown = status == "interval"
     if not shown.any():
         why = _why_none(np.nanmedian(pulled), status, slope)
         warnings.warn(why, ReliabilityWarning, stacklevel=2)
     given = np.where(shown, [estimate, se, low, high], np.nan)
-    return Effects(*given, np.where(status == "none", np.nan, p_value), status)
+    p_value = np.where(status == "none", np.nan, p_value)
+    return Effects(*given, p_value, status, level, _names_of(names, fit))

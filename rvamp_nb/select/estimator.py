@@ -95,7 +95,8 @@ class BaggedPredictor(Results):
         return predictions.averaged(self.selection_, *self._mean_of(X), f)
 
     def predict(self, X: TableLike, return_std: bool = False) -> Any:
-        """Predict the target of new rows by the average over the resamples.
+        """Predict the target of new rows by the average over the resamples. To predict,
+        give a larger `q` than to select (chapter 5.5): the penalty shrinks predictions.
 
         Parameters
         ----------

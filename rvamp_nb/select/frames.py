@@ -56,9 +56,8 @@ def _roles(where, typed, asked):
         what = f"a class of {typed('target')}, not for a time or for {typed('trials')}"
         raise InputError(f"{typed('positive')} is for {what}")
     if None not in (ask.exposure, ask.offset):
-        both = f"{typed('exposure')} and {typed('offset')} are the same thing twice"
-        remedy = "the logarithm of an exposure is an offset: give one column"
-        raise InputError(f"{both}: {remedy}")
+        both = f"{typed('exposure')} (its logarithm is an offset), {typed('offset')}"
+        raise InputError(f"{both}: give one column of the two, or of their sum")
     if (ask.target is None) == (ask.time is None):
         raise InputError(f"say what to explain: {typed('target')}, or {pair}")
     if ask.missing not in ("error", "median", "drop"):
@@ -196,7 +195,7 @@ def _dummies(ask, frame, values, gaps, features):
         filled[name] = int(labels.isna().sum())
         labels = labels.fillna(labels.mode()[0])
         code = _steps if name in ask.ordered else _contrasts
-        coded, references[name] = code(ask, labels, _order(frame[name].dtype))
+        coded, references[name] = code(ask, labels, _order_of(frame[name].dtype))
         parts.append(coded)
         families[name] = list(coded)
     order = [column for name in features for column in families[name]]
@@ -211,42 +210,6 @@ def _dummies(ask, frame, values, gaps, features):
     filled = {name: filled[name] for name in features if filled[name]}
     coded = dict(categories=categories, references=references, filled=filled)
     return dict(X=X, **coded)
-
-
-def _order(kind):
-    """The levels of pandas' ordered type, the lowest first, as text; or none."""
-    ordered = isinstance(kind, pd.CategoricalDtype) and kind.ordered
-    return [*map(readers.cell_label, kind.categories)] if ordered else []
-
-
-def _contrasts(ask, labels, order):
-    """A column of 0 and 1 for each level but the reference, and that: by default the
-    first of an order, else the most frequent one.
-    """
-    name, levels = labels.name, sorted(labels.unique())
-    first = next((level for level in order if level in levels), labels.mode()[0])
-    reference = str(ask.reference.get(name, first))
-    if reference not in levels:
-        problem = f"'{printable(name)}' has no level '{printable(reference)}', only"
-        problem += f" {quoted(levels)}{readers.meant(reference, levels)}"
-        raise InputError(f"{ask.typed('reference')}: {problem}")
-    coded = pd.get_dummies(labels, prefix=name, prefix_sep="=", dtype=float)
-    return coded.drop(columns=f"{name}={reference}"), reference
-
-
-def _steps(ask, labels, _):
-    """For each level but the lowest of an ordered category a column that is 1 there and
-    above, and the lowest.
-    """
-    name, known, there = labels.name, ask.ordered[labels.name], {*labels}
-    if odd := sorted(there.difference(known)):
-        problem = f"'{printable(name)}' has {quoted(odd)} beside {quoted(known)}"
-        remedy = "name all levels, the lowest first"
-        raise InputError(f"{ask.typed('ordered')}: {problem}: {remedy}")
-    lowest, *above = (level for level in known if level in there)
-    reached = {level: known[known.index(level) :] for level in above}
-    coded = {f"{name}>={x}": labels.isin(reached[x]).astype(float) for x in above}
-    return pd.DataFrame(coded, labels.index), lowest
 
 
 def _response(ask, frame, values):
@@ -283,6 +246,42 @@ def _one_class(ask, words):
         raise InputError(f"argument {ask.typed('positive')}: {problem}")
     no = known[known[0] == yes] if len(known) == 2 else "the rest"
     return (np.array(words) == yes).astype(float), (no, yes)
+
+# %% ../../nbs/workshop/frames.ipynb #67steps1
+def _order_of(kind):
+    """The levels of pandas' ordered type, the lowest first, as text; or none."""
+    ordered = isinstance(kind, pd.CategoricalDtype) and kind.ordered
+    return [*map(readers.cell_label, kind.categories)] if ordered else []
+
+
+def _contrasts(ask, labels, order):
+    """A column of 0 and 1 for each level but the reference, and that: by default the
+    first of an order, else the most frequent one.
+    """
+    name, levels = labels.name, sorted(labels.unique())
+    first = next((level for level in order if level in levels), labels.mode()[0])
+    reference = str(ask.reference.get(name, first))
+    if reference not in levels:
+        problem = f"'{printable(name)}' has no level '{printable(reference)}', only"
+        problem += f" {quoted(levels)}{readers.meant(reference, levels)}"
+        raise InputError(f"{ask.typed('reference')}: {problem}")
+    coded = pd.get_dummies(labels, prefix=name, prefix_sep="=", dtype=float)
+    return coded.drop(columns=f"{name}={reference}"), reference
+
+
+def _steps(ask, labels, _):
+    """For each level but the lowest of an ordered category a column that is 1 there and
+    above, and the lowest.
+    """
+    name, known, there = labels.name, ask.ordered[labels.name], {*labels}
+    if odd := sorted(there.difference(known)):
+        problem = f"'{printable(name)}' has {quoted(odd)} beside {quoted(known)}"
+        remedy = "name all levels, the lowest first"
+        raise InputError(f"{ask.typed('ordered')}: {problem}: {remedy}")
+    lowest, *above = (level for level in known if level in there)
+    reached = {level: known[known.index(level) :] for level in above}
+    coded = {f"{name}>={x}": labels.isin(reached[x]).astype(float) for x in above}
+    return pd.DataFrame(coded, labels.index), lowest
 
 # %% ../../nbs/workshop/frames.ipynb #3d2a19bf
 _OWNER = "id|(patient|subject|person|donor|animal|participant)s?_?(id)?"
@@ -440,7 +439,7 @@ def prepare_table(
     features = _features(ask, list(frame.columns))
     coded = frame[features].select_dtypes("category").columns
     for name in coded.difference(ask.categorical, sort=False):
-        if order := _order(frame[name].dtype):
+        if order := _order_of(frame[name].dtype):
             ask.ordered.setdefault(name, order)
     ask.categorical = list(dict.fromkeys([*ask.categorical, *ask.ordered, *coded]))
     frame = frame[list(dict.fromkeys([*ask.used, *features]))]

@@ -1654,7 +1654,7 @@ def test_exposures_trials_and_steps_go_with_their_rows(capsys):
 @pytest.mark.parametrize(
     "options, words",
     [
-        (["--exposure", "age"], "argument --exposure: is of counts"),
+        (["--exposure", "age"], "argument --exposure: is of counts: say"),
         (["--ordered", "age"], "argument --ordered: 'age' is not 'COLUMN=LOWEST<"),
         (["--ordered", "age=1"], "argument --ordered: 'age=1' is not 'COLUMN=LOWEST<"),
         (["--ordered", "age=1<"], "in quotation marks"),

@@ -2,6 +2,7 @@
 Lasso and a Newton iteration of our own; coverage; what is refused.
 """
 
+import re
 import warnings
 
 import numpy as np
@@ -467,6 +468,25 @@ def test_other_penalties(prior):
     A, y, x0 = problem(9, 200, 20)
     found = debiased_effects(rvamp(A, y, prior=prior, counts=NoResampling()))
     assert np.all(np.abs(found.estimate - x0) < 4.5 * found.se)
+
+
+def test_effects_have_names_and_a_level():
+    A, y, _ = problem(11)
+    fit, names = plain(A, y, 1.0), [f"gene {k}" for k in range(30)]
+    found = debiased_effects(fit, 0.9, names=names)
+    assert "with a 90 % interval" in repr(found)
+    page, first = found._repr_html_(), np.argsort(found.p_value)[:6]
+    assert "90 % interval from" in page and ">name<" in page
+    assert [int(k) for k in re.findall(r">gene (\d+)<", page)] == first.tolist()
+    table = found.summary()
+    assert list(table.index) == names and list(table.columns) == [*found._fields[:6]]
+    np.testing.assert_array_equal(table.estimate, found.estimate)
+    unnamed = debiased_effects(fit)
+    assert "95 % interval" in repr(unnamed) and ">number<" in unnamed._repr_html_()
+    assert list(unnamed.summary().index) == [*range(30)]
+    np.testing.assert_array_equal(unnamed.estimate, found.estimate)
+    with pytest.raises(ValueError, match="names must hold one for each of the 30"):
+        debiased_effects(fit, names=names[1:])
 
 
 def test_what_has_no_effects_is_refused_by_name():

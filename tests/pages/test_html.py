@@ -332,7 +332,7 @@ def results():
     interrupted = replace(both, interrupted=True)
     whole = debiased_effects(rvamp(A, y, prior=lasso, counts=one))
     few = np.arange(10) < 4
-    some = Effects(*(np.where(few, v, np.nan) for v in whole[:-1]), whole.status)
+    some = Effects(*(np.where(few, v, np.nan) for v in whole[:5]), whole.status)
     some = some._replace(status=np.where(few, "interval", "none"))
     none = some._replace(status=np.full(10, "none"))
     return {

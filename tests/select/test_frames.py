@@ -615,7 +615,7 @@ def test_a_role_takes_a_column_out_of_the_features():
             dict(target="y", id="patient", drop="site", ordered={"grade": [1, 2]}),
             "ordered: 'grade' has '3' beside '1', '2': name all levels, the lowest",
         ),
-        (dict(target="y", exposure="age", offset="crp"), "give one column"),
+        (dict(target="y", exposure="age", offset="crp"), "give one column of the two"),
         (dict(target="y", positive="ill", trials="age"), "positive is for a class of"),
     ],
 )
