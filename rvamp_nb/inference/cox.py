@@ -409,6 +409,15 @@ class BaselineHazard:
         hazard = leave_one_out_hazard(*given, self.entry, self.strata)
         return hazard * (deaths.sum() / (weight * np.exp(self.offset) @ hazard))
 
+    @property
+    def mean_at_risk(self) -> float:
+        """How many rows are at risk at an event of a resample, on average."""
+        start, stop = one_clock(self.time, self.entry, self.strata)
+        order = np.argsort(stop)
+        drawn = (self.sample_weight[order] > 0) * self.counts.mean
+        there = RiskSets(start[order], stop[order]).at_risk(drawn)
+        return float(np.average(there, weights=self.event[order]))
+
     def within_strata(self, A: TableLike) -> TableLike:
         """A, (M, N), less the mean of each column in each stratum (`within`); as it is
         without strata. A ValueError for a table in chunks.

@@ -223,7 +223,7 @@ class Target(NamedTuple):
 
 
 def _few_events(base, strata):
-    """A warning where strata of survival times have no event, or one, or ""."""
+    """A warning where strata have no event, or one, or few rows to compare, or ""."""
     if strata is None:
         return ""
     names, codes = np.unique(strata, return_inverse=True)
@@ -233,9 +233,14 @@ def _few_events(base, strata):
         "with one event nothing where it is not drawn",
     )
     found = ((np.flatnonzero(events == n), text) for n, text in enumerate(what))
-    found = [f"{format_list(names, at)} {text}" for at, text in found if len(at)]
+    found = [f"strata {format_list(names, at)} {text}" for at, text in found if len(at)]
+    if (many := base.mean_at_risk) < 5:
+        found.append(
+            f"in a resample a death is compared with {many:.1f} rows of its stratum on"
+            " average, where rVAMP alone is rough (Π may be off by 0.1 and more)"
+        )
     remedy = "a death is compared inside its stratum only; merge strata that are alike"
-    return f"strata {'; '.join(found)}: {remedy}" * bool(found)
+    return f"{'; '.join(found)}: {remedy}" * bool(found)
 
 
 def read_target(y, loss, rows, counts):

@@ -676,21 +676,19 @@ def test_the_baseline_of_a_stratum_is_that_of_its_rows_alone():
     assert np.isfinite(ours).all() and not ours[site == 1].any()
 
 
-def test_many_small_strata_lose_no_digits(monkeypatch):
-    """Steps end where rounding errors do not take part any more."""
-    A, time, event, given = sites("strata", 2, M=120, N=30)
-    keep = lambda *a, step=refits_room._newton_step: made.append(1) or step(*a)
-    made, site = [], np.arange(120) % 15
-    monkeypatch.setattr(refits_room, "_newton_step", keep)
-    counts = np.array([half(b, 120) for b in range(6)])
-    x = cox_fits(A, time, event, np.full((6, 30), 0.05), counts, strata=site)
-    assert len(made) < 60 and np.isfinite(x).all()
+def test_strata_take_no_digits_from_each_other():
+    """With hardly a penalty risks are far apart; refits still reach their ends."""
+    A, time, event, given = sites("strata", 2, M=90, N=40)
+    counts, lam = np.array([half(b, 90) for b in range(6)]), np.full((6, 40), 0.02)
+    x = cox_fits(A, time, event, lam, counts, strata=given["strata"])
+    assert np.isfinite(x).all() and (x != 0).sum() > 150
 
 
 def test_a_risk_that_rises_by_powers_of_ten():
     """The first rows weigh next to nothing, and nobody else is there yet."""
     size = np.array([1e-6, 1e-3, 1.0, 1e3, 1e6])
     risk, first = np.repeat(size, 12), np.repeat(100.0 * np.arange(5), 12)
+    risk[::4] *= 1e-12  # some hold nothing, and see small sums after large ones
     time, event = first + np.tile(np.arange(12.0), 5) + 1, np.ones(60)
     ours = leave_one_out_hazard(time, event, risk, HALF, entry=first)
     for k in range(5):

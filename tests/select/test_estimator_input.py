@@ -961,11 +961,22 @@ def test_strata_with_an_event_or_none_are_named(three_sites):
     s = StabilitySelection(verbose=0, loss="survival", n_resamples=0)
     noted = of(s, table, y, strata=names)
     (text,) = (n for n in noted if n.startswith("strata "))
-    assert "strata birch without an event say nothing; cedar with one event" in text
-    assert "merge strata" in text
+    assert "strata birch without an event say nothing; strata cedar with one" in text
+    assert "merge strata" in text and "on average" not in text
     kept = site != 1
     of(s, table, y, strata=names)
     assert not s.baseline_.hazard[~kept].any()
+
+
+def test_strata_of_few_rows_are_named(three_sites):
+    table, y, _ = three_sites
+    s = StabilitySelection(verbose=0, loss="survival", n_resamples=0)
+    (text,) = of(s, table, y, strata=np.arange(240) % 40)
+    there = [
+        (y[:, 0] >= y[mu, 0]) & (np.arange(240) % 40 == mu % 40) for mu in range(240)
+    ]
+    many = 0.5 * np.sum(there, 1) @ y[:, 1] / y[:, 1].sum()
+    assert f"compared with {many:.1f} rows of its stratum on average" in text
 
 
 def test_late_entries_are_known_to_the_estimator(three_sites):
