@@ -24,6 +24,7 @@ from rvamp_nb import (
     rvamp_path,
     softmax_fit,
 )
+from rvamp_nb.groups import BlockNatural, GroupedLoss
 from rvamp_nb.inference import several_classes
 from rvamp_nb.inference.several_classes import (
     Softmax,
@@ -145,6 +146,26 @@ def test_both_minima_are_one():
     f = loss.proximal(y.ravel(), g.ravel(), cV)
     slope, _ = loss.derivatives(y.ravel(), f)
     np.testing.assert_allclose(f + cV * slope, g.ravel(), atol=1e-12)
+
+
+@pytest.mark.parametrize("counts", [HALF, Poisson(1.0)])
+def test_the_answer_of_rows_is_an_average_of_pulls(counts):
+    B, y, g, V = samples(4)
+    rows = GroupedLoss(Softmax(4), np.repeat(np.arange(6), 3))
+    flat = rows.layout.flat
+    to_rows = BlockNatural(flat([V]), g.ravel(), flat([V[::-1] / 9]), rows.layout)
+    ask = lambda h: rows.message(y.ravel(), to_rows._replace(h=h), counts)[0]
+    u = ask(g.ravel())
+    for i in (0, 4, 11):
+        up, down = (ask(g.ravel() + s * 1e-4 * np.eye(18)[i]).mean[i] for s in (1, -1))
+        np.testing.assert_allclose((up - down) / 2e-4, u.chi[i], rtol=1e-5)
+    root = np.linalg.cholesky(V[::-1] / 9)
+    xi = np.random.default_rng(0).normal(size=(1_000, 6, 3))
+    omega = -g - np.einsum("gij,kgj->kgi", root, xi)
+    draws = [w * softmax_pulls(B, y, omega, c, V)[0] for c, w in zip(*counts.nodes())]
+    drawn = np.sum(draws, axis=0).reshape(-1, 18)
+    error = drawn.std(0) / np.sqrt(len(drawn)) + 5e-3
+    assert (np.abs(u.mean - drawn.mean(0)) < 4 * error).all()
 
 
 # Fits ---------------------------------------------------------------------------------
@@ -293,7 +314,7 @@ def test_what_is_refused(given, words):
 
 
 def test_groups_of_samples_and_other_rows_are_refused(iris):
-    with pytest.raises(TypeError, match="drawn row by row"):
+    with pytest.raises(TypeError, match="must be a plain law"):
         softmax_fit(*IRIS, counts=Grouped(HALF, np.arange(150) // 2))
     with pytest.raises(
         ValueError, match=r"A_new must have shape \(m, 4\), got \(2, 3\)"
