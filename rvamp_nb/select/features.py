@@ -409,7 +409,7 @@ class Columns(NamedTuple):
             )
             yield f"{what} says nothing (its levels are not told apart): {remedy}"
 
-
+# %% ../../nbs/workshop/features.ipynb #72000031
 def prepare_columns(
     X, names, prior, rows, counts, categories=None, groups=None, within=None
 ):

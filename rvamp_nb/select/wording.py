@@ -105,7 +105,7 @@ def _of_the_table(s):
         if n:
             yield f"{number_of(n, 'column')} {'was' if n == 1 else 'were'} {what}."
 
-
+# %% ../../nbs/workshop/wording.ipynb #f8458928
 _MODELS = {name: kind.model for name, kind in LOSSES.items()}
 _MODELS["survival"] = "Cox's proportional-hazards model"
 _PENALTIES = {
