@@ -179,7 +179,7 @@ def _suggested(y):
             f"y holds {len(values)} different whole numbers"
             f" ({format_list(values, range(len(values)))}) and is taken as an amount:"
             " loss='squared' says that this is meant, loss='poisson' that they are"
-            " counts; of classes there must be two: code one as 1, the others as 0"
+            " counts; three to six classes are for softmax_fit"
         )
     return "squared", ""
 
@@ -342,7 +342,7 @@ def _numbers(name, y, rows):
         raise ValueError(
             f"y holds {len(np.unique(y))} different labels: text is taken for classes,"
             " of which there must be two (numbers written as text: convert them"
-            f" first; of more classes fit one against the rest); got {y[:3]} ..."
+            f" first; three to six classes are for softmax_fit); got {y[:3]} ..."
         )
     y = y.astype(float)
     counted = rows.with_weight(y)
@@ -384,7 +384,7 @@ def _coded(y, rows):
     if len(classes) != 2:
         what = f"y has {len(classes)} class{'es' * (len(classes) != 1)}: {classes[:5]}"
         if len(classes) > 2:
-            what += "; fit each class against the rest, one at a time"
+            what += "; three to six classes together are for softmax_fit"
         raise ValueError(f"the logistic loss needs a target with two classes, {what}")
     if min(np.bincount(rows.with_weight(codes), minlength=2)) < 2:
         raise ValueError("one of y's classes has one row, which many resamples miss")

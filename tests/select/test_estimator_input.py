@@ -380,7 +380,7 @@ BAD = {
     ),
     "y three classes, with the remedy": (
         fit(y=np.array(["a", "b", "c", "a"] * 10), loss="logistic"),
-        "each class against the rest",
+        "three to six classes together are for softmax_fit",
     ),
     "l1_ratio 0": (fit(l1_ratio=0), "l1_ratio"),
     "l1_ratio 1.2": (fit(l1_ratio=1.2), "l1_ratio"),
