@@ -306,7 +306,8 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         (`rvamp_nb.GroupLasso`; chapter 5.8), such as the levels of a variable or the
         splines of a feature. All others stand alone. Their probability, q, pfer and the
         bounds are about groups, and each counts once. A column belongs to one group;
-        the table has to be in memory.
+        the table has to be in memory. Without refits, standard deviations of
+        predictions are rough then, for p̄₂ has one variance for all of a group.
     tol, max_iter : float in (0, 1), int >= 1
         As for `rvamp`; a `tol` of 1e-4 is 5e-5 of a probability at most.
     verbose : bool
