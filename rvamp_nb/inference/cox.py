@@ -17,6 +17,7 @@ from ..batch_glm import GAP, refit, unit_table
 from ..likelihood import FAINTEST, Logistic, PoissonLoss, Squared
 from ..messages import Natural
 from ..resampling import CountLaw, Grouped, Stratified, Subsample, law_of_one
+from ..tables.chunked import ChunkedTable
 from ..typing import Array, TableLike
 from ..validation import check_array, kind_of
 from ..weighted import WeightedLoss
@@ -424,7 +425,7 @@ class BaselineHazard:
         """
         if self.strata is None:
             return A
-        if hasattr(A, "map_chunks"):
+        if isinstance(A, ChunkedTable):
             why = "strata with a baseline each: the columns are centred in each"
             raise ValueError(f"{why}, in memory; give X as an array")
         return within_strata(check_array("A", A), self.strata, self.sample_weight)

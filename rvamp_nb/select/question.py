@@ -102,7 +102,7 @@ def _read_columns(X, names, rows, counts, baseline, asked):
     if groups is not None:
         _check_plain(asked)
         numbers = group_numbers(groups, names, prior.penalty_factor)
-    within = getattr(baseline, "within_strata", None)
+    within = None if baseline is None else baseline.within_strata
     known = X, names, prior, rows, counts, asked["categories"], numbers, within
     A, prior, columns = prepare_columns(*known)
     if (columns.group < 0).all():  # nothing in a group varies

@@ -255,8 +255,9 @@ def fingerprint(question):
     if isinstance(A, ChunkedTable):
         blocks = (A.reading(k)[:, :] for k in range(len(A.slices)))
         pieces = (X.T for X in blocks) if A.axis else blocks
-    times = [getattr(target.baseline, name, None) for name in ("time", "entry")]
-    rest = [target.y, *(part for part in times if part is not None)]
+    rest, base = [target.y], target.baseline
+    if base is not None:
+        rest += [part for part in (base.time, base.entry) if part is not None]
     for part in chain(pieces, (np.asarray(values, dtype=float) for values in rest)):
         digest.update(np.ascontiguousarray(np.round(part, 8) + 0.0).tobytes())
     return digest.hexdigest()

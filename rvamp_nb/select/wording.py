@@ -120,9 +120,8 @@ _BASELINE = "the shape of the baseline hazard was held fixed and its level refit
 
 def _model_name(target):
     """What the model is called, with its article."""
-    strata = getattr(target.baseline, "strata", None)
-    if strata is not None:
-        many = f"one baseline in each of {len(np.unique(strata))} strata"
+    if target.baseline is not None and target.baseline.strata is not None:
+        many = f"one baseline in each of {len(np.unique(target.baseline.strata))} strata"
         return f"a stratified Cox model, {many},"
     return _MODELS.get(target.loss, f"a regression with the loss {target.loss}")
 
@@ -133,7 +132,9 @@ def _of_the_model(s):
     name, base = _model_name(target), target.baseline
     if target.loss == "huber":
         name += f" (quadratic up to {target.likelihood.plain.delta:.3g})"
+    strata = entry = None
     if base is not None:
+        strata, entry = base.strata, base.entry
         name += f" of {int(np.sum(base.event)):,} events"
     if target.classes is not None:
         name += f" of class {target.classes[1]} against {target.classes[0]}"
@@ -144,10 +145,10 @@ def _of_the_model(s):
     yield f"The model was {name} with {penalty}."
     beside = {"squared": "the target was centred", "survival": _BASELINE}
     beside = beside.get(target.loss, _INTERCEPT)
-    if getattr(base, "strata", None) is not None:
+    if strata is not None:
         beside = f"centred again in each stratum; {beside}"
     yield f"Columns were centred and scaled to unit norm, and {beside}."
-    if getattr(base, "entry", None) is not None:
+    if entry is not None:
         yield "Each row was at risk from its entry on (left truncation)."
     factors = prior.penalty_factor[s.question.candidates]
     if np.ptp(factors) > 1e-12 * factors.max():
