@@ -293,7 +293,7 @@ class Network(NamedTuple):
 
     def __repr__(self):
         many = f"{len(self.names)} columns, {int(self.edges.selected.sum())} edges"
-        promise = f"at most {self.pfer:.2g} false on average"
+        promise = f"at most {self.pfer:.3g} false on average"
         return f"Network({many} at Π >= {self.threshold:.3g}, {promise})"
 
 # %% ../../nbs/course/62_networks.ipynb #c6200033

@@ -121,7 +121,9 @@ _BASELINE = "the shape of the baseline hazard was held fixed and its level refit
 def _model_name(target):
     """What the model is called, with its article."""
     if target.baseline is not None and target.baseline.strata is not None:
-        many = f"one baseline in each of {len(np.unique(target.baseline.strata))} strata"
+        many = (
+            f"one baseline in each of {len(np.unique(target.baseline.strata))} strata"
+        )
         return f"a stratified Cox model, {many},"
     return _MODELS.get(target.loss, f"a regression with the loss {target.loss}")
 
