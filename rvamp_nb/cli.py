@@ -287,6 +287,9 @@ def _groups(args, table):
         raise InputError(f"argument --group-levels: {problem}")
     groups = dict(levels) if args.group_levels else {}
     for name, columns in args.group:
+        if name in groups:
+            problem = f"there are two groups {name!r}: call one by another name"
+            raise InputError(f"argument --group: {problem}")
         groups[name] = [c for one in columns for c in table.categories.get(one, [one])]
     return groups
 

@@ -420,14 +420,16 @@ def orthonormal(A, labels):
     members = np.split(np.argsort(index, kind="stable"), np.cumsum(sizes)[:-1])
     made, kept, back, lost = [], [], [], {}
     for g, m in enumerate(members):
-        U, values, V = np.linalg.svd(A[:, m], full_matrices=False)
+        size = np.linalg.norm(A[:, m], axis=0)
+        size[size == 0] = 1.0  # units are no reason to drop a column
+        U, values, V = np.linalg.svd(A[:, m] / size, full_matrices=False)
         rank = int(np.sum(values > max(DEPENDENT * values[0], 1e-300)))
         if rank < len(m):
             lost[names[g]] = len(m), rank
         made.append(U[:, :rank])
         kept += [g] * rank
         ends = np.arange(rank + 1) * len(m)
-        turn = (V[:rank] / values[:rank, None]).ravel()
+        turn = (V[:rank] / values[:rank, None] / size).ravel()
         where = np.tile(m, rank)
         back.append(csr_array((turn, where, ends), shape=(rank, len(labels))))
     return OrthonormalGroups(np.hstack(made), names[kept], vstack(back, "csr")), lost

@@ -258,8 +258,8 @@ SABOTAGES = [
     Sabotage(
         "column_groups.py",
         "the way back forgets the lengths",
-        "turn = (V[:rank] / values[:rank, None]).ravel()",
-        "turn = V[:rank].ravel()",
+        "turn = (V[:rank] / values[:rank, None] / size).ravel()",
+        "turn = (V[:rank] / size).ravel()",
         "tests/algorithm/test_column_groups.py::test_orthonormal_groups_and_the_way_back",
     ),
     Sabotage(

@@ -129,6 +129,12 @@ class Softmax(Loss):
 LOST = 0.05  # of the resamples, at most, may have no member of a class
 
 
+def _keeps(counts, index):
+    """Whether no stratum holds rows of two classes, numbers (M,)."""
+    pairs = set(zip(counts.index.tolist(), index.tolist()))
+    return len(pairs) == len(set(counts.index.tolist()))
+
+
 def check_classes(y, counts, M):
     """The classes, sorted, and the number of each row's, (M,); or a refusal."""
     c, p = Grouped(counts, np.arange(M)).nodes()  # refuses groups in groups
@@ -143,7 +149,8 @@ def check_classes(y, counts, M):
             f"y holds {len(classes)} different labels: {remedy} in classes"
         )
     lost = p[c == 0].sum() ** sizes.min()
-    if lost > LOST and not isinstance(counts, Stratified):
+    safe = isinstance(counts, Stratified) and _keeps(counts, index)
+    if lost > LOST and not safe:
         what = f"class {classes[sizes.argmin()]!s} of y has {sizes.min()} of {M} rows"
         why = f"{lost:.0%} of the resamples have none, and then no intercept"
         remedy = "merge it with another, drop it, or give counts=Stratified(..., y)"
@@ -162,6 +169,10 @@ def softmax_problem(
     if A.ndim != 2 or not A.size:
         raise ValueError(f"A must have shape (M, N), both >= 1, got {A.shape}")
     classes, index = check_classes(y, counts, len(A))
+    flat = np.flatnonzero((np.ptp(A, axis=0) == 0) & A.any(0))
+    if len(flat):
+        what = f"column {flat[0]} of A is constant, as the intercepts are"
+        raise ValueError(f"{what}: center the columns, or drop it")
     (M, N), d, loss = A.shape, len(classes) - 1, Softmax(len(classes))
     if isinstance(counts, Stratified):  # of each row of a sample
         counts = Stratified(counts.law, np.repeat(counts.strata, d))

@@ -12,6 +12,7 @@ from scipy.sparse import vstack
 from ..column_groups import MOST_MEMBERS, GroupLasso, groups_of, orthonormal
 from .features import as_weighed, family_of
 from ..tables.chunked import ChunkedTable
+from ..validation import kind_of
 
 # %% ../../nbs/workshop/feature_groups.ipynb #fg000006
 def read_groups(given, names, categories):
@@ -31,14 +32,22 @@ def read_groups(given, names, categories):
     )
 
 
+_MISSING = "None", "nan", "<NA>", "NaT"
+
+
 def _by_label(given, names):
     """The same from labels."""
     wanted = "a dict {name: columns}, a label for each column, or 'categories'"
     labels = (
         list(given) if np.iterable(given) and not isinstance(given, str) else [None]
     )
-    if any(np.ndim(label) or label is None for label in labels):
+    missing = lambda v: not isinstance(v, str) and str(v) in _MISSING
+    if any(np.ndim(label) or missing(label) for label in labels):
         raise TypeError(f"column_groups must be {wanted}, got {given!r:.60}")
+    if kind_of(given) == "series" and {*given.index} == {*names}:
+        if [*given.index] != [*names]:
+            what = "column_groups has the columns of X in another order"
+            raise ValueError(f"{what}: give column_groups[X.columns]")
     if len(labels) != len(names):
         what = f"{len(labels)} labels, and X has {len(names)} columns"
         raise ValueError(f"column_groups must be {wanted}; there are {what}")
@@ -76,7 +85,8 @@ def in_groups(A, prior, columns, names, weight):
             raise ValueError(f"column_groups: a group has {what}; cut it")
     made, lost = orthonormal(as_weighed(A, weight)[:, inside], at[inside])
     labels = np.append(-1 - alone, made.groups)
-    first = np.unique(at[inside], return_index=True)[1][made.groups]
+    left, firsts = np.unique(at[inside], return_index=True)  # some may be constant
+    first = firsts[np.searchsorted(left, made.groups)]
     factors = prior.penalty_factor[np.append(alone, inside[first])]
     _, index, sizes, _ = groups_of(labels)
     prior = GroupLasso(1.0, labels, factors * np.sqrt(sizes[index]))

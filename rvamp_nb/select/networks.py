@@ -359,7 +359,8 @@ def neighbourhoods(
         expected number of false edges (`edge-bound`), for independent rows; q edges are
         selected in a half on average, which fixes the penalty. Two of them at most: the
         third follows; by default pfer is 1 and the threshold 0.75. The pfer and q that
-        are returned are those of the halves that were drawn.
+        are returned are those of the halves that were drawn; where these select more
+        than q, the threshold is raised until the bound is pfer (not for q alone).
     n_resamples : int >= 4; halves, in complementary pairs
     seed : int >= 0; pair b depends on (seed, b) only
     progress : bool; show a progress bar when it takes more than two seconds
@@ -384,12 +385,15 @@ def neighbourhoods(
     check_size("neighbourhoods", "seed", seed, least=0)
     A, names, stands = read_nodes(X)
     p = A.shape[1] * (A.shape[1] - 1) // 2
-    threshold, _, q, _ = resolve_error_control(p, p, threshold, pfer, q)
+    asked = pfer is not None or q is None
+    threshold, pfer, q, _ = resolve_error_control(p, p, threshold, pfer, q)
     lam = penalty_for(q, A, rule, seed)
     Pi, error, solved = edge_shares(A, lam, rule, n, seed, progress)
     node = np.searchsorted(np.unique(stands[stands >= 0]), stands)
     settled, size = np.where(stands < 0, 1.0, solved[node]), float(Pi.sum() / 2)
     notes = tuple(_notes(names, stands, settled, size, q))
+    if asked:  # and a half selects a little more than q
+        threshold = max(threshold, min((1 + size**2 / (p * pfer)) / 2, 1.0))
     both = (_on_all(v, node, stands, at) for v, at in ((Pi, 1.0), (error, 0.0)))
     bounds = (
         threshold,

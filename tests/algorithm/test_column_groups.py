@@ -533,3 +533,12 @@ def test_columns_that_are_not_orthonormal_are_named():
         B[:, 3] = wrong
         with pytest.warns(UserWarning, match="columns of group b are not orthonormal"):
             rvamp(B, y, prior=prior)
+
+
+def test_units_make_no_column_dependent():
+    draw = np.random.default_rng(0)
+    B = draw.normal(size=(40, 3)) * [1e11, 1.0, 1e-20]
+    made = orthonormal_groups(B, [1, 1, 1])
+    np.testing.assert_allclose(made.A.T @ made.A, np.eye(3), atol=1e-10)
+    x = draw.normal(size=3)
+    np.testing.assert_allclose(B @ made.coefficients(x), made.A @ x, atol=1e-9)

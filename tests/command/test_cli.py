@@ -1970,6 +1970,7 @@ def test_groups_of_columns(tmp_path):
         ("--group g=a,", "is not NAME=COLUMN,COLUMN"),
         ("--group g=a,bb", "column_groups names 'bb', which is no column of X"),
         ("--group g=a --group h=a,b", "'a' is in two sets"),
+        ("--group g=a --group g=b", "there are two groups 'g'"),
         ("--group-levels", "no column has several levels"),
     ],
 )

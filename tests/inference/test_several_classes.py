@@ -322,3 +322,14 @@ def test_groups_of_samples_and_other_rows_are_refused(iris):
         iris.predict_proba(np.ones((2, 3)))
     assert iris.predict_proba(np.ones((0, 4))).shape == (0, 3)
     assert several_classes.MOST_CLASSES == 6
+
+
+def test_what_no_fit_or_refit_can_tell_is_refused():
+    draw = np.random.default_rng(0)
+    A, y = draw.normal(size=(60, 3)), np.repeat([0, 1, 2], [29, 29, 2])
+    with pytest.raises(ValueError, match="column 3 of A is constant, as the intercept"):
+        softmax_fit(np.c_[A, np.ones(60)], np.arange(60) % 3, 1.0)
+    # strata that are not the classes keep no class in
+    with pytest.raises(ValueError, match="of the resamples have none"):
+        softmax_fit(A, y, 1.0, counts=Stratified(Subsample(0.5), np.zeros(60)))
+    softmax_fit(A, y, 5.0, counts=Stratified(Subsample(0.5), y))

@@ -255,6 +255,11 @@ def test_idle_and_lonely_columns(alone):
     Pi = dict(zip(table, s.probabilities_))
     assert Pi["site0_4"] == Pi["none"] == 0 < 0.9 < Pi["site0_1"]
     np.testing.assert_allclose([Pi[c] for c in X], alone.probabilities_, atol=1e-3)
+    # a group of constants only may come first
+    first = StabilitySelection(column_groups={"c": ["none"], **groups}, pfer=2)
+    with pytest.warns(UserWarning, match="constant columns are left out"):
+        first.set_params(n_resamples=0).fit(table, y)
+    np.testing.assert_allclose(first.probabilities_, s.probabilities_, atol=1e-9)
     # of groups of constants nothing is left
     only = StabilitySelection(column_groups={"c": ["site0_4", "none"]}, n_resamples=0)
     with pytest.warns(UserWarning, match="constant columns"):
@@ -288,6 +293,11 @@ WRONG = [
     (dict(column_groups={"a": ["age"], "b": ["age", "size"]}), "'age' is in two sets"),
     (dict(column_groups={"a": []}), "holds no columns"),
     (dict(column_groups=["a", "b"]), "2 labels, and X has 37 columns"),
+    (dict(column_groups=["a", np.nan, *"b" * 35]), "a label for each column"),
+    (
+        dict(column_groups=pd.Series(range(37), [*X.columns[::-1]])),
+        "in another order: give column_groups",
+    ),
     (dict(column_groups=5), "a dict {name: columns}, a label for each column"),
     (dict(column_groups="site"), "a dict {name: columns}, a label for each column"),
     (dict(column_groups=GROUPS, l1_ratio=0.5), "l1_ratio and column_groups are both"),

@@ -193,3 +193,12 @@ def test_a_line_and_a_picture():
 def test_what_is_refused(change, error, words):
     with pytest.raises(error, match=words):
         neighbourhoods(**dict(X=X) | change)
+
+
+def test_the_bound_is_kept_where_halves_select_more():
+    for seed in range(4):
+        X = np.random.default_rng(seed).normal(size=(40, 8))
+        found = neighbourhoods(X, n_resamples=200, progress=False)
+        assert found.pfer <= 1 + 1e-9 and found.threshold >= 0.75
+    alone = neighbourhoods(X, q=3.0, n_resamples=200, progress=False)
+    assert alone.threshold == 0.75  # for q alone nothing was promised
