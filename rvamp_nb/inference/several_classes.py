@@ -129,12 +129,6 @@ class Softmax(Loss):
 LOST = 0.05  # of the resamples, at most, may have no member of a class
 
 
-def _keeps(counts, index):
-    """Whether no stratum holds rows of two classes, numbers (M,)."""
-    pairs = set(zip(counts.index.tolist(), index.tolist()))
-    return len(pairs) == len(set(counts.index.tolist()))
-
-
 def check_classes(y, counts, M):
     """The classes, sorted, and the number of each row's, (M,); or a refusal."""
     c, p = Grouped(counts, np.arange(M)).nodes()  # refuses groups in groups
@@ -149,8 +143,9 @@ def check_classes(y, counts, M):
             f"y holds {len(classes)} different labels: {remedy} in classes"
         )
     lost = p[c == 0].sum() ** sizes.min()
-    safe = isinstance(counts, Stratified) and _keeps(counts, index)
-    if lost > LOST and not safe:
+    strata = counts.index if isinstance(counts, Stratified) else 0 * index
+    mixed = len({*zip(strata, index)}) > len({*strata})  # a stratum of two classes
+    if lost > LOST and mixed:
         what = f"class {classes[sizes.argmin()]!s} of y has {sizes.min()} of {M} rows"
         why = f"{lost:.0%} of the resamples have none, and then no intercept"
         remedy = "merge it with another, drop it, or give counts=Stratified(..., y)"
