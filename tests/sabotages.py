@@ -319,6 +319,35 @@ SABOTAGES = [
         "tests/select/test_feature_groups.py::test_coefficients_are_those_of_refits",
     ),
     Sabotage(
+        "select/networks.py",
+        "the bound of a network ends above the one asked for",
+        "threshold = max(threshold, min((1 + size**2 / (p * pfer)) / 2, 1.0))",
+        "threshold = max(threshold, 0.5)",
+        "tests/select/test_networks.py::test_the_bound_is_kept_where_halves_select_more",
+    ),
+    Sabotage(
+        "select/feature_groups.py",
+        "groups are counted where one has lost its columns",
+        "first = firsts[np.searchsorted(left, made.groups)]",
+        "first = firsts[made.groups]",
+        "tests/select/test_feature_groups.py::test_idle_and_lonely_columns",
+    ),
+    Sabotage(
+        "column_groups.py",
+        "the way back forgets the units",
+        "turn = (V[:rank] / values[:rank, None] / size).ravel()",
+        "turn = (V[:rank] / values[:rank, None]).ravel()",
+        "tests/algorithm/test_column_groups.py::test_units_make_no_column_dependent",
+    ),
+    Sabotage(
+        "inference/several_classes.py",
+        "any strata keep every class in",
+        "mixed = len({*zip(strata, index)}) > len({*strata})",
+        "mixed = not isinstance(counts, Stratified)",
+        "tests/inference/test_several_classes.py"
+        "::test_what_no_fit_or_refit_can_tell_is_refused",
+    ),
+    Sabotage(
         "prior.py",
         "penalties are the caller's array, not a copy",
         "values = np.array(check_array(name, given))",

@@ -407,7 +407,7 @@ class Columns(NamedTuple):
             what = (
                 f"categories: a set of one column, {format_list(self.names, which, 8)},"
             )
-            yield f"{what} says nothing (its levels are not told apart): {remedy}"
+            yield f"{what} says nothing (it distinguishes no levels): {remedy}"
 
 # %% ../../nbs/workshop/features.ipynb #72000031
 def prepare_columns(
