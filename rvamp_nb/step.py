@@ -122,12 +122,13 @@ def threads(A):
         yield
 
 # %% ../nbs/course/34_one_turn.ipynb #edb936e0
-def step(problem, state):
+def step(problem, state, gathered=None):
     """One turn of Algorithm 1: prior and likelihood answer, the coupling joins them. A
     `Breakdown` where a number is not finite, or a precision or matrix not positive.
+    `gathered` is for the coupling (chapter 3.3's workshop).
     """
     with np.errstate(all="ignore"), threads(problem.A):  # caught below, by name
-        return coupling_step(problem, state, factor_replies(problem, state))
+        return coupling_step(problem, state, factor_replies(problem, state), gathered)
 
 # %% ../nbs/course/34_one_turn.ipynb #ee101917
 def message_to_coupling(x, incoming, data_precision):

@@ -4,15 +4,16 @@
 
 # %% auto #0
 __all__ = ['PATH_RATIO', 'COARSE_TOL', 'LOWEST', 'BELOW_EMPTY', 'SIZE_SLOPE', 'FLATTEST', 'STEEPEST', 'TRACKING_TOL',
-           'STALL_STEPS', 'TOO_FAR', 'SETTLED', 'FIRST_TOL', 'LAST_TOL', 'MAX_LOOKS', 'LOOK_STEPS', 'CLOSE_TO_Q',
-           'read_penalty', 'SelectionProblem', 'resolved_target', 'path_options', 'coarse_path', 'next_penalty',
-           'onward', 'tracking_search', 'PenaltyChoice', 'penalty_at_size', 'search']
+           'STALL_STEPS', 'TOO_FAR', 'SETTLED', 'A_STEP', 'FIRST_TOL', 'LAST_TOL', 'MAX_LOOKS', 'LOOK_STEPS',
+           'ALIKE_FROM', 'ALIKE_STEPS', 'WILD', 'CLOSE_TO_Q', 'read_penalty', 'SelectionProblem', 'resolved_target',
+           'path_options', 'coarse_path', 'next_penalty', 'onward', 'tracking_search', 'PenaltyChoice',
+           'penalty_at_size', 'search']
 
 # %% ../../nbs/workshop/penalty.ipynb #73000003
 import warnings
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import count
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ import numpy as np
 from ..active import step_for
 from ..environment import progress_bar
 from ..iteration import Anderson, iterate
+from ..lmmse import alike_rows, is_wide
 from ..messages import Natural
 from ..prior import ElasticNet, Laplace, Penalty, Prior, SpikeSlab
 from ..problem import Breakdown, Problem
@@ -29,8 +31,8 @@ from .error_control import resolve_error_control
 from .features import Columns, check_named
 from .target import Target, draws_halves
 from ..solver import ConvergenceWarning, Path, foreseen, rvamp, rvamp_path
-from ..step import WithIntercept, initial_state, lambda_max_factor
-from ..tables.chunked import CHUNK_NUMBERS, ChunkedTable
+from ..step import WithIntercept, initial_state, lambda_max_factor, step
+from ..tables.chunked import ChunkedTable
 from ..validation import check_array
 
 # %% ../../nbs/workshop/penalty.ipynb #73000005
@@ -109,6 +111,10 @@ class SelectionProblem:
     def intercept(self):
         """Whether each resample refits one: a squared loss was centred once."""
         return self.target.loss != "squared"
+
+    def inside(self, prior):
+        """The prior of all coefficients, an intercept's included."""
+        return WithIntercept(prior, self.A.shape[1]) if self.intercept else prior
 
     @property
     def of_one(self):
@@ -266,34 +272,17 @@ class _TrackingPrior(Prior):
 
 def _guess(question, q):
     """A penalty not far from where q are selected."""
-    (problem, strides), A = _empty(question), question.A
-    n, t = A.shape[1], question.prior.threshold()
+    (problem, strides), n = _empty(question), question.A.shape[1]
     fields = Natural(*(part[:n] for part in initial_state(problem).to_prior))
-    is_large = isinstance(A, np.ndarray) and A.size > CHUNK_NUMBERS
-    if is_large and len(A) >= n and np.all(t) and not question.columns.groups:
-        return _by_lasso(question, fields, t * np.ones(n), q)
     size = lambda lam: question.size(question.prior.scaled(lam).Pi(fields))
     q = min(q, CLOSE_TO_Q * question.candidates.sum())  # all only without a penalty
     return [*strides, 0.0][bisect_left(strides, q, key=size)] / BELOW_EMPTY
-
-
-def _by_lasso(question, fields, t, q):
-    """Where a Lasso of all rows has q coefficients, times the root of E c^2."""
-    from sklearn.linear_model import lars_path_gram
-
-    A, tau, var = question.A, question.counts.mean, question.counts.var
-    how = dict(n_samples=1, method="lasso", max_iter=int(3 * q) + 8)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of columns that depend on others
-        gram = A.T @ A * (fields.Q_hat.mean() / tau) / np.multiply.outer(t, t)
-        lams, _, x = lars_path_gram(fields.h / tau / t, gram, **how)
-    enough = np.append(np.count_nonzero(x, axis=0), np.inf) >= q
-    return float(lams[min(enough.argmax(), len(lams) - 1)] * np.sqrt(var + tau**2))
 
 # %% ../../nbs/workshop/penalty.ipynb #73search5
 STALL_STEPS = 6  # steps after which the change has to be half of what it was
 TOO_FAR = 0.6  # of ln ΣΠ/q: the penalty moves before it goes along
 SETTLED = 0.3  # the change below which messages are something to begin with
+A_STEP = 0.9  # and where they are a start already
 FIRST_TOL, LAST_TOL = 0.02, 0.003  # digits of looks, and what is missing at their end
 MAX_LOOKS, LOOK_STEPS = 20, 60  # at most so many, of so many steps
 
@@ -319,22 +308,30 @@ def _stalled(changes):
     return len(past) >= STALL_STEPS and min(changes[-STALL_STEPS:]) > min(past) / 2
 
 
-def onward(question, fit, prior, state, anderson, enough):
-    """The fit with another prior: steps from a state until `enough(changes)`, which is
-    converged if no step broke down; `anderson` is what is remembered.
+def _followed(problem, state, enough, take, anderson=None):
+    """The last step (None where one broke down) and the changes of all, from a state
+    until `enough(changes)`.
     """
-    inside = WithIntercept(prior, len(fit.mean)) if question.intercept else prior
-    problem, last, changes = fit.problem._replace(prior=inside), None, []
-    anderson.pause()
-    steps = iterate(problem, state, anderson=anderson, take=step_for(problem.A))
+    last, changes = None, []
     try:
-        for current, _, _ in steps:
+        for current, _, _ in iterate(problem, state, anderson=anderson, take=take):
             last = current or last
             changes.append(max(current.change, current.delta) if current else np.inf)
             if enough(changes):
                 break
     except Breakdown:
         last = None
+    return last, changes
+
+
+def onward(question, fit, prior, state, anderson, enough):
+    """The fit with another prior: steps from a state until `enough(changes)`, which is
+    converged if no step broke down; `anderson` is what is remembered.
+    """
+    problem = fit.problem._replace(prior=question.inside(prior))
+    anderson.pause()
+    how = enough, step_for(problem.A), anderson
+    last, changes = _followed(problem, state, *how)
     question.taken.append(len(changes))
     return replace(fit, problem=problem, last=last, converged=last is not None)
 
@@ -365,11 +362,34 @@ def _in_looks(question, along, fit, state, lowest, bar):
     return None
 
 # %% ../../nbs/workshop/penalty.ipynb #73search6
+ALIKE_FROM = 3e7  # M N^2 from which on rows answer alike at first
+ALIKE_STEPS, WILD = 40, 12  # at most so many; so many have to bring it below `SETTLED`
+
+
+def _with_rows_alike(question, along):
+    """The messages at which a penalty that goes along settles where rows answer alike;
+    None where it does not, or where that does not pay.
+    """
+    A = question.A
+    if isinstance(A, ChunkedTable) or is_wide(A) or A.size * A.shape[1] < ALIKE_FROM:
+        return None
+    problem = _empty(question)[0]
+    _, bend = problem.likelihood.derivatives(problem.y, 0 * problem.y)
+    if not bend.all():  # a loss that is linear in parts
+        return None
+    take = partial(step, gathered=alike_rows(problem.A, bend))
+    problem = problem._replace(prior=question.inside(along))
+    wild = lambda c: len(c) >= WILD and min(c[-WILD // 2 :]) > SETTLED
+    enough = lambda c: c[-1] < TRACKING_TOL or len(c) == ALIKE_STEPS or wild(c)
+    last, changes = _followed(problem, None, enough, take)
+    return last.new if last and changes[-1] < SETTLED else None
+
+
 def _come_near(question, along, state, bar):
     """A fit of one digit at a penalty that selects q but for a factor of 1.8."""
-    seen, lam = [], along.lam
+    seen, lam, one = [], along.lam, SETTLED if state is None else A_STEP
     for _ in zip(range(4), bar):
-        fit = question.solve(lam, state, SETTLED)
+        fit, one = question.solve(lam, state, one), SETTLED
         state, off = fit.messages, along.beyond(fit.Pi) if fit.converged else 0.0
         if abs(off) < TOO_FAR:
             break
@@ -386,8 +406,14 @@ def tracking_search(question, q, lam=None, state=None, rough=False):
     lam = _guess(question, q) if lam is None else lam
     if not lam:
         return None
-    along = _TrackingPrior(question, q, lam)
-    before, lowest = question.steps, LOWEST * lam
+    along, before, lowest = (
+        _TrackingPrior(question, q, lam),
+        question.steps,
+        LOWEST * lam,
+    )
+    if state is None and not rough:
+        state = _with_rows_alike(question, along)
+        along = along if state else _TrackingPrior(question, q, lam)
     bar = dict(shown=question.progress, desc="looks for λ", leave=False)
     bar = iter(progress_bar(count(), **bar))  # nobody knows how many
     fit = _come_near(question, along, state, bar)

@@ -533,9 +533,9 @@ def test_a_family_that_is_called_as_a_leader_is_kept():
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "poisson"])
 @pytest.mark.parametrize("law", ["subsample", "poisson"])
-def test_the_search_in_a_large_table_begins_near_its_end(loss, law, monkeypatch):
+def test_the_search_in_a_tall_table_begins_with_rows_alike(loss, law, monkeypatch):
     """Where all columns follow common factors, the empty model does not know; penalty
-    factors and columns that depend on others do no harm.
+    factors, weights and columns that depend on others do no harm.
     """
     rng = np.random.default_rng(9)
     X = rng.normal(size=(450, 60)) + rng.normal(size=(450, 2)) @ rng.normal(
@@ -551,19 +551,39 @@ def test_the_search_in_a_large_table_begins_near_its_end(loss, law, monkeypatch)
     y = y > 0 if loss == "logistic" else y
     options = dict(loss=loss, resampling=law, q=8.0)
     options["penalty_factor"] = np.where(np.arange(60) < 30, 1.0, 1.3)
+    options["fit"] = dict(sample_weight=1 + rng.random(450))
     before = fitted(X, y, **options)
-    monkeypatch.setattr(penalty, "CHUNK_NUMBERS", 10_000)
-    guesses = []
-    by_lasso = penalty._by_lasso
-    noted = lambda *given: guesses.append(by_lasso(*given)) or guesses[-1]
-    monkeypatch.setattr(penalty, "_by_lasso", noted)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        s = StabilitySelection(n_resamples=0, verbose=0, **options).fit(X, y)
-    assert len(guesses) == 1 and abs(np.log(guesses[0] / s.lambda_)) < 0.35
+    monkeypatch.setattr(penalty, "ALIKE_FROM", 0)
+    found, search = [], penalty._with_rows_alike
+
+    def noted(question, along):
+        state = search(question, along)
+        found.append((state, along.lam))
+        return state
+
+    monkeypatch.setattr(penalty, "_with_rows_alike", noted)
+    s = fitted(X, y, **options)
+    ((state, lam),) = found
+    # rows of counts differ most: their curvature is their rate
+    assert state and abs(np.log(lam / s.lambda_)) < (
+        0.15 if loss == "poisson" else 0.05
+    )
     assert abs(s.lambda_ / before.lambda_ - 1) < 0.02
     assert np.abs(s.probabilities_ - before.probabilities_).max() < 0.01
     assert s.n_iter_ <= before.n_iter_
+
+
+def test_what_does_not_settle_with_rows_alike_is_not_begun_there(monkeypatch):
+    """Of columns that nearly repeat each other the answer is that of any start."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(150, 10))
+    X = np.hstack([X, X[:, :4] + 0.05 * rng.normal(size=(150, 4))])
+    y = X[:, :3].sum(1) + rng.normal(size=150)
+    before = fitted(X, y)
+    monkeypatch.setattr(penalty, "ALIKE_FROM", 0)
+    monkeypatch.setattr(penalty, "ALIKE_STEPS", 3)
+    again = fitted(X, y)
+    assert (before.lambda_, before.n_iter_) == (again.lambda_, again.n_iter_)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
