@@ -109,13 +109,13 @@ def check_array(name, value):
     if value.dtype != float:
         remedy = "turn text, dates or complex numbers into numbers first"
         raise TypeError(f"{name} must hold real numbers only; {remedy}")
-    wrong = np.argwhere(~np.isfinite(value))
-    if len(wrong) and not value.ndim:
+    finite = np.isfinite(value)
+    if finite.all():
+        return value
+    if not value.ndim:
         raise ValueError(f"{name} must be a finite number, got {value}")
-    if len(wrong):
-        problem = f"NaN or infinite values, the first at {wrong[0].tolist()}"
-        raise ValueError(f"{name} has {problem}; drop or fill them first")
-    return value
+    problem = f"NaN or infinite values, the first at {np.argwhere(~finite)[0].tolist()}"
+    raise ValueError(f"{name} has {problem}; drop or fill them first")
 
 # %% ../nbs/workshop/validation.ipynb #19418845
 def format_list(names, which, most=4):

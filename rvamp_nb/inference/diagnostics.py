@@ -351,27 +351,31 @@ class _Rows(NamedTuple):
 
     products: np.ndarray  # (M, M), of each with each
     columns: np.ndarray  # (M, 200 at most), drawn at random
-    values: np.ndarray  # eigenvalues of the columns' covariance, zeros left out
+    Z: np.ndarray | None  # (M, N), where N < M
     N: int
+
+    def values(self):
+        """Eigenvalues of the columns' covariance, zeros left out."""
+        gram = self.products if self.Z is None else self.Z.T @ self.Z
+        return np.linalg.eigvalsh(gram).clip(0) / len(self.products)
 
 
 def _compared(Z, rng):
     """What is compared of rows (M, N) in memory."""
-    (M, N), products = Z.shape, Z @ Z.T
+    M, N = Z.shape
     columns = Z[:, rng.permutation(N)[:_COLUMNS_SEEN]]
-    values = np.linalg.eigvalsh(products if M < N else Z.T @ Z).clip(0) / M
-    return _Rows(products, columns, values, N)
+    return _Rows(Z @ Z.T, columns, None if M < N else Z, N)
 
 # %% ../../nbs/course/45_diagnostics.ipynb #85e39a7a
 def _closest_by_chance(rows, level, rng):
     """Squared distances below it are no chance (`too-close`, `too-close-columns`)."""
-    M, columns, closest = len(rows.products), rows.columns, 0.0
+    M, columns, values, closest = len(rows.products), rows.columns, rows.values(), 0.0
     one, step = rng.integers(M, size=400), rng.integers(1, M, size=400)
     apart = (columns[one] - columns[(one + step) % M]) ** 2
     allowed = np.log(2 * level / (M * (M - 1)))
     for t in np.geomspace(0.1, 1e7, 33) / (2 * rows.N):
         near = (1 + np.exp(-t * apart).sum(0)) / (1 + len(apart))
-        free = np.log1p(4 * t * rows.values).sum() / np.log1p(4 * t)
+        free = np.log1p(4 * t * values).sum() / np.log1p(4 * t)
         closest = max(closest, (allowed - free * np.log(near).mean()) / t)
     return closest
 
@@ -404,8 +408,7 @@ def _rows_seen(A, seen, rng):
     which = np.flatnonzero(varies)
     some = which[rng.permutation(len(which))[:_COLUMNS_SEEN]]
     columns = _varying(A[:, some][seen])[0]
-    values = np.linalg.eigvalsh(products).clip(0) / len(seen)
-    return _Rows(products, columns, values, len(which))
+    return _Rows(products, columns, None, len(which))
 
 # %% ../../nbs/course/45_diagnostics.ipynb #b1c0ffe4
 def near_duplicate_rows(A, level=0.01):
@@ -426,8 +429,10 @@ def near_duplicate_rows(A, level=0.01):
     sizes = np.diag(rows.products)
     apart = sizes[:, None] + sizes - 2 * rows.products
     pairs = apart[np.triu_indices(len(seen), 1)]
-    closest = min(_closest_by_chance(rows, level, rng), _closest_by_tail(pairs, level))
-    near = apart < closest - 1e-9 * rows.N
+    closest, slack = _closest_by_tail(pairs, level), 1e-9 * rows.N
+    if pairs.min() >= closest - slack:  # as in most tables
+        return []
+    near = apart < min(_closest_by_chance(rows, level, rng), closest) - slack
     near[sizes < np.median(sizes) / 2] = False  # rows of nothing but zeros are alike
     group = connected_components(near & near.T, directed=False)[1]
     return [seen[group == g] for g in np.flatnonzero(np.bincount(group) > 1)]
