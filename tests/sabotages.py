@@ -1867,6 +1867,21 @@ SABOTAGES = [
         "tests/select/test_stability_selection.py::test_in_any_fields_the_penalty_that_goes_along_selects_q",
     ),
     Sabotage(
+        "select/penalty.py",
+        "a search that did not settle is taken for a start",
+        "return last.new if last and changes[-1] < SETTLED else None",
+        "return last.new if last else None",
+        "tests/select/test_selection.py"
+        "::test_what_does_not_settle_with_rows_alike_is_not_begun_there",
+    ),
+    Sabotage(
+        "lmmse.py",
+        "rows that answer alike are twice as noisy",
+        "kappa = Q * np.sum(",
+        "kappa = 2 * Q * np.sum(",
+        "nbs/workshop/lmmse.ipynb::module",
+    ),
+    Sabotage(
         "inference/refits.py",
         "a column that the refits missed stays out",
         "if not missed.any():",

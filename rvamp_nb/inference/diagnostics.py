@@ -8,7 +8,7 @@ __all__ = ['FEW_ROWS', 'TWIN_CORRELATION', 'SPREAD_FROM_PI', 'AMBER_ROWS', 'RED_
            'max_correlation', 'ReliabilityWarning', 'Diagnostics', 'diagnose', 'near_duplicate_rows']
 
 # %% ../../nbs/course/45_diagnostics.ipynb #28a00005
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -351,20 +351,17 @@ class _Rows(NamedTuple):
 
     products: np.ndarray  # (M, M), of each with each
     columns: np.ndarray  # (M, 200 at most), drawn at random
-    Z: np.ndarray | None  # (M, N), where N < M
+    values: Callable  # eigenvalues of the columns' covariance, zeros left out
     N: int
-
-    def values(self):
-        """Eigenvalues of the columns' covariance, zeros left out."""
-        gram = self.products if self.Z is None else self.Z.T @ self.Z
-        return np.linalg.eigvalsh(gram).clip(0) / len(self.products)
 
 
 def _compared(Z, rng):
     """What is compared of rows (M, N) in memory."""
     M, N = Z.shape
     columns = Z[:, rng.permutation(N)[:_COLUMNS_SEEN]]
-    return _Rows(Z @ Z.T, columns, None if M < N else Z, N)
+    # most tables never ask for these
+    values = lambda: np.linalg.eigvalsh(Z @ Z.T if M < N else Z.T @ Z).clip(0) / M
+    return _Rows(Z @ Z.T, columns, values, N)
 
 # %% ../../nbs/course/45_diagnostics.ipynb #85e39a7a
 def _closest_by_chance(rows, level, rng):
@@ -408,7 +405,8 @@ def _rows_seen(A, seen, rng):
     which = np.flatnonzero(varies)
     some = which[rng.permutation(len(which))[:_COLUMNS_SEEN]]
     columns = _varying(A[:, some][seen])[0]
-    return _Rows(products, columns, None, len(which))
+    values = np.linalg.eigvalsh(products).clip(0) / len(seen)
+    return _Rows(products, columns, lambda: values, len(which))
 
 # %% ../../nbs/course/45_diagnostics.ipynb #b1c0ffe4
 def near_duplicate_rows(A, level=0.01):

@@ -24,7 +24,7 @@ def test_a_table_of_ratios(table, capsys):
         speed.print_tables(table, speed.Threads(True))
 
 
-@pytest.mark.parametrize("table", "ae")
+@pytest.mark.parametrize("table", "ate")
 def test_stability_selection_over_refits(table, capsys):
     with capsys.disabled(), speed.Threads(True).limit():
         selection.print_tables(table, speed.Threads(True))
