@@ -13,6 +13,8 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 from scipy.special import expit, huber
 
+from .tables.chunked import square_lengths
+
 # %% ../nbs/workshop/batch_glm.ipynb #70000009
 REFITTED = "squared", "logistic", "poisson", "huber"  # tests: the names in LOSSES
 
@@ -116,35 +118,42 @@ def _held(what, numbers, most):
         raise ValueError(f"{found} 64-bit numbers; change their units")
 
 
-def _scaled(name, table):
-    """Columns divided by their largest entries, and those; 1 for a column of zeros."""
-    size = np.abs(table).max(0)
+def _sizes(name, table):
+    """The largest entries of columns; 1 for a column of zeros."""
+    size = np.maximum(table.max(0), -table.min(0))
     _held(f"the largest entries in columns of {name}", size, 1e120)
-    size = np.where(size == 0, 1, size)
-    return table / size, size
+    return np.where(size == 0, 1, size)
 
 
 def unit_table(A, y, t, k, loss="squared", positive=False, delta=1.0, offset=0.0):
     """A `UnitTable` for many refits; called as `penalised_fit`."""
-    A, size = _scaled("A", A)
+    size, n = _sizes("A", A), A.shape[1]
     positive = np.broadcast_to(positive, t.shape)
     free = (t == 0) & (k == 0) & ~positive
     shifts = loss in ("squared", "huber")  # sees y - f only
-    last, target = _scaled("y", (y - offset)[:, None] * shifts)
-    _, length, turn = np.linalg.svd(A[:, free], full_matrices=False)
+    last = (y - offset)[:, None] * shifts
+    target, inside = _sizes("y", last), A[:, free] / size[free]
+    _, length, turn = np.linalg.svd(inside, full_matrices=False)
     seen = length > 1e-13 * length.max(initial=0)
     basis = turn[seen].T / length[seen]
-    F, rest = A[:, free] @ basis, np.hstack([A[:, ~free], last])
-    share, before = 0.0, np.linalg.norm(rest, axis=0)
-    for _ in range(2):  # the second time takes away the rounding errors of the first
+    F, r = inside @ basis, seen.sum()
+    X = np.empty((r + n - free.sum() + 1, len(A)))  # all that is as large as A
+    X[:r], rest = F.T, X[r:].T
+    np.take(A.T, np.flatnonzero(~free), axis=0, out=X[r:-1], mode="clip")
+    rest[:, :-1] /= size[~free]
+    rest[:, -1:] = last / target
+    share, before = np.zeros((r, rest.shape[1])), np.sqrt(square_lengths(rest))
+    for _ in range(2 * (r > 0)):  # the second takes away rounding errors of the first
         more = F.T @ rest
-        rest, share = rest - F @ more, share + more
-    length = np.linalg.norm(rest, axis=0)
+        rest -= F @ more
+        share += more
+    length = np.sqrt(square_lengths(rest))
     explained = length <= 1e-13 * before
     rest[:, explained], length[explained] = 0.0, 1.0
-    rest, share = rest / length, share / length
+    rest /= length
+    share /= length
     size[~free] *= length[:-1]
-    none, target = np.zeros(F.shape[1]), float(target[0] * length[-1] if shifts else 1)
+    none, target = np.zeros(r), float(target[0] * length[-1] if shifts else 1)
     if shifts:
         y, delta, offset = rest[:, -1], delta / target, 0.0
     unit, given = size[~free], np.append(t[~free], k[~free])
@@ -154,9 +163,8 @@ def unit_table(A, y, t, k, loss="squared", positive=False, delta=1.0, offset=0.0
     _held("penalties of columns of unit length", np.maximum(scaled, least), 1e300)
     t, k = (np.append(none, v) for v in np.split(scaled, 2))
     lowest = np.append(none - np.inf, np.where(positive[~free], 0.0, -np.inf))
-    X = np.ascontiguousarray(np.hstack([F, rest[:, :-1]]).T)
     back = free, size, target, basis, share[:, :-1], share[:, -1]
-    return UnitTable(X, y, t, k, lowest, RefitLoss(loss, delta, offset), *back)
+    return UnitTable(X[:-1], y, t, k, lowest, RefitLoss(loss, delta, offset), *back)
 
 # %% ../nbs/workshop/batch_glm.ipynb #70000013
 class _Many(NamedTuple):

@@ -228,10 +228,14 @@ def _fit(problem, state, tol, max_iter, damping, anderson=None):
 
 # %% ../nbs/workshop/solver.ipynb #f857aae6
 def _matrix(A):
-    """A as a finite (M, N) array, a copy, or as ChunkedTable not yet looked through."""
+    """A as a finite (M, N) array, a copy unless nobody can write into it, or as
+    ChunkedTable not yet looked through.
+    """
     table = as_chunked(A)
     if table is None:
-        table = np.array(check_array("A", A))
+        table = check_array("A", A)
+        kept = table.base is None and not table.flags.writeable
+        table = table if kept else np.array(table)
         if table.ndim != 2 or not table.size:
             raise ValueError(f"A must have shape (M, N), both >= 1, got {table.shape}")
         _check_scale("A", table)
@@ -260,7 +264,7 @@ def _check_stored(A):
 
 def _check_scale(name, values, most=1e70):
     """Fourth powers of these numbers are formed; they must be doubles."""
-    size = np.abs(values).max()
+    size = max(values.max(), -values.min())
     if size and not 1 / most < size < most:
         what = f"numbers of size {size:.0e}: products of four overflow, or vanish"
         raise ValueError(f"{name} has {what}; give {name} (and lam) in other units")

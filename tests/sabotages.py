@@ -106,6 +106,20 @@ SABOTAGES = [
         "again[new[0]] = False",
         "tests/algorithm/test_bootstrap_general.py::test_every_refit_at_once_is_optimal",
     ),
+    Sabotage(
+        "select/selection.py",
+        "refits of a million columns are made dense",
+        "both.sparse_draws[:, among] != 0",
+        "both.draws[:, among] != 0",
+        "tests/select/test_memory.py::test_refits_of_a_table_in_blocks_are_held_where_they_are_not_zero",
+    ),
+    Sabotage(
+        "solver.py",
+        "a fit and the selector that asks for it each have a table",
+        "table if kept else np.array(table)",
+        "np.array(table)",
+        "tests/select/test_memory.py::test_a_fitted_selector_keeps_one_table",
+    ),
     # --- messages ---------------------------------------------------------------------
     Sabotage(
         "rs_gaussian.py",
@@ -1702,8 +1716,8 @@ SABOTAGES = [
     Sabotage(
         "select/substitutes.py",
         "all of a family must be selected, not any",
-        "(s.refined.draws[:, apart] != 0).any(1)",
-        "(s.refined.draws[:, apart] != 0).all(1)",
+        "s.refined.sparse_draws[:, apart].toarray().any(1)",
+        "s.refined.sparse_draws[:, apart].toarray().all(1)",
         "tests/select/test_selection.py::test_how_often_any_of_a_family_is_selected",
     ),
     Sabotage(

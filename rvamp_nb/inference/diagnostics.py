@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import squareform
 
 from ..groups import GroupedLoss, noise_of_groups  # chapter 5.2
 from ..lmmse import map_chunks
@@ -101,8 +103,9 @@ def _thickness(X):
     """Of each column, (3, n): largest size; squares and 4th powers in it, summed."""
     sizes = np.abs(X[:, :])
     largest = sizes.max(0)
-    squares = (sizes / np.where(largest > 0, largest, 1)) ** 2
-    return np.array([largest, squares.sum(0), (squares**2).sum(0)])
+    sizes /= np.where(largest > 0, largest, 1)
+    sizes *= sizes
+    return np.array([largest, sizes.sum(0), (sizes**2).sum(0)])
 
 # %% ../../nbs/course/45_diagnostics.ipynb #24a95087
 def column_effective_rows(fit):
@@ -378,8 +381,11 @@ def _closest_by_chance(rows, level, rng):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #b1c0ffe5
 def _closest_by_tail(apart, level):
-    """The squared distance that none of these undercuts by the power law (`tail`)."""
-    low, high = np.quantile(apart, [0.05, 0.2], method="lower")
+    """The squared distance that none of these undercuts by the power law (`tail`);
+    these are put in another order.
+    """
+    how = dict(method="lower", overwrite_input=True)
+    low, high = np.quantile(apart, [0.05, 0.2], **how)
     if not 0 < low < high:
         return 0.0
     power = np.log(0.2 / 0.05) / np.log(high / low)
@@ -389,13 +395,15 @@ def _closest_by_tail(apart, level):
 def _varying(A):
     """Columns that vary, mean 0 and variance 1 in any unit; and which these are."""
     Z, _, constant = unit_columns(A)
-    return np.sqrt(len(A)) * Z[:, ~constant], ~constant
+    Z *= np.sqrt(len(A))
+    return Z[:, ~constant] if constant.any() else Z, ~constant
 
 
 def _rows_seen(A, seen, rng):
     """Some rows, compared; of a table in columns by one pass and 200 columns."""
     if not isinstance(A, ChunkedTable) or is_row_chunked(A):
-        return _compared(_varying(A[seen])[0], rng)
+        some = seen if len(seen) < len(A) else slice(None)  # all without a copy
+        return _compared(_varying(A[some])[0], rng)
 
     def looked(X):
         Z, varies = _varying(X[seen])
@@ -424,13 +432,15 @@ def near_duplicate_rows(A, level=0.01):
     rows = _rows_seen(A, seen, rng) if len(seen) > 2 else None
     if rows is None or not rows.N:
         return []
-    sizes = np.diag(rows.products)
-    apart = sizes[:, None] + sizes - 2 * rows.products
-    pairs = apart[np.triu_indices(len(seen), 1)]
+    apart, sizes = rows.products, np.diag(rows.products).copy()
+    for i, size in enumerate(sizes):  # in place
+        apart[i] = size + sizes - 2 * apart[i]
+    pairs = squareform(apart, checks=False)
     closest, slack = _closest_by_tail(pairs, level), 1e-9 * rows.N
     if pairs.min() >= closest - slack:  # as in most tables
         return []
     near = apart < min(_closest_by_chance(rows, level, rng), closest) - slack
     near[sizes < np.median(sizes) / 2] = False  # rows of nothing but zeros are alike
-    group = connected_components(near & near.T, directed=False)[1]
+    near = csr_array(near & near.T)
+    group = connected_components(near, directed=False)[1]
     return [seen[group == g] for g in np.flatnonzero(np.bincount(group) > 1)]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array, issparse, vstack
+from scipy.sparse import csc_array, csr_array, hstack, issparse, vstack
 from scipy.special import ndtri
 from scipy.stats import chi2, t
 
@@ -214,10 +214,10 @@ class Samples:
 
     def _refit(self, numbers):
         led = self.settled[numbers.start : numbers.stop]  # where the turns have led
-        start = led.toarray() if self.turns else None
         draw = resamples(self.fit, numbers, self.seed)
-        x, level = self.refit(*draw, start)
-        self.exact = vstack([self.exact, csr_array(np.c_[x, level])], format="csr")
+        x, level = self.refit(*draw, led if self.turns else None)
+        new = hstack([csr_array(x), csr_array(level[:, None])])
+        self.exact = vstack([self.exact, new], format="csr")
 
 # %% ../../nbs/course/44_refinement.ipynb #44cod004
 def _levels_of(samples):

@@ -13,6 +13,7 @@ from contextlib import suppress
 from functools import partial
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from ..batch_glm import penalised_fit, refit, unit_table
 from ..environment import is_interactive
@@ -81,6 +82,7 @@ class _Few:
     def __call__(self, counts, factor, likely=None, start=None):
         """Coefficients, (b, n), from counts (b, M) and factors, (b, n) or (b, 1)."""
         if start is not None:
+            start = start.toarray()
             likely = start.any(0)
         (X, y, t, k), counts = self.args, counts * self.weight
         with threads(X):
@@ -95,10 +97,11 @@ class _Few:
 def refitter(fit, baseline=None):
     """What refits a fit from `rvamp`, which need not have converged, for given
     resamples: a function of counts (b, M), multipliers of the penalties, (b, N) or (b,
-    1), and, optionally, coefficients and an intercept to begin at, (b, N + 1), that
-    returns coefficients (b, N), nan in the rows of refits that did not arrive, and
-    intercepts (b,), 0 where the fit has none. With a `BaselineHazard` the refits are
-    Cox fits, each with one of its own; intercepts are about the one given.
+    1), and, optionally, coefficients and an intercept to begin at, (b, N + 1), sparse
+    or not, that returns coefficients (b, N), of a table in chunks sparse, nan in the
+    rows of refits that did not arrive, and intercepts (b,), 0 where the fit has none.
+    With a `BaselineHazard` the refits are Cox fits, each with one of its own;
+    intercepts are about the one given.
 
     A ValueError for a loss, penalty or table that cannot be refitted.
     """
@@ -122,7 +125,7 @@ def refitter(fit, baseline=None):
 
     def refits(counts, factor, start=None):
         factor = np.pad(factor, ((0, 0), (0, one * (factor.shape[1] > 1))))
-        start = None if start is None else start[:, : N + one]
+        start = None if start is None else csr_array(start)[:, : N + one]
         x = of_all(counts, factor, start=start)
         return x[:, :N], x[:, N:].sum(1)
 
@@ -132,7 +135,7 @@ def refitter(fit, baseline=None):
 def _with_level(baseline, A, t, counts, factor, start=None):
     """Cox fits, and the level of each about a baseline."""
     weight = counts * baseline.sample_weight
-    start = None if start is None else start[:, : len(t)]
+    start = None if start is None else start[:, : len(t)].toarray()
     sets = dict(strata=baseline.strata, entry=baseline.entry)
     x = cox_fits(A, baseline.time, baseline.event, factor * t, weight, start, **sets)
     seen = np.maximum(weight @ baseline.event, 0.5)  # of no event, as of half a one
@@ -151,12 +154,13 @@ MOST_HELD = 2**25  # numbers that refits of a table in chunks may hold: 256 MB
 
 
 def _stored_refits(fit, likely, counts, factor, start=None):
-    """Coefficients of refits of a table in chunks, the intercept's included; those to
-    begin at name columns to look at.
+    """Coefficients of refits of a table in chunks, sparse, the intercept's included;
+    those to begin at, sparse, too, name columns to look at.
     """
     (A, y, _, loss, *_), inside = fit.problem, likely.copy()
     if start is not None:
-        inside = (start != 0).any(0) | (penalty_terms(fit, slice(None))[0] == 0)
+        inside = penalty_terms(fit, slice(None))[0] == 0
+        inside[start.indices] = True
     factor = np.broadcast_to(factor, (len(counts), len(inside)))
     bar = penalty_terms(fit, slice(None))[0] * factor.min(0) * (1 + 1e-7)
     while True:
@@ -168,8 +172,8 @@ def _stored_refits(fit, likely, counts, factor, start=None):
         X = A[:, few]
         x = _Few(fit, X, few)(counts, factor[:, few])
         U = -counts * np.array([loss.derivatives(y, f)[0] for f in x @ X.T])
-        U = U.T if fit.prior.positive else np.vstack([U, -U]).T
-        hardest = lambda X: np.max(X.T @ U, axis=1)
+        size = np.positive if fit.prior.positive else np.abs
+        hardest = lambda X: np.max(size(X.T @ U.T), axis=1)
         # a block's products are as large as its share of the columns
         pull = (
             A.map_chunks(lambda X: ((hardest(X),), ()))[0][0] if A.axis else hardest(A)
@@ -178,9 +182,8 @@ def _stored_refits(fit, likely, counts, factor, start=None):
         if not missed.any():
             break
         inside |= missed
-    found = np.zeros(factor.shape)
-    found[:, few] = x
-    return found
+    b, at = np.nonzero(x)
+    return csr_array((x[b, at], (b, few[at])), shape=factor.shape)
 
 # %% ../../nbs/workshop/refits.ipynb #l0ng0002
 AT_ONCE, SIDE = 5e6, 32  # counts in memory; exact refits made side by side

@@ -58,13 +58,15 @@ NARROW = 0.6  # columns beside rows, below which three passes are cheaper than t
 
 class FrozenCoupling:
     """The coupling under a metric that stays: A'u and u, (b, n) and (b, M), from what
-    prior and rows send, r (b, n) and h_2u (b, M). A is an array (M, n).
+    prior and rows send, r (b, n) and h_2u (b, M). A is an array (M, n), of which a twin
+    under another metric has the copies.
     """
 
-    def __init__(self, A, metric, dtype=None):
+    def __init__(self, A, metric, dtype=None, twin=None):
         M, n = A.shape
         self.wide = n > NARROW * M
-        B = A * np.sqrt(metric.D) / np.sqrt(metric.q)[:, None]
+        B = A * np.sqrt(metric.D)
+        B /= np.sqrt(metric.q)[:, None]
         joint = B @ B.T if self.wide else B.T @ B
         joint += np.eye(len(joint))
         w = metric.q**-0.5 if self.wide else metric.D**0.5
@@ -74,7 +76,8 @@ class FrozenCoupling:
         fine = self.condition < WORST and sizes.max() < IN_RANGE
         self.dtype = dtype or (np.float32 if fine else np.float64)
         small = lambda v: np.ascontiguousarray(v, dtype=self.dtype)
-        self.A, self.At, self.inner = small(A), small(A.T), small(inner)
+        self.A, self.At = (twin.A, twin.At) if twin else (small(A), small(A.T))
+        self.inner = small(inner)
         self.metric = Metric(*map(small, metric))
         self.free = small(1 + metric.D * metric.Q)  # 1 / (1 - rho)
         self.stiff = small(metric.V + metric.q)  # 1 / chi_u
@@ -215,7 +218,8 @@ class Turns:
         p, N = fit.problem, len(fit.mean)
         which = np.arange(N) if columns is None else columns
         every = np.append(which, [N] * fit.has_intercept).astype(int)
-        A = p.A[:, every]  # an intercept's column of ones, too
+        # an intercept's column of ones, too; all without a copy
+        A = p.A[:, every if len(every) < p.A.shape[1] else slice(None)]
         Q, D, V, q = rvamp_metric(fit, every)
         metric = Metric(Q, D, loss.pooled(V), loss.pooled(q))
         h, (V, h_u, _) = (message.alone() for message in fit.last.state)
@@ -223,8 +227,7 @@ class Turns:
         if np.abs(np.log10(sizes)).max() > IN_RANGE:
             dtype = np.float64
         one = self.one_coupling = FrozenCoupling(A, one_metric(metric), dtype)
-        rvamp = self.rvamp_coupling = FrozenCoupling(A, metric, one.dtype)
-        rvamp.A, rvamp.At = one.A, one.At  # one copy
+        self.rvamp_coupling = FrozenCoupling(A, metric, one.dtype, twin=one)
         small = self.small = lambda v: np.asarray(v, dtype=one.dtype)
         prior = fit.prior.of_columns(which, N)
         given = prior, len(which), loss, small(p.y), small(offset)

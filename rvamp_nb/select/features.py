@@ -383,12 +383,13 @@ class Columns(NamedTuple):
         """The names of some columns, numbers or (N,) bool; a group's, once, by its
         name.
         """
-        numbers = np.arange(len(self.names))[which]
-        at = self.group[numbers]
-        names = [
-            self.groups[g] if g >= 0 else self.names[i] for g, i in zip(at, numbers)
-        ]
-        return list(dict.fromkeys(names))
+        return list(dict.fromkeys(self.labels(which)))
+
+    def labels(self, which):
+        """The name of each of some columns, or of its group, (n,) object."""
+        at, names = self.group[which], np.array(self.names[which], dtype=object)
+        names[at >= 0] = np.array([*self.groups, None], dtype=object)[at[at >= 0]]
+        return names
 
     @property
     def notes(self):
@@ -437,7 +438,7 @@ def prepare_columns(
     if not (kind == "").any():
         raise ValueError("unpenalised columns explain all others: penalise some")
     if not isinstance(A, ChunkedTable):
-        A = np.where(idle, 0.0, A)
+        A[:, idle] = 0
     elif idle.any():
         A = A.with_options(scale=np.where(idle, np.inf, A.scale))
     seen, together = as_weighed(A, rows.weight), np.full(len(names), -1)

@@ -52,8 +52,9 @@ def averaged(s, X, mean, f=np.positive):
     if both is None:
         std, (node, share) = spread(s.fit, s.question.columns, X), gauss_nodes(31)
     else:
-        busy, share = both.draws.any(0), np.full(both.n_resamples, 1 / both.n_resamples)
-        draws, center = both.draws[:, busy].T, center[busy]
+        share = np.full(both.n_resamples, 1 / both.n_resamples)
+        busy = np.diff(both.sparse_draws.indptr) > 0
+        draws, center = both.sparse_draws[:, busy].toarray().T, center[busy]
         level = both.intercepts + center @ draws
     for at in _row_slices(X):
         if both is None:

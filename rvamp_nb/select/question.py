@@ -78,6 +78,8 @@ def read_question(X, y, names, roles, asked):
         raise ValueError(f"groups: {why}, in memory (chapter 5.2); give X as an array")
     target = read_target(y, asked["loss"], rows, counts)
     A, prior, columns = _read_columns(X, names, rows, counts, target.baseline, asked)
+    if isinstance(A, np.ndarray):
+        A.flags.writeable = False  # so that a fit needs no copy of its own
     kept = np.flatnonzero(columns.kind[columns.first] == "covariate")
     apart = check_estimable(target, A[:, kept], names[columns.first[kept]], counts)
     digits = float(asked["tol"]), asked["max_iter"], bool(asked["verbose"])

@@ -109,8 +109,8 @@ def stability_index(Pi, Pi_se=0.0, draws=None):
     """How far the lists of resamples agree (`stability-index`), and its standard error,
     two floats: 1 where all select the same features, 0 where they agree as by chance;
     nan where nothing, or everything, is always selected. Pi, (p,), with standard errors
-    Pi_se, are of what can be selected; draws, (B, p) bool, are what each of B refits
-    selects: the error is theirs alone, and nan without them.
+    Pi_se, are of what can be selected; draws, (B, p) bool or sparse, are what each of B
+    refits selects: the error is theirs alone, and nan without them.
     """
     share = np.mean(Pi)
     by_chance = share * (1 - share)
@@ -120,7 +120,7 @@ def stability_index(Pi, Pi_se=0.0, draws=None):
     if draws is None:
         return float(1 - lost), np.nan
     moved = draws @ (2 * Pi - 1 + lost * (1 - 2 * share)) / len(Pi)
-    return float(1 - lost), float(moved.std() / by_chance / np.sqrt(len(draws)))
+    return float(1 - lost), float(moved.std() / by_chance / np.sqrt(len(moved)))
 
 # %% ../../nbs/workshop/selection.ipynb #62d62357
 def selection_fields(question, fit, threshold, least=0, both=None):
@@ -134,7 +134,7 @@ def selection_fields(question, fit, threshold, least=0, both=None):
         nothing = np.full(len(where), np.nan)
         return dict(probabilities=nothing, support=nothing > 0)
     if both is not None:
-        known = both.Pi_se[among], both.draws[:, among] != 0
+        known = both.Pi_se[among], both.sparse_draws[:, among] != 0
     kept = among & (Pi >= threshold)
     first = np.argsort(np.where(among, -Pi, 1), kind="stable")
     kept[first[: min(least, among.sum())]] = True
@@ -236,7 +236,7 @@ def diagnose_selection(question, path, answer, q, repeated):
     columns, group = question.columns, question.columns.group
     first = np.unique(group, return_index=True)[1]
     each = np.flatnonzero((group < 0) | np.isin(range(len(group)), first))
-    called = np.array([columns.called([i])[0] for i in each], dtype=object)
+    called = columns.labels(each)
     how = dict(path_failed=failed, q_reached=reached, rows=repeated)
     found = diagnose(fit, columns.where[each], called, **how)
     return found._replace(duplicates=[each[same] for same in found.duplicates])
@@ -327,7 +327,7 @@ def with_refits(s, accuracy=None, n_resamples=None):
     question, least = s.question, s.asked["min_features"]
     asked = dict(accuracy=accuracy, n_resamples=n_resamples, progress=question.progress)
     both = refine_selection(s, **asked)
-    sums, sizes = (s.fit.Pi, both.Pi), question.size((both.draws != 0).T)
+    sums, sizes = (s.fit.Pi, both.Pi), question.size((both.sparse_draws != 0).T)
     # that of the refits alone: if anything too large, as both together know more
     error = np.std(sizes) / np.sqrt(len(sizes)) / max(np.mean(sizes), 1e-300)
     promise = s.threshold, s.pfer, s.status

@@ -87,7 +87,7 @@ def family_probabilities(s, families=None):
     for name, members in _families(s, families):
         leader = columns.names[members[np.argmax(s.probabilities[members])]]
         apart = columns.first[np.unique(columns.where[members])]
-        hit = (s.refined.draws[:, apart] != 0).any(1)
+        hit = s.refined.sparse_draws[:, apart].toarray().any(1)
         near = (hit.sum() + 1) / (len(hit) + 2)
         se = np.sqrt(near * (1 - near) / len(hit))
         names, expected = format_list(columns.names, members, 8), s.probabilities[apart]

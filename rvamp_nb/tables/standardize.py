@@ -31,12 +31,13 @@ def unit_columns(A: TableLike) -> tuple[TableLike, Array, Bools]:
     """
     if isinstance(A, ChunkedTable):
         return _of_chunks(A)
-    size = np.abs(A).max(0)
+    size = np.maximum(A.max(0), -A.min(0))
     B = A / np.where(size > 0, size, 1)
-    B = B - B.mean(0)
+    B -= B.mean(0)
     norm = np.linalg.norm(B, axis=0)
     constant = norm <= 8 * np.finfo(float).eps * np.sqrt(len(A))
-    B = np.where(constant, 0, B / np.where(constant, 1, norm))
+    B /= np.where(constant, 1, norm)
+    B[:, constant] = 0
     return B, np.where(constant, 0, size * norm), constant
 
 # %% ../../nbs/workshop/standardize.ipynb #85000031
@@ -95,7 +96,7 @@ def weighted_unit_columns(X, weight):
         weighed = A.with_options(center=center, row_scale=np.sqrt(weight))
         size = np.sqrt(square_lengths(weighed))
     else:
-        A = A - shift
+        A -= shift
         size = np.sqrt(weight @ A**2)
     constant = constant | (size < 1e-10)
     scale = np.where(constant, 0.0, scale * size)
@@ -103,6 +104,7 @@ def weighted_unit_columns(X, weight):
         unit = np.where(constant, np.inf, scale)
         A = X.with_options(center=center, scale=unit, row_scale=(weight > 0) * 1.0)
     else:
-        idle = constant | (weight == 0)[:, None]
-        A = np.where(idle, 0.0, A / np.where(constant, 1.0, size))
+        A /= np.where(constant, 1.0, size)
+        A[weight == 0] = 0
+        A[:, constant] = 0
     return A, center, scale, constant
