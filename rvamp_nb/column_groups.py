@@ -67,11 +67,11 @@ def length_law(k, m, u):
 RADII, REACH = 24, 8.5  # nodes of a panel; how far they go, in standard deviations
 
 
-def length_nodes(k, m, cut):
-    """Nodes u = r - m and their widths, (3 RADII, G) each, for averages over the length
-    r: three panels, between both ends, the middle and a cut, (G,) each.
+def length_nodes(k, m, cut, n=RADII):
+    """Nodes u = r - m and their widths, (3 n, G) each, for averages over the length r:
+    three panels, between both ends, the middle and a cut, (G,) each.
     """
-    x, w = np.polynomial.legendre.leggauss(RADII)
+    x, w = np.polynomial.legendre.leggauss(n)
     middle = (k - 1) / (np.sqrt(m**2 + k) + m)
     low, high = np.maximum(middle - REACH, -m), middle + REACH
     edges = np.sort([low, middle, np.clip(cut, low, high), high], axis=0)
