@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['RADII', 'REACH', 'FAINT_NOISE', 'MOST_MEMBERS', 'FAR_OFF', 'DEPENDENT', 'bessel_pair', 'length_law', 'length_nodes',
-           'GroupMoments', 'noise_in', 'radial_moments', 'ColumnGroups', 'groups_from_bytes', 'groups_of', 'one_each',
-           'group_labels', 'GroupLasso', 'OrthonormalGroups', 'orthonormal', 'orthonormal_groups', 'field_of_value',
-           'P1InGroup', 'GroupNorm', 'group_norm']
+           'radii', 'GroupMoments', 'noise_in', 'radial_moments', 'ColumnGroups', 'groups_from_bytes', 'groups_of',
+           'one_each', 'group_labels', 'GroupLasso', 'OrthonormalGroups', 'orthonormal', 'orthonormal_groups',
+           'field_of_value', 'P1InGroup', 'GroupNorm', 'group_norm']
 
 # %% ../nbs/course/58_column_groups.ipynb #c5800005
 import warnings
@@ -79,6 +79,13 @@ def length_nodes(k, m, cut, n=RADII):
     u = edges[:-1, None] + half * (1 + x[:, None])
     return u.reshape(-1, len(m)), (half * w[:, None]).reshape(-1, len(m))
 
+
+def radii(k, m, cut, n=RADII):
+    """The same nodes u, their probabilities, and the mean cosines of `length_law`."""
+    u, w = length_nodes(k, m, cut, n)
+    p, cosine = length_law(k, m, u)
+    return u, p * w, cosine
+
 # %% ../nbs/course/58_column_groups.ipynb #c5800016
 class GroupMoments(NamedTuple):
     """What G groups answer at Q_hat = 1; (G,) each."""
@@ -108,9 +115,8 @@ def radial_moments(k, size, chi_hat, t):
     """
     s = noise_in(size, chi_hat, t)
     m, cut = size / s, (t - size) / s
-    u, w = length_nodes(k, m, cut)
-    p, cosine = length_law(k, m, u)
-    p, z, on, beyond = p * w, m * (m + u), u > cut, np.maximum(u - cut, 0)
+    u, p, cosine = radii(k, m, cut)
+    z, on, beyond = m * (m + u), u > cut, np.maximum(u - cut, 0)
     A = z * cosine
     mean = (p * beyond * A).sum(0)
     spread = np.where(z > 1e4, (k - 1) / (2 * z**2 + 1), 1 - (k - 1) * cosine - A**2)

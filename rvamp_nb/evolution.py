@@ -15,12 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.special import expit, gammaln, ndtr
 
-from rvamp_nb.column_groups import (  # chapter 5.8
-    GroupLasso,
-    length_law,
-    length_nodes,
-    radial_moments,
-)
+from .column_groups import GroupLasso, radial_moments, radii  # chapter 5.8
 from .environment import numpy_errors
 from .interface import check_interface
 from .likelihood import Huber, Logistic, Loss, PoissonLoss, Squared, gauss_nodes
@@ -624,8 +619,7 @@ def average_groups(effects, macro, prior):
     d, t, x_0 = prior.weights.size, prior.lam * prior.weights[0], np.abs(x_0)
     s, there = np.sqrt(macro.psi_hat_1x), macro.k * x_0
     m = macro.Q_hat_1x * there / s
-    u, w = length_nodes(d, m, t / s - m, 16)  # of functions smooth by the noise
-    p, cosine = length_law(d, m, u)
+    u, p, cosine = radii(d, m, t / s - m, 16)  # of functions that noise makes smooth
     of = radial_moments(d, (s * (m + u)).ravel(), macro.chi_hat_1x, t)
     mean, radial, across, chi, slack, _, _ = (v.reshape(u.shape) for v in of)
     mean = mean / macro.Q_hat_1x
@@ -633,4 +627,4 @@ def average_groups(effects, macro, prior):
     var = (radial + (d - 1) * across) / d / macro.Q_hat_1x**2
     square = lambda truth: (mean**2 - 2 * along * truth + truth**2) / d
     parts = chi / macro.Q_hat_1x, slack, square(there), var, (along - there) * x_0 / d
-    return Averages(*(float((share * w * p * v).sum()) for v in (*parts, square(x_0))))
+    return Averages(*(float((share * p * v).sum()) for v in (*parts, square(x_0))))

@@ -1528,8 +1528,8 @@ SABOTAGES = [
     Sabotage(
         "evolution.py",
         "the noise of a group has one direction",
-        "p, cosine = length_law(d, m, u)",
-        "p, cosine = length_law(1, m, u)",
+        "radii(d, m, t / s - m, 16)",
+        "radii(1, m, t / s - m, 16)",
         "tests/algorithm/test_evolution.py::test_averages_over_groups_are_those_of_draws",
     ),
     Sabotage(

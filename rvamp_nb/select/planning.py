@@ -144,7 +144,7 @@ def predict_study(
     question = _question(rows, n_features, n_effects, size, noise)
     if not isinstance(near, (Study, type(None))):
         raise TypeError(f"near must be a Study, not {near!r:.60}")
-    columns = _check_columns(columns_per_feature, pilot)
+    columns = _columns_given(columns_per_feature, pilot)
     spectrum = None if pilot is None else _check_pilot(pilot, n_features).spectrum(rows)
     threshold, pfer, q, _ = resolve_error_control(
         n_features, rows / 6, threshold, pfer, bound=bound
@@ -172,7 +172,7 @@ def _question(rows, n_features, n_effects, size, noise):
 MOST_COLUMNS = 50  # of a feature: beyond, small studies rarely converge
 
 
-def _check_columns(columns, pilot):
+def _columns_given(columns, pilot):
     """How many columns a feature has, which is one where there is a pilot."""
     columns = check_size("plan_study", "columns_per_feature", columns)
     if columns > MOST_COLUMNS:
@@ -214,7 +214,7 @@ PLAN_THRESHOLDS = (0.6, 0.65, 0.7, 0.75, 0.8, 0.9)  # below, the bound hangs on 
 
 def _least_rows(ask, power, most, first, within=0.0, near=None):
     """The smallest study that reaches the power (up to `within`), or the largest."""
-    low, rows = 3, min(first, most)
+    low, rows = 3, min(max(first, 16), most)
     study = ask(rows, near)
     while not study.power >= power and rows < most:
         low, rows = rows, min(2 * rows, most)
@@ -335,19 +335,17 @@ def plan_study(
     rng = np.random.default_rng(check_size("plan_study", "seed", seed, least=0))
     pilot = pilot if pilot is None or isinstance(pilot, Pilot) else pilot_of(pilot)
     question = _question(4, n_features, n_effects, size, noise)[1:]
-    columns = _check_columns(columns_per_feature, pilot)
+    columns = _columns_given(columns_per_feature, pilot)
     promise = dict(pfer=pfer, bound=bound, pilot=pilot, columns_per_feature=columns)
-    first = max(columns, 16)
     tried = _within_reach(question, power, threshold, pfer, bound, alike=pilot is None)
     ask = lambda t, *at: _reached(*at, question, dict(promise, threshold=t))
     if threshold is None:  # the best of them, at about the size that .7 needs
-        study = _least_rows(partial(ask, tried[0]), power, most, first, within=0.03)
+        study = _least_rows(partial(ask, tried[0]), power, most, columns, within=0.03)
         power_at = lambda t: np.nan_to_num(ask(t, study.rows, study).power)
         again = partial(ask, max(tried, key=power_at))
-        first = max(int(0.7 * study.rows), first)
-        study = _least_rows(again, power, most, first, near=study)
+        study = _least_rows(again, power, most, int(0.7 * study.rows), near=study)
     else:
-        study = _least_rows(partial(ask, threshold), power, most, first)
+        study = _least_rows(partial(ask, threshold), power, most, columns)
     if pilot is not None and n_studies:
         study = _by_refits(ask, study, power, most, pilot, n_studies, rng, progress)
     if np.isnan(study.power):
