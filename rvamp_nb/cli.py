@@ -400,12 +400,12 @@ def _planned(args):
         )
     args.features = args.features or X.shape[1]
     question = args.features, args.effects, args.size, args.noise
-    promise = _some(args, "pfer bound")
+    promise = _some(args, "pfer bound columns_per_feature")
     wanted = promise | _some(args, "power threshold max_rows")
     with _collected_warnings() as warned:
         try:
             study = rvamp_nb.plan_study(*question, pilot=X, **wanted)
-            if X is None:
+            if X is None and args.columns_per_feature == 1:
                 pilot = LazyModule("rvamp_nb.select.planning").genes(args.features)
                 wanted |= dict(pilot=pilot, n_studies=0)
                 alike = rvamp_nb.plan_study(*question, **wanted)
@@ -425,12 +425,12 @@ def _planned(args):
 # %% ../nbs/workshop/cli.ipynb #25c00001
 def _as_json(args, study, beside, left, code):
     """Question, answer, other sizes; left: columns left out, or rows for genes, None
-    where --max-rows are not enough.
+    where --max-rows are not enough or a feature has several columns.
     """
-    asked = _some(args, "features effects size noise pfer power threshold bound")
+    asked = "features effects size noise columns_per_feature pfer power threshold bound"
     answer = _some(study, f"{_PLAN_FIELDS} threshold q pfer n_simulated power_se")
     sizes = [_some(s, _PLAN_FIELDS) for s in beside]
-    warned = dict(asked=asked, answer=answer, other_sizes=sizes)
+    warned = dict(asked=_some(args, asked), answer=answer, other_sizes=sizes)
     warned |= {"left_out" if args.pilot else "rows_like_genes": left, "exit_code": code}
     return _reports.json_file(warned).decode().rstrip()
 
@@ -438,14 +438,15 @@ def _as_json(args, study, beside, left, code):
 def _as_table(args, study, beside, left, code):
     """The same as lines."""
     effects = f"{study.n_effects} effects (power {study.power:.2f}) among"
-    size = (
-        f"an effect changes the target by {study.size:g} per standard deviation of its"
-    )
+    size = f"an effect changes the target by {study.size:g} per standard deviation of"
+    of = "its feature"
+    if (columns := study.columns_per_feature) > 1:
+        of = f"its feature,\nthe length of the coefficients of {columns} columns"
     none = f"no plan up to --max-rows {args.max_rows}: they are not enough"
     lines = [none] * bool(code) + [
         f"{study.rows} rows find {study.true_selections:.3g} of {effects}"
         f" {study.n_features} features on average;",
-        f"{size} feature;",
+        f"{size} {of};",
         f"without the effects the target has the standard deviation {study.noise:g}.",
         f"Analyse them with --threshold {study.threshold:.3g} --pfer {study.pfer:.3g};",
         f"a resample, half of the rows, then selects q = {study.q:.3g} features.",
@@ -466,9 +467,13 @@ def _as_table(args, study, beside, left, code):
     for s in beside:
         found = f"{s.rows:8}{s.true_selections:8.2f}{s.power:8.2f}"
         lines.append(f"{found}{s.false_selections:9.2g}")
+    lines.append(
+        "found: effects, on average; power: their share; false: false selections"
+    )
+    if columns > 1:
+        return "\n".join([*lines, "", "This is for independent columns."])
     takes = f"{left} rows" if left else f"more than --max-rows {args.max_rows}"
     lines += [
-        "found: effects, on average; power: their share; false: false selections",
         "",
         "This is for independent features. If they are correlated as genes may be (ten",
         f"common factors make half of their variance) it takes {takes}.",

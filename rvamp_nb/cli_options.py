@@ -267,6 +267,11 @@ def _add_plan(plan):
     add("--size", help=size, required=True, **positive)
     noise = "standard deviation of what no feature explains (default: 1)"
     add("--noise", help=noise, default=1.0, **positive)
+    columns = (
+        "columns of each feature that are selected together, at most 50; --size is"
+    )
+    columns += " then the length of their coefficients (default: 1)"
+    add("--columns-per-feature", help=columns, default=1, **whole)
     pilot = "a pilot (CSV, Parquet): features hang together as its numbers do"
     add("--pilot", help=pilot, metavar="FILE")
     drop = "a column of the pilot that is no feature, such as its target (repeatable)"

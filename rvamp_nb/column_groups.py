@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['RADII', 'REACH', 'FAINT_NOISE', 'MOST_MEMBERS', 'FAR_OFF', 'DEPENDENT', 'bessel_pair', 'length_law', 'length_nodes',
-           'GroupMoments', 'noise_in', 'radial_moments', 'ColumnGroups', 'groups_from_bytes', 'groups_of', 'one_each',
-           'group_labels', 'GroupLasso', 'OrthonormalGroups', 'orthonormal', 'orthonormal_groups', 'field_of_value',
-           'P1InGroup', 'GroupNorm', 'group_norm']
+           'radii', 'GroupMoments', 'noise_in', 'radial_moments', 'ColumnGroups', 'groups_from_bytes', 'groups_of',
+           'one_each', 'group_labels', 'GroupLasso', 'OrthonormalGroups', 'orthonormal', 'orthonormal_groups',
+           'field_of_value', 'P1InGroup', 'GroupNorm', 'group_norm']
 
 # %% ../nbs/course/58_column_groups.ipynb #c5800005
 import warnings
@@ -67,17 +67,24 @@ def length_law(k, m, u):
 RADII, REACH = 24, 8.5  # nodes of a panel; how far they go, in standard deviations
 
 
-def length_nodes(k, m, cut):
-    """Nodes u = r - m and their widths, (3 RADII, G) each, for averages over the length
-    r: three panels, between both ends, the middle and a cut, (G,) each.
+def length_nodes(k, m, cut, n=RADII):
+    """Nodes u = r - m and their widths, (3 n, G) each, for averages over the length r:
+    three panels, between both ends, the middle and a cut, (G,) each.
     """
-    x, w = np.polynomial.legendre.leggauss(RADII)
+    x, w = np.polynomial.legendre.leggauss(n)
     middle = (k - 1) / (np.sqrt(m**2 + k) + m)
     low, high = np.maximum(middle - REACH, -m), middle + REACH
     edges = np.sort([low, middle, np.clip(cut, low, high), high], axis=0)
     half = (edges[1:] - edges[:-1])[:, None] / 2
     u = edges[:-1, None] + half * (1 + x[:, None])
     return u.reshape(-1, len(m)), (half * w[:, None]).reshape(-1, len(m))
+
+
+def radii(k, m, cut, n=RADII):
+    """The same nodes u, their probabilities, and the mean cosines of `length_law`."""
+    u, w = length_nodes(k, m, cut, n)
+    p, cosine = length_law(k, m, u)
+    return u, p * w, cosine
 
 # %% ../nbs/course/58_column_groups.ipynb #c5800016
 class GroupMoments(NamedTuple):
@@ -108,9 +115,8 @@ def radial_moments(k, size, chi_hat, t):
     """
     s = noise_in(size, chi_hat, t)
     m, cut = size / s, (t - size) / s
-    u, w = length_nodes(k, m, cut)
-    p, cosine = length_law(k, m, u)
-    p, z, on, beyond = p * w, m * (m + u), u > cut, np.maximum(u - cut, 0)
+    u, p, cosine = radii(k, m, cut)
+    z, on, beyond = m * (m + u), u > cut, np.maximum(u - cut, 0)
     A = z * cosine
     mean = (p * beyond * A).sum(0)
     spread = np.where(z > 1e4, (k - 1) / (2 * z**2 + 1), 1 - (k - 1) * cosine - A**2)

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['ConstantSignal', 'GaussianSignal', 'OrderParameters', 'Averages', 'nodes_of_fields', 'average_columns',
            'average_rows', 'Independent', 'PiLaw', 'Evolution', 'state_evolution', 'averaged_coupling', 'Spectrum',
-           'spectrum_of']
+           'spectrum_of', 'average_groups']
 
 # %% ../nbs/course/43_state_evolution.ipynb #07a46f33
 import warnings
@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.special import expit, gammaln, ndtr
 
+from .column_groups import GroupLasso, radial_moments, radii  # chapter 5.8
 from .environment import numpy_errors
 from .interface import check_interface
 from .likelihood import Huber, Logistic, Loss, PoissonLoss, Squared, gauss_nodes
@@ -135,6 +136,11 @@ def _message(Q_hat, h, chi_hat):
     return Natural(*(v.ravel() for v in np.broadcast_arrays(Q_hat, h, chi_hat)))
 
 
+def _columns_of(prior):
+    """How many columns a feature has: one, but where they are in groups."""
+    return prior.weights.size if isinstance(prior, GroupLasso) else 1
+
+
 def nodes_of_fields(effects, macro, prior, beta=np.inf):
     """The fields that coefficients meet under a law `effects` such as `ConstantSignal`:
     values of the truth (K,), the first of them 0; nodes over the data noise for each,
@@ -156,6 +162,8 @@ def average_columns(effects, macro, prior, beta=np.inf):
     """What the coefficients answer, on average over truth and data noise: `Averages`;
     arguments as for `nodes_of_fields`.
     """
+    if isinstance(prior, GroupLasso):
+        return average_groups(effects, macro, prior)
     nodes = np.broadcast_arrays(*nodes_of_fields(effects, macro, prior, beta))
     x_0, h, w = (part.ravel() for part in nodes)
     incoming = _message(macro.Q_hat_1x, h, macro.chi_hat_1x)
@@ -237,12 +245,10 @@ class _Model(NamedTuple):
 # %% ../nbs/course/43_state_evolution.ipynb #f632656e
 def _rescaled(model, new, macro):
     """The penalty moved nearer to where the share selected is as asked for."""
-    x_0, share = model.effects.nodes()
-    both = new.psi_hat_1x + new.chi_hat_1x  # one noise, to a resample
-    incoming = _message(new.Q_hat_1x, new.k * new.Q_hat_1x * x_0, both)
-    found = share @ model.scaled(macro).Pi(incoming, model.beta)
+    found = PiLaw(*model.effects.nodes(), new, model.scaled(macro), model.beta).mean
     gap = np.log(max(found, 1e-12) / model.selected)
-    return new._replace(scale=macro.scale * np.exp(np.clip(gap / 3, -0.5, 0.5)))
+    step = np.clip(gap / 3, -0.5, 0.5) / np.sqrt(_columns_of(model.prior))
+    return new._replace(scale=macro.scale * np.exp(step))
 
 # %% ../nbs/course/43_state_evolution.ipynb #2fa4ba18
 def _accelerated(old, new, before):
@@ -252,6 +258,8 @@ def _accelerated(old, new, before):
     if len(before) < 2:
         return plain
     dz, dr = ([old, move] - np.array(before)).swapaxes(0, 1)
+    if not np.isfinite(dr / scale).all():  # moves beyond any number
+        return plain
     gamma = np.linalg.lstsq((dr / scale).T, move / scale, rcond=1e-6)[0]
     out = plain - (gamma[:, None] * (dz + dr / 2)).sum(0)
     allowed = (out > 0.2 * plain) & (out < 5 * plain) | (new == 0)
@@ -275,9 +283,14 @@ def _turned(model, macro, tol, max_iter):
     return macro, max_iter, change
 
 # %% ../nbs/course/43_state_evolution.ipynb #ae7fc7b9
-def _Pi_at(law, h):
-    """Pi of features whose fields have the means h, of h's shape."""
-    incoming = _message(law.macro.Q_hat_1x, h, law.macro.chi_hat_1x)
+def _Pi_at(law, h, more=0.0):
+    """Pi of features whose fields have the means h, of h's shape; more: variance of a
+    noise beside that of resampling.
+    """
+    noise = law.macro.chi_hat_1x + more
+    if isinstance(law.prior, GroupLasso):
+        return _longer(law.prior, h, noise, law.prior.lam * law.prior.weights[0])
+    incoming = _message(law.macro.Q_hat_1x, h, noise)
     return law.prior.Pi(incoming, law.beta).reshape(np.shape(h))
 
 
@@ -285,6 +298,8 @@ def _beyond(law, h):
     """Probability of a field at least as far out as h, of h's shape."""
     s, h = np.sqrt(law.macro.psi_hat_1x), np.asarray(h)[..., None]
     centre = law.macro.k * law.macro.Q_hat_1x * law.x_0
+    if isinstance(law.prior, GroupLasso):
+        return _longer(law.prior, centre, law.macro.psi_hat_1x, h) @ law.share
     tail = ndtr((centre - h) / s)
     if not law.prior.positive:
         tail = tail + ndtr((-centre - h) / s)
@@ -294,7 +309,8 @@ def _beyond(law, h):
 def _least_field(law, reached):
     """The least field h with reached(h), which must stay true once it is."""
     centre = np.abs(law.macro.k * law.macro.Q_hat_1x * law.x_0).max()
-    high = centre + 12 * np.sqrt(law.macro.psi_hat_1x)  # beyond it is practically none
+    far = 11 + np.sqrt(_columns_of(law.prior))  # beyond it is practically none
+    high = centre + far * np.sqrt(law.macro.psi_hat_1x)
     low = -high if law.prior.positive else 0.0
     low, width = low + 0.0 * reached(low), high - low
     parts = np.arange(1, 16).reshape(-1, *[1] * np.ndim(low))
@@ -321,8 +337,9 @@ class PiLaw:
     @property
     def mean(self) -> float:
         """Mean selection probability."""
-        _, h, w = nodes_of_fields(self, self.macro, self.prior, self.beta)
-        return float((w * _Pi_at(self, h)).sum())
+        m = self.macro  # both noises are one, to a resample
+        centre = m.k * m.Q_hat_1x * self.x_0
+        return float(self.share @ _Pi_at(self, centre, m.psi_hat_1x))
 
     def at_least(self, threshold: ArrayLike) -> Array:
         """Probability that Pi reaches a threshold, of the threshold's shape."""
@@ -401,7 +418,9 @@ def state_evolution(
         Rows per column, M/N.
     lam, prior, likelihood, counts, beta
         As for `rvamp`; one penalty for all coefficients; the likelihood is Squared,
-        Huber, Logistic or PoissonLoss.
+        Huber, Logistic or PoissonLoss. A `GroupLasso` has one group, which stands for
+        all: its columns are a feature, true coefficients are lengths of a group's, and
+        mse, var and chi are means over columns.
     signal : ConstantSignal or GaussianSignal
         The law of the true coefficients; your own needs `density` and `nodes()`.
     noise : float >= 0
@@ -429,7 +448,7 @@ def state_evolution(
     selected, tol, most = _check_search(selected, tol, max_iter, start)
     prior = _one_prior(lam, prior, beta, selected)
     design, (x_0, share) = _design_of(ratio, spectrum), signal.nodes()
-    power = design.gain * (share @ x_0**2)
+    power = design.gain * (share @ x_0**2) / _columns_of(prior)
     of_rows = likelihood, noise, power, counts, beta
     model = _Model(signal, prior, design, beta, power, of_rows, selected)
     macro = model.begun() if start is None else start.macro._replace(scale=1.0)
@@ -495,9 +514,13 @@ def _one_prior(lam, prior, beta, selected):
         raise ValueError("give either lam (the paper's prior) or a prior")
     prior = Laplace(lam) if prior is None else prior
     check_prior(prior)
-    if any(np.ndim(value) for value in vars(prior).values()):
+    if isinstance(prior, GroupLasso):
+        if np.ptp(prior.column_groups.index):
+            what = "groups=[0] * k for features of k columns each"
+            raise ValueError(f"prior: one group stands for all: {what}")
+    elif any(np.ndim(value) for value in vars(prior).values()):
         raise ValueError("prior must be the same for all columns: numbers, not vectors")
-    prior.check(1, beta)
+    prior.check(_columns_of(prior), beta)
     if selected is not None:
         if np.isfinite(beta) or prior.scaled(1.0) is None:
             raise ValueError("selected needs beta = inf and a penalty such as Laplace")
@@ -576,3 +599,32 @@ def _labelled(macro, likelihood, power):
     y, p = y[often], p[often]
     weight, to_k = w * (p @ w), w * (p @ (w * t)) / left
     return np.repeat(y, len(t)), np.tile(omega, len(y)), weight.ravel(), to_k.ravel()
+
+# %% ../nbs/course/43_state_evolution.ipynb #43g00002
+def _longer(prior, centre, noise, least):
+    """Probability that a group's field, around a mean of length |centre|, is longer
+    than `least`; of the shape of both.
+    """
+    centre, least = np.broadcast_arrays(np.abs(centre), least)
+    d = prior.weights.size
+    found = radial_moments(d, centre.ravel(), noise, least.ravel())
+    return np.minimum(found.Pi, 1).reshape(centre.shape)
+
+# %% ../nbs/course/43_state_evolution.ipynb #43g00003
+def average_groups(effects, macro, prior):
+    """As `average_columns`, for groups of d columns, per column; a truth is the length
+    of a group's coefficients, and the prior a `GroupLasso` of one group.
+    """
+    x_0, share = effects.nodes()
+    d, t, x_0 = prior.weights.size, prior.lam * prior.weights[0], np.abs(x_0)
+    s, there = np.sqrt(macro.psi_hat_1x), macro.k * x_0
+    m = macro.Q_hat_1x * there / s
+    u, p, cosine = radii(d, m, t / s - m, 16)  # of functions that noise makes smooth
+    of = radial_moments(d, (s * (m + u)).ravel(), macro.chi_hat_1x, t)
+    mean, radial, across, chi, slack, _, _ = (v.reshape(u.shape) for v in of)
+    mean = mean / macro.Q_hat_1x
+    along = mean * m * (m + u) * cosine
+    var = (radial + (d - 1) * across) / d / macro.Q_hat_1x**2
+    square = lambda truth: (mean**2 - 2 * along * truth + truth**2) / d
+    parts = chi / macro.Q_hat_1x, slack, square(there), var, (along - there) * x_0 / d
+    return Averages(*(float((share * p * v).sum()) for v in (*parts, square(x_0))))

@@ -430,9 +430,11 @@ def couple_blocks(A, prior_message, message):
     moments = Moments(*map(layout.of_rows, (u, chi, var)))
     mean = (moments.mean[m] for m in layout.members)
     pulled = layout.of_rows(map(times, V, mean))
-    to_rows = BlockNatural(
-        layout.flat(V), pulled - A @ solved.x.mean, layout.flat(X), layout
+    moved = A.any(axis=1)  # a row that weighs nothing receives nothing, to the last bit
+    V, X = (
+        layout.flat(part) * (moved[layout.row] & moved[layout.col]) for part in (V, X)
     )
+    to_rows = BlockNatural(V, pulled - A @ solved.x.mean, X, layout)
     return solved._replace(u=moments, to_likelihood=to_rows)
 
 

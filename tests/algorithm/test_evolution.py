@@ -18,8 +18,16 @@ from rvamp_nb import (
     predict_study,
     state_evolution,
 )
+from rvamp_nb.column_groups import GroupLasso
 from rvamp_nb.datasets import standardize
-from rvamp_nb.evolution import Spectrum, averaged_coupling, spectrum_of
+from rvamp_nb.evolution import (
+    OrderParameters,
+    PiLaw,
+    Spectrum,
+    average_columns,
+    averaged_coupling,
+    spectrum_of,
+)
 from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.messages import Natural
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
@@ -527,3 +535,97 @@ def test_planned_studies_do_what_was_planned():
     mean, se = counts.mean(0), counts.std(0, ddof=1) / np.sqrt(len(counts))
     assert abs(mean[0] - study.true_selections) < 3 * se[0]
     assert mean[1] + 2 * se[1] < study.pfer
+
+
+# Features of several columns --------------------------------------------------------
+
+
+def test_averages_over_groups_are_those_of_draws():
+    """Fields drawn in all their directions, answered by the threshold of blocks."""
+    d, Q, k, psi, chi_hat, lam, size = 4, 0.31, 0.9, 0.0101, 0.0115, 0.2, 1.7
+    rng = np.random.default_rng(0)
+    x_0 = np.zeros((200_000, d))
+    x_0[:, 1] = size * (rng.random(200_000) < 0.2)
+    mean = k * Q * x_0 + np.sqrt(psi) * rng.normal(size=x_0.shape)
+    fields = [mean + np.sqrt(chi_hat) * rng.normal(size=x_0.shape) for _ in "ab"]
+    lengths = [np.linalg.norm(f, axis=1, keepdims=True) for f in fields]
+    t = lam * np.sqrt(d)
+    a, b = (np.maximum(1 - t / r, 0) * f / Q for r, f in zip(lengths, fields))
+    on, r = lengths[0] > t, lengths[0]
+    parts = {  # by draw, so that each has its standard error
+        "chi": (on * (1 - (d - 1) / d * t / r) / Q)[:, 0],
+        "square": ((a - k * x_0) * (b - k * x_0)).mean(1),
+        "var": ((a - b) ** 2).mean(1) / 2,
+        "lean": ((a - k * x_0) * x_0).mean(1),
+        "error": ((a - x_0) * (b - x_0)).mean(1),
+    }
+    macro = OrderParameters(Q, psi, chi_hat, k, 1.0, np.nan, np.nan, np.nan)
+    prior = GroupLasso(lam, [0] * d)
+    ours = average_columns(ConstantSignal(size, 0.2), macro, prior)
+    for name, drawn in parts.items():
+        se = drawn.std() / np.sqrt(len(drawn))
+        assert abs(drawn.mean() - getattr(ours, name)) < 4 * se, name
+    assert_allclose(ours.slack, 1 - Q * ours.chi, rtol=1e-8)
+    # the law of Pi: Pi of a draw by many resamples of few draws
+    there = x_0[:, 1] > 0
+    law = PiLaw(np.array([size]), np.ones(1), macro, prior)
+    share = on[there].mean()
+    assert abs(law.mean - share) < 4 * np.sqrt(share / there.sum())
+    some = mean[there][:4_000]
+    noise = np.sqrt(chi_hat) * rng.normal(size=(400, *some.shape))
+    Pi = (np.linalg.norm(some + noise, axis=2) > t).mean(0)
+    for level in (0.5, 0.8, 0.95):
+        assert abs(law.at_least(level) - (Pi >= level).mean()) < 0.03
+
+
+def test_groups_of_one_column_are_the_lasso():
+    asked = dict(signal=EFFECTS, noise=0.2, counts=Subsample(0.5), selected=0.03)
+    one = state_evolution(0.5, prior=GroupLasso(0.2, [0]), **asked)
+    two = state_evolution(0.5, prior=Laplace(0.2, FixedFactor()), **asked)
+    assert_allclose(np.array(one.macro), np.array(two.macro), rtol=1e-6, atol=1e-12)
+    assert_allclose(one.power(0.7), two.power(0.7), rtol=1e-6)
+    assert_allclose(one.Pi_null.quantile(0.99), two.Pi_null.quantile(0.99), rtol=1e-6)
+    beside = predict_study(100, 50, 5, 0.5)
+    assert predict_study(100, 50, 5, 0.5, columns_per_feature=1)[:-4] == beside[:-4]
+
+
+@pytest.mark.parametrize("columns", [3, 5, 10])
+def test_planned_studies_of_features_with_several_columns(columns):
+    """By real refits: within three standard errors and a tenth of an effect."""
+    script = script_of("make_plan_groups_truth")
+    s, counts = script.SETTINGS[columns], script.load()[columns]
+    asked = dict(threshold=0.7, pfer=s.pfer, columns_per_feature=columns)
+    study = predict_study(*s[:4], **asked)
+    assert study.columns_per_feature == columns
+    assert_allclose([study.q, study.lam], [s.q, counts[:, -1].mean()], rtol=0.03)
+    found, false = counts[:, [1, 6]].T
+    se = found.std(ddof=1) / np.sqrt(len(found))
+    assert abs(found.mean() - study.true_selections) < 3 * se + 0.1
+    assert false.mean() < study.pfer
+
+
+def test_with_many_rows_the_fit_of_groups_is_the_true_one():
+    """Mean square of the true fit: that of a column, its group's over their number."""
+    asked = dict(signal=ConstantSignal(50.0, 0.1), noise=0.1)
+    found = state_evolution(100.0, prior=GroupLasso(0.01, [0] * 5), **asked)
+    power = 0.1 * 50.0**2 / 5 / 100
+    assert_allclose([found.macro.overlap_1u, found.macro.power_1u], power, rtol=0.01)
+
+
+def test_a_feature_may_have_fifty_columns():
+    assert 0 < predict_study(400, 60, 3, 0.7, columns_per_feature=50).power < 1
+
+
+def test_groups_that_make_no_sense_before_the_data():
+    for wrong, word in ((0, "at least 1"), (51, "at most 50"), (2.0, "integer")):
+        with pytest.raises(
+            (TypeError, ValueError), match=f"columns_per_feature.*{word}"
+        ):
+            plan_study(60, 3, 1.0, columns_per_feature=wrong)
+    with pytest.raises(ValueError, match="leave out pilot, or columns_per_feature"):
+        predict_study(60, 30, 3, 1.0, columns_per_feature=2, pilot=genes(30))
+    with pytest.raises(ValueError, match="one group stands for all"):
+        state_evolution(0.5, prior=GroupLasso(1.0, [0, 1]), signal=EFFECTS, noise=1.0)
+    with pytest.raises(ValueError, match="beta = inf"):
+        asked = dict(signal=EFFECTS, noise=1.0, beta=1.0)
+        state_evolution(0.5, prior=GroupLasso(1.0, [0, 0]), **asked)
