@@ -21,11 +21,11 @@ import numpy as np
 
 from ..active import step_for
 from ..environment import progress_bar
-from ..iteration import Anderson, iterate
+from ..iteration import Anderson, follow
 from ..lmmse import alike_rows, is_wide
 from ..messages import Natural
 from ..prior import ElasticNet, Laplace, Penalty, Prior, SpikeSlab
-from ..problem import Breakdown, Problem
+from ..problem import Problem
 from ..resampling import FixedFactor, check_law, law_of_one
 from .error_control import resolve_error_control
 from .features import Columns, check_named
@@ -308,30 +308,13 @@ def _stalled(changes):
     return len(past) >= STALL_STEPS and min(changes[-STALL_STEPS:]) > min(past) / 2
 
 
-def _followed(problem, state, enough, take, anderson=None):
-    """The last step (None where one broke down) and the changes of all, from a state
-    until `enough(changes)`.
-    """
-    last, changes = None, []
-    try:
-        for current, _, _ in iterate(problem, state, anderson=anderson, take=take):
-            last = current or last
-            changes.append(max(current.change, current.delta) if current else np.inf)
-            if enough(changes):
-                break
-    except Breakdown:
-        last = None
-    return last, changes
-
-
 def onward(question, fit, prior, state, anderson, enough):
     """The fit with another prior: steps from a state until `enough(changes)`, which is
     converged if no step broke down; `anderson` is what is remembered.
     """
     problem = fit.problem._replace(prior=question.inside(prior))
     anderson.pause()
-    how = enough, step_for(problem.A), anderson
-    last, changes = _followed(problem, state, *how)
+    last, changes = follow(problem, state, enough, step_for(problem.A), anderson)
     question.taken.append(len(changes))
     return replace(fit, problem=problem, last=last, converged=last is not None)
 
@@ -381,7 +364,7 @@ def _with_rows_alike(question, along):
     problem = problem._replace(prior=question.inside(along))
     wild = lambda c: len(c) >= WILD and min(c[-WILD // 2 :]) > SETTLED
     enough = lambda c: c[-1] < TRACKING_TOL or len(c) == ALIKE_STEPS or wild(c)
-    last, changes = _followed(problem, None, enough, take)
+    last, changes = follow(problem, None, enough, take)
     return last.new if last and changes[-1] < SETTLED else None
 
 
@@ -406,11 +389,8 @@ def tracking_search(question, q, lam=None, state=None, rough=False):
     lam = _guess(question, q) if lam is None else lam
     if not lam:
         return None
-    along, before, lowest = (
-        _TrackingPrior(question, q, lam),
-        question.steps,
-        LOWEST * lam,
-    )
+    along = _TrackingPrior(question, q, lam)
+    before, lowest = question.steps, LOWEST * lam
     if state is None and not rough:
         state = _with_rows_alike(question, along)
         along = along if state else _TrackingPrior(question, q, lam)
