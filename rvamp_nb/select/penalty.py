@@ -282,7 +282,7 @@ def _guess(question, q):
 STALL_STEPS = 6  # steps after which the change has to be half of what it was
 TOO_FAR = 0.6  # of ln ΣΠ/q: the penalty moves before it goes along
 SETTLED = 0.3  # the change below which messages are something to begin with
-A_STEP = 0.9  # and where they are a start already
+A_STEP = 0.9  # and where rows that answer alike have settled
 FIRST_TOL, LAST_TOL = 0.02, 0.003  # digits of looks, and what is missing at their end
 MAX_LOOKS, LOOK_STEPS = 20, 60  # at most so many, of so many steps
 
@@ -368,11 +368,11 @@ def _with_rows_alike(question, along):
     return last.new if last and changes[-1] < SETTLED else None
 
 
-def _come_near(question, along, state, bar):
+def _come_near(question, along, state, bar, digits=SETTLED):
     """A fit of one digit at a penalty that selects q but for a factor of 1.8."""
-    seen, lam, one = [], along.lam, SETTLED if state is None else A_STEP
+    seen, lam = [], along.lam
     for _ in zip(range(4), bar):
-        fit, one = question.solve(lam, state, one), SETTLED
+        fit, digits = question.solve(lam, state, digits), SETTLED
         state, off = fit.messages, along.beyond(fit.Pi) if fit.converged else 0.0
         if abs(off) < TOO_FAR:
             break
@@ -391,12 +391,12 @@ def tracking_search(question, q, lam=None, state=None, rough=False):
         return None
     along = _TrackingPrior(question, q, lam)
     before, lowest = question.steps, LOWEST * lam
-    if state is None and not rough:
-        state = _with_rows_alike(question, along)
-        along = along if state else _TrackingPrior(question, q, lam)
+    begun, digits = None if state or rough else _with_rows_alike(question, along), A_STEP
+    if begun is None:
+        along, begun, digits = _TrackingPrior(question, q, lam), state, SETTLED
     bar = dict(shown=question.progress, desc="looks for λ", leave=False)
     bar = iter(progress_bar(count(), **bar))  # nobody knows how many
-    fit = _come_near(question, along, state, bar)
+    fit = _come_near(question, along, begun, bar, digits)
     if not fit.converged:
         return None
     tol, anderson = 3e-2 if rough else TRACKING_TOL, Anderson(fit.problem.A)
