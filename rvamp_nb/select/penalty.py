@@ -356,19 +356,18 @@ def _with_rows_alike(question, along):
     A = question.A
     if isinstance(A, ChunkedTable) or is_wide(A) or A.size * A.shape[1] < ALIKE_FROM:
         return None
-    problem = _empty(question)[0]
+    problem = _empty(question)[0]._replace(prior=question.inside(along))
     _, bend = problem.likelihood.derivatives(problem.y, 0 * problem.y)
     if not bend.all():  # a loss that is linear in parts
         return None
     take = partial(step, gathered=alike_rows(problem.A, bend))
-    problem = problem._replace(prior=question.inside(along))
     wild = lambda c: len(c) >= WILD and min(c[-WILD // 2 :]) > SETTLED
     enough = lambda c: c[-1] < TRACKING_TOL or len(c) == ALIKE_STEPS or wild(c)
     last, changes = follow(problem, None, enough, take)
     return last.new if last and changes[-1] < SETTLED else None
 
 
-def _come_near(question, along, state, bar, digits=SETTLED):
+def _come_near(question, along, state, digits, bar):
     """A fit of one digit at a penalty that selects q but for a factor of 1.8."""
     seen, lam = [], along.lam
     for _ in zip(range(4), bar):
@@ -391,12 +390,13 @@ def tracking_search(question, q, lam=None, state=None, rough=False):
         return None
     along = _TrackingPrior(question, q, lam)
     before, lowest = question.steps, LOWEST * lam
-    begun, digits = None if state or rough else _with_rows_alike(question, along), A_STEP
-    if begun is None:
-        along, begun, digits = _TrackingPrior(question, q, lam), state, SETTLED
+    alike = None if state or rough else _with_rows_alike(question, along)
+    begun = alike, A_STEP
+    if alike is None:
+        along, begun = _TrackingPrior(question, q, lam), (state, SETTLED)
     bar = dict(shown=question.progress, desc="looks for λ", leave=False)
     bar = iter(progress_bar(count(), **bar))  # nobody knows how many
-    fit = _come_near(question, along, begun, bar, digits)
+    fit = _come_near(question, along, *begun, bar)
     if not fit.converged:
         return None
     tol, anderson = 3e-2 if rough else TRACKING_TOL, Anderson(fit.problem.A)
