@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['START_SHARE', 'MAX_ATTENUATIONS', 'MIN_DAMPING', 'TRACE', 'damp', 'Anderson', 'AdaptiveDamping', 'expected_rows',
-           'iterate', 'Run', 'run', 'continuation']
+           'iterate', 'Run', 'run', 'follow', 'continuation']
 
 # %% ../nbs/course/35_until_it_stops.ipynb #31a00005
 from bisect import bisect_left
@@ -307,6 +307,22 @@ def run(problem, state, tol, max_iter, damping, anderson=None, take=step):
         slowest = rows[-1][2] if rows else damping
         failure = f"{reason}, at step {taken + 1}, down to a damping of {slowest:g}"
     return Run(last, np.array(rows, dtype=TRACE).view(np.recarray), failure)
+
+# %% ../nbs/course/35_until_it_stops.ipynb #a7d10e05
+def follow(problem, state, enough, take=step, anderson=None):
+    """Iterate from a state until `enough(changes)`: the last step (None where one broke
+    down), and of each the larger of change and delta.
+    """
+    last, changes = None, []
+    try:
+        for current, _, _ in iterate(problem, state, anderson=anderson, take=take):
+            last = current or last
+            changes.append(max(current.change, current.delta) if current else np.inf)
+            if enough(changes):
+                break
+    except Breakdown:
+        last = None
+    return last, changes
 
 # %% ../nbs/course/35_until_it_stops.ipynb #7ed88299
 def continuation(problem, tol, max_iter, damping, take=step):

@@ -1603,14 +1603,6 @@ SABOTAGES = [
         "tests/algorithm/test_micro.py",
     ),
     Sabotage(
-        "select/penalty.py",
-        "a resample is taken to be as noisy as all rows",
-        " * np.sqrt(var + tau**2))",
-        ")",
-        "tests/select/test_selection.py"
-        "::test_the_search_in_a_large_table_begins_near_its_end",
-    ),
-    Sabotage(
         "select/predictions.py",
         "many new rows are predicted without an intercept",
         "np.column_stack([Z, 1 - Z.sum(1)])",

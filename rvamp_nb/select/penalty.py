@@ -21,11 +21,11 @@ import numpy as np
 
 from ..active import step_for
 from ..environment import progress_bar
-from ..iteration import Anderson, iterate
+from ..iteration import Anderson, follow
 from ..lmmse import alike_rows, is_wide
 from ..messages import Natural
 from ..prior import ElasticNet, Laplace, Penalty, Prior, SpikeSlab
-from ..problem import Breakdown, Problem
+from ..problem import Problem
 from ..resampling import FixedFactor, check_law, law_of_one
 from .error_control import resolve_error_control
 from .features import Columns, check_named
@@ -282,7 +282,7 @@ def _guess(question, q):
 STALL_STEPS = 6  # steps after which the change has to be half of what it was
 TOO_FAR = 0.6  # of ln ΣΠ/q: the penalty moves before it goes along
 SETTLED = 0.3  # the change below which messages are something to begin with
-A_STEP = 0.9  # and where they are a start already
+A_STEP = 0.9  # and where rows that answer alike have settled
 FIRST_TOL, LAST_TOL = 0.02, 0.003  # digits of looks, and what is missing at their end
 MAX_LOOKS, LOOK_STEPS = 20, 60  # at most so many, of so many steps
 
@@ -308,30 +308,13 @@ def _stalled(changes):
     return len(past) >= STALL_STEPS and min(changes[-STALL_STEPS:]) > min(past) / 2
 
 
-def _followed(problem, state, enough, take, anderson=None):
-    """The last step (None where one broke down) and the changes of all, from a state
-    until `enough(changes)`.
-    """
-    last, changes = None, []
-    try:
-        for current, _, _ in iterate(problem, state, anderson=anderson, take=take):
-            last = current or last
-            changes.append(max(current.change, current.delta) if current else np.inf)
-            if enough(changes):
-                break
-    except Breakdown:
-        last = None
-    return last, changes
-
-
 def onward(question, fit, prior, state, anderson, enough):
     """The fit with another prior: steps from a state until `enough(changes)`, which is
     converged if no step broke down; `anderson` is what is remembered.
     """
     problem = fit.problem._replace(prior=question.inside(prior))
     anderson.pause()
-    how = enough, step_for(problem.A), anderson
-    last, changes = _followed(problem, state, *how)
+    last, changes = follow(problem, state, enough, step_for(problem.A), anderson)
     question.taken.append(len(changes))
     return replace(fit, problem=problem, last=last, converged=last is not None)
 
@@ -373,23 +356,22 @@ def _with_rows_alike(question, along):
     A = question.A
     if isinstance(A, ChunkedTable) or is_wide(A) or A.size * A.shape[1] < ALIKE_FROM:
         return None
-    problem = _empty(question)[0]
+    problem = _empty(question)[0]._replace(prior=question.inside(along))
     _, bend = problem.likelihood.derivatives(problem.y, 0 * problem.y)
     if not bend.all():  # a loss that is linear in parts
         return None
     take = partial(step, gathered=alike_rows(problem.A, bend))
-    problem = problem._replace(prior=question.inside(along))
     wild = lambda c: len(c) >= WILD and min(c[-WILD // 2 :]) > SETTLED
     enough = lambda c: c[-1] < TRACKING_TOL or len(c) == ALIKE_STEPS or wild(c)
-    last, changes = _followed(problem, None, enough, take)
+    last, changes = follow(problem, None, enough, take)
     return last.new if last and changes[-1] < SETTLED else None
 
 
-def _come_near(question, along, state, bar):
+def _come_near(question, along, state, digits, bar):
     """A fit of one digit at a penalty that selects q but for a factor of 1.8."""
-    seen, lam, one = [], along.lam, SETTLED if state is None else A_STEP
+    seen, lam = [], along.lam
     for _ in zip(range(4), bar):
-        fit, one = question.solve(lam, state, one), SETTLED
+        fit, digits = question.solve(lam, state, digits), SETTLED
         state, off = fit.messages, along.beyond(fit.Pi) if fit.converged else 0.0
         if abs(off) < TOO_FAR:
             break
@@ -406,17 +388,15 @@ def tracking_search(question, q, lam=None, state=None, rough=False):
     lam = _guess(question, q) if lam is None else lam
     if not lam:
         return None
-    along, before, lowest = (
-        _TrackingPrior(question, q, lam),
-        question.steps,
-        LOWEST * lam,
-    )
-    if state is None and not rough:
-        state = _with_rows_alike(question, along)
-        along = along if state else _TrackingPrior(question, q, lam)
+    along = _TrackingPrior(question, q, lam)
+    before, lowest = question.steps, LOWEST * lam
+    alike = None if state or rough else _with_rows_alike(question, along)
+    begun = alike, A_STEP
+    if alike is None:
+        along, begun = _TrackingPrior(question, q, lam), (state, SETTLED)
     bar = dict(shown=question.progress, desc="looks for λ", leave=False)
     bar = iter(progress_bar(count(), **bar))  # nobody knows how many
-    fit = _come_near(question, along, state, bar)
+    fit = _come_near(question, along, *begun, bar)
     if not fit.converged:
         return None
     tol, anderson = 3e-2 if rough else TRACKING_TOL, Anderson(fit.problem.A)
