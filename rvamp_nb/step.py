@@ -65,12 +65,13 @@ def _null_fit(problem):
         slope, curvature = loss.derivatives(y, f)
         move = np.linalg.lstsq((B.T * curvature) @ B, -B.T @ slope, rcond=None)[0]
         here, along = loss.value(y, f).sum(), B @ move
-        halves = (0.5**k for k in range(40))
-        fine = (s for s in halves if loss.value(y, f + s * along).sum() <= here)
-        length = next(fine, 0.0)
+        lengths = (0.5**k for k in range(40))
+        tried = ((s, loss.value(y, f + s * along).sum()) for s in lengths)
+        length, there = next((one for one in tried if one[1] <= here), (0.0, here))
         x[free] += length * move
         f = B @ x[free]
-        if np.linalg.norm(length * along) <= 1e-10 * np.linalg.norm(f):
+        small = np.linalg.norm(length * along) <= 1e-10 * np.linalg.norm(f)
+        if small or there == here:  # where f is 0 no move is small beside it
             break
     return x, f
 

@@ -874,8 +874,8 @@ SABOTAGES = [
     Sabotage(
         "solver.py",
         "the table is the caller's array, not a copy",
-        'table = np.array(check_array("A", A))',
-        'table = check_array("A", A)',
+        "table.base is None and not table.flags.writeable",
+        "True",
         "tests/algorithm/test_solver_input.py::test_the_caller_may_reuse_what_was_passed_in",
     ),
     # --- what is read off a fit -------------------------------------------------------
@@ -1135,8 +1135,8 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "the counts that exact refits receive are shifted by a row",
-        "self.refit(*draw, start)",
-        "self.refit(np.roll(draw[0], 1, axis=1), draw[1], start)",
+        "self.refit(*draw, led",
+        "self.refit(np.roll(draw[0], 1, axis=1), draw[1], led",
         "tests/inference/test_refinement.py::test_levels_are_nested_and_grow_without_being_made_again",
     ),
     Sabotage(

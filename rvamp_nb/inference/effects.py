@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['UNBOUNDED', 'RESEMBLING', 'TOGETHER', 'EASED', 'ROWS_PER_COLUMN', 'BLURRED', 'CAUTIOUS', 'COPY', 'NEAREST', 'PULL',
            'leave_one_out', 'noise_of_rows', 'freedom', 'debiased', 'joint_field', 'debiased_together', 'Resemblance',
-           'resemblance', 'squares_beside', 'own_direction', 'interval_ends', 'bending', 'calibration_slope', 'Effects',
-           'debiased_effects']
+           'largest_first', 'resemblance', 'squares_beside', 'own_direction', 'interval_ends', 'bending',
+           'calibration_slope', 'Effects', 'debiased_effects']
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0004
 import warnings
@@ -126,6 +126,15 @@ class Resemblance(NamedTuple):
     apart: np.ndarray  # ... and with one outside its joint field
 
 # %% ../../nbs/course/56_effects.ipynb #27ef0066
+def largest_first(rows, k):
+    """Where the k largest of each row are, of equal ones the first first, (n, k)."""
+    least = np.partition(rows, -k, axis=1)[:, -k, None]
+    row, at = np.nonzero(rows >= least)  # ties are among them
+    at = at[np.lexsort((-rows[row, at], row))]
+    first = np.searchsorted(row, np.arange(len(rows)))
+    return at[first[:, None] + np.arange(k)]
+
+
 def resemblance(A, at_once=500):
     """The `Resemblance` of the columns of A, (M, N), looked at so many at once."""
     norms = np.linalg.norm(A, axis=0)
@@ -133,7 +142,7 @@ def resemblance(A, at_once=500):
     for first in range(0, A.shape[1], at_once):
         cosines = np.abs(A[:, first : first + at_once].T @ A)
         np.fill_diagonal(cosines[:, first:], 2)  # itself first
-        order = np.argsort(-cosines, axis=1, kind="stable")[:, : TOGETHER + 1]
+        order = largest_first(cosines, min(TOGETHER + 1, A.shape[1]))
         near = np.take_along_axis(cosines, order, axis=1)
         near = np.column_stack([near, np.zeros(len(near))])  # after the last, nobody
         many = np.sum(near[:, :TOGETHER] > RESEMBLING, axis=1)
