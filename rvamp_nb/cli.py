@@ -47,7 +47,13 @@ def _fitted(name, table, options):
     try:
         s = estimator.fit(table.X, table.y, **table.rows).selection_
     except (ValueError, TypeError) as e:
-        raise InputError(f"{printable(name)}: {e}") from None
+        lines = table.X.index
+        line = lambda row: (
+            f"{lines.name} {lines[int(row[1])]}" if lines.name else row[0]
+        )
+        problem = re.sub(r"row (\d+) \(counted from 0\)", line, str(e))
+        problem = problem.replace("n_trials", "--trials")
+        raise InputError(f"{printable(name)}: {problem}") from None
     if table.classes and s.question.target.classes is not None:
         target = s.question.target._replace(classes=np.array(table.classes))
         s = replace(s, question=replace(s.question, target=target))

@@ -556,7 +556,8 @@ class Stratified(_Tied):
             try:
                 yield ask(m)
             except ValueError as error:
-                raise ValueError(f"Stratified: stratum {name}: {error}") from None
+                what = f"stratum {name} has too few rows, {m}: {error}"
+                raise ValueError(f"{what}; or merge it with another stratum") from None
 
 # %% ../nbs/workshop/resampling.ipynb #g0100005
 def _labels(what, labels):

@@ -1561,6 +1561,27 @@ SABOTAGES = [
         "tests/algorithm/test_evolution.py::test_planned_studies_of_features_with_several_columns",
     ),
     Sabotage(
+        "groups.py",
+        "a row of zeros in a group receives what is left of rounding",
+        "(moved[layout.row] & moved[layout.col])",
+        "(moved[layout.row] | True)",
+        "tests/algorithm/test_groups.py::test_a_weight_of_zero_inside_a_group_has_an_answer",
+    ),
+    Sabotage(
+        "select/feature_groups.py",
+        "labels that look alike are one group",
+        "kept.setdefault(str(label), label)) != label",
+        "kept.setdefault(str(label), label)) is None",
+        "tests/select/test_feature_groups.py::test_what_will_not_do",
+    ),
+    Sabotage(
+        "select/target.py",
+        "entries that never overlap are fitted in silence",
+        "(many := base.mean_at_risk) < 5",
+        "not one and (many := base.mean_at_risk) < 5",
+        "tests/select/test_estimator_input.py::test_entries_that_never_overlap_are_named",
+    ),
+    Sabotage(
         "select/planning.py",
         "a table has the eigenvalues of the population",
         "s = np.maximum(1 / m - total(m), least)",

@@ -59,7 +59,10 @@ def check_refittable(A, prior, likelihood, intercept, baseline=None):
         raise ValueError(f"refits of survival times need the table in memory: {_HINT}")
     if baseline is not None and (kind is not Laplace or baseline.offset.any()):
         odd, what = "offsets" if kind is Laplace else odd, "the Lasso without offsets"
-        raise ValueError(f"refits of survival times know {what} only, not {odd}")
+        remedy = "keep the answer without refits (n_resamples=0 in StabilitySelection)"
+        raise ValueError(
+            f"refits of survival times know {what} only, not {odd}: {remedy}"
+        )
     if not known or kind not in (Laplace, ElasticNet, NonNegative):
         penalties = "the penalties Laplace, ElasticNet and NonNegative"
         losses = f"the losses {', '.join(LOSSES)}"

@@ -136,7 +136,12 @@ def check_classes(y, counts, M):
     if labels.shape != (M,) or (labels != labels).any():
         wanted = f"one label for each of the {M} rows of A, none missing"
         raise ValueError(f"y must be {wanted}, got shape {labels.shape}")
-    classes, index, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    try:
+        found = np.unique(labels, return_inverse=True, return_counts=True)
+    except TypeError:  # they cannot be sorted
+        one = "labels of one kind, texts or numbers, none missing"
+        raise TypeError(f"y must hold {one}, got {y!r:.60}") from None
+    classes, index, sizes = found
     if not 2 <= len(classes) <= MOST_CLASSES:
         remedy = f"2 to {MOST_CLASSES} can be fitted; merge rare ones, or cut numbers"
         raise ValueError(

@@ -51,9 +51,12 @@ def _by_label(given, names):
     if len(labels) != len(names):
         what = f"{len(labels)} labels, and X has {len(names)} columns"
         raise ValueError(f"column_groups must be {wanted}; there are {what}")
-    sets = {}
-    for i, label in enumerate(map(str, labels)):
-        sets.setdefault(label, []).append(i)
+    sets, kept = {}, {}
+    for i, label in enumerate(labels):
+        sets.setdefault(str(label), []).append(i)
+        if (other := kept.setdefault(str(label), label)) != label:
+            what = f"{other!r} and {label!r} would be one group"
+            raise ValueError(f"column_groups: {what}: give all labels one kind")
     return {label: some for label, some in sets.items() if len(some) > 1}
 
 # %% ../../nbs/workshop/feature_groups.ipynb #fg000007

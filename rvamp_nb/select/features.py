@@ -277,15 +277,25 @@ def by_name(owner, given, names):
     return dict(zip(names[which], given.values()))
 
 
+def _as_numbers(columns, N):
+    """Columns; those of a slice, or of a mask of N truth values, as numbers."""
+    mask = np.ndim(columns) == 1 and {*map(type, columns)} <= {bool, np.bool_}
+    if isinstance(columns, slice) or (mask and len(columns) == N):
+        return np.arange(N)[columns]
+    return columns
+
+
 def family_of(sets, names, owner="categories"):
     """The number of the set that each of the columns with names (N,) is in, (N,) int
     array; -1 of none. The sets are a dict {name: columns}, a list of lists of columns
-    (an array of two dimensions is one), or None; columns by name or number, each in one
-    set at most; else a TypeError or a ValueError that begins with the owner.
+    (an array of two dimensions is one), or None; columns by name or number, as a slice
+    or a mask, each in one set at most; else a TypeError or a ValueError that begins
+    with the owner.
     """
     family, given = np.full(len(names), -1), () if sets is None else sets
     given = given.values() if isinstance(given, dict) else given
     try:
+        given = [_as_numbers(levels, len(names)) for levels in given]
         each = [[levels] if isinstance(levels, str) else [*levels] for levels in given]
     except TypeError:
         each = [[None]]

@@ -224,9 +224,8 @@ class Target(NamedTuple):
 
 def _few_events(base, strata):
     """A warning where strata have no event, or one, or few rows to compare, or ""."""
-    if strata is None:
-        return ""
-    names, codes = np.unique(strata, return_inverse=True)
+    one = strata is None
+    names, codes = np.unique(0 * base.time if one else strata, return_inverse=True)
     events = np.bincount(codes, base.event * (base.sample_weight > 0))
     what = (
         "without an event say nothing",
@@ -236,10 +235,14 @@ def _few_events(base, strata):
     found = [f"strata {format_list(names, at)} {text}" for at, text in found if len(at)]
     if (many := base.mean_at_risk) < 5:
         found.append(
-            f"in a resample a death is compared with {many:.1f} rows of its stratum on"
-            " average, where rVAMP alone is rough (Π may be off by 0.1 and more)"
+            f"in a resample a death is compared with {many:.1f} rows"
+            f"{'' if one else ' of its stratum'} on average, where rVAMP alone is rough"
+            " (Π may be off by 0.1 and more)"
         )
     remedy = "a death is compared inside its stratum only; merge strata that are alike"
+    if one:
+        remedy = "a death is compared with those who have entered and not left: check"
+        remedy += " the entries, or take more rows"
     return f"{'; '.join(found)}: {remedy}" * bool(found)
 
 

@@ -21,6 +21,7 @@ from rvamp_nb.iteration import iterate
 from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.messages import Mixed, Natural
 from rvamp_nb.resampling import Discrete, Grouped, NoResampling, Poisson, Subsample
+from rvamp_nb.select.estimator import StabilitySelection
 from rvamp_nb.solver import rvamp, rvamp_path
 from rvamp_nb.step import initial_state
 from rvamp_nb.weighted import WeightedLoss
@@ -516,3 +517,29 @@ def test_the_mean_response_of_a_kinked_loss_is_that_of_draws():
         drawn = np.einsum("kii->i", K) / len(K)
         off.append(np.linalg.norm(moments.chi - drawn) / np.linalg.norm(drawn))
     assert np.mean(off) < 0.06 and max(off) < 0.12
+
+
+def test_a_row_that_weighs_nothing_inside_a_group_is_not_there():
+    """A row of zeros, as weight 0 leaves it, or no row at all."""
+    A, y, label = patients(G=12, n=4, N=20, seed=3)
+    some = np.setdiff1d(np.arange(48), [5, 17, 18])
+    idle = np.isin(np.arange(48), some, invert=True)
+    A[idle], y[idle] = 0.0, 0.0
+    half = Subsample(0.5)
+    whole = rvamp(A, y, 0.3, counts=Grouped(half, label))
+    parts = rvamp(A[some], y[some], 0.3, counts=Grouped(half, label[some]))
+    assert whole.converged
+    np.testing.assert_allclose(whole.Pi, parts.Pi, atol=1e-6)
+    np.testing.assert_allclose(whole.var, parts.var, atol=1e-6)
+
+
+def test_a_weight_of_zero_inside_a_group_has_an_answer():
+    rng, label, weight = np.random.default_rng(0), np.arange(80) // 4, np.ones(80)
+    A = rng.normal(size=(80, 12))
+    y = 2 * A[:, 0] + rng.normal(size=80)
+    weight[5] = 0
+    select = StabilitySelection(n_resamples=0, verbose=0)
+    none = select.fit(A, y, groups=label, sample_weight=weight).probabilities_
+    weight[5] = 1e-12
+    least = select.fit(A, y, groups=label, sample_weight=weight).probabilities_
+    np.testing.assert_allclose(none, least, atol=1e-3)

@@ -1621,6 +1621,22 @@ def test_weights_and_offsets_go_with_their_rows():
     assert abs(without - Pi).max() > 1e-3
 
 
+@pytest.mark.parametrize(
+    "y, n, words",
+    [
+        (9, 4, "y must be at most --trials, got 9 of 4 in line 9"),
+        (1, 2.5, "--trials must hold whole numbers >= 1, got 2.5 in line 9:"),
+    ],
+)
+def test_a_wrong_row_is_a_line_of_the_file(y, n, words, capsys):
+    data = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 3)), columns=[*"abc"])
+    data["y"], data["n"] = np.arange(20) % 4, 4.0
+    data.loc[7, ["y", "n"]] = y, n
+    data.to_csv("rows.csv", index=False)
+    assert exit_code("select rows.csv --target y --trials n".split()) == 2
+    assert words in capsys.readouterr().err
+
+
 def test_exposures_trials_and_steps_go_with_their_rows(capsys):
     rng = np.random.default_rng(0)
     data = pd.DataFrame(rng.normal(size=(120, 3)).round(4), columns=list("abc"))

@@ -302,6 +302,8 @@ def test_a_path_takes_the_same_problem():
         (dict(y=np.arange(150)), "150 different labels"),
         (dict(y=["a"] * 149), "one label for each of the 150 rows of A"),
         (dict(y=[np.nan] * 150), "none missing"),
+        (dict(y=[None, "a", "b"] * 50), "y must hold labels of one kind"),
+        (dict(y=np.array([1, "a", "b"] * 50, dtype=object)), "labels of one kind"),
         (dict(y=[0, 0, *[1, 2] * 74]), "class 0 of y has 2 of 150 rows: 25%"),
         (dict(lam=-1.0), "lam must"),
         (dict(A=np.ones(150)), r"A must have shape \(M, N\)"),
@@ -309,7 +311,7 @@ def test_a_path_takes_the_same_problem():
 )
 def test_what_is_refused(given, words):
     A, y, lam = IRIS
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises((TypeError, ValueError), match=words):
         softmax_fit(**dict(dict(A=A, y=y, lam=lam), **given))
 
 

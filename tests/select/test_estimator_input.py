@@ -979,6 +979,22 @@ def test_strata_of_few_rows_are_named(three_sites):
     assert f"compared with {many:.1f} rows of its stratum on average" in text
 
 
+def test_entries_that_never_overlap_are_named():
+    start, seen = 10.0 * np.arange(40), np.arange(40) % 9 > 0
+    s = StabilitySelection(verbose=0, loss="survival", n_resamples=0)
+    with pytest.warns(UserWarning) as caught:
+        s.fit(X, np.column_stack([start, start + 1, seen]))
+    texts = [str(w.message) for w in caught]
+    (text,) = (t for t in texts if "a death is compared" in t)
+    assert "with 0.5 rows on average" in text and "check the entries" in text
+
+
+def test_a_stratum_of_one_row_is_named():
+    alone = np.where(np.arange(40) == 3, "north", "south")
+    with pytest.raises(ValueError, match="stratum north .* 1: .*merge it with another"):
+        StabilitySelection(n_resamples=0).fit(X, Y, strata=alone)
+
+
 def test_late_entries_are_known_to_the_estimator(three_sites):
     table, y, site = three_sites
     start = y[:, 0] * np.random.default_rng(0).uniform(0, 0.9, 240)

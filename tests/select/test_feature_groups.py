@@ -299,6 +299,8 @@ WRONG = [
         "in another order: give column_groups",
     ),
     (dict(column_groups=5), "a dict {name: columns}, a label for each column"),
+    (dict(column_groups=[1, "1", *range(2, 37)]), "1 and '1' would be one group"),
+    (dict(column_groups={"a": [True, False]}), "a dict {name: its columns}"),
     (dict(column_groups="site"), "a dict {name: columns}, a label for each column"),
     (dict(column_groups=GROUPS, l1_ratio=0.5), "l1_ratio and column_groups are both"),
     (
@@ -313,6 +315,24 @@ WRONG = [
 def test_what_will_not_do(given, message):
     with pytest.raises((TypeError, ValueError), match=message):
         StabilitySelection(**given).fit(X, y)
+
+
+def test_masks_and_slices_are_columns():
+    how = dict(n_resamples=0, verbose=0)
+    rows = {"a": [2, 3, 4], "b": [7, 8]}
+    mask = np.isin(np.arange(37), rows["a"])
+    plain = StabilitySelection(column_groups=rows, **how).fit(X, y)
+    for a, b in ((mask, slice(7, 9)), (mask.tolist(), slice(-30, 9, None))):
+        again = StabilitySelection(column_groups={"a": a, "b": b}, **how).fit(X, y)
+        np.testing.assert_array_equal(again.probabilities_, plain.probabilities_)
+
+
+def test_refits_of_survival_times_name_what_does_without_them():
+    time = np.exp(np.random.default_rng(0).normal(size=M))
+    seen = np.column_stack([time, np.arange(M) % 3 > 0])
+    asked = StabilitySelection(loss="survival", column_groups=GROUPS, n_resamples=10)
+    with pytest.raises(ValueError, match="not GroupLasso: keep .*n_resamples=0"):
+        asked.fit(X, seen)
 
 
 def test_large_groups():
