@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['LEAST_RHO', 'MOST_RHO', 'MOST_PRECISE', 'STIFFEST', 'SOFTEST', 'WORST', 'IN_RANGE', 'NARROW', 'NEWTON', 'BY_NEWTON',
            'LONG_STEP', 'FIRST_LEVEL', 'OWN', 'OWN_DAMPING', 'DAMPING', 'RUNAWAY', 'LOOK', 'MOST_TURNS', 'ALL_TURNS',
-           'Metric', 'rvamp_metric', 'one_metric', 'FrozenCoupling', 'Batch', 'thresholds', 'Factors', 'crossed',
-           'Turns', 'ExactByTurns', 'OneCurvature']
+           'STANDS', 'Metric', 'rvamp_metric', 'one_metric', 'FrozenCoupling', 'Batch', 'thresholds', 'Factors',
+           'crossed', 'Turns', 'ExactByTurns', 'OneCurvature']
 
 # %% ../../nbs/workshop/turns.ipynb #7e000004
 from functools import partial
@@ -307,7 +307,8 @@ class ExactByTurns:
         return x[:, : self.N], x[:, self.N :].sum(1)
 
 # %% ../../nbs/workshop/turns.ipynb #7e00002b
-ALL_TURNS = 100  # with one curvature
+ALL_TURNS = 100  # with one curvature, at most
+STANDS = 1e-4  # of the largest coefficient: what is missing when they end
 
 
 class OneCurvature:
@@ -340,4 +341,6 @@ class OneCurvature:
             x = self.factors.of_prior(Batch(None, *penalty, h, None, None), Q)
             joint = (pull + 2 * Q * x - h) @ self.inner
             h = h + 2 * DAMPING * Q * (joint - x)
+            if np.abs(joint - x).max() < STANDS * np.abs(x).max():
+                break
         return x, x

@@ -27,6 +27,7 @@ from ..problem import Breakdown, Problem
 from ..resampling import FixedFactor, check_law, law_of_one
 from .error_control import resolve_error_control
 from .features import Columns, check_named
+from .in_play import has_few_in_play, in_play
 from .target import Target, draws_halves
 from ..solver import ConvergenceWarning, Path, foreseen, rvamp, rvamp_path
 from ..step import WithIntercept, initial_state, lambda_max_factor
@@ -264,11 +265,16 @@ class _TrackingPrior(Prior):
         return at(x).moments(incoming, beta)
 
 
+def _first_fields(question):
+    """What the empty model sends to the columns, a Natural."""
+    received, n = initial_state(_empty(question)[0]).to_prior, question.A.shape[1]
+    return Natural(*(part[:n] for part in received))
+
+
 def _guess(question, q):
     """A penalty not far from where q are selected."""
-    (problem, strides), A = _empty(question), question.A
+    A, fields, (_, strides) = question.A, _first_fields(question), _empty(question)
     n, t = A.shape[1], question.prior.threshold()
-    fields = Natural(*(part[:n] for part in initial_state(problem).to_prior))
     is_large = isinstance(A, np.ndarray) and A.size > CHUNK_NUMBERS
     if is_large and len(A) >= n and np.all(t) and not question.columns.groups:
         return _by_lasso(question, fields, t * np.ones(n), q)
@@ -390,6 +396,11 @@ def tracking_search(question, q, lam=None, state=None, rough=False):
     before, lowest = question.steps, LOWEST * lam
     bar = dict(shown=question.progress, desc="looks for λ", leave=False)
     bar = iter(progress_bar(count(), **bar))  # nobody knows how many
+    if state is None and not rough and has_few_in_play(question, q):
+        start = in_play(question, q, lam, _first_fields(question), tracking_search)
+        found = start and _exactly(question, along, *start, q, before, bar)
+        if found:
+            return found
     fit = _come_near(question, along, state, bar)
     if not fit.converged:
         return None
