@@ -308,7 +308,7 @@ class ExactByTurns:
 
 # %% ../../nbs/workshop/turns.ipynb #7e00002b
 ALL_TURNS = 100  # with one curvature, at most
-STANDS = 1e-4  # of the largest coefficient: what is missing when they end
+STANDS = 1e-5  # of the largest pull of the rows: what may be missing in the end
 
 
 class OneCurvature:
@@ -336,11 +336,13 @@ class OneCurvature:
     def levels(self, counts, factor, settle):
         """Coefficients, (b, n + 1 with an intercept), and the same once more."""
         pull, Q = counts @ self.scores, self.Q
+        least = STANDS * np.abs(pull).max()
         h, pull, penalty = Q * self.x + pull, self.pull + pull, self.penalty(factor)
         for _ in range(ALL_TURNS):
             x = self.factors.of_prior(Batch(None, *penalty, h, None, None), Q)
             joint = (pull + 2 * Q * x - h) @ self.inner
-            h = h + 2 * DAMPING * Q * (joint - x)
-            if np.abs(joint - x).max() < STANDS * np.abs(x).max():
+            gap = Q * (joint - x)
+            h = h + 2 * DAMPING * gap
+            if np.abs(gap).max() < least:
                 break
         return x, x
