@@ -27,7 +27,7 @@ from ..problem import Breakdown, Problem
 from ..resampling import FixedFactor, check_law, law_of_one
 from .error_control import resolve_error_control
 from .features import Columns, check_named
-from .in_play import has_few_in_play, in_play
+from .in_play import FEW_FROM, in_play
 from .target import Target, draws_halves
 from ..solver import ConvergenceWarning, Path, foreseen, rvamp, rvamp_path
 from ..step import WithIntercept, initial_state, lambda_max_factor
@@ -194,8 +194,8 @@ def path_options(asked):
     return dict(zip(names, (lambdas, n or 50, float(ratio or 0.05))))
 
 # %% ../../nbs/workshop/penalty.ipynb #73search2
-PATH_RATIO = 0.85  # from one penalty of the walk to the next
-COARSE_TOL = 3e-3  # tolerance on the walk: probabilities are right to about that
+# on the walk: from one penalty to the next; to what probabilities are right, about
+PATH_RATIO, COARSE_TOL = 0.85, 3e-3
 LOWEST = 1e-4  # no path goes below this share of its largest penalty
 BELOW_EMPTY = 2.5  # q is at a penalty smaller by this than where the empty model has it
 
@@ -210,9 +210,8 @@ def coarse_path(question, q):
         sizes.append(question.size(fit.Pi))
         return sizes[-1] >= 1.5 * q or sum(size > q for size in sizes) == 4
 
-    return question.path(
-        _empty(question)[1], max(COARSE_TOL, question.tol), until=enough
-    )
+    strides, tol = _empty(question)[1], max(COARSE_TOL, question.tol)
+    return question.path(strides, tol, until=enough)
 
 
 def _empty(question):
@@ -228,9 +227,7 @@ def _empty(question):
     return problem, lambda_max_factor(problem, sigmas=3.0) * PATH_RATIO**steps
 
 # %% ../../nbs/workshop/penalty.ipynb #73search3
-SIZE_SLOPE = (
-    1.5  # the sum of the probabilities falls with this power of the penalty, or so
-)
+SIZE_SLOPE = 1.5  # ΣΠ falls with this power of the penalty, or so
 FLATTEST, STEEPEST = 0.05, 20.0  # as far as a measured one is believed
 TRACKING_TOL = 1e-3  # how well the penalty that goes along has to settle
 
@@ -265,16 +262,11 @@ class _TrackingPrior(Prior):
         return at(x).moments(incoming, beta)
 
 
-def _first_fields(question):
-    """What the empty model sends to the columns, a Natural."""
-    received, n = initial_state(_empty(question)[0]).to_prior, question.A.shape[1]
-    return Natural(*(part[:n] for part in received))
-
-
 def _guess(question, q):
     """A penalty not far from where q are selected."""
-    A, fields, (_, strides) = question.A, _first_fields(question), _empty(question)
+    (problem, strides), A = _empty(question), question.A
     n, t = A.shape[1], question.prior.threshold()
+    fields = Natural(*(part[:n] for part in initial_state(problem).to_prior))
     is_large = isinstance(A, np.ndarray) and A.size > CHUNK_NUMBERS
     if is_large and len(A) >= n and np.all(t) and not question.columns.groups:
         return _by_lasso(question, fields, t * np.ones(n), q)
@@ -298,8 +290,8 @@ def _by_lasso(question, fields, t, q):
 
 # %% ../../nbs/workshop/penalty.ipynb #73search5
 STALL_STEPS = 6  # steps after which the change has to be half of what it was
-TOO_FAR = 0.6  # of ln ΣΠ/q: the penalty moves before it goes along
-SETTLED = 0.3  # the change below which messages are something to begin with
+# of ln ΣΠ/q: the penalty moves before it goes along; of messages: enough to begin with
+TOO_FAR, SETTLED = 0.6, 0.3
 FIRST_TOL, LAST_TOL = 0.02, 0.003  # digits of looks, and what is missing at their end
 MAX_LOOKS, LOOK_STEPS = 20, 60  # at most so many, of so many steps
 
@@ -396,10 +388,9 @@ def tracking_search(question, q, lam=None, state=None, rough=False):
     before, lowest = question.steps, LOWEST * lam
     bar = dict(shown=question.progress, desc="looks for λ", leave=False)
     bar = iter(progress_bar(count(), **bar))  # nobody knows how many
-    if state is None and not rough and has_few_in_play(question, q):
-        start = in_play(question, q, lam, _first_fields(question), tracking_search)
-        found = start and _exactly(question, along, *start, q, before, bar)
-        if found:
+    if state is None and not rough and min(question.A.shape) >= FEW_FROM:
+        start = in_play(question, q, lam, _empty(question)[0], tracking_search)
+        if found := start and _exactly(question, along, *start, q, before, bar):
             return found
     fit = _come_near(question, along, state, bar)
     if not fit.converged:

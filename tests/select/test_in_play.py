@@ -96,7 +96,7 @@ def test_the_answer_is_that_of_all_columns_from_the_start(name, monkeypatch):
     X, y = zeros_and_ones() if options.pop("sparse", False) else dense()
     y = y > np.median(y) if options.pop("classes", False) else y
     whole = fitted(X, y, **options)
-    monkeypatch.setattr(room, "LARGE", 100)
+    monkeypatch.setattr(penalty, "FEW_FROM", 100)
     few = fitted(X, y, **options)
     assert few.status_ == whole.status_ == "converged"
     assert few.n_iter_ <= whole.n_iter_ / 2
@@ -112,7 +112,7 @@ def test_the_answer_is_that_of_all_columns_from_the_start(name, monkeypatch):
 def test_what_does_not_settle_begins_anew_with_all_columns(monkeypatch):
     X, y = dense()
     whole = fitted(X, y)
-    monkeypatch.setattr(room, "LARGE", 100)
+    monkeypatch.setattr(penalty, "FEW_FROM", 100)
     monkeypatch.setattr(room, "ROUNDS", 1)
     again = fitted(X, y)
     assert again.n_iter_ == whole.n_iter_ and again.lambda_ == whole.lambda_
@@ -121,7 +121,7 @@ def test_what_does_not_settle_begins_anew_with_all_columns(monkeypatch):
 def test_a_fit_of_few_that_fails_begins_anew_with_all_columns(monkeypatch):
     X, y = dense()
     whole = fitted(X, y)
-    monkeypatch.setattr(room, "LARGE", 100)
+    monkeypatch.setattr(penalty, "FEW_FROM", 100)
     find = penalty.tracking_search
 
     def fails_on_few(question, *args, **how):
@@ -134,7 +134,7 @@ def test_a_fit_of_few_that_fails_begins_anew_with_all_columns(monkeypatch):
 
 def test_where_all_columns_are_taken_from_the_start(monkeypatch):
     X, y = dense()
-    monkeypatch.setattr(room, "LARGE", 100)
+    monkeypatch.setattr(penalty, "FEW_FROM", 100)
     plain = fitted(X, y, lambdas=[90.0]).question_
     assert room.has_few_in_play(plain, Q) and not room.has_few_in_play(plain, 11)
     groups = fitted(X, y, fit=dict(groups=np.arange(M) // 2), lambdas=[90.0]).question_
@@ -142,20 +142,18 @@ def test_where_all_columns_are_taken_from_the_start(monkeypatch):
     on_file = fitted(ChunkedTable(X), y, lambdas=[90.0]).question_
     for question in groups, together, on_file:
         assert not room.has_few_in_play(question, Q)
-    monkeypatch.setattr(room, "LARGE", 1000)
-    assert not room.has_few_in_play(plain, Q)
 
 
 def test_a_sparse_table_never_becomes_an_array(monkeypatch):
     """All that the rounds hold is smaller than the table would be."""
-    monkeypatch.setattr(room, "LARGE", 100)
+    monkeypatch.setattr(penalty, "FEW_FROM", 100)
     X, y = zeros_and_ones(600, 6000, 0.01)
     table = ChunkedTable(X, chunk_size=2**16)
     question = fitted(table, y, lambdas=[90.0]).question_
     assert room.has_few_in_play(question, 1.5)
-    lam, fields = penalty._guess(question, 1.5), penalty._first_fields(question)
+    lam, empty = penalty._guess(question, 1.5), penalty._empty(question)[0]
     tracemalloc.start()
-    found = room.in_play(question, 1.5, lam, fields, penalty.tracking_search)
+    found = room.in_play(question, 1.5, lam, empty, penalty.tracking_search)
     held = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert found is not None and held < 8 * X.shape[0] * X.shape[1] / 2
