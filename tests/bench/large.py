@@ -7,8 +7,8 @@ Processor time of `StabilitySelection().fit`, one thread, with few columns in pl
 (`select/in_play`) and with all columns from the start, in one process; full steps, and
 by how much the probabilities differ: rVAMP's by the width of the band in which a
 penalty is near enough, the reported ones by their standard errors. Measured once, on a
-machine that others used: factors 2,000 x 2,000 10.4 s against 26.7, 0/1 5,000 x 2,000 15.8
-against 39.2, 0/1 20,000 x 1,000 12.9 against 20.5.
+machine that others used: factors 2,000 x 2,000 10.4 s against 26.7, 0/1 5,000 x 2,000
+15.8 against 39.2, 0/1 20,000 x 1,000 12.9 against 20.5.
 """
 
 import os
