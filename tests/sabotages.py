@@ -837,6 +837,20 @@ SABOTAGES = [
         "tests/inference/test_bagging.py::test_a_bagged_prediction_against_refits",
     ),
     Sabotage(
+        "select/in_play.py",
+        "the columns outside do not hear the noise of those in play",
+        "noise += view.T @ (c - form.C @ b) ** 2",
+        "noise += 0 * view.T @ (c - form.C @ b) ** 2",
+        "tests/select/test_in_play.py::test_all_columns_receive_what_the_matrices_say",
+    ),
+    Sabotage(
+        "select/in_play.py",
+        "rows that are drawn together are taken apart",
+        "if isinstance(question.counts, Grouped) or question.columns.groups:",
+        "if question.columns.groups:",
+        "tests/select/test_in_play.py::test_where_all_columns_are_taken_from_the_start",
+    ),
+    Sabotage(
         "active.py",
         "a group of columns is cut in two",
         "together = prior.column_groups",

@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['LEAST_RHO', 'MOST_RHO', 'MOST_PRECISE', 'STIFFEST', 'SOFTEST', 'WORST', 'IN_RANGE', 'NARROW', 'NEWTON', 'BY_NEWTON',
            'LONG_STEP', 'FIRST_LEVEL', 'OWN', 'OWN_DAMPING', 'DAMPING', 'RUNAWAY', 'LOOK', 'MOST_TURNS', 'ALL_TURNS',
-           'Metric', 'rvamp_metric', 'one_metric', 'FrozenCoupling', 'Batch', 'thresholds', 'Factors', 'crossed',
-           'Turns', 'ExactByTurns', 'OneCurvature']
+           'STANDS', 'Metric', 'rvamp_metric', 'one_metric', 'FrozenCoupling', 'Batch', 'thresholds', 'Factors',
+           'crossed', 'Turns', 'ExactByTurns', 'OneCurvature']
 
 # %% ../../nbs/workshop/turns.ipynb #7e000004
 from functools import partial
@@ -310,7 +310,8 @@ class ExactByTurns:
         return x[:, : self.N], x[:, self.N :].sum(1)
 
 # %% ../../nbs/workshop/turns.ipynb #7e00002b
-ALL_TURNS = 100  # with one curvature
+ALL_TURNS = 100  # with one curvature, at most
+STANDS = 1e-5  # of the largest pull of the rows: what may be missing in the end
 
 
 class OneCurvature:
@@ -338,9 +339,13 @@ class OneCurvature:
     def levels(self, counts, factor, settle):
         """Coefficients, (b, n + 1 with an intercept), and the same once more."""
         pull, Q = counts @ self.scores, self.Q
+        least = STANDS * np.abs(pull).max()
         h, pull, penalty = Q * self.x + pull, self.pull + pull, self.penalty(factor)
         for _ in range(ALL_TURNS):
             x = self.factors.of_prior(Batch(None, *penalty, h, None, None), Q)
             joint = (pull + 2 * Q * x - h) @ self.inner
-            h = h + 2 * DAMPING * Q * (joint - x)
+            gap = Q * (joint - x)
+            h = h + 2 * DAMPING * gap
+            if np.abs(gap).max() < least:
+                break
         return x, x

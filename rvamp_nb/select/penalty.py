@@ -29,6 +29,7 @@ from ..problem import Problem
 from ..resampling import FixedFactor, check_law, law_of_one
 from .error_control import resolve_error_control
 from .features import Columns, check_named
+from .in_play import FEW_FROM, in_play
 from .target import Target, draws_halves
 from ..solver import ConvergenceWarning, Path, foreseen, rvamp, rvamp_path
 from ..step import WithIntercept, initial_state, lambda_max_factor, step
@@ -199,8 +200,8 @@ def path_options(asked):
     return dict(zip(names, (lambdas, n or 50, float(ratio or 0.05))))
 
 # %% ../../nbs/workshop/penalty.ipynb #73search2
-PATH_RATIO = 0.85  # from one penalty of the walk to the next
-COARSE_TOL = 3e-3  # tolerance on the walk: probabilities are right to about that
+# on the walk: from one penalty to the next; to what probabilities are right, about
+PATH_RATIO, COARSE_TOL = 0.85, 3e-3
 LOWEST = 1e-4  # no path goes below this share of its largest penalty
 BELOW_EMPTY = 2.5  # q is at a penalty smaller by this than where the empty model has it
 
@@ -215,9 +216,8 @@ def coarse_path(question, q):
         sizes.append(question.size(fit.Pi))
         return sizes[-1] >= 1.5 * q or sum(size > q for size in sizes) == 4
 
-    return question.path(
-        _empty(question)[1], max(COARSE_TOL, question.tol), until=enough
-    )
+    strides, tol = _empty(question)[1], max(COARSE_TOL, question.tol)
+    return question.path(strides, tol, until=enough)
 
 
 def _empty(question):
@@ -233,9 +233,7 @@ def _empty(question):
     return problem, lambda_max_factor(problem, sigmas=3.0) * PATH_RATIO**steps
 
 # %% ../../nbs/workshop/penalty.ipynb #73search3
-SIZE_SLOPE = (
-    1.5  # the sum of the probabilities falls with this power of the penalty, or so
-)
+SIZE_SLOPE = 1.5  # ΣΠ falls with this power of the penalty, or so
 FLATTEST, STEEPEST = 0.05, 20.0  # as far as a measured one is believed
 TRACKING_TOL = 1e-3  # how well the penalty that goes along has to settle
 
@@ -280,8 +278,8 @@ def _guess(question, q):
 
 # %% ../../nbs/workshop/penalty.ipynb #73search5
 STALL_STEPS = 6  # steps after which the change has to be half of what it was
-TOO_FAR = 0.6  # of ln ΣΠ/q: the penalty moves before it goes along
-SETTLED = 0.3  # the change below which messages are something to begin with
+# of ln ΣΠ/q: the penalty moves before it goes along; of messages: enough to begin with
+TOO_FAR, SETTLED = 0.6, 0.3
 A_STEP = 0.9  # and where rows that answer alike have settled
 FIRST_TOL, LAST_TOL = 0.02, 0.003  # digits of looks, and what is missing at their end
 MAX_LOOKS, LOOK_STEPS = 20, 60  # at most so many, of so many steps
@@ -390,12 +388,16 @@ def tracking_search(question, q, lam=None, state=None, rough=False):
         return None
     along = _TrackingPrior(question, q, lam)
     before, lowest = question.steps, LOWEST * lam
+    bar = dict(shown=question.progress, desc="looks for λ", leave=False)
+    bar = iter(progress_bar(count(), **bar))  # nobody knows how many
+    if state is None and not rough and min(question.A.shape) >= FEW_FROM:
+        start = in_play(question, q, lam, _empty(question)[0], tracking_search)
+        if found := start and _exactly(question, along, *start, q, before, bar):
+            return found
     alike = None if state or rough else _with_rows_alike(question, along)
     begun = alike, A_STEP
     if alike is None:
         along, begun = _TrackingPrior(question, q, lam), (state, SETTLED)
-    bar = dict(shown=question.progress, desc="looks for λ", leave=False)
-    bar = iter(progress_bar(count(), **bar))  # nobody knows how many
     fit = _come_near(question, along, *begun, bar)
     if not fit.converged:
         return None

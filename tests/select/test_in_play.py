@@ -1,0 +1,159 @@
+"""Large tables: few columns find the penalty for all, and the answer is the same."""
+
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from rvamp_nb import ChunkedTable, StabilitySelection, rvamp
+from rvamp_nb.likelihood import Logistic, Squared
+from rvamp_nb.prior import Laplace
+from rvamp_nb.resampling import FixedFactor, Subsample, TwoPoint
+from rvamp_nb.select import in_play as room
+from rvamp_nb.select import penalty
+
+M, N, Q = 330, 300, 4
+
+
+def dense(seed=1):
+    """Columns with five common factors, two of them alike, one constant."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(M, 5)) @ rng.normal(size=(5, N)) + rng.normal(size=(M, N))
+    X /= X.std(0)
+    y = 0.4 * X[:, :: N // 20].sum(1) + rng.normal(size=M)
+    X[:, 7], X[:, 8] = X[:, 6], 1.0
+    return X, y
+
+
+def zeros_and_ones(M=600, N=N, density=0.03, seed=0):
+    rng = np.random.default_rng(seed)
+    X = sparse.random_array((M, N), density=density, rng=rng, format="csr")
+    X.data[:] = 1
+    return X, 2 * X[:, :: N // 20].sum(1) + rng.normal(size=M)
+
+
+def fitted(X, y, fit=None, **options):
+    options = dict(n_resamples=0, verbose=0, q=Q) | options
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return StabilitySelection(**options).fit(X, y, **(fit or {}))
+
+
+@pytest.mark.parametrize("loss", [Squared(), Logistic()])
+@pytest.mark.parametrize("chunked", [None, 0, 1])
+def test_all_columns_receive_what_the_matrices_say(loss, chunked):
+    """Against inverses of whole matrices, from the same messages."""
+    X, y = dense()
+    X = X / np.linalg.norm(X, axis=0)
+    X[:, 9] = 0.0
+    y += 3 * np.random.default_rng(0).normal(size=M)  # so that no column is always in
+    y, intercept = (y, False) if isinstance(loss, Squared) else ((y > 0) * 1.0, True)
+    lam, which = (0.4 if intercept else 4.0), np.arange(0, 40, 2)
+    how = dict(prior=Laplace(lam, FixedFactor()), counts=Subsample(0.5))
+    fit = rvamp(X[:, which], y, likelihood=loss, intercept=intercept, tol=1e-8, **how)
+    A = X if chunked is None else ChunkedTable(X, axis=chunked, chunk_size=9000)
+    found = room.received_by_all(A, fit, which)
+
+    last = fit.last
+    x, sent = last.x, last.state.to_prior
+    # of the prior: response times precision, of an intercept 1
+    rho = np.minimum(x.chi * sent.Q_hat, 1 - 1e-7)
+    D = x.chi / (1 - rho)
+    T = (x.var - x.chi**2 * sent.chi_hat) / (1 - rho) ** 2
+    P, rows = fit.problem.A, last.likelihood_message
+    Sigma = np.linalg.inv(np.diag(rows.Q_hat) + (P * D) @ P.T)
+    noise = Sigma @ (np.diag(rows.chi_hat) + (P * T) @ P.T) @ Sigma
+    others = np.delete(np.arange(N), [*which, 9])
+    O = X[:, others]
+    wanted = (O * (Sigma @ O)).sum(0), O.T @ last.coupled.u.mean
+    for ours, theirs in zip(found, (*wanted, (O * (noise @ O)).sum(0))):
+        scale = np.abs(theirs).max()
+        rtol = 1e-4 if intercept else 1e-7  # 1e-7 is not 0
+        np.testing.assert_allclose(ours[others], theirs, rtol=rtol, atol=1e-9 * scale)
+    assert (found.Q_hat[9], found.h[9], found.chi_hat[9]) == (1.0, 0.0, 0.0)
+    for ours, theirs in zip(found, last.new.to_prior):  # their own, and an intercept's
+        own = np.append(which, [N] * intercept).astype(int)
+        np.testing.assert_array_equal(ours[own], theirs)
+
+
+CASES = {
+    "factors": {},
+    "two classes": dict(classes=True),
+    "a law of multipliers": dict(randomize=TwoPoint(2, 0.5), resampling="poisson"),
+    "elastic net": dict(l1_ratio=0.8),
+    "covariates": dict(penalty_factor={"x0": 0, "x20": 0}),
+    "robust": dict(loss="huber"),
+    "sparse": dict(sparse=True),
+    "sparse, two classes": dict(sparse=True, classes=True),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_answer_is_that_of_all_columns_from_the_start(name, monkeypatch):
+    options = dict(CASES[name])
+    X, y = zeros_and_ones() if options.pop("sparse", False) else dense()
+    y = y > np.median(y) if options.pop("classes", False) else y
+    whole = fitted(X, y, **options)
+    monkeypatch.setattr(penalty, "FEW_FROM", 100)
+    few = fitted(X, y, **options)
+    assert few.status_ == whole.status_ == "converged"
+    assert few.n_iter_ <= whole.n_iter_ / 2
+    for one in few, whole:
+        assert 0.995 * Q <= one.question_.size(one.fit_.Pi) <= Q
+    gap = np.abs(few.probabilities_ - whole.probabilities_)
+    # the two penalties lie in the same narrow band, not at the same place of it
+    assert gap.max() < 0.01
+    refit = few.question_.solve(few.lambda_, tol=1e-8)  # from the empty model
+    np.testing.assert_allclose(few.fit_.Pi, refit.Pi, atol=2e-4)
+
+
+def test_what_does_not_settle_begins_anew_with_all_columns(monkeypatch):
+    X, y = dense()
+    whole = fitted(X, y)
+    monkeypatch.setattr(penalty, "FEW_FROM", 100)
+    monkeypatch.setattr(room, "ROUNDS", 1)
+    again = fitted(X, y)
+    assert again.n_iter_ == whole.n_iter_ and again.lambda_ == whole.lambda_
+
+
+def test_a_fit_of_few_that_fails_begins_anew_with_all_columns(monkeypatch):
+    X, y = dense()
+    whole = fitted(X, y)
+    monkeypatch.setattr(penalty, "FEW_FROM", 100)
+    find = penalty.tracking_search
+
+    def fails_on_few(question, *args, **how):
+        return find(question, *args, **how) if question.A.shape[1] > 100 else None
+
+    monkeypatch.setattr(penalty, "tracking_search", fails_on_few)
+    again = fitted(X, y)
+    assert again.lambda_ == whole.lambda_
+
+
+def test_where_all_columns_are_taken_from_the_start(monkeypatch):
+    X, y = dense()
+    monkeypatch.setattr(penalty, "FEW_FROM", 100)
+    plain = fitted(X, y, lambdas=[90.0]).question_
+    assert room.has_few_in_play(plain, Q) and not room.has_few_in_play(plain, 11)
+    groups = fitted(X, y, fit=dict(groups=np.arange(M) // 2), lambdas=[90.0]).question_
+    together = fitted(X, y, column_groups=np.arange(N) // 2, lambdas=[90.0]).question_
+    on_file = fitted(ChunkedTable(X), y, lambdas=[90.0]).question_
+    for question in groups, together, on_file:
+        assert not room.has_few_in_play(question, Q)
+
+
+def test_a_sparse_table_never_becomes_an_array(monkeypatch):
+    """All that the rounds hold is smaller than the table would be."""
+    monkeypatch.setattr(penalty, "FEW_FROM", 100)
+    X, y = zeros_and_ones(600, 6000, 0.01)
+    table = ChunkedTable(X, chunk_size=2**16)
+    question = fitted(table, y, lambdas=[90.0]).question_
+    assert room.has_few_in_play(question, 1.5)
+    lam, empty = penalty._guess(question, 1.5), penalty._empty(question)[0]
+    tracemalloc.start()
+    found = room.in_play(question, 1.5, lam, empty, penalty.tracking_search)
+    held = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found is not None and held < 8 * X.shape[0] * X.shape[1] / 2
