@@ -13,6 +13,7 @@ from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import FixedFactor, Subsample, TwoPoint
 from rvamp_nb.select import in_play as room
 from rvamp_nb.select import penalty
+from rvamp_nb.select.question import read_question
 
 M, N, Q = 330, 300, 4
 
@@ -39,6 +40,19 @@ def fitted(X, y, fit=None, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return StabilitySelection(**options).fit(X, y, **(fit or {}))
+
+
+def asked(X, y, groups=None, **options):
+    """The question without an answer."""
+    names = np.array([f"x{i}" for i in range(X.shape[1])])
+    roles = dict.fromkeys(("strata", "offset", "n_trials", "sample_weight"))
+    options = StabilitySelection(verbose=0, **options).get_params(deep=False)
+    return read_question(X, y, names, dict(roles, groups=groups), options)[0]
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return fitted(*dense())
 
 
 @pytest.mark.parametrize("loss", [Squared(), Logistic()])
@@ -82,8 +96,7 @@ CASES = {
     "factors": {},
     "two classes": dict(classes=True),
     "a law of multipliers": dict(randomize=TwoPoint(2, 0.5), resampling="poisson"),
-    "elastic net": dict(l1_ratio=0.8),
-    "covariates": dict(penalty_factor={"x0": 0, "x20": 0}),
+    "covariates": dict(penalty_factor={"x0": 0, "x20": 0}, l1_ratio=0.8),
     "robust": dict(loss="huber"),
     "sparse": dict(sparse=True),
     "sparse, two classes": dict(sparse=True, classes=True),
@@ -109,18 +122,16 @@ def test_the_answer_is_that_of_all_columns_from_the_start(name, monkeypatch):
     np.testing.assert_allclose(few.fit_.Pi, refit.Pi, atol=2e-4)
 
 
-def test_what_does_not_settle_begins_anew_with_all_columns(monkeypatch):
+def test_what_does_not_settle_begins_anew_with_all_columns(whole, monkeypatch):
     X, y = dense()
-    whole = fitted(X, y)
     monkeypatch.setattr(penalty, "FEW_FROM", 100)
     monkeypatch.setattr(room, "ROUNDS", 1)
     again = fitted(X, y)
     assert again.n_iter_ == whole.n_iter_ and again.lambda_ == whole.lambda_
 
 
-def test_a_fit_of_few_that_fails_begins_anew_with_all_columns(monkeypatch):
+def test_a_fit_of_few_that_fails_begins_anew_with_all_columns(whole, monkeypatch):
     X, y = dense()
-    whole = fitted(X, y)
     monkeypatch.setattr(penalty, "FEW_FROM", 100)
     find = penalty.tracking_search
 
@@ -132,28 +143,24 @@ def test_a_fit_of_few_that_fails_begins_anew_with_all_columns(monkeypatch):
     assert again.lambda_ == whole.lambda_
 
 
-def test_where_all_columns_are_taken_from_the_start(monkeypatch):
+def test_where_all_columns_are_taken_from_the_start():
     X, y = dense()
-    monkeypatch.setattr(penalty, "FEW_FROM", 100)
-    plain = fitted(X, y, lambdas=[90.0]).question_
+    plain = asked(X, y)
     assert room.has_few_in_play(plain, Q) and not room.has_few_in_play(plain, 11)
-    groups = fitted(X, y, fit=dict(groups=np.arange(M) // 2), lambdas=[90.0]).question_
-    together = fitted(X, y, column_groups=np.arange(N) // 2, lambdas=[90.0]).question_
-    on_file = fitted(ChunkedTable(X), y, lambdas=[90.0]).question_
+    groups = asked(X, y, groups=np.arange(M) // 2)
+    together = asked(X, y, column_groups=np.arange(N) // 2)
+    on_file = asked(ChunkedTable(X), y)
     for question in groups, together, on_file:
         assert not room.has_few_in_play(question, Q)
 
 
-def test_a_sparse_table_never_becomes_an_array(monkeypatch):
+def test_a_sparse_table_never_becomes_an_array():
     """All that the rounds hold is smaller than the table would be."""
-    monkeypatch.setattr(penalty, "FEW_FROM", 100)
-    X, y = zeros_and_ones(600, 6000, 0.01)
-    table = ChunkedTable(X, chunk_size=2**16)
-    question = fitted(table, y, lambdas=[90.0]).question_
-    assert room.has_few_in_play(question, 1.5)
+    X, y = zeros_and_ones(1500, 3000, 0.01)
+    question = asked(ChunkedTable(X, chunk_size=2**15), y)
     lam, empty = penalty._guess(question, 1.5), penalty._empty(question)[0]
     tracemalloc.start()
     found = room.in_play(question, 1.5, lam, empty, penalty.tracking_search)
     held = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert found is not None and held < 8 * X.shape[0] * X.shape[1] / 2
+    assert found is not None and held < 8 * X.shape[0] * X.shape[1] / 4
