@@ -19,7 +19,7 @@ from .inference.conditioning import condition_on_rows as condition_on_rows
 from .inference.diagnostics import ReliabilityWarning as ReliabilityWarning
 from .inference.effects import debiased_effects as debiased_effects
 from .inference.refinement import refine as refine
-from .inference.several_classes import softmax_fit as softmax_fit
+from .inference.softmax import softmax_fit as softmax_fit
 from .inference.survival import survival_fit as survival_fit
 from .likelihood import Huber as Huber
 from .likelihood import Logistic as Logistic

@@ -197,7 +197,7 @@ def _add_select(select):
     add("--decimal", help="of the numbers (default: a point)", **point)
     add("--encoding", help="such as latin-1 (default: UTF-8)", metavar="NAME")
     add = select.add_argument_group("the question").add_argument
-    add("--target", help="the column to explain: numbers, or two classes", **column)
+    add("--target", help="the column to explain: numbers, or 2 to 6 classes", **column)
     add("--time", help="instead of a target: how long each row was observed", **column)
     event = "with --time: 1 where the event was seen, 0 where not"
     add("--event", help=event, **column)
@@ -205,9 +205,9 @@ def _add_select(select):
     add("--entry", help=entry, **column)
     positive = "class of the target that is modelled against the other (default: the"
     add("--positive", help=f"{positive} last one when sorted)", metavar="CLASS")
-    losses = ("auto", "squared", "logistic", "poisson", "huber", "survival")
-    loss = "auto: survival with --time, logistic for a target with two classes, else"
-    loss += " squared (default: auto)"
+    losses = "auto squared logistic softmax poisson huber survival".split()
+    loss = "auto: survival with --time, logistic for a target with two classes, softmax"
+    loss += " for three to six words, else squared (default: auto)"
     add("--loss", help=loss, choices=losses, default="auto")
     ratio = "1: Lasso; below it, elastic net: share of |b|, as in glmnet's alpha"
     add("--l1-ratio", help=ratio, type=_part, default=1.0, metavar="SHARE")

@@ -488,24 +488,9 @@ def field_of_value(y, b, t):
             break
     return a, slope
 
-# %% ../nbs/course/58_column_groups.ipynb #c5800055
-@dataclass(frozen=True, eq=False, repr=False)
-class P1InGroup:
-    """p̄₁ of some columns whose groups answer together: an atom at zero and a density,
-    made by `p1`. All arrays are () or (n,); results have that shape, followed by the
-    argument's.
-    """
-
-    unit: Array  # above 0: what a coefficient is multiplied by
-    Q_hat: Array  # precision of the field
-    h: Array  # mean field of the column
-    rest: Array  # length of the others' mean fields
-    s: Array  # standard deviation of each field
-    t: Array  # threshold of the group
-    k: Array  # columns of the group
-    atom: Array  # P[x = 0]
-    moments: tuple[Array, Array]  # mean and variance in the unit 1
-    names: ArrayLike | None = None
+# %% ../nbs/course/58_column_groups.ipynb #c5800090
+class _InUnits:
+    """Moments of members in their units, from those in the unit 1."""
 
     @property
     def mean(self) -> Array:
@@ -526,6 +511,25 @@ class P1InGroup:
     def scale(self) -> Array:
         """Coefficient per field beyond the threshold."""
         return self.unit / self.Q_hat
+
+# %% ../nbs/course/58_column_groups.ipynb #c5800055
+@dataclass(frozen=True, eq=False, repr=False)
+class P1InGroup(_InUnits):
+    """p̄₁ of some columns whose groups answer together: an atom at zero and a density,
+    made by `p1`. All arrays are () or (n,); results have that shape, followed by the
+    argument's.
+    """
+
+    unit: Array  # above 0: what a coefficient is multiplied by
+    Q_hat: Array  # precision of the field
+    h: Array  # mean field of the column
+    rest: Array  # length of the others' mean fields
+    s: Array  # standard deviation of each field
+    t: Array  # threshold of the group
+    k: Array  # columns of the group
+    atom: Array  # P[x = 0]
+    moments: tuple[Array, Array]  # mean and variance in the unit 1
+    names: ArrayLike | None = None
 
     @cached_property
     def _others(self):
@@ -564,11 +568,18 @@ class P1InGroup:
         q = np.asarray(q, dtype=float)
         if not ((q > 0) & (q < 1)).all():
             raise ValueError(f"q must lie strictly between 0 and 1, got {q}")
-        h, s, scale = (np.reshape(v, (-1, 1)) for v in (self.h, self.s, self.scale))
-        shares = q.reshape(1, -1)
+        parts = self.unit, self.Q_hat, self.h, self.rest, self.s, self.t, self.k
+        seen = np.ravel(self.atom) <= np.max(np.maximum(q, 1 - q), initial=0)
+        some = P1InGroup(
+            *(np.ravel(v)[seen] for v in (*parts, self.atom)), self.moments
+        )
+        h, s, scale = (np.reshape(v, (-1, 1)) for v in (some.h, some.s, some.scale))
+        shares, found = q.reshape(1, -1), np.zeros((len(seen), q.size))
         end = (h + s * ndtri(shares)) * scale  # of a field without a penalty
-        below = lambda x: self._average(x, lambda z, _: ndtr(z))
-        found = halved(np.minimum(end, 0), np.maximum(end, 0), shares, below, steps=45)
+        below = lambda x: some._average(x, lambda z, _: ndtr(z))
+        ends = np.minimum(end, 0), np.maximum(end, 0)
+        if seen.any():  # of the others all these are 0
+            found[seen] = halved(*ends, shares, below, steps=45)
         return found.reshape(np.shape(self.h) + q.shape)
 
     __repr__ = one_line

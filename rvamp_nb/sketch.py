@@ -170,6 +170,8 @@ def leading_moments(fit, Pi, error=None):
     """
     columns, sd = {} if Pi is None else {"Π": (Pi, 0.01)}, np.sqrt(fit.var)
     columns |= {} if error is None else {"±": (error, 0.01)}
-    columns |= dict(mean=(fit.mean, sd), sd=(sd, sd))
+    each = zip(fit.mean.T, sd.T) if sd.ndim > 1 else ()  # of classes, (N, K)
+    columns |= {f"mean {k}": pair for k, pair in enumerate(each)}
+    columns |= {} if sd.ndim > 1 else dict(mean=(fit.mean, sd), sd=(sd, sd))
     order = np.argsort(-np.abs(fit.mean) if Pi is None else -Pi, kind="stable")
     return order, columns

@@ -1340,6 +1340,13 @@ SABOTAGES = [
         "tests/inference/test_survival.py::test_a_cox_refit_meets_its_conditions",
     ),
     Sabotage(
+        "inference/softmax.py",
+        "scores vary by twice as much",
+        "joint.predict(some)[1]",
+        "4 * joint.predict(some)[1]",
+        "tests/select/test_several_classes_selected.py::test_predictions_are_those_of_refits",
+    ),
+    Sabotage(
         "inference/several_classes.py",
         "a class is the reference",
         "    return B / np.sqrt(j * (j + 1))",
@@ -1352,6 +1359,34 @@ SABOTAGES = [
         "B.T @ (p[..., None] * B) - outer",
         "B.T @ (p[..., None] * B)",
         "tests/inference/test_several_classes.py::test_slope_and_curvature_are_derivatives",
+    ),
+    Sabotage(
+        "inference/several_classes.py",
+        "a group of classes pays the root of its size",
+        "weights = np.append(np.repeat(factors, d), np.zeros(d))",
+        "weights = np.append(np.repeat(factors * d**0.5, d), np.zeros(d))",
+        "tests/select/test_several_classes_selected.py::test_probabilities_are_those_of_refits",
+    ),
+    Sabotage(
+        "select/features.py",
+        "the intercepts of classes are those at the mean",
+        "return x[..., 1 - self.K :] @ self.basis.T - on_table @ middle",
+        "return x[..., 1 - self.K :] @ self.basis.T",
+        "tests/select/test_several_classes_selected.py::test_coefficients_are_those_of_refits",
+    ),
+    Sabotage(
+        "select/estimator.py",
+        "classes are predicted in another order",
+        "lambda scores: softmax(scores, axis=1))[0]",
+        "lambda scores: softmax(scores, axis=1))[0][:, ::-1]",
+        "tests/select/test_several_classes_selected.py::test_predictions_are_those_of_refits",
+    ),
+    Sabotage(
+        "select/penalty.py",
+        "directions of a feature count one by one",
+        "/ 3 / (each if columns.groups else 1)",
+        "/ 3 / each",
+        "tests/select/test_several_classes_selected.py::test_copies_constants_and_covariates",
     ),
     Sabotage(
         "inference/several_classes.py",
@@ -1370,8 +1405,8 @@ SABOTAGES = [
     Sabotage(
         "inference/several_classes.py",
         "intercepts are penalised",
-        "np.repeat([1.0, 0.0], [N * d, d])",
-        "np.repeat([1.0, 1.0], [N * d, d])",
+        "np.zeros(d))",
+        "np.ones(d))",
         "tests/inference/test_several_classes.py::test_without_resampling_it_is_the_refit",
     ),
     Sabotage(
@@ -1711,8 +1746,8 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "coefficients of refits with the intercept of rVAMP",
-        "mean, level = both.mean, np.mean(both.intercepts)",
-        "mean, level = both.mean, s.fit.intercept",
+        "own, level = both.mean, np.mean(both.intercepts)",
+        "own, level = both.mean, s.fit.intercept",
         "tests/select/test_selection.py"
         "::test_probabilities_of_classes_are_those_of_refits",
     ),
@@ -1778,8 +1813,8 @@ SABOTAGES = [
     Sabotage(
         "select/substitutes.py",
         "all of a family must be selected, not any",
-        "s.refined.sparse_draws[:, apart].toarray().any(1)",
-        "s.refined.sparse_draws[:, apart].toarray().all(1)",
+        "s.refined.sparse_draws[:, columns.K * apart].toarray().any(1)",
+        "s.refined.sparse_draws[:, columns.K * apart].toarray().all(1)",
         "tests/select/test_selection.py::test_how_often_any_of_a_family_is_selected",
     ),
     Sabotage(
@@ -1967,8 +2002,8 @@ SABOTAGES = [
     Sabotage(
         "select/predictions.py",
         "a bagged count is that of the mean linear predictor",
-        "each = f(mean[at, None] + each)",
-        "each = f(mean[at, None]) + each",
+        "each = f(mean[at][..., None] + each)",
+        "each = f(mean[at][..., None]) + each",
         "tests/select/test_estimator.py",
     ),
     Sabotage(

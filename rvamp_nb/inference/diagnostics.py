@@ -335,10 +335,14 @@ def diagnose(fit, where, names, *, path_failed=False, q_reached=True, rows=()):
     effective, share, row, single_share = of_noise
     same = np.flatnonzero(np.bincount(where) > 1)
     twins = [np.flatnonzero(where == column) for column in same]
-    unit = "group" if isinstance(fit.problem.likelihood, GroupedLoss) else "row"
+    loss, M, unit = fit.problem.likelihood, len(fit.problem.A), "row"
+    if isinstance(loss, GroupedLoss):
+        if loss.plain.joint:  # a group is a sample, chapter 6.1
+            M = loss.layout.sums.shape[1]
+        unit = "row" if loss.plain.joint else "group"
     signs = [*_signs_of_the_path(fit, path_failed, q_reached)]
     signs += _signs_of_the_rows(unit, effective, row, share, single_share)
-    signs += _signs_of_the_table(twins, names, rows, len(fit.problem.A))
+    signs += _signs_of_the_table(twins, names, rows, M)
     light, reasons = _worst(signs)
     spread = _worst([*_signs_of_the_spreads(fit.Pi[where], *columns, share, names)])
     of_rows = effective, share, row, twins, reasons, list(rows), single_share

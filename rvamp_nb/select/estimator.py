@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_consistent_length
@@ -35,7 +35,7 @@ from .question import check_options, read_question
 from .remarks import remarks_on
 from .results import Results
 from .selection import Selection, select
-from .target import check_column, check_rows
+from .target import check_column, check_rows, is_named
 from ..solver import Fit
 from ..tables.chunked import ChunkedTable
 from ..typing import Array, ArrayLike, Bools, TableLike, renamed
@@ -61,9 +61,9 @@ class BaggedPredictor(Results):
 
         Returns
         -------
-        (m,) array of intercept + x'coef without an offset; with return_std a pair of
-        them. A ValueError for other columns, missing values, and where nothing
-        converged.
+        (m,) array of intercept + x'coef without an offset, (m, K) of the scores of
+        classes for loss="softmax"; with return_std a pair of them. A ValueError for
+        other columns, missing values, and where nothing converged.
 
         Examples
         --------
@@ -108,9 +108,9 @@ class BaggedPredictor(Results):
 
         Returns
         -------
-        (m,) array: the mean, the class with a probability above 1/2, the expected share
-        of successes (with `n_trials`) or the expected count; log hazards for survival,
-        the linear predictor for a loss of your own.
+        (m,) array: the mean, the most probable class, the expected share of successes
+        (with `n_trials`) or the expected count; log hazards for survival, the linear
+        predictor for a loss of your own.
 
         Examples
         --------
@@ -125,7 +125,7 @@ class BaggedPredictor(Results):
             remedy = "use predict_proba or linear_predictor"
             raise ValueError(f"return_std: a class has no standard deviation; {remedy}")
         if self.classes_ is not None:
-            return self.classes_[(self._averaged(X, expit)[0] > 0.5).astype(int)]
+            return self.classes_[self.predict_proba(X).argmax(1)]
         if self.loss_ in ("logistic", "poisson"):
             mean, std = self._averaged(X, np.exp if self.loss_ == "poisson" else expit)
             return (mean, std) if return_std else mean
@@ -160,14 +160,14 @@ class BaggedPredictor(Results):
         wide = predictions.half_width(self.selection_, level)
         return np.column_stack([mean - wide, mean + wide])
 
-    def _is_logistic(self):
+    def _has_classes(self):
         loss = vars(self).get("loss_", self.loss)
-        return isinstance(loss, Logistic) or str(loss) == "logistic"
+        return isinstance(loss, Logistic) or str(loss) in ("logistic", "softmax")
 
-    @available_if(_is_logistic)
+    @available_if(_has_classes)
     def predict_proba(self, X: TableLike) -> Array:
-        """Predict the probabilities of the two classes, averaged over the resamples.
-        There is no such method for another loss than "logistic".
+        """Predict the probabilities of the classes, averaged over the resamples. There
+        is no such method for another loss than "logistic" and "softmax".
 
         Parameters
         ----------
@@ -176,7 +176,7 @@ class BaggedPredictor(Results):
 
         Returns
         -------
-        (m, 2) array, its columns in the order of `classes_`; with `n_trials` of failure
+        (m, K) array, its columns in the order of `classes_`; with `n_trials` of failure
         and success.
 
         Examples
@@ -187,6 +187,8 @@ class BaggedPredictor(Results):
         >>> s.predict_proba(d.A[:2, :10]).round(2).tolist()
         [[0.49, 0.51], [0.67, 0.33]]
         """
+        if self.loss_ == "softmax":
+            return self._averaged(X, lambda scores: softmax(scores, axis=1))[0]
         yes, _ = self._averaged(X, expit)
         return np.column_stack([1 - yes, yes])
 
@@ -214,7 +216,7 @@ class _Fitted:
     coef_mean_: Array
     coef_std_: Array
     coef_interval_: Array
-    intercept_: float
+    intercept_: float | Array
     lambda_scales_: dict[str, float]
     status_: str
     diagnostics_: Diagnostics
@@ -257,10 +259,15 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         without pfer). Where `lambdas` holds one penalty, q is what it selects.
     bound : "mb" or "unimodal"
         Meinshausen and Bühlmann's bound, or Shah and Samworth's under unimodality.
-    loss : "auto", "squared", "logistic", "poisson", "huber", "survival", or a loss
-        "auto" takes logistic for a target with two classes, else squared. The squared
-        loss centres columns and target once, for the whole table; the others refit an
-        unpenalised intercept in every resample. "huber" bends at 1.35 times a robust
+    loss : "auto", "squared", "logistic", "softmax", "poisson", "huber", "survival", ...
+        Or a loss. "auto" takes logistic for a target with two classes, softmax for one
+        with three to six that are text or of pandas' type category, else squared. The
+        squared loss centres columns and target once, for the whole table; the others
+        refit an unpenalised intercept in every resample. "softmax" is multinomial
+        logistic regression without a reference class, also of numbers that stand for
+        two to six classes: a feature has a coefficient for each class, one penalty for
+        their length, and is selected for all of them or for none (chapter 6.1). The
+        table has to be in memory. "huber" bends at 1.35 times a robust
         scale of y (1.4826 times the median distance from its median); Huber(delta) says
         where, in units of y. "survival" is Cox's model with a baseline frozen across
         resamples (chapter 5.3); its real refits are Cox fits, and it predicts log
@@ -339,13 +346,14 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         answer: ...".
     diagnostics_ : Diagnostics
         How reliable Π and the standard deviations are, with reasons.
-    coef_mean_, coef_std_ : (N,) arrays
+    coef_mean_, coef_std_ : (N,) arrays, (N, K) for "softmax"
         Mean and standard deviation of the coefficients across resamples at the reported
-        penalty, from the same source as the probabilities.
-    coef_interval_ : (N, 2) array
+        penalty, from the same source as the probabilities. Those of K classes add up to
+        zero, intercepts, too.
+    coef_interval_ : (N, 2) array, (N, K, 2) for "softmax"
         Where a coefficient lies in 90 % of the resamples, by p̄₁ of rVAMP or by the
         refits: no confidence interval of an effect, which was shrunk and selected.
-    intercept_ : float
+    intercept_ : float, (K,) array for "softmax"
         The mean intercept.
     stability_, stability_se_ : float
         How far the lists of single resamples agree (Nogueira, Sechidis and Brown 2018):
@@ -366,8 +374,8 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
     selection_probabilities_ : (N, L) array
         Along the path, by rVAMP alone; NaN where that did not converge.
     loss_ : str, or the Loss that was given
-    classes_ : (2,) array, or None
-        The two classes; the second is modelled. None with `n_trials`, too.
+    classes_ : (K,) array, or None
+        The classes, sorted; of two the second is modelled. None with `n_trials`, too.
     baseline_ : BaselineHazard, or None where there are no survival times
     fit_ : Fit
         The solver's, at the reported penalty, on standardized columns.
@@ -464,9 +472,9 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
             called by the `str` of their labels; those of an array, and 0, 1, ..., x0,
             x1, ...
         y : (M,) array
-            Numbers, or two classes of any kind; not constant. Survival: a structured
-            array with a bool field (event) and a number field (time), or two columns,
-            of which one holds 0 and 1 only; three are event, start and stop: a row is
+            Numbers, or two to six classes; not constant. Survival: a structured array
+            with a bool field (event) and a number field (time), or two columns, of
+            which one holds 0 and 1 only; three are event, start and stop: a row is
             at risk at t where start < t <= stop (late entry; several rows of one
             patient need `groups`). All that pandas brings beside X must have
             the row labels of X in the same order: another order is refused, other
@@ -582,13 +590,17 @@ def _opened(est, *, shown=None):
 # %% ../../nbs/course/54_stability.ipynb #70310397
 def _found(est, X, y, roles):
     """What a fit finds: a `Selection`, and warnings as (text, kind)."""
-    strange = check_rows(X, y, **roles)
+    strange, several = (
+        check_rows(X, y, **roles),
+        str(est.loss) == "auto" and is_named(y),
+    )
     X, y = _validated(est, X, y)
     unnamed = [f"x{i}" for i in range(est.n_features_in_)]
     names = np.asarray(vars(est).get("feature_names_in_", unnamed), dtype=object)
     asked = est.get_params(deep=False)
     check_options(asked, StabilitySelection().get_params(deep=False))
-    question, promise, notes = read_question(X, y, names, roles, asked)
+    as_read = asked | (dict(loss="softmax") if several else {})
+    question, promise, notes = read_question(X, y, names, roles, as_read)
     found = select(question, promise, asked, near_duplicate_rows(X))
     return found, [(note, UserWarning) for note in (*strange, *notes) if note]
 

@@ -350,22 +350,35 @@ class Columns(NamedTuple):
     scale: np.ndarray  # (N,)
     kind: np.ndarray  # (N,) str: "", "constant", "covariate", "explained"
     where: np.ndarray  # (N,) which of the n columns; of a group the first
-    turn: csc_array  # (n, N): a coefficient, in units of 1 / scale, by those of A
+    turn: csc_array  # (n, N K): coefficients, in units of 1 / scale, by those of A
     family: np.ndarray  # (N,) of which variable it is a level; -1 of none
     group: np.ndarray  # (N,) of which of the groups it is one; -1 of none
     groups: tuple = ()  # their names
     dependent: tuple = ()  # the names of those whose columns are linearly dependent
+    basis: np.ndarray | None = None  # of K classes, else K = 1: (K, K - 1) contrasts
+
+    @property
+    def K(self):
+        """How many coefficients a feature has."""
+        return 1 if self.basis is None else len(self.basis)
+
+    @property
+    def together(self):
+        """Whether a coefficient is made of several of A's columns."""
+        return bool(self.groups) or self.basis is not None
 
     @property
     def first(self):
-        """For each column of A the first of the table that it stands for, (n,)."""
+        """For each column of A the first of the table that it stands for, (n,); of an
+        intercept's any.
+        """
         by_row = self.turn.tocsr()
-        return by_row.indices[by_row.indptr[:-1]]
+        return by_row.indices[np.minimum(by_row.indptr[:-1], by_row.nnz - 1)] // self.K
 
     @property
     def unit(self):
-        """What is 1 / scale, (N,); 0 of a constant."""
-        return 1 / np.where(self.scale > 0, self.scale, np.inf)
+        """What is 1 / scale, (N K,); 0 of a constant."""
+        return np.repeat(1 / np.where(self.scale > 0, self.scale, np.inf), self.K)
 
     @property
     def feature(self):
@@ -373,13 +386,30 @@ class Columns(NamedTuple):
         return "group" if self.groups else "feature"
 
     def on_table(self, x):
-        """Coefficients (..., N) of the table by those of A, (..., n), maybe sparse."""
+        """Coefficients (..., N K) of the table by those of A, (..., n), or sparse."""
         x = x @ self.turn
         return (
             x * self.unit
             if isinstance(x, np.ndarray)
             else x.multiply(self.unit).tocsc()
         )
+
+    def by_class(self, x):
+        """Coefficients of the table, (N K, ...), as (N, K, ...) where K > 1."""
+        return x if self.basis is None else x.reshape(-1, self.K, *x.shape[1:])
+
+    def numbers(self, i):
+        """Those of the coefficients of features i, () or (n,), (n K,)."""
+        return np.add.outer(self.K * np.asarray(i), np.arange(self.K)).ravel()
+
+    def intercepts(self, x, on_table, alone):
+        """Those of the table, (...) or (..., K), by coefficients of A, (..., n), and of
+        the table, (..., N K), maybe sparse; `alone` are A's, of classes among the x.
+        """
+        if self.basis is None:
+            return alone - on_table @ self.center
+        middle = np.kron(self.center[:, None], np.eye(self.K))
+        return x[..., 1 - self.K :] @ self.basis.T - on_table @ middle
 
     def of(self, which):
         """The same where A holds these of its columns, (k,) ints, and no others."""

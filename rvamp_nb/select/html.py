@@ -37,7 +37,9 @@ def _of_features(s, which):
     """Some columns of the table as rows of HTML."""
     kept, both = "selected, below the threshold", s.refined
     words = decisions(s, no="not selected", kept=kept)
-    known = rounded(np.stack([s.coef_mean, s.coef_std], 1), s.coef_std[:, None])
+    known = rounded(s.coef_mean, s.coef_std)
+    if known.ndim == 1:
+        known = np.stack([known, rounded(s.coef_std, s.coef_std)], 1)
     for i in which:
         name = printable(label(s.question.columns, i, 40).replace(r"\$", "$"))
         Pi, error = s.probabilities[i], 0.0 if both is None else both.Pi_se[i]
@@ -70,12 +72,17 @@ def answer_html(s, given, defaults):
     known += s.diagnostics.html_rows("" if s.refined is None else "by rVAMP alone: ")
     parts = [f"<strong>{plain_text(headline(s))}</strong>", rows_of_html(known)]
     if len(which):
-        head = "feature", "selection probability", "Π", "", "mean", "sd"
+        head, what = ("feature", "selection probability", "Π", ""), "mean and sd are"
+        names_of = ("mean", "sd")
+        if s.question.columns.K > 1:
+            what = "the last columns are mean coefficients for each class,"
+            names_of = [plain_text(printable(c, 24)) for c in s.question.target.classes]
+        head = *head, *names_of
         parts.append(rows_of_html(_of_features(s, which), head))
         name = plain_text(repr(printable(names[which[0]])))
         text = f"<code>selector.plot_density({name})</code> draws a coefficient;"
         text += f" <code>selector.summary()</code> has all {len(names):,};"
-        parts.append(f"{text} mean and sd are over resamples, and shrunken.")
+        parts.append(f"{text} {what} over resamples, and shrunken.")
     folded = rows_of_html(_parameters(given, defaults))
     folded = f"<summary>parameters</summary>{folded}"
     return f"<div>{'<br>'.join(parts)}<details>{folded}</details></div>"

@@ -111,7 +111,7 @@ class SelectionProblem:
     @property
     def intercept(self):
         """Whether each resample refits one: a squared loss was centred once."""
-        return self.target.loss != "squared"
+        return self.target.loss not in ("squared", "softmax")  # whose A has them
 
     def inside(self, prior):
         """The prior of all coefficients, an intercept's included."""
@@ -135,16 +135,17 @@ class SelectionProblem:
         return Pi[self.candidates].sum(0)
 
     def _options(self, prior, tol):
-        model = dict(prior=prior, likelihood=self.target.likelihood)
+        y, counts = self.target.of_rows(self.counts)
+        model = dict(y=y, counts=counts, prior=prior, likelihood=self.target.likelihood)
         how = dict(intercept=self.intercept, tol=tol or self.tol)
-        return dict(counts=self.counts, max_iter=self.max_iter, **model, **how)
+        return dict(max_iter=self.max_iter, **model, **how)
 
     def solve(self, lam, state=None, tol=None):
         """The fit at one penalty; who calls says that it failed."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             options = self._options(self.prior.scaled(lam), tol)
-            fit = rvamp(self.A, self.target.y, warm_start=state, **options)
+            fit = rvamp(self.A, warm_start=state, **options)
         self.taken.append(fit.n_iter + fit.n_lost)
         return fit
 
@@ -156,7 +157,7 @@ class SelectionProblem:
     def path(self, lambdas, tol=None, **given):
         """The path at these penalties, with what else `rvamp_path` is given."""
         options = self._options(self.prior, tol) | dict(progress=self.progress) | given
-        path = rvamp_path(self.A, self.target.y, lambdas, **options)
+        path = rvamp_path(self.A, lams=lambdas, **options)
         self.taken.append(int(path.n_iter.sum()))
         return path
 
@@ -174,7 +175,7 @@ def resolved_target(question, threshold, pfer, q, bound):
     units = question.target.rows.units(len(question.target.y))
     p, columns = int(question.candidates.sum()), question.columns
     each = np.sum(columns.kind[columns.first] == "") / max(p, 1)  # columns of a group
-    most = question.of_one.mean * units / 3 / each
+    most = question.of_one.mean * units / 3 / (each if columns.groups else 1)
     threshold, pfer, q, note = resolve_error_control(p, most, threshold, pfer, q, bound)
     return threshold, pfer if halves else np.nan, q, note
 
@@ -228,7 +229,8 @@ def _empty(question):
         A = A.with_ones if stored else np.column_stack([A, np.ones(len(A))])
         thresholds = np.append(thresholds, 0.0)
     prior, target = Laplace(1.0, question.prior.randomize, thresholds), question.target
-    problem = Problem(A, target.y, prior, target.likelihood, question.counts)
+    y, counts = target.of_rows(question.counts)
+    problem = Problem(A, y, prior, target.likelihood, counts)
     steps = np.arange(np.ceil(np.log(LOWEST) / np.log(PATH_RATIO)) + 1)
     return problem, lambda_max_factor(problem, sigmas=3.0) * PATH_RATIO**steps
 

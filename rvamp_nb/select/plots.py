@@ -199,10 +199,16 @@ def _reach(density, draws):
     """Where densities, (n,), and refits, (B, n) or None, have what is to be seen."""
     ends = density.quantile(np.array([0.003, 0.997]))
     if draws is not None:
-        ends = [ends, np.quantile(draws, [0.003, 0.997], axis=0).T]
+        ends = np.append(ends, np.quantile(draws, [0.003, 0.997], axis=0))
     low, high = min(np.min(ends), 0), max(np.max(ends), 0)
     room = 0.06 * (high - low) or 1.0
     return low - room, high + room
+
+
+def _colours(columns):
+    """That of an atom, and those of curves, one for each class."""
+    several = COLOURS["truth"], PALETTE[: columns.K]
+    return (COLOURS["p1"], [COLOURS["p1"]]) if columns.K == 1 else several
 
 
 def plot_ridgeline(s, ax=None, leaders=20):
@@ -217,25 +223,33 @@ def plot_ridgeline(s, ax=None, leaders=20):
     ax.set_yticks(base - 0.4, [label(columns, i) for i in which])
     ax.set(ylim=(max(len(which), 1) - 0.4, -0.6))
     ax.set_xlabel("coefficient × sd of its column", loc="right")
-    title = "p̄₁ of rVAMP" + ", and refits (grey)" * (s.refined is not None)
-    ax.set_title(title, loc="right")
+    grey = s.refined is not None and columns.K == 1
+    title = "p̄₁ of rVAMP" + ", and refits (grey)" * grey
+    ax.set_title(title + ", of each class" * (columns.K > 1), loc="right")
     if not len(which):
         return ax
     sd, law = columns.scale[which] / rows**0.5, p1(s, _names(s, which))
+    sd = np.repeat(sd, columns.K)
     law = replace(law, unit=law.unit * sd)
-    draws = None if s.refined is None else s.refined.draws[:, which] * sd
+    at, draws, (colour, colours) = columns.numbers(which), None, _colours(columns)
+    if s.refined is not None:
+        draws = s.refined.draws[:, at] * sd
     low, high = _reach(law, draws)
     edges, x = _edges(low, high), np.linspace(low, high, 801)
-    for k, (y, curve, atom) in enumerate(zip(base, law.pdf(x), law.atom)):
-        most = 0.85 * (1 - atom) / max(curve.max(), 1e-300)
-        if draws is not None:
+    for k, (curve, atom) in enumerate(zip(law.pdf(x), law.atom)):
+        y, most = base[k // columns.K], 0.85 * (1 - atom) / max(curve.max(), 1e-300)
+        if draws is not None and columns.K == 1:
             tops = np.minimum(_bars_of(draws[:, k], edges) * most, 0.95)
             grey = dict(fill=True, color=COLOURS["muted"])
             ax.stairs(y - tops, edges, baseline=y, **grey)
         seen = np.where(most * curve > 3e-3, y - most * curve, np.nan)
-        ax.plot(x, seen, color=COLOURS["p1"], linewidth=1.4)
+        ax.plot(x, seen, color=colours[k % columns.K], linewidth=1.4)
     ax.hlines(base, low, high, color=COLOURS["muted"], linewidth=0.6, zorder=0)
-    ax.vlines(0 * base, base - 0.85 * law.atom, base, COLOURS["p1"], linewidth=3)
+    atoms = 0.85 * law.atom[:: columns.K]
+    ax.vlines(0 * base, base - atoms, base, colour, linewidth=3)
+    if columns.K > 1:
+        names = map(str, s.question.target.classes)
+        ax.legend(ax.lines[: columns.K], names, loc="lower right")
     ax.set_xlim(low, high)
     return ax
 
@@ -284,34 +298,41 @@ def plot_density(s, feature, ax=None):
     >>> selector.plot_density("x2").get_title()
     'x2: reported Π = 1.000'
     """
-    i, ax = _one_column(s, feature), _new_axes(ax, 7, 4)
+    i, ax, columns = _one_column(s, feature), _new_axes(ax, 7, 4), s.question.columns
     law, share = p1(s, str(_names(s, i))), ax.twinx()
-    name = label(s.question.columns, i)
-    draws = None if s.refined is None else s.refined.draws[:, i]
+    name, draws, (colour, colours) = label(columns, i), None, _colours(columns)
+    if s.refined is not None:
+        draws = s.refined.draws[:, columns.numbers(i)]
     low, high = _reach(law, draws)
-    x = np.linspace(low, high, 1201)
-    ax.plot(x, law.pdf(x), color=COLOURS["p1"])
+    x, atom = np.linspace(low, high, 1201), np.max(law.atom)  # of a feature it is one
     bar = dict(solid_capstyle="butt", clip_on=False)
-    labels = [("p1", f"p̄₁ of rVAMP: zero in {law.atom:.1%}")]
+    labels = [(colour, f"p̄₁ of rVAMP: zero in {atom:.1%}")]
     if draws is not None:
-        edges = _edges(low, high)
-        grey = dict(fill=True, color=COLOURS["muted"], zorder=0)
-        ax.stairs(_bars_of(draws, edges), edges, **grey)
-        zeros = np.mean(draws == 0)
+        edges, zeros = _edges(low, high), np.mean(draws == 0)
         share.plot([0, 0], [0, zeros], linewidth=12, color=COLOURS["muted"], **bar)
-        labels.append(("truth", f"{len(draws)} refits (grey): zero in {zeros:.1%}"))
-    share.plot([0, 0], [0, law.atom], linewidth=5, color=COLOURS["p1"], **bar)
-    left = law.mean > (low + high) / 2  # where the curve is not
-    for k, (role, text) in enumerate(labels):
+        look = "grey" if columns.K == 1 else "steps"
+        text = f"{len(draws)} refits ({look}): zero in {zeros:.1%}"
+        labels.append((COLOURS["truth"], text))
+    for k, (own, curve) in enumerate(zip(colours, np.atleast_2d(law.pdf(x)))):
+        ax.plot(x, curve, color=own)
+        bars = dict(fill=True, color=COLOURS["muted"], zorder=0)
+        if columns.K > 1:
+            labels.append((own, str(s.question.target.classes[k])))
+            bars = dict(color=own, alpha=0.5)
+        if draws is not None:
+            ax.stairs(_bars_of(draws[:, k], edges), edges, **bars)
+    share.plot([0, 0], [0, atom], linewidth=5, color=colour, **bar)
+    left = np.mean(law.mean) > (low + high) / 2  # where the curve is not
+    for k, (colour, text) in enumerate(labels):
         place = dict(transform=ax.transAxes, ha="left" if left else "right")
         at = 0.02 if left else 0.98, 0.96 - 0.09 * k
-        share.text(*at, text, color=COLOURS[role], va="top", fontsize=11, **place)
+        share.text(*at, text, color=colour, va="top", fontsize=11, **place)
     share.set(ylim=(0, 1), ylabel="bars: share of zeros")
     share.spines["right"].set_visible(True)
     ax.set(xlim=(low, high), xlabel=f"coefficient of {name}, on the scale of X")
     ax.set(ylabel="density across resamples", title=f"{name}: {_in_words(s, i)}")
     ax.set_ylim(0, 1.3 * ax.get_ylim()[1])
-    if max(1 - law.atom, s.probabilities[i]) < 1e-3:
+    if max(1 - atom, s.probabilities[i]) < 1e-3:
         ax.set_yticks([])  # heights of nothing
     return ax
 
@@ -345,6 +366,9 @@ def plot_pair(s, first, second, ax=None):
     """
     which = np.array([_one_column(s, first), _one_column(s, second)])
     columns = s.question.columns
+    if columns.K > 1:
+        what = "it draws one coefficient of a feature, which has one for each class"
+        raise ValueError(f"plot_pair: {what}; see plot_density")
     if which[0] == which[1]:
         raise ValueError(f"plot_pair: {first!r} and {second!r} are the same column")
     ax, joint = _new_axes(ax, 5.6, 5), p2(s, _names(s, which))

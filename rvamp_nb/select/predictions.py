@@ -9,6 +9,8 @@ __all__ = ['mean_of', 'spread', 'averaged', 'out_of_bag', 'half_width']
 import numpy as np
 
 from ..densities import p2
+from ..inference.several_classes import normal_nodes, root_of
+from ..inference.softmax import score_covariances
 from ..likelihood import gauss_nodes
 from ..linalg import row_dots
 from ..messages import Natural
@@ -19,8 +21,8 @@ from ..validation import check_number
 
 # %% ../../nbs/workshop/predictions.ipynb #a0a7d3c7
 def mean_of(selection, X):
-    """The mean linear predictor of rows X, (m,); a ValueError that names the column
-    where a number is not finite.
+    """The mean linear predictor of rows X, (m,) or (m, K); a ValueError that names the
+    column where a number is not finite.
     """
     mean = X @ selection.coef_mean + selection.intercept
     if not np.isfinite(mean).all():
@@ -42,30 +44,49 @@ def spread(fit, columns, X):
     return np.sqrt(np.maximum(np.concatenate(parts), 0))
 
 
+def _normal(s, X):
+    """Roots of the covariance of the linear predictor by p̄₂ for rows X, (m, 1), of K
+    classes (m, K, d); and nodes for what they multiply, (1 or d, S), with weights.
+    """
+    columns, B = s.question.columns, s.question.columns.basis
+    if B is None:
+        node, share = gauss_nodes(31)
+        return spread(s.fit, columns, X)[:, None], node[None], share
+    d = B.shape[1]
+    turn = columns.turn[:-d:d, :: d + 1] / B[0, 0]  # of features alone
+    unit = columns.unit[:: d + 1]
+    Z = [((X[at] - columns.center) * unit) @ turn.T for at in _row_slices(X)]
+    cov = score_covariances(s.fit, np.c_[np.concatenate(Z), np.ones(len(X))], d)
+    return B @ root_of(cov), *normal_nodes(d)
+
+
 def averaged(s, X, mean, f=np.positive):
     """Mean and standard deviation of f(linear predictor) across resamples, (2, m), for
     rows X (m, N), an array or ChunkedTable, of which the linear predictor has these
     means (m,): over the refits of a `Selection`, moved to the means; without refits
-    over a Gaussian one, by p̄₂.
+    over a Gaussian one, by p̄₂. With classes (2, m, K), of means (m, K); f answers on
+    axis 1.
     """
-    both, parts, center = s.refined, [], s.question.columns.center
+    both, parts, columns = s.refined, [], s.question.columns
     if both is None:
-        std, (node, share) = spread(s.fit, s.question.columns, X), gauss_nodes(31)
+        root, node, share = _normal(s, X)
     else:
         share = np.full(both.n_resamples, 1 / both.n_resamples)
         busy = np.diff(both.sparse_draws.indptr) > 0
-        draws, center = both.sparse_draws[:, busy].toarray().T, center[busy]
-        level = both.intercepts + center @ draws
+        busy = columns.by_class(busy).reshape(len(columns.names), -1).any(1)
+        draws = both.sparse_draws[:, np.repeat(busy, columns.K)].toarray().T
+        draws, center = columns.by_class(draws), columns.center[busy]  # (n, B), (n, K, B)
+        level = both.intercepts.T + np.tensordot(center, draws, 1)
     for at in _row_slices(X):
         if both is None:
-            each = std[at, None] * node
+            each = root[at] @ node
         else:
-            each = (X[at][:, busy] - center) @ draws + level
-            each -= each.mean(1)[:, None]
-        each = f(mean[at, None] + each)
+            each = np.tensordot(X[at][:, busy] - center, draws, 1) + level
+            each -= each.mean(-1, keepdims=True)
+        each = f(mean[at][..., None] + each)
         first = each @ share
-        parts.append([first, np.sqrt((each - first[:, None]) ** 2 @ share)])
-    return np.hstack(parts)
+        parts.append([first, np.sqrt((each - first[..., None]) ** 2 @ share)])
+    return np.concatenate(parts, axis=1)
 
 
 def _row_slices(X):

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..inference.refits import check_refittable
 from ..resampling import Grouped, drawn
+from . import feature_groups
 from .error_control import BOUNDS, DECOYS
-from .feature_groups import group_numbers, in_groups, read_groups
 from .features import by_name, prepare_columns
 from .penalty import SelectionProblem, read_penalty, resolved_target
 from .target import check_estimable, count_law, read_target, row_roles
@@ -77,11 +77,14 @@ def read_question(X, y, names, roles, asked):
         why = "rows that are drawn together are turned into independent ones"
         raise ValueError(f"groups: {why}, in memory (chapter 5.2); give X as an array")
     target = read_target(y, asked["loss"], rows, counts)
-    A, prior, columns = _read_columns(X, names, rows, counts, target.baseline, asked)
+    A, prior, columns = _read_columns(X, names, target, counts, asked)
     if isinstance(A, np.ndarray):
         A.flags.writeable = False  # so that a fit needs no copy of its own
     kept = np.flatnonzero(columns.kind[columns.first] == "covariate")
-    apart = check_estimable(target, A[:, kept], names[columns.first[kept]], counts)
+    if columns.basis is not None:  # of a feature's columns the first
+        kept = np.intersect1d(kept, columns.where)
+    Z = A[:, kept][:: len(A) // len(X)]  # of a sample's rows, too
+    apart = check_estimable(target, Z, names[columns.first[kept]], counts)
     digits = float(asked["tol"]), asked["max_iter"], bool(asked["verbose"])
     question = SelectionProblem(A, target, prior, counts, columns, *digits)
     if asked["n_resamples"] and target.baseline is not None:
@@ -94,28 +97,37 @@ def read_question(X, y, names, roles, asked):
     return question, promise, (*notes, _unlike_normal(question, asked["decoys"]))
 
 
-def _read_columns(X, names, rows, counts, baseline, asked):
-    """As `prepare_columns`, or `in_groups`, of what was asked for."""
+def _read_columns(X, names, target, counts, asked):
+    """As `prepare_columns`, `in_groups` or `in_classes`, of what was asked for."""
+    rows, baseline = target.rows, target.baseline
     factors = by_name("penalty_factor", asked["penalty_factor"], names)
     penalty = asked["prior"], asked["l1_ratio"], asked["randomize"], factors
     prior = read_penalty(*penalty, names, np.size(rows.with_weight(np.ones(len(X)))))
-    groups = read_groups(asked["column_groups"], names, asked["categories"])
-    numbers = None
+    groups = feature_groups.read_groups(
+        asked["column_groups"], names, asked["categories"]
+    )
+    numbers, several = None, target.loss == "softmax"
+    if several:
+        given = asked | dict(column_groups=groups)
+        _check_plain(given, "loss='softmax'", "numbers or two classes")
     if groups is not None:
-        _check_plain(asked)
-        numbers = group_numbers(groups, names, prior.penalty_factor)
+        _check_plain(asked, "column_groups", "single columns")
+        numbers = feature_groups.group_numbers(groups, names, prior.penalty_factor)
     within = None if baseline is None else baseline.within_strata
     known = X, names, prior, rows, counts, asked["categories"], numbers, within
     A, prior, columns = prepare_columns(*known)
+    if several:
+        return feature_groups.in_classes(A, prior, columns, target.likelihood.basis)
     if (columns.group < 0).all():  # nothing in a group varies
         return A, prior, columns
-    return in_groups(A, prior, columns, [*groups], rows.weight)
+    return feature_groups.in_groups(A, prior, columns, [*groups], rows.weight)
 
 
-def _check_plain(asked):
-    """Refuse what there is for single columns only."""
-    alone = dict(prior=None, l1_ratio=1, randomize=None, decoys=None)
-    for name, value in alone.items():
+def _check_plain(asked, other, alone):
+    """Refuse what goes with others alone, and not with an option or loss."""
+    plain = dict(prior=None, l1_ratio=1, randomize=None, decoys=None)
+    plain |= dict(column_groups=None) if other != "column_groups" else {}
+    for name, value in plain.items():
         if asked[name] != value:
-            what = f"{name} and column_groups are both given"
-            raise ValueError(f"{what}: {name} is for single columns; drop one of them")
+            what = f"{name} and {other} are both given"
+            raise ValueError(f"{what}: {name} is for {alone}; drop one of them")

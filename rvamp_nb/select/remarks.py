@@ -41,6 +41,7 @@ def _remarks(found):
     question, columns = found.question, found.question.columns
     chosen = np.flatnonzero(found.support & (columns.group < 0))
     seen = question.A[:, columns.where[chosen]]
+    seen = seen[:: len(seen) // len(question.target.y)]  # of a sample's rows the first
     yield from suspected(question.target, columns.names, chosen, seen)
     Pi = found.probabilities[columns.first][question.candidates]
     leaders, room = Pi[4 * Pi >= Pi.max()], int(found.q / found.threshold)

@@ -36,7 +36,8 @@ def summary_table(s, families=None):
     """All features, the most probable first, as a DataFrame: probability (where refits
     were combined with rVAMP, with its standard error probability_se, and
     probability_low and probability_high, 95 %), q_value (where decoys were asked for),
-    selected, coef_mean, coef_std, coef_low and coef_high (over resamples, 90 %),
+    selected, coef_mean, coef_std, coef_low and coef_high (over resamples, 90 %; with
+    several classes coef_mean_A for class A),
     shares_signal_with (features that stand in for a selected one), duplicates (near
     copies), status (why a feature is selected or not). Where refits know of `families`
     (as for `family_probabilities`), the most probable member has family (the members)
@@ -48,8 +49,11 @@ def summary_table(s, families=None):
         values["probability_low"], values["probability_high"] = s.refined.interval().T
     if s.q_values is not None:
         values["q_value"] = s.q_values
-    values |= dict(selected=s.support, coef_mean=s.coef_mean, coef_std=s.coef_std)
-    values["coef_low"], values["coef_high"] = s.coef_interval.T
+    low, high = np.moveaxis(s.coef_interval, -1, 0)
+    known = dict(
+        coef_mean=s.coef_mean, coef_std=s.coef_std, coef_low=low, coef_high=high
+    )
+    values |= dict(selected=s.support) | _by_class(s, known, "_")
     values |= dict(shares_signal_with=substitutes(s.fit, columns, s.support))
     values |= dict(duplicates=duplicates(columns), status=decisions(s))
     table = _ordered(s, values)
@@ -62,6 +66,14 @@ def summary_table(s, families=None):
     return table
 
 
+def _by_class(s, known, mark):
+    """Columns {name: (N,) or (N, K)} as such of (N,), named after classes, too."""
+    if s.question.columns.K == 1:
+        return known
+    label = lambda name, k: f"{name}{mark}{s.question.target.classes[k]}"
+    return {label(name, k): x for name, v in known.items() for k, x in enumerate(v.T)}
+
+
 def path_table(s):
     """Π of all features at each penalty, a column each; NaN where not converged."""
     path, names = s.summary_of_path, pd.Index(s.question.columns.names, name="feature")
@@ -72,18 +84,20 @@ def path_table(s):
 def short_table(s):
     """Show all features, the most probable first, as a DataFrame: Π, ± (its standard
     error, where refits were made), q_value (where decoys were asked for),
-    selected (yes, no, or undecided, too), and mean and sd over resamples, each to the
-    digits that are known. `attrs` as in `summary_table`.
+    selected (yes, no, or undecided, too), and mean and sd over resamples, or the mean
+    for each class, to the digits that are known. `attrs` as in `summary_table`.
     """
     digits, both = 2 if s.refined is None else 3, s.refined
     values = {"Π": s.probabilities.round(digits)}
     values |= {} if both is None else {"±": both.Pi_se.round(digits)}
     values |= {} if s.q_values is None else {"q_value": s.q_values.round(3)}
     values |= dict(selected=decisions(s, "yes", "no", _BELOW))
-    seen = values["Π"] > 0  # else all three are 0 to the digits shown
-    values |= dict(mean=np.where(seen, rounded(s.coef_mean, s.coef_std), 0.0))
-    values |= dict(sd=np.where(seen, rounded(s.coef_std, s.coef_std), 0.0))
-    return _ordered(s, values)
+    known = dict(mean=rounded(s.coef_mean, s.coef_std))
+    if s.question.columns.K == 1:
+        known["sd"] = rounded(s.coef_std, s.coef_std)
+    for value in known.values():
+        value[~(values["Π"] > 0)] = 0.0  # as Π is, to the digits shown
+    return _ordered(s, values | _by_class(s, known, " "))
 
 
 def _ordered(s, values):
@@ -136,9 +150,8 @@ def settings(s):
     fields |= dict(n_column_groups=len(columns.groups))
     fields |= {f"n_{kind}": kinds.count(kind) for kind in ("constant", "explained")}
     fields |= dict(n_covariates=kinds.count("covariate"), loss=target.loss)
-    fields |= dict(
-        coefficients_for=classes and classes[1], penalty=type(prior).__name__
-    )
+    named_after = classes[1] if target.loss == "logistic" and classes else classes
+    fields |= dict(coefficients_for=named_after, penalty=type(prior).__name__)
     fields |= dict(resampling=repr(question.counts), randomize=repr(prior.randomize))
     fields |= dict(bound=s.asked["bound"], **named(s, "threshold pfer q status"))
     fields |= dict(converged=bool(s.fit.converged), expected_selected=size_reported(s))
@@ -210,9 +223,11 @@ def _wrapped(sentences, indent=2):
 
 _COLUMNS = (
     "Π: selection probability, the estimated share of resamples in which the feature is"
-    " selected. mean, sd: of its coefficient over resamples; the penalty shrinks them,"
-    " so they are no effect sizes (with intervals: rvamp_nb.debiased_effects)."
+    " selected. {} over resamples; the penalty shrinks them, so they are no effect"
+    " sizes{}."
 )
+_SINGLE = "mean, sd: of its coefficient", " (with intervals: rvamp_nb.debiased_effects)"
+_EACH = "The other columns are its mean coefficients for each class", ""
 _ERROR = " s.e.: the standard error of Π."
 _UNDECIDED = " undecided: Π is within two standard errors of the threshold."
 _OF_DECOYS = (
@@ -229,19 +244,26 @@ def _leading(s, most):
     if "group" in table:
         of = table["group"][:most]
         names = [f"{g}: {name}" if g else name for name, g in zip(names, of)]
-    names = [printable(name, 24) for name in names]
+    known = [*table.columns[[*table.columns].index("selected") + 1 :]]
+    room = min(11, 42 // len(known))  # letters for each
+    names = [printable(name, min(24, 56 - room * len(known))) for name in names]
     wide, title = max(7, *map(len, names)), "Π ± s.e.".rjust(16) if beside else "Π"
     title = title.rjust(8) + "  q-value" * q
-    yield f"{'feature':{wide}}{title}{'mean':>11}{'sd':>11}  selected"
+    for name in known:
+        title += printable(name.removeprefix("mean "), room - 1).rjust(room)
+    yield f"{'feature':{wide}}{title}  selected"
     for name, row in zip(names, table[:most].to_dict("records")):
         Pi = f"{row['Π']:8.{digits}f}" + (f" ± {row['±']:.3f}" if beside else "")
         Pi += f"{row['q_value']:9.3f}" if q else ""
         kept = _SHORT.get(row["selected"], row["selected"].replace(_BELOW, "kept"))
-        yield f"{name:{wide}}{Pi}{row['mean'] + 0:11.4g}{row['sd']:11.4g}  {kept}"
+        for one in known:
+            Pi += f" {row[one] + 0:{room - 1}.{min(4, max(room - 7, 2))}g}"
+        yield f"{name:{wide}}{Pi}  {kept}"
     if (left := len(table) - most) > 0:
         yield f"... and {wording.number_of(left, 'more feature')}"
     near = beside and bool(s.undecided.any())
-    columns = _COLUMNS + _ERROR * beside + _OF_DECOYS * q + _UNDECIDED * near
+    columns = _COLUMNS.format(*(_SINGLE if "sd" in known else _EACH))
+    columns += _ERROR * beside + _OF_DECOYS * q + _UNDECIDED * near
     yield from _wrapped([columns], 0)
 
 # %% ../../nbs/workshop/report.ipynb #c2f630e0

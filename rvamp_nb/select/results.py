@@ -120,7 +120,8 @@ class Results:
         return plots.plot_probabilities(self._known, ax, leaders)
 
     def plot_density(self, feature: str | int, ax: "Axes | None" = None) -> "Axes":
-        """Draw how a coefficient is distributed across resamples (p̄₁, and the refits).
+        """Draw how a coefficient is distributed across resamples (p̄₁, and the refits);
+        of several classes one for each.
 
         Parameters
         ----------
@@ -159,8 +160,8 @@ class Results:
 
         Returns
         -------
-        The Axes. A ValueError for a feature that is not there, and where nothing
-        converged.
+        The Axes. A ValueError for a feature that is not there, for several classes, and
+        where nothing converged.
 
         Examples
         --------
@@ -194,9 +195,11 @@ class Results:
         'Explorer'
         """
         columns, fit = self._answered().question.columns, self._known.fit
-        if columns.groups:
-            what = "it draws single columns, not those of column_groups"
-            raise ValueError(f"explore: {what}; see plot_density")
+        if columns.together:
+            what = (
+                "it draws single columns, not those of column_groups, and not several"
+            )
+            raise ValueError(f"explore: {what} classes; see plot_density")
         names, unit = columns.names[columns.first], columns.unit[columns.first]
         if shown is None:
             shown = names[columns.where[plots.leaders_of(self._known, 10)]]
@@ -244,7 +247,8 @@ class Results:
         Returns
         -------
         DataFrame of N rows: Π, its standard error, whether selected, mean and standard
-        deviation of the coefficient across resamples, in the digits that are known.
+        deviation of the coefficient across resamples, in the digits that are known; of
+        several classes the mean for each.
 
         Examples
         --------

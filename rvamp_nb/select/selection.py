@@ -150,32 +150,33 @@ def coefficients(s, both=None):
     """
     columns, target = s.question.columns, s.question.target
     if not s.fit.converged:
-        nothing = np.full(len(columns.names), np.nan)
-        ends = nothing[:, None] + [0, 0]
+        nothing = columns.by_class(np.full(len(columns.unit), np.nan))
+        ends = nothing[..., None] + [0, 0]
         return dict(coef_mean=nothing, coef_std=nothing, coef_interval=ends)
     if both is None:
-        mean, level, law = s.fit.mean, s.fit.intercept, p1(s)
+        own, level, law = s.fit.mean, s.fit.intercept, p1(s)
         std, ends = law.std, law.quantile(np.array([0.05, 0.95]))
     else:
-        mean, level = both.mean, np.mean(both.intercepts)
+        own, level = both.mean, np.mean(both.intercepts)
         std = np.sqrt(spread_of(both, columns)[0]) * columns.unit
         draws = columns.on_table(both.sparse_draws)
         ends, busy = np.zeros((draws.shape[1], 2)), np.diff(draws.indptr) > 0
         how = dict(q=[0.05, 0.95], axis=0, method="inverted_cdf")
         ends[busy] = np.quantile(draws[:, busy].toarray(), **how).T
-    mean = columns.on_table(mean)
-    level = float(target.level + level - columns.center @ mean)
+    mean = columns.on_table(own)
+    level = columns.intercepts(own, mean, target.level + level)
     fields = dict(coef_mean=mean, coef_std=std, coef_interval=ends)
-    return fields | dict(intercept=level)
+    fields = {name: columns.by_class(value) for name, value in fields.items()}
+    return fields | dict(intercept=level if np.ndim(level) else float(level))
 
 
 def spread_of(both, columns):
-    """Variances of coefficients in units of 1 / scale, (N,), and their errors, by those
-    of a `RefinedFit` and, within a group, the covariances of its draws.
+    """Variances of coefficients in units of 1 / scale, (N K,), and their errors, by
+    those of a `RefinedFit` and, within a group, the covariances of its draws.
     """
     square, draws = columns.turn.power(2), both.sparse_draws
     var, error = both.var @ square, both.var_se @ square
-    if columns.groups:
+    if columns.together:
         of = lambda x: x.power(2).mean(0) - np.square(x.mean(0))
         var = np.maximum(var + of(draws @ columns.turn) - of(draws) @ square, 0)
     return var, error
@@ -246,14 +247,15 @@ def other_scales(question, lam):
     """The penalty as other packages count it, {scale: number}, for a resample of the
     mean number of rows.
     """
-    target, grouped = question.target, bool(question.columns.groups)
+    target, grouped = question.target, question.columns.together
     ratio = 1.0 if grouped else question.prior.l1_ratio
     M = len(target.rows.with_weight(target.y))
     n = M * question.of_one.mean
     t, k = lam * ratio * M**0.5 / n, lam * (1 - ratio) * M / n
     scales = {"rvamp_nb": lam, "per row": t + k, "l1_ratio": t / (t + k)}
     if grouped:
-        return dict(rvamp_nb=lam, **{"per row": t, "grpreg lambda": t})
+        theirs = "grpreg lambda" if target.loss != "softmax" else "glmnet lambda"
+        return {"rvamp_nb": lam, "per row": t, theirs: t}
     theirs = {
         "squared": {"glmnet lambda": t + k, "scikit-learn alpha": t + k},
         "logistic": {"glmnet lambda": t + k, "scikit-learn C": 1 / (n * (t + k))},
@@ -300,20 +302,23 @@ def refine_selection(s, **asked):
 
 @np.errstate(over="ignore")  # of variances, where only their roots are numbers
 def to_columns(s, both):
-    """A `RefinedFit` about n columns as one about the N of the table, on its scale."""
+    """A `RefinedFit` about n columns as one about the N of the table, on its scale; of
+    K classes its mean and var are (N, K), its draws (B, N K), its intercepts (B, K).
+    """
     fit, columns, among = s.fit, s.question.columns, s.question.candidates
-    at, unit, level = columns.where, columns.unit, s.question.target.level
+    at, unit, shaped = columns.where, columns.unit, columns.by_class
     draws, (var, error) = columns.on_table(both.sparse_draws), spread_of(both, columns)
+    level = s.question.target.level + both.intercepts
     return replace(
         both,
         Pi=np.where(among, both.Pi, fit.Pi)[at],
         Pi_se=np.where(among, both.Pi_se, 0.0)[at],
-        mean=columns.on_table(both.mean),
-        mean_se=np.sqrt(both.mean_se**2 @ columns.turn.power(2)) * unit,
-        var=var * unit**2,
-        var_se=error * unit**2,
+        mean=shaped(columns.on_table(both.mean)),
+        mean_se=shaped(np.sqrt(both.mean_se**2 @ columns.turn.power(2)) * unit),
+        var=shaped(var * unit**2),
+        var_se=shaped(error * unit**2),
         sparse_draws=draws,
-        intercepts=level + both.intercepts - draws @ columns.center,
+        intercepts=columns.intercepts(both.sparse_draws, draws, level),
     )
 
 
@@ -396,7 +401,12 @@ def _in_the_fit(s, which):
         raise ValueError(f"nothing converged, there is no density: {s.status}")
     columns, turn = s.question.columns, s.question.columns.turn
     i = chosen_columns(columns.names, which, s.asked["categories"])
-    at, unit, names = columns.where[i], columns.unit[i], columns.names[i]
-    if columns.groups:
-        return Located(s.fit, at, unit, names, turn.T.tocsr()[np.ravel(i)])
-    return Located(s.fit, at, turn.data[i] * unit, names)  # one number each
+    at, names, j = columns.where[i], columns.names[i], i
+    if columns.basis is not None:
+        at, j = np.repeat(at, columns.K), columns.numbers(i)
+        names = [
+            f"{n}, {k}" for n in np.ravel(names) for k in s.question.target.classes
+        ]
+    if columns.together:
+        return Located(s.fit, at, columns.unit[j], names, turn.T.tocsr()[np.ravel(j)])
+    return Located(s.fit, at, turn.data[j] * columns.unit[j], names)  # one number each

@@ -55,7 +55,7 @@ def duplicates(columns):
 def substitutes(fit, columns, support):
     """Find who shares its signal with each selected feature, (N,) list of str."""
     notes, chosen = [""] * len(support), np.flatnonzero(support)
-    if not fit.converged or not len(chosen) or columns.groups:
+    if not fit.converged or not len(chosen) or columns.together:
         return notes
     where, first, family = columns.where, columns.first, columns.family
     others = shared_signal(fit, np.unique(where[chosen]))
@@ -87,7 +87,7 @@ def family_probabilities(s, families=None):
     for name, members in _families(s, families):
         leader = columns.names[members[np.argmax(s.probabilities[members])]]
         apart = columns.first[np.unique(columns.where[members])]
-        hit = s.refined.sparse_draws[:, apart].toarray().any(1)
+        hit = s.refined.sparse_draws[:, columns.K * apart].toarray().any(1)
         near = (hit.sum() + 1) / (len(hit) + 2)
         se = np.sqrt(near * (1 - near) / len(hit))
         names, expected = format_list(columns.names, members, 8), s.probabilities[apart]
@@ -103,7 +103,7 @@ def _families(s, families):
     columns, sets = s.question.columns, families
     if families is None:
         sets, of, A = s.asked["categories"], columns.family.copy(), s.question.A
-        for block in () if columns.groups else find_clusters(A, s.fit.Pi):
+        for block in () if columns.together else find_clusters(A, s.fit.Pi):
             of[np.isin(columns.where, block) & (columns.family < 0)] = of.max() + 1
     else:
         of = family_of(families, columns.names, "families")

@@ -108,13 +108,16 @@ def _of_the_table(s):
 # %% ../../nbs/workshop/wording.ipynb #f8458928
 _MODELS = {name: kind.model for name, kind in LOSSES.items()}
 _MODELS["survival"] = "Cox's proportional-hazards model"
+_MODELS["softmax"] = "a multinomial logistic regression"
 _PENALTIES = {
     "Laplace": "an L1 penalty (Lasso)",
     "NonNegative": "an L1 penalty on coefficients that may not be negative",
     "GroupLasso": "a penalty of the length of each group's contribution to the fit,"
     " times the root of its rank (group Lasso; Yuan and Lin, 2006)",
+    "softmax": "a penalty of the length of each feature's coefficients, one for each"
+    " class (group Lasso; Yuan and Lin, 2006; Simon, Friedman and Hastie, 2013)",
 }
-_INTERCEPT = "an unpenalised intercept was refitted in every resample"
+_INTERCEPT = "an unpenalised intercept{} was refitted in every resample"
 _BASELINE = "the shape of the baseline hazard was held fixed and its level refitted"
 
 
@@ -128,6 +131,14 @@ def _model_name(target):
     return _MODELS.get(target.loss, f"a regression with the loss {target.loss}")
 
 
+def _named_classes(target, most=1000):
+    """Which classes they are; of two, which is modelled."""
+    names = [printable(label, most) for label in target.classes]
+    if target.loss != "softmax":
+        return f" of class {names[1]} against {names[0]}"
+    return f" of the classes {', '.join(names)}"
+
+
 def _of_the_model(s):
     """Scale, loss and penalty."""
     target, prior = s.question.target, s.question.prior
@@ -139,14 +150,15 @@ def _of_the_model(s):
         strata, entry = base.strata, base.entry
         name += f" of {int(np.sum(base.event)):,} events"
     if target.classes is not None:
-        name += f" of class {target.classes[1]} against {target.classes[0]}"
-    kind = type(prior).__name__
-    penalty = _PENALTIES.get(kind, f"the penalty {kind}")
+        name += _named_classes(target)
+    kind, several = type(prior).__name__, target.loss == "softmax"
+    penalty = _PENALTIES.get("softmax" if several else kind, f"the penalty {kind}")
     if kind == "ElasticNet" and s.asked["prior"] is None:
         penalty = f"an elastic-net penalty (share of L1 {s.asked['l1_ratio']:g})"
     yield f"The model was {name} with {penalty}."
     beside = {"squared": "the target was centred", "survival": _BASELINE}
-    beside = beside.get(target.loss, _INTERCEPT)
+    own = _INTERCEPT.format(" of each class" * several)
+    beside = beside.get(target.loss, own)
     if strata is not None:
         beside = f"centred again in each stratum; {beside}"
     yield f"Columns were centred and scaled to unit norm, and {beside}."
@@ -190,9 +202,12 @@ def _law(law, n, unit="rows"):
 def _of_the_method(s):
     """Resampling, rVAMP, refits."""
     law = _law(s.question.counts, len(s.question.target.y))
+    differs = (
+        "coefficients differ" if s.question.columns.K > 1 else "coefficient differs"
+    )
     yield (
         "The selection probability Π of a feature is the probability that its"
-        f" coefficient differs from zero in a resample ({law}). Π was computed by"
+        f" {differs} from zero in a resample ({law}). Π was computed by"
         " replicated vector approximate message passing (rVAMP; Takahashi and"
         " Kabashima, 2019), a deterministic iteration that approximates the"
         " distribution of the penalised estimate over all resamples"
@@ -278,6 +293,8 @@ _REFERENCES = (
     " algorithms. Journal of Machine Learning Research 18(174), 1–54.",
     "Shah RD, Samworth RJ (2013). Variable selection with error control: another look"
     " at stability selection. Journal of the Royal Statistical Society B 75, 55–80.",
+    "Simon N, Friedman J, Hastie T (2013). A blockwise descent algorithm for"
+    " group-penalized multiresponse and multinomial regression. arXiv:1311.6529.",
     "Takahashi T, Kabashima Y (2019). Replicated vector approximate message passing for"
     " resampling problem. arXiv:1905.09545.",
     "Yuan M, Lin Y (2006). Model selection and estimation in regression with grouped"
@@ -329,8 +346,13 @@ def facts(s, name="", done=()):
     model = _model_name(target).removeprefix("a ").rstrip(",")
     model = model.removeprefix("regression with ")
     if target.classes is not None:
-        no, yes = (printable(label, 30) for label in target.classes)
-        change, model = f"the log odds of {yes}", f"{model} of class {yes} against {no}"
+        change, model = (
+            "the log probability of its class",
+            model + _named_classes(target, 30),
+        )
+        change += ", less the mean over the classes,"
+        if target.loss == "logistic":
+            change = f"the log odds of {printable(target.classes[1], 30)}"
     each = f"a coefficient is the change of {change} per unit of its column"
     yield "model", f"{model}; {each}"
     if len(free := columns.names[columns.kind == "covariate"]):

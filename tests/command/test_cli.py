@@ -252,6 +252,25 @@ def test_q_values_by_decoys(capsys):
     assert f"{found.q_value.iloc[0]:.3f}" in out.splitlines()[4]
 
 
+def test_three_classes(capsys):
+    X, y = table()
+    frame = pd.DataFrame(X).add_prefix("x")
+    codes = np.digitize(y, [-1, 1])
+    words = np.array(["low", "mid", "top"])[codes]
+    for name, labels in (("w", words), ("n", codes)):
+        frame.assign(state=labels).to_csv(f"{name}.csv", index=False)
+        line = f"{name}.csv --target state --no-refits --report out{name}"
+        line += " --loss softmax" if name == "n" else ""
+        assert exit_code(line.split()) in (0, 3)
+    assert "of the classes low, mid, top" in unwrapped(capsys.readouterr().out)
+    found = of("w")[[f"coef_mean_{c}" for c in ("low", "mid", "top")]].to_numpy()
+    np.testing.assert_allclose(found.sum(1), 0, atol=1e-4)
+    assert settings("w")["classes"] == ["low", "mid", "top"]
+    other = of("n").filter(like="coef_mean").to_numpy()
+    np.testing.assert_array_equal(other, found)
+    assert "multinomial" in Path("outn/methods.md").read_text(encoding="utf-8")
+
+
 def test_the_class_that_is_modelled_can_be_chosen(capsys):
     X, y = table()
     frame = pd.DataFrame(X).add_prefix("x")
@@ -597,8 +616,13 @@ BAD_TABLES = {  # text, target, what the line must name, what it must advise
         ["'low'", "line 3"],
         "number",
     ),
-    "three classes": ("a,y\n1,low\n2,mid\n3,high\n4,low\n", "y", ["y holds 3"], "two"),
-    "one class": ("a,y\n1,low\n2,low\n3,low\n4,low\n", "y", ["y holds 1"], "two"),
+    "three classes of few": (
+        "a,y\n1,low\n2,mid\n3,high\n4,low\n",
+        "y",
+        ["class high of y has 1 of 4 rows"],
+        "merge",
+    ),
+    "one class": ("a,y\n1,low\n2,low\n3,low\n4,low\n", "y", ["y holds 1"], "2 to 6"),
     "one of a class": ("a,y\n1,A\n2,A\n3,A\n4,B\n", "y", ["one row"], "classes"),
     "classes with one missing": (
         "a,y\n1,low\n2,NA\n3,low\n4,high\n",

@@ -44,7 +44,7 @@ from rvamp_nb.column_groups import P1InGroup
 from rvamp_nb.densities import P1, P1Clustered, P1Posterior
 from rvamp_nb.inference.cox import BaselineHazard
 from rvamp_nb.inference.refinement import RefinedFit
-from rvamp_nb.inference.several_classes import SoftmaxFit
+from rvamp_nb.inference.softmax import SoftmaxFit
 
 Array = NDArray[np.float64]
 
