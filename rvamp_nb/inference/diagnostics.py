@@ -388,8 +388,7 @@ def _closest_by_tail(apart, level):
     """The squared distance that none of these undercuts by the power law (`tail`);
     these are put in another order.
     """
-    how = dict(method="lower", overwrite_input=True)
-    low, high = np.quantile(apart, [0.05, 0.2], **how)
+    low, high = np.quantile(apart, [0.05, 0.2], method="lower", overwrite_input=True)
     if not 0 < low < high:
         return 0.0
     power = np.log(0.2 / 0.05) / np.log(high / low)
@@ -445,6 +444,5 @@ def near_duplicate_rows(A, level=0.01):
         return []
     near = apart < min(_closest_by_chance(rows, level, rng), closest) - slack
     near[sizes < np.median(sizes) / 2] = False  # rows of nothing but zeros are alike
-    near = csr_array(near & near.T)
-    group = connected_components(near, directed=False)[1]
+    group = connected_components(csr_array(near & near.T), directed=False)[1]
     return [seen[group == g] for g in np.flatnonzero(np.bincount(group) > 1)]

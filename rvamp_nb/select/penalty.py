@@ -136,9 +136,8 @@ class SelectionProblem:
 
     def _options(self, prior, tol):
         y, counts = self.target.of_rows(self.counts)
-        model = dict(y=y, counts=counts, prior=prior, likelihood=self.target.likelihood)
-        how = dict(intercept=self.intercept, tol=tol or self.tol)
-        return dict(max_iter=self.max_iter, **model, **how)
+        how = dict(intercept=self.intercept, tol=tol or self.tol, max_iter=self.max_iter)
+        return how | dict(y=y, counts=counts, prior=prior, likelihood=self.target.likelihood)
 
     def solve(self, lam, state=None, tol=None):
         """The fit at one penalty; who calls says that it failed."""
@@ -397,10 +396,9 @@ def tracking_search(question, q, lam=None, state=None, rough=False):
         if found := start and _exactly(question, along, *start, q, before, bar):
             return found
     alike = None if state or rough else _with_rows_alike(question, along)
-    begun = alike, A_STEP
     if alike is None:
-        along, begun = _TrackingPrior(question, q, lam), (state, SETTLED)
-    fit = _come_near(question, along, *begun, bar)
+        along = _TrackingPrior(question, q, lam)
+    fit = _come_near(question, along, alike or state, A_STEP if alike else SETTLED, bar)
     if not fit.converged:
         return None
     tol, anderson = 3e-2 if rough else TRACKING_TOL, Anderson(fit.problem.A)

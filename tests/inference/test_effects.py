@@ -23,6 +23,7 @@ from rvamp_nb.inference.effects import (
     debiased_together,
     freedom,
     interval_ends,
+    largest_first,
     noise_of_rows,
     own_direction,
     resemblance,
@@ -574,3 +575,11 @@ def test_least_squares_intervals_are_student_s():
     half = np.sqrt(pseudo**2 @ (e**2 / k)) * student.ppf(0.975, freedom(pseudo.T, 29))
     np.testing.assert_allclose(found.estimate - found.ci_low, half, rtol=5e-3)
     np.testing.assert_allclose(found.ci_high - found.estimate, half, rtol=5e-3)
+
+
+def test_the_largest_of_each_row_are_those_of_a_sort_equal_ones_in_order():
+    rows = np.random.default_rng(0).integers(0, 6, size=(40, 30)) / 5
+    rows[0] = 1.0
+    for k in (1, 9, 30):
+        sorted_whole = np.argsort(-rows, axis=1, kind="stable")[:, :k]
+        np.testing.assert_array_equal(largest_first(rows, k), sorted_whole)

@@ -26,6 +26,7 @@ from rvamp_nb.inference.survival import simulated_survival, survival_fit
 from rvamp_nb.likelihood import Huber, Logistic, Loss, PoissonLoss, Squared
 from rvamp_nb.messages import Natural, extrinsic
 from rvamp_nb.prior import Laplace
+from rvamp_nb.problem import Problem
 from rvamp_nb.resampling import (
     FixedFactor,
     Grouped,
@@ -35,6 +36,7 @@ from rvamp_nb.resampling import (
     Subsample,
 )
 from rvamp_nb.solver import ConvergenceWarning, rvamp
+from rvamp_nb.step import WithIntercept, initial_state
 from rvamp_nb.weighted import WeightedLoss
 
 TRUTH = Path(__file__).parents[1] / "truth_survival"
@@ -941,3 +943,16 @@ def test_cox_refits_of_a_long_table_are_those_of_a_short_one(monkeypatch):
     alone = cox_fits(*asked)
     assert np.isfinite(together).all() and (together != 0).any()
     np.testing.assert_allclose(alone, together, rtol=1e-9, atol=1e-12)
+
+
+def test_where_the_unpenalised_fit_is_zero_a_step_or_two_find_it(monkeypatch):
+    """The intercept of a baseline's rows is 0: no move is small beside such a fit."""
+    rng, asked = np.random.default_rng(0), []
+    base = BaselineHazard(rng.exponential(size=60), rng.integers(0, 2, size=60))
+    X, y = np.c_[rng.normal(size=(60, 5)), np.ones(60)], base.event
+    prior = WithIntercept(Laplace(1.0, FixedFactor()), 5)
+    problem = Problem(X, y, prior, base.rows, base.counts)
+    value = PoissonLoss.value
+    counted = lambda *args: asked.append(0) or value(*args)
+    monkeypatch.setattr(PoissonLoss, "value", counted)
+    assert np.isfinite(initial_state(problem).to_prior.h).all() and len(asked) < 10
