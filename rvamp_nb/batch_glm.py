@@ -127,6 +127,7 @@ def _sizes(name, table):
 
 def unit_table(A, y, t, k, loss="squared", positive=False, delta=1.0, offset=0.0):
     """A `UnitTable` for many refits; called as `penalised_fit`."""
+    A = np.asarray(A, dtype=float)
     size, n = _sizes("A", A), A.shape[1]
     positive = np.broadcast_to(positive, t.shape)
     free = (t == 0) & (k == 0) & ~positive

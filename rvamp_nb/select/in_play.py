@@ -62,7 +62,7 @@ ROUNDS = 8  # at most
 def has_few_in_play(question, q):
     """Whether few columns of a `SelectionProblem` can find the penalty for all."""
     A, stored = question.A, isinstance(question.A, ChunkedTable)
-    if isinstance(question.counts, Grouped) or question.columns.groups:
+    if isinstance(question.counts, Grouped) or question.columns.together:
         return False
     here = not stored or issparse(A.source)
     return here and min(A.shape) >= SMALL_PART * PER_SELECTED * q

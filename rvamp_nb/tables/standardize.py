@@ -14,7 +14,7 @@ from ..typing import Array, Bools, TableLike
 # %% ../../nbs/workshop/standardize.ipynb #c997a62f
 def unit_columns(A: TableLike) -> tuple[TableLike, Array, Bools]:
     """Centre the columns of a table and give them unit norm, whatever their units. A is
-    an (M, N) float array of finite numbers, or a ChunkedTable; nothing is checked here
+    an (M, N) array of finite numbers, or a ChunkedTable; nothing is checked here
     (`column-scaling`). Returns the columns B, with sum 0 and sum of squares 1, constant
     ones zero; the norms, (N,), that were divided out: A - A.mean(0) is B times these;
     and which columns are constant, to rounding, (N,). A ChunkedTable comes back as one
@@ -31,6 +31,7 @@ def unit_columns(A: TableLike) -> tuple[TableLike, Array, Bools]:
     """
     if isinstance(A, ChunkedTable):
         return _of_chunks(A)
+    A = np.asarray(A, dtype=float)  # truth values have no -A, int8 no 128
     size = np.maximum(A.max(0), -A.min(0))
     B = A / np.where(size > 0, size, 1)
     B -= B.mean(0)

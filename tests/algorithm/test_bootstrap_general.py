@@ -650,6 +650,18 @@ def test_input_of_other_kinds_and_nothing_is_changed():
             np.testing.assert_array_equal(seen.mean, plain.mean)
 
 
+@pytest.mark.parametrize("kind", ["float32", int, "uint8", bool])
+def test_one_refit_of_a_table_of_other_kinds(kind):
+    _, y = problem("squared")
+    A = np.random.default_rng(3).integers(0, 2, size=(M, N)).astype(kind)
+    free = np.where(np.arange(N) < 2, 0.0, LAM)
+    wanted, found = (
+        penalised_fit(X, y, free, 0 * free, np.ones(M)) for X in (A.astype(float), A)
+    )
+    assert 2 < np.count_nonzero(wanted) < N
+    np.testing.assert_array_equal(found, wanted)
+
+
 # Many refits at once -----------------------------------------------------------------
 
 WIDE = dict(M=30, N=150)

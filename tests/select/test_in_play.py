@@ -150,7 +150,8 @@ def test_where_all_columns_are_taken_from_the_start():
     groups = asked(X, y, groups=np.arange(M) // 2)
     together = asked(X, y, column_groups=np.arange(N) // 2)
     on_file = asked(ChunkedTable(X), y)
-    for question in groups, together, on_file:
+    several = asked(X, np.digitize(y, [-1, 1]), loss="softmax")
+    for question in groups, together, on_file, several:
         assert not room.has_few_in_play(question, Q)
 
 

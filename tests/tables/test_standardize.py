@@ -65,3 +65,14 @@ def test_of_a_table_that_was_standardised_already(axis):
         unit_columns(once.with_options(row_scale=np.ones(8)))
     sums = once.T @ np.ones(8), once.sizes[1]
     assert_allclose(sums, (np.zeros(11), np.ones(11)), atol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint8, np.float32])
+def test_numbers_of_other_kinds_are_those_of_floats(dtype):
+    values = np.array([[1, 0, 1], [0, 0, 1], [0, 1, 1], [1, 1, 1]]).astype(dtype)
+    if dtype is np.int8:
+        values *= -128  # has no absolute value among its kind
+    given = values.copy()
+    for one, wanted in zip(unit_columns(values), unit_columns(values.astype(float))):
+        assert_array_equal(one, wanted)
+    assert_array_equal(values, given)
