@@ -260,9 +260,9 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
     bound : "mb" or "unimodal"
         Meinshausen and Bühlmann's bound, or Shah and Samworth's under unimodality.
     loss : "auto", "squared", "logistic", "softmax", "poisson", "huber", "survival", ...
-        Or a loss. "auto" takes logistic for a target with two classes, softmax for one
-        with three to six that are text or of pandas' type category, else squared. The
-        squared loss centres columns and target once, for the whole table; the others
+        Or a loss of your own. "auto" takes logistic for a target with two classes,
+        softmax for one with three to six that are text or of pandas' type category,
+        else squared. The squared loss centres columns and target once, for the whole table; the others
         refit an unpenalised intercept in every resample. "softmax" is multinomial
         logistic regression without a reference class, also of numbers that stand for
         two to six classes: a feature has a coefficient for each class, one penalty for
