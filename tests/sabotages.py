@@ -846,8 +846,8 @@ SABOTAGES = [
     Sabotage(
         "select/in_play.py",
         "rows that are drawn together are taken apart",
-        "if isinstance(question.counts, Grouped) or question.columns.groups:",
-        "if question.columns.groups:",
+        "if isinstance(question.counts, Grouped) or question.columns.together:",
+        "if question.columns.together:",
         "tests/select/test_in_play.py::test_where_all_columns_are_taken_from_the_start",
     ),
     Sabotage(

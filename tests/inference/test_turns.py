@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.sparse import issparse
 from sklearn.linear_model import Lasso, LogisticRegression, PoissonRegressor
 
 from rvamp_nb import (
@@ -93,6 +94,7 @@ def agrees(fit, seed=1, most=6000):
     """Turns in 64 bits until nothing moves, and the package's refits."""
     draw = resamples(fit, range(B), seed)
     exact, level = refitter(fit)(*draw)
+    exact = exact.toarray() if issparse(exact) else exact  # of a table in chunks
     turns = Turns(fit, dtype=float)
     batch = turns.run(turns.begin(*draw), room.FIRST_LEVEL - 1)
     x, settled = turns.settle(batch, 1e-10, most)
