@@ -388,11 +388,8 @@ class Columns(NamedTuple):
     def on_table(self, x):
         """Coefficients (..., N K) of the table by those of A, (..., n), or sparse."""
         x = x @ self.turn
-        return (
-            x * self.unit
-            if isinstance(x, np.ndarray)
-            else x.multiply(self.unit).tocsc()
-        )
+        dense = isinstance(x, np.ndarray)
+        return x * self.unit if dense else x.multiply(self.unit).tocsc()
 
     def by_class(self, x):
         """Coefficients of the table, (N K, ...), as (N, K, ...) where K > 1."""

@@ -345,9 +345,8 @@ def check_column(y):
     if values.dtype.kind in "mM":
         raise ValueError("y holds dates or durations: turn them into numbers first")
     flat = values.flat if values.dtype.kind == "O" and values.ndim else ()
-    none = "None", "nan", "<NA>"  # the last is pandas' own: even == refuses it
-    if gaps := sum(not isinstance(v, str) and str(v) in none for v in flat):
-        raise ValueError(f"y misses {gaps} of {len(values)} values: drop these rows")
+    if any(str(v) in ("None", "nan", "<NA>") and not isinstance(v, str) for v in flat):
+        raise ValueError("y contains NaN or None: drop these rows")  # or pandas' NA
 
 
 def is_named(y):
@@ -375,12 +374,11 @@ def _numbers_or_names(y):
 def _numbers(name, y, rows):
     """A target of numbers that vary and can be squared; counts where they must be."""
     if y.dtype.kind not in "biuf":
-        n = len(np.unique(y))
-        what = f"text is taken for 2 to {MOST_CLASSES} classes (merge rare ones"
-        if 2 <= n <= MOST_CLASSES:
-            what = f"loss={name!r} is for numbers (classes: leave it at 'auto'"
-        what = f"y holds {n} different label{'s' * (n > 1)}: {what}; numbers written"
-        raise ValueError(f"{what} as text: convert them first); got {y[:3]} ...")
+        raise ValueError(
+            f"y holds {len(np.unique(y))} different labels: text is taken for classes,"
+            f" 2 to {MOST_CLASSES} of them, where loss is 'auto' (merge rare ones;"
+            f" numbers written as text: convert them first); got {y[:3]} ..."
+        )
     y = y.astype(float)
     counted = rows.with_weight(y)
     if np.ptp(counted) == 0:

@@ -260,12 +260,12 @@ REFUSED = [
     (dict(loss="softmax"), dict(y=np.arange(M) % 7), "2 to 6 can be fitted"),
     (dict(loss="softmax"), dict(y=np.ones(M)), "1 different labels"),
     (dict(), dict(y=np.where(np.arange(M) < 1, "one", y)), "class one of y has 1 of"),
-    (dict(loss="squared"), dict(), "loss='squared' is for numbers (classes: leave"),
-    (dict(), dict(y=np.where(np.arange(M) < 1, None, y)), "y misses 1 of 90 values"),
+    (dict(loss="squared"), dict(), "2 to 6 of them, where loss is 'auto'"),
+    (dict(), dict(y=np.where(np.arange(M) < 1, None, y)), "y contains NaN or None"),
     (
         dict(),
         dict(y=pd.Series(y, X.index, "string").replace("ash", pd.NA)),
-        f"y misses {np.sum(y == 'ash')} of 90 values: drop these rows",
+        "y contains NaN or None: drop these rows",
     ),
     (
         dict(penalty_factor={"leaf0": 0.0}),
