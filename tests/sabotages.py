@@ -328,9 +328,10 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "the covariances within a group are forgotten",
-        "var + of(draws @ columns.turn) - of(draws) @ square, 0)",
-        "var + 0 * (of(draws @ columns.turn) - of(draws) @ square), 0)",
-        "tests/select/test_feature_groups.py::test_coefficients_are_those_of_refits",
+        "of(draws.multiply(np.sqrt(both.var / own)) @ columns.turn)",
+        "np.where(own < np.inf, both.var, 0) @ square",
+        "tests/select/test_several_classes_selected.py"
+        "::test_coefficients_are_those_of_refits",
     ),
     Sabotage(
         "select/networks.py",

@@ -262,13 +262,13 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
     loss : "auto", "squared", "logistic", "softmax", "poisson", "huber", "survival", ...
         Or a loss of your own. "auto" takes logistic for a target with two classes,
         softmax for one with three to six that are text or of pandas' type category,
-        else squared. The squared loss centres columns and target once, for the whole table; the others
-        refit an unpenalised intercept in every resample. "softmax" is multinomial
-        logistic regression without a reference class, also of numbers that stand for
-        two to six classes: a feature has a coefficient for each class, one penalty for
-        their length, and is selected for all of them or for none (chapter 6.1). The
-        table has to be in memory. "huber" bends at 1.35 times a robust
-        scale of y (1.4826 times the median distance from its median); Huber(delta) says
+        else squared. The squared loss centres columns and target once, for the whole
+        table; the others refit an unpenalised intercept in every resample. "softmax" is
+        multinomial logistic regression without a reference class, also of numbers that
+        stand for two to six classes: a feature has a coefficient for each class, one
+        penalty for their length, and is selected for all of them or for none (chapter
+        6.1). The table has to be in memory. "huber" bends at 1.35 times a robust scale
+        of y (1.4826 times the median distance from its median); Huber(delta) says
         where, in units of y. "survival" is Cox's model with a baseline frozen across
         resamples (chapter 5.3); its real refits are Cox fits, and it predicts log
         hazards. A `rvamp_nb.likelihood.Loss` of your own is refitted by its messages.

@@ -280,9 +280,9 @@ def by_name(owner, given, names):
 def _as_numbers(columns, N):
     """Columns; those of a slice, or of a mask of N truth values, as numbers."""
     mask = np.ndim(columns) == 1 and {*map(type, columns)} <= {bool, np.bool_}
-    if isinstance(columns, slice) or (mask and len(columns) == N):
-        return np.arange(N)[columns]
-    return columns
+    if mask and len(columns) == N:
+        return np.flatnonzero(columns).tolist()
+    return range(N)[columns] if isinstance(columns, slice) else columns
 
 
 def family_of(sets, names, owner="categories"):
@@ -388,11 +388,8 @@ class Columns(NamedTuple):
     def on_table(self, x):
         """Coefficients (..., N K) of the table by those of A, (..., n), or sparse."""
         x = x @ self.turn
-        return (
-            x * self.unit
-            if isinstance(x, np.ndarray)
-            else x.multiply(self.unit).tocsc()
-        )
+        dense = isinstance(x, np.ndarray)
+        return x * self.unit if dense else x.multiply(self.unit).tocsc()
 
     def by_class(self, x):
         """Coefficients of the table, (N K, ...), as (N, K, ...) where K > 1."""

@@ -75,10 +75,8 @@ def averaged(s, X, mean, f=np.positive):
         busy = np.diff(both.sparse_draws.indptr) > 0
         busy = columns.by_class(busy).reshape(len(columns.names), -1).any(1)
         draws = both.sparse_draws[:, np.repeat(busy, columns.K)].toarray().T
-        draws, center = (
-            columns.by_class(draws),
-            columns.center[busy],
-        )  # (n, B), (n, K, B)
+        draws = columns.by_class(draws)  # (n, B) or (n, K, B)
+        center = columns.center[busy]
         level = both.intercepts.T + np.tensordot(center, draws, 1)
     for at in _row_slices(X):
         if both is None:

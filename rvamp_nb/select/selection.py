@@ -172,14 +172,15 @@ def coefficients(s, both=None):
 
 def spread_of(both, columns):
     """Variances of coefficients in units of 1 / scale, (N K,), and their errors, by
-    those of a `RefinedFit` and, within a group, times what covariances of its draws do.
+    those of a `RefinedFit` and, within a group, the correlations of its draws.
     """
     square, draws = columns.turn.power(2), both.sparse_draws
     var, error = both.var @ square, both.var_se @ square
     if columns.together:
-        of = lambda x: x.power(2).mean(0) - np.square(x.mean(0))
-        alone = of(draws) @ square  # a ratio of it: a difference could be below 0
-        var = var * of(draws @ columns.turn) / np.where(alone > 0, alone, 1)
+        of = lambda x: np.maximum(x.power(2).mean(0) - np.square(x.mean(0)), 0)
+        own = np.where(of(draws) > 0, of(draws), np.inf)
+        var = of(draws.multiply(np.sqrt(both.var / own)) @ columns.turn)
+        var += np.where(own < np.inf, 0, both.var) @ square
     return var, error
 
 # %% ../../nbs/workshop/selection.ipynb #6d0de8bf

@@ -344,6 +344,9 @@ def check_column(y):
         raise ValueError(f"y must be 1d, it has {what}: {remedy}")
     if values.dtype.kind in "mM":
         raise ValueError("y holds dates or durations: turn them into numbers first")
+    flat = values.flat if values.dtype.kind == "O" and values.ndim else ()
+    if any(str(v) in ("None", "nan", "<NA>") and not isinstance(v, str) for v in flat):
+        raise ValueError("y contains NaN or None: drop these rows")  # or pandas' NA
 
 
 def is_named(y):
@@ -373,8 +376,8 @@ def _numbers(name, y, rows):
     if y.dtype.kind not in "biuf":
         raise ValueError(
             f"y holds {len(np.unique(y))} different labels: text is taken for classes,"
-            f" 2 to {MOST_CLASSES} of them (merge rare ones; numbers written as text:"
-            f" convert them first); got {y[:3]} ..."
+            f" 2 to {MOST_CLASSES} of them, where loss is 'auto' (merge rare ones;"
+            f" numbers written as text: convert them first); got {y[:3]} ..."
         )
     y = y.astype(float)
     counted = rows.with_weight(y)

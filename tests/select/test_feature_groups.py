@@ -322,7 +322,8 @@ def test_masks_and_slices_are_columns():
     rows = {"a": [2, 3, 4], "b": [7, 8]}
     mask = np.isin(np.arange(37), rows["a"])
     plain = StabilitySelection(column_groups=rows, **how).fit(X, y)
-    for a, b in ((mask, slice(7, 9)), (mask.tolist(), slice(-30, 9, None))):
+    kinds = (mask, slice(7, 9)), (mask.tolist(), slice(-30, 9, None))
+    for a, b in (*kinds, (mask.astype(object), slice(7, 9))):
         again = StabilitySelection(column_groups={"a": a, "b": b}, **how).fit(X, y)
         np.testing.assert_array_equal(again.probabilities_, plain.probabilities_)
 

@@ -107,6 +107,21 @@ def test_coefficients_are_those_of_refits(fitted, alone, brute):
     assert fitted.coef_interval_.shape == (N, 3, 2)
 
 
+def test_deviations_by_few_refits_are_never_zero():
+    """A class may move less than the contrasts of which its coefficient is made: what
+    rVAMP adds to the refits must not turn its variance negative.
+    """
+    rng = np.random.default_rng(5)
+    A = rng.normal(size=(90, 6))
+    own = np.c_[1.5 * A[:, 0], -1.2 * A[:, 1], 0.8 * A[:, 2]]
+    names = np.array(CLASSES)[np.argmax(own + rng.gumbel(size=(90, 3)), axis=1)]
+    s, how = alone_().fit(A, names), dict(accuracy=None, progress=False)
+    sd = s.refine(n_resamples=200, seed=9, **how).draws.std(0).reshape(-1, 3)[:2]
+    for seed in range(2):
+        ratio = np.sqrt(s.refine(n_resamples=20, seed=seed, **how).var[:2]) / sd
+        assert 0.6 < ratio.min() and ratio.max() < 1.6, ratio
+
+
 def test_predictions_are_those_of_refits(fitted, alone, brute):
     x, b = brute
     scores = np.einsum("mi,bik->bmk", X.to_numpy(), x) + b[:, None]
@@ -245,6 +260,13 @@ REFUSED = [
     (dict(loss="softmax"), dict(y=np.arange(M) % 7), "2 to 6 can be fitted"),
     (dict(loss="softmax"), dict(y=np.ones(M)), "1 different labels"),
     (dict(), dict(y=np.where(np.arange(M) < 1, "one", y)), "class one of y has 1 of"),
+    (dict(loss="squared"), dict(), "2 to 6 of them, where loss is 'auto'"),
+    (dict(), dict(y=np.where(np.arange(M) < 1, None, y)), "y contains NaN or None"),
+    (
+        dict(),
+        dict(y=pd.Series(y, X.index, "string").replace("ash", pd.NA)),
+        "y contains NaN or None: drop these rows",
+    ),
     (
         dict(penalty_factor={"leaf0": 0.0}),
         dict(X=X.assign(leaf0=y == "elm")),
