@@ -353,7 +353,7 @@ def is_named(y):
     """Whether it is of pandas' type category, with three classes or more."""
     return kind_of(y) == "series" and str(y.dtype) == "category" and y.nunique() > 2
 
-
+# %% ../../nbs/workshop/target.ipynb #71gaps01
 def _numbers_or_names(y):
     """Numbers that come as objects as numbers, everything else as it is."""
     text = [isinstance(v, (str, bytes)) for v in y] if y.dtype.kind == "O" else [True]
