@@ -13,8 +13,6 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 from scipy.special import expit, huber
 
-from .tables.chunked import square_lengths
-
 # %% ../nbs/workshop/batch_glm.ipynb #70000009
 REFITTED = "squared", "logistic", "poisson", "huber"  # tests: the names in LOSSES
 
@@ -143,12 +141,13 @@ def unit_table(A, y, t, k, loss="squared", positive=False, delta=1.0, offset=0.0
     np.take(A.T, np.flatnonzero(~free), axis=0, out=X[r:-1], mode="clip")
     rest[:, :-1] /= size[~free]
     rest[:, -1:] = last / target
-    share, before = np.zeros((r, rest.shape[1])), np.sqrt(square_lengths(rest))
+    lengths = lambda X: np.sqrt(np.einsum("ij,ij->j", X, X))  # without a copy
+    share, before = np.zeros((r, rest.shape[1])), lengths(rest)
     for _ in range(2 * (r > 0)):  # the second takes away rounding errors of the first
         more = F.T @ rest
         rest -= F @ more
         share += more
-    length = np.sqrt(square_lengths(rest))
+    length = lengths(rest)
     explained = length <= 1e-13 * before
     rest[:, explained], length[explained] = 0.0, 1.0
     rest /= length

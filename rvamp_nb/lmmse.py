@@ -16,7 +16,7 @@ from scipy.linalg.blas import dsymm, dsyr2k, dsyrk, dtrmm
 from scipy.linalg.lapack import dlauum, dpotrf, dsygst
 
 from .coupling import Diagonals, WideSystem, coupled
-from .linalg import inverse_and_root, mirrored, root_forms, row_dots
+from .linalg import downdated, inverse_and_root, mirrored, root_forms, row_dots
 from .messages import Mixed, natural_to_moment
 from .tables.chunked import SERIAL, ChunkedTable, SparseBlock, square_lengths
 
@@ -288,10 +288,12 @@ def _row_pass(X, Q_u, h_u, chi_hat_u, F_W, x):
     return (forms, Ax, u), (noise, X.T @ u)
 
 # %% ../nbs/workshop/lmmse.ipynb #11000042
-def _own_share(C, inverse, W):
-    """s of the tall form, (N,), from the lower triangle of C and an inverse."""
-    E = np.tril(C) * inverse
-    return (E @ W + W @ E) / W - E.diagonal()
+def _others_of_tall(C, F_W, prior, seen, W):
+    """s, and the variance of (A'u)_i without coordinate i's own noise, (N,), on R."""
+    U, Omega = downdated(C, F_W)
+    s = Omega.diagonal().copy()
+    from_h = (U @ F_W[prior.S].T) ** 2 @ prior.chi_hat[prior.S]
+    return s, _from_others(Omega, prior.T) + from_h + seen / W**2
 
 
 def _rows_of_tall(A, prior, likelihood, F_W, W, t, var_Ax):
@@ -322,11 +324,12 @@ def _solve_tall(A, prior, likelihood):
     inner = dtrmm(1.0, F_W, _root(noise + _conjugated(F, g)), lower=1)
     var_Ax = map_chunks(A, lambda X, F: ((_forms(F, X.T),), ()), (), (inner,))[0][0]
     seen = root_forms(F, noise)  # the rows' noise
-    others_x = (_from_others(inverse, g) + seen) / W**2
+    s, others_x = _others_of_tall(C, F_W, prior, seen, W)
+    others_S = (_from_others(inverse, g) + seen)[S]
     others_u = _rows_of_tall(A, prior, likelihood, F_W, W, t, var_Ax)
-    s, chi = _own_share(C, inverse, W), inverse.diagonal()
+    chi = inverse.diagonal()
     of_x = x, u, Atu, Ax, s, np.where(S, 1, chi), others_x
-    return Diagonals(*of_x, chi[S], others_x[S], (1 - t) / Q_u, t, others_u)
+    return Diagonals(*of_x, chi[S], others_S, (1 - t) / Q_u, t, others_u)
 
 # %% ../nbs/workshop/lmmse.ipynb #73a11ce2
 class AlikeRows(NamedTuple):
@@ -351,7 +354,8 @@ def _solve_alike(A, prior, likelihood, alike):
     pull, E = A.T @ (v * likelihood.h), inverse.diagonal()
     field, moves = (pull - gram @ prior.r) / Q, S | (prior.D > 0)
     x = prior.r + np.where(moves, W * (inverse @ (W * (prior.h + field))), 0)
-    Ax, s = A @ x, _own_share(gram / Q, inverse, W)
+    products = np.tril(gram / Q) * inverse
+    Ax, s = A @ x, (products @ W + W @ products) / W - products.diagonal()
     w, seen, noise = W**2 * s, _from_others(inverse, q), _from_others(inverse, g)
     own = np.maximum(E * w - seen, 0)
     others_x = (noise + kappa * own) / W**2

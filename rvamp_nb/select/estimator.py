@@ -515,12 +515,13 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         try:
             with numpy_errors(all="warn", under="ignore"):  # whatever the caller's is
                 found, notes = _found(self, X, y, roles)
+                notes += remarks_on(found)
         except BaseException:
             vars(self).pop("n_features_in_", None)
             vars(self).pop("feature_names_in_", None)
             raise
         vars(self).update(_attributes(found))
-        for text, kind in [*notes, *remarks_on(found)]:
+        for text, kind in notes:
             warnings.warn(text, kind, stacklevel=2)
         return self
 
