@@ -492,25 +492,10 @@ def field_of_value(y, b, t):
 class _InUnits:
     """Moments of members in their units, from those in the unit 1."""
 
-    @property
-    def mean(self) -> Array:
-        """E x."""
-        return self.moments[0] * self.unit
-
-    @property
-    def std(self) -> Array:
-        """The root of the variance."""
-        return np.sqrt(self.moments[1]) * self.unit
-
-    @property
-    def var(self) -> Array:
-        """The variance across resamples."""
-        return self.std**2
-
-    @property
-    def scale(self) -> Array:
-        """Coefficient per field beyond the threshold."""
-        return self.unit / self.Q_hat
+    mean: Array = property(lambda self: self.moments[0] * self.unit)
+    std: Array = property(lambda self: np.sqrt(self.moments[1]) * self.unit)
+    var: Array = property(lambda self: self.std**2)
+    scale: Array = property(lambda self: self.unit / self.Q_hat)  # of x, by its field
 
 # %% ../nbs/course/58_column_groups.ipynb #c5800055
 @dataclass(frozen=True, eq=False, repr=False)
@@ -536,8 +521,7 @@ class P1InGroup(_InUnits):
         """Lengths of the others' fields, (K, n), and their probabilities."""
         k, rest, s, t = map(np.atleast_1d, (self.k, self.rest, self.s, self.t))
         dims, m = np.maximum(k - 1, 1), rest / s
-        u, w = length_nodes(dims, m, t / s - m)
-        w = w * length_law(dims, m, u)[0]
+        u, w, _ = radii(dims, m, t / s - m)
         return np.where(k > 1, s * (m + u), 0.0), w / w.sum(0)
 
     def _average(self, x, law):
@@ -570,9 +554,8 @@ class P1InGroup(_InUnits):
             raise ValueError(f"q must lie strictly between 0 and 1, got {q}")
         parts = self.unit, self.Q_hat, self.h, self.rest, self.s, self.t, self.k
         seen = np.ravel(self.atom) <= np.max(np.maximum(q, 1 - q), initial=0)
-        some = P1InGroup(
-            *(np.ravel(v)[seen] for v in (*parts, self.atom)), self.moments
-        )
+        kept = (np.ravel(v)[seen] for v in (*parts, self.atom))
+        some = P1InGroup(*kept, self.moments)
         h, s, scale = (np.reshape(v, (-1, 1)) for v in (some.h, some.s, some.scale))
         shares, found = q.reshape(1, -1), np.zeros((len(seen), q.size))
         end = (h + s * ndtri(shares)) * scale  # of a field without a penalty

@@ -25,16 +25,23 @@ from ..validation import check_array
 ROWS = 64  # are predicted at once
 
 
+def _in_pieces(of, rows, *shape):
+    """What `of` answers for rows, (m, *shape), `ROWS` of them at a time."""
+    parts = (of(rows[at : at + ROWS]) for at in range(0, len(rows), ROWS))
+    return np.concatenate([np.empty((0, *shape)), *parts])
+
+
 def score_covariances(fit, rows, d):
     """Covariances of a sample's numbers in the basis across resamples by p̄₂,
     (m, d, d); rows, (m, N + 1), end in 1.
     """
-    joint, parts = p2(fit), [np.empty((0, d, d))]
-    for at in range(0, len(rows), ROWS):
-        some = np.kron(rows[at : at + ROWS], np.eye(d))
-        m, cov = len(some) // d, joint.predict(some)[1]
-        parts.append(cov.reshape(m, d, m, d)[np.arange(m), :, np.arange(m)])
-    return np.concatenate(parts)
+    joint = p2(fit)
+
+    def of(rows):
+        m, cov = len(rows), joint.predict(np.kron(rows, np.eye(d)))[1]
+        return cov.reshape(m, d, m, d)[np.arange(m), :, np.arange(m)]
+
+    return _in_pieces(of, rows, d, d)
 
 # %% ../../nbs/workshop/softmax.ipynb #c6100034
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,11 +111,9 @@ class SoftmaxFit:
         A_new, N = check_array("A_new", A_new), len(self.Pi)
         if A_new.ndim != 2 or A_new.shape[1] != N:
             raise ValueError(f"A_new must have shape (m, {N}), got {A_new.shape}")
-        rows, parts = np.c_[A_new, np.ones(len(A_new))], []
         of = self._by_refits() if self.refined else self._by_density
-        for at in range(0, len(rows), ROWS):
-            parts.append(of(rows[at : at + ROWS]))
-        return np.concatenate([np.empty((0, len(self.classes))), *parts])
+        rows = np.c_[A_new, np.ones(len(A_new))]
+        return _in_pieces(of, rows, len(self.classes))
 
     def _by_refits(self):
         draws = self._by_class(self.refined.draws)
