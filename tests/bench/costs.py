@@ -1,5 +1,6 @@
 """What one step of a fit costs on a table in blocks: seconds, bytes and passes, as
-formulas, and the simulated tables that scale.py holds them against.
+formulas, and the simulated tables that scale.py holds them against; and, by numbers of
+steps, turns and passes that law.py has counted, what the default job costs.
 
 With n the longer side and m the shorter one, a step is two passes (three where rows are
 many) with 4 n m^2 operations in products with triangles, some 150 m^3 of the driver,
@@ -19,11 +20,13 @@ from scipy.signal import lfilter
 from scipy.special import ndtri
 
 from rvamp_nb.active import ACTIVE_FROM_RATIO, ACTIVE_MAX_RATIO, step_for
+from rvamp_nb.batch_glm import LONG
 from rvamp_nb.iteration import iterate
 from rvamp_nb.likelihood import Squared
 from rvamp_nb.prior import Laplace
 from rvamp_nb.problem import Problem
 from rvamp_nb.resampling import Poisson
+from rvamp_nb.select.penalty import ALIKE_FROM, FEW_FROM
 from rvamp_nb.tables.chunked import CHUNK_NUMBERS, ChunkedTable, as_block
 from rvamp_nb.validation import check_number, check_size
 
@@ -294,13 +297,80 @@ def cost(
     return Cost(*parts, passes, read, sent * (workers > 1), driver, worker)
 
 
-def _rate(amount, work, repeat=3):
+SIDES = 50, 200, 1000, 2000  # shorter ones, for which a `Law` knows the machine
+PLAY, IN_PLAY = 40, 20  # so many times q have both sides; columns in play
+KEPT = 0.2  # of all columns, those that turns look at
+
+
+def selected(M, N):
+    """q of the default job: features that are selected in a resample."""
+    return min((N / 2) ** 0.5, M / 6)
+
+
+def way(kind, M, N):
+    """How the search goes: among "all" columns, with rows "alike", or with few columns
+    "in play".
+    """
+    here = kind in ("dense", "sparse")
+    if here and min(M, N) >= max(FEW_FROM, PLAY * selected(M, N)):
+        return "in play"
+    alike = kind == "dense" and M > N and M * N**2 >= ALIKE_FROM
+    return "alike" if alike else "all"
+
+
+def units(law, kind, M, N, machine=None):
+    """Seconds of a step, of one of the columns in play, of turns for one resample, and
+    of a pass; bytes that may be held: 10 MB, the table as floats, lists, matrices.
+    """
+    n, m, kept = max(M, N), min(M, N), max(KEPT * N, 1.0)
+    known = zip(*law["machine"])
+    known = Machine(*(float(np.interp(np.log(m), np.log(SIDES), v)) for v in known))
+    machine, few = machine or known, min(N, int(IN_PLAY * selected(M, N)))
+    how = dict(machine=machine, workers=1 + (kind == "dask"), bytes_per_number=0)
+    how["block"] = m * n if kind == "dense" else CHUNK_NUMBERS
+    steps = [cost(M, k, **how).seconds for k in (N, few)]
+    turn = (4 * M * kept + 2 * min(M, kept) ** 2) / machine.operations
+    turn = M / machine.numbers if M >= LONG else turn  # its counts are drawn
+    held = 1e7, 8 * m * n * (kind == "dense"), 8 * LISTS_HELD * n, 8 * m**2
+    return *steps, turn, m * n / machine.numbers, np.array(held)
+
+
+def job_cost(law, kind, M, N, machine=None):
+    """What `StabilitySelection().fit` and one `rvamp` cost.
+
+    Parameters
+    ----------
+    law : dict
+        As law.py has found it: how often each of `units` is needed.
+    kind : str
+        "dense", "disk" (8-bit integers in a file), "sparse" (of density 0.01), or
+        "dask" (on two workers).
+    M, N : int
+    machine : Machine, optional
+        By default the one that the law was measured on.
+
+    Returns
+    -------
+    dict of float, float, float, float
+        Seconds of search, turns and passes; bytes beside the table; both of one fit.
+    """
+    step, few, turn, reading, held = units(law, kind, M, N, machine)
+    by, times, each = way(kind, M, N), law["times"], law["step"][kind]
+    search = times[by] * each * step + (by == "in play") * times["few"] * each * few
+    turns = times["drawn" if M >= LONG else "turns"] * turn
+    job = dict(search=search, turns=turns, passes=times["passes"] * reading)
+    one = times["steps"] * each * step
+    bytes_, fit_bytes = (float(held @ law[name]) for name in ("bytes", "fit_bytes"))
+    return job, bytes_, one, fit_bytes
+
+
+def _rate(amount, work, repeat=3, clock=time.process_time):
     """So much a second, by the fastest of a few runs."""
     seconds = []
     for _ in range(repeat):
-        start = time.perf_counter()
+        start = clock()
         work()
-        seconds.append(time.perf_counter() - start)
+        seconds.append(clock() - start)
     return amount / min(seconds)
 
 
@@ -344,11 +414,11 @@ def _disk(folder, size=2**26):
             while file.read(2**20):
                 pass
 
-        return _rate(size, read)
+        return _rate(size, read, clock=time.perf_counter)  # most of it is waiting
 
 
 def step_seconds(A, y, lam, steps=8):
-    """Seconds of each of the first steps of a fit, those left out that were undone.
+    """CPU seconds of each of the first steps of a fit, without those that were undone.
 
     Parameters
     ----------
@@ -362,9 +432,9 @@ def step_seconds(A, y, lam, steps=8):
     (at most steps,) array
     """
     problem = Problem(A, y, Laplace(lam), Squared(), Poisson(0.5))
-    seconds, start = [], time.perf_counter()
+    seconds, start = [], time.process_time()
     for _, _, event in islice(iterate(problem, take=step_for(A)), steps):
-        now = time.perf_counter()
+        now = time.process_time()
         if event in ("plain", "accelerated"):
             seconds.append(now - start)
         start = now

@@ -1,7 +1,9 @@
 """What a fit costs as tests/bench/costs.py counts it, which the how-to
-"A million columns" says: passes, what travels, operations and memory, against a fit.
+"A million columns" says: passes, what travels, operations and memory, against a fit;
+and what the default job costs, which "How large can it be" shows.
 """
 
+import json
 import sys
 import tracemalloc
 from itertools import islice
@@ -27,6 +29,7 @@ from costs import (  # noqa: E402
     Counted,
     Machine,
     cost,
+    job_cost,
     simulated_genotypes,
     simulated_trait,
     step_seconds,
@@ -249,3 +252,64 @@ def test_a_trait_is_explained_as_asked(tables):
     assert np.allclose(simulated_trait(ChunkedTable(A), [3, 30], explained=0.3), y)
     with pytest.raises(ValueError, match="explained"):
         simulated_trait(A, [3, 30], explained=0.6)
+
+
+# --------------------------------------------------- the whole job
+
+
+@pytest.fixture(scope="module")
+def measured():
+    """What tests/bench/law.py has written down."""
+    return json.loads(Path(costs.__file__).with_name("law.json").read_text())
+
+
+def test_the_job_is_foretold_from_other_tables(measured):
+    """Of the half that had no part in the law, in a file that lies there."""
+    held_out = [run for run in measured["runs"] if run["half"]]
+    off = {"all": [], "bytes": [], "fit": []}
+    for run in held_out:
+        size = run["kind"], run["M"], run["N"]
+        job, held, one, _ = job_cost(measured["law"], *size)
+        for name, value in zip(off, (sum(job.values()), held, one)):
+            off[name].append(abs(np.log(value / run[name])))
+    assert len(held_out) >= 8
+    for name in off:
+        assert np.exp(np.median(off[name])) < 1.6, name
+        assert np.exp(np.max(off[name])) < 4, name
+
+
+@pytest.mark.parametrize("M, N", [(200, 50_000), (20_000, 100)])
+def test_the_law_is_that_of_a_step(measured, M, N):
+    """A fit is steps of `cost`, and a machine of twice the rates takes half."""
+    law, machine = measured["law"], Machine()
+    job, _, one, _ = job_cost(law, "disk", M, N, machine)
+    step = cost(M, N, bytes_per_number=0, machine=machine).seconds
+    assert np.isclose(one, law["times"]["steps"] * law["step"]["disk"] * step)
+    assert np.isclose(job["search"] / one, law["times"]["all"] / law["times"]["steps"])
+    twice = Machine(*(2 * rate for rate in machine[:4]))
+    faster, *_ = job_cost(law, "disk", M, N, twice)
+    assert np.isclose(sum(faster.values()), sum(job.values()) / 2)
+
+
+@pytest.mark.parametrize(
+    "kind, M, N, found",
+    [
+        ("dense", 3000, 3000, "in play"),
+        ("sparse", 3000, 3000, "in play"),
+        ("disk", 3000, 3000, "all"),
+        ("dense", 5000, 500_000, "all"),  # too many are selected
+        ("dense", 2000, 500, "alike"),
+        ("dense", 60, 50, "all"),
+        ("dask", 20_000, 100, "all"),
+    ],
+)
+def test_the_search_goes_one_of_three_ways(kind, M, N, found):
+    assert costs.way(kind, M, N) == found
+
+
+def test_few_columns_in_play_are_cheaper_than_all(measured):
+    law = measured["law"]
+    few, *_ = job_cost(law, "dense", 4000, 4000, Machine())
+    law = law | dict(step=law["step"] | dict(disk=law["step"]["dense"]))
+    every, *_ = job_cost(law, "disk", 4000, 4000, Machine())
+    assert few["search"] < every["search"] / 2
