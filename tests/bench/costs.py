@@ -308,11 +308,12 @@ def selected(M, N):
 
 
 def way(kind, M, N):
-    """How the search goes: among "all" columns, with rows "alike", or with few columns
-    "in play".
+    """How the search goes: among "all" columns, on a table "in chunks", with rows
+    "alike", or with few columns "in play".
     """
-    here = kind in ("dense", "sparse")
-    if here and min(M, N) >= max(FEW_FROM, PLAY * selected(M, N)):
+    if kind in ("disk", "dask"):
+        return "in chunks"
+    if min(M, N) >= max(FEW_FROM, PLAY * selected(M, N)):
         return "in play"
     alike = kind == "dense" and M > N and M * N**2 >= ALIKE_FROM
     return "alike" if alike else "all"
