@@ -3,10 +3,9 @@
     python tests/bench/law.py                  # all of them, into law.json: minutes
     python tests/bench/law.py disk 200 20000   # one
 
-`job_cost` of costs.py says what the job is made of. How many steps, turns and passes it
-has, and what a kind of table makes of a step, are medians over the first half of the
-tables; the how-to "How large can it be" shows how well the second half is foretold.
-Seconds are CPU time of one thread; on Dask the driver's and the busier worker's.
+`job_cost` of costs.py says what the job is made of. How often each part is needed is a
+median over the first half of the tables; "How large can it be" shows how well the other
+half is foretold. Seconds: CPU, one thread; on Dask of driver and busier worker.
 """
 
 import ctypes
@@ -73,9 +72,8 @@ def child(kind, M, N, hold):
         cluster = hold.enter_context(LocalCluster(**how, memory_limit="2GiB"))
         client = hold.enter_context(Client(cluster))
         X = from_array(X, chunks=(M, -(-N // 8))).persist()
-        clock = lambda: (
-            time.process_time() + max(client.run(time.process_time).values())
-        )
+        busy = lambda: max(client.run(time.process_time).values())
+        clock = lambda: time.process_time() + busy()
 
     def noted(owner, name, part):
         work = getattr(owner, name)
