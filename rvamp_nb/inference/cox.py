@@ -4,26 +4,23 @@
 
 # %% auto #0
 __all__ = ['LARGE', 'TERMS', 'one_clock', 'RiskSets', 'CoxLoss', 'within_strata', 'cox_fits', 'leave_one_out_hazard',
-           'survival_target', 'BaselineHazard']
+           'survival_target', 'BaselineHazard', 'MovingBaseline']
 
 # %% ../../nbs/course/53_survival.ipynb #s2e0dfc7
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..batch_glm import GAP, refit, unit_table
+from ..groups import group_loss
 from ..likelihood import FAINTEST, Logistic, PoissonLoss, Squared
-from ..messages import Natural
+from ..messages import Moments, Natural
 from ..resampling import CountLaw, Grouped, Stratified, Subsample, law_of_one
 from ..tables.chunked import ChunkedTable
 from ..typing import Array, TableLike
 from ..validation import check_array, kind_of
 from ..weighted import WeightedLoss
-
-if TYPE_CHECKING:  # the solver is above this room
-    from rvamp_nb.solver import Fit
 
 # %% ../../nbs/course/53_survival.ipynb #c10c0001
 def one_clock(time, entry=None, strata=None):
@@ -319,9 +316,8 @@ def _check_baseline(base):
     fields = vars(base)
     fields["time"] = time = _check_time(check_array("time", base.time))
     ones = np.ones(len(time))
-    usual = dict(event=None, sample_weight=ones, offset=0 * ones, entry=None)
-    if base.entry is None:
-        del usual["entry"]
+    usual = dict(event=None, sample_weight=ones, offset=0 * ones)
+    usual |= {} if base.entry is None else dict(entry=None)
     for name, default in usual.items():
         given = default if fields[name] is None else fields[name]
         fields[name] = value = check_array(name, given)
@@ -430,10 +426,10 @@ class BaselineHazard:
             raise ValueError(f"{why}, in memory; give X as an array")
         return within_strata(check_array("A", A), self.strata, self.sample_weight)
 
-    def updated(self, fit: "Fit") -> "BaselineHazard":
-        """The baseline that a `Fit` with this one implies (`mean-breslow`)."""
+    def updated(self, u: Moments) -> "BaselineHazard":
+        """The baseline that pulls u under this one imply (`mean-breslow`)."""
         met, died = self.hazard > 0, self.sample_weight * self.event
-        expected = np.maximum(self.counts.mean * died - fit.last.u.mean, 0)
+        expected = np.maximum(self.counts.mean * died - u.mean, 0)
         risk = expected / np.where(met, self.hazard, 1.0)
         return replace(self, risk=np.where(met, risk, self.risk))
 
@@ -441,3 +437,19 @@ class BaselineHazard:
         """The largest change of the hazard, relative to its largest value."""
         change = np.abs(self.hazard - other.hazard).max()
         return float(change / other.hazard.max())
+
+# %% ../../nbs/course/53_survival.ipynb #m0v1ng02
+class MovingBaseline:
+    """Takes steps as `take` does, each with the baseline that its messages imply."""
+
+    def __init__(self, base, take):
+        self.base, self.take = base, take
+
+    def __call__(self, problem, state):
+        """The step of a problem from a state."""
+        A, y, _, _, counts, beta = problem
+        with_rows = lambda: group_loss(self.base.rows, counts, A, y, beta)
+        with np.errstate(all="ignore"):
+            u, _ = with_rows().message(y, state.to_likelihood, counts, beta)
+        self.base = self.base.updated(u)
+        return self.take(problem._replace(likelihood=with_rows()), state)

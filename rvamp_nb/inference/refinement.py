@@ -168,14 +168,16 @@ class Samples:
         self.analytic = analytic if self.known else np.zeros((3, self.N))
         self.kept = active_set(fit) if self.known else np.arange(self.N)
         self.long, self.turns = len(fit.problem.y) >= LONG, None
-        if fit.converged:
-            self.turns = (OneCurvature if self.long else Turns)(fit, self.kept)
         try:
             self.refit = refitter(fit, baseline)
         except ValueError:
             if not fit.converged or baseline is not None:
                 raise
             self.refit = ExactByTurns(fit)
+        if fit.converged and self.long:
+            self.turns = OneCurvature(fit, self.kept)
+        elif fit.converged:
+            self.turns = Turns(fit, self.kept, baseline=baseline)
         self.few = self.settled = self.exact = csr_array((0, self.N + 1))
 
     @property

@@ -7,12 +7,15 @@ __all__ = ['simulated_survival', 'survival_fit']
 
 # %% ../../nbs/workshop/survival.ipynb #a32b509b
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from ..active import step_for
 from ..environment import numpy_errors
-from .cox import BaselineHazard
+from .cox import BaselineHazard, MovingBaseline
+from ..iteration import follow
 from ..prior import Prior
 from ..resampling import CountLaw, Subsample, check_law
 from ..solver import ConvergenceWarning, Fit, rvamp
@@ -75,7 +78,8 @@ def survival_fit(
     baseline_tol : finite float > 0
         Change of the baseline, relative to its largest value, at which to stop.
     rounds : int >= 1
-        Baselines at most; more is a ConvergenceWarning.
+        Fits at most, each after up to 100 steps in which the baseline goes along; more
+        is a ConvergenceWarning.
     **options
         tol, max_iter, damping, beta of `rvamp`.
 
@@ -99,15 +103,15 @@ def survival_fit(
     sets = dict(strata=strata, entry=entry)
     base, fit = BaselineHazard(time, event, counts, sample_weight, offset, **sets), None
     A = base.within_strata(A)
+    enough = lambda c: c[-1] < baseline_tol / 10 or len(c) == 100
     for _ in range(rounds):
         model = dict(likelihood=base.rows, prior=prior, counts=counts, intercept=True)
         fit = rvamp(A, base.event, lam, warm_start=fit, **model, **options)
-        if fit.last is None:  # it has warned
-            return fit, base
-        new = base.updated(fit)
-        if new.distance(base) < baseline_tol:
-            return fit, base
-        base = new
+        last, moving = fit.last, MovingBaseline(base, step_for(fit.problem.A))
+        if last is None or base.updated(last.u).distance(base) < baseline_tol:
+            return fit, base  # without a step it has warned
+        last, _ = follow(fit.problem, fit.messages, enough, moving)
+        base, fit = moving.base, replace(fit, last=last or fit.last)
     message = f"the baseline still moves after {rounds} rounds"
     warnings.warn(message, ConvergenceWarning, stacklevel=3)  # one is its context
     return fit, base

@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['LEAST_RHO', 'MOST_RHO', 'MOST_PRECISE', 'STIFFEST', 'SOFTEST', 'WORST', 'IN_RANGE', 'NARROW', 'NEWTON', 'BY_NEWTON',
-           'LONG_STEP', 'FIRST_LEVEL', 'OWN', 'OWN_DAMPING', 'DAMPING', 'RUNAWAY', 'LOOK', 'MOST_TURNS', 'ALL_TURNS',
-           'STANDS', 'Metric', 'rvamp_metric', 'one_metric', 'FrozenCoupling', 'Batch', 'thresholds', 'Factors',
-           'crossed', 'Turns', 'ExactByTurns', 'OneCurvature']
+           'LONG_STEP', 'FIRST_LEVEL', 'OWN', 'OWN_DAMPING', 'DAMPING', 'RUNAWAY', 'LOOK', 'MOST_TURNS', 'UNSEEN',
+           'ALL_TURNS', 'STANDS', 'Metric', 'rvamp_metric', 'one_metric', 'FrozenCoupling', 'Batch', 'thresholds',
+           'Factors', 'crossed', 'OwnBaselines', 'Turns', 'ExactByTurns', 'OneCurvature']
 
 # %% ../../nbs/workshop/turns.ipynb #7e000004
 from functools import partial
@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .cox import RiskSets, one_clock  # chapter 5.3
 from .refits import penalty_terms, row_loss
 from ..likelihood import Loss, PoissonLoss, Squared
 from ..linalg import inverse_and_root
@@ -108,6 +109,7 @@ class Batch(NamedTuple):
     h: np.ndarray  # (b, n): what the prior receives
     h_u: np.ndarray  # (b, M): what the rows receive
     f: np.ndarray  # (b, M): the rows' last fits, with offsets, where Newton begins
+    offset: "np.ndarray | None" = None  # (b, M), where each has its own
 
     def of(self, some):
         """Some of the resamples."""
@@ -155,10 +157,11 @@ class Factors(NamedTuple):
     def of_rows(self, batch, V):
         """The rows' answers under the precision V, (M,), and their fits, (b, M)."""
         c, y, f, loss = batch.counts, self.y, batch.f, self.loss
+        offset = self.offset if batch.offset is None else batch.offset
         if isinstance(loss, Squared):
             c = c if loss.sigma == 1 else c / loss.sigma**2
-            return c * (y - self.offset + batch.h_u) / (1 + c * V), f
-        omega, cV = np.broadcast_to(self.offset - batch.h_u, c.shape), c * V
+            return c * (y - offset + batch.h_u) / (1 + c * V), f
+        omega, cV = np.broadcast_to(offset - batch.h_u, c.shape), c * V
         if type(loss).proximal not in BY_NEWTON:
             f = loss.proximal(np.broadcast_to(y, c.shape), omega, cV)
             return ((f - omega) / V).astype(omega.dtype), f
@@ -200,6 +203,36 @@ def crossed(turns, batch):
     h, h_u = u @ one.A + one.metric.Q * x, one.metric.V * u - x @ one.At
     return batch._replace(h=h, h_u=h_u)
 
+# %% ../../nbs/workshop/turns.ipynb #7e0c0x02
+UNSEEN = 1e-20  # a risk or hazard that takes the place of none
+
+
+class OwnBaselines:
+    """Gives the Poisson rows of each resample Breslow's hazard of its own, at the level
+    of the frozen one of a `BaselineHazard`.
+    """
+
+    def __init__(self, base, dtype):
+        start, stop = one_clock(base.time, base.entry, base.strata)
+        self.order = np.argsort(stop, kind="stable")
+        self.back = np.argsort(self.order)
+        self.sets = RiskSets(start[self.order], stop[self.order])
+        parts = base.event[self.order], base.hazard[self.order], base.rows.offset
+        self.event, self.hazard, self.frozen = (v.astype(dtype) for v in parts)
+
+    @np.errstate(all="ignore")
+    def __call__(self, batch):
+        """The batch with these hazards in its offsets."""
+        f = batch.f - (self.frozen if batch.offset is None else batch.offset)
+        c, risk = (v.take(self.order, axis=1, mode="clip") for v in (batch.counts, f))
+        risk = c * np.exp(risk, out=risk)
+        there = np.maximum(self.sets.at_risk(risk), np.maximum(risk, UNSEEN))
+        hazard = self.sets.while_at_risk(c * self.event / there)
+        hazard *= (risk @ self.hazard / (risk * hazard).sum(1))[:, None]
+        hazard = np.log(np.fmax(hazard, UNSEEN)).astype(f.dtype)  # nan without deaths
+        offset = hazard.take(self.back, axis=1, mode="clip")
+        return batch._replace(offset=offset, f=f + offset)
+
 # %% ../../nbs/workshop/turns.ipynb #7e000016
 class Turns:
     """Resamples of a fit, sent through its frozen coupling.
@@ -209,7 +242,7 @@ class Turns:
     A ValueError or TypeError for what cannot be refitted so.
     """
 
-    def __init__(self, fit, columns=None, dtype=None):
+    def __init__(self, fit, columns=None, dtype=None, baseline=None):
         loss, weight, offset = row_loss(fit.problem.likelihood)
         if np.isfinite(fit.problem.beta) or fit.last is None:
             what = f"beta = {fit.problem.beta:g}; {fit.status}"
@@ -235,6 +268,8 @@ class Turns:
         self.penalty = partial(thresholds, fit, every, dtype=one.dtype)
         start = h.h[every], h_u, V * fit.last.u.mean - h_u + offset
         self.start = [*map(small, start)]
+        own = baseline and OwnBaselines(baseline, one.dtype)
+        self.own = own or (lambda batch: batch)
 
     def begin(self, counts, factor):
         """A `Batch` after the linear response, of counts, (b, M), and multipliers of
@@ -244,7 +279,7 @@ class Turns:
         counts = self.small(counts) * self.weight
         fields = h[None], h_u[None], np.tile(f, (len(counts), 1))
         batch = Batch(counts, *self.penalty(factor), *fields)
-        return self.run(batch, 1, damping=1.0)
+        return self.own(self.run(batch, 1, damping=1.0))
 
     @np.errstate(all="ignore")  # of what runs away
     def run(self, batch, turns, coupling=None, damping=OWN_DAMPING):
@@ -279,7 +314,7 @@ class Turns:
         a batch after `FIRST_LEVEL` turns: in `LOOK` turns no sign changes, or nothing
         moves by more than tol of the largest coefficient.
         """
-        batch, going = crossed(self, batch), np.arange(len(batch.h))
+        batch, going = crossed(self, self.own(batch)), np.arange(len(batch.h))
         x = self.coefficients(batch, self.one_coupling)
         found = x.copy()
         for _ in range(0, most, LOOK):
@@ -290,7 +325,7 @@ class Turns:
             else:
                 moves = ~(np.abs(x - before) <= tol * np.abs(x).max(1)[:, None])
             moves = moves.any(1)
-            going, batch, x = going[moves], batch.of(moves), x[moves]
+            going, batch, x = going[moves], self.own(batch.of(moves)), x[moves]
             if not len(going):
                 break
         return found, np.isin(range(len(found)), going, invert=True)

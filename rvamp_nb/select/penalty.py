@@ -20,6 +20,7 @@ import numpy as np
 
 from ..active import step_for
 from ..environment import progress_bar
+from ..inference.cox import MovingBaseline
 from ..iteration import Anderson, follow
 from ..lmmse import alike_rows, is_wide
 from ..messages import Natural
@@ -128,6 +129,11 @@ class SelectionProblem:
         """
         stands = np.isin(np.arange(self.A.shape[1]), self.columns.where)
         return stands & (self.columns.kind[self.columns.first] == "")
+
+    def with_baseline(self, base):
+        """The same with another `BaselineHazard`."""
+        target = self.target._replace(baseline=base, likelihood=base.rows)
+        return replace(self, target=target)
 
     def size(self, Pi):
         """How many candidates are selected on average, of (n,) or (n, L)."""
@@ -307,14 +313,14 @@ def _stalled(changes):
     return len(past) >= STALL_STEPS and min(changes[-STALL_STEPS:]) > min(past) / 2
 
 
-def onward(question, fit, prior, state, anderson, enough):
+def onward(question, fit, prior, state, anderson, enough, take=None):
     """The fit with another prior: steps from a state until `enough(changes)`, which is
     converged if no step broke down; `anderson` is what is remembered.
     """
     problem = fit.problem._replace(prior=question.inside(prior))
     anderson.pause()
-    last, changes = follow(problem, state, enough, step_for(problem.A), anderson)
-    question.taken.append(len(changes))
+    last, moves = follow(problem, state, enough, take or step_for(problem.A), anderson)
+    question.taken.append(len(moves))
     return replace(fit, problem=problem, last=last, converged=last is not None)
 
 
@@ -379,23 +385,22 @@ def _come_near(question, along, state, digits, bar):
     return fit
 
 
-def tracking_search(question, q, lam=None, state=None, rough=False):
+def tracking_search(question, q, lam=None, state=None, rough=False, moving=None):
     """The `Path` of one penalty and the `PenaltyChoice` at q, from a run in which the
     penalty goes along; None where that fails, or selects another number; no Path if
-    `rough`.
+    `rough`. A `MovingBaseline` goes along, too, and is then the answer's.
     """
-    lam = _guess(question, q) if lam is None else lam
-    if not lam:
+    if not (lam := lam or _guess(question, q)):
         return None
     along = _TrackingPrior(question, q, lam)
     before, lowest = question.steps, LOWEST * lam
     bar = dict(shown=question.progress, desc="looks for λ", leave=False)
     bar = iter(progress_bar(count(), **bar))  # nobody knows how many
-    if state is None and not rough and min(question.A.shape) >= FEW_FROM:
+    if state is None and not (rough or moving) and min(question.A.shape) >= FEW_FROM:
         start = in_play(question, q, lam, _empty(question)[0], tracking_search)
         if found := start and _exactly(question, along, *start, q, before, bar):
             return found
-    alike = None if state or rough else _with_rows_alike(question, along)
+    alike = None if state or rough or moving else _with_rows_alike(question, along)
     if alike is None:
         along = _TrackingPrior(question, q, lam)
     fit = _come_near(question, along, alike or state, A_STEP if alike else SETTLED, bar)
@@ -403,9 +408,11 @@ def tracking_search(question, q, lam=None, state=None, rough=False):
         return None
     tol, anderson = 3e-2 if rough else TRACKING_TOL, Anderson(fit.problem.A)
     enough = lambda c: c[-1] < tol or len(c) == question.max_iter or _stalled(c)
-    near = onward(question, fit, along, fit.messages, anderson, enough)
+    near = onward(question, fit, along, fit.messages, anderson, enough, moving)
     change = max(near.last.change, near.last.delta) if near.converged else np.inf
     lam, state = along.lam, (near if change < SETTLED else fit).messages
+    if moving:
+        question = question.with_baseline(moving.base)
     if not change < tol:
         found = _in_looks(question, along, fit, state, lowest, bar)
         if found is None:
@@ -523,26 +530,21 @@ def search(question, steer, q):
     implies), its `Path`, and the `PenaltyChoice` at q; at inf the last penalty that
     converges.
     """
-    near, rough, before = (), question.target.baseline is not None, np.inf
-    start = question.steps
-    for rounds_left in range(20, -1, -1):
-        found = None if steer else tracking_search(question, q, *near, rough=rough)
+    near, start, base = (None, None), question.steps, question.target.baseline
+    for _ in range(21):
+        moving = base and MovingBaseline(base, step_for(question.A))
+        found = None if steer else tracking_search(question, q, *near, moving=moving)
         if found is None:
             path = question.path(**steer) if steer else coarse_path(question, q)
             found = path, penalty_at_size(question, path, q)
-        path, answer = found
-        alone = 0 if path is None else int(path.n_iter.sum())
-        answer = answer._replace(n_iter=question.steps - start - alone)
-        base, fit = question.target.baseline, answer.fit
-        new = base.updated(fit) if base is not None and fit.converged else None
-        move = 0.0 if new is None else new.distance(base)
-        settled = move < 1e-3  # of its largest value
-        if settled and path is not None:
+        elif base:
+            base, question = moving.base, question.with_baseline(moving.base)
+        (path, answer), fit = found, found[1].fit
+        answer = answer._replace(n_iter=question.steps - start - int(path.n_iter.sum()))
+        new = base.updated(fit.last.u) if base and fit.converged else base
+        if new is base or new.distance(base) < 1e-3:  # of its largest value
             return question, path, answer
-        rough, before = rough and rounds_left > 1 and 1e-3 <= move < before, move
-        if rounds_left:
-            target = question.target._replace(baseline=new, likelihood=new.rows)
-            question = replace(question, target=target)
-            near = answer.lam, fit.messages  # of nearly the same question
+        base, question = new, question.with_baseline(new)
+        near = answer.lam, fit.messages  # of nearly the same question
     why = "fell back: after 20 rounds the baseline hazard still moves"
     return question, path, answer._replace(status=why)

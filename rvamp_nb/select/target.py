@@ -388,9 +388,10 @@ def _numbers(name, y, rows):
         what = f"counts >= 0 in y, the smallest is {counted.min():g}"
         raise ValueError(f"loss='poisson' needs {what}")
     with np.errstate(all="ignore"):
-        size = np.sum((counted - counted.mean()) ** 2)
-    if not 1e-200 < size < 1e200:
-        raise ValueError("squares of y are too large or too small: change its unit")
+        far = np.abs(counted - counted.mean()).max()
+    if not 1e-100 < far < 1e100:
+        what = f"y differs from its mean by up to {far:.0e}, too much or too little"
+        raise ValueError(f"{what} to be squared: change its unit")
     return y
 
 

@@ -899,10 +899,20 @@ def test_a_baseline_moves_by_nothing_from_itself():
     )
     np.testing.assert_allclose(base.hazard.sum(), event.sum())
     assert (
-        base.updated(fit).distance(base)
+        base.updated(fit.last.u).distance(base)
         < 1e-4
         < base.distance(BaselineHazard(time, event))
     )
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_baseline_goes_along_with_the_messages(shared):
+    """Then two fits are enough, where a baseline for each fit takes six."""
+    A, time, event, lam = table("120x60")
+    counts = Grouped(HALF, np.arange(120) // 2) if shared else HALF
+    prior = Laplace(lam, randomize=FixedFactor())
+    fit, base = survival_fit(A, time, event, prior=prior, counts=counts, rounds=2)
+    assert base.updated(fit.last.u).distance(base) < 2e-5
 
 
 def test_the_hazard_counts_the_rows_that_are_drawn():

@@ -36,6 +36,7 @@ from rvamp_nb import (
 from rvamp_nb.inference import turns as room
 from rvamp_nb.inference.refinement import field_of, resamples
 from rvamp_nb.inference.refits import refitter
+from rvamp_nb.inference.survival import survival_fit
 from rvamp_nb.inference.turns import OneCurvature, Turns
 
 HALF, B = Subsample(0.5), 12
@@ -116,6 +117,28 @@ def test_settled_turns_are_refits(shape, loss):
     lam = lam / getattr(loss, "sigma", 1.0) ** 2
     fit = rvamp(A, y, prior=Laplace(lam, FixedFactor()), counts=HALF, **parts)
     assert agrees(fit) > 0.8
+
+
+@pytest.mark.parametrize("known", ["nothing", "strata", "entry", "weights"])
+def test_with_hazards_of_their_own_turns_are_cox_fits(known):
+    """The level of each too, about the hazard that all share; times have ties."""
+    A, f, rng = table(80, 60)
+    time = np.ceil(20 * rng.exponential(np.exp(-0.4 * f)))
+    sets = dict(strata=np.arange(80) % 3, entry=0.4 * time * rng.random(80))
+    sets["weights"] = rng.uniform(0.5, 2, 80)
+    given = {name: v for name, v in sets.items() if name == known}
+    if known == "weights":
+        given = dict(sample_weight=given["weights"])
+    event = 1.0 * (rng.random(80) < 0.7)
+    fit, base = survival_fit(A, time, event, 0.7, **given)
+    draw = resamples(fit, range(B), 1)
+    exact, level = refitter(fit, base)(*draw)
+    turns = Turns(fit, dtype=float, baseline=base)
+    batch = turns.run(turns.begin(*draw), room.FIRST_LEVEL - 1)
+    x, settled = turns.settle(batch, 1e-10, 6000)
+    assert settled.mean() > 0.8 and (exact != 0).sum() > 20
+    np.testing.assert_allclose(x[settled, :-1], exact[settled], atol=1e-6)
+    np.testing.assert_allclose(x[settled, -1], level[settled], atol=1e-6)
 
 
 @pytest.mark.parametrize("k, penalty", list(enumerate(PENALTIES)))

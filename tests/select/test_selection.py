@@ -1039,7 +1039,7 @@ def test_survival_is_worth_real_cox_refits(lives):
 
 def test_the_baseline_is_that_of_the_answer(lives):
     X, y, s = lives
-    assert s.baseline_.updated(s.fit_).distance(s.baseline_) < 1e-3
+    assert s.baseline_.updated(s.fit_.last.u).distance(s.baseline_) < 1e-3
     fit, base = survival_fit(
         s.question_.A,
         y["time"],
@@ -1085,19 +1085,28 @@ def test_survival_in_other_forms_and_with_refits_in_the_answer(lives):
     assert np.corrcoef(s.predict(X), risk)[0, 1] > 0.95
 
 
-def test_rounds_in_which_penalty_and_baseline_take_turns_are_ended(monkeypatch, lives):
-    """In rough rounds only while they come nearer; then in full, until they settle."""
+def test_the_search_ends_when_the_baseline_stands(monkeypatch, lives):
+    """Each round goes on with the baseline that the one before has implied."""
     X, y, _ = lives
-    moves, rounds, at_once = (
-        iter([0.5, 0.4, 0.4, 0.3, 0.0]),
-        [],
-        penalty.tracking_search,
-    )
-    noted = lambda *given, **how: rounds.append(how["rough"]) or at_once(*given, **how)
+    moves, rounds, at_once = iter([0.5, 0.4, 0.0]), [], penalty.tracking_search
+
+    def noted(question, q, lam, state, moving):
+        rounds.append((lam, moving.base is question.target.baseline))
+        return at_once(question, q, lam, state, moving=moving)
+
     monkeypatch.setattr(penalty, "tracking_search", noted)
     monkeypatch.setattr(BaselineHazard, "distance", lambda *_: next(moves))
     s = fitted(X, y, loss="survival", q=3)
-    assert s.status_ == "converged" and rounds == [True, True, True, False, False]
+    assert s.status_ == "converged" and len(rounds) == 3 and all(rounds[1:])
+    assert rounds[0] == (None, True) and rounds[2] == (pytest.approx(s.lambda_), True)
+
+
+def test_penalty_and_baseline_are_found_in_one_run(lives):
+    """Rounds with a baseline that stays take 30 steps here."""
+    X, y, _ = lives
+    s = fitted(X, y, loss="survival", q=3)
+    assert s.status_ == "converged" and s.n_iter_ < 24
+    assert s.baseline_.updated(s.fit_.last.u).distance(s.baseline_) < 2e-4
 
 
 def test_survival_with_groups_weights_and_a_covariate(lives):
