@@ -18,7 +18,13 @@ from scipy.linalg.lapack import dlauum, dpotrf, dsygst
 from .coupling import Diagonals, WideSystem, coupled
 from .linalg import downdated, inverse_and_root, mirrored, root_forms, row_dots
 from .messages import Mixed, natural_to_moment
-from .tables.chunked import SERIAL, ChunkedTable, SparseBlock, square_lengths
+from rvamp_nb.tables.chunked import (
+    SERIAL,
+    ChunkedTable,
+    SparseBlock,
+    is_sparse,
+    square_lengths,
+)
 
 # %% ../nbs/workshop/lmmse.ipynb #85000e07
 def map_chunks(A, work, cut=(), whole=()):
@@ -50,7 +56,7 @@ def _panels(X):
 def _gram(X, weights):
     """Lower triangle of X Di(weights) X', (len(X), len(X)), for weights >= 0."""
     if isinstance(X, SparseBlock):
-        return np.tril(X.gram(weights))
+        return X.gram(weights)
     total, root = np.zeros((len(X), len(X)), order="F"), np.sqrt(weights)
     for j, panel in _panels(X):
         _add_gram(total, panel * root[j])
@@ -95,10 +101,16 @@ def _sweep(F, X, weights):
     return lengths, gram
 
 
-def _forms(F, X):
+def _rooted(A, F, square=None):
+    """F, and of a sparse table F F', too, if not given: what `_forms` asks for."""
+    return F, (F @ F.T if square is None else square) if is_sparse(A) else None
+
+
+def _forms(rooted, X):
     """x' F F' x for every column x of X."""
+    F, square = rooted
     if isinstance(X, SparseBlock):
-        return X.forms(F)
+        return X.forms(F, K=square)
     seen = (_inward(F, panel) for _, panel in _panels(X))
     return np.concatenate([np.einsum("ij,ij->j", V, V) for V in seen])
 
@@ -106,6 +118,13 @@ def _forms(F, X):
 def _conjugated(F, variances):
     """Lower triangle of F' Di(variances) F for lower triangular F."""
     return dlauum(np.sqrt(variances)[:, None] * F, lower=1, overwrite_c=1)[0]
+
+
+def _seen_through(F, X):
+    """Lower triangle of F' X F, for lower triangles F and, of a symmetric X, X, which
+    is overwritten.
+    """
+    return dsygst(X, F, itype=2, lower=1, overwrite_a=1)[0]
 
 
 def _through(Y, Sigma_S, X):
@@ -158,10 +177,10 @@ def wide_matrices(A, prior, likelihood):
     return wide._replace(noise_R=mirrored(gathered.noise))
 
 # %% ../nbs/workshop/lmmse.ipynb #11000012
-def _column_pass(X, D, r, T, u, B, Sigma_S, chi_hat_S, outer, *F):
+def _column_pass(X, D, r, T, u, B, Sigma_S, chi_hat_S, *roots):
     """Of some columns: A'u, what S takes from s, p, forms by F; parts of A x, var_S."""
     Atu, from_s, var_S = X.T @ u, np.empty(X.shape[1]), np.zeros(len(Sigma_S))
-    p, *forms = [_forms(factor, X) for factor in (outer, *F)]
+    p, *forms = [_forms(root, X) for root in roots]
     for j, panel in _panels(X):
         pull = B.T @ panel
         x_S = Sigma_S @ pull  # how x_S answers to each column
@@ -210,17 +229,13 @@ def _summed(A, weights, half, few, rows=False):
 def _rows_of_wide(prior, likelihood, wide, F, noise_R, outer, chi):
     """For the rows: t and the others' noise, each (M,)."""
     Sigma_R, H, J, chi_hat = wide.Sigma_R, wide.H, wide.J, likelihood.chi_hat
-    received_R = row_dots(Sigma_R, H) + row_dots(
-        Sigma_R.T, H.T
-    )  # H is a lower triangle
-    received_R -= Sigma_R.diagonal() * H.diagonal()
     others, few = _without_own(row_dots(outer, outer), chi**2 * chi_hat, len(chi))
     if len(few):
         half = Sigma_R[:, few] - J @ wide.B[few].T
         half[few, range(len(few))] = 0
         seen = dsymm(1.0, noise_R, F[few].T, lower=1)
         others[few] = chi_hat @ half**2 + row_dots(seen.T, F[few])
-    received = received_R + likelihood.Q_hat * row_dots(J, wide.B)
+    received = row_dots(Sigma_R, mirrored(H)) + likelihood.Q_hat * row_dots(J, wide.B)
     return received, others + J**2 @ prior.chi_hat[prior.S]
 
 # %% ../nbs/workshop/lmmse.ipynb #11000013
@@ -252,12 +267,13 @@ def _solve_wide(A, prior, likelihood, gathered=None):
     if swept:
         lengths, noise_R = _sweep(F, A, prior.T)
     else:
-        noise_R = np.tril(dsygst(noise, F, itype=2, lower=1, overwrite_a=1)[0])
+        noise_R = _seen_through(F, noise)
     Y = _inward(F, A_S)
     noise_R = _through(Y, wide.Sigma_S, noise_R)
     noise_u = _through(Y, wide.Sigma_S, _conjugated(F, chi_hat_u))
     outer = dtrmm(1.0, F, _root(noise_R + noise_u), lower=1)
-    shared = u, wide.B, wide.Sigma_S, chi_hat_S, outer, *(() if swept else (F,))
+    roots = [_rooted(A, outer)] + [_rooted(A, F, wide.Sigma_R)] * (not swept)
+    shared = u, wide.B, wide.Sigma_S, chi_hat_S, *roots
     found, (Ax, others_S) = map_chunks(
         A, _column_pass, (prior.D, prior.r, prior.T), shared
     )
@@ -280,12 +296,18 @@ def _scaled_inverse(C, prior, least=0.0):
     return *inverse_and_root(_plus_diagonal(W[:, None] * C * W, q)), W
 
 
-def _row_pass(X, Q_u, h_u, chi_hat_u, F_W, x):
-    """Of a chunk of rows: x'F_W F_W'x, A x, u; its parts of the noise and of A'u."""
-    forms, noise = _sweep(F_W, X.T, chi_hat_u / Q_u**2)
+def _row_pass(X, Q_u, h_u, weights, rooted, x):
+    """Of a chunk of rows: x'F_W F_W'x, A x, u; its parts of A'u and, where the table is
+    not sparse, of the noise.
+    """
+    F_W, square = rooted
+    if square is None:
+        forms, *noise = _sweep(F_W, X.T, weights)
+    else:
+        forms, noise = _forms(rooted, X.T), []
     Ax = X @ x
     u = (h_u - Ax) / Q_u
-    return (forms, Ax, u), (noise, X.T @ u)
+    return (forms, Ax, u), (X.T @ u, *noise)
 
 # %% ../nbs/workshop/lmmse.ipynb #11000042
 def _others_of_tall(C, F_W, prior, seen, W):
@@ -311,18 +333,23 @@ def _rows_of_tall(A, prior, likelihood, F_W, W, t, var_Ax):
 def _solve_tall(A, prior, likelihood):
     """The same diagonals through the tall form, for N < M; about 4 N^2 M operations."""
     S, Q_u, h_u, chi_hat_u = prior.S, *likelihood
-    sums = lambda X, Q, h, r: ((), (_gram(X.T, 1 / Q), X.T @ ((h - X @ r) / Q)))
-    _, (C, field) = map_chunks(A, sums, (Q_u, h_u), (prior.r,))
+    noisy = chi_hat_u / Q_u**2
+    weights = np.column_stack([1 / Q_u] + [noisy] * is_sparse(A))
+    grams = lambda X, weights: [_gram(X.T, w) for w in weights.T]
+    sums = lambda X, Q, h, w, r: ((), (X.T @ ((h - X @ r) / Q), *grams(X, w)))
+    _, (field, C, *noise) = map_chunks(A, sums, (Q_u, h_u, weights), (prior.r,))
     inverse, F, W = _scaled_inverse(C, prior, 1e-100)  # what D = 0 means for a scale
     F_W = np.asfortranarray(W[:, None] * F)
     moves = S | (prior.D > 0)
     x = prior.r + np.where(moves, F_W @ (F_W.T @ (prior.h + field)), 0)
-    given = (Q_u, h_u, chi_hat_u), (F_W, x)
-    (forms, Ax, u), (noise, Atu) = map_chunks(A, _row_pass, *given)
+    given = (Q_u, h_u, noisy), (_rooted(A, F_W, W[:, None] * inverse * W), x)
+    (forms, Ax, u), (Atu, *swept) = map_chunks(A, _row_pass, *given)
+    noise = swept[0] if swept else _seen_through(F_W, *noise)
     t = forms / Q_u
     g = np.where(S, prior.chi_hat, prior.T / W**2)
     inner = dtrmm(1.0, F_W, _root(noise + _conjugated(F, g)), lower=1)
-    var_Ax = map_chunks(A, lambda X, F: ((_forms(F, X.T),), ()), (), (inner,))[0][0]
+    work, root = lambda X, root: ((_forms(root, X.T),), ()), _rooted(A, inner)
+    var_Ax = map_chunks(A, work, (), (root,))[0][0]
     seen = root_forms(F, noise)  # the rows' noise
     s, others_x = _others_of_tall(C, F_W, prior, seen, W)
     others_S = (_from_others(inverse, g) + seen)[S]

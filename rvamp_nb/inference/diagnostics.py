@@ -21,7 +21,7 @@ from ..lmmse import map_chunks
 from ..problem import MATTERS
 from ..sketch import GRADES, graded, rows_of_html
 from ..solver import Fit
-from ..tables.chunked import ChunkedTable, is_row_chunked
+from ..tables.chunked import ChunkedTable, SparseBlock, is_row_chunked
 from ..tables.standardize import unit_columns
 from ..typing import Ints
 from ..validation import format_list
@@ -409,6 +409,15 @@ def _rows_seen(A, seen, rng):
         return _compared(_varying(A[some])[0], rng)
 
     def looked(X):
+        if isinstance(X, SparseBlock) and (X.a == 1).all():  # b goes with the means
+            S, one, weight = (
+                X.S[seen],
+                np.ones(len(seen)),
+                np.full(X.shape[1], 1.0 * len(seen)),
+            )
+            B, _, constant = unit_columns(ChunkedTable(S, axis=1))
+            Z = SparseBlock(S, one, B.center).scaled(one, 1 / B.scale)
+            return (~constant,), (Z.gram(weight),)
         Z, varies = _varying(X[seen])
         return (varies,), (Z @ Z.T,)
 

@@ -19,6 +19,7 @@ from ..likelihood import Loss, PoissonLoss, Squared
 from ..linalg import inverse_and_root
 from ..prior import Penalty
 from ..solver import with_clusters
+from ..tables.chunked import SparseBlock, is_sparse
 
 # %% ../../nbs/workshop/turns.ipynb #7e000010
 LEAST_RHO, MOST_RHO = 1e-6, 0.98  # shares of a precision that belong to the prior
@@ -65,18 +66,24 @@ class FrozenCoupling:
     def __init__(self, A, metric, dtype=None, twin=None):
         M, n = A.shape
         self.wide = n > NARROW * M
-        B = A * np.sqrt(metric.D)
-        B /= np.sqrt(metric.q)[:, None]
-        joint = B @ B.T if self.wide else B.T @ B
+        sparse, root, rows = isinstance(A, SparseBlock), metric.D**0.5, metric.q**-0.5
+        if sparse:
+            B = A.scaled(rows, root)
+            joint = (B if self.wide else B.T).gram(np.ones(n if self.wide else M))
+        else:
+            B = A * root
+            B *= rows[:, None]
+            joint = B @ B.T if self.wide else B.T @ B
         joint += np.eye(len(joint))
-        w = metric.q**-0.5 if self.wide else metric.D**0.5
+        w = rows if self.wide else root
         inner = w[:, None] * inverse_and_root(joint)[0] * (w if self.wide else 1 / w)
         self.condition = np.linalg.norm(joint)
         sizes = np.abs(np.log10(np.concatenate(metric)))
         fine = self.condition < WORST and sizes.max() < IN_RANGE
         self.dtype = dtype or (np.float32 if fine else np.float64)
         small = lambda v: np.ascontiguousarray(v, dtype=self.dtype)
-        self.A, self.At = (twin.A, twin.At) if twin else (small(A), small(A.T))
+        table = (lambda X: X.astype(self.dtype)) if sparse else small
+        self.A, self.At = (twin.A, twin.At) if twin else (table(A), table(A.T))
         self.inner = small(inner)
         self.metric = Metric(*map(small, metric))
         self.free = small(1 + metric.D * metric.Q)  # 1 / (1 - rho)
@@ -219,7 +226,8 @@ class Turns:
         which = np.arange(N) if columns is None else columns
         every = np.append(which, [N] * fit.has_intercept).astype(int)
         # an intercept's column of ones, too; all without a copy
-        A = p.A[:, every if len(every) < p.A.shape[1] else slice(None)]
+        some = every if len(every) < p.A.shape[1] else slice(None)
+        A = p.A.block(every) if is_sparse(p.A) else p.A[:, some]
         Q, D, V, q = rvamp_metric(fit, every)
         metric = Metric(Q, D, loss.pooled(V), loss.pooled(q))
         h, (V, h_u, _) = (message.alone() for message in fit.last.state)
