@@ -17,7 +17,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import squareform
 
 from ..groups import GroupedLoss, noise_of_groups  # chapter 5.2
-from ..lmmse import map_chunks
+from ..linalg import mirrored
+from ..lmmse import half_gram, map_chunks
 from ..problem import MATTERS
 from ..sketch import GRADES, graded, rows_of_html
 from ..solver import Fit
@@ -410,14 +411,10 @@ def _rows_seen(A, seen, rng):
 
     def looked(X):
         if isinstance(X, SparseBlock) and (X.a == 1).all():  # b goes with the means
-            S, one, weight = (
-                X.S[seen],
-                np.ones(len(seen)),
-                np.full(X.shape[1], 1.0 * len(seen)),
-            )
-            B, _, constant = unit_columns(ChunkedTable(S, axis=1))
-            Z = SparseBlock(S, one, B.center).scaled(one, 1 / B.scale)
-            return (~constant,), (Z.gram(weight),)
+            Z, _, constant = unit_columns(ChunkedTable(X.S[seen], axis=1))
+            weight = np.full(Z.shape[1], 1.0 * len(seen))
+            (half,) = Z.map_chunks(lambda X, w: ((), (half_gram(X, w),)), (weight,))[1]
+            return (~constant,), (mirrored(half),)
         Z, varies = _varying(X[seen])
         return (varies,), (Z @ Z.T,)
 

@@ -16,7 +16,8 @@ import numpy as np
 
 from .refits import penalty_terms, row_loss
 from ..likelihood import Loss, PoissonLoss, Squared
-from ..linalg import inverse_and_root
+from ..linalg import inverse_and_root, mirrored
+from ..lmmse import half_gram
 from ..prior import Penalty
 from ..solver import with_clusters
 from ..tables.chunked import SparseBlock, is_sparse
@@ -60,30 +61,26 @@ NARROW = 0.6  # columns beside rows, below which three passes are cheaper than t
 class FrozenCoupling:
     """The coupling under a metric that stays: A'u and u, (b, n) and (b, M), from what
     prior and rows send, r (b, n) and h_2u (b, M). A is an array (M, n), of which a twin
-    under another metric has the copies.
+    under another metric has the copies, or a `SparseBlock`.
     """
 
     def __init__(self, A, metric, dtype=None, twin=None):
         M, n = A.shape
         self.wide = n > NARROW * M
-        sparse, root, rows = isinstance(A, SparseBlock), metric.D**0.5, metric.q**-0.5
-        if sparse:
-            B = A.scaled(rows, root)
-            joint = (B if self.wide else B.T).gram(np.ones(n if self.wide else M))
-        else:
-            B = A * root
-            B *= rows[:, None]
-            joint = B @ B.T if self.wide else B.T @ B
-        joint += np.eye(len(joint))
-        w = rows if self.wide else root
+        sides = (A, metric.q**-0.5, metric.D), (A.T, metric.D**0.5, 1 / metric.q)
+        X, w, weights = sides[0 if self.wide else 1]
+        joint = w[:, None] * mirrored(half_gram(X, weights)) * w + np.eye(len(w))
         inner = w[:, None] * inverse_and_root(joint)[0] * (w if self.wide else 1 / w)
         self.condition = np.linalg.norm(joint)
         sizes = np.abs(np.log10(np.concatenate(metric)))
         fine = self.condition < WORST and sizes.max() < IN_RANGE
         self.dtype = dtype or (np.float32 if fine else np.float64)
         small = lambda v: np.ascontiguousarray(v, dtype=self.dtype)
-        table = (lambda X: X.astype(self.dtype)) if sparse else small
-        self.A, self.At = (twin.A, twin.At) if twin else (table(A), table(A.T))
+        cast = (
+            SparseBlock.astype if isinstance(A, SparseBlock) else np.ascontiguousarray
+        )
+        copies = lambda: (cast(A, self.dtype), cast(A.T, self.dtype))
+        self.A, self.At = (twin.A, twin.At) if twin else copies()
         self.inner = small(inner)
         self.metric = Metric(*map(small, metric))
         self.free = small(1 + metric.D * metric.Q)  # 1 / (1 - rho)

@@ -63,9 +63,8 @@ def has_few_in_play(question, q):
     A, stored = question.A, isinstance(question.A, ChunkedTable)
     if isinstance(question.counts, Grouped) or question.columns.together:
         return False
-    return (not stored or is_sparse(A)) and min(
-        A.shape
-    ) >= SMALL_PART * PER_SELECTED * q
+    least = SMALL_PART * PER_SELECTED * q
+    return (not stored or is_sparse(A)) and min(A.shape) >= least
 
 
 def _question_of(question, which):

@@ -220,7 +220,6 @@ def test_a_sparse_block_is_its_array(m, n, form):
         (X.forms(L), ((L.T @ dense) ** 2).sum(0)),
         (X.forms(np.asfortranarray(L), 3), ((L.T @ dense) ** 2).sum(0)),
         (X.forms(L, K=L @ L.T), ((L.T @ dense) ** 2).sum(0)),
-        (X.scaled(F[0], w)[:, :], F[0][:, None] * dense * w),
         (X.T.forms(K), ((K.T @ dense.T) ** 2).sum(0)),
         (X[:, ::-1], dense[:, ::-1]),
         (X[::-1], dense[::-1]),
@@ -248,6 +247,20 @@ def test_forms_are_looked_up_where_that_keeps_their_digits(monkeypatch):
     assert left.tolist() == sorted([2, *range(3, 80, 4)])
     exact = ((F.T @ X[:, :]) ** 2).sum(0)
     assert_allclose(X.forms(F, K=K), exact, rtol=1e-9)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_some_columns_are_one_block(axis):
+    """With the column of ones and without; of a sparse table sparse."""
+    S = sparse.random_array((30, 40), density=0.05, rng=np.random.default_rng(0))
+    how = dict(axis=axis, intercept=True, center=S.mean(0), scale=np.full(40, 0.5))
+    how["row_scale"] = np.arange(30.0)
+    for source, kind in (sparse.csr_array(S), SparseBlock), (S.toarray(), np.ndarray):
+        A = ChunkedTable(source, **how)
+        for which in np.array([1, 5, 39]), np.array([0, 2, 40]):
+            block = A.block(which)
+            assert isinstance(block, kind)
+            assert_allclose(block[:, :], A[:, which], atol=1e-14)
 
 
 @pytest.mark.parametrize("axis", [0, 1])
