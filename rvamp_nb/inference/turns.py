@@ -76,9 +76,8 @@ class FrozenCoupling:
         fine = self.condition < WORST and sizes.max() < IN_RANGE
         self.dtype = dtype or (np.float32 if fine else np.float64)
         small = lambda v: np.ascontiguousarray(v, dtype=self.dtype)
-        cast = (
-            SparseBlock.astype if isinstance(A, SparseBlock) else np.ascontiguousarray
-        )
+        sparse = isinstance(A, SparseBlock)
+        cast = SparseBlock.astype if sparse else np.ascontiguousarray
         copies = lambda: (cast(A, self.dtype), cast(A.T, self.dtype))
         self.A, self.At = (twin.A, twin.At) if twin else copies()
         self.inner = small(inner)
