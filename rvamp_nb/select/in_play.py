@@ -18,7 +18,7 @@ from ..messages import Mixed, Natural
 from ..problem import State
 from ..resampling import Grouped
 from ..step import initial_state
-from ..tables.chunked import ChunkedTable, column_sums, is_sparse
+from ..tables.chunked import ChunkedTable, column_sums
 
 # %% ../../nbs/workshop/in_play.ipynb #68play06
 def received_by_all(A, fit, which):
@@ -60,18 +60,19 @@ ROUNDS = 8  # at most
 
 def has_few_in_play(question, q):
     """Whether few columns of a `SelectionProblem` can find the penalty for all."""
-    A, stored = question.A, isinstance(question.A, ChunkedTable)
+    A, here = question.A, not isinstance(question.A, ChunkedTable)
     if isinstance(question.counts, Grouped) or question.columns.together:
         return False
-    least = SMALL_PART * PER_SELECTED * q
-    return (not stored or is_sparse(A)) and min(A.shape) >= least
+    here = here or A.is_sparse
+    return here and min(A.shape) >= SMALL_PART * PER_SELECTED * q
 
 
 def _question_of(question, which):
     """The question of some of its columns, (n,) ints."""
     prior = question.prior.of_columns(which, question.A.shape[1])
-    A = question.A  # a sparse one stays so
-    A = A.take_columns(which) if is_sparse(A) else np.ascontiguousarray(A[:, which])
+    A = question.A  # in memory, or a sparse table, which stays one
+    stored = isinstance(A, ChunkedTable)
+    A = A.take_columns(which) if stored else np.ascontiguousarray(A[:, which])
     part = dict(A=A, prior=prior)
     part |= dict(columns=question.columns.of(which), tol=max(LAST_DIGITS, question.tol))
     return replace(question, taken=[], progress=False, **part)
