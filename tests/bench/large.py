@@ -62,7 +62,7 @@ def main(kind, M, N):
 if __name__ == "__main__":
     given = sys.argv[1:]
     tables = [(given[0], *map(int, given[1:]))] if given else []
-    four = ("factors", 2000, 2000), ("toeplitz", 2000, 2000)
-    five = *four, ("sparse", 5000, 2000), ("sparse", 20_000, 1000)
-    for one in tables or (*five, ("sparse", 1000, 20_000)):
+    dense = ("factors", 2000, 2000), ("toeplitz", 2000, 2000)
+    sparse_ones = (5000, 2000), (20_000, 1000), (1000, 20_000)
+    for one in tables or (*dense, *(("sparse", *size) for size in sparse_ones)):
         main(*one)
