@@ -264,6 +264,7 @@ class _Blocks:
         self.axis = int(M <= N) if self.axis is None else self.axis
         self.shape, self.passes = (M, N + self.intercept), 0
         self.source, self.slices = self._laid_out(self.source)
+        self.is_sparse = sparse.issparse(self.source)
 
     def _laid_out(self, source):
         """The source in the order in which it is read, and the lines of each chunk."""
@@ -368,7 +369,6 @@ class ChunkedTable(_Blocks):
     """
 
     ndim = 2
-    is_sparse = property(lambda self: sparse.issparse(self.source))
     __array_ufunc__ = __iter__ = None  # so that ndarray @ table asks the table
     __array__ = _no_array
     T = property(_Transposed)  # for products
