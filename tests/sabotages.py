@@ -425,8 +425,8 @@ SABOTAGES = [
     Sabotage(
         "linalg.py",
         "a triangle that is mirrored has its diagonal twice",
-        "    np.fill_diagonal(full, L.diagonal())\n",
-        "",
+        "corner + np.tril(corner, -1).T",
+        "corner + corner.T",
         "tests/algorithm/test_coupling.py::test_equals_the_dense_solution",
     ),
     Sabotage(

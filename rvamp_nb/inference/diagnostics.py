@@ -17,11 +17,12 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import squareform
 
 from ..groups import GroupedLoss, noise_of_groups  # chapter 5.2
-from ..lmmse import map_chunks
+from ..linalg import mirrored
+from ..lmmse import half_gram, map_chunks
 from ..problem import MATTERS
 from ..sketch import GRADES, graded, rows_of_html
 from ..solver import Fit
-from ..tables.chunked import ChunkedTable, is_row_chunked
+from ..tables.chunked import ChunkedTable, SparseBlock, is_row_chunked
 from ..tables.standardize import unit_columns
 from ..typing import Ints
 from ..validation import format_list
@@ -409,6 +410,11 @@ def _rows_seen(A, seen, rng):
         return _compared(_varying(A[some])[0], rng)
 
     def looked(X):
+        if isinstance(X, SparseBlock) and (X.a == 1).all():  # b goes with the means
+            Z, _, constant = unit_columns(ChunkedTable(X.S[seen], axis=1))
+            weight = np.full(Z.shape[1], 1.0 * len(seen))
+            (half,) = Z.map_chunks(lambda X, w: ((), (half_gram(X, w),)), (weight,))[1]
+            return (~constant,), (mirrored(half),)
         Z, varies = _varying(X[seen])
         return (varies,), (Z @ Z.T,)
 

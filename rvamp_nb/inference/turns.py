@@ -17,9 +17,11 @@ import numpy as np
 from .cox import RiskSets, one_clock  # chapter 5.3
 from .refits import penalty_terms, row_loss
 from ..likelihood import Loss, PoissonLoss, Squared
-from ..linalg import inverse_and_root
+from ..linalg import inverse_and_root, mirrored
+from ..lmmse import half_gram
 from ..prior import Penalty
 from ..solver import with_clusters
+from ..tables.chunked import SparseBlock
 
 # %% ../../nbs/workshop/turns.ipynb #7e000010
 LEAST_RHO, MOST_RHO = 1e-6, 0.98  # shares of a precision that belong to the prior
@@ -60,24 +62,25 @@ NARROW = 0.6  # columns beside rows, below which three passes are cheaper than t
 class FrozenCoupling:
     """The coupling under a metric that stays: A'u and u, (b, n) and (b, M), from what
     prior and rows send, r (b, n) and h_2u (b, M). A is an array (M, n), of which a twin
-    under another metric has the copies.
+    under another metric has the copies, or a `SparseBlock`.
     """
 
     def __init__(self, A, metric, dtype=None, twin=None):
         M, n = A.shape
         self.wide = n > NARROW * M
-        B = A * np.sqrt(metric.D)
-        B /= np.sqrt(metric.q)[:, None]
-        joint = B @ B.T if self.wide else B.T @ B
-        joint += np.eye(len(joint))
-        w = metric.q**-0.5 if self.wide else metric.D**0.5
+        sides = (A, metric.q**-0.5, metric.D), (A.T, metric.D**0.5, 1 / metric.q)
+        X, w, weights = sides[0 if self.wide else 1]
+        joint = w[:, None] * mirrored(half_gram(X, weights)) * w + np.eye(len(w))
         inner = w[:, None] * inverse_and_root(joint)[0] * (w if self.wide else 1 / w)
         self.condition = np.linalg.norm(joint)
         sizes = np.abs(np.log10(np.concatenate(metric)))
         fine = self.condition < WORST and sizes.max() < IN_RANGE
         self.dtype = dtype or (np.float32 if fine else np.float64)
         small = lambda v: np.ascontiguousarray(v, dtype=self.dtype)
-        self.A, self.At = (twin.A, twin.At) if twin else (small(A), small(A.T))
+        sparse = isinstance(A, SparseBlock)
+        cast = SparseBlock.astype if sparse else np.ascontiguousarray
+        copies = lambda: (cast(A, self.dtype), cast(A.T, self.dtype))
+        self.A, self.At = (twin.A, twin.At) if twin else copies()
         self.inner = small(inner)
         self.metric = Metric(*map(small, metric))
         self.free = small(1 + metric.D * metric.Q)  # 1 / (1 - rho)
@@ -252,7 +255,8 @@ class Turns:
         which = np.arange(N) if columns is None else columns
         every = np.append(which, [N] * fit.has_intercept).astype(int)
         # an intercept's column of ones, too; all without a copy
-        A = p.A[:, every if len(every) < p.A.shape[1] else slice(None)]
+        some = every if len(every) < p.A.shape[1] else slice(None)
+        A = p.A.block(every) if getattr(p.A, "is_sparse", False) else p.A[:, some]
         Q, D, V, q = rvamp_metric(fit, every)
         metric = Metric(Q, D, loss.pooled(V), loss.pooled(q))
         h, (V, h_u, _) = (message.alone() for message in fit.last.state)

@@ -10,7 +10,6 @@ __all__ = ['FEW_FROM', 'PER_SELECTED', 'SMALL_PART', 'ALMOST_ALL', 'LEFT_OUT', '
 from dataclasses import replace
 
 import numpy as np
-from scipy.sparse import issparse
 
 from ..clusters import moment_view
 from ..linalg import row_dots
@@ -32,7 +31,7 @@ def received_by_all(A, fit, which):
     view = moment_view(last.prior_message, last.x, last.state.to_prior)
     form = tall_form(X, Mixed(none[0] > 0, *none, *view), rows)
     weights = 1 / rows.Q_hat, rows.chi_hat / rows.Q_hat**2
-    sent = [(X * weight[:, None]).T for weight in weights]
+    sent = [(X[:, :] * weight[:, None]).T for weight in weights]
 
     def received(A):
         h, s, noise = column_sums(A, [last.coupled.u.mean], weights)
@@ -61,17 +60,20 @@ ROUNDS = 8  # at most
 
 def has_few_in_play(question, q):
     """Whether few columns of a `SelectionProblem` can find the penalty for all."""
-    A, stored = question.A, isinstance(question.A, ChunkedTable)
+    A, here = question.A, not isinstance(question.A, ChunkedTable)
     if isinstance(question.counts, Grouped) or question.columns.together:
         return False
-    here = not stored or issparse(A.source)
+    here = here or A.is_sparse
     return here and min(A.shape) >= SMALL_PART * PER_SELECTED * q
 
 
 def _question_of(question, which):
     """The question of some of its columns, (n,) ints."""
     prior = question.prior.of_columns(which, question.A.shape[1])
-    part = dict(A=np.ascontiguousarray(question.A[:, which]), prior=prior)
+    A = question.A  # in memory, or a sparse table, which stays one
+    stored = isinstance(A, ChunkedTable)
+    A = A.take_columns(which) if stored else np.ascontiguousarray(A[:, which])
+    part = dict(A=A, prior=prior)
     part |= dict(columns=question.columns.of(which), tol=max(LAST_DIGITS, question.tol))
     return replace(question, taken=[], progress=False, **part)
 

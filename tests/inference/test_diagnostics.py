@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from cover import in_turn
 from designs import small_design, small_names, toeplitz
+from scipy import sparse
 
 from rvamp_nb import rvamp
 from rvamp_nb.datasets import standardize
@@ -23,6 +24,7 @@ from rvamp_nb.inference.diagnostics import (
 )
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import FixedFactor, Poisson, Subsample
+from rvamp_nb.tables.chunked import ChunkedTable
 
 TRUTH = Path(__file__).resolve().parents[1] / "truth_trust"
 sys.path.insert(0, str(TRUTH))
@@ -136,6 +138,23 @@ def test_the_units_of_the_columns_do_not_matter():
     both = near_duplicate_rows(A), near_duplicate_rows(A * units + 3 * units)
     assert [g.tolist() for g in both[0]] == [g.tolist() for g in both[1]]
     assert len(both[0]) == 30
+
+
+def test_rows_of_a_sparse_table_are_compared_as_those_of_an_array():
+    rng = np.random.default_rng(5)
+    S = sparse.random_array((40, 600), density=0.08, rng=rng).toarray()
+    S, seen = np.repeat(S, 2, axis=0), np.arange(1, 80)
+    S[:, 7] = 1.0  # does not vary
+    tables = [
+        ChunkedTable(kind(S), center=S.mean(0)) for kind in (sparse.csc_array, np.array)
+    ]
+    few, whole = (
+        trust_module._rows_seen(A, seen, np.random.default_rng(0)) for A in tables
+    )
+    np.testing.assert_allclose(few.products, whole.products, atol=1e-9)
+    assert 500 < few.N == whole.N < 600
+    pairs = [near_duplicate_rows(A) for A in tables]
+    assert np.array_equal(*pairs) and len(pairs[0]) == 40
 
 
 def test_rows_that_say_nothing_are_no_groups():

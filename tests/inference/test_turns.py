@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from scipy.sparse import issparse
+from scipy.sparse import issparse, random_array
 from sklearn.linear_model import Lasso, LogisticRegression, PoissonRegressor
 
 from rvamp_nb import (
@@ -38,6 +38,7 @@ from rvamp_nb.inference.refinement import field_of, resamples
 from rvamp_nb.inference.refits import refitter
 from rvamp_nb.inference.survival import survival_fit
 from rvamp_nb.inference.turns import OneCurvature, Turns
+from rvamp_nb.tables.chunked import SparseBlock
 
 HALF, B = Subsample(0.5), 12
 SHAPES = {"wide": (40, 70), "tall": (80, 20), "square": (50, 45)}
@@ -409,6 +410,19 @@ def test_some_columns_are_refitted_as_if_the_others_were_not_there():
     exact, level = refitter(rvamp(A[:, few], y, **told))(*draw)
     assert settled.all()
     np.testing.assert_allclose(x, np.column_stack([exact, level]), atol=1e-7)
+
+
+@pytest.mark.parametrize("shape", [(80, 240), (240, 80)])
+def test_a_sparse_table_turns_as_its_array(shape):
+    rng = np.random.default_rng(0)
+    S = random_array(shape, density=0.05, rng=rng, format="csr")
+    table = ChunkedTable(S, center=S.mean(0), scale=np.full(shape[1], 0.3))
+    y, told = rng.normal(size=shape[0]), dict(prior=Laplace(1.5, FixedFactor()))
+    fits = [rvamp(A, y, intercept=True, **told) for A in (table, table[:, :])]
+    draw = resamples(fits[0], range(B), 0)[0]
+    few, whole = (refits(fit, draw) for fit in fits)
+    np.testing.assert_allclose(few, whole, atol=1e-8)
+    assert isinstance(Turns(fits[0]).one_coupling.A, SparseBlock) and few[:, :-1].any()
 
 
 def test_a_resample_without_a_row_selects_nothing():

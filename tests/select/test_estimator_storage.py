@@ -46,7 +46,8 @@ NUMBERS = (
 
 
 def as_chunked(table):
-    return ChunkedTable(table, chunk_size=40 * min(table.shape))
+    lines = 5 if sparse.issparse(table) else 40  # of a sparse one eight times as many
+    return ChunkedTable(table, chunk_size=lines * min(table.shape))
 
 
 def both(table, y, said=(), **options):

@@ -165,3 +165,11 @@ def test_a_sparse_table_never_becomes_an_array():
     held = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert found is not None and held < 8 * X.shape[0] * X.shape[1] / 4
+
+
+def test_few_columns_of_a_sparse_table_are_a_sparse_table():
+    (X, y), which = zeros_and_ones(), np.arange(3, 90, 2)
+    question = asked(ChunkedTable(X), y)
+    few = room._question_of(question, which).A
+    assert sparse.issparse(few.source)
+    np.testing.assert_array_equal(few[:, :], question.A[:, which])

@@ -184,9 +184,9 @@ def test_some_columns_are_no_pass_and_all_are_one(tmp_path):
 
 def test_a_column_of_ones_may_be_a_block_of_its_own():
     values = integers(5, 8)
-    for make, block in ((np.array, 20), (sparse.csc_array, 5)):
+    for make, block in ((np.array, 40), (sparse.csc_array, 5)):
         A = ChunkedTable(make(values), axis=1, chunk_size=block, intercept=True)
-        assert [j.stop - j.start for j in A.slices] == [4, 4, 1]
+        assert [j.stop - j.start for j in A.slices] == [8, 1]
         assert_array_equal(A[:, [8, 1, 8]], np.c_[np.ones(5), values[:, 1], np.ones(5)])
         assert_array_equal(A @ np.eye(9)[8], np.ones(5))
 
@@ -219,6 +219,7 @@ def test_a_sparse_block_is_its_array(m, n, form):
         (X.T.gram(F[0]), (dense.T * F[0]) @ dense),
         (X.forms(L), ((L.T @ dense) ** 2).sum(0)),
         (X.forms(np.asfortranarray(L), 3), ((L.T @ dense) ** 2).sum(0)),
+        (X.forms(L, K=L @ L.T), ((L.T @ dense) ** 2).sum(0)),
         (X.T.forms(K), ((K.T @ dense.T) ** 2).sum(0)),
         (X[:, ::-1], dense[:, ::-1]),
         (X[::-1], dense[::-1]),
@@ -231,20 +232,51 @@ def test_a_sparse_block_is_its_array(m, n, form):
         assert_allclose(found, expected, atol=1e-10)
 
 
+def test_forms_are_looked_up_where_that_keeps_their_digits(monkeypatch):
+    """Long columns, short ones, and one that the root nearly takes away."""
+    monkeypatch.setattr(chunked, "SHORT", 10)
+    rng, sizes = np.random.default_rng(0), np.array([0, 1, 4, 60] * 20)
+    order = rng.permuted(np.tile(np.arange(60), (80, 1)), axis=1).T
+    S = (order < sizes) * rng.normal(size=(60, 80))
+    S[:, 2] = np.eye(60)[0] - np.eye(60)[1]
+    F = np.tril(rng.normal(size=(60, 60))) / 8 + np.eye(60)
+    F[:2, :2] = [[1, 0], [1, 1e-6]]
+    b = rng.normal(size=80) * (np.arange(80) != 2)
+    X, K = SparseBlock(sparse.csc_array(S), np.ones(60), b), F @ F.T
+    _, left = X._short_forms(K)
+    assert left.tolist() == sorted([2, *range(3, 80, 4)])
+    exact = ((F.T @ X[:, :]) ** 2).sum(0)
+    assert_allclose(X.forms(F, K=K), exact, rtol=1e-9)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_some_columns_are_one_block(axis):
+    """With the column of ones and without; of a sparse table sparse."""
+    S = sparse.random_array((30, 40), density=0.05, rng=np.random.default_rng(0))
+    how = dict(axis=axis, intercept=True, center=S.mean(0), scale=np.full(40, 0.5))
+    how["row_scale"] = np.arange(30.0)
+    for source, kind in (sparse.csr_array(S), SparseBlock), (S.toarray(), np.ndarray):
+        A = ChunkedTable(source, **how)
+        for which in np.array([1, 5, 39]), np.array([0, 2, 40]):
+            block = A.block(which)
+            assert isinstance(block, kind)
+            assert_allclose(block[:, :], A[:, which], atol=1e-14)
+
+
 @pytest.mark.parametrize("axis", [0, 1])
 def test_a_sparse_block_that_is_full_becomes_an_array(axis, monkeypatch):
     """A block of zeros, and one of numbers; both answer as the array does."""
-    values = np.zeros((8, 8))
-    values[(slice(4, None), slice(None))[:: 1 - 2 * axis]] = integers(4, 8).reshape(
-        (4, 8)[:: 1 - 2 * axis]
+    values = np.zeros((16, 16))
+    values[(slice(8, None), slice(None))[:: 1 - 2 * axis]] = integers(8, 16).reshape(
+        (8, 16)[:: 1 - 2 * axis]
     )
     monkeypatch.setattr(chunked, "DENSE_FROM_SHARE", 0.1)
     A = ChunkedTable(
-        sparse.csr_array(values), axis=axis, chunk_size=8, center=np.ones(8)
+        sparse.csr_array(values), axis=axis, chunk_size=16, center=np.ones(16)
     )
     kinds = [type(A.reading(k)) for k in range(len(A.slices))]
     assert kinds == [SparseBlock, np.ndarray]
-    assert_allclose(A @ np.eye(8), values - 1)
+    assert_allclose(A @ np.eye(16), values - 1)
 
 
 @pytest.mark.parametrize("form", ["csr", "csc"])
@@ -389,8 +421,10 @@ def fitted_kinds(values, folder):
     arrays["mapped, F"] = mapped(values.astype("f4"), folder, "F")
     arrays["csr"] = sparse.csr_array(values)
     arrays["csc"] = sparse.csc_matrix(values.astype("f4"))
+    size = {"csr": values.size // 32, "csc": values.size // 32}  # in wider blocks
     return {
-        name: ChunkedTable(a, chunk_size=values.size // 4) for name, a in arrays.items()
+        name: ChunkedTable(a, chunk_size=size.get(name, values.size // 4))
+        for name, a in arrays.items()
     }
 
 
