@@ -1973,6 +1973,20 @@ SABOTAGES = [
     ),
     Sabotage(
         "select/penalty.py",
+        "a penalty that goes along with some columns forgets the others",
+        "few.others = self.others + seen.sum() - seen[which].sum()",
+        "pass",
+        "tests/select/test_stability_selection.py::test_a_penalty_that_goes_along_with_some_columns_counts_the_others",
+    ),
+    Sabotage(
+        "active.py",
+        "a penalty that goes along waits for the whole table",
+        ' or "of_columns" in vars(type(prior))',
+        "",
+        "tests/select/test_estimator_storage.py::test_few_columns_settle_while_the_penalty_goes_along",
+    ),
+    Sabotage(
+        "select/penalty.py",
         "the penalty that goes along aims beyond q",
         "self.goal = 0.9985 * q",
         "self.goal = 1.01 * q",

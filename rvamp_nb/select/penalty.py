@@ -11,6 +11,7 @@ __all__ = ['PATH_RATIO', 'COARSE_TOL', 'LOWEST', 'BELOW_EMPTY', 'SIZE_SLOPE', 'F
 # %% ../../nbs/workshop/penalty.ipynb #73000003
 import warnings
 from bisect import bisect_left
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import count
@@ -242,20 +243,30 @@ class _TrackingPrior(Prior):
     """A penalty that goes along with the fields: in them it selects q, or nearly."""
 
     def __init__(self, question, q, lam):
-        self.question, self.lam, self.fall = question, lam, 2 * SIZE_SLOPE
+        self.lam, self.fall, self.candidates = lam, 2 * SIZE_SLOPE, question.candidates
         self.goal = 0.9985 * q  # near the end of the band of what is near enough
-        prior = question.prior
+        self.others = 0.0  # selected, of columns that it is not about
+        prior = self.prior = question.prior
         self.is_unpenalized, self.check = prior.is_unpenalized, prior.check
         self.column_groups, self.pooled = prior.column_groups, prior.pooled
         self.received = prior.received
 
     def beyond(self, Pi):
         """The logarithm of how many are selected, over the goal."""
-        return np.log(max(self.question.size(Pi), 1e-3 * self.goal) / self.goal)
+        size = self.others + Pi[self.candidates].sum()
+        return np.log(max(size, 1e-3 * self.goal) / self.goal)
+
+    def of_columns(self, which, N):
+        """As `Prior.of_columns`, while the others go on as they were seen last."""
+        few, seen = copy(self), self.candidates * self.Pi
+        few.prior = self.prior.of_columns(which, N)
+        few.candidates = self.candidates[which]
+        few.others = self.others + seen.sum() - seen[which].sum()
+        return few
 
     def moments(self, incoming, beta=np.inf):
         """As `Prior.moments`, at the penalty of the moment, found by secants."""
-        at = lambda x: self.question.prior.scaled(np.exp(x))
+        at = lambda x: self.prior.scaled(np.exp(x))
         x = np.log(self.lam)
         off = self.beyond(at(x).Pi(incoming))
         for _ in range(8):
@@ -264,7 +275,7 @@ class _TrackingPrior(Prior):
                 off = self.beyond(at(x + move).Pi(incoming))
                 self.fall = np.clip((before - off) / move, FLATTEST, STEEPEST)
                 x += move
-        self.lam = float(np.exp(x))
+        self.lam, self.Pi = float(np.exp(x)), at(x).Pi(incoming)
         return at(x).moments(incoming, beta)
 
 
