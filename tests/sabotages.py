@@ -1972,6 +1972,13 @@ SABOTAGES = [
         "tests/select/test_stability_selection.py::test_in_any_fields_the_penalty_that_goes_along_selects_q",
     ),
     Sabotage(
+        "select/estimator.py",
+        "between the steps of a small table every thread is awake",
+        "with threads(X):",
+        "if True:",
+        "tests/algorithm/test_convergence.py::test_between_the_steps_a_small_table_has_one_thread_too",
+    ),
+    Sabotage(
         "select/penalty.py",
         "a penalty that goes along with some columns forgets the others",
         "few.others = self.others + seen.sum() - seen[which].sum()",
