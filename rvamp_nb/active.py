@@ -50,12 +50,10 @@ ACTIVE_MAX_RATIO, ACTIVE_SHARE = 4, 32  # for each row; or one of so many column
 
 def _active_columns(problem, replies):
     """The columns to iterate on, in order; None where it does not pay or cuts S."""
-    M, N = problem.A.shape
-    most = max(ACTIVE_MAX_RATIO * M, N // ACTIVE_SHARE)
+    most = max(ACTIVE_MAX_RATIO * len(problem.A), problem.A.shape[1] // ACTIVE_SHARE)
     rho, S = replies.x.rho, replies.prior_message.S
     which = np.flatnonzero(rho > NEGLIGIBLE)
-    if len(which) > most:
-        which = which[np.argsort(rho[which])[-most:]]
+    which = which[np.argsort(rho[which])[-most:]]
     pays = len(which) and S.sum() <= S[which].sum()
     return np.sort(which) if pays else None
 
