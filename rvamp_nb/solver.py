@@ -28,7 +28,7 @@ from .protocols import check_derivatives, check_moments
 from .resampling import CountLaw, Poisson, check_law, law_of_one
 from .saving import FileError, check_same, save_fit, saved_settings
 from .sketch import as_page, leading_moments
-from .step import WithIntercept, lambda_max_factor
+from .step import WithIntercept, lambda_max_factor, threads
 from .tables.chunked import ChunkedTable
 from .tables.dispatch import as_chunked
 from .typing import Array, ArrayLike, Bools, FilePath, Ints, TableLike, renamed
@@ -209,9 +209,10 @@ def _fit(problem, state, tol, max_iter, damping, anderson=None):
     """Warm or cold; if that fails, by continuation."""
     options, how = (tol, max_iter, damping), "by continuation from a larger penalty"
     take = step_for(problem.A)
-    done = run(problem, state, *options, anderson, take)
-    failure = done.failure
-    again = continuation(problem, *options, take) if failure else None
+    with threads(problem.A):
+        done = run(problem, state, *options, anderson, take)
+        failure = done.failure
+        again = continuation(problem, *options, take) if failure else None
     if again:
         failure = again.failure and f"{failure}; {how}, {again.failure}"
         taken = len(done.trace) + again.lost + len(again.trace)

@@ -2011,6 +2011,27 @@ SABOTAGES = [
         "tests/select/test_stability_selection.py::test_in_any_fields_the_penalty_that_goes_along_selects_q",
     ),
     Sabotage(
+        "select/estimator.py",
+        "between the steps of a small table every thread is awake",
+        "with threads(X):",
+        "if True:",
+        "tests/algorithm/test_convergence.py::test_between_the_steps_a_small_table_has_one_thread_too",
+    ),
+    Sabotage(
+        "select/penalty.py",
+        "a penalty that goes along with some columns forgets the others",
+        "few.others = self.others + seen.sum() - seen[which].sum()",
+        "pass",
+        "tests/select/test_stability_selection.py::test_a_penalty_that_goes_along_with_some_columns_counts_the_others",
+    ),
+    Sabotage(
+        "active.py",
+        "a penalty that goes along waits for the whole table",
+        ' or "of_columns" in vars(type(prior))',
+        "",
+        "tests/select/test_estimator_storage.py::test_few_columns_settle_while_the_penalty_goes_along",
+    ),
+    Sabotage(
         "select/penalty.py",
         "the penalty that goes along aims beyond q",
         "self.goal = 0.9985 * q",

@@ -28,6 +28,7 @@ from ..likelihood import Squared
 from ..resampling import check_law, drawn
 from ..sketch import as_page, leading_moments
 from ..solver import Fit
+from ..step import threads
 from ..tables.chunked import ChunkedTable
 from ..typing import Array, renamed
 from ..validation import check_number, check_size
@@ -188,15 +189,16 @@ class Samples:
     def grow(self, wanted, progress):
         """As many resamples at each level, exact first, as are wanted."""
         (n_exact, n_settled, n_few), (exact, settled, _) = wanted, self.done
-        if self.turns:
-            M, n = len(self.fit.problem.y), len(self.kept)
-            size = max(min(50, int(AT_ONCE // M) + 1), SIDE_BY_SIDE // (M + n))
-            for at in range(settled, n_settled, size):
-                self._send(range(at, min(at + size, n_settled)), True)
-            for at in range(self.few.shape[0], n_few, size):
-                self._send(range(at, min(at + size, n_few)), False)
-        for some in in_turn(self.fit.problem.A, range(exact, n_exact), progress):
-            self._refit(some)
+        M, n = len(self.fit.problem.y), len(self.kept)
+        size = max(min(50, int(AT_ONCE // M) + 1), SIDE_BY_SIDE // (M + n))
+        with threads(self.fit.problem.A):
+            if self.turns:
+                for at in range(settled, n_settled, size):
+                    self._send(range(at, min(at + size, n_settled)), True)
+                for at in range(self.few.shape[0], n_few, size):
+                    self._send(range(at, min(at + size, n_few)), False)
+            for some in in_turn(self.fit.problem.A, range(exact, n_exact), progress):
+                self._refit(some)
 
     def _send(self, numbers, settle):
         draw = resamples(self.fit, numbers, self.seed)

@@ -23,7 +23,6 @@ from ..interface import check_interface
 from ..likelihood import LOSSES
 from ..prior import ElasticNet, Laplace, NonNegative
 from ..problem import NEGLIGIBLE
-from ..step import threads
 from ..tables.chunked import ChunkedTable
 from ..weighted import WeightedLoss
 
@@ -88,12 +87,11 @@ class _Few:
             start = start.toarray()
             likely = start.any(0)
         (X, y, t, k), counts = self.args, counts * self.weight
-        with threads(X):
-            x, _, sure, _ = refit(self.table, counts, factor, likely, start)
-            for b in np.flatnonzero(~sure):
-                again, x[b] = (X, y, t * factor[b], k * factor[b], counts[b]), np.nan
-                with suppress(RuntimeError):
-                    x[b] = penalised_fit(*again, **self.options)
+        x, _, sure, _ = refit(self.table, counts, factor, likely, start)
+        for b in np.flatnonzero(~sure):
+            again, x[b] = (X, y, t * factor[b], k * factor[b], counts[b]), np.nan
+            with suppress(RuntimeError):
+                x[b] = penalised_fit(*again, **self.options)
         return x
 
 # %% ../../nbs/workshop/refits.ipynb #74000020

@@ -37,6 +37,7 @@ from .results import Results
 from .selection import Selection, select
 from .target import check_column, check_rows, is_named
 from ..solver import Fit
+from ..step import threads
 from ..tables.chunked import ChunkedTable
 from ..typing import Array, ArrayLike, Bools, TableLike, renamed
 from ..validation import kind_of
@@ -601,8 +602,9 @@ def _found(est, X, y, roles):
     asked = est.get_params(deep=False)
     check_options(asked, StabilitySelection().get_params(deep=False))
     as_read = asked | (dict(loss="softmax") if several else {})
-    question, promise, notes = read_question(X, y, names, roles, as_read)
-    found = select(question, promise, asked, near_duplicate_rows(X))
+    with threads(X):
+        question, promise, notes = read_question(X, y, names, roles, as_read)
+        found = select(question, promise, asked, near_duplicate_rows(X))
     return found, [(note, UserWarning) for note in (*strange, *notes) if note]
 
 

@@ -5,12 +5,13 @@
 # %% auto #0
 __all__ = ['PATH_RATIO', 'COARSE_TOL', 'LOWEST', 'BELOW_EMPTY', 'SIZE_SLOPE', 'FLATTEST', 'STEEPEST', 'STALL_STEPS', 'TOO_FAR',
            'SETTLED', 'A_STEP', 'TRACKING_TOL', 'FIRST_TOL', 'LAST_TOL', 'MAX_LOOKS', 'LOOK_STEPS', 'ALIKE_FROM',
-           'ALIKE_STEPS', 'WILD', 'CLOSE_TO_Q', 'read_penalty', 'SelectionProblem', 'resolved_target', 'path_options',
-           'coarse_path', 'next_penalty', 'onward', 'tracking_search', 'PenaltyChoice', 'penalty_at_size', 'search']
+           'ALIKE_STEPS', 'WILD', 'CLOSE_TO_Q', 'read_penalty', 'SelectionProblem', 'resolved_target', 'coarse_path',
+           'next_penalty', 'onward', 'tracking_search', 'PenaltyChoice', 'penalty_at_size', 'search']
 
 # %% ../../nbs/workshop/penalty.ipynb #73000003
 import warnings
 from bisect import bisect_left
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import count
@@ -184,27 +185,6 @@ def resolved_target(question, threshold, pfer, q, bound):
     threshold, pfer, q, note = resolve_error_control(p, most, threshold, pfer, q, bound)
     return threshold, pfer if halves else np.nan, q, note
 
-
-def path_options(asked):
-    """The path that the estimator's arguments (dict) ask for, as arguments of
-    `SelectionProblem.path`, checked by name; None if they ask for none.
-    """
-    names = "lambdas", "n_lambdas", "lambda_min_ratio"
-    lambdas, n, ratio = (asked.get(name) for name in names)
-    if lambdas is not None:
-        lambdas, wanted = check_array("lambdas", lambdas), ""
-        if lambdas.ndim != 1 or not lambdas.size:
-            wanted = f"a list of at least one number, got shape {lambdas.shape}"
-        elif (lambdas <= 0).any():
-            wanted = f"> 0, the smallest is {lambdas.min():g}"
-        elif (np.diff(lambdas) >= 0).any():
-            wanted = "decreasing, each once: sort them, the largest first"
-        if wanted:
-            raise ValueError(f"lambdas must be {wanted}")
-    elif n is ratio is None:
-        return None
-    return dict(zip(names, (lambdas, n or 50, float(ratio or 0.05))))
-
 # %% ../../nbs/workshop/penalty.ipynb #73search2
 # on the walk: from one penalty to the next; to what probabilities are right, about
 PATH_RATIO, COARSE_TOL = 0.85, 3e-3
@@ -248,20 +228,29 @@ class _TrackingPrior(Prior):
     """A penalty that goes along with the fields: in them it selects q, or nearly."""
 
     def __init__(self, question, q, lam):
-        self.question, self.lam, self.fall = question, lam, 2 * SIZE_SLOPE
+        self.lam, self.fall, self.candidates = lam, 2 * SIZE_SLOPE, question.candidates
         self.goal = 0.9985 * q  # near the end of the band of what is near enough
-        prior = question.prior
+        self.others = 0.0  # selected, of columns that it is not about
+        prior = self.prior = question.prior
         self.is_unpenalized, self.check = prior.is_unpenalized, prior.check
         self.column_groups, self.pooled = prior.column_groups, prior.pooled
         self.received = prior.received
 
     def beyond(self, Pi):
         """The logarithm of how many are selected, over the goal."""
-        return np.log(max(self.question.size(Pi), 1e-3 * self.goal) / self.goal)
+        return np.log(max((self.others + Pi[self.candidates].sum()) / self.goal, 1e-3))
+
+    def of_columns(self, which, N):
+        """As `Prior.of_columns`, while the others go on as they were seen last."""
+        few, seen = copy(self), self.candidates * self.Pi
+        few.prior = self.prior.of_columns(which, N)
+        few.candidates = self.candidates[which]
+        few.others = self.others + seen.sum() - seen[which].sum()
+        return few
 
     def moments(self, incoming, beta=np.inf):
         """As `Prior.moments`, at the penalty of the moment, found by secants."""
-        at = lambda x: self.question.prior.scaled(np.exp(x))
+        at = lambda x: self.prior.scaled(np.exp(x))
         x = np.log(self.lam)
         off = self.beyond(at(x).Pi(incoming))
         for _ in range(8):
@@ -270,7 +259,7 @@ class _TrackingPrior(Prior):
                 off = self.beyond(at(x + move).Pi(incoming))
                 self.fall = np.clip((before - off) / move, FLATTEST, STEEPEST)
                 x += move
-        self.lam = float(np.exp(x))
+        self.lam, self.Pi = float(np.exp(x)), at(x).Pi(incoming)
         return at(x).moments(incoming, beta)
 
 

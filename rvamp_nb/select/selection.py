@@ -21,7 +21,8 @@ from ..inference.refinement import refine
 from ..resampling import DrawError
 from . import error_control
 from .features import chosen_columns
-from .penalty import SelectionProblem, coarse_path, path_options, search
+from .penalty import SelectionProblem, coarse_path, search
+from .question import path_options
 from .target import draws_halves
 from ..tables.standardize import unit_columns
 

@@ -409,6 +409,42 @@ def test_threads_are_cores_and_the_callers_limit_is_kept():
     subprocess.run([sys.executable, "-c", LIMITS], check=True)
 
 
+HELD = """
+import numpy as np
+from threadpoolctl import threadpool_info, threadpool_limits
+from rvamp_nb import StabilitySelection, iteration, refine, rvamp
+from rvamp_nb.inference import turns
+from rvamp_nb.select import selection
+
+seen = []
+
+def watched(module, name):
+    real = getattr(module, name)
+    def asks(*given, **how):
+        pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+        seen.append((name, max(pool["num_threads"] for pool in pools)))
+        return real(*given, **how)
+    setattr(module, name, asks)
+
+for module, name in (
+    (iteration, "coordinates"), (turns, "crossed"), (selection, "coefficients")
+):
+    watched(module, name)
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 20))
+y = X[:, 0] + rng.normal(size=60)
+with threadpool_limits(2):
+    StabilitySelection(verbose=0).fit(X, y)
+    refine(rvamp(X / np.linalg.norm(X, axis=0), y, 1.0), progress=False)
+assert {name for name, _ in seen} == {"coordinates", "crossed", "coefficients"}
+assert {threads for _, threads in seen} == {1}
+"""
+
+
+def test_between_the_steps_a_small_table_has_one_thread_too():
+    subprocess.run([sys.executable, "-W", "ignore", "-c", HELD], check=True)
+
+
 def test_continuation_rescues_a_cold_start_that_fails(monkeypatch):
     """Whatever starts cold at the penalty asked for fails; coming down from a larger
     one works, and the status says so.

@@ -19,7 +19,7 @@ from scipy.linalg.blas import dsyrk, dtrmm
 from scipy.signal import lfilter
 from scipy.special import ndtri
 
-from rvamp_nb.active import ACTIVE_FROM_RATIO, ACTIVE_MAX_RATIO, step_for
+from rvamp_nb.active import ACTIVE_FROM_RATIO, ACTIVE_SHARE, step_for
 from rvamp_nb.batch_glm import LONG
 from rvamp_nb.iteration import iterate
 from rvamp_nb.likelihood import Squared
@@ -204,7 +204,7 @@ class Cost(NamedTuple):
     arithmetic: float  # seconds of products; as all of the first three, of the workers
     numbers: float  # seconds for what is done once for each number
     disk: float  # seconds of reading
-    columns: float  # seconds of the driver for what is done once for each column
+    columns: float  # the driver's, for what is done once for each column, and the few
     matrices: float  # seconds of the driver for m x m matrices
     network: float  # seconds
     tasks: float  # seconds
@@ -243,14 +243,15 @@ def _seconds(n, m, passes, workers, bytes_per_number, machine, block):
     """The seven parts."""
     numbers, talks = m * n, workers > 1
     alone = _settles(n, m, passes)
-    through = LISTS_SENT * n + alone * ACTIVE_MAX_RATIO * m**2
+    through = LISTS_SENT * n + alone * numbers / ACTIVE_SHARE
     through += MATRICES_SENT * m**2 * math.ceil(math.log2(workers + 1))
+    few = alone * 8 * 4 * m * numbers / ACTIVE_SHARE  # that settle, in eight steps
     touched = passes * numbers + 2 * m**2 * numbers / block  # and sums of blocks
     return (
         4 * m * numbers / machine.operations / workers,
         touched / machine.numbers / workers,
         passes * numbers * bytes_per_number / machine.disk / workers,
-        n * (ROW if passes == 3 else 1) / machine.columns,
+        n * (ROW if passes == 3 else 1) / machine.columns + few / machine.operations,
         ALGEBRA[alone] * m**3 / machine.operations,
         talks * 8 * through / machine.network,
         talks * passes * numbers / block * machine.task,
@@ -289,9 +290,10 @@ def cost(
     parts = _seconds(n, m, passes, workers, bytes_per_number, machine, block)
     alone = _settles(n, m, passes)
     sent = 8 * (
-        LISTS_SENT * n + (MATRICES_SENT * workers + alone * ACTIVE_MAX_RATIO) * m**2
+        LISTS_SENT * n + MATRICES_SENT * workers * m**2 + alone * numbers / ACTIVE_SHARE
     )
-    driver = 8 * (LISTS_HELD * n + MATRICES_HELD[alone] * m**2)
+    few = 3 * alone * numbers / ACTIVE_SHARE  # with copies
+    driver = 8 * (LISTS_HELD * n + MATRICES_HELD[alone] * m**2 + few)
     worker = (16 + bytes_per_number) * block + 8 * MATRICES_SENT * m**2
     read = passes * numbers * bytes_per_number
     return Cost(*parts, passes, read, sent * (workers > 1), driver, worker)

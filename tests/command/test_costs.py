@@ -75,7 +75,7 @@ def test_passes_and_what_they_say_are_as_counted(tables, M, N, lam, block):
     log, n, m = steps_of(table, y, lam), max(M, N), min(M, N)
     assert len(log) == cost(M, N).passes
     lists = sum(one.cut + one.joined for one in log) / 8 / n
-    lists -= costs.ACTIVE_MAX_RATIO * m**2 / n if (M, N, lam) == WIDER else 0
+    lists -= m / costs.ACTIVE_SHARE if (M, N, lam) == WIDER else 0
     assert costs.LISTS_SENT - 1.5 < lists < costs.LISTS_SENT + 0.5
     squares = sum(one.whole + one.summed for one in log) / 8 / m**2
     assert squares < costs.MATRICES_SENT + 1.5

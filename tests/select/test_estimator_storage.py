@@ -73,6 +73,20 @@ def assert_same(one, two):
         assert (told[column] == seen[column]).all(), column
 
 
+def test_few_columns_settle_while_the_penalty_goes_along():
+    """Of a wide table in chunks: fewer steps, two passes each."""
+    rng = np.random.default_rng(0)
+    table = rng.integers(0, 3, size=(60, 8000)).astype(np.int8)
+    y = table[:, 0] + 0.5 * table[:, 3] + rng.normal(size=60)
+    options = dict(n_resamples=0, verbose=0, tol=1e-6)
+    one = StabilitySelection(**options).fit(table, y)
+    two = StabilitySelection(**options).fit(ChunkedTable(table, chunk_size=200_000), y)
+    assert two.lambda_ == pytest.approx(one.lambda_, rel=1e-3)
+    np.testing.assert_allclose(two.probabilities_, one.probabilities_, atol=1e-3)
+    assert two.n_iter_ <= 0.6 * one.n_iter_  # 20 of 28 where it keeps still
+    assert two.question_.A.passes <= 2 * two.n_iter_ + 9
+
+
 # what: (table, target, what is said of the rows, options)
 PROBLEMS = {
     "wide": (X, Y, {}, {}),

@@ -29,6 +29,7 @@ from rvamp_nb import (
 from rvamp_nb.datasets import gaussian_design, load_diabetes, standardize, toy
 from rvamp_nb.inference.diagnostics import ReliabilityWarning, row_influence
 from rvamp_nb.inference.refinement import resamples
+from rvamp_nb.messages import Natural
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import FixedFactor, NoResampling, Subsample
 from rvamp_nb.select import penalty, selection
@@ -990,6 +991,19 @@ def test_in_any_fields_the_penalty_that_goes_along_selects_q(searched):
         along.moments(fields)
         size = s.question_.size(s.question_.prior.scaled(along.lam).Pi(fields))
         assert size == pytest.approx(0.9985 * s.q_, rel=2e-3)
+
+
+def test_a_penalty_that_goes_along_with_some_columns_counts_the_others(searched):
+    """In the same fields it is the same penalty."""
+    s = searched
+    fields = s.question_.solve(0.6 * s.lambda_).last.state.to_prior
+    along = penalty._TrackingPrior(s.question_, s.q_, s.lambda_)
+    along.moments(fields)
+    N = s.question_.A.shape[1]
+    few = along.of_columns(np.arange(0, N, 2), N)
+    few.lam = s.lambda_
+    few.moments(Natural(*(part[::2] for part in fields)))
+    assert few.lam == pytest.approx(along.lam, rel=2e-3)
 
 
 def test_a_looser_answer_has_no_tighter_search():
