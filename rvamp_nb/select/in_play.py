@@ -50,7 +50,7 @@ def received_by_all(A, fit, which):
     return Natural(*map(np.append, parts, (v[n:] for v in last.new.to_prior)))
 
 # %% ../../nbs/workshop/in_play.ipynb #68play10
-FEW_FROM = 1000  # rows, and columns, from which on it pays
+FEW_FROM = 500  # rows, and columns, from which on it pays
 PER_SELECTED = 10  # columns of a first round, for each that is selected
 SMALL_PART = 3  # so many times as many have both sides at least
 ALMOST_ALL, LEFT_OUT = 0.1, 0.0025  # of q, that those left out may have
@@ -102,6 +102,7 @@ def in_play(question, q, lam, problem, find):
     Pi_of = lambda to_all: at(lam).Pi(Natural(*(v[:N] for v in to_all)))
     Pi = Pi_of(initial_state(problem).to_prior)
     state, most, near, before = None, int(PER_SELECTED * q), False, np.inf
+    half = min(question.A.shape) // 2
     for _ in range(ROUNDS):
         which, rest = _leaders(question, Pi, q, most, near)
         if rest > 4 * LEFT_OUT * q:  # half a side is not enough
@@ -125,8 +126,9 @@ def in_play(question, q, lam, problem, find):
         if near and abs(outside - rest) < LEFT_OUT * q:
             return lam, state
         near = outside < ALMOST_ALL * q
-        most *= 1 if near or outside < before / 2 else 2
-        if most > min(question.A.shape) // 2:
-            return None
+        if not near and outside > before / 2:
+            if most == half:
+                return None
+            most = min(2 * most, half)
         before = outside
     return None

@@ -300,7 +300,7 @@ def cost(
 
 
 SIDES = 50, 200, 1000, 2000  # shorter ones, for which a `Law` knows the machine
-PLAY, IN_PLAY = 40, 20  # so many times q have both sides; columns in play
+PLAY, IN_PLAY = 30, 20  # so many times q have both sides; columns in play
 KEPT = 0.2  # of all columns, those that turns look at
 
 
