@@ -553,7 +553,7 @@ def test_the_search_in_a_tall_table_begins_with_rows_alike(loss, law, monkeypatc
     options["penalty_factor"] = np.where(np.arange(60) < 30, 1.0, 1.3)
     options["fit"] = dict(sample_weight=1 + rng.random(450))
     before = fitted(X, y, **options)
-    monkeypatch.setattr(penalty, "ALIKE_FROM", 0)
+    monkeypatch.setattr(penalty, "LARGE", 0)
     found, search = [], penalty._with_rows_alike
 
     def noted(question, along):
@@ -573,6 +573,42 @@ def test_the_search_in_a_tall_table_begins_with_rows_alike(loss, law, monkeypatc
     assert s.n_iter_ <= before.n_iter_
 
 
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_a_penalty_is_looked_for_in_32_bits_and_answered_in_64(monkeypatch, loss):
+    rng = np.random.default_rng(12)
+    X = rng.normal(size=(70, 900)) + rng.normal(size=(70, 2)) @ rng.normal(
+        size=(2, 900)
+    )
+    y = X[:, :4].sum(1) + rng.normal(size=70)
+    y, how = (y > 0 if loss == "logistic" else y), dict(loss=loss, q=6.0, tol=1e-7)
+    before, seen = fitted(X, y, **how), []
+
+    def noted(A):
+        seen.append(A.dtype)
+        return step_for(A)
+
+    step_for = penalty.step_for
+    monkeypatch.setattr(penalty, "step_for", noted)
+    monkeypatch.setattr(penalty, "LARGE", 0)
+    s = fitted(X, y, **how)
+    assert set(seen) == {np.dtype(np.float32)}
+    assert s.fit_.problem.A.dtype == s.question_.A.dtype == float
+    assert s.n_iter_ == before.n_iter_
+    np.testing.assert_allclose(s.lambda_, before.lambda_, rtol=1e-4)
+    np.testing.assert_allclose(s.probabilities_, before.probabilities_, atol=1e-4)
+    again = s.question_.solve(s.lambda_)  # from the empty model, in 64 bits
+    np.testing.assert_allclose(s.probabilities_, again.Pi, atol=2e-6)
+    if loss == "squared":  # units of which 32 bits do not hold the fourth powers
+        seen.clear()
+        np.testing.assert_allclose(
+            fitted(X, 1e20 * y, q=6.0).lambda_, 1e20 * s.lambda_, rtol=1e-4
+        )
+        assert set(seen) == {np.dtype(float)}
+        seen.clear()  # and tables of many rows
+        fitted(X.T, X[:5].sum(0) + rng.normal(size=900), q=6.0)
+        assert set(seen) == {np.dtype(float)}
+
+
 def test_what_does_not_settle_with_rows_alike_is_not_begun_there(monkeypatch):
     """Of columns that nearly repeat each other the answer is that of any start."""
     rng = np.random.default_rng(4)
@@ -580,7 +616,7 @@ def test_what_does_not_settle_with_rows_alike_is_not_begun_there(monkeypatch):
     X = np.hstack([X, X[:, :4] + 0.05 * rng.normal(size=(150, 4))])
     y = X[:, :3].sum(1) + rng.normal(size=150)
     before = fitted(X, y)
-    monkeypatch.setattr(penalty, "ALIKE_FROM", 0)
+    monkeypatch.setattr(penalty, "LARGE", 0)
     monkeypatch.setattr(penalty, "ALIKE_STEPS", 3)
     again = fitted(X, y)
     assert (before.lambda_, before.n_iter_) == (again.lambda_, again.n_iter_)
