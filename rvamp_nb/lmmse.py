@@ -32,17 +32,15 @@ def map_chunks(A, work, cut=(), whole=()):
         return A.map_chunks(work, cut, whole)
     if A.dtype != np.float32:
         return work(A, *cut, *whole)
-    small = lambda v: v.astype(np.float32) if v.dtype == float else v
-    found = work(A, *map(small, cut), *map(small, whole))
-    return [[np.asarray(v, dtype=float) for v in part] for part in found]
+    given = (v.astype(A.dtype) if v.dtype == float else v for v in (*cut, *whole))
+    return [[np.asarray(v, dtype=float) for v in part] for part in work(A, *given)]
 
 # %% ../nbs/workshop/lmmse.ipynb #555947b5
 def _add_gram(total, X):
     """Add X X' to the lower triangle of `total`, in place."""
     X, turned = (X, 0) if X.flags.f_contiguous else (X.T, 1)
     if X.dtype == np.float32:  # a panel's sum in 32 bits, that of all in 64
-        total += ssyrk(1.0, X, trans=turned, lower=1)
-        return
+        return np.add(total, ssyrk(1.0, X, trans=turned, lower=1), out=total)
     dsyrk(1.0, X, beta=1.0, c=total, trans=turned, lower=1, overwrite_c=1)
 
 # %% ../nbs/workshop/lmmse.ipynb #11000051
@@ -219,10 +217,8 @@ def _summed(A, weights, half, few, rows=False):
 def _rows_of_wide(prior, likelihood, wide, F, noise_R, outer, chi):
     """For the rows: t and the others' noise, each (M,)."""
     Sigma_R, H, J, chi_hat = wide.Sigma_R, wide.H, wide.J, likelihood.chi_hat
-    received_R = row_dots(Sigma_R, H) + row_dots(
-        Sigma_R.T, H.T
-    )  # H is a lower triangle
-    received_R -= Sigma_R.diagonal() * H.diagonal()
+    turned = row_dots(Sigma_R.T, H.T)  # H is a lower triangle
+    received_R = row_dots(Sigma_R, H) + turned - Sigma_R.diagonal() * H.diagonal()
     others, few = _without_own(row_dots(outer, outer), chi**2 * chi_hat, len(chi))
     if len(few):
         half = Sigma_R[:, few] - J @ wide.B[few].T
@@ -267,9 +263,8 @@ def _solve_wide(A, prior, likelihood, gathered=None):
     noise_u = _through(Y, wide.Sigma_S, _conjugated(F, chi_hat_u))
     outer = dtrmm(1.0, F, _root(noise_R + noise_u), lower=1)
     shared = u, wide.B, wide.Sigma_S, chi_hat_S, outer, *(() if swept else (F,))
-    found, (Ax, others_S) = map_chunks(
-        A, _column_pass, (prior.D, prior.r, prior.T), shared
-    )
+    of_columns = prior.D, prior.r, prior.T
+    found, (Ax, others_S) = map_chunks(A, _column_pass, of_columns, shared)
     Atu, from_s, p, *more = found
     s = (lengths if swept else more[0]) - from_s
     x = prior.r + prior.D * Atu
@@ -394,9 +389,8 @@ class TallForm(NamedTuple):
 def tall_form(A, prior, likelihood):
     """The N x N form in full, by one pass over the rows of A (array or table)."""
     sums = lambda X, Q, chi_hat: ((), (_gram(X.T, 1 / Q), _gram(X.T, chi_hat / Q**2)))
-    C, noise = map(
-        mirrored, map_chunks(A, sums, (likelihood.Q_hat, likelihood.chi_hat))[1]
-    )
+    of_rows = likelihood.Q_hat, likelihood.chi_hat
+    C, noise = map(mirrored, map_chunks(A, sums, of_rows)[1])
     inverse, _, W = _scaled_inverse(C, prior)
     return TallForm(C, noise, W[:, None] * inverse * W)
 

@@ -170,21 +170,13 @@ class Subsample(_Tau):
 
     def draw(self, M: int, rng: np.random.Generator) -> Array:
         """One occupation vector, (M,) zeros and ones, exactly `drawn(M)` ones."""
-        n = self.drawn(M)
+        missing, counts, among = self.drawn(M), np.zeros(M), M
         if M >= MANY:
-            return _by_coins(n, M, rng)
-        counts = np.zeros(M)
-        counts[rng.choice(M, n, replace=False)] = 1
+            counts[rng.integers(256, size=M, dtype=np.uint8) < 256 * missing / M] = 1
+            missing -= int(counts.sum())  # below 0: so many too many
+            among = np.flatnonzero(counts == (missing < 0))
+        counts[rng.choice(among, abs(missing), replace=False)] = missing > 0
         return counts
-
-
-def _by_coins(n, M, rng):
-    """n ones among M numbers, every set of n with the same probability."""
-    drawn = rng.integers(256, size=M, dtype=np.uint8) < 256 * n / M
-    missing = n - np.count_nonzero(drawn)  # below 0: so many too many
-    among = np.flatnonzero(drawn == (missing < 0))
-    drawn[rng.choice(among, abs(missing), replace=False)] = missing > 0
-    return drawn.astype(float)
 
 
 def law_of_one(law, M):

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['PATH_RATIO', 'COARSE_TOL', 'LOWEST', 'BELOW_EMPTY', 'SIZE_SLOPE', 'FLATTEST', 'STEEPEST', 'STALL_STEPS', 'TOO_FAR',
-           'SETTLED', 'A_STEP', 'TRACKING_TOL', 'FIRST_TOL', 'LAST_TOL', 'MAX_LOOKS', 'LOOK_STEPS', 'LARGE',
+           'SETTLED', 'A_STEP', 'TRACKING_TOL', 'FIRST_TOL', 'LAST_TOL', 'MAX_LOOKS', 'LOOK_STEPS', 'ALIKE_FROM',
            'ALIKE_STEPS', 'WILD', 'CLOSE_TO_Q', 'read_penalty', 'SelectionProblem', 'resolved_target', 'path_options',
            'coarse_path', 'next_penalty', 'onward', 'tracking_search', 'PenaltyChoice', 'penalty_at_size', 'search']
 
@@ -18,19 +18,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..active import step_for
+from ..active import in_32_bits, step_for
 from ..environment import progress_bar
 from ..iteration import Anderson, follow
 from ..lmmse import alike_rows, is_wide
 from ..messages import Natural
 from ..prior import ElasticNet, Laplace, Penalty, Prior, SpikeSlab
 from ..problem import Problem
-from ..resampling import FixedFactor, Grouped, check_law, law_of_one
+from ..resampling import FixedFactor, check_law, law_of_one
 from .error_control import resolve_error_control
 from .features import Columns, check_named
 from .in_play import FEW_FROM, in_play
 from .target import Target, draws_halves
-from ..solver import ConvergenceWarning, Fit, Path, foreseen, rvamp, rvamp_path
+from ..solver import ConvergenceWarning, Path, foreseen, rvamp, rvamp_path
 from ..step import WithIntercept, initial_state, lambda_max_factor, step
 from ..tables.chunked import ChunkedTable
 from ..validation import check_array
@@ -147,20 +147,6 @@ class SelectionProblem:
             fit = rvamp(self.A, warm_start=state, **options)
         self.taken.append(fit.n_iter + fit.n_lost)
         return fit
-
-    def in_few_digits(self, problem):
-        """The problem with its table in 32 bits, for steps to few digits; as it is
-        where that would not pay, for blocks, and for units that would overflow. Rows
-        are few: of many, products of columns lose more digits than there are.
-        """
-        A, size = problem.A, np.abs(problem.y).max()
-        blocks = isinstance(self.counts, Grouped) or self.columns.together
-        pays = (
-            is_wide(A) and not isinstance(A, ChunkedTable) and len(A) * A.size > LARGE
-        )
-        if blocks or not pays or not 1e-6 < size < 1e6:
-            return problem
-        return problem._replace(A=A.astype(np.float32))
 
     @property
     def steps(self):
@@ -327,7 +313,7 @@ def onward(question, fit, prior, state, anderson, enough, few_digits=False):
     """
     problem = fit.problem._replace(prior=question.inside(prior))
     anderson.pause()
-    here = question.in_few_digits(problem) if few_digits else problem
+    here = in_32_bits(problem) if few_digits else problem
     last, changes = follow(here, state, enough, step_for(here.A), anderson)
     question.taken.append(len(changes))
     return replace(fit, problem=problem, last=last, converged=last is not None)
@@ -359,8 +345,7 @@ def _in_looks(question, along, fit, state, lowest, bar):
     return None
 
 # %% ../../nbs/workshop/penalty.ipynb #73search6
-LARGE = 3e7  # multiplications of a pass from which on rows answer alike at first, or
-# numbers have 32 bits
+ALIKE_FROM = 3e7  # M N^2 from which on rows answer alike at first
 ALIKE_STEPS, WILD = 40, 12  # at most so many; so many have to bring it below `SETTLED`
 
 
@@ -369,7 +354,7 @@ def _with_rows_alike(question, along):
     None where it does not, or where that does not pay.
     """
     A = question.A
-    if isinstance(A, ChunkedTable) or is_wide(A) or A.size * A.shape[1] < LARGE:
+    if isinstance(A, ChunkedTable) or is_wide(A) or A.size * A.shape[1] < ALIKE_FROM:
         return None
     problem = _empty(question)[0]._replace(prior=question.inside(along))
     _, bend = problem.likelihood.derivatives(problem.y, 0 * problem.y)
@@ -382,24 +367,11 @@ def _with_rows_alike(question, along):
     return last.new if last and changes[-1] < SETTLED else None
 
 
-def _roughly(question, lam, state, digits):
-    """The fit at one penalty, to few digits: where it pays, in 32 bits."""
-    problem = _empty(question)[0]
-    problem = problem._replace(counts=law_of_one(problem.counts, len(problem.y)))
-    if question.in_few_digits(problem) is not problem:
-        enough = lambda c: c[-1] < digits or len(c) == question.max_iter
-        fit, prior = Fit(problem, None, False, 0, "", None), question.prior.scaled(lam)
-        fit = onward(question, fit, prior, state, Anderson(), enough, few_digits=True)
-        if fit.converged and max(fit.last.change, fit.last.delta) < digits:
-            return fit
-    return question.solve(lam, state, digits)
-
-
 def _come_near(question, along, state, digits, bar):
     """A fit of one digit at a penalty that selects q but for a factor of 1.8."""
     seen, lam = [], along.lam
     for _ in zip(range(4), bar):
-        fit, digits = _roughly(question, lam, state, digits), SETTLED
+        fit, digits = question.solve(lam, state, digits), SETTLED
         state, off = fit.messages, along.beyond(fit.Pi) if fit.converged else 0.0
         if abs(off) < TOO_FAR:
             break
@@ -432,7 +404,7 @@ def tracking_search(question, q, lam=None, state=None, rough=False):
         return None
     tol, anderson = 3e-2 if rough else TRACKING_TOL, Anderson(fit.problem.A)
     enough = lambda c: c[-1] < tol or len(c) == question.max_iter or _stalled(c)
-    near = onward(question, fit, along, fit.messages, anderson, enough, few_digits=True)
+    near = onward(question, fit, along, fit.messages, anderson, enough, True)
     change = max(near.last.change, near.last.delta) if near.converged else np.inf
     lam, state = along.lam, (near if change < SETTLED else fit).messages
     if not change < tol:

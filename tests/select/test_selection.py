@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.linear_model import ElasticNet as SklearnNet
 from sklearn.linear_model import Lasso, LogisticRegression
 
-from rvamp_nb import StabilitySelection, naive_bootstrap
+from rvamp_nb import StabilitySelection, active, naive_bootstrap
 from rvamp_nb.inference import refinement as refined_room
 from rvamp_nb.inference import refits as room
 from rvamp_nb.inference.cox import BaselineHazard
@@ -553,7 +553,7 @@ def test_the_search_in_a_tall_table_begins_with_rows_alike(loss, law, monkeypatc
     options["penalty_factor"] = np.where(np.arange(60) < 30, 1.0, 1.3)
     options["fit"] = dict(sample_weight=1 + rng.random(450))
     before = fitted(X, y, **options)
-    monkeypatch.setattr(penalty, "LARGE", 0)
+    monkeypatch.setattr(penalty, "ALIKE_FROM", 0)
     found, search = [], penalty._with_rows_alike
 
     def noted(question, along):
@@ -589,7 +589,7 @@ def test_a_penalty_is_looked_for_in_32_bits_and_answered_in_64(monkeypatch, loss
 
     step_for = penalty.step_for
     monkeypatch.setattr(penalty, "step_for", noted)
-    monkeypatch.setattr(penalty, "LARGE", 0)
+    monkeypatch.setattr(active, "IN_32_BITS_FROM", 0)
     s = fitted(X, y, **how)
     assert set(seen) == {np.dtype(np.float32)}
     assert s.fit_.problem.A.dtype == s.question_.A.dtype == float
@@ -616,7 +616,7 @@ def test_what_does_not_settle_with_rows_alike_is_not_begun_there(monkeypatch):
     X = np.hstack([X, X[:, :4] + 0.05 * rng.normal(size=(150, 4))])
     y = X[:, :3].sum(1) + rng.normal(size=150)
     before = fitted(X, y)
-    monkeypatch.setattr(penalty, "LARGE", 0)
+    monkeypatch.setattr(penalty, "ALIKE_FROM", 0)
     monkeypatch.setattr(penalty, "ALIKE_STEPS", 3)
     again = fitted(X, y)
     assert (before.lambda_, before.n_iter_) == (again.lambda_, again.n_iter_)
