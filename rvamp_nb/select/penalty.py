@@ -409,9 +409,7 @@ def tracking_search(question, q, lam=None, state=None, rough=False):
     lam, state = along.lam, (near if change < SETTLED else fit).messages
     if not change < tol:
         found = _in_looks(question, along, fit, state, lowest, bar)
-        if found is None:
-            return None
-        lam, near = found
+        lam, near = found or (0.0, near)  # none was found
         state = near.messages
     if lam < lowest:
         return None
