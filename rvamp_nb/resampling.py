@@ -172,7 +172,7 @@ class Subsample(_Tau):
         """One occupation vector, (M,) zeros and ones, exactly `drawn(M)` ones."""
         missing, counts, among = self.drawn(M), np.zeros(M), M
         if M >= MANY:
-            counts[rng.integers(256, size=M, dtype=np.uint8) < 256 * missing / M] = 1
+            counts += rng.integers(256, size=M, dtype=np.uint8) < 256 * missing / M
             missing -= int(counts.sum())  # below 0: so many too many
             among = np.flatnonzero(counts == (missing < 0))
         counts[rng.choice(among, abs(missing), replace=False)] = missing > 0
