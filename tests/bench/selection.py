@@ -16,8 +16,8 @@ In tables t and l paths end at the reported penalty; in t so many halves are fol
 take some seconds. In table a celer follows (1) fifty penalties down to 5 % of the
 largest, what one would do without knowing where q is reached, and (2) those of the
 estimator's picture, which ends soon after q; both to celer's default duality gap, in
-twenty halves, times five. ipss (L1) runs at its defaults, which keep a part of the columns after a
-first look at all of them. In table s scikit-survival's Coxnet follows the picture's
+twenty halves, times five. ipss (L1) runs at its defaults, which keep a part of the
+columns after a first look at all of them. In table s Coxnet follows the picture's
 penalties. Contestants take turns and of each the fastest turn counts. celer is a
 development extra; ipss, scikit-survival and skglm (Poisson paths, by its ProxNewton)
 are left out where they are not installed. Refits of a sparse table are Lassos of halves
