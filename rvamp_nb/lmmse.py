@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError
-from scipy.linalg.blas import dsymm, dsyr2k, dsyrk, dtrmm
+from scipy.linalg.blas import dsymm, dsyr2k, dsyrk, dtrmm, ssyrk, strmm
 from scipy.linalg.lapack import dlauum, dpotrf, dsygst
 
 from .coupling import Diagonals, WideSystem, coupled
 from .linalg import downdated, inverse_and_root, mirrored, root_forms, row_dots
 from .messages import Mixed, natural_to_moment
-from .tables.chunked import SERIAL, ChunkedTable, SparseBlock, square_lengths
+from .tables.chunked import ChunkedTable, SparseBlock, square_lengths
 
 # %% ../nbs/workshop/lmmse.ipynb #85000e07
 def map_chunks(A, work, cut=(), whole=()):
@@ -28,13 +28,19 @@ def map_chunks(A, work, cut=(), whole=()):
     returned. Of the arrays in `cut`, one entry for each column (of a table in rows:
     each row), a chunk receives its part; of `whole` every chunk receives all.
     """
-    stored = isinstance(A, ChunkedTable)
-    return A.map_chunks(work, cut, whole) if stored else work(A, *cut, *whole)
+    if isinstance(A, ChunkedTable):
+        return A.map_chunks(work, cut, whole)
+    if A.dtype != np.float32:
+        return work(A, *cut, *whole)
+    given = (v.astype(A.dtype) if v.dtype == float else v for v in (*cut, *whole))
+    return [[np.asarray(v, dtype=float) for v in part] for part in work(A, *given)]
 
 # %% ../nbs/workshop/lmmse.ipynb #555947b5
 def _add_gram(total, X):
     """Add X X' to the lower triangle of `total`, in place."""
     X, turned = (X, 0) if X.flags.f_contiguous else (X.T, 1)
+    if X.dtype == np.float32:  # a panel's sum in 32 bits, that of all in 64
+        return np.add(total, ssyrk(1.0, X, trans=turned, lower=1), out=total)
     dsyrk(1.0, X, beta=1.0, c=total, trans=turned, lower=1, overwrite_c=1)
 
 # %% ../nbs/workshop/lmmse.ipynb #11000051
@@ -42,7 +48,7 @@ def _panels(X):
     """Pieces of X's columns, each with its slice: for the cache, or several threads."""
     if isinstance(X, SparseBlock):
         return [(slice(None), X)]
-    width = max(256 if len(X) < SERIAL else 1024, 65536 // len(X))
+    width = 65536 // len(X) if len(X) <= 256 else 1024
     starts = range(0, X.shape[1], width)
     return [(slice(k, k + width), X[:, k : k + width]) for k in starts]
 
@@ -78,9 +84,10 @@ def _inward(F, X):
     """F' X for lower triangular F, in the memory order of X."""
     if isinstance(X, SparseBlock):
         return (X.T @ F).T
+    trmm = strmm if X.dtype == np.float32 else dtrmm
     if X.flags.f_contiguous:
-        return dtrmm(1.0, F, X, trans_a=1, lower=1)
-    return dtrmm(1.0, F, X.T, side=1, lower=1).T
+        return trmm(1.0, F, X, trans_a=1, lower=1)
+    return trmm(1.0, F, X.T, side=1, lower=1).T
 
 # %% ../nbs/workshop/lmmse.ipynb #75464245
 def _sweep(F, X, weights):
@@ -90,7 +97,7 @@ def _sweep(F, X, weights):
     for j, panel in _panels(X):
         V = _inward(F, panel)
         lengths[j] = np.einsum("ij,ij->j", V, V)
-        V *= root[j]
+        V *= root[j].astype(V.dtype)
         _add_gram(gram, V)
     return lengths, gram
 
@@ -270,9 +277,8 @@ def _solve_wide(A, prior, likelihood, gathered=None):
     outer = dtrmm(1.0, F, _root(noise_R + noise_u), lower=1)
     roots = [_rooted(A, outer)] + [_rooted(A, F, wide.Sigma_R)] * (not swept)
     shared = u, wide.B, wide.Sigma_S, chi_hat_S, *roots
-    found, (Ax, others_S) = map_chunks(
-        A, _column_pass, (prior.D, prior.r, prior.T), shared
-    )
+    of_columns = prior.D, prior.r, prior.T
+    found, (Ax, others_S) = map_chunks(A, _column_pass, of_columns, shared)
     Atu, from_s, p, *more = found
     s = (lengths if swept else more[0]) - from_s
     x = prior.r + prior.D * Atu

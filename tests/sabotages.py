@@ -2047,6 +2047,29 @@ SABOTAGES = [
         "::test_what_does_not_settle_with_rows_alike_is_not_begun_there",
     ),
     Sabotage(
+        "resampling.py",
+        "of very many rows those that are missing are drawn among the drawn",
+        "counts == (missing < 0)",
+        "counts == (missing > 0)",
+        "tests/algorithm/test_resampling.py"
+        "::test_subsample_takes_every_subset_equally_often",
+    ),
+    Sabotage(
+        "lmmse.py",
+        "in 32 bits the last panel stands for all",
+        "return np.add(total, ssyrk(1.0, X, trans=turned, lower=1), out=total)",
+        "return np.copyto(total, ssyrk(1.0, X, trans=turned, lower=1))",
+        "tests/algorithm/test_lmmse.py::test_a_table_in_32_bits_gives_six_digits_in_64",
+    ),
+    Sabotage(
+        "active.py",
+        "32 bits are taken of tall tables, too",
+        "plain = is_wide(A) and not",
+        "plain = not",
+        "tests/select/test_selection.py"
+        "::test_a_penalty_is_looked_for_in_32_bits_and_answered_in_64",
+    ),
+    Sabotage(
         "lmmse.py",
         "rows that answer alike are twice as noisy",
         "kappa = Q * np.sum(",

@@ -58,10 +58,8 @@ def check_refittable(A, prior, likelihood, intercept, baseline=None):
         raise ValueError(f"refits of survival times need the table in memory: {_HINT}")
     if baseline is not None and (kind is not Laplace or baseline.offset.any()):
         odd, what = "offsets" if kind is Laplace else odd, "the Lasso without offsets"
-        remedy = "keep the answer without refits (n_resamples=0 in StabilitySelection)"
-        raise ValueError(
-            f"refits of survival times know {what} only, not {odd}: {remedy}"
-        )
+        what = f"refits of survival times know {what} only, not {odd}: keep the answer"
+        raise ValueError(f"{what} without refits (n_resamples=0 in StabilitySelection)")
     if not known or kind not in (Laplace, ElasticNet, NonNegative):
         penalties = "the penalties Laplace, ElasticNet and NonNegative"
         losses = f"the losses {', '.join(LOSSES)}"
@@ -177,9 +175,8 @@ def _stored_refits(fit, likely, counts, factor, start=None):
         size = np.positive if fit.prior.positive else np.abs
         hardest = lambda X: np.max(size(X.T @ U.T), axis=1)
         # a block's products are as large as its share of the columns
-        pull = (
-            A.map_chunks(lambda X: ((hardest(X),), ()))[0][0] if A.axis else hardest(A)
-        )
+        of_each = lambda X: ((hardest(X),), ())
+        pull = A.map_chunks(of_each)[0][0] if A.axis else hardest(A)
         missed = ~inside & (pull > bar)
         if not missed.any():
             break

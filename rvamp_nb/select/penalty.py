@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..active import step_for
+from ..active import in_32_bits, step_for
 from ..environment import progress_bar
 from ..inference.cox import MovingBaseline
 from ..iteration import Anderson, follow
@@ -302,13 +302,15 @@ def _stalled(changes):
     return len(past) >= STALL_STEPS and min(changes[-STALL_STEPS:]) > min(past) / 2
 
 
-def onward(question, fit, prior, state, anderson, enough, take=None):
+def onward(question, fit, prior, state, anderson, enough, short=False, take=None):
     """The fit with another prior: steps from a state until `enough(changes)`, which is
-    converged if no step broke down; `anderson` is what is remembered.
+    converged if no step broke down; `anderson` is what is remembered. `short` numbers
+    of 32 bits are enough where few digits are asked for.
     """
     problem = fit.problem._replace(prior=question.inside(prior))
     anderson.pause()
-    last, moves = follow(problem, state, enough, take or step_for(problem.A), anderson)
+    here = in_32_bits(problem) if short else problem
+    last, moves = follow(here, state, enough, take or step_for(here.A), anderson)
     question.taken.append(len(moves))
     return replace(fit, problem=problem, last=last, converged=last is not None)
 
@@ -397,16 +399,14 @@ def tracking_search(question, q, lam=None, state=None, rough=False, moving=None)
         return None
     tol, anderson = 3e-2 if rough else TRACKING_TOL, Anderson(fit.problem.A)
     enough = lambda c: c[-1] < tol or len(c) == question.max_iter or _stalled(c)
-    near = onward(question, fit, along, fit.messages, anderson, enough, moving)
+    near = onward(question, fit, along, fit.messages, anderson, enough, True, moving)
     change = max(near.last.change, near.last.delta) if near.converged else np.inf
     lam, state = along.lam, (near if change < SETTLED else fit).messages
     if moving:
         question = question.with_baseline(moving.base)
     if not change < tol:
         found = _in_looks(question, along, fit, state, lowest, bar)
-        if found is None:
-            return None
-        lam, near = found
+        lam, near = found or (0.0, near)  # none was found
         state = near.messages
     if lam < lowest:
         return None

@@ -72,6 +72,22 @@ def test_noise_of_all_at_once_in_either_memory_order(M, N, order):
     assert_allclose(ours.chi_hat, expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("M, N", [(30, 2500), (270, 1100), (90, 40)])
+def test_a_table_in_32_bits_gives_six_digits_in_64(M, N, order):
+    """Panels of a few rows and of many, and the tall form."""
+    A, prior, likelihood, S = problem(M, N, seed=3)
+    message = mixed(prior, S)
+    single = np.asarray(A, dtype=np.float32, order=order)
+    found, exact = (couple(X, message, likelihood) for X in (single, A))
+    for of_one, of_other in zip(found, exact):
+        for some, all_of_it in zip(of_one, of_other):
+            if some is None:  # x has no rho
+                continue
+            assert some.dtype == float and not np.array_equal(some, all_of_it)
+            assert_allclose(some, all_of_it, rtol=1e-3, atol=2e-5 * np.abs(some).max())
+
+
 def test_the_probabilities_sum_to_at_most_the_rows_that_are_drawn():
     """`share-sum`: at most M P[c > 0], and a small penalty comes close to it."""
     rng = np.random.default_rng(0)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from rvamp_nb import resampling
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.datasets import gaussian_design
 from rvamp_nb.resampling import (
@@ -119,12 +120,24 @@ def test_multinomial_draws_have_the_enumerated_probabilities():
     assert stats.chisquare(observed, 10_000 * prob).pvalue > 1e-3
 
 
-def test_subsample_takes_every_subset_equally_often():
-    rng = np.random.default_rng(0)
-    drawn = np.array([Subsample(0.5).draw(4, rng) for _ in range(6000)]) @ [8, 4, 2, 1]
+@pytest.mark.parametrize("many", [resampling.MANY, 1])
+@pytest.mark.parametrize("tau, sets", [(0.5, 6), (0.3, 4), (0.8, 4)])
+def test_subsample_takes_every_subset_equally_often(monkeypatch, many, tau, sets):
+    monkeypatch.setattr(resampling, "MANY", many)
+    rng, law = np.random.default_rng(0), Subsample(tau)
+    drawn = np.array([law.draw(4, rng) for _ in range(6000)]) @ [8, 4, 2, 1]
     observed = np.unique(drawn, return_counts=True)[1]
-    assert len(observed) == 6 and stats.chisquare(observed).pvalue > 1e-3
+    assert len(observed) == sets and stats.chisquare(observed).pvalue > 1e-3
     np.testing.assert_array_equal(Subsample(1.0).draw(5, rng), np.ones(5))
+
+
+@pytest.mark.parametrize("tau", [0.5, 0.001, 0.3])
+def test_of_very_many_rows_a_subsample_draws_as_many_as_it_says(tau):
+    M, rng = resampling.MANY + 1, np.random.default_rng(1)
+    C = np.array([Subsample(tau).draw(M, rng) for _ in range(20)])
+    assert (C.sum(1) == int(tau * M)).all() and np.isin(C, (0, 1)).all()
+    each = C.sum(0)  # binomial counts of the rows
+    np.testing.assert_allclose(each.var(), 20 * tau * (1 - tau), rtol=0.05)
 
 
 def test_penalties_are_two_valued_and_independent():

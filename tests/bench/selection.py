@@ -7,21 +7,24 @@
 a  `StabilitySelection()`, and `n_resamples=0`, over 100 half-sample paths by celer, and
 ipss
 t  the same of tables with many rows, over celer and scikit-learn's Gram paths
+l  the default job on tables that are large on both sides, over 100 half-sample paths by
+   celer, and on sparse tables, beside 100 sparse refits by celer; one turn, minutes
 s  the same of survival times, over 100 half-sample Cox paths by scikit-survival
 e  equal accuracy: what a fit costs in refits, and how many refits it is worth
 
-In table t paths end at the reported penalty, and so many halves are followed as take
-some seconds. In table a celer follows (1) fifty penalties down to 5 % of the largest,
-what one would do without knowing where q is reached, and (2) those of the estimator's
-picture, which ends soon after q; both to celer's default duality gap, in twenty halves,
-times five. ipss (L1) runs at its defaults, which keep a part of the columns after a
-first look at all of them. In table s scikit-survival's Coxnet follows the picture's
+In tables t and l paths end at the reported penalty; in t so many halves are followed as
+take some seconds. In table a celer follows (1) fifty penalties down to 5 % of the
+largest, what one would do without knowing where q is reached, and (2) those of the
+estimator's picture, which ends soon after q; both to celer's default duality gap, in
+twenty halves, times five. ipss (L1) runs at its defaults, which keep a part of the
+columns after a first look at all of them. In table s Coxnet follows the picture's
 penalties. Contestants take turns and of each the fastest turn counts. celer is a
-development extra; ipss and scikit-survival are left out where they are not installed.
-"as many"
-are Cox fits by Coxnet at the reported penalty alone, as many as the default job makes:
-where they take longer than a hundred paths, no answer that is certified by so many
-refits costs less than these, not if the search and all that rVAMP does were free.
+development extra; ipss, scikit-survival and skglm (Poisson paths, by its ProxNewton)
+are left out where they are not installed. Refits of a sparse table are Lassos of halves
+of the rows at the reported penalty, of columns of unit length that are not centred. "As
+many" are Cox fits by Coxnet at the reported penalty alone, as many as the default job
+makes: where they take longer than a hundred paths, no answer that is certified by so
+many refits costs less than these, not if the search and all that rVAMP does were free.
 
 Table s, beside Coxnet, with the baseline going along in the search and in each resample
 (before: a search for each baseline, turns with one for all): 100 x 6,000 .89 (1.45),
@@ -55,17 +58,29 @@ of a search, or no damping after rows have answered alike (as many steps); one c
 for all resamples from 1,000 rows on in place of 5,000 (2,000 x 500: twice the time, for
 four times the resamples); two passes over the rows in place of three in a turn, with
 the columns' products in place of the third (at most a tenth of the job, and in 32 bits
-other signs near zero: a fifth of a standard error on diabetes). Passes in 32 bits in
-all steps but the last would take an eighth of a search of 2,000 x 500: not tried here.
+other signs near zero: a fifth of a standard error on diabetes).
+
+Tried with passes in 32 bits (kept: of wide tables, while the penalty goes along, to
+three digits), and not kept: of tall tables, too (2,000 x 500: 4 % of the job; Toeplitz
+.999, 1,500 x 300: 33 s for 5, for sixty steps do not reach two digits); in the steps
+before, at a fixed penalty (300 x 10,000: 6 % of the job, 100 x 6,000: 1 to 3 %); to
+four digits and five (a step less in 64 bits, one to six more in 32); of smaller
+tables (riboflavin: 3 % of the job). Work arrays that
+are kept for the products of a step (2 to 10 % of a product); panels of 2,048 columns
+of 300 rows in place of 1,024 (as long); larger pieces of a level in an average, to
+2^20 (as long).
 """
 
 import argparse
+import importlib.util
 import sys
 import warnings
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import load_diabetes
+from large import table as large_table
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.linear_model import lasso_path
 
 HERE = Path(__file__).resolve().parent
@@ -77,14 +92,16 @@ import speed  # noqa: E402
 from rvamp_nb import StabilitySelection, datasets, rvamp  # noqa: E402
 
 HALVES, PATHS = 20, 100  # timed, and asked for
-SIMULATED = {  # name: (common factors, share of the variance that is common, classes)
-    "3 factors, half": (3, 0.5, False),
-    "1 factor, a third": (1, 0.3, False),
-    "5 factors, logistic": (5, 0.5, True),
+SIMULATED = {  # name: (common factors, share of the variance that is common, classes,
+    # shape)
+    "3 factors, half": (3, 0.5, False, (100, 6000)),
+    "1 factor, a third": (1, 0.3, False, (100, 6000)),
+    "5 factors, logistic": (5, 0.5, True, (100, 6000)),
+    "5 factors, a third": (5, 0.3, False, (300, 10_000)),
 }
 
 
-def simulated(seed, factors, share, classes, shape=(100, 6000), effects=10):
+def simulated(seed, factors, share, classes, shape, effects=10):
     """A gene-like table: ten columns matter, as much as the noise does twice over."""
     rng = np.random.default_rng([14, seed])
     A, _ = datasets.standardize(designs.genes(rng, *shape, factors, share))
@@ -98,12 +115,22 @@ def simulated(seed, factors, share, classes, shape=(100, 6000), effects=10):
 
 
 def tables():
-    """(name, A, y); riboflavin only where its file is known."""
+    """(name, A, y, loss); riboflavin only where its file is known, counts where there
+    is a peer.
+    """
     if any("riboflavin" in name for name in speed.truths()):
         data = datasets.load_riboflavin()
-        yield "riboflavin, 71 x 4088", data.A, data.y
+        yield "riboflavin, 71 x 4088", data.A, data.y, "auto"
     for seed, (name, recipe) in enumerate(SIMULATED.items()):
-        yield f"{name}, 100 x 6000", *simulated(seed, *recipe)
+        A, y = simulated(seed, *recipe)
+        yield "{}, {} x {}".format(name, *A.shape), A, y, "auto"
+    yield "breast cancer, 569 x 30", *load_breast_cancer(return_X_y=True), "auto"
+    if importlib.util.find_spec("skglm"):
+        rng = np.random.default_rng(7)
+        X = designs.toeplitz(rng, 1000, 200, 0.5)
+        rate = X[:, rng.choice(200, 10, replace=False)] @ rng.choice([-1, 1], 10)
+        y = rng.poisson(np.exp(rate / 2 / rate.std()))
+        yield "Toeplitz, counts, 1000 x 200", X, y, "poisson"
 
 
 # --------------------------------------------------- (a) the whole job
@@ -117,14 +144,29 @@ def half_sample_paths(question, lams, halves=HALVES):
     for _ in range(halves):
         rows = rng.permutation(len(A))[: len(A) // 2]
         X, y = np.asfortranarray(A[rows]), target.y[rows]
-        if target.loss == "logistic":
+        if target.loss == "poisson":
+            poisson_path(X, y, lams / len(rows))
+        elif target.loss == "logistic":
             celer_path(X, 2 * y - 1, "logreg", alphas=lams)
         else:
             celer_path(X, y, "lasso", alphas=lams / len(rows))
 
 
-def by_ipss(A, y):
-    """ipss with the Lasso; None where it is not installed."""
+def poisson_path(X, y, alphas):
+    """Poisson fits by skglm, each from the one before."""
+    from skglm.datafits import Poisson
+    from skglm.penalties import L1
+    from skglm.solvers import ProxNewton
+
+    solver, w = ProxNewton(fit_intercept=True, tol=1e-4, max_iter=50), None
+    for alpha in alphas:
+        w = solver.solve(X, y, Poisson(), L1(alpha), w_init=w)[0]
+
+
+def by_ipss(A, y, loss):
+    """ipss with the Lasso; None where it is not installed, or knows no such loss."""
+    if loss != "auto":
+        return None
     try:
         from ipss import ipss
     except ImportError:
@@ -137,8 +179,9 @@ def whole_job(threads, turns=3):
     hundred paths (1) and (2), of ipss; of both the ratio to (2), with refits to ipss).
     """
     rows = []
-    for name, A, y in tables():
-        job = lambda **refits: StabilitySelection(verbose=0, **refits).fit(A, y)
+    for name, A, y, loss in tables():
+        how = dict(verbose=0, loss=loss)
+        job = lambda how=how, **refits: StabilitySelection(**how, **refits).fit(A, y)
         alone = lambda: job(n_resamples=0)
         s = alone()
         fifty = s.lambdas_[0] * np.geomspace(1, 0.05, 50)
@@ -146,7 +189,7 @@ def whole_job(threads, turns=3):
             lambda lams=lams: half_sample_paths(s.question_, lams)
             for lams in (fifty, s.lambdas_)
         ]
-        peer = by_ipss(A, y)
+        peer = by_ipss(A, y, loss)
         actions = [alone, job, *refits, *[peer] * (peer is not None)]
         one, both, *seconds = threads.fastest(*actions, repeat=turns)
         fifty, same = (PATHS / HALVES * t for t in seconds[:2])
@@ -204,6 +247,50 @@ def tall_job(threads, turns=3):
         paths = [PATHS / halves * seconds for seconds in paths]
         ratios = [mine / theirs for mine in (one, both) for theirs in paths]
         rows.append((name, s.n_iter_, one, both, *paths, *ratios))
+    return rows
+
+
+# --------------------------------------------------- (l) large on both sides
+
+LARGE = (  # kind of `large.table`, rows, columns
+    ("factors", 2000, 2000),
+    ("factors", 4000, 4000),
+    ("sparse", 5000, 2000),
+    ("sparse", 20_000, 1000),
+    ("sparse", 1000, 20_000),
+)
+
+
+def sparse_refits(X, y, lam):
+    """The Lasso of halves of the rows of a sparse table at one penalty."""
+    from celer import celer_path
+
+    rng, y = np.random.default_rng(0), y - y.mean()
+    spread = np.sqrt(X.power(2).sum(0) - X.sum(0) ** 2 / len(y))
+    unit = sparse.csr_matrix(X / np.where(spread == 0, 1, spread))
+    for _ in range(HALVES):
+        rows = rng.permutation(len(y))[: len(y) // 2]
+        half = sparse.csc_matrix(unit[rows])
+        celer_path(half, y[rows], "lasso", alphas=[lam / len(rows)])
+
+
+def large_job(threads):
+    """Rows (problem, steps, seconds of the default job, of a hundred peers, ratio)."""
+    rows = []
+    for kind, M, N in LARGE:
+        X, y = large_table(kind, M, N)
+        fits = []
+        job = lambda X=X, y=y: fits.append(StabilitySelection(verbose=0).fit(X, y))
+        (seconds,) = threads.fastest(job, repeat=1)
+        s = fits[0]
+        if kind == "sparse":
+            peer = lambda given=(X, y, s.lambda_): sparse_refits(*given)
+        else:
+            lams = np.append(s.lambdas_[s.lambdas_ > s.lambda_], s.lambda_)
+            peer = lambda s=s, lams=lams: half_sample_paths(s.question_, lams)
+        theirs = PATHS / HALVES * threads.fastest(peer, repeat=1)[0]
+        name = f"{kind}, {M} x {N}"
+        rows.append((name, s.n_iter_, seconds, theirs, seconds / theirs))
     return rows
 
 
@@ -323,6 +410,12 @@ def print_tables(which, threads):
                 ),
                 tall_job(threads),
             )
+        if "l" in which:
+            speed.table(
+                "(l) large on both sides: StabilitySelection() over 100 peers",
+                ("problem", "steps", "default", "100 peers", "default / peers"),
+                large_job(threads),
+            )
         if "s" in which:
             speed.table(
                 "(s) survival: StabilitySelection() over 100 half-sample Cox paths",
@@ -348,11 +441,13 @@ def print_tables(which, threads):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("tables", nargs="*", metavar="TABLE", help="of a t s e; or all")
+    parser.add_argument(
+        "tables", nargs="*", metavar="TABLE", help="of a t l s e; or all"
+    )
     parser.add_argument("--threads", choices=["one", "default", "both"], default="both")
     args = parser.parse_args()
     for one in {"one": [True], "default": [False], "both": [True, False]}[args.threads]:
-        print_tables(args.tables or "atse", speed.Threads(one))
+        print_tables(args.tables or "atlse", speed.Threads(one))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.linear_model import ElasticNet as SklearnNet
 from sklearn.linear_model import Lasso, LogisticRegression
 
-from rvamp_nb import StabilitySelection, naive_bootstrap
+from rvamp_nb import StabilitySelection, active, naive_bootstrap
 from rvamp_nb.inference import refinement as refined_room
 from rvamp_nb.inference import refits as room
 from rvamp_nb.inference.cox import BaselineHazard
@@ -571,6 +571,42 @@ def test_the_search_in_a_tall_table_begins_with_rows_alike(loss, law, monkeypatc
     assert abs(s.lambda_ / before.lambda_ - 1) < 0.02
     assert np.abs(s.probabilities_ - before.probabilities_).max() < 0.01
     assert s.n_iter_ <= before.n_iter_
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_a_penalty_is_looked_for_in_32_bits_and_answered_in_64(monkeypatch, loss):
+    rng = np.random.default_rng(12)
+    X = rng.normal(size=(70, 900)) + rng.normal(size=(70, 2)) @ rng.normal(
+        size=(2, 900)
+    )
+    y = X[:, :4].sum(1) + rng.normal(size=70)
+    y, how = (y > 0 if loss == "logistic" else y), dict(loss=loss, q=6.0, tol=1e-7)
+    before, seen = fitted(X, y, **how), []
+
+    def noted(A):
+        seen.append(A.dtype)
+        return step_for(A)
+
+    step_for = penalty.step_for
+    monkeypatch.setattr(penalty, "step_for", noted)
+    monkeypatch.setattr(active, "IN_32_BITS_FROM", 0)
+    s = fitted(X, y, **how)
+    assert set(seen) == {np.dtype(np.float32)}
+    assert s.fit_.problem.A.dtype == s.question_.A.dtype == float
+    assert s.n_iter_ == before.n_iter_
+    np.testing.assert_allclose(s.lambda_, before.lambda_, rtol=1e-4)
+    np.testing.assert_allclose(s.probabilities_, before.probabilities_, atol=1e-4)
+    again = s.question_.solve(s.lambda_)  # from the empty model, in 64 bits
+    np.testing.assert_allclose(s.probabilities_, again.Pi, atol=2e-6)
+    if loss == "squared":  # units of which 32 bits do not hold the fourth powers
+        seen.clear()
+        np.testing.assert_allclose(
+            fitted(X, 1e20 * y, q=6.0).lambda_, 1e20 * s.lambda_, rtol=1e-4
+        )
+        assert set(seen) == {np.dtype(float)}
+        seen.clear()  # and tables of many rows
+        fitted(X.T, X[:5].sum(0) + rng.normal(size=900), q=6.0)
+        assert set(seen) == {np.dtype(float)}
 
 
 def test_what_does_not_settle_with_rows_alike_is_not_begun_there(monkeypatch):
