@@ -103,15 +103,15 @@ def _sweep(F, X, weights):
 
 
 def _rooted(A, F, square=None):
-    """F, and of a sparse table F F', too, if not given: what `_forms` asks for."""
+    """F, of a sparse table with F F' if that is not given: what `_forms` asks for."""
     if not getattr(A, "is_sparse", False):
-        return F, None
+        return F
     return F, F @ F.T if square is None else square
 
 
 def _forms(rooted, X):
     """x' F F' x for every column x of X."""
-    F, square = rooted
+    F, square = rooted if isinstance(rooted, tuple) else (rooted, None)
     if isinstance(X, SparseBlock):
         return X.forms(F, K=square)
     seen = (_inward(F, panel) for _, panel in _panels(X))
@@ -307,11 +307,10 @@ def _row_pass(X, Q_u, h_u, weights, rooted, x):
     """Of a chunk of rows: x'F_W F_W'x, A x, u; its parts of A'u and, where the table is
     not sparse, of the noise.
     """
-    F_W, square = rooted
-    if square is None:
-        forms, *noise = _sweep(F_W, X.T, weights)
-    else:
+    if isinstance(rooted, tuple):
         forms, noise = _forms(rooted, X.T), []
+    else:
+        forms, *noise = _sweep(rooted, X.T, weights)
     Ax = X @ x
     u = (h_u - Ax) / Q_u
     return (forms, Ax, u), (X.T @ u, *noise)
