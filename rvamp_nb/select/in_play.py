@@ -50,7 +50,7 @@ def received_by_all(A, fit, which):
     return Natural(*map(np.append, parts, (v[n:] for v in last.new.to_prior)))
 
 # %% ../../nbs/workshop/in_play.ipynb #68play10
-FEW_FROM = 500  # rows, and columns, from which on it pays
+FEW_FROM = 600  # rows, and columns, from which on it pays
 PER_SELECTED = 10  # columns of a first round, for each that is selected
 SMALL_PART = 3  # so many times as many have both sides at least
 ALMOST_ALL, LEFT_OUT = 0.1, 0.0025  # of q, that those left out may have

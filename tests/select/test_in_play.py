@@ -173,3 +173,22 @@ def test_few_columns_of_a_sparse_table_are_a_sparse_table():
     few = room._question_of(question, which).A
     assert sparse.issparse(few.source)
     np.testing.assert_array_equal(few[:, :], question.A[:, which])
+
+
+def test_rounds_grow_to_half_of_a_side_before_they_give_up(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 600))
+    X += rng.normal(size=(400, 5)) @ rng.normal(size=(5, 600))
+    X /= X.std(0)
+    y = 0.3 * X[:, ::30].sum(1) + rng.normal(size=400)
+    monkeypatch.setattr(penalty, "FEW_FROM", 100)
+    sizes, received = [], room.received_by_all
+
+    def counted(A, fit, which):
+        sizes.append(len(which))
+        return received(A, fit, which)
+
+    monkeypatch.setattr(room, "received_by_all", counted)
+    found = fitted(X, y, q=13.0)
+    assert sizes == [130, 130, 200, 200]  # and not 260
+    assert found.n_iter_ <= 5
