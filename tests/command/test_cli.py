@@ -664,7 +664,12 @@ BAD_TABLES = {  # text, target, what the line must name, what it must advise
     "too short": ("a,b,y\n1,2,3\n2,3\n", "y", ["line 3", "2 values for 3"], "mend"),
     "too long": ("a,y\n1,2\n2,3,4\n", "y", ["line 3", "3 values for 2"], "mend"),
     "too short, tabs": ("a\tb\ty\n1\t2\t3\n2\t3\n", "y", ["2 values for 3"], "mend"),
-    "target too large": ("a,y\n1,1e150\n2,-1e150\n" + MORE, "y", ["of y"], "unit"),
+    "target too large": (
+        "a,y\n1,1e150\n2,-1e150\n" + MORE,
+        "y",
+        ["y differs", "1e+150"],
+        "unit",
+    ),
 }
 
 

@@ -895,7 +895,7 @@ def test_a_penalty_that_goes_along_ends_where_q_are_selected(monkeypatch):
     _, again = penalty.tracking_search(s.question_, s.q_, s.lambda_, s.fit_.messages)
     assert again.n_iter < answer.n_iter == s.n_iter_
     assert penalty.tracking_search(s.question_, 1e6) is None
-    monkeypatch.setattr(penalty, "tracking_search", lambda *given, rough=False: None)
+    monkeypatch.setattr(penalty, "tracking_search", lambda *given, **how: None)
     walked = silently(StabilitySelection(n_resamples=0, tol=1e-6), *table())
     assert walked.lambda_ == pytest.approx(s.lambda_, rel=0.005)
     assert walked.n_iter_ > s.n_iter_ and len(walked.selection_.path.lams) > 8
