@@ -139,7 +139,7 @@ def _with_level(baseline, A, t, counts, factor, start=None):
     x = cox_fits(A, baseline.time, baseline.event, factor * t, weight, start, **sets)
     seen = np.maximum(weight @ baseline.event, 0.5)  # of no event, as of half a one
     expected = np.sum(weight * baseline.hazard * np.exp(x @ A.T), 1)
-    return x, np.log(seen / expected)
+    return x, np.log(seen / np.where(expected > 0, expected, seen))
 
 # %% ../../nbs/workshop/refits.ipynb #74000021
 def penalty_terms(fit, columns):

@@ -267,9 +267,14 @@ def read_target(y, loss, rows, counts):
         y, loss = _success_shares(y, loss, rows), Logistic()
     if isinstance(loss, str) and loss == "survival":
         rows, level = _offset_centred(rows)
-        (time, event, *entry), sets = y.T, dict(strata=rows.strata)
-        sets |= dict(entry=entry[0]) if entry else {}
-        base = BaselineHazard(time, event, counts, rows.weight, rows.offset, **sets)
+        time, event, *entry = y.T
+        given = rows.weight, rows.offset, None, rows.strata, *entry
+        base = BaselineHazard(time, event, counts, *given)
+        whole = BaselineHazard(time, event, Subsample(1.0), *given)
+        left = base.event - whole.hazard * np.exp(base.offset)
+        if np.abs(left[base.sample_weight > 0]).max() < 1e-9:
+            what = "all that are at risk at a death die at that time"
+            raise ValueError(f"y: {what}, and no death is compared with anyone")
         known = dict(baseline=base, note=_few_events(base, rows.strata))
         return Target(base.event, "survival", base.rows, rows, level, **known)
     y, note = _numbers_or_names(y), ""

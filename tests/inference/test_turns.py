@@ -142,6 +142,16 @@ def test_with_hazards_of_their_own_turns_are_cox_fits(known):
     np.testing.assert_allclose(x[settled, -1], level[settled], atol=1e-6)
 
 
+def test_a_resample_in_which_nobody_sees_a_death_has_the_level_of_all():
+    """Its rows leave before the first death, or there are none."""
+    A, time = table(40, 10)[0], 1.0 + np.arange(40)
+    fit, base = survival_fit(A, time, 1.0 * (time > 34), 0.2)
+    counts = np.zeros((2, 40))
+    counts[0, :20] = 1
+    x, level = refitter(fit, base)(counts, np.ones((2, 1)))
+    assert not x.any() and not level.any()
+
+
 @pytest.mark.parametrize("k, penalty", list(enumerate(PENALTIES)))
 @pytest.mark.parametrize("turned, loss", [(0, Squared()), (1, Logistic())])
 def test_every_penalty_is_refitted_with_weights_and_offsets(k, penalty, turned, loss):

@@ -938,6 +938,26 @@ def test_strata_of_survival_times_have_a_hazard_each(three_sites):
     assert s.baseline_.strata is None and s.probabilities_[1] > 0.99
 
 
+@pytest.mark.parametrize("how", ["one time", "in strata", "never together"])
+def test_deaths_that_are_compared_with_nobody_are_refused(how):
+    """Weights of 0 are no company; one row that lives on is."""
+    rng, rows = np.random.default_rng(0), np.arange(40)
+    X, strata, w = rng.normal(size=(40, 3)), None, np.ones(40)
+    start, time, event = 0.0 * rows, np.ones(40), np.ones(40)
+    if how == "in strata":
+        strata = rows % 3
+        time = 1.0 + strata
+    if how == "never together":
+        start, time = 1.0 * rows, 1.0 + rows
+    event[0] = w[0] = 0
+    start[0], time[0] = 0, 50
+    s = StabilitySelection(verbose=0, loss="survival", n_resamples=0)
+    y = np.column_stack([event, start, time])
+    with pytest.raises(ValueError, match="no death is compared with anyone"):
+        s.fit(X, y, strata=strata, sample_weight=w)
+    assert of(s, X, y, strata=strata) is not None and s.status_
+
+
 def test_what_is_constant_inside_every_stratum_is_named(three_sites):
     table, y, site = three_sites
     beside = np.column_stack([table, site == 1, site == 2])
@@ -981,9 +1001,11 @@ def test_strata_of_few_rows_are_named(three_sites):
 
 def test_entries_that_never_overlap_are_named():
     start, seen = 10.0 * np.arange(40), np.arange(40) % 9 > 0
+    stop = start + 1
+    stop[0] = stop[1]  # none but these two
     s = StabilitySelection(verbose=0, loss="survival", n_resamples=0)
     with pytest.warns(UserWarning) as caught:
-        s.fit(X, np.column_stack([start, start + 1, seen]))
+        s.fit(X, np.column_stack([start, stop, seen]))
     texts = [str(w.message) for w in caught]
     (text,) = (t for t in texts if "a death is compared" in t)
     assert "with 0.5 rows on average" in text and "check the entries" in text
