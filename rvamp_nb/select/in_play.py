@@ -105,7 +105,7 @@ def in_play(question, q, lam, problem, find):
     half = min(question.A.shape) // 2
     for _ in range(ROUNDS):
         which, rest = _leaders(question, Pi, q, most, near)
-        if rest > 4 * LEFT_OUT * q:  # half a side is not enough
+        if rest > 10 * LEFT_OUT * q:  # half a side is not enough
             return None
         few = _question_of(question, which)
         if state is None:
