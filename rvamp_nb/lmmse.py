@@ -18,7 +18,7 @@ from scipy.linalg.lapack import dlauum, dpotrf, dsygst
 from .coupling import Diagonals, WideSystem, coupled
 from .linalg import downdated, inverse_and_root, mirrored, root_forms, row_dots
 from .messages import Mixed, natural_to_moment
-from .tables.chunked import ChunkedTable, SparseBlock, is_sparse, square_lengths
+from .tables.chunked import ChunkedTable, SparseBlock, square_lengths
 
 # %% ../nbs/workshop/lmmse.ipynb #85000e07
 def map_chunks(A, work, cut=(), whole=()):
@@ -102,9 +102,13 @@ def _sweep(F, X, weights):
     return lengths, gram
 
 
+def _is_sparse(A):
+    return isinstance(A, ChunkedTable) and A.is_sparse
+
+
 def _rooted(A, F, square=None):
     """F, of a sparse table with F F' if that is not given: what `_forms` asks for."""
-    if not is_sparse(A):
+    if not _is_sparse(A):
         return F
     return F, F @ F.T if square is None else square
 
@@ -340,7 +344,7 @@ def _solve_tall(A, prior, likelihood):
     """The same diagonals through the tall form, for N < M; about 4 N^2 M operations."""
     S, Q_u, h_u, chi_hat_u = prior.S, *likelihood
     noisy = chi_hat_u / Q_u**2
-    weights = np.column_stack([1 / Q_u] + [noisy] * is_sparse(A))
+    weights = np.column_stack([1 / Q_u] + [noisy] * _is_sparse(A))
     sums = lambda X, Q, h, w, r: ((), (X.T @ ((h - X @ r) / Q), *_row_grams(X, w)))
     _, (field, C, *noise) = map_chunks(A, sums, (Q_u, h_u, weights), (prior.r,))
     inverse, F, W = _scaled_inverse(C, prior, 1e-100)  # what D = 0 means for a scale

@@ -21,7 +21,7 @@ from ..linalg import inverse_and_root, mirrored
 from ..lmmse import half_gram
 from ..prior import Penalty
 from ..solver import with_clusters
-from ..tables.chunked import SparseBlock, is_sparse
+from ..tables.chunked import ChunkedTable, SparseBlock
 
 # %% ../../nbs/workshop/turns.ipynb #7e000010
 LEAST_RHO, MOST_RHO = 1e-6, 0.98  # shares of a precision that belong to the prior
@@ -256,7 +256,8 @@ class Turns:
         every = np.append(which, [N] * fit.has_intercept).astype(int)
         # an intercept's column of ones, too; all without a copy
         some = every if len(every) < p.A.shape[1] else slice(None)
-        A = p.A.block(every) if is_sparse(p.A) else p.A[:, some]
+        sparse = isinstance(p.A, ChunkedTable) and p.A.is_sparse
+        A = p.A.block(every) if sparse else p.A[:, some]
         Q, D, V, q = rvamp_metric(fit, every)
         metric = Metric(Q, D, loss.pooled(V), loss.pooled(q))
         h, (V, h_u, _) = (message.alone() for message in fit.last.state)

@@ -18,7 +18,7 @@ from ..messages import Mixed, Natural
 from ..problem import State
 from ..resampling import Grouped
 from ..step import initial_state
-from ..tables.chunked import ChunkedTable, column_sums, is_sparse
+from ..tables.chunked import ChunkedTable, column_sums
 
 # %% ../../nbs/workshop/in_play.ipynb #68play06
 def received_by_all(A, fit, which):
@@ -63,7 +63,7 @@ def has_few_in_play(question, q):
     A, here = question.A, not isinstance(question.A, ChunkedTable)
     if isinstance(question.counts, Grouped) or question.columns.together:
         return False
-    here = here or is_sparse(A)
+    here = here or A.is_sparse
     return here and min(A.shape) >= SMALL_PART * PER_SELECTED * q
 
 
