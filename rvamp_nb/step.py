@@ -8,8 +8,9 @@ __all__ = ['FAINT', 'NOTHING', 'pooled', 'initial_state', 'lambda_max_factor', '
            'WithIntercept']
 
 # %% ../nbs/course/34_one_turn.ipynb #30a00005
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import singledispatch
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -104,6 +105,7 @@ def lambda_max_factor(problem, sigmas=4.0):
 
 # %% ../nbs/course/34_one_turn.ipynb #edb936e1
 _BLAS = ThreadpoolController().select(user_api="blas").lib_controllers
+_INSIDE, _LOCK = [], Lock()  # the limits that each who is inside has found
 
 
 @contextmanager
@@ -114,13 +116,22 @@ def threads(A):
         from joblib import cpu_count
 
         most = cpu_count(only_physical_cores=True)
-    with ExitStack() as after:
-        for blas in _BLAS:
+    with _LOCK:
+        found = [blas.num_threads for blas in _BLAS]
+        _INSIDE.append(found)
+    try:
+        for blas, now in zip(_BLAS, found):
             alone = "numpy.libs" in blas.filepath  # NumPy's own, beside SciPy's
-            now = blas.num_threads
-            after.callback(blas.set_num_threads, now)
             blas.set_num_threads(min(now, 1 if alone else most))
         yield
+    finally:
+        with _LOCK:
+            at = [id(limits) for limits in _INSIDE].index(id(found))
+            _INSIDE.pop(at)
+            for later in _INSIDE[at : at + 1]:  # who came later restores them
+                later[:] = found
+            for blas, now in zip(_BLAS, found if at == len(_INSIDE) else ()):
+                blas.set_num_threads(now)
 
 # %% ../nbs/course/34_one_turn.ipynb #edb936e0
 def step(problem, state, gathered=None):
