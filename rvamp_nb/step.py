@@ -10,7 +10,6 @@ __all__ = ['FAINT', 'NOTHING', 'pooled', 'initial_state', 'lambda_max_factor', '
 # %% ../nbs/course/34_one_turn.ipynb #30a00005
 from contextlib import contextmanager
 from functools import singledispatch
-from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -105,7 +104,7 @@ def lambda_max_factor(problem, sigmas=4.0):
 
 # %% ../nbs/course/34_one_turn.ipynb #edb936e1
 _BLAS = ThreadpoolController().select(user_api="blas").lib_controllers
-_INSIDE, _LOCK = [], Lock()  # the limits that each who is inside has found
+_FOUND = []  # limits, by all who are inside: who leaves last restores the first
 
 
 @contextmanager
@@ -116,22 +115,15 @@ def threads(A):
         from joblib import cpu_count
 
         most = cpu_count(only_physical_cores=True)
-    with _LOCK:
-        found = [blas.num_threads for blas in _BLAS]
-        _INSIDE.append(found)
+    _FOUND.append([blas.num_threads for blas in _BLAS])
     try:
-        for blas, now in zip(_BLAS, found):
+        for blas in _BLAS:
             alone = "numpy.libs" in blas.filepath  # NumPy's own, beside SciPy's
-            blas.set_num_threads(min(now, 1 if alone else most))
+            blas.set_num_threads(min(blas.num_threads, 1 if alone else most))
         yield
     finally:
-        with _LOCK:
-            at = [id(limits) for limits in _INSIDE].index(id(found))
-            _INSIDE.pop(at)
-            for later in _INSIDE[at : at + 1]:  # who came later restores them
-                later[:] = found
-            for blas, now in zip(_BLAS, found if at == len(_INSIDE) else ()):
-                blas.set_num_threads(now)
+        for blas, limit in zip(_BLAS, _FOUND.pop()):
+            blas.set_num_threads(limit)
 
 # %% ../nbs/course/34_one_turn.ipynb #edb936e0
 def step(problem, state, gathered=None):
