@@ -8,7 +8,7 @@ __all__ = ['FAINT', 'NOTHING', 'pooled', 'initial_state', 'lambda_max_factor', '
            'WithIntercept']
 
 # %% ../nbs/course/34_one_turn.ipynb #30a00005
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import singledispatch
 from typing import NamedTuple
 
@@ -104,6 +104,7 @@ def lambda_max_factor(problem, sigmas=4.0):
 
 # %% ../nbs/course/34_one_turn.ipynb #edb936e1
 _BLAS = ThreadpoolController().select(user_api="blas").lib_controllers
+_FOUND = []  # limits, by all who are inside: who leaves last restores the first
 
 
 @contextmanager
@@ -114,13 +115,15 @@ def threads(A):
         from joblib import cpu_count
 
         most = cpu_count(only_physical_cores=True)
-    with ExitStack() as after:
+    _FOUND.append([blas.num_threads for blas in _BLAS])
+    try:
         for blas in _BLAS:
             alone = "numpy.libs" in blas.filepath  # NumPy's own, beside SciPy's
-            now = blas.num_threads
-            after.callback(blas.set_num_threads, now)
-            blas.set_num_threads(min(now, 1 if alone else most))
+            blas.set_num_threads(min(blas.num_threads, 1 if alone else most))
         yield
+    finally:
+        for blas, limit in zip(_BLAS, _FOUND.pop()):
+            blas.set_num_threads(limit)
 
 # %% ../nbs/course/34_one_turn.ipynb #edb936e0
 def step(problem, state, gathered=None):

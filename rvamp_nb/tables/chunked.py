@@ -107,7 +107,7 @@ class SparseBlock:
         """
         S, Ka, forms = self.S.tocsc(), K @ self.a, np.zeros(self.shape[1])
         stored = np.diff(S.indptr)
-        for k in np.unique(stored[stored <= len(K) / SHORT]):
+        for k in np.unique(stored[stored <= len(K) / SHORT]).tolist():
             alike = np.flatnonzero(stored == k)
             for some in np.array_split(alike, len(alike) * k**2 // CHUNK_NUMBERS + 1):
                 at = S.indptr[some][:, None] + np.arange(k)
