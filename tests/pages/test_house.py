@@ -6,7 +6,7 @@ import pytest
 from house import code_lines, count, crossings, folded, imported, jobs
 
 # whole names and the types of signatures have their lines: what is counted is code
-LINES, FLOORS, TWICE, ONCE = 13_740, 12, 0, 4
+LINES, FLOORS, TWICE, ONCE = 13_741, 12, 0, 4
 CROSSINGS = dict(rvamp=250, StabilitySelection=2_000)  # from room to room
 # names that several rooms have but for case, underscore or plural: most are a tuple and
 # the function that fills it (Step and step, CountLaw and count_law, Refits and refit)
