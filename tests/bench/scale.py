@@ -29,7 +29,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 from costs import (  # noqa: E402
-    ConditionedFit,
+    Counted,
     Machine,
     cost,
     simulated_genotypes,
@@ -81,7 +81,7 @@ def fitted(path, lam):
     """One fit, and what it took."""
     A = np.load(path, mmap_mode="r")
     y = simulated_trait(A, causal(A.shape[1]), explained=EXPLAINED)
-    before, table = peak(), unit_columns(ConditionedFit(A))[0]
+    before, table = peak(), unit_columns(Counted(A))[0]
     start, earlier = time.perf_counter(), len(table.log)
     how = dict(prior=Laplace(lam, FixedFactor()), counts=Subsample(0.5))
     fit = rvamp(table, y, **how)
