@@ -1,4 +1,4 @@
-"""The house does not grow: what tests/house.py counts may only become less."""
+"""The house grows slowly: what tests/house.py counts, beside the last release."""
 
 import ast
 
@@ -6,7 +6,9 @@ import pytest
 from house import code_lines, count, crossings, folded, imported, jobs
 
 # whole names and the types of signatures have their lines: what is counted is code
-LINES, FLOORS, TWICE, ONCE = 13_741, 12, 0, 4
+LINES = 13_741  # of the last release; a contribution of some hundreds passes
+ROOM = 1.05  # how far beyond the last release a count may go
+FLOORS, TWICE, ONCE = 12, 0, 4
 CROSSINGS = dict(rvamp=250, StabilitySelection=2_000)  # from room to room
 # names that several rooms have but for case, underscore or plural: most are a tuple and
 # the function that fills it (Step and step, CountLaw and count_law, Refits and refit)
@@ -32,8 +34,11 @@ def test_what_only_a_type_checker_imports_is_no_arrow():
 
 
 def test_no_room_is_too_large(counted):
-    lines = counted["lines"].values()
-    assert max(lines) <= LARGEST and sum(lines) <= LINES
+    lines = counted["lines"]
+    remedy = "merge what two rooms do (python tests/house.py), or release first"
+    assert sum(lines.values()) <= ROOM * LINES, remedy
+    large = [room for room in lines if lines[room] > ROOM * LARGEST]
+    assert not large, f"two purposes in one room? {large}"
 
 
 def test_imports_run_one_way(counted):
