@@ -57,7 +57,7 @@ def test_the_caption_names_the_colour_of_the_picture():
 
 
 def test_it_names_the_chapters_whose_controls_move_on_the_site():
-    """`film` and the explorers bring JavaScript with them; other sliders need Python."""
+    """`film` and the explorers bring JavaScript along; other sliders need Python."""
     moving = [
         chapter_number(path)
         for path in COURSE
