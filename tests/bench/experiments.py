@@ -356,14 +356,14 @@ def slice_matches(name):
 # ---------------------------------------------------------------- how fast delta falls
 
 
-def plain_steps(problem, damping):
-    """Algorithm 1 as it stands, without safeguards: every step but the first goes
-    `damping` of the way.
+def plain_steps(problem, damping, state=None):
+    """Algorithm 1 as it stands, without safeguards, from a state (None: the empty
+    model's): every step but the first goes `damping` of the way.
     """
     from rvamp_nb.iteration import damp
     from rvamp_nb.step import initial_state, step
 
-    state, now = initial_state(problem), 1.0
+    state, now = state or initial_state(problem), 1.0
     while True:
         current = step(problem, state)
         yield current
@@ -384,6 +384,13 @@ RUNS = {
 }
 
 
+def distance(current):
+    """Return the paper's delta after a step, in the units of the coefficients."""
+    one, two = current.x, current.coupled.x
+    moments = (two.mean - one.mean, two.var - one.var)
+    return max(np.sqrt(np.mean(gap**2)) for gap in moments)
+
+
 def deltas(A, y, lam, run, steps):
     """The paper's delta and the relative change of the messages after each step, (2,
     steps); NaN once delta is below 1e-13, or after a breakdown.
@@ -398,14 +405,7 @@ def deltas(A, y, lam, run, steps):
             range(steps),
             RUNS[run](Problem(A, y, Laplace(lam, RANDOMISE), Squared(), COUNTS)),
         ):
-            one, two = current.x, current.coupled.x
-            out[:, k] = (
-                max(
-                    np.sqrt(np.mean((two.mean - one.mean) ** 2)),
-                    np.sqrt(np.mean((two.var - one.var) ** 2)),
-                ),
-                current.change,
-            )
+            out[:, k] = distance(current), current.change
             if out[0, k] < 1e-13:
                 break
     except Breakdown:

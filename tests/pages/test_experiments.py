@@ -5,6 +5,7 @@ in part, and bear out what the chapter says.
 import json
 import sys
 from functools import cache
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -18,20 +19,26 @@ from bench.experiments import (
     SUMMARIES,
     TRUTHS,
     deltas,
+    distance,
     equal_refits,
     error_of_Pi,
     load_summary,
     one_error,
+    plain_steps,
     problem,
     problems_of_error,
     slice_matches,
+    solver_steps,
 )
 
-from rvamp_nb import datasets
+from rvamp_nb import datasets, iteration
 from rvamp_nb.bootstrap import naive_bootstrap
-from rvamp_nb.likelihood import Logistic
+from rvamp_nb.likelihood import Logistic, Squared
+from rvamp_nb.prior import Laplace
+from rvamp_nb.problem import Problem
 from rvamp_nb.resampling import Poisson, TwoPoint
 from rvamp_nb.solver import rvamp
+from rvamp_nb.step import initial_state
 
 DCT, RIBOFLAVIN = TRUTHS
 each_truth = pytest.mark.parametrize(
@@ -239,6 +246,27 @@ def test_delta_falls_with_damping_and_faster_with_acceleration():
         ratios.index(0.09),
         ratios.index(0.075),
     }
+
+
+@pytest.mark.riboflavin
+def test_riboflavin_overshoots_where_the_first_message_is_not_scaled_down(monkeypatch):
+    """As chapter 4.1 says: it is that message, and no limit on what precisions do."""
+    A, y, lam = problem(RIBOFLAVIN)
+    p = Problem(A, y, Laplace(lam, RANDOMISE), Squared(), COUNTS)
+    first = p.prior.moments(initial_state(p).to_prior)
+    assert round(first.rho.sum()) == 3051 and A.shape == (71, 4088)
+
+    def largest(steps):
+        taken = list(islice(steps, 6))
+        logs = np.log([current.state.to_prior.Q_hat for current in taken])
+        return max(map(distance, taken)), np.exp(np.abs(np.diff(logs, axis=0)).max())
+
+    scaled_down = next(solver_steps(p)).state
+    assert largest(solver_steps(p))[0] < 0.2
+    delta, factor = largest(plain_steps(p, 0.7, scaled_down))
+    assert delta < 0.2 and factor == pytest.approx(11, abs=0.5)
+    monkeypatch.setattr(iteration, "_capped", lambda problem, state, most: state)
+    assert largest(solver_steps(p))[0] > 1000
 
 
 def test_a_row_of_the_table_of_errors_is_made_again(monkeypatch):

@@ -7,6 +7,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+from importlib import import_module
 
 import house
 import pytest
@@ -95,6 +96,16 @@ def test_an_unknown_name_is_an_attribute_error():
 def test_the_version_is_the_same_everywhere(file, line):
     lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
     assert line.format(rvamp_nb.__version__) in lines
+
+
+def test_what_the_conda_recipe_imports_is_there():
+    """The rest of it is compared with the settings in tests/release."""
+    recipe = (ROOT / "docs" / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    [listed] = re.findall(r"^ +imports:\n((?: +- \S+\n)+)", recipe, re.MULTILINE)
+    modules = re.findall(r"- (\S+)", listed)
+    assert modules == ["rvamp_nb", f"rvamp_nb.{IS_AN_ESTIMATOR}"]
+    for module in modules:
+        import_module(module)
 
 
 def modules_imported(tree):

@@ -1,5 +1,6 @@
-"""README's promises that can be checked without running them (its second command is
-what CI runs), and the page of contents to which it leads.
+"""README's promises: its ten lines, its picture, and what can be checked without
+running it (its second command is what CI runs); and the page of contents to which it
+leads.
 """
 
 import re
@@ -7,12 +8,19 @@ import sys
 from configparser import ConfigParser
 from pathlib import Path
 
+import matplotlib.pyplot as plt
+import numpy as np
 import pytest
+from matplotlib.colors import rgb_to_hsv
+from notebooks import COURSE, cells, chapter_number
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
 import contents
 from translate import NOTEBOOKS, notebook_files
+
+HUES = {"Red": 0, "Orange": 30, "Yellow": 60, "Green": 120, "Blue": 220, "Purple": 290}
+IN_THE_PAGE = r"^(?:film|diabetes_explorer|explore)\("  # controls that need no Python
 
 
 def readme():
@@ -27,6 +35,36 @@ def test_the_two_commands_stand_first_and_are_one_line_each():
         assert command.startswith("python3 -m venv .venv && .venv/bin/pip install ")
     assert job[0].endswith(".venv/bin/rvamp-nb")
     assert tests[0].endswith(".venv/bin/python -m pytest")
+
+
+def test_the_ten_lines_print_what_stands_below_them(capsys):
+    """Where they do not: run the notebook nbs/index.ipynb, then docs/readme.py."""
+    code, below = re.search(
+        r"```python\n(.*?)```\n\n```text\n(.*?)```", readme(), re.S
+    ).groups()
+    exec(code, {})
+    printed = capsys.readouterr().out.rstrip()
+    assert printed.splitlines() == below.splitlines()
+
+
+def test_the_caption_names_the_colour_of_the_picture():
+    [colour] = re.findall(r"^\*Seven .* (\w+): one run of rVAMP\.\*$", readme(), re.M)
+    picture = plt.imread(ROOT / "docs" / "static" / "front.png")[..., :3].reshape(-1, 3)
+    vivid = picture[np.ptp(picture, axis=1) > 0.5]
+    hue = 360 * np.median(rgb_to_hsv(vivid)[:, 0])
+    assert len(vivid) > 1000
+    assert colour == min(HUES, key=lambda name: abs(HUES[name] - hue))
+
+
+def test_it_names_the_chapters_whose_controls_move_on_the_site():
+    """`film` and the explorers bring JavaScript along; other sliders need Python."""
+    moving = [
+        chapter_number(path)
+        for path in COURSE
+        if any(re.search(IN_THE_PAGE, c.source, re.M) for c in cells(path, "code"))
+    ]
+    named = f"of chapters {', '.join(moving[:-1])} and {moving[-1]} move in the page"
+    assert named in readme()
 
 
 def test_every_file_that_a_command_names_is_there(repository_files):
