@@ -394,6 +394,10 @@ def select(question, promise, asked, repeated):
     except DrawError:  # of a law of the user's own
         raise
     except (ArithmeticError, MemoryError, OSError, RuntimeError, ValueError) as e:
+        if isinstance(e, ValueError) and asked["n_resamples"] is not None:
+            remedy = "leave it out, or give 0, and rVAMP alone is reported"
+            what = f"n_resamples={asked['n_resamples']} refits cannot be made"
+            raise ValueError(f"{what}: {e}; {remedy}") from e
         return replace(found, refit_error=str(e) or type(e).__name__)
 
 # %% ../../nbs/workshop/selection.ipynb #79c01001

@@ -1585,13 +1585,17 @@ def test_refits_that_are_refused_are_said_and_the_table_is_there(
 
     monkeypatch.setattr("rvamp_nb.select.selection.refine_selection", refuse)
     table()
-    assert exit_code("select data.csv --target y --lam 0.8 --resamples 50".split()) == 3
+    assert exit_code("select data.csv --target y --lam 0.8".split()) == 3
     out = unwrapped(capsys.readouterr().out)
     assert "refits: refits need the table in memory" in out and "warning" not in out
     said = settings()
     assert said["exit_code"] == 3 and said["n_resamples"] == 0
     assert "table in memory" in said["refit_error"]
     assert len(listed()) == 3
+    if error is ValueError:
+        asked = "select data.csv --target y --lam 0.8 --resamples 50 --force"
+        assert exit_code(asked.split()) == 2
+        assert "n_resamples=50 refits cannot be made" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -693,6 +693,9 @@ def test_what_cannot_be_refitted_is_said_and_rvamp_reported(monkeypatch):
     assert s.refined_ is None and "refits know" in s.refit_error_
     columns = s.selection_.question.columns
     np.testing.assert_array_equal(s.probabilities_, s.fit_.Pi[columns.where])
+    asked = StabilitySelection(lambdas=[3.0], n_resamples=30, verbose=0)
+    with pytest.raises(ValueError, match="n_resamples=30 .*: refits know.*; leave it"):
+        asked.fit(X, y)
 
 
 def test_intervals_hold_what_they_are_of(both):
