@@ -118,10 +118,12 @@ def _threshold_for(bound, pfer, q, p):
 
 
 def _q_for(bound, threshold, pfer, p):
-    """The q at which the bound equals pfer, at most p (p / 2 for normal fields)."""
+    """The q at which the bound equals pfer, at most p; for normal fields p / 3, below
+    the limit of p / 2, for refits may select more than q.
+    """
     if bound == "gaussian":
-        if threshold == 1 or gaussian_bound(p / 2, threshold, p) <= pfer:
-            return p / 2
+        if threshold == 1 or gaussian_bound(p / 3, threshold, p) <= pfer:
+            return p / 3
         field = -ndtri(pfer / p / 2)
         beyond = field - ndtri(threshold)
         limit = brentq(
@@ -137,7 +139,7 @@ def _q_for(bound, threshold, pfer, p):
 def error_control(p, threshold=None, pfer=None, q=None, bound="mb"):
     """Threshold, pfer and q from two of them, in the sense of `pfer_bound`, so that the
     bound, "mb", "unimodal" or "gaussian", holds with equality (q is capped at p, or at
-    p / 2 where fields are taken as normal); pfer > 0 bounds the expected number of
+    p / 3 where fields are taken as normal); pfer > 0 bounds the expected number of
     false selections (per-family error rate). A TypeError or ValueError: not exactly two
     given, one out of range, or two that contradict each other.
     """
