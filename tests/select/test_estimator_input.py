@@ -363,6 +363,8 @@ BAD = {
         fit(threshold=0.51, q=3, bound="unimodal"),
         "threshold",
     ),
+    "gaussian with q large": (fit(threshold=0.9, q=5, bound="gaussian"), "1/2"),
+    "gaussian at threshold 1": (fit(threshold=1, q=2, bound="gaussian"), "below 1"),
     "bound unknown": (fit(bound="fdr"), "bound"),
     "bound None": (fit(bound=None), "bound"),
     "bound a list": (fit(bound=["mb"]), "bound"),

@@ -413,6 +413,14 @@ def test_no_bound_is_above_the_pfer_that_was_asked_for(asked, bound):
     assert raised > 1
 
 
+def test_refits_that_select_more_than_q_leave_a_bound_for_normal_fields():
+    """q is at most a third of the features: half is the limit of the theory."""
+    for seed in range(3):
+        s = fitted(*few_columns(seed), n_resamples=100, bound="gaussian")
+        assert s.q_ == pytest.approx(2) and s.pfer_bound_ < 1
+        assert s.probabilities_.sum() < 3 and s.status_ == "converged"
+
+
 def test_a_bound_that_was_not_promised_moves_no_threshold():
     X, y = few_columns(0)
     for asked in (dict(q=2.0, threshold=0.75), dict(q=2.0), dict(lambdas=[4.0])):

@@ -14,6 +14,7 @@ import pytest
 from cover import in_turn
 from designs import blocks as as_chunked
 from designs import strong_cases
+from scipy.stats import norm
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
 
@@ -34,7 +35,9 @@ from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import FixedFactor, NoResampling, Subsample
 from rvamp_nb.select import penalty, selection
 from rvamp_nb.select.error_control import (
+    BOUNDS,
     error_control,
+    gaussian_bound,
     pfer_bound,
     resolve_error_control,
     unimodal_bound,
@@ -151,14 +154,29 @@ def test_the_bounds_are_those_of_the_papers():
         assert unimodal_bound(5, t, 1000) < pfer_bound(5, t, 1000)
 
 
-@pytest.mark.parametrize("bound", ["mb", "unimodal"])
+@pytest.mark.parametrize("share, threshold", [(0.02, 0.6), (0.1, 0.75), (0.3, 0.9)])
+def test_the_bound_for_normal_fields_is_a_probability_of_two_normal_numbers(
+    share, threshold
+):
+    """By quadrature over the part that stays, in place of the root of an equation."""
+    stays = norm.ppf((np.arange(4_000_000) + 0.5) / 4_000_000)
+    limit = norm.isf(share / 2) * np.sqrt(2)
+    Pi = norm.sf(limit - stays) + norm.sf(limit + stays)
+    np.testing.assert_allclose(Pi.mean(), share, rtol=1e-4)
+    kept = (Pi >= threshold).mean()
+    np.testing.assert_allclose(
+        gaussian_bound(share * 50, threshold, 50), 50 * kept, rtol=0.01, atol=5e-5
+    )
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
 @pytest.mark.parametrize(
     "threshold, q",
     [(0.55, 4.0), (0.6, 12.0), (0.75, 12.0), (0.751, 12.0), (0.9, 3.3), (0.99, 20.0)],
 )
 def test_any_two_determine_the_third(bound, threshold, q):
     p = 500
-    pfer = (pfer_bound if bound == "mb" else unimodal_bound)(q, threshold, p)
+    pfer = BOUNDS[bound](q, threshold, p)
     for leave_out in ("threshold", "pfer", "q"):
         given = {
             k: v
@@ -635,7 +653,7 @@ def silently_but(s, *data):
 # What is allowed is spent -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bound", ["mb", "unimodal"])
+@pytest.mark.parametrize("bound", BOUNDS)
 @pytest.mark.parametrize("pfer", [0.5, 1, 3])
 @pytest.mark.parametrize("p, M", [(64, 442), (500, 60), (4088, 71), (20_000, 40)])
 def test_the_bound_equals_the_pfer_that_is_allowed(p, M, pfer, bound):
