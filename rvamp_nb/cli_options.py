@@ -220,7 +220,7 @@ def _add_select(select):
     lam = "λ itself, for the sum of losses (half the squares) plus λ times the sum of"
     lam += " absolute coefficients; not with --pfer or --q (default: chosen)"
     add("--lam", help=lam, type=_positive)
-    add("--bound", help=_BOUND, choices=("mb", "unimodal"), default="mb")
+    add("--bound", help=_BOUND, choices=_BOUNDS, default="mb")
     accuracy = "the largest standard error of Π: so many refits are combined with rVAMP"
     accuracy += ", up to 625 for 0.02 (the default), and 10,000 for 0.005"
     add("--accuracy", help=accuracy, type=_close, default=0.02)
@@ -244,7 +244,9 @@ def _add_select(select):
 
 
 _PFER = "bound on the expected number of false selections (default: 1)"
-_BOUND = "mb: Meinshausen and Bühlmann's (default); unimodal: Shah and Samworth's"
+_BOUNDS = ("mb", "unimodal", "gaussian")
+_BOUND = "mb: Meinshausen and Bühlmann's (default); unimodal: Shah and Samworth's;"
+_BOUND += " gaussian: for normal fields, not for heavy tails"
 
 # %% ../nbs/workshop/cli_options.ipynb #3c9a8fc9
 _PLAN = """\
@@ -282,7 +284,7 @@ def _add_plan(plan):
     add("--power", help=power, type=_power, default=0.8)
     threshold = "least Π of a selected feature, above 0.5 (default: chosen)"
     add("--threshold", help=threshold, type=_share)
-    add("--bound", help=_BOUND, choices=("mb", "unimodal"), default="mb")
+    add("--bound", help=_BOUND, choices=_BOUNDS, default="mb")
     add("--max-rows", help="look no further (default: 100000)", default=10**5, **whole)
     add("--json", help="print JSON", action="store_true")
 

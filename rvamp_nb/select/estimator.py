@@ -258,8 +258,10 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         until the bound equals pfer, but not below 0.6. Where refits select more than q,
         the threshold is raised until the bound is pfer again (not where q was given
         without pfer). Where `lambdas` holds one penalty, q is what it selects.
-    bound : "mb" or "unimodal"
-        Meinshausen and Bühlmann's bound, or Shah and Samworth's under unimodality.
+    bound : "mb", "unimodal" or "gaussian"
+        Meinshausen and Bühlmann's bound; Shah and Samworth's under unimodality; or the
+        one for normal fields (`normal-bound`), which is many times smaller, and which
+        heavy tails break.
     loss : "auto", "squared", "logistic", "softmax", "poisson", "huber", "survival", ...
         Or a loss of your own. "auto" takes logistic for a target with two classes,
         softmax for one with three to six that are text or of pandas' type category,
@@ -409,7 +411,7 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         threshold: float | None = None,
         pfer: float | None = None,
         q: float | None = None,
-        bound: Literal["mb", "unimodal"] = "mb",
+        bound: Literal["mb", "unimodal", "gaussian"] = "mb",
         loss: str | Squared | Loss = "auto",
         l1_ratio: float = 1.0,
         prior: Prior | None = None,

@@ -101,7 +101,7 @@ def predict_study(
     *,
     threshold: float = 0.75,
     pfer: float = 1.0,
-    bound: Literal["mb", "unimodal"] = "mb",
+    bound: Literal["mb", "unimodal", "gaussian"] = "mb",
     pilot: "Pilot | None" = None,
     columns_per_feature: int = 1,
     near: Study | None = None,
@@ -119,7 +119,7 @@ def predict_study(
         their squares (`length-of-an-effect`). Within a factor 1e6 of the noise.
     noise : float > 0
         Standard deviation of what is left of the target.
-    threshold, pfer, bound : float in (1/2, 1], float > 0, "mb" or "unimodal"
+    threshold, pfer, bound : float in (1/2, 1], float > 0, str
         As of `StabilitySelection`; pfer bounds the expected number of false selections.
     pilot : Pilot, optional
         How the features hang together (`one-row`); by default they are independent.
@@ -288,7 +288,7 @@ def plan_study(
     pfer: float = 1.0,
     power: float = 0.8,
     threshold: float | None = None,
-    bound: Literal["mb", "unimodal"] = "mb",
+    bound: Literal["mb", "unimodal", "gaussian"] = "mb",
     max_rows: int = 100_000,
     pilot: "ArrayLike | Pilot | None" = None,
     columns_per_feature: int = 1,

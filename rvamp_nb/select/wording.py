@@ -235,6 +235,9 @@ _ASSUMPTIONS = {
     " exchangeable noise features and a selection no worse than guessing",
     "unimodal": "the bound of Shah and Samworth (2013), which assumes independent {}"
     " and unimodality and counts features selected with a chance of at most q / p",
+    "gaussian": "the bound for normal fields, which assumes independent {}, none of"
+    " which makes much of a feature's field, and counts features selected with a chance"
+    " of at most q / p",
 }
 
 
