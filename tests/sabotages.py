@@ -924,6 +924,30 @@ SABOTAGES = [
     ),
     Sabotage(
         "inference/diagnostics.py",
+        "one pair of columns stands for two groups",
+        "np.linalg.norm(products[:, where], 2)",
+        "np.abs(products[:, where]).max()",
+        "tests/inference/test_diagnostics.py"
+        "::test_canonical_correlations_are_those_of_scipy_s_angles",
+    ),
+    Sabotage(
+        "inference/diagnostics.py",
+        "a row's part in a group depends on the group's basis",
+        "_of_parts(fit.prior.pooled(squares(A[:, :N])), doubt)",
+        "_of_parts(squares(A[:, :N]), doubt)",
+        "tests/inference/test_diagnostics.py"
+        "::test_no_basis_of_a_group_changes_what_is_found",
+    ),
+    Sabotage(
+        "select/planning.py",
+        "the pilot's own error is left out of a plan",
+        "power_se=float(np.hypot(study.power_se, error))",
+        "power_se=study.power_se",
+        "tests/algorithm/test_evolution.py"
+        "::test_a_plan_from_a_short_pilot_of_neighbours_names_what_it_may_lose",
+    ),
+    Sabotage(
+        "inference/diagnostics.py",
         "a path that failed above the answer is not held against it",
         "    if path_failed:\n",
         "    if path_failed and not fit.converged:\n",

@@ -4,8 +4,9 @@
 
 # %% auto #0
 __all__ = ['FEW_ROWS', 'TWIN_CORRELATION', 'SPREAD_FROM_PI', 'AMBER_ROWS', 'RED_ROWS', 'RED_SHARE', 'AMBER_OWN', 'RED_OWN',
-           'RED_REPEATS', 'WORST_FIRST', 'row_influence', 'largest_single_share', 'column_effective_rows',
-           'max_correlation', 'ReliabilityWarning', 'Diagnostics', 'diagnose', 'near_duplicate_rows']
+           'SLAB_ROWS', 'GROUP_OWN', 'GROUP_CORRELATION', 'RED_REPEATS', 'WORST_FIRST', 'row_influence',
+           'largest_single_share', 'column_effective_rows', 'max_correlation', 'ReliabilityWarning', 'Diagnostics',
+           'diagnose', 'near_duplicate_rows']
 
 # %% ../../nbs/course/45_diagnostics.ipynb #28a00005
 from collections.abc import Callable, Iterator, Sequence
@@ -16,9 +17,11 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import squareform
 
+from ..column_groups import groups_of, orthonormal  # chapter 5.8
 from ..groups import GroupedLoss, noise_of_groups  # chapter 5.2
 from ..linalg import mirrored
 from ..lmmse import half_gram, map_chunks
+from ..prior import SpikeSlab
 from ..problem import MATTERS
 from ..sketch import GRADES, graded, rows_of_html
 from ..solver import Fit
@@ -53,23 +56,37 @@ def _in_two_passes(A, doubt, var):
     )
     return (total, largest.max(1)), made
 
+# %% ../../nbs/course/45_diagnostics.ipynb #45g00001
+def _selects_groups(fit):
+    """Whether columns in memory are selected in groups of a table, not of a sample."""
+    loss = fit.problem.likelihood
+    joint = isinstance(loss, GroupedLoss) and loss.plain.joint  # chapter 6.1
+    in_memory = isinstance(fit.problem.A, np.ndarray)
+    return fit.problem.prior.column_groups is not None and in_memory and not joint
+
 # %% ../../nbs/course/45_diagnostics.ipynb #496a97ef
 def _noise(fit):
     """Shares of rows or groups, (M,); features' largest part, sum and weight, (N,)."""
-    A, u, doubt = fit.problem.A, fit.last.u, fit.Pi * (1 - fit.Pi)
+    A, u, doubt, N = fit.problem.A, fit.last.u, fit.Pi * (1 - fit.Pi), len(fit.Pi)
     if doubt.sum() <= 1e-12:
-        doubt = np.ones(len(fit.Pi))
-    doubt = np.append(doubt, np.zeros(A.shape[1] - len(doubt)))  # an intercept has none
+        doubt = np.ones(N)
     # without resampling the variances die out, and never quite reach 0
     varies = u.var.max() > (1e-8 * np.abs(u.mean).max()) ** 2
+    squares = lambda X: X[:, :] ** 2 * (varies * u.var)[:, None]
     if isinstance(fit.problem.likelihood, GroupedLoss):  # chapter 5.2
-        doubt = doubt[: len(fit.Pi)]
-        found = _of_parts(varies * noise_of_groups(fit), doubt)
-    elif is_row_chunked(A):
-        found = _in_two_passes(A, doubt, varies * u.var)
+        parts = varies * noise_of_groups(fit)
+        if _selects_groups(fit):
+            parts = fit.prior.pooled(parts)
+        found = _of_parts(parts, doubt)
+    elif _selects_groups(fit):
+        found = _of_parts(fit.prior.pooled(squares(A[:, :N])), doubt)
     else:
-        squares = lambda X: X[:, :] ** 2 * (varies * u.var)[:, None]
-        found = map_chunks(A, lambda X, doubt: _of_parts(squares(X), doubt), (doubt,))
+        doubt = np.append(doubt, np.zeros(A.shape[1] - N))  # an intercept has none
+        found = (
+            _in_two_passes(A, doubt, varies * u.var)
+            if is_row_chunked(A)
+            else map_chunks(A, lambda X, doubt: _of_parts(squares(X), doubt), (doubt,))
+        )
     (total, largest), (made,) = found
     shares = made / made.sum() if made.sum() > 0 else np.full(len(made), 1 / len(made))
     return shares, largest, total, _averaging(doubt, total)
@@ -89,15 +106,28 @@ def largest_single_share(fit):
     features that could go either way (`own-share`), a float: 1 where each feature
     hangs on one row; 0 where nothing is random.
     """
-    return _signs_of_noise(fit)[-1]
+    return _signs_of_noise(fit)[-2]
 
 
 def _signs_of_noise(fit):
-    """Effective rows, the largest share, its row, the own share."""
+    """Effective rows, the largest share, its row, the own share; and the own share of
+    the groups of two columns or more.
+    """
     shares, largest, total, weight = _noise(fit)
-    row, total = int(np.argmax(shares)), weight @ total
-    single_share = float(weight @ largest / total) if total > 0 else 0.0
-    return float(1 / (shares @ shares)), float(shares[row]), row, single_share
+    row, sizes = int(np.argmax(shares)), _columns_together(fit)
+    in_groups, single = weight[: len(sizes)] * (sizes > 1), []
+    for some in weight, in_groups:
+        n, noise = len(some), some @ total[: len(some)]
+        single.append(float(some @ largest[:n] / noise) if noise > 0 else 0.0)
+    return float(1 / (shares @ shares)), float(shares[row]), row, *single
+
+
+def _columns_together(fit):
+    """How many columns are selected together with each of the columns, (N,)."""
+    if not _selects_groups(fit):
+        return np.ones(len(fit.Pi))
+    groups = fit.prior.column_groups
+    return groups.sizes[groups.index]
 
 # %% ../../nbs/course/45_diagnostics.ipynb #d1ce0003
 def _thickness(X):
@@ -111,25 +141,63 @@ def _thickness(X):
 # %% ../../nbs/course/45_diagnostics.ipynb #24a95087
 def column_effective_rows(fit):
     """Effective number of rows of each column (`column-rows`), (N,), from 1 (one entry
-    is not zero) to M (all are equally large); M for a column of zeros.
+    is not zero) to M (all are equally large); M for a column of zeros. Of columns that
+    are selected together, of what their mean coefficients make of them.
     """
     A = fit.problem.A
+    if _selects_groups(fit):
+        members = fit.prior.column_groups
+        fitted = A[:, : len(fit.mean)] * fit.mean @ members.sums
+        return _rows_that_carry(_thickness(fitted)[..., None], len(A))[members.index]
     # chunks of rows: (3, N, K)
     place = np.s_[..., None] if is_row_chunked(A) else np.s_[...]
     (parts,), _ = map_chunks(A, lambda X: ((_thickness(X)[place],), ()))
-    largest, second, fourth = parts.reshape(3, A.shape[1], -1)
+    rows = _rows_that_carry(parts.reshape(3, A.shape[1], -1), len(A))
+    return rows[: len(fit.mean)]
+
+
+def _rows_that_carry(thickness, M):
+    """Effective rows of columns, (N,), from the `_thickness` of K chunks, (3, N, K)."""
+    largest, second, fourth = thickness
     most = largest.max(1, keepdims=True)
     unit = (largest / np.where(most > 0, most, 1)) ** 2
     second, fourth = (second * unit).sum(1), (fourth * unit**2).sum(1)
-    rows = np.where(fourth > 0, second**2, len(A)) / np.maximum(fourth, 1)
-    return rows[: len(fit.mean)]
+    return np.where(fourth > 0, second**2, M) / np.maximum(fourth, 1)
+
+# %% ../../nbs/course/45_diagnostics.ipynb #45g00003
+def _canonical_correlations(X, labels):
+    """Largest canonical correlation of the group of each column of X, (M, n), with
+    another group, (n,); labels are (n,).
+    """
+    basis = orthonormal(X, labels)[0]
+    groups = groups_of(basis.groups)
+    order = np.argsort(groups.index, kind="stable")
+    starts = np.cumsum(groups.sizes) - groups.sizes
+    parts = np.split(basis.A[:, order], starts[1:], axis=1)
+    largest = np.zeros(len(parts))
+    for g, part in enumerate(parts):
+        products = part.T @ basis.A[:, order]
+        bound = np.sqrt(np.add.reduceat((products**2).sum(0), starts))
+        bound[g] = 0.0
+        for other in np.argsort(-bound):
+            if bound[other] <= largest[g]:
+                break
+            where = slice(starts[other], starts[other] + groups.sizes[other])
+            largest[g] = max(largest[g], np.linalg.norm(products[:, where], 2))
+    return np.minimum(largest, 1)[np.searchsorted(groups.names, labels)]
 
 # %% ../../nbs/course/45_diagnostics.ipynb #d1ce0004
 def max_correlation(fit):
     """How much each feature in play looks like the most similar other one: the largest
-    |correlation| (of centred columns), (N,); 0 where Π is not above 0.01.
+    |correlation| (of centred columns), (N,); 0 where Π is not above 0.01. Of columns
+    that are selected together, the largest canonical correlation of their group.
     """
     A, play = fit.problem.A, np.flatnonzero(fit.Pi > MATTERS)
+    partner = np.zeros(len(fit.Pi))
+    if _selects_groups(fit) and len(play):
+        index = fit.prior.column_groups.index
+        partner[play] = _canonical_correlations(A[:, play], index[play])
+        return partner
 
     def products(X):
         X = X[:, play]
@@ -140,7 +208,6 @@ def max_correlation(fit):
     length = np.where(length > 0, length, 1)
     alike = np.abs(alike / length / length[:, None])
     np.fill_diagonal(alike, 0)
-    partner = np.zeros(len(fit.Pi))
     partner[play] = np.minimum(alike.max(0, initial=0), 1)
     return partner
 
@@ -151,6 +218,9 @@ SPREAD_FROM_PI = 0.1  # the light of the spreads looks at features with a larger
 AMBER_ROWS, RED_ROWS = 30, 10  # effective rows
 RED_SHARE = 0.25  # of one row in all of the noise
 AMBER_OWN, RED_OWN = 0.25, 0.4  # of one row in the noise of a single feature
+SLAB_ROWS = 15  # effective rows under a spike and a slab: red below
+GROUP_OWN = 0.125  # the same of a group of columns: amber above (chapter 5.8)
+GROUP_CORRELATION = 0.7  # of two groups of columns, canonical: amber above
 RED_REPEATS = 0.1  # the share of the rows that repeat another one
 WORST_FIRST = ("red", "amber")  # the worst first; else green
 
@@ -177,7 +247,8 @@ class Diagnostics(NamedTuple):
     standard deviations, and by which signs; this costs no refit. Of small tables of
     kinds that had no say in the limits, none of 70 with a green `reliability` had a
     badly wrong Π, and 3 of 60 with a green `spread_reliability` a variance that is off
-    by more than a factor of two.
+    by more than a factor of two. Where columns are selected in groups, green means
+    more: no Π is off by more than 0.05.
 
     Attributes
     ----------
@@ -193,7 +264,7 @@ class Diagnostics(NamedTuple):
         among the sorted labels. nan and -1 if nothing converged.
     largest_single_share : float in [0, 1]
         What one row makes of a single feature's noise (`own-share`); amber above 0.25,
-        red above 0.4.
+        red above 0.4. Of groups of columns alone: amber above 0.125.
     duplicates, repeated : lists of int arrays
         Groups of columns that are equal up to sign; groups of rows that look like
         repeated samples of one unit.
@@ -274,6 +345,24 @@ def _signs_of_the_rows(unit, effective, row, share, single_share):
         what = f"some features depend on one {unit}, up to {single_share:.0%}"
         yield light, f"{what} of their variation: compare with refits"
 
+# %% ../../nbs/course/45_diagnostics.ipynb #45g00005
+def _signs_of_the_groups(unit, single_share, size, partner, names):
+    """Lights and reasons for groups of columns that one row makes, or that correlate
+    with another feature in play.
+    """
+    remedy = "Π may be off by more than 0.05: compare with refits"
+    if single_share > GROUP_OWN:
+        what = f"some groups of columns depend on one {unit}, up to {single_share:.0%}"
+        yield "amber", f"{what} of their variation: {remedy}"
+    alike = np.flatnonzero((size > 1) & (partner > GROUP_CORRELATION))
+    if len(alike):
+        most = alike[np.argmax(partner[alike])]
+        what = (
+            f"{format_list(names, alike)} can be predicted from other columns in play"
+        )
+        worst = f"a canonical correlation of up to {partner[most]:.2f}"
+        yield "amber", f"{what} ({worst}): {remedy}"
+
 # %% ../../nbs/course/45_diagnostics.ipynb #a1c0ffe3
 def _signs_of_the_table(twins, names, repeated, M):
     """Lights and reasons for rows that repeat each other and for equal columns."""
@@ -312,6 +401,15 @@ def _signs_of_the_spreads(Pi, rows, partner, share, names):
     if len(twins):
         yield "amber", f"{format_list(names, twins)} take turns with a near copy: {far}"
 
+
+def _signs_of_a_slab(fit, effective):
+    """Lights and reasons for half-samples under a spike and a slab."""
+    if isinstance(fit.prior, SpikeSlab) and effective < SLAB_ROWS:
+        what = f"under a spike and a slab a fit varies as with {effective:.0f} rows"
+        limit = f"fewer than {SLAB_ROWS}: its standard deviations across resamples may"
+        remedy = "be off by more than a factor of two: count all supports of each one"
+        yield "red", f"{what}, {limit} {remedy}"
+
 # %% ../../nbs/course/45_diagnostics.ipynb #32c01ea4
 def _worst(signs):
     """The worst of the lights, and all reasons, the worst first."""
@@ -328,12 +426,13 @@ def diagnose(fit, where, names, *, path_failed=False, q_reached=True, rows=()):
     not converged, q_reached whether as many features are selected on average as were
     asked for; rows are groups of repeated samples, from `near_duplicate_rows`.
     """
-    of_noise, columns = (np.nan, np.nan, -1, np.nan), np.full((2, len(where)), np.nan)
+    of_noise = np.nan, np.nan, -1, np.nan, np.nan
+    columns = np.full((2, len(where)), np.nan)
     if fit.last is not None:
         of_noise = _signs_of_noise(fit)
     if fit.converged:
         columns = column_effective_rows(fit)[where], max_correlation(fit)[where]
-    effective, share, row, single_share = of_noise
+    effective, share, row, single_share, group_share = of_noise
     same = np.flatnonzero(np.bincount(where) > 1)
     twins = [np.flatnonzero(where == column) for column in same]
     loss, M, unit = fit.problem.likelihood, len(fit.problem.A), "row"
@@ -343,9 +442,13 @@ def diagnose(fit, where, names, *, path_failed=False, q_reached=True, rows=()):
         unit = "row" if loss.plain.joint else "group"
     signs = [*_signs_of_the_path(fit, path_failed, q_reached)]
     signs += _signs_of_the_rows(unit, effective, row, share, single_share)
+    together = group_share, _columns_together(fit)[where], columns[1], names
+    signs += _signs_of_the_groups(unit, *together)
     signs += _signs_of_the_table(twins, names, rows, M)
     light, reasons = _worst(signs)
-    spread = _worst([*_signs_of_the_spreads(fit.Pi[where], *columns, share, names)])
+    spreads = [*_signs_of_the_spreads(fit.Pi[where], *columns, share, names)]
+    spreads += _signs_of_a_slab(fit, effective)
+    spread = _worst(spreads)
     of_rows = effective, share, row, twins, reasons, list(rows), single_share
     return Diagnostics(light, *of_rows, *spread, fit, unit)
 

@@ -482,12 +482,62 @@ def test_a_plan_from_a_pilot_is_carried_out_by_refits():
     assert 0 < study.power_se < 0.08 and abs(hits.mean() - study.power) < 2 * se
 
 
-def test_promises_from_a_pilot_were_kept():
-    """Thirty studies from the truth, at the planned size: within two standard errors
-    where a pilot shows what the features share.
+def chain(N, rho, rows, seed):
+    """A pilot whose neighbours correlate."""
+    X = np.random.default_rng(seed).normal(size=(rows, N))
+    for i in range(1, N):
+        X[:, i] = rho * X[:, i - 1] + np.sqrt(1 - rho**2) * X[:, i]
+    return X
+
+
+def test_what_factors_leave_is_found_in_a_short_pilot():
+    """The sum of squared correlations of a chain, by `unseen`; none where none is."""
+    for rho in (0.3, 0.5):
+        found = [pilot_of(chain(300, rho, 80, seed)).neighbours for seed in range(4)]
+        assert abs(np.mean(found) - rho) < 0.06 and np.std(found) < 0.03
+    rng = np.random.default_rng(2)
+    assert pilot_of(rng.normal(size=(80, 300))).neighbours < 0.12
+    assert pilot_of(genes(1000).draw(100, rng)).neighbours < 0.2
+    t, share = Pilot(np.empty((0, 200)), np.ones(200)).eigenvalues(0.6)
+    assert_allclose([share.sum(), share @ t], 1, rtol=1e-6)
+    assert_allclose(share @ t**2, (1 + 0.36) / (1 - 0.36), rtol=1e-6)
+
+
+def test_a_plan_from_a_short_pilot_of_neighbours_names_what_it_may_lose():
+    asked = dict(threshold=0.7, n_studies=0)
+    with pytest.warns(UserWarning, match="as neighbours at 0.6.*the power may be 0"):
+        study = plan_study(200, 5, 0.5, pilot=chain(200, 0.7, 120, 0), **asked)
+    assert 0.06 < study.power_se < 0.15 and "± 0." in study._repr_html_()
+    known = plan_study(150, 5, 0.6, pilot=PILOT, **asked)
+    assert known.power_se == 0  # of a pilot that is the truth
+
+
+def test_nine_of_ten_plans_from_short_pilots_hold():
+    """Within two `power_se` of what studies from the truth find; fewer do within the
+    error of the simulated studies alone.
     """
-    for name in ("riboflavin", "factors"):
-        asked, counts = script_of("make_like_truth").load()[name]
+    pilots = script_of("make_pilot_truth")
+    held, before = [], []
+    for curve, plans in pilots.load().values():
+        _, _, rows, power, se, part = plans.T
+        off = np.abs(power - pilots.true_power(curve, rows)[0])
+        held.append(off <= 2 * se)
+        before.append(off <= 2 * np.sqrt(se**2 - part**2))
+    assert np.size(held) == 96
+    assert np.mean(held) > 0.9 and np.mean(before) < 0.75
+    kept = pilots.load()["toeplitz .7"][1][0]
+    with pytest.warns(UserWarning, match="neighbours"):
+        again = pilots.planned("toeplitz .7", int(kept[0]), int(kept[1]))
+    assert_allclose(again, kept[2:], rtol=0.02)
+
+
+def test_promises_from_a_pilot_were_kept():
+    """Thirty studies from the truth, at the planned size: within two standard errors,
+    of which the pilot's is most where only neighbours are correlated.
+    """
+    promised = script_of("make_like_truth").load()
+    assert len(promised) == 4
+    for asked, counts in promised.values():
         se = counts[:, 0].std(ddof=1) / np.sqrt(len(counts))
         assert len(counts) == 30
         assert abs(counts[:, 0].mean() - asked[3]) < 2 * np.hypot(se, asked[4])
@@ -506,6 +556,7 @@ def test_promises_from_a_pilot_were_kept():
         (dict(pilot=np.ones((30, 500))), "columns 0, 1, 2, 3, ... .* are constant"),
         (dict(pilot=Pilot(None, None)), "pilot: loadings"),
         (dict(pilot=Pilot(np.ones((2, 500)), np.zeros(500))), "numbers above 0"),
+        (dict(pilot=Pilot(np.zeros((0, 500)), np.ones(500), 1.0)), "neighbours"),
         (dict(threshold=0), "threshold"),
     ],
 )

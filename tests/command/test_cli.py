@@ -1838,7 +1838,8 @@ def test_a_plan_like_a_pilot(capsys, tmp_path, monkeypatch):
     asked = "plan --effects 3 --size 1 --threshold 0.7 --json --pilot".split()
     main([*asked, str(tmp_path / "pilot.csv")])
     said = json.loads(capsys.readouterr().out)
-    study = rvamp_nb.plan_study(30, 3, 1, pilot=X, threshold=0.7)
+    with pytest.warns(UserWarning, match="correlate beyond its 2 factors"):
+        study = rvamp_nb.plan_study(30, 3, 1, pilot=X, threshold=0.7)
     assert said["answer"]["rows"] == study.rows  # and the same draws
     assert said["answer"]["power"] == pytest.approx(study.power, rel=1e-5)
     assert said["answer"]["n_simulated"] >= 32 and said["asked"]["features"] == 30
