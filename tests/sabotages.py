@@ -1833,8 +1833,8 @@ SABOTAGES = [
     Sabotage(
         "select/selection.py",
         "one standard error is called decided",
-        "near = np.abs(both.Pi - threshold) <= 2 * both.Pi_se",
-        "near = np.abs(both.Pi - threshold) <= both.Pi_se",
+        "low, high = both.interval(TWO_ERRORS).T",
+        "low, high = both.interval(0.68).T",
         "tests/select/test_report.py::test_the_verdict_says_what_is_undecided",
     ),
     Sabotage(

@@ -378,9 +378,10 @@ def test_undecided_is_who_is_within_two_standard_errors():
     middle = near(X, y, **options)
     threshold = middle.probabilities_[3] + 1.9 * middle.refined_.Pi_se[3]
     s = near(X, y, **options, threshold=threshold)
-    away = np.abs(s.probabilities_ - s.threshold_) / np.maximum(s.refined_.Pi_se, 1e-12)
+    low, high = s.refined_.interval(0.9545).T
+    near_it = (low <= s.threshold_) & (s.threshold_ <= high)
     free = s.selection_.question.columns.kind == "covariate"
-    np.testing.assert_array_equal(s.undecided_, (away <= 2) & ~free)
+    np.testing.assert_array_equal(s.undecided_, near_it & ~free)
     assert s.undecided_[3] and not s.undecided_[5]
 
 
@@ -408,7 +409,8 @@ def test_no_bound_is_above_the_pfer_that_was_asked_for(asked, bound):
             assert s.pfer_bound_ > 0.999 * s.pfer_
             raised += 1
         np.testing.assert_array_equal(s.support_, s.probabilities_ >= s.threshold_)
-        near = np.abs(s.probabilities_ - s.threshold_) <= 2 * s.refined_.Pi_se
+        low, high = s.refined_.interval(0.9545).T
+        near = (low <= s.threshold_) & (s.threshold_ <= high)
         np.testing.assert_array_equal(s.undecided_, near)
     assert raised > 1
 
