@@ -349,7 +349,7 @@ class GroupLasso(_GroupChannel, _Isotropic, Prior):
 
     def check_table(self, A: TableLike) -> None:
         """Warn (UserWarning) of the first group whose columns are far from orthonormal
-        once unpenalised columns are projected out; nothing is known of a table in chunks.
+        once unpenalised columns are projected out. Tables in chunks are not checked.
         """
         index, sizes = self.column_groups[1:3]
         if not isinstance(A, np.ndarray):

@@ -277,6 +277,9 @@ def _check_sizes(prior, N: int, beta: float) -> None:
             raise ValueError(f"{name} must be {wanted}, got shape {np.shape(value)}")
 
 # %% ../nbs/course/31_prior.ipynb #ca7e9f54
+_OF_THE_PAPER = TwoPoint()
+
+
 @dataclass(frozen=True, eq=False)
 class Penalty(_Drawn, _TwoTerms, Prior):
     """Penalties t_i |x_i| + k_i x_i^2 / 2: what `Laplace`, `Ridge`, `ElasticNet` and
@@ -309,7 +312,7 @@ class Penalty(_Drawn, _TwoTerms, Prior):
         # a law that cannot be averaged over one coefficient is refused here
         vars(self)["states_randomize"] = self.randomize is not None
         if self.randomize is None:
-            vars(self)["randomize"] = TwoPoint()
+            vars(self)["randomize"] = _OF_THE_PAPER
         check_law("randomize", self.randomize, needs=("nodes",), positive=True)
 
     def split(self) -> tuple[float | Array, float | Array]:

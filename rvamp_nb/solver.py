@@ -30,7 +30,7 @@ from .resampling import CountLaw, Poisson, check_law, law_of_one
 from .saving import FileError, check_same, save_fit, saved_settings
 from .sketch import as_page, leading_moments
 from .step import WithIntercept, lambda_max_factor, threads
-from .tables.chunked import ChunkedTable, square_lengths
+from .tables.chunked import ChunkedTable
 from .tables.dispatch import as_chunked
 from .typing import Array, ArrayLike, Bools, FilePath, Ints, TableLike, renamed
 from .validation import check_array, check_number, check_size
@@ -296,7 +296,8 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     given = prior = _prior(lam, prior, N, beta)
     given.check_table(A)
     likelihood.check(y, beta)
-    asked = type(likelihood.plain) in LOSSES.values() or likelihood.joint  # by tests
+    plain = likelihood.plain
+    asked = type(plain) in LOSSES.values() or likelihood.joint  # by tests
     if not asked:
         check_derivatives(likelihood, y, counts, beta)
     likelihood = group_loss(likelihood, counts, A, y, beta)  # chapter 5.2
@@ -312,7 +313,7 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     if not (ours or given.column_groups):  # of a group no column alone
         check_moments(problem, given)
     _check_unpenalised(problem)
-    if likelihood.plain.shifts and not intercept and not stored:
+    if plain.shifts and not intercept and not stored:
         _warn_uncentred(A, y)
     return problem
 
@@ -328,7 +329,7 @@ def _warn_uncentred(A, y):
     M, mean = len(y), y.mean()
     if not abs(mean) * M**0.5 > FAR_FROM_ZERO * y.std():
         return
-    means, lengths = A.mean(0), np.sqrt(square_lengths(A))
+    means, lengths = A.mean(0), np.linalg.norm(A, axis=0)
     spread = A.std(0)
     far = np.abs(means) * M**0.5 > FAR_FROM_ZERO * spread
     if not spread[far].all():  # a column of ones is an intercept

@@ -77,7 +77,8 @@ def group_numbers(groups, names, factors):
 def in_groups(A, prior, columns, names, weight):
     """A table (M, n), its prior and its `Columns` with the columns of each of the
     groups with these names made orthonormal, under row weights, (M,) or None, once
-    unpenalised columns are projected out of them. A ValueError for a table in chunks, and for a group that is too large.
+    unpenalised columns are projected out of them. A ValueError for a table in chunks,
+    and for a group that is too large.
     """
     if isinstance(A, ChunkedTable):
         what = "the columns of a group are made orthonormal, in memory"

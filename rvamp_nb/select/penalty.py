@@ -39,9 +39,7 @@ from ..tables.standardize import project_out
 from ..validation import check_array
 
 # %% ../../nbs/workshop/penalty.ipynb #73000005
-def read_penalty(
-    prior, l1_ratio, randomize, penalty_factor, names, M, target_scale=1.0
-):
+def read_penalty(prior, l1_ratio, randomize, penalty_factor, names, M, target_scale=1):
     """The Penalty asked for, its lam 1 (the path varies it), with a factor for each
     column, (N,). A prior takes the place of `l1_ratio` in (0, 1] (for columns of
     variance one, and a target that is divided by its scale), `randomize` (None or a law
@@ -56,13 +54,12 @@ def read_penalty(
         _check_prior(prior)
         prior.check(len(names), np.inf)
         factors = prior.lam * prior.penalty_factor * np.ones(len(names))
-        given = dict(lam=1.0, penalty_factor=factors)
+        if not prior.states_randomize:
+            prior = replace(prior, randomize=FixedFactor())
         if isinstance(prior, ElasticNet):
             share, factor = _share_for(target_scale, prior.l1_ratio)
-            given |= dict(l1_ratio=share, penalty_factor=factors * factor)
-        if not prior.states_randomize:
-            given["randomize"] = FixedFactor()
-        return replace(prior, **given)
+            prior, factors = replace(prior, l1_ratio=share), factors * factor
+        return replace(prior, lam=1.0, penalty_factor=factors)
     law = FixedFactor() if randomize is None else randomize
     check_law("randomize", law, ("nodes", "draw"), positive=True)
     factors = _one_each(penalty_factor, names)
@@ -155,21 +152,19 @@ class SelectionProblem:
         target = self.target._replace(baseline=base, likelihood=base.rows)
         return replace(self, target=target)
 
-    @property
-    def can_project(self):
-        """Whether there are unpenalised columns, and the table is in memory."""
-        kept = self.columns.kind == "covariate"
-        return bool(kept.any()) and not isinstance(self.A, ChunkedTable)
+    def residuals(self, A, prior):
+        """Project unpenalised columns out of all others of A, in memory; else A itself."""
+        if isinstance(A, ChunkedTable) or "covariate" not in self.columns.kind:
+            return A
+        free = np.flatnonzero(prior.is_unpenalized())
+        return project_out(A, free, self.target.rows.weight)
 
     def projected(self, fit):
-        """Return a fit of this problem in which unpenalised columns are projected out of
-        all others: its messages to penalised columns are the same. A fit without such
-        columns, or of a table in chunks, as it is.
+        """Project unpenalised columns out of all others of a fit's table: its messages to
+        penalised columns stay the same. Returns a fit without such columns, or of a
+        table in chunks, as it is.
         """
-        if not self.can_project:
-            return fit
-        free = np.flatnonzero(fit.problem.prior.is_unpenalized())
-        A = project_out(fit.problem.A, free, self.target.rows.weight)
+        A = self.residuals(fit.problem.A, fit.problem.prior)
         return replace(fit, problem=fit.problem._replace(A=A))
 
     def size(self, Pi):
@@ -556,14 +551,10 @@ def search(question, steer, q):
     converges. The search projects unpenalised columns out of all others, so that its
     steps do not depend on multiples of these; the answer is about the columns as given.
     """
-    if not question.can_project:
-        return _search(question, steer, q)
-    free = np.flatnonzero(question.prior.is_unpenalized())
-    A = project_out(question.A, free, question.target.rows.weight)
-    A.flags.writeable = False  # so that a fit needs no copy of its own
+    A = question.residuals(question.A, question.prior)
     found, path, answer = _search(replace(question, A=A), steer, q)
     question = replace(found, A=question.A)
-    if answer.fit.converged:
+    if A is not question.A and answer.fit.converged:
         fit = question.solve(answer.lam, answer.fit.messages)
         status = answer.status if fit.converged else f"no answer: {fit.status}"
         steps = answer.n_iter + fit.n_iter

@@ -112,8 +112,8 @@ def weighted_unit_columns(X, weight):
 
 # %% ../../nbs/workshop/standardize.ipynb #st0prjc
 def project_out(A, kept, weight=None):
-    """Project the columns numbered `kept` out of all others of an array A, (M, N), under
-    row weights, (M,) or None. Returns a new array, in which the kept ones are unchanged.
+    """Project the columns numbered `kept` out of all others of an array A, (M, N),
+    under row weights, (M,) or None. Returns a new array with the kept ones unchanged.
     """
     Z = A[:, kept]
     root = np.ones((len(A), 1)) if weight is None else np.sqrt(weight)[:, None]

@@ -276,8 +276,8 @@ def test_the_rows_of_a_resample_are_counted_as_they_are_drawn(M):
 
 @pytest.mark.parametrize("ratio", [1.0, 0.3])
 def test_the_penalty_on_scikit_learns_scale(ratio):
-    """A fit to all rows by scikit-learn at `lambda_scales_`, and ours. `l1_ratio` is that
-    of a y of standard deviation one, which is glmnet's.
+    """A fit to all rows by scikit-learn at `lambda_scales_`, and ours. `l1_ratio` is
+    that of a y of standard deviation one, which is glmnet's.
     """
     X, y = table(wild=0)
     X, sd = X[:, :N], y.std()
