@@ -70,9 +70,9 @@ def read_penalty(prior, l1_ratio, randomize, penalty_factor, names, M, target_sc
 
 
 def _share_for(target_scale, l1_ratio, unit=1.0):
-    """Convert the l1_ratio of a target that is divided by its scale, for coefficients in
-    such a unit, to that of the target as it is, in the unit 1; and the factor on the
-    penalty with which its lam has the unit of the target.
+    """Convert the l1_ratio of a target that is divided by its scale, for coefficients
+    in such a unit, to that of the target as it is, in the unit 1; and the factor on
+    the penalty with which its lam has the unit of the target.
     """
     ours = l1_ratio * (unit * target_scale)
     both = ours + 1 - l1_ratio
@@ -153,14 +153,14 @@ class SelectionProblem:
         return replace(self, target=target)
 
     def residuals(self, A, prior):
-        """Project unpenalised columns out of all others of A, in memory; else A itself."""
+        """Project unpenalised columns out of all others of A; A itself in chunks."""
         if isinstance(A, ChunkedTable) or "covariate" not in self.columns.kind:
             return A
         free = np.flatnonzero(prior.is_unpenalized())
         return project_out(A, free, self.target.rows.weight)
 
     def projected(self, fit):
-        """Project unpenalised columns out of all others of a fit's table: its messages to
+        """Project unpenalised columns out of all others of a fit's table: messages to
         penalised columns stay the same. Returns a fit without such columns, or of a
         table in chunks, as it is.
         """
@@ -552,9 +552,11 @@ def search(question, steer, q):
     steps do not depend on multiples of these; the answer is about the columns as given.
     """
     A = question.residuals(question.A, question.prior)
+    if A is question.A:
+        return _search(question, steer, q)
     found, path, answer = _search(replace(question, A=A), steer, q)
     question = replace(found, A=question.A)
-    if A is not question.A and answer.fit.converged:
+    if answer.fit.converged:
         fit = question.solve(answer.lam, answer.fit.messages)
         status = answer.status if fit.converged else f"no answer: {fit.status}"
         steps = answer.n_iter + fit.n_iter

@@ -242,7 +242,9 @@ def diagnose_selection(question, path, answer, q, repeated):
     each = np.flatnonzero((group < 0) | np.isin(range(len(group)), first))
     called = columns.labels(each)
     how = dict(path_failed=failed, q_reached=reached, rows=repeated)
-    seen = question.projected(fit)  # what kept columns explain is no sign of trouble
+    seen = fit
+    if "covariate" in columns.kind:  # what they explain is no sign of trouble
+        seen = question.projected(fit)
     found = diagnose(seen, columns.where[each], called, **how)
     duplicates = [each[same] for same in found.duplicates]
     return found._replace(duplicates=duplicates, fit=fit)
