@@ -106,13 +106,15 @@ def test_the_refits_are_those_of_a_penalty_written_out():
     X = X[:, :N]
     s = fitted(X, y, loss=Huber(2.0), l1_ratio=0.6)
     rows = iter(resamples(s.fit_, range(20), 4)[0])
+    scale = 1.4826 * np.median(np.abs(y - np.median(y)))
+    first, second = 0.6 * M**0.5, 0.4 / scale  # of |x| and of x^2 / 2
     by_hand = naive_bootstrap(
         s.question_.A,
         y - np.median(y),
-        s.lambda_,
+        s.lambda_ * (first + second) / (0.6 * M**0.5 + 0.4),
         loss="huber",
         delta=2.0,
-        l1_ratio=0.6 * M**0.5 / (0.6 * M**0.5 + 0.4),
+        l1_ratio=first / (first + second),
         intercept=True,
         counts=SimpleNamespace(draw=lambda M, rng: next(rows)),
         randomize=FixedFactor(),
@@ -150,10 +152,11 @@ def test_a_prior_that_says_what_the_options_say():
                 1.0, FixedFactor(), l1_ratio=0.5 * M**0.5 / (0.5 * M**0.5 + 0.5)
             ),
         ),
-        (dict(randomize=TwoPoint(2, 0.5)), Laplace(1.0)),
+        (dict(randomize=TwoPoint(2, 0.5)), Laplace(1.0, TwoPoint(2, 0.5))),
     ):
         one, two = near(X, y, **options), near(X, y, prior=prior)
-        np.testing.assert_array_equal(one.probabilities_, two.probabilities_)
+        close = dict(atol=1e-9)
+        np.testing.assert_allclose(one.probabilities_, two.probabilities_, **close)
     twice = fitted(X, y, prior=Laplace(2.0, FixedFactor()))
     once = fitted(X, y)
     np.testing.assert_allclose(2 * twice.lambda_, once.lambda_, rtol=1e-6)
@@ -273,16 +276,21 @@ def test_the_rows_of_a_resample_are_counted_as_they_are_drawn(M):
 
 @pytest.mark.parametrize("ratio", [1.0, 0.3])
 def test_the_penalty_on_scikit_learns_scale(ratio):
-    """A fit to all rows by scikit-learn at `lambda_scales_`, and ours."""
+    """A fit to all rows by scikit-learn at `lambda_scales_`, and ours. `l1_ratio` is
+    that of a y of standard deviation one, which is glmnet's.
+    """
     X, y = table(wild=0)
-    X = X[:, :N]
+    X, sd = X[:, :N], y.std()
     s = fitted(X, y, l1_ratio=ratio, lambdas=[5.0], resampling=NoResampling())
     scales = s.lambda_scales_
-    assert np.isclose(scales["l1_ratio"], ratio)
-    net = SklearnNet(alpha=scales["scikit-learn alpha"], l1_ratio=ratio, tol=1e-12)
-    theirs = net.fit(standard(X), y).coef_ / X.std(0)
-    assert 1 < np.count_nonzero(theirs) < N
-    np.testing.assert_allclose(s.coef_mean_, theirs, atol=1e-4)
+    for unit, alpha, share in (
+        (1.0, scales["scikit-learn alpha"], scales["l1_ratio"]),
+        (sd, scales["glmnet lambda"] / sd, ratio),
+    ):
+        net = SklearnNet(alpha=alpha, l1_ratio=share, tol=1e-12)
+        theirs = unit * net.fit(standard(X), y / unit).coef_ / X.std(0)
+        assert 1 < np.count_nonzero(theirs) < N
+        np.testing.assert_allclose(s.coef_mean_, theirs, atol=1e-4)
 
 
 def test_the_penalty_on_scikit_learns_scale_of_classes():
