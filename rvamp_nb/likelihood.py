@@ -305,7 +305,8 @@ class Logistic(Loss):
         """As `Loss.derivatives`; one exponential for both."""
         odds = np.exp(-np.abs(f))  # of the less probable label
         p = 1 / (1 + odds)
-        return np.where(f > 0, p, odds * p) - y, odds * p * p
+        q = odds * p  # p - 1 has no digits left where p is near 1
+        return np.where(f > 0, (1 - y) - q, q - y), q * p
 
     def guess(self, y: Array, omega: Array, cV: Array) -> Array:
         """As `Loss.guess`, as if p were 1/2 + f/4 between 0 and 1."""

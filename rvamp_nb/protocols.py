@@ -19,6 +19,22 @@ def _check_parts(what, parts, *shapes):
             raise ValueError(f"{what} returns {name} = {part!r:.70}: {wanted}")
 
 
+def _check_curved(loss, y):
+    """Refuse (ValueError) a loss without curvature near and far from its targets, such
+    as the check loss: its messages have no precision, and do not converge.
+    """
+    y = np.quantile(y, [0, 0.5, 1])
+    size = np.abs(y).max() or 1.0
+    away = size * np.geomspace(1e-6, 10, 8)
+    f = np.add.outer(np.concatenate([-away, [0.0], away]), y).ravel()
+    if not np.any(loss.derivatives(np.resize(y, len(f)), f)[1]):
+        name = type(loss).__name__
+        raise ValueError(
+            f"likelihood: the curvature that {name}.derivatives returns is 0 everywhere"
+            " (a loss of straight lines): round off its corners, as Huber(delta) does"
+        )
+
+
 def check_derivatives(loss, y, counts, beta, h=1e-4):
     """Refuse (TypeError, ValueError) a loss whose messages are not finite, or whose
     value, slope and curvature do not agree at most of nine points, of targets y, (M,);
@@ -47,6 +63,8 @@ def check_derivatives(loss, y, counts, beta, h=1e-4):
                 f" is not that of its value: {d[wrong][0]:.6g}, by differences"
                 f" {s[wrong][0]:.6g} at y = {y[wrong][0]:.6g}, f = {f[wrong][0]:g}"
             )
+    if np.isinf(beta):
+        _check_curved(loss, y)
 
 # %% ../nbs/workshop/protocols.ipynb #65probe1
 def check_moments(problem, prior):

@@ -19,7 +19,7 @@ _ONE = ("target", "time", "event", "entry", "id", "groups", "strata", "weights")
 _ONE += ("offset", "exposure", "trials")
 _MANY = ("drop", "keep", "categorical")
 _FEATURE = {"keep", "categorical", "ordered"}  # roles of features
-_TOGETHER = ({"id", "groups"}, {"target", "strata"}, {"event", "strata"})
+_TOGETHER = ({"id", "groups"}, {"target", "strata"})
 _TOGETHER += ({"strata", "keep", "categorical"}, {"strata", "keep", "ordered"})
 
 

@@ -8,6 +8,7 @@ __all__ = ['TIES', 'FACES', 'SYSTEMS', 'MOST_SWEEPS', 'GRAMS_AT_ONCE', 'TRIED', 
            'read_nodes', 'Network', 'draw_network', 'neighbourhoods']
 
 # %% ../../nbs/course/62_networks.ipynb #c6200005
+from operator import add
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -171,19 +172,27 @@ def penalty_for(q, A, rule, seed):
 
 # %% ../../nbs/course/62_networks.ipynb #c6200042
 def edge_shares(A, lam, rule, n, seed, progress):
-    """Probabilities of edges, (N, N), their standard errors (`pair-error`), and the
-    share of halves in which each regression was solved, (N,), by n pairs of halves.
+    """Estimate from n pairs of halves, or fewer where ctrl-C ends them, the
+    probabilities of edges, (N, N), their standard errors (`pair-error`), and the share
+    of halves in which each regression was solved, (N,); return the number of pairs,
+    too.
     """
-    sums, squares, solved = 0.0, 0.0, 0.0
+    sums = (0, 0.0, 0.0, 0.0)  # pairs; of means, of their squares, of solved halves
     with progress_bar(total=n, shown=progress, desc="pairs of halves") as bar:
-        for edges, there in edges_of_halves(A, lam, rule, range(n), seed):
-            mean = edges.mean(1)
-            sums, squares = sums + mean.sum(0), squares + (mean**2).sum(0)
-            solved = solved + there.mean(1).sum(0)
-            bar.update(len(edges))
+        try:
+            for edges, there in edges_of_halves(A, lam, rule, range(n), seed):
+                mean = edges.mean(1)
+                new = mean.sum(0), (mean**2).sum(0), there.mean(1).sum(0)
+                # one assignment: an interrupt finds the sums of as many pairs
+                sums = tuple(map(add, sums, (len(edges), *new)))
+                bar.update(len(edges))
+        except KeyboardInterrupt:
+            if sums[0] < 2:  # no standard error
+                raise
+    n, sums, squares, solved = sums
     Pi, half = sums / n, 0.5 / (2 * n)
     error = np.sqrt(np.maximum(squares / n - Pi**2, 0) / (n - 1))
-    return Pi, np.maximum(error, np.sqrt(half * (1 - half) / (2 * n))), solved / n
+    return Pi, np.maximum(error, np.sqrt(half * (1 - half) / (2 * n))), solved / n, n
 
 # %% ../../nbs/course/62_networks.ipynb #c6200029
 def read_nodes(X):
@@ -388,10 +397,12 @@ def neighbourhoods(
     asked = pfer is not None or q is None
     threshold, pfer, q, _ = resolve_error_control(p, p, threshold, pfer, q)
     lam = penalty_for(q, A, rule, seed)
-    Pi, error, solved = edge_shares(A, lam, rule, n, seed, progress)
+    Pi, error, solved, done = edge_shares(A, lam, rule, n, seed, progress)
     node = np.searchsorted(np.unique(stands[stands >= 0]), stands)
     settled, size = np.where(stands < 0, 1.0, solved[node]), float(Pi.sum() / 2)
     notes = tuple(_notes(names, stands, settled, size, q))
+    if done < n:
+        notes += (f"interrupted: {2 * done} of {2 * n} halves were made",)
     if asked:  # and a half selects a little more than q
         threshold = max(threshold, min((1 + size**2 / (p * pfer)) / 2, 1.0))
     both = (_on_all(v, node, stands, at) for v, at in ((Pi, 1.0), (error, 0.0)))
@@ -401,4 +412,4 @@ def neighbourhoods(
         size,
         float(lam),
     )
-    return Network(names, *both, *bounds, rule, 2 * n, settled, stands, notes)
+    return Network(names, *both, *bounds, rule, 2 * done, settled, stands, notes)

@@ -91,6 +91,10 @@ def _one_each(penalty_factor, names):
         raise ValueError(f"penalty_factor must hold {what}, got shape {factors.shape}")
     if (factors < 0).any():
         raise ValueError(f"penalty_factor must be >= 0, got {factors.min():g}")
+    faint = factors[(factors > 0) & (factors < 1e-70)]
+    if faint.size:
+        wanted = "0 (unpenalised), or 1e-70 or more"
+        raise ValueError(f"penalty_factor must be {wanted}, got {faint.min():g}")
     return factors
 
 

@@ -11,6 +11,7 @@ __all__ = ['KINDS', 'FILES', 'summary_table', 'path_table', 'short_table', 'deci
 import hashlib
 import io
 import json
+import re
 import warnings
 from itertools import chain
 from operator import attrgetter
@@ -21,7 +22,7 @@ import numpy as np
 
 import rvamp_nb
 from ..plot_style import style
-from ..saving import written_whole
+from ..saving import unwritten_named, written_whole
 from . import wording
 from .plots import PICTURES
 from .readers import pd, printable
@@ -347,7 +348,9 @@ def report_files(s, pictures=PICTURES, kinds=KINDS, done=()):
     """The files of a report, {name: bytes}; `done` as in `methods_text`."""
     files, table = picture_files(s, pictures, kinds), summary_table(s)
     kept = table["status"] == _COVARIATE
-    files["methods.md"] = methods_text(s, done).encode()
+    # a name such as <b> is a name, no markup
+    methods = re.sub(r"<(?=[a-zA-Z/!?])", "&lt;", methods_text(s, done))
+    files["methods.md"] = methods.encode()
     files["table.csv"] = csv_file(table)
     files["covariates.csv"] = csv_file(table[kept])
     files["selected.csv"] = csv_file(table[table["selected"] & ~kept])
@@ -364,8 +367,11 @@ def write_report(s, folder, done=()):
 
     FileExistsError: the folder holds files of these names that are no report, or the
     report of another question (other names, table or target). OSError: it cannot be
-    written to. TypeError: it is no path.
+    written to. TypeError: it is no path. ValueError: it is empty.
     """
+    if isinstance(folder, str) and not folder:
+        remedy = "name a folder, such as 'report'; '.' is the working folder"
+        raise ValueError(f"report: folder is {folder!r}: {remedy}")
     try:
         folder = Path(folder)
     except TypeError:
@@ -385,7 +391,9 @@ def write_report(s, folder, done=()):
         what = "no report" if earlier is None else "the report of another question"
         problem = f"{folder} holds {there[0]}, which is part of {what}"
         raise FileExistsError(f"{problem}: move it away, or choose another folder")
-    write_files(folder, report_files(s, done=done))
+    files = report_files(s, done=done)
+    with unwritten_named(folder):
+        write_files(folder, files)
     return [folder / name for name in FILES]
 
 

@@ -19,7 +19,7 @@ from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.datasets import gaussian_design, random_dct, standardize
 from rvamp_nb.iteration import iterate
 from rvamp_nb.likelihood import Huber, Squared
-from rvamp_nb.messages import coordinates
+from rvamp_nb.messages import Moments, Natural, coordinates
 from rvamp_nb.prior import Laplace, Ridge, SpikeSlab
 from rvamp_nb.problem import Problem, State
 from rvamp_nb.resampling import (
@@ -739,3 +739,30 @@ def test_eigenvalues_that_are_not_found_are_a_breakdown():
 
     step, why = iteration._try(lost, None, None)
     assert step is None and why == "breakdown: Eigenvalues did not converge"
+
+
+def test_what_goes_to_the_rows_counts_beside_what_would_move_their_pulls():
+    """Each part alone, below its scale: 1e-8 of 1 / chi, of |u| / chi; its square."""
+    M, pull, chi = 16, 3.0, 0.5
+    ones, none = np.ones(M), np.zeros(M)
+    u = Moments(pull * ones, chi * ones, none, none, none)
+    to_prior = Natural(np.ones(2), np.ones(2), np.ones(2))
+    h = 1e-8 * pull * M**0.5 / chi  # the norm
+    norms = dict(Q_hat=1e-8 * M**0.5 / chi, h=h, chi_hat=h**2 / M**0.5)
+    for name, scale in norms.items():
+        before = Natural(none, none, none)
+        after = before._replace(**{name: 1e-3 * scale / M**0.5 * ones})
+        states = (State(to_prior, rows) for rows in (before, after))
+        change = turn.relative_change(*states, u)
+        np.testing.assert_allclose(change, 1e-3, rtol=1e-12, err_msg=name)
+
+
+def test_acceleration_weighs_all_blocks_of_a_message_alike():
+    rng = np.random.default_rng(0)
+    parts = lambda n: Natural(*np.exp(rng.normal(size=(3, n))))
+    state = State(parts(3), parts(50))
+    weights = np.split(iteration._weights(state), np.cumsum([3, 3, 3, 50, 50]))
+    for block, w in enumerate(weights):
+        message = state[block // 3]
+        size = message.h if block % 3 == 1 else np.ones(len(w))
+        np.testing.assert_allclose(np.linalg.norm(w * size), 1, rtol=1e-12)

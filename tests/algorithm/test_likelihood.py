@@ -195,3 +195,20 @@ def test_refits_of_shares_are_those_of_their_successes_and_failures():
     prior, loss = Laplace(1.5, FixedFactor()), WeightedLoss(Logistic(), n)
     fit = rvamp(A, k / n, prior=prior, likelihood=loss, counts=half, intercept=True)
     assert np.all(np.abs(fit.Pi - one.Pi) < 0.02 + 4 * one.Pi_se)
+
+
+@pytest.mark.parametrize("cV", [1e3, 1e6, 1e12, 1e15])
+def test_both_labels_have_the_same_proximal_points(cV):
+    """A row that weighs a great deal is fitted where p has no digits beside 1."""
+    omega, calls = np.array([-50.0, -3, 0, 3]), []
+
+    class Counted(Logistic):
+        def derivatives(self, y, f):
+            calls.append(len(f))
+            return super().derivatives(y, f)
+
+    one = Counted().proximal(1.0, omega, cV)
+    n_calls = len(calls)
+    zero = Counted().proximal(0.0, -omega, cV)
+    np.testing.assert_allclose(one, -zero, rtol=1e-14)
+    assert n_calls == len(calls) - n_calls < 60

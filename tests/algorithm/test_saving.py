@@ -428,9 +428,13 @@ def test_settings_that_make_no_fit_are_refused_by_name(path, change, word):
         load_fit(path, A, y)
 
 
-def test_a_tolerance_that_cannot_be_is_refused(path):
-    rewritten(path, lambda header: header.update(tol=2.0))
-    with pytest.raises(FileError, match="tol must lie"):
+@pytest.mark.parametrize(
+    "change, words",
+    [(dict(tol=2.0), "tol must lie"), (dict(n_iter=-5), "n_iter must be at least 0")],
+)
+def test_a_header_that_cannot_be_is_refused(path, change, words):
+    rewritten(path, lambda header: header.update(change))
+    with pytest.raises(FileError, match=words):
         load_fit(path, A, y)
 
 

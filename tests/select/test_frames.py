@@ -605,6 +605,10 @@ def test_a_role_takes_a_column_out_of_the_features():
         (dict(target="y", time="age", event="grade"), "say what to explain"),
         (dict(target="y", drop="y"), "'y' cannot have the roles drop and target"),
         (dict(target="y", keep="age", drop="age"), "drop and keep at once"),
+        (
+            dict(time="age", event="grade", strata="grade"),
+            "'grade' cannot have the roles event and strata at once",
+        ),
         (dict(target="y", missing="mean"), "error, median or drop"),
         (dict(target="y", drop=["patient", "site", "age", "crp", "grade"]), "only col"),
         (dict(ROLES, ordered={"grad": [1, 2]}), "argument ordered: the table has no"),

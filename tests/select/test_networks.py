@@ -2,6 +2,8 @@
 bootstrap, the error of pairs against repetitions, and columns that are no nodes.
 """
 
+from itertools import islice
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -202,3 +204,29 @@ def test_the_bound_is_kept_where_halves_select_more():
         assert found.pfer <= 1 + 1e-9 and found.threshold >= 0.75
     alone = neighbourhoods(X, q=3.0, n_resamples=200, progress=False)
     assert alone.threshold == 0.75  # for q alone nothing was promised
+
+
+def test_an_interrupt_keeps_the_halves_that_were_made(monkeypatch):
+    whole = neighbourhoods(X, q=8, n_resamples=40)
+    made, last = edges_of_halves, penalty_for(8.0, A, "and", 0)
+    monkeypatch.setattr(networks, "GRAMS_AT_ONCE", 10 * 12 * 80)  # ten pairs at once
+    monkeypatch.setattr(networks, "penalty_for", lambda *_: last)
+
+    def interrupted_after(n):
+        def parts(*args):
+            yield from islice(made(*args), n)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(networks, "edges_of_halves", parts)
+        return neighbourhoods(X, q=8, n_resamples=40)
+
+    found = interrupted_after(1)
+    assert found.n_resamples == 20
+    assert found.notes[-1] == "interrupted: 20 of 40 halves were made"
+    monkeypatch.setattr(networks, "edges_of_halves", made)
+    same = neighbourhoods(X, q=8, n_resamples=20)
+    np.testing.assert_array_equal(found.probabilities, same.probabilities)
+    np.testing.assert_array_equal(found.standard_errors, same.standard_errors)
+    assert whole.n_resamples == 40 and "interrupted" not in "".join(whole.notes)
+    with pytest.raises(KeyboardInterrupt):
+        interrupted_after(0)

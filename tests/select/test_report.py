@@ -4,6 +4,7 @@ was found, they are whole, and they are the same every time.
 
 import io
 import json
+import re
 import warnings
 from dataclasses import replace
 
@@ -637,6 +638,22 @@ def test_files_that_are_no_report_are_not_replaced(plain, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
 
 
+def test_no_report_goes_to_a_folder_without_a_name(plain, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="folder is '': name a folder, such as"):
+        plain.report("")
+    assert not list(tmp_path.iterdir())
+
+
+def test_names_are_no_markup_in_the_paragraph(plain, no_pictures, tmp_path):
+    done = ["The columns <img src=x onerror=alert(1)>, </p> and a < b were dropped"]
+    assert done[0] in methods_text(plain.selection_, done)
+    report.write_report(plain.selection_, tmp_path / "report", done)
+    text = (tmp_path / "report" / "methods.md").read_text(encoding="utf-8")
+    assert "&lt;img src=x onerror=alert(1)>, &lt;/p> and a < b were" in text
+    assert not re.search("<[a-zA-Z/!?]", text)
+
+
 def test_a_full_disk_leaves_nothing_behind(plain, tmp_path, monkeypatch):
     def full(number):
         raise OSError(28, "No space left on device")
@@ -645,5 +662,8 @@ def test_a_full_disk_leaves_nothing_behind(plain, tmp_path, monkeypatch):
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(OSError, match="No space"):
         write_files(tmp_path, {"a.txt": b"new", "b.txt": b"new"})
+    with pytest.raises(OSError, match="No space.*with room on its disk.*report"):
+        plain.report(tmp_path / "report")
+    (tmp_path / "report").rmdir()
     kept = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert kept == {"a.txt": b"old", "b.txt": b"old"}
