@@ -19,13 +19,39 @@ def _check_parts(what, parts, *shapes):
             raise ValueError(f"{what} returns {name} = {part!r:.70}: {wanted}")
 
 
+def _check_convex(loss, y, reach):
+    """Refuse (ValueError) a loss whose curvature is below 0, or 0 everywhere, at fits
+    up to `reach` from 0, or from its target where the loss `shifts` with it; targets y,
+    (n,).
+    """
+    y = np.repeat(y, 25)
+    f = np.resize(np.linspace(-reach, reach, 25), len(y)) + y * loss.shifts
+    with np.errstate(all="ignore"):  # far out a loss may be more than a number holds
+        pair = loss.derivatives(y, f)
+    if len(pair) != 2 or np.shape(pair[1]) != f.shape:
+        return  # refused below, by its shape
+    curvature = np.nan_to_num(pair[1], posinf=0, neginf=-np.inf)
+    name, i = type(loss).__name__, np.argmin(curvature)
+    if curvature[i] < -1e-6 * np.abs(curvature).max():
+        where = f"{curvature[i]:.4g} at y = {y[i]:.6g}, f = {f[i]:.6g}"
+        remedy = "its fit need not be unique, and resamples jump between fits; take a"
+        remedy += " convex loss, such as Huber"
+        what = f"{name} is not convex (curvature {where})"
+        raise ValueError(f"likelihood: {what}: {remedy}")
+    if not curvature.any():
+        remedy = "smooth its corners over a short length"
+        raise ValueError(f"likelihood: {name} has the curvature 0 everywhere: {remedy}")
+
+
 def check_derivatives(loss, y, counts, beta, h=1e-4):
-    """Refuse (TypeError, ValueError) a loss whose messages are not finite, or whose
-    value, slope and curvature do not agree at most of nine points, of targets y, (M,);
-    counts and beta as in `Loss.message`.
+    """Refuse (TypeError, ValueError) a loss whose messages are not finite, whose value,
+    slope and curvature do not agree at most of nine points, of targets y, (M,), or
+    whose curvature is negative; counts and beta as in `Loss.message`.
     """
     loss = loss.plain  # weights and offsets come on top (chapter 5.3)
-    y, f = np.repeat(np.quantile(y, [0, 0.5, 1]), 3), np.tile([-0.7, 0.3, 1.1], 3)
+    low, middle, high = np.quantile(y, [0, 0.5, 1])
+    _check_convex(loss, np.array([low, middle, high]), max(3.0, high - low))
+    y, f = np.repeat([low, middle, high], 3), np.tile([-0.7, 0.3, 1.1], 3)
     what, pair = f"likelihood: {type(loss).__name__}", loss.derivatives(y, f)
     if not isinstance(pair, (tuple, list, np.ndarray)) or len(pair) != 2:
         wanted = "the first and the second derivative of the loss in f"
