@@ -59,13 +59,12 @@ def _size_of(law, name, given):
 class _Tau:
     """Counts with the mean `tau`; the variance is tau, too, unless a law defines it."""
 
-    # beyond, the square of tau is no number, and the nodes are more than memory holds
-    least, most, closed = 1e-100, 1e9, ""
+    most, closed = 1e9, ""  # beyond, a law's nodes are more than memory holds
     mean: float = property(attrgetter("tau"), doc="Mean and variance of a count: tau.")
     var: float = mean
 
     def __post_init__(self):
-        check_field(self, "tau", self.least, self.most, self.closed)
+        check_field(self, "tau", 0, self.most, self.closed)
 
     def drawn(self, M: int) -> int:
         """The number of rows drawn from M: the whole part of tau M."""
@@ -318,6 +317,7 @@ def _as_law(what, values, probabilities, positive=False):
         (abs(w.sum() - 1) > 1e-6, f"probabilities must sum to 1, not to {w.sum():g}"),
         (low, f"values must be {least}, one is {c.min():g}"),
         (not c @ w > 0, "every count would be 0: give probability to a positive value"),
+        (not 1e-100 < c @ w < 1e100, f"their mean, {c @ w:g}, cannot be squared"),
     ):
         if wrong:
             raise ValueError(f"{what}: {problem}")
