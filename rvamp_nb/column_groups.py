@@ -23,6 +23,7 @@ from .messages import Mixed, Moments, Natural
 from .prior import Prior
 from .rectified import halved, phi
 from .sketch import as_html, one_line
+from .tables.standardize import project_out
 from .typing import Array, ArrayLike, Bools, TableLike
 from .validation import check_array, check_field
 
@@ -347,11 +348,16 @@ class GroupLasso(_GroupChannel, _Isotropic, Prior):
             raise ValueError(f"GroupLasso is for beta = inf, got beta = {beta:g}")
 
     def check_table(self, A: TableLike) -> None:
-        """Warn (UserWarning) of the first group whose columns are far from orthonormal;
-        nothing is known of a table in chunks.
+        """Warn (UserWarning) of the first group whose columns are far from orthonormal
+        once unpenalised columns are projected out; nothing is known of a table in chunks.
         """
         index, sizes = self.column_groups[1:3]
-        for g in np.flatnonzero(sizes > 1) if isinstance(A, np.ndarray) else ():
+        if not isinstance(A, np.ndarray):
+            return
+        kept = np.flatnonzero(self.is_unpenalized())
+        if len(kept):
+            A = project_out(A, kept)
+        for g in np.flatnonzero(sizes > 1):
             part = A[:, index == g]
             products = part.T @ part
             most = np.trace(products) / sizes[g]

@@ -286,15 +286,16 @@ class Penalty(_Drawn, _TwoTerms, Prior):
     ----------
     lam : float > 0, or (N,) array of such
         On the scale of sum_mu c_mu l(y_mu, a_mu'x), not divided by the number of rows.
-    randomize : TwoPoint, Weakness or FixedFactor
-        Law of a factor on lam_i, drawn for each coefficient in each resample; the
-        paper's is {1, 2}, each with probability 1/2.
+    randomize : TwoPoint, Weakness or FixedFactor, optional
+        Law of a factor on lam_i, drawn for each coefficient in each resample. If it is
+        not given, it is the paper's, {1, 2} with probability 1/2 each; in a
+        `StabilitySelection`, whose penalties are fixed by default, FixedFactor().
     penalty_factor : float >= 0, or (N,) array of such
         A fixed factor on lam_i; 0 leaves a coefficient unpenalised.
     """
 
     lam: float | Array
-    randomize: CountLaw = TwoPoint()
+    randomize: CountLaw | None = None
     penalty_factor: float | Array = 1.0
     l1_ratio = 1.0  # the share of the threshold in the penalty
 
@@ -306,6 +307,9 @@ class Penalty(_Drawn, _TwoTerms, Prior):
         _check_fields(self, "lam", some, "positive, one number", remedy=free)
         _check_fields(self, "penalty_factor", lambda f: f >= 0, "one number >= 0")
         # a law that cannot be averaged over one coefficient is refused here
+        vars(self)["states_randomize"] = self.randomize is not None
+        if self.randomize is None:
+            vars(self)["randomize"] = TwoPoint()
         check_law("randomize", self.randomize, needs=("nodes",), positive=True)
 
     def split(self) -> tuple[float | Array, float | Array]:

@@ -242,8 +242,11 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
     """Select features by how often they are selected across resamples, without drawing
     them: a scikit-learn selector whose selection probabilities come from rVAMP.
 
-    Columns are centred and scaled to unit norm inside; coefficients are on the scale of
-    X. The penalty is lambda times sum |x|, for the sum of losses over the rows of a
+    Columns are centred and scaled to unit norm inside, under row weights; coefficients
+    are on the scale of X. Whatever the model cannot notice is projected out before the
+    scaling: a column's means in the strata of a Cox model, and multiples of columns
+    that are never penalised. So the scale of a column is the norm of its residual. The
+    penalty is lambda times sum |x|, for the sum of losses over the rows of a
     resample (half the squared residuals for the squared loss). The bounds need rows
     that are independent; several samples of one patient need `groups`.
 
@@ -274,12 +277,15 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         resamples (chapter 5.3); its real refits are Cox fits, and it predicts log
         hazards. A `rvamp_nb.likelihood.Loss` of your own is refitted by its messages.
     l1_ratio : float in (0, 1]
-        1 is the Lasso; below, the elastic net, with the share of |b| that it has in
-        scikit-learn (and glmnet's alpha): for columns of variance one.
+        1 is the Lasso; below, the elastic net, with the share of |b| that is glmnet's
+        alpha: for columns of variance one and, with the squared loss, a y that is
+        divided by its standard deviation, so that the unit of y does not matter. (With
+        "huber" by the scale at which the loss bends.) scikit-learn does not divide y:
+        its l1_ratio for the same fit is in `lambda_scales_`.
     prior : None or a penalty with a threshold
-        Such as NonNegative(1.0, FixedFactor()), in place of l1_ratio, randomize (the
-        paper's {1, 2} unless it says FixedFactor()) and penalty_factor; the path
-        multiplies its lam.
+        Such as NonNegative(1.0), in place of l1_ratio, randomize (none, unless the
+        prior was given a law of factors) and penalty_factor; the path multiplies its
+        lam. The l1_ratio of an ElasticNet is for columns of norm one, and y as above.
     resampling : "subsample", "poisson" or a law of counts
         "subsample" draws half of the rows without replacement, for which the bounds
         hold; "poisson" is the paper's.
@@ -630,6 +636,7 @@ def _validated(est, X, y):
         check_column(y)
     if not isinstance(X, ChunkedTable):
         options |= dict(dtype=np.float64, ensure_min_samples=4)
+        options["order"] = "C"  # whatever the layout, sums run in one order
         options["ensure_all_finite"] = False  # `prepare_columns` names the column
         return validate_data(est, X, y, **options)
     y = validate_data(est, "no_validation", y, **options)

@@ -13,6 +13,7 @@ from ..column_groups import MOST_MEMBERS, GroupLasso, groups_of, orthonormal
 from ..inference.several_classes import in_directions
 from .features import as_weighed, family_of
 from ..tables.chunked import ChunkedTable
+from ..tables.standardize import project_out
 from ..validation import kind_of
 
 # %% ../../nbs/workshop/feature_groups.ipynb #fg000006
@@ -75,8 +76,8 @@ def group_numbers(groups, names, factors):
 # %% ../../nbs/workshop/feature_groups.ipynb #fg000009
 def in_groups(A, prior, columns, names, weight):
     """A table (M, n), its prior and its `Columns` with the columns of each of the
-    groups with these names made orthonormal, under row weights, (M,) or None. A
-    ValueError for a table in chunks, and for a group that is too large.
+    groups with these names made orthonormal, under row weights, (M,) or None, once
+    unpenalised columns are projected out of them. A ValueError for a table in chunks, and for a group that is too large.
     """
     if isinstance(A, ChunkedTable):
         what = "the columns of a group are made orthonormal, in memory"
@@ -87,7 +88,10 @@ def in_groups(A, prior, columns, names, weight):
         if size > MOST_MEMBERS:
             what = f"at most {MOST_MEMBERS} columns, {names[g]!r} has {size}"
             raise ValueError(f"column_groups: a group has {what}; cut it")
-    made, lost = orthonormal(as_weighed(A, weight)[:, inside], at[inside])
+    seen, kept = A, np.flatnonzero(prior.is_unpenalized())
+    if len(kept):
+        seen = project_out(A, kept, weight)
+    made, lost = orthonormal(as_weighed(seen, weight)[:, inside], at[inside])
     labels = np.append(-1 - alone, made.groups)
     left, firsts = np.unique(at[inside], return_index=True)  # some may be constant
     first = firsts[np.searchsorted(left, made.groups)]

@@ -35,14 +35,18 @@ from .target import Target, draws_halves
 from ..solver import ConvergenceWarning, Path, foreseen, rvamp, rvamp_path
 from ..step import WithIntercept, initial_state, lambda_max_factor, step
 from ..tables.chunked import ChunkedTable
+from ..tables.standardize import project_out
 from ..validation import check_array
 
 # %% ../../nbs/workshop/penalty.ipynb #73000005
-def read_penalty(prior, l1_ratio, randomize, penalty_factor, names, M):
+def read_penalty(
+    prior, l1_ratio, randomize, penalty_factor, names, M, target_scale=1.0
+):
     """The Penalty asked for, its lam 1 (the path varies it), with a factor for each
-    column, (N,). A prior takes the place of `l1_ratio` in (0, 1] (scikit-learn's, for
-    columns of variance one), `randomize` (None or a law of multipliers), and
-    `penalty_factor` (None, (N,), or a dict by name). M rows weigh something.
+    column, (N,). A prior takes the place of `l1_ratio` in (0, 1] (for columns of
+    variance one, and a target that is divided by its scale), `randomize` (None or a law
+    of multipliers), and `penalty_factor` (None, (N,), or a dict by name). M rows weigh
+    something.
     """
     if prior is not None:
         ratio = None if l1_ratio == 1 else l1_ratio
@@ -52,15 +56,30 @@ def read_penalty(prior, l1_ratio, randomize, penalty_factor, names, M):
         _check_prior(prior)
         prior.check(len(names), np.inf)
         factors = prior.lam * prior.penalty_factor * np.ones(len(names))
-        return replace(prior, lam=1.0, penalty_factor=factors)
+        given = dict(lam=1.0, penalty_factor=factors)
+        if isinstance(prior, ElasticNet):
+            share, factor = _share_for(target_scale, prior.l1_ratio)
+            given |= dict(l1_ratio=share, penalty_factor=factors * factor)
+        if not prior.states_randomize:
+            given["randomize"] = FixedFactor()
+        return replace(prior, **given)
     law = FixedFactor() if randomize is None else randomize
     check_law("randomize", law, ("nodes", "draw"), positive=True)
     factors = _one_each(penalty_factor, names)
     if l1_ratio == 1:
         return Laplace(1.0, law, factors)
-    l1_ratio = float(l1_ratio)
-    theirs = l1_ratio * M**0.5
-    return ElasticNet(1.0, law, factors, l1_ratio=theirs / (theirs + 1 - l1_ratio))
+    share, factor = _share_for(target_scale, float(l1_ratio), M**0.5)
+    return ElasticNet(1.0, law, factors * factor, l1_ratio=share)
+
+
+def _share_for(target_scale, l1_ratio, unit=1.0):
+    """Convert the l1_ratio of a target that is divided by its scale, for coefficients in
+    such a unit, to that of the target as it is, in the unit 1; and the factor on the
+    penalty with which its lam has the unit of the target.
+    """
+    ours = l1_ratio * (unit * target_scale)
+    both = ours + 1 - l1_ratio
+    return ours / both, both / target_scale / (l1_ratio * unit + 1 - l1_ratio)
 
 
 def _one_each(penalty_factor, names):
@@ -135,6 +154,23 @@ class SelectionProblem:
         """The same with another `BaselineHazard`."""
         target = self.target._replace(baseline=base, likelihood=base.rows)
         return replace(self, target=target)
+
+    @property
+    def can_project(self):
+        """Whether there are unpenalised columns, and the table is in memory."""
+        kept = self.columns.kind == "covariate"
+        return bool(kept.any()) and not isinstance(self.A, ChunkedTable)
+
+    def projected(self, fit):
+        """Return a fit of this problem in which unpenalised columns are projected out of
+        all others: its messages to penalised columns are the same. A fit without such
+        columns, or of a table in chunks, as it is.
+        """
+        if not self.can_project:
+            return fit
+        free = np.flatnonzero(fit.problem.prior.is_unpenalized())
+        A = project_out(fit.problem.A, free, self.target.rows.weight)
+        return replace(fit, problem=fit.problem._replace(A=A))
 
     def size(self, Pi):
         """How many candidates are selected on average, of (n,) or (n, L)."""
@@ -517,8 +553,26 @@ def _at_end(question, path, end, q):
 def search(question, steer, q):
     """The `SelectionProblem` (of survival times with the baseline that the answer
     implies), its `Path`, and the `PenaltyChoice` at q; at inf the last penalty that
-    converges.
+    converges. The search projects unpenalised columns out of all others, so that its
+    steps do not depend on multiples of these; the answer is about the columns as given.
     """
+    if not question.can_project:
+        return _search(question, steer, q)
+    free = np.flatnonzero(question.prior.is_unpenalized())
+    A = project_out(question.A, free, question.target.rows.weight)
+    A.flags.writeable = False  # so that a fit needs no copy of its own
+    found, path, answer = _search(replace(question, A=A), steer, q)
+    question = replace(found, A=question.A)
+    if answer.fit.converged:
+        fit = question.solve(answer.lam, answer.fit.messages)
+        status = answer.status if fit.converged else f"no answer: {fit.status}"
+        steps = answer.n_iter + fit.n_iter
+        answer = answer._replace(fit=fit, status=status, n_iter=steps)
+    return question, path, answer
+
+
+def _search(question, steer, q):
+    """As `search`, on the table of the question as it is."""
     near, start, base = (None, None), question.steps, question.target.baseline
     for _ in range(21):
         moving = base and MovingBaseline(base, step_for(question.A))

@@ -123,7 +123,8 @@ def _read_columns(X, names, target, counts, asked):
     rows, baseline = target.rows, target.baseline
     factors = by_name("penalty_factor", asked["penalty_factor"], names)
     penalty = asked["prior"], asked["l1_ratio"], asked["randomize"], factors
-    prior = read_penalty(*penalty, names, np.size(rows.with_weight(np.ones(len(X)))))
+    M = np.size(rows.with_weight(np.ones(len(X))))
+    prior = read_penalty(*penalty, names, M, target.scale)
     groups = feature_groups.read_groups(
         asked["column_groups"], names, asked["categories"]
     )
@@ -134,7 +135,9 @@ def _read_columns(X, names, target, counts, asked):
     if groups is not None:
         _check_plain(asked, "column_groups", "single columns")
         numbers = feature_groups.group_numbers(groups, names, prior.penalty_factor)
-    within = None if baseline is None else baseline.within_strata
+    within = None
+    if baseline is not None and baseline.strata is not None:
+        within = baseline.within_strata
     known = X, names, prior, rows, counts, asked["categories"], numbers, within
     A, prior, columns = prepare_columns(*known)
     if several:

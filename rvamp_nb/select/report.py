@@ -54,7 +54,8 @@ def summary_table(s, families=None):
         coef_mean=s.coef_mean, coef_std=s.coef_std, coef_low=low, coef_high=high
     )
     values |= dict(selected=s.support) | _by_class(s, known, "_")
-    values |= dict(shares_signal_with=substitutes(s.fit, columns, s.support))
+    seen = s.question.projected(s.fit)
+    values |= dict(shares_signal_with=substitutes(seen, columns, s.support))
     values |= dict(duplicates=duplicates(columns), status=decisions(s))
     table = _ordered(s, values)
     alone = s.refined is None and families is None

@@ -326,7 +326,8 @@ class Results:
         'x8'
         """
         s = self._known
-        return substitutes.substitutes(s.fit, s.question.columns, s.support)
+        fit = s.question.projected(s.fit)
+        return substitutes.substitutes(fit, s.question.columns, s.support)
 
     @property
     def _known(self):

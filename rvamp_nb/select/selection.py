@@ -242,8 +242,10 @@ def diagnose_selection(question, path, answer, q, repeated):
     each = np.flatnonzero((group < 0) | np.isin(range(len(group)), first))
     called = columns.labels(each)
     how = dict(path_failed=failed, q_reached=reached, rows=repeated)
-    found = diagnose(fit, columns.where[each], called, **how)
-    return found._replace(duplicates=[each[same] for same in found.duplicates])
+    seen = question.projected(fit)  # what kept columns explain is no sign of trouble
+    found = diagnose(seen, columns.where[each], called, **how)
+    duplicates = [each[same] for same in found.duplicates]
+    return found._replace(duplicates=duplicates, fit=fit)
 
 # %% ../../nbs/workshop/selection.ipynb #e16scale2
 def other_scales(question, lam):
@@ -254,13 +256,14 @@ def other_scales(question, lam):
     ratio = 1.0 if grouped else question.prior.l1_ratio
     M = len(target.rows.with_weight(target.y))
     n = M * question.of_one.mean
-    t, k = lam * ratio * M**0.5 / n, lam * (1 - ratio) * M / n
+    lam_1 = lam / (ratio + (1 - ratio) * target.scale)  # an elastic net's factor
+    t, k = lam_1 * ratio * M**0.5 / n, lam_1 * (1 - ratio) * M / n
     scales = {"rvamp_nb": lam, "per row": t + k, "l1_ratio": t / (t + k)}
     if grouped:
         theirs = "grpreg lambda" if target.loss != "softmax" else "glmnet lambda"
         return {"rvamp_nb": lam, "per row": t, theirs: t}
     theirs = {
-        "squared": {"glmnet lambda": t + k, "scikit-learn alpha": t + k},
+        "squared": {"glmnet lambda": t + k * target.scale, "scikit-learn alpha": t + k},
         "logistic": {"glmnet lambda": t + k, "scikit-learn C": 1 / (n * (t + k))},
         "poisson": {"glmnet lambda": t + k},
         "survival": {"scikit-survival alpha": t + k},

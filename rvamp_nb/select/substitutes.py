@@ -102,8 +102,10 @@ def _families(s, families):
     """Names, or None, and members of families, as column numbers of the table."""
     columns, sets = s.question.columns, families
     if families is None:
-        sets, of, A = s.asked["categories"], columns.family.copy(), s.question.A
-        for block in () if columns.together else find_clusters(A, s.fit.Pi):
+        sets, of = s.asked["categories"], columns.family.copy()
+        fit = s.question.projected(s.fit)
+        blocks = () if columns.together else find_clusters(fit.problem.A, fit.Pi)
+        for block in blocks:
             of[np.isin(columns.where, block) & (columns.family < 0)] = of.max() + 1
     else:
         of = family_of(families, columns.names, "families")

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['TRIALS', 'LOCATION_LOSSES', 'RowMetadata', 'row_roles', 'count_law', 'draws_halves', 'check_rows', 'loss_name',
-           'weighted_median', 'huber_delta', 'Target', 'read_target', 'check_column', 'is_named', 'check_estimable',
-           'suspected']
+           'weighted_median', 'robust_scale', 'huber_delta', 'Target', 'read_target', 'check_column', 'is_named',
+           'check_estimable', 'suspected']
 
 # %% ../../nbs/workshop/target.ipynb #71000003
 import re
@@ -200,12 +200,19 @@ def weighted_median(y, weight=None):
     return y[order[ends]].mean()  # two rows, where half of the weight ends between
 
 
+def robust_scale(y, weight=None):
+    """Compute 1.4826 times the median distance of a target (M,), with weights (M,) or
+    none, from its median: of a normal target its standard deviation.
+    """
+    off = np.abs(y - weighted_median(y, weight))
+    return 1.4826 * weighted_median(off, weight)
+
+
 def huber_delta(y, weight=None):
     """Where the Huber loss of a target (M,), with weights (M,) or none, bends, in units
     of the target.
     """
-    off = np.abs(y - weighted_median(y, weight))
-    scale = 1.4826 * weighted_median(off, weight)
+    scale = robust_scale(y, weight)
     if scale > 0:
         return float(1.35 * scale)  # as in scikit-learn
     what = "the median distance of y from its median, which is 0 (more than half of the"
@@ -224,6 +231,7 @@ class Target(NamedTuple):
     classes: np.ndarray | None = None  # (K,), where there are any
     baseline: object = None  # of survival times
     note: str = ""  # a warning
+    scale: float = 1.0  # of a y with a unit, to which an elastic net's square refers
 
     def of_rows(self, counts):
         """Numbers and law of the counts for A's rows: of classes K - 1 a sample."""
@@ -290,17 +298,21 @@ def read_target(y, loss, rows, counts):
     if name in LOCATION_LOSSES and rows.offset is not None:
         y, rows = y - rows.offset, rows._replace(offset=None)
     rows, level = _offset_centred(rows)
+    scale = 1.0
     if name in LOCATION_LOSSES:
         w, huber = rows.weight, name == "huber"
         middle = weighted_median(y, w) if huber else np.average(y, 0, w)
         y, level = y - middle, float(middle)
+        scale = robust_scale(y, w) if huber else 0.0
+        scale = scale if scale > 0 else np.sqrt(np.average(y**2, 0, w))
     if isinstance(loss, str) and name != "logistic":
         likelihood = (
             Huber(huber_delta(y, rows.weight)) if name == "huber" else LOSSES[name]()
         )
     if rows.weight is not None or rows.offset is not None:
         likelihood = WeightedLoss(likelihood, rows.weight, rows.offset)
-    return Target(y, name, likelihood, rows, level, classes, note=note)
+    known = dict(note=note, scale=float(scale))
+    return Target(y, name, likelihood, rows, level, classes, **known)
 
 # %% ../../nbs/workshop/target.ipynb #71several
 def _of_classes(y, rows, counts):

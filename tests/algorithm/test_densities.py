@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from rvamp_nb.bootstrap import naive_bootstrap
-from rvamp_nb.datasets import gaussian_design
+from rvamp_nb.datasets import gaussian_design, toy
 from rvamp_nb.densities import P1, coefficient_interval, p1, p2
 from rvamp_nb.messages import Natural
 from rvamp_nb.prior import Laplace
@@ -146,6 +146,37 @@ def test_the_two_densities_share_their_diagonal_moments(both):
         np.diag(second.covariance) + second.mean**2,
         atol=1e-8,
     )
+
+
+def test_at_infinite_beta_the_spread_is_that_across_resamples(both):
+    """Moments of p1 by integration; no response is added to the variance."""
+    fit, refits = both
+    law = p1(fit)
+    np.testing.assert_allclose(law.std, np.sqrt(fit.var), rtol=1e-12)
+    np.testing.assert_allclose(p2(fit).std, np.sqrt(fit.last.coupled.x.var), rtol=1e-12)
+    for i in np.argsort(-fit.var)[:3]:
+        one, far = p1(fit, i), 12 * fit.var[i] ** 0.5
+        ends = one.mean - far, 0.0, one.mean + far
+        square = sum(
+            integrate.quad(lambda x: x**2 * one.pdf(x), *pair, limit=200)[0]
+            for pair in zip(sorted(ends), sorted(ends)[1:])
+        )
+        np.testing.assert_allclose(one.std**2, square - one.mean**2, rtol=1e-6)
+    busy = fit.Pi > 0.3
+    ratio = np.median(law.std[busy] / np.sqrt(refits.var[busy]))
+    assert 0.8 < ratio < 1.25
+
+
+def test_at_finite_beta_the_spread_within_a_posterior_is_added():
+    """On the toy of one column: both densities have var + chi / beta."""
+    A, y, *_ = toy()
+    fit = rvamp(A, y, 0.6, beta=2.0, tol=1e-11)
+    x = fit.last.coupled.x
+    for law in (p1(fit, 0), p2(fit, 0)):
+        np.testing.assert_allclose(law.std**2, x.var + x.chi / 2, rtol=1e-6)
+    joint = p2(fit, 0)
+    np.testing.assert_allclose(joint.std**2, np.diag(joint.covariance), rtol=1e-9)
+    assert abs(joint.std[0] - 0.703) < 5e-4
 
 
 def test_covariances_agree_with_refits(both):

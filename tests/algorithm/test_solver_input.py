@@ -515,3 +515,52 @@ def test_a_warning_points_at_the_caller(call):
     with pytest.warns((ConvergenceWarning, RuntimeWarning)) as seen:
         call()
     assert [w.filename for w in seen] == [__file__]
+
+
+# A table as it was measured, without an intercept -------------------------------------
+
+RAW, FAR_Y = 40 + 6 * DATA.A, 30 + DATA.y
+
+
+def test_a_raw_table_and_an_uncentred_target_are_warned_of():
+    with pytest.warns(UserWarning, match="y has mean 30.*column 0 .*intercept=True"):
+        rvamp(RAW, FAR_Y, LAM)
+    with pytest.warns(UserWarning, match="standardize") as found:
+        rvamp_path(RAW, FAR_Y, [LAM])
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    "table, y, options",
+    [
+        (RAW, FAR_Y, dict(intercept=True)),
+        (RAW - RAW.mean(0), FAR_Y, {}),
+        (RAW, Y, {}),
+        (RAW / np.linalg.norm(RAW, axis=0), FAR_Y, {}),  # chosen to be of length 1
+        (np.column_stack([RAW, np.ones(20)]), FAR_Y, {}),
+        (RAW, Y > 0, dict(likelihood=Logistic())),
+    ],
+)
+def test_what_is_centred_or_scaled_is_not_warned_of(table, y, options):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        rvamp(table, y, LAM, **options)
+    assert not [w for w in found if "without" in str(w) or "no intercept" in str(w)]
+
+
+def test_designs_of_random_columns_are_not_warned_of():
+    """Means of a random design, and of what it makes, differ from 0 by chance only."""
+    rng = np.random.default_rng(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        for scale in (1.0, 50**-0.5):
+            X = rng.normal(size=(50, 400)) * scale
+            rvamp(X, X[:, :5].sum(1) + rng.normal(size=50), 20.0 * scale)
+            rvamp(X, 30 + rng.normal(size=50), 300.0 * scale)
+
+
+@pytest.mark.parametrize("lam", [LAM, 0.3])
+def test_rows_or_columns_first_in_memory_are_the_same_bits(lam):
+    one, two = rvamp(A, Y, lam), rvamp(np.asfortranarray(A), Y, lam)
+    for name in ("mean", "var", "Pi"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))

@@ -39,7 +39,7 @@ from rvamp_nb.select.error_control import (
     resolve_error_control,
     unimodal_bound,
 )
-from rvamp_nb.select.features import is_explained, near_copies
+from rvamp_nb.select.features import NEAR, near_copies, residual_lengths
 from rvamp_nb.select.substitutes import shared_signal
 
 HERE = Path(__file__).resolve().parents[1]
@@ -809,9 +809,13 @@ def test_explained_is_what_regression_says():
     A = standardize(rng.normal(size=(40, 8)))[0]
     mixed = A[:, :2] @ [0.6, 0.8]
     A = standardize(np.column_stack([A, mixed, mixed + 1e-2 * A[:, 5]]))[0]
-    factors = np.r_[0, 0, np.ones(8)]
-    assert list(np.flatnonzero(is_explained(A, factors))) == [8]
-    assert not is_explained(A, np.ones(10)).any()
+    left = residual_lengths(A, [0, 1])
+    assert list(np.flatnonzero(left[2:] < NEAR) + 2) == [8]
+    fit = np.linalg.lstsq(A[:, :2], A, rcond=None)[0]
+    np.testing.assert_allclose(
+        left, np.linalg.norm(A - A[:, :2] @ fit, axis=0), atol=1e-7
+    )
+    assert (residual_lengths(A, []) == 1).all()
 
 
 # The reported penalty is searched for -------------------------------------------------

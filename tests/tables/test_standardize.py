@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from rvamp_nb.tables.chunked import ChunkedTable
-from rvamp_nb.tables.standardize import unit_columns
+from rvamp_nb.tables.standardize import project_out, unit_columns
 
 COLUMNS = {
     "plain": lambda v: v,
@@ -76,3 +76,18 @@ def test_numbers_of_other_kinds_are_those_of_floats(dtype):
     for one, wanted in zip(unit_columns(values), unit_columns(values.astype(float))):
         assert_array_equal(one, wanted)
     assert_array_equal(values, given)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_what_kept_columns_explain_is_projected_out(weighted):
+    """Residuals of regressions, whatever multiple of a kept column was added."""
+    rng = np.random.default_rng(5)
+    A, weight = rng.normal(size=(30, 6)), rng.integers(0, 3, 30) * 1.0
+    moved = A + np.outer(A[:, 4], [1e4, -3, 0, 7, 0, 0])
+    given = weight if weighted else None
+    left, given_back = project_out(moved, [4, 5], given), moved.copy()
+    root = np.sqrt(weight if weighted else np.ones(30))[:, None]
+    fit = np.linalg.lstsq(root * A[:, 4:], root * A[:, :4], rcond=None)[0]
+    assert_allclose(left[:, :4], A[:, :4] - A[:, 4:] @ fit, atol=1e-10)
+    assert_array_equal(left[:, 4:], A[:, 4:])
+    assert_array_equal(moved, given_back)
