@@ -16,6 +16,8 @@ from rvamp_nb.inference.refits import refitter
 from rvamp_nb.likelihood import Huber, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.resampling import (
+    Discrete,
+    Exponential,
     FixedFactor,
     Multinomial,
     Poisson,
@@ -171,7 +173,7 @@ BAD = {
     "X empty": (fit(np.empty((0, 6))), "0 sample"),
     "X without columns": (fit(np.empty((40, 0))), "0 feature"),
     "X None": (fit(None), "array"),
-    "X text": (fit(np.full((40, 6), "a")), "convert"),
+    "X text": (fit(np.full((40, 6), "a")), "column 0 of X"),
     "X of a string": (fit("table.csv"), ""),
     "X complex": (fit(X + 1j), "omplex"),
     "X ragged": (fit([[1, 2], [3]] * 20), ""),
@@ -1120,7 +1122,7 @@ def test_a_huber_row_of_weight_three_is_three_rows_drawn_together():
         assert weighted_median(some, times) == np.median(np.repeat(some, times))
 
 
-# --- nothing leaves in the words of another library -------------------------------------
+# --- nothing leaves in the words of another library -----------------------------------
 HOSTILE = np.random.default_rng(3).normal(size=(30, 4))
 NUMBERS = HOSTILE[:, 0] + np.arange(30) / 30
 
