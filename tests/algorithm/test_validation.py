@@ -579,7 +579,7 @@ def test_effects_of_the_table_of_a_selector_are_those_of_the_lines_in_the_refusa
 
 @pytest.mark.parametrize("number, size", [(1e-170, "small"), (1e200, "large")])
 def test_numbers_whose_squares_are_none_are_refused(number, size):
-    with pytest.raises(ValueError, match=f"^Law: tau = {number} is too {size}: change"):
+    with pytest.raises(ValueError, match=f"^Law: tau = .* is too {size}: change the"):
         check_number("Law", "tau", number, 0)
     assert check_number("Law", "tau", 0, 0, closed="[") == 0
     assert check_number("Law", "beta", np.inf, 0, closed="]") == np.inf

@@ -1186,3 +1186,10 @@ def test_numbers_that_cannot_be_squared_are_refused_by_name(options):
     with pytest.raises(ValueError, match="too small|too large|must lie in|be squared"):
         made = {k: v() if callable(v) else v for k, v in options.items()}
         StabilitySelection(n_resamples=0, **made).fit(HOSTILE, NUMBERS)
+
+
+@pytest.mark.parametrize("offset", [NUMBERS, np.full(30, 1e17)])
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_an_offset_that_leaves_nothing_is_refused(offset, loss):
+    with pytest.raises(ValueError, match="^y - offset is the same number in every row"):
+        StabilitySelection(loss=loss).fit(HOSTILE, NUMBERS, offset=offset)
