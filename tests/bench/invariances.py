@@ -749,7 +749,8 @@ def layout_in_memory(rng, problem):
 @invariance
 def container_of_the_table(rng, problem):
     """Give the table as a list, frame, sparse matrix or in chunks."""
-    if problem.loss == "softmax" or "column_groups" in problem.options:
+    in_memory = problem.loss == "softmax" or "column_groups" in problem.options
+    if in_memory or "groups" in problem.roles:
         made = [np.ndarray.tolist, _pandas, _polars, _arrow]
     else:
         made = [np.ndarray.tolist, _pandas, _polars, _arrow, sparse.csr_array]
