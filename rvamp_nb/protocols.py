@@ -19,29 +19,41 @@ def _check_parts(what, parts, *shapes):
             raise ValueError(f"{what} returns {name} = {part!r:.70}: {wanted}")
 
 
-def _check_curved(loss, y):
-    """Refuse (ValueError) a loss without curvature near and far from its targets, such
-    as the check loss: its messages have no precision, and do not converge.
+def _check_convex(loss, y, reach, beta):
+    """Refuse (ValueError) a loss whose curvature is below 0, or 0 everywhere at β = ∞ (a
+    check loss, whose messages have no precision then), at fits up to `reach` from 0, or from its target where the loss `shifts` with it; targets y,
+    (n,).
     """
-    y = np.quantile(y, [0, 0.5, 1])
-    size = np.abs(y).max() or 1.0
-    away = size * np.geomspace(1e-6, 10, 8)
-    f = np.add.outer(np.concatenate([-away, [0.0], away]), y).ravel()
-    if not np.any(loss.derivatives(np.resize(y, len(f)), f)[1]):
-        name = type(loss).__name__
-        raise ValueError(
-            f"likelihood: the curvature that {name}.derivatives returns is 0 everywhere"
-            " (a loss of straight lines): round off its corners, as Huber(delta) does"
-        )
+    y = np.repeat(y, 25)
+    away = reach * np.geomspace(1e-6, 1, 12)  # near the corners of a loss, and far
+    around = np.concatenate([-away, [0.0], away])
+    f = np.resize(around, len(y)) + y * loss.shifts
+    with np.errstate(all="ignore"):  # far out a loss may be more than a number holds
+        pair = loss.derivatives(y, f)
+    if len(pair) != 2 or np.shape(pair[1]) != f.shape:
+        return  # refused below, by its shape
+    curvature = np.nan_to_num(pair[1], posinf=0, neginf=-np.inf)
+    name, i = type(loss).__name__, np.argmin(curvature)
+    if curvature[i] < -1e-6 * np.abs(curvature).max():
+        where = f"{curvature[i]:.4g} at y = {y[i]:.6g}, f = {f[i]:.6g}"
+        remedy = "its fit need not be unique, and resamples jump between fits; take a"
+        remedy += " convex loss, such as Huber"
+        what = f"{name} is not convex (curvature {where})"
+        raise ValueError(f"likelihood: {what}: {remedy}")
+    if np.isinf(beta) and not curvature.any():
+        remedy = "smooth its corners over a short length, as Huber does"
+        raise ValueError(f"likelihood: {name} has the curvature 0 everywhere: {remedy}")
 
 
 def check_derivatives(loss, y, counts, beta, h=1e-4):
-    """Refuse (TypeError, ValueError) a loss whose messages are not finite, or whose
-    value, slope and curvature do not agree at most of nine points, of targets y, (M,);
-    counts and beta as in `Loss.message`.
+    """Refuse (TypeError, ValueError) a loss whose messages are not finite, whose value,
+    slope and curvature do not agree at most of nine points, of targets y, (M,), or
+    whose curvature is negative; counts and beta as in `Loss.message`.
     """
     loss = loss.plain  # weights and offsets come on top (chapter 5.3)
-    y, f = np.repeat(np.quantile(y, [0, 0.5, 1]), 3), np.tile([-0.7, 0.3, 1.1], 3)
+    low, middle, high = np.quantile(y, [0, 0.5, 1])
+    _check_convex(loss, np.array([low, middle, high]), max(3.0, high - low), beta)
+    y, f = np.repeat([low, middle, high], 3), np.tile([-0.7, 0.3, 1.1], 3)
     what, pair = f"likelihood: {type(loss).__name__}", loss.derivatives(y, f)
     if not isinstance(pair, (tuple, list, np.ndarray)) or len(pair) != 2:
         wanted = "the first and the second derivative of the loss in f"
@@ -63,8 +75,6 @@ def check_derivatives(loss, y, counts, beta, h=1e-4):
                 f" is not that of its value: {d[wrong][0]:.6g}, by differences"
                 f" {s[wrong][0]:.6g} at y = {y[wrong][0]:.6g}, f = {f[wrong][0]:g}"
             )
-    if np.isinf(beta):
-        _check_curved(loss, y)
 
 # %% ../nbs/workshop/protocols.ipynb #65probe1
 def check_moments(problem, prior):

@@ -16,7 +16,7 @@ import numpy as np
 def check_number(owner, name, value, low, high=np.inf, closed=""):
     """The value as a float; a TypeError for what is no number (truth values are none),
     a ValueError for one outside its interval, whose ends belong to it where `closed`
-    has "[" or "]".
+    has "[" or "]", and for one whose square underflows or overflows.
     """
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise TypeError(f"{owner}: {name} must be a number, not {value!r}")
@@ -29,6 +29,10 @@ def check_number(owner, name, value, low, high=np.inf, closed=""):
         left, right = "[" if "[" in closed else "(", "]" if "]" in closed else ")"
         interval = f"{left}{low:g}, {high:g}{right}"
         raise ValueError(f"{owner}: {name} must lie in {interval}, got {value!r}")
+    if np.isfinite(number) and number and not 1e-150 < abs(number) < 1e150:
+        size = "small" if abs(number) < 1 else "large"
+        remedy = "change the unit"
+        raise ValueError(f"{owner}: {name} = {value!r} is too {size}: {remedy}")
     return number
 
 

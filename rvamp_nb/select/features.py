@@ -38,6 +38,8 @@ def read_X(X):
     if "frame" in kind_of(X):
         X = named(X)
         _check_frame(X)
+    elif isinstance(X, (list, tuple, np.ndarray)):
+        _check_text(X)
     source, kind = X, kind_of(X)
     kinds = list(X.dtypes) if kind in ("pandas frame", "dask frame") else []
     if kind == "dask frame":
@@ -74,6 +76,10 @@ def named(X):
     """A frame of pandas with `column_names`, its values not copied; others as they are,
     for their labels are text.
     """
+    if type(X).__module__ == "pyarrow.lib":
+        return named(X.to_pandas())
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("X is a LazyFrame, which nobody has read yet: give X.collect()")
     names = column_names(X)
     if kind_of(X) == "dask frame" or all(type(label) is str for label in X.columns):
         return X
@@ -96,6 +102,8 @@ def _check_frame(X):
         what, remedy = "", "drop the column, or code its categories as 0/1 columns"
         if str(kind).split("(")[0] in ("Date", "Datetime", "Duration", "Time"):
             what, remedy = "dates or times", "turn them into numbers first"
+        elif str(kind).split("(")[0] in ("String", "Categorical", "Enum", "Binary"):
+            what = "text"  # of polars
         elif pandas and kind.kind not in "biufc":
             wrong = [] if lazy else [v for v in X[name] if not _like_a_number(v)]
             what = f"{wrong[0]!r}, which is no number" if wrong else "no numbers" * lazy
@@ -107,11 +115,27 @@ def _check_frame(X):
         check_finite(gaps, gaps.sum(0), gappy.columns)
 
 
+def _check_text(X):
+    """Refuse (ValueError) the first cell of rows in memory that is text, or an int of
+    hundreds of digits, and no number, by its column.
+    """
+    if not isinstance(X, np.ndarray):
+        X = np.array(X, dtype=object)
+    if X.ndim != 2 or X.dtype.kind not in "USO":
+        return
+    for j, column in enumerate(X.T):
+        some = (v for v in column if isinstance(v, (str, bytes, int)))
+        for value in (v for v in some if not _like_a_number(v)):
+            remedy = "drop the column, or code its categories as 0/1 columns"
+            what = f"column {j} of X (counted from 0) holds {value!r:.40}"
+            raise ValueError(f"{what}, which is no 64-bit number: {remedy}")
+
+
 def _like_a_number(value):
     """Numbers, text that spells one, and what is missing."""
     try:
         float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return value is None or str(value) in ("<NA>", "NaT")
     return True
 

@@ -297,6 +297,9 @@ def read_target(y, loss, rows, counts):
         y = _numbers(name, y, rows)
     if name in LOCATION_LOSSES and rows.offset is not None:
         y, rows = y - rows.offset, rows._replace(offset=None)
+        if np.ptp(rows.with_weight(y)) == 0:
+            what = "y - offset is the same number in every row"
+            raise ValueError(f"{what}: there is nothing to explain")
     rows, level = _offset_centred(rows)
     scale = 1.0
     if name in LOCATION_LOSSES:

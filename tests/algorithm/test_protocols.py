@@ -303,6 +303,25 @@ WRONG_LOSSES = {
         ValueError,
         "likelihood: the slope that Mine.derivatives returns is not that of its value",
     ),
+    "not convex": (
+        loss_with(
+            value=lambda self, y, f: np.log1p((f - y) ** 2),
+            derivatives=lambda self, y, f: (
+                2 * (f - y) / (1 + (f - y) ** 2),
+                2 * (1 - (f - y) ** 2) / (1 + (f - y) ** 2) ** 2,
+            ),
+        ),
+        ValueError,
+        r"likelihood: Mine is not convex \(curvature -0.2498 at y = .*convex loss",
+    ),
+    "corners alone": (
+        loss_with(
+            value=lambda self, y, f: np.abs(f - y),
+            derivatives=lambda self, y, f: (np.sign(f - y), 0 * f),
+        ),
+        ValueError,
+        "likelihood: Mine has the curvature 0 everywhere: smooth its corners",
+    ),
     "a message of NaN": (
         loss_with(inner=lambda self, y, omega, c, V, beta: [omega * np.nan] * 3),
         ValueError,
@@ -354,6 +373,56 @@ def test_a_wrong_law_is_refused_at_the_call(name):
         rvamp(A, Y, 0.2, counts=law)
     with pytest.raises((kind, ValueError), match="^resampling"):
         StabilitySelection(resampling=law, n_resamples=0).fit(A, Y)
+
+
+CONTRADICTIONS = {  # draws that are not those of `Halves`
+    "the mean 3": lambda self, size, rng: np.full(size, 3.0),
+    "the mean": lambda self, size, rng: 1.0 * (rng.random(size) < 0.55),
+    "the variance": lambda self, size, rng: 2.0 * (rng.random(size) < 0.25),
+    "the share of zeros": lambda self, size, rng: rng.gamma(1.0, 0.5, size),
+}
+
+
+@pytest.mark.parametrize("words", CONTRADICTIONS)
+@pytest.mark.parametrize("n_resamples", [0, 40])
+def test_a_law_whose_draws_are_not_its_nodes_is_refused(words, n_resamples):
+    law = law_with(draw=CONTRADICTIONS[words])
+    with pytest.raises(ValueError, match=f"^resampling: Mine.. draws .*{words}.*agree"):
+        StabilitySelection(resampling=law, n_resamples=n_resamples).fit(A, Y)
+    with pytest.raises(ValueError, match="^counts: Mine.. draws .*agree"):
+        naive_bootstrap(A, Y, 0.2, counts=law)
+
+
+class Weights:
+    """Honest draws, and nodes that average a few polynomials exactly."""
+
+    def __init__(self, nodes, draw):
+        self.nodes, self.draw = lambda: nodes, draw
+        values, weights = nodes
+        self.mean = weights @ values
+        self.var = weights @ (values - self.mean) ** 2
+
+
+POINTS, SHARES = np.polynomial.laguerre.laggauss(5)
+RARE = np.array([0.0, 1.0, 1e4]), np.array([0.5, 0.5 - 3e-7, 3e-7])
+HONEST = [
+    *(Weights(law.nodes(), law.draw) for law in (Poisson(0.01), Poisson(50.0))),
+    *(Weights(law.nodes(), law.draw) for law in (Exponential(3.0), Subsample(0.1))),
+    Weights((POINTS, SHARES), lambda size, rng: rng.exponential(1.0, size)),
+    Weights(RARE, lambda size, rng: rng.choice(RARE[0], size, p=RARE[1])),
+    Weights(  # five rows are drawn together
+        Poisson(0.5).nodes(),
+        lambda size, rng: np.resize(np.repeat(rng.poisson(0.5, size), 5), size),
+    ),
+]
+
+
+@pytest.mark.parametrize("law", HONEST)
+def test_an_honest_law_passes_whatever_it_draws(law, monkeypatch):
+    seeds, rng = iter(range(10**6)), np.random.default_rng
+    monkeypatch.setattr(np.random, "default_rng", lambda _: rng(next(seeds)))
+    for _ in range(200):
+        check_law("counts", law, ("draw", "nodes", "mean", "var"))
 
 
 def test_laws_without_draws_cannot_be_refitted():

@@ -575,3 +575,11 @@ def test_effects_of_the_table_of_a_selector_are_those_of_the_lines_in_the_refusa
         len(found.estimate) == MANY_ROWS.A.shape[1]
         and (found.status == "interval").any()
     )
+
+
+@pytest.mark.parametrize("number, size", [(1e-170, "small"), (1e200, "large")])
+def test_numbers_whose_squares_are_none_are_refused(number, size):
+    with pytest.raises(ValueError, match=f"^Law: tau = .* is too {size}: change the"):
+        check_number("Law", "tau", number, 0)
+    assert check_number("Law", "tau", 0, 0, closed="[") == 0
+    assert check_number("Law", "beta", np.inf, 0, closed="]") == np.inf

@@ -16,6 +16,8 @@ from rvamp_nb.inference.refits import refitter
 from rvamp_nb.likelihood import Huber, Squared
 from rvamp_nb.prior import ElasticNet, Laplace, NonNegative, Ridge, SpikeSlab
 from rvamp_nb.resampling import (
+    Discrete,
+    Exponential,
     FixedFactor,
     Multinomial,
     Poisson,
@@ -171,7 +173,7 @@ BAD = {
     "X empty": (fit(np.empty((0, 6))), "0 sample"),
     "X without columns": (fit(np.empty((40, 0))), "0 feature"),
     "X None": (fit(None), "array"),
-    "X text": (fit(np.full((40, 6), "a")), "convert"),
+    "X text": (fit(np.full((40, 6), "a")), "column 0 of X"),
     "X of a string": (fit("table.csv"), ""),
     "X complex": (fit(X + 1j), "omplex"),
     "X ragged": (fit([[1, 2], [3]] * 20), ""),
@@ -1120,3 +1122,76 @@ def test_a_huber_row_of_weight_three_is_three_rows_drawn_together():
         times = w[: len(some)]
         assert np.isclose(huber_delta(some, times), huber_delta(np.repeat(some, times)))
         assert weighted_median(some, times) == np.median(np.repeat(some, times))
+
+
+# --- nothing leaves in the words of another library -----------------------------------
+HOSTILE = np.random.default_rng(3).normal(size=(30, 4))
+NUMBERS = HOSTILE[:, 0] + np.arange(30) / 30
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda X: np.char.add(X.astype(str), "a"),
+        lambda X: np.char.add(X.astype(str), "a").tolist(),
+        lambda X: np.column_stack([["a"] * 30, X]).astype(object),
+        lambda X: [[10**400, 1], *X[1:, :2].tolist()],
+    ],
+)
+def test_text_in_an_array_is_refused_by_its_column(make):
+    with pytest.raises(ValueError, match="column 0 of X .* no 64-bit number: drop"):
+        StabilitySelection(n_resamples=0).fit(make(HOSTILE), NUMBERS)
+
+
+def test_numbers_as_text_are_taken():
+    fits = [
+        StabilitySelection(n_resamples=0).fit(X, NUMBERS).probabilities_
+        for X in (HOSTILE, HOSTILE.astype(str), HOSTILE.astype(object))
+    ]
+    np.testing.assert_array_equal(fits[1:], [fits[0]] * 2)
+
+
+def test_a_table_of_arrow_is_a_table():
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table({f"c{i}": column for i, column in enumerate(HOSTILE.T)})
+    fit = StabilitySelection(n_resamples=0, min_features=1).fit(table, NUMBERS)
+    assert fit.feature_names_in_.tolist() == ["c0", "c1", "c2", "c3"]
+    plain = StabilitySelection(n_resamples=0).fit(HOSTILE, NUMBERS)
+    np.testing.assert_array_equal(fit.probabilities_, plain.probabilities_)
+    assert fit.transform(table).shape == (30, fit.support_.sum())
+    assert fit.predict(table).shape == (30,)
+    with pytest.raises(ValueError, match="column 'text' of X holds 'a'"):
+        fit.fit(table.append_column("text", arrow.array(["a"] * 30)), NUMBERS)
+
+
+class LazyFrame:  # of polars
+    columns = ["a", "b"]
+
+
+def test_a_frame_that_is_not_read_is_refused():
+    with pytest.raises(TypeError, match=r"X is a LazyFrame.*X.collect\(\)"):
+        StabilitySelection().fit(LazyFrame(), NUMBERS)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        dict(q=1e-170, pfer=1),
+        dict(loss=lambda: Huber(1e-300)),
+        dict(loss=lambda: Squared(1e170)),
+        dict(resampling=lambda: Exponential(1e-200)),
+        dict(resampling=lambda: Poisson(1e30)),
+        dict(resampling=lambda: Discrete([0, 1e-320], [0.5, 0.5])),
+    ],
+)
+def test_numbers_that_cannot_be_squared_are_refused_by_name(options):
+    with pytest.raises(ValueError, match="too small|too large|must lie in|be squared"):
+        made = {k: v() if callable(v) else v for k, v in options.items()}
+        StabilitySelection(n_resamples=0, **made).fit(HOSTILE, NUMBERS)
+
+
+@pytest.mark.parametrize("offset", [NUMBERS, np.full(30, 1e17)])
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_an_offset_that_leaves_nothing_is_refused(offset, loss):
+    with pytest.raises(ValueError, match="^y - offset is the same number in every row"):
+        StabilitySelection(loss=loss).fit(HOSTILE, NUMBERS, offset=offset)
