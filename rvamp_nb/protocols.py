@@ -20,9 +20,9 @@ def _check_parts(what, parts, *shapes):
 
 
 def _check_convex(loss, y, reach, beta):
-    """Refuse (ValueError) a loss whose curvature is below 0, or 0 everywhere at β = ∞ (a
-    check loss, whose messages have no precision then), at fits up to `reach` from 0, or from its target where the loss `shifts` with it; targets y,
-    (n,).
+    """Refuse (ValueError) a loss whose curvature is below 0, or at β = ∞ 0 everywhere
+    (its messages have no precision then), at fits up to `reach` from 0, or from its
+    target where the loss `shifts` with it; targets y, (n,).
     """
     y = np.repeat(y, 25)
     away = reach * np.geomspace(1e-6, 1, 12)  # near the corners of a loss, and far
