@@ -312,7 +312,7 @@ WRONG_LOSSES = {
             ),
         ),
         ValueError,
-        r"likelihood: Mine is not convex \(curvature -0.2498 at y = .*convex loss",
+        r"likelihood: Mine is not convex \(curvature -0.2377 at y = .*convex loss",
     ),
     "corners alone": (
         loss_with(
