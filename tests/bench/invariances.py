@@ -468,7 +468,7 @@ def rows_of_weight_zero(rng, problem):
     """
     M, more = len(problem.X), 2 * int(rng.integers(1, 4))
     units = len(np.unique(problem.roles.get("groups", np.arange(M))))
-    if problem.loss == "softmax" or units % 2:
+    if problem.loss == "softmax" or "strata" in problem.roles or units % 2:
         return None
     weight = problem.roles.get("sample_weight", np.ones(M))
     second = problem.take(np.r_[:M, rng.integers(M, size=more)])

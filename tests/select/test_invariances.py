@@ -8,7 +8,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "bench"))
 from invariances import INVARIANCES, compared  # noqa: E402
 
-ROUNDS = 7  # problems for each invariance
+ROUNDS = 6  # problems for each invariance
 
 
 @pytest.mark.parametrize("name", INVARIANCES)
