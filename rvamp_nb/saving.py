@@ -96,7 +96,12 @@ def _made(arrays, item):
         return arrays[item["array"]]
     for name, parts in item.items():
         if name in _KINDS and all(part is not None for part in parts.values()):
-            return _KINDS[name](**parts)
+            # whether its law of multipliers was given, or is that of the paper
+            stated = parts.pop("states_randomize", None)
+            made = _KINDS[name](**parts)
+            if stated is not None:
+                vars(made)["states_randomize"] = stated
+            return made
     return item
 
 

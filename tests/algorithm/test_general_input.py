@@ -63,7 +63,7 @@ def number(make, owner, name, interval, inside, outside):
 
 MAKING = {
     **number(
-        Exponential, "Exponential", "tau", r"\(0, 1e\+100\)", 1.0, (0, -1.0, 1e300)
+        Exponential, "Exponential", "tau", r"\(0, 1e\+09\)", 1.0, (0, -1.0, 1e300)
     ),
     **number(Weakness, "Weakness", "w", r"\(0, 1\]", 0.5, (0, -0.1, 1.001, np.inf)),
     **number(
@@ -245,7 +245,7 @@ for kind in (Laplace, Ridge, ElasticNet, NonNegative):
                 TypeError,
                 r"randomize must be a law .* TwoPoint\(2, 0.5\) or FixedFactor\(\)",
             )
-            for v in (TwoPoint, "fixed", None, 2.0)
+            for v in (TwoPoint, "fixed", 2.0)
         },
     }
 

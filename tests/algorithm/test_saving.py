@@ -500,7 +500,7 @@ def test_what_is_saved_over_keeps_its_permissions(tmp_path, mode, monkeypatch):
     [
         {},
         dict(l1_ratio=0.7),
-        dict(penalty_factor=np.arange(10) / 5, randomize=TwoPoint()),
+        dict(penalty_factor=np.arange(1, 11) / 5, randomize=TwoPoint()),  # none kept
         dict(loss="logistic"),
     ],
 )
