@@ -209,7 +209,7 @@ def group_pulls(loss, y, omega, c, V):
 # %% ../nbs/course/52_groups.ipynb #19000034
 SHORTEST = 2.0**-40  # step that is tried
 
-
+# %% ../nbs/course/52_groups.ipynb #190000s1
 def _by_newton(loss, y, omega, c, V, u):
     """As `group_pulls`, from pulls u, for one field of each group: (G, n)."""
     u, C, rest = u.copy(), np.empty_like(u), np.arange(len(u))
@@ -238,7 +238,7 @@ def _by_newton(loss, y, omega, c, V, u):
         rest, y, omega, V = rest[moving], y[moving], omega[moving], V[moving]
     return u, C
 
-
+# %% ../nbs/course/52_groups.ipynb #190000s2
 def _lengths(energy, u, step):
     """Backtrack step lengths, (G,), until no group's energy increases."""
     here, length = energy(u), np.ones(len(u))

@@ -279,7 +279,7 @@ def _check_sizes(prior, N: int, beta: float) -> None:
 # %% ../nbs/course/31_prior.ipynb #ca7e9f54
 _OF_THE_PAPER = TwoPoint()
 
-
+# %% ../nbs/course/31_prior.ipynb #ca7e9fs1
 @dataclass(frozen=True, eq=False)
 class Penalty(_Drawn, _TwoTerms, Prior):
     """Penalties t_i |x_i| + k_i x_i^2 / 2: what `Laplace`, `Ridge`, `ElasticNet` and

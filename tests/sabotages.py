@@ -116,8 +116,8 @@ SABOTAGES = [
     Sabotage(
         "solver.py",
         "a fit and the selector that asks for it each have a table",
-        "table if kept else np.array(table)",
-        "np.array(table)",
+        "table if kept else np.array(table, order=\"C\")",
+        "np.array(table, order=\"C\")",
         "tests/select/test_memory.py::test_a_fitted_selector_keeps_one_table",
     ),
     # --- messages ---------------------------------------------------------------------
@@ -300,8 +300,8 @@ SABOTAGES = [
     Sabotage(
         "column_groups.py",
         "no group is looked at",
-        "for g in np.flatnonzero(sizes > 1) if",
-        "for g in np.flatnonzero(sizes > 99) if",
+        "for g in np.flatnonzero(sizes > 1):",
+        "for g in np.flatnonzero(sizes > 99):",
         "tests/algorithm/test_column_groups.py::test_columns_that_are_not_orthonormal_are_named",
     ),
     Sabotage(
@@ -314,8 +314,8 @@ SABOTAGES = [
     Sabotage(
         "select/feature_groups.py",
         "row weights are forgotten in the basis",
-        "made, lost = orthonormal(as_weighed(A, weight)[:, inside]",
-        "made, lost = orthonormal(A[:, inside]",
+        "made, lost = orthonormal(as_weighed(seen, weight)[:, inside]",
+        "made, lost = orthonormal(seen[:, inside]",
         "tests/select/test_feature_groups.py::test_weights_and_groups_of_rows",
     ),
     Sabotage(
@@ -1183,8 +1183,8 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "a feature that stands out is believed",
-        "tau2 = np.maximum(tau2, off / 4 - error)",
-        "tau2 = np.maximum(tau2, 0.0 * off)",
+        "weight[off > CONTRADICTED**2 * (error + tau2)] = 0.0",
+        "weight[off > 1e9 * (error + tau2)] = 0.0",
         "tests/inference/test_refinement.py::test_one_feature_that_stands_out_keeps_the_refits_answer",
     ),
     Sabotage(

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['BOUNDS', 'DEFAULT_THRESHOLD', 'DEFAULT_PFER', 'LEAST_THRESHOLD', 'DECOYS', 'pfer_bound', 'unimodal_bound',
-           'gaussian_bound', 'error_control', 'resolve_error_control', 'q_values']
+           'error_control', 'resolve_error_control', 'gaussian_bound', 'q_values']
 
 # %% ../../nbs/course/51_error_control.ipynb #4081f442
 import numpy as np
@@ -73,34 +73,8 @@ def _least_threshold(theta, n_pairs=np.inf):
     """The threshold above which the unimodal bound holds."""
     return 0.5 + min(theta**2, 1 / (2 * n_pairs) + 0.75 * theta**2)
 
-# %% ../../nbs/course/51_error_control.ipynb #n0rm0003
-def gaussian_bound(q, threshold, p):
-    """Bound for normal fields (`normal-bound`) on the expected number of selected
-    features whose probability to be selected in one half-sample is at most q / p, which
-    must be at most 1/2; the threshold is in (1/2, 1). A ValueError outside.
-    """
-    _check_both(q, threshold)
-    threshold, _, q = _check_given(p, threshold, q=q)
-    if q / p > 0.5:
-        what = f"q / p <= 1/2, got {q:g} / {p}: lower q, or pfer where q follows"
-        raise ValueError(f"error control: the gaussian bound needs {what} from it")
-    if threshold == 1:
-        what = "a threshold below 1, which no normal field reaches, got 1"
-        raise ValueError(f"error control: the gaussian bound needs {what}")
-    limit = -np.sqrt(2) * ndtri(q / p / 2)
-    beyond = limit + ndtri(threshold)
-    least = brentq(lambda x: _share_of_halves(x, limit) - threshold, 0, beyond + 1)
-    return 2 * p * ndtr(-least)
-
-
-def _share_of_halves(field, limit):
-    """Π of a feature by its mean field and the limit of selection, in units of the
-    deviation that the draw of a half makes.
-    """
-    return ndtr(field - limit) + ndtr(-field - limit)
-
 # %% ../../nbs/course/51_error_control.ipynb #215eb41a
-BOUNDS = {"mb": pfer_bound, "unimodal": unimodal_bound, "gaussian": gaussian_bound}
+BOUNDS = {"mb": pfer_bound, "unimodal": unimodal_bound}
 
 
 def _threshold_for(bound, pfer, q, p):
@@ -118,18 +92,9 @@ def _threshold_for(bound, pfer, q, p):
 
 
 def _q_for(bound, threshold, pfer, p):
-    """The q at which the bound equals pfer, at most p; for normal fields p / 3, below
-    the limit of p / 2, for refits may select more than q.
-    """
+    """The q at which the bound equals pfer, at most p."""
     if bound == "gaussian":
-        if threshold == 1 or gaussian_bound(p / 3, threshold, p) <= pfer:
-            return p / 3
-        field = -ndtri(pfer / p / 2)
-        beyond = field - ndtri(threshold)
-        limit = brentq(
-            lambda k: _share_of_halves(field, k) - threshold, beyond - 1, beyond + 1
-        )
-        return 2 * p * ndtr(-limit / np.sqrt(2))
+        return _q_for_normal(threshold, pfer, p)
     constant = 1 / (2 * threshold - 1)
     if bound == "unimodal":
         constant = constant / 2 if threshold <= 0.75 else 4 * (1 - threshold)
@@ -195,6 +160,49 @@ def resolve_error_control(p, most, threshold=None, pfer=None, q=None, bound="mb"
         f" sixth of the rows: q = {most:.3g} is taken, and the bound is"
         f" {capped[1]:.2g}; it would be {pfer:g} at threshold {enough:.3f}"
     )
+
+# %% ../../nbs/course/51_error_control.ipynb #n0rm0003
+def gaussian_bound(q, threshold, p):
+    """Bound for normal fields (`normal-bound`) on the expected number of selected
+    features whose probability to be selected in one half-sample is at most q / p, which
+    must be at most 1/2; the threshold is in (1/2, 1). A ValueError outside.
+    """
+    _check_both(q, threshold)
+    threshold, _, q = _check_given(p, threshold, q=q)
+    if q / p > 0.5:
+        what = f"q / p <= 1/2, got {q:g} / {p}: lower q, or pfer where q follows"
+        raise ValueError(f"error control: the gaussian bound needs {what} from it")
+    if threshold == 1:
+        what = "a threshold below 1, which no normal field reaches, got 1"
+        raise ValueError(f"error control: the gaussian bound needs {what}")
+    limit = -np.sqrt(2) * ndtri(q / p / 2)
+    beyond = limit + ndtri(threshold)
+    least = brentq(lambda x: _share_of_halves(x, limit) - threshold, 0, beyond + 1)
+    return 2 * p * ndtr(-least)
+
+
+def _share_of_halves(field, limit):
+    """Π of a feature by its mean field and the limit of selection, in units of the
+    deviation that the draw of a half makes.
+    """
+    return ndtr(field - limit) + ndtr(-field - limit)
+
+# %% ../../nbs/course/51_error_control.ipynb #n0rm0012
+def _q_for_normal(threshold, pfer, p):
+    """The q at which `gaussian_bound` equals pfer, at most p / 3: half of the features
+    is the limit of the theory, and refits may select more than q.
+    """
+    if threshold == 1 or gaussian_bound(p / 3, threshold, p) <= pfer:
+        return p / 3
+    field = -ndtri(pfer / p / 2)
+    beyond = field - ndtri(threshold)
+    limit = brentq(
+        lambda k: _share_of_halves(field, k) - threshold, beyond - 1, beyond + 1
+    )
+    return 2 * p * ndtr(-limit / np.sqrt(2))
+
+
+BOUNDS["gaussian"] = gaussian_bound
 
 # %% ../../nbs/course/51_error_control.ipynb #66b78731
 def q_values(lead):

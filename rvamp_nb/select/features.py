@@ -57,7 +57,7 @@ def read_X(X):
     whole = source.toarray() if sparse.issparse(source) else A[:, :]
     return (whole if names is None else as_frame(whole, names)), None
 
-
+# %% ../../nbs/workshop/features.ipynb #720000s1
 def column_names(X):
     """What the columns of a frame are called, a list: the `str` of each label, which
     may be a number or a tuple. The labels 0, 1, ... that nobody has given stay. A
@@ -71,7 +71,7 @@ def column_names(X):
         raise ValueError(f"two columns of X are called {name!r}: rename one of them")
     return names
 
-
+# %% ../../nbs/workshop/features.ipynb #720000s2
 def named(X):
     """A frame of pandas with `column_names`, its values not copied; others as they are,
     for their labels are text.
@@ -87,14 +87,14 @@ def named(X):
     X.columns = names
     return X
 
-
+# %% ../../nbs/workshop/features.ipynb #720000s3
 def as_frame(values, names):
     """A data frame, from which scikit-learn reads the names."""
     import pandas as pd
 
     return pd.DataFrame(values, columns=names)
 
-
+# %% ../../nbs/workshop/features.ipynb #720000s4
 def _check_frame(X):
     """Refuse dates, text and gaps, by the column; no Dask is read."""
     lazy, pandas = kind_of(X) == "dask frame", kind_of(X) != "frame"
@@ -114,7 +114,7 @@ def _check_frame(X):
         gaps = np.where(gappy.isna(), np.nan, 0.0)
         check_finite(gaps, gaps.sum(0), gappy.columns)
 
-
+# %% ../../nbs/workshop/features.ipynb #720000s5
 def _check_text(X):
     """Refuse (ValueError) the first cell of rows in memory that is text, or an int of
     hundreds of digits, and no number, by its column.
@@ -130,7 +130,7 @@ def _check_text(X):
             what = f"column {j} of X (counted from 0) holds {value!r:.40}"
             raise ValueError(f"{what}, which is no 64-bit number: {remedy}")
 
-
+# %% ../../nbs/workshop/features.ipynb #720000s6
 def _like_a_number(value):
     """Numbers, text that spells one, and what is missing."""
     try:
@@ -139,7 +139,7 @@ def _like_a_number(value):
         return value is None or str(value) in ("<NA>", "NaT")
     return True
 
-
+# %% ../../nbs/workshop/features.ipynb #720000s7
 def _check_readable(X):
     """Refuse by name what cannot be read in chunks."""
     if isinstance(X, ChunkedTable):
