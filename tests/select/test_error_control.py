@@ -434,7 +434,7 @@ def test_r_concavity_says_less_than_unimodality(appendix, theta):
 
 def test_plain_noise_breaks_it_by_draws_too(appendix):
     """At theta = .1 and .7: two halves of what normal numbers say, fifty times."""
-    assert set(BOUNDS) == {"mb", "unimodal"}
+    assert set(BOUNDS) == {"mb", "unimodal", "gaussian"}
     rng, theta, n = np.random.default_rng(23), 0.1, 400_000
     kappa, many = -(2**0.5) * ndtri(theta / 2), 0
     h = np.abs(rng.normal(size=n))

@@ -925,9 +925,12 @@ def test_strata_of_survival_times_have_a_hazard_each(three_sites):
     table, y, site = three_sites
     s = StabilitySelection(verbose=0, loss="survival")
     assert not any("strat" in text for text in of(s, table, y, strata=site))
-    assert s.probabilities_[0] > 0.99 and s.probabilities_[1] < 0.005
-    A = table - table.mean(0)
-    A, rng = A / np.linalg.norm(A, axis=0), np.random.default_rng(0)
+    # inside the sites the second column is noise, of length one like all others
+    assert s.probabilities_[0] > 0.99 and s.probabilities_[1] < 0.15
+    means = np.array([table[site == k].mean(0) for k in np.unique(site)])
+    inside = table - means[np.unique(site, return_inverse=True)[1]]
+    A = (table - table.mean(0)) / np.linalg.norm(inside, axis=0)
+    rng = np.random.default_rng(0)
     law, ours = s.question_.counts, np.zeros((20, 12))
     drawn = [np.flatnonzero(law.draw(240, rng)) for _ in ours]
     x = [lasso_in_strata(A[i], *y[i].T, site[i], s.lambda_) for i in drawn]
@@ -935,7 +938,7 @@ def test_strata_of_survival_times_have_a_hazard_each(three_sites):
     counts = np.array([np.isin(np.arange(240), i) * 1.0 for i in drawn])
     np.testing.assert_allclose(refits(counts, np.ones((20, 1)))[0], x, atol=1e-5)
     Pi = (np.array(x) != 0).mean(0)
-    assert Pi[1] == 0 and np.abs(Pi - s.probabilities_).max() < 4 * 0.5 / 20**0.5
+    assert Pi[1] < 0.3 and np.abs(Pi - s.probabilities_).max() < 4 * 0.5 / 20**0.5
     one = dict(resampling=Stratified(Subsample(0.5), site), n_resamples=0)
     s = StabilitySelection(verbose=0, loss="survival", **one)
     of(s, table, y)

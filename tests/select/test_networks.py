@@ -66,7 +66,7 @@ def test_edges_against_the_naive_bootstrap():
 def test_the_standard_error_is_that_of_repetitions():
     lam, n = penalty_for(8.0, A, "and", 0), 20
     each = [networks.edge_shares(A, lam, "and", n, seed, False) for seed in range(60)]
-    Pi, se, _ = map(np.array, zip(*each))
+    Pi, se, *_ = map(np.array, zip(*each))
     play = np.abs(Pi.mean(0) - 0.5) < 0.35
     ratio = Pi.var(0)[play].mean() / (se**2).mean(0)[play].mean()
     assert play.sum() > 10 and 0.75 < ratio < 1.3
@@ -185,7 +185,7 @@ def test_a_line_and_a_picture():
         (dict(X=X[:, [0, 1, 1, 0]]), ValueError, "three columns .* X has 2"),
         (dict(X=pd.DataFrame(X).mask(X > 2)), ValueError, "NaN: column"),
         (dict(X=np.where(X > 2, np.nan, X)), ValueError, "NaN or infinite"),
-        (dict(X=[["a", "b", "c"]] * 5), TypeError, "real numbers"),
+        (dict(X=[["a", "b", "c"]] * 5), ValueError, "column 0 of X .* holds 'a'"),
         (dict(n_resamples=3), ValueError, "n_resamples must be at least 4"),
         (dict(seed=-1), ValueError, "seed"),
         (dict(q=100), ValueError, "q must lie in"),
