@@ -116,8 +116,8 @@ SABOTAGES = [
     Sabotage(
         "solver.py",
         "a fit and the selector that asks for it each have a table",
-        "table if kept else np.array(table, order=\"C\")",
-        "np.array(table, order=\"C\")",
+        'table if kept else np.array(table, order="C")',
+        'np.array(table, order="C")',
         "tests/select/test_memory.py::test_a_fitted_selector_keeps_one_table",
     ),
     # --- messages ---------------------------------------------------------------------
