@@ -169,7 +169,7 @@ def resemblance(A, at_once=500):
     return Resemblance(together, closest, apart, np.concatenate(nearest))
 
 # %% ../../nbs/course/56_effects.ipynb #27efad04
-CLAIM = 2.0  # times what is left of a column, at most; by the choice half
+CLAIM = 2.0  # times what is left of a column; set on totals with .3 of noise
 SURPRISE = 0.01  # of a table of independent columns to have one with less left
 PARTIAL = 0.5  # correlation given all others, beyond which columns add up
 DETERMINED = 1e-6  # share of a column; with less left, the others determine it
@@ -377,7 +377,7 @@ def _warn_of_sums(beyond, names):
     called = np.arange(len(beyond)) if names is None else names
     which = format_list(called, columns)
     what = f"columns {which} add up, or nearly: the data do not determine their effects"
-    remedy = "leave one of them out"
+    remedy = "leave one of them out, or take more rows"
     what = f"debiased_effects: {what} one by one; {remedy}"
     warnings.warn(what, ReliabilityWarning, stacklevel=3)
 
