@@ -67,12 +67,14 @@ def assert_same(one, two, within=1e-8):
         size = np.nanmax(np.abs(a), initial=1e-300)
         np.testing.assert_allclose(b, a, rtol=0, atol=within * size, err_msg=name)
     assert (one.support_ == two.support_).all()
+    alike = ["selected", "status", "duplicates"]
     if within == 1e-8:
+        alike.append("shares_signal_with")
         assert str(one.diagnostics_) == str(two.diagnostics_)
-    else:  # in chunks the light looks at kept columns' parts in others, too
+    else:  # in chunks these look at kept columns' parts in others, too
         assert one.diagnostics_.reliability == two.diagnostics_.reliability
     told, seen = one.summary(full=True), two.summary(full=True)
-    for column in ("selected", "status", "duplicates", "shares_signal_with"):
+    for column in alike:
         assert (told[column] == seen[column]).all(), column
 
 
