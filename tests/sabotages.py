@@ -1185,7 +1185,7 @@ SABOTAGES = [
         "a feature that stands out is believed",
         "weight[off > CONTRADICTED**2 * (error + tau2)] = 0.0",
         "weight[off > 1e9 * (error + tau2)] = 0.0",
-        "tests/inference/test_refinement.py::test_one_feature_that_stands_out_keeps_the_refits_answer",
+        "tests/inference/test_refinement.py::test_a_feature_whose_resamples_contradict_rvamp_keeps_the_refits_answer",
     ),
     Sabotage(
         "inference/refinement.py",
