@@ -1164,7 +1164,7 @@ SABOTAGES = [
         "rVAMP's answer is believed as if chance were no part of it",
         "most = np.mean((off / unit)[among]) * freedom / chi2.ppf(CHANCE, freedom)",
         "most = np.mean((off / unit)[among])",
-        "tests/inference/test_refinement.py::test_rvamps_answer_enters_as_far_as_it_is_borne_out",
+        "tests/inference/test_refinement.py::test_of_a_dozen_features_rvamps_error_is_not_taken_for_less_than_it_may_be",
     ),
     Sabotage(
         "inference/refinement.py",

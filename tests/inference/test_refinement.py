@@ -331,6 +331,20 @@ def test_a_few_features_do_not_vouch_for_rvamp():
     assert np.mean(held, axis=0).min() > 0.92
 
 
+@pytest.mark.parametrize("worth", [1500, 6000])
+def test_of_a_dozen_features_rvamps_error_is_not_taken_for_less_than_it_may_be(worth):
+    """A mean of twelve squares is often far below what it estimates."""
+    rng, p = np.random.default_rng(1), np.linspace(0.1, 0.45, 12)
+    unit, held = p * (1 - p), []
+    for _ in range(400):
+        own = p + np.sqrt(unit / worth) * rng.normal(size=12)
+        selected = rng.random((1500, 12)) < p
+        share = selected.mean(0)
+        value, error = room.towards_rvamp(share, unit / 1500, own, unit, selected)
+        held.append(np.abs(value - p) < 1.96 * np.sqrt(error))
+    assert np.mean(held) > 0.93
+
+
 def test_the_error_of_a_rare_feature_is_that_of_the_refits():
     rng = np.random.default_rng(7)
     p = np.r_[rng.uniform(0.1, 0.5, 60), np.full(20, 0.004)]
