@@ -33,7 +33,8 @@ def _check_convex(loss, y, reach, beta):
     if len(pair) != 2 or np.shape(pair[1]) != f.shape:
         return  # refused below, by its shape
     curvature = np.nan_to_num(pair[1], posinf=0, neginf=-np.inf)
-    name, i = type(loss).__name__, np.argmin(curvature)
+    name = type(loss).__name__
+    i = np.argmin(curvature)
     if curvature[i] < -1e-6 * np.abs(curvature).max():
         where = f"{curvature[i]:.4g} at y = {y[i]:.6g}, f = {f[i]:.6g}"
         remedy = "its fit need not be unique, and resamples jump between fits; take a"

@@ -59,7 +59,8 @@ def _size_of(law, name, given):
 class _Tau:
     """Counts with the mean `tau`; the variance is tau, too, unless a law defines it."""
 
-    most, closed = 1e9, ""  # beyond, a law's nodes are more than memory holds
+    most = 1e9  # beyond, a law's nodes are more than memory holds
+    closed = ""
     mean: float = property(attrgetter("tau"), doc="Mean and variance of a count: tau.")
     var: float = mean
 

@@ -329,7 +329,8 @@ def _warn_uncentred(A, y):
     M, mean = len(y), y.mean()
     if not abs(mean) * M**0.5 > FAR_FROM_ZERO * y.std():
         return
-    means, lengths = A.mean(0), np.linalg.norm(A, axis=0)
+    means = A.mean(0)
+    lengths = np.linalg.norm(A, axis=0)
     spread = A.std(0)
     far = np.abs(means) * M**0.5 > FAR_FROM_ZERO * spread
     if not spread[far].all():  # a column of ones is an intercept

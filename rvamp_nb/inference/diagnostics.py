@@ -58,7 +58,7 @@ def _in_two_passes(A, doubt, var):
 
 # %% ../../nbs/course/45_diagnostics.ipynb #45g00001
 def _selects_groups(fit):
-    """Whether columns in memory are selected in groups of a table, not of a sample."""
+    """Tell whether a table in memory has groups of columns (not of classes)."""
     loss = fit.problem.likelihood
     joint = isinstance(loss, GroupedLoss) and loss.plain.joint  # chapter 6.1
     in_memory = isinstance(fit.problem.A, np.ndarray)
@@ -114,16 +114,19 @@ def _signs_of_noise(fit):
     the groups of two columns or more.
     """
     shares, largest, total, weight = _noise(fit)
-    row, sizes = int(np.argmax(shares)), _columns_together(fit)
-    in_groups, single = weight[: len(sizes)] * (sizes > 1), []
+    row = int(np.argmax(shares))
+    sizes = _columns_together(fit)
+    in_groups = weight[: len(sizes)] * (sizes > 1)
+    single = []
     for some in weight, in_groups:
-        n, noise = len(some), some @ total[: len(some)]
+        n = len(some)
+        noise = some @ total[:n]
         single.append(float(some @ largest[:n] / noise) if noise > 0 else 0.0)
     return float(1 / (shares @ shares)), float(shares[row]), row, *single
 
 
 def _columns_together(fit):
-    """How many columns are selected together with each of the columns, (N,)."""
+    """Count the columns that are selected together with each of the columns, (N,)."""
     if not _selects_groups(fit):
         return np.ones(len(fit.Pi))
     groups = fit.prior.column_groups

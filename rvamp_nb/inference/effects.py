@@ -192,7 +192,8 @@ def share_left_over(A, nearest, at_once=500):
         return _beside_chance(1 / own, M, N - 1), [
             np.flatnonzero(row > PARTIAL) for row in partial
         ]
-    left, adds_up = np.empty(N), []
+    left = np.empty(N)
+    adds_up = []
     for first in range(0, N, at_once):
         some = nearest[first : first + at_once]
         few = A[:, some].transpose(1, 0, 2)

@@ -162,9 +162,11 @@ def towards_rvamp(value, error, analytic, unit, selected):
 # %% ../../nbs/course/44_refinement.ipynb #44cnt002
 def count_interval(Pi, se, level):
     """Find intervals (n, 2) of shares with standard errors, (n,) each (`count-law`)."""
-    noise, error = Pi * (1 - Pi), np.maximum(np.square(se), 1e-30)
+    noise = Pi * (1 - Pi)
+    error = np.maximum(np.square(se), 1e-30)
     n = (noise + np.sqrt(noise**2 + 2 * error)) / (2 * error)
-    some, others = n * Pi, n * (1 - Pi)
+    some = n * Pi
+    others = n * (1 - Pi)
     low = betaincinv(np.maximum(some, 1e-9), others + 1, (1 - level) / 2)
     high = betaincinv(some + 1, np.maximum(others, 1e-9), (1 + level) / 2)
     return np.transpose([np.minimum(low, Pi), np.maximum(high, Pi)])

@@ -89,7 +89,8 @@ def in_groups(A, prior, columns, names, weight):
         if size > MOST_MEMBERS:
             what = f"at most {MOST_MEMBERS} columns, {names[g]!r} has {size}"
             raise ValueError(f"column_groups: a group has {what}; cut it")
-    seen, kept = A, np.flatnonzero(prior.is_unpenalized())
+    seen = A
+    kept = np.flatnonzero(prior.is_unpenalized())
     if len(kept):
         seen = project_out(A, kept, weight)
     made, lost = orthonormal(as_weighed(seen, weight)[:, inside], at[inside])

@@ -505,7 +505,8 @@ def prepare_columns(
     kind = np.select([*kinds.values()], [*kinds], "")
     if not (kind == "").any():
         raise ValueError("unpenalised columns explain all others: penalise some")
-    stored, seen = isinstance(A, ChunkedTable), A
+    stored = isinstance(A, ChunkedTable)
+    seen = A
     if not stored:
         A[:, idle] = 0
         A /= length

@@ -58,7 +58,8 @@ def read_penalty(prior, l1_ratio, randomize, penalty_factor, names, M, target_sc
             prior = replace(prior, randomize=FixedFactor())
         if isinstance(prior, ElasticNet):
             share, factor = _share_for(target_scale, prior.l1_ratio)
-            prior, factors = replace(prior, l1_ratio=share), factors * factor
+            prior = replace(prior, l1_ratio=share)
+            factors = factors * factor
         return replace(prior, lam=1.0, penalty_factor=factors)
     law = FixedFactor() if randomize is None else randomize
     check_law("randomize", law, ("nodes", "draw"), positive=True)
@@ -569,7 +570,7 @@ def search(question, steer, q):
 
 
 def _search(question, steer, q):
-    """As `search`, on the table of the question as it is."""
+    """Search as `search` does, on the table of the question as it is."""
     near, start, base = (None, None), question.steps, question.target.baseline
     for _ in range(21):
         moving = base and MovingBaseline(base, step_for(question.A))

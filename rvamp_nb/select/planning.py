@@ -284,7 +284,7 @@ LOCAL_LOSS = 0.05  # of power: a pilot that may hide more is warned of
 
 
 def _error_of_pilot(study, pilot):
-    """What the power of a study loses if what the pilot's factors leave is correlated
+    """Return the power that a study loses if what the pilot's factors leave correlates
     between neighbours (`unseen`); all of it where that has no answer.
     """
     if not pilot.neighbours or not study.converged:
