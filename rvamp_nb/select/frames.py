@@ -175,6 +175,7 @@ class Table(NamedTuple):
     references: dict = {}  # {variable: the level that has no column}
     filled: dict = {}  # {variable: how many gaps were filled}
     left_out: int = 0  # rows
+    ids: object = ()  # (M,) what the rows are called, where a column says it
     classes: tuple = ()  # what 0 and 1 of the target stand for, where one was asked for
     notes: tuple = ()  # sentences about what was done
     warnings: tuple = ()  # sentences about what may be wrong
@@ -464,6 +465,7 @@ def prepare_table(
     if ask.positive is not None:
         y, classes = _one_class(ask, [*map(readers.cell_label, frame[ask.target])])
     parts = _dummies(ask, frame, values, gaps, features)
+    parts["ids"] = words(ask.id) if ask.id is not None else ()
     table = Table(y=y, rows=rows, left_out=left_out, classes=classes, **parts)
     kept = {c: 0 for name in ask.keep for c in table.categories.get(name, [name])}
     several = {k: list(v) for k, v in table.categories.items() if len(v) > 1}

@@ -1974,6 +1974,31 @@ def test_rows_that_repeat_each_other_are_code_3(capsys):
     assert "if rows were independent, but some look like repeats" in first
 
 
+def test_what_the_light_names_has_its_line_and_its_label(capsys):
+    """A row its line and its --id, a group its label, a wrong entry its line."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(80, 8))).add_prefix("m")
+    frame["patient"] = [f"P{k}" for k in rng.permutation(80)]
+    frame["pair"] = np.repeat(np.arange(1, 41), 2)
+    frame["y"] = frame.m0 + rng.normal(size=80)
+    frame.loc[7, "y"] = 90
+    ask = "select t.csv --target y --resamples 0 --force --id patient"
+    for more, wanted in [
+        ("--drop pair", f"line 9 of the file ({frame.patient[7]}) alone makes"),
+        ("--groups pair", "group 4 alone makes"),
+    ]:
+        frame.to_csv("t.csv", index=False)
+        with pytest.raises(SystemExit):
+            main(f"{ask} {more}".split())
+        assert wanted in unwrapped(capsys.readouterr().out)
+    frame["end"], frame["start"], frame["died"] = 2.0, 1.0, 1
+    frame.loc[5, "start"] = 3.0
+    frame.drop(columns=["patient", "pair", "y"]).to_csv("t.csv", index=False)
+    with pytest.raises(SystemExit):
+        main("select t.csv --time end --event died --entry start --force".split())
+    assert "line 7 starts at 3 and stops at 2" in unwrapped(capsys.readouterr().err)
+
+
 def test_parquet_is_a_table():
     pytest.importorskip("pyarrow")
     rng = np.random.default_rng(0)
