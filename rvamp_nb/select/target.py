@@ -60,8 +60,8 @@ def row_roles(
     row = dict(groups=groups, strata=strata, sample_weight=sample_weight, offset=offset)
     row["n_trials"] = n_trials
     for name in (name for name in row if row[name] is not None):
-        labels = name in ("groups", "strata")
-        values = np.asarray(row[name]) if labels else check_array(name, row[name])
+        any_kind = name in ("groups", "strata")
+        values = np.asarray(row[name]) if any_kind else check_array(name, row[name])
         row[name] = values[:, 0] if values.shape == (M, 1) else values
         if row[name].shape != (M,):
             wanted = f"one entry for each of the {M} rows of X"
