@@ -21,6 +21,7 @@ from textwrap import fill
 import numpy as np
 
 import rvamp_nb
+from ..likelihood import Logistic, Squared
 from ..plot_style import style
 from ..saving import unwritten_named, written_whole
 from . import wording
@@ -228,8 +229,9 @@ _COLUMNS = (
     " selected. {} over resamples; the penalty shrinks them, so they are no effect"
     " sizes{}."
 )
-_SINGLE = "mean, sd: of its coefficient", " (with intervals: rvamp_nb.debiased_effects)"
-_EACH = "The other columns are its mean coefficients for each class", ""
+_SINGLE = "mean, sd: of its coefficient"
+_EACH = "The other columns are its mean coefficients for each class"
+_EFFECTS = " (with intervals: rvamp_nb.debiased_effects)"
 _ERROR = " s.e.: the standard error of Π."
 _UNDECIDED = " undecided: Π is within two standard errors of the threshold."
 _OF_DECOYS = (
@@ -237,6 +239,15 @@ _OF_DECOYS = (
     " decoys (noise made up for comparison); of k features it is 1/k at least."
 )
 _SHORT = {_COVARIATE: "always in", "explained by the covariates": "explained"}
+
+
+def _has_effects(question):
+    """Whether `debiased_effects` takes such a table: its loss, with single columns in
+    memory and rows that are drawn one by one.
+    """
+    rows, plain = question.target.rows, not question.columns.together
+    plain &= isinstance(question.A, np.ndarray) and rows.groups is None
+    return plain and type(question.target.likelihood) in (Squared, Logistic)
 
 
 def _leading(s, most):
@@ -264,7 +275,8 @@ def _leading(s, most):
     if (left := len(table) - most) > 0:
         yield f"... and {wording.number_of(left, 'more feature')}"
     near = beside and bool(s.undecided.any())
-    columns = _COLUMNS.format(*(_SINGLE if "sd" in known else _EACH))
+    effects = _EFFECTS if _has_effects(s.question) else ""
+    columns = _COLUMNS.format(_SINGLE if "sd" in known else _EACH, effects)
     columns += _ERROR * beside + _OF_DECOYS * q + _UNDECIDED * near
     yield from _wrapped([columns], 0)
 
