@@ -62,7 +62,9 @@ def _fitted(name, table, options):
 
 def _all_warnings(table, warned):
     """Sentences of the table and of the fit, and one about names."""
-    warned = [*table.warnings, *warned]
+    stem = lambda text: text.partition(": if it stands for a gap")[0]
+    known = [*map(stem, table.warnings)]
+    warned = [*table.warnings, *(text for text in warned if stem(text) not in known)]
     if any(str(name)[0] in "=+-@" for name in table.X):
         formula = "a spreadsheet takes names that begin with =, +, - or @ for formulas"
         warned.append(f"{formula}: let it import the column 'feature' as text")

@@ -13,6 +13,7 @@ from ..resampling import Grouped, drawn
 from . import feature_groups
 from .error_control import BOUNDS, DECOYS
 from .features import by_name, prepare_columns
+from .frames import far_numbers
 from .penalty import SelectionProblem, read_penalty, resolved_target
 from .target import check_estimable, count_law, read_target, row_roles
 from ..tables.chunked import ChunkedTable
@@ -114,8 +115,15 @@ def read_question(X, y, names, roles, asked):
         check_refittable(A, prior, *loss)
     wanted = (asked[name] for name in ("threshold", "pfer", "q", "bound"))
     *promise, note = resolved_target(question, *wanted)
-    notes = target.note, *columns.notes, apart, note
+    notes = target.note, *columns.notes, *_may_be_gaps(X, names), apart, note
     return question, promise, (*notes, _unlike_normal(question, asked["decoys"]))
+
+
+def _may_be_gaps(X, names):
+    """Sentences about numbers in memory that may stand for a gap."""
+    remedy = "fill it in, or leave out the rows"
+    for number, what in () if isinstance(X, ChunkedTable) else far_numbers(X, names):
+        yield f"{what}: if it stands for a gap, {remedy}"
 
 
 def _read_columns(X, names, target, counts, asked):

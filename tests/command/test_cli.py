@@ -1140,6 +1140,7 @@ def test_what_stands_for_a_gap_can_be_said(capsys):
     said = unwrapped(capsys.readouterr().out)
     remark = "-99 comes several times, far from the rest: 3 in 'x0' (else"
     assert f"warning: {remark}" in said and "say --na -99" in said
+    assert said.count("comes several times") == 1
     with_codes = probabilities("b/data-selection.csv")
     more = "--na -99 --na none --missing median --out c".split()
     assert exit_code([*ask, *more]) in (0, 3)
@@ -1485,7 +1486,7 @@ def test_rows_with_gaps_are_left_out_and_named_by_their_lines(capsys):
     assert exit_code([*ROLES, "drop"]) == 3
     out = unwrapped(capsys.readouterr().out)
     assert "2 of 90 rows left out" in out and "88 rows" in out
-    assert "line 12 of the file alone" in out  # the tenth row after the head
+    assert "line 12 of the file (P10) alone" in out  # the tenth after the head
 
 
 def test_every_unusable_column_is_in_the_one_line(capsys):

@@ -847,6 +847,20 @@ def test_noise_is_not_said_to_lack_room():
         assert not s.support_.any() and not any("nothing could" in n for n in noted)
 
 
+def test_a_number_that_may_stand_for_a_gap_is_named_by_fit():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(120, 6))).add_prefix("x")
+    y = (2 * table["x0"] + rng.normal(size=120)).to_numpy()
+    s = StabilitySelection(verbose=0, n_resamples=0)
+    assert not any("stands for a gap" in text for text in of(s, table, y))
+    table.loc[:2, "x0"] = -99
+    for given, name in ((table, "x0"), (table.to_numpy(), "x0")):
+        (noted,) = (text for text in of(s, given, y) if "stands for a gap" in text)
+        remark = f"-99 comes several times, far from the rest: 3 in '{name}' (else "
+        assert noted.startswith(remark)
+        assert noted.endswith("gap, fill it in, or leave out the rows")
+
+
 def test_a_leak_is_named():
     rng = np.random.default_rng(2)
     table = pd.DataFrame(rng.normal(size=(60, 8))).add_prefix("v")
