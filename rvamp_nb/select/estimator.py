@@ -29,6 +29,7 @@ from ..prior import Prior
 from ..resampling import CountLaw
 from . import predictions
 from .features import as_frame, column_names, named, read_X
+from .frames import order_lost
 from .html import answer_html
 from .penalty import SelectionProblem
 from .question import check_options, read_question
@@ -604,6 +605,8 @@ def _found(est, X, y, roles):
         check_rows(X, y, **roles),
         str(est.loss) == "auto" and is_named(y),
     )
+    if several:
+        strange.append(order_lost("y", y.dtype))
     roles = dict(roles, labels=row_labels(X))
     X, y = _validated(est, X, y)
     unnamed = [f"x{i}" for i in range(est.n_features_in_)]

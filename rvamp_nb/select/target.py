@@ -161,6 +161,7 @@ def row_labels(X):
 # %% ../../nbs/workshop/target.ipynb #71000008
 TRIALS = "of successes out of trials give the successes as y, the trials of each row"
 TRIALS += " as n_trials to fit"
+_EXPOSED = " (offset=np.log(exposure), where rows were exposed to chance unequally)"
 LOCATION_LOSSES = [name for name, kind in LOSSES.items() if kind.shifts]
 
 
@@ -179,8 +180,10 @@ def loss_name(loss):
     return loss.name if known else type(loss).__name__
 
 
-def _suggested(y):
-    """The loss that a target suggests, and a word where it may hold classes' codes."""
+def _suggested(y, has_offset=False):
+    """The loss that a target suggests, and a word where it may hold counts, or classes'
+    codes.
+    """
     values, whole = np.unique(y), y.dtype.kind not in "OUS" and (y == np.rint(y)).all()
     if len(values) == 2 and (y.dtype.kind != "f" or whole):
         return "logistic", ""
@@ -197,8 +200,15 @@ def _suggested(y):
             f"y holds {len(values)} different whole numbers"
             f" ({format_list(values, range(len(values)))}) and is taken as an amount:"
             " loss='squared' says that this is meant, loss='poisson' that they are"
-            " counts, loss='softmax' that they are names of classes (two to six)"
+            f" counts{_EXPOSED}, loss='softmax' that they are names of classes (two to"
+            " six)"
         )
+    # amounts in whole numbers seldom begin at 0 or 1, and ranks do not repeat
+    low = y.min() in (0, 1) or (has_offset and y.min() >= 0) if whole else False
+    if y.dtype.kind in "iuf" and low and 2 < len(values) < len(y):
+        note = f"y holds whole numbers from {y.min():g} to {y.max():g} and is taken as"
+        note += f" an amount: loss='poisson' says that they are counts{_EXPOSED}"
+        return "squared", f"{note}, loss='squared' that this is meant"
     return "squared", ""
 
 # %% ../../nbs/workshop/target.ipynb #71000010
@@ -301,7 +311,7 @@ def read_target(y, loss, rows, counts):
         return Target(base.event, "survival", base.rows, rows, level, **known)
     y, note = _numbers_or_names(y), ""
     if isinstance(loss, str) and loss == "auto":
-        loss, note = _suggested(y)
+        loss, note = _suggested(y, rows.offset is not None)
     if isinstance(loss, str) and loss == "softmax":
         return _of_classes(y, rows, counts)
     name, classes, likelihood = loss_name(loss), None, loss

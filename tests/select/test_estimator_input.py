@@ -669,6 +669,43 @@ def test_codes_of_classes_are_warned_of(kind):
     assert s.loss_ == "squared"
 
 
+def test_counts_are_noticed_whatever_their_number_of_values():
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(200, 5))
+    exposure = np.exp(rng.normal(size=200))
+    few, many, most = (rng.poisson(mean * exposure) for mean in (1, 3, 60))
+    s = StabilitySelection(n_resamples=0, verbose=0, lambdas=[5.0])
+    for y in (few, many, 1.0 * most, many + (many > 0)):
+        (noted,) = (text for text in of(s, table, y) if "whole numbers" in text)
+        assert s.loss_ == "squared" and "loss='poisson'" in noted
+        assert "they are counts (offset=np.log(exposure), where" in noted
+        assert "loss='squared'" in noted
+    high = 90 + many  # none is near 0: only an exposure says that they are counts
+    years, ranks = rng.integers(18, 90, size=200), rng.permutation(200)
+    for y in (high, years, ranks, many - 1, many + 0.5):
+        assert not any("whole numbers" in text for text in of(s, table, y))
+    noted = of(s, table, high, offset=np.log(exposure))
+    assert any("loss='poisson' says" in text for text in noted)
+
+
+def test_an_order_of_levels_that_is_lost_is_named():
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(90, 4))
+    words = np.array(["low", "mid", "high"])[rng.integers(0, 3, size=90)]
+    s = StabilitySelection(n_resamples=0, verbose=0, lambdas=[5.0])
+    for ordered in (True, False):
+        kind = pd.CategoricalDtype(["low", "mid", "high"], ordered=ordered)
+        y = pd.Series(words).astype(kind)
+        noted = [text for text in of(s, table, y) if "order" in text]
+        assert s.loss_ == "softmax" and len(noted) == ordered
+    y = pd.Series(words).astype(pd.CategoricalDtype(["low", "mid", "high"], True))
+    (noted,) = (text for text in of(s, table, y) if "order" in text)
+    assert "y has ordered levels ('low', 'mid', 'high')" in noted
+    assert "step by step" in noted and "loss='squared'" in noted
+    s.set_params(loss="softmax")
+    assert not any("order" in text for text in of(s, table, y))
+
+
 @pytest.mark.parametrize("y, loss", [(COUNTS, "squared"), (COUNTS, "poisson")])
 def test_a_loss_that_is_given_is_not_warned_of(y, loss):
     with warnings.catch_warnings():

@@ -375,6 +375,18 @@ def test_a_value_beyond_a_limit_is_no_gap(cell):
     assert "is not a number" not in line
 
 
+def test_a_target_whose_order_is_lost_is_named():
+    data = frame()[["age", "crp", "site"]]
+    for ordered in (True, False):
+        data["site"] = data["site"].astype(pd.CategoricalDtype(list("ABC"), ordered))
+        found = prepare_table(data, "site").warnings
+        assert [text[:29] for text in found] == [
+            "'site' has ordered levels ('A"
+        ] * ordered
+    data["site"] = data["site"].cat.as_ordered()
+    assert not prepare_table(data, "site", positive="C").warnings
+
+
 def test_codes_of_gaps_are_gathered():
     """Two codes in a column, and one in many columns."""
     data = frame(M=60)[["age", "y"]]
