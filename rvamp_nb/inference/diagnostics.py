@@ -333,7 +333,8 @@ def _signs_of_the_path(fit, path_failed, q_reached):
 def _signs_of_the_rows(unit, effective, largest, share, single_share):
     """Lights and reasons for rows that make most of the noise."""
     if share > RED_SHARE:
-        what = f"{unit} {largest} alone makes {share:.0%} of the variation over resamples"
+        what = f"{unit} {largest} alone makes {share:.0%} of the variation over"
+        what += " resamples"
         yield "red", f"{what}: look at it, and compare with refits"
     if effective < AMBER_ROWS:
         light = "red" if effective < RED_ROWS else "amber"

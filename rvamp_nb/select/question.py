@@ -115,15 +115,11 @@ def read_question(X, y, names, roles, asked):
         check_refittable(A, prior, *loss)
     wanted = (asked[name] for name in ("threshold", "pfer", "q", "bound"))
     *promise, note = resolved_target(question, *wanted)
-    notes = target.note, *columns.notes, *_may_be_gaps(X, names), apart, note
+    codes = () if isinstance(X, ChunkedTable) else far_numbers(X, names)
+    remedy = ": if it stands for a gap, fill it in, or leave out the rows"
+    codes = (what + remedy for _, what in codes)
+    notes = target.note, *columns.notes, *codes, apart, note
     return question, promise, (*notes, _unlike_normal(question, asked["decoys"]))
-
-
-def _may_be_gaps(X, names):
-    """Sentences about numbers in memory that may stand for a gap."""
-    remedy = "fill it in, or leave out the rows"
-    for number, what in () if isinstance(X, ChunkedTable) else far_numbers(X, names):
-        yield f"{what}: if it stands for a gap, {remedy}"
 
 
 def _read_columns(X, names, target, counts, asked):

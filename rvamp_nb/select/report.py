@@ -241,15 +241,6 @@ _OF_DECOYS = (
 _SHORT = {_COVARIATE: "always in", "explained by the covariates": "explained"}
 
 
-def _has_effects(question):
-    """Whether `debiased_effects` takes such a table: its loss, with single columns in
-    memory and rows that are drawn one by one.
-    """
-    rows, plain = question.target.rows, not question.columns.together
-    plain &= isinstance(question.A, np.ndarray) and rows.groups is None
-    return plain and type(question.target.likelihood) in (Squared, Logistic)
-
-
 def _leading(s, most):
     """The first lines of the table, and what its columns are."""
     table, beside, q = short_table(s), s.refined is not None, s.q_values is not None
@@ -275,7 +266,10 @@ def _leading(s, most):
     if (left := len(table) - most) > 0:
         yield f"... and {wording.number_of(left, 'more feature')}"
     near = beside and bool(s.undecided.any())
-    effects = _EFFECTS if _has_effects(s.question) else ""
+    loss, kind = type(s.question.target.likelihood), type(s.question.A)
+    single = s.question.target.rows.groups is None and not s.question.columns.together
+    single &= kind is np.ndarray and loss in (Squared, Logistic)
+    effects = _EFFECTS if single else ""
     columns = _COLUMNS.format(_SINGLE if "sd" in known else _EACH, effects)
     columns += _ERROR * beside + _OF_DECOYS * q + _UNDECIDED * near
     yield from _wrapped([columns], 0)
