@@ -62,7 +62,9 @@ def _fitted(name, table, options):
 
 def _all_warnings(table, warned):
     """Sentences of the table and of the fit, and one about names."""
-    warned = [*table.warnings, *warned]
+    stem = lambda text: text.partition(": if it stands for a gap")[0]
+    known = [*map(stem, table.warnings)]
+    warned = [*table.warnings, *(text for text in warned if stem(text) not in known)]
     if any(str(name)[0] in "=+-@" for name in table.X):
         formula = "a spreadsheet takes names that begin with =, +, - or @ for formulas"
         warned.append(f"{formula}: let it import the column 'feature' as text")
@@ -106,14 +108,18 @@ def _contents(s, with_path, source, table, warned):
     return contents | {"-selection.json": _reports.json_file(settings)}, code
 
 
-def _by_lines(s, lines):
-    """A `Selection` whose diagnostics name rows by their lines in the file."""
-    known, unit = s.diagnostics, lines.name
+def _by_lines(s, table):
+    """A `Selection` whose diagnostics name rows by their lines in the file, and ids."""
+    known, lines = s.diagnostics, table.X.index
+    unit = lines.name
     few = lambda rows: ", ".join(map(str, rows[:4]))
     reasons, groups = known.reasons, [[known.largest_row], *known.repeated[:1]]
     for rows in groups if unit else ():
         s_ = "s" * (len(rows) > 1)
-        old, new = f"row{s_} {few(rows)}", f"{unit}{s_} {few(lines[rows])} of the file"
+        old, new = f"row{s_} {few(lines[rows])}", f"{unit}{s_} {few(lines[rows])}"
+        new += " of the file"
+        if len(table.ids):
+            new += f" ({printable(few(table.ids[rows]))})"
         reasons = [new + r[len(old) :] if r.startswith(old) else r for r in reasons]
     return replace(s, diagnostics=known._replace(reasons=tuple(reasons)))
 
@@ -332,7 +338,7 @@ def _run(argv):
     _announce(options)
     with _collected_warnings() as warned:
         s = _fitted(source["name"], table, options)
-    warned, s = _all_warnings(table, warned), _by_lines(s, table.X.index)
+    warned, s = _all_warnings(table, warned), _by_lines(s, table)
     contents, code = _contents(s, args.path, source, table, warned)
     lines = _reports.console(s, source["name"], table.notes, warned)
     try:

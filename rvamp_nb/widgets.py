@@ -21,7 +21,7 @@ import numpy as np
 from scipy.ndimage import binary_dilation
 
 from .active import step_for
-from .densities import p1, p2
+from .densities import located, p1, p2
 from .environment import import_extra, progress_bar
 from .iteration import Anderson, iterate, run
 from .likelihood import Squared
@@ -180,14 +180,14 @@ def _columns(shown, names, fit):
     for each in shown:
         if isinstance(each, str) and each not in known:
             near = get_close_matches(each, map(str, known), 1)
-            remedy = f"; did you mean {near[0]!r}?" * bool(near)
+            remedy = "".join(f"; did you mean {name!r}?" for name in near)
             raise ValueError(f"explore: there is no column {each!r}{remedy}")
         found.append(known[each] if isinstance(each, str) else each)
-    p1(fit, np.array(found))  # an IndexError for a number of no column
-    if len(set(found)) < max(len(found), 2):
+    at = located(fit, found).at  # an IndexError for a number of no column
+    if len({*at}) < max(len(at), 2):
         what = "must name two columns or more, each once"
         raise ValueError(f"explore: shown {what}, got {shown}")
-    return np.array(found)
+    return at
 
 
 def _along(fit, bar, ratio=1.2, below=12, above=11):

@@ -333,10 +333,11 @@ def _signs_of_the_path(fit, path_failed, q_reached):
         yield "red", f"{what}: fewer are reported than asked for; ask for a smaller q"
 
 # %% ../../nbs/course/45_diagnostics.ipynb #a1c0ffe2
-def _signs_of_the_rows(unit, effective, row, share, single_share):
+def _signs_of_the_rows(unit, effective, largest, share, single_share):
     """Lights and reasons for rows that make most of the noise."""
     if share > RED_SHARE:
-        what = f"{unit} {row} alone makes {share:.0%} of the variation over resamples"
+        what = f"{unit} {largest} alone makes {share:.0%} of the variation over"
+        what += " resamples"
         yield "red", f"{what}: look at it, and compare with refits"
     if effective < AMBER_ROWS:
         light = "red" if effective < RED_ROWS else "amber"
@@ -367,7 +368,7 @@ def _signs_of_the_groups(unit, single_share, size, partner, names):
         yield "amber", f"{what} ({worst}): {remedy}"
 
 # %% ../../nbs/course/45_diagnostics.ipynb #a1c0ffe3
-def _signs_of_the_table(twins, names, repeated, M):
+def _signs_of_the_table(twins, names, repeated, M, called):
     """Lights and reasons for rows that repeat each other and for equal columns."""
     if repeated:
         repeats = sum(map(len, repeated)) - len(repeated)
@@ -375,7 +376,7 @@ def _signs_of_the_table(twins, names, repeated, M):
         groups = f" ({len(repeated)} such groups)" if len(repeated) > 1 else ""
         light = "red" if share > RED_REPEATS else "amber"
         what = (
-            f"rows {format_list(range(M), repeated[0])} look like repeated samples of"
+            f"rows {format_list(called, repeated[0])} look like repeated samples of"
         )
         what += (
             f" one unit{groups}: the bound on false selections needs independent rows"
@@ -422,12 +423,16 @@ def _worst(signs):
     return next((at for at in WORST_FIRST if at in dict(signs)), "green"), reasons
 
 # %% ../../nbs/course/45_diagnostics.ipynb #7a801347
-def diagnose(fit, where, names, *, path_failed=False, q_reached=True, rows=()):
+def diagnose(
+    fit, where, names, *, path_failed=False, q_reached=True, rows=(), called=None
+):
     """The light at one penalty: the `Diagnostics` of a fit from `rvamp` to n columns,
     of which `where`, (N,) int array, says for each column of the table which one stands
     for it; names are (N,). path_failed says whether a penalty at or above this one has
     not converged, q_reached whether as many features are selected on average as were
-    asked for; rows are groups of repeated samples, from `near_duplicate_rows`.
+    asked for; rows are groups of repeated samples, from `near_duplicate_rows`, and
+    called, (M,), says what rows are called, or None for their numbers; groups are
+    called by their labels.
     """
     of_noise = np.nan, np.nan, -1, np.nan, np.nan
     columns = np.full((2, len(where)), np.nan)
@@ -439,15 +444,17 @@ def diagnose(fit, where, names, *, path_failed=False, q_reached=True, rows=()):
     same = np.flatnonzero(np.bincount(where) > 1)
     twins = [np.flatnonzero(where == column) for column in same]
     loss, M, unit = fit.problem.likelihood, len(fit.problem.A), "row"
+    called = units = range(M) if called is None else called
     if isinstance(loss, GroupedLoss):
         if loss.plain.joint:  # a group is a sample, chapter 6.1
             M = loss.layout.sums.shape[1]
-        unit = "row" if loss.plain.joint else "group"
+        else:
+            unit, units = "group", fit.problem.counts.names
     signs = [*_signs_of_the_path(fit, path_failed, q_reached)]
-    signs += _signs_of_the_rows(unit, effective, row, share, single_share)
+    signs += _signs_of_the_rows(unit, effective, units[row], share, single_share)
     together = group_share, _columns_together(fit)[where], columns[1], names
     signs += _signs_of_the_groups(unit, *together)
-    signs += _signs_of_the_table(twins, names, rows, M)
+    signs += _signs_of_the_table(twins, names, rows, M, called)
     light, reasons = _worst(signs)
     spreads = [*_signs_of_the_spreads(fit.Pi[where], *columns, share, names)]
     spreads += _signs_of_a_slab(fit, effective)

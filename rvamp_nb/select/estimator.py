@@ -29,13 +29,14 @@ from ..prior import Prior
 from ..resampling import CountLaw
 from . import predictions
 from .features import as_frame, column_names, named, read_X
+from .frames import order_lost
 from .html import answer_html
 from .penalty import SelectionProblem
 from .question import check_options, read_question
 from .remarks import remarks_on
 from .results import Results
 from .selection import Selection, select
-from .target import check_column, check_rows, is_named
+from .target import check_column, check_rows, is_named, row_labels
 from ..solver import Fit
 from ..step import threads
 from ..tables.chunked import ChunkedTable
@@ -604,6 +605,9 @@ def _found(est, X, y, roles):
         check_rows(X, y, **roles),
         str(est.loss) == "auto" and is_named(y),
     )
+    if several:
+        strange.append(order_lost("y", y.dtype))
+    roles = dict(roles, labels=row_labels(X))
     X, y = _validated(est, X, y)
     unnamed = [f"x{i}" for i in range(est.n_features_in_)]
     names = np.asarray(vars(est).get("feature_names_in_", unnamed), dtype=object)

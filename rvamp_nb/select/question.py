@@ -13,6 +13,7 @@ from ..resampling import Grouped, drawn
 from . import feature_groups
 from .error_control import BOUNDS, DECOYS
 from .features import by_name, prepare_columns
+from .frames import far_numbers
 from .penalty import SelectionProblem, read_penalty, resolved_target
 from .target import check_estimable, count_law, read_target, row_roles
 from ..tables.chunked import ChunkedTable
@@ -114,7 +115,10 @@ def read_question(X, y, names, roles, asked):
         check_refittable(A, prior, *loss)
     wanted = (asked[name] for name in ("threshold", "pfer", "q", "bound"))
     *promise, note = resolved_target(question, *wanted)
-    notes = target.note, *columns.notes, apart, note
+    codes = () if isinstance(X, ChunkedTable) else far_numbers(X, names)
+    remedy = ": if it stands for a gap, fill it in, or leave out the rows"
+    codes = (what + remedy for _, what in codes)
+    notes = target.note, *columns.notes, *codes, apart, note
     return question, promise, (*notes, _unlike_normal(question, asked["decoys"]))
 
 

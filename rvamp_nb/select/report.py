@@ -21,6 +21,7 @@ from textwrap import fill
 import numpy as np
 
 import rvamp_nb
+from ..likelihood import Logistic, Squared
 from ..plot_style import style
 from ..saving import unwritten_named, written_whole
 from . import wording
@@ -228,8 +229,9 @@ _COLUMNS = (
     " selected. {} over resamples; the penalty shrinks them, so they are no effect"
     " sizes{}."
 )
-_SINGLE = "mean, sd: of its coefficient", " (with intervals: rvamp_nb.debiased_effects)"
-_EACH = "The other columns are its mean coefficients for each class", ""
+_SINGLE = "mean, sd: of its coefficient"
+_EACH = "The other columns are its mean coefficients for each class"
+_EFFECTS = " (with intervals: rvamp_nb.debiased_effects)"
 _ERROR = " s.e.: the standard error of Π."
 _UNDECIDED = " undecided: Π is within two standard errors of the threshold."
 _OF_DECOYS = (
@@ -264,7 +266,11 @@ def _leading(s, most):
     if (left := len(table) - most) > 0:
         yield f"... and {wording.number_of(left, 'more feature')}"
     near = beside and bool(s.undecided.any())
-    columns = _COLUMNS.format(*(_SINGLE if "sd" in known else _EACH))
+    loss, kind = type(s.question.target.likelihood), type(s.question.A)
+    single = s.question.target.rows.groups is None and not s.question.columns.together
+    single &= kind is np.ndarray and loss in (Squared, Logistic)
+    effects = _EFFECTS if single else ""
+    columns = _COLUMNS.format(_SINGLE if "sd" in known else _EACH, effects)
     columns += _ERROR * beside + _OF_DECOYS * q + _UNDECIDED * near
     yield from _wrapped([columns], 0)
 

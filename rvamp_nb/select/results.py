@@ -11,7 +11,10 @@ from operator import attrgetter
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import widgets
+from ..densities import located
 from ..environment import numpy_errors
 from . import plots, report, substitutes
 from ..typing import Array, Bools, FilePath
@@ -200,10 +203,20 @@ class Results:
                 "it draws single columns, not those of column_groups, and not several"
             )
             raise ValueError(f"explore: {what} classes; see plot_density")
-        names, unit = columns.names[columns.first], columns.unit[columns.first]
         if shown is None:
-            shown = names[columns.where[plots.leaders_of(self._known, 10)]]
-        return widgets.explore(fit, names, shown=list(shown), unit=unit)
+            leaders = plots.leaders_of(self._known, 10)
+            once = np.unique(columns.where[leaders], return_index=True)[1]
+            shown = leaders[np.sort(once)]
+        chosen = located(self._known, shown)
+        at, called = map(np.atleast_1d, (chosen.at, chosen.names))
+        for i, name in zip(at, called):
+            first = called[np.argmax(at == i)]
+            if name != first:
+                both = f"{first} and {name} are near copies, taken as one column"
+                raise ValueError(f"explore: {both}: name one of them")
+        names, unit = columns.names[columns.first], columns.unit[columns.first]
+        names[at], unit[at] = called, chosen.unit
+        return widgets.explore(fit, names, shown=at, unit=unit)
 
     def report(self, folder: FilePath, done: Sequence[str] = ()) -> list[File]:
         """Write a page for a paper: methods, settings, tables and pictures.

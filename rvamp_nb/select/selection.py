@@ -242,6 +242,7 @@ def diagnose_selection(question, path, answer, q, repeated):
     each = np.flatnonzero((group < 0) | np.isin(range(len(group)), first))
     called = columns.labels(each)
     how = dict(path_failed=failed, q_reached=reached, rows=repeated)
+    how["called"] = question.target.rows.labels
     seen = fit
     if "covariate" in columns.kind:  # what they explain is no sign of trouble
         seen = question.projected(fit)

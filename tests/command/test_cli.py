@@ -1140,6 +1140,7 @@ def test_what_stands_for_a_gap_can_be_said(capsys):
     said = unwrapped(capsys.readouterr().out)
     remark = "-99 comes several times, far from the rest: 3 in 'x0' (else"
     assert f"warning: {remark}" in said and "say --na -99" in said
+    assert said.count("comes several times") == 1
     with_codes = probabilities("b/data-selection.csv")
     more = "--na -99 --na none --missing median --out c".split()
     assert exit_code([*ask, *more]) in (0, 3)
@@ -1485,7 +1486,7 @@ def test_rows_with_gaps_are_left_out_and_named_by_their_lines(capsys):
     assert exit_code([*ROLES, "drop"]) == 3
     out = unwrapped(capsys.readouterr().out)
     assert "2 of 90 rows left out" in out and "88 rows" in out
-    assert "line 12 of the file alone" in out  # the tenth row after the head
+    assert "line 12 of the file (P10) alone" in out  # the tenth after the head
 
 
 def test_every_unusable_column_is_in_the_one_line(capsys):
@@ -1972,6 +1973,31 @@ def test_rows_that_repeat_each_other_are_code_3(capsys):
     first = out.split("t: 60 rows")[0]
     assert "lines 2, 3, 4 of the file look like repeated samples" in out
     assert "if rows were independent, but some look like repeats" in first
+
+
+def test_what_the_light_names_has_its_line_and_its_label(capsys):
+    """A row its line and its --id, a group its label, a wrong entry its line."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(80, 8))).add_prefix("m")
+    frame["patient"] = [f"P{k}" for k in rng.permutation(80)]
+    frame["pair"] = np.repeat(np.arange(1, 41), 2)
+    frame["y"] = frame.m0 + rng.normal(size=80)
+    frame.loc[7, "y"] = 90
+    ask = "select t.csv --target y --resamples 0 --force --id patient"
+    for more, wanted in [
+        ("--drop pair", f"line 9 of the file ({frame.patient[7]}) alone makes"),
+        ("--groups pair", "group 4 alone makes"),
+    ]:
+        frame.to_csv("t.csv", index=False)
+        with pytest.raises(SystemExit):
+            main(f"{ask} {more}".split())
+        assert wanted in unwrapped(capsys.readouterr().out)
+    frame["end"], frame["start"], frame["died"] = 2.0, 1.0, 1
+    frame.loc[5, "start"] = 3.0
+    frame.drop(columns=["patient", "pair", "y"]).to_csv("t.csv", index=False)
+    with pytest.raises(SystemExit):
+        main("select t.csv --time end --event died --entry start --force".split())
+    assert "line 7 starts at 3 and stops at 2" in unwrapped(capsys.readouterr().err)
 
 
 def test_parquet_is_a_table():

@@ -809,7 +809,10 @@ def test_targets_in_all_forms():
 @pytest.mark.parametrize(
     "y, word",
     [
-        (np.column_stack([np.ones(5), np.full((5, 2), 3)]), "row 0 starts at 3"),
+        (
+            np.column_stack([np.ones(5), np.full((5, 2), 3)]),
+            r"row 0 \(counted from 0\) starts at 3",
+        ),
         (
             np.column_stack([np.ones(5), np.full(5, -1.0), np.ones(5)]),
             "start must be >",

@@ -442,8 +442,45 @@ def test_an_estimator_is_explored_by_its_names_on_the_scale_of_the_table():
     with pytest.raises(TypeError):
         explore(selector, ["names", "are", "known"])
     assert len(selector.explore().table["names"]) == 10
-    with pytest.raises(ValueError, match="no column 'agee'; did you mean 'age'"):
+    with pytest.raises(ValueError, match="'agee', which is no .*did you mean 'age'"):
         selector.explore(["bmi", "agee"])
+
+
+@pytest.fixture(scope="module")
+def copied():
+    """A selector whose column x1 is -2 times x0."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5))
+    X[:, 1] = -2 * X[:, 0]
+    y = 3 * X[:, 3] - 2 * X[:, 0] + rng.normal(size=60)
+    with pytest.warns(UserWarning, match="x0, x1 are the same up to sign"):
+        return StabilitySelection(n_resamples=0, verbose=0).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "shown, names", [([3, 4], ["x3", "x4"]), (["x1", 3], ["x1", "x3"])]
+)
+def test_numbers_are_those_of_the_table_though_near_copies_shift_others(
+    copied, shown, names
+):
+    table = copied.explore(shown).table
+    assert table["names"] == names
+    found = np.array(in_node(DIABETES, table=table, at=table["start"])).T
+    d = p1(copied, names)
+    np.testing.assert_allclose(found, [d.atom, d.mean, d.var], rtol=1e-4, atol=1e-9)
+
+
+def test_what_names_no_column_of_the_table_is_refused(copied):
+    assert copied.explore().table["names"] == ["x3", "x0", "x2", "x4"]
+    for kind, words, shown in [
+        (ValueError, "'zz', which is no column of X", ["zz", "x0"]),
+        (ValueError, "-1, which is no column of X", [0, -1]),
+        (ValueError, "x0 and x1 are near copies, taken as one", ["x0", "x3", "x1"]),
+        (ValueError, "two columns or more, each once", ["x3", "x3"]),
+        (ValueError, "two columns or more", "x3"),
+    ]:
+        with pytest.raises(kind, match=words):
+            copied.explore(shown)
 
 
 def test_what_cannot_be_explored_is_refused_by_name(small):
@@ -458,6 +495,16 @@ def test_what_cannot_be_explored_is_refused_by_name(small):
             ValueError,
             "there is no column 'bni'; did you mean 'bmi'",
             lambda: explore(fit, names, shown=["age", "bni"]),
+        ),
+        (
+            ValueError,
+            "there is no column 'qqq'$",
+            lambda: explore(fit, names, shown=["age", "qqq"]),
+        ),
+        (
+            ValueError,
+            "two columns or more, each once",
+            lambda: explore(fit, shown=[5, -1]),
         ),
         (ValueError, "5 names for 6 columns", lambda: explore(fit, names[:5])),
         (

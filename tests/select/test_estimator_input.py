@@ -669,6 +669,43 @@ def test_codes_of_classes_are_warned_of(kind):
     assert s.loss_ == "squared"
 
 
+def test_counts_are_noticed_whatever_their_number_of_values():
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(200, 5))
+    exposure = np.exp(rng.normal(size=200))
+    few, many, most = (rng.poisson(mean * exposure) for mean in (1, 3, 60))
+    s = StabilitySelection(n_resamples=0, verbose=0, lambdas=[5.0])
+    for y in (few, many, 1.0 * most, many + (many > 0)):
+        (noted,) = (text for text in of(s, table, y) if "whole numbers" in text)
+        assert s.loss_ == "squared" and "loss='poisson'" in noted
+        assert "they are counts (offset=np.log(exposure), where" in noted
+        assert "loss='squared'" in noted
+    high = 90 + many  # none is near 0: only an exposure says that they are counts
+    years, ranks = rng.integers(18, 90, size=200), rng.permutation(200)
+    for y in (high, years, ranks, many - 1, many + 0.5):
+        assert not any("whole numbers" in text for text in of(s, table, y))
+    noted = of(s, table, high, offset=np.log(exposure))
+    assert any("loss='poisson' says" in text for text in noted)
+
+
+def test_an_order_of_levels_that_is_lost_is_named():
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(90, 4))
+    words = np.array(["low", "mid", "high"])[rng.integers(0, 3, size=90)]
+    s = StabilitySelection(n_resamples=0, verbose=0, lambdas=[5.0])
+    for ordered in (True, False):
+        kind = pd.CategoricalDtype(["low", "mid", "high"], ordered=ordered)
+        y = pd.Series(words).astype(kind)
+        noted = [text for text in of(s, table, y) if "order" in text]
+        assert s.loss_ == "softmax" and len(noted) == ordered
+    y = pd.Series(words).astype(pd.CategoricalDtype(["low", "mid", "high"], True))
+    (noted,) = (text for text in of(s, table, y) if "order" in text)
+    assert "y has ordered levels ('low', 'mid', 'high')" in noted
+    assert "step by step" in noted and "loss='squared'" in noted
+    s.set_params(loss="softmax")
+    assert not any("order" in text for text in of(s, table, y))
+
+
 @pytest.mark.parametrize("y, loss", [(COUNTS, "squared"), (COUNTS, "poisson")])
 def test_a_loss_that_is_given_is_not_warned_of(y, loss):
     with warnings.catch_warnings():
@@ -833,6 +870,20 @@ def test_noise_is_not_said_to_lack_room():
         s = StabilitySelection(verbose=0, n_resamples=0)
         noted = of(s, rng.normal(size=(100, 20)), rng.normal(size=100))
         assert not s.support_.any() and not any("nothing could" in n for n in noted)
+
+
+def test_a_number_that_may_stand_for_a_gap_is_named_by_fit():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(120, 6))).add_prefix("x")
+    y = (2 * table["x0"] + rng.normal(size=120)).to_numpy()
+    s = StabilitySelection(verbose=0, n_resamples=0)
+    assert not any("stands for a gap" in text for text in of(s, table, y))
+    table.loc[:2, "x0"] = -99
+    for given, name in ((table, "x0"), (table.to_numpy(), "x0")):
+        (noted,) = (text for text in of(s, given, y) if "stands for a gap" in text)
+        remark = f"-99 comes several times, far from the rest: 3 in '{name}' (else "
+        assert noted.startswith(remark)
+        assert noted.endswith("gap, fill it in, or leave out the rows")
 
 
 def test_a_leak_is_named():

@@ -361,6 +361,32 @@ def test_a_few_equal_numbers_far_from_the_rest_are_named(code, times, rest, foun
         assert not prepare_table(data, "y", na=code, missing="median").warnings
 
 
+@pytest.mark.parametrize("cell", ["<0.5", "< 0.5", "<=0.5", ">7", "<0,5", "≤1e-3"])
+def test_a_value_beyond_a_limit_is_no_gap(cell):
+    """As a gap the lowest values would become middle ones: the limit is offered."""
+    data = frame()[["age", "crp", "y"]].astype(object)
+    data.loc[3, "crp"] = cell
+    line = refused(data, "y")
+    assert (
+        f"a cell is only known to lie beyond a limit in 'crp' (1 of 30, first '{cell}"
+        in line
+    )
+    assert "write the limit itself, or half of it" in line and "na=" not in line
+    assert "is not a number" not in line
+
+
+def test_a_target_whose_order_is_lost_is_named():
+    data = frame()[["age", "crp", "site"]]
+    for ordered in (True, False):
+        data["site"] = data["site"].astype(pd.CategoricalDtype(list("ABC"), ordered))
+        found = prepare_table(data, "site").warnings
+        assert [text[:29] for text in found] == [
+            "'site' has ordered levels ('A"
+        ] * ordered
+    data["site"] = data["site"].cat.as_ordered()
+    assert not prepare_table(data, "site", positive="C").warnings
+
+
 def test_codes_of_gaps_are_gathered():
     """Two codes in a column, and one in many columns."""
     data = frame(M=60)[["age", "y"]]

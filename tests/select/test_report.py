@@ -667,3 +667,36 @@ def test_a_full_disk_leaves_nothing_behind(plain, tmp_path, monkeypatch):
     (tmp_path / "report").rmdir()
     kept = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert kept == {"a.txt": b"old", "b.txt": b"old"}
+
+
+@pytest.mark.parametrize(
+    "loss, options, roles, there",
+    [
+        ("squared", {}, {}, True),
+        ("logistic", {}, {}, True),
+        ("huber", {}, {}, False),
+        ("poisson", {}, {}, False),
+        ("survival", {}, {}, False),
+        ("softmax", {}, {}, False),
+        ("squared", dict(column_groups={"g": [0, 1]}), {}, False),
+        ("squared", {}, dict(groups=np.repeat(range(45), 2)), False),
+        ("logistic", {}, dict(n_trials=np.full(90, 3)), False),
+    ],
+)
+def test_the_legend_points_to_effects_where_they_can_be_had(
+    loss, options, roles, there
+):
+    X, y = table(N=8)
+    target = {
+        "logistic": np.where(y > 0, 1, 0),
+        "poisson": np.where(y > 0, 2, 0) + np.arange(90) % 3,
+        "survival": np.column_stack([np.arange(90) % 3 > 0, np.exp(y / np.ptp(y))]),
+        "softmax": np.where(y > 1, "a", np.where(y < -1, "b", "c")),
+    }.get(loss, y)
+    s = StabilitySelection(n_resamples=0, verbose=0, loss=loss, lambdas=[3.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = s.set_params(**options).fit(X, target, **roles).selection_
+    text = " ".join(" ".join(console(found, "t", [], [], 5)).split())
+    assert "no effect sizes" in text
+    assert ("rvamp_nb.debiased_effects" in text) == there

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from cover import in_turn
 from designs import blocks as as_chunked
@@ -273,6 +274,27 @@ def test_a_planted_outlier_turns_it_on(seed):
         and s.diagnostics_.largest_share > 0.25
         and s.summary().attrs["reliability"] == "red"
     )
+
+
+@pytest.mark.parametrize("labels", [np.arange(1, 41), [f"p{k:02d}" for k in range(40)]])
+def test_the_group_of_an_outlier_is_named_by_its_label(labels):
+    """As the row is by its label in pandas."""
+    X, y = clean(0, M=80)
+    groups = np.repeat(labels, 2)
+    y[groups == labels[24]] += 40
+    plain = StabilitySelection(n_resamples=0)
+    with pytest.warns(ReliabilityWarning, match=f"group {labels[24]} alone makes"):
+        s = plain.fit(X, y, groups=groups)
+    assert s.diagnostics_.largest_row == 24
+    X, y = clean(0)
+    y[17] += 40
+    frame = pd.DataFrame(X, index=[f"s{k}" for k in range(len(X))]).add_prefix("x")
+    with pytest.warns(ReliabilityWarning, match="row s17 alone makes"):
+        plain.fit(frame, y)
+    again = frame.iloc[[*range(40), 5]] + 0.0
+    with pytest.warns(ReliabilityWarning):
+        found = plain.fit(again, y[[*range(40), 5]]).diagnostics_
+    assert any("rows s5, s5 look like repeated" in text for text in found.reasons)
 
 
 def test_features_that_share_a_signal_are_named():
