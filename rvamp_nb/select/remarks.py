@@ -46,7 +46,8 @@ def _remarks(found):
     Pi = found.probabilities[columns.first][question.candidates]
     strong = np.count_nonzero(_stands_out(found.fit) & question.candidates)
     share = found.q / max(strong, 1)  # no mean of their Π is above it
-    by_q = found.asked["lambdas"] is None
+    # where pfer is not met, the status says what to do
+    by_q = found.asked["lambdas"] is None and found.status == "converged"
     if Pi.max() < found.threshold and share < found.threshold and strong and by_q:
         many = f"{strong} strong {columns.feature}{'s share' if strong > 1 else ' has'}"
         text = f"nothing could be selected here: {many} q = {found.q:.3g} places in"
