@@ -44,12 +44,26 @@ def _remarks(found):
     seen = seen[:: len(seen) // len(question.target.y)]  # of a sample's rows the first
     yield from suspected(question.target, columns.names, chosen, seen)
     Pi = found.probabilities[columns.first][question.candidates]
-    leaders, room = Pi[4 * Pi >= Pi.max()], int(found.q / found.threshold)
-    alike = leaders.sum() > 0.9 * Pi.sum() and len(leaders) > room
-    few = room < 2 or 2 * len(leaders) <= len(Pi)  # or else it may be noise
-    by_q = found.asked["lambdas"] is None
-    if Pi.max() < found.threshold and alike and few and by_q:
-        many = f"{len(leaders)} {columns.feature}{'s' * (len(leaders) > 1)}"
-        text = f"nothing could be selected here: {many} compete for q = {found.q:.3g}"
-        text += f" places in each resample, and at most {room} of them can reach the"
-        yield f"{text} threshold {found.threshold:.3g}; raise q or pfer, or lower it"
+    strong = np.count_nonzero(_stands_out(found.fit) & question.candidates)
+    share = found.q / max(strong, 1)  # no mean of their Π is above it
+    # where pfer is not met, the status says what to do
+    by_q = found.asked["lambdas"] is None and found.status == "converged"
+    if Pi.max() < found.threshold and share < found.threshold and strong and by_q:
+        many = f"{strong} strong {columns.feature}{'s share' if strong > 1 else ' has'}"
+        text = f"nothing could be selected here: {many} q = {found.q:.3g} places in"
+        text += f" each resample, a mean Π of at most {share:.2g}, and the threshold is"
+        yield f"{text} {found.threshold:.3g}; raise q or pfer, or lower the threshold"
+
+
+def _stands_out(fit):
+    """Which columns the data pull three standard deviations across resamples away from
+    zero, (n,) bool; of columns that are selected together, their root mean square.
+    """
+    n, prior = len(fit.Pi), fit.problem.prior
+    _, field, noise = (part[:n] for part in fit.last.state.to_prior.alone())
+    squares = field**2
+    pull = np.divide(squares, noise, out=np.zeros(n), where=noise > 0)
+    if prior.column_groups is not None:
+        groups = prior.column_groups
+        pull = (np.bincount(groups.index, pull) / groups.sizes)[groups.index]
+    return pull > 9

@@ -849,19 +849,31 @@ def test_labels_that_nobody_gave_are_no_names():
 # What may be the target, and where nothing could be selected --------------------------
 
 
-@pytest.mark.parametrize("strong", [2, 3, 4])
+@pytest.mark.parametrize("strong", range(1, 10))
 def test_where_nothing_can_be_selected_it_says_so(strong):
     rng = np.random.default_rng(0)
     table = rng.normal(size=(200, strong))
     y = table.sum(1) + 0.5 * rng.normal(size=200)
     s = StabilitySelection(verbose=0, n_resamples=0)
     (said,) = (text for text in of(s, table, y) if "nothing could" in text)
-    assert not s.support_.any() and "at most 1 of them can reach" in said
+    assert not s.support_.any() and f"{strong} strong feature" in said
+    assert f"a mean Π of at most {s.q_ / strong:.2g}, and the threshold is" in said
     found = StabilitySelection(
         verbose=0, n_resamples=0, q=0.95 * strong, threshold=0.75
     )
     assert not any("nothing could" in text for text in of(found, table, y))
     assert found.support_.all()
+
+
+def test_groups_of_columns_that_share_too_few_places_are_counted():
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(200, 12))
+    y = table.sum(1) + 0.5 * rng.normal(size=200)
+    groups = {f"g{k}": [2 * k, 2 * k + 1] for k in range(6)}
+    s = StabilitySelection(verbose=0, n_resamples=0, column_groups=groups)
+    noted = of(s, table, y)
+    assert not s.support_.any()
+    assert any("strong groups share q = 1.73 places" in text for text in noted)
 
 
 def test_noise_is_not_said_to_lack_room():
