@@ -44,11 +44,14 @@ def _remarks(found):
     seen = seen[:: len(seen) // len(question.target.y)]  # of a sample's rows the first
     yield from suspected(question.target, columns.names, chosen, seen)
     Pi = found.probabilities[columns.first][question.candidates]
-    strong = np.count_nonzero(_stands_out(found.fit) & question.candidates)
+    shared = found.fit.Pi[_stands_out(found.fit) & question.candidates]
+    strong = len(shared)
     share = found.q / max(strong, 1)  # no mean of their Π is above it
+    # of unequal features the strongest may have more than its share
+    alike = 2 * shared.sum() ** 2 > strong * (shared @ shared)
     # where pfer is not met, the status says what to do
     by_q = found.asked["lambdas"] is None and found.status == "converged"
-    if Pi.max() < found.threshold and share < found.threshold and strong and by_q:
+    if max(Pi.max(), share) < found.threshold and alike and by_q:
         many = f"{strong} strong {columns.feature}{'s share' if strong > 1 else ' has'}"
         text = f"nothing could be selected here: {many} q = {found.q:.3g} places in"
         text += f" each resample, a mean Π of at most {share:.2g}, and the threshold is"
