@@ -876,6 +876,17 @@ def test_groups_of_columns_that_share_too_few_places_are_counted():
     assert any("strong groups share q = 1.73 places" in text for text in noted)
 
 
+def test_features_of_unequal_strength_are_not_said_to_lack_room():
+    rng = np.random.default_rng(5)  # 120 strong features, the strongest has .55
+    factors = rng.normal(size=(70, 3))
+    table = factors @ rng.normal(size=(3, 300)) + rng.normal(size=(70, 300))
+    y = factors @ [1, 0.8, 0.6] + 0.5 * rng.normal(size=70)
+    s = StabilitySelection(verbose=0, n_resamples=0)
+    noted = of(s, table, y)
+    assert not s.support_.any() and s.probabilities_.max() > 5 * s.q_ / 120
+    assert not any("nothing could" in text for text in noted)
+
+
 def test_noise_is_not_said_to_lack_room():
     for seed in range(3):
         rng = np.random.default_rng(seed)
