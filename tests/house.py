@@ -1,15 +1,15 @@
 """The house, counted: python tests/house.py
 
-Lines of code a room (docstrings, comments and blank lines are free, so that nobody
-shortens a sentence, and a signature is one line, so that nobody leaves out a type);
-floors, circles and arrows back of its imports; what is defined in
-two rooms; private functions of less than four lines that are called once; classes
-deeper than three.
+Tokens of code a room, and tokens a line (docstrings and comments are free; lines are
+free, too: nobody has to write two things on one); floors, circles and arrows back of
+its imports; what is defined in two rooms; private functions of less than four lines
+that are called once; classes deeper than three.
 
     python tests/house.py --crossings
 
-counts how often the data pass from one room to another, in one fit by `rvamp` and in
-the default job of `StabilitySelection`, and names the busiest corridors.
+counts how often the data pass from one room to another, and how many functions of the
+house wait for each other at most, in one fit by `rvamp` and in the default job of
+`StabilitySelection`, and names the busiest corridors.
 """
 
 import ast
@@ -128,21 +128,20 @@ def alike(trees):
     return sorted(" ".join(".".join(one) for one in sorted(h)) for h in several)
 
 
-def code_lines(text):
-    """The lines of a room that hold code: no blank ones, no comments, no docstrings; a
-    signature is one however many it is written on, as in minutes.py.
+def code_size(text):
+    """The tokens of a room's code, and the lines that they stand on: without blank
+    lines, comments and docstrings.
     """
-    held, tree = set(), ast.parse(text)
-    for token in generate_tokens(StringIO(text).readline):
-        if token.type in (NAME, NUMBER, OP, STRING):
-            held |= set(range(token.start[0], token.end[0] + 1))
-    for node in ast.walk(tree):
+    free, tokens, lines = set(), 0, set()
+    for node in ast.walk(ast.parse(text)):
         kinds = ast.Module, ast.FunctionDef, ast.ClassDef
         if isinstance(node, kinds) and ast.get_docstring(node) is not None:
-            held -= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
-        if isinstance(node, kinds[1:]):
-            held -= set(range(node.lineno + 1, node.body[0].lineno))
-    return len(held)
+            free |= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    for token in generate_tokens(StringIO(text).readline):
+        if token.type in (NAME, NUMBER, OP, STRING) and token.start[0] not in free:
+            tokens += 1
+            lines |= set(range(token.start[0], token.end[0] + 1))
+    return tokens, len(lines)
 
 
 def small_and_called_once(tree):
@@ -182,8 +181,8 @@ def count():
     homes = Counter(name for tree in once for name in {*defined(tree)})
     private = {room: [*small_and_called_once(tree)] for room, tree in trees.items()}
     return dict(
-        # nbdev wraps its list of names, or not: it is one line
-        lines={r: code_lines(LISTED.sub("", text)) for r, text in texts.items()},
+        # nbdev writes its list of names
+        size={r: code_size(LISTED.sub("", text)) for r, text in texts.items()},
         floors=floors(uses),
         back=[
             f"{room} -> {other}"
@@ -201,22 +200,31 @@ def count():
 
 def crossings(job):
     """{(room, other): how often a function of the one calls one of the other} while
-    a job, a function without arguments, is done.
+    a job, a function without arguments, is done; and how many functions of the house
+    wait for each other at most.
     """
     start, found = f"{HOUSE}/", Counter()
+    frames, most = 0, 0
 
     def see(frame, event, _):
+        nonlocal frames, most
+        room = frame.f_code.co_filename
+        if not room.startswith(start) or event not in ("call", "return"):
+            return
+        frames += 1 if event == "call" else -1
+        most = max(most, frames)
         if event == "call" and frame.f_back:
-            rooms = [f.f_code.co_filename for f in (frame.f_back, frame)]
-            if rooms[0] != rooms[1] and all(room.startswith(start) for room in rooms):
-                found[tuple(room.removeprefix(start)[:-3] for room in rooms)] += 1
+            caller = frame.f_back.f_code.co_filename
+            if caller != room and caller.startswith(start):
+                found[tuple(r.removeprefix(start)[:-3] for r in (caller, room))] += 1
 
     sys.setprofile(see)
     try:
         job()
     finally:
         sys.setprofile(None)
-    return Counter({pair: n for pair, n in found.items() if "__init__" not in pair})
+    pairs = {pair: n for pair, n in found.items() if "__init__" not in pair}
+    return Counter(pairs), most
 
 
 def jobs():
@@ -240,8 +248,9 @@ def print_crossings():
     warnings.simplefilter("ignore")  # what is found is not the matter here
     for name, job in jobs().items():
         job()
-        found = crossings(job)
+        found, frames = crossings(job)
         print(f"{sum(found.values()):6}  crossings between rooms in {name}")
+        print(f"{frames:6}  functions of the house wait for each other at most")
         for (room, other), n in found.most_common(12):
             print(f"{n:6}    {room} -> {other}")
 
@@ -249,10 +258,14 @@ def print_crossings():
 def main():
     """Print what is counted."""
     found = count()
-    for room, lines in sorted(found["lines"].items(), key=lambda item: -item[1]):
-        print(f"{lines:6}  {room}")
-    total = sum(found["lines"].values())
-    print(f"{total:6}  lines of code in {len(found['lines'])} rooms")
+    for room, (tokens, lines) in sorted(
+        found["size"].items(), key=lambda item: -item[1][0]
+    ):
+        print(f"{tokens:6}  {tokens / max(lines, 1):4.1f} a line  {room}")
+    tokens, lines = map(sum, zip(*found["size"].values()))
+    print(
+        f"{tokens:6}  tokens in {len(found['size'])} rooms, {tokens / lines:.1f} a line"
+    )
     print(f"{found['floors'] or 'a circle, no':>6}  floors")
     for what, text in (
         ("back", "arrows back"),
