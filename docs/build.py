@@ -3,9 +3,10 @@
     python docs/build.py            every chapter
     python docs/build.py 12 23 saving   the index and these
 
-The notebooks are run afresh, translated (translate.py), joined by a landing page and an
-API reference (pages.py), and handed to
-Sphinx, for which every warning is an error. Browser scripts are npm packages pinned in
+Notebooks with controls are run afresh, for what a control draws is not committed; the
+others come with the outputs of the repository, which the tests have run. All are
+translated (translate.py), joined by a landing page and an API reference (pages.py), and
+handed to Sphinx, for which every warning is an error. Browser scripts are npm packages pinned in
 package.json; the site serves them itself
 and asks nothing of the network when opened.
 """
@@ -45,6 +46,7 @@ from translate import (
 # pages/ and scripts/ go in, html/ comes out; ignored by git, made anew each time
 BUILD = DOCS / "_build"
 SITE = ROOT / "_docs"
+WIDGET = "application/vnd.jupyter.widget-view+json"
 SCRIPTS = {  # what a page loads: from where in node_modules
     "tex-svg-full.js": "mathjax/es5/tex-svg-full.js"
 }
@@ -65,7 +67,8 @@ def main(wanted):
 
     shutil.rmtree(BUILD, ignore_errors=True)
     fetch_scripts(BUILD / "scripts" / "npm")
-    asyncio.run(execute_all(pages, settings()["tst_flags"].split()))
+    moving = {stem: nb for stem, nb in pages.items() if has_controls(nb)}
+    asyncio.run(execute_all(moving, settings()["tst_flags"].split()))
 
     known = [label for nb in notebooks.values() for label in labels(nb)]
     repository = f"{settings()['git_url']}/blob/{settings()['branch']}"
@@ -122,6 +125,12 @@ def fetch_scripts(folder):
     folder.mkdir(parents=True)
     for name, path in SCRIPTS.items():
         shutil.copy(modules / path, folder / name)
+
+
+def has_controls(nb):
+    """Whether an output of a notebook is a widget."""
+    outputs = (out for cell in nb.cells for out in cell.get("outputs", ()))
+    return any(WIDGET in out.get("data", ()) for out in outputs)
 
 
 async def execute_all(pages, flags):
