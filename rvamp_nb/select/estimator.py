@@ -264,8 +264,9 @@ class StabilitySelection(_Fitted, BaggedPredictor, SelectorMixin, BaseEstimator)
         without pfer). Where `lambdas` holds one penalty, q is what it selects.
     bound : "mb", "unimodal" or "gaussian"
         Meinshausen and Bühlmann's bound; Shah and Samworth's under unimodality; or the
-        one for normal fields (`normal-bound`), which is many times smaller, and which
-        heavy tails break.
+        one for normal fields (`normal-bound`), which is many times smaller. Where one
+        row makes too much of a feature's field for it, "mb" takes its place, and
+        `status_` says so.
     loss : "auto", "squared", "logistic", "softmax", "poisson", "huber", "survival", ...
         Or a loss of your own. "auto" takes logistic for a target with two classes,
         softmax for one with three to six that are text or of pandas' type category,

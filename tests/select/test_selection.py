@@ -431,6 +431,40 @@ def test_refits_that_select_more_than_q_leave_a_bound_for_normal_fields():
         assert s.probabilities_.sum() < 3 and s.status_ == "converged"
 
 
+def heavy_table(seed=1):
+    """Columns and target with heavy tails: one row makes half of a feature's field."""
+    rng = np.random.default_rng(seed)
+    return np.exp(rng.normal(size=(60, 120))), rng.standard_cauchy(size=60)
+
+
+@pytest.mark.filterwarnings("ignore::rvamp_nb.ReliabilityWarning")
+@pytest.mark.parametrize("n_resamples", [0, 20])
+def test_where_one_row_makes_the_field_the_bound_for_normal_fields_gives_way(
+    n_resamples,
+):
+    X, y = heavy_table()
+    for given in ({}, dict(threshold=0.6), dict(q=15, threshold=0.7)):
+        asked = dict(n_resamples=n_resamples, verbose=0, **given)
+        with pytest.warns(UserWarning, match="bound='mb' in place of 'gaussian'"):
+            s = StabilitySelection(bound="gaussian", **asked).fit(X, y)
+        mb = StabilitySelection(bound="mb", **asked).fit(X, y)
+        np.testing.assert_array_equal(s.probabilities_, mb.probabilities_)
+        assert (s.threshold_, s.pfer_bound_) == (mb.threshold_, mb.pfer_bound_)
+        assert s.status_.startswith("bound='mb' in place of 'gaussian', since one row")
+        assert s.selection_.asked["bound"] == "mb"
+        assert "not all that was asked for" in headline(s.selection_)
+    with pytest.raises(ValueError, match="in place of 'gaussian'.*contradict"):
+        StabilitySelection(bound="gaussian", q=20, pfer=1, verbose=0).fit(X, y)
+
+
+def test_normal_rows_keep_the_bound_for_normal_fields():
+    rng = np.random.default_rng(0)
+    X, y = np.exp(0.3 * rng.normal(size=(60, 120))), rng.normal(size=60)
+    s = fitted(X, y, n_resamples=0, bound="gaussian")
+    assert s.status_ == "converged" and s.pfer_bound_ > 0.8
+    assert s.q_ == 10  # a third of a resample's rows, where mb allows 7.7
+
+
 def test_a_bound_that_was_not_promised_moves_no_threshold():
     X, y = few_columns(0)
     for asked in (dict(q=2.0, threshold=0.75), dict(q=2.0), dict(lambdas=[4.0])):
