@@ -75,6 +75,9 @@ def _share_for(target_scale, l1_ratio, unit=1.0):
     in such a unit, to that of the target as it is, in the unit 1; and the factor on
     the penalty with which its lam has the unit of the target.
     """
+    if target_scale > 1e10:  # 1 - share would be lost in rounding
+        what = f"y varies by {target_scale:.0e}, beside which its square part is lost"
+        raise ValueError(f"an elastic net needs a y of another unit: {what}")
     ours = l1_ratio * (unit * target_scale)
     both = ours + 1 - l1_ratio
     return ours / both, both / target_scale / (l1_ratio * unit + 1 - l1_ratio)
@@ -253,7 +256,8 @@ def _empty(question):
     y, counts = target.of_rows(question.counts)
     problem = Problem(A, y, prior, target.likelihood, counts)
     steps = np.arange(np.ceil(np.log(LOWEST) / np.log(PATH_RATIO)) + 1)
-    return problem, lambda_max_factor(problem, sigmas=3.0) * PATH_RATIO**steps
+    own = problem._replace(prior=question.inside(question.prior))  # its groups
+    return problem, lambda_max_factor(own, sigmas=3.0) * PATH_RATIO**steps
 
 # %% ../../nbs/workshop/penalty.ipynb #73search3
 SIZE_SLOPE = 1.5  # ΣΠ falls with this power of the penalty, or so

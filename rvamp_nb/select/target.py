@@ -363,7 +363,7 @@ def _offset_centred(rows, most=50):
         ends = f"offset goes from {counted.min():g} to {counted.max():g}"
         remedy = "give the logarithm of the exposure, not the exposure"
         raise ValueError(f"{ends}, and is added to what the features predict: {remedy}")
-    middle = np.mean(counted)
+    middle = np.average(rows.offset, weights=rows.weight)
     counts = True if rows.weight is None else rows.weight > 0
     return rows._replace(offset=np.where(counts, rows.offset - middle, 0.0)), -middle
 

@@ -389,6 +389,7 @@ BAD = {
     "l1_ratio 0": (fit(l1_ratio=0), "l1_ratio"),
     "l1_ratio 1.2": (fit(l1_ratio=1.2), "l1_ratio"),
     "l1_ratio text": (fit(l1_ratio="half"), "l1_ratio"),
+    "elastic net of a vast y": (fit(y=1e12 * Y, l1_ratio=0.5), "another unit"),
     "prior without a threshold": (fit(prior=Ridge(1.0)), "no threshold"),
     "prior an elastic net that is ridge": (
         fit(prior=ElasticNet(1.0, l1_ratio=0)),
