@@ -54,7 +54,7 @@ def one_metric(metric):
     return Metric(middle, 1 / middle, np.sqrt(V * q), np.sqrt(V * q))
 
 # %% ../../nbs/workshop/turns.ipynb #7e000012
-WORST = 1e4  # condition of the joint matrix up to which 32 bits will do
+WORST = 1e3  # condition of the joint matrix up to which 32 bits will do
 IN_RANGE = 12  # digits before or behind the point, for numbers in 32 bits
 NARROW = 0.6  # columns beside rows, below which three passes are cheaper than two
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from scipy.stats import binomtest, norm
+from sklearn.datasets import load_breast_cancer
 
 from rvamp_nb import (
     ChunkedTable,
@@ -843,3 +844,30 @@ def test_so_many_resamples_as_are_asked_for_are_made_where_four_turns_settle_all
     fit = StabilitySelection(n_resamples=0, verbose=0).fit(X, y).fit_
     answer = refine(fit, None, n, progress=False)
     assert answer.n_resamples == n and len(asked) < 60
+
+
+def of_one_factor(size, M=200, N=30):
+    """Columns with a common factor of some size, and a target of a few of them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(M, N)) + size * rng.normal(size=(M, 1))
+    y = X[:, :4].sum(1) / size + X[:, 2] - X[:, 3] + rng.normal(size=M)
+    return X, y
+
+
+@pytest.mark.parametrize("table", ["breast cancer", "factor 1", "factor 8"])
+def test_how_many_refits_are_made_does_not_depend_on_the_last_digits(table):
+    if table == "breast cancer":
+        X, y = load_breast_cancer(return_X_y=True)
+    else:
+        X, y = of_one_factor(float(table[-1]))
+    rng = np.random.default_rng(5)
+    orders = [rng.permutation(X.shape[1]) for _ in range(3)]
+    variants = [(X[:, order], y) for order in orders]
+    variants += [(np.asfortranarray(X), y), (X * (1 + 1e-12), y)]
+    if table != "breast cancer":
+        variants.append((X, y * (1 + 1e-12)))
+    made = set()
+    for table_of, target in variants:
+        s = StabilitySelection(pfer=1, verbose=0).fit(table_of, target)
+        made.add((s.refined_.n_exact, s.refined_.n_resamples))
+    assert len(made) == 1
