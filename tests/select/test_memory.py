@@ -96,17 +96,19 @@ def test_what_nobody_can_write_into_is_not_copied():
 
 
 def test_three_hundred_fits_leave_no_thread_and_no_memory_behind():
+    """Most at a given penalty; some look for it, and some of these refit."""
     X, y = a_table(30, 8)
 
-    def left_behind(n, n_refitted):
+    def left_behind(n, n_searched, n_refitted):
         """Threads, and blocks of memory that Python holds, after n fits."""
         for k in range(n):
             how = dict(n_resamples=None if k < n_refitted else 0, tol=0.01, verbose=0)
+            how["lambdas"] = None if k < n_searched else [3.0]
             StabilitySelection(**how).fit(X, y)
         gc.collect()
         return threading.active_count(), sys.getallocatedblocks()
 
-    n_threads, n_blocks = left_behind(20, 10)  # what is loaded late
-    n_threads_later, n_blocks_later = left_behind(300, 20)
+    n_threads, n_blocks = left_behind(20, 15, 10)  # what is loaded late
+    n_threads_later, n_blocks_later = left_behind(300, 50, 10)
     assert n_threads_later == n_threads
     assert n_blocks_later - n_blocks < 5 * 300  # a bar that stays is 55 a fit
