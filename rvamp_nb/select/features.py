@@ -20,7 +20,7 @@ from scipy.spatial import cKDTree
 from .readers import meant
 from ..tables.chunked import CHUNK_NUMBERS, ChunkedTable
 from ..tables.dispatch import as_chunked
-from ..tables.standardize import project_out, weighted_unit_columns
+from ..tables.standardize import along, less, project_out, weighted_unit_columns
 from ..validation import format_list, kind_of
 
 # %% ../../nbs/workshop/features.ipynb #72000006
@@ -506,13 +506,12 @@ def prepare_columns(
     if not (kind == "").any():
         raise ValueError("unpenalised columns explain all others: penalise some")
     stored = isinstance(A, ChunkedTable)
-    seen = A
     if not stored:
         A[:, idle] = 0
         A /= length
-        seen = project_out(A, kept, rows.weight) if len(kept) else A
     elif len(kept):
-        seen = A = A.with_options(scale=np.where(idle, np.inf, A.scale * length))
+        A = A.with_options(scale=np.where(idle, np.inf, A.scale * length))
+    seen = project_out(A, kept, rows.weight) if len(kept) else A
     seen, scale = as_weighed(seen, rows.weight), scale * length
     together = np.full(len(names), -1)
     if groups is not None:
@@ -530,7 +529,11 @@ def prepare_columns(
     elif not stored:
         A = A[:, first] * copies
     elif len(first) < A.shape[1]:
+        C = along(A, kept, rows.weight)  # near copies may differ by what is kept
+        apart = C[:, first] * copies - (turn @ C.T).T
         A = A.take_columns(first).with_options(scale=A.scale[first] / copies)
+        if np.abs(apart).max(initial=0) > NEAR:
+            A = less(A, where[kept], apart)
     known = names, center, scale, kind, where, turn, family, together
     return A, prior, Columns(*known)
 

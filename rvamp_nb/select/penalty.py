@@ -161,16 +161,15 @@ class SelectionProblem:
         return replace(self, target=target)
 
     def residuals(self, A, prior):
-        """Project unpenalised columns out of all others of A; A itself in chunks."""
-        if isinstance(A, ChunkedTable) or "covariate" not in self.columns.kind:
+        """Project unpenalised columns out of all others of A."""
+        if "covariate" not in self.columns.kind:
             return A
         free = np.flatnonzero(prior.is_unpenalized())
         return project_out(A, free, self.target.rows.weight)
 
     def projected(self, fit):
         """Project unpenalised columns out of all others of a fit's table: messages to
-        penalised columns stay the same. Returns a fit without such columns, or of a
-        table in chunks, as it is.
+        penalised columns stay the same. Returns a fit without such columns as it is.
         """
         A = self.residuals(fit.problem.A, fit.problem.prior)
         return replace(fit, problem=fit.problem._replace(A=A))
@@ -560,8 +559,9 @@ def search(question, steer, q):
     converges. The search projects unpenalised columns out of all others, so that its
     steps do not depend on multiples of these; the answer is about the columns as given.
     """
-    A = question.residuals(question.A, question.prior)
-    if A is question.A:
+    filled = isinstance(question.A, ChunkedTable) and question.A.is_sparse
+    A = question.A if filled else question.residuals(question.A, question.prior)
+    if A is question.A:  # or its zeros would be filled
         return _search(question, steer, q)
     found, path, answer = _search(replace(question, A=A), steer, q)
     question = replace(found, A=question.A)

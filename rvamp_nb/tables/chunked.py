@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['CHUNK_NUMBERS', 'SHORT', 'CANCELLED', 'SERIAL', 'DENSE_FROM_SHARE', 'is_row_chunked', 'added', 'side_by_side',
-           'SparseBlock', 'ChunkError', 'as_block', 'ChunkedTable', 'sums_about', 'square_lengths', 'column_sums']
+           'SparseBlock', 'ChunkError', 'as_block', 'Remainder', 'ChunkedTable', 'sums_about', 'square_lengths',
+           'column_sums']
 
 # %% ../../nbs/workshop/chunked.ipynb #85000004
 from collections.abc import Callable, Sequence
@@ -210,6 +211,21 @@ class _SomeColumns:
         return self.source[which][:, self.columns]
 
 
+class Remainder:
+    """What a table is read from less Z @ C, (M, k) and (k, N), as arrays."""
+
+    dtype = np.dtype(float)
+
+    def __init__(self, source, Z, C):
+        self.source, self.Z, self.C, self.shape = source, Z, C, source.shape
+
+    def __getitem__(self, which):
+        rows, columns = which if isinstance(which, tuple) else (which, slice(None))
+        raw = self.source[which]
+        raw = raw.toarray() if sparse.issparse(raw) else raw
+        return raw - self.Z[rows] @ self.C[:, columns]
+
+
 def _of(part, lines):
     return None if part is None else part[lines]
 
@@ -313,8 +329,9 @@ class _Blocks:
 
     def read(self, j: slice | Ints) -> Array:
         """Lines j (a slice, or ascending numbers) as a chunk; one attempt."""
-        some = isinstance(self.source, _SomeColumns)
-        file = self.source.source if some else self.source
+        file = self.source
+        while isinstance(file, (_SomeColumns, Remainder)):
+            file = file.source
         mapped = file._mmap if isinstance(file, np.memmap) else None
         if mapped is not None and mapped.size() < len(mapped):  # reading it would kill
             raise OSError("the file has been cut off since it was opened")

@@ -993,6 +993,20 @@ def lasso_in_strata(Z, time, event, site, lam):
     return x
 
 
+def test_the_level_of_a_cox_model_is_that_of_rows_that_count():
+    """A row of weight two is two rows, in the mean of the offsets, too."""
+    rng = np.random.default_rng(0)
+    times = np.column_stack([rng.random(40) < 0.8, rng.exponential(size=40)])
+    weight, offset, rows = 1.0 + np.arange(40) % 2, rng.normal(size=40), np.arange(40)
+    how = dict(loss="survival", lambdas=[1.0], n_resamples=0, verbose=0)
+    one, two = StabilitySelection(**how), StabilitySelection(**how)
+    one.fit(X, times, sample_weight=weight, offset=offset, groups=rows)
+    rows = np.repeat(rows, weight.astype(int))
+    two.fit(X[rows], times[rows], offset=offset[rows], groups=rows)
+    levels = one.question_.target.level, two.question_.target.level
+    assert levels[0] == pytest.approx(levels[1], abs=1e-12)
+
+
 def test_strata_of_survival_times_have_a_hazard_each(three_sites):
     """Against refits by other steps; what differs between sites alone is not selected,
     with one baseline for all it is.

@@ -9,6 +9,7 @@ import pytest
 
 from rvamp_nb import GroupLasso, StabilitySelection, TwoPoint, p1, p2
 from rvamp_nb.select import report, wording
+from rvamp_nb.select.penalty import coarse_path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "truth_column_groups"))
 from make_column_groups_truth import halves, refits
@@ -346,3 +347,14 @@ def test_large_groups():
         from rvamp_nb import ChunkedTable
 
         s.set_params(column_groups={"a": [0, 1]}).fit(ChunkedTable(wide), wide[:, 0])
+
+
+def test_where_a_search_begins_does_not_depend_on_the_basis_of_a_group():
+    rng = np.random.default_rng(0)
+    A, turn = rng.normal(size=(40, 6)), rng.normal(size=(3, 3)) + 2 * np.eye(3)
+    y = A[:, 0] + rng.normal(size=40)
+    B = np.column_stack([A[:, :3] @ turn, A[:, 3:]])
+    how = dict(column_groups=list("aaabbb"), lambdas=[1.0], n_resamples=0, verbose=0)
+    one, two = (StabilitySelection(**how).fit(T, y).question_ for T in (A, B))
+    first, other = (coarse_path(question, 1.0).lams for question in (one, two))
+    np.testing.assert_allclose(first, other, rtol=1e-10)

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from rvamp_nb.tables.chunked import ChunkedTable
+from rvamp_nb.tables.dask_table import DaskTable
 from rvamp_nb.tables.standardize import project_out, unit_columns
 
 COLUMNS = {
@@ -91,3 +92,34 @@ def test_what_kept_columns_explain_is_projected_out(weighted):
     assert_allclose(left[:, :4], A[:, :4] - A[:, 4:] @ fit, atol=1e-10)
     assert_array_equal(left[:, 4:], A[:, 4:])
     assert_array_equal(moved, given_back)
+
+
+def of_dask(values, **view):
+    array = pytest.importorskip("dask.array").from_array(values, chunks=(7, 8))
+    return DaskTable(array, **view)
+
+
+MAKE = {
+    "columns": lambda v, **view: ChunkedTable(v, axis=1, chunk_size=60, **view),
+    "rows": lambda v, **view: ChunkedTable(v, axis=0, chunk_size=60, **view),
+    "sparse": lambda v, **view: ChunkedTable(sparse.csr_array(v), **view),
+    "dask": of_dask,
+}
+
+
+@pytest.mark.parametrize("ones", [False, True])
+@pytest.mark.parametrize("kind", MAKE)
+def test_columns_are_projected_out_as_a_table_is_read(kind, ones):
+    """Of a view with rows that weigh nothing and a column of zeros."""
+    rng = np.random.default_rng(4)
+    values, counts = rng.normal(size=(20, 8)), (np.arange(20) > 3) * 1.0
+    values[:, :3] += 1e3 * values[:, 7:]
+    weight = counts * rng.uniform(1, 2, size=20)
+    scale = np.where(np.arange(8) == 4, np.inf, rng.uniform(1, 2, size=8))
+    view = dict(center=values.mean(0), scale=scale, row_scale=counts, intercept=ones)
+    table = MAKE[kind](values, **view)
+    kept = [7, 8] if ones else [7]
+    left, known = project_out(table, kept, weight), counts > 0
+    in_memory = project_out(table[:, :], kept, weight)
+    assert_allclose(left[:, :][known], in_memory[known], atol=1e-9)
+    assert_allclose(left.take_columns([0, 5])[:, :], left[:, [0, 5]], atol=1e-9)
