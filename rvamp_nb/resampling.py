@@ -512,7 +512,8 @@ class _Tied:
             raise ValueError(f"{type(self).__name__}: {self.kind} {found}")
 
     def __repr__(self):
-        k, M = len(self.names), len(self.index)
+        k = len(self.names)
+        M = np.count_nonzero(self.index < k)
         return f"{type(self).__name__}({self.law!r}, {k} {self.kind} of {M} rows)"
 
 # %% ../nbs/workshop/resampling.ipynb #g0100002
@@ -540,8 +541,8 @@ class Grouped(_Tied):
 
     def __post_init__(self):
         super().__post_init__()
-        law, strata = self.law, isinstance(self.law, Stratified)
-        law = Stratified(law.law, _of_groups(self, law)) if strata else law
+        strata = isinstance(self.law, Stratified)
+        law = _of_groups(self, self.law) if strata else self.law
         vars(self).update(of_groups=law)
 
     @property
@@ -561,7 +562,8 @@ class Stratified(_Tied):
     class is never lost. To the solver they are independent. `strata`, (M,), has the
     label of each row's stratum, often the class: `Stratified(Subsample(tau), strata)`
     draws the whole part of tau m of the m rows of each. Independent counts, such as
-    Poisson's, are what they were.
+    Poisson's, are what they were. Rows that are not `present`, (M,) bool, all by
+    default, belong to no stratum and are never drawn.
 
     Examples
     --------
@@ -574,19 +576,32 @@ class Stratified(_Tied):
 
     law: CountLaw
     strata: ArrayLike
+    present: ArrayLike | None = None
     kind = "strata"
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.present is None:
+            return
+        present = check_array("Stratified: present", self.present) > 0
+        self._check_rows(len(present))
+        kept, among = np.unique(self.index[present], return_inverse=True)
+        index = np.full(len(present), len(kept))  # one more than there are strata
+        index[present] = among
+        vars(self).update(names=self.names[kept], index=index)
 
     @property
     def alone(self) -> CountLaw:
         """Law of a single count to the solver; of a Subsample, one for all strata."""
         if not isinstance(self.law, Subsample):
             return self.law
-        return Subsample(sum(self._of_each(self.law.drawn)) / len(self.index))
+        M = np.count_nonzero(self.index < len(self.names))
+        return Subsample(sum(self._of_each(self.law.drawn)) / M)
 
     def draw(self, M: int, rng: np.random.Generator) -> Array:
         """One occupation vector, (M,) floats, drawn stratum by stratum."""
         self._check_rows(M)
-        counts = np.empty(M)
+        counts = np.zeros(M)
         for k, part in enumerate(self._of_each(lambda m: self.law.draw(m, rng))):
             counts[self.index == k] = part
         return counts
@@ -619,15 +634,21 @@ def _labels(what, labels):
 
 # %% ../nbs/workshop/resampling.ipynb #g0100010
 def _of_groups(groups, strata):
-    """The stratum of each group, (G,), where its rows agree on it."""
+    """Make the law of the groups' counts from a `Stratified` law of rows, which must
+    agree on the stratum; a group is present if one of its rows is.
+    """
     index, stratum = groups.index, strata.index
     strata._check_rows(len(index))
-    of_group = stratum[np.unique(index, return_index=True)[1]]
-    astray = np.flatnonzero(stratum != of_group[index])
+    among = np.flatnonzero(stratum < len(strata.names))
+    present, first = np.unique(index[among], return_index=True)
+    of_group = np.zeros(len(groups.names), dtype=int)
+    of_group[present] = stratum[among[first]]
+    astray = among[stratum[among] != of_group[index[among]]]
     if len(astray):
         row = astray[0]
         one, other = strata.names[[of_group[index[row]], stratum[row]]]
         found = f"{groups.names[index[row]]} has rows in the strata {one} and {other}"
         wanted = "a group is drawn as a whole, so its rows need one stratum"
         raise ValueError(f"Grouped: group {found}; {wanted}")
-    return strata.names[of_group]
+    drawn = np.isin(np.arange(len(of_group)), present)
+    return Stratified(strata.law, strata.names[of_group], drawn)

@@ -109,7 +109,8 @@ def _laws_of_patterns(law, G, rows):
         of = lambda chosen: (prod(weights[k] for k in chosen), [law, *pieces])
         return np.zeros(G, dtype=int), len(pieces), of
     sizes = np.bincount(stratum)
-    drawn = np.array([inner.drawn(n) for n in sizes])
+    known = len(law.names) if strata else 1  # behind them stands what is never drawn
+    drawn = np.array([inner.drawn(n) if k < known else 0 for k, n in enumerate(sizes)])
 
     def of(chosen):
         weight, places, left = 1.0, drawn.copy(), sizes.copy()

@@ -141,12 +141,14 @@ def settings(s):
     many refits alone would be as accurate; duplicates and repeated_rows count groups.
     """
     named = lambda of, names: dict(zip(names.split(), attrgetter(*names.split())(of)))
-    many = lambda labels: None if labels is None else len(set(labels.tolist()))
     question, done, both, seen = s.question, s.path.converged, s.refined, s.diagnostics
     target, columns, prior = question.target, question.columns, question.prior
     rows, kinds, classes = target.rows, list(columns.kind), target.classes
     classes = None if classes is None else [str(name) for name in classes]
-    fields = dict(version=rvamp_nb.__version__, n_rows=len(target.y), classes=classes)
+    different = lambda labels: len(set(rows.with_weight(labels).tolist()))
+    many = lambda labels: None if labels is None else different(labels)
+    n_rows = len(rows.with_weight(target.y))
+    fields = dict(version=rvamp_nb.__version__, n_rows=n_rows, classes=classes)
     fields |= dict(n_groups=many(rows.groups), n_strata=many(rows.strata))
     fields |= dict(weights=rows.weight is not None, offsets=rows.offset is not None)
     fields |= dict(n_columns=len(kinds), n_candidates=int(question.candidates.sum()))

@@ -260,6 +260,9 @@ def diagnose_selection(question, path, answer, q, repeated):
     fit, groups = answer.fit, question.target.rows.groups
     above = ~path.converged & ~(path.lams < answer.lam)
     cut = any(status == "not reached" for status in path.statuses)
+    weighs = question.target.rows.with_weight(np.arange(len(question.target.y)))
+    repeated = [np.intersect1d(same, weighs) for same in repeated]
+    repeated = [same for same in repeated if len(same) > 1]
     if groups is not None:  # one row of each
         firsts = (np.unique(groups[rows], return_index=True)[1] for rows in repeated)
         each = [np.sort(rows[first]) for rows, first in zip(repeated, firsts)]

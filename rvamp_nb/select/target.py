@@ -108,7 +108,22 @@ def count_law(resampling, rows):
     check_law("resampling", law, asked)
     if rows.strata is not None:
         law = Stratified(law, rows.strata)
+    if rows.weight is not None and not rows.weight.all():
+        law = _of_those_that_weigh(law, rows.weight > 0)
     return law if rows.groups is None else Grouped(law, rows.groups)
+
+
+def _of_those_that_weigh(law, present):
+    """Draw only rows that are present, (M,) bool. A law of independent counts, and one
+    of the user's own, stays as it is.
+    """
+    if isinstance(law, Grouped):
+        return Grouped(_of_those_that_weigh(law.law, present), law.groups)
+    if isinstance(law, Stratified):
+        return Stratified(law.law, law.strata, present & (law.index < len(law.names)))
+    if isinstance(law, Subsample):
+        return Stratified(law, np.zeros(len(present)), present)
+    return law
 
 
 def draws_halves(law):
@@ -267,8 +282,10 @@ class Target(NamedTuple):
 def _few_events(base, strata):
     """A warning where strata have no event, or one, or few rows to compare, or ""."""
     one = strata is None
-    names, codes = np.unique(0 * base.time if one else strata, return_inverse=True)
-    events = np.bincount(codes, base.event * (base.sample_weight > 0))
+    seen = base.sample_weight > 0
+    strata = 0 * base.time if one else strata
+    names, codes = np.unique(strata[seen], return_inverse=True)
+    events = np.bincount(codes, base.event[seen])
     what = (
         "without an event say nothing",
         "with one event nothing where it is not drawn",

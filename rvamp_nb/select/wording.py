@@ -187,7 +187,13 @@ def _law(law, n, unit="rows"):
     """How resamples of n units were drawn."""
     kind = type(law).__name__
     if kind == "Grouped":
-        return f"{_law(law.law, len(law.names), 'groups')} (whole groups of rows)"
+        of_rows = law.of_groups
+        groups = len(law.names)
+        if type(of_rows).__name__ == "Stratified":
+            groups = np.count_nonzero(of_rows.index < len(of_rows.names))
+        return f"{_law(law.law, groups, 'groups')} (whole groups of rows)"
+    if kind == "Stratified" and len(law.names) == 1:
+        return _law(law.law, n, unit)
     if kind == "Stratified":
         return f"{_law(law.law, n, unit)}, in each of {len(law.names)} strata by itself"
     if kind == "Subsample":
@@ -201,7 +207,8 @@ def _law(law, n, unit="rows"):
 
 def _of_the_method(s):
     """Resampling, rVAMP, refits."""
-    law = _law(s.question.counts, len(s.question.target.y))
+    target = s.question.target
+    law = _law(s.question.counts, len(target.rows.with_weight(target.y)))
     differs = (
         "coefficients differ" if s.question.columns.K > 1 else "coefficient differs"
     )
@@ -387,7 +394,7 @@ def _facts_of_the_choice(s):
     yield "threshold", f"selected if Π ≥ {s.threshold:.3g}{_why_so(s)}"
     unit = "; the limit on false selections, pfer, needs independent"
     unit += f" {s.diagnostics.unit}s"
-    law = _law(s.question.counts, len(target.y))
+    law = _law(s.question.counts, len(target.rows.with_weight(target.y)))
     yield "resamples", law + unit * (not np.isnan(s.pfer_bound))
     if (kept := size_selected(s)[0]) and s.pfer_bound > kept / 2:
         false = f"{min(s.pfer_bound, kept):.2g} of {kept} selected may be false"

@@ -414,6 +414,26 @@ def test_brute_force_takes_groups():
     assert np.isfinite(out.Pi).all()
 
 
+def test_rows_that_are_not_present_belong_to_no_unit():
+    patient = np.repeat(np.arange(9), 2)
+    ill = np.repeat([0, 1, 0, 1, 0, 0, 2, 1, 0], 2)
+    present = np.arange(18) > 1  # without the first patient,
+    present[[12, 13, 15]] = False  # the third stratum, and a row of one that stays
+    ill[15] = 2
+    law = Stratified(Subsample(0.5), ill, present)
+    assert law.names.tolist() == [0, 1]
+    draws = np.array([law.draw(18, np.random.default_rng(k)) for k in range(40)])
+    assert not draws[:, ~present].any()
+    assert set(draws[:, present & (ill == 0)].sum(1)) == {4}  # half of 8
+    assert set(draws[:, present & (ill == 1)].sum(1)) == {2}  # half of 5
+    assert law.mean == pytest.approx(6 / 13)
+    whole = Grouped(law, patient)
+    draws = np.array([whole.draw(18, np.random.default_rng(k)) for k in range(40)])
+    assert not draws[:, [0, 1, 12, 13]].any()
+    assert set(draws[:, ::2].sum(1)) == {3}  # half of four patients, and of three
+    assert whole.mean == pytest.approx(3 / 7)
+
+
 @pytest.mark.parametrize(
     "attempt, said",
     [

@@ -149,6 +149,10 @@ OF_ROWS = np.array([0, 0, 1, 2, 2, 3, 4, 5, 6])  # seven groups of nine rows
             ),
         ),
         (Grouped(HALF, OF_ROWS), every_half(7)[:, OF_ROWS]),
+        (
+            Stratified(HALF, np.zeros(9), np.arange(9) != 4),  # one that is never drawn
+            np.insert(every_half(8), 4, 0, axis=1),
+        ),
     ],
 )
 def test_patterns_are_the_draws_that_have_them(law, draws):

@@ -45,6 +45,8 @@ from rvamp_nb.inference import refits
 from rvamp_nb.inference.cox import BaselineHazard
 from rvamp_nb.inference.refits import refitter
 from rvamp_nb.lmmse import couple_rows
+from rvamp_nb.select import wording
+from rvamp_nb.select.report import settings
 from rvamp_nb.solver import with_clusters
 
 M, N = 60, 30
@@ -871,3 +873,37 @@ def test_how_many_refits_are_made_does_not_depend_on_the_last_digits(table):
         s = StabilitySelection(pfer=1, verbose=0).fit(table_of, target)
         made.add((s.refined_.n_exact, s.refined_.n_resamples))
     assert len(made) == 1
+
+
+@pytest.mark.parametrize("groups", [None, np.arange(60) // 3])
+@pytest.mark.parametrize("strata", [None, np.arange(60) // 6 % 2])
+def test_rows_of_weight_zero_are_as_if_they_were_not_there(groups, strata):
+    X, y = of_one_factor(1.0, 60, 6)
+    weight = 1.0 + np.arange(60) % 2
+    weight[:9] = 0  # three whole groups, and a row of one that stays
+    weight[20] = 0
+    X[weight == 0] += 5.0
+    roles = dict(groups=groups, strata=strata, sample_weight=weight)
+    roles = {name: values for name, values in roles.items() if values is not None}
+    s = StabilitySelection(verbose=0, n_resamples=2000).fit(X, y, **roles)
+    kept = weight > 0
+    roles = {name: values[kept] for name, values in roles.items()}
+    t = StabilitySelection(verbose=0, n_resamples=2000).fit(X[kept], y[kept], **roles)
+    assert s.lambda_ == pytest.approx(t.lambda_, rel=1e-3)
+    np.testing.assert_allclose(s.fit_.Pi, t.fit_.Pi, atol=1e-3)
+    np.testing.assert_allclose(s.coef_mean_, t.coef_mean_, atol=0.02)
+    off = np.hypot(s.refined_.Pi_se, t.refined_.Pi_se)  # the draws are other ones
+    assert (np.abs(s.refined_.Pi - t.refined_.Pi) <= 4 * off + 1e-3).all()
+    theirs = t.selection_.question.counts
+    ours = s.selection_.question.counts
+    assert ours.mean == pytest.approx(theirs.mean)
+    for k in range(20):
+        draw = ours.draw(60, np.random.default_rng(k))
+        assert not draw[~kept].any() or groups is not None
+        np.testing.assert_array_equal(
+            draw[kept], theirs.draw(50, np.random.default_rng(k))
+        )
+    for word in ("n_rows", "n_groups", "n_strata"):
+        assert settings(s.selection_)[word] == settings(t.selection_)[word]
+    words = [next(wording._of_the_method(one.selection_)) for one in (s, t)]
+    assert words[0].partition("Π was")[0] == words[1].partition("Π was")[0]
