@@ -18,9 +18,10 @@ from scipy.special import bdtr
 
 from .active import step_for
 from .clusters import check_clusters, find_clusters, put_in_clusters
-from .environment import numpy_errors, progress_bar
+from .environment import numpy_errors, progress_bar, work_done
 from .groups import group_loss  # chapter 5.2
 from .iteration import TRACE, Anderson, continuation, expected_rows, run
+from .iteration import work_limit
 from .likelihood import LOSSES, Loss, Squared, check_loss
 from .messages import Moments, Natural, coordinates, from_coordinates
 from .prior import Laplace, Prior, check_prior
@@ -210,10 +211,11 @@ def _fit(problem, state, tol, max_iter, damping, anderson=None):
     """Warm or cold; if that fails, by continuation."""
     options, how = (tol, max_iter, damping), "by continuation from a larger penalty"
     take = step_for(problem.A)
+    limit = work_limit(problem, max_iter)
     with threads(problem.A):
-        done = run(problem, state, *options, anderson, take)
+        done = run(problem, state, *options, anderson, take, limit)
         failure = done.failure
-        again = continuation(problem, *options, take) if failure else None
+        again = continuation(problem, *options, take, limit) if failure else None
     if again:
         failure = again.failure and f"{failure}; {how}, {again.failure}"
         taken = len(done.trace) + again.lost + len(again.trace)
@@ -624,7 +626,7 @@ def rvamp_path(
     options = _check_steering(tol, max_iter, damping)
     lams = _penalties(problem, lams, n_lambdas, lambda_min_ratio)
     N, kept, past, failures = problem.A.shape[1] - intercept, [], [], 0
-    anderson = Anderson(problem.A)
+    anderson, limit = Anderson(problem.A), work_limit(problem, options[1])
     bar = dict(desc="λ path", total=None if until is None else np.inf)
     for lam in progress_bar(lams, shown=progress, **bar):
         there = problem._replace(prior=problem.prior.scaled(lam))
@@ -637,6 +639,7 @@ def rvamp_path(
             if until is not None and until(fit):
                 lams = lams[: len(kept)]
                 break
-        if (failures := 0 if fit.converged else failures + 1) == 3:
+        failures = 0 if fit.converged else failures + 1
+        if failures == 3 or (failures and work_done() >= limit):
             break
     return _path(lams, kept)
