@@ -211,7 +211,7 @@ def group_pulls(loss, y, omega, c, V):
 # %% ../nbs/course/52_groups.ipynb #19000034
 SHORTEST = 2.0**-40  # step that is tried
 HALVINGS = 4  # of a step; from then on each try is an eighth of the one before
-SURE = 2e-3  # length scales: a step that moves no fit by more is taken as it is
+SURE = 0.1  # length scales: a step that moves no fit by more is taken as it is
 ROUNDING = np.finfo(float).eps
 
 # %% ../nbs/course/52_groups.ipynb #190000s1
@@ -225,8 +225,8 @@ def _by_newton(loss, y, omega, c, V, u):
         gap, C[rest] = here + c * slope, c * curvature
         # what rounding of the prediction leaves of the gap, where V is large
         size = np.abs(omega) + times(np.abs(V), np.abs(here))
-        rounding, scale = 4 * ROUNDING * (C[rest] * size).max(1), 1 + np.abs(u).max()
-        far = np.abs(gap).max(1) > 1e-11 * scale + rounding
+        rounding = 4 * ROUNDING * (C[rest] * size).max(1)
+        far = np.abs(gap).max(1) > 1e-11 * (1 + np.abs(u).max()) + rounding
         if not far.any():
             break
         rest, here, y, omega, V = rest[far], here[far], y[far], omega[far], V[far]
@@ -243,7 +243,8 @@ def _by_newton(loss, y, omega, c, V, u):
         move = length[:, None] * step
         u[rest] = here + move
         # no shorter step lowers the energy, or none that changes a pull: rounding
-        moving = (length > SHORTEST) & (np.abs(move).max(1) > ROUNDING * scale)
+        some = np.abs(move).max(1) > ROUNDING * np.abs(here).max(1)
+        moving = (length > SHORTEST) & some
         if not moving.any():
             break
         rest, y, omega, V = rest[moving], y[moving], omega[moving], V[moving]

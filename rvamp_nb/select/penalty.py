@@ -33,7 +33,8 @@ from .error_control import resolve_error_control
 from .features import Columns, check_named
 from .in_play import FEW_FROM, in_play
 from .target import Target, draws_halves
-from ..solver import ConvergenceWarning, Path, foreseen, rvamp, rvamp_path
+from ..solver import ConvergenceWarning, Path, check_own_loss, foreseen
+from ..solver import rvamp, rvamp_path
 from ..step import WithIntercept, initial_state, lambda_max_factor, step
 from ..tables.chunked import ChunkedTable
 from ..tables.standardize import project_out
@@ -197,7 +198,7 @@ class SelectionProblem:
         steps, work = self.begun
         most = work_limit(self.target, self.max_iter) - work_done()
         left = SEARCH_FITS * self.max_iter - (self.steps - steps)
-        left = min(left, self.max_iter * 2 * (1 - (work_done() - work) / most))
+        left = min(left, self.max_iter * (1 - (work_done() - work) / most))
         return int(np.clip(left, 1, self.max_iter))
 
     def solve(self, lam, state=None, tol=None):
@@ -574,6 +575,8 @@ def search(question, steer, q):
     converges. The search projects unpenalised columns out of all others, so that its
     steps do not depend on multiples of these; the answer is about the columns as given.
     """
+    y, counts = question.target.of_rows(question.counts)
+    check_own_loss(question.target.likelihood, y, counts)
     A = question.residuals(question.A, question.prior)
     if A is question.A:
         return _search_or_end(question, steer, q)
