@@ -67,6 +67,11 @@ _base = _reader(
     lambda text: text and Path(text).name == text and text.isprintable(),
     "cannot be part of a file's name: give a word, and no folders",
 )
+_folder = _reader(
+    lambda text: Path(text) if text.strip() else None,
+    lambda folder: folder is not None,
+    "names no folder: give a name, such as report (. is the working folder)",
+)
 _mark = _reader(
     lambda text: {"tab": "\t", "\\t": "\t"}.get(text, text),
     lambda mark: len(mark) == 1,
@@ -235,9 +240,9 @@ def _add_select(select):
     path = "write Π along the whole path of penalties, too, and draw it"
     add("--path", help=path, action="store_true")
     out = "folder for the results (default: rvamp-nb-out)"
-    add("--out", help=out, type=Path, default=Path("rvamp-nb-out"), metavar="DIR")
+    add("--out", help=out, type=_folder, default=Path("rvamp-nb-out"), metavar="DIR")
     report = "write a page for a paper, too: methods, settings, tables and pictures"
-    add("--report", help=report, type=Path, metavar="FOLDER")
+    add("--report", help=report, type=_folder, metavar="FOLDER")
     name = "what their names begin with (default: FILE without folder and ending)"
     add("--name", help=name, type=_base)
     add("--force", help="replace files that are there", action="store_true")

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import softmax, wrightomega
 
 from ..column_groups import GroupLasso
+from ..environment import count_work
 from ..likelihood import Loss, gauss_nodes
 from ..linalg import diagonal, times
 from ..resampling import CountLaw, Grouped, Stratified, Subsample
@@ -54,6 +55,7 @@ def softmax_pulls(B, y, omega, c, V):
     for _ in range(200):
         _, slope, curvature = softmax_terms(B, y, omega + times(V, u))
         gap, C = u + c * slope, c * curvature
+        count_work(B.size * omega.size)
         if not np.abs(gap).max() > 1e-11 * (1 + c):  # or the messages ran away
             break
         move = np.linalg.solve(I + C @ V, -gap[..., None])[..., 0]

@@ -17,8 +17,9 @@ import rvamp_nb.step as turn
 from rvamp_nb import iteration, solver
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.datasets import gaussian_design, random_dct, standardize
+from rvamp_nb.environment import work_done
 from rvamp_nb.iteration import iterate
-from rvamp_nb.likelihood import Huber, Squared
+from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.messages import Moments, Natural, coordinates
 from rvamp_nb.prior import Laplace, Ridge, SpikeSlab
 from rvamp_nb.problem import Problem, State
@@ -30,6 +31,8 @@ from rvamp_nb.resampling import (
     Subsample,
     TwoPoint,
 )
+from rvamp_nb.select.estimator import StabilitySelection
+from rvamp_nb.select.penalty import SEARCH_FITS
 from rvamp_nb.solver import ConvergenceWarning, rvamp, rvamp_path
 from rvamp_nb.step import initial_state, lambda_max_factor
 
@@ -766,3 +769,52 @@ def test_acceleration_weighs_all_blocks_of_a_message_alike():
         message = state[block // 3]
         size = message.h if block % 3 == 1 else np.ones(len(w))
         np.testing.assert_allclose(np.linalg.norm(w * size), 1, rtol=1e-12)
+
+
+def one_heavy_row(max_iter, **options):
+    """A logistic selection in which a row weighs 1e12: its messages never settle."""
+    rng = np.random.default_rng(0)
+    X, weight = rng.normal(size=(60, 10)), np.ones(60)
+    y = X[:, 0] - X[:, 1] + rng.normal(size=60) > 0
+    weight[3] = 1e12
+    how = dict(loss="logistic", max_iter=max_iter, n_resamples=0, verbose=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = StabilitySelection(**how, **options)
+        return found.fit(X, 1.0 * y, sample_weight=weight)
+
+
+def test_a_search_that_leads_nowhere_ends_within_its_steps():
+    found = one_heavy_row(max_iter=12)
+    assert found.status_.startswith("no answer: the search took")
+    assert "raise max_iter" in found.status_
+    assert found.n_iter_ < 12 * (SEARCH_FITS + 12)  # a last fit by continuation
+
+
+def test_a_search_ends_within_its_work(monkeypatch):
+    monkeypatch.setattr(iteration, "WORK_A_STEP", 30)
+    before = work_done()
+    found = one_heavy_row(max_iter=100)
+    assert found.status_.startswith("no answer: the search took")
+    assert found.n_iter_ < 100
+    assert work_done() - before < 2 * 30 * (60 + iteration.SOME_ROWS) * 100
+
+
+def test_a_run_says_that_its_steps_take_too_much_work(monkeypatch):
+    monkeypatch.setattr(iteration, "WORK_A_STEP", 1)
+    A, y, *_ = gaussian_design(30, 10)
+    with pytest.warns(ConvergenceWarning, match="too much work in each step"):
+        fit = rvamp(A, 1.0 * (y > 0), 0.1, likelihood=Logistic(), max_iter=10)
+    assert not fit.converged
+
+
+@pytest.mark.parametrize("counts", [Poisson(0.5), Subsample(0.5)])
+@pytest.mark.parametrize("loss", [Logistic(), PoissonLoss(), Huber(0.5)])
+def test_ordinary_rows_take_an_eighth_of_the_work_allowed(loss, counts):
+    A, y, *_ = gaussian_design(60, 10)
+    grouped = Grouped(counts, np.arange(60) // 2)
+    before = work_done()
+    fit = rvamp(A, 1.0 * (y > 0), 0.3, likelihood=loss, counts=grouped)
+    assert fit.converged
+    most = iteration.WORK_A_STEP * (60 + iteration.SOME_ROWS) * 500
+    assert 0 < work_done() - before < most / 8

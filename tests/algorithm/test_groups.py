@@ -8,6 +8,7 @@ import pytest
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.densities import p2
 from rvamp_nb.energy import free_energy, stability_radius
+from rvamp_nb.environment import A_CALL, work_done
 from rvamp_nb.groups import (
     BlockLayout,
     BlockNatural,
@@ -543,3 +544,18 @@ def test_a_weight_of_zero_inside_a_group_has_an_answer():
     weight[5] = 1e-12
     least = select.fit(A, y, groups=label, sample_weight=weight).probabilities_
     np.testing.assert_allclose(none, least, atol=1e-3)
+
+
+@pytest.mark.parametrize("weight", [84.0, 1e4])
+@pytest.mark.parametrize("V", [6e4, 1e8])
+@pytest.mark.parametrize("omega", [-11.0, 0.0, 11.0])
+def test_the_pull_of_a_heavy_row_takes_few_calls(weight, V, omega):
+    """It took 2,500: the energy had no digits left for short steps, and was asked."""
+    loss = WeightedLoss(Logistic(), np.array([weight]))
+    loss, y = loss.numbered(np.array([1.0]))
+    before = work_done()
+    found = group_pulls(loss, y[None], np.array([[[omega]]]), 3.0, np.array([[[V]]]))
+    (((u,),),), _ = found
+    slope = loss.derivatives(y, omega + V * u)[0]
+    assert u == pytest.approx(-3 * slope[0], abs=1e-11)
+    assert work_done() - before < 120 * A_CALL

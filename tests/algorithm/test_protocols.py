@@ -480,3 +480,29 @@ def test_a_loss_of_straight_lines_is_refused_at_once():
         """One of the user's own."""
 
     check_derivatives(Narrow(1e-2), y, Poisson(0.5), np.inf)
+
+
+class Misshaped(Loss):
+    """A squared loss; `slope` and `curvature` make its derivatives from y - f."""
+
+    def __init__(self, slope, curvature):
+        self.parts = slope, curvature
+
+    def value(self, y, f):
+        """As `Loss.value`."""
+        return (y - f) ** 2 / 2
+
+    def derivatives(self, y, f):
+        """As `Loss.derivatives`."""
+        return tuple(part(f - y) for part in self.parts)
+
+
+@pytest.mark.parametrize("steer", [{}, dict(lambdas=[1.0])])
+@pytest.mark.parametrize("wrong", [lambda gap: 1.0, lambda gap: gap[:, None]])
+@pytest.mark.parametrize("which", ["slope", "curvature"])
+def test_a_derivative_of_another_shape_is_refused_by_the_estimator(which, wrong, steer):
+    right = dict(slope=lambda gap: gap, curvature=np.ones_like)
+    loss = Misshaped(**right | {which: wrong})
+    line = rf"Misshaped.derivatives returns {which} = [^:]*: it must be .*shape \(9,\)"
+    with pytest.raises(ValueError, match=line):
+        StabilitySelection(loss=loss, verbose=0, n_resamples=0, **steer).fit(A, Y)

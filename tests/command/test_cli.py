@@ -2067,3 +2067,12 @@ def test_groups_of_columns_that_will_not_do(tmp_path, capsys, line, message):
         main(line.split())
     assert ended.value.code == 2
     assert message in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("option", ["--report", "--out"])
+def test_a_folder_without_a_name_is_not_the_working_folder(capsys, option):
+    table()
+    before = sorted(Path().iterdir())
+    line = refused(capsys, "select", "data.csv", "--target", "y", option, " ")
+    assert f"argument {option}: ' ' names no folder" in line
+    assert sorted(Path().iterdir()) == before
