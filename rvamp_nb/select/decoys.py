@@ -33,16 +33,17 @@ def _comparable(question):
     return A / np.linalg.norm(A, axis=0) * len(A) ** 0.5
 
 
-def _lead(question, made):
+def _lead(question, made, most):
     """Π of each of p candidates less that of its decoy, columns of made (M, p), in a
-    search of their own; nan where no penalty converged.
+    search of their own, where at most `most` are selected in a resample; nan where no
+    penalty converged.
     """
     among = np.flatnonzero(question.candidates)
     twice, A, prior = np.r_[among, among], question.A[:, among], question.prior
     prior = replace(prior, penalty_factor=prior.penalty_factor[twice])
     A = np.hstack([A, unit_columns(made)[0] * np.linalg.norm(A, axis=0)])
     both = replace(question, A=A, prior=prior, columns=question.columns.of(twice))
-    q = min(question.of_one.mean * len(A) / 3, len(among))
+    q = min(question.of_one.mean * len(A) / 3, most)
     fit = search(both, None, q)[2].fit
     ours, theirs = np.split(fit.Pi, 2)
     return ours - theirs if fit.converged else np.full(len(among), np.nan)
@@ -59,7 +60,7 @@ def against_decoys(question, kind):
         note += " q-values may be far too small: take decoys='gaussian'"
         warnings.warn(note, ReliabilityWarning, stacklevel=5)
     rng = np.random.default_rng([79, 18])  # from 0 a table may have been drawn itself
-    lead = _lead(question, error_control.DECOYS[kind](A, rng))
+    lead = _lead(question, error_control.DECOYS[kind](A, rng), A.shape[1])
     found = np.ones(len(question.columns.first))
     known = np.isfinite(lead).all()
     found[question.candidates] = error_control.q_values(lead) if known else np.nan
@@ -136,7 +137,7 @@ def share_kept(question, pfer, covariance, n_draws, seed):
     A, rng = _comparable(question), np.random.default_rng([79, 21, seed])
     draw, kept = _normal_decoys(A, COVARIANCES[covariance](A), rng), 0
     for _ in range(n_draws):
-        lead = _lead(question, draw())
+        lead = _lead(question, draw(), A.shape[1] / 4)  # the top alone counts
         if np.isnan(lead).any():
             raise ValueError("decoys: no penalty converged beside them: raise max_iter")
         kept = kept + keep_before(lead, int(pfer + rng.uniform()))

@@ -130,3 +130,13 @@ def test_a_draw_without_an_answer_is_no_draw_that_keeps_nothing(monkeypatch):
     monkeypatch.setattr(room, "_lead", lambda *_: np.full(19, np.nan))
     with pytest.raises(ValueError, match="no penalty converged"):
         share_kept(s.question_, 1, "factors", 3, 0)
+
+
+def test_among_many_rows_the_strong_features_are_still_told_from_decoys():
+    """A tall table, where the rows would allow everything to be selected."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(400, 24))
+    y = X[:, :3].sum(1) + 3 * rng.normal(size=400)
+    s = StabilitySelection(n_resamples=0, verbose=0).fit(X, y)
+    kept = s.select_by_decoys(n_draws=5)
+    assert kept.share[["x0", "x1", "x2"]].min() >= 0.8
