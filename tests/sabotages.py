@@ -1038,10 +1038,24 @@ SABOTAGES = [
         "tests/select/test_error_control.py",
     ),
     Sabotage(
+        "select/decoys.py",
+        "the list ends one decoy late",
+        "len(lead)) - 1] if v",
+        "len(lead) - 1)] if v",
+        "tests/select/test_decoys.py::test_who_is_kept_leads_before_the_vth_decoy",
+    ),
+    Sabotage(
         "select/selection.py",
+        "a feature enters where the promise is one stride larger",
+        "(promises[0] / promises[1]) ** share",
+        "(promises[1] / promises[0]) ** share",
+        "tests/select/test_selection.py::test_a_feature_enters_at_the_least_pfer_that_the_summary_names",
+    ),
+    Sabotage(
+        "select/decoys.py",
         "decoys are pooled, not held against their own",
-        "q_values(ours - theirs)",
-        "q_values(ours - np.sort(theirs))",
+        "return ours - theirs if",
+        "return ours - np.sort(theirs) if",
         "tests/select/test_error_control.py",
     ),
     Sabotage(

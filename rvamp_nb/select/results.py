@@ -17,6 +17,8 @@ from .. import widgets
 from ..densities import located
 from ..environment import numpy_errors
 from . import plots, report, substitutes
+from .decoys import share_kept
+from ..tables.chunked import ChunkedTable
 from ..typing import Array, Bools, FilePath
 
 if TYPE_CHECKING:  # none of these is loaded for a signature
@@ -259,9 +261,14 @@ class Results:
 
         Returns
         -------
-        DataFrame of N rows: Π, its standard error, whether selected, mean and standard
-        deviation of the coefficient across resamples, in the digits that are known; of
-        several classes the mean for each.
+        DataFrame of N rows: Π, its standard error, whether selected, the least pfer at
+        which the feature enters, mean and standard deviation of the coefficient across
+        resamples, in the digits that are known; of several classes the mean for each.
+
+        The least pfer is by rVAMP alone, along the path, which is made for it if there
+        is none (of a table in chunks only with `full`); nan where the feature does not
+        enter on it. Where q or one penalty was given, that stays, and the threshold
+        moves. No such column where no bound holds.
 
         Examples
         --------
@@ -273,7 +280,55 @@ class Results:
         """
         if full or families is not None:
             return report.summary_table(self._known, families)
-        return report.short_table(self._known)
+        if isinstance(self._known.question.A, ChunkedTable):
+            return report.short_table(self._known)
+        return report.short_table(self._known, self._known.enters_at_pfer)
+
+    def select_by_decoys(
+        self,
+        pfer: float = 1.0,
+        covariance: str = "factors",
+        *,
+        n_draws: int = 11,
+        seed: int = 0,
+    ) -> "DataFrame":
+        """Select features that lead their decoys in most draws: with a promise about
+        features that tell nothing beyond all others (v-knockoffs of Janson and Su 2016,
+        kept in half of the draws as by Ren, Wei and Candès 2021). The answer of the
+        estimator stays as it was.
+
+        Parameters
+        ----------
+        pfer : float > 0
+            At most so many selected features are false on average, if columns are
+            normal with such correlations, and if a noise feature is the less likely to
+            be kept in k draws the larger k is; without that at most twice as many.
+        covariance : "factors", "banded" or "shrunk"
+            Model of the correlations: common factors; each column depends on few before
+            it, as in time or along a chromosome; or sample correlations, shrunk (Ledoit
+            and Wolf 2004).
+        n_draws : int, odd
+            How many tables of decoys are drawn; each takes a fit of twice the columns.
+        seed : int >= 0
+            Decides the draws.
+
+        Returns
+        -------
+        DataFrame of N rows, the most often kept first: the share of draws in which a
+        feature is kept, and whether it is selected. A ValueError for groups, strata,
+        weights, unpenalised columns, and tables in chunks.
+
+        Examples
+        --------
+        >>> from rvamp_nb import StabilitySelection, datasets
+        >>> d = datasets.load_diabetes()
+        >>> s = StabilitySelection(n_resamples=0).fit(d.A[:, :10], d.y)
+        >>> s.select_by_decoys(covariance="banded").index[0]
+        'x3'
+        """
+        question = self._answered().question
+        shares = share_kept(question, pfer, covariance, n_draws, seed)
+        return report.draws_table(question, shares)
 
     def family_probabilities(
         self, families: Mapping[Any, Any] | Sequence[Any] | None = None

@@ -4,28 +4,29 @@
 
 # %% auto #0
 __all__ = ['BY_MB', 'TWO_ERRORS', 'PathSummary', 'Selection', 'summarize_path', 'stability_index', 'selection_fields',
-           'coefficients', 'spread_of', 'bound_reached', 'search_for_promise', 'diagnose_selection', 'other_scales',
-           'against_decoys', 'refine_selection', 'to_columns', 'with_refits', 'select']
+           'coefficients', 'spread_of', 'bound_reached', 'search_for_promise', 'least_pfer', 'diagnose_selection',
+           'other_scales', 'refine_selection', 'to_columns', 'with_refits', 'select']
 
 # %% ../../nbs/workshop/selection.ipynb #79000003
-import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.interpolate import PchipInterpolator
+from scipy.special import ndtri
 
 from ..densities import Located, located, p1
 from ..inference import diagnostics
-from ..inference.diagnostics import ReliabilityWarning, diagnose
+from ..inference.diagnostics import diagnose
 from ..inference.refinement import refine
 from ..resampling import DrawError
 from . import error_control, penalty
+from .decoys import against_decoys
 from .features import chosen_columns
 from .penalty import SelectionProblem, coarse_path, search
 from .question import path_options
 from .target import draws_halves
-from ..tables.standardize import unit_columns
 
 # %% ../../nbs/workshop/selection.ipynb #9221b386
 class PathSummary(NamedTuple):
@@ -85,6 +86,11 @@ class Selection:
         if path_options(self.asked):
             return summarize_path(self.question, self.path)
         return summarize_path(self.question, coarse_path(self.question, self.q), self)
+
+    @cached_property
+    def enters_at_pfer(self):
+        """As `least_pfer`, (N,) or None."""
+        return least_pfer(self)
 
     def __repr__(self):
         columns = self.question.columns
@@ -254,6 +260,59 @@ def search_for_promise(question, promise, asked):
         raise ValueError(f"{note}: {e}") from e
     return *search_for_promise(question, promise, asked)[:3], note
 
+# %% ../../nbs/workshop/selection.ipynb #a9entry2
+def least_pfer(s):
+    """Find the least pfer at which each of N columns is selected, by rVAMP along the
+    path, and by the reported probabilities where q or one penalty was given; nan where
+    it does not enter. None where no bound holds.
+    """
+    question, asked = s.question, s.asked
+    if not (s.fit.converged and draws_halves(question.counts)):
+        return None
+    among = question.candidates[question.columns.where]
+    entries = np.full(len(among), np.nan)
+    if asked["q"] is not None or _one_penalty(asked):
+        for i in np.flatnonzero(among & (s.probabilities > 0.5)):
+            Pi = min(s.probabilities[i], _SURE)
+            entries[i] = _bound_of(question, asked, Pi, s.q)
+        return entries
+    path = s.summary_of_path
+    sizes = np.nan_to_num(path.expected_selected)
+    rising = sizes > 1.001 * np.maximum.accumulate(np.append(0, sizes[:-1]))
+    sizes, Pi = sizes[rising], path.selection_probabilities[:, rising]
+    if len(sizes) > 1:
+        leaders = np.flatnonzero(among & (Pi.max(1) >= 0.5))
+        entries[leaders] = _entered(question, asked, np.log(sizes), Pi[leaders])
+    return entries
+
+# %% ../../nbs/workshop/selection.ipynb #a9entry3
+_SURE = 1 - 1e-9  # a probability or threshold of 1 has no probit
+
+
+def _entered(question, asked, log_sizes, Pi):
+    """The least pfer at which each of n columns reaches the threshold, (n,), by its Π
+    (n, L) at the penalties where ΣΠ is exp(log_sizes), (L,), rising; else nan.
+    """
+    probits = ndtri(np.clip(Pi, 1 - _SURE, _SURE))
+    curves = PchipInterpolator(log_sizes, probits, axis=1, extrapolate=False)
+    at = asked["threshold"] or error_control.DEFAULT_THRESHOLD
+    least = _bound_of(question, asked, at, max(np.exp(log_sizes[0]), 0.05))
+    promises, settled = np.geomspace(least, question.candidates.sum(), 300), []
+    for pfer in promises:
+        try:
+            given = asked["threshold"], pfer, None, asked["bound"]
+            settled.append(penalty.resolved_target(question, *given)[:3:2])
+        except ValueError:  # no bound for so many
+            break
+    thresholds, q = np.array(settled).T
+    margin = curves(np.log(q)) - ndtri(np.minimum(thresholds, _SURE))
+    margin[np.isnan(margin)] = -np.inf  # beyond the path
+    k, rows = (margin >= 0).argmax(1), np.arange(len(Pi))
+    here, before = margin[rows, k], np.where(k > 0, margin[rows, k - 1], -np.inf)
+    share = here / (here - before)  # of the stride back to where it is 0
+    entries = promises[k] * (promises[0] / promises[1]) ** share
+    return np.where(here >= 0, entries, np.nan)
+
 # %% ../../nbs/workshop/selection.ipynb #e16light2
 def diagnose_selection(question, path, answer, q, repeated):
     """Diagnose a fit by all that is known here; rows of one group do not repeat."""
@@ -304,34 +363,6 @@ def other_scales(question, lam):
         "survival": {"scikit-survival alpha": t + k},
     }
     return scales | theirs.get(target.loss, {})
-
-# %% ../../nbs/workshop/selection.ipynb #79dec002
-def against_decoys(question, kind):
-    """`q_values` of the N columns of a table, each against a decoy, "permuted" or
-    "gaussian", at a penalty of their own; nan where none converged.
-    """
-    columns, A, prior = question.columns, question.A, question.prior
-    tied = any(given is not None for given in question.target.rows[:3])
-    if tied or not isinstance(A, np.ndarray) or "covariate" in columns.kind:
-        what = "like noise only without groups, strata, weights and unpenalised columns"
-        raise ValueError(f"decoys={kind!r}: they are {what}, and X must be in memory")
-    among = np.flatnonzero(question.candidates)
-    twice, unit = np.r_[among, among], np.linalg.norm(A[:, among], axis=0)
-    largest, alone = np.linalg.norm(A[:, among] / unit, 2), (len(among) / len(A)) ** 0.5
-    if kind == "permuted" and largest**2 > 1.2 * (1 + alone) ** 2:
-        note = "the columns follow a common factor, permuted decoys do not, and"
-        note += " q-values may be far too small: take decoys='gaussian'"
-        warnings.warn(note, ReliabilityWarning, stacklevel=5)
-    rng = np.random.default_rng([79, 18])  # from 0 a table may have been drawn itself
-    made = error_control.DECOYS[kind](A[:, among] / unit * len(A) ** 0.5, rng)
-    prior = replace(prior, penalty_factor=prior.penalty_factor[twice])
-    A = np.hstack([A[:, among], unit_columns(made)[0] * unit])
-    both = replace(question, A=A, prior=prior, columns=columns.of(twice))
-    q = min(question.of_one.mean * len(A) / 3, len(among))
-    fit, found = search(both, None, q)[2].fit, np.ones(len(columns.first))
-    ours, theirs = np.split(fit.Pi, 2)
-    found[among] = error_control.q_values(ours - theirs) if fit.converged else np.nan
-    return found[columns.where]
 
 # %% ../../nbs/workshop/selection.ipynb #79000009
 def refine_selection(s, **asked):

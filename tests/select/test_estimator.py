@@ -606,6 +606,7 @@ def test_the_table(plain):
     assert list(table.columns) == [
         "probability",
         "selected",
+        "enters_at_pfer",
         "coef_mean",
         "coef_std",
         "coef_low",

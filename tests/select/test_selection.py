@@ -1250,3 +1250,95 @@ def test_all_of_it_is_cloned_and_pickled(lives):
         np.testing.assert_array_equal(again.probabilities_, s.probabilities_)
         np.testing.assert_array_equal(again.coef_interval_, s.coef_interval_)
         assert repr(clone(s)) == repr(s)
+
+
+def entries_of(X, y, **asked):
+    """A fit without refits, and the pfer at which each of its features enters."""
+    found = StabilitySelection(n_resamples=0, verbose=0, **asked).fit(X, y)
+    table = found.summary(full=True)
+    return found, table.enters_at_pfer[[f"x{i}" for i in range(X.shape[1])]].to_numpy()
+
+
+def graded(M=100, N=60, effects=6):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(M, N))
+    sizes = np.linspace(0.25, 1, effects)
+    return X, X[:, :effects] @ sizes + rng.normal(size=M)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        dict(bound="gaussian"),
+        dict(bound="unimodal"),
+        dict(threshold=0.9),
+        dict(pfer=3.0),
+        dict(q=6.0),
+        dict(loss="huber"),
+    ],
+    ids=str,
+)
+def test_a_feature_enters_at_the_least_pfer_that_the_summary_names(asked):
+    """Refits of the whole search a little below the number and a little above it."""
+    X, y = graded()
+    found, entries = entries_of(X, y, **asked)
+    among = np.flatnonzero(np.isfinite(entries))
+    assert len(among) >= 4 and found.support_[among].sum() >= 2
+    inside = (entries > 1.03 * found.pfer_) | (entries < 0.97 * found.pfer_)
+    assert ((entries <= found.pfer_) == found.support_)[inside].all()
+    for i in among:
+        for factor in (0.97, 1.03):
+            options = asked | dict(pfer=entries[i] * factor)
+            again = StabilitySelection(n_resamples=0, verbose=0, **options)
+            if "q" in asked and options["pfer"] < 36 / 60:  # refused: no threshold
+                continue
+            assert again.fit(X, y).support_[i] == (factor > 1), (i, factor, entries[i])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_beyond_what_the_rows_allow_the_threshold_falls_and_features_still_enter():
+    X, y = graded(M=40, N=300, effects=4)
+    found, entries = entries_of(X, y)
+    below = np.flatnonzero((found.probabilities_ < 0.74) & np.isfinite(entries))
+    assert len(below)
+    for i in below[:2]:
+        for factor in (0.97, 1.03):
+            again = StabilitySelection(
+                pfer=entries[i] * factor, n_resamples=0, verbose=0
+            ).fit(X, y)
+            assert again.support_[i] == (factor > 1)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_where_the_penalty_is_given_the_threshold_decides_who_enters():
+    X, y = graded()
+    free, at_default = entries_of(X, y)
+    lam = free.lambda_
+    found, entries = entries_of(X, y, lambdas=[lam])
+    Pi = found.probabilities_
+    np.testing.assert_array_equal(np.isfinite(entries), Pi > 0.5)
+    first = Pi.argmax()
+    bound = pfer_bound(found.q_, min(Pi[first], 1), X.shape[1])
+    assert entries[first] == pytest.approx(bound)
+    path, along = entries_of(X, y, lambdas=lam * np.geomspace(4, 0.7, 15))
+    known = np.isfinite(along) & np.isfinite(at_default)
+    assert known.sum() >= 3
+    np.testing.assert_allclose(along[known], at_default[known], rtol=0.05)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_short_summary_has_the_entries_in_two_digits_where_a_bound_holds():
+    X, y = graded()
+    found, entries = entries_of(X, y)
+    short = found.summary()["enters at pfer"]
+    near = short[[f"x{i}" for i in range(60)]].to_numpy()
+    np.testing.assert_allclose(near, entries, rtol=0.05)
+    digits = [f"{value:.2g}" for value in short.dropna()]
+    assert [float(text) for text in digits] == short.dropna().tolist()
+    paper = StabilitySelection(resampling="poisson", n_resamples=0).fit(X, y)
+    for full in (False, True):
+        assert not {"enters at pfer", "enters_at_pfer"} & {*paper.summary(full=full)}
+    free = StabilitySelection(n_resamples=0, penalty_factor={"x0": 0.0}).fit(X, y)
+    assert np.isnan(free.summary().loc["x0", "enters at pfer"])
