@@ -14,8 +14,8 @@ from rvamp_nb import (
     Discrete,
     ElasticNet,
     FixedFactor,
-    GroupLasso,
     Grouped,
+    GroupLasso,
     Huber,
     Laplace,
     Logistic,
@@ -34,14 +34,8 @@ from rvamp_nb import (
     rvamp,
 )
 from rvamp_nb.datasets import gaussian_design
-from rvamp_nb.inference.halves import (
-    joint_law,
-    noise_exceedance,
-    pair_covariance,
-    pull_product,
-)
+from rvamp_nb.inference.halves import joint_law, pair_covariance, pull_product
 from rvamp_nb.messages import Natural
-from rvamp_nb.select.error_control import gaussian_bound
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "truth_halves"))
 import make_halves_truth as pairs
@@ -130,7 +124,9 @@ def test_ridge_has_the_covariance_of_all_pairs():
     assert_allclose(found.covariance[0], covariance, rtol=0.03)
 
 
-@pytest.mark.parametrize("name", ["few_rows_squared", "tall_logistic", "genotypes_huber"])
+@pytest.mark.parametrize(
+    "name", ["few_rows_squared", "tall_logistic", "genotypes_huber"]
+)
 def test_beside_pairs_of_refits(name):
     found = pairs.measure(name)
     assert 0.85 < found["slope"] < 1.1 and found["correlation"] > 0.9
@@ -229,14 +225,3 @@ def test_disjoint_thirds_leave_rows_out():
     assert_allclose(joint_law(Subsample(0.3)), [[0.4, 0.3], [0.3, 0]])
     third, half = (complementary_pairs(fitted(counts=Subsample(t))) for t in (0.3, 0.5))
     assert third.rho.mean() < half.rho.mean()
-
-
-def test_the_chance_of_noise():
-    by_bound = gaussian_bound(20, 0.75, 200) / 200
-    assert_allclose(noise_exceedance(0.1, 0.75), by_bound, rtol=1e-3)
-    assert_allclose(by_bound, 0.00269, rtol=2e-3)
-    rising = noise_exceedance(0.1, 0.75, np.array([0.2, 0.5, 0.9, 1.0]))
-    assert (np.diff(rising) > 0).all()
-    for wrong in ((0.0, 0.7, 1.0), (0.6, 0.7, 1.0), (0.1, 0.4, 1.0), (0.1, 0.7, 1.1)):
-        with pytest.raises(ValueError, match="noise_exceedance"):
-            noise_exceedance(*wrong)

@@ -5,12 +5,12 @@
     python tests/truth_halves/make_halves_truth.py --list
     python tests/truth_halves/make_halves_truth.py --measure  # accuracy.json
 
-Each entry of `halves.npz` beside this script, `DESIGN_LOSS`, holds four rows of numbers,
-one for each column: Π, the share of pairs in which both refits select the column,
-and over pairs the covariance of its two coefficients and the variance of one (single
-precision). `recipe` is a JSON string: how many pairs, and two numbers of each problem
-that any change of its data would move. `accuracy.json` holds what `measure` says of each
-problem. All of it takes twenty minutes on one core.
+Each entry of `halves.npz` beside this script, `DESIGN_LOSS`, holds four rows of
+numbers, one for each column: Π, the share of pairs in which both refits select the
+column, and over pairs the covariance of its two coefficients and the variance of one
+(single precision). `recipe` is a JSON string: how many pairs, and two numbers of each
+problem that any change of its data would move. `accuracy.json` holds what `measure`
+says of each problem. All of it takes twenty minutes on one core.
 """
 
 import argparse
@@ -19,8 +19,16 @@ from pathlib import Path
 
 import numpy as np
 
-from rvamp_nb import Huber, Logistic, PoissonLoss, Squared, datasets, naive_bootstrap
-from rvamp_nb import complementary_pairs, rvamp
+from rvamp_nb import (
+    Huber,
+    Logistic,
+    PoissonLoss,
+    Squared,
+    complementary_pairs,
+    datasets,
+    naive_bootstrap,
+    rvamp,
+)
 from rvamp_nb.prior import Laplace
 from rvamp_nb.resampling import FixedFactor, Subsample
 
@@ -138,7 +146,7 @@ def load(name):
 
 
 def off(estimate, truth):
-    """Root mean square error of probabilities, without what the pairs' number leaves."""
+    """Root mean square error of probabilities, without the error of the pairs."""
     by_chance = np.mean(truth * (1 - truth)) / PAIRS
     return np.sqrt(max(np.mean((estimate - truth) ** 2) - by_chance, 0))
 
