@@ -73,7 +73,7 @@ def as_correlation(covariance, variance):
 
 TINY = np.finfo(float).tiny
 
-# %% ../../nbs/course/48_two_halves.ipynb #ha1f0023
+# %% ../../nbs/course/48_two_halves.ipynb #ha1f0024
 def noise_returned(fit, gamma_hat, gamma_x, product):
     """Return the covariances of the fields, of the prior (N,) and of the rows (M,), one
     turn later. gamma_x is the prior's answer to gamma_hat; product, (M,), is E uu'.
@@ -92,7 +92,7 @@ def noise_returned(fit, gamma_hat, gamma_x, product):
     new = coupling_step(fit.problem, state, replies).new
     return [got.chi_hat - alone.chi_hat for got, alone in zip(new, last.new)]
 
-# %% ../../nbs/course/48_two_halves.ipynb #ha1f0027
+# %% ../../nbs/course/48_two_halves.ipynb #ha1f0028
 def coefficient_covariance(fit, gamma_hat):
     """Return the covariance of each coefficient, an intercept last, between the two
     resamples whose fields have the covariances gamma_hat.
@@ -103,7 +103,7 @@ def coefficient_covariance(fit, gamma_hat):
         return found
     return np.append(found, gamma_hat[-1] / fit.last.state.to_prior.Q_hat[-1] ** 2)
 
-# %% ../../nbs/course/48_two_halves.ipynb #ha1f0030
+# %% ../../nbs/course/48_two_halves.ipynb #ha1f0031
 ROW_NODES = 33  # for the field of a row; the losses are smooth but for Huber's corner
 
 
@@ -128,7 +128,7 @@ def pull_product(problem, incoming, gamma_hat, joint):
         total += w * np.einsum("km,kl,lm->m", one, of_used, two)
     return total
 
-# %% ../../nbs/course/48_two_halves.ipynb #ha1f0034
+# %% ../../nbs/course/48_two_halves.ipynb #ha1f0035
 CALLER = "complementary_pairs"
 
 
@@ -155,7 +155,7 @@ def joint_law(counts, joint=None):
         raise ValueError(f"{CALLER}: {what}; they are off by {off:.2g}")
     return joint
 
-# %% ../../nbs/course/48_two_halves.ipynb #ha1f0036
+# %% ../../nbs/course/48_two_halves.ipynb #ha1f0038
 def _check_fit(fit):
     """Refuse what is no converged fit of single rows and columns, with the reason."""
     if not isinstance(fit, Fit):
@@ -175,7 +175,7 @@ def _check_fit(fit):
         if found:
             raise TypeError(f"{CALLER}: not implemented for {what}")
 
-# %% ../../nbs/course/48_two_halves.ipynb #ha1f0037
+# %% ../../nbs/course/48_two_halves.ipynb #ha1f0040
 @dataclass(frozen=True, repr=False)
 class ComplementaryPairs:
     """Hold how two refits on a half of the rows and on its complement vary together, as
@@ -216,7 +216,7 @@ class ComplementaryPairs:
             words += f", {self.Pi_both.sum():.1f} selected in both"
         return f"ComplementaryPairs({words})"
 
-# %% ../../nbs/course/48_two_halves.ipynb #ha1f0038
+# %% ../../nbs/course/48_two_halves.ipynb #ha1f0042
 def _fixed_point(fit, joint, tol, max_iter):
     """Repeat the turn from 0: covariances of fields, whether they settle, and turns."""
     variances = [message.chi_hat for message in fit.last.state]
@@ -231,7 +231,7 @@ def _fixed_point(fit, joint, tol, max_iter):
             return gamma_hat, True, turn
     return gamma_hat, False, max_iter
 
-# %% ../../nbs/course/48_two_halves.ipynb #ha1f0039
+# %% ../../nbs/course/48_two_halves.ipynb #ha1f0044
 @numpy_errors(under="ignore")
 def complementary_pairs(
     fit: Fit, joint: ArrayLike | None = None, *, tol: float = 1e-6, max_iter: int = 100
