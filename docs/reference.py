@@ -33,7 +33,8 @@ TASKS = {
         "ChunkedTable DaskTable ChunkError save_fit load_fit load_state"
     ),
     "Select": (
-        "StabilitySelection neighbourhoods refine condition_on_rows ReliabilityWarning"
+        "StabilitySelection neighbourhoods refine condition_on_rows complementary_pairs"
+        " ReliabilityWarning"
     ),
     "Understand": (
         "p1 p2 coefficient_interval group_norm debiased_effects free_energy"

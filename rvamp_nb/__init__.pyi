@@ -18,6 +18,7 @@ from .evolution import state_evolution as state_evolution
 from .inference.conditioning import condition_on_rows as condition_on_rows
 from .inference.diagnostics import ReliabilityWarning as ReliabilityWarning
 from .inference.effects import debiased_effects as debiased_effects
+from .inference.halves import complementary_pairs as complementary_pairs
 from .inference.refinement import refine as refine
 from .inference.softmax import softmax_fit as softmax_fit
 from .inference.survival import survival_fit as survival_fit

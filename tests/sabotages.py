@@ -1314,6 +1314,27 @@ SABOTAGES = [
         "tests/inference/test_conditioning.py::test_all_rows_counted_are_every_half_sample",
     ),
     Sabotage(
+        "inference/halves.py",
+        "the second field is not moved by the first",
+        "moved = h + s * correlation * xi",
+        "moved = h",
+        "tests/inference/test_halves.py::test_two_thresholds_agree_with_the_bivariate_normal",
+    ),
+    Sabotage(
+        "inference/halves.py",
+        "the rows send no covariance of their mean pulls",
+        "product / u.chi / u.chi - (u.mean / u.chi) ** 2 - gamma_hat[1]",
+        "product / u.chi / u.chi - gamma_hat[1]",
+        "tests/inference/test_halves.py::test_ridge_has_the_covariance_of_all_pairs",
+    ),
+    Sabotage(
+        "inference/halves.py",
+        "halves that are drawn from fewer rows share the rest",
+        "np.array([[1 - 2 * share, share], [share, 0.0]])",
+        "np.array([[0.0, share], [share, 1 - 2 * share]])",
+        "tests/inference/test_halves.py::test_disjoint_thirds_leave_rows_out",
+    ),
+    Sabotage(
         "clusters.py",
         "all blocks are read in the field of the first",
         "one_cavity = CavityInput(*(part[[b]] for part in cavity))",
