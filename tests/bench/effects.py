@@ -1,4 +1,5 @@
 """Do intervals for effects hold? python tests/bench/effects.py [--seeds 2] [riboflavin]
+python tests/bench/effects.py --sums makes the columns that add up anew, and no more.
 
 Tables of many kinds, in six sizes (four of them, tall, with a logistic loss); six
 effects on columns at random, of 5, with a logistic loss of 5 and 12 in turn; the
@@ -50,6 +51,11 @@ BENT = {
         *("diabetes", "wine products"),
     ],
 }
+SUMS = {  # columns that add up, by what they are; the limits saw totals with .3 only
+    "choice": ["total .3"],
+    "claim": ["total .1", "total of five .3", "regions", "levels"],
+}
+SUM_SIZES = (100, 70), (100, 200), (80, 120), (120, 12), (240, 60)
 LOADINGS = np.random.default_rng(99).normal(size=(4, 800))
 
 
@@ -131,6 +137,76 @@ def study(kind, M, N, seed, logistic, riboflavin):
         rvamp(A, y, prior=Laplace(cut * lam, FixedFactor()), **loss) for cut in CUTS
     ]
     return fits, A, y, x0
+
+
+def study_of_sums(kind, M, N, rng):
+    """A table of which the first columns add up, the response, the true coefficients,
+    and how many columns these are.
+    """
+    name, _, noise = kind.rpartition(" ")
+    X = rng.normal(size=(M, N))
+    n = 6 if name == "total of five" else 4
+    if kind == "levels":
+        X[:, :n] = np.eye(n)[rng.integers(n, size=M)]
+    elif kind == "regions":
+        X[:, :n] = rng.dirichlet(np.full(n, 3.0), size=M) + 0.01 * X[:, :n]
+    else:
+        parts = X[:, : n - 1].sum(axis=1) / (n - 1) ** 0.5
+        X[:, n - 1] = parts + float(noise) * X[:, n - 1]
+    A = X - X.mean(0)
+    A /= np.linalg.norm(A, axis=0)
+    x0 = np.zeros(N)
+    x0[rng.choice(n, n // 2, replace=False)] = 5.0 * rng.choice([-1, 1], n // 2)
+    x0[n + rng.choice(N - n, 3, replace=False)] = 5.0
+    y = A @ x0 + rng.normal(size=M)
+    return A, y - y.mean(), x0, n
+
+
+def of_sums(kind, M, N, seeds):
+    """A line of the table of sums, at the penalty of cross-validation."""
+    inside, true, others = [], [], []
+    for seed in range(seeds):
+        rng = np.random.default_rng([78, seed, M, N, *kind.encode()])
+        A, y, x0, n = study_of_sums(kind, M, N, rng)
+        root = len(A) ** 0.5
+        lam = LassoCV(cv=5, alphas=30).fit(A * root, y).alpha_ * root
+        prior = Laplace(lam, FixedFactor())
+        fit = rvamp(A, y, prior=prior, counts=NoResampling(), max_iter=300)
+        if not fit.converged:
+            continue
+        found = debiased_effects(fit)
+        holds = (found.ci_low <= x0) & (x0 <= found.ci_high)
+        holds = np.where(found.status == "interval", holds, np.nan)
+        inside.extend(holds[:n])
+        true.extend(x0[:n] != 0)
+        others.extend(holds[n:])
+    inside, true, others = map(np.array, (inside, true, others))
+    kept = ~np.isnan(inside)
+    line = {"kind": kind, "rows": M, "columns": N, "kept": round(kept.mean(), 3)}
+    for name, here in {"effects": kept & true, "zeros": kept & ~true}.items():
+        share = round(float(inside[here].mean()), 3) if here.any() else None
+        line |= {name: share, f"n {name}": int(here.sum())}
+    return line | {"others": round(float(np.nanmean(others)), 3)}
+
+
+def remake_sums(seeds):
+    """The table of columns that add up."""
+    return [
+        {"half": half, **of_sums(kind, M, N, seeds)}
+        for half, kinds in SUMS.items()
+        for kind in tqdm(kinds, desc=f"sums, {half}")
+        for M, N in SUM_SIZES
+    ]
+
+
+def write(kinds, sums):
+    """Write both tables, a line for each of their rows."""
+    tables = {"kinds": kinds, "sums": sums}
+    parts = []
+    for name, rows in tables.items():
+        lines = ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in rows)
+        parts.append(f'"{name}": [\n  {lines}\n]')
+    OUT.write_text("{" + ",\n".join(parts) + "}\n", encoding="utf-8")
 
 
 def refit_holds(A, y, x0, chosen):
@@ -222,14 +298,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("riboflavin", nargs="?", help="riboflavin.RData")
+    parser.add_argument("--sums", action="store_true", help="the sums alone")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
+    last = json.loads(OUT.read_text())["kinds"] if OUT.exists() else []
+    sums = remake_sums(10 * given.seeds)
+    if given.sums:
+        write(last, sums)
+        return
     genes = None
     if given.riboflavin:
         from rvamp_nb.datasets import load_riboflavin
 
         genes = np.asarray(load_riboflavin(given.riboflavin)[0], dtype=float)
-    last = json.loads(OUT.read_text())["kinds"] if OUT.exists() else []
     peers = {row["kind"]: row["peer"] for row in last if row["loss"] == "squared"}
     rows = []
     for half, kinds in {"choice": CHOICE, "claim": CLAIM}.items():
@@ -243,8 +324,7 @@ def main():
         for kind in tqdm(kinds, desc=f"logistic, {half}"):
             line = of_kind(kind, TALL, 2 * given.seeds, True, genes)  # of each size
             rows.append({"half": half, "loss": "logistic", **line})
-    lines = ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in rows)
-    OUT.write_text(f'{{"kinds": [\n  {lines}\n]}}\n', encoding="utf-8")
+    write(rows, sums)
 
 
 if __name__ == "__main__":
