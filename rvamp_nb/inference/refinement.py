@@ -7,9 +7,10 @@ __all__ = ['DRAWN_AT_ONCE', 'SEEN_AT_ONCE', 'MADE_UP', 'CHANCE', 'LEAST_FREEDOM'
            'SIDE_BY_SIDE', 'ASKED', 'LEAST_ASKED', 'FEW_SEEN', 'DRAW', 'PRODUCT', 'NUMBER', 'NEWTON_ROW', 'TO_SETTLE',
            'TO_REFIT', 'COLD', 'A_REFIT', 'LONG_REFIT', 'FIRST', 'FIRST_ALONE', 'MORE_ALONE', 'GROWTH', 'Field',
            'field_of', 'resamples', 'LevelMean', 'level_mean', 'towards_rvamp', 'count_interval', 'Samples', 'Shares',
-           'seconds_of_levels', 'RefinedFit', 'refine']
+           'any_selected', 'seconds_of_levels', 'RefinedFit', 'refine']
 
 # %% ../../nbs/course/44_refinement.ipynb #90e4c283
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -31,7 +32,7 @@ from ..sketch import as_page, leading_moments
 from ..solver import Fit
 from ..step import threads
 from ..tables.chunked import ChunkedTable
-from ..typing import Array, renamed
+from ..typing import Array, Ints, renamed
 from ..validation import check_number, check_size
 
 # %% ../../nbs/course/44_refinement.ipynb #1a570003
@@ -244,22 +245,29 @@ class Samples:
         self.exact = vstack([self.exact, new], format="csr")
 
 # %% ../../nbs/course/44_refinement.ipynb #44cod004
-def _levels_of(samples):
-    """The columns in question, (n,), and of those their coefficients at three levels,
-    sparse, few first, without the resamples whose refit did not arrive.
+def _levels_without_lost(samples):
+    """Coefficients at three levels, sparse, few first, an intercept last, without the
+    resamples whose refit did not arrive.
     """
     lost = np.isnan(samples.exact @ np.ones(samples.N + 1))
     if np.sum(~lost) < 3:
         what = f"{np.sum(~lost)} refits have reached their optimality conditions"
         why = "penalise more, or drop columns that repeat others"
         raise ValueError(f"refine: {what}: {why}")
-    new = np.setdiff1d(samples.exact[~lost, :-1].indices, samples.kept)
-    columns, levels = np.append(samples.kept, new), (samples.exact,) * 3
+    levels = (samples.exact,) * 3
     if samples.turns:
         levels = samples.few, samples.settled, samples.exact
     if lost.any():
         lost = np.flatnonzero(lost)
         levels = [x[np.delete(np.arange(x.shape[0]), lost)] for x in levels]
+    return levels
+
+
+def _levels_of(samples):
+    """The columns in question, (n,), and of those the levels."""
+    levels = _levels_without_lost(samples)
+    new = np.setdiff1d(levels[2][:, :-1].indices, samples.kept)
+    columns = np.append(samples.kept, new)
     return columns, *(x.tocsc()[:, columns] for x in levels)
 
 # %% ../../nbs/course/44_refinement.ipynb #44cod005
@@ -298,6 +306,24 @@ def _shares(samples):
         known = by_rvamp[strong], unit[strong], selected
         Pi[strong], error[strong] = towards_rvamp(Pi[strong], error[strong], *known)
     return Shares(columns, np.clip(Pi, 0, 1), error, alone)
+
+# %% ../../nbs/course/44_refinement.ipynb #44fam002
+def any_selected(levels, families):
+    """Estimate the shares of resamples that select any column of each family, (k,), and
+    their standard errors, from coefficients at three levels (sparse, few first).
+    """
+    levels = [x.tocsc().astype(bool) for x in levels]
+    ever = np.flatnonzero(levels[0].sum(0))
+    events = []
+    for x in levels:
+        hits = [x[:, some].sum(1) > 0 for some in families]
+        single = x[:, ever].toarray()  # slopes are those of all: families may be rare
+        events.append(1.0 * np.column_stack([*hits, single]))
+    share = events[1].mean(0)
+    unit = np.maximum(share * (1 - share), 0.5 / len(events[1]))
+    found = level_mean(*events, unit)
+    k = len(families)
+    return np.clip(found.value[:k], 0, 1), np.sqrt(found.square_error[:k])
 
 # %% ../../nbs/course/44_refinement.ipynb #44cod006
 FEW_SEEN = 3  # of a coefficient that fewer resamples select rVAMP's moments are taken
@@ -400,6 +426,11 @@ class RefinedFit:
         Whether ctrl-C ended the refits.
     status : str
         What was reached.
+    levels : list of three sparse arrays
+        Coefficients of the same resamples after a few turns, settled, and exact, of all
+        columns of the fit, (n, N) each, with fewer and fewer rows.
+    accuracy : float, or None
+        What was asked for.
 
     Examples
     --------
@@ -425,6 +456,8 @@ class RefinedFit:
     n_failed: int
     interrupted: bool
     status: str
+    levels: list[csc_array]
+    accuracy: float | None
 
     @property
     def draws(self) -> Array:
@@ -452,6 +485,20 @@ class RefinedFit:
         """
         level = check_number("interval", "level", level, 0, 1)
         return count_interval(self.Pi, self.Pi_se, level)
+
+    def any_selected(self, families: Sequence[Ints]) -> tuple[Array, Array]:
+        """Estimate the shares of resamples that select any column of each family, a
+        list of columns of the fit, and their standard errors, (k,) each.
+
+        Examples
+        --------
+        >>> from rvamp_nb import datasets, refine, rvamp
+        >>> d = datasets.load_diabetes()
+        >>> found = refine(rvamp(d.A[:, :10], d.y, lam=60.0), accuracy=0.05)
+        >>> found.any_selected([[2, 8]])[0].round(1).tolist()
+        [1.0]
+        """
+        return any_selected(self.levels, families)
 
     def __repr__(self):
         return f"RefinedFit({self.status})"
@@ -482,7 +529,9 @@ def _as_refined(samples, shares, accuracy, stopped):
         status += f"; {failed} more did not arrive and are left out"
     counts = n, n_exact, plain / n, max(both - plain, 0.0)
     draws = draws[:, :N], draws[:, [N]].toarray()[:, 0]
-    return RefinedFit(*values, *errors, *counts, *draws, failed, stopped, status)
+    levels = [x.tocsc()[:, :N] for x in _levels_without_lost(samples)]
+    told = failed, stopped, status, levels, accuracy
+    return RefinedFit(*values, *errors, *counts, *draws, *told)
 
 # %% ../../nbs/course/44_refinement.ipynb #296882ab
 def _begin(fit, seed, baseline):
@@ -522,6 +571,7 @@ def refine(
     seed: int = 0,
     *,
     baseline: BaselineHazard | None = None,
+    families: Sequence[Ints] = (),
     progress: bool = True,
 ) -> RefinedFit:
     """Refit resamples until every selection probability is known to an accuracy, and
@@ -543,6 +593,9 @@ def refine(
         Resample b depends on (seed, b) only.
     baseline : BaselineHazard, optional
         Of a `survival_fit`: the exact refits are Cox fits.
+    families : list of int arrays
+        Sets of columns; the accuracy is also that of the share of resamples that select
+        any column of a set.
     progress : bool
         Show a bar when it takes more than two seconds.
 
@@ -573,7 +626,12 @@ def refine(
                 samples.grow(np.minimum(wanted, most), progress)
                 bar.update(samples.done[counted] - before)
                 shares = _shares(samples)
-                short = shares.short(accuracy) if accuracy else np.inf
+                short = np.inf
+                if accuracy:
+                    short = shares.short(accuracy)
+                if accuracy and len(families):
+                    error = any_selected(_levels_without_lost(samples), families)[1]
+                    short = max(short, (error.max() / accuracy) ** 2)
                 if short <= 1 or samples.done[counted] >= most[counted]:
                     break
                 wanted = _wanted(samples, shares, short, most)

@@ -84,18 +84,32 @@ def family_probabilities(s, families=None):
         what = "there are no refits, whose lists are counted here"
         raise ValueError(f"family_probabilities: {what}: fit with n_resamples=200{why}")
     columns, called, found = s.question.columns, [], []
-    for name, members in _families(s, families):
+    known = [*_families(s, families)]
+    shares = _shares_of(s, [np.unique(columns.where[some]) for _, some in known])
+    for (name, members), (share, se) in zip(known, shares):
         leader = columns.names[members[np.argmax(s.probabilities[members])]]
         apart = columns.first[np.unique(columns.where[members])]
-        hit = s.refined.sparse_draws[:, columns.K * apart].toarray().any(1)
-        near = (hit.sum() + 1) / (len(hit) + 2)
-        se = np.sqrt(near * (1 - near) / len(hit))
         names, expected = format_list(columns.names, members, 8), s.probabilities[apart]
         called.append(leader if name is None else name)
-        found.append((leader, names, expected.sum(), hit.mean(), se))
+        found.append((leader, names, expected.sum(), share, se))
     names = ["leader", "members", "expected", "probability", "probability_se"]
     table = pd.DataFrame(found, pd.Index(called, name="family"), names)
     return table.sort_values("probability", ascending=False)
+
+
+def _shares_of(s, sets):
+    """Shares of resamples that select any column of each set, with their standard
+    errors, as pairs; more refits are made where these exceed the accuracy asked for.
+    """
+    if not sets:
+        return []
+    refined = s.refined
+    shares, errors = refined.any_selected(sets)
+    accuracy = refined.accuracy
+    if accuracy and errors.max() > accuracy and not refined.interrupted:
+        asked = dict(accuracy=accuracy, families=sets, progress=s.question.progress)
+        shares, errors = s.refine(**asked).any_selected(sets)
+    return [*zip(shares, errors)]
 
 
 def _families(s, families):

@@ -478,7 +478,7 @@ def order_of_rows(rng, problem):
 
 @invariance
 def rows_of_weight_zero(rng, problem):
-    """Add rows that weigh nothing: to groups and strata that are there, and to others."""
+    """Add rows that weigh nothing, to groups and strata that are there, and others."""
     if problem.loss == "softmax":
         return None
     M, more = len(problem.X), int(rng.integers(1, 7))
