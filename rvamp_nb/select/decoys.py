@@ -19,7 +19,7 @@ from ..tables.standardize import unit_columns
 from ..validation import check_number, check_size
 
 # %% ../../nbs/workshop/decoys.ipynb #dc000006
-def _comparable(question):
+def _comparable(question, asked):
     """Columns of the candidates, (M, p), with mean square 1; a ValueError where noise
     columns are unlike any decoy.
     """
@@ -28,7 +28,7 @@ def _comparable(question):
     covariates = "covariate" in question.columns.kind
     if tied or covariates or not isinstance(question.A, np.ndarray):
         what = "like noise only without groups, strata, weights and unpenalised columns"
-        raise ValueError(f"decoys: they are {what}, and X must be in memory")
+        raise ValueError(f"{asked}: they are {what}, and X must be in memory")
     A = question.A[:, question.candidates]
     return A / np.linalg.norm(A, axis=0) * len(A) ** 0.5
 
@@ -53,7 +53,7 @@ def against_decoys(question, kind):
     """`q_values` of the N columns of a table, each against a decoy, "permuted" or
     "gaussian", at a penalty of their own; nan where none converged.
     """
-    A = _comparable(question)
+    A = _comparable(question, f"decoys={kind!r}")
     largest, alone = np.linalg.norm(A, 2) ** 2 / len(A), (A.shape[1] / len(A)) ** 0.5
     if kind == "permuted" and largest > 1.2 * (1 + alone) ** 2:
         note = "the columns follow a common factor, permuted decoys do not, and"
@@ -134,7 +134,7 @@ def share_kept(question, pfer, covariance, n_draws, seed):
     if covariance not in COVARIANCES:
         known = ", ".join(map(repr, COVARIANCES))
         raise ValueError(f"covariance must be one of {known}, got {covariance!r}")
-    A, rng = _comparable(question), np.random.default_rng([79, 21, seed])
+    A, rng = _comparable(question, "decoys"), np.random.default_rng([79, 21, seed])
     draw, kept = _normal_decoys(A, COVARIANCES[covariance](A), rng), 0
     for _ in range(n_draws):
         lead = _lead(question, draw(), A.shape[1] / 4)  # the top alone counts

@@ -1359,3 +1359,47 @@ def test_the_short_summary_has_the_entries_in_two_digits_where_a_bound_holds():
         assert not {"enters at pfer", "enters_at_pfer"} & {*paper.summary(full=full)}
     free = StabilitySelection(n_resamples=0, penalty_factor={"x0": 0.0}).fit(X, y)
     assert np.isnan(free.summary().loc["x0", "enters at pfer"])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        dict(bound="gaussian"),
+        dict(threshold=1.0),
+        dict(threshold=0.501, bound="gaussian"),
+        dict(pfer=1e-8),
+        dict(pfer=15.0),
+        dict(pfer=15.0, bound="gaussian"),
+        dict(bound="unimodal", pfer=0.1),
+        dict(n_lambdas=1),
+        dict(lambdas=[1e6, 1e5]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("N", [1, 20])
+def test_entries_are_numbers_or_missing_at_the_ends_of_what_can_be_asked(asked, N):
+    X, y = graded(M=60, N=20, effects=1)
+    found = StabilitySelection(n_resamples=0, verbose=0, **asked).fit(X[:, :N], y)
+    entries = found.summary(full=True).enters_at_pfer
+    assert (
+        len(entries) == N and not (entries <= 0).any() and not np.isinf(entries).any()
+    )
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "asked, words",
+    [
+        (dict(q=11.0), r"needs q / p <= 1/2, got 11 / 20: lower q"),
+        (dict(threshold=1.0), "a threshold below 1, which no normal field reaches"),
+        (dict(threshold=0.5), r"threshold must lie in \(0.5, 1\], got 0.5"),
+        (dict(pfer=1, resampling="poisson"), "half of them at most; drop pfer"),
+    ],
+    ids=str,
+)
+def test_what_the_normal_bound_cannot_promise_is_refused_with_a_remedy(asked, words):
+    X, y = graded(M=60, N=20, effects=1)
+    with pytest.raises(ValueError, match=words):
+        StabilitySelection(bound="gaussian", n_resamples=0, **asked).fit(X, y)

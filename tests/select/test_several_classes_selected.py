@@ -305,7 +305,8 @@ def test_a_leak_is_named():
 
 def test_tables_and_words(fitted, alone):
     table, full = fitted.summary(), fitted.summary(full=True)
-    assert [*table] == ["Π", "±", "selected", *(f"mean {c}" for c in CLASSES)]
+    means = [f"mean {c}" for c in CLASSES]
+    assert [*table] == ["Π", "±", "selected", "enters at pfer", *means]
     assert f"coef_std_{CLASSES[1]}" in full and table.attrs["classes"] == CLASSES
     at = full.index[0]
     np.testing.assert_allclose(
