@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .environment import work_done
-from .likelihood import Squared
+from .likelihood import Squared, work_done
 from .messages import Natural, coordinates, from_coordinates
 from .problem import Breakdown, Step
 from .step import initial_state, lambda_max_factor, step
@@ -313,7 +312,7 @@ def run(problem, state, tol, max_iter, damping, anderson=None, take=step, limit=
             if max(change, delta) < tol:
                 break
             stuck = len(rows) % 50 == 0 and _stuck(rows)
-            spent = work_done() >= limit
+            spent = len(rows) % 10 == 0 and work_done() >= limit
             if stuck or spent or len(rows) >= max_iter:
                 why = "no progress: " if stuck else ""
                 why = "too much work in each step: " if spent else why

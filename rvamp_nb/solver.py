@@ -18,11 +18,17 @@ from scipy.special import bdtr
 
 from .active import step_for
 from .clusters import check_clusters, find_clusters, put_in_clusters
-from .environment import numpy_errors, progress_bar, work_done
+from .environment import numpy_errors, progress_bar
 from .groups import group_loss  # chapter 5.2
-from .iteration import TRACE, Anderson, continuation, expected_rows, run
-from .iteration import work_limit
-from .likelihood import LOSSES, Loss, Squared, check_loss
+from rvamp_nb.iteration import (
+    TRACE,
+    Anderson,
+    continuation,
+    expected_rows,
+    run,
+    work_limit,
+)
+from .likelihood import LOSSES, Loss, Squared, check_loss, work_done
 from .messages import Moments, Natural, coordinates, from_coordinates
 from .prior import Laplace, Prior, check_prior
 from .problem import Breakdown, Problem, State, Step

@@ -17,7 +17,7 @@ import rvamp_nb.step as turn
 from rvamp_nb import iteration, solver
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.datasets import gaussian_design, random_dct, standardize
-from rvamp_nb.environment import work_done
+from rvamp_nb.likelihood import work_done
 from rvamp_nb.iteration import iterate
 from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.messages import Moments, Natural, coordinates

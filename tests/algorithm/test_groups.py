@@ -8,7 +8,7 @@ import pytest
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.densities import p2
 from rvamp_nb.energy import free_energy, stability_radius
-from rvamp_nb.environment import A_CALL, work_done
+from rvamp_nb.likelihood import A_CALL, work_done
 from rvamp_nb.groups import (
     BlockLayout,
     BlockNatural,

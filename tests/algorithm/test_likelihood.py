@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rvamp_nb.bootstrap import naive_bootstrap
-from rvamp_nb.environment import A_CALL, work_done
+from rvamp_nb.likelihood import A_CALL, work_done
 from rvamp_nb.likelihood import Logistic, Loss, Squared
 from rvamp_nb.messages import Natural, extrinsic
 from rvamp_nb.prior import Laplace
