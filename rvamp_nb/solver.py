@@ -215,7 +215,9 @@ def _fit(problem, state, tol, max_iter, damping, anderson=None):
     with threads(problem.A):
         done = run(problem, state, *options, anderson, take, limit)
         failure = done.failure
-        again = continuation(problem, *options, take, limit) if failure else None
+        again = None
+        if failure and work_done() < limit:
+            again = continuation(problem, *options, take, limit)
     if again:
         failure = again.failure and f"{failure}; {how}, {again.failure}"
         taken = len(done.trace) + again.lost + len(again.trace)
