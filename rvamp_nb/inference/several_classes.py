@@ -14,8 +14,7 @@ import numpy as np
 from scipy.special import softmax, wrightomega
 
 from ..column_groups import GroupLasso
-from ..environment import count_work
-from ..likelihood import Loss, gauss_nodes
+from ..likelihood import Loss, count_work, gauss_nodes
 from ..linalg import diagonal, times
 from ..resampling import CountLaw, Grouped, Stratified, Subsample
 from ..typing import Array, ArrayLike

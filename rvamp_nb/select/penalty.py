@@ -21,9 +21,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..active import in_32_bits, step_for
-from ..environment import progress_bar, work_done
+from ..environment import progress_bar
 from ..inference.cox import MovingBaseline
 from ..iteration import Anderson, follow, work_limit
+from ..likelihood import WORK
 from ..lmmse import alike_rows, is_wide
 from ..messages import Natural
 from ..prior import ElasticNet, Laplace, Penalty, Prior, SpikeSlab
@@ -33,8 +34,14 @@ from .error_control import resolve_error_control
 from .features import Columns, check_named
 from .in_play import FEW_FROM, in_play
 from .target import Target, draws_halves
-from ..solver import ConvergenceWarning, Path, check_own_loss, foreseen
-from ..solver import rvamp, rvamp_path
+from rvamp_nb.solver import (
+    ConvergenceWarning,
+    Path,
+    check_own_loss,
+    foreseen,
+    rvamp,
+    rvamp_path,
+)
 from ..step import WithIntercept, initial_state, lambda_max_factor, step
 from ..tables.chunked import ChunkedTable
 from ..tables.standardize import project_out
@@ -134,7 +141,7 @@ class SelectionProblem:
     max_iter: int = 500
     progress: bool = False  # whether a bar may be shown
     taken: list = field(default_factory=list)  # steps of each fit and path
-    begun: tuple | None = None  # steps and work before a search that must end
+    begun: tuple | None = None  # steps and work before a search, and the most work
 
     @property
     def intercept(self):
@@ -195,10 +202,9 @@ class SelectionProblem:
         """
         if self.begun is None:
             return self.max_iter
-        steps, work = self.begun
-        most = work_limit(self.target, self.max_iter) - work_done()
+        steps, work, most = self.begun
         left = SEARCH_FITS * self.max_iter - (self.steps - steps)
-        left = min(left, self.max_iter * (1 - (work_done() - work) / most))
+        left = min(left, self.max_iter * (1 - (WORK.get() - work) / most))
         return int(np.clip(left, 1, self.max_iter))
 
     def solve(self, lam, state=None, tol=None):
@@ -592,7 +598,9 @@ def search(question, steer, q):
 
 def _search_or_end(question, steer, q):
     """Search within `SEARCH_FITS` times as many steps as one fit may take."""
-    begun = question.steps, work_done()
+    work = WORK.get()
+    most = work_limit(question.target, question.max_iter) - work
+    begun = question.steps, work, most
     question, path, answer = _search(replace(question, begun=begun), steer, q)
     if question.max_steps == 1 and not answer.fit.converged:
         what = f"no answer: the search took {question.steps - begun[0]} steps,"
