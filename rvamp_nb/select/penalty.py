@@ -203,9 +203,9 @@ class SelectionProblem:
         if self.begun is None:
             return self.max_iter
         steps, work, most = self.begun
-        left = SEARCH_FITS * self.max_iter - (self.steps - steps)
-        left = min(left, self.max_iter * (1 - (WORK.get() - work) / most))
-        return int(np.clip(left, 1, self.max_iter))
+        left = SEARCH_FITS - (self.steps - steps) / self.max_iter
+        left = min(left, 1 - (WORK.get() - work) / most)
+        return max(int(left * self.max_iter), 1)
 
     def solve(self, lam, state=None, tol=None):
         """The fit at one penalty; who calls says that it failed."""
@@ -581,8 +581,8 @@ def search(question, steer, q):
     converges. The search projects unpenalised columns out of all others, so that its
     steps do not depend on multiples of these; the answer is about the columns as given.
     """
-    y, counts = question.target.of_rows(question.counts)
-    check_own_loss(question.target.likelihood, y, counts)
+    target = question.target
+    check_own_loss(target.likelihood, *target.of_rows(question.counts))
     A = question.residuals(question.A, question.prior)
     if A is question.A:
         return _search_or_end(question, steer, q)
@@ -598,14 +598,12 @@ def search(question, steer, q):
 
 def _search_or_end(question, steer, q):
     """Search within `SEARCH_FITS` times as many steps as one fit may take."""
-    work = WORK.get()
-    most = work_limit(question.target, question.max_iter) - work
-    begun = question.steps, work, most
+    most = work_limit(question.target, question.max_iter) - WORK.get()
+    begun = question.steps, WORK.get(), most
     question, path, answer = _search(replace(question, begun=begun), steer, q)
     if question.max_steps == 1 and not answer.fit.converged:
         what = f"no answer: the search took {question.steps - begun[0]} steps,"
-        remedy = "raise max_iter, or give lambdas that are larger; look for rows and"
-        remedy += " weights far from all others, and for columns that nearly repeat"
+        remedy = "raise max_iter, give larger lambdas, or look for rows far from others"
         answer = answer._replace(status=f"{what} or too much work in each: {remedy}")
     return replace(question, begun=None), path, answer
 
