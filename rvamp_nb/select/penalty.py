@@ -141,7 +141,7 @@ class SelectionProblem:
     max_iter: int = 500
     progress: bool = False  # whether a bar may be shown
     taken: list = field(default_factory=list)  # steps of each fit and path
-    begun: tuple | None = None  # steps and work before a search, and the most work
+    begun: tuple = (np.inf, 0, np.inf)  # steps, work before a search; the most work
 
     @property
     def intercept(self):
@@ -200,11 +200,9 @@ class SelectionProblem:
         """How many steps the next fit may take: `max_iter`, or what the search has left
         of its own steps and work, and one at least.
         """
-        if self.begun is None:
-            return self.max_iter
         steps, work, most = self.begun
         left = SEARCH_FITS - (self.steps - steps) / self.max_iter
-        left = min(left, 1 - (WORK.get() - work) / most)
+        left = min(left, 1, 1 - (WORK.get() - work) / most)
         return max(int(left * self.max_iter), 1)
 
     def solve(self, lam, state=None, tol=None):
@@ -581,8 +579,8 @@ def search(question, steer, q):
     converges. The search projects unpenalised columns out of all others, so that its
     steps do not depend on multiples of these; the answer is about the columns as given.
     """
-    target = question.target
-    check_own_loss(target.likelihood, *target.of_rows(question.counts))
+    of = question.target
+    check_own_loss(of.likelihood, *of.of_rows(question.counts))
     A = question.residuals(question.A, question.prior)
     if A is question.A:
         return _search_or_end(question, steer, q)
@@ -600,12 +598,11 @@ def _search_or_end(question, steer, q):
     """Search within `SEARCH_FITS` times as many steps as one fit may take."""
     most = work_limit(question.target, question.max_iter) - WORK.get()
     begun = question.steps, WORK.get(), most
-    question, path, answer = _search(replace(question, begun=begun), steer, q)
-    if question.max_steps == 1 and not answer.fit.converged:
-        what = f"no answer: the search took {question.steps - begun[0]} steps,"
-        remedy = "raise max_iter, give larger lambdas, or look for rows far from others"
-        answer = answer._replace(status=f"{what} or too much work in each: {remedy}")
-    return replace(question, begun=None), path, answer
+    found, path, answer = _search(replace(question, begun=begun), steer, q)
+    if found.max_steps == 1 and not answer.fit.converged:
+        why = f"no answer: the search took {found.steps - begun[0]} steps, or too much"
+        answer = answer._replace(status=f"{why} work in each: raise max_iter or lambdas")
+    return replace(found, begun=question.begun), path, answer
 
 
 def _search(question, steer, q):
