@@ -202,7 +202,7 @@ class SelectionProblem:
         """
         steps, work, most = self.begun
         left = SEARCH_FITS - (self.steps - steps) / self.max_iter
-        left = min(left, 1, 1 - (WORK.get() - work) / most)
+        left = min(left, 1 - (WORK.get() - work) / most)
         return max(int(left * self.max_iter), 1)
 
     def solve(self, lam, state=None, tol=None):
@@ -601,7 +601,7 @@ def _search_or_end(question, steer, q):
     found, path, answer = _search(replace(question, begun=begun), steer, q)
     if found.max_steps == 1 and not answer.fit.converged:
         why = f"no answer: the search took {found.steps - begun[0]} steps, or too much"
-        answer = answer._replace(status=f"{why} work in each: raise max_iter or lambdas")
+        answer = answer._replace(status=f"{why} work: raise max_iter, or the lambdas")
     return replace(found, begun=question.begun), path, answer
 
 
