@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .likelihood import Squared, work_done
+from .likelihood import WORK, Squared
 from .messages import Natural, coordinates, from_coordinates
 from .problem import Breakdown, Step
 from .step import initial_state, lambda_max_factor, step
@@ -265,6 +265,7 @@ class Run(NamedTuple):
     trace: np.recarray
     failure: str  # "" when converged
     lost: int = 0  # steps of runs before
+    limit: int = 0  # of `WORK`
 
 # %% ../nbs/course/35_until_it_stops.ipynb #a7d10c11
 def _too_slow(last, max_iter, tol):
@@ -282,11 +283,11 @@ WORK_A_STEP, SOME_ROWS = 300, 100  # numbers for a row, and rows of a small tabl
 
 
 def work_limit(problem, max_iter):
-    """Return the `work_done` at which a run of up to `max_iter` steps is ended: ten
+    """Return the `WORK` at which a run of up to `max_iter` steps is ended: ten
     times what its losses take in steps of any law and spread that were seen.
     """
     rows = len(problem.y) + SOME_ROWS
-    return work_done() + WORK_A_STEP * rows * max_iter
+    return WORK.get() + WORK_A_STEP * rows * max_iter
 
 
 def _stuck(rows, window=300):
@@ -299,7 +300,7 @@ def _stuck(rows, window=300):
 # %% ../nbs/course/35_until_it_stops.ipynb #a7d10e04
 def run(problem, state, tol, max_iter, damping, anderson=None, take=step, limit=None):
     """Iterate until change and delta are below tol, or report why not: a `Run`. It ends
-    when `work_done` reaches `limit`, too; by default `work_limit`.
+    when `WORK` reaches `limit`, too; by default `work_limit`.
     """
     last, rows, failure = None, [], ""
     limit = limit or work_limit(problem, max_iter)
@@ -312,7 +313,7 @@ def run(problem, state, tol, max_iter, damping, anderson=None, take=step, limit=
             if max(change, delta) < tol:
                 break
             stuck = len(rows) % 50 == 0 and _stuck(rows)
-            spent = len(rows) % 10 == 0 and work_done() >= limit
+            spent = WORK.get() >= limit
             if stuck or spent or len(rows) >= max_iter:
                 why = "no progress: " if stuck else ""
                 why = "too much work in each step: " if spent else why
@@ -322,7 +323,8 @@ def run(problem, state, tol, max_iter, damping, anderson=None, take=step, limit=
         taken = sum(np.isfinite(row[0]) for row in rows)
         slowest = rows[-1][2] if rows else damping
         failure = f"{reason}, at step {taken + 1}, down to a damping of {slowest:g}"
-    return Run(last, np.array(rows, dtype=TRACE).view(np.recarray), failure)
+    trace = np.array(rows, dtype=TRACE).view(np.recarray)
+    return Run(last, trace, failure, limit=limit)
 
 # %% ../nbs/course/35_until_it_stops.ipynb #a7d10e05
 def follow(problem, state, enough, take=step, anderson=None):

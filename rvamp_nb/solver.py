@@ -28,7 +28,7 @@ from rvamp_nb.iteration import (
     run,
     work_limit,
 )
-from .likelihood import LOSSES, Loss, Squared, check_loss, work_done
+from .likelihood import LOSSES, WORK, Loss, Squared, check_loss
 from .messages import Moments, Natural, coordinates, from_coordinates
 from .prior import Laplace, Prior, check_prior
 from .problem import Breakdown, Problem, State, Step
@@ -217,11 +217,12 @@ def _fit(problem, state, tol, max_iter, damping, anderson=None):
     """Warm or cold; if that fails, by continuation."""
     options, how = (tol, max_iter, damping), "by continuation from a larger penalty"
     take = step_for(problem.A)
-    limit = work_limit(problem, max_iter)
     with threads(problem.A):
-        done = run(problem, state, *options, anderson, take, limit)
+        done = run(problem, state, *options, anderson, take)
         failure = done.failure
-        again = continuation(problem, *options, take, limit) if failure else None
+        again = None
+        if failure and WORK.get() < done.limit:
+            again = continuation(problem, *options, take, done.limit)
     if again:
         failure = again.failure and f"{failure}; {how}, {again.failure}"
         taken = len(done.trace) + again.lost + len(again.trace)
@@ -652,6 +653,6 @@ def rvamp_path(
                 lams = lams[: len(kept)]
                 break
         failures = 0 if fit.converged else failures + 1
-        if failures == 3 or (failures and work_done() >= limit):
+        if failures == 3 or (failures and WORK.get() >= limit):
             break
     return _path(lams, kept)

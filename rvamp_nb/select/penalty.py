@@ -21,9 +21,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..active import in_32_bits, step_for
-from ..environment import progress_bar, work_done
+from ..environment import progress_bar
 from ..inference.cox import MovingBaseline
 from ..iteration import Anderson, follow, work_limit
+from ..likelihood import WORK
 from ..lmmse import alike_rows, is_wide
 from ..messages import Natural
 from ..prior import ElasticNet, Laplace, Penalty, Prior, SpikeSlab
@@ -33,8 +34,14 @@ from .error_control import resolve_error_control
 from .features import Columns, check_named
 from .in_play import FEW_FROM, in_play
 from .target import Target, draws_halves
-from ..solver import ConvergenceWarning, Path, check_own_loss, foreseen
-from ..solver import rvamp, rvamp_path
+from rvamp_nb.solver import (
+    ConvergenceWarning,
+    Path,
+    check_own_loss,
+    foreseen,
+    rvamp,
+    rvamp_path,
+)
 from ..step import WithIntercept, initial_state, lambda_max_factor, step
 from ..tables.chunked import ChunkedTable
 from ..tables.standardize import project_out
@@ -137,7 +144,7 @@ class SelectionProblem:
     max_iter: int = 500
     progress: bool = False  # whether a bar may be shown
     taken: list = field(default_factory=list)  # steps of each fit and path
-    begun: tuple | None = None  # steps and work before a search that must end
+    begun: tuple = (np.inf, 0, np.inf)  # steps, work before a search; the most work
 
     @property
     def intercept(self):
@@ -195,13 +202,10 @@ class SelectionProblem:
         """How many steps the next fit may take: `max_iter`, or what the search has left
         of its own steps and work, and one at least.
         """
-        if self.begun is None:
-            return self.max_iter
-        steps, work = self.begun
-        most = work_limit(self.target, self.max_iter) - work_done()
-        left = SEARCH_FITS * self.max_iter - (self.steps - steps)
-        left = min(left, self.max_iter * (1 - (work_done() - work) / most))
-        return int(np.clip(left, 1, self.max_iter))
+        steps, work, most = self.begun
+        left = SEARCH_FITS - (self.steps - steps) / self.max_iter
+        left = min(left, 1 - (WORK.get() - work) / most)
+        return max(int(left * self.max_iter), 1)
 
     def solve(self, lam, state=None, tol=None):
         """The fit at one penalty; who calls says that it failed."""
@@ -578,8 +582,8 @@ def search(question, steer, q):
     converges. The search projects unpenalised columns out of all others, so that its
     steps do not depend on multiples of these; the answer is about the columns as given.
     """
-    y, counts = question.target.of_rows(question.counts)
-    check_own_loss(question.target.likelihood, y, counts)
+    of = question.target
+    check_own_loss(of.likelihood, *of.of_rows(question.counts))
     filled = isinstance(question.A, ChunkedTable) and question.A.is_sparse
     A = question.A if filled else question.residuals(question.A, question.prior)
     if A is question.A:  # or its zeros would be filled
@@ -596,14 +600,13 @@ def search(question, steer, q):
 
 def _search_or_end(question, steer, q):
     """Search within `SEARCH_FITS` times as many steps as one fit may take."""
-    begun = question.steps, work_done()
-    question, path, answer = _search(replace(question, begun=begun), steer, q)
-    if question.max_steps == 1 and not answer.fit.converged:
-        what = f"no answer: the search took {question.steps - begun[0]} steps,"
-        remedy = "raise max_iter, or give lambdas that are larger; look for rows and"
-        remedy += " weights far from all others, and for columns that nearly repeat"
-        answer = answer._replace(status=f"{what} or too much work in each: {remedy}")
-    return replace(question, begun=None), path, answer
+    most = work_limit(question.target, question.max_iter) - WORK.get()
+    begun = question.steps, WORK.get(), most
+    found, path, answer = _search(replace(question, begun=begun), steer, q)
+    if found.max_steps == 1 and not answer.fit.converged:
+        why = f"no answer: the search took {found.steps - begun[0]} steps, or too much"
+        answer = answer._replace(status=f"{why} work: raise max_iter, or the lambdas")
+    return replace(found, begun=question.begun), path, answer
 
 
 def _search(question, steer, q):

@@ -17,9 +17,8 @@ import rvamp_nb.step as turn
 from rvamp_nb import iteration, solver
 from rvamp_nb.bootstrap import naive_bootstrap
 from rvamp_nb.datasets import gaussian_design, random_dct, standardize
-from rvamp_nb.likelihood import work_done
 from rvamp_nb.iteration import iterate
-from rvamp_nb.likelihood import Huber, Logistic, PoissonLoss, Squared
+from rvamp_nb.likelihood import WORK, Huber, Logistic, PoissonLoss, Squared
 from rvamp_nb.messages import Moments, Natural, coordinates
 from rvamp_nb.prior import Laplace, Ridge, SpikeSlab
 from rvamp_nb.problem import Problem, State
@@ -793,11 +792,11 @@ def test_a_search_that_leads_nowhere_ends_within_its_steps():
 
 def test_a_search_ends_within_its_work(monkeypatch):
     monkeypatch.setattr(iteration, "WORK_A_STEP", 30)
-    before = work_done()
+    before = WORK.get()
     found = one_heavy_row(max_iter=100)
     assert found.status_.startswith("no answer: the search took")
     assert found.n_iter_ < 100
-    assert work_done() - before < 2 * 30 * (60 + iteration.SOME_ROWS) * 100
+    assert WORK.get() - before < 2 * 30 * (60 + iteration.SOME_ROWS) * 100
 
 
 def test_a_run_says_that_its_steps_take_too_much_work(monkeypatch):
@@ -813,8 +812,8 @@ def test_a_run_says_that_its_steps_take_too_much_work(monkeypatch):
 def test_ordinary_rows_take_an_eighth_of_the_work_allowed(loss, counts):
     A, y, *_ = gaussian_design(60, 10)
     grouped = Grouped(counts, np.arange(60) // 2)
-    before = work_done()
+    before = WORK.get()
     fit = rvamp(A, 1.0 * (y > 0), 0.3, likelihood=loss, counts=grouped)
     assert fit.converged
     most = iteration.WORK_A_STEP * (60 + iteration.SOME_ROWS) * 500
-    assert 0 < work_done() - before < most / 8
+    assert 0 < WORK.get() - before < most / 8
