@@ -6,9 +6,9 @@
 Notebooks with controls are run afresh, for what a control draws is not committed; the
 others come with the outputs of the repository, which the tests have run. All are
 translated (translate.py), joined by a landing page and an API reference (pages.py), and
-handed to Sphinx, for which every warning is an error. Browser scripts are npm packages pinned in
-package.json; the site serves them itself
-and asks nothing of the network when opened.
+handed to Sphinx, for which every warning is an error. Browser scripts are npm packages
+pinned in package.json; the site serves them itself and asks nothing of the network when
+opened.
 """
 
 import asyncio

@@ -230,15 +230,8 @@ def _by_newton(loss, y, omega, c, V, u):
             break
         rest, here, y, omega, V = rest[far], here[far], y[far], omega[far], V[far]
         step = np.linalg.solve(_systems(V, C[rest]), -gap[far][..., None])[..., 0]
-
-        def energy(u):
-            count_work(2 * u.size)
-            Vu = times(V, u)
-            return (c * loss.value(y, omega + Vu) + u * Vu / 2).sum(1)
-
-        least = SURE * loss.length_scale
-        short = np.abs(times(V, step)).max(1) <= least
-        length = _lengths(energy, here, step, short)
+        short = np.abs(times(V, step)).max(1) <= SURE * loss.length_scale
+        length = _lengths(loss, y, omega, c, V, here, step, short)
         move = length[:, None] * step
         u[rest] = here + move
         # no shorter step lowers the energy, or none that changes a pull: rounding
@@ -250,10 +243,16 @@ def _by_newton(loss, y, omega, c, V, u):
     return u, C
 
 # %% ../nbs/course/52_groups.ipynb #190000s2
-def _lengths(energy, u, step, short):
+def _lengths(loss, y, omega, c, V, u, step, short):
     """Backtrack step lengths, (G,), until no group's energy increases; Newton's steps
     that are `short`, (G,) bool, are taken: of these an energy has only rounding.
     """
+
+    def energy(u):
+        count_work(2 * u.size)
+        Vu = times(V, u)
+        return (c * loss.value(y, omega + Vu) + u * Vu / 2).sum(1)
+
     here, length = energy(u), np.ones(len(u))
     for tried in count():
         there = energy(u + length[:, None] * step)

@@ -138,14 +138,14 @@ def _chain(fit, changes, bar=None):
     for k, change in enumerate(changes, 1):
         problem = fit.problem._replace(**change)
         how = *enough, anderson, step_for(problem.A)
-        last, _, failure, _ = run(problem, foreseen(past, k), *how)
+        done = run(problem, foreseen(past, k), *how)
         anderson.pause()
         if bar is not None:
             bar.update(1)
-        if failure:
+        if done.failure:
             break
-        found.append(replace(fit, problem=problem, last=last))
-        past = [*past[-3:], (k, last.state)]
+        found.append(replace(fit, problem=problem, last=done.last))
+        past = [*past[-3:], (k, done.last.state)]
     return found
 
 

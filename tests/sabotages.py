@@ -977,8 +977,8 @@ SABOTAGES = [
     Sabotage(
         "inference/effects.py",
         "the noise of a twin in the joint field is left out of its error",
-        "fit.mean[i] + first @ force[members], W_B @ first",
-        "fit.mean[i] + first @ force[members], W_B[:, 0] * first[0]",
+        "w[:, i] = W_B @ first",
+        "w[:, i] = W_B[:, 0] * first[0]",
         "tests/inference/test_effects.py::test_intervals_of_twins_hold_as_often_as_they_say",
     ),
     Sabotage(
@@ -1232,7 +1232,7 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "columns that turns do not know stay out",
-        "new = np.setdiff1d(samples.exact[~lost, :-1].indices, samples.kept)",
+        "new = np.setdiff1d(levels[2][:, :-1].indices, samples.kept)",
         "new = np.zeros(0, dtype=int)",
         "tests/inference/test_refinement.py::test_a_column_that_rvamp_leaves_out_is_found_by_exact_refits",
     ),
@@ -1915,6 +1915,13 @@ SABOTAGES = [
         "return np.sort(off)[len(off) // 2]",
         "tests/select/test_selection.py"
         "::test_intervals_of_new_targets_hold_what_they_name",
+    ),
+    Sabotage(
+        "select/substitutes.py",
+        "a family is as accurate as the refits that are there",
+        "if accuracy and errors.max() > accuracy and not refined.interrupted:",
+        "if False:",
+        "tests/select/test_selection.py::test_the_error_of_a_family_is_within_the_accuracy",
     ),
     Sabotage(
         "inference/refinement.py",

@@ -416,8 +416,7 @@ def _loss_of(fit):
     """Return the name of the loss of a fit or a selector; "squared" if it has none."""
     problem = getattr(fit, "problem", getattr(getattr(fit, "fit", 0), "problem", None))
     loss = getattr(fit, "loss_", getattr(fit, "loss", "squared"))
-    if problem is not None:
-        loss = problem.likelihood
+    loss = loss if problem is None else problem.likelihood
     if isinstance(loss, str):
         return loss
     loss = getattr(loss, "plain", loss)

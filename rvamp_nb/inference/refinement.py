@@ -385,6 +385,17 @@ FIRST_ALONE, MORE_ALONE = 200, 100  # where exact ones are all there is
 GROWTH = 4  # at most so many times more at once
 
 
+def _how_short(samples, shares, accuracy, families):
+    """Return how many times more refits the accuracy needs, that of families, too."""
+    if not accuracy:
+        return np.inf
+    short = shares.short(accuracy)
+    if len(families):
+        error = any_selected(_levels_without_lost(samples), families)[1]
+        short = max(short, (error.max() / accuracy) ** 2)
+    return short
+
+
 def _wanted(samples, shares, short, most):
     """How many resamples at each level, exact first, bring the error down: more than
     there are at one level at least, as long as that is not at its most.
@@ -626,12 +637,7 @@ def refine(
                 samples.grow(np.minimum(wanted, most), progress)
                 bar.update(samples.done[counted] - before)
                 shares = _shares(samples)
-                short = np.inf
-                if accuracy:
-                    short = shares.short(accuracy)
-                if accuracy and len(families):
-                    error = any_selected(_levels_without_lost(samples), families)[1]
-                    short = max(short, (error.max() / accuracy) ** 2)
+                short = _how_short(samples, shares, accuracy, families)
                 if short <= 1 or samples.done[counted] >= most[counted]:
                     break
                 wanted = _wanted(samples, shares, short, most)

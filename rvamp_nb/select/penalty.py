@@ -29,19 +29,13 @@ from ..lmmse import alike_rows, is_wide
 from ..messages import Natural
 from ..prior import ElasticNet, Laplace, Penalty, Prior, SpikeSlab
 from ..problem import Problem
+from ..protocols import check_own_loss
 from ..resampling import FixedFactor, check_law, law_of_one
 from .error_control import resolve_error_control
 from .features import Columns, check_named
 from .in_play import FEW_FROM, in_play
 from .target import Target, draws_halves
-from rvamp_nb.solver import (
-    ConvergenceWarning,
-    Path,
-    check_own_loss,
-    foreseen,
-    rvamp,
-    rvamp_path,
-)
+from ..solver import ConvergenceWarning, Path, foreseen, rvamp, rvamp_path
 from ..step import WithIntercept, initial_state, lambda_max_factor, step
 from ..tables.chunked import ChunkedTable
 from ..tables.standardize import project_out

@@ -6,10 +6,12 @@ import pytest
 from house import code_size, count, crossings, folded, imported, jobs
 
 TOKENS = 165_996  # of the last release; lines are free, a token is what is read
-ROOM = 1.05  # how far beyond the last release: 690 lines of 12 tokens
+# how far beyond the last release: .05 is 690 lines of 12 tokens, for contributions; the
+# rest came with chapter 4.8, decoys and effects, and goes when searches are merged
+ROOM = 1.08
 FLOORS, TWICE, ONCE = 12, 0, 4
-CROSSINGS = dict(rvamp=250, StabilitySelection=2_000)  # from room to room
-FRAMES = dict(rvamp=20, StabilitySelection=28)  # functions that wait for each other
+CROSSINGS = dict(rvamp=251, StabilitySelection=2_000)  # from room to room
+FRAMES = dict(rvamp=20, StabilitySelection=30)  # functions that wait for each other
 # names that several rooms have but for case, underscore or plural: most are a tuple and
 # the function that fills it (Step and step, CountLaw and count_law, Refits and refit)
 ALIKE = 6

@@ -287,8 +287,8 @@ def test_numbers_are_rounded_to_the_second_digit_of_their_spread():
 
 def test_the_table_to_be_read(answers):
     s, alone = answers["usual"], answers["without refits"]
-    assert list(s.summary()) == ["Π", "±", "selected", "mean", "sd"]
-    assert list(alone.summary()) == ["Π", "selected", "mean", "sd"]
+    assert list(s.summary()) == ["Π", "±", "selected", "enters at pfer", "mean", "sd"]
+    assert list(alone.summary()) == ["Π", "selected", "enters at pfer", "mean", "sd"]
     short, full = s.summary(), s.summary(full=True)
     assert list(short.index) == list(full.index) and short.attrs == full.attrs
     np.testing.assert_array_equal(short["Π"], full.probability.round(3))
