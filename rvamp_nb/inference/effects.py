@@ -12,6 +12,8 @@ __all__ = ['UNBOUNDED', 'JITTER', 'RESEMBLING', 'TOGETHER', 'CLAIM', 'SURPRISE',
 # %% ../../nbs/course/56_effects.ipynb #27ef0004
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -21,7 +23,7 @@ from scipy.stats import t as student
 from ..clusters import moment_view, residual_response
 from .diagnostics import ReliabilityWarning
 from .refinement import field_of
-from ..likelihood import Logistic, Squared
+from ..likelihood import Logistic, Loss, Squared
 from ..prior import Penalty
 from ..resampling import FixedFactor, NoResampling
 from ..sketch import as_page
@@ -414,13 +416,13 @@ _RECIPES = {  # by loss: how to get effects with intervals
 
 def _loss_of(fit):
     """Return the name of the loss of a fit or a selector; "squared" if it has none."""
-    problem = getattr(fit, "problem", getattr(getattr(fit, "fit", 0), "problem", None))
-    loss = getattr(fit, "loss_", getattr(fit, "loss", "squared"))
-    loss = loss if problem is None else problem.likelihood
-    if isinstance(loss, str):
-        return loss
-    loss = getattr(loss, "plain", loss)
-    return getattr(loss, "name", "") or type(loss).__name__.lower()
+    loss = "squared"
+    for place in ("loss", "loss_", "fit.problem.likelihood", "problem.likelihood"):
+        with suppress(AttributeError):
+            loss = attrgetter(place)(fit)
+    if not isinstance(loss, (Squared, Loss)):
+        return str(loss)
+    return loss.plain.name or type(loss.plain).__name__.lower()
 
 # %% ../../nbs/course/56_effects.ipynb #27ef1ab1
 def _check_labels(A, y, loss):

@@ -598,8 +598,10 @@ def _search_or_end(question, steer, q):
     begun = question.steps, WORK.get(), most
     found, path, answer = _search(replace(question, begun=begun), steer, q)
     if found.max_steps == 1 and not answer.fit.converged:
-        why = f"no answer: the search took {found.steps - begun[0]} steps, or too much"
-        answer = answer._replace(status=f"{why} work: raise max_iter, or the lambdas")
+        why = f"no answer: not converged, and the search took {found.steps - begun[0]}"
+        why += " steps, or too much work in each: raise max_iter, or the lambdas; look"
+        why += " for rows and weights far from all others"
+        answer = answer._replace(status=why)
     return replace(found, begun=question.begun), path, answer
 
 

@@ -230,7 +230,7 @@ def _bound_of(question, asked, threshold, size):
 
 def _one_penalty(asked):
     """Whether one penalty was given, and nothing is promised."""
-    given = 0 if asked["lambdas"] is None else len(asked["lambdas"])
+    given = 0 if asked["lambdas"] is None else np.size(asked["lambdas"])
     return asked["pfer"] is asked["q"] is None and 1 in (asked["n_lambdas"], given)
 
 # %% ../../nbs/workshop/selection.ipynb #nfref002

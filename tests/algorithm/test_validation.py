@@ -564,7 +564,7 @@ def test_effects_of_the_table_of_a_selector_are_those_of_the_lines_in_the_refusa
     selector,
 ):
     """The error has the lines that a user can copy."""
-    with pytest.raises(TypeError, match="a Fit without resampling") as refused:
+    with pytest.raises(TypeError, match="a Fit of rvamp without resampling") as refused:
         debiased_effects(selector)
     lines = str(refused.value).partition("write ")[2].partition(". Got")[0].split("; ")
     known = dict(vars(rvamp_nb), X=MANY_ROWS.A, y=MANY_ROWS.y)

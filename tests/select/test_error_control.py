@@ -16,7 +16,7 @@ from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import ndtr, ndtri
 
 from rvamp_nb import StabilitySelection
-from rvamp_nb.select import selection
+from rvamp_nb.select import decoys
 from rvamp_nb.select.error_control import (
     BOUNDS,
     DECOYS,
@@ -301,8 +301,8 @@ def test_each_feature_competes_with_its_own_decoy(monkeypatch):
         seen.append((both, q))
         return None, None, SimpleNamespace(fit=SimpleNamespace(Pi=Pi, converged=True))
 
-    monkeypatch.setattr(selection, "search", known)
-    found = selection.against_decoys(question, "permuted")
+    monkeypatch.setattr(decoys, "search", known)
+    found = decoys.against_decoys(question, "permuted")
     (both, q), kept = seen[0], [0, 1, 2, 3, 4, 6, 8]
     assert q == 7 and both.size(np.ones(14)) == 14
     ours, theirs = both.A[:, :7], both.A[:, 7:]
@@ -318,7 +318,7 @@ def test_each_feature_competes_with_its_own_decoy(monkeypatch):
     Pi = np.r_[Pi[7:], Pi[:7]]  # leads turn their signs
     expected[kept] = by_definition(-lead)
     expected[7] = expected[1]
-    np.testing.assert_allclose(selection.against_decoys(question, "gaussian"), expected)
+    np.testing.assert_allclose(decoys.against_decoys(question, "gaussian"), expected)
 
 
 @pytest.mark.parametrize("fdr", [0.2, 0.5])

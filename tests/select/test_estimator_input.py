@@ -993,6 +993,7 @@ def lasso_in_strata(Z, time, event, site, lam):
     return x
 
 
+@pytest.mark.filterwarnings("ignore::rvamp_nb.ReliabilityWarning")
 def test_the_level_of_a_cox_model_is_that_of_rows_that_count():
     """A row of weight two is two rows, in the mean of the offsets, too."""
     rng = np.random.default_rng(0)
