@@ -60,11 +60,16 @@ def _fitted(name, table, options):
     return s
 
 
+def _without_remedy(text):
+    """Leave out what a warning of a possible gap says to do."""
+    return text.partition(": if it stands for a gap")[0]
+
+
 def _all_warnings(table, warned):
     """Sentences of the table and of the fit, and one about names."""
-    stem = lambda text: text.partition(": if it stands for a gap")[0]
-    known = [*map(stem, table.warnings)]
-    warned = [*table.warnings, *(text for text in warned if stem(text) not in known)]
+    known = [_without_remedy(text) for text in table.warnings]
+    new = [text for text in warned if _without_remedy(text) not in known]
+    warned = [*table.warnings, *new]
     if any(str(name)[0] in "=+-@" for name in table.X):
         formula = "a spreadsheet takes names that begin with =, +, - or @ for formulas"
         warned.append(f"{formula}: let it import the column 'feature' as text")
@@ -110,13 +115,15 @@ def _contents(s, with_path, source, table, warned):
 
 def _by_lines(s, table):
     """A `Selection` whose diagnostics name rows by their lines in the file, and ids."""
-    known, lines = s.diagnostics, table.X.index
+    known = s.diagnostics
+    lines = table.X.index
     unit = lines.name
     few = lambda rows: ", ".join(map(str, rows[:4]))
     reasons, groups = known.reasons, [[known.largest_row], *known.repeated[:1]]
     for rows in groups if unit else ():
         s_ = "s" * (len(rows) > 1)
-        old, new = f"row{s_} {few(lines[rows])}", f"{unit}{s_} {few(lines[rows])}"
+        old = f"row{s_} {few(lines[rows])}"
+        new = f"{unit}{s_} {few(lines[rows])}"
         new += " of the file"
         if len(table.ids):
             new += f" ({printable(few(table.ids[rows]))})"
@@ -338,7 +345,8 @@ def _run(argv):
     _announce(options)
     with _collected_warnings() as warned:
         s = _fitted(source["name"], table, options)
-    warned, s = _all_warnings(table, warned), _by_lines(s, table)
+    warned = _all_warnings(table, warned)
+    s = _by_lines(s, table)
     contents, code = _contents(s, args.path, source, table, warned)
     lines = _reports.console(s, source["name"], table.notes, warned)
     try:

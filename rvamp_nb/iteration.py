@@ -279,7 +279,8 @@ def _too_slow(last, max_iter, tol):
     return f"iteration limit: after {max_iter} steps {what}, tol is {tol:.0e}"
 
 
-WORK_A_STEP, SOME_ROWS = 300, 100  # numbers for a row, and rows of a small table
+WORK_A_STEP = 300
+SOME_ROWS = 100  # numbers for a row, and rows of a small table
 
 
 def work_limit(problem, max_iter):

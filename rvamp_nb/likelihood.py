@@ -170,8 +170,9 @@ WIDE_BOX = 1e3  # a box that wide is halved by orders of magnitude
 
 
 def _middle(low, high, box):
-    """The middle of each box; of a wide one that of its ends' arsinh."""
-    middle, wide = low + box / 2, box > WIDE_BOX
+    """Return the middle of each box; of a wide one by its ends' arsinh."""
+    middle = low + box / 2
+    wide = box > WIDE_BOX
     if wide.any():
         ends = np.arcsinh([low[wide], high[wide]])
         middle[wide] = np.sinh(ends.mean(0))
@@ -194,9 +195,9 @@ A_CALL = 500  # numbers that take as long as what a call costs whatever its size
 WORK = ContextVar("evaluations of losses", default=0)  # of each thread its own
 
 
-def count_work(numbers, calls=1):
-    """Count calls of a loss at so many numbers altogether."""
-    WORK.set(WORK.get() + A_CALL * calls + numbers)
+def count_work(numbers):
+    """Count a call of a loss at so many numbers."""
+    WORK.set(WORK.get() + A_CALL + numbers)
 
 # %% ../nbs/course/32_likelihood.ipynb #83f46bbc
 def _proximal(loss, y: Array, omega: Array, cV: Array) -> Array:
@@ -210,9 +211,9 @@ def _proximal(loss, y: Array, omega: Array, cV: Array) -> Array:
     if far.any():
         f = np.where(far, np.clip(loss.guess(y, target, cV), low, high), f)
     last = 2 * (high - low)
-    numbers, calls = 3 * target.size, 1  # the start, and what is done with the answer
+    numbers = 3 * target.size  # the start, and what is done with the answer
     for _ in range(200):
-        numbers, calls = numbers + f.size, calls + 1
+        numbers += A_CALL + f.size
         slope, curvature = loss.derivatives(y, f)
         gap = f - target + cV * slope
         low, high = np.where(gap < 0, f, low), np.where(gap > 0, f, high)
@@ -223,7 +224,7 @@ def _proximal(loss, y: Array, omega: Array, cV: Array) -> Array:
         if short.mean() > 0.5:  # go on with the others
             rows = left, y, target, cV, f, last, low, high
             left, y, target, cV, f, last, low, high = (v[~short] for v in rows)
-    count_work(numbers, calls)
+    count_work(numbers)
     return answer.reshape(np.shape(omega))
 
 # %% ../nbs/course/32_likelihood.ipynb #c9c97d50

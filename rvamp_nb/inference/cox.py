@@ -305,7 +305,8 @@ def _check_time(time, name="time"):
 def _check_entry(entry, time):
     """The same of entries, before the times at which their rows end."""
     if entry.shape == time.shape and len(at := np.flatnonzero(entry >= time)):
-        row, ends = at[0], f"starts at {entry[at[0]]:g} and stops at {time[at[0]]:g}"
+        row = at[0]
+        ends = f"starts at {entry[at[0]]:g} and stops at {time[at[0]]:g}"
         row = f"row {row} (counted from 0) {ends}"
         what = f"start must be before stop: {row} ({len(at)} rows are such)"
         raise ValueError(f"{what}; drop who was never at risk, or give them in order")

@@ -449,7 +449,8 @@ def diagnose(
         if loss.plain.joint:  # a group is a sample, chapter 6.1
             M = loss.layout.sums.shape[1]
         else:
-            unit, units = "group", fit.problem.counts.names
+            unit = "group"
+            units = fit.problem.counts.names
     signs = [*_signs_of_the_path(fit, path_failed, q_reached)]
     signs += _signs_of_the_rows(unit, effective, units[row], share, single_share)
     together = group_share, _columns_together(fit)[where], columns[1], names

@@ -191,7 +191,8 @@ def share_left_over(A, at_once=500):
         K = np.linalg.inv(A.T @ A + 1e-10 * np.eye(N))
         left = 1 / np.diag(K) / _least_by_chance(M, N, N - 1)
         return np.minimum(left, 1), [_strong(K, i) for i in range(N)]
-    left, adds_up = np.ones(N), []
+    left = np.ones(N)
+    adds_up = []
     for first in range(0, N, at_once):
         heads = np.arange(first, min(first + at_once, N))
         shares, parts = _explain(A, heads)
@@ -225,12 +226,14 @@ def _explain(A, heads):
     to PARTS times. Return what is left over `_least_by_chance` after each, (n, k), and
     the columns, (n, k).
     """
-    (M, N), n = A.shape, np.arange(len(heads))
+    (M, N) = A.shape
+    n = np.arange(len(heads))
     steps = min(PARTS, N - 1, M - 2)
     products = A[:, heads].T @ A  # of what is left of the head with each column
     squares = np.ones_like(products)  # what is left of each column
     basis = np.zeros((steps, len(heads), M))
-    shares, parts = np.empty((len(heads), steps)), np.empty((len(heads), steps), int)
+    shares = np.empty((len(heads), steps))
+    parts = np.empty((len(heads), steps), int)
     for k in range(steps):
         gain = products**2 / np.where(squares > 1e-8, squares, np.inf)
         gain[n, heads] = -1

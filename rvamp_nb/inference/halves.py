@@ -34,7 +34,8 @@ def pair_covariance(answer, incoming, correlation, bends):
     bends are those of a `Prior`, for all cases.
     """
     Q_hat, h, chi_hat = incoming
-    s, left = np.sqrt(chi_hat), np.maximum(1 - correlation**2, 0)
+    s = np.sqrt(chi_hat)
+    left = np.maximum(1 - correlation**2, 0)
     slope = np.where(np.abs(correlation) < 1e-3, 1e-3, correlation)
     inner = [
         (h + (place - h) / slope, np.sqrt(width**2 + left * chi_hat) / np.abs(slope))
@@ -52,8 +53,11 @@ def prior_answer(fit, gamma_hat, answer):
     """Return the covariance of a prior's `answer` between two resamples, (N,), for the
     covariances of its fields; `answer` maps a prior and a Natural to means.
     """
-    prior, beta, N = fit.prior, fit.problem.beta, len(fit.mean)
-    pieces, found = -(-N // COLUMNS_AT_ONCE) if is_dataclass(prior) else 1, []
+    prior = fit.prior
+    beta = fit.problem.beta
+    N = len(fit.mean)
+    pieces = -(-N // COLUMNS_AT_ONCE) if is_dataclass(prior) else 1
+    found = []
     for some in np.array_split(np.arange(N), pieces):
         part = prior.of_columns(some, N)
         here = Natural(*(v[some] for v in fit.last.state.to_prior))
@@ -78,7 +82,9 @@ def noise_returned(fit, gamma_hat, gamma_x, product):
     """Return the covariances of the fields, of the prior (N,) and of the rows (M,), one
     turn later. gamma_x is the prior's answer to gamma_hat; product, (M,), is E uu'.
     """
-    last, u, rows = fit.last, fit.last.u, fit.last.likelihood_message
+    last = fit.last
+    u = fit.last.u
+    rows = fit.last.likelihood_message
     state = State(
         *(v._replace(chi_hat=v.chi_hat + g) for v, g in zip(last.state, gamma_hat))
     )
@@ -111,14 +117,17 @@ def pull_product(problem, incoming, gamma_hat, joint):
     """Return E uu' of the rows' pulls, (M,), over two counts of the law `joint`, (K, K)
     probabilities of the law's nodes, and two fields of the covariances gamma_hat.
     """
-    (_, y, _, loss, counts, beta), (V, h, chi_hat) = problem, incoming
-    values, total = counts.nodes()[0], np.zeros(len(h))
+    (_, y, _, loss, counts, beta) = problem
+    (V, h, chi_hat) = incoming
+    values = counts.nodes()[0]
+    total = np.zeros(len(h))
     drawn = (values[:, None] > 0) & (values > 0) & (joint > 1e-12)
     used = np.flatnonzero(drawn.any(0) | drawn.any(1))
     if not len(used):  # never both: halves
         return total
     correlation = as_correlation(gamma_hat, chi_hat)
-    spread, left = np.sqrt(chi_hat), (1 - correlation**2) * chi_hat
+    spread = np.sqrt(chi_hat)
+    left = (1 - correlation**2) * chi_hat
     laws = [Discrete([values[k]], [1.0]) for k in used]
     pulls = lambda field: [loss.moments(y, field, law, beta).mean for law in laws]
     of_used = joint[np.ix_(used, used)]
@@ -145,7 +154,8 @@ def joint_law(counts, joint=None):
             raise ValueError(f"{CALLER}: {what}; {remedy}")
         share = weights[1]
         return np.array([[1 - 2 * share, share], [share, 0.0]])
-    joint, K = check_array(f"{CALLER}: joint", joint), len(values)
+    joint = check_array(f"{CALLER}: joint", joint)
+    K = len(values)
     if joint.shape != (K, K) or joint.min() < 0:
         wanted = f"probabilities of shape ({K}, {K}), one for each pair of counts"
         raise ValueError(f"{CALLER}: joint must hold {wanted}, got {joint.shape}")
@@ -225,7 +235,8 @@ def _fixed_point(fit, joint, tol, max_iter):
         gamma_x = coefficient_covariance(fit, gamma_hat[0])
         to_rows = fit.last.state.to_likelihood
         product = pull_product(fit.problem, to_rows, gamma_hat[1], joint)
-        before, gamma_hat = gamma_hat, noise_returned(fit, gamma_hat, gamma_x, product)
+        before = gamma_hat
+        gamma_hat = noise_returned(fit, gamma_hat, gamma_x, product)
         moves = [np.abs(b - a).max() for a, b in zip(before, gamma_hat)]
         if all(move <= tol * v.max() for move, v in zip(moves, variances)):
             return gamma_hat, True, turn
@@ -275,7 +286,9 @@ def complementary_pairs(
     if not converged:
         what = f"{CALLER} has not converged in {max_iter} turns: raise max_iter"
         warnings.warn(what, ConvergenceWarning, stacklevel=3)
-    (of_x, _), N, beta = gamma_hat, len(fit.mean), fit.problem.beta
+    (of_x, _) = gamma_hat
+    N = len(fit.mean)
+    beta = fit.problem.beta
     Pi_both = np.full(N, np.nan)
     if fit.selects:
         shared = prior_answer(fit, of_x, lambda part, m: part.Pi(m, beta))

@@ -264,7 +264,7 @@ def _levels_without_lost(samples):
 
 
 def _levels_of(samples):
-    """The columns in question, (n,), and of those the levels."""
+    """Return the columns in question, (n,), and of those the levels."""
     levels = _levels_without_lost(samples)
     new = np.setdiff1d(levels[2][:, :-1].indices, samples.kept)
     columns = np.append(samples.kept, new)
@@ -541,8 +541,8 @@ def _as_refined(samples, shares, accuracy, stopped):
     counts = n, n_exact, plain / n, max(both - plain, 0.0)
     draws = draws[:, :N], draws[:, [N]].toarray()[:, 0]
     levels = [x.tocsc()[:, :N] for x in _levels_without_lost(samples)]
-    told = failed, stopped, status, levels, accuracy
-    return RefinedFit(*values, *errors, *counts, *draws, *told)
+    outcome = failed, stopped, status, levels, accuracy
+    return RefinedFit(*values, *errors, *counts, *draws, *outcome)
 
 # %% ../../nbs/course/44_refinement.ipynb #296882ab
 def _begin(fit, seed, baseline):

@@ -19,7 +19,7 @@ from ..validation import check_number, check_size
 
 # %% ../../nbs/workshop/decoys.ipynb #dc000006
 def _comparable(question, asked):
-    """Columns of the candidates, (M, p), with mean square 1; a ValueError where noise
+    """Take the candidates' columns, (M, p), of mean square 1; a ValueError where noise
     columns are unlike any decoy.
     """
     tied = any(given is not None for given in question.target.rows[:3])
@@ -33,12 +33,14 @@ def _comparable(question, asked):
 
 
 def _lead(question, made, most):
-    """Π of each of p candidates less that of its decoy, columns of made (M, p), in a
-    search of their own, where at most `most` are selected in a resample; nan where no
+    """Find Π of each of p candidates less that of its decoy, columns of made (M, p), in
+    a search of their own, where at most `most` are selected in a resample; nan where no
     penalty converged.
     """
     among = np.flatnonzero(question.candidates)
-    twice, A, prior = np.r_[among, among], question.A[:, among], question.prior
+    twice = np.r_[among, among]
+    A = question.A[:, among]
+    prior = question.prior
     prior = replace(prior, penalty_factor=prior.penalty_factor[twice])
     A = np.hstack([A, unit_columns(made)[0] * np.linalg.norm(A, axis=0)])
     both = replace(question, A=A, prior=prior, columns=question.columns.of(twice))
@@ -49,11 +51,12 @@ def _lead(question, made, most):
 
 # %% ../../nbs/workshop/decoys.ipynb #79dec002
 def against_decoys(question, kind):
-    """`q_values` of the N columns of a table, each against a decoy, "permuted" or
+    """Find `q_values` of the N columns of a table, each against a decoy, "permuted" or
     "gaussian", at a penalty of their own; nan where none converged.
     """
     A = _comparable(question, f"decoys={kind!r}")
-    largest, alone = np.linalg.norm(A, 2) ** 2 / len(A), (A.shape[1] / len(A)) ** 0.5
+    largest = np.linalg.norm(A, 2) ** 2 / len(A)
+    alone = (A.shape[1] / len(A)) ** 0.5
     if kind == "permuted" and largest > 1.2 * (1 + alone) ** 2:
         note = "the columns follow a common factor, permuted decoys do not, and"
         note += " q-values may be far too small: take decoys='gaussian'"
@@ -67,11 +70,15 @@ def against_decoys(question, kind):
 
 # %% ../../nbs/workshop/decoys.ipynb #dc000008
 def _banded(A):
-    """Correlations (n, n) whose inverse has a band, of the width of the least BIC."""
+    """Estimate correlations (n, n) whose inverse has a band, of the width of the least
+    BIC.
+    """
     M, n = A.shape
-    best, found = np.inf, None
+    best = np.inf
+    found = None
     for width in range(min(n, M // 4)):
-        weights, rest = np.eye(n), np.empty(n)
+        weights = np.eye(n)
+        rest = np.empty(n)
         for j in range(n):
             near = slice(max(0, j - width), j)
             b = np.linalg.lstsq(A[:, near], A[:, j], rcond=None)[0]
@@ -80,18 +87,19 @@ def _banded(A):
         score = M * np.log(rest).sum() + np.log(M) * n * width
         if score >= best:
             break
-        best, found = score, np.linalg.solve(weights, np.diag(np.sqrt(rest)))
+        best = score
+        found = np.linalg.solve(weights, np.diag(np.sqrt(rest)))
     return found @ found.T
 
 
 def factor_correlations(A):
-    """Correlations (n, n) of the `factor-model`."""
+    """Estimate correlations (n, n) by the `factor-model`."""
     loadings, own = error_control._common_factors(A)
     return loadings @ loadings.T + np.diag(own)
 
 
 def shrunk_correlations(A):
-    """Correlations (n, n) shrunk towards none, by Ledoit and Wolf's rule."""
+    """Estimate correlations (n, n), shrunk towards none by Ledoit and Wolf's rule."""
     from sklearn.covariance import ledoit_wolf
 
     return ledoit_wolf(A, assume_centered=True)[0]
@@ -105,7 +113,9 @@ COVARIANCES = {
 
 # %% ../../nbs/workshop/decoys.ipynb #dc000009
 def _distances(R):
-    """Diagonal of S, (n,), that makes columns and decoys hardest to rebuild (MVR)."""
+    """Find the diagonal of S, (n,), that makes columns and decoys hardest to rebuild
+    (MVR).
+    """
     s = np.full(len(R), np.linalg.eigvalsh(R)[0])
     for _ in range(8):  # in all that was tried, to three digits
         inverse = np.linalg.inv(2 * R - np.diag(s))
@@ -118,23 +128,24 @@ def _distances(R):
 
 
 def _normal_decoys(A, R, rng):
-    """A function that draws decoys with `knockoff-moments` for correlations R."""
+    """Make a function that draws decoys with `knockoff-moments` for correlations R."""
     s = _distances(R)
     share = np.linalg.solve(R, np.diag(s))
     values, vectors = np.linalg.eigh(np.diag(2 * s) - s[:, None] * share)
-    mean, root = A - A @ share, vectors * np.sqrt(np.maximum(values, 0))
+    mean = A - A @ share
+    root = vectors * np.sqrt(np.maximum(values, 0))
     return lambda: mean + rng.normal(size=A.shape) @ root.T
 
 # %% ../../nbs/workshop/decoys.ipynb #dc000014
 def keep_before(lead, v):
-    """Which features lead, (p,) bool, by more than the v-th decoy that does."""
+    """Return which features lead, (p,) bool, by more than the v-th decoy that does."""
     behind = -np.sort(np.minimum(lead, 0))  # the largest first
     return lead > (behind[min(v, len(lead)) - 1] if v else np.inf)
 
 
 def share_kept(question, pfer, covariance, n_draws, seed):
-    """In which share of n_draws tables of decoys each of N columns is kept, (N,), where
-    a draw keeps at most pfer noise features on average.
+    """Find in which share of n_draws tables of decoys each of N columns is kept, (N,),
+    where a draw keeps at most pfer noise features on average.
     """
     pfer = check_number("decoys", "pfer", pfer, 0)
     if check_size("decoys", "n_draws", n_draws) % 2 == 0:
@@ -143,8 +154,10 @@ def share_kept(question, pfer, covariance, n_draws, seed):
     if covariance not in COVARIANCES:
         known = ", ".join(map(repr, COVARIANCES))
         raise ValueError(f"covariance must be one of {known}, got {covariance!r}")
-    A, rng = _comparable(question, "decoys"), np.random.default_rng([79, 21, seed])
-    draw, kept = _normal_decoys(A, COVARIANCES[covariance](A), rng), 0
+    A = _comparable(question, "decoys")
+    rng = np.random.default_rng([79, 21, seed])
+    draw = _normal_decoys(A, COVARIANCES[covariance](A), rng)
+    kept = 0
     for _ in range(n_draws):
         lead = _lead(question, draw(), A.shape[1] / 4)  # the top alone counts
         if np.isnan(lead).any():

@@ -260,8 +260,8 @@ def _order_of(kind):
 
 
 def order_lost(name, kind):
-    """A warning about a target of pandas' ordered type `kind`, with three levels or
-    more, or "".
+    """Word a warning about a target of pandas' ordered type `kind`, with three levels
+    or more, or "".
     """
     order = _order_of(kind)
     if len(order) < 3:
@@ -359,9 +359,9 @@ def _undeclared_gaps(ask, frame, values, gaps):
 
 
 def far_numbers(values, names):
-    """Numbers that may stand for a gap, as -99 does, as text, each with a sentence that
-    names the columns of values (M, N), with names (N,), where a few rows have it and it
-    is far from the rest.
+    """Find numbers that may stand for a gap, as -99 does, as text, each with a sentence
+    that names the columns of values (M, N), with names (N,), where a few rows have it
+    and it is far from the rest.
     """
     found = {}
     for name, number, many, low, high in _far_values(values, names):
@@ -409,7 +409,8 @@ def _warnings(ask, frame, values, gaps, table, file):
     yield from _repeats(ask, file)
     yield from _undeclared_gaps(ask, frame, values, gaps)
     if ask.target is not None and ask.positive is None:
-        kind, name = frame[ask.target].dtype, f"'{printable(ask.target)}'"
+        kind = frame[ask.target].dtype
+        name = f"'{printable(ask.target)}'"
         yield from filter(None, [order_lost(name, kind)])
     for name in (name for name in table.categories if not table.categories[name]):
         level = printable(table.references[name])

@@ -193,8 +193,8 @@ class SelectionProblem:
 
     @property
     def max_steps(self):
-        """How many steps the next fit may take: `max_iter`, or what the search has left
-        of its own steps and work, and one at least.
+        """Count the steps that the next fit may take: `max_iter`, or what the search
+        has left of its own steps and work, and one at least.
         """
         steps, work, most = self.begun
         left = SEARCH_FITS - (self.steps - steps) / self.max_iter

@@ -284,7 +284,8 @@ def _leading(s, most):
     if (left := len(table) - most) > 0:
         yield f"... and {wording.number_of(left, 'more feature')}"
     near = beside and bool(s.undecided.any())
-    loss, kind = type(s.question.target.likelihood), type(s.question.A)
+    loss = type(s.question.target.likelihood)
+    kind = type(s.question.A)
     single = s.question.target.rows.groups is None and not s.question.columns.together
     single &= kind is np.ndarray and loss in (Squared, Logistic)
     effects = _EFFECTS if single else ""

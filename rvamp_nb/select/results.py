@@ -216,8 +216,10 @@ class Results:
             if name != first:
                 both = f"{first} and {name} are near copies, taken as one column"
                 raise ValueError(f"explore: {both}: name one of them")
-        names, unit = columns.names[columns.first], columns.unit[columns.first]
-        names[at], unit[at] = called, chosen.unit
+        names = columns.names[columns.first]
+        unit = columns.unit[columns.first]
+        names[at] = called
+        unit[at] = chosen.unit
         return widgets.explore(fit, names, shown=at, unit=unit)
 
     def report(self, folder: FilePath, done: Sequence[str] = ()) -> list[File]:

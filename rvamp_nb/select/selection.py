@@ -89,7 +89,7 @@ class Selection:
 
     @cached_property
     def enters_at_pfer(self):
-        """As `least_pfer`, (N,) or None."""
+        """Return what `least_pfer` finds, (N,) or None."""
         return least_pfer(self)
 
     def __repr__(self):
@@ -245,7 +245,8 @@ def search_for_promise(question, promise, asked):
     keep both.
     """
     size = np.inf if _one_penalty(asked) else promise[2]
-    found, share = search(question, path_options(asked), size), 0.0
+    found = search(question, path_options(asked), size)
+    share = 0.0
     if asked["bound"] == "gaussian" and found[2].fit.converged:
         share = diagnostics.largest_single_share(found[2].fit)
     if share <= diagnostics.RED_OWN:
@@ -266,7 +267,8 @@ def least_pfer(s):
     path, and by the reported probabilities where q or one penalty was given; nan where
     it does not enter. None where no bound holds.
     """
-    question, asked = s.question, s.asked
+    question = s.question
+    asked = s.asked
     if not (s.fit.converged and draws_halves(question.counts)):
         return None
     among = question.candidates[question.columns.where]
@@ -279,7 +281,8 @@ def least_pfer(s):
     path = s.summary_of_path
     sizes = np.nan_to_num(path.expected_selected)
     rising = sizes > 1.001 * np.maximum.accumulate(np.append(0, sizes[:-1]))
-    sizes, Pi = sizes[rising], path.selection_probabilities[:, rising]
+    sizes = sizes[rising]
+    Pi = path.selection_probabilities[:, rising]
     if len(sizes) > 1:
         leaders = np.flatnonzero(among & (Pi.max(1) >= 0.5))
         entries[leaders] = _entered(question, asked, np.log(sizes), Pi[leaders])
@@ -290,14 +293,15 @@ _SURE = 1 - 1e-9  # a probability or threshold of 1 has no probit
 
 
 def _entered(question, asked, log_sizes, Pi):
-    """The least pfer at which each of n columns reaches the threshold, (n,), by its Π
-    (n, L) at the penalties where ΣΠ is exp(log_sizes), (L,), rising; else nan.
+    """Find the least pfer at which each of n columns reaches the threshold, (n,), by
+    its Π (n, L) at the penalties where ΣΠ is exp(log_sizes), (L,), rising; else nan.
     """
     probits = ndtri(np.clip(Pi, 1 - _SURE, _SURE))
     curves = PchipInterpolator(log_sizes, probits, axis=1, extrapolate=False)
     at = asked["threshold"] or error_control.DEFAULT_THRESHOLD
     least = _bound_of(question, asked, at, max(np.exp(log_sizes[0]), 0.05))
-    promises, settled = np.geomspace(least, question.candidates.sum(), 300), []
+    promises = np.geomspace(least, question.candidates.sum(), 300)
+    settled = []
     for pfer in promises:
         try:
             given = asked["threshold"], pfer, None, asked["bound"]
@@ -307,8 +311,10 @@ def _entered(question, asked, log_sizes, Pi):
     thresholds, q = np.array(settled).T
     margin = curves(np.log(q)) - ndtri(np.minimum(thresholds, _SURE))
     margin[np.isnan(margin)] = -np.inf  # beyond the path
-    k, rows = (margin >= 0).argmax(1), np.arange(len(Pi))
-    here, before = margin[rows, k], np.where(k > 0, margin[rows, k - 1], -np.inf)
+    k = (margin >= 0).argmax(1)
+    rows = np.arange(len(Pi))
+    here = margin[rows, k]
+    before = np.where(k > 0, margin[rows, k - 1], -np.inf)
     share = here / (here - before)  # of the stride back to where it is 0
     entries = promises[k] * (promises[0] / promises[1]) ** share
     return np.where(here >= 0, entries, np.nan)
@@ -431,7 +437,8 @@ def select(question, promise, asked, repeated):
     """A `Selection` from a `SelectionProblem`, what is promised (threshold, pfer, q),
     the estimator's arguments (dict), and which rows are the same (list of int arrays).
     """
-    given, kind = _one_penalty(asked), asked["decoys"]
+    given = _one_penalty(asked)
+    kind = asked["decoys"]
     of_decoys = kind and against_decoys(question, kind)
     found, promise, asked, note = search_for_promise(question, promise, asked)
     question, path, answer = found

@@ -98,7 +98,7 @@ def family_probabilities(s, families=None):
 
 
 def _shares_of(s, sets):
-    """Shares of resamples that select any column of each set, with their standard
+    """Find shares of resamples that select any column of each set, with their standard
     errors, as pairs; more refits are made where these exceed the accuracy asked for.
     """
     if not sets:

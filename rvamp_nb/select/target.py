@@ -168,7 +168,7 @@ def _labels_of(value):
 
 
 def row_labels(X):
-    """What the rows of a table are called, (M,), or None where by their numbers."""
+    """Return the labels of a table's rows, (M,), or None where these are numbers."""
     index = _labels_of(X)
     numbered = index is None or list(index) == list(range(len(index)))
     return None if numbered else np.asarray(index)

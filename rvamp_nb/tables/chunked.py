@@ -217,7 +217,10 @@ class Remainder:
     dtype = np.dtype(float)
 
     def __init__(self, source, Z, C):
-        self.source, self.Z, self.C, self.shape = source, Z, C, source.shape
+        self.source = source
+        self.Z = Z
+        self.C = C
+        self.shape = source.shape
 
     def __getitem__(self, which):
         rows, columns = which if isinstance(which, tuple) else (which, slice(None))

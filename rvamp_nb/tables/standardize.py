@@ -145,13 +145,15 @@ def less(A, kept, C):
     """The ChunkedTable A, (M, N), less its columns numbered `kept` times C, (k, N); as
     it is read, so that only chunks are arrays.
     """
-    Z, n = A[:, kept], A.source.shape[1]
+    Z = A[:, kept]
+    n = A.source.shape[1]
     unit = np.ones(n) if A.scale is None else A.scale
     C = C[:, :n] * np.where(np.isfinite(unit), unit, 0.0)  # inf of a column of zeros
     if A.row_scale is not None:
         Z = Z / np.where(A.row_scale > 0, A.row_scale, 1.0)[:, None]
     if kind_of(A.source) == "dask":
-        array, (down, across) = the_dask().array, A.source.chunks
+        array = the_dask().array
+        (down, across) = A.source.chunks
         parts = array.from_array(Z, (down, -1)) @ array.from_array(C, (-1, across))
         return A.with_options(source=A.source - parts)
     return A.with_options(source=Remainder(A.source, Z, C))
