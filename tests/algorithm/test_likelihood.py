@@ -223,3 +223,21 @@ def test_a_root_many_decades_away_is_found_in_few_calls():
     log_odds = np.log(share / (1 - share))
     np.testing.assert_allclose(f, [-log_odds[0], log_odds[1]], rtol=1e-9)
     assert WORK.get() - before < 30 * A_CALL
+
+
+def test_the_work_of_a_root_counts_each_call_of_the_loss():
+    """And each number that it was called at; three for each root are what is around."""
+    sizes = []
+
+    class Counted(Logistic):
+        def derivatives(self, y, f):
+            sizes.append(np.size(f))
+            return super().derivatives(y, f)
+
+    before = WORK.get()
+    Counted().proximal(
+        np.array([1.0, 0.0]), np.array([-2e5, 0.3]), np.array([6e5, 1.0])
+    )
+    assert len(sizes) >= 4
+    numbers = 3 * 2 + sum(sizes[1:])
+    assert WORK.get() - before == len(sizes) * A_CALL + numbers
