@@ -1926,8 +1926,8 @@ SABOTAGES = [
     Sabotage(
         "inference/refinement.py",
         "all of a family must be selected, not any",
-        "hits = [x[:, some].sum(1) > 0 for some in families]",
-        "hits = [x[:, some].sum(1) == len(some) for some in families]",
+        "hits = [x[:, some] @ np.ones(len(some)) > 0 for some in families]",
+        "hits = [x[:, some] @ np.ones(len(some)) == len(some) for some in families]",
         "tests/select/test_selection.py::test_how_often_any_of_a_family_is_selected",
     ),
     Sabotage(

@@ -313,10 +313,11 @@ def any_selected(levels, families):
     their standard errors, from coefficients at three levels (sparse, few first).
     """
     levels = [x.tocsc().astype(bool) for x in levels]
-    ever = np.flatnonzero(levels[0].sum(0))
+    # products, since a sum of a sparse array is a matrix in older versions of SciPy
+    ever = np.flatnonzero(np.ones(levels[0].shape[0]) @ levels[0])
     events = []
     for x in levels:
-        hits = [x[:, some].sum(1) > 0 for some in families]
+        hits = [x[:, some] @ np.ones(len(some)) > 0 for some in families]
         single = x[:, ever].toarray()  # slopes are those of all: families may be rare
         events.append(1.0 * np.column_stack([*hits, single]))
     share = events[1].mean(0)
