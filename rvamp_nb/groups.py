@@ -225,7 +225,7 @@ def _by_newton(loss, y, omega, c, V, u):
         # what rounding of the prediction leaves of the gap, where V is large
         size = np.abs(omega) + times(np.abs(V), np.abs(here))
         rounding = 4 * ROUNDING * (C[rest] * size).max(1)
-        far = np.abs(gap).max(1) > 1e-11 * (1 + np.abs(u).max()) + rounding
+        far = np.abs(gap).max(1) > 1e-11 * np.abs(u).max() + rounding
         if not far.any():
             break
         rest, here, y, omega, V = rest[far], here[far], y[far], omega[far], V[far]

@@ -525,6 +525,7 @@ class Huber(Loss):
 
     delta: float = 1.0
     kinked = shifts = True
+    length_scale = property(lambda self: self.delta / 3)  # in units of y
     name, model = "huber", "a linear regression with Huber's robust loss"
 
     def __post_init__(self):

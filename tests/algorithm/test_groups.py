@@ -558,3 +558,27 @@ def test_the_pull_of_a_heavy_row_takes_few_calls(weight, V, omega):
     slope = loss.derivatives(y, omega + V * u)[0]
     assert u == pytest.approx(-3 * slope[0], abs=1e-11)
     assert WORK.get() - before < 120 * A_CALL
+
+
+@pytest.mark.parametrize("unit", [2.0**-60, 2.0**40])
+def test_pulls_of_groups_have_the_unit_of_the_response(unit):
+    """Once a gap below 1e-11, and a step below .045, were taken for nothing."""
+    rng = np.random.default_rng(2)
+    V = np.array([r @ r.T / 2 for r in rng.normal(size=(8, 3, 4))])
+    y, omega = rng.standard_t(2, size=(8, 3)), rng.normal(size=(20, 8, 3))
+    u, C = group_pulls(Huber(0.2), y, omega, 1.0, V)
+    v, D = group_pulls(Huber(0.2 * unit), unit * y, unit * omega, 1.0, V)
+    np.testing.assert_allclose(v, unit * u, rtol=1e-9)
+    np.testing.assert_array_equal(C, D)
+
+
+def test_a_weighted_fit_of_groups_has_the_unit_of_the_response():
+    A, y, label = patients(20, 3, 30, 4)
+    weight = np.random.default_rng(1).uniform(0.5, 2, 60)
+    heavy = WeightedLoss(Squared(), sample_weight=weight)
+    law = Grouped(Poisson(0.7), label)
+    one, two = (
+        rvamp(A, unit * y, 0.4 * unit, counts=law, likelihood=heavy, tol=1e-9)
+        for unit in (1.0, 2.0**-40)
+    )
+    np.testing.assert_allclose(one.Pi, two.Pi, atol=1e-7)
