@@ -278,6 +278,7 @@ def _newton_step(p, going, pull, z, used, sign, f, calm, lent):
 # %% ../nbs/workshop/batch_glm.ipynb #70000016
 _TURNS, _ROUNDS = 300, 100  # of Newton on some columns, of letting others in
 _MEMORY = 4e6  # numbers at a time
+_IDLE = 5  # rounds in a row without another column
 GAP = 1e-8  # what a refit must reach, relative to the forces that have to cancel
 
 
@@ -374,6 +375,7 @@ def _exact(p, W, start=0.0):
     if W is None:  # those that pull hardest at 0
         W = _check_kkt(p, w, Z[:, w], f, Z[:, w] != 0, 2 * p.X.shape[1])[0][1]
     w = np.union1d(np.append(w, np.flatnonzero(Z.any(0))), np.arange(len(p.X))[W])
+    idle = 0
     for _ in range(_ROUNDS):
         here, z = np.ix_(going, w), Z[:, w][going]
         used, sign = always[w] | (z != 0), np.where(always[w], 0, np.sign(z))
@@ -389,7 +391,10 @@ def _exact(p, W, start=0.0):
         Z[here] = z
         if not again.any():
             break
-        w = np.union1d(w, new[1][again[new[0]]])
+        n, w = len(w), np.union1d(w, new[1][again[new[0]]])
+        idle = idle + 1 if len(w) == n else 0
+        if idle == _IDLE:  # the rounds repeat each other
+            break
         going, p = going[again], p.of_refits(again)
     return Z, f, sure, gap
 

@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['LEAST_RHO', 'MOST_RHO', 'MOST_PRECISE', 'STIFFEST', 'SOFTEST', 'WORST', 'IN_RANGE', 'NARROW', 'NEWTON', 'BY_NEWTON',
            'LONG_STEP', 'FIRST_LEVEL', 'OWN', 'OWN_DAMPING', 'DAMPING', 'RUNAWAY', 'LOOK', 'MOST_TURNS', 'UNSEEN',
-           'ALL_TURNS', 'STANDS', 'Metric', 'rvamp_metric', 'one_metric', 'FrozenCoupling', 'Batch', 'thresholds',
-           'Factors', 'crossed', 'OwnBaselines', 'Turns', 'ExactByTurns', 'OneCurvature']
+           'LATE_TURNS', 'ALL_TURNS', 'STANDS', 'Metric', 'rvamp_metric', 'one_metric', 'FrozenCoupling', 'Batch',
+           'thresholds', 'Factors', 'crossed', 'OwnBaselines', 'Turns', 'ExactByTurns', 'OneCurvature']
 
 # %% ../../nbs/workshop/turns.ipynb #7e000004
 from functools import partial
@@ -275,6 +275,7 @@ class Turns:
         self.start = [*map(small, start)]
         own = baseline and OwnBaselines(baseline, one.dtype)
         self.own = own or (lambda batch: batch)
+        self.taken = 0  # turns of all batches
 
     def begin(self, counts, factor):
         """A `Batch` after the linear response, of counts, (b, M), and multipliers of
@@ -291,6 +292,7 @@ class Turns:
         """The batch after some turns (`one-resample-turn`)."""
         to = coupling or self.rvamp_coupling
         (Q, D, V, _), free, stiff = to.metric, damping * to.free, damping * to.stiff
+        self.taken += turns
         for _ in range(turns):
             x = self.factors.of_prior(batch, Q)
             u, f = self.factors.of_rows(batch, V)
@@ -336,16 +338,26 @@ class Turns:
         return found, np.isin(range(len(found)), going, invert=True)
 
 # %% ../../nbs/workshop/turns.ipynb #7e00001d
+# turns beyond `MOST_TURNS`, for all refits of a fit
+LATE_TURNS = 10_000
+
+
 class ExactByTurns:
-    """Refits by turns in 64 bits, called as what `refitter` returns."""
+    """Refits by turns in 64 bits, called as what `refitter` returns. When `LATE_TURNS`
+    are used up, resamples that have not settled after `MOST_TURNS` are lost.
+    """
 
     def __init__(self, fit):
         self.turns, self.N = Turns(fit, dtype=np.float64), len(fit.mean)
+        self.late = LATE_TURNS
 
     def __call__(self, counts, factor, start=None):
         """Coefficients (b, N), nan of what has not settled, and intercepts (b,)."""
         batch = self.turns.run(self.turns.begin(counts, factor), FIRST_LEVEL - 1)
-        x, settled = self.turns.settle(batch, tol=1e-9, most=4000)
+        most = MOST_TURNS + min(self.late, 3600)
+        before = self.turns.taken
+        x, settled = self.turns.settle(batch, tol=1e-9, most=most)
+        self.late -= max(self.turns.taken - before - OWN - MOST_TURNS, 0)
         x[~settled] = np.nan
         return x[:, : self.N], x[:, self.N :].sum(1)
 

@@ -40,8 +40,10 @@ from rvamp_nb import (
     rvamp,
     survival_fit,
 )
+from rvamp_nb.column_groups import GroupLasso
+from rvamp_nb.batch_glm import penalised_fit
 from rvamp_nb.inference import refinement as room
-from rvamp_nb.inference import refits
+from rvamp_nb.inference import refits, turns
 from rvamp_nb.inference.cox import BaselineHazard
 from rvamp_nb.inference.refits import refitter
 from rvamp_nb.lmmse import couple_rows
@@ -907,3 +909,82 @@ def test_rows_of_weight_zero_are_as_if_they_were_not_there(groups, strata):
         assert settings(s.selection_)[word] == settings(t.selection_)[word]
     words = [next(wording._of_the_method(one.selection_)) for one in (s, t)]
     assert words[0].partition("Π was")[0] == words[1].partition("Π was")[0]
+
+
+def grouped_fit():
+    """A fit with groups of columns, whose exact refits are made by turns."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(50, 8))
+    y = X[:, :2] @ [1.0, 1.0] + rng.normal(size=50)
+    prior = GroupLasso(3.0, np.arange(8) // 2)
+    return rvamp(X, y - y.mean(), prior=prior, counts=HALF)
+
+
+def test_no_more_refits_are_made_when_their_turns_are_used_up(monkeypatch):
+    fit = grouped_fit()
+    plenty = refine(fit, 0.01, progress=False)
+    assert plenty.n_failed == 0
+    monkeypatch.setattr(turns, "MOST_TURNS", 0)
+    monkeypatch.setattr(turns, "LATE_TURNS", 200)
+    few = refine(fit, 0.01, progress=False)
+    made = few.n_exact + few.n_failed
+    assert room.LEAST_EXACT <= made < room.LEAST_EXACT + 40 < plenty.n_exact
+    assert "are left out: penalise more" in few.status
+    assert np.abs(few.Pi - plenty.Pi).max() < 0.2
+
+
+def test_what_arrives_is_no_fair_sample_when_most_is_lost(monkeypatch):
+    fit = fitted("halves")
+
+    def some(*_):
+        def again(counts, factor, start=None):
+            x, intercept = refitter(fit)(counts, factor, start)
+            x[: 2 * len(x) // 3] = np.nan
+            return x, intercept
+
+        return again
+
+    monkeypatch.setattr(room, "refitter", some)
+    with pytest.raises(ValueError, match="of 60 refits have .*: penalise more"):
+        refine(fit, 0.05, progress=False)
+
+
+def test_only_so_many_refits_are_tried_again_in_vain(monkeypatch):
+    tried = []
+
+    def nowhere(*_, **options):
+        tried.append(1)
+        raise RuntimeError
+
+    def unsure(table, counts, *_):
+        return (
+            np.zeros((len(counts), 12)),
+            None,
+            np.zeros(len(counts), dtype=bool),
+            None,
+        )
+
+    monkeypatch.setattr(refits, "penalised_fit", nowhere)
+    monkeypatch.setattr(refits, "refit", unsure)
+    fit = rvamp(
+        np.random.default_rng(0).normal(size=(30, 12)), np.arange(30.0) - 14.5, 5.0
+    )
+    again = refits.refitter(fit)
+    for _ in range(2):
+        x, _ = again(np.ones((40, 30)), np.ones((40, 1)))
+        assert np.isnan(x).all()
+    assert len(tried) == refits.MOST_LOST
+
+
+def test_rounds_of_a_refit_that_repeat_each_other_end(monkeypatch):
+    taken = []
+
+    def the_same(p, w, z, f, used, most=20):
+        taken.append(1)
+        return (np.array([0]), np.array([0])), np.array([False]), np.array([1.0])
+
+    monkeypatch.setattr(batch_glm, "_check_kkt", the_same)
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    with pytest.raises(RuntimeError, match="Penalise more"):
+        penalised_fit(X, X[:, 0], np.ones(3), np.zeros(3), np.ones(20))
+    assert len(taken) < 10
