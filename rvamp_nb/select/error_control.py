@@ -59,8 +59,8 @@ def unimodal_bound(q, threshold, p, n_pairs=np.inf):
     n_pairs = check_number("error control", "n_pairs", n_pairs, 1, closed="[]")
     half, least = 1 / (2 * n_pairs), _least_threshold(q / p, n_pairs)
     if q / p > 3**-0.5:
-        what = f"q / p <= 0.577, got {q:g} / {p}: lower q, or pfer where q follows"
-        raise ValueError(f"error control: the unimodal bound needs {what} from it")
+        what = f"q / p <= 0.577, got {q:g} / {p}: lower q"
+        raise ValueError(f"error control: the unimodal bound needs {what}")
     if threshold <= least:
         what = f"for q = {q:g} of {p} the unimodal bound needs a threshold above"
         raise ValueError(f"error control: {what} {least:.4g}, got {threshold:g}")
@@ -92,20 +92,21 @@ def _threshold_for(bound, pfer, q, p):
 
 
 def _q_for(bound, threshold, pfer, p):
-    """The q at which the bound equals pfer, at most p."""
+    """The q at which the bound equals pfer, at most the largest one it holds for."""
     if bound == "gaussian":
         return _q_for_normal(threshold, pfer, p)
-    constant = 1 / (2 * threshold - 1)
+    constant, most = 1 / (2 * threshold - 1), p
     if bound == "unimodal":
         constant = constant / 2 if threshold <= 0.75 else 4 * (1 - threshold)
-    return min(np.sqrt(pfer * p / constant), p) if constant > 0 else p
+        most = p * np.sqrt(min(threshold - 0.5, 0.25) / 0.75) * (1 - 1e-9)
+    return min(np.sqrt(pfer * p / constant), most) if constant > 0 else most
 
 # %% ../../nbs/course/51_error_control.ipynb #2c6825c6
 def error_control(p, threshold=None, pfer=None, q=None, bound="mb"):
     """Threshold, pfer and q from two of them, in the sense of `pfer_bound`, so that the
     bound, "mb", "unimodal" or "gaussian", holds with equality (q is capped at p, or at
-    p / 3 where fields are taken as normal); pfer > 0 bounds the expected number of
-    false selections (per-family error rate). A TypeError or ValueError: not exactly two
+    p / 3 where fields are taken as normal, or where the unimodal bound ends); pfer > 0
+    bounds the expected number of false selections (per-family error rate). A TypeError or ValueError: not exactly two
     given, one out of range, or two that contradict each other.
     """
     threshold, pfer, q = _check_given(p, threshold, pfer, q, bound)
@@ -144,12 +145,13 @@ def resolve_error_control(p, most, threshold=None, pfer=None, q=None, bound="mb"
     if q is not None:
         if threshold is None and pfer is None:
             threshold = DEFAULT_THRESHOLD
-        return *error_control(p, threshold, pfer, q, bound), ""
+        settled = error_control(p, threshold, pfer, q, bound)
+        return *settled, _unspent(pfer, p, *settled)
     at, allowed = threshold or DEFAULT_THRESHOLD, pfer or DEFAULT_PFER
     settled = error_control(p, at, allowed, bound=bound)
     if settled[2] <= most:
-        return *settled, ""
-    enough = error_control(p, pfer=allowed, q=most, bound=bound)[0]
+        return *settled, _unspent(pfer, p, *settled)
+    enough, reached, _ = error_control(p, pfer=allowed, q=most, bound=bound)
     at = threshold or max(enough, LEAST_THRESHOLD)
     capped = error_control(p, at, q=most, bound=bound)
     if pfer is None or at == enough:
@@ -158,7 +160,18 @@ def resolve_error_control(p, most, threshold=None, pfer=None, q=None, bound="mb"
     return *capped, (
         f"pfer = {pfer:g} at threshold {at:g} would allow q = {would:.3g}, more than a"
         f" sixth of the rows: q = {most:.3g} is taken, and the bound is"
-        f" {capped[1]:.2g}; it would be {pfer:g} at threshold {enough:.3f}"
+        f" {capped[1]:.2g}; it would be {reached:.3g} at threshold {enough:.3f}"
+    )
+
+
+def _unspent(pfer, p, threshold, bound, q):
+    """A text where the bound does not reach a pfer that was given, or ""."""
+    if pfer is None or bound > 0.99 * pfer:
+        return ""
+    return (
+        f"pfer = {pfer:g} cannot be spent on {p} features: at threshold"
+        f" {threshold:.3g} and q = {q:.3g} the bound is {bound:.2g}; a lower threshold"
+        " or a larger q, as far as there is one, spends more"
     )
 
 # %% ../../nbs/course/51_error_control.ipynb #n0rm0003
@@ -170,8 +183,8 @@ def gaussian_bound(q, threshold, p):
     _check_both(q, threshold)
     threshold, _, q = _check_given(p, threshold, q=q)
     if q / p > 0.5:
-        what = f"q / p <= 1/2, got {q:g} / {p}: lower q, or pfer where q follows"
-        raise ValueError(f"error control: the gaussian bound needs {what} from it")
+        what = f"q / p <= 1/2, got {q:g} / {p}: lower q"
+        raise ValueError(f"error control: the gaussian bound needs {what}")
     if threshold == 1:
         what = "a threshold below 1, which no normal field reaches, got 1"
         raise ValueError(f"error control: the gaussian bound needs {what}")

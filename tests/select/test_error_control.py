@@ -23,6 +23,7 @@ from rvamp_nb.select.error_control import (
     _common_factors,
     pfer_bound,
     q_values,
+    resolve_error_control,
     unimodal_bound,
 )
 
@@ -543,3 +544,35 @@ def test_the_unimodal_bound_is_given_where_it_holds_and_there_only():
             unimodal_bound(20, least, 100, n_pairs)
         given = unimodal_bound(20, least + 0.02, 100, n_pairs)
         assert given == pytest.approx(bound)
+
+
+@pytest.mark.parametrize(
+    "asked, bound, q",
+    [
+        (dict(pfer=15, bound="gaussian"), 0.824, 20 / 3),
+        (dict(pfer=15, q=5, bound="gaussian"), 2.08, 5),  # at a threshold of one half
+        (dict(pfer=1, bound="gaussian", p=1), 0.0412, 1 / 3),
+        (dict(pfer=15, q=5, bound="unimodal"), 6.67, 5),
+        (dict(pfer=1, threshold=1, bound="unimodal"), 0, 20 / 3**0.5),
+        (dict(pfer=9, threshold=0.6, bound="unimodal"), 6.67, 20 * (0.1 / 0.75) ** 0.5),
+        (dict(pfer=1, bound="unimodal", p=1), 1 / 3, 3**-0.5),
+        (dict(pfer=50, bound="mb"), 40, 20),
+    ],
+    ids=str,
+)
+def test_a_pfer_that_cannot_be_spent_is_named_with_the_bound_that_holds(
+    asked, bound, q
+):
+    _, *found, note = resolve_error_control(**{"p": 20, "most": 50, **asked})
+    assert found == pytest.approx([bound, q], rel=2e-3)
+    assert f"pfer = {asked['pfer']} cannot be spent" in note and f"{bound:.2g}" in note
+    if "q" not in asked:  # one that was not asked for is no matter
+        assert not resolve_error_control(
+            **{"p": 20, "most": 50, **asked, "pfer": None}
+        )[3]
+
+
+def test_where_rows_bind_too_the_bound_at_one_half_is_not_called_the_pfer():
+    note = resolve_error_control(300, 25, pfer=50, bound="gaussian")[3]
+    at_one_half = 600 * ndtr(2**0.5 * ndtri(25 / 600))
+    assert f"it would be {at_one_half:.2g} at threshold 0.500" in note
