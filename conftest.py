@@ -6,6 +6,9 @@ demos and checks (and coverage) see the package; that module and cells are the s
 text is what tests/pages/test_export_in_step.py proves. The others are
 ``::notebook``, as they stand. At the end each control above a picture is moved to both
 its ends, and must move the picture.
+
+A run of everything leaves out the notebooks that passed in one before, where nothing
+that they depend on has changed since (tests/kept.py); what is asked for by name is run.
 """
 
 import gc
@@ -39,6 +42,9 @@ from math import prod
 from pathlib import Path
 
 import pytest
+
+sys.path.append(str(Path(__file__).resolve().parent / "tests"))
+import kept
 
 ROOT = Path(__file__).resolve().parent
 NOTEBOOKS = ROOT / "nbs"
@@ -187,8 +193,11 @@ class NotebookItem(pytest.Item):
         self.module = module
 
     def runtest(self):
-        with clean_slate(self.path.parent, self.module):
-            run_notebook(self.path, self.module)
+        everything = self.config.args == self.config.getini("testpaths")
+        if everything and "coverage" not in sys.modules:
+            run_or_recall(self.path, self.module)
+        else:
+            run_alone(self.path, self.module)
 
     def repr_failure(self, excinfo):
         return (
@@ -247,6 +256,26 @@ def is_run(cell):
         and cell.directives_.get("eval:") != ["false"]
         and not flags & cell.directives_.keys()
     )
+
+
+def run_alone(path, module=None):
+    """Run the notebook at ``path``, of which the next test sees nothing."""
+    with clean_slate(path.parent, module):
+        run_notebook(path, module)
+
+
+def run_or_recall(path, module=None):
+    """Run a notebook unless it is kept that it passed as it stands."""
+    key = kept.key(path)
+    if kept.find(path, "tests", key) is None:
+        run_alone(path, module)
+        kept.keep(path, "tests", key)
+
+
+@pytest.fixture
+def recall():
+    """See `run_or_recall`."""
+    return run_or_recall
 
 
 def run_notebook(path, module=None):

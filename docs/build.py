@@ -3,8 +3,9 @@
     python docs/build.py            every chapter
     python docs/build.py 12 23 saving   the index and these
 
-Notebooks with controls are run afresh, for what a control draws is not committed; the
-others come with the outputs of the repository, which the tests have run. All are
+Notebooks with widgets that move without Python are run afresh, for what these show is
+not committed, unless a build before has kept it (tests/kept.py); the others come with
+the outputs of the repository, which the tests have run. All are
 translated (translate.py), joined by a landing page and an API reference (pages.py), and
 handed to Sphinx, for which every warning is an error. Browser scripts are npm packages
 pinned in package.json; the site serves them itself and asks nothing of the network when
@@ -22,13 +23,16 @@ from pathlib import Path
 
 sys.modules.setdefault("rfc3987_syntax", None)  # three seconds for nothing: see conf.py
 
+import ipywidgets
 import nbformat
 from nbclient import NotebookClient
 
 DOCS = Path(__file__).resolve().parent
 # the package of this checkout, whatever else is installed
 sys.path.insert(1, str(DOCS.parent))
+sys.path.append(str(DOCS.parent / "tests"))
 
+import kept
 from kernels import forked
 from pages import api, explorer, landing, not_found, releases
 from translate import (
@@ -67,8 +71,7 @@ def main(wanted):
 
     shutil.rmtree(BUILD, ignore_errors=True)
     fetch_scripts(BUILD / "scripts" / "npm")
-    moving = {stem: nb for stem, nb in pages.items() if has_controls(nb)}
-    asyncio.run(execute_all(moving, settings()["tst_flags"].split()))
+    run_afresh({stem: nb for stem, nb in pages.items() if has_moving(nb)})
 
     known = [label for nb in notebooks.values() for label in labels(nb)]
     repository = f"{settings()['git_url']}/blob/{settings()['branch']}"
@@ -127,10 +130,31 @@ def fetch_scripts(folder):
         shutil.copy(modules / path, folder / name)
 
 
-def has_controls(nb):
-    """Whether an output of a notebook is a widget."""
+def has_moving(nb):
+    """Whether a page will show a widget of a notebook. Those of ipywidgets move in a
+    kernel only, and the page has a sentence in their place (translate.py): a notebook
+    that has no others is not run for them.
+    """
     outputs = (out for cell in nb.cells for out in cell.get("outputs", ()))
-    return any(WIDGET in out.get("data", ()) for out in outputs)
+    widgets = [out.data for out in outputs if WIDGET in out.get("data", ())]
+    kinds = [data.get("text/plain", "").partition("(")[0] for data in widgets]
+    return any(not hasattr(ipywidgets, kind) for kind in kinds)
+
+
+def run_afresh(pages):
+    """Give each notebook the outputs of today's code: those that are kept, or those of
+    a run, which are kept then.
+    """
+    files = notebook_files()
+    keys = {stem: kept.key(files[stem]) for stem in pages}
+    texts = {stem: kept.find(files[stem], "site", keys[stem]) for stem in pages}
+    stale = {stem: nb for stem, nb in pages.items() if texts[stem] is None}
+    asyncio.run(execute_all(stale, settings()["tst_flags"].split()))
+    for stem, nb in pages.items():
+        if stem in stale:
+            kept.keep(files[stem], "site", keys[stem], nbformat.writes(nb))
+        else:
+            nb.update(nbformat.reads(texts[stem], 4))
 
 
 async def execute_all(pages, flags):

@@ -1870,11 +1870,11 @@ def test_a_column_of_the_pilot_that_is_no_feature_is_dropped(
 
 
 def test_a_plan_of_features_with_several_columns(capsys):
-    main([*PLAN, "--columns-per-feature", "3"])
+    main([*PLAN, "--columns-per-feature", "2"])
     text = capsys.readouterr().out
-    study = rvamp_nb.plan_study(60, 3, 1, threshold=0.7, columns_per_feature=3)
+    study = rvamp_nb.plan_study(60, 3, 1, threshold=0.7, columns_per_feature=2)
     assert text.startswith(f"{study.rows} rows find {study.true_selections:.3g} of 3")
-    assert "the length of the coefficients of 3 columns;" in text
+    assert "the length of the coefficients of 2 columns;" in text
     assert "genes" not in text and max(map(len, text.splitlines())) <= 88
 
 

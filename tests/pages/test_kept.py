@@ -1,0 +1,169 @@
+"""What a run of a notebook leaves to the next (tests/kept.py, docs/build.py)."""
+
+import sys
+from pathlib import Path
+
+import kept
+import pytest
+from nbformat import write
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs"))
+import build
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """A small one, with a chapter and a table."""
+    for name, text in {
+        "rvamp_nb/room.py": "x = 1\n",
+        "tests/truth/table.json": "[1]",
+        "tests/test_room.py": "",
+        "conftest.py": "",
+        "docs/build.py": "",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(kept, "ROOT", tmp_path)
+    monkeypatch.setattr(kept, "FOLDER", tmp_path / ".kept")
+    kept.surroundings.cache_clear()
+    yield tmp_path
+    kept.surroundings.cache_clear()
+
+
+def chapter(repository, source, outputs=(), name="course/11_one"):
+    path = repository / f"nbs/{name}.ipynb"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    cell = new_code_cell(source, id="one", outputs=list(outputs))
+    write(new_notebook(cells=[cell]), path)
+    return path
+
+
+def new_key(path):
+    """As a run that begins now would ask for it."""
+    kept.surroundings.cache_clear()
+    return kept.key(path)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    ["rvamp_nb/room.py", "tests/truth/table.json", "conftest.py", "docs/build.py"],
+)
+def test_a_changed_line_of_what_a_notebook_reads_is_another_key(repository, changed):
+    path = chapter(repository, "x = 1")
+    before = new_key(path)
+    assert new_key(path) == before
+    file = repository / changed
+    file.write_text(f"{file.read_text()} ")
+    assert new_key(path) != before
+
+
+def test_a_notebook_has_the_key_of_its_cells(repository):
+    """Not of what they print, nor of the tests of others; a page of the appendix reads
+    the chapters.
+    """
+    path = chapter(repository, "x = 1")
+    page = chapter(repository, "x = 1", name="appendix/list")
+    before, before_page = new_key(path), new_key(page)
+    chapter(repository, "x = 1", [new_output("stream", text="1")])
+    (repository / "tests/test_room.py").write_text("x = 1")
+    assert (new_key(path), new_key(page)) == (before, before_page)
+    chapter(repository, "x = 2")
+    assert new_key(path) != before
+    assert new_key(page) != before_page
+
+
+def test_other_versions_are_another_key(repository, monkeypatch):
+    path = chapter(repository, "x = 1")
+    before = new_key(path)
+    monkeypatch.setattr(kept, "distributions", lambda: [])
+    assert new_key(path) != before
+
+
+def test_what_is_kept_is_found_under_its_key_only(repository):
+    path = chapter(repository, "x = 1")
+    assert kept.find(path, "site", "a") is None
+    kept.keep(path, "site", "a", "one\ntwo")
+    assert kept.find(path, "site", "a") == "one\ntwo"
+    assert kept.find(path, "site", "b") is None
+    assert kept.find(path, "tests", "a") is None
+    [file] = (repository / ".kept/site").iterdir()  # nothing half written beside it
+    file.write_bytes(b"\xff\n")
+    assert kept.find(path, "site", "a") is None
+
+
+def test_the_key_is_that_of_the_package_and_of_the_helpers():
+    names = {path.relative_to(kept.ROOT).as_posix() for path in kept.whole_files()}
+    some = {"rvamp_nb/solver.py", "rvamp_nb/diabetes.json", "tests/designs.py"}
+    assert some <= names
+    assert any(name.endswith(".npz") for name in names)
+    assert not any("/test_" in name for name in names)
+
+
+RUNS = """from pathlib import Path
+runs = Path("runs")
+runs.write_text((runs.read_text() if runs.exists() else "") + "x")
+"""
+
+
+def test_a_notebook_that_passed_runs_again_when_something_changes(repository, recall):
+    path = chapter(repository, RUNS)
+    runs = path.with_name("runs")
+    recall(path)
+    kept.surroundings.cache_clear()
+    recall(path)
+    assert runs.read_text() == "x"
+    (repository / "rvamp_nb/room.py").write_text("x = 2\n")
+    kept.surroundings.cache_clear()
+    recall(path)
+    assert runs.read_text() == "xx"
+
+
+def test_a_failing_notebook_fails_whatever_is_kept(repository, recall):
+    """Also a second time: a run that failed leaves nothing."""
+    path = chapter(repository, "x = 1")
+    recall(path)
+    chapter(repository, "x = 1\nassert x == 2")
+    for _ in range(2):
+        with pytest.raises(Exception, match="AssertionError"):
+            recall(path)
+
+
+def test_the_site_shows_what_a_build_before_has_kept(repository, monkeypatch):
+    path = chapter(repository, "x = 1")
+    monkeypatch.setattr(build, "notebook_files", lambda: {"course/11_one": path})
+    ran = []
+
+    async def execute_all(pages, flags):
+        for stem, nb in pages.items():
+            ran.append(stem)
+            nb.cells[0].outputs = [new_output("stream", text=f"run {len(ran)}")]
+
+    monkeypatch.setattr(build, "execute_all", execute_all)
+
+    def shown():
+        nb = build.nbformat.read(path, 4)
+        build.run_afresh({"course/11_one": nb})
+        return nb.cells[0].outputs[0].text
+
+    assert [shown(), shown(), len(ran)] == ["run 1", "run 1", 1]
+    (repository / "rvamp_nb/room.py").write_text("x = 2\n")
+    kept.surroundings.cache_clear()
+    assert shown() == "run 2"
+
+
+WIDGET = {build.WIDGET: {"model_id": "one"}}
+
+
+@pytest.mark.parametrize(
+    "data, moves",
+    [
+        (WIDGET | {"text/plain": "VBox(children=(IntSlider(value=3),))"}, False),
+        (WIDGET | {"text/plain": "<rvamp_nb.widgets.Explorer object>"}, True),
+        (WIDGET, True),
+        ({"text/plain": "3"}, False),
+    ],
+)
+def test_a_notebook_runs_for_the_site_where_a_page_shows_its_widget(data, moves):
+    cell = new_code_cell("x", outputs=[new_output("display_data", data=data)])
+    assert build.has_moving(new_notebook(cells=[new_code_cell("y"), cell])) == moves
