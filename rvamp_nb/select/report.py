@@ -30,7 +30,6 @@ from .substitutes import duplicates, family_probabilities, substitutes
 from .wording import methods_text, promised, size_reported, size_selected
 from ..sketch import rounded
 from ..tables.chunked import ChunkedTable
-from ..validation import format_list
 
 # %% ../../nbs/workshop/report.ipynb #c27359fd
 def summary_table(s, families=None):
@@ -240,8 +239,7 @@ def headline(s):
     if s.undecided.any():
         near = s.question.columns.called(s.undecided)
         names = [printable(name, 28) for name in near]
-        few = format_list(names, range(len(names)))
-        text += f"; too close to the threshold to decide: {few}"
+        text += f"; too close to the threshold to decide: {wording.listed(names)}"
     # refits are right about the rows as they are, not about a row that is wrong
     return f"{text}; {s.diagnostics.reasons[0].partition(':')[0]}" if red else text
 
