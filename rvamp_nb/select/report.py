@@ -14,7 +14,6 @@ import json
 import re
 import warnings
 from itertools import chain
-from operator import attrgetter
 from pathlib import Path
 from textwrap import fill
 
@@ -31,7 +30,6 @@ from .substitutes import duplicates, family_probabilities, substitutes
 from .wording import methods_text, promised, size_reported, size_selected
 from ..sketch import rounded
 from ..tables.chunked import ChunkedTable
-from ..validation import format_list
 
 # %% ../../nbs/workshop/report.ipynb #c27359fd
 def summary_table(s, families=None):
@@ -151,43 +149,73 @@ def decisions(s, yes="selected", no="below the threshold", kept=None):
 
 # %% ../../nbs/workshop/report.ipynb #83000051
 def settings(s):
-    """All that decided the answer of a `Selection`, as numbers, words and None: q and
-    expected_selected (features in a resample on average), pfer and pfer_bound (false
-    selections) are what was asked for and what was reached; equivalent_refits says how
-    many refits alone would be as accurate; duplicates and repeated_rows count groups.
+    """List all that decided the answer of a `Selection`, as numbers, words and None.
+    q and expected_selected (features in a resample on average), pfer and pfer_bound
+    (false selections) are what was asked for and what was reached; equivalent_refits
+    says how many refits alone would be as accurate; duplicates and repeated_rows count
+    groups.
     """
-    named = lambda of, names: dict(zip(names.split(), attrgetter(*names.split())(of)))
-    question, done, both, seen = s.question, s.path.converged, s.refined, s.diagnostics
-    target, columns, prior = question.target, question.columns, question.prior
-    rows, kinds, classes = target.rows, list(columns.kind), target.classes
-    classes = None if classes is None else [str(name) for name in classes]
-    different = lambda labels: len(set(rows.with_weight(labels).tolist()))
-    many = lambda labels: None if labels is None else different(labels)
-    n_rows = len(rows.with_weight(target.y))
-    fields = dict(version=rvamp_nb.__version__, n_rows=n_rows, classes=classes)
-    fields |= dict(n_groups=many(rows.groups), n_strata=many(rows.strata))
-    fields |= dict(weights=rows.weight is not None, offsets=rows.offset is not None)
-    fields |= dict(n_columns=len(kinds), n_candidates=int(question.candidates.sum()))
-    fields |= dict(n_column_groups=len(columns.groups))
-    fields |= {f"n_{kind}": kinds.count(kind) for kind in ("constant", "explained")}
-    fields |= dict(n_covariates=kinds.count("covariate"), loss=target.loss)
-    named_after = classes[1] if target.loss == "logistic" and classes else classes
-    fields |= dict(coefficients_for=named_after, penalty=type(prior).__name__)
-    fields |= dict(resampling=repr(question.counts), randomize=repr(prior.randomize))
-    fields |= dict(bound=s.asked["bound"], **named(s, "threshold pfer q status"))
-    fields |= dict(converged=bool(s.fit.converged), expected_selected=size_reported(s))
-    fields |= dict(path_converged=f"{done.sum()} of {len(done)}", tol=question.tol)
-    fields |= dict(n_steps=s.n_iter, lambda_=s.lam, lambda_scales=s.lambda_scales)
-    fields |= named(s, "pfer_bound pfer_bound_se")
-    fields |= dict(
-        n_selected=sum(size_selected(s)), **named(s, "stability stability_se")
-    )
-    fields["n_resamples"] = 0 if both is None else int(both.n_resamples)
-    fields["equivalent_refits"] = both and both.equivalent_refits
-    fields |= dict(refit_error=s.refit_error, largest_row_share=seen.largest_share)
-    fields |= named(seen, "reliability spread_reliability effective_rows largest_row")
-    fields |= dict(duplicates=len(seen.duplicates), repeated_rows=len(seen.repeated))
-    return fields | dict(diagnostics=str(seen))
+    target = s.question.target
+    columns = s.question.columns
+    prior = s.question.prior
+    seen = s.diagnostics
+    done = s.path.converged
+    classes = None if target.classes is None else [*map(str, target.classes)]
+    binary = target.loss == "logistic" and classes
+    count = [*columns.kind].count
+    return {
+        "version": rvamp_nb.__version__,
+        "n_rows": len(target.rows.with_weight(target.y)),
+        "classes": classes,
+        "n_groups": _n_labels(target.rows, target.rows.groups),
+        "n_strata": _n_labels(target.rows, target.rows.strata),
+        "weights": target.rows.weight is not None,
+        "offsets": target.rows.offset is not None,
+        "n_columns": len(columns.names),
+        "n_candidates": int(s.question.candidates.sum()),
+        "n_column_groups": len(columns.groups),
+        "n_constant": count("constant"),
+        "n_explained": count("explained"),
+        "n_covariates": count("covariate"),
+        "loss": target.loss,
+        "coefficients_for": classes[1] if binary else classes,
+        "penalty": type(prior).__name__,
+        "resampling": repr(s.question.counts),
+        "randomize": repr(prior.randomize),
+        "bound": s.asked["bound"],
+        "threshold": s.threshold,
+        "pfer": s.pfer,
+        "q": s.q,
+        "status": s.status,
+        "converged": bool(s.fit.converged),
+        "expected_selected": size_reported(s),
+        "path_converged": f"{done.sum()} of {len(done)}",
+        "tol": s.question.tol,
+        "n_steps": s.n_iter,
+        "lambda_": s.lam,
+        "lambda_scales": s.lambda_scales,
+        "pfer_bound": s.pfer_bound,
+        "pfer_bound_se": s.pfer_bound_se,
+        "n_selected": sum(size_selected(s)),
+        "stability": s.stability,
+        "stability_se": s.stability_se,
+        "n_resamples": int(s.refined.n_resamples) if s.refined else 0,
+        "equivalent_refits": s.refined and s.refined.equivalent_refits,
+        "refit_error": s.refit_error,
+        "largest_row_share": seen.largest_share,
+        "reliability": seen.reliability,
+        "spread_reliability": seen.spread_reliability,
+        "effective_rows": seen.effective_rows,
+        "largest_row": seen.largest_row,
+        "duplicates": len(seen.duplicates),
+        "repeated_rows": len(seen.repeated),
+        "diagnostics": str(seen),
+    }
+
+
+def _n_labels(rows, labels):
+    """Count the different labels of rows that weigh something; None without labels."""
+    return None if labels is None else len(set(rows.with_weight(labels).tolist()))
 
 # %% ../../nbs/workshop/report.ipynb #83000002
 def headline(s):
@@ -211,8 +239,7 @@ def headline(s):
     if s.undecided.any():
         near = s.question.columns.called(s.undecided)
         names = [printable(name, 28) for name in near]
-        few = format_list(names, range(len(names)))
-        text += f"; too close to the threshold to decide: {few}"
+        text += f"; too close to the threshold to decide: {wording.listed(names)}"
     # refits are right about the rows as they are, not about a row that is wrong
     return f"{text}; {s.diagnostics.reasons[0].partition(':')[0]}" if red else text
 
