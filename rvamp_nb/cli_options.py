@@ -140,118 +140,128 @@ values are refused, unless the options about the table say what to do with them.
 {_CODES}"""
 
 # %% ../nbs/workshop/cli_options.ipynb #ar000001
-def _add_roles(select):
-    """What columns are for, and what stands for a gap."""
-    column = dict(metavar="COLUMN")
-    title = "its columns (* may come several times)"
-    add = select.add_argument_group(title).add_argument
-    add("--id", help="names the rows, no feature", **column)
-    several = dict(action="append", default=[])
-    add("--drop", help="* is left out", **several, **column)
-    keep = "* stays in every refit without a penalty; no bound is about it"
-    add("--keep", help=keep, **several, **column)
-    categorical = "* becomes columns of 0 and 1, one for each level but the reference"
-    add("--categorical", help=categorical, **several, **column)
-    reference = "* its reference level (default: the most frequent one)"
-    add("--reference", help=reference, metavar="COLUMN=LEVEL", type=_pair, **several)
-    steps = "* has levels in this order, and becomes columns of 0 and 1 such as"
-    steps += " grade>=2, one for each step (quotation marks keep < from the shell)"
-    order = dict(metavar="COLUMN=LEVEL<LEVEL", type=_levels)
-    add("--ordered", help=steps, **order, **several)
-    together = "* columns that are selected together or not at all: splines, levels"
-    named = dict(metavar="NAME=COLUMN,COLUMN", type=_group)
-    add(
-        "--group",
-        help=f"{together}, pathways; the bound counts groups",
-        **named,
-        **several,
-    )
-    levels = "the levels of each category are such a group"
-    add("--group-levels", help=levels, action="store_true")
-    groups = "rows of one label are drawn together: several samples of one patient"
-    add("--groups", help=groups, **column)
-    strata = "half of each label is drawn: rare classes, hospitals; no feature, unless"
-    strata += " it is named with --categorical or --keep, too; with --time each has a"
-    strata += " baseline hazard of its own"
-    add("--strata", help=strata, **column)
-    add("--weights", help="how much each row counts; not negative", **column)
-    offset = "is added to what the features predict: log exposure, for counts"
-    add("--offset", help=offset, **column)
-    exposure = "with --loss poisson: how long, or on how much, was counted; its"
-    add("--exposure", help=f"{exposure} logarithm is the offset", **column)
-    trials = "out of how many the target counts successes; the loss is logistic"
-    add("--trials", help=trials, **column)
-    missing = "drop: leave out rows with a gap; median: fill gaps in features by the"
-    missing += " column's median or most frequent level (default: error)"
-    add("--missing", help=missing, choices=("error", "drop", "median"), default="error")
-    na = "* stands for a gap: -99, or a word; so do empty cells, and among numbers NA,"
-    na += " NaN, N/A, #N/A and null"
-    add("--na", help=na, metavar="CODE", **several)
+_PROMISE = """\
+the promise
+  --threshold THRESHOLD  least Π of a selected feature, above 0.5
+  --pfer PFER  bound on the expected number of false selections (default: 1)
+  --bound {mb,unimodal,gaussian}  mb: Meinshausen and Bühlmann's (default); unimodal:
+      Shah and Samworth's; gaussian: for normal fields, not for heavy tails
+"""
+
+_SELECT_TABLE = """\
+the table
+  file FILE  CSV, TSV or Parquet, also in gzip, or a pipe; names in the first line
+  --sep SIGN  what stands between columns (default: as line 1 says, sep=; for one; else
+      tab, comma or spaces, as the names have)
+  --decimal SIGN  of the numbers (default: a point)
+  --encoding NAME  such as latin-1 (default: UTF-8)
+the question
+  --target COLUMN  the column to explain: numbers, or 2 to 6 classes
+  --time COLUMN  instead of a target: how long each row was observed
+  --event COLUMN  with --time: 1 where the event was seen, 0 where not
+  --entry COLUMN  with --time: when a row came under observation, 0 < entry < time
+  --positive CLASS  class of the target that is modelled against the other (default: the
+      last one when sorted)
+  --loss {auto,squared,logistic,softmax,poisson,huber,survival}  auto: survival with
+      --time, logistic for a target with two classes, softmax for three to six words,
+      else squared (default: %(default)s)
+  --l1-ratio SHARE  1: Lasso; below it, elastic net: share of |b|, as in glmnet's alpha
+its columns (* may come several times)
+  --id COLUMN  names the rows, no feature
+  --drop COLUMN  * is left out
+  --keep COLUMN  * stays in every refit without a penalty; no bound is about it
+  --categorical COLUMN  * becomes columns of 0 and 1, one for each level but the
+      reference
+  --reference COLUMN=LEVEL  * its reference level (default: the most frequent one)
+  --ordered COLUMN=LEVEL<LEVEL  * has levels in this order, and becomes columns of 0 and
+      1 such as grade>=2, one for each step (quotation marks keep < from the shell)
+  --group NAME=COLUMN,COLUMN  * columns that are selected together or not at all:
+      splines, levels, pathways; the bound counts groups
+  --group-levels  the levels of each category are such a group
+  --groups COLUMN  rows of one label are drawn together: several samples of one patient
+  --strata COLUMN  half of each label is drawn: rare classes, hospitals; no feature,
+      unless it is named with --categorical or --keep, too; with --time each has a
+      baseline hazard of its own
+  --weights COLUMN  how much each row counts; not negative
+  --offset COLUMN  is added to what the features predict: log exposure, for counts
+  --exposure COLUMN  with --loss poisson: how long, or on how much, was counted; its
+      logarithm is the offset
+  --trials COLUMN  out of how many the target counts successes; the loss is logistic
+  --missing {error,drop,median}  drop: leave out rows with a gap; median: fill gaps in
+      features by the column's median or most frequent level (default: %(default)s)
+  --na CODE  * stands for a gap: -99, or a word; so do empty cells, and among numbers
+      NA, NaN, N/A, #N/A and null
+"""
+
+_SELECT_MORE = """\
+  --q Q  features selected in a resample on average, at the penalty of the report
+  --lam LAM  λ itself, for the sum of losses (half the squares) plus λ times the sum of
+      absolute coefficients; not with --pfer or --q (default: chosen)
+  --accuracy ACCURACY  the largest standard error of Π: so many refits are combined with
+      rVAMP, up to 625 for %(default)s (the default), and 10,000 for 0.005
+  --resamples N  so many refits, whatever the accuracy
+  --no-refits  no refits: rVAMP alone, without standard errors (as --resamples 0)
+  --decoys {permuted,gaussian}  a q-value for each feature, by decoys that are entries
+      in another order, or follow common factors
+the results
+  --path  write Π along the whole path of penalties, too, and draw it
+  --out DIR  folder for the results (default: %(default)s)
+  --report FOLDER  write a page for a paper, too: methods, settings, tables and pictures
+  --name NAME  what their names begin with (default: FILE without folder and ending)
+  --force  replace files that are there
+"""
 
 # %% ../nbs/workshop/cli_options.ipynb #776676ab
-def _add_select(select):
-    """What is read, asked and promised, what columns are for, and what is written."""
-    add = select.add_argument_group("the table").add_argument
-    column = dict(metavar="COLUMN")
-    table = "CSV, TSV or Parquet, also in gzip, or a pipe; names in the first line"
-    add("file", help=table, metavar="FILE")
-    sep = "what stands between columns (default: as line 1 says, sep=; for one; else"
-    sep += " tab, comma or spaces, as the names have)"
-    add("--sep", help=sep, type=_mark, metavar="SIGN")
-    point = dict(type=_mark, default=".", metavar="SIGN")
-    add("--decimal", help="of the numbers (default: a point)", **point)
-    add("--encoding", help="such as latin-1 (default: UTF-8)", metavar="NAME")
-    add = select.add_argument_group("the question").add_argument
-    add("--target", help="the column to explain: numbers, or 2 to 6 classes", **column)
-    add("--time", help="instead of a target: how long each row was observed", **column)
-    event = "with --time: 1 where the event was seen, 0 where not"
-    add("--event", help=event, **column)
-    entry = "with --time: when a row came under observation, 0 < entry < time"
-    add("--entry", help=entry, **column)
-    positive = "class of the target that is modelled against the other (default: the"
-    add("--positive", help=f"{positive} last one when sorted)", metavar="CLASS")
-    losses = "auto squared logistic softmax poisson huber survival".split()
-    loss = "auto: survival with --time, logistic for a target with two classes, softmax"
-    loss += " for three to six words, else squared (default: auto)"
-    add("--loss", help=loss, choices=losses, default="auto")
-    ratio = "1: Lasso; below it, elastic net: share of |b|, as in glmnet's alpha"
-    add("--l1-ratio", help=ratio, type=_part, default=1.0, metavar="SHARE")
-    _add_roles(select)
-    add = select.add_argument_group("the promise").add_argument
-    add("--threshold", help="least Π of a selected feature, above 0.5", type=_share)
-    add("--pfer", help=_PFER, type=_positive)
-    q = "features selected in a resample on average, at the penalty of the report"
-    add("--q", help=q, type=_positive)
-    lam = "λ itself, for the sum of losses (half the squares) plus λ times the sum of"
-    lam += " absolute coefficients; not with --pfer or --q (default: chosen)"
-    add("--lam", help=lam, type=_positive)
-    add("--bound", help=_BOUND, choices=_BOUNDS, default="mb")
-    accuracy = "the largest standard error of Π: so many refits are combined with rVAMP"
-    accuracy += ", up to 625 for 0.02 (the default), and 10,000 for 0.005"
-    add("--accuracy", help=accuracy, type=_close, default=0.02)
-    refits = "so many refits, whatever the accuracy"
-    add("--resamples", help=refits, type=_refits, dest="n_resamples", metavar="N")
-    none = "no refits: rVAMP alone, without standard errors (as --resamples 0)"
-    add("--no-refits", help=none, action="store_const", const=0, dest="n_resamples")
-    decoys = "a q-value for each feature, by decoys that are entries in another order"
-    decoys += ", or follow common factors"
-    add("--decoys", help=decoys, choices=("permuted", "gaussian"))
-    add = select.add_argument_group("the results").add_argument
-    path = "write Π along the whole path of penalties, too, and draw it"
-    add("--path", help=path, action="store_true")
-    out = "folder for the results (default: rvamp-nb-out)"
-    add("--out", help=out, type=_folder, default=Path("rvamp-nb-out"), metavar="DIR")
-    report = "write a page for a paper, too: methods, settings, tables and pictures"
-    add("--report", help=report, type=_folder, metavar="FOLDER")
-    name = "what their names begin with (default: FILE without folder and ending)"
-    add("--name", help=name, type=_base)
-    add("--force", help="replace files that are there", action="store_true")
+_RULES = {  # of an option, beside its line in a table
+    "--sep": dict(type=_mark),
+    "--decimal": dict(type=_mark, default="."),
+    "--loss": dict(default="auto"),
+    "--l1-ratio": dict(type=_part, default=1.0),
+    "--reference": dict(type=_pair),
+    "--ordered": dict(type=_levels),
+    "--group": dict(type=_group),
+    "--missing": dict(default="error"),
+    "--threshold": dict(type=_share),
+    "--pfer": dict(type=_positive),
+    "--bound": dict(default="mb"),
+    "--q": dict(type=_positive),
+    "--lam": dict(type=_positive),
+    "--accuracy": dict(type=_close, default=0.02),
+    "--resamples": dict(type=_refits, dest="n_resamples"),
+    "--no-refits": dict(action="store_const", const=0, dest="n_resamples"),
+    "--out": dict(type=_folder, default=Path("rvamp-nb-out")),
+    "--report": dict(type=_folder),
+    "--name": dict(type=_base),
+    "--features": dict(type=_whole),
+    "--effects": dict(type=_whole, required=True),
+    "--size": dict(type=_positive, required=True),
+    "--noise": dict(type=_positive, default="1"),
+    "--columns-per-feature": dict(type=_whole, default=1),
+    "--power": dict(type=_power, default=0.8),
+    "--max-rows": dict(type=_whole, default=100_000),
+}
 
 
-_PFER = "bound on the expected number of false selections (default: 1)"
-_BOUNDS = ("mb", "unimodal", "gaussian")
-_BOUND = "mb: Meinshausen and Bühlmann's (default); unimodal: Shah and Samworth's;"
-_BOUND += " gaussian: for normal fields, not for heavy tails"
+def _add_options(parser, table):
+    """Add what a table names: the title of a group, and below it, indented, options,
+    each with what it takes, two spaces, and its help; after * it may come again.
+    """
+    for entry in re.split(r"\n(?! {6})", table.strip()):
+        option, _, text = entry.strip().partition("  ")
+        if not text:
+            group = parser.add_argument_group(option)
+            continue
+        name, _, value = option.partition(" ")
+        rules = dict(help=" ".join(text.split()), **_RULES.get(name, {}))
+        if value.startswith("{"):
+            rules["choices"] = value[1:-1].split(",")
+        elif value:
+            rules["metavar"] = value
+        else:
+            rules.setdefault("action", "store_true")
+        if text.startswith("*"):
+            rules.update(action="append", default=[])
+        group.add_argument(name, **rules)
 
 # %% ../nbs/workshop/cli_options.ipynb #3c9a8fc9
 _PLAN = """\
@@ -263,35 +273,23 @@ normal. With --pilot features are correlated as in a pilot, and simulated studie
 the number. Resamples are halves of the rows. The threshold is the one that finds most,
 unless it is given. Give `select` the same threshold, pfer and bound later."""
 
+_PLAN_TABLE = """\
+the study (* may come several times)
+  --features N  features that are measured (default: the pilot's)
+  --effects N  how many of them matter
+  --size SIZE  change of the target per standard deviation of a feature that matters
+  --noise NOISE  standard deviation of what no feature explains (default: %(default)s)
+  --columns-per-feature N  columns of each feature that are selected together, at most
+      50; --size is then the length of their coefficients (default: %(default)s)
+  --pilot FILE  a pilot (CSV, Parquet): features hang together as its numbers do
+  --drop COLUMN  * a column of the pilot that is no feature, such as its target
+"""
 
-def _add_plan(plan):
-    """What is planned."""
-    add = plan.add_argument_group("the study").add_argument
-    positive, whole = dict(type=_positive), dict(type=_whole, metavar="N")
-    add("--features", help="features that are measured (default: the pilot's)", **whole)
-    add("--effects", help="how many of them matter", required=True, **whole)
-    size = "change of the target per standard deviation of a feature that matters"
-    add("--size", help=size, required=True, **positive)
-    noise = "standard deviation of what no feature explains (default: 1)"
-    add("--noise", help=noise, default=1.0, **positive)
-    columns = (
-        "columns of each feature that are selected together, at most 50; --size is"
-    )
-    columns += " then the length of their coefficients (default: 1)"
-    add("--columns-per-feature", help=columns, default=1, **whole)
-    pilot = "a pilot (CSV, Parquet): features hang together as its numbers do"
-    add("--pilot", help=pilot, metavar="FILE")
-    drop = "a column of the pilot that is no feature, such as its target (repeatable)"
-    add("--drop", help=drop, action="append", default=[], metavar="COLUMN")
-    add = plan.add_argument_group("the promise").add_argument
-    add("--pfer", help=_PFER, default=1.0, **positive)
-    power = "share of the effects to be found, on average (default: 0.8)"
-    add("--power", help=power, type=_power, default=0.8)
-    threshold = "least Π of a selected feature, above 0.5 (default: chosen)"
-    add("--threshold", help=threshold, type=_share)
-    add("--bound", help=_BOUND, choices=_BOUNDS, default="mb")
-    add("--max-rows", help="look no further (default: 100000)", default=10**5, **whole)
-    add("--json", help="print JSON", action="store_true")
+_PLAN_MORE = """\
+  --power POWER  share of the effects to be found, on average (default: %(default)s)
+  --max-rows N  look no further (default: %(default)s)
+  --json  print JSON
+"""
 
 
 def arguments(version):
@@ -299,11 +297,15 @@ def arguments(version):
     shape = dict(formatter_class=argparse.RawDescriptionHelpFormatter)
     parser = _Parser(prog="rvamp-nb", description=_ABOUT, epilog=_EXAMPLES, **shape)
     parser.add_argument("--version", action="version", version=f"rvamp-nb {version}")
-    parser.set_defaults(out=Path("rvamp-nb-out"), path=False, report=None, force=True)
+    out = _RULES["--out"]["default"]
+    parser.set_defaults(out=out, path=False, report=None, force=True)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     about = dict(description=_SELECT, epilog=_FILES, help="for a table of yours")
-    _add_select(commands.add_parser("select", **about, **shape))
+    select = commands.add_parser("select", **about, **shape)
+    _add_options(select, _SELECT_TABLE + _PROMISE + _SELECT_MORE)
     about = dict(description=_PLAN, epilog=_CODES, help="before there is a table")
-    _add_plan(commands.add_parser("plan", **about, **shape))
+    plan = commands.add_parser("plan", **about, **shape)
+    _add_options(plan, _PLAN_TABLE + _PROMISE + _PLAN_MORE)
+    plan.set_defaults(pfer=1.0)
     parser.usage_of = " ".join(c.format_usage() for c in commands.choices.values())
     return parser
