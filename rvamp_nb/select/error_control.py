@@ -106,8 +106,9 @@ def error_control(p, threshold=None, pfer=None, q=None, bound="mb"):
     """Threshold, pfer and q from two of them, in the sense of `pfer_bound`, so that the
     bound, "mb", "unimodal" or "gaussian", holds with equality (q is capped at p, or at
     p / 3 where fields are taken as normal, or where the unimodal bound ends); pfer > 0
-    bounds the expected number of false selections (per-family error rate). A TypeError or ValueError: not exactly two
-    given, one out of range, or two that contradict each other.
+    bounds the expected number of false selections (per-family error rate). A TypeError
+    or ValueError: not exactly two given, one out of range, or two that contradict each
+    other.
     """
     threshold, pfer, q = _check_given(p, threshold, pfer, q, bound)
     if sum(v is None for v in (threshold, pfer, q)) != 1:
@@ -163,7 +164,7 @@ def resolve_error_control(p, most, threshold=None, pfer=None, q=None, bound="mb"
         f" {capped[1]:.2g}; it would be {reached:.3g} at threshold {enough:.3f}"
     )
 
-
+# %% ../../nbs/course/51_error_control.ipynb #unspent1
 def _unspent(pfer, p, threshold, bound, q):
     """A text where the bound does not reach a pfer that was given, or ""."""
     if pfer is None or bound > 0.99 * pfer:

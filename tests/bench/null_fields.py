@@ -2,6 +2,7 @@
 
     python tests/bench/null_fields.py null               # all designs that are kept
     python tests/bench/null_fields.py null "Toeplitz .5" --sets 300
+    python tests/bench/null_fields.py refits --sets 40   # nulls, with refits
     python tests/bench/null_fields.py effects --sets 100 # with effects, by rVAMP
     python tests/bench/null_fields.py peers --sets 20    # the first of them, by others
     python tests/bench/null_fields.py print              # the tables that are kept
@@ -13,6 +14,9 @@ effective number of rows, the largest share that one row has in one feature's no
 data set depends on (its design, its number) only, and sets are added to those that are
 kept: a run that is interrupted goes on where it stopped. Genes need the file of
 `load_riboflavin`.
+
+`refits`: nulls of five designs again, with the estimator's own number of refits, at a
+threshold of .75 and a pfer of one: the number of false features, and the bound.
 
 `effects`: ten columns (thirty in the last design) have equal effects of random sign.
 For each of the three bounds at a pfer of one, with the estimator's threshold and q (and
@@ -51,12 +55,17 @@ from rvamp_nb.inference.diagnostics import RED_OWN, largest_single_share, row_in
 from rvamp_nb.select.error_control import gaussian_bound, resolve_error_control  # noqa: E402
 from rvamp_nb.select.penalty import tracking_search  # noqa: E402
 
-FILES = dict(null="null_fields", effects="effect_fields", peers="effect_peers")
+FILES = dict(
+    null="null_fields",
+    refits="null_refits",
+    effects="effect_fields",
+    peers="effect_peers",
+)
 KEPT = {
     what: HERE.parent / "truth_control" / f"{file}.npz" for what, file in FILES.items()
 }
 PROMISES = [(0.6, 1.0), (0.75, 0.1), (0.75, 1.0), (0.75, 5.0), (0.9, 1.0)]
-BATCH = dict(null=50, effects=10, peers=2)  # data sets, before they are kept
+BATCH = dict(null=50, refits=5, effects=10, peers=2)  # data sets, before they are kept
 ENOUGH = 20  # data sets of one side of the limit
 NEIGHBOUR = 0.5  # correlation with an effect, from which on a column is a neighbour
 EQUAL = dict(method="equicorrelated")  # knockoffs that need no search
@@ -213,6 +222,20 @@ def summarize(found, threshold):
     return kept, bound, 1 / (share @ share), largest_single_share(fit)
 
 
+REFITTED = ["independent 150x300", "independent 300x100", "Toeplitz .5", "3 factors"]
+REFITTED += ["genotypes"]
+
+
+def refitted(name, d):
+    """False features and the bound, by the estimator with its refits."""
+    rng = np.random.default_rng([79, 5000 + d, len(name), 0])
+    X = TABLES[name](rng)
+    X = X[:, X.std(0) > 0]
+    asked = dict(threshold=0.75, pfer=1.0, bound="gaussian", verbose=0)
+    s = StabilitySelection(**asked).fit(X, rng.normal(size=len(X)))
+    return s.get_support().sum(), s.pfer_bound_
+
+
 EFFECTS = {  # how a table is made, effects, size of one in units of the noise
     "independent 150x300": (normal((150, 300)), 10, 5.0),
     "Toeplitz .5": (TABLES["Toeplitz .5"], 10, 6.0),
@@ -301,8 +324,8 @@ def at_null(name, d):
 
 
 NULLS = {called(*pair): pair for pair in DESIGNS}
-MADE = {"null": at_null, "effects": by_bounds, "peers": by_others}
-ASKED = {"null": NULLS, "effects": EFFECTS, "peers": EFFECTS}
+MADE = {"null": at_null, "refits": refitted, "effects": by_bounds, "peers": by_others}
+ASKED = {"null": NULLS, "refits": REFITTED, "effects": EFFECTS, "peers": EFFECTS}
 
 
 def show():
@@ -320,6 +343,9 @@ def show():
             for which, mark in ((taken, "!"), (~taken, "?")):
                 cells.append(compared(false[which], bound[which], mark))
         print(f"{name:34} {len(found):4}", *cells)
+    for name, found in load("refits").items():
+        false, bound = found.astype(float).T
+        print(f"with refits: {name:21} {len(found):4}", compared(false, bound, "!"))
     for what, rules in (("effects", BY_BOUND), ("peers", BY_OTHERS)):
         kept = load(what)
         print(f"\n{'true/neighbours/others ± s.e.':24} sets", *rules, sep="   ")

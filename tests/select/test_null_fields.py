@@ -32,6 +32,19 @@ def test_on_noise_no_more_is_selected_than_the_bound_for_normal_fields_promises(
         assert false[taken].mean() <= promised + 2 * error, (threshold, pfer)
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of a pfer that is not spent
+def test_with_the_default_refits_no_more_is_selected_than_promised():
+    kept = null_fields.load("refits")
+    assert list(kept) == null_fields.REFITTED
+    for name, found in kept.items():
+        false, bound = found.astype(float).T
+        assert len(false) >= null_fields.ENOUGH and (bound <= 1).all()
+        error = false.std() / len(false) ** 0.5
+        assert false.mean() <= bound.mean() + 2 * error, name
+    again = null_fields.refitted("Toeplitz .5", 0)
+    np.testing.assert_allclose(again, kept["Toeplitz .5"][0], rtol=1e-3)
+
+
 def test_without_the_limit_heavy_tails_on_both_sides_break_it():
     found = KEPT["lognormal columns, Cauchy noise"][:, 0].astype(float)
     error = found[:, 0].std() / len(found) ** 0.5
