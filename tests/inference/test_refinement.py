@@ -40,8 +40,8 @@ from rvamp_nb import (
     rvamp,
     survival_fit,
 )
-from rvamp_nb.column_groups import GroupLasso
 from rvamp_nb.batch_glm import penalised_fit
+from rvamp_nb.column_groups import GroupLasso
 from rvamp_nb.inference import refinement as room
 from rvamp_nb.inference import refits, turns
 from rvamp_nb.inference.cox import BaselineHazard
