@@ -175,15 +175,16 @@ def _check_fit(fit):
     if fit.last is None or not fit.converged:
         what = "the fit has not converged, and there is no fixed point to start from"
         raise ValueError(f"{CALLER}: {what} ({fit.status})")
+    groups = fit.prior.column_groups
     refused = {
-        "columns in groups (GroupLasso)": fit.prior.column_groups is not None,
+        "columns in groups; fit without GroupLasso": groups is not None,
         "columns in clusters; fit without column_clusters": len(fit.column_clusters),
-        "a loss that rows share (softmax)": loss.joint is not None,
+        "classes together (softmax); fit one against the rest": loss.joint is not None,
         "rows in groups; fit with counts of single rows": loss.layout is not None,
     }
     for what, found in refused.items():
         if found:
-            raise TypeError(f"{CALLER}: not implemented for {what}")
+            raise TypeError(f"{CALLER}: fit must be without {what}")
 
 # %% ../../nbs/course/48_two_halves.ipynb #ha1f0040
 @dataclass(frozen=True, repr=False)
