@@ -60,16 +60,10 @@ def _fitted(name, table, options):
     return s
 
 
-def _without_remedy(text):
-    """Leave out what a warning of a possible gap says to do."""
-    return text.partition(": if it stands for a gap")[0]
-
-
 def _all_warnings(table, warned):
     """Sentences of the table and of the fit, and one about names."""
-    known = [_without_remedy(text) for text in table.warnings]
-    new = [text for text in warned if _without_remedy(text) not in known]
-    warned = [*table.warnings, *new]
+    known = "if it stands for a gap"  # of which the table's sentences name the option
+    warned = [*table.warnings, *(text for text in warned if known not in text)]
     if any(str(name)[0] in "=+-@" for name in table.X):
         formula = "a spreadsheet takes names that begin with =, +, - or @ for formulas"
         warned.append(f"{formula}: let it import the column 'feature' as text")
@@ -455,48 +449,51 @@ def _as_json(args, study, beside, left, code):
     return _reports.json_file(warned).decode().rstrip()
 
 
+_PLAN = """\
+{s.rows} rows find {s.true_selections:.3g} of {s.n_effects} effects\
+ (power {s.power:.2f}) among {s.n_features} features on average;
+an effect changes the target by {s.size:g} per standard deviation of {of};
+without the effects the target has the standard deviation {s.noise:g}.
+Analyse them with --threshold {s.threshold:.3g} --pfer {s.pfer:.3g};
+a resample, half of the rows, then selects q = {s.q:.3g} features.
+False selections on average: {s.pfer:.2g} at most, by the limit,\
+ and {s.false_selections:.2g} expected here."""
+
+_LIKE_THE_PILOT = """\
+power {s.power:.2f} ± {s.power_se:.2f} (share of the effects that are found),\
+ in {s.n_simulated} simulated studies
+Features are correlated as in the pilot; one that is correlated with an
+effect may be selected in its place, and counts as false."""
+
+_SIZES = "found: effects, on average; power: their share; false: false selections"
+
+_LIKE_GENES = """
+This is for independent features. If they are correlated as genes may be (ten
+common factors make half of their variance) it takes {takes}.
+If you have measured such features, --pilot FILE plans for them."""
+
+
 def _as_table(args, study, beside, left, code):
     """The same as lines."""
-    effects = f"{study.n_effects} effects (power {study.power:.2f}) among"
-    size = f"an effect changes the target by {study.size:g} per standard deviation of"
-    of = "its feature"
-    if (columns := study.columns_per_feature) > 1:
-        of = f"its feature,\nthe length of the coefficients of {columns} columns"
-    none = f"no plan up to --max-rows {args.max_rows}: they are not enough"
-    lines = [none] * bool(code) + [
-        f"{study.rows} rows find {study.true_selections:.3g} of {effects}"
-        f" {study.n_features} features on average;",
-        f"{size} {of};",
-        f"without the effects the target has the standard deviation {study.noise:g}.",
-        f"Analyse them with --threshold {study.threshold:.3g} --pfer {study.pfer:.3g};",
-        f"a resample, half of the rows, then selects q = {study.q:.3g} features.",
-        f"False selections on average: {study.pfer:.2g} at most, by the limit, and"
-        f" {study.false_selections:.2g} expected here.",
-    ]
+    lines = []
+    if code:
+        lines.append(f"no plan up to --max-rows {args.max_rows}: they are not enough")
+    columns, of = study.columns_per_feature, "its feature"
+    if columns > 1:
+        of += f",\nthe length of the coefficients of {columns} columns"
+    lines.append(_PLAN.format(s=study, of=of))
     if args.pilot:
-        names = ", ".join(map(printable, left[:8])) + ", …" * (len(left) > 8)
-        out = f"left out of the pilot, not all numbers or constant: {names}"
-        lines += [
-            f"power {study.power:.2f} ± {study.power_se:.2f} (share of the effects that"
-            f" are found), in {study.n_simulated} simulated studies",
-            "Features are correlated as in the pilot; one that is correlated with an",
-            "effect may be selected in its place, and counts as false.",
-        ]
-        return "\n".join(lines + [out] * bool(left))
-    lines += ["", f"{'rows':>8}{'found':>8}{'power':>8}{'false':>9}"]
+        lines.append(_LIKE_THE_PILOT.format(s=study))
+        if left:
+            names = ", ".join(map(printable, left[:8])) + ", …" * (len(left) > 8)
+            lines.append(f"left out of the pilot, not all numbers or constant: {names}")
+        return "\n".join(lines)
+    lines.append(f"\n{'rows':>8}{'found':>8}{'power':>8}{'false':>9}")
     for s in beside:
         found = f"{s.rows:8}{s.true_selections:8.2f}{s.power:8.2f}"
         lines.append(f"{found}{s.false_selections:9.2g}")
-    lines.append(
-        "found: effects, on average; power: their share; false: false selections"
-    )
-    if columns > 1:
-        return "\n".join([*lines, "", "This is for independent columns."])
+    lines.append(_SIZES)
     takes = f"{left} rows" if left else f"more than --max-rows {args.max_rows}"
-    lines += [
-        "",
-        "This is for independent features. If they are correlated as genes may be (ten",
-        f"common factors make half of their variance) it takes {takes}.",
-        "If you have measured such features, --pilot FILE plans for them.",
-    ]
+    independent = "\nThis is for independent columns."
+    lines.append(independent if columns > 1 else _LIKE_GENES.format(takes=takes))
     return "\n".join(lines)

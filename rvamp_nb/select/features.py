@@ -181,24 +181,20 @@ def near_copies(A, within=NEAR):
 
 
 def _hardly_apart(A, within):
-    """Groups of columns that three random projections do not tell apart."""
+    """Yield groups of columns that three random projections hardly tell apart."""
     directions = np.random.default_rng(0).normal(size=(3, len(A)))
     reach = within * np.linalg.norm(directions, axis=1, keepdims=True)
     codes = (np.abs(directions @ A) / reach).T
-    order = np.argsort(codes[:, 0], kind="stable")
-    order = order[codes[order].any(1)]  # columns of zeros stand for themselves
-    points = codes[order]
-    near = dict(k=2, p=np.inf, distance_upper_bound=1 + 1e-9)
-    has_another = np.isfinite(cKDTree(points).query(points, **near)[0][:, 1])
-    ends = np.searchsorted(points[:, 0], points[:, 0] + 1, side="right")
-    last = []
-    for place in np.flatnonzero(has_another):
-        others = np.arange(place + 1, ends[place])
-        others = others[(np.abs(points[others] - points[place]) <= 1).all(1)]
-        group = np.sort(order[np.append(others, place)])
-        if len(group) > 1 and not np.isin(group, last).all():
-            yield group
-            last = group
+    varies = np.flatnonzero(codes.any(1))  # columns of zeros stand for themselves
+    codes = codes[varies]
+    tree = cKDTree(codes)
+    second = tree.query(codes, [2], p=np.inf, distance_upper_bound=1 + 1e-9)[0]
+    seen = np.isinf(second[:, 0])  # no other is near
+    for i in range(len(codes)):
+        if not seen[i]:
+            seen[tree.query_ball_point(codes[i], 1, p=np.inf)] = True
+            near = tree.query_ball_point(codes[i], 2, p=np.inf)  # of any of these
+            yield np.sort(varies[near])
 
 
 def _join(X, near, within, stands):
