@@ -611,8 +611,8 @@ SABOTAGES = [
     Sabotage(
         "select/report.py",
         "a bound that says next to nothing looks like a promise",
-        "(s.pfer_bound > kept / 2 > 0)",
-        "False",
+        "if s.pfer_bound > kept / 2 > 0:",
+        "if False:",
         "tests/select/test_report.py::test_a_bound_that_says_next_to_nothing_is_named",
     ),
     Sabotage(

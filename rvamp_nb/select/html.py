@@ -21,9 +21,14 @@ _COLOURS = {"selected": "blue", "not selected": "plain"}  # of words; else amber
 
 
 def _bar(Pi, error, threshold, colour):
-    """Π ± error as a bar, as SVG."""
-    x = lambda p: f"{1 + 158 * min(max(p, 0), 1):.1f}"
-    low, high, line = x(Pi - error), x(Pi + error), 'fill="none" stroke="currentColor"'
+    """Draw Π ± error as a bar, as SVG."""
+
+    def x(p):
+        return f"{1 + 158 * min(max(p, 0), 1):.1f}"
+
+    low = x(Pi - error)
+    high = x(Pi + error)
+    line = 'fill="none" stroke="currentColor"'
     return (
         f'<svg role="img" aria-label="Π {Pi:.2f}" width="160" height="15">'
         f'<path d="M1,7.5H159" {line} opacity=".3"/>'
@@ -34,16 +39,19 @@ def _bar(Pi, error, threshold, colour):
 
 
 def _of_features(s, which):
-    """Some columns of the table as rows of HTML."""
-    kept, both = "selected, below the threshold", s.refined
-    words = decisions(s, no="not selected", kept=kept)
+    """Show some columns of the table as rows of HTML."""
+    words = decisions(s, no="not selected", kept="selected, below the threshold")
     known = rounded(s.coef_mean, s.coef_std)
     if known.ndim == 1:
         known = np.stack([known, rounded(s.coef_std, s.coef_std)], 1)
     for i in which:
         name = printable(label(s.question.columns, i, 40).replace(r"\$", "$"))
-        Pi, error = s.probabilities[i], 0.0 if both is None else both.Pi_se[i]
-        value = f"{Pi:.2f}" if both is None else f"{Pi:.3f} ± {error:.3f}"
+        Pi = s.probabilities[i]
+        error = 0.0
+        value = f"{Pi:.2f}"
+        if s.refined is not None:
+            error = s.refined.Pi_se[i]
+            value = f"{Pi:.3f} ± {error:.3f}"
         colour = _COLOURS.get(words[i], "amber")
         bar = COLOURS["p2"] if colour == "plain" else BADGES[colour][0]
         bar = _bar(Pi, error, s.threshold, bar)
@@ -52,8 +60,8 @@ def _of_features(s, which):
 
 # %% ../../nbs/workshop/html.ipynb #411d000a
 def _parameters(given, defaults):
-    """Arguments as rows of HTML: those that were changed, in bold, and the defaults; of
-    these not None, which stands for what the facts have.
+    """Show arguments as rows of HTML: those that were changed, in bold, and the
+    defaults but None, which stands for what the facts have.
     """
     for name, value in given.items():
         text = f"<code>{plain_text(printable(repr(value)))}</code>"
@@ -67,18 +75,19 @@ def answer_html(s, given, defaults):
     """Show a `Selection` as HTML, with the estimator's arguments, {name: value}, and
     their defaults.
     """
-    which, names = leaders_of(s, LEADERS), s.question.columns.names
-    known = [(what, plain_text(text)) for what, text in facts(s)]
+    known = [(name, plain_text(text)) for name, text in facts(s)]
     known += s.diagnostics.html_rows("" if s.refined is None else "by rVAMP alone: ")
     parts = [f"<strong>{plain_text(headline(s))}</strong>", rows_of_html(known)]
+    which = leaders_of(s, LEADERS)
     if len(which):
-        head, what = ("feature", "selection probability", "Π", ""), "mean and sd are"
-        names_of = ("mean", "sd")
+        heads = ["mean", "sd"]
+        what = "mean and sd are"
         if s.question.columns.K > 1:
+            heads = [plain_text(printable(c, 24)) for c in s.question.target.classes]
             what = "the last columns are mean coefficients for each class,"
-            names_of = [plain_text(printable(c, 24)) for c in s.question.target.classes]
-        head = *head, *names_of
-        parts.append(rows_of_html(_of_features(s, which), head))
+        heads = ["feature", "selection probability", "Π", "", *heads]
+        parts.append(rows_of_html(_of_features(s, which), heads))
+        names = s.question.columns.names
         name = plain_text(repr(printable(names[which[0]])))
         text = f"<code>selector.plot_density({name})</code> draws a coefficient;"
         text += f" <code>selector.summary()</code> has all {len(names):,};"

@@ -15,7 +15,7 @@ import re
 import warnings
 from itertools import chain
 from pathlib import Path
-from textwrap import fill
+from textwrap import TextWrapper
 
 import numpy as np
 
@@ -33,8 +33,8 @@ from ..tables.chunked import ChunkedTable
 
 # %% ../../nbs/workshop/report.ipynb #c27359fd
 def summary_table(s, families=None):
-    """All features, the most probable first, as a DataFrame: probability (where refits
-    were combined with rVAMP, with its standard error probability_se, and
+    """Show all features, the most probable first, as a DataFrame: probability (where
+    refits were combined with rVAMP, with its standard error probability_se, and
     probability_low and probability_high, 95 %), q_value (where decoys were asked for),
     selected, enters_at_pfer (the least pfer at which it is, where a bound holds),
     coef_mean, coef_std, coef_low and coef_high (over resamples, 90 %; with several
@@ -44,23 +44,28 @@ def summary_table(s, families=None):
     (as for `family_probabilities`), the most probable member has family (the members)
     and family_probability (that any is selected). Its `attrs` are the `settings`.
     """
-    columns, values = s.question.columns, dict(probability=s.probabilities)
+    columns = s.question.columns
+    values = {"probability": s.probabilities}
     if s.refined is not None:
         values["probability_se"] = s.refined.Pi_se
         values["probability_low"], values["probability_high"] = s.refined.interval().T
     if s.q_values is not None:
         values["q_value"] = s.q_values
     low, high = np.moveaxis(s.coef_interval, -1, 0)
-    known = dict(
-        coef_mean=s.coef_mean, coef_std=s.coef_std, coef_low=low, coef_high=high
-    )
-    values |= dict(selected=s.support)
+    known = {
+        "coef_mean": s.coef_mean,
+        "coef_std": s.coef_std,
+        "coef_low": low,
+        "coef_high": high,
+    }
+    values["selected"] = s.support
     if s.enters_at_pfer is not None:
         values["enters_at_pfer"] = s.enters_at_pfer
-    values |= _by_class(s, known, "_")
+    values.update(_by_class(s, known, "_"))
     seen = s.question.projected(s.fit)
-    values |= dict(shares_signal_with=substitutes(seen, columns, s.support))
-    values |= dict(duplicates=duplicates(columns), status=decisions(s))
+    values["shares_signal_with"] = substitutes(seen, columns, s.support)
+    values["duplicates"] = duplicates(columns)
+    values["status"] = decisions(s)
     table = _ordered(s, values)
     alone = s.refined is None and families is None
     among = () if alone else family_probabilities(s, families)
@@ -72,15 +77,18 @@ def summary_table(s, families=None):
 
 
 def _by_class(s, known, mark):
-    """Columns {name: (N,) or (N, K)} as such of (N,), named after classes, too."""
+    """Split columns {name: (N, K)} into columns (N,), named after the classes also."""
     if s.question.columns.K == 1:
         return known
-    label = lambda name, k: f"{name}{mark}{s.question.target.classes[k]}"
-    return {label(name, k): x for name, v in known.items() for k, x in enumerate(v.T)}
+    columns = {}
+    for name, values in known.items():
+        for label, column in zip(s.question.target.classes, values.T):
+            columns[f"{name}{mark}{label}"] = column
+    return columns
 
 
 def path_table(s):
-    """Π of all features at each penalty, a column each; NaN where not converged."""
+    """Show Π of all features, a column for each penalty; NaN where not converged."""
     path, names = s.summary_of_path, pd.Index(s.question.columns.names, name="feature")
     at = [f"{lam:.6g}" for lam in path.lambdas]
     return pd.DataFrame(path.selection_probabilities, names, at)
@@ -102,30 +110,33 @@ def short_table(s, entries=None):
     (N,), where they are given), and mean and sd over resamples, or the mean
     for each class, to the digits that are known. `attrs` as in `summary_table`.
     """
-    digits, both = 2 if s.refined is None else 3, s.refined
+    digits = 2 if s.refined is None else 3
     values = {"Π": s.probabilities.round(digits)}
-    values |= {} if both is None else {"±": both.Pi_se.round(digits)}
-    values |= {} if s.q_values is None else {"q_value": s.q_values.round(3)}
-    values |= dict(selected=decisions(s, "yes", "no", _BELOW))
+    if s.refined is not None:
+        values["±"] = s.refined.Pi_se.round(digits)
+    if s.q_values is not None:
+        values["q_value"] = s.q_values.round(3)
+    values["selected"] = decisions(s, "yes", "no", _BELOW)
     if entries is not None:
         values["enters at pfer"] = rounded(entries, entries)
-    known = dict(mean=rounded(s.coef_mean, s.coef_std))
+    known = {"mean": rounded(s.coef_mean, s.coef_std)}
     if s.question.columns.K == 1:
         known["sd"] = rounded(s.coef_std, s.coef_std)
     for value in known.values():
         value[~(values["Π"] > 0)] = 0.0  # as Π is, to the digits shown
-    return _ordered(s, values | _by_class(s, known, " "))
+    values.update(_by_class(s, known, " "))
+    return _ordered(s, values)
 
 
 def _ordered(s, values):
-    """Columns {name: values} as a DataFrame, the most probable features first."""
-    index = pd.Index(s.question.columns.names, name="feature")
+    """Make a DataFrame of columns {name: values}, the most probable features first."""
     columns = s.question.columns
+    table = pd.DataFrame(values, pd.Index(columns.names, name="feature"))
     if columns.groups:
-        named = np.append(np.array(columns.groups, dtype=object), "")[columns.group]
-        values = dict(group=named) | values
+        groups = np.array([*columns.groups, ""], dtype=object)
+        table.insert(0, "group", groups[columns.group])
     order = np.lexsort((columns.group, -np.nan_to_num(s.probabilities)))
-    table = pd.DataFrame(values, index).iloc[order]
+    table = table.iloc[order]
     table.attrs = settings(s)
     return table
 
@@ -143,8 +154,11 @@ def decisions(s, yes="selected", no="below the threshold", kept=None):
     reached[s.support & (s.probabilities < s.threshold)] = kept or f"{no}, kept"
     if s.refined is not None:
         reached[s.undecided] += ", undecided"
-    words = {"explained": "explained by the covariates", "covariate": _COVARIATE}
-    words["constant"] = "constant"
+    words = {
+        "explained": "explained by the covariates",
+        "covariate": _COVARIATE,
+        "constant": "constant",
+    }
     return [words.get(kind, w) for kind, w in zip(s.question.columns.kind, reached)]
 
 # %% ../../nbs/workshop/report.ipynb #83000051
@@ -219,17 +233,20 @@ def _n_labels(rows, labels):
 
 # %% ../../nbs/workshop/report.ipynb #83000002
 def headline(s):
-    """What matters of a `Selection`, in one line: what is selected and promised, and
-    with refits who is undecided, within two standard errors of the threshold.
+    """Write what matters of a `Selection` in one line: what is selected and promised,
+    and with refits who is undecided, within two standard errors of the threshold.
     """
     if not s.fit.converged:
         return f"no answer: {s.status.removeprefix('no answer: ')}"
-    red, (kept, _), how = s.diagnostics.reliability == "red", size_selected(s), ""
+    red = s.diagnostics.reliability == "red"
+    kept, _ = size_selected(s)
+    how = ""
     if s.refined is not None and not s.undecided.any():
         words = {0: ", none is near", 1: ", well above", 2: ", both well above"}
         how = f"{words.get(kept, ', all well above')} the threshold"
-    many = f", a high limit for {kept}" * (s.pfer_bound > kept / 2 > 0)
-    text = promised(s, how) + many
+    text = promised(s, how)
+    if s.pfer_bound > kept / 2 > 0:
+        text += f", a high limit for {kept}"
     if s.status != "converged":
         text = f"not all that was asked for: {text}"
     if s.diagnostics.repeated and red:
@@ -245,28 +262,30 @@ def headline(s):
 
 
 def console(s, name="the table", done=(), warnings=(), leaders=12):
-    """A `Selection` for a screen, in lines of 88 letters: the verdict, warnings, the
-    leading features, and in a block what was done and how reliable it is.
+    """Write a `Selection` for a screen, in lines of 88 letters: the verdict, warnings,
+    the leading features, and in a block what was done and how reliable it is.
     """
     head = [headline(s), *(f"warning: {w}" for w in warnings)]
-    block = [
-        *wording.facts(s, name, done),
-        ("reliability", wording.grades_of(s.diagnostics, s.refined)),
-    ]
-    block = (f"{what + ':':{_LABEL}}{text}" for what, text in block)
-    parts = _wrapped(head), [*_leading(s, leaders)], _wrapped(block, _LABEL)
-    return [line for part in parts for line in (*part, "")][:-1]
+    reliability = wording.grades_of(s.diagnostics, s.refined)
+    facts = [*wording.facts(s, name, done), ("reliability", reliability)]
+    block = [f"{label + ':':{_LABEL}}{text}" for label, text in facts]
+    leading = _leading(s, leaders)
+    return [*_wrapped(head), "", *leading, "", *_wrapped(block, _LABEL)]
 
 
 _LABEL = 13  # letters for what a line of the block is about
 
 
 def _wrapped(sentences, indent=2):
-    """Sentences in lines of 88 letters; what follows a break is set in."""
-    how = dict(break_long_words=False, break_on_hyphens=False)
-    how["subsequent_indent"] = " " * indent
+    """Break sentences into lines of 88 letters; what follows a break is set in."""
+    form = TextWrapper(
+        width=88,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
     for text in sentences:
-        yield from fill(printable(text, 1000), 88, **how).split("\n")
+        yield from form.wrap(printable(text, 1000))
 
 
 _COLUMNS = (
@@ -287,38 +306,51 @@ _SHORT = {_COVARIATE: "always in", "explained by the covariates": "explained"}
 
 
 def _leading(s, most):
-    """The first lines of the table, and what its columns are."""
-    table, beside, q = short_table(s), s.refined is not None, s.q_values is not None
-    names, digits = [*table.index[:most]], 2 + beside
-    if "group" in table:
-        of = table["group"][:most]
-        names = [f"{g}: {name}" if g else name for name, g in zip(names, of)]
-    known = [*table.columns[[*table.columns].index("selected") + 1 :]]
+    """Write the first lines of the table, and what its columns are."""
+    table = short_table(s)
+    shown = table[:most]
+    known = table.columns[table.columns.get_loc("selected") + 1 :]
     room = min(11, 42 // len(known))  # letters for each
-    names = [printable(name, min(24, 56 - room * len(known))) for name in names]
-    wide, title = max(7, *map(len, names)), "Π ± s.e.".rjust(16) if beside else "Π"
-    title = title.rjust(8) + "  q-value" * q
+    names = shown.index
+    if "group" in table:
+        both = zip(shown["group"], names)
+        names = [f"{group}: {name}" if group else name for group, name in both]
+    most_letters = min(24, 56 - room * len(known))
+    names = ["feature", *(printable(name, most_letters) for name in names)]
+    if s.refined is None:
+        columns = [["       Π", *(f"{Pi:8.2f}" for Pi in shown["Π"])]]
+    else:
+        pairs = zip(shown["Π"], shown["±"])
+        columns = [["        Π ± s.e.", *(f"{Pi:8.3f} ± {se:.3f}" for Pi, se in pairs)]]
+    if s.q_values is not None:
+        columns.append(["  q-value", *(f"{q:9.3f}" for q in shown["q_value"])])
+    digits = min(4, max(room - 7, 2))
     for name in known:
-        title += printable(name.removeprefix("mean "), room - 1).rjust(room)
-    yield f"{'feature':{wide}}{title}  selected"
-    for name, row in zip(names, table[:most].to_dict("records")):
-        Pi = f"{row['Π']:8.{digits}f}" + (f" ± {row['±']:.3f}" if beside else "")
-        Pi += f"{row['q_value']:9.3f}" if q else ""
-        kept = _SHORT.get(row["selected"], row["selected"].replace(_BELOW, "kept"))
-        for one in known:
-            Pi += f" {row[one] + 0:{room - 1}.{min(4, max(room - 7, 2))}g}"
-        yield f"{name:{wide}}{Pi}  {kept}"
-    if (left := len(table) - most) > 0:
-        yield f"... and {wording.number_of(left, 'more feature')}"
-    near = beside and bool(s.undecided.any())
-    loss = type(s.question.target.likelihood)
-    kind = type(s.question.A)
-    single = s.question.target.rows.groups is None and not s.question.columns.together
-    single &= kind is np.ndarray and loss in (Squared, Logistic)
-    effects = _EFFECTS if single else ""
-    columns = _COLUMNS.format(_SINGLE if "sd" in known else _EACH, effects)
-    columns += _ERROR * beside + _OF_DECOYS * q + _UNDECIDED * near
-    yield from _wrapped([columns], 0)
+        title = printable(name.removeprefix("mean "), room - 1)
+        numbers = (f" {value + 0:{room - 1}.{digits}g}" for value in shown[name])
+        columns.append([f"{title:>{room}}", *numbers])
+    words = [_SHORT.get(word, word.replace(_BELOW, "kept")) for word in shown.selected]
+    wide = max(map(len, names))
+    for name, word, *cells in zip(names, ["selected", *words], *columns):
+        yield f"{name:{wide}}{''.join(cells)}  {word}"
+    if len(table) > most:
+        yield f"... and {wording.number_of(len(table) - most, 'more feature')}"
+    question = s.question
+    has_effects = (
+        question.target.rows.groups is None
+        and not question.columns.together
+        and type(question.A) is np.ndarray
+        and type(question.target.likelihood) in (Squared, Logistic)
+    )
+    effects = _EFFECTS if has_effects else ""
+    legend = _COLUMNS.format(_SINGLE if "sd" in known else _EACH, effects)
+    if s.refined is not None:
+        legend += _ERROR
+    if s.q_values is not None:
+        legend += _OF_DECOYS
+    if np.any(s.undecided):
+        legend += _UNDECIDED
+    yield from _wrapped([legend], 0)
 
 # %% ../../nbs/workshop/report.ipynb #c2f630e0
 def fingerprint(question):

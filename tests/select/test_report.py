@@ -492,6 +492,7 @@ def test_a_screen_has_88_columns_and_what_the_table_says(cases, name):
     row = lines[lines.index("", 1) + 2]
     assert f"{first['Π']:.2f}" in row and f"{first['mean']:.4g}" in row
     assert ("glmnet" in text) == (name != "no answer")
+    assert "... and 30 more features" in console(s, leaders=0)
 
 
 def test_the_report_may_be_had_in_parts(plain):
