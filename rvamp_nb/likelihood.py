@@ -525,11 +525,15 @@ class Huber(Loss):
 
     delta: float = 1.0
     kinked = shifts = True
-    length_scale = property(lambda self: self.delta / 3)  # in units of y
     name, model = "huber", "a linear regression with Huber's robust loss"
 
     def __post_init__(self):
         check_field(self, "delta", 0)
+
+    @property
+    def length_scale(self) -> float:
+        """See other losses; in units of y."""
+        return self.delta / 3
 
     def refit_options(self) -> tuple[float, dict[str, float]]:
         """See other losses."""

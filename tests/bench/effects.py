@@ -53,7 +53,10 @@ BENT = {
 }
 SUMS = {  # columns that add up, by what they are; the limits saw totals with .3 only
     "choice": ["total .3"],
-    "claim": ["total .1", "total of five .3", "regions", "levels"],
+    "claim": [
+        *("total .1", "total of five .3", "regions", "levels"),
+        *("triplets", "powers"),
+    ],
 }
 SUM_SIZES = (100, 70), (100, 200), (80, 120), (120, 12), (240, 60)
 LOADINGS = np.random.default_rng(99).normal(size=(4, 800))
@@ -145,8 +148,12 @@ def study_of_sums(kind, M, N, rng):
     """
     name, _, noise = kind.rpartition(" ")
     X = rng.normal(size=(M, N))
-    n = 6 if name == "total of five" else 4
-    if kind == "levels":
+    n = {"total of five": 6, "triplets": 3, "powers": 3}.get(name or kind, 4)
+    if kind == "triplets":
+        X[:, :n] = X[:, :1] + 0.3 * rng.normal(size=(M, n))
+    elif kind == "powers":
+        X[:, :n] = (1 + X[:, :1] / 2) ** np.arange(1, n + 1)
+    elif kind == "levels":
         X[:, :n] = np.eye(n)[rng.integers(n, size=M)]
     elif kind == "regions":
         X[:, :n] = rng.dirichlet(np.full(n, 3.0), size=M) + 0.01 * X[:, :n]
