@@ -170,8 +170,10 @@ def study_of_sums(kind, M, N, rng):
 
 
 def of_sums(kind, M, N, seeds):
-    """A line of the table of sums, at the penalty of cross-validation."""
-    inside, true, others = [], [], []
+    """A line of the table of sums, at the penalty of cross-validation; where all
+    columns can be estimated together, with what least squares hold on the same data.
+    """
+    inside, true, others, plain = [], [], [], []
     for seed in range(seeds):
         rng = np.random.default_rng([78, seed, M, N, *kind.encode()])
         A, y, x0, n = study_of_sums(kind, M, N, rng)
@@ -187,13 +189,27 @@ def of_sums(kind, M, N, seeds):
         inside.extend(holds[:n])
         true.extend(x0[:n] != 0)
         others.extend(holds[n:])
+        if M >= 2 * N and found.status[:n].max() == "interval":
+            plain.extend(least_squares_hold(A, y, x0)[:n])
     inside, true, others = map(np.array, (inside, true, others))
     kept = ~np.isnan(inside)
     line = {"kind": kind, "rows": M, "columns": N, "kept": round(kept.mean(), 3)}
     for name, here in {"effects": kept & true, "zeros": kept & ~true}.items():
         share = round(float(inside[here].mean()), 3) if here.any() else None
         line |= {name: share, f"n {name}": int(here.sum())}
+    if plain:
+        line["least squares"] = round(float(np.mean(plain)), 3)
     return line | {"others": round(float(np.nanmean(others)), 3)}
+
+
+def least_squares_hold(A, y, x0):
+    """Whether intervals of least squares, centred, hold each coefficient."""
+    left = len(A) - A.shape[1] - 1
+    inverse = np.linalg.inv(A.T @ A)
+    estimate = inverse @ (A.T @ y)
+    variance = np.sum((y - A @ estimate) ** 2) / left
+    width = student.ppf(0.975, left) * np.sqrt(variance * np.diag(inverse))
+    return np.abs(estimate - x0) <= width
 
 
 def remake_sums(seeds):

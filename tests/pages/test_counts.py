@@ -87,8 +87,9 @@ def stated():
             f"On all {tables} tables the answer was as accurate as {table['least']}"
             " plain refits",
             f"held the true Π of {table['held']} % of the features",
-            f"On {others} other tables, {real} of them real, the list was that of ten"
-            f" thousand refits {same} times; in the other {word(others - same)},",
+            f"On {others} other tables, {real} of them real, the list of selected"
+            f" features was that of ten thousand refits {same} times; in the other"
+            f" {word(others - same)} cases",
         ],
         "CONTRIBUTING.md": [f"{len(PROBLEMS)} small problems"],
         "paper/paper.md": [
