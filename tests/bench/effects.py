@@ -189,7 +189,7 @@ def of_sums(kind, M, N, seeds):
         inside.extend(holds[:n])
         true.extend(x0[:n] != 0)
         others.extend(holds[n:])
-        if M >= 2 * N and found.status[:n].max() == "interval":
+        if M >= 2 * N and (found.status[:n] == "interval").any():
             plain.extend(least_squares_hold(A, y, x0)[:n])
     inside, true, others = map(np.array, (inside, true, others))
     kept = ~np.isnan(inside)
