@@ -5,6 +5,7 @@
     python tests/bench/null_fields.py refits --sets 40   # nulls, with refits
     python tests/bench/null_fields.py effects --sets 100 # with effects, by rVAMP
     python tests/bench/null_fields.py peers --sets 20    # the first of them, by others
+    python tests/bench/null_fields.py lists --sets 20    # shorter and longer lists
     python tests/bench/null_fields.py print              # the tables that are kept
 
 `null`: nothing is related to the response, so every selected feature is false. For each
@@ -23,7 +24,9 @@ For each of the three bounds at a pfer of one, with the estimator's threshold an
 for the one of normal fields at .75 with a q of up to a third of the rows): the true
 features, the false ones that correlate by more than .5 with a column that has an
 effect, and the other false ones. `peers` counts the same for LassoCV (scikit-learn),
-ipss and knockpy, which have to be installed.
+ipss and knockpy, which have to be installed. `lists` counts it for the bound for normal
+fields, at .75 and a q of up to a third of the rows, for growing pfers, and for growing
+numbers of ipss: to compare what they find at the same number of false features.
 
 A fit whose largest share of one row is above `RED_OWN` of chapter 4.5 is not given the
 bound for normal fields by the estimator; the table shows what is below and above. The
@@ -60,12 +63,14 @@ FILES = dict(
     refits="null_refits",
     effects="effect_fields",
     peers="effect_peers",
+    lists="effect_lists",
 )
 KEPT = {
     what: HERE.parent / "truth_control" / f"{file}.npz" for what, file in FILES.items()
 }
 PROMISES = [(0.6, 1.0), (0.75, 0.1), (0.75, 1.0), (0.75, 5.0), (0.9, 1.0)]
-BATCH = dict(null=50, refits=5, effects=10, peers=2)  # data sets, before they are kept
+BATCH = dict(null=50, refits=5, effects=10, peers=2, lists=2)
+# data sets, before they are kept
 ENOUGH = 20  # data sets of one side of the limit
 NEIGHBOUR = 0.5  # correlation with an effect, from which on a column is a neighbour
 EQUAL = dict(method="equicorrelated")  # knockoffs that need no search
@@ -298,6 +303,29 @@ def by_others(name, d):
     return [counted(X / len(X) ** 0.5, true, kept) for kept in found]
 
 
+PFERS, NUMBERS = (0.5, 1, 2, 3, 5), (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5)
+
+
+def by_lists(name, d):
+    """(PFERS and NUMBERS, 3): what the bound for normal fields and ipss find."""
+    from ipss import ipss
+
+    X, y, true = with_effects(name, d)
+    M, p = X.shape
+    asked = [
+        resolve_error_control(p, M / 3, 0.75, pfer, bound="gaussian")[2]
+        for pfer in PFERS
+    ]
+    fits = fits_at(sorted({*asked}), X, dict(y=y), {})
+    lists = [fits[q][0].Pi >= 0.75 for q in asked]
+    np.random.seed(d)
+    with contextlib.redirect_stdout(io.StringIO()):
+        scores = ipss(X * M**0.5, y - y.mean(), selector="l1")["efp_scores"]
+    false = np.array([scores[k] for k in range(p)], float)
+    lists += [false <= number for number in NUMBERS]
+    return [counted(X, true, kept) for kept in lists]
+
+
 def load(what):
     if not KEPT[what].exists():
         return {}
@@ -325,7 +353,9 @@ def at_null(name, d):
 
 NULLS = {called(*pair): pair for pair in DESIGNS}
 MADE = {"null": at_null, "refits": refitted, "effects": by_bounds, "peers": by_others}
+MADE["lists"] = by_lists
 ASKED = {"null": NULLS, "refits": REFITTED, "effects": EFFECTS, "peers": EFFECTS}
+ASKED["lists"] = EFFECTS
 
 
 def show():
@@ -346,7 +376,8 @@ def show():
     for name, found in load("refits").items():
         false, bound = found.astype(float).T
         print(f"with refits: {name:21} {len(found):4}", compared(false, bound, "!"))
-    for what, rules in (("effects", BY_BOUND), ("peers", BY_OTHERS)):
+    lists = [*(f"pfer {x}" for x in PFERS), *(f"ipss {x}" for x in NUMBERS)]
+    for what, rules in dict(effects=BY_BOUND, peers=BY_OTHERS, lists=lists).items():
         kept = load(what)
         print(f"\n{'true/neighbours/others ± s.e.':24} sets", *rules, sep="   ")
         for name in EFFECTS:
