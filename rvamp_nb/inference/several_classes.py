@@ -71,6 +71,7 @@ def softmax_prox(a, v):
     total = np.exp(a - top).sum(-1, keepdims=True)
     s = top + np.log(total) - v / total
     for _ in range(50):
+        count_work(2 * a.size)
         q = wrightomega(np.log(v) + a - s)
         rate = q / (1 + q)
         step = (q.sum(-1, keepdims=True) - v) / rate.sum(-1, keepdims=True)

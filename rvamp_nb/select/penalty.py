@@ -200,7 +200,7 @@ class SelectionProblem:
         """
         steps, work, most = self.begun
         left = SEARCH_FITS - (self.steps - steps) / self.max_iter
-        left = min(left, 1 - (WORK.get() - work) / most)
+        left = min(left, SEARCH_FITS * (1 - (WORK.get() - work) / most), 1)
         return max(int(left * self.max_iter), 1)
 
     def solve(self, lam, state=None, tol=None):
@@ -253,13 +253,11 @@ def coarse_path(question, q):
     """Down in strides from the penalty that selects next to nothing, until 1.5 q are
     selected, or four penalties select more than q.
     """
-    sizes, steps = [], 0
+    sizes = []
 
     def enough(fit):
-        nonlocal steps
         sizes.append(question.size(fit.Pi))
-        steps += fit.n_iter + fit.n_lost
-        if steps >= question.max_steps:
+        if question.max_steps == 1:
             return True
         return sizes[-1] >= 1.5 * q or sum(size > q for size in sizes) == 4
 
@@ -372,7 +370,8 @@ def onward(question, fit, prior, state, anderson, enough, short=False, take=None
     problem = fit.problem._replace(prior=question.inside(prior))
     anderson.pause()
     here = in_32_bits(problem) if short else problem
-    last, moves = follow(here, state, enough, take or step_for(here.A), anderson)
+    ends = lambda changes: enough(changes) or question.max_steps == 1
+    last, moves = follow(here, state, ends, take or step_for(here.A), anderson)
     question.taken.append(len(moves))
     return replace(fit, problem=problem, last=last, converged=last is not None)
 
@@ -568,6 +567,8 @@ def _at_end(question, path, end, q):
         why = "the largest penalty given selects more: add larger lambdas"
     elif end < len(path.lams) - 1:
         why = "no smaller penalty has converged"
+    elif question.max_steps == 1:
+        why = "the search has taken all its steps: raise max_iter"
     elif path.lams[-1] > 2 * LOWEST * path.lams[0]:
         why = "the smallest penalty given selects fewer: add smaller lambdas"
     else:

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from itertools import islice
 from types import SimpleNamespace
 
@@ -30,8 +31,9 @@ from rvamp_nb.resampling import (
     Subsample,
     TwoPoint,
 )
+from rvamp_nb.select import penalty as search
 from rvamp_nb.select.estimator import StabilitySelection
-from rvamp_nb.select.penalty import SEARCH_FITS
+from rvamp_nb.select.penalty import SEARCH_FITS, onward
 from rvamp_nb.solver import ConvergenceWarning, rvamp, rvamp_path
 from rvamp_nb.step import initial_state, lambda_max_factor
 
@@ -797,6 +799,31 @@ def test_a_search_ends_within_its_work(monkeypatch):
     assert found.status_.startswith("no answer: not converged, and the search took")
     assert found.n_iter_ < 100
     assert WORK.get() - before < 2 * 30 * (60 + iteration.SOME_ROWS) * 100
+
+
+def test_each_step_counts_as_work_whatever_its_loss():
+    A, y, *_ = gaussian_design(30, 10)
+    before = WORK.get()
+    fit = rvamp(A, y, 0.3)
+    steps = (WORK.get() - before) / iteration.ONE_STEP
+    assert fit.n_iter <= steps < 1.1 * fit.n_iter
+
+
+def test_a_walk_with_another_prior_ends_with_the_work_of_its_search(monkeypatch):
+    ends = []
+
+    def walked(question, fit, prior, state, anderson, enough, short=False, take=None):
+        spent = replace(question, begun=(question.steps, WORK.get() - 100, 100))
+        never = lambda changes: len(changes) == 20
+        found = onward(spent, fit, prior, state, anderson, never, short, take)
+        ends.append(question.taken[-1])
+        return found
+
+    monkeypatch.setattr(search, "onward", walked)
+    A, y, *_ = gaussian_design(60, 10)
+    StabilitySelection(n_resamples=0, verbose=0).fit(A, y)
+    assert ends
+    assert set(ends) == {1}
 
 
 def test_a_run_says_that_its_steps_take_too_much_work(monkeypatch):

@@ -7,7 +7,8 @@ A seed makes a table of at most 100 rows and 20 columns as `invariances.py` does
 losses, options and roles of rows, and gives it one or two hostile properties: weights
 over many decades, units, outliers, columns or rows that repeat, classes that separate.
 Each is fitted without refits and by default. A line is printed for each fit above the
-limit, and at the end the distribution of seconds; none may take more than `MOST`.
+limit, or that crashed, and at the end the distribution of seconds; none may take more
+than `MOST`.
 """
 
 import os
@@ -280,8 +281,10 @@ def seconds(problem):
         ended = fit.status_
     except _TooLong:
         ended = "given up"
-    except Exception as error:  # what is refused is an answer, too
+    except (TypeError, ValueError) as error:  # what is refused is an answer, too
         ended = f"{type(error).__name__}: {error}"
+    except Exception as error:
+        ended = f"crashed: {type(error).__name__}: {error}"
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     return time.process_time() - before, ended
@@ -299,7 +302,7 @@ def main(low, high, limit=5.0):
             took, ended = seconds(replace(problem, options=options))
             times.append(took)
             endings[ended.partition(":")[0]] += 1
-            if took > limit:
+            if took > limit or ended.startswith("crashed"):
                 print(f"{seed} {kind} {took:.1f} s {names} {problem}: {ended:.150}")
                 sys.stdout.flush()
     for kind, times in taken.items():
