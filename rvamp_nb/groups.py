@@ -489,12 +489,13 @@ def group_loss(loss, counts, A, y, beta):
     return GroupedLoss(loss, counts.index)
 
 # %% ../nbs/course/52_groups.ipynb #19000067
-def noise_of_groups(fit):
+def noise_of_groups(fit, A=None):
     """What each group adds to the noise of each feature's field in a `Fit` with
-    `Grouped` counts: (G, N) variances, groups in the order of the sorted labels.
+    `Grouped` counts: (G, N) variances, groups in the order of the sorted labels; or of
+    the fields of other columns, A (M, N).
     """
     last, layout = fit.last, fit.problem.likelihood.layout
-    A = fit.problem.A[:, : len(fit.mean)]
+    A = fit.problem.A[:, : len(fit.mean)] if A is None else A
     parts = np.zeros((layout.sums.shape[1], A.shape[1]))
     messages = last.likelihood_message, last.state.to_likelihood
     blocks = (layout.blocks(p) for one in messages for p in (one.Q_hat, one.chi_hat))

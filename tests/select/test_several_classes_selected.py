@@ -370,3 +370,19 @@ def test_no_answer_has_the_same_shapes():
     assert s.status_.startswith("no answer") and np.isnan(s.coef_mean_).all()
     assert s.coef_mean_.shape == (N, 3) and s.coef_interval_.shape == (N, 3, 2)
     assert len(s.summary()) == N and s._repr_html_inner()
+
+
+@pytest.mark.filterwarnings("ignore::rvamp_nb.ReliabilityWarning")
+def test_what_one_row_makes_of_a_feature_has_no_order_of_classes():
+    """Once it was that of contrasts, which come in an order: .47 or .32 of one fit."""
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(30, 4)), rng.integers(3, size=30)
+    one, other = (
+        StabilitySelection(loss="softmax", q=1.0, n_resamples=0, verbose=0)
+        .fit(X, np.take(order, y))
+        .diagnostics_
+        for order in (["a", "b", "c"], ["b", "c", "a"])
+    )
+    share = one.largest_single_share
+    assert other.largest_single_share == pytest.approx(share, abs=1e-4)
+    assert other.effective_rows == pytest.approx(one.effective_rows, rel=1e-4)
