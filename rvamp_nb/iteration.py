@@ -211,7 +211,7 @@ def _start(problem, state):
     return _capped(problem, initial_state(problem), most)
 
 
-# of `WORK`: numbers that take as long as the rest of a step of a small table
+# of `WORK`, for each step: of a small table some 1,000 steps use up the limit
 ONE_STEP = 20_000
 
 
