@@ -19,7 +19,7 @@ from scipy.special import bdtr
 from .active import step_for
 from .clusters import check_clusters, find_clusters, put_in_clusters
 from .environment import numpy_errors, progress_bar
-from .groups import group_loss  # chapter 5.2
+from .groups import GroupedLoss, group_loss  # chapter 5.2
 from .iteration import TRACE, Anderson, continuation, expected_rows, run
 from .likelihood import WORK, Loss, Squared, check_loss
 from .messages import Moments, Natural, coordinates, from_coordinates
@@ -293,6 +293,8 @@ def _problem(A, y, lam, prior, likelihood, counts, beta, intercept):
     if not isinstance(intercept, (bool, np.bool_)):
         raise TypeError(f"intercept must be True or False, got {intercept!r}")
     check_loss("likelihood", likelihood)
+    if isinstance(likelihood, GroupedLoss):  # as a fit's problem has it
+        likelihood = likelihood.loss
     check_law("counts", counts, needs=("nodes", "mean", "var"))
     counts = law_of_one(counts, len(y))
     given = prior = _prior(lam, prior, N, beta)

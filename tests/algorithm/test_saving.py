@@ -641,3 +641,17 @@ def test_a_fit_on_dask_is_loaded_there_and_in_memory(tmp_path):
         whole.save(path)
         for table in (A, D):
             assert_allclose(load_fit(path, table, y).mean, whole.mean, atol=1e-12)
+
+
+def test_a_fit_of_classes_is_loaded_with_the_loss_of_its_problem(tmp_path):
+    """Once the loss was asked for the slopes of rows that are parts of samples."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 5))
+    y = np.argmax(X[:, :3] + rng.gumbel(size=(40, 3)), axis=1)
+    s = StabilitySelection(loss="softmax", n_resamples=0, verbose=0).fit(X, y)
+    fit = s.selection_.fit
+    p, file = fit.problem, tmp_path / "fit.npz"
+    fit.save(file)
+    given = dict(counts=p.counts, likelihood=p.likelihood)
+    again = Fit.load(file, p.A[:, : len(fit.mean)], p.y, **given)
+    assert_array_equal(again.Pi, fit.Pi)

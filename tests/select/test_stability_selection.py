@@ -1120,3 +1120,11 @@ def test_of_two_crossings_that_on_the_way_down_is_reported():
     assert 0.99 * 2.9 < found.probabilities_.sum() <= 2.9
     # it ends four penalties that select more than q further on, not at the end of time
     assert np.sum(found.lambdas_ < found.lambda_) == 4
+
+
+@pytest.mark.parametrize("faint", [1e-300, 1e-80])
+def test_a_penalty_factor_that_is_next_to_nothing_is_refused(faint):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    s = StabilitySelection(penalty_factor=[1, 1, faint], n_resamples=0, verbose=0)
+    with pytest.raises(ValueError, match=f"penalty_factor must be 0 .*, got {faint:g}"):
+        s.fit(X, X[:, 0])
