@@ -264,7 +264,7 @@ def _add_options(parser, table):
         group.add_argument(name, **rules)
 
 # %% ../nbs/workshop/cli_options.ipynb #3c9a8fc9
-_PLAN = """\
+_OF_A_PLAN = """\
 How many rows does a study need, so that stability selection finds effects of a given
 size?
 
@@ -303,7 +303,7 @@ def arguments(version):
     about = dict(description=_SELECT, epilog=_FILES, help="for a table of yours")
     select = commands.add_parser("select", **about, **shape)
     _add_options(select, _SELECT_TABLE + _PROMISE + _SELECT_MORE)
-    about = dict(description=_PLAN, epilog=_CODES, help="before there is a table")
+    about = dict(description=_OF_A_PLAN, epilog=_CODES, help="before there is a table")
     plan = commands.add_parser("plan", **about, **shape)
     _add_options(plan, _PLAN_TABLE + _PROMISE + _PLAN_MORE)
     plan.set_defaults(pfer=1.0)

@@ -217,6 +217,7 @@ ONE_STEP = 20_000
 
 def _try(take, problem, state):
     """The step and no words, or None and the reason why not."""
+    WORK.set(WORK.get() + ONE_STEP)
     try:
         return take(problem, state), ""
     except (Breakdown, np.linalg.LinAlgError) as reason:
@@ -236,7 +237,6 @@ def iterate(
     state, good, fast, faint = _start(problem, state), None, False, 0
     while True:
         current, event = _try(take, problem, state)
-        WORK.set(WORK.get() + ONE_STEP)
         if current and not (fast and current.change > 3 * good.change):
             yield current, pace.damping, "accelerated" if fast else "plain"
             first, good = not (good or anderson.moves), current  # taken in full

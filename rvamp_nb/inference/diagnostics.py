@@ -64,8 +64,8 @@ def _selects_groups(fit):
     in_memory = isinstance(fit.problem.A, np.ndarray)
     return fit.problem.prior.column_groups is not None and in_memory and not joint
 
-# %% ../../nbs/course/45_diagnostics.ipynb #496a97ef
-def _by_class(fit, doubt):
+
+def _class_columns(fit, doubt):
     """Return the table, and the doubt, of a number for each feature and class, in place
     of contrasts, which depend on the order of the classes.
     """
@@ -74,7 +74,7 @@ def _by_class(fit, doubt):
     A = A.reshape(len(A), -1, d) @ fit.problem.likelihood.plain.basis.T
     return A.reshape(len(A), -1), np.repeat(doubt[::d], K)
 
-
+# %% ../../nbs/course/45_diagnostics.ipynb #496a97ef
 def _noise(fit):
     """Shares of rows or groups, (M,); features' largest part, sum and weight, (N,)."""
     A, u, doubt, N = fit.problem.A, fit.last.u, fit.Pi * (1 - fit.Pi), len(fit.Pi)
@@ -84,8 +84,9 @@ def _noise(fit):
     varies = u.var.max() > (1e-8 * np.abs(u.mean).max()) ** 2
     squares = lambda X: X[:, :] ** 2 * (varies * u.var)[:, None]
     if isinstance(fit.problem.likelihood, GroupedLoss):  # chapter 5.2
+        A = A[:, :N]
         if fit.problem.likelihood.plain.joint:  # chapter 6.1
-            A, doubt = _by_class(fit, doubt)
+            A, doubt = _class_columns(fit, doubt)
         parts = varies * noise_of_groups(fit, A)
         if _selects_groups(fit):
             parts = fit.prior.pooled(parts)

@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['DRAWN_AT_ONCE', 'SEEN_AT_ONCE', 'MADE_UP', 'CHANCE', 'LEAST_FREEDOM', 'CONTRADICTED', 'LEAST_DOUBT', 'IN_DOUBT',
-           'SIDE_BY_SIDE', 'LEAST_EXACT', 'ASKED', 'LEAST_ASKED', 'FEW_SEEN', 'DRAW', 'PRODUCT', 'NUMBER', 'NEWTON_ROW',
-           'TO_SETTLE', 'TO_REFIT', 'COLD', 'A_REFIT', 'LONG_REFIT', 'FIRST', 'FIRST_ALONE', 'MORE_ALONE', 'GROWTH',
-           'Field', 'field_of', 'resamples', 'LevelMean', 'level_mean', 'towards_rvamp', 'count_interval', 'Samples',
-           'Shares', 'any_selected', 'seconds_of_levels', 'RefinedFit', 'refine']
+           'SIDE_BY_SIDE', 'LEAST_EXACT', 'FIRST', 'FIRST_ALONE', 'MORE_ALONE', 'ASKED', 'LEAST_ASKED', 'FEW_SEEN',
+           'DRAW', 'PRODUCT', 'NUMBER', 'NEWTON_ROW', 'TO_SETTLE', 'TO_REFIT', 'COLD', 'A_REFIT', 'LONG_REFIT',
+           'GROWTH', 'Field', 'field_of', 'resamples', 'LevelMean', 'level_mean', 'towards_rvamp', 'count_interval',
+           'Samples', 'Shares', 'any_selected', 'seconds_of_levels', 'RefinedFit', 'refine']
 
 # %% ../../nbs/course/44_refinement.ipynb #90e4c283
 from collections.abc import Sequence
@@ -174,11 +174,11 @@ def count_interval(Pi, se, level):
 
 # %% ../../nbs/course/44_refinement.ipynb #44side01
 SIDE_BY_SIDE = 2**17  # numbers that turn side by side
+LEAST_EXACT = 60  # refits that are made even if they take too many turns
+FIRST = LEAST_EXACT, 200, 400  # resamples at the three levels, exact first
+FIRST_ALONE, MORE_ALONE = 200, 100  # where exact ones are all there is
 
 # %% ../../nbs/course/44_refinement.ipynb #44cod002
-LEAST_EXACT = 60  # refits that are made even if they take too many turns
-
-
 class Samples:
     """Resamples of a fit at three levels, the same ones nested, sparse, an intercept
     last (0 where there is none): `few`, (n_1, N + 1), after some turns, `settled`,
@@ -393,13 +393,15 @@ def seconds_of_levels(samples):
     return np.array([exact, TO_SETTLE * turn, DRAW + FIRST_LEVEL * turn])
 
 # %% ../../nbs/course/44_refinement.ipynb #44cod009
-FIRST = LEAST_EXACT, 200, 400  # resamples at the three levels, exact first
-FIRST_ALONE, MORE_ALONE = 200, 100  # where exact ones are all there is
 GROWTH = 4  # at most so many times more at once
 
 
 def _how_short(samples, shares, accuracy, families):
-    """Return how many times more refits the accuracy needs, that of families, too."""
+    """Return how many times more refits the accuracy needs, that of families, too; 0
+    where no more are made.
+    """
+    if samples.spent:
+        return 0.0
     if not accuracy:
         return np.inf
     short = shares.short(accuracy)
@@ -651,8 +653,7 @@ def refine(
                 bar.update(samples.done[counted] - before)
                 shares = _shares(samples)
                 short = _how_short(samples, shares, accuracy, families)
-                full = samples.done[counted] >= most[counted] or samples.spent
-                if short <= 1 or full:
+                if short <= 1 or samples.done[counted] >= most[counted]:
                     break
                 wanted = _wanted(samples, shares, short, most)
         except KeyboardInterrupt:

@@ -106,7 +106,7 @@ def _check_frame(X):
             what = "text"  # of polars
         elif pandas and kind.kind not in "biufc":
             wrong = [] if lazy else [v for v in X[name] if not _like_a_number(v)]
-            what = f"{str(wrong[0])!r}, which is no number" if wrong else "no numbers" * lazy
+            what = f"{wrong[0]!r}, which is no number" if wrong else "no numbers" * lazy
         if what:
             raise ValueError(f"column {name!r} of X holds {what} ({kind}): {remedy}")
     if pandas and not lazy:

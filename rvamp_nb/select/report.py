@@ -86,7 +86,7 @@ def _by_class(s, known, mark):
             columns[f"{name}{mark}{label}"] = column
     return columns
 
-
+# %% ../../nbs/workshop/report.ipynb #c27359fe
 def path_table(s):
     """Show Π of all features, a column for each penalty; NaN where not converged."""
     path, names = s.summary_of_path, pd.Index(s.question.columns.names, name="feature")
@@ -287,7 +287,7 @@ def _wrapped(sentences, indent=2):
     for text in sentences:
         yield from form.wrap(printable(text, 1000))
 
-
+# %% ../../nbs/workshop/report.ipynb #83000022
 _COLUMNS = (
     "Π: selection probability, the estimated share of resamples in which the feature is"
     " selected. {} over resamples; the penalty shrinks them, so they are no effect"

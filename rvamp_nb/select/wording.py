@@ -307,7 +307,7 @@ def _of_the_trust(s):
         many = number_of(len(known.repeated), "group")
         yield f"{many} of rows looked like repeats of each other."
 
-
+# %% ../../nbs/workshop/wording.ipynb #83000077
 _REFERENCES = (
     "Barber RF, Candès EJ (2015). Controlling the false discovery rate via knockoffs."
     " Annals of Statistics 43, 2055–2085.",
