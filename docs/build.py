@@ -131,7 +131,7 @@ def fetch_scripts(folder):
 
 
 def has_moving(nb):
-    """Whether a page will show a widget of a notebook. Those of ipywidgets move in a
+    """Tell whether a page shows a widget of a notebook. Those of ipywidgets move in a
     kernel only, and the page has a sentence in their place (translate.py): a notebook
     that has no others is not run for them.
     """

@@ -31,7 +31,7 @@ KEPT = {
 
 
 def found():
-    """{design: {method: (share of the true features, false ones, no neighbours)}}."""
+    """Load {design: {method: (share of true features, false ones, no neighbours)}}."""
     table = {}
     for file, methods in KEPT.items():
         with np.load(ROOT / "tests" / "truth_control" / f"{file}.npz") as kept:
@@ -45,7 +45,7 @@ def found():
 
 
 def draw(table):
-    """The figure of what `found` gives."""
+    """Draw what `found` gives, a figure."""
     fig, ax = plt.subplots(figsize=(9, 5.2))
     for y, methods in enumerate(table.values()):
         for method, (colour, mark) in MARKS.items():

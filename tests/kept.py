@@ -20,8 +20,8 @@ ALONE = {"course", "workshop", "howto"}  # notebooks elsewhere read other notebo
 
 
 def whole_files():
-    """What any notebook may read: the package, what runs the notebooks, and the tables
-    and helpers of the tests.
+    """List what any notebook may read: the package, what runs the notebooks, and the
+    tables and helpers of the tests.
     """
     found = [path for top in ("rvamp_nb", "tests") for path in (ROOT / top).rglob("*")]
     ours = [
@@ -36,7 +36,7 @@ def whole_files():
 
 @cache  # a run of the tests asks for each notebook
 def surroundings():
-    """A hash of all but the notebook: the files, Python and the installed packages."""
+    """Hash all but the notebook: the files, Python and the installed packages."""
     found = hashlib.sha256(sys.version.encode())
     installed = {f"{each.name} {each.version}" for each in distributions()}
     data = os.environ.get("RVAMP_NB_RIBOFLAVIN", "")
@@ -48,13 +48,13 @@ def surroundings():
 
 
 def cells(path):
-    """The cells of a notebook without what they have printed."""
+    """Read the cells of a notebook without what they have printed."""
     read = json.loads(path.read_text(encoding="utf-8"))["cells"]
     return [[cell["cell_type"], "".join(cell["source"])] for cell in read]
 
 
 def key(path):
-    """The hash under which a run of the notebook at ``path`` is kept."""
+    """Return the hash under which a run of the notebook at ``path`` is kept."""
     alone = path.parent.name in ALONE
     paths = [path] if alone else sorted((ROOT / "nbs").rglob("[!_.]*.ipynb"))
     text = json.dumps([str(path), surroundings(), *map(cells, paths)])
@@ -62,12 +62,12 @@ def key(path):
 
 
 def place(path, kind):
-    """The file of a notebook; ``kind`` is who keeps it."""
+    """Name the file of a notebook; ``kind`` is who keeps it."""
     return FOLDER / kind / f"{path.parent.name}.{path.stem}"
 
 
 def find(path, kind, key):
-    """The text that was kept under this key, or None."""
+    """Find the text that was kept under this key, or None."""
     try:
         text = place(path, kind).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

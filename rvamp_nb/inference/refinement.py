@@ -207,7 +207,7 @@ class Samples:
 
     @property
     def spent(self):
-        """Whether refits by turns have used up their turns."""
+        """Tell whether refits by turns have used up their turns."""
         return isinstance(self.refit, ExactByTurns) and self.refit.late <= 0
 
     @property

@@ -92,7 +92,7 @@ def _threshold_for(bound, pfer, q, p):
 
 
 def _q_for(bound, threshold, pfer, p):
-    """The q at which the bound equals pfer, at most the largest one it holds for."""
+    """Find the q at which the bound equals pfer, at most the largest it holds for."""
     if bound == "gaussian":
         return _q_for_normal(threshold, pfer, p)
     constant, most = 1 / (2 * threshold - 1), p
@@ -129,7 +129,7 @@ LEAST_THRESHOLD = 0.6  # near 1/2 the bound hangs on the last digit of Π
 
 
 def _unspent(pfer, p, threshold, bound, q):
-    """A text where the bound does not reach a pfer that was given, or ""."""
+    """Write a text where the bound does not reach a pfer that was given, or ""."""
     if pfer is None or bound > 0.99 * pfer:
         return ""
     return (

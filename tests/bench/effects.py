@@ -171,7 +171,7 @@ def study_of_sums(kind, M, N, rng):
 
 
 def of_sums(kind, M, N, seeds):
-    """A line of the table of sums, at the penalty of cross-validation; where all
+    """Make a line of the table of sums, at the penalty of cross-validation; where all
     columns can be estimated together, with what least squares hold on the same data.
     """
     inside, true, others, plain = [], [], [], []
@@ -204,7 +204,7 @@ def of_sums(kind, M, N, seeds):
 
 
 def least_squares_hold(A, y, x0):
-    """Whether intervals of least squares, centred, hold each coefficient."""
+    """Tell whether intervals of least squares, centred, hold each coefficient."""
     left = len(A) - A.shape[1] - 1
     inverse = np.linalg.inv(A.T @ A)
     estimate = inverse @ (A.T @ y)

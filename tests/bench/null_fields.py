@@ -232,7 +232,7 @@ REFITTED += ["genotypes"]
 
 
 def refitted(name, d):
-    """False features and the bound, by the estimator with its refits."""
+    """Return false features and the bound, by the estimator with its refits."""
     rng = np.random.default_rng([79, 5000 + d, len(name), 0])
     X = TABLES[name](rng)
     X = X[:, X.std(0) > 0]
@@ -307,7 +307,7 @@ PFERS, NUMBERS = (0.5, 1, 2, 3, 5), (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5)
 
 
 def by_lists(name, d):
-    """(PFERS and NUMBERS, 3): what the bound for normal fields and ipss find."""
+    """Count what the bound for normal fields and ipss find, (lists, 3)."""
     from ipss import ipss
 
     X, y, true = with_effects(name, d)

@@ -57,19 +57,19 @@ DESIGNS = [
 
 
 def expected_false(q, threshold, p, rho):
-    """What `noise-exceedance` gives for p features, of which q are selected."""
+    """Return what `noise-exceedance` gives for p features, of which q are selected."""
     limit = np.sqrt(1 + 1 / rho) * ndtri(q / p / 2)
     return 2 * p * ndtr(limit - ndtri(threshold) / np.sqrt(rho))
 
 
 def q_for(pfer, threshold, p, rho, most):
-    """The q at which the equation gives pfer, or `most`."""
+    """Find the q at which the equation gives pfer, or `most`."""
     over = lambda q: expected_false(q, threshold, p, rho) - pfer
     return most if over(most) <= 0 else brentq(over, 1e-6, most)
 
 
 def one_set(name, d):
-    """(promises, 6): false features, the equation with the upper and with the median
+    """Count, (promises, 6): false features, the equation with the upper and the median
     rho, the two, and one row's share.
     """
     table, kind = NULLS[name]
@@ -109,7 +109,7 @@ def one_set(name, d):
 
 
 def upper_and_median(rho, fit, candidates, threshold):
-    """The `UPPER` quantile and the median of rho over features below the threshold."""
+    """Return the `UPPER` quantile and the median of rho below the threshold."""
     return np.quantile(rho[candidates & (fit.Pi < threshold)], [UPPER, 0.5])
 
 
@@ -134,7 +134,7 @@ def run(names, sets):
 
 
 def kept_sets():
-    """{design: (sets, promises, 6)} of the data sets that the estimator would bound."""
+    """Load {design: (sets, promises, 6)} of sets that the estimator would bound."""
     found = {}
     for name, sets in load().items():
         taken = (sets[..., -1] <= RED_OWN).all(1)
@@ -144,7 +144,7 @@ def kept_sets():
 
 
 def excess(false, bound):
-    """Mean of false features, its standard error, and by how many of these it is above
+    """Find the mean of false features, its error, and by how many of these it is above
     the mean of the equation.
     """
     error = max(false.std() / len(false) ** 0.5, 1e-9)
@@ -152,7 +152,7 @@ def excess(false, bound):
 
 
 def lines():
-    """The kept table as text: false features ± s.e. (what the equation gives), marked
+    """Write the kept table: false features ± s.e. (what the equation gives), marked
     where two s.e. do not explain what is above it.
     """
     heads = [f"{t:g}, {pfer:g}" for t, pfer in PROMISES[:SHOWN]]
@@ -168,7 +168,7 @@ def lines():
 
 
 def short(number):
-    """Two digits, without a 0 before the point."""
+    """Write two digits, without a 0 before the point."""
     return f"{number:.2f}".lstrip("0")
 
 
