@@ -219,7 +219,9 @@ def _fit(problem, state, tol, max_iter, damping, anderson=None):
     if again:
         failure = again.failure and f"{failure}; {how}, {again.failure}"
         taken = len(done.trace) + again.lost + len(again.trace)
-        done = again if again.last else done
+        # one that the work has ended is no better than what came before
+        ended = again.failure and WORK.get() >= done.limit
+        done = again if again.last and not ended else done
         done = done._replace(lost=taken - len(done.trace))
     status = f"converged in {len(done.trace)} steps" + (f", {how}" if again else "")
     if failure:

@@ -208,6 +208,7 @@ def test_strata_and_rare_classes():
     ):
         alone_().fit(X, rare)
     s = alone_().fit(X, rare, strata=rare)
+    assert s.diagnostics_.reliability == "amber"
     assert "a few rows make most of the variation" in str(s.diagnostics_)
     assert s.status_ == "converged" and s.coef_mean_.shape == (N, 4)
     assert "in each of 4 strata" in wording.methods_text(s.selection_)
