@@ -582,3 +582,40 @@ def test_a_weighted_fit_of_groups_has_the_unit_of_the_response():
         for unit in (1.0, 2.0**-40)
     )
     np.testing.assert_allclose(one.Pi, two.Pi, atol=1e-7)
+
+
+# --- copies of rows -------------------------------------------------------------------
+def split_rows(A, y, index, rows):
+    """The same rows, some of them as two of half the weight."""
+    more = np.r_[np.arange(len(y)), rows]
+    weight = np.ones(len(y))
+    weight[rows] = 0.5
+    return A[more], y[more], index[more], weight[more]
+
+
+@pytest.mark.parametrize(
+    "loss, size, allowed",  # of a row alone there is a closed form, of its copies nodes
+    [(Logistic(), 2, 1e-5), (Huber(0.7), 2, 1e-5), (Logistic(), 1, 2e-4)]
+    + [(Huber(0.7), 1, 3e-3)],
+)
+def test_a_row_that_is_split_in_two_changes_nothing(loss, size, allowed):
+    rng = np.random.default_rng(8)
+    A = 2 * rng.normal(size=(24, 6))
+    y = (A[:, 0] + rng.logistic(size=24) > 0) * 1.0
+    index = np.arange(24) // size
+    B, z, which, weight = split_rows(A, y, index, np.arange(0, 24, 2))
+    half, one = Subsample(0.5), np.ones(24)
+    whole, parts = (
+        rvamp(
+            X,
+            target,
+            0.6,
+            likelihood=WeightedLoss(loss, w),
+            counts=Grouped(half, groups),
+            tol=1e-8,
+        )
+        for X, target, groups, w in ((A, y, index, one), (B, z, which, weight))
+    )
+    unit = np.sqrt(whole.var.max())
+    np.testing.assert_allclose(parts.mean, whole.mean, atol=allowed * unit)
+    np.testing.assert_allclose(parts.var, whole.var, atol=allowed * unit**2)
