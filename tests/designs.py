@@ -207,7 +207,7 @@ def penalty(case, fraction, counts):
 
 
 # Two hundred small tables of fifty kinds ---------------------------------------------
-# Each kind makes M rows and about N columns, before standardising. tests/truth_light
+# Each kind makes M rows and about N columns, before standardising. tests/truth/light
 # holds what refits say of them.
 
 

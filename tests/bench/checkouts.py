@@ -90,7 +90,7 @@ def fitted(name):
 def answers(root):
     """Commands from the standard input, pickled answers to the standard output."""
     pipe, sys.stdout = sys.stdout.buffer, sys.stderr
-    folders = "tests", "tests/bench", "tests/truth_beyond"
+    folders = "tests", "tests/bench", "tests/truth/beyond", "tests/truth_beyond"
     sys.path[:0] = [str(root), *(str(root / folder) for folder in folders)]
     warnings.simplefilter("ignore")
     if (root / "rvamp_nb" / "inference").exists():

@@ -66,7 +66,7 @@ FILES = dict(
     lists="effect_lists",
 )
 KEPT = {
-    what: HERE.parent / "truth_control" / f"{file}.npz" for what, file in FILES.items()
+    what: HERE.parent / "truth/control" / f"{file}.npz" for what, file in FILES.items()
 }
 PROMISES = [(0.6, 1.0), (0.75, 0.1), (0.75, 1.0), (0.75, 5.0), (0.9, 1.0)]
 BATCH = dict(null=50, refits=5, effects=10, peers=2, lists=2)

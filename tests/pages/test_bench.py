@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).resolve().parent.parent
-SCRIPTS = sorted([*TESTS.glob("bench/*.py"), *TESTS.glob("truth*/*.py")])
+SCRIPTS = sorted([*TESTS.glob("bench/*.py"), *TESTS.glob("truth/*/*.py")])
 
 
 def defined(path):
