@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent)]
+sys.path[:0] = [str(HERE.parent / "helpers")]
 import designs  # noqa: E402
 
 from rvamp_nb.bootstrap import naive_bootstrap  # noqa: E402

@@ -21,7 +21,6 @@ import numpy as np
 from rvamp_nb.inference import diagnostics
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "truth/light"))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import make_group_truth  # noqa: E402
 from make_light_truth import load_signs  # noqa: E402
 

@@ -50,7 +50,7 @@ import numpy as np  # noqa: E402
 from tqdm.std import tqdm  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent)]
+sys.path[:0] = [str(HERE.parent / "helpers")]
 import designs  # noqa: E402
 
 from rvamp_nb import StabilitySelection, datasets  # noqa: E402

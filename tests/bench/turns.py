@@ -36,7 +36,7 @@ from beyond import refitted
 from refinement import CHOSEN_ON, held
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(HERE.parent / "helpers"))
 import designs  # noqa: E402
 
 from rvamp_nb import datasets  # noqa: E402

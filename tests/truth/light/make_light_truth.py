@@ -1,4 +1,4 @@
-"""What refits say of two hundred small tables of fifty kinds (tests/designs.py).
+"""What refits say of two hundred small tables of fifty kinds (helpers/designs.py).
 
     python tests/truth/light/make_light_truth.py PARTS          # refits, half an hour
     python tests/truth/light/make_light_truth.py PARTS --signs  # rVAMP, ten minutes
@@ -23,28 +23,31 @@ depend on the method that is judged.
 """
 
 import argparse
+import sys
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
-from designs import KINDS, small_design, small_names
 
-from rvamp_nb import naive_bootstrap, rvamp
-from rvamp_nb.clusters import find_clusters
-from rvamp_nb.energy import stability_radius
-from rvamp_nb.inference.conditioning import condition_on_rows
-from rvamp_nb.inference.diagnostics import (
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "helpers"))
+from designs import KINDS, small_design, small_names  # noqa: E402
+
+from rvamp_nb import naive_bootstrap, rvamp  # noqa: E402
+from rvamp_nb.clusters import find_clusters  # noqa: E402
+from rvamp_nb.energy import stability_radius  # noqa: E402
+from rvamp_nb.inference.conditioning import condition_on_rows  # noqa: E402
+from rvamp_nb.inference.diagnostics import (  # noqa: E402
     column_effective_rows,
     diagnose,
     max_correlation,
 )
-from rvamp_nb.likelihood import Logistic, Squared
-from rvamp_nb.prior import Laplace
-from rvamp_nb.resampling import Subsample
-from rvamp_nb.solver import with_clusters
+from rvamp_nb.likelihood import Logistic, Squared  # noqa: E402
+from rvamp_nb.prior import Laplace  # noqa: E402
+from rvamp_nb.resampling import Subsample  # noqa: E402
+from rvamp_nb.solver import with_clusters  # noqa: E402
 
-HERE = Path(__file__).resolve().parent
 IN_QUESTION = 0.01  # features above this, by refits or rVAMP, are looked at
 KEPT = 0.02  # and those above this are kept in signs.npz
 MOST = {"squared": 1500, "logistic": 800}  # refits

@@ -14,7 +14,7 @@ from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / ".kept"
 ALONE = {"course", "workshop", "howto"}  # notebooks elsewhere read other notebooks
 

@@ -1,11 +1,11 @@
-"""The house, counted: python tests/house.py
+"""The house, counted: python tests/helpers/house.py
 
 Tokens of code a room, and tokens a line (docstrings and comments are free; lines are
 free, too: nobody has to write two things on one); floors, circles and arrows back of
 its imports; what is defined in two rooms; private functions of less than four lines
 that are called once; classes deeper than three.
 
-    python tests/house.py --crossings
+    python tests/helpers/house.py --crossings
 
 counts how often the data pass from one room to another, and how many functions of the
 house wait for each other at most, in one fit by `rvamp` and in the default job of
@@ -22,7 +22,7 @@ from io import StringIO
 from pathlib import Path
 from tokenize import NAME, NUMBER, OP, STRING, generate_tokens
 
-HOUSE = Path(__file__).resolve().parent.parent / "rvamp_nb"
+HOUSE = Path(__file__).resolve().parents[2] / "rvamp_nb"
 STOREYS = ("ground", "tables", "algorithm", "inference", "select", "cli")
 LISTED = re.compile(r"^__all__ = \[[^\]]*\]", re.MULTILINE)
 HIDDEN = re.compile(r"""import_module\(f?["']rvamp_nb""")

@@ -1,8 +1,8 @@
 """Does the suite notice a mistake? Mistakes that could be made, and who must see them.
 
-    python tests/sabotages.py                  all of them
-    python tests/sabotages.py prior solver.py  those of some rooms
-    python tests/sabotages.py --tree FOLDER    those of another working tree
+    python tests/helpers/sabotages.py                  all of them
+    python tests/helpers/sabotages.py prior solver.py  those of some rooms
+    python tests/helpers/sabotages.py --tree FOLDER    those of another working tree
 
 Each sabotage breaks one place of one room, the way a real mistake would, and names the
 tests that must fail then. All is done in a copy of the repository's files: first the
@@ -24,7 +24,7 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "rvamp_nb"
 PYTEST = (sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider")
 SAW = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)

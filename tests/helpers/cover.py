@@ -5,7 +5,7 @@ from pathlib import Path
 
 from hypothesis import settings
 
-PACKAGE = Path(__file__).resolve().parent.parent / "rvamp_nb"
+PACKAGE = Path(__file__).resolve().parents[2] / "rvamp_nb"
 
 
 def pairwise(first, second, third):

@@ -1,8 +1,8 @@
 """How long a chapter takes to read, counted and not guessed.
 
-    python tests/minutes.py             every chapter: counted, and what it says
-    python tests/minutes.py 31 36       these
-    python tests/minutes.py --cells 31  its exported cells of more than 15 lines
+    python tests/helpers/minutes.py             every chapter: counted, and what it says
+    python tests/helpers/minutes.py 31 36       these
+    python tests/helpers/minutes.py --cells 31  its exported cells of more than 15 lines
 
 130 words of prose and 14 lines of code a minute, and 2 minutes for a displayed formula:
 the rate of somebody who reads to understand. Exported code, which the site folds, is
@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import nbformat
 
-NOTEBOOKS = Path(__file__).resolve().parent.parent / "nbs"
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "nbs"
 WORDS, LINES, SKIMMED = 130, 14, 45  # words, lines, lines of exported code a minute
 FORMULA = 2  # minutes each
 LONG = 15  # lines of code in an exported cell

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import nbformat
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PATHS = sorted((ROOT / "nbs").rglob("[!_.]*.ipynb"))
 COURSE = [path for path in PATHS if path.parent.name == "course"]  # in reading order
 WORKSHOP = [path for path in PATHS if path.parent.name == "workshop"]

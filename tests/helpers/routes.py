@@ -1,6 +1,6 @@
 """The routes through the course: where each stop begins and ends, and its minutes.
 
-    python tests/routes.py     every stop, with its minutes
+    python tests/helpers/routes.py     every stop, with its minutes
 
 appendix/routes.ipynb lists the stops, and where each begins: at the head of a chapter,
 or at a section that the link names. A stop ends where a cell of the chapter says so, in
